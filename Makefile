@@ -1,0 +1,80 @@
+# Makefile - a thin face over the presets of CMakePresets.json, for those who just want it to run.
+SHELL := /bin/sh
+.DEFAULT_GOAL := build
+.NOTPARALLEL:
+.PHONY: build run test test-dev test-release test-asan test-tsan test-clients lint bench packages clean help
+
+CONFIG ?= conf/sluiced.yaml
+# One job per processor, unless told otherwise: make build JOBS=1.
+JOBS ?= $(shell nproc)
+
+# gcc 12's thread sanitizer expects memory where it used to be, before kernels shuffled addresses
+# further apart; a fixed layout suits both. Not every container allows it.
+FIXED_LAYOUT := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; \
+	    do printf '  make %-14s %s\n' "$$target" "$$text"; done
+
+build: ## the programs, as shipped: build/release/{sluiced,sluice,sluicectl}
+	@.ci/packages build
+	cmake --preset release --log-level=WARNING
+	cmake --build --preset release -j $(JOBS)
+
+run: build ## the daemon on 127.0.0.1:8080 with the models in models/
+	exec build/release/sluiced --config $(CONFIG)
+
+test: test-dev test-release test-asan test-tsan test-clients ## everything: units, journeys, sanitizers, rules
+
+test-dev: ## all tests, plain
+	@.ci/packages build test
+	cmake --preset dev --log-level=WARNING
+	cmake --build --preset dev -j $(JOBS)
+	ctest --preset dev
+
+test-release: ## all tests on what ships
+	@.ci/packages build test
+	cmake --preset release --log-level=WARNING
+	cmake --build --preset release-all -j $(JOBS)
+	ctest --preset release
+
+test-asan: ## all tests under the address and undefined-behaviour sanitizers
+	@.ci/packages build test
+	cmake --preset asan --log-level=WARNING
+	cmake --build --preset asan -j $(JOBS)
+	ctest --preset asan
+
+test-tsan: ## all tests under the thread sanitizer
+	@.ci/packages build test
+	cmake --preset tsan --log-level=WARNING
+	cmake --build --preset tsan -j $(JOBS)
+	@if $(FIXED_LAYOUT) build/tsan/tests/tidy --self-test >/dev/null; then \
+	    $(FIXED_LAYOUT) ctest --preset tsan; \
+	else \
+	    echo "SKIPPED: the thread sanitizer cannot start here; as root: sysctl vm.mmap_rnd_bits=28"; \
+	fi
+
+test-clients: build ## other people's clients against the daemon
+	@if [ -x tests/clients/run ]; then .ci/packages build test && tests/clients/run; fi
+
+lint: ## clang and clang-tidy on every file, layout, cppcheck
+	@.ci/packages build test lint
+	cmake --preset tidy --log-level=WARNING
+	cmake --build --preset tidy -j $(JOBS)
+	tests/check-format.sh .
+	cppcheck --enable=warning,performance,portability --inline-suppr --error-exitcode=1 --quiet \
+	    --std=c11 -j $(JOBS) -Iinclude -Iengine --suppress=missingIncludeSystem \
+	    engine server clients
+
+bench: ## the benchmarks, on the programs as shipped
+	@.ci/packages build test
+	cmake --preset release --log-level=WARNING
+	cmake --build --preset bench -j $(JOBS)
+	cmake --build --preset release -j $(JOBS)
+	@for bench in build/release/tests/bench_*; do echo "== $$bench" && $$bench || exit 1; done
+
+packages: ## install every Debian package that any target needs
+	@.ci/packages build test lint
+
+clean: ## remove build/
+	rm -rf build

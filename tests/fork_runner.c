@@ -1,0 +1,140 @@
+/* fork_runner.c - runs Criterion tests where Criterion itself cannot: under the sanitizers.
+ *
+ * Criterion starts its test processes through a memory area at an address that the thread
+ * sanitizer keeps for itself (Criterion issue 274), and it counts a test as passed whose process
+ * the address sanitizer ended for a leak. Its tests are plain functions listed in a section of the
+ * program, though, and its macros call few others: this file has those few and a main of its own,
+ * and forks once for each test. It takes no options. */
+#include <criterion/criterion.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PASSED = 0, FAILED = 1, SKIPPED = 77 };
+
+/* The linker's names for the ends of Criterion's two lists; without suites there is no second. */
+/* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming) */
+extern struct criterion_test *__start_cr_tst[], *__stop_cr_tst[];
+extern struct criterion_suite *__start_cr_sts[] __attribute__((weak));
+extern struct criterion_suite *__stop_cr_sts[] __attribute__((weak));
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
+
+/* Of the one test this process runs. */
+static const struct criterion_test *test;
+static const struct criterion_suite *suite;
+static bool has_failed;
+
+static const struct criterion_suite *suite_of(const struct criterion_test *t)
+{
+    for (struct criterion_suite **s = __start_cr_sts; s != __stop_cr_sts; s++)
+        if (*s && strcmp((*s)->name, t->category) == 0)
+            return *s;
+    return NULL;
+}
+
+/* ---- what the macros call ------------------------------------------------------------------- */
+
+void criterion_internal_test_setup(void)
+{
+    if (suite && suite->data->init)
+        suite->data->init();
+    if (test->data->init)
+        test->data->init();
+}
+
+void criterion_internal_test_main(void (*fn)(void))
+{
+    fn();
+}
+
+void criterion_internal_test_teardown(void)
+{
+    if (test->data->fini)
+        test->data->fini();
+    if (suite && suite->data->fini)
+        suite->data->fini();
+}
+
+void criterion_send_assert(struct criterion_assert_stats *stats)
+{
+    if (stats->passed)
+        return;
+    has_failed = true;
+    (void)fprintf(stderr, "%s:%u: %s\n", stats->file, stats->line, stats->message);
+}
+
+void criterion_abort_test(void)
+{
+    criterion_internal_test_teardown();
+    exit(FAILED);
+}
+
+void criterion_continue_test(void)
+{
+}
+
+void criterion_skip_test(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vfprintf(stderr, format, args);
+    va_end(args);
+    (void)fputc('\n', stderr);
+    criterion_internal_test_teardown();
+    exit(SKIPPED);
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+static int run_here(const struct criterion_test *t)
+{
+    test = t;
+    suite = suite_of(t);
+    t->test();
+    return has_failed ? FAILED : PASSED;
+}
+
+/* exit and not _exit: sanitizers give their verdict on the way out. */
+static int run_apart(const struct criterion_test *t)
+{
+    int status;
+    (void)fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        exit(run_here(t));
+    return child > 0 && waitpid(child, &status, 0) == child ? status : -1;
+}
+
+/* A test may announce how it ends: by a signal, or with an exit code. */
+static bool is_as_announced(const struct criterion_test *t, int status)
+{
+    if (t->data->signal != 0)
+        return WIFSIGNALED(status) && WTERMSIG(status) == t->data->signal;
+    if (!WIFEXITED(status))
+        return false;
+    return WEXITSTATUS(status) == t->data->exit_code || WEXITSTATUS(status) == SKIPPED;
+}
+
+int main(void)
+{
+    int count = 0, failures = 0;
+    for (struct criterion_test **t = __start_cr_tst; t != __stop_cr_tst; t++) {
+        if (!*t || (*t)->data->disabled)
+            continue;
+        if ((*t)->data->kind_ != CR_TEST_NORMAL) {
+            (void)fprintf(stderr, "%s: only plain tests run here\n", (*t)->data->identifier_);
+            return FAILED;
+        }
+        int status = run_apart(*t);
+        count++;
+        if (is_as_announced(*t, status))
+            continue;
+        failures++;
+        (void)printf("[FAIL] %s (status 0x%x)\n", (*t)->data->identifier_, (unsigned)status);
+    }
+    (void)printf("Tested: %d | Failing: %d\n", count, failures);
+    return failures == 0 && count > 0 ? PASSED : FAILED;
+}
