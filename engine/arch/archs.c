@@ -1,0 +1,119 @@
+/* archs.c - the table of architectures, and their hyper-parameters by name. */
+#include "arch/arch.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SL_ARCH(name) extern const struct sl_arch sl_arch_##name;
+#include "arch/archs.def"
+#undef SL_ARCH
+
+#define SL_ARCH(name) &sl_arch_##name,
+static const struct sl_arch *const archs[] = {
+#include "arch/archs.def"
+};
+#undef SL_ARCH
+
+enum { ARCHS = sizeof archs / sizeof archs[0] };
+
+const struct sl_arch *sl_arch_at(int index)
+{
+    return index >= 0 && index < ARCHS ? archs[index] : NULL;
+}
+
+const struct sl_arch *sl_arch_find(const char *name)
+{
+    for (int i = 0; i < ARCHS; i++)
+        if (strcmp(archs[i]->name, name) == 0)
+            return archs[i];
+    return NULL;
+}
+
+static void put(struct sl_config *c, const struct sl_hyper *hyper, double value)
+{
+    char *at = (char *)c + hyper->offset;
+    int whole = (int)value;
+    float real = (float)value;
+    if (hyper->kind == SL_INTEGER)
+        memcpy(at, &whole, sizeof whole);
+    else
+        memcpy(at, &real, sizeof real);
+}
+
+double sl_config_get(const struct sl_config *c, const struct sl_hyper *hyper)
+{
+    const char *at = (const char *)c + hyper->offset;
+    int whole;
+    float real;
+    if (hyper->kind == SL_INTEGER) {
+        memcpy(&whole, at, sizeof whole);
+        return whole;
+    }
+    memcpy(&real, at, sizeof real);
+    return (double)real;
+}
+
+void sl_config_standard(const struct sl_arch *arch, struct sl_config *c)
+{
+    *c = (struct sl_config){0};
+    for (const struct sl_hyper *h = arch->hypers; h->name; h++)
+        put(c, h, h->standard);
+}
+
+static bool unknown_name(const struct sl_arch *arch, const char *name, struct sl_err *err)
+{
+    char known[512] = "";
+    size_t used = 0;
+    for (const struct sl_hyper *h = arch->hypers; h->name && used < sizeof known; h++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
+                                 h->name);
+    return sl_fail(err, SL_BAD_INPUT, "'%s' is not a hyper-parameter of %s; those are: %s", name,
+                   arch->name, known);
+}
+
+bool sl_config_set(const struct sl_arch *arch, struct sl_config *c, const char *name, double value,
+                   struct sl_err *err)
+{
+    const struct sl_hyper *h = arch->hypers;
+    while (h->name && strcmp(h->name, name) != 0)
+        h++;
+    if (!h->name)
+        return unknown_name(arch, name, err);
+    bool whole = h->kind == SL_REAL || value == floor(value);
+    if (!isfinite(value) || value < h->least || value > h->most || !whole)
+        return sl_fail(err, SL_BAD_INPUT, "%s is %g; accepted is a %s from %g to %g (%s)", name,
+                       value, h->kind == SL_REAL ? "number" : "whole number", h->least, h->most,
+                       h->help);
+    put(c, h, value);
+    return true;
+}
+
+/* 2^31 values: 8 GiB of fp32, four times that with gradients and moments. */
+static const double parameters_most = 2147483648.0;
+
+bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
+{
+    if (c->vocab < 1)
+        return sl_fail(err, SL_BAD_INPUT, "vocab is %d; accepted is 1 or more", c->vocab);
+    if (c->width % c->heads != 0)
+        return sl_fail(err, SL_BAD_INPUT, "heads is %d, which does not divide width, %d", c->heads,
+                       c->width);
+    double width = c->width, block = 4.0 * width * width + 2.0 * width * (double)c->hidden;
+    double total = (double)c->depth * block + width * ((double)c->vocab + (double)c->context);
+    if (total > parameters_most)
+        return sl_fail(err, SL_BAD_INPUT, "these sizes give %s %.3g parameters; at most %.3g fit",
+                       arch->name, total, parameters_most);
+    return true;
+}
+
+struct sl_block_shape sl_block_shape_of(const struct sl_config *c)
+{
+    return (struct sl_block_shape){
+        .width = c->width,
+        .heads = c->heads,
+        .hidden = c->hidden,
+        .residual_deviation = 0.02f / sqrtf(2.0f * (float)c->depth),
+        .dropout = c->dropout,
+    };
+}

@@ -1,0 +1,80 @@
+/* tsa.c - token-selective attention: between blocks, a router decides how much each token takes of the
+ * next block, and the loss has a price on what it takes.
+ * "Adaptive Computation Depth via Learned Token Routing in Transformers", sections 2.2 to 2.5.
+ *
+ *     h  = block_0(h)                                   always in full
+ *     g  = 1 - p = 1 - sigmoid(router(h))               eq. 2, of the stream itself, without a norm
+ *     h += g attention(norm(h));   h += g mlp(norm(h))  eq. 3 and 4, the same g for both
+ *     loss += lambda mean(g)                            eq. 5, over routers and tokens
+ */
+#include "arch/arch.h"
+
+#include <math.h>
+
+struct tsa {
+    struct sl_embedding embedding;
+    struct sl_block *blocks;
+    struct sl_router *routers; /* depth - 1: routers[i] gates blocks[i + 1] */
+    struct sl_norm norm;
+    int depth;
+    float price;
+};
+
+static int router_width(const struct sl_config *c)
+{
+    int quarter = c->width / 4 > 16 ? c->width / 4 : 16;
+    return c->router_width ? c->router_width : quarter;
+}
+
+static void tsa_build(struct sl_builder *b, void *self, const struct sl_config *c)
+{
+    struct tsa *m = self;
+    m->depth = c->depth;
+    m->price = c->depth > 1 ? c->lambda / (float)(c->depth - 1) : 0.0f;
+    m->blocks = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->blocks);
+    m->routers = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->routers);
+    m->embedding = sl_embedding_build(b, c->vocab, c->context, c->width, c->dropout);
+    for (int i = 0; i < c->depth; i++) {
+        sl_scope(b, "block.%d.", i);
+        m->blocks[i] = sl_block_build(b, sl_block_shape_of(c));
+        if (i + 1 < c->depth)
+            m->routers[i] = sl_router_build(b, c->width, router_width(c), c->router_bias);
+    }
+    sl_scope(b, "%s", "");
+    m->norm = sl_norm_build(b, "norm", c->width);
+}
+
+static struct sl_tensor *tsa_forward(struct sl_tape *t, const void *self)
+{
+    const struct tsa *m = self;
+    struct sl_gate gate = {0};
+    struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
+    for (int i = 0; i < m->depth; i++) {
+        if (i > 0)
+            gate = sl_router_apply(t, &m->routers[i - 1], h, m->price);
+        h = sl_block_apply(t, &m->blocks[i], h, gate);
+    }
+    h = sl_take_rows(t, h, t->batch->wanted);
+    return sl_embedding_invert(t, &m->embedding, sl_norm_apply(t, &m->norm, h));
+}
+
+static const struct sl_hyper hypers[] = {
+    SL_HYPERS_DECODER,
+    {"lambda", "price of taking all of every block, in nats", SL_REAL, 0, 100, 0.001,
+     offsetof(struct sl_config, lambda)},
+    {"router_bias", "first value of the routers' last bias: lower starts with more open gates",
+     SL_REAL, -20, 20, -1.0, offsetof(struct sl_config, router_bias)},
+    {"router_width", "features inside the routers; 0: a quarter of width, at least 16", SL_INTEGER,
+     0, 8192, 0, offsetof(struct sl_config, router_width)},
+    {0}};
+
+const struct sl_arch sl_arch_tsa = {
+    .name = "tsa",
+    .paper = "Adaptive Computation Depth via Learned Token Routing in Transformers, 2026",
+    .summary = "routers gate each token's part in every block after the first",
+    .hypers = hypers,
+    .policy = {.gate = SL_GATE_MIXED, .gate_limit = 0.5f},
+    .size = sizeof(struct tsa),
+    .build = tsa_build,
+    .forward = tsa_forward,
+};

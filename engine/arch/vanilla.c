@@ -1,0 +1,53 @@
+/* vanilla.c - the baseline: a pre-norm causal transformer with a tied output.
+ * Vaswani et al. 2017; pre-norm after Xiong et al. 2020; first values as in TSA's baseline.
+ *
+ *     h = dropout(E[tokens] + P[positions])
+ *     h += attention(norm(h));   h += mlp(norm(h))      depth times
+ *     logits = norm(h) E^T
+ */
+#include "arch/arch.h"
+
+#include <math.h>
+
+struct vanilla {
+    struct sl_embedding embedding;
+    struct sl_block *blocks;
+    struct sl_norm norm;
+    int depth;
+};
+
+static void vanilla_build(struct sl_builder *b, void *self, const struct sl_config *c)
+{
+    struct vanilla *m = self;
+    m->depth = c->depth;
+    m->blocks = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->blocks);
+    m->embedding = sl_embedding_build(b, c->vocab, c->context, c->width, c->dropout);
+    for (int i = 0; i < c->depth; i++) {
+        sl_scope(b, "block.%d.", i);
+        m->blocks[i] = sl_block_build(b, sl_block_shape_of(c));
+    }
+    sl_scope(b, "%s", "");
+    m->norm = sl_norm_build(b, "norm", c->width);
+}
+
+static struct sl_tensor *vanilla_forward(struct sl_tape *t, const void *self)
+{
+    const struct vanilla *m = self;
+    struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
+    for (int i = 0; i < m->depth; i++)
+        h = sl_block_apply(t, &m->blocks[i], h, (struct sl_gate){0});
+    h = sl_take_rows(t, h, t->batch->wanted);
+    return sl_embedding_invert(t, &m->embedding, sl_norm_apply(t, &m->norm, h));
+}
+
+static const struct sl_hyper hypers[] = {SL_HYPERS_DECODER, {0}};
+
+const struct sl_arch sl_arch_vanilla = {
+    .name = "vanilla",
+    .paper = "Attention Is All You Need, 2017",
+    .summary = "pre-norm causal transformer, tied output",
+    .hypers = hypers,
+    .size = sizeof(struct vanilla),
+    .build = vanilla_build,
+    .forward = vanilla_forward,
+};

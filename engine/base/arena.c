@@ -1,0 +1,95 @@
+/* arena.c - bump memory over one anonymous mapping; under ASan, whatever is not taken is poisoned. */
+#include "base/arena.h"
+
+#include <assert.h>
+#include <sanitizer/asan_interface.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+static_assert((SL_ALIGN & (SL_ALIGN - 1)) == 0, "a power of two");
+
+bool sl_arena_init(struct sl_arena *a, size_t bytes, struct sl_err *err)
+{
+    assert(a);
+    size_t size = bytes > 0 ? bytes : 1; /* mmap refuses nothing at all */
+    /* NORESERVE: an arena is planned for the largest batch, and most batches never touch its end. */
+    void *base = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return sl_fail(err, SL_NO_MEMORY, "reserve %zu bytes of memory", size);
+    /* A hint: kernels built without huge pages refuse it, and lose nothing but speed. */
+    (void)madvise(base, size, MADV_HUGEPAGE);
+    ASAN_POISON_MEMORY_REGION(base, size);
+    *a = (struct sl_arena){.base = base, .size = size};
+    return true;
+}
+
+void sl_arena_dry(struct sl_arena *a)
+{
+    assert(a);
+    *a = (struct sl_arena){.dry = true};
+}
+
+void sl_arena_release(struct sl_arena *a)
+{
+    assert(a);
+    if (a->base) {
+        ASAN_UNPOISON_MEMORY_REGION(a->base, a->size); /* the next mapping may get this address */
+        (void)munmap(a->base, a->size);
+    }
+    *a = (struct sl_arena){0};
+}
+
+static _Noreturn void exhausted(const struct sl_arena *a, size_t wanted)
+{
+    (void)fprintf(stderr, "arena exhausted: %zu bytes wanted, %zu of %zu used, peak %zu\n", wanted,
+                  a->used, a->size, a->peak);
+    abort();
+}
+
+void *sl_arena_take(struct sl_arena *a, size_t count, size_t size)
+{
+    assert(a);
+    assert(a->used % SL_ALIGN == 0);
+    size_t bytes = sl_size_product(count, size);
+    if (bytes > SIZE_MAX / 4 - a->used)
+        exhausted(a, bytes);
+    size_t end = a->used + (bytes + SL_ALIGN - 1) / SL_ALIGN * SL_ALIGN;
+    /* The last piece need not fill its cache line. */
+    if (!a->dry && a->used + bytes > a->size)
+        exhausted(a, bytes);
+    void *piece = a->dry ? NULL : a->base + a->used;
+    if (piece)
+        ASAN_UNPOISON_MEMORY_REGION(piece, bytes);
+    a->used = end;
+    if (a->peak < end)
+        a->peak = end;
+    return piece;
+}
+
+size_t sl_arena_mark(const struct sl_arena *a)
+{
+    assert(a);
+    return a->used;
+}
+
+void sl_arena_rewind(struct sl_arena *a, size_t mark)
+{
+    assert(a);
+    assert(mark <= a->used);
+    assert(mark % SL_ALIGN == 0);
+    if (!a->dry && mark < a->size)
+        ASAN_POISON_MEMORY_REGION(a->base + mark, a->size - mark);
+    a->used = mark;
+}
+
+size_t sl_size_product(size_t a, size_t b)
+{
+    size_t product;
+    if (__builtin_mul_overflow(a, b, &product)) {
+        (void)fprintf(stderr, "size overflow: %zu * %zu\n", a, b);
+        abort();
+    }
+    return product;
+}

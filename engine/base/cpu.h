@@ -1,0 +1,21 @@
+/* cpu.h - what this processor and this process's share of it can do. */
+#pragma once
+
+#include <stdbool.h>
+
+/* Instruction-set levels, slowest and most portable first. Each includes those before it. */
+enum sl_isa {
+    SL_ISA_REF,  /* plain C, the definition */
+    SL_ISA_BLAS, /* plain C with OpenBLAS for matrix products: any processor */
+    SL_ISA_AVX2, /* with FMA */
+    SL_ISA_AVX512,
+    SL_ISA_AMX, /* bf16 tiles on top of AVX-512 and AVX512-BF16 */
+    SL_ISA_COUNT
+};
+
+/* Whether this machine can run a level. Asks the kernel for AMX tile permission, once per process. */
+bool sl_cpu_has(enum sl_isa isa);
+
+/* Processors we may use: the affinity mask, and no more than every cgroup cpu.max above us allows
+ * (rounded down, at least 1). */
+int sl_cpu_budget(void);

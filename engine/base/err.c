@@ -1,0 +1,82 @@
+/* err.c - error texts: formatted with a bound, prefixed on the way up, cut in the middle when too
+ * long, because the first words say what failed and the last ones say why. */
+#include "sluice/err.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static_assert(SL_ERR_TEXT_MAX >= 64, "room for both ends and the gap");
+
+/* What is formatted before it is cut; longer than any text that is kept, so that its end is seen. */
+enum { DRAFT_MAX = 4 * SL_ERR_TEXT_MAX };
+
+static const char gap[] = " ... ";
+
+/* True inside a UTF-8 character: a cut there would leave half a letter, and no valid JSON. */
+static bool is_continuation(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* Copies text to out, which has SL_ERR_TEXT_MAX bytes; what does not fit is lost from the middle. */
+static void squeeze(char *out, const char *text)
+{
+    size_t length = strlen(text);
+    if (length < SL_ERR_TEXT_MAX) {
+        memcpy(out, text, length + 1);
+        return;
+    }
+    size_t keep = SL_ERR_TEXT_MAX - sizeof gap;
+    size_t head = keep / 2;
+    size_t tail = length - (keep - head);
+    while (head > 0 && is_continuation(text[head]))
+        head--;
+    while (is_continuation(text[tail]))
+        tail++;
+    memcpy(out, text, head);
+    memcpy(out + head, gap, sizeof gap - 1);
+    memcpy(out + head + sizeof gap - 1, text + tail, length - tail + 1);
+}
+
+/* The caller's words, followed by `rest`. Nothing is written to err before all has been read: the
+ * arguments may well point into it. */
+static void SL_PRINTF(2, 0)
+    compose(struct sl_err *err, const char *format, va_list args, const char *rest)
+{
+    char draft[DRAFT_MAX + SL_ERR_TEXT_MAX];
+    int length = vsnprintf(draft, DRAFT_MAX, format, args);
+    size_t end = length < 0 ? 0 : (size_t)length;
+    if (end >= DRAFT_MAX)
+        end = DRAFT_MAX - 1;
+    (void)snprintf(draft + end, sizeof draft - end, "%s", rest);
+    squeeze(err->text, draft);
+}
+
+bool sl_fail(struct sl_err *err, enum sl_code code, const char *format, ...)
+{
+    assert(code != SL_OK);
+    if (!err)
+        return false;
+    va_list args;
+    va_start(args, format);
+    compose(err, format, args, "");
+    va_end(args);
+    err->code = code;
+    return false;
+}
+
+bool sl_wrap(struct sl_err *err, const char *format, ...)
+{
+    if (!err)
+        return false;
+    assert(err->code != SL_OK);
+    char reason[SL_ERR_TEXT_MAX + 2];
+    (void)snprintf(reason, sizeof reason, ": %s", err->text);
+    va_list args;
+    va_start(args, format);
+    compose(err, format, args, reason);
+    va_end(args);
+    return false;
+}

@@ -1,0 +1,295 @@
+/* file.c - files mapped to be read, files and directories replaced in one step, SHA-256 of bytes. */
+#include "base/file.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <nettle/sha2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What the system says about the last call, as an error about a path. */
+static bool fail_errno(struct sl_err *err, const char *step, const char *path)
+{
+    int number = errno;
+    const char *why = strerrordesc_np(number);
+    return sl_fail(err, number == ENOENT ? SL_NOT_FOUND : SL_IO, "%s '%s': %s", step, path,
+                   why ? why : "unknown error");
+}
+
+static bool fail_long(struct sl_err *err, const char *path)
+{
+    return sl_fail(err, SL_BAD_INPUT, "path of %zu bytes is too long: '%s'", strlen(path), path);
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static bool map_descriptor(struct sl_map *map, int fd, const char *path, struct sl_err *err)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return fail_errno(err, "stat", path);
+    if (!S_ISREG(status.st_mode))
+        return sl_fail(err, SL_BAD_INPUT, "'%s' is not a plain file", path);
+    size_t size = (size_t)status.st_size;
+    void *data = NULL;
+    if (size > 0) {
+        data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (data == MAP_FAILED)
+            return fail_errno(err, "map", path);
+    }
+    *map = (struct sl_map){.data = data, .size = size};
+    return true;
+}
+
+bool sl_map_open(struct sl_map *map, const char *path, struct sl_err *err)
+{
+    assert(map);
+    assert(path);
+    /* NONBLOCK: a named pipe without a writer is refused below instead of waited for. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return fail_errno(err, "open", path);
+    bool ok = map_descriptor(map, fd, path, err);
+    (void)close(fd);
+    return ok;
+}
+
+void sl_map_close(struct sl_map *map)
+{
+    assert(map);
+    if (map->data)
+        (void)munmap((void *)(uintptr_t)map->data, map->size);
+    *map = (struct sl_map){0};
+}
+
+/* ---- making things last -------------------------------------------------------------------- */
+
+static bool sync_path(const char *path, int flags, struct sl_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
+    if (fd < 0)
+        return fail_errno(err, "open", path);
+    bool ok = fsync(fd) == 0 || fail_errno(err, "fsync", path);
+    (void)close(fd);
+    return ok;
+}
+
+/* A name lasts only once the directory that holds it has reached the disk. */
+static bool sync_parent(const char *path, struct sl_err *err)
+{
+    char parent[PATH_MAX];
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    while (length > 0 && path[length - 1] != '/')
+        length--;
+    if (length >= sizeof parent)
+        return fail_long(err, path);
+    memcpy(parent, path, length);
+    parent[length] = '\0';
+    return sync_path(length > 0 ? parent : ".", O_DIRECTORY, err);
+}
+
+/* ---- replacing a file ---------------------------------------------------------------------- */
+
+static bool write_slice(int fd, const struct sl_slice *slice, const char *path, struct sl_err *err)
+{
+    const char *data = slice->data;
+    size_t left = slice->size;
+    while (left > 0) {
+        ssize_t n = write(fd, data, left);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail_errno(err, "write", path);
+        data += n;
+        left -= (size_t)n;
+    }
+    return true;
+}
+
+static bool write_all(int fd, const char *path, const struct sl_slice *slices, int count,
+                      struct sl_err *err)
+{
+    for (int i = 0; i < count; i++)
+        if (!write_slice(fd, &slices[i], path, err))
+            return false;
+    /* mkostemp made it for the owner alone; it will be read by whoever may enter the directory. */
+    if (fchmod(fd, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH) != 0)
+        return fail_errno(err, "chmod", path);
+    return fsync(fd) == 0 || fail_errno(err, "fsync", path);
+}
+
+bool sl_file_replace(const char *path, const struct sl_slice *slices, int count, struct sl_err *err)
+{
+    assert(path);
+    assert(slices || count == 0);
+    char fresh[PATH_MAX];
+    int length = snprintf(fresh, sizeof fresh, "%s.XXXXXX", path);
+    if (length < 0 || (size_t)length >= sizeof fresh)
+        return fail_long(err, path);
+    int fd = mkostemp(fresh, O_CLOEXEC);
+    if (fd < 0)
+        return fail_errno(err, "create", path);
+    bool ok = write_all(fd, path, slices, count, err);
+    if (close(fd) != 0 && ok)
+        ok = fail_errno(err, "close", path);
+    if (ok && rename(fresh, path) != 0)
+        ok = fail_errno(err, "rename to", path);
+    if (!ok) {
+        (void)unlink(fresh);
+        return false;
+    }
+    return sync_parent(path, err);
+}
+
+/* ---- directories --------------------------------------------------------------------------- */
+
+static bool make_one(const char *path, struct sl_err *err)
+{
+    struct stat status;
+    if (mkdir(path, S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH) == 0)
+        return true;
+    if (errno != EEXIST)
+        return fail_errno(err, "make directory", path);
+    if (stat(path, &status) != 0)
+        return fail_errno(err, "stat", path);
+    return S_ISDIR(status.st_mode) ||
+           sl_fail(err, SL_IO, "make directory '%s': there is a file of that name", path);
+}
+
+bool sl_directory_make(const char *path, struct sl_err *err)
+{
+    assert(path);
+    char partial[PATH_MAX];
+    size_t length = strlen(path);
+    if (length >= sizeof partial)
+        return fail_long(err, path);
+    memcpy(partial, path, length + 1);
+    for (size_t i = 1; i < length; i++) {
+        if (partial[i] != '/')
+            continue;
+        partial[i] = '\0';
+        if (!make_one(partial, err))
+            return false;
+        partial[i] = '/';
+    }
+    return make_one(partial, err);
+}
+
+/* Calls f with the directory's descriptor and the name of each entry but "." and "..". */
+static bool for_each_entry(DIR *directory, const char *path,
+                           bool (*f)(int fd, const char *path, const char *name,
+                                     struct sl_err *err),
+                           struct sl_err *err)
+{
+    for (;;) {
+        errno = 0;
+        /* Safe: a DIR has its own state, and this one is ours alone. */
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe) */
+        const struct dirent *entry = readdir(directory);
+        if (!entry)
+            return errno == 0 || fail_errno(err, "list", path);
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (!f(dirfd(directory), path, entry->d_name, err))
+            return false;
+    }
+}
+
+/* A directory opened to be walked; NULL with errno set. A symbolic link to one does not count. */
+static DIR *open_directory(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    DIR *directory = fdopendir(fd);
+    if (!directory)
+        (void)close(fd);
+    return directory;
+}
+
+static bool sync_entry(int fd, const char *path, const char *name, struct sl_err *err)
+{
+    int file = openat(fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0)
+        return fail_errno(err, "open", name) || sl_wrap(err, "in '%s'", path);
+    bool ok = fsync(file) == 0 || fail_errno(err, "fsync", name) || sl_wrap(err, "in '%s'", path);
+    (void)close(file);
+    return ok;
+}
+
+static bool sync_directory(const char *path, struct sl_err *err)
+{
+    DIR *directory = open_directory(path);
+    if (!directory)
+        return fail_errno(err, "open directory", path);
+    bool ok = for_each_entry(directory, path, sync_entry, err);
+    if (ok && fsync(dirfd(directory)) != 0)
+        ok = fail_errno(err, "fsync", path);
+    (void)closedir(directory);
+    return ok;
+}
+
+bool sl_directory_publish(const char *tmp, const char *path, struct sl_err *err)
+{
+    assert(tmp);
+    assert(path);
+    if (!sync_directory(tmp, err))
+        return false;
+    bool replaced = false;
+    if (rename(tmp, path) != 0) {
+        if (errno != ENOTEMPTY && errno != EEXIST)
+            return fail_errno(err, "rename to", path);
+        if (renameat2(AT_FDCWD, tmp, AT_FDCWD, path, RENAME_EXCHANGE) != 0)
+            return fail_errno(err, "exchange with", path);
+        replaced = true;
+    }
+    return sync_parent(path, err) && (!replaced || sl_directory_remove(tmp, err));
+}
+
+static bool remove_entry(int fd, const char *path, const char *name, struct sl_err *err)
+{
+    if (unlinkat(fd, name, 0) == 0 || errno == ENOENT)
+        return true;
+    return fail_errno(err, "remove", name) || sl_wrap(err, "in '%s'", path);
+}
+
+bool sl_directory_remove(const char *path, struct sl_err *err)
+{
+    assert(path);
+    DIR *directory = open_directory(path);
+    if (!directory)
+        return errno == ENOENT || fail_errno(err, "open directory", path);
+    bool ok = for_each_entry(directory, path, remove_entry, err);
+    (void)closedir(directory);
+    if (!ok)
+        return false;
+    return rmdir(path) == 0 || errno == ENOENT || fail_errno(err, "remove directory", path);
+}
+
+/* ---- SHA-256 ------------------------------------------------------------------------------- */
+
+void sl_sha256_hex(const void *data, size_t size, char hex[65])
+{
+    static const char digits[] = "0123456789abcdef";
+    assert(data || size == 0);
+    assert(hex);
+    struct sha256_ctx context;
+    uint8_t digest[SHA256_DIGEST_SIZE];
+    sha256_init(&context);
+    sha256_update(&context, size, data);
+    sha256_digest(&context, sizeof digest, digest);
+    for (size_t i = 0; i < sizeof digest; i++) {
+        hex[2 * i] = digits[digest[i] >> 4];
+        hex[2 * i + 1] = digits[digest[i] & 15];
+    }
+    hex[2 * sizeof digest] = '\0';
+}

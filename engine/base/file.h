@@ -1,0 +1,36 @@
+/* file.h - files read whole without copying, and replaced so that nobody sees half of one. */
+#pragma once
+
+#include "sluice/err.h"
+
+#include <stddef.h>
+
+struct sl_map {
+    const char *data; /* read-only; NULL when the file is empty */
+    size_t size;
+};
+
+bool sl_map_open(struct sl_map *map, const char *path, struct sl_err *err) SL_MUST_CHECK;
+void sl_map_close(struct sl_map *map); /* a zeroed map is fine */
+
+/* One piece of a file to be written. */
+struct sl_slice {
+    const void *data;
+    size_t size;
+};
+
+/* Writes the pieces to a temporary name beside path, fsyncs and renames over path. On failure
+ * path is as it was, and err says which step failed and why (a full disk, say). */
+bool sl_file_replace(const char *path, const struct sl_slice *slices, int count,
+                     struct sl_err *err) SL_MUST_CHECK;
+
+/* mkdir -p. */
+bool sl_directory_make(const char *path, struct sl_err *err) SL_MUST_CHECK;
+/* fsyncs the files of a finished directory, renames it from tmp to path, fsyncs the parent.
+ * An existing directory at path is swapped out in one step and then removed. */
+bool sl_directory_publish(const char *tmp, const char *path, struct sl_err *err) SL_MUST_CHECK;
+/* Removes a directory and the plain files in it (no deeper). A missing one is fine. */
+bool sl_directory_remove(const char *path, struct sl_err *err) SL_MUST_CHECK;
+
+/* The SHA-256 of size bytes as 64 hex digits and a NUL. */
+void sl_sha256_hex(const void *data, size_t size, char hex[65]);

@@ -1,0 +1,324 @@
+/* pool.c - a fork-join pool without a lock on its fast path.
+ *
+ * A batch is published in one 64-bit word, the ticket: its number above, how many pieces nobody has
+ * taken below. A thread claims a piece by counting the ticket down with compare-and-swap. A thread
+ * that slept through a batch finds another number, or nothing left, and claims nothing; so the
+ * caller waits for the pieces only, never for a thread that has not woken up. */
+#include "base/pool.h"
+
+#include "base/cpu.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    LINE = 64,
+    /* How long to look for work before sleeping: several times the gap between two operations of a
+     * model, and about what sleeping and waking cost. */
+    SPIN_NS = 40000,
+    SPIN_LOOKS = 32 /* between two readings of the clock */
+};
+
+struct worker {
+    struct sl_pool *pool;
+    pthread_t thread;
+    int index;
+};
+
+/* One cache line for what changes once per batch, one for the ticket, one for what is left to do.
+ * The batch is atomic because a late thread may read it while the next one is written; the thread's
+ * claim then fails. */
+struct sl_pool {
+    _Alignas(LINE) atomic_int count, grain;
+    void (*_Atomic f)(void *ctx, int first, int last, int worker);
+    void *_Atomic ctx;
+    _Alignas(LINE) _Atomic uint64_t ticket; /* batch number << 32 | pieces not yet taken */
+    _Alignas(LINE) atomic_int left;         /* pieces not yet finished */
+    atomic_bool caller_sleeps;
+    _Alignas(LINE) atomic_int sleepers;
+    atomic_bool stopping;
+    pthread_mutex_t lock; /* held around sleeping and waking only; guards nothing else */
+    pthread_cond_t work, done;
+    int64_t spin_ns; /* 0 when threads have to share processors */
+    int threads, started;
+    bool busy; /* the caller's own check against nesting */
+    struct worker *workers;
+};
+
+/* Tells the processor that this is a waiting loop. */
+#if defined(__x86_64__)
+static void relax(void)
+{
+    __builtin_ia32_pause();
+}
+#else
+static void relax(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+#endif
+
+static uint32_t batch_of(uint64_t ticket)
+{
+    return (uint32_t)(ticket >> 32);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Claims one piece of a batch and returns how many there were to choose from; 0 when there is
+ * none, or another batch by now. */
+static int claim(struct sl_pool *pool, uint32_t batch)
+{
+    uint64_t ticket = atomic_load_explicit(&pool->ticket, memory_order_acquire);
+    while (batch_of(ticket) == batch && (uint32_t)ticket > 0)
+        if (atomic_compare_exchange_weak_explicit(&pool->ticket, &ticket, ticket - 1,
+                                                  memory_order_acq_rel, memory_order_acquire))
+            return (int)(uint32_t)ticket;
+    return 0;
+}
+
+static int pieces_of(int count, int grain)
+{
+    return count / grain + (count % grain != 0);
+}
+
+static int piece_end(int first, int count, int grain)
+{
+    return count - first > grain ? first + grain : count;
+}
+
+/* Does pieces of a batch until none is left; returns how many it did. What is read of the batch
+ * before a claim is right if the claim succeeds: a batch with a piece to take is not over, and
+ * nobody writes the next one before it is. */
+static int take_part(struct sl_pool *pool, uint32_t batch, int worker)
+{
+    void (*f)(void *, int, int, int) = atomic_load_explicit(&pool->f, memory_order_relaxed);
+    void *ctx = atomic_load_explicit(&pool->ctx, memory_order_relaxed);
+    int count = atomic_load_explicit(&pool->count, memory_order_relaxed);
+    int grain = atomic_load_explicit(&pool->grain, memory_order_relaxed);
+    int pieces = pieces_of(count, grain), done = 0;
+    for (int remaining; (remaining = claim(pool, batch)) > 0; done++) {
+        int first = (pieces - remaining) * grain;
+        f(ctx, first, piece_end(first, count, grain), worker);
+    }
+    return done;
+}
+
+/* Reports finished pieces; who reports the last one wakes the caller, should it sleep. */
+static void report(struct sl_pool *pool, int done)
+{
+    if (done == 0 || atomic_fetch_sub(&pool->left, done) != done)
+        return;
+    if (!atomic_load(&pool->caller_sleeps))
+        return;
+    (void)pthread_mutex_lock(&pool->lock);
+    (void)pthread_cond_signal(&pool->done);
+    (void)pthread_mutex_unlock(&pool->lock);
+}
+
+static bool has_news(struct sl_pool *pool, uint32_t seen)
+{
+    return batch_of(atomic_load_explicit(&pool->ticket, memory_order_acquire)) != seen ||
+           atomic_load_explicit(&pool->stopping, memory_order_relaxed);
+}
+
+static bool is_finished(struct sl_pool *pool, uint32_t unused)
+{
+    (void)unused;
+    return atomic_load_explicit(&pool->left, memory_order_acquire) == 0;
+}
+
+/* Looks out for an event for a while; true when it came. */
+static bool spin(struct sl_pool *pool, bool (*event)(struct sl_pool *, uint32_t), uint32_t seen)
+{
+    if (event(pool, seen))
+        return true;
+    if (pool->spin_ns == 0)
+        return false;
+    int64_t end = now_ns() + pool->spin_ns;
+    do {
+        for (int i = 0; i < SPIN_LOOKS; i++) {
+            if (event(pool, seen))
+                return true;
+            relax();
+        }
+    } while (now_ns() < end);
+    return false;
+}
+
+/* Sleeping is safe by order: a worker counts itself asleep and then looks at the ticket, the caller
+ * moves the ticket and then looks at the count, both sequentially consistent. One of the two sees
+ * the other. The same holds for the caller's sleep, with caller_sleeps and left. */
+static void sleep_until_work(struct sl_pool *pool, uint32_t seen)
+{
+    (void)pthread_mutex_lock(&pool->lock);
+    atomic_fetch_add(&pool->sleepers, 1);
+    while (batch_of(atomic_load(&pool->ticket)) == seen && !atomic_load(&pool->stopping))
+        (void)pthread_cond_wait(&pool->work, &pool->lock);
+    atomic_fetch_sub(&pool->sleepers, 1);
+    (void)pthread_mutex_unlock(&pool->lock);
+}
+
+static void sleep_until_done(struct sl_pool *pool)
+{
+    (void)pthread_mutex_lock(&pool->lock);
+    atomic_store(&pool->caller_sleeps, true);
+    while (atomic_load(&pool->left) != 0)
+        (void)pthread_cond_wait(&pool->done, &pool->lock);
+    atomic_store(&pool->caller_sleeps, false);
+    (void)pthread_mutex_unlock(&pool->lock);
+}
+
+/* Wakes as many sleepers as there are pieces for them. */
+static void wake(struct sl_pool *pool, int wanted)
+{
+    int sleepers = atomic_load(&pool->sleepers);
+    if (sleepers == 0)
+        return;
+    (void)pthread_mutex_lock(&pool->lock);
+    if (wanted >= sleepers)
+        (void)pthread_cond_broadcast(&pool->work);
+    else
+        for (int i = 0; i < wanted; i++)
+            (void)pthread_cond_signal(&pool->work);
+    (void)pthread_mutex_unlock(&pool->lock);
+}
+
+static void *work(void *self)
+{
+    const struct worker *w = self;
+    struct sl_pool *pool = w->pool;
+    uint32_t seen = 0;
+    for (;;) {
+        if (!spin(pool, has_news, seen))
+            sleep_until_work(pool, seen);
+        if (atomic_load(&pool->stopping))
+            return NULL;
+        seen = batch_of(atomic_load_explicit(&pool->ticket, memory_order_acquire));
+        report(pool, take_part(pool, seen, w->index));
+    }
+}
+
+/* Workers take no signals: those are for the program's own threads. */
+static int start(struct worker *w)
+{
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failure = pthread_create(&w->thread, NULL, work, w);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failure;
+}
+
+static bool start_workers(struct sl_pool *pool, struct sl_err *err)
+{
+    for (int i = 1; i < pool->threads; i++, pool->started++) {
+        struct worker *w = &pool->workers[i - 1];
+        *w = (struct worker){.pool = pool, .index = i};
+        int failure = start(w);
+        if (failure)
+            return sl_fail(err, SL_NO_MEMORY, "start thread %d of %d: %s", i + 1, pool->threads,
+                           strerrordesc_np(failure));
+        char name[20]; /* of which the kernel takes 15 letters, or none */
+        (void)snprintf(name, sizeof name, "sluice-%d", i);
+        (void)pthread_setname_np(w->thread, name);
+    }
+    return true;
+}
+
+struct sl_pool *sl_pool_create(int threads, struct sl_err *err)
+{
+    assert(threads >= 1);
+    struct sl_pool *pool = aligned_alloc(LINE, sizeof *pool);
+    struct worker *workers = calloc((size_t)threads, sizeof *workers);
+    if (!pool || !workers) {
+        free(pool);
+        free(workers);
+        (void)sl_fail(err, SL_NO_MEMORY, "no memory for a pool of %d threads", threads);
+        return NULL;
+    }
+    *pool = (struct sl_pool){.threads = threads, .workers = workers};
+    pool->spin_ns = threads <= sl_cpu_budget() ? SPIN_NS : 0;
+    (void)pthread_mutex_init(&pool->lock, NULL);
+    (void)pthread_cond_init(&pool->work, NULL);
+    (void)pthread_cond_init(&pool->done, NULL);
+    if (!start_workers(pool, err)) {
+        sl_pool_destroy(pool);
+        return NULL;
+    }
+    return pool;
+}
+
+void sl_pool_destroy(struct sl_pool *pool)
+{
+    if (!pool)
+        return;
+    assert(!pool->busy);
+    (void)pthread_mutex_lock(&pool->lock);
+    atomic_store(&pool->stopping, true);
+    (void)pthread_cond_broadcast(&pool->work);
+    (void)pthread_mutex_unlock(&pool->lock);
+    for (int i = 0; i < pool->started; i++)
+        (void)pthread_join(pool->workers[i].thread, NULL);
+    (void)pthread_cond_destroy(&pool->done);
+    (void)pthread_cond_destroy(&pool->work);
+    (void)pthread_mutex_destroy(&pool->lock);
+    free(pool->workers);
+    free(pool);
+}
+
+int sl_pool_threads(const struct sl_pool *pool)
+{
+    assert(pool);
+    return pool->threads;
+}
+
+/* Makes the batch visible and returns its number. */
+static uint32_t publish(struct sl_pool *pool, int pieces)
+{
+    uint64_t ticket = atomic_load_explicit(&pool->ticket, memory_order_relaxed);
+    uint32_t batch = batch_of(ticket) + 1;
+    atomic_store_explicit(&pool->left, pieces, memory_order_relaxed);
+    atomic_store(&pool->ticket, (uint64_t)batch << 32 | (uint32_t)pieces);
+    wake(pool, pieces - 1);
+    return batch;
+}
+
+void sl_parallel(struct sl_pool *pool, int count, int grain,
+                 void (*f)(void *ctx, int first, int last, int worker), void *ctx)
+{
+    assert(pool);
+    assert(f);
+    assert(count >= 0);
+    assert(grain > 0);
+    assert(!pool->busy);
+    pool->busy = true;
+    if (pool->threads == 1 || count <= grain) {
+        for (int first = 0, last; first < count; first = last) {
+            last = piece_end(first, count, grain);
+            f(ctx, first, last, 0);
+        }
+    } else {
+        atomic_store_explicit(&pool->f, f, memory_order_relaxed);
+        atomic_store_explicit(&pool->ctx, ctx, memory_order_relaxed);
+        atomic_store_explicit(&pool->count, count, memory_order_relaxed);
+        atomic_store_explicit(&pool->grain, grain, memory_order_relaxed);
+        uint32_t batch = publish(pool, pieces_of(count, grain));
+        report(pool, take_part(pool, batch, 0));
+        if (!spin(pool, is_finished, 0))
+            sleep_until_done(pool);
+    }
+    pool->busy = false;
+}

@@ -1,0 +1,53 @@
+/* tensor.h - a matrix somebody else owns, and a parameter of a model. */
+#pragma once
+
+#include "kernels/kernels.h"
+
+#include <assert.h>
+
+/* rows x cols values; rows are tokens (or sequences), cols are features. Never owns its memory:
+ * activations live in the tape's arena, parameters in the model's. A tensor of type SL_BF16 is an
+ * operand: written once by an op, read by matrix products. Gradients are fp32, rows x cols, dense. */
+struct sl_tensor {
+    void *data;    /* NULL in a dry run */
+    float *grad;   /* NULL until the backward pass reaches it */
+    size_t stride; /* elements from one row to the next */
+    int rows, cols;
+    enum sl_type type;
+    bool needs_grad;
+};
+
+/* A named, learnt (or merely saved) matrix, and the forms in which matrix products read it. */
+struct sl_parameter {
+    const char *name;
+    float *data; /* rows x cols */
+    float *grad; /* NULL unless a trainer owns the model */
+    int rows, cols;
+    bool decays;  /* subject to weight decay: matrices, not biases, norms and embeddings */
+    bool product; /* read by matrix products, so kept packed as well */
+    void *packed;      /* B = data^T, for y = x w^T; NULL for what no product reads */
+    void *packed_back; /* B = data, for dx = dy w; NULL unless training */
+};
+
+/* Some rows of a batch, ascending. A NULL pointer to this means all of them. */
+struct sl_rows {
+    const int32_t *index;
+    int count;
+};
+
+static inline float *sl_row(const struct sl_tensor *x, int row)
+{
+    assert(x->type == SL_F32);
+    return (float *)x->data + (size_t)row * x->stride;
+}
+
+/* A row of either type. */
+static inline void *sl_row_any(const struct sl_tensor *x, int row)
+{
+    return (char *)x->data + (size_t)row * x->stride * sl_type_bytes(x->type);
+}
+
+static inline float *sl_grad_row(const struct sl_tensor *x, int row)
+{
+    return x->grad + (size_t)row * (size_t)x->cols;
+}

@@ -1,0 +1,114 @@
+/* corpus.c - one file in, one array of ids out. */
+#include "data/corpus.h"
+
+#include "base/file.h"
+#include "text/tokenizer.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+static bool text_open(struct sl_map *map, const char *path, struct sl_err *err)
+{
+    if (!sl_map_open(map, path, err))
+        return false;
+    if (map->size > 0)
+        return true;
+    sl_map_close(map);
+    return sl_fail(err, SL_BAD_INPUT, "'%s' is empty", path);
+}
+
+struct sl_tokenizer *sl_corpus_learn(const char *path, const char *kind, struct sl_err *err)
+{
+    struct sl_map map = {0};
+    if (!text_open(&map, path, err)) {
+        sl_wrap(err, "corpus");
+        return NULL;
+    }
+    struct sl_tokenizer *tokens = sl_tokenizer_learn(kind, map.data, map.size, err);
+    if (!tokens)
+        sl_wrap(err, "corpus '%s'", path);
+    sl_map_close(&map);
+    return tokens;
+}
+
+/* Two passes: the first counts, so that any kind of tokenizer gets exactly the room it needs. */
+static bool corpus_encode(struct sl_corpus *corpus, const struct sl_map *map,
+                          const struct sl_tokenizer *tokens, struct sl_err *err)
+{
+    long count = sl_tokenizer_encode(tokens, map->data, map->size, SL_UNKNOWN_FAIL, NULL, 0, err);
+    if (count < 0)
+        return false;
+    int32_t *ids = malloc((size_t)count * sizeof *ids);
+    if (!ids)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %ld tokens", count);
+    long again =
+        sl_tokenizer_encode(tokens, map->data, map->size, SL_UNKNOWN_FAIL, ids, count, err);
+    if (again != count) {
+        free(ids);
+        return again >= 0 ? sl_fail(err, SL_IO, "the file changed while it was read") : false;
+    }
+    *corpus = (struct sl_corpus){.ids = ids, .count = count};
+    return true;
+}
+
+bool sl_corpus_open(struct sl_corpus *corpus, const char *path, const struct sl_tokenizer *tokens,
+                    struct sl_err *err)
+{
+    struct sl_map map = {0};
+    if (!text_open(&map, path, err))
+        return sl_wrap(err, "corpus");
+    bool ok = corpus_encode(corpus, &map, tokens, err);
+    sl_map_close(&map);
+    return ok || sl_wrap(err, "corpus '%s'", path);
+}
+
+void sl_corpus_close(struct sl_corpus *corpus)
+{
+    free(corpus->ids);
+    *corpus = (struct sl_corpus){0};
+}
+
+/* floor(share n), where a share such as 0.29 of 100 must give 29 although 0.29 * 100 < 29. */
+static int64_t share_of(double share, int64_t n)
+{
+    return (int64_t)floor(share * (double)n + 1e-6);
+}
+
+static bool shares_check(struct sl_shares s, struct sl_err *err)
+{
+    /* Written so that NaN fails. */
+    bool fine = s.train > 0 && s.validation >= 0 && s.train + s.validation <= 1 + 1e-9;
+    return fine || sl_fail(err, SL_BAD_INPUT,
+                           "train %g and validation %g of a corpus: want train above 0, "
+                           "validation 0 or more, and no more than 1 together",
+                           s.train, s.validation);
+}
+
+bool sl_corpus_split(const struct sl_corpus *corpus, struct sl_shares shares, int context,
+                     struct sl_span parts[SL_PARTS], struct sl_err *err)
+{
+    assert(context > 0);
+    if (!shares_check(shares, err))
+        return false;
+    int64_t train = share_of(shares.train, corpus->count);
+    int64_t validation = share_of(shares.validation, corpus->count);
+    if (validation > corpus->count - train)
+        validation = corpus->count - train;
+
+    if (train < (int64_t)context + 2)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "the training part is %lld tokens, too short for a context of %d: "
+                       "want at least %lld",
+                       (long long)train, context, (long long)context + 2);
+    if (shares.validation > 0 && validation < 2)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "the validation part is %lld tokens, want at least 2: nothing to predict",
+                       (long long)validation);
+
+    const int32_t *ids = corpus->ids;
+    parts[SL_TRAIN] = (struct sl_span){ids, train};
+    parts[SL_VALIDATION] = (struct sl_span){ids + train, validation};
+    parts[SL_TEST] = (struct sl_span){ids + train + validation, corpus->count - train - validation};
+    return true;
+}

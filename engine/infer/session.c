@@ -1,0 +1,245 @@
+/* session.c - one batch after another over slots that remember: the serving state of one model. */
+#include "sluice/infer.h"
+
+#include "model/net.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sl_session {
+    const struct sl_model *model;
+    struct sl_tape tape;
+    struct sl_arena caches_arena;
+    struct sl_session_options options;
+    struct sl_cache *caches; /* per slot */
+    bool *fed;               /* per slot: already in the run being made */
+    /* The run being made: */
+    struct sl_sequence *sequences;
+    int32_t *tokens, *wanted, *layers_used;
+    struct sl_rows wanted_rows;
+};
+
+static size_t cache_row_bytes(const struct sl_model *m)
+{
+    const struct sl_kernels *k = m->engine->kernels;
+    if (m->builder.attention_layers == 0)
+        return 0;
+    return sl_operand_stride(k, m->builder.cache_width) * sl_type_bytes(k->operand);
+}
+
+static size_t cache_bytes(const struct sl_model *m)
+{
+    size_t rows = sl_size_product((size_t)m->builder.attention_layers, (size_t)m->config.context);
+    return sl_size_product(rows, cache_row_bytes(m));
+}
+
+/* The largest run: batch_rows tokens, in sequences as long as the context, all their logits wanted. */
+static bool measure(struct sl_session *s, size_t *bytes, struct sl_err *err)
+{
+    const struct sl_model *m = s->model;
+    struct sl_tape dry;
+    if (!sl_tape_init(&dry, m->engine->kernels, m->engine->pool, 0, err))
+        return false;
+    struct sl_batch batch = {.rows = s->options.batch_rows};
+    struct sl_cache cache = {.capacity = m->config.context};
+    for (int row = 0; row < batch.rows; batch.count++) {
+        int rows = batch.rows - row < m->config.context ? batch.rows - row : m->config.context;
+        s->sequences[batch.count] =
+            (struct sl_sequence){.first = row, .rows = rows, .cache = &cache};
+        row += rows;
+    }
+    batch.sequences = s->sequences;
+    dry.policy = &m->policy;
+    sl_tape_begin(&dry, &batch, false);
+    (void)sl_net_forward(m, &dry);
+    *bytes = dry.arena.peak;
+    sl_tape_release(&dry);
+    return true;
+}
+
+static bool allocate(struct sl_session *s, struct sl_err *err)
+{
+    const struct sl_model *m = s->model;
+    size_t slots = (size_t)s->options.slots, rows = (size_t)s->options.batch_rows, bytes = 0;
+    s->caches = calloc(slots, sizeof *s->caches);
+    s->fed = calloc(slots, sizeof *s->fed);
+    s->sequences = calloc(rows, sizeof *s->sequences);
+    s->tokens = calloc(rows, sizeof *s->tokens);
+    s->wanted = calloc(rows, sizeof *s->wanted);
+    s->layers_used = calloc(rows, sizeof *s->layers_used);
+    if (!s->caches || !s->fed || !s->sequences || !s->tokens || !s->wanted || !s->layers_used)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %zu slots and %zu rows", slots, rows);
+    if (!sl_arena_init(&s->caches_arena, slots * (cache_bytes(m) + SL_ALIGN), err))
+        return false;
+    for (size_t i = 0; i < slots; i++)
+        s->caches[i] = (struct sl_cache){.data = sl_arena_take(&s->caches_arena, cache_bytes(m), 1),
+                                         .row_bytes = cache_row_bytes(m),
+                                         .capacity = m->config.context};
+    if (!measure(s, &bytes, err) ||
+        !sl_tape_init(&s->tape, m->engine->kernels, m->engine->pool, bytes, err))
+        return false;
+    s->tape.policy = &m->policy;
+    s->tape.notes.layers_used = s->layers_used;
+    return true;
+}
+
+struct sl_session *sl_session_create(const struct sl_model *model,
+                                     const struct sl_session_options *options, struct sl_err *err)
+{
+    enum { SLOTS_MOST = 65536, ROWS_MOST = 1 << 20 };
+    if (options->slots < 1 || options->slots > SLOTS_MOST || options->batch_rows < options->slots ||
+        options->batch_rows > ROWS_MOST) {
+        sl_fail(err, SL_BAD_INPUT,
+                "%d slots and %d batch rows; accepted are 1 to %d slots and from as many rows to %d",
+                options->slots, options->batch_rows, SLOTS_MOST, ROWS_MOST);
+        return NULL;
+    }
+    struct sl_session *s = calloc(1, sizeof *s);
+    if (!s) {
+        sl_fail(err, SL_NO_MEMORY, "no memory for a session");
+        return NULL;
+    }
+    s->model = model;
+    s->options = *options;
+    if (allocate(s, err))
+        return s;
+    sl_wrap(err, "session");
+    sl_session_destroy(s);
+    return NULL;
+}
+
+void sl_session_destroy(struct sl_session *s)
+{
+    if (!s)
+        return;
+    sl_tape_release(&s->tape);
+    sl_arena_release(&s->caches_arena);
+    free(s->caches);
+    free(s->fed);
+    free(s->sequences);
+    free(s->tokens);
+    free(s->wanted);
+    free(s->layers_used);
+    free(s);
+}
+
+size_t sl_session_bytes(const struct sl_session *s)
+{
+    return s->tape.arena.size + s->caches_arena.size;
+}
+
+int sl_session_length(const struct sl_session *s, int slot)
+{
+    assert(slot >= 0);
+    assert(slot < s->options.slots);
+    return s->caches[slot].length;
+}
+
+void sl_session_clear(struct sl_session *s, int slot)
+{
+    assert(slot >= 0);
+    assert(slot < s->options.slots);
+    s->caches[slot].length = 0;
+}
+
+/* -- a run ------------------------------------------------------------------------------------ */
+
+static bool check_tokens(const struct sl_session *s, const struct sl_feed *f, struct sl_err *err)
+{
+    int vocab = s->model->config.vocab, context = s->model->config.context;
+    if (f->count < 1 || f->count > context - s->caches[f->slot].length)
+        return sl_fail(err, SL_BAD_INPUT, "slot %d holds %d tokens and is fed %d; at most %d fit",
+                       f->slot, s->caches[f->slot].length, f->count, context);
+    for (int i = 0; i < f->count; i++)
+        if (f->tokens[i] < 0 || f->tokens[i] >= vocab)
+            return sl_fail(err, SL_BAD_INPUT, "slot %d is fed token %d; accepted is 0 to %d",
+                           f->slot, f->tokens[i], vocab - 1);
+    return true;
+}
+
+/* Every promise is checked before anything runs: one bad feed must not harm the others. */
+static bool check_feeds(struct sl_session *s, const struct sl_feed *feeds, int count,
+                        struct sl_err *err)
+{
+    int rows = 0;
+    memset(s->fed, 0, (size_t)s->options.slots * sizeof *s->fed);
+    for (int i = 0; i < count; i++) {
+        const struct sl_feed *f = &feeds[i];
+        if (f->slot < 0 || f->slot >= s->options.slots)
+            return sl_fail(err, SL_BAD_INPUT, "feed %d is for slot %d; accepted is 0 to %d", i,
+                           f->slot, s->options.slots - 1);
+        if (s->fed[f->slot])
+            return sl_fail(err, SL_BAD_INPUT, "slot %d is fed twice in one run", f->slot);
+        s->fed[f->slot] = true;
+        if (!check_tokens(s, f, err))
+            return false;
+        if (f->count > s->options.batch_rows - rows)
+            return sl_fail(err, SL_BAD_INPUT, "the feeds have more than %d tokens",
+                           s->options.batch_rows);
+        rows += f->count;
+    }
+    return count > 0 || sl_fail(err, SL_BAD_INPUT, "a run without feeds");
+}
+
+static struct sl_batch gather(struct sl_session *s, const struct sl_feed *feeds, int count)
+{
+    int row = 0, wanted = 0;
+    for (int i = 0; i < count; i++) {
+        const struct sl_feed *f = &feeds[i];
+        struct sl_cache *cache = &s->caches[f->slot];
+        s->sequences[i] = (struct sl_sequence){
+            .first = row, .rows = f->count, .position = cache->length, .cache = cache};
+        memcpy(s->tokens + row, f->tokens, (size_t)f->count * sizeof *s->tokens);
+        for (int j = f->want_all ? 0 : f->count - 1; j < f->count; j++)
+            s->wanted[wanted++] = row + j;
+        row += f->count;
+    }
+    s->wanted_rows = (struct sl_rows){s->wanted, wanted};
+    memset(s->layers_used, 0, (size_t)row * sizeof *s->layers_used);
+    return (struct sl_batch){.tokens = s->tokens,
+                             .sequences = s->sequences,
+                             .rows = row,
+                             .count = count,
+                             .wanted = wanted == row ? NULL : &s->wanted_rows};
+}
+
+static bool all_finite(const float *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(x[i]))
+            return false;
+    return true;
+}
+
+static void scatter(struct sl_session *s, struct sl_feed *feeds, int count,
+                    const struct sl_tensor *logits)
+{
+    int place = 0;
+    for (int i = 0; i < count; i++) {
+        struct sl_feed *f = &feeds[i];
+        int rows = f->want_all ? f->count : 1;
+        f->logits = sl_row(logits, place);
+        f->finite = all_finite(f->logits, (size_t)rows * (size_t)logits->cols);
+        f->layers_full = (int64_t)f->count * s->model->config.depth;
+        f->layers_used = 0;
+        for (int j = 0; j < f->count; j++)
+            f->layers_used += s->layers_used[s->sequences[i].first + j];
+        s->caches[f->slot].length += f->count;
+        place += rows;
+    }
+    assert(place == logits->rows);
+}
+
+bool sl_session_run(struct sl_session *s, struct sl_feed *feeds, int count, struct sl_err *err)
+{
+    if (!check_feeds(s, feeds, count, err))
+        return sl_wrap(err, "run");
+    struct sl_batch batch = gather(s, feeds, count);
+    pthread_mutex_lock(&s->model->engine->lock);
+    sl_tape_begin(&s->tape, &batch, false);
+    struct sl_tensor *logits = sl_net_forward(s->model, &s->tape);
+    pthread_mutex_unlock(&s->model->engine->lock);
+    scatter(s, feeds, count, logits);
+    return true;
+}

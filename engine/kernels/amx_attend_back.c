@@ -1,0 +1,442 @@
+/* amx_attend_back.c - attention backward in bf16 tiles.
+ * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mavx512bf16 -mamx-tile
+ * -mamx-bf16.
+ *
+ * Everything is computed with keys down and queries across: K and V are left operands as they
+ * lie, what belongs to a query (lse, D, its dropout key) is a vector beside the lanes, and rows of
+ * P^T and dS^T are left operands for dV and dK as they come. With P = softmax(S) and P' = dropout(P):
+ *     S^T = K Q^T             dP^T = dropout(V dO^T)
+ *     dS^T = P^T (dP^T - D)   D_i = sum_j P_ij dP_ij = dO_i . out_i
+ *     dV = P'^T dO            dK = scale dS^T Q         dQ = scale dS K
+ * 32 keys at a time go through all queries; dQ is added up in scratch, in the order of keys. */
+#include "kernels/amx.h"
+#include "kernels/amx_tiles.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { BLOCK = 32, BLOCK_ELEMENTS = 2 * TILE_ELEMENTS };
+
+/* A call under way. A "block" is 32 queries (or keys) by TILE_K dims: two tiles. */
+struct run {
+    const struct sl_attend *a;
+    const struct sl_attend_back *b;
+    int most;            /* keys that some query sees */
+    int steps, blocks;   /* of TILE_K dims, of BLOCK queries */
+    uint16_t *q_across;  /* [blocks][steps][2 x 16 queries][TILE_PAIRS of dims][16][2] */
+    uint16_t *do_across; /* the same of dO */
+    uint16_t *q_down;    /* [blocks][steps][2 halves of dims][TILE_PAIRS of queries][16][2] */
+    uint16_t *do_down;   /* the same of dO */
+    uint16_t *k, *v;     /* 32 rows of K and V: [steps][32][TILE_K] */
+    uint16_t *k_down;    /* [steps][2 halves of dims][TILE_PAIRS of keys][16][2] */
+    uint16_t *p, *ds;    /* P'^T and dS^T: [blocks][32 keys][32 queries] */
+    uint16_t *ds_rows;   /* dS: [2][16 queries][32 keys], queries in the order of sl_lane_column */
+    float *scores, *dp;  /* [32 keys][32 queries] */
+    float *dq;           /* [blocks][steps][2][2][16][16], rows and columns in that order too */
+    float *sums;         /* [2][2][16][16] of dK or dV */
+    float *lse, *mean;   /* per query: lse / ln 2 and D */
+    int32_t *visible;    /* per query, 0 past the last */
+    int32_t *keys;       /* row keys per query */
+    int32_t *block_most; /* per block: the most keys that one of its queries sees */
+};
+
+static size_t up32(int n)
+{
+    return ((size_t)n + 31) / 32 * 32;
+}
+
+/* Hands out scratch; with no memory it only counts. */
+static void *take(unsigned char *base, size_t *used, size_t bytes)
+{
+    void *piece = base ? base + *used : NULL;
+    *used += (bytes + 63) / 64 * 64;
+    return piece;
+}
+
+static size_t lay_out(struct run *r, void *scratch, int queries, int head_dim)
+{
+    const size_t n = up32(queries), d = (size_t)head_dim, half = sizeof(uint16_t);
+    size_t used = 0;
+    r->q_across = take(scratch, &used, n * d * half);
+    r->do_across = take(scratch, &used, n * d * half);
+    r->q_down = take(scratch, &used, n * d * half);
+    r->do_down = take(scratch, &used, n * d * half);
+    r->k = take(scratch, &used, BLOCK * d * half);
+    r->v = take(scratch, &used, BLOCK * d * half);
+    r->k_down = take(scratch, &used, BLOCK * d * half);
+    r->p = take(scratch, &used, BLOCK * n * half);
+    r->ds = take(scratch, &used, BLOCK * n * half);
+    r->ds_rows = take(scratch, &used, BLOCK * BLOCK * half);
+    r->scores = take(scratch, &used, BLOCK * BLOCK * sizeof(float));
+    r->dp = take(scratch, &used, BLOCK * BLOCK * sizeof(float));
+    r->dq = take(scratch, &used, n * d * sizeof(float));
+    r->sums = take(scratch, &used, BLOCK * BLOCK * sizeof(float));
+    r->lse = take(scratch, &used, n * sizeof(float));
+    r->mean = take(scratch, &used, n * sizeof(float));
+    r->visible = take(scratch, &used, n * sizeof(int32_t));
+    r->keys = take(scratch, &used, n * sizeof(int32_t));
+    r->block_most = take(scratch, &used, n / BLOCK * sizeof(int32_t));
+    return used;
+}
+
+size_t sl_amx_attend_back_scratch(int queries, int keys, int head_dim)
+{
+    (void)keys;
+    struct run unused;
+    return lay_out(&unused, NULL, queries, head_dim);
+}
+
+/* ------------------------------------------------------------------------------ preparation */
+
+/* D of a query: dO . out. */
+static float mean_slope(const struct run *r, int query)
+{
+    const float *dout = r->b->dout + (size_t)query * r->b->dout_stride;
+    const uint16_t *out = (const uint16_t *)r->a->out + (size_t)query * r->a->out_stride;
+    __m512 total = _mm512_setzero_ps();
+    for (int c = 0; c < r->a->head_dim; c += 16) {
+        const __m256i narrow = _mm256_loadu_si256((const void *)(out + c));
+        const __m512i wide = _mm512_slli_epi32(_mm512_cvtepu16_epi32(narrow), 16);
+        total = _mm512_fmadd_ps(_mm512_castsi512_ps(wide), _mm512_loadu_ps(dout + c), total);
+    }
+    return sl_sum16(total);
+}
+
+static void describe_queries(struct run *r)
+{
+    const struct sl_attend *a = r->a;
+    for (int block = 0; block < r->blocks; block++) {
+        r->block_most[block] = 0;
+        for (int i = block * BLOCK; i < (block + 1) * BLOCK; i++) {
+            const bool sees = i < a->queries && a->visible[i] > 0;
+            r->visible[i] = sees ? a->visible[i] : 0;
+            r->lse[i] = sees ? a->lse[i] * sl_log2_e : 0.0f;
+            r->mean[i] = sees ? mean_slope(r, i) : 0.0f;
+            r->keys[i] = sees && a->dropout.threshold ? (int32_t)a->row_keys[i] : 0;
+            if (r->visible[i] > r->block_most[block])
+                r->block_most[block] = r->visible[i];
+        }
+        r->most = r->block_most[block] > r->most ? r->block_most[block] : r->most;
+    }
+}
+
+/* A block of rows as a right operand whose columns are the rows. */
+static void lay_across(uint16_t *to, const __m512i rows[BLOCK])
+{
+    for (int half = 0; half < 2; half++) {
+        __m512i r[TILE_ROWS];
+        for (int i = 0; i < TILE_ROWS; i++)
+            r[i] = rows[half * TILE_ROWS + i];
+        sl_transpose16(r);
+        for (int i = 0; i < TILE_PAIRS; i++)
+            _mm512_storeu_si512(to + (half * TILE_PAIRS + i) * TILE_K, r[i]);
+    }
+}
+
+/* A block of rows as a right operand whose columns are the dims. */
+static void lay_down(uint16_t *to, const __m512i rows[BLOCK])
+{
+    for (int i = 0; i < TILE_PAIRS; i++)
+        sl_pair_rows(rows[2 * i], rows[2 * i + 1], to + i * TILE_K,
+                     to + TILE_ELEMENTS + i * TILE_K);
+}
+
+static void load_queries(const struct run *r, int block, int step, __m512i rows[BLOCK])
+{
+    for (int i = 0; i < BLOCK; i++) {
+        const int query = block * BLOCK + i;
+        const size_t at = (size_t)query * r->a->q_stride + (size_t)step * TILE_K;
+        rows[i] = query < r->a->queries ? _mm512_loadu_si512((const uint16_t *)r->a->q + at)
+                                        : _mm512_setzero_si512();
+    }
+}
+
+static void load_slopes(const struct run *r, int block, int step, __m512i rows[BLOCK])
+{
+    for (int i = 0; i < BLOCK; i++) {
+        const int query = block * BLOCK + i;
+        const float *dout = r->b->dout + (size_t)query * r->b->dout_stride + step * TILE_K;
+        rows[i] = query < r->a->queries
+                      ? sl_narrow32(_mm512_loadu_ps(dout), _mm512_loadu_ps(dout + 16))
+                      : _mm512_setzero_si512();
+    }
+}
+
+static void prepare_queries(const struct run *r)
+{
+    __m512i rows[BLOCK];
+    for (int block = 0; block < r->blocks; block++)
+        for (int step = 0; step < r->steps; step++) {
+            const size_t at = (size_t)(block * r->steps + step) * BLOCK_ELEMENTS;
+            load_queries(r, block, step, rows);
+            lay_across(r->q_across + at, rows);
+            lay_down(r->q_down + at, rows);
+            load_slopes(r, block, step, rows);
+            lay_across(r->do_across + at, rows);
+            lay_down(r->do_down + at, rows);
+        }
+}
+
+/* 32 rows of K or V, zeros past the last that anyone sees. */
+static void load_keys(const struct run *r, const void *from, int first, int step,
+                      __m512i rows[BLOCK])
+{
+    for (int i = 0; i < BLOCK; i++) {
+        const size_t at = (size_t)(first + i) * r->a->kv_stride + (size_t)step * TILE_K;
+        rows[i] = first + i < r->most ? _mm512_loadu_si512((const uint16_t *)from + at)
+                                      : _mm512_setzero_si512();
+    }
+}
+
+static void prepare_keys(const struct run *r, int first)
+{
+    __m512i rows[BLOCK];
+    for (int step = 0; step < r->steps; step++) {
+        const size_t at = (size_t)step * BLOCK_ELEMENTS;
+        load_keys(r, r->a->v, first, step, rows);
+        memcpy(r->v + at, rows, sizeof rows);
+        load_keys(r, r->a->k, first, step, rows);
+        memcpy(r->k + at, rows, sizeof rows);
+        lay_down(r->k_down + at, rows);
+    }
+}
+
+/* -------------------------------------------------------------------------------- products */
+
+/* Tiles 0 .. 3 sums, 4 and 5 left operands, 6 and 7 right operands, all full. */
+static const struct sl_tile_config config = {
+    .palette = 1,
+    .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
+    .rows = {16, 16, 16, 16, 16, 16, 16, 16},
+};
+
+static void zero_sums(void)
+{
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+}
+
+/* Sums += a block of the left operand times a block of the right one. */
+static void multiply(const uint16_t *left, const uint16_t *right)
+{
+    _tile_loadd(4, left, TILE_BYTES);
+    _tile_loadd(6, right, TILE_BYTES);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_loadd(7, right + TILE_ELEMENTS, TILE_BYTES);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_loadd(5, left + TILE_ELEMENTS, TILE_BYTES);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+}
+
+/* Keys down (k or v), queries across, 32 floats from row to row. */
+static void score(float *out, const struct run *r, const uint16_t *keys, const uint16_t *queries)
+{
+    zero_sums();
+    for (int step = 0; step < r->steps; step++)
+        multiply(keys + step * BLOCK_ELEMENTS, queries + step * BLOCK_ELEMENTS);
+    _tile_stored(0, out, 2 * TILE_BYTES);
+    _tile_stored(1, out + 16, 2 * TILE_BYTES);
+    _tile_stored(2, out + 16 * BLOCK, 2 * TILE_BYTES);
+    _tile_stored(3, out + 16 * BLOCK + 16, 2 * TILE_BYTES);
+}
+
+static void add_dq(const struct run *r, int block)
+{
+    for (int step = 0; step < r->steps; step++) {
+        float *dq = r->dq + (size_t)(block * r->steps + step) * BLOCK * BLOCK;
+        _tile_loadd(0, dq, TILE_BYTES);
+        _tile_loadd(1, dq + 256, TILE_BYTES);
+        _tile_loadd(2, dq + 512, TILE_BYTES);
+        _tile_loadd(3, dq + 768, TILE_BYTES);
+        multiply(r->ds_rows, r->k_down + step * BLOCK_ELEMENTS);
+        _tile_stored(0, dq, TILE_BYTES);
+        _tile_stored(1, dq + 256, TILE_BYTES);
+        _tile_stored(2, dq + 512, TILE_BYTES);
+        _tile_stored(3, dq + 768, TILE_BYTES);
+    }
+}
+
+/* ------------------------------------------------------------------- probabilities and slopes */
+
+/* What 16 queries need beside each key. */
+struct lanes {
+    __m512 lse, mean;
+    __m512i visible, keys;
+};
+
+static struct lanes lanes_of(const struct run *r, int first)
+{
+    return (struct lanes){
+        .lse = _mm512_loadu_ps(r->lse + first),
+        .mean = _mm512_loadu_ps(r->mean + first),
+        .visible = _mm512_loadu_si512(r->visible + first),
+        .keys = _mm512_loadu_si512(r->keys + first),
+    };
+}
+
+/* The words of dropout for keys 2i and 2i + 1. */
+static __m512i drop_words(const struct lanes *l, int key)
+{
+    const uint32_t place = (uint32_t)(key / 2) * 0x9E3779B9u;
+    return sl_mix16(_mm512_xor_si512(l->keys, _mm512_set1_epi32((int)place)));
+}
+
+/* One key and 16 queries, in place: scores become P', dP becomes dS. */
+static inline __attribute__((always_inline)) void slope16(const struct run *r,
+                                                          const struct lanes *l, int key,
+                                                          __mmask16 kept, __m512 *s, __m512 *dp)
+{
+    const __mmask16 seen = _mm512_cmpgt_epi32_mask(l->visible, _mm512_set1_epi32(key));
+    const __m512 unit = _mm512_set1_ps(r->a->scale * sl_log2_e);
+    const __m512 p = sl_exp2_16(_mm512_fmsub_ps(*s, unit, l->lse));
+    const __m512 dropped = _mm512_set1_ps(r->a->dropout.threshold ? r->a->dropout.scale : 1.0f);
+    const __m512 slope = _mm512_maskz_mul_ps(kept, *dp, dropped);
+    *s = _mm512_maskz_mul_ps(seen & kept, p, dropped);
+    *dp = _mm512_maskz_mul_ps(seen, p, _mm512_sub_ps(slope, l->mean));
+}
+
+/* Keys 2i and 2i + 1 of a block, 32 queries: rows of P'^T and dS^T. */
+static void slope_pair(const struct run *r, const struct lanes l[2], int first_key, int pair,
+                       uint16_t *p, uint16_t *ds)
+{
+    const struct sl_dropout d = r->a->dropout;
+    const __m512i low = _mm512_set1_epi32(0xffff), limit = _mm512_set1_epi32((int)d.threshold);
+    __m512 s[2][2], dp[2][2]; /* [key][half of the queries] */
+    for (int half = 0; half < 2; half++) {
+        __mmask16 kept[2] = {0xffff, 0xffff};
+        if (d.threshold) {
+            const __m512i words = drop_words(&l[half], first_key + 2 * pair);
+            kept[0] = _mm512_cmpge_epu32_mask(_mm512_and_si512(words, low), limit);
+            kept[1] = _mm512_cmpge_epu32_mask(_mm512_srli_epi32(words, 16), limit);
+        }
+        for (int odd = 0; odd < 2; odd++) {
+            const int row = 2 * pair + odd;
+            s[odd][half] = _mm512_loadu_ps(r->scores + row * BLOCK + half * 16);
+            dp[odd][half] = _mm512_loadu_ps(r->dp + row * BLOCK + half * 16);
+            slope16(r, &l[half], first_key + row, kept[odd], &s[odd][half], &dp[odd][half]);
+        }
+    }
+    for (int odd = 0; odd < 2; odd++) {
+        _mm512_storeu_si512(p + (2 * pair + odd) * BLOCK, sl_narrow32(s[odd][0], s[odd][1]));
+        _mm512_storeu_si512(ds + (2 * pair + odd) * BLOCK, sl_narrow32(dp[odd][0], dp[odd][1]));
+    }
+}
+
+/* dS from dS^T. */
+static void turn_slopes(const struct run *r, const uint16_t *ds)
+{
+    __m512i left[TILE_PAIRS], right[TILE_PAIRS];
+    for (int i = 0; i < TILE_PAIRS; i++) {
+        const __m512i even = _mm512_loadu_si512(ds + 2 * i * BLOCK);
+        const __m512i odd = _mm512_loadu_si512(ds + (2 * i + 1) * BLOCK);
+        left[i] = _mm512_unpacklo_epi16(even, odd);
+        right[i] = _mm512_unpackhi_epi16(even, odd);
+    }
+    sl_transpose16(left);
+    sl_transpose16(right);
+    for (int i = 0; i < TILE_ROWS; i++) {
+        _mm512_storeu_si512(r->ds_rows + i * TILE_K, left[i]);
+        _mm512_storeu_si512(r->ds_rows + TILE_ELEMENTS + i * TILE_K, right[i]);
+    }
+}
+
+/* 32 keys and 32 queries. */
+static void slope_block(const struct run *r, int first_key, int block)
+{
+    const size_t at = (size_t)(block * r->steps) * BLOCK_ELEMENTS;
+    uint16_t *p = r->p + (size_t)block * BLOCK_ELEMENTS;
+    uint16_t *ds = r->ds + (size_t)block * BLOCK_ELEMENTS;
+    score(r->scores, r, r->k, r->q_across + at);
+    score(r->dp, r, r->v, r->do_across + at);
+    sl_tiles_fence();
+    const struct lanes l[2] = {lanes_of(r, block * BLOCK), lanes_of(r, block * BLOCK + 16)};
+    for (int pair = 0; pair < BLOCK / 2; pair++)
+        slope_pair(r, l, first_key, pair, p, ds);
+    turn_slopes(r, ds);
+    sl_tiles_fence();
+    add_dq(r, block);
+}
+
+/* ---------------------------------------------------------------------------------- results */
+
+/* Writes 32 floats of a row, put back into order, times factor. */
+static void write_row(float *to, const float *left, const float *right, float factor)
+{
+    const __m512i first = _mm512_set_epi32(23, 22, 21, 20, 7, 6, 5, 4, 19, 18, 17, 16, 3, 2, 1, 0);
+    const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(8));
+    const __m512 a = _mm512_loadu_ps(left), b = _mm512_loadu_ps(right);
+    const __m512 f = _mm512_set1_ps(factor);
+    _mm512_storeu_ps(to, _mm512_mul_ps(f, _mm512_permutex2var_ps(a, first, b)));
+    _mm512_storeu_ps(to + 16, _mm512_mul_ps(f, _mm512_permutex2var_ps(a, second, b)));
+}
+
+/* TILE_K dims of dK or dV for 32 keys: `left` (P'^T or dS^T) times `right` (dO or Q). */
+static void write_keys(const struct run *r, const uint16_t *left, const uint16_t *right,
+                       int first_key, float *to, float factor)
+{
+    zero_sums();
+    for (int block = 0; block < r->blocks; block++)
+        if (r->block_most[block] > first_key)
+            multiply(left + (size_t)block * BLOCK_ELEMENTS,
+                     right + (size_t)(block * r->steps) * BLOCK_ELEMENTS);
+    _tile_stored(0, r->sums, TILE_BYTES);
+    _tile_stored(1, r->sums + 256, TILE_BYTES);
+    _tile_stored(2, r->sums + 512, TILE_BYTES);
+    _tile_stored(3, r->sums + 768, TILE_BYTES);
+    sl_tiles_fence();
+    for (int i = 0; i < BLOCK && first_key + i < r->a->keys; i++) {
+        const float *row = r->sums + i / 16 * 512 + i % 16 * 16;
+        write_row(to + (size_t)(first_key + i) * r->b->dkv_stride, row, row + 256, factor);
+    }
+}
+
+static void write_queries(const struct run *r)
+{
+    for (int block = 0; block < r->blocks; block++)
+        for (int i = 0; i < BLOCK; i++) {
+            const int query = block * BLOCK + i / 16 * 4 + sl_lane_column(i % 16);
+            if (query >= r->a->queries)
+                continue;
+            float *dq = r->b->dq + (size_t)query * r->b->dq_stride;
+            for (int step = 0; step < r->steps; step++) {
+                const float *row = r->dq + (size_t)(block * r->steps + step) * BLOCK * BLOCK +
+                                   i / 16 * 512 + i % 16 * 16;
+                write_row(dq + step * TILE_K, row, row + 256, r->a->scale);
+            }
+        }
+}
+
+static void back_keys(const struct run *r, int first_key)
+{
+    prepare_keys(r, first_key);
+    sl_tiles_fence();
+    for (int block = 0; block < r->blocks; block++)
+        if (r->block_most[block] > first_key)
+            slope_block(r, first_key, block);
+    for (int step = 0; step < r->steps; step++) {
+        const size_t at = (size_t)step * BLOCK_ELEMENTS;
+        write_keys(r, r->p, r->do_down + at, first_key, r->b->dv + step * TILE_K, 1.0f);
+        write_keys(r, r->ds, r->q_down + at, first_key, r->b->dk + step * TILE_K, r->a->scale);
+    }
+}
+
+void sl_amx_attend_back(const struct sl_attend_back *b)
+{
+    const struct sl_attend *a = &b->forward;
+    assert(a->head_dim % TILE_K == 0);
+    struct run r = {.a = a, .b = b, .steps = a->head_dim / TILE_K};
+    r.blocks = (int)(up32(a->queries) / BLOCK);
+    (void)lay_out(&r, a->scratch, a->queries, a->head_dim);
+    describe_queries(&r);
+    prepare_queries(&r);
+    memset(r.dq, 0, up32(a->queries) * (size_t)a->head_dim * sizeof *r.dq);
+    sl_tiles_configure(&config);
+    for (int first = 0; first < a->keys; first += BLOCK)
+        back_keys(&r, first);
+    _tile_release();
+    write_queries(&r);
+}

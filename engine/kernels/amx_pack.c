@@ -1,0 +1,149 @@
+/* amx_pack.c - bf16 operands: rows, packed B, transposes.
+ * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mavx512bf16 -mamx-tile
+ * -mamx-bf16.
+ *
+ * Packed B is panels of SL_PANEL columns. A panel is, for each TILE_K rows of B, two tiles as
+ * TDPBF16PS reads its third operand: 16 pairs of rows, each pair with 16 columns side by side,
+ *     tile[i][j] = { B(2i, j), B(2i + 1, j) }.
+ * Rows past k and columns past n are zero. */
+#include "kernels/amx.h"
+#include "kernels/amx_tiles.h"
+
+#include <assert.h>
+
+static size_t round_up(int n, int step)
+{
+    return (size_t)((n + step - 1) / step) * (size_t)step;
+}
+
+size_t sl_amx_pack_bytes(int k, int n)
+{
+    return round_up(k, TILE_K) * round_up(n, SL_PANEL) * sizeof(uint16_t);
+}
+
+/* n of 32 elements from src + offset, as bf16, zeros after them. */
+static __m512i load32(const void *src, enum sl_type type, size_t offset, int n)
+{
+    if (type == SL_BF16)
+        return _mm512_maskz_loadu_epi16(sl_first32(n), (const uint16_t *)src + offset);
+    const float *x = (const float *)src + offset;
+    const __m512 low = _mm512_maskz_loadu_ps(sl_first16(n), x);
+    const __m512 high =
+        n > 16 ? _mm512_maskz_loadu_ps(sl_first16(n - 16), x + 16) : _mm512_setzero_ps();
+    return sl_narrow32(low, high);
+}
+
+/* Where B's elements come from: those from row `row` and column `col` of it. */
+struct source {
+    const void *src;
+    enum sl_type type;
+    size_t stride;
+    int rows, cols; /* what is left of B from here */
+    size_t offset;
+};
+
+/* Both tiles of a step from rows of B. */
+static void pack_rows(uint16_t *tiles, const struct source *s)
+{
+    for (int i = 0; i < TILE_PAIRS; i++) {
+        __m512i pair[2];
+        for (int odd = 0; odd < 2; odd++) {
+            const int row = 2 * i + odd;
+            const size_t offset = s->offset + (size_t)row * s->stride;
+            pair[odd] =
+                row < s->rows ? load32(s->src, s->type, offset, s->cols) : _mm512_setzero_si512();
+        }
+        const __m512i left =
+            sl_pair16(_mm512_castsi512_si256(pair[0]), _mm512_castsi512_si256(pair[1]));
+        const __m512i right =
+            sl_pair16(_mm512_extracti64x4_epi64(pair[0], 1), _mm512_extracti64x4_epi64(pair[1], 1));
+        _mm512_storeu_si512(tiles + i * TILE_K, left);
+        _mm512_storeu_si512(tiles + (TILE_PAIRS + i) * TILE_K, right);
+    }
+}
+
+/* Both tiles of a step from columns of B: rows of the source are columns here. */
+static void pack_columns(uint16_t *tiles, const struct source *s)
+{
+    for (int tile = 0; tile < 2; tile++) {
+        __m512i r[TILE_ROWS];
+        for (int j = 0; j < TILE_ROWS; j++) {
+            const int col = tile * TILE_ROWS + j;
+            const size_t offset = s->offset + (size_t)col * s->stride;
+            r[j] =
+                col < s->cols ? load32(s->src, s->type, offset, s->rows) : _mm512_setzero_si512();
+        }
+        sl_transpose16(r);
+        for (int i = 0; i < TILE_PAIRS; i++)
+            _mm512_storeu_si512(tiles + (tile * TILE_PAIRS + i) * TILE_K, r[i]);
+    }
+}
+
+void sl_amx_pack(void *packed, const void *src, enum sl_type type, size_t stride, bool transposed,
+                 int k, int n, int n_first, int n_last)
+{
+    assert(n_first % SL_PANEL == 0);
+    assert(n_last % SL_PANEL == 0 || n_last == n);
+    const size_t depth = round_up(k, TILE_K);
+    for (int col = n_first; col < n_last; col += SL_PANEL)
+        for (int row = 0; row < k; row += TILE_K) {
+            uint16_t *tiles = (uint16_t *)packed + ((size_t)col * depth + (size_t)row * SL_PANEL);
+            const size_t r = (size_t)row, c = (size_t)col;
+            const struct source s = {
+                .src = src,
+                .type = type,
+                .stride = stride,
+                .rows = k - row,
+                .cols = n_last - col,
+                .offset = transposed ? c * stride + r : r * stride + c,
+            };
+            if (transposed)
+                pack_columns(tiles, &s);
+            else
+                pack_rows(tiles, &s);
+        }
+}
+
+/* 16 columns and 32 rows of x: each column becomes 32 bf16. */
+static void transpose_block(uint16_t *out, size_t out_stride, const float *x, size_t x_stride,
+                            int rows, int cols, bool pad)
+{
+    __m512i r[TILE_PAIRS];
+    const __mmask16 mask = sl_first16(cols);
+    for (int i = 0; i < TILE_PAIRS; i++) {
+        const float *even = x + (size_t)(2 * i) * x_stride;
+        const __m512 zero = _mm512_setzero_ps();
+        const __m512 a = 2 * i < rows ? _mm512_maskz_loadu_ps(mask, even) : zero;
+        const __m512 b = 2 * i + 1 < rows ? _mm512_maskz_loadu_ps(mask, even + x_stride) : zero;
+        r[i] = sl_pair16((__m256i)_mm512_cvtneps_pbh(a), (__m256i)_mm512_cvtneps_pbh(b));
+    }
+    sl_transpose16(r);
+    const __mmask32 kept = pad ? sl_first32(TILE_K) : sl_first32(rows);
+    for (int c = 0; c < TILE_ROWS && c < cols; c++)
+        _mm512_mask_storeu_epi16(out + (size_t)c * out_stride, kept, r[c]);
+}
+
+void sl_amx_transpose(void *out, size_t out_stride, const float *x, size_t x_stride, int rows,
+                      int cols, bool pad)
+{
+    for (int c = 0; c < cols; c += TILE_ROWS)
+        for (int r = 0; r < rows; r += TILE_K)
+            transpose_block((uint16_t *)out + (size_t)c * out_stride + r, out_stride,
+                            x + (size_t)r * x_stride + c, x_stride, rows - r, cols - c, pad);
+}
+
+void sl_amx_narrow(void *out, const float *x, int n)
+{
+    for (int i = 0; i < n; i += TILE_K)
+        _mm512_storeu_si512((uint16_t *)out + i, load32(x, SL_F32, (size_t)i, n - i));
+}
+
+void sl_amx_widen(float *out, const void *operands, int n)
+{
+    const uint16_t *x = operands;
+    for (int i = 0; i < n; i += 16) {
+        const __mmask16 mask = sl_first16(n - i);
+        const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, x + i));
+        _mm512_mask_storeu_epi32(out + i, mask, _mm512_slli_epi32(wide, 16));
+    }
+}

@@ -1,0 +1,90 @@
+/* amx_tiles.h - the tile registers: their configuration, and what gcc must be told about them.
+ *
+ * A kernel sets the configuration it needs, uses the tiles and releases them before it returns,
+ * so any thread may call it at any time. */
+#pragma once
+
+#include "kernels/avx512_math.h"
+
+#include <immintrin.h>
+#include <stdint.h>
+
+enum { TILE_ROWS = 16, TILE_BYTES = 64, TILE_PAIRS = 16, TILE_K = 32, TILE_ELEMENTS = 512 };
+
+/* What LDTILECFG reads: Intel SDM volume 1, table 18-2 (palette 1). */
+struct sl_tile_config {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct sl_tile_config) == 64, "LDTILECFG reads 64 bytes");
+
+/* gcc 12 believes that a tile load reads no memory and that LDTILECFG reads 8 bytes: stores
+ * before either must be finished by hand. */
+static inline void sl_tiles_fence(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+static inline void sl_tiles_configure(const struct sl_tile_config *config)
+{
+    sl_tiles_fence();
+    _tile_loadconfig(config);
+}
+
+/* Lane i of column j becomes lane j of column i. */
+static inline void sl_transpose16(__m512i r[16])
+{
+    __m512i t[16];
+    for (int i = 0; i < 16; i += 2) {
+        t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
+        t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 16; i += 4) {
+        r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
+        r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
+        r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
+        r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
+    }
+    for (int i = 0; i < 4; i++) {
+        t[i] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0x88);
+        t[i + 4] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0xdd);
+        t[i + 8] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0x88);
+        t[i + 12] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0xdd);
+    }
+    for (int i = 0; i < 4; i++) {
+        r[i] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0x88);
+        r[i + 8] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0xdd);
+        r[i + 4] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0x88);
+        r[i + 12] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0xdd);
+    }
+}
+
+/* 32 floats, low then high, to bf16, nearest even. */
+static inline __m512i sl_narrow32(__m512 low, __m512 high)
+{
+    return (__m512i)_mm512_cvtne2ps_pbh(high, low);
+}
+
+/* Two halves of 16 bf16 each as 16 pairs. */
+static inline __m512i sl_pair16(__m256i even, __m256i odd)
+{
+    return _mm512_or_si512(_mm512_cvtepu16_epi32(even),
+                           _mm512_slli_epi32(_mm512_cvtepu16_epi32(odd), 16));
+}
+
+/* Two rows of 32 bf16 as two rows of 16 pairs. Without leaving their 128-bit lanes the columns
+ * come out in the order of sl_lane_column, which costs one instruction a row instead of four;
+ * whoever reads the products puts the columns back. */
+static inline void sl_pair_rows(__m512i even, __m512i odd, uint16_t *left, uint16_t *right)
+{
+    _mm512_storeu_si512(left, _mm512_unpacklo_epi16(even, odd));
+    _mm512_storeu_si512(right, _mm512_unpackhi_epi16(even, odd));
+}
+
+/* The column that lane i of the left tile holds; the right tile holds the one 4 further. */
+static inline int sl_lane_column(int i)
+{
+    return i / 4 * 8 + i % 4;
+}

@@ -1,0 +1,165 @@
+/* avx2.c - fp32 matrix products and the steps of attention, 8 floats at a time.
+ * Flags: -mavx2 -mfma -mf16c.
+ *
+ * B is packed as the reference packs it. Every element of a product is one chain of FMA in the
+ * order of k, as in the reference, whatever the block it falls into. */
+#include "kernels/avx2_math.h"
+#include "kernels/levels.h"
+
+#include <assert.h>
+
+enum { LANES = 8, VECTORS = SL_PANEL / LANES };
+
+/* Rows of x times one panel, sums in registers: 3 rows x 4 vectors fill 12 of the 16. */
+enum { ROWS_MAX = 3 };
+
+/* Some rows of x meet one panel. */
+struct meeting {
+    const float *x, *panel;
+    float *y;
+    size_t x_stride, y_stride;
+    int k, cols;
+    bool accumulate;
+};
+
+/* `rows` is a constant wherever this is inlined, so the sums live in registers. */
+static inline __attribute__((always_inline)) void meet(const struct meeting *t, const int rows)
+{
+    __m256 sums[ROWS_MAX][VECTORS];
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < VECTORS; v++)
+            sums[r][v] = _mm256_setzero_ps();
+    const float *b = t->panel;
+    for (int i = 0; i < t->k; i++, b += SL_PANEL) {
+        __m256 x[ROWS_MAX];
+        for (int r = 0; r < rows; r++)
+            x[r] = _mm256_broadcast_ss(t->x + (size_t)r * t->x_stride + i);
+        for (int v = 0; v < VECTORS; v++) {
+            const __m256 column = _mm256_loadu_ps(b + v * LANES);
+            for (int r = 0; r < rows; r++)
+                sums[r][v] = _mm256_fmadd_ps(x[r], column, sums[r][v]);
+        }
+    }
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < VECTORS && v * LANES < t->cols; v++) {
+            float *y = t->y + (size_t)r * t->y_stride + v * LANES;
+            const int n = t->cols - v * LANES;
+            const __m256 sum = sums[r][v];
+            sl_store8(y, n, t->accumulate ? _mm256_add_ps(sl_load8(y, n), sum) : sum);
+        }
+}
+
+/* As many of the rows as one block takes; returns how many. */
+static int meet_some(const struct meeting *t, int rows)
+{
+    if (rows >= 3) {
+        meet(t, 3);
+        return 3;
+    }
+    if (rows == 2) {
+        meet(t, 2);
+        return 2;
+    }
+    meet(t, 1);
+    return 1;
+}
+
+static void gemm(const struct sl_gemm *g)
+{
+    assert(g->n_first % SL_PANEL == 0);
+    assert(g->n_last % SL_PANEL == 0 || g->n_last == g->n);
+    const size_t panel_floats = (size_t)g->k * SL_PANEL;
+    for (int col = g->n_first; col < g->n_last; col += SL_PANEL)
+        for (int row = 0; row < g->m;) {
+            const struct meeting t = {
+                .x = (const float *)g->x + (size_t)row * g->x_stride,
+                .panel = (const float *)g->packed + (size_t)(col / SL_PANEL) * panel_floats,
+                .y = g->y + (size_t)row * g->y_stride + col,
+                .x_stride = g->x_stride,
+                .y_stride = g->y_stride,
+                .k = g->k,
+                .cols = g->n_last - col,
+                .accumulate = g->accumulate,
+            };
+            row += meet_some(&t, g->m - row);
+        }
+}
+
+/* ------------------------------------------------------------------------------------ attention */
+
+static float dot_short(const float *x, const float *y, int n)
+{
+    __m256 sums = _mm256_setzero_ps();
+    for (int i = 0; i < n; i += LANES)
+        sums = _mm256_fmadd_ps(sl_load8(x + i, n - i), sl_load8(y + i, n - i), sums);
+    return sl_sum8(sums);
+}
+
+static void dots(float *out, const float *x, const float *rows, size_t stride, int n, int width)
+{
+    for (int j = 0; j < n; j++)
+        out[j] = dot_short(x, rows + (size_t)j * stride, width);
+}
+
+static void mix_tail(float *out, const float *a, const float *rows, size_t stride, int n, int width)
+{
+    __m256 sum = _mm256_setzero_ps();
+    for (int j = 0; j < n; j++, rows += stride)
+        sum = _mm256_fmadd_ps(_mm256_set1_ps(a[j]), sl_load8(rows, width), sum);
+    sl_store8(out, width, sum);
+}
+
+/* 32 columns at a time: four sums under way hide the latency of FMA. */
+static void mix(float *out, const float *a, const float *rows, size_t stride, int n, int width)
+{
+    int c = 0;
+    for (; c + 4 * LANES <= width; c += 4 * LANES) {
+        __m256 sums[4];
+        for (int i = 0; i < 4; i++)
+            sums[i] = _mm256_setzero_ps();
+        const float *row = rows + c;
+        for (int j = 0; j < n; j++, row += stride)
+            for (int i = 0; i < 4; i++)
+                sums[i] = _mm256_fmadd_ps(_mm256_set1_ps(a[j]), _mm256_loadu_ps(row + i * LANES),
+                                          sums[i]);
+        for (int i = 0; i < 4; i++)
+            _mm256_storeu_ps(out + c + i * LANES, sums[i]);
+    }
+    for (; c < width; c += LANES)
+        mix_tail(out + c, a, rows + c, stride, n, width - c);
+}
+
+static void spread(float *rows, size_t stride, const float *a, const float *x, int n, int width)
+{
+    for (int j = 0; j < n; j++)
+        for (int c = 0; c < width; c += LANES) {
+            float *y = rows + (size_t)j * stride + c;
+            const __m256 factor = _mm256_set1_ps(a[j]), v = sl_load8(x + c, width - c);
+            sl_store8(y, width - c, _mm256_fmadd_ps(factor, v, sl_load8(y, width - c)));
+        }
+}
+
+static const struct sl_row_steps steps = {
+    .isa = SL_ISA_AVX2,
+    .dots = dots,
+    .mix = mix,
+    .spread = spread,
+};
+
+static void attend(const struct sl_attend *a)
+{
+    sl_attend_rows(&steps, SL_F32, a);
+}
+
+static void attend_back(const struct sl_attend_back *b)
+{
+    sl_attend_rows_back(&steps, SL_F32, b);
+}
+
+void sl_kernels_avx2(struct sl_kernels *t)
+{
+    sl_avx2_rows(t);
+    t->gemm = gemm;
+    t->attend = attend;
+    t->attend_back = attend_back;
+}

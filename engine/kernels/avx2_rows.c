@@ -1,0 +1,230 @@
+/* avx2_rows.c - row slots, 8 floats at a time; the last few by mask. Flags: -mavx2 -mfma -mf16c. */
+#include "kernels/avx2_math.h"
+#include "kernels/levels.h"
+
+#include <assert.h>
+#include <math.h>
+
+enum { LANES = 8 };
+
+/* Two sums in turn hide half of the latency of an addition; the order depends on n alone. */
+static float dot(const float *x, const float *y, int n)
+{
+    __m256 even = _mm256_setzero_ps(), odd = even;
+    for (int i = 0; i < n; i += 2 * LANES) {
+        const int rest = n - i - LANES;
+        even = _mm256_fmadd_ps(sl_load8(x + i, n - i), sl_load8(y + i, n - i), even);
+        if (rest > 0)
+            odd =
+                _mm256_fmadd_ps(sl_load8(x + i + LANES, rest), sl_load8(y + i + LANES, rest), odd);
+    }
+    return sl_sum8(_mm256_add_ps(even, odd));
+}
+
+static float sum(const float *x, int n)
+{
+    __m256 total = _mm256_setzero_ps();
+    for (int i = 0; i < n; i += LANES)
+        total = _mm256_add_ps(total, sl_load8(x + i, n - i));
+    return sl_sum8(total);
+}
+
+static void axpy(float *y, float a, const float *x, int n)
+{
+    const __m256 factor = _mm256_set1_ps(a);
+    for (int i = 0; i < n; i += LANES)
+        sl_store8(y + i, n - i,
+                  _mm256_fmadd_ps(factor, sl_load8(x + i, n - i), sl_load8(y + i, n - i)));
+}
+
+static void scale(float *y, float a, const float *x, int n)
+{
+    const __m256 factor = _mm256_set1_ps(a);
+    for (int i = 0; i < n; i += LANES)
+        sl_store8(y + i, n - i, _mm256_mul_ps(factor, sl_load8(x + i, n - i)));
+}
+
+static void dropout(float *y, const float *x, struct sl_dropout d, uint32_t row_key, int first,
+                    int n)
+{
+    assert(first % 2 == 0);
+    assert(d.threshold < 65536);
+    const __m256 factor = _mm256_set1_ps(d.scale);
+    for (int i = 0; i < n; i += LANES) {
+        const __m256 kept = sl_kept8(d.threshold, row_key, (uint32_t)(first + i));
+        const __m256 v = _mm256_mul_ps(factor, sl_load8(x + i, n - i));
+        sl_store8(y + i, n - i, _mm256_and_ps(kept, v));
+    }
+}
+
+static __m256 activate8(__m256 x, enum sl_activation f)
+{
+    switch (f) {
+    case SL_LINEAR: return x;
+    case SL_RELU: return _mm256_max_ps(_mm256_setzero_ps(), x); /* a NaN stays */
+    case SL_GELU: return sl_gelu8(x);
+    }
+    assert(!"an activation without a formula");
+    return x;
+}
+
+static __m256 activate_back8(__m256 dy, __m256 x, enum sl_activation f)
+{
+    switch (f) {
+    case SL_LINEAR: return dy;
+    case SL_RELU: return _mm256_and_ps(_mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_GT_OQ), dy);
+    case SL_GELU: return _mm256_mul_ps(dy, sl_gelu_slope8(x));
+    }
+    assert(!"an activation without a slope");
+    return dy;
+}
+
+static void activate(float *y, const float *x, enum sl_activation f, int n)
+{
+    for (int i = 0; i < n; i += LANES)
+        sl_store8(y + i, n - i, activate8(sl_load8(x + i, n - i), f));
+}
+
+static void activate_back(float *dx, const float *dy, const float *x, enum sl_activation f, int n)
+{
+    for (int i = 0; i < n; i += LANES) {
+        const __m256 slope = sl_load8(dy + i, n - i);
+        sl_store8(dx + i, n - i, activate_back8(slope, sl_load8(x + i, n - i), f));
+    }
+}
+
+static void sigmoid(float *y, const float *x, int n)
+{
+    for (int i = 0; i < n; i += LANES)
+        sl_store8(y + i, n - i, sl_sigmoid8(sl_load8(x + i, n - i)));
+}
+
+static float maximum(const float *x, int n)
+{
+    const __m256 least = _mm256_set1_ps(-INFINITY);
+    __m256 most = least;
+    for (int i = 0; i < n; i += LANES) {
+        const __m256 v =
+            _mm256_blendv_ps(least, sl_load8(x + i, n - i), _mm256_castsi256_ps(sl_first8(n - i)));
+        most = _mm256_max_ps(most, v);
+    }
+    return sl_max8(most);
+}
+
+static float softmax(float *x, int n)
+{
+    const float most = maximum(x, n);
+    const __m256 max = _mm256_set1_ps(most);
+    __m256 sums = _mm256_setzero_ps();
+    for (int i = 0; i < n; i += LANES) {
+        const __m256 e = sl_exp8(_mm256_sub_ps(sl_load8(x + i, n - i), max));
+        sl_store8(x + i, n - i, e);
+        sums = _mm256_add_ps(sums, sl_zero_past8(e, n - i));
+    }
+    const float total = sl_sum8(sums);
+    scale(x, 1.0f / total, x, n);
+    return most + logf(total);
+}
+
+static void moments(const float *x, int n, float epsilon, float stats[2])
+{
+    const float mean = sum(x, n) / (float)n;
+    const __m256 means = _mm256_set1_ps(mean);
+    __m256 squares = _mm256_setzero_ps();
+    for (int i = 0; i < n; i += LANES) {
+        const __m256 d = sl_zero_past8(_mm256_sub_ps(sl_load8(x + i, n - i), means), n - i);
+        squares = _mm256_fmadd_ps(d, d, squares);
+    }
+    stats[0] = mean;
+    stats[1] = 1.0f / sqrtf(sl_sum8(squares) / (float)n + epsilon);
+}
+
+static __m256 normalised(const float *x, int n, const float stats[2])
+{
+    const __m256 from_mean = _mm256_sub_ps(sl_load8(x, n), _mm256_set1_ps(stats[0]));
+    return _mm256_mul_ps(from_mean, _mm256_set1_ps(stats[1]));
+}
+
+static void layernorm(void *y, const float *x, const float *gain, const float *shift, float epsilon,
+                      int n, float stats[2])
+{
+    moments(x, n, epsilon, stats);
+    float *out = y;
+    for (int i = 0; i < n; i += LANES)
+        sl_store8(out + i, n - i,
+                  _mm256_fmadd_ps(normalised(x + i, n - i, stats), sl_load8(gain + i, n - i),
+                                  sl_load8(shift + i, n - i)));
+}
+
+/* mean(u) and mean(u xhat) with u = gain dy; dgain and dshift on the way. */
+static void slope_means(const float *dy, const float *x, const float *gain, const float stats[2],
+                        float *dgain, float *dshift, int n, float means[2])
+{
+    __m256 us = _mm256_setzero_ps(), uxs = us;
+    for (int i = 0; i < n; i += LANES) {
+        const __m256 d = sl_load8(dy + i, n - i), xhat = normalised(x + i, n - i, stats);
+        const __m256 u = _mm256_mul_ps(d, sl_load8(gain + i, n - i));
+        us = _mm256_add_ps(us, u);
+        uxs = _mm256_fmadd_ps(u, xhat, uxs);
+        sl_store8(dgain + i, n - i, _mm256_fmadd_ps(d, xhat, sl_load8(dgain + i, n - i)));
+        sl_store8(dshift + i, n - i, _mm256_add_ps(d, sl_load8(dshift + i, n - i)));
+    }
+    means[0] = sl_sum8(us) / (float)n;
+    means[1] = sl_sum8(uxs) / (float)n;
+}
+
+static void layernorm_back(float *dx, bool fresh, const float *dy, const float *x,
+                           const float *gain, const float stats[2], float *dgain, float *dshift,
+                           int n)
+{
+    float means[2];
+    slope_means(dy, x, gain, stats, dgain, dshift, n, means);
+    const __m256 inverse = _mm256_set1_ps(stats[1]);
+    const __m256 u_mean = _mm256_set1_ps(means[0]), ux_mean = _mm256_set1_ps(means[1]);
+    for (int i = 0; i < n; i += LANES) {
+        const __m256 xhat = normalised(x + i, n - i, stats);
+        const __m256 u = _mm256_mul_ps(sl_load8(dy + i, n - i), sl_load8(gain + i, n - i));
+        __m256 slope = _mm256_fnmadd_ps(xhat, ux_mean, _mm256_sub_ps(u, u_mean));
+        slope = _mm256_mul_ps(slope, inverse);
+        if (!fresh)
+            slope = _mm256_add_ps(slope, sl_load8(dx + i, n - i));
+        sl_store8(dx + i, n - i, slope);
+    }
+}
+
+/* The same operations in the same order as the reference, so the same bits. */
+static void adamw(float *w, float *m, float *v, const float *g, const struct sl_adamw *a, int n)
+{
+    const __m256 b1 = _mm256_set1_ps(a->b1), rest1 = _mm256_set1_ps(1.0f - a->b1);
+    const __m256 b2 = _mm256_set1_ps(a->b2), rest2 = _mm256_set1_ps(1.0f - a->b2);
+    const __m256 keep = _mm256_set1_ps(1.0f - a->decay), rate = _mm256_set1_ps(a->rate);
+    for (int i = 0; i < n; i += LANES) {
+        const int k = n - i;
+        const __m256 grad = _mm256_mul_ps(sl_load8(g + i, k), _mm256_set1_ps(a->grad_scale));
+        const __m256 m_new = _mm256_fmadd_ps(b1, sl_load8(m + i, k), _mm256_mul_ps(rest1, grad));
+        const __m256 v_new = _mm256_fmadd_ps(b2, sl_load8(v + i, k),
+                                             _mm256_mul_ps(rest2, _mm256_mul_ps(grad, grad)));
+        const __m256 root = _mm256_sqrt_ps(_mm256_div_ps(v_new, _mm256_set1_ps(a->correction2)));
+        const __m256 step = _mm256_div_ps(_mm256_mul_ps(rate, m_new),
+                                          _mm256_add_ps(root, _mm256_set1_ps(a->epsilon)));
+        sl_store8(m + i, k, m_new);
+        sl_store8(v + i, k, v_new);
+        sl_store8(w + i, k, _mm256_fmsub_ps(sl_load8(w + i, k), keep, step));
+    }
+}
+
+void sl_avx2_rows(struct sl_kernels *t)
+{
+    t->dot = dot;
+    t->sum = sum;
+    t->axpy = axpy;
+    t->scale = scale;
+    t->dropout = dropout;
+    t->activate = activate;
+    t->activate_back = activate_back;
+    t->sigmoid = sigmoid;
+    t->softmax = softmax;
+    t->layernorm = layernorm;
+    t->layernorm_back = layernorm_back;
+    t->adamw = adamw;
+}

@@ -1,0 +1,178 @@
+/* avx512.c - fp32 matrix products and the steps of attention, 16 floats at a time.
+ * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma.
+ *
+ * B is packed as the reference packs it. Every element of a product is one chain of FMA in the
+ * order of k, as in the reference, whatever the block it falls into. */
+#include "kernels/avx512_math.h"
+#include "kernels/levels.h"
+
+#include <assert.h>
+
+enum { LANES = 16 };
+
+/* Rows of x times one panel, sums in registers: 12 rows x 2 vectors fill 24 of the 32. */
+enum { ROWS_MAX = 12 };
+
+/* Some rows of x meet one panel. */
+struct meeting {
+    const float *x, *panel;
+    float *y;
+    size_t x_stride, y_stride;
+    int k, cols;
+    bool accumulate;
+};
+
+static inline __attribute__((always_inline)) void write_row(const struct meeting *t, int r,
+                                                            __m512 left, __m512 right)
+{
+    float *y = t->y + (size_t)r * t->y_stride;
+    const __mmask16 a = sl_first16(t->cols), b = sl_first16(t->cols - LANES);
+    if (t->accumulate) {
+        left = _mm512_add_ps(_mm512_maskz_loadu_ps(a, y), left);
+        right = b ? _mm512_add_ps(_mm512_maskz_loadu_ps(b, y + LANES), right) : right;
+    }
+    _mm512_mask_storeu_ps(y, a, left);
+    if (b)
+        _mm512_mask_storeu_ps(y + LANES, b, right);
+}
+
+/* `rows` is a constant wherever this is inlined, so the sums live in registers. */
+static inline __attribute__((always_inline)) void meet(const struct meeting *t, const int rows)
+{
+    __m512 left[ROWS_MAX], right[ROWS_MAX];
+    for (int r = 0; r < rows; r++)
+        left[r] = right[r] = _mm512_setzero_ps();
+    const float *b = t->panel;
+    for (int i = 0; i < t->k; i++, b += SL_PANEL) {
+        const __m512 b_left = _mm512_loadu_ps(b), b_right = _mm512_loadu_ps(b + LANES);
+        for (int r = 0; r < rows; r++) {
+            const __m512 x = _mm512_set1_ps(t->x[(size_t)r * t->x_stride + (size_t)i]);
+            left[r] = _mm512_fmadd_ps(x, b_left, left[r]);
+            right[r] = _mm512_fmadd_ps(x, b_right, right[r]);
+        }
+    }
+    for (int r = 0; r < rows; r++)
+        write_row(t, r, left[r], right[r]);
+}
+
+/* As many of the rows as one block takes; returns how many. */
+static int meet_some(const struct meeting *t, int rows)
+{
+    if (rows >= 12) {
+        meet(t, 12);
+        return 12;
+    }
+    if (rows >= 8) {
+        meet(t, 8);
+        return 8;
+    }
+    if (rows >= 4) {
+        meet(t, 4);
+        return 4;
+    }
+    if (rows >= 2) {
+        meet(t, 2);
+        return 2;
+    }
+    meet(t, 1);
+    return 1;
+}
+
+static void gemm(const struct sl_gemm *g)
+{
+    assert(g->n_first % SL_PANEL == 0);
+    assert(g->n_last % SL_PANEL == 0 || g->n_last == g->n);
+    const size_t panel_floats = (size_t)g->k * SL_PANEL;
+    for (int col = g->n_first; col < g->n_last; col += SL_PANEL)
+        for (int row = 0; row < g->m;) {
+            const struct meeting t = {
+                .x = (const float *)g->x + (size_t)row * g->x_stride,
+                .panel = (const float *)g->packed + (size_t)(col / SL_PANEL) * panel_floats,
+                .y = g->y + (size_t)row * g->y_stride + col,
+                .x_stride = g->x_stride,
+                .y_stride = g->y_stride,
+                .k = g->k,
+                .cols = g->n_last - col,
+                .accumulate = g->accumulate,
+            };
+            row += meet_some(&t, g->m - row);
+        }
+}
+
+/* ------------------------------------------------------------------------------------ attention */
+
+static float dot_short(const float *x, const float *y, int n)
+{
+    __m512 sums = _mm512_setzero_ps();
+    for (int i = 0; i < n; i += LANES) {
+        const __mmask16 mask = sl_first16(n - i);
+        sums = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, x + i),
+                               _mm512_maskz_loadu_ps(mask, y + i), sums);
+    }
+    return sl_sum16(sums);
+}
+
+static void dots(float *out, const float *x, const float *rows, size_t stride, int n, int width)
+{
+    for (int j = 0; j < n; j++)
+        out[j] = dot_short(x, rows + (size_t)j * stride, width);
+}
+
+/* 64 columns at a time: four sums under way hide the latency of FMA. */
+static void mix(float *out, const float *a, const float *rows, size_t stride, int n, int width)
+{
+    for (int c = 0; c < width; c += 4 * LANES) {
+        __m512 sums[4];
+        __mmask16 masks[4];
+        for (int i = 0; i < 4; i++) {
+            sums[i] = _mm512_setzero_ps();
+            masks[i] = sl_first16(width - c - i * LANES);
+        }
+        const float *row = rows + c;
+        for (int j = 0; j < n; j++, row += stride)
+            for (int i = 0; i < 4; i++)
+                sums[i] =
+                    _mm512_fmadd_ps(_mm512_set1_ps(a[j]),
+                                    _mm512_maskz_loadu_ps(masks[i], row + i * LANES), sums[i]);
+        for (int i = 0; i < 4 && c + i * LANES < width; i++)
+            _mm512_mask_storeu_ps(out + c + i * LANES, masks[i], sums[i]);
+    }
+}
+
+static void spread(float *rows, size_t stride, const float *a, const float *x, int n, int width)
+{
+    for (int j = 0; j < n; j++)
+        for (int c = 0; c < width; c += LANES) {
+            float *y = rows + (size_t)j * stride + c;
+            const __mmask16 mask = sl_first16(width - c);
+            const __m512 sum =
+                _mm512_fmadd_ps(_mm512_set1_ps(a[j]), _mm512_maskz_loadu_ps(mask, x + c),
+                                _mm512_maskz_loadu_ps(mask, y));
+            _mm512_mask_storeu_ps(y, mask, sum);
+        }
+}
+
+const struct sl_row_steps sl_row_steps_avx512 = {
+    .isa = SL_ISA_AVX512,
+    .dots = dots,
+    .mix = mix,
+    .spread = spread,
+};
+
+static void attend(const struct sl_attend *a)
+{
+    sl_attend_rows(&sl_row_steps_avx512, SL_F32, a);
+}
+
+static void attend_back(const struct sl_attend_back *b)
+{
+    sl_attend_rows_back(&sl_row_steps_avx512, SL_F32, b);
+}
+
+void sl_kernels_avx512(struct sl_kernels *t)
+{
+    sl_avx512_rows(t);
+    t->gemm = gemm;
+    t->attend = attend;
+    t->attend_back = attend_back;
+}

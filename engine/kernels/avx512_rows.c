@@ -1,0 +1,259 @@
+/* avx512_rows.c - row slots, 16 floats at a time; the last few by mask.
+ * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma. */
+#include "kernels/avx512_math.h"
+#include "kernels/levels.h"
+
+#include <assert.h>
+#include <math.h>
+
+enum { LANES = 16 };
+
+/* Two sums in turn hide half of the latency of an addition; the order depends on n alone. */
+static float dot(const float *x, const float *y, int n)
+{
+    __m512 even = _mm512_setzero_ps(), odd = even;
+    for (int i = 0; i < n; i += 2 * LANES) {
+        const __mmask16 a = sl_first16(n - i), b = sl_first16(n - i - LANES);
+        even =
+            _mm512_fmadd_ps(_mm512_maskz_loadu_ps(a, x + i), _mm512_maskz_loadu_ps(a, y + i), even);
+        if (b)
+            odd = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(b, x + i + LANES),
+                                  _mm512_maskz_loadu_ps(b, y + i + LANES), odd);
+    }
+    return sl_sum16(_mm512_add_ps(even, odd));
+}
+
+static float sum(const float *x, int n)
+{
+    __m512 total = _mm512_setzero_ps();
+    for (int i = 0; i < n; i += LANES)
+        total = _mm512_add_ps(total, _mm512_maskz_loadu_ps(sl_first16(n - i), x + i));
+    return sl_sum16(total);
+}
+
+static void axpy(float *y, float a, const float *x, int n)
+{
+    const __m512 factor = _mm512_set1_ps(a);
+    for (int i = 0; i < n; i += LANES) {
+        const __mmask16 mask = sl_first16(n - i);
+        const __m512 old = _mm512_maskz_loadu_ps(mask, y + i);
+        _mm512_mask_storeu_ps(y + i, mask,
+                              _mm512_fmadd_ps(factor, _mm512_maskz_loadu_ps(mask, x + i), old));
+    }
+}
+
+static void scale(float *y, float a, const float *x, int n)
+{
+    const __m512 factor = _mm512_set1_ps(a);
+    for (int i = 0; i < n; i += LANES) {
+        const __mmask16 mask = sl_first16(n - i);
+        _mm512_mask_storeu_ps(y + i, mask,
+                              _mm512_mul_ps(factor, _mm512_maskz_loadu_ps(mask, x + i)));
+    }
+}
+
+static void dropout(float *y, const float *x, struct sl_dropout d, uint32_t row_key, int first,
+                    int n)
+{
+    assert(first % 2 == 0);
+    assert(d.threshold < 65536);
+    const __m512 factor = _mm512_set1_ps(d.scale);
+    for (int i = 0; i < n; i += 2 * LANES) {
+        const __mmask32 kept = sl_kept32(d.threshold, row_key, (uint32_t)(first + i));
+        for (int half = 0; half < 2 && i + half * LANES < n; half++) {
+            const int at = i + half * LANES;
+            const __mmask16 mask = sl_first16(n - at), keep = (__mmask16)(kept >> half * LANES);
+            const __m512 v = _mm512_maskz_loadu_ps(mask, x + at);
+            _mm512_mask_storeu_ps(y + at, mask, _mm512_maskz_mul_ps(keep, factor, v));
+        }
+    }
+}
+
+static __m512 activate16(__m512 x, enum sl_activation f)
+{
+    switch (f) {
+    case SL_LINEAR: return x;
+    case SL_RELU: return _mm512_max_ps(_mm512_setzero_ps(), x); /* a NaN stays */
+    case SL_GELU: return sl_gelu16(x);
+    }
+    assert(!"an activation without a formula");
+    return x;
+}
+
+static __m512 activate_back16(__m512 dy, __m512 x, enum sl_activation f)
+{
+    const __m512 zero = _mm512_setzero_ps();
+    switch (f) {
+    case SL_LINEAR: return dy;
+    case SL_RELU: return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, zero, _CMP_GT_OQ), dy);
+    case SL_GELU: return _mm512_mul_ps(dy, sl_gelu_slope16(x));
+    }
+    assert(!"an activation without a slope");
+    return dy;
+}
+
+static void activate(float *y, const float *x, enum sl_activation f, int n)
+{
+    for (int i = 0; i < n; i += LANES) {
+        const __mmask16 mask = sl_first16(n - i);
+        const __m512 v = _mm512_maskz_loadu_ps(mask, x + i);
+        _mm512_mask_storeu_ps(y + i, mask, activate16(v, f));
+    }
+}
+
+static void activate_back(float *dx, const float *dy, const float *x, enum sl_activation f, int n)
+{
+    for (int i = 0; i < n; i += LANES) {
+        const __mmask16 mask = sl_first16(n - i);
+        const __m512 slope = _mm512_maskz_loadu_ps(mask, dy + i);
+        const __m512 v = _mm512_maskz_loadu_ps(mask, x + i);
+        _mm512_mask_storeu_ps(dx + i, mask, activate_back16(slope, v, f));
+    }
+}
+
+static void sigmoid(float *y, const float *x, int n)
+{
+    for (int i = 0; i < n; i += LANES) {
+        const __mmask16 mask = sl_first16(n - i);
+        _mm512_mask_storeu_ps(y + i, mask, sl_sigmoid16(_mm512_maskz_loadu_ps(mask, x + i)));
+    }
+}
+
+static float maximum(const float *x, int n)
+{
+    const __m512 least = _mm512_set1_ps(-INFINITY);
+    __m512 most = least;
+    for (int i = 0; i < n; i += LANES)
+        most = _mm512_max_ps(most, _mm512_mask_loadu_ps(least, sl_first16(n - i), x + i));
+    return sl_max16(most);
+}
+
+static float softmax(float *x, int n)
+{
+    const float most = maximum(x, n);
+    const __m512 max = _mm512_set1_ps(most);
+    __m512 sums = _mm512_setzero_ps();
+    for (int i = 0; i < n; i += LANES) {
+        const __mmask16 mask = sl_first16(n - i);
+        const __m512 e = sl_exp16(_mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + i), max));
+        _mm512_mask_storeu_ps(x + i, mask, e);
+        sums = _mm512_mask_add_ps(sums, mask, sums, e);
+    }
+    const float total = sl_sum16(sums);
+    scale(x, 1.0f / total, x, n);
+    return most + logf(total);
+}
+
+void sl_avx512_moments(const float *x, int n, float epsilon, float stats[2])
+{
+    const float mean = sum(x, n) / (float)n;
+    const __m512 means = _mm512_set1_ps(mean);
+    __m512 squares = _mm512_setzero_ps();
+    for (int i = 0; i < n; i += LANES) {
+        const __mmask16 mask = sl_first16(n - i);
+        const __m512 d = _mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + i), means);
+        squares = _mm512_mask3_fmadd_ps(d, d, squares, mask);
+    }
+    stats[0] = mean;
+    stats[1] = 1.0f / sqrtf(sl_sum16(squares) / (float)n + epsilon);
+}
+
+static void layernorm(void *y, const float *x, const float *gain, const float *shift, float epsilon,
+                      int n, float stats[2])
+{
+    sl_avx512_moments(x, n, epsilon, stats);
+    const __m512 mean = _mm512_set1_ps(stats[0]), inverse = _mm512_set1_ps(stats[1]);
+    float *out = y;
+    for (int i = 0; i < n; i += LANES) {
+        const __mmask16 mask = sl_first16(n - i);
+        const __m512 d = _mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + i), mean);
+        const __m512 g = _mm512_maskz_loadu_ps(mask, gain + i);
+        const __m512 s = _mm512_maskz_loadu_ps(mask, shift + i);
+        _mm512_mask_storeu_ps(out + i, mask, _mm512_fmadd_ps(_mm512_mul_ps(d, inverse), g, s));
+    }
+}
+
+/* mean(u) and mean(u xhat) with u = gain dy; dgain and dshift on the way. */
+static void slope_means(const float *dy, const float *x, const float *gain, const float stats[2],
+                        float *dgain, float *dshift, int n, float means[2])
+{
+    const __m512 mean = _mm512_set1_ps(stats[0]), inverse = _mm512_set1_ps(stats[1]);
+    __m512 us = _mm512_setzero_ps(), uxs = us;
+    for (int i = 0; i < n; i += LANES) {
+        const __mmask16 mask = sl_first16(n - i);
+        const __m512 d = _mm512_maskz_loadu_ps(mask, dy + i);
+        const __m512 from_mean = _mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + i), mean);
+        const __m512 xhat = _mm512_mul_ps(from_mean, inverse);
+        const __m512 u = _mm512_mul_ps(d, _mm512_maskz_loadu_ps(mask, gain + i));
+        us = _mm512_add_ps(us, u);
+        uxs = _mm512_fmadd_ps(u, xhat, uxs);
+        const __m512 dg = _mm512_fmadd_ps(d, xhat, _mm512_maskz_loadu_ps(mask, dgain + i));
+        _mm512_mask_storeu_ps(dgain + i, mask, dg);
+        const __m512 ds = _mm512_add_ps(d, _mm512_maskz_loadu_ps(mask, dshift + i));
+        _mm512_mask_storeu_ps(dshift + i, mask, ds);
+    }
+    means[0] = sl_sum16(us) / (float)n;
+    means[1] = sl_sum16(uxs) / (float)n;
+}
+
+static void layernorm_back(float *dx, bool fresh, const float *dy, const float *x,
+                           const float *gain, const float stats[2], float *dgain, float *dshift,
+                           int n)
+{
+    float means[2];
+    slope_means(dy, x, gain, stats, dgain, dshift, n, means);
+    const __m512 mean = _mm512_set1_ps(stats[0]), inverse = _mm512_set1_ps(stats[1]);
+    const __m512 u_mean = _mm512_set1_ps(means[0]), ux_mean = _mm512_set1_ps(means[1]);
+    for (int i = 0; i < n; i += LANES) {
+        const __mmask16 mask = sl_first16(n - i);
+        const __m512 from_mean = _mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + i), mean);
+        const __m512 xhat = _mm512_mul_ps(from_mean, inverse);
+        const __m512 u = _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, dy + i),
+                                       _mm512_maskz_loadu_ps(mask, gain + i));
+        __m512 slope = _mm512_fnmadd_ps(xhat, ux_mean, _mm512_sub_ps(u, u_mean));
+        slope = _mm512_mul_ps(slope, inverse);
+        if (!fresh)
+            slope = _mm512_add_ps(slope, _mm512_maskz_loadu_ps(mask, dx + i));
+        _mm512_mask_storeu_ps(dx + i, mask, slope);
+    }
+}
+
+/* The same operations in the same order as the reference, so the same bits. */
+static void adamw(float *w, float *m, float *v, const float *g, const struct sl_adamw *a, int n)
+{
+    const __m512 b1 = _mm512_set1_ps(a->b1), rest1 = _mm512_set1_ps(1.0f - a->b1);
+    const __m512 b2 = _mm512_set1_ps(a->b2), rest2 = _mm512_set1_ps(1.0f - a->b2);
+    const __m512 keep = _mm512_set1_ps(1.0f - a->decay), rate = _mm512_set1_ps(a->rate);
+    for (int i = 0; i < n; i += LANES) {
+        const __mmask16 k = sl_first16(n - i);
+        const __m512 grad =
+            _mm512_mul_ps(_mm512_maskz_loadu_ps(k, g + i), _mm512_set1_ps(a->grad_scale));
+        const __m512 m_new =
+            _mm512_fmadd_ps(b1, _mm512_maskz_loadu_ps(k, m + i), _mm512_mul_ps(rest1, grad));
+        const __m512 v_new = _mm512_fmadd_ps(b2, _mm512_maskz_loadu_ps(k, v + i),
+                                             _mm512_mul_ps(rest2, _mm512_mul_ps(grad, grad)));
+        const __m512 root = _mm512_sqrt_ps(_mm512_div_ps(v_new, _mm512_set1_ps(a->correction2)));
+        const __m512 step = _mm512_div_ps(_mm512_mul_ps(rate, m_new),
+                                          _mm512_add_ps(root, _mm512_set1_ps(a->epsilon)));
+        _mm512_mask_storeu_ps(m + i, k, m_new);
+        _mm512_mask_storeu_ps(v + i, k, v_new);
+        _mm512_mask_storeu_ps(w + i, k,
+                              _mm512_fmsub_ps(_mm512_maskz_loadu_ps(k, w + i), keep, step));
+    }
+}
+
+void sl_avx512_rows(struct sl_kernels *t)
+{
+    t->dot = dot;
+    t->sum = sum;
+    t->axpy = axpy;
+    t->scale = scale;
+    t->dropout = dropout;
+    t->activate = activate;
+    t->activate_back = activate_back;
+    t->sigmoid = sigmoid;
+    t->softmax = softmax;
+    t->layernorm = layernorm;
+    t->layernorm_back = layernorm_back;
+    t->adamw = adamw;
+}

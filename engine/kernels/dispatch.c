@@ -1,0 +1,79 @@
+/* dispatch.c - the tables, made once: each level starts as a copy of the one below it that it
+ * builds on and overrides what it does better. So every slot of every table is always filled. */
+#include "kernels/levels.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct level {
+    const char *name;
+    enum sl_isa base; /* the level it inherits from; itself for the first */
+    void (*fill)(struct sl_kernels *t);
+};
+
+/* AVX2 inherits from the reference and not from BLAS: its own product is row independent and as
+ * fast, and its B is packed as the reference packs it. */
+static const struct level levels[SL_ISA_COUNT] = {
+    [SL_ISA_REF] = {.name = "ref", .base = SL_ISA_REF, .fill = sl_kernels_ref},
+    [SL_ISA_BLAS] = {.name = "blas", .base = SL_ISA_REF, .fill = sl_kernels_blas},
+#if SL_X86
+    [SL_ISA_AVX2] = {.name = "avx2", .base = SL_ISA_REF, .fill = sl_kernels_avx2},
+    [SL_ISA_AVX512] = {.name = "avx512", .base = SL_ISA_AVX2, .fill = sl_kernels_avx512},
+    [SL_ISA_AMX] = {.name = "amx", .base = SL_ISA_AVX512, .fill = sl_kernels_amx},
+#else
+    [SL_ISA_AVX2] = {.name = "avx2"},
+    [SL_ISA_AVX512] = {.name = "avx512"},
+    [SL_ISA_AMX] = {.name = "amx"},
+#endif
+};
+
+static pthread_once_t made = PTHREAD_ONCE_INIT;
+static struct sl_kernels tables[SL_ISA_COUNT];
+
+static void make_tables(void)
+{
+    for (int isa = 0; isa < SL_ISA_COUNT; isa++) {
+        if (!sl_cpu_has((enum sl_isa)isa))
+            continue;
+        tables[isa] = tables[levels[isa].base];
+        levels[isa].fill(&tables[isa]);
+        tables[isa].name = levels[isa].name;
+        tables[isa].isa = (enum sl_isa)isa;
+    }
+}
+
+const struct sl_kernels *sl_kernels_at(enum sl_isa isa)
+{
+    assert(isa >= SL_ISA_REF);
+    assert(isa < SL_ISA_COUNT);
+    (void)pthread_once(&made, make_tables);
+    return sl_cpu_has(isa) ? &tables[isa] : NULL;
+}
+
+static const struct sl_kernels *kernels_named(const char *name)
+{
+    for (int isa = 0; isa < SL_ISA_COUNT; isa++)
+        if (strcmp(name, levels[isa].name) == 0)
+            return sl_kernels_at((enum sl_isa)isa);
+    return NULL;
+}
+
+const struct sl_kernels *sl_kernels_best(void)
+{
+    const char *wanted = getenv("SLUICE_ISA"); // NOLINT(concurrency-mt-unsafe): nobody calls setenv
+    if (wanted && *wanted)
+        return kernels_named(wanted);
+    int isa = SL_ISA_COUNT - 1;
+    while (!sl_cpu_has((enum sl_isa)isa))
+        isa--;
+    return sl_kernels_at((enum sl_isa)isa);
+}
+
+const char *sl_isa_name(enum sl_isa isa)
+{
+    assert(isa >= SL_ISA_REF);
+    assert(isa < SL_ISA_COUNT);
+    return levels[isa].name;
+}

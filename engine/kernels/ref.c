@@ -1,0 +1,332 @@
+/* ref.c - what every kernel means, in the most obvious C: the other levels are tested against it.
+ *
+ * Needs no compiler flags beyond -ffp-contract=off, which all of kernels/ wants: where two levels
+ * promise the same bits, the places that fuse a multiplication into an addition are written out
+ * as fmaf. In a matrix product every element is one chain of fmaf in the order of k, so
+ * the fp32 levels agree to the bit. Sums that no level promises to the bit are in double. */
+#include "kernels/bf16.h"
+#include "kernels/levels.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------ matrix products */
+
+/* B as panels of SL_PANEL columns, each k x SL_PANEL, the last filled up with zeros. */
+static size_t pack_bytes(int k, int n)
+{
+    const size_t panels = ((size_t)n + SL_PANEL - 1) / SL_PANEL;
+    return panels * SL_PANEL * (size_t)k * sizeof(float);
+}
+
+static float element(const void *src, enum sl_type type, size_t i)
+{
+    return type == SL_F32 ? ((const float *)src)[i] : sl_bf16_widen(((const uint16_t *)src)[i]);
+}
+
+static float *packed_at(float *packed, int k, int row, int col)
+{
+    const size_t panel = (size_t)(col / SL_PANEL);
+    return packed + (panel * (size_t)k + (size_t)row) * SL_PANEL + col % SL_PANEL;
+}
+
+static void pack(void *packed, const void *src, enum sl_type type, size_t stride, bool transposed,
+                 int k, int n, int n_first, int n_last)
+{
+    assert(n_first % SL_PANEL == 0);
+    assert(n_last % SL_PANEL == 0 || n_last == n);
+    const int padded = (n_last + SL_PANEL - 1) / SL_PANEL * SL_PANEL;
+    for (int i = 0; i < k; i++)
+        for (int j = n_first; j < padded; j++) {
+            const size_t at =
+                transposed ? (size_t)j * stride + (size_t)i : (size_t)i * stride + (size_t)j;
+            *packed_at(packed, k, i, j) = j < n_last ? element(src, type, at) : 0.0f;
+        }
+}
+
+static void gemm(const struct sl_gemm *g)
+{
+    assert(g->n_first % SL_PANEL == 0);
+    assert(g->n_last % SL_PANEL == 0 || g->n_last == g->n);
+    const float *packed = g->packed;
+    for (int row = 0; row < g->m; row++) {
+        const float *x = (const float *)g->x + (size_t)row * g->x_stride;
+        float *y = g->y + (size_t)row * g->y_stride;
+        for (int j = g->n_first; j < g->n_last; j++) {
+            const size_t panel = (size_t)(j / SL_PANEL);
+            const float *b = packed + panel * (size_t)g->k * SL_PANEL + j % SL_PANEL;
+            float sum = 0.0f;
+            for (int i = 0; i < g->k; i++)
+                sum = fmaf(x[i], b[(size_t)i * SL_PANEL], sum);
+            y[j] = g->accumulate ? y[j] + sum : sum;
+        }
+    }
+}
+
+/* fp32 operand rows have no padding, so `pad` has nothing to do. */
+static void transpose(void *out, size_t out_stride, const float *x, size_t x_stride, int rows,
+                      int cols, bool pad)
+{
+    (void)pad;
+    float *o = out;
+    for (int c = 0; c < cols; c++)
+        for (int r = 0; r < rows; r++)
+            o[(size_t)c * out_stride + (size_t)r] = x[(size_t)r * x_stride + (size_t)c];
+}
+
+static void copy(void *out, const void *x, int n)
+{
+    memcpy(out, x, (size_t)n * sizeof(float));
+}
+
+static void narrow(void *out, const float *x, int n)
+{
+    copy(out, x, n);
+}
+
+static void widen(float *out, const void *operands, int n)
+{
+    copy(out, operands, n);
+}
+
+/* ----------------------------------------------------------------------------------------- rows */
+
+static float dot(const float *x, const float *y, int n)
+{
+    double total = 0.0;
+    for (int i = 0; i < n; i++)
+        total += (double)x[i] * (double)y[i];
+    return (float)total;
+}
+
+static float sum(const float *x, int n)
+{
+    double total = 0.0;
+    for (int i = 0; i < n; i++)
+        total += (double)x[i];
+    return (float)total;
+}
+
+static void axpy(float *y, float a, const float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = fmaf(a, x[i], y[i]);
+}
+
+static void scale(float *y, float a, const float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = a * x[i];
+}
+
+/* The 32-bit finaliser of MurmurHash3. */
+static uint32_t mix32(uint32_t h)
+{
+    h = (h ^ h >> 16) * 0x85ebca6bu;
+    h = (h ^ h >> 13) * 0xc2b2ae35u;
+    return h ^ h >> 16;
+}
+
+static void dropout(float *y, const float *x, struct sl_dropout d, uint32_t row_key, int first,
+                    int n)
+{
+    for (int i = 0; i < n; i++) {
+        const uint32_t c = (uint32_t)(first + i);
+        const uint32_t word = mix32(row_key ^ c / 2 * 0x9E3779B9u);
+        const uint32_t half = c % 2 ? word >> 16 : word & 0xffff;
+        y[i] = half >= d.threshold ? d.scale * x[i] : 0.0f;
+    }
+}
+
+/* Phi(x), the normal distribution; erfc keeps the lower tail exact. */
+static double normal_cdf(double x)
+{
+    return 0.5 * erfc(-x * M_SQRT1_2);
+}
+
+static double normal_density(double x)
+{
+    return 0.5 * M_SQRT1_2 * M_2_SQRTPI * exp(-0.5 * x * x);
+}
+
+static float activate_one(float x, enum sl_activation f)
+{
+    switch (f) {
+    case SL_LINEAR: return x;
+    case SL_RELU: return x < 0.0f ? 0.0f : x; /* so that a NaN stays one */
+    case SL_GELU: return (float)((double)x * normal_cdf((double)x));
+    }
+    assert(!"an activation without a formula");
+    return x;
+}
+
+static float slope_one(float x, enum sl_activation f)
+{
+    const double d = (double)x;
+    switch (f) {
+    case SL_LINEAR: return 1.0f;
+    case SL_RELU: return x > 0.0f ? 1.0f : 0.0f;
+    case SL_GELU: return (float)(normal_cdf(d) + d * normal_density(d));
+    }
+    assert(!"an activation without a slope");
+    return 1.0f;
+}
+
+static void activate(float *y, const float *x, enum sl_activation f, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = activate_one(x[i], f);
+}
+
+static void activate_back(float *dx, const float *dy, const float *x, enum sl_activation f, int n)
+{
+    for (int i = 0; i < n; i++)
+        dx[i] = dy[i] * slope_one(x[i], f);
+}
+
+static void sigmoid(float *y, const float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = 1.0f / (1.0f + expf(-x[i]));
+}
+
+static float softmax(float *x, int n)
+{
+    float max = x[0];
+    for (int i = 1; i < n; i++)
+        max = x[i] > max ? x[i] : max;
+    double total = 0.0;
+    for (int i = 0; i < n; i++) {
+        x[i] = expf(x[i] - max);
+        total += (double)x[i];
+    }
+    scale(x, (float)(1.0 / total), x, n);
+    return max + (float)log(total);
+}
+
+static void layernorm(void *y, const float *x, const float *gain, const float *shift, float epsilon,
+                      int n, float stats[2])
+{
+    double total = 0.0, squares = 0.0;
+    for (int i = 0; i < n; i++)
+        total += (double)x[i];
+    const double mean = total / n;
+    for (int i = 0; i < n; i++)
+        squares += ((double)x[i] - mean) * ((double)x[i] - mean);
+    const double inverse = 1.0 / sqrt(squares / n + (double)epsilon);
+    float *out = y;
+    for (int i = 0; i < n; i++)
+        out[i] = (float)(((double)x[i] - mean) * inverse) * gain[i] + shift[i];
+    stats[0] = (float)mean;
+    stats[1] = (float)inverse;
+}
+
+/* With xhat = (x - mean) inverse and u = gain dy:
+ *     dx = inverse (u - mean(u) - xhat mean(u xhat)) */
+static void layernorm_back(float *dx, bool fresh, const float *dy, const float *x,
+                           const float *gain, const float stats[2], float *dgain, float *dshift,
+                           int n)
+{
+    const float mean = stats[0], inverse = stats[1];
+    double u_total = 0.0, ux_total = 0.0;
+    for (int i = 0; i < n; i++) {
+        const float xhat = (x[i] - mean) * inverse, u = gain[i] * dy[i];
+        u_total += (double)u;
+        ux_total += (double)u * (double)xhat;
+        dgain[i] += dy[i] * xhat;
+        dshift[i] += dy[i];
+    }
+    const float u_mean = (float)(u_total / n), ux_mean = (float)(ux_total / n);
+    for (int i = 0; i < n; i++) {
+        const float xhat = (x[i] - mean) * inverse;
+        const float slope = inverse * (gain[i] * dy[i] - u_mean - xhat * ux_mean);
+        dx[i] = fresh ? slope : dx[i] + slope;
+    }
+}
+
+/* ------------------------------------------------------------------------------------ attention */
+
+static void dots(float *out, const float *x, const float *rows, size_t stride, int n, int width)
+{
+    for (int j = 0; j < n; j++)
+        out[j] = dot(x, rows + (size_t)j * stride, width);
+}
+
+static void mix(float *out, const float *a, const float *rows, size_t stride, int n, int width)
+{
+    memset(out, 0, (size_t)width * sizeof *out);
+    for (int j = 0; j < n; j++)
+        axpy(out, a[j], rows + (size_t)j * stride, width);
+}
+
+static void spread(float *rows, size_t stride, const float *a, const float *x, int n, int width)
+{
+    for (int j = 0; j < n; j++)
+        axpy(rows + (size_t)j * stride, a[j], x, width);
+}
+
+static const struct sl_row_steps steps = {
+    .isa = SL_ISA_REF,
+    .dots = dots,
+    .mix = mix,
+    .spread = spread,
+};
+
+static size_t attend_scratch(int queries, int keys, int head_dim)
+{
+    (void)queries;
+    return sl_attend_rows_scratch(SL_F32, keys, head_dim);
+}
+
+static void attend(const struct sl_attend *a)
+{
+    sl_attend_rows(&steps, SL_F32, a);
+}
+
+static void attend_back(const struct sl_attend_back *b)
+{
+    sl_attend_rows_back(&steps, SL_F32, b);
+}
+
+/* -------------------------------------------------------------------------------- the optimiser */
+
+static void adamw(float *w, float *m, float *v, const float *g, const struct sl_adamw *a, int n)
+{
+    const float rest1 = 1.0f - a->b1, rest2 = 1.0f - a->b2, keep = 1.0f - a->decay;
+    for (int i = 0; i < n; i++) {
+        const float grad = g[i] * a->grad_scale;
+        m[i] = fmaf(a->b1, m[i], rest1 * grad);
+        v[i] = fmaf(a->b2, v[i], rest2 * (grad * grad));
+        const float step = a->rate * m[i] / (sqrtf(v[i] / a->correction2) + a->epsilon);
+        w[i] = fmaf(w[i], keep, -step);
+    }
+}
+
+void sl_kernels_ref(struct sl_kernels *t)
+{
+    *t = (struct sl_kernels){
+        .operand = SL_F32,
+        .pack_bytes = pack_bytes,
+        .pack = pack,
+        .gemm = gemm,
+        .transpose = transpose,
+        .narrow = narrow,
+        .widen = widen,
+        .dot = dot,
+        .sum = sum,
+        .axpy = axpy,
+        .scale = scale,
+        .dropout = dropout,
+        .activate = activate,
+        .activate_back = activate_back,
+        .sigmoid = sigmoid,
+        .softmax = softmax,
+        .layernorm = layernorm,
+        .layernorm_back = layernorm_back,
+        .attend_scratch = attend_scratch,
+        .attend = attend,
+        .attend_back = attend_back,
+        .adamw = adamw,
+    };
+}

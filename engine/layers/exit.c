@@ -1,0 +1,92 @@
+/* exit.c - spend less: a token leaves the stack when its prediction is confident.
+ * TSA, section 3.5. Rows that leave keep their state; deeper layers take their keys and values from it
+ * (Elbayad et al. 2020), or, as an oracle that saves nothing, from the state they would have had. */
+#include "layers/layers.h"
+
+#include <string.h>
+
+/* Where the logits of a batch row go: its place among the wanted rows, or -1. */
+static int place_of(const struct sl_rows *wanted, int row)
+{
+    if (!wanted)
+        return row;
+    int low = 0, high = wanted->count;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (wanted->index[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < wanted->count && wanted->index[low] == row ? low : -1;
+}
+
+void sl_exit_begin(struct sl_tape *t, int vocab)
+{
+    const struct sl_rows *wanted = t->batch->wanted;
+    if (!t->training)
+        t->logits = sl_tensor_take(t, wanted ? wanted->count : t->batch->rows, vocab);
+}
+
+/* max softmax > threshold, without computing the softmax of rows that are clear. */
+static bool confident(const struct sl_tape *t, const float *logits, int n, float *spare)
+{
+    if (t->policy->exit_threshold >= 1.0f)
+        return false;
+    memcpy(spare, logits, (size_t)n * sizeof *spare);
+    (void)t->kernels->softmax(spare, n);
+    float most = 0.0f;
+    for (int i = 0; i < n; i++)
+        most = spare[i] > most ? spare[i] : most;
+    return most > t->policy->exit_threshold;
+}
+
+static void settle(struct sl_tape *t, int row, const float *logits)
+{
+    int place = place_of(t->batch->wanted, row);
+    if (place >= 0)
+        memcpy(sl_row(t->logits, place), logits, (size_t)t->logits->cols * sizeof *logits);
+}
+
+const struct sl_rows *sl_exit(struct sl_tape *t, struct sl_tensor *logits,
+                              const struct sl_rows *staying, struct sl_exit_rule rule)
+{
+    if (t->training) {
+        t->exits++;
+        sl_cross_entropy(t, logits, rule.weight);
+        return NULL;
+    }
+    t->notes.active_sum += (double)logits->rows;
+    t->notes.gate_count += (double)t->batch->rows;
+    struct sl_rows *rest = sl_tape_struct(t, 1, sizeof *rest);
+    int32_t *index = sl_tape_struct(t, (size_t)logits->rows, sizeof *index);
+    float *spare = sl_tape_take(t, (size_t)logits->cols, sizeof *spare);
+    for (int i = 0; i < logits->rows; i++) {
+        int row = staying ? staying->index[i] : i;
+        if (sl_tape_is_dry(t)) {
+            index[rest->count++] = row;
+            continue;
+        }
+        bool leaves = rule.last || confident(t, sl_row(logits, i), logits->cols, spare);
+        if (leaves)
+            settle(t, row, sl_row(logits, i));
+        else
+            index[rest->count++] = row;
+    }
+    rest->index = index;
+    return rest;
+}
+
+struct sl_gate sl_exit_gate(struct sl_tape *t, const struct sl_rows *staying)
+{
+    if (!staying || t->policy->exit_oracle)
+        return (struct sl_gate){0};
+    if (!t->policy->dense)
+        return (struct sl_gate){.rows = staying};
+    struct sl_gate gate = {.value = sl_tensor_take(t, t->batch->rows, 1)};
+    for (int r = 0; !sl_tape_is_dry(t) && r < t->batch->rows; r++)
+        *sl_row(gate.value, r) = 0.0f;
+    for (int i = 0; !sl_tape_is_dry(t) && i < staying->count; i++)
+        *sl_row(gate.value, staying->index[i]) = 1.0f;
+    return gate;
+}

@@ -1,0 +1,29 @@
+/* linear_layer.c - a weight and perhaps a bias. */
+#include "layers/layers.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static struct sl_parameter *part(struct sl_builder *b, const char *name, const char *suffix,
+                                 enum sl_role role, int rows, int cols, struct sl_init init)
+{
+    char full[SL_NAME_MAX];
+    int length = snprintf(full, sizeof full, "%s.%s", name, suffix);
+    assert(length > 0);
+    assert(length < (int)sizeof full);
+    return sl_parameter_add(b, full, role, rows, cols, init);
+}
+
+struct sl_linear_layer sl_linear_build(struct sl_builder *b, const char *name,
+                                       struct sl_linear_shape shape)
+{
+    struct sl_init usual = sl_uniform(1.0f / sqrtf((float)shape.ins));
+    struct sl_linear_layer layer = {0};
+    layer.weight = part(b, name, "weight", SL_ROLE_MATRIX, shape.outs, shape.ins,
+                        shape.deviation > 0.0f ? sl_normal(shape.deviation) : usual);
+    bool fixed = shape.bias_start < 0.0f || shape.bias_start > 0.0f;
+    if (shape.bias)
+        layer.bias = part(b, name, "bias", SL_ROLE_VECTOR, 1, shape.outs,
+                          fixed ? sl_constant(shape.bias_start) : usual);
+    return layer;
+}

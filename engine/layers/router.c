@@ -1,0 +1,95 @@
+/* router.c - spend less: a small MLP decides, token by token, how much of the next block to take.
+ * TSA, sections 2.3 and 2.4: p = sigmoid(w2 relu(w1 h + b1) + b2) is the probability of skipping. */
+#include "layers/layers.h"
+
+#include <math.h>
+
+struct sl_router sl_router_build(struct sl_builder *b, int width, int hidden, float bias_start)
+{
+    struct sl_router r;
+    r.up = sl_linear_build(b, "router.up",
+                           (struct sl_linear_shape){.outs = hidden, .ins = width, .bias = true});
+    r.down = sl_linear_build(
+        b, "router.down",
+        (struct sl_linear_shape){
+            .outs = 1, .ins = hidden, .bias = true, .bias_start = bias_start});
+    return r;
+}
+
+/* A row is active where z < limit: the logit of the largest skip probability that still runs.
+ * Hard gates compare with 0, so no logistic function and no rounding decides. */
+static float limit_of(const struct sl_policy *policy)
+{
+    if (policy->gate == SL_GATE_HARD)
+        return 0.0f;
+    return logf(policy->gate_limit / (1.0f - policy->gate_limit));
+}
+
+static void note_gates(struct sl_tape *t, const struct sl_tensor *z, const struct sl_tensor *g)
+{
+    float limit = t->policy && t->policy->gate != SL_GATE_SOFT ? limit_of(t->policy) : 0.0f;
+    for (int r = 0; !sl_tape_is_dry(t) && r < z->rows; r++) {
+        t->notes.gate_sum += (double)*sl_row(g, r);
+        t->notes.active_sum += *sl_row(z, r) < limit ? 1.0 : 0.0;
+    }
+    t->notes.gate_count += (double)z->rows;
+}
+
+/* The rows whose logit is below the limit; all of them in a dry run, which is the most there can be. */
+static const struct sl_rows *active_rows(struct sl_tape *t, const struct sl_tensor *z, float limit)
+{
+    struct sl_rows *rows = sl_tape_struct(t, 1, sizeof *rows);
+    int32_t *index = sl_tape_struct(t, (size_t)z->rows, sizeof *index);
+    for (int r = 0; r < z->rows; r++)
+        if (sl_tape_is_dry(t) || *sl_row(z, r) < limit)
+            index[rows->count++] = r;
+    rows->index = index;
+    return rows;
+}
+
+/* The reference: every row runs, and those to be skipped are multiplied by zero. */
+static void close_gates(struct sl_tape *t, const struct sl_tensor *z, struct sl_tensor *g)
+{
+    float limit = limit_of(t->policy);
+    for (int r = 0; !sl_tape_is_dry(t) && r < z->rows; r++) {
+        float open = t->policy->gate == SL_GATE_HARD ? 1.0f : *sl_row(g, r);
+        *sl_row(g, r) = *sl_row(z, r) < limit ? open : 0.0f;
+    }
+}
+
+struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
+                               float price)
+{
+    struct sl_tensor *hidden = sl_linear(t, h,
+                                         (struct sl_linear_args){.weight = r->up.weight,
+                                                                 .bias = r->up.bias,
+                                                                 .activation = SL_RELU,
+                                                                 .operand = true});
+    struct sl_tensor *z = sl_linear(
+        t, hidden, (struct sl_linear_args){.weight = r->down.weight, .bias = r->down.bias});
+    struct sl_tensor *g = sl_complement(t, z);
+    note_gates(t, z, g);
+    if (t->training) {
+        sl_price(t, g, price);
+        return (struct sl_gate){.value = g};
+    }
+    if (t->policy->gate == SL_GATE_SOFT)
+        return (struct sl_gate){.value = g};
+    if (t->policy->dense) {
+        close_gates(t, z, g);
+        return (struct sl_gate){.value = g};
+    }
+    const struct sl_rows *rows = active_rows(t, z, limit_of(t->policy));
+    bool whole = t->policy->gate == SL_GATE_HARD;
+    return (struct sl_gate){.value = whole ? NULL : sl_take_rows(t, g, rows), .rows = rows};
+}
+
+void sl_note_layer(struct sl_tape *t, const struct sl_rows *rows)
+{
+    int32_t *used = t->notes.layers_used;
+    if (!used || sl_tape_is_dry(t))
+        return;
+    int count = rows ? rows->count : t->batch->rows;
+    for (int i = 0; i < count; i++)
+        used[rows ? rows->index[i] : i]++;
+}

@@ -1,0 +1,150 @@
+/* checkpoint.c - puts a model's files together, and takes them apart again. */
+#include "model/checkpoint.h"
+
+#include "model/binding.h"
+#include "model/vocabulary.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum member { CONFIG, VOCAB, WEIGHTS };
+
+static const char *const names[SL_CHECKPOINT_FILES] = {
+    [CONFIG] = "config.json",
+    [VOCAB] = sl_vocab_file,
+    [WEIGHTS] = "model.safetensors",
+};
+
+/* Allocated; NULL without memory. */
+static struct sl_slot *slots_of(const struct sl_parameter *parameters, int count, bool narrow,
+                                struct sl_err *err)
+{
+    struct sl_slot *slots = calloc((size_t)count + 1, sizeof *slots);
+    if (!slots)
+        sl_fail(err, SL_NO_MEMORY, "no memory for %d tensors", count);
+    for (int i = 0; i < count && slots; i++) {
+        const struct sl_parameter *p = &parameters[i];
+        slots[i] = (struct sl_slot){
+            .name = p->name,
+            .data = p->data,
+            .rows = p->rows,
+            .cols = p->cols,
+            .vector = p->rows == 1 && !p->product,
+            .narrow = narrow && p->product,
+        };
+    }
+    return slots;
+}
+
+/* -- writing --------------------------------------------------------------------------- */
+
+static bool weights_write(const char *directory, const struct sl_checkpoint_parts *parts,
+                          struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    if (!sl_path_join(path, directory, names[WEIGHTS], err))
+        return false;
+    struct sl_slot *list = slots_of(parts->parameters, parts->count, parts->narrow, err);
+    if (!list)
+        return false;
+    const struct sl_slots slots = {list, parts->count};
+    const struct sl_entry architecture = {"architecture", parts->card->arch->name};
+    bool ok = sl_slots_check(slots, err) && sl_slots_write(path, slots, &architecture, 1, err);
+    free(list);
+    return ok || sl_wrap(err, "'%s'", names[WEIGHTS]);
+}
+
+static bool files_write(const char *tmp, const char *directory,
+                        const struct sl_checkpoint_parts *parts, struct sl_err *err)
+{
+    struct sl_member members[SL_CHECKPOINT_FILES] = {0};
+    for (int i = 0; i < SL_CHECKPOINT_FILES; i++)
+        members[i].name = names[i];
+    const struct sl_manifest manifest = {
+        .members = members,
+        .count = SL_CHECKPOINT_FILES,
+        .created = parts->created ? parts->created : (int64_t)time(NULL),
+    };
+    return sl_manifest_add(tmp, names[CONFIG], sl_card_print(parts->card, err), err) &&
+           sl_manifest_add(tmp, names[VOCAB], sl_vocabulary_print(parts->tokens, err), err) &&
+           weights_write(tmp, parts, err) && sl_manifest_commit(tmp, directory, &manifest, err);
+}
+
+bool sl_checkpoint_write(const char *directory, const struct sl_checkpoint_parts *parts,
+                         struct sl_err *err)
+{
+    assert(parts->card->hyper.vocab == sl_tokenizer_size(parts->tokens));
+    assert(strcmp(parts->card->tokenizer, sl_tokenizer_kind(parts->tokens)) == 0);
+    char tmp[SL_PATH_MAX];
+    if (!sl_manifest_begin(tmp, directory, err))
+        return sl_wrap(err, "write checkpoint '%s'", directory);
+    if (files_write(tmp, directory, parts, err))
+        return true;
+    sl_manifest_abandon(tmp);
+    return sl_wrap(err, "write checkpoint '%s'", directory);
+}
+
+/* -- reading --------------------------------------------------------------------------- */
+
+static bool parts_read(struct sl_checkpoint *c, struct sl_err *err)
+{
+    const struct sl_map *config = &c->members[CONFIG].map, *vocab = &c->members[VOCAB].map;
+    const struct sl_map *weights = &c->members[WEIGHTS].map;
+    if (!sl_card_read(&c->card, config->data, config->size, err))
+        return sl_wrap(err, "'%s'", names[CONFIG]);
+    c->tokens = sl_vocabulary_read(vocab->data, vocab->size, err);
+    if (!c->tokens)
+        return sl_wrap(err, "'%s'", names[VOCAB]);
+    return sl_safetensors_parse(&c->weights, weights->data, weights->size, err) ||
+           sl_wrap(err, "'%s'", names[WEIGHTS]);
+}
+
+/* What two files say of the same thing. */
+static bool parts_agree(const struct sl_checkpoint *c, struct sl_err *err)
+{
+    int size = sl_tokenizer_size(c->tokens);
+    if (size != c->card.hyper.vocab)
+        return sl_fail(err, SL_CORRUPT, "'%s' has %d pieces, but 'vocab' in '%s' is %d",
+                       names[VOCAB], size, names[CONFIG], c->card.hyper.vocab);
+    const char *kind = sl_tokenizer_kind(c->tokens);
+    return strcmp(kind, c->card.tokenizer) == 0 ||
+           sl_fail(err, SL_CORRUPT, "'%s' is of kind '%s', but '%s' says '%s'", names[VOCAB], kind,
+                   names[CONFIG], c->card.tokenizer);
+}
+
+bool sl_checkpoint_open(struct sl_checkpoint *c, const char *directory, struct sl_err *err)
+{
+    *c = (struct sl_checkpoint){0};
+    for (int i = 0; i < SL_CHECKPOINT_FILES; i++)
+        c->members[i].name = names[i];
+    struct sl_manifest manifest = {.members = c->members, .count = SL_CHECKPOINT_FILES};
+    if (!sl_manifest_open(directory, &manifest, err) || !parts_read(c, err) ||
+        !parts_agree(c, err)) {
+        sl_checkpoint_close(c);
+        return sl_wrap(err, "checkpoint '%s'", directory);
+    }
+    c->sha256 = c->members[WEIGHTS].sha256;
+    c->created = manifest.created;
+    return true;
+}
+
+bool sl_checkpoint_bind(const struct sl_checkpoint *c, const struct sl_parameter *parameters,
+                        int count, struct sl_err *err)
+{
+    struct sl_slot *slots = slots_of(parameters, count, /* narrow= */ false, err);
+    bool ok = slots && sl_slots_read(&c->weights, (struct sl_slots){slots, count}, err);
+    free(slots);
+    return ok || sl_wrap(err, "'%s'", names[WEIGHTS]);
+}
+
+void sl_checkpoint_close(struct sl_checkpoint *c)
+{
+    struct sl_manifest manifest = {.members = c->members, .count = SL_CHECKPOINT_FILES};
+    sl_safetensors_close(&c->weights);
+    sl_tokenizer_destroy(c->tokens);
+    sl_card_release(&c->card);
+    sl_manifest_close(&manifest);
+    *c = (struct sl_checkpoint){0};
+}

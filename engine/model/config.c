@@ -1,0 +1,318 @@
+/* config.c - config.json to struct and back; each member is read by one function and printed by
+ * one. */
+#include "model/config.h"
+
+#include "model/json.h"
+#include "text/tokenizer.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIGITS = 15, HYPERS_MAX = 64 };
+
+const char sl_vocab_file[] = "vocab.json";
+
+static const char *const tasks[] = {
+    [SL_TASK_COMPLETION] = "completion",
+    [SL_TASK_CLASSIFICATION] = "classification",
+    NULL,
+};
+
+static const char *const gates[] = {
+    [SL_GATE_SOFT] = "soft",
+    [SL_GATE_HARD] = "hard",
+    [SL_GATE_MIXED] = "mixed",
+    NULL,
+};
+
+const char *sl_task_name(enum sl_task task)
+{
+    return tasks[task];
+}
+
+const char *sl_gate_name(enum sl_gate_mode gate)
+{
+    return gates[gate];
+}
+
+/* -- reading --------------------------------------------------------------------------- */
+
+/* Which of the choices (ends with NULL) a member is. */
+static bool read_choice(const json_t *object, const char *key, const char *const *choices, int *out,
+                        struct sl_err *err)
+{
+    const char *text = sl_json_text(object, key, err);
+    if (!text)
+        return false;
+    char list[256] = "";
+    for (int i = 0; choices[i]; i++) {
+        if (strcmp(choices[i], text) == 0) {
+            *out = i;
+            return true;
+        }
+        size_t used = strlen(list);
+        (void)snprintf(list + used, sizeof list - used, "%s'%s'", i ? ", " : "", choices[i]);
+    }
+    return sl_fail(err, SL_CORRUPT, "'%s' is '%.64s', want one of %s", key, text, list);
+}
+
+static bool fail_arch(const char *name, struct sl_err *err)
+{
+    char list[512] = "";
+    for (int i = 0; sl_arch_at(i); i++) {
+        size_t used = strlen(list);
+        (void)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", sl_arch_at(i)->name);
+    }
+    return sl_fail(err, SL_CORRUPT, "no architecture '%.64s'; there is: %s", name, list);
+}
+
+static bool read_arch(struct sl_card *card, const json_t *root, struct sl_err *err)
+{
+    const char *name = sl_json_text(root, "architecture", err);
+    if (!name)
+        return false;
+    card->arch = sl_arch_find(name);
+    return card->arch || fail_arch(name, err);
+}
+
+static bool read_task(struct sl_card *card, const json_t *root, struct sl_err *err)
+{
+    int task;
+    if (!read_choice(root, "task", tasks, &task, err))
+        return false;
+    card->task = (enum sl_task)task;
+    return true;
+}
+
+/* The names in the architecture's table, which are the keys of "hyper". */
+static void hyper_keys(const struct sl_arch *arch, const char *keys[HYPERS_MAX + 1])
+{
+    int count = 0;
+    for (const struct sl_hyper *h = arch->hypers; h->name; h++) {
+        assert(count < HYPERS_MAX);
+        keys[count++] = h->name;
+    }
+    keys[count] = NULL;
+}
+
+static bool read_hyper(struct sl_card *card, const struct sl_hyper *h, const json_t *hyper,
+                       struct sl_err *err)
+{
+    const json_t *value = json_object_get(hyper, h->name);
+    if (h->kind == SL_REAL ? !json_is_number(value) : !json_is_integer(value))
+        return sl_fail(err, SL_CORRUPT, "'%s' is %s, want a %s number", h->name,
+                       sl_json_type(value), h->kind == SL_REAL ? "real" : "whole");
+    return sl_config_set(card->arch, &card->hyper, h->name, json_number_value(value), err);
+}
+
+static bool read_hypers(struct sl_card *card, const json_t *root, struct sl_err *err)
+{
+    const char *keys[HYPERS_MAX + 1];
+    json_t *hyper = sl_json_object(root, "hyper", err);
+    if (!hyper)
+        return false;
+    hyper_keys(card->arch, keys);
+    sl_config_standard(card->arch, &card->hyper);
+    bool ok = sl_json_keys(hyper, keys, err);
+    for (const struct sl_hyper *h = card->arch->hypers; h->name && ok; h++)
+        ok = read_hyper(card, h, hyper, err);
+    return ok || sl_wrap(err, "hyper");
+}
+
+/* The vocabulary's size comes last of the sizes: only now can they be checked together. */
+static bool read_vocab(struct sl_card *card, const json_t *root, struct sl_err *err)
+{
+    int64_t vocab;
+    if (!sl_json_whole(root, "vocab", (struct sl_bounds){1, SL_VOCAB_MAX}, &vocab, err))
+        return false;
+    card->hyper.vocab = (int)vocab;
+    return sl_config_check(card->arch, &card->hyper, err);
+}
+
+/* The kind by the name that outlives the file. */
+static bool read_tokenizer(struct sl_card *card, const json_t *root, struct sl_err *err)
+{
+    static const char *const keys[] = {"kind", "file", NULL};
+
+    enum { KINDS_MAX = 16 };
+
+    const char *kinds[KINDS_MAX + 1] = {0}, *files[] = {sl_vocab_file, NULL};
+    for (int i = 0; i < KINDS_MAX && sl_tokenizer_kind_name(i); i++)
+        kinds[i] = sl_tokenizer_kind_name(i);
+    json_t *tokenizer = sl_json_object(root, "tokenizer", err);
+    int kind, file;
+    if (!tokenizer)
+        return false;
+    if (!sl_json_keys(tokenizer, keys, err) || !read_choice(tokenizer, "kind", kinds, &kind, err) ||
+        !read_choice(tokenizer, "file", files, &file, err))
+        return sl_wrap(err, "tokenizer");
+    card->tokenizer = kinds[kind];
+    return true;
+}
+
+/* Optional members: what is not there keeps its value. */
+static bool read_gate(enum sl_gate_mode *out, const json_t *object, struct sl_err *err)
+{
+    int gate = (int)*out;
+    if (json_object_get(object, "gate") && !read_choice(object, "gate", gates, &gate, err))
+        return false;
+    *out = (enum sl_gate_mode)gate;
+    return true;
+}
+
+static bool read_real(float *out, const json_t *object, const char *key, double most,
+                      struct sl_err *err)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!value)
+        return true;
+    if (!json_is_number(value))
+        return sl_fail(err, SL_CORRUPT, "'%s' is %s, want a number", key, sl_json_type(value));
+    double number = json_number_value(value);
+    if (!(number >= 0 && number <= most))
+        return sl_fail(err, SL_CORRUPT, "'%s' is %g, want 0 to %g", key, number, most);
+    *out = (float)number;
+    return true;
+}
+
+static bool read_flag(bool *out, const json_t *object, const char *key, struct sl_err *err)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!value)
+        return true;
+    if (!json_is_boolean(value))
+        return sl_fail(err, SL_CORRUPT, "'%s' is %s, want true or false", key, sl_json_type(value));
+    *out = json_is_true(value);
+    return true;
+}
+
+static bool read_policy(struct sl_card *card, const json_t *root, struct sl_err *err)
+{
+    static const char *const keys[] = {"gate", "gate_limit", "exit_threshold", "exit_oracle", NULL};
+    struct sl_policy *p = &card->policy;
+    *p = card->arch->policy;
+    if (!json_object_get(root, "inference"))
+        return true;
+    json_t *inference = sl_json_object(root, "inference", err);
+    if (!inference)
+        return false;
+    bool ok = sl_json_keys(inference, keys, err) && read_gate(&p->gate, inference, err) &&
+              read_real(&p->gate_limit, inference, "gate_limit", 1, err) &&
+              read_real(&p->exit_threshold, inference, "exit_threshold", 1, err) &&
+              read_flag(&p->exit_oracle, inference, "exit_oracle", err);
+    return ok || sl_wrap(err, "inference");
+}
+
+static bool read_training(struct sl_card *card, const json_t *root, struct sl_err *err)
+{
+    if (!json_object_get(root, "training"))
+        return true;
+    const json_t *training = sl_json_object(root, "training", err);
+    if (!training)
+        return false;
+    card->training = sl_json_print(training, DIGITS, err);
+    return card->training;
+}
+
+bool sl_card_read(struct sl_card *card, const char *text, size_t bytes, struct sl_err *err)
+{
+    static const char *const keys[] = {"format",    "architecture", "task",     "hyper", "vocab",
+                                       "tokenizer", "inference",    "training", NULL};
+    json_auto_t *root = sl_json_parse(text, bytes, err);
+    struct sl_card fresh = {0};
+    /* The format first: keys of another format are not ours to judge. */
+    bool ok = root && sl_json_format(root, err) && sl_json_keys(root, keys, err) &&
+              read_arch(&fresh, root, err) && read_task(&fresh, root, err) &&
+              read_hypers(&fresh, root, err) && read_vocab(&fresh, root, err) &&
+              read_tokenizer(&fresh, root, err) && read_policy(&fresh, root, err) &&
+              read_training(&fresh, root, err);
+    if (ok)
+        *card = fresh;
+    return ok;
+}
+
+void sl_card_release(struct sl_card *card)
+{
+    free(card->training);
+    *card = (struct sl_card){0};
+}
+
+/* -- printing -------------------------------------------------------------------------- */
+
+/* The number with the fewest digits that is the same float: 0.9, not 0.89999998. */
+static json_t *json_float(float value)
+{
+    char text[32];
+    for (int digits = 6; digits <= 9; digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, (double)value);
+        if (strtof(text, NULL) == value)
+            break;
+    }
+    return json_real(strtod(text, NULL));
+}
+
+static json_t *print_hypers(const struct sl_card *card)
+{
+    json_t *hyper = json_object();
+    for (const struct sl_hyper *h = card->arch->hypers; h->name; h++) {
+        double value = sl_config_get(&card->hyper, h);
+        json_t *number =
+            h->kind == SL_REAL ? json_float((float)value) : json_integer((json_int_t)value);
+        if (json_object_set_new(hyper, h->name, number) != 0) {
+            json_decref(hyper);
+            return NULL;
+        }
+    }
+    return hyper;
+}
+
+/* A threshold above 1 means what 1 means: never. */
+static json_t *print_policy(const struct sl_policy *p)
+{
+    json_t *threshold = json_float(fminf(p->exit_threshold, 1.0f));
+    return json_pack("{s:s, s:o, s:o, s:b}", "gate", gates[p->gate], "gate_limit",
+                     json_float(p->gate_limit), "exit_threshold", threshold, "exit_oracle",
+                     (int)p->exit_oracle);
+}
+
+static json_t *print_training(const struct sl_card *card, struct sl_err *err)
+{
+    if (!card->training)
+        return json_object();
+    json_t *training = sl_json_parse(card->training, strlen(card->training), err);
+    if (!training)
+        sl_wrap(err, "training");
+    return training;
+}
+
+static char *card_print(const struct sl_card *card, struct sl_err *err)
+{
+    json_t *training = print_training(card, err);
+    if (!training)
+        return NULL;
+    json_auto_t *root = json_pack(
+        "{s:s, s:s, s:s, s:o, s:i, s:{s:s, s:s}, s:o, s:o}", "format", sl_format, "architecture",
+        card->arch->name, "task", tasks[card->task], "hyper", print_hypers(card), "vocab",
+        card->hyper.vocab, "tokenizer", "kind", card->tokenizer, "file", sl_vocab_file, "inference",
+        print_policy(&card->policy), "training", training);
+    if (root)
+        return sl_json_print(root, DIGITS, err);
+    sl_fail(err, SL_NO_MEMORY, "no memory for the description of a model");
+    return NULL;
+}
+
+char *sl_card_print(const struct sl_card *card, struct sl_err *err)
+{
+    char *text = card_print(card, err);
+    struct sl_card again = {0};
+    if (text && !sl_card_read(&again, text, strlen(text), err)) {
+        free(text);
+        text = NULL;
+    }
+    sl_card_release(&again);
+    return text;
+}

@@ -1,0 +1,82 @@
+/* engine.c - the kernels and the threads that everything computes with. */
+#include "model/net.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct sl_kernels *kernels_named(const char *isa, struct sl_err *err)
+{
+    if (!isa) {
+        const struct sl_kernels *best = sl_kernels_best();
+        if (!best)
+            sl_fail(err, SL_BAD_INPUT,
+                    "SLUICE_ISA is '%s', which this machine cannot run or nobody knows; accepted "
+                    "are ref, blas, avx2, avx512 and amx",
+                    getenv("SLUICE_ISA")); // NOLINT(concurrency-mt-unsafe): nobody sets it
+        return best;
+    }
+    for (int level = SL_ISA_REF; level < SL_ISA_COUNT; level++) {
+        if (strcmp(sl_isa_name((enum sl_isa)level), isa) != 0)
+            continue;
+        const struct sl_kernels *kernels = sl_kernels_at((enum sl_isa)level);
+        if (!kernels)
+            sl_fail(err, SL_BAD_INPUT, "isa is '%s', which this processor cannot run", isa);
+        return kernels;
+    }
+    sl_fail(err, SL_BAD_INPUT, "isa is '%s'; accepted are ref, blas, avx2, avx512 and amx", isa);
+    return NULL;
+}
+
+struct sl_engine *sl_engine_create(const struct sl_engine_options *options, struct sl_err *err)
+{
+    enum { THREADS_MOST = 1024 };
+    if (options->threads < 0 || options->threads > THREADS_MOST) {
+        sl_fail(err, SL_BAD_INPUT, "threads is %d; accepted is 0 (all there are) to %d",
+                options->threads, THREADS_MOST);
+        return NULL;
+    }
+    const struct sl_kernels *kernels = kernels_named(options->isa, err);
+    if (!kernels)
+        return NULL;
+    struct sl_engine *engine = calloc(1, sizeof *engine);
+    if (!engine) {
+        sl_fail(err, SL_NO_MEMORY, "no memory for an engine");
+        return NULL;
+    }
+    engine->kernels = kernels;
+    pthread_mutex_init(&engine->lock, NULL);
+    engine->pool = sl_pool_create(options->threads ? options->threads : sl_cpu_budget(), err);
+    if (engine->pool)
+        return engine;
+    sl_engine_destroy(engine);
+    return NULL;
+}
+
+void sl_engine_destroy(struct sl_engine *engine)
+{
+    if (!engine)
+        return;
+    sl_pool_destroy(engine->pool);
+    pthread_mutex_destroy(&engine->lock);
+    free(engine);
+}
+
+int sl_engine_threads(const struct sl_engine *engine)
+{
+    return sl_pool_threads(engine->pool);
+}
+
+const char *sl_engine_isa(const struct sl_engine *engine)
+{
+    return engine->kernels->name;
+}
+
+const char *sl_engine_precision(const struct sl_engine *engine)
+{
+    return engine->kernels->operand == SL_BF16 ? "bf16" : "fp32";
+}
+
+const char *sl_version(void)
+{
+    return "0.1.0";
+}

@@ -1,0 +1,42 @@
+/* json.h - the few questions our files ask of a JSON text; every error names the key and what would
+ * do. Objects are jansson's, and live by its rules: json_decref, or json_auto_t. */
+#pragma once
+
+#include "sluice/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct json_t;
+
+/* A text that is one object. Keys that occur twice are refused. */
+struct json_t *sl_json_parse(const char *text, size_t bytes, struct sl_err *err) SL_MUST_CHECK;
+
+/* The text of a value, indented, with a line break at the end; free() it. Numbers get as many
+ * digits as asked: 15 to be short, 17 to be exact. */
+char *sl_json_print(const struct json_t *value, int digits, struct sl_err *err) SL_MUST_CHECK;
+
+/* Fails for a key that is not among `accepted` (ends with NULL), and lists those that are. */
+bool sl_json_keys(struct json_t *object, const char *const *accepted, struct sl_err *err)
+    SL_MUST_CHECK;
+
+/* Members that must be there, by type. The results belong to the object; NULL on failure. */
+const char *sl_json_text(const struct json_t *object, const char *key, struct sl_err *err)
+    SL_MUST_CHECK;
+struct json_t *sl_json_object(const struct json_t *object, const char *key, struct sl_err *err)
+    SL_MUST_CHECK;
+
+/* What a whole number may be. */
+struct sl_bounds {
+    int64_t least, most;
+};
+
+bool sl_json_whole(const struct json_t *object, const char *key, struct sl_bounds bounds,
+                   int64_t *out, struct sl_err *err) SL_MUST_CHECK;
+
+/* Fails unless the member "format" is the one that this version of Sluice writes. */
+extern const char sl_format[]; /* "sluice-1" */
+bool sl_json_format(const struct json_t *object, struct sl_err *err) SL_MUST_CHECK;
+
+/* "an object", "a string": for errors. */
+const char *sl_json_type(const struct json_t *value);

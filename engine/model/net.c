@@ -1,0 +1,194 @@
+/* net.c - a model in memory: builds, draws, packs, runs. */
+#include "model/net.h"
+
+#include "base/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Structs, names and tables of parameters of the largest architecture: mostly untouched. */
+enum { STRUCT_BYTES = 1 << 22 };
+
+static size_t value_floats(const struct sl_parameter *p)
+{
+    return sl_size_product((size_t)p->rows, (size_t)p->cols);
+}
+
+/* Gives every parameter its place in an arena of values or of gradients. */
+static void place(struct sl_model *m, struct sl_arena *arena, bool grads)
+{
+    for (int i = 0; i < m->builder.count; i++) {
+        struct sl_parameter *p = &m->builder.parameters[i];
+        float *at = sl_arena_take(arena, value_floats(p), sizeof(float));
+        if (grads)
+            p->grad = at;
+        else
+            p->data = at;
+    }
+}
+
+static void place_packed(struct sl_model *m, struct sl_arena *arena, bool back)
+{
+    const struct sl_kernels *k = m->engine->kernels;
+    for (int i = 0; i < m->builder.count; i++) {
+        struct sl_parameter *p = &m->builder.parameters[i];
+        if (!p->product)
+            continue;
+        p->packed = sl_arena_take(arena, k->pack_bytes(p->cols, p->rows), 1);
+        if (back)
+            p->packed_back = sl_arena_take(arena, k->pack_bytes(p->rows, p->cols), 1);
+    }
+}
+
+/* An arena of exactly the size that a dry run of the placement counts. */
+static bool placed(struct sl_model *m, struct sl_arena *arena,
+                   void (*f)(struct sl_model *, struct sl_arena *, bool), bool flag,
+                   struct sl_err *err)
+{
+    struct sl_arena dry;
+    sl_arena_dry(&dry);
+    f(m, &dry, flag);
+    if (!sl_arena_init(arena, dry.peak, err))
+        return false;
+    f(m, arena, flag);
+    return true;
+}
+
+struct sl_model *sl_net_create(struct sl_engine *engine, const struct sl_arch *arch,
+                               const struct sl_config *config, struct sl_err *err)
+{
+    struct sl_model *m = calloc(1, sizeof *m);
+    if (!m) {
+        sl_fail(err, SL_NO_MEMORY, "no memory for a model");
+        return NULL;
+    }
+    *m = (struct sl_model){
+        .engine = engine, .arch = arch, .config = *config, .policy = arch->policy};
+    bool ok = sl_arena_init(&m->structs, STRUCT_BYTES, err);
+    if (ok) {
+        sl_builder_init(&m->builder, &m->structs);
+        m->self = sl_arena_take(&m->structs, 1, arch->size);
+        memset(m->self, 0, arch->size);
+        arch->build(&m->builder, m->self, config);
+        ok = placed(m, &m->values, place, false, err) &&
+             placed(m, &m->packed, place_packed, false, err);
+    }
+    if (ok)
+        return m;
+    sl_model_close(m);
+    return NULL;
+}
+
+bool sl_net_train(struct sl_model *m, struct sl_err *err)
+{
+    sl_arena_release(&m->packed);
+    return placed(m, &m->grads, place, true, err) && placed(m, &m->packed, place_packed, true, err);
+}
+
+static void draw(struct sl_parameter *p, struct sl_init init, uint64_t seed)
+{
+    uint64_t key = sl_random_key(seed, p->name);
+    size_t count = value_floats(p);
+    for (size_t i = 0; i < count; i++) {
+        if (init.kind == SL_INIT_NORMAL)
+            p->data[i] = init.value * (float)sl_random_normal(key, i);
+        else if (init.kind == SL_INIT_UNIFORM)
+            p->data[i] = init.value * (float)(2.0 * sl_random_uniform(key, i) - 1.0);
+        else
+            p->data[i] = init.value;
+    }
+}
+
+void sl_net_draw(struct sl_model *m, uint64_t seed)
+{
+    for (int i = 0; i < m->builder.count; i++)
+        draw(&m->builder.parameters[i], m->builder.inits[i], seed);
+}
+
+/* -- packing: pieces are panels of all parameters, in both directions ------------------------ */
+
+static int panels(int columns)
+{
+    return (columns + SL_PANEL - 1) / SL_PANEL;
+}
+
+static int panels_of(const struct sl_parameter *p)
+{
+    if (!p->product)
+        return 0;
+    return panels(p->rows) + (p->packed_back ? panels(p->cols) : 0);
+}
+
+static void pack_panel(const struct sl_kernels *k, const struct sl_parameter *p, int panel)
+{
+    bool back = panel >= panels(p->rows);
+    int first = (back ? panel - panels(p->rows) : panel) * SL_PANEL;
+    int depth = back ? p->rows : p->cols, columns = back ? p->cols : p->rows;
+    int last = first + SL_PANEL < columns ? first + SL_PANEL : columns;
+    k->pack(back ? p->packed_back : p->packed, p->data, SL_F32, (size_t)p->cols, !back, depth,
+            columns, first, last);
+}
+
+static void pack_panels(void *ctx, int first, int last, int worker)
+{
+    const struct sl_model *m = ctx;
+    (void)worker;
+    int before = 0;
+    for (int i = 0; i < m->builder.count && before < last; i++) {
+        const struct sl_parameter *p = &m->builder.parameters[i];
+        int here = panels_of(p);
+        for (int j = first > before ? first : before; j < last && j < before + here; j++)
+            pack_panel(m->engine->kernels, p, j - before);
+        before += here;
+    }
+}
+
+void sl_net_pack(struct sl_model *m)
+{
+    int total = 0;
+    for (int i = 0; i < m->builder.count; i++)
+        total += panels_of(&m->builder.parameters[i]);
+    sl_parallel(m->engine->pool, total, 8, pack_panels, m);
+}
+
+/* -- facts ------------------------------------------------------------------------------------- */
+
+int64_t sl_net_parameters(const struct sl_model *m)
+{
+    int64_t total = 0;
+    for (int i = 0; i < m->builder.count; i++)
+        total += (int64_t)value_floats(&m->builder.parameters[i]);
+    return total;
+}
+
+bool sl_net_is_finite(const struct sl_model *m)
+{
+    for (int i = 0; i < m->builder.count; i++) {
+        const struct sl_parameter *p = &m->builder.parameters[i];
+        size_t count = value_floats(p);
+        for (size_t j = 0; j < count; j++)
+            if (!isfinite(p->data[j]))
+                return false;
+    }
+    return true;
+}
+
+struct sl_tensor *sl_net_forward(const struct sl_model *m, struct sl_tape *t)
+{
+    struct sl_tensor *logits = m->arch->forward(t, m->self);
+    if (t->batch->targets && t->exits == 0)
+        sl_cross_entropy(t, logits, 1.0f);
+    return logits;
+}
+
+const char *sl_policy_name(const struct sl_model *m)
+{
+    static const char *const names[] = {"soft", "hard", "mixed"};
+    if (m->arch->policy.exit_threshold > 0.0f)
+        return "exit";
+    for (const struct sl_hyper *h = m->arch->hypers; h->name; h++)
+        if (strcmp(h->name, "router_bias") == 0)
+            return names[m->policy.gate];
+    return "none";
+}

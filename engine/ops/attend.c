@@ -1,0 +1,268 @@
+/* attend.c - multi-head causal attention within each sequence, with or without a cache.
+ * Vaswani et al. 2017, section 3.2.2. One piece of work is one head of one block of queries. */
+#include "base/random.h"
+#include "ops/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { QUERY, KEY_VALUE };
+enum { QUERIES_MOST = 128, APPEND_ROWS = 64 };
+
+/* Queries of one sequence that are computed together. */
+struct block {
+    int sequence, first, count; /* rows of the query tensor */
+};
+
+struct attend {
+    struct sl_attend_args args;
+    struct sl_dropout dropout;
+    uint64_t random_key;
+    struct block *blocks;
+    int32_t *visible; /* per query */
+    float *lse;       /* heads x queries, while training */
+    int count;
+    int keys_most;    /* of any sequence: sizes the scratch memory */
+};
+
+struct pass {
+    const struct sl_node *n;
+    char *workers;
+    size_t worker_bytes, keys_at; /* each worker: kernel scratch, then row keys */
+};
+
+static int query_row(const struct attend *a, int i)
+{
+    return a->args.rows ? a->args.rows->index[i] : i;
+}
+
+static int head_dim(const struct sl_node *n)
+{
+    const struct attend *a = n->args;
+    return n->out->cols / a->args.heads;
+}
+
+/* -- the cache ---------------------------------------------------------------------------- */
+
+static char *cache_row(const struct sl_cache *cache, int layer, int row)
+{
+    size_t index = (size_t)layer * (size_t)cache->capacity + (size_t)row;
+    return (char *)cache->data + index * cache->row_bytes;
+}
+
+static void append_rows(void *ctx, int first, int last, int worker)
+{
+    const struct sl_node *n = ctx;
+    const struct sl_tape *t = n->tape;
+    const struct attend *a = n->args;
+    const struct sl_tensor *kv = n->in[KEY_VALUE];
+    (void)worker;
+    for (int r = first; r < last; r++) {
+        const struct sl_cache *cache = t->batch->sequences[t->row_sequence[r]].cache;
+        if (!cache)
+            continue;
+        assert(t->row_position[r] < cache->capacity);
+        memcpy(cache_row(cache, a->args.layer, t->row_position[r]), sl_row_any(kv, r),
+               kv->stride * sl_type_bytes(kv->type));
+    }
+}
+
+/* -- both directions ---------------------------------------------------------------------- */
+
+static void *columns(const struct sl_tensor *x, int row, int column)
+{
+    return (char *)sl_row_any(x, row) + (size_t)column * sl_type_bytes(x->type);
+}
+
+/* One head of one block, as the kernel wants it. */
+static struct sl_attend unit_of(const struct pass *p, const struct block *b, int head, int worker)
+{
+    const struct sl_node *n = p->n;
+    const struct sl_tape *t = n->tape;
+    const struct attend *a = n->args;
+    const struct sl_tensor *q = n->in[QUERY], *kv = n->in[KEY_VALUE];
+    const struct sl_sequence *sequence = &t->batch->sequences[b->sequence];
+    const size_t element = sl_type_bytes(kv->type);
+    int hd = head_dim(n), width = n->out->cols;
+    const char *keys = sequence->cache ? cache_row(sequence->cache, a->args.layer, 0)
+                                       : (const char *)sl_row_any(kv, sequence->first);
+    char *scratch = p->workers + (size_t)worker * p->worker_bytes;
+    uint32_t *row_keys = (uint32_t *)(void *)(scratch + p->keys_at);
+    for (int i = 0; a->dropout.threshold && i < b->count; i++) {
+        int row = t->batch->row_base + query_row(a, b->first + i);
+        uint64_t place = (uint64_t)row * (uint64_t)a->args.heads + (uint64_t)head;
+        row_keys[i] = (uint32_t)(sl_random_bits(a->random_key, place) >> 32);
+    }
+    return (struct sl_attend){
+        .q = columns(q, b->first, head * hd),
+        .k = keys + (size_t)(head * hd) * element,
+        .v = keys + (size_t)(width + head * hd) * element,
+        .out = columns(n->out, b->first, head * hd),
+        .q_stride = q->stride,
+        .kv_stride = kv->stride,
+        .out_stride = n->out->stride,
+        .queries = b->count,
+        .keys = (sequence->cache ? sequence->cache->length : 0) + sequence->rows,
+        .head_dim = hd,
+        .visible = a->visible + b->first,
+        .scale = 1.0f / sqrtf((float)hd),
+        .dropout = a->dropout,
+        .row_keys = row_keys,
+        .lse = a->lse ? a->lse + (size_t)head * (size_t)q->rows + b->first : NULL,
+        .scratch = scratch,
+    };
+}
+
+static struct pass pass_of(const struct sl_node *n)
+{
+    const struct attend *a = n->args;
+    int most = 1;
+    for (int i = 0; i < a->count; i++)
+        most = a->blocks[i].count > most ? a->blocks[i].count : most;
+    size_t bytes = n->tape->kernels->attend_scratch(most, a->keys_most, head_dim(n));
+    bytes = (bytes + SL_ALIGN - 1) / SL_ALIGN * SL_ALIGN;
+    size_t row_keys = ((size_t)most * sizeof(uint32_t) + SL_ALIGN - 1) / SL_ALIGN * SL_ALIGN;
+    return (struct pass){.n = n, .worker_bytes = bytes + row_keys, .keys_at = bytes};
+}
+
+static size_t attend_scratch(const struct sl_node *n, bool backward)
+{
+    (void)backward;
+    return (size_t)sl_pool_threads(n->tape->pool) * pass_of(n).worker_bytes;
+}
+
+/* -- forward ------------------------------------------------------------------------------ */
+
+static void forward_units(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct attend *a = p->n->args;
+    for (int i = first; i < last; i++) {
+        const struct block *b = &a->blocks[i / a->args.heads];
+        struct sl_attend unit = unit_of(p, b, i % a->args.heads, worker);
+        p->n->tape->kernels->attend(&unit);
+    }
+}
+
+/* The kernel writes the heads' columns; operand rows also end in zeros. */
+static void clear_padding(const struct sl_tensor *out)
+{
+    size_t padding = (out->stride - (size_t)out->cols) * sl_type_bytes(out->type);
+    for (int r = 0; padding && r < out->rows; r++)
+        memset(columns(out, r, out->cols), 0, padding);
+}
+
+static void attend_forward(const struct sl_node *n)
+{
+    const struct attend *a = n->args;
+    struct pass p = pass_of(n);
+    p.workers = sl_tape_scratch(n, attend_scratch(n, false));
+    sl_node_parallel(n, n->in[KEY_VALUE]->rows, APPEND_ROWS, append_rows);
+    clear_padding(n->out);
+    /* Heads of one sequence share its keys, so they go to one thread while there are many. */
+    int grain = a->count >= 4 * sl_pool_threads(n->tape->pool) ? a->args.heads : 1;
+    sl_parallel(n->tape->pool, a->count * a->args.heads, grain, forward_units, &p);
+}
+
+/* -- backward ----------------------------------------------------------------------------- */
+
+static void backward_units(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct sl_node *n = p->n;
+    const struct attend *a = n->args;
+    int hd = head_dim(n), width = n->out->cols;
+    for (int i = first; i < last; i++) {
+        const struct block *b = &a->blocks[i / a->args.heads];
+        int head = i % a->args.heads, key = n->tape->batch->sequences[b->sequence].first;
+        struct sl_attend_back back = {
+            .forward = unit_of(p, b, head, worker),
+            .dout = sl_grad_row(n->out, b->first) + head * hd,
+            .dq = sl_grad_row(n->in[QUERY], b->first) + head * hd,
+            .dk = sl_grad_row(n->in[KEY_VALUE], key) + head * hd,
+            .dv = sl_grad_row(n->in[KEY_VALUE], key) + width + head * hd,
+            .dout_stride = (size_t)width,
+            .dq_stride = (size_t)width,
+            .dkv_stride = 2 * (size_t)width,
+        };
+        n->tape->kernels->attend_back(&back);
+    }
+}
+
+static void attend_backward(const struct sl_node *n)
+{
+    const struct attend *a = n->args;
+    assert(n->fresh[QUERY]);
+    assert(n->fresh[KEY_VALUE]);
+    struct pass p = pass_of(n);
+    p.workers = sl_tape_scratch(n, attend_scratch(n, true));
+    sl_parallel(n->tape->pool, a->count * a->args.heads, 1, backward_units, &p);
+}
+
+static const struct sl_op attend = {.name = "attend",
+                                    .scratch = attend_scratch,
+                                    .forward = attend_forward,
+                                    .backward = attend_backward};
+
+/* -- recording ---------------------------------------------------------------------------- */
+
+/* Cuts the queries into blocks that stay within one sequence. Training, a block is a whole
+ * sequence, since its keys' gradients are sums over all its queries. */
+static void cut(const struct sl_tape *t, struct attend *a, int queries)
+{
+    int i = 0;
+    for (int s = 0; s < t->batch->count; s++) {
+        const struct sl_sequence *sequence = &t->batch->sequences[s];
+        int end = i;
+        while (end < queries && query_row(a, end) < sequence->first + sequence->rows)
+            end++;
+        int most = t->training ? sequence->rows : QUERIES_MOST;
+        do {
+            int count = end - i < most ? end - i : most;
+            if (count > 0 || t->training)
+                a->blocks[a->count++] = (struct block){s, i, count};
+            i += count;
+        } while (i < end);
+    }
+}
+
+static void see(const struct sl_tape *t, struct attend *a, int queries)
+{
+    for (int i = 0; i < queries; i++) {
+        int row = query_row(a, i);
+        const struct sl_sequence *sequence = &t->batch->sequences[t->row_sequence[row]];
+        assert(!sequence->cache || sequence->cache->length == sequence->position);
+        a->visible[i] = 1 + (sequence->cache ? t->row_position[row] : row - sequence->first);
+    }
+    for (int s = 0; s < t->batch->count; s++) {
+        const struct sl_sequence *sequence = &t->batch->sequences[s];
+        int keys = sl_tape_is_dry(t) && sequence->cache ? sequence->cache->capacity
+                   : (sequence->cache ? sequence->cache->length : 0) + sequence->rows;
+        a->keys_most = keys > a->keys_most ? keys : a->keys_most;
+    }
+}
+
+struct sl_tensor *sl_attend(struct sl_tape *t, struct sl_tensor *query, struct sl_tensor *key_value,
+                            struct sl_attend_args args)
+{
+    assert(query->rows == (args.rows ? args.rows->count : t->batch->rows));
+    assert(key_value->rows == t->batch->rows);
+    assert(key_value->cols == 2 * query->cols);
+    assert(query->cols % args.heads == 0);
+    struct attend *a = sl_tape_struct(t, 1, sizeof *a);
+    a->args = args;
+    size_t blocks = (size_t)query->rows / QUERIES_MOST + (size_t)t->batch->count;
+    a->blocks = sl_tape_struct(t, blocks, sizeof *a->blocks);
+    a->visible = sl_tape_struct(t, (size_t)query->rows, sizeof *a->visible);
+    cut(t, a, query->rows);
+    see(t, a, query->rows);
+    if (t->training && args.dropout > 0.0f) {
+        a->dropout = sl_dropout_of(args.dropout);
+        a->random_key = sl_tape_random(t);
+    }
+    struct sl_tensor *out = sl_operand_take(t, query->rows, query->cols);
+    if (t->training)
+        a->lse = sl_tape_take(t, (size_t)query->rows * (size_t)args.heads, sizeof *a->lse);
+    return sl_tape_run(
+        t, (struct sl_node){.op = &attend, .out = out, .in = {query, key_value}, .args = a});
+}

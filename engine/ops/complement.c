@@ -1,0 +1,35 @@
+/* complement.c - y = 1 / (1 + exp(x)): one minus the logistic function, without cancellation. */
+#include "ops/ops.h"
+
+enum { X };
+
+static void complement_forward(const struct sl_node *n)
+{
+    const struct sl_tensor *x = n->in[X];
+    for (int r = 0; r < x->rows; r++)
+        n->tape->kernels->scale(sl_row(n->out, r), -1.0f, sl_row(x, r), x->cols);
+    for (int r = 0; r < x->rows; r++)
+        n->tape->kernels->sigmoid(sl_row(n->out, r), sl_row(n->out, r), x->cols);
+}
+
+/* dx = -y (1 - y) dy. */
+static void complement_backward(const struct sl_node *n)
+{
+    const struct sl_tensor *x = n->in[X];
+    for (int r = 0; r < x->rows; r++) {
+        const float *y = sl_row(n->out, r), *dy = sl_grad_row(n->out, r);
+        float *dx = sl_grad_row(x, r);
+        for (int c = 0; c < x->cols; c++)
+            dx[c] = (n->fresh[X] ? 0.0f : dx[c]) - y[c] * (1.0f - y[c]) * dy[c];
+    }
+}
+
+static const struct sl_op complement = {.name = "complement",
+                                        .forward = complement_forward,
+                                        .backward = complement_backward};
+
+struct sl_tensor *sl_complement(struct sl_tape *t, struct sl_tensor *x)
+{
+    struct sl_tensor *out = sl_tensor_take(t, x->rows, x->cols);
+    return sl_tape_run(t, (struct sl_node){.op = &complement, .out = out, .in = {x}});
+}

@@ -1,0 +1,123 @@
+/* cross_entropy.c - the losses: -log softmax(logits)_target, and prices on what a model uses. */
+#include "ops/ops.h"
+
+#include <string.h>
+
+enum { X };
+enum { ROWS = 16 };
+
+struct loss {
+    float weight; /* of one row: includes 1 / targets */
+    float *lse;   /* per row: max + log sum exp */
+};
+
+struct pass {
+    const struct sl_node *n;
+    float *workers;
+};
+
+static void forward_rows(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct loss *a = p->n->args;
+    const struct sl_tensor *x = p->n->in[X];
+    float *spare = p->workers + (size_t)worker * (size_t)x->cols;
+    for (int r = first; r < last; r++) {
+        memcpy(spare, sl_row(x, r), (size_t)x->cols * sizeof *spare);
+        a->lse[r] = p->n->tape->kernels->softmax(spare, x->cols);
+    }
+}
+
+static size_t cross_entropy_scratch(const struct sl_node *n, bool backward)
+{
+    (void)backward;
+    return (size_t)sl_pool_threads(n->tape->pool) * (size_t)n->in[X]->cols * sizeof(float);
+}
+
+static void cross_entropy_forward(const struct sl_node *n)
+{
+    const struct loss *a = n->args;
+    struct pass p = {.n = n, .workers = sl_tape_scratch(n, cross_entropy_scratch(n, false))};
+    sl_parallel(n->tape->pool, n->in[X]->rows, ROWS, forward_rows, &p);
+    double sum = 0.0;
+    for (int r = 0; r < n->in[X]->rows; r++) {
+        int target = n->tape->batch->targets[r];
+        if (target >= 0)
+            sum += (double)a->lse[r] - (double)sl_row(n->in[X], r)[target];
+    }
+    n->tape->notes.loss += sum * (double)a->weight;
+}
+
+/* dx = weight (softmax(x) - onehot(target)); 0 for rows without a target. */
+static void backward_rows(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct sl_node *n = p->n;
+    const struct sl_kernels *k = n->tape->kernels;
+    const struct loss *a = n->args;
+    const struct sl_tensor *x = n->in[X];
+    float *dx = p->workers + (size_t)worker * (size_t)x->cols;
+    for (int r = first; r < last; r++) {
+        int target = n->tape->batch->targets[r];
+        memcpy(dx, sl_row(x, r), (size_t)x->cols * sizeof *dx);
+        (void)k->softmax(dx, x->cols);
+        if (target >= 0)
+            dx[target] -= 1.0f;
+        k->scale(dx, target >= 0 ? a->weight : 0.0f, dx, x->cols);
+        if (n->fresh[X])
+            memcpy(sl_grad_row(x, r), dx, (size_t)x->cols * sizeof *dx);
+        else
+            k->axpy(sl_grad_row(x, r), 1.0f, dx, x->cols);
+    }
+}
+
+static void cross_entropy_backward(const struct sl_node *n)
+{
+    struct pass p = {.n = n, .workers = sl_tape_scratch(n, cross_entropy_scratch(n, true))};
+    sl_parallel(n->tape->pool, n->in[X]->rows, ROWS, backward_rows, &p);
+}
+
+static const struct sl_op cross_entropy = {.name = "cross_entropy",
+                                           .scratch = cross_entropy_scratch,
+                                           .forward = cross_entropy_forward,
+                                           .backward = cross_entropy_backward};
+
+void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits, float weight)
+{
+    assert(t->batch->targets);
+    assert(logits->rows == t->batch->rows);
+    struct loss *a = sl_tape_struct(t, 1, sizeof *a);
+    a->weight = weight * t->batch->loss_scale;
+    a->lse = sl_tape_take(t, (size_t)logits->rows, sizeof *a->lse);
+    (void)sl_tape_run(t, (struct sl_node){.op = &cross_entropy, .in = {logits}, .args = a});
+}
+
+static void price_forward(const struct sl_node *n)
+{
+    const struct loss *a = n->args;
+    double sum = 0.0;
+    for (int r = 0; r < n->in[X]->rows; r++)
+        sum += (double)*sl_row(n->in[X], r);
+    n->tape->notes.price += sum * (double)a->weight;
+}
+
+static void price_backward(const struct sl_node *n)
+{
+    const struct loss *a = n->args;
+    for (int r = 0; r < n->in[X]->rows; r++) {
+        float *dx = sl_grad_row(n->in[X], r);
+        *dx = a->weight + (n->fresh[X] ? 0.0f : *dx);
+    }
+}
+
+static const struct sl_op price = {.name = "price",
+                                   .forward = price_forward,
+                                   .backward = price_backward};
+
+void sl_price(struct sl_tape *t, struct sl_tensor *x, float weight)
+{
+    assert(x->cols == 1);
+    struct loss *a = sl_tape_struct(t, 1, sizeof *a);
+    a->weight = weight * t->batch->loss_scale;
+    (void)sl_tape_run(t, (struct sl_node){.op = &price, .in = {x}, .args = a});
+}

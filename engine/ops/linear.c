@@ -1,0 +1,355 @@
+/* linear.c - y = dropout(f(x w^T + b)): the product that nearly all time goes into.
+ *
+ * Everything is one kernel: a row block of operands times a packed matrix. Forward, B = w^T, packed once per
+ * version. For dx = dz w, B = w. For dw = dz^T x, the rows are those of dz transposed and B is x,
+ * both made here. Row blocks are small enough for the block, the packed panel and the result to
+ * stay in the second-level cache while bias, activation and rounding pass over them. */
+#include "ops/ops.h"
+
+#include <string.h>
+
+enum { X };
+enum { WEIGHT, BIAS };
+enum { BLOCK = 64 };       /* rows; 64 x 1024 floats are 256 KiB, an eighth of the cache */
+enum { COLUMNS_LEAST = 64 }; /* of a piece when there are too few rows to go round */
+
+struct linear {
+    enum sl_activation activation;
+    struct sl_dropout dropout;
+    uint64_t random_key;
+    struct sl_tensor *before; /* the activation, as an operand; kept while training */
+    int block_count, column_pieces, columns;
+};
+
+static int ceil_div(int a, int b)
+{
+    return (a + b - 1) / b;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + SL_ALIGN - 1) / SL_ALIGN * SL_ALIGN;
+}
+
+/* -- forward ------------------------------------------------------------------------------ */
+
+/* Where one worker keeps a block of x as operands and a block of results. */
+struct forward_scratch {
+    char *base;
+    size_t stride, x_bytes;
+};
+
+static size_t block_operand_bytes(const struct sl_node *n)
+{
+    const struct sl_kernels *k = n->tape->kernels;
+    return BLOCK * sl_operand_stride(k, n->in[X]->cols) * sl_type_bytes(k->operand);
+}
+
+static struct forward_scratch forward_layout(const struct sl_node *n)
+{
+    size_t x_bytes = round_up(block_operand_bytes(n));
+    size_t y_bytes = n->out->type == SL_F32 ? 0 : BLOCK * (size_t)n->out->cols * sizeof(float);
+    return (struct forward_scratch){.stride = x_bytes + round_up(y_bytes), .x_bytes = x_bytes};
+}
+
+struct forward_pass {
+    const struct sl_node *n;
+    struct forward_scratch scratch;
+};
+
+/* The rows of one block, as operands. */
+static const void *block_operands(const struct sl_node *n, int first, int last, char *scratch,
+                                  size_t *stride)
+{
+    const struct sl_tensor *x = n->in[X];
+    const struct sl_kernels *k = n->tape->kernels;
+    if (x->type == k->operand) {
+        *stride = x->stride;
+        return sl_row_any(x, first);
+    }
+    *stride = sl_operand_stride(k, x->cols);
+    for (int r = first; r < last; r++)
+        k->narrow(scratch + (size_t)(r - first) * *stride * sl_type_bytes(k->operand), sl_row(x, r),
+                  x->cols);
+    return scratch;
+}
+
+/* Bias, activation, dropout and rounding of columns c0..c1 of one row, whose product is in y. */
+static void finish_row(const struct sl_node *n, int row, float *y, int c0, int c1)
+{
+    const struct linear *a = n->args;
+    const struct sl_kernels *k = n->tape->kernels;
+    const struct sl_parameter *bias = n->parameter[BIAS];
+    const size_t element = sl_type_bytes(k->operand);
+    int cols = c1 - c0;
+    if (bias)
+        k->axpy(y, 1.0f, bias->data + c0, cols);
+    if (a->before)
+        k->narrow((char *)sl_row_any(a->before, row) + (size_t)c0 * element, y, cols);
+    if (a->activation != SL_LINEAR)
+        k->activate(y, y, a->activation, cols);
+    if (a->dropout.threshold)
+        k->dropout(y, y, a->dropout, sl_dropout_row_key(n->tape, a->random_key, row), c0, cols);
+    if (n->out->type != SL_F32)
+        k->narrow((char *)sl_row_any(n->out, row) + (size_t)c0 * element, y, cols);
+}
+
+static void forward_piece(const struct forward_pass *pass, int piece, int worker)
+{
+    const struct sl_node *n = pass->n;
+    const struct linear *a = n->args;
+    struct sl_tensor *out = n->out;
+    int first = piece / a->column_pieces * BLOCK, last = least(first + BLOCK, out->rows);
+    int c0 = piece % a->column_pieces * a->columns, c1 = least(c0 + a->columns, out->cols);
+    char *scratch = pass->scratch.base + (size_t)worker * pass->scratch.stride;
+
+    struct sl_gemm g = {.packed = n->parameter[WEIGHT]->packed,
+                        .m = last - first,
+                        .n = out->cols,
+                        .k = n->in[X]->cols,
+                        .n_first = c0,
+                        .n_last = c1};
+    g.x = block_operands(n, first, last, scratch, &g.x_stride);
+    if (out->type == SL_F32) {
+        g.y = sl_row(out, first);
+        g.y_stride = out->stride;
+    } else {
+        g.y = (float *)(void *)(scratch + pass->scratch.x_bytes);
+        g.y_stride = (size_t)out->cols;
+    }
+    n->tape->kernels->gemm(&g);
+    for (int r = first; r < last; r++)
+        finish_row(n, r, g.y + (size_t)(r - first) * g.y_stride + c0, c0, c1);
+}
+
+static void forward_pieces(void *ctx, int first, int last, int worker)
+{
+    for (int i = first; i < last; i++)
+        forward_piece(ctx, i, worker);
+}
+
+static void linear_forward(const struct sl_node *n)
+{
+    const struct linear *a = n->args;
+    struct forward_pass pass = {.n = n, .scratch = forward_layout(n)};
+    size_t workers = (size_t)sl_pool_threads(n->tape->pool);
+    pass.scratch.base = sl_tape_scratch(n, workers * pass.scratch.stride);
+    sl_parallel(n->tape->pool, a->block_count * a->column_pieces, 1, forward_pieces, &pass);
+}
+
+/* -- backward ----------------------------------------------------------------------------- */
+
+/* Shared memory of one backward pass: dz in both directions, x packed, and each worker's own. */
+struct backward_pass {
+    const struct sl_node *n;
+    char *base;
+    size_t dz_t_at, packed_at, workers_at, bytes; /* dz is at 0 */
+    size_t dz_stride, dz_t_stride;                /* elements */
+    size_t worker_bytes;
+    int dw_pieces;
+};
+
+static struct backward_pass backward_layout(const struct sl_node *n)
+{
+    const struct sl_kernels *k = n->tape->kernels;
+    const size_t element = sl_type_bytes(k->operand);
+    int m = n->out->rows, outs = n->out->cols, ins = n->in[X]->cols;
+    int widest = outs > m ? outs : m;
+    struct backward_pass p = {.n = n,
+                              .dz_stride = sl_operand_stride(k, outs),
+                              .dz_t_stride = sl_operand_stride(k, m),
+                              .worker_bytes = ((size_t)BLOCK + 1) * (size_t)widest * sizeof(float),
+                              .dw_pieces = ceil_div(outs, BLOCK)};
+    p.dz_t_at = round_up((size_t)m * p.dz_stride * element);
+    p.packed_at = p.dz_t_at + round_up((size_t)outs * p.dz_t_stride * element);
+    p.workers_at = p.packed_at + round_up(k->pack_bytes(m, ins));
+    p.worker_bytes = round_up(p.worker_bytes);
+    p.bytes = p.workers_at + (size_t)sl_pool_threads(n->tape->pool) * p.worker_bytes;
+    return p;
+}
+
+static float *worker_floats(const struct backward_pass *p, int worker)
+{
+    return (float *)(void *)(p->base + p->workers_at + (size_t)worker * p->worker_bytes);
+}
+
+static char *dz_row_at(const struct backward_pass *p, int row)
+{
+    return p->base + (size_t)row * p->dz_stride * sl_type_bytes(p->n->tape->kernels->operand);
+}
+
+static char *dz_t_row_at(const struct backward_pass *p, int row)
+{
+    const size_t element = sl_type_bytes(p->n->tape->kernels->operand);
+    return p->base + p->dz_t_at + (size_t)row * p->dz_t_stride * element;
+}
+
+/* dz of one row: dy through dropout and activation. spare: cols floats. */
+static void dz_row(const struct sl_node *n, int row, float *dz, float *spare)
+{
+    const struct linear *a = n->args;
+    const struct sl_kernels *k = n->tape->kernels;
+    const float *dy = sl_grad_row(n->out, row);
+    int cols = n->out->cols;
+    if (a->dropout.threshold)
+        k->dropout(dz, dy, a->dropout, sl_dropout_row_key(n->tape, a->random_key, row), 0, cols);
+    else
+        memcpy(dz, dy, (size_t)cols * sizeof *dz);
+    if (a->activation != SL_LINEAR) {
+        k->widen(spare, sl_row_any(a->before, row), cols);
+        k->activate_back(dz, dz, spare, a->activation, cols);
+    }
+}
+
+/* One block of rows of dz, both ways round. */
+static void backward_dz(void *ctx, int first, int last, int worker)
+{
+    const struct backward_pass *p = ctx;
+    const struct sl_node *n = p->n;
+    const struct sl_kernels *k = n->tape->kernels;
+    const size_t element = sl_type_bytes(k->operand);
+    int rows = n->out->rows, cols = n->out->cols;
+    float *spare = worker_floats(p, worker), *dz = spare + cols;
+    const struct linear *a = n->args;
+    bool direct = a->activation == SL_LINEAR && !a->dropout.threshold;
+    for (int block = first; block < last; block++) {
+        int r0 = block * BLOCK, r1 = least(r0 + BLOCK, rows);
+        const float *src = direct ? sl_grad_row(n->out, r0) : dz;
+        for (int r = r0; r < r1; r++) {
+            if (!direct)
+                dz_row(n, r, dz + (size_t)(r - r0) * (size_t)cols, spare);
+            k->narrow(dz_row_at(p, r), src + (size_t)(r - r0) * (size_t)cols, cols);
+        }
+        k->transpose(dz_t_row_at(p, 0) + (size_t)r0 * element, p->dz_t_stride, src, (size_t)cols,
+                     r1 - r0, cols, r1 == rows);
+    }
+}
+
+static void backward_pack(void *ctx, int first, int last, int worker)
+{
+    const struct backward_pass *p = ctx;
+    const struct sl_tensor *x = p->n->in[X];
+    (void)worker;
+    p->n->tape->kernels->pack(p->base + p->packed_at, x->data, x->type, x->stride, false, x->rows, x->cols,
+                              first * SL_PANEL, least(last * SL_PANEL, x->cols));
+}
+
+static void backward_dw(const struct backward_pass *p, int piece, int worker)
+{
+    const struct sl_node *n = p->n;
+    const struct sl_kernels *k = n->tape->kernels;
+    const struct sl_parameter *weight = n->parameter[WEIGHT], *bias = n->parameter[BIAS];
+    int first = piece * BLOCK, last = least(first + BLOCK, weight->rows), m = n->out->rows;
+    struct sl_gemm g = {.x = dz_t_row_at(p, first),
+                        .x_stride = p->dz_t_stride,
+                        .packed = p->base + p->packed_at,
+                        .y = weight->grad + (size_t)first * (size_t)weight->cols,
+                        .y_stride = (size_t)weight->cols,
+                        .m = last - first,
+                        .n = weight->cols,
+                        .k = m,
+                        .n_last = weight->cols,
+                        .accumulate = true};
+    k->gemm(&g);
+    float *spare = worker_floats(p, worker);
+    for (int j = first; bias && j < last; j++) {
+        k->widen(spare, dz_t_row_at(p, j), m);
+        bias->grad[j] += k->sum(spare, m);
+    }
+}
+
+static void backward_dx(const struct backward_pass *p, int block)
+{
+    const struct sl_node *n = p->n;
+    const struct sl_kernels *k = n->tape->kernels;
+    const struct sl_tensor *x = n->in[X];
+    int first = block * BLOCK, last = least(first + BLOCK, x->rows);
+    struct sl_gemm g = {.x = dz_row_at(p, first),
+                        .x_stride = p->dz_stride,
+                        .packed = n->parameter[WEIGHT]->packed_back,
+                        .y = sl_grad_row(x, first),
+                        .y_stride = (size_t)x->cols,
+                        .m = last - first,
+                        .n = x->cols,
+                        .k = n->out->cols,
+                        .n_last = x->cols,
+                        .accumulate = !n->fresh[X]};
+    k->gemm(&g);
+}
+
+static void backward_products(void *ctx, int first, int last, int worker)
+{
+    const struct backward_pass *p = ctx;
+    for (int piece = first; piece < last; piece++) {
+        if (piece < p->dw_pieces)
+            backward_dw(p, piece, worker);
+        else
+            backward_dx(p, piece - p->dw_pieces);
+    }
+}
+
+static void linear_backward(const struct sl_node *n)
+{
+    struct sl_pool *pool = n->tape->pool;
+    struct backward_pass p = backward_layout(n);
+    p.base = sl_tape_scratch(n, p.bytes);
+    if (n->out->rows == 0)
+        return;
+    int blocks = ceil_div(n->out->rows, BLOCK);
+    sl_parallel(pool, blocks, 1, backward_dz, &p);
+    sl_parallel(pool, ceil_div(n->in[X]->cols, SL_PANEL), 2, backward_pack, &p);
+    sl_parallel(pool, p.dw_pieces + (n->in[X]->needs_grad ? blocks : 0), 1, backward_products, &p);
+}
+
+static size_t linear_scratch(const struct sl_node *n, bool backward)
+{
+    if (backward)
+        return backward_layout(n).bytes;
+    return (size_t)sl_pool_threads(n->tape->pool) * forward_layout(n).stride;
+}
+
+static const struct sl_op linear = {.name = "linear",
+                                    .scratch = linear_scratch,
+                                    .forward = linear_forward,
+                                    .backward = linear_backward};
+
+/* Few rows cannot keep all threads busy: then columns are divided as well. */
+static void divide(struct linear *a, int rows, int cols, int threads)
+{
+    a->block_count = ceil_div(rows, BLOCK);
+    int wanted = a->block_count ? ceil_div(4 * threads, a->block_count) : 1;
+    if (threads == 1 || a->block_count >= 2 * threads)
+        wanted = 1;
+    int columns = ceil_div(ceil_div(cols, wanted), COLUMNS_LEAST) * COLUMNS_LEAST;
+    a->columns = least(columns, ceil_div(cols, SL_PANEL) * SL_PANEL);
+    a->column_pieces = ceil_div(cols, a->columns);
+}
+
+struct sl_tensor *sl_linear(struct sl_tape *t, struct sl_tensor *x, struct sl_linear_args args)
+{
+    const struct sl_parameter *w = args.weight;
+    assert(w->cols == x->cols);
+    assert(w->product);
+    assert(!args.bias || args.bias->cols == w->rows);
+    struct linear *a = sl_tape_struct(t, 1, sizeof *a);
+    struct sl_tensor *out = args.operand ? sl_operand_take(t, x->rows, w->rows)
+                                         : sl_tensor_take(t, x->rows, w->rows);
+    a->activation = args.activation;
+    if (t->training && args.dropout > 0.0f) {
+        a->dropout = sl_dropout_of(args.dropout);
+        a->random_key = sl_tape_random(t);
+    }
+    if (t->training && args.activation != SL_LINEAR)
+        a->before = sl_operand_take(t, x->rows, w->rows);
+    divide(a, x->rows, w->rows, sl_pool_threads(t->pool));
+    return sl_tape_run(t, (struct sl_node){.op = &linear,
+                                           .out = out,
+                                           .in = {x},
+                                           .parameter = {w, args.bias},
+                                           .args = a});
+}

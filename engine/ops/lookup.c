@@ -1,0 +1,90 @@
+/* lookup.c - y_i = dropout(tokens_[token_i] + positions_[position_i]); the way back scatters. */
+#include "ops/ops.h"
+
+#include <string.h>
+
+enum { TOKENS, POSITIONS };
+enum { ROWS = 64, COLUMNS = 64 };
+
+struct lookup {
+    struct sl_dropout dropout;
+    uint64_t random_key;
+};
+
+static float *row_of(const struct sl_parameter *table, float *values, int row)
+{
+    assert(row >= 0);
+    assert(row < table->rows);
+    return values + (size_t)row * (size_t)table->cols;
+}
+
+static void forward_rows(void *ctx, int first, int last, int worker)
+{
+    const struct sl_node *n = ctx;
+    const struct sl_tape *t = n->tape;
+    const struct lookup *a = n->args;
+    const struct sl_parameter *tokens = n->parameter[TOKENS], *positions = n->parameter[POSITIONS];
+    int cols = tokens->cols;
+    (void)worker;
+    for (int r = first; r < last; r++) {
+        float *y = sl_row(n->out, r);
+        memcpy(y, row_of(tokens, tokens->data, t->batch->tokens[r]), (size_t)cols * sizeof *y);
+        t->kernels->axpy(y, 1.0f, row_of(positions, positions->data, t->row_position[r]), cols);
+        if (a->dropout.threshold)
+            t->kernels->dropout(y, y, a->dropout, sl_dropout_row_key(t, a->random_key, r), 0, cols);
+    }
+}
+
+static void lookup_forward(const struct sl_node *n)
+{
+    sl_node_parallel(n, n->out->rows, ROWS, forward_rows);
+}
+
+/* Two rows may hold the same token, so pieces are columns: each adds up all rows in order. */
+static void backward_columns(void *ctx, int first, int last, int worker)
+{
+    const struct sl_node *n = ctx;
+    const struct sl_tape *t = n->tape;
+    const struct lookup *a = n->args;
+    const struct sl_parameter *tokens = n->parameter[TOKENS], *positions = n->parameter[POSITIONS];
+    float dy[COLUMNS];
+    int cols = last - first;
+    (void)worker;
+    for (int r = 0; r < n->out->rows; r++) {
+        const float *dropped = sl_grad_row(n->out, r) + first;
+        if (a->dropout.threshold)
+            t->kernels->dropout(dy, dropped, a->dropout, sl_dropout_row_key(t, a->random_key, r),
+                                first, cols);
+        else
+            memcpy(dy, dropped, (size_t)cols * sizeof *dy);
+        float *dtoken = row_of(tokens, tokens->grad, t->batch->tokens[r]);
+        t->kernels->axpy(dtoken + first, 1.0f, dy, cols);
+        float *dposition = row_of(positions, positions->grad, t->row_position[r]);
+        t->kernels->axpy(dposition + first, 1.0f, dy, cols);
+    }
+}
+
+static void lookup_backward(const struct sl_node *n)
+{
+    sl_node_parallel(n, n->out->cols, COLUMNS, backward_columns);
+}
+
+static const struct sl_op lookup = {.name = "lookup",
+                                    .forward = lookup_forward,
+                                    .backward = lookup_backward};
+
+struct sl_tensor *sl_lookup(struct sl_tape *t, const struct sl_parameter *tokens,
+                            const struct sl_parameter *positions, float dropout)
+{
+    assert(tokens->cols == positions->cols);
+    struct lookup *a = sl_tape_struct(t, 1, sizeof *a);
+    if (t->training && dropout > 0.0f) {
+        a->dropout = sl_dropout_of(dropout);
+        a->random_key = sl_tape_random(t);
+    }
+    struct sl_tensor *out = sl_tensor_take(t, t->batch->rows, tokens->cols);
+    return sl_tape_run(t, (struct sl_node){.op = &lookup,
+                                           .out = out,
+                                           .parameter = {tokens, positions},
+                                           .args = a});
+}

@@ -1,0 +1,64 @@
+/* ops.h - every differentiable operation: one prototype and one formula each.
+ *
+ * x, y are rows x cols matrices; i is a row. Results live in the tape's arena. Shapes are asserted:
+ * they follow from the architecture, never from input. */
+#pragma once
+
+#include "core/tape.h"
+
+/* y = dropout(f(x w^T + b)).  x: n x ins (fp32 or operand), w: outs x ins, b: 1 x outs or NULL. */
+struct sl_linear_args {
+    const struct sl_parameter *weight, *bias;
+    enum sl_activation activation;
+    float dropout;  /* probability, applied while training */
+    bool operand;   /* y is read by products only */
+};
+struct sl_tensor *sl_linear(struct sl_tape *t, struct sl_tensor *x, struct sl_linear_args args);
+
+/* y_i = (x_i - mean) / sqrt(var + epsilon) * gain + shift, as an operand. Ba et al. 2016, eq. 4. */
+struct sl_tensor *sl_layernorm(struct sl_tape *t, struct sl_tensor *x,
+                               const struct sl_parameter *gain, const struct sl_parameter *shift,
+                               float epsilon);
+
+/* y_i = dropout(tokens_[token_i] + positions_[position_i]) for every row of the batch. */
+struct sl_tensor *sl_lookup(struct sl_tape *t, const struct sl_parameter *tokens,
+                            const struct sl_parameter *positions, float dropout);
+
+/* y_i = x_{rows_i}; all of x, uncopied, when rows is NULL. */
+struct sl_tensor *sl_take_rows(struct sl_tape *t, struct sl_tensor *x, const struct sl_rows *rows);
+
+/* h with rows h_{rows_i} + gate_i dropout(f_i) replaced; gate: n x 1 or NULL for 1, rows: NULL for
+ * all. Not training, h itself is updated and returned: rows left out cost nothing. */
+struct sl_residual_args {
+    struct sl_tensor *gate;
+    const struct sl_rows *rows;
+    float dropout;
+};
+struct sl_tensor *sl_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *f,
+                              struct sl_residual_args args);
+
+/* y = 1 / (1 + exp(x)): one minus the logistic of x, without cancellation. */
+struct sl_tensor *sl_complement(struct sl_tape *t, struct sl_tensor *x);
+
+/* Multi-head causal attention within each sequence (Vaswani et al. 2017, section 3.2.2).
+ * query: n x width operand; key_value: rows x 2 width operand, keys then values; query row i belongs to
+ * batch row rows_i (NULL: i). A sequence with a cache appends its keys and values to it at `layer`
+ * and attends to all that it holds. Dropout is on the probabilities. Result: n x width operand. */
+struct sl_attend_args {
+    const struct sl_rows *rows;
+    int heads, layer;
+    float dropout;
+};
+struct sl_tensor *sl_attend(struct sl_tape *t, struct sl_tensor *query, struct sl_tensor *key_value,
+                            struct sl_attend_args args);
+
+/* Adds weight * mean over targets of -log softmax(logits)_target to the loss; logits: rows x vocab. */
+void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits, float weight);
+
+/* Adds weight * (mean of x over the batch's targets) to the loss; x: rows x 1. */
+void sl_price(struct sl_tape *t, struct sl_tensor *x, float weight);
+
+/* Dropout shared by the ops that have it: the kernel's numbers for a probability, and the key of
+ * one row of the batch, which does not depend on how the batch was cut. */
+struct sl_dropout sl_dropout_of(float probability);
+uint32_t sl_dropout_row_key(const struct sl_tape *t, uint64_t key, int row);

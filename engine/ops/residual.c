@@ -1,0 +1,153 @@
+/* residual.c - h with rows h_{rows_i} + gate_i dropout(f_i): the stream that layers write to.
+ *
+ * Training, a new tensor is made, since others still need the old one; its gradient is handed on to
+ * h without a copy. Not training, h is updated where it is, so a row left out costs nothing. */
+#include "ops/ops.h"
+
+#include <string.h>
+
+enum { H, F, GATE };
+enum { ROWS = 64 };
+
+struct residual {
+    const struct sl_rows *rows;
+    struct sl_dropout dropout;
+    uint64_t random_key;
+};
+
+static int row_of(const struct residual *a, int i)
+{
+    return a->rows ? a->rows->index[i] : i;
+}
+
+static float gate_of(const struct sl_node *n, int i)
+{
+    return n->in[GATE] ? *sl_row(n->in[GATE], i) : 1.0f;
+}
+
+struct pass {
+    const struct sl_node *n;
+    float *workers; /* a row for each */
+};
+
+/* The row of f as it is added: dropped out, before the gate. spare: cols floats. */
+static const float *update_of(const struct sl_node *n, int i, float *spare)
+{
+    const struct residual *a = n->args;
+    const float *f = sl_row(n->in[F], i);
+    if (!a->dropout.threshold)
+        return f;
+    uint32_t key = sl_dropout_row_key(n->tape, a->random_key, row_of(a, i));
+    n->tape->kernels->dropout(spare, f, a->dropout, key, 0, n->out->cols);
+    return spare;
+}
+
+static void forward_rows(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct sl_node *n = p->n;
+    const struct residual *a = n->args;
+    int cols = n->out->cols;
+    float *spare = p->workers + (size_t)worker * (size_t)cols;
+    for (int i = first; i < last; i++) {
+        int row = row_of(a, i);
+        float *y = sl_row(n->out, row);
+        if (n->out != n->in[H] && !a->rows)
+            memcpy(y, sl_row(n->in[H], row), (size_t)cols * sizeof *y);
+        n->tape->kernels->axpy(y, gate_of(n, i), update_of(n, i, spare), cols);
+    }
+}
+
+static size_t residual_scratch(const struct sl_node *n, bool backward)
+{
+    (void)backward;
+    return (size_t)sl_pool_threads(n->tape->pool) * (size_t)n->out->cols * sizeof(float);
+}
+
+static void copy_rows(void *ctx, int first, int last, int worker)
+{
+    const struct sl_node *n = ctx;
+    (void)worker;
+    memcpy(sl_row(n->out, first), sl_row(n->in[H], first),
+           (size_t)(last - first) * (size_t)n->out->cols * sizeof(float));
+}
+
+static void residual_forward(const struct sl_node *n)
+{
+    struct pass p = {.n = n, .workers = sl_tape_scratch(n, residual_scratch(n, false))};
+    const struct residual *a = n->args;
+    if (n->out != n->in[H] && a->rows)
+        sl_node_parallel(n, n->out->rows, ROWS, copy_rows);
+    sl_parallel(n->tape->pool, n->in[F]->rows, ROWS, forward_rows, &p);
+}
+
+/* df = gate dropout'(dy), dgate = <dy, dropout(f)>. */
+static void backward_rows(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct sl_node *n = p->n;
+    const struct sl_kernels *k = n->tape->kernels;
+    const struct residual *a = n->args;
+    const struct sl_tensor *f = n->in[F], *gate = n->in[GATE];
+    int cols = n->out->cols;
+    float *spare = p->workers + (size_t)worker * (size_t)cols;
+    for (int i = first; i < last; i++) {
+        const float *dy = sl_grad_row(n->out, row_of(a, i));
+        float *df = sl_grad_row(f, i);
+        if (gate) {
+            float dgate = k->dot(dy, update_of(n, i, spare), cols);
+            *sl_grad_row(gate, i) = dgate + (n->fresh[GATE] ? 0.0f : *sl_grad_row(gate, i));
+        }
+        k->scale(spare, gate_of(n, i), dy, cols);
+        if (a->dropout.threshold) {
+            uint32_t key = sl_dropout_row_key(n->tape, a->random_key, row_of(a, i));
+            k->dropout(spare, spare, a->dropout, key, 0, cols);
+        }
+        if (n->fresh[F])
+            memcpy(df, spare, (size_t)cols * sizeof *df);
+        else
+            k->axpy(df, 1.0f, spare, cols);
+    }
+}
+
+static void add_rows(void *ctx, int first, int last, int worker)
+{
+    const struct sl_node *n = ctx;
+    (void)worker;
+    for (int r = first; r < last; r++)
+        n->tape->kernels->axpy(sl_grad_row(n->in[H], r), 1.0f, sl_grad_row(n->out, r),
+                               n->out->cols);
+}
+
+static void residual_backward(const struct sl_node *n)
+{
+    struct pass p = {.n = n, .workers = sl_tape_scratch(n, residual_scratch(n, true))};
+    sl_parallel(n->tape->pool, n->in[F]->rows, ROWS, backward_rows, &p);
+    if (n->in[H]->grad != n->out->grad)
+        sl_node_parallel(n, n->out->rows, ROWS, add_rows);
+}
+
+static const struct sl_op residual = {.name = "residual",
+                                      .scratch = residual_scratch,
+                                      .forward = residual_forward,
+                                      .backward = residual_backward,
+                                      .passes = 1 + H};
+
+struct sl_tensor *sl_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *f,
+                              struct sl_residual_args args)
+{
+    assert(f->rows == (args.rows ? args.rows->count : h->rows));
+    assert(f->cols == h->cols);
+    assert(!args.gate || args.gate->rows == f->rows);
+    struct residual *a = sl_tape_struct(t, 1, sizeof *a);
+    a->rows = args.rows;
+    if (t->training && args.dropout > 0.0f) {
+        a->dropout = sl_dropout_of(args.dropout);
+        a->random_key = sl_tape_random(t);
+    }
+    struct sl_tensor *out = t->training ? sl_tensor_take(t, h->rows, h->cols) : h;
+    return sl_tape_run(t, (struct sl_node){.op = &residual,
+                                           .out = out,
+                                           .in = {h, f, args.gate},
+                                           .args = a});
+}

@@ -1,0 +1,203 @@
+/* report.c - what a training run says while it runs. */
+#include "tools/report.h"
+
+#include "model/manifest.h"
+#include "tools/tools.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STEPS_BETWEEN_LINES = 50 };
+
+struct report {
+    FILE *log;
+    bool terminal, line_open;
+    double drawn; /* when the live line was last drawn */
+    struct sl_train_state last;
+};
+
+static json_t *number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static void put(json_t *object, const char *key, json_t *value)
+{
+    (void)json_object_set_new(object, key, value);
+}
+
+static json_t *event_object(const struct sl_train_state *s)
+{
+    static const char *const names[] = {"step", "evaluated", "saved"};
+    json_t *o = json_object();
+    put(o, "event", json_string(names[s->event]));
+    put(o, "time", json_integer((json_int_t)time(NULL)));
+    put(o, "step", json_integer(s->step));
+    put(o, "steps", json_integer(s->steps));
+    put(o, "train_loss", number(s->loss));
+    put(o, "active", number(s->gate_mean));
+    put(o, "rate", number(s->rate));
+    put(o, "gradient_norm", number(s->norm));
+    put(o, "tokens_per_second", number(s->tokens_per_second));
+    put(o, "seconds", number(s->seconds));
+    put(o, "seconds_left", number(s->seconds_left));
+    if (s->event == SL_TRAIN_EVALUATED) {
+        put(o, "validation_loss", number(s->validation_loss));
+        put(o, "validation_active", number(s->validation_gate));
+        put(o, "best_loss", number(s->best_loss));
+        put(o, "best_step", json_integer(s->best_step));
+    }
+    return o;
+}
+
+/* One line in the log, and on standard output when that is not a terminal. */
+static void write_line(struct report *r, json_t *object)
+{
+    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(8));
+    json_decref(object);
+    if (!text)
+        return;
+    if (r->log) {
+        (void)fprintf(r->log, "%s\n", text);
+        (void)fflush(r->log);
+    }
+    if (!r->terminal) {
+        (void)printf("%s\n", text);
+        (void)fflush(stdout);
+    }
+    free(text);
+}
+
+static void end_live_line(struct report *r)
+{
+    if (r->line_open)
+        (void)printf("\n");
+    r->line_open = false;
+}
+
+static void draw_live_line(struct report *r, const struct sl_train_state *s)
+{
+    enum { WIDTH = 24 };
+
+    char bar[WIDTH + 1], active[32] = "";
+    int filled = (int)((double)s->step / s->steps * WIDTH), left = (int)s->seconds_left;
+    for (int i = 0; i < WIDTH; i++)
+        bar[i] = i < filled ? '#' : '.';
+    bar[WIDTH] = '\0';
+    if (isfinite(s->gate_mean))
+        (void)snprintf(active, sizeof active, "  active %.3f", s->gate_mean);
+    (void)printf("\r[%s] %d/%d  loss %.4f%s  %.0f tokens/s  %d:%02d:%02d left ", bar, s->step,
+                 s->steps, s->loss, active, s->tokens_per_second, left / 3600, left / 60 % 60,
+                 left % 60);
+    (void)fflush(stdout);
+    r->line_open = true;
+}
+
+static void on_terminal(struct report *r, const struct sl_train_state *s)
+{
+    double at = tool_seconds();
+    if (s->event == SL_TRAIN_STEPPED && (at - r->drawn > 0.1 || s->step == s->steps)) {
+        draw_live_line(r, s);
+        r->drawn = at;
+    } else if (s->event == SL_TRAIN_EVALUATED) {
+        end_live_line(r);
+        (void)printf("step %d: validation loss %.4f (best %.4f at step %d)\n", s->step,
+                     s->validation_loss, s->best_loss, s->best_step);
+    }
+}
+
+void report_event(void *report, const struct sl_train_state *s)
+{
+    struct report *r = report;
+    r->last = *s;
+    if (r->terminal)
+        on_terminal(r, s);
+    if (s->event != SL_TRAIN_STEPPED || s->step % STEPS_BETWEEN_LINES == 0)
+        write_line(r, event_object(s));
+}
+
+struct report *report_open(const struct sl_trainer *trainer, const char *run, bool json,
+                           struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    struct report *r = calloc(1, sizeof *r);
+    if (!r || !sl_path_join(path, run, "log.jsonl", err)) {
+        free(r);
+        return NULL;
+    }
+    r->terminal = !json && isatty(STDOUT_FILENO);
+    r->last = *sl_trainer_state(trainer);
+    r->log = fopen(path, "ae");
+    if (!r->log) {
+        sl_fail(err, SL_IO, "cannot append to '%s': %s", path, strerrordesc_np(errno));
+        free(r);
+        return NULL;
+    }
+    const struct sl_model *m = sl_trainer_model(trainer);
+    json_t *o = json_object();
+    put(o, "event", json_string("begun"));
+    put(o, "time", json_integer((json_int_t)time(NULL)));
+    put(o, "step", json_integer(r->last.step));
+    put(o, "steps", json_integer(r->last.steps));
+    put(o, "architecture", json_string(m->arch->name));
+    put(o, "parameters", json_integer((json_int_t)sl_net_parameters(m)));
+    put(o, "isa", json_string(sl_engine_isa(m->engine)));
+    put(o, "threads", json_integer(sl_engine_threads(m->engine)));
+    write_line(r, o);
+    if (r->terminal)
+        (void)printf("%s, %lld parameters, %s, %d threads\n", m->arch->name,
+                     (long long)sl_net_parameters(m), sl_engine_isa(m->engine),
+                     sl_engine_threads(m->engine));
+    return r;
+}
+
+void report_close(struct report *r, const char *failure, const char *published)
+{
+    json_t *o = json_object();
+    end_live_line(r);
+    put(o, "event", json_string(failure ? "failed" : published ? "published" : "ended"));
+    put(o, "time", json_integer((json_int_t)time(NULL)));
+    put(o, "step", json_integer(r->last.step));
+    put(o, "steps", json_integer(r->last.steps));
+    if (failure)
+        put(o, "reason", json_string(failure));
+    if (published)
+        put(o, "directory", json_string(published));
+    write_line(r, o);
+    if (r->terminal && !failure)
+        (void)printf("%s at step %d of %d%s%s\n", published ? "published" : "saved", r->last.step,
+                     r->last.steps, published ? ": " : "; go on with --resume",
+                     published ? published : "");
+    if (fclose(r->log) != 0)
+        (void)fprintf(stderr, "sluice train: log.jsonl: %s\n", strerrordesc_np(errno));
+    free(r);
+}
+
+char *report_provenance(const struct sl_training *t, const struct sl_train_state *s,
+                        struct sl_err *err)
+{
+    json_t *o = json_object(), *recipe = json_object();
+    const char *slash = strrchr(t->corpus, '/');
+    put(o, "corpus", json_string(slash ? slash + 1 : t->corpus));
+    put(o, "steps", json_integer(s->step));
+    put(o, "validation_loss", number(s->validation_loss));
+    put(o, "validation_active", number(s->validation_gate));
+    put(o, "best_loss", number(s->best_loss));
+    put(o, "best_step", json_integer(s->best_step));
+    put(o, "seconds", number(s->seconds));
+    put(o, "finished", json_integer((json_int_t)time(NULL)));
+    for (int i = 0; sl_recipe_row(i); i++)
+        put(recipe, sl_recipe_row(i)->name, number(sl_recipe_get(&t->recipe, sl_recipe_row(i))));
+    put(o, "recipe", recipe);
+    char *text = json_dumps(o, JSON_REAL_PRECISION(8));
+    json_decref(o);
+    if (!text)
+        sl_fail(err, SL_NO_MEMORY, "no memory for a provenance");
+    return text;
+}

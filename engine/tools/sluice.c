@@ -1,0 +1,81 @@
+/* sluice.c - the offline tool: train, evaluate, generate, inspect and measure, without a server. */
+#include "tools/tools.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const struct tool *const tools[] = {&tool_train,    &tool_eval,  &tool_generate,
+                                           &tool_inspect, &tool_bench, &tool_init};
+
+enum { TOOLS = sizeof tools / sizeof tools[0] };
+
+struct sl_engine *tool_engine(int threads, const char *isa, struct sl_err *err)
+{
+    struct sl_engine_options options = {.threads = threads, .isa = isa};
+    return sl_engine_create(&options, err);
+}
+
+bool tool_usage(const struct tool *tool, struct sl_err *err)
+{
+    return sl_fail(err, SL_BAD_INPUT, "usage: sluice %s %s (sluice %s --help says more)",
+                   tool->name, tool->operands, tool->name);
+}
+
+double tool_seconds(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void help(void)
+{
+    printf("sluice %s - trains and runs adaptive-computation transformers, offline\n\n",
+           sl_version());
+    for (int i = 0; i < TOOLS; i++)
+        printf("  sluice %-9s %-42s %s\n", tools[i]->name, tools[i]->operands, tools[i]->help);
+    printf("\nsluice COMMAND --help lists a command's options.\n");
+}
+
+static bool asks_for_help(int count, char **words)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+static int run(const struct tool *tool, int count, char **words)
+{
+    struct sl_err err;
+    if (asks_for_help(count, words)) {
+        printf("sluice %s %s - %s\n\n", tool->name, tool->operands, tool->help);
+        tool->options();
+        return 0;
+    }
+    if (tool->run(count, words, &err))
+        return 0;
+    (void)fprintf(stderr, "sluice %s: %s\n", tool->name, err.text);
+    return err.code == SL_BAD_INPUT ? 2 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2 || asks_for_help(1, argv + 1)) {
+        help();
+        return argc < 2 ? 2 : 0;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("sluice %s\n", sl_version());
+        return 0;
+    }
+    for (int i = 0; i < TOOLS; i++)
+        if (strcmp(argv[1], tools[i]->name) == 0)
+            return run(tools[i], argc - 2, argv + 2);
+    (void)fprintf(stderr, "sluice: '%s' is not a command; there are:", argv[1]);
+    for (int i = 0; i < TOOLS; i++)
+        (void)fprintf(stderr, " %s", tools[i]->name);
+    (void)fprintf(stderr, "\n");
+    return 2;
+}

@@ -1,0 +1,151 @@
+/* tool_bench.c - `sluice bench train`: how long one training step takes, on text drawn for it. */
+#include "base/file.h"
+#include "model/manifest.h"
+#include "tools/arguments.h"
+#include "tools/tools.h"
+#include "train/trainer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct arguments {
+    const char *isa, *arch;
+    int threads, steps, batch, context, micro_batch;
+    bool json;
+};
+
+static const struct option_row rows[] = {
+    {"arch", "NAME", "architecture, at the TSA paper's sizes [tsa]", OPTION_TEXT,
+     offsetof(struct arguments, arch), 0, 0},
+    {"steps", "N", "steps measured, after two that are not [10]", OPTION_WHOLE,
+     offsetof(struct arguments, steps), 1, 10000},
+    {"batch", "N", "windows per step [64]", OPTION_WHOLE, offsetof(struct arguments, batch), 1,
+     4096},
+    {"context", "N", "tokens per window [128]", OPTION_WHOLE, offsetof(struct arguments, context),
+     2, 8192},
+    {"micro-batch", "N", "windows computed at a time [the recipe's]", OPTION_WHOLE,
+     offsetof(struct arguments, micro_batch), 0, 4096},
+    ENGINE_OPTIONS(struct arguments),
+    {0}};
+
+static void options(void)
+{
+    options_help(rows);
+}
+
+/* 65 characters, as in Tiny-Shakespeare, in no order worth learning. */
+static bool write_text(const char *path, struct sl_err *err)
+{
+    enum { CHARACTERS = 1 << 19, VOCAB = 65 };
+
+    char *text = malloc(CHARACTERS);
+    if (!text)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for a text");
+    for (size_t i = 0; i < CHARACTERS; i++)
+        text[i] = (char)(' ' + (i * i + i / 7) % VOCAB);
+    struct sl_slice slice = {text, CHARACTERS};
+    bool ok = sl_file_replace(path, &slice, 1, err);
+    free(text);
+    return ok;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void print(const struct arguments *a, const struct sl_trainer *trainer, double *times)
+{
+    const struct sl_model *m = sl_trainer_model(trainer);
+    qsort(times, (size_t)a->steps, sizeof *times, compare);
+    double median = times[a->steps / 2], tokens = (double)a->batch * a->context;
+    if (a->json)
+        printf("{\"bench\":\"train\",\"architecture\":\"%s\",\"parameters\":%lld,\"batch\":%d,"
+               "\"context\":%d,\"isa\":\"%s\",\"threads\":%d,\"milliseconds_median\":%.1f,"
+               "\"milliseconds_least\":%.1f,\"tokens_per_second\":%.0f}\n",
+               m->arch->name, (long long)sl_net_parameters(m), a->batch, a->context,
+               sl_engine_isa(m->engine), sl_engine_threads(m->engine), 1e3 * median,
+               1e3 * times[0], tokens / median);
+    else
+        printf("%s, %lld parameters, batch %d x %d, %s, %d threads: %.1f ms per step (least %.1f), "
+               "%.0f tokens/s\n",
+               m->arch->name, (long long)sl_net_parameters(m), a->batch, a->context,
+               sl_engine_isa(m->engine), sl_engine_threads(m->engine), 1e3 * median,
+               1e3 * times[0], tokens / median);
+}
+
+static bool measure(struct sl_trainer *trainer, const struct arguments *a, struct sl_err *err)
+{
+    enum { WARM = 2 };
+
+    double *times = calloc((size_t)a->steps, sizeof *times);
+    bool ok = times || sl_fail(err, SL_NO_MEMORY, "no memory for %d times", a->steps);
+    for (int i = -WARM; ok && i < a->steps; i++) {
+        double begun = tool_seconds();
+        ok = sl_trainer_step(trainer, err);
+        if (i >= 0)
+            times[i] = tool_seconds() - begun;
+    }
+    if (ok)
+        print(a, trainer, times);
+    free(times);
+    return ok;
+}
+
+static bool bench(struct sl_engine *engine, const struct arguments *a, const char *directory,
+                  struct sl_err *err)
+{
+    char corpus[SL_PATH_MAX], run[SL_PATH_MAX], state[SL_PATH_MAX];
+    struct sl_training t = {.arch = sl_arch_find(a->arch), .corpus = corpus, .run = run};
+    if (!t.arch)
+        return sl_fail(err, SL_BAD_INPUT, "--arch is %s, which there is not", a->arch);
+    sl_config_standard(t.arch, &t.config);
+    sl_recipe_standard(&t.recipe);
+    t.config.context = a->context;
+    t.recipe.batch = a->batch;
+    t.recipe.micro_batch = a->micro_batch ? a->micro_batch : t.recipe.micro_batch;
+    if (!sl_path_join(corpus, directory, "text", err) ||
+        !sl_path_join(run, directory, "run", err) || !sl_path_join(state, run, "state", err) ||
+        !write_text(corpus, err))
+        return false;
+    struct sl_trainer *trainer = sl_trainer_create(engine, &t, err);
+    bool ok = trainer && measure(trainer, a, err);
+    sl_trainer_destroy(trainer);
+    struct sl_err ignored;
+    (void)!sl_directory_remove(state, &ignored);
+    (void)!sl_directory_remove(run, &ignored);
+    return ok;
+}
+
+static bool run(int count, char **words, struct sl_err *err)
+{
+    const char *what = NULL;
+    struct arguments a = {.arch = "tsa", .steps = 10, .batch = 64, .context = 128};
+    struct option_reader reader = {
+        .rows = rows, .values = &a, .operands = &what, .operands_most = 1};
+    char directory[] = "/tmp/sluice-bench-XXXXXX";
+    if (!options_read(&reader, count, words, err))
+        return false;
+    if (!what || strcmp(what, "train") != 0)
+        return tool_usage(&tool_bench, err);
+    if (!mkdtemp(directory))
+        return sl_fail(err, SL_IO, "cannot make a directory in /tmp: %s", strerrordesc_np(errno));
+    struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
+    bool ok = engine && bench(engine, &a, directory, err);
+    struct sl_err ignored;
+    (void)!sl_directory_remove(directory, &ignored);
+    sl_engine_destroy(engine);
+    return ok;
+}
+
+const struct tool tool_bench = {
+    .name = "bench",
+    .operands = "train ...",
+    .help = "measures a training step",
+    .run = run,
+    .options = options,
+};

@@ -1,0 +1,148 @@
+/* tool_eval.c - `sluice eval`: how well a model predicts a text, and how much of itself it uses. */
+#include "tools/arguments.h"
+#include "tools/tools.h"
+#include "train/evaluate.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+    const char *corpus, *part, *gate, *isa;
+    double gate_limit, exit_threshold, train_share, validation_share;
+    bool oracle, dense, json;
+    int threads;
+};
+
+static const struct option_row rows[] = {
+    {"corpus", "FILE", "the text; it is cut like in training", OPTION_TEXT,
+     offsetof(struct arguments, corpus), 0, 0},
+    {"part", "NAME", "train, validation or test [validation]", OPTION_TEXT,
+     offsetof(struct arguments, part), 0, 0},
+    {"gate", "MODE", "soft, hard or mixed instead of the model's own", OPTION_TEXT,
+     offsetof(struct arguments, gate), 0, 0},
+    {"gate-limit", "P", "mixed: skip where the skip probability is at least this", OPTION_NUMBER,
+     offsetof(struct arguments, gate_limit), 1e-6, 0.999999},
+    {"exit-threshold", "P", "early exit: leave above this confidence; 1: never", OPTION_NUMBER,
+     offsetof(struct arguments, exit_threshold), 0, 1},
+    {"exit-oracle", NULL, "exited tokens go on for later keys: the paper's measure, saves nothing",
+     OPTION_SWITCH, offsetof(struct arguments, oracle), 0, 0},
+    {"dense", NULL, "compute what is skipped, too, and multiply by zero", OPTION_SWITCH,
+     offsetof(struct arguments, dense), 0, 0},
+    {"train-share", "X", "share of the text before validation [0.8]", OPTION_NUMBER,
+     offsetof(struct arguments, train_share), 0.01, 0.99},
+    {"validation-share", "X", "share of the text for validation [0.1]", OPTION_NUMBER,
+     offsetof(struct arguments, validation_share), 0.001, 0.99},
+    ENGINE_OPTIONS(struct arguments),
+    {0}};
+
+static void options(void)
+{
+    options_help(rows);
+}
+
+static bool choose_policy(const struct arguments *a, struct sl_policy *policy, struct sl_err *err)
+{
+    static const char *const gates[] = {"soft", "hard", "mixed"};
+    for (int i = 0; a->gate && i < 3; i++)
+        if (strcmp(a->gate, gates[i]) == 0)
+            policy->gate = (enum sl_gate_mode)i;
+    if (a->gate && strcmp(a->gate, gates[policy->gate]) != 0)
+        return sl_fail(err, SL_BAD_INPUT, "--gate is %s; accepted are soft, hard and mixed",
+                       a->gate);
+    if (a->gate_limit > 0.0)
+        policy->gate_limit = (float)a->gate_limit;
+    if (a->exit_threshold >= 0.0)
+        policy->exit_threshold = (float)a->exit_threshold;
+    policy->exit_oracle = a->oracle;
+    policy->dense = a->dense;
+    return true;
+}
+
+static bool choose_part(const char *name, enum sl_part *part, struct sl_err *err)
+{
+    static const char *const parts[SL_PARTS] = {"train", "validation", "test"};
+    for (int i = 0; i < SL_PARTS; i++)
+        if (strcmp(name, parts[i]) == 0) {
+            *part = (enum sl_part)i;
+            return true;
+        }
+    return sl_fail(err, SL_BAD_INPUT, "--part is %s; accepted are train, validation and test",
+                   name);
+}
+
+static json_t *number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static void print(const struct sl_model *m, const struct sl_evaluation *e, bool json)
+{
+    double saved = 1.0 - e->layers_mean / m->config.depth, bits = e->loss / log(2.0);
+    if (!json) {
+        printf("loss %.4f nats, %.4f bits per token over %lld tokens in %.1f s\n", e->loss, bits,
+               (long long)e->tokens, e->seconds);
+        printf("depth %.3f of %d, %.1f %% of token-layer operations saved\n", e->layers_mean,
+               m->config.depth, 100.0 * saved);
+        if (isfinite(e->gate_mean))
+            printf("gates %.4f soft, %.4f open\n", e->gate_mean, e->active_mean);
+        return;
+    }
+    json_t *o = json_pack("{s:f, s:f, s:I, s:f, s:f, s:o, s:o, s:f}", "loss", e->loss, "bits", bits,
+                          "tokens", (json_int_t)e->tokens, "depth_mean", e->layers_mean,
+                          "layer_ops_saved", saved, "gate_mean", number(e->gate_mean),
+                          "active_mean", number(e->active_mean), "seconds", e->seconds);
+    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(8));
+    printf("%s\n", text ? text : "");
+    free(text);
+    json_decref(o);
+}
+
+static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_err *err)
+{
+    struct sl_policy policy = m->policy;
+    struct sl_corpus corpus = {0};
+    struct sl_span parts[SL_PARTS];
+    struct sl_shares shares = {a->train_share, a->validation_share};
+    struct sl_evaluation e;
+    enum sl_part part = SL_VALIDATION;
+    bool ok = choose_policy(a, &policy, err) && choose_part(a->part, &part, err) &&
+              sl_corpus_open(&corpus, a->corpus, m->tokenizer, err) &&
+              sl_corpus_split(&corpus, shares, m->config.context, parts, err) &&
+              sl_evaluate(m, parts[part], &policy, &e, err);
+    if (ok)
+        print(m, &e, a->json);
+    sl_corpus_close(&corpus);
+    return ok;
+}
+
+static bool run(int count, char **words, struct sl_err *err)
+{
+    const char *model = NULL;
+    struct arguments a = {.part = "validation",
+                          .exit_threshold = -1.0,
+                          .train_share = 0.8,
+                          .validation_share = 0.1};
+    struct option_reader reader = {
+        .rows = rows, .values = &a, .operands = &model, .operands_most = 1};
+    if (!options_read(&reader, count, words, err))
+        return false;
+    if (!model || !a.corpus)
+        return tool_usage(&tool_eval, err);
+    struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
+    struct sl_model *m = engine ? sl_model_open(engine, model, err) : NULL;
+    bool ok = m && evaluate(m, &a, err);
+    sl_model_close(m);
+    sl_engine_destroy(engine);
+    return ok;
+}
+
+const struct tool tool_eval = {
+    .name = "eval",
+    .operands = "MODEL-DIR --corpus FILE ...",
+    .help = "measures a model on a text",
+    .run = run,
+    .options = options,
+};

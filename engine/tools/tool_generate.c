@@ -1,0 +1,113 @@
+/* tool_generate.c - `sluice generate`: completes a prompt on standard output. */
+#include "sluice/generate.h"
+#include "tools/arguments.h"
+#include "tools/tools.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+    const char *isa, *prompt;
+    double temperature, top_p;
+    int max_tokens, top_k, seed, threads;
+    bool json;
+};
+
+static const struct option_row rows[] = {
+    {"prompt", "TEXT", "what to go on from [a line break]", OPTION_TEXT,
+     offsetof(struct arguments, prompt), 0, 0},
+    {"max-tokens", "N", "how many to generate [500]", OPTION_WHOLE,
+     offsetof(struct arguments, max_tokens), 1, 1e7},
+    {"temperature", "T", "0: always the most likely [0.8]", OPTION_NUMBER,
+     offsetof(struct arguments, temperature), 0, 10},
+    {"top-k", "K", "draw from the K most likely; 0: all [0]", OPTION_WHOLE,
+     offsetof(struct arguments, top_k), 0, 1e6},
+    {"top-p", "P", "draw from the most likely that make up P [1]", OPTION_NUMBER,
+     offsetof(struct arguments, top_p), 0, 1},
+    {"seed", "N", "of the draws [1]", OPTION_WHOLE, offsetof(struct arguments, seed), 0,
+     2147483647},
+    ENGINE_OPTIONS(struct arguments),
+    {0}};
+
+static void options(void)
+{
+    options_help(rows);
+}
+
+static bool print_all(struct sl_generation *g, struct sl_session *session, struct sl_err *err)
+{
+    size_t printed = 0, bytes;
+    while (!sl_generation_finished(g)) {
+        struct sl_feed feed = {.slot = 0};
+        sl_generation_feed(g, session, 512, &feed);
+        if (!sl_session_run(session, &feed, 1, err))
+            return false;
+        sl_generation_take(g, &feed);
+        const char *text = sl_generation_text(g, &bytes);
+        (void)fwrite(text + printed, 1, bytes - printed, stdout);
+        (void)fflush(stdout);
+        printed = bytes;
+    }
+    (void)printf("\n");
+    return sl_generation_finish(g) != SL_FINISH_ERROR ||
+           sl_fail(err, SL_NOT_FINITE, "the model gave numbers that are not finite");
+}
+
+static bool generate(const struct sl_model *m, const struct arguments *a, struct sl_err *err)
+{
+    int context = sl_model_facts(m).context;
+    int32_t *prompt = calloc((size_t)context, sizeof *prompt);
+    struct sl_session_options options = {.slots = 1, .batch_rows = 512};
+    struct sl_session *session = sl_session_create(m, &options, err);
+    long count = prompt && session
+                     ? sl_tokenizer_encode(sl_model_tokenizer(m), a->prompt, strlen(a->prompt),
+                                           SL_UNKNOWN_FAIL, prompt, context, err)
+                     : -1;
+    if (count > context) {
+        sl_fail(err, SL_BAD_INPUT, "the prompt has %ld tokens; the model's context is %d", count,
+                context);
+        count = -1;
+    }
+    struct sl_generation_options o = {.prompt = prompt,
+                                      .prompt_count = (int)count,
+                                      .max_tokens = a->max_tokens,
+                                      .sampling = {.temperature = (float)a->temperature,
+                                                   .top_k = a->top_k,
+                                                   .top_p = (float)a->top_p},
+                                      .seed = (uint64_t)a->seed,
+                                      .echo = true};
+    struct sl_generation *g = count >= 0 ? sl_generation_create(m, &o, err) : NULL;
+    bool ok = g && print_all(g, session, err);
+    sl_generation_destroy(g);
+    sl_session_destroy(session);
+    free(prompt);
+    return ok;
+}
+
+static bool run(int count, char **words, struct sl_err *err)
+{
+    const char *model = NULL;
+    struct arguments a = {
+        .prompt = "", .temperature = 0.8, .top_p = 1.0, .max_tokens = 500, .seed = 1};
+    struct option_reader reader = {
+        .rows = rows, .values = &a, .operands = &model, .operands_most = 1};
+    if (!options_read(&reader, count, words, err))
+        return false;
+    if (!model)
+        return tool_usage(&tool_generate, err);
+    struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
+    struct sl_model *m = engine ? sl_model_open(engine, model, err) : NULL;
+    bool ok = m && generate(m, &a, err);
+    sl_model_close(m);
+    sl_engine_destroy(engine);
+    return ok;
+}
+
+const struct tool tool_generate = {
+    .name = "generate",
+    .operands = "MODEL-DIR --prompt TEXT ...",
+    .help = "completes a prompt",
+    .run = run,
+    .options = options,
+};

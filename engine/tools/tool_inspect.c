@@ -1,0 +1,98 @@
+/* tool_inspect.c - `sluice inspect`: what a checkpoint is and what it is made of. */
+#include "model/net.h"
+#include "tools/arguments.h"
+#include "tools/tools.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct arguments {
+    const char *isa;
+    int threads;
+    bool json;
+};
+
+static const struct option_row rows[] = {ENGINE_OPTIONS(struct arguments), {0}};
+
+static void options(void)
+{
+    options_help(rows);
+}
+
+static double deviation(const struct sl_parameter *p)
+{
+    double sum = 0.0, squares = 0.0, count = (double)p->rows * p->cols;
+    for (size_t i = 0; i < (size_t)p->rows * (size_t)p->cols; i++) {
+        sum += (double)p->data[i];
+        squares += (double)p->data[i] * (double)p->data[i];
+    }
+    return sqrt(fmax(0.0, squares / count - sum / count * (sum / count)));
+}
+
+static void print_json(const struct sl_model *m)
+{
+    struct sl_model_facts facts = sl_model_facts(m);
+    json_t *list = json_array();
+    for (int i = 0; i < m->builder.count; i++) {
+        const struct sl_parameter *p = &m->builder.parameters[i];
+        (void)json_array_append_new(list, json_pack("{s:s, s:[ii], s:f}", "name", p->name, "shape",
+                                                    p->rows, p->cols, "deviation", deviation(p)));
+    }
+    json_t *o = json_pack("{s:s, s:s, s:I, s:i, s:i, s:i, s:i, s:s, s:s, s:o}", "architecture",
+                          facts.architecture, "paper", facts.paper, "parameters",
+                          (json_int_t)facts.parameters, "vocab", facts.vocab, "context",
+                          facts.context, "depth", facts.depth, "width", facts.width, "gate",
+                          facts.gate, "sha256", facts.sha256, "tensors", list);
+    char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    printf("%s\n", text ? text : "");
+    free(text);
+    json_decref(o);
+}
+
+static void print_text(const struct sl_model *m)
+{
+    struct sl_model_facts facts = sl_model_facts(m);
+    printf("%s (%s)\n%" PRId64 " parameters, vocabulary %d, context %d, gates %s\nsha256 %s\n\n",
+           facts.architecture, facts.paper, facts.parameters, facts.vocab, facts.context,
+           facts.gate, facts.sha256);
+    for (const struct sl_hyper *h = m->arch->hypers; h->name; h++)
+        printf("  %-14s %g\n", h->name, sl_config_get(&m->config, h));
+    printf("\n");
+    for (int i = 0; i < m->builder.count; i++) {
+        const struct sl_parameter *p = &m->builder.parameters[i];
+        printf("  %-32s %5d x %-5d deviation %.4f\n", p->name, p->rows, p->cols, deviation(p));
+    }
+}
+
+static bool run(int count, char **words, struct sl_err *err)
+{
+    const char *model = NULL;
+    struct arguments a = {0};
+    struct option_reader reader = {
+        .rows = rows, .values = &a, .operands = &model, .operands_most = 1};
+    if (!options_read(&reader, count, words, err))
+        return false;
+    if (!model)
+        return tool_usage(&tool_inspect, err);
+    struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
+    struct sl_model *m = engine ? sl_model_open(engine, model, err) : NULL;
+    if (m && a.json)
+        print_json(m);
+    else if (m)
+        print_text(m);
+    bool ok = m != NULL;
+    sl_model_close(m);
+    sl_engine_destroy(engine);
+    return ok;
+}
+
+const struct tool tool_inspect = {
+    .name = "inspect",
+    .operands = "MODEL-DIR",
+    .help = "says what a model is made of",
+    .run = run,
+    .options = options,
+};

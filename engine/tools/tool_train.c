@@ -1,0 +1,243 @@
+/* tool_train.c - `sluice train` and `sluice init`: a model from a text, or from nothing but a seed. */
+#include "data/corpus.h"
+#include "model/checkpoint.h"
+#include "tools/arguments.h"
+#include "tools/report.h"
+#include "tools/tools.h"
+#include "train/trainer.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+    const char *corpus, *run, *out, *isa;
+    bool resume, bf16, json;
+    int threads, seed;
+    struct sl_training training;
+};
+
+static const struct option_row train_rows[] = {
+    {"corpus", "FILE", "the text to learn, UTF-8", OPTION_TEXT, offsetof(struct arguments, corpus),
+     0, 0},
+    {"run", "DIR", "where the run keeps its state and log.jsonl", OPTION_TEXT,
+     offsetof(struct arguments, run), 0, 0},
+    {"out", "DIR", "where the finished model goes: <store>/<model>/<version>", OPTION_TEXT,
+     offsetof(struct arguments, out), 0, 0},
+    {"resume", NULL, "go on with the run in --run", OPTION_SWITCH,
+     offsetof(struct arguments, resume), 0, 0},
+    {"bf16", NULL, "keep the matrices of the finished model in bf16: half the size", OPTION_SWITCH,
+     offsetof(struct arguments, bf16), 0, 0},
+    ENGINE_OPTIONS(struct arguments),
+    {0}};
+
+static const struct option_row init_rows[] = {
+    {"corpus", "FILE", "the text whose characters are the vocabulary", OPTION_TEXT,
+     offsetof(struct arguments, corpus), 0, 0},
+    {"out", "DIR", "where the model goes", OPTION_TEXT, offsetof(struct arguments, out), 0, 0},
+    {"seed", "N", "of the first values", OPTION_WHOLE, offsetof(struct arguments, seed), 0,
+     2147483647},
+    {"bf16", NULL, "keep the matrices in bf16", OPTION_SWITCH, offsetof(struct arguments, bf16), 0,
+     0},
+    ENGINE_OPTIONS(struct arguments),
+    {0}};
+
+static void print_hypers(void)
+{
+    for (int i = 0; sl_arch_at(i); i++) {
+        const struct sl_arch *arch = sl_arch_at(i);
+        printf("\n%s: %s\n", arch->name, arch->summary);
+        for (const struct sl_hyper *h = arch->hypers; h->name; h++)
+            printf("  --%-24s %s [%g]\n", h->name, h->help, h->standard);
+    }
+}
+
+static void train_options(void)
+{
+    options_help(train_rows);
+    printf("\nthe recipe:\n");
+    for (int i = 0; sl_recipe_row(i); i++)
+        printf("  --%-24s %s [%g]\n", sl_recipe_row(i)->name, sl_recipe_row(i)->help,
+               sl_recipe_row(i)->standard);
+    print_hypers();
+}
+
+static void init_options(void)
+{
+    options_help(init_rows);
+    print_hypers();
+}
+
+static bool set_hyper(void *context, const char *name, const char *text, struct sl_err *err)
+{
+    struct sl_training *t = &((struct arguments *)context)->training;
+    double value;
+    return option_number(name, text, &value, err) &&
+           sl_config_set(t->arch, &t->config, name, value, err);
+}
+
+static bool set_either(void *context, const char *name, const char *text, struct sl_err *err)
+{
+    struct sl_training *t = &((struct arguments *)context)->training;
+    const struct sl_recipe_row *row = sl_recipe_find(name);
+    double value;
+    if (!row)
+        return set_hyper(context, name, text, err);
+    return option_number(name, text, &value, err) && sl_recipe_set(&t->recipe, row, value, err);
+}
+
+/* The first word is the architecture, since what the others may be depends on it. */
+static bool read_line(struct arguments *a, struct option_reader *reader, int count, char **words,
+                      struct sl_err *err)
+{
+    a->training.arch = count > 0 ? sl_arch_find(words[0]) : NULL;
+    if (!a->training.arch) {
+        char known[256] = "";
+        for (int i = 0; sl_arch_at(i); i++)
+            (void)snprintf(known + strlen(known), sizeof known - strlen(known), " %s",
+                           sl_arch_at(i)->name);
+        return sl_fail(err, SL_BAD_INPUT, "the first word is %s; it is one of:%s",
+                       count > 0 ? words[0] : "missing", known);
+    }
+    sl_config_standard(a->training.arch, &a->training.config);
+    sl_recipe_standard(&a->training.recipe);
+    reader->values = a;
+    reader->context = a;
+    return options_read(reader, count - 1, words + 1, err);
+}
+
+/* -- train ------------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int number)
+{
+    (void)number;
+    stopped = 1;
+}
+
+static bool should_stop(void *context)
+{
+    (void)context;
+    return stopped;
+}
+
+static void watch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
+}
+
+static bool publish(const struct arguments *a, const struct sl_trainer *trainer, struct sl_err *err)
+{
+    if (!a->out || !sl_trainer_finished(trainer))
+        return true;
+    char *provenance = report_provenance(&a->training, sl_trainer_state(trainer), err);
+    if (!provenance)
+        return false;
+    bool ok = sl_trainer_publish(trainer, a->out, a->bf16, provenance, err);
+    free(provenance);
+    return ok;
+}
+
+static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *err)
+{
+    struct sl_trainer *trainer = sl_trainer_create(engine, &a->training, err);
+    if (!trainer)
+        return false;
+    struct report *report = report_open(trainer, a->training.run, a->json, err);
+    bool ok = report != NULL;
+    if (ok) {
+        struct sl_train_watch watch = {report, report_event, should_stop};
+        ok = sl_trainer_run(trainer, &watch, err) && publish(a, trainer, err);
+        report_close(report, ok ? NULL : err->text, sl_trainer_finished(trainer) ? a->out : NULL);
+    }
+    sl_trainer_destroy(trainer);
+    return ok;
+}
+
+static bool run_train(int count, char **words, struct sl_err *err)
+{
+    struct arguments a = {0};
+    struct option_reader reader = {.rows = train_rows, .other = set_either};
+    if (!read_line(&a, &reader, count, words, err))
+        return false;
+    if (!a.corpus || !a.run)
+        return tool_usage(&tool_train, err);
+    a.training.corpus = a.corpus;
+    a.training.run = a.run;
+    a.training.resume = a.resume;
+    struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
+    if (!engine)
+        return false;
+    watch_signals();
+    bool ok = train(engine, &a, err);
+    sl_engine_destroy(engine);
+    return ok;
+}
+
+const struct tool tool_train = {
+    .name = "train",
+    .operands = "ARCHITECTURE --corpus FILE --run DIR ...",
+    .help = "trains a model on a text",
+    .run = run_train,
+    .options = train_options,
+};
+
+/* -- init ------------------------------------------------------------------------------------- */
+
+static bool write_drawn(struct sl_engine *engine, const struct arguments *a,
+                        const struct sl_tokenizer *tokens, struct sl_err *err)
+{
+    struct sl_config config = a->training.config;
+    config.vocab = sl_tokenizer_size(tokens);
+    if (!sl_config_check(a->training.arch, &config, err))
+        return false;
+    struct sl_model *model = sl_net_create(engine, a->training.arch, &config, err);
+    if (!model)
+        return false;
+    sl_net_draw(model, (uint64_t)a->seed);
+    char none[] = "{}";
+    struct sl_card card = {.arch = a->training.arch,
+                           .task = SL_TASK_COMPLETION,
+                           .hyper = config,
+                           .policy = a->training.arch->policy,
+                           .tokenizer = sl_tokenizer_kind(tokens),
+                           .training = none};
+    struct sl_checkpoint_parts parts = {.card = &card,
+                                        .tokens = tokens,
+                                        .parameters = model->builder.parameters,
+                                        .count = model->builder.count,
+                                        .narrow = a->bf16};
+    bool ok = sl_checkpoint_write(a->out, &parts, err);
+    sl_model_close(model);
+    return ok;
+}
+
+static bool run_init(int count, char **words, struct sl_err *err)
+{
+    struct arguments a = {0};
+    struct option_reader reader = {.rows = init_rows, .other = set_hyper};
+    if (!read_line(&a, &reader, count, words, err))
+        return false;
+    if (!a.corpus || !a.out)
+        return tool_usage(&tool_init, err);
+    struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
+    struct sl_tokenizer *tokens = engine ? sl_corpus_learn(a.corpus, "characters", err) : NULL;
+    bool ok = tokens && write_drawn(engine, &a, tokens, err);
+    sl_tokenizer_destroy(tokens);
+    sl_engine_destroy(engine);
+    return ok;
+}
+
+const struct tool tool_init = {
+    .name = "init",
+    .operands = "ARCHITECTURE --corpus FILE --out DIR ...",
+    .help = "writes an untrained model: for trying things out",
+    .run = run_init,
+    .options = init_options,
+};

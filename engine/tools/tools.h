@@ -1,0 +1,24 @@
+/* tools.h - the sub-commands of the offline tool. Each takes the words after its name and returns an
+ * exit status; on failure err holds the reason and main prints it. */
+#pragma once
+
+#include "sluice/engine.h"
+
+struct sl_model;
+
+/* A command: its row in the table of sluice.c. */
+struct tool {
+    const char *name, *operands, *help;
+    bool (*run)(int count, char **words, struct sl_err *err);
+    void (*options)(void); /* prints what it accepts */
+};
+
+extern const struct tool tool_train, tool_init, tool_eval, tool_generate, tool_inspect, tool_bench;
+
+/* An engine as the options ask for. */
+struct sl_engine *tool_engine(int threads, const char *isa, struct sl_err *err) SL_MUST_CHECK;
+
+/* Puts "ok" aside from "wrong usage": how a command says that --help is what the caller needs. */
+bool tool_usage(const struct tool *tool, struct sl_err *err);
+
+double tool_seconds(void); /* of a clock that only goes forward */

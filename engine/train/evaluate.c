@@ -1,0 +1,116 @@
+/* evaluate.c - predicts a whole text, window after window. */
+#include "train/evaluate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { WINDOWS = 16 }; /* at a time */
+
+struct evaluation {
+    const struct sl_model *model;
+    struct sl_span part;
+    struct sl_tape tape;
+    int32_t *tokens, *targets, *layers_used;
+    struct sl_sequence sequences[WINDOWS];
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static struct sl_batch gather(struct evaluation *e, int64_t first)
+{
+    int context = e->model->config.context;
+    int64_t count = sl_window_count(e->part, context);
+    struct sl_batch batch = {.tokens = e->tokens,
+                             .targets = e->targets,
+                             .sequences = e->sequences,
+                             .loss_scale = 1.0f};
+    for (int64_t i = first; i < count && i < first + WINDOWS; i++) {
+        struct sl_window w = sl_window_at(e->part, context, i);
+        e->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = w.rows};
+        memcpy(e->tokens + batch.rows, w.tokens, (size_t)w.rows * sizeof *w.tokens);
+        memcpy(e->targets + batch.rows, w.targets, (size_t)w.rows * sizeof *w.targets);
+        batch.rows += w.rows;
+    }
+    memset(e->layers_used, 0, (size_t)batch.rows * sizeof *e->layers_used);
+    return batch;
+}
+
+static void forward(struct evaluation *e, const struct sl_batch *batch)
+{
+    sl_tape_begin(&e->tape, batch, false);
+    (void)sl_net_forward(e->model, &e->tape);
+}
+
+static bool start(struct evaluation *e, const struct sl_policy *policy, struct sl_err *err)
+{
+    struct sl_engine *engine = e->model->engine;
+    size_t rows = WINDOWS * (size_t)e->model->config.context;
+    e->tokens = calloc(rows, sizeof *e->tokens);
+    e->targets = calloc(rows, sizeof *e->targets);
+    e->layers_used = calloc(rows, sizeof *e->layers_used);
+    if (!e->tokens || !e->targets || !e->layers_used)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %zu rows", rows);
+    struct sl_batch batch = gather(e, 0);
+    if (!sl_tape_init(&e->tape, engine->kernels, engine->pool, 0, err))
+        return false;
+    e->tape.policy = policy;
+    forward(e, &batch);
+    size_t bytes = e->tape.arena.peak;
+    sl_tape_release(&e->tape);
+    if (!sl_tape_init(&e->tape, engine->kernels, engine->pool, bytes, err))
+        return false;
+    e->tape.policy = policy;
+    e->tape.notes.layers_used = e->layers_used;
+    return true;
+}
+
+static void finish(struct evaluation *e)
+{
+    sl_tape_release(&e->tape);
+    free(e->tokens);
+    free(e->targets);
+    free(e->layers_used);
+}
+
+static void measure(struct evaluation *e, struct sl_evaluation *out)
+{
+    double loss = 0.0, gates = 0.0, gate_sum = 0.0, active = 0.0;
+    int64_t layers = 0, count = sl_window_count(e->part, e->model->config.context);
+    for (int64_t i = 0; i < count; i += WINDOWS) {
+        struct sl_batch batch = gather(e, i);
+        forward(e, &batch);
+        const struct sl_notes *notes = &e->tape.notes;
+        loss += notes->loss;
+        gates += notes->gate_count;
+        gate_sum += notes->gate_sum;
+        active += notes->active_sum;
+        for (int r = 0; r < batch.rows; r++)
+            layers += e->layers_used[r];
+        out->tokens += batch.rows;
+    }
+    out->loss = loss / (double)out->tokens;
+    out->gate_mean = gates > 0.0 ? gate_sum / gates : (double)NAN;
+    out->active_mean = gates > 0.0 ? active / gates : (double)NAN;
+    out->layers_mean = (double)layers / (double)out->tokens;
+}
+
+bool sl_evaluate(const struct sl_model *model, struct sl_span part, const struct sl_policy *policy,
+                 struct sl_evaluation *out, struct sl_err *err)
+{
+    struct evaluation e = {.model = model, .part = part};
+    double begun = now();
+    bool ok = start(&e, policy ? policy : &model->policy, err);
+    *out = (struct sl_evaluation){0};
+    if (ok)
+        measure(&e, out);
+    finish(&e);
+    out->seconds = now() - begun;
+    return ok || sl_wrap(err, "evaluate");
+}

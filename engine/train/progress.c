@@ -1,0 +1,30 @@
+/* progress.c - how fast a run goes and how long it will take. */
+#include "train/progress.h"
+
+#include <time.h>
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+struct sl_progress sl_progress_begin(int step, int batch_tokens)
+{
+    double begun = now();
+    return (struct sl_progress){
+        .begun = begun, .last = begun, .first_step = step, .batch_tokens = batch_tokens};
+}
+
+void sl_progress_update(struct sl_progress *p, struct sl_train_state *state)
+{
+    static const double share = 0.02; /* of the newest step in the mean */
+    double at = now(), latest = at - p->last;
+    p->last = at;
+    bool first = state->step == p->first_step + 1;
+    p->seconds_per_step += first ? latest : share * (latest - p->seconds_per_step);
+    state->seconds = at - p->begun;
+    state->tokens_per_second = p->batch_tokens / p->seconds_per_step;
+    state->seconds_left = (state->steps - state->step) * p->seconds_per_step;
+}

@@ -1,0 +1,65 @@
+/* trainer.h - trains a model on a text, in a run that can be stopped at any moment and gone on with.
+ *
+ * A run keeps its latest complete state in the directory <run>/state. The same run ends with the
+ * same bits however often it was interrupted and with any number of threads: windows, dropout and first
+ * values are functions of (seed, step), and no sum depends on who computed it.
+ *
+ * One thread at a time; it uses the engine's pool while it runs. */
+#pragma once
+
+#include "data/corpus.h"
+#include "model/net.h"
+#include "train/recipe.h"
+
+struct sl_trainer;
+
+struct sl_training {
+    const struct sl_arch *arch;
+    struct sl_config config; /* vocab is filled in from the corpus */
+    struct sl_recipe recipe;
+    const char *corpus;      /* path of a text file */
+    const char *run;         /* directory of the run; made if missing */
+    bool resume;             /* go on from the run's state, which must be of the same training */
+};
+
+enum sl_train_event { SL_TRAIN_STEPPED, SL_TRAIN_EVALUATED, SL_TRAIN_SAVED };
+
+/* Where the run is; reported after every step, evaluation and save. */
+struct sl_train_state {
+    enum sl_train_event event;
+    int step, steps;
+    double loss;            /* of the last step's batch, without the price; nats per token */
+    double gate_mean;       /* of the last step's batch; NAN without gates */
+    double rate, norm;      /* learning rate; norm of the gradients before clipping */
+    double tokens_per_second, seconds, seconds_left; /* seconds: since this process began */
+    double validation_loss, validation_gate; /* NAN before the first evaluation */
+    double best_loss;
+    int best_step;
+};
+
+struct sl_train_watch {
+    void *context;
+    void (*report)(void *context, const struct sl_train_state *state);
+    bool (*stop)(void *context); /* asked after every step */
+};
+
+struct sl_trainer *sl_trainer_create(struct sl_engine *engine, const struct sl_training *training,
+                                     struct sl_err *err) SL_MUST_CHECK;
+void sl_trainer_destroy(struct sl_trainer *trainer); /* NULL is fine */
+
+/* Trains until the last step, an error, or until `stop` says true; then the state is saved. A loss that is
+ * not finite fails with SL_NOT_FINITE; the last saved state stays as it was. */
+bool sl_trainer_run(struct sl_trainer *trainer, const struct sl_train_watch *watch,
+                    struct sl_err *err) SL_MUST_CHECK;
+bool sl_trainer_finished(const struct sl_trainer *trainer);
+const struct sl_train_state *sl_trainer_state(const struct sl_trainer *trainer);
+
+/* One step without saving or evaluating: for benchmarks and tests. */
+bool sl_trainer_step(struct sl_trainer *trainer, struct sl_err *err) SL_MUST_CHECK;
+
+const struct sl_model *sl_trainer_model(const struct sl_trainer *trainer);
+struct sl_span sl_trainer_part(const struct sl_trainer *trainer, enum sl_part part);
+
+/* Writes the present model as a checkpoint. `provenance` is a JSON object. */
+bool sl_trainer_publish(const struct sl_trainer *trainer, const char *directory, bool narrow,
+                        const char *provenance, struct sl_err *err) SL_MUST_CHECK;

@@ -1,0 +1,42 @@
+/* err.h - how every failure in the engine is told: a code for the caller, a sentence for a person.
+ *
+ * A function that can fail returns bool (or a pointer that may be NULL), is marked SL_MUST_CHECK
+ * and takes `struct sl_err *err` last; err is written only on failure. The place that knows the
+ * fact calls sl_fail, each place that knows the purpose adds its prefix with sl_wrap:
+ *
+ *     publish 'news': load '/srv/news/1': tensor 'block.3.mlp.up': shape 96x24, want 288x72
+ *
+ * No memory is owned. One sl_err belongs to one thread at a time. */
+#pragma once
+
+#include <stdbool.h>
+
+#define SL_MUST_CHECK   __attribute__((warn_unused_result))
+#define SL_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define SL_PUBLIC       __attribute__((visibility("default")))
+
+/* What the caller can do about it. The server maps these to HTTP statuses. */
+enum sl_code {
+    SL_OK,
+    SL_BAD_INPUT, /* the caller's data is wrong: tell them */
+    SL_NOT_FOUND, /* no such file, model, key */
+    SL_BUSY,      /* try again later */
+    SL_NO_MEMORY,
+    SL_IO,        /* the disk or the system said no */
+    SL_CORRUPT,   /* a file is not what it should be */
+    SL_NOT_FINITE /* numbers became NaN or infinite */
+};
+
+enum { SL_ERR_TEXT_MAX = 1024 };
+
+struct sl_err {
+    enum sl_code code;
+    char text[SL_ERR_TEXT_MAX];
+};
+
+/* Sets err and returns false, so that `return sl_fail(err, ...)` is the whole error path.
+ * err may be NULL when nobody wants to know. */
+bool sl_fail(struct sl_err *err, enum sl_code code, const char *format, ...) SL_PRINTF(3, 4);
+
+/* Prefixes err's text with what was being attempted and returns false. */
+bool sl_wrap(struct sl_err *err, const char *format, ...) SL_PRINTF(2, 3);

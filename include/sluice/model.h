@@ -1,0 +1,37 @@
+/* model.h - a checkpoint, opened: immutable, and shared by any number of sessions.
+ *
+ * A checkpoint is a directory <store>/<model>/<version>/ with config.json, model.safetensors,
+ * vocab.json and manifest.json (sizes and SHA-256 of the others, written last). Everything read
+ * from it is checked before it is used. */
+#pragma once
+
+#include "sluice/engine.h"
+#include "sluice/tokens.h"
+
+#include <stdint.h>
+
+struct sl_model;
+
+/* Opens, verifies and packs. The engine must outlive the model. */
+SL_PUBLIC struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory,
+                                         struct sl_err *err) SL_MUST_CHECK;
+/* Sessions must be gone. NULL is fine. */
+SL_PUBLIC void sl_model_close(struct sl_model *model);
+
+enum sl_task { SL_TASK_COMPLETION, SL_TASK_CLASSIFICATION };
+
+/* Facts about a model; strings belong to it. */
+struct sl_model_facts {
+    const char *architecture, *paper, *sha256; /* of model.safetensors, 64 hex digits */
+    enum sl_task task;
+    int context, vocab, depth, width;
+    int64_t parameters;
+    int64_t created; /* seconds since 1970 */
+    const char *gate; /* "soft", "hard", "mixed" or "none": how compute is saved when serving */
+};
+SL_PUBLIC struct sl_model_facts sl_model_facts(const struct sl_model *model);
+SL_PUBLIC const struct sl_tokenizer *sl_model_tokenizer(const struct sl_model *model);
+
+/* The architectures this engine knows: name and paper by index, NULL past the last. */
+SL_PUBLIC const char *sl_architecture_name(int index);
+SL_PUBLIC const char *sl_architecture_paper(int index);
