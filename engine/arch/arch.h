@@ -36,19 +36,22 @@ struct sl_arch {
 
 /* The rows that all decoders share, for use inside a table of hyper-parameters. */
 #define SL_HYPERS_DECODER                                                                          \
-    {"width", "features per token (d)", SL_INTEGER, 8, 8192, 256,                                  \
-     offsetof(struct sl_config, width)},                                                           \
+    {"width", "features per token (d)",         SL_INTEGER, 8, 8192,                               \
+     256,     offsetof(struct sl_config, width)},                                                  \
         {"depth", "blocks (L)", SL_INTEGER, 1, 128, 6, offsetof(struct sl_config, depth)},         \
-        {"heads", "attention heads (H); divides width", SL_INTEGER, 1, 128, 8,                     \
-         offsetof(struct sl_config, heads)},                                                       \
-        {"hidden", "features inside the MLP (d_ff)", SL_INTEGER, 8, 32768, 1024,                   \
-         offsetof(struct sl_config, hidden)},                                                      \
-        {"context", "tokens that one forward pass can see (T)", SL_INTEGER, 2, 8192, 128,          \
-         offsetof(struct sl_config, context)},                                                     \
-        {"dropout", "probability of dropping, while training", SL_REAL, 0, 0.9, 0.1,               \
-         offsetof(struct sl_config, dropout)}
+        {"heads", "attention heads (H); divides width", SL_INTEGER, 1, 128,                        \
+         8,       offsetof(struct sl_config, heads)},                                              \
+        {"hidden", "features inside the MLP (d_ff)",  SL_INTEGER, 8, 32768,                        \
+         1024,     offsetof(struct sl_config, hidden)},                                            \
+        {"context", "tokens that one forward pass can see (T)", SL_INTEGER, 2, 8192,               \
+         128,       offsetof(struct sl_config, context)},                                          \
+    {                                                                                              \
+        "dropout", "probability of dropping, while training", SL_REAL, 0, 0.9, 0.1,                \
+            offsetof(struct sl_config, dropout)                                                    \
+    }
 
-/* A decoder's block; weights that write to the residual stream start N(0, (0.02 / sqrt(2 depth))^2). */
+/* A decoder's block; weights that write to the residual stream start N(0, (0.02 / sqrt(2
+ * depth))^2). */
 struct sl_block_shape sl_block_shape_of(const struct sl_config *c);
 
 const struct sl_arch *sl_arch_find(const char *name); /* NULL when there is none */

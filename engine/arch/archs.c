@@ -66,8 +66,8 @@ static bool unknown_name(const struct sl_arch *arch, const char *name, struct sl
     char known[512] = "";
     size_t used = 0;
     for (const struct sl_hyper *h = arch->hypers; h->name && used < sizeof known; h++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
-                                 h->name);
+        used +=
+            (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", h->name);
     return sl_fail(err, SL_BAD_INPUT, "'%s' is not a hyper-parameter of %s; those are: %s", name,
                    arch->name, known);
 }

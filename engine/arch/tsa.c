@@ -1,12 +1,11 @@
-/* tsa.c - token-selective attention: between blocks, a router decides how much each token takes of the
- * next block, and the loss has a price on what it takes.
- * "Adaptive Computation Depth via Learned Token Routing in Transformers", sections 2.2 to 2.5.
+/* tsa.c - token-selective attention: between blocks, a router decides how much each token takes
+ * of the next block, and the loss has a price on what it takes. "Adaptive Computation Depth via
+ * Learned Token Routing in Transformers", sections 2.2 to 2.5.
  *
  *     h  = block_0(h)                                   always in full
  *     g  = 1 - p = 1 - sigmoid(router(h))               eq. 2, of the stream itself, without a norm
  *     h += g attention(norm(h));   h += g mlp(norm(h))  eq. 3 and 4, the same g for both
- *     loss += lambda mean(g)                            eq. 5, over routers and tokens
- */
+ *     loss += lambda mean(g)                            eq. 5, over routers and tokens */
 #include "arch/arch.h"
 
 #include <math.h>

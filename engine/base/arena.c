@@ -1,4 +1,4 @@
-/* arena.c - bump memory over one anonymous mapping; under ASan, whatever is not taken is poisoned. */
+/* arena.c - bump memory over one anonymous mapping; under ASan, what is not taken is poisoned. */
 #include "base/arena.h"
 
 #include <assert.h>
@@ -13,7 +13,7 @@ bool sl_arena_init(struct sl_arena *a, size_t bytes, struct sl_err *err)
 {
     assert(a);
     size_t size = bytes > 0 ? bytes : 1; /* mmap refuses nothing at all */
-    /* NORESERVE: an arena is planned for the largest batch, and most batches never touch its end. */
+    /* NORESERVE: an arena is planned for the largest batch, and most never touch its end. */
     void *base = mmap(NULL, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)

@@ -1,7 +1,7 @@
 /* cpu.c - asks the processor and the kernel what this process may use.
  *
  * An instruction set counts only when the processor has it and the operating system saves its
- * registers (XCR0); AMX tiles also need a permission from the kernel, which it gives per process. */
+ * registers (XCR0); AMX tiles also need a permission that the kernel gives per process. */
 #include "base/cpu.h"
 
 #include <assert.h>

@@ -13,7 +13,8 @@ enum sl_isa {
     SL_ISA_COUNT
 };
 
-/* Whether this machine can run a level. Asks the kernel for AMX tile permission, once per process. */
+/* Whether this machine can run a level. Asks the kernel for AMX tile permission, once per
+ * process. */
 bool sl_cpu_has(enum sl_isa isa);
 
 /* Processors we may use: the affinity mask, and no more than every cgroup cpu.max above us allows

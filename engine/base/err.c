@@ -9,7 +9,7 @@
 
 static_assert(SL_ERR_TEXT_MAX >= 64, "room for both ends and the gap");
 
-/* What is formatted before it is cut; longer than any text that is kept, so that its end is seen. */
+/* What is formatted before it is cut: longer than any text that is kept, to see its end. */
 enum { DRAFT_MAX = 4 * SL_ERR_TEXT_MAX };
 
 static const char gap[] = " ... ";
@@ -20,7 +20,7 @@ static bool is_continuation(char c)
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Copies text to out, which has SL_ERR_TEXT_MAX bytes; what does not fit is lost from the middle. */
+/* Copies text to out, of SL_ERR_TEXT_MAX bytes; what does not fit is lost from the middle. */
 static void squeeze(char *out, const char *text)
 {
     size_t length = strlen(text);

@@ -1,4 +1,4 @@
-/* file.c - files mapped to be read, files and directories replaced in one step, SHA-256 of bytes. */
+/* file.c - files mapped to be read, files and directories replaced in one step, and SHA-256. */
 #include "base/file.h"
 
 #include <assert.h>

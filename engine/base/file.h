@@ -21,8 +21,8 @@ struct sl_slice {
 
 /* Writes the pieces to a temporary name beside path, fsyncs and renames over path. On failure
  * path is as it was, and err says which step failed and why (a full disk, say). */
-bool sl_file_replace(const char *path, const struct sl_slice *slices, int count,
-                     struct sl_err *err) SL_MUST_CHECK;
+bool sl_file_replace(const char *path, const struct sl_slice *slices, int count, struct sl_err *err)
+    SL_MUST_CHECK;
 
 /* mkdir -p. */
 bool sl_directory_make(const char *path, struct sl_err *err) SL_MUST_CHECK;

@@ -35,6 +35,7 @@ struct worker {
 /* One cache line for what changes once per batch, one for the ticket, one for what is left to do.
  * The batch is atomic because a late thread may read it while the next one is written; the thread's
  * claim then fails. */
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
 struct sl_pool {
     _Alignas(LINE) atomic_int count, grain;
     void (*_Atomic f)(void *ctx, int first, int last, int worker);

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Structs are small and their number follows from the architecture: room for 16384 nodes and for the
- * row lists of 128 gates over 8192 rows. Untouched pages cost nothing. */
+/* Structs are small and their number follows from the architecture: room for 16384 nodes and for
+ * the row lists of 128 gates over 8192 rows. Untouched pages cost nothing. */
 enum { STRUCT_BYTES = 1 << 25, NODES_MAX = 16384 };
 
 bool sl_tape_init(struct sl_tape *t, const struct sl_kernels *kernels, struct sl_pool *pool,
@@ -73,7 +73,8 @@ static struct sl_tensor *tensor_take(struct sl_tape *t, int rows, int cols, enum
     assert(cols > 0);
     struct sl_tensor *x = sl_tape_struct(t, 1, sizeof *x);
     *x = (struct sl_tensor){
-        .data = sl_arena_take(&t->arena, sl_size_product((size_t)rows, stride), sl_type_bytes(type)),
+        .data =
+            sl_arena_take(&t->arena, sl_size_product((size_t)rows, stride), sl_type_bytes(type)),
         .stride = stride,
         .rows = rows,
         .cols = cols,

@@ -20,7 +20,7 @@
 
 /* Keys and values of the tokens of one sequence so far, one block of rows per attention layer. */
 struct sl_cache {
-    void *data;   /* layers x capacity rows of row_bytes */
+    void *data; /* layers x capacity rows of row_bytes */
     size_t row_bytes;
     int capacity; /* tokens */
     int length;   /* tokens remembered before this batch; the session advances it after the batch */
@@ -37,24 +37,24 @@ struct sl_batch {
     const int32_t *targets; /* rows, while training or evaluating: the token to predict, or -1 */
     const struct sl_sequence *sequences;
     int rows, count;
-    int row_base;       /* of row 0 within the whole training batch: numbers dropout */
-    float loss_scale;   /* 1 / number of targets in the whole training batch */
+    int row_base;                 /* of row 0 within the whole training batch: numbers dropout */
+    float loss_scale;             /* 1 / number of targets in the whole training batch */
     const struct sl_rows *wanted; /* rows whose logits are asked for; NULL: all */
 };
 
 /* How gates and exits act when not training. */
 enum sl_gate_mode {
-    SL_GATE_SOFT,  /* as trained: nothing is skipped */
-    SL_GATE_HARD,  /* run fully or not at all: active when p < 1/2 */
-    SL_GATE_MIXED  /* as trained where p < gate_limit, else skipped */
+    SL_GATE_SOFT, /* as trained: nothing is skipped */
+    SL_GATE_HARD, /* run fully or not at all: active when p < 1/2 */
+    SL_GATE_MIXED /* as trained where p < gate_limit, else skipped */
 };
 
 struct sl_policy {
     enum sl_gate_mode gate;
     float gate_limit;     /* SL_GATE_MIXED: skip where the skip probability is at least this */
     float exit_threshold; /* early exit: leave when max softmax exceeds this; >= 1: never */
-    bool exit_oracle;     /* exited tokens go on for the sake of later keys (measures, saves nothing) */
-    bool dense;           /* compute skipped rows too and multiply by zero: the reference */
+    bool exit_oracle; /* exited tokens go on for the sake of later keys (measures, saves nothing) */
+    bool dense;       /* compute skipped rows too and multiply by zero: the reference */
 };
 
 struct sl_tape;
@@ -70,8 +70,8 @@ struct sl_op {
     /* Adds the gradients of the inputs, given that of the output. Where fresh[i] is true,
      * in[i]->grad holds nothing yet and is replaced instead. */
     void (*backward)(const struct sl_node *n);
-    /* 1 + the input whose gradient begins as the output's, without a copy (a residual stream); 0: none.
-     * In backward in[i]->grad == out->grad then says that there is nothing left to add. */
+    /* 1 + the input whose gradient begins as the output's, without a copy (a residual stream); 0:
+     * none. In backward in[i]->grad == out->grad then says that there is nothing left to add. */
     int passes;
 };
 
@@ -89,11 +89,11 @@ struct sl_node {
 
 /* What a forward pass found out about itself. */
 struct sl_notes {
-    double loss;       /* summed, already scaled by loss_scale */
-    double price;      /* the auxiliary terms added to it */
-    double gate_sum;   /* soft gates, summed over routers and rows */
-    double active_sum; /* rows that a gate let through, summed likewise */
-    double gate_count; /* routers x rows */
+    double loss;          /* summed, already scaled by loss_scale */
+    double price;         /* the auxiliary terms added to it */
+    double gate_sum;      /* soft gates, summed over routers and rows */
+    double active_sum;    /* rows that a gate let through, summed likewise */
+    double gate_count;    /* routers x rows */
     int32_t *layers_used; /* per row: blocks that ran; NULL when nobody asks */
 };
 
@@ -106,18 +106,20 @@ struct sl_tape {
     const struct sl_policy *policy; /* not NULL when not training */
     struct sl_notes notes;
     bool training;
-    uint64_t random_key;        /* of this step: dropout */
-    uint64_t random_site;       /* counts the places that drew from it */
-    int exits;                  /* logits recorded by sl_exit in this pass */
-    struct sl_tensor *logits;   /* of the wanted rows that have left through sl_exit */
-    int32_t *row_position;      /* per row of the batch: its place in its text, */
-    int32_t *row_sequence;      /* and its sequence */
+    uint64_t random_key;      /* of this step: dropout */
+    uint64_t random_site;     /* counts the places that drew from it */
+    int exits;                /* logits recorded by sl_exit in this pass */
+    struct sl_tensor *logits; /* of the wanted rows that have left through sl_exit */
+    int32_t *row_position;    /* per row of the batch: its place in its text, */
+    int32_t *row_sequence;    /* and its sequence */
     struct sl_node *nodes;
     int count;
+
     struct {
         float *data;
         size_t floats;
     } spare[64]; /* gradients given back, to be used again while they are in the cache */
+
     int spare_count;
     float dry_gradient; /* in a dry run gradients have no address, but must not look missing */
 };
@@ -151,7 +153,8 @@ void sl_node_parallel(const struct sl_node *n, int count, int grain,
 /* Scratch memory inside forward or backward, gone when the op returns. */
 void *sl_tape_scratch(const struct sl_node *n, size_t bytes);
 
-/* Gradients of everything, added to parameter->grad. Follows a forward pass that recorded a loss. */
+/* Gradients of everything, added to parameter->grad. Follows a forward pass that recorded a
+ * loss. */
 void sl_tape_backward(struct sl_tape *t);
 
 /* While serving, values taken after the mark are forgotten; while training nothing happens. */

@@ -7,7 +7,8 @@
 
 /* rows x cols values; rows are tokens (or sequences), cols are features. Never owns its memory:
  * activations live in the tape's arena, parameters in the model's. A tensor of type SL_BF16 is an
- * operand: written once by an op, read by matrix products. Gradients are fp32, rows x cols, dense. */
+ * operand: written once by an op, read by matrix products. Gradients are fp32, rows x cols,
+ * dense. */
 struct sl_tensor {
     void *data;    /* NULL in a dry run */
     float *grad;   /* NULL until the backward pass reaches it */
@@ -23,8 +24,8 @@ struct sl_parameter {
     float *data; /* rows x cols */
     float *grad; /* NULL unless a trainer owns the model */
     int rows, cols;
-    bool decays;  /* subject to weight decay: matrices, not biases, norms and embeddings */
-    bool product; /* read by matrix products, so kept packed as well */
+    bool decays;       /* subject to weight decay: matrices, not biases, norms and embeddings */
+    bool product;      /* read by matrix products, so kept packed as well */
     void *packed;      /* B = data^T, for y = x w^T; NULL for what no product reads */
     void *packed_back; /* B = data, for dx = dy w; NULL unless training */
 };

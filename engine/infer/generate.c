@@ -1,4 +1,5 @@
-/* generate.c - one text being completed: feeds, samples, looks for stop strings, slides the window. */
+/* generate.c - one text being completed: feeds, samples, looks for stop strings, slides the
+ * window. */
 #include "sluice/generate.h"
 
 #include "base/random.h"
@@ -21,11 +22,12 @@ struct sl_generation {
 
     int32_t *history; /* every token so far; a line break first when the prompt was empty */
     int history_count, history_start; /* history_start: where the prompt proper begins */
-    int fed;          /* of the history: what the slot has been given, or had before it slid */
+    int fed; /* of the history: what the slot has been given, or had before it slid */
 
     char *text;
     size_t text_bytes, text_room, certain;
-    size_t echoed; /* bytes of the prompt at the start of the text: no stop string is sought there */
+    size_t
+        echoed; /* bytes of the prompt at the start of the text: no stop string is sought there */
     struct sl_token_record *records;
     size_t records_room;
     int records_count, records_certain;
@@ -75,6 +77,7 @@ static bool check_prompt(const struct sl_model *m, const struct sl_generation_op
                          struct sl_err *err)
 {
     enum { TOKENS_MOST = 1 << 24 };
+
     if (o->prompt_count < 0 || o->prompt_count > m->config.context)
         return sl_fail(err, SL_BAD_INPUT, "the prompt has %d tokens; the model's context is %d",
                        o->prompt_count, m->config.context);
@@ -204,8 +207,8 @@ static bool append_record(struct sl_generation *g, int32_t id, const float *logi
         return false;
     g->records = records;
     struct sl_token_record *record = &g->records[g->records_count++];
-    *record = (struct sl_token_record){
-        .id = id, .log_probability = NAN, .text_offset = g->text_bytes};
+    *record =
+        (struct sl_token_record){.id = id, .log_probability = NAN, .text_offset = g->text_bytes};
     if (!logits)
         return true;
     sl_log_softmax(logits, vocab_of(g), g->log_probabilities);

@@ -1,4 +1,5 @@
-/* sample.c - the next token from logits: greedy, temperature, top-k, top-p (Holtzman et al. 2020). */
+/* sample.c - the next token from logits: greedy, temperature, top-k, top-p (Holtzman et al.
+ * 2020). */
 #include "base/random.h"
 #include "sluice/infer.h"
 

@@ -34,7 +34,8 @@ static size_t cache_bytes(const struct sl_model *m)
     return sl_size_product(rows, cache_row_bytes(m));
 }
 
-/* The largest run: batch_rows tokens, in sequences as long as the context, all their logits wanted. */
+/* The largest run: batch_rows tokens, in sequences as long as the context, all their logits
+ * wanted. */
 static bool measure(struct sl_session *s, size_t *bytes, struct sl_err *err)
 {
     const struct sl_model *m = s->model;
@@ -88,11 +89,13 @@ struct sl_session *sl_session_create(const struct sl_model *model,
                                      const struct sl_session_options *options, struct sl_err *err)
 {
     enum { SLOTS_MOST = 65536, ROWS_MOST = 1 << 20 };
+
     if (options->slots < 1 || options->slots > SLOTS_MOST || options->batch_rows < options->slots ||
         options->batch_rows > ROWS_MOST) {
-        sl_fail(err, SL_BAD_INPUT,
-                "%d slots and %d batch rows; accepted are 1 to %d slots and from as many rows to %d",
-                options->slots, options->batch_rows, SLOTS_MOST, ROWS_MOST);
+        sl_fail(
+            err, SL_BAD_INPUT,
+            "%d slots and %d batch rows; accepted are 1 to %d slots and from as many rows to %d",
+            options->slots, options->batch_rows, SLOTS_MOST, ROWS_MOST);
         return NULL;
     }
     struct sl_session *s = calloc(1, sizeof *s);

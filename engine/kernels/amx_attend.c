@@ -7,7 +7,11 @@
  * query, as in decoding, takes K itself as the left operand and needs no transposed copy. Both
  * ways multiply and add the same numbers in the same order, key after key in steps of 32, and
  * share the softmax: so a query's bits do not depend on the company it is computed in.
- * Probabilities of unseen keys are exact zeros, and copies of unseen rows of K and V are zeros. */
+ * Probabilities of unseen keys are exact zeros, and copies of unseen rows of K and V are zeros.
+ *
+ * Tiles cannot take what still sits in the store buffer, nor vectors what a tile has just stored.
+ * So blocks of queries go through four stages, one behind the other: scores, softmax, products with
+ * V, results. Buffers between two stages come in pairs. */
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
 
@@ -15,34 +19,31 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 32 };
+enum { BLOCK = 32, STAGES = 4 };
 
-/* Scores lie in groups of 16 keys, each with a row per query. 33 rows, not 32, so that the groups of
- * one query do not fall into the same few sets of the L1 cache. */
+/* Scores lie in groups of 16 keys, each with a row per query. 33 rows, not 32, so that the
+ * groups of one query do not fall into the same few sets of the L1 cache. */
 enum { SCORE_PITCH = BLOCK + 1 };
 
 /* A call under way. */
 struct run {
     const struct sl_attend *a;
-    int most;       /* keys that some query sees */
-    int steps;      /* of TILE_K dims */
-    uint16_t *q;    /* [steps][BLOCK queries][TILE_K] */
-    uint16_t *k;    /* [steps][groups of 16 keys][TILE_PAIRS of dims][16 keys][2] */
-    uint16_t *v;    /* [groups of 32 keys][steps][2][TILE_PAIRS of keys][16 dims][2] */
-    float *scores;  /* [groups of 16 keys][SCORE_PITCH][16] */
-    uint16_t *p;    /* [groups of 32 keys][BLOCK][32] */
-    float *sums;    /* [steps][2][BLOCK][16]: probabilities times values */
-    int key_groups; /* of 32 keys: how many `most` needs */
+    int most;         /* keys that some query sees */
+    int steps;        /* of TILE_K dims */
+    int key_groups;   /* of 32 keys: how many `most` needs */
+    uint16_t *q;      /* the last few queries and zeros: [BLOCK][head_dim] */
+    uint16_t *k;      /* [steps][groups of 16 keys][TILE_PAIRS of dims][16 keys][2] */
+    uint16_t *v;      /* [groups of 32 keys][steps][2][TILE_PAIRS of keys][16 dims][2] */
+    float *scores[2]; /* [groups of 16 keys][SCORE_PITCH][16] */
+    uint16_t *p[2];   /* [groups of 32 keys][BLOCK][32] */
+    float *sums[2];   /* [steps][2][BLOCK][16]: probabilities times values */
 };
 
-/* How far the rows of a query are apart, in rows, when `rows` queries are computed at once. */
-struct pitch {
-    int scores, p;
-};
-
-/* What softmax found: the maximum of the scores in units of ln 2, and the sum of 2^(s - max). */
-struct sum {
-    float max, total;
+/* Up to 32 queries on their way. */
+struct block {
+    int first, count, groups; /* groups of 32 keys: as many as some query of them sees */
+    float max[BLOCK];         /* of a query's scores, in units of ln 2 */
+    float total[BLOCK];       /* of its 2^(score - max) */
 };
 
 static size_t up32(int n)
@@ -54,8 +55,8 @@ size_t sl_amx_attend_scratch(int queries, int keys, int head_dim)
 {
     (void)queries;
     const size_t t = up32(keys), d = (size_t)head_dim;
-    const size_t elements = BLOCK * d + 2 * t * d + BLOCK * t;
-    const size_t floats = t * SCORE_PITCH + BLOCK * d;
+    const size_t elements = BLOCK * d + 2 * t * d + 2 * BLOCK * t;
+    const size_t floats = 2 * (t * SCORE_PITCH + BLOCK * d);
     return elements * sizeof(uint16_t) + floats * sizeof(float);
 }
 
@@ -69,12 +70,15 @@ static struct run run_of(const struct sl_attend *a)
     }
     const size_t t = up32(a->keys), d = (size_t)a->head_dim;
     r.key_groups = (int)(up32(r.most) / 32);
-    r.scores = a->scratch;
-    r.sums = r.scores + t * SCORE_PITCH;
-    r.q = (uint16_t *)(r.sums + BLOCK * d);
+    r.scores[0] = a->scratch;
+    r.scores[1] = r.scores[0] + t * SCORE_PITCH;
+    r.sums[0] = r.scores[1] + t * SCORE_PITCH;
+    r.sums[1] = r.sums[0] + BLOCK * d;
+    r.q = (uint16_t *)(r.sums[1] + BLOCK * d);
     r.k = r.q + BLOCK * d;
     r.v = r.k + t * d;
-    r.p = r.v + t * d;
+    r.p[0] = r.v + t * d;
+    r.p[1] = r.p[0] + BLOCK * t;
     return r;
 }
 
@@ -126,84 +130,94 @@ static void pack_keys(const struct run *r)
 
 /* -------------------------------------------------------------------------------- softmax */
 
-static float *score_row(const struct run *r, struct pitch pitch, int row, int group16)
-{
-    return r->scores + (size_t)(group16 * pitch.scores + row) * 16;
-}
+/* A query's row: its scores, its probabilities, and how far the groups of each are apart. */
+struct row {
+    const float *scores;
+    uint16_t *p;
+    size_t score_pitch, p_pitch; /* from 16 scores, from 32 probabilities to the next */
+};
 
-static float row_max(const struct run *r, struct pitch pitch, int row, int n, __m512 unit)
+/* The maximum is one of these. */
+static __m512 maxima(const struct row *row, int n)
 {
     const __m512 least = _mm512_set1_ps(-INFINITY);
+    const float *s = row->scores;
     __m512 most = least;
-    for (int j = 0; j < n; j += 16) {
-        const __m512 s = _mm512_mul_ps(_mm512_loadu_ps(score_row(r, pitch, row, j / 16)), unit);
-        most = _mm512_mask_max_ps(most, sl_first16(n - j), most, s);
-    }
-    return sl_max16(most);
+    int j = 0;
+    for (; j + 16 <= n; j += 16, s += row->score_pitch)
+        most = _mm512_max_ps(most, _mm512_loadu_ps(s));
+    if (j < n)
+        most = _mm512_max_ps(most, _mm512_mask_loadu_ps(least, sl_first16(n - j), s));
+    return most;
+}
+
+/* 2^(score - max) of 32 keys. */
+struct powers {
+    __m512 low, high;
+};
+
+static inline struct powers powers_of(const struct row *row, int group, __m512 unit, __m512 max)
+{
+    const float *s = row->scores + (size_t)(2 * group) * row->score_pitch;
+    const __m512 low = _mm512_loadu_ps(s), high = _mm512_loadu_ps(s + row->score_pitch);
+    return (struct powers){.low = sl_exp2_16(_mm512_fmsub_ps(low, unit, max)),
+                           .high = sl_exp2_16(_mm512_fmsub_ps(high, unit, max))};
 }
 
 /* The row's probabilities, not yet divided by their total, as bf16, dropped out; zeros from n up
- * to `groups` groups of 32. The total is added up lane by lane, key j into lane j % 32. */
-static struct sum soften(const struct run *r, struct pitch pitch, int row, int query, int groups)
+ * to `groups` groups of 32. Returns what adds up to the total, key j in lane j % 16. */
+static __m512 soften(const struct sl_attend *a, const struct row *row, int query, int groups,
+                     float max)
 {
-    const struct sl_attend *a = r->a;
-    const int n = a->visible[query];
-    const __m512 unit = _mm512_set1_ps(a->scale * sl_log2_e);
-    const float max = row_max(r, pitch, row, n, unit);
-    const __m512 maxes = _mm512_set1_ps(max);
-    __m512 low_total = _mm512_setzero_ps(), high_total = low_total;
-    uint16_t *p = r->p + (size_t)row * 32;
-    int j = 0;
-    for (; j < n; j += 32, p += pitch.p * 32) {
-        const __m512 s0 = _mm512_loadu_ps(score_row(r, pitch, row, j / 16));
-        const __m512 s1 = _mm512_loadu_ps(score_row(r, pitch, row, j / 16 + 1));
-        const __m512 e0 = sl_exp2_16(_mm512_fmsub_ps(s0, unit, maxes));
-        const __m512 e1 = sl_exp2_16(_mm512_fmsub_ps(s1, unit, maxes));
-        const __mmask32 seen = sl_first32(n - j);
-        low_total = _mm512_mask_add_ps(low_total, (__mmask16)seen, low_total, e0);
-        high_total = _mm512_mask_add_ps(high_total, (__mmask16)(seen >> 16), high_total, e1);
-        const __mmask32 kept =
-            a->dropout.threshold
-                ? seen & sl_kept32(a->dropout.threshold, a->row_keys[query], (uint32_t)j)
-                : seen;
-        _mm512_storeu_si512(p, _mm512_maskz_mov_epi16(kept, sl_narrow32(e0, e1)));
-    }
-    for (; j < groups * 32; j += 32, p += pitch.p * 32)
-        _mm512_storeu_si512(p, _mm512_setzero_si512());
-    return (struct sum){.max = max, .total = sl_sum16(_mm512_add_ps(low_total, high_total))};
-}
-
-/* lse of up to 16 queries at a time. */
-static void write_lse(const struct run *r, const struct sum *sums, int first, int count)
-{
-    for (int i = 0; i < count; i += 16) {
-        float max[16], total[16];
-        for (int j = 0; j < 16; j++) {
-            max[j] = i + j < count ? sums[i + j].max : 0.0f;
-            total[j] = i + j < count ? sums[i + j].total : 1.0f;
+    const struct sl_dropout drop = a->dropout;
+    const __m512 unit = _mm512_set1_ps(a->scale * sl_log2_e), maxes = _mm512_set1_ps(max);
+    __m512 low = _mm512_setzero_ps(), high = low;
+    for (int group = 0; group < groups; group++) {
+        uint16_t *p = row->p + (size_t)group * row->p_pitch;
+        const int rest = a->visible[query] - group * 32;
+        if (rest <= 0) {
+            _mm512_storeu_si512(p, _mm512_setzero_si512());
+            continue;
         }
+        const struct powers e = powers_of(row, group, unit, maxes);
+        __mmask32 kept = sl_first32(rest);
+        low = _mm512_mask_add_ps(low, (__mmask16)kept, low, e.low);
+        high = _mm512_mask_add_ps(high, (__mmask16)(kept >> 16), high, e.high);
+        if (drop.threshold)
+            kept &= sl_kept32(drop.threshold, a->row_keys[query], (uint32_t)group * 32);
+        _mm512_storeu_si512(p, _mm512_maskz_mov_epi16(kept, sl_narrow32(e.low, e.high)));
+    }
+    return _mm512_add_ps(low, high);
+}
+
+/* ---------------------------------------------------------------------------------- results */
+
+static void write_lse(const struct run *r, const struct block *b)
+{
+    for (int i = 0; i < b->count; i += 16) {
         /* A query that sees nothing has max -inf and total 0. */
-        const __m512 totals = _mm512_max_ps(_mm512_loadu_ps(total), _mm512_set1_ps(1e-30f));
+        const __m512 total = _mm512_max_ps(_mm512_loadu_ps(b->total + i), _mm512_set1_ps(1e-30f));
         const __m512 lse =
-            _mm512_fmadd_ps(_mm512_loadu_ps(max), _mm512_set1_ps(sl_ln2), sl_log16(totals));
-        _mm512_mask_storeu_ps(r->a->lse + first + i, sl_first16(count - i), lse);
+            _mm512_fmadd_ps(_mm512_loadu_ps(b->max + i), _mm512_set1_ps(sl_ln2), sl_log16(total));
+        _mm512_mask_storeu_ps(r->a->lse + b->first + i, sl_first16(b->count - i), lse);
     }
 }
 
-/* out = sums / total, as bf16. `rows` queries lie in a tile of sums. */
-static void write_out(const struct run *r, int row, int rows, int query, float total)
+/* out = sums / total, as bf16; `rows` queries lie beside each other in sums. */
+static void write_out(const struct run *r, const struct block *b, int row, const float *sums,
+                      int rows)
 {
     const struct sl_attend *a = r->a;
     const float dropped = a->dropout.threshold ? a->dropout.scale : 1.0f;
+    const float total = b->total[row];
     const __m512 factor = _mm512_set1_ps(total > 0.0f ? dropped / total : 0.0f);
     const __m512i order = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0); /* undoes sl_pair_rows */
+    uint16_t *out = (uint16_t *)a->out + (size_t)(b->first + row) * a->out_stride;
     for (int step = 0; step < r->steps; step++) {
-        const float *left = r->sums + (size_t)(step * 2 * rows + row) * 16;
-        const float *right = left + (size_t)rows * 16;
+        const float *left = sums + (size_t)(step * 2 * rows + row) * 16, *right = left + rows * 16;
         const __m512i narrow = sl_narrow32(_mm512_mul_ps(_mm512_loadu_ps(left), factor),
                                            _mm512_mul_ps(_mm512_loadu_ps(right), factor));
-        _mm512_storeu_si512((uint16_t *)a->out + (size_t)query * a->out_stride + step * TILE_K,
-                            _mm512_permutexvar_epi64(order, narrow));
+        _mm512_storeu_si512(out + step * TILE_K, _mm512_permutexvar_epi64(order, narrow));
     }
 }
 
@@ -216,103 +230,170 @@ static const struct sl_tile_config many_config = {
     .rows = {16, 16, 16, 16, 16, 16, 16, 16},
 };
 
-static void copy_queries(const struct run *r, int first, int count)
+static struct block block_at(const struct run *r, int first)
 {
-    for (int step = 0; step < r->steps; step++)
-        for (int i = 0; i < BLOCK; i++) {
-            const uint16_t *q = (const uint16_t *)r->a->q + step * TILE_K;
-            const __m512i row = i < count
-                                    ? _mm512_loadu_si512(q + (size_t)(first + i) * r->a->q_stride)
-                                    : _mm512_setzero_si512();
-            _mm512_storeu_si512(r->q + (step * BLOCK + i) * TILE_K, row);
+    const int rest = r->a->queries - first;
+    struct block b = {.first = first, .count = rest < BLOCK ? rest : BLOCK};
+    int most = 0;
+    for (int i = first; i < first + b.count; i++)
+        most = r->a->visible[i] > most ? r->a->visible[i] : most;
+    b.groups = (int)(up32(most) / 32);
+    return b;
+}
+
+/* Where 32 rows of q are; the last few are copied, followed by zeros. */
+static const uint16_t *query_rows(const struct run *r, const struct block *b, size_t *stride)
+{
+    const uint16_t *q = (const uint16_t *)r->a->q + (size_t)b->first * r->a->q_stride;
+    *stride = r->a->q_stride;
+    if (b->count == BLOCK)
+        return q;
+    *stride = (size_t)r->a->head_dim;
+    for (int i = 0; i < BLOCK; i++)
+        for (int c = 0; c < r->a->head_dim; c += TILE_K) {
+            const __m512i dims = i < b->count
+                                     ? _mm512_loadu_si512(q + (size_t)i * r->a->q_stride + c)
+                                     : _mm512_setzero_si512();
+            _mm512_storeu_si512(r->q + (size_t)i * *stride + c, dims);
         }
+    return r->q;
 }
 
 /* Scores of 32 queries with 32 keys. */
-static void score_many(const struct run *r, int group)
+static void score_group(const struct run *r, const uint16_t *q, size_t stride, int group,
+                        float *left)
 {
+    const size_t bytes = stride * sizeof *q;
+    float *right = left + (size_t)SCORE_PITCH * 16;
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-    for (int step = 0; step < r->steps; step++) {
-        const uint16_t *q = r->q + step * BLOCK * TILE_K, *k = k_tile(r, step, 2 * group);
-        _tile_loadd(4, q, TILE_BYTES);
+    for (int step = 0; step < r->steps; step++, q += TILE_K) {
+        const uint16_t *k = k_tile(r, step, 2 * group);
+        _tile_loadd(4, q, bytes);
         _tile_loadd(6, k, TILE_BYTES);
         _tile_dpbf16ps(0, 4, 6);
         _tile_loadd(7, k + TILE_ELEMENTS, TILE_BYTES);
         _tile_dpbf16ps(1, 4, 7);
-        _tile_loadd(5, q + TILE_ELEMENTS, TILE_BYTES);
+        _tile_loadd(5, q + TILE_ROWS * stride, bytes);
         _tile_dpbf16ps(2, 5, 6);
         _tile_dpbf16ps(3, 5, 7);
     }
-    float *left = r->scores + (size_t)(2 * group) * SCORE_PITCH * 16;
-    float *right = left + SCORE_PITCH * 16;
     _tile_stored(0, left, TILE_BYTES);
     _tile_stored(1, right, TILE_BYTES);
     _tile_stored(2, left + 16 * 16, TILE_BYTES);
     _tile_stored(3, right + 16 * 16, TILE_BYTES);
 }
 
-/* TILE_K dims of probabilities times values, for 32 queries and `groups` x 32 keys. */
-static void blend_many(const struct run *r, int step, int groups)
+static void score_block(const struct run *r, const struct block *b, float *scores)
 {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    for (int group = 0; group < groups; group++) {
-        const uint16_t *p = r->p + (size_t)group * BLOCK * 32, *v = v_tile(r, group, step);
-        _tile_loadd(4, p, TILE_BYTES);
-        _tile_loadd(6, v, TILE_BYTES);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_loadd(7, v + TILE_ELEMENTS, TILE_BYTES);
-        _tile_dpbf16ps(1, 4, 7);
-        _tile_loadd(5, p + TILE_ELEMENTS, TILE_BYTES);
-        _tile_dpbf16ps(2, 5, 6);
-        _tile_dpbf16ps(3, 5, 7);
-    }
-    float *left = r->sums + (size_t)(step * 2 * BLOCK) * 16, *right = left + BLOCK * 16;
-    _tile_stored(0, left, TILE_BYTES);
-    _tile_stored(1, right, TILE_BYTES);
-    _tile_stored(2, left + 16 * 16, TILE_BYTES);
-    _tile_stored(3, right + 16 * 16, TILE_BYTES);
+    size_t stride;
+    const uint16_t *q = query_rows(r, b, &stride);
+    sl_tiles_fence();
+    for (int group = 0; group < b->groups; group++)
+        score_group(r, q, stride, group, scores + (size_t)(2 * group) * SCORE_PITCH * 16);
+    sl_tiles_fence();
 }
 
-static void attend_block(const struct run *r, int first, int count)
+static struct row row_of(const float *scores, uint16_t *p, int i)
 {
-    const struct pitch pitch = {.scores = SCORE_PITCH, .p = BLOCK};
-    int most = 0;
-    for (int i = 0; i < count; i++)
-        most = r->a->visible[first + i] > most ? r->a->visible[first + i] : most;
-    const int groups = (int)(up32(most) / 32);
+    return (struct row){.scores = scores + i * 16,
+                        .p = p + i * 32,
+                        .score_pitch = SCORE_PITCH * 16,
+                        .p_pitch = BLOCK * 32};
+}
 
-    copy_queries(r, first, count);
+/* 16 queries at a time: their maxima, their probabilities, their totals. */
+static void soften_some(const struct run *r, struct block *b, int first, const float *scores,
+                        uint16_t *p)
+{
+    const struct sl_attend *a = r->a;
+    const __m512 unit = _mm512_set1_ps(a->scale * sl_log2_e);
+    __m512 lanes[16];
+    for (int i = 0; i < 16; i++) {
+        const struct row row = row_of(scores, p, first + i);
+        lanes[i] = maxima(&row, first + i < b->count ? a->visible[b->first + first + i] : 0);
+    }
+    sl_tiles_stay_awake();
+    _mm512_storeu_ps(b->max + first, _mm512_mul_ps(sl_fold16(lanes, true), unit));
+    for (int i = 0; i < 16; i++) {
+        const struct row row = row_of(scores, p, first + i);
+        lanes[i] = _mm512_setzero_ps();
+        if (first + i < b->count)
+            lanes[i] = soften(a, &row, b->first + first + i, b->groups, b->max[first + i]);
+        if (i % 8 == 7)
+            sl_tiles_stay_awake();
+    }
+    _mm512_storeu_ps(b->total + first, sl_fold16(lanes, false));
+}
+
+/* Probabilities times values. Rows of p past the last query hold what was there before: they
+ * make rows of sums that nobody reads. */
+static void blend_block(const struct run *r, const struct block *b, const uint16_t *p, float *sums)
+{
     sl_tiles_fence();
-    for (int group = 0; group < groups; group++)
-        score_many(r, group);
+    for (int step = 0; step < r->steps; step++, sums += 2 * BLOCK * 16) {
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_zero(2);
+        _tile_zero(3);
+        for (int group = 0; group < b->groups; group++) {
+            const uint16_t *left = p + (size_t)group * BLOCK * 32, *v = v_tile(r, group, step);
+            _tile_loadd(4, left, TILE_BYTES);
+            _tile_loadd(6, v, TILE_BYTES);
+            _tile_dpbf16ps(0, 4, 6);
+            _tile_loadd(7, v + TILE_ELEMENTS, TILE_BYTES);
+            _tile_dpbf16ps(1, 4, 7);
+            _tile_loadd(5, left + TILE_ELEMENTS, TILE_BYTES);
+            _tile_dpbf16ps(2, 5, 6);
+            _tile_dpbf16ps(3, 5, 7);
+        }
+        _tile_stored(0, sums, TILE_BYTES);
+        _tile_stored(1, sums + BLOCK * 16, TILE_BYTES);
+        _tile_stored(2, sums + 16 * 16, TILE_BYTES);
+        _tile_stored(3, sums + BLOCK * 16 + 16 * 16, TILE_BYTES);
+    }
     sl_tiles_fence();
-    struct sum sums[BLOCK];
-    for (int i = 0; i < count; i++)
-        sums[i] = soften(r, pitch, i, first + i, groups);
-    sl_tiles_fence();
-    for (int step = 0; step < r->steps; step++)
-        blend_many(r, step, groups);
-    sl_tiles_fence();
-    for (int i = 0; i < count; i++)
-        write_out(r, i, BLOCK, first + i, sums[i].total);
+}
+
+static void write_block(const struct run *r, const struct block *b, const float *sums)
+{
+    for (int i = 0; i < b->count; i++)
+        write_out(r, b, i, sums, BLOCK);
     if (r->a->lse)
-        write_lse(r, sums, first, count);
+        write_lse(r, b);
+}
+
+static void attend_many(const struct run *r)
+{
+    struct block blocks[STAGES];
+    pack_keys(r);
+    const int count = (int)(up32(r->a->queries) / BLOCK);
+    for (int i = 0; i < count + STAGES - 1; i++) {
+        struct block *fresh = &blocks[i % STAGES], *scored = &blocks[(i + 3) % STAGES];
+        struct block *softened = &blocks[(i + 2) % STAGES], *blended = &blocks[(i + 1) % STAGES];
+        if (i < count) {
+            *fresh = block_at(r, i * BLOCK);
+            score_block(r, fresh, r->scores[i % 2]);
+        }
+        for (int half = 0; i >= 1 && i - 1 < count && half < scored->count; half += 16)
+            soften_some(r, scored, half, r->scores[(i + 1) % 2], r->p[(i + 1) % 2]);
+        if (i >= 2 && i - 2 < count)
+            blend_block(r, softened, r->p[i % 2], r->sums[i % 2]);
+        if (i >= 3)
+            write_block(r, blended, r->sums[(i + 1) % 2]);
+    }
 }
 
 /* ------------------------------------------------------------------------------ one query */
 
-/* 0: scores of 16 keys; 1: 16 rows of K; 2: the query as 16 pairs; 3, 4: sums; 5: probabilities;
+/* 0, 3: sums; 4: probabilities; 5: 16 rows of K; 1: their scores; 2: the query as 16 pairs;
  * 6, 7: V. */
 static const struct sl_tile_config one_config = {
     .palette = 1,
-    .row_bytes = {4, 64, 4, 64, 64, 64, 64, 64},
-    .rows = {16, 16, 16, 1, 1, 1, 16, 16},
+    .row_bytes = {64, 4, 4, 64, 64, 64, 64, 64},
+    .rows = {1, 16, 16, 1, 1, 16, 16, 16},
 };
 
 /* 16 rows of K from row `first`; the last few are copied, followed by zeros. */
@@ -336,60 +417,61 @@ static void score_one(const struct run *r, int group16)
     size_t stride;
     const uint16_t *k = key_rows(r, group16 * TILE_ROWS, r->k, &stride);
     sl_tiles_fence();
-    _tile_zero(0);
+    _tile_zero(1);
     for (int step = 0; step < r->steps; step++) {
-        _tile_loadd(1, k + step * TILE_K, stride * sizeof *k);
+        _tile_loadd(5, k + step * TILE_K, stride * sizeof *k);
         _tile_loadd(2, q + step * TILE_K, 4);
-        _tile_dpbf16ps(0, 1, 2);
+        _tile_dpbf16ps(1, 5, 2);
     }
-    _tile_stored(0, r->scores + group16 * 16, 4);
+    _tile_stored(1, r->scores[0] + group16 * 16, 4);
 }
 
 static void blend_one(const struct run *r, int step)
 {
+    _tile_zero(0);
     _tile_zero(3);
-    _tile_zero(4);
     for (int group = 0; group < r->key_groups; group++) {
         const uint16_t *v = v_tile(r, group, step);
-        _tile_loadd(5, r->p + group * 32, TILE_BYTES);
+        _tile_loadd(4, r->p[0] + group * 32, TILE_BYTES);
         _tile_loadd(6, v, TILE_BYTES);
-        _tile_dpbf16ps(3, 5, 6);
+        _tile_dpbf16ps(0, 4, 6);
         _tile_loadd(7, v + TILE_ELEMENTS, TILE_BYTES);
-        _tile_dpbf16ps(4, 5, 7);
+        _tile_dpbf16ps(3, 4, 7);
     }
-    _tile_stored(3, r->sums + step * 32, TILE_BYTES);
-    _tile_stored(4, r->sums + step * 32 + 16, TILE_BYTES);
+    _tile_stored(0, r->sums[0] + step * 32, TILE_BYTES);
+    _tile_stored(3, r->sums[0] + step * 32 + 16, TILE_BYTES);
 }
 
 static void attend_one(const struct run *r)
 {
-    const struct pitch pitch = {.scores = 1, .p = 1};
+    const struct row row = {.scores = r->scores[0], .p = r->p[0], .score_pitch = 16, .p_pitch = 32};
+    struct block b = {.count = 1, .groups = r->key_groups};
     for (int group = 0; group < 2 * r->key_groups; group++)
         score_one(r, group);
     sl_tiles_fence();
-    const struct sum sum = soften(r, pitch, 0, 0, r->key_groups);
+    b.max[0] = sl_max16(maxima(&row, r->most)) * (r->a->scale * sl_log2_e);
+    b.total[0] = sl_sum16(soften(r->a, &row, 0, b.groups, b.max[0]));
     sl_tiles_fence();
     for (int step = 0; step < r->steps; step++)
         blend_one(r, step);
     sl_tiles_fence();
-    write_out(r, 0, 1, 0, sum.total);
+    write_out(r, &b, 0, r->sums[0], 1);
     if (r->a->lse)
-        write_lse(r, &sum, 0, 1);
+        write_lse(r, &b);
 }
 
 void sl_amx_attend(const struct sl_attend *a)
 {
     assert(a->head_dim % TILE_K == 0);
+    assert(a->scale > 0.0f); /* so that the largest score stays the largest */
     const struct run r = run_of(a);
+    sl_tiles_configure(a->queries == 1 ? &one_config : &many_config);
+    sl_tiles_stay_awake();
     pack_values(&r);
-    if (a->queries == 1) {
-        sl_tiles_configure(&one_config);
+    sl_tiles_stay_awake();
+    if (a->queries == 1)
         attend_one(&r);
-    } else {
-        pack_keys(&r);
-        sl_tiles_configure(&many_config);
-        for (int first = 0; first < a->queries; first += BLOCK)
-            attend_block(&r, first, a->queries - first < BLOCK ? a->queries - first : BLOCK);
-    }
+    else
+        attend_many(&r);
     _tile_release();
 }

@@ -3,8 +3,9 @@
  * -mamx-bf16.
  *
  * Everything is computed with keys down and queries across: K and V are left operands as they
- * lie, what belongs to a query (lse, D, its dropout key) is a vector beside the lanes, and rows of
- * P^T and dS^T are left operands for dV and dK as they come. With P = softmax(S) and P' = dropout(P):
+ * lie, what belongs to a query (lse, D, its dropout key) is a vector beside the lanes, and rows
+ * of P^T and dS^T are left operands for dV and dK as they come. With P = softmax(S) and
+ * P' = dropout(P):
  *     S^T = K Q^T             dP^T = dropout(V dO^T)
  *     dS^T = P^T (dP^T - D)   D_i = sum_j P_ij dP_ij = dO_i . out_i
  *     dV = P'^T dO            dK = scale dS^T Q         dQ = scale dS K

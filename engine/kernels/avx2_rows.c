@@ -64,7 +64,7 @@ static __m256 activate8(__m256 x, enum sl_activation f)
     case SL_RELU: return _mm256_max_ps(_mm256_setzero_ps(), x); /* a NaN stays */
     case SL_GELU: return sl_gelu8(x);
     }
-    assert(!"an activation without a formula");
+    assert(false && "an activation without a formula");
     return x;
 }
 
@@ -75,7 +75,7 @@ static __m256 activate_back8(__m256 dy, __m256 x, enum sl_activation f)
     case SL_RELU: return _mm256_and_ps(_mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_GT_OQ), dy);
     case SL_GELU: return _mm256_mul_ps(dy, sl_gelu_slope8(x));
     }
-    assert(!"an activation without a slope");
+    assert(false && "an activation without a slope");
     return dy;
 }
 

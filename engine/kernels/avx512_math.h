@@ -4,17 +4,20 @@
 #include "kernels/fits.h"
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The first n of 16 or 32 lanes; n may be anything. */
 static inline __mmask16 sl_first16(int n)
 {
-    return n >= 16 ? (__mmask16)0xffff : n <= 0 ? (__mmask16)0 : (__mmask16)((1u << n) - 1);
+    const int count = n < 0 ? 0 : n > 16 ? 16 : n;
+    return (__mmask16)((1u << count) - 1);
 }
 
 static inline __mmask32 sl_first32(int n)
 {
-    return n >= 32 ? 0xffffffffu : n <= 0 ? 0 : (1u << n) - 1;
+    const int count = n < 0 ? 0 : n > 32 ? 32 : n;
+    return (__mmask32)((1ull << count) - 1);
 }
 
 /* The four additions of a reduction, always in the same order: halves, quarters, pairs. */
@@ -32,6 +35,29 @@ static inline float sl_max16(__m512 v)
     __m128 q = _mm_max_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
     q = _mm_max_ps(q, _mm_movehl_ps(q, q));
     return _mm_cvtss_f32(_mm_max_ss(q, _mm_movehdup_ps(q)));
+}
+
+/* 16 such sums or maxima at once, with the additions of sl_sum16: lane i is that of rows[i]. */
+static inline __attribute__((always_inline)) __m512 sl_fold16(const __m512 rows[16], bool is_max)
+{
+    __m512 r[16];
+    for (int i = 0; i < 8; i++) {
+        const __m512 a = rows[2 * i % 4 * 4 + i / 2], b = rows[2 * i % 4 * 4 + 4 + i / 2];
+        const __m512 x = _mm512_shuffle_f32x4(a, b, 0x44), y = _mm512_shuffle_f32x4(a, b, 0xee);
+        r[i] = is_max ? _mm512_max_ps(x, y) : _mm512_add_ps(x, y);
+    }
+    for (int i = 0; i < 4; i++) {
+        const __m512 x = _mm512_shuffle_f32x4(r[2 * i], r[2 * i + 1], 0x88);
+        const __m512 y = _mm512_shuffle_f32x4(r[2 * i], r[2 * i + 1], 0xdd);
+        r[i] = is_max ? _mm512_max_ps(x, y) : _mm512_add_ps(x, y);
+    }
+    for (int i = 0; i < 2; i++) {
+        const __m512 x = _mm512_shuffle_ps(r[2 * i], r[2 * i + 1], 0x44);
+        const __m512 y = _mm512_shuffle_ps(r[2 * i], r[2 * i + 1], 0xee);
+        r[i] = is_max ? _mm512_max_ps(x, y) : _mm512_add_ps(x, y);
+    }
+    const __m512 x = _mm512_shuffle_ps(r[0], r[1], 0x88), y = _mm512_shuffle_ps(r[0], r[1], 0xdd);
+    return is_max ? _mm512_max_ps(x, y) : _mm512_add_ps(x, y);
 }
 
 /* c0 + c1 x + ... by Horner's rule. Inlined, since the number of terms is then a constant. */

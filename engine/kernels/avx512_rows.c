@@ -76,7 +76,7 @@ static __m512 activate16(__m512 x, enum sl_activation f)
     case SL_RELU: return _mm512_max_ps(_mm512_setzero_ps(), x); /* a NaN stays */
     case SL_GELU: return sl_gelu16(x);
     }
-    assert(!"an activation without a formula");
+    assert(false && "an activation without a formula");
     return x;
 }
 
@@ -88,7 +88,7 @@ static __m512 activate_back16(__m512 dy, __m512 x, enum sl_activation f)
     case SL_RELU: return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, zero, _CMP_GT_OQ), dy);
     case SL_GELU: return _mm512_mul_ps(dy, sl_gelu_slope16(x));
     }
-    assert(!"an activation without a slope");
+    assert(false && "an activation without a slope");
     return dy;
 }
 

@@ -3,7 +3,8 @@
  * The only file that includes <cblas.h>. OpenBLAS promises no row independence: which of its
  * kernels runs depends on the shape of the call. So every call here has the same number of rows
  * (the last ones filled up with zeros), columns are grouped and k is cut at the same places
- * whatever is asked for. Needs no compiler flags. OpenBLAS is held to one thread: rows are split by our pool, above. */
+ * whatever is asked for. Needs no compiler flags. OpenBLAS is held to one thread: rows are split
+ * by our pool, above. */
 #include "kernels/bf16.h"
 #include "kernels/levels.h"
 

@@ -1,15 +1,16 @@
 /* kernels.h - arithmetic on plain pointers: one table of functions per instruction-set level.
  *
- * Kernels start no threads, allocate nothing and know nothing of tensors. `ref` defines the meaning of
- * every slot; each faster table inherits the slots it does not replace. Unless a comment says
- * otherwise n > 0, vectors are fp32 and need no alignment, inputs and outputs do not overlap.
+ * Kernels start no threads, allocate nothing and know nothing of tensors. `ref` defines the
+ * meaning of every slot; each faster table inherits the slots it does not replace. Unless a
+ * comment says otherwise n > 0, vectors are fp32 and need no alignment, inputs and outputs do not
+ * overlap.
  *
  * Two contracts hold for every slot of every table:
  *
- *   Row independence. Row i of a result depends on row i of the input and on the weights only, in an order
- *   of additions fixed by the inner dimension: not on the number of rows, on the row's place among
- *   them, on column limits or on what shares the call. Answers are therefore the same alone and in
- *   a batch of 256.
+ *   Row independence. Row i of a result depends on row i of the input and on the weights only, in
+ *   an order of additions fixed by the inner dimension: not on the number of rows, on the row's
+ *   place among them, on column limits or on what shares the call. Answers are therefore the same
+ *   alone and in a batch of 256.
  *
  *   Tails. Any n, any number of rows, any inner dimension. Nothing past the last element is
  *   written except the padding of operand rows, and nothing past it is read into the result.
@@ -32,9 +33,9 @@ enum { SL_PANEL = 32 };
 
 /* y (m x n) = or += x (m x k) B (k x n), with B packed by the same table. */
 struct sl_gemm {
-    const void *x;       /* operand type, rows x_stride elements apart, padded with zeros to the operand stride of k */
-    const void *packed;  /* B */
-    float *y;            /* rows y_stride floats apart */
+    const void *x;      /* operand rows of k columns, x_stride elements apart */
+    const void *packed; /* B */
+    float *y;           /* rows y_stride floats apart */
     size_t x_stride, y_stride;
     int m, n, k;
     int n_first, n_last; /* columns to compute; multiples of SL_PANEL, but n_last may be n */
@@ -57,22 +58,22 @@ enum sl_activation { SL_LINEAR, SL_RELU, SL_GELU /* x Phi(x), exact erf form: He
  *     out_i = sum_{j < visible_i} dropout(softmax_j(scale q_i . k_j)) v_j
  * Keys are visited in an order fixed by their index. A query that sees no key gives 0. */
 struct sl_attend {
-    const void *q;             /* queries x head_dim, operand type */
-    const void *k, *v;         /* keys x head_dim, operand type; finite wherever visible */
-    void *out;                 /* queries x head_dim, operand type; only head_dim columns are written */
+    const void *q;     /* queries x head_dim, operand type */
+    const void *k, *v; /* keys x head_dim, operand type; finite wherever visible */
+    void *out;         /* queries x head_dim, operand type, without row padding */
     size_t q_stride, kv_stride, out_stride;
     int queries, keys, head_dim;
-    const int32_t *visible;    /* per query: how many keys it sees, 0 .. keys */
+    const int32_t *visible; /* per query: how many keys it sees, 0 .. keys */
     float scale;
     struct sl_dropout dropout;
-    const uint32_t *row_keys;  /* per query, for dropout; unused when threshold is 0 */
-    float *lse;                /* per query: max + log(sum exp) of its scores, for backward; or NULL */
-    void *scratch;             /* attend_scratch() bytes, 64-byte aligned */
+    const uint32_t *row_keys; /* per query, for dropout; unused when threshold is 0 */
+    float *lse;               /* per query: max + log(sum exp), for backward; or NULL */
+    void *scratch;            /* attend_scratch() bytes, 64-byte aligned */
 };
 
 /* Gradients of the above, probabilities recomputed from lse. dq, dk, dv are fp32 and replaced. */
 struct sl_attend_back {
-    struct sl_attend forward;  /* as in the forward call; out holds its result; lse its lse */
+    struct sl_attend forward; /* as in the forward call; out holds its result; lse its lse */
     const float *dout;
     float *dq, *dk, *dv;
     size_t dout_stride, dq_stride, dkv_stride;
@@ -81,7 +82,8 @@ struct sl_attend_back {
 /* AdamW (Loshchilov & Hutter 2019, algorithm 2) for n parameters:
  *     m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2      with g = grad * grad_scale
  *     w = w (1 - decay) - rate * m / (sqrt(v / correction2) + epsilon)
- * decay is lr * wd; rate is lr / correction1 and correction2 is 1 - b2^t (both 1 without bias correction). */
+ * decay is lr * wd; rate is lr / (1 - b1^t) and correction2 is 1 - b2^t, or lr and 1 without
+ * bias correction. */
 struct sl_adamw {
     float grad_scale, b1, b2, rate, decay, correction2, epsilon;
 };
@@ -96,13 +98,15 @@ struct sl_kernels {
     /* Bytes of a packed B of k x n. Packed panels of SL_PANEL columns lie one after another. */
     size_t (*pack_bytes)(int k, int n);
     /* Packs columns n_first..n_last (multiples of SL_PANEL, but n_last may be n) of B.
-     * `type` is the type of src. B(i, j) = transposed ? src[j * stride + i] : src[i * stride + j]. */
+     * `type` is that of src. B(i, j) = src[i * stride + j], or src[j * stride + i] when
+     * transposed. */
     void (*pack)(void *packed, const void *src, enum sl_type type, size_t stride, bool transposed,
                  int k, int n, int n_first, int n_last);
     void (*gemm)(const struct sl_gemm *g);
-    /* out (cols x rows, operand type, out_stride apart) = x^T of x (rows x cols). Columns of out past `rows`
-     * up to the operand stride of `rows` become 0 when pad is true (the last of several row blocks). */
-    void (*transpose)(void *out, size_t out_stride, const float *x, size_t x_stride, int rows, int cols, bool pad);
+    /* out (cols x rows, operand type, out_stride apart) = x^T of x (rows x cols). When pad is true
+     * (the last of several row blocks), columns of out past `rows` become 0 up to its stride. */
+    void (*transpose)(void *out, size_t out_stride, const float *x, size_t x_stride, int rows,
+                      int cols, bool pad);
 
     /* -- conversions ---------------------------------------------------------------------- */
 
@@ -114,10 +118,11 @@ struct sl_kernels {
 
     float (*dot)(const float *x, const float *y, int n);
     float (*sum)(const float *x, int n);
-    void (*axpy)(float *y, float a, const float *x, int n); /* y += a x */
+    void (*axpy)(float *y, float a, const float *x, int n);  /* y += a x */
     void (*scale)(float *y, float a, const float *x, int n); /* y = a x; y may be x */
     /* y_c = keep(row_key, first + c) ? scale x_c : 0; y may be x; first is even. */
-    void (*dropout)(float *y, const float *x, struct sl_dropout d, uint32_t row_key, int first, int n);
+    void (*dropout)(float *y, const float *x, struct sl_dropout d, uint32_t row_key, int first,
+                    int n);
     /* y = f(x), y may be x. */
     void (*activate)(float *y, const float *x, enum sl_activation f, int n);
     /* dx = dy f'(x), dx may be dy. ReLU'(0) = 0. */
@@ -127,10 +132,12 @@ struct sl_kernels {
     float (*softmax)(float *x, int n);
     /* y = (x - mean) / sqrt(var + epsilon) * gain + shift, written as an operand row; stats gets
      * mean and 1 / sqrt(var + epsilon). Ba et al. 2016, eq. 4; var is over n, not n - 1. */
-    void (*layernorm)(void *y, const float *x, const float *gain, const float *shift, float epsilon, int n, float stats[2]);
+    void (*layernorm)(void *y, const float *x, const float *gain, const float *shift, float epsilon,
+                      int n, float stats[2]);
     /* dx += the gradient through the above (dx = when fresh); dgain += dy xhat; dshift += dy. */
-    void (*layernorm_back)(float *dx, bool fresh, const float *dy, const float *x, const float *gain,
-                           const float stats[2], float *dgain, float *dshift, int n);
+    void (*layernorm_back)(float *dx, bool fresh, const float *dy, const float *x,
+                           const float *gain, const float stats[2], float *dgain, float *dshift,
+                           int n);
 
     /* -- attention -------------------------------------------------------------------------- */
 
@@ -145,7 +152,8 @@ struct sl_kernels {
 
 /* The table of a level this machine has, or NULL. */
 const struct sl_kernels *sl_kernels_at(enum sl_isa isa);
-/* The fastest usable level, or the one SLUICE_ISA names; NULL when it names an unknown or unusable one. */
+/* The fastest usable level, or the one SLUICE_ISA names; NULL when it names an unknown or
+ * unusable one. */
 const struct sl_kernels *sl_kernels_best(void);
 /* "ref", "blas", "avx2", "avx512", "amx". */
 const char *sl_isa_name(enum sl_isa isa);

@@ -157,7 +157,7 @@ static float activate_one(float x, enum sl_activation f)
     case SL_RELU: return x < 0.0f ? 0.0f : x; /* so that a NaN stays one */
     case SL_GELU: return (float)((double)x * normal_cdf((double)x));
     }
-    assert(!"an activation without a formula");
+    assert(false && "an activation without a formula");
     return x;
 }
 
@@ -169,7 +169,7 @@ static float slope_one(float x, enum sl_activation f)
     case SL_RELU: return x > 0.0f ? 1.0f : 0.0f;
     case SL_GELU: return (float)(normal_cdf(d) + d * normal_density(d));
     }
-    assert(!"an activation without a slope");
+    assert(false && "an activation without a slope");
     return 1.0f;
 }
 

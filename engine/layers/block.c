@@ -2,16 +2,16 @@
  *
  *     h += g attention(norm(h));   h += g mlp(norm(h))
  *
- * Pre-norm after Xiong et al. 2020; the gate is TSA's, equations 3 and 4. A row that the gate leaves
- * out still gives its key and value, which later rows look at; nothing else of it is computed, and since
- * every op works row by row, the rows that do run give the same bits as without the gate. */
+ * Pre-norm after Xiong et al. 2020; the gate is TSA's, equations 3 and 4. A row that the gate
+ * leaves out still gives its key and value, which later rows look at; nothing else of it is
+ * computed, and since every op works row by row, the rows that do run give the same bits as
+ * without the gate. */
 #include "layers/layers.h"
 
 struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape)
 {
-    struct sl_block k = {.heads = shape.heads,
-                         .cache_layer = b->attention_layers++,
-                         .dropout = shape.dropout};
+    struct sl_block k = {
+        .heads = shape.heads, .cache_layer = b->attention_layers++, .dropout = shape.dropout};
     int d = shape.width;
     b->cache_width = b->cache_width > 2 * d ? b->cache_width : 2 * d;
     k.attention_norm = sl_norm_build(b, "attention_norm", d);
@@ -22,29 +22,27 @@ struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape
         b, "attention.project",
         (struct sl_linear_shape){.outs = d, .ins = d, .deviation = shape.residual_deviation});
     k.mlp_norm = sl_norm_build(b, "mlp_norm", d);
-    k.up = sl_linear_build(
-        b, "mlp.up", (struct sl_linear_shape){.outs = shape.hidden, .ins = d, .bias = true});
-    k.down = sl_linear_build(b, "mlp.down",
-                             (struct sl_linear_shape){.outs = d,
-                                                      .ins = shape.hidden,
-                                                      .bias = true,
-                                                      .deviation = shape.residual_deviation});
+    k.up = sl_linear_build(b, "mlp.up",
+                           (struct sl_linear_shape){.outs = shape.hidden, .ins = d, .bias = true});
+    k.down = sl_linear_build(
+        b, "mlp.down",
+        (struct sl_linear_shape){
+            .outs = d, .ins = shape.hidden, .bias = true, .deviation = shape.residual_deviation});
     return k;
 }
 
-static struct sl_tensor *attention(struct sl_tape *t, const struct sl_block *k,
-                                   struct sl_tensor *x, const struct sl_rows *rows)
+static struct sl_tensor *attention(struct sl_tape *t, const struct sl_block *k, struct sl_tensor *x,
+                                   const struct sl_rows *rows)
 {
-    struct sl_tensor *key_value = sl_linear(
-        t, x, (struct sl_linear_args){.weight = k->key_value.weight, .operand = true});
+    struct sl_tensor *key_value =
+        sl_linear(t, x, (struct sl_linear_args){.weight = k->key_value.weight, .operand = true});
     struct sl_tensor *query =
         sl_linear(t, sl_take_rows(t, x, rows),
                   (struct sl_linear_args){.weight = k->query.weight, .operand = true});
-    struct sl_tensor *context = sl_attend(t, query, key_value,
-                                          (struct sl_attend_args){.rows = rows,
-                                                                  .heads = k->heads,
-                                                                  .layer = k->cache_layer,
-                                                                  .dropout = k->dropout});
+    struct sl_tensor *context = sl_attend(
+        t, query, key_value,
+        (struct sl_attend_args){
+            .rows = rows, .heads = k->heads, .layer = k->cache_layer, .dropout = k->dropout});
     return sl_linear(t, context, (struct sl_linear_args){.weight = k->project.weight});
 }
 
@@ -56,8 +54,8 @@ static struct sl_tensor *mlp(struct sl_tape *t, const struct sl_block *k, struct
                                                                  .activation = SL_GELU,
                                                                  .dropout = k->dropout,
                                                                  .operand = true});
-    return sl_linear(
-        t, hidden, (struct sl_linear_args){.weight = k->down.weight, .bias = k->down.bias});
+    return sl_linear(t, hidden,
+                     (struct sl_linear_args){.weight = k->down.weight, .bias = k->down.bias});
 }
 
 struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, struct sl_tensor *h,
@@ -67,9 +65,9 @@ struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, st
     struct sl_tensor *a = attention(t, k, sl_norm_apply(t, &k->attention_norm, h), gate.rows);
     h = sl_residual(t, h, a, (struct sl_residual_args){.gate = gate.value, .rows = gate.rows});
     struct sl_tensor *x = sl_norm_apply(t, &k->mlp_norm, sl_take_rows(t, h, gate.rows));
-    h = sl_residual(t, h, mlp(t, k, x),
-                    (struct sl_residual_args){
-                        .gate = gate.value, .rows = gate.rows, .dropout = k->dropout});
+    h = sl_residual(
+        t, h, mlp(t, k, x),
+        (struct sl_residual_args){.gate = gate.value, .rows = gate.rows, .dropout = k->dropout});
     sl_note_layer(t, gate.rows);
     sl_tape_forget(t, mark);
     return h;

@@ -33,8 +33,10 @@ struct sl_parameter *sl_parameter_add(struct sl_builder *b, const char *name, en
     assert(length > 0);
     assert(length < SL_NAME_MAX);
     b->inits[b->count] = init;
-    b->parameters[b->count] = (struct sl_parameter){
-        .name = full, .rows = rows, .cols = cols, .decays = role == SL_ROLE_MATRIX,
-        .product = role == SL_ROLE_MATRIX};
+    b->parameters[b->count] = (struct sl_parameter){.name = full,
+                                                    .rows = rows,
+                                                    .cols = cols,
+                                                    .decays = role == SL_ROLE_MATRIX,
+                                                    .product = role == SL_ROLE_MATRIX};
     return &b->parameters[b->count++];
 }

@@ -8,8 +8,8 @@ struct sl_embedding sl_embedding_build(struct sl_builder *b, int vocab, int cont
                                        float dropout)
 {
     struct sl_embedding e = {.dropout = dropout};
-    e.tokens = sl_parameter_add(b, "embedding.tokens", SL_ROLE_TABLE, vocab, width,
-                                sl_normal(deviation));
+    e.tokens =
+        sl_parameter_add(b, "embedding.tokens", SL_ROLE_TABLE, vocab, width, sl_normal(deviation));
     e.tokens->product = true; /* sl_embedding_invert */
     e.positions = sl_parameter_add(b, "embedding.positions", SL_ROLE_TABLE, context, width,
                                    sl_normal(deviation));

@@ -11,6 +11,7 @@
 struct sl_linear_layer {
     struct sl_parameter *weight, *bias;
 };
+
 struct sl_linear_shape {
     int outs, ins;
     bool bias;
@@ -53,6 +54,7 @@ struct sl_block_shape {
     float residual_deviation; /* of the weights that write to the residual stream */
     float dropout;
 };
+
 struct sl_block {
     struct sl_norm attention_norm, mlp_norm;
     struct sl_linear_layer query, key_value, project, up, down;
@@ -63,8 +65,8 @@ struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape
 struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, struct sl_tensor *h,
                                  struct sl_gate gate);
 
-/* A token-wise router (TSA, section 2.3): p = sigmoid(w2 relu(w1 h + b1) + b2) is the probability of
- * skipping; the gate it gives is 1 - p, or a choice of rows, as the tape's policy says. */
+/* A token-wise router (TSA, section 2.3): p = sigmoid(w2 relu(w1 h + b1) + b2) is the probability
+ * of skipping; the gate it gives is 1 - p, or a choice of rows, as the tape's policy says. */
 struct sl_router {
     struct sl_linear_layer up, down;
 };
@@ -77,12 +79,13 @@ void sl_note_layer(struct sl_tape *t, const struct sl_rows *rows);
 
 /* Early exit (TSA, section 3.5): begin comes before the blocks, exit after each that may be left.
  * Training: records the loss of these logits, and all rows stay. Otherwise rows whose largest
- * softmax exceeds the policy's threshold leave: their logits are final. logits has one row per row of
- * `staying` (NULL: all). Returns the rows that stay; the last exit takes everybody. */
+ * softmax exceeds the policy's threshold leave: their logits are final. logits has one row per
+ * row of `staying` (NULL: all). Returns the rows that stay; the last exit takes everybody. */
 struct sl_exit_rule {
     float weight; /* of this exit's loss */
     bool last;
 };
+
 void sl_exit_begin(struct sl_tape *t, int vocab);
 const struct sl_rows *sl_exit(struct sl_tape *t, struct sl_tensor *logits,
                               const struct sl_rows *staying, struct sl_exit_rule rule);

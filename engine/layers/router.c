@@ -1,5 +1,6 @@
 /* router.c - spend less: a small MLP decides, token by token, how much of the next block to take.
- * TSA, sections 2.3 and 2.4: p = sigmoid(w2 relu(w1 h + b1) + b2) is the probability of skipping. */
+ * TSA, sections 2.3 and 2.4: p = sigmoid(w2 relu(w1 h + b1) + b2) is the probability of
+ * skipping. */
 #include "layers/layers.h"
 
 #include <math.h>
@@ -11,8 +12,7 @@ struct sl_router sl_router_build(struct sl_builder *b, int width, int hidden, fl
                            (struct sl_linear_shape){.outs = hidden, .ins = width, .bias = true});
     r.down = sl_linear_build(
         b, "router.down",
-        (struct sl_linear_shape){
-            .outs = 1, .ins = hidden, .bias = true, .bias_start = bias_start});
+        (struct sl_linear_shape){.outs = 1, .ins = hidden, .bias = true, .bias_start = bias_start});
     return r;
 }
 
@@ -35,7 +35,8 @@ static void note_gates(struct sl_tape *t, const struct sl_tensor *z, const struc
     t->notes.gate_count += (double)z->rows;
 }
 
-/* The rows whose logit is below the limit; all of them in a dry run, which is the most there can be. */
+/* The rows whose logit is below the limit; all of them in a dry run, which is the most there can
+ * be. */
 static const struct sl_rows *active_rows(struct sl_tape *t, const struct sl_tensor *z, float limit)
 {
     struct sl_rows *rows = sl_tape_struct(t, 1, sizeof *rows);
@@ -60,11 +61,10 @@ static void close_gates(struct sl_tape *t, const struct sl_tensor *z, struct sl_
 struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
                                float price)
 {
-    struct sl_tensor *hidden = sl_linear(t, h,
-                                         (struct sl_linear_args){.weight = r->up.weight,
-                                                                 .bias = r->up.bias,
-                                                                 .activation = SL_RELU,
-                                                                 .operand = true});
+    struct sl_tensor *hidden = sl_linear(
+        t, h,
+        (struct sl_linear_args){
+            .weight = r->up.weight, .bias = r->up.bias, .activation = SL_RELU, .operand = true});
     struct sl_tensor *z = sl_linear(
         t, hidden, (struct sl_linear_args){.weight = r->down.weight, .bias = r->down.bias});
     struct sl_tensor *g = sl_complement(t, z);

@@ -81,7 +81,7 @@ static bool read_arch(struct sl_card *card, const json_t *root, struct sl_err *e
 
 static bool read_task(struct sl_card *card, const json_t *root, struct sl_err *err)
 {
-    int task;
+    int task = 0;
     if (!read_choice(root, "task", tasks, &task, err))
         return false;
     card->task = (enum sl_task)task;
@@ -144,7 +144,7 @@ static bool read_tokenizer(struct sl_card *card, const json_t *root, struct sl_e
     for (int i = 0; i < KINDS_MAX && sl_tokenizer_kind_name(i); i++)
         kinds[i] = sl_tokenizer_kind_name(i);
     json_t *tokenizer = sl_json_object(root, "tokenizer", err);
-    int kind, file;
+    int kind = 0, file = 0;
     if (!tokenizer)
         return false;
     if (!sl_json_keys(tokenizer, keys, err) || !read_choice(tokenizer, "kind", kinds, &kind, err) ||

@@ -30,6 +30,7 @@ static const struct sl_kernels *kernels_named(const char *isa, struct sl_err *er
 struct sl_engine *sl_engine_create(const struct sl_engine_options *options, struct sl_err *err)
 {
     enum { THREADS_MOST = 1024 };
+
     if (options->threads < 0 || options->threads > THREADS_MOST) {
         sl_fail(err, SL_BAD_INPUT, "threads is %d; accepted is 0 (all there are) to %d",
                 options->threads, THREADS_MOST);

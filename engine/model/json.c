@@ -27,13 +27,17 @@ const char *sl_json_type(const struct json_t *value)
 
 struct json_t *sl_json_parse(const char *text, size_t bytes, struct sl_err *err)
 {
+    static const size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL;
     json_error_t error;
-    json_t *root =
-        json_loadb(bytes ? text : "", bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    json_t *root = json_loadb(bytes ? text : "", bytes, flags, &error);
+    if (!root && error.text[0] == '\0') {
+        /* jansson has nothing to say when it lacks memory. */
+        sl_fail(err, SL_NO_MEMORY, "no memory for %zu bytes of JSON", bytes);
+        return NULL;
+    }
     if (!root) {
-        sl_fail(err,
-                json_error_code(&error) == json_error_out_of_memory ? SL_NO_MEMORY : SL_CORRUPT,
-                "not JSON: line %d, column %d: %s", error.line, error.column, error.text);
+        sl_fail(err, SL_CORRUPT, "not JSON: line %d, column %d: %s", error.line, error.column,
+                error.text);
         return NULL;
     }
     if (!json_is_object(root)) {

@@ -49,5 +49,5 @@ bool sl_net_is_finite(const struct sl_model *m);
 /* One forward pass over the tape's batch: logits of the wanted rows; training, also the loss. */
 struct sl_tensor *sl_net_forward(const struct sl_model *m, struct sl_tape *t);
 
-/* "soft", "hard", "mixed" or "none". */
+/* How it saves compute when serving: "soft", "hard", "mixed", "exit" or "none". */
 const char *sl_policy_name(const struct sl_model *m);

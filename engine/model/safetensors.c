@@ -99,7 +99,7 @@ static bool read_offsets(struct sl_stored *t, const json_t *entry, const struct 
     if (!json_is_array(offsets) || json_array_size(offsets) != 2)
         return sl_fail(err, SL_CORRUPT, "'data_offsets' is %s of %zu, want an array of 2",
                        sl_json_type(offsets), json_array_size(offsets));
-    int64_t begin, end;
+    int64_t begin = 0, end = 0;
     if (!read_size(offsets, 0, "data_offsets", &begin, err) ||
         !read_size(offsets, 1, "data_offsets", &end, err))
         return false;

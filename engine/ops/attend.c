@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { QUERY, KEY_VALUE };
+
 enum { QUERIES_MOST = 128, APPEND_ROWS = 64 };
 
 /* Queries of one sequence that are computed together. */
@@ -22,7 +23,7 @@ struct attend {
     int32_t *visible; /* per query */
     float *lse;       /* heads x queries, while training */
     int count;
-    int keys_most;    /* of any sequence: sizes the scratch memory */
+    int keys_most; /* of any sequence: sizes the scratch memory */
 };
 
 struct pass {
@@ -236,8 +237,9 @@ static void see(const struct sl_tape *t, struct attend *a, int queries)
     }
     for (int s = 0; s < t->batch->count; s++) {
         const struct sl_sequence *sequence = &t->batch->sequences[s];
-        int keys = sl_tape_is_dry(t) && sequence->cache ? sequence->cache->capacity
-                   : (sequence->cache ? sequence->cache->length : 0) + sequence->rows;
+        int keys = sl_tape_is_dry(t) && sequence->cache
+                       ? sequence->cache->capacity
+                       : (sequence->cache ? sequence->cache->length : 0) + sequence->rows;
         a->keys_most = keys > a->keys_most ? keys : a->keys_most;
     }
 }

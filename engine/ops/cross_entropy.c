@@ -4,6 +4,7 @@
 #include <string.h>
 
 enum { X };
+
 enum { ROWS = 16 };
 
 struct loss {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 enum { X };
+
 enum { ROWS = 64 };
 
 static void forward_rows(void *ctx, int first, int last, int worker)
@@ -51,6 +52,5 @@ struct sl_tensor *sl_take_rows(struct sl_tape *t, struct sl_tensor *x, const str
     struct sl_tensor *out = x->type == SL_F32 ? sl_tensor_take(t, rows->count, x->cols)
                                               : sl_operand_take(t, rows->count, x->cols);
     assert(out->stride == x->stride);
-    return sl_tape_run(
-        t, (struct sl_node){.op = &gather, .out = out, .in = {x}, .args = rows});
+    return sl_tape_run(t, (struct sl_node){.op = &gather, .out = out, .in = {x}, .args = rows});
 }

@@ -4,7 +4,9 @@
 #include <string.h>
 
 enum { X };
+
 enum { GAIN, SHIFT };
+
 enum { BLOCK = 64 }; /* rows whose gradients of gain and shift are summed together */
 
 struct layernorm {
@@ -90,9 +92,7 @@ struct sl_tensor *sl_layernorm(struct sl_tape *t, struct sl_tensor *x,
     struct sl_tensor *out = sl_operand_take(t, x->rows, x->cols);
     if (t->training)
         a->stats = sl_tape_take(t, 2 * (size_t)x->rows, sizeof *a->stats);
-    return sl_tape_run(t, (struct sl_node){.op = &layernorm,
-                                           .out = out,
-                                           .in = {x},
-                                           .parameter = {gain, shift},
-                                           .args = a});
+    return sl_tape_run(
+        t, (struct sl_node){
+               .op = &layernorm, .out = out, .in = {x}, .parameter = {gain, shift}, .args = a});
 }

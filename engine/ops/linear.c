@@ -1,16 +1,20 @@
 /* linear.c - y = dropout(f(x w^T + b)): the product that nearly all time goes into.
  *
- * Everything is one kernel: a row block of operands times a packed matrix. Forward, B = w^T, packed once per
- * version. For dx = dz w, B = w. For dw = dz^T x, the rows are those of dz transposed and B is x,
- * both made here. Row blocks are small enough for the block, the packed panel and the result to
- * stay in the second-level cache while bias, activation and rounding pass over them. */
+ * Everything is one kernel: a row block of operands times a packed matrix. Forward, B = w^T,
+ * packed once per version. For dx = dz w, B = w. For dw = dz^T x, the rows are those of dz
+ * transposed and B is x, both made here. Row blocks are small enough for the block, the packed
+ * panel and the result to stay in the second-level cache while bias, activation and rounding pass
+ * over them. */
 #include "ops/ops.h"
 
 #include <string.h>
 
 enum { X };
+
 enum { WEIGHT, BIAS };
-enum { BLOCK = 64 };       /* rows; 64 x 1024 floats are 256 KiB, an eighth of the cache */
+
+enum { BLOCK = 64 }; /* rows; 64 x 1024 floats are 256 KiB, an eighth of the cache */
+
 enum { COLUMNS_LEAST = 64 }; /* of a piece when there are too few rows to go round */
 
 struct linear {
@@ -235,8 +239,8 @@ static void backward_pack(void *ctx, int first, int last, int worker)
     const struct backward_pass *p = ctx;
     const struct sl_tensor *x = p->n->in[X];
     (void)worker;
-    p->n->tape->kernels->pack(p->base + p->packed_at, x->data, x->type, x->stride, false, x->rows, x->cols,
-                              first * SL_PANEL, least(last * SL_PANEL, x->cols));
+    p->n->tape->kernels->pack(p->base + p->packed_at, x->data, x->type, x->stride, false, x->rows,
+                              x->cols, first * SL_PANEL, least(last * SL_PANEL, x->cols));
 }
 
 static void backward_dw(const struct backward_pass *p, int piece, int worker)
@@ -337,8 +341,8 @@ struct sl_tensor *sl_linear(struct sl_tape *t, struct sl_tensor *x, struct sl_li
     assert(w->product);
     assert(!args.bias || args.bias->cols == w->rows);
     struct linear *a = sl_tape_struct(t, 1, sizeof *a);
-    struct sl_tensor *out = args.operand ? sl_operand_take(t, x->rows, w->rows)
-                                         : sl_tensor_take(t, x->rows, w->rows);
+    struct sl_tensor *out =
+        args.operand ? sl_operand_take(t, x->rows, w->rows) : sl_tensor_take(t, x->rows, w->rows);
     a->activation = args.activation;
     if (t->training && args.dropout > 0.0f) {
         a->dropout = sl_dropout_of(args.dropout);
@@ -347,9 +351,7 @@ struct sl_tensor *sl_linear(struct sl_tape *t, struct sl_tensor *x, struct sl_li
     if (t->training && args.activation != SL_LINEAR)
         a->before = sl_operand_take(t, x->rows, w->rows);
     divide(a, x->rows, w->rows, sl_pool_threads(t->pool));
-    return sl_tape_run(t, (struct sl_node){.op = &linear,
-                                           .out = out,
-                                           .in = {x},
-                                           .parameter = {w, args.bias},
-                                           .args = a});
+    return sl_tape_run(
+        t, (struct sl_node){
+               .op = &linear, .out = out, .in = {x}, .parameter = {w, args.bias}, .args = a});
 }

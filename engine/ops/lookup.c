@@ -4,6 +4,7 @@
 #include <string.h>
 
 enum { TOKENS, POSITIONS };
+
 enum { ROWS = 64, COLUMNS = 64 };
 
 struct lookup {
@@ -83,8 +84,7 @@ struct sl_tensor *sl_lookup(struct sl_tape *t, const struct sl_parameter *tokens
         a->random_key = sl_tape_random(t);
     }
     struct sl_tensor *out = sl_tensor_take(t, t->batch->rows, tokens->cols);
-    return sl_tape_run(t, (struct sl_node){.op = &lookup,
-                                           .out = out,
-                                           .parameter = {tokens, positions},
-                                           .args = a});
+    return sl_tape_run(
+        t,
+        (struct sl_node){.op = &lookup, .out = out, .parameter = {tokens, positions}, .args = a});
 }

@@ -10,8 +10,8 @@
 struct sl_linear_args {
     const struct sl_parameter *weight, *bias;
     enum sl_activation activation;
-    float dropout;  /* probability, applied while training */
-    bool operand;   /* y is read by products only */
+    float dropout; /* probability, applied while training */
+    bool operand;  /* y is read by products only */
 };
 struct sl_tensor *sl_linear(struct sl_tape *t, struct sl_tensor *x, struct sl_linear_args args);
 
@@ -40,10 +40,11 @@ struct sl_tensor *sl_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_
 /* y = 1 / (1 + exp(x)): one minus the logistic of x, without cancellation. */
 struct sl_tensor *sl_complement(struct sl_tape *t, struct sl_tensor *x);
 
-/* Multi-head causal attention within each sequence (Vaswani et al. 2017, section 3.2.2).
- * query: n x width operand; key_value: rows x 2 width operand, keys then values; query row i belongs to
- * batch row rows_i (NULL: i). A sequence with a cache appends its keys and values to it at `layer`
- * and attends to all that it holds. Dropout is on the probabilities. Result: n x width operand. */
+/* Multi-head causal attention within each sequence (Vaswani et al. 2017, section 3.2.2). query: n
+ * x width operand; key_value: rows x 2 width operand, keys then values; query row i belongs to
+ * batch row rows_i (NULL: i). A sequence with a cache appends its keys and values to it at
+ * `layer` and attends to all that it holds. Dropout is on the probabilities. Result: n x width
+ * operand. */
 struct sl_attend_args {
     const struct sl_rows *rows;
     int heads, layer;
@@ -52,7 +53,8 @@ struct sl_attend_args {
 struct sl_tensor *sl_attend(struct sl_tape *t, struct sl_tensor *query, struct sl_tensor *key_value,
                             struct sl_attend_args args);
 
-/* Adds weight * mean over targets of -log softmax(logits)_target to the loss; logits: rows x vocab. */
+/* Adds weight * mean over targets of -log softmax(logits)_target to the loss; logits: rows x
+ * vocab. */
 void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits, float weight);
 
 /* Adds weight * (mean of x over the batch's targets) to the loss; x: rows x 1. */

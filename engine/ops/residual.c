@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { H, F, GATE };
+
 enum { ROWS = 64 };
 
 struct residual {
@@ -146,8 +147,6 @@ struct sl_tensor *sl_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_
         a->random_key = sl_tape_random(t);
     }
     struct sl_tensor *out = t->training ? sl_tensor_take(t, h->rows, h->cols) : h;
-    return sl_tape_run(t, (struct sl_node){.op = &residual,
-                                           .out = out,
-                                           .in = {h, f, args.gate},
-                                           .args = a});
+    return sl_tape_run(
+        t, (struct sl_node){.op = &residual, .out = out, .in = {h, f, args.gate}, .args = a});
 }

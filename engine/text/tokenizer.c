@@ -10,7 +10,7 @@
 
 static const struct sl_tokenizer_kind *const kinds[] = {&sl_tokenizer_characters};
 
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 const char *sl_tokenizer_kind_name(int index)
 {
@@ -105,6 +105,8 @@ const char *sl_tokenizer_kind(const struct sl_tokenizer *tokens)
     return tokens->kind->name;
 }
 
+/* Parameters as the public header has them. */
+/* NOLINTBEGIN(readability-function-size,readability-non-const-parameter) */
 long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char *text, size_t bytes,
                          enum sl_unknown unknown, int32_t *ids, long most, struct sl_err *err)
 {
@@ -114,6 +116,8 @@ long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char *text, si
         .text = text, .bytes = bytes, .unknown = unknown, .ids = ids, .most = most};
     return tokens->kind->encode(tokens, &job, err);
 }
+
+/* NOLINTEND(readability-function-size,readability-non-const-parameter) */
 
 const char *sl_tokenizer_piece(const struct sl_tokenizer *tokens, int32_t id, size_t *bytes)
 {

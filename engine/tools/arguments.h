@@ -37,10 +37,20 @@ bool option_number(const char *name, const char *text, double *out, struct sl_er
 
 /* The options that every command that computes has. */
 #define ENGINE_OPTIONS(type)                                                                       \
-    {"threads", "N", "processors to use; 0: as many as affinity and cgroup allow", OPTION_WHOLE,   \
-     offsetof(type, threads), 0, 1024},                                                            \
-        {"isa", "LEVEL", "ref, blas, avx2, avx512 or amx instead of the fastest", OPTION_TEXT,     \
-         offsetof(type, isa), 0, 0},                                                               \
+    {"threads",                                                                                    \
+     "N",                                                                                          \
+     "processors to use; 0: as many as affinity and cgroup allow",                                 \
+     OPTION_WHOLE,                                                                                 \
+     offsetof(type, threads),                                                                      \
+     0,                                                                                            \
+     1024},                                                                                        \
+        {"isa",                                                                                    \
+         "LEVEL",                                                                                  \
+         "ref, blas, avx2, avx512 or amx instead of the fastest",                                  \
+         OPTION_TEXT,                                                                              \
+         offsetof(type, isa),                                                                      \
+         0,                                                                                        \
+         0},                                                                                       \
     {                                                                                              \
         "json", NULL, "print JSON", OPTION_SWITCH, offsetof(type, json), 0, 0                      \
     }

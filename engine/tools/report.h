@@ -1,5 +1,5 @@
-/* report.h - what a training run says while it runs: a live line on a terminal, JSON lines elsewhere,
- * and always <run>/log.jsonl. */
+/* report.h - what a training run says while it runs: a live line on a terminal, JSON lines
+ * elsewhere, and always <run>/log.jsonl. */
 #pragma once
 
 #include "train/trainer.h"
@@ -9,7 +9,8 @@ struct report;
 struct report *report_open(const struct sl_trainer *trainer, const char *run, bool json,
                            struct sl_err *err) SL_MUST_CHECK;
 void report_event(void *report, const struct sl_train_state *state);
-/* failure: why the run ended early, or NULL; published: the directory of the finished model, or NULL. */
+/* failure: why the run ended early, or NULL; published: the directory of the finished model, or
+ * NULL. */
 void report_close(struct report *report, const char *failure, const char *published);
 
 /* The JSON object that a checkpoint keeps of its origin; free() it. */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-static const struct tool *const tools[] = {&tool_train,    &tool_eval,  &tool_generate,
+static const struct tool *const tools[] = {&tool_train,   &tool_eval,  &tool_generate,
                                            &tool_inspect, &tool_bench, &tool_init};
 
 enum { TOOLS = sizeof tools / sizeof tools[0] };

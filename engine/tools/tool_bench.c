@@ -68,14 +68,14 @@ static void print(const struct arguments *a, const struct sl_trainer *trainer, d
                "\"context\":%d,\"isa\":\"%s\",\"threads\":%d,\"milliseconds_median\":%.1f,"
                "\"milliseconds_least\":%.1f,\"tokens_per_second\":%.0f}\n",
                m->arch->name, (long long)sl_net_parameters(m), a->batch, a->context,
-               sl_engine_isa(m->engine), sl_engine_threads(m->engine), 1e3 * median,
-               1e3 * times[0], tokens / median);
+               sl_engine_isa(m->engine), sl_engine_threads(m->engine), 1e3 * median, 1e3 * times[0],
+               tokens / median);
     else
         printf("%s, %lld parameters, batch %d x %d, %s, %d threads: %.1f ms per step (least %.1f), "
                "%.0f tokens/s\n",
                m->arch->name, (long long)sl_net_parameters(m), a->batch, a->context,
-               sl_engine_isa(m->engine), sl_engine_threads(m->engine), 1e3 * median,
-               1e3 * times[0], tokens / median);
+               sl_engine_isa(m->engine), sl_engine_threads(m->engine), 1e3 * median, 1e3 * times[0],
+               tokens / median);
 }
 
 static bool measure(struct sl_trainer *trainer, const struct arguments *a, struct sl_err *err)

@@ -121,10 +121,8 @@ static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_er
 static bool run(int count, char **words, struct sl_err *err)
 {
     const char *model = NULL;
-    struct arguments a = {.part = "validation",
-                          .exit_threshold = -1.0,
-                          .train_share = 0.8,
-                          .validation_share = 0.1};
+    struct arguments a = {
+        .part = "validation", .exit_threshold = -1.0, .train_share = 0.8, .validation_share = 0.1};
     struct option_reader reader = {
         .rows = rows, .values = &a, .operands = &model, .operands_most = 1};
     if (!options_read(&reader, count, words, err))

@@ -1,4 +1,5 @@
-/* tool_train.c - `sluice train` and `sluice init`: a model from a text, or from nothing but a seed. */
+/* tool_train.c - `sluice train` and `sluice init`: a model from a text, or from nothing but a
+ * seed. */
 #include "data/corpus.h"
 #include "model/checkpoint.h"
 #include "tools/arguments.h"

@@ -27,10 +27,8 @@ static struct sl_batch gather(struct evaluation *e, int64_t first)
 {
     int context = e->model->config.context;
     int64_t count = sl_window_count(e->part, context);
-    struct sl_batch batch = {.tokens = e->tokens,
-                             .targets = e->targets,
-                             .sequences = e->sequences,
-                             .loss_scale = 1.0f};
+    struct sl_batch batch = {
+        .tokens = e->tokens, .targets = e->targets, .sequences = e->sequences, .loss_scale = 1.0f};
     for (int64_t i = first; i < count && i < first + WINDOWS; i++) {
         struct sl_window w = sl_window_at(e->part, context, i);
         e->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = w.rows};

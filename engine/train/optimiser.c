@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { PIECE = 16384 }; /* floats: parameter, gradient and moments of one fit the second-level cache */
+enum {
+    PIECE = 16384
+}; /* floats: parameter, gradient and moments of one fit the second-level cache */
 
 /* One stretch of one parameter. */
 struct piece {
@@ -57,8 +59,10 @@ bool sl_optimiser_init(struct sl_optimiser *o, struct sl_model *model, struct sl
     o->v = sl_arena_take(&o->arena, count, sizeof *o->v);
     for (int i = 0; i < b->count; i++) {
         size_t floats = floats_of(&b->parameters[i]);
-        o->m[i] = memset(sl_arena_take(&o->arena, floats, sizeof(float)), 0, floats * sizeof(float));
-        o->v[i] = memset(sl_arena_take(&o->arena, floats, sizeof(float)), 0, floats * sizeof(float));
+        o->m[i] =
+            memset(sl_arena_take(&o->arena, floats, sizeof(float)), 0, floats * sizeof(float));
+        o->v[i] =
+            memset(sl_arena_take(&o->arena, floats, sizeof(float)), 0, floats * sizeof(float));
     }
     return true;
 }

@@ -1,4 +1,5 @@
-/* recipe.h - the numbers of a training run: one table for the command line, for checks, for files. */
+/* recipe.h - the numbers of a training run: one table for the command line, for checks, for
+ * files. */
 #pragma once
 
 #include "sluice/err.h"
@@ -34,6 +35,6 @@ double sl_recipe_get(const struct sl_recipe *recipe, const struct sl_recipe_row 
 /* What no single bound says. */
 bool sl_recipe_check(const struct sl_recipe *recipe, struct sl_err *err) SL_MUST_CHECK;
 
-/* The learning rate of a step (from 0): linear over the warm-up, then a cosine from rate to rate_least
- * over all steps (Loshchilov & Hutter 2017, eq. 5, one period; TSA's recipe). */
+/* The learning rate of a step (from 0): linear over the warm-up, then a cosine from rate to
+ * rate_least over all steps (Loshchilov & Hutter 2017, eq. 5, one period; TSA's recipe). */
 double sl_recipe_rate(const struct sl_recipe *recipe, int step);

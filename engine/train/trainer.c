@@ -133,9 +133,8 @@ static int list_counters(const struct sl_trainer *tr, struct sl_counter list[COU
                                 .kind = SL_NUMBER,
                                 .number = sl_recipe_get(&tr->training.recipe, sl_recipe_row(i))};
     for (const struct sl_hyper *h = tr->training.arch->hypers; h->name; h++)
-        list[count++] = (struct sl_counter){.name = h->name,
-                                            .kind = SL_NUMBER,
-                                            .number = sl_config_get(&tr->training.config, h)};
+        list[count++] = (struct sl_counter){
+            .name = h->name, .kind = SL_NUMBER, .number = sl_config_get(&tr->training.config, h)};
     assert(count <= COUNTERS_MAX);
     return count;
 }
@@ -177,8 +176,8 @@ static bool agree(const struct sl_counter *saved, const struct sl_counter *asked
         if (saved[i].kind == SL_WHOLE && saved[i].whole != asked[i].whole)
             return sl_fail(err, SL_BAD_INPUT, "the run was begun with another %s", asked[i].name);
         if (saved[i].kind == SL_NUMBER && saved[i].number != asked[i].number)
-            return sl_fail(err, SL_BAD_INPUT, "the run was begun with %s %g, not %g",
-                           asked[i].name, saved[i].number, asked[i].number);
+            return sl_fail(err, SL_BAD_INPUT, "the run was begun with %s %g, not %g", asked[i].name,
+                           saved[i].number, asked[i].number);
     }
     return true;
 }

@@ -1,8 +1,9 @@
-/* trainer.h - trains a model on a text, in a run that can be stopped at any moment and gone on with.
+/* trainer.h - trains a model on a text, in a run that can be stopped at any moment and gone on
+ * with.
  *
  * A run keeps its latest complete state in the directory <run>/state. The same run ends with the
- * same bits however often it was interrupted and with any number of threads: windows, dropout and first
- * values are functions of (seed, step), and no sum depends on who computed it.
+ * same bits however often it was interrupted and with any number of threads: windows, dropout and
+ * first values are functions of (seed, step), and no sum depends on who computed it.
  *
  * One thread at a time; it uses the engine's pool while it runs. */
 #pragma once
@@ -17,9 +18,9 @@ struct sl_training {
     const struct sl_arch *arch;
     struct sl_config config; /* vocab is filled in from the corpus */
     struct sl_recipe recipe;
-    const char *corpus;      /* path of a text file */
-    const char *run;         /* directory of the run; made if missing */
-    bool resume;             /* go on from the run's state, which must be of the same training */
+    const char *corpus; /* path of a text file */
+    const char *run;    /* directory of the run; made if missing */
+    bool resume;        /* go on from the run's state, which must be of the same training */
 };
 
 enum sl_train_event { SL_TRAIN_STEPPED, SL_TRAIN_EVALUATED, SL_TRAIN_SAVED };
@@ -28,11 +29,11 @@ enum sl_train_event { SL_TRAIN_STEPPED, SL_TRAIN_EVALUATED, SL_TRAIN_SAVED };
 struct sl_train_state {
     enum sl_train_event event;
     int step, steps;
-    double loss;            /* of the last step's batch, without the price; nats per token */
-    double gate_mean;       /* of the last step's batch; NAN without gates */
-    double rate, norm;      /* learning rate; norm of the gradients before clipping */
+    double loss;       /* of the last step's batch, without the price; nats per token */
+    double gate_mean;  /* of the last step's batch; NAN without gates */
+    double rate, norm; /* learning rate; norm of the gradients before clipping */
     double tokens_per_second, seconds, seconds_left; /* seconds: since this process began */
-    double validation_loss, validation_gate; /* NAN before the first evaluation */
+    double validation_loss, validation_gate;         /* NAN before the first evaluation */
     double best_loss;
     int best_step;
 };
@@ -47,8 +48,8 @@ struct sl_trainer *sl_trainer_create(struct sl_engine *engine, const struct sl_t
                                      struct sl_err *err) SL_MUST_CHECK;
 void sl_trainer_destroy(struct sl_trainer *trainer); /* NULL is fine */
 
-/* Trains until the last step, an error, or until `stop` says true; then the state is saved. A loss that is
- * not finite fails with SL_NOT_FINITE; the last saved state stays as it was. */
+/* Trains until the last step, an error, or until `stop` says true; then the state is saved. A
+ * loss that is not finite fails with SL_NOT_FINITE; the last saved state stays as it was. */
 bool sl_trainer_run(struct sl_trainer *trainer, const struct sl_train_watch *watch,
                     struct sl_err *err) SL_MUST_CHECK;
 bool sl_trainer_finished(const struct sl_trainer *trainer);

@@ -1,7 +1,7 @@
 /* generate.h - one text being completed: what to feed next, what was sampled, when to stop.
  *
- * A generation holds no computer: whoever runs the session asks each of its generations what to feed,
- * runs all feeds as one batch, and hands each generation its own feed back.
+ * A generation holds no computer: whoever runs the session asks each of its generations what to
+ * feed, runs all feeds as one batch, and hands each generation its own feed back.
  *
  *     while (!sl_generation_finished(g)) {
  *         struct sl_feed feed = {.slot = slot};
@@ -24,17 +24,17 @@ struct sl_generation;
 enum { SL_STOPS_MAX = 4, SL_STOP_BYTES_MAX = 256, SL_LOGPROBS_MAX = 5 };
 
 struct sl_generation_options {
-    const int32_t *prompt;   /* copied; ids below the vocabulary's size */
-    int prompt_count;        /* 0 .. context; an empty prompt begins after a line break */
-    int max_tokens;          /* >= 0; 0 only makes sense with echo */
+    const int32_t *prompt;       /* copied; ids below the vocabulary's size */
+    int prompt_count;            /* 0 .. context; an empty prompt begins after a line break */
+    int max_tokens;              /* >= 0; 0 only makes sense with echo */
     struct sl_sampling sampling; /* bias is copied */
     uint64_t seed;
-    int choice;              /* numbers the n samples of one request: each draws its own numbers */
+    int choice; /* numbers the n samples of one request: each draws its own numbers */
     const char *stops[SL_STOPS_MAX]; /* copied; the text ends before the first one to appear */
     int stop_count;
-    bool logprobs;           /* record log probabilities, */
-    int top_logprobs;        /* and those of this many most likely tokens, 0 .. SL_LOGPROBS_MAX */
-    bool echo;               /* the text begins with the prompt */
+    bool logprobs;    /* record log probabilities, */
+    int top_logprobs; /* and those of this many most likely tokens, 0 .. SL_LOGPROBS_MAX */
+    bool echo;        /* the text begins with the prompt */
 };
 
 enum sl_finish {
@@ -47,8 +47,8 @@ enum sl_finish {
 /* One token of the text, when logprobs were asked for. */
 struct sl_token_record {
     int32_t id;
-    float log_probability;  /* NAN for the first token of an echoed prompt: nothing came before it */
-    size_t text_offset;     /* bytes, into the text */
+    float log_probability; /* NAN for the first token of an echoed prompt: nothing came before it */
+    size_t text_offset;    /* bytes, into the text */
     int top_count;
     int32_t top_ids[SL_LOGPROBS_MAX];
     float top_log_probabilities[SL_LOGPROBS_MAX];
@@ -56,7 +56,8 @@ struct sl_token_record {
 
 struct sl_generation_usage {
     int prompt_tokens, completion_tokens;
-    int64_t layers_used, layers_full; /* token-layer operations: run, and run by a model without gates */
+    int64_t layers_used,
+        layers_full; /* token-layer operations: run, and run by a model without gates */
 };
 
 SL_PUBLIC struct sl_generation *sl_generation_create(const struct sl_model *model,
@@ -66,16 +67,17 @@ SL_PUBLIC void sl_generation_destroy(struct sl_generation *g); /* NULL is fine *
 
 /* Fills tokens, count and want_all for feed->slot, at most rows_max (> 0) tokens; clears the slot
  * when the window slides. The slot must be empty the first time. Not after it has finished. */
-SL_PUBLIC void sl_generation_feed(struct sl_generation *g, struct sl_session *session,
-                                  int rows_max, struct sl_feed *feed);
+SL_PUBLIC void sl_generation_feed(struct sl_generation *g, struct sl_session *session, int rows_max,
+                                  struct sl_feed *feed);
 /* Takes the outcome of that feed: samples, appends text, decides whether to stop. */
 SL_PUBLIC void sl_generation_take(struct sl_generation *g, const struct sl_feed *feed);
 
 SL_PUBLIC enum sl_finish sl_generation_finish(const struct sl_generation *g);
 SL_PUBLIC bool sl_generation_finished(const struct sl_generation *g);
 
-/* The text that is certain so far: whole UTF-8 characters, without what may yet turn out to be the
- * beginning of a stop string. It only grows; everything is certain once finished. Valid until the next take. */
+/* The text that is certain so far: whole UTF-8 characters, without what may yet turn out to be
+ * the beginning of a stop string. It only grows; everything is certain once finished. Valid until
+ * the next take. */
 SL_PUBLIC const char *sl_generation_text(const struct sl_generation *g, size_t *bytes);
 /* The records of the tokens of that certain text. */
 SL_PUBLIC const struct sl_token_record *sl_generation_records(const struct sl_generation *g,

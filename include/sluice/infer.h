@@ -21,7 +21,7 @@ struct sl_session_options {
 SL_PUBLIC struct sl_session *sl_session_create(const struct sl_model *model,
                                                const struct sl_session_options *options,
                                                struct sl_err *err) SL_MUST_CHECK;
-SL_PUBLIC void sl_session_destroy(struct sl_session *session); /* NULL is fine */
+SL_PUBLIC void sl_session_destroy(struct sl_session *session);       /* NULL is fine */
 SL_PUBLIC size_t sl_session_bytes(const struct sl_session *session); /* memory it reserved */
 
 /* New tokens for one slot, and what came of them. */
@@ -35,10 +35,11 @@ struct sl_feed {
     const float *logits; /* vocab floats (count x vocab with want_all), until the next run */
     int64_t layers_used; /* token-layer operations that ran */
     int64_t layers_full; /* that a model without gates would have run: count x depth */
-    bool finite;         /* false: these logits hold NaN or infinity; other feeds are not affected */
+    bool finite; /* false: these logits hold NaN or infinity; other feeds are not affected */
 };
 
-/* Runs the feeds as one batch. Fails only for broken promises of the caller, before anything runs. */
+/* Runs the feeds as one batch. Fails only for broken promises of the caller, before anything
+ * runs. */
 SL_PUBLIC bool sl_session_run(struct sl_session *session, struct sl_feed *feeds, int count,
                               struct sl_err *err) SL_MUST_CHECK;
 
@@ -51,7 +52,7 @@ struct sl_sampling {
     int top_k;         /* 0: all */
     float top_p;       /* 1: all */
     float presence_penalty, frequency_penalty; /* subtracted from logits of tokens already there */
-    const float *bias; /* vocab floats added to the logits; NULL: none */
+    const float *bias;                         /* vocab floats added to the logits; NULL: none */
 };
 
 /* One decision. The same logits, sampling, counts, key and index give the same token. */

@@ -27,7 +27,8 @@ struct sl_model_facts {
     int context, vocab, depth, width;
     int64_t parameters;
     int64_t created; /* seconds since 1970 */
-    const char *gate; /* "soft", "hard", "mixed" or "none": how compute is saved when serving */
+    const char
+        *gate; /* how compute is saved when serving: "soft", "hard", "mixed", "exit" or "none" */
 };
 SL_PUBLIC struct sl_model_facts sl_model_facts(const struct sl_model *model);
 SL_PUBLIC const struct sl_tokenizer *sl_model_tokenizer(const struct sl_model *model);

@@ -1,4 +1,5 @@
-/* tokens.h - text to token ids and back. A tokenizer never changes once made; any thread may use it. */
+/* tokens.h - text to token ids and back. A tokenizer never changes once made; any thread may use
+ * it. */
 #pragma once
 
 #include "sluice/err.h"
@@ -17,9 +18,9 @@ enum sl_unknown {
 SL_PUBLIC int sl_tokenizer_size(const struct sl_tokenizer *tokens); /* of the vocabulary */
 SL_PUBLIC const char *sl_tokenizer_kind(const struct sl_tokenizer *tokens);
 
-/* Encodes bytes of UTF-8 into at most `most` ids. Returns how many ids the text has, which may be more
- * than `most` (then only the first `most` were written), or -1 with err: invalid UTF-8 or unknown
- * characters. ids may be NULL when most is 0. */
+/* Encodes bytes of UTF-8 into at most `most` ids. Returns how many ids the text has, which may be
+ * more than `most` (then only the first `most` were written), or -1 with err: invalid UTF-8 or
+ * unknown characters. ids may be NULL when most is 0. */
 SL_PUBLIC long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char *text,
                                    size_t bytes, enum sl_unknown unknown, int32_t *ids, long most,
                                    struct sl_err *err) SL_MUST_CHECK;

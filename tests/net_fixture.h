@@ -1,0 +1,111 @@
+/* net_fixture.h - small models and batches for tests that walk the table of architectures. */
+#pragma once
+
+#include "base/random.h"
+#include "model/net.h"
+#include "test.h"
+
+enum { FIXTURE_VOCAB = 11, FIXTURE_CONTEXT = 24 };
+
+/* The level that the test was asked to run at, or the fastest. */
+static inline struct sl_engine *fixture_engine(const char *isa, int threads)
+{
+    struct sl_err err;
+    struct sl_engine_options options = {.threads = threads, .isa = isa};
+    struct sl_engine *engine = sl_engine_create(&options, &err);
+    cr_assert(engine, "%s", err.text);
+    return engine;
+}
+
+/* Sizes at which every code path runs and nothing is a multiple of a tile. */
+static inline struct sl_config fixture_config(const struct sl_arch *arch)
+{
+    struct sl_config c;
+    sl_config_standard(arch, &c);
+    c.vocab = FIXTURE_VOCAB;
+    c.context = FIXTURE_CONTEXT;
+    c.width = 36;
+    c.heads = 3;
+    c.depth = 3;
+    c.hidden = 52;
+    c.lambda = 0.3f;
+    return c;
+}
+
+/* Values large enough that every parameter matters, and routers that disagree among tokens. */
+static inline struct sl_model *fixture_model(struct sl_engine *engine, const struct sl_arch *arch,
+                                             const struct sl_config *config)
+{
+    struct sl_err err;
+    struct sl_model *m = sl_net_create(engine, arch, config, &err);
+    cr_assert(m, "%s", err.text);
+    EXPECT_OK(sl_net_train(m, &err), err);
+    sl_net_draw(m, 7);
+    for (int i = 0; i < m->builder.count; i++) {
+        struct sl_parameter *p = &m->builder.parameters[i];
+        uint64_t key = sl_random_key(8, p->name);
+        float size = strstr(p->name, "router") ? 1.5f : strstr(p->name, "embedding") ? 1.0f : 0.15f;
+        for (int j = 0; j < p->rows * p->cols; j++)
+            p->data[j] += size * (float)sl_random_normal(key, (uint64_t)j);
+    }
+    sl_net_pack(m);
+    return m;
+}
+
+/* Random tokens in sequences of these lengths (0 ends the list), with the next token as target. */
+struct fixture_batch {
+    struct sl_batch batch;
+    struct sl_sequence sequences[80];
+    int32_t tokens[1024], targets[1024];
+};
+
+static inline void fixture_fill(struct fixture_batch *f, const int *lengths, uint64_t seed)
+{
+    uint64_t key = sl_random_key(seed, "tokens");
+    f->batch =
+        (struct sl_batch){.tokens = f->tokens, .targets = f->targets, .sequences = f->sequences};
+    for (; lengths[f->batch.count]; f->batch.count++) {
+        int rows = lengths[f->batch.count];
+        f->sequences[f->batch.count] = (struct sl_sequence){.first = f->batch.rows, .rows = rows};
+        f->batch.rows += rows;
+    }
+    for (int i = 0; i < f->batch.rows; i++) {
+        f->tokens[i] = (int32_t)sl_random_below(key, (uint64_t)i, FIXTURE_VOCAB);
+        f->targets[i] = (int32_t)sl_random_below(key, (uint64_t)i + 4096, FIXTURE_VOCAB);
+    }
+    f->batch.loss_scale = 1.0f / (float)f->batch.rows;
+}
+
+/* A tape large enough for one pass over the batch, found by a dry run. */
+static inline void fixture_tape(struct sl_tape *t, const struct sl_model *m,
+                                const struct sl_batch *batch, bool training)
+{
+    struct sl_err err;
+    EXPECT_OK(sl_tape_init(t, m->engine->kernels, m->engine->pool, 0, &err), err);
+    t->policy = &m->policy;
+    sl_tape_begin(t, batch, training);
+    (void)sl_net_forward(m, t);
+    if (training)
+        sl_tape_backward(t);
+    size_t bytes = t->arena.peak;
+    sl_tape_release(t);
+    EXPECT_OK(sl_tape_init(t, m->engine->kernels, m->engine->pool, bytes, &err), err);
+    t->policy = &m->policy;
+}
+
+static inline void fixture_clear_gradients(struct sl_model *m)
+{
+    for (int i = 0; i < m->builder.count; i++) {
+        struct sl_parameter *p = &m->builder.parameters[i];
+        memset(p->grad, 0, (size_t)p->rows * (size_t)p->cols * sizeof *p->grad);
+    }
+}
+
+/* The whole loss, price included. */
+static inline double fixture_loss(const struct sl_model *m, struct sl_tape *t,
+                                  const struct sl_batch *batch)
+{
+    sl_tape_begin(t, batch, true);
+    (void)sl_net_forward(m, t);
+    return t->notes.loss + t->notes.price;
+}
