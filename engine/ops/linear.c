@@ -13,16 +13,16 @@ enum { X };
 
 enum { WEIGHT, BIAS };
 
-enum { BLOCK = 64 }; /* rows; 64 x 1024 floats are 256 KiB, an eighth of the cache */
-
-enum { COLUMNS_LEAST = 64 }; /* of a piece when there are too few rows to go round */
+/* Rows and columns of a result that are made and finished together: 32 KiB, which the first-level
+ * cache holds while bias, activation, dropout and rounding pass over it. */
+enum { BLOCK = 64, CHUNK = 128 };
 
 struct linear {
     enum sl_activation activation;
     struct sl_dropout dropout;
     uint64_t random_key;
-    struct sl_tensor *before; /* the activation, as an operand; kept while training */
-    int block_count, column_pieces, columns;
+    struct sl_tensor *before;           /* the activation, as an operand; kept while training */
+    int blocks, column_pieces, columns; /* columns of one piece */
 };
 
 static int ceil_div(int a, int b)
@@ -57,7 +57,7 @@ static size_t block_operand_bytes(const struct sl_node *n)
 static struct forward_scratch forward_layout(const struct sl_node *n)
 {
     size_t x_bytes = round_up(block_operand_bytes(n));
-    size_t y_bytes = n->out->type == SL_F32 ? 0 : BLOCK * (size_t)n->out->cols * sizeof(float);
+    size_t y_bytes = n->out->type == SL_F32 ? 0 : BLOCK * CHUNK * sizeof(float);
     return (struct forward_scratch){.stride = x_bytes + round_up(y_bytes), .x_bytes = x_bytes};
 }
 
@@ -103,32 +103,39 @@ static void finish_row(const struct sl_node *n, int row, float *y, int c0, int c
         k->narrow((char *)sl_row_any(n->out, row) + (size_t)c0 * element, y, cols);
 }
 
+/* Columns c0..c1 of a packed matrix are a packed matrix: panels lie one after another. */
+static const char *panels_from(const struct sl_node *n, const void *packed, int k, int c0)
+{
+    return (const char *)packed + (c0 ? n->tape->kernels->pack_bytes(k, c0) : 0);
+}
+
+/* Columns c0..c1 of one block of rows, from operands x. spare: a block of a chunk of results. */
+static void forward_chunk(const struct sl_node *n, struct sl_gemm g, int row, int c0, int c1,
+                          float *spare)
+{
+    struct sl_tensor *out = n->out;
+    bool direct = out->type == SL_F32;
+    g.packed = panels_from(n, n->parameter[WEIGHT]->packed, g.k, c0);
+    g.n = g.n_last = c1 - c0;
+    g.y = direct ? sl_row(out, row) + c0 : spare;
+    g.y_stride = direct ? out->stride : CHUNK;
+    n->tape->kernels->gemm(&g);
+    for (int r = 0; r < g.m; r++)
+        finish_row(n, row + r, g.y + (size_t)r * g.y_stride, c0, c1);
+}
+
 static void forward_piece(const struct forward_pass *pass, int piece, int worker)
 {
     const struct sl_node *n = pass->n;
     const struct linear *a = n->args;
-    struct sl_tensor *out = n->out;
-    int first = piece / a->column_pieces * BLOCK, last = least(first + BLOCK, out->rows);
-    int c0 = piece % a->column_pieces * a->columns, c1 = least(c0 + a->columns, out->cols);
+    int first = piece / a->column_pieces * BLOCK, last = least(first + BLOCK, n->out->rows);
+    int c0 = piece % a->column_pieces * a->columns, c1 = least(c0 + a->columns, n->out->cols);
     char *scratch = pass->scratch.base + (size_t)worker * pass->scratch.stride;
-
-    struct sl_gemm g = {.packed = n->parameter[WEIGHT]->packed,
-                        .m = last - first,
-                        .n = out->cols,
-                        .k = n->in[X]->cols,
-                        .n_first = c0,
-                        .n_last = c1};
+    float *spare = (float *)(void *)(scratch + pass->scratch.x_bytes);
+    struct sl_gemm g = {.m = last - first, .k = n->in[X]->cols};
     g.x = block_operands(n, first, last, scratch, &g.x_stride);
-    if (out->type == SL_F32) {
-        g.y = sl_row(out, first);
-        g.y_stride = out->stride;
-    } else {
-        g.y = (float *)(void *)(scratch + pass->scratch.x_bytes);
-        g.y_stride = (size_t)out->cols;
-    }
-    n->tape->kernels->gemm(&g);
-    for (int r = first; r < last; r++)
-        finish_row(n, r, g.y + (size_t)(r - first) * g.y_stride + c0, c0, c1);
+    for (int c = c0; c < c1; c += CHUNK)
+        forward_chunk(n, g, first, c, least(c + CHUNK, c1), spare);
 }
 
 static void forward_pieces(void *ctx, int first, int last, int worker)
@@ -143,7 +150,7 @@ static void linear_forward(const struct sl_node *n)
     struct forward_pass pass = {.n = n, .scratch = forward_layout(n)};
     size_t workers = (size_t)sl_pool_threads(n->tape->pool);
     pass.scratch.base = sl_tape_scratch(n, workers * pass.scratch.stride);
-    sl_parallel(n->tape->pool, a->block_count * a->column_pieces, 1, forward_pieces, &pass);
+    sl_parallel(n->tape->pool, a->blocks * a->column_pieces, 1, forward_pieces, &pass);
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
@@ -163,11 +170,10 @@ static struct backward_pass backward_layout(const struct sl_node *n)
     const struct sl_kernels *k = n->tape->kernels;
     const size_t element = sl_type_bytes(k->operand);
     int m = n->out->rows, outs = n->out->cols, ins = n->in[X]->cols;
-    int widest = outs > m ? outs : m;
     struct backward_pass p = {.n = n,
                               .dz_stride = sl_operand_stride(k, outs),
                               .dz_t_stride = sl_operand_stride(k, m),
-                              .worker_bytes = ((size_t)BLOCK + 1) * (size_t)widest * sizeof(float),
+                              .worker_bytes = ((BLOCK + 1) * CHUNK + (size_t)m) * sizeof(float),
                               .dw_pieces = ceil_div(outs, BLOCK)};
     p.dz_t_at = round_up((size_t)m * p.dz_stride * element);
     p.packed_at = p.dz_t_at + round_up((size_t)outs * p.dz_t_stride * element);
@@ -193,45 +199,49 @@ static char *dz_t_row_at(const struct backward_pass *p, int row)
     return p->base + p->dz_t_at + (size_t)row * p->dz_t_stride * element;
 }
 
-/* dz of one row: dy through dropout and activation. spare: cols floats. */
-static void dz_row(const struct sl_node *n, int row, float *dz, float *spare)
+/* dz of columns c0..c1 of one row: dy through dropout and activation. spare: as many floats. */
+static void dz_row(const struct sl_node *n, int row, int c0, int c1, float *dz, float *spare)
 {
     const struct linear *a = n->args;
     const struct sl_kernels *k = n->tape->kernels;
-    const float *dy = sl_grad_row(n->out, row);
-    int cols = n->out->cols;
+    const float *dy = sl_grad_row(n->out, row) + c0;
+    int cols = c1 - c0;
     if (a->dropout.threshold)
-        k->dropout(dz, dy, a->dropout, sl_dropout_row_key(n->tape, a->random_key, row), 0, cols);
-    else
-        memcpy(dz, dy, (size_t)cols * sizeof *dz);
-    if (a->activation != SL_LINEAR) {
-        k->widen(spare, sl_row_any(a->before, row), cols);
-        k->activate_back(dz, dz, spare, a->activation, cols);
-    }
+        k->dropout(dz, dy, a->dropout, sl_dropout_row_key(n->tape, a->random_key, row), c0, cols);
+    if (a->activation == SL_LINEAR)
+        return;
+    k->widen(spare, (char *)sl_row_any(a->before, row) + (size_t)c0 * sl_type_bytes(k->operand),
+             cols);
+    k->activate_back(dz, a->dropout.threshold ? dz : dy, spare, a->activation, cols);
 }
 
-/* One block of rows of dz, both ways round. */
+/* Columns c0..c1 of one block of rows of dz, both ways round. */
+static void dz_chunk(const struct backward_pass *p, int r0, int c0, float *spare)
+{
+    const struct sl_node *n = p->n;
+    const struct linear *a = n->args;
+    const struct sl_kernels *k = n->tape->kernels;
+    const size_t element = sl_type_bytes(k->operand);
+    int r1 = least(r0 + BLOCK, n->out->rows), c1 = least(c0 + CHUNK, n->out->cols);
+    bool direct = a->activation == SL_LINEAR && !a->dropout.threshold;
+    float *dz = direct ? sl_grad_row(n->out, r0) + c0 : spare + CHUNK;
+    size_t stride = direct ? (size_t)n->out->cols : CHUNK;
+    for (int r = r0; r < r1; r++) {
+        float *row = dz + (size_t)(r - r0) * stride;
+        if (!direct)
+            dz_row(n, r, c0, c1, row, spare);
+        k->narrow(dz_row_at(p, r) + (size_t)c0 * element, row, c1 - c0);
+    }
+    k->transpose(dz_t_row_at(p, c0) + (size_t)r0 * element, p->dz_t_stride, dz, stride, r1 - r0,
+                 c1 - c0, r1 == n->out->rows);
+}
+
 static void backward_dz(void *ctx, int first, int last, int worker)
 {
     const struct backward_pass *p = ctx;
-    const struct sl_node *n = p->n;
-    const struct sl_kernels *k = n->tape->kernels;
-    const size_t element = sl_type_bytes(k->operand);
-    int rows = n->out->rows, cols = n->out->cols;
-    float *spare = worker_floats(p, worker), *dz = spare + cols;
-    const struct linear *a = n->args;
-    bool direct = a->activation == SL_LINEAR && !a->dropout.threshold;
-    for (int block = first; block < last; block++) {
-        int r0 = block * BLOCK, r1 = least(r0 + BLOCK, rows);
-        const float *src = direct ? sl_grad_row(n->out, r0) : dz;
-        for (int r = r0; r < r1; r++) {
-            if (!direct)
-                dz_row(n, r, dz + (size_t)(r - r0) * (size_t)cols, spare);
-            k->narrow(dz_row_at(p, r), src + (size_t)(r - r0) * (size_t)cols, cols);
-        }
-        k->transpose(dz_t_row_at(p, 0) + (size_t)r0 * element, p->dz_t_stride, src, (size_t)cols,
-                     r1 - r0, cols, r1 == rows);
-    }
+    for (int block = first; block < last; block++)
+        for (int c = 0; c < p->n->out->cols; c += CHUNK)
+            dz_chunk(p, block * BLOCK, c, worker_floats(p, worker));
 }
 
 static void backward_pack(void *ctx, int first, int last, int worker)
@@ -325,12 +335,11 @@ static const struct sl_op linear = {.name = "linear",
 /* Few rows cannot keep all threads busy: then columns are divided as well. */
 static void divide(struct linear *a, int rows, int cols, int threads)
 {
-    a->block_count = ceil_div(rows, BLOCK);
-    int wanted = a->block_count ? ceil_div(4 * threads, a->block_count) : 1;
-    if (threads == 1 || a->block_count >= 2 * threads)
-        wanted = 1;
-    int columns = ceil_div(ceil_div(cols, wanted), COLUMNS_LEAST) * COLUMNS_LEAST;
-    a->columns = least(columns, ceil_div(cols, SL_PANEL) * SL_PANEL);
+    a->blocks = ceil_div(rows, BLOCK);
+    bool enough = threads == 1 || a->blocks == 0 || a->blocks >= 2 * threads;
+    int wanted = enough ? 1 : ceil_div(4 * threads, a->blocks);
+    int panels = ceil_div(cols, SL_PANEL);
+    a->columns = ceil_div(panels, least(wanted, ceil_div(panels, 2))) * SL_PANEL;
     a->column_pieces = ceil_div(cols, a->columns);
 }
 

@@ -1,0 +1,125 @@
+/* call.c - one request's life, from its first byte to the last byte of its answer. */
+#include "call.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+int64_t sv_now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The finaliser of splitmix64 (Steele, Lea, Flood 2014): one to one, so no number comes twice. */
+uint64_t sv_draw(struct sv_server *server)
+{
+    uint64_t z = server->salt + (atomic_fetch_add(&server->drawn, 1) + 1) * 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+struct sv_call *sv_call_create(struct sv_server *server, const struct sv_bed *bed, void *connection)
+{
+    struct sv_call *call = calloc(1, sizeof *call);
+    if (!call)
+        return NULL;
+    call->server = server;
+    call->bed = bed;
+    call->connection = connection;
+    call->received_ns = sv_now_ns();
+    atomic_init(&call->references, 1);
+    pthread_mutex_init(&call->lock, NULL);
+    return call;
+}
+
+struct sv_call *sv_call_acquire(struct sv_call *call)
+{
+    int before = atomic_fetch_add_explicit(&call->references, 1, memory_order_relaxed);
+    assert(before > 0);
+    (void)before;
+    return call;
+}
+
+void sv_call_release(struct sv_call *call)
+{
+    int before = atomic_fetch_sub_explicit(&call->references, 1, memory_order_acq_rel);
+    assert(before > 0);
+    if (before > 1)
+        return;
+    if (call->work)
+        call->work->destroy(call->state);
+    sv_text_release(&call->body);
+    sv_text_release(&call->reply.body);
+    pthread_mutex_destroy(&call->lock);
+    free(call);
+}
+
+bool sv_call_sleep(struct sv_call *call)
+{
+    pthread_mutex_lock(&call->lock);
+    assert(!call->asleep);
+    bool sleeps = !call->news;
+    call->news = false;
+    if (sleeps) {
+        call->asleep = true;
+        call->bed->suspend(call->connection);
+    }
+    pthread_mutex_unlock(&call->lock);
+    return sleeps;
+}
+
+void sv_call_wake(struct sv_call *call)
+{
+    pthread_mutex_lock(&call->lock);
+    /* A connection is alive for as long as it is asleep: nobody but us can end that. */
+    if (call->asleep)
+        call->bed->resume(call->connection);
+    else
+        call->news = true;
+    call->asleep = false;
+    pthread_mutex_unlock(&call->lock);
+}
+
+void sv_call_cancel(struct sv_call *call)
+{
+    atomic_store(&call->cancelled, true);
+    if (call->work)
+        call->work->cancel(call);
+    sv_call_wake(call);
+}
+
+void sv_call_header(struct sv_call *call, const char *name, const char *format, ...)
+{
+    assert(call->reply.header_count < SV_HEADERS_MAX);
+    struct sv_header *header = &call->reply.headers[call->reply.header_count++];
+    header->name = name;
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(header->value, sizeof header->value, format, list);
+    va_end(list);
+}
+
+enum sv_next sv_call_answer(struct sv_call *call, int status, const char *content_type)
+{
+    assert(status >= 200);
+    call->reply.status = status;
+    call->reply.content_type = content_type;
+    return SV_ANSWERED;
+}
+
+enum sv_next sv_call_refuse(struct sv_call *call, const struct sv_problem *problem)
+{
+    call->outcome = problem->kind;
+    sv_text_clear(&call->reply.body);
+    const char *type = sv_problem_write(problem, call->family, &call->reply.body);
+    if (problem->retry_ms > 0) {
+        sv_call_header(call, "Retry-After", "%d", (problem->retry_ms + 999) / 1000);
+        sv_call_header(call, "retry-after-ms", "%d", problem->retry_ms);
+    }
+    return sv_call_answer(call, sv_problem_status(problem->kind), type);
+}

@@ -1,0 +1,106 @@
+/* call.h - one request's life, from its first byte to the last byte of its answer.
+ *
+ * Made by http.c, which is its first owner. A handler answers at once, or leaves work behind it:
+ * then the call sleeps (its connection is suspended) until somebody with news wakes it. The
+ * batcher and the watcher hold references while they need it; the last one out frees it.
+ *
+ * Fields are the HTTP thread's, except where they say otherwise. */
+#pragma once
+
+#include "limits.h"
+#include "problem.h"
+#include "server.h"
+#include "text.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sv_call;
+struct sv_route;
+
+enum sv_next {
+    SV_ANSWERED, /* call->reply is complete */
+    SV_WAITING,  /* call->work goes on; ask `proceed` when there is news */
+    SV_STREAMING /* headers are complete; the body comes from `pull` */
+};
+
+/* What a handler left to be done, and how to ask about it. */
+struct sv_work {
+    enum sv_next (*proceed)(struct sv_call *call);
+    /* Body bytes, at most `most`, or an enum of stream.h: nothing now, the end, broken. */
+    ssize_t (*pull)(struct sv_call *call, char *bytes, size_t most);
+    /* The client left: stop soon. Any thread, any number of times. */
+    void (*cancel)(struct sv_call *call);
+    /* Now and then, while in flight, from the watcher. True: there is something to say. */
+    bool (*tick)(struct sv_call *call, int64_t now_ns);
+    /* How it ended. `complete`: the connection took the whole answer; if not, the client may still
+     * have had all that matters of it. */
+    enum sv_problem_kind (*outcome)(struct sv_call *call, bool complete);
+    void (*destroy)(void *state);
+};
+
+/* How a connection is put to sleep and woken, called with the call's lock held. */
+struct sv_bed {
+    void (*suspend)(void *connection);
+    void (*resume)(void *connection);
+};
+
+struct sv_header {
+    const char *name;
+    char value[SV_HEADER_VALUE_MAX];
+};
+
+struct sv_reply {
+    int status;
+    const char *content_type;
+    struct sv_text body;
+    struct sv_header headers[SV_HEADERS_MAX];
+    int header_count;
+};
+
+struct sv_call {
+    struct sv_server *server;
+    const struct sv_route *route; /* NULL: there is none for the path */
+    enum sv_family family;
+    char request_id[SV_REQUEST_ID_MAX + 1];
+    char argument[SV_PATH_MAX]; /* what the path holds where the route has {} */
+    int64_t timeout_ms;         /* the client's wish; 0: none */
+    int64_t received_ns;
+    struct sv_text body;
+
+    struct sv_reply reply;
+    enum sv_problem_kind outcome; /* how it ended, for metrics */
+    char model[SV_NAME_MAX], version[16];
+
+    const struct sv_work *work; /* NULL: nothing was left */
+    void *state;                /* the work's */
+
+    atomic_bool cancelled; /* any thread */
+    atomic_int references; /* any thread */
+    pthread_mutex_t lock;  /* guards asleep, news and connection */
+    bool asleep, news;
+    void *connection;
+    const struct sv_bed *bed;
+};
+
+struct sv_call *sv_call_create(struct sv_server *server, const struct sv_bed *bed,
+                               void *connection); /* NULL: no memory */
+struct sv_call *sv_call_acquire(struct sv_call *call);
+void sv_call_release(struct sv_call *call);
+
+/* Puts the connection to sleep, unless there was news since the last time: then false. */
+bool sv_call_sleep(struct sv_call *call);
+void sv_call_wake(struct sv_call *call);   /* any thread: there is news */
+void sv_call_cancel(struct sv_call *call); /* any thread: nobody waits for the answer any more */
+
+/* The reply. */
+void sv_call_header(struct sv_call *call, const char *name, const char *format, ...)
+    SL_PRINTF(3, 4);
+enum sv_next sv_call_answer(struct sv_call *call, int status, const char *content_type);
+enum sv_next sv_call_refuse(struct sv_call *call, const struct sv_problem *problem);
+
+int64_t sv_now_ns(void); /* monotonic */
+/* A number that this server gives once: for ids, and for seeds nobody asked for. Any thread. */
+uint64_t sv_draw(struct sv_server *server);

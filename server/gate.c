@@ -1,0 +1,95 @@
+/* gate.c - how much may be inside at once: texts and tokens, admitted whole or refused whole. */
+#include "gate.h"
+#include "call.h"
+#include "limits.h"
+
+#include <assert.h>
+
+static const double smoothing = 0.1; /* the pace follows about the last ten texts */
+
+void sv_gate_init(struct sv_gate *gate, const char *name, int64_t items_max, int64_t tokens_max,
+                  struct sv_series *refused)
+{
+    *gate = (struct sv_gate){
+        .name = name, .items_max = items_max, .tokens_max = tokens_max, .refused = refused};
+    pthread_mutex_init(&gate->lock, NULL);
+}
+
+void sv_gate_release(struct sv_gate *gate)
+{
+    assert(gate->items == 0);
+    pthread_mutex_destroy(&gate->lock);
+}
+
+/* How long until so many texts have ended, at the pace of late. */
+static int retry_ms(const struct sv_gate *gate, int64_t items)
+{
+    double ms = 1e3 * gate->item_seconds * (double)(items > 1 ? items : 1);
+    if (gate->item_seconds <= 0)
+        return 1000;
+    if (ms > SV_RETRY_MS_MAX)
+        return SV_RETRY_MS_MAX;
+    return ms < SV_RETRY_MS_MIN ? SV_RETRY_MS_MIN : (int)ms;
+}
+
+static bool refuse_full(struct sv_gate *gate, int items, int wait_ms, struct sv_problem *problem)
+{
+    sv_metric_add(gate->refused, 1);
+    (void)sv_refuse(problem, SV_OVERLOADED, NULL,
+                    "The queue of '%s' is full: there is no room for %d more text%s now.",
+                    gate->name, items, items == 1 ? "" : "s");
+    problem->retry_ms = wait_ms;
+    return false;
+}
+
+bool sv_gate_enter(struct sv_gate *gate, int items, int64_t tokens, struct sv_problem *problem)
+{
+    assert(items > 0);
+    if (items > gate->items_max || tokens > gate->tokens_max)
+        return sv_refuse(problem, SV_BAD_VALUE, NULL,
+                         "This request asks for %d texts with %lld tokens in prompts and answers; "
+                         "this server can hold %lld texts and %lld tokens.",
+                         items, (long long)tokens, (long long)gate->items_max,
+                         (long long)gate->tokens_max);
+    pthread_mutex_lock(&gate->lock);
+    bool fits = gate->items + items <= gate->items_max && gate->tokens + tokens <= gate->tokens_max;
+    int wait_ms = retry_ms(gate, gate->items + items - gate->items_max);
+    if (fits && gate->items == 0)
+        gate->ended_ns = sv_now_ns();
+    if (fits) {
+        gate->items += items;
+        gate->tokens += tokens;
+    }
+    pthread_mutex_unlock(&gate->lock);
+    return fits || refuse_full(gate, items, wait_ms, problem);
+}
+
+void sv_gate_leave(struct sv_gate *gate, int items, int64_t tokens)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->items -= items;
+    gate->tokens -= tokens;
+    assert(gate->items >= 0);
+    assert(gate->tokens >= 0);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+void sv_gate_end(struct sv_gate *gate, int64_t tokens)
+{
+    int64_t now = sv_now_ns();
+    pthread_mutex_lock(&gate->lock);
+    double seconds = 1e-9 * (double)(now - gate->ended_ns);
+    gate->item_seconds +=
+        gate->item_seconds > 0 ? smoothing * (seconds - gate->item_seconds) : seconds;
+    gate->ended_ns = now;
+    pthread_mutex_unlock(&gate->lock);
+    sv_gate_leave(gate, 1, tokens);
+}
+
+void sv_gate_inside(struct sv_gate *gate, int64_t *items, int64_t *tokens)
+{
+    pthread_mutex_lock(&gate->lock);
+    *items = gate->items;
+    *tokens = gate->tokens;
+    pthread_mutex_unlock(&gate->lock);
+}

@@ -1,0 +1,32 @@
+/* gate.h - how much may be inside at once: texts and tokens, admitted whole or refused whole.
+ *
+ * Any thread. It also learns the pace at which texts end, to tell the refused when to come
+ * again. */
+#pragma once
+
+#include "metrics.h"
+#include "problem.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sv_gate {
+    const char *name; /* of what is behind it, for messages */
+    int64_t items_max, tokens_max;
+    struct sv_series *refused; /* counted here */
+
+    pthread_mutex_t lock; /* guards the rest */
+    int64_t items, tokens;
+    int64_t ended_ns;    /* when the last text ended, or the first one came */
+    double item_seconds; /* from the end of one text to the next, smoothed */
+};
+
+void sv_gate_init(struct sv_gate *gate, const char *name, int64_t items_max, int64_t tokens_max,
+                  struct sv_series *refused);
+void sv_gate_release(struct sv_gate *gate);
+
+bool sv_gate_enter(struct sv_gate *gate, int items, int64_t tokens, struct sv_problem *problem);
+void sv_gate_leave(struct sv_gate *gate, int items, int64_t tokens); /* turned back at the door */
+void sv_gate_end(struct sv_gate *gate, int64_t tokens);              /* one text has ended */
+void sv_gate_inside(struct sv_gate *gate, int64_t *items, int64_t *tokens);

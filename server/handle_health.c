@@ -1,0 +1,55 @@
+/* handle_health.c - live, ready, metrics and the front page: answered without asking the engine. */
+#include "batcher.h"
+#include "handlers.h"
+#include "metrics.h"
+#include "registry.h"
+
+static enum sv_next not_well(struct sv_call *call, const char *why)
+{
+    struct sv_problem problem;
+    (void)sv_refuse(&problem, SV_NOT_READY, NULL, "%s", why);
+    problem.retry_ms = 1000;
+    return sv_call_refuse(call, &problem);
+}
+
+/* Dead is only who has work and does not move: a busy server must not be restarted for being
+ * busy. */
+enum sv_next sv_handle_live(struct sv_call *call)
+{
+    if (!sv_batcher_is_alive(call->server->batcher))
+        return not_well(call, "The dispatcher has stopped moving.");
+    sv_text_adds(&call->reply.body, "{\"live\":true}");
+    return sv_call_answer(call, 200, "application/json");
+}
+
+enum sv_next sv_handle_ready(struct sv_call *call)
+{
+    if (atomic_load(&call->server->phase) == SV_PHASE_DRAINING)
+        return not_well(call, "The server is shutting down.");
+    if (!sv_registry_is_complete(call->server->registry))
+        return not_well(call, "A model of the store is not served; the log says why.");
+    sv_text_adds(&call->reply.body, "{\"ready\":true}");
+    return sv_call_answer(call, 200, "application/json");
+}
+
+static void set(struct sv_call *call, enum sv_metric metric, int64_t value)
+{
+    sv_metric_set(sv_metrics_series(call->server->metrics, metric, NULL), (double)value);
+}
+
+enum sv_next sv_handle_metrics(struct sv_call *call)
+{
+    struct sv_server *server = call->server;
+    set(call, SV_METRIC_CALLS, atomic_load(&server->calls) - 1); /* without this one */
+    set(call, SV_METRIC_CONNECTIONS, atomic_load(&server->connections));
+    set(call, SV_METRIC_BODY_BYTES, atomic_load(&server->body_bytes));
+    sv_metrics_sample_process(server->metrics);
+    sv_metrics_expose(server->metrics, &call->reply.body);
+    return sv_call_answer(call, 200, "text/plain; version=0.0.4; charset=utf-8");
+}
+
+enum sv_next sv_handle_index(struct sv_call *call)
+{
+    sv_text_add(&call->reply.body, call->server->index->data, call->server->index->bytes);
+    return sv_call_answer(call, 200, "application/json");
+}

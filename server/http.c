@@ -1,0 +1,463 @@
+/* http.c - HTTP/1.1: requests become calls, their replies and streams become bytes.
+ *
+ * libmicrohttpd runs two threads with an epoll each. With one thread its epoll stalls when 128 to
+ * 512 connections are busy (tests/bench_http.sh shows it); with two it does not. */
+#include "http.h"
+#include "call.h"
+#include "log.h"
+#include "metrics.h"
+#include "options.h"
+#include "routes.h"
+#include "stream.h"
+#include "watcher.h"
+
+#include <assert.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct sv_http {
+    struct sv_server *server;
+    struct sv_watcher *watcher;
+    struct MHD_Daemon *daemon;
+};
+
+/* One request on one connection. */
+struct exchange {
+    struct sv_http *http;
+    struct sv_call *call;
+    struct MHD_Connection *connection;
+    const char *method; /* libmicrohttpd's */
+    bool dispatched;    /* received whole and handed to its handler */
+    bool replied;
+    int watch;
+    size_t discarded;
+    struct sv_problem problem; /* found before the body was read */
+};
+
+static void suspend(void *connection)
+{
+    MHD_suspend_connection(connection);
+}
+
+static void resume(void *connection)
+{
+    MHD_resume_connection(connection);
+}
+
+static const struct sv_bed bed = {.suspend = suspend, .resume = resume};
+
+/* ---- replies --------------------------------------------------------------------------------- */
+
+static void add_headers(struct MHD_Response *response, const struct sv_call *call)
+{
+    const struct sv_reply *reply = &call->reply;
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type);
+    (void)MHD_add_response_header(response, "x-request-id", call->request_id);
+    for (int i = 0; i < reply->header_count; i++)
+        (void)MHD_add_response_header(response, reply->headers[i].name, reply->headers[i].value);
+    if (atomic_load(&call->server->phase) == SV_PHASE_DRAINING)
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+}
+
+static enum MHD_Result queue(struct exchange *x, struct MHD_Response *response)
+{
+    if (!response)
+        return MHD_NO;
+    add_headers(response, x->call);
+    x->replied = true;
+    enum MHD_Result queued =
+        MHD_queue_response(x->connection, (unsigned)x->call->reply.status, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+static enum MHD_Result reply(struct exchange *x)
+{
+    struct sv_text *body = &x->call->reply.body;
+    if (body->failed)
+        return MHD_NO; /* out of memory: half an answer would be worse than none */
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(body->bytes, body->data, MHD_RESPMEM_MUST_FREE);
+    if (response)
+        *body = (struct sv_text){0}; /* its memory is the response's now */
+    return queue(x, response);
+}
+
+static ssize_t pull(void *context, uint64_t position, char *bytes, size_t most)
+{
+    struct sv_call *call = context;
+    (void)position;
+    for (;;) {
+        if (atomic_load(&call->cancelled))
+            return MHD_CONTENT_READER_END_WITH_ERROR;
+        ssize_t taken = call->work->pull(call, bytes, most);
+        if (taken > 0)
+            return taken;
+        if (taken == SV_PULL_END)
+            return MHD_CONTENT_READER_END_OF_STREAM;
+        if (taken == SV_PULL_BROKEN)
+            return MHD_CONTENT_READER_END_WITH_ERROR;
+        if (sv_call_sleep(call))
+            return 0; /* suspended: we are asked again when there is news */
+    }
+}
+
+static void let_go(void *context)
+{
+    sv_call_release(context);
+}
+
+static enum MHD_Result reply_stream(struct exchange *x)
+{
+    enum { BLOCK = 1024 }; /* chunks are written into the connection's own memory */
+    struct sv_call *call = sv_call_acquire(x->call);
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, pull, call, let_go);
+    if (!response)
+        sv_call_release(call);
+    return queue(x, response);
+}
+
+static enum MHD_Result refuse(struct exchange *x)
+{
+    (void)sv_call_refuse(x->call, &x->problem);
+    return reply(x);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static const char *header(const struct exchange *x, const char *name)
+{
+    return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
+}
+
+/* The client's own id when there is nothing strange in it, else one of ours. */
+static void name_request(const struct exchange *x)
+{
+    static const char sane[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                               "._-";
+    struct sv_call *call = x->call;
+    const char *given = header(x, "x-request-id");
+    size_t length = given ? strspn(given, sane) : 0;
+    if (length > 0 && length <= SV_REQUEST_ID_MAX && given[length] == '\0')
+        memcpy(call->request_id, given, length + 1);
+    else
+        (void)snprintf(call->request_id, sizeof call->request_id, "req-%016llx",
+                       (unsigned long long)sv_draw(call->server));
+}
+
+static void read_timeout(const struct exchange *x)
+{
+    const char *given = header(x, "X-Request-Timeout-Ms");
+    long long ms = given ? strtoll(given, NULL, 10) : 0;
+    x->call->timeout_ms = ms > 0 ? ms : 0;
+}
+
+static bool check_route(struct exchange *x, const char *path)
+{
+    struct sv_call *call = x->call;
+    char allow[SV_ALLOW_MAX];
+    if (strlen(path) >= SV_PATH_MAX)
+        return sv_refuse(&x->problem, SV_PATH_TOO_LONG, NULL, "The path is longer than %d bytes.",
+                         SV_PATH_MAX - 1);
+    call->route = sv_route_find(x->method, path, call->argument, allow);
+    if (call->route)
+        return true;
+    if (!allow[0])
+        return sv_refuse(&x->problem, SV_NO_ROUTE, NULL,
+                         "There is nothing at %s; GET / lists what there is.", path);
+    sv_call_header(call, MHD_HTTP_HEADER_ALLOW, "%s", allow);
+    return sv_refuse(&x->problem, SV_BAD_METHOD, NULL, "%s accepts %s, not %.32s.", path, allow,
+                     x->method);
+}
+
+static bool check_body(struct exchange *x)
+{
+    const char *length = header(x, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    const char *type = header(x, MHD_HTTP_HEADER_CONTENT_TYPE);
+    long long most = x->http->server->options->body_bytes_max;
+    if (length && strtoll(length, NULL, 10) > most)
+        return sv_refuse(&x->problem, SV_BODY_TOO_LARGE, NULL,
+                         "The body has %s bytes, at most %lld are accepted.", length, most);
+    if (strcmp(x->method, MHD_HTTP_METHOD_POST) != 0 || !type)
+        return true;
+    size_t word = strcspn(type, "; \t");
+    if (word == strlen("application/json") && strncasecmp(type, "application/json", word) == 0)
+        return true;
+    return sv_refuse(&x->problem, SV_BAD_MEDIA_TYPE, NULL,
+                     "The body must be of type application/json, not %.64s.", type);
+}
+
+static void exchange_destroy(struct exchange *x)
+{
+    sv_call_release(x->call);
+    free(x);
+}
+
+static struct exchange *exchange_create(struct sv_http *http, struct MHD_Connection *connection,
+                                        const char *method, const char *path)
+{
+    struct exchange *x = calloc(1, sizeof *x);
+    struct sv_call *call = x ? sv_call_create(http->server, &bed, connection) : NULL;
+    if (!call) {
+        free(x);
+        return NULL;
+    }
+    x->http = http;
+    x->call = call;
+    x->connection = connection;
+    x->method = method;
+    x->watch = SV_UNWATCHED;
+    call->family = sv_family_of(path);
+    name_request(x);
+    read_timeout(x);
+    if (check_route(x, path))
+        (void)check_body(x);
+    return x;
+}
+
+static void drop_body(struct exchange *x)
+{
+    atomic_fetch_sub(&x->http->server->body_bytes, (int64_t)x->call->body.bytes);
+    sv_text_release(&x->call->body);
+}
+
+/* Takes what came of a body. One that was refused is read to its end, within reason: a client that
+ * still sends would lose the answer. */
+static enum MHD_Result take_body(struct exchange *x, const char *bytes, size_t count)
+{
+    struct sv_server *server = x->http->server;
+    struct sv_text *body = &x->call->body;
+    if (x->problem.kind == SV_FINE && body->bytes + count > (size_t)server->options->body_bytes_max)
+        (void)sv_refuse(&x->problem, SV_BODY_TOO_LARGE, NULL,
+                        "The body is longer than the %lld bytes that are accepted.",
+                        (long long)server->options->body_bytes_max);
+    else if (x->problem.kind == SV_FINE &&
+             atomic_load(&server->body_bytes) + (int64_t)count > SV_BODIES_BYTES_MAX) {
+        (void)sv_refuse(&x->problem, SV_OVERLOADED, NULL,
+                        "The bodies of other requests fill the memory set aside for them.");
+        x->problem.retry_ms = 1000;
+    }
+    if (x->problem.kind != SV_FINE) {
+        drop_body(x);
+        x->discarded += count;
+        return x->discarded > SV_DISCARD_BYTES_MAX ? MHD_NO : MHD_YES;
+    }
+    sv_text_add(body, bytes, count);
+    if (body->failed)
+        return MHD_NO;
+    atomic_fetch_add(&server->body_bytes, (int64_t)count);
+    return MHD_YES;
+}
+
+/* The first news about a call that has to wait is that its client may leave. */
+static void watch(struct exchange *x)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info && x->watch == SV_UNWATCHED)
+        x->watch = sv_watcher_add(x->http->watcher, info->connect_fd, x->call);
+}
+
+static enum sv_next begin(struct exchange *x)
+{
+    x->dispatched = true;
+    atomic_fetch_add(&x->http->server->calls, 1);
+    enum sv_next next = x->call->route->handle(x->call);
+    drop_body(x);
+    if (next == SV_WAITING)
+        watch(x);
+    return next;
+}
+
+/* As far as the call gets without waiting; then its reply, or sleep. */
+static enum MHD_Result advance(struct exchange *x)
+{
+    struct sv_call *call = x->call;
+    enum sv_next next = x->dispatched ? call->work->proceed(call) : begin(x);
+    while (next == SV_WAITING) {
+        if (atomic_load(&call->cancelled))
+            return MHD_NO; /* nobody is there to be answered */
+        if (sv_call_sleep(call))
+            return MHD_YES;
+        next = call->work->proceed(call);
+    }
+    return next == SV_STREAMING ? reply_stream(x) : reply(x);
+}
+
+/* True for a refusal that must not wait for the body: the client asks first, or it is huge. */
+static bool refuses_body(const struct exchange *x)
+{
+    const char *length = header(x, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    return x->problem.kind != SV_FINE &&
+           (header(x, MHD_HTTP_HEADER_EXPECT) ||
+            (length && strtoll(length, NULL, 10) > SV_DISCARD_BYTES_MAX));
+}
+
+// NOLINTNEXTLINE(readability-function-size): the parameters are libmicrohttpd's choice
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
+                                  const char *path, const char *method, const char *version,
+                                  const char *upload, size_t *upload_size, void **state)
+{
+    struct exchange *x = *state;
+    (void)version;
+    if (!x) {
+        *state = x = exchange_create(context, connection, method, path);
+        if (!x)
+            return MHD_NO;
+        return refuses_body(x) ? refuse(x) : MHD_YES;
+    }
+    if (*upload_size > 0) {
+        enum MHD_Result taken = take_body(x, upload, *upload_size);
+        *upload_size = 0;
+        return taken;
+    }
+    return x->problem.kind != SV_FINE ? refuse(x) : advance(x);
+}
+
+/* ---- endings --------------------------------------------------------------------------------- */
+
+static const char *known_method(const char *method)
+{
+    static const char *const known[] = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(known[i], method) == 0)
+            return known[i];
+    return "other"; /* clients must not make labels */
+}
+
+static void count_answer(const struct exchange *x)
+{
+    const struct sv_call *call = x->call;
+    struct sv_metrics *metrics = call->server->metrics;
+    const char *handler = call->route ? call->route->path : "none";
+    char status[16];
+    if (!x->replied || strcmp(handler, "/metrics") == 0)
+        return;
+    (void)snprintf(status, sizeof status, "%d", call->reply.status);
+    sv_metric_add(
+        sv_metrics_series(metrics, SV_METRIC_HTTP_REQUESTS,
+                          (const char *const[]){handler, known_method(x->method), status}),
+        1);
+    sv_metric_see(
+        sv_metrics_series(metrics, SV_METRIC_HTTP_SECONDS, (const char *const[]){handler}),
+        1e-9 * (double)(sv_now_ns() - call->received_ns));
+}
+
+/* Every call that was received whole is counted here, once, by how it ended. */
+static void count_call(const struct exchange *x, bool complete)
+{
+    struct sv_call *call = x->call;
+    enum sv_problem_kind kind = call->outcome;
+    char code[16];
+    if (kind == SV_FINE && call->work)
+        kind = call->work->outcome(call, complete);
+    else if (kind == SV_FINE && !complete)
+        kind = SV_CLIENT_LEFT;
+    (void)snprintf(code, sizeof code, "%d", sv_problem_status(kind));
+    sv_metric_add(
+        sv_metrics_series(call->server->metrics, SV_METRIC_REQUESTS,
+                          (const char *const[]){call->route->path, call->model, call->version, code,
+                                                sv_problem_reason(kind)}),
+        1);
+    SV_LOG(sv_problem_status(kind) >= 500 ? SV_LOG_WARN : SV_LOG_DEBUG, "call",
+           sv_str("endpoint", call->route->path), sv_str("request_id", call->request_id),
+           sv_str("model", call->model), sv_str("reason", sv_problem_reason(kind)),
+           sv_int("ms", (sv_now_ns() - call->received_ns) / 1000000));
+}
+
+static void end_call(struct exchange *x, bool complete)
+{
+    struct sv_call *call = x->call;
+    if (call->route->scope == SV_SCOPE_INFER)
+        count_call(x, complete);
+    if (!complete && call->work)
+        sv_call_cancel(call);
+    atomic_fetch_sub(&x->http->server->calls, 1);
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode code)
+{
+    struct exchange *x = *state;
+    (void)context;
+    (void)connection;
+    if (!x)
+        return;
+    *state = NULL;
+    /* Before libmicrohttpd closes the socket and its number goes to somebody else. */
+    sv_watcher_remove(x->http->watcher, x->watch);
+    if (x->dispatched)
+        end_call(x, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    count_answer(x);
+    drop_body(x);
+    exchange_destroy(x);
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **state,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct sv_http *http = context;
+    (void)connection;
+    (void)state;
+    atomic_fetch_add(&http->server->connections, code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1);
+}
+
+static void SL_PRINTF(2, 0) on_message(void *context, const char *format, va_list list)
+{
+    char text[256];
+    (void)context;
+    (void)vsnprintf(text, sizeof text, format, list);
+    text[strcspn(text, "\n")] = '\0';
+    SV_LOG(SV_LOG_DEBUG, "libmicrohttpd", sv_str("message", text));
+}
+
+/* Paths arrive as they were sent: only the router knows which escapes may be undone. */
+static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text)
+{
+    (void)context;
+    (void)connection;
+    return strlen(text);
+}
+
+/* ---- start and stop -------------------------------------------------------------------------- */
+
+struct sv_http *sv_http_start(struct sv_server *server, struct sv_watcher *watcher, int socket,
+                              struct sl_err *err)
+{
+    struct sv_http *http = calloc(1, sizeof *http);
+    if (http) {
+        http->server = server;
+        http->watcher = watcher;
+        http->daemon = MHD_start_daemon(
+            MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL,
+            NULL, on_request, http,                                 //
+            MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,           //
+            MHD_OPTION_LISTEN_SOCKET, socket,                       //
+            MHD_OPTION_THREAD_POOL_SIZE, (unsigned)SV_HTTP_THREADS, //
+            MHD_OPTION_CONNECTION_LIMIT, (unsigned)server->options->connections_max,
+            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SV_CONNECTION_IDLE_SECONDS,
+            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SV_CONNECTION_BYTES,
+            MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,   //
+            MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, //
+            MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
+    }
+    if (!http || !http->daemon) {
+        (void)sl_fail(err, SL_IO, "start HTTP: libmicrohttpd refuses; see the log at level debug");
+        (void)close(socket);
+        free(http);
+        return NULL;
+    }
+    return http;
+}
+
+void sv_http_stop(struct sv_http *http)
+{
+    if (!http)
+        return;
+    MHD_stop_daemon(http->daemon);
+    free(http);
+}

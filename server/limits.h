@@ -1,0 +1,44 @@
+/* limits.h - every bound of the server that is not an option, in one place. */
+#pragma once
+
+enum {
+    SV_OPTION_TEXT_MAX = 256,      /* one option's value, with its end */
+    SV_CONFIG_BYTES_MAX = 1 << 20, /* of a configuration file */
+
+    SV_MODELS_MAX = 64,
+    SV_NAME_MAX = 96, /* a model's name with its @version, and the end */
+
+    /* libmicrohttpd's memory for one connection. Above 32 KiB it is mapped, so it goes back to the
+     * system when the connection ends. */
+    SV_CONNECTION_BYTES = 64 * 1024,
+    SV_CONNECTION_IDLE_SECONDS = 60, /* silent for so long, in any phase, is gone */
+    SV_BACKLOG = 1024,               /* connections the kernel keeps before we accept them */
+    SV_BODIES_BYTES_MAX = 256 << 20, /* request bodies of all connections together */
+    SV_DISCARD_BYTES_MAX = 8 << 20,  /* of a refused body, read to be polite before the answer */
+    SV_PATH_MAX = 512,               /* a request's path, with its end */
+    SV_REQUEST_ID_MAX = 64,          /* a client's own, without the end */
+    SV_HEADERS_MAX = 12,             /* of one answer, beside those of HTTP itself */
+    SV_HEADER_VALUE_MAX = 96,
+    SV_HTTP_THREADS = 2,
+
+    SV_JSON_DEPTH_MAX = 64,
+    SV_PROMPTS_MAX = 512,    /* in one request */
+    SV_SAMPLES_MAX = 128,    /* n: answers to one prompt */
+    SV_TOKENS_MAX = 1000000, /* max_tokens */
+    SV_TOP_K_MAX = 1000000,
+    SV_BIAS_MAX = 1024, /* entries of logit_bias */
+    SV_QUOTE_MAX = 64,  /* bytes of a client's value repeated in a message */
+
+    SV_STREAM_TEXT_BYTES = 4096, /* waiting for one slow reader, per choice */
+    SV_STREAM_RECORDS = 64,      /* and with log probabilities, so many tokens */
+
+    SV_SERIES_MAX = 1024, /* label combinations of one metric */
+
+    SV_IDLE_MS = 500, /* the dispatcher's and the watcher's longest sleep */
+    SV_SWEEP_MS = 50, /* how often deadlines are looked at */
+    /* A dispatcher silent for longer, with work waiting, is not alive. */
+    SV_HEARTBEAT_SECONDS_MAX = 30,
+    SV_FLUSH_SECONDS = 5, /* for last words to reach clients after the drain's deadline */
+    SV_RETRY_MS_MIN = 50,
+    SV_RETRY_MS_MAX = 60000 /* the openai client ignores longer waits */
+};

@@ -1,0 +1,309 @@
+/* main.c - sluiced: reads options, builds the modules from the bottom up, serves, tears them
+ * down. */
+#include "batcher.h"
+#include "http.h"
+#include "listener.h"
+#include "log.h"
+#include "metrics.h"
+#include "options.h"
+#include "registry.h"
+#include "routes.h"
+#include "watcher.h"
+
+#include "sluice/engine.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LEAVE_BAD_OPTIONS = 2, LAST_TRIES = 40 };
+
+/* Everything that runs, in the order in which it is made. */
+struct house {
+    struct sv_options options;
+    struct sl_engine *engine;
+    struct sv_server server;
+    struct sv_text index;
+    struct sv_watcher *watcher;
+    struct sv_http *http;
+    int port;
+};
+
+/* ---- before there are threads ---------------------------------------------------------------- */
+
+/* The signals that mean "finish": they wait until we ask for them, in every thread. */
+static sigset_t finish_signals(void)
+{
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGINT);
+    return set;
+}
+
+static void prepare_process(void)
+{
+    sigset_t set = finish_signals();
+    (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGPIPE, &ignore, NULL);
+    /* One heap for all threads: what one connection frees the next one uses. */
+    (void)mallopt(M_ARENA_MAX, 1); // NOLINT(concurrency-mt-unsafe): there are none yet
+}
+
+/* A descriptor for every connection, if the system lets us. */
+static void raise_descriptors(const struct sv_options *options)
+{
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)options->connections_max + 64; /* ours: sockets, epolls, files */
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted)
+        SV_LOG(SV_LOG_WARN, "fewer file descriptors than connections_max",
+               sv_int("descriptors", (int64_t)limit.rlim_cur),
+               sv_int("connections_max", options->connections_max));
+}
+
+static int print_and_leave(void (*write_text)(struct sv_text *))
+{
+    struct sv_text text = {0};
+    write_text(&text);
+    bool printed = !text.failed && fwrite(text.data, 1, text.bytes, stdout) == text.bytes;
+    sv_text_release(&text);
+    return printed && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int run_errand(enum sv_errand errand)
+{
+    switch (errand) {
+    case SV_SERVE: break;
+    case SV_CHECK_CONFIG: return puts("The configuration can be used.") < 0 ? EXIT_FAILURE : 0;
+    case SV_SAMPLE_CONFIG: return print_and_leave(sv_options_sample);
+    case SV_HELP: return print_and_leave(sv_options_help);
+    case SV_VERSION: return printf("sluiced %s\n", sl_version()) < 0 ? EXIT_FAILURE : 0;
+    }
+    return EXIT_SUCCESS;
+}
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+static void log_options(const struct sv_options *options)
+{
+    struct sv_text value = {0};
+    const char *name;
+    for (int i = 0; (name = sv_options_show(options, i, &value)); i++)
+        SV_LOG(SV_LOG_INFO, "option", sv_str("name", name),
+               sv_str("value", value.failed ? "" : value.data));
+    sv_text_release(&value);
+}
+
+static bool start_engine(struct house *house, struct sl_err *err)
+{
+    const struct sv_options *o = &house->options;
+    const struct sl_engine_options options = {.threads = (int)o->threads,
+                                              .isa = strcmp(o->isa, "auto") == 0 ? NULL : o->isa};
+    house->engine = sl_engine_create(&options, err);
+    if (!house->engine)
+        return false;
+    SV_LOG(SV_LOG_INFO, "engine", sv_str("version", sl_version()),
+           sv_int("threads", sl_engine_threads(house->engine)),
+           sv_str("isa", sl_engine_isa(house->engine)),
+           sv_str("precision", sl_engine_precision(house->engine)));
+    return true;
+}
+
+static void tell_build(struct house *house)
+{
+    struct sv_metrics *metrics = house->server.metrics;
+    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_START_SECONDS, NULL), (double)time(NULL));
+    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_BUDGET, NULL),
+                  sl_engine_threads(house->engine));
+    sv_metric_set(
+        sv_metrics_series(metrics, SV_METRIC_BUILD_INFO,
+                          (const char *const[]){sl_version(), sl_engine_isa(house->engine),
+                                                sl_engine_precision(house->engine)}),
+        1);
+}
+
+/* The watchdog is fed by the dispatcher, so that a dispatcher that hangs is noticed. */
+static void feed_watchdog(void *context)
+{
+    (void)context;
+    (void)sd_notify(0, "WATCHDOG=1");
+}
+
+static bool start_batcher(struct house *house, struct sl_err *err)
+{
+    const struct sv_options *o = &house->options;
+    const struct sv_batcher_options options = {
+        .lane = {.slots = (int)o->slots,
+                 .batch_rows = (int)o->batch_rows,
+                 .items_max = o->slots + o->queue_items,
+                 .tokens_max = o->queue_tokens,
+                 .stall_ns = o->stall_seconds * 1000000000},
+        .beat = sd_watchdog_enabled(0, NULL) > 0 ? feed_watchdog : NULL,
+    };
+    house->server.batcher =
+        sv_batcher_create(&options, house->server.registry, house->server.metrics, err);
+    return house->server.batcher != NULL;
+}
+
+static bool start_http(struct house *house, int socket, struct sl_err *err)
+{
+    house->watcher = sv_watcher_create((int)house->options.connections_max, err);
+    if (!house->watcher) {
+        (void)close(socket);
+        return false;
+    }
+    house->http = sv_http_start(&house->server, house->watcher, socket, err);
+    return house->http != NULL;
+}
+
+static bool write_port(const struct house *house, struct sl_err *err)
+{
+    const char *path = house->options.port_file;
+    if (!path[0])
+        return true;
+    FILE *file = fopen(path, "we");
+    bool written = file && fprintf(file, "%d\n", house->port) > 0;
+    if (file && fclose(file) != 0)
+        written = false;
+    return written || sl_fail(err, SL_IO, "port_file '%s': %s", path, strerrordesc_np(errno));
+}
+
+static bool build(struct house *house, struct sl_err *err)
+{
+    struct sv_server *server = &house->server;
+    server->options = &house->options;
+    server->index = &house->index;
+    sv_routes_index(&house->index);
+    if (getrandom(&server->salt, sizeof server->salt, 0) != sizeof server->salt)
+        return sl_fail(err, SL_IO, "no random numbers: %s", strerrordesc_np(errno));
+    int socket = sv_listen(house->options.listen, house->options.insecure, &house->port, err);
+    if (socket < 0)
+        return false;
+    bool built = start_engine(house, err) && (server->metrics = sv_metrics_create(err)) &&
+                 (server->registry = sv_registry_create(house->engine, server->metrics, err)) &&
+                 sv_registry_load(server->registry, house->options.store, err) &&
+                 start_batcher(house, err);
+    if (!built) {
+        (void)close(socket);
+        return false;
+    }
+    tell_build(house);
+    return start_http(house, socket, err) && write_port(house, err);
+}
+
+static void tear_down(struct house *house)
+{
+    sv_http_stop(house->http);
+    sv_watcher_destroy(house->watcher);
+    sv_batcher_destroy(house->server.batcher);
+    sv_registry_destroy(house->server.registry);
+    sv_metrics_destroy(house->server.metrics);
+    sl_engine_destroy(house->engine);
+    sv_text_release(&house->index);
+}
+
+/* ---- serving --------------------------------------------------------------------------------- */
+
+/* Waits for "finish" or for so long; true: it came. */
+static bool told_to_finish(int64_t ms)
+{
+    sigset_t set = finish_signals();
+    const struct timespec limit = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    return sigtimedwait(&set, NULL, &limit) > 0;
+}
+
+/* Until no call is left, or a second "finish", or so many seconds. True: no call is left. */
+static bool wait_for_calls(struct house *house, int64_t seconds, bool *hurry)
+{
+    int64_t until = sv_now_ns() + seconds * 1000000000;
+    while (atomic_load(&house->server.calls) > 0 && sv_now_ns() < until && !*hurry)
+        *hurry = told_to_finish(20);
+    return atomic_load(&house->server.calls) == 0;
+}
+
+static void drain(struct house *house)
+{
+    bool hurry = false;
+    struct sv_problem problem;
+    atomic_store(&house->server.phase, SV_PHASE_DRAINING);
+    (void)sd_notifyf(0, "STOPPING=1\nSTATUS=Finishing %d calls.\nEXTEND_TIMEOUT_USEC=%lld",
+                     atomic_load(&house->server.calls),
+                     (long long)(house->options.drain_seconds + SV_FLUSH_SECONDS + 5) * 1000000);
+    SV_LOG(SV_LOG_INFO, "draining", sv_int("calls", atomic_load(&house->server.calls)),
+           sv_int("seconds", house->options.drain_seconds));
+    if (!wait_for_calls(house, house->options.drain_seconds, &hurry)) {
+        (void)sv_refuse(&problem, SV_DRAINING, NULL,
+                        "The server is shutting down and did not finish this in time.");
+        problem.retry_ms = 1000;
+        sv_batcher_end_all(house->server.batcher, &problem);
+        SV_LOG(SV_LOG_WARN, "calls cut short", sv_int("calls", atomic_load(&house->server.calls)));
+    }
+    /* Last words reach whoever reads; those who do not are dropped. */
+    (void)wait_for_calls(house, SV_FLUSH_SECONDS, &hurry);
+    for (int i = 0; i < LAST_TRIES && atomic_load(&house->server.calls) > 0; i++) {
+        sv_watcher_cancel_all(house->watcher);
+        (void)told_to_finish(50);
+    }
+}
+
+/* The heap keeps what a crowd of clients needed. When nobody is there any more and somebody was
+ * since the last time, the system gets it back. */
+static uint64_t give_memory_back(struct house *house, uint64_t drawn_before)
+{
+    uint64_t drawn = atomic_load(&house->server.drawn);
+    if (drawn == drawn_before || atomic_load(&house->server.calls) > 0)
+        return drawn_before;
+    (void)malloc_trim(0);
+    return drawn;
+}
+
+static void serve(struct house *house)
+{
+    SV_LOG(SV_LOG_INFO, "listening", sv_str("address", house->options.listen),
+           sv_int("port", house->port));
+    (void)sd_notifyf(0, "READY=1\nSTATUS=Serving on port %d%s.", house->port,
+                     sv_registry_is_complete(house->server.registry)
+                         ? ""
+                         : "; a model of the store is not served");
+    uint64_t drawn = 0;
+    while (!told_to_finish(SV_IDLE_MS))
+        drawn = give_memory_back(house, drawn);
+    drain(house);
+    SV_LOG(SV_LOG_INFO, "stopped", sv_int("calls", atomic_load(&house->server.calls)));
+}
+
+int main(int count, char **arguments)
+{
+    static struct house house; /* too large for the stack's taste; one per process */
+    struct sl_err err;
+    enum sv_errand errand;
+    if (!sv_options_read(&house.options, count, arguments, &errand, &err)) {
+        (void)fprintf(stderr, "sluiced: %s\n", err.text);
+        return LEAVE_BAD_OPTIONS;
+    }
+    if (errand != SV_SERVE)
+        return run_errand(errand);
+    sv_log_setup(house.options.log_level, house.options.log_format);
+    prepare_process();
+    raise_descriptors(&house.options);
+    log_options(&house.options);
+    bool built = build(&house, &err);
+    if (built)
+        serve(&house);
+    else
+        SV_LOG(SV_LOG_ERROR, "cannot start", sv_str("reason", err.text));
+    tear_down(&house);
+    return built ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,451 @@
+/* options.c - the settings of the daemon: where each came from, and whether it can be accepted. */
+#include "options.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <cyaml/cyaml.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { TEXT, INT, BOOL };
+
+struct row {
+    const char *name;
+    enum kind kind;
+    const char *fallback;
+    int64_t least, most;
+    const char *among; /* accepted words, with blanks between; NULL: any */
+    const char *help;
+    size_t offset;
+};
+
+static const struct row rows[] = {
+#define SV_OPTION(name, kind, fallback, least, most, among, help)                                  \
+    {#name, kind, fallback, least, most, among, help, offsetof(struct sv_options, name)},
+#include "options.def"
+#undef SV_OPTION
+};
+
+enum { ROWS = sizeof rows / sizeof rows[0], WRAP = 76, NAME_ROOM = 64 };
+
+static const struct row *find(const char *name)
+{
+    for (int i = 0; i < ROWS; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+static void list_names(struct sv_text *out)
+{
+    for (int i = 0; i < ROWS; i++)
+        sv_text_print(out, i ? ", %s" : "%s", rows[i].name);
+}
+
+static bool unknown(const char *name, struct sl_err *err)
+{
+    struct sv_text names = {0};
+    list_names(&names);
+    (void)sl_fail(err, SL_BAD_INPUT, "unknown key '%s'; accepted: %s", name,
+                  names.failed ? "" : names.data);
+    sv_text_release(&names);
+    return false;
+}
+
+static bool is_among(const char *words, const char *value)
+{
+    size_t length = strlen(value);
+    for (const char *w = words; *w; w += strcspn(w, " "), w += strspn(w, " "))
+        if (strcspn(w, " ") == length && strncmp(w, value, length) == 0)
+            return true;
+    return false;
+}
+
+static bool set_text(const struct row *row, char *to, const char *value, struct sl_err *err)
+{
+    if (row->among && !is_among(row->among, value))
+        return sl_fail(err, SL_BAD_INPUT, "%s: '%s' is not one of: %s", row->name, value,
+                       row->among);
+    size_t length = strlen(value);
+    if ((int64_t)length < row->least || (int64_t)length > row->most)
+        return sl_fail(err, SL_BAD_INPUT, "%s: %zu characters, must have %lld to %lld", row->name,
+                       length, (long long)row->least, (long long)row->most);
+    memcpy(to, value, length + 1);
+    return true;
+}
+
+static bool set_int(const struct row *row, int64_t *to, const char *value, struct sl_err *err)
+{
+    char *end;
+    errno = 0;
+    int64_t number = strtoll(value, &end, 10);
+    if (end == value || *end || errno || number < row->least || number > row->most)
+        return sl_fail(err, SL_BAD_INPUT, "%s: '%s' is not an integer from %lld to %lld", row->name,
+                       value, (long long)row->least, (long long)row->most);
+    *to = number;
+    return true;
+}
+
+static bool set_bool(const struct row *row, bool *to, const char *value, struct sl_err *err)
+{
+    bool yes = is_among("true yes on 1", value);
+    if (!yes && !is_among("false no off 0", value))
+        return sl_fail(err, SL_BAD_INPUT, "%s: '%s' is neither true nor false", row->name, value);
+    *to = yes;
+    return true;
+}
+
+bool sv_options_set(struct sv_options *options, const char *name, const char *value,
+                    struct sl_err *err)
+{
+    const struct row *row = find(name);
+    if (!row)
+        return unknown(name, err);
+    char *to = (char *)options + row->offset;
+    switch (row->kind) {
+    case TEXT: return set_text(row, to, value, err);
+    case INT: return set_int(row, (int64_t *)(void *)to, value, err);
+    case BOOL: return set_bool(row, (bool *)to, value, err);
+    }
+    return false;
+}
+
+void sv_options_defaults(struct sv_options *options)
+{
+    struct sl_err err;
+    *options = (struct sv_options){0};
+    for (int i = 0; i < ROWS; i++) {
+        bool fits = sv_options_set(options, rows[i].name, rows[i].fallback, &err);
+        assert(fits);
+        (void)fits;
+    }
+}
+
+bool sv_options_check(const struct sv_options *options, struct sl_err *err)
+{
+    if (options->batch_rows < options->slots)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "batch_rows: %lld is less than slots (%lld): not every text could step",
+                       (long long)options->batch_rows, (long long)options->slots);
+    return true;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+/* Every option is read as text and optional; sv_options_set does the rest, as for other sources. */
+struct file_values {
+    char *values[ROWS];
+};
+
+/* Where libcyaml's complaints go: the first is the fact, the next position is where. */
+struct complaint {
+    char fact[256];
+    int line, column;
+};
+
+static void SL_PRINTF(3, 0) hear(cyaml_log_t level, void *context, const char *format, va_list list)
+{
+    struct complaint *complaint = context;
+    char text[256];
+    (void)level;
+    (void)vsnprintf(text, sizeof text, format, list);
+    text[strcspn(text, "\n")] = '\0';
+    const char *where = strstr(text, "(line: ");
+    if (where && complaint->line == 0) {
+        const char *column = strstr(where, "column: ");
+        complaint->line = (int)strtol(where + strlen("(line: "), NULL, 10);
+        complaint->column = column ? (int)strtol(column + strlen("column: "), NULL, 10) : 1;
+    }
+    if (!where && !complaint->fact[0])
+        (void)snprintf(complaint->fact, sizeof complaint->fact, "%s",
+                       strncmp(text, "Load: ", 6) == 0 ? text + 6 : text);
+}
+
+/* The place of a top-level key in the file's text; libcyaml tells the place of the one before. */
+static bool locate(const char *text, const char *key, int *line, int *column)
+{
+    size_t length = strlen(key);
+    *line = 1;
+    for (const char *at = text; at; at = strchr(at, '\n'), at += at != NULL, ++*line) {
+        size_t blanks = strspn(at, " \t\"'");
+        *column = (int)blanks + 1;
+        if (strncmp(at + blanks, key, length) == 0 && strspn(at + blanks + length, " \t\"':"))
+            return true;
+    }
+    return false;
+}
+
+static char *read_whole(const char *path, size_t *bytes, struct sl_err *err)
+{
+    FILE *file = fopen(path, "rbe");
+    char *text = file ? malloc(SV_CONFIG_BYTES_MAX + 1) : NULL;
+    if (text) {
+        *bytes = fread(text, 1, SV_CONFIG_BYTES_MAX, file);
+        text[*bytes] = '\0';
+    }
+    bool broken = !text || ferror(file) || *bytes == SV_CONFIG_BYTES_MAX || strlen(text) != *bytes;
+    if (broken)
+        (void)sl_fail(err, SL_IO, "%s: %s", path,
+                      !file                   ? strerrordesc_np(errno)
+                      : text && !ferror(file) ? "too long, or holds a NUL"
+                                              : "cannot be read");
+    if (file)
+        (void)fclose(file);
+    if (broken)
+        free(text);
+    return broken ? NULL : text;
+}
+
+static bool complain(const char *path, const char *text, struct complaint *complaint,
+                     struct sl_err *err)
+{
+    static const char unexpected[] = "Unexpected key: ";
+    if (strncmp(complaint->fact, unexpected, sizeof unexpected - 1) == 0) {
+        const char *key = complaint->fact + sizeof unexpected - 1;
+        (void)locate(text, key, &complaint->line, &complaint->column);
+        (void)unknown(key, err);
+    } else
+        (void)sl_fail(err, SL_BAD_INPUT, "%s", complaint->fact);
+    return sl_wrap(err, "%s:%d:%d", path, complaint->line, complaint->column);
+}
+
+static bool set_from_file(struct sv_options *options, const char *path, const char *text,
+                          const struct file_values *file, struct sl_err *err)
+{
+    for (int i = 0; i < ROWS; i++) {
+        int line = 0, column = 0;
+        if (!file->values[i] || sv_options_set(options, rows[i].name, file->values[i], err))
+            continue;
+        (void)locate(text, rows[i].name, &line, &column);
+        return sl_wrap(err, "%s:%d:%d", path, line, column);
+    }
+    return true;
+}
+
+static cyaml_schema_field_t field_of(int i)
+{
+    return (cyaml_schema_field_t){
+        .key = rows[i].name,
+        .data_offset = (uint32_t)((size_t)i * sizeof(char *)),
+        .value = {.type = CYAML_STRING,
+                  .flags = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+                  .data_size = sizeof(char),
+                  .string = {.min = 0, .max = SV_OPTION_TEXT_MAX - 1}},
+    };
+}
+
+bool sv_options_file(struct sv_options *options, const char *path, struct sl_err *err)
+{
+    cyaml_schema_field_t fields[ROWS + 1] = {[ROWS] = CYAML_FIELD_END};
+    for (int i = 0; i < ROWS; i++)
+        fields[i] = field_of(i);
+    const cyaml_schema_value_t schema = {
+        CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct file_values, fields)};
+    struct complaint complaint = {.fact = ""};
+    const cyaml_config_t config = {.log_fn = hear,
+                                   .log_ctx = &complaint,
+                                   .mem_fn = cyaml_mem,
+                                   .log_level = CYAML_LOG_WARNING,
+                                   .flags = CYAML_CFG_NO_ALIAS};
+    size_t bytes = 0;
+    char *text = read_whole(path, &bytes, err);
+    if (!text)
+        return false;
+
+    cyaml_data_t *data = NULL;
+    cyaml_err_t told = cyaml_load_data((const uint8_t *)text, bytes, &config, &schema, &data, NULL);
+    bool fine = told == CYAML_OK || complain(path, text, &complaint, err);
+    if (fine && data)
+        fine = set_from_file(options, path, text, data, err);
+    (void)cyaml_free(&config, &schema, data, 0);
+    free(text);
+    return fine;
+}
+
+/* ---- the environment and the command line ---------------------------------------------------- */
+
+/* SLUICE_QUEUE_ITEMS for queue_items. */
+static void environment_name(const struct row *row, char name[static NAME_ROOM])
+{
+    static const char prefix[] = "SLUICE_";
+    size_t at = sizeof prefix - 1;
+    memcpy(name, prefix, sizeof prefix);
+    for (const char *c = row->name; *c && at + 1 < NAME_ROOM; c++)
+        name[at++] = (char)(unsigned char)toupper((unsigned char)*c);
+    name[at] = '\0';
+}
+
+static bool read_environment(struct sv_options *options, struct sl_err *err)
+{
+    for (int i = 0; i < ROWS; i++) {
+        char name[NAME_ROOM];
+        environment_name(&rows[i], name);
+        const char *value = getenv(name); // NOLINT(concurrency-mt-unsafe): before there are threads
+        if (value && !sv_options_set(options, rows[i].name, value, err))
+            return sl_wrap(err, "environment %s", name);
+    }
+    return true;
+}
+
+/* --queue-items and --queue_items are the same; buffer has room for any known name. */
+static void plain_name(const char *argument, size_t length, char *name, size_t room)
+{
+    size_t used = length < room - 1 ? length : room - 1;
+    memcpy(name, argument, used);
+    name[used] = '\0';
+    for (char *dash; (dash = strchr(name, '-'));)
+        *dash = '_';
+}
+
+static bool is_errand(const char *argument, enum sv_errand *errand)
+{
+    static const char *const names[] = {
+        [SV_CHECK_CONFIG] = "--check-config",
+        [SV_SAMPLE_CONFIG] = "--sample-config",
+        [SV_HELP] = "--help",
+        [SV_VERSION] = "--version",
+    };
+    for (int i = SV_CHECK_CONFIG; i <= SV_VERSION; i++)
+        if (strcmp(argument, names[i]) == 0) {
+            *errand = (enum sv_errand)i;
+            return true;
+        }
+    return false;
+}
+
+/* One --name value or --name=value; *at moves past it. With file, only --config is of interest. */
+static bool take_argument(struct sv_options *options, int count, char *const *arguments, int *at,
+                          const char **file, struct sl_err *err)
+{
+    const char *argument = arguments[(*at)++];
+    if (strncmp(argument, "--", 2) != 0)
+        return sl_fail(err, SL_BAD_INPUT, "'%s': options begin with --; see --help", argument);
+    char name[NAME_ROOM];
+    size_t length = strcspn(argument + 2, "=");
+    plain_name(argument + 2, length, name, sizeof name);
+    const char *value = argument[2 + length] ? argument + 3 + length : NULL;
+    const struct row *row = find(name);
+    bool is_config = strcmp(name, "config") == 0;
+    if (!row && !is_config)
+        return unknown(name, err);
+    if (!value && row && row->kind == BOOL)
+        value = "true";
+    if (!value && *at < count)
+        value = arguments[(*at)++];
+    if (!value)
+        return sl_fail(err, SL_BAD_INPUT, "'%s' wants a value", argument);
+    if (is_config && file)
+        *file = value;
+    return is_config || file || sv_options_set(options, name, value, err);
+}
+
+static bool take_arguments(struct sv_options *options, int count, char *const *arguments,
+                           const char **file, struct sl_err *err)
+{
+    enum sv_errand ignored;
+    for (int at = 1; at < count;) {
+        if (is_errand(arguments[at], &ignored))
+            at++;
+        else if (!take_argument(options, count, arguments, &at, file, err))
+            return sl_wrap(err, "command line");
+    }
+    return true;
+}
+
+bool sv_options_read(struct sv_options *options, int count, char *const *arguments,
+                     enum sv_errand *errand, struct sl_err *err)
+{
+    const char *file = getenv("SLUICE_CONFIG"); // NOLINT(concurrency-mt-unsafe): no threads yet
+    *errand = SV_SERVE;
+    for (int i = count - 1; i > 0; i--)
+        (void)is_errand(arguments[i], errand);
+    sv_options_defaults(options);
+    return take_arguments(options, count, arguments, &file, err) &&
+           (!file || sv_options_file(options, file, err)) && read_environment(options, err) &&
+           take_arguments(options, count, arguments, NULL, err) && sv_options_check(options, err);
+}
+
+/* ---- shown to people ------------------------------------------------------------------------- */
+
+static void add_range(const struct row *row, struct sv_text *out)
+{
+    if (row->among)
+        sv_text_print(out, " One of: %s.", row->among);
+    else if (row->kind == INT)
+        sv_text_print(out, " From %lld to %lld.", (long long)row->least, (long long)row->most);
+}
+
+/* The text broken at blanks, each line after `before`. */
+static void add_wrapped(struct sv_text *out, const char *before, const char *text)
+{
+    while (*text) {
+        size_t length = strlen(text);
+        if (length > WRAP) {
+            length = WRAP;
+            while (length > 0 && text[length] != ' ')
+                length--;
+        }
+        assert(length > 0);
+        sv_text_adds(out, before);
+        sv_text_add(out, text, length);
+        sv_text_adds(out, "\n");
+        text += length + strspn(text + length, " ");
+    }
+}
+
+static void add_help(const struct row *row, const char *before, struct sv_text *out)
+{
+    struct sv_text text = {0};
+    sv_text_print(&text, "%s.", row->help);
+    add_range(row, &text);
+    if (!text.failed)
+        add_wrapped(out, before, text.data);
+    sv_text_release(&text);
+}
+
+void sv_options_help(struct sv_text *out)
+{
+    sv_text_adds(out,
+                 "sluiced serves the models of a store over HTTP.\n\n"
+                 "  sluiced [--config FILE] [--OPTION VALUE]...\n\n"
+                 "  --config FILE     read options from this file (YAML; or SLUICE_CONFIG)\n"
+                 "  --check-config    read all options, say whether they can be used, and leave\n"
+                 "  --sample-config   print a configuration file with every default, and leave\n"
+                 "  --help, --version\n\n"
+                 "An option may stand in the file (name: value), in the environment\n"
+                 "(SLUICE_NAME=value) and here (--name value); the later wins.\n\n");
+    for (int i = 0; i < ROWS; i++) {
+        sv_text_print(out, "  --%s (%s)\n", rows[i].name,
+                      rows[i].fallback[0] ? rows[i].fallback : "empty");
+        add_help(&rows[i], "      ", out);
+    }
+}
+
+void sv_options_sample(struct sv_text *out)
+{
+    sv_text_adds(out, "# sluiced.yaml - every option of the daemon, at its default.\n"
+                      "# Printed by `sluiced --sample-config`; an unknown key is an error.\n");
+    for (int i = 0; i < ROWS; i++) {
+        sv_text_adds(out, "\n");
+        add_help(&rows[i], "# ", out);
+        bool quoted = rows[i].kind == TEXT && !rows[i].among;
+        sv_text_print(out, quoted ? "%s: \"%s\"\n" : "%s: %s\n", rows[i].name, rows[i].fallback);
+    }
+}
+
+const char *sv_options_show(const struct sv_options *options, int index, struct sv_text *value)
+{
+    if (index >= ROWS)
+        return NULL;
+    const struct row *row = &rows[index];
+    const char *from = (const char *)options + row->offset;
+    sv_text_clear(value);
+    switch (row->kind) {
+    case TEXT: sv_text_adds(value, from); break;
+    case INT: sv_text_int(value, *(const int64_t *)(const void *)from); break;
+    case BOOL: sv_text_adds(value, *(const bool *)from ? "true" : "false"); break;
+    }
+    return row->name;
+}

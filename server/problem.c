@@ -1,0 +1,91 @@
+/* problem.c - why a call did not get its answer, and how each family of endpoints says so. */
+#include "problem.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct row {
+    int status;
+    const char *type, *code, *reason;
+};
+
+static const struct row rows[] = {
+    [SV_FINE] = {200, NULL, NULL, "ok"},
+#define SV_PROBLEM(name, status, type, code, reason) [SV_##name] = {status, type, code, reason},
+#include "problem.def"
+#undef SV_PROBLEM
+};
+
+bool sv_refuse(struct sv_problem *problem, enum sv_problem_kind kind, const char *param,
+               const char *format, ...)
+{
+    assert(kind != SV_FINE);
+    problem->kind = kind;
+    problem->retry_ms = 0;
+    (void)snprintf(problem->param, sizeof problem->param, "%s", param ? param : "");
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(problem->message, sizeof problem->message, format, list);
+    va_end(list);
+    return false;
+}
+
+int sv_problem_status(enum sv_problem_kind kind)
+{
+    return rows[kind].status;
+}
+
+const char *sv_problem_reason(enum sv_problem_kind kind)
+{
+    return rows[kind].reason;
+}
+
+static bool is_under(const char *path, const char *folder)
+{
+    size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && (path[length] == '\0' || path[length] == '/');
+}
+
+enum sv_family sv_family_of(const char *path)
+{
+    if (is_under(path, "/v1"))
+        return SV_FAMILY_OPENAI;
+    return is_under(path, "/v2") ? SV_FAMILY_OIP : SV_FAMILY_PLAIN;
+}
+
+static void write_openai(const struct sv_problem *problem, struct sv_text *body)
+{
+    const struct row *row = &rows[problem->kind];
+    sv_text_adds(body, "{\"error\":{\"message\":");
+    sv_text_jsons(body, problem->message);
+    sv_text_print(body, ",\"type\":\"%s\",\"param\":", row->type);
+    sv_text_jsons(body, problem->param[0] ? problem->param : NULL);
+    sv_text_print(body, ",\"code\":\"%s\"}}", row->code);
+}
+
+static void write_plain(const struct sv_problem *problem, struct sv_text *body)
+{
+    const struct row *row = &rows[problem->kind];
+    sv_text_print(body,
+                  "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":", row->code,
+                  row->status);
+    sv_text_jsons(body, problem->message);
+    sv_text_adds(body, "}");
+}
+
+const char *sv_problem_write(const struct sv_problem *problem, enum sv_family family,
+                             struct sv_text *body)
+{
+    switch (family) {
+    case SV_FAMILY_OPENAI: write_openai(problem, body); break;
+    case SV_FAMILY_PLAIN: write_plain(problem, body); return "application/problem+json";
+    case SV_FAMILY_OIP:
+        sv_text_adds(body, "{\"error\":");
+        sv_text_jsons(body, problem->message);
+        sv_text_adds(body, "}");
+        break;
+    }
+    return "application/json";
+}

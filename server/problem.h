@@ -1,0 +1,43 @@
+/* problem.h - why a call did not get its answer, and how each family of endpoints says so. */
+#pragma once
+
+#include "text.h"
+
+#include <stdbool.h>
+
+enum sv_problem_kind {
+    SV_FINE,
+
+#define SV_PROBLEM(name, status, type, code, reason) SV_##name,
+#include "problem.def"
+#undef SV_PROBLEM
+};
+
+enum { SV_PROBLEM_TEXT_MAX = 1536, SV_PARAM_MAX = 64 };
+
+struct sv_problem {
+    enum sv_problem_kind kind;
+    int retry_ms;             /* OVERLOADED, DRAINING, NOT_READY: when to come again */
+    char param[SV_PARAM_MAX]; /* the field it is about; "" when none */
+    char message[SV_PROBLEM_TEXT_MAX];
+};
+
+/* The paths of one protocol, which share how errors look. */
+enum sv_family {
+    SV_FAMILY_OPENAI, /* /v1: {"error":{message, type, param, code}} */
+    SV_FAMILY_OIP,    /* /v2: {"error":"message"} */
+    SV_FAMILY_PLAIN   /* the rest: RFC 9457 */
+};
+
+/* Fills the problem and returns false, so that `return sv_refuse(problem, ...)` is the whole
+ * path. */
+bool sv_refuse(struct sv_problem *problem, enum sv_problem_kind kind, const char *param,
+               const char *format, ...) SL_PRINTF(4, 5);
+
+int sv_problem_status(enum sv_problem_kind kind);         /* 200 for SV_FINE */
+const char *sv_problem_reason(enum sv_problem_kind kind); /* "ok" for SV_FINE */
+
+enum sv_family sv_family_of(const char *path);
+/* Writes the body in the family's shape; its content type is returned. */
+const char *sv_problem_write(const struct sv_problem *problem, enum sv_family family,
+                             struct sv_text *body);

@@ -1,0 +1,264 @@
+/* registry.c - the models being served, by name. */
+#include "registry.h"
+#include "call.h"
+#include "limits.h"
+#include "log.h"
+#include "metrics.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VERSION_DIGITS_MAX = 9, DIRECTORY_MAX = 4096 };
+
+struct sv_served {
+    atomic_int references;
+    struct sl_model *model;
+    char name[SV_NAME_MAX], version[16], id[SV_NAME_MAX], fingerprint[16];
+};
+
+struct sv_registry {
+    struct sl_engine *engine;
+    struct sv_metrics *metrics;
+    pthread_mutex_t lock; /* guards slots, count and failed */
+    struct sv_served *slots[SV_MODELS_MAX];
+    int count;
+    int failed;
+};
+
+struct sv_registry *sv_registry_create(struct sl_engine *engine, struct sv_metrics *metrics,
+                                       struct sl_err *err)
+{
+    struct sv_registry *registry = calloc(1, sizeof *registry);
+    if (!registry) {
+        (void)sl_fail(err, SL_NO_MEMORY, "registry");
+        return NULL;
+    }
+    registry->engine = engine;
+    registry->metrics = metrics;
+    pthread_mutex_init(&registry->lock, NULL);
+    return registry;
+}
+
+void sv_registry_destroy(struct sv_registry *registry)
+{
+    if (!registry)
+        return;
+    for (int i = 0; i < registry->count; i++)
+        sv_served_release(registry->slots[i]);
+    pthread_mutex_destroy(&registry->lock);
+    free(registry);
+}
+
+struct sv_served *sv_served_acquire(struct sv_served *served)
+{
+    int before = atomic_fetch_add_explicit(&served->references, 1, memory_order_relaxed);
+    assert(before > 0);
+    (void)before;
+    return served;
+}
+
+void sv_served_release(struct sv_served *served)
+{
+    if (!served || atomic_fetch_sub_explicit(&served->references, 1, memory_order_acq_rel) > 1)
+        return;
+    sl_model_close(served->model);
+    free(served);
+}
+
+static struct sv_served *served_create(struct sl_engine *engine, const char *directory,
+                                       const char *name, const char *version, struct sl_err *err)
+{
+    struct sv_served *served = calloc(1, sizeof *served);
+    if (!served) {
+        (void)sl_fail(err, SL_NO_MEMORY, "model");
+        return NULL;
+    }
+    atomic_init(&served->references, 1);
+    served->model = sl_model_open(engine, directory, err);
+    if (!served->model) {
+        free(served);
+        return NULL;
+    }
+    (void)snprintf(served->name, sizeof served->name, "%s", name);
+    (void)snprintf(served->version, sizeof served->version, "%s", version);
+    (void)snprintf(served->id, sizeof served->id, "%.*s@%s", (int)(sizeof served->id - 18), name,
+                   version);
+    (void)snprintf(served->fingerprint, sizeof served->fingerprint, "fp_%.12s",
+                   sl_model_facts(served->model).sha256);
+    return served;
+}
+
+static void tell_metrics(struct sv_metrics *metrics, const char *name, const char *version,
+                         const struct sv_served *served, double seconds)
+{
+    sv_metric_set(
+        sv_metrics_series(metrics, SV_METRIC_MODEL_READY, (const char *const[]){name, version}),
+        served != NULL);
+    if (!served)
+        return;
+    const char *sha256 = sl_model_facts(served->model).sha256;
+    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_INFO,
+                                    (const char *const[]){name, version, sha256}),
+                  1);
+    sv_metric_set(
+        sv_metrics_series(metrics, SV_METRIC_LOAD_SECONDS, (const char *const[]){name, version}),
+        seconds);
+}
+
+/* Takes the reference. A full registry is a failure like any other. */
+static bool publish(struct sv_registry *registry, struct sv_served *served)
+{
+    pthread_mutex_lock(&registry->lock);
+    bool fits = served && registry->count < SV_MODELS_MAX;
+    if (fits)
+        registry->slots[registry->count++] = served;
+    else
+        registry->failed++;
+    pthread_mutex_unlock(&registry->lock);
+    if (!fits)
+        sv_served_release(served);
+    return fits;
+}
+
+static void load_version(struct sv_registry *registry, const char *directory, const char *name,
+                         const char *version)
+{
+    struct sl_err err = {.text = "no room for more models"};
+    int64_t began = sv_now_ns();
+    struct sv_served *served = served_create(registry->engine, directory, name, version, &err);
+    double seconds = 1e-9 * (double)(sv_now_ns() - began);
+    tell_metrics(registry->metrics, name, version, served, seconds);
+    if (publish(registry, served))
+        SV_LOG(SV_LOG_INFO, "model loaded", sv_str("model", name), sv_str("version", version),
+               sv_int("parameters", sl_model_facts(served->model).parameters),
+               sv_int("ms", (int64_t)(seconds * 1e3)));
+    else
+        SV_LOG(SV_LOG_ERROR, "model not loaded", sv_str("model", name), sv_str("version", version),
+               sv_str("reason", err.text));
+}
+
+/* Version directories are plain numbers; 0 when there are none. */
+static long highest_version(const char *directory)
+{
+    long highest = 0;
+    DIR *entries = opendir(directory);
+    if (!entries)
+        return 0;
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): this stream is ours alone
+    for (const struct dirent *entry; (entry = readdir(entries));) {
+        size_t digits = strspn(entry->d_name, "0123456789");
+        if (digits == 0 || digits > VERSION_DIGITS_MAX || entry->d_name[digits])
+            continue;
+        long version = strtol(entry->d_name, NULL, 10);
+        if (version > highest)
+            highest = version;
+    }
+    (void)closedir(entries);
+    return highest;
+}
+
+/* Names go into URLs, labels and paths: nothing surprising may be in them. */
+static bool is_name(const char *name)
+{
+    static const char accepted[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                   "-_.";
+    return name[0] != '.' && name[strspn(name, accepted)] == '\0' &&
+           strlen(name) <= SV_NAME_MAX - 18;
+}
+
+static void load_model(struct sv_registry *registry, const char *store, const char *name)
+{
+    char directory[DIRECTORY_MAX], version[16];
+    (void)snprintf(directory, sizeof directory, "%s/%s", store, name);
+    long highest = highest_version(directory);
+    if (highest == 0)
+        return;
+    (void)snprintf(version, sizeof version, "%ld", highest);
+    (void)snprintf(directory, sizeof directory, "%s/%s/%s", store, name, version);
+    if (is_name(name))
+        load_version(registry, directory, name, version);
+    else
+        SV_LOG(SV_LOG_WARN, "model skipped", sv_str("model", name),
+               sv_str("reason", "a name holds letters, digits, '-', '_' and '.' only"));
+}
+
+bool sv_registry_load(struct sv_registry *registry, const char *store, struct sl_err *err)
+{
+    struct dirent **entries;
+    int count = scandir(store, &entries, NULL, alphasort);
+    if (count < 0)
+        return sl_fail(err, SL_IO, "model store '%s': %s", store, strerrordesc_np(errno));
+    for (int i = 0; i < count; i++) {
+        if (entries[i]->d_name[0] != '.')
+            load_model(registry, store, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    if (registry->count == 0)
+        SV_LOG(SV_LOG_WARN, "no model to serve", sv_str("store", store));
+    return true;
+}
+
+bool sv_registry_is_complete(struct sv_registry *registry)
+{
+    pthread_mutex_lock(&registry->lock);
+    bool complete = registry->count > 0 && registry->failed == 0;
+    pthread_mutex_unlock(&registry->lock);
+    return complete;
+}
+
+struct sv_served *sv_registry_acquire(struct sv_registry *registry, const char *name,
+                                      struct sl_err *err)
+{
+    struct sv_served *found = NULL;
+    pthread_mutex_lock(&registry->lock);
+    for (int i = 0; i < registry->count && !found; i++) {
+        const struct sv_served *served = registry->slots[i];
+        if (strcmp(served->name, name) == 0 || strcmp(served->id, name) == 0)
+            found = sv_served_acquire(registry->slots[i]);
+    }
+    pthread_mutex_unlock(&registry->lock);
+    if (!found)
+        (void)sl_fail(err, SL_NOT_FOUND, "no model is served as '%.*s'", SV_NAME_MAX, name);
+    return found;
+}
+
+struct sv_served *sv_registry_acquire_at(struct sv_registry *registry, int index)
+{
+    pthread_mutex_lock(&registry->lock);
+    struct sv_served *served =
+        index < registry->count ? sv_served_acquire(registry->slots[index]) : NULL;
+    pthread_mutex_unlock(&registry->lock);
+    return served;
+}
+
+const struct sl_model *sv_served_model(const struct sv_served *served)
+{
+    return served->model;
+}
+
+const char *sv_served_name(const struct sv_served *served)
+{
+    return served->name;
+}
+
+const char *sv_served_version(const struct sv_served *served)
+{
+    return served->version;
+}
+
+const char *sv_served_id(const struct sv_served *served)
+{
+    return served->id;
+}
+
+const char *sv_served_fingerprint(const struct sv_served *served)
+{
+    return served->fingerprint;
+}

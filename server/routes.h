@@ -1,0 +1,34 @@
+/* routes.h - the table of endpoints: method, path, who may, what is done. */
+#pragma once
+
+#include "call.h"
+
+/* Who may call. Nobody is asked for a key yet, so the server listens on loopback; every row has its
+ * scope all the same, and an empty one would be refused by the tests. */
+enum sv_scope {
+    SV_SCOPE_NONE,
+    SV_SCOPE_OPEN,    /* anybody */
+    SV_SCOPE_METRICS, /* whoever watches */
+    SV_SCOPE_INFER    /* whoever uses the models */
+};
+
+struct sv_route {
+    const char *method;
+    const char *path; /* {} at its end stands for the rest, not empty */
+    enum sv_scope scope;
+    enum sv_next (*handle)(struct sv_call *call);
+};
+
+/* The routes by position; NULL past the last. */
+const struct sv_route *sv_route_at(int index);
+
+enum { SV_ALLOW_MAX = 64 };
+
+/* The route for a method and a raw path. Without one: NULL, and `allow` holds the methods that the
+ * path has, or is empty. `argument` takes what {} stands for, decoded; a HEAD is a GET. */
+const struct sv_route *sv_route_find(const char *method, const char *path,
+                                     char argument[static SV_PATH_MAX],
+                                     char allow[static SV_ALLOW_MAX]);
+
+/* The front page: what this is and where to go, as JSON. */
+void sv_routes_index(struct sv_text *out);

@@ -1,0 +1,30 @@
+/* server.h - what every handler may use: the modules of one running daemon. main.c owns it. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct sv_options;
+struct sv_metrics;
+struct sv_registry;
+struct sv_batcher;
+struct sv_text;
+
+enum sv_phase {
+    SV_PHASE_SERVING,
+    SV_PHASE_DRAINING /* what is in progress finishes; nothing new begins */
+};
+
+struct sv_server {
+    const struct sv_options *options;
+    struct sv_metrics *metrics;
+    struct sv_registry *registry;
+    struct sv_batcher *batcher;
+    _Atomic enum sv_phase phase;
+    atomic_int calls;            /* in flight: their answer is not finished */
+    atomic_int connections;      /* open */
+    _Atomic int64_t body_bytes;  /* held by all calls */
+    uint64_t salt;               /* of this run, for ids and seeds */
+    atomic_uint_fast64_t drawn;  /* numbers drawn so far */
+    const struct sv_text *index; /* what GET / answers */
+};

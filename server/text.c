@@ -1,0 +1,181 @@
+/* text.c - bytes being written, one after another, and JSON among them. */
+#include "text.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BYTES = 512, INT_DIGITS_MAX = 20 };
+
+void sv_text_release(struct sv_text *text)
+{
+    free(text->data);
+    *text = (struct sv_text){0};
+}
+
+void sv_text_clear(struct sv_text *text)
+{
+    text->bytes = 0;
+}
+
+/* Makes room for `count` bytes and an end; false when memory is or was out. */
+static bool make_room(struct sv_text *text, size_t count)
+{
+    if (text->failed || count > SIZE_MAX / 4 - text->bytes) {
+        text->failed = true;
+        return false;
+    }
+    size_t need = text->bytes + count + 1, capacity = text->capacity;
+    if (need <= capacity)
+        return true;
+    capacity = capacity * 2 < FIRST_BYTES ? FIRST_BYTES : capacity * 2;
+    if (capacity < need)
+        capacity = need;
+    char *data = realloc(text->data, capacity);
+    if (!data) {
+        text->failed = true;
+        return false;
+    }
+    text->data = data;
+    text->capacity = capacity;
+    return true;
+}
+
+void sv_text_add(struct sv_text *text, const char *bytes, size_t count)
+{
+    if (!make_room(text, count))
+        return;
+    if (count > 0)
+        memcpy(text->data + text->bytes, bytes, count);
+    text->bytes += count;
+    text->data[text->bytes] = '\0';
+}
+
+void sv_text_adds(struct sv_text *text, const char *string)
+{
+    sv_text_add(text, string, strlen(string));
+}
+
+void sv_text_print(struct sv_text *text, const char *format, ...)
+{
+    va_list list, again;
+    va_start(list, format);
+    va_copy(again, list);
+    int length = vsnprintf(NULL, 0, format, list);
+    assert(length >= 0);
+    if (make_room(text, (size_t)length)) {
+        (void)vsnprintf(text->data + text->bytes, (size_t)length + 1, format, again);
+        text->bytes += (size_t)length;
+    }
+    va_end(again);
+    va_end(list);
+}
+
+void sv_text_int(struct sv_text *text, int64_t value)
+{
+    char digits[INT_DIGITS_MAX];
+    size_t at = sizeof digits;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do {
+        digits[--at] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    if (value < 0)
+        digits[--at] = '-';
+    sv_text_add(text, digits + at, sizeof digits - at);
+}
+
+size_t sv_utf8_length(const char *bytes, size_t count)
+{
+    const unsigned char *b = (const unsigned char *)bytes;
+    if (count == 0)
+        return 0;
+    if (b[0] < 0x80)
+        return 1;
+    size_t length = b[0] >= 0xF0 ? 4 : b[0] >= 0xE0 ? 3 : 2;
+    if (b[0] < 0xC2 || b[0] > 0xF4 || length > count)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((b[i] & 0xC0) != 0x80)
+            return 0;
+    /* Too long a form, a surrogate, or past U+10FFFF. */
+    if ((b[0] == 0xE0 && b[1] < 0xA0) || (b[0] == 0xED && b[1] > 0x9F) ||
+        (b[0] == 0xF0 && b[1] < 0x90) || (b[0] == 0xF4 && b[1] > 0x8F))
+        return 0;
+    return length;
+}
+
+size_t sv_utf8_fit(const char *bytes, size_t count, size_t most)
+{
+    if (count <= most)
+        return count;
+    size_t fit = most;
+    while (fit > 0 && ((unsigned char)bytes[fit] & 0xC0) == 0x80)
+        fit--;
+    return fit;
+}
+
+size_t sv_utf8_count(const char *bytes, size_t count)
+{
+    size_t characters = 0;
+    for (size_t i = 0; i < count; i++)
+        characters += ((unsigned char)bytes[i] & 0xC0) != 0x80;
+    return characters;
+}
+
+/* The two-character form of what JSON does not allow as it is; 0 when there is none. */
+static char short_escape(char c)
+{
+    switch (c) {
+    case '"':
+    case '\\': return c;
+    case '\n': return 'n';
+    case '\r': return 'r';
+    case '\t': return 't';
+    default: return 0;
+    }
+}
+
+/* Writes one character that cannot stand as it is; returns how many bytes it was. */
+static size_t add_escaped(struct sv_text *text, const char *bytes, size_t count)
+{
+    size_t length = sv_utf8_length(bytes, count);
+    if (length == 0) {
+        sv_text_adds(text, "\xEF\xBF\xBD");
+        return 1;
+    }
+    char escape = short_escape(bytes[0]);
+    if (length > 1)
+        sv_text_add(text, bytes, length);
+    else if (escape)
+        sv_text_add(text, (const char[]){'\\', escape}, 2);
+    else
+        sv_text_print(text, "\\u%04x", (unsigned)(unsigned char)bytes[0]);
+    return length;
+}
+
+void sv_text_json(struct sv_text *text, const char *bytes, size_t count)
+{
+    sv_text_add(text, "\"", 1);
+    for (size_t i = 0; i < count;) {
+        size_t plain = i;
+        while (plain < count && bytes[plain] >= 0x20 && bytes[plain] < 0x7F &&
+               bytes[plain] != '"' && bytes[plain] != '\\')
+            plain++;
+        sv_text_add(text, bytes + i, plain - i);
+        i = plain;
+        if (i < count)
+            i += add_escaped(text, bytes + i, count - i);
+    }
+    sv_text_add(text, "\"", 1);
+}
+
+void sv_text_jsons(struct sv_text *text, const char *string)
+{
+    if (string)
+        sv_text_json(text, string, strlen(string));
+    else
+        sv_text_adds(text, "null");
+}

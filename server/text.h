@@ -1,0 +1,34 @@
+/* text.h - bytes being written, one after another, and JSON among them.
+ *
+ * A text grows as needed. When memory is out it remembers so in `failed` and takes nothing more:
+ * whoever writes checks once, at the end. Start from {0}; the owner releases. */
+#pragma once
+
+#include "sluice/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sv_text {
+    char *data;
+    size_t bytes, capacity;
+    bool failed;
+};
+
+void sv_text_release(struct sv_text *text);
+void sv_text_clear(struct sv_text *text); /* forgets the bytes, keeps the memory */
+void sv_text_add(struct sv_text *text, const char *bytes, size_t count);
+void sv_text_adds(struct sv_text *text, const char *string);
+void sv_text_print(struct sv_text *text, const char *format, ...) SL_PRINTF(2, 3);
+void sv_text_int(struct sv_text *text, int64_t value);
+/* The bytes as a JSON string in quotes. What is not UTF-8 becomes U+FFFD. */
+void sv_text_json(struct sv_text *text, const char *bytes, size_t count);
+void sv_text_jsons(struct sv_text *text, const char *string); /* NULL becomes null */
+
+/* Bytes of the UTF-8 character that begins here, 1 to 4; 0 when there is none whole and valid. */
+size_t sv_utf8_length(const char *bytes, size_t count);
+/* The most bytes, at most `most`, that do not cut a character in half. */
+size_t sv_utf8_fit(const char *bytes, size_t count, size_t most);
+/* How many characters begin in these bytes. */
+size_t sv_utf8_count(const char *bytes, size_t count);

@@ -1,0 +1,196 @@
+/* watcher.c - notices clients that left, while their connections are suspended. */
+#include "watcher.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { EVENTS = 64 };
+
+struct watch {
+    struct sv_call *call; /* a reference; NULL: free */
+    int fd;
+    uint32_t generation; /* tells an event of this watch from one of its predecessor */
+    int next_free;
+};
+
+struct sv_watcher {
+    int epoll, stop_event;
+    pthread_t thread;
+    bool started;
+    pthread_mutex_t lock; /* guards the rest */
+    struct watch *watches;
+    int count, free;
+};
+
+static uint64_t tag_of(int index, uint32_t generation)
+{
+    return (uint64_t)generation << 32 | (uint32_t)index;
+}
+
+/* A reference to the call of a watch, if it is still that one; any generation when it is 0. */
+static struct sv_call *call_of(struct sv_watcher *watcher, int index, uint32_t generation)
+{
+    pthread_mutex_lock(&watcher->lock);
+    const struct watch *watch = &watcher->watches[index];
+    bool same = watch->call && (generation == 0 || watch->generation == generation);
+    struct sv_call *call = same ? sv_call_acquire(watch->call) : NULL;
+    pthread_mutex_unlock(&watcher->lock);
+    return call;
+}
+
+static void tick_all(struct sv_watcher *watcher)
+{
+    int64_t now = sv_now_ns();
+    for (int i = 0; i < watcher->count; i++) {
+        struct sv_call *call = call_of(watcher, i, 0);
+        if (!call)
+            continue;
+        if (call->work->tick(call, now))
+            sv_call_wake(call);
+        sv_call_release(call);
+    }
+}
+
+static void cancel_gone(struct sv_watcher *watcher, const struct epoll_event *event)
+{
+    struct sv_call *call =
+        call_of(watcher, (int)(event->data.u64 & UINT32_MAX), (uint32_t)(event->data.u64 >> 32));
+    if (!call)
+        return;
+    sv_call_cancel(call);
+    sv_call_release(call);
+}
+
+static void *run(void *argument)
+{
+    struct sv_watcher *watcher = argument;
+    struct epoll_event events[EVENTS];
+    int64_t ticked = sv_now_ns();
+    (void)pthread_setname_np(pthread_self(), "watcher");
+    for (;;) {
+        int count = epoll_wait(watcher->epoll, events, EVENTS, SV_IDLE_MS);
+        for (int i = 0; i < count; i++) {
+            if (events[i].data.u64 == UINT64_MAX)
+                return NULL;
+            cancel_gone(watcher, &events[i]);
+        }
+        if (sv_now_ns() - ticked < (int64_t)SV_IDLE_MS * 1000000)
+            continue;
+        tick_all(watcher);
+        ticked = sv_now_ns();
+    }
+}
+
+/* ---- making and unmaking --------------------------------------------------------------------- */
+
+static bool open_events(struct sv_watcher *watcher)
+{
+    struct epoll_event stop = {.events = EPOLLIN, .data.u64 = UINT64_MAX};
+    watcher->epoll = epoll_create1(EPOLL_CLOEXEC);
+    watcher->stop_event = eventfd(0, EFD_CLOEXEC);
+    return watcher->epoll >= 0 && watcher->stop_event >= 0 &&
+           epoll_ctl(watcher->epoll, EPOLL_CTL_ADD, watcher->stop_event, &stop) == 0;
+}
+
+struct sv_watcher *sv_watcher_create(int calls_max, struct sl_err *err)
+{
+    assert(calls_max > 0);
+    struct sv_watcher *watcher = calloc(1, sizeof *watcher);
+    if (!watcher) {
+        (void)sl_fail(err, SL_NO_MEMORY, "watcher");
+        return NULL;
+    }
+    pthread_mutex_init(&watcher->lock, NULL);
+    watcher->epoll = watcher->stop_event = -1;
+    watcher->count = calls_max;
+    watcher->watches = calloc((size_t)calls_max, sizeof *watcher->watches);
+    for (int i = 0; watcher->watches && i < calls_max; i++)
+        watcher->watches[i].next_free = i + 1;
+    watcher->started = watcher->watches && open_events(watcher) &&
+                       pthread_create(&watcher->thread, NULL, run, watcher) == 0;
+    if (!watcher->started) {
+        (void)sl_fail(err, SL_IO, "watcher: %s", strerrordesc_np(errno));
+        sv_watcher_destroy(watcher);
+        return NULL;
+    }
+    return watcher;
+}
+
+void sv_watcher_destroy(struct sv_watcher *watcher)
+{
+    if (!watcher)
+        return;
+    if (watcher->started) {
+        (void)eventfd_write(watcher->stop_event, 1);
+        (void)pthread_join(watcher->thread, NULL);
+    }
+    for (int i = 0; watcher->watches && i < watcher->count; i++)
+        assert(!watcher->watches[i].call);
+    if (watcher->epoll >= 0)
+        (void)close(watcher->epoll);
+    if (watcher->stop_event >= 0)
+        (void)close(watcher->stop_event);
+    free(watcher->watches);
+    pthread_mutex_destroy(&watcher->lock);
+    free(watcher);
+}
+
+/* ---- for other threads ----------------------------------------------------------------------- */
+
+int sv_watcher_add(struct sv_watcher *watcher, int fd, struct sv_call *call)
+{
+    assert(call->work);
+    pthread_mutex_lock(&watcher->lock);
+    int index = watcher->free < watcher->count ? watcher->free : SV_UNWATCHED;
+    uint32_t generation = 0;
+    if (index != SV_UNWATCHED) {
+        struct watch *fresh = &watcher->watches[index];
+        watcher->free = fresh->next_free;
+        fresh->call = sv_call_acquire(call);
+        fresh->fd = fd;
+        fresh->generation += fresh->generation == UINT32_MAX ? 2 : 1; /* 0 stands for any */
+        generation = fresh->generation;
+    }
+    pthread_mutex_unlock(&watcher->lock);
+    /* Once is enough; and only hang-ups are asked for, so that bytes do not wake us. */
+    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT,
+                                .data.u64 = tag_of(index, generation)};
+    if (index != SV_UNWATCHED && epoll_ctl(watcher->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+        sv_watcher_remove(watcher, index);
+        return SV_UNWATCHED;
+    }
+    return index;
+}
+
+void sv_watcher_remove(struct sv_watcher *watcher, int watch)
+{
+    if (watch == SV_UNWATCHED)
+        return;
+    pthread_mutex_lock(&watcher->lock);
+    struct watch *old = &watcher->watches[watch];
+    struct sv_call *call = old->call;
+    assert(call);
+    (void)epoll_ctl(watcher->epoll, EPOLL_CTL_DEL, old->fd, NULL);
+    old->call = NULL;
+    old->next_free = watcher->free;
+    watcher->free = watch;
+    pthread_mutex_unlock(&watcher->lock);
+    sv_call_release(call);
+}
+
+void sv_watcher_cancel_all(struct sv_watcher *watcher)
+{
+    for (int i = 0; i < watcher->count; i++) {
+        struct sv_call *call = call_of(watcher, i, 0);
+        if (!call)
+            continue;
+        sv_call_cancel(call);
+        sv_call_release(call);
+    }
+}

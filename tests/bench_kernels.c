@@ -1,0 +1,351 @@
+/* bench_kernels.c - how fast the kernels are, one thread, every level this machine has.
+ *
+ *     bench_kernels [--json]
+ *
+ * Matrix products in GFLOP/s beside the same product through OpenBLAS sgemm in the same run
+ * (weights row-major as sgemm reads them, ours packed beforehand), with the ratio. Attention in
+ * nanoseconds per call, GELU and other rows per element. Each number is the best of several runs,
+ * the one least disturbed by others. */
+#include "kernels/kernels.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { REPEATS = 7 };
+
+static const double run_ns_min = 2e6; /* shorter runs say little */
+
+/* What is timed: arithmetic on data prepared before. */
+struct job {
+    const struct sl_kernels *k;
+    struct sl_gemm gemm;
+    struct sl_attend_back attend;
+    const float *b; /* for OpenBLAS: k x n */
+    float *x, *y;
+    int n;
+};
+
+/* Time of this thread on a processor: others may be using the machine. */
+static double now_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static double spent_ns(void (*run)(const struct job *), const struct job *job, int calls)
+{
+    const double start = now_ns();
+    for (int i = 0; i < calls; i++)
+        run(job);
+    return now_ns() - start;
+}
+
+/* Nanoseconds of one call, the best of REPEATS runs. */
+static double best_ns(void (*run)(const struct job *), const struct job *job)
+{
+    int calls = 1;
+    double best = spent_ns(run, job, calls);
+    while (best < run_ns_min) {
+        calls *= 2;
+        best = spent_ns(run, job, calls);
+    }
+    for (int i = 1; i < REPEATS; i++)
+        best = fmin(best, spent_ns(run, job, calls));
+    return best / calls;
+}
+
+static void *memory(size_t bytes)
+{
+    void *p = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    if (!p) {
+        perror("bench_kernels");
+        exit(EXIT_FAILURE);
+    }
+    memset(p, 0, bytes);
+    return p;
+}
+
+static float *numbers(size_t n)
+{
+    float *x = memory(n * sizeof *x);
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(i * 2654435761u % 2048) / 1024.0f - 1.0f;
+    return x;
+}
+
+static void *operands(const struct sl_kernels *k, int rows, int cols)
+{
+    const size_t row = sl_operand_stride(k, cols) * sl_type_bytes(k->operand);
+    float *x = numbers((size_t)cols);
+    unsigned char *out = memory((size_t)rows * row);
+    for (int r = 0; r < rows; r++)
+        k->narrow(out + (size_t)r * row, x, cols);
+    free(x);
+    return out;
+}
+
+static const char *separator = "";
+
+/* One result: {"what": ..., "level": ..., NAME: VALUE} or a line of text. */
+static void report(bool json, const char *what, const char *level, const char *unit, double value)
+{
+    if (json) {
+        (void)printf("%s\n  {\"what\": \"%s\", \"level\": \"%s\", \"%s\": %.4g}", separator, what,
+                     level, unit, value);
+        separator = ",";
+        return;
+    }
+    (void)printf("%-34s %-9s %10.4g %s\n", what, level, value, unit);
+}
+
+/* ---- matrix products ------------------------------------------------------------------------ */
+
+static const int shapes[][3] = {{1, 1024, 256},    {2, 1024, 256},   {4, 1024, 256},
+                                {8, 1024, 256},    {16, 1024, 256},  {32, 1024, 256},
+                                {64, 1024, 256},   {64, 256, 1024},  {64, 768, 256},
+                                {1024, 1024, 256}, {8192, 256, 1024}};
+
+static void run_gemm(const struct job *j)
+{
+    j->k->gemm(&j->gemm);
+}
+
+static void run_sgemm(const struct job *j)
+{
+    const struct sl_gemm *g = &j->gemm;
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, g->m, g->n, g->k, 1.0f, j->x, g->k, j->b,
+                g->n, 0.0f, g->y, g->n);
+}
+
+static struct job product_job(const struct sl_kernels *k, const int shape[3])
+{
+    const int m = shape[0], n = shape[1], depth = shape[2];
+    struct job j = {.k = k, .x = numbers((size_t)m * (size_t)depth)};
+    float *b = numbers((size_t)n * (size_t)depth);
+    void *packed = memory(k->pack_bytes(depth, n));
+    k->pack(packed, b, SL_F32, (size_t)n, false, depth, n, 0, n);
+    j.b = b;
+    j.y = memory((size_t)m * (size_t)n * sizeof *j.y);
+    j.gemm = (struct sl_gemm){.x = operands(k, m, depth),
+                              .packed = packed,
+                              .y = j.y,
+                              .x_stride = sl_operand_stride(k, depth),
+                              .y_stride = (size_t)n,
+                              .m = m,
+                              .n = n,
+                              .k = depth,
+                              .n_last = n};
+    return j;
+}
+
+static void free_const(const void *p)
+{
+    free((void *)(uintptr_t)p);
+}
+
+static void bench_products(bool json)
+{
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        const int *shape = shapes[s];
+        const double flops = 2.0 * shape[0] * shape[1] * shape[2];
+        char what[64];
+        (void)snprintf(what, sizeof what, "gemm %dx%dx%d", shape[0], shape[1], shape[2]);
+        double peer = 0.0;
+        for (int isa = SL_ISA_BLAS; isa < SL_ISA_COUNT; isa++) {
+            const struct sl_kernels *k = sl_kernels_at((enum sl_isa)isa);
+            if (!k)
+                continue;
+            const struct job j = product_job(k, shape);
+            if (isa == SL_ISA_BLAS) {
+                peer = flops / best_ns(run_sgemm, &j);
+                report(json, what, "openblas", "GFLOP/s", peer);
+            }
+            const double ours = flops / best_ns(run_gemm, &j);
+            report(json, what, k->name, "GFLOP/s", ours);
+            report(json, what, k->name, "times OpenBLAS", ours / peer);
+            free(j.x);
+            free(j.y);
+            free_const(j.b);
+            free_const(j.gemm.x);
+            free_const(j.gemm.packed);
+        }
+    }
+}
+
+/* ---- attention ------------------------------------------------------------------------------ */
+
+static void run_attend(const struct job *j)
+{
+    j->k->attend(&j->attend.forward);
+}
+
+static void run_attend_back(const struct job *j)
+{
+    j->k->attend_back(&j->attend);
+}
+
+/* Causal: the last query sees all keys. */
+static struct job attend_job(const struct sl_kernels *k, int queries, int keys, int head_dim)
+{
+    const size_t row = sl_operand_stride(k, head_dim), width = (size_t)head_dim;
+    const size_t count = (size_t)queries * width, kv_count = (size_t)keys * width;
+    int32_t *visible = memory((size_t)queries * sizeof *visible);
+    for (int i = 0; i < queries; i++)
+        visible[i] = keys - queries + i + 1;
+    struct job j = {.k = k};
+    j.attend = (struct sl_attend_back){
+        .forward = {.q = operands(k, queries, head_dim),
+                    .k = operands(k, keys, head_dim),
+                    .v = operands(k, keys, head_dim),
+                    .out = operands(k, queries, head_dim),
+                    .q_stride = row,
+                    .kv_stride = row,
+                    .out_stride = row,
+                    .queries = queries,
+                    .keys = keys,
+                    .head_dim = head_dim,
+                    .visible = visible,
+                    .scale = 1.0f / sqrtf((float)head_dim),
+                    .lse = memory((size_t)queries * sizeof(float)),
+                    .scratch = memory(k->attend_scratch(queries, keys, head_dim))},
+        .dout = numbers(count),
+        .dq = memory(count * sizeof(float)),
+        .dk = memory(kv_count * sizeof(float)),
+        .dv = memory(kv_count * sizeof(float)),
+        .dout_stride = width,
+        .dq_stride = width,
+        .dkv_stride = width};
+    return j;
+}
+
+static void attend_job_free(const struct job *j)
+{
+    const struct sl_attend *a = &j->attend.forward;
+    free_const(a->q);
+    free_const(a->k);
+    free_const(a->v);
+    free(a->out);
+    free_const(a->visible);
+    free(a->lse);
+    free(a->scratch);
+    free_const(j->attend.dout);
+    free(j->attend.dq);
+    free(j->attend.dk);
+    free(j->attend.dv);
+}
+
+static void bench_attention(bool json, const struct sl_kernels *k)
+{
+    static const int heads[][3] = {{1, 128, 32},   {1, 512, 32},   {8, 128, 32},
+                                   {128, 128, 32}, {128, 128, 64}, {256, 256, 32}};
+    for (size_t h = 0; h < sizeof heads / sizeof *heads; h++) {
+        const struct job j = attend_job(k, heads[h][0], heads[h][1], heads[h][2]);
+        char what[64];
+        (void)snprintf(what, sizeof what, "attend %dx%dx%d", heads[h][0], heads[h][1], heads[h][2]);
+        report(json, what, k->name, "ns", best_ns(run_attend, &j));
+        (void)snprintf(what, sizeof what, "attend_back %dx%dx%d", heads[h][0], heads[h][1],
+                       heads[h][2]);
+        report(json, what, k->name, "ns", best_ns(run_attend_back, &j));
+        attend_job_free(&j);
+    }
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static void run_gelu(const struct job *j)
+{
+    j->k->activate(j->y, j->x, SL_GELU, j->n);
+}
+
+static void run_gelu_back(const struct job *j)
+{
+    j->k->activate_back(j->y, j->x, j->x, SL_GELU, j->n);
+}
+
+static void run_softmax(const struct job *j)
+{
+    j->k->softmax(j->y, j->n); /* of its own result, again and again */
+}
+
+static void run_layernorm(const struct job *j)
+{
+    float stats[2];
+    j->k->layernorm(j->y, j->x, j->b, j->b, 1e-5f, j->n, stats);
+}
+
+static void run_dropout(const struct job *j)
+{
+    j->k->dropout(j->y, j->x, (struct sl_dropout){.threshold = 6554, .scale = 1.1f}, 1, 0, j->n);
+}
+
+static void run_narrow(const struct job *j)
+{
+    j->k->narrow(j->y, j->x, j->n);
+}
+
+static void run_dot(const struct job *j)
+{
+    j->y[0] = j->k->dot(j->x, j->b, j->n);
+}
+
+static void run_adamw(const struct job *j)
+{
+    static const struct sl_adamw a = {.grad_scale = 1.0f,
+                                      .b1 = 0.9f,
+                                      .b2 = 0.99f,
+                                      .rate = 1e-4f,
+                                      .correction2 = 1.0f,
+                                      .epsilon = 1e-8f};
+    j->k->adamw(j->y, j->y + j->n, j->y + 2 * (size_t)j->n, j->x, &a, j->n);
+}
+
+static void bench_rows(bool json, const struct sl_kernels *k)
+{
+    static const struct {
+        const char *name;
+        void (*run)(const struct job *j);
+    } rows[] = {{"gelu", run_gelu},       {"gelu'", run_gelu_back},
+                {"softmax", run_softmax}, {"layernorm", run_layernorm},
+                {"dropout", run_dropout}, {"narrow", run_narrow},
+                {"dot", run_dot},         {"adamw", run_adamw}};
+
+    enum { N = 256 };
+
+    const struct job j = {
+        .k = k, .x = numbers(N), .b = numbers(N), .y = memory(3 * sizeof(float) * N), .n = N};
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        report(json, rows[r].name, k->name, "ns/element", best_ns(rows[r].run, &j) / N);
+    free(j.x);
+    free(j.y);
+    free_const(j.b);
+}
+
+int main(int count, char **words)
+{
+    const bool json = count == 2 && strcmp(words[1], "--json") == 0;
+    if (count > 1 && !json) {
+        (void)fprintf(stderr, "usage: bench_kernels [--json]\n");
+        return EXIT_FAILURE;
+    }
+    openblas_set_num_threads(1);
+    if (json)
+        (void)printf("[");
+    else
+        (void)printf("OpenBLAS: %s, core %s\n", openblas_get_config(), openblas_get_corename());
+    bench_products(json);
+    for (int isa = SL_ISA_REF; isa < SL_ISA_COUNT; isa++) {
+        const struct sl_kernels *k = sl_kernels_at((enum sl_isa)isa);
+        if (!k || isa == SL_ISA_BLAS) /* whose rows are the reference's */
+            continue;
+        bench_attention(json, k);
+        bench_rows(json, k);
+    }
+    if (json)
+        (void)printf("\n]\n");
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,242 @@
+#!/usr/bin/python3
+"""record.py - records what a vanilla and a TSA decoder compute, by PyTorch and in double precision.
+
+Written from the equations of "Adaptive Computation Depth via Learned Token Routing in Transformers",
+sections 2.2 to 2.5, knowing nothing of the engine but the names of its parameters. Gradients come
+from PyTorch's autograd and steps from its AdamW. test_golden.c compares the engine with what is
+recorded; it needs the two files, not this script.
+
+    record.py [DIRECTORY]      writes vanilla.safetensors and tsa.safetensors there, or beside itself
+
+Needs python3-torch (recorded with 1.13). All numbers follow from the seeds below.
+"""
+import json
+import math
+import os
+import struct
+import sys
+
+import torch
+
+SHAPE = {"width": 32, "depth": 3, "heads": 4, "hidden": 64, "context": 24, "dropout": 0.0}
+VOCAB, SEQUENCES = 17, 4
+TSA = {"lambda": 0.05, "router_width": 16}
+GATE_LIMIT = 0.6  # of the mixed mode
+RECIPE = {"rate": 1e-2, "rate_least": 1e-2, "warmup": 0, "beta1": 0.9, "beta2": 0.95,
+          "epsilon": 1e-8, "decay": 0.1, "decay_all": 0, "bias_correction": 1, "clip": 1.0}
+STEPS = 3
+# No router's logit is as near as MARGIN to where its token would change sides, and every router opens
+# for a share of the tokens within OPEN: rounding decides nothing, and both sides are well filled.
+MARGIN, OPEN = 0.05, (0.3, 0.7)
+SEED = {False: 1, True: 6840}  # a search for such routers that begins at 1 ends at the second
+
+
+# ---- parameters: the names of the engine, the shapes of the paper ----------------------------
+
+
+def shapes(tsa):
+    """Every parameter by name, in order; one dimension for biases and norms."""
+    d, f, r = SHAPE["width"], SHAPE["hidden"], TSA["router_width"]
+    out = {"embedding.tokens": (VOCAB, d), "embedding.positions": (SHAPE["context"], d)}
+    for i in range(SHAPE["depth"]):
+        block = f"block.{i}."
+        for norm in ("attention_norm", "mlp_norm"):
+            out[f"{block}{norm}.gain"] = out[f"{block}{norm}.shift"] = (d,)
+        out[block + "attention.query.weight"] = (d, d)
+        out[block + "attention.key_value.weight"] = (2 * d, d)
+        out[block + "attention.project.weight"] = (d, d)
+        out[block + "mlp.up.weight"], out[block + "mlp.up.bias"] = (f, d), (f,)
+        out[block + "mlp.down.weight"], out[block + "mlp.down.bias"] = (d, f), (d,)
+        if tsa and i + 1 < SHAPE["depth"]:
+            out[block + "router.up.weight"], out[block + "router.up.bias"] = (r, d), (r,)
+            out[block + "router.down.weight"], out[block + "router.down.bias"] = (1, r), (1,)
+    out["norm.gain"] = out["norm.shift"] = (d,)
+    return out
+
+
+def draw(tsa, seed):
+    """Values so large that every parameter matters and routers disagree among tokens. They are
+    rounded to fp32 first: the engine starts from the same numbers."""
+    g = torch.Generator().manual_seed(seed)
+    parameters = {}
+    for name, shape in shapes(tsa).items():
+        x = torch.randn(shape, generator=g, dtype=torch.float64)
+        if name.endswith("gain"):
+            x = 1.0 + 0.2 * x
+        elif name.startswith("embedding"):
+            x = 0.4 * x
+        elif "router.down.weight" in name:
+            x = 4.0 * x / math.sqrt(shape[-1])
+        elif len(shape) == 1:
+            x = 0.2 * x
+        else:
+            x = x / math.sqrt(shape[-1])
+        parameters[name] = x.float().double().requires_grad_()
+    return parameters
+
+
+# ---- the model ------------------------------------------------------------------------------
+
+
+def norm(p, name, x):
+    mean = x.mean(-1, keepdim=True)
+    variance = ((x - mean) ** 2).mean(-1, keepdim=True)
+    return (x - mean) / torch.sqrt(variance + 1e-5) * p[name + ".gain"] + p[name + ".shift"]
+
+
+def attention(p, block, x):
+    """softmax(Q K^T / sqrt(d / H) + causal mask) V, heads side by side, then the projection."""
+    b, t, d = x.shape
+    heads = SHAPE["heads"]
+
+    def split(y):
+        return y.reshape(b, t, heads, d // heads).transpose(1, 2)
+
+    key_value = p[block + "attention.key_value.weight"]
+    q = split(x @ p[block + "attention.query.weight"].T)
+    k, v = split(x @ key_value[:d].T), split(x @ key_value[d:].T)
+    scores = q @ k.transpose(-1, -2) / math.sqrt(d / heads)
+    future = torch.ones(t, t, dtype=torch.bool).triu(1)
+    weights = torch.softmax(scores.masked_fill(future, -math.inf), -1)
+    mixed = (weights @ v).transpose(1, 2).reshape(b, t, d)
+    return mixed @ p[block + "attention.project.weight"].T
+
+
+def mlp(p, block, x):
+    h = x @ p[block + "mlp.up.weight"].T + p[block + "mlp.up.bias"]
+    h = 0.5 * h * (1.0 + torch.erf(h / math.sqrt(2.0)))
+    return h @ p[block + "mlp.down.weight"].T + p[block + "mlp.down.bias"]
+
+
+def skip_logit(p, block, h):
+    """Of the raw residual stream; its logistic is the probability of skipping."""
+    hidden = torch.relu(h @ p[block + "router.up.weight"].T + p[block + "router.up.bias"])
+    return hidden @ p[block + "router.down.weight"].T + p[block + "router.down.bias"]
+
+
+def gate_of(z, mode):
+    skip = torch.sigmoid(z)
+    if mode == "hard":
+        return (skip < 0.5).double()
+    if mode == "mixed":
+        return (1.0 - skip) * (skip < GATE_LIMIT)
+    return 1.0 - skip
+
+
+def forward(p, tokens, mode="soft"):
+    """Logits, and each router's logits."""
+    h = p["embedding.tokens"][tokens] + p["embedding.positions"][: tokens.shape[1]]
+    g, routed = 1.0, []
+    for i in range(SHAPE["depth"]):
+        block = f"block.{i}."
+        if i > 0 and f"block.{i - 1}.router.up.weight" in p:
+            routed.append(skip_logit(p, f"block.{i - 1}.", h))
+            g = gate_of(routed[-1], mode)
+        h = h + g * attention(p, block, norm(p, block + "attention_norm", h))
+        h = h + g * mlp(p, block, norm(p, block + "mlp_norm", h))
+    return norm(p, "norm", h) @ p["embedding.tokens"].T, routed
+
+
+def losses(p, tokens, targets):
+    """The mean cross entropy, and the price on what the gates let through."""
+    logits, routed = forward(p, tokens)
+    log_probabilities = logits - torch.logsumexp(logits, -1, keepdim=True)
+    loss = -log_probabilities.gather(-1, targets.unsqueeze(-1)).mean()
+    price = torch.zeros((), dtype=torch.float64)
+    for z in routed:
+        price = price + TSA["lambda"] / len(routed) * (1.0 - torch.sigmoid(z)).mean()
+    return loss, price
+
+
+# ---- what is recorded -----------------------------------------------------------------------
+
+
+def is_telling(p, tokens):
+    """Whether the routers' choices are a good test, as MARGIN and OPEN say, in every mode."""
+    for mode, limit in (("hard", 0.0), ("mixed", math.log(GATE_LIMIT / (1.0 - GATE_LIMIT)))):
+        for z in forward(p, tokens, mode)[1]:
+            share = float((z < limit).double().mean())
+            if float((z - limit).abs().min()) < MARGIN or not OPEN[0] < share < OPEN[1]:
+                return False
+    return True
+
+
+def draw_batch(seed):
+    g = torch.Generator().manual_seed(seed)
+    text = torch.randint(VOCAB, (SEQUENCES, SHAPE["context"] + 1), generator=g)
+    return text[:, :-1], text[:, 1:]
+
+
+def gradients(p, tokens, targets):
+    loss, price = losses(p, tokens, targets)
+    for x in p.values():
+        x.grad = None
+    (loss + price).backward()
+    return loss, price
+
+
+def train(p, tokens, targets):
+    """STEPS steps of AdamW on the same batch, in place; decay on matrices only."""
+    decays = [x for name, x in p.items() if x.dim() == 2 and not name.startswith("embedding")]
+    others = [x for name, x in p.items() if x.dim() == 1 or name.startswith("embedding")]
+    groups = [{"params": decays, "weight_decay": RECIPE["decay"]},
+              {"params": others, "weight_decay": 0.0}]
+    optimiser = torch.optim.AdamW(groups, lr=RECIPE["rate"], eps=RECIPE["epsilon"],
+                                  betas=(RECIPE["beta1"], RECIPE["beta2"]))
+    for _ in range(STEPS):
+        gradients(p, tokens, targets)
+        norms = torch.nn.utils.clip_grad_norm_(list(p.values()), RECIPE["clip"])
+        assert norms > RECIPE["clip"], "clipping would not be tested"
+        optimiser.step()
+
+
+def record(tsa):
+    seed = SEED[tsa]
+    tokens, targets = draw_batch(0)
+    p = draw(tsa, seed)
+    while tsa and not is_telling(p, tokens):
+        seed += 1
+        p = draw(tsa, seed)
+    loss, price = gradients(p, tokens, targets)
+    norms = math.sqrt(sum(float((x.grad ** 2).sum()) for x in p.values()))
+    facts = {"architecture": "tsa" if tsa else "vanilla", "vocab": VOCAB, "seed": seed,
+             "sequences": SEQUENCES, "loss": float(loss), "price": float(price), "norm": norms}
+    facts.update({"hyper." + k: v for k, v in {**SHAPE, **(TSA if tsa else {})}.items()})
+    tensors = {"tokens": tokens, "targets": targets, "logits.soft": forward(p, tokens)[0]}
+    tensors.update({"parameter." + name: x.clone() for name, x in p.items()})
+    tensors.update({"gradient." + name: x.grad.clone() for name, x in p.items()})
+    if tsa:
+        facts.update({"gate_limit": GATE_LIMIT, "steps": STEPS})
+        facts.update({"recipe." + k: v for k, v in RECIPE.items()})
+        tensors.update({"logits." + mode: forward(p, tokens, mode)[0] for mode in ("hard", "mixed")})
+        train(p, tokens, targets)
+        tensors.update({"after." + name: x for name, x in p.items()})
+    return tensors, facts
+
+
+def write(path, tensors, facts):
+    """The safetensors format: the header's length, the header, fp32 values one after another."""
+    header, data = {"__metadata__": {k: str(v) for k, v in facts.items()}}, b""
+    for name, x in tensors.items():
+        values = x.detach().reshape(-1).tolist()
+        raw = struct.pack(f"<{len(values)}f", *values)
+        header[name] = {"dtype": "F32", "shape": list(x.shape),
+                        "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+    print(path, os.path.getsize(path), "bytes;", facts)
+
+
+def main():
+    directory = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
+    torch.set_num_threads(1)
+    for tsa in (False, True):
+        tensors, facts = record(tsa)
+        write(os.path.join(directory, facts["architecture"] + ".safetensors"), tensors, facts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,406 @@
+/* test_golden.c - logits, losses, gradients and optimiser steps against numbers that PyTorch
+ * recorded in double precision (golden/record.py). */
+#include "base/file.h"
+#include "model/safetensors.h"
+#include "net_fixture.h"
+#include "sluice/infer.h"
+#include "train/optimiser.h"
+
+#include <math.h>
+
+/* -- what was recorded ------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    const char *modes[SL_GATE_MIXED + 1]; /* of logits, by gate; NULL: not recorded */
+    bool steps;
+} records[] = {
+    {.name = "vanilla", .modes = {[SL_GATE_SOFT] = "soft"}},
+    {.name = "tsa",
+     .modes = {[SL_GATE_SOFT] = "soft", [SL_GATE_HARD] = "hard", [SL_GATE_MIXED] = "mixed"},
+     .steps = true},
+};
+
+enum { RECORDS = sizeof records / sizeof records[0], MODES = SL_GATE_MIXED + 1, THREADS = 2 };
+
+/* How far off is still right, by what matrix products read; the worst seen is a fifth to a half of it.
+ * fp32: the order of additions; what PyTorch recorded is exact beside it. bf16: 8 bits of each
+ * factor of each product, through three blocks and back. A wrong formula is off by its own size.
+ * AdamW divides a gradient by its size: its first steps are little but signs, and where a gradient
+ * is near zero its sign is noise. So a step tells less than the gradient it came from. */
+struct bounds {
+    double logits;   /* largest difference, of the largest logit */
+    double loss;     /* of the loss; likewise the price, and the norm of all gradients */
+    double gradient; /* of one parameter: norm of the difference, of the norm */
+    double change;   /* likewise, of what the steps changed */
+};
+
+static const struct bounds bounds[] = {
+    [SL_F32] = {.logits = 2e-6, .loss = 3e-7, .gradient = 5e-6, .change = 1e-4},
+    [SL_BF16] = {.logits = 0.02, .loss = 5e-3, .gradient = 0.2, .change = 0.4},
+};
+
+/* -- one record, loaded ----------------------------------------------------------------------- */
+
+struct golden {
+    struct sl_map map;
+    struct sl_safetensors file;
+    struct sl_engine *engine;
+    struct sl_model *m;
+    struct bounds bounds;
+    struct sl_batch batch;
+    struct sl_sequence *sequences;
+    int32_t *tokens, *targets;
+};
+
+static double fact(const struct golden *g, const char *name)
+{
+    const char *text = sl_safetensors_metadata(&g->file, name);
+    cr_assert(text, "no %s is recorded", name);
+    char *end;
+    double value = strtod(text, &end);
+    cr_assert(end != text && *end == '\0', "%s is '%s'", name, text);
+    return value;
+}
+
+/* A tensor "prefix.name" as an array, to be freed. */
+static float *recorded(const struct golden *g, const char *prefix, const char *name, size_t count)
+{
+    char full[160];
+    (void)snprintf(full, sizeof full, "%s%s", prefix, name);
+    const struct sl_stored *t = sl_safetensors_find(&g->file, full);
+    cr_assert(t, "no %s is recorded", full);
+    cr_assert_eq(t->count, count, "%s: %zu numbers, want %zu", full, t->count, count);
+    float *out = malloc(count * sizeof *out);
+    cr_assert(out);
+    sl_stored_read(t, out);
+    return out;
+}
+
+static size_t count_of(const struct sl_parameter *p)
+{
+    return (size_t)p->rows * (size_t)p->cols;
+}
+
+static size_t logits_count(const struct golden *g)
+{
+    return (size_t)g->batch.rows * (size_t)g->m->config.vocab;
+}
+
+/* Hyper-parameters that are not recorded keep their standard: they say how to draw. */
+static struct sl_config config_of(const struct golden *g, const struct sl_arch *arch)
+{
+    struct sl_config config;
+    struct sl_err err;
+    sl_config_standard(arch, &config);
+    config.vocab = (int)fact(g, "vocab");
+    for (const struct sl_hyper *h = arch->hypers; h->name; h++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "hyper.%s", h->name);
+        if (sl_safetensors_metadata(&g->file, name))
+            EXPECT_OK(sl_config_set(arch, &config, h->name, fact(g, name), &err), err);
+    }
+    EXPECT_OK(sl_config_check(arch, &config, &err), err);
+    return config;
+}
+
+static int32_t *ids(const struct golden *g, const char *name, int count)
+{
+    float *numbers = recorded(g, name, "", (size_t)count);
+    int32_t *out = malloc((size_t)count * sizeof *out);
+    cr_assert(out);
+    for (int i = 0; i < count; i++)
+        out[i] = (int32_t)numbers[i];
+    free(numbers);
+    return out;
+}
+
+static void load_batch(struct golden *g)
+{
+    int count = (int)fact(g, "sequences"), context = g->m->config.context;
+    g->tokens = ids(g, "tokens", count * context);
+    g->targets = ids(g, "targets", count * context);
+    g->sequences = calloc((size_t)count, sizeof *g->sequences);
+    cr_assert(g->sequences);
+    for (int i = 0; i < count; i++)
+        g->sequences[i] = (struct sl_sequence){.first = i * context, .rows = context};
+    g->batch = (struct sl_batch){.tokens = g->tokens,
+                                 .targets = g->targets,
+                                 .sequences = g->sequences,
+                                 .rows = count * context,
+                                 .count = count,
+                                 .loss_scale = 1.0f / (float)(count * context)};
+}
+
+static void load_parameters(const struct golden *g)
+{
+    for (int i = 0; i < g->m->builder.count; i++) {
+        struct sl_parameter *p = &g->m->builder.parameters[i];
+        float *values = recorded(g, "parameter.", p->name, count_of(p));
+        memcpy(p->data, values, count_of(p) * sizeof *values);
+        free(values);
+    }
+    sl_net_pack(g->m);
+}
+
+/* As many parameters on both sides: a missing one is caught by name, a surplus one here. */
+static int recorded_parameters(const struct golden *g)
+{
+    int count = 0;
+    for (int i = 0; i < g->file.count; i++)
+        count += strncmp(g->file.tensors[i].name, "parameter.", strlen("parameter.")) == 0;
+    return count;
+}
+
+static void golden_open(struct golden *g, const char *name)
+{
+    char path[PATH_MAX];
+    struct sl_err err;
+    (void)snprintf(path, sizeof path, SL_SOURCE_DIR "/tests/golden/%s.safetensors", name);
+    *g = (struct golden){.engine = fixture_engine(NULL, THREADS)};
+    g->bounds = bounds[g->engine->kernels->operand];
+    EXPECT_OK(sl_map_open(&g->map, path, &err), err);
+    EXPECT_OK(sl_safetensors_parse(&g->file, g->map.data, g->map.size, &err), err);
+    const struct sl_arch *arch = sl_arch_find(sl_safetensors_metadata(&g->file, "architecture"));
+    cr_assert(arch);
+    struct sl_config config = config_of(g, arch);
+    EXPECT_OK((g->m = sl_net_create(g->engine, arch, &config, &err)), err);
+    EXPECT_OK(sl_net_train(g->m, &err), err);
+    cr_assert_eq(recorded_parameters(g), g->m->builder.count);
+    load_parameters(g);
+    load_batch(g);
+}
+
+static void golden_close(struct golden *g)
+{
+    free(g->tokens);
+    free(g->targets);
+    free(g->sequences);
+    sl_model_close(g->m);
+    sl_engine_destroy(g->engine);
+    sl_safetensors_close(&g->file);
+    sl_map_close(&g->map);
+}
+
+/* Runs a check on every record. */
+static void each_record(void (*check)(struct golden *g, int record))
+{
+    for (int i = 0; i < RECORDS; i++) {
+        struct golden g;
+        golden_open(&g, records[i].name);
+        check(&g, i);
+        golden_close(&g);
+    }
+}
+
+/* -- distances -------------------------------------------------------------------------------- */
+
+static double norm_of(const float *x, size_t count)
+{
+    double squares = 0.0;
+    for (size_t i = 0; i < count; i++)
+        squares += (double)x[i] * (double)x[i];
+    return sqrt(squares);
+}
+
+/* Norm of the difference over the norm of what is wanted. NaN stays NaN and fails any bound. */
+static double relative(const float *have, const float *want, size_t count)
+{
+    double squares = 0.0;
+    for (size_t i = 0; i < count; i++)
+        squares += pow((double)have[i] - (double)want[i], 2.0);
+    return sqrt(squares) / norm_of(want, count);
+}
+
+/* Largest difference over the largest of what is wanted. */
+static double relative_most(const float *have, const float *want, size_t count)
+{
+    double difference = 0.0, most = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        double d = fabs((double)have[i] - (double)want[i]);
+        difference = d <= difference ? difference : d; /* so that NaN wins */
+        most = fmax(most, fabs((double)want[i]));
+    }
+    return difference / most;
+}
+
+/* -- logits ----------------------------------------------------------------------------------- */
+
+static void expect_logits(const struct golden *g, const char *mode, const char *how,
+                          const float *have)
+{
+    float *want = recorded(g, "logits.", mode, logits_count(g));
+    double error = relative_most(have, want, logits_count(g));
+    cr_expect_leq(error, g->bounds.logits, "%s, %s, %s: %g", g->m->arch->name, mode, how, error);
+    free(want);
+}
+
+/* Texts fed to a session as requests are: each in a slot of its own, all in one run. */
+static void serve(const struct golden *g, float *out)
+{
+    struct sl_err err;
+    struct sl_feed feeds[16] = {0};
+    struct sl_session_options options = {.slots = g->batch.count, .batch_rows = g->batch.rows};
+    struct sl_session *s = sl_session_create(g->m, &options, &err);
+    cr_assert(s, "%s", err.text);
+    cr_assert_leq(g->batch.count, 16);
+    for (int i = 0; i < g->batch.count; i++)
+        feeds[i] = (struct sl_feed){.slot = i,
+                                    .tokens = g->tokens + g->sequences[i].first,
+                                    .count = g->sequences[i].rows,
+                                    .want_all = true};
+    EXPECT_OK(sl_session_run(s, feeds, g->batch.count, &err), err);
+    size_t each = logits_count(g) / (size_t)g->batch.count;
+    for (int i = 0; i < g->batch.count; i++)
+        memcpy(out + (size_t)i * each, feeds[i].logits, each * sizeof *out);
+    sl_session_destroy(s);
+}
+
+static void check_served(struct golden *g, int record)
+{
+    float *have = malloc(logits_count(g) * sizeof *have);
+    cr_assert(have);
+    for (int mode = 0; mode < MODES; mode++) {
+        if (!records[record].modes[mode])
+            continue;
+        g->m->policy = (struct sl_policy){.gate = (enum sl_gate_mode)mode, .exit_threshold = 1.0f};
+        if (mode == SL_GATE_MIXED)
+            g->m->policy.gate_limit = (float)fact(g, "gate_limit");
+        serve(g, have);
+        expect_logits(g, records[record].modes[mode], "served", have);
+    }
+    free(have);
+}
+
+Test(golden, served_logits_in_every_gate_mode)
+{
+    each_record(check_served);
+}
+
+static void check_trained(struct golden *g, int record)
+{
+    (void)record;
+    struct sl_tape t;
+    fixture_tape(&t, g->m, &g->batch, true);
+    sl_tape_begin(&t, &g->batch, true);
+    const struct sl_tensor *logits = sl_net_forward(g->m, &t);
+    float *have = malloc(logits_count(g) * sizeof *have);
+    cr_assert(have);
+    for (int r = 0; r < logits->rows; r++)
+        memcpy(have + (size_t)r * (size_t)logits->cols, sl_row(logits, r),
+               (size_t)logits->cols * sizeof *have);
+    expect_logits(g, "soft", "trained", have);
+    double loss = fact(g, "loss"), price = fact(g, "price");
+    cr_expect_float_eq(t.notes.loss, loss, g->bounds.loss * loss, "%s: loss %.9g, want %.9g",
+                       g->m->arch->name, t.notes.loss, loss);
+    cr_expect_float_eq(t.notes.price, price, g->bounds.loss * price + 1e-12,
+                       "%s: price %.9g, want %.9g", g->m->arch->name, t.notes.price, price);
+    free(have);
+    sl_tape_release(&t);
+}
+
+Test(golden, trained_logits_loss_and_price)
+{
+    each_record(check_trained);
+}
+
+/* -- gradients -------------------------------------------------------------------------------- */
+
+static void compute_gradients(const struct golden *g, struct sl_tape *t)
+{
+    fixture_clear_gradients(g->m);
+    (void)fixture_loss(g->m, t, &g->batch);
+    sl_tape_backward(t);
+}
+
+static void check_gradients(struct golden *g, int record)
+{
+    (void)record;
+    struct sl_tape t;
+    fixture_tape(&t, g->m, &g->batch, true);
+    compute_gradients(g, &t);
+    for (int i = 0; i < g->m->builder.count; i++) {
+        const struct sl_parameter *p = &g->m->builder.parameters[i];
+        float *want = recorded(g, "gradient.", p->name, count_of(p));
+        double error = relative(p->grad, want, count_of(p));
+        cr_expect_leq(error, g->bounds.gradient, "%s: gradient of %s: %g", g->m->arch->name,
+                      p->name, error);
+        free(want);
+    }
+    sl_tape_release(&t);
+}
+
+Test(golden, gradients_of_every_parameter)
+{
+    each_record(check_gradients);
+}
+
+/* -- the optimiser ---------------------------------------------------------------------------- */
+
+static struct sl_recipe recipe_of(const struct golden *g)
+{
+    struct sl_recipe recipe;
+    struct sl_err err;
+    int found = 0;
+    sl_recipe_standard(&recipe);
+    for (int i = 0; sl_recipe_row(i); i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "recipe.%s", sl_recipe_row(i)->name);
+        if (!sl_safetensors_metadata(&g->file, name))
+            continue;
+        EXPECT_OK(sl_recipe_set(&recipe, sl_recipe_row(i), fact(g, name), &err), err);
+        found++;
+    }
+    cr_assert_geq(found, 10, "%d numbers of a recipe", found);
+    recipe.steps = (int)fact(g, "steps");
+    return recipe;
+}
+
+/* Of what the steps changed, not of the parameters: those hide a missing step. */
+static void expect_change(const struct golden *g, const struct sl_parameter *p)
+{
+    size_t count = count_of(p);
+    float *before = recorded(g, "parameter.", p->name, count);
+    float *want = recorded(g, "after.", p->name, count);
+    float *have = malloc(count * sizeof *have);
+    cr_assert(have);
+    for (size_t i = 0; i < count; i++) {
+        want[i] -= before[i];
+        have[i] = p->data[i] - before[i];
+    }
+    double error = relative(have, want, count);
+    cr_expect_leq(error, g->bounds.change, "%s: change of %s: %g", g->m->arch->name, p->name,
+                  error);
+    free(before);
+    free(want);
+    free(have);
+}
+
+static void check_steps(struct golden *g, int record)
+{
+    if (!records[record].steps)
+        return;
+    struct sl_tape t;
+    struct sl_optimiser o;
+    struct sl_err err;
+    struct sl_recipe recipe = recipe_of(g);
+    EXPECT_OK(sl_optimiser_init(&o, g->m, &err), err);
+    fixture_tape(&t, g->m, &g->batch, true);
+    for (int step = 0; step < recipe.steps; step++) {
+        compute_gradients(g, &t);
+        double norm = sl_optimiser_norm(&o), want = fact(g, "norm");
+        if (step == 0)
+            cr_expect_float_eq(norm, want, g->bounds.loss * want, "norm %g, want %g", norm, want);
+        sl_optimiser_step(&o, &recipe, step, norm);
+        sl_net_pack(g->m);
+    }
+    for (int i = 0; i < g->m->builder.count; i++)
+        expect_change(g, &g->m->builder.parameters[i]);
+    sl_tape_release(&t);
+    sl_optimiser_release(&o);
+}
+
+Test(golden, parameters_after_steps_of_the_optimiser)
+{
+    each_record(check_steps);
+}

@@ -1,0 +1,490 @@
+/* test_http.c - what sluiced answers: every route, every mistake, from outside. */
+#include "daemon.h"
+
+#include <jansson.h>
+
+#define TINY   "\"model\":\"" TINY_MODEL "\","
+#define STREAM TINY "\"stream\":true,"
+
+static struct daemon d;
+
+static void start(void)
+{
+    DAEMON_START(&d, "--body-bytes-max", "65536");
+}
+
+static void stop(void)
+{
+    daemon_stop(&d);
+}
+
+TestSuite(http, .init = start, .fini = stop);
+
+/* ---- helpers --------------------------------------------------------------------------------- */
+
+static json_t *parse(const struct answer *answer)
+{
+    json_error_t error;
+    json_t *root = json_loads(answer->body.data, JSON_REJECT_DUPLICATES, &error);
+    cr_assert(root, "%s: %s", error.text, answer->body.data);
+    return root;
+}
+
+/* A member by its path: choices, 0, text is "choices/0/text". */
+static const json_t *at(const json_t *value, const char *path)
+{
+    char name[32];
+    for (const char *p = path; *p && value; p += strcspn(p, "/"), p += *p == '/') {
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(p, "/"), p);
+        value = json_is_array(value) ? json_array_get(value, (size_t)atoi(name))
+                                     : json_object_get(value, name);
+    }
+    return value;
+}
+
+static const char *text_at(const json_t *value, const char *path)
+{
+    const char *text = json_string_value(at(value, path));
+    cr_assert(text, "there is no text at %s", path);
+    return text;
+}
+
+/* Completes well; the parsed answer. */
+static json_t *completed(const char *body)
+{
+    struct answer answer = complete(&d, body);
+    cr_assert_eq(answer.status, 200, "%s: %s", body, answer.body.data);
+    json_t *root = parse(&answer);
+    answer_release(&answer);
+    return root;
+}
+
+/* The text of one choice of a stream, and its number of finish reasons. */
+static void gather(const char *events, int choice, char *text, size_t room, int *finishes)
+{
+    *finishes = 0;
+    text[0] = '\0';
+    for (const char *event = events; (event = strstr(event, "data: {")); event++) {
+        json_t *root = json_loads(event + 6, JSON_DISABLE_EOF_CHECK, NULL);
+        const json_t *first = at(root, "choices/0");
+        cr_assert(root, "%.200s", event);
+        if (first && json_integer_value(at(first, "index")) == choice) {
+            size_t used = strlen(text);
+            (void)snprintf(text + used, room - used, "%s", text_at(first, "text"));
+            *finishes += json_is_string(at(first, "finish_reason"));
+        }
+        json_decref(root);
+    }
+}
+
+static void expect_error(struct answer *answer, long status, const char *param, const char *code)
+{
+    json_t *root = parse(answer);
+    cr_assert_eq(answer->status, status, "%ld: %s", answer->status, answer->body.data);
+    cr_assert_eq(json_object_size(at(root, "error")), 4, "%s", answer->body.data);
+    cr_assert_str_eq(text_at(root, "error/code"), code);
+    cr_assert_gt(strlen(text_at(root, "error/message")), 10);
+    cr_assert(at(root, "error/type"));
+    if (param)
+        cr_assert_str_eq(text_at(root, "error/param"), param);
+    else
+        cr_assert(json_is_null(at(root, "error/param")));
+    cr_assert(answer_header(answer, "x-request-id"));
+    json_decref(root);
+    answer_release(answer);
+}
+
+/* ---- what is there --------------------------------------------------------------------------- */
+
+Test(http, front_page_and_health)
+{
+    static const struct {
+        const char *path, *part;
+    } cases[] = {
+        {"/", "\"name\":\"sluice\""},
+        {"/", "\"path\":\"/v1/completions\""},
+        {"/v2/health/live", "{\"live\":true}"},
+        {"/v2/health/ready", "{\"ready\":true}"},
+        {"/v1/models", "{\"object\":\"list\",\"data\":[{\"id\":\"tiny\",\"object\":\"model\","},
+        {"/v1/models/tiny", "\"max_model_len\":64"},
+        {"/v1/models/tiny@1", "\"id\":\"tiny\""},
+        {"/v1/models/t%69ny%401", "\"architecture\":\"tsa\""},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct answer answer = ask(&d, "GET", cases[i].path, NULL);
+        cr_assert_eq(answer.status, 200, "%s: %ld", cases[i].path, answer.status);
+        cr_assert(strstr(answer.body.data, cases[i].part), "%s: %s", cases[i].path,
+                  answer.body.data);
+        cr_assert_str_eq(answer_header(&answer, "content-type"), "application/json");
+        json_decref(parse(&answer));
+        answer_release(&answer);
+        answer = ask(&d, "HEAD", cases[i].path, NULL);
+        cr_assert_eq(answer.status, 200);
+        cr_assert_eq(answer.body.bytes, 0);
+        answer_release(&answer);
+    }
+}
+
+Test(http, metrics_have_the_form_that_prometheus_wants)
+{
+    json_decref(completed("{" TINY "\"prompt\":\"ab\",\"max_tokens\":3}"));
+    struct answer answer = ask(&d, "GET", "/metrics", NULL);
+    cr_assert_str_eq(answer_header(&answer, "content-type"),
+                     "text/plain; version=0.0.4; charset=utf-8");
+    static const char *const parts[] = {
+        "sluice_generation_tokens_total{model=\"tiny\",version=\"1\"} 3\n",
+        "sluice_prompt_tokens_total{model=\"tiny\",version=\"1\"} 2\n",
+        "sluice_time_to_first_token_seconds_count{model=\"tiny\",version=\"1\"} 1\n",
+        "sluice_inter_token_latency_seconds_count{model=\"tiny\",version=\"1\"} 2\n",
+        "sluice_batch_size_count{model=\"tiny\",version=\"1\"} 3\n",
+        "sluice_requests_running{model=\"tiny\",version=\"1\"} 0\n",
+        "sluice_model_ready{model=\"tiny\",version=\"1\"} 1\n",
+        "http_requests_total{handler=\"/v1/completions\",method=\"POST\",status=\"200\"} 1\n",
+        "sluice_calls_in_flight 0\n",
+        "process_resident_memory_bytes ",
+        "sluice_cpu_budget 1\n",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        cr_assert(strstr(answer.body.data, parts[i]), "no %s in %s", parts[i], answer.body.data);
+    cr_assert_not(strstr(answer.body.data, "handler=\"/metrics\""), "it counts itself");
+    answer_release(&answer);
+    cr_assert_eq(calls_ended(&d, "200", "ok"), 1);
+}
+
+/* ---- completions ----------------------------------------------------------------------------- */
+
+Test(http, complete)
+{
+    struct answer answer =
+        complete(&d, "{" TINY "\"prompt\":\"Hello\",\"max_tokens\":7,\"seed\":1,\"user\":\"me\"}");
+    json_t *root = parse(&answer);
+    cr_assert_eq(answer.status, 200);
+    cr_assert_eq(strncmp(text_at(root, "id"), "cmpl-", 5), 0);
+    cr_assert_str_eq(text_at(root, "object"), "text_completion");
+    cr_assert_str_eq(text_at(root, "model"), "tiny@1");
+    cr_assert_eq(strlen(text_at(root, "system_fingerprint")), 15);
+    cr_assert_str_eq(text_at(root, "choices/0/finish_reason"), "length");
+    cr_assert(json_is_null(at(root, "choices/0/logprobs")));
+    cr_assert_eq(json_integer_value(at(root, "usage/prompt_tokens")), 5);
+    cr_assert_eq(json_integer_value(at(root, "usage/completion_tokens")), 7);
+    cr_assert_eq(json_integer_value(at(root, "usage/total_tokens")), 12);
+    cr_assert_gt(json_number_value(at(root, "usage/sluice/depth_mean")), 0.9);
+    static const char *const headers[] = {"x-sluice-depth-mean", "x-sluice-layer-ops-saved",
+                                          "x-queue-time", "x-inference-time", "x-total-time"};
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
+        cr_assert(answer_header(&answer, headers[i]), "%s is missing", headers[i]);
+    json_decref(root);
+    answer_release(&answer);
+}
+
+Test(http, a_seed_gives_the_same_text_alone_among_others_and_streamed)
+{
+    enum { ROOM = 2048 };
+
+    json_t *one = completed("{" TINY "\"prompt\":\"Hello\",\"max_tokens\":200,\"seed\":5}");
+    json_t *many = completed(
+        "{" TINY "\"prompt\":[\"Wor\",\"Hello\",\"\"],\"max_tokens\":200,\"seed\":5,\"n\":2}");
+    const char *text = text_at(one, "choices/0/text");
+    cr_assert_eq(json_array_size(at(many, "choices")), 6);
+    cr_assert_str_eq(text_at(many, "choices/2/text"), text);
+    cr_assert_str_neq(text_at(many, "choices/3/text"), text);
+    struct answer answer = complete(
+        &d, "{" STREAM "\"prompt\":[\"Wor\",\"Hello\"],\"max_tokens\":200,\"seed\":5,\"n\":2}");
+    cr_assert_str_eq(answer_header(&answer, "content-type"), "text/event-stream; charset=utf-8");
+    for (int i = 0; i < 4; i++) {
+        char path[32], streamed[ROOM];
+        int finishes;
+        (void)snprintf(path, sizeof path, "choices/%d/text", i);
+        gather(answer.body.data, i, streamed, ROOM, &finishes);
+        cr_assert_str_eq(streamed, text_at(many, path));
+        cr_assert_eq(finishes, 1);
+    }
+    cr_assert_str_eq(answer.body.data + answer.body.bytes - 14, "data: [DONE]\n\n");
+    answer_release(&answer);
+    json_decref(one);
+    json_decref(many);
+}
+
+Test(http, greedy_needs_no_seed_and_stop_ends_the_text)
+{
+    json_t *all = completed("{" TINY "\"prompt\":\"ab\",\"max_tokens\":30,\"temperature\":0}");
+    const char *text = text_at(all, "choices/0/text");
+    char body[512], stop[8] = {text[10], '\0'};
+    cr_assert_gt(strlen(text), 10);
+    size_t until = (size_t)(strchr(text, stop[0]) - text);
+    json_t *quoted = json_string(stop);
+    char *word = json_dumps(quoted, JSON_ENCODE_ANY);
+    (void)snprintf(body, sizeof body,
+                   "{" TINY "\"prompt\":\"ab\",\"max_tokens\":30,\"temperature\":0,\"stop\":[%s]}",
+                   word);
+    json_t *cut = completed(body);
+    cr_assert_str_eq(text_at(cut, "choices/0/finish_reason"), "stop");
+    cr_assert_eq(strlen(text_at(cut, "choices/0/text")), until);
+    cr_assert_eq(strncmp(text_at(cut, "choices/0/text"), text, until), 0);
+    free(word);
+    json_decref(quoted);
+    json_decref(cut);
+    json_decref(all);
+}
+
+Test(http, echo_and_log_probabilities)
+{
+    json_t *root = completed("{" TINY "\"prompt\":\"a\\u20acb\",\"max_tokens\":2,\"echo\":true,"
+                             "\"logprobs\":3,\"seed\":1}");
+    cr_assert_eq(strncmp(text_at(root, "choices/0/text"),
+                         "a\xE2\x82\xAC"
+                         "b",
+                         5),
+                 0);
+    const json_t *logprobs = at(root, "choices/0/logprobs");
+    cr_assert_eq(json_array_size(at(logprobs, "tokens")), 5);
+    cr_assert_eq(json_array_size(at(logprobs, "token_logprobs")), 5);
+    cr_assert(json_is_null(at(logprobs, "token_logprobs/0")));
+    cr_assert_lt(json_real_value(at(logprobs, "token_logprobs/1")), 0);
+    cr_assert_str_eq(text_at(logprobs, "tokens/1"), "\xE2\x82\xAC");
+    cr_assert_eq(json_object_size(at(logprobs, "top_logprobs/4")), 3);
+    for (size_t i = 0; i < 5; i++) /* characters, not bytes */
+        cr_assert_eq(json_integer_value(json_array_get(at(logprobs, "text_offset"), i)), (int)i);
+    json_decref(root);
+    root = completed("{" TINY "\"prompt\":\"ab\",\"max_tokens\":0,\"echo\":true,\"logprobs\":0}");
+    cr_assert_str_eq(text_at(root, "choices/0/text"), "ab");
+    cr_assert_eq(json_array_size(at(root, "choices/0/logprobs/tokens")), 2);
+    json_decref(root);
+    root = completed("{" TINY "\"prompt\":\"ab\",\"max_tokens\":0}");
+    cr_assert_str_eq(text_at(root, "choices/0/text"), "");
+    json_decref(root);
+}
+
+Test(http, token_prompts_and_bias)
+{
+    json_t *root = completed("{" TINY "\"prompt\":[[3,4],[5]],\"max_tokens\":4,"
+                             "\"logit_bias\":{\"6\":100},\"temperature\":0}");
+    cr_assert_eq(json_array_size(at(root, "choices")), 2);
+    const char *text = text_at(root, "choices/0/text");
+    cr_assert(strspn(text, (char[]){text[0], '\0'}) == 4, "the favoured token only, not '%s'",
+              text);
+    json_decref(root);
+    root = completed("{" TINY "\"prompt\":null,\"max_tokens\":1}");
+    cr_assert_eq(json_array_size(at(root, "choices")), 1);
+    json_decref(root);
+}
+
+Test(http, stream_with_usage)
+{
+    struct answer answer = complete(&d, "{" STREAM "\"prompt\":\"ab\",\"max_tokens\":3,\"seed\":1,"
+                                        "\"stream_options\":{\"include_usage\":true}}");
+    cr_assert_str_eq(answer_header(&answer, "cache-control"), "no-cache");
+    cr_assert(strstr(answer.body.data, "\"finish_reason\":\"length\"}],\"usage\":null}\n\n"));
+    cr_assert(strstr(answer.body.data,
+                     "\"choices\":[],\"usage\":{\"prompt_tokens\":2,\"completion_tokens\":3,"
+                     "\"total_tokens\":5,\"sluice\":{\"depth_mean\":"));
+    answer_release(&answer);
+}
+
+Test(http, a_prompt_longer_than_the_context_is_refused_or_cut_as_asked)
+{
+    char body[512], prompt[101];
+    memset(prompt, 'a', 100);
+    prompt[100] = '\0';
+    (void)snprintf(body, sizeof body, "{" TINY "\"prompt\":\"%s\",\"seed\":1}", prompt);
+    struct answer answer = complete(&d, body);
+    cr_assert(strstr(answer.body.data, "has 100 tokens") && strstr(answer.body.data, "has 64"));
+    expect_error(&answer, 400, "prompt", "context_length_exceeded");
+    (void)snprintf(body, sizeof body,
+                   "{" TINY "\"prompt\":[\"b\",\"%s\"],\"seed\":1,\"truncate\":true}", prompt);
+    json_t *root = completed(body);
+    cr_assert_eq(json_integer_value(at(root, "usage/prompt_tokens")), 65);
+    const json_t *cut = at(root, "usage/sluice/truncated/0");
+    cr_assert_eq(json_integer_value(at(cut, "prompt")), 1);
+    cr_assert_eq(json_integer_value(at(cut, "prompt_tokens_given")), 100);
+    cr_assert_eq(json_integer_value(at(cut, "prompt_tokens_used")), 64);
+    json_decref(root);
+}
+
+Test(http, unknown_characters_are_named_or_replaced_as_asked)
+{
+    struct answer answer = complete(&d, "{" TINY "\"prompt\":\"a\\u4e2d\"}");
+    cr_assert(strstr(answer.body.data, "U+4E2D"), "%s", answer.body.data);
+    expect_error(&answer, 400, "prompt", "unknown_characters");
+    json_decref(completed("{" TINY "\"prompt\":\"a\\u4e2d\",\"unknown_characters\":\"replace\"}"));
+}
+
+/* ---- mistakes -------------------------------------------------------------------------------- */
+
+Test(http, mistakes_in_completions)
+{
+    static const struct {
+        const char *body, *param, *code;
+        long status;
+    } cases[] = {
+        {"{\"model\":\"none\"}", "model", "model_not_found", 404},
+        {"{\"model\":\"tiny@2\"}", "model", "model_not_found", 404},
+        {"{", NULL, "invalid_json", 400},
+        {"{" TINY "\"promt\":1}", "promt", "unknown_parameter", 400},
+        {"{" TINY "\"suffix\":\"x\"}", "suffix", "unsupported_parameter", 400},
+        {"{" TINY "\"best_of\":2}", "best_of", "unsupported_parameter", 400},
+        {"{" TINY "\"temperature\":3}", "temperature", "invalid_value", 400},
+        {"{" TINY "\"prompt\":[64000]}", "prompt", "invalid_value", 400},
+        {"{" TINY "\"logit_bias\":{\"64000\":1}}", "logit_bias", "invalid_value", 400},
+        {"{" TINY "\"n\":128,\"prompt\":[\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"]}", NULL,
+         "invalid_value", 400},
+        {"{}", "model", "missing_required_parameter", 400},
+        {"", NULL, "invalid_json", 400},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct answer answer = complete(&d, cases[i].body);
+        expect_error(&answer, cases[i].status, cases[i].param, cases[i].code);
+    }
+    cr_assert_eq(metric(&d, "sluice_requests_waiting{model=\"tiny\",version=\"1\"}"), 0);
+}
+
+Test(http, wrong_methods_are_told_the_right_ones)
+{
+    static const char *const gets[] = {"/",          "/metrics",        "/v2/health/live",
+                                       "/v1/models", "/v1/models/tiny", "/v2/health/ready"};
+    for (size_t i = 0; i < sizeof gets / sizeof gets[0]; i++) {
+        struct answer answer = ask(&d, "DELETE", gets[i], NULL);
+        cr_assert_eq(answer.status, 405, "%s: %ld", gets[i], answer.status);
+        cr_assert_str_eq(answer_header(&answer, "allow"), "GET, HEAD");
+        answer_release(&answer);
+        answer = ask(&d, "POST", gets[i], "{}");
+        cr_assert_eq(answer.status, 405);
+        answer_release(&answer);
+    }
+    struct answer answer = ask(&d, "GET", "/v1/completions", NULL);
+    cr_assert_str_eq(answer_header(&answer, "allow"), "POST");
+    expect_error(&answer, 405, NULL, "method_not_allowed");
+}
+
+Test(http, each_family_has_its_errors)
+{
+    static const struct {
+        const char *path, *type, *part;
+    } cases[] = {
+        {"/v1/nothing", "application/json", "{\"error\":{\"message\":"},
+        {"/v1/models/none", "application/json", "\"code\":\"model_not_found\""},
+        {"/v1/models/", "application/json", "\"code\":\"not_found\""},
+        {"/v1/models/%00", "application/json", "\"code\":\"not_found\""},
+        {"/v1/models/%ff", "application/json", "\"code\":\"not_found\""},
+        {"/v1/models/%4", "application/json", "\"code\":\"not_found\""},
+        {"/v1/models/a%2Fb", "application/json", "'a/b' does not exist"},
+        {"/v2/nothing", "application/json", "{\"error\":\"There is nothing at /v2/nothing"},
+        {"/nothing", "application/problem+json", "\"status\":404"},
+        {"/v1x", "application/problem+json", "\"status\":404"},
+        {"/../etc/passwd", "application/problem+json", "\"status\":404"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct answer answer = ask(&d, "GET", cases[i].path, NULL);
+        cr_assert_eq(answer.status, 404, "%s: %ld", cases[i].path, answer.status);
+        cr_assert_str_eq(answer_header(&answer, "content-type"), cases[i].type);
+        cr_assert(strstr(answer.body.data, cases[i].part), "%s: %s", cases[i].path,
+                  answer.body.data);
+        json_decref(parse(&answer));
+        answer_release(&answer);
+    }
+}
+
+Test(http, bodies_are_bounded_and_typed)
+{
+    struct sv_text body = {0};
+    sv_text_adds(&body, "{" TINY "\"prompt\":\"");
+    while (body.bytes < 70000)
+        sv_text_adds(&body, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    sv_text_adds(&body, "\"}");
+    struct answer answer = complete(&d, body.data);
+    expect_error(&answer, 413, NULL, "payload_too_large");
+    struct curl_slist *chunked = curl_slist_append(NULL, "Transfer-Encoding: chunked");
+    chunked = curl_slist_append(chunked, "Expect:");
+    answer = ask_with(&d, "POST", "/v1/completions", body.data, chunked);
+    expect_error(&answer, 413, NULL, "payload_too_large");
+    curl_slist_free_all(chunked);
+    struct curl_slist *form = curl_slist_append(NULL, "Content-Type: text/plain");
+    answer = ask_with(&d, "POST", "/v1/completions", NULL, form);
+    expect_error(&answer, 415, NULL, "unsupported_media_type");
+    curl_slist_free_all(form);
+    sv_text_release(&body);
+    wait_for_metric(&d, "sluice_request_body_bytes", 0);
+}
+
+Test(http, request_ids)
+{
+    static const struct {
+        const char *sent;
+        bool kept;
+    } cases[] = {
+        {"x-request-id: my-id_1.2", true},
+        {"x-request-id: with blank", false},
+        {"x-request-id: \"quoted\"", false},
+        {"x-request-id: 12345678901234567890123456789012345678901234567890123456789012345", false},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct curl_slist *headers = curl_slist_append(NULL, cases[i].sent);
+        struct answer answer = ask_with(&d, "GET", "/v1/nothing", NULL, headers);
+        const char *id = answer_header(&answer, "x-request-id");
+        cr_assert_eq(strcmp(id, cases[i].sent + 14) == 0, cases[i].kept, "%s", id);
+        cr_assert_eq(strncmp(id, "req-", 4) == 0, !cases[i].kept);
+        answer_release(&answer);
+        curl_slist_free_all(headers);
+    }
+}
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+static int run(const char *const *words)
+{
+    return daemon_wait(daemon_spawn(words));
+}
+
+Test(sluiced, errands_and_bad_options)
+{
+    cr_assert_eq(run((const char *const[]){"--help", NULL}), 0);
+    cr_assert_eq(run((const char *const[]){"--version", NULL}), 0);
+    cr_assert_eq(run((const char *const[]){"--sample-config", NULL}), 0);
+    cr_assert_eq(run((const char *const[]){"--check-config", NULL}), 0);
+    cr_assert_eq(run((const char *const[]){"--check-config", "--slots", "0", NULL}), 2);
+    cr_assert_eq(run((const char *const[]){"--slotz", "1", NULL}), 2);
+    cr_assert_eq(run((const char *const[]){"--listen", "nowhere", NULL}), 1);
+    cr_assert_eq(run((const char *const[]){"--listen", "127.0.0.1:70000", NULL}), 1);
+    cr_assert_eq(run((const char *const[]){"--listen", "0.0.0.0:0", NULL}), 1,
+                 "others could reach it");
+    cr_assert_eq(
+        run((const char *const[]){"--listen", "127.0.0.1:0", "--store", "/nonexistent", NULL}), 1);
+}
+
+static void spoil(const char *store)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    (void)test_path(from, store, TINY_MODEL "/1");
+    (void)test_path(to, store, "broken");
+    cr_assert_eq(mkdir(to, 0700), 0);
+    const char *copy[] = {"/bin/cp", "-r", from, test_path(to, store, "broken/3"), NULL};
+    run_program((char *const *)(uintptr_t)copy);
+    test_write(test_path(to, store, "broken/3/model.safetensors"), "not a model");
+}
+
+Test(sluiced, a_broken_model_is_left_out_and_the_others_serve)
+{
+    struct daemon mine;
+    daemon_make_store(&mine);
+    spoil(mine.store);
+    daemon_serve(&mine, (const char *const[]){NULL});
+    struct answer answer = ask(&mine, "GET", "/v2/health/ready", NULL);
+    cr_assert_eq(answer.status, 503);
+    cr_assert(answer_header(&answer, "retry-after"));
+    answer_release(&answer);
+    answer = ask(&mine, "GET", "/v2/health/live", NULL);
+    cr_assert_eq(answer.status, 200);
+    answer_release(&answer);
+    answer = ask(&mine, "GET", "/v1/models", NULL);
+    cr_assert(strstr(answer.body.data, "\"tiny\"") && !strstr(answer.body.data, "broken"));
+    answer_release(&answer);
+    answer = complete(&mine, "{" TINY "\"prompt\":\"a\"}");
+    cr_assert_eq(answer.status, 200);
+    answer_release(&answer);
+    cr_assert_eq(metric(&mine, "sluice_model_ready{model=\"broken\",version=\"3\"}"), 0);
+    daemon_stop(&mine);
+}

@@ -1,0 +1,663 @@
+/* test_sluicectl.c - sluicectl as a process: against a real daemon, and against one that misbehaves. */
+#include "events.h"
+#include "histogram.h"
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+enum { WORDS_MAX = 24, OUTPUT_MAX = 1 << 18 };
+
+/* What a program said, and how it ended. */
+struct result {
+    int exit_code; /* -1: by a signal */
+    char out[OUTPUT_MAX], err[OUTPUT_MAX];
+};
+
+static void read_whole(const char *path, char *to)
+{
+    FILE *file = fopen(path, "re");
+    cr_assert(file, "cannot read %s", path);
+    size_t count = fread(to, 1, OUTPUT_MAX - 1, file);
+    to[count] = '\0';
+    (void)fclose(file);
+}
+
+/* Starts a program of the build in directory, with its input and outputs in files there. */
+static pid_t spawn(const char *directory, const char *const *words)
+{
+    char program[PATH_MAX], path[3][PATH_MAX];
+    posix_spawn_file_actions_t actions;
+    pid_t pid;
+    (void)snprintf(program, sizeof program, "%s/%s", SL_BUILD_DIR, words[0]);
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_addopen(&actions, 0, test_path(path[0], directory, "in"),
+                                           O_RDONLY | O_CREAT, 0600);
+    (void)posix_spawn_file_actions_addopen(&actions, 1, test_path(path[1], directory, words[0]),
+                                           O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    (void)posix_spawn_file_actions_addopen(&actions, 2, test_path(path[2], directory, "err"),
+                                           O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    char *const *argv = (char *const *)(uintptr_t)words;
+    int failed = posix_spawn(&pid, program, &actions, NULL, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    cr_assert_eq(failed, 0, "cannot start %s: %s", program, strerrordesc_np(failed));
+    return pid;
+}
+
+static int wait_for(pid_t pid)
+{
+    int status;
+    cr_assert_eq(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static struct result *run(const char *directory, const char *const *words)
+{
+    static struct result result; /* one at a time */
+    char path[PATH_MAX];
+    result.exit_code = wait_for(spawn(directory, words));
+    read_whole(test_path(path, directory, words[0]), result.out);
+    read_whole(test_path(path, directory, "err"), result.err);
+    return &result;
+}
+
+/* ---- a daemon with a tiny model -------------------------------------------------------------- */
+
+struct daemon {
+    char directory[PATH_MAX], url[64];
+    pid_t pid;
+};
+
+static void make_model(const char *directory)
+{
+    char corpus[PATH_MAX], out[PATH_MAX];
+    test_write(test_path(corpus, directory, "corpus"),
+               "abcdefghijklmnopqrstuvwxyz ABC,.\n\"\\{}\xc3\xa9 but not everything that there is");
+    (void)test_path(out, directory, "store/tiny/1");
+    const char *words[] = {"sluice", "init",     "tsa", "--corpus",  corpus, "--out",
+                           out,      "--width",  "32",  "--heads",   "2",    "--depth",
+                           "2",      "--hidden", "64",  "--context", "32",   NULL};
+    const struct result *made = run(directory, words);
+    cr_assert_eq(made->exit_code, 0, "sluice init: %s", made->err);
+}
+
+static int read_port(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char line[16] = "";
+    if (file && !fgets(line, sizeof line, file))
+        line[0] = '\0';
+    if (file)
+        (void)fclose(file);
+    return strchr(line, '\n') ? (int)strtol(line, NULL, 10) : 0;
+}
+
+/* All of it in a folder of its own, whose input file is empty. */
+static void daemon_start(struct daemon *d)
+{
+    char store[PATH_MAX], port_file[PATH_MAX], input[PATH_MAX];
+    int port = 0;
+    test_directory_make(d->directory);
+    test_write(test_path(input, d->directory, "in"), "");
+    (void)test_path(store, d->directory, "store");
+    (void)test_path(port_file, d->directory, "port");
+    cr_assert_eq(mkdir(store, 0700), 0);
+    make_model(d->directory);
+    const char *words[] = {"sluiced",     "--listen", "127.0.0.1:0", "--store", store,
+                           "--port_file", port_file,  "--threads",   "1",       NULL};
+    d->pid = spawn(d->directory, words);
+    for (int i = 0; i < 3000 && (port = read_port(port_file)) == 0; i++) {
+        cr_assert_eq(waitpid(d->pid, NULL, WNOHANG), 0, "sluiced did not start");
+        (void)usleep(10000);
+    }
+    cr_assert_gt(port, 0, "sluiced does not listen");
+    (void)snprintf(d->url, sizeof d->url, "http://127.0.0.1:%d", port);
+}
+
+static void daemon_stop(struct daemon *d)
+{
+    (void)kill(d->pid, SIGTERM);
+    cr_assert_eq(wait_for(d->pid), 0, "sluiced did not leave well");
+    test_directory_remove(d->directory);
+}
+
+/* Runs sluicectl with these words, NULL at the end, on the daemon at url. */
+static struct result *ctl(const char *directory, const char *url, ...)
+{
+    const char *words[WORDS_MAX] = {"sluicectl", "--url", url};
+    int count = 3;
+    va_list list;
+    va_start(list, url);
+    while ((words[count] = va_arg(list, const char *)))
+        cr_assert_lt(++count, WORDS_MAX);
+    va_end(list);
+    return run(directory, words);
+}
+
+#define CTL(d, ...) ctl((d)->directory, (d)->url, __VA_ARGS__, NULL)
+
+/* What a program said must contain this. */
+#define EXPECT_SAID(text, part) cr_assert(strstr((text), (part)), "'%s' lacks '%s'", (text), (part))
+
+#define EXPECT_EXIT(result, code)                                                                  \
+    cr_assert_eq((result)->exit_code, (code), "left with %d, not %d: %s", (result)->exit_code,     \
+                 (code), (result)->err)
+
+static json_t *parse(const char *text)
+{
+    json_error_t error;
+    json_t *value = json_loads(text, 0, &error);
+    cr_assert(value, "%s: %s", error.text, text);
+    return value;
+}
+
+static int64_t whole(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    cr_assert(json_is_integer(value), "'%s' is no whole number", name);
+    return json_integer_value(value);
+}
+
+static double number(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    cr_assert(json_is_number(value), "'%s' is no number", name);
+    return json_number_value(value);
+}
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+Test(sluicectl, explains_itself)
+{
+    static const char *const commands[] = {"complete", "models", "health", "metrics", "bench"};
+    char directory[PATH_MAX];
+    test_directory_make(directory);
+    const struct result *r = run(directory, (const char *[]){"sluicectl", "--help", NULL});
+    EXPECT_EXIT(r, 0);
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        EXPECT_SAID(r->out, commands[i]);
+    EXPECT_SAID(r->out, "--timeout");
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        r = run(directory, (const char *[]){"sluicectl", commands[i], "--help", NULL});
+        EXPECT_EXIT(r, 0);
+        EXPECT_SAID(r->out, commands[i]);
+        EXPECT_SAID(r->out, "--url URL");
+    }
+    r = run(directory, (const char *[]){"sluicectl", "complete", "--help", NULL});
+    EXPECT_SAID(r->out, "--max-tokens N");
+    EXPECT_SAID(r->out, "--stop TEXT");
+    test_directory_remove(directory);
+}
+
+Test(sluicectl, says_what_it_does_not_understand)
+{
+    static const struct {
+        const char *words[8], *said;
+    } cases[] = {
+        {{"sluicectl"}, "which command? There are: complete"},
+        {{"sluicectl", "compleat"}, "'compleat' is not a command; there are: complete"},
+        {{"sluicectl", "models", "--jason"}, "--jason is not an option here; there are: --url"},
+        {{"sluicectl", "health", "now"}, "'now' is one word too many"},
+        {{"sluicectl", "complete", "a", "b"}, "'b' is one word too many"},
+        {{"sluicectl", "complete", "--seed"}, "--seed needs a value"},
+        {{"sluicectl", "complete", "--stream=1", "a"}, "--stream takes no value"},
+        {{"sluicectl", "complete", "--stream", "--no-stream", "a"}, "which?"},
+        {{"sluicectl", "complete", "--temperature", "3", "a"}, "a number from 0 to 2"},
+        {{"sluicectl", "complete", "--max-tokens", "1e3", "a"}, "a whole number from 0 to 1000000"},
+        {{"sluicectl", "bench", "--streams=0"}, "a whole number from 1 to 4096"},
+        {{"sluicectl", "--url", "ftp://127.0.0.1", "models"}, "is no URL of a daemon"},
+    };
+
+    char directory[PATH_MAX];
+    test_directory_make(directory);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct result *r = run(directory, cases[i].words);
+        EXPECT_EXIT(r, 2);
+        EXPECT_SAID(r->err, cases[i].said);
+        cr_assert_str_eq(r->out, "");
+    }
+    test_directory_remove(directory);
+}
+
+Test(sluicectl, says_when_nobody_listens)
+{
+    char directory[PATH_MAX];
+    test_directory_make(directory);
+    const struct result *r = ctl(directory, "http://127.0.0.1:1", "models", NULL);
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "cannot reach http://127.0.0.1:1");
+    test_directory_remove(directory);
+}
+
+Test(sluicectl, takes_the_url_from_the_environment)
+{
+    char directory[PATH_MAX];
+    test_directory_make(directory);
+    cr_assert_eq(setenv("SLUICE_URL", "http://127.0.0.1:2/", 1), 0);
+    const struct result *r = run(directory, (const char *[]){"sluicectl", "health", NULL});
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "cannot reach http://127.0.0.1:2:");
+    test_directory_remove(directory);
+}
+
+/* ---- with a daemon --------------------------------------------------------------------------- */
+
+Test(sluicectl, completes)
+{
+    struct daemon d;
+    char text[128] = "", input[PATH_MAX];
+    daemon_start(&d);
+    const struct result *r = CTL(&d, "complete", "abc", "--max-tokens", "20", "--seed", "-5");
+    EXPECT_EXIT(r, 0);
+    cr_assert_lt(strlen(r->out), sizeof text);
+    memcpy(text, r->out, strlen(r->out));
+    cr_assert_geq(strlen(text), 20, "20 tokens are 20 characters: '%s'", text);
+
+    r = CTL(&d, "complete", "--max-tokens=20", "--seed=-5", "--stream", "--usage", "--", "abc");
+    EXPECT_EXIT(r, 0);
+    cr_assert_str_eq(r->out, text, "the stream says '%s', the whole answer '%s'", r->out, text);
+    EXPECT_SAID(r->err, "[3 tokens of prompt, 20 written; ");
+
+    test_write(test_path(input, d.directory, "in"), "abc");
+    r = CTL(&d, "complete", "--max-tokens", "20", "--seed", "-5");
+    cr_assert_str_eq(r->out, text, "from standard input '%s', not '%s'", r->out, text);
+
+    r = CTL(&d, "complete", "abc", "--max-tokens", "20", "--seed", "-6");
+    cr_assert_str_neq(r->out, text, "another seed, another text");
+
+    char stop[2] = {text[10], '\0'};
+    r = CTL(&d, "complete", "abc", "--max-tokens", "20", "--seed", "-5", "--stop", stop);
+    cr_assert_eq(strlen(r->out), strcspn(text, stop), "'%s' does not end before '%s' of '%s'",
+                 r->out, stop, text);
+    daemon_stop(&d);
+}
+
+Test(sluicectl, completes_as_json)
+{
+    struct daemon d;
+    daemon_start(&d);
+    const struct result *r = CTL(&d, "complete", "abc", "--max-tokens", "7", "--json");
+    EXPECT_EXIT(r, 0);
+    json_t *answer = parse(r->out);
+    cr_assert_eq(whole(json_object_get(answer, "usage"), "completion_tokens"), 7);
+    json_decref(answer);
+
+    r = CTL(&d, "complete", "abc", "--max-tokens", "7", "--json", "--stream");
+    EXPECT_EXIT(r, 0);
+    int64_t tokens = 0;
+    char line[4096];
+    for (const char *at = r->out; *at; at += strcspn(at, "\n") + 1) {
+        (void)snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+        answer = parse(line);
+        const json_t *usage = json_object_get(answer, "usage");
+        tokens += json_is_object(usage) ? whole(usage, "completion_tokens") : 0;
+        json_decref(answer);
+    }
+    cr_assert_eq(tokens, 7, "the events of a stream: %s", r->out);
+    daemon_stop(&d);
+}
+
+Test(sluicectl, tells_the_daemons_own_sentences)
+{
+    struct daemon d;
+    daemon_start(&d);
+    const struct result *r = CTL(&d, "complete", "--model", "huge", "abc");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "'huge'");
+    EXPECT_SAID(r->err, "(404 model_not_found, ");
+    r = CTL(&d, "complete", "caf\xc3\xa9 %");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "'%'");
+    EXPECT_SAID(r->err, "unknown_characters");
+    static const char prompt[] = "a prompt that has many more than two and thirty characters";
+    r = CTL(&d, "complete", prompt, "--max-tokens", "3");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "context_length_exceeded");
+    r = CTL(&d, "complete", prompt, "--max-tokens", "3", "--truncate", "--usage");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->err, "[32 tokens of prompt, 3 written");
+    r = CTL(&d, "complete", "not \xff UTF-8");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "not UTF-8");
+    r = CTL(&d, "complete", "a", "--max-tokens", "1000000", "--timeout", "0.2");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "(504 deadline_exceeded, ");
+    daemon_stop(&d);
+}
+
+Test(sluicectl, lists_models)
+{
+    struct daemon d;
+    daemon_start(&d);
+    const struct result *r = CTL(&d, "models");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "MODEL");
+    EXPECT_SAID(r->out, "\ntiny ");
+    EXPECT_SAID(r->out, " tsa ");
+    r = CTL(&d, "models", "--json");
+    json_t *answer = parse(r->out);
+    cr_assert_eq(json_array_size(json_object_get(answer, "data")), 1);
+    json_decref(answer);
+    r = CTL(&d, "models", "tiny", "--json");
+    EXPECT_EXIT(r, 0);
+    answer = parse(r->out);
+    cr_assert_eq(whole(answer, "max_model_len"), 32);
+    json_decref(answer);
+    r = CTL(&d, "models", "a/b c?d");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "'a/b c?d'");
+    daemon_stop(&d);
+}
+
+Test(sluicectl, looks_at_health_and_metrics)
+{
+    struct daemon d;
+    daemon_start(&d);
+    const struct result *r = CTL(&d, "health");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "is ready\n");
+    r = CTL(&d, "health", "--json");
+    json_t *answer = parse(r->out);
+    cr_assert(json_is_true(json_object_get(answer, "live")));
+    cr_assert(json_is_true(json_object_get(answer, "ready")));
+    json_decref(answer);
+    r = CTL(&d, "metrics", "sluice_model_ready");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "\nsluice_model_ready{model=\"tiny\",version=\"1\"} 1\n");
+    cr_assert(!strstr(r->out, "process_"), "only what begins with the prefix: %s", r->out);
+    r = CTL(&d, "metrics", "--json");
+    EXPECT_EXIT(r, 0);
+    answer = parse(r->out);
+    cr_assert_gt(json_array_size(answer), 50);
+    json_decref(answer);
+    r = CTL(&d, "metrics", "sluice_model_ready", "--json");
+    answer = parse(r->out);
+    const json_t *sample = json_array_get(answer, 0);
+    cr_assert_eq(json_array_size(answer), 1);
+    cr_assert_str_eq(json_string_value(json_object_get(json_object_get(sample, "labels"), "model")),
+                     "tiny");
+    cr_assert_eq((int)number(sample, "value"), 1);
+    json_decref(answer);
+    daemon_stop(&d);
+}
+
+static void check_percentiles(const json_t *report, const char *name)
+{
+    const json_t *of = json_object_get(report, name);
+    cr_assert_gt(number(of, "p50"), 0, "%s", name);
+    cr_assert_geq(number(of, "p90"), number(of, "p50"), "%s", name);
+    cr_assert_geq(number(of, "p99"), number(of, "p90"), "%s", name);
+}
+
+Test(sluicectl, benchmarks)
+{
+    static const char *const names[] = {"stream_tokens_per_second", "first_token_ms",
+                                        "inter_token_ms", "latency_ms"};
+    struct daemon d;
+    daemon_start(&d);
+    const struct result *r = CTL(&d, "bench", "--streams", "3", "--tokens", "40", "--requests", "7",
+                                 "--prompt", "abc", "--json");
+    EXPECT_EXIT(r, 0);
+    json_t *report = parse(r->out);
+    cr_assert_eq(whole(report, "requests"), 7);
+    cr_assert_eq(whole(report, "failed"), 0);
+    cr_assert_eq(whole(report, "tokens"), 7 * 40);
+    cr_assert_eq(whole(report, "prompt_tokens"), 7 * 3);
+    cr_assert_gt(number(report, "tokens_per_second"), 0);
+    cr_assert_geq(number(report, "tokens_per_chunk"), 1);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        check_percentiles(report, names[i]);
+    json_decref(report);
+
+    r = CTL(&d, "bench", "--streams=2", "--tokens=9", "--requests=4", "--warm-up=0", "--prompt=a",
+            "--no-stream", "--json");
+    EXPECT_EXIT(r, 0);
+    report = parse(r->out);
+    cr_assert_eq(whole(report, "tokens"), 4 * 9);
+    cr_assert(json_is_null(json_object_get(json_object_get(report, "first_token_ms"), "p50")));
+    json_decref(report);
+
+    r = CTL(&d, "bench", "--streams=2", "--tokens=5", "--requests=2", "--prompt=a");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "tiny, 2 streams: ");
+    EXPECT_SAID(r->out, "2 requests with 10 tokens");
+    r = CTL(&d, "bench", "--model=huge", "--tokens=5");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "(404 model_not_found");
+    daemon_stop(&d);
+}
+
+/* ---- a daemon that misbehaves ---------------------------------------------------------------- */
+
+/* Gives the answers of a script, one per connection, the last again and again. */
+struct actor {
+    const char *const *script; /* NULL at the end */
+    int socket, asked;
+    char url[64], directory[PATH_MAX];
+    pthread_t thread;
+};
+
+/* A request's head, and with it as much of its body as came along. */
+static void read_request(int fd)
+{
+    char text[8192];
+    size_t used = 0;
+    ssize_t count;
+    while (used < sizeof text - 1 && (count = read(fd, text + used, sizeof text - 1 - used)) > 0) {
+        used += (size_t)count;
+        text[used] = '\0';
+        if (strstr(text, "\r\n\r\n") && (strncmp(text, "GET", 3) == 0 || strstr(text, "}")))
+            return;
+    }
+}
+
+static void *act(void *context)
+{
+    struct actor *a = context;
+    for (int fd; (fd = accept(a->socket, NULL, NULL)) >= 0; a->asked++) {
+        const char *answer = a->script[0];
+        read_request(fd);
+        if (a->script[1])
+            a->script++;
+        (void)send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+        (void)shutdown(fd, SHUT_WR);
+        (void)close(fd);
+    }
+    return NULL;
+}
+
+static void actor_start(struct actor *a, const char *const *script)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    *a = (struct actor){.script = script, .socket = socket(AF_INET, SOCK_STREAM, 0)};
+    test_directory_make(a->directory);
+    cr_assert_eq(bind(a->socket, (struct sockaddr *)&address, length), 0);
+    cr_assert_eq(listen(a->socket, 16), 0);
+    cr_assert_eq(getsockname(a->socket, (struct sockaddr *)&address, &length), 0);
+    (void)snprintf(a->url, sizeof a->url, "http://127.0.0.1:%d/", ntohs(address.sin_port));
+    cr_assert_eq(pthread_create(&a->thread, NULL, act, a), 0);
+}
+
+/* Returns how many requests there were. */
+static int actor_stop(struct actor *a)
+{
+    (void)shutdown(a->socket, SHUT_RDWR);
+    cr_assert_eq(pthread_join(a->thread, NULL), 0);
+    (void)close(a->socket);
+    test_directory_remove(a->directory);
+    return a->asked;
+}
+
+#define HEAD(status) "HTTP/1.1 " status " X\r\nConnection: close\r\n"
+
+#define REFUSAL "\r\n{\"error\":{\"message\":\"Full.\",\"code\":\"server_overloaded\"}}"
+
+#define ANSWER HEAD("200") "\r\n{\"choices\":[{\"index\":0,\"text\":\"fine\"}]}"
+
+#define STREAM HEAD("200") "Content-Type: text/event-stream\r\n\r\n"
+
+static double seconds(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+Test(sluicectl, asks_again_when_told_to)
+{
+    static const char *const script[] = {
+        HEAD("429") "retry-after-ms: 150\r\nRetry-After: 9\r\n" REFUSAL,
+        HEAD("503") "retry-after-ms: 150\r\n" REFUSAL, ANSWER, NULL};
+    struct actor a;
+    actor_start(&a, script);
+    double begun = seconds();
+    const struct result *r = CTL(&a, "complete", "--model", "m", "x");
+    double took = seconds() - begun;
+    EXPECT_EXIT(r, 0);
+    cr_assert_str_eq(r->out, "fine");
+    cr_assert_geq(took, 0.3, "asked again after %.3f s", took);
+    cr_assert_lt(took, 9.0, "waited for the wrong header: %.3f s", took);
+    cr_assert_eq(actor_stop(&a), 3);
+}
+
+Test(sluicectl, asks_again_only_so_often)
+{
+    static const char *const script[] = {HEAD("429") "retry-after-ms: 1\r\n" REFUSAL, NULL};
+    struct actor a;
+    actor_start(&a, script);
+    const struct result *r = CTL(&a, "complete", "--model", "m", "x");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "Full. (429 server_overloaded)");
+    cr_assert_eq(actor_stop(&a), 5);
+}
+
+Test(sluicectl, does_not_wait_past_its_deadline)
+{
+    static const char *const script[] = {HEAD("503") "Retry-After: 30\r\n" REFUSAL, NULL};
+    struct actor a;
+    actor_start(&a, script);
+    double begun = seconds();
+    const struct result *r = CTL(&a, "complete", "--model", "m", "x", "--timeout", "20");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "Full. (503 ");
+    cr_assert_lt(seconds() - begun, 15);
+    cr_assert_eq(actor_stop(&a), 1);
+}
+
+Test(sluicectl, does_not_repeat_other_failures)
+{
+    static const char *const script[] = {HEAD("500") "retry-after-ms: 1\r\n" REFUSAL, ANSWER, NULL};
+    struct actor a;
+    actor_start(&a, script);
+    EXPECT_EXIT(CTL(&a, "complete", "--model", "m", "x"), 1);
+    cr_assert_eq(actor_stop(&a), 1);
+}
+
+Test(sluicectl, health_is_what_it_is_now)
+{
+    static const char *const script[] = {
+        HEAD("503") "Retry-After: 1\r\n\r\n{\"error\":\"Not yet.\"}",
+        HEAD("200") "\r\n{\"live\":true}", NULL};
+    struct actor a;
+    actor_start(&a, script);
+    const struct result *r = CTL(&a, "health");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->out, "is alive but not ready: Not yet. (503)");
+    cr_assert_str_eq(r->err, "");
+    cr_assert_eq(actor_stop(&a), 2);
+}
+
+Test(sluicectl, knows_a_broken_stream)
+{
+    static const struct {
+        const char *answer, *out, *err;
+    } cases[] = {
+        {STREAM "data: {\"choices\":[{\"text\":\"so f\"}]}\n\n", "so f",
+         "the stream broke off before its end"},
+        {STREAM
+         "data: {\"choices\":[{\"text\":\"so f\"}]}\n\n"
+         "data: {\"error\":{\"message\":\"Too slow.\",\"code\":\"late\"}}\n\ndata: [DONE]\n\n",
+         "so f", "Too slow. (late)"},
+        {STREAM "data: {\"choi\n\ndata: [DONE]\n\n", "", "is not JSON"},
+        {HEAD("200") "Content-Length: 999\r\n\r\ndata: {\"choices\":[]}\n\n", "", "broke off"},
+        {HEAD("404") "\r\n<html>", "", "the daemon refused without a word (404)"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *script[] = {cases[i].answer, NULL};
+        struct actor a;
+        actor_start(&a, script);
+        const struct result *r = CTL(&a, "complete", "--model", "m", "x", "--stream");
+        EXPECT_EXIT(r, 1);
+        EXPECT_SAID(r->err, cases[i].err);
+        cr_assert_str_eq(r->out, cases[i].out, "case %zu", i);
+        r = CTL(&a, "bench", "--model", "m", "--streams=1", "--requests=1", "--warm-up=0");
+        EXPECT_EXIT(r, 1);
+        (void)actor_stop(&a);
+    }
+}
+
+/* ---- the parts ------------------------------------------------------------------------------- */
+
+/* Events, written one behind the other. */
+struct heard {
+    char text[256];
+    int count;
+};
+
+static bool hear(void *context, const char *data, size_t count)
+{
+    struct heard *h = context;
+    size_t used = strlen(h->text);
+    (void)snprintf(h->text + used, sizeof h->text - used, "<%.*s>", (int)count, data);
+    return ++h->count < 6;
+}
+
+Test(sluicectl, events_come_in_any_pieces)
+{
+    static const char stream[] = "data: one\n\n: ping\n\ndata:two\r\n\r\nevent: x\ndata: \xc3\xa9 "
+                                 "three\n\ndata:\n\ndata: [DONE]\n\nlef";
+    for (size_t piece = 1; piece <= sizeof stream - 1; piece++) {
+        struct heard h = {0};
+        struct events e = {.take = hear, .context = &h};
+        for (size_t at = 0; at < sizeof stream - 1; at += piece) {
+            size_t left = sizeof stream - 1 - at;
+            cr_assert(events_feed(&e, stream + at, left < piece ? left : piece));
+        }
+        cr_assert_str_eq(h.text, "<one><two><\xc3\xa9 three><><[DONE]>", "pieces of %zu: %s", piece,
+                         h.text);
+        cr_assert_not(events_feed(&e, "\ndata: six\n", 11), "six events were enough");
+        events_release(&e);
+    }
+}
+
+Test(sluicectl, percentiles_are_close)
+{
+    static struct histogram h; /* too large for a stack */
+    cr_assert_eq(histogram_at(&h, 0.5), 0);
+    for (int64_t i = 1; i <= 100000; i++)
+        histogram_add(&h, i * 977);
+    for (double share = 0.01; share < 1; share += 0.01) {
+        double want = share * 100000 * 977, got = histogram_at(&h, share);
+        cr_assert(got > 0.98 * want && got < 1.02 * want, "at %.2f: %.0f, not %.0f", share, got,
+                  want);
+    }
+    histogram_add(&h, INT64_MAX);
+    histogram_add(&h, -1);
+    cr_assert_eq(h.most, INT64_MAX);
+    cr_assert_eq(histogram_at(&h, 0), 0);
+}

@@ -1,0 +1,671 @@
+/* test_tool.c - the offline tool as its users meet it: words in, text and exit status out, signals in
+ * the middle. */
+#include "base/file.h"
+#include "test.h"
+#include "train/trainer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define WORDS(...)   ((const char *const[]){__VA_ARGS__, NULL})
+
+static const char program[] = SL_BUILD_DIR "/sluice";
+
+static char top[PATH_MAX], corpus[PATH_MAX], run_path[PATH_MAX], out[PATH_MAX], errors[PATH_MAX];
+
+static void write_corpus(void)
+{
+    FILE *file = fopen(corpus, "we");
+    cr_assert(file, "cannot write %s", corpus);
+    for (int i = 0; i < 150; i++)
+        cr_assert_geq(fprintf(file, "%d bottles, take %d down. ", i % 40, i % 7), 0);
+    cr_assert_eq(fclose(file), 0);
+}
+
+static void setup(void)
+{
+    enum { SECONDS_MAX = 100 };
+
+    test_directory_make(top);
+    (void)test_path(corpus, top, "corpus.txt");
+    (void)test_path(run_path, top, "run");
+    (void)test_path(out, top, "store/bottles/1");
+    (void)test_path(errors, top, "stderr");
+    write_corpus();
+    (void)alarm(SECONDS_MAX); /* a child that hangs must not hang the tests */
+}
+
+static void teardown(void)
+{
+    test_directory_remove(top);
+}
+
+TestSuite(tool, .init = setup, .fini = teardown);
+
+/* -- running it ------------------------------------------------------------------------------- */
+
+/* Never returns. A child of ours does not outlive us. */
+static void become(const char *const *words)
+{
+    char *argv[64] = {(char *)(uintptr_t)program};
+    int count = 1;
+    for (; *words && count < 63; words++)
+        argv[count++] = (char *)(uintptr_t)*words;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)execv(program, argv);
+    _exit(126);
+}
+
+struct child {
+    pid_t pid;
+    FILE *out;
+    int evaluated; /* the last step whose evaluation was read; 0: none yet */
+};
+
+static struct child start(const char *const *words)
+{
+    int ends[2];
+    cr_assert_eq(pipe2(ends, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    cr_assert_geq(pid, 0);
+    if (pid == 0) {
+        int file = open(errors, O_WRONLY | O_CREAT | O_TRUNC, S_IRUSR | S_IWUSR);
+        (void)dup2(ends[1], STDOUT_FILENO);
+        (void)dup2(file, STDERR_FILENO);
+        become(words);
+    }
+    (void)close(ends[1]);
+    struct child c = {.pid = pid, .out = fdopen(ends[0], "r")};
+    cr_assert(c.out);
+    return c;
+}
+
+/* The exit status, or -1 when a signal ended it. */
+static int status_of(pid_t pid)
+{
+    int status;
+    cr_assert_eq(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+struct result {
+    int status;
+    char out[1 << 16], err[1 << 12];
+};
+
+static void read_text(char *text, size_t bytes, FILE *file)
+{
+    cr_assert(file);
+    text[fread(text, 1, bytes - 1, file)] = '\0';
+    cr_assert_eq(fclose(file), 0);
+}
+
+/* Runs it to its end. */
+static void run(struct result *r, const char *const *words)
+{
+    struct child c = start(words);
+    read_text(r->out, sizeof r->out, c.out);
+    r->status = status_of(c.pid);
+    read_text(r->err, sizeof r->err, fopen(errors, "re"));
+}
+
+static void expect_success(struct result *r, const char *const *words)
+{
+    run(r, words);
+    cr_assert_eq(r->status, 0, "%s %s: status %d: %s", words[0], words[1] ? words[1] : "",
+                 r->status, r->err);
+}
+
+/* A small training with a line of JSON for every step. */
+static const char *const small[] = {"train",  "tsa",          "--corpus", corpus,
+                                    "--run",  run_path,       "--out",    out,
+                                    "--json", "--threads",    "1",        "--width",
+                                    "16",     "--heads",      "2",        "--depth",
+                                    "2",      "--hidden",     "24",       "--context",
+                                    "16",     "--batch",      "2",        "--steps",
+                                    "60",     "--save_every", "7",        "--evaluate_every",
+                                    "1",      "--rate",       "0.01",     "--validation_share",
+                                    "0.02"};
+
+/* `small` and up to three words more; valid until the next call. */
+static const char *const *small_and(const char *const *more)
+{
+    static const char *words[COUNT(small) + 4];
+    memcpy(words, small, sizeof small);
+    size_t count = COUNT(small);
+    for (; *more; more++) {
+        cr_assert_lt(count, COUNT(words) - 1);
+        words[count++] = *more;
+    }
+    words[count] = NULL;
+    return words;
+}
+
+static void digest(char hex[65])
+{
+    char path[PATH_MAX];
+    struct sl_map map;
+    struct sl_err err;
+    EXPECT_OK(sl_map_open(&map, test_path(path, out, "model.safetensors"), &err), err);
+    sl_sha256_hex(map.data, map.size, hex);
+    sl_map_close(&map);
+}
+
+/* The model of a training that nothing interrupts. */
+static void digest_undisturbed(char hex[65])
+{
+    static struct result r;
+    expect_success(&r, small_and(WORDS("--seed", "7")));
+    digest(hex);
+    test_directory_remove(run_path);
+    test_directory_remove(out);
+}
+
+/* -- lines of JSON ---------------------------------------------------------------------------- */
+
+struct event {
+    char name[16];
+    int step;
+};
+
+/* One line, checked: an object with an event and a step, and a loss once steps were made. */
+static struct event parse_event(const char *line)
+{
+    json_error_t error;
+    json_t *o = json_loads(line, JSON_REJECT_DUPLICATES, &error);
+    cr_assert(o, "%s in: %s", error.text, line);
+    const char *name = json_string_value(json_object_get(o, "event"));
+    cr_assert(name, "%s", line);
+    cr_assert(json_is_integer(json_object_get(o, "step")), "%s", line);
+    struct event e = {.step = (int)json_integer_value(json_object_get(o, "step"))};
+    (void)snprintf(e.name, sizeof e.name, "%s", name);
+    bool measured = strcmp(name, "step") == 0 || strcmp(name, "evaluated") == 0;
+    double loss = json_real_value(json_object_get(o, "train_loss"));
+    cr_assert(!measured || (loss > 0.0 && loss < 10.0), "%s", line);
+    json_decref(o);
+    return e;
+}
+
+static bool next_line(FILE *file, struct event *e)
+{
+    char line[2048];
+    if (!fgets(line, sizeof line, file))
+        return false;
+    cr_assert(strchr(line, '\n'), "half a line: %s", line);
+    *e = parse_event(line);
+    return true;
+}
+
+/* The next event; false at the end. No evaluation may be missing between two others. */
+static bool next_event(struct child *c, struct event *e)
+{
+    if (!next_line(c->out, e))
+        return false;
+    if (strcmp(e->name, "evaluated") != 0)
+        return true;
+    cr_assert(c->evaluated == 0 || e->step == c->evaluated + 1, "step %d after step %d", e->step,
+              c->evaluated);
+    c->evaluated = e->step;
+    return true;
+}
+
+static struct event last_event(struct child *c)
+{
+    struct event e = {.name = "nothing"};
+    while (next_event(c, &e))
+        continue;
+    return e;
+}
+
+/* Reads until a step was evaluated. The pipe holds few lines, so the child cannot be far ahead. */
+static void wait_for_step(struct child *c, int step)
+{
+    struct event e = {0};
+    while (e.step < step)
+        cr_assert(next_event(c, &e), "it ended before step %d", step);
+}
+
+static struct child start_slowly(const char *const *words)
+{
+    enum { PIPE_BYTES = 4096 };
+
+    struct child c = start(words);
+    cr_assert_geq(fcntl(fileno(c.out), F_SETPIPE_SZ, PIPE_BYTES), PIPE_BYTES);
+    return c;
+}
+
+static void expect_resumed(const char *want)
+{
+    char have[65];
+    static struct result r;
+    expect_success(&r, small_and(WORDS("--seed", "7", "--resume")));
+    digest(have);
+    cr_expect_str_eq(have, want, "not the model of an undisturbed run");
+}
+
+Test(tool, train_prints_json_lines_and_keeps_them_in_the_log)
+{
+    char path[PATH_MAX];
+    struct event e;
+    struct child c = start(small_and(WORDS("--seed", "7")));
+    cr_assert(next_event(&c, &e));
+    cr_expect_str_eq(e.name, "begun");
+    e = last_event(&c);
+    cr_expect_eq(status_of(c.pid), 0);
+    cr_expect_eq(c.evaluated, 60);
+    cr_expect_str_eq(e.name, "published");
+    cr_expect_eq(e.step, 60);
+    cr_assert_eq(fclose(c.out), 0);
+
+    struct child log = {.out = fopen(test_path(path, run_path, "log.jsonl"), "re")};
+    cr_assert(log.out, "no %s", path);
+    e = last_event(&log);
+    cr_expect_eq(log.evaluated, 60);
+    cr_expect_str_eq(e.name, "published");
+    cr_assert_eq(fclose(log.out), 0);
+}
+
+/* -- signals ---------------------------------------------------------------------------------- */
+
+/* The signal arrives while the child waits for us to read: no line may suffer from it. */
+static void check_signal(int number)
+{
+    char want[65];
+    digest_undisturbed(want);
+    struct child c = start_slowly(small_and(WORDS("--seed", "7")));
+    wait_for_step(&c, 10);
+    (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    cr_assert_eq(kill(c.pid, number), 0);
+    struct event e = last_event(&c);
+    cr_expect_str_eq(e.name, "ended", "signal %d: %s", number, e.name);
+    cr_expect_lt(e.step, 60);
+    cr_expect_eq(c.evaluated, e.step, "a line is missing before the last");
+    cr_assert_eq(fclose(c.out), 0);
+    cr_expect_eq(status_of(c.pid), 0, "signal %d", number);
+    cr_expect_neq(access(out, F_OK), 0, "half a training was published");
+    expect_resumed(want);
+}
+
+Test(tool, train_saves_and_leaves_on_sigint)
+{
+    check_signal(SIGINT);
+}
+
+Test(tool, train_saves_and_leaves_on_sigterm)
+{
+    check_signal(SIGTERM);
+}
+
+/* Killed at moments of its own choosing, between saves and perhaps within one. */
+Test(tool, train_goes_on_after_kill_9)
+{
+    char want[65];
+    digest_undisturbed(want);
+    for (int i = 0; i < 5; i++) {
+        const char *const *words =
+            small_and(i ? WORDS("--seed", "7", "--resume") : WORDS("--seed", "7"));
+        struct child c = start_slowly(words);
+        wait_for_step(&c, 1 + 8 * i);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 700000 * i}, NULL);
+        cr_assert_eq(kill(c.pid, SIGKILL), 0);
+        cr_expect_eq(status_of(c.pid), -1);
+        cr_assert_eq(fclose(c.out), 0);
+    }
+    expect_resumed(want);
+}
+
+Test(tool, train_does_not_need_a_reader)
+{
+    char want[65], have[65];
+    digest_undisturbed(want);
+    struct child c = start_slowly(small_and(WORDS("--seed", "7")));
+    wait_for_step(&c, 3);
+    cr_assert_eq(fclose(c.out), 0);
+    cr_expect_eq(status_of(c.pid), 0);
+    digest(have);
+    cr_expect_str_eq(have, want);
+}
+
+/* -- on a terminal ---------------------------------------------------------------------------- */
+
+struct terminal {
+    pid_t pid;
+    int fd;
+    size_t used;
+    char text[1 << 16];
+};
+
+static void terminal_start(struct terminal *t, const char *const *words)
+{
+    t->used = 0;
+    t->pid = forkpty(&t->fd, NULL, NULL, NULL);
+    cr_assert_geq(t->pid, 0);
+    if (t->pid == 0)
+        become(words);
+}
+
+/* Reads more of what it shows; false when it is gone. */
+static bool terminal_read(struct terminal *t)
+{
+    cr_assert_lt(t->used, sizeof t->text - 1, "too much output");
+    ssize_t bytes = read(t->fd, t->text + t->used, sizeof t->text - 1 - t->used);
+    t->used += bytes > 0 ? (size_t)bytes : 0;
+    t->text[t->used] = '\0';
+    return bytes > 0 || (bytes < 0 && errno == EINTR);
+}
+
+/* `small` without its lines of JSON. */
+static const char *const *small_on_terminal(const char *steps)
+{
+    static const char *words[COUNT(small) + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT(small); i++)
+        if (strcmp(small[i], "--json") != 0)
+            words[count++] = strcmp(small[i], "60") == 0 ? steps : small[i];
+    words[count] = NULL;
+    return words;
+}
+
+/* The parts of the last live line: [####....] 60/60  loss 2.3  active 0.7  1000 tokens/s  0:00:00 left */
+static void expect_live_line(const char *text, int steps)
+{
+    char bar[32], rest[256];
+    int step = 0, of = 0;
+    double loss = 0.0, active = 0.0, speed = 0.0;
+    const char *at = NULL;
+    for (const char *next = text; (next = strstr(next, "\r[")); next++)
+        at = next;
+    cr_assert(at, "no live line: %s", text);
+    int count = sscanf(at, "\r[%31[#.]] %d/%d loss %lf active %lf %lf tokens/s %255[0-9:] left",
+                       bar, &step, &of, &loss, &active, &speed, rest);
+    cr_assert_eq(count, 7, "%d parts in: %s", count, at);
+    cr_expect_eq(of, steps);
+    cr_expect(step > 0 && step <= steps, "step %d", step);
+    cr_expect(loss > 0.0 && loss < 10.0, "loss %g", loss);
+    cr_expect(active > 0.0 && active < 1.0, "active %g", active);
+    cr_expect_gt(speed, 0.0);
+}
+
+Test(tool, train_draws_a_live_line_on_a_terminal)
+{
+    static struct terminal t;
+    terminal_start(&t, small_on_terminal("60"));
+    while (terminal_read(&t))
+        continue;
+    cr_expect_eq(status_of(t.pid), 0, "%s", t.text);
+    expect_live_line(t.text, 60);
+    cr_expect(strstr(t.text, "step 60: validation loss "), "%s", t.text);
+    cr_expect(strstr(t.text, "published at step 60 of 60: "), "%s", t.text);
+    cr_expect_not(strstr(t.text, "{\""), "JSON on a terminal: %s", t.text);
+    (void)close(t.fd);
+}
+
+Test(tool, train_stops_at_control_c)
+{
+    static struct terminal t;
+    bool pressed = false;
+    terminal_start(&t, small_on_terminal("100000000"));
+    while (terminal_read(&t))
+        if (!pressed && strstr(t.text, "tokens/s"))
+            pressed = write(t.fd, "\003", 1) == 1;
+    cr_expect(pressed);
+    cr_expect_eq(status_of(t.pid), 0, "%s", t.text);
+    expect_live_line(t.text, 100000000);
+    cr_expect(strstr(t.text, "go on with --resume"), "%s", t.text);
+    (void)close(t.fd);
+}
+
+/* -- help ------------------------------------------------------------------------------------- */
+
+static void expect_option(const struct result *r, const char *name)
+{
+    char option[80];
+    (void)snprintf(option, sizeof option, "--%s ", name);
+    cr_expect(strstr(r->out, option), "--help lacks %s", option);
+}
+
+static void expect_hypers(const struct result *r)
+{
+    for (int a = 0; sl_arch_at(a); a++) {
+        cr_expect(strstr(r->out, sl_arch_at(a)->name), "--help lacks %s", sl_arch_at(a)->name);
+        for (const struct sl_hyper *h = sl_arch_at(a)->hypers; h->name; h++)
+            expect_option(r, h->name);
+    }
+}
+
+Test(tool, every_command_has_help)
+{
+    static struct result all, r;
+    int commands = 0;
+    expect_success(&all, WORDS("--help"));
+    for (const char *at = all.out; (at = strstr(at, "\n  sluice ")); at++) {
+        char name[32];
+        cr_assert_eq(sscanf(at, "\n  sluice %31s", name), 1);
+        expect_success(&r, WORDS(name, "--help"));
+        cr_expect(strstr(r.out, name), "%s", r.out);
+        expect_option(&r, "threads");
+        commands++;
+    }
+    cr_expect_geq(commands, 6, "%s", all.out);
+}
+
+Test(tool, help_lists_every_row_of_recipe_and_architectures)
+{
+    static struct result r;
+    expect_success(&r, WORDS("train", "--help"));
+    for (int i = 0; sl_recipe_row(i); i++)
+        expect_option(&r, sl_recipe_row(i)->name);
+    expect_hypers(&r);
+    expect_success(&r, WORDS("init", "--help"));
+    expect_hypers(&r);
+}
+
+Test(tool, version_is_the_library_s)
+{
+    static struct result r;
+    expect_success(&r, WORDS("--version"));
+    cr_expect(strstr(r.out, sl_version()), "%s", r.out);
+}
+
+/* -- mistakes --------------------------------------------------------------------------------- */
+
+/* A model to make mistakes with. */
+static void make_model(void)
+{
+    static struct result r;
+    expect_success(&r, WORDS("init", "tsa", "--corpus", corpus, "--out", out, "--width", "16",
+                             "--heads", "2", "--depth", "2", "--hidden", "24", "--context", "16"));
+}
+
+struct mistake {
+    const char *words[12];
+    int status;
+    const char *named, *accepted; /* both must be in the message */
+};
+
+static void expect_message(const struct mistake *m)
+{
+    static struct result r;
+    char line[512] = "";
+    size_t used = 0;
+    for (int i = 0; m->words[i] && used < sizeof line; i++)
+        used += (size_t)snprintf(line + used, sizeof line - used, " %s", m->words[i]);
+    run(&r, m->words);
+    cr_expect_eq(r.status, m->status, "sluice%s: status %d: %s", line, r.status, r.err);
+    cr_expect(strstr(r.err, m->named), "sluice%s: '%s' is not in: %s", line, m->named, r.err);
+    cr_expect(strstr(r.err, m->accepted), "sluice%s: '%s' is not in: %s", line, m->accepted, r.err);
+    cr_expect_null(strchr(r.err, '\n') + 1 == r.err + strlen(r.err) ? NULL : r.err,
+                   "sluice%s: more than one line: %s", line, r.err);
+}
+
+static void expect_messages(const struct mistake *mistakes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        expect_message(&mistakes[i]);
+}
+
+Test(tool, mistakes_of_training_are_named_with_what_is_accepted)
+{
+    static const struct mistake mistakes[] = {
+        {{"frobnicate"}, 2, "frobnicate", "train eval generate inspect bench init"},
+        {{"train"}, 2, "missing", "vanilla tsa early_exit"},
+        {{"train", "gpt"}, 2, "gpt", "vanilla tsa early_exit"},
+        {{"train", "tsa"}, 2, "usage", "--corpus FILE --run DIR"},
+        {{"train", "tsa", "--corpus", corpus}, 2, "usage", "--run DIR"},
+        {{"train", "tsa", "--widht", "16"}, 2, "widht", "width"},
+        {{"train", "vanilla", "--lambda", "0.1"}, 2, "lambda", "width"},
+        {{"train", "tsa", "--rate", "11"}, 2, "rate is 11", "to 10"},
+        {{"train", "tsa", "--rate=fast"}, 2, "--rate", "not a number"},
+        {{"train", "tsa", "--rate=nan"}, 2, "--rate", "not a number"},
+        {{"train", "tsa", "--steps", "1.5"}, 2, "steps is 1.5", "whole number"},
+        {{"train", "tsa", "--steps", "0"}, 2, "steps is 0", "from 1 to"},
+        {{"train", "tsa", "--steps"}, 2, "--steps", "needs a value"},
+        {{"train", "tsa", "--resume=yes"}, 2, "--resume", "takes no value"},
+        {{"train", "tsa", "--threads", "-1"}, 2, "--threads is -1", "from 0 to 1024"},
+        {{"train", "tsa", "more"}, 2, "'more'", "too many"},
+        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--isa", "sse9"},
+         2,
+         "sse9",
+         "avx2"},
+        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--heads", "3"},
+         2,
+         "heads",
+         "divide"},
+        {{"train", "tsa", "--corpus", "/nowhere/c.txt", "--run", run_path},
+         1,
+         "/nowhere/c.txt",
+         "No such file"},
+        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--resume"},
+         1,
+         run_path,
+         "No such file"},
+        {{"train", "tsa", "--corpus", corpus, "--run", corpus}, 1, corpus, "file of that name"},
+    };
+    expect_messages(mistakes, COUNT(mistakes));
+}
+
+Test(tool, mistakes_of_the_other_commands_are_named_too)
+{
+    static const struct mistake mistakes[] = {
+        {{"init"}, 2, "missing", "vanilla tsa early_exit"},
+        {{"init", "tsa", "--corpus", corpus}, 2, "usage", "--out DIR"},
+        {{"init", "tsa", "--rate", "1"}, 2, "rate", "width"},
+        {{"eval"}, 2, "usage", "MODEL-DIR"},
+        {{"eval", out, "--corpus", corpus, "--part", "all"}, 2, "all", "validation and test"},
+        {{"eval", out, "--corpus", corpus, "--gate", "shut"}, 2, "shut", "soft, hard and mixed"},
+        {{"eval", out, "--corpus", corpus, "--gate-limit", "2"}, 2, "--gate-limit is 2", "to 0.9"},
+        {{"eval", out, "--corpus", "/nowhere/c.txt"}, 1, "/nowhere/c.txt", "No such file"},
+        {{"eval", "/nowhere/m", "--corpus", corpus}, 1, "/nowhere/m", "No such file"},
+        {{"generate", out, "--colour", "red"}, 2, "colour", "--temperature"},
+        {{"generate", out, "--top-p", "2"}, 2, "--top-p is 2", "from 0 to 1"},
+        {{"generate", out, "--prompt", "b\xc3\xb6ttles"}, 2, "\xc3\xb6", "vocabulary"},
+        {{"generate", out, "--prompt", "take bottles down, take on"},
+         2,
+         "26 tokens",
+         "context is 16"},
+        {{"inspect"}, 2, "usage", "MODEL-DIR"},
+        {{"inspect", out, "again"}, 2, "'again'", "too many"},
+        {{"inspect", top}, 1, top, "manifest.json"},
+    };
+    make_model();
+    expect_messages(mistakes, COUNT(mistakes));
+}
+
+/* -- what was published, used ----------------------------------------------------------------- */
+
+static json_t *expect_json(struct result *r, const char *const *words)
+{
+    json_error_t error;
+    expect_success(r, words);
+    json_t *o = json_loads(r->out, JSON_REJECT_DUPLICATES, &error);
+    cr_assert(o, "%s in: %s", error.text, r->out);
+    return o;
+}
+
+static double number_in(const json_t *o, const char *name)
+{
+    cr_assert(json_is_number(json_object_get(o, name)), "no number %s", name);
+    return json_number_value(json_object_get(o, name));
+}
+
+static double eval_loss(struct result *r, const char *gate)
+{
+    json_t *o = expect_json(r, WORDS("eval", out, "--corpus", corpus, "--json", "--gate", gate));
+    double loss = number_in(o, "loss");
+    cr_expect_gt(number_in(o, "tokens"), 100.0);
+    cr_expect_float_eq(number_in(o, "bits"), loss / log(2.0), 1e-6);
+    json_decref(o);
+    return loss;
+}
+
+static void check_inspect(struct result *r, const char *architecture)
+{
+    expect_success(r, WORDS("inspect", out));
+    cr_expect(strstr(r->out, "block.0.router.up.weight"), "%s", r->out);
+    json_t *o = expect_json(r, WORDS("inspect", out, "--json"));
+    cr_expect_str_eq(json_string_value(json_object_get(o, "architecture")), architecture);
+    cr_expect_gt(number_in(o, "parameters"), 1000.0);
+    cr_expect_eq(json_array_size(json_object_get(o, "tensors")), 30);
+    json_decref(o);
+}
+
+static void check_generate(struct result *r)
+{
+    static struct result other;
+    const char *prompt = "12 bot";
+    expect_success(r, WORDS("generate", out, "--prompt", prompt, "--max-tokens", "40"));
+    cr_expect_eq(strncmp(r->out, prompt, strlen(prompt)), 0, "%s", r->out);
+    cr_expect_eq(strlen(r->out), strlen(prompt) + 40 + 1, "%s", r->out);
+    expect_success(&other, WORDS("generate", out, "--prompt", prompt, "--max-tokens", "40",
+                                 "--seed", "1", "--threads", "2"));
+    cr_expect_str_eq(other.out, r->out, "the same seed, another text");
+    expect_success(&other,
+                   WORDS("generate", out, "--prompt", prompt, "--max-tokens", "40", "--seed", "2"));
+    cr_expect_str_neq(other.out, r->out, "another seed, the same text");
+}
+
+Test(tool, what_train_published_is_inspected_measured_and_sampled)
+{
+    static struct result r;
+    expect_success(&r, small_and(WORDS("--seed", "7")));
+    check_inspect(&r, "tsa");
+    cr_expect_lt(eval_loss(&r, "soft"), 2.7); /* an untrained one: log 24 = 3.2 */
+    (void)eval_loss(&r, "hard");
+    (void)eval_loss(&r, "mixed");
+    check_generate(&r);
+}
+
+Test(tool, what_init_wrote_is_inspected_measured_and_sampled)
+{
+    static struct result r;
+    make_model();
+    check_inspect(&r, "tsa");
+    cr_expect_float_eq(eval_loss(&r, "soft"), log(24.0), 0.1);
+    check_generate(&r);
+}
+
+Test(tool, bf16_halves_a_model)
+{
+    static struct result r;
+    struct stat whole, half;
+    char path[PATH_MAX];
+    make_model();
+    (void)test_path(path, out, "model.safetensors");
+    cr_assert_eq(stat(path, &whole), 0);
+    expect_success(&r, WORDS("init", "tsa", "--corpus", corpus, "--out", out, "--width", "64",
+                             "--heads", "2", "--depth", "2", "--bf16"));
+    cr_assert_eq(stat(path, &half), 0);
+    expect_success(&r, WORDS("init", "tsa", "--corpus", corpus, "--out", out, "--width", "64",
+                             "--heads", "2", "--depth", "2"));
+    cr_assert_eq(stat(path, &whole), 0);
+    cr_expect_lt((double)half.st_size, 0.6 * (double)whole.st_size);
+    check_generate(&r);
+}
