@@ -5,7 +5,6 @@
 #include "base/cpu.h"
 
 #include <assert.h>
-#include <cpuid.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,6 +14,13 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+static pthread_once_t looked = PTHREAD_ONCE_INIT;
+static bool usable[SL_ISA_COUNT];
+
+#if SL_X86
+
+#include <cpuid.h>
 
 /* CPUID feature bits, Intel SDM volume 2A, table 3-8. */
 enum { LEAF_1_ECX_FMA = 1 << 12, LEAF_1_ECX_OSXSAVE = 1 << 27, LEAF_1_ECX_F16C = 1 << 29 };
@@ -36,9 +42,6 @@ enum { XCR0_AVX = 0x6, XCR0_AVX512 = 0xe6, XCR0_TILES = 0x60000 };
 
 /* arch_prctl: "may I use this register file?", Linux 5.16 and later. */
 enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
-
-static pthread_once_t looked = PTHREAD_ONCE_INIT;
-static bool usable[SL_ISA_COUNT];
 
 static uint32_t saved_registers(void)
 {
@@ -77,6 +80,15 @@ static void look(void)
                          all_of(edx, LEAF_7_EDX_AMX_BF16 | LEAF_7_EDX_AMX_TILE) &&
                          all_of(eax_1, LEAF_7_1_EAX_AVX512_BF16) && tiles_permitted();
 }
+
+#else
+
+static void look(void)
+{
+    usable[SL_ISA_REF] = usable[SL_ISA_BLAS] = true;
+}
+
+#endif
 
 bool sl_cpu_has(enum sl_isa isa)
 {

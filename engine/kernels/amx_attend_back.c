@@ -9,7 +9,11 @@
  *     S^T = K Q^T             dP^T = dropout(V dO^T)
  *     dS^T = P^T (dP^T - D)   D_i = sum_j P_ij dP_ij = dO_i . out_i
  *     dV = P'^T dO            dK = scale dS^T Q         dQ = scale dS K
- * 32 keys at a time go through all queries; dQ is added up in scratch, in the order of keys. */
+ * 32 keys at a time go through all queries; dQ is added up in scratch, in the order of keys.
+ *
+ * Tiles cannot take what still sits in the store buffer, nor vectors what a tile has just stored.
+ * So the scores of a block are computed one block ahead of its slopes, and its part of dQ one
+ * block behind; buffers between them come in pairs. */
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
 
@@ -23,19 +27,19 @@ enum { BLOCK = 32, BLOCK_ELEMENTS = 2 * TILE_ELEMENTS };
 struct run {
     const struct sl_attend *a;
     const struct sl_attend_back *b;
-    int most;            /* keys that some query sees */
-    int steps, blocks;   /* of TILE_K dims, of BLOCK queries */
-    uint16_t *q_across;  /* [blocks][steps][2 x 16 queries][TILE_PAIRS of dims][16][2] */
-    uint16_t *do_across; /* the same of dO */
-    uint16_t *q_down;    /* [blocks][steps][2 halves of dims][TILE_PAIRS of queries][16][2] */
-    uint16_t *do_down;   /* the same of dO */
-    uint16_t *k, *v;     /* 32 rows of K and V: [steps][32][TILE_K] */
-    uint16_t *k_down;    /* [steps][2 halves of dims][TILE_PAIRS of keys][16][2] */
-    uint16_t *p, *ds;    /* P'^T and dS^T: [blocks][32 keys][32 queries] */
-    uint16_t *ds_rows;   /* dS: [2][16 queries][32 keys], queries in the order of sl_lane_column */
-    float *scores, *dp;  /* [32 keys][32 queries] */
+    int most;                 /* keys that some query sees */
+    int steps, blocks;        /* of TILE_K dims, of BLOCK queries */
+    uint16_t *q_across;       /* [blocks][steps][2 x 16 queries][TILE_PAIRS of dims][16][2] */
+    uint16_t *do_across;      /* the same of dO */
+    uint16_t *q_down;         /* [blocks][steps][2 halves of dims][TILE_PAIRS of queries][16][2] */
+    uint16_t *do_down;        /* the same of dO */
+    uint16_t *k, *v;          /* 32 rows of K and V: [steps][32][TILE_K] */
+    uint16_t *k_down;         /* [steps][2 halves of dims][TILE_PAIRS of keys][16][2] */
+    uint16_t *p, *ds;         /* P'^T and dS^T: [blocks][32 keys][32 queries] */
+    uint16_t *ds_rows[2];     /* dS: [2][16 queries][32 keys], queries as in sl_lane_column */
+    float *scores[2], *dp[2]; /* [32 keys][32 queries] */
     float *dq;           /* [blocks][steps][2][2][16][16], rows and columns in that order too */
-    float *sums;         /* [2][2][16][16] of dK or dV */
+    float *dk, *dv;      /* of 32 keys: [steps][2][2][16][16] */
     float *lse, *mean;   /* per query: lse / ln 2 and D */
     int32_t *visible;    /* per query, 0 past the last */
     int32_t *keys;       /* row keys per query */
@@ -68,11 +72,14 @@ static size_t lay_out(struct run *r, void *scratch, int queries, int head_dim)
     r->k_down = take(scratch, &used, BLOCK * d * half);
     r->p = take(scratch, &used, BLOCK * n * half);
     r->ds = take(scratch, &used, BLOCK * n * half);
-    r->ds_rows = take(scratch, &used, BLOCK * BLOCK * half);
-    r->scores = take(scratch, &used, BLOCK * BLOCK * sizeof(float));
-    r->dp = take(scratch, &used, BLOCK * BLOCK * sizeof(float));
+    for (int i = 0; i < 2; i++) {
+        r->ds_rows[i] = take(scratch, &used, BLOCK * BLOCK * half);
+        r->scores[i] = take(scratch, &used, BLOCK * BLOCK * sizeof(float));
+        r->dp[i] = take(scratch, &used, BLOCK * BLOCK * sizeof(float));
+    }
     r->dq = take(scratch, &used, n * d * sizeof(float));
-    r->sums = take(scratch, &used, BLOCK * BLOCK * sizeof(float));
+    r->dk = take(scratch, &used, BLOCK * d * sizeof(float));
+    r->dv = take(scratch, &used, BLOCK * d * sizeof(float));
     r->lse = take(scratch, &used, n * sizeof(float));
     r->mean = take(scratch, &used, n * sizeof(float));
     r->visible = take(scratch, &used, n * sizeof(int32_t));
@@ -109,6 +116,7 @@ static void describe_queries(struct run *r)
     const struct sl_attend *a = r->a;
     for (int block = 0; block < r->blocks; block++) {
         r->block_most[block] = 0;
+        sl_tiles_stay_awake();
         for (int i = block * BLOCK; i < (block + 1) * BLOCK; i++) {
             const bool sees = i < a->queries && a->visible[i] > 0;
             r->visible[i] = sees ? a->visible[i] : 0;
@@ -170,6 +178,7 @@ static void prepare_queries(const struct run *r)
     for (int block = 0; block < r->blocks; block++)
         for (int step = 0; step < r->steps; step++) {
             const size_t at = (size_t)(block * r->steps + step) * BLOCK_ELEMENTS;
+            sl_tiles_stay_awake();
             load_queries(r, block, step, rows);
             lay_across(r->q_across + at, rows);
             lay_down(r->q_down + at, rows);
@@ -245,15 +254,16 @@ static void score(float *out, const struct run *r, const uint16_t *keys, const u
     _tile_stored(3, out + 16 * BLOCK + 16, 2 * TILE_BYTES);
 }
 
-static void add_dq(const struct run *r, int block)
+static void add_dq(const struct run *r, int block, const uint16_t *ds_rows)
 {
+    sl_tiles_fence();
     for (int step = 0; step < r->steps; step++) {
         float *dq = r->dq + (size_t)(block * r->steps + step) * BLOCK * BLOCK;
         _tile_loadd(0, dq, TILE_BYTES);
         _tile_loadd(1, dq + 256, TILE_BYTES);
         _tile_loadd(2, dq + 512, TILE_BYTES);
         _tile_loadd(3, dq + 768, TILE_BYTES);
-        multiply(r->ds_rows, r->k_down + step * BLOCK_ELEMENTS);
+        multiply(ds_rows, r->k_down + step * BLOCK_ELEMENTS);
         _tile_stored(0, dq, TILE_BYTES);
         _tile_stored(1, dq + 256, TILE_BYTES);
         _tile_stored(2, dq + 512, TILE_BYTES);
@@ -300,9 +310,15 @@ static inline __attribute__((always_inline)) void slope16(const struct run *r,
     *dp = _mm512_maskz_mul_ps(seen, p, _mm512_sub_ps(slope, l->mean));
 }
 
-/* Keys 2i and 2i + 1 of a block, 32 queries: rows of P'^T and dS^T. */
+/* 32 keys and 32 queries: from S^T and dP^T to P'^T and dS^T. */
+struct slopes {
+    const float *scores, *dp;
+    uint16_t *p, *ds;
+};
+
+/* Keys 2i and 2i + 1 of a block, 32 queries. */
 static void slope_pair(const struct run *r, const struct lanes l[2], int first_key, int pair,
-                       uint16_t *p, uint16_t *ds)
+                       const struct slopes *to)
 {
     const struct sl_dropout d = r->a->dropout;
     const __m512i low = _mm512_set1_epi32(0xffff), limit = _mm512_set1_epi32((int)d.threshold);
@@ -316,19 +332,20 @@ static void slope_pair(const struct run *r, const struct lanes l[2], int first_k
         }
         for (int odd = 0; odd < 2; odd++) {
             const int row = 2 * pair + odd;
-            s[odd][half] = _mm512_loadu_ps(r->scores + row * BLOCK + half * 16);
-            dp[odd][half] = _mm512_loadu_ps(r->dp + row * BLOCK + half * 16);
+            s[odd][half] = _mm512_loadu_ps(to->scores + row * BLOCK + half * 16);
+            dp[odd][half] = _mm512_loadu_ps(to->dp + row * BLOCK + half * 16);
             slope16(r, &l[half], first_key + row, kept[odd], &s[odd][half], &dp[odd][half]);
         }
     }
     for (int odd = 0; odd < 2; odd++) {
-        _mm512_storeu_si512(p + (2 * pair + odd) * BLOCK, sl_narrow32(s[odd][0], s[odd][1]));
-        _mm512_storeu_si512(ds + (2 * pair + odd) * BLOCK, sl_narrow32(dp[odd][0], dp[odd][1]));
+        const int at = (2 * pair + odd) * BLOCK;
+        _mm512_storeu_si512(to->p + at, sl_narrow32(s[odd][0], s[odd][1]));
+        _mm512_storeu_si512(to->ds + at, sl_narrow32(dp[odd][0], dp[odd][1]));
     }
 }
 
 /* dS from dS^T. */
-static void turn_slopes(const struct run *r, const uint16_t *ds)
+static void turn_slopes(uint16_t *rows, const uint16_t *ds)
 {
     __m512i left[TILE_PAIRS], right[TILE_PAIRS];
     for (int i = 0; i < TILE_PAIRS; i++) {
@@ -340,26 +357,32 @@ static void turn_slopes(const struct run *r, const uint16_t *ds)
     sl_transpose16(left);
     sl_transpose16(right);
     for (int i = 0; i < TILE_ROWS; i++) {
-        _mm512_storeu_si512(r->ds_rows + i * TILE_K, left[i]);
-        _mm512_storeu_si512(r->ds_rows + TILE_ELEMENTS + i * TILE_K, right[i]);
+        _mm512_storeu_si512(rows + i * TILE_K, left[i]);
+        _mm512_storeu_si512(rows + TILE_ELEMENTS + i * TILE_K, right[i]);
     }
 }
 
-/* 32 keys and 32 queries. */
-static void slope_block(const struct run *r, int first_key, int block)
+static void score_block(const struct run *r, int block, int slot)
 {
     const size_t at = (size_t)(block * r->steps) * BLOCK_ELEMENTS;
-    uint16_t *p = r->p + (size_t)block * BLOCK_ELEMENTS;
-    uint16_t *ds = r->ds + (size_t)block * BLOCK_ELEMENTS;
-    score(r->scores, r, r->k, r->q_across + at);
-    score(r->dp, r, r->v, r->do_across + at);
+    score(r->scores[slot], r, r->k, r->q_across + at);
+    score(r->dp[slot], r, r->v, r->do_across + at);
     sl_tiles_fence();
+}
+
+static void slope_block(const struct run *r, int first_key, int block, int slot)
+{
+    const struct slopes to = {.scores = r->scores[slot],
+                              .dp = r->dp[slot],
+                              .p = r->p + (size_t)block * BLOCK_ELEMENTS,
+                              .ds = r->ds + (size_t)block * BLOCK_ELEMENTS};
     const struct lanes l[2] = {lanes_of(r, block * BLOCK), lanes_of(r, block * BLOCK + 16)};
-    for (int pair = 0; pair < BLOCK / 2; pair++)
-        slope_pair(r, l, first_key, pair, p, ds);
-    turn_slopes(r, ds);
-    sl_tiles_fence();
-    add_dq(r, block);
+    for (int pair = 0; pair < BLOCK / 2; pair++) {
+        slope_pair(r, l, first_key, pair, &to);
+        if (pair % 8 == 7)
+            sl_tiles_stay_awake();
+    }
+    turn_slopes(r->ds_rows[slot], to.ds);
 }
 
 /* ---------------------------------------------------------------------------------- results */
@@ -375,24 +398,32 @@ static void write_row(float *to, const float *left, const float *right, float fa
     _mm512_storeu_ps(to + 16, _mm512_mul_ps(f, _mm512_permutex2var_ps(a, second, b)));
 }
 
-/* TILE_K dims of dK or dV for 32 keys: `left` (P'^T or dS^T) times `right` (dO or Q). */
-static void write_keys(const struct run *r, const uint16_t *left, const uint16_t *right,
-                       int first_key, float *to, float factor)
+/* dK or dV of 32 keys: dS^T or P'^T times Q or dO, of the queries that see some of them. */
+static void sum_keys(const struct run *r, const uint16_t *left, const uint16_t *right,
+                     int first_key, float *sums)
 {
-    zero_sums();
-    for (int block = 0; block < r->blocks; block++)
-        if (r->block_most[block] > first_key)
-            multiply(left + (size_t)block * BLOCK_ELEMENTS,
-                     right + (size_t)(block * r->steps) * BLOCK_ELEMENTS);
-    _tile_stored(0, r->sums, TILE_BYTES);
-    _tile_stored(1, r->sums + 256, TILE_BYTES);
-    _tile_stored(2, r->sums + 512, TILE_BYTES);
-    _tile_stored(3, r->sums + 768, TILE_BYTES);
-    sl_tiles_fence();
-    for (int i = 0; i < BLOCK && first_key + i < r->a->keys; i++) {
-        const float *row = r->sums + i / 16 * 512 + i % 16 * 16;
-        write_row(to + (size_t)(first_key + i) * r->b->dkv_stride, row, row + 256, factor);
+    for (int step = 0; step < r->steps; step++, right += BLOCK_ELEMENTS, sums += BLOCK * BLOCK) {
+        zero_sums();
+        for (int block = 0; block < r->blocks; block++)
+            if (r->block_most[block] > first_key)
+                multiply(left + (size_t)block * BLOCK_ELEMENTS,
+                         right + (size_t)(block * r->steps) * BLOCK_ELEMENTS);
+        _tile_stored(0, sums, TILE_BYTES);
+        _tile_stored(1, sums + 256, TILE_BYTES);
+        _tile_stored(2, sums + 512, TILE_BYTES);
+        _tile_stored(3, sums + 768, TILE_BYTES);
     }
+}
+
+static void write_keys(const struct run *r, const float *sums, int first_key, float *to,
+                       float factor)
+{
+    for (int step = 0; step < r->steps; step++, sums += BLOCK * BLOCK)
+        for (int i = 0; i < BLOCK && first_key + i < r->a->keys; i++) {
+            const float *row = sums + i / 16 * 512 + i % 16 * 16;
+            write_row(to + (size_t)(first_key + i) * r->b->dkv_stride + step * TILE_K, row,
+                      row + 256, factor);
+        }
 }
 
 static void write_queries(const struct run *r)
@@ -411,18 +442,39 @@ static void write_queries(const struct run *r)
         }
 }
 
+/* The first from `block` on with a query that sees key first_key, or the number of blocks. */
+static int next_block(const struct run *r, int first_key, int block)
+{
+    while (block < r->blocks && r->block_most[block] <= first_key)
+        block++;
+    return block;
+}
+
 static void back_keys(const struct run *r, int first_key)
 {
     prepare_keys(r, first_key);
     sl_tiles_fence();
-    for (int block = 0; block < r->blocks; block++)
-        if (r->block_most[block] > first_key)
-            slope_block(r, first_key, block);
-    for (int step = 0; step < r->steps; step++) {
-        const size_t at = (size_t)step * BLOCK_ELEMENTS;
-        write_keys(r, r->p, r->do_down + at, first_key, r->b->dv + step * TILE_K, 1.0f);
-        write_keys(r, r->ds, r->q_down + at, first_key, r->b->dk + step * TILE_K, r->a->scale);
+    int block = next_block(r, first_key, 0), before = r->blocks, slot = 0;
+    if (block < r->blocks)
+        score_block(r, block, slot);
+    for (; block < r->blocks; slot = 1 - slot) {
+        const int next = next_block(r, first_key, block + 1);
+        if (next < r->blocks)
+            score_block(r, next, 1 - slot);
+        slope_block(r, first_key, block, slot);
+        if (before < r->blocks)
+            add_dq(r, before, r->ds_rows[1 - slot]);
+        before = block;
+        block = next;
     }
+    sl_tiles_fence();
+    sum_keys(r, r->p, r->do_down, first_key, r->dv);
+    sum_keys(r, r->ds, r->q_down, first_key, r->dk);
+    if (before < r->blocks)
+        add_dq(r, before, r->ds_rows[1 - slot]);
+    sl_tiles_fence();
+    write_keys(r, r->dv, first_key, r->b->dv, 1.0f);
+    write_keys(r, r->dk, first_key, r->b->dk, r->a->scale);
 }
 
 void sl_amx_attend_back(const struct sl_attend_back *b)
@@ -432,10 +484,10 @@ void sl_amx_attend_back(const struct sl_attend_back *b)
     struct run r = {.a = a, .b = b, .steps = a->head_dim / TILE_K};
     r.blocks = (int)(up32(a->queries) / BLOCK);
     (void)lay_out(&r, a->scratch, a->queries, a->head_dim);
+    sl_tiles_configure(&config);
     describe_queries(&r);
     prepare_queries(&r);
     memset(r.dq, 0, up32(a->queries) * (size_t)a->head_dim * sizeof *r.dq);
-    sl_tiles_configure(&config);
     for (int first = 0; first < a->keys; first += BLOCK)
         back_keys(&r, first);
     _tile_release();

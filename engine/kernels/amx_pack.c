@@ -85,8 +85,9 @@ void sl_amx_pack(void *packed, const void *src, enum sl_type type, size_t stride
     assert(n_first % SL_PANEL == 0);
     assert(n_last % SL_PANEL == 0 || n_last == n);
     const size_t depth = round_up(k, TILE_K);
-    for (int col = n_first; col < n_last; col += SL_PANEL)
-        for (int row = 0; row < k; row += TILE_K) {
+    /* Panels inside, so that the rows of a step are read once and in their order. */
+    for (int row = 0; row < k; row += TILE_K)
+        for (int col = n_first; col < n_last; col += SL_PANEL) {
             uint16_t *tiles = (uint16_t *)packed + ((size_t)col * depth + (size_t)row * SL_PANEL);
             const size_t r = (size_t)row, c = (size_t)col;
             const struct source s = {

@@ -8,12 +8,13 @@
 
 #include <assert.h>
 
-enum { LANES = 8, VECTORS = SL_PANEL / LANES };
+enum { LANES = 8, PANEL_VECTORS = SL_PANEL / LANES };
 
-/* Rows of x times one panel, sums in registers: 3 rows x 4 vectors fill 12 of the 16. */
-enum { ROWS_MAX = 3 };
+/* Sums kept in registers: 6 rows of half a panel, or 2 rows of a whole one. That leaves 4 of the 16
+ * registers for x and B. */
+enum { SUMS_MAX = 12 };
 
-/* Some rows of x meet one panel. */
+/* Some rows of x meet some columns of a panel. */
 struct meeting {
     const float *x, *panel;
     float *y;
@@ -22,45 +23,75 @@ struct meeting {
     bool accumulate;
 };
 
-/* `rows` is a constant wherever this is inlined, so the sums live in registers. */
-static inline __attribute__((always_inline)) void meet(const struct meeting *t, const int rows)
+/* Puts finished sums where they belong, `width` of them in a row. */
+static void write_sums(const struct meeting *t, int rows, int width, const float *sums)
 {
-    __m256 sums[ROWS_MAX][VECTORS];
-    for (int r = 0; r < rows; r++)
-        for (int v = 0; v < VECTORS; v++)
-            sums[r][v] = _mm256_setzero_ps();
-    const float *b = t->panel;
-    for (int i = 0; i < t->k; i++, b += SL_PANEL) {
-        __m256 x[ROWS_MAX];
-        for (int r = 0; r < rows; r++)
-            x[r] = _mm256_broadcast_ss(t->x + (size_t)r * t->x_stride + i);
-        for (int v = 0; v < VECTORS; v++) {
-            const __m256 column = _mm256_loadu_ps(b + v * LANES);
-            for (int r = 0; r < rows; r++)
-                sums[r][v] = _mm256_fmadd_ps(x[r], column, sums[r][v]);
-        }
-    }
-    for (int r = 0; r < rows; r++)
-        for (int v = 0; v < VECTORS && v * LANES < t->cols; v++) {
-            float *y = t->y + (size_t)r * t->y_stride + v * LANES;
-            const int n = t->cols - v * LANES;
-            const __m256 sum = sums[r][v];
+    for (int r = 0; r < rows; r++, sums += width)
+        for (int c = 0; c < width && c < t->cols; c += LANES) {
+            float *y = t->y + (size_t)r * t->y_stride + c;
+            const int n = t->cols - c;
+            const __m256 sum = _mm256_loadu_ps(sums + c);
             sl_store8(y, n, t->accumulate ? _mm256_add_ps(sl_load8(y, n), sum) : sum);
         }
 }
 
-/* As many of the rows as one block takes; returns how many. */
+/* `rows` and `vectors` are constants wherever this is inlined. Without the pragmas gcc 12 makes the
+ * first loop a memset, and so keeps the sums in memory: half as fast. */
+static inline __attribute__((always_inline)) void meet(const struct meeting *t, const int rows,
+                                                       const int vectors)
+{
+    __m256 sums[SUMS_MAX], column[PANEL_VECTORS];
+#pragma GCC unroll 12
+    for (int s = 0; s < rows * vectors; s++)
+        sums[s] = _mm256_setzero_ps();
+    const float *b = t->panel;
+    for (int i = 0; i < t->k; i++, b += SL_PANEL) {
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++)
+            column[v] = _mm256_loadu_ps(b + v * LANES);
+#pragma GCC unroll 12
+        for (int s = 0; s < rows * vectors; s++) {
+            const size_t row = (size_t)(s / vectors) * t->x_stride;
+            const __m256 x = _mm256_broadcast_ss(t->x + row + i);
+            sums[s] = _mm256_fmadd_ps(x, column[s % vectors], sums[s]);
+        }
+    }
+    float finished[SUMS_MAX * LANES];
+#pragma GCC unroll 12
+    for (int s = 0; s < rows * vectors; s++)
+        _mm256_storeu_ps(finished + s * LANES, sums[s]);
+    write_sums(t, rows, vectors * LANES, finished);
+}
+
+/* Both halves of a panel, one after the other. */
+static inline __attribute__((always_inline)) void meet_halves(struct meeting t, const int rows)
+{
+    const int half = PANEL_VECTORS / 2;
+    meet(&t, rows, half);
+    t.panel += half * LANES;
+    t.y += half * LANES;
+    t.cols -= half * LANES;
+    if (t.cols > 0)
+        meet(&t, rows, half);
+}
+
+/* As many of the rows as one block takes; returns how many. Few rows take whole panels, since with
+ * fewer than 8 sums under way each FMA waits for the one before. */
 static int meet_some(const struct meeting *t, int rows)
 {
-    if (rows >= 3) {
-        meet(t, 3);
-        return 3;
+    if (rows >= 6) {
+        meet_halves(*t, 6);
+        return 6;
     }
-    if (rows == 2) {
-        meet(t, 2);
+    if (rows >= 4) {
+        meet_halves(*t, 4);
+        return 4;
+    }
+    if (rows >= 2) {
+        meet(t, 2, PANEL_VECTORS);
         return 2;
     }
-    meet(t, 1);
+    meet(t, 1, PANEL_VECTORS);
     return 1;
 }
 

@@ -36,21 +36,25 @@ static inline __attribute__((always_inline)) void write_row(const struct meeting
         _mm512_mask_storeu_ps(y + LANES, b, right);
 }
 
-/* `rows` is a constant wherever this is inlined, so the sums live in registers. */
+/* `rows` is a constant wherever this is inlined, so the sums live in registers; without the pragmas
+ * gcc 12 makes the first loop a memset and keeps them in memory. */
 static inline __attribute__((always_inline)) void meet(const struct meeting *t, const int rows)
 {
     __m512 left[ROWS_MAX], right[ROWS_MAX];
+#pragma GCC unroll 12
     for (int r = 0; r < rows; r++)
         left[r] = right[r] = _mm512_setzero_ps();
     const float *b = t->panel;
     for (int i = 0; i < t->k; i++, b += SL_PANEL) {
         const __m512 b_left = _mm512_loadu_ps(b), b_right = _mm512_loadu_ps(b + LANES);
+#pragma GCC unroll 12
         for (int r = 0; r < rows; r++) {
             const __m512 x = _mm512_set1_ps(t->x[(size_t)r * t->x_stride + (size_t)i]);
             left[r] = _mm512_fmadd_ps(x, b_left, left[r]);
             right[r] = _mm512_fmadd_ps(x, b_right, right[r]);
         }
     }
+#pragma GCC unroll 12
     for (int r = 0; r < rows; r++)
         write_row(t, r, left[r], right[r]);
 }

@@ -79,6 +79,7 @@ static void gemm(const struct sl_gemm *g)
 {
     assert(g->n_first % SL_PANEL == 0);
     assert(g->n_last % SL_PANEL == 0 || g->n_last == g->n);
+    assert(g->k > 0);
     float y[ROWS * COLS];
     const int padded = (g->n + SL_PANEL - 1) / SL_PANEL * SL_PANEL;
     for (int col = g->n_first / COLS * COLS; col < g->n_last; col += COLS) {

@@ -16,8 +16,9 @@
  *   written except the padding of operand rows, and nothing past it is read into the result.
  *
  * Operands. Matrix products read their inputs in the table's operand type: bf16 where the CPU has
- * tiles for it, else fp32. A row of operands is sl_operand_stride() elements long; elements past
- * `cols` are zero, and whoever writes a row writes them. Sums are always fp32. */
+ * tiles for it, else fp32. Rows of operands are sl_operand_stride() elements apart; in bf16, those
+ * past `cols` up to a multiple of 32 are zero, and whoever writes a row writes them. Sums are
+ * always fp32. */
 #pragma once
 
 #include "base/cpu.h"
@@ -110,7 +111,7 @@ struct sl_kernels {
 
     /* -- conversions ---------------------------------------------------------------------- */
 
-    /* n floats to one operand row, padded with zeros to its stride. bf16: nearest even. */
+    /* n floats to one operand row, padded with zeros to a multiple of 32. bf16: nearest even. */
     void (*narrow)(void *out, const float *x, int n);
     void (*widen)(float *out, const void *operands, int n);
 
@@ -163,8 +164,13 @@ static inline size_t sl_type_bytes(enum sl_type type)
     return type == SL_F32 ? sizeof(float) : sizeof(uint16_t);
 }
 
-/* Elements from one operand row to the next: whole AMX tile rows in bf16, none wasted in fp32. */
+/* Elements from one operand row to the next: whole AMX tile rows in bf16, none wasted in fp32.
+ * Rows a multiple of 1 KiB apart would share a few sets of the first-level cache, and the 32 rows
+ * that a product reads at once would push each other out: those get one tile row more. */
 static inline size_t sl_operand_stride(const struct sl_kernels *k, int cols)
 {
-    return k->operand == SL_F32 ? (size_t)cols : ((size_t)cols + 31) / 32 * 32;
+    size_t padded = ((size_t)cols + 31) / 32 * 32;
+    if (k->operand == SL_F32)
+        return (size_t)cols;
+    return padded % 512 == 0 ? padded + 32 : padded;
 }

@@ -17,6 +17,8 @@ enum { WEIGHT, BIAS };
  * cache holds while bias, activation, dropout and rounding pass over it. */
 enum { BLOCK = 64, CHUNK = 128 };
 
+enum { PACK_PANELS = 4 }; /* of x in one piece: 256 bytes of each row */
+
 struct linear {
     enum sl_activation activation;
     struct sl_dropout dropout;
@@ -316,7 +318,7 @@ static void linear_backward(const struct sl_node *n)
         return;
     int blocks = ceil_div(n->out->rows, BLOCK);
     sl_parallel(pool, blocks, 1, backward_dz, &p);
-    sl_parallel(pool, ceil_div(n->in[X]->cols, SL_PANEL), 2, backward_pack, &p);
+    sl_parallel(pool, ceil_div(n->in[X]->cols, SL_PANEL), PACK_PANELS, backward_pack, &p);
     sl_parallel(pool, p.dw_pieces + (n->in[X]->needs_grad ? blocks : 0), 1, backward_products, &p);
 }
 
