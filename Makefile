@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: build run test test-dev test-release test-asan test-tsan test-clients lint bench packages clean help
+.PHONY: build run test test-dev test-release test-asan test-tsan lint bench packages clean help
 
 CONFIG ?= conf/sluiced.yaml
 # One job per processor, unless told otherwise: make build JOBS=1.
@@ -24,7 +24,7 @@ build: ## the programs, as shipped: build/release/{sluiced,sluice,sluicectl}
 run: build ## the daemon on 127.0.0.1:8080 with the models in models/
 	exec build/release/sluiced --config $(CONFIG)
 
-test: test-dev test-release test-asan test-tsan test-clients ## everything: units, journeys, sanitizers, rules
+test: test-dev test-release test-asan test-tsan ## everything: units, journeys, sanitizers, rules
 
 test-dev: ## all tests, plain
 	@.ci/packages build test
@@ -53,9 +53,6 @@ test-tsan: ## all tests under the thread sanitizer
 	else \
 	    echo "SKIPPED: the thread sanitizer cannot start here; as root: sysctl vm.mmap_rnd_bits=28"; \
 	fi
-
-test-clients: build ## other people's clients against the daemon
-	@if [ -x tests/clients/run ]; then .ci/packages build test && tests/clients/run; fi
 
 lint: ## clang and clang-tidy on every file, layout, cppcheck
 	@.ci/packages build test lint

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LEAVE_BAD_OPTIONS = 2, LAST_TRIES = 40 };
+enum { LEAVE_BAD_OPTIONS = 2, LAST_TRIES = 40, MAPPED_BYTES = 512 * 1024 };
 
 /* Everything that runs, in the order in which it is made. */
 struct house {
@@ -37,7 +37,7 @@ struct house {
     int port;
 };
 
-/* ---- before there are threads ---------------------------------------------------------------- */
+/* ---- before there are threads --------------------------------------------------------------- */
 
 /* The signals that mean "finish": they wait until we ask for them, in every thread. */
 static sigset_t finish_signals(void)
@@ -55,8 +55,12 @@ static void prepare_process(void)
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     (void)sigaction(SIGPIPE, &ignore, NULL);
-    /* One heap for all threads: what one connection frees the next one uses. */
-    (void)mallopt(M_ARENA_MAX, 1); // NOLINT(concurrency-mt-unsafe): there are none yet
+    /* One heap for all threads: what one connection frees the next one uses. What is large is
+     * mapped and goes back to the system at once. */
+    /* NOLINTBEGIN(concurrency-mt-unsafe): there are no threads yet */
+    (void)mallopt(M_ARENA_MAX, 1);
+    (void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+    /* NOLINTEND(concurrency-mt-unsafe) */
 }
 
 /* A descriptor for every connection, if the system lets us. */
@@ -94,7 +98,7 @@ static int run_errand(enum sv_errand errand)
     return EXIT_SUCCESS;
 }
 
-/* ---- building -------------------------------------------------------------------------------- */
+/* ---- building ------------------------------------------------------------------------------- */
 
 static void log_options(const struct sv_options *options)
 {
@@ -214,7 +218,7 @@ static void tear_down(struct house *house)
     sv_text_release(&house->index);
 }
 
-/* ---- serving --------------------------------------------------------------------------------- */
+/* ---- serving -------------------------------------------------------------------------------- */
 
 /* Waits for "finish" or for so long; true: it came. */
 static bool told_to_finish(int64_t ms)

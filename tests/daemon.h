@@ -1,4 +1,4 @@
-/* daemon.h - a sluiced of its own for a test: started on a free port, asked by libcurl or by hand. */
+/* daemon.h - a sluiced for a test alone: started on a free port, asked by libcurl or by hand. */
 #pragma once
 
 #include "test.h"
@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <strings.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,7 +29,7 @@ static inline void nap_ms(int ms)
     (void)usleep((useconds_t)ms * 1000);
 }
 
-/* ---- its life ---------------------------------------------------------------------------------- */
+/* ---- its life ------------------------------------------------------------------------------- */
 
 /* Starts the program with these words after its name; its output goes nowhere. */
 static inline pid_t daemon_spawn(const char *const *words)
@@ -40,6 +41,7 @@ static inline pid_t daemon_spawn(const char *const *words)
     }
     pid_t child = fork();
     if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves no daemon behind */
         if (!getenv("SLUICE_TEST_LOG"))
             (void)!freopen("/dev/null", "w", stderr);
         (void)!freopen("/dev/null", "w", stdout);
@@ -71,7 +73,7 @@ static inline void daemon_wait_for_port(struct daemon *daemon, const char *port_
         FILE *file = fopen(port_file, "r");
         char line[16] = "";
         if (file && fgets(line, sizeof line, file) && strchr(line, '\n'))
-            daemon->port = atoi(line);
+            daemon->port = (int)strtol(line, NULL, 10);
         if (file)
             (void)fclose(file);
         if (daemon->port > 0)
@@ -87,12 +89,11 @@ static inline void daemon_serve(struct daemon *daemon, const char *const *option
 {
     char port_file[PATH_MAX];
     const char *words[DAEMON_WORDS_MAX + 1] = {
-        "--listen",    "127.0.0.1:0",
-        "--store",     daemon->store,
-        "--port-file", test_path(port_file, daemon->directory, "port"),
-        "--log-level", "warn",
-        "--threads",   "1"};
-    int count = 10;
+        "--listen",       "127.0.0.1:0", "--store",
+        daemon->store,    "--port-file", test_path(port_file, daemon->directory, "port"),
+        "--queue-tokens", "1000000000",  "--log-level",
+        "warn",           "--threads",   "1"};
+    int count = 12;
     for (int i = 0; options[i]; i++)
         words[count++] = options[i];
     daemon->port = 0;
@@ -124,7 +125,7 @@ static inline void daemon_stop(struct daemon *daemon)
     test_directory_remove(daemon->directory);
 }
 
-/* ---- by libcurl -------------------------------------------------------------------------------- */
+/* ---- by libcurl ----------------------------------------------------------------------------- */
 
 struct answer {
     long status; /* 0: none came */
@@ -144,7 +145,8 @@ static inline void answer_release(struct answer *answer)
     sv_text_release(&answer->body);
 }
 
-/* One request on a connection of its own. body NULL: none. headers NULL, or lines to send besides. */
+/* One request on a connection of its own. body NULL: none. headers NULL, or lines to send
+ * besides. */
 static inline struct answer ask_with(const struct daemon *daemon, const char *method,
                                      const char *path, const char *body,
                                      const struct curl_slist *headers)
@@ -219,7 +221,7 @@ static inline double metric(const struct daemon *daemon, const char *series)
     for (const char *line = answer.body.data; line; line = strchr(line, '\n')) {
         line += *line == '\n';
         if (strncmp(line, series, length) == 0 && line[length] == ' ')
-            value = atof(line + length);
+            value = strtod(line + length, NULL);
     }
     answer_release(&answer);
     return value;
@@ -245,17 +247,25 @@ static inline void wait_for_metric(const struct daemon *daemon, const char *seri
     cr_assert_eq(value, wanted, "%s is %g, not %g", series, value, wanted);
 }
 
-/* ---- by hand ----------------------------------------------------------------------------------- */
+/* ---- by hand -------------------------------------------------------------------------------- */
 
-static inline int raw_connect(const struct daemon *daemon)
+/* A connection that takes in at most about so many bytes before it is read; 0: as usual. */
+static inline int raw_connect_holding(const struct daemon *daemon, int bytes)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)daemon->port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     cr_assert_geq(fd, 0);
+    if (bytes > 0)
+        cr_assert_eq(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes), 0);
     cr_assert_eq(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
     return fd;
+}
+
+static inline int raw_connect(const struct daemon *daemon)
+{
+    return raw_connect_holding(daemon, 0);
 }
 
 static inline void raw_send(int fd, const char *bytes)
@@ -264,9 +274,8 @@ static inline void raw_send(int fd, const char *bytes)
 }
 
 /* A completion request with this JSON, sent but not read. */
-static inline int raw_complete(const struct daemon *daemon, const char *json)
+static inline void raw_send_completion(int fd, const char *json)
 {
-    int fd = raw_connect(daemon);
     struct sv_text request = {0};
     sv_text_print(&request,
                   "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -274,6 +283,12 @@ static inline int raw_complete(const struct daemon *daemon, const char *json)
                   strlen(json), json);
     raw_send(fd, request.data);
     sv_text_release(&request);
+}
+
+static inline int raw_complete(const struct daemon *daemon, const char *json)
+{
+    int fd = raw_connect(daemon);
+    raw_send_completion(fd, json);
     return fd;
 }
 

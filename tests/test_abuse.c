@@ -1,10 +1,17 @@
-/* test_abuse.c - clients that leave, stall, flood or send rubbish, and signals: sluiced loses nothing.
- */
+/* test_abuse.c - clients that leave, stall, flood or send rubbish, and signals: nothing is lost. */
 #include "daemon.h"
 
 #define TINY    "\"model\":\"" TINY_MODEL "\","
-#define FOREVER TINY "\"max_tokens\":100000,\"prompt\":\"a\""
+#define FOREVER TINY "\"max_tokens\":1000000,\"prompt\":\"a\""
 #define LABELS  "{model=\"tiny\",version=\"1\"}"
+
+/* What memory may grow by without a leak. Sanitizers keep what is freed, to see who still uses
+ * it. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SLACK = 1 << 30 };
+#else
+enum { SLACK = 2 << 20 };
+#endif
 
 static struct daemon d;
 
@@ -15,9 +22,10 @@ static void expect_answers(void)
     answer_release(&answer);
 }
 
-/* ---- clients that leave ---------------------------------------------------------------------- */
+/* ---- clients that leave --------------------------------------------------------------------- */
 
-/* Every call is counted once as cancelled, whether it was read, waited for, or still in the queue. */
+/* Every call is counted once as cancelled, whether it was read, waited for, or still in the
+ * queue. */
 Test(abuse, clients_that_leave_are_counted_exactly_and_cost_nothing)
 {
     enum { SLOTS = 4, STREAMS = 6, WHOLES = 5, CLIENTS = STREAMS + WHOLES };
@@ -66,10 +74,8 @@ Test(abuse, bytes_sent_ahead_are_not_leaving)
 Test(abuse, a_client_that_does_not_read_is_ended_as_stalled)
 {
     DAEMON_START(&d, "--stall-seconds", "1");
-    int fd = raw_connect(&d), small = 4096;
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
-    (void)close(fd);
-    fd = raw_complete(&d, "{\"stream\":true," TINY "\"max_tokens\":400000,\"prompt\":\"a\"}");
+    int fd = raw_connect_holding(&d, 4096);
+    raw_send_completion(fd, "{\"stream\":true," FOREVER "}");
     wait_for_metric(&d, "sluice_requests_running" LABELS, 1);
     wait_for_metric(&d, "sluice_requests_running" LABELS, 0);
     expect_answers();
@@ -80,7 +86,7 @@ Test(abuse, a_client_that_does_not_read_is_ended_as_stalled)
     daemon_stop(&d);
 }
 
-/* ---- floods ---------------------------------------------------------------------------------- */
+/* ---- floods --------------------------------------------------------------------------------- */
 
 Test(abuse, a_full_queue_refuses_with_429_and_when_to_come_again)
 {
@@ -94,8 +100,8 @@ Test(abuse, a_full_queue_refuses_with_429_and_when_to_come_again)
         cr_assert_eq(answer.status, 429, "%ld", answer.status);
         cr_assert(strstr(answer.body.data, "\"type\":\"rate_limit_error\""));
         cr_assert(strstr(answer.body.data, "\"code\":\"server_overloaded\""));
-        cr_assert_geq(atoi(answer_header(&answer, "retry-after")), 1);
-        cr_assert_geq(atoi(answer_header(&answer, "retry-after-ms")), 50);
+        cr_assert_geq((int)strtol(answer_header(&answer, "retry-after"), NULL, 10), 1);
+        cr_assert_geq((int)strtol(answer_header(&answer, "retry-after-ms"), NULL, 10), 50);
         answer_release(&answer);
     }
     struct answer answer = ask(&d, "GET", "/v2/health/live", NULL);
@@ -183,9 +189,9 @@ static double abuse(int clients)
 /* The first round fills what is kept for later; then memory must stay where it is. */
 Test(abuse, four_hundred_connections_of_trouble_leave_nothing_behind)
 {
-    enum { CLIENTS = 400, ROUNDS = 3, SLACK = 2 << 20, FDS_SLACK = 8 };
+    enum { CLIENTS = 400, ROUNDS = 3, FDS_SLACK = 8 };
 
-    DAEMON_START(&d, "--slots", "64", "--queue-tokens", "100000000");
+    DAEMON_START(&d, "--slots", "64", "--queue-items", "512");
     double before = abuse(CLIENTS), after = 0;
     double fds = metric(&d, "process_open_fds");
     for (int i = 0; i < ROUNDS; i++)
@@ -199,7 +205,7 @@ Test(abuse, four_hundred_connections_of_trouble_leave_nothing_behind)
     daemon_stop(&d);
 }
 
-/* ---- time ------------------------------------------------------------------------------------ */
+/* ---- time ----------------------------------------------------------------------------------- */
 
 Test(abuse, a_silent_stream_is_kept_alive_and_a_late_one_ends)
 {
@@ -234,7 +240,7 @@ Test(abuse, a_client_may_ask_for_less_time)
     daemon_stop(&d);
 }
 
-/* ---- signals --------------------------------------------------------------------------------- */
+/* ---- signals -------------------------------------------------------------------------------- */
 
 Test(abuse, sigterm_finishes_what_it_can_and_says_what_it_cannot)
 {

@@ -1,5 +1,5 @@
-/* test_batcher.c - batcher: everybody gets the answer to their own question, and nobody waits for the
- * dead. */
+/* test_batcher.c - batcher: everybody gets the answer to their own question, and nobody waits for
+ * the dead. */
 #include "batcher.h"
 #include "test.h"
 #include "tiny_store.h"
@@ -55,7 +55,7 @@ static void world_close(void)
     test_directory_remove(world.store);
 }
 
-/* ---- calls without connections --------------------------------------------------------------- */
+/* ---- calls without connections -------------------------------------------------------------- */
 
 static void nothing(void *connection)
 {
@@ -186,7 +186,7 @@ static void alone(uint64_t seed, int choice, int tokens, char *out, size_t room_
     sl_session_destroy(session);
 }
 
-/* ---- tests ----------------------------------------------------------------------------------- */
+/* ---- tests ---------------------------------------------------------------------------------- */
 
 TestSuite(batcher, .fini = world_close);
 

@@ -23,7 +23,7 @@ static const struct {
 
 enum { RECORDS = sizeof records / sizeof records[0], MODES = SL_GATE_MIXED + 1, THREADS = 2 };
 
-/* How far off is still right, by what matrix products read; the worst seen is a fifth to a half of it.
+/* How far off is still right, by what matrix products read: two to seven times the worst seen.
  * fp32: the order of additions; what PyTorch recorded is exact beside it. bf16: 8 bits of each
  * factor of each product, through three blocks and back. A wrong formula is off by its own size.
  * AdamW divides a gradient by its size: its first steps are little but signs, and where a gradient
@@ -258,7 +258,7 @@ static void serve(const struct golden *g, float *out)
 
 static void check_served(struct golden *g, int record)
 {
-    float *have = malloc(logits_count(g) * sizeof *have);
+    float *have = calloc(logits_count(g), sizeof *have);
     cr_assert(have);
     for (int mode = 0; mode < MODES; mode++) {
         if (!records[record].modes[mode])
@@ -284,7 +284,7 @@ static void check_trained(struct golden *g, int record)
     fixture_tape(&t, g->m, &g->batch, true);
     sl_tape_begin(&t, &g->batch, true);
     const struct sl_tensor *logits = sl_net_forward(g->m, &t);
-    float *have = malloc(logits_count(g) * sizeof *have);
+    float *have = calloc(logits_count(g), sizeof *have);
     cr_assert(have);
     for (int r = 0; r < logits->rows; r++)
         memcpy(have + (size_t)r * (size_t)logits->cols, sl_row(logits, r),

@@ -20,7 +20,7 @@ static void stop(void)
 
 TestSuite(http, .init = start, .fini = stop);
 
-/* ---- helpers --------------------------------------------------------------------------------- */
+/* ---- helpers -------------------------------------------------------------------------------- */
 
 static json_t *parse(const struct answer *answer)
 {
@@ -36,7 +36,7 @@ static const json_t *at(const json_t *value, const char *path)
     char name[32];
     for (const char *p = path; *p && value; p += strcspn(p, "/"), p += *p == '/') {
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(p, "/"), p);
-        value = json_is_array(value) ? json_array_get(value, (size_t)atoi(name))
+        value = json_is_array(value) ? json_array_get(value, (size_t)(int)strtol(name, NULL, 10))
                                      : json_object_get(value, name);
     }
     return value;
@@ -94,7 +94,7 @@ static void expect_error(struct answer *answer, long status, const char *param, 
     answer_release(answer);
 }
 
-/* ---- what is there --------------------------------------------------------------------------- */
+/* ---- what is there -------------------------------------------------------------------------- */
 
 Test(http, front_page_and_health)
 {
@@ -152,7 +152,7 @@ Test(http, metrics_have_the_form_that_prometheus_wants)
     cr_assert_eq(calls_ended(&d, "200", "ok"), 1);
 }
 
-/* ---- completions ----------------------------------------------------------------------------- */
+/* ---- completions ---------------------------------------------------------------------------- */
 
 Test(http, complete)
 {
@@ -310,7 +310,7 @@ Test(http, unknown_characters_are_named_or_replaced_as_asked)
     json_decref(completed("{" TINY "\"prompt\":\"a\\u4e2d\",\"unknown_characters\":\"replace\"}"));
 }
 
-/* ---- mistakes -------------------------------------------------------------------------------- */
+/* ---- mistakes ------------------------------------------------------------------------------- */
 
 Test(http, mistakes_in_completions)
 {
@@ -432,7 +432,7 @@ Test(http, request_ids)
     }
 }
 
-/* ---- the program ----------------------------------------------------------------------------- */
+/* ---- the program ---------------------------------------------------------------------------- */
 
 static int run(const char *const *words)
 {

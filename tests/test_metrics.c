@@ -1,4 +1,5 @@
-/* test_metrics.c - metrics: counting from many threads, and an exposition that Prometheus accepts. */
+/* test_metrics.c - metrics: counting from many threads, and an exposition that Prometheus
+ * accepts. */
 #include "limits.h"
 #include "metrics.h"
 #include "test.h"
@@ -74,7 +75,7 @@ Test(metrics, every_line_has_the_right_form)
         size_t name = strspn(line, "abcdefghijklmnopqrstuvwxyz0123456789_");
         const char *value = strrchr(line, ' ');
         cr_assert(name > 0 && (line[name] == '{' || line[name] == ' '), "%s", line);
-        cr_assert(value && isfinite(atof(value + 1)), "%s", line);
+        cr_assert(value && isfinite(strtod(value + 1, NULL)), "%s", line);
         cr_assert(line[name] == ' ' || value[-1] == '}', "%s", line);
     }
     sv_text_release(&out);

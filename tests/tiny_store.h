@@ -35,9 +35,11 @@ static inline void run_program(char *const *arguments)
 /* Makes <store>/tiny/1. The only place that knows how the program is called. */
 static inline void tiny_store_make(const char *store)
 {
-    char corpus[PATH_MAX], model[PATH_MAX], text[sizeof TINY_TEXT * TINY_REPEATS] = "";
-    for (int i = 0; i < TINY_REPEATS; i++)
-        strcat(text, TINY_TEXT);
+    enum { BYTES = sizeof TINY_TEXT - 1 };
+
+    char corpus[PATH_MAX], model[PATH_MAX], text[BYTES * TINY_REPEATS + 1] = "";
+    for (size_t i = 0; i < TINY_REPEATS; i++)
+        memcpy(text + i * BYTES, TINY_TEXT, BYTES + 1);
     test_write(test_path(corpus, store, ".corpus.txt"), text);
     (void)test_path(model, store, TINY_MODEL);
     cr_assert_eq(mkdir(model, 0700), 0);

@@ -130,7 +130,8 @@ static bool counter_read(struct sl_counter *c, const json_t *object, struct sl_e
     return number_read(json_object_get(object, c->name), c->name, &c->number, err);
 }
 
-static bool counters_read(const struct sl_map *map, const struct sl_state *s, struct sl_err *err)
+static bool counters_read(const struct sl_map *map, const struct sl_state *s, bool all,
+                          struct sl_err *err)
 {
     static const char *const keys[] = {"format", "counters", NULL};
     json_auto_t *root = sl_json_parse(map->data, map->size, err);
@@ -140,7 +141,7 @@ static bool counters_read(const struct sl_map *map, const struct sl_state *s, st
     bool ok = object;
     for (int i = 0; i < s->counters_count && ok; i++)
         ok = counter_read(&s->counters[i], object, err);
-    if (ok && json_object_size(object) != (size_t)s->counters_count)
+    if (ok && all && json_object_size(object) != (size_t)s->counters_count)
         ok = sl_fail(err, SL_CORRUPT, "%zu counters, want %d", json_object_size(object),
                      s->counters_count);
     return ok || sl_wrap(err, "'%s'", names[COUNTERS]);
@@ -169,13 +170,26 @@ bool sl_state_write(const char *directory, const struct sl_state *state, struct 
     return sl_wrap(err, "write training state '%s'", directory);
 }
 
+bool sl_state_peek(const char *directory, struct sl_counter *counters, int count,
+                   struct sl_err *err)
+{
+    struct sl_member members[MEMBERS] = {{.name = names[0]}, {.name = names[1]}};
+    struct sl_manifest manifest = {.members = members, .count = MEMBERS};
+    const struct sl_state state = {.counters = counters, .counters_count = count};
+    if (!sl_manifest_open(directory, &manifest, err))
+        return sl_wrap(err, "training state '%s'", directory);
+    bool ok = counters_read(&members[COUNTERS].map, &state, false, err);
+    sl_manifest_close(&manifest);
+    return ok || sl_wrap(err, "training state '%s'", directory);
+}
+
 bool sl_state_read(const char *directory, const struct sl_state *state, struct sl_err *err)
 {
     struct sl_member members[MEMBERS] = {{.name = names[0]}, {.name = names[1]}};
     struct sl_manifest manifest = {.members = members, .count = MEMBERS};
     if (!sl_manifest_open(directory, &manifest, err))
         return sl_wrap(err, "training state '%s'", directory);
-    bool ok = counters_read(&members[COUNTERS].map, state, err) &&
+    bool ok = counters_read(&members[COUNTERS].map, state, true, err) &&
               numbers_read(&members[NUMBERS].map, state, err);
     sl_manifest_close(&manifest);
     return ok || sl_wrap(err, "training state '%s'", directory);

@@ -30,6 +30,10 @@ struct sl_state {
 bool sl_state_write(const char *directory, const struct sl_state *state, struct sl_err *err)
     SL_MUST_CHECK;
 
+/* Fills these counters only, which the directory may have more of: whose state it is. */
+bool sl_state_peek(const char *directory, struct sl_counter *counters, int count,
+                   struct sl_err *err) SL_MUST_CHECK;
+
 /* Fills parameters, moments and the counters, by name: the directory must hold exactly these.
  * On failure they hold anything. */
 bool sl_state_read(const char *directory, const struct sl_state *state, struct sl_err *err)

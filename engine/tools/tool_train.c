@@ -126,7 +126,8 @@ static bool should_stop(void *context)
 
 static void watch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
+    /* Restart: a line of JSON waiting for a slow reader is not to be lost. */
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
     (void)signal(SIGPIPE, SIG_IGN);

@@ -105,16 +105,17 @@ bool sl_trainer_step(struct sl_trainer *tr, struct sl_err *err)
 
 /* -- saved states --------------------------------------------------------------------------- */
 
-/* The first bits of the SHA-256 of the ids: enough to tell one corpus from another. */
-static int64_t corpus_mark(const struct sl_corpus *corpus)
+/* The first bits of a SHA-256: enough to tell one corpus, or one architecture, from another. */
+static int64_t mark_of(const void *data, size_t bytes)
 {
     char hex[65];
-    sl_sha256_hex(corpus->ids, (size_t)corpus->count * sizeof *corpus->ids, hex);
+    sl_sha256_hex(data, bytes, hex);
     hex[15] = '\0';
     return (int64_t)strtoull(hex, NULL, 16);
 }
 
-enum { COUNTERS_MAX = 64, PROGRESS_COUNTERS = 3 };
+/* Progress first, then what every state has, then what depends on the architecture. */
+enum { COUNTERS_MAX = 64, PROGRESS_COUNTERS = 3, COMMON_COUNTERS = 5 };
 
 /* All that a state must agree with, after what it may change: step, best loss and best step. */
 static int list_counters(const struct sl_trainer *tr, struct sl_counter list[COUNTERS_MAX])
@@ -126,7 +127,13 @@ static int list_counters(const struct sl_trainer *tr, struct sl_counter list[COU
     list[count++] =
         (struct sl_counter){.name = "best_loss", .kind = SL_NUMBER, .number = s->best_loss};
     assert(count == PROGRESS_COUNTERS);
-    list[count++] = (struct sl_counter){.name = "corpus", .whole = corpus_mark(&tr->corpus)};
+    const char *arch = tr->training.arch->name;
+    size_t corpus_bytes = (size_t)tr->corpus.count * sizeof *tr->corpus.ids;
+    list[count++] =
+        (struct sl_counter){.name = "architecture", .whole = mark_of(arch, strlen(arch))};
+    list[count++] =
+        (struct sl_counter){.name = "corpus", .whole = mark_of(tr->corpus.ids, corpus_bytes)};
+    assert(count == COMMON_COUNTERS);
     for (int i = 0; sl_recipe_row(i); i++)
         list[count++] =
             (struct sl_counter){.name = sl_recipe_row(i)->name,
@@ -182,6 +189,18 @@ static bool agree(const struct sl_counter *saved, const struct sl_counter *asked
     return true;
 }
 
+/* Asked before anything as large as this training's own shapes is read: another width is to be told as
+ * such, not as a tensor that does not fit. */
+static bool same_training(const char *path, const struct sl_counter *asked, int count,
+                          struct sl_err *err)
+{
+    struct sl_counter saved[COUNTERS_MAX];
+    memcpy(saved, asked, (size_t)count * sizeof *saved);
+    return sl_state_peek(path, saved, COMMON_COUNTERS, err) &&
+           agree(saved, asked, COMMON_COUNTERS, err) && sl_state_peek(path, saved, count, err) &&
+           agree(saved, asked, count, err);
+}
+
 static bool resume(struct sl_trainer *tr, struct sl_err *err)
 {
     char path[SL_PATH_MAX];
@@ -189,8 +208,8 @@ static bool resume(struct sl_trainer *tr, struct sl_err *err)
     int count = list_counters(tr, asked);
     (void)list_counters(tr, saved);
     struct sl_state state = state_of(tr, saved, count);
-    if (!state_path(tr, path, err) || !sl_state_read(path, &state, err) ||
-        !agree(saved, asked, count, err))
+    if (!state_path(tr, path, err) || !same_training(path, asked, count, err) ||
+        !sl_state_read(path, &state, err))
         return sl_wrap(err, "resume '%s'", tr->run_path);
     tr->state.step = (int)saved[0].whole;
     tr->state.best_step = (int)saved[1].whole;
