@@ -7,10 +7,13 @@
 #include "tools/tools.h"
 #include "train/trainer.h"
 
+#include <errno.h>
+#include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct arguments {
     const char *corpus, *run, *out, *isa;
@@ -146,8 +149,26 @@ static bool publish(const struct arguments *a, const struct sl_trainer *trainer,
     return ok;
 }
 
+/* Whether the finished model can go where it is to go is found out before the work, not after. */
+static bool check_out(const char *out, struct sl_err *err)
+{
+    char copy[SL_PATH_MAX];
+    if (!out)
+        return true;
+    int length = snprintf(copy, sizeof copy, "%s", out);
+    if (length < 0 || length >= (int)sizeof copy)
+        return sl_fail(err, SL_BAD_INPUT, "--out is too long a path");
+    const char *parent = dirname(copy);
+    if (!sl_directory_make(parent, err))
+        return sl_wrap(err, "--out");
+    return access(parent, W_OK) == 0 ||
+           sl_fail(err, SL_IO, "--out: cannot write to '%s': %s", parent, strerrordesc_np(errno));
+}
+
 static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *err)
 {
+    if (!check_out(a->out, err))
+        return false;
     struct sl_trainer *trainer = sl_trainer_create(engine, &a->training, err);
     if (!trainer)
         return false;

@@ -378,7 +378,9 @@ bool sl_trainer_run(struct sl_trainer *tr, const struct sl_train_watch *watch, s
         if (!after_step(tr, watch, stopping, err))
             return false;
     }
-    return true;
+    /* A run that was resumed at its end has not been measured by this process. */
+    bool measured = !sl_trainer_finished(tr) || isfinite(tr->state.validation_loss);
+    return measured || evaluate(tr, watch, err);
 }
 
 bool sl_trainer_finished(const struct sl_trainer *tr)
