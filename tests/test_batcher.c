@@ -201,7 +201,7 @@ Test(batcher, everybody_gets_their_own_answer, .init = world_open)
         wait_for(asks[i]);
     for (int i = 0; i < ASKS; i++) {
         cr_assert_eq(asks[i]->task.problem.kind, SV_FINE);
-        cr_assert_eq(asks[i]->task.usage.completion_tokens, TOKENS * asks[i]->task.count);
+        cr_assert_eq(asks[i]->task.usage.completion_tokens, (int64_t)TOKENS * asks[i]->task.count);
         for (int k = 0; k < asks[i]->task.count; k++) {
             char wanted[1024];
             size_t bytes;
@@ -298,16 +298,20 @@ static size_t read_stream(struct sv_stream *stream)
 
 Test(batcher, a_slow_reader_stops_only_itself, .init = open_impatient)
 {
+    enum { QUICK = SV_STREAM_TEXT_BYTES * 3 / 2 }; /* goes on when the other's buffer is full */
+
     struct ask *slow, *quick;
     cr_assert(slow = submit(1, 1, 100000, true));
     while (!sv_stream_has_begun(slow->task.stream))
         nap();
-    cr_assert(quick = submit(2, 1, 50, false));
+    cr_assert(quick = submit(2, 1, QUICK, false));
     wait_for(quick);
     cr_assert_eq(quick->task.problem.kind, SV_FINE);
     ask_destroy(quick);
     wait_for(slow);
     cr_assert_eq(slow->task.problem.kind, SV_STALLED);
+    cr_assert_leq(sl_generation_usage(slow->sequences[0].generation).completion_tokens,
+                  SV_STREAM_TEXT_BYTES + 1, "it was not fed any more");
     cr_assert_gt(read_stream(slow->task.stream), SV_STREAM_TEXT_BYTES);
     ask_destroy(slow);
     expect_idle();
@@ -315,14 +319,14 @@ Test(batcher, a_slow_reader_stops_only_itself, .init = open_impatient)
 
 Test(batcher, a_reader_gets_all_of_a_text_longer_than_the_buffer, .init = world_open)
 {
-    enum { TOKENS = SV_STREAM_TEXT_BYTES * 2 + 100 };
+    enum { TOKENS = SV_STREAM_TEXT_BYTES * 2 + 100, TOTAL = 2 * TOKENS };
 
     struct ask *ask;
     cr_assert(ask = submit(3, 2, TOKENS, true));
-    cr_assert_gt(read_stream(ask->task.stream), 2 * TOKENS);
+    cr_assert_gt(read_stream(ask->task.stream), TOTAL);
     wait_for(ask);
     cr_assert_eq(ask->task.problem.kind, SV_FINE);
-    cr_assert_eq(ask->task.usage.completion_tokens, 2 * TOKENS);
+    cr_assert_eq(ask->task.usage.completion_tokens, TOTAL);
     ask_destroy(ask);
     expect_idle();
 }

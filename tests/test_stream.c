@@ -159,6 +159,26 @@ Test(stream, failure_after_text)
     sv_stream_destroy(stream);
 }
 
+Test(stream, a_failure_after_the_last_finish_is_too_late)
+{
+    struct sv_stream *stream = make(1, false);
+    struct heard heard = {0};
+    struct sv_problem problem;
+    (void)sv_refuse(&problem, SV_CLIENT_LEFT, NULL, "Left.");
+    cr_assert(sv_stream_put(stream, 0, "x", 1, NULL, 0));
+    sv_stream_finish(stream, 0, SL_FINISH_STOP);
+    sv_stream_fail(stream, &problem);
+    cr_assert_not(sv_stream_is_delivered(stream));
+    cr_assert(pull_all(stream, &heard, 4096));
+    cr_assert(sv_stream_is_delivered(stream));
+    hear_all(&heard);
+    cr_assert_eq(heard.finishes[0], 1);
+    cr_assert_eq(heard.errors, 0);
+    cr_assert_eq(heard.dones, 1);
+    hear_release(&heard);
+    sv_stream_destroy(stream);
+}
+
 Test(stream, ping)
 {
     struct sv_stream *stream = make(1, false);
@@ -180,7 +200,8 @@ Test(stream, full_buffer_takes_no_more_until_there_is_room)
     struct heard heard = {0};
     char text[BYTES + 1];
     for (int i = 0; i < BYTES; i++) /* two-byte characters, one odd: the cut must not split one */
-        text[i] = i == 0 ? 'a' : i % 2 ? '\xC3' : '\xA9';
+        text[i] = "\xA9\xC3"[i % 2];
+    text[0] = 'a';
     text[BYTES] = '\0';
     rooms = 0;
     cr_assert_not(sv_stream_put(stream, 0, text, BYTES, NULL, 0));

@@ -5,6 +5,11 @@
 
 #include <sys/wait.h>
 
+/* Where the programs of this build are; the build says it. */
+#ifndef SL_BUILD_DIR
+#define SL_BUILD_DIR "."
+#endif
+
 #define TINY_MODEL "tiny"
 /* Every character of its vocabulary, a three-byte one among them. */
 #define TINY_TEXT "\n !,.?ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz\xE2\x82\xAC"
