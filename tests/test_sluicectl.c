@@ -1,21 +1,14 @@
-/* test_sluicectl.c - sluicectl as a process: against a real daemon, and against one that misbehaves. */
+/* test_sluicectl.c - sluicectl as a process: with a real daemon, and with one that misbehaves. */
+#include "daemon.h"
 #include "events.h"
 #include "histogram.h"
-#include "test.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <netinet/in.h>
 #include <pthread.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
@@ -36,102 +29,49 @@ static void read_whole(const char *path, char *to)
     (void)fclose(file);
 }
 
-/* Starts a program of the build in directory, with its input and outputs in files there. */
+/* Starts sluicectl with its input and outputs in files of the directory. */
 static pid_t spawn(const char *directory, const char *const *words)
 {
-    char program[PATH_MAX], path[3][PATH_MAX];
+    const char *file = program("SLUICECTL", SL_BUILD_DIR "/sluicectl");
+    char path[3][PATH_MAX];
     posix_spawn_file_actions_t actions;
     pid_t pid;
-    (void)snprintf(program, sizeof program, "%s/%s", SL_BUILD_DIR, words[0]);
     (void)posix_spawn_file_actions_init(&actions);
     (void)posix_spawn_file_actions_addopen(&actions, 0, test_path(path[0], directory, "in"),
                                            O_RDONLY | O_CREAT, 0600);
-    (void)posix_spawn_file_actions_addopen(&actions, 1, test_path(path[1], directory, words[0]),
+    (void)posix_spawn_file_actions_addopen(&actions, 1, test_path(path[1], directory, "out"),
                                            O_WRONLY | O_CREAT | O_TRUNC, 0600);
     (void)posix_spawn_file_actions_addopen(&actions, 2, test_path(path[2], directory, "err"),
                                            O_WRONLY | O_CREAT | O_TRUNC, 0600);
     char *const *argv = (char *const *)(uintptr_t)words;
-    int failed = posix_spawn(&pid, program, &actions, NULL, argv, environ);
+    int failed = posix_spawn(&pid, file, &actions, NULL, argv, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
-    cr_assert_eq(failed, 0, "cannot start %s: %s", program, strerrordesc_np(failed));
+    cr_assert_eq(failed, 0, "cannot start %s: %s", file, strerrordesc_np(failed));
     return pid;
-}
-
-static int wait_for(pid_t pid)
-{
-    int status;
-    cr_assert_eq(waitpid(pid, &status, 0), pid);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static struct result *run(const char *directory, const char *const *words)
 {
     static struct result result; /* one at a time */
     char path[PATH_MAX];
-    result.exit_code = wait_for(spawn(directory, words));
-    read_whole(test_path(path, directory, words[0]), result.out);
+    result.exit_code = daemon_wait(spawn(directory, words));
+    read_whole(test_path(path, directory, "out"), result.out);
     read_whole(test_path(path, directory, "err"), result.err);
     return &result;
 }
 
-/* ---- a daemon with a tiny model -------------------------------------------------------------- */
-
-struct daemon {
-    char directory[PATH_MAX], url[64];
-    pid_t pid;
+/* A daemon with the tiny model, and how to reach it. */
+struct served {
+    struct daemon daemon;
+    const char *directory;
+    char url[64];
 };
 
-static void make_model(const char *directory)
+static void serve(struct served *d)
 {
-    char corpus[PATH_MAX], out[PATH_MAX];
-    test_write(test_path(corpus, directory, "corpus"),
-               "abcdefghijklmnopqrstuvwxyz ABC,.\n\"\\{}\xc3\xa9 but not everything that there is");
-    (void)test_path(out, directory, "store/tiny/1");
-    const char *words[] = {"sluice", "init",     "tsa", "--corpus",  corpus, "--out",
-                           out,      "--width",  "32",  "--heads",   "2",    "--depth",
-                           "2",      "--hidden", "64",  "--context", "32",   NULL};
-    const struct result *made = run(directory, words);
-    cr_assert_eq(made->exit_code, 0, "sluice init: %s", made->err);
-}
-
-static int read_port(const char *path)
-{
-    FILE *file = fopen(path, "re");
-    char line[16] = "";
-    if (file && !fgets(line, sizeof line, file))
-        line[0] = '\0';
-    if (file)
-        (void)fclose(file);
-    return strchr(line, '\n') ? (int)strtol(line, NULL, 10) : 0;
-}
-
-/* All of it in a folder of its own, whose input file is empty. */
-static void daemon_start(struct daemon *d)
-{
-    char store[PATH_MAX], port_file[PATH_MAX], input[PATH_MAX];
-    int port = 0;
-    test_directory_make(d->directory);
-    test_write(test_path(input, d->directory, "in"), "");
-    (void)test_path(store, d->directory, "store");
-    (void)test_path(port_file, d->directory, "port");
-    cr_assert_eq(mkdir(store, 0700), 0);
-    make_model(d->directory);
-    const char *words[] = {"sluiced",     "--listen", "127.0.0.1:0", "--store", store,
-                           "--port_file", port_file,  "--threads",   "1",       NULL};
-    d->pid = spawn(d->directory, words);
-    for (int i = 0; i < 3000 && (port = read_port(port_file)) == 0; i++) {
-        cr_assert_eq(waitpid(d->pid, NULL, WNOHANG), 0, "sluiced did not start");
-        (void)usleep(10000);
-    }
-    cr_assert_gt(port, 0, "sluiced does not listen");
-    (void)snprintf(d->url, sizeof d->url, "http://127.0.0.1:%d", port);
-}
-
-static void daemon_stop(struct daemon *d)
-{
-    (void)kill(d->pid, SIGTERM);
-    cr_assert_eq(wait_for(d->pid), 0, "sluiced did not leave well");
-    test_directory_remove(d->directory);
+    DAEMON_START(&d->daemon, "--slots", "4");
+    d->directory = d->daemon.directory;
+    (void)snprintf(d->url, sizeof d->url, "http://127.0.0.1:%d", d->daemon.port);
 }
 
 /* Runs sluicectl with these words, NULL at the end, on the daemon at url. */
@@ -257,9 +197,9 @@ Test(sluicectl, takes_the_url_from_the_environment)
 
 Test(sluicectl, completes)
 {
-    struct daemon d;
+    struct served d;
     char text[128] = "", input[PATH_MAX];
-    daemon_start(&d);
+    serve(&d);
     const struct result *r = CTL(&d, "complete", "abc", "--max-tokens", "20", "--seed", "-5");
     EXPECT_EXIT(r, 0);
     cr_assert_lt(strlen(r->out), sizeof text);
@@ -278,17 +218,17 @@ Test(sluicectl, completes)
     r = CTL(&d, "complete", "abc", "--max-tokens", "20", "--seed", "-6");
     cr_assert_str_neq(r->out, text, "another seed, another text");
 
-    char stop[2] = {text[10], '\0'};
+    char stop[2] = {text[10 + strcspn(text + 10, TINY_TEXT)], '\0'};
     r = CTL(&d, "complete", "abc", "--max-tokens", "20", "--seed", "-5", "--stop", stop);
     cr_assert_eq(strlen(r->out), strcspn(text, stop), "'%s' does not end before '%s' of '%s'",
                  r->out, stop, text);
-    daemon_stop(&d);
+    daemon_stop(&d.daemon);
 }
 
 Test(sluicectl, completes_as_json)
 {
-    struct daemon d;
-    daemon_start(&d);
+    struct served d;
+    serve(&d);
     const struct result *r = CTL(&d, "complete", "abc", "--max-tokens", "7", "--json");
     EXPECT_EXIT(r, 0);
     json_t *answer = parse(r->out);
@@ -307,41 +247,42 @@ Test(sluicectl, completes_as_json)
         json_decref(answer);
     }
     cr_assert_eq(tokens, 7, "the events of a stream: %s", r->out);
-    daemon_stop(&d);
+    daemon_stop(&d.daemon);
 }
 
 Test(sluicectl, tells_the_daemons_own_sentences)
 {
-    struct daemon d;
-    daemon_start(&d);
+    struct served d;
+    serve(&d);
     const struct result *r = CTL(&d, "complete", "--model", "huge", "abc");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "'huge'");
     EXPECT_SAID(r->err, "(404 model_not_found, ");
-    r = CTL(&d, "complete", "caf\xc3\xa9 %");
+    r = CTL(&d, "complete", "five \xE2\x82\xAC %");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "'%'");
     EXPECT_SAID(r->err, "unknown_characters");
-    static const char prompt[] = "a prompt that has many more than two and thirty characters";
+    static const char prompt[] = "a prompt with more characters than the four and sixty that this "
+                                 "model can see at once";
     r = CTL(&d, "complete", prompt, "--max-tokens", "3");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "context_length_exceeded");
     r = CTL(&d, "complete", prompt, "--max-tokens", "3", "--truncate", "--usage");
     EXPECT_EXIT(r, 0);
-    EXPECT_SAID(r->err, "[32 tokens of prompt, 3 written");
+    EXPECT_SAID(r->err, "[64 tokens of prompt, 3 written");
     r = CTL(&d, "complete", "not \xff UTF-8");
     EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "not UTF-8");
     r = CTL(&d, "complete", "a", "--max-tokens", "1000000", "--timeout", "0.2");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "(504 deadline_exceeded, ");
-    daemon_stop(&d);
+    daemon_stop(&d.daemon);
 }
 
 Test(sluicectl, lists_models)
 {
-    struct daemon d;
-    daemon_start(&d);
+    struct served d;
+    serve(&d);
     const struct result *r = CTL(&d, "models");
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->out, "MODEL");
@@ -354,18 +295,18 @@ Test(sluicectl, lists_models)
     r = CTL(&d, "models", "tiny", "--json");
     EXPECT_EXIT(r, 0);
     answer = parse(r->out);
-    cr_assert_eq(whole(answer, "max_model_len"), 32);
+    cr_assert_eq(whole(answer, "max_model_len"), TINY_CONTEXT);
     json_decref(answer);
     r = CTL(&d, "models", "a/b c?d");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "'a/b c?d'");
-    daemon_stop(&d);
+    daemon_stop(&d.daemon);
 }
 
 Test(sluicectl, looks_at_health_and_metrics)
 {
-    struct daemon d;
-    daemon_start(&d);
+    struct served d;
+    serve(&d);
     const struct result *r = CTL(&d, "health");
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->out, "is ready\n");
@@ -391,7 +332,7 @@ Test(sluicectl, looks_at_health_and_metrics)
                      "tiny");
     cr_assert_eq((int)number(sample, "value"), 1);
     json_decref(answer);
-    daemon_stop(&d);
+    daemon_stop(&d.daemon);
 }
 
 static void check_percentiles(const json_t *report, const char *name)
@@ -406,16 +347,16 @@ Test(sluicectl, benchmarks)
 {
     static const char *const names[] = {"stream_tokens_per_second", "first_token_ms",
                                         "inter_token_ms", "latency_ms"};
-    struct daemon d;
-    daemon_start(&d);
+    struct served d;
+    serve(&d);
     const struct result *r = CTL(&d, "bench", "--streams", "3", "--tokens", "40", "--requests", "7",
                                  "--prompt", "abc", "--json");
     EXPECT_EXIT(r, 0);
     json_t *report = parse(r->out);
     cr_assert_eq(whole(report, "requests"), 7);
     cr_assert_eq(whole(report, "failed"), 0);
-    cr_assert_eq(whole(report, "tokens"), 7 * 40);
-    cr_assert_eq(whole(report, "prompt_tokens"), 7 * 3);
+    cr_assert_eq(whole(report, "tokens"), 280);
+    cr_assert_eq(whole(report, "prompt_tokens"), 21);
     cr_assert_gt(number(report, "tokens_per_second"), 0);
     cr_assert_geq(number(report, "tokens_per_chunk"), 1);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -426,7 +367,7 @@ Test(sluicectl, benchmarks)
             "--no-stream", "--json");
     EXPECT_EXIT(r, 0);
     report = parse(r->out);
-    cr_assert_eq(whole(report, "tokens"), 4 * 9);
+    cr_assert_eq(whole(report, "tokens"), 36);
     cr_assert(json_is_null(json_object_get(json_object_get(report, "first_token_ms"), "p50")));
     json_decref(report);
 
@@ -437,7 +378,7 @@ Test(sluicectl, benchmarks)
     r = CTL(&d, "bench", "--model=huge", "--tokens=5");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "(404 model_not_found");
-    daemon_stop(&d);
+    daemon_stop(&d.daemon);
 }
 
 /* ---- a daemon that misbehaves ---------------------------------------------------------------- */
@@ -584,17 +525,18 @@ Test(sluicectl, health_is_what_it_is_now)
 Test(sluicectl, knows_a_broken_stream)
 {
     static const struct {
-        const char *answer, *out, *err;
+        const char *answer, *out, *err, *bench;
     } cases[] = {
-        {STREAM "data: {\"choices\":[{\"text\":\"so f\"}]}\n\n", "so f",
-         "the stream broke off before its end"},
+        {STREAM "data: {\"choices\":[{\"text\":\"so f\"}],\"usage\":{\"completion_tokens\":4}}\n\n",
+         "so f", "the stream broke off before its end", "the first: the stream broke off"},
         {STREAM
          "data: {\"choices\":[{\"text\":\"so f\"}]}\n\n"
          "data: {\"error\":{\"message\":\"Too slow.\",\"code\":\"late\"}}\n\ndata: [DONE]\n\n",
-         "so f", "Too slow. (late)"},
-        {STREAM "data: {\"choi\n\ndata: [DONE]\n\n", "", "is not JSON"},
-        {HEAD("200") "Content-Length: 999\r\n\r\ndata: {\"choices\":[]}\n\n", "", "broke off"},
-        {HEAD("404") "\r\n<html>", "", "the daemon refused without a word (404)"},
+         "so f", "Too slow. (late)", "the first: Too slow. (late)"},
+        {STREAM "data: {\"choi\n\ndata: [DONE]\n\n", "", "is not JSON", "how many tokens"},
+        {HEAD("200") "Content-Length: 999\r\n\r\ndata: {\"choices\":[]}\n\n", "", "broke off",
+         "remaining"},
+        {HEAD("404") "\r\n<html>", "", "the daemon refused without a word (404)", "<html>"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -607,6 +549,7 @@ Test(sluicectl, knows_a_broken_stream)
         cr_assert_str_eq(r->out, cases[i].out, "case %zu", i);
         r = CTL(&a, "bench", "--model", "m", "--streams=1", "--requests=1", "--warm-up=0");
         EXPECT_EXIT(r, 1);
+        EXPECT_SAID(r->err, cases[i].bench);
         (void)actor_stop(&a);
     }
 }
@@ -651,9 +594,9 @@ Test(sluicectl, percentiles_are_close)
     cr_assert_eq(histogram_at(&h, 0.5), 0);
     for (int64_t i = 1; i <= 100000; i++)
         histogram_add(&h, i * 977);
-    for (double share = 0.01; share < 1; share += 0.01) {
-        double want = share * 100000 * 977, got = histogram_at(&h, share);
-        cr_assert(got > 0.98 * want && got < 1.02 * want, "at %.2f: %.0f, not %.0f", share, got,
+    for (int percent = 1; percent < 100; percent++) {
+        double want = percent * 977000.0, got = histogram_at(&h, percent / 100.0);
+        cr_assert(got > 0.98 * want && got < 1.02 * want, "at %d %%: %.0f, not %.0f", percent, got,
                   want);
     }
     histogram_add(&h, INT64_MAX);

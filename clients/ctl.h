@@ -1,0 +1,30 @@
+/* ctl.h - what the sub-commands of sluicectl are, and what they share. */
+#pragma once
+
+#include "client.h"
+#include "switches.h"
+
+/* The options that every sub-command has. */
+struct ctl {
+    const char *url;
+    struct switch_number timeout; /* seconds */
+    bool json, help;
+};
+
+/* One sub-command. `values` is zeroed and has `values_bytes`. */
+struct ctl_command {
+    const char *name, *operand, *help; /* operand: what stands for it in help; NULL: takes none */
+    const struct switch_row *rows;
+    size_t values_bytes;
+    bool (*run)(const struct ctl *ctl, void *values, const char *operand, struct fault *fault);
+};
+
+extern const struct ctl_command ctl_complete, ctl_models, ctl_health, ctl_metrics, ctl_bench;
+
+int64_t ctl_timeout_ms(const struct ctl *ctl);
+struct client *ctl_client(const struct ctl *ctl, struct fault *fault) MUST_CHECK;
+/* As client_ask, but an answer that is no 200 is a fault too, with the daemon's own sentence. */
+bool ctl_ask(struct client *client, const struct client_request *request,
+             struct client_answer *answer, struct fault *fault) MUST_CHECK;
+/* The name of a model to ask: `wanted`, or the only one that is served. To be freed. */
+char *ctl_model(struct client *client, const char *wanted, struct fault *fault) MUST_CHECK;

@@ -1,0 +1,129 @@
+/* ctl_bench.c - `sluicectl bench`: how fast the daemon writes for many at once. */
+#include "bench.h"
+#include "ctl.h"
+#include "print.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STREAMS = 64, TOKENS = 512, TURNS = 4, WARM_UP_TOKENS = 32 };
+
+struct arguments {
+    const char *model, *prompt;
+    struct switch_whole streams, tokens, requests, warm_up, seed;
+    struct switch_number temperature;
+    bool no_stream;
+};
+
+#define AT(member) offsetof(struct arguments, member)
+
+static const struct switch_row rows[] = {
+    {"model", "NAME", "who is asked [the only one served]", SWITCH_TEXT, AT(model), 0, 0},
+    {"streams", "N", "requests under way at the same time [64]", SWITCH_WHOLE, AT(streams), 1,
+     BENCH_STREAMS_MAX},
+    {"tokens", "N", "tokens that each request asks for [512]", SWITCH_WHOLE, AT(tokens), 1, 1e6},
+    {"requests", "N", "in all [4 times the streams]", SWITCH_WHOLE, AT(requests), 1, 1e9},
+    {"warm-up", "N", "short requests before, not counted [the streams]", SWITCH_WHOLE, AT(warm_up),
+     0, 1e9},
+    {"prompt", "TEXT", "what each goes on with [\"The \"]", SWITCH_TEXT, AT(prompt), 0, 0},
+    {"temperature", "T", "of the texts [1]", SWITCH_NUMBER, AT(temperature), 0, 2},
+    {"seed", "N", "of the first text; others count on from it [1]", SWITCH_WHOLE, AT(seed), 0, 1e9},
+    {"no-stream", NULL, "ask for answers in one piece", SWITCH_ON, AT(no_stream), 0, 0},
+    {0}};
+
+/* What every request has, and where its own seed goes. */
+struct questions {
+    const struct arguments *arguments;
+    const char *model;
+};
+
+static int64_t or_else(const struct switch_whole *whole, int64_t other)
+{
+    return whole->given ? whole->value : other;
+}
+
+static char *write_body(void *context, int64_t number)
+{
+    const struct questions *q = context;
+    const struct arguments *a = q->arguments;
+    int64_t tokens = or_else(&a->tokens, TOKENS);
+    if (number < 0 && tokens > WARM_UP_TOKENS)
+        tokens = WARM_UP_TOKENS;
+    int64_t seed = or_else(&a->seed, 1) + (number < 0 ? 0 : number);
+    json_t *body = json_pack("{s:s, s:s, s:I, s:f, s:I, s:b}", "model", q->model, "prompt",
+                             a->prompt ? a->prompt : "The ", "max_tokens", (json_int_t)tokens,
+                             "temperature", a->temperature.given ? a->temperature.value : 1.0,
+                             "seed", (json_int_t)seed, "stream", !a->no_stream);
+    if (body && !a->no_stream)
+        (void)json_object_set_new(body, "stream_options", json_pack("{s:b}", "include_usage", 1));
+    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    json_decref(body);
+    return text;
+}
+
+/* The daemon's sentence about the first request that failed. */
+static bool explain(const struct bench_result *result, struct fault *fault)
+{
+    size_t length = strlen(result->failure);
+    struct client_answer answer = {.status = result->failure_status};
+    struct fault refusal = {0};
+    if (result->failure[0] != '{')
+        return fault_set(fault, EXIT_FAILED, "%lld requests failed; the first: %s",
+                         (long long)result->failed, result->failure);
+    if (!bytes_add(&answer.body, result->failure, length))
+        return fault_no_memory(fault);
+    (void)print_refusal(&answer, &refusal);
+    client_answer_release(&answer);
+    return fault_set(fault, EXIT_FAILED, "%lld requests failed; the first: %.1900s",
+                     (long long)result->failed, refusal.text);
+}
+
+static bool measure(const struct ctl *ctl, struct questions *questions, struct fault *fault)
+{
+    const struct arguments *a = questions->arguments;
+    char url[4096];
+    int length = (int)strlen(ctl->url);
+    while (length > 0 && ctl->url[length - 1] == '/')
+        length--;
+    (void)snprintf(url, sizeof url, "%.*s/v1/completions", length, ctl->url);
+    int64_t streams = or_else(&a->streams, STREAMS);
+    const struct bench_plan plan = {.url = url,
+                                    .streams = (int)streams,
+                                    .requests = or_else(&a->requests, TURNS * streams),
+                                    .warm_up = or_else(&a->warm_up, streams),
+                                    .timeout_ms = ctl_timeout_ms(ctl),
+                                    .stream = !a->no_stream,
+                                    .body = write_body,
+                                    .context = questions};
+    struct bench_result *result = malloc(sizeof *result); /* histograms are too large for a stack */
+    if (!result)
+        return fault_no_memory(fault);
+    bool good = bench_run(&plan, result, fault);
+    if (good && result->done > 0)
+        print_bench(&plan, result, questions->model, ctl->json);
+    if (good && result->failure[0])
+        good = explain(result, fault);
+    free(result);
+    return good;
+}
+
+static bool run(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+{
+    const struct arguments *a = values;
+    (void)operand;
+    struct client *client = ctl_client(ctl, fault);
+    char *model = client ? ctl_model(client, a->model, fault) : NULL;
+    struct questions questions = {.arguments = a, .model = model};
+    bool good = model && measure(ctl, &questions, fault);
+    free(model);
+    client_destroy(client);
+    return good;
+}
+
+const struct ctl_command ctl_bench = {.name = "bench",
+                                      .help = "how fast the daemon writes for many at once",
+                                      .rows = rows,
+                                      .values_bytes = sizeof(struct arguments),
+                                      .run = run};

@@ -1,0 +1,112 @@
+/* sluicectl.c - the client: everything that the daemon does over HTTP, from a terminal. */
+#include "ctl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct ctl_command *const commands[] = {&ctl_complete, &ctl_models, &ctl_health,
+                                                     &ctl_metrics, &ctl_bench};
+
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static const struct switch_row common[] = {
+    {"url", "URL", "the daemon [SLUICE_URL, or http://127.0.0.1:8080]", SWITCH_TEXT,
+     offsetof(struct ctl, url), 0, 0},
+    {"timeout", "SECONDS", "for a request, its retries included [600]", SWITCH_NUMBER,
+     offsetof(struct ctl, timeout), 0.001, 86400},
+    {"json", NULL, "print JSON", SWITCH_ON, offsetof(struct ctl, json), 0, 0},
+    {"help", NULL, "this", SWITCH_ON, offsetof(struct ctl, help), 0, 0},
+    {0}};
+
+static const char *operand_of(const struct ctl_command *command)
+{
+    return command->operand ? command->operand : "";
+}
+
+static void help_all(void)
+{
+    (void)printf("sluicectl - asks sluiced, over HTTP\n\n");
+    for (int i = 0; i < COMMANDS; i++)
+        (void)printf("  sluicectl %-9s%-9s %s\n", commands[i]->name, operand_of(commands[i]),
+                     commands[i]->help);
+    (void)printf("\nOf every command:\n");
+    switches_help(common);
+    (void)printf("\nsluicectl COMMAND --help lists a command's own options.\n"
+                 "Exit codes: 0 done; 1 the daemon refused or was not reached; 2 misused.\n");
+}
+
+static void help_one(const struct ctl_command *command)
+{
+    (void)printf("sluicectl %s %s - %s\n\n", command->name, operand_of(command), command->help);
+    switches_help(command->rows);
+    switches_help(common);
+}
+
+static bool unknown(const char *name, struct fault *fault)
+{
+    char known[256] = "";
+    size_t used = 0;
+    for (int i = 0; i < COMMANDS && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, " %s", commands[i]->name);
+    if (!name)
+        return fault_set(fault, EXIT_MISUSED, "which command? There are:%s", known);
+    return fault_set(fault, EXIT_MISUSED, "'%s' is not a command; there are:%s", name, known);
+}
+
+static const struct ctl_command *find(const char *name, struct fault *fault)
+{
+    for (int i = 0; name && i < COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    (void)unknown(name, fault);
+    return NULL;
+}
+
+/* The rest of the line, behind the command's name. */
+static bool run(const struct ctl_command *command, struct ctl *ctl, int count, char **words,
+                struct fault *fault)
+{
+    void *values = calloc(1, command->values_bytes + 1);
+    struct switch_reader reader = {.tables = {{command->rows, values}, {common, ctl}},
+                                   .takes_operand = command->operand != NULL};
+    if (!values)
+        return fault_no_memory(fault);
+    bool good = switches_read(&reader, count, words, false, fault) >= 0;
+    if (good && ctl->help)
+        help_one(command);
+    else if (good)
+        good = command->run(ctl, values, reader.operand, fault);
+    free(values);
+    return good;
+}
+
+static bool read_line(struct ctl *ctl, int count, char **words, struct fault *fault)
+{
+    struct switch_reader reader = {.tables = {{common, ctl}}};
+    int read = switches_read(&reader, count, words, true, fault);
+    if (read < 0)
+        return false;
+    if (ctl->help && read == count) {
+        help_all();
+        return true;
+    }
+    const struct ctl_command *command = find(read < count ? words[read] : NULL, fault);
+    return command && run(command, ctl, count - read - 1, words + read + 1, fault);
+}
+
+int main(int argc, char **argv)
+{
+    struct fault fault = {0};
+    const char *url = getenv("SLUICE_URL"); // NOLINT(concurrency-mt-unsafe): there are no threads
+    struct ctl ctl = {.url = url && url[0] ? url : "http://127.0.0.1:8080"};
+    bool good = read_line(&ctl, argc - 1, argv + 1, &fault);
+    if (good && fflush(stdout) != 0)
+        good = fault_set(&fault, EXIT_FAILED, "standard output cannot be written");
+    if (good)
+        return EXIT_DONE;
+    (void)fflush(stdout);
+    if (fault.text[0])
+        (void)fprintf(stderr, "sluicectl: %s\n", fault.text);
+    return fault.exit_code;
+}

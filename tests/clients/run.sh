@@ -1,0 +1,57 @@
+#!/bin/sh
+# run.sh - other people's clients, unmodified, against sluiced.
+#
+#     run.sh SLUICED SLUICE [FOLDER]
+#
+# Takes the two programs, by default those of `make build`, and a folder to install the clients
+# into, by default `clients` beside the daemon. Leaves with 77 when node, npm or the registry cannot
+# be had.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+SLUICED=${1:-${SLUICED:-$here/../../build/release/sluiced}}
+SLUICE_TOOL=${2:-${SLUICE_TOOL:-$here/../../build/release/sluice}}
+folder=${3:-$(dirname "$SLUICED")/clients}
+
+skip() {
+    echo "SKIPPED: $1"
+    exit 77
+}
+
+fail() {
+    echo "$1" >&2
+    exit 1
+}
+
+[ -x "$SLUICED" ] || fail "there is no program $SLUICED: make build makes it"
+[ -x "$SLUICE_TOOL" ] || fail "there is no program $SLUICE_TOOL: make build makes it"
+SLUICED=$(realpath "$SLUICED")
+SLUICE_TOOL=$(realpath "$SLUICE_TOOL")
+export SLUICED SLUICE_TOOL
+
+command -v node >/dev/null || skip "the tests of other people's clients need node, 18 or later"
+command -v npm >/dev/null || skip "the tests of other people's clients need npm"
+node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' ||
+    skip "the tests of other people's clients need node 18 or later, not $(node --version)"
+
+# Not where the sources are: thousands of other people's files would stand among them.
+mkdir -p "$folder"
+cp "$here"/package.json "$here"/package-lock.json "$here"/*.mjs "$folder"
+cd "$folder"
+
+# What is there already, complete and of the right version, is not fetched again.
+mark=node_modules/.sluice-lock
+if ! cmp -s package-lock.json "$mark"; then
+    log=$(mktemp)
+    trap 'rm -f "$log"' EXIT
+    if ! npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=1 --fetch-timeout=60000 \
+        >"$log" 2>&1; then
+        unreachable='E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|HOSTUNREACH|NETUNREACH)'
+        grep -qE "$unreachable" "$log" && skip "npm cannot reach its registry"
+        cat "$log" >&2
+        fail "npm ci failed"
+    fi
+    cp package-lock.json "$mark"
+fi
+
+exec node --test openai.test.mjs
