@@ -3,15 +3,12 @@
 #include "gate.h"
 #include "limits.h"
 #include "log.h"
+#include "sequences.h"
 
 #include "sluice/infer.h"
 
 #include <assert.h>
 #include <stdlib.h>
-
-struct list {
-    struct sv_sequence *first, *last;
-};
 
 struct sv_lane {
     struct sv_served *served;
@@ -21,37 +18,17 @@ struct sv_lane {
 
     struct sv_sequence **running; /* by slot; NULL: free */
     int running_count;
-    int turn;            /* the slot that is fed first in the next step */
-    struct list waiting; /* for a slot */
-    struct list parting; /* written, but the stream has not taken all */
+    int turn;                    /* the slot that is fed first in the next step */
+    struct sv_sequences waiting; /* for a slot */
+    struct sv_sequences parting; /* written, but the stream has not taken all */
     struct sl_feed *feeds;
     struct sv_sequence **fed;
     int64_t layers_used, layers_full;
 
     struct sv_gate gate;
     pthread_mutex_t lock; /* guards arrived */
-    struct list arrived;
+    struct sv_sequences arrived;
 };
-
-static void list_push(struct list *list, struct sv_sequence *sequence)
-{
-    sequence->next = NULL;
-    if (list->last)
-        list->last->next = sequence;
-    else
-        list->first = sequence;
-    list->last = sequence;
-}
-
-static struct sv_sequence *list_pop(struct list *list)
-{
-    struct sv_sequence *sequence = list->first;
-    if (sequence)
-        list->first = sequence->next;
-    if (!list->first)
-        list->last = NULL;
-    return sequence;
-}
 
 /* ---- making and unmaking --------------------------------------------------------------------- */
 
@@ -158,7 +135,7 @@ void sv_lane_push(struct sv_lane *lane, struct sv_task *task)
     }
     pthread_mutex_lock(&lane->lock);
     for (int i = 0; i < task->count; i++)
-        list_push(&lane->arrived, &task->sequences[i]);
+        sv_sequences_push(&lane->arrived, &task->sequences[i]);
     pthread_mutex_unlock(&lane->lock);
 }
 
@@ -169,19 +146,25 @@ int64_t sv_lane_items(struct sv_lane *lane)
     return items;
 }
 
-void sv_lane_collect(struct sv_lane *lane)
+/* After whatever changed them: nobody looks while the dispatcher sleeps. */
+static void note_queue(struct sv_lane *lane)
 {
     int64_t items, tokens;
-    pthread_mutex_lock(&lane->lock);
-    struct list arrived = lane->arrived;
-    lane->arrived = (struct list){0};
-    pthread_mutex_unlock(&lane->lock);
-    for (struct sv_sequence *s; (s = list_pop(&arrived));)
-        list_push(&lane->waiting, s);
     sv_gate_inside(&lane->gate, &items, &tokens);
     sv_metric_set(lane->series[SV_METRIC_RUNNING], lane->running_count);
     sv_metric_set(lane->series[SV_METRIC_WAITING], (double)(items - lane->running_count));
     sv_metric_set(lane->series[SV_METRIC_ADMITTED_TOKENS], (double)tokens);
+}
+
+void sv_lane_collect(struct sv_lane *lane)
+{
+    pthread_mutex_lock(&lane->lock);
+    struct sv_sequences arrived = lane->arrived;
+    lane->arrived = (struct sv_sequences){0};
+    pthread_mutex_unlock(&lane->lock);
+    for (struct sv_sequence *s; (s = sv_sequences_pop(&arrived));)
+        sv_sequences_push(&lane->waiting, s);
+    note_queue(lane);
 }
 
 /* ---- endings --------------------------------------------------------------------------------- */
@@ -293,16 +276,16 @@ static bool must_end(const struct sv_lane *lane, const struct sv_sequence *seque
     return false;
 }
 
-static void sweep_list(struct sv_lane *lane, struct list *list, const struct sv_problem *ending,
-                       int64_t now)
+static void sweep_list(struct sv_lane *lane, struct sv_sequences *list,
+                       const struct sv_problem *ending, int64_t now)
 {
-    struct list before = *list;
-    *list = (struct list){0};
-    for (struct sv_sequence *s; (s = list_pop(&before));)
+    struct sv_sequences before = *list;
+    *list = (struct sv_sequences){0};
+    for (struct sv_sequence *s; (s = sv_sequences_pop(&before));)
         if (must_end(lane, s, ending, now))
             end_sequence(lane, s);
         else
-            list_push(list, s);
+            sv_sequences_push(list, s);
 }
 
 void sv_lane_sweep(struct sv_lane *lane, const struct sv_problem *ending)
@@ -313,6 +296,7 @@ void sv_lane_sweep(struct sv_lane *lane, const struct sv_problem *ending)
     for (int i = 0; i < lane->options.slots; i++)
         if (lane->running[i] && must_end(lane, lane->running[i], ending, now))
             end_sequence(lane, lane->running[i]);
+    note_queue(lane);
 }
 
 /* ---- one step -------------------------------------------------------------------------------- */
@@ -351,7 +335,7 @@ static void part(struct sv_lane *lane, struct sv_sequence *sequence, int64_t now
     } else if (tell(sequence, now))
         complete(lane, sequence);
     else {
-        list_push(&lane->parting, sequence);
+        sv_sequences_push(&lane->parting, sequence);
         wake_for_news(sequence->task);
     }
 }
@@ -361,7 +345,7 @@ static void fill_slots(struct sv_lane *lane, int64_t now)
     for (int slot = 0; slot < lane->options.slots && lane->waiting.first; slot++) {
         if (lane->running[slot])
             continue;
-        struct sv_sequence *sequence = list_pop(&lane->waiting);
+        struct sv_sequence *sequence = sv_sequences_pop(&lane->waiting);
         lane->running[slot] = sequence;
         lane->running_count++;
         sequence->slot = slot;
@@ -378,13 +362,13 @@ static void fill_slots(struct sv_lane *lane, int64_t now)
 /* Those whose stream had no room try again. */
 static void retry_blocked(struct sv_lane *lane, int64_t now)
 {
-    struct list before = lane->parting;
-    lane->parting = (struct list){0};
-    for (struct sv_sequence *s; (s = list_pop(&before));)
+    struct sv_sequences before = lane->parting;
+    lane->parting = (struct sv_sequences){0};
+    for (struct sv_sequence *s; (s = sv_sequences_pop(&before));)
         if (tell(s, now))
             complete(lane, s);
         else {
-            list_push(&lane->parting, s);
+            sv_sequences_push(&lane->parting, s);
             wake_for_news(s->task);
         }
     for (int i = 0; i < lane->options.slots; i++)
@@ -495,5 +479,6 @@ bool sv_lane_step(struct sv_lane *lane)
         if (lane->running[lane->feeds[i].slot] == s)
             wake_for_news(s->task);
     }
+    note_queue(lane);
     return true;
 }

@@ -264,7 +264,7 @@ static void run_gelu(const struct job *j)
 
 static void run_gelu_back(const struct job *j)
 {
-    j->k->activate_back(j->y, j->x, j->x, SL_GELU, j->n);
+    j->k->activate_both(j->y, j->y, j->x, SL_GELU, j->n);
 }
 
 static void run_softmax(const struct job *j)

@@ -49,22 +49,37 @@ static void run_linear(const struct sl_kernels *k, float *y, const float *x, con
     k->activate(y, x, SL_LINEAR, n);
 }
 
-static void run_relu_back(const struct sl_kernels *k, float *y, const float *x, const float *x2,
-                          int n)
+static void run_relu_slope(const struct sl_kernels *k, float *y, const float *x, const float *x2,
+                           int n)
 {
-    k->activate_back(y, x2, x, SL_RELU, n);
+    float *value = output_make((size_t)n * sizeof *value);
+    (void)x2;
+    k->activate_both(value, y, x, SL_RELU, n);
+    output_free(value);
 }
 
-static void run_gelu_back(const struct sl_kernels *k, float *y, const float *x, const float *x2,
-                          int n)
+static void run_gelu_slope(const struct sl_kernels *k, float *y, const float *x, const float *x2,
+                           int n)
 {
-    k->activate_back(y, x2, x, SL_GELU, n);
+    float *value = output_make((size_t)n * sizeof *value);
+    (void)x2;
+    k->activate_both(value, y, x, SL_GELU, n);
+    output_free(value);
 }
 
-static void run_linear_back(const struct sl_kernels *k, float *y, const float *x, const float *x2,
-                            int n)
+static void run_linear_slope(const struct sl_kernels *k, float *y, const float *x, const float *x2,
+                             int n)
 {
-    k->activate_back(y, x2, x, SL_LINEAR, n);
+    float *value = output_make((size_t)n * sizeof *value);
+    (void)x2;
+    k->activate_both(value, y, x, SL_LINEAR, n);
+    output_free(value);
+}
+
+static void run_multiply(const struct sl_kernels *k, float *y, const float *x, const float *x2,
+                         int n)
+{
+    k->multiply(y, x, x2, n);
 }
 
 static void run_sigmoid(const struct sl_kernels *k, float *y, const float *x, const float *x2,
@@ -106,9 +121,10 @@ static const struct row_case row_cases[] = {
     {"linear", run_linear, 3.0f, 0.0f},
     {"relu", run_relu, 3.0f, 0.0f},
     {"gelu", run_gelu, 6.0f, 6e-7f},
-    {"linear'", run_linear_back, 3.0f, 0.0f},
-    {"relu'", run_relu_back, 3.0f, 0.0f},
-    {"gelu'", run_gelu_back, 5.0f, 2e-6f},
+    {"linear'", run_linear_slope, 3.0f, 0.0f},
+    {"relu'", run_relu_slope, 3.0f, 0.0f},
+    {"gelu'", run_gelu_slope, 5.0f, 2e-6f},
+    {"multiply", run_multiply, 3.0f, 0.0f},
     {"sigmoid", run_sigmoid, 20.0f, 2e-7f},
     {"softmax", run_softmax, 20.0f, 4e-6f},
     {"dot", run_dot, 1.0f, 4e-6f},
@@ -173,10 +189,10 @@ static void functions_are_exact(const struct sl_kernels *k)
         const float x = 0x1p-9f * (float)i;
         const double d = (double)x, phi = 0.5 * erfc(-d * M_SQRT1_2);
         const double slope = phi + d * exp(-0.5 * d * d) / sqrt(2.0 * M_PI);
-        const float one = 1.0f;
-        float y, dy, p[2] = {0.0f, x < 0.0f ? 7.0f * x : 0.0f};
+        float y, same, dy, p[2] = {0.0f, x < 0.0f ? 7.0f * x : 0.0f};
         k->activate(&y, &x, SL_GELU, 1);
-        k->activate_back(&dy, &one, &x, SL_GELU, 1);
+        k->activate_both(&same, &dy, &x, SL_GELU, 1);
+        cr_assert_eq(memcmp(&y, &same, sizeof y), 0, "%s: gelu(%g) with its slope", k->name, d);
         cr_assert_float_eq((double)y, d * phi, 1.5e-7 * fmax(1.0, fabs(d)), "%s: gelu(%g)", k->name,
                            d);
         cr_assert_float_eq((double)dy, slope, 4e-7, "%s: gelu'(%g)", k->name, d);

@@ -18,10 +18,12 @@
 
 #include <stdint.h>
 
-/* Keys and values of the tokens of one sequence so far, one block of rows per attention layer. */
+/* Keys and values of the tokens of one sequence so far. Each attention layer has a stretch of
+ * layer_bytes; in it, each head has `capacity` keys, one after another, then as many values,
+ * since a head reads all of its own and nothing else. */
 struct sl_cache {
-    void *data; /* layers x capacity rows of row_bytes */
-    size_t row_bytes;
+    void *data;
+    size_t layer_bytes;
     int capacity; /* tokens */
     int length;   /* tokens remembered before this batch; the session advances it after the batch */
 };

@@ -20,18 +20,16 @@ struct sl_session {
     struct sl_rows wanted_rows;
 };
 
-static size_t cache_row_bytes(const struct sl_model *m)
+/* Of one attention layer of one slot. */
+static size_t layer_bytes(const struct sl_model *m)
 {
-    const struct sl_kernels *k = m->engine->kernels;
-    if (m->builder.attention_layers == 0)
-        return 0;
-    return sl_operand_stride(k, m->builder.cache_width) * sl_type_bytes(k->operand);
+    size_t row = (size_t)m->builder.cache_width * sl_type_bytes(m->engine->kernels->operand);
+    return sl_size_product((size_t)m->config.context, row);
 }
 
 static size_t cache_bytes(const struct sl_model *m)
 {
-    size_t rows = sl_size_product((size_t)m->builder.attention_layers, (size_t)m->config.context);
-    return sl_size_product(rows, cache_row_bytes(m));
+    return sl_size_product((size_t)m->builder.attention_layers, layer_bytes(m));
 }
 
 /* The largest run: batch_rows tokens, in sequences as long as the context, all their logits
@@ -75,7 +73,7 @@ static bool allocate(struct sl_session *s, struct sl_err *err)
         return false;
     for (size_t i = 0; i < slots; i++)
         s->caches[i] = (struct sl_cache){.data = sl_arena_take(&s->caches_arena, cache_bytes(m), 1),
-                                         .row_bytes = cache_row_bytes(m),
+                                         .layer_bytes = layer_bytes(m),
                                          .capacity = m->config.context};
     if (!measure(s, &bytes, err) ||
         !sl_tape_init(&s->tape, m->engine->kernels, m->engine->pool, bytes, err))

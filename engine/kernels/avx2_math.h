@@ -100,21 +100,18 @@ static inline __m256 sl_abs8(__m256 x)
 }
 
 /* x Phi(x) = max(x, 0) - |x| (1 - Phi(|x|)) */
-static inline __m256 sl_gelu8(__m256 x)
+static inline __m256 sl_gelu8(__m256 x, const struct sl_normal8 *n)
 {
-    const __m256 z = sl_abs8(x);
-    const struct sl_normal8 n = sl_normal8(z);
-    return _mm256_fnmadd_ps(z, n.tail, _mm256_max_ps(_mm256_setzero_ps(), x));
+    return _mm256_fnmadd_ps(sl_abs8(x), n->tail, _mm256_max_ps(_mm256_setzero_ps(), x));
 }
 
 /* Phi(x) + x phi(x) */
-static inline __m256 sl_gelu_slope8(__m256 x)
+static inline __m256 sl_gelu_slope8(__m256 x, const struct sl_normal8 *n)
 {
-    const struct sl_normal8 n = sl_normal8(sl_abs8(x));
     const __m256 positive = _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_GT_OQ);
     const __m256 phi =
-        _mm256_blendv_ps(n.tail, _mm256_sub_ps(_mm256_set1_ps(1.0f), n.tail), positive);
-    const __m256 density = _mm256_mul_ps(n.bell, _mm256_set1_ps(sl_density_0));
+        _mm256_blendv_ps(n->tail, _mm256_sub_ps(_mm256_set1_ps(1.0f), n->tail), positive);
+    const __m256 density = _mm256_mul_ps(n->bell, _mm256_set1_ps(sl_density_0));
     return _mm256_fmadd_ps(x, density, phi);
 }
 

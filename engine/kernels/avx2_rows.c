@@ -57,40 +57,51 @@ static void dropout(float *y, const float *x, struct sl_dropout d, uint32_t row_
     }
 }
 
-static __m256 activate8(__m256 x, enum sl_activation f)
+/* f(x) and f'(x); the compiler drops what is not used. */
+static inline void activate8(__m256 x, enum sl_activation f, __m256 *y, __m256 *slope)
 {
+    const __m256 zero = _mm256_setzero_ps(), one = _mm256_set1_ps(1.0f);
+    const struct sl_normal8 n = sl_normal8(sl_abs8(x));
     switch (f) {
-    case SL_LINEAR: return x;
-    case SL_RELU: return _mm256_max_ps(_mm256_setzero_ps(), x); /* a NaN stays */
-    case SL_GELU: return sl_gelu8(x);
+    case SL_LINEAR:
+        *y = x;
+        *slope = one;
+        return;
+    case SL_RELU:
+        *y = _mm256_max_ps(zero, x); /* a NaN stays */
+        *slope = _mm256_and_ps(_mm256_cmp_ps(x, zero, _CMP_GT_OQ), one);
+        return;
+    case SL_GELU:
+        *y = sl_gelu8(x, &n);
+        *slope = sl_gelu_slope8(x, &n);
+        return;
     }
     assert(false && "an activation without a formula");
-    return x;
-}
-
-static __m256 activate_back8(__m256 dy, __m256 x, enum sl_activation f)
-{
-    switch (f) {
-    case SL_LINEAR: return dy;
-    case SL_RELU: return _mm256_and_ps(_mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_GT_OQ), dy);
-    case SL_GELU: return _mm256_mul_ps(dy, sl_gelu_slope8(x));
-    }
-    assert(false && "an activation without a slope");
-    return dy;
 }
 
 static void activate(float *y, const float *x, enum sl_activation f, int n)
 {
-    for (int i = 0; i < n; i += LANES)
-        sl_store8(y + i, n - i, activate8(sl_load8(x + i, n - i), f));
+    for (int i = 0; i < n; i += LANES) {
+        __m256 v, slope;
+        activate8(sl_load8(x + i, n - i), f, &v, &slope);
+        sl_store8(y + i, n - i, v);
+    }
 }
 
-static void activate_back(float *dx, const float *dy, const float *x, enum sl_activation f, int n)
+static void activate_both(float *y, float *slope, const float *x, enum sl_activation f, int n)
 {
     for (int i = 0; i < n; i += LANES) {
-        const __m256 slope = sl_load8(dy + i, n - i);
-        sl_store8(dx + i, n - i, activate_back8(slope, sl_load8(x + i, n - i), f));
+        __m256 v, s;
+        activate8(sl_load8(x + i, n - i), f, &v, &s);
+        sl_store8(y + i, n - i, v);
+        sl_store8(slope + i, n - i, s);
     }
+}
+
+static void multiply(float *y, const float *a, const float *b, int n)
+{
+    for (int i = 0; i < n; i += LANES)
+        sl_store8(y + i, n - i, _mm256_mul_ps(sl_load8(a + i, n - i), sl_load8(b + i, n - i)));
 }
 
 static void sigmoid(float *y, const float *x, int n)
@@ -221,7 +232,8 @@ void sl_avx2_rows(struct sl_kernels *t)
     t->scale = scale;
     t->dropout = dropout;
     t->activate = activate;
-    t->activate_back = activate_back;
+    t->activate_both = activate_both;
+    t->multiply = multiply;
     t->sigmoid = sigmoid;
     t->softmax = softmax;
     t->layernorm = layernorm;

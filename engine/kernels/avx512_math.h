@@ -119,20 +119,17 @@ static inline struct sl_normal16 sl_normal16(__m512 z)
 }
 
 /* x Phi(x) = max(x, 0) - |x| (1 - Phi(|x|)) */
-static inline __m512 sl_gelu16(__m512 x)
+static inline __m512 sl_gelu16(__m512 x, const struct sl_normal16 *n)
 {
-    const __m512 z = _mm512_abs_ps(x);
-    const struct sl_normal16 n = sl_normal16(z);
-    return _mm512_fnmadd_ps(z, n.tail, _mm512_max_ps(_mm512_setzero_ps(), x));
+    return _mm512_fnmadd_ps(_mm512_abs_ps(x), n->tail, _mm512_max_ps(_mm512_setzero_ps(), x));
 }
 
 /* Phi(x) + x phi(x) */
-static inline __m512 sl_gelu_slope16(__m512 x)
+static inline __m512 sl_gelu_slope16(__m512 x, const struct sl_normal16 *n)
 {
-    const struct sl_normal16 n = sl_normal16(_mm512_abs_ps(x));
     const __mmask16 positive = _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_GT_OQ);
-    const __m512 phi = _mm512_mask_sub_ps(n.tail, positive, _mm512_set1_ps(1.0f), n.tail);
-    const __m512 density = _mm512_mul_ps(n.bell, _mm512_set1_ps(sl_density_0));
+    const __m512 phi = _mm512_mask_sub_ps(n->tail, positive, _mm512_set1_ps(1.0f), n->tail);
+    const __m512 density = _mm512_mul_ps(n->bell, _mm512_set1_ps(sl_density_0));
     return _mm512_fmadd_ps(x, density, phi);
 }
 

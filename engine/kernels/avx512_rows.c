@@ -69,45 +69,55 @@ static void dropout(float *y, const float *x, struct sl_dropout d, uint32_t row_
     }
 }
 
-static __m512 activate16(__m512 x, enum sl_activation f)
+/* f(x) and f'(x); the compiler drops what is not used. */
+static inline void activate16(__m512 x, enum sl_activation f, __m512 *y, __m512 *slope)
 {
+    const __m512 zero = _mm512_setzero_ps(), one = _mm512_set1_ps(1.0f);
+    const struct sl_normal16 n = sl_normal16(_mm512_abs_ps(x));
     switch (f) {
-    case SL_LINEAR: return x;
-    case SL_RELU: return _mm512_max_ps(_mm512_setzero_ps(), x); /* a NaN stays */
-    case SL_GELU: return sl_gelu16(x);
+    case SL_LINEAR:
+        *y = x;
+        *slope = one;
+        return;
+    case SL_RELU:
+        *y = _mm512_max_ps(zero, x); /* a NaN stays */
+        *slope = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, zero, _CMP_GT_OQ), one);
+        return;
+    case SL_GELU:
+        *y = sl_gelu16(x, &n);
+        *slope = sl_gelu_slope16(x, &n);
+        return;
     }
     assert(false && "an activation without a formula");
-    return x;
-}
-
-static __m512 activate_back16(__m512 dy, __m512 x, enum sl_activation f)
-{
-    const __m512 zero = _mm512_setzero_ps();
-    switch (f) {
-    case SL_LINEAR: return dy;
-    case SL_RELU: return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, zero, _CMP_GT_OQ), dy);
-    case SL_GELU: return _mm512_mul_ps(dy, sl_gelu_slope16(x));
-    }
-    assert(false && "an activation without a slope");
-    return dy;
 }
 
 static void activate(float *y, const float *x, enum sl_activation f, int n)
 {
     for (int i = 0; i < n; i += LANES) {
         const __mmask16 mask = sl_first16(n - i);
-        const __m512 v = _mm512_maskz_loadu_ps(mask, x + i);
-        _mm512_mask_storeu_ps(y + i, mask, activate16(v, f));
+        __m512 v, slope;
+        activate16(_mm512_maskz_loadu_ps(mask, x + i), f, &v, &slope);
+        _mm512_mask_storeu_ps(y + i, mask, v);
     }
 }
 
-static void activate_back(float *dx, const float *dy, const float *x, enum sl_activation f, int n)
+static void activate_both(float *y, float *slope, const float *x, enum sl_activation f, int n)
 {
     for (int i = 0; i < n; i += LANES) {
         const __mmask16 mask = sl_first16(n - i);
-        const __m512 slope = _mm512_maskz_loadu_ps(mask, dy + i);
-        const __m512 v = _mm512_maskz_loadu_ps(mask, x + i);
-        _mm512_mask_storeu_ps(dx + i, mask, activate_back16(slope, v, f));
+        __m512 v, s;
+        activate16(_mm512_maskz_loadu_ps(mask, x + i), f, &v, &s);
+        _mm512_mask_storeu_ps(y + i, mask, v);
+        _mm512_mask_storeu_ps(slope + i, mask, s);
+    }
+}
+
+static void multiply(float *y, const float *a, const float *b, int n)
+{
+    for (int i = 0; i < n; i += LANES) {
+        const __mmask16 mask = sl_first16(n - i);
+        const __m512 v = _mm512_maskz_loadu_ps(mask, a + i);
+        _mm512_mask_storeu_ps(y + i, mask, _mm512_mul_ps(v, _mm512_maskz_loadu_ps(mask, b + i)));
     }
 }
 
@@ -250,7 +260,8 @@ void sl_avx512_rows(struct sl_kernels *t)
     t->scale = scale;
     t->dropout = dropout;
     t->activate = activate;
-    t->activate_back = activate_back;
+    t->activate_both = activate_both;
+    t->multiply = multiply;
     t->sigmoid = sigmoid;
     t->softmax = softmax;
     t->layernorm = layernorm;

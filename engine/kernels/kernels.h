@@ -126,9 +126,10 @@ struct sl_kernels {
                     int n);
     /* y = f(x), y may be x. */
     void (*activate)(float *y, const float *x, enum sl_activation f, int n);
-    /* dx = dy f'(x), dx may be dy. ReLU'(0) = 0. */
-    void (*activate_back)(float *dx, const float *dy, const float *x, enum sl_activation f, int n);
-    void (*sigmoid)(float *y, const float *x, int n); /* y may be x */
+    /* y = f(x) as above, and slope = f'(x), which the backward pass multiplies by. ReLU'(0) = 0. */
+    void (*activate_both)(float *y, float *slope, const float *x, enum sl_activation f, int n);
+    void (*multiply)(float *y, const float *a, const float *b, int n); /* y may be a or b */
+    void (*sigmoid)(float *y, const float *x, int n);                  /* y may be x */
     /* x becomes softmax(x); returns max + log(sum exp(x - max)). */
     float (*softmax)(float *x, int n);
     /* y = (x - mean) / sqrt(var + epsilon) * gain + shift, written as an operand row; stats gets

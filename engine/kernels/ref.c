@@ -179,10 +179,18 @@ static void activate(float *y, const float *x, enum sl_activation f, int n)
         y[i] = activate_one(x[i], f);
 }
 
-static void activate_back(float *dx, const float *dy, const float *x, enum sl_activation f, int n)
+static void activate_both(float *y, float *slope, const float *x, enum sl_activation f, int n)
+{
+    for (int i = 0; i < n; i++) {
+        slope[i] = slope_one(x[i], f);
+        y[i] = activate_one(x[i], f);
+    }
+}
+
+static void multiply(float *y, const float *a, const float *b, int n)
 {
     for (int i = 0; i < n; i++)
-        dx[i] = dy[i] * slope_one(x[i], f);
+        y[i] = a[i] * b[i];
 }
 
 static void sigmoid(float *y, const float *x, int n)
@@ -319,7 +327,8 @@ void sl_kernels_ref(struct sl_kernels *t)
         .scale = scale,
         .dropout = dropout,
         .activate = activate,
-        .activate_back = activate_back,
+        .activate_both = activate_both,
+        .multiply = multiply,
         .sigmoid = sigmoid,
         .softmax = softmax,
         .layernorm = layernorm,

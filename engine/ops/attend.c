@@ -45,10 +45,13 @@ static int head_dim(const struct sl_node *n)
 
 /* -- the cache ---------------------------------------------------------------------------- */
 
-static char *cache_row(const struct sl_cache *cache, int layer, int row)
+/* The keys of one head, or its values. */
+static char *cache_of(const struct sl_node *n, const struct sl_cache *cache, int head, bool values)
 {
-    size_t index = (size_t)layer * (size_t)cache->capacity + (size_t)row;
-    return (char *)cache->data + index * cache->row_bytes;
+    const struct attend *a = n->args;
+    size_t rows = (2 * (size_t)head + values) * (size_t)cache->capacity;
+    size_t row_bytes = (size_t)head_dim(n) * sl_type_bytes(n->in[KEY_VALUE]->type);
+    return (char *)cache->data + (size_t)a->args.layer * cache->layer_bytes + rows * row_bytes;
 }
 
 static void append_rows(void *ctx, int first, int last, int worker)
@@ -57,14 +60,19 @@ static void append_rows(void *ctx, int first, int last, int worker)
     const struct sl_tape *t = n->tape;
     const struct attend *a = n->args;
     const struct sl_tensor *kv = n->in[KEY_VALUE];
+    const size_t bytes = (size_t)head_dim(n) * sl_type_bytes(kv->type);
     (void)worker;
     for (int r = first; r < last; r++) {
         const struct sl_cache *cache = t->batch->sequences[t->row_sequence[r]].cache;
         if (!cache)
             continue;
         assert(t->row_position[r] < cache->capacity);
-        memcpy(cache_row(cache, a->args.layer, t->row_position[r]), sl_row_any(kv, r),
-               kv->stride * sl_type_bytes(kv->type));
+        const size_t place = (size_t)t->row_position[r] * bytes;
+        const char *key = sl_row_any(kv, r), *value = key + (size_t)a->args.heads * bytes;
+        for (int h = 0; h < a->args.heads; h++, key += bytes, value += bytes) {
+            memcpy(cache_of(n, cache, h, false) + place, key, bytes);
+            memcpy(cache_of(n, cache, h, true) + place, value, bytes);
+        }
     }
 }
 
@@ -83,10 +91,8 @@ static struct sl_attend unit_of(const struct pass *p, const struct block *b, int
     const struct attend *a = n->args;
     const struct sl_tensor *q = n->in[QUERY], *kv = n->in[KEY_VALUE];
     const struct sl_sequence *sequence = &t->batch->sequences[b->sequence];
-    const size_t element = sl_type_bytes(kv->type);
+    const struct sl_cache *cache = sequence->cache;
     int hd = head_dim(n), width = n->out->cols;
-    const char *keys = sequence->cache ? cache_row(sequence->cache, a->args.layer, 0)
-                                       : (const char *)sl_row_any(kv, sequence->first);
     char *scratch = p->workers + (size_t)worker * p->worker_bytes;
     uint32_t *row_keys = (uint32_t *)(void *)(scratch + p->keys_at);
     for (int i = 0; a->dropout.threshold && i < b->count; i++) {
@@ -96,14 +102,15 @@ static struct sl_attend unit_of(const struct pass *p, const struct block *b, int
     }
     return (struct sl_attend){
         .q = columns(q, b->first, head * hd),
-        .k = keys + (size_t)(head * hd) * element,
-        .v = keys + (size_t)(width + head * hd) * element,
+        .k = cache ? cache_of(n, cache, head, false) : columns(kv, sequence->first, head * hd),
+        .v = cache ? cache_of(n, cache, head, true)
+                   : columns(kv, sequence->first, width + head * hd),
         .out = columns(n->out, b->first, head * hd),
         .q_stride = q->stride,
-        .kv_stride = kv->stride,
+        .kv_stride = cache ? (size_t)hd : kv->stride,
         .out_stride = n->out->stride,
         .queries = b->count,
-        .keys = (sequence->cache ? sequence->cache->length : 0) + sequence->rows,
+        .keys = (cache ? cache->length : 0) + sequence->rows,
         .head_dim = hd,
         .visible = a->visible + b->first,
         .scale = 1.0f / sqrtf((float)hd),

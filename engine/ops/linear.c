@@ -17,13 +17,11 @@ enum { WEIGHT, BIAS };
  * cache holds while bias, activation, dropout and rounding pass over it. */
 enum { BLOCK = 64, CHUNK = 128 };
 
-enum { PACK_PANELS = 4 }; /* of x in one piece: 256 bytes of each row */
-
 struct linear {
     enum sl_activation activation;
     struct sl_dropout dropout;
     uint64_t random_key;
-    struct sl_tensor *before;           /* the activation, as an operand; kept while training */
+    struct sl_tensor *slope; /* dy/dz through activation and dropout; kept while training */
     int blocks, column_pieces, columns; /* columns of one piece */
 };
 
@@ -59,7 +57,7 @@ static size_t block_operand_bytes(const struct sl_node *n)
 static struct forward_scratch forward_layout(const struct sl_node *n)
 {
     size_t x_bytes = round_up(block_operand_bytes(n));
-    size_t y_bytes = n->out->type == SL_F32 ? 0 : BLOCK * CHUNK * sizeof(float);
+    size_t y_bytes = (BLOCK + 1) * CHUNK * sizeof(float);
     return (struct forward_scratch){.stride = x_bytes + round_up(y_bytes), .x_bytes = x_bytes};
 }
 
@@ -85,24 +83,30 @@ static const void *block_operands(const struct sl_node *n, int first, int last, 
     return scratch;
 }
 
-/* Bias, activation, dropout and rounding of columns c0..c1 of one row, whose product is in y. */
-static void finish_row(const struct sl_node *n, int row, float *y, int c0, int c1)
+/* Bias, activation, dropout and rounding of columns c0..c1 of one row, whose product is in y.
+ * spare: as many floats. */
+static void finish_row(const struct sl_node *n, int row, float *y, int c0, int c1, float *spare)
 {
     const struct linear *a = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     const struct sl_parameter *bias = n->parameter[BIAS];
-    const size_t element = sl_type_bytes(k->operand);
-    int cols = c1 - c0;
+    const size_t at = (size_t)c0 * sl_type_bytes(k->operand);
+    const int cols = c1 - c0;
     if (bias)
         k->axpy(y, 1.0f, bias->data + c0, cols);
-    if (a->before)
-        k->narrow((char *)sl_row_any(a->before, row) + (size_t)c0 * element, y, cols);
-    if (a->activation != SL_LINEAR)
+    if (a->slope)
+        k->activate_both(y, spare, y, a->activation, cols);
+    else if (a->activation != SL_LINEAR)
         k->activate(y, y, a->activation, cols);
-    if (a->dropout.threshold)
-        k->dropout(y, y, a->dropout, sl_dropout_row_key(n->tape, a->random_key, row), c0, cols);
+    if (a->dropout.threshold) {
+        uint32_t key = sl_dropout_row_key(n->tape, a->random_key, row);
+        k->dropout(y, y, a->dropout, key, c0, cols);
+        k->dropout(spare, spare, a->dropout, key, c0, cols);
+    }
+    if (a->slope)
+        k->narrow((char *)sl_row_any(a->slope, row) + at, spare, cols);
     if (n->out->type != SL_F32)
-        k->narrow((char *)sl_row_any(n->out, row) + (size_t)c0 * element, y, cols);
+        k->narrow((char *)sl_row_any(n->out, row) + at, y, cols);
 }
 
 /* Columns c0..c1 of a packed matrix are a packed matrix: panels lie one after another. */
@@ -111,19 +115,20 @@ static const char *panels_from(const struct sl_node *n, const void *packed, int 
     return (const char *)packed + (c0 ? n->tape->kernels->pack_bytes(k, c0) : 0);
 }
 
-/* Columns c0..c1 of one block of rows, from operands x. spare: a block of a chunk of results. */
+/* Columns c0..c1 of one block of rows, from operands x. spare: a block and a row of a chunk. */
 static void forward_chunk(const struct sl_node *n, struct sl_gemm g, int row, int c0, int c1,
                           float *spare)
 {
     struct sl_tensor *out = n->out;
     bool direct = out->type == SL_F32;
+    float *row_spare = spare + BLOCK * CHUNK;
     g.packed = panels_from(n, n->parameter[WEIGHT]->packed, g.k, c0);
     g.n = g.n_last = c1 - c0;
     g.y = direct ? sl_row(out, row) + c0 : spare;
     g.y_stride = direct ? out->stride : CHUNK;
     n->tape->kernels->gemm(&g);
     for (int r = 0; r < g.m; r++)
-        finish_row(n, row + r, g.y + (size_t)r * g.y_stride, c0, c1);
+        finish_row(n, row + r, g.y + (size_t)r * g.y_stride, c0, c1, row_spare);
 }
 
 static void forward_piece(const struct forward_pass *pass, int piece, int worker)
@@ -157,37 +162,56 @@ static void linear_forward(const struct sl_node *n)
 
 /* -- backward ----------------------------------------------------------------------------- */
 
-/* Shared memory of one backward pass: dz in both directions, x packed, and each worker's own. */
+/* One backward pass: dz in both directions, which all share, and what each worker has to itself.
+ * Its pieces are, in this order: parts of dw, each a group of rows by a chunk of columns; rows of
+ * db; blocks of rows of dx. */
 struct backward_pass {
     const struct sl_node *n;
     char *base;
-    size_t dz_t_at, packed_at, workers_at, bytes; /* dz is at 0 */
-    size_t dz_stride, dz_t_stride;                /* elements */
-    size_t worker_bytes;
-    int dw_pieces;
+    size_t dz_t_at, workers_at, bytes; /* dz is at 0 */
+    size_t dz_stride, dz_t_stride;     /* elements */
+    size_t worker_bytes, floats_at;    /* a worker's: a packed chunk of x, then floats */
+    int chunks, group_rows;            /* of dw */
+    int dw_pieces, db_pieces, dx_pieces;
 };
+
+/* Chunks alone keep few threads busy; more than that divides the rows of dw, too. */
+static void divide_dw(struct backward_pass *p, int threads)
+{
+    int outs = p->n->out->cols, blocks = ceil_div(outs, BLOCK);
+    p->chunks = ceil_div(p->n->in[X]->cols, CHUNK);
+    int groups = least(ceil_div(2 * threads, p->chunks), blocks);
+    p->group_rows = ceil_div(blocks, groups) * BLOCK;
+    p->dw_pieces = p->chunks * ceil_div(outs, p->group_rows);
+}
 
 static struct backward_pass backward_layout(const struct sl_node *n)
 {
     const struct sl_kernels *k = n->tape->kernels;
     const size_t element = sl_type_bytes(k->operand);
-    int m = n->out->rows, outs = n->out->cols, ins = n->in[X]->cols;
+    int m = n->out->rows, outs = n->out->cols, threads = sl_pool_threads(n->tape->pool);
     struct backward_pass p = {.n = n,
                               .dz_stride = sl_operand_stride(k, outs),
                               .dz_t_stride = sl_operand_stride(k, m),
-                              .worker_bytes = ((BLOCK + 1) * CHUNK + (size_t)m) * sizeof(float),
-                              .dw_pieces = ceil_div(outs, BLOCK)};
+                              .db_pieces = n->parameter[BIAS] ? ceil_div(outs, BLOCK) : 0,
+                              .dx_pieces = n->in[X]->needs_grad ? ceil_div(m, BLOCK) : 0};
+    divide_dw(&p, threads);
     p.dz_t_at = round_up((size_t)m * p.dz_stride * element);
-    p.packed_at = p.dz_t_at + round_up((size_t)outs * p.dz_t_stride * element);
-    p.workers_at = p.packed_at + round_up(k->pack_bytes(m, ins));
-    p.worker_bytes = round_up(p.worker_bytes);
-    p.bytes = p.workers_at + (size_t)sl_pool_threads(n->tape->pool) * p.worker_bytes;
+    p.workers_at = p.dz_t_at + round_up((size_t)outs * p.dz_t_stride * element);
+    p.floats_at = round_up(k->pack_bytes(m, CHUNK));
+    p.worker_bytes = p.floats_at + round_up((BLOCK * CHUNK + (size_t)m) * sizeof(float));
+    p.bytes = p.workers_at + (size_t)threads * p.worker_bytes;
     return p;
+}
+
+static char *worker_packed(const struct backward_pass *p, int worker)
+{
+    return p->base + p->workers_at + (size_t)worker * p->worker_bytes;
 }
 
 static float *worker_floats(const struct backward_pass *p, int worker)
 {
-    return (float *)(void *)(p->base + p->workers_at + (size_t)worker * p->worker_bytes);
+    return (float *)(void *)(worker_packed(p, worker) + p->floats_at);
 }
 
 static char *dz_row_at(const struct backward_pass *p, int row)
@@ -201,20 +225,14 @@ static char *dz_t_row_at(const struct backward_pass *p, int row)
     return p->base + p->dz_t_at + (size_t)row * p->dz_t_stride * element;
 }
 
-/* dz of columns c0..c1 of one row: dy through dropout and activation. spare: as many floats. */
-static void dz_row(const struct sl_node *n, int row, int c0, int c1, float *dz, float *spare)
+/* dz of columns c0..c1 of one row: dy by the slope. */
+static void dz_row(const struct sl_node *n, int row, int c0, int c1, float *dz)
 {
     const struct linear *a = n->args;
     const struct sl_kernels *k = n->tape->kernels;
-    const float *dy = sl_grad_row(n->out, row) + c0;
-    int cols = c1 - c0;
-    if (a->dropout.threshold)
-        k->dropout(dz, dy, a->dropout, sl_dropout_row_key(n->tape, a->random_key, row), c0, cols);
-    if (a->activation == SL_LINEAR)
-        return;
-    k->widen(spare, (char *)sl_row_any(a->before, row) + (size_t)c0 * sl_type_bytes(k->operand),
-             cols);
-    k->activate_back(dz, a->dropout.threshold ? dz : dy, spare, a->activation, cols);
+    k->widen(dz, (char *)sl_row_any(a->slope, row) + (size_t)c0 * sl_type_bytes(k->operand),
+             c1 - c0);
+    k->multiply(dz, dz, sl_grad_row(n->out, row) + c0, c1 - c0);
 }
 
 /* Columns c0..c1 of one block of rows of dz, both ways round. */
@@ -225,13 +243,12 @@ static void dz_chunk(const struct backward_pass *p, int r0, int c0, float *spare
     const struct sl_kernels *k = n->tape->kernels;
     const size_t element = sl_type_bytes(k->operand);
     int r1 = least(r0 + BLOCK, n->out->rows), c1 = least(c0 + CHUNK, n->out->cols);
-    bool direct = a->activation == SL_LINEAR && !a->dropout.threshold;
-    float *dz = direct ? sl_grad_row(n->out, r0) + c0 : spare + CHUNK;
-    size_t stride = direct ? (size_t)n->out->cols : CHUNK;
+    float *dz = a->slope ? spare : sl_grad_row(n->out, r0) + c0;
+    size_t stride = a->slope ? CHUNK : (size_t)n->out->cols;
     for (int r = r0; r < r1; r++) {
         float *row = dz + (size_t)(r - r0) * stride;
-        if (!direct)
-            dz_row(n, r, c0, c1, row, spare);
+        if (a->slope)
+            dz_row(n, r, c0, c1, row);
         k->narrow(dz_row_at(p, r) + (size_t)c0 * element, row, c1 - c0);
     }
     k->transpose(dz_t_row_at(p, c0) + (size_t)r0 * element, p->dz_t_stride, dz, stride, r1 - r0,
@@ -246,36 +263,41 @@ static void backward_dz(void *ctx, int first, int last, int worker)
             dz_chunk(p, block * BLOCK, c, worker_floats(p, worker));
 }
 
-static void backward_pack(void *ctx, int first, int last, int worker)
-{
-    const struct backward_pass *p = ctx;
-    const struct sl_tensor *x = p->n->in[X];
-    (void)worker;
-    p->n->tape->kernels->pack(p->base + p->packed_at, x->data, x->type, x->stride, false, x->rows,
-                              x->cols, first * SL_PANEL, least(last * SL_PANEL, x->cols));
-}
-
+/* dw += dz^T x for a group of rows and a chunk of columns. The chunk of x is packed here, so that
+ * it is in this thread's cache while the rows pass over it. */
 static void backward_dw(const struct backward_pass *p, int piece, int worker)
 {
     const struct sl_node *n = p->n;
     const struct sl_kernels *k = n->tape->kernels;
-    const struct sl_parameter *weight = n->parameter[WEIGHT], *bias = n->parameter[BIAS];
-    int first = piece * BLOCK, last = least(first + BLOCK, weight->rows), m = n->out->rows;
+    const struct sl_parameter *weight = n->parameter[WEIGHT];
+    const struct sl_tensor *x = n->in[X];
+    int c0 = piece % p->chunks * CHUNK, cols = least(CHUNK, x->cols - c0);
+    int first = piece / p->chunks * p->group_rows,
+        rows = least(p->group_rows, weight->rows - first);
+    char *packed = worker_packed(p, worker);
+    k->pack(packed, (char *)x->data + (size_t)c0 * sl_type_bytes(x->type), x->type, x->stride,
+            false, x->rows, cols, 0, cols);
     struct sl_gemm g = {.x = dz_t_row_at(p, first),
                         .x_stride = p->dz_t_stride,
-                        .packed = p->base + p->packed_at,
-                        .y = weight->grad + (size_t)first * (size_t)weight->cols,
+                        .packed = packed,
+                        .y = weight->grad + (size_t)first * (size_t)weight->cols + c0,
                         .y_stride = (size_t)weight->cols,
-                        .m = last - first,
-                        .n = weight->cols,
-                        .k = m,
-                        .n_last = weight->cols,
+                        .m = rows,
+                        .n = cols,
+                        .k = x->rows,
+                        .n_last = cols,
                         .accumulate = true};
     k->gemm(&g);
+}
+
+static void backward_db(const struct backward_pass *p, int block, int worker)
+{
+    const struct sl_node *n = p->n;
     float *spare = worker_floats(p, worker);
-    for (int j = first; bias && j < last; j++) {
-        k->widen(spare, dz_t_row_at(p, j), m);
-        bias->grad[j] += k->sum(spare, m);
+    int m = n->out->rows, last = least((block + 1) * BLOCK, n->out->cols);
+    for (int j = block * BLOCK; j < last; j++) {
+        n->tape->kernels->widen(spare, dz_t_row_at(p, j), m);
+        n->parameter[BIAS]->grad[j] += n->tape->kernels->sum(spare, m);
     }
 }
 
@@ -298,28 +320,27 @@ static void backward_dx(const struct backward_pass *p, int block)
     k->gemm(&g);
 }
 
-static void backward_products(void *ctx, int first, int last, int worker)
+static void backward_pieces(void *ctx, int first, int last, int worker)
 {
     const struct backward_pass *p = ctx;
-    for (int piece = first; piece < last; piece++) {
-        if (piece < p->dw_pieces)
-            backward_dw(p, piece, worker);
+    for (int i = first; i < last; i++) {
+        if (i < p->dw_pieces)
+            backward_dw(p, i, worker);
+        else if (i < p->dw_pieces + p->db_pieces)
+            backward_db(p, i - p->dw_pieces, worker);
         else
-            backward_dx(p, piece - p->dw_pieces);
+            backward_dx(p, i - p->dw_pieces - p->db_pieces);
     }
 }
 
 static void linear_backward(const struct sl_node *n)
 {
-    struct sl_pool *pool = n->tape->pool;
     struct backward_pass p = backward_layout(n);
     p.base = sl_tape_scratch(n, p.bytes);
     if (n->out->rows == 0)
         return;
-    int blocks = ceil_div(n->out->rows, BLOCK);
-    sl_parallel(pool, blocks, 1, backward_dz, &p);
-    sl_parallel(pool, ceil_div(n->in[X]->cols, SL_PANEL), PACK_PANELS, backward_pack, &p);
-    sl_parallel(pool, p.dw_pieces + (n->in[X]->needs_grad ? blocks : 0), 1, backward_products, &p);
+    sl_parallel(n->tape->pool, ceil_div(n->out->rows, BLOCK), 1, backward_dz, &p);
+    sl_parallel(n->tape->pool, p.dw_pieces + p.db_pieces + p.dx_pieces, 1, backward_pieces, &p);
 }
 
 static size_t linear_scratch(const struct sl_node *n, bool backward)
@@ -359,8 +380,8 @@ struct sl_tensor *sl_linear(struct sl_tape *t, struct sl_tensor *x, struct sl_li
         a->dropout = sl_dropout_of(args.dropout);
         a->random_key = sl_tape_random(t);
     }
-    if (t->training && args.activation != SL_LINEAR)
-        a->before = sl_operand_take(t, x->rows, w->rows);
+    if (t->training && (args.activation != SL_LINEAR || a->dropout.threshold))
+        a->slope = sl_operand_take(t, x->rows, w->rows);
     divide(a, x->rows, w->rows, sl_pool_threads(t->pool));
     return sl_tape_run(
         t, (struct sl_node){

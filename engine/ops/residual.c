@@ -82,33 +82,35 @@ static void residual_forward(const struct sl_node *n)
     sl_parallel(n->tape->pool, n->in[F]->rows, ROWS, forward_rows, &p);
 }
 
-/* df = gate dropout'(dy), dgate = <dy, dropout(f)>. */
-static void backward_rows(void *ctx, int first, int last, int worker)
+/* With u = dropout'(dy):  df = gate u,  dgate = <u, f>. */
+static void backward_row(const struct sl_node *n, int i, float *spare)
 {
-    const struct pass *p = ctx;
-    const struct sl_node *n = p->n;
     const struct sl_kernels *k = n->tape->kernels;
     const struct residual *a = n->args;
     const struct sl_tensor *f = n->in[F], *gate = n->in[GATE];
+    const float *u = sl_grad_row(n->out, row_of(a, i));
     int cols = n->out->cols;
-    float *spare = p->workers + (size_t)worker * (size_t)cols;
-    for (int i = first; i < last; i++) {
-        const float *dy = sl_grad_row(n->out, row_of(a, i));
-        float *df = sl_grad_row(f, i);
-        if (gate) {
-            float dgate = k->dot(dy, update_of(n, i, spare), cols);
-            *sl_grad_row(gate, i) = dgate + (n->fresh[GATE] ? 0.0f : *sl_grad_row(gate, i));
-        }
-        k->scale(spare, gate_of(n, i), dy, cols);
-        if (a->dropout.threshold) {
-            uint32_t key = sl_dropout_row_key(n->tape, a->random_key, row_of(a, i));
-            k->dropout(spare, spare, a->dropout, key, 0, cols);
-        }
-        if (n->fresh[F])
-            memcpy(df, spare, (size_t)cols * sizeof *df);
-        else
-            k->axpy(df, 1.0f, spare, cols);
+    if (a->dropout.threshold) {
+        uint32_t key = sl_dropout_row_key(n->tape, a->random_key, row_of(a, i));
+        k->dropout(spare, u, a->dropout, key, 0, cols);
+        u = spare;
     }
+    if (gate) {
+        float dgate = k->dot(u, sl_row(f, i), cols);
+        *sl_grad_row(gate, i) = dgate + (n->fresh[GATE] ? 0.0f : *sl_grad_row(gate, i));
+    }
+    if (n->fresh[F])
+        k->scale(sl_grad_row(f, i), gate_of(n, i), u, cols);
+    else
+        k->axpy(sl_grad_row(f, i), gate_of(n, i), u, cols);
+}
+
+static void backward_rows(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    float *spare = p->workers + (size_t)worker * (size_t)p->n->out->cols;
+    for (int i = first; i < last; i++)
+        backward_row(p->n, i, spare);
 }
 
 static void add_rows(void *ctx, int first, int last, int worker)

@@ -189,8 +189,8 @@ static bool agree(const struct sl_counter *saved, const struct sl_counter *asked
     return true;
 }
 
-/* Asked before anything as large as this training's own shapes is read: another width is to be told as
- * such, not as a tensor that does not fit. */
+/* Asked before anything as large as this training's own shapes is read: another width is to be
+ * told as such, not as a tensor that does not fit. */
 static bool same_training(const char *path, const struct sl_counter *asked, int count,
                           struct sl_err *err)
 {
