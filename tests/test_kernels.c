@@ -247,7 +247,9 @@ static void transposes(const struct sl_kernels *k, int rows, int cols, bool pad)
     float *x = input_make((size_t)rows * (size_t)cols, 4, 1.0f);
     round_to_operands(k, x, rows * cols);
     unsigned char *out = output_make(bytes);
-    k->transpose(out, stride, x, (size_t)cols, rows, cols, pad);
+    void *operands = operands_make(k, x, rows, cols);
+    k->transpose(out, stride, operands, sl_operand_stride(k, cols), rows, cols, pad);
+    free(operands);
     cr_assert(output_guarded(out, bytes));
     float wide[256];
     for (int c = 0; c < cols; c++) {

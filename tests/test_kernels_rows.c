@@ -1,5 +1,6 @@
 /* test_kernels_rows.c - row slots and the optimiser of every level this machine has. */
 #include "kernel_data.h"
+#include "kernels/levels.h"
 
 #include <float.h>
 
@@ -76,12 +77,6 @@ static void run_linear_slope(const struct sl_kernels *k, float *y, const float *
     output_free(value);
 }
 
-static void run_multiply(const struct sl_kernels *k, float *y, const float *x, const float *x2,
-                         int n)
-{
-    k->multiply(y, x, x2, n);
-}
-
 static void run_sigmoid(const struct sl_kernels *k, float *y, const float *x, const float *x2,
                         int n)
 {
@@ -124,7 +119,6 @@ static const struct row_case row_cases[] = {
     {"linear'", run_linear_slope, 3.0f, 0.0f},
     {"relu'", run_relu_slope, 3.0f, 0.0f},
     {"gelu'", run_gelu_slope, 5.0f, 2e-6f},
-    {"multiply", run_multiply, 3.0f, 0.0f},
     {"sigmoid", run_sigmoid, 20.0f, 2e-7f},
     {"softmax", run_softmax, 20.0f, 4e-6f},
     {"dot", run_dot, 1.0f, 4e-6f},
@@ -228,6 +222,100 @@ static void extremes_survive(const struct sl_kernels *k)
 Test(rows, extremes_and_nan_survive)
 {
     at_each_level(extremes_survive);
+}
+
+/* Steps of `epilogue` that are worth telling apart. */
+struct epilogue_case {
+    bool bias, out, slope;
+    enum sl_activation activation;
+    uint32_t threshold;
+};
+
+static const struct epilogue_case epilogue_cases[] = {
+    {true, false, false, SL_LINEAR, 0},    {true, true, false, SL_GELU, 0},
+    {true, true, true, SL_GELU, 9000},     {false, true, true, SL_RELU, 0},
+    {true, false, true, SL_LINEAR, 20000}, {false, true, false, SL_LINEAR, 20000},
+};
+
+/* The fused steps give the bits of the steps one by one, and leave what is around them alone. */
+static void epilogue_is_its_steps(const struct sl_kernels *k, const struct epilogue_case *c, int n)
+{
+    const size_t bytes = sl_operand_stride(k, n) * sl_type_bytes(k->operand), count = (size_t)n;
+    float *x = input_make(count, 20, 3.0f), *bias = input_make(count, 21, 1.0f);
+    float *y[2];
+    unsigned char *out[2], *slope[2];
+    for (int i = 0; i < 2; i++) {
+        y[i] = memcpy(output_make(count * sizeof(float)), x, count * sizeof(float));
+        out[i] = output_make(bytes);
+        slope[i] = output_make(bytes);
+        struct sl_epilogue f = {.products = y[i],
+                                .out = c->out ? out[i] : NULL,
+                                .slope = c->slope ? slope[i] : NULL,
+                                .bias = c->bias ? bias : NULL,
+                                .activation = c->activation,
+                                .dropout = {c->threshold, 1.25f},
+                                .row_key = 99,
+                                .first = 64,
+                                .n = n};
+        if (i == 0)
+            sl_epilogue_by(k, &f);
+        else
+            k->epilogue(&f);
+        cr_assert(output_guarded(out[i], bytes) && output_guarded(slope[i], bytes) &&
+                  output_guarded(y[i], count * sizeof(float)));
+    }
+    const int which = (int)(c - epilogue_cases);
+    cr_assert(c->out || memcmp(y[0], y[1], count * sizeof(float)) == 0, "%s: y, case %d, n %d",
+              k->name, which, n);
+    cr_assert(memcmp(out[0], out[1], bytes) == 0, "%s: out, case %d, n %d", k->name, which, n);
+    cr_assert(memcmp(slope[0], slope[1], bytes) == 0, "%s: slope, case %d, n %d", k->name, which,
+              n);
+    for (int i = 0; i < 2; i++) {
+        output_free(y[i]);
+        output_free(out[i]);
+        output_free(slope[i]);
+    }
+    free(x);
+    free(bias);
+}
+
+static void epilogues_all(const struct sl_kernels *k)
+{
+    for (size_t c = 0; c < sizeof epilogue_cases / sizeof epilogue_cases[0]; c++)
+        for (int n = 1; n <= 140; n += 7)
+            epilogue_is_its_steps(k, &epilogue_cases[c], n);
+}
+
+Test(rows, epilogue_gives_the_bits_of_its_steps)
+{
+    at_each_level(epilogues_all);
+}
+
+static void multiplies_into_operands(const struct sl_kernels *k)
+{
+    for (int n = 1; n <= 70; n += 3) {
+        const size_t count = (size_t)n, bytes = sl_operand_stride(k, n) * sl_type_bytes(k->operand);
+        float *x = input_make(count, 22, 2.0f), *by = input_make(count, 23, 2.0f), wide[128];
+        unsigned char *out = output_make(bytes), *want = output_make(bytes);
+        void *operands = operands_make(k, by, 1, n);
+        k->narrow_product(out, x, operands, n);
+        k->widen(wide, operands, n);
+        for (int i = 0; i < n; i++)
+            wide[i] *= x[i];
+        k->narrow(want, wide, n);
+        cr_assert(output_guarded(out, bytes));
+        cr_assert(memcmp(out, want, bytes) == 0, "%s: %d", k->name, n);
+        output_free(out);
+        output_free(want);
+        free(operands);
+        free(x);
+        free(by);
+    }
+}
+
+Test(rows, products_are_rounded_once)
+{
+    at_each_level(multiplies_into_operands);
 }
 
 static void norms(const struct sl_kernels *k, int n)

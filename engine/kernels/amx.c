@@ -64,6 +64,8 @@ void sl_kernels_amx(struct sl_kernels *t)
     t->transpose = sl_amx_transpose;
     t->narrow = sl_amx_narrow;
     t->widen = sl_amx_widen;
+    t->narrow_product = sl_amx_narrow_product;
+    t->epilogue = sl_amx_epilogue;
     t->layernorm = layernorm;
     t->attend_scratch = attend_scratch;
     t->attend = attend;

@@ -7,10 +7,12 @@ size_t sl_amx_pack_bytes(int k, int n);
 void sl_amx_pack(void *packed, const void *src, enum sl_type type, size_t stride, bool transposed,
                  int k, int n, int n_first, int n_last);
 void sl_amx_gemm(const struct sl_gemm *g);
-void sl_amx_transpose(void *out, size_t out_stride, const float *x, size_t x_stride, int rows,
+void sl_amx_transpose(void *out, size_t out_stride, const void *x, size_t x_stride, int rows,
                       int cols, bool pad);
 void sl_amx_narrow(void *out, const float *x, int n);
 void sl_amx_widen(float *out, const void *operands, int n);
+void sl_amx_narrow_product(void *out, const float *x, const void *by, int n);
+void sl_amx_epilogue(const struct sl_epilogue *f);
 
 /* Attention in tiles, for head_dim a multiple of 32. */
 size_t sl_amx_attend_scratch(int queries, int keys, int head_dim);

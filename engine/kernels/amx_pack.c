@@ -105,18 +105,18 @@ void sl_amx_pack(void *packed, const void *src, enum sl_type type, size_t stride
         }
 }
 
-/* 16 columns and 32 rows of x: each column becomes 32 bf16. */
-static void transpose_block(uint16_t *out, size_t out_stride, const float *x, size_t x_stride,
+/* 16 columns and 32 rows of x: each column becomes a row of 32. */
+static void transpose_block(uint16_t *out, size_t out_stride, const uint16_t *x, size_t x_stride,
                             int rows, int cols, bool pad)
 {
     __m512i r[TILE_PAIRS];
     const __mmask16 mask = sl_first16(cols);
     for (int i = 0; i < TILE_PAIRS; i++) {
-        const float *even = x + (size_t)(2 * i) * x_stride;
-        const __m512 zero = _mm512_setzero_ps();
-        const __m512 a = 2 * i < rows ? _mm512_maskz_loadu_ps(mask, even) : zero;
-        const __m512 b = 2 * i + 1 < rows ? _mm512_maskz_loadu_ps(mask, even + x_stride) : zero;
-        r[i] = sl_pair16((__m256i)_mm512_cvtneps_pbh(a), (__m256i)_mm512_cvtneps_pbh(b));
+        const uint16_t *even = x + (size_t)(2 * i) * x_stride;
+        const __m256i zero = _mm256_setzero_si256();
+        const __m256i a = 2 * i < rows ? _mm256_maskz_loadu_epi16(mask, even) : zero;
+        const __m256i b = 2 * i + 1 < rows ? _mm256_maskz_loadu_epi16(mask, even + x_stride) : zero;
+        r[i] = sl_pair16(a, b);
     }
     sl_transpose16(r);
     const __mmask32 kept = pad ? sl_first32(TILE_K) : sl_first32(rows);
@@ -124,13 +124,14 @@ static void transpose_block(uint16_t *out, size_t out_stride, const float *x, si
         _mm512_mask_storeu_epi16(out + (size_t)c * out_stride, kept, r[c]);
 }
 
-void sl_amx_transpose(void *out, size_t out_stride, const float *x, size_t x_stride, int rows,
+void sl_amx_transpose(void *out, size_t out_stride, const void *x, size_t x_stride, int rows,
                       int cols, bool pad)
 {
     for (int c = 0; c < cols; c += TILE_ROWS)
         for (int r = 0; r < rows; r += TILE_K)
             transpose_block((uint16_t *)out + (size_t)c * out_stride + r, out_stride,
-                            x + (size_t)r * x_stride + c, x_stride, rows - r, cols - c, pad);
+                            (const uint16_t *)x + (size_t)r * x_stride + c, x_stride, rows - r,
+                            cols - c, pad);
 }
 
 void sl_amx_narrow(void *out, const float *x, int n)

@@ -98,10 +98,17 @@ static void activate_both(float *y, float *slope, const float *x, enum sl_activa
     }
 }
 
-static void multiply(float *y, const float *a, const float *b, int n)
+static void narrow_product(void *out, const float *x, const void *by, int n)
 {
+    const float *b = by;
     for (int i = 0; i < n; i += LANES)
-        sl_store8(y + i, n - i, _mm256_mul_ps(sl_load8(a + i, n - i), sl_load8(b + i, n - i)));
+        sl_store8((float *)out + i, n - i,
+                  _mm256_mul_ps(sl_load8(x + i, n - i), sl_load8(b + i, n - i)));
+}
+
+static void epilogue(const struct sl_epilogue *f)
+{
+    sl_epilogue_by(sl_kernels_at(SL_ISA_AVX2), f);
 }
 
 static void sigmoid(float *y, const float *x, int n)
@@ -233,7 +240,8 @@ void sl_avx2_rows(struct sl_kernels *t)
     t->dropout = dropout;
     t->activate = activate;
     t->activate_both = activate_both;
-    t->multiply = multiply;
+    t->narrow_product = narrow_product;
+    t->epilogue = epilogue;
     t->sigmoid = sigmoid;
     t->softmax = softmax;
     t->layernorm = layernorm;

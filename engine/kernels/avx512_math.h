@@ -2,7 +2,9 @@
 #pragma once
 
 #include "kernels/fits.h"
+#include "kernels/kernels.h"
 
+#include <assert.h>
 #include <immintrin.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -131,6 +133,28 @@ static inline __m512 sl_gelu_slope16(__m512 x, const struct sl_normal16 *n)
     const __m512 phi = _mm512_mask_sub_ps(n->tail, positive, _mm512_set1_ps(1.0f), n->tail);
     const __m512 density = _mm512_mul_ps(n->bell, _mm512_set1_ps(sl_density_0));
     return _mm512_fmadd_ps(x, density, phi);
+}
+
+/* f(x) and f'(x); the compiler drops what is not used. */
+static inline void sl_activate16(__m512 x, enum sl_activation f, __m512 *y, __m512 *slope)
+{
+    const __m512 zero = _mm512_setzero_ps(), one = _mm512_set1_ps(1.0f);
+    const struct sl_normal16 n = sl_normal16(_mm512_abs_ps(x));
+    switch (f) {
+    case SL_LINEAR:
+        *y = x;
+        *slope = one;
+        return;
+    case SL_RELU:
+        *y = _mm512_max_ps(zero, x); /* a NaN stays */
+        *slope = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, zero, _CMP_GT_OQ), one);
+        return;
+    case SL_GELU:
+        *y = sl_gelu16(x, &n);
+        *slope = sl_gelu_slope16(x, &n);
+        return;
+    }
+    assert(false && "an activation without a formula");
 }
 
 static inline __m512 sl_sigmoid16(__m512 x)

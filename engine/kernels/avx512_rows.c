@@ -69,34 +69,12 @@ static void dropout(float *y, const float *x, struct sl_dropout d, uint32_t row_
     }
 }
 
-/* f(x) and f'(x); the compiler drops what is not used. */
-static inline void activate16(__m512 x, enum sl_activation f, __m512 *y, __m512 *slope)
-{
-    const __m512 zero = _mm512_setzero_ps(), one = _mm512_set1_ps(1.0f);
-    const struct sl_normal16 n = sl_normal16(_mm512_abs_ps(x));
-    switch (f) {
-    case SL_LINEAR:
-        *y = x;
-        *slope = one;
-        return;
-    case SL_RELU:
-        *y = _mm512_max_ps(zero, x); /* a NaN stays */
-        *slope = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, zero, _CMP_GT_OQ), one);
-        return;
-    case SL_GELU:
-        *y = sl_gelu16(x, &n);
-        *slope = sl_gelu_slope16(x, &n);
-        return;
-    }
-    assert(false && "an activation without a formula");
-}
-
 static void activate(float *y, const float *x, enum sl_activation f, int n)
 {
     for (int i = 0; i < n; i += LANES) {
         const __mmask16 mask = sl_first16(n - i);
         __m512 v, slope;
-        activate16(_mm512_maskz_loadu_ps(mask, x + i), f, &v, &slope);
+        sl_activate16(_mm512_maskz_loadu_ps(mask, x + i), f, &v, &slope);
         _mm512_mask_storeu_ps(y + i, mask, v);
     }
 }
@@ -106,19 +84,26 @@ static void activate_both(float *y, float *slope, const float *x, enum sl_activa
     for (int i = 0; i < n; i += LANES) {
         const __mmask16 mask = sl_first16(n - i);
         __m512 v, s;
-        activate16(_mm512_maskz_loadu_ps(mask, x + i), f, &v, &s);
+        sl_activate16(_mm512_maskz_loadu_ps(mask, x + i), f, &v, &s);
         _mm512_mask_storeu_ps(y + i, mask, v);
         _mm512_mask_storeu_ps(slope + i, mask, s);
     }
 }
 
-static void multiply(float *y, const float *a, const float *b, int n)
+static void narrow_product(void *out, const float *x, const void *by, int n)
 {
+    const float *b = by;
     for (int i = 0; i < n; i += LANES) {
         const __mmask16 mask = sl_first16(n - i);
-        const __m512 v = _mm512_maskz_loadu_ps(mask, a + i);
-        _mm512_mask_storeu_ps(y + i, mask, _mm512_mul_ps(v, _mm512_maskz_loadu_ps(mask, b + i)));
+        const __m512 v = _mm512_maskz_loadu_ps(mask, x + i);
+        const __m512 product = _mm512_mul_ps(v, _mm512_maskz_loadu_ps(mask, b + i));
+        _mm512_mask_storeu_ps((float *)out + i, mask, product);
     }
+}
+
+static void epilogue(const struct sl_epilogue *f)
+{
+    sl_epilogue_by(sl_kernels_at(SL_ISA_AVX512), f);
 }
 
 static void sigmoid(float *y, const float *x, int n)
@@ -261,7 +246,8 @@ void sl_avx512_rows(struct sl_kernels *t)
     t->dropout = dropout;
     t->activate = activate;
     t->activate_both = activate_both;
-    t->multiply = multiply;
+    t->narrow_product = narrow_product;
+    t->epilogue = epilogue;
     t->sigmoid = sigmoid;
     t->softmax = softmax;
     t->layernorm = layernorm;

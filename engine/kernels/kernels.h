@@ -55,6 +55,19 @@ struct sl_dropout {
 
 enum sl_activation { SL_LINEAR, SL_RELU, SL_GELU /* x Phi(x), exact erf form: Hendrycks 2016 */ };
 
+/* What happens to a row of products before it goes on, in fp32 and without leaving the registers
+ * where a level can: y = dropout(f(products + bias)). */
+struct sl_epilogue {
+    float *products;   /* n; y is written over them unless out is set */
+    void *out;         /* y as operands, padded with zeros to a multiple of 32; or NULL */
+    void *slope;       /* dy / dproducts as operands, padded likewise; or NULL */
+    const float *bias; /* or NULL */
+    enum sl_activation activation;
+    struct sl_dropout dropout;
+    uint32_t row_key;
+    int first, n; /* the column of products[0] within its row, even; how many */
+};
+
 /* Scaled dot-product attention of one head of one sequence (Vaswani et al. 2017, eq. 1):
  *     out_i = sum_{j < visible_i} dropout(softmax_j(scale q_i . k_j)) v_j
  * Keys are visited in an order fixed by their index. A query that sees no key gives 0. */
@@ -104,9 +117,9 @@ struct sl_kernels {
     void (*pack)(void *packed, const void *src, enum sl_type type, size_t stride, bool transposed,
                  int k, int n, int n_first, int n_last);
     void (*gemm)(const struct sl_gemm *g);
-    /* out (cols x rows, operand type, out_stride apart) = x^T of x (rows x cols). When pad is true
-     * (the last of several row blocks), columns of out past `rows` become 0 up to its stride. */
-    void (*transpose)(void *out, size_t out_stride, const float *x, size_t x_stride, int rows,
+    /* out (cols x rows) = x^T of operand rows x (rows x cols). When pad is true (the last of
+     * several row blocks), columns of out past `rows` become 0 up to a multiple of 32. */
+    void (*transpose)(void *out, size_t out_stride, const void *x, size_t x_stride, int rows,
                       int cols, bool pad);
 
     /* -- conversions ---------------------------------------------------------------------- */
@@ -114,6 +127,8 @@ struct sl_kernels {
     /* n floats to one operand row, padded with zeros to a multiple of 32. bf16: nearest even. */
     void (*narrow)(void *out, const float *x, int n);
     void (*widen)(float *out, const void *operands, int n);
+    /* out = x by, an operand row; `by` are operands. */
+    void (*narrow_product)(void *out, const float *x, const void *by, int n);
 
     /* -- rows ------------------------------------------------------------------------------ */
 
@@ -128,8 +143,8 @@ struct sl_kernels {
     void (*activate)(float *y, const float *x, enum sl_activation f, int n);
     /* y = f(x) as above, and slope = f'(x), which the backward pass multiplies by. ReLU'(0) = 0. */
     void (*activate_both)(float *y, float *slope, const float *x, enum sl_activation f, int n);
-    void (*multiply)(float *y, const float *a, const float *b, int n); /* y may be a or b */
-    void (*sigmoid)(float *y, const float *x, int n);                  /* y may be x */
+    void (*epilogue)(const struct sl_epilogue *f);
+    void (*sigmoid)(float *y, const float *x, int n); /* y may be x */
     /* x becomes softmax(x); returns max + log(sum exp(x - max)). */
     float (*softmax)(float *x, int n);
     /* y = (x - mean) / sqrt(var + epsilon) * gain + shift, written as an operand row; stats gets

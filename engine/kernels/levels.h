@@ -32,6 +32,9 @@ void sl_attend_rows(const struct sl_row_steps *steps, enum sl_type operand,
 void sl_attend_rows_back(const struct sl_row_steps *steps, enum sl_type operand,
                          const struct sl_attend_back *b);
 
+/* `epilogue` made of the other slots of a level, a stretch at a time. */
+void sl_epilogue_by(const struct sl_kernels *t, const struct sl_epilogue *f);
+
 /* mean and 1 / sqrt(var + epsilon) of a row, as every layernorm of AVX-512 and above takes them. */
 void sl_avx512_moments(const float *x, int n, float epsilon, float stats[2]);
 

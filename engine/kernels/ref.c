@@ -65,14 +65,15 @@ static void gemm(const struct sl_gemm *g)
 }
 
 /* fp32 operand rows have no padding, so `pad` has nothing to do. */
-static void transpose(void *out, size_t out_stride, const float *x, size_t x_stride, int rows,
+static void transpose(void *out, size_t out_stride, const void *x, size_t x_stride, int rows,
                       int cols, bool pad)
 {
     (void)pad;
+    const float *in = x;
     float *o = out;
     for (int c = 0; c < cols; c++)
         for (int r = 0; r < rows; r++)
-            o[(size_t)c * out_stride + (size_t)r] = x[(size_t)r * x_stride + (size_t)c];
+            o[(size_t)c * out_stride + (size_t)r] = in[(size_t)r * x_stride + (size_t)c];
 }
 
 static void copy(void *out, const void *x, int n)
@@ -187,10 +188,17 @@ static void activate_both(float *y, float *slope, const float *x, enum sl_activa
     }
 }
 
-static void multiply(float *y, const float *a, const float *b, int n)
+static void narrow_product(void *out, const float *x, const void *by, int n)
 {
+    float *o = out;
+    const float *b = by;
     for (int i = 0; i < n; i++)
-        y[i] = a[i] * b[i];
+        o[i] = x[i] * b[i];
+}
+
+static void epilogue(const struct sl_epilogue *f)
+{
+    sl_epilogue_by(sl_kernels_at(SL_ISA_REF), f);
 }
 
 static void sigmoid(float *y, const float *x, int n)
@@ -328,7 +336,8 @@ void sl_kernels_ref(struct sl_kernels *t)
         .dropout = dropout,
         .activate = activate,
         .activate_both = activate_both,
-        .multiply = multiply,
+        .narrow_product = narrow_product,
+        .epilogue = epilogue,
         .sigmoid = sigmoid,
         .softmax = softmax,
         .layernorm = layernorm,

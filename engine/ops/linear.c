@@ -57,7 +57,7 @@ static size_t block_operand_bytes(const struct sl_node *n)
 static struct forward_scratch forward_layout(const struct sl_node *n)
 {
     size_t x_bytes = round_up(block_operand_bytes(n));
-    size_t y_bytes = (BLOCK + 1) * CHUNK * sizeof(float);
+    size_t y_bytes = n->out->type == SL_F32 ? 0 : BLOCK * CHUNK * sizeof(float);
     return (struct forward_scratch){.stride = x_bytes + round_up(y_bytes), .x_bytes = x_bytes};
 }
 
@@ -83,30 +83,26 @@ static const void *block_operands(const struct sl_node *n, int first, int last, 
     return scratch;
 }
 
-/* Bias, activation, dropout and rounding of columns c0..c1 of one row, whose product is in y.
- * spare: as many floats. */
-static void finish_row(const struct sl_node *n, int row, float *y, int c0, int c1, float *spare)
+/* Bias, activation, dropout and rounding of columns c0..c1 of one row, whose products are in y. */
+static void epilogue_row(const struct sl_node *n, int row, float *y, int c0, int c1)
 {
     const struct linear *a = n->args;
-    const struct sl_kernels *k = n->tape->kernels;
     const struct sl_parameter *bias = n->parameter[BIAS];
-    const size_t at = (size_t)c0 * sl_type_bytes(k->operand);
-    const int cols = c1 - c0;
-    if (bias)
-        k->axpy(y, 1.0f, bias->data + c0, cols);
-    if (a->slope)
-        k->activate_both(y, spare, y, a->activation, cols);
-    else if (a->activation != SL_LINEAR)
-        k->activate(y, y, a->activation, cols);
-    if (a->dropout.threshold) {
-        uint32_t key = sl_dropout_row_key(n->tape, a->random_key, row);
-        k->dropout(y, y, a->dropout, key, c0, cols);
-        k->dropout(spare, spare, a->dropout, key, c0, cols);
-    }
-    if (a->slope)
-        k->narrow((char *)sl_row_any(a->slope, row) + at, spare, cols);
+    const size_t at = (size_t)c0 * sl_type_bytes(n->tape->kernels->operand);
+    struct sl_epilogue f = {.products = y,
+                            .bias = bias ? bias->data + c0 : NULL,
+                            .activation = a->activation,
+                            .dropout = a->dropout,
+                            .first = c0,
+                            .n = c1 - c0};
     if (n->out->type != SL_F32)
-        k->narrow((char *)sl_row_any(n->out, row) + at, y, cols);
+        f.out = (char *)sl_row_any(n->out, row) + at;
+    if (a->slope)
+        f.slope = (char *)sl_row_any(a->slope, row) + at;
+    if (a->dropout.threshold)
+        f.row_key = sl_dropout_row_key(n->tape, a->random_key, row);
+    if (f.out || f.slope || f.bias || f.activation != SL_LINEAR)
+        n->tape->kernels->epilogue(&f);
 }
 
 /* Columns c0..c1 of a packed matrix are a packed matrix: panels lie one after another. */
@@ -115,20 +111,19 @@ static const char *panels_from(const struct sl_node *n, const void *packed, int 
     return (const char *)packed + (c0 ? n->tape->kernels->pack_bytes(k, c0) : 0);
 }
 
-/* Columns c0..c1 of one block of rows, from operands x. spare: a block and a row of a chunk. */
+/* Columns c0..c1 of one block of rows, from operands x. spare: a block of a chunk. */
 static void forward_chunk(const struct sl_node *n, struct sl_gemm g, int row, int c0, int c1,
                           float *spare)
 {
     struct sl_tensor *out = n->out;
     bool direct = out->type == SL_F32;
-    float *row_spare = spare + BLOCK * CHUNK;
     g.packed = panels_from(n, n->parameter[WEIGHT]->packed, g.k, c0);
     g.n = g.n_last = c1 - c0;
     g.y = direct ? sl_row(out, row) + c0 : spare;
     g.y_stride = direct ? out->stride : CHUNK;
     n->tape->kernels->gemm(&g);
     for (int r = 0; r < g.m; r++)
-        finish_row(n, row + r, g.y + (size_t)r * g.y_stride, c0, c1, row_spare);
+        epilogue_row(n, row + r, g.y + (size_t)r * g.y_stride, c0, c1);
 }
 
 static void forward_piece(const struct forward_pass *pass, int piece, int worker)
@@ -170,7 +165,7 @@ struct backward_pass {
     char *base;
     size_t dz_t_at, workers_at, bytes; /* dz is at 0 */
     size_t dz_stride, dz_t_stride;     /* elements */
-    size_t worker_bytes, floats_at;    /* a worker's: a packed chunk of x, then floats */
+    size_t worker_bytes, floats_at;    /* a worker's: a packed chunk of x, then m floats */
     int chunks, group_rows;            /* of dw */
     int dw_pieces, db_pieces, dx_pieces;
 };
@@ -199,7 +194,7 @@ static struct backward_pass backward_layout(const struct sl_node *n)
     p.dz_t_at = round_up((size_t)m * p.dz_stride * element);
     p.workers_at = p.dz_t_at + round_up((size_t)outs * p.dz_t_stride * element);
     p.floats_at = round_up(k->pack_bytes(m, CHUNK));
-    p.worker_bytes = p.floats_at + round_up((BLOCK * CHUNK + (size_t)m) * sizeof(float));
+    p.worker_bytes = p.floats_at + round_up((size_t)m * sizeof(float));
     p.bytes = p.workers_at + (size_t)threads * p.worker_bytes;
     return p;
 }
@@ -225,42 +220,33 @@ static char *dz_t_row_at(const struct backward_pass *p, int row)
     return p->base + p->dz_t_at + (size_t)row * p->dz_t_stride * element;
 }
 
-/* dz of columns c0..c1 of one row: dy by the slope. */
-static void dz_row(const struct sl_node *n, int row, int c0, int c1, float *dz)
-{
-    const struct linear *a = n->args;
-    const struct sl_kernels *k = n->tape->kernels;
-    k->widen(dz, (char *)sl_row_any(a->slope, row) + (size_t)c0 * sl_type_bytes(k->operand),
-             c1 - c0);
-    k->multiply(dz, dz, sl_grad_row(n->out, row) + c0, c1 - c0);
-}
-
-/* Columns c0..c1 of one block of rows of dz, both ways round. */
-static void dz_chunk(const struct backward_pass *p, int r0, int c0, float *spare)
+/* One block of rows of dz, dy by the slope, both ways round: a chunk of columns at a time, so
+ * that it is still in the cache when it is turned. */
+static void dz_chunk(const struct backward_pass *p, int r0, int c0)
 {
     const struct sl_node *n = p->n;
     const struct linear *a = n->args;
     const struct sl_kernels *k = n->tape->kernels;
-    const size_t element = sl_type_bytes(k->operand);
-    int r1 = least(r0 + BLOCK, n->out->rows), c1 = least(c0 + CHUNK, n->out->cols);
-    float *dz = a->slope ? spare : sl_grad_row(n->out, r0) + c0;
-    size_t stride = a->slope ? CHUNK : (size_t)n->out->cols;
+    const size_t element = sl_type_bytes(k->operand), at = (size_t)c0 * element;
+    int r1 = least(r0 + BLOCK, n->out->rows), cols = least(CHUNK, n->out->cols - c0);
     for (int r = r0; r < r1; r++) {
-        float *row = dz + (size_t)(r - r0) * stride;
+        const float *dy = sl_grad_row(n->out, r) + c0;
         if (a->slope)
-            dz_row(n, r, c0, c1, row);
-        k->narrow(dz_row_at(p, r) + (size_t)c0 * element, row, c1 - c0);
+            k->narrow_product(dz_row_at(p, r) + at, dy, (char *)sl_row_any(a->slope, r) + at, cols);
+        else
+            k->narrow(dz_row_at(p, r) + at, dy, cols);
     }
-    k->transpose(dz_t_row_at(p, c0) + (size_t)r0 * element, p->dz_t_stride, dz, stride, r1 - r0,
-                 c1 - c0, r1 == n->out->rows);
+    k->transpose(dz_t_row_at(p, c0) + (size_t)r0 * element, p->dz_t_stride, dz_row_at(p, r0) + at,
+                 p->dz_stride, r1 - r0, cols, r1 == n->out->rows);
 }
 
 static void backward_dz(void *ctx, int first, int last, int worker)
 {
     const struct backward_pass *p = ctx;
+    (void)worker;
     for (int block = first; block < last; block++)
         for (int c = 0; c < p->n->out->cols; c += CHUNK)
-            dz_chunk(p, block * BLOCK, c, worker_floats(p, worker));
+            dz_chunk(p, block * BLOCK, c);
 }
 
 /* dw += dz^T x for a group of rows and a chunk of columns. The chunk of x is packed here, so that

@@ -1,0 +1,63 @@
+/* amx_rows.c - rows on their way into bf16 operands: everything that happens to them, in registers.
+ * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mavx512bf16 -mamx-tile
+ * -mamx-bf16. */
+#include "kernels/amx.h"
+#include "kernels/amx_tiles.h"
+
+enum { HALF = 16, WHOLE = 32 };
+
+/* bf16 is the upper half of an fp32. */
+static __m512 widen16(__mmask16 mask, const uint16_t *x)
+{
+    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, x));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
+
+void sl_amx_narrow_product(void *out, const float *x, const void *by, int n)
+{
+    const uint16_t *b = by;
+    for (int i = 0; i < n; i += WHOLE) {
+        __m512 half[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+        for (int h = 0; h < 2 && i + h * HALF < n; h++) {
+            const int at = i + h * HALF;
+            const __mmask16 mask = sl_first16(n - at);
+            half[h] = _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, x + at), widen16(mask, b + at));
+        }
+        _mm512_storeu_si512((uint16_t *)out + i, sl_narrow32(half[0], half[1]));
+    }
+}
+
+/* 16 columns of y and of its slope. */
+static void epilogue_half(const struct sl_epilogue *f, int at, __mmask16 kept, __m512 *y,
+                          __m512 *slope)
+{
+    const __mmask16 mask = sl_first16(f->n - at);
+    __m512 v = _mm512_maskz_loadu_ps(mask, f->products + at);
+    if (f->bias)
+        v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, f->bias + at));
+    sl_activate16(v, f->activation, y, slope);
+    if (f->dropout.threshold) {
+        const __m512 scale = _mm512_set1_ps(f->dropout.scale);
+        *y = _mm512_maskz_mul_ps(kept, scale, *y);
+        *slope = _mm512_maskz_mul_ps(kept, scale, *slope);
+    }
+    *y = _mm512_maskz_mov_ps(mask, *y);
+    *slope = _mm512_maskz_mov_ps(mask, *slope);
+    if (!f->out)
+        _mm512_mask_storeu_ps(f->products + at, mask, *y);
+}
+
+void sl_amx_epilogue(const struct sl_epilogue *f)
+{
+    for (int i = 0; i < f->n; i += WHOLE) {
+        __m512 y[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()}, slope[2] = {y[0], y[1]};
+        const uint32_t column = (uint32_t)(f->first + i), threshold = f->dropout.threshold;
+        const __mmask32 kept = threshold ? sl_kept32(threshold, f->row_key, column) : 0;
+        for (int h = 0; h < 2 && i + h * HALF < f->n; h++)
+            epilogue_half(f, i + h * HALF, (__mmask16)(kept >> h * HALF), &y[h], &slope[h]);
+        if (f->out)
+            _mm512_storeu_si512((uint16_t *)f->out + i, sl_narrow32(y[0], y[1]));
+        if (f->slope)
+            _mm512_storeu_si512((uint16_t *)f->slope + i, sl_narrow32(slope[0], slope[1]));
+    }
+}
