@@ -130,6 +130,7 @@ Test(http, metrics_have_the_form_that_prometheus_wants)
 {
     json_decref(completed("{" TINY "\"prompt\":\"ab\",\"max_tokens\":3}"));
     wait_for_metric(&d, "sluice_calls_in_flight", 0); /* a call is counted after its last byte */
+    wait_for_metric(&d, "sluice_requests_running{model=\"tiny\",version=\"1\"}", 0);
     struct answer answer = ask(&d, "GET", "/metrics", NULL);
     cr_assert_str_eq(answer_header(&answer, "content-type"),
                      "text/plain; version=0.0.4; charset=utf-8");
