@@ -27,7 +27,7 @@ mkdir "$scratch/build"
 ln -s "$build" "$scratch/build/release"
 i=0
 while [ $i -lt 400 ]; do
-    echo "line $i of a text that somebody might have lying about"
+    echo "Once there was line $i of a text that somebody had lying about."
     i=$((i + 1))
 done >"$scratch/my.txt"
 

@@ -72,7 +72,7 @@ const struct sl_arch sl_arch_tsa = {
     .paper = "Adaptive Computation Depth via Learned Token Routing in Transformers, 2026",
     .summary = "routers gate each token's part in every block after the first",
     .hypers = hypers,
-    .policy = {.gate = SL_GATE_MIXED, .gate_limit = 0.5f},
+    .policy = {.gate = SL_GATE_MIXED, .gate_limit = 0.9f},
     .size = sizeof(struct tsa),
     .build = tsa_build,
     .forward = tsa_forward,
