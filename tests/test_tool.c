@@ -382,10 +382,9 @@ struct terminal {
 static void terminal_start(struct terminal *t, const char *const *words)
 {
     t->used = 0;
-    if (access("/dev/ptmx", R_OK | W_OK) != 0)
-        cr_skip_test("no pseudo-terminals here");
     t->pid = forkpty(&t->fd, NULL, NULL, NULL);
-    cr_assert_geq(t->pid, 0);
+    if (t->pid < 0)
+        cr_skip_test("no pseudo-terminals here");
     if (t->pid == 0)
         become(words);
 }
