@@ -1,6 +1,7 @@
 /* tensor.h - a matrix somebody else owns, and a parameter of a model. */
 #pragma once
 
+#include "base/arena.h"
 #include "kernels/kernels.h"
 
 #include <assert.h>
@@ -29,6 +30,11 @@ struct sl_parameter {
     void *packed;      /* B = data^T, for y = x w^T; NULL for what no product reads */
     void *packed_back; /* B = data, for dx = dy w; NULL unless training */
 };
+
+static inline size_t sl_parameter_floats(const struct sl_parameter *p)
+{
+    return sl_size_product((size_t)p->rows, (size_t)p->cols);
+}
 
 /* Some rows of a batch, ascending. A NULL pointer to this means all of them. */
 struct sl_rows {

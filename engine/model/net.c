@@ -10,17 +10,12 @@
 /* Structs, names and tables of parameters of the largest architecture: mostly untouched. */
 enum { STRUCT_BYTES = 1 << 22 };
 
-static size_t value_floats(const struct sl_parameter *p)
-{
-    return sl_size_product((size_t)p->rows, (size_t)p->cols);
-}
-
 /* Gives every parameter its place in an arena of values or of gradients. */
 static void place(struct sl_model *m, struct sl_arena *arena, bool grads)
 {
     for (int i = 0; i < m->builder.count; i++) {
         struct sl_parameter *p = &m->builder.parameters[i];
-        float *at = sl_arena_take(arena, value_floats(p), sizeof(float));
+        float *at = sl_arena_take(arena, sl_parameter_floats(p), sizeof(float));
         if (grads)
             p->grad = at;
         else
@@ -89,7 +84,7 @@ bool sl_net_train(struct sl_model *m, struct sl_err *err)
 static void draw(struct sl_parameter *p, struct sl_init init, uint64_t seed)
 {
     uint64_t key = sl_random_key(seed, p->name);
-    size_t count = value_floats(p);
+    size_t count = sl_parameter_floats(p);
     for (size_t i = 0; i < count; i++) {
         if (init.kind == SL_INIT_NORMAL)
             p->data[i] = init.value * (float)sl_random_normal(key, i);
@@ -158,7 +153,7 @@ int64_t sl_net_parameters(const struct sl_model *m)
 {
     int64_t total = 0;
     for (int i = 0; i < m->builder.count; i++)
-        total += (int64_t)value_floats(&m->builder.parameters[i]);
+        total += (int64_t)sl_parameter_floats(&m->builder.parameters[i]);
     return total;
 }
 
@@ -166,7 +161,7 @@ bool sl_net_is_finite(const struct sl_model *m)
 {
     for (int i = 0; i < m->builder.count; i++) {
         const struct sl_parameter *p = &m->builder.parameters[i];
-        size_t count = value_floats(p);
+        size_t count = sl_parameter_floats(p);
         for (size_t j = 0; j < count; j++)
             if (!isfinite(p->data[j]))
                 return false;

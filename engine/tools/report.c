@@ -1,8 +1,8 @@
 /* report.c - what a training run says while it runs. */
 #include "tools/report.h"
 
+#include "base/clock.h"
 #include "model/manifest.h"
-#include "tools/tools.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -101,7 +101,7 @@ static void draw_live_line(struct report *r, const struct sl_train_state *s)
 
 static void on_terminal(struct report *r, const struct sl_train_state *s)
 {
-    double at = tool_seconds();
+    double at = sl_seconds();
     if (s->event == SL_TRAIN_STEPPED && (at - r->drawn > 0.1 || s->step == s->steps)) {
         draw_live_line(r, s);
         r->drawn = at;

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static const struct tool *const tools[] = {&tool_train,   &tool_eval,  &tool_generate,
                                            &tool_inspect, &tool_bench, &tool_init};
@@ -20,13 +19,6 @@ bool tool_usage(const struct tool *tool, struct sl_err *err)
 {
     return sl_fail(err, SL_BAD_INPUT, "usage: sluice %s %s (sluice %s --help says more)",
                    tool->name, tool->operands, tool->name);
-}
-
-double tool_seconds(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static void help(void)

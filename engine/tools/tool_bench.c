@@ -1,4 +1,5 @@
 /* tool_bench.c - `sluice bench train`: how long one training step takes, on text drawn for it. */
+#include "base/clock.h"
 #include "base/file.h"
 #include "model/manifest.h"
 #include "tools/arguments.h"
@@ -85,10 +86,10 @@ static bool measure(struct sl_trainer *trainer, const struct arguments *a, struc
     double *times = calloc((size_t)a->steps, sizeof *times);
     bool ok = times || sl_fail(err, SL_NO_MEMORY, "no memory for %d times", a->steps);
     for (int i = -WARM; ok && i < a->steps; i++) {
-        double begun = tool_seconds();
+        double begun = sl_seconds();
         ok = sl_trainer_step(trainer, err);
         if (i >= 0)
-            times[i] = tool_seconds() - begun;
+            times[i] = sl_seconds() - begun;
     }
     if (ok)
         print(a, trainer, times);

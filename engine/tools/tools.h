@@ -20,5 +20,3 @@ struct sl_engine *tool_engine(int threads, const char *isa, struct sl_err *err) 
 
 /* Puts "ok" aside from "wrong usage": how a command says that --help is what the caller needs. */
 bool tool_usage(const struct tool *tool, struct sl_err *err);
-
-double tool_seconds(void); /* of a clock that only goes forward */

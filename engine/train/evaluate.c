@@ -1,10 +1,11 @@
 /* evaluate.c - predicts a whole text, window after window. */
 #include "train/evaluate.h"
 
+#include "base/clock.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { WINDOWS = 16 }; /* at a time */
 
@@ -15,13 +16,6 @@ struct evaluation {
     int32_t *tokens, *targets, *layers_used;
     struct sl_sequence sequences[WINDOWS];
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static struct sl_batch gather(struct evaluation *e, int64_t first)
 {
@@ -103,12 +97,12 @@ bool sl_evaluate(const struct sl_model *model, struct sl_span part, const struct
                  struct sl_evaluation *out, struct sl_err *err)
 {
     struct evaluation e = {.model = model, .part = part};
-    double begun = now();
+    double begun = sl_seconds();
     bool ok = start(&e, policy ? policy : &model->policy, err);
     *out = (struct sl_evaluation){0};
     if (ok)
         measure(&e, out);
     finish(&e);
-    out->seconds = now() - begun;
+    out->seconds = sl_seconds() - begun;
     return ok || sl_wrap(err, "evaluate");
 }

@@ -16,14 +16,9 @@ struct piece {
     int count;
 };
 
-static size_t floats_of(const struct sl_parameter *p)
-{
-    return sl_size_product((size_t)p->rows, (size_t)p->cols);
-}
-
 static int pieces_of(const struct sl_parameter *p)
 {
-    return (int)((floats_of(p) + PIECE - 1) / PIECE);
+    return (int)((sl_parameter_floats(p) + PIECE - 1) / PIECE);
 }
 
 static int pieces_in(const struct sl_model *model)
@@ -41,7 +36,7 @@ static struct piece piece_at(const struct sl_optimiser *o, int index)
     for (; index >= pieces_of(&b->parameters[i]); i++)
         index -= pieces_of(&b->parameters[i]);
     const struct sl_parameter *p = &b->parameters[i];
-    size_t first = (size_t)index * PIECE, left = floats_of(p) - first;
+    size_t first = (size_t)index * PIECE, left = sl_parameter_floats(p) - first;
     return (struct piece){p, o->m[i] + first, o->v[i] + first, first,
                           left < PIECE ? (int)left : PIECE};
 }
@@ -51,14 +46,14 @@ bool sl_optimiser_init(struct sl_optimiser *o, struct sl_model *model, struct sl
     const struct sl_builder *b = &model->builder;
     size_t count = (size_t)b->count, bytes = 2 * count * sizeof(float *) + 2 * SL_ALIGN;
     for (int i = 0; i < b->count; i++)
-        bytes += 2 * (floats_of(&b->parameters[i]) * sizeof(float) + SL_ALIGN);
+        bytes += 2 * (sl_parameter_floats(&b->parameters[i]) * sizeof(float) + SL_ALIGN);
     *o = (struct sl_optimiser){.model = model};
     if (!sl_arena_init(&o->arena, bytes, err))
         return sl_wrap(err, "optimiser");
     o->m = sl_arena_take(&o->arena, count, sizeof *o->m);
     o->v = sl_arena_take(&o->arena, count, sizeof *o->v);
     for (int i = 0; i < b->count; i++) {
-        size_t floats = floats_of(&b->parameters[i]);
+        size_t floats = sl_parameter_floats(&b->parameters[i]);
         o->m[i] =
             memset(sl_arena_take(&o->arena, floats, sizeof(float)), 0, floats * sizeof(float));
         o->v[i] =

@@ -1,18 +1,11 @@
 /* progress.c - how fast a run goes and how long it will take. */
 #include "train/progress.h"
 
-#include <time.h>
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "base/clock.h"
 
 struct sl_progress sl_progress_begin(int step, int batch_tokens)
 {
-    double begun = now();
+    double begun = sl_seconds();
     return (struct sl_progress){
         .begun = begun, .last = begun, .first_step = step, .batch_tokens = batch_tokens};
 }
@@ -20,7 +13,7 @@ struct sl_progress sl_progress_begin(int step, int batch_tokens)
 void sl_progress_update(struct sl_progress *p, struct sl_train_state *state)
 {
     static const double share = 0.02; /* of the newest step in the mean */
-    double at = now(), latest = at - p->last;
+    double at = sl_seconds(), latest = at - p->last;
     p->last = at;
     bool first = state->step == p->first_step + 1;
     p->seconds_per_step += first ? latest : share * (latest - p->seconds_per_step);
