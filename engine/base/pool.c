@@ -1,9 +1,11 @@
 /* pool.c - a fork-join pool without a lock on its fast path.
  *
- * A batch is published in one 64-bit word, the ticket: its number above, how many pieces nobody has
- * taken below. A thread claims a piece by counting the ticket down with compare-and-swap. A thread
- * that slept through a batch finds another number, or nothing left, and claims nothing; so the
- * caller waits for the pieces only, never for a thread that has not woken up. */
+ * Each thread has a share of a batch: a range of its pieces, the same range every time, so that what
+ * one op wrote is in the cache of the thread that reads it in the next. A share is published in one
+ * 64-bit word, the ticket: the batch's number above, how many pieces nobody has taken below. A thread
+ * claims a piece by counting a ticket down with compare-and-swap: its own until that is empty, then
+ * the others'. A thread that slept through a batch finds another number, or nothing left, and claims
+ * nothing; so the caller waits for the pieces only, never for a thread that has not woken up. */
 #include "base/pool.h"
 
 #include "base/cpu.h"
@@ -26,13 +28,15 @@ enum {
     SPIN_LOOKS = 32 /* between two readings of the clock */
 };
 
+/* A thread, the caller being the first, and its share of the batch. */
 struct worker {
+    _Alignas(LINE) _Atomic uint64_t ticket; /* batch number << 32 | pieces not yet taken */
     struct sl_pool *pool;
     pthread_t thread;
     int index;
 };
 
-/* One cache line for what changes once per batch, one for the ticket, one for what is left to do.
+/* One cache line for what changes once per batch, one for what is left to do.
  * The batch is atomic because a late thread may read it while the next one is written; the thread's
  * claim then fails. */
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
@@ -40,8 +44,7 @@ struct sl_pool {
     _Alignas(LINE) atomic_int count, grain;
     void (*_Atomic f)(void *ctx, int first, int last, int worker);
     void *_Atomic ctx;
-    _Alignas(LINE) _Atomic uint64_t ticket; /* batch number << 32 | pieces not yet taken */
-    _Alignas(LINE) atomic_int left;         /* pieces not yet finished */
+    _Alignas(LINE) atomic_int left; /* pieces not yet finished */
     atomic_bool caller_sleeps;
     _Alignas(LINE) atomic_int sleepers;
     atomic_bool stopping;
@@ -78,13 +81,13 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Claims one piece of a batch and returns how many there were to choose from; 0 when there is
+/* Claims one piece of a share and returns how many there were to choose from; 0 when there is
  * none, or another batch by now. */
-static int claim(struct sl_pool *pool, uint32_t batch)
+static int claim(struct worker *share, uint32_t batch)
 {
-    uint64_t ticket = atomic_load_explicit(&pool->ticket, memory_order_acquire);
+    uint64_t ticket = atomic_load_explicit(&share->ticket, memory_order_acquire);
     while (batch_of(ticket) == batch && (uint32_t)ticket > 0)
-        if (atomic_compare_exchange_weak_explicit(&pool->ticket, &ticket, ticket - 1,
+        if (atomic_compare_exchange_weak_explicit(&share->ticket, &ticket, ticket - 1,
                                                   memory_order_acq_rel, memory_order_acquire))
             return (int)(uint32_t)ticket;
     return 0;
@@ -100,20 +103,35 @@ static int piece_end(int first, int count, int grain)
     return count - first > grain ? first + grain : count;
 }
 
-/* Does pieces of a batch until none is left; returns how many it did. What is read of the batch
- * before a claim is right if the claim succeeds: a batch with a piece to take is not over, and
- * nobody writes the next one before it is. */
-static int take_part(struct sl_pool *pool, uint32_t batch, int worker)
+/* The first piece of a thread's share; that of the next one ends it. */
+static int share_begin(int pieces, int thread, int threads)
+{
+    return (int)((int64_t)pieces * thread / threads);
+}
+
+/* Does pieces of one share of a batch until none is left; returns how many it did. What is read of
+ * the batch before a claim is right if the claim succeeds: a batch with a piece to take is not over,
+ * and nobody writes the next one before it is. */
+static int take_share(struct sl_pool *pool, uint32_t batch, int share, int worker)
 {
     void (*f)(void *, int, int, int) = atomic_load_explicit(&pool->f, memory_order_relaxed);
     void *ctx = atomic_load_explicit(&pool->ctx, memory_order_relaxed);
     int count = atomic_load_explicit(&pool->count, memory_order_relaxed);
     int grain = atomic_load_explicit(&pool->grain, memory_order_relaxed);
-    int pieces = pieces_of(count, grain), done = 0;
-    for (int remaining; (remaining = claim(pool, batch)) > 0; done++) {
-        int first = (pieces - remaining) * grain;
+    int end = share_begin(pieces_of(count, grain), share + 1, pool->threads), done = 0;
+    for (int remaining; (remaining = claim(&pool->workers[share], batch)) > 0; done++) {
+        int first = (end - remaining) * grain;
         f(ctx, first, piece_end(first, count, grain), worker);
     }
+    return done;
+}
+
+/* Its own share, then what is left of the others'. */
+static int take_part(struct sl_pool *pool, uint32_t batch, int worker)
+{
+    int done = 0;
+    for (int i = 0; i < pool->threads; i++)
+        done += take_share(pool, batch, (worker + i) % pool->threads, worker);
     return done;
 }
 
@@ -129,29 +147,29 @@ static void report(struct sl_pool *pool, int done)
     (void)pthread_mutex_unlock(&pool->lock);
 }
 
-static bool has_news(struct sl_pool *pool, uint32_t seen)
+static bool has_news(struct worker *self, uint32_t seen)
 {
-    return batch_of(atomic_load_explicit(&pool->ticket, memory_order_acquire)) != seen ||
-           atomic_load_explicit(&pool->stopping, memory_order_relaxed);
+    return batch_of(atomic_load_explicit(&self->ticket, memory_order_acquire)) != seen ||
+           atomic_load_explicit(&self->pool->stopping, memory_order_relaxed);
 }
 
-static bool is_finished(struct sl_pool *pool, uint32_t unused)
+static bool is_finished(struct worker *self, uint32_t unused)
 {
     (void)unused;
-    return atomic_load_explicit(&pool->left, memory_order_acquire) == 0;
+    return atomic_load_explicit(&self->pool->left, memory_order_acquire) == 0;
 }
 
 /* Looks out for an event for a while; true when it came. */
-static bool spin(struct sl_pool *pool, bool (*event)(struct sl_pool *, uint32_t), uint32_t seen)
+static bool spin(struct worker *self, bool (*event)(struct worker *, uint32_t), uint32_t seen)
 {
-    if (event(pool, seen))
+    if (event(self, seen))
         return true;
-    if (pool->spin_ns == 0)
+    if (self->pool->spin_ns == 0)
         return false;
-    int64_t end = now_ns() + pool->spin_ns;
+    int64_t end = now_ns() + self->pool->spin_ns;
     do {
         for (int i = 0; i < SPIN_LOOKS; i++) {
-            if (event(pool, seen))
+            if (event(self, seen))
                 return true;
             relax();
         }
@@ -159,14 +177,15 @@ static bool spin(struct sl_pool *pool, bool (*event)(struct sl_pool *, uint32_t)
     return false;
 }
 
-/* Sleeping is safe by order: a worker counts itself asleep and then looks at the ticket, the caller
- * moves the ticket and then looks at the count, both sequentially consistent. One of the two sees
+/* Sleeping is safe by order: a worker counts itself asleep and then looks at its ticket, the caller
+ * moves the tickets and then looks at the count, both sequentially consistent. One of the two sees
  * the other. The same holds for the caller's sleep, with caller_sleeps and left. */
-static void sleep_until_work(struct sl_pool *pool, uint32_t seen)
+static void sleep_until_work(struct worker *self, uint32_t seen)
 {
+    struct sl_pool *pool = self->pool;
     (void)pthread_mutex_lock(&pool->lock);
     atomic_fetch_add(&pool->sleepers, 1);
-    while (batch_of(atomic_load(&pool->ticket)) == seen && !atomic_load(&pool->stopping))
+    while (batch_of(atomic_load(&self->ticket)) == seen && !atomic_load(&pool->stopping))
         (void)pthread_cond_wait(&pool->work, &pool->lock);
     atomic_fetch_sub(&pool->sleepers, 1);
     (void)pthread_mutex_unlock(&pool->lock);
@@ -197,18 +216,18 @@ static void wake(struct sl_pool *pool, int wanted)
     (void)pthread_mutex_unlock(&pool->lock);
 }
 
-static void *work(void *self)
+static void *work(void *ctx)
 {
-    const struct worker *w = self;
-    struct sl_pool *pool = w->pool;
+    struct worker *self = ctx;
+    struct sl_pool *pool = self->pool;
     uint32_t seen = 0;
     for (;;) {
-        if (!spin(pool, has_news, seen))
-            sleep_until_work(pool, seen);
+        if (!spin(self, has_news, seen))
+            sleep_until_work(self, seen);
         if (atomic_load(&pool->stopping))
             return NULL;
-        seen = batch_of(atomic_load_explicit(&pool->ticket, memory_order_acquire));
-        report(pool, take_part(pool, seen, w->index));
+        seen = batch_of(atomic_load_explicit(&self->ticket, memory_order_acquire));
+        report(pool, take_part(pool, seen, self->index));
     }
 }
 
@@ -226,15 +245,13 @@ static int start(struct worker *w)
 static bool start_workers(struct sl_pool *pool, struct sl_err *err)
 {
     for (int i = 1; i < pool->threads; i++, pool->started++) {
-        struct worker *w = &pool->workers[i - 1];
-        *w = (struct worker){.pool = pool, .index = i};
-        int failure = start(w);
+        int failure = start(&pool->workers[i]);
         if (failure)
             return sl_fail(err, SL_NO_MEMORY, "start thread %d of %d: %s", i + 1, pool->threads,
                            strerrordesc_np(failure));
         char name[20]; /* of which the kernel takes 15 letters, or none */
         (void)snprintf(name, sizeof name, "sluice-%d", i);
-        (void)pthread_setname_np(w->thread, name);
+        (void)pthread_setname_np(pool->workers[i].thread, name);
     }
     return true;
 }
@@ -243,7 +260,7 @@ struct sl_pool *sl_pool_create(int threads, struct sl_err *err)
 {
     assert(threads >= 1);
     struct sl_pool *pool = aligned_alloc(LINE, sizeof *pool);
-    struct worker *workers = calloc((size_t)threads, sizeof *workers);
+    struct worker *workers = aligned_alloc(LINE, (size_t)threads * sizeof *workers);
     if (!pool || !workers) {
         free(pool);
         free(workers);
@@ -251,6 +268,8 @@ struct sl_pool *sl_pool_create(int threads, struct sl_err *err)
         return NULL;
     }
     *pool = (struct sl_pool){.threads = threads, .workers = workers};
+    for (int i = 0; i < threads; i++)
+        workers[i] = (struct worker){.pool = pool, .index = i};
     pool->spin_ns = threads <= sl_cpu_budget() ? SPIN_NS : 0;
     (void)pthread_mutex_init(&pool->lock, NULL);
     (void)pthread_cond_init(&pool->work, NULL);
@@ -271,7 +290,7 @@ void sl_pool_destroy(struct sl_pool *pool)
     atomic_store(&pool->stopping, true);
     (void)pthread_cond_broadcast(&pool->work);
     (void)pthread_mutex_unlock(&pool->lock);
-    for (int i = 0; i < pool->started; i++)
+    for (int i = 1; i <= pool->started; i++)
         (void)pthread_join(pool->workers[i].thread, NULL);
     (void)pthread_cond_destroy(&pool->done);
     (void)pthread_cond_destroy(&pool->work);
@@ -289,10 +308,14 @@ int sl_pool_threads(const struct sl_pool *pool)
 /* Makes the batch visible and returns its number. */
 static uint32_t publish(struct sl_pool *pool, int pieces)
 {
-    uint64_t ticket = atomic_load_explicit(&pool->ticket, memory_order_relaxed);
-    uint32_t batch = batch_of(ticket) + 1;
+    uint32_t batch =
+        batch_of(atomic_load_explicit(&pool->workers->ticket, memory_order_relaxed)) + 1;
     atomic_store_explicit(&pool->left, pieces, memory_order_relaxed);
-    atomic_store(&pool->ticket, (uint64_t)batch << 32 | (uint32_t)pieces);
+    for (int i = 0; i < pool->threads; i++) {
+        int share =
+            share_begin(pieces, i + 1, pool->threads) - share_begin(pieces, i, pool->threads);
+        atomic_store(&pool->workers[i].ticket, (uint64_t)batch << 32 | (uint32_t)share);
+    }
     wake(pool, pieces - 1);
     return batch;
 }
@@ -318,7 +341,7 @@ void sl_parallel(struct sl_pool *pool, int count, int grain,
         atomic_store_explicit(&pool->grain, grain, memory_order_relaxed);
         uint32_t batch = publish(pool, pieces_of(count, grain));
         report(pool, take_part(pool, batch, 0));
-        if (!spin(pool, is_finished, 0))
+        if (!spin(pool->workers, is_finished, 0))
             sleep_until_done(pool);
     }
     pool->busy = false;
