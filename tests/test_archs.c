@@ -426,17 +426,14 @@ Test(archs, refuse_every_hyper_parameter_out_of_bounds)
         struct sl_config c;
         struct sl_err err;
         sl_config_standard(arch, &c);
-        for (const struct sl_hyper *h = arch->hypers; h->name; h++) {
-            EXPECT_OK(sl_config_set(arch, &c, h->name, h->least, &err), err);
-            EXPECT_OK(sl_config_set(arch, &c, h->name, h->most, &err), err);
-            EXPECT_FAIL(sl_config_set(arch, &c, h->name, h->least - 1, &err), err, SL_BAD_INPUT,
-                        h->name);
-            EXPECT_FAIL(sl_config_set(arch, &c, h->name, h->most + 1, &err), err, SL_BAD_INPUT,
-                        h->name);
-            EXPECT_FAIL(sl_config_set(arch, &c, h->name, (double)NAN, &err), err, SL_BAD_INPUT,
-                        h->name);
+        for (const struct sl_number *h = arch->hypers; h->name; h++) {
+            EXPECT_OK(sl_number_set(h, &c, h->least, &err), err);
+            EXPECT_OK(sl_number_set(h, &c, h->most, &err), err);
+            EXPECT_FAIL(sl_number_set(h, &c, h->least - 1, &err), err, SL_BAD_INPUT, h->name);
+            EXPECT_FAIL(sl_number_set(h, &c, h->most + 1, &err), err, SL_BAD_INPUT, h->name);
+            EXPECT_FAIL(sl_number_set(h, &c, (double)NAN, &err), err, SL_BAD_INPUT, h->name);
         }
-        EXPECT_FAIL(sl_config_set(arch, &c, "widht", 1, &err), err, SL_BAD_INPUT, "width");
+        EXPECT_FAIL(sl_config_row(arch, "widht", &err), err, SL_BAD_INPUT, "width");
     }
 }
 

@@ -20,8 +20,8 @@ static void expect_same(const struct sl_card *a, const struct sl_card *b)
     cr_assert_eq(a->task, b->task);
     cr_assert_str_eq(a->tokenizer, b->tokenizer);
     cr_assert_eq(a->hyper.vocab, b->hyper.vocab);
-    for (const struct sl_hyper *h = a->arch->hypers; h->name; h++)
-        cr_assert_eq(sl_config_get(&a->hyper, h), sl_config_get(&b->hyper, h), "%s", h->name);
+    for (const struct sl_number *h = a->arch->hypers; h->name; h++)
+        cr_assert_eq(sl_number_get(h, &a->hyper), sl_number_get(h, &b->hyper), "%s", h->name);
     cr_assert_eq(a->policy.gate, b->policy.gate);
     cr_assert_eq(a->policy.gate_limit, b->policy.gate_limit);
     cr_assert_eq(a->policy.exit_threshold, b->policy.exit_threshold);
@@ -60,12 +60,12 @@ Test(config, every_bound_comes_back)
 {
     for (int i = 0; sl_arch_at(i); i++) {
         const struct sl_arch *arch = sl_arch_at(i);
-        for (const struct sl_hyper *h = arch->hypers; h->name; h++) {
+        for (const struct sl_number *h = arch->hypers; h->name; h++) {
             struct sl_card card = card_of(arch);
             struct sl_err err;
             const double ends[] = {h->least, h->most};
             for (size_t end = 0; end < COUNT(ends); end++) {
-                EXPECT_OK(sl_config_set(arch, &card.hyper, h->name, ends[end], &err), err);
+                EXPECT_OK(sl_number_set(h, &card.hyper, ends[end], &err), err);
                 if (sl_config_check(arch, &card.hyper, &err))
                     round_trip(&card);
             }
@@ -156,7 +156,6 @@ static const struct {
      "'task' is 'translation', want one of 'completion', 'classification'"},
     {"\"width\":64", "\"widht\":64", SL_CORRUPT,
      "hyper: unknown key 'widht'; accepted are: width, "},
-    {"\"width\":64,", "", SL_CORRUPT, "hyper: 'width' is nothing, want a whole number"},
     {"\"width\":64", "\"width\":64.0", SL_CORRUPT, "hyper: 'width' is a real number"},
     {"\"width\":64", "\"width\":\"64\"", SL_CORRUPT, "hyper: 'width' is a string"},
     {"\"width\":64", "\"width\":0", SL_BAD_INPUT, "hyper: width is 0; accepted is"},

@@ -94,11 +94,11 @@ static struct sl_config config_of(const struct golden *g, const struct sl_arch *
     struct sl_err err;
     sl_config_standard(arch, &config);
     config.vocab = (int)fact(g, "vocab");
-    for (const struct sl_hyper *h = arch->hypers; h->name; h++) {
+    for (const struct sl_number *h = arch->hypers; h->name; h++) {
         char name[64];
         (void)snprintf(name, sizeof name, "hyper.%s", h->name);
         if (sl_safetensors_metadata(&g->file, name))
-            EXPECT_OK(sl_config_set(arch, &config, h->name, fact(g, name), &err), err);
+            EXPECT_OK(sl_number_set(h, &config, fact(g, name), &err), err);
     }
     EXPECT_OK(sl_config_check(arch, &config, &err), err);
     return config;
@@ -342,13 +342,13 @@ static struct sl_recipe recipe_of(const struct golden *g)
     struct sl_recipe recipe;
     struct sl_err err;
     int found = 0;
-    sl_recipe_standard(&recipe);
-    for (int i = 0; sl_recipe_row(i); i++) {
+    sl_numbers_standard(sl_recipe_rows, &recipe);
+    for (const struct sl_number *r = sl_recipe_rows; r->name; r++) {
         char name[64];
-        (void)snprintf(name, sizeof name, "recipe.%s", sl_recipe_row(i)->name);
+        (void)snprintf(name, sizeof name, "recipe.%s", r->name);
         if (!sl_safetensors_metadata(&g->file, name))
             continue;
-        EXPECT_OK(sl_recipe_set(&recipe, sl_recipe_row(i), fact(g, name), &err), err);
+        EXPECT_OK(sl_number_set(r, &recipe, fact(g, name), &err), err);
         found++;
     }
     cr_assert_geq(found, 10, "%d numbers of a recipe", found);

@@ -481,7 +481,7 @@ static void expect_hypers(const struct result *r)
 {
     for (int a = 0; sl_arch_at(a); a++) {
         cr_expect(strstr(r->out, sl_arch_at(a)->name), "--help lacks %s", sl_arch_at(a)->name);
-        for (const struct sl_hyper *h = sl_arch_at(a)->hypers; h->name; h++)
+        for (const struct sl_number *h = sl_arch_at(a)->hypers; h->name; h++)
             expect_option(r, h->name);
     }
 }
@@ -506,8 +506,8 @@ Test(tool, help_lists_every_row_of_recipe_and_architectures)
 {
     static struct result r;
     expect_success(&r, WORDS("train", "--help"));
-    for (int i = 0; sl_recipe_row(i); i++)
-        expect_option(&r, sl_recipe_row(i)->name);
+    for (const struct sl_number *row = sl_recipe_rows; row->name; row++)
+        expect_option(&r, row->name);
     expect_hypers(&r);
     expect_success(&r, WORDS("init", "--help"));
     expect_hypers(&r);

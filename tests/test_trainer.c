@@ -53,7 +53,7 @@ static struct sl_training training_of(const struct sl_arch *arch, const char *di
     t.config.depth = 2;
     t.config.hidden = 36;
     t.config.context = 13;
-    sl_recipe_standard(&t.recipe);
+    sl_numbers_standard(sl_recipe_rows, &t.recipe);
     t.recipe.steps = 12;
     t.recipe.batch = 5;
     t.recipe.micro_batch = 2;
@@ -473,21 +473,21 @@ Test(trainer, resuming_with_another_number_is_refused_by_its_name)
     struct sl_training training = training_of(sl_arch_find("tsa"), run);
     train_until(&training, 4, 1);
     training.resume = true;
-    for (int i = 0; sl_recipe_row(i); i++) {
-        const struct sl_recipe_row *row = sl_recipe_row(i);
-        struct sl_training other = training;
-        double value = other_number(sl_recipe_get(&other.recipe, row), row->most,
-                                    row->kind == SL_RECIPE_INTEGER);
-        EXPECT_OK(sl_recipe_set(&other.recipe, row, value, &err), err);
-        expect_refused(&other, SL_BAD_INPUT, row->name);
-    }
-    for (const struct sl_hyper *h = training.arch->hypers; h->name; h++) {
+    for (const struct sl_number *r = sl_recipe_rows; r->name; r++) {
+        const struct sl_number *row = r;
         struct sl_training other = training;
         double value =
-            other_number(sl_config_get(&other.config, h), h->most, h->kind == SL_INTEGER);
+            other_number(sl_number_get(row, &other.recipe), row->most, row->kind == SL_INTEGER);
+        EXPECT_OK(sl_number_set(row, &other.recipe, value, &err), err);
+        expect_refused(&other, SL_BAD_INPUT, row->name);
+    }
+    for (const struct sl_number *h = training.arch->hypers; h->name; h++) {
+        struct sl_training other = training;
+        double value =
+            other_number(sl_number_get(h, &other.config), h->most, h->kind == SL_INTEGER);
         if (strcmp(h->name, "heads") == 0)
             value = 2.0;
-        EXPECT_OK(sl_config_set(other.arch, &other.config, h->name, value, &err), err);
+        EXPECT_OK(sl_number_set(h, &other.config, value, &err), err);
         expect_refused(&other, SL_BAD_INPUT, h->name);
     }
 }

@@ -30,63 +30,26 @@ const struct sl_arch *sl_arch_find(const char *name)
     return NULL;
 }
 
-static void put(struct sl_config *c, const struct sl_hyper *hyper, double value)
-{
-    char *at = (char *)c + hyper->offset;
-    int whole = (int)value;
-    float real = (float)value;
-    if (hyper->kind == SL_INTEGER)
-        memcpy(at, &whole, sizeof whole);
-    else
-        memcpy(at, &real, sizeof real);
-}
-
-double sl_config_get(const struct sl_config *c, const struct sl_hyper *hyper)
-{
-    const char *at = (const char *)c + hyper->offset;
-    int whole;
-    float real;
-    if (hyper->kind == SL_INTEGER) {
-        memcpy(&whole, at, sizeof whole);
-        return whole;
-    }
-    memcpy(&real, at, sizeof real);
-    return (double)real;
-}
-
 void sl_config_standard(const struct sl_arch *arch, struct sl_config *c)
 {
     *c = (struct sl_config){0};
-    for (const struct sl_hyper *h = arch->hypers; h->name; h++)
-        put(c, h, h->standard);
+    sl_numbers_standard(arch->hypers, c);
 }
 
-static bool unknown_name(const struct sl_arch *arch, const char *name, struct sl_err *err)
+const struct sl_number *sl_config_row(const struct sl_arch *arch, const char *name,
+                                      struct sl_err *err)
 {
     char known[512] = "";
     size_t used = 0;
-    for (const struct sl_hyper *h = arch->hypers; h->name && used < sizeof known; h++)
+    const struct sl_number *row = sl_number_find(arch->hypers, name);
+    if (row)
+        return row;
+    for (const struct sl_number *h = arch->hypers; h->name && used < sizeof known; h++)
         used +=
             (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", h->name);
-    return sl_fail(err, SL_BAD_INPUT, "'%s' is not a hyper-parameter of %s; those are: %s", name,
-                   arch->name, known);
-}
-
-bool sl_config_set(const struct sl_arch *arch, struct sl_config *c, const char *name, double value,
-                   struct sl_err *err)
-{
-    const struct sl_hyper *h = arch->hypers;
-    while (h->name && strcmp(h->name, name) != 0)
-        h++;
-    if (!h->name)
-        return unknown_name(arch, name, err);
-    bool whole = h->kind == SL_REAL || value == floor(value);
-    if (!isfinite(value) || value < h->least || value > h->most || !whole)
-        return sl_fail(err, SL_BAD_INPUT, "%s is %g; accepted is a %s from %g to %g (%s)", name,
-                       value, h->kind == SL_REAL ? "number" : "whole number", h->least, h->most,
-                       h->help);
-    put(c, h, value);
-    return true;
+    sl_fail(err, SL_BAD_INPUT, "'%s' is not a hyper-parameter of %s; those are: %s", name,
+            arch->name, known);
+    return NULL;
 }
 
 /* 2^31 values: 8 GiB of fp32, four times that with gradients and moments. */

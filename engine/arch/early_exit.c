@@ -54,7 +54,7 @@ static struct sl_tensor *early_exit_forward(struct sl_tape *t, const void *self)
     return t->logits;
 }
 
-static const struct sl_hyper hypers[] = {SL_HYPERS_DECODER, {0}};
+static const struct sl_number hypers[] = {SL_HYPERS_DECODER, {0}};
 
 const struct sl_arch sl_arch_early_exit = {
     .name = "early_exit",

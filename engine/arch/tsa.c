@@ -57,14 +57,13 @@ static struct sl_tensor *tsa_forward(struct sl_tape *t, const void *self)
     return sl_embedding_invert(t, &m->embedding, sl_norm_apply(t, &m->norm, h));
 }
 
-static const struct sl_hyper hypers[] = {
+static const struct sl_number hypers[] = {
     SL_HYPERS_DECODER,
-    {"lambda", "price of taking all of every block, in nats", SL_REAL, 0, 100, 0.001,
-     offsetof(struct sl_config, lambda)},
-    {"router_bias", "first value of the routers' last bias: lower starts with more open gates",
-     SL_REAL, -20, 20, -1.0, offsetof(struct sl_config, router_bias)},
-    {"router_width", "features inside the routers; 0: a quarter of width, at least 16", SL_INTEGER,
-     0, 8192, 0, offsetof(struct sl_config, router_width)},
+    SL_REAL_ROW(sl_config, lambda, 0, 100, 0.001, "price of taking all of every block, in nats"),
+    SL_REAL_ROW(sl_config, router_bias, -20, 20, -1.0,
+                "first value of the routers' last bias: lower starts with more open gates"),
+    SL_INTEGER_ROW(sl_config, router_width, 0, 8192, 0,
+                   "features inside the routers; 0: a quarter of width, at least 16"),
     {0}};
 
 const struct sl_arch sl_arch_tsa = {

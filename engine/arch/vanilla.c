@@ -40,7 +40,7 @@ static struct sl_tensor *vanilla_forward(struct sl_tape *t, const void *self)
     return sl_embedding_invert(t, &m->embedding, sl_norm_apply(t, &m->norm, h));
 }
 
-static const struct sl_hyper hypers[] = {SL_HYPERS_DECODER, {0}};
+static const struct sl_number hypers[] = {SL_HYPERS_DECODER, {0}};
 
 const struct sl_arch sl_arch_vanilla = {
     .name = "vanilla",

@@ -1,11 +1,12 @@
 /* pool.c - a fork-join pool without a lock on its fast path.
  *
- * Each thread has a share of a batch: a range of its pieces, the same range every time, so that what
- * one op wrote is in the cache of the thread that reads it in the next. A share is published in one
- * 64-bit word, the ticket: the batch's number above, how many pieces nobody has taken below. A thread
- * claims a piece by counting a ticket down with compare-and-swap: its own until that is empty, then
- * the others'. A thread that slept through a batch finds another number, or nothing left, and claims
- * nothing; so the caller waits for the pieces only, never for a thread that has not woken up. */
+ * Each thread has a share of a batch: a range of its pieces, the same range every time, so that
+ * what one op wrote is in the cache of the thread that reads it in the next. A share is published
+ * in one 64-bit word, the ticket: the batch's number above, how many pieces nobody has taken
+ * below. A thread claims a piece by counting a ticket down with compare-and-swap: its own until
+ * that is empty, then the others'. A thread that slept through a batch finds another number, or
+ * nothing left, and claims nothing; so the caller waits for the pieces only, never for a thread
+ * that has not woken up. */
 #include "base/pool.h"
 
 #include "base/cpu.h"
@@ -109,9 +110,9 @@ static int share_begin(int pieces, int thread, int threads)
     return (int)((int64_t)pieces * thread / threads);
 }
 
-/* Does pieces of one share of a batch until none is left; returns how many it did. What is read of
- * the batch before a claim is right if the claim succeeds: a batch with a piece to take is not over,
- * and nobody writes the next one before it is. */
+/* Does pieces of one share of a batch until none is left; returns how many it did. What is read
+ * of the batch before a claim is right if the claim succeeds: a batch with a piece to take is not
+ * over, and nobody writes the next one before it is. */
 static int take_share(struct sl_pool *pool, uint32_t batch, int share, int worker)
 {
     void (*f)(void *, int, int, int) = atomic_load_explicit(&pool->f, memory_order_relaxed);

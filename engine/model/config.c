@@ -92,21 +92,27 @@ static bool read_task(struct sl_card *card, const json_t *root, struct sl_err *e
 static void hyper_keys(const struct sl_arch *arch, const char *keys[HYPERS_MAX + 1])
 {
     int count = 0;
-    for (const struct sl_hyper *h = arch->hypers; h->name; h++) {
+    for (const struct sl_number *h = arch->hypers; h->name; h++) {
         assert(count < HYPERS_MAX);
         keys[count++] = h->name;
     }
     keys[count] = NULL;
 }
 
-static bool read_hyper(struct sl_card *card, const struct sl_hyper *h, const json_t *hyper,
+static bool read_hyper(struct sl_card *card, const struct sl_number *h, const json_t *hyper,
                        struct sl_err *err)
 {
     const json_t *value = json_object_get(hyper, h->name);
+    if (!value)
+        return true; /* a checkpoint older than this member */
+    if (h->kind == SL_CHOICE && !json_is_string(value))
+        return sl_fail(err, SL_CORRUPT, "'%s' is %s, want a string", h->name, sl_json_type(value));
+    if (h->kind == SL_CHOICE)
+        return sl_number_read(h, &card->hyper, json_string_value(value), err);
     if (h->kind == SL_REAL ? !json_is_number(value) : !json_is_integer(value))
         return sl_fail(err, SL_CORRUPT, "'%s' is %s, want a %s number", h->name,
                        sl_json_type(value), h->kind == SL_REAL ? "real" : "whole");
-    return sl_config_set(card->arch, &card->hyper, h->name, json_number_value(value), err);
+    return sl_number_set(h, &card->hyper, json_number_value(value), err);
 }
 
 static bool read_hypers(struct sl_card *card, const json_t *root, struct sl_err *err)
@@ -118,7 +124,7 @@ static bool read_hypers(struct sl_card *card, const json_t *root, struct sl_err 
     hyper_keys(card->arch, keys);
     sl_config_standard(card->arch, &card->hyper);
     bool ok = sl_json_keys(hyper, keys, err);
-    for (const struct sl_hyper *h = card->arch->hypers; h->name && ok; h++)
+    for (const struct sl_number *h = card->arch->hypers; h->name && ok; h++)
         ok = read_hyper(card, h, hyper, err);
     return ok || sl_wrap(err, "hyper");
 }
@@ -255,13 +261,18 @@ static json_t *json_float(float value)
     return json_real(strtod(text, NULL));
 }
 
+static json_t *print_number(const struct sl_number *h, double value)
+{
+    if (h->kind == SL_CHOICE)
+        return json_string(h->choices[(int)value]);
+    return h->kind == SL_REAL ? json_float((float)value) : json_integer((json_int_t)value);
+}
+
 static json_t *print_hypers(const struct sl_card *card)
 {
     json_t *hyper = json_object();
-    for (const struct sl_hyper *h = card->arch->hypers; h->name; h++) {
-        double value = sl_config_get(&card->hyper, h);
-        json_t *number =
-            h->kind == SL_REAL ? json_float((float)value) : json_integer((json_int_t)value);
+    for (const struct sl_number *h = card->arch->hypers; h->name; h++) {
+        json_t *number = print_number(h, sl_number_get(h, &card->hyper));
         if (json_object_set_new(hyper, h->name, number) != 0) {
             json_decref(hyper);
             return NULL;

@@ -182,7 +182,7 @@ const char *sl_policy_name(const struct sl_model *m)
     static const char *const names[] = {"soft", "hard", "mixed"};
     if (m->arch->policy.exit_threshold > 0.0f)
         return "exit";
-    for (const struct sl_hyper *h = m->arch->hypers; h->name; h++)
+    for (const struct sl_number *h = m->arch->hypers; h->name; h++)
         if (strcmp(h->name, "router_bias") == 0)
             return names[m->policy.gate];
     return "none";

@@ -27,6 +27,12 @@ static json_t *number(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
+static json_t *member(const struct sl_number *row, const void *object)
+{
+    double value = sl_number_get(row, object);
+    return row->kind == SL_CHOICE ? json_string(row->choices[(int)value]) : number(value);
+}
+
 static void put(json_t *object, const char *key, json_t *value)
 {
     (void)json_object_set_new(object, key, value);
@@ -192,8 +198,8 @@ char *report_provenance(const struct sl_training *t, const struct sl_train_state
     put(o, "best_step", json_integer(s->best_step));
     put(o, "seconds", number(s->seconds));
     put(o, "finished", json_integer((json_int_t)time(NULL)));
-    for (int i = 0; sl_recipe_row(i); i++)
-        put(recipe, sl_recipe_row(i)->name, number(sl_recipe_get(&t->recipe, sl_recipe_row(i))));
+    for (const struct sl_number *r = sl_recipe_rows; r->name; r++)
+        put(recipe, r->name, member(r, &t->recipe));
     put(o, "recipe", recipe);
     char *text = json_dumps(o, JSON_REAL_PRECISION(8));
     json_decref(o);

@@ -105,7 +105,7 @@ static bool bench(struct sl_engine *engine, const struct arguments *a, const cha
     if (!t.arch)
         return sl_fail(err, SL_BAD_INPUT, "--arch is %s, which there is not", a->arch);
     sl_config_standard(t.arch, &t.config);
-    sl_recipe_standard(&t.recipe);
+    sl_numbers_standard(sl_recipe_rows, &t.recipe);
     t.config.context = a->context;
     t.recipe.batch = a->batch;
     t.recipe.micro_batch = a->micro_batch ? a->micro_batch : t.recipe.micro_batch;

@@ -58,8 +58,11 @@ static void print_text(const struct sl_model *m)
     printf("%s (%s)\n%" PRId64 " parameters, vocabulary %d, context %d, gates %s\nsha256 %s\n\n",
            facts.architecture, facts.paper, facts.parameters, facts.vocab, facts.context,
            facts.gate, facts.sha256);
-    for (const struct sl_hyper *h = m->arch->hypers; h->name; h++)
-        printf("  %-14s %g\n", h->name, sl_config_get(&m->config, h));
+    for (const struct sl_number *h = m->arch->hypers; h->name; h++) {
+        char value[SL_NUMBER_TEXT];
+        sl_number_print(h, sl_number_get(h, &m->config), value);
+        printf("  %-16s %s\n", h->name, value);
+    }
     printf("\n");
     for (int i = 0; i < m->builder.count; i++) {
         const struct sl_parameter *p = &m->builder.parameters[i];

@@ -47,13 +47,25 @@ static const struct option_row init_rows[] = {
     ENGINE_OPTIONS(struct arguments),
     {0}};
 
+static void print_rows(const struct sl_number *rows)
+{
+    for (const struct sl_number *r = rows; r->name; r++) {
+        char standard[SL_NUMBER_TEXT], choices[256];
+        sl_number_print(r, r->standard, standard);
+        printf("  --%-24s %s", r->name, r->help);
+        if (r->kind == SL_CHOICE) {
+            sl_number_choices(r, choices, sizeof choices);
+            printf(": %s", choices);
+        }
+        printf(" [%s]\n", standard);
+    }
+}
+
 static void print_hypers(void)
 {
     for (int i = 0; sl_arch_at(i); i++) {
-        const struct sl_arch *arch = sl_arch_at(i);
-        printf("\n%s: %s\n", arch->name, arch->summary);
-        for (const struct sl_hyper *h = arch->hypers; h->name; h++)
-            printf("  --%-24s %s [%g]\n", h->name, h->help, h->standard);
+        printf("\n%s: %s\n", sl_arch_at(i)->name, sl_arch_at(i)->summary);
+        print_rows(sl_arch_at(i)->hypers);
     }
 }
 
@@ -61,9 +73,7 @@ static void train_options(void)
 {
     options_help(train_rows);
     printf("\nthe recipe:\n");
-    for (int i = 0; sl_recipe_row(i); i++)
-        printf("  --%-24s %s [%g]\n", sl_recipe_row(i)->name, sl_recipe_row(i)->help,
-               sl_recipe_row(i)->standard);
+    print_rows(sl_recipe_rows);
     print_hypers();
 }
 
@@ -76,19 +86,17 @@ static void init_options(void)
 static bool set_hyper(void *context, const char *name, const char *text, struct sl_err *err)
 {
     struct sl_training *t = &((struct arguments *)context)->training;
-    double value;
-    return option_number(name, text, &value, err) &&
-           sl_config_set(t->arch, &t->config, name, value, err);
+    const struct sl_number *row = sl_config_row(t->arch, name, err);
+    return row && (sl_number_read(row, &t->config, text, err) || sl_wrap(err, "--%s", name));
 }
 
 static bool set_either(void *context, const char *name, const char *text, struct sl_err *err)
 {
     struct sl_training *t = &((struct arguments *)context)->training;
-    const struct sl_recipe_row *row = sl_recipe_find(name);
-    double value;
+    const struct sl_number *row = sl_number_find(sl_recipe_rows, name);
     if (!row)
         return set_hyper(context, name, text, err);
-    return option_number(name, text, &value, err) && sl_recipe_set(&t->recipe, row, value, err);
+    return sl_number_read(row, &t->recipe, text, err) || sl_wrap(err, "--%s", name);
 }
 
 /* The first word is the architecture, since what the others may be depends on it. */
@@ -105,7 +113,7 @@ static bool read_line(struct arguments *a, struct option_reader *reader, int cou
                        count > 0 ? words[0] : "missing", known);
     }
     sl_config_standard(a->training.arch, &a->training.config);
-    sl_recipe_standard(&a->training.recipe);
+    sl_numbers_standard(sl_recipe_rows, &a->training.recipe);
     reader->values = a;
     reader->context = a;
     return options_read(reader, count - 1, words + 1, err);

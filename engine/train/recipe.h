@@ -2,9 +2,8 @@
  * files. */
 #pragma once
 
-#include "sluice/err.h"
+#include "base/number.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct sl_recipe {
@@ -15,23 +14,8 @@ struct sl_recipe {
     float train_share, validation_share;
 };
 
-enum sl_recipe_kind { SL_RECIPE_INTEGER, SL_RECIPE_REAL };
+extern const struct sl_number sl_recipe_rows[];
 
-struct sl_recipe_row {
-    const char *name, *help;
-    enum sl_recipe_kind kind;
-    double least, most, standard;
-    size_t offset; /* into struct sl_recipe: an int or a float */
-};
-
-const struct sl_recipe_row *sl_recipe_row(int index); /* NULL past the last */
-const struct sl_recipe_row *sl_recipe_find(const char *name);
-
-void sl_recipe_standard(struct sl_recipe *recipe);
-/* Sets one number; what is out of bounds is named with what would do. */
-bool sl_recipe_set(struct sl_recipe *recipe, const struct sl_recipe_row *row, double value,
-                   struct sl_err *err) SL_MUST_CHECK;
-double sl_recipe_get(const struct sl_recipe *recipe, const struct sl_recipe_row *row);
 /* What no single bound says. */
 bool sl_recipe_check(const struct sl_recipe *recipe, struct sl_err *err) SL_MUST_CHECK;
 

@@ -134,14 +134,12 @@ static int list_counters(const struct sl_trainer *tr, struct sl_counter list[COU
     list[count++] =
         (struct sl_counter){.name = "corpus", .whole = mark_of(tr->corpus.ids, corpus_bytes)};
     assert(count == COMMON_COUNTERS);
-    for (int i = 0; sl_recipe_row(i); i++)
-        list[count++] =
-            (struct sl_counter){.name = sl_recipe_row(i)->name,
-                                .kind = SL_NUMBER,
-                                .number = sl_recipe_get(&tr->training.recipe, sl_recipe_row(i))};
-    for (const struct sl_hyper *h = tr->training.arch->hypers; h->name; h++)
+    for (const struct sl_number *r = sl_recipe_rows; r->name; r++)
         list[count++] = (struct sl_counter){
-            .name = h->name, .kind = SL_NUMBER, .number = sl_config_get(&tr->training.config, h)};
+            .name = r->name, .kind = SL_NUMBER, .number = sl_number_get(r, &tr->training.recipe)};
+    for (const struct sl_number *h = tr->training.arch->hypers; h->name; h++)
+        list[count++] = (struct sl_counter){
+            .name = h->name, .kind = SL_NUMBER, .number = sl_number_get(h, &tr->training.config)};
     assert(count <= COUNTERS_MAX);
     return count;
 }
