@@ -5,7 +5,22 @@
 #include "model/net.h"
 #include "test.h"
 
-enum { FIXTURE_VOCAB = 11, FIXTURE_CONTEXT = 24 };
+enum { FIXTURE_VOCAB = 11, FIXTURE_CONTEXT = 24, FIXTURE_CLASSES = 3 };
+
+/* Every architecture with every task it can do: the first at or after *arch, *task; false past the
+ * last. Walk with `for (f = first; fixture_next(&f); f.task++)`. */
+struct fixture_case {
+    int arch, task;
+};
+
+static inline bool fixture_next(struct fixture_case *c)
+{
+    for (; sl_arch_at(c->arch); c->arch++, c->task = 0)
+        for (; c->task <= SL_TASK_CLASSIFICATION; c->task++)
+            if (sl_arch_at(c->arch)->tasks & 1u << c->task)
+                return true;
+    return false;
+}
 
 /* The level that the test was asked to run at, or the fastest. */
 static inline struct sl_engine *fixture_engine(const char *isa, int threads)
@@ -18,10 +33,12 @@ static inline struct sl_engine *fixture_engine(const char *isa, int threads)
 }
 
 /* Sizes at which every code path runs and nothing is a multiple of a tile. */
-static inline struct sl_config fixture_config(const struct sl_arch *arch)
+static inline struct sl_config fixture_config_for(const struct sl_arch *arch, enum sl_task task)
 {
     struct sl_config c;
     sl_config_standard(arch, &c);
+    c.task = task;
+    c.classes = task == SL_TASK_CLASSIFICATION ? FIXTURE_CLASSES : 0;
     c.vocab = FIXTURE_VOCAB;
     c.context = FIXTURE_CONTEXT;
     c.width = 36;
@@ -30,6 +47,11 @@ static inline struct sl_config fixture_config(const struct sl_arch *arch)
     c.hidden = 52;
     c.lambda = 0.3f;
     return c;
+}
+
+static inline struct sl_config fixture_config(const struct sl_arch *arch)
+{
+    return fixture_config_for(arch, SL_TASK_COMPLETION);
 }
 
 /* Values large enough that every parameter matters, and routers that disagree among tokens. */
@@ -56,14 +78,21 @@ static inline struct sl_model *fixture_model(struct sl_engine *engine, const str
 struct fixture_batch {
     struct sl_batch batch;
     struct sl_sequence sequences[80];
-    int32_t tokens[1024], targets[1024];
+    int32_t tokens[1024], targets[1024], labels[80];
 };
+
+/* The loss as a trainer has it: the mean over targets, or over labels. */
+static inline void fixture_aim(struct fixture_batch *f, enum sl_task task)
+{
+    int count = task == SL_TASK_CLASSIFICATION ? f->batch.count : f->batch.rows;
+    f->batch.loss_scale = 1.0f / (float)count;
+}
 
 static inline void fixture_fill(struct fixture_batch *f, const int *lengths, uint64_t seed)
 {
     uint64_t key = sl_random_key(seed, "tokens");
-    f->batch =
-        (struct sl_batch){.tokens = f->tokens, .targets = f->targets, .sequences = f->sequences};
+    f->batch = (struct sl_batch){
+        .tokens = f->tokens, .targets = f->targets, .labels = f->labels, .sequences = f->sequences};
     for (; lengths[f->batch.count]; f->batch.count++) {
         int rows = lengths[f->batch.count];
         f->sequences[f->batch.count] = (struct sl_sequence){.first = f->batch.rows, .rows = rows};
@@ -73,7 +102,9 @@ static inline void fixture_fill(struct fixture_batch *f, const int *lengths, uin
         f->tokens[i] = (int32_t)sl_random_below(key, (uint64_t)i, FIXTURE_VOCAB);
         f->targets[i] = (int32_t)sl_random_below(key, (uint64_t)i + 4096, FIXTURE_VOCAB);
     }
-    f->batch.loss_scale = 1.0f / (float)f->batch.rows;
+    for (int i = 0; i < f->batch.count; i++)
+        f->labels[i] = (int32_t)sl_random_below(key, (uint64_t)i + 8192, FIXTURE_CLASSES);
+    f->batch.loss_scale = f->batch.row_scale = 1.0f / (float)f->batch.rows;
 }
 
 /* A tape large enough for one pass over the batch, found by a dry run. */
@@ -95,10 +126,7 @@ static inline void fixture_tape(struct sl_tape *t, const struct sl_model *m,
 
 static inline void fixture_clear_gradients(struct sl_model *m)
 {
-    for (int i = 0; i < m->builder.count; i++) {
-        struct sl_parameter *p = &m->builder.parameters[i];
-        memset(p->grad, 0, (size_t)p->rows * (size_t)p->cols * sizeof *p->grad);
-    }
+    sl_net_clear(m);
 }
 
 /* The whole loss, price included. */

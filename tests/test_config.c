@@ -17,7 +17,10 @@ static struct sl_card card_of(const struct sl_arch *arch)
 static void expect_same(const struct sl_card *a, const struct sl_card *b)
 {
     cr_assert_eq(a->arch, b->arch);
-    cr_assert_eq(a->task, b->task);
+    cr_assert_eq(a->hyper.task, b->hyper.task);
+    cr_assert_eq(a->hyper.classes, b->hyper.classes);
+    for (int i = 0; i < a->hyper.classes; i++)
+        cr_assert_str_eq(a->labels[i], b->labels[i]);
     cr_assert_str_eq(a->tokenizer, b->tokenizer);
     cr_assert_eq(a->hyper.vocab, b->hyper.vocab);
     for (const struct sl_number *h = a->arch->hypers; h->name; h++)
@@ -43,10 +46,17 @@ static void round_trip(const struct sl_card *card)
 
 Test(config, every_architecture_comes_back)
 {
+    static char bad_label[] = "bad", good_label[] = "very \"good\"";
+    char *labels[] = {bad_label, good_label};
     for (int i = 0; sl_arch_at(i); i++) {
         struct sl_card card = card_of(sl_arch_at(i));
-        round_trip(&card);
-        card.task = SL_TASK_CLASSIFICATION;
+        if (card.arch->tasks & SL_COMPLETES)
+            round_trip(&card);
+        if (card.arch->tasks & SL_CLASSIFIES) {
+            card.hyper.task = SL_TASK_CLASSIFICATION;
+            card.hyper.classes = COUNT(labels);
+            card.labels = labels;
+        }
         card.policy = (struct sl_policy){.gate = SL_GATE_HARD,
                                          .gate_limit = 1.0f / 3.0f,
                                          .exit_threshold = 0.9f,
@@ -142,7 +152,7 @@ static const struct {
     {"\"sluice-1\"", "\"sluice-2\"", SL_CORRUPT, "'format' is 'sluice-2', want 'sluice-1'"},
     {"\"format\":\"sluice-1\",", "", SL_CORRUPT, "'format' is nothing, want a string"},
     {"\"vocab\"", "\"vocabulary\"", SL_CORRUPT,
-     "unknown key 'vocabulary'; accepted are: format, architecture, task, hyper, vocab, "
+     "unknown key 'vocabulary'; accepted are: format, architecture, task, labels, hyper, vocab, "
      "tokenizer, inference, training"},
     {"\"vocab\":65", "\"vocab\":65,\"vocab\":65", SL_CORRUPT, "duplicate object key"},
     {"\"vocab\":65,", "", SL_CORRUPT, "'vocab' is nothing, want a whole number"},

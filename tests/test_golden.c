@@ -129,7 +129,8 @@ static void load_batch(struct golden *g)
                                  .sequences = g->sequences,
                                  .rows = count * context,
                                  .count = count,
-                                 .loss_scale = 1.0f / (float)(count * context)};
+                                 .loss_scale = 1.0f / (float)(count * context),
+                                 .row_scale = 1.0f / (float)(count * context)};
 }
 
 static void load_parameters(const struct golden *g)

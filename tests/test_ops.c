@@ -90,7 +90,10 @@ static struct sl_tensor *use_layernorm(struct sl_tape *t, struct inputs *in)
 
 static struct sl_tensor *use_lookup(struct sl_tape *t, struct inputs *in)
 {
-    return sl_lookup(t, &in->parameters[0], &in->parameters[1], 0.2f);
+    return sl_lookup(t, (struct sl_lookup_args){.tokens = &in->parameters[0],
+                                                .positions = &in->parameters[1],
+                                                .scale = 1.5f,
+                                                .dropout = 0.2f});
 }
 
 static struct sl_tensor *use_residual(struct sl_tape *t, struct inputs *in)
@@ -133,8 +136,8 @@ static struct sl_tensor *use_attend_rows(struct sl_tape *t, struct inputs *in)
 
 static struct sl_tensor *use_cross_entropy(struct sl_tape *t, struct inputs *in)
 {
-    sl_cross_entropy(t, in->tensors[0], 0.7f);
-    sl_cross_entropy(t, in->tensors[0], 0.4f);
+    sl_cross_entropy(t, in->tensors[0], t->batch->targets, 0.7f);
+    sl_cross_entropy(t, in->tensors[0], t->batch->targets, 0.4f);
     return NULL;
 }
 

@@ -6,25 +6,49 @@
 
 #include "base/number.h"
 #include "layers/layers.h"
+#include "sluice/model.h"
 
-/* Every hyper-parameter that any architecture has; each lists those it reads in its table. */
+/* Every hyper-parameter that any architecture has; each lists those it reads in its table. Task,
+ * vocab and classes are no hyper-parameters: they come from what is learnt. */
 struct sl_config {
-    int vocab, context, width, depth, heads, hidden;
+    enum sl_task task;
+    int vocab, classes; /* classes: 0 unless the task is classification */
+    int context, width, depth, heads, hidden;
     float dropout;
     int router_width; /* 0: max(width / 4, 16) */
     float router_bias, lambda;
+    int attention;                         /* enum sl_attention */
+    int pooling;                           /* enum sl_pooling */
+    int norm, activation, embedding_start; /* choices of the encoder */
+    int embedding_scale, final_norm;       /* 0 or 1 */
+    float embedding_dropout;
+    int bins, latents, mask_keys; /* Epsilon: B, d_lat */
+    float residual_scale, halting_mean, kl_price, entropy_price;
+    int pattern, stride, window, pool, experts, experts_used, stabilised; /* EAM */
+    float balance_price;
+    int blocks, mixing, time_form, random_offset; /* TransEvolve */
 };
+
+enum sl_attention { SL_ATTENTION_CAUSAL, SL_ATTENTION_BOTH_WAYS };
 
 struct sl_arch {
     const char *name, *paper, *summary;
     const struct sl_number *hypers; /* of struct sl_config */
+    unsigned tasks;                 /* bits: 1u << SL_TASK_... for each that it can do */
     struct sl_policy policy;        /* how it is served unless its checkpoint says otherwise */
     size_t size;                    /* of its own struct */
     /* Declares the parameters and fills self. c has been checked against hypers and by `check`. */
     void (*build)(struct sl_builder *b, void *self, const struct sl_config *c);
-    /* Logits of the wanted rows; NULL while training if all went to sl_exit. */
+    /* Logits of the wanted rows, or of each sequence when the task is classification; NULL while
+     * training if all went to sl_exit. */
     struct sl_tensor *(*forward)(struct sl_tape *t, const void *self);
+    /* For those with derived buffers: computes them from the parameters, before every packing;
+     * adds their gradients, once all of a step are there, to those of the parameters. */
+    void (*derive)(const void *self, const struct sl_kernels *kernels);
+    void (*fold)(const void *self, const struct sl_kernels *kernels);
 };
+
+enum { SL_COMPLETES = 1u << SL_TASK_COMPLETION, SL_CLASSIFIES = 1u << SL_TASK_CLASSIFICATION };
 
 /* The rows that all decoders share, for use inside a table of hyper-parameters. */
 #define SL_HYPERS_DECODER                                                                          \
@@ -36,9 +60,23 @@ struct sl_arch {
                        "tokens that one forward pass can see (T)"),                                \
         SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training")
 
+/* What a decoder's architecture needs to know as a classifier. */
+#define SL_HYPERS_CLASSIFIER                                                                       \
+    SL_CHOICE_ROW(sl_config, attention, sl_attention_names, SL_ATTENTION_BOTH_WAYS,                \
+                  SL_ATTENTION_BOTH_WAYS, "what a token sees, as a classifier"),                   \
+        SL_CHOICE_ROW(sl_config, pooling, sl_pooling_names, SL_POOLING_LAST, SL_POOLING_MEAN,      \
+                      "how a text becomes one row, as a classifier")
+extern const char *const sl_attention_names[]; /* ends with NULL */
+
+/* A decoder's tables, N(0, 0.02^2) at first, tied to the logits when it completes. */
+struct sl_embedding_shape sl_embedding_shape_of(const struct sl_config *c);
+
 /* A decoder's block; weights that write to the residual stream start N(0, (0.02 / sqrt(2
  * depth))^2). */
 struct sl_block_shape sl_block_shape_of(const struct sl_config *c);
+
+/* "completion", "classification": as in files. */
+const char *sl_task_name(enum sl_task task);
 
 const struct sl_arch *sl_arch_find(const char *name); /* NULL when there is none */
 const struct sl_arch *sl_arch_at(int index);          /* NULL past the last */

@@ -17,6 +17,21 @@ static const struct sl_arch *const archs[] = {
 
 enum { ARCHS = sizeof archs / sizeof archs[0] };
 
+const char *const sl_attention_names[] = {
+    [SL_ATTENTION_CAUSAL] = "causal",
+    [SL_ATTENTION_BOTH_WAYS] = "both_ways",
+    NULL,
+};
+
+const char *sl_task_name(enum sl_task task)
+{
+    static const char *const names[] = {
+        [SL_TASK_COMPLETION] = "completion",
+        [SL_TASK_CLASSIFICATION] = "classification",
+    };
+    return names[task];
+}
+
 const struct sl_arch *sl_arch_at(int index)
 {
     return index >= 0 && index < ARCHS ? archs[index] : NULL;
@@ -57,6 +72,10 @@ static const double parameters_most = 2147483648.0;
 
 bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
 {
+    if (!(arch->tasks & 1u << c->task))
+        return sl_fail(err, SL_BAD_INPUT, "%s cannot do %s", arch->name, sl_task_name(c->task));
+    if (c->task == SL_TASK_CLASSIFICATION && c->classes < 2)
+        return sl_fail(err, SL_BAD_INPUT, "%d classes; accepted is 2 or more", c->classes);
     if (c->vocab < 1)
         return sl_fail(err, SL_BAD_INPUT, "vocab is %d; accepted is 1 or more", c->vocab);
     if (c->width % c->heads != 0)
@@ -70,13 +89,26 @@ bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, stru
     return true;
 }
 
+struct sl_embedding_shape sl_embedding_shape_of(const struct sl_config *c)
+{
+    return (struct sl_embedding_shape){.vocab = c->vocab,
+                                       .context = c->context,
+                                       .width = c->width,
+                                       .start = sl_normal(0.02f),
+                                       .scale = 1.0f,
+                                       .dropout = c->dropout,
+                                       .tied = c->task == SL_TASK_COMPLETION};
+}
+
 struct sl_block_shape sl_block_shape_of(const struct sl_config *c)
 {
     return (struct sl_block_shape){
         .width = c->width,
         .heads = c->heads,
         .hidden = c->hidden,
+        .activation = SL_GELU,
         .residual_deviation = 0.02f / sqrtf(2.0f * (float)c->depth),
         .dropout = c->dropout,
+        .both_ways = c->task == SL_TASK_CLASSIFICATION && c->attention == SL_ATTENTION_BOTH_WAYS,
     };
 }

@@ -21,7 +21,7 @@ static void early_exit_build(struct sl_builder *b, void *self, const struct sl_c
     m->vocab = c->vocab;
     m->blocks = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->blocks);
     m->norms = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->norms);
-    m->embedding = sl_embedding_build(b, c->vocab, c->context, c->width, c->dropout);
+    m->embedding = sl_embedding_build(b, sl_embedding_shape_of(c));
     for (int i = 0; i < c->depth; i++) {
         sl_scope(b, "block.%d.", i);
         m->blocks[i] = sl_block_build(b, sl_block_shape_of(c));
@@ -62,6 +62,7 @@ const struct sl_arch sl_arch_early_exit = {
     .summary = "leaves the stack after the first confident block",
     .hypers = hypers,
     .policy = {.exit_threshold = 0.9f},
+    .tasks = SL_COMPLETES,
     .size = sizeof(struct early_exit),
     .build = early_exit_build,
     .forward = early_exit_forward,

@@ -14,7 +14,7 @@ struct tsa {
     struct sl_embedding embedding;
     struct sl_block *blocks;
     struct sl_router *routers; /* depth - 1: routers[i] gates blocks[i + 1] */
-    struct sl_norm norm;
+    struct sl_head head;
     int depth;
     float price;
 };
@@ -32,7 +32,7 @@ static void tsa_build(struct sl_builder *b, void *self, const struct sl_config *
     m->price = c->depth > 1 ? c->lambda / (float)(c->depth - 1) : 0.0f;
     m->blocks = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->blocks);
     m->routers = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->routers);
-    m->embedding = sl_embedding_build(b, c->vocab, c->context, c->width, c->dropout);
+    m->embedding = sl_embedding_build(b, sl_embedding_shape_of(c));
     for (int i = 0; i < c->depth; i++) {
         sl_scope(b, "block.%d.", i);
         m->blocks[i] = sl_block_build(b, sl_block_shape_of(c));
@@ -40,7 +40,9 @@ static void tsa_build(struct sl_builder *b, void *self, const struct sl_config *
             m->routers[i] = sl_router_build(b, c->width, router_width(c), c->router_bias);
     }
     sl_scope(b, "%s", "");
-    m->norm = sl_norm_build(b, "norm", c->width);
+    m->head = sl_head_build(b, (struct sl_head_shape){.embedding = m->embedding,
+                                                      .classes = c->classes,
+                                                      .pooling = (enum sl_pooling)c->pooling});
 }
 
 static struct sl_tensor *tsa_forward(struct sl_tape *t, const void *self)
@@ -53,12 +55,12 @@ static struct sl_tensor *tsa_forward(struct sl_tape *t, const void *self)
             gate = sl_router_apply(t, &m->routers[i - 1], h, m->price);
         h = sl_block_apply(t, &m->blocks[i], h, gate);
     }
-    h = sl_take_rows(t, h, t->batch->wanted);
-    return sl_embedding_invert(t, &m->embedding, sl_norm_apply(t, &m->norm, h));
+    return sl_head_apply(t, &m->head, h);
 }
 
 static const struct sl_number hypers[] = {
     SL_HYPERS_DECODER,
+    SL_HYPERS_CLASSIFIER,
     SL_REAL_ROW(sl_config, lambda, 0, 100, 0.001, "price of taking all of every block, in nats"),
     SL_REAL_ROW(sl_config, router_bias, -20, 20, -1.0,
                 "first value of the routers' last bias: lower starts with more open gates"),
@@ -72,6 +74,7 @@ const struct sl_arch sl_arch_tsa = {
     .summary = "routers gate each token's part in every block after the first",
     .hypers = hypers,
     .policy = {.gate = SL_GATE_MIXED, .gate_limit = 0.9f},
+    .tasks = SL_COMPLETES | SL_CLASSIFIES,
     .size = sizeof(struct tsa),
     .build = tsa_build,
     .forward = tsa_forward,

@@ -12,7 +12,7 @@
 struct vanilla {
     struct sl_embedding embedding;
     struct sl_block *blocks;
-    struct sl_norm norm;
+    struct sl_head head;
     int depth;
 };
 
@@ -21,13 +21,15 @@ static void vanilla_build(struct sl_builder *b, void *self, const struct sl_conf
     struct vanilla *m = self;
     m->depth = c->depth;
     m->blocks = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->blocks);
-    m->embedding = sl_embedding_build(b, c->vocab, c->context, c->width, c->dropout);
+    m->embedding = sl_embedding_build(b, sl_embedding_shape_of(c));
     for (int i = 0; i < c->depth; i++) {
         sl_scope(b, "block.%d.", i);
         m->blocks[i] = sl_block_build(b, sl_block_shape_of(c));
     }
     sl_scope(b, "%s", "");
-    m->norm = sl_norm_build(b, "norm", c->width);
+    m->head = sl_head_build(b, (struct sl_head_shape){.embedding = m->embedding,
+                                                      .classes = c->classes,
+                                                      .pooling = (enum sl_pooling)c->pooling});
 }
 
 static struct sl_tensor *vanilla_forward(struct sl_tape *t, const void *self)
@@ -36,17 +38,17 @@ static struct sl_tensor *vanilla_forward(struct sl_tape *t, const void *self)
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
     for (int i = 0; i < m->depth; i++)
         h = sl_block_apply(t, &m->blocks[i], h, (struct sl_gate){0});
-    h = sl_take_rows(t, h, t->batch->wanted);
-    return sl_embedding_invert(t, &m->embedding, sl_norm_apply(t, &m->norm, h));
+    return sl_head_apply(t, &m->head, h);
 }
 
-static const struct sl_number hypers[] = {SL_HYPERS_DECODER, {0}};
+static const struct sl_number hypers[] = {SL_HYPERS_DECODER, SL_HYPERS_CLASSIFIER, {0}};
 
 const struct sl_arch sl_arch_vanilla = {
     .name = "vanilla",
     .paper = "Attention Is All You Need, 2017",
     .summary = "pre-norm causal transformer, tied output",
     .hypers = hypers,
+    .tasks = SL_COMPLETES | SL_CLASSIFIES,
     .size = sizeof(struct vanilla),
     .build = vanilla_build,
     .forward = vanilla_forward,

@@ -16,9 +16,9 @@ enum sl_number_kind {
 struct sl_number {
     const char *name, *help;
     enum sl_number_kind kind;
-    double least, most, standard; /* of a choice: 0, the last, the standard one */
-    size_t offset;                /* in the struct */
-    const char *const *choices;   /* ends with NULL */
+    double least, most, standard;
+    size_t offset;              /* in the struct */
+    const char *const *choices; /* ends with NULL */
 };
 
 /* Rows of a table, named like the member of `of` they stand for; a table ends with {0}. */
@@ -31,10 +31,9 @@ struct sl_number {
     SL_NUMBER_ROW(of, member, SL_INTEGER, least, most, standard, help, NULL)
 #define SL_REAL_ROW(of, member, least, most, standard, help)                                       \
     SL_NUMBER_ROW(of, member, SL_REAL, least, most, standard, help, NULL)
-/* choices: an array of names that ends with NULL. */
-#define SL_CHOICE_ROW(of, member, choices, standard, help)                                         \
-    SL_NUMBER_ROW(of, member, SL_CHOICE, 0, sizeof(choices) / sizeof(choices)[0] - 2, standard,    \
-                  help, choices)
+/* choices: an array of names that ends with NULL; last: the number of the last one. */
+#define SL_CHOICE_ROW(of, member, choices, last, standard, help)                                   \
+    SL_NUMBER_ROW(of, member, SL_CHOICE, 0, last, standard, help, choices)
 
 const struct sl_number *sl_number_find(const struct sl_number *rows, const char *name);
 /* Gives every member its standard. */

@@ -36,11 +36,13 @@ struct sl_sequence {
 
 struct sl_batch {
     const int32_t *tokens;  /* rows */
-    const int32_t *targets; /* rows, while training or evaluating: the token to predict, or -1 */
+    const int32_t *targets; /* rows, when a loss is asked for: the token to predict, or -1 */
+    const int32_t *labels;  /* count, the same for a classifier: the class of each sequence */
     const struct sl_sequence *sequences;
     int rows, count;
     int row_base;                 /* of row 0 within the whole training batch: numbers dropout */
-    float loss_scale;             /* 1 / number of targets in the whole training batch */
+    float loss_scale;             /* 1 / targets, or labels, in the whole training batch */
+    float row_scale;              /* 1 / rows in the whole training batch */
     const struct sl_rows *wanted; /* rows whose logits are asked for; NULL: all */
 };
 
@@ -77,7 +79,7 @@ struct sl_op {
     int passes;
 };
 
-enum { SL_NODE_INPUTS = 4, SL_NODE_PARAMETERS = 3 };
+enum { SL_NODE_INPUTS = 32, SL_NODE_PARAMETERS = 3 };
 
 struct sl_node {
     const struct sl_op *op;

@@ -8,19 +8,38 @@
  * without the gate. */
 #include "layers/layers.h"
 
+#include <math.h>
+
+/* The three inputs start as one matrix, as PyTorch's attention has it. */
+static void attention_build(struct sl_builder *b, struct sl_block *k, struct sl_block_shape shape)
+{
+    int d = shape.width;
+    float bound = shape.bias ? sqrtf(6.0f / (4.0f * (float)d)) : 0.0f;
+    struct sl_linear_shape in = {
+        .outs = d, .ins = d, .bound = bound, .bias = shape.bias, .bias_zero = true};
+    k->query = sl_linear_build(b, "attention.query", in);
+    in.outs = 2 * d;
+    k->key_value = sl_linear_build(b, "attention.key_value", in);
+    k->project = sl_linear_build(b, "attention.project",
+                                 (struct sl_linear_shape){.outs = d,
+                                                          .ins = d,
+                                                          .deviation = shape.residual_deviation,
+                                                          .bias = shape.bias,
+                                                          .bias_zero = true});
+}
+
 struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape)
 {
-    struct sl_block k = {
-        .heads = shape.heads, .cache_layer = b->attention_layers++, .dropout = shape.dropout};
+    struct sl_block k = {.heads = shape.heads,
+                         .cache_layer = b->attention_layers++,
+                         .dropout = shape.dropout,
+                         .residual_dropout = shape.residual_dropout,
+                         .both_ways = shape.both_ways,
+                         .activation = shape.activation};
     int d = shape.width;
     b->cache_width = b->cache_width > 2 * d ? b->cache_width : 2 * d;
     k.attention_norm = sl_norm_build(b, "attention_norm", d);
-    k.query = sl_linear_build(b, "attention.query", (struct sl_linear_shape){.outs = d, .ins = d});
-    k.key_value = sl_linear_build(b, "attention.key_value",
-                                  (struct sl_linear_shape){.outs = 2 * d, .ins = d});
-    k.project = sl_linear_build(
-        b, "attention.project",
-        (struct sl_linear_shape){.outs = d, .ins = d, .deviation = shape.residual_deviation});
+    attention_build(b, &k, shape);
     k.mlp_norm = sl_norm_build(b, "mlp_norm", d);
     k.up = sl_linear_build(b, "mlp.up",
                            (struct sl_linear_shape){.outs = shape.hidden, .ins = d, .bias = true});
@@ -35,15 +54,20 @@ static struct sl_tensor *attention(struct sl_tape *t, const struct sl_block *k, 
                                    const struct sl_rows *rows)
 {
     struct sl_tensor *key_value =
-        sl_linear(t, x, (struct sl_linear_args){.weight = k->key_value.weight, .operand = true});
-    struct sl_tensor *query =
-        sl_linear(t, sl_take_rows(t, x, rows),
-                  (struct sl_linear_args){.weight = k->query.weight, .operand = true});
-    struct sl_tensor *context = sl_attend(
-        t, query, key_value,
-        (struct sl_attend_args){
-            .rows = rows, .heads = k->heads, .layer = k->cache_layer, .dropout = k->dropout});
-    return sl_linear(t, context, (struct sl_linear_args){.weight = k->project.weight});
+        sl_linear(t, x,
+                  (struct sl_linear_args){
+                      .weight = k->key_value.weight, .bias = k->key_value.bias, .operand = true});
+    struct sl_tensor *query = sl_linear(
+        t, sl_take_rows(t, x, rows),
+        (struct sl_linear_args){.weight = k->query.weight, .bias = k->query.bias, .operand = true});
+    struct sl_tensor *context = sl_attend(t, query, key_value,
+                                          (struct sl_attend_args){.rows = rows,
+                                                                  .heads = k->heads,
+                                                                  .layer = k->cache_layer,
+                                                                  .both_ways = k->both_ways,
+                                                                  .dropout = k->dropout});
+    return sl_linear(t, context,
+                     (struct sl_linear_args){.weight = k->project.weight, .bias = k->project.bias});
 }
 
 static struct sl_tensor *mlp(struct sl_tape *t, const struct sl_block *k, struct sl_tensor *x)
@@ -51,7 +75,7 @@ static struct sl_tensor *mlp(struct sl_tape *t, const struct sl_block *k, struct
     struct sl_tensor *hidden = sl_linear(t, x,
                                          (struct sl_linear_args){.weight = k->up.weight,
                                                                  .bias = k->up.bias,
-                                                                 .activation = SL_GELU,
+                                                                 .activation = k->activation,
                                                                  .dropout = k->dropout,
                                                                  .operand = true});
     return sl_linear(t, hidden,
@@ -63,7 +87,9 @@ struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, st
 {
     size_t mark = sl_tape_mark(t);
     struct sl_tensor *a = attention(t, k, sl_norm_apply(t, &k->attention_norm, h), gate.rows);
-    h = sl_residual(t, h, a, (struct sl_residual_args){.gate = gate.value, .rows = gate.rows});
+    h = sl_residual(t, h, a,
+                    (struct sl_residual_args){
+                        .gate = gate.value, .rows = gate.rows, .dropout = k->residual_dropout});
     struct sl_tensor *x = sl_norm_apply(t, &k->mlp_norm, sl_take_rows(t, h, gate.rows));
     h = sl_residual(
         t, h, mlp(t, k, x),

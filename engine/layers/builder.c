@@ -1,6 +1,7 @@
 /* builder.c - parameters, declared once: names, shapes, first values. */
 #include "layers/builder.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,9 @@ void sl_builder_init(struct sl_builder *b, struct sl_arena *arena)
     *b = (struct sl_builder){.arena = arena};
     b->parameters = sl_arena_take(arena, SL_PARAMETERS_MAX, sizeof *b->parameters);
     b->inits = sl_arena_take(arena, SL_PARAMETERS_MAX, sizeof *b->inits);
+    b->buffers = sl_arena_take(arena, SL_BUFFERS_MAX, sizeof *b->buffers);
+    b->buffer_inits = sl_arena_take(arena, SL_BUFFERS_MAX, sizeof *b->buffer_inits);
+    b->buffer_kinds = sl_arena_take(arena, SL_BUFFERS_MAX, sizeof *b->buffer_kinds);
 }
 
 void sl_scope(struct sl_builder *b, const char *format, ...)
@@ -22,21 +26,48 @@ void sl_scope(struct sl_builder *b, const char *format, ...)
     assert(length < (int)sizeof b->scope);
 }
 
+struct sl_init sl_glorot(int ins, int outs)
+{
+    return sl_uniform(sqrtf(6.0f / (float)(ins + outs)));
+}
+
+/* Scope and name, in the builder's arena. */
+static const char *full_name(struct sl_builder *b, const char *name)
+{
+    char *full = sl_arena_take(b->arena, SL_NAME_MAX, 1);
+    int length = snprintf(full, SL_NAME_MAX, "%s%s", b->scope, name);
+    assert(length > 0);
+    assert(length < SL_NAME_MAX);
+    return full;
+}
+
 struct sl_parameter *sl_parameter_add(struct sl_builder *b, const char *name, enum sl_role role,
                                       int rows, int cols, struct sl_init init)
 {
     assert(b->count < SL_PARAMETERS_MAX);
     assert(rows > 0);
     assert(cols > 0);
-    char *full = sl_arena_take(b->arena, SL_NAME_MAX, 1);
-    int length = snprintf(full, SL_NAME_MAX, "%s%s", b->scope, name);
-    assert(length > 0);
-    assert(length < SL_NAME_MAX);
     b->inits[b->count] = init;
-    b->parameters[b->count] = (struct sl_parameter){.name = full,
-                                                    .rows = rows,
-                                                    .cols = cols,
-                                                    .decays = role == SL_ROLE_MATRIX,
-                                                    .product = role == SL_ROLE_MATRIX};
+    b->parameters[b->count] =
+        (struct sl_parameter){.name = full_name(b, name),
+                              .rows = rows,
+                              .cols = cols,
+                              .decays = role == SL_ROLE_MATRIX || role == SL_ROLE_SOURCE,
+                              .product = role == SL_ROLE_MATRIX};
     return &b->parameters[b->count++];
+}
+
+struct sl_parameter *sl_buffer_add(struct sl_builder *b, const char *name,
+                                   struct sl_buffer_shape shape)
+{
+    assert(b->buffer_count < SL_BUFFERS_MAX);
+    assert(shape.rows > 0);
+    assert(shape.cols > 0);
+    b->buffer_inits[b->buffer_count] = shape.init;
+    b->buffer_kinds[b->buffer_count] = shape.kind;
+    b->buffers[b->buffer_count] = (struct sl_parameter){.name = full_name(b, name),
+                                                        .rows = shape.rows,
+                                                        .cols = shape.cols,
+                                                        .product = shape.product};
+    return &b->buffers[b->buffer_count++];
 }

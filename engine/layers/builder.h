@@ -8,9 +8,11 @@
 #include "base/arena.h"
 #include "core/tensor.h"
 
-enum sl_init_kind { SL_INIT_CONSTANT, SL_INIT_NORMAL, SL_INIT_UNIFORM };
+enum sl_init_kind { SL_INIT_CONSTANT, SL_INIT_NORMAL, SL_INIT_UNIFORM, SL_INIT_SINES };
 
-/* value: the constant, the standard deviation, or the bound of U(-value, value). */
+/* value: the constant, the standard deviation, or the bound of U(-value, value). Sines are the
+ * position table of Vaswani et al. 2017, section 3.5: value 0 has sine and cosine of a frequency
+ * side by side, value 1 all sines before all cosines (as in tensor2tensor). */
 struct sl_init {
     enum sl_init_kind kind;
     float value;
@@ -31,13 +33,28 @@ static inline struct sl_init sl_uniform(float bound)
     return (struct sl_init){SL_INIT_UNIFORM, bound};
 }
 
-enum { SL_PARAMETERS_MAX = 4096, SL_NAME_MAX = 96 };
+/* U(-b, b) with b = sqrt(6 / (ins + outs)): Glorot & Bengio 2010, eq. 16. */
+struct sl_init sl_glorot(int ins, int outs);
+
+enum { SL_PARAMETERS_MAX = 4096, SL_BUFFERS_MAX = 1024, SL_NAME_MAX = 96 };
+
+/* What a model holds besides what it learns. */
+enum sl_buffer_kind {
+    SL_BUFFER_SAVED,  /* state that training changes: drawn with the model, kept in checkpoints */
+    SL_BUFFER_FIXED,  /* a function of its name and shape: never saved */
+    SL_BUFFER_DERIVED /* follows from parameters by the architecture's `derive`; its gradient goes
+                       * back to them by `fold` */
+};
 
 struct sl_builder {
     struct sl_arena *arena; /* holds structs and names; the values are allotted afterwards */
     struct sl_parameter *parameters;
     struct sl_init *inits; /* of each */
     int count;
+    struct sl_parameter *buffers;
+    struct sl_init *buffer_inits;
+    enum sl_buffer_kind *buffer_kinds;
+    int buffer_count;
     int attention_layers; /* numbered as they are built: the cache has a block for each */
     int cache_width;      /* the widest key + value row of any of them */
     char scope[SL_NAME_MAX];
@@ -50,9 +67,20 @@ void sl_scope(struct sl_builder *b, const char *format, ...) SL_PRINTF(2, 3);
 
 enum sl_role {
     SL_ROLE_MATRIX, /* read by products, decays */
+    SL_ROLE_SOURCE, /* decays; what products read is derived from it */
     SL_ROLE_TABLE,  /* looked up, perhaps read by products; does not decay */
     SL_ROLE_VECTOR  /* bias, gain or shift; does not decay */
 };
 
 struct sl_parameter *sl_parameter_add(struct sl_builder *b, const char *name, enum sl_role role,
                                       int rows, int cols, struct sl_init init);
+
+/* product: read by matrix products. The first values of a derived buffer do not matter. */
+struct sl_buffer_shape {
+    enum sl_buffer_kind kind;
+    int rows, cols;
+    bool product;
+    struct sl_init init;
+};
+struct sl_parameter *sl_buffer_add(struct sl_builder *b, const char *name,
+                                   struct sl_buffer_shape shape);

@@ -1,24 +1,39 @@
-/* embedding.c - token and position tables; the token table also gives the logits. */
+/* embedding.c - token and position tables; the token table may also give the logits. */
 #include "layers/layers.h"
 
-/* As the TSA paper's code starts both tables. */
+/* As the TSA paper's code starts its positions. */
 static const float deviation = 0.02f;
 
-struct sl_embedding sl_embedding_build(struct sl_builder *b, int vocab, int context, int width,
-                                       float dropout)
+static struct sl_parameter *positions_build(struct sl_builder *b,
+                                            const struct sl_embedding_shape *s)
 {
-    struct sl_embedding e = {.dropout = dropout};
-    e.tokens =
-        sl_parameter_add(b, "embedding.tokens", SL_ROLE_TABLE, vocab, width, sl_normal(deviation));
-    e.tokens->product = true; /* sl_embedding_invert */
-    e.positions = sl_parameter_add(b, "embedding.positions", SL_ROLE_TABLE, context, width,
-                                   sl_normal(deviation));
+    if (s->positions == SL_POSITIONS_LEARNT)
+        return sl_parameter_add(b, "embedding.positions", SL_ROLE_TABLE, s->context, s->width,
+                                sl_normal(deviation));
+    bool halves = s->positions == SL_POSITIONS_HALVES;
+    return sl_buffer_add(b, "embedding.positions",
+                         (struct sl_buffer_shape){.kind = SL_BUFFER_FIXED,
+                                                  .rows = s->context,
+                                                  .cols = s->width,
+                                                  .init = {SL_INIT_SINES, halves ? 1.0f : 0.0f}});
+}
+
+struct sl_embedding sl_embedding_build(struct sl_builder *b, struct sl_embedding_shape shape)
+{
+    struct sl_embedding e = {.scale = shape.scale, .dropout = shape.dropout};
+    e.tokens = sl_parameter_add(b, "embedding.tokens", SL_ROLE_TABLE, shape.vocab, shape.width,
+                                shape.start);
+    e.tokens->product = shape.tied;
+    e.positions = positions_build(b, &shape);
     return e;
 }
 
 struct sl_tensor *sl_embedding_apply(struct sl_tape *t, const struct sl_embedding *e)
 {
-    return sl_lookup(t, e->tokens, e->positions, e->dropout);
+    return sl_lookup(t, (struct sl_lookup_args){.tokens = e->tokens,
+                                                .positions = e->positions,
+                                                .scale = e->scale,
+                                                .dropout = e->dropout});
 }
 
 struct sl_tensor *sl_embedding_invert(struct sl_tape *t, const struct sl_embedding *e,

@@ -54,7 +54,7 @@ const struct sl_rows *sl_exit(struct sl_tape *t, struct sl_tensor *logits,
 {
     if (t->training) {
         t->exits++;
-        sl_cross_entropy(t, logits, rule.weight);
+        sl_cross_entropy(t, logits, t->batch->targets, rule.weight);
         return NULL;
     }
     t->notes.active_sum += (double)logits->rows;

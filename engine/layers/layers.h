@@ -16,7 +16,9 @@ struct sl_linear_shape {
     int outs, ins;
     bool bias;
     float deviation;  /* > 0: the weight starts N(0, deviation^2) instead */
+    float bound;      /* > 0: the weight starts U(-bound, bound) instead */
     float bias_start; /* != 0: the bias starts at this constant instead */
+    bool bias_zero;   /* the bias starts at 0 */
 };
 struct sl_linear_layer sl_linear_build(struct sl_builder *b, const char *name,
                                        struct sl_linear_shape shape);
@@ -28,17 +30,56 @@ struct sl_norm {
 struct sl_norm sl_norm_build(struct sl_builder *b, const char *name, int width);
 struct sl_tensor *sl_norm_apply(struct sl_tape *t, const struct sl_norm *norm, struct sl_tensor *x);
 
-/* Token and learnt position embeddings, N(0, 0.02^2) at first. */
+/* dropout(scale E[tokens] + P[positions]); positions are learnt, or sines and cosines. */
+enum sl_positions {
+    SL_POSITIONS_LEARNT, /* N(0, 0.02^2) at first */
+    SL_POSITIONS_SINES,  /* Vaswani et al. 2017, section 3.5: sine and cosine side by side */
+    SL_POSITIONS_HALVES  /* the same numbers, all sines first */
+};
+
+struct sl_embedding_shape {
+    int vocab, context, width;
+    struct sl_init start; /* of the tokens' rows */
+    enum sl_positions positions;
+    float scale, dropout;
+    bool tied; /* the table also gives the logits */
+};
+
 struct sl_embedding {
     struct sl_parameter *tokens, *positions;
-    float dropout;
+    float scale, dropout;
 };
-struct sl_embedding sl_embedding_build(struct sl_builder *b, int vocab, int context, int width,
-                                       float dropout);
+struct sl_embedding sl_embedding_build(struct sl_builder *b, struct sl_embedding_shape shape);
 struct sl_tensor *sl_embedding_apply(struct sl_tape *t, const struct sl_embedding *e);
 /* Logits by the tied table: h E^T. */
 struct sl_tensor *sl_embedding_invert(struct sl_tape *t, const struct sl_embedding *e,
                                       struct sl_tensor *h);
+
+/* How a sequence becomes one row. */
+enum sl_pooling { SL_POOLING_MEAN, SL_POOLING_FIRST, SL_POOLING_LAST };
+
+extern const char *const sl_pooling_names[]; /* ends with NULL */
+
+/* From the stream to answers: for completion the norm of the wanted rows times the tied table; for
+ * classification the norm of all rows, one row per sequence, and a linear layer. */
+struct sl_head {
+    struct sl_norm norm; /* no gain: none */
+    struct sl_embedding embedding;
+    struct sl_linear_layer classify; /* no weight: completion */
+    enum sl_pooling pooling;
+};
+
+struct sl_head_shape {
+    struct sl_embedding embedding;
+    int classes; /* 0 for completion */
+    enum sl_pooling pooling;
+    bool without_norm; /* classification only */
+};
+struct sl_head sl_head_build(struct sl_builder *b, struct sl_head_shape shape);
+struct sl_tensor *sl_head_apply(struct sl_tape *t, const struct sl_head *head, struct sl_tensor *h);
+
+/* One row per sequence; x is fp32 or an operand. Result: fp32, or x's type when it chooses rows. */
+struct sl_tensor *sl_pool(struct sl_tape *t, struct sl_tensor *x, enum sl_pooling pooling);
 
 /* What a gate lets through: NULL value means 1, NULL rows means all rows. */
 struct sl_gate {
@@ -53,13 +94,19 @@ struct sl_block_shape {
     int width, heads, hidden;
     float residual_deviation; /* of the weights that write to the residual stream */
     float dropout;
+    bool both_ways; /* attention looks at the whole sequence */
+    enum sl_activation activation;
+    bool bias;              /* attention has biases, and all of it starts as PyTorch's does */
+    float residual_dropout; /* of attention's update; the MLP's has `dropout` */
 };
 
 struct sl_block {
     struct sl_norm attention_norm, mlp_norm;
     struct sl_linear_layer query, key_value, project, up, down;
     int heads, cache_layer;
-    float dropout;
+    float dropout, residual_dropout;
+    bool both_ways;
+    enum sl_activation activation;
 };
 struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape);
 struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, struct sl_tensor *h,

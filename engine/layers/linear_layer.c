@@ -19,9 +19,11 @@ struct sl_linear_layer sl_linear_build(struct sl_builder *b, const char *name,
 {
     struct sl_init usual = sl_uniform(1.0f / sqrtf((float)shape.ins));
     struct sl_linear_layer layer = {0};
-    layer.weight = part(b, name, "weight", SL_ROLE_MATRIX, shape.outs, shape.ins,
-                        shape.deviation > 0.0f ? sl_normal(shape.deviation) : usual);
-    bool fixed = shape.bias_start < 0.0f || shape.bias_start > 0.0f;
+    struct sl_init start = shape.deviation > 0.0f ? sl_normal(shape.deviation) : usual;
+    if (shape.bound > 0.0f)
+        start = sl_uniform(shape.bound);
+    layer.weight = part(b, name, "weight", SL_ROLE_MATRIX, shape.outs, shape.ins, start);
+    bool fixed = shape.bias_zero || shape.bias_start < 0.0f || shape.bias_start > 0.0f;
     if (shape.bias)
         layer.bias = part(b, name, "bias", SL_ROLE_VECTOR, 1, shape.outs,
                           fixed ? sl_constant(shape.bias_start) : usual);

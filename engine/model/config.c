@@ -12,15 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS = 15, HYPERS_MAX = 64 };
+enum { DIGITS = 15, HYPERS_MAX = 64, LABEL_MOST = 256 };
 
 const char sl_vocab_file[] = "vocab.json";
-
-static const char *const tasks[] = {
-    [SL_TASK_COMPLETION] = "completion",
-    [SL_TASK_CLASSIFICATION] = "classification",
-    NULL,
-};
 
 static const char *const gates[] = {
     [SL_GATE_SOFT] = "soft",
@@ -28,11 +22,6 @@ static const char *const gates[] = {
     [SL_GATE_MIXED] = "mixed",
     NULL,
 };
-
-const char *sl_task_name(enum sl_task task)
-{
-    return tasks[task];
-}
 
 const char *sl_gate_name(enum sl_gate_mode gate)
 {
@@ -81,11 +70,47 @@ static bool read_arch(struct sl_card *card, const json_t *root, struct sl_err *e
 
 static bool read_task(struct sl_card *card, const json_t *root, struct sl_err *err)
 {
+    const char *const tasks[] = {sl_task_name(SL_TASK_COMPLETION),
+                                 sl_task_name(SL_TASK_CLASSIFICATION), NULL};
     int task = 0;
     if (!read_choice(root, "task", tasks, &task, err))
         return false;
-    card->task = (enum sl_task)task;
+    card->hyper.task = (enum sl_task)task;
     return true;
+}
+
+static bool read_label(struct sl_card *card, const json_t *value, int index, struct sl_err *err)
+{
+    const char *text = json_string_value(value);
+    if (!text || !*text || json_string_length(value) > LABEL_MOST)
+        return sl_fail(err, SL_CORRUPT, "labels: item %d is %s, want a string of 1 to %d bytes",
+                       index, text ? "of another length" : sl_json_type(value), LABEL_MOST);
+    for (int i = 0; i < index; i++)
+        if (strcmp(card->labels[i], text) == 0)
+            return sl_fail(err, SL_CORRUPT, "labels: '%s' is there twice", text);
+    card->labels[index] = strdup(text);
+    card->hyper.classes = index + 1;
+    return card->labels[index] || sl_fail(err, SL_NO_MEMORY, "no memory for labels");
+}
+
+/* A classifier has them, nothing else has. */
+static bool read_labels(struct sl_card *card, const json_t *root, struct sl_err *err)
+{
+    const json_t *list = json_object_get(root, "labels");
+    bool wanted = card->hyper.task == SL_TASK_CLASSIFICATION;
+    size_t count = json_array_size(list);
+    if (!wanted)
+        return !list || sl_fail(err, SL_CORRUPT, "'labels' is for classification only");
+    if (!json_is_array(list) || count < 2 || count > SL_CLASSES_MAX)
+        return sl_fail(err, SL_CORRUPT, "'labels' is %s of %zu, want an array of 2 to %d",
+                       sl_json_type(list), count, SL_CLASSES_MAX);
+    card->labels = calloc(count, sizeof *card->labels);
+    if (!card->labels)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %zu labels", count);
+    bool ok = true;
+    for (size_t i = 0; i < count && ok; i++)
+        ok = read_label(card, json_array_get(list, i), (int)i, err);
+    return ok;
 }
 
 /* The names in the architecture's table, which are the keys of "hyper". */
@@ -122,7 +147,7 @@ static bool read_hypers(struct sl_card *card, const json_t *root, struct sl_err 
     if (!hyper)
         return false;
     hyper_keys(card->arch, keys);
-    sl_config_standard(card->arch, &card->hyper);
+    sl_numbers_standard(card->arch->hypers, &card->hyper);
     bool ok = sl_json_keys(hyper, keys, err);
     for (const struct sl_number *h = card->arch->hypers; h->name && ok; h++)
         ok = read_hyper(card, h, hyper, err);
@@ -226,23 +251,28 @@ static bool read_training(struct sl_card *card, const json_t *root, struct sl_er
 
 bool sl_card_read(struct sl_card *card, const char *text, size_t bytes, struct sl_err *err)
 {
-    static const char *const keys[] = {"format",    "architecture", "task",     "hyper", "vocab",
-                                       "tokenizer", "inference",    "training", NULL};
+    static const char *const keys[] = {"format", "architecture", "task",      "labels",   "hyper",
+                                       "vocab",  "tokenizer",    "inference", "training", NULL};
     json_auto_t *root = sl_json_parse(text, bytes, err);
     struct sl_card fresh = {0};
     /* The format first: keys of another format are not ours to judge. */
     bool ok = root && sl_json_format(root, err) && sl_json_keys(root, keys, err) &&
               read_arch(&fresh, root, err) && read_task(&fresh, root, err) &&
-              read_hypers(&fresh, root, err) && read_vocab(&fresh, root, err) &&
-              read_tokenizer(&fresh, root, err) && read_policy(&fresh, root, err) &&
-              read_training(&fresh, root, err);
+              read_labels(&fresh, root, err) && read_hypers(&fresh, root, err) &&
+              read_vocab(&fresh, root, err) && read_tokenizer(&fresh, root, err) &&
+              read_policy(&fresh, root, err) && read_training(&fresh, root, err);
     if (ok)
         *card = fresh;
+    else
+        sl_card_release(&fresh);
     return ok;
 }
 
 void sl_card_release(struct sl_card *card)
 {
+    for (int i = 0; card->labels && i < card->hyper.classes; i++)
+        free(card->labels[i]);
+    free(card->labels);
     free(card->training);
     *card = (struct sl_card){0};
 }
@@ -300,6 +330,18 @@ static json_t *print_training(const struct sl_card *card, struct sl_err *err)
     return training;
 }
 
+static bool print_labels(json_t *root, const struct sl_card *card)
+{
+    json_t *labels = json_array();
+    bool ok = true;
+    for (int i = 0; i < card->hyper.classes && ok; i++)
+        ok = json_array_append_new(labels, json_string(card->labels[i])) == 0;
+    if (ok && card->hyper.task == SL_TASK_CLASSIFICATION)
+        return json_object_set_new(root, "labels", labels) == 0;
+    json_decref(labels);
+    return ok;
+}
+
 static char *card_print(const struct sl_card *card, struct sl_err *err)
 {
     json_t *training = print_training(card, err);
@@ -307,10 +349,10 @@ static char *card_print(const struct sl_card *card, struct sl_err *err)
         return NULL;
     json_auto_t *root = json_pack(
         "{s:s, s:s, s:s, s:o, s:i, s:{s:s, s:s}, s:o, s:o}", "format", sl_format, "architecture",
-        card->arch->name, "task", tasks[card->task], "hyper", print_hypers(card), "vocab",
-        card->hyper.vocab, "tokenizer", "kind", card->tokenizer, "file", sl_vocab_file, "inference",
-        print_policy(&card->policy), "training", training);
-    if (root)
+        card->arch->name, "task", sl_task_name(card->hyper.task), "hyper", print_hypers(card),
+        "vocab", card->hyper.vocab, "tokenizer", "kind", card->tokenizer, "file", sl_vocab_file,
+        "inference", print_policy(&card->policy), "training", training);
+    if (root && print_labels(root, card))
         return sl_json_print(root, DIGITS, err);
     sl_fail(err, SL_NO_MEMORY, "no memory for the description of a model");
     return NULL;

@@ -1,6 +1,7 @@
 /* config.h - config.json: everything about a model but its numbers and its vocabulary.
  *
  *     {"format": "sluice-1", "architecture": "tsa", "task": "completion",
+ *      "labels": ["negative", "positive"],     for classification only, in the order of classes
  *      "hyper": {every row of the architecture's table}, "vocab": 65,
  *      "tokenizer": {"kind": "characters", "file": "vocab.json"},
  *      "inference": {"gate": "mixed", "gate_limit": 0.5, "exit_threshold": 1,
@@ -19,9 +20,9 @@ extern const char sl_vocab_file[]; /* "vocab.json" */
 /* What config.json says. */
 struct sl_card {
     const struct sl_arch *arch;
-    enum sl_task task;
     struct sl_config hyper; /* with the size of the vocabulary */
     struct sl_policy policy;
+    char **labels;         /* hyper.classes names; owned when it was read */
     const char *tokenizer; /* the name of a kind, from its table */
     char *training;        /* a JSON object, owned when it was read; NULL: {} */
 };
@@ -34,6 +35,5 @@ void sl_card_release(struct sl_card *card); /* frees what read made; a zeroed ca
  * object, or a number is out of bounds. */
 char *sl_card_print(const struct sl_card *card, struct sl_err *err) SL_MUST_CHECK;
 
-/* "completion", "soft": as in the file. */
-const char *sl_task_name(enum sl_task task);
+/* "soft": as in the file. */
 const char *sl_gate_name(enum sl_gate_mode gate);

@@ -13,13 +13,15 @@ static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_chec
     struct sl_model *m = sl_net_create(engine, c->card.arch, &c->card.hyper, err);
     if (!m)
         return NULL;
-    if (!sl_checkpoint_bind(c, m->builder.parameters, m->builder.count, err)) {
+    if (!sl_checkpoint_bind(c, m->saved, m->saved_count, err)) {
         sl_model_close(m);
         return NULL;
     }
     m->policy = c->card.policy;
     m->tokenizer = c->tokens;
     c->tokens = NULL;
+    m->labels = c->card.labels;
+    c->card.labels = NULL;
     m->created = c->created;
     memcpy(m->sha256, c->sha256, sizeof m->sha256);
     pthread_mutex_lock(&engine->lock);
@@ -46,6 +48,9 @@ void sl_model_close(struct sl_model *m)
     if (!m)
         return;
     sl_tokenizer_destroy(m->tokenizer);
+    for (int i = 0; m->labels && i < m->config.classes; i++)
+        free(m->labels[i]);
+    free(m->labels);
     sl_arena_release(&m->structs);
     sl_arena_release(&m->values);
     sl_arena_release(&m->packed);
@@ -58,7 +63,9 @@ struct sl_model_facts sl_model_facts(const struct sl_model *m)
     return (struct sl_model_facts){.architecture = m->arch->name,
                                    .paper = m->arch->paper,
                                    .sha256 = m->sha256,
-                                   .task = SL_TASK_COMPLETION,
+                                   .task = m->config.task,
+                                   .classes = m->config.classes,
+                                   .labels = (const char *const *)m->labels,
                                    .context = m->config.context,
                                    .vocab = m->config.vocab,
                                    .depth = m->config.depth,

@@ -8,13 +8,31 @@
 #include <string.h>
 
 /* Structs, names and tables of parameters of the largest architecture: mostly untouched. */
-enum { STRUCT_BYTES = 1 << 22 };
+enum { STRUCT_BYTES = 1 << 23 };
 
-/* Gives every parameter its place in an arena of values or of gradients. */
+/* Parameters, then buffers; NULL past the last. */
+static struct sl_parameter *held(const struct sl_model *m, int index)
+{
+    const struct sl_builder *b = &m->builder;
+    if (index < b->count)
+        return &b->parameters[index];
+    index -= b->count;
+    return index < b->buffer_count ? &b->buffers[index] : NULL;
+}
+
+static bool has_gradient(const struct sl_model *m, int index)
+{
+    const struct sl_builder *b = &m->builder;
+    return index < b->count || b->buffer_kinds[index - b->count] == SL_BUFFER_DERIVED;
+}
+
+/* Gives everything its place in an arena of values or of gradients. */
 static void place(struct sl_model *m, struct sl_arena *arena, bool grads)
 {
-    for (int i = 0; i < m->builder.count; i++) {
-        struct sl_parameter *p = &m->builder.parameters[i];
+    struct sl_parameter *p;
+    for (int i = 0; (p = held(m, i)); i++) {
+        if (grads && !has_gradient(m, i))
+            continue;
         float *at = sl_arena_take(arena, sl_parameter_floats(p), sizeof(float));
         if (grads)
             p->grad = at;
@@ -26,8 +44,8 @@ static void place(struct sl_model *m, struct sl_arena *arena, bool grads)
 static void place_packed(struct sl_model *m, struct sl_arena *arena, bool back)
 {
     const struct sl_kernels *k = m->engine->kernels;
-    for (int i = 0; i < m->builder.count; i++) {
-        struct sl_parameter *p = &m->builder.parameters[i];
+    struct sl_parameter *p;
+    for (int i = 0; (p = held(m, i)); i++) {
         if (!p->product)
             continue;
         p->packed = sl_arena_take(arena, k->pack_bytes(p->cols, p->rows), 1);
@@ -50,6 +68,57 @@ static bool placed(struct sl_model *m, struct sl_arena *arena,
     return true;
 }
 
+/* Sines and cosines of a position; side by side per frequency, or all sines first. */
+static double sine_of(int row, int col, int cols, bool halves)
+{
+    int half = cols / 2, pair = halves ? col % half : col / 2;
+    bool cosine = halves ? col >= half : col % 2;
+    double share = halves ? (double)pair / (half > 1 ? half - 1 : 1) : 2.0 * pair / cols;
+    double angle = row * pow(10000.0, -share);
+    return cosine ? cos(angle) : sin(angle);
+}
+
+static double first_value(const struct sl_parameter *p, struct sl_init init, uint64_t key, size_t i)
+{
+    switch (init.kind) {
+    case SL_INIT_NORMAL: return (double)init.value * sl_random_normal(key, i);
+    case SL_INIT_UNIFORM: return (double)init.value * (2.0 * sl_random_uniform(key, i) - 1.0);
+    case SL_INIT_SINES:
+        return sine_of((int)(i / (size_t)p->cols), (int)(i % (size_t)p->cols), p->cols,
+                       init.value > 0.0f);
+    case SL_INIT_CONSTANT: break;
+    }
+    return (double)init.value;
+}
+
+static void draw(struct sl_parameter *p, struct sl_init init, uint64_t seed)
+{
+    uint64_t key = sl_random_key(seed, p->name);
+    size_t count = sl_parameter_floats(p);
+    for (size_t i = 0; i < count; i++)
+        p->data[i] = (float)first_value(p, init, key, i);
+}
+
+static void draw_buffers(struct sl_model *m, enum sl_buffer_kind kind, uint64_t seed)
+{
+    const struct sl_builder *b = &m->builder;
+    for (int i = 0; i < b->buffer_count; i++)
+        if (b->buffer_kinds[i] == kind)
+            draw(&b->buffers[i], b->buffer_inits[i], seed);
+}
+
+static void list_saved(struct sl_model *m)
+{
+    const struct sl_builder *b = &m->builder;
+    size_t most = (size_t)b->count + (size_t)b->buffer_count;
+    m->saved = sl_arena_take(&m->structs, most, sizeof *m->saved);
+    for (int i = 0; i < b->count; i++)
+        m->saved[m->saved_count++] = b->parameters[i];
+    for (int i = 0; i < b->buffer_count; i++)
+        if (b->buffer_kinds[i] == SL_BUFFER_SAVED)
+            m->saved[m->saved_count++] = b->buffers[i];
+}
+
 struct sl_model *sl_net_create(struct sl_engine *engine, const struct sl_arch *arch,
                                const struct sl_config *config, struct sl_err *err)
 {
@@ -69,8 +138,11 @@ struct sl_model *sl_net_create(struct sl_engine *engine, const struct sl_arch *a
         ok = placed(m, &m->values, place, false, err) &&
              placed(m, &m->packed, place_packed, false, err);
     }
-    if (ok)
+    if (ok) {
+        list_saved(m);
+        draw_buffers(m, SL_BUFFER_FIXED, 0);
         return m;
+    }
     sl_model_close(m);
     return NULL;
 }
@@ -81,24 +153,36 @@ bool sl_net_train(struct sl_model *m, struct sl_err *err)
     return placed(m, &m->grads, place, true, err) && placed(m, &m->packed, place_packed, true, err);
 }
 
-static void draw(struct sl_parameter *p, struct sl_init init, uint64_t seed)
-{
-    uint64_t key = sl_random_key(seed, p->name);
-    size_t count = sl_parameter_floats(p);
-    for (size_t i = 0; i < count; i++) {
-        if (init.kind == SL_INIT_NORMAL)
-            p->data[i] = init.value * (float)sl_random_normal(key, i);
-        else if (init.kind == SL_INIT_UNIFORM)
-            p->data[i] = init.value * (float)(2.0 * sl_random_uniform(key, i) - 1.0);
-        else
-            p->data[i] = init.value;
-    }
-}
-
 void sl_net_draw(struct sl_model *m, uint64_t seed)
 {
     for (int i = 0; i < m->builder.count; i++)
         draw(&m->builder.parameters[i], m->builder.inits[i], seed);
+    draw_buffers(m, SL_BUFFER_SAVED, seed);
+}
+
+/* -- gradients -------------------------------------------------------------------------------- */
+
+static void clear_gradients(void *ctx, int first, int last, int worker)
+{
+    const struct sl_model *m = ctx;
+    (void)worker;
+    for (int i = first; i < last; i++) {
+        const struct sl_parameter *p = held(m, i);
+        if (p && has_gradient(m, i))
+            memset(p->grad, 0, sl_parameter_floats(p) * sizeof(float));
+    }
+}
+
+void sl_net_clear(struct sl_model *m)
+{
+    int count = m->builder.count + m->builder.buffer_count;
+    sl_parallel(m->engine->pool, count, 1, clear_gradients, m);
+}
+
+void sl_net_fold(struct sl_model *m)
+{
+    if (m->arch->fold)
+        m->arch->fold(m->self, m->engine->kernels);
 }
 
 /* -- packing: pieces are panels of all parameters, in both directions ------------------------ */
@@ -130,8 +214,8 @@ static void pack_panels(void *ctx, int first, int last, int worker)
     const struct sl_model *m = ctx;
     (void)worker;
     int before = 0;
-    for (int i = 0; i < m->builder.count && before < last; i++) {
-        const struct sl_parameter *p = &m->builder.parameters[i];
+    const struct sl_parameter *p;
+    for (int i = 0; (p = held(m, i)) && before < last; i++) {
         int here = panels_of(p);
         for (int j = first > before ? first : before; j < last && j < before + here; j++)
             pack_panel(m->engine->kernels, p, j - before);
@@ -142,8 +226,11 @@ static void pack_panels(void *ctx, int first, int last, int worker)
 void sl_net_pack(struct sl_model *m)
 {
     int total = 0;
-    for (int i = 0; i < m->builder.count; i++)
-        total += panels_of(&m->builder.parameters[i]);
+    const struct sl_parameter *p;
+    if (m->arch->derive)
+        m->arch->derive(m->self, m->engine->kernels);
+    for (int i = 0; (p = held(m, i)); i++)
+        total += panels_of(p);
     sl_parallel(m->engine->pool, total, 8, pack_panels, m);
 }
 
@@ -171,9 +258,12 @@ bool sl_net_is_finite(const struct sl_model *m)
 
 struct sl_tensor *sl_net_forward(const struct sl_model *m, struct sl_tape *t)
 {
+    const struct sl_batch *batch = t->batch;
     struct sl_tensor *logits = m->arch->forward(t, m->self);
-    if (t->batch->targets && t->exits == 0)
-        sl_cross_entropy(t, logits, 1.0f);
+    const int32_t *targets =
+        m->config.task == SL_TASK_CLASSIFICATION ? batch->labels : batch->targets;
+    if (targets && t->exits == 0)
+        sl_cross_entropy(t, logits, targets, 1.0f);
     return logits;
 }
 

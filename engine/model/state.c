@@ -25,10 +25,16 @@ static const char *const prefixes[GROUPS] = {"parameter", "first", "second"};
 
 /* -- numbers --------------------------------------------------------------------------- */
 
+/* Every group has the learnt parameters; the first one also the buffers. */
+static int slots_count(const struct sl_state *s)
+{
+    return s->count * GROUPS - s->buffers * (GROUPS - 1);
+}
+
 /* Slots with names of their own: one allocation, names behind slots. */
 static struct sl_slot *slots_of(const struct sl_state *s, struct sl_err *err)
 {
-    size_t total = (size_t)s->count * GROUPS;
+    const size_t total = (size_t)slots_count(s), learnt = (size_t)(s->count - s->buffers);
     struct sl_slot *slots = calloc(total + 1, sizeof *slots + SLOT_NAME);
     if (!slots) {
         sl_fail(err, SL_NO_MEMORY, "no memory for %zu tensors", total);
@@ -36,9 +42,12 @@ static struct sl_slot *slots_of(const struct sl_state *s, struct sl_err *err)
     }
     char *name = (char *)(slots + total + 1);
     for (size_t i = 0; i < total; i++, name += SLOT_NAME) {
-        size_t group = i / (size_t)s->count, at = i % (size_t)s->count;
+        const size_t past = i - (size_t)s->count;
+        const size_t group = i < (size_t)s->count ? 0 : 1 + past / learnt;
+        const size_t at = group == 0 ? i : past % learnt;
         const struct sl_parameter *p = &s->parameters[at];
-        float *const data[GROUPS] = {p->data, s->first[at], s->second[at]};
+        float *const data[GROUPS] = {p->data, group ? s->first[at] : NULL,
+                                     group ? s->second[at] : NULL};
         (void)snprintf(name, SLOT_NAME, "%s.%s", prefixes[group], p->name);
         slots[i] =
             (struct sl_slot){.name = name, .data = data[group], .rows = p->rows, .cols = p->cols};
@@ -52,7 +61,7 @@ static bool numbers_write(const char *directory, const struct sl_state *s, struc
     struct sl_slot *list = slots_of(s, err);
     if (!list)
         return false;
-    const struct sl_slots slots = {list, s->count * GROUPS};
+    const struct sl_slots slots = {list, slots_count(s)};
     bool ok = sl_path_join(path, directory, names[NUMBERS], err) && sl_slots_check(slots, err) &&
               sl_slots_write(path, slots, /* metadata= */ NULL, 0, err);
     free(list);
@@ -64,7 +73,7 @@ static bool numbers_read(const struct sl_map *map, const struct sl_state *s, str
     struct sl_safetensors file = {0};
     struct sl_slot *list = slots_of(s, err);
     bool ok = list && sl_safetensors_parse(&file, map->data, map->size, err) &&
-              sl_slots_read(&file, (struct sl_slots){list, s->count * GROUPS}, err);
+              sl_slots_read(&file, (struct sl_slots){list, slots_count(s)}, err);
     sl_safetensors_close(&file);
     free(list);
     return ok || sl_wrap(err, "'%s'", names[NUMBERS]);

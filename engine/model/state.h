@@ -22,7 +22,8 @@ struct sl_counter {
 struct sl_state {
     const struct sl_parameter *parameters;
     float *const *first, *const *second; /* Adam's moments, as large as each parameter */
-    int count;
+    int count;                           /* of parameters, */
+    int buffers;                         /* of which the last have no moments */
     struct sl_counter *counters;
     int counters_count;
 };

@@ -1,4 +1,4 @@
-/* attend.c - multi-head causal attention within each sequence, with or without a cache.
+/* attend.c - multi-head attention within each sequence, with or without a cache.
  * Vaswani et al. 2017, section 3.2.2. One piece of work is one head of one block of queries. */
 #include "base/random.h"
 #include "ops/ops.h"
@@ -240,7 +240,10 @@ static void see(const struct sl_tape *t, struct attend *a, int queries)
         int row = query_row(a, i);
         const struct sl_sequence *sequence = &t->batch->sequences[t->row_sequence[row]];
         assert(!sequence->cache || sequence->cache->length == sequence->position);
+        assert(!a->args.both_ways || !sequence->cache);
         a->visible[i] = 1 + (sequence->cache ? t->row_position[row] : row - sequence->first);
+        if (a->args.both_ways)
+            a->visible[i] = sequence->rows;
     }
     for (int s = 0; s < t->batch->count; s++) {
         const struct sl_sequence *sequence = &t->batch->sequences[s];

@@ -8,8 +8,9 @@ enum { X };
 enum { ROWS = 16 };
 
 struct loss {
-    float weight; /* of one row: includes 1 / targets */
-    float *lse;   /* per row: max + log sum exp */
+    float weight;           /* of one row: includes 1 / targets */
+    float *lse;             /* per row: max + log sum exp */
+    const int32_t *targets; /* per row, or -1 */
 };
 
 struct pass {
@@ -42,7 +43,7 @@ static void cross_entropy_forward(const struct sl_node *n)
     sl_parallel(n->tape->pool, n->in[X]->rows, ROWS, forward_rows, &p);
     double sum = 0.0;
     for (int r = 0; r < n->in[X]->rows; r++) {
-        int target = n->tape->batch->targets[r];
+        int target = a->targets[r];
         if (target >= 0)
             sum += (double)a->lse[r] - (double)sl_row(n->in[X], r)[target];
     }
@@ -59,7 +60,7 @@ static void backward_rows(void *ctx, int first, int last, int worker)
     const struct sl_tensor *x = n->in[X];
     float *dx = p->workers + (size_t)worker * (size_t)x->cols;
     for (int r = first; r < last; r++) {
-        int target = n->tape->batch->targets[r];
+        int target = a->targets[r];
         memcpy(dx, sl_row(x, r), (size_t)x->cols * sizeof *dx);
         (void)k->softmax(dx, x->cols);
         if (target >= 0)
@@ -83,11 +84,12 @@ static const struct sl_op cross_entropy = {.name = "cross_entropy",
                                            .forward = cross_entropy_forward,
                                            .backward = cross_entropy_backward};
 
-void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits, float weight)
+void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits, const int32_t *targets,
+                      float weight)
 {
-    assert(t->batch->targets);
-    assert(logits->rows == t->batch->rows);
+    assert(targets);
     struct loss *a = sl_tape_struct(t, 1, sizeof *a);
+    a->targets = targets;
     a->weight = weight * t->batch->loss_scale;
     a->lse = sl_tape_take(t, (size_t)logits->rows, sizeof *a->lse);
     (void)sl_tape_run(t, (struct sl_node){.op = &cross_entropy, .in = {logits}, .args = a});
@@ -119,6 +121,6 @@ void sl_price(struct sl_tape *t, struct sl_tensor *x, float weight)
 {
     assert(x->cols == 1);
     struct loss *a = sl_tape_struct(t, 1, sizeof *a);
-    a->weight = weight * t->batch->loss_scale;
+    a->weight = weight * t->batch->row_scale;
     (void)sl_tape_run(t, (struct sl_node){.op = &price, .in = {x}, .args = a});
 }

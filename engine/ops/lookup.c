@@ -1,4 +1,4 @@
-/* lookup.c - y_i = dropout(tokens_[token_i] + positions_[position_i]); the way back scatters. */
+/* lookup.c - y_i = dropout(scale tokens_[token_i] + positions_[position_i]); back, it scatters. */
 #include "ops/ops.h"
 
 #include <string.h>
@@ -8,6 +8,7 @@ enum { TOKENS, POSITIONS };
 enum { ROWS = 64, COLUMNS = 64 };
 
 struct lookup {
+    float scale;
     struct sl_dropout dropout;
     uint64_t random_key;
 };
@@ -29,7 +30,7 @@ static void forward_rows(void *ctx, int first, int last, int worker)
     (void)worker;
     for (int r = first; r < last; r++) {
         float *y = sl_row(n->out, r);
-        memcpy(y, row_of(tokens, tokens->data, t->batch->tokens[r]), (size_t)cols * sizeof *y);
+        t->kernels->scale(y, a->scale, row_of(tokens, tokens->data, t->batch->tokens[r]), cols);
         t->kernels->axpy(y, 1.0f, row_of(positions, positions->data, t->row_position[r]), cols);
         if (a->dropout.threshold)
             t->kernels->dropout(y, y, a->dropout, sl_dropout_row_key(t, a->random_key, r), 0, cols);
@@ -59,7 +60,9 @@ static void backward_columns(void *ctx, int first, int last, int worker)
         else
             memcpy(dy, dropped, (size_t)cols * sizeof *dy);
         float *dtoken = row_of(tokens, tokens->grad, t->batch->tokens[r]);
-        t->kernels->axpy(dtoken + first, 1.0f, dy, cols);
+        t->kernels->axpy(dtoken + first, a->scale, dy, cols);
+        if (!positions->grad)
+            continue;
         float *dposition = row_of(positions, positions->grad, t->row_position[r]);
         t->kernels->axpy(dposition + first, 1.0f, dy, cols);
     }
@@ -74,17 +77,18 @@ static const struct sl_op lookup = {.name = "lookup",
                                     .forward = lookup_forward,
                                     .backward = lookup_backward};
 
-struct sl_tensor *sl_lookup(struct sl_tape *t, const struct sl_parameter *tokens,
-                            const struct sl_parameter *positions, float dropout)
+struct sl_tensor *sl_lookup(struct sl_tape *t, struct sl_lookup_args args)
 {
-    assert(tokens->cols == positions->cols);
+    assert(args.tokens->cols == args.positions->cols);
     struct lookup *a = sl_tape_struct(t, 1, sizeof *a);
-    if (t->training && dropout > 0.0f) {
-        a->dropout = sl_dropout_of(dropout);
+    a->scale = args.scale;
+    if (t->training && args.dropout > 0.0f) {
+        a->dropout = sl_dropout_of(args.dropout);
         a->random_key = sl_tape_random(t);
     }
-    struct sl_tensor *out = sl_tensor_take(t, t->batch->rows, tokens->cols);
-    return sl_tape_run(
-        t,
-        (struct sl_node){.op = &lookup, .out = out, .parameter = {tokens, positions}, .args = a});
+    return sl_tape_run(t,
+                       (struct sl_node){.op = &lookup,
+                                        .out = sl_tensor_take(t, t->batch->rows, args.tokens->cols),
+                                        .parameter = {args.tokens, args.positions},
+                                        .args = a});
 }

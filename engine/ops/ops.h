@@ -20,9 +20,13 @@ struct sl_tensor *sl_layernorm(struct sl_tape *t, struct sl_tensor *x,
                                const struct sl_parameter *gain, const struct sl_parameter *shift,
                                float epsilon);
 
-/* y_i = dropout(tokens_[token_i] + positions_[position_i]) for every row of the batch. */
-struct sl_tensor *sl_lookup(struct sl_tape *t, const struct sl_parameter *tokens,
-                            const struct sl_parameter *positions, float dropout);
+/* y_i = dropout(scale tokens_[token_i] + positions_[position_i]) for every row of the batch. Tables
+ * without a gradient (fixed positions) get none. */
+struct sl_lookup_args {
+    const struct sl_parameter *tokens, *positions;
+    float scale, dropout;
+};
+struct sl_tensor *sl_lookup(struct sl_tape *t, struct sl_lookup_args args);
 
 /* y_i = x_{rows_i}; all of x, uncopied, when rows is NULL. */
 struct sl_tensor *sl_take_rows(struct sl_tape *t, struct sl_tensor *x, const struct sl_rows *rows);
@@ -40,24 +44,36 @@ struct sl_tensor *sl_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_
 /* y = 1 / (1 + exp(x)): one minus the logistic of x, without cancellation. */
 struct sl_tensor *sl_complement(struct sl_tape *t, struct sl_tensor *x);
 
-/* Multi-head causal attention within each sequence (Vaswani et al. 2017, section 3.2.2). query: n
- * x width operand; key_value: rows x 2 width operand, keys then values; query row i belongs to
- * batch row rows_i (NULL: i). A sequence with a cache appends its keys and values to it at
+/* Multi-head attention within each sequence (Vaswani et al. 2017, section 3.2.2). query: n x width
+ * operand; key_value: rows x 2 width operand, keys then values; query row i belongs to batch row
+ * rows_i (NULL: i). A row sees itself and what came before it, or with both_ways its whole
+ * sequence. A sequence with a cache (never with both_ways) appends its keys and values to it at
  * `layer` and attends to all that it holds. Dropout is on the probabilities. Result: n x width
  * operand. */
 struct sl_attend_args {
     const struct sl_rows *rows;
     int heads, layer;
+    bool both_ways;
     float dropout;
 };
 struct sl_tensor *sl_attend(struct sl_tape *t, struct sl_tensor *query, struct sl_tensor *key_value,
                             struct sl_attend_args args);
 
-/* Adds weight * mean over targets of -log softmax(logits)_target to the loss; logits: rows x
- * vocab. */
-void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits, float weight);
+/* y_s = mean of x over the rows of stretch s. Stretches lie one after another and cover x; each has
+ * at least one row. NULL: the batch's sequences. Result: stretches x cols. */
+struct sl_stretches {
+    const int32_t *first; /* of each, and one past the last row: count + 1 of them */
+    int count;
+};
+struct sl_tensor *sl_mean(struct sl_tape *t, struct sl_tensor *x,
+                          const struct sl_stretches *stretches);
 
-/* Adds weight * (mean of x over the batch's targets) to the loss; x: rows x 1. */
+/* Adds weight * loss_scale * sum over rows of -log softmax(logits)_target to the loss; targets: one
+ * per row of logits, -1 for none. The batch's own targets or labels give the mean. */
+void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits, const int32_t *targets,
+                      float weight);
+
+/* Adds weight * (mean of x over the rows of the training batch) to the loss; x: rows x 1. */
 void sl_price(struct sl_tape *t, struct sl_tensor *x, float weight);
 
 /* Dropout shared by the ops that have it: the kernel's numbers for a probability, and the key of

@@ -234,15 +234,14 @@ static bool write_drawn(struct sl_engine *engine, const struct arguments *a,
     sl_net_draw(model, (uint64_t)a->seed);
     char none[] = "{}";
     struct sl_card card = {.arch = a->training.arch,
-                           .task = SL_TASK_COMPLETION,
                            .hyper = config,
                            .policy = a->training.arch->policy,
                            .tokenizer = sl_tokenizer_kind(tokens),
                            .training = none};
     struct sl_checkpoint_parts parts = {.card = &card,
                                         .tokens = tokens,
-                                        .parameters = model->builder.parameters,
-                                        .count = model->builder.count,
+                                        .parameters = model->saved,
+                                        .count = model->saved_count,
                                         .narrow = a->bf16};
     bool ok = sl_checkpoint_write(a->out, &parts, err);
     sl_model_close(model);

@@ -67,22 +67,6 @@ void sl_optimiser_release(struct sl_optimiser *o)
     sl_arena_release(&o->arena);
 }
 
-static void clear_pieces(void *ctx, int first, int last, int worker)
-{
-    const struct sl_optimiser *o = ctx;
-    (void)worker;
-    for (int i = first; i < last; i++) {
-        struct piece p = piece_at(o, i);
-        memset(p.parameter->grad + p.first, 0, (size_t)p.count * sizeof(float));
-    }
-}
-
-void sl_optimiser_clear(const struct sl_optimiser *o)
-{
-    struct sl_optimiser copy = *o;
-    sl_parallel(o->model->engine->pool, pieces_in(o->model), 4, clear_pieces, &copy);
-}
-
 /* Squares are summed within a piece in fp32, over pieces in double and in order. */
 double sl_optimiser_norm(const struct sl_optimiser *o)
 {

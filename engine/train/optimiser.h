@@ -15,8 +15,6 @@ bool sl_optimiser_init(struct sl_optimiser *o, struct sl_model *model, struct sl
     SL_MUST_CHECK;
 void sl_optimiser_release(struct sl_optimiser *o); /* a zeroed one is fine */
 
-/* Sets all gradients to zero, before the first micro-batch of a step. */
-void sl_optimiser_clear(const struct sl_optimiser *o);
 /* The norm of all gradients together, summed in a fixed order. */
 double sl_optimiser_norm(const struct sl_optimiser *o);
 /* One update, step counted from 0; gradients are scaled down to recipe->clip first. */

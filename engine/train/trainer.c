@@ -51,6 +51,7 @@ static struct sl_batch gather(struct sl_trainer *tr, int first, int last)
         .sequences = tr->sequences,
         .row_base = first * context,
         .loss_scale = 1.0f / (float)(tr->training.recipe.batch * context),
+        .row_scale = 1.0f / (float)(tr->training.recipe.batch * context),
     };
     for (int i = first; i < last; i++) {
         struct sl_window w =
@@ -81,11 +82,12 @@ bool sl_trainer_step(struct sl_trainer *tr, struct sl_err *err)
     tr->windows_key = sl_window_key(seed, step);
     tr->tape.random_key = sl_random_bits(sl_random_key(seed, "dropout"), step);
     tr->state.loss = tr->gate_sum = tr->gate_count = 0.0;
-    sl_optimiser_clear(&tr->optimiser);
+    sl_net_clear(tr->model);
     for (int first = 0; first < r->batch; first += micro_windows(tr)) {
         int last = first + micro_windows(tr);
         micro_batch(tr, first, last < r->batch ? last : r->batch);
     }
+    sl_net_fold(tr->model);
     tr->state.gate_mean = tr->gate_count > 0.0 ? tr->gate_sum / tr->gate_count : (double)NAN;
     tr->state.norm = sl_optimiser_norm(&tr->optimiser);
     tr->state.rate = sl_recipe_rate(r, tr->state.step);
@@ -146,10 +148,11 @@ static int list_counters(const struct sl_trainer *tr, struct sl_counter list[COU
 
 static struct sl_state state_of(const struct sl_trainer *tr, struct sl_counter *list, int count)
 {
-    return (struct sl_state){.parameters = tr->model->builder.parameters,
+    return (struct sl_state){.parameters = tr->model->saved,
                              .first = tr->optimiser.m,
                              .second = tr->optimiser.v,
-                             .count = tr->model->builder.count,
+                             .count = tr->model->saved_count,
+                             .buffers = tr->model->saved_count - tr->model->builder.count,
                              .counters = list,
                              .counters_count = count};
 }
@@ -406,15 +409,14 @@ bool sl_trainer_publish(const struct sl_trainer *tr, const char *directory, bool
 {
     char *training = strdup(provenance);
     struct sl_card card = {.arch = tr->training.arch,
-                           .task = SL_TASK_COMPLETION,
                            .hyper = tr->training.config,
                            .policy = tr->training.arch->policy,
                            .tokenizer = sl_tokenizer_kind(tr->tokens),
                            .training = training};
     struct sl_checkpoint_parts parts = {.card = &card,
                                         .tokens = tr->tokens,
-                                        .parameters = tr->model->builder.parameters,
-                                        .count = tr->model->builder.count,
+                                        .parameters = tr->model->saved,
+                                        .count = tr->model->saved_count,
                                         .narrow = narrow};
     bool ok = training ? sl_checkpoint_write(directory, &parts, err)
                        : sl_fail(err, SL_NO_MEMORY, "no memory for a provenance");

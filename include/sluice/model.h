@@ -20,11 +20,15 @@ SL_PUBLIC void sl_model_close(struct sl_model *model);
 
 enum sl_task { SL_TASK_COMPLETION, SL_TASK_CLASSIFICATION };
 
+enum { SL_CLASSES_MAX = 4096 };
+
 /* Facts about a model; strings belong to it. */
 struct sl_model_facts {
     const char *architecture, *paper, *sha256; /* of model.safetensors, 64 hex digits */
     enum sl_task task;
     int context, vocab, depth, width;
+    int classes;               /* of a classifier; else 0 */
+    const char *const *labels; /* their names */
     int64_t parameters;
     int64_t created; /* seconds since 1970 */
     const char

@@ -1,6 +1,7 @@
 /* sluice.h - the whole public interface of the engine. */
 #pragma once
 
+#include "sluice/classify.h"
 #include "sluice/engine.h"
 #include "sluice/err.h"
 #include "sluice/generate.h"

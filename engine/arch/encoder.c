@@ -1,0 +1,120 @@
+/* encoder.c - the transformer encoders that the papers compare themselves with: pre-norm, biases
+ * everywhere, positions of sines. Which of them it is, is a matter of sizes and choices:
+ *
+ *     Epsilon's   width 12, heads 2, hidden 72, depth 8, context 512, embedding_start unit
+ *     matched     the same with embedding_start glorot, embedding_scale 1, embedding_dropout 0.1,
+ *                 pooling first
+ *     EAM's       width 128, heads 4, hidden 1024, depth 3, context 256, activation relu,
+ *                 embedding_start unit, final_norm 0
+ *
+ *     h = dropout(scale E[tokens] + P[positions])
+ *     h += dropout(attention(norm(h)));   h += dropout(mlp(norm(h)))     depth times
+ *     logits = W pool(norm(h)) + b
+ *
+ * Vaswani et al. 2017; pre-norm after Xiong et al. 2020. */
+#include "arch/arch.h"
+
+#include <math.h>
+
+enum activation { GELU, RELU };
+
+enum embedding_start { UNIT, SMALL, GLOROT, WIDTH };
+
+struct encoder {
+    struct sl_embedding embedding;
+    struct sl_block *blocks;
+    struct sl_head head;
+    int depth;
+};
+
+static struct sl_init embedding_start(const struct sl_config *c)
+{
+    switch ((enum embedding_start)c->embedding_start) {
+    case SMALL: return sl_normal(0.02f);
+    case GLOROT: return sl_glorot(c->vocab, c->width);
+    case WIDTH: return sl_normal(1.0f / sqrtf((float)c->width));
+    case UNIT: break;
+    }
+    return sl_normal(1.0f);
+}
+
+static struct sl_embedding_shape embedding_shape(const struct sl_config *c)
+{
+    return (struct sl_embedding_shape){.vocab = c->vocab,
+                                       .context = c->context,
+                                       .width = c->width,
+                                       .start = embedding_start(c),
+                                       .positions = SL_POSITIONS_SINES,
+                                       .scale = c->embedding_scale ? sqrtf((float)c->width) : 1.0f,
+                                       .dropout = c->embedding_dropout};
+}
+
+static struct sl_block_shape block_shape(const struct sl_config *c)
+{
+    return (struct sl_block_shape){.width = c->width,
+                                   .heads = c->heads,
+                                   .hidden = c->hidden,
+                                   .dropout = c->dropout,
+                                   .residual_dropout = c->dropout,
+                                   .both_ways = true,
+                                   .bias = true,
+                                   .activation = c->activation == RELU ? SL_RELU : SL_GELU};
+}
+
+static void encoder_build(struct sl_builder *b, void *self, const struct sl_config *c)
+{
+    struct encoder *m = self;
+    m->depth = c->depth;
+    m->blocks = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->blocks);
+    m->embedding = sl_embedding_build(b, embedding_shape(c));
+    for (int i = 0; i < c->depth; i++) {
+        sl_scope(b, "block.%d.", i);
+        m->blocks[i] = sl_block_build(b, block_shape(c));
+    }
+    sl_scope(b, "%s", "");
+    m->head = sl_head_build(b, (struct sl_head_shape){.embedding = m->embedding,
+                                                      .classes = c->classes,
+                                                      .pooling = (enum sl_pooling)c->pooling,
+                                                      .without_norm = !c->final_norm});
+}
+
+static struct sl_tensor *encoder_forward(struct sl_tape *t, const void *self)
+{
+    const struct encoder *m = self;
+    struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
+    for (int i = 0; i < m->depth; i++)
+        h = sl_block_apply(t, &m->blocks[i], h, (struct sl_gate){0});
+    return sl_head_apply(t, &m->head, h);
+}
+
+static const char *const activations[] = {[GELU] = "gelu", [RELU] = "relu", NULL};
+static const char *const starts[] =
+    {[UNIT] = "unit", [SMALL] = "small", [GLOROT] = "glorot", [WIDTH] = "width", NULL};
+
+static const struct sl_number hypers[] = {
+    SL_INTEGER_ROW(sl_config, width, 8, 8192, 12, "features per token (d)"),
+    SL_INTEGER_ROW(sl_config, depth, 1, 128, 8, "blocks (L)"),
+    SL_INTEGER_ROW(sl_config, heads, 1, 128, 2, "attention heads (H); divides width"),
+    SL_INTEGER_ROW(sl_config, hidden, 8, 32768, 72, "features inside the MLP (d_ff)"),
+    SL_INTEGER_ROW(sl_config, context, 2, 8192, 512, "tokens of a text, at most"),
+    SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training"),
+    SL_REAL_ROW(sl_config, embedding_dropout, 0, 0.9, 0, "the same, of the first sum"),
+    SL_CHOICE_ROW(sl_config, activation, activations, RELU, GELU, "of the MLP"),
+    SL_CHOICE_ROW(sl_config, embedding_start, starts, WIDTH, UNIT,
+                  "first values of tokens: N(0, 1), N(0, 0.02^2), Glorot's, N(0, 1/width)"),
+    SL_INTEGER_ROW(sl_config, embedding_scale, 0, 1, 0, "1: tokens times sqrt(width)"),
+    SL_CHOICE_ROW(sl_config, pooling, sl_pooling_names, SL_POOLING_LAST, SL_POOLING_MEAN,
+                  "how a text becomes one row"),
+    SL_INTEGER_ROW(sl_config, final_norm, 0, 1, 1, "1: a norm before pooling"),
+    {0}};
+
+const struct sl_arch sl_arch_encoder = {
+    .name = "encoder",
+    .paper = "Attention Is All You Need, 2017",
+    .summary = "pre-norm transformer encoder: the papers' baselines",
+    .hypers = hypers,
+    .tasks = SL_CLASSIFIES,
+    .size = sizeof(struct encoder),
+    .build = encoder_build,
+    .forward = encoder_forward,
+};

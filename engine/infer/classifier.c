@@ -1,0 +1,207 @@
+/* classifier.c - one ragged batch of texts after another: the serving state of one classifier. */
+#include "sluice/classify.h"
+
+#include "model/net.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sl_classifier {
+    const struct sl_model *model;
+    struct sl_tape tape;
+    struct sl_classifier_options options;
+    /* The run being made: */
+    struct sl_sequence *sequences;
+    int32_t *tokens, *layers_used;
+};
+
+/* The most memory is taken either by the longest texts or by the most. */
+static size_t measure(const struct sl_classifier *c, struct sl_tape *dry, int length)
+{
+    struct sl_batch batch = {.sequences = c->sequences, .tokens = c->tokens};
+    while (batch.count < c->options.items && batch.rows + length <= c->options.batch_rows) {
+        c->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = length};
+        batch.rows += length;
+    }
+    sl_tape_begin(dry, &batch, false);
+    (void)sl_net_forward(c->model, dry);
+    return dry->arena.peak;
+}
+
+static bool open_tape(struct sl_classifier *c, struct sl_err *err)
+{
+    const struct sl_model *m = c->model;
+    struct sl_tape dry;
+    if (!sl_tape_init(&dry, m->engine->kernels, m->engine->pool, 0, err))
+        return false;
+    dry.policy = &m->policy;
+    int even = c->options.batch_rows / c->options.items;
+    (void)measure(c, &dry, m->config.context);
+    size_t bytes = measure(c, &dry,
+                           even < 1                   ? 1
+                           : even < m->config.context ? even
+                                                      : m->config.context);
+    sl_tape_release(&dry);
+    if (!sl_tape_init(&c->tape, m->engine->kernels, m->engine->pool, bytes, err))
+        return false;
+    c->tape.policy = &m->policy;
+    c->tape.notes.layers_used = c->layers_used;
+    return true;
+}
+
+static bool allocate(struct sl_classifier *c, struct sl_err *err)
+{
+    size_t items = (size_t)c->options.items, rows = (size_t)c->options.batch_rows;
+    c->sequences = calloc(items, sizeof *c->sequences);
+    c->tokens = calloc(rows, sizeof *c->tokens);
+    c->layers_used = calloc(rows, sizeof *c->layers_used);
+    if (!c->sequences || !c->tokens || !c->layers_used)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %zu items and %zu rows", items, rows);
+    return open_tape(c, err);
+}
+
+static bool check_options(const struct sl_model *m, const struct sl_classifier_options *o,
+                          struct sl_err *err)
+{
+    enum { ITEMS_MOST = 65536, ROWS_MOST = 1 << 20 };
+
+    if (m->config.task != SL_TASK_CLASSIFICATION)
+        return sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(m->config.task));
+    if (o->items < 1 || o->items > ITEMS_MOST || o->batch_rows < m->config.context ||
+        o->batch_rows > ROWS_MOST)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "%d items and %d batch rows; accepted are 1 to %d items and %d to %d rows",
+                       o->items, o->batch_rows, ITEMS_MOST, m->config.context, ROWS_MOST);
+    return true;
+}
+
+struct sl_classifier *sl_classifier_create(const struct sl_model *model,
+                                           const struct sl_classifier_options *options,
+                                           struct sl_err *err)
+{
+    if (!check_options(model, options, err))
+        return NULL;
+    struct sl_classifier *c = calloc(1, sizeof *c);
+    if (!c) {
+        sl_fail(err, SL_NO_MEMORY, "no memory for a classifier");
+        return NULL;
+    }
+    c->model = model;
+    c->options = *options;
+    if (allocate(c, err))
+        return c;
+    sl_wrap(err, "classifier");
+    sl_classifier_destroy(c);
+    return NULL;
+}
+
+void sl_classifier_destroy(struct sl_classifier *c)
+{
+    if (!c)
+        return;
+    sl_tape_release(&c->tape);
+    free(c->sequences);
+    free(c->tokens);
+    free(c->layers_used);
+    free(c);
+}
+
+size_t sl_classifier_bytes(const struct sl_classifier *c)
+{
+    return c->tape.arena.size;
+}
+
+/* -- a run ------------------------------------------------------------------------------------ */
+
+static bool check_item(const struct sl_classifier *c, const struct sl_item *item, int index,
+                       struct sl_err *err)
+{
+    int vocab = c->model->config.vocab, context = c->model->config.context;
+    if (item->count < 1 || item->count > context)
+        return sl_fail(err, SL_BAD_INPUT, "item %d has %d tokens; accepted is 1 to %d", index,
+                       item->count, context);
+    for (int i = 0; i < item->count; i++)
+        if (item->tokens[i] < 0 || item->tokens[i] >= vocab)
+            return sl_fail(err, SL_BAD_INPUT, "item %d has token %d; accepted is 0 to %d", index,
+                           item->tokens[i], vocab - 1);
+    return true;
+}
+
+static bool check_items(const struct sl_classifier *c, const struct sl_item *items, int count,
+                        struct sl_err *err)
+{
+    int rows = 0;
+    if (count < 1 || count > c->options.items)
+        return sl_fail(err, SL_BAD_INPUT, "a run of %d items; accepted is 1 to %d", count,
+                       c->options.items);
+    for (int i = 0; i < count; i++) {
+        if (!check_item(c, &items[i], i, err))
+            return false;
+        if (items[i].count > c->options.batch_rows - rows)
+            return sl_fail(err, SL_BAD_INPUT, "the items have more than %d tokens",
+                           c->options.batch_rows);
+        rows += items[i].count;
+    }
+    return true;
+}
+
+static struct sl_batch gather(struct sl_classifier *c, const struct sl_item *items, int count)
+{
+    struct sl_batch batch = {.tokens = c->tokens, .sequences = c->sequences, .count = count};
+    for (int i = 0; i < count; i++) {
+        c->sequences[i] = (struct sl_sequence){.first = batch.rows, .rows = items[i].count};
+        memcpy(c->tokens + batch.rows, items[i].tokens, (size_t)items[i].count * sizeof *c->tokens);
+        batch.rows += items[i].count;
+    }
+    memset(c->layers_used, 0, (size_t)batch.rows * sizeof *c->layers_used);
+    return batch;
+}
+
+static bool all_finite(const float *x, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!isfinite(x[i]))
+            return false;
+    return true;
+}
+
+static void scatter(const struct sl_classifier *c, struct sl_item *items, int count,
+                    const struct sl_tensor *logits)
+{
+    assert(logits->rows == count);
+    for (int i = 0; i < count; i++) {
+        struct sl_item *item = &items[i];
+        item->logits = sl_row(logits, i);
+        item->finite = all_finite(item->logits, logits->cols);
+        item->layers_full = (int64_t)item->count * c->model->config.depth;
+        item->layers_used = 0;
+        for (int j = 0; j < item->count; j++)
+            item->layers_used += c->layers_used[c->sequences[i].first + j];
+    }
+}
+
+bool sl_classifier_run(struct sl_classifier *c, struct sl_item *items, int count,
+                       struct sl_err *err)
+{
+    if (!check_items(c, items, count, err))
+        return sl_wrap(err, "classify");
+    struct sl_batch batch = gather(c, items, count);
+    pthread_mutex_lock(&c->model->engine->lock);
+    sl_tape_begin(&c->tape, &batch, false);
+    struct sl_tensor *logits = sl_net_forward(c->model, &c->tape);
+    pthread_mutex_unlock(&c->model->engine->lock);
+    scatter(c, items, count, logits);
+    return true;
+}
+
+void sl_softmax(const float *logits, int classes, float *out)
+{
+    double most = -INFINITY, sum = 0.0;
+    for (int i = 0; i < classes; i++)
+        most = fmax(most, (double)logits[i]);
+    for (int i = 0; i < classes; i++)
+        sum += exp((double)logits[i] - most);
+    for (int i = 0; i < classes; i++)
+        out[i] = (float)(exp((double)logits[i] - most) / sum);
+}

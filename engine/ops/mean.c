@@ -1,0 +1,106 @@
+/* mean.c - y_s = mean of x over the rows of stretch s: pooling of sequences, or of windows. */
+#include "ops/ops.h"
+
+#include <string.h>
+
+enum { X };
+
+enum { CHUNK = 128 }; /* values widened at a time */
+
+struct mean {
+    struct sl_stretches stretches;
+};
+
+static float share_of(const struct mean *a, int stretch)
+{
+    return 1.0f / (float)(a->stretches.first[stretch + 1] - a->stretches.first[stretch]);
+}
+
+/* y += x_r. */
+static void add_row(const struct sl_node *n, float *y, int r)
+{
+    const struct sl_kernels *k = n->tape->kernels;
+    const struct sl_tensor *x = n->in[X];
+    if (x->type == SL_F32) {
+        k->axpy(y, 1.0f, sl_row(x, r), x->cols);
+        return;
+    }
+    const char *row = sl_row_any(x, r);
+    for (int c = 0; c < x->cols; c += CHUNK) {
+        float wide[CHUNK];
+        int count = x->cols - c < CHUNK ? x->cols - c : CHUNK;
+        k->widen(wide, row + (size_t)c * sl_type_bytes(x->type), count);
+        k->axpy(y + c, 1.0f, wide, count);
+    }
+}
+
+static void forward_stretches(void *ctx, int first, int last, int worker)
+{
+    const struct sl_node *n = ctx;
+    const struct mean *a = n->args;
+    const struct sl_kernels *k = n->tape->kernels;
+    (void)worker;
+    for (int s = first; s < last; s++) {
+        float *y = sl_row(n->out, s);
+        memset(y, 0, (size_t)n->out->cols * sizeof *y);
+        for (int r = a->stretches.first[s]; r < a->stretches.first[s + 1]; r++)
+            add_row(n, y, r);
+        k->scale(y, share_of(a, s), y, n->out->cols);
+    }
+}
+
+static void mean_forward(const struct sl_node *n)
+{
+    sl_node_parallel(n, n->out->rows, 1, forward_stretches);
+}
+
+/* dx_r = dy_s / rows of s, for every row r of s. */
+static void backward_stretches(void *ctx, int first, int last, int worker)
+{
+    const struct sl_node *n = ctx;
+    const struct mean *a = n->args;
+    const struct sl_kernels *k = n->tape->kernels;
+    (void)worker;
+    for (int s = first; s < last; s++) {
+        const float *dy = sl_grad_row(n->out, s);
+        for (int r = a->stretches.first[s]; r < a->stretches.first[s + 1]; r++) {
+            float *dx = sl_grad_row(n->in[X], r);
+            if (n->fresh[X])
+                k->scale(dx, share_of(a, s), dy, n->out->cols);
+            else
+                k->axpy(dx, share_of(a, s), dy, n->out->cols);
+        }
+    }
+}
+
+static void mean_backward(const struct sl_node *n)
+{
+    sl_node_parallel(n, n->out->rows, 1, backward_stretches);
+}
+
+static const struct sl_op mean = {.name = "mean",
+                                  .forward = mean_forward,
+                                  .backward = mean_backward};
+
+/* Where the batch's sequences begin, and its end. */
+static struct sl_stretches sequences_of(struct sl_tape *t)
+{
+    int32_t *first = sl_tape_struct(t, (size_t)t->batch->count + 1, sizeof *first);
+    for (int s = 0; s < t->batch->count; s++)
+        first[s] = t->batch->sequences[s].first;
+    first[t->batch->count] = t->batch->rows;
+    return (struct sl_stretches){first, t->batch->count};
+}
+
+struct sl_tensor *sl_mean(struct sl_tape *t, struct sl_tensor *x,
+                          const struct sl_stretches *stretches)
+{
+    struct mean *a = sl_tape_struct(t, 1, sizeof *a);
+    a->stretches = stretches ? *stretches : sequences_of(t);
+    assert(a->stretches.first[0] == 0);
+    assert(a->stretches.first[a->stretches.count] == x->rows);
+    return sl_tape_run(t, (struct sl_node){.op = &mean,
+                                           .out = sl_tensor_take(t, a->stretches.count, x->cols),
+                                           .in = {x},
+                                           .args = a});
+}
