@@ -1,49 +1,49 @@
 /* corpus.c - one file in, one array of ids out. */
 #include "data/corpus.h"
 
-#include "base/file.h"
+#include "data/compressed.h"
 #include "text/tokenizer.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-static bool text_open(struct sl_map *map, const char *path, struct sl_err *err)
+static bool text_open(struct sl_unpacked *file, const char *path, struct sl_err *err)
 {
-    if (!sl_map_open(map, path, err))
+    if (!sl_unpacked_open(file, path, err))
         return false;
-    if (map->size > 0)
+    if (file->size > 0)
         return true;
-    sl_map_close(map);
+    sl_unpacked_close(file);
     return sl_fail(err, SL_BAD_INPUT, "'%s' is empty", path);
 }
 
 struct sl_tokenizer *sl_corpus_learn(const char *path, const char *kind, struct sl_err *err)
 {
-    struct sl_map map = {0};
-    if (!text_open(&map, path, err)) {
+    struct sl_unpacked file = {0};
+    if (!text_open(&file, path, err)) {
         sl_wrap(err, "corpus");
         return NULL;
     }
-    struct sl_tokenizer *tokens = sl_tokenizer_learn(kind, map.data, map.size, err);
+    struct sl_tokenizer *tokens = sl_tokenizer_learn(kind, file.data, file.size, err);
     if (!tokens)
         sl_wrap(err, "corpus '%s'", path);
-    sl_map_close(&map);
+    sl_unpacked_close(&file);
     return tokens;
 }
 
 /* Two passes: the first counts, so that any kind of tokenizer gets exactly the room it needs. */
-static bool corpus_encode(struct sl_corpus *corpus, const struct sl_map *map,
+static bool corpus_encode(struct sl_corpus *corpus, const struct sl_unpacked *file,
                           const struct sl_tokenizer *tokens, struct sl_err *err)
 {
-    long count = sl_tokenizer_encode(tokens, map->data, map->size, SL_UNKNOWN_FAIL, NULL, 0, err);
+    long count = sl_tokenizer_encode(tokens, file->data, file->size, SL_UNKNOWN_FAIL, NULL, 0, err);
     if (count < 0)
         return false;
     int32_t *ids = malloc((size_t)count * sizeof *ids);
     if (!ids)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %ld tokens", count);
     long again =
-        sl_tokenizer_encode(tokens, map->data, map->size, SL_UNKNOWN_FAIL, ids, count, err);
+        sl_tokenizer_encode(tokens, file->data, file->size, SL_UNKNOWN_FAIL, ids, count, err);
     if (again != count) {
         free(ids);
         return again >= 0 ? sl_fail(err, SL_IO, "the file changed while it was read") : false;
@@ -55,11 +55,11 @@ static bool corpus_encode(struct sl_corpus *corpus, const struct sl_map *map,
 bool sl_corpus_open(struct sl_corpus *corpus, const char *path, const struct sl_tokenizer *tokens,
                     struct sl_err *err)
 {
-    struct sl_map map = {0};
-    if (!text_open(&map, path, err))
+    struct sl_unpacked file = {0};
+    if (!text_open(&file, path, err))
         return sl_wrap(err, "corpus");
-    bool ok = corpus_encode(corpus, &map, tokens, err);
-    sl_map_close(&map);
+    bool ok = corpus_encode(corpus, &file, tokens, err);
+    sl_unpacked_close(&file);
     return ok || sl_wrap(err, "corpus '%s'", path);
 }
 

@@ -1,0 +1,193 @@
+/* csv.c - comma-separated values after RFC 4180: libcsv in its strict mode, given one line after
+ * the other, so that we know where it is when something is wrong. */
+#include "data/format.h"
+
+#include "data/reserve.h"
+
+#include <assert.h>
+#include <csv.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_BYTES = 1 << 16 }; /* by which libcsv lets its field grow */
+
+struct csv {
+    struct csv_parser parser;
+    bool begun;
+    char *text; /* of the row's fields, one after another */
+    size_t used, room;
+    struct sl_row *row; /* the one being read */
+    int64_t field_line; /* where its present field begins */
+    int64_t line;       /* being read */
+    size_t row_bytes;   /* read for the row */
+    bool ended;         /* the row is whole */
+    struct sl_err *err; /* for the callbacks */
+    bool failed;        /* one of them did, and wrote there */
+};
+
+/* RFC 4180, section 2, number 4: spaces are part of a field. */
+static int is_space(unsigned char c)
+{
+    (void)c;
+    return 0;
+}
+
+static bool csv_open(void *state, const struct sl_chosen *chosen, struct sl_err *err)
+{
+    struct csv *csv = state;
+    (void)chosen;
+    if (csv_init(&csv->parser, CSV_STRICT) != 0)
+        return sl_fail(err, SL_NO_MEMORY, "no memory to read CSV");
+    csv->begun = true;
+    csv_set_space_func(&csv->parser, is_space);
+    csv_set_blk_size(&csv->parser, BLOCK_BYTES);
+    return true;
+}
+
+static void csv_close(void *state)
+{
+    struct csv *csv = state;
+    if (csv->begun)
+        csv_free(&csv->parser);
+    free(csv->text);
+}
+
+/* ---- libcsv's callbacks --------------------------------------------------------------------- */
+
+static bool field_add(struct csv *csv, const void *data, size_t bytes)
+{
+    if (csv->row->count == SL_FIELDS_MAX)
+        return sl_fail(csv->err, SL_BAD_INPUT, "more than %d fields, which is the limit",
+                       SL_FIELDS_MAX);
+    /* One byte more, so that a row of empty fields has a place, too. */
+    if (!sl_reserve(&csv->text, &csv->room, csv->used + bytes + 1, 1, csv->err))
+        return false;
+    if (bytes > 0)
+        memcpy(csv->text + csv->used, data, bytes);
+    csv->used += bytes;
+    /* Its place is known when the row is whole: until then the text may move. */
+    csv->row->fields[csv->row->count++] = (struct sl_field){.bytes = bytes};
+    csv->field_line = csv->line;
+    return true;
+}
+
+static void on_field(void *data, size_t bytes, void *context)
+{
+    struct csv *csv = context;
+    if (!csv->failed && !csv->ended)
+        csv->failed = !field_add(csv, data, bytes);
+}
+
+static void on_row(int end, void *context)
+{
+    struct csv *csv = context;
+    (void)end;
+    csv->ended = true;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static bool fail_carriage(const struct csv *csv, struct sl_err *err)
+{
+    return sl_fail(err, SL_BAD_INPUT,
+                   "field %d has a carriage return outside quotes; lines end with LF or CR LF",
+                   csv->row->count + !csv->ended);
+}
+
+static bool feed(struct csv *csv, const char *text, size_t bytes, struct sl_err *err)
+{
+    size_t done = csv_parse(&csv->parser, text, bytes, on_field, on_row, csv);
+    if (csv->failed)
+        return false;
+    if (done == bytes)
+        return true;
+    if (csv_error(&csv->parser) != CSV_EPARSE)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for a field of CSV");
+    return sl_fail(err, SL_BAD_INPUT,
+                   "field %d has %s at byte offset %zu; a field with quotes in it is quoted whole, "
+                   "its own quotes doubled",
+                   csv->row->count + 1,
+                   text[done] == '"' ? "a stray quote" : "text after its closing quote", done);
+}
+
+/* The text and the end of a line apart: a row that ends before the line does has met a CR. */
+static bool feed_line(struct csv *csv, const struct sl_line *line, struct sl_err *err)
+{
+    bool first = csv->row_bytes == 0;
+    csv->line = line->number;
+    csv->row_bytes += line->bytes + line->end_bytes;
+    if (first && line->bytes == 0)
+        return sl_fail(err, SL_BAD_INPUT, "the line is empty; want fields separated by commas");
+    /* Where libcsv would take it for the end of an empty row and say nothing. */
+    if (first && line->text[0] == '\r')
+        return fail_carriage(csv, err);
+    bool fed = feed(csv, line->text, line->bytes, err);
+    if (csv->ended)
+        return fail_carriage(csv, err);
+    if (!fed)
+        return false;
+    const char *end = line->end_bytes > 0 ? line->text + line->bytes : "\n";
+    return feed(csv, end, line->end_bytes > 0 ? line->end_bytes : 1, err);
+}
+
+static bool fail_unended(const struct csv *csv, struct sl_lines *lines, struct sl_err *err)
+{
+    sl_fail(err, SL_BAD_INPUT, "field %d begins with a quote that is never closed",
+            csv->row->count + 1);
+    return sl_lines_wrap(lines, csv->field_line, err);
+}
+
+static bool fail_long(const struct csv *csv, struct sl_lines *lines, struct sl_err *err)
+{
+    sl_fail(err, SL_BAD_INPUT,
+            "field %d begins with a quote and makes the record longer than %zu bytes, which is the "
+            "limit: is the quote ever closed?",
+            csv->row->count + 1, sl_lines_record_bytes(lines));
+    return sl_lines_wrap(lines, csv->field_line, err);
+}
+
+static void fields_place(struct csv *csv)
+{
+    const char *at = csv->text;
+    for (int i = 0; i < csv->row->count; i++) {
+        csv->row->fields[i].data = at;
+        at += csv->row->fields[i].bytes;
+    }
+}
+
+static void row_begin(struct csv *csv, struct sl_row *row, struct sl_err *err)
+{
+    row->count = 0;
+    csv->row = row;
+    csv->err = err;
+    csv->used = 0;
+    csv->row_bytes = 0;
+    csv->ended = false;
+}
+
+static bool csv_next(void *state, struct sl_lines *lines, struct sl_row *row, struct sl_err *err)
+{
+    struct csv *csv = state;
+    struct sl_line line;
+    row_begin(csv, row, err);
+    while (!csv->ended) {
+        if (!sl_lines_next(lines, &line, err))
+            return false;
+        if (!line.text)
+            return csv->row_bytes == 0 || fail_unended(csv, lines, err);
+        if (csv->row_bytes == 0)
+            row->line = csv->field_line = line.number;
+        if (csv->row_bytes + line.bytes > sl_lines_record_bytes(lines))
+            return fail_long(csv, lines, err);
+        if (!feed_line(csv, &line, err))
+            return sl_lines_wrap(lines, line.number, err);
+    }
+    fields_place(csv);
+    return true;
+}
+
+const struct sl_format sl_format_csv = {.name = "csv",
+                                        .size = sizeof(struct csv),
+                                        .open = csv_open,
+                                        .next = csv_next,
+                                        .close = csv_close};

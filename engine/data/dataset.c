@@ -1,0 +1,250 @@
+/* dataset.c - reading labelled texts, and encoding them. */
+#include "data/dataset.h"
+
+#include "data/listing.h"
+#include "data/reserve.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool example_wrap(const struct sl_dataset *set, int64_t line, struct sl_err *err)
+{
+    return sl_wrap(err, "'%s' line %lld", set->path, (long long)line);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static bool fail_label(const struct sl_dataset *set, const struct sl_record *record,
+                       struct sl_err *err)
+{
+    struct sl_listing known = {0};
+    for (int i = 0; i < set->labels.count; i++)
+        sl_listing_add(&known, set->labels.list[i].key, strlen(set->labels.list[i].key));
+    sl_fail(err, SL_BAD_INPUT, "label '%.*s' is not one of the %d labels: %s",
+            (int)record->label_bytes, record->label, set->labels.count, sl_listing_text(&known));
+    return example_wrap(set, record->line, err);
+}
+
+/* The record's label; one that is new is added, unless the labels were given. */
+static bool label_take(struct sl_dataset *set, bool given, const struct sl_record *record,
+                       int32_t *label, struct sl_err *err)
+{
+    *label = sl_labels_find(&set->labels, record->label, record->label_bytes);
+    if (*label >= 0)
+        return true;
+    if (given)
+        return fail_label(set, record, err);
+    *label = set->labels.count;
+    return sl_labels_add(&set->labels, record->label, record->label_bytes, err) ||
+           example_wrap(set, record->line, err);
+}
+
+static bool example_add(struct sl_dataset *set, int32_t label, const struct sl_record *record,
+                        struct sl_err *err)
+{
+    if (set->count == INT_MAX)
+        return sl_fail(err, SL_BAD_INPUT, "'%s' has more than %d examples", set->path, INT_MAX);
+    if (!sl_reserve(&set->examples, &set->examples_room, (size_t)set->count + 1,
+                    sizeof *set->examples, err) ||
+        !sl_reserve(&set->text, &set->text_room, set->text_bytes + record->text_bytes + 1, 1, err))
+        return sl_wrap(err, "'%s'", set->path);
+    set->examples[set->count++] = (struct sl_example){.label = label,
+                                                      .text = (int64_t)set->text_bytes,
+                                                      .bytes = (int64_t)record->text_bytes,
+                                                      .line = record->line};
+    memcpy(set->text + set->text_bytes, record->text, record->text_bytes);
+    set->text_bytes += record->text_bytes;
+    set->text[set->text_bytes++] = '\n';
+    return true;
+}
+
+static bool records_take(struct sl_dataset *set, bool given, struct sl_records *records,
+                         struct sl_err *err)
+{
+    for (;;) {
+        struct sl_record record;
+        int32_t label;
+        if (!sl_records_next(records, &record, err))
+            return false;
+        if (!record.text)
+            return true;
+        if (!label_take(set, given, &record, &label, err) || !example_add(set, label, &record, err))
+            return false;
+    }
+}
+
+/* Labels that were found get their final ids. */
+static bool labels_settle(struct sl_dataset *set, struct sl_err *err)
+{
+    int32_t fresh[SL_LABELS_MAX];
+    if (set->labels.count < SL_LABELS_LEAST)
+        return sl_fail(err, SL_BAD_INPUT, "'%s' has only the label '%s', want at least %d",
+                       set->path, set->labels.list[0].key, SL_LABELS_LEAST);
+    if (!sl_labels_arrange(&set->labels, fresh, err))
+        return false;
+    for (int i = 0; i < set->count; i++)
+        set->examples[i].label = fresh[set->examples[i].label];
+    return true;
+}
+
+static bool dataset_read(struct sl_dataset *set, const struct sl_record_options *options,
+                         bool given, struct sl_err *err)
+{
+    struct sl_records *records = sl_records_open(set->path, options, err);
+    bool ok = records && records_take(set, given, records, err);
+    sl_records_close(records);
+    if (!ok)
+        return false;
+    if (set->count == 0)
+        return sl_fail(err, SL_BAD_INPUT, "'%s' has no records, want at least one", set->path);
+    sl_trim(&set->examples, &set->examples_room, (size_t)set->count, sizeof *set->examples);
+    sl_trim(&set->text, &set->text_room, set->text_bytes, 1);
+    return given || labels_settle(set, err);
+}
+
+bool sl_dataset_open(struct sl_dataset *set, const char *path,
+                     const struct sl_record_options *options, const struct sl_labels *labels,
+                     struct sl_err *err)
+{
+    assert(set);
+    assert(path);
+    struct sl_dataset fresh = {.path = strdup(path)};
+    bool ok = fresh.path || sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", path);
+    if (ok && labels)
+        ok = sl_labels_copy(&fresh.labels, labels, err);
+    if (ok && dataset_read(&fresh, options, labels != NULL, err)) {
+        *set = fresh;
+        return true;
+    }
+    sl_dataset_close(&fresh);
+    return sl_wrap(err, "data");
+}
+
+void sl_dataset_close(struct sl_dataset *set)
+{
+    assert(set);
+    sl_labels_release(&set->labels);
+    free(set->path);
+    free(set->examples);
+    free(set->text);
+    free(set->ids);
+    *set = (struct sl_dataset){0};
+}
+
+const char *sl_dataset_text(const struct sl_dataset *set, int example, size_t *bytes)
+{
+    assert(example >= 0);
+    assert(example < set->count);
+    assert(set->text);
+    *bytes = (size_t)set->examples[example].bytes;
+    return set->text + set->examples[example].text;
+}
+
+/* ---- encoding ------------------------------------------------------------------------------- */
+
+/* What the present example is encoded into, whole. */
+struct scratch {
+    int32_t *ids;
+    size_t room;
+};
+
+/* The only place that calls the tokenizer. -1: failed. */
+static long example_tokens(const struct sl_dataset *set, int example,
+                           const struct sl_tokenizer *tokens, enum sl_unknown unknown,
+                           struct scratch *scratch, struct sl_err *err)
+{
+    size_t bytes;
+    const char *text = sl_dataset_text(set, example, &bytes);
+    for (;;) {
+        long room = (long)scratch->room;
+        long count = sl_tokenizer_encode(tokens, text, bytes, unknown, scratch->ids, room, err);
+        if (count <= room)
+            return count;
+        if (!sl_reserve(&scratch->ids, &scratch->room, (size_t)count, sizeof *scratch->ids, err))
+            return -1;
+    }
+}
+
+static bool example_append(struct sl_dataset *set, int example, const int32_t *ids, int count,
+                           struct sl_err *err)
+{
+    if (!sl_reserve(&set->ids, &set->ids_room, set->ids_count + (size_t)count, sizeof *set->ids,
+                    err))
+        return false;
+    memcpy(set->ids + set->ids_count, ids, (size_t)count * sizeof *ids);
+    set->examples[example].ids = (int64_t)set->ids_count;
+    set->examples[example].tokens = count;
+    set->ids_count += (size_t)count;
+    return true;
+}
+
+static bool example_encode(struct sl_dataset *set, int example, const struct sl_tokenizer *tokens,
+                           const struct sl_dataset_encoding *encoding, struct scratch *scratch,
+                           struct sl_err *err)
+{
+    long count = example_tokens(set, example, tokens, encoding->unknown, scratch, err);
+    if (count < 0)
+        return false;
+    if (count == 0)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "the tokenizer '%s' makes no tokens of the text, want at least one",
+                       sl_tokenizer_kind(tokens));
+    int kept = count > encoding->context ? encoding->context : (int)count;
+    set->truncated += kept < count;
+    const int32_t *ids = scratch->ids + (encoding->keep == SL_KEEP_LAST ? count - kept : 0);
+    return example_append(set, example, ids, kept, err);
+}
+
+static bool examples_encode(struct sl_dataset *set, const struct sl_tokenizer *tokens,
+                            const struct sl_dataset_encoding *encoding, struct sl_err *err)
+{
+    struct scratch scratch = {0};
+    bool ok = true;
+    for (int i = 0; ok && i < set->count; i++)
+        ok = example_encode(set, i, tokens, encoding, &scratch, err) ||
+             example_wrap(set, set->examples[i].line, err);
+    free(scratch.ids);
+    return ok;
+}
+
+static void text_drop(struct sl_dataset *set)
+{
+    free(set->text);
+    set->text = NULL;
+    set->text_bytes = set->text_room = 0;
+}
+
+static void ids_drop(struct sl_dataset *set)
+{
+    free(set->ids);
+    set->ids = NULL;
+    set->ids_count = set->ids_room = 0;
+    set->truncated = 0;
+}
+
+bool sl_dataset_encode(struct sl_dataset *set, const struct sl_tokenizer *tokens,
+                       const struct sl_dataset_encoding *encoding, struct sl_err *err)
+{
+    assert(set->text);
+    assert(!set->ids);
+    assert(encoding->context > 0);
+    if (!examples_encode(set, tokens, encoding, err)) {
+        ids_drop(set);
+        return sl_wrap(err, "data");
+    }
+    sl_trim(&set->ids, &set->ids_room, set->ids_count, sizeof *set->ids);
+    if (!encoding->keep_text)
+        text_drop(set);
+    return true;
+}
+
+const int32_t *sl_dataset_ids(const struct sl_dataset *set, int example, int *count)
+{
+    assert(example >= 0);
+    assert(example < set->count);
+    assert(set->ids);
+    *count = set->examples[example].tokens;
+    return set->ids + set->examples[example].ids;
+}

@@ -1,0 +1,118 @@
+/* jsonl.c - JSON Lines: an object per line, read by jansson. */
+#include "data/format.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <stdio.h>
+
+enum { NUMBER_BYTES = 32, LABEL = 0 };
+
+struct jsonl {
+    struct sl_chosen chosen;
+    json_t *object;            /* of the last row, whose fields point into it */
+    char number[NUMBER_BYTES]; /* a label that is one, as text */
+};
+
+static bool jsonl_open(void *state, const struct sl_chosen *chosen, struct sl_err *err)
+{
+    struct jsonl *jsonl = state;
+    (void)err;
+    jsonl->chosen = *chosen;
+    return true;
+}
+
+static void jsonl_close(void *state)
+{
+    json_decref(((struct jsonl *)state)->object);
+}
+
+static const char *type_name(const json_t *value)
+{
+    if (!value)
+        return "not there";
+    switch (json_typeof(value)) {
+    case JSON_OBJECT: return "an object";
+    case JSON_ARRAY: return "an array";
+    case JSON_STRING: return "a string";
+    case JSON_INTEGER:
+    case JSON_REAL: return "a number";
+    case JSON_TRUE:
+    case JSON_FALSE: return "true or false";
+    case JSON_NULL: return "null";
+    }
+    return "of no type";
+}
+
+static bool object_parse(struct jsonl *jsonl, const struct sl_line *line, struct sl_err *err)
+{
+    json_error_t error;
+    json_decref(jsonl->object);
+    jsonl->object = json_loadb(line->text, line->bytes,
+                               JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+    if (!jsonl->object && error.text[0] == '\0') /* what jansson says when it lacks memory */
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %zu bytes of JSON", line->bytes);
+    if (!jsonl->object)
+        return sl_fail(err, SL_BAD_INPUT, "not JSON near byte offset %d: %s; want an object",
+                       error.position, error.text);
+    return json_is_object(jsonl->object) ||
+           sl_fail(err, SL_BAD_INPUT, "the JSON is %s, want an object", type_name(jsonl->object));
+}
+
+/* A number as it is written in JSON; whole ones match the labels of the other formats. */
+static struct sl_field number_print(struct jsonl *jsonl, const json_t *value)
+{
+    enum { SHORT_DIGITS = 15 }; /* as many as survive: 0.1 stays 0.1 */
+
+    size_t bytes = json_dumpb(value, jsonl->number, sizeof jsonl->number,
+                              (size_t)JSON_ENCODE_ANY | (size_t)JSON_REAL_PRECISION(SHORT_DIGITS));
+    assert(bytes > 0);
+    assert(bytes <= sizeof jsonl->number);
+    return (struct sl_field){.data = jsonl->number, .bytes = bytes};
+}
+
+static bool field_of(struct jsonl *jsonl, int column, struct sl_field *field, struct sl_err *err)
+{
+    const char *name = jsonl->chosen.names[column];
+    const json_t *value = json_object_get(jsonl->object, name);
+    if (json_is_string(value)) {
+        *field = (struct sl_field){json_string_value(value), json_string_length(value)};
+        return true;
+    }
+    if (column == LABEL && json_is_number(value)) {
+        *field = number_print(jsonl, value);
+        return true;
+    }
+    return sl_fail(err, SL_BAD_INPUT, "column '%s' is %s, want a string%s", name, type_name(value),
+                   column == LABEL ? " or a number" : "");
+}
+
+static bool row_fill(struct jsonl *jsonl, const struct sl_line *line, struct sl_row *row,
+                     struct sl_err *err)
+{
+    if (line->bytes == 0)
+        return sl_fail(err, SL_BAD_INPUT, "the line is empty; want a JSON object");
+    if (!object_parse(jsonl, line, err))
+        return false;
+    for (int i = 0; i < jsonl->chosen.count; i++)
+        if (!field_of(jsonl, i, &row->fields[i], err))
+            return false;
+    row->count = jsonl->chosen.count;
+    return true;
+}
+
+static bool jsonl_next(void *state, struct sl_lines *lines, struct sl_row *row, struct sl_err *err)
+{
+    struct sl_line line;
+    if (!sl_lines_next(lines, &line, err))
+        return false;
+    row->line = line.number;
+    row->count = 0;
+    return !line.text || row_fill(state, &line, row, err) || sl_lines_wrap(lines, line.number, err);
+}
+
+const struct sl_format sl_format_jsonl = {.name = "jsonl",
+                                          .keyed = true,
+                                          .size = sizeof(struct jsonl),
+                                          .open = jsonl_open,
+                                          .next = jsonl_next,
+                                          .close = jsonl_close};

@@ -1,0 +1,240 @@
+/* labels.c - lists of labels, searched by halving. */
+#include "data/labels.h"
+
+#include "data/lines.h"
+#include "data/records.h"
+#include "data/reserve.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int keys_compare(const char *a, const char *b, size_t b_bytes)
+{
+    size_t a_bytes = strlen(a);
+    size_t least = a_bytes < b_bytes ? a_bytes : b_bytes;
+    int order = memcmp(a, b, least); /* of UTF-8: the order of code points */
+    return order ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
+}
+
+/* The first place in the sorted list whose key is not below the one asked for. */
+static int place_of(const struct sl_labels *labels, const char *key, size_t bytes)
+{
+    int low = 0, high = labels->count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (keys_compare(labels->list[labels->sorted[middle]].key, key, bytes) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int32_t sl_labels_find(const struct sl_labels *labels, const char *key, size_t bytes)
+{
+    assert(labels);
+    assert(key);
+    int place = place_of(labels, key, bytes);
+    if (place == labels->count)
+        return -1;
+    int32_t id = labels->sorted[place];
+    return keys_compare(labels->list[id].key, key, bytes) == 0 ? id : -1;
+}
+
+/* As a string of its own. */
+static char *copy(const char *text, size_t bytes)
+{
+    char *string = malloc(bytes + 1);
+    if (!string)
+        return NULL;
+    memcpy(string, text, bytes);
+    string[bytes] = '\0';
+    return string;
+}
+
+/* A key that has a name of its own. */
+static bool label_add(struct sl_labels *labels, const char *key, size_t key_bytes, const char *name,
+                      size_t name_bytes, struct sl_err *err)
+{
+    size_t want = (size_t)labels->count + 1;
+    if (labels->count == SL_LABELS_MAX)
+        return sl_fail(err, SL_BAD_INPUT, "more than %d different labels, which is the limit",
+                       SL_LABELS_MAX);
+    if (!sl_reserve(&labels->list, &labels->list_room, want, sizeof *labels->list, err) ||
+        !sl_reserve(&labels->sorted, &labels->sorted_room, want, sizeof *labels->sorted, err))
+        return false;
+    struct sl_label fresh = {.key = copy(key, key_bytes), .name = copy(name, name_bytes)};
+    if (!fresh.key || !fresh.name) {
+        free(fresh.key);
+        free(fresh.name);
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %d labels", labels->count + 1);
+    }
+    int place = place_of(labels, key, key_bytes);
+    memmove(labels->sorted + place + 1, labels->sorted + place,
+            (size_t)(labels->count - place) * sizeof *labels->sorted);
+    labels->sorted[place] = labels->count;
+    labels->list[labels->count++] = fresh;
+    return true;
+}
+
+bool sl_labels_add(struct sl_labels *labels, const char *key, size_t bytes, struct sl_err *err)
+{
+    assert(sl_labels_find(labels, key, bytes) < 0);
+    return label_add(labels, key, bytes, key, bytes, err);
+}
+
+bool sl_labels_copy(struct sl_labels *labels, const struct sl_labels *from, struct sl_err *err)
+{
+    struct sl_labels copy = {0};
+    for (int i = 0; i < from->count; i++) {
+        const struct sl_label *l = &from->list[i];
+        if (!label_add(&copy, l->key, strlen(l->key), l->name, strlen(l->name), err)) {
+            sl_labels_release(&copy);
+            return false;
+        }
+    }
+    *labels = copy;
+    return true;
+}
+
+void sl_labels_release(struct sl_labels *labels)
+{
+    assert(labels);
+    for (int i = 0; i < labels->count; i++) {
+        free(labels->list[i].key);
+        free(labels->list[i].name);
+    }
+    free(labels->list);
+    free(labels->sorted);
+    *labels = (struct sl_labels){0};
+}
+
+/* ---- a file of labels ----------------------------------------------------------------------- */
+
+static bool part_check(const char *what, const char *part, size_t bytes, struct sl_err *err)
+{
+    if (bytes == 0)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "the %s is empty; want a name, or a label, a tab and its "
+                       "name",
+                       what);
+    if (bytes > SL_LABEL_BYTES_MAX)
+        return sl_fail(err, SL_BAD_INPUT, "the %s has %zu bytes, at most %d", what, bytes,
+                       SL_LABEL_BYTES_MAX);
+    return !memchr(part, '\0', bytes) ||
+           sl_fail(err, SL_BAD_INPUT, "the %s has a NUL character in it", what);
+}
+
+/* *columns: how many the file has, 0 before its first line. */
+static bool line_take(struct sl_labels *labels, const struct sl_line *line, int *columns,
+                      struct sl_err *err)
+{
+    const char *tab = memchr(line->text, '\t', line->bytes);
+    size_t key_bytes = tab ? (size_t)(tab - line->text) : line->bytes;
+    const char *name = tab ? tab + 1 : line->text;
+    size_t name_bytes = tab ? line->bytes - key_bytes - 1 : line->bytes;
+    int here = tab ? 2 : 1;
+    if (*columns != 0 && *columns != here)
+        return sl_fail(err, SL_BAD_INPUT, "%d column%s, want %d as in line 1", here,
+                       here == 1 ? "" : "s", *columns);
+    *columns = here;
+    if (!part_check("label", line->text, key_bytes, err) ||
+        !part_check("name", name, name_bytes, err))
+        return false;
+    if (memchr(name, '\t', name_bytes))
+        return sl_fail(err, SL_BAD_INPUT, "more than one tab; want a label, a tab and its name");
+    if (sl_labels_find(labels, line->text, key_bytes) >= 0)
+        return sl_fail(err, SL_BAD_INPUT, "label '%.*s' is there twice", (int)key_bytes,
+                       line->text);
+    return label_add(labels, line->text, key_bytes, name, name_bytes, err);
+}
+
+static bool lines_take(struct sl_labels *labels, struct sl_lines *lines, struct sl_err *err)
+{
+    struct sl_line line;
+    int columns = 0;
+    for (;;) {
+        if (!sl_lines_next(lines, &line, err))
+            return false;
+        if (!line.text)
+            break;
+        if (!line_take(labels, &line, &columns, err))
+            return sl_lines_wrap(lines, line.number, err);
+    }
+    return labels->count >= SL_LABELS_LEAST ||
+           sl_fail(err, SL_BAD_INPUT, "'%s' has %d label%s, want %d to %d", sl_lines_path(lines),
+                   labels->count, labels->count == 1 ? "" : "s", SL_LABELS_LEAST, SL_LABELS_MAX);
+}
+
+bool sl_labels_read(struct sl_labels *labels, const char *path, struct sl_err *err)
+{
+    struct sl_labels fresh = {0};
+    struct sl_lines *lines = sl_lines_open(path, &(struct sl_data_limits){0}, err);
+    bool ok = lines && lines_take(&fresh, lines, err);
+    sl_lines_close(lines);
+    if (ok)
+        *labels = fresh;
+    else
+        sl_labels_release(&fresh);
+    return ok || sl_wrap(err, "labels");
+}
+
+/* ---- the order of labels that were found ---------------------------------------------------- */
+
+/* What qsort compares. */
+struct entry {
+    struct sl_label label;
+    long long number; /* the key's value, if all keys are numbers; else 0 */
+    int32_t id, rank; /* the present one; the place by code point */
+};
+
+/* A whole number that a long long holds. */
+static bool number_read(const char *key, long long *number)
+{
+    enum { DIGITS_MAX = 18 };
+
+    const char *digits = key + (key[0] == '-');
+    size_t count = strspn(digits, "0123456789");
+    if (count == 0 || count > DIGITS_MAX || digits[count] != '\0')
+        return false;
+    *number = strtoll(key, NULL, 10);
+    return true;
+}
+
+static int entries_compare(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static void entries_fill(const struct sl_labels *labels, struct entry *entries)
+{
+    bool numbers = true;
+    for (int rank = 0; rank < labels->count; rank++) {
+        int32_t id = labels->sorted[rank];
+        entries[rank] = (struct entry){.label = labels->list[id], .id = id, .rank = rank};
+        numbers = numbers && number_read(labels->list[id].key, &entries[rank].number);
+    }
+    for (int rank = 0; !numbers && rank < labels->count; rank++)
+        entries[rank].number = 0;
+}
+
+bool sl_labels_arrange(struct sl_labels *labels, int32_t *fresh, struct sl_err *err)
+{
+    size_t count = (size_t)labels->count;
+    struct entry *entries = calloc(count + 1, sizeof *entries);
+    if (!entries)
+        return sl_fail(err, SL_NO_MEMORY, "no memory to sort %zu labels", count);
+    entries_fill(labels, entries);
+    qsort(entries, count, sizeof *entries, entries_compare);
+    for (int32_t id = 0; id < labels->count; id++) {
+        labels->list[id] = entries[id].label;
+        labels->sorted[entries[id].rank] = id;
+        fresh[entries[id].id] = id;
+    }
+    free(entries);
+    return true;
+}

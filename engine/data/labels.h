@@ -1,0 +1,40 @@
+/* labels.h - the classes of a data set: what stands for each in the data, what people call it, and
+ * its id, which is its place in the list. */
+#pragma once
+
+#include "sluice/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SL_LABELS_LEAST = 2, SL_LABELS_MAX = 4096 };
+
+struct sl_label {
+    char *key;  /* in the data */
+    char *name; /* for people; the same, unless a file says otherwise */
+};
+
+struct sl_labels {
+    struct sl_label *list; /* by id */
+    int32_t *sorted;       /* ids, in the order of their keys' bytes */
+    int count;
+    size_t list_room, sorted_room;
+};
+
+/* From a file, in its order: one name per line, which is what stands in the data; or two columns, a
+ * tab between them: what stands in the data, and its name. */
+bool sl_labels_read(struct sl_labels *labels, const char *path, struct sl_err *err) SL_MUST_CHECK;
+bool sl_labels_copy(struct sl_labels *labels, const struct sl_labels *from, struct sl_err *err)
+    SL_MUST_CHECK;
+void sl_labels_release(struct sl_labels *labels); /* a zeroed one is fine */
+
+/* The id of a key, or -1. */
+int32_t sl_labels_find(const struct sl_labels *labels, const char *key, size_t bytes);
+
+/* Appends a label that is not there yet, named like its key. */
+bool sl_labels_add(struct sl_labels *labels, const char *key, size_t bytes, struct sl_err *err)
+    SL_MUST_CHECK;
+
+/* Puts labels in order: by number if all keys are whole numbers, else by code point. fresh[i] is
+ * the new id of the label whose id was i. */
+bool sl_labels_arrange(struct sl_labels *labels, int32_t *fresh, struct sl_err *err) SL_MUST_CHECK;

@@ -1,0 +1,147 @@
+/* lines.c - a window over an unpacked file, with the present line at its start. */
+#include "data/lines.h"
+
+#include "data/reserve.h"
+#include "text/utf8.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STANDARD_RECORD_BYTES = 16 << 20, PIECE_BYTES = 1 << 16 };
+
+static const char byte_order_mark[] = "\xEF\xBB\xBF";
+
+struct sl_lines {
+    struct sl_source *source;
+    char *path;
+    size_t record_bytes;
+    char *text; /* what was read and not yet given out: text[start] to text[end - 1] */
+    size_t room, start, end;
+    int64_t number; /* of the last line given out */
+    bool finished;  /* the file has no more than that */
+};
+
+struct sl_lines *sl_lines_open(const char *path, const struct sl_data_limits *limits,
+                               struct sl_err *err)
+{
+    assert(path);
+    struct sl_lines *l = calloc(1, sizeof *l);
+    char *copy = strdup(path);
+    if (!l || !copy) {
+        sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", path);
+        free(copy);
+        free(l);
+        return NULL;
+    }
+    l->path = copy;
+    l->record_bytes = limits->record_bytes > 0 ? limits->record_bytes : STANDARD_RECORD_BYTES;
+    l->source = sl_source_open(path, limits->file_bytes, err);
+    if (l->source)
+        return l;
+    sl_lines_close(l);
+    return NULL;
+}
+
+void sl_lines_close(struct sl_lines *lines)
+{
+    if (!lines)
+        return;
+    sl_source_close(lines->source);
+    free(lines->text);
+    free(lines->path);
+    free(lines);
+}
+
+bool sl_lines_wrap(const struct sl_lines *lines, int64_t number, struct sl_err *err)
+{
+    return sl_wrap(err, "'%s' line %lld", lines->path, (long long)number);
+}
+
+const char *sl_lines_path(const struct sl_lines *lines)
+{
+    return lines->path;
+}
+
+size_t sl_lines_record_bytes(const struct sl_lines *lines)
+{
+    return lines->record_bytes;
+}
+
+/* Reads another piece behind what is there, which first moves to the front. */
+static bool refill(struct sl_lines *l, struct sl_err *err)
+{
+    size_t got = 0;
+    if (l->start > 0)
+        memmove(l->text, l->text + l->start, l->end - l->start);
+    l->end -= l->start;
+    l->start = 0;
+    if (!sl_reserve(&l->text, &l->room, l->end + PIECE_BYTES, 1, err) ||
+        !sl_source_read(l->source, l->text + l->end, l->room - l->end, &got, err))
+        return false;
+    l->finished = got < l->room - l->end;
+    l->end += got;
+    return true;
+}
+
+/* Reads until the line at `start` is there whole. *bytes: with its line feed, if it has one. */
+static bool line_find(struct sl_lines *l, size_t *bytes, struct sl_err *err)
+{
+    size_t searched = 0;
+    for (;;) {
+        size_t there = l->end - l->start;
+        const char *feed =
+            there > searched ? memchr(l->text + l->start + searched, '\n', there - searched) : NULL;
+        size_t length = feed ? (size_t)(feed - (l->text + l->start)) : there;
+        if (length > l->record_bytes)
+            return sl_fail(err, SL_BAD_INPUT, "more than %zu bytes; a record may have that many",
+                           l->record_bytes);
+        if (feed || l->finished) {
+            *bytes = length + (feed != NULL);
+            return true;
+        }
+        searched = there;
+        if (!refill(l, err))
+            return false;
+    }
+}
+
+/* How many bytes end the line: CR LF, LF, or none. */
+static size_t end_bytes_of(const char *text, size_t bytes)
+{
+    if (bytes == 0 || text[bytes - 1] != '\n')
+        return 0;
+    return bytes > 1 && text[bytes - 2] == '\r' ? 2 : 1;
+}
+
+static bool line_next(struct sl_lines *l, struct sl_line *line, struct sl_err *err)
+{
+    const size_t mark = sizeof byte_order_mark - 1;
+    size_t bytes = 0;
+    if (!line_find(l, &bytes, err))
+        return false;
+    if (l->number == 1 && bytes >= mark && memcmp(l->text + l->start, byte_order_mark, mark) == 0) {
+        l->start += mark;
+        bytes -= mark;
+    }
+    if (bytes == 0) {
+        *line = (struct sl_line){.number = l->number};
+        return true;
+    }
+    const char *text = l->text + l->start;
+    size_t end = end_bytes_of(text, bytes);
+    if (!sl_utf8_check(text, bytes, err))
+        return false;
+    *line =
+        (struct sl_line){.text = text, .bytes = bytes - end, .end_bytes = end, .number = l->number};
+    l->start += bytes;
+    return true;
+}
+
+bool sl_lines_next(struct sl_lines *lines, struct sl_line *line, struct sl_err *err)
+{
+    assert(lines);
+    assert(line);
+    lines->number++;
+    return line_next(lines, line, err) || sl_lines_wrap(lines, lines->number, err);
+}

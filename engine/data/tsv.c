@@ -1,0 +1,36 @@
+/* tsv.c - tab-separated values: no quoting, so no text with tabs or line breaks. */
+#include "data/format.h"
+
+#include <assert.h>
+#include <string.h>
+
+static bool row_split(const struct sl_line *line, struct sl_row *row, struct sl_err *err)
+{
+    const char *at = line->text, *end = line->text + line->bytes;
+    if (line->bytes == 0)
+        return sl_fail(err, SL_BAD_INPUT, "the line is empty; want fields separated by tabs");
+    for (;;) {
+        const char *tab = memchr(at, '\t', (size_t)(end - at));
+        const char *stop = tab ? tab : end;
+        if (row->count == SL_FIELDS_MAX)
+            return sl_fail(err, SL_BAD_INPUT, "more than %d fields, which is the limit",
+                           SL_FIELDS_MAX);
+        row->fields[row->count++] = (struct sl_field){.data = at, .bytes = (size_t)(stop - at)};
+        if (!tab)
+            return true;
+        at = tab + 1;
+    }
+}
+
+static bool tsv_next(void *state, struct sl_lines *lines, struct sl_row *row, struct sl_err *err)
+{
+    struct sl_line line;
+    (void)state;
+    if (!sl_lines_next(lines, &line, err))
+        return false;
+    row->line = line.number;
+    row->count = 0;
+    return !line.text || row_split(&line, row, err) || sl_lines_wrap(lines, line.number, err);
+}
+
+const struct sl_format sl_format_tsv = {.name = "tsv", .next = tsv_next};
