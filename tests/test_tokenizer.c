@@ -240,7 +240,7 @@ Test(tokenizer, pieces_make_the_same_tokenizer_again)
     for (int id = 0; id < count; id++)
         pieces[id].text = sl_tokenizer_piece(first, id, &pieces[id].bytes);
     struct sl_tokenizer *second = NULL;
-    EXPECT_OK((second = sl_tokenizer_create("characters", pieces, count, &err)), err);
+    EXPECT_OK((second = sl_tokenizer_create("characters", false, pieces, count, &err)), err);
     sl_tokenizer_destroy(first);
     int32_t ids[64];
     cr_assert_eq(encode(second, "\xE7\x95\x8C o", SL_UNKNOWN_FAIL, ids, &err), 3);
@@ -272,9 +272,9 @@ Test(tokenizer, bad_pieces_are_refused)
 {
     for (size_t i = 0; i < COUNT(bad_pieces); i++) {
         struct sl_err err;
-        EXPECT_FAIL(
-            sl_tokenizer_create("characters", bad_pieces[i].pieces, bad_pieces[i].count, &err), err,
-            SL_BAD_INPUT, bad_pieces[i].want);
+        EXPECT_FAIL(sl_tokenizer_create("characters", false, bad_pieces[i].pieces,
+                                        bad_pieces[i].count, &err),
+                    err, SL_BAD_INPUT, bad_pieces[i].want);
     }
 }
 

@@ -1,4 +1,5 @@
-/* checkpoint.h - a model as a directory: config.json, vocab.json, model.safetensors, manifest.json.
+/* checkpoint.h - a model as a directory: config.json, vocab.json or vocab.txt, model.safetensors,
+ * manifest.json.
  *
  * Writing is all or nothing, over whatever was there. Reading believes nothing: sizes, digests,
  * members, names, shapes and numbers are checked. One thread at a time per object; one writer at a

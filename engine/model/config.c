@@ -3,7 +3,7 @@
 #include "model/config.h"
 
 #include "model/json.h"
-#include "text/tokenizer.h"
+#include "model/vocabulary.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -13,8 +13,6 @@
 #include <string.h>
 
 enum { DIGITS = 15, HYPERS_MAX = 64, LABEL_MOST = 256 };
-
-const char sl_vocab_file[] = "vocab.json";
 
 static const char *const gates[] = {
     [SL_GATE_SOFT] = "soft",
@@ -164,27 +162,6 @@ static bool read_vocab(struct sl_card *card, const json_t *root, struct sl_err *
     return sl_config_check(card->arch, &card->hyper, err);
 }
 
-/* The kind by the name that outlives the file. */
-static bool read_tokenizer(struct sl_card *card, const json_t *root, struct sl_err *err)
-{
-    static const char *const keys[] = {"kind", "file", NULL};
-
-    enum { KINDS_MAX = 16 };
-
-    const char *kinds[KINDS_MAX + 1] = {0}, *files[] = {sl_vocab_file, NULL};
-    for (int i = 0; i < KINDS_MAX && sl_tokenizer_kind_name(i); i++)
-        kinds[i] = sl_tokenizer_kind_name(i);
-    json_t *tokenizer = sl_json_object(root, "tokenizer", err);
-    int kind = 0, file = 0;
-    if (!tokenizer)
-        return false;
-    if (!sl_json_keys(tokenizer, keys, err) || !read_choice(tokenizer, "kind", kinds, &kind, err) ||
-        !read_choice(tokenizer, "file", files, &file, err))
-        return sl_wrap(err, "tokenizer");
-    card->tokenizer = kinds[kind];
-    return true;
-}
-
 /* Optional members: what is not there keeps its value. */
 static bool read_gate(enum sl_gate_mode *out, const json_t *object, struct sl_err *err)
 {
@@ -219,6 +196,40 @@ static bool read_flag(bool *out, const json_t *object, const char *key, struct s
         return sl_fail(err, SL_CORRUPT, "'%s' is %s, want true or false", key, sl_json_type(value));
     *out = json_is_true(value);
     return true;
+}
+
+/* The kind by the name that outlives the file. */
+static bool read_kind(const char **out, const json_t *tokenizer, struct sl_err *err)
+{
+    enum { KINDS_MAX = 16 };
+
+    const char *kinds[KINDS_MAX + 1] = {0};
+    for (int i = 0; i < KINDS_MAX && sl_tokenizer_kind_name(i); i++)
+        kinds[i] = sl_tokenizer_kind_name(i);
+    int kind = 0;
+    if (!read_choice(tokenizer, "kind", kinds, &kind, err))
+        return false;
+    *out = kinds[kind];
+    return true;
+}
+
+/* "lower" is there for kinds that split into words alone; when it is missing, it is true. */
+static bool read_tokenizer(struct sl_card *card, const json_t *root, struct sl_err *err)
+{
+    static const char *const keys[] = {"kind", "file", NULL};
+    static const char *const split_keys[] = {"kind", "file", "lower", NULL};
+    json_t *tokenizer = sl_json_object(root, "tokenizer", err);
+    if (!tokenizer)
+        return false;
+    if (!read_kind(&card->tokenizer, tokenizer, err))
+        return sl_wrap(err, "tokenizer");
+    const char *const files[] = {sl_vocabulary_file(card->tokenizer), NULL};
+    int file = 0;
+    card->lower = sl_vocabulary_splits(card->tokenizer);
+    bool ok = sl_json_keys(tokenizer, card->lower ? split_keys : keys, err) &&
+              read_choice(tokenizer, "file", files, &file, err) &&
+              read_flag(&card->lower, tokenizer, "lower", err);
+    return ok || sl_wrap(err, "tokenizer");
 }
 
 static bool read_policy(struct sl_card *card, const json_t *root, struct sl_err *err)
@@ -342,16 +353,24 @@ static bool print_labels(json_t *root, const struct sl_card *card)
     return ok;
 }
 
+static json_t *print_tokenizer(const struct sl_card *card)
+{
+    const char *kind = card->tokenizer, *file = sl_vocabulary_file(kind);
+    return sl_vocabulary_splits(kind)
+               ? json_pack("{s:s, s:s, s:b}", "kind", kind, "file", file, "lower", (int)card->lower)
+               : json_pack("{s:s, s:s}", "kind", kind, "file", file);
+}
+
 static char *card_print(const struct sl_card *card, struct sl_err *err)
 {
     json_t *training = print_training(card, err);
     if (!training)
         return NULL;
-    json_auto_t *root = json_pack(
-        "{s:s, s:s, s:s, s:o, s:i, s:{s:s, s:s}, s:o, s:o}", "format", sl_format, "architecture",
-        card->arch->name, "task", sl_task_name(card->hyper.task), "hyper", print_hypers(card),
-        "vocab", card->hyper.vocab, "tokenizer", "kind", card->tokenizer, "file", sl_vocab_file,
-        "inference", print_policy(&card->policy), "training", training);
+    json_auto_t *root = json_pack("{s:s, s:s, s:s, s:o, s:i, s:o, s:o, s:o}", "format", sl_format,
+                                  "architecture", card->arch->name, "task",
+                                  sl_task_name(card->hyper.task), "hyper", print_hypers(card),
+                                  "vocab", card->hyper.vocab, "tokenizer", print_tokenizer(card),
+                                  "inference", print_policy(&card->policy), "training", training);
     if (root && print_labels(root, card))
         return sl_json_print(root, DIGITS, err);
     sl_fail(err, SL_NO_MEMORY, "no memory for the description of a model");

@@ -4,6 +4,7 @@
  *      "labels": ["negative", "positive"],     for classification only, in the order of classes
  *      "hyper": {every row of the architecture's table}, "vocab": 65,
  *      "tokenizer": {"kind": "characters", "file": "vocab.json"},
+ *                or {"kind": "wordpiece", "file": "vocab.txt", "lower": true},
  *      "inference": {"gate": "mixed", "gate_limit": 0.5, "exit_threshold": 1,
  *                    "exit_oracle": false},
  *      "training": {where it came from: any object}}
@@ -15,8 +16,6 @@
 #include "arch/arch.h"
 #include "sluice/model.h"
 
-extern const char sl_vocab_file[]; /* "vocab.json" */
-
 /* What config.json says. */
 struct sl_card {
     const struct sl_arch *arch;
@@ -24,6 +23,7 @@ struct sl_card {
     struct sl_policy policy;
     char **labels;         /* hyper.classes names; owned when it was read */
     const char *tokenizer; /* the name of a kind, from its table */
+    bool lower;            /* and whether it lower-cases, for kinds that split into words */
     char *training;        /* a JSON object, owned when it was read; NULL: {} */
 };
 

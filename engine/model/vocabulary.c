@@ -1,10 +1,90 @@
-/* vocabulary.c - pieces to JSON and back. */
+/* vocabulary.c - pieces to lines or JSON, and back. */
 #include "model/vocabulary.h"
 
+#include "base/file.h"
 #include "model/json.h"
 
+#include <assert.h>
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
+
+static const struct sl_tokenizer_kind *kind_of(const char *name)
+{
+    struct sl_err err;
+    const struct sl_tokenizer_kind *kind = sl_tokenizer_kind_find(name, &err);
+    assert(kind);
+    return kind;
+}
+
+const char *sl_vocabulary_file(const char *kind)
+{
+    return kind_of(kind)->split ? "vocab.txt" : "vocab.json";
+}
+
+bool sl_vocabulary_splits(const char *kind)
+{
+    return kind_of(kind)->split;
+}
+
+/* -- lines ------------------------------------------------------------------------------------ */
+
+static char *lines_print(const struct sl_tokenizer *tokens, struct sl_err *err)
+{
+    size_t room = 1, bytes;
+    for (int id = 0; id < tokens->count; id++)
+        room += tokens->pieces[id].bytes + 1;
+    char *text = malloc(room), *out = text;
+    if (!text) {
+        sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
+        return NULL;
+    }
+    for (int id = 0; id < tokens->count; id++) {
+        const char *piece = sl_tokenizer_piece(tokens, id, &bytes);
+        memcpy(out, piece, bytes);
+        out[bytes] = '\n';
+        out += bytes + 1;
+    }
+    *out = '\0';
+    return text;
+}
+
+/* The lines of a text, the last of which need not be ended; -1 when there are more than `most`. */
+static int lines_cut(const char *text, size_t bytes, struct sl_piece *lines, int most)
+{
+    int count = 0;
+    for (const char *end = text + bytes; text < end; count++) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        size_t length = (size_t)((stop ? stop : end) - text);
+        if (count == most)
+            return -1;
+        lines[count] = (struct sl_piece){.text = text, .bytes = length};
+        if (length > 0 && text[length - 1] == '\r') /* written on another system */
+            lines[count].bytes--;
+        text += stop ? length + 1 : length;
+    }
+    return count;
+}
+
+static struct sl_tokenizer *lines_read(const char *kind, bool lower, const char *text, size_t bytes,
+                                       struct sl_err *err)
+{
+    size_t room = bytes < SL_VOCAB_MAX ? bytes : SL_VOCAB_MAX;
+    struct sl_piece *lines = calloc(room + 1, sizeof *lines);
+    struct sl_tokenizer *tokens = NULL;
+    int count = lines ? lines_cut(text, bytes, lines, (int)room) : 0;
+    if (!lines)
+        sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary of %zu bytes", bytes);
+    else if (count < 1)
+        sl_fail(err, SL_CORRUPT, "%s lines, want 1 to %d, a piece on each",
+                count == 0 ? "no" : "too many", SL_VOCAB_MAX);
+    else
+        tokens = sl_tokenizer_create(kind, lower, lines, count, err);
+    free(lines);
+    return tokens;
+}
+
+/* -- JSON ------------------------------------------------------------------------------------- */
 
 static json_t *pieces_print(const struct sl_tokenizer *tokens)
 {
@@ -20,11 +100,11 @@ static json_t *pieces_print(const struct sl_tokenizer *tokens)
     return pieces;
 }
 
-char *sl_vocabulary_print(const struct sl_tokenizer *tokens, struct sl_err *err)
+static char *json_print(const struct sl_tokenizer *tokens, struct sl_err *err)
 {
-    json_auto_t *root =
-        json_pack("{s:s, s:o}", "kind", sl_tokenizer_kind(tokens), "pieces", pieces_print(tokens));
-    if (root)
+    json_auto_t *root = json_pack("{s:s}", "kind", tokens->kind->name);
+    if (root &&
+        (tokens->kind->fixed || json_object_set_new(root, "pieces", pieces_print(tokens)) == 0))
         return sl_json_print(root, 15, err);
     sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
     return NULL;
@@ -60,17 +140,54 @@ static struct sl_tokenizer *tokens_make(const char *kind, const json_t *array, s
     }
     struct sl_tokenizer *tokens = NULL;
     if (pieces_read(pieces, array, err))
-        tokens = sl_tokenizer_create(kind, pieces, (int)count, err);
+        tokens = sl_tokenizer_create(kind, /* lower= */ false, pieces, (int)count, err);
     free(pieces);
     return tokens;
 }
 
-struct sl_tokenizer *sl_vocabulary_read(const char *text, size_t bytes, struct sl_err *err)
+static struct sl_tokenizer *json_read(const struct sl_tokenizer_kind *kind, const char *text,
+                                      size_t bytes, struct sl_err *err)
 {
-    static const char *const keys[] = {"kind", "pieces", NULL};
+    static const char *const keys[] = {"kind", "pieces", NULL}, *const fixed_keys[] = {"kind",
+                                                                                       NULL};
     json_auto_t *root = sl_json_parse(text, bytes, err);
-    if (!root || !sl_json_keys(root, keys, err))
+    if (!root || !sl_json_keys(root, kind->fixed ? fixed_keys : keys, err))
         return NULL;
-    const char *kind = sl_json_text(root, "kind", err);
-    return kind ? tokens_make(kind, json_object_get(root, "pieces"), err) : NULL;
+    const char *name = sl_json_text(root, "kind", err);
+    if (!name)
+        return NULL;
+    if (strcmp(name, kind->name) != 0) {
+        sl_fail(err, SL_CORRUPT, "it is of kind '%.64s', want '%s'", name, kind->name);
+        return NULL;
+    }
+    return kind->fixed ? sl_tokenizer_learn(kind->name, "", 0, err)
+                       : tokens_make(kind->name, json_object_get(root, "pieces"), err);
+}
+
+/* -- either ----------------------------------------------------------------------------------- */
+
+char *sl_vocabulary_print(const struct sl_tokenizer *tokens, struct sl_err *err)
+{
+    return tokens->kind->split ? lines_print(tokens, err) : json_print(tokens, err);
+}
+
+struct sl_tokenizer *sl_vocabulary_read(const char *kind, bool lower, const char *text,
+                                        size_t bytes, struct sl_err *err)
+{
+    const struct sl_tokenizer_kind *k = kind_of(kind);
+    text = bytes > 0 ? text : ""; /* an empty file is mapped to nothing */
+    return k->split ? lines_read(kind, lower, text, bytes, err) : json_read(k, text, bytes, err);
+}
+
+struct sl_tokenizer *sl_vocabulary_open(const char *kind, bool lower, const char *path,
+                                        struct sl_err *err)
+{
+    struct sl_map map = {0};
+    bool ok = sl_map_open(&map, path, err);
+    struct sl_tokenizer *tokens =
+        ok ? sl_vocabulary_read(kind, lower, map.data, map.size, err) : NULL;
+    if (!tokens)
+        sl_wrap(err, "vocabulary '%s'", path);
+    sl_map_close(&map);
+    return tokens;
 }

@@ -1,6 +1,5 @@
 /* characters.c - one id per Unicode code point, numbered in code point order. */
-#include "text/characters.h"
-
+#include "text/kinds.h"
 #include "text/utf8.h"
 
 #include <assert.h>
@@ -29,22 +28,16 @@ struct strangers {
     bool more;
 };
 
-static bool fail_utf8(const char *text, size_t at, struct sl_err *err)
-{
-    return sl_fail(err, SL_BAD_INPUT, "not UTF-8: byte 0x%02X at byte offset %zu",
-                   (unsigned)(unsigned char)text[at], at);
-}
-
 /* -- learning -------------------------------------------------------------------------- */
 
 /* Marks the code points that occur in a text. */
 static bool points_collect(bool *seen, const char *text, size_t bytes, struct sl_err *err)
 {
-    size_t at = 0;
-    while (at < bytes) {
-        uint32_t point;
-        if (!sl_utf8_next(text, bytes, &at, &point))
-            return fail_utf8(text, at, err);
+    if (!sl_utf8_check(text, bytes, err))
+        return false;
+    for (size_t at = 0; at < bytes;) {
+        uint32_t point = 0;
+        (void)sl_utf8_next(text, bytes, &at, &point);
         seen[point] = true;
     }
     return true;
@@ -73,7 +66,8 @@ static struct sl_tokenizer *tokens_of(const bool *seen, struct sl_err *err)
     char *text = malloc((count + 1) * SL_UTF8_MAX);
     struct sl_tokenizer *tokens = NULL;
     if (pieces && text)
-        tokens = sl_tokenizer_create("characters", pieces, pieces_fill(seen, pieces, text), err);
+        tokens = sl_tokenizer_create("characters", /* lower= */ false, pieces,
+                                     pieces_fill(seen, pieces, text), err);
     else
         sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary of %zu characters", count);
     free(text);
@@ -207,26 +201,27 @@ static bool fail_strangers(const struct strangers *s, struct sl_err *err)
                    s->more ? ", and others" : "");
 }
 
-static long characters_encode(const struct sl_tokenizer *tokens, const struct sl_encoding *job,
+static bool characters_encode(const struct sl_tokenizer *tokens, struct sl_sink *sink,
                               struct sl_err *err)
 {
     const struct characters *c = (const struct characters *)tokens;
+    const struct sl_encoding *job = sink->job;
     const int32_t otherwise = job->unknown == SL_UNKNOWN_REPLACE ? c->replacement : -1;
     struct strangers strangers = {0};
-    long count = 0;
-    for (size_t at = 0; at < job->bytes; count++) {
-        uint32_t point;
-        if (!sl_utf8_next(job->text, job->bytes, &at, &point))
-            return fail_utf8(job->text, at, err) ? 0 : -1;
+    if (!sl_utf8_check(job->text, job->bytes, err))
+        return false;
+    for (size_t at = 0; at < job->bytes;) {
+        uint32_t point = 0;
+        size_t start = at;
+        (void)sl_utf8_next(job->text, job->bytes, &at, &point);
         int32_t id = id_find(c, point);
         if (id < 0)
             id = otherwise;
         if (id < 0)
-            stranger_note(&strangers, point, count);
-        if (count < job->most)
-            job->ids[count] = id;
+            stranger_note(&strangers, point, sink->count);
+        sl_sink_put(sink, id, (struct sl_place){.start = start, .stop = at});
     }
-    return strangers.count == 0 || fail_strangers(&strangers, err) ? count : -1;
+    return strangers.count == 0 || fail_strangers(&strangers, err);
 }
 
 const struct sl_tokenizer_kind sl_tokenizer_characters = {

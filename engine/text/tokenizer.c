@@ -1,14 +1,20 @@
 /* tokenizer.c - the table of kinds, and what all of them have in common: a list of pieces. */
 #include "text/tokenizer.h"
 
-#include "text/characters.h"
+#include "text/kinds.h"
+#include "text/learner.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct sl_tokenizer_kind *const kinds[] = {&sl_tokenizer_characters};
+static const struct sl_tokenizer_kind *const kinds[] = {
+    &sl_tokenizer_characters,
+    &sl_tokenizer_bytes,
+    &sl_tokenizer_words,
+    &sl_tokenizer_wordpiece,
+};
 
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -18,7 +24,7 @@ const char *sl_tokenizer_kind_name(int index)
     return index < KINDS ? kinds[index]->name : NULL;
 }
 
-static const struct sl_tokenizer_kind *kind_find(const char *name, struct sl_err *err)
+const struct sl_tokenizer_kind *sl_tokenizer_kind_find(const char *name, struct sl_err *err)
 {
     char known[256] = "";
     for (int i = 0; i < KINDS; i++) {
@@ -34,8 +40,17 @@ static const struct sl_tokenizer_kind *kind_find(const char *name, struct sl_err
 struct sl_tokenizer *sl_tokenizer_learn(const char *kind, const char *text, size_t bytes,
                                         struct sl_err *err)
 {
-    const struct sl_tokenizer_kind *k = kind_find(kind, err);
-    return k ? k->learn(text, bytes, err) : NULL;
+    const struct sl_tokenizer_kind *k = sl_tokenizer_kind_find(kind, err);
+    if (!k)
+        return NULL;
+    if (k->learn)
+        return k->learn(text, bytes, err);
+    const struct sl_learning how = {.kind = kind, .size = SL_LEARN_SIZE, .lower = true};
+    struct sl_learner *learner = sl_learner_create(&how, err);
+    bool ok = learner && sl_learner_add(learner, text, bytes, err);
+    struct sl_tokenizer *tokens = ok ? sl_learner_finish(learner, err) : NULL;
+    sl_learner_destroy(learner);
+    return tokens;
 }
 
 static bool pieces_copy(struct sl_tokenizer *tokens, const struct sl_piece *pieces, int count)
@@ -59,10 +74,23 @@ static bool pieces_copy(struct sl_tokenizer *tokens, const struct sl_piece *piec
     return true;
 }
 
-struct sl_tokenizer *sl_tokenizer_create(const char *kind, const struct sl_piece *pieces, int count,
+static struct sl_tokenizer *tokens_allocate(const struct sl_tokenizer_kind *kind, bool lower)
+{
+    struct sl_tokenizer *tokens = calloc(1, kind->size);
+    if (!tokens)
+        return NULL;
+    tokens->kind = kind;
+    tokens->lower = lower && kind->split;
+    for (int i = 0; i < SL_SPECIALS; i++)
+        tokens->special[i] = -1;
+    return tokens;
+}
+
+struct sl_tokenizer *sl_tokenizer_create(const char *kind, bool lower,
+                                         const struct sl_piece *pieces, int count,
                                          struct sl_err *err)
 {
-    const struct sl_tokenizer_kind *k = kind_find(kind, err);
+    const struct sl_tokenizer_kind *k = sl_tokenizer_kind_find(kind, err);
     if (!k)
         return NULL;
     if (count < 1 || count > SL_VOCAB_MAX) {
@@ -70,9 +98,7 @@ struct sl_tokenizer *sl_tokenizer_create(const char *kind, const struct sl_piece
                 SL_VOCAB_MAX);
         return NULL;
     }
-    struct sl_tokenizer *tokens = calloc(1, k->size);
-    if (tokens)
-        tokens->kind = k;
+    struct sl_tokenizer *tokens = tokens_allocate(k, lower);
     if (!tokens || !pieces_copy(tokens, pieces, count)) {
         sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary of %d pieces", count);
         sl_tokenizer_destroy(tokens);
@@ -105,19 +131,107 @@ const char *sl_tokenizer_kind(const struct sl_tokenizer *tokens)
     return tokens->kind->name;
 }
 
+int32_t sl_tokenizer_special(const struct sl_tokenizer *tokens, enum sl_special which)
+{
+    assert(which < SL_SPECIALS);
+    return tokens->special[which];
+}
+
+/* -- encoding --------------------------------------------------------------------------------- */
+
+void sl_sink_put(struct sl_sink *sink, int32_t id, struct sl_place place)
+{
+    const struct sl_encoding *job = sink->job;
+    if (sink->count < job->most) {
+        job->ids[sink->count] = id;
+        if (job->places)
+            job->places[sink->count] = place;
+    }
+    sink->count++;
+}
+
+static void special_put(const struct sl_tokenizer *tokens, struct sl_sink *sink,
+                        enum sl_special which)
+{
+    int32_t id = tokens->special[which];
+    if (sink->job->special && id >= 0)
+        sl_sink_put(sink, id, (struct sl_place){.special = true});
+}
+
+long sl_tokenizer_tokenize(const struct sl_tokenizer *tokens, const struct sl_encoding *encoding,
+                           struct sl_err *err)
+{
+    assert(encoding->most >= 0);
+    assert(encoding->ids || encoding->most == 0);
+    struct sl_sink sink = {.job = encoding};
+    special_put(tokens, &sink, SL_SPECIAL_BEGIN);
+    if (!tokens->kind->encode(tokens, &sink, err))
+        return -1;
+    special_put(tokens, &sink, SL_SPECIAL_END);
+    return sink.count;
+}
+
 /* Parameters as the public header has them. */
 /* NOLINTBEGIN(readability-function-size,readability-non-const-parameter) */
 long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char *text, size_t bytes,
                          enum sl_unknown unknown, int32_t *ids, long most, struct sl_err *err)
 {
-    assert(most >= 0);
-    assert(ids || most == 0);
     const struct sl_encoding job = {
         .text = text, .bytes = bytes, .unknown = unknown, .ids = ids, .most = most};
-    return tokens->kind->encode(tokens, &job, err);
+    return sl_tokenizer_tokenize(tokens, &job, err);
 }
 
 /* NOLINTEND(readability-function-size,readability-non-const-parameter) */
+
+/* -- decoding --------------------------------------------------------------------------------- */
+
+static bool is_special(const struct sl_tokenizer *tokens, int32_t id)
+{
+    for (int i = 0; i < SL_SPECIALS; i++)
+        if (tokens->special[i] == id)
+            return true;
+    return false;
+}
+
+/* Writes what there is room for; returns the bytes that the text has then. */
+static size_t text_put(const struct sl_decoding *job, size_t used, const char *bytes, size_t count)
+{
+    if (used < job->most)
+        memcpy(job->text + used, bytes, count < job->most - used ? count : job->most - used);
+    return used + count;
+}
+
+/* Adds a piece to `used` bytes of text, with what goes before it. */
+static size_t piece_put(const struct sl_tokenizer *tokens, const struct sl_decoding *job,
+                        size_t used, const struct sl_piece *piece)
+{
+    const char *joint = tokens->kind->joint;
+    size_t length = joint ? strlen(joint) : 0;
+    if (used == 0 || !tokens->kind->spaced)
+        return text_put(job, used, piece->text, piece->bytes);
+    if (joint && piece->bytes > length && memcmp(piece->text, joint, length) == 0)
+        return text_put(job, used, piece->text + length, piece->bytes - length);
+    return text_put(job, text_put(job, used, " ", 1), piece->text, piece->bytes);
+}
+
+long sl_tokenizer_decode(const struct sl_tokenizer *tokens, const struct sl_decoding *decoding,
+                         struct sl_err *err)
+{
+    assert(decoding->count >= 0);
+    assert(decoding->text || decoding->most == 0);
+    size_t used = 0;
+    for (long i = 0; i < decoding->count; i++) {
+        int32_t id = decoding->ids[i];
+        if (id < 0 || id >= tokens->count)
+            return sl_fail(err, SL_BAD_INPUT, "token %ld is %d; the vocabulary has 0 to %d", i, id,
+                           tokens->count - 1)
+                       ? 0
+                       : -1;
+        if (!decoding->skip_special || !is_special(tokens, id))
+            used = piece_put(tokens, decoding, used, &tokens->pieces[id]);
+    }
+    return (long)used;
+}
 
 const char *sl_tokenizer_piece(const struct sl_tokenizer *tokens, int32_t id, size_t *bytes)
 {

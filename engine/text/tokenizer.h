@@ -2,7 +2,8 @@
  * pieces.
  *
  * A kind is one file in text/ and one row in the table of tokenizer.c. A tokenizer owns copies of
- * its pieces and never changes once made; it is saved as the list of its pieces, in order. */
+ * its pieces and never changes once made; it is saved as the list of its pieces, in order, and
+ * `lower`. */
 #pragma once
 
 #include "sluice/tokens.h"
@@ -13,46 +14,66 @@ struct sl_piece {
     size_t bytes;
 };
 
-enum { SL_VOCAB_MAX = 1 << 21 }; /* more than there are characters in Unicode */
+enum {
+    SL_VOCAB_MAX = 1 << 21, /* more than there are characters in Unicode */
+    SL_PIECE_BYTES_MAX = 512
+};
 
 struct sl_tokenizer_kind;
+struct sl_learning;
+struct sl_counts;
 
 struct sl_tokenizer {
     const struct sl_tokenizer_kind *kind;
     struct sl_piece *pieces; /* by id */
     char *text;              /* the pieces' bytes, a NUL after each */
     int count;
+    bool lower;                   /* for kinds that split into words */
+    int32_t special[SL_SPECIALS]; /* ids; -1: none */
 };
 
-/* The arguments of sl_tokenizer_encode. */
-struct sl_encoding {
-    const char *text;
-    size_t bytes;
-    enum sl_unknown unknown;
-    int32_t *ids;
-    long most;
+/* Where an encoder puts what it finds. */
+struct sl_sink {
+    const struct sl_encoding *job;
+    long count;
 };
+
+void sl_sink_put(struct sl_sink *sink, int32_t id, struct sl_place place);
 
 struct sl_tokenizer_kind {
     const char *name;
     size_t
-        size; /* of its own struct, which begins with a struct sl_tokenizer and starts as zeros */
-    /* Finds the pieces of a text and makes a tokenizer of them with sl_tokenizer_create. */
+        size;   /* of its own struct, which begins with a struct sl_tokenizer and starts as zeros */
+    bool fixed; /* its pieces are always the same: nothing is saved of them */
+    bool split; /* it splits into words: `lower` means something, its pieces are lines of a file */
+    bool spaced;       /* decoded, its pieces are parted by blanks, */
+    const char *joint; /* but for those that begin with this; NULL: none */
+
+    /* How its pieces are found: either in a text at once, made a tokenizer of with
+     * sl_tokenizer_create; */
     struct sl_tokenizer *(*learn)(const char *text, size_t bytes, struct sl_err *err);
-    /* Pieces are set: checks them and builds whatever encode needs. */
+    /* or in counted words, added to `pieces` in the order of their ids. */
+    bool (*choose)(const struct sl_counts *words, const struct sl_learning *how,
+                   struct sl_counts *pieces, struct sl_err *err);
+
+    /* Pieces are set: checks them, finds the special ones, builds whatever encode needs. */
     bool (*open)(struct sl_tokenizer *tokens, struct sl_err *err);
     void (*close)(struct sl_tokenizer *tokens); /* undoes open, also one that failed */
-    long (*encode)(const struct sl_tokenizer *tokens, const struct sl_encoding *job,
-                   struct sl_err *err);
+    bool (*encode)(const struct sl_tokenizer *tokens, struct sl_sink *sink, struct sl_err *err);
 };
 
 /* The names of the kinds, by index; NULL past the last. */
 const char *sl_tokenizer_kind_name(int index);
+/* NULL with err, which lists the kinds, when there is none of that name. */
+const struct sl_tokenizer_kind *sl_tokenizer_kind_find(const char *name, struct sl_err *err)
+    SL_MUST_CHECK;
 
-/* A vocabulary for all of a text. */
+/* A vocabulary for all of a text; for kinds that split, of the standard size and lower-cased
+ * (learner.h asks for others). */
 struct sl_tokenizer *sl_tokenizer_learn(const char *kind, const char *text, size_t bytes,
                                         struct sl_err *err) SL_MUST_CHECK;
 /* The same tokenizer again, from its pieces. Copies them. */
-struct sl_tokenizer *sl_tokenizer_create(const char *kind, const struct sl_piece *pieces, int count,
+struct sl_tokenizer *sl_tokenizer_create(const char *kind, bool lower,
+                                         const struct sl_piece *pieces, int count,
                                          struct sl_err *err) SL_MUST_CHECK;
 void sl_tokenizer_destroy(struct sl_tokenizer *tokens); /* NULL is fine */

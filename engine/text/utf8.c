@@ -40,6 +40,20 @@ bool sl_utf8_next(const char *text, size_t bytes, size_t *at, uint32_t *point)
     return true;
 }
 
+bool sl_utf8_check(const char *text, size_t bytes, struct sl_err *err)
+{
+    size_t at = 0;
+    while (at < bytes) {
+        uint32_t point;
+        if ((unsigned char)text[at] < 0x80)
+            at++;
+        else if (!sl_utf8_next(text, bytes, &at, &point))
+            return sl_fail(err, SL_BAD_INPUT, "not UTF-8: byte 0x%02X at byte offset %zu",
+                           (unsigned)(unsigned char)text[at], at);
+    }
+    return true;
+}
+
 static char continuation(uint32_t bits)
 {
     return (char)(unsigned char)(0x80 | (bits & 0x3F));

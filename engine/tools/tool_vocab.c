@@ -1,0 +1,191 @@
+/* tool_vocab.c - `sluice vocab`: learns a vocabulary from texts, or from the texts of records. */
+#include "base/clock.h"
+#include "data/records.h"
+#include "model/vocabulary.h"
+#include "text/learner.h"
+#include "tools/arguments.h"
+#include "tools/tools.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OPERANDS_MAX = 64 };
+
+struct arguments {
+    const char *out, *format, *label, *text;
+    int size;
+    bool cased, json;
+};
+
+static const struct option_row rows[] = {
+    {"out", "FILE", "where the vocabulary goes: vocab.txt, say", OPTION_TEXT,
+     offsetof(struct arguments, out), 0, 0},
+    {"size", "N", "pieces at most, special ones included [30000]", OPTION_WHOLE,
+     offsetof(struct arguments, size), 8, SL_VOCAB_MAX},
+    {"cased", NULL, "keep case and accents; train must be told so too", OPTION_SWITCH,
+     offsetof(struct arguments, cased), 0, 0},
+    {"text", "COLUMN", "learn from this column of records; else from whole files", OPTION_TEXT,
+     offsetof(struct arguments, text), 0, 0},
+    {"label", "COLUMN", "the column of their labels [label]", OPTION_TEXT,
+     offsetof(struct arguments, label), 0, 0},
+    {"format", "NAME", "tsv, csv or jsonl; else by the name of the file", OPTION_TEXT,
+     offsetof(struct arguments, format), 0, 0},
+    {"json", NULL, "print JSON", OPTION_SWITCH, offsetof(struct arguments, json), 0, 0},
+    {0}};
+
+static void options(void)
+{
+    options_help(rows);
+    printf(
+        "\n"
+        "KIND is wordpiece (what BERT has: [PAD] [UNK] [CLS] [SEP] [MASK], characters, then the\n"
+        "pairs that occur most often) or words (the most frequent: [PAD] [START] [UNK] first).\n"
+        "Files may be packed by gzip or xz. Columns go by name, or from 1 by number, and then\n"
+        "there is no line of names.\n");
+}
+
+/* -- reading ---------------------------------------------------------------------------------- */
+
+static bool read_records(struct sl_learner *learner, const char *path, const struct arguments *a,
+                         struct sl_err *err)
+{
+    const struct sl_record_options how = {.format = a->format, .label = a->label, .text = a->text};
+    struct sl_records *records = sl_records_open(path, &how, err);
+    bool ok = records != NULL;
+    while (ok) {
+        struct sl_record record;
+        ok = sl_records_next(records, &record, err);
+        if (!ok || !record.text)
+            break;
+        ok = sl_learner_add(learner, record.text, record.text_bytes, err);
+    }
+    sl_records_close(records);
+    return ok;
+}
+
+static bool read_plain(struct sl_learner *learner, const char *path, struct sl_err *err)
+{
+    struct sl_unpacked file = {0};
+    if (!sl_unpacked_open(&file, path, err))
+        return false;
+    bool ok = sl_learner_add(learner, file.data, file.size, err);
+    sl_unpacked_close(&file);
+    return ok || sl_wrap(err, "'%s'", path);
+}
+
+/* -- the live line, on standard error when that is a terminal --------------------------------- */
+
+static void live_line(const char *text)
+{
+    if (isatty(STDERR_FILENO))
+        (void)fprintf(stderr, "\r\033[K%s", text);
+}
+
+static void on_progress(void *context, int pieces, int size)
+{
+    char text[64];
+    (void)context;
+    (void)snprintf(text, sizeof text, "%d of %d pieces", pieces, size);
+    live_line(text);
+}
+
+static void on_file(const char *path, int number, int count)
+{
+    char text[256];
+    (void)snprintf(text, sizeof text, "reading %.200s (%d of %d)", path, number, count);
+    live_line(text);
+}
+
+/* -- saying ----------------------------------------------------------------------------------- */
+
+static void print_json(const struct arguments *a, const struct sl_tokenizer *tokens,
+                       struct sl_learner_facts facts, double seconds)
+{
+    json_t *o =
+        json_pack("{s:s, s:s, s:b, s:i, s:I, s:i, s:I, s:f}", "file", a->out, "kind",
+                  sl_tokenizer_kind(tokens), "lower", (int)!a->cased, "pieces",
+                  sl_tokenizer_size(tokens), "words", (json_int_t)facts.words, "distinct",
+                  facts.distinct, "forgotten", (json_int_t)facts.forgotten, "seconds", seconds);
+    char *text = o ? json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
+    printf("%s\n", text ? text : "");
+    free(text);
+    json_decref(o);
+}
+
+static void print_text(const struct arguments *a, const struct sl_tokenizer *tokens,
+                       struct sl_learner_facts facts, double seconds)
+{
+    printf("%s: %d pieces (%s, %s) from %" PRId64 " words, %d of them distinct, in %.1f s\n",
+           a->out, sl_tokenizer_size(tokens), sl_tokenizer_kind(tokens),
+           a->cased ? "cased" : "lower-cased", facts.words, facts.distinct, seconds);
+    if (facts.forgotten > 0)
+        printf("more distinct words than there is room for: those seen %" PRId64
+               " times or less were forgotten\n",
+               facts.forgotten);
+    if (sl_tokenizer_size(tokens) < a->size)
+        printf("the texts have no more to give than these %d pieces\n", sl_tokenizer_size(tokens));
+}
+
+/* -- all of it -------------------------------------------------------------------------------- */
+
+static bool save(const struct sl_tokenizer *tokens, const char *path, struct sl_err *err)
+{
+    char *text = sl_vocabulary_print(tokens, err);
+    if (!text)
+        return false;
+    const struct sl_slice slice = {.data = text, .size = strlen(text)};
+    bool ok = sl_file_replace(path, &slice, 1, err);
+    free(text);
+    return ok;
+}
+
+static struct sl_tokenizer *learn(struct sl_learner *learner, const struct arguments *a,
+                                  const char *const *files, int count, struct sl_err *err)
+{
+    bool ok = true;
+    bool records = a->text || a->label || a->format;
+    for (int i = 0; i < count && ok; i++) {
+        on_file(files[i], i + 1, count);
+        ok = records ? read_records(learner, files[i], a, err) : read_plain(learner, files[i], err);
+    }
+    struct sl_tokenizer *tokens = ok ? sl_learner_finish(learner, err) : NULL;
+    live_line("");
+    return tokens;
+}
+
+static bool run(int count, char **words, struct sl_err *err)
+{
+    const char *operands[OPERANDS_MAX + 1];
+    struct arguments a = {.size = SL_LEARN_SIZE};
+    struct option_reader reader = {
+        .rows = rows, .values = &a, .operands = operands, .operands_most = OPERANDS_MAX + 1};
+    if (!options_read(&reader, count, words, err))
+        return false;
+    if (reader.operands_count < 2 || !a.out)
+        return tool_usage(&tool_vocab, err);
+    const struct sl_learning how = {
+        .kind = operands[0], .size = a.size, .lower = !a.cased, .progress = on_progress};
+    double start = sl_seconds();
+    struct sl_learner *learner = sl_learner_create(&how, err);
+    struct sl_tokenizer *tokens =
+        learner ? learn(learner, &a, operands + 1, reader.operands_count - 1, err) : NULL;
+    bool ok = tokens && save(tokens, a.out, err);
+    if (ok)
+        (a.json ? print_json : print_text)(&a, tokens, sl_learner_facts(learner),
+                                           sl_seconds() - start);
+    sl_tokenizer_destroy(tokens);
+    sl_learner_destroy(learner);
+    return ok;
+}
+
+const struct tool tool_vocab = {
+    .name = "vocab",
+    .operands = "KIND --out FILE TEXT-FILE...",
+    .help = "learns a vocabulary from texts",
+    .run = run,
+    .options = options,
+};
