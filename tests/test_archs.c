@@ -70,7 +70,7 @@ static double disagreement(double want, double have)
     return fabs(want - have) / (fabs(want) + fabs(have) + 0.005);
 }
 
-/* A ReLU that changes sides spoils the long step, rounding the short one: one of them must agree. */
+/* A ReLU that changes sides spoils the long step, rounding the short one: one must agree. */
 static void check_parameter(struct sl_model *m, struct sl_tape *t, const struct sl_batch *batch,
                             struct sl_parameter *p)
 {

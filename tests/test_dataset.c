@@ -1,6 +1,7 @@
 /* test_dataset.c - labels, labelled texts as token ids, the share cut off to validate on, and the
  * order of an epoch. */
 #include "data/dataset.h"
+#include "model/vocabulary.h"
 #include "test.h"
 #include "text/tokenizer.h"
 
@@ -295,7 +296,6 @@ static const struct {
     {11, SL_KEEP_LAST, 1, {"abcdef", "fed", "c", "bcdefabcdef"}},
     {2, SL_KEEP_FIRST, 3, {"ab", "fe", "c", "ab"}},
     {2, SL_KEEP_LAST, 3, {"ef", "ed", "c", "ef"}},
-    {1, SL_KEEP_LAST, 3, {"f", "d", "c", "f"}},
 };
 
 Test(dataset, texts_become_tokens_as_many_as_the_context_holds, .init = setup, .fini = teardown)
@@ -356,21 +356,54 @@ Test(dataset, strangers_fail_or_are_replaced, .init = setup, .fini = teardown)
     sl_tokenizer_destroy(tokens);
 }
 
-/* Punctuation is no word. */
-Test(dataset, an_example_without_tokens_is_refused, .init = setup, .fini = teardown)
+/* The tokens of an example, special ones by name. */
+static void expect_tokens(const struct sl_dataset *set, int example,
+                          const struct sl_tokenizer *tokens, const char *want)
 {
+    char text[256];
+    int count;
+    const int32_t *ids = sl_dataset_ids(set, example, &count);
     struct sl_err err;
-    struct sl_dataset set = {0};
-    struct sl_tokenizer *tokens = NULL;
-    const struct sl_dataset_encoding how = {.context = 9};
-    test_write(path, "0\tone two\n1\t?!\n");
-    EXPECT_OK(sl_dataset_open(&set, path, &by_number, NULL, &err), err);
-    EXPECT_OK((tokens = sl_tokenizer_learn("words", set.text, set.text_bytes, &err)), err);
-    EXPECT_FAIL(sl_dataset_encode(&set, tokens, &how, &err), err, SL_BAD_INPUT,
-                "train.tsv' line 2: the tokenizer 'words' makes no tokens of the text, want at "
-                "least one");
-    sl_dataset_close(&set);
-    sl_tokenizer_destroy(tokens);
+    const struct sl_decoding job = {
+        .ids = ids, .count = count, .text = text, .most = sizeof text - 1};
+    long bytes = sl_tokenizer_decode(tokens, &job, &err);
+    cr_assert(bytes >= 0 && bytes < (long)sizeof text, "%s", err.text);
+    text[bytes] = '\0';
+    cr_assert_str_eq(text, want);
+}
+
+static const struct {
+    int context;
+    enum sl_keep keep;
+    const char *want;
+} cut_texts[] = {
+    {9, SL_KEEP_FIRST, "[CLS] one two three [SEP]"},
+    {4, SL_KEEP_FIRST, "[CLS] one two [SEP]"},
+    {4, SL_KEEP_LAST, "[CLS] two three [SEP]"},
+    {3, SL_KEEP_LAST, "[CLS] three [SEP]"},
+    {2, SL_KEEP_FIRST, "[CLS] [SEP]"},
+};
+
+/* A text that is too long keeps the tokens at its ends; one without words has nothing else. */
+Test(dataset, special_tokens_stay_where_they_are, .init = setup, .fini = teardown)
+{
+    for (size_t i = 0; i < COUNT(cut_texts); i++) {
+        struct sl_err err;
+        struct sl_dataset set = {0};
+        const struct sl_dataset_encoding how = {.context = cut_texts[i].context,
+                                                .keep = cut_texts[i].keep};
+        test_write(path, "0\tone two three\n1\tone\n1\t \n");
+        EXPECT_OK(sl_dataset_open(&set, path, &by_number, NULL, &err), err);
+        const char *words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\none\ntwo\nthree\n";
+        struct sl_tokenizer *tokens =
+            sl_vocabulary_read("wordpiece", true, words, strlen(words), &err);
+        cr_assert(tokens, "%s", err.text);
+        EXPECT_OK(sl_dataset_encode(&set, tokens, &how, &err), err);
+        expect_tokens(&set, 0, tokens, cut_texts[i].want);
+        expect_tokens(&set, 2, tokens, "[CLS] [SEP]");
+        sl_dataset_close(&set);
+        sl_tokenizer_destroy(tokens);
+    }
 }
 
 /* ---- cutting -------------------------------------------------------------------------------- */

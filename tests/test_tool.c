@@ -496,7 +496,7 @@ Test(tool, every_command_has_help)
         cr_assert_eq(sscanf(at, "\n  sluice %31s", name), 1);
         expect_success(&r, WORDS(name, "--help"));
         cr_expect(strstr(r.out, name), "%s", r.out);
-        expect_option(&r, "threads");
+        expect_option(&r, "json");
         commands++;
     }
     cr_expect_geq(commands, 6, "%s", all.out);
@@ -563,7 +563,7 @@ Test(tool, mistakes_of_training_are_named_with_what_is_accepted)
         {{"frobnicate"}, 2, "frobnicate", "train eval generate inspect bench init"},
         {{"train"}, 2, "missing", "vanilla tsa early_exit"},
         {{"train", "gpt"}, 2, "gpt", "vanilla tsa early_exit"},
-        {{"train", "tsa"}, 2, "usage", "--corpus FILE --run DIR"},
+        {{"train", "tsa"}, 2, "usage", "(--corpus | --data) FILE --run DIR"},
         {{"train", "tsa", "--corpus", corpus}, 2, "usage", "--run DIR"},
         {{"train", "tsa", "--widht", "16"}, 2, "widht", "width"},
         {{"train", "vanilla", "--lambda", "0.1"}, 2, "lambda", "width"},

@@ -46,7 +46,7 @@ TestSuite(trainer, .init = setup, .fini = teardown);
 /* Sizes that are no multiples of anything; a step's last micro-batch is smaller than the others. */
 static struct sl_training training_of(const struct sl_arch *arch, const char *directory)
 {
-    struct sl_training t = {.arch = arch, .corpus = corpus, .run = directory};
+    struct sl_training t = {.arch = arch, .sources.corpus = corpus, .run = directory};
     sl_config_standard(arch, &t.config);
     t.config.width = 20;
     t.config.heads = 1;
@@ -329,9 +329,9 @@ static double loss_on(struct sl_trainer *trainer, enum sl_part part)
     struct sl_evaluation e;
     struct sl_err err;
     struct sl_policy soft = {.gate = SL_GATE_SOFT, .exit_threshold = 1.0f};
-    EXPECT_OK(
-        sl_evaluate(sl_trainer_model(trainer), sl_trainer_part(trainer, part), &soft, &e, &err),
-        err);
+    EXPECT_OK(sl_evaluate(sl_trainer_model(trainer), sl_trainer_material(trainer)->parts[part],
+                          &soft, &e, &err),
+              err);
     return e.loss;
 }
 
@@ -552,11 +552,11 @@ Test(trainer, a_corpus_that_cannot_be_used_is_named)
 {
     struct sl_training training = training_of(sl_arch_find("tsa"), run);
     char missing[PATH_MAX];
-    training.corpus = test_path(missing, top, "missing.txt");
+    training.sources.corpus = test_path(missing, top, "missing.txt");
     expect_refused(&training, SL_NOT_FOUND, "missing.txt");
-    training.corpus = top;
+    training.sources.corpus = top;
     expect_refused(&training, SL_BAD_INPUT, "not a plain file");
-    training.corpus = corpus;
+    training.sources.corpus = corpus;
     test_write(corpus, "");
     expect_refused(&training, SL_BAD_INPUT, "empty");
     test_write(corpus, "too short");

@@ -159,7 +159,13 @@ static long example_tokens(const struct sl_dataset *set, int example,
     const char *text = sl_dataset_text(set, example, &bytes);
     for (;;) {
         long room = (long)scratch->room;
-        long count = sl_tokenizer_encode(tokens, text, bytes, unknown, scratch->ids, room, err);
+        const struct sl_encoding job = {.text = text,
+                                        .bytes = bytes,
+                                        .unknown = unknown,
+                                        .special = true,
+                                        .ids = scratch->ids,
+                                        .most = room};
+        long count = sl_tokenizer_tokenize(tokens, &job, err);
         if (count <= room)
             return count;
         if (!sl_reserve(&scratch->ids, &scratch->room, (size_t)count, sizeof *scratch->ids, err))
@@ -187,14 +193,11 @@ static bool example_encode(struct sl_dataset *set, int example, const struct sl_
     long count = example_tokens(set, example, tokens, encoding->unknown, scratch, err);
     if (count < 0)
         return false;
-    if (count == 0)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "the tokenizer '%s' makes no tokens of the text, want at least one",
-                       sl_tokenizer_kind(tokens));
-    int kept = count > encoding->context ? encoding->context : (int)count;
+    assert(count > 0);
+    long kept =
+        sl_tokenizer_cut(tokens, encoding->keep, encoding->context, scratch->ids, NULL, count);
     set->truncated += kept < count;
-    const int32_t *ids = scratch->ids + (encoding->keep == SL_KEEP_LAST ? count - kept : 0);
-    return example_append(set, example, ids, kept, err);
+    return example_append(set, example, scratch->ids, (int)kept, err);
 }
 
 static bool examples_encode(struct sl_dataset *set, const struct sl_tokenizer *tokens,
@@ -229,7 +232,7 @@ bool sl_dataset_encode(struct sl_dataset *set, const struct sl_tokenizer *tokens
 {
     assert(set->text);
     assert(!set->ids);
-    assert(encoding->context > 0);
+    assert(encoding->context >= 2);
     if (!examples_encode(set, tokens, encoding, err)) {
         ids_drop(set);
         return sl_wrap(err, "data");

@@ -51,8 +51,6 @@ void sl_dataset_close(struct sl_dataset *set); /* a zeroed one is fine */
 bool sl_dataset_cut(struct sl_dataset *set, double share, uint64_t seed, struct sl_dataset *cut,
                     struct sl_err *err) SL_MUST_CHECK;
 
-enum sl_keep { SL_KEEP_FIRST, SL_KEEP_LAST }; /* tokens of a text that has too many */
-
 struct sl_dataset_encoding {
     int context; /* tokens of an example, at most */
     enum sl_keep keep;

@@ -125,3 +125,17 @@ bool sl_slots_read(const struct sl_safetensors *file, struct sl_slots slots, str
             return false;
     return file->count == slots.count || fail_surplus(file, slots, err);
 }
+
+bool sl_slots_read_common(const struct sl_safetensors *file, struct sl_slots slots, int *count,
+                          struct sl_err *err)
+{
+    *count = 0;
+    for (int i = 0; i < slots.count; i++) {
+        if (!sl_safetensors_find(file, slots.list[i].name))
+            continue;
+        if (!slot_read(file, &slots.list[i], err))
+            return false;
+        ++*count;
+    }
+    return true;
+}

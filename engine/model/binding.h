@@ -29,3 +29,8 @@ bool sl_slots_write(const char *path, struct sl_slots slots, const struct sl_ent
  * On failure the slots hold anything. */
 bool sl_slots_read(const struct sl_safetensors *file, struct sl_slots slots, struct sl_err *err)
     SL_MUST_CHECK;
+
+/* Fills the slots that the file has a tensor for, and says how many. Others, on both sides, are
+ * left alone; a shape that does not fit is an error. */
+bool sl_slots_read_common(const struct sl_safetensors *file, struct sl_slots slots, int *count,
+                          struct sl_err *err) SL_MUST_CHECK;

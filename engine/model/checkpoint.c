@@ -163,6 +163,19 @@ bool sl_checkpoint_bind(const struct sl_checkpoint *c, const struct sl_parameter
     return ok || sl_wrap(err, "'%s'", names[WEIGHTS]);
 }
 
+bool sl_checkpoint_bind_common(const struct sl_checkpoint *c, const struct sl_parameter *parameters,
+                               int count, struct sl_err *err)
+{
+    int common = 0;
+    struct sl_slot *slots = slots_of(parameters, count, /* narrow= */ false, err);
+    bool ok =
+        slots && sl_slots_read_common(&c->weights, (struct sl_slots){slots, count}, &common, err);
+    free(slots);
+    if (ok && common == 0)
+        ok = sl_fail(err, SL_BAD_INPUT, "it has none of the parameters");
+    return ok || sl_wrap(err, "'%s'", names[WEIGHTS]);
+}
+
 void sl_checkpoint_close(struct sl_checkpoint *c)
 {
     struct sl_manifest manifest = {.members = c->members, .count = SL_CHECKPOINT_FILES};

@@ -42,4 +42,9 @@ bool sl_checkpoint_open(struct sl_checkpoint *checkpoint, const char *directory,
 bool sl_checkpoint_bind(const struct sl_checkpoint *checkpoint,
                         const struct sl_parameter *parameters, int count, struct sl_err *err)
     SL_MUST_CHECK;
+/* The numbers of those parameters that the checkpoint has: where another model may begin. At least
+ * one must be there. */
+bool sl_checkpoint_bind_common(const struct sl_checkpoint *checkpoint,
+                               const struct sl_parameter *parameters, int count, struct sl_err *err)
+    SL_MUST_CHECK;
 void sl_checkpoint_close(struct sl_checkpoint *checkpoint); /* a zeroed one is fine */

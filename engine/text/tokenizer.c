@@ -240,3 +240,26 @@ const char *sl_tokenizer_piece(const struct sl_tokenizer *tokens, int32_t id, si
     *bytes = tokens->pieces[id].bytes;
     return tokens->pieces[id].text;
 }
+
+/* Moves the ids from `from` on to `to`. */
+static void shift(int32_t *ids, struct sl_place *places, long from, long to, long count)
+{
+    memmove(ids + to, ids + from, (size_t)count * sizeof *ids);
+    if (places)
+        memmove(places + to, places + from, (size_t)count * sizeof *places);
+}
+
+long sl_tokenizer_cut(const struct sl_tokenizer *tokens, enum sl_keep keep, long most, int32_t *ids,
+                      struct sl_place *places, long count)
+{
+    assert(most >= 2);
+    if (count <= most)
+        return count;
+    int32_t begin = tokens->special[SL_SPECIAL_BEGIN], end = tokens->special[SL_SPECIAL_END];
+    long head = begin >= 0 && ids[0] == begin, tail = end >= 0 && ids[count - 1] == end;
+    if (keep == SL_KEEP_LAST)
+        shift(ids, places, count - (most - head), head, most - head);
+    else
+        shift(ids, places, count - tail, most - tail, tail);
+    return most;
+}

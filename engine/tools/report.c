@@ -56,7 +56,10 @@ static json_t *event_object(const struct sl_train_state *s)
     if (s->event == SL_TRAIN_EVALUATED) {
         put(o, "validation_loss", number(s->validation_loss));
         put(o, "validation_active", number(s->validation_gate));
+        put(o, "validation_accuracy", number(s->validation_accuracy));
+        put(o, "validation_depth", number(s->validation_depth));
         put(o, "best_loss", number(s->best_loss));
+        put(o, "best_accuracy", number(s->best_accuracy));
         put(o, "best_step", json_integer(s->best_step));
     }
     return o;
@@ -113,8 +116,12 @@ static void on_terminal(struct report *r, const struct sl_train_state *s)
         r->drawn = at;
     } else if (s->event == SL_TRAIN_EVALUATED) {
         end_live_line(r);
-        (void)printf("step %d: validation loss %.4f (best %.4f at step %d)\n", s->step,
-                     s->validation_loss, s->best_loss, s->best_step);
+        (void)printf("step %d: validation loss %.4f", s->step, s->validation_loss);
+        if (isfinite(s->validation_accuracy))
+            (void)printf(", accuracy %.2f %% (best %.2f %% at step %d)\n",
+                         100.0 * s->validation_accuracy, 100.0 * s->best_accuracy, s->best_step);
+        else
+            (void)printf(" (best %.4f at step %d)\n", s->best_loss, s->best_step);
     }
 }
 
@@ -185,15 +192,27 @@ void report_close(struct report *r, const char *failure, const char *published)
     free(r);
 }
 
+/* Its name alone: where it was is nobody's business. */
+static void put_file(json_t *object, const char *key, const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    if (path)
+        put(object, key, json_string(slash ? slash + 1 : path));
+}
+
 char *report_provenance(const struct sl_training *t, const struct sl_train_state *s,
                         struct sl_err *err)
 {
     json_t *o = json_object(), *recipe = json_object();
-    const char *slash = strrchr(t->corpus, '/');
-    put(o, "corpus", json_string(slash ? slash + 1 : t->corpus));
+    put_file(o, "corpus", t->sources.corpus);
+    put_file(o, "data", t->sources.data);
+    put_file(o, "validation", t->sources.validation);
+    put_file(o, "vocabulary", t->sources.vocabulary);
     put(o, "steps", json_integer(s->step));
     put(o, "validation_loss", number(s->validation_loss));
     put(o, "validation_active", number(s->validation_gate));
+    put(o, "validation_accuracy", number(s->validation_accuracy));
+    put(o, "best_accuracy", number(s->best_accuracy));
     put(o, "best_loss", number(s->best_loss));
     put(o, "best_step", json_integer(s->best_step));
     put(o, "seconds", number(s->seconds));

@@ -1,4 +1,6 @@
-/* tool_eval.c - `sluice eval`: how well a model predicts a text, and how much of itself it uses. */
+/* tool_eval.c - `sluice eval`: how well a model predicts a text, or the labels of texts, and how
+ * much of itself it uses. */
+#include "data/corpus.h"
 #include "tools/arguments.h"
 #include "tools/tools.h"
 #include "train/evaluate.h"
@@ -10,15 +12,28 @@
 #include <string.h>
 
 struct arguments {
-    const char *corpus, *part, *gate, *isa;
+    const char *corpus, *data, *labels, *part, *gate, *isa;
+    struct sl_record_options columns;
     double gate_limit, exit_threshold, train_share, validation_share;
-    bool oracle, dense, json;
+    bool oracle, dense, json, keep_last;
     int threads;
 };
 
 static const struct option_row rows[] = {
     {"corpus", "FILE", "the text; it is cut like in training", OPTION_TEXT,
      offsetof(struct arguments, corpus), 0, 0},
+    {"data", "FILE", "for a classifier: labelled texts, TSV, CSV or JSON Lines, also .gz or .xz",
+     OPTION_TEXT, offsetof(struct arguments, data), 0, 0},
+    {"labels", "FILE", "what stands for the model's labels in the data: label TAB name [the names]",
+     OPTION_TEXT, offsetof(struct arguments, labels), 0, 0},
+    {"label", "COLUMN", "by name, or by number from 1 [label]", OPTION_TEXT,
+     offsetof(struct arguments, columns.label), 0, 0},
+    {"text", "COLUMNS", "likewise; several are joined: title,body [text]", OPTION_TEXT,
+     offsetof(struct arguments, columns.text), 0, 0},
+    {"format", "NAME", "tsv, csv or jsonl [by the file's name]", OPTION_TEXT,
+     offsetof(struct arguments, columns.format), 0, 0},
+    {"keep-last", NULL, "of a text that is too long keep the end, not the beginning", OPTION_SWITCH,
+     offsetof(struct arguments, keep_last), 0, 0},
     {"part", "NAME", "train, validation or test [validation]", OPTION_TEXT,
      offsetof(struct arguments, part), 0, 0},
     {"gate", "MODE", "soft, hard or mixed instead of the model's own", OPTION_TEXT,
@@ -81,40 +96,97 @@ static json_t *number(double x)
 static void print(const struct sl_model *m, const struct sl_evaluation *e, bool json)
 {
     double saved = 1.0 - e->layers_mean / m->config.depth, bits = e->loss / log(2.0);
+    bool classifier = m->config.task == SL_TASK_CLASSIFICATION;
     if (!json) {
-        printf("loss %.4f nats, %.4f bits per token over %lld tokens in %.1f s\n", e->loss, bits,
-               (long long)e->tokens, e->seconds);
+        if (classifier)
+            printf("accuracy %.2f %%, loss %.4f nats over %lld texts (%lld tokens) in %.1f s\n",
+                   100.0 * e->accuracy, e->loss, (long long)e->examples, (long long)e->tokens,
+                   e->seconds);
+        else
+            printf("loss %.4f nats, %.4f bits per token over %lld tokens in %.1f s\n", e->loss,
+                   bits, (long long)e->tokens, e->seconds);
         printf("depth %.3f of %d, %.1f %% of token-layer operations saved\n", e->layers_mean,
                m->config.depth, 100.0 * saved);
         if (isfinite(e->gate_mean))
             printf("gates %.4f soft, %.4f open\n", e->gate_mean, e->active_mean);
         return;
     }
-    json_t *o = json_pack("{s:f, s:f, s:I, s:f, s:f, s:o, s:o, s:f}", "loss", e->loss, "bits", bits,
-                          "tokens", (json_int_t)e->tokens, "depth_mean", e->layers_mean,
-                          "layer_ops_saved", saved, "gate_mean", number(e->gate_mean),
-                          "active_mean", number(e->active_mean), "seconds", e->seconds);
+    json_t *o = json_pack(
+        "{s:o, s:I, s:f, s:f, s:I, s:f, s:f, s:o, s:o, s:f}", "accuracy", number(e->accuracy),
+        "examples", (json_int_t)e->examples, "loss", e->loss, "bits", bits, "tokens",
+        (json_int_t)e->tokens, "depth_mean", e->layers_mean, "layer_ops_saved", saved, "gate_mean",
+        number(e->gate_mean), "active_mean", number(e->active_mean), "seconds", e->seconds);
     char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(8));
     printf("%s\n", text ? text : "");
     free(text);
     json_decref(o);
 }
 
-static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_err *err)
+/* The model's labels, by what stands for them in the data. */
+static bool list_labels(const struct sl_model *m, const char *path, struct sl_labels *labels,
+                        struct sl_err *err)
 {
-    struct sl_policy policy = m->policy;
+    bool ok = !path || sl_labels_read(labels, path, err);
+    for (int i = 0; i < m->config.classes && ok && !path; i++)
+        ok = sl_labels_add(labels, m->labels[i], strlen(m->labels[i]), err);
+    if (!ok)
+        return false;
+    bool same = labels->count == m->config.classes;
+    for (int i = 0; i < m->config.classes && same; i++)
+        same = strcmp(labels->list[i].name, m->labels[i]) == 0;
+    return same || sl_fail(err, SL_BAD_INPUT,
+                           "--labels: '%s' does not list the model's labels in "
+                           "their order; see `sluice inspect`",
+                           path);
+}
+
+static bool classify(struct sl_model *m, const struct arguments *a, const struct sl_policy *policy,
+                     struct sl_evaluation *e, struct sl_err *err)
+{
+    struct sl_labels labels = {0};
+    struct sl_dataset set = {0};
+    struct sl_dataset_encoding encoding = {.context = m->config.context,
+                                           .keep = a->keep_last ? SL_KEEP_LAST : SL_KEEP_FIRST,
+                                           .unknown = SL_UNKNOWN_REPLACE};
+    bool ok = list_labels(m, a->labels, &labels, err) &&
+              sl_dataset_open(&set, a->data, &a->columns, &labels, err) &&
+              sl_dataset_encode(&set, m->tokenizer, &encoding, err) &&
+              sl_evaluate_labelled(m, &set, policy, e, err);
+    if (ok && set.truncated > 0 && !a->json)
+        printf("%d of %d texts were cut to %d tokens\n", set.truncated, set.count,
+               m->config.context);
+    sl_dataset_close(&set);
+    sl_labels_release(&labels);
+    return ok;
+}
+
+static bool predict(struct sl_model *m, const struct arguments *a, const struct sl_policy *policy,
+                    struct sl_evaluation *e, struct sl_err *err)
+{
     struct sl_corpus corpus = {0};
     struct sl_span parts[SL_PARTS];
     struct sl_shares shares = {a->train_share, a->validation_share};
-    struct sl_evaluation e;
     enum sl_part part = SL_VALIDATION;
-    bool ok = choose_policy(a, &policy, err) && choose_part(a->part, &part, err) &&
+    bool ok = choose_part(a->part, &part, err) &&
               sl_corpus_open(&corpus, a->corpus, m->tokenizer, err) &&
               sl_corpus_split(&corpus, shares, m->config.context, parts, err) &&
-              sl_evaluate(m, parts[part], &policy, &e, err);
+              sl_evaluate(m, parts[part], policy, e, err);
+    sl_corpus_close(&corpus);
+    return ok;
+}
+
+static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_err *err)
+{
+    struct sl_policy policy = m->policy;
+    struct sl_evaluation e;
+    bool classifier = m->config.task == SL_TASK_CLASSIFICATION;
+    if (classifier != (a->data != NULL))
+        return sl_fail(err, SL_BAD_INPUT, "the model is for %s: it is measured with %s",
+                       sl_task_name(m->config.task), classifier ? "--data" : "--corpus");
+    bool ok =
+        choose_policy(a, &policy, err) && (classifier ? classify : predict)(m, a, &policy, &e, err);
     if (ok)
         print(m, &e, a->json);
-    sl_corpus_close(&corpus);
     return ok;
 }
 
@@ -127,7 +199,7 @@ static bool run(int count, char **words, struct sl_err *err)
         .rows = rows, .values = &a, .operands = &model, .operands_most = 1};
     if (!options_read(&reader, count, words, err))
         return false;
-    if (!model || !a.corpus)
+    if (!model || (a.corpus != NULL) == (a.data != NULL))
         return tool_usage(&tool_eval, err);
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
     struct sl_model *m = engine ? sl_model_open(engine, model, err) : NULL;
@@ -139,8 +211,8 @@ static bool run(int count, char **words, struct sl_err *err)
 
 const struct tool tool_eval = {
     .name = "eval",
-    .operands = "MODEL-DIR --corpus FILE ...",
-    .help = "measures a model on a text",
+    .operands = "MODEL-DIR (--corpus | --data) FILE ...",
+    .help = "measures a model on a text, or on labelled texts",
     .run = run,
     .options = options,
 };

@@ -63,6 +63,8 @@ static void print_text(const struct sl_model *m)
         sl_number_print(h, sl_number_get(h, &m->config), value);
         printf("  %-16s %s\n", h->name, value);
     }
+    for (int i = 0; i < facts.classes; i++)
+        printf("%s%s", i ? ", " : "  labels           ", facts.labels[i]);
     printf("\n");
     for (int i = 0; i < m->builder.count; i++) {
         const struct sl_parameter *p = &m->builder.parameters[i];

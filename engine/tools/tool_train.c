@@ -1,5 +1,5 @@
-/* tool_train.c - `sluice train` and `sluice init`: a model from a text, or from nothing but a
- * seed. */
+/* tool_train.c - `sluice train` and `sluice init`: a model from a text or from labelled texts, or
+ * from nothing but a seed. */
 #include "data/corpus.h"
 #include "model/checkpoint.h"
 #include "tools/arguments.h"
@@ -17,14 +17,42 @@
 
 struct arguments {
     const char *corpus, *run, *out, *isa;
-    bool resume, bf16, json;
+    bool resume, bf16, json, best, keep_last;
     int threads, seed;
     struct sl_training training;
 };
 
+#define SOURCE(member) offsetof(struct arguments, training.sources.member)
+
 static const struct option_row train_rows[] = {
     {"corpus", "FILE", "the text to learn, UTF-8", OPTION_TEXT, offsetof(struct arguments, corpus),
      0, 0},
+    {"data", "FILE", "labelled texts to learn instead: TSV, CSV or JSON Lines, also .gz or .xz",
+     OPTION_TEXT, SOURCE(data), 0, 0},
+    {"validation", "FILE", "labelled texts to measure on [a share of --data]", OPTION_TEXT,
+     SOURCE(validation), 0, 0},
+    {"labels", "FILE", "the labels there are, one per line: label, or label TAB name [those found]",
+     OPTION_TEXT, SOURCE(labels), 0, 0},
+    {"label", "COLUMN", "by name, or by number from 1 [label]", OPTION_TEXT, SOURCE(columns.label),
+     0, 0},
+    {"text", "COLUMNS", "likewise; several are joined: title,body [text]", OPTION_TEXT,
+     SOURCE(columns.text), 0, 0},
+    {"format", "NAME", "tsv, csv or jsonl [by the file's name]", OPTION_TEXT,
+     SOURCE(columns.format), 0, 0},
+    {"tokenizer", "KIND", "characters, bytes, words or wordpiece [characters; of labels: words]",
+     OPTION_TEXT, SOURCE(tokenizer), 0, 0},
+    {"vocab", "FILE", "its pieces, one per line, as `sluice vocab` writes them [learnt]",
+     OPTION_TEXT, SOURCE(vocabulary), 0, 0},
+    {"vocab-size", "N", "pieces to learn [30000]", OPTION_WHOLE, SOURCE(vocabulary_size), 8,
+     SL_VOCAB_MAX},
+    {"cased", NULL, "keep case and accents", OPTION_SWITCH, SOURCE(cased), 0, 0},
+    {"keep-last", NULL, "of a text that is too long keep the end, not the beginning", OPTION_SWITCH,
+     offsetof(struct arguments, keep_last), 0, 0},
+    {"from", "DIR",
+     "a model to begin from: its sizes and vocabulary, and its numbers as far as they go",
+     OPTION_TEXT, offsetof(struct arguments, training.from), 0, 0},
+    {"best", NULL, "publish the best model so far at each measurement, not the last one",
+     OPTION_SWITCH, offsetof(struct arguments, best), 0, 0},
     {"run", "DIR", "where the run keeps its state and log.jsonl", OPTION_TEXT,
      offsetof(struct arguments, run), 0, 0},
     {"out", "DIR", "where the finished model goes: <store>/<model>/<version>", OPTION_TEXT,
@@ -99,6 +127,30 @@ static bool set_either(void *context, const char *name, const char *text, struct
     return sl_number_read(row, &t->recipe, text, err) || sl_wrap(err, "--%s", name);
 }
 
+/* Sizes are the architecture's standard ones or those of the model to begin from; the other options
+ * may change them, so this one is looked for first. */
+static bool standard_config(struct sl_training *t, int count, char **words, struct sl_err *err)
+{
+    const char *from = NULL;
+    struct sl_checkpoint start;
+    sl_config_standard(t->arch, &t->config);
+    for (int i = 1; i < count; i++) {
+        if (strncmp(words[i], "--from=", 7) == 0)
+            from = words[i] + 7;
+        else if (strcmp(words[i], "--from") == 0 && i + 1 < count)
+            from = words[i + 1];
+    }
+    if (!from)
+        return true;
+    if (!sl_checkpoint_open(&start, from, err))
+        return sl_wrap(err, "--from");
+    if (start.card.arch == t->arch)
+        t->config = start.card.hyper;
+    sl_checkpoint_close(&start);
+    t->config.classes = 0;
+    return true;
+}
+
 /* The first word is the architecture, since what the others may be depends on it. */
 static bool read_line(struct arguments *a, struct option_reader *reader, int count, char **words,
                       struct sl_err *err)
@@ -112,7 +164,8 @@ static bool read_line(struct arguments *a, struct option_reader *reader, int cou
         return sl_fail(err, SL_BAD_INPUT, "the first word is %s; it is one of:%s",
                        count > 0 ? words[0] : "missing", known);
     }
-    sl_config_standard(a->training.arch, &a->training.config);
+    if (!standard_config(&a->training, count, words, err))
+        return false;
     sl_numbers_standard(sl_recipe_rows, &a->training.recipe);
     reader->values = a;
     reader->context = a;
@@ -129,12 +182,6 @@ static void on_signal(int number)
     stopped = 1;
 }
 
-static bool should_stop(void *context)
-{
-    (void)context;
-    return stopped;
-}
-
 static void watch_signals(void)
 {
     /* Restart: a line of JSON waiting for a slow reader is not to be lost. */
@@ -147,8 +194,6 @@ static void watch_signals(void)
 
 static bool publish(const struct arguments *a, const struct sl_trainer *trainer, struct sl_err *err)
 {
-    if (!a->out || !sl_trainer_finished(trainer))
-        return true;
     char *provenance = report_provenance(&a->training, sl_trainer_state(trainer), err);
     if (!provenance)
         return false;
@@ -173,6 +218,41 @@ static bool check_out(const char *out, struct sl_err *err)
            sl_fail(err, SL_IO, "--out: cannot write to '%s': %s", parent, strerrordesc_np(errno));
 }
 
+/* A run being watched. */
+struct watch {
+    const struct arguments *a;
+    struct sl_trainer *trainer;
+    struct report *report;
+    struct sl_err err; /* of publishing in between */
+    bool failed;
+};
+
+static void on_event(void *context, const struct sl_train_state *s)
+{
+    struct watch *w = context;
+    report_event(w->report, s);
+    bool best = s->event == SL_TRAIN_EVALUATED && s->best_step == s->step;
+    if (best && w->a->best && w->a->out && !w->failed)
+        w->failed = !publish(w->a, w->trainer, &w->err);
+}
+
+static bool should_stop(void *context)
+{
+    const struct watch *w = context;
+    return stopped || w->failed;
+}
+
+static bool watch_run(struct watch *w, struct sl_err *err)
+{
+    struct sl_train_watch watch = {w, on_event, should_stop};
+    if (!sl_trainer_run(w->trainer, &watch, err))
+        return false;
+    if (w->failed)
+        *err = w->err;
+    bool last = w->a->out && !w->a->best && sl_trainer_finished(w->trainer);
+    return !w->failed && (!last || publish(w->a, w->trainer, err));
+}
+
 static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *err)
 {
     if (!check_out(a->out, err))
@@ -183,8 +263,8 @@ static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *
     struct report *report = report_open(trainer, a->training.run, a->json, err);
     bool ok = report != NULL;
     if (ok) {
-        struct sl_train_watch watch = {report, report_event, should_stop};
-        ok = sl_trainer_run(trainer, &watch, err) && publish(a, trainer, err);
+        struct watch w = {.a = a, .trainer = trainer, .report = report};
+        ok = watch_run(&w, err);
         report_close(report, ok ? NULL : err->text, sl_trainer_finished(trainer) ? a->out : NULL);
     }
     sl_trainer_destroy(trainer);
@@ -197,9 +277,10 @@ static bool run_train(int count, char **words, struct sl_err *err)
     struct option_reader reader = {.rows = train_rows, .other = set_either};
     if (!read_line(&a, &reader, count, words, err))
         return false;
-    if (!a.corpus || !a.run)
+    a.training.sources.corpus = a.corpus;
+    if (!a.run || (a.corpus != NULL) == (a.training.sources.data != NULL))
         return tool_usage(&tool_train, err);
-    a.training.corpus = a.corpus;
+    a.training.sources.keep = a.keep_last ? SL_KEEP_LAST : SL_KEEP_FIRST;
     a.training.run = a.run;
     a.training.resume = a.resume;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
@@ -213,8 +294,8 @@ static bool run_train(int count, char **words, struct sl_err *err)
 
 const struct tool tool_train = {
     .name = "train",
-    .operands = "ARCHITECTURE --corpus FILE --run DIR ...",
-    .help = "trains a model on a text",
+    .operands = "ARCHITECTURE (--corpus | --data) FILE --run DIR ...",
+    .help = "trains a model on a text, or on labelled texts",
     .run = run_train,
     .options = train_options,
 };

@@ -87,6 +87,8 @@ static void measure(struct evaluation *e, struct sl_evaluation *out)
             layers += e->layers_used[r];
         out->tokens += batch.rows;
     }
+    out->examples = out->tokens;
+    out->accuracy = (double)NAN;
     out->loss = loss / (double)out->tokens;
     out->gate_mean = gates > 0.0 ? gate_sum / gates : (double)NAN;
     out->active_mean = gates > 0.0 ? active / gates : (double)NAN;

@@ -3,11 +3,10 @@
 
 #include "base/clock.h"
 
-struct sl_progress sl_progress_begin(int step, int batch_tokens)
+struct sl_progress sl_progress_begin(int step)
 {
     double begun = sl_seconds();
-    return (struct sl_progress){
-        .begun = begun, .last = begun, .first_step = step, .batch_tokens = batch_tokens};
+    return (struct sl_progress){.begun = begun, .last = begun, .first_step = step};
 }
 
 void sl_progress_update(struct sl_progress *p, struct sl_train_state *state)
@@ -16,8 +15,10 @@ void sl_progress_update(struct sl_progress *p, struct sl_train_state *state)
     double at = sl_seconds(), latest = at - p->last;
     p->last = at;
     bool first = state->step == p->first_step + 1;
+    double tokens = (double)state->tokens;
     p->seconds_per_step += first ? latest : share * (latest - p->seconds_per_step);
+    p->tokens_per_step += first ? tokens : share * (tokens - p->tokens_per_step);
     state->seconds = at - p->begun;
-    state->tokens_per_second = p->batch_tokens / p->seconds_per_step;
+    state->tokens_per_second = p->tokens_per_step / p->seconds_per_step;
     state->seconds_left = (state->steps - state->step) * p->seconds_per_step;
 }

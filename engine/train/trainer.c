@@ -1,12 +1,10 @@
-/* trainer.c - one step at a time: windows, forward, backward, clip, update; now and then measure
+/* trainer.c - one step at a time: a batch, forward, backward, clip, update; now and then measure
  * and save. */
 #include "train/trainer.h"
 
 #include "base/random.h"
-#include "data/windows.h"
 #include "model/checkpoint.h"
 #include "model/state.h"
-#include "train/evaluate.h"
 #include "train/optimiser.h"
 #include "train/progress.h"
 
@@ -17,77 +15,52 @@
 
 struct sl_trainer {
     struct sl_engine *engine;
-    struct sl_training training; /* its paths are copied */
-    char *corpus_path, *run_path;
-    struct sl_tokenizer *tokens;
-    struct sl_corpus corpus;
-    struct sl_span parts[SL_PARTS];
+    struct sl_training training; /* its paths are the caller's until creation is over */
+    char *run_path;
+    struct sl_material material;
     struct sl_model *model;
     struct sl_optimiser optimiser;
     struct sl_tape tape;
-    int32_t *ids, *targets; /* of one micro-batch */
-    struct sl_sequence *sequences;
     struct sl_train_state state;
-    uint64_t windows_key;
     double gate_sum, gate_count;
     bool broken; /* a number was not finite: there is nothing worth saving */
 };
 
 /* -- one step --------------------------------------------------------------------------------- */
 
-static int micro_windows(const struct sl_trainer *tr)
+static int micro_batch(struct sl_trainer *tr, int first, int last)
 {
-    const struct sl_recipe *r = &tr->training.recipe;
-    return r->micro_batch < r->batch ? r->micro_batch : r->batch;
-}
-
-/* Windows first..last of this step's batch. */
-static struct sl_batch gather(struct sl_trainer *tr, int first, int last)
-{
-    int context = tr->training.config.context;
-    struct sl_batch batch = {
-        .tokens = tr->ids,
-        .targets = tr->targets,
-        .sequences = tr->sequences,
-        .row_base = first * context,
-        .loss_scale = 1.0f / (float)(tr->training.recipe.batch * context),
-        .row_scale = 1.0f / (float)(tr->training.recipe.batch * context),
-    };
-    for (int i = first; i < last; i++) {
-        struct sl_window w =
-            sl_window_random(tr->parts[SL_TRAIN], context, tr->windows_key, (uint64_t)i);
-        tr->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = w.rows};
-        memcpy(tr->ids + batch.rows, w.tokens, (size_t)w.rows * sizeof *w.tokens);
-        memcpy(tr->targets + batch.rows, w.targets, (size_t)w.rows * sizeof *w.targets);
-        batch.rows += w.rows;
-    }
-    return batch;
-}
-
-static void micro_batch(struct sl_trainer *tr, int first, int last)
-{
-    struct sl_batch batch = gather(tr, first, last);
+    struct sl_batch batch = sl_material_batch(&tr->material, tr->state.step, first, last);
     sl_tape_begin(&tr->tape, &batch, true);
     (void)sl_net_forward(tr->model, &tr->tape);
     sl_tape_backward(&tr->tape);
     tr->state.loss += tr->tape.notes.loss;
     tr->gate_sum += tr->tape.notes.gate_sum;
     tr->gate_count += tr->tape.notes.gate_count;
+    return batch.rows;
+}
+
+/* All gradients of a step. */
+static void differentiate(struct sl_trainer *tr)
+{
+    const struct sl_recipe *r = &tr->training.recipe;
+    int examples = sl_material_examples(&tr->material, tr->state.step);
+    tr->state.loss = tr->gate_sum = tr->gate_count = 0.0;
+    tr->state.tokens = 0;
+    sl_net_clear(tr->model);
+    for (int first = 0; first < examples; first += r->micro_batch) {
+        int last = first + r->micro_batch;
+        tr->state.tokens += micro_batch(tr, first, last < examples ? last : examples);
+    }
+    sl_net_fold(tr->model);
 }
 
 bool sl_trainer_step(struct sl_trainer *tr, struct sl_err *err)
 {
     const struct sl_recipe *r = &tr->training.recipe;
     uint64_t seed = (uint64_t)r->seed, step = (uint64_t)tr->state.step;
-    tr->windows_key = sl_window_key(seed, step);
     tr->tape.random_key = sl_random_bits(sl_random_key(seed, "dropout"), step);
-    tr->state.loss = tr->gate_sum = tr->gate_count = 0.0;
-    sl_net_clear(tr->model);
-    for (int first = 0; first < r->batch; first += micro_windows(tr)) {
-        int last = first + micro_windows(tr);
-        micro_batch(tr, first, last < r->batch ? last : r->batch);
-    }
-    sl_net_fold(tr->model);
+    differentiate(tr);
     tr->state.gate_mean = tr->gate_count > 0.0 ? tr->gate_sum / tr->gate_count : (double)NAN;
     tr->state.norm = sl_optimiser_norm(&tr->optimiser);
     tr->state.rate = sl_recipe_rate(r, tr->state.step);
@@ -107,17 +80,8 @@ bool sl_trainer_step(struct sl_trainer *tr, struct sl_err *err)
 
 /* -- saved states --------------------------------------------------------------------------- */
 
-/* The first bits of a SHA-256: enough to tell one corpus, or one architecture, from another. */
-static int64_t mark_of(const void *data, size_t bytes)
-{
-    char hex[65];
-    sl_sha256_hex(data, bytes, hex);
-    hex[15] = '\0';
-    return (int64_t)strtoull(hex, NULL, 16);
-}
-
 /* Progress first, then what every state has, then what depends on the architecture. */
-enum { COUNTERS_MAX = 64, PROGRESS_COUNTERS = 3, COMMON_COUNTERS = 5 };
+enum { COUNTERS_MAX = 96, PROGRESS_COUNTERS = 4, COMMON_COUNTERS = 6 };
 
 /* All that a state must agree with, after what it may change: step, best loss and best step. */
 static int list_counters(const struct sl_trainer *tr, struct sl_counter list[COUNTERS_MAX])
@@ -128,13 +92,13 @@ static int list_counters(const struct sl_trainer *tr, struct sl_counter list[COU
     list[count++] = (struct sl_counter){.name = "best_step", .whole = s->best_step};
     list[count++] =
         (struct sl_counter){.name = "best_loss", .kind = SL_NUMBER, .number = s->best_loss};
+    list[count++] =
+        (struct sl_counter){.name = "best_accuracy", .kind = SL_NUMBER, .number = s->best_accuracy};
     assert(count == PROGRESS_COUNTERS);
     const char *arch = tr->training.arch->name;
-    size_t corpus_bytes = (size_t)tr->corpus.count * sizeof *tr->corpus.ids;
     list[count++] =
-        (struct sl_counter){.name = "architecture", .whole = mark_of(arch, strlen(arch))};
-    list[count++] =
-        (struct sl_counter){.name = "corpus", .whole = mark_of(tr->corpus.ids, corpus_bytes)};
+        (struct sl_counter){.name = "architecture", .whole = sl_mark_of(arch, strlen(arch))};
+    list[count++] = (struct sl_counter){.name = "corpus", .whole = sl_material_mark(&tr->material)};
     assert(count == COMMON_COUNTERS);
     for (const struct sl_number *r = sl_recipe_rows; r->name; r++)
         list[count++] = (struct sl_counter){
@@ -215,6 +179,7 @@ static bool resume(struct sl_trainer *tr, struct sl_err *err)
     tr->state.step = (int)saved[0].whole;
     tr->state.best_step = (int)saved[1].whole;
     tr->state.best_loss = saved[2].number;
+    tr->state.best_accuracy = saved[3].number;
     if (tr->state.step < 0 || tr->state.step > tr->training.recipe.steps)
         return sl_fail(err, SL_CORRUPT, "resume '%s': it is at step %d of %d", tr->run_path,
                        tr->state.step, tr->training.recipe.steps);
@@ -223,7 +188,7 @@ static bool resume(struct sl_trainer *tr, struct sl_err *err)
 
 /* A run that is already there is not overwritten by mistake, and one that cannot be written is
  * found out before any work is done. */
-static bool begin(struct sl_trainer *tr, struct sl_err *err)
+static bool begin(struct sl_trainer *tr, const struct sl_checkpoint *start, struct sl_err *err)
 {
     char path[SL_PATH_MAX];
     if (!state_path(tr, path, err))
@@ -233,37 +198,20 @@ static bool begin(struct sl_trainer *tr, struct sl_err *err)
                        "'%s' already holds a run; resume it, or choose or empty a directory",
                        tr->run_path);
     sl_net_draw(tr->model, (uint64_t)tr->training.recipe.seed);
+    if (start && !sl_checkpoint_bind_common(start, tr->model->saved, tr->model->saved_count, err))
+        return sl_wrap(err, "begin from '%s'", tr->training.from);
     return sl_directory_make(tr->run_path, err) && save(tr, NULL, err);
 }
 
 /* -- making one ------------------------------------------------------------------------------- */
 
-static bool open_corpus(struct sl_trainer *tr, struct sl_err *err)
-{
-    struct sl_training *t = &tr->training;
-    struct sl_shares shares = {(double)t->recipe.train_share, (double)t->recipe.validation_share};
-    tr->tokens = sl_corpus_learn(tr->corpus_path, "characters", err);
-    if (!tr->tokens || !sl_corpus_open(&tr->corpus, tr->corpus_path, tr->tokens, err))
-        return false;
-    t->config.vocab = sl_tokenizer_size(tr->tokens);
-    return sl_config_check(t->arch, &t->config, err) &&
-           sl_corpus_split(&tr->corpus, shares, t->config.context, tr->parts, err);
-}
-
-/* Arrays for a micro-batch, and a tape as large as a dry run of one says. */
+/* A tape as large as a dry run of the largest micro-batch says. */
 static bool make_room(struct sl_trainer *tr, struct sl_err *err)
 {
-    size_t windows = (size_t)micro_windows(tr);
-    size_t rows = windows * (size_t)tr->training.config.context;
-    tr->ids = calloc(rows, sizeof *tr->ids);
-    tr->targets = calloc(rows, sizeof *tr->targets);
-    tr->sequences = calloc(windows, sizeof *tr->sequences);
-    if (!tr->ids || !tr->targets || !tr->sequences)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for a micro-batch of %zu rows", rows);
     const struct sl_kernels *kernels = tr->engine->kernels;
     if (!sl_tape_init(&tr->tape, kernels, tr->engine->pool, 0, err))
         return false;
-    struct sl_batch batch = gather(tr, 0, micro_windows(tr));
+    struct sl_batch batch = sl_material_largest(&tr->material);
     sl_tape_begin(&tr->tape, &batch, true);
     (void)sl_net_forward(tr->model, &tr->tape);
     sl_tape_backward(&tr->tape);
@@ -272,19 +220,37 @@ static bool make_room(struct sl_trainer *tr, struct sl_err *err)
     return sl_tape_init(&tr->tape, kernels, tr->engine->pool, bytes, err);
 }
 
-static bool prepare(struct sl_trainer *tr, struct sl_err *err)
+static bool prepare(struct sl_trainer *tr, const struct sl_checkpoint *start, struct sl_err *err)
 {
-    if (!tr->corpus_path || !tr->run_path)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for a trainer");
-    if (!sl_recipe_check(&tr->training.recipe, err) || !open_corpus(tr, err))
+    struct sl_training *t = &tr->training;
+    if (!sl_recipe_check(&t->recipe, err) ||
+        !sl_material_open(&tr->material, &t->sources, &t->config, &t->recipe, err) ||
+        !sl_config_check(t->arch, &t->config, err))
         return false;
-    tr->model = sl_net_create(tr->engine, tr->training.arch, &tr->training.config, err);
+    tr->state.steps = t->recipe.steps;
+    tr->model = sl_net_create(tr->engine, t->arch, &t->config, err);
     if (!tr->model || !sl_net_train(tr->model, err) ||
         !sl_optimiser_init(&tr->optimiser, tr->model, err) || !make_room(tr, err))
         return false;
-    if (!(tr->training.resume ? resume(tr, err) : begin(tr, err)))
+    if (!(t->resume ? resume(tr, err) : begin(tr, start, err)))
         return false;
     sl_net_pack(tr->model);
+    return true;
+}
+
+/* The vocabulary goes over to the sources. */
+static bool open_start(struct sl_trainer *tr, struct sl_checkpoint *start, struct sl_err *err)
+{
+    struct sl_training *t = &tr->training;
+    if (!t->from)
+        return true;
+    if (!sl_checkpoint_open(start, t->from, err))
+        return false;
+    if (start->card.arch != t->arch)
+        return sl_fail(err, SL_BAD_INPUT, "'%s' is of architecture %s", t->from,
+                       start->card.arch->name);
+    t->sources.tokens = start->tokens;
+    start->tokens = NULL;
     return true;
 }
 
@@ -298,14 +264,18 @@ struct sl_trainer *sl_trainer_create(struct sl_engine *engine, const struct sl_t
     }
     tr->engine = engine;
     tr->training = *training;
-    tr->corpus_path = strdup(training->corpus);
     tr->run_path = strdup(training->run);
-    tr->state = (struct sl_train_state){.steps = training->recipe.steps,
-                                        .validation_loss = NAN,
+    tr->state = (struct sl_train_state){.validation_loss = NAN,
+                                        .validation_accuracy = NAN,
+                                        .validation_depth = NAN,
                                         .validation_gate = NAN,
                                         .gate_mean = NAN,
                                         .best_loss = INFINITY};
-    if (prepare(tr, err))
+    struct sl_checkpoint start = {0};
+    bool ok = tr->run_path || sl_fail(err, SL_NO_MEMORY, "no memory for a trainer");
+    ok = ok && open_start(tr, &start, err) && prepare(tr, training->from ? &start : NULL, err);
+    sl_checkpoint_close(&start);
+    if (ok)
         return tr;
     sl_wrap(err, "train %s", training->arch->name);
     sl_trainer_destroy(tr);
@@ -319,12 +289,7 @@ void sl_trainer_destroy(struct sl_trainer *tr)
     sl_tape_release(&tr->tape);
     sl_optimiser_release(&tr->optimiser);
     sl_model_close(tr->model);
-    sl_corpus_close(&tr->corpus);
-    sl_tokenizer_destroy(tr->tokens);
-    free(tr->ids);
-    free(tr->targets);
-    free(tr->sequences);
-    free(tr->corpus_path);
+    sl_material_close(&tr->material);
     free(tr->run_path);
     free(tr);
 }
@@ -336,17 +301,35 @@ static bool due(int every, const struct sl_train_state *s)
     return s->step == s->steps || (every > 0 && s->step % every == 0);
 }
 
+/* Epochs end with a measurement; steps have theirs when the recipe says so. */
+static bool due_evaluation(const struct sl_trainer *tr)
+{
+    const struct sl_recipe *r = &tr->training.recipe;
+    return due(r->epochs > 0 ? sl_material_epoch_steps(&tr->material) : r->evaluate_every,
+               &tr->state);
+}
+
+static bool is_best(const struct sl_train_state *s, const struct sl_evaluation *e)
+{
+    if (isfinite(e->accuracy))
+        return e->accuracy > s->best_accuracy;
+    return e->loss < s->best_loss;
+}
+
 static bool evaluate(struct sl_trainer *tr, const struct sl_train_watch *watch, struct sl_err *err)
 {
     struct sl_evaluation e;
     struct sl_policy soft = {.gate = SL_GATE_SOFT, .exit_threshold = 1.0f};
-    if (!sl_evaluate(tr->model, tr->parts[SL_VALIDATION], &soft, &e, err))
+    if (!sl_material_evaluate(&tr->material, tr->model, &soft, &e, err))
         return false;
     struct sl_train_state *s = &tr->state;
     s->validation_loss = e.loss;
     s->validation_gate = e.gate_mean;
-    if (e.loss < s->best_loss) {
+    s->validation_accuracy = e.accuracy;
+    s->validation_depth = e.layers_mean;
+    if (is_best(s, &e)) {
         s->best_loss = e.loss;
+        s->best_accuracy = isfinite(e.accuracy) ? e.accuracy : 0.0;
         s->best_step = s->step;
     }
     s->event = SL_TRAIN_EVALUATED;
@@ -359,15 +342,14 @@ static bool after_step(struct sl_trainer *tr, const struct sl_train_watch *watch
                        struct sl_err *err)
 {
     const struct sl_recipe *r = &tr->training.recipe;
-    if (due(r->evaluate_every, &tr->state) && !evaluate(tr, watch, err))
+    if (due_evaluation(tr) && !evaluate(tr, watch, err))
         return false;
     return !(stopping || due(r->save_every, &tr->state)) || save(tr, watch, err);
 }
 
 bool sl_trainer_run(struct sl_trainer *tr, const struct sl_train_watch *watch, struct sl_err *err)
 {
-    int batch_tokens = tr->training.recipe.batch * tr->training.config.context;
-    struct sl_progress progress = sl_progress_begin(tr->state.step, batch_tokens);
+    struct sl_progress progress = sl_progress_begin(tr->state.step);
     bool stopping = false;
     while (!stopping && !sl_trainer_finished(tr)) {
         if (!sl_trainer_step(tr, err))
@@ -399,27 +381,38 @@ const struct sl_model *sl_trainer_model(const struct sl_trainer *tr)
     return tr->model;
 }
 
-struct sl_span sl_trainer_part(const struct sl_trainer *tr, enum sl_part part)
+const struct sl_training *sl_trainer_training(const struct sl_trainer *tr)
 {
-    return tr->parts[part];
+    return &tr->training;
+}
+
+const struct sl_material *sl_trainer_material(const struct sl_trainer *tr)
+{
+    return &tr->material;
 }
 
 bool sl_trainer_publish(const struct sl_trainer *tr, const char *directory, bool narrow,
                         const char *provenance, struct sl_err *err)
 {
-    char *training = strdup(provenance);
+    char *training = strdup(provenance), **labels = sl_material_labels(&tr->material);
+    if (!training || (tr->model->config.classes > 0 && !labels)) {
+        free(training);
+        free(labels);
+        return sl_fail(err, SL_NO_MEMORY, "no memory for a provenance");
+    }
     struct sl_card card = {.arch = tr->training.arch,
                            .hyper = tr->training.config,
                            .policy = tr->training.arch->policy,
-                           .tokenizer = sl_tokenizer_kind(tr->tokens),
+                           .labels = labels,
+                           .tokenizer = sl_tokenizer_kind(tr->material.tokens),
                            .training = training};
     struct sl_checkpoint_parts parts = {.card = &card,
-                                        .tokens = tr->tokens,
+                                        .tokens = tr->material.tokens,
                                         .parameters = tr->model->saved,
                                         .count = tr->model->saved_count,
                                         .narrow = narrow};
-    bool ok = training ? sl_checkpoint_write(directory, &parts, err)
-                       : sl_fail(err, SL_NO_MEMORY, "no memory for a provenance");
+    bool ok = sl_checkpoint_write(directory, &parts, err);
     free(training);
+    free(labels);
     return ok || sl_wrap(err, "publish");
 }

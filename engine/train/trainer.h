@@ -1,5 +1,5 @@
-/* trainer.h - trains a model on a text, in a run that can be stopped at any moment and gone on
- * with.
+/* trainer.h - trains a model on a text or on labelled texts, in a run that can be stopped at any
+ * moment and gone on with.
  *
  * A run keeps its latest complete state in the directory <run>/state. The same run ends with the
  * same bits however often it was interrupted and with any number of threads: windows, dropout and
@@ -8,19 +8,20 @@
  * One thread at a time; it uses the engine's pool while it runs. */
 #pragma once
 
-#include "data/corpus.h"
-#include "model/net.h"
-#include "train/recipe.h"
+#include "train/material.h"
 
 struct sl_trainer;
 
 struct sl_training {
     const struct sl_arch *arch;
-    struct sl_config config; /* vocab is filled in from the corpus */
+    struct sl_config config; /* what follows from the sources is filled in */
     struct sl_recipe recipe;
-    const char *corpus; /* path of a text file */
-    const char *run;    /* directory of the run; made if missing */
-    bool resume;        /* go on from the run's state, which must be of the same training */
+    struct sl_sources sources;
+    const char
+        *from;       /* a checkpoint of the same architecture whose vocabulary and numbers are where
+                       * to begin, as far as they go; NULL: first values are drawn */
+    const char *run; /* directory of the run; made if missing */
+    bool resume;     /* go on from the run's state, which must be of the same training */
 };
 
 enum sl_train_event { SL_TRAIN_STEPPED, SL_TRAIN_EVALUATED, SL_TRAIN_SAVED };
@@ -29,12 +30,15 @@ enum sl_train_event { SL_TRAIN_STEPPED, SL_TRAIN_EVALUATED, SL_TRAIN_SAVED };
 struct sl_train_state {
     enum sl_train_event event;
     int step, steps;
-    double loss;       /* of the last step's batch, without the price; nats per token */
+    int64_t tokens;    /* of the last step's batch */
+    double loss;       /* of the last step's batch, without the price; nats per token or text */
     double gate_mean;  /* of the last step's batch; NAN without gates */
     double rate, norm; /* learning rate; norm of the gradients before clipping */
     double tokens_per_second, seconds, seconds_left; /* seconds: since this process began */
     double validation_loss, validation_gate;         /* NAN before the first evaluation */
-    double best_loss;
+    double validation_accuracy, validation_depth;    /* likewise; accuracy NAN for a text */
+    double best_loss;                                /* of validation; for labelled texts */
+    double best_accuracy;                            /* the best one is that of best accuracy */
     int best_step;
 };
 
@@ -59,7 +63,9 @@ const struct sl_train_state *sl_trainer_state(const struct sl_trainer *trainer);
 bool sl_trainer_step(struct sl_trainer *trainer, struct sl_err *err) SL_MUST_CHECK;
 
 const struct sl_model *sl_trainer_model(const struct sl_trainer *trainer);
-struct sl_span sl_trainer_part(const struct sl_trainer *trainer, enum sl_part part);
+/* What it trains with: its config and recipe are complete. */
+const struct sl_training *sl_trainer_training(const struct sl_trainer *trainer);
+const struct sl_material *sl_trainer_material(const struct sl_trainer *trainer);
 
 /* Writes the present model as a checkpoint. `provenance` is a JSON object. */
 bool sl_trainer_publish(const struct sl_trainer *trainer, const char *directory, bool narrow,

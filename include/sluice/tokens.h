@@ -70,6 +70,13 @@ SL_PUBLIC long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char
                                    size_t bytes, enum sl_unknown unknown, int32_t *ids, long most,
                                    struct sl_err *err) SL_MUST_CHECK;
 
+enum sl_keep { SL_KEEP_FIRST, SL_KEEP_LAST }; /* which end of a text that is too long */
+
+/* Cuts an encoded text, special tokens included, to `most` >= 2 ids, of its first or last ones;
+ * special tokens at its ends stay. Returns how many ids are left. places may be NULL. */
+SL_PUBLIC long sl_tokenizer_cut(const struct sl_tokenizer *tokens, enum sl_keep keep, long most,
+                                int32_t *ids, struct sl_place *places, long count);
+
 /* What is to be decoded, and where to. */
 struct sl_decoding {
     const int32_t *ids;

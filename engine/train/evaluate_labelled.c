@@ -1,0 +1,85 @@
+/* evaluate_labelled.c - classifies a whole set of labelled texts, many at a time. */
+#include "base/clock.h"
+#include "sluice/classify.h"
+#include "train/evaluate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { ITEMS = 64, ROWS = 8192 };
+
+struct evaluation {
+    const struct sl_dataset *set;
+    struct sl_classifier *classifier;
+    struct sl_item items[ITEMS];
+    int classes, batch_rows;
+    double loss;
+    int64_t right, layers;
+};
+
+/* As many of the examples from `first` on as one run takes; returns how many. */
+static int gather(struct evaluation *e, int first)
+{
+    int count = 0, rows = 0;
+    while (count < ITEMS && first + count < e->set->count) {
+        struct sl_item item = {0};
+        item.tokens = sl_dataset_ids(e->set, first + count, &item.count);
+        if (item.count > e->batch_rows - rows)
+            break;
+        rows += item.count;
+        e->items[count++] = item;
+    }
+    return count;
+}
+
+static void judge(struct evaluation *e, const struct sl_item *item, int label)
+{
+    int best = 0;
+    double sum = 0.0;
+    for (int i = 1; i < e->classes; i++)
+        best = item->logits[i] > item->logits[best] ? i : best;
+    for (int i = 0; i < e->classes; i++)
+        sum += exp((double)item->logits[i] - (double)item->logits[best]);
+    e->loss += log(sum) + (double)item->logits[best] - (double)item->logits[label];
+    e->right += best == label;
+    e->layers += item->layers_used;
+}
+
+static bool measure(struct evaluation *e, struct sl_err *err)
+{
+    for (int first = 0, count; first < e->set->count; first += count) {
+        count = gather(e, first);
+        if (!sl_classifier_run(e->classifier, e->items, count, err))
+            return false;
+        for (int i = 0; i < count; i++)
+            judge(e, &e->items[i], e->set->examples[first + i].label);
+    }
+    return true;
+}
+
+bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset *set,
+                          const struct sl_policy *policy, struct sl_evaluation *out,
+                          struct sl_err *err)
+{
+    struct sl_model under = *model; /* the same numbers under another policy */
+    if (policy)
+        under.policy = *policy;
+    int context = model->config.context;
+    struct evaluation e = {.set = set,
+                           .classes = model->config.classes,
+                           .batch_rows = context > ROWS ? context : ROWS};
+    struct sl_classifier_options options = {.items = ITEMS, .batch_rows = e.batch_rows};
+    double begun = sl_seconds();
+    e.classifier = sl_classifier_create(&under, &options, err);
+    bool ok = e.classifier && measure(&e, err);
+    sl_classifier_destroy(e.classifier);
+    *out = (struct sl_evaluation){.loss = e.loss / set->count,
+                                  .accuracy = (double)e.right / set->count,
+                                  .examples = set->count,
+                                  .tokens = (int64_t)set->ids_count,
+                                  .gate_mean = (double)NAN,
+                                  .active_mean = (double)NAN,
+                                  .layers_mean = (double)e.layers / (double)set->ids_count,
+                                  .seconds = sl_seconds() - begun};
+    return ok || sl_wrap(err, "evaluate");
+}

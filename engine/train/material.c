@@ -1,0 +1,140 @@
+/* material.c - what is the same for every kind of material: memory, limits, a batch's shape. */
+#include "train/material.h"
+
+#include "base/file.h"
+#include "text/tokenizer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int64_t sl_mark_of(const void *data, size_t bytes)
+{
+    char hex[65];
+    sl_sha256_hex(data, bytes, hex);
+    hex[15] = '\0';
+    return (int64_t)strtoull(hex, NULL, 16);
+}
+
+static int micro_examples(const struct sl_material *m)
+{
+    const struct sl_recipe *r = m->recipe;
+    return r->micro_batch < r->batch ? r->micro_batch : r->batch;
+}
+
+static bool make_room(struct sl_material *m, struct sl_err *err)
+{
+    size_t examples = (size_t)micro_examples(m), rows = examples * (size_t)m->context;
+    m->ids = calloc(rows, sizeof *m->ids);
+    m->targets = calloc(rows, sizeof *m->targets);
+    m->labels = calloc(examples, sizeof *m->labels);
+    m->sequences = calloc(examples, sizeof *m->sequences);
+    if (m->ids && m->targets && m->labels && m->sequences)
+        return true;
+    return sl_fail(err, SL_NO_MEMORY, "no memory for a micro-batch of %zu rows", rows);
+}
+
+/* Epochs are steps as soon as it is known how many an epoch has. */
+static bool count_steps(const struct sl_material *m, struct sl_recipe *recipe, struct sl_err *err)
+{
+    int64_t steps = (int64_t)recipe->epochs * m->kind->epoch_steps(m);
+    if (recipe->epochs == 0)
+        return true;
+    if (steps < 1 || steps > INT32_MAX)
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "epochs is %d; a text has none, and of labelled texts at most 2^31 steps fit",
+            recipe->epochs);
+    recipe->steps = (int)steps;
+    return true;
+}
+
+bool sl_material_open(struct sl_material *m, const struct sl_sources *sources,
+                      struct sl_config *config, struct sl_recipe *recipe, struct sl_err *err)
+{
+    *m = (struct sl_material){.kind = sources->data ? &sl_material_labelled : &sl_material_text,
+                              .recipe = recipe,
+                              .tokens = sources->tokens,
+                              .context = config->context,
+                              .epoch = -1};
+    config->task = m->kind->task;
+    if (!m->kind->open(m, sources, config, err))
+        return false;
+    config->vocab = sl_tokenizer_size(m->tokens);
+    return count_steps(m, recipe, err) && make_room(m, err);
+}
+
+void sl_material_close(struct sl_material *m)
+{
+    sl_tokenizer_destroy(m->tokens);
+    sl_corpus_close(&m->corpus);
+    sl_dataset_close(&m->train);
+    sl_dataset_close(&m->validation);
+    free(m->order);
+    free(m->ids);
+    free(m->targets);
+    free(m->labels);
+    free(m->sequences);
+    *m = (struct sl_material){0};
+}
+
+int sl_material_examples(const struct sl_material *m, int step)
+{
+    return m->kind->examples(m, step);
+}
+
+int sl_material_epoch_steps(const struct sl_material *m)
+{
+    return m->kind->epoch_steps(m);
+}
+
+void sl_material_append(struct sl_material *m, struct sl_batch *batch, const int32_t *tokens,
+                        int count)
+{
+    m->sequences[batch->count++] = (struct sl_sequence){.first = batch->rows, .rows = count};
+    memcpy(m->ids + batch->rows, tokens, (size_t)count * sizeof *tokens);
+    batch->rows += count;
+}
+
+struct sl_batch sl_material_batch(struct sl_material *m, int step, int first, int last)
+{
+    struct sl_batch batch = {
+        .tokens = m->ids, .targets = m->targets, .labels = m->labels, .sequences = m->sequences};
+    m->kind->fill(m, &batch, step, first, last);
+    return batch;
+}
+
+struct sl_batch sl_material_largest(struct sl_material *m)
+{
+    struct sl_batch batch = {.tokens = m->ids,
+                             .targets = m->targets,
+                             .labels = m->labels,
+                             .sequences = m->sequences,
+                             .loss_scale = 1.0f,
+                             .row_scale = 1.0f};
+    for (int i = 0; i < micro_examples(m); i++) {
+        m->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = m->context};
+        batch.rows += m->context;
+    }
+    return batch;
+}
+
+bool sl_material_evaluate(const struct sl_material *m, const struct sl_model *model,
+                          const struct sl_policy *policy, struct sl_evaluation *out,
+                          struct sl_err *err)
+{
+    return m->kind->evaluate(m, model, policy, out, err);
+}
+
+int64_t sl_material_mark(const struct sl_material *m)
+{
+    return m->kind->mark(m);
+}
+
+char **sl_material_labels(const struct sl_material *m)
+{
+    const struct sl_labels *labels = &m->train.labels;
+    char **names = labels->count > 0 ? calloc((size_t)labels->count, sizeof *names) : NULL;
+    for (int i = 0; names && i < labels->count; i++)
+        names[i] = labels->list[i].name;
+    return names;
+}

@@ -1,0 +1,94 @@
+/* material.h - what a run learns from and is measured on: batch after batch of windows of a text,
+ * or of labelled texts. One kind per task; what a batch holds follows from (seed, step) alone. */
+#pragma once
+
+#include "data/corpus.h"
+#include "data/dataset.h"
+#include "model/net.h"
+#include "train/evaluate.h"
+#include "train/recipe.h"
+
+/* Where it comes from. A text is learnt to be completed, labelled texts to be classified: one of
+ * `corpus` and `data` is set. Strings are the caller's. */
+struct sl_sources {
+    const char *corpus;     /* a text */
+    const char *data;       /* labelled texts to train on */
+    const char *validation; /* labelled texts to measure on; NULL: a share of `data` */
+    const char *labels;     /* a file that lists them; NULL: those found */
+    struct sl_record_options columns;
+    const char *tokenizer;       /* a kind; NULL: characters of a text, words of labelled texts */
+    const char *vocabulary;      /* a file of pieces, one per line; NULL: learnt from the data */
+    int vocabulary_size;         /* when learnt; 0: the kind's standard */
+    bool cased;                  /* keep case and accents */
+    struct sl_tokenizer *tokens; /* instead of the four above, and taken over; NULL: not given */
+    enum sl_keep keep;           /* which end of a text that is too long */
+};
+
+struct sl_material_kind;
+
+struct sl_material {
+    const struct sl_material_kind *kind;
+    const struct sl_recipe *recipe;
+    struct sl_tokenizer *tokens; /* owned */
+    int context;
+    /* windows of a text */
+    struct sl_corpus corpus;
+    struct sl_span parts[SL_PARTS];
+    /* labelled texts */
+    struct sl_dataset train, validation;
+    int32_t *order; /* of the epoch, */
+    int64_t epoch;  /* which is this one; -1: none yet */
+    /* a micro-batch */
+    int32_t *ids, *targets, *labels;
+    struct sl_sequence *sequences;
+};
+
+/* Opens what the sources name. Fills in what follows from them: task, vocab and classes of the
+ * config, and the recipe's steps when it counts epochs. recipe must outlive the material. */
+bool sl_material_open(struct sl_material *material, const struct sl_sources *sources,
+                      struct sl_config *config, struct sl_recipe *recipe, struct sl_err *err)
+    SL_MUST_CHECK;
+void sl_material_close(struct sl_material *material); /* a zeroed one is fine */
+
+/* How many examples a step's batch has, and how many steps an epoch; 0: a text has no epochs. */
+int sl_material_examples(const struct sl_material *material, int step);
+int sl_material_epoch_steps(const struct sl_material *material);
+
+/* Examples first..last of a step's batch, at most the recipe's micro_batch; valid until the next
+ * call. */
+struct sl_batch sl_material_batch(struct sl_material *material, int step, int first, int last);
+/* The most rows that a micro-batch can have, in the sequences that take the most memory. */
+struct sl_batch sl_material_largest(struct sl_material *material);
+
+/* Measures a model on the validation part. */
+bool sl_material_evaluate(const struct sl_material *material, const struct sl_model *model,
+                          const struct sl_policy *policy, struct sl_evaluation *out,
+                          struct sl_err *err) SL_MUST_CHECK;
+
+/* A few bits of all that is learnt from: two materials with the same mark are the same. */
+int64_t sl_material_mark(const struct sl_material *material);
+
+/* The names of the classes, in order; NULL for a text. free() the list, not the names. */
+char **sl_material_labels(const struct sl_material *material);
+
+/* -- for the kinds ---------------------------------------------------------------------------- */
+
+struct sl_material_kind {
+    enum sl_task task;
+    bool (*open)(struct sl_material *m, const struct sl_sources *sources, struct sl_config *config,
+                 struct sl_err *err);
+    int (*epoch_steps)(const struct sl_material *m);
+    int (*examples)(const struct sl_material *m, int step);
+    void (*fill)(struct sl_material *m, struct sl_batch *batch, int step, int first, int last);
+    bool (*evaluate)(const struct sl_material *m, const struct sl_model *model,
+                     const struct sl_policy *policy, struct sl_evaluation *out, struct sl_err *err);
+    int64_t (*mark)(const struct sl_material *m);
+};
+
+extern const struct sl_material_kind sl_material_text, sl_material_labelled;
+
+/* The first bits of a SHA-256. */
+int64_t sl_mark_of(const void *data, size_t bytes);
+/* Appends a sequence of tokens to a batch whose arrays have the room. */
+void sl_material_append(struct sl_material *m, struct sl_batch *batch, const int32_t *tokens,
+                        int count);

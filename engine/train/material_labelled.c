@@ -1,0 +1,140 @@
+/* material_labelled.c - labelled texts: every one once an epoch, in an order of the epoch's own. */
+#include "model/vocabulary.h"
+#include "text/learner.h"
+#include "text/tokenizer.h"
+#include "train/material.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool split(struct sl_material *m, const struct sl_sources *s, struct sl_err *err)
+{
+    struct sl_labels listed = {0};
+    bool ok = (!s->labels || sl_labels_read(&listed, s->labels, err)) &&
+              sl_dataset_open(&m->train, s->data, &s->columns, s->labels ? &listed : NULL, err);
+    sl_labels_release(&listed);
+    if (!ok)
+        return false;
+    if (s->validation)
+        return sl_dataset_open(&m->validation, s->validation, &s->columns, &m->train.labels, err);
+    return sl_dataset_cut(&m->train, (double)m->recipe->validation_share, (uint64_t)m->recipe->seed,
+                          &m->validation, err);
+}
+
+/* Of the texts to train on alone: those to measure on may have words that nobody has seen. */
+static struct sl_tokenizer *learn(const struct sl_material *m, const char *kind,
+                                  const struct sl_sources *s, struct sl_err *err)
+{
+    if (!sl_vocabulary_splits(kind))
+        return sl_tokenizer_learn(kind, m->train.text, m->train.text_bytes, err);
+    struct sl_learning how = {
+        .kind = kind,
+        .size = s->vocabulary_size ? s->vocabulary_size : SL_LEARN_SIZE,
+        .lower = !s->cased,
+    };
+    struct sl_learner *learner = sl_learner_create(&how, err);
+    struct sl_tokenizer *tokens = NULL;
+    if (learner && sl_learner_add(learner, m->train.text, m->train.text_bytes, err))
+        tokens = sl_learner_finish(learner, err);
+    sl_learner_destroy(learner);
+    return tokens;
+}
+
+static bool find_tokens(struct sl_material *m, const struct sl_sources *s, struct sl_err *err)
+{
+    if (m->tokens)
+        return true;
+    const char *kind = s->tokenizer ? s->tokenizer : s->vocabulary ? "wordpiece" : "words";
+    if (!sl_tokenizer_kind_find(kind, err))
+        return false;
+    m->tokens = s->vocabulary ? sl_vocabulary_open(kind, !s->cased, s->vocabulary, err)
+                              : learn(m, kind, s, err);
+    return m->tokens;
+}
+
+static bool labelled_open(struct sl_material *m, const struct sl_sources *s,
+                          struct sl_config *config, struct sl_err *err)
+{
+    struct sl_dataset_encoding encoding = {
+        .context = config->context, .keep = s->keep, .unknown = SL_UNKNOWN_REPLACE};
+    if (!split(m, s, err) || !find_tokens(m, s, err) ||
+        !sl_dataset_encode(&m->train, m->tokens, &encoding, err) ||
+        !sl_dataset_encode(&m->validation, m->tokens, &encoding, err))
+        return false;
+    config->classes = m->train.labels.count;
+    m->order = malloc((size_t)m->train.count * sizeof *m->order);
+    return m->order || sl_fail(err, SL_NO_MEMORY, "no memory for %d examples", m->train.count);
+}
+
+static int labelled_epoch_steps(const struct sl_material *m)
+{
+    return (m->train.count + m->recipe->batch - 1) / m->recipe->batch;
+}
+
+/* The last batch of an epoch is what is left. */
+static int labelled_examples(const struct sl_material *m, int step)
+{
+    int first = step % labelled_epoch_steps(m) * m->recipe->batch;
+    int left = m->train.count - first;
+    return left < m->recipe->batch ? left : m->recipe->batch;
+}
+
+static void turn_to_epoch(struct sl_material *m, int64_t epoch)
+{
+    if (m->epoch == epoch)
+        return;
+    sl_dataset_order((uint64_t)m->recipe->seed, (uint64_t)epoch, m->train.count, m->order);
+    m->epoch = epoch;
+}
+
+/* Rows of the step's batch before its example `last`. */
+static int rows_until(const struct sl_material *m, int base, int last)
+{
+    int rows = 0;
+    for (int i = 0; i < last; i++)
+        rows += m->train.examples[m->order[base + i]].tokens;
+    return rows;
+}
+
+static void labelled_fill(struct sl_material *m, struct sl_batch *batch, int step, int first,
+                          int last)
+{
+    int steps = labelled_epoch_steps(m), base = step % steps * m->recipe->batch;
+    int examples = labelled_examples(m, step);
+    turn_to_epoch(m, step / steps);
+    batch->targets = NULL;
+    batch->row_base = rows_until(m, base, first);
+    batch->loss_scale = 1.0f / (float)examples;
+    batch->row_scale = 1.0f / (float)rows_until(m, base, examples);
+    for (int i = first; i < last; i++) {
+        int count, example = m->order[base + i];
+        const int32_t *ids = sl_dataset_ids(&m->train, example, &count);
+        m->labels[batch->count] = m->train.examples[example].label;
+        sl_material_append(m, batch, ids, count);
+    }
+}
+
+static bool labelled_evaluate(const struct sl_material *m, const struct sl_model *model,
+                              const struct sl_policy *policy, struct sl_evaluation *out,
+                              struct sl_err *err)
+{
+    return sl_evaluate_labelled(model, &m->validation, policy, out, err);
+}
+
+static int64_t set_mark(const struct sl_dataset *set)
+{
+    return sl_mark_of(set->ids, set->ids_count * sizeof *set->ids);
+}
+
+static int64_t labelled_mark(const struct sl_material *m)
+{
+    return set_mark(&m->train) ^ 3 * set_mark(&m->validation);
+}
+
+const struct sl_material_kind sl_material_labelled = {.task = SL_TASK_CLASSIFICATION,
+                                                      .open = labelled_open,
+                                                      .epoch_steps = labelled_epoch_steps,
+                                                      .examples = labelled_examples,
+                                                      .fill = labelled_fill,
+                                                      .evaluate = labelled_evaluate,
+                                                      .mark = labelled_mark};

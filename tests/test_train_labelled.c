@@ -1,0 +1,289 @@
+/* test_train_labelled.c - learning to classify, for every row of the table that can: a rule is
+ * learnt, a run that goes on ends with the same bits, and so does one with more threads; what is
+ * published classifies the same texts as the trainer measured. */
+#include "base/file.h"
+#include "net_fixture.h"
+#include "sluice/classify.h"
+#include "train/trainer.h"
+
+#include <math.h>
+
+enum { TEXTS = 60 };
+
+static char top[PATH_MAX], data[PATH_MAX], run[PATH_MAX], out[PATH_MAX];
+
+/* A text is about what its one telling word says, among others that tell nothing. */
+static void write_data(const char *path)
+{
+    static const char *const telling[] = {"dull", "fine", "grand"};
+    static const char *const others[] = {"the", "film", "was", "a", "story", "of", "it"};
+    uint64_t key = sl_random_key(3, "texts");
+    FILE *file = fopen(path, "we");
+    cr_assert(file);
+    for (uint64_t i = 0; i < TEXTS; i++) {
+        int label = (int)(i % 3), words = 1 + (int)sl_random_below(key, i, 9);
+        int at = (int)sl_random_below(key, i + 1000, (uint64_t)words);
+        cr_assert_gt(fprintf(file, "%d\t", label), 0);
+        for (int w = 0; w < words; w++) {
+            uint64_t other = sl_random_below(key, 5000 + 20 * i + (uint64_t)w, 7);
+            cr_assert_gt(fprintf(file, "%s ", w == at ? telling[label] : others[other]), 0);
+        }
+        cr_assert_gt(fprintf(file, "\n"), 0);
+    }
+    cr_assert_eq(fclose(file), 0);
+}
+
+static void setup(void)
+{
+    test_directory_make(top);
+    (void)test_path(data, top, "data.tsv");
+    (void)test_path(run, top, "run");
+    (void)test_path(out, top, "out");
+    write_data(data);
+}
+
+static void teardown(void)
+{
+    test_directory_remove(top);
+}
+
+TestSuite(labelled, .init = setup, .fini = teardown);
+
+/* The last batch of an epoch, and the last micro-batch of a batch, are smaller than the others. */
+static struct sl_training training_of(const struct sl_arch *arch, int epochs)
+{
+    struct sl_training t = {.arch = arch,
+                            .sources = {.data = data, .columns = {.label = "1", .text = "2"}},
+                            .run = run};
+    t.config = fixture_config_for(arch, SL_TASK_CLASSIFICATION);
+    t.config.depth = 2;
+    t.config.dropout = 0.05f;
+    sl_numbers_standard(sl_recipe_rows, &t.recipe);
+    t.recipe.epochs = epochs;
+    t.recipe.batch = 8;
+    t.recipe.micro_batch = 3;
+    t.recipe.rate = 0.01f;
+    t.recipe.rate_least = 0.001f;
+    t.recipe.decay = 0.0f;
+    t.recipe.save_every = 3;
+    t.recipe.validation_share = 0.2f;
+    return t;
+}
+
+struct follow {
+    int stop_at;
+    struct sl_train_state last;
+    int evaluations;
+};
+
+static void report(void *context, const struct sl_train_state *state)
+{
+    struct follow *f = context;
+    f->last = *state;
+    f->evaluations += state->event == SL_TRAIN_EVALUATED;
+}
+
+static bool stop(void *context)
+{
+    const struct follow *f = context;
+    return f->stop_at > 0 && f->last.step >= f->stop_at;
+}
+
+static struct follow train_until(const struct sl_training *training, int step, int threads)
+{
+    struct sl_err err;
+    struct follow f = {.stop_at = step};
+    struct sl_train_watch watch = {&f, report, stop};
+    struct sl_engine *engine = fixture_engine(NULL, threads);
+    struct sl_trainer *trainer = sl_trainer_create(engine, training, &err);
+    cr_assert(trainer, "%s", err.text);
+    EXPECT_OK(sl_trainer_run(trainer, &watch, &err), err);
+    if (sl_trainer_finished(trainer))
+        EXPECT_OK(sl_trainer_publish(trainer, out, false, "{}", &err), err);
+    sl_trainer_destroy(trainer);
+    sl_engine_destroy(engine);
+    return f;
+}
+
+static void weights_digest(char hex[65])
+{
+    char path[PATH_MAX];
+    struct sl_map map;
+    struct sl_err err;
+    EXPECT_OK(sl_map_open(&map, test_path(path, out, "model.safetensors"), &err), err);
+    sl_sha256_hex(map.data, map.size, hex);
+    sl_map_close(&map);
+}
+
+static void forget_run(void)
+{
+    char path[PATH_MAX];
+    test_directory_remove(test_path(path, top, "run"));
+}
+
+static const struct sl_arch *classifier_at(int index)
+{
+    for (int i = 0; sl_arch_at(i); i++)
+        if (sl_arch_at(i)->tasks & SL_CLASSIFIES && index-- == 0)
+            return sl_arch_at(i);
+    return NULL;
+}
+
+Test(labelled, a_rule_is_learnt)
+{
+    for (int a = 0; classifier_at(a); a++, forget_run()) {
+        struct sl_training training = training_of(classifier_at(a), 40);
+        struct follow f = train_until(&training, 0, 2);
+        /* 48 texts to train on: 6 steps an epoch. */
+        cr_expect_eq(f.last.steps, 240, "%d", f.last.steps);
+        cr_expect_eq(f.evaluations, 40, "%d", f.evaluations);
+        cr_expect_gt(f.last.best_accuracy, 0.9, "%s: %g", training.arch->name,
+                     f.last.best_accuracy);
+    }
+}
+
+Test(labelled, a_run_that_goes_on_ends_with_the_same_bits)
+{
+    for (int a = 0; classifier_at(a); a++, forget_run()) {
+        char whole[65], parts[65], threads[65];
+        struct sl_training training = training_of(classifier_at(a), 3);
+        (void)train_until(&training, 0, 1);
+        weights_digest(whole);
+        forget_run();
+        (void)train_until(&training, 4, 1);
+        training.resume = true;
+        (void)train_until(&training, 11, 1);
+        (void)train_until(&training, 0, 1);
+        weights_digest(parts);
+        cr_expect_str_eq(whole, parts, "%s", training.arch->name);
+        training.resume = false;
+        forget_run();
+        (void)train_until(&training, 0, 3);
+        weights_digest(threads);
+        cr_expect_str_eq(whole, threads, "%s, threads", training.arch->name);
+    }
+}
+
+static double accuracy_of(const struct sl_model *m, const struct sl_dataset *set)
+{
+    struct sl_err err;
+    struct sl_classifier_options options = {.items = 7, .batch_rows = m->config.context};
+    struct sl_classifier *c = sl_classifier_create(m, &options, &err);
+    cr_assert(c, "%s", err.text);
+    int right = 0;
+    for (int i = 0; i < set->count; i++) {
+        struct sl_item item = {0};
+        int best = 0;
+        item.tokens = sl_dataset_ids(set, i, &item.count);
+        EXPECT_OK(sl_classifier_run(c, &item, 1, &err), err);
+        for (int k = 1; k < m->config.classes; k++)
+            best = item.logits[k] > item.logits[best] ? k : best;
+        right += best == set->examples[i].label;
+    }
+    sl_classifier_destroy(c);
+    return (double)right / set->count;
+}
+
+Test(labelled, what_is_published_is_what_was_measured)
+{
+    for (int a = 0; classifier_at(a); a++, forget_run()) {
+        struct sl_err err;
+        struct sl_training training = training_of(classifier_at(a), 2);
+        struct sl_engine *engine = fixture_engine(NULL, 2);
+        struct follow f = train_until(&training, 0, 2);
+        struct sl_model *m = sl_model_open(engine, out, &err);
+        cr_assert(m, "%s", err.text);
+        struct sl_model_facts facts = sl_model_facts(m);
+        cr_expect_eq(facts.task, SL_TASK_CLASSIFICATION);
+        cr_assert_eq(facts.classes, 3);
+        cr_expect_str_eq(facts.labels[2], "2");
+        m->policy = (struct sl_policy){.gate = SL_GATE_SOFT, .exit_threshold = 1.0f};
+        struct sl_material material;
+        struct sl_recipe recipe = training.recipe;
+        struct sl_config config = training.config;
+        EXPECT_OK(sl_material_open(&material, &training.sources, &config, &recipe, &err), err);
+        double accuracy = accuracy_of(m, &material.validation);
+        cr_expect_float_eq(accuracy, f.last.validation_accuracy, 1e-9, "%s: %g, measured %g",
+                           training.arch->name, accuracy, f.last.validation_accuracy);
+        sl_material_close(&material);
+        sl_model_close(m);
+        sl_engine_destroy(engine);
+    }
+}
+
+static void expect_refused(const struct sl_training *training, const char *want)
+{
+    struct sl_err err;
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    EXPECT_FAIL(sl_trainer_create(engine, training, &err), err, SL_BAD_INPUT, want);
+    sl_engine_destroy(engine);
+}
+
+Test(labelled, mistakes_are_named)
+{
+    struct sl_training training = training_of(sl_arch_find("vanilla"), 2), other = training;
+    other.sources.columns.text = "3";
+    expect_refused(&other, "data.tsv");
+    other = training;
+    other.arch = sl_arch_find("early_exit");
+    expect_refused(&other, "early_exit cannot do classification");
+    other = training;
+    other.sources.tokenizer = "letters";
+    expect_refused(&other, "wordpiece");
+    other = training;
+    other.recipe.validation_share = 0.1f;
+    other.sources.corpus = data;
+    other.sources.data = NULL;
+    expect_refused(&other, "epochs is 2; a text has none");
+}
+
+static struct sl_training from_model(const struct sl_arch *arch, const char *from)
+{
+    struct sl_training t = training_of(arch, 1);
+    t.from = from;
+    t.recipe.rate = 1e-9f;
+    t.recipe.rate_least = 0.0f;
+    return t;
+}
+
+/* A completion model's table and blocks begin a classifier; its head is drawn. */
+Test(labelled, a_model_begins_where_another_ended)
+{
+    struct sl_err err;
+    char first[PATH_MAX], text[PATH_MAX];
+    struct sl_training pretraining = training_of(sl_arch_find("vanilla"), 0);
+    pretraining.config.task = SL_TASK_COMPLETION;
+    pretraining.config.classes = 0;
+    pretraining.sources = (struct sl_sources){.corpus = test_path(text, top, "data.tsv")};
+    pretraining.recipe.steps = 3;
+    pretraining.recipe.validation_share = 0.1f;
+    (void)train_until(&pretraining, 0, 1);
+    cr_assert_eq(rename(out, test_path(first, top, "first")), 0);
+    forget_run();
+
+    struct sl_training training = from_model(sl_arch_find("vanilla"), first);
+    (void)train_until(&training, 0, 1);
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct sl_model *a = sl_model_open(engine, first, &err), *b = sl_model_open(engine, out, &err);
+    cr_assert(a && b, "%s", err.text);
+    cr_expect_str_eq(sl_tokenizer_kind(sl_model_tokenizer(b)), "characters");
+    for (int i = 0; i < a->builder.count; i++) {
+        const struct sl_parameter *p = &a->builder.parameters[i], *q = &b->builder.parameters[i];
+        cr_assert_str_eq(p->name, q->name);
+        for (int j = 0; j < p->rows * p->cols; j++)
+            cr_assert_float_eq((double)p->data[j], (double)q->data[j], 1e-5, "%s", p->name);
+    }
+    sl_model_close(a);
+    sl_model_close(b);
+    forget_run();
+    training.config.width = 24;
+    struct sl_trainer *none = sl_trainer_create(engine, &training, &err);
+    cr_expect_null(none);
+    cr_expect(strstr(err.text, "x36, want"), "%s", err.text);
+    forget_run();
+    training = from_model(sl_arch_find("tsa"), first);
+    none = sl_trainer_create(engine, &training, &err);
+    cr_expect_null(none);
+    cr_expect(strstr(err.text, "is of architecture vanilla"), "%s", err.text);
+    sl_engine_destroy(engine);
+}
