@@ -2,7 +2,7 @@
 #define ZLIB_CONST /* zlib leaves its input alone */
 #include "data/compressed.h"
 
-#include "data/reserve.h"
+#include "base/reserve.h"
 
 #include <assert.h>
 #include <limits.h>

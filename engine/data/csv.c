@@ -2,7 +2,7 @@
  * the other, so that we know where it is when something is wrong. */
 #include "data/format.h"
 
-#include "data/reserve.h"
+#include "base/reserve.h"
 
 #include <assert.h>
 #include <csv.h>

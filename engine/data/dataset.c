@@ -1,8 +1,8 @@
 /* dataset.c - reading labelled texts, and encoding them. */
 #include "data/dataset.h"
 
+#include "base/reserve.h"
 #include "data/listing.h"
-#include "data/reserve.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* dataset_split.c - which examples are validated on, and the order in which the others are met. */
 #include "base/random.h"
+#include "base/reserve.h"
 #include "data/dataset.h"
-#include "data/reserve.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* labels.c - lists of labels, searched by halving. */
 #include "data/labels.h"
 
+#include "base/reserve.h"
 #include "data/lines.h"
 #include "data/records.h"
-#include "data/reserve.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* lines.c - a window over an unpacked file, with the present line at its start. */
 #include "data/lines.h"
 
-#include "data/reserve.h"
+#include "base/reserve.h"
 #include "text/utf8.h"
 
 #include <assert.h>

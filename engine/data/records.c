@@ -1,9 +1,9 @@
 /* records.c - the table of formats, and what they share: which columns, joined how, and checked. */
 #include "data/records.h"
 
+#include "base/reserve.h"
 #include "data/format.h"
 #include "data/listing.h"
-#include "data/reserve.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -197,7 +197,7 @@ bool sl_classifier_run(struct sl_classifier *c, struct sl_item *items, int count
 
 void sl_softmax(const float *logits, int classes, float *out)
 {
-    double most = -INFINITY, sum = 0.0;
+    double most = -(double)INFINITY, sum = 0.0;
     for (int i = 0; i < classes; i++)
         most = fmax(most, (double)logits[i]);
     for (int i = 0; i < classes; i++)

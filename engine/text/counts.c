@@ -2,7 +2,7 @@
 #include "text/counts.h"
 
 #include "base/random.h"
-#include "text/grow.h"
+#include "base/reserve.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -70,11 +70,8 @@ static bool make_room(struct sl_counts *c, size_t bytes)
 {
     if (c->count >= INT_MAX / 4)
         return false;
-    struct sl_counted *list = sl_grown(c->list, &c->list_room, sizeof *list, (size_t)c->count, 1);
-    c->list = list ? list : c->list;
-    char *text = sl_grown(c->text, &c->text_room, 1, c->bytes, bytes);
-    c->text = text ? text : c->text;
-    if (!list || !text)
+    if (!sl_reserve(&c->list, &c->list_room, (size_t)c->count + 1, sizeof *c->list, NULL) ||
+        !sl_reserve(&c->text, &c->text_room, c->bytes + bytes, 1, NULL))
         return false;
     bool full = !c->slots || (uint32_t)c->count >= c->mask / 2;
     return !full || slots_resize(c, c->slots ? (c->mask + 1) * 2 : SLOTS_FIRST);

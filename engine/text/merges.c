@@ -15,7 +15,7 @@
  * gets a new entry at once. */
 #include "text/merges.h"
 
-#include "text/grow.h"
+#include "base/reserve.h"
 #include "text/utf8.h"
 
 #include <assert.h>
@@ -122,10 +122,8 @@ static struct pair *pair_get(struct merger *m, int32_t left, int32_t right)
         return &m->pairs[*slot - 1];
     if (m->pair_count >= PAIRS_MAX)
         return NULL;
-    struct pair *pairs = sl_grown(m->pairs, &m->pair_room, sizeof *pairs, m->pair_count, 1);
-    if (!pairs)
+    if (!sl_reserve(&m->pairs, &m->pair_room, m->pair_count + 1, sizeof *m->pairs, NULL))
         return NULL;
-    m->pairs = pairs;
     if (m->pair_count >= m->mask / 2 && !slots_resize(m, (m->mask + 1) * 2))
         return NULL;
     m->pairs[m->pair_count++] = (struct pair){.left = left, .right = right, .uses = -1};
@@ -143,10 +141,8 @@ static int32_t use_new(struct merger *m)
     }
     if (m->use_count >= PAIRS_MAX)
         return -1;
-    struct use *uses = sl_grown(m->uses, &m->use_room, sizeof *uses, m->use_count, 1);
-    if (!uses)
+    if (!sl_reserve(&m->uses, &m->use_room, m->use_count + 1, sizeof *m->uses, NULL))
         return -1;
-    m->uses = uses;
     return (int32_t)m->use_count++;
 }
 
@@ -175,10 +171,8 @@ static bool is_before(const struct merger *m, struct entry a, struct entry b)
 
 static bool heap_push(struct merger *m, uint32_t pair)
 {
-    struct entry *heap = sl_grown(m->heap, &m->heap_room, sizeof *heap, m->heap_count, 1);
-    if (!heap)
+    if (!sl_reserve(&m->heap, &m->heap_room, m->heap_count + 1, sizeof *m->heap, NULL))
         return false;
-    m->heap = heap;
     struct entry fresh = {.count = m->pairs[pair].count, .pair = pair};
     m->pairs[pair].heaped = fresh.count;
     size_t at = m->heap_count++;
@@ -248,9 +242,8 @@ static bool pairs_put(struct merger *m, int32_t word, int32_t fresh)
         p->count += part->times;
         if (fresh >= 0 && p->left != fresh && p->right != fresh)
             continue;
-        uint32_t *risen = sl_grown(m->risen, &m->risen_room, sizeof *risen, m->risen_count, 1);
-        m->risen = risen ? risen : m->risen;
-        if (!risen || !use_add(m, p, word))
+        if (!sl_reserve(&m->risen, &m->risen_room, m->risen_count + 1, sizeof *m->risen, NULL) ||
+            !use_add(m, p, word))
             return false;
         if (p->count > p->heaped && (fresh >= 0 || p->count == part->times))
             m->risen[m->risen_count++] = (uint32_t)(p - m->pairs);

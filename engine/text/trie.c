@@ -1,7 +1,7 @@
 /* trie.c - edges in one hash table: a node is a number, and costs nothing more than its edge. */
 #include "text/trie.h"
 
-#include "text/grow.h"
+#include "base/reserve.h"
 #include "text/utf8.h"
 
 #include <assert.h>
@@ -39,10 +39,8 @@ static bool edges_resize(struct sl_trie *t, uint32_t count)
 
 static bool node_add(struct sl_trie *t)
 {
-    int32_t *ids = sl_grown(t->ids, &t->room, sizeof *ids, t->nodes, 1);
-    if (!ids)
+    if (!sl_reserve(&t->ids, &t->room, t->nodes + 1, sizeof *t->ids, NULL))
         return false;
-    t->ids = ids;
     t->ids[t->nodes++] = -1;
     return true;
 }

@@ -1,5 +1,5 @@
 /* reserve.c - realloc, at least doubling. */
-#include "data/reserve.h"
+#include "base/reserve.h"
 
 #include <assert.h>
 #include <stdint.h>

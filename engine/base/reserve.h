@@ -1,4 +1,4 @@
-/* reserve.h - arrays that grow as they are filled. */
+/* reserve.h - arrays that grow as they are filled; err may be NULL. */
 #pragma once
 
 #include "sluice/err.h"
