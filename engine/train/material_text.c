@@ -1,5 +1,6 @@
 /* material_text.c - windows of a text: random ones to train on, all of a part to measure on. */
 #include "data/windows.h"
+#include "model/vocabulary.h"
 #include "text/tokenizer.h"
 #include "train/material.h"
 
@@ -10,9 +11,14 @@ static bool text_open(struct sl_material *m, const struct sl_sources *sources,
 {
     const struct sl_recipe *r = m->recipe;
     struct sl_shares shares = {(double)r->train_share, (double)r->validation_share};
-    const char *kind = sources->tokenizer ? sources->tokenizer : "characters";
+    const char *usual = sources->vocabulary ? "wordpiece" : "characters";
+    const char *kind = sources->tokenizer ? sources->tokenizer : usual;
+    if (!sl_tokenizer_kind_find(kind, err))
+        return false;
     if (!m->tokens)
-        m->tokens = sl_corpus_learn(sources->corpus, kind, err);
+        m->tokens = sources->vocabulary
+                        ? sl_vocabulary_open(kind, !sources->cased, sources->vocabulary, err)
+                        : sl_corpus_learn(sources->corpus, kind, err);
     return m->tokens && sl_corpus_open(&m->corpus, sources->corpus, m->tokens, err) &&
            sl_corpus_split(&m->corpus, shares, config->context, m->parts, err);
 }

@@ -1,8 +1,8 @@
 /* model.h - a checkpoint, opened: immutable, and shared by any number of sessions.
  *
  * A checkpoint is a directory <store>/<model>/<version>/ with config.json, model.safetensors,
- * vocab.json or vocab.txt and manifest.json (sizes and SHA-256 of the others, written last). Everything read
- * from it is checked before it is used. */
+ * vocab.json or vocab.txt, and manifest.json (sizes and SHA-256 of the others, written last).
+ * Everything read from it is checked before it is used. */
 #pragma once
 
 #include "sluice/engine.h"
