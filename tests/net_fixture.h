@@ -46,6 +46,7 @@ static inline struct sl_config fixture_config_for(const struct sl_arch *arch, en
     c.depth = 3;
     c.hidden = 52;
     c.lambda = 0.3f;
+    c.kl_price = c.entropy_price = 0.3f;
     return c;
 }
 
@@ -54,7 +55,21 @@ static inline struct sl_config fixture_config(const struct sl_arch *arch)
     return fixture_config_for(arch, SL_TASK_COMPLETION);
 }
 
-/* Values large enough that every parameter matters, and routers that disagree among tokens. */
+/* How far a parameter moves from its first values: so far that every parameter matters, that
+ * routers disagree among tokens, and that tokens halt at different steps. Epsilon multiplies its
+ * embedding by the root of its width. */
+static inline float fixture_size(const struct sl_arch *arch, const char *name)
+{
+    bool scaled = strcmp(arch->name, "epsilon") == 0;
+    if (strstr(name, "router"))
+        return 1.5f;
+    if (strstr(name, "halting"))
+        return 0.3f;
+    if (strstr(name, "embedding"))
+        return scaled ? 0.15f : 1.0f;
+    return 0.15f;
+}
+
 static inline struct sl_model *fixture_model(struct sl_engine *engine, const struct sl_arch *arch,
                                              const struct sl_config *config)
 {
@@ -66,7 +81,7 @@ static inline struct sl_model *fixture_model(struct sl_engine *engine, const str
     for (int i = 0; i < m->builder.count; i++) {
         struct sl_parameter *p = &m->builder.parameters[i];
         uint64_t key = sl_random_key(8, p->name);
-        float size = strstr(p->name, "router") ? 1.5f : strstr(p->name, "embedding") ? 1.0f : 0.15f;
+        float size = fixture_size(arch, p->name);
         for (int j = 0; j < p->rows * p->cols; j++)
             p->data[j] += size * (float)sl_random_normal(key, (uint64_t)j);
     }

@@ -75,13 +75,14 @@ static void check_parameter(struct sl_model *m, struct sl_tape *t, const struct 
                             struct sl_parameter *p)
 {
     size_t bytes = (size_t)p->rows * (size_t)p->cols * sizeof(float);
+    static const double shorter[] = {0.002, 0.0005};
     struct line l = {m, t, batch, p, malloc(bytes), direction_of(p)};
     cr_assert(l.from);
     memcpy(l.from, p->data, bytes);
     double have = computed_slope(&l), step = fmin(0.01, 0.0005 / fabs(have));
     double want = measured_slope(&l, step);
-    if (disagreement(want, have) >= 5e-3)
-        want = measured_slope(&l, 0.0005);
+    for (int i = 0; i < 2 && disagreement(want, have) >= 5e-3; i++)
+        want = measured_slope(&l, shorter[i]);
     (void)loss_at(&l, 0.0);
     cr_expect_lt(disagreement(want, have), 5e-3, "%s %s: measured %g, computed %g (seed %llu)",
                  m->arch->name, p->name, want, have, (unsigned long long)test_seed());
@@ -423,6 +424,7 @@ Test(archs, have_the_published_number_of_parameters)
         {"vanilla", SL_TASK_COMPLETION, 6064, 256, {0}, 6350848},
         {"tsa", SL_TASK_COMPLETION, 6064, 256, {0}, 6433413},
         {"encoder", SL_TASK_CLASSIFICATION, 30522, 512, {0}, 386186},
+        {"epsilon", SL_TASK_CLASSIFICATION, 30522, 512, {0}, 369184},
         /* EAM's transformer has no norm before pooling: 2 x 128 less. */
         {"encoder", SL_TASK_CLASSIFICATION, 10000, 256, {128, 3, 4, 1024}, 2269826 + 256},
     };

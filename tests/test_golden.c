@@ -1,8 +1,9 @@
 /* test_golden.c - logits, losses, gradients and optimiser steps against numbers that PyTorch
- * recorded in double precision (golden/record.py). */
+ * recorded in double precision (golden/record*.py). */
 #include "base/file.h"
 #include "model/safetensors.h"
 #include "net_fixture.h"
+#include "sluice/classify.h"
 #include "sluice/infer.h"
 #include "train/optimiser.h"
 
@@ -19,6 +20,8 @@ static const struct {
     {.name = "tsa",
      .modes = {[SL_GATE_SOFT] = "soft", [SL_GATE_HARD] = "hard", [SL_GATE_MIXED] = "mixed"},
      .steps = true},
+    {.name = "epsilon", .modes = {[SL_GATE_SOFT] = "soft"}},
+    {.name = "epsilon_published", .modes = {[SL_GATE_SOFT] = "soft"}},
 };
 
 enum { RECORDS = sizeof records / sizeof records[0], MODES = SL_GATE_MIXED + 1, THREADS = 2 };
@@ -50,7 +53,7 @@ struct golden {
     struct bounds bounds;
     struct sl_batch batch;
     struct sl_sequence *sequences;
-    int32_t *tokens, *targets;
+    int32_t *tokens, *targets, *labels; /* of a classifier there are labels in place of targets */
 };
 
 static double fact(const struct golden *g, const char *name)
@@ -82,8 +85,15 @@ static size_t count_of(const struct sl_parameter *p)
     return (size_t)p->rows * (size_t)p->cols;
 }
 
+static bool classifies(const struct golden *g)
+{
+    return g->m->config.task == SL_TASK_CLASSIFICATION;
+}
+
 static size_t logits_count(const struct golden *g)
 {
+    if (classifies(g))
+        return (size_t)g->batch.count * (size_t)g->m->config.classes;
     return (size_t)g->batch.rows * (size_t)g->m->config.vocab;
 }
 
@@ -94,6 +104,10 @@ static struct sl_config config_of(const struct golden *g, const struct sl_arch *
     struct sl_err err;
     sl_config_standard(arch, &config);
     config.vocab = (int)fact(g, "vocab");
+    if (sl_safetensors_metadata(&g->file, "classes")) {
+        config.task = SL_TASK_CLASSIFICATION;
+        config.classes = (int)fact(g, "classes");
+    }
     for (const struct sl_number *h = arch->hypers; h->name; h++) {
         char name[64];
         (void)snprintf(name, sizeof name, "hyper.%s", h->name);
@@ -115,29 +129,38 @@ static int32_t *ids(const struct golden *g, const char *name, int count)
     return out;
 }
 
+/* Of a classifier lengths are recorded; a language model's are the context. */
 static void load_batch(struct golden *g)
 {
     int count = (int)fact(g, "sequences"), context = g->m->config.context;
-    g->tokens = ids(g, "tokens", count * context);
-    g->targets = ids(g, "targets", count * context);
+    int32_t *lengths = classifies(g) ? ids(g, "lengths", count) : NULL;
+    g->batch = (struct sl_batch){.count = count};
     g->sequences = calloc((size_t)count, sizeof *g->sequences);
     cr_assert(g->sequences);
-    for (int i = 0; i < count; i++)
-        g->sequences[i] = (struct sl_sequence){.first = i * context, .rows = context};
-    g->batch = (struct sl_batch){.tokens = g->tokens,
-                                 .targets = g->targets,
-                                 .sequences = g->sequences,
-                                 .rows = count * context,
-                                 .count = count,
-                                 .loss_scale = 1.0f / (float)(count * context),
-                                 .row_scale = 1.0f / (float)(count * context)};
+    for (int i = 0; i < count; i++) {
+        int rows = lengths ? lengths[i] : context;
+        g->sequences[i] = (struct sl_sequence){.first = g->batch.rows, .rows = rows};
+        g->batch.rows += rows;
+    }
+    free(lengths);
+    g->tokens = ids(g, "tokens", g->batch.rows);
+    g->targets = classifies(g) ? NULL : ids(g, "targets", g->batch.rows);
+    g->labels = classifies(g) ? ids(g, "labels", count) : NULL;
+    g->batch.tokens = g->tokens;
+    g->batch.targets = g->targets;
+    g->batch.labels = g->labels;
+    g->batch.sequences = g->sequences;
+    g->batch.loss_scale = 1.0f / (float)(classifies(g) ? count : g->batch.rows);
+    g->batch.row_scale = 1.0f / (float)g->batch.rows;
 }
 
+/* And the buffers that belong to a checkpoint. */
 static void load_parameters(const struct golden *g)
 {
-    for (int i = 0; i < g->m->builder.count; i++) {
-        struct sl_parameter *p = &g->m->builder.parameters[i];
-        float *values = recorded(g, "parameter.", p->name, count_of(p));
+    for (int i = 0; i < g->m->saved_count; i++) {
+        const struct sl_parameter *p = &g->m->saved[i];
+        bool buffer = i >= g->m->builder.count;
+        float *values = recorded(g, buffer ? "buffer." : "parameter.", p->name, count_of(p));
         memcpy(p->data, values, count_of(p) * sizeof *values);
         free(values);
     }
@@ -176,6 +199,7 @@ static void golden_close(struct golden *g)
 {
     free(g->tokens);
     free(g->targets);
+    free(g->labels);
     free(g->sequences);
     sl_model_close(g->m);
     sl_engine_destroy(g->engine);
@@ -236,6 +260,25 @@ static void expect_logits(const struct golden *g, const char *mode, const char *
     free(want);
 }
 
+/* Texts given to a classifier, all in one run. */
+static void serve_classes(const struct golden *g, float *out)
+{
+    struct sl_err err;
+    struct sl_item items[16] = {0};
+    struct sl_classifier_options options = {.items = g->batch.count, .batch_rows = g->batch.rows};
+    struct sl_classifier *c = sl_classifier_create(g->m, &options, &err);
+    cr_assert(c, "%s", err.text);
+    cr_assert_leq(g->batch.count, 16);
+    for (int i = 0; i < g->batch.count; i++)
+        items[i] = (struct sl_item){.tokens = g->tokens + g->sequences[i].first,
+                                    .count = g->sequences[i].rows};
+    EXPECT_OK(sl_classifier_run(c, items, g->batch.count, &err), err);
+    size_t each = (size_t)g->m->config.classes;
+    for (int i = 0; i < g->batch.count; i++)
+        memcpy(out + (size_t)i * each, items[i].logits, each * sizeof *out);
+    sl_classifier_destroy(c);
+}
+
 /* Texts fed to a session as requests are: each in a slot of its own, all in one run. */
 static void serve(const struct golden *g, float *out)
 {
@@ -267,7 +310,10 @@ static void check_served(struct golden *g, int record)
         g->m->policy = (struct sl_policy){.gate = (enum sl_gate_mode)mode, .exit_threshold = 1.0f};
         if (mode == SL_GATE_MIXED)
             g->m->policy.gate_limit = (float)fact(g, "gate_limit");
-        serve(g, have);
+        if (classifies(g))
+            serve_classes(g, have);
+        else
+            serve(g, have);
         expect_logits(g, records[record].modes[mode], "served", have);
     }
     free(have);
@@ -278,11 +324,19 @@ Test(golden, served_logits_in_every_gate_mode)
     each_record(check_served);
 }
 
+/* A tape at the point of the training that was recorded, if any. */
+static void training_tape(const struct golden *g, struct sl_tape *t)
+{
+    fixture_tape(t, g->m, &g->batch, true);
+    if (sl_safetensors_metadata(&g->file, "progress"))
+        t->progress = (float)fact(g, "progress");
+}
+
 static void check_trained(struct golden *g, int record)
 {
     (void)record;
     struct sl_tape t;
-    fixture_tape(&t, g->m, &g->batch, true);
+    training_tape(g, &t);
     sl_tape_begin(&t, &g->batch, true);
     const struct sl_tensor *logits = sl_net_forward(g->m, &t);
     float *have = calloc(logits_count(g), sizeof *have);
@@ -312,13 +366,14 @@ static void compute_gradients(const struct golden *g, struct sl_tape *t)
     fixture_clear_gradients(g->m);
     (void)fixture_loss(g->m, t, &g->batch);
     sl_tape_backward(t);
+    sl_net_fold(g->m);
 }
 
 static void check_gradients(struct golden *g, int record)
 {
     (void)record;
     struct sl_tape t;
-    fixture_tape(&t, g->m, &g->batch, true);
+    training_tape(g, &t);
     compute_gradients(g, &t);
     for (int i = 0; i < g->m->builder.count; i++) {
         const struct sl_parameter *p = &g->m->builder.parameters[i];

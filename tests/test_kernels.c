@@ -199,6 +199,59 @@ Test(gemm, a_row_does_not_know_its_company)
     at_each_level(rows_are_independent);
 }
 
+/* ---- products of what is not packed ---------------------------------------------------------- */
+
+/* x lies as it is or transposed, and rows of all three are further apart than they are long. */
+static void products_agree(const struct sl_kernels *k, struct shape s, bool turned, bool accumulate)
+{
+    const size_t m = (size_t)s.m, n = (size_t)s.n, depth = (size_t)s.k, gap = 3;
+    const size_t count = (m - 1) * (n + gap) + n, bytes = count * sizeof(float);
+    float *x = input_make(m * depth, 8, 1.0f),
+          *b = input_make((depth - 1) * (n + gap) + n, 9, 1.0f);
+    float *got = output_make(bytes), *want = output_make(bytes),
+          *start = input_make(count, 10, 4.0f);
+    memcpy(got, start, bytes);
+    memcpy(want, start, bytes);
+    struct sl_product p = {.x = x,
+                           .b = b,
+                           .y = got,
+                           .x_row = turned ? 1 : depth,
+                           .x_col = turned ? m : 1,
+                           .b_row = n + gap,
+                           .y_row = n + gap,
+                           .m = s.m,
+                           .n = s.n,
+                           .k = s.k,
+                           .accumulate = accumulate};
+    k->product(&p);
+    p.y = want;
+    reference()->product(&p);
+    cr_assert(output_guarded(got, bytes), "%s %dx%dx%d", k->name, s.m, s.n, s.k);
+    cr_assert_eq(memcmp(got, want, bytes), 0, "%s %dx%dx%d, turned %d, accumulate %d", k->name, s.m,
+                 s.n, s.k, turned, accumulate);
+    free(x);
+    free(b);
+    free(start);
+    output_free(got);
+    output_free(want);
+}
+
+static void products_of_all_shapes(const struct sl_kernels *k)
+{
+    static const int ms[] = {1, 2, 3, 4, 7, 8, 15, 33}, ns[] = {1, 5, 8, 16, 17, 32, 33, 70};
+    static const int ks[] = {1, 2, 6, 31};
+    for (size_t i = 0; i < sizeof ms / sizeof *ms; i++)
+        for (size_t j = 0; j < sizeof ns / sizeof *ns; j++)
+            for (size_t l = 0; l < sizeof ks / sizeof *ks; l++)
+                for (int how = 0; how < 4; how++)
+                    products_agree(k, (struct shape){ms[i], ns[j], ks[l]}, how / 2, how % 2);
+}
+
+Test(product, has_the_bits_of_the_reference)
+{
+    at_each_level(products_of_all_shapes);
+}
+
 static void packs_alike(const struct sl_kernels *k, int depth, int n)
 {
     struct product p = product_make(k, (struct shape){1, n, depth});

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { ROWS = 13, COLS = 20, OUTS = 12, LEAVES = 3, PARAMETERS = 2 };
+enum { ROWS = 13, COLS = 20, OUTS = 12, NARROW = 8, BINS = 4, LEAVES = 3, PARAMETERS = 2 };
 
 /* The inputs that may be varied: leaves are activations. */
 struct inputs {
@@ -35,7 +35,7 @@ static float weight_of(int i)
 static void probe_forward(const struct sl_node *n)
 {
     const struct sl_tensor *x = n->in[0];
-    float row[2 * COLS];
+    float row[2 * COLS + 2 * NARROW * BINS];
     for (int r = 0; r < x->rows; r++) {
         n->tape->kernels->widen(row, sl_row_any(x, r), x->cols);
         const float *values = x->type == SL_F32 ? sl_row(x, r) : row;
@@ -88,12 +88,25 @@ static struct sl_tensor *use_layernorm(struct sl_tape *t, struct inputs *in)
     return sl_layernorm(t, in->tensors[0], &in->parameters[0], &in->parameters[1], 1e-5f);
 }
 
+static struct sl_tensor *use_centernorm(struct sl_tape *t, struct inputs *in)
+{
+    return sl_centernorm(t, in->tensors[0], &in->parameters[0], &in->parameters[1]);
+}
+
 static struct sl_tensor *use_lookup(struct sl_tape *t, struct inputs *in)
 {
     return sl_lookup(t, (struct sl_lookup_args){.tokens = &in->parameters[0],
                                                 .positions = &in->parameters[1],
                                                 .scale = 1.5f,
                                                 .dropout = 0.2f});
+}
+
+static struct sl_tensor *use_lookup_padded(struct sl_tape *t, struct inputs *in)
+{
+    return sl_lookup(t, (struct sl_lookup_args){.tokens = &in->parameters[0],
+                                                .positions = &in->parameters[1],
+                                                .scale = 1.5f,
+                                                .padded = true});
 }
 
 static struct sl_tensor *use_residual(struct sl_tape *t, struct inputs *in)
@@ -107,9 +120,9 @@ static const struct sl_rows some = {chosen, 5};
 
 static struct sl_tensor *use_residual_rows(struct sl_tape *t, struct inputs *in)
 {
-    return sl_residual(
-        t, in->tensors[0], in->tensors[1],
-        (struct sl_residual_args){.gate = in->tensors[2], .rows = &some, .dropout = 0.25f});
+    return sl_residual(t, in->tensors[0], in->tensors[1],
+                       (struct sl_residual_args){
+                           .gate = in->tensors[2], .rows = &some, .dropout = 0.25f, .scale = 0.4f});
 }
 
 static struct sl_tensor *use_gather(struct sl_tape *t, struct inputs *in)
@@ -132,6 +145,66 @@ static struct sl_tensor *use_attend_rows(struct sl_tape *t, struct inputs *in)
 {
     return sl_attend(t, in->tensors[0], in->tensors[1],
                      (struct sl_attend_args){.heads = 2, .rows = &some});
+}
+
+/* The batch's sequences, of which the last row of the first and all of the second are padding. */
+static const int32_t beginnings[] = {0, 6, 7, ROWS};
+static const struct sl_stretches stretches = {beginnings, 3};
+static const bool padding[ROWS] = {[5] = true, [6] = true};
+
+static struct sl_tensor *use_fill_bins(struct sl_tape *t, struct inputs *in)
+{
+    return sl_fill_bins(t, in->tensors[0],
+                        (struct sl_fill_args){.assign = &in->parameters[0],
+                                              .stretches = stretches,
+                                              .padding = padding,
+                                              .heads = 4,
+                                              .entropy_price = 0.7f});
+}
+
+static struct sl_tensor *use_fill_bins_padded(struct sl_tape *t, struct inputs *in)
+{
+    return sl_fill_bins(t, in->tensors[0],
+                        (struct sl_fill_args){.assign = &in->parameters[0],
+                                              .stretches = stretches,
+                                              .padding = padding,
+                                              .heads = 2,
+                                              .bin_padding = true,
+                                              .entropy_price = 0.7f});
+}
+
+static struct sl_tensor *use_read_bins(struct sl_tape *t, struct inputs *in)
+{
+    return sl_read_bins(t, in->tensors[0], in->tensors[1],
+                        (struct sl_read_args){.stretches = stretches, .heads = 2, .dropout = 0.2f});
+}
+
+/* Three steps, after which some rows have halted and others have not. */
+static struct sl_tensor *use_halt(struct sl_tape *t, struct inputs *in)
+{
+    struct sl_halts halts = {.steps_most = 3,
+                             .steps = sl_tape_struct(t, ROWS, sizeof *halts.steps),
+                             .left = sl_tape_struct(t, ROWS, sizeof *halts.left),
+                             .worth = sl_tape_take(t, ROWS, sizeof *halts.worth),
+                             .padding = sl_tape_struct(t, ROWS, sizeof *halts.padding)};
+    struct sl_halts *kept = sl_tape_struct(t, 1, sizeof *kept);
+    struct sl_tensor *y = sl_tensor_take(t, 3, COLS), *h = in->tensors[0], *z = in->tensors[1];
+    memset(y->data, 0, 3 * COLS * sizeof(float));
+    memcpy(halts.padding, padding, sizeof padding);
+    for (int r = 0; r < ROWS; r++)
+        halts.left[r] = 1.0f;
+    *kept = halts;
+    for (int step = 1; step <= 3; step++) {
+        y = sl_halt(t, y, h, z,
+                    (struct sl_halt_args){.halts = kept,
+                                          .step = step,
+                                          .price = 0.6f,
+                                          .log_prior = -0.5f * (float)step,
+                                          .log_prior_rest = -2.5f});
+        h = sl_residual(t, h, in->tensors[0], (struct sl_residual_args){.scale = 0.7f});
+        z = sl_residual(t, z, in->tensors[1], (struct sl_residual_args){.scale = 0.9f});
+    }
+    return y;
 }
 
 static struct sl_tensor *use_cross_entropy(struct sl_tape *t, struct inputs *in)
@@ -158,13 +231,19 @@ static const struct op_case cases[] = {
      use_linear_relu_operand},
     {"linear, twice", {ROWS}, {COLS}, {OUTS}, {COLS}, true, use_linear_twice},
     {"layernorm", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, false, use_layernorm},
+    {"centernorm", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, false, use_centernorm},
     {"lookup", {0}, {0}, {OUTS, ROWS}, {COLS, COLS}, false, use_lookup},
+    {"lookup, padded", {0}, {0}, {OUTS, ROWS}, {COLS, COLS}, false, use_lookup_padded},
     {"residual", {ROWS, ROWS, ROWS}, {COLS, COLS, 1}, {0}, {0}, false, use_residual},
     {"residual, some rows", {ROWS, 5, 5}, {COLS, COLS, 1}, {0}, {0}, false, use_residual_rows},
     {"gather", {ROWS}, {COLS}, {0}, {0}, false, use_gather},
     {"complement", {ROWS}, {1}, {0}, {0}, false, use_complement},
     {"attend", {ROWS, ROWS}, {COLS, 2 * COLS}, {0}, {0}, false, use_attend},
     {"attend, some queries", {5, ROWS}, {COLS, 2 * COLS}, {0}, {0}, false, use_attend_rows},
+    {"fill bins", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, false, use_fill_bins},
+    {"fill bins, padded", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, false, use_fill_bins_padded},
+    {"read bins", {ROWS, 3}, {NARROW, 2 * NARROW *BINS}, {0}, {0}, false, use_read_bins},
+    {"halt", {3, ROWS}, {COLS, 1}, {0}, {0}, false, use_halt},
     {"cross entropy", {ROWS}, {OUTS}, {0}, {0}, false, use_cross_entropy},
     {"price", {ROWS}, {1}, {0}, {0}, false, use_price},
 };

@@ -98,6 +98,9 @@ struct sl_notes {
     double gate_sum;      /* soft gates, summed over routers and rows */
     double active_sum;    /* rows that a gate let through, summed likewise */
     double gate_count;    /* routers x rows */
+    double depth_sum;     /* steps until a row halted, over the rows whose halting was followed: */
+    double depth_count;   /* so many, all but padding, or first rows alone */
+    double first_depth;   /* the same sum over the first rows of all sequences */
     int32_t *layers_used; /* per row: blocks that ran; NULL when nobody asks */
 };
 
@@ -110,6 +113,7 @@ struct sl_tape {
     const struct sl_policy *policy; /* not NULL when not training */
     struct sl_notes notes;
     bool training;
+    float progress;           /* the share of a training that is done, 0..1: prices may follow it */
     uint64_t random_key;      /* of this step: dropout */
     uint64_t random_site;     /* counts the places that drew from it */
     int exits;                /* logits recorded by sl_exit in this pass */

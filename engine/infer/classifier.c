@@ -16,13 +16,17 @@ struct sl_classifier {
     int32_t *tokens, *layers_used;
 };
 
-/* The most memory is taken either by the longest texts or by the most. */
-static size_t measure(const struct sl_classifier *c, struct sl_tape *dry, int length)
+/* The most memory is taken by a full batch, either of the longest texts or of the most. */
+static size_t measure(const struct sl_classifier *c, struct sl_tape *dry, bool longest)
 {
     struct sl_batch batch = {.sequences = c->sequences, .tokens = c->tokens};
-    while (batch.count < c->options.items && batch.rows + length <= c->options.batch_rows) {
-        c->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = length};
-        batch.rows += length;
+    int context = c->model->config.context, left = c->options.batch_rows;
+    for (int items = c->options.items; items > 0 && left > 0; items--) {
+        int share = longest ? left : (left + items - 1) / items;
+        int rows = share < context ? share : context;
+        c->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = rows};
+        batch.rows += rows;
+        left -= rows;
     }
     sl_tape_begin(dry, &batch, false);
     (void)sl_net_forward(c->model, dry);
@@ -36,12 +40,8 @@ static bool open_tape(struct sl_classifier *c, struct sl_err *err)
     if (!sl_tape_init(&dry, m->engine->kernels, m->engine->pool, 0, err))
         return false;
     dry.policy = &m->policy;
-    int even = c->options.batch_rows / c->options.items;
-    (void)measure(c, &dry, m->config.context);
-    size_t bytes = measure(c, &dry,
-                           even < 1                   ? 1
-                           : even < m->config.context ? even
-                                                      : m->config.context);
+    (void)measure(c, &dry, true);
+    size_t bytes = measure(c, &dry, false);
     sl_tape_release(&dry);
     if (!sl_tape_init(&c->tape, m->engine->kernels, m->engine->pool, bytes, err))
         return false;

@@ -116,6 +116,62 @@ static void gemm(const struct sl_gemm *g)
         }
 }
 
+/* Factors that are not packed, `rows` rows of y and one or two vectors of its columns at a time. */
+static inline __attribute__((always_inline)) void multiply(const struct sl_product *p, int row,
+                                                           int col, const int rows,
+                                                           const int vectors)
+{
+    float *y = p->y + (size_t)row * p->y_row + col;
+    const float *x = p->x + (size_t)row * p->x_row, *b = p->b + col;
+    const int cols = p->n - col;
+    __m256 sums[8], column[2];
+#pragma GCC unroll 8
+    for (int s = 0; s < rows * vectors; s++) {
+        const int at = s % vectors * LANES;
+        const float *from = y + (size_t)(s / vectors) * p->y_row + at;
+        sums[s] = p->accumulate ? sl_load8(from, cols - at) : _mm256_setzero_ps();
+    }
+    for (int i = 0; i < p->k; i++, x += p->x_col, b += p->b_row) {
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; v++)
+            column[v] = sl_load8(b + v * LANES, cols - v * LANES);
+#pragma GCC unroll 8
+        for (int s = 0; s < rows * vectors; s++) {
+            const __m256 factor = _mm256_broadcast_ss(x + (size_t)(s / vectors) * p->x_row);
+            sums[s] = _mm256_fmadd_ps(factor, column[s % vectors], sums[s]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int s = 0; s < rows * vectors; s++) {
+        const int at = s % vectors * LANES;
+        sl_store8(y + (size_t)(s / vectors) * p->y_row + at, cols - at, sums[s]);
+    }
+}
+
+/* As many of the rows as one block takes; returns how many. */
+static inline __attribute__((always_inline)) int multiply_some(const struct sl_product *p, int row,
+                                                               int col, const int vectors)
+{
+    if (p->m - row >= 4) {
+        multiply(p, row, col, 4, vectors);
+        return 4;
+    }
+    if (p->m - row >= 2) {
+        multiply(p, row, col, 2, vectors);
+        return 2;
+    }
+    multiply(p, row, col, 1, vectors);
+    return 1;
+}
+
+static void product(const struct sl_product *p)
+{
+    for (int col = 0; col < p->n; col += 2 * LANES)
+        for (int row = 0; row < p->m;)
+            row +=
+                p->n - col > LANES ? multiply_some(p, row, col, 2) : multiply_some(p, row, col, 1);
+}
+
 /* ------------------------------------------------------------------------------------ attention */
 
 static float dot_short(const float *x, const float *y, int n)
@@ -191,6 +247,7 @@ void sl_kernels_avx2(struct sl_kernels *t)
 {
     sl_avx2_rows(t);
     t->gemm = gemm;
+    t->product = product;
     t->attend = attend;
     t->attend_back = attend_back;
 }

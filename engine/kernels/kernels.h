@@ -43,6 +43,18 @@ struct sl_gemm {
     bool accumulate;     /* add to y instead of replacing it */
 };
 
+/* y (m x n) = or += x (m x k) b (k x n), all fp32 and where they lie: for factors too small to be
+ * worth packing. x_ij is x[i * x_row + j * x_col], so x may lie transposed. Every element is one
+ * chain of fmaf in the order of k, which begins at y when accumulating: the same bits at every
+ * level. */
+struct sl_product {
+    const float *x, *b;
+    float *y;
+    size_t x_row, x_col, b_row, y_row; /* floats from one row, or column, to the next */
+    int m, n, k;
+    bool accumulate;
+};
+
 /* Dropout as a pure function of its place (Srivastava et al. 2014, inverted): element c of a row
  * is kept when 16 bits derived from (row key, c) are at least `threshold`, and then scaled by
  * `scale` = 65536 / (65536 - threshold).
@@ -121,6 +133,7 @@ struct sl_kernels {
      * several row blocks), columns of out past `rows` become 0 up to a multiple of 32. */
     void (*transpose)(void *out, size_t out_stride, const void *x, size_t x_stride, int rows,
                       int cols, bool pad);
+    void (*product)(const struct sl_product *p);
 
     /* -- conversions ---------------------------------------------------------------------- */
 

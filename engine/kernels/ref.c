@@ -76,6 +76,18 @@ static void transpose(void *out, size_t out_stride, const void *x, size_t x_stri
             o[(size_t)c * out_stride + (size_t)r] = in[(size_t)r * x_stride + (size_t)c];
 }
 
+static void product(const struct sl_product *p)
+{
+    for (int i = 0; i < p->m; i++)
+        for (int j = 0; j < p->n; j++) {
+            const float *x = p->x + (size_t)i * p->x_row, *b = p->b + j;
+            float *y = p->y + (size_t)i * p->y_row + j, sum = p->accumulate ? *y : 0.0f;
+            for (int l = 0; l < p->k; l++)
+                sum = fmaf(x[(size_t)l * p->x_col], b[(size_t)l * p->b_row], sum);
+            *y = sum;
+        }
+}
+
 static void copy(void *out, const void *x, int n)
 {
     memcpy(out, x, (size_t)n * sizeof(float));
@@ -327,6 +339,7 @@ void sl_kernels_ref(struct sl_kernels *t)
         .pack = pack,
         .gemm = gemm,
         .transpose = transpose,
+        .product = product,
         .narrow = narrow,
         .widen = widen,
         .dot = dot,

@@ -20,7 +20,8 @@ static struct sl_parameter *positions_build(struct sl_builder *b,
 
 struct sl_embedding sl_embedding_build(struct sl_builder *b, struct sl_embedding_shape shape)
 {
-    struct sl_embedding e = {.scale = shape.scale, .dropout = shape.dropout};
+    struct sl_embedding e = {
+        .scale = shape.scale, .dropout = shape.dropout, .padded = shape.padded};
     e.tokens = sl_parameter_add(b, "embedding.tokens", SL_ROLE_TABLE, shape.vocab, shape.width,
                                 shape.start);
     e.tokens->product = shape.tied;
@@ -33,7 +34,8 @@ struct sl_tensor *sl_embedding_apply(struct sl_tape *t, const struct sl_embeddin
     return sl_lookup(t, (struct sl_lookup_args){.tokens = e->tokens,
                                                 .positions = e->positions,
                                                 .scale = e->scale,
-                                                .dropout = e->dropout});
+                                                .dropout = e->dropout,
+                                                .padded = e->padded});
 }
 
 struct sl_tensor *sl_embedding_invert(struct sl_tape *t, const struct sl_embedding *e,

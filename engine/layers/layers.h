@@ -42,12 +42,14 @@ struct sl_embedding_shape {
     struct sl_init start; /* of the tokens' rows */
     enum sl_positions positions;
     float scale, dropout;
-    bool tied; /* the table also gives the logits */
+    bool tied;   /* the table also gives the logits */
+    bool padded; /* token 0 is padding: a row of zeros that learns nothing */
 };
 
 struct sl_embedding {
     struct sl_parameter *tokens, *positions;
     float scale, dropout;
+    bool padded;
 };
 struct sl_embedding sl_embedding_build(struct sl_builder *b, struct sl_embedding_shape shape);
 struct sl_tensor *sl_embedding_apply(struct sl_tape *t, const struct sl_embedding *e);
@@ -120,6 +122,87 @@ struct sl_router {
 struct sl_router sl_router_build(struct sl_builder *b, int width, int hidden, float bias_start);
 struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
                                float price);
+
+/* A linear layer whose weight is divided by its largest singular value (Miyato et al. 2018), as
+ * power iterations estimate it: sigma = u^T W v. u and v are constants to the gradient. */
+struct sl_spectral {
+    struct sl_parameter *raw, *u, *v;
+    struct sl_linear_layer layer; /* W / sigma, and the bias */
+};
+struct sl_spectral sl_spectral_build(struct sl_builder *b, const char *name, int outs, int ins);
+/* What architectures with such layers do in their hooks of the same names. */
+void sl_spectral_derive(const struct sl_spectral *s, const struct sl_kernels *k);
+void sl_spectral_fold(const struct sl_spectral *s, const struct sl_kernels *k);
+void sl_spectral_follow(const struct sl_spectral *s, const struct sl_kernels *k, bool fresh);
+
+/* The stream of a model that applies one block until its tokens have halted (Epsilon, section 3.4).
+ * While training, and when the policy is dense, all rows take every step. Otherwise a sequence
+ * leaves as soon as its first token has halted, since nothing else of it is asked for; and each
+ * step is taken by the first tokens before the others (`leaders`), who follow only where it turns
+ * out that a first token goes on (`followers`). Rows that are left out change no bit of others. */
+struct sl_stream {
+    struct sl_tensor *h;           /* a row for each token of the sequences that are still there */
+    struct sl_stretches stretches; /* those sequences within h */
+    bool *padding;                 /* per row of h: token 0, which never halts */
+    const struct sl_rows *leaders; /* rows of h; NULL: all rows go together */
+    const struct sl_rows *followers; /* rows of h that take this step late; NULL: nobody */
+    struct sl_tensor *output;        /* a row for each sequence of the batch */
+    struct sl_halts halts;
+    float share; /* 1 / rows, without padding, in the whole training batch */
+    int step;    /* that is being taken, from 1 */
+    /* First tokens by their place in h and in the batch, rows that follow; and their numbers. */
+    struct sl_rows firsts, batch_rows, late;
+    int32_t *first, *batch_row, *follower;
+};
+struct sl_stream *sl_stream_begin(struct sl_tape *t, struct sl_tensor *h, int steps_most);
+/* Whether there is another step to take. */
+bool sl_stream_runs(const struct sl_tape *t, const struct sl_stream *s);
+
+/* One linear layer for each step gives the scores by which tokens halt; the loss has a price on the
+ * divergence of the steps that a token takes from a geometric distribution with this mean. The
+ * price falls to a tenth in the course of the training: 0.1 + 0.45 (1 + cos(pi progress)). */
+struct sl_halting {
+    struct sl_linear_layer *scores; /* per step */
+    float price, mean;
+};
+
+struct sl_halting_shape {
+    int width, steps_most;
+    float price, mean;
+};
+struct sl_halting sl_halting_build(struct sl_builder *b, struct sl_halting_shape shape);
+/* Who halts in this step: between the updates of leaders and followers. */
+void sl_halting_apply(struct sl_tape *t, const struct sl_halting *halting, struct sl_stream *s);
+/* After the followers: those who have halted leave, and the next step begins. */
+void sl_stream_advance(struct sl_tape *t, struct sl_stream *s);
+/* After the last step: what became of the first tokens. */
+struct sl_tensor *sl_stream_finish(struct sl_tape *t, struct sl_stream *s);
+
+/* Histogram attention (Epsilon, section 3.3): keys meet prototypes of bins in a space of `latents`
+ * dimensions, assign = U W_bin / tau with tau = max(exp(log_tau), 1e-3) + 1e-8 of each head. */
+struct sl_histogram_shape {
+    int width, heads, bins, latents;
+    float dropout;
+    bool bin_padding;
+};
+
+struct sl_histogram {
+    struct sl_linear_layer query, key_value, project;
+    struct sl_parameter *latent, *prototypes, *log_tau, *assign;
+    struct sl_histogram_shape shape;
+};
+struct sl_histogram sl_histogram_build(struct sl_builder *b, struct sl_histogram_shape shape);
+void sl_histogram_derive(const struct sl_histogram *a, const struct sl_kernels *k);
+void sl_histogram_fold(const struct sl_histogram *a, const struct sl_kernels *k);
+/* The bins of every sequence of the stream; x: its rows, normed. entropy_price is of the mean over
+ * rows and heads. */
+struct sl_tensor *sl_histogram_fill(struct sl_tape *t, const struct sl_histogram *a,
+                                    const struct sl_stream *s, struct sl_tensor *x,
+                                    float entropy_price);
+/* What rows of the stream (NULL: all) read from them. */
+struct sl_tensor *sl_histogram_read(struct sl_tape *t, const struct sl_histogram *a,
+                                    const struct sl_stream *s, struct sl_tensor *x,
+                                    struct sl_tensor *bins, const struct sl_rows *rows);
 
 /* Records that every row, or those of a gate, ran one more block. */
 void sl_note_layer(struct sl_tape *t, const struct sl_rows *rows);

@@ -158,6 +158,8 @@ void sl_net_draw(struct sl_model *m, uint64_t seed)
     for (int i = 0; i < m->builder.count; i++)
         draw(&m->builder.parameters[i], m->builder.inits[i], seed);
     draw_buffers(m, SL_BUFFER_SAVED, seed);
+    if (m->arch->follow)
+        m->arch->follow(m->self, m->engine->kernels, /* fresh= */ true);
 }
 
 /* -- gradients -------------------------------------------------------------------------------- */
@@ -183,6 +185,12 @@ void sl_net_fold(struct sl_model *m)
 {
     if (m->arch->fold)
         m->arch->fold(m->self, m->engine->kernels);
+}
+
+void sl_net_follow(struct sl_model *m)
+{
+    if (m->arch->follow)
+        m->arch->follow(m->self, m->engine->kernels, /* fresh= */ false);
 }
 
 /* -- packing: pieces are panels of all parameters, in both directions ------------------------ */
@@ -272,8 +280,7 @@ const char *sl_policy_name(const struct sl_model *m)
     static const char *const names[] = {"soft", "hard", "mixed"};
     if (m->arch->policy.exit_threshold > 0.0f)
         return "exit";
-    for (const struct sl_number *h = m->arch->hypers; h->name; h++)
-        if (strcmp(h->name, "router_bias") == 0)
-            return names[m->policy.gate];
-    return "none";
+    if (sl_number_find(m->arch->hypers, "router_bias"))
+        return names[m->policy.gate];
+    return sl_number_find(m->arch->hypers, "halting_mean") ? "halt" : "none";
 }

@@ -51,6 +51,9 @@ void sl_net_pack(struct sl_model *m);
 void sl_net_clear(struct sl_model *m);
 void sl_net_fold(struct sl_model *m);
 
+/* Parameters have moved by a step: saved buffers go after them. The optimiser calls this. */
+void sl_net_follow(struct sl_model *m);
+
 int64_t sl_net_parameters(const struct sl_model *m); /* how many numbers are learnt */
 bool sl_net_is_finite(const struct sl_model *m);
 
@@ -58,5 +61,5 @@ bool sl_net_is_finite(const struct sl_model *m);
  * classifier; with targets or labels also the loss. */
 struct sl_tensor *sl_net_forward(const struct sl_model *m, struct sl_tape *t);
 
-/* How it saves compute when serving: "soft", "hard", "mixed", "exit" or "none". */
+/* How it saves compute when serving: "soft", "hard", "mixed", "exit", "halt" or "none". */
 const char *sl_policy_name(const struct sl_model *m);

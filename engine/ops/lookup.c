@@ -9,6 +9,7 @@ enum { ROWS = 64, COLUMNS = 64 };
 
 struct lookup {
     float scale;
+    bool padded;
     struct sl_dropout dropout;
     uint64_t random_key;
 };
@@ -18,6 +19,13 @@ static float *row_of(const struct sl_parameter *table, float *values, int row)
     assert(row >= 0);
     assert(row < table->rows);
     return values + (size_t)row * (size_t)table->cols;
+}
+
+/* What the token of a row is multiplied by. */
+static float scale_of(const struct sl_node *n, int row)
+{
+    const struct lookup *a = n->args;
+    return a->padded && n->tape->batch->tokens[row] == 0 ? 0.0f : a->scale;
 }
 
 static void forward_rows(void *ctx, int first, int last, int worker)
@@ -30,7 +38,8 @@ static void forward_rows(void *ctx, int first, int last, int worker)
     (void)worker;
     for (int r = first; r < last; r++) {
         float *y = sl_row(n->out, r);
-        t->kernels->scale(y, a->scale, row_of(tokens, tokens->data, t->batch->tokens[r]), cols);
+        t->kernels->scale(y, scale_of(n, r), row_of(tokens, tokens->data, t->batch->tokens[r]),
+                          cols);
         t->kernels->axpy(y, 1.0f, row_of(positions, positions->data, t->row_position[r]), cols);
         if (a->dropout.threshold)
             t->kernels->dropout(y, y, a->dropout, sl_dropout_row_key(t, a->random_key, r), 0, cols);
@@ -60,7 +69,7 @@ static void backward_columns(void *ctx, int first, int last, int worker)
         else
             memcpy(dy, dropped, (size_t)cols * sizeof *dy);
         float *dtoken = row_of(tokens, tokens->grad, t->batch->tokens[r]);
-        t->kernels->axpy(dtoken + first, a->scale, dy, cols);
+        t->kernels->axpy(dtoken + first, scale_of(n, r), dy, cols);
         if (!positions->grad)
             continue;
         float *dposition = row_of(positions, positions->grad, t->row_position[r]);
@@ -82,6 +91,7 @@ struct sl_tensor *sl_lookup(struct sl_tape *t, struct sl_lookup_args args)
     assert(args.tokens->cols == args.positions->cols);
     struct lookup *a = sl_tape_struct(t, 1, sizeof *a);
     a->scale = args.scale;
+    a->padded = args.padded;
     if (t->training && args.dropout > 0.0f) {
         a->dropout = sl_dropout_of(args.dropout);
         a->random_key = sl_tape_random(t);

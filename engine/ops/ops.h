@@ -20,23 +20,29 @@ struct sl_tensor *sl_layernorm(struct sl_tape *t, struct sl_tensor *x,
                                const struct sl_parameter *gain, const struct sl_parameter *shift,
                                float epsilon);
 
+/* y_i = gain sqrt(cols / (cols - 1)) (x_i - mean) + shift, as an operand. Epsilon, section 3.2. */
+struct sl_tensor *sl_centernorm(struct sl_tape *t, struct sl_tensor *x,
+                                const struct sl_parameter *gain, const struct sl_parameter *shift);
+
 /* y_i = dropout(scale tokens_[token_i] + positions_[position_i]) for every row of the batch. Tables
  * without a gradient (fixed positions) get none. */
 struct sl_lookup_args {
     const struct sl_parameter *tokens, *positions;
     float scale, dropout;
+    bool padded; /* token 0 is padding: it counts as a row of zeros, and learns nothing */
 };
 struct sl_tensor *sl_lookup(struct sl_tape *t, struct sl_lookup_args args);
 
 /* y_i = x_{rows_i}; all of x, uncopied, when rows is NULL. */
 struct sl_tensor *sl_take_rows(struct sl_tape *t, struct sl_tensor *x, const struct sl_rows *rows);
 
-/* h with rows h_{rows_i} + gate_i dropout(f_i) replaced; gate: n x 1 or NULL for 1, rows: NULL for
- * all. Not training, h itself is updated and returned: rows left out cost nothing. */
+/* h with rows h_{rows_i} + scale gate_i dropout(f_i) replaced; gate: n x 1 or NULL for 1, rows:
+ * NULL for all. Not training, h itself is updated and returned: rows left out cost nothing. */
 struct sl_residual_args {
     struct sl_tensor *gate;
     const struct sl_rows *rows;
     float dropout;
+    float scale; /* 0: 1 */
 };
 struct sl_tensor *sl_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *f,
                               struct sl_residual_args args);
@@ -67,6 +73,62 @@ struct sl_stretches {
 };
 struct sl_tensor *sl_mean(struct sl_tape *t, struct sl_tensor *x,
                           const struct sl_stretches *stretches);
+
+/* Histogram attention (Epsilon, section 3.3). First, per head, the rows of each stretch share out
+ * their keys and values among a few bins:
+ *     a_i = softmax_b(key_i . assign_b);   M_b = sum_i a_ib + 1e-6
+ *     keys_b = sum_i a_ib key_i / M_b;   values_b = sum_i a_ib value_i / M_b
+ * key_value: rows x 2 width, fp32, keys then values; assign: width x bins, a head's rows after one
+ * another. Adds entropy_price * sum over heads and rows but padding of sum_b a_ib log a_ib to the
+ * loss. Result: stretches x (2 width bins). */
+struct sl_fill_args {
+    const struct sl_parameter *assign;
+    struct sl_stretches stretches;
+    const bool *padding; /* per row; NULL: none is */
+    int heads;
+    bool bin_padding; /* padding goes into the bins, too */
+    float entropy_price;
+};
+struct sl_tensor *sl_fill_bins(struct sl_tape *t, struct sl_tensor *key_value,
+                               struct sl_fill_args args);
+
+/* Then queries attend to the bins of their stretch:
+ *     out_j = sum_b dropout(softmax_b(query_j . keys_b / sqrt(head_dim))) values_b
+ * query: n x width, fp32; row i belongs to row rows_i of the stretches (NULL: i; must be while
+ * training). Result: n x width operand. */
+struct sl_read_args {
+    struct sl_stretches stretches;
+    const struct sl_rows *rows;
+    int heads;
+    float dropout;
+};
+struct sl_tensor *sl_read_bins(struct sl_tape *t, struct sl_tensor *query, struct sl_tensor *bins,
+                               struct sl_read_args args);
+
+/* How far each row of the batch has come with halting: shared by the steps of one pass. */
+struct sl_halts {
+    int steps_most;
+    int32_t *steps; /* in which it halted; 0: not yet */
+    float *left;    /* of its probability, 1 at first */
+    float *worth;   /* backward: see halt.c; only while training */
+    bool *padding;  /* takes no part: it never halts, and costs nothing */
+};
+
+/* One step of halting (Epsilon, section 3.4; Graves 2016):
+ *     p_i = min(sigmoid(score_i), left_i);   left_i -= p_i
+ *     output_s += p h of the first row of sequence s; in the last step (p + left) h
+ * and adds price * sum over rows that have not halted of p_i (log p_i - log_prior), in the last
+ * step also left_i (log left_i - log_prior_rest), to the loss. scores: one per row of the batch;
+ * states: h of the first rows; or both of some first rows alone (`rows`, by their number in the
+ * batch; NULL while training). Not training, output itself is updated and returned. */
+struct sl_halt_args {
+    struct sl_halts *halts;
+    const struct sl_rows *rows;
+    int step; /* from 1 */
+    float price, log_prior, log_prior_rest;
+};
+struct sl_tensor *sl_halt(struct sl_tape *t, struct sl_tensor *output, struct sl_tensor *states,
+                          struct sl_tensor *scores, struct sl_halt_args args);
 
 /* Adds weight * loss_scale * sum over rows of -log softmax(logits)_target to the loss; targets: one
  * per row of logits, -1 for none. The batch's own targets or labels give the mean. */

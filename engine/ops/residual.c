@@ -1,4 +1,4 @@
-/* residual.c - h with rows h_{rows_i} + gate_i dropout(f_i): the stream that layers write to.
+/* residual.c - h with rows h_{rows_i} + scale gate_i dropout(f_i): the stream that layers write to.
  *
  * Training, a new tensor is made, since others still need the old one; its gradient is handed on to
  * h without a copy. Not training, h is updated where it is, so a row left out costs nothing. */
@@ -12,6 +12,7 @@ enum { ROWS = 64 };
 
 struct residual {
     const struct sl_rows *rows;
+    float scale;
     struct sl_dropout dropout;
     uint64_t random_key;
 };
@@ -21,9 +22,11 @@ static int row_of(const struct residual *a, int i)
     return a->rows ? a->rows->index[i] : i;
 }
 
-static float gate_of(const struct sl_node *n, int i)
+/* What row i of f is multiplied by. */
+static float factor_of(const struct sl_node *n, int i)
 {
-    return n->in[GATE] ? *sl_row(n->in[GATE], i) : 1.0f;
+    const struct residual *a = n->args;
+    return n->in[GATE] ? a->scale * *sl_row(n->in[GATE], i) : a->scale;
 }
 
 struct pass {
@@ -55,7 +58,7 @@ static void forward_rows(void *ctx, int first, int last, int worker)
         float *y = sl_row(n->out, row);
         if (n->out != n->in[H] && !a->rows)
             memcpy(y, sl_row(n->in[H], row), (size_t)cols * sizeof *y);
-        n->tape->kernels->axpy(y, gate_of(n, i), update_of(n, i, spare), cols);
+        n->tape->kernels->axpy(y, factor_of(n, i), update_of(n, i, spare), cols);
     }
 }
 
@@ -82,7 +85,7 @@ static void residual_forward(const struct sl_node *n)
     sl_parallel(n->tape->pool, n->in[F]->rows, ROWS, forward_rows, &p);
 }
 
-/* With u = dropout'(dy):  df = gate u,  dgate = <u, f>. */
+/* With u = dropout'(dy):  df = scale gate u,  dgate = scale <u, f>. */
 static void backward_row(const struct sl_node *n, int i, float *spare)
 {
     const struct sl_kernels *k = n->tape->kernels;
@@ -96,13 +99,13 @@ static void backward_row(const struct sl_node *n, int i, float *spare)
         u = spare;
     }
     if (gate) {
-        float dgate = k->dot(u, sl_row(f, i), cols);
+        float dgate = a->scale * k->dot(u, sl_row(f, i), cols);
         *sl_grad_row(gate, i) = dgate + (n->fresh[GATE] ? 0.0f : *sl_grad_row(gate, i));
     }
     if (n->fresh[F])
-        k->scale(sl_grad_row(f, i), gate_of(n, i), u, cols);
+        k->scale(sl_grad_row(f, i), factor_of(n, i), u, cols);
     else
-        k->axpy(sl_grad_row(f, i), gate_of(n, i), u, cols);
+        k->axpy(sl_grad_row(f, i), factor_of(n, i), u, cols);
 }
 
 static void backward_rows(void *ctx, int first, int last, int worker)
@@ -144,6 +147,7 @@ struct sl_tensor *sl_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_
     assert(!args.gate || args.gate->rows == f->rows);
     struct residual *a = sl_tape_struct(t, 1, sizeof *a);
     a->rows = args.rows;
+    a->scale = args.scale > 0.0f ? args.scale : 1.0f;
     if (t->training && args.dropout > 0.0f) {
         a->dropout = sl_dropout_of(args.dropout);
         a->random_key = sl_tape_random(t);

@@ -31,8 +31,8 @@ struct sl_model_facts {
     const char *const *labels; /* their names */
     int64_t parameters;
     int64_t created; /* seconds since 1970 */
-    const char
-        *gate; /* how compute is saved when serving: "soft", "hard", "mixed", "exit" or "none" */
+    /* How compute is saved when serving: "soft", "hard", "mixed", "exit", "halt" or "none". */
+    const char *gate;
 };
 SL_PUBLIC struct sl_model_facts sl_model_facts(const struct sl_model *model);
 SL_PUBLIC const struct sl_tokenizer *sl_model_tokenizer(const struct sl_model *model);

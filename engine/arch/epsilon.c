@@ -1,0 +1,180 @@
+/* epsilon.c - one block, applied to its own result until the tokens have halted; attention to a
+ * few bins instead of all tokens. "Epsilon: A Transformer with Adaptive Computation and Quantized
+ * Attention", sections 3 and 4.
+ *
+ *     h = dropout(sqrt(d) E[tokens] + P[positions])
+ *     step t:  h += alpha dropout(HQSA(centre(h)));  h += alpha dropout(FFN(centre(h)))      3.2
+ *              HQSA: hqsa.c, 3.3;  FFN: both weights divided by their largest singular value
+ *              p_i = min(sigmoid(v_t h_i + c_t), what is left of 1);  y += p_0 h_0           3.4
+ *     logits = W y + b                                  of the first token alone
+ *     loss += kl_price annealed(progress) mean_i KL(p_i, geometric(halting_mean))            4.2
+ *     loss += entropy_price mean_i sum_b a_ib log a_ib  of the first step's shares           4.3
+ *
+ * What the paper leaves open is as in its authors' code: scores have a layer for each step, halted
+ * tokens go on to change and to be seen, sines give positions, the norm has gain and shift. Padding
+ * stays out of the bins (there it is in: mask_keys 0). */
+#include "arch/arch.h"
+
+#include <math.h>
+
+struct epsilon {
+    struct sl_embedding embedding;
+    struct sl_norm attention_norm, mlp_norm;
+    struct sl_histogram attention;
+    struct sl_spectral up, down;
+    struct sl_halting halting;
+    struct sl_linear_layer classify;
+    int depth;
+    float dropout, residual_scale, entropy_price;
+};
+
+static struct sl_embedding_shape embedding_shape(const struct sl_config *c)
+{
+    return (struct sl_embedding_shape){.vocab = c->vocab,
+                                       .context = c->context,
+                                       .width = c->width,
+                                       .start = sl_glorot(c->vocab, c->width),
+                                       .positions = SL_POSITIONS_SINES,
+                                       .scale = sqrtf((float)c->width),
+                                       .dropout = c->dropout,
+                                       .padded = true};
+}
+
+static struct sl_histogram_shape attention_shape(const struct sl_config *c)
+{
+    return (struct sl_histogram_shape){.width = c->width,
+                                       .heads = c->heads,
+                                       .bins = c->bins,
+                                       .latents = c->latents,
+                                       .dropout = c->dropout,
+                                       .bin_padding = !c->mask_keys};
+}
+
+static void epsilon_build(struct sl_builder *b, void *self, const struct sl_config *c)
+{
+    struct epsilon *m = self;
+    m->depth = c->depth;
+    m->dropout = c->dropout;
+    m->residual_scale = c->residual_scale;
+    m->entropy_price = c->entropy_price;
+    m->embedding = sl_embedding_build(b, embedding_shape(c));
+    m->attention_norm = sl_norm_build(b, "attention_norm", c->width);
+    m->attention = sl_histogram_build(b, attention_shape(c));
+    m->mlp_norm = sl_norm_build(b, "mlp_norm", c->width);
+    m->up = sl_spectral_build(b, "mlp.up", c->hidden, c->width);
+    m->down = sl_spectral_build(b, "mlp.down", c->width, c->hidden);
+    m->halting = sl_halting_build(b, (struct sl_halting_shape){.width = c->width,
+                                                               .steps_most = c->depth,
+                                                               .price = c->kl_price,
+                                                               .mean = c->halting_mean});
+    m->classify =
+        sl_linear_build(b, "classify",
+                        (struct sl_linear_shape){.outs = c->classes,
+                                                 .ins = c->width,
+                                                 .bound = sl_glorot(c->width, c->classes).value,
+                                                 .bias = true});
+}
+
+static struct sl_tensor *mlp(struct sl_tape *t, const struct epsilon *m, struct sl_tensor *x)
+{
+    struct sl_tensor *hidden = sl_linear(t, x,
+                                         (struct sl_linear_args){.weight = m->up.layer.weight,
+                                                                 .bias = m->up.layer.bias,
+                                                                 .activation = SL_GELU,
+                                                                 .dropout = m->dropout,
+                                                                 .operand = true});
+    return sl_linear(
+        t, hidden,
+        (struct sl_linear_args){.weight = m->down.layer.weight, .bias = m->down.layer.bias});
+}
+
+/* Both updates of some rows of the stream, whose bins are filled. x: all its rows, normed. */
+static void update(struct sl_tape *t, const struct epsilon *m, struct sl_stream *s,
+                   struct sl_tensor *x, struct sl_tensor *bins, const struct sl_rows *rows)
+{
+    struct sl_residual_args args = {
+        .rows = rows, .dropout = m->dropout, .scale = m->residual_scale};
+    struct sl_tensor *a = sl_histogram_read(t, &m->attention, s, x, bins, rows);
+    s->h = sl_residual(t, s->h, a, args);
+    x = sl_centernorm(t, sl_take_rows(t, s->h, rows), m->mlp_norm.gain, m->mlp_norm.shift);
+    s->h = sl_residual(t, s->h, mlp(t, m, x), args);
+}
+
+static void step(struct sl_tape *t, const struct epsilon *m, struct sl_stream *s)
+{
+    float entropy_price = s->step == 1 ? m->entropy_price : 0.0f;
+    struct sl_tensor *x = sl_centernorm(t, s->h, m->attention_norm.gain, m->attention_norm.shift);
+    struct sl_tensor *bins = sl_histogram_fill(t, &m->attention, s, x, entropy_price);
+    update(t, m, s, x, bins, s->leaders);
+    sl_halting_apply(t, &m->halting, s);
+    if (s->followers)
+        update(t, m, s, x, bins, s->followers);
+    sl_stream_advance(t, s);
+}
+
+static struct sl_tensor *epsilon_forward(struct sl_tape *t, const void *self)
+{
+    const struct epsilon *m = self;
+    struct sl_stream *s = sl_stream_begin(t, sl_embedding_apply(t, &m->embedding), m->depth);
+    while (sl_stream_runs(t, s)) {
+        size_t mark = sl_tape_mark(t);
+        step(t, m, s);
+        sl_tape_forget(t, mark);
+    }
+    return sl_linear(
+        t, sl_stream_finish(t, s),
+        (struct sl_linear_args){.weight = m->classify.weight, .bias = m->classify.bias});
+}
+
+static void epsilon_derive(const void *self, const struct sl_kernels *kernels)
+{
+    const struct epsilon *m = self;
+    sl_histogram_derive(&m->attention, kernels);
+    sl_spectral_derive(&m->up, kernels);
+    sl_spectral_derive(&m->down, kernels);
+}
+
+static void epsilon_fold(const void *self, const struct sl_kernels *kernels)
+{
+    const struct epsilon *m = self;
+    sl_histogram_fold(&m->attention, kernels);
+    sl_spectral_fold(&m->up, kernels);
+    sl_spectral_fold(&m->down, kernels);
+}
+
+static void epsilon_follow(const void *self, const struct sl_kernels *kernels, bool fresh)
+{
+    const struct epsilon *m = self;
+    sl_spectral_follow(&m->up, kernels, fresh);
+    sl_spectral_follow(&m->down, kernels, fresh);
+}
+
+static const struct sl_number hypers[] = {
+    SL_INTEGER_ROW(sl_config, width, 8, 8192, 12, "features per token (d)"),
+    SL_INTEGER_ROW(sl_config, depth, 1, 128, 8, "steps, at most (L)"),
+    SL_INTEGER_ROW(sl_config, heads, 1, 128, 2, "attention heads (H); divides width"),
+    SL_INTEGER_ROW(sl_config, hidden, 8, 32768, 72, "features inside the MLP (d_ff)"),
+    SL_INTEGER_ROW(sl_config, context, 2, 8192, 512, "tokens of a text, at most"),
+    SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training"),
+    SL_INTEGER_ROW(sl_config, bins, 1, 1024, 16, "bins that keys are shared out among (B)"),
+    SL_INTEGER_ROW(sl_config, latents, 1, 1024, 8, "dimensions in which keys meet bins (d_lat)"),
+    SL_INTEGER_ROW(sl_config, mask_keys, 0, 1, 1, "0: padding, token 0, goes into the bins, too"),
+    SL_REAL_ROW(sl_config, residual_scale, 0.001, 10, 0.25, "of both updates (alpha)"),
+    SL_REAL_ROW(sl_config, halting_mean, 1.01, 1000, 3, "steps that the price on depth prefers"),
+    SL_REAL_ROW(sl_config, kl_price, 0, 100, 0.015, "of halting otherwise, in nats (lambda_KL)"),
+    SL_REAL_ROW(sl_config, entropy_price, 0, 100, 0.005, "of few bins, in nats (lambda_ent)"),
+    {0}};
+
+const struct sl_arch sl_arch_epsilon = {
+    .name = "epsilon",
+    .paper = "Epsilon: A Transformer with Adaptive Computation and Quantized Attention",
+    .summary = "one block, repeated until the tokens have halted; attention to a few bins",
+    .hypers = hypers,
+    .tasks = SL_CLASSIFIES,
+    .size = sizeof(struct epsilon),
+    .build = epsilon_build,
+    .forward = epsilon_forward,
+    .derive = epsilon_derive,
+    .fold = epsilon_fold,
+    .follow = epsilon_follow,
+};

@@ -1,0 +1,159 @@
+/* hqsa.c - attention to a few bins that the keys and values of a sequence are shared out among.
+ * "Histogram Quantized Scalar Attention": Epsilon, section 3.3.
+ *
+ * The paper projects every key to d_lat dimensions and multiplies it by the prototypes there. That
+ * is one product of the key and U W_bin / tau, which depends on parameters alone: it is made once
+ * per step, and its gradient goes back to the three of them once per step. */
+#include "layers/layers.h"
+
+#include <math.h>
+
+static const float tau_least = 1e-3f, tau_more = 1e-8f;
+
+static void linears_build(struct sl_builder *b, struct sl_histogram *a, int width)
+{
+    /* Queries, keys and values start as matrices of their own, though two of them lie together. */
+    struct sl_linear_shape shape = {
+        .outs = width, .ins = width, .bound = sl_glorot(width, width).value, .bias = true};
+    a->query = sl_linear_build(b, "attention.query", shape);
+    a->project = sl_linear_build(b, "attention.project", shape);
+    shape.outs = 2 * width;
+    a->key_value = sl_linear_build(b, "attention.key_value", shape);
+}
+
+struct sl_histogram sl_histogram_build(struct sl_builder *b, struct sl_histogram_shape shape)
+{
+    struct sl_histogram a = {.shape = shape};
+    int dim = shape.width / shape.heads, bins = shape.bins;
+    linears_build(b, &a, shape.width);
+    a.latent = sl_parameter_add(b, "attention.latent", SL_ROLE_SOURCE, shape.latents, dim,
+                                sl_glorot(dim, shape.latents));
+    /* As the authors' initialiser sees them: heads, bins, latents. */
+    a.prototypes =
+        sl_parameter_add(b, "attention.prototypes", SL_ROLE_SOURCE, shape.heads * shape.latents,
+                         bins, sl_glorot(bins * shape.latents, shape.heads * shape.latents));
+    a.log_tau =
+        sl_parameter_add(b, "attention.log_tau", SL_ROLE_VECTOR, 1, shape.heads, sl_constant(0.0f));
+    a.assign = sl_buffer_add(
+        b, "attention.assign",
+        (struct sl_buffer_shape){.kind = SL_BUFFER_DERIVED, .rows = shape.width, .cols = bins});
+    return a;
+}
+
+/* -- assign = U W_bin / tau ----------------------------------------------------------------- */
+
+static float tau_of(const struct sl_histogram *a, int head)
+{
+    return fmaxf(expf(a->log_tau->data[head]), tau_least) + tau_more;
+}
+
+/* One head's part of assign, head_dim x bins, and of U, latents x bins. */
+struct part {
+    size_t assign, prototypes;
+    float inverse_tau;
+};
+
+static struct part part_of(const struct sl_histogram *a, int head)
+{
+    size_t bins = (size_t)a->shape.bins;
+    return (struct part){.assign = (size_t)head * (size_t)a->latent->cols * bins,
+                         .prototypes = (size_t)head * (size_t)a->latent->rows * bins,
+                         .inverse_tau = 1.0f / tau_of(a, head)};
+}
+
+void sl_histogram_derive(const struct sl_histogram *a, const struct sl_kernels *k)
+{
+    int dim = a->latent->cols, bins = a->shape.bins;
+    for (int h = 0; h < a->shape.heads; h++) {
+        struct part part = part_of(a, h);
+        float *assign = a->assign->data + part.assign;
+        k->product(&(struct sl_product){.x = a->latent->data,
+                                        .x_row = 1,
+                                        .x_col = (size_t)dim,
+                                        .b = a->prototypes->data + part.prototypes,
+                                        .b_row = (size_t)bins,
+                                        .y = assign,
+                                        .y_row = (size_t)bins,
+                                        .m = dim,
+                                        .n = bins,
+                                        .k = a->shape.latents});
+        k->scale(assign, part.inverse_tau, assign, dim * bins);
+    }
+}
+
+/* dW_bin = U G^T for G the gradient of assign by tau. */
+static void fold_latent(const struct sl_histogram *a, const struct sl_kernels *k,
+                        const float *prototypes, const float *g)
+{
+    int dim = a->latent->cols, bins = a->shape.bins;
+    float *dlatent = a->latent->grad;
+    for (int l = 0; l < a->shape.latents; l++, prototypes += bins)
+        for (int c = 0; c < dim; c++)
+            *dlatent++ += k->dot(prototypes, g + (size_t)c * (size_t)bins, bins);
+}
+
+/* And dU = W_bin G;  dlog_tau = -<tau G, assign> exp(log_tau) / tau, 0 where tau is held at its
+ * least. */
+static void fold_head(const struct sl_histogram *a, const struct sl_kernels *k, int head)
+{
+    int dim = a->latent->cols, bins = a->shape.bins;
+    struct part part = part_of(a, head);
+    float *g = a->assign->grad + part.assign, slope = expf(a->log_tau->data[head]);
+    float along = k->dot(g, a->assign->data + part.assign, dim * bins);
+    if (slope > tau_least)
+        a->log_tau->grad[head] -= along * slope * part.inverse_tau;
+    k->scale(g, part.inverse_tau, g, dim * bins);
+    k->product(&(struct sl_product){.x = a->latent->data,
+                                    .x_row = (size_t)dim,
+                                    .x_col = 1,
+                                    .b = g,
+                                    .b_row = (size_t)bins,
+                                    .y = a->prototypes->grad + part.prototypes,
+                                    .y_row = (size_t)bins,
+                                    .m = a->shape.latents,
+                                    .n = bins,
+                                    .k = dim,
+                                    .accumulate = true});
+    fold_latent(a, k, a->prototypes->data + part.prototypes, g);
+}
+
+void sl_histogram_fold(const struct sl_histogram *a, const struct sl_kernels *k)
+{
+    for (int h = 0; h < a->shape.heads; h++)
+        fold_head(a, k, h);
+}
+
+/* -- use --------------------------------------------------------------------------------------- */
+
+static struct sl_tensor *linear(struct sl_tape *t, const struct sl_linear_layer *layer,
+                                struct sl_tensor *x)
+{
+    return sl_linear(t, x, (struct sl_linear_args){.weight = layer->weight, .bias = layer->bias});
+}
+
+struct sl_tensor *sl_histogram_fill(struct sl_tape *t, const struct sl_histogram *a,
+                                    const struct sl_stream *s, struct sl_tensor *x,
+                                    float entropy_price)
+{
+    float price = t->training ? entropy_price * s->share / (float)a->shape.heads : 0.0f;
+    return sl_fill_bins(t, linear(t, &a->key_value, x),
+                        (struct sl_fill_args){.assign = a->assign,
+                                              .stretches = s->stretches,
+                                              .padding = s->padding,
+                                              .heads = a->shape.heads,
+                                              .bin_padding = a->shape.bin_padding,
+                                              .entropy_price = price});
+}
+
+struct sl_tensor *sl_histogram_read(struct sl_tape *t, const struct sl_histogram *a,
+                                    const struct sl_stream *s, struct sl_tensor *x,
+                                    struct sl_tensor *bins, const struct sl_rows *rows)
+{
+    struct sl_tensor *query = linear(t, &a->query, sl_take_rows(t, x, rows));
+    struct sl_tensor *context = sl_read_bins(t, query, bins,
+                                             (struct sl_read_args){.stretches = s->stretches,
+                                                                   .rows = rows,
+                                                                   .heads = a->shape.heads,
+                                                                   .dropout = a->shape.dropout});
+    return linear(t, &a->project, context);
+}

@@ -1,0 +1,53 @@
+/* bins.h - what filling bins and reading them share: how rows are cut into tiles, and how the bins
+ * of a head lie.
+ *
+ * A stretch is cut from its own beginning, and what its tiles give is added up in their order: the
+ * sums over a stretch do not depend on what else is in the batch, nor on who computed them. */
+#pragma once
+
+#include "ops/ops.h"
+
+enum { SL_TILE_ROWS = 64 };
+
+/* Rows of one stretch: of its keys, or of its queries. */
+struct sl_tile {
+    int stretch, first, count;
+};
+
+struct sl_tiles {
+    struct sl_tile *at;
+    int32_t *first; /* of each stretch, and one past the last tile */
+    int count;
+    int most; /* that any cut of as many rows into as many stretches gives: sizes memory */
+};
+
+/* rows: those of the stretches that are cut, by number (`count` of them); NULL: all. */
+struct sl_tiles sl_tiles_cut(struct sl_tape *t, const struct sl_stretches *stretches,
+                             const struct sl_rows *rows, int count);
+
+/* A row of bins holds for each head head_dim rows of keys, then as many of values; a column is a
+ * bin. */
+struct sl_bins_shape {
+    int heads, head_dim, bins;
+};
+
+/* The first column of a head. */
+static inline size_t sl_head_column(const struct sl_bins_shape *s, int head)
+{
+    return (size_t)head * (size_t)s->head_dim;
+}
+
+/* Floats of one head's bins. */
+static inline size_t sl_bins_floats(const struct sl_bins_shape *s)
+{
+    return 2 * (size_t)s->head_dim * (size_t)s->bins;
+}
+
+/* Bytes of a stretch of scratch memory, when another follows. */
+static inline size_t sl_aligned(size_t bytes)
+{
+    return (bytes + SL_ALIGN - 1) / SL_ALIGN * SL_ALIGN;
+}
+
+/* out (cols x rows) = x^T of rows x cols. */
+void sl_turn(float *out, const float *x, int rows, int cols);

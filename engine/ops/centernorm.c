@@ -1,0 +1,126 @@
+/* centernorm.c - y = gain c (x - mean) + shift with c = sqrt(d / (d - 1)): the mean goes and the
+ * size stays. Epsilon, section 3.2. */
+#include "ops/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { X };
+
+enum { GAIN, SHIFT };
+
+enum { BLOCK = 64 }; /* rows whose gradients of gain and shift are summed together */
+
+static float scale_of(int cols)
+{
+    return cols > 1 ? sqrtf((float)cols / (float)(cols - 1)) : 1.0f;
+}
+
+static float mean_of(const struct sl_node *n, const float *x)
+{
+    return n->tape->kernels->sum(x, n->out->cols) / (float)n->out->cols;
+}
+
+struct pass {
+    const struct sl_node *n;
+    float *workers; /* a row for each */
+    float *partial; /* backward, per block: the gradients of gain, then of shift */
+};
+
+static void forward_rows(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct sl_node *n = p->n;
+    const float *gain = n->parameter[GAIN]->data, *shift = n->parameter[SHIFT]->data;
+    int cols = n->out->cols;
+    float *y = p->workers + (size_t)worker * (size_t)cols, c = scale_of(cols);
+    for (int r = first; r < last; r++) {
+        const float *x = sl_row(n->in[X], r);
+        float mean = mean_of(n, x);
+        for (int i = 0; i < cols; i++)
+            y[i] = gain[i] * (c * (x[i] - mean)) + shift[i];
+        n->tape->kernels->narrow(sl_row_any(n->out, r), y, cols);
+    }
+}
+
+static int blocks_of(const struct sl_node *n)
+{
+    return (n->out->rows + BLOCK - 1) / BLOCK;
+}
+
+static size_t centernorm_scratch(const struct sl_node *n, bool backward)
+{
+    size_t rows = (size_t)sl_pool_threads(n->tape->pool);
+    rows += backward ? 2 * (size_t)blocks_of(n) : 0;
+    return rows * (size_t)n->out->cols * sizeof(float);
+}
+
+static struct pass pass_of(const struct sl_node *n, bool backward)
+{
+    struct pass p = {.n = n, .workers = sl_tape_scratch(n, centernorm_scratch(n, backward))};
+    p.partial = p.workers + (size_t)sl_pool_threads(n->tape->pool) * (size_t)n->out->cols;
+    return p;
+}
+
+static void centernorm_forward(const struct sl_node *n)
+{
+    struct pass p = pass_of(n, false);
+    sl_parallel(n->tape->pool, n->out->rows, BLOCK, forward_rows, &p);
+}
+
+/* With g = gain dy:  dx = c (g - mean(g)),  dgain += dy c (x - mean),  dshift += dy. */
+static void backward_row(const struct sl_node *n, int r, float *g, float *dgain)
+{
+    const float *gain = n->parameter[GAIN]->data, *x = sl_row(n->in[X], r);
+    const float *dy = sl_grad_row(n->out, r);
+    int cols = n->out->cols;
+    float *dx = sl_grad_row(n->in[X], r), *dshift = dgain + cols;
+    float c = scale_of(cols), mean = mean_of(n, x);
+    for (int i = 0; i < cols; i++) {
+        g[i] = gain[i] * dy[i];
+        dgain[i] += dy[i] * (c * (x[i] - mean));
+        dshift[i] += dy[i];
+    }
+    float middle = mean_of(n, g);
+    for (int i = 0; i < cols; i++)
+        dx[i] = (n->fresh[X] ? 0.0f : dx[i]) + c * (g[i] - middle);
+}
+
+static void backward_block(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    size_t cols = (size_t)p->n->out->cols;
+    float *dgain = p->partial + (size_t)(first / BLOCK) * 2 * cols;
+    memset(dgain, 0, 2 * cols * sizeof *dgain);
+    for (int r = first; r < last; r++)
+        backward_row(p->n, r, p->workers + (size_t)worker * cols, dgain);
+}
+
+/* Blocks are summed in their order, whoever computed them. */
+static void centernorm_backward(const struct sl_node *n)
+{
+    struct pass p = pass_of(n, true);
+    int cols = n->out->cols;
+    sl_parallel(n->tape->pool, n->out->rows, BLOCK, backward_block, &p);
+    for (int b = 0; b < blocks_of(n); b++) {
+        const float *partial = p.partial + (size_t)b * 2 * (size_t)cols;
+        n->tape->kernels->axpy(n->parameter[GAIN]->grad, 1.0f, partial, cols);
+        n->tape->kernels->axpy(n->parameter[SHIFT]->grad, 1.0f, partial + cols, cols);
+    }
+}
+
+static const struct sl_op centernorm = {.name = "centernorm",
+                                        .scratch = centernorm_scratch,
+                                        .forward = centernorm_forward,
+                                        .backward = centernorm_backward};
+
+struct sl_tensor *sl_centernorm(struct sl_tape *t, struct sl_tensor *x,
+                                const struct sl_parameter *gain, const struct sl_parameter *shift)
+{
+    assert(gain->cols == x->cols);
+    assert(shift->cols == x->cols);
+    return sl_tape_run(t, (struct sl_node){.op = &centernorm,
+                                           .out = sl_operand_take(t, x->rows, x->cols),
+                                           .in = {x},
+                                           .parameter = {gain, shift}});
+}

@@ -1,0 +1,230 @@
+/* halt.c - one step of adaptive halting, and what its depth costs. Epsilon, sections 3.4 and 4.2,
+ * after Graves 2016. In step t, for every row i that has not halted:
+ *
+ *     p_i = min(sigmoid(score_i), r_i);   r_i -= p_i;   it halts when it takes all that is left
+ *     output_s += p h of the first row of sequence s; after the last step also r h
+ *     loss += price sum_i P_i log(P_i / Q),  P = (p of every step, what is left), Q geometric
+ *
+ * A row that would be left with 1e-6 or less takes that too. So what is left over goes to the state
+ * in which a row halts, and only a row that never halts gives it to its last one. (The paper's sum
+ * has no leftover; its authors' code adds it to the last state that the batch computes, which
+ * makes an answer depend on who shares the batch.) */
+#include "ops/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { OUTPUT, STATES, SCORES };
+
+enum { ROWS = 256 };
+
+static const float leftover_most = 1e-6f, probability_least = 1e-9f;
+
+struct halt {
+    struct sl_halt_args args;
+    float *taken; /* per score: p, kept while training */
+};
+
+struct pass {
+    const struct sl_node *n;
+    double *prices; /* per piece */
+};
+
+/* The row of the batch that a score belongs to. */
+static int row_of(const struct halt *a, int i)
+{
+    return a->args.rows ? a->args.rows->index[i] : i;
+}
+
+/* The sequence whose first row this is, or -1. */
+static int led_by(const struct sl_node *n, int row)
+{
+    int s = n->tape->row_sequence[row];
+    return n->tape->batch->sequences[s].first == row ? s : -1;
+}
+
+static bool is_last(const struct halt *a)
+{
+    return a->args.step == a->args.halts->steps_most;
+}
+
+/* P log(P / q). */
+static double divergence(double p, double log_q)
+{
+    return p * (log(fmax(p, (double)probability_least)) - log_q);
+}
+
+/* Its derivative by P. */
+static float divergence_slope(float p, float log_q)
+{
+    return logf(fmaxf(p, probability_least)) + (p >= probability_least ? 1.0f : 0.0f) - log_q;
+}
+
+/* -- forward ------------------------------------------------------------------------------ */
+
+/* What a row takes in this step. */
+static float take(const struct halt *a, int row, float score)
+{
+    struct sl_halts *halts = a->args.halts;
+    if (halts->steps[row] != 0 || halts->padding[row])
+        return 0.0f;
+    float p = 1.0f / (1.0f + expf(-score)), left = halts->left[row];
+    if (p >= left - leftover_most) {
+        halts->steps[row] = a->args.step;
+        p = left;
+    }
+    halts->left[row] = left - p;
+    return p;
+}
+
+/* output_s of the sequence that this row leads: state is its own, i.e. that of the sequence, or the
+ * i-th when only some are here. */
+static void give(const struct sl_node *n, int row, int i, float p)
+{
+    const struct halt *a = n->args;
+    const struct sl_kernels *k = n->tape->kernels;
+    int s = led_by(n, row), cols = n->out->cols;
+    if (s < 0)
+        return;
+    float *y = sl_row(n->out, s);
+    const float *h = sl_row(n->in[STATES], a->args.rows ? i : s);
+    if (n->out != n->in[OUTPUT])
+        memcpy(y, sl_row(n->in[OUTPUT], s), (size_t)cols * sizeof *y);
+    k->axpy(y, p, h, cols);
+    if (is_last(a) && a->args.halts->steps[row] == 0)
+        k->axpy(y, a->args.halts->left[row], h, cols);
+}
+
+static void forward_rows(void *ctx, int first, int last, int worker)
+{
+    const struct pass *pass = ctx;
+    const struct sl_node *n = pass->n;
+    const struct halt *a = n->args;
+    const struct sl_halts *halts = a->args.halts;
+    double price = 0.0;
+    (void)worker;
+    for (int i = first; i < last; i++) {
+        int row = row_of(a, i);
+        bool counts = a->args.price > 0.0f && halts->steps[row] == 0 && !halts->padding[row];
+        float p = take(a, row, *sl_row(n->in[SCORES], i));
+        if (a->taken)
+            a->taken[i] = p;
+        give(n, row, i, p);
+        if (counts)
+            price += divergence((double)p, (double)a->args.log_prior);
+        if (counts && is_last(a) && halts->steps[row] == 0)
+            price += divergence((double)halts->left[row], (double)a->args.log_prior_rest);
+    }
+    pass->prices[first / ROWS] = price;
+}
+
+static int pieces_of(const struct sl_node *n)
+{
+    return (n->in[SCORES]->rows + ROWS - 1) / ROWS;
+}
+
+static size_t halt_scratch(const struct sl_node *n, bool backward)
+{
+    return backward ? 0 : (size_t)pieces_of(n) * sizeof(double);
+}
+
+static void halt_forward(const struct sl_node *n)
+{
+    const struct halt *a = n->args;
+    struct pass pass = {.n = n, .prices = sl_tape_scratch(n, halt_scratch(n, false))};
+    sl_parallel(n->tape->pool, n->in[SCORES]->rows, ROWS, forward_rows, &pass);
+    double price = 0.0;
+    for (int i = 0; i < pieces_of(n); i++)
+        price += pass.prices[i];
+    n->tape->notes.price += price * (double)a->args.price;
+}
+
+/* -- backward ----------------------------------------------------------------------------- */
+
+/* With dy the gradient of a row's output (of first rows; 0 of others) and k the slope of the
+ * divergence: to take more in step t is worth e_t = dy . h_t + price k(p_t), and costs that much
+ * less later: what the step of halting, or the leftover, is worth. Backward comes to the latter
+ * first and keeps it in halts->worth. So
+ *     dscore_t = p_t (1 - p_t) (e_t - worth)    before the row halts, 0 from then on. */
+static float backward_score(const struct sl_node *n, int row, float p, float along)
+{
+    const struct halt *a = n->args;
+    struct sl_halts *halts = a->args.halts;
+    int halted = halts->steps[row];
+    if (halts->padding[row] || (halted != 0 && halted < a->args.step))
+        return 0.0f;
+    float price = a->args.price;
+    float worth = along + (price > 0.0f ? price * divergence_slope(p, a->args.log_prior) : 0.0f);
+    if (halted == a->args.step) {
+        halts->worth[row] = worth;
+        return 0.0f;
+    }
+    if (halted == 0 && is_last(a)) {
+        float rest = halts->left[row];
+        halts->worth[row] =
+            along + (price > 0.0f ? price * divergence_slope(rest, a->args.log_prior_rest) : 0.0f);
+    }
+    return p * (1.0f - p) * (worth - halts->worth[row]);
+}
+
+/* dh += p dy, after the last step (p + r) dy. */
+static void backward_state(const struct sl_node *n, int row, float p, int s)
+{
+    const struct halt *a = n->args;
+    const struct sl_halts *halts = a->args.halts;
+    const float *dy = sl_grad_row(n->out, s);
+    float *dh = sl_grad_row(n->in[STATES], s);
+    float share = is_last(a) && halts->steps[row] == 0 ? p + halts->left[row] : p;
+    if (n->fresh[STATES])
+        n->tape->kernels->scale(dh, share, dy, n->out->cols);
+    else
+        n->tape->kernels->axpy(dh, share, dy, n->out->cols);
+    if (n->in[OUTPUT]->grad != n->out->grad)
+        n->tape->kernels->axpy(sl_grad_row(n->in[OUTPUT], s), 1.0f, dy, n->out->cols);
+}
+
+static void backward_rows(void *ctx, int first, int last, int worker)
+{
+    const struct sl_node *n = ctx;
+    const struct halt *a = n->args;
+    (void)worker;
+    for (int i = first; i < last; i++) {
+        int s = led_by(n, i);
+        float p = a->taken[i], along = 0.0f;
+        if (s >= 0)
+            along = n->tape->kernels->dot(sl_grad_row(n->out, s), sl_row(n->in[STATES], s),
+                                          n->out->cols);
+        float *dscore = sl_grad_row(n->in[SCORES], i);
+        *dscore = backward_score(n, i, p, along) + (n->fresh[SCORES] ? 0.0f : *dscore);
+        if (s >= 0)
+            backward_state(n, i, p, s);
+    }
+}
+
+static void halt_backward(const struct sl_node *n)
+{
+    sl_node_parallel(n, n->in[SCORES]->rows, ROWS, backward_rows);
+}
+
+static const struct sl_op halt = {.name = "halt",
+                                  .scratch = halt_scratch,
+                                  .forward = halt_forward,
+                                  .backward = halt_backward,
+                                  .passes = 1 + OUTPUT};
+
+struct sl_tensor *sl_halt(struct sl_tape *t, struct sl_tensor *output, struct sl_tensor *states,
+                          struct sl_tensor *scores, struct sl_halt_args args)
+{
+    assert(scores->cols == 1);
+    assert(scores->rows == (args.rows ? args.rows->count : t->batch->rows));
+    assert(states->rows == (args.rows ? args.rows->count : t->batch->count));
+    assert(output->rows == t->batch->count);
+    assert(!args.rows || !t->training);
+    struct halt *a = sl_tape_struct(t, 1, sizeof *a);
+    a->args = args;
+    if (t->training)
+        a->taken = sl_tape_take(t, (size_t)scores->rows, sizeof *a->taken);
+    struct sl_tensor *out = t->training ? sl_tensor_take(t, output->rows, output->cols) : output;
+    return sl_tape_run(
+        t, (struct sl_node){.op = &halt, .out = out, .in = {output, states, scores}, .args = a});
+}
