@@ -32,10 +32,22 @@ static inline struct sl_engine *fixture_engine(const char *isa, int threads)
     return engine;
 }
 
+/* What an architecture has no choice in stays as it is. */
+static inline void fixture_clamp(const struct sl_arch *arch, struct sl_config *c)
+{
+    for (const struct sl_number *h = arch->hypers; h->name; h++) {
+        struct sl_err err;
+        double value = sl_number_get(h, c);
+        value = value < h->least ? h->least : value > h->most ? h->most : value;
+        EXPECT_OK(sl_number_set(h, c, value, &err), err);
+    }
+}
+
 /* Sizes at which every code path runs and nothing is a multiple of a tile. */
 static inline struct sl_config fixture_config_for(const struct sl_arch *arch, enum sl_task task)
 {
     struct sl_config c;
+    struct sl_err err;
     sl_config_standard(arch, &c);
     c.task = task;
     c.classes = task == SL_TASK_CLASSIFICATION ? FIXTURE_CLASSES : 0;
@@ -47,6 +59,8 @@ static inline struct sl_config fixture_config_for(const struct sl_arch *arch, en
     c.hidden = 52;
     c.lambda = 0.3f;
     c.kl_price = c.entropy_price = 0.3f;
+    fixture_clamp(arch, &c);
+    EXPECT_OK(sl_config_check(arch, &c, &err), err);
     return c;
 }
 

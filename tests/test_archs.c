@@ -1,7 +1,7 @@
 /* test_archs.c - what every row of the table of architectures must keep: gradients, the same bits
  * alone and in company, with one thread and with more, with a cache and without, saved and
  * loaded. */
-#include "net_fixture.h"
+#include "net_gradients.h"
 
 #include "sluice/infer.h"
 #include "text/tokenizer.h"
@@ -9,86 +9,6 @@
 #include <math.h>
 
 /* -- gradients -------------------------------------------------------------------------------- */
-
-/* A direction for one parameter: random, plus the computed gradient itself scaled to the same
- * length, so that there is a slope to measure. */
-static float *direction_of(const struct sl_parameter *p)
-{
-    int count = p->rows * p->cols;
-    uint64_t key = sl_random_key(test_seed(), p->name);
-    float *direction = malloc((size_t)count * sizeof *direction);
-    cr_assert(direction);
-    double squares = 1e-30;
-    for (int j = 0; j < count; j++)
-        squares += (double)p->grad[j] * (double)p->grad[j];
-    for (int j = 0; j < count; j++)
-        direction[j] = (float)(sl_random_normal(key, (uint64_t)j) +
-                               (double)p->grad[j] * sqrt(count / squares));
-    return direction;
-}
-
-struct line {
-    struct sl_model *m;
-    struct sl_tape *t;
-    const struct sl_batch *batch;
-    struct sl_parameter *p;
-    float *from, *direction;
-};
-
-static double loss_at(const struct line *l, double step)
-{
-    for (int j = 0; j < l->p->rows * l->p->cols; j++)
-        l->p->data[j] = l->from[j] + (float)(step * (double)l->direction[j]);
-    sl_net_pack(l->m);
-    return fixture_loss(l->m, l->t, l->batch);
-}
-
-static double slope(const struct line *l, double step)
-{
-    return (loss_at(l, step) - loss_at(l, -step)) / (2.0 * step);
-}
-
-/* Two steps and Richardson extrapolation: one step's own error would hide a wrong gradient. */
-static double measured_slope(const struct line *l, double step)
-{
-    double coarse = slope(l, 2.0 * step), fine = slope(l, step);
-    return (4.0 * fine - coarse) / 3.0;
-}
-
-static double computed_slope(const struct line *l)
-{
-    double sum = 0.0;
-    for (int j = 0; j < l->p->rows * l->p->cols; j++)
-        sum += (double)l->p->grad[j] * (double)l->direction[j];
-    return sum;
-}
-
-/* The forward is fp32: a loss of about 3 carries 3e-7, a thousandth of what it moves by; a real
- * error is of the size of the slope. */
-static double disagreement(double want, double have)
-{
-    return fabs(want - have) / (fabs(want) + fabs(have) + 0.005);
-}
-
-/* A ReLU that changes sides spoils the long step, rounding the short one: one must agree. */
-static void check_parameter(struct sl_model *m, struct sl_tape *t, const struct sl_batch *batch,
-                            struct sl_parameter *p)
-{
-    size_t bytes = (size_t)p->rows * (size_t)p->cols * sizeof(float);
-    static const double shorter[] = {0.002, 0.0005};
-    struct line l = {m, t, batch, p, malloc(bytes), direction_of(p)};
-    cr_assert(l.from);
-    memcpy(l.from, p->data, bytes);
-    double have = computed_slope(&l), step = fmin(0.01, 0.0005 / fabs(have));
-    double want = measured_slope(&l, step);
-    for (int i = 0; i < 2 && disagreement(want, have) >= 5e-3; i++)
-        want = measured_slope(&l, shorter[i]);
-    (void)loss_at(&l, 0.0);
-    cr_expect_lt(disagreement(want, have), 5e-3, "%s %s: measured %g, computed %g (seed %llu)",
-                 m->arch->name, p->name, want, have, (unsigned long long)test_seed());
-    free(l.from);
-    free(l.direction);
-}
 
 Test(archs, gradients_agree_with_finite_differences)
 {
@@ -98,18 +18,7 @@ Test(archs, gradients_agree_with_finite_differences)
         const struct sl_arch *arch = sl_arch_at(c.arch);
         struct sl_config config = fixture_config_for(arch, (enum sl_task)c.task);
         struct sl_model *m = fixture_model(engine, arch, &config);
-        struct fixture_batch f;
-        struct sl_tape t;
-        fixture_fill(&f, lengths, 3);
-        fixture_aim(&f, config.task);
-        fixture_tape(&t, m, &f.batch, true);
-        fixture_clear_gradients(m);
-        (void)fixture_loss(m, &t, &f.batch);
-        sl_tape_backward(&t);
-        sl_net_fold(m);
-        for (int i = 0; i < m->builder.count; i++)
-            check_parameter(m, &t, &f.batch, &m->builder.parameters[i]);
-        sl_tape_release(&t);
+        gradient_check_model(m, lengths);
         sl_model_close(m);
     }
     sl_engine_destroy(engine);
@@ -425,6 +334,7 @@ Test(archs, have_the_published_number_of_parameters)
         {"tsa", SL_TASK_COMPLETION, 6064, 256, {0}, 6433413},
         {"encoder", SL_TASK_CLASSIFICATION, 30522, 512, {0}, 386186},
         {"epsilon", SL_TASK_CLASSIFICATION, 30522, 512, {0}, 369184},
+        {"eam", SL_TASK_CLASSIFICATION, 10000, 256, {0}, 1610502},
         /* EAM's transformer has no norm before pooling: 2 x 128 less. */
         {"encoder", SL_TASK_CLASSIFICATION, 10000, 256, {128, 3, 4, 1024}, 2269826 + 256},
     };

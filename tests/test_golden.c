@@ -22,6 +22,8 @@ static const struct {
      .steps = true},
     {.name = "epsilon", .modes = {[SL_GATE_SOFT] = "soft"}},
     {.name = "epsilon_published", .modes = {[SL_GATE_SOFT] = "soft"}},
+    {.name = "eam", .modes = {[SL_GATE_SOFT] = "soft"}},
+    {.name = "eam_top1", .modes = {[SL_GATE_SOFT] = "soft"}},
 };
 
 enum { RECORDS = sizeof records / sizeof records[0], MODES = SL_GATE_MIXED + 1, THREADS = 2 };

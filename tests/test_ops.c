@@ -6,7 +6,16 @@
 
 #include <math.h>
 
-enum { ROWS = 13, COLS = 20, OUTS = 12, NARROW = 8, BINS = 4, LEAVES = 3, PARAMETERS = 2 };
+enum {
+    ROWS = 13,
+    COLS = 20,
+    OUTS = 12,
+    NARROW = 8,
+    BINS = 4,
+    LEAVES = 3,
+    PARAMETERS = 4,
+    EXPERTS = 5
+};
 
 /* The inputs that may be varied: leaves are activations. */
 struct inputs {
@@ -20,7 +29,7 @@ struct op_case {
     const char *name;
     int leaf_rows[LEAVES], leaf_cols[LEAVES];                   /* 0: not used */
     int parameter_rows[PARAMETERS], parameter_cols[PARAMETERS]; /* 0: not used */
-    bool product; /* the first parameter is read by products */
+    int products; /* so many of the parameters, the first ones, are read by products */
     struct sl_tensor *(*build)(struct sl_tape *t, struct inputs *in);
 };
 
@@ -220,32 +229,152 @@ static struct sl_tensor *use_price(struct sl_tape *t, struct inputs *in)
     return sl_complement(t, in->tensors[0]);
 }
 
+/* Rows that stand for others, as pooled ones do: their dropout differs from that of 0, 1, 2. */
+static struct sl_tensor *use_linear_origin(struct sl_tape *t, struct inputs *in)
+{
+    static const int32_t origin[ROWS] = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 12, 11, 10};
+    struct sl_linear_args args = {
+        .weight = &in->parameters[0], .dropout = 0.4f, .activation = SL_GELU};
+    args.origin = origin;
+    return sl_linear(t, in->tensors[0], args);
+}
+
+static struct sl_tensor *use_linear_groups(struct sl_tape *t, struct inputs *in)
+{
+    static const int32_t first[] = {0, 8, 8, ROWS};
+    struct sl_group *each = sl_tape_struct(t, 3, sizeof *each);
+    for (int g = 0; g < 3; g++)
+        each[g] = (struct sl_group){&in->parameters[g > 0], &in->parameters[2 + (g > 0)]};
+    return sl_linear_groups(t, in->tensors[0],
+                            (struct sl_groups){.each = each, .first = first, .count = 3},
+                            (struct sl_linear_args){.activation = SL_GELU, .dropout = 0.2f});
+}
+
+static struct sl_tensor *use_drop(struct sl_tape *t, struct inputs *in)
+{
+    return sl_drop(t, in->tensors[0], 0.3f);
+}
+
+static struct sl_tensor *use_attend_log(struct sl_tape *t, struct inputs *in)
+{
+    return sl_attend_sparse(t, in->tensors[0], in->tensors[1],
+                            (struct sl_sparse_args){.heads = 4, .operand = true});
+}
+
+static struct sl_tensor *use_attend_causal(struct sl_tape *t, struct inputs *in)
+{
+    return sl_attend_sparse(
+        t, in->tensors[0], in->tensors[1],
+        (struct sl_sparse_args){.heads = 1, .pattern = {SL_PATTERN_LOG, .causal = true}});
+}
+
+static struct sl_tensor *use_attend_window_and_stride(struct sl_tape *t, struct inputs *in)
+{
+    return sl_attend_sparse(
+        t, in->tensors[0], in->tensors[1],
+        (struct sl_sparse_args){
+            .heads = 2, .rows = &some, .pattern = {SL_PATTERN_WINDOW_STRIDE, 3, 1, false}});
+}
+
+static struct sl_tensor *use_attend_none(struct sl_tape *t, struct inputs *in)
+{
+    return sl_attend_sparse(
+        t, in->tensors[0], in->tensors[1],
+        (struct sl_sparse_args){.heads = 2, .pattern = {.kind = SL_PATTERN_NONE}});
+}
+
+static struct sl_tensor *use_softmax_rows(struct sl_tape *t, struct inputs *in)
+{
+    return sl_softmax_rows(t, in->tensors[0]);
+}
+
+static struct sl_tensor *use_scale_parts(struct sl_tape *t, struct inputs *in)
+{
+    return sl_scale_parts(t, in->tensors[0], in->tensors[1]);
+}
+
+/* A choice that does not depend on what is varied. */
+static const struct sl_routes *routes_to(struct sl_tape *t, int used)
+{
+    struct sl_tensor *shares = sl_tensor_take(t, ROWS, EXPERTS);
+    for (int i = 0; i < ROWS * EXPERTS; i++)
+        sl_row(shares, 0)[i] = weight_of(100 + i);
+    return sl_route(t, shares, used, NULL);
+}
+
+static struct sl_tensor *use_chosen_share(struct sl_tape *t, struct inputs *in)
+{
+    return sl_chosen_shares(t, sl_softmax_rows(t, in->tensors[0]), routes_to(t, 1));
+}
+
+static struct sl_tensor *use_chosen_shares(struct sl_tape *t, struct inputs *in)
+{
+    return sl_chosen_shares(t, sl_softmax_rows(t, in->tensors[0]), routes_to(t, 2));
+}
+
+static struct sl_tensor *use_dispatch(struct sl_tape *t, struct inputs *in)
+{
+    return sl_dispatch(t, in->tensors[0], routes_to(t, 2));
+}
+
+static struct sl_tensor *use_combine(struct sl_tape *t, struct inputs *in)
+{
+    return sl_combine(t, in->tensors[0], in->tensors[1], routes_to(t, 2));
+}
+
+static struct sl_tensor *use_balance(struct sl_tape *t, struct inputs *in)
+{
+    struct sl_tensor *shares = sl_softmax_rows(t, in->tensors[0]);
+    sl_balance(t, shares, routes_to(t, 2), 1.7f);
+    return shares;
+}
+
 static const struct op_case cases[] = {
-    {"linear, gelu, dropout", {ROWS}, {COLS}, {OUTS, 1}, {COLS, OUTS}, true, use_linear},
-    {"linear, relu, operand",
+    {"linear, gelu, dropout", {ROWS}, {COLS}, {OUTS, 1}, {COLS, OUTS}, 1, use_linear},
+    {"linear, relu, operand", {ROWS}, {COLS}, {OUTS, 1}, {COLS, OUTS}, 1, use_linear_relu_operand},
+    {"linear, twice", {ROWS}, {COLS}, {OUTS}, {COLS}, 1, use_linear_twice},
+    {"layernorm", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, 0, use_layernorm},
+    {"lookup", {0}, {0}, {OUTS, ROWS}, {COLS, COLS}, 0, use_lookup},
+    {"residual", {ROWS, ROWS, ROWS}, {COLS, COLS, 1}, {0}, {0}, 0, use_residual},
+    {"residual, some rows", {ROWS, 5, 5}, {COLS, COLS, 1}, {0}, {0}, 0, use_residual_rows},
+    {"gather", {ROWS}, {COLS}, {0}, {0}, 0, use_gather},
+    {"complement", {ROWS}, {1}, {0}, {0}, 0, use_complement},
+    {"attend", {ROWS, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend},
+    {"attend, some queries", {5, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend_rows},
+    {"cross entropy", {ROWS}, {OUTS}, {0}, {0}, 0, use_cross_entropy},
+    {"linear, origin", {ROWS}, {COLS}, {OUTS}, {COLS}, 1, use_linear_origin},
+    {"linear, groups",
      {ROWS},
      {COLS},
-     {OUTS, 1},
-     {COLS, OUTS},
-     true,
-     use_linear_relu_operand},
-    {"linear, twice", {ROWS}, {COLS}, {OUTS}, {COLS}, true, use_linear_twice},
-    {"layernorm", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, false, use_layernorm},
-    {"centernorm", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, false, use_centernorm},
-    {"lookup", {0}, {0}, {OUTS, ROWS}, {COLS, COLS}, false, use_lookup},
-    {"lookup, padded", {0}, {0}, {OUTS, ROWS}, {COLS, COLS}, false, use_lookup_padded},
-    {"residual", {ROWS, ROWS, ROWS}, {COLS, COLS, 1}, {0}, {0}, false, use_residual},
-    {"residual, some rows", {ROWS, 5, 5}, {COLS, COLS, 1}, {0}, {0}, false, use_residual_rows},
-    {"gather", {ROWS}, {COLS}, {0}, {0}, false, use_gather},
-    {"complement", {ROWS}, {1}, {0}, {0}, false, use_complement},
-    {"attend", {ROWS, ROWS}, {COLS, 2 * COLS}, {0}, {0}, false, use_attend},
-    {"attend, some queries", {5, ROWS}, {COLS, 2 * COLS}, {0}, {0}, false, use_attend_rows},
-    {"fill bins", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, false, use_fill_bins},
-    {"fill bins, padded", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, false, use_fill_bins_padded},
-    {"read bins", {ROWS, 3}, {NARROW, 2 * NARROW *BINS}, {0}, {0}, false, use_read_bins},
-    {"halt", {3, ROWS}, {COLS, 1}, {0}, {0}, false, use_halt},
-    {"cross entropy", {ROWS}, {OUTS}, {0}, {0}, false, use_cross_entropy},
-    {"price", {ROWS}, {1}, {0}, {0}, false, use_price},
+     {OUTS, OUTS, 1, 1},
+     {COLS, COLS, OUTS, OUTS},
+     2,
+     use_linear_groups},
+    {"drop", {ROWS}, {COLS}, {0}, {0}, 0, use_drop},
+    {"attend, log", {ROWS, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend_log},
+    {"attend, causal log", {ROWS, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend_causal},
+    {"attend, window and stride",
+     {5, ROWS},
+     {COLS, 2 * COLS},
+     {0},
+     {0},
+     0,
+     use_attend_window_and_stride},
+    {"attend, no keys", {ROWS, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend_none},
+    {"softmax of rows", {ROWS}, {EXPERTS}, {0}, {0}, 0, use_softmax_rows},
+    {"scale parts", {ROWS, ROWS}, {COLS, EXPERTS}, {0}, {0}, 0, use_scale_parts},
+    {"chosen shares, one", {ROWS}, {EXPERTS}, {0}, {0}, 0, use_chosen_share},
+    {"chosen shares, two", {ROWS}, {EXPERTS}, {0}, {0}, 0, use_chosen_shares},
+    {"dispatch", {ROWS}, {COLS}, {0}, {0}, 0, use_dispatch},
+    {"combine", {2 * ROWS, ROWS}, {COLS, EXPERTS}, {0}, {0}, 0, use_combine},
+    {"balance", {ROWS}, {EXPERTS}, {0}, {0}, 0, use_balance},
+    {"price", {ROWS}, {1}, {0}, {0}, 0, use_price},
+    {"centernorm", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, 0, use_centernorm},
+    {"lookup, padded", {0}, {0}, {OUTS, ROWS}, {COLS, COLS}, 0, use_lookup_padded},
+    {"fill bins", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, 0, use_fill_bins},
+    {"fill bins, padded", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, 0, use_fill_bins_padded},
+    {"read bins", {ROWS, 3}, {NARROW, 2 * NARROW *BINS}, {0}, {0}, 0, use_read_bins},
+    {"halt", {3, ROWS}, {COLS, 1}, {0}, {0}, 0, use_halt},
 };
 
 /* -- the check
@@ -253,18 +382,19 @@ static const struct op_case cases[] = {
 
 static void set_up(struct inputs *in, const struct op_case *c)
 {
+    static const char *const names[] = {"first", "second", "third", "fourth"};
     for (int i = 0; i < LEAVES; i++)
         for (int j = 0; j < c->leaf_rows[i] * c->leaf_cols[i]; j++)
             in->leaves[i][j] =
                 (float)sl_random_normal(sl_random_key(1, c->name), (uint64_t)(i * 10000 + j));
     for (int i = 0; i < PARAMETERS; i++) {
         struct sl_parameter *p = &in->parameters[i];
-        *p = (struct sl_parameter){.name = i ? "second" : "first",
+        *p = (struct sl_parameter){.name = names[i],
                                    .data = in->data[i],
                                    .grad = in->grads[i],
                                    .rows = c->parameter_rows[i],
                                    .cols = c->parameter_cols[i],
-                                   .product = c->product && i == 0};
+                                   .product = i < c->products};
         for (int j = 0; j < p->rows * p->cols; j++)
             p->data[j] =
                 (float)sl_random_normal(sl_random_key(2, c->name), (uint64_t)(i * 10000 + j));
@@ -287,7 +417,8 @@ static double run(struct sl_tape *t, const struct sl_batch *batch, struct inputs
                   const struct op_case *c)
 {
     sl_tape_begin(t, batch, true);
-    pack(t->kernels, &in->parameters[0]);
+    for (int i = 0; i < c->products; i++)
+        pack(t->kernels, &in->parameters[i]);
     for (int i = 0; i < LEAVES && c->leaf_rows[i]; i++) {
         in->tensors[i] = sl_tensor_take(t, c->leaf_rows[i], c->leaf_cols[i]);
         memcpy(in->tensors[i]->data, in->leaves[i],
@@ -362,8 +493,10 @@ static void check_case(const struct op_case *c, struct sl_engine *engine)
         check_elements(&k, in->parameters[i].name, in->data[i], copy->grads[i],
                        c->parameter_rows[i] * c->parameter_cols[i]);
     sl_tape_release(&t);
-    free(in->parameters[0].packed);
-    free(in->parameters[0].packed_back);
+    for (int i = 0; i < c->products; i++) {
+        free(in->parameters[i].packed);
+        free(in->parameters[i].packed_back);
+    }
     free(in);
     free(copy);
 }

@@ -57,6 +57,7 @@ static struct sl_training training_of(const struct sl_arch *arch, int epochs)
                             .run = run};
     t.config = fixture_config_for(arch, SL_TASK_CLASSIFICATION);
     t.config.depth = 2;
+    fixture_clamp(arch, &t.config);
     t.config.dropout = 0.05f;
     sl_numbers_standard(sl_recipe_rows, &t.recipe);
     t.recipe.epochs = epochs;

@@ -53,6 +53,7 @@ static struct sl_training training_of(const struct sl_arch *arch, const char *di
     t.config.depth = 2;
     t.config.hidden = 36;
     t.config.context = 13;
+    fixture_clamp(arch, &t.config);
     sl_numbers_standard(sl_recipe_rows, &t.recipe);
     t.recipe.steps = 12;
     t.recipe.batch = 5;

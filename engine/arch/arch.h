@@ -37,6 +37,8 @@ struct sl_arch {
     unsigned tasks;                 /* bits: 1u << SL_TASK_... for each that it can do */
     struct sl_policy policy;        /* how it is served unless its checkpoint says otherwise */
     size_t size;                    /* of its own struct */
+    /* What no single bound says about its hyper-parameters, or NULL; part of sl_config_check. */
+    bool (*check)(const struct sl_config *c, struct sl_err *err);
     /* Declares the parameters and fills self. c has been checked against hypers and by `check`. */
     void (*build)(struct sl_builder *b, void *self, const struct sl_config *c);
     /* Logits of the wanted rows, or of each sequence when the task is classification; NULL while

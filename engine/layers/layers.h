@@ -204,6 +204,35 @@ struct sl_tensor *sl_histogram_read(struct sl_tape *t, const struct sl_histogram
                                     const struct sl_stream *s, struct sl_tensor *x,
                                     struct sl_tensor *bins, const struct sl_rows *rows);
 
+/* A mixture of `count` MLPs under a gate that looks at each row. used 0: every row takes all of
+ * them, by its gate; else those with the largest gates, and no other is computed. */
+struct sl_experts_shape {
+    int width, hidden, count, used;
+    float dropout;       /* of the hidden features */
+    float balance_price; /* while training, of sending rows to few experts; used > 0 only */
+};
+
+/* The weights of one, which follow from those of all. */
+struct sl_expert {
+    const struct sl_parameter *up, *down;
+};
+
+struct sl_experts {
+    struct sl_linear_layer gate;
+    struct sl_parameter *up, *up_bias;     /* count * hidden x width */
+    struct sl_parameter *down, *down_bias; /* width x count * hidden, width x count */
+    const struct sl_expert *each;          /* NULL when every row takes all of them */
+    int count, hidden, used;
+    float dropout, balance_price;
+};
+struct sl_experts sl_experts_build(struct sl_builder *b, struct sl_experts_shape shape);
+/* origin: as in struct sl_linear_args. */
+struct sl_tensor *sl_experts_apply(struct sl_tape *t, const struct sl_experts *e,
+                                   struct sl_tensor *x, const int32_t *origin);
+/* For the hooks of the same names in struct sl_arch. */
+void sl_experts_derive(const struct sl_experts *e);
+void sl_experts_fold(const struct sl_experts *e, const struct sl_kernels *kernels);
+
 /* Records that every row, or those of a gate, ran one more block. */
 void sl_note_layer(struct sl_tape *t, const struct sl_rows *rows);
 

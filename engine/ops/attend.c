@@ -1,14 +1,14 @@
 /* attend.c - multi-head attention within each sequence, with or without a cache.
  * Vaswani et al. 2017, section 3.2.2. One piece of work is one head of one block of queries. */
 #include "base/random.h"
+#include "ops/heads.h"
 #include "ops/ops.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { QUERY, KEY_VALUE };
 
-enum { QUERIES_MOST = 128, APPEND_ROWS = 64 };
+enum { QUERIES_MOST = 128 };
 
 /* Queries of one sequence that are computed together. */
 struct block {
@@ -43,45 +43,16 @@ static int head_dim(const struct sl_node *n)
     return n->out->cols / a->args.heads;
 }
 
-/* -- the cache ---------------------------------------------------------------------------- */
-
-/* The keys of one head, or its values. */
-static char *cache_of(const struct sl_node *n, const struct sl_cache *cache, int head, bool values)
+static struct sl_cache_layer cache_layer(const struct sl_node *n)
 {
     const struct attend *a = n->args;
-    size_t rows = (2 * (size_t)head + values) * (size_t)cache->capacity;
-    size_t row_bytes = (size_t)head_dim(n) * sl_type_bytes(n->in[KEY_VALUE]->type);
-    return (char *)cache->data + (size_t)a->args.layer * cache->layer_bytes + rows * row_bytes;
-}
-
-static void append_rows(void *ctx, int first, int last, int worker)
-{
-    const struct sl_node *n = ctx;
-    const struct sl_tape *t = n->tape;
-    const struct attend *a = n->args;
-    const struct sl_tensor *kv = n->in[KEY_VALUE];
-    const size_t bytes = (size_t)head_dim(n) * sl_type_bytes(kv->type);
-    (void)worker;
-    for (int r = first; r < last; r++) {
-        const struct sl_cache *cache = t->batch->sequences[t->row_sequence[r]].cache;
-        if (!cache)
-            continue;
-        assert(t->row_position[r] < cache->capacity);
-        const size_t place = (size_t)t->row_position[r] * bytes;
-        const char *key = sl_row_any(kv, r), *value = key + (size_t)a->args.heads * bytes;
-        for (int h = 0; h < a->args.heads; h++, key += bytes, value += bytes) {
-            memcpy(cache_of(n, cache, h, false) + place, key, bytes);
-            memcpy(cache_of(n, cache, h, true) + place, value, bytes);
-        }
-    }
+    return (struct sl_cache_layer){.layer = a->args.layer,
+                                   .heads = a->args.heads,
+                                   .row_bytes =
+                                       (size_t)head_dim(n) * sl_type_bytes(n->in[KEY_VALUE]->type)};
 }
 
 /* -- both directions ---------------------------------------------------------------------- */
-
-static void *columns(const struct sl_tensor *x, int row, int column)
-{
-    return (char *)sl_row_any(x, row) + (size_t)column * sl_type_bytes(x->type);
-}
 
 /* One head of one block, as the kernel wants it. */
 static struct sl_attend unit_of(const struct pass *p, const struct block *b, int head, int worker)
@@ -101,11 +72,12 @@ static struct sl_attend unit_of(const struct pass *p, const struct block *b, int
         row_keys[i] = (uint32_t)(sl_random_bits(a->random_key, place) >> 32);
     }
     return (struct sl_attend){
-        .q = columns(q, b->first, head * hd),
-        .k = cache ? cache_of(n, cache, head, false) : columns(kv, sequence->first, head * hd),
-        .v = cache ? cache_of(n, cache, head, true)
-                   : columns(kv, sequence->first, width + head * hd),
-        .out = columns(n->out, b->first, head * hd),
+        .q = sl_columns(q, b->first, head * hd),
+        .k = cache ? sl_cache_rows(cache, cache_layer(n), head, false)
+                   : sl_columns(kv, sequence->first, head * hd),
+        .v = cache ? sl_cache_rows(cache, cache_layer(n), head, true)
+                   : sl_columns(kv, sequence->first, width + head * hd),
+        .out = sl_columns(n->out, b->first, head * hd),
         .q_stride = q->stride,
         .kv_stride = cache ? (size_t)hd : kv->stride,
         .out_stride = n->out->stride,
@@ -152,21 +124,13 @@ static void forward_units(void *ctx, int first, int last, int worker)
     }
 }
 
-/* The kernel writes the heads' columns; operand rows also end in zeros. */
-static void clear_padding(const struct sl_tensor *out)
-{
-    size_t padding = (out->stride - (size_t)out->cols) * sl_type_bytes(out->type);
-    for (int r = 0; padding && r < out->rows; r++)
-        memset(columns(out, r, out->cols), 0, padding);
-}
-
 static void attend_forward(const struct sl_node *n)
 {
     const struct attend *a = n->args;
     struct pass p = pass_of(n);
     p.workers = sl_tape_scratch(n, attend_scratch(n, false));
-    sl_node_parallel(n, n->in[KEY_VALUE]->rows, APPEND_ROWS, append_rows);
-    clear_padding(n->out);
+    sl_cache_append(n->tape, n->in[KEY_VALUE], cache_layer(n));
+    sl_clear_padding(n->out);
     /* Heads of one sequence share its keys, so they go to one thread while there are many. */
     int grain = a->count >= 4 * sl_pool_threads(n->tape->pool) ? a->args.heads : 1;
     sl_parallel(n->tape->pool, a->count * a->args.heads, grain, forward_units, &p);

@@ -1,4 +1,4 @@
-/* dropout.c - what the ops with dropout share: thresholds and keys. */
+/* dropout.c - what the ops with dropout share, thresholds and keys; and dropout by itself. */
 #include "base/random.h"
 #include "ops/ops.h"
 
@@ -13,4 +13,59 @@ struct sl_dropout sl_dropout_of(float probability)
 uint32_t sl_dropout_row_key(const struct sl_tape *t, uint64_t key, int row)
 {
     return (uint32_t)(sl_random_bits(key, (uint64_t)(t->batch->row_base + row)) >> 32);
+}
+
+enum { X };
+
+enum { ROWS = 64 };
+
+struct drop {
+    struct sl_dropout dropout;
+    uint64_t random_key;
+};
+
+static void forward_rows(void *ctx, int first, int last, int worker)
+{
+    const struct sl_node *n = ctx;
+    const struct drop *a = n->args;
+    (void)worker;
+    for (int r = first; r < last; r++)
+        n->tape->kernels->dropout(sl_row(n->out, r), sl_row(n->in[X], r), a->dropout,
+                                  sl_dropout_row_key(n->tape, a->random_key, r), 0, n->out->cols);
+}
+
+static void drop_forward(const struct sl_node *n)
+{
+    sl_node_parallel(n, n->out->rows, ROWS, forward_rows);
+}
+
+static void backward_rows(void *ctx, int first, int last, int worker)
+{
+    const struct sl_node *n = ctx;
+    const struct drop *a = n->args;
+    (void)worker;
+    for (int r = first; r < last; r++)
+        n->tape->kernels->dropout(sl_grad_row(n->in[X], r), sl_grad_row(n->out, r), a->dropout,
+                                  sl_dropout_row_key(n->tape, a->random_key, r), 0, n->out->cols);
+}
+
+static void drop_backward(const struct sl_node *n)
+{
+    assert(n->fresh[X]);
+    sl_node_parallel(n, n->out->rows, ROWS, backward_rows);
+}
+
+static const struct sl_op drop = {.name = "drop",
+                                  .forward = drop_forward,
+                                  .backward = drop_backward};
+
+struct sl_tensor *sl_drop(struct sl_tape *t, struct sl_tensor *x, float probability)
+{
+    if (!t->training || probability <= 0.0f)
+        return x;
+    assert(x->rows == t->batch->rows);
+    struct drop *a = sl_tape_struct(t, 1, sizeof *a);
+    *a = (struct drop){sl_dropout_of(probability), sl_tape_random(t)};
+    struct sl_tensor *out = sl_tensor_take(t, x->rows, x->cols);
+    return sl_tape_run(t, (struct sl_node){.op = &drop, .out = out, .in = {x}, .args = a});
 }

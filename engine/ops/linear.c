@@ -1,10 +1,12 @@
-/* linear.c - y = dropout(f(x w^T + b)): the product that nearly all time goes into.
+/* linear.c - y = dropout(f(x w^T + b)): the product that nearly all time goes into; also with
+ * another w and b for each group of rows.
  *
  * Everything is one kernel: a row block of operands times a packed matrix. Forward, B = w^T,
  * packed once per version. For dx = dz w, B = w. For dw = dz^T x, the rows are those of dz
  * transposed and B is x, both made here. Row blocks are small enough for the block, the packed
  * panel and the result to stay in the second-level cache while bias, activation and rounding pass
  * over them. */
+#include "base/random.h"
 #include "ops/ops.h"
 
 #include <string.h>
@@ -21,6 +23,7 @@ struct linear {
     enum sl_activation activation;
     struct sl_dropout dropout;
     uint64_t random_key;
+    const int32_t *origin;
     struct sl_tensor *slope; /* dy/dz through activation and dropout; kept while training */
     int blocks, column_pieces, columns; /* columns of one piece */
 };
@@ -100,7 +103,7 @@ static void epilogue_row(const struct sl_node *n, int row, float *y, int c0, int
     if (a->slope)
         f.slope = (char *)sl_row_any(a->slope, row) + at;
     if (a->dropout.threshold)
-        f.row_key = sl_dropout_row_key(n->tape, a->random_key, row);
+        f.row_key = sl_dropout_row_key(n->tape, a->random_key, a->origin ? a->origin[row] : row);
     if (f.out || f.slope || f.bias || f.activation != SL_LINEAR)
         n->tape->kernels->epilogue(&f);
 }
@@ -352,24 +355,128 @@ static void divide(struct linear *a, int rows, int cols, int threads)
     a->column_pieces = ceil_div(cols, a->columns);
 }
 
+static struct sl_tensor *result_take(struct sl_tape *t, int rows, int cols, bool operand)
+{
+    return operand ? sl_operand_take(t, rows, cols) : sl_tensor_take(t, rows, cols);
+}
+
+static struct linear linear_of(struct sl_tape *t, const struct sl_tensor *x,
+                               struct sl_linear_args args)
+{
+    struct linear a = {.activation = args.activation, .origin = args.origin};
+    assert(args.weight->cols == x->cols);
+    assert(args.weight->product);
+    assert(!args.bias || args.bias->cols == args.weight->rows);
+    if (t->training && args.dropout > 0.0f) {
+        a.dropout = sl_dropout_of(args.dropout);
+        a.random_key = sl_tape_random(t);
+    }
+    if (t->training && (args.activation != SL_LINEAR || a.dropout.threshold))
+        a.slope = sl_operand_take(t, x->rows, args.weight->rows);
+    divide(&a, x->rows, args.weight->rows, sl_pool_threads(t->pool));
+    return a;
+}
+
 struct sl_tensor *sl_linear(struct sl_tape *t, struct sl_tensor *x, struct sl_linear_args args)
 {
-    const struct sl_parameter *w = args.weight;
-    assert(w->cols == x->cols);
-    assert(w->product);
-    assert(!args.bias || args.bias->cols == w->rows);
     struct linear *a = sl_tape_struct(t, 1, sizeof *a);
-    struct sl_tensor *out =
-        args.operand ? sl_operand_take(t, x->rows, w->rows) : sl_tensor_take(t, x->rows, w->rows);
-    a->activation = args.activation;
-    if (t->training && args.dropout > 0.0f) {
-        a->dropout = sl_dropout_of(args.dropout);
-        a->random_key = sl_tape_random(t);
+    struct sl_tensor *out = result_take(t, x->rows, args.weight->rows, args.operand);
+    *a = linear_of(t, x, args);
+    return sl_tape_run(t, (struct sl_node){.op = &linear,
+                                           .out = out,
+                                           .in = {x},
+                                           .parameter = {args.weight, args.bias},
+                                           .args = a});
+}
+
+/* -- groups of rows: the same, one after another on their parts of the tensors ---------------- */
+
+struct linear_groups {
+    struct sl_groups groups;
+    struct linear all; /* as if they were one group */
+};
+
+/* A group as a node of its own. */
+struct part {
+    struct sl_node node;
+    struct sl_tensor x, out, slope;
+    struct linear args;
+};
+
+static struct sl_tensor part_of_rows(const struct sl_tensor *x, int first, int rows)
+{
+    struct sl_tensor part = *x;
+    part.data = sl_row_any(x, first);
+    part.grad = x->grad ? sl_grad_row(x, first) : NULL;
+    part.rows = rows;
+    return part;
+}
+
+static void part_init(struct part *p, const struct sl_node *n, int group)
+{
+    const struct linear_groups *a = n->args;
+    int first = a->groups.first[group], rows = a->groups.first[group + 1] - first;
+    p->node = *n;
+    p->args = a->all;
+    p->x = part_of_rows(n->in[X], first, rows);
+    p->out = part_of_rows(n->out, first, rows);
+    p->node.in[X] = &p->x;
+    p->node.out = &p->out;
+    p->node.args = &p->args;
+    p->node.parameter[WEIGHT] = a->groups.each[group].weight;
+    p->node.parameter[BIAS] = a->groups.each[group].bias;
+    p->args.origin = a->all.origin ? a->all.origin + first : NULL;
+    /* A row that is in several groups drops other elements in each. */
+    p->args.random_key = sl_random_bits(a->all.random_key, (uint64_t)group);
+    if (a->all.slope) {
+        p->slope = part_of_rows(a->all.slope, first, rows);
+        p->args.slope = &p->slope;
     }
-    if (t->training && (args.activation != SL_LINEAR || a->dropout.threshold))
-        a->slope = sl_operand_take(t, x->rows, w->rows);
-    divide(a, x->rows, w->rows, sl_pool_threads(t->pool));
-    return sl_tape_run(
-        t, (struct sl_node){
-               .op = &linear, .out = out, .in = {x}, .parameter = {w, args.bias}, .args = a});
+    divide(&p->args, rows, n->out->cols, sl_pool_threads(n->tape->pool));
+}
+
+static void each_group(const struct sl_node *n, void (*run)(const struct sl_node *n))
+{
+    const struct linear_groups *a = n->args;
+    assert(a->groups.first[a->groups.count] == n->out->rows);
+    for (int g = 0; g < a->groups.count; g++) {
+        size_t mark = sl_arena_mark(&n->tape->arena);
+        struct part part;
+        if (a->groups.first[g] == a->groups.first[g + 1])
+            continue;
+        part_init(&part, n, g);
+        run(&part.node);
+        sl_arena_rewind(&n->tape->arena, mark);
+    }
+}
+
+static void groups_forward(const struct sl_node *n)
+{
+    each_group(n, linear_forward);
+}
+
+static void groups_backward(const struct sl_node *n)
+{
+    each_group(n, linear_backward);
+}
+
+/* Most scratch memory is taken when all rows are in one group. */
+static const struct sl_op linear_groups = {.name = "linear_groups",
+                                           .scratch = linear_scratch,
+                                           .forward = groups_forward,
+                                           .backward = groups_backward};
+
+struct sl_tensor *sl_linear_groups(struct sl_tape *t, struct sl_tensor *x, struct sl_groups groups,
+                                   struct sl_linear_args args)
+{
+    args.weight = groups.each[0].weight;
+    args.bias = groups.each[0].bias;
+    struct linear_groups *a = sl_tape_struct(t, 1, sizeof *a);
+    struct sl_tensor *out = result_take(t, x->rows, args.weight->rows, args.operand);
+    *a = (struct linear_groups){.groups = groups, .all = linear_of(t, x, args)};
+    return sl_tape_run(t, (struct sl_node){.op = &linear_groups,
+                                           .out = out,
+                                           .in = {x},
+                                           .parameter = {args.weight, args.bias},
+                                           .args = a});
 }

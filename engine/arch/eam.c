@@ -1,0 +1,300 @@
+/* eam.c - sparse attention, token pooling, a mixture of experts: one layer of each, and an output.
+ * "Efficient Sequence Pooling Model for Sparse Attention with Mixture of Experts", 2024, the
+ * methodology's formulas in their order.
+ *
+ *     H = dropout(E[tokens] + P[positions])             positions of sines
+ *     A = softmax(Q K^T / sqrt(d / heads) + M) V        M: 0 for the keys of a pattern, else -inf
+ *     P_r = mean of A over the r-th window of `pool` tokens
+ *     y = sum_k gamma_k(P_r) E_k(P_r)                   gamma = softmax(W_g P_r + b_g)
+ *     logits = W_o mean_r(y_r) + b_o
+ *
+ * The paper leaves M open ("a sparse factor"); its cost of O(n log n) follows from `log`, a list of
+ * keys in place of a matrix with a mask. Its E_k are unspecified; here they have one hidden layer.
+ * With `stabilised`, which the paper has not: A = H + attention(norm(H)), y = P + experts(norm(P)).
+ *
+ * As published it is no language model: a window and the mean see the future. With pool 1, keys
+ * that are not after the query and W_o of every row it is one, exact with a cache: for `log` a step
+ * reads the rows i, i - 1, i - 2, i - 4, ... W_o is not tied to E then either: it is the paper's
+ * own output layer with a class per token, and E, which starts N(0, 1), would start logits as large
+ * as sqrt(d) |y|. */
+#include "arch/arch.h"
+
+#include <math.h>
+
+enum start { UNIT, SMALL };
+
+struct eam {
+    struct sl_embedding embedding;
+    struct sl_norm attention_norm, experts_norm;      /* no gain: not stabilised */
+    struct sl_linear_layer query, key_value, project; /* no project: one head */
+    struct sl_experts experts;
+    struct sl_linear_layer output;
+    struct sl_pattern pattern; /* SL_PATTERN_NONE: no attention, A = H */
+    int heads, cache_layer, pool;
+    float dropout;
+    bool completes;
+};
+
+/* -- parameters ------------------------------------------------------------------------------- */
+
+/* Windows see the future, so a language model has none. */
+static int pool_of(const struct sl_config *c)
+{
+    int usual = c->task == SL_TASK_COMPLETION ? 1 : 2;
+    return c->pool ? c->pool : usual;
+}
+
+static void embedding_build(struct sl_builder *b, struct eam *m, const struct sl_config *c)
+{
+    m->embedding = sl_embedding_build(
+        b,
+        (struct sl_embedding_shape){.vocab = c->vocab,
+                                    .context = c->context,
+                                    .width = c->width,
+                                    .start = sl_normal(c->embedding_start == SMALL ? 0.02f : 1.0f),
+                                    .positions = SL_POSITIONS_SINES,
+                                    .scale = 1.0f,
+                                    .dropout = c->embedding_dropout});
+}
+
+/* Glorot's first values for each of the four matrices, keys and values being two of them. */
+static void attention_build(struct sl_builder *b, struct eam *m, const struct sl_config *c)
+{
+    int d = c->width;
+    float bound = sqrtf(6.0f / (2.0f * (float)d));
+    struct sl_linear_shape shape = {
+        .outs = d, .ins = d, .bound = bound, .bias = true, .bias_zero = true};
+    m->pattern = (struct sl_pattern){.kind = (enum sl_pattern_kind)c->pattern,
+                                     .stride = c->stride,
+                                     .window = c->window,
+                                     .causal = m->completes};
+    if (m->pattern.kind == SL_PATTERN_NONE)
+        return;
+    m->cache_layer = b->attention_layers++;
+    b->cache_width = 2 * d;
+    if (c->stabilised)
+        m->attention_norm = sl_norm_build(b, "attention_norm", d);
+    m->query = sl_linear_build(b, "attention.query", shape);
+    if (c->heads > 1)
+        m->project = sl_linear_build(b, "attention.project", shape);
+    shape.outs = 2 * d;
+    m->key_value = sl_linear_build(b, "attention.key_value", shape);
+}
+
+static void eam_build(struct sl_builder *b, void *self, const struct sl_config *c)
+{
+    struct eam *m = self;
+    m->completes = c->task == SL_TASK_COMPLETION;
+    m->heads = c->heads;
+    m->pool = pool_of(c);
+    m->dropout = c->dropout;
+    embedding_build(b, m, c);
+    attention_build(b, m, c);
+    if (c->stabilised)
+        m->experts_norm = sl_norm_build(b, "experts_norm", c->width);
+    m->experts = sl_experts_build(b, (struct sl_experts_shape){.width = c->width,
+                                                               .hidden = c->hidden,
+                                                               .count = c->experts,
+                                                               .used = c->experts_used,
+                                                               .dropout = c->dropout,
+                                                               .balance_price = c->balance_price});
+    int outs = m->completes ? c->vocab : c->classes;
+    m->output = sl_linear_build(
+        b, "output", (struct sl_linear_shape){.outs = outs, .ins = c->width, .bias = true});
+}
+
+/* -- the layers ------------------------------------------------------------------------------- */
+
+/* All keys are looked at fastest without a list; that gives operands, for the projection. */
+static struct sl_tensor *look(struct sl_tape *t, const struct eam *m, struct sl_tensor *query,
+                              struct sl_tensor *key_value, const struct sl_rows *rows)
+{
+    if (m->pattern.kind == SL_PATTERN_DENSE && m->project.weight)
+        return sl_attend(t, query, key_value,
+                         (struct sl_attend_args){.rows = rows,
+                                                 .heads = m->heads,
+                                                 .layer = m->cache_layer,
+                                                 .both_ways = !m->pattern.causal});
+    return sl_attend_sparse(t, query, key_value,
+                            (struct sl_sparse_args){.rows = rows,
+                                                    .heads = m->heads,
+                                                    .layer = m->cache_layer,
+                                                    .pattern = m->pattern,
+                                                    .operand = m->project.weight != NULL});
+}
+
+static struct sl_tensor *attention(struct sl_tape *t, const struct eam *m, struct sl_tensor *x,
+                                   const struct sl_rows *rows)
+{
+    struct sl_tensor *key_value =
+        sl_linear(t, x,
+                  (struct sl_linear_args){
+                      .weight = m->key_value.weight, .bias = m->key_value.bias, .operand = true});
+    struct sl_tensor *query = sl_linear(
+        t, sl_take_rows(t, x, rows),
+        (struct sl_linear_args){.weight = m->query.weight, .bias = m->query.bias, .operand = true});
+    struct sl_tensor *context = look(t, m, query, key_value, rows);
+    if (!m->project.weight)
+        return context;
+    return sl_linear(t, context,
+                     (struct sl_linear_args){.weight = m->project.weight, .bias = m->project.bias});
+}
+
+/* Of the rows that go on: others give keys and values only. */
+static struct sl_tensor *attend(struct sl_tape *t, const struct eam *m, struct sl_tensor *h,
+                                const struct sl_rows *rows)
+{
+    if (m->pattern.kind == SL_PATTERN_NONE)
+        return sl_take_rows(t, h, rows);
+    if (!m->attention_norm.gain)
+        return sl_drop(t, attention(t, m, h, rows), m->dropout);
+    struct sl_tensor *a = attention(t, m, sl_norm_apply(t, &m->attention_norm, h), rows);
+    return sl_residual(t, sl_take_rows(t, h, rows), a,
+                       (struct sl_residual_args){.dropout = m->dropout});
+}
+
+static struct sl_tensor *mix(struct sl_tape *t, const struct eam *m, struct sl_tensor *h,
+                             const int32_t *origin)
+{
+    if (!m->experts_norm.gain)
+        return sl_experts_apply(t, &m->experts, h, origin);
+    struct sl_tensor *x = sl_norm_apply(t, &m->experts_norm, h);
+    return sl_residual(t, h, sl_experts_apply(t, &m->experts, x, origin),
+                       (struct sl_residual_args){0});
+}
+
+/* Windows of tokens, and for each sequence its windows. */
+struct windows {
+    struct sl_stretches tokens, sequences;
+};
+
+/* More than any texts have that are as many and have as many tokens in all, each ending with a
+ * short one. */
+static int windows_most(const struct sl_batch *batch, int pool)
+{
+    return (batch->rows + batch->count * (pool - 1)) / pool + 1;
+}
+
+/* A dry run is to find room for other texts, too. It takes the most windows, and one more: were
+ * tensors of windows just as large as tensors of tokens, gradients would share memory that they
+ * do not share when texts are of other lengths. */
+static struct windows windows_of(struct sl_tape *t, int pool)
+{
+    const struct sl_batch *batch = t->batch;
+    int most = windows_most(batch, pool), count = 0;
+    int32_t *tokens = sl_tape_struct(t, (size_t)most + 1, sizeof *tokens);
+    int32_t *sequences = sl_tape_struct(t, (size_t)batch->count + 1, sizeof *sequences);
+    for (int s = 0; s < batch->count; s++) {
+        sequences[s] = count;
+        for (int i = 0; i < batch->sequences[s].rows; i += pool)
+            tokens[count++] = batch->sequences[s].first + i;
+    }
+    assert(count < most);
+    if (sl_tape_is_dry(t))
+        count = most;
+    tokens[count] = batch->rows;
+    sequences[batch->count] = count;
+    return (struct windows){{tokens, count}, {sequences, batch->count}};
+}
+
+static struct sl_tensor *output(struct sl_tape *t, const struct eam *m, struct sl_tensor *x)
+{
+    return sl_linear(t, x,
+                     (struct sl_linear_args){.weight = m->output.weight, .bias = m->output.bias});
+}
+
+static struct sl_tensor *eam_forward(struct sl_tape *t, const void *self)
+{
+    const struct eam *m = self;
+    struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
+    sl_note_layer(t, NULL);
+    if (m->completes)
+        return output(t, m, mix(t, m, attend(t, m, h, t->batch->wanted), NULL));
+    struct windows w = windows_of(t, m->pool);
+    h = sl_mean(t, attend(t, m, h, NULL), &w.tokens);
+    h = mix(t, m, h, w.tokens.first);
+    return output(t, m, sl_mean(t, h, &w.sequences));
+}
+
+/* -- the table -------------------------------------------------------------------------------- */
+
+static void eam_derive(const void *self, const struct sl_kernels *kernels)
+{
+    const struct eam *m = self;
+    (void)kernels;
+    sl_experts_derive(&m->experts);
+}
+
+static void eam_fold(const void *self, const struct sl_kernels *kernels)
+{
+    const struct eam *m = self;
+    sl_experts_fold(&m->experts, kernels);
+}
+
+static bool eam_check(const struct sl_config *c, struct sl_err *err)
+{
+    if (c->task == SL_TASK_COMPLETION && pool_of(c) != 1)
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "pool is %d; for completion only 1 is accepted: a window of tokens would see "
+            "those it is to predict",
+            c->pool);
+    if (c->experts_used > c->experts)
+        return sl_fail(err, SL_BAD_INPUT, "experts_used is %d; accepted is 0, or 1 to experts, %d",
+                       c->experts_used, c->experts);
+    if (c->experts_used == 0 && c->balance_price > 0.0f)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "balance_price is %g; while every token takes all experts (experts_used 0) "
+                       "there is nothing to balance: accepted is 0",
+                       (double)c->balance_price);
+    return true;
+}
+
+static const char *const patterns[] = {[SL_PATTERN_LOG] = "log",
+                                       [SL_PATTERN_STRIDE] = "stride",
+                                       [SL_PATTERN_WINDOW_STRIDE] = "window_stride",
+                                       [SL_PATTERN_DENSE] = "dense",
+                                       [SL_PATTERN_NONE] = "none",
+                                       NULL};
+static const char *const starts[] = {[UNIT] = "unit", [SMALL] = "small", NULL};
+
+static const struct sl_number hypers[] = {
+    SL_INTEGER_ROW(sl_config, width, 8, 8192, 128, "features per token (d)"),
+    SL_INTEGER_ROW(sl_config, depth, 1, 1, 1, "layers: the paper has one"),
+    SL_INTEGER_ROW(sl_config, heads, 1, 128, 4,
+                   "attention heads; divides width; 1, as in the paper, has no projection"),
+    SL_INTEGER_ROW(sl_config, hidden, 8, 32768, 256, "features inside each expert (f)"),
+    SL_INTEGER_ROW(sl_config, context, 2, 8192, 256, "tokens of a text, at most (n)"),
+    SL_CHOICE_ROW(sl_config, pattern, patterns, SL_PATTERN_NONE, SL_PATTERN_LOG,
+                  "the keys that a token looks at; none: no attention at all"),
+    SL_INTEGER_ROW(sl_config, stride, 1, 8192, 16, "of the patterns stride and window_stride (s)"),
+    SL_INTEGER_ROW(sl_config, window, 0, 8192, 16,
+                   "of the pattern window_stride: tokens to each side (w)"),
+    SL_INTEGER_ROW(sl_config, pool, 0, 64, 0,
+                   "tokens averaged before the experts (p); 0: 2, or 1 for completion"),
+    SL_INTEGER_ROW(sl_config, experts, 1, 64, 4, "experts (K)"),
+    SL_INTEGER_ROW(sl_config, experts_used, 0, 64, 0,
+                   "experts computed for a token, by its gate; 0: all, as in the paper"),
+    SL_REAL_ROW(sl_config, balance_price, 0, 100, 0,
+                "price of uneven use when experts are chosen; 0.01 is usual"),
+    SL_INTEGER_ROW(sl_config, stabilised, 0, 1, 0, "1: norms before and residuals around"),
+    SL_CHOICE_ROW(sl_config, embedding_start, starts, SMALL, UNIT,
+                  "first values of tokens: N(0, 1), N(0, 0.02^2)"),
+    SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1,
+                "probability of dropping after attention and in experts, while training"),
+    SL_REAL_ROW(sl_config, embedding_dropout, 0, 0.9, 0, "the same, of the first sum"),
+    {0}};
+
+const struct sl_arch sl_arch_eam = {
+    .name = "eam",
+    .paper = "Efficient Sequence Pooling Model for Sparse Attention with Mixture of Experts, 2024",
+    .summary = "log-sparse attention, pooled tokens, a mixture of experts",
+    .hypers = hypers,
+    .tasks = SL_COMPLETES | SL_CLASSIFIES,
+    .size = sizeof(struct eam),
+    .check = eam_check,
+    .build = eam_build,
+    .forward = eam_forward,
+    .derive = eam_derive,
+    .fold = eam_fold,
+};

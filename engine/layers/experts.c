@@ -1,0 +1,164 @@
+/* experts.c - a mixture of small MLPs, each row's own blend of them. Shazeer et al. 2017; one
+ * expert for each row: Fedus et al. 2021.
+ *
+ *     g = softmax(W_g x + b_g)
+ *     y = sum_k g_k (W2_k dropout(relu(W1_k x + b1_k)) + b2_k)
+ *
+ * Over all K experts that is two products: W1 has the experts' weights one below the other, W2 side
+ * by side, and between them each expert's features are scaled by its gate. Over a chosen few, rows
+ * are sorted by expert and each expert multiplies its own; then W1_k and W2_k are copies of the
+ * parts of W1 and W2, so a checkpoint serves either way. In both the second biases are one small
+ * product with the gates. */
+#include "layers/layers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct sl_parameter *copy_build(struct sl_builder *b, const char *name, int expert,
+                                             int rows, int cols)
+{
+    char full[SL_NAME_MAX];
+    (void)snprintf(full, sizeof full, "experts.%d.%s", expert, name);
+    return sl_buffer_add(
+        b, full,
+        (struct sl_buffer_shape){
+            .kind = SL_BUFFER_DERIVED, .rows = rows, .cols = cols, .product = true});
+}
+
+static const struct sl_expert *copies_build(struct sl_builder *b, const struct sl_experts *e)
+{
+    struct sl_expert *each = sl_arena_take(b->arena, (size_t)e->count, sizeof *each);
+    for (int k = 0; k < e->count; k++) {
+        each[k].up = copy_build(b, "up", k, e->hidden, e->up->cols);
+        each[k].down = copy_build(b, "down", k, e->down->rows, e->hidden);
+    }
+    return each;
+}
+
+struct sl_experts sl_experts_build(struct sl_builder *b, struct sl_experts_shape shape)
+{
+    int d = shape.width, features = shape.count * shape.hidden;
+    struct sl_init in = sl_uniform(1.0f / sqrtf((float)d));
+    struct sl_init out = sl_uniform(1.0f / sqrtf((float)shape.hidden));
+    enum sl_role role = shape.used > 0 ? SL_ROLE_SOURCE : SL_ROLE_MATRIX;
+    struct sl_experts e = {.count = shape.count,
+                           .hidden = shape.hidden,
+                           .used = shape.used,
+                           .dropout = shape.dropout,
+                           .balance_price = shape.balance_price};
+    e.gate = sl_linear_build(
+        b, "experts.gate",
+        (struct sl_linear_shape){.outs = shape.count, .ins = d, .bias = true, .bias_zero = true});
+    e.up = sl_parameter_add(b, "experts.up.weight", role, features, d, in);
+    e.up_bias = sl_parameter_add(b, "experts.up.bias", SL_ROLE_VECTOR, 1, features, in);
+    e.down = sl_parameter_add(b, "experts.down.weight", role, d, features, out);
+    e.down_bias = sl_parameter_add(b, "experts.down.bias", SL_ROLE_VECTOR, d, shape.count, out);
+    e.down_bias->product = true;
+    if (shape.used > 0)
+        e.each = copies_build(b, &e);
+    return e;
+}
+
+/* -- copies of each expert's weights --------------------------------------------------------- */
+
+void sl_experts_derive(const struct sl_experts *e)
+{
+    size_t each = (size_t)e->hidden, features = each * (size_t)e->count, d = (size_t)e->up->cols;
+    for (size_t k = 0; e->each && k < (size_t)e->count; k++) {
+        memcpy(e->each[k].up->data, e->up->data + k * each * d, each * d * sizeof(float));
+        for (size_t r = 0; r < d; r++)
+            memcpy(e->each[k].down->data + r * each, e->down->data + r * features + k * each,
+                   each * sizeof(float));
+    }
+}
+
+void sl_experts_fold(const struct sl_experts *e, const struct sl_kernels *kernels)
+{
+    size_t each = (size_t)e->hidden, features = each * (size_t)e->count, d = (size_t)e->up->cols;
+    for (size_t k = 0; e->each && k < (size_t)e->count; k++) {
+        for (size_t r = 0; r < each; r++)
+            kernels->axpy(e->up->grad + (k * each + r) * d, 1.0f, e->each[k].up->grad + r * d,
+                          (int)d);
+        for (size_t r = 0; r < d; r++)
+            kernels->axpy(e->down->grad + r * features + k * each, 1.0f,
+                          e->each[k].down->grad + r * each, e->hidden);
+    }
+}
+
+/* -- both ways of computing ------------------------------------------------------------------ */
+
+static struct sl_tensor *over_all(struct sl_tape *t, const struct sl_experts *e,
+                                  struct sl_tensor *x, struct sl_tensor *shares,
+                                  const int32_t *origin)
+{
+    struct sl_tensor *hidden = sl_linear(t, x,
+                                         (struct sl_linear_args){.weight = e->up,
+                                                                 .bias = e->up_bias,
+                                                                 .activation = SL_RELU,
+                                                                 .dropout = e->dropout,
+                                                                 .operand = true,
+                                                                 .origin = origin});
+    hidden = sl_scale_parts(t, hidden, shares);
+    return sl_linear(t, hidden, (struct sl_linear_args){.weight = e->down});
+}
+
+/* Each expert's first weight, with its part of the biases. */
+static const struct sl_group *ups_of(struct sl_tape *t, const struct sl_experts *e)
+{
+    struct sl_group *ups = sl_tape_struct(t, (size_t)e->count, sizeof *ups);
+    struct sl_parameter *biases = sl_tape_struct(t, (size_t)e->count, sizeof *biases);
+    for (int k = 0; k < e->count; k++) {
+        size_t at = (size_t)k * (size_t)e->hidden;
+        biases[k] = *e->up_bias;
+        biases[k].data += at;
+        biases[k].grad = biases[k].grad ? biases[k].grad + at : NULL;
+        biases[k].cols = e->hidden;
+        ups[k] = (struct sl_group){e->each[k].up, &biases[k]};
+    }
+    return ups;
+}
+
+static const struct sl_group *downs_of(struct sl_tape *t, const struct sl_experts *e)
+{
+    struct sl_group *downs = sl_tape_struct(t, (size_t)e->count, sizeof *downs);
+    for (int k = 0; k < e->count; k++)
+        downs[k].weight = e->each[k].down;
+    return downs;
+}
+
+static struct sl_tensor *over_chosen(struct sl_tape *t, const struct sl_experts *e,
+                                     struct sl_tensor *x, struct sl_tensor *shares,
+                                     const struct sl_routes *routes)
+{
+    struct sl_groups groups = {.each = ups_of(t, e), .first = routes->first, .count = e->count};
+    struct sl_tensor *hidden = sl_linear_groups(t, sl_dispatch(t, x, routes), groups,
+                                                (struct sl_linear_args){.activation = SL_RELU,
+                                                                        .dropout = e->dropout,
+                                                                        .operand = true,
+                                                                        .origin = routes->origin});
+    groups.each = downs_of(t, e);
+    struct sl_tensor *y = sl_linear_groups(t, hidden, groups, (struct sl_linear_args){0});
+    return sl_combine(t, y, shares, routes);
+}
+
+struct sl_tensor *sl_experts_apply(struct sl_tape *t, const struct sl_experts *e,
+                                   struct sl_tensor *x, const int32_t *origin)
+{
+    struct sl_tensor *y,
+        *shares = sl_linear(
+            t, x, (struct sl_linear_args){.weight = e->gate.weight, .bias = e->gate.bias});
+    shares = sl_softmax_rows(t, shares);
+    if (e->each) {
+        const struct sl_routes *routes = sl_route(t, shares, e->used, origin);
+        if (t->training && e->balance_price > 0.0f)
+            sl_balance(t, shares, routes, e->balance_price);
+        shares = sl_chosen_shares(t, shares, routes);
+        y = over_chosen(t, e, x, shares, routes);
+    } else {
+        y = over_all(t, e, x, shares, origin);
+    }
+    struct sl_tensor *biases =
+        sl_linear(t, shares, (struct sl_linear_args){.weight = e->down_bias});
+    return sl_residual(t, y, biases, (struct sl_residual_args){0});
+}

@@ -1,0 +1,344 @@
+/* attend_sparse.c - attention to listed keys: O(pairs) work in both directions. EAM's sparse
+ * attention, with lists in place of a mask of -inf.
+ *
+ * A piece of work is one head of one sequence. It alone writes the gradients of that head's keys
+ * and values, so it adds to them query by query, always in the same order; no list of who looked
+ * at a key is needed. Arithmetic is fp32, a row at a time; operands are widened first, which is
+ * exact, so it does not matter whether a row came from the batch or from a cache. */
+#include "ops/heads.h"
+#include "ops/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { QUERY, KEY_VALUE };
+
+enum { LINE = 16 }; /* floats in a cache line */
+
+/* The queries of one sequence: rows of the query tensor. */
+struct queries {
+    int first, count;
+};
+
+struct sparse {
+    struct sl_sparse_args args;
+    struct queries *queries;  /* per sequence */
+    int keys_most, rows_most; /* of any sequence; of any that has no cache */
+};
+
+struct pass {
+    const struct sl_node *n;
+    float *workers;
+    size_t worker_floats;
+};
+
+/* One head of one sequence: its keys and values, and a worker's memory. */
+struct head {
+    const struct sl_kernels *kernels;
+    const void *k, *v; /* rows, `stride` elements apart */
+    size_t stride;
+    enum sl_type type;
+    int sequence, column, width, rows;
+    float scale;
+    float *q, *out, *wide; /* one row each, with room for its padding */
+    float *p, *ds;         /* per listed key */
+    int32_t *keys;
+};
+
+static int query_row(const struct sparse *a, int i)
+{
+    return a->args.rows ? a->args.rows->index[i] : i;
+}
+
+static int head_dim(const struct sl_node *n)
+{
+    const struct sparse *a = n->args;
+    return n->out->cols / a->args.heads;
+}
+
+static size_t lines(size_t floats)
+{
+    return (floats + LINE - 1) / LINE * LINE;
+}
+
+/* Room for an operand row with its padding, as floats. */
+static size_t row_floats(const struct sl_node *n)
+{
+    return ((size_t)head_dim(n) + 31) / 32 * 32;
+}
+
+static struct sl_cache_layer cache_layer(const struct sl_node *n)
+{
+    const struct sparse *a = n->args;
+    size_t bytes = (size_t)head_dim(n) * sl_type_bytes(n->in[KEY_VALUE]->type);
+    return (struct sl_cache_layer){a->args.layer, a->args.heads, bytes};
+}
+
+/* -- a head ------------------------------------------------------------------------------- */
+
+/* One worker's memory: keys and values of a head (bf16 only), then a head's other pointers. */
+static size_t wide_floats(const struct sl_node *n)
+{
+    const struct sparse *a = n->args;
+    bool wide = n->in[KEY_VALUE]->type == SL_F32;
+    return wide ? 0 : lines((size_t)a->rows_most * (size_t)head_dim(n));
+}
+
+static struct pass pass_of(const struct sl_node *n)
+{
+    const struct sparse *a = n->args;
+    size_t lists = 3 * lines((size_t)a->keys_most);
+    return (struct pass){.n = n,
+                         .worker_floats = 2 * wide_floats(n) + 3 * lines(row_floats(n)) + lists};
+}
+
+static size_t sparse_scratch(const struct sl_node *n, bool backward)
+{
+    (void)backward;
+    size_t threads = (size_t)sl_pool_threads(n->tape->pool);
+    return threads * pass_of(n).worker_floats * sizeof(float);
+}
+
+/* All rows of a head, as fp32 side by side. */
+static void widen_rows(const struct head *h, float *out, const void *rows)
+{
+    const size_t step = h->stride * sl_type_bytes(h->type);
+    for (int r = 0; r < h->rows; r++)
+        h->kernels->widen(out + (size_t)r * (size_t)h->width, (const char *)rows + (size_t)r * step,
+                          h->width);
+}
+
+/* Where the keys and values are: in the cache, or in the batch, and then as fp32. A step of
+ * decoding looks at few rows of a long cache: those are widened when they are looked at. */
+static void find_rows(struct head *h, const struct sl_node *n, int index, float *spare)
+{
+    const struct sl_sequence *s = &n->tape->batch->sequences[h->sequence];
+    const struct sl_tensor *kv = n->in[KEY_VALUE];
+    h->type = kv->type;
+    h->rows = s->rows;
+    if (s->cache) {
+        h->k = sl_cache_rows(s->cache, cache_layer(n), index, false);
+        h->v = sl_cache_rows(s->cache, cache_layer(n), index, true);
+        h->stride = (size_t)h->width;
+        h->rows += s->cache->length;
+        return;
+    }
+    h->k = sl_columns(kv, s->first, h->column);
+    h->v = sl_columns(kv, s->first, n->out->cols + h->column);
+    h->stride = kv->stride;
+    if (h->type == SL_F32)
+        return;
+    widen_rows(h, spare, h->k);
+    widen_rows(h, spare + wide_floats(n), h->v);
+    h->k = spare;
+    h->v = spare + wide_floats(n);
+    h->stride = (size_t)h->width;
+    h->type = SL_F32;
+}
+
+static struct head head_of(const struct pass *p, int unit, int worker)
+{
+    const struct sparse *a = p->n->args;
+    float *at = p->workers + (size_t)worker * p->worker_floats;
+    float *rest = at + 2 * wide_floats(p->n);
+    size_t row = lines(row_floats(p->n)), list = lines((size_t)a->keys_most);
+    struct head h = {.kernels = p->n->tape->kernels,
+                     .sequence = unit / a->args.heads,
+                     .column = unit % a->args.heads * head_dim(p->n),
+                     .width = head_dim(p->n),
+                     .q = rest,
+                     .out = rest + row,
+                     .wide = rest + 2 * row,
+                     .p = rest + 3 * row,
+                     .ds = rest + 3 * row + list,
+                     .keys = (int32_t *)(void *)(rest + 3 * row + 2 * list)};
+    h.scale = 1.0f / sqrtf((float)h.width);
+    find_rows(&h, p->n, unit % a->args.heads, at);
+    return h;
+}
+
+/* -- rows --------------------------------------------------------------------------------- */
+
+/* Row j of the keys or the values. */
+static const float *row_at(const struct head *h, const void *rows, int j)
+{
+    const size_t at = (size_t)j * h->stride;
+    if (h->type == SL_F32)
+        return (const float *)rows + at;
+    h->kernels->widen(h->wide, (const char *)rows + at * sl_type_bytes(h->type), h->width);
+    return h->wide;
+}
+
+static const float *query_at(const struct head *h, const struct sl_node *n, int i)
+{
+    const void *q = sl_columns(n->in[QUERY], i, h->column);
+    if (n->in[QUERY]->type == SL_F32)
+        return q;
+    h->kernels->widen(h->q, q, h->width);
+    return h->q;
+}
+
+/* Lists the keys of query i and their probabilities; returns how many. */
+static int look(const struct head *h, const struct sl_node *n, const float *q, int i)
+{
+    const struct sparse *a = n->args;
+    const struct sl_sequence *s = &n->tape->batch->sequences[h->sequence];
+    int row = query_row(a, i) - s->first + (s->cache ? s->position : 0);
+    int count = sl_pattern_keys(a->args.pattern, row, h->rows, h->keys);
+    for (int j = 0; j < count; j++)
+        h->p[j] = h->scale * h->kernels->dot(q, row_at(h, h->k, h->keys[j]), h->width);
+    if (count > 0)
+        (void)h->kernels->softmax(h->p, count);
+    return count;
+}
+
+/* out = sum_j a_j row_{keys_j}. */
+static void mix(const struct head *h, float *out, const float *a, const void *rows, int count)
+{
+    memset(out, 0, (size_t)h->width * sizeof *out);
+    for (int j = 0; j < count; j++)
+        h->kernels->axpy(out, a[j], row_at(h, rows, h->keys[j]), h->width);
+}
+
+/* -- forward ------------------------------------------------------------------------------ */
+
+static void write_out(const struct head *h, const struct sl_node *n, int i)
+{
+    void *out = sl_columns(n->out, i, h->column);
+    const void *row = h->out;
+    if (n->out->type != SL_F32) {
+        h->kernels->narrow(h->wide, h->out, h->width); /* pads, which neighbours would not like */
+        row = h->wide;
+    }
+    memcpy(out, row, (size_t)h->width * sl_type_bytes(n->out->type));
+}
+
+static void forward_units(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct sparse *a = p->n->args;
+    for (int unit = first; unit < last; unit++) {
+        const struct queries *queries = &a->queries[unit / a->args.heads];
+        if (queries->count == 0)
+            continue;
+        struct head h = head_of(p, unit, worker);
+        for (int i = queries->first; i < queries->first + queries->count; i++) {
+            int count = look(&h, p->n, query_at(&h, p->n, i), i);
+            mix(&h, h.out, h.p, h.v, count);
+            write_out(&h, p->n, i);
+        }
+    }
+}
+
+static void sparse_forward(const struct sl_node *n)
+{
+    const struct sparse *a = n->args;
+    struct pass p = pass_of(n);
+    p.workers = sl_tape_scratch(n, sparse_scratch(n, false));
+    sl_cache_append(n->tape, n->in[KEY_VALUE], cache_layer(n));
+    sl_clear_padding(n->out);
+    sl_parallel(n->tape->pool, n->tape->batch->count * a->args.heads, 1, forward_units, &p);
+}
+
+/* -- backward ----------------------------------------------------------------------------- */
+
+/* With p = softmax(s) and out = sum_j p_j v_j, over the listed keys:
+ *     dv_j += p_j dout        dp_j = dout . v_j
+ *     ds_j = p_j (dp_j - sum_i p_i dp_i) scale        dq = sum_j ds_j k_j        dk_j += ds_j q */
+static void backward_query(const struct head *h, const struct sl_node *n, int i)
+{
+    const int first = n->tape->batch->sequences[h->sequence].first, value = n->out->cols;
+    const float *q = query_at(h, n, i), *dout = sl_grad_row(n->out, i) + h->column;
+    int count = look(h, n, q, i);
+    float mean = 0.0f;
+    for (int j = 0; j < count; j++) {
+        h->ds[j] = h->kernels->dot(dout, row_at(h, h->v, h->keys[j]), h->width);
+        mean += h->p[j] * h->ds[j];
+    }
+    for (int j = 0; j < count; j++) {
+        float *dkv = sl_grad_row(n->in[KEY_VALUE], first + h->keys[j]) + h->column;
+        h->ds[j] = h->p[j] * (h->ds[j] - mean) * h->scale;
+        h->kernels->axpy(dkv, h->ds[j], q, h->width);
+        h->kernels->axpy(dkv + value, h->p[j], dout, h->width);
+    }
+    mix(h, sl_grad_row(n->in[QUERY], i) + h->column, h->ds, h->k, count);
+}
+
+static void clear_gradients(const struct head *h, const struct sl_node *n)
+{
+    const size_t bytes = (size_t)h->width * sizeof(float);
+    const int first = n->tape->batch->sequences[h->sequence].first;
+    for (int r = first; r < first + h->rows; r++) {
+        memset(sl_grad_row(n->in[KEY_VALUE], r) + h->column, 0, bytes);
+        memset(sl_grad_row(n->in[KEY_VALUE], r) + n->out->cols + h->column, 0, bytes);
+    }
+}
+
+static void backward_units(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct sparse *a = p->n->args;
+    for (int unit = first; unit < last; unit++) {
+        const struct queries *queries = &a->queries[unit / a->args.heads];
+        struct head h = head_of(p, unit, worker);
+        clear_gradients(&h, p->n);
+        for (int i = queries->first; i < queries->first + queries->count; i++)
+            backward_query(&h, p->n, i);
+    }
+}
+
+static void sparse_backward(const struct sl_node *n)
+{
+    const struct sparse *a = n->args;
+    assert(n->fresh[QUERY]);
+    assert(n->fresh[KEY_VALUE]);
+    struct pass p = pass_of(n);
+    p.workers = sl_tape_scratch(n, sparse_scratch(n, true));
+    sl_parallel(n->tape->pool, n->tape->batch->count * a->args.heads, 1, backward_units, &p);
+}
+
+static const struct sl_op sparse = {.name = "attend_sparse",
+                                    .scratch = sparse_scratch,
+                                    .forward = sparse_forward,
+                                    .backward = sparse_backward};
+
+/* -- recording ---------------------------------------------------------------------------- */
+
+static void divide(const struct sl_tape *t, struct sparse *a, int queries)
+{
+    int i = 0;
+    for (int s = 0; s < t->batch->count; s++) {
+        const struct sl_sequence *sequence = &t->batch->sequences[s];
+        const struct sl_cache *cache = sequence->cache;
+        assert(!cache || a->args.pattern.causal);
+        assert(!cache || cache->length == sequence->position);
+        int keys = (cache ? cache->length : 0) + sequence->rows;
+        if (cache && sl_tape_is_dry(t))
+            keys = cache->capacity;
+        a->keys_most = keys > a->keys_most ? keys : a->keys_most;
+        if (!cache && sequence->rows > a->rows_most)
+            a->rows_most = sequence->rows;
+        a->queries[s].first = i;
+        while (i < queries && query_row(a, i) < sequence->first + sequence->rows)
+            i++;
+        a->queries[s].count = i - a->queries[s].first;
+    }
+    assert(i == queries);
+}
+
+struct sl_tensor *sl_attend_sparse(struct sl_tape *t, struct sl_tensor *query,
+                                   struct sl_tensor *key_value, struct sl_sparse_args args)
+{
+    assert(query->rows == (args.rows ? args.rows->count : t->batch->rows));
+    assert(key_value->rows == t->batch->rows);
+    assert(key_value->cols == 2 * query->cols);
+    assert(query->cols % args.heads == 0);
+    struct sparse *a = sl_tape_struct(t, 1, sizeof *a);
+    a->args = args;
+    a->queries = sl_tape_struct(t, (size_t)t->batch->count, sizeof *a->queries);
+    divide(t, a, query->rows);
+    struct sl_tensor *out = args.operand ? sl_operand_take(t, query->rows, query->cols)
+                                         : sl_tensor_take(t, query->rows, query->cols);
+    return sl_tape_run(
+        t, (struct sl_node){.op = &sparse, .out = out, .in = {query, key_value}, .args = a});
+}

@@ -1,0 +1,29 @@
+/* heads.h - what ops that cut rows into heads share: columns, padding, and the cache of keys and
+ * values. */
+#pragma once
+
+#include "core/tape.h"
+
+/* The element of a row, of either type, at a column. */
+static inline void *sl_columns(const struct sl_tensor *x, int row, int column)
+{
+    return (char *)sl_row_any(x, row) + (size_t)column * sl_type_bytes(x->type);
+}
+
+/* Heads write their columns of an operand; its rows also end in zeros. */
+void sl_clear_padding(const struct sl_tensor *x);
+
+/* One attention layer's part of every cache. */
+struct sl_cache_layer {
+    int layer, heads;
+    size_t row_bytes; /* of one head's key, or value */
+};
+
+/* The keys of one head, one after another, or its values. */
+char *sl_cache_rows(const struct sl_cache *cache, struct sl_cache_layer layer, int head,
+                    bool values);
+
+/* Writes the batch's keys and values (rows x 2 width, keys first) to the caches of those sequences
+ * that have one, each at its position. */
+void sl_cache_append(const struct sl_tape *t, const struct sl_tensor *key_value,
+                     struct sl_cache_layer layer);

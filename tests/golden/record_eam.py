@@ -1,0 +1,197 @@
+#!/usr/bin/python3
+"""record_eam.py - records what two small EAM classifiers compute, by PyTorch in double precision.
+
+Written from the equations of "Efficient Sequence Pooling Model for Sparse Attention with Mixture of
+Experts" (sparse attention, token pooling, the sum over experts, the output), one sequence, one token
+and one expert at a time, knowing nothing of the engine but the names of its parameters. Gradients
+come from PyTorch's autograd. test_golden.c compares the engine with what is recorded; it needs the
+two files, not this script.
+
+    record_eam.py [DIRECTORY]     writes eam.safetensors and eam_top1.safetensors there, or beside
+                                  itself: every expert for every token as published; and the expert
+                                  with the largest gate alone, priced for imbalance, with norms and
+                                  residuals
+
+Needs python3-torch (recorded with 1.13). All numbers follow from the seeds below.
+"""
+import math
+import os
+import sys
+
+import torch
+
+from record import norm, write
+
+VOCAB, CLASSES, LENGTHS = 17, 3, (24, 1, 9, 16)
+SHAPE = {"width": 16, "heads": 2, "hidden": 12, "experts": 3, "pool": 2, "context": 24,
+         "dropout": 0.0, "pattern": 0}
+TOP1 = {"experts_used": 1, "balance_price": 0.05, "stabilised": 1}
+# The best expert of every token leads by MARGIN in its gate's logit, so rounding decides nothing, and
+# every expert is the best of at least LEAST tokens.
+MARGIN, LEAST = 0.15, 4
+SEED = {False: 1, True: 1}  # the second is where a search for such gates begins
+
+
+# ---- parameters: the names of the engine, the shapes of the paper ----------------------------
+
+
+def shapes(stabilised):
+    """Every parameter by name, in order; one dimension for biases and norms."""
+    d, f, k = SHAPE["width"], SHAPE["hidden"], SHAPE["experts"]
+    out = {"embedding.tokens": (VOCAB, d)}
+    for part, rows in (("query", d), ("key_value", 2 * d), ("project", d)):
+        out[f"attention.{part}.weight"], out[f"attention.{part}.bias"] = (rows, d), (rows,)
+    out["experts.gate.weight"], out["experts.gate.bias"] = (k, d), (k,)
+    out["experts.up.weight"], out["experts.up.bias"] = (k * f, d), (k * f,)
+    out["experts.down.weight"], out["experts.down.bias"] = (d, k * f), (d, k)
+    out["output.weight"], out["output.bias"] = (CLASSES, d), (CLASSES,)
+    if stabilised:
+        for name in ("attention_norm", "experts_norm"):
+            out[name + ".gain"] = out[name + ".shift"] = (d,)
+    return out
+
+
+def draw(stabilised, seed):
+    """Values so large that every parameter matters and gates disagree among tokens. They are rounded
+    to fp32 first: the engine starts from the same numbers."""
+    g = torch.Generator().manual_seed(seed)
+    parameters = {}
+    for name, shape in shapes(stabilised).items():
+        x = torch.randn(shape, generator=g, dtype=torch.float64)
+        if name.endswith("gain"):
+            x = 1.0 + 0.2 * x
+        elif name.endswith("bias") or len(shape) == 1:
+            x = 0.3 * x
+        elif "gate" in name:
+            x = 3.0 * x / math.sqrt(shape[-1])
+        elif not name.startswith("embedding"):
+            x = x / math.sqrt(shape[-1])
+        parameters[name] = x.float().double().requires_grad_()
+    return parameters
+
+
+# ---- the model ------------------------------------------------------------------------------
+
+
+def position(row):
+    """Sine and cosine of a frequency side by side."""
+    d = SHAPE["width"]
+    angles = [row / 10000.0 ** (2 * (c // 2) / d) for c in range(d)]
+    return torch.tensor([math.cos(a) if c % 2 else math.sin(a) for c, a in enumerate(angles)],
+                        dtype=torch.float64)
+
+
+def looks_at(i, j):
+    """The pattern `log`: itself, and whoever is a power of two away."""
+    return i == j or abs(i - j) in (1, 2, 4, 8, 16, 32)
+
+
+def attention(p, x):
+    """softmax(Q K^T / sqrt(d / heads) + M) V with a mask of 0 and -inf; heads side by side."""
+    n, d = x.shape
+    each = d // SHAPE["heads"]
+    q = x @ p["attention.query.weight"].T + p["attention.query.bias"]
+    kv = x @ p["attention.key_value.weight"].T + p["attention.key_value.bias"]
+    mask = torch.tensor([[0.0 if looks_at(i, j) else -math.inf for j in range(n)]
+                         for i in range(n)], dtype=torch.float64)
+    heads = []
+    for h in range(SHAPE["heads"]):
+        part = slice(h * each, (h + 1) * each)
+        scores = q[:, part] @ kv[:, :d][:, part].T / math.sqrt(each) + mask
+        heads.append(torch.softmax(scores, -1) @ kv[:, d:][:, part])
+    mixed = torch.cat(heads, -1)
+    return mixed @ p["attention.project.weight"].T + p["attention.project.bias"]
+
+
+def pooled(a):
+    """Means of neighbours; the last window may be short."""
+    return torch.stack([a[i:i + SHAPE["pool"]].mean(0) for i in range(0, len(a), SHAPE["pool"])])
+
+
+def expert(p, k, x):
+    f = SHAPE["hidden"]
+    part = slice(k * f, (k + 1) * f)
+    hidden = torch.relu(p["experts.up.weight"][part] @ x + p["experts.up.bias"][part])
+    return p["experts.down.weight"][:, part] @ hidden + p["experts.down.bias"][:, k]
+
+
+def gates(p, x):
+    return torch.softmax(x @ p["experts.gate.weight"].T + p["experts.gate.bias"], -1)
+
+
+def mixture(p, x, gamma, used):
+    """sum_k gamma_k E_k(x); of the chosen alone when they are fewer than all, with gamma as it is."""
+    chosen = torch.topk(gamma, used).indices.tolist() if used else range(SHAPE["experts"])
+    return sum(gamma[k] * expert(p, k, x) for k in chosen)
+
+
+def forward(p, sequences, stabilised, used):
+    """Logits of every sequence, and the gates of every pooled token."""
+    logits, all_gates = [], []
+    for tokens in sequences:
+        h = torch.stack([p["embedding.tokens"][t] + position(i) for i, t in enumerate(tokens)])
+        a = h + attention(p, norm(p, "attention_norm", h)) if stabilised else attention(p, h)
+        x = pooled(a)
+        inner = norm(p, "experts_norm", x) if stabilised else x
+        gamma = gates(p, inner)
+        y = torch.stack([mixture(p, inner[r], gamma[r], used) for r in range(len(x))])
+        y = x + y if stabilised else y
+        logits.append(p["output.weight"] @ y.mean(0) + p["output.bias"])
+        all_gates.append(gamma)
+    return torch.stack(logits), torch.cat(all_gates)
+
+
+def losses(p, sequences, labels, stabilised, used, price):
+    """The mean cross entropy, and the price of uneven use: K sum_k (share of tokens sent to k, a
+    constant) (mean gate of k)."""
+    logits, gamma = forward(p, sequences, stabilised, used)
+    loss = -torch.log_softmax(logits, -1)[range(len(labels)), labels].mean()
+    sent = torch.nn.functional.one_hot(gamma.argmax(-1), SHAPE["experts"]).double().mean(0)
+    return loss, price * SHAPE["experts"] * (sent * gamma.mean(0)).sum()
+
+
+# ---- what is recorded -----------------------------------------------------------------------
+
+
+def is_telling(p, sequences):
+    gamma = forward(p, sequences, True, 1)[1]
+    best = torch.topk(torch.log(gamma), 2, -1).values
+    counts = torch.bincount(gamma.argmax(-1), minlength=SHAPE["experts"])
+    return float((best[:, 0] - best[:, 1]).min()) > MARGIN and int(counts.min()) >= LEAST
+
+
+def record(top1):
+    g = torch.Generator().manual_seed(0)
+    sequences = [torch.randint(VOCAB, (n,), generator=g).tolist() for n in LENGTHS]
+    labels = torch.randint(CLASSES, (len(LENGTHS),), generator=g).tolist()
+    seed, extra = SEED[top1], TOP1 if top1 else {}
+    p = draw(top1, seed)
+    while top1 and not is_telling(p, sequences):
+        seed += 1
+        p = draw(top1, seed)
+    used, price = extra.get("experts_used", 0), extra.get("balance_price", 0.0)
+    loss, imbalance = losses(p, sequences, labels, top1, used, price)
+    (loss + imbalance).backward()
+    norms = math.sqrt(sum(float((x.grad ** 2).sum()) for x in p.values()))
+    facts = {"architecture": "eam", "vocab": VOCAB, "classes": CLASSES, "seed": seed,
+             "sequences": len(LENGTHS), "loss": float(loss), "price": float(imbalance),
+             "norm": norms}
+    facts.update({"hyper." + k: v for k, v in {**SHAPE, **extra}.items()})
+    tensors = {"lengths": torch.tensor(LENGTHS), "labels": torch.tensor(labels),
+               "tokens": torch.tensor(sum(sequences, [])),
+               "logits.soft": forward(p, sequences, top1, used)[0]}
+    tensors.update({"parameter." + name: x.clone() for name, x in p.items()})
+    tensors.update({"gradient." + name: x.grad.clone() for name, x in p.items()})
+    return tensors, facts
+
+
+def main():
+    directory = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
+    torch.set_num_threads(1)
+    for top1 in (False, True):
+        name = "eam_top1.safetensors" if top1 else "eam.safetensors"
+        write(os.path.join(directory, name), *record(top1))
+
+
+if __name__ == "__main__":
+    main()
