@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct tool *const tools[] = {&tool_train, &tool_eval, &tool_generate, &tool_inspect,
-                                           &tool_bench, &tool_init, &tool_vocab};
+static const struct tool *const tools[] = {&tool_train,   &tool_eval,     &tool_generate,
+                                           &tool_inspect, &tool_classify, &tool_bench,
+                                           &tool_init,    &tool_vocab};
 
 enum { TOOLS = sizeof tools / sizeof tools[0] };
 

@@ -13,8 +13,8 @@ struct tool {
     void (*options)(void); /* prints what it accepts */
 };
 
-extern const struct tool tool_train, tool_init, tool_eval, tool_generate, tool_inspect, tool_bench,
-    tool_vocab;
+extern const struct tool tool_train, tool_init, tool_eval, tool_generate, tool_classify,
+    tool_inspect, tool_bench, tool_vocab;
 
 /* An engine as the options ask for. */
 struct sl_engine *tool_engine(int threads, const char *isa, struct sl_err *err) SL_MUST_CHECK;

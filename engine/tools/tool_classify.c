@@ -1,0 +1,250 @@
+/* tool_classify.c - `sluice classify`: what a classifier makes of each line of some files. What it
+ * prints is what `sluice train` reads: one model can label the texts that another learns from. */
+#include "base/clock.h"
+#include "base/reserve.h"
+#include "data/lines.h"
+#include "model/net.h"
+#include "sluice/classify.h"
+#include "tools/arguments.h"
+#include "tools/tools.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILES_MAX = 64, ITEMS = 64, ROWS = 8192 };
+
+struct arguments {
+    const char *isa;
+    double least;
+    bool keep_last, json;
+    int threads;
+};
+
+static const struct option_row rows[] = {
+    {"least", "P", "leave out texts whose label is less probable than this [0]", OPTION_NUMBER,
+     offsetof(struct arguments, least), 0, 1},
+    {"keep-last", NULL, "of a text that is too long keep the end, not the beginning", OPTION_SWITCH,
+     offsetof(struct arguments, keep_last), 0, 0},
+    ENGINE_OPTIONS(struct arguments),
+    {0}};
+
+static void options(void)
+{
+    options_help(rows);
+    printf(
+        "\n"
+        "Files hold a text per line, UTF-8, as they are or packed by gzip or xz; empty lines are\n"
+        "passed over. Prints a line per text, in their order: label, its probability and the\n"
+        "text, separated by tabs; with --json an object with these names.\n");
+}
+
+/* A text that waits for its batch. */
+struct waiting {
+    char *text;
+    size_t bytes, text_room;
+    int32_t *ids;
+    size_t ids_room;
+    int count;
+};
+
+struct work {
+    const struct arguments *a;
+    const struct sl_model *m;
+    struct sl_classifier *classifier;
+    struct waiting waiting[ITEMS];
+    int count, tokens; /* that wait */
+    int64_t texts, printed, cut;
+    double begun, said;
+};
+
+/* -- what it says ----------------------------------------------------------------------------- */
+
+static bool print_json(const struct waiting *w, const char *label, double share)
+{
+    json_t *o =
+        json_pack("{s:s, s:f, s:s%}", "label", label, "score", share, "text", w->text, w->bytes);
+    char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(7)) : NULL;
+    bool ok = text && puts(text) >= 0;
+    free(text);
+    json_decref(o);
+    return ok;
+}
+
+static bool print_line(struct waiting *w, const char *label, double share)
+{
+    for (size_t i = 0; i < w->bytes; i++)
+        w->text[i] = w->text[i] == '\t' ? ' ' : w->text[i];
+    return printf("%s\t%.6f\t", label, share) > 0 &&
+           fwrite(w->text, 1, w->bytes, stdout) == w->bytes && putchar('\n') != EOF;
+}
+
+/* The live line, on standard error when that is a terminal and the results go elsewhere. */
+static void say(struct work *w, bool end)
+{
+    double now = sl_seconds();
+    if (!isatty(STDERR_FILENO) || isatty(STDOUT_FILENO) || (!end && now - w->said < 0.2))
+        return;
+    w->said = now;
+    (void)fprintf(stderr, "\r\033[K%" PRId64 " texts, %.0f per second%s", w->texts,
+                  (double)w->texts / (now - w->begun + 1e-9), end ? "\n" : "");
+}
+
+static bool print_item(struct work *w, struct waiting *line, const struct sl_item *item,
+                       struct sl_err *err)
+{
+    float shares[SL_CLASSES_MAX];
+    int classes = w->m->config.classes, best = 0;
+    if (!item->finite)
+        return sl_fail(err, SL_NOT_FINITE, "text %" PRId64 ": the model's numbers are not finite",
+                       w->texts + 1);
+    sl_softmax(item->logits, classes, shares);
+    for (int i = 1; i < classes; i++)
+        best = shares[i] > shares[best] ? i : best;
+    double share = (double)shares[best];
+    w->texts++;
+    if (share < w->a->least)
+        return true;
+    w->printed++;
+    bool ok = w->a->json ? print_json(line, w->m->labels[best], share)
+                         : print_line(line, w->m->labels[best], share);
+    return ok || sl_fail(err, SL_IO, "standard output cannot be written");
+}
+
+/* -- batches ---------------------------------------------------------------------------------- */
+
+static bool flush(struct work *w, struct sl_err *err)
+{
+    struct sl_item items[ITEMS] = {{0}};
+    for (int i = 0; i < w->count; i++) {
+        items[i].tokens = w->waiting[i].ids;
+        items[i].count = w->waiting[i].count;
+    }
+    bool ok = w->count == 0 || sl_classifier_run(w->classifier, items, w->count, err);
+    for (int i = 0; i < w->count && ok; i++)
+        ok = print_item(w, &w->waiting[i], &items[i], err);
+    w->count = w->tokens = 0;
+    say(w, false);
+    return ok;
+}
+
+/* Fills the next place; a text of no token at all leaves its count at 0. */
+static bool encode(struct work *w, const struct sl_line *line, struct sl_err *err)
+{
+    struct waiting *next = &w->waiting[w->count];
+    const struct sl_tokenizer *tokens = w->m->tokenizer;
+    size_t most = line->bytes + 2; /* a token has a byte or more, but for special ones */
+    next->count = 0;
+    if (!sl_reserve(&next->text, &next->text_room, line->bytes + 1, 1, err) ||
+        !sl_reserve(&next->ids, &next->ids_room, most, sizeof *next->ids, err))
+        return false;
+    memcpy(next->text, line->text, line->bytes);
+    next->bytes = line->bytes;
+    long count = sl_tokenizer_tokenize(tokens,
+                                       &(struct sl_encoding){.text = line->text,
+                                                             .bytes = line->bytes,
+                                                             .unknown = SL_UNKNOWN_REPLACE,
+                                                             .special = true,
+                                                             .ids = next->ids,
+                                                             .most = (long)most},
+                                       err);
+    if (count < 0)
+        return false;
+    assert((size_t)count <= most);
+    enum sl_keep keep = w->a->keep_last ? SL_KEEP_LAST : SL_KEEP_FIRST;
+    long left = sl_tokenizer_cut(tokens, keep, w->m->config.context, next->ids, NULL, count);
+    w->cut += left < count;
+    next->count = (int)left;
+    return true;
+}
+
+static bool add(struct work *w, const struct sl_line *line, struct sl_err *err)
+{
+    if (!encode(w, line, err))
+        return false;
+    if (w->waiting[w->count].count == 0)
+        return true;
+    w->tokens += w->waiting[w->count++].count;
+    if (w->count < ITEMS && w->tokens + w->m->config.context <= ROWS)
+        return true;
+    return flush(w, err);
+}
+
+static bool read_file(struct work *w, const char *path, struct sl_err *err)
+{
+    struct sl_lines *lines = sl_lines_open(path, &(struct sl_data_limits){0}, err);
+    bool ok = lines != NULL;
+    while (ok) {
+        struct sl_line line;
+        ok = sl_lines_next(lines, &line, err);
+        if (!ok || !line.text)
+            break;
+        ok = line.bytes == 0 || add(w, &line, err) || sl_lines_wrap(lines, line.number, err);
+    }
+    ok = ok && flush(w, err);
+    sl_lines_close(lines);
+    return ok;
+}
+
+/* -- all of it -------------------------------------------------------------------------------- */
+
+static bool classify(struct work *w, const char *const *files, int count, struct sl_err *err)
+{
+    int context = w->m->config.context;
+    if (w->m->config.task != SL_TASK_CLASSIFICATION)
+        return sl_fail(err, SL_BAD_INPUT, "the model is for %s; `sluice generate` runs those",
+                       sl_task_name(w->m->config.task));
+    const struct sl_classifier_options how = {.items = ITEMS,
+                                              .batch_rows = context > ROWS ? context : ROWS};
+    w->classifier = sl_classifier_create(w->m, &how, err);
+    bool ok = w->classifier != NULL;
+    for (int i = 0; i < count && ok; i++)
+        ok = read_file(w, files[i], err);
+    say(w, true);
+    if (ok && w->cut > 0)
+        (void)fprintf(stderr, "%" PRId64 " of %" PRId64 " texts were cut to %d tokens\n", w->cut,
+                      w->texts, context);
+    return (ok && fflush(stdout) == 0) ||
+           (ok && sl_fail(err, SL_IO, "standard output cannot be written"));
+}
+
+static void work_release(struct work *w)
+{
+    for (int i = 0; i < ITEMS; i++) {
+        free(w->waiting[i].text);
+        free(w->waiting[i].ids);
+    }
+    sl_classifier_destroy(w->classifier);
+}
+
+static bool run(int count, char **words, struct sl_err *err)
+{
+    const char *operands[FILES_MAX + 1];
+    struct arguments a = {0};
+    struct option_reader reader = {
+        .rows = rows, .values = &a, .operands = operands, .operands_most = FILES_MAX + 1};
+    if (!options_read(&reader, count, words, err))
+        return false;
+    if (reader.operands_count < 2)
+        return tool_usage(&tool_classify, err);
+    struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
+    struct sl_model *m = engine ? sl_model_open(engine, operands[0], err) : NULL;
+    struct work w = {.a = &a, .m = m, .begun = sl_seconds()};
+    bool ok = m && classify(&w, operands + 1, reader.operands_count - 1, err);
+    work_release(&w);
+    sl_model_close(m);
+    sl_engine_destroy(engine);
+    return ok;
+}
+
+const struct tool tool_classify = {
+    .name = "classify",
+    .operands = "MODEL-DIR TEXT-FILE...",
+    .help = "labels the lines of files with a classifier",
+    .run = run,
+    .options = options,
+};
