@@ -60,12 +60,13 @@ static int more_likely(const void *a, const void *b)
  * whose sum is total. Unless sorted, all are left. */
 static int shortlist(struct candidate *list, int vocab, const struct sl_sampling *s, double *total)
 {
-    double all = 0.0, kept = 0.0, most = (double)list[0].x;
+    double all = 0.0, kept = 0.0;
+    float most = list[0].x;
     for (int i = 1; i < vocab; i++)
-        most = (double)list[i].x > most ? (double)list[i].x : most;
+        most = list[i].x > most ? list[i].x : most;
     int count = s->top_k > 0 && s->top_k < vocab ? s->top_k : vocab, left = 0;
     for (int i = 0; i < count; i++) {
-        list[i].x = (float)exp(((double)list[i].x - most) / (double)s->temperature);
+        list[i].x = expf((list[i].x - most) / s->temperature);
         all += (double)list[i].x;
     }
     double enough = s->top_p < 1.0f ? (double)s->top_p * all : all * 2.0;
