@@ -24,8 +24,8 @@ struct sl_number {
 /* Rows of a table, named like the member of `of` they stand for; a table ends with {0}. */
 #define SL_NUMBER_ROW(of, member, sort, low, high, usual, says, names)                             \
     {                                                                                              \
-        .name = #member, .help = says, .kind = sort, .least = low, .most = high,                   \
-        .standard = usual, .offset = offsetof(struct of, member), .choices = names                 \
+        .name = #member, .help = (says), .kind = (sort), .least = (low), .most = (high),           \
+        .standard = (usual), .offset = offsetof(struct of, member), .choices = (names)             \
     }
 #define SL_INTEGER_ROW(of, member, least, most, standard, help)                                    \
     SL_NUMBER_ROW(of, member, SL_INTEGER, least, most, standard, help, NULL)
