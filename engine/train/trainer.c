@@ -266,12 +266,13 @@ struct sl_trainer *sl_trainer_create(struct sl_engine *engine, const struct sl_t
     tr->engine = engine;
     tr->training = *training;
     tr->run_path = strdup(training->run);
-    tr->state = (struct sl_train_state){.validation_loss = NAN,
-                                        .validation_accuracy = NAN,
-                                        .validation_depth = NAN,
-                                        .validation_gate = NAN,
-                                        .gate_mean = NAN,
-                                        .best_loss = INFINITY};
+    const double unknown = (double)NAN;
+    tr->state = (struct sl_train_state){.validation_loss = unknown,
+                                        .validation_accuracy = unknown,
+                                        .validation_depth = unknown,
+                                        .validation_gate = unknown,
+                                        .gate_mean = unknown,
+                                        .best_loss = (double)INFINITY};
     struct sl_checkpoint start = {0};
     bool ok = tr->run_path || sl_fail(err, SL_NO_MEMORY, "no memory for a trainer");
     ok = ok && open_start(tr, &start, err) && prepare(tr, training->from ? &start : NULL, err);
