@@ -16,17 +16,19 @@ struct sl_classifier {
     int32_t *tokens, *layers_used;
 };
 
-/* The most memory is taken by a full batch, either of the longest texts or of the most. */
-static size_t measure(const struct sl_classifier *c, struct sl_tape *dry, bool longest)
+/* What a full batch of so many texts needs, as many of them as can be as long as can be. The first
+ * always is; so there may be a few more rows in it than there can be in a batch. */
+static size_t measure(const struct sl_classifier *c, struct sl_tape *dry, int items)
 {
+    int rows = c->options.batch_rows, context = c->model->config.context;
     struct sl_batch batch = {.sequences = c->sequences, .tokens = c->tokens};
-    int context = c->model->config.context, left = c->options.batch_rows;
-    for (int items = c->options.items; items > 0 && left > 0; items--) {
-        int share = longest ? left : (left + items - 1) / items;
-        int rows = share < context ? share : context;
-        c->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = rows};
-        batch.rows += rows;
-        left -= rows;
+    while (batch.count < items) {
+        int others = items - batch.count - 1, left = rows - batch.rows - others;
+        int length = left < 1 ? 1 : left < context ? left : context;
+        if (batch.count == 0)
+            length = context;
+        c->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = length};
+        batch.rows += length;
     }
     sl_tape_begin(dry, &batch, false);
     (void)sl_net_forward(c->model, dry);
@@ -40,8 +42,10 @@ static bool open_tape(struct sl_classifier *c, struct sl_err *err)
     if (!sl_tape_init(&dry, m->engine->kernels, m->engine->pool, 0, err))
         return false;
     dry.policy = &m->policy;
-    (void)measure(c, &dry, true);
-    size_t bytes = measure(c, &dry, false);
+    /* The most memory is taken by the longest texts, or by as many as can be beside a long one. */
+    int context = m->config.context, long_ones = (c->options.batch_rows + context - 1) / context;
+    (void)measure(c, &dry, long_ones < c->options.items ? long_ones : c->options.items);
+    size_t bytes = measure(c, &dry, c->options.items);
     sl_tape_release(&dry);
     if (!sl_tape_init(&c->tape, m->engine->kernels, m->engine->pool, bytes, err))
         return false;
