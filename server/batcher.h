@@ -1,9 +1,10 @@
 /* batcher.h - the dispatcher: one thread that runs what was admitted, batch after batch.
  *
  * There is no window: while the engine computes, work accumulates; when it is free it takes what is
- * there. Models take turns, a step each. */
+ * there. Models take turns, a step each: some text is written, or one batch is classified. */
 #pragma once
 
+#include "classify_lane.h"
 #include "lane.h"
 
 #include <stdbool.h>
@@ -13,6 +14,7 @@ struct sv_batcher;
 
 struct sv_batcher_options {
     struct sv_lane_options lane;
+    struct sv_classify_lane_options classify;
     void (*beat)(void *context); /* called by the dispatcher, about twice a second while it works;
                                     may be NULL */
     void *context;
@@ -31,7 +33,12 @@ bool sv_batcher_admit(struct sv_batcher *batcher, const struct sv_served *served
 void sv_batcher_dismiss(struct sv_batcher *batcher, const struct sv_served *served, int items,
                         int64_t tokens);
 void sv_batcher_submit(struct sv_batcher *batcher, const struct sv_served *served,
-                       struct sv_task *task);
+                       struct sv_task *task); /* to a model that completes */
+void sv_batcher_classify(struct sv_batcher *batcher, const struct sv_served *served,
+                         struct sv_classify_task *task); /* to a classifier */
+/* Of a classifier, so far. */
+void sv_batcher_stats(struct sv_batcher *batcher, const struct sv_served *served,
+                      struct sv_classify_stats *stats);
 
 void sv_batcher_poke(struct sv_batcher *batcher);  /* a stream has room again */
 void sv_batcher_sweep(struct sv_batcher *batcher); /* some call was cancelled */

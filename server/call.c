@@ -1,5 +1,6 @@
 /* call.c - one request's life, from its first byte to the last byte of its answer. */
 #include "call.h"
+#include "options.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -55,6 +56,7 @@ void sv_call_release(struct sv_call *call)
         call->work->destroy(call->state);
     sv_text_release(&call->body);
     sv_text_release(&call->reply.body);
+    sv_text_release(&call->reply.long_value);
     pthread_mutex_destroy(&call->lock);
     free(call);
 }
@@ -104,6 +106,13 @@ void sv_call_header(struct sv_call *call, const char *name, const char *format, 
     va_end(list);
 }
 
+struct sv_text *sv_call_long_header(struct sv_call *call, const char *name)
+{
+    assert(!call->reply.long_name);
+    call->reply.long_name = name;
+    return &call->reply.long_value;
+}
+
 enum sv_next sv_call_answer(struct sv_call *call, int status, const char *content_type)
 {
     assert(status >= 200);
@@ -121,5 +130,21 @@ enum sv_next sv_call_refuse(struct sv_call *call, const struct sv_problem *probl
         sv_call_header(call, "Retry-After", "%d", (problem->retry_ms + 999) / 1000);
         sv_call_header(call, "retry-after-ms", "%d", problem->retry_ms);
     }
-    return sv_call_answer(call, sv_problem_status(problem->kind), type);
+    return sv_call_answer(call, sv_problem_status(problem->kind, call->family), type);
+}
+
+bool sv_call_is_welcome(const struct sv_call *call, struct sv_problem *problem)
+{
+    if (atomic_load(&call->server->phase) != SV_PHASE_DRAINING)
+        return true;
+    (void)sv_refuse(problem, SV_DRAINING, NULL, "The server is shutting down.");
+    problem->retry_ms = 1000;
+    return false;
+}
+
+int64_t sv_call_deadline_ns(const struct sv_call *call)
+{
+    int64_t most = call->server->options->request_seconds_max * 1000;
+    int64_t wanted = call->timeout_ms > 0 && call->timeout_ms < most ? call->timeout_ms : most;
+    return call->received_ns + wanted * 1000000;
 }

@@ -58,6 +58,8 @@ struct sv_reply {
     struct sv_text body;
     struct sv_header headers[SV_HEADERS_MAX];
     int header_count;
+    const char *long_name; /* of one more header; NULL: there is none */
+    struct sv_text long_value;
 };
 
 struct sv_call {
@@ -65,8 +67,10 @@ struct sv_call {
     const struct sv_route *route; /* NULL: there is none for the path */
     enum sv_family family;
     char request_id[SV_REQUEST_ID_MAX + 1];
-    char argument[SV_PATH_MAX]; /* what the path holds where the route has {} */
-    int64_t timeout_ms;         /* the client's wish; 0: none */
+    /* What the path holds where the route has {}, and what ?model= or else X-Model says. */
+    char arguments[SV_ARGUMENTS_MAX][SV_PATH_MAX];
+    char wanted[SV_PATH_MAX];
+    int64_t timeout_ms; /* the client's wish; 0: none */
     int64_t received_ns;
     struct sv_text body;
 
@@ -98,8 +102,15 @@ void sv_call_cancel(struct sv_call *call); /* any thread: nobody waits for the a
 /* The reply. */
 void sv_call_header(struct sv_call *call, const char *name, const char *format, ...)
     SL_PRINTF(3, 4);
+/* One header may be longer than SV_HEADER_VALUE_MAX: its value is what is written here. */
+struct sv_text *sv_call_long_header(struct sv_call *call, const char *name);
 enum sv_next sv_call_answer(struct sv_call *call, int status, const char *content_type);
 enum sv_next sv_call_refuse(struct sv_call *call, const struct sv_problem *problem);
+
+/* False, with a problem, once shutdown has begun: nothing new is taken on. */
+bool sv_call_is_welcome(const struct sv_call *call, struct sv_problem *problem);
+/* When its answer must be there: as the client asks, but not later than the server allows. */
+int64_t sv_call_deadline_ns(const struct sv_call *call);
 
 int64_t sv_now_ns(void); /* monotonic */
 /* A number that this server gives once: for ids, and for seeds nobody asked for. Any thread. */

@@ -3,6 +3,7 @@
 #include "completion_request.h"
 #include "handlers.h"
 #include "options.h"
+#include "selection.h"
 
 #include "sluice/generate.h"
 #include "sluice/model.h"
@@ -51,11 +52,6 @@ static void completion_destroy(void *state)
     free(c);
 }
 
-static bool out_of_memory(struct sv_problem *problem)
-{
-    return sv_refuse(problem, SV_INTERNAL, NULL, "Out of memory.");
-}
-
 /* ---- prompts to tokens ----------------------------------------------------------------------- */
 
 static bool encode(const struct sv_completion_request *request, const struct completion *c,
@@ -66,7 +62,7 @@ static bool encode(const struct sv_completion_request *request, const struct com
     /* No token is shorter than a byte. */
     to->ids = malloc((text->bytes + 1) * sizeof *to->ids);
     if (!to->ids)
-        return out_of_memory(problem);
+        return sv_out_of_memory(problem);
     long count =
         sl_tokenizer_encode(tokens, text->data ? text->data : "", text->bytes,
                             request->unknown_is_replaced ? SL_UNKNOWN_REPLACE : SL_UNKNOWN_FAIL,
@@ -87,7 +83,7 @@ static bool copy_ids(const struct completion *c, const struct sv_prompt *prompt,
     to->given = prompt->id_count;
     to->ids = malloc(((size_t)prompt->id_count + 1) * sizeof *to->ids);
     if (!to->ids)
-        return out_of_memory(problem);
+        return sv_out_of_memory(problem);
     for (int i = 0; i < prompt->id_count; i++) {
         if (prompt->ids[i] >= vocab)
             return sv_refuse(problem, SV_BAD_VALUE, "prompt",
@@ -126,7 +122,7 @@ static bool read_prompts(const struct sv_completion_request *request, struct com
     c->truncations = calloc((size_t)count, sizeof *c->truncations);
     c->prompt_count = count;
     if (!c->prompts || !c->truncations)
-        return out_of_memory(problem);
+        return sv_out_of_memory(problem);
     for (int i = 0; i < count; i++) {
         const struct sv_prompt *prompt =
             request->prompt.count ? &request->prompt.items[i] : &nothing;
@@ -151,7 +147,7 @@ static bool spread_bias(const struct sv_biases *biases, int vocab, float **out,
         return true;
     *out = calloc((size_t)vocab, sizeof **out);
     if (!*out)
-        return out_of_memory(problem);
+        return sv_out_of_memory(problem);
     for (int i = 0; i < biases->count; i++) {
         if (biases->items[i].id >= vocab)
             return sv_refuse(problem, SV_BAD_VALUE, "logit_bias",
@@ -193,7 +189,7 @@ static bool make_sequences(const struct sv_completion_request *request, struct c
     int samples = (int)request->n;
     c->task.sequences = calloc((size_t)c->task.count, sizeof *c->task.sequences);
     if (!c->task.sequences)
-        return out_of_memory(problem);
+        return sv_out_of_memory(problem);
     for (int i = 0; i < c->task.count; i++) {
         const struct tokens *prompt = &c->prompts[i / samples];
         struct sv_sequence *sequence = &c->task.sequences[i];
@@ -234,7 +230,7 @@ static bool make_stream(const struct sv_completion_request *request, struct comp
     if (!request->stream)
         return true;
     c->task.stream = sv_stream_create(&options, &err);
-    return c->task.stream || out_of_memory(problem);
+    return c->task.stream || sv_out_of_memory(problem);
 }
 
 static bool make_task(const struct sv_completion_request *request, struct completion *c,
@@ -370,35 +366,20 @@ static const struct sv_work work = {.proceed = proceed,
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-static int64_t deadline(const struct sv_call *call)
-{
-    int64_t most = call->server->options->request_seconds_max * 1000;
-    int64_t wanted = call->timeout_ms > 0 && call->timeout_ms < most ? call->timeout_ms : most;
-    return call->received_ns + wanted * 1000000;
-}
-
 static bool find_model(const struct sv_completion_request *request, struct completion *c,
                        struct sv_problem *problem)
 {
-    struct sl_err err;
-    c->served = sv_registry_acquire(c->call->server->registry, request->model.data, &err);
+    c->served = sv_select(c->call, request->model.data, problem);
     if (!c->served)
-        return sv_refuse(problem, SV_NO_MODEL, "model",
-                         "The model '%s' does not exist; GET /v1/models lists those that do.",
-                         request->model.data);
+        return false;
     struct sl_model_facts facts = sl_model_facts(sv_served_model(c->served));
     c->task.usage.depth = facts.depth;
     if (facts.task != SL_TASK_COMPLETION)
         return sv_refuse(problem, SV_BAD_VALUE, "model",
-                         "The model '%s' classifies texts, it does not complete them.",
-                         request->model.data);
+                         "The model '%s' classifies texts, it does not complete them: ask POST "
+                         "/v1/decisions or /models/%s/predict.",
+                         request->model.data, sv_served_name(c->served));
     return true;
-}
-
-static void name_call(struct sv_call *call, const struct completion *c)
-{
-    (void)snprintf(call->model, sizeof call->model, "%s", sv_served_name(c->served));
-    (void)snprintf(call->version, sizeof call->version, "%s", sv_served_version(c->served));
 }
 
 /* Admits the whole request, makes what it needs, and hands it over. */
@@ -417,7 +398,7 @@ static bool submit(struct sv_call *call, const struct sv_completion_request *req
         return false;
     }
     c->task.call = call;
-    c->task.deadline_ns = deadline(call);
+    c->task.deadline_ns = sv_call_deadline_ns(call);
     c->task.usage.truncations = c->truncations;
     call->work = &work; /* from here on the call owns c */
     call->state = c;
@@ -442,12 +423,10 @@ static bool begin(struct sv_call *call, const struct sv_completion_request *requ
 {
     struct completion *c = completion_create(call);
     if (!c)
-        return out_of_memory(problem);
+        return sv_out_of_memory(problem);
     c->with_tokens = request->logprobs_given;
-    bool begun = find_model(request, c, problem);
-    if (begun)
-        name_call(call, c);
-    begun = begun && read_prompts(request, c, problem) && submit(call, request, c, problem);
+    bool begun = find_model(request, c, problem) && read_prompts(request, c, problem) &&
+                 submit(call, request, c, problem);
     if (!begun)
         completion_destroy(c);
     return begun;
@@ -457,11 +436,8 @@ enum sv_next sv_handle_completions(struct sv_call *call)
 {
     struct sv_problem problem;
     struct sv_completion_request request;
-    if (atomic_load(&call->server->phase) == SV_PHASE_DRAINING) {
-        (void)sv_refuse(&problem, SV_DRAINING, NULL, "The server is shutting down.");
-        problem.retry_ms = 1000;
+    if (!sv_call_is_welcome(call, &problem))
         return sv_call_refuse(call, &problem);
-    }
     struct sv_document *document = sv_completion_request_read(
         call->body.data ? call->body.data : "", call->body.bytes, &request, &problem);
     bool begun = document && begin(call, &request, &problem);

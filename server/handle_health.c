@@ -32,6 +32,18 @@ enum sv_next sv_handle_ready(struct sv_call *call)
     return sv_call_answer(call, 200, "application/json");
 }
 
+/* What load balancers ask a Text Embeddings Inference: 503 when it is of no use to send more. A
+ * model that was left out does not stop the others. */
+enum sv_next sv_handle_health(struct sv_call *call)
+{
+    struct sv_problem problem;
+    if (!sv_call_is_welcome(call, &problem))
+        return sv_call_refuse(call, &problem);
+    if (!sv_batcher_is_alive(call->server->batcher))
+        return not_well(call, "The dispatcher has stopped moving.");
+    return sv_call_answer(call, 200, "application/json");
+}
+
 static void set(struct sv_call *call, enum sv_metric metric, int64_t value)
 {
     sv_metric_set(sv_metrics_series(call->server->metrics, metric, NULL), (double)value);

@@ -1,6 +1,6 @@
 /* handle_models.c - GET /v1/models and /v1/models/{id}: what can be asked, in OpenAI's shape. */
 #include "handlers.h"
-#include "registry.h"
+#include "selection.h"
 
 #include "sluice/model.h"
 
@@ -24,7 +24,11 @@ static void write_model(struct sv_text *out, const struct sv_served *served)
     sv_text_jsons(out, facts.gate);
     sv_text_adds(out, ",\"sha256\":");
     sv_text_jsons(out, facts.sha256);
-    sv_text_adds(out, "}}");
+    for (int i = 0; i < facts.classes; i++) {
+        sv_text_adds(out, i ? "," : ",\"labels\":[");
+        sv_text_jsons(out, facts.labels[i]);
+    }
+    sv_text_adds(out, facts.classes > 0 ? "]}}" : "}}");
 }
 
 enum sv_next sv_handle_models(struct sv_call *call)
@@ -43,15 +47,10 @@ enum sv_next sv_handle_models(struct sv_call *call)
 
 enum sv_next sv_handle_model(struct sv_call *call)
 {
-    struct sl_err err;
-    struct sv_served *served = sv_registry_acquire(call->server->registry, call->argument, &err);
-    if (!served) {
-        struct sv_problem problem;
-        (void)sv_refuse(&problem, SV_NO_MODEL, "model",
-                        "The model '%s' does not exist; GET /v1/models lists those that do.",
-                        call->argument);
+    struct sv_problem problem;
+    struct sv_served *served = sv_select(call, call->arguments[0], &problem);
+    if (!served)
         return sv_call_refuse(call, &problem);
-    }
     write_model(&call->reply.body, served);
     sv_served_release(served);
     return sv_call_answer(call, 200, "application/json");

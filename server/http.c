@@ -58,6 +58,8 @@ static void add_headers(struct MHD_Response *response, const struct sv_call *cal
     (void)MHD_add_response_header(response, "x-request-id", call->request_id);
     for (int i = 0; i < reply->header_count; i++)
         (void)MHD_add_response_header(response, reply->headers[i].name, reply->headers[i].value);
+    if (reply->long_value.bytes > 0 && !reply->long_value.failed)
+        (void)MHD_add_response_header(response, reply->long_name, reply->long_value.data);
     if (atomic_load(&call->server->phase) == SV_PHASE_DRAINING)
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
@@ -156,6 +158,18 @@ static void read_timeout(const struct exchange *x)
     x->call->timeout_ms = ms > 0 ? ms : 0;
 }
 
+/* The model that the query or else a header names. */
+static bool read_wanted(struct exchange *x)
+{
+    const char *given = MHD_lookup_connection_value(x->connection, MHD_GET_ARGUMENT_KIND, "model");
+    given = given ? given : header(x, "X-Model");
+    if (!given || sv_path_decode(given, strlen(given), x->call->wanted))
+        return true;
+    x->call->wanted[0] = '\0';
+    return sv_refuse(&x->problem, SV_BAD_VALUE, "model",
+                     "What ?model= or X-Model says is no name of a model.");
+}
+
 static bool check_route(struct exchange *x, const char *path)
 {
     struct sv_call *call = x->call;
@@ -163,7 +177,7 @@ static bool check_route(struct exchange *x, const char *path)
     if (strlen(path) >= SV_PATH_MAX)
         return sv_refuse(&x->problem, SV_PATH_TOO_LONG, NULL, "The path is longer than %d bytes.",
                          SV_PATH_MAX - 1);
-    call->route = sv_route_find(x->method, path, call->argument, allow);
+    call->route = sv_route_find(x->method, path, call->arguments, allow);
     if (call->route)
         return true;
     if (!allow[0])
@@ -182,6 +196,10 @@ static bool check_body(struct exchange *x)
     if (length && strtoll(length, NULL, 10) > most)
         return sv_refuse(&x->problem, SV_BODY_TOO_LARGE, NULL,
                          "The body has %s bytes, at most %lld are accepted.", length, most);
+    if (header(x, "Inference-Header-Content-Length"))
+        return sv_refuse(&x->problem, SV_UNSUPPORTED, NULL,
+                         "Binary tensors are not supported: send them as JSON, without the header "
+                         "Inference-Header-Content-Length.");
     if (strcmp(x->method, MHD_HTTP_METHOD_POST) != 0 || !type)
         return true;
     size_t word = strcspn(type, "; \t");
@@ -214,7 +232,7 @@ static struct exchange *exchange_create(struct sv_http *http, struct MHD_Connect
     call->family = sv_family_of(path);
     name_request(x);
     read_timeout(x);
-    if (check_route(x, path))
+    if (check_route(x, path) && read_wanted(x))
         (void)check_body(x);
     return x;
 }
@@ -357,13 +375,14 @@ static void count_call(const struct exchange *x, bool complete)
         kind = call->work->outcome(call, complete);
     else if (kind == SV_FINE && !complete)
         kind = SV_CLIENT_LEFT;
-    (void)snprintf(code, sizeof code, "%d", sv_problem_status(kind));
+    int status = sv_problem_status(kind, call->family);
+    (void)snprintf(code, sizeof code, "%d", status);
     sv_metric_add(
         sv_metrics_series(call->server->metrics, SV_METRIC_REQUESTS,
                           (const char *const[]){call->route->path, call->model, call->version, code,
                                                 sv_problem_reason(kind)}),
         1);
-    SV_LOG(sv_problem_status(kind) >= 500 ? SV_LOG_WARN : SV_LOG_DEBUG, "call",
+    SV_LOG(status >= 500 || kind == SV_INTERNAL ? SV_LOG_WARN : SV_LOG_DEBUG, "call",
            sv_str("endpoint", call->route->path), sv_str("request_id", call->request_id),
            sv_str("model", call->model), sv_str("reason", sv_problem_reason(kind)),
            sv_int("ms", (sv_now_ns() - call->received_ns) / 1000000));

@@ -48,6 +48,7 @@ static void find_series(struct sv_lane *lane, struct sv_metrics *metrics)
         SV_METRIC_QUEUE_FULL,
         SV_METRIC_BATCH_SIZE,
         SV_METRIC_BATCH_TOKENS,
+        SV_METRIC_BATCH_SECONDS,
         SV_METRIC_EXIT_LAYER,
         SV_METRIC_LAYER_OPS,
         SV_METRIC_LAYER_OPS_FULL,
@@ -429,7 +430,7 @@ static void take_feed(struct sv_lane *lane, struct sv_sequence *sequence,
         (void)tell(sequence, now);
 }
 
-static void note_batch(struct sv_lane *lane, int count)
+static void note_batch(struct sv_lane *lane, int count, int64_t took)
 {
     int rows = 0;
     for (int i = 0; i < count; i++)
@@ -437,6 +438,7 @@ static void note_batch(struct sv_lane *lane, int count)
     int64_t used = lane->layers_used, full = lane->layers_full;
     sv_metric_see(lane->series[SV_METRIC_BATCH_SIZE], count);
     sv_metric_see(lane->series[SV_METRIC_BATCH_TOKENS], rows);
+    sv_metric_see(lane->series[SV_METRIC_BATCH_SECONDS], 1e-9 * (double)took);
     sv_metric_set(lane->series[SV_METRIC_LAYER_OPS], (double)used);
     sv_metric_set(lane->series[SV_METRIC_LAYER_OPS_FULL], (double)full);
     if (full > 0)
@@ -465,12 +467,13 @@ bool sv_lane_step(struct sv_lane *lane)
     int count = gather_feeds(lane);
     if (count == 0)
         return false;
+    int64_t began = sv_now_ns();
     if (!sl_session_run(lane->session, lane->feeds, count, &err)) {
         fail_batch(lane, count, &err);
         return true;
     }
     now = sv_now_ns();
-    note_batch(lane, count);
+    note_batch(lane, count, now - began);
     for (int i = 0; i < count; i++) {
         struct sv_sequence *s = lane->fed[i];
         take_feed(lane, s, &lane->feeds[i], now);

@@ -16,13 +16,25 @@ enum {
     SV_BODIES_BYTES_MAX = 256 << 20, /* request bodies of all connections together */
     SV_DISCARD_BYTES_MAX = 8 << 20,  /* of a refused body, read to be polite before the answer */
     SV_PATH_MAX = 512,               /* a request's path, with its end */
+    SV_ARGUMENTS_MAX = 2,            /* {} in a path */
     SV_REQUEST_ID_MAX = 64,          /* a client's own, without the end */
-    SV_HEADERS_MAX = 12,             /* of one answer, beside those of HTTP itself */
+    SV_HEADERS_MAX = 16,             /* of one answer, beside those of HTTP itself */
     SV_HEADER_VALUE_MAX = 96,
     SV_HTTP_THREADS = 2,
 
     SV_JSON_DEPTH_MAX = 64,
-    SV_PROMPTS_MAX = 512,    /* in one request */
+    SV_PROMPTS_MAX = 512,       /* in one request */
+    SV_TEXTS_MAX = 65536,       /* to classify, in one request; the option classify_texts is less */
+    SV_TOKENIZED_MAX = 1 << 18, /* tokens in one answer of /tokenize, about 60 bytes each */
+    SV_DEPTHS_MAX = 512,        /* told in a header, 6 bytes each: nginx takes 4 KiB of headers */
+    SV_OUTPUTS_MAX = 16,        /* of one inference */
+    SV_CLASSIFY_ITEMS_MAX = 4096, /* in one batch */
+    SV_QUESTIONS_MAX = 400,       /* about one text */
+    SV_CHOICES_MAX = 255,         /* of one question */
+    SV_PARTS_MAX = 256,           /* of one message, and messages of one input */
+    SV_WORD_BYTES_MAX = 64,       /* of what stands for a choice: a role, a type, a datatype */
+    SV_NAME_BYTES_MAX = 256,      /* of names, ids and labels that clients give */
+    SV_TEXT_BYTES_MAX = 64 << 20,
     SV_SAMPLES_MAX = 128,    /* n: answers to one prompt */
     SV_TOKENS_MAX = 1000000, /* max_tokens */
     SV_TOP_K_MAX = 1000000,

@@ -118,6 +118,7 @@ static bool start_engine(struct house *house, struct sl_err *err)
     house->engine = sl_engine_create(&options, err);
     if (!house->engine)
         return false;
+    house->server.engine = house->engine;
     SV_LOG(SV_LOG_INFO, "engine", sv_str("version", sl_version()),
            sv_int("threads", sl_engine_threads(house->engine)),
            sv_str("isa", sl_engine_isa(house->engine)),
@@ -154,6 +155,10 @@ static bool start_batcher(struct house *house, struct sl_err *err)
                  .items_max = o->slots + o->queue_items,
                  .tokens_max = o->queue_tokens,
                  .stall_ns = o->stall_seconds * 1000000000},
+        .classify = {.items = (int)o->classify_items,
+                     .rows = (int)o->classify_rows,
+                     .items_max = o->classify_items + o->classify_queue,
+                     .tokens_max = o->queue_tokens},
         .beat = sd_watchdog_enabled(0, NULL) > 0 ? feed_watchdog : NULL,
     };
     house->server.batcher =

@@ -8,12 +8,15 @@
 
 struct row {
     int status;
-    const char *type, *code, *reason;
+    const char *type, *code;
+    int tei_status;
+    const char *tei_type, *reason;
 };
 
 static const struct row rows[] = {
-    [SV_FINE] = {200, NULL, NULL, "ok"},
-#define SV_PROBLEM(name, status, type, code, reason) [SV_##name] = {status, type, code, reason},
+    [SV_FINE] = {.status = 200, .tei_status = 200, .reason = "ok"},
+#define SV_PROBLEM(name, status, type, code, tei_status, tei_type, reason)                         \
+    [SV_##name] = {status, type, code, tei_status, tei_type, reason},
 #include "problem.def"
 #undef SV_PROBLEM
 };
@@ -32,9 +35,14 @@ bool sv_refuse(struct sv_problem *problem, enum sv_problem_kind kind, const char
     return false;
 }
 
-int sv_problem_status(enum sv_problem_kind kind)
+bool sv_out_of_memory(struct sv_problem *problem)
 {
-    return rows[kind].status;
+    return sv_refuse(problem, SV_INTERNAL, NULL, "Out of memory.");
+}
+
+int sv_problem_status(enum sv_problem_kind kind, enum sv_family family)
+{
+    return family == SV_FAMILY_TEI ? rows[kind].tei_status : rows[kind].status;
 }
 
 const char *sv_problem_reason(enum sv_problem_kind kind)
@@ -50,9 +58,17 @@ static bool is_under(const char *path, const char *folder)
 
 enum sv_family sv_family_of(const char *path)
 {
+    static const char *const of_tei[] = {"/predict", "/invocations", "/tokenize",
+                                         "/decode",  "/info",        "/health",
+                                         "/ping",    "/models",      "/hf"};
     if (is_under(path, "/v1"))
         return SV_FAMILY_OPENAI;
-    return is_under(path, "/v2") ? SV_FAMILY_OIP : SV_FAMILY_PLAIN;
+    if (is_under(path, "/v2"))
+        return SV_FAMILY_OIP;
+    for (size_t i = 0; i < sizeof of_tei / sizeof of_tei[0]; i++)
+        if (is_under(path, of_tei[i]))
+            return SV_FAMILY_TEI;
+    return strcmp(path, "/") == 0 ? SV_FAMILY_TEI : SV_FAMILY_PLAIN; /* POST / is a /predict */
 }
 
 static void write_openai(const struct sv_problem *problem, struct sv_text *body)
@@ -63,6 +79,13 @@ static void write_openai(const struct sv_problem *problem, struct sv_text *body)
     sv_text_print(body, ",\"type\":\"%s\",\"param\":", row->type);
     sv_text_jsons(body, problem->param[0] ? problem->param : NULL);
     sv_text_print(body, ",\"code\":\"%s\"}}", row->code);
+}
+
+static void write_tei(const struct sv_problem *problem, struct sv_text *body)
+{
+    sv_text_adds(body, "{\"error\":");
+    sv_text_jsons(body, problem->message);
+    sv_text_print(body, ",\"error_type\":\"%s\"}", rows[problem->kind].tei_type);
 }
 
 static void write_plain(const struct sv_problem *problem, struct sv_text *body)
@@ -80,6 +103,7 @@ const char *sv_problem_write(const struct sv_problem *problem, enum sv_family fa
 {
     switch (family) {
     case SV_FAMILY_OPENAI: write_openai(problem, body); break;
+    case SV_FAMILY_TEI: write_tei(problem, body); break;
     case SV_FAMILY_PLAIN: write_plain(problem, body); return "application/problem+json";
     case SV_FAMILY_OIP:
         sv_text_adds(body, "{\"error\":");

@@ -8,7 +8,7 @@
 enum sv_problem_kind {
     SV_FINE,
 
-#define SV_PROBLEM(name, status, type, code, reason) SV_##name,
+#define SV_PROBLEM(name, status, type, code, tei_status, tei_type, reason) SV_##name,
 #include "problem.def"
 #undef SV_PROBLEM
 };
@@ -26,6 +26,7 @@ struct sv_problem {
 enum sv_family {
     SV_FAMILY_OPENAI, /* /v1: {"error":{message, type, param, code}} */
     SV_FAMILY_OIP,    /* /v2: {"error":"message"} */
+    SV_FAMILY_TEI,    /* /predict, /models/ and their like: {"error":"message","error_type"} */
     SV_FAMILY_PLAIN   /* the rest: RFC 9457 */
 };
 
@@ -34,7 +35,10 @@ enum sv_family {
 bool sv_refuse(struct sv_problem *problem, enum sv_problem_kind kind, const char *param,
                const char *format, ...) SL_PRINTF(4, 5);
 
-int sv_problem_status(enum sv_problem_kind kind);         /* 200 for SV_FINE */
+bool sv_out_of_memory(struct sv_problem *problem); /* one of them */
+
+/* 200 for SV_FINE */
+int sv_problem_status(enum sv_problem_kind kind, enum sv_family family);
 const char *sv_problem_reason(enum sv_problem_kind kind); /* "ok" for SV_FINE */
 
 enum sv_family sv_family_of(const char *path);

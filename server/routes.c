@@ -4,17 +4,48 @@
 
 #include "sluice/engine.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 static const struct sv_route routes[] = {
     {"GET", "/", SV_SCOPE_OPEN, sv_handle_index},
     {"GET", "/metrics", SV_SCOPE_METRICS, sv_handle_metrics},
-    {"GET", "/v2/health/live", SV_SCOPE_OPEN, sv_handle_live},
-    {"GET", "/v2/health/ready", SV_SCOPE_OPEN, sv_handle_ready},
+
     {"POST", "/v1/completions", SV_SCOPE_INFER, sv_handle_completions},
+    {"POST", "/v1/decisions", SV_SCOPE_INFER, sv_handle_decisions},
     {"GET", "/v1/models", SV_SCOPE_INFER, sv_handle_models},
     {"GET", "/v1/models/{}", SV_SCOPE_INFER, sv_handle_model},
+
+    {"POST", "/predict", SV_SCOPE_INFER, sv_handle_predict},
+    {"POST", "/", SV_SCOPE_INFER, sv_handle_predict},
+    {"POST", "/invocations", SV_SCOPE_INFER, sv_handle_predict},
+    {"POST", "/tokenize", SV_SCOPE_INFER, sv_handle_tokenize},
+    {"POST", "/decode", SV_SCOPE_INFER, sv_handle_decode},
+    {"GET", "/info", SV_SCOPE_INFER, sv_handle_info},
+    {"POST", "/models/{}/predict", SV_SCOPE_INFER, sv_handle_predict},
+    {"POST", "/models/{}/tokenize", SV_SCOPE_INFER, sv_handle_tokenize},
+    {"POST", "/models/{}/decode", SV_SCOPE_INFER, sv_handle_decode},
+    {"GET", "/models/{}/info", SV_SCOPE_INFER, sv_handle_info},
+    {"POST", "/hf/{}", SV_SCOPE_INFER, sv_handle_hf},
+    {"GET", "/health", SV_SCOPE_OPEN, sv_handle_health},
+    {"GET", "/ping", SV_SCOPE_OPEN, sv_handle_health},
+
+    {"GET", "/v2", SV_SCOPE_OPEN, sv_handle_server},
+    {"GET", "/v2/health/live", SV_SCOPE_OPEN, sv_handle_live},
+    {"GET", "/v2/health/ready", SV_SCOPE_OPEN, sv_handle_ready},
+    {"GET", "/v2/models/stats", SV_SCOPE_INFER, sv_handle_all_stats},
+    {"GET", "/v2/models/{}", SV_SCOPE_INFER, sv_handle_metadata},
+    {"GET", "/v2/models/{}/ready", SV_SCOPE_OPEN, sv_handle_model_ready},
+    {"POST", "/v2/models/{}/infer", SV_SCOPE_INFER, sv_handle_infer},
+    {"GET", "/v2/models/{}/stats", SV_SCOPE_INFER, sv_handle_stats},
+    {"GET", "/v2/models/{}/versions/{}", SV_SCOPE_INFER, sv_handle_metadata},
+    {"GET", "/v2/models/{}/versions/{}/ready", SV_SCOPE_OPEN, sv_handle_model_ready},
+    {"POST", "/v2/models/{}/versions/{}/infer", SV_SCOPE_INFER, sv_handle_infer},
+    {"GET", "/v2/models/{}/versions/{}/stats", SV_SCOPE_INFER, sv_handle_stats},
+    {"POST", "/v2/repository/index", SV_SCOPE_INFER, sv_handle_repository},
+    {"POST", "/v2/repository/models/{}/load", SV_SCOPE_INFER, sv_handle_load},
+    {"POST", "/v2/repository/models/{}/unload", SV_SCOPE_INFER, sv_handle_load},
 };
 
 enum { ROUTES = sizeof routes / sizeof routes[0] };
@@ -32,16 +63,16 @@ static int digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* %41 becomes A. False for what no argument may hold: broken escapes, NUL, too much, not UTF-8. */
-static bool decode(const char *from, char to[static SV_PATH_MAX])
+bool sv_path_decode(const char *from, size_t count, char to[static SV_PATH_MAX])
 {
     size_t used = 0;
-    for (const char *c = from; *c; c++) {
-        int byte = (unsigned char)*c;
-        if (*c == '%') {
-            int high = digit(c[1]), low = high < 0 ? -1 : digit(c[2]);
+    for (size_t i = 0; i < count; i++) {
+        int byte = (unsigned char)from[i];
+        if (from[i] == '%') {
+            int high = i + 2 < count ? digit(from[i + 1]) : -1;
+            int low = high < 0 ? -1 : digit(from[i + 2]);
             byte = low < 0 ? 0 : high * 16 + low;
-            c += 2;
+            i += 2;
         }
         if (byte == 0 || used + 1 >= SV_PATH_MAX)
             return false;
@@ -54,14 +85,37 @@ static bool decode(const char *from, char to[static SV_PATH_MAX])
     return used > 0;
 }
 
-static bool matches(const struct sv_route *route, const char *path,
-                    char argument[static SV_PATH_MAX])
+/* How much of a raw path counts: under /v2 not a slash at its end. */
+static size_t length_of(const char *path)
 {
-    size_t fixed = strcspn(route->path, "{");
-    argument[0] = '\0';
-    if (route->path[fixed] == '\0')
-        return strcmp(route->path, path) == 0;
-    return strncmp(route->path, path, fixed) == 0 && decode(path + fixed, argument);
+    size_t length = strlen(path);
+    bool ends = length > 1 && path[length - 1] == '/' && strncmp(path, "/v2/", 4) == 0;
+    return length - ends;
+}
+
+static bool matches(const struct sv_route *route, const char *path,
+                    char arguments[static SV_ARGUMENTS_MAX][SV_PATH_MAX])
+{
+    const char *end = path + length_of(path);
+    int count = 0;
+    for (int i = 0; i < SV_ARGUMENTS_MAX; i++)
+        arguments[i][0] = '\0';
+    for (const char *at = route->path; *at;) {
+        size_t fixed = strcspn(at, "{"), left = (size_t)(end - path);
+        if (fixed > left || strncmp(at, path, fixed) != 0)
+            return false;
+        at += fixed;
+        path += fixed;
+        if (*at == '\0')
+            break;
+        size_t part = strcspn(path, "/"), most = (size_t)(end - path);
+        assert(count < SV_ARGUMENTS_MAX);
+        if (!sv_path_decode(path, part < most ? part : most, arguments[count++]))
+            return false;
+        path += part;
+        at += strlen("{}");
+    }
+    return path == end;
 }
 
 static void add_allowed(const char *method, char allow[static SV_ALLOW_MAX])
@@ -72,13 +126,13 @@ static void add_allowed(const char *method, char allow[static SV_ALLOW_MAX])
 }
 
 const struct sv_route *sv_route_find(const char *method, const char *path,
-                                     char argument[static SV_PATH_MAX],
+                                     char arguments[static SV_ARGUMENTS_MAX][SV_PATH_MAX],
                                      char allow[static SV_ALLOW_MAX])
 {
     const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
     allow[0] = '\0';
     for (int i = 0; i < ROUTES; i++) {
-        if (!matches(&routes[i], path, argument))
+        if (!matches(&routes[i], path, arguments))
             continue;
         if (strcmp(routes[i].method, wanted) == 0)
             return &routes[i];
@@ -91,7 +145,7 @@ void sv_routes_index(struct sv_text *out)
 {
     sv_text_print(out,
                   "{\"name\":\"sluice\",\"version\":\"%s\",\"description\":\"Adaptive-computation "
-                  "transformers on CPUs: text completion over an OpenAI-compatible interface.\","
+                  "transformers on CPUs: text completion and classification.\","
                   "\"endpoints\":[",
                   sl_version());
     for (int i = 0; i < ROUTES; i++)

@@ -14,7 +14,7 @@ enum sv_scope {
 
 struct sv_route {
     const char *method;
-    const char *path; /* {} at its end stands for the rest, not empty */
+    const char *path; /* each {} stands for a part between slashes, not empty */
     enum sv_scope scope;
     enum sv_next (*handle)(struct sv_call *call);
 };
@@ -25,10 +25,15 @@ const struct sv_route *sv_route_at(int index);
 enum { SV_ALLOW_MAX = 64 };
 
 /* The route for a method and a raw path. Without one: NULL, and `allow` holds the methods that the
- * path has, or is empty. `argument` takes what {} stands for, decoded; a HEAD is a GET. */
+ * path has, or is empty. `arguments` take what each {} stands for, decoded. A HEAD is a GET; under
+ * /v2 a slash at the end is as good as none. */
 const struct sv_route *sv_route_find(const char *method, const char *path,
-                                     char argument[static SV_PATH_MAX],
+                                     char arguments[static SV_ARGUMENTS_MAX][SV_PATH_MAX],
                                      char allow[static SV_ALLOW_MAX]);
+
+/* %41 becomes A. False for what no argument may hold: broken escapes, NUL, too much, not UTF-8,
+ * nothing. */
+bool sv_path_decode(const char *from, size_t count, char to[static SV_PATH_MAX]);
 
 /* The front page: what this is and where to go, as JSON. */
 void sv_routes_index(struct sv_text *out);

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+struct sl_engine;
 struct sv_options;
 struct sv_metrics;
 struct sv_registry;
@@ -17,6 +18,7 @@ enum sv_phase {
 
 struct sv_server {
     const struct sv_options *options;
+    const struct sl_engine *engine;
     struct sv_metrics *metrics;
     struct sv_registry *registry;
     struct sv_batcher *batcher;

@@ -2,6 +2,7 @@
 #include "text.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,20 @@ void sv_text_int(struct sv_text *text, int64_t value)
     if (value < 0)
         digits[--at] = '-';
     sv_text_add(text, digits + at, sizeof digits - at);
+}
+
+void sv_text_float(struct sv_text *text, float value)
+{
+    enum { DIGITS_FEW = 6, DIGITS_MAX = 9 };
+
+    char digits[32];
+    assert(isfinite(value));
+    for (int count = DIGITS_FEW; count <= DIGITS_MAX; count++) {
+        (void)snprintf(digits, sizeof digits, "%.*g", count, (double)value);
+        if (strtof(digits, NULL) == value)
+            break;
+    }
+    sv_text_adds(text, digits);
 }
 
 size_t sv_utf8_length(const char *bytes, size_t count)

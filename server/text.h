@@ -22,6 +22,8 @@ void sv_text_add(struct sv_text *text, const char *bytes, size_t count);
 void sv_text_adds(struct sv_text *text, const char *string);
 void sv_text_print(struct sv_text *text, const char *format, ...) SL_PRINTF(2, 3);
 void sv_text_int(struct sv_text *text, int64_t value);
+/* With as few digits as tell it from any other float; it must be finite. */
+void sv_text_float(struct sv_text *text, float value);
 /* The bytes as a JSON string in quotes. What is not UTF-8 becomes U+FFFD. */
 void sv_text_json(struct sv_text *text, const char *bytes, size_t count);
 void sv_text_jsons(struct sv_text *text, const char *string); /* NULL becomes null */

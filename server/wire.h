@@ -21,11 +21,12 @@ enum sv_field_kind {
     SV_FIELD_NUMBER,  /* double, least .. most */
     SV_FIELD_STRING,  /* struct sv_string, at most `most` bytes */
     SV_FIELD_STRINGS, /* struct sv_strings: one string or an array, at most `most` of them */
-    SV_FIELD_PROMPTS, /* struct sv_prompts */
-    SV_FIELD_BIAS,    /* struct sv_biases, each from least to most */
-    SV_FIELD_OBJECT,  /* the fields of `inner`, in the same struct */
+    SV_FIELD_READ,    /* what `read` makes of it */
     SV_FIELD_REFUSED  /* known, and not supported; `accepted` says what to do instead */
 };
+
+struct json_t; /* jansson's */
+struct sv_reader;
 
 struct sv_field {
     const char *name;
@@ -34,7 +35,10 @@ struct sv_field {
     size_t offset;
     double least, most;
     size_t given; /* offset of a bool that tells whether it was there; 0: nobody asks */
-    const struct sv_field *inner;
+    bool (*read)(const struct sv_reader *reader, const struct sv_field *field,
+                 struct json_t *value);
+    const struct sv_field *inner; /* the table that `read` goes by, if it does */
+    size_t size;                  /* and of one struct that such a table fills, in a list */
     const char *accepted;
 };
 
@@ -71,6 +75,56 @@ struct sv_biases {
     int count;
     struct sv_bias *items; /* the document's */
 };
+
+struct sv_texts {
+    int count;
+    struct sv_string *items; /* the document's */
+    bool several;            /* they came as an array, even if of one */
+};
+
+enum { SV_SHAPE_MAX = 8 };
+
+struct sv_shape {
+    int count;
+    int64_t sizes[SV_SHAPE_MAX];
+};
+
+/* A string, or true or false; then the text is that word. */
+struct sv_word {
+    struct sv_string text;
+    bool is_boolean;
+};
+
+/* Structs that a table fills, one for each object of an array. */
+struct sv_list {
+    int count;
+    void *items; /* the document's */
+};
+
+/* Readers for SV_FIELD_READ. Arrays hold `least` to `most`; what is inside is the document's. */
+
+/* The fields of `inner`, in the same struct; or in the structs of a sv_list, one per object. */
+bool sv_read_object(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
+bool sv_read_list(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
+/* struct sv_prompts: texts or token ids; or token ids only. */
+bool sv_read_prompts(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
+bool sv_read_ids(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
+/* struct sv_biases, each from least to most. */
+bool sv_read_bias(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
+/* struct sv_texts: "a", ["a", "b"]; or "a", [["a"], ["b"]], where ["a", "b"] is a refused pair; or
+ * ["a", "b"] and [["a"], ["b"]] alike. */
+bool sv_read_texts(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
+bool sv_read_sequences(const struct sv_reader *r, const struct sv_field *field,
+                       struct json_t *value);
+bool sv_read_data(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
+/* struct sv_shape */
+bool sv_read_shape(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
+/* struct sv_string: a text, or the texts of parts (and of messages) as lines of one. */
+bool sv_read_content(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
+bool sv_read_messages(const struct sv_reader *r, const struct sv_field *field,
+                      struct json_t *value);
+/* struct sv_word */
+bool sv_read_word(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
 
 struct sv_document; /* a parsed body and what hangs on it */
 

@@ -198,7 +198,7 @@ static inline struct answer complete(const struct daemon *daemon, const char *bo
 /* The value of a header, or NULL; good until the next call. */
 static inline const char *answer_header(const struct answer *answer, const char *name)
 {
-    static char value[1024];
+    static char value[4096];
     size_t length = strlen(name);
     for (const char *line = answer->head.data; line && *line; line = strchr(line, '\n')) {
         line += *line == '\n';

@@ -1,7 +1,5 @@
 /* test_http.c - what sluiced answers: every route, every mistake, from outside. */
-#include "daemon.h"
-
-#include <jansson.h>
+#include "json_answer.h"
 
 #define TINY   "\"model\":\"" TINY_MODEL "\","
 #define STREAM TINY "\"stream\":true,"
@@ -22,39 +20,12 @@ TestSuite(http, .init = start, .fini = stop);
 
 /* ---- helpers -------------------------------------------------------------------------------- */
 
-static json_t *parse(const struct answer *answer)
-{
-    json_error_t error;
-    json_t *root = json_loads(answer->body.data, JSON_REJECT_DUPLICATES, &error);
-    cr_assert(root, "%s: %s", error.text, answer->body.data);
-    return root;
-}
-
-/* A member by its path: choices, 0, text is "choices/0/text". */
-static const json_t *at(const json_t *value, const char *path)
-{
-    char name[32];
-    for (const char *p = path; *p && value; p += strcspn(p, "/"), p += *p == '/') {
-        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(p, "/"), p);
-        value = json_is_array(value) ? json_array_get(value, (size_t)(int)strtol(name, NULL, 10))
-                                     : json_object_get(value, name);
-    }
-    return value;
-}
-
-static const char *text_at(const json_t *value, const char *path)
-{
-    const char *text = json_string_value(at(value, path));
-    cr_assert(text, "there is no text at %s", path);
-    return text;
-}
-
 /* Completes well; the parsed answer. */
 static json_t *completed(const char *body)
 {
     struct answer answer = complete(&d, body);
     cr_assert_eq(answer.status, 200, "%s: %s", body, answer.body.data);
-    json_t *root = parse(&answer);
+    json_t *root = answer_parse(&answer);
     answer_release(&answer);
     return root;
 }
@@ -79,7 +50,7 @@ static void gather(const char *events, int choice, char *text, size_t room, int 
 
 static void expect_error(struct answer *answer, long status, const char *param, const char *code)
 {
-    json_t *root = parse(answer);
+    json_t *root = answer_parse(answer);
     cr_assert_eq(answer->status, status, "%ld: %s", answer->status, answer->body.data);
     cr_assert_eq(json_object_size(at(root, "error")), 4, "%s", answer->body.data);
     cr_assert_str_eq(text_at(root, "error/code"), code);
@@ -117,7 +88,7 @@ Test(http, front_page_and_health)
         cr_assert(strstr(answer.body.data, cases[i].part), "%s: %s", cases[i].path,
                   answer.body.data);
         cr_assert_str_eq(answer_header(&answer, "content-type"), "application/json");
-        json_decref(parse(&answer));
+        json_decref(answer_parse(&answer));
         answer_release(&answer);
         answer = ask(&d, "HEAD", cases[i].path, NULL);
         cr_assert_eq(answer.status, 200);
@@ -159,7 +130,7 @@ Test(http, complete)
 {
     struct answer answer =
         complete(&d, "{" TINY "\"prompt\":\"Hello\",\"max_tokens\":7,\"seed\":1,\"user\":\"me\"}");
-    json_t *root = parse(&answer);
+    json_t *root = answer_parse(&answer);
     cr_assert_eq(answer.status, 200);
     cr_assert_eq(strncmp(text_at(root, "id"), "cmpl-", 5), 0);
     cr_assert_str_eq(text_at(root, "object"), "text_completion");
@@ -343,8 +314,9 @@ Test(http, mistakes_in_completions)
 
 Test(http, wrong_methods_are_told_the_right_ones)
 {
-    static const char *const gets[] = {"/",          "/metrics",        "/v2/health/live",
-                                       "/v1/models", "/v1/models/tiny", "/v2/health/ready"};
+    static const char *const gets[] = {"/metrics",        "/v2/health/live", "/info",
+                                       "/v2/models/tiny", "/v1/models",      "/v1/models/tiny",
+                                       "/v2/health/ready"};
     for (size_t i = 0; i < sizeof gets / sizeof gets[0]; i++) {
         struct answer answer = ask(&d, "DELETE", gets[i], NULL);
         cr_assert_eq(answer.status, 405, "%s: %ld", gets[i], answer.status);
@@ -372,6 +344,11 @@ Test(http, each_family_has_its_errors)
         {"/v1/models/%4", "application/json", "\"code\":\"not_found\""},
         {"/v1/models/a%2Fb", "application/json", "'a/b' does not exist"},
         {"/v2/nothing", "application/json", "{\"error\":\"There is nothing at /v2/nothing"},
+        {"/v2/models/none", "application/json", "{\"error\":\"The model 'none' does not exist"},
+        {"/models/none", "application/json", "\"error_type\":\"not_found\""},
+        {"/models/none/info", "application/json", "\"error_type\":\"not_found\""},
+        {"/predict/x", "application/json", "\"error_type\":\"not_found\""},
+        {"/predicts", "application/problem+json", "\"status\":404"},
         {"/nothing", "application/problem+json", "\"status\":404"},
         {"/v1x", "application/problem+json", "\"status\":404"},
         {"/../etc/passwd", "application/problem+json", "\"status\":404"},
@@ -383,7 +360,7 @@ Test(http, each_family_has_its_errors)
         cr_assert_str_eq(answer_header(&answer, "content-type"), cases[i].type);
         cr_assert(strstr(answer.body.data, cases[i].part), "%s: %s", cases[i].path,
                   answer.body.data);
-        json_decref(parse(&answer));
+        json_decref(answer_parse(&answer));
         answer_release(&answer);
     }
 }

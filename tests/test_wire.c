@@ -142,7 +142,7 @@ Test(wire, mistakes_are_named)
         {M "\"stop\":[1]}", SV_BAD_VALUE, "stop", "a string, not 1"},
         {M "\"stop\":\"\"}", SV_BAD_VALUE, "stop", "0 bytes"},
         {M "\"stop\":{}}", SV_BAD_VALUE, "stop", "an object"},
-        {M "\"prompt\":[]}", SV_BAD_VALUE, "prompt", "empty array"},
+        {M "\"prompt\":[]}", SV_EMPTY, "prompt", "empty array"},
         {M "\"prompt\":3}", SV_BAD_VALUE, "prompt", "not 3"},
         {M "\"prompt\":[1,\"a\"]}", SV_BAD_VALUE, "prompt", "not \"a\""},
         {M "\"prompt\":[\"a\",1]}", SV_BAD_VALUE, "prompt", "not 1"},

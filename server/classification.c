@@ -1,0 +1,245 @@
+/* classification.c - one call's texts on their way through a classifier. */
+#include "classification.h"
+#include "batcher.h"
+#include "options.h"
+#include "selection.h"
+
+#include "sluice/model.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- making and unmaking --------------------------------------------------------------------- */
+
+struct sv_classification *sv_classification_create(
+    struct sv_call *call, void *request,
+    enum sv_next (*answer)(struct sv_call *call, const struct sv_classification *c))
+{
+    struct sv_classification *c = request ? calloc(1, sizeof *c) : NULL;
+    if (!c) {
+        free(request);
+        return NULL;
+    }
+    c->call = call;
+    c->request = request;
+    c->answer = answer;
+    return c;
+}
+
+void sv_classification_destroy(struct sv_classification *c)
+{
+    if (!c)
+        return;
+    for (int i = 0; c->ids && i < c->task.count; i++)
+        free(c->ids[i]);
+    free(c->ids);
+    free(c->task.items);
+    free(c->cuts);
+    free(c->logits);
+    free(c->request);
+    sv_document_release(c->document);
+    sv_served_release(c->served);
+    free(c);
+}
+
+bool sv_classification_find(struct sv_classification *c, const char *name,
+                            struct sv_problem *problem)
+{
+    c->served = sv_select_classifier(c->call, name, problem);
+    if (!c->served)
+        return false;
+    struct sl_model_facts facts = sl_model_facts(sv_served_model(c->served));
+    c->usage.depth = facts.depth;
+    c->classes = facts.classes;
+    c->labels = facts.labels;
+    return true;
+}
+
+/* ---- texts to tokens ------------------------------------------------------------------------- */
+
+static bool allocate(struct sv_classification *c, int count)
+{
+    size_t texts = (size_t)count;
+    c->ids = calloc(texts, sizeof(int32_t *));
+    c->task.items = calloc(texts, sizeof *c->task.items);
+    c->cuts = calloc(texts, sizeof *c->cuts);
+    c->logits = calloc(texts * (size_t)c->classes, sizeof *c->logits);
+    c->task.count = count;
+    return c->ids && c->task.items && c->cuts && c->logits;
+}
+
+static bool encode(struct sv_classification *c, const struct sv_reading *reading,
+                   const struct sv_string *text, const char *param, int index,
+                   struct sv_problem *problem)
+{
+    struct sv_tokens tokens = {0};
+    bool encoded = sv_encode(c->served, reading, text, param, &tokens, problem);
+    c->ids[index] = tokens.ids;
+    if (!encoded)
+        return false;
+    c->task.items[index] =
+        (struct sv_item){.tokens = tokens.ids,
+                         .count = tokens.count,
+                         .logits = c->logits + (size_t)index * (size_t)c->classes};
+    c->usage.prompt_tokens += tokens.count;
+    c->characters += (int64_t)sv_utf8_count(text->data, text->bytes);
+    if (tokens.given > tokens.count)
+        c->cuts[c->usage.truncation_count++] =
+            (struct sv_truncation){.prompt = index, .given = tokens.given, .used = tokens.count};
+    return true;
+}
+
+bool sv_classification_encode(struct sv_classification *c, const struct sv_texts *texts,
+                              const struct sv_reading *reading, const char *param,
+                              struct sv_problem *problem)
+{
+    int64_t most = c->call->server->options->classify_texts;
+    int64_t began = sv_now_ns();
+    char name[SV_PARAM_MAX];
+    if (texts->count > most)
+        return sv_refuse(problem, SV_BAD_VALUE, param,
+                         "'%s' holds %d texts, this server takes at most %lld in one request.",
+                         param, texts->count, (long long)most);
+    if (!allocate(c, texts->count))
+        return sv_out_of_memory(problem);
+    for (int i = 0; i < texts->count; i++) {
+        (void)snprintf(name, sizeof name, texts->several ? "%s[%d]" : "%s", param, i);
+        if (!encode(c, reading, &texts->items[i], name, i, problem))
+            return false;
+    }
+    c->usage.truncations = c->cuts;
+    c->task.encoded_ns = sv_now_ns() - began;
+    return true;
+}
+
+/* ---- through the batcher --------------------------------------------------------------------- */
+
+static void add_up(struct sv_classification *c)
+{
+    if (c->usage.layers_full > 0)
+        return; /* done before */
+    for (int i = 0; i < c->task.count; i++) {
+        c->usage.layers_used += c->task.items[i].layers_used;
+        c->usage.layers_full += c->task.items[i].layers_full;
+    }
+}
+
+static enum sv_next proceed(struct sv_call *call)
+{
+    struct sv_classification *c = call->state;
+    if (!atomic_load(&c->task.finished))
+        return SV_WAITING;
+    if (c->task.problem.kind != SV_FINE)
+        return sv_call_refuse(call, &c->task.problem);
+    add_up(c);
+    return c->answer(call, c);
+}
+
+static void cancel(struct sv_call *call)
+{
+    sv_batcher_sweep(call->server->batcher);
+}
+
+static bool tick(struct sv_call *call, int64_t now_ns)
+{
+    (void)call;
+    (void)now_ns;
+    return false; /* there is nothing to say before the answer */
+}
+
+static enum sv_problem_kind outcome(struct sv_call *call, bool complete)
+{
+    const struct sv_classification *c = call->state;
+    if (atomic_load(&c->task.finished) && c->task.problem.kind != SV_FINE)
+        return c->task.problem.kind;
+    return complete ? SV_FINE : SV_CLIENT_LEFT;
+}
+
+static void destroy(void *state)
+{
+    sv_classification_destroy(state);
+}
+
+static const struct sv_work work = {.proceed = proceed,
+                                    .cancel = cancel,
+                                    .tick = tick,
+                                    .outcome = outcome,
+                                    .destroy = destroy};
+
+bool sv_classification_submit(struct sv_classification *c, struct sv_problem *problem)
+{
+    struct sv_call *call = c->call;
+    struct sv_batcher *batcher = call->server->batcher;
+    assert(c->task.count > 0);
+    if (!sv_batcher_admit(batcher, c->served, c->task.count, c->usage.prompt_tokens, problem))
+        return false;
+    c->task.call = call;
+    c->task.deadline_ns = sv_call_deadline_ns(call);
+    call->work = &work; /* from here on the call owns c */
+    call->state = c;
+    sv_batcher_classify(batcher, c->served, &c->task);
+    return true;
+}
+
+enum sv_next sv_classification_leave(struct sv_classification *c, struct sv_call *call,
+                                     bool submitted, const struct sv_problem *problem)
+{
+    if (submitted)
+        return SV_WAITING;
+    sv_classification_destroy(c);
+    return sv_call_refuse(call, problem);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static long long ms(int64_t ns)
+{
+    return (ns + 500000) / 1000000;
+}
+
+double sv_classification_depth(const struct sv_classification *c, int index)
+{
+    const struct sv_item *item = &c->task.items[index];
+    return c->usage.depth * (double)item->layers_used / (double)item->layers_full;
+}
+
+static void add_depths(struct sv_call *call, const struct sv_classification *c)
+{
+    if (c->task.count > SV_DEPTHS_MAX)
+        return;
+    struct sv_text *out = sv_call_long_header(call, "x-sluice-depth");
+    for (int i = 0; i < c->task.count; i++)
+        sv_text_print(out, "%s%.2f", i ? "," : "", sv_classification_depth(c, i));
+}
+
+/* How many texts were cut, and how many tokens there were before. */
+static void add_truncation(struct sv_call *call, const struct sv_usage *usage)
+{
+    int64_t given = usage->prompt_tokens;
+    for (int i = 0; i < usage->truncation_count; i++)
+        given += usage->truncations[i].given - usage->truncations[i].used;
+    if (usage->truncation_count == 0)
+        return;
+    sv_call_header(call, "x-sluice-truncated", "%d", usage->truncation_count);
+    sv_call_header(call, "x-sluice-tokens-given", "%lld", (long long)given);
+}
+
+void sv_classification_headers(struct sv_call *call, const struct sv_classification *c)
+{
+    const struct sv_classify_task *t = &c->task;
+    long long total = ms(sv_now_ns() - call->received_ns);
+    sv_call_header(call, "x-compute-type", "cpu");
+    sv_call_header(call, "x-compute-time", "%lld", total);
+    sv_call_header(call, "x-compute-characters", "%lld", (long long)c->characters);
+    sv_call_header(call, "x-compute-tokens", "%lld", (long long)c->usage.prompt_tokens);
+    sv_call_header(call, "x-total-time", "%lld", total);
+    sv_call_header(call, "x-tokenization-time", "%lld", ms(t->encoded_ns));
+    sv_call_header(call, "x-queue-time", "%lld", ms(t->started_ns - t->queued_ns));
+    sv_call_header(call, "x-inference-time", "%lld", ms(t->finished_ns - t->started_ns));
+    sv_call_header(call, "x-sluice-depth-mean", "%.4f", sv_usage_depth_mean(&c->usage));
+    sv_call_header(call, "x-sluice-layer-ops-saved", "%.4f", sv_usage_saved(&c->usage));
+    sv_call_header(call, "x-sluice-model", "%s", sv_served_id(c->served));
+    add_depths(call, c);
+    add_truncation(call, &c->usage);
+}

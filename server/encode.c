@@ -1,0 +1,86 @@
+/* encode.c - texts into the tokens that a classifier reads. */
+#include "encode.h"
+
+#include "sluice/model.h"
+#include "sluice/tokens.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* One of two words, in small letters or large as clients differ, or none, which is the first. */
+static bool check_word(const struct sv_string *given, const char *param, const char *const words[2],
+                       bool *is_second, struct sv_problem *problem)
+{
+    *is_second = given->data && strcasecmp(given->data, words[1]) == 0;
+    if (!given->data || *is_second || strcasecmp(given->data, words[0]) == 0)
+        return true;
+    return sv_refuse(problem, SV_BAD_VALUE, param, "'%s' must be \"%s\" or \"%s\", not \"%s\".",
+                     param, words[0], words[1], given->data);
+}
+
+bool sv_reading_check(struct sv_reading *reading, struct sv_problem *problem)
+{
+    static const char *const directions[] = {"Right", "Left"}, *const answers[] = {"error",
+                                                                                   "replace"};
+    return check_word(&reading->direction, "truncation_direction", directions, &reading->from_left,
+                      problem) &&
+           check_word(&reading->unknown, "unknown_characters", answers, &reading->replaces_unknown,
+                      problem);
+}
+
+/* All tokens of a text. No token is shorter than a byte, but for the special ones. */
+static bool tokenize(const struct sv_served *served, const struct sv_reading *reading,
+                     const struct sv_string *text, const char *param, struct sv_tokens *tokens,
+                     struct sv_problem *problem)
+{
+    enum { SPECIAL = 2 };
+
+    struct sl_err err;
+    struct sl_encoding encoding = {
+        .text = text->data,
+        .bytes = text->bytes,
+        .unknown = reading->replaces_unknown ? SL_UNKNOWN_REPLACE : SL_UNKNOWN_FAIL,
+        .special = true,
+        .most = (long)text->bytes + SPECIAL,
+    };
+    encoding.ids = tokens->ids = malloc((text->bytes + SPECIAL) * sizeof *tokens->ids);
+    if (!tokens->ids)
+        return sv_out_of_memory(problem);
+    long count =
+        sl_tokenizer_tokenize(sl_model_tokenizer(sv_served_model(served)), &encoding, &err);
+    assert(count <= encoding.most);
+    if (count < 0)
+        return sv_refuse(problem, SV_UNKNOWN_CHARACTERS, param,
+                         "'%s' cannot be read by '%s': %s. With \"unknown_characters\": "
+                         "\"replace\" they are replaced.",
+                         param, sv_served_id(served), err.text);
+    tokens->count = tokens->given = (int)count;
+    return true;
+}
+
+bool sv_encode(const struct sv_served *served, const struct sv_reading *reading,
+               const struct sv_string *text, const char *param, struct sv_tokens *tokens,
+               struct sv_problem *problem)
+{
+    const struct sl_model *model = sv_served_model(served);
+    int context = sl_model_facts(model).context;
+    if (!tokenize(served, reading, text, param, tokens, problem))
+        return false;
+    if (tokens->given == 0)
+        return sv_refuse(problem, SV_EMPTY, param,
+                         "'%s' has no tokens: there is nothing to classify.", param);
+    if (tokens->given <= context)
+        return true;
+    if (!reading->truncate)
+        return sv_refuse(problem, SV_CONTEXT_LENGTH, param,
+                         "'%s' has %d tokens, the context of '%s' has %d. With \"truncate\": true "
+                         "it is cut at its %s.",
+                         param, tokens->given, sv_served_id(served), context,
+                         reading->from_left ? "beginning" : "end");
+    tokens->count = (int)sl_tokenizer_cut(sl_model_tokenizer(model),
+                                          reading->from_left ? SL_KEEP_LAST : SL_KEEP_FIRST,
+                                          context, tokens->ids, NULL, tokens->given);
+    return true;
+}

@@ -1,0 +1,76 @@
+/* handle_predict.c - classification as Text Embeddings Inference and Hugging Face have it. */
+#include "classification.h"
+#include "handlers.h"
+#include "predict_request.h"
+#include "scores.h"
+
+#include <stdlib.h>
+
+/* One text's scores, the likeliest first. */
+static void add_scores(struct sv_text *out, const struct sv_classification *c, int index,
+                       struct sv_score *ranked, float *values)
+{
+    const struct sv_predict_request *request = c->request;
+    int count = request->top_k < c->classes ? (int)request->top_k : c->classes;
+    sv_scores_squash(c->task.items[index].logits, c->classes, request->squash, values);
+    sv_scores_rank(values, c->classes, ranked);
+    sv_scores_write(ranked, count, c->labels, out);
+}
+
+static enum sv_next answer(struct sv_call *call, const struct sv_classification *c, bool nested)
+{
+    struct sv_text *body = &call->reply.body;
+    struct sv_score *ranked = calloc((size_t)c->classes, sizeof *ranked);
+    float *values = calloc((size_t)c->classes, sizeof *values);
+    body->failed = body->failed || !ranked || !values;
+    sv_text_adds(body, nested ? "[" : "");
+    for (int i = 0; i < c->task.count && !body->failed; i++) {
+        sv_text_adds(body, i ? "," : "");
+        add_scores(body, c, i, ranked, values);
+    }
+    sv_text_adds(body, nested ? "]" : "");
+    free(ranked);
+    free(values);
+    sv_classification_headers(call, c);
+    return sv_call_answer(call, 200, "application/json");
+}
+
+/* One text's scores stand alone, those of an array in an array. */
+static enum sv_next answer_tei(struct sv_call *call, const struct sv_classification *c)
+{
+    const struct sv_predict_request *request = c->request;
+    return answer(call, c, request->inputs.several);
+}
+
+/* The client of Hugging Face wants them in an array always. */
+static enum sv_next answer_hf(struct sv_call *call, const struct sv_classification *c)
+{
+    return answer(call, c, true);
+}
+
+static enum sv_next predict(struct sv_call *call, bool is_hf)
+{
+    struct sv_problem problem;
+    struct sv_predict_request *request = calloc(1, sizeof *request);
+    struct sv_classification *c =
+        sv_classification_create(call, request, is_hf ? answer_hf : answer_tei);
+    bool submitted = c ? sv_call_is_welcome(call, &problem) : sv_out_of_memory(&problem);
+    if (submitted)
+        c->document = is_hf ? sv_hf_request_read(&call->body, request, &problem)
+                            : sv_predict_request_read(&call->body, request, &problem);
+    submitted =
+        submitted && c->document && sv_classification_find(c, call->arguments[0], &problem) &&
+        sv_classification_encode(c, &request->inputs, &request->reading, "inputs", &problem) &&
+        sv_classification_submit(c, &problem);
+    return sv_classification_leave(c, call, submitted, &problem);
+}
+
+enum sv_next sv_handle_predict(struct sv_call *call)
+{
+    return predict(call, false);
+}
+
+enum sv_next sv_handle_hf(struct sv_call *call)
+{
+    return predict(call, true);
+}

@@ -1,0 +1,237 @@
+/* handle_tokens.c - texts to tokens and back, and what a model is, as Text Embeddings Inference
+ * says it. */
+#include "handlers.h"
+#include "options.h"
+#include "selection.h"
+#include "token_request.h"
+
+#include "sluice/engine.h"
+#include "sluice/model.h"
+#include "sluice/tokens.h"
+
+#include <stdlib.h>
+
+static bool check_count(const struct sv_call *call, const char *param, int count,
+                        struct sv_problem *problem)
+{
+    int64_t most = call->server->options->classify_texts;
+    return count <= most ||
+           sv_refuse(problem, SV_BAD_VALUE, param,
+                     "'%s' holds %d texts, this server takes at most %lld in one request.", param,
+                     count, (long long)most);
+}
+
+/* ---- tokenize -------------------------------------------------------------------------------- */
+
+/* The tokens of one text, and where in it they are. */
+struct tokens {
+    int32_t *ids;
+    struct sl_place *places;
+    long count;
+};
+
+static void tokens_release(const struct tokens *tokens)
+{
+    free(tokens->ids);
+    free(tokens->places);
+}
+
+static bool tokenize(const struct sl_tokenizer *tokenizer,
+                     const struct sv_tokenize_request *request, const struct sv_string *text,
+                     struct tokens *tokens, struct sv_problem *problem)
+{
+    struct sl_err err;
+    size_t most = text->bytes + 2; /* no token but the special ones is shorter than a byte */
+    *tokens = (struct tokens){.ids = malloc(most * sizeof *tokens->ids),
+                              .places = malloc(most * sizeof *tokens->places)};
+    if (!tokens->ids || !tokens->places)
+        return sv_out_of_memory(problem);
+    const struct sl_encoding encoding = {.text = text->data,
+                                         .bytes = text->bytes,
+                                         .unknown = request->replaces_unknown ? SL_UNKNOWN_REPLACE
+                                                                              : SL_UNKNOWN_FAIL,
+                                         .special = request->adds_special,
+                                         .ids = tokens->ids,
+                                         .places = tokens->places,
+                                         .most = (long)most};
+    tokens->count = sl_tokenizer_tokenize(tokenizer, &encoding, &err);
+    return tokens->count >= 0 || sv_refuse(problem, SV_UNKNOWN_CHARACTERS, "inputs",
+                                           "'inputs' cannot be read: %s.", err.text);
+}
+
+/* Places count characters, as clients of this interface do. Tokens come in the order of the text,
+ * so each character is counted once, but for what several tokens share. */
+struct place {
+    size_t bytes, characters;
+};
+
+static size_t characters_at(const struct sv_string *text, struct place *last, size_t bytes)
+{
+    if (bytes < last->bytes)
+        *last = (struct place){0};
+    last->characters += sv_utf8_count(text->data + last->bytes, bytes - last->bytes);
+    last->bytes = bytes;
+    return last->characters;
+}
+
+static void add_tokens(struct sv_text *out, const struct sl_tokenizer *tokenizer,
+                       const struct sv_string *text, const struct tokens *tokens)
+{
+    struct place last = {0};
+    sv_text_adds(out, "[");
+    for (long i = 0; i < tokens->count; i++) {
+        const struct sl_place *place = &tokens->places[i];
+        size_t bytes = place->stop - place->start;
+        const char *piece = place->special ? sl_tokenizer_piece(tokenizer, tokens->ids[i], &bytes)
+                                           : text->data + place->start;
+        sv_text_print(out, "%s{\"id\":%d,\"text\":", i ? "," : "", (int)tokens->ids[i]);
+        sv_text_json(out, piece ? piece : "", piece ? bytes : 0);
+        if (place->special)
+            sv_text_adds(out, ",\"special\":true,\"start\":null,\"stop\":null}");
+        else {
+            size_t start = characters_at(text, &last, place->start);
+            sv_text_print(out, ",\"special\":false,\"start\":%zu,\"stop\":%zu}", start,
+                          characters_at(text, &last, place->stop));
+        }
+    }
+    sv_text_adds(out, "]");
+}
+
+static bool tokenize_all(struct sv_call *call, const struct sv_served *served,
+                         const struct sv_tokenize_request *request, struct sv_problem *problem)
+{
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_served_model(served));
+    struct sv_text *out = &call->reply.body;
+    bool good = true;
+    long total = 0;
+    sv_text_adds(out, "[");
+    for (int i = 0; i < request->inputs.count && good; i++) {
+        const struct sv_string *text = &request->inputs.items[i];
+        struct tokens tokens;
+        good = tokenize(tokenizer, request, text, &tokens, problem);
+        total += good ? tokens.count : 0;
+        if (total > SV_TOKENIZED_MAX)
+            good = sv_refuse(problem, SV_BAD_VALUE, "inputs",
+                             "'inputs' has more than the %d tokens that fit into one answer.",
+                             SV_TOKENIZED_MAX);
+        sv_text_adds(out, i ? "," : "");
+        if (good)
+            add_tokens(out, tokenizer, text, &tokens);
+        tokens_release(&tokens);
+    }
+    sv_text_adds(out, "]");
+    return good;
+}
+
+enum sv_next sv_handle_tokenize(struct sv_call *call)
+{
+    struct sv_problem problem;
+    struct sv_tokenize_request request;
+    struct sv_document *document = sv_tokenize_request_read(&call->body, &request, &problem);
+    struct sv_served *served = document ? sv_select_any(call, call->arguments[0], &problem) : NULL;
+    bool good = served && check_count(call, "inputs", request.inputs.count, &problem) &&
+                tokenize_all(call, served, &request, &problem);
+    sv_served_release(served);
+    sv_document_release(document);
+    return good ? sv_call_answer(call, 200, "application/json") : sv_call_refuse(call, &problem);
+}
+
+/* ---- decode ---------------------------------------------------------------------------------- */
+
+static bool decode(const struct sl_tokenizer *tokenizer, const struct sv_prompt *prompt,
+                   bool skips_special, struct sv_text *out, struct sv_problem *problem)
+{
+    struct sl_err err;
+    struct sl_decoding decoding = {
+        .ids = prompt->ids, .count = prompt->id_count, .skip_special = skips_special};
+    long bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
+    if (bytes < 0)
+        return sv_refuse(problem, SV_BAD_VALUE, "ids", "'ids' cannot be decoded: %s.", err.text);
+    decoding.most = (size_t)bytes;
+    decoding.text = malloc(decoding.most + 1);
+    if (!decoding.text)
+        return sv_out_of_memory(problem);
+    bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
+    sv_text_json(out, decoding.text, (size_t)bytes);
+    free(decoding.text);
+    return true;
+}
+
+enum sv_next sv_handle_decode(struct sv_call *call)
+{
+    struct sv_problem problem;
+    struct sv_decode_request request;
+    struct sv_text *out = &call->reply.body;
+    struct sv_document *document = sv_decode_request_read(&call->body, &request, &problem);
+    struct sv_served *served = document ? sv_select_any(call, call->arguments[0], &problem) : NULL;
+    bool good = served && check_count(call, "ids", request.ids.count, &problem);
+    sv_text_adds(out, "[");
+    for (int i = 0; good && i < request.ids.count; i++) {
+        sv_text_adds(out, i ? "," : "");
+        good = decode(sl_model_tokenizer(sv_served_model(served)), &request.ids.items[i],
+                      request.skips_special, out, &problem);
+    }
+    sv_text_adds(out, "]");
+    sv_served_release(served);
+    sv_document_release(document);
+    return good ? sv_call_answer(call, 200, "application/json") : sv_call_refuse(call, &problem);
+}
+
+/* ---- info ------------------------------------------------------------------------------------ */
+
+static void add_labels(struct sv_text *out, const struct sl_model_facts *facts)
+{
+    sv_text_adds(out, "{\"classifier\":{\"id2label\":{");
+    for (int i = 0; i < facts->classes; i++) {
+        sv_text_print(out, "%s\"%d\":", i ? "," : "", i);
+        sv_text_jsons(out, facts->labels[i]);
+    }
+    sv_text_adds(out, "},\"label2id\":{");
+    for (int i = 0; i < facts->classes; i++) {
+        sv_text_adds(out, i ? "," : "");
+        sv_text_jsons(out, facts->labels[i]);
+        sv_text_print(out, ":%d", i);
+    }
+    sv_text_adds(out, "}}}");
+}
+
+static void add_info(struct sv_text *out, const struct sv_server *server,
+                     const struct sv_served *served)
+{
+    const struct sv_options *o = server->options;
+    struct sl_model_facts facts = sl_model_facts(sv_served_model(served));
+    bool is_narrow = sl_engine_precision(server->engine)[0] == 'b';
+    sv_text_adds(out, "{\"model_id\":");
+    sv_text_jsons(out, sv_served_id(served));
+    sv_text_adds(out, ",\"model_sha\":");
+    sv_text_jsons(out, facts.sha256);
+    sv_text_print(
+        out, ",\"model_dtype\":\"%s\",\"served_model_name\":", is_narrow ? "bfloat16" : "float32");
+    sv_text_jsons(out, sv_served_name(served));
+    sv_text_adds(out, ",\"model_type\":");
+    if (facts.task == SL_TASK_CLASSIFICATION)
+        add_labels(out, &facts);
+    else
+        sv_text_adds(out, "{\"completion\":{}}");
+    int64_t rows = o->classify_rows > facts.context ? o->classify_rows : facts.context;
+    sv_text_print(out,
+                  ",\"max_concurrent_requests\":%lld,\"max_input_length\":%d,"
+                  "\"max_batch_tokens\":%lld,\"max_batch_requests\":%lld,"
+                  "\"max_client_batch_size\":%lld,\"auto_truncate\":false,"
+                  "\"tokenization_workers\":%d,\"version\":\"%s\",\"sha\":null,"
+                  "\"docker_label\":null}",
+                  (long long)(o->classify_items + o->classify_queue), facts.context,
+                  (long long)rows, (long long)o->classify_items, (long long)o->classify_texts,
+                  SV_HTTP_THREADS, sl_version());
+}
+
+enum sv_next sv_handle_info(struct sv_call *call)
+{
+    struct sv_problem problem;
+    struct sv_served *served = sv_select_any(call, call->arguments[0], &problem);
+    if (!served)
+        return sv_call_refuse(call, &problem);
+    add_info(&call->reply.body, call->server, served);
+    sv_served_release(served);
+    return sv_call_answer(call, 200, "application/json");
+}

@@ -1,0 +1,220 @@
+/* infer_request.c - what POST /v2/models/{}/infer can be asked. */
+#include "infer_request.h"
+
+#include "sluice/model.h"
+
+#include <string.h>
+
+const char sv_input_name[] = "text";
+
+const char *const sv_output_names[SV_OUTPUTS] = {
+    [SV_OUTPUT_LABEL] = "label", [SV_OUTPUT_PROBS] = "probs",         [SV_OUTPUT_LOGITS] = "logits",
+    [SV_OUTPUT_DEPTH] = "depth", [SV_OUTPUT_TRUNCATED] = "truncated",
+};
+
+static const char no_binary[] =
+    "Tensors are JSON here: send 'data', and leave out what asks for binary data.";
+
+static const struct sv_field tensor_parameters[] = {
+    {.name = "content_type",
+     .kind = SV_FIELD_STRING,
+     .offset = offsetof(struct sv_tensor, content_type),
+     .most = SV_NAME_BYTES_MAX},
+    {.name = "binary_data_size", .kind = SV_FIELD_REFUSED, .accepted = no_binary},
+    {.kind = SV_FIELD_END},
+};
+
+static const struct sv_field tensor_fields[] = {
+    {.name = "name",
+     .kind = SV_FIELD_STRING,
+     .offset = offsetof(struct sv_tensor, name),
+     .most = SV_NAME_BYTES_MAX,
+     .required = true},
+    {.name = "datatype",
+     .kind = SV_FIELD_STRING,
+     .offset = offsetof(struct sv_tensor, datatype),
+     .most = SV_WORD_BYTES_MAX,
+     .required = true},
+    {.name = "shape",
+     .kind = SV_FIELD_READ,
+     .read = sv_read_shape,
+     .offset = offsetof(struct sv_tensor, shape),
+     .required = true},
+    {.name = "parameters",
+     .kind = SV_FIELD_READ,
+     .read = sv_read_object,
+     .inner = tensor_parameters},
+    {.name = "data",
+     .kind = SV_FIELD_READ,
+     .read = sv_read_data,
+     .offset = offsetof(struct sv_tensor, data),
+     .least = 1,
+     .most = SV_TEXTS_MAX,
+     .required = true},
+    {.kind = SV_FIELD_END},
+};
+
+static const struct sv_field output_parameters[] = {
+    {.name = "classification",
+     .kind = SV_FIELD_INT,
+     .offset = offsetof(struct sv_output, classification),
+     .least = 1,
+     .most = SL_CLASSES_MAX},
+    {.name = "binary_data", .kind = SV_FIELD_BOOL, .offset = offsetof(struct sv_output, binary)},
+    {.kind = SV_FIELD_END},
+};
+
+static const struct sv_field output_fields[] = {
+    {.name = "name",
+     .kind = SV_FIELD_STRING,
+     .offset = offsetof(struct sv_output, name),
+     .most = SV_NAME_BYTES_MAX,
+     .required = true},
+    {.name = "parameters",
+     .kind = SV_FIELD_READ,
+     .read = sv_read_object,
+     .inner = output_parameters},
+    {.kind = SV_FIELD_END},
+};
+
+#define AT(member) offsetof(struct sv_infer_request, member)
+
+static const struct sv_field parameters[] = {
+    {.name = "timeout",
+     .kind = SV_FIELD_INT,
+     .offset = AT(timeout_us),
+     .least = 0,
+     .most = (double)INT32_MAX * 1000},
+    SV_READING_FIELDS(sv_infer_request, reading),
+    {.name = "content_type",
+     .kind = SV_FIELD_STRING,
+     .offset = AT(content_type),
+     .most = SV_NAME_BYTES_MAX},
+    {.name = "binary_data_output", .kind = SV_FIELD_BOOL, .offset = AT(binary)},
+    {.name = "priority",
+     .kind = SV_FIELD_REFUSED,
+     .accepted = "Texts are taken in the order in which they come."},
+    {.name = "sequence_id", .kind = SV_FIELD_REFUSED, .accepted = "Texts stand alone here."},
+    {.kind = SV_FIELD_END},
+};
+
+static const struct sv_field fields[] = {
+    {.name = "id", .kind = SV_FIELD_STRING, .offset = AT(id), .most = SV_NAME_BYTES_MAX},
+    {.name = "parameters", .kind = SV_FIELD_READ, .read = sv_read_object, .inner = parameters},
+    {.name = "inputs",
+     .kind = SV_FIELD_READ,
+     .read = sv_read_list,
+     .offset = AT(inputs),
+     .least = 1,
+     .most = 1,
+     .inner = tensor_fields,
+     .size = sizeof(struct sv_tensor),
+     .required = true},
+    {.name = "outputs",
+     .kind = SV_FIELD_READ,
+     .read = sv_read_list,
+     .offset = AT(outputs),
+     .least = 0,
+     .most = SV_OUTPUTS_MAX,
+     .inner = output_fields,
+     .size = sizeof(struct sv_output)},
+    /* The client of KServe sends them too; the path decides. */
+    {.name = "model_name",
+     .kind = SV_FIELD_STRING,
+     .offset = AT(model_name),
+     .most = SV_NAME_BYTES_MAX},
+    {.name = "model_version",
+     .kind = SV_FIELD_STRING,
+     .offset = AT(model_version),
+     .most = SV_NAME_BYTES_MAX},
+    {.kind = SV_FIELD_END},
+};
+
+static bool check_datatype(const struct sv_tensor *input, struct sv_problem *problem)
+{
+    static const char *const known[] = {"BOOL", "UINT8", "UINT16", "UINT32", "UINT64",
+                                        "INT8", "INT16", "INT32",  "INT64",  "FP16",
+                                        "FP32", "FP64",  "BYTES"};
+    const char *datatype = input->datatype.data;
+    if (strcmp(datatype, "BYTES") == 0)
+        return true;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(datatype, known[i]) == 0)
+            return sv_refuse(problem, SV_BAD_VALUE, "inputs[0].datatype",
+                             "The input '%s' has the datatype BYTES, not %s.", sv_input_name,
+                             datatype);
+    return sv_refuse(problem, SV_BAD_VALUE, "inputs[0].datatype",
+                     "\"%s\" is no datatype of this protocol; the input '%s' has BYTES.", datatype,
+                     sv_input_name);
+}
+
+/* [n] or [n, 1], and n texts. */
+static bool check_shape(const struct sv_tensor *input, struct sv_problem *problem)
+{
+    const struct sv_shape *shape = &input->shape;
+    bool is_column = shape->count == 1 || (shape->count == 2 && shape->sizes[1] == 1);
+    if (!is_column)
+        return sv_refuse(problem, SV_BAD_VALUE, "inputs[0].shape",
+                         "The input '%s' has the shape [n] or [n, 1].", sv_input_name);
+    return shape->sizes[0] == input->data.count ||
+           sv_refuse(problem, SV_BAD_VALUE, "inputs[0].data",
+                     "The shape of '%s' is for %lld texts, its data holds %d.", sv_input_name,
+                     (long long)shape->sizes[0], input->data.count);
+}
+
+static bool check_input(struct sv_tensor *input, struct sv_problem *problem)
+{
+    input->data.several = true;
+    if (strcmp(input->name.data, sv_input_name) != 0)
+        return sv_refuse(problem, SV_BAD_VALUE, "inputs[0].name",
+                         "There is no input '%s'; classifiers here have one, '%s'.",
+                         input->name.data, sv_input_name);
+    return check_datatype(input, problem) && check_shape(input, problem);
+}
+
+static bool check_output(struct sv_output *output, struct sv_problem *problem)
+{
+    int kind = 0;
+    while (kind < SV_OUTPUTS && strcmp(output->name.data, sv_output_names[kind]) != 0)
+        kind++;
+    if (kind == SV_OUTPUTS)
+        return sv_refuse(problem, SV_BAD_VALUE, "outputs",
+                         "There is no output '%s'; classifiers here have label, probs, logits, "
+                         "depth and truncated.",
+                         output->name.data);
+    output->kind = (enum sv_output_kind)kind;
+    bool has_classes = kind <= SV_OUTPUT_LOGITS;
+    if (output->classification > 0 && !has_classes)
+        return sv_refuse(problem, SV_BAD_VALUE, "outputs",
+                         "The output '%s' has no classes: leave out 'classification'.",
+                         output->name.data);
+    return !output->binary || sv_refuse(problem, SV_UNSUPPORTED, "outputs",
+                                        "Outputs are not sent as binary data. %s", no_binary);
+}
+
+static bool check(struct sv_infer_request *request, struct sv_problem *problem)
+{
+    struct sv_output *outputs = request->outputs.items;
+    if (request->binary)
+        return sv_refuse(problem, SV_UNSUPPORTED, "parameters.binary_data_output",
+                         "Outputs are not sent as binary data. %s", no_binary);
+    for (int i = 0; i < request->outputs.count; i++)
+        if (!check_output(&outputs[i], problem))
+            return false;
+    return sv_reading_check(&request->reading, problem) &&
+           check_input(request->inputs.items, problem);
+}
+
+struct sv_document *sv_infer_request_read(const struct sv_text *body,
+                                          struct sv_infer_request *request,
+                                          struct sv_problem *problem)
+{
+    *request = (struct sv_infer_request){0};
+    struct sv_document *document =
+        sv_wire_read(body->data ? body->data : "", body->bytes, fields, request, problem);
+    if (document && !check(request, problem)) {
+        sv_document_release(document);
+        return NULL;
+    }
+    return document;
+}

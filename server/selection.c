@@ -1,0 +1,113 @@
+/* selection.c - which model a call means: the one it names, or the one that goes without saying. */
+#include "selection.h"
+#include "options.h"
+
+#include "sluice/model.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+static bool classifies(const struct sv_served *served)
+{
+    return sl_model_facts(sv_served_model(served)).task == SL_TASK_CLASSIFICATION;
+}
+
+static void name_call(struct sv_call *call, const struct sv_served *served)
+{
+    (void)snprintf(call->model, sizeof call->model, "%s", sv_served_name(served));
+    (void)snprintf(call->version, sizeof call->version, "%s", sv_served_version(served));
+}
+
+const char *sv_versioned_name(const struct sv_call *call, char name[static SV_PATH_MAX])
+{
+    const char *version = call->arguments[1];
+    int length =
+        snprintf(name, SV_PATH_MAX, version[0] ? "%s@%s" : "%s", call->arguments[0], version);
+    assert(length > 0);
+    assert(length < SV_PATH_MAX); /* both were in a path together with more */
+    (void)length;
+    return name;
+}
+
+struct sv_served *sv_select(struct sv_call *call, const char *name, struct sv_problem *problem)
+{
+    struct sl_err err;
+    struct sv_served *served = sv_registry_acquire(call->server->registry, name, &err);
+    if (served)
+        name_call(call, served);
+    else
+        (void)sv_refuse(problem, SV_NO_MODEL, "model",
+                        "The model '%s' does not exist; GET /v1/models lists those that do.", name);
+    return served;
+}
+
+/* ---- what goes without saying ---------------------------------------------------------------- */
+
+/* The only model, or only classifier, there is; else NULL, and their names in the problem. */
+static struct sv_served *select_only(struct sv_call *call, bool classifiers,
+                                     struct sv_problem *problem)
+{
+    struct sv_served *found = NULL, *served;
+    char names[512] = "";
+    size_t used = 0;
+    int count = 0;
+    for (int i = 0; (served = sv_registry_acquire_at(call->server->registry, i)); i++) {
+        if (!classifiers || classifies(served)) {
+            if (used < sizeof names)
+                used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                         count ? ", " : "", sv_served_name(served));
+            if (count++ == 0)
+                found = sv_served_acquire(served);
+        }
+        sv_served_release(served);
+    }
+    if (count == 1) {
+        name_call(call, found);
+        return found;
+    }
+    sv_served_release(found);
+    if (count == 0)
+        (void)sv_refuse(problem, SV_NO_MODEL, "model", "No %s is served.",
+                        classifiers ? "classifier" : "model");
+    else
+        (void)sv_refuse(problem, SV_MISSING, "model",
+                        "Which model? There are: %s. Ask /models/{name}/..., or say ?model= or "
+                        "X-Model; the option default_classifier chooses for those who do not say.",
+                        names);
+    return NULL;
+}
+
+static const char *or_wanted(const struct sv_call *call, const char *name)
+{
+    return name[0] ? name : call->wanted;
+}
+
+struct sv_served *sv_select_classifier(struct sv_call *call, const char *name,
+                                       struct sv_problem *problem)
+{
+    const char *wanted = or_wanted(call, name);
+    if (!wanted[0])
+        wanted = call->server->options->default_classifier;
+    if (!wanted[0])
+        return select_only(call, true, problem);
+    struct sv_served *served = sv_select(call, wanted, problem);
+    if (!served || classifies(served))
+        return served;
+    (void)sv_refuse(problem, SV_BAD_VALUE, "model",
+                    "The model '%s' completes texts, it does not classify them: ask POST "
+                    "/v1/completions.",
+                    wanted);
+    sv_served_release(served);
+    return NULL;
+}
+
+struct sv_served *sv_select_any(struct sv_call *call, const char *name, struct sv_problem *problem)
+{
+    const char *wanted = or_wanted(call, name);
+    if (wanted[0])
+        return sv_select(call, wanted, problem);
+    struct sv_served *served = sv_select_classifier(call, "", problem);
+    if (served || problem->kind != SV_NO_MODEL || call->server->options->default_classifier[0])
+        return served;
+    return select_only(call, false, problem); /* there is no classifier */
+}

@@ -1,0 +1,61 @@
+/* token_request.c - what POST /tokenize and POST /decode can be asked. */
+#include "token_request.h"
+
+#define AT(member) offsetof(struct sv_tokenize_request, member)
+
+static const struct sv_field tokenize_fields[] = {
+    {.name = "inputs",
+     .kind = SV_FIELD_READ,
+     .read = sv_read_texts,
+     .offset = AT(inputs),
+     .least = 1,
+     .most = SV_TEXTS_MAX,
+     .required = true},
+    {.name = "add_special_tokens", .kind = SV_FIELD_BOOL, .offset = AT(adds_special)},
+    {.name = "unknown_characters",
+     .kind = SV_FIELD_STRING,
+     .offset = AT(unknown),
+     .most = SV_WORD_BYTES_MAX},
+    {.name = "prompt_name",
+     .kind = SV_FIELD_REFUSED,
+     .accepted = "Models here have no prompts of their own; leave it out."},
+    {.kind = SV_FIELD_END},
+};
+
+static const struct sv_field decode_fields[] = {
+    {.name = "ids",
+     .kind = SV_FIELD_READ,
+     .read = sv_read_ids,
+     .offset = offsetof(struct sv_decode_request, ids),
+     .least = 1,
+     .most = SV_TEXTS_MAX,
+     .required = true},
+    {.name = "skip_special_tokens",
+     .kind = SV_FIELD_BOOL,
+     .offset = offsetof(struct sv_decode_request, skips_special)},
+    {.kind = SV_FIELD_END},
+};
+
+struct sv_document *sv_tokenize_request_read(const struct sv_text *body,
+                                             struct sv_tokenize_request *request,
+                                             struct sv_problem *problem)
+{
+    *request = (struct sv_tokenize_request){.adds_special = true};
+    struct sv_document *document =
+        sv_wire_read(body->data ? body->data : "", body->bytes, tokenize_fields, request, problem);
+    struct sv_reading reading = {.unknown = request->unknown};
+    if (document && !sv_reading_check(&reading, problem)) {
+        sv_document_release(document);
+        return NULL;
+    }
+    request->replaces_unknown = reading.replaces_unknown;
+    return document;
+}
+
+struct sv_document *sv_decode_request_read(const struct sv_text *body,
+                                           struct sv_decode_request *request,
+                                           struct sv_problem *problem)
+{
+    *request = (struct sv_decode_request){.skips_special = true};
+    return sv_wire_read(body->data ? body->data : "", body->bytes, decode_fields, request, problem);
+}

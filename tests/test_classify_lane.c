@@ -1,0 +1,399 @@
+/* test_classify_lane.c - classifiers' lanes: every text gets its own answer, calls are admitted
+ * whole, and nothing is computed for nobody. */
+#include "batcher.h"
+#include "oracle.h"
+#include "tiny_classifier.h"
+
+enum { ITEMS = 16, ROWS = 100, WAIT_MS = 30000, TEXTS_MAX = 64 };
+
+/* What the batcher works in. */
+static struct {
+    char store[PATH_MAX];
+    struct sl_engine *engine;
+    struct sv_metrics *metrics;
+    struct sv_registry *registry;
+    struct sv_batcher *batcher;
+    struct sv_served *mood, *plain;
+    struct sv_server server;
+} world;
+
+static struct sv_served *find(const char *id)
+{
+    struct sl_err err;
+    struct sv_served *served;
+    EXPECT_OK((served = sv_registry_acquire(world.registry, id, &err)), err);
+    return served;
+}
+
+static void world_open_with(int64_t items_max)
+{
+    struct sl_err err;
+    const struct sl_engine_options engine = {.threads = 1};
+    const struct sv_batcher_options options = {
+        .lane = {.slots = 1, .batch_rows = 8, .items_max = 8, .tokens_max = 1000},
+        .classify = {.items = ITEMS, .rows = ROWS, .items_max = items_max, .tokens_max = 10000000}};
+    test_directory_make(world.store);
+    tiny_classifiers_make(world.store);
+    EXPECT_OK((world.engine = sl_engine_create(&engine, &err)), err);
+    EXPECT_OK((world.metrics = sv_metrics_create(&err)), err);
+    EXPECT_OK((world.registry = sv_registry_create(world.engine, world.metrics, &err)), err);
+    EXPECT_OK(sv_registry_load(world.registry, world.store, &err), err);
+    cr_assert(sv_registry_is_complete(world.registry));
+    world.mood = find(MOOD "@4");
+    world.plain = find(PLAIN);
+    EXPECT_OK((world.batcher = sv_batcher_create(&options, world.registry, world.metrics, &err)),
+              err);
+}
+
+static void world_open(void)
+{
+    world_open_with(1000000);
+}
+
+static void world_close(void)
+{
+    sv_batcher_destroy(world.batcher);
+    sv_served_release(world.mood);
+    sv_served_release(world.plain);
+    sv_registry_destroy(world.registry);
+    sv_metrics_destroy(world.metrics);
+    sl_engine_destroy(world.engine);
+    test_directory_remove(world.store);
+}
+
+/* ---- calls without connections -------------------------------------------------------------- */
+
+static void nothing(void *connection)
+{
+    (void)connection;
+}
+
+static const struct sv_bed bed = {.suspend = nothing, .resume = nothing};
+
+static void cancel(struct sv_call *call)
+{
+    (void)call;
+    sv_batcher_sweep(world.batcher);
+}
+
+static void keep(void *state)
+{
+    (void)state;
+}
+
+static const struct sv_work work = {.cancel = cancel, .destroy = keep};
+
+/* Of what is submitted from now on; and which of its texts breaks the numbers of `plain`. */
+static int64_t deadline_ns = INT64_MAX;
+static int poisoned = -1;
+
+struct ask {
+    struct sv_classify_task task;
+    struct sv_item *items;
+    int32_t *ids;  /* TEXTS ids of all items, one after another */
+    float *logits; /* and their answers */
+    struct sv_served *served;
+};
+
+/* Text `index` of ask `seed`: a length and ids that no other text has together. */
+static int write_text(uint64_t seed, int index, int vocab, int longest, int32_t *ids)
+{
+    uint64_t key = sl_random_key(seed + 1, "texts");
+    int count = 1 + (int)sl_random_below(key, (uint64_t)index * 100, (uint32_t)longest);
+    for (int i = 0; i < count; i++)
+        ids[i] =
+            (int32_t)sl_random_below(key, (uint64_t)index * 100 + 1 + (uint64_t)i, (uint32_t)vocab);
+    return count;
+}
+
+/* An ask of so many texts; NULL when there is no room for it. */
+static struct ask *submit(struct sv_served *served, uint64_t seed, int count)
+{
+    struct sv_problem problem;
+    struct sl_model_facts facts = sl_model_facts(sv_served_model(served));
+    size_t texts = (size_t)count;
+    int64_t tokens = 0;
+    struct ask *ask = calloc(1, sizeof *ask);
+    cr_assert(ask);
+    ask->served = served;
+    ask->items = calloc(texts, sizeof *ask->items);
+    ask->ids = calloc(texts * (size_t)facts.context, sizeof *ask->ids);
+    ask->logits = calloc(texts * (size_t)facts.classes, sizeof *ask->logits);
+    for (size_t i = 0; i < texts; i++) {
+        int32_t *ids = ask->ids + i * (size_t)facts.context;
+        /* Not the last sign of `plain`, which breaks the numbers. */
+        ask->items[i] = (struct sv_item){
+            .tokens = ids,
+            .count = write_text(seed, (int)i, PLAIN_SPECIAL + PLAIN_SIGNS - 1, facts.context, ids),
+            .logits = ask->logits + i * (size_t)facts.classes};
+        tokens += ask->items[i].count;
+        if ((int)i == poisoned)
+            ids[0] = PLAIN_SPECIAL + PLAIN_SIGNS - 1;
+    }
+    ask->task = (struct sv_classify_task){.call = sv_call_create(&world.server, &bed, NULL),
+                                          .items = ask->items,
+                                          .count = count,
+                                          .deadline_ns = deadline_ns};
+    ask->task.call->work = &work;
+    if (sv_batcher_admit(world.batcher, served, count, tokens, &problem)) {
+        sv_batcher_classify(world.batcher, served, &ask->task);
+        return ask;
+    }
+    sv_call_release(ask->task.call);
+    free(ask->items);
+    free(ask->ids);
+    free(ask->logits);
+    free(ask);
+    return NULL;
+}
+
+static void nap(void)
+{
+    (void)usleep(1000);
+}
+
+static void wait_for(const struct ask *ask)
+{
+    for (int i = 0; i < WAIT_MS && !atomic_load(&ask->task.finished); i++)
+        nap();
+    cr_assert(atomic_load(&ask->task.finished), "not finished in %d ms", WAIT_MS);
+}
+
+static void ask_destroy(struct ask *ask)
+{
+    sv_call_release(ask->task.call);
+    free(ask->items);
+    free(ask->ids);
+    free(ask->logits);
+    free(ask);
+}
+
+static double outcome(const char *model, const char *how)
+{
+    return sv_metric_value(
+        sv_metrics_series(world.metrics, SV_METRIC_ITEMS, (const char *const[]){model, "4", how}));
+}
+
+static void expect_idle(void)
+{
+    for (int i = 0; i < WAIT_MS && sv_batcher_items(world.batcher) > 0; i++)
+        nap();
+    cr_assert_eq(sv_batcher_items(world.batcher), 0);
+    cr_assert(sv_batcher_is_alive(world.batcher));
+}
+
+/* Every text has the bits that it has alone. */
+static void expect_answers(const struct ask *ask, const struct oracle *oracle)
+{
+    cr_assert_eq(ask->task.problem.kind, SV_FINE, "%s", ask->task.problem.message);
+    for (int i = 0; i < ask->task.count; i++) {
+        const struct sv_item *item = &ask->items[i];
+        struct verdict v = oracle_judge(oracle, item->tokens, item->count);
+        cr_assert_eq(memcmp(v.logits, item->logits, (size_t)v.classes * sizeof *v.logits), 0,
+                     "text %d of %d", i, ask->task.count);
+        cr_assert_eq(item->layers_used, v.layers_used);
+        cr_assert_eq(item->layers_full, v.layers_full);
+    }
+}
+
+/* ---- tests ---------------------------------------------------------------------------------- */
+
+TestSuite(classify_lane, .fini = world_close);
+
+Test(classify_lane, every_text_gets_its_own_answer_over_any_number_of_batches, .init = world_open)
+{
+    enum { ASKS = 60 };
+
+    struct ask *asks[ASKS];
+    int64_t texts = 0;
+    struct oracle mood = oracle_open(world.store, MOOD), plain = oracle_open(world.store, PLAIN);
+    for (int i = 0; i < ASKS; i++) {
+        asks[i] = submit(i % 3 ? world.mood : world.plain, (uint64_t)i, 1 + i * 7 % TEXTS_MAX);
+        cr_assert(asks[i]);
+    }
+    for (int i = 0; i < ASKS; i++) {
+        wait_for(asks[i]);
+        expect_answers(asks[i], i % 3 ? &mood : &plain);
+        texts += asks[i]->task.count;
+        ask_destroy(asks[i]);
+    }
+    expect_idle();
+    cr_assert_eq(outcome("mood", "ok") + outcome("plain", "ok"), (double)texts);
+    const char *labels[] = {"mood", "4"};
+    const struct sv_series *sizes = sv_metrics_series(world.metrics, SV_METRIC_BATCH_SIZE, labels);
+    const struct sv_series *tokens =
+        sv_metrics_series(world.metrics, SV_METRIC_BATCH_TOKENS, labels);
+    double batches = (double)sv_metric_seen(sizes);
+    cr_assert_gt(sv_metric_value(sizes), 2 * batches, "texts did not share batches");
+    cr_assert_leq(sv_metric_value(tokens), ROWS * batches);
+    oracle_close(&mood);
+    oracle_close(&plain);
+}
+
+static void open_for_three(void)
+{
+    world_open_with(3);
+}
+
+Test(classify_lane, a_call_is_admitted_whole_or_not_at_all, .init = open_for_three)
+{
+    struct sv_problem problem;
+    cr_assert(sv_batcher_admit(world.batcher, world.mood, 2, 100, &problem));
+    cr_assert_not(sv_batcher_admit(world.batcher, world.mood, 2, 100, &problem));
+    cr_assert_eq(problem.kind, SV_OVERLOADED);
+    cr_assert_gt(problem.retry_ms, 0);
+    cr_assert(sv_batcher_admit(world.batcher, world.plain, 3, 100, &problem), "another queue");
+    cr_assert(sv_batcher_admit(world.batcher, world.mood, 1, 100, &problem));
+    sv_batcher_dismiss(world.batcher, world.mood, 3, 200);
+    sv_batcher_dismiss(world.batcher, world.plain, 3, 100);
+    cr_assert_not(sv_batcher_admit(world.batcher, world.mood, 4, 100, &problem));
+    cr_assert_eq(problem.kind, SV_BAD_VALUE, "four can never fit");
+    expect_idle();
+}
+
+/* Long enough that whatever comes after it has to wait. */
+static struct ask *submit_long(void)
+{
+    enum { LONG = 2000 };
+
+    struct ask *ask = submit(world.mood, 1, LONG);
+    cr_assert(ask);
+    return ask;
+}
+
+Test(classify_lane, cancelled_calls_are_not_computed, .init = world_open)
+{
+    enum { ASKS = 8, EACH = 10 };
+
+    struct ask *first = submit_long(), *asks[ASKS];
+    for (int i = 0; i < ASKS; i++)
+        cr_assert(asks[i] = submit(world.mood, (uint64_t)i, EACH));
+    for (int i = 0; i < ASKS; i++)
+        sv_call_cancel(asks[i]->task.call);
+    for (int i = 0; i < ASKS; i++) {
+        wait_for(asks[i]);
+        cr_assert_eq(asks[i]->task.problem.kind, SV_CLIENT_LEFT);
+        cr_assert_eq(asks[i]->task.started_ns, 0, "it was in a batch");
+        ask_destroy(asks[i]);
+    }
+    cr_assert_not(atomic_load(&first->task.finished), "it was not long enough");
+    sv_call_cancel(first->task.call);
+    wait_for(first);
+    cr_assert_eq(first->task.problem.kind, SV_CLIENT_LEFT);
+    cr_assert_eq(outcome("mood", "cancelled") + outcome("mood", "ok"),
+                 first->task.count + ASKS * EACH);
+    cr_assert_geq(outcome("mood", "cancelled"), ASKS * EACH + 1, "in the middle");
+    ask_destroy(first);
+    expect_idle();
+}
+
+Test(classify_lane, expired_calls_are_not_computed, .init = world_open)
+{
+    deadline_ns = sv_now_ns();
+    struct ask *late = submit(world.mood, 1, 5);
+    deadline_ns = INT64_MAX;
+    struct ask *fine = submit(world.mood, 2, 5);
+    wait_for(late);
+    wait_for(fine);
+    cr_assert_eq(late->task.problem.kind, SV_EXPIRED);
+    cr_assert_eq(late->task.started_ns, 0);
+    cr_assert_eq(fine->task.problem.kind, SV_FINE);
+    cr_assert_eq(outcome("mood", "expired"), 5);
+    cr_assert_eq(outcome("mood", "ok"), 5);
+    ask_destroy(late);
+    ask_destroy(fine);
+    expect_idle();
+}
+
+/* First come, first served: a later call of another model does not wait for an earlier one's end,
+ * but a later one of the same does. */
+Test(classify_lane, models_take_turns, .init = world_open)
+{
+    struct ask *first = submit_long(), *other = submit(world.plain, 2, TEXTS_MAX);
+    struct ask *later = submit(world.mood, 3, 1);
+    wait_for(other);
+    cr_assert_not(atomic_load(&first->task.finished), "the other model waited for all of it");
+    cr_assert_not(atomic_load(&later->task.finished), "it came later");
+    wait_for(later);
+    cr_assert(atomic_load(&first->task.finished));
+    ask_destroy(first);
+    ask_destroy(other);
+    ask_destroy(later);
+    expect_idle();
+}
+
+Test(classify_lane, numbers_that_are_not_finite_fail_their_call_alone, .init = world_open)
+{
+    enum { ASKS = 20, EACH = 6 };
+
+    struct ask *asks[ASKS];
+    struct oracle plain = oracle_open(world.store, PLAIN);
+    struct ask *first = submit_long(); /* so that all the others share batches */
+    for (int i = 0; i < ASKS; i++) {
+        poisoned = i % 4 == 1 ? 3 : -1;
+        cr_assert(asks[i] = submit(world.plain, (uint64_t)i, EACH));
+    }
+    for (int i = 0; i < ASKS; i++) {
+        wait_for(asks[i]);
+        if (i % 4 == 1) {
+            cr_assert_eq(asks[i]->task.problem.kind, SV_INTERNAL);
+            cr_assert(strstr(asks[i]->task.problem.message, "text 3 of"));
+        } else
+            expect_answers(asks[i], &plain);
+        ask_destroy(asks[i]);
+    }
+    sv_call_cancel(first->task.call);
+    wait_for(first);
+    ask_destroy(first);
+    expect_idle();
+    cr_assert_eq(outcome("plain", "ok") + outcome("plain", "error"), ASKS * EACH);
+    cr_assert_geq(outcome("plain", "error"), ASKS / 4);
+    oracle_close(&plain);
+}
+
+Test(classify_lane, end_all_ends_all, .init = world_open)
+{
+    enum { ASKS = 6 };
+
+    struct ask *asks[ASKS], *first = submit_long();
+    struct sv_problem problem;
+    for (int i = 0; i < ASKS; i++)
+        cr_assert(asks[i] = submit(i % 2 ? world.mood : world.plain, (uint64_t)i, 3));
+    (void)sv_refuse(&problem, SV_DRAINING, NULL, "Closing.");
+    sv_batcher_end_all(world.batcher, &problem);
+    wait_for(first);
+    cr_assert_eq(first->task.problem.kind, SV_DRAINING);
+    ask_destroy(first);
+    for (int i = 0; i < ASKS; i++) {
+        wait_for(asks[i]);
+        ask_destroy(asks[i]);
+    }
+    expect_idle();
+}
+
+Test(classify_lane, statistics_add_up, .init = world_open)
+{
+    struct sv_classify_stats stats;
+    struct ask *good = submit(world.mood, 1, 40);
+    wait_for(good);
+    deadline_ns = 0;
+    struct ask *late = submit(world.mood, 2, 3);
+    wait_for(late);
+    sv_batcher_stats(world.batcher, world.mood, &stats);
+    int64_t batches = 0, texts = 0;
+    for (int i = 1; i <= SV_CLASSIFY_ITEMS_MAX; i++) {
+        batches += stats.by_size[i].count;
+        texts += i * stats.by_size[i].count;
+        cr_assert(i <= ITEMS || stats.by_size[i].count == 0);
+    }
+    cr_assert_eq(stats.items, 40);
+    cr_assert_eq(texts, 40);
+    cr_assert_eq(stats.batches, batches);
+    cr_assert_geq(batches, 40 / ITEMS);
+    cr_assert_eq(stats.success.count, 1);
+    cr_assert_eq(stats.fail.count, 1);
+    cr_assert_eq(stats.queue.count, 1);
+    cr_assert_gt(stats.compute.ns, 0);
+    ask_destroy(good);
+    ask_destroy(late);
+}
