@@ -1,4 +1,4 @@
-/* bench.c - many completions at once, and what their clients see.
+/* bench.c - many requests at once, and what their clients see.
  *
  * curl's multi interface over our own epoll: curl's own loop looks at every connection whenever one
  * of them has news, and with 64 streams that costs more than the news. */
@@ -21,6 +21,7 @@ struct bench {
     int64_t timer_ns; /* when curl wants to be called; 0: it does not care */
     struct bench_stream *streams;
     int64_t next, until; /* the number of the next request, and of none any more */
+    int64_t closes_ns;   /* when nothing new is asked; 0: never */
     int busy;            /* streams with a request under way */
     bool out_of_memory;
 };
@@ -75,6 +76,12 @@ static void start(struct bench *b, struct bench_stream *s)
     b->out_of_memory |= !begun;
 }
 
+static bool goes_on(const struct bench *b)
+{
+    bool is_late = b->closes_ns > 0 && bench_now_ns() >= b->closes_ns;
+    return b->next < b->until && !b->out_of_memory && !is_late;
+}
+
 static void collect(struct bench *b)
 {
     int left;
@@ -87,7 +94,7 @@ static void collect(struct bench *b)
         (void)curl_multi_remove_handle(b->multi, s->easy);
         bench_stream_finish(s, code, b->result);
         b->busy--;
-        if (b->next < b->until && !b->out_of_memory)
+        if (goes_on(b))
             start(b, s);
     }
 }
@@ -116,7 +123,7 @@ static void run_until(struct bench *b, int64_t first, int64_t until)
 {
     b->next = first;
     b->until = until;
-    for (int i = 0; i < b->plan->streams && b->next < until && !b->out_of_memory; i++)
+    for (int i = 0; i < b->plan->streams && goes_on(b); i++)
         start(b, &b->streams[i]);
     while (b->busy > 0)
         turn(b);
@@ -138,6 +145,8 @@ static void measure(struct bench *b)
         return; /* what did not even warm up is not worth measuring */
     double processor = processor_seconds();
     int64_t begun = bench_now_ns();
+    if (b->plan->seconds > 0)
+        b->closes_ns = begun + (int64_t)(b->plan->seconds * 1e9);
     run_until(b, 0, b->plan->requests);
     b->result->seconds = 1e-9 * (double)(bench_now_ns() - begun);
     b->result->client_seconds = processor_seconds() - processor;

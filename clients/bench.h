@@ -1,8 +1,9 @@
-/* bench.h - many completions at once, and what their clients see: rates, waiting times, failures.
+/* bench.h - many requests at once, and what their clients see: rates, waiting times, failures.
  *
  * A closed loop: each of `streams` asks, reads its answer to the end and asks again, on a
- * connection that stays open, until `requests` have ended. It runs beside the daemon that it
- * measures, so it counts events and reads none of them but the last. */
+ * connection that stays open, until `requests` have ended or `seconds` are over. It runs beside the
+ * daemon that it measures, so it counts events and reads none of them but the last, and of
+ * classifications their headers. */
 #pragma once
 
 #include "fault.h"
@@ -13,9 +14,11 @@
 enum { BENCH_STREAMS_MAX = 4096 };
 
 struct bench_plan {
-    const char *url; /* of completions */
+    const char *url; /* of completions, or of /predict */
     int streams;
     int64_t requests, warm_up; /* those of the warm-up come before, and count for nothing */
+    double seconds;            /* after which nothing new is asked; 0: only `requests` count */
+    int texts;                 /* classified by each request; 0: it completes one */
     int64_t timeout_ms;        /* for each request */
     bool stream;
     /* The body of a request, to be freed; those of the warm-up have numbers below zero. */

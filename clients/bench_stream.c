@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 _Static_assert(BENCH_WHY_MAX >= CURL_ERROR_SIZE, "room for curl's explanations");
@@ -97,6 +98,22 @@ static size_t read_body(char *data, size_t size, size_t count, void *context)
     return good ? count : 0;
 }
 
+/* What a classification says of itself: tokens read, and operations saved. */
+static size_t read_header(char *data, size_t size, size_t count, void *context)
+{
+    static const char tokens[] = "x-compute-tokens:", saved[] = "x-sluice-layer-ops-saved:";
+    struct bench_stream *s = context;
+    char line[128];
+    count *= size;
+    (void)snprintf(line, sizeof line, "%.*s", (int)(count < 127 ? count : 127), data);
+    if (strncasecmp(line, tokens, sizeof tokens - 1) == 0) {
+        s->usage.known = true;
+        s->usage.prompt_tokens = strtoll(line + sizeof tokens - 1, NULL, 10);
+    } else if (strncasecmp(line, saved, sizeof saved - 1) == 0)
+        s->usage.saved = strtod(line + sizeof saved - 1, NULL);
+    return count;
+}
+
 /* ---- a request's life ------------------------------------------------------------------------ */
 
 static bool prepare(struct bench_stream *s)
@@ -110,6 +127,9 @@ static bool prepare(struct bench_stream *s)
            curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)s->plan->timeout_ms) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, s->why) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_PRIVATE, s) == CURLE_OK &&
+           (s->plan->texts == 0 ||
+            (curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, read_header) == CURLE_OK &&
+             curl_easy_setopt(easy, CURLOPT_HEADERDATA, s) == CURLE_OK)) &&
            curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, read_body) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_WRITEDATA, s) == CURLE_OK;
 }
@@ -176,7 +196,7 @@ static void add_times(const struct bench_stream *s, int64_t now, struct bench_re
 {
     int64_t took = now - s->begun_ns, tokens = s->usage.tokens;
     histogram_add(&result->latency, took);
-    if (took > 0)
+    if (took > 0 && tokens > 0)
         histogram_add(&result->rate, (int64_t)(1e12 * (double)tokens / (double)took));
     if (s->chunks > 0)
         histogram_add(&result->first, s->first_ns - s->begun_ns);
@@ -187,7 +207,7 @@ static void add_times(const struct bench_stream *s, int64_t now, struct bench_re
 void bench_stream_finish(struct bench_stream *s, int code, struct bench_result *result)
 {
     int64_t now = bench_now_ns();
-    if (s->status == 200 && !s->plan->stream && s->answer.data)
+    if (s->status == 200 && !s->plan->stream && s->plan->texts == 0 && s->answer.data)
         s->usage = read_usage(s->answer.data, s->answer.count);
     bool failed = has_failed(s, code);
     if (failed && result->failure[0] == '\0') {

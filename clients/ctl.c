@@ -13,6 +13,14 @@ int64_t ctl_timeout_ms(const struct ctl *ctl)
     return ctl->timeout.given ? (int64_t)(ctl->timeout.value * 1000) : TIMEOUT_MS;
 }
 
+void ctl_url(const struct ctl *ctl, const char *path, char *url, size_t room)
+{
+    int length = (int)strlen(ctl->url);
+    while (length > 0 && ctl->url[length - 1] == '/')
+        length--;
+    (void)snprintf(url, room, "%.*s%s", length, ctl->url, path);
+}
+
 struct client *ctl_client(const struct ctl *ctl, struct fault *fault)
 {
     const struct client_options options = {.url = ctl->url, .timeout_ms = ctl_timeout_ms(ctl)};
@@ -65,4 +73,15 @@ char *ctl_model(struct client *client, const char *wanted, struct fault *fault)
         free(ids[i]);
     client_answer_release(&answer);
     return model;
+}
+
+char *ctl_classifier(struct client *client, const char *wanted, struct fault *fault)
+{
+    const struct client_request request = {.path = wanted ? "/info?model=" : "/info",
+                                           .argument = wanted};
+    struct client_answer answer = {0};
+    char *id =
+        ctl_ask(client, &request, &answer, fault) ? print_model_id(&answer.body, fault) : NULL;
+    client_answer_release(&answer);
+    return id;
 }

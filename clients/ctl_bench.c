@@ -1,5 +1,6 @@
-/* ctl_bench.c - `sluicectl bench`: how fast the daemon writes for many at once. */
+/* ctl_bench.c - `sluicectl bench`: how fast the daemon writes, or classifies, for many at once. */
 #include "bench.h"
+#include "bench_texts.h"
 #include "ctl.h"
 #include "print.h"
 
@@ -10,17 +11,26 @@
 
 enum { STREAMS = 64, TOKENS = 512, TURNS = 4, WARM_UP_TOKENS = 32 };
 
+enum { CONNECTIONS = 128, SECONDS = 10 };
+
 struct arguments {
-    const char *model, *prompt;
-    struct switch_whole streams, tokens, requests, warm_up, seed;
-    struct switch_number temperature;
+    const char *model, *prompt, *classify;
+    struct switch_whole streams, tokens, requests, warm_up, seed, connections, texts;
+    struct switch_number temperature, seconds;
     bool no_stream;
 };
 
 #define AT(member) offsetof(struct arguments, member)
 
 static const struct switch_row rows[] = {
-    {"model", "NAME", "who is asked [the only one served]", SWITCH_TEXT, AT(model), 0, 0},
+    {"model", "NAME", "who is asked [the only one served, the default classifier]", SWITCH_TEXT,
+     AT(model), 0, 0},
+    {"classify", "FILE", "have the lines of a file classified, instead of texts written",
+     SWITCH_TEXT, AT(classify), 0, 0},
+    {"connections", "N", "of those who classify [128]", SWITCH_WHOLE, AT(connections), 1,
+     BENCH_STREAMS_MAX},
+    {"texts", "N", "in each of their requests [1]", SWITCH_WHOLE, AT(texts), 1, 4096},
+    {"seconds", "S", "for which they ask [10]", SWITCH_NUMBER, AT(seconds), 0.01, 86400},
     {"streams", "N", "requests under way at the same time [64]", SWITCH_WHOLE, AT(streams), 1,
      BENCH_STREAMS_MAX},
     {"tokens", "N", "tokens that each request asks for [512]", SWITCH_WHOLE, AT(tokens), 1, 1e6},
@@ -80,14 +90,27 @@ static bool explain(const struct bench_result *result, struct fault *fault)
                      (long long)result->failed, refusal.text);
 }
 
+/* Runs the plan and says what came of it. */
+static bool run_plan(const struct bench_plan *plan, const char *model, bool json,
+                     struct fault *fault)
+{
+    struct bench_result *result = malloc(sizeof *result); /* histograms are too large for a stack */
+    if (!result)
+        return fault_no_memory(fault);
+    bool good = bench_run(plan, result, fault);
+    if (good && result->done > 0)
+        print_bench(plan, result, model, json);
+    if (good && result->failure[0])
+        good = explain(result, fault);
+    free(result);
+    return good;
+}
+
 static bool measure(const struct ctl *ctl, struct questions *questions, struct fault *fault)
 {
     const struct arguments *a = questions->arguments;
     char url[4096];
-    int length = (int)strlen(ctl->url);
-    while (length > 0 && ctl->url[length - 1] == '/')
-        length--;
-    (void)snprintf(url, sizeof url, "%.*s/v1/completions", length, ctl->url);
+    ctl_url(ctl, "/v1/completions", url, sizeof url);
     int64_t streams = or_else(&a->streams, STREAMS);
     const struct bench_plan plan = {.url = url,
                                     .streams = (int)streams,
@@ -97,15 +120,42 @@ static bool measure(const struct ctl *ctl, struct questions *questions, struct f
                                     .stream = !a->no_stream,
                                     .body = write_body,
                                     .context = questions};
-    struct bench_result *result = malloc(sizeof *result); /* histograms are too large for a stack */
-    if (!result)
-        return fault_no_memory(fault);
-    bool good = bench_run(&plan, result, fault);
-    if (good && result->done > 0)
-        print_bench(&plan, result, questions->model, ctl->json);
-    if (good && result->failure[0])
-        good = explain(result, fault);
-    free(result);
+    return run_plan(&plan, questions->model, ctl->json, fault);
+}
+
+/* ---- classification -------------------------------------------------------------------------- */
+
+static bool measure_classes(const struct ctl *ctl, const struct arguments *a, const char *model,
+                            struct fault *fault)
+{
+    struct bench_texts texts;
+    char path[1024], url[4096];
+    int64_t connections = or_else(&a->connections, CONNECTIONS);
+    (void)snprintf(path, sizeof path, "/models/%s/predict", model);
+    ctl_url(ctl, path, url, sizeof url);
+    if (!bench_texts_read(&texts, a->classify, (int)or_else(&a->texts, 1), fault))
+        return false;
+    const struct bench_plan plan = {.url = url,
+                                    .streams = (int)connections,
+                                    .requests = or_else(&a->requests, INT64_MAX),
+                                    .seconds = a->seconds.given ? a->seconds.value : SECONDS,
+                                    .warm_up = or_else(&a->warm_up, connections),
+                                    .timeout_ms = ctl_timeout_ms(ctl),
+                                    .texts = texts.each,
+                                    .body = bench_texts_body,
+                                    .context = &texts};
+    bool good = run_plan(&plan, model, ctl->json, fault);
+    bench_texts_release(&texts);
+    return good;
+}
+
+static bool run_classes(const struct ctl *ctl, const struct arguments *a, struct fault *fault)
+{
+    struct client *client = ctl_client(ctl, fault);
+    char *model = client ? ctl_classifier(client, a->model, fault) : NULL;
+    bool good = model && measure_classes(ctl, a, model, fault);
+    free(model);
+    client_destroy(client);
     return good;
 }
 
@@ -113,6 +163,8 @@ static bool run(const struct ctl *ctl, void *values, const char *operand, struct
 {
     const struct arguments *a = values;
     (void)operand;
+    if (a->classify)
+        return run_classes(ctl, a, fault);
     struct client *client = ctl_client(ctl, fault);
     char *model = client ? ctl_model(client, a->model, fault) : NULL;
     struct questions questions = {.arguments = a, .model = model};
@@ -122,8 +174,9 @@ static bool run(const struct ctl *ctl, void *values, const char *operand, struct
     return good;
 }
 
-const struct ctl_command ctl_bench = {.name = "bench",
-                                      .help = "how fast the daemon writes for many at once",
-                                      .rows = rows,
-                                      .values_bytes = sizeof(struct arguments),
-                                      .run = run};
+const struct ctl_command ctl_bench = {
+    .name = "bench",
+    .help = "how fast the daemon writes, or classifies, for many at once",
+    .rows = rows,
+    .values_bytes = sizeof(struct arguments),
+    .run = run};

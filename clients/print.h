@@ -21,6 +21,13 @@ int print_model_ids(const struct bytes *body, char **ids, int most, struct fault
  * to standard error. An error inside an event becomes the fault. */
 bool print_texts(const char *json, size_t count, bool usage, struct fault *fault) MUST_CHECK;
 
+/* name@version of the model that /info is about, to be freed. */
+char *print_model_id(const struct bytes *body, struct fault *fault) MUST_CHECK;
+/* What an inference says about these texts: their likeliest classes, how deep each went, what it
+ * lost. With `first`, a line of headings before. */
+bool print_classes(const struct bytes *body, const char *const *texts, int count, bool first,
+                   bool json, struct fault *fault) MUST_CHECK;
+
 /* The samples whose name begins with `prefix`; as JSON, or as they came. */
 bool print_metrics(const struct bytes *body, const char *prefix, bool json,
                    struct fault *fault) MUST_CHECK;

@@ -92,11 +92,48 @@ static void print_lines(const struct bench_plan *plan, const struct bench_result
         (void)printf("%.2f tokens in a chunk\n", per_chunk(r));
 }
 
+/* ---- classification -------------------------------------------------------------------------- */
+
+static void print_classes_object(const struct bench_plan *plan, const struct bench_result *r,
+                                 const char *model)
+{
+    int64_t texts = r->done * plan->texts;
+    json_t *object = json_pack(
+        "{s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:f}", "bench", "classification", "model",
+        model, "connections", plan->streams, "texts_per_request", plan->texts, "requests",
+        (json_int_t)r->done, "failed", (json_int_t)r->failed, "refused", (json_int_t)r->refused,
+        "texts", (json_int_t)texts, "tokens", (json_int_t)r->prompt_tokens, "seconds", r->seconds);
+    json_t *rest =
+        json_pack("{s:f, s:f, s:f, s:f, s:f, s:o}", "texts_per_second", per_second(texts, r),
+                  "requests_per_second", per_second(r->done, r), "tokens_per_second",
+                  per_second(r->prompt_tokens, r), "layer_ops_saved", r->saved, "client_processors",
+                  client_load(r), "latency_ms", percentiles(&r->latency, ns_per_ms));
+    (void)json_object_update(object, rest);
+    (void)json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    (void)putchar('\n');
+    json_decref(rest);
+    json_decref(object);
+}
+
+static void print_classes_lines(const struct bench_plan *plan, const struct bench_result *r,
+                                const char *model)
+{
+    int64_t texts = r->done * plan->texts;
+    (void)printf("%s, %d connections: %.0f texts/s, %.0f tokens/s\n", model, plan->streams,
+                 per_second(texts, r), per_second(r->prompt_tokens, r));
+    (void)printf("%lld requests with %lld texts in %.2f s; %lld failed, %lld of them refused\n",
+                 (long long)r->done, (long long)texts, r->seconds, (long long)r->failed,
+                 (long long)r->refused);
+    (void)printf("%.1f %% of layer operations saved; this client took %.2f processors\n\n",
+                 100 * r->saved, client_load(r));
+    print_line("answer, ms", &r->latency, ns_per_ms);
+}
+
 void print_bench(const struct bench_plan *plan, const struct bench_result *result,
                  const char *model, bool json)
 {
-    if (json)
-        print_object(plan, result, model);
+    if (plan->texts > 0)
+        (json ? print_classes_object : print_classes_lines)(plan, result, model);
     else
-        print_lines(plan, result, model);
+        (json ? print_object : print_lines)(plan, result, model);
 }

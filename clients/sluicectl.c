@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ctl_command *const commands[] = {&ctl_complete, &ctl_models, &ctl_health,
-                                                     &ctl_metrics, &ctl_bench};
+static const struct ctl_command *const commands[] = {&ctl_complete, &ctl_classify, &ctl_models,
+                                                     &ctl_health,   &ctl_metrics,  &ctl_bench};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -28,7 +28,7 @@ static void help_all(void)
 {
     (void)printf("sluicectl - asks sluiced, over HTTP\n\n");
     for (int i = 0; i < COMMANDS; i++)
-        (void)printf("  sluicectl %-9s%-9s %s\n", commands[i]->name, operand_of(commands[i]),
+        (void)printf("  sluicectl %-9s%-10s %s\n", commands[i]->name, operand_of(commands[i]),
                      commands[i]->help);
     (void)printf("\nOf every command:\n");
     switches_help(common);
@@ -69,14 +69,18 @@ static bool run(const struct ctl_command *command, struct ctl *ctl, int count, c
 {
     void *values = calloc(1, command->values_bytes + 1);
     struct switch_reader reader = {.tables = {{command->rows, values}, {common, ctl}},
-                                   .takes_operand = command->operand != NULL};
+                                   .operands_most = command->takes_many ? SWITCH_OPERANDS_MAX
+                                                    : command->operand  ? 1
+                                                                        : 0};
     if (!values)
         return fault_no_memory(fault);
     bool good = switches_read(&reader, count, words, false, fault) >= 0;
     if (good && ctl->help)
         help_one(command);
-    else if (good)
-        good = command->run(ctl, values, reader.operand, fault);
+    ctl->operands = reader.operands;
+    ctl->operand_count = reader.operand_count;
+    if (good && !ctl->help)
+        good = command->run(ctl, values, reader.operands[0], fault);
     free(values);
     return good;
 }

@@ -106,9 +106,9 @@ static bool read_option(const struct switch_reader *reader, int count, char **wo
 
 static bool take_operand(struct switch_reader *reader, const char *word, struct fault *fault)
 {
-    if (!reader->takes_operand || reader->operand)
+    if (reader->operand_count == reader->operands_most)
         return fault_set(fault, EXIT_MISUSED, "'%s' is one word too many", word);
-    reader->operand = word;
+    reader->operands[reader->operand_count++] = word;
     return true;
 }
 

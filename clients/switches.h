@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SWITCH_TEXTS_MAX = 4 };
+enum { SWITCH_TEXTS_MAX = 4, SWITCH_OPERANDS_MAX = 256 };
 
 /* What an option of each kind fills in. Zeroed means: not given. */
 struct switch_whole {
@@ -49,8 +49,8 @@ struct switch_reader {
         void *values;                  /* what the offsets point into */
     } tables[SWITCH_TABLES];
 
-    const char *operand; /* at most one word without dashes; NULL: none was there */
-    bool takes_operand;
+    const char *operands[SWITCH_OPERANDS_MAX]; /* words without dashes */
+    int operand_count, operands_most;          /* how many there were, and may be */
 };
 
 /* Reads words until their end, or until `stop_at_operand` finds one; returns how many were read, or

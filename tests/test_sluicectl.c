@@ -2,6 +2,8 @@
 #include "daemon.h"
 #include "events.h"
 #include "histogram.h"
+#include "oracle.h"
+#include "tiny_classifier.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,7 +124,8 @@ static double number(const json_t *object, const char *name)
 
 Test(sluicectl, explains_itself)
 {
-    static const char *const commands[] = {"complete", "models", "health", "metrics", "bench"};
+    static const char *const commands[] = {"complete", "classify", "models",
+                                           "health",   "metrics",  "bench"};
     char directory[PATH_MAX];
     test_directory_make(directory);
     const struct result *r = run(directory, (const char *[]){"sluicectl", "--help", NULL});
@@ -378,6 +381,128 @@ Test(sluicectl, benchmarks)
     r = CTL(&d, "bench", "--model=huge", "--tokens=5");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "(404 model_not_found");
+    daemon_stop(&d.daemon);
+}
+
+/* ---- with classifiers ------------------------------------------------------------------------ */
+
+static void serve_classifiers(struct served *d)
+{
+    daemon_make_store(&d->daemon);
+    tiny_classifiers_make(d->daemon.store);
+    daemon_serve(&d->daemon, (const char *const[]){"--default-classifier", MOOD, NULL});
+    d->directory = d->daemon.directory;
+    (void)snprintf(d->url, sizeof d->url, "http://127.0.0.1:%d", d->daemon.port);
+}
+
+Test(sluicectl, classifies)
+{
+    struct served d;
+    char input[PATH_MAX];
+    serve_classifiers(&d);
+    struct oracle mood = oracle_open(d.daemon.store, MOOD);
+    struct verdict v = oracle_ask(&mood, "Hello");
+    const struct result *r = CTL(&d, "classify", "--json", "Hello", "World?");
+    EXPECT_EXIT(r, 0);
+    char *second = strchr(r->out, '\n');
+    cr_assert(second && strchr(second + 1, '\n'), "two lines, not '%s'", r->out);
+    *second = '\0';
+    json_t *one = parse(r->out), *label = json_array_get(json_object_get(one, "labels"), 0);
+    cr_assert_str_eq(json_string_value(json_object_get(one, "text")), "Hello");
+    cr_assert_str_eq(json_string_value(json_object_get(label, "label")), mood_labels[v.best]);
+    cr_assert_eq((float)number(label, "score"), v.probs[v.best]);
+    cr_assert_float_eq(number(one, "depth"), v.depth, 1e-4);
+    cr_assert_eq(whole(one, "tokens_cut"), 0);
+    json_decref(one);
+
+    test_write(test_path(input, d.directory, "in"), "Hello\n\nWorld?\r\nlast");
+    r = CTL(&d, "classify", "--top", "3");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "LABEL");
+    EXPECT_SAID(r->out, "  Hello\n");
+    EXPECT_SAID(r->out, "  World?\n");
+    EXPECT_SAID(r->out, "  last\n");
+    EXPECT_SAID(r->out, "positive");
+
+    r = CTL(&d, "classify", "--model", "plain", "ab");
+    EXPECT_EXIT(r, 0);
+    cr_assert(strstr(r->out, "true") || strstr(r->out, "false"), "%s", r->out);
+    oracle_close(&mood);
+    daemon_stop(&d.daemon);
+}
+
+Test(sluicectl, classifies_more_lines_than_fit_into_a_request)
+{
+    enum { LINES = 150 };
+
+    struct served d;
+    struct sv_text lines = {0};
+    char input[PATH_MAX], text[16];
+    serve_classifiers(&d);
+    for (int i = 0; i < LINES; i++)
+        sv_text_print(&lines, "a%cb%cc\n", 'a' + i % 26, 'A' + i / 26);
+    test_write(test_path(input, d.directory, "in"), lines.data);
+    const char *at = CTL(&d, "classify")->out;
+    for (int i = 0; i < LINES; i++) {
+        (void)snprintf(text, sizeof text, "  a%cb%cc\n", 'a' + i % 26, 'A' + i / 26);
+        cr_assert((at = strstr(at, text)), "line %d is not there, or not in its place", i);
+    }
+    sv_text_release(&lines);
+    daemon_stop(&d.daemon);
+}
+
+Test(sluicectl, tells_why_a_text_cannot_be_classified)
+{
+    struct served d;
+    serve_classifiers(&d);
+    const struct result *r = CTL(&d, "classify", "--model", "tiny", "a");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "completes texts");
+    r = CTL(&d, "classify", "--model", "none", "a");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "'none' does not exist");
+    r = CTL(&d, "classify", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "has 56 tokens");
+    r = CTL(&d, "classify", "--truncate",
+            "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "[cut]");
+    r = CTL(&d, "classify", "\xE4\xB8\xAD");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "U+4E2D");
+    r = CTL(&d, "classify", "--replace", "\xE4\xB8\xAD");
+    EXPECT_EXIT(r, 0);
+    daemon_stop(&d.daemon);
+}
+
+Test(sluicectl, benchmarks_classification)
+{
+    struct served d;
+    char file[PATH_MAX], missing[PATH_MAX];
+    serve_classifiers(&d);
+    test_write(test_path(file, d.directory, "texts"), "Hello\nWorld?\n\nab\n");
+    const struct result *r = CTL(&d, "bench", "--classify", file, "--connections", "8", "--texts",
+                                 "3", "--requests", "40", "--json");
+    EXPECT_EXIT(r, 0);
+    json_t *bench = parse(r->out);
+    cr_assert_eq(whole(bench, "requests"), 40);
+    cr_assert_eq(whole(bench, "texts"), 120);
+    cr_assert_eq(whole(bench, "tokens"), 40 * (5 + 6 + 2));
+    cr_assert_eq(whole(bench, "failed"), 0);
+    cr_assert_gt(number(bench, "texts_per_second"), 0);
+    cr_assert_gt(number(bench, "layer_ops_saved"), 0);
+    cr_assert_gt(number(json_object_get(bench, "latency_ms"), "p99"), 0);
+    json_decref(bench);
+    cr_assert_eq(metric(&d.daemon, "sluice_items_total{model=\"mood\",version=\"4\","
+                                   "outcome=\"ok\"}"),
+                 (40 + 8) * 3, "with the warm-up");
+    r = CTL(&d, "bench", "--classify", file, "--connections", "2", "--seconds", "0.2");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, " texts/s, ");
+    r = CTL(&d, "bench", "--classify", test_path(missing, d.directory, "nothing"));
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "nothing: No such file");
     daemon_stop(&d.daemon);
 }
 

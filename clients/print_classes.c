@@ -1,0 +1,106 @@
+/* print_classes.c - what a classifier made of texts, as lines and as JSON. */
+#include "print.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One text's answers: parts of the outputs of an inference. */
+struct verdict {
+    const char *text;
+    const json_t *top; /* value:class:label, of all texts */
+    size_t first, count;
+    double depth;
+    int64_t lost; /* tokens cut off */
+};
+
+static const json_t *output(const json_t *answer, const char *name)
+{
+    const json_t *outputs = json_object_get(answer, "outputs");
+    for (size_t i = 0; i < json_array_size(outputs); i++) {
+        const json_t *one = json_array_get(outputs, i);
+        const char *own = json_string_value(json_object_get(one, "name"));
+        if (own && strcmp(own, name) == 0)
+            return json_object_get(one, "data");
+    }
+    return NULL;
+}
+
+/* value:class:label into its parts. */
+static const char *label_of(const json_t *item, double *value)
+{
+    char *rest;
+    const char *text = json_string_value(item);
+    *value = strtod(text ? text : "", &rest);
+    rest += *rest == ':';
+    (void)strtol(rest, &rest, 10);
+    return rest + (*rest == ':');
+}
+
+static void print_object(const struct verdict *v)
+{
+    json_t *labels = json_array();
+    for (size_t i = 0; i < v->count; i++) {
+        double value;
+        const char *label = label_of(json_array_get(v->top, v->first + i), &value);
+        (void)json_array_append_new(labels,
+                                    json_pack("{s:s, s:f}", "label", label, "score", value));
+    }
+    json_t *object = json_pack("{s:s, s:o, s:f, s:I}", "text", v->text, "labels", labels, "depth",
+                               v->depth, "tokens_cut", (json_int_t)v->lost);
+    (void)json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    (void)putchar('\n');
+    json_decref(object);
+}
+
+/* A line per label; the text stands with the first. */
+static void print_lines(const struct verdict *v)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        double value;
+        const char *label = label_of(json_array_get(v->top, v->first + i), &value);
+        if (i == 0)
+            (void)printf("%-20s %8.4f %7.2f  %s%s\n", label, value, v->depth, v->text,
+                         v->lost > 0 ? "  [cut]" : "");
+        else
+            (void)printf("%-20s %8.4f\n", label, value);
+    }
+}
+
+bool print_classes(const struct bytes *body, const char *const *texts, int count, bool first,
+                   bool json, struct fault *fault)
+{
+    json_error_t error;
+    json_t *answer = json_loadb(body->data ? body->data : "", body->count, 0, &error);
+    const json_t *top = output(answer, "probs"), *depths = output(answer, "depth");
+    const json_t *lost = output(answer, "truncated");
+    size_t texts_count = (size_t)count, classes = json_array_size(top) / texts_count;
+    bool good = classes > 0 && json_array_size(depths) == texts_count &&
+                json_array_size(lost) == texts_count;
+    if (good && first && !json)
+        (void)printf("%-20s %8s %7s  %s\n", "LABEL", "SCORE", "LAYERS", "TEXT");
+    for (size_t i = 0; good && i < texts_count; i++) {
+        const struct verdict verdict = {.text = texts[i],
+                                        .top = top,
+                                        .first = i * classes,
+                                        .count = classes,
+                                        .depth = json_number_value(json_array_get(depths, i)),
+                                        .lost = json_integer_value(json_array_get(lost, i))};
+        (json ? print_object : print_lines)(&verdict);
+    }
+    json_decref(answer);
+    return good || fault_set(fault, EXIT_FAILED, "the answer is not that of an inference");
+}
+
+char *print_model_id(const struct bytes *body, struct fault *fault)
+{
+    json_error_t error;
+    json_t *answer = json_loadb(body->data ? body->data : "", body->count, 0, &error);
+    const char *name = json_string_value(json_object_get(answer, "model_id"));
+    char *copy = name ? strdup(name) : NULL;
+    json_decref(answer);
+    if (!copy)
+        (void)fault_set(fault, EXIT_FAILED, "the daemon does not say which model it is");
+    return copy;
+}
