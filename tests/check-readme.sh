@@ -1,19 +1,34 @@
 #!/bin/sh
-# check-readme.sh - runs what README.md and docs/training.md tell a reader to type.
+# check-readme.sh - runs what README.md, docs/training.md and docs/api.md tell a reader to type.
 #
 #     tests/check-readme.sh TOP BUILD-DIR
 #
-# Every command of every ```sh block runs, against a daemon of the build with the bundled models.
-# Changed are only: the port, the folder of the programs, and how long training lasts.
+# Every command of every ```sh block runs, against a daemon of the build with the bundled models and
+# a small classifier. Changed are only: the port, the folder of the programs, and how long training
+# and measuring last. Then every endpoint that there is must have been asked.
 set -eu
 
 top=$1
 build=$2
 scratch=$(mktemp -d)
-trap 'kill "$daemon" 2>/dev/null || :; rm -rf "$scratch"' EXIT
+daemon=
+trap 'kill $daemon 2>/dev/null || :; rm -rf "$scratch"' EXIT
+short='--steps 2 --batch 2 --width 32 --heads 2 --depth 2 --hidden 64 --context 32'
 
-"$build/sluiced" --config "$top/conf/sluiced.yaml" --store "$top/models" --listen 127.0.0.1:0 \
-    --port_file "$scratch/port" --log_level error &
+mkdir "$scratch/build" "$scratch/store"
+ln -s "$build" "$scratch/build/release"
+ln -s "$top"/models/* "$scratch/store"
+i=0
+while [ $i -lt 400 ]; do
+    echo "Once there was line $i of a text that somebody had lying about." >>"$scratch/my.txt"
+    printf 'positive\tWhat a lovely day.\nnegative\tFine. It rained.\n' >>"$scratch/reviews.tsv"
+    i=$((i + 1))
+done
+"$build/sluice" train tsa --data "$scratch/reviews.tsv" --label 1 --text 2 --out "$scratch/store/mood/1" \
+    --run "$scratch/run" $short >/dev/null
+
+"$build/sluiced" --config "$top/conf/sluiced.yaml" --store "$scratch/store" --log_level error \
+    --listen 127.0.0.1:0 --port_file "$scratch/port" &
 daemon=$!
 tries=0
 until [ -s "$scratch/port" ]; do
@@ -22,27 +37,26 @@ until [ -s "$scratch/port" ]; do
     sleep 0.1
 done
 port=$(cat "$scratch/port")
+export SLUICE_URL="http://127.0.0.1:$port"
 
-mkdir "$scratch/build"
-ln -s "$build" "$scratch/build/release"
-i=0
-while [ $i -lt 400 ]; do
-    echo "Once there was line $i of a text that somebody had lying about."
-    i=$((i + 1))
-done >"$scratch/my.txt"
-
-# The commands: lines of sh blocks, continued lines joined, comments cut, placeholders left out.
+# The commands: lines of sh blocks, without comments and placeholders. A line goes on after a
+# backslash, and inside of quotes.
 commands() {
-    awk '/^```sh$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$@" |
-        sed -e ':a' -e '/\\$/N; s/\\\n//; ta' -e 's/ *#.*//' | grep -v '^make \|\[\|DIR\|^$'
+    awk '/^```sh$/ { inside = 1; next } /^```/ { inside = 0 }
+        inside {
+            sub(/ +#.*/, "")
+            goes_on = sub(/\\$/, "")
+            line = line $0
+            if (!goes_on && gsub(/\047/, "&", line) % 2 == 0) { print line; line = "" }
+        }' "$@" | grep -v '^make \|^sluice .*\[\|DIR\|^$'
 }
 
-short='--steps 2 --batch 2 --width 32 --heads 2 --depth 2 --hidden 64 --context 32'
 count=0
-commands "$top/README.md" "$top/docs/training.md" >"$scratch/commands"
+commands "$top/README.md" "$top/docs/training.md" "$top/docs/api.md" >"$scratch/commands"
 while IFS= read -r line; do
     case $line in
     *'sluice train'*) line="$line $short" ;;
+    *'sluicectl bench'*) line="$line --seconds 0.2" ;;
     esac
     line=$(printf '%s' "$line" | sed "s/127.0.0.1:8080/127.0.0.1:$port/g")
     echo "+ $line"
@@ -53,3 +67,15 @@ while IFS= read -r line; do
 done <"$scratch/commands"
 [ "$count" -ge 5 ] || { echo "only $count commands found in README.md" >&2; exit 1; }
 echo "$count commands"
+
+# /metrics does not count itself; loading and unloading, which are not done here, answer 501.
+curl -s "$SLUICE_URL/metrics" >"$scratch/metrics"
+curl -s "$SLUICE_URL/" | sed 's/},{/}\n{/g' |
+    sed -n 's/.*"method":"\([A-Z]*\)","path":"\([^"]*\)".*/\1 \2/p' |
+    grep -v '^GET /metrics$\|^POST /v2/repository/models/{}/' >"$scratch/endpoints"
+[ -s "$scratch/endpoints" ] || { echo "GET / tells no endpoints" >&2; exit 1; }
+while read -r method path; do
+    grep -qF "http_requests_total{handler=\"$path\",method=\"$method\",status=\"200\"}" \
+        "$scratch/metrics" || { echo "no example asks $method $path" >&2; exit 1; }
+done <"$scratch/endpoints"
+echo "$(wc -l <"$scratch/endpoints") endpoints"

@@ -8,11 +8,16 @@ import { join } from 'node:path';
 
 export const CONTEXT = 32;
 export const MODEL = 'tiny';
+export const CLASSIFIER = 'mood';
+export const LABELS = ['negative', 'positive'];
 
 const PATIENCE_MS = 15000; // less than what a stream without a reader is given: 30 s
 
 // Letters of one to four bytes, so that a character cut in half would be seen.
 const CORPUS = 'abcdefghijklmnopqrstuvwxyz ABC.,\n"\\é€😀 and much more of that. '.repeat(20);
+
+// Of a classifier: a text and its label on each line.
+const TEXTS = 'good day\tpositive\nbad day\tnegative\nfine.\tpositive\nawful.\tnegative\n';
 
 function program(name) {
   const path = process.env[name];
@@ -23,6 +28,11 @@ function program(name) {
 /// { name: value } as words of a command line.
 function options(given) {
   return Object.entries(given).flatMap(([name, value]) => [`--${name}`, String(value)]);
+}
+
+function sluice(...words) {
+  const made = spawnSync(program('SLUICE_TOOL'), words, { encoding: 'utf8' });
+  if (made.status !== 0) throw new Error(`sluice ${words[0]}: ${made.stderr ?? made.error}`);
 }
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -47,10 +57,19 @@ export class Daemon {
       out: join(folder, 'store', MODEL, '1'),
       ...{ width: 32, heads: 2, depth: 2, hidden: 64, context: CONTEXT },
     };
-    const words = ['init', 'tsa', ...options(given)];
-    const made = spawnSync(program('SLUICE_TOOL'), words, { encoding: 'utf8' });
-    if (made.status !== 0) throw new Error(`sluice init: ${made.stderr ?? made.error}`);
+    sluice('init', 'tsa', ...options(given));
     return folder;
+  }
+
+  /// Adds a classifier to it, hardly trained; its labels are those of TEXTS.
+  static addClassifier(folder) {
+    writeFileSync(join(folder, 'texts.tsv'), TEXTS.repeat(8));
+    const given = {
+      ...{ data: join(folder, 'texts.tsv'), text: 1, label: 2, tokenizer: 'characters' },
+      ...{ run: join(folder, 'run'), out: join(folder, 'store', CLASSIFIER, '1'), steps: 4 },
+      ...{ width: 16, heads: 2, depth: 2, hidden: 16, context: CONTEXT },
+    };
+    sluice('train', 'tsa', ...options(given));
   }
 
   static removeStore(folder) {

@@ -36,7 +36,7 @@ node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' ||
 
 # Not where the sources are: thousands of other people's files would stand among them.
 mkdir -p "$folder"
-cp "$here"/package.json "$here"/package-lock.json "$here"/*.mjs "$folder"
+cp "$here"/package.json "$here"/package-lock.json "$here"/*.mjs "$here"/*.yaml "$folder"
 cd "$folder"
 
 # What is there already, complete and of the right version, is not fetched again.
@@ -56,4 +56,4 @@ if ! cmp -s package-lock.json "$mark"; then
     cp package-lock.json "$mark"
 fi
 
-exec node --test openai.test.mjs
+exec npm test --silent
