@@ -70,11 +70,11 @@ static inline struct sl_config fixture_config(const struct sl_arch *arch)
 }
 
 /* How far a parameter moves from its first values: so far that every parameter matters, that
- * routers disagree among tokens, and that tokens halt at different steps. Epsilon multiplies its
- * embedding by the root of its width. */
+ * routers disagree among tokens, and that tokens halt at different steps. Epsilon and
+ * TransEvolve multiply their embeddings by the root of their widths. */
 static inline float fixture_size(const struct sl_arch *arch, const char *name)
 {
-    bool scaled = strcmp(arch->name, "epsilon") == 0;
+    bool scaled = strcmp(arch->name, "epsilon") == 0 || strcmp(arch->name, "transevolve") == 0;
     if (strstr(name, "router"))
         return 1.5f;
     if (strstr(name, "halting"))

@@ -324,7 +324,8 @@ Test(archs, have_the_published_number_of_parameters)
     static const struct {
         const char *name;
         enum sl_task task;
-        int vocab, context, sizes[4]; /* width, depth, heads, hidden; 0: the standard */
+        /* width, depth, heads, hidden, classes, blocks, mixing; 0: the standard, of classes 2 */
+        int vocab, context, sizes[7];
         int64_t count;
     } published[] = {
         {"vanilla", SL_TASK_COMPLETION, 65, 128, {0}, 4782336},
@@ -337,6 +338,20 @@ Test(archs, have_the_published_number_of_parameters)
         {"eam", SL_TASK_CLASSIFICATION, 10000, 256, {0}, 1610502},
         /* EAM's transformer has no norm before pooling: 2 x 128 less. */
         {"encoder", SL_TASK_CLASSIFICATION, 10000, 256, {128, 3, 4, 1024}, 2269826 + 256},
+        /* TransEvolve on IMDb and AG News: random rotations in one block, in two; full likewise. */
+        {"transevolve", SL_TASK_CLASSIFICATION, 20002, 512, {0, 0, 0, 0, 2, 1, 1}, 6062337},
+        {"transevolve", SL_TASK_CLASSIFICATION, 20002, 512, {0, 0, 0, 0, 2, 2, 1}, 6587137},
+        {"transevolve", SL_TASK_CLASSIFICATION, 20002, 512, {0, 0, 0, 0, 2, 1, 0}, 9200385},
+        {"transevolve", SL_TASK_CLASSIFICATION, 20002, 512, {0, 0, 0, 0, 2, 2, 0}, 9725185},
+        {"transevolve", SL_TASK_CLASSIFICATION, 30522, 128, {0, 0, 0, 0, 4, 1, 1}, 8756228},
+        {"transevolve", SL_TASK_CLASSIFICATION, 30522, 128, {0, 0, 0, 0, 4, 2, 1}, 9281028},
+        {"transevolve", SL_TASK_CLASSIFICATION, 30522, 128, {0, 0, 0, 0, 4, 1, 0}, 11894276},
+        {"transevolve", SL_TASK_CLASSIFICATION, 30522, 128, {0, 0, 0, 0, 4, 2, 0}, 12419076},
+        /* On ListOps and on bytes. */
+        {"transevolve", SL_TASK_CLASSIFICATION, 20, 2000, {0, 0, 0, 0, 10, 1, 1}, 949258},
+        {"transevolve", SL_TASK_CLASSIFICATION, 20, 2000, {0, 0, 0, 0, 10, 2, 0}, 4612106},
+        {"transevolve", SL_TASK_CLASSIFICATION, 256, 4000, {0, 0, 0, 0, 2, 2, 1}, 1532161},
+        {"transevolve", SL_TASK_CLASSIFICATION, 256, 4000, {0, 0, 0, 0, 2, 1, 0}, 4145409},
     };
     struct sl_engine *engine = fixture_engine(NULL, 1);
     for (size_t i = 0; i < sizeof published / sizeof published[0]; i++) {
@@ -346,13 +361,15 @@ Test(archs, have_the_published_number_of_parameters)
         const int *sizes = published[i].sizes;
         sl_config_standard(arch, &c);
         c.task = published[i].task;
-        c.classes = c.task == SL_TASK_CLASSIFICATION ? 2 : 0;
+        c.classes = c.task == SL_TASK_CLASSIFICATION ? (sizes[4] ? sizes[4] : 2) : 0;
         c.vocab = published[i].vocab;
         c.context = published[i].context;
         c.width = sizes[0] ? sizes[0] : c.width;
         c.depth = sizes[1] ? sizes[1] : c.depth;
         c.heads = sizes[2] ? sizes[2] : c.heads;
         c.hidden = sizes[3] ? sizes[3] : c.hidden;
+        c.blocks = sizes[5] ? sizes[5] : c.blocks;
+        c.mixing = sizes[6] ? sizes[6] : c.mixing;
         struct sl_model *m = sl_net_create(engine, arch, &c, &err);
         cr_assert(m, "%s", err.text);
         cr_expect_eq(sl_net_parameters(m), published[i].count, "%s: %lld", published[i].name,

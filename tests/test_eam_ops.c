@@ -248,8 +248,7 @@ Test(eam_ops, a_step_reads_few_rows_of_the_cache)
     struct sl_engine *engine = fixture_engine(NULL, 1);
     size_t type = sl_type_bytes(engine->kernels->operand);
     unsigned char data[sizeof(float) * 2 * CAPACITY * WIDTH];
-    struct sl_cache cache = {
-        .data = data, .layer_bytes = sizeof data, .capacity = CAPACITY, .length = PAST};
+    struct sl_cache cache = {.operands = data, .capacity = CAPACITY, .length = PAST};
     struct sl_cache_layer layer = {.heads = HEADS, .row_bytes = EACH * type};
     struct sl_pattern p = {.kind = SL_PATTERN_LOG, .causal = true};
     struct attended a;

@@ -342,6 +342,13 @@ static void norms(const struct sl_kernels *k, int n)
                   (double)want[i]);
     cr_assert(is_near(stats[0], want_stats[0], 1e-6f));
     cr_assert(is_near(stats[1], want_stats[1], 1e-4f * want_stats[1]));
+    float *whole = output_make(count * sizeof *whole), again[2];
+    k->layernorm_wide(whole, x, gain, shift, 1e-5f, n, again);
+    cr_assert(output_guarded((unsigned char *)whole, count * sizeof *whole), "%s: %d", k->name, n);
+    cr_assert(memcmp(stats, again, sizeof stats) == 0);
+    for (int i = 0; i < n; i++)
+        cr_assert(is_near(whole[i], want[i], room), "%s: layernorm_wide[%d of %d]", k->name, i, n);
+    output_free(whole);
     free(x);
     free(gain);
     free(shift);
@@ -395,6 +402,52 @@ static void norms_back(const struct sl_kernels *k)
 Test(layernorm, backward_is_the_reference)
 {
     at_each_level(norms_back);
+}
+
+/* ds, then db, from the same starting values. */
+static float *slopes_of(const struct sl_kernels *k, const void *e, int n, bool fresh)
+{
+    const size_t count = (size_t)n;
+    float *w = input_make(count, 24, 1.0f), *dp = input_make(count, 25, 2.0f);
+    float *start = input_make(2 * count, 26, 1.0f), *out = output_make(2 * count * sizeof *out);
+    memcpy(out, start, 2 * count * sizeof *out);
+    k->slopes(&(struct sl_slopes){.e = e,
+                                  .w = w,
+                                  .dp = dp,
+                                  .ds = out,
+                                  .db = out + n,
+                                  .rate = 1.7f,
+                                  .mean = 0.3f,
+                                  .fresh = fresh,
+                                  .n = n});
+    cr_assert(output_guarded((unsigned char *)out, 2 * count * sizeof *out), "%s: %d", k->name, n);
+    free(w);
+    free(dp);
+    free(start);
+    return out;
+}
+
+/* The reference gets what is left of e as an operand. */
+static void slopes_are_the_reference(const struct sl_kernels *k)
+{
+    for (int n = 1; n <= 70; n++)
+        for (int fresh = 0; fresh < 2; fresh++) {
+            float *e = input_make((size_t)n, 27, 1.0f);
+            void *operands = operands_make(k, e, 1, n);
+            k->widen(e, operands, n);
+            float *got = slopes_of(k, operands, n, fresh);
+            float *want = slopes_of(reference(), e, n, fresh);
+            cr_assert(memcmp(got, want, 2 * (size_t)n * sizeof *got) == 0, "%s: %d", k->name, n);
+            output_free(got);
+            output_free(want);
+            free(operands);
+            free(e);
+        }
+}
+
+Test(rows, slopes_are_the_reference)
+{
+    at_each_level(slopes_are_the_reference);
 }
 
 /* w, m and v one after another, each n long, after two steps. */

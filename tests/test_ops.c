@@ -102,6 +102,58 @@ static struct sl_tensor *use_centernorm(struct sl_tape *t, struct inputs *in)
     return sl_centernorm(t, in->tensors[0], &in->parameters[0], &in->parameters[1]);
 }
 
+static struct sl_tensor *use_layernorm_stream(struct sl_tape *t, struct inputs *in)
+{
+    return sl_layernorm_stream(t, in->tensors[0], &in->parameters[0], &in->parameters[1], 1e-3f);
+}
+
+static struct sl_tensor *use_scale_columns(struct sl_tape *t, struct inputs *in)
+{
+    return sl_scale_columns(t, in->tensors[0], &in->parameters[0]);
+}
+
+/* A weight that is fixed has no gradient; what comes before it has, and so has the bias. */
+static struct sl_tensor *use_linear_fixed(struct sl_tape *t, struct inputs *in)
+{
+    const struct sl_kernels *k = t->kernels;
+    struct sl_parameter *w = sl_tape_struct(t, 1, sizeof *w);
+    *w = (struct sl_parameter){.rows = OUTS, .cols = COLS, .product = true};
+    w->data = sl_tape_struct(t, (size_t)OUTS * COLS, sizeof *w->data);
+    for (int i = 0; i < OUTS * COLS; i++)
+        w->data[i] = weight_of(i);
+    w->packed = sl_tape_struct(t, k->pack_bytes(COLS, OUTS), 1);
+    w->packed_back = sl_tape_struct(t, k->pack_bytes(OUTS, COLS), 1);
+    k->pack(w->packed, w->data, SL_F32, COLS, true, COLS, OUTS, 0, OUTS);
+    k->pack(w->packed_back, w->data, SL_F32, COLS, false, OUTS, COLS, 0, COLS);
+    return sl_linear(t, in->tensors[0],
+                     (struct sl_linear_args){.weight = w, .bias = &in->parameters[0]});
+}
+
+static struct sl_tensor *use_against_zero(struct sl_tape *t, struct inputs *in)
+{
+    return sl_against_zero(t, in->tensors[0]);
+}
+
+/* Two depths of one meeting; keys and values are one, and so is what one depth gives the other. */
+static struct sl_tensor *evolve(struct sl_tape *t, struct inputs *in, bool both_ways)
+{
+    struct sl_tensor *key = in->tensors[1];
+    struct sl_meeting *meeting = sl_meet(t, in->tensors[0], key, in->tensors[2],
+                                         (struct sl_meet_args){.heads = 2, .both_ways = both_ways});
+    struct sl_tensor *value = sl_evolve(t, meeting, key, (struct sl_evolve_args){.depth = 1});
+    return sl_evolve(t, meeting, value, (struct sl_evolve_args){.depth = 0});
+}
+
+static struct sl_tensor *use_evolve(struct sl_tape *t, struct inputs *in)
+{
+    return evolve(t, in, false);
+}
+
+static struct sl_tensor *use_evolve_both_ways(struct sl_tape *t, struct inputs *in)
+{
+    return evolve(t, in, true);
+}
+
 static struct sl_tensor *use_lookup(struct sl_tape *t, struct inputs *in)
 {
     return sl_lookup(t, (struct sl_lookup_args){.tokens = &in->parameters[0],
@@ -375,6 +427,12 @@ static const struct op_case cases[] = {
     {"fill bins, padded", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, 0, use_fill_bins_padded},
     {"read bins", {ROWS, 3}, {NARROW, 2 * NARROW *BINS}, {0}, {0}, 0, use_read_bins},
     {"halt", {3, ROWS}, {COLS, 1}, {0}, {0}, 0, use_halt},
+    {"layernorm, of the stream", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, 0, use_layernorm_stream},
+    {"scale columns", {ROWS}, {COLS}, {1}, {COLS + 3}, 0, use_scale_columns},
+    {"linear, fixed", {ROWS}, {COLS}, {1}, {OUTS}, 0, use_linear_fixed},
+    {"against zero", {ROWS}, {1}, {0}, {0}, 0, use_against_zero},
+    {"evolve", {ROWS, ROWS, ROWS}, {COLS, COLS, 4}, {0}, {0}, 0, use_evolve},
+    {"evolve, both ways", {ROWS, ROWS, ROWS}, {COLS, COLS, 4}, {0}, {0}, 0, use_evolve_both_ways},
 };
 
 /* -- the check

@@ -30,7 +30,7 @@ struct eam {
     struct sl_experts experts;
     struct sl_linear_layer output;
     struct sl_pattern pattern; /* SL_PATTERN_NONE: no attention, A = H */
-    int heads, cache_layer, pool;
+    int heads, cache_at, pool;
     float dropout;
     bool completes;
 };
@@ -70,8 +70,7 @@ static void attention_build(struct sl_builder *b, struct eam *m, const struct sl
                                      .causal = m->completes};
     if (m->pattern.kind == SL_PATTERN_NONE)
         return;
-    m->cache_layer = b->attention_layers++;
-    b->cache_width = 2 * d;
+    m->cache_at = sl_cache_operands(b, 2 * d);
     if (c->stabilised)
         m->attention_norm = sl_norm_build(b, "attention_norm", d);
     m->query = sl_linear_build(b, "attention.query", shape);
@@ -113,12 +112,12 @@ static struct sl_tensor *look(struct sl_tape *t, const struct eam *m, struct sl_
         return sl_attend(t, query, key_value,
                          (struct sl_attend_args){.rows = rows,
                                                  .heads = m->heads,
-                                                 .layer = m->cache_layer,
+                                                 .cache_at = m->cache_at,
                                                  .both_ways = !m->pattern.causal});
     return sl_attend_sparse(t, query, key_value,
                             (struct sl_sparse_args){.rows = rows,
                                                     .heads = m->heads,
-                                                    .layer = m->cache_layer,
+                                                    .cache_at = m->cache_at,
                                                     .pattern = m->pattern,
                                                     .operand = m->project.weight != NULL});
 }

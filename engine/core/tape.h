@@ -18,12 +18,14 @@
 
 #include <stdint.h>
 
-/* Keys and values of the tokens of one sequence so far. Each attention layer has a stretch of
- * layer_bytes; in it, each head has `capacity` keys, one after another, then as many values,
- * since a head reads all of its own and nothing else. */
+/* What the tokens of one sequence so far have left for later ones: columns of operands and columns
+ * of fp32, handed out by the builder. Column c begins `capacity` c elements from the start, so an
+ * op has the place of `width` columns to itself and says what lies where in it: attention gives
+ * each head `capacity` keys, one after another, then as many values, since a head reads all of its
+ * own and nothing else. */
 struct sl_cache {
-    void *data;
-    size_t layer_bytes;
+    void *operands;
+    float *floats;
     int capacity; /* tokens */
     int length;   /* tokens remembered before this batch; the session advances it after the batch */
 };

@@ -20,16 +20,22 @@ struct sl_session {
     struct sl_rows wanted_rows;
 };
 
-/* Of one attention layer of one slot. */
-static size_t layer_bytes(const struct sl_model *m)
+/* One slot's cache: first in a dry arena, which only counts. */
+static struct sl_cache cache_take(const struct sl_model *m, struct sl_arena *arena)
 {
-    size_t row = (size_t)m->builder.cache_width * sl_type_bytes(m->engine->kernels->operand);
-    return sl_size_product((size_t)m->config.context, row);
+    size_t capacity = (size_t)m->config.context;
+    size_t operands = sl_size_product(capacity, (size_t)m->builder.cache_operands);
+    size_t floats = sl_size_product(capacity, (size_t)m->builder.cache_floats);
+    struct sl_cache cache = {.capacity = m->config.context};
+    cache.operands = sl_arena_take(arena, operands, sl_type_bytes(m->engine->kernels->operand));
+    cache.floats = sl_arena_take(arena, floats, sizeof *cache.floats);
+    return cache;
 }
 
-static size_t cache_bytes(const struct sl_model *m)
+static void take_caches(struct sl_session *s, struct sl_arena *arena)
 {
-    return sl_size_product((size_t)m->builder.attention_layers, layer_bytes(m));
+    for (int i = 0; i < s->options.slots; i++)
+        s->caches[i] = cache_take(s->model, arena);
 }
 
 /* The largest run: batch_rows tokens, in sequences as long as the context, all their logits
@@ -69,12 +75,12 @@ static bool allocate(struct sl_session *s, struct sl_err *err)
     s->layers_used = calloc(rows, sizeof *s->layers_used);
     if (!s->caches || !s->fed || !s->sequences || !s->tokens || !s->wanted || !s->layers_used)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu slots and %zu rows", slots, rows);
-    if (!sl_arena_init(&s->caches_arena, slots * (cache_bytes(m) + SL_ALIGN), err))
+    struct sl_arena dry;
+    sl_arena_dry(&dry);
+    take_caches(s, &dry);
+    if (!sl_arena_init(&s->caches_arena, dry.peak, err))
         return false;
-    for (size_t i = 0; i < slots; i++)
-        s->caches[i] = (struct sl_cache){.data = sl_arena_take(&s->caches_arena, cache_bytes(m), 1),
-                                         .layer_bytes = layer_bytes(m),
-                                         .capacity = m->config.context};
+    take_caches(s, &s->caches_arena);
     if (!measure(s, &bytes, err) ||
         !sl_tape_init(&s->tape, m->engine->kernels, m->engine->pool, bytes, err))
         return false;

@@ -70,4 +70,5 @@ void sl_kernels_amx(struct sl_kernels *t)
     t->attend_scratch = attend_scratch;
     t->attend = attend;
     t->attend_back = attend_back;
+    t->slopes = sl_amx_slopes;
 }

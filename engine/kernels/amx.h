@@ -13,6 +13,7 @@ void sl_amx_narrow(void *out, const float *x, int n);
 void sl_amx_widen(float *out, const void *operands, int n);
 void sl_amx_narrow_product(void *out, const float *x, const void *by, int n);
 void sl_amx_epilogue(const struct sl_epilogue *f);
+void sl_amx_slopes(const struct sl_slopes *s);
 
 /* Attention in tiles, for head_dim a multiple of 32. */
 size_t sl_amx_attend_scratch(int queries, int keys, int head_dim);

@@ -27,6 +27,15 @@ void sl_amx_narrow_product(void *out, const float *x, const void *by, int n)
     }
 }
 
+void sl_amx_slopes(const struct sl_slopes *s)
+{
+    const uint16_t *e = s->e;
+    for (int j = 0; j < s->n; j += HALF) {
+        const __mmask16 mask = sl_first16(s->n - j);
+        sl_slopes16(s, j, mask, widen16(mask, e + j));
+    }
+}
+
 /* 16 columns of y and of its slope. */
 static void epilogue_half(const struct sl_epilogue *f, int at, __mmask16 kept, __m512 *y,
                           __m512 *slope)

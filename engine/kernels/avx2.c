@@ -4,9 +4,11 @@
  * B is packed as the reference packs it. Every element of a product is one chain of FMA in the
  * order of k, as in the reference, whatever the block it falls into. */
 #include "kernels/avx2_math.h"
+#include "kernels/bf16.h"
 #include "kernels/levels.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum { LANES = 8, PANEL_VECTORS = SL_PANEL / LANES };
 
@@ -172,6 +174,49 @@ static void product(const struct sl_product *p)
                 p->n - col > LANES ? multiply_some(p, row, col, 2) : multiply_some(p, row, col, 1);
 }
 
+/* ------------------------------------------------------------------------------- packing */
+
+/* A panel from rows of B, `cols` of them there. */
+static void pack_rows(float *panel, const float *src, size_t stride, int k, int cols)
+{
+    for (int i = 0; i < k; i++, panel += SL_PANEL, src += stride)
+        for (int c = 0; c < SL_PANEL; c += LANES) {
+            const __m256 row = c < cols ? sl_load8(src + c, cols - c) : _mm256_setzero_ps();
+            _mm256_storeu_ps(panel + c, row);
+        }
+}
+
+/* One column of a panel from one of B, whose elements are `step` apart. */
+static void pack_column(float *panel, const void *src, enum sl_type type, size_t step, int k)
+{
+    const uint16_t *half = src;
+    const float *whole = src;
+    for (size_t i = 0; i < (size_t)k; i++)
+        panel[i * SL_PANEL] = type == SL_F32 ? whole[i * step] : sl_bf16_widen(half[i * step]);
+}
+
+static void pack(void *packed, const void *src, enum sl_type type, size_t stride, bool transposed,
+                 int k, int n, int n_first, int n_last)
+{
+    assert(n_first % SL_PANEL == 0);
+    assert(n_last % SL_PANEL == 0 || n_last == n);
+    const size_t across = transposed ? stride : 1, along = transposed ? 1 : stride;
+    for (int col = n_first; col < n_last; col += SL_PANEL) {
+        float *panel = (float *)packed + (size_t)col * (size_t)k;
+        const int cols = n_last - col < SL_PANEL ? n_last - col : SL_PANEL;
+        if (type == SL_F32 && !transposed) {
+            pack_rows(panel, (const float *)src + col, stride, k, cols);
+            continue;
+        }
+        if (cols < SL_PANEL)
+            memset(panel, 0, (size_t)k * SL_PANEL * sizeof *panel);
+        for (int j = 0; j < cols; j++) {
+            const size_t offset = (size_t)(col + j) * across * sl_type_bytes(type);
+            pack_column(panel + j, (const char *)src + offset, type, along, k);
+        }
+    }
+}
+
 /* ------------------------------------------------------------------------------------ attention */
 
 static float dot_short(const float *x, const float *y, int n)
@@ -246,6 +291,7 @@ static void attend_back(const struct sl_attend_back *b)
 void sl_kernels_avx2(struct sl_kernels *t)
 {
     sl_avx2_rows(t);
+    t->pack = pack;
     t->gemm = gemm;
     t->product = product;
     t->attend = attend;

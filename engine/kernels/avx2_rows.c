@@ -163,15 +163,20 @@ static __m256 normalised(const float *x, int n, const float stats[2])
     return _mm256_mul_ps(from_mean, _mm256_set1_ps(stats[1]));
 }
 
+static void layernorm_wide(float *y, const float *x, const float *gain, const float *shift,
+                           float epsilon, int n, float stats[2])
+{
+    moments(x, n, epsilon, stats);
+    for (int i = 0; i < n; i += LANES)
+        sl_store8(y + i, n - i,
+                  _mm256_fmadd_ps(normalised(x + i, n - i, stats), sl_load8(gain + i, n - i),
+                                  sl_load8(shift + i, n - i)));
+}
+
 static void layernorm(void *y, const float *x, const float *gain, const float *shift, float epsilon,
                       int n, float stats[2])
 {
-    moments(x, n, epsilon, stats);
-    float *out = y;
-    for (int i = 0; i < n; i += LANES)
-        sl_store8(out + i, n - i,
-                  _mm256_fmadd_ps(normalised(x + i, n - i, stats), sl_load8(gain + i, n - i),
-                                  sl_load8(shift + i, n - i)));
+    layernorm_wide(y, x, gain, shift, epsilon, n, stats);
 }
 
 /* mean(u) and mean(u xhat) with u = gain dy; dgain and dshift on the way. */
@@ -210,6 +215,21 @@ static void layernorm_back(float *dx, bool fresh, const float *dy, const float *
     }
 }
 
+static void slopes(const struct sl_slopes *s)
+{
+    const float *e = s->e;
+    const __m256 rate = _mm256_set1_ps(s->rate), mean = _mm256_set1_ps(s->mean);
+    for (int j = 0; j < s->n; j += LANES) {
+        const int k = s->n - j;
+        const __m256 w = _mm256_mul_ps(rate, sl_load8(s->w + j, k));
+        const __m256 p = _mm256_mul_ps(w, sl_load8(e + j, k));
+        const __m256 slope = _mm256_mul_ps(p, _mm256_sub_ps(sl_load8(s->dp + j, k), mean));
+        const __m256 ds = s->fresh ? slope : _mm256_add_ps(sl_load8(s->ds + j, k), slope);
+        sl_store8(s->ds + j, k, ds);
+        sl_store8(s->db + j, k, _mm256_add_ps(sl_load8(s->db + j, k), slope));
+    }
+}
+
 /* The same operations in the same order as the reference, so the same bits. */
 static void adamw(float *w, float *m, float *v, const float *g, const struct sl_adamw *a, int n)
 {
@@ -245,6 +265,8 @@ void sl_avx2_rows(struct sl_kernels *t)
     t->sigmoid = sigmoid;
     t->softmax = softmax;
     t->layernorm = layernorm;
+    t->layernorm_wide = layernorm_wide;
     t->layernorm_back = layernorm_back;
+    t->slopes = slopes;
     t->adamw = adamw;
 }

@@ -183,3 +183,17 @@ static inline __mmask32 sl_kept32(uint32_t threshold, uint32_t row_key, uint32_t
     const __m512i word = sl_mix16(_mm512_xor_si512(_mm512_set1_epi32((int)row_key), spread));
     return _mm512_cmpge_epu16_mask(word, _mm512_set1_epi16((short)threshold));
 }
+
+/* 16 of a row of slopes from their e, in the operations and the order of the reference. */
+static inline void sl_slopes16(const struct sl_slopes *s, int j, __mmask16 mask, __m512 e)
+{
+    const __m512 w = _mm512_mul_ps(_mm512_set1_ps(s->rate), _mm512_maskz_loadu_ps(mask, s->w + j));
+    const __m512 from_mean =
+        _mm512_sub_ps(_mm512_maskz_loadu_ps(mask, s->dp + j), _mm512_set1_ps(s->mean));
+    const __m512 slope = _mm512_mul_ps(_mm512_mul_ps(w, e), from_mean);
+    const __m512 ds =
+        s->fresh ? slope : _mm512_add_ps(_mm512_maskz_loadu_ps(mask, s->ds + j), slope);
+    _mm512_mask_storeu_ps(s->ds + j, mask, ds);
+    _mm512_mask_storeu_ps(s->db + j, mask,
+                          _mm512_add_ps(_mm512_maskz_loadu_ps(mask, s->db + j), slope));
+}

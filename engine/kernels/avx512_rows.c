@@ -153,19 +153,24 @@ void sl_avx512_moments(const float *x, int n, float epsilon, float stats[2])
     stats[1] = 1.0f / sqrtf(sl_sum16(squares) / (float)n + epsilon);
 }
 
-static void layernorm(void *y, const float *x, const float *gain, const float *shift, float epsilon,
-                      int n, float stats[2])
+static void layernorm_wide(float *y, const float *x, const float *gain, const float *shift,
+                           float epsilon, int n, float stats[2])
 {
     sl_avx512_moments(x, n, epsilon, stats);
     const __m512 mean = _mm512_set1_ps(stats[0]), inverse = _mm512_set1_ps(stats[1]);
-    float *out = y;
     for (int i = 0; i < n; i += LANES) {
         const __mmask16 mask = sl_first16(n - i);
         const __m512 d = _mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + i), mean);
         const __m512 g = _mm512_maskz_loadu_ps(mask, gain + i);
         const __m512 s = _mm512_maskz_loadu_ps(mask, shift + i);
-        _mm512_mask_storeu_ps(out + i, mask, _mm512_fmadd_ps(_mm512_mul_ps(d, inverse), g, s));
+        _mm512_mask_storeu_ps(y + i, mask, _mm512_fmadd_ps(_mm512_mul_ps(d, inverse), g, s));
     }
+}
+
+static void layernorm(void *y, const float *x, const float *gain, const float *shift, float epsilon,
+                      int n, float stats[2])
+{
+    layernorm_wide(y, x, gain, shift, epsilon, n, stats);
 }
 
 /* mean(u) and mean(u xhat) with u = gain dy; dgain and dshift on the way. */
@@ -213,6 +218,15 @@ static void layernorm_back(float *dx, bool fresh, const float *dy, const float *
     }
 }
 
+static void slopes(const struct sl_slopes *s)
+{
+    const float *e = s->e;
+    for (int j = 0; j < s->n; j += LANES) {
+        const __mmask16 mask = sl_first16(s->n - j);
+        sl_slopes16(s, j, mask, _mm512_maskz_loadu_ps(mask, e + j));
+    }
+}
+
 /* The same operations in the same order as the reference, so the same bits. */
 static void adamw(float *w, float *m, float *v, const float *g, const struct sl_adamw *a, int n)
 {
@@ -251,6 +265,8 @@ void sl_avx512_rows(struct sl_kernels *t)
     t->sigmoid = sigmoid;
     t->softmax = softmax;
     t->layernorm = layernorm;
+    t->layernorm_wide = layernorm_wide;
     t->layernorm_back = layernorm_back;
+    t->slopes = slopes;
     t->adamw = adamw;
 }

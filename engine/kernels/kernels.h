@@ -105,6 +105,18 @@ struct sl_attend_back {
     size_t dout_stride, dq_stride, dkv_stride;
 };
 
+/* One query's part of the way back through attention whose probabilities are p_j = rate w_j e_j:
+ *     s_j = p_j (dp_j - mean);   ds_j += s_j, or ds_j = s_j when fresh;   db_j += s_j
+ * All levels do these operations in this order, none fused. */
+struct sl_slopes {
+    const void *e; /* n operands */
+    const float *w, *dp;
+    float *ds, *db;
+    float rate, mean;
+    bool fresh;
+    int n;
+};
+
 /* AdamW (Loshchilov & Hutter 2019, algorithm 2) for n parameters:
  *     m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2      with g = grad * grad_scale
  *     w = w (1 - decay) - rate * m / (sqrt(v / correction2) + epsilon)
@@ -164,6 +176,9 @@ struct sl_kernels {
      * mean and 1 / sqrt(var + epsilon). Ba et al. 2016, eq. 4; var is over n, not n - 1. */
     void (*layernorm)(void *y, const float *x, const float *gain, const float *shift, float epsilon,
                       int n, float stats[2]);
+    /* The same, written as fp32. */
+    void (*layernorm_wide)(float *y, const float *x, const float *gain, const float *shift,
+                           float epsilon, int n, float stats[2]);
     /* dx += the gradient through the above (dx = when fresh); dgain += dy xhat; dshift += dy. */
     void (*layernorm_back)(float *dx, bool fresh, const float *dy, const float *x,
                            const float *gain, const float stats[2], float *dgain, float *dshift,
@@ -174,6 +189,7 @@ struct sl_kernels {
     size_t (*attend_scratch)(int queries, int keys, int head_dim); /* forward and backward */
     void (*attend)(const struct sl_attend *a);
     void (*attend_back)(const struct sl_attend_back *a);
+    void (*slopes)(const struct sl_slopes *s);
 
     /* -- the optimiser ---------------------------------------------------------------------- */
 

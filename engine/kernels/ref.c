@@ -233,8 +233,8 @@ static float softmax(float *x, int n)
     return max + (float)log(total);
 }
 
-static void layernorm(void *y, const float *x, const float *gain, const float *shift, float epsilon,
-                      int n, float stats[2])
+static void layernorm_wide(float *y, const float *x, const float *gain, const float *shift,
+                           float epsilon, int n, float stats[2])
 {
     double total = 0.0, squares = 0.0;
     for (int i = 0; i < n; i++)
@@ -243,11 +243,16 @@ static void layernorm(void *y, const float *x, const float *gain, const float *s
     for (int i = 0; i < n; i++)
         squares += ((double)x[i] - mean) * ((double)x[i] - mean);
     const double inverse = 1.0 / sqrt(squares / n + (double)epsilon);
-    float *out = y;
     for (int i = 0; i < n; i++)
-        out[i] = (float)(((double)x[i] - mean) * inverse) * gain[i] + shift[i];
+        y[i] = (float)(((double)x[i] - mean) * inverse) * gain[i] + shift[i];
     stats[0] = (float)mean;
     stats[1] = (float)inverse;
+}
+
+static void layernorm(void *y, const float *x, const float *gain, const float *shift, float epsilon,
+                      int n, float stats[2])
+{
+    layernorm_wide(y, x, gain, shift, epsilon, n, stats);
 }
 
 /* With xhat = (x - mean) inverse and u = gain dy:
@@ -317,6 +322,16 @@ static void attend_back(const struct sl_attend_back *b)
     sl_attend_rows_back(&steps, SL_F32, b);
 }
 
+static void slopes(const struct sl_slopes *s)
+{
+    const float *e = s->e;
+    for (int j = 0; j < s->n; j++) {
+        const float p = s->rate * s->w[j] * e[j], slope = p * (s->dp[j] - s->mean);
+        s->ds[j] = s->fresh ? slope : s->ds[j] + slope;
+        s->db[j] += slope;
+    }
+}
+
 /* -------------------------------------------------------------------------------- the optimiser */
 
 static void adamw(float *w, float *m, float *v, const float *g, const struct sl_adamw *a, int n)
@@ -354,10 +369,12 @@ void sl_kernels_ref(struct sl_kernels *t)
         .sigmoid = sigmoid,
         .softmax = softmax,
         .layernorm = layernorm,
+        .layernorm_wide = layernorm_wide,
         .layernorm_back = layernorm_back,
         .attend_scratch = attend_scratch,
         .attend = attend,
         .attend_back = attend_back,
+        .slopes = slopes,
         .adamw = adamw,
     };
 }

@@ -31,13 +31,12 @@ static void attention_build(struct sl_builder *b, struct sl_block *k, struct sl_
 struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape)
 {
     struct sl_block k = {.heads = shape.heads,
-                         .cache_layer = b->attention_layers++,
+                         .cache_at = sl_cache_operands(b, 2 * shape.width),
                          .dropout = shape.dropout,
                          .residual_dropout = shape.residual_dropout,
                          .both_ways = shape.both_ways,
                          .activation = shape.activation};
     int d = shape.width;
-    b->cache_width = b->cache_width > 2 * d ? b->cache_width : 2 * d;
     k.attention_norm = sl_norm_build(b, "attention_norm", d);
     attention_build(b, &k, shape);
     k.mlp_norm = sl_norm_build(b, "mlp_norm", d);
@@ -63,7 +62,7 @@ static struct sl_tensor *attention(struct sl_tape *t, const struct sl_block *k, 
     struct sl_tensor *context = sl_attend(t, query, key_value,
                                           (struct sl_attend_args){.rows = rows,
                                                                   .heads = k->heads,
-                                                                  .layer = k->cache_layer,
+                                                                  .cache_at = k->cache_at,
                                                                   .both_ways = k->both_ways,
                                                                   .dropout = k->dropout});
     return sl_linear(t, context,

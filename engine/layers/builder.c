@@ -31,6 +31,20 @@ struct sl_init sl_glorot(int ins, int outs)
     return sl_uniform(sqrtf(6.0f / (float)(ins + outs)));
 }
 
+int sl_cache_operands(struct sl_builder *b, int columns)
+{
+    assert(columns > 0);
+    b->cache_operands += columns;
+    return b->cache_operands - columns;
+}
+
+int sl_cache_floats(struct sl_builder *b, int columns)
+{
+    assert(columns > 0);
+    b->cache_floats += columns;
+    return b->cache_floats - columns;
+}
+
 /* Scope and name, in the builder's arena. */
 static const char *full_name(struct sl_builder *b, const char *name)
 {

@@ -8,29 +8,44 @@
 #include "base/arena.h"
 #include "core/tensor.h"
 
-enum sl_init_kind { SL_INIT_CONSTANT, SL_INIT_NORMAL, SL_INIT_UNIFORM, SL_INIT_SINES };
+enum sl_init_kind {
+    SL_INIT_CONSTANT,
+    SL_INIT_NORMAL,
+    SL_INIT_UNIFORM,
+    SL_INIT_SINES,
+    SL_INIT_ROTATION
+};
 
 /* value: the constant, the standard deviation, or the bound of U(-value, value). Sines are the
  * position table of Vaswani et al. 2017, section 3.5: value 0 has sine and cosine of a frequency
- * side by side, value 1 all sines before all cosines (as in tensor2tensor). */
+ * side by side, value 1 all sines before all cosines (as in tensor2tensor). A rotation is one of
+ * TransEvolve's frozen factors; the rest of the struct is for it alone. */
 struct sl_init {
     enum sl_init_kind kind;
     float value;
+    int span, time;
 };
 
 static inline struct sl_init sl_constant(float value)
 {
-    return (struct sl_init){SL_INIT_CONSTANT, value};
+    return (struct sl_init){.kind = SL_INIT_CONSTANT, .value = value};
 }
 
 static inline struct sl_init sl_normal(float deviation)
 {
-    return (struct sl_init){SL_INIT_NORMAL, deviation};
+    return (struct sl_init){.kind = SL_INIT_NORMAL, .value = deviation};
 }
 
 static inline struct sl_init sl_uniform(float bound)
 {
-    return (struct sl_init){SL_INIT_UNIFORM, bound};
+    return (struct sl_init){.kind = SL_INIT_UNIFORM, .value = bound};
+}
+
+/* Row p, column a of the matrix is, with q = p mod span / 2 and a normal number w for each (a, q),
+ *     value sin(pi time q w) for p < span / 2,     value cos(pi time q w) after that. */
+static inline struct sl_init sl_rotation_init(float value, int span, int time)
+{
+    return (struct sl_init){.kind = SL_INIT_ROTATION, .value = value, .span = span, .time = time};
 }
 
 /* U(-b, b) with b = sqrt(6 / (ins + outs)): Glorot & Bengio 2010, eq. 16. */
@@ -55,12 +70,16 @@ struct sl_builder {
     struct sl_init *buffer_inits;
     enum sl_buffer_kind *buffer_kinds;
     int buffer_count;
-    int attention_layers; /* numbered as they are built: the cache has a block for each */
-    int cache_width;      /* the widest key + value row of any of them */
+    int cache_operands, cache_floats; /* columns of the cache that are spoken for */
     char scope[SL_NAME_MAX];
 };
 
 void sl_builder_init(struct sl_builder *b, struct sl_arena *arena);
+
+/* Columns of the cache: for each, a number per token of a text, operand or fp32. Returns the
+ * first. */
+int sl_cache_operands(struct sl_builder *b, int columns);
+int sl_cache_floats(struct sl_builder *b, int columns);
 
 /* Sets the prefix of the names that follow; "" for none. */
 void sl_scope(struct sl_builder *b, const char *format, ...) SL_PRINTF(2, 3);

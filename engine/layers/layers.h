@@ -23,12 +23,17 @@ struct sl_linear_shape {
 struct sl_linear_layer sl_linear_build(struct sl_builder *b, const char *name,
                                        struct sl_linear_shape shape);
 
-/* Layer normalisation, gain 1 and shift 0 at first. Epsilon is 1e-5. */
+/* Layer normalisation, gain 1 and shift 0 at first. Epsilon is 1e-5 unless whoever built it sets
+ * another. */
 struct sl_norm {
     struct sl_parameter *gain, *shift;
+    float epsilon;
 };
 struct sl_norm sl_norm_build(struct sl_builder *b, const char *name, int width);
 struct sl_tensor *sl_norm_apply(struct sl_tape *t, const struct sl_norm *norm, struct sl_tensor *x);
+/* The stream itself normalised: fp32. Not training, x is replaced and returned. */
+struct sl_tensor *sl_norm_stream(struct sl_tape *t, const struct sl_norm *norm,
+                                 struct sl_tensor *x);
 
 /* dropout(scale E[tokens] + P[positions]); positions are learnt, or sines and cosines. */
 enum sl_positions {
@@ -105,7 +110,7 @@ struct sl_block_shape {
 struct sl_block {
     struct sl_norm attention_norm, mlp_norm;
     struct sl_linear_layer query, key_value, project, up, down;
-    int heads, cache_layer;
+    int heads, cache_at;
     float dropout, residual_dropout;
     bool both_ways;
     enum sl_activation activation;
@@ -232,6 +237,55 @@ struct sl_tensor *sl_experts_apply(struct sl_tape *t, const struct sl_experts *e
 /* For the hooks of the same names in struct sl_arch. */
 void sl_experts_derive(const struct sl_experts *e);
 void sl_experts_fold(const struct sl_experts *e, const struct sl_kernels *kernels);
+
+/* A projection through random rotations that are frozen; only the diagonal between them and a bias
+ * are learnt (TransEvolve, equations 10 and 11): y = f((x U) s V + b). The rotations move with
+ * `time`. A model that is trained takes x through the factors, which is less work than the gradient
+ * of a weight; one that is only served has W = U diag(s) V made once. */
+struct sl_rotation {
+    struct sl_parameter *scales, *bias;
+    struct sl_parameter *in, *out; /* U^T: rank x ins; V^T: outs x rank; rank = min(ins, outs) */
+    struct sl_parameter *weight;   /* W^T */
+};
+
+struct sl_rotation_shape {
+    int outs, ins; /* even */
+    int time;
+    float bound; /* s starts U(-bound, bound) */
+};
+struct sl_rotation sl_rotation_build(struct sl_builder *b, const char *name,
+                                     struct sl_rotation_shape shape);
+/* args: all but weight and bias. */
+struct sl_tensor *sl_rotation_apply(struct sl_tape *t, const struct sl_rotation *r,
+                                    struct sl_tensor *x, struct sl_linear_args args);
+void sl_rotation_derive(const struct sl_rotation *r, const struct sl_kernels *kernels);
+
+/* What time adds to attention (TransEvolve, equation 6): at each depth a vector T, learnt
+ * coefficients times waves, is projected to where keys and queries live. Of the products that
+ * brings about, a softmax over keys is moved by that of T's projection with the key alone; so all
+ * of it is a bias per key, head and depth:
+ *     bias^l_jh = key_j . g^l_h        g^l_h = sum over the columns c of head h of matrix_c T^l_c
+ * The other matrix, which would project T for queries, moves nothing. It is a parameter for the
+ * sake of the published counts, and its gradient is 0. */
+struct sl_drift {
+    struct sl_parameter *matrix;        /* keys' columns x width */
+    struct sl_parameter **coefficients; /* of each depth: 1 x width */
+    struct sl_parameter *weight;        /* g, a row for each depth and head */
+    float *waves, *times, *slopes;      /* depths x width: those of T, T; width: work */
+    int heads, depths;
+};
+
+/* Wave j of half of the columns, of sines and then of cosines, has at depth l the angle
+ *     turn (first + l) (first + j). */
+struct sl_drift_shape {
+    int keys, width; /* columns of a key; of T */
+    int heads, depths;
+    double turn;
+    int first;
+};
+struct sl_drift sl_drift_build(struct sl_builder *b, const char *name, struct sl_drift_shape shape);
+void sl_drift_derive(const struct sl_drift *d, const struct sl_kernels *kernels);
+void sl_drift_fold(const struct sl_drift *d, const struct sl_kernels *kernels);
 
 /* Records that every row, or those of a gate, ran one more block. */
 void sl_note_layer(struct sl_tape *t, const struct sl_rows *rows);

@@ -78,6 +78,15 @@ static double sine_of(int row, int col, int cols, bool halves)
     return cosine ? cos(angle) : sin(angle);
 }
 
+/* One of TransEvolve's frozen factors. Arguments reach 10^4: their fraction needs a double. */
+static double rotation_of(int row, int col, struct sl_init init, uint64_t key)
+{
+    int half = init.span / 2, pair = row % half;
+    double turns = sl_random_normal(key, (uint64_t)col * (uint64_t)half + (uint64_t)pair);
+    double angle = M_PI * init.time * pair * turns;
+    return (double)init.value * (row < half ? sin(angle) : cos(angle));
+}
+
 static double first_value(const struct sl_parameter *p, struct sl_init init, uint64_t key, size_t i)
 {
     switch (init.kind) {
@@ -86,6 +95,8 @@ static double first_value(const struct sl_parameter *p, struct sl_init init, uin
     case SL_INIT_SINES:
         return sine_of((int)(i / (size_t)p->cols), (int)(i % (size_t)p->cols), p->cols,
                        init.value > 0.0f);
+    case SL_INIT_ROTATION:
+        return rotation_of((int)(i / (size_t)p->cols), (int)(i % (size_t)p->cols), init, key);
     case SL_INIT_CONSTANT: break;
     }
     return (double)init.value;

@@ -46,10 +46,10 @@ static int head_dim(const struct sl_node *n)
 static struct sl_cache_layer cache_layer(const struct sl_node *n)
 {
     const struct attend *a = n->args;
-    return (struct sl_cache_layer){.layer = a->args.layer,
+    size_t element = sl_type_bytes(n->in[KEY_VALUE]->type);
+    return (struct sl_cache_layer){.at = (size_t)a->args.cache_at * element,
                                    .heads = a->args.heads,
-                                   .row_bytes =
-                                       (size_t)head_dim(n) * sl_type_bytes(n->in[KEY_VALUE]->type)};
+                                   .row_bytes = (size_t)head_dim(n) * element};
 }
 
 /* -- both directions ---------------------------------------------------------------------- */

@@ -70,8 +70,10 @@ static size_t row_floats(const struct sl_node *n)
 static struct sl_cache_layer cache_layer(const struct sl_node *n)
 {
     const struct sparse *a = n->args;
-    size_t bytes = (size_t)head_dim(n) * sl_type_bytes(n->in[KEY_VALUE]->type);
-    return (struct sl_cache_layer){a->args.layer, a->args.heads, bytes};
+    size_t element = sl_type_bytes(n->in[KEY_VALUE]->type);
+    return (struct sl_cache_layer){.at = (size_t)a->args.cache_at * element,
+                                   .heads = a->args.heads,
+                                   .row_bytes = (size_t)head_dim(n) * element};
 }
 
 /* -- a head ------------------------------------------------------------------------------- */

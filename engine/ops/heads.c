@@ -15,8 +15,8 @@ void sl_clear_padding(const struct sl_tensor *x)
 char *sl_cache_rows(const struct sl_cache *cache, struct sl_cache_layer layer, int head,
                     bool values)
 {
-    size_t rows = (2 * (size_t)head + values) * (size_t)cache->capacity;
-    return (char *)cache->data + (size_t)layer.layer * cache->layer_bytes + rows * layer.row_bytes;
+    size_t before = layer.at + (2 * (size_t)head + values) * layer.row_bytes;
+    return (char *)cache->operands + before * (size_t)cache->capacity;
 }
 
 struct append {

@@ -15,7 +15,8 @@ void sl_clear_padding(const struct sl_tensor *x);
 
 /* One attention layer's part of every cache. */
 struct sl_cache_layer {
-    int layer, heads;
+    size_t at; /* bytes of a token that lie before it */
+    int heads;
     size_t row_bytes; /* of one head's key, or value */
 };
 

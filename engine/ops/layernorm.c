@@ -11,25 +11,40 @@ enum { BLOCK = 64 }; /* rows whose gradients of gain and shift are summed togeth
 
 struct layernorm {
     float epsilon;
+    bool stream;  /* the result is fp32 */
     float *stats; /* per row: mean and 1 / deviation; kept while training */
+};
+
+/* One row into a row of the result, or into `spare` and from there over x. */
+static void forward_row(const struct sl_node *n, int r, float *spare)
+{
+    const struct layernorm *a = n->args;
+    const struct sl_kernels *k = n->tape->kernels;
+    const struct sl_tensor *x = n->in[X];
+    const float *gain = n->parameter[GAIN]->data, *shift = n->parameter[SHIFT]->data;
+    float unused[2], *stats = a->stats ? a->stats + 2 * (size_t)r : unused;
+    if (!a->stream) {
+        k->layernorm(sl_row_any(n->out, r), sl_row(x, r), gain, shift, a->epsilon, x->cols, stats);
+        return;
+    }
+    bool over = n->out == x;
+    float *y = over ? spare : sl_row(n->out, r);
+    k->layernorm_wide(y, sl_row(x, r), gain, shift, a->epsilon, x->cols, stats);
+    if (over)
+        memcpy(sl_row(x, r), y, (size_t)x->cols * sizeof *y);
+}
+
+struct forward_pass {
+    const struct sl_node *n;
+    float *workers; /* a row for each */
 };
 
 static void forward_rows(void *ctx, int first, int last, int worker)
 {
-    const struct sl_node *n = ctx;
-    const struct layernorm *a = n->args;
-    const struct sl_tensor *x = n->in[X];
-    float unused[2];
-    (void)worker;
+    const struct forward_pass *p = ctx;
+    float *spare = p->workers + (size_t)worker * (size_t)p->n->out->cols;
     for (int r = first; r < last; r++)
-        n->tape->kernels->layernorm(sl_row_any(n->out, r), sl_row(x, r), n->parameter[GAIN]->data,
-                                    n->parameter[SHIFT]->data, a->epsilon, x->cols,
-                                    a->stats ? a->stats + 2 * r : unused);
-}
-
-static void layernorm_forward(const struct sl_node *n)
-{
-    sl_node_parallel(n, n->out->rows, BLOCK, forward_rows);
+        forward_row(p->n, r, spare);
 }
 
 struct backward_pass {
@@ -48,8 +63,8 @@ static void backward_block(void *ctx, int first, int last, int worker)
     memset(dgain, 0, 2 * (size_t)x->cols * sizeof *dgain);
     for (int r = first; r < last; r++)
         n->tape->kernels->layernorm_back(sl_grad_row(x, r), n->fresh[X], sl_grad_row(n->out, r),
-                                         sl_row(x, r), n->parameter[GAIN]->data, a->stats + 2 * r,
-                                         dgain, dgain + x->cols, x->cols);
+                                         sl_row(x, r), n->parameter[GAIN]->data,
+                                         a->stats + 2 * (size_t)r, dgain, dgain + x->cols, x->cols);
 }
 
 static int blocks_of(const struct sl_node *n)
@@ -59,7 +74,14 @@ static int blocks_of(const struct sl_node *n)
 
 static size_t layernorm_scratch(const struct sl_node *n, bool backward)
 {
-    return backward ? (size_t)blocks_of(n) * 2 * (size_t)n->out->cols * sizeof(float) : 0;
+    size_t row = (size_t)n->out->cols * sizeof(float);
+    return row * (backward ? 2 * (size_t)blocks_of(n) : (size_t)sl_pool_threads(n->tape->pool));
+}
+
+static void layernorm_forward(const struct sl_node *n)
+{
+    struct forward_pass p = {.n = n, .workers = sl_tape_scratch(n, layernorm_scratch(n, false))};
+    sl_parallel(n->tape->pool, n->out->rows, BLOCK, forward_rows, &p);
 }
 
 /* Blocks are summed in their order, whoever computed them. */
@@ -81,18 +103,34 @@ static const struct sl_op layernorm = {.name = "layernorm",
                                        .forward = layernorm_forward,
                                        .backward = layernorm_backward};
 
+static struct sl_tensor *record(struct sl_tape *t, struct sl_node n, struct layernorm a)
+{
+    struct layernorm *kept = sl_tape_struct(t, 1, sizeof *kept);
+    const struct sl_tensor *x = n.in[X];
+    assert(n.parameter[GAIN]->cols == x->cols);
+    assert(n.parameter[SHIFT]->cols == x->cols);
+    *kept = a;
+    if (t->training)
+        kept->stats = sl_tape_take(t, 2 * (size_t)x->rows, sizeof *kept->stats);
+    n.op = &layernorm;
+    n.args = kept;
+    return sl_tape_run(t, n);
+}
+
 struct sl_tensor *sl_layernorm(struct sl_tape *t, struct sl_tensor *x,
                                const struct sl_parameter *gain, const struct sl_parameter *shift,
                                float epsilon)
 {
-    assert(gain->cols == x->cols);
-    assert(shift->cols == x->cols);
-    struct layernorm *a = sl_tape_struct(t, 1, sizeof *a);
-    a->epsilon = epsilon;
     struct sl_tensor *out = sl_operand_take(t, x->rows, x->cols);
-    if (t->training)
-        a->stats = sl_tape_take(t, 2 * (size_t)x->rows, sizeof *a->stats);
-    return sl_tape_run(
-        t, (struct sl_node){
-               .op = &layernorm, .out = out, .in = {x}, .parameter = {gain, shift}, .args = a});
+    return record(t, (struct sl_node){.out = out, .in = {x}, .parameter = {gain, shift}},
+                  (struct layernorm){.epsilon = epsilon});
+}
+
+struct sl_tensor *sl_layernorm_stream(struct sl_tape *t, struct sl_tensor *x,
+                                      const struct sl_parameter *gain,
+                                      const struct sl_parameter *shift, float epsilon)
+{
+    struct sl_tensor *out = t->training ? sl_tensor_take(t, x->rows, x->cols) : x;
+    return record(t, (struct sl_node){.out = out, .in = {x}, .parameter = {gain, shift}},
+                  (struct layernorm){.epsilon = epsilon, .stream = true});
 }

@@ -180,7 +180,7 @@ static void divide_dw(struct backward_pass *p, int threads)
     p->chunks = ceil_div(p->n->in[X]->cols, CHUNK);
     int groups = least(ceil_div(2 * threads, p->chunks), blocks);
     p->group_rows = ceil_div(blocks, groups) * BLOCK;
-    p->dw_pieces = p->chunks * ceil_div(outs, p->group_rows);
+    p->dw_pieces = p->n->parameter[WEIGHT]->grad ? p->chunks * ceil_div(outs, p->group_rows) : 0;
 }
 
 static struct backward_pass backward_layout(const struct sl_node *n)

@@ -6,7 +6,8 @@
 
 #include "core/tape.h"
 
-/* y = dropout(f(x w^T + b)).  x: n x ins (fp32 or operand), w: outs x ins, b: 1 x outs or NULL. */
+/* y = dropout(f(x w^T + b)).  x: n x ins (fp32 or operand), w: outs x ins, b: 1 x outs or NULL. A
+ * weight without a gradient (one that is fixed) gets none. */
 struct sl_linear_args {
     const struct sl_parameter *weight, *bias;
     enum sl_activation activation;
@@ -43,6 +44,10 @@ struct sl_tensor *sl_softmax_rows(struct sl_tape *t, struct sl_tensor *x);
 struct sl_tensor *sl_layernorm(struct sl_tape *t, struct sl_tensor *x,
                                const struct sl_parameter *gain, const struct sl_parameter *shift,
                                float epsilon);
+/* The same as fp32, for a stream that goes on. Not training, x itself is replaced and returned. */
+struct sl_tensor *sl_layernorm_stream(struct sl_tape *t, struct sl_tensor *x,
+                                      const struct sl_parameter *gain,
+                                      const struct sl_parameter *shift, float epsilon);
 
 /* y_i = gain sqrt(cols / (cols - 1)) (x_i - mean) + shift, as an operand. Epsilon, section 3.2. */
 struct sl_tensor *sl_centernorm(struct sl_tape *t, struct sl_tensor *x,
@@ -77,12 +82,12 @@ struct sl_tensor *sl_complement(struct sl_tape *t, struct sl_tensor *x);
 /* Multi-head attention within each sequence (Vaswani et al. 2017, section 3.2.2). query: n x width
  * operand; key_value: rows x 2 width operand, keys then values; query row i belongs to batch row
  * rows_i (NULL: i). A row sees itself and what came before it, or with both_ways its whole
- * sequence. A sequence with a cache (never with both_ways) appends its keys and values to it at
- * `layer` and attends to all that it holds. Dropout is on the probabilities. Result: n x width
- * operand. */
+ * sequence. A sequence with a cache (never with both_ways) appends its keys and values to it, at
+ * 2 width columns from `cache_at`, and attends to all that it holds. Dropout is on the
+ * probabilities. Result: n x width operand. */
 struct sl_attend_args {
     const struct sl_rows *rows;
-    int heads, layer;
+    int heads, cache_at;
     bool both_ways;
     float dropout;
 };
@@ -117,7 +122,7 @@ int sl_pattern_keys(struct sl_pattern pattern, int row, int rows, int32_t *keys)
  * a cache needs a causal pattern. No dropout. */
 struct sl_sparse_args {
     const struct sl_rows *rows;
-    int heads, layer;
+    int heads, cache_at;
     struct sl_pattern pattern;
     bool operand; /* the result is read by products only */
 };
@@ -222,6 +227,39 @@ struct sl_halt_args {
 };
 struct sl_tensor *sl_halt(struct sl_tape *t, struct sl_tensor *output, struct sl_tensor *states,
                           struct sl_tensor *scores, struct sl_halt_args args);
+
+/* y_ic = x_ic s_c, as an operand. x: fp32; numbers of s past the columns of x are not used. */
+struct sl_tensor *sl_scale_columns(struct sl_tape *t, struct sl_tensor *x,
+                                   const struct sl_parameter *s);
+
+/* y_i = (0, x_i): the logits of two classes whose softmax is the logistic function of x_i.
+ * x: n x 1. */
+struct sl_tensor *sl_against_zero(struct sl_tape *t, struct sl_tensor *x);
+
+/* Attention that evolves with depth (TransEvolve, section 3): queries meet keys once, and at each
+ * depth l only a bias per key and head moves, so that per sequence and head
+ *     y_i = sum_j softmax_j(q_i . k_j / sqrt(width / heads) + bias^l_j) value_j
+ * over the keys that i sees: those up to itself, or with both_ways its whole sequence. query, key:
+ * rows x width operands; bias: rows x (depths heads) fp32, its columns those of depth 0 first;
+ * value: rows x any number of columns that heads divide, as an operand, and so is the result.
+ * Sequences with a cache (all or none have one, never with both_ways) append their keys, biases and
+ * values to it and see all that it holds. */
+struct sl_meet_args {
+    int heads;
+    bool both_ways;
+    int cache_keys, cache_bias; /* columns of operands: width of them; of floats: depths heads */
+};
+
+struct sl_evolve_args {
+    int depth;
+    int cache_values; /* columns of operands, as many as value has */
+};
+struct sl_meeting; /* in the tape */
+
+struct sl_meeting *sl_meet(struct sl_tape *t, struct sl_tensor *query, struct sl_tensor *key,
+                           struct sl_tensor *bias, struct sl_meet_args args);
+struct sl_tensor *sl_evolve(struct sl_tape *t, const struct sl_meeting *meeting,
+                            struct sl_tensor *value, struct sl_evolve_args args);
 
 /* Adds weight * loss_scale * sum over rows of -log softmax(logits)_target to the loss; targets: one
  * per row of logits, -1 for none. The batch's own targets or labels give the mean. */

@@ -1,0 +1,306 @@
+/* transevolve.c - attention that evolves with depth: queries meet keys once per block, and from
+ * there on only time moves the scores. "Redesigning the Transformer Architecture with Insights from
+ * Multi-particle Dynamical Systems" (NeurIPS 2021), equations 6 to 12, its encoder as a classifier
+ * and its decoder without an encoder as a language model.
+ *
+ *     h  = sqrt(width) E[tokens] + P[positions]
+ *     q, k = dropout(h Wq^T), dropout(h Wk^T), 2 width columns        once per block; h as it comes
+ *     h += dropout(A^l(norm(h)) Wo^T)                                          A^l: see below
+ *     h += dropout(W2 relu(W1 norm(h) + b1) + b2)           or the same with random rotations
+ *     h  = norm(h)                                                        at the end of a block
+ *     completion: logits = h E^T;      classification: logits = W norm(mean(h)) + b
+ *
+ *     A^l(v)_i = sum_j softmax_j(q_i . k_j / sqrt(2 width / heads) + b^l_j) v_j      in every head
+ *
+ * There is no projection of values, and only one number per key, head and depth is new at a depth:
+ * drift.c says why that is all of equation 6. Scores share their exponentials among depths:
+ * evolve.c. A token leaves behind a key per block and what it looked like at each depth.
+ *
+ * Two classes are told apart by one number, as in the paper's code; so the counts of parameters are
+ * the published ones, the projections of queries' time included, which nothing depends on. */
+#include "arch/arch.h"
+
+#include <math.h>
+
+enum mixing { FULL, RANDOM };
+
+enum time_form { CODE, PAPER };
+
+/* Of all norms. */
+static const float epsilon = 1e-3f;
+
+/* One depth. With random mixing `turn`, else `mix`. */
+struct layer {
+    struct sl_norm attention_norm, mixing_norm;
+    struct sl_linear_layer project;
+    struct sl_linear_layer mix[2];
+    struct sl_rotation turn[2];
+    int cache_values;
+};
+
+struct block {
+    struct sl_linear_layer query, key;
+    struct sl_drift drift;
+    struct layer *layers;
+    struct sl_norm norm;
+    struct sl_meet_args meet;
+    int depth;
+};
+
+struct transevolve {
+    struct sl_embedding embedding;
+    struct block *blocks;
+    struct sl_norm norm;             /* of the mean; classification only */
+    struct sl_linear_layer classify; /* likewise */
+    int count;
+    enum mixing mixing;
+    float dropout;
+};
+
+/* -- build -------------------------------------------------------------------------------- */
+
+static struct sl_norm norm_build(struct sl_builder *b, const char *name, int width)
+{
+    struct sl_norm norm = sl_norm_build(b, name, width);
+    norm.epsilon = epsilon;
+    return norm;
+}
+
+static struct sl_linear_layer dense_build(struct sl_builder *b, const char *name, int outs, int ins,
+                                          bool bias)
+{
+    return sl_linear_build(b, name,
+                           (struct sl_linear_shape){.outs = outs,
+                                                    .ins = ins,
+                                                    .bound = sl_glorot(ins, outs).value,
+                                                    .bias = bias,
+                                                    .bias_zero = true});
+}
+
+/* Rotations begin at time 1. At time 0, where the paper's code begins, U and V are constant and
+ * the layer sees of its input no more than a sum that the norm has made 0. */
+static void mixing_build(struct sl_builder *b, struct layer *k, const struct sl_config *c, int l)
+{
+    int sizes[3] = {c->width, c->hidden, c->width};
+    static const char *const names[2] = {"mixing.up", "mixing.down"};
+    for (int i = 0; i < 2; i++) {
+        struct sl_rotation_shape turn = {.outs = sizes[i + 1],
+                                         .ins = sizes[i],
+                                         .time = c->random_offset + l,
+                                         .bound = sqrtf(6.0f / (float)c->width)};
+        if (c->mixing == RANDOM)
+            k->turn[i] = sl_rotation_build(b, names[i], turn);
+        else
+            k->mix[i] = dense_build(b, names[i], sizes[i + 1], sizes[i], true);
+    }
+}
+
+/* Half of T's columns are frequencies. The paper has them go round once by its last depth and
+ * column; its code by fixed steps, from 0. */
+static struct sl_drift_shape drift_shape(const struct sl_config *c, int depths)
+{
+    bool paper = c->time_form == PAPER;
+    double last = (double)c->width * (double)depths;
+    return (struct sl_drift_shape){.keys = 2 * c->width,
+                                   .width = c->width,
+                                   .heads = c->heads,
+                                   .depths = depths,
+                                   .turn = paper ? 2.0 * M_PI / last : M_PI / 64.0,
+                                   .first = paper ? 1 : 0};
+}
+
+static void block_build(struct sl_builder *b, struct block *k, const struct sl_config *c, int index)
+{
+    int d = c->width;
+    sl_scope(b, "block.%d.", index);
+    float bound = sl_glorot(2 * d, 2 * d).value; /* with their projections of time */
+    struct sl_linear_shape meeting = {.outs = 2 * d, .ins = d, .bound = bound};
+    k->query = sl_linear_build(b, "query", meeting);
+    k->key = sl_linear_build(b, "key", meeting);
+    k->drift = sl_drift_build(b, "time", drift_shape(c, k->depth));
+    k->meet = (struct sl_meet_args){.heads = c->heads,
+                                    .both_ways = c->task == SL_TASK_CLASSIFICATION,
+                                    .cache_keys = sl_cache_operands(b, 2 * d),
+                                    .cache_bias = sl_cache_floats(b, k->depth * c->heads)};
+    k->layers = sl_arena_take(b->arena, (size_t)k->depth, sizeof *k->layers);
+    for (int l = 0; l < k->depth; l++) {
+        struct layer *layer = &k->layers[l];
+        sl_scope(b, "block.%d.%d.", index, l);
+        *layer = (struct layer){.cache_values = sl_cache_operands(b, d)};
+        layer->attention_norm = norm_build(b, "attention_norm", d);
+        layer->project = dense_build(b, "attention.project", d, d, false);
+        layer->mixing_norm = norm_build(b, "mixing_norm", d);
+        mixing_build(b, layer, c, l);
+    }
+    sl_scope(b, "block.%d.", index);
+    k->norm = norm_build(b, "norm", d);
+}
+
+static void transevolve_build(struct sl_builder *b, void *self, const struct sl_config *c)
+{
+    struct transevolve *m = self;
+    m->count = c->blocks;
+    m->mixing = (enum mixing)c->mixing;
+    m->dropout = c->dropout;
+    m->blocks = sl_arena_take(b->arena, (size_t)c->blocks, sizeof *m->blocks);
+    struct sl_embedding_shape embedding = sl_embedding_shape_of(c);
+    embedding.start = sl_normal(1.0f / sqrtf((float)c->width));
+    embedding.positions = SL_POSITIONS_HALVES;
+    embedding.scale = sqrtf((float)c->width);
+    embedding.dropout = 0.0f;
+    m->embedding = sl_embedding_build(b, embedding);
+    for (int i = 0; i < c->blocks; i++) {
+        m->blocks[i] =
+            (struct block){.depth = c->depth * (i + 1) / c->blocks - c->depth * i / c->blocks};
+        block_build(b, &m->blocks[i], c, i);
+    }
+    sl_scope(b, "%s", "");
+    if (c->task != SL_TASK_CLASSIFICATION)
+        return;
+    m->norm = norm_build(b, "norm", c->width);
+    m->classify = dense_build(b, "classify", c->classes == 2 ? 1 : c->classes, c->width, true);
+}
+
+/* -- what follows from the parameters ------------------------------------------------------- */
+
+static void transevolve_derive(const void *self, const struct sl_kernels *kernels)
+{
+    const struct transevolve *m = self;
+    for (int i = 0; i < m->count; i++) {
+        const struct block *k = &m->blocks[i];
+        sl_drift_derive(&k->drift, kernels);
+        for (int l = 0; m->mixing == RANDOM && l < k->depth; l++) {
+            sl_rotation_derive(&k->layers[l].turn[0], kernels);
+            sl_rotation_derive(&k->layers[l].turn[1], kernels);
+        }
+    }
+}
+
+static void transevolve_fold(const void *self, const struct sl_kernels *kernels)
+{
+    const struct transevolve *m = self;
+    for (int i = 0; i < m->count; i++)
+        sl_drift_fold(&m->blocks[i].drift, kernels);
+}
+
+/* -- forward ------------------------------------------------------------------------------ */
+
+static struct sl_tensor *meeting_side(struct sl_tape *t, const struct sl_linear_layer *layer,
+                                      struct sl_tensor *h, float dropout)
+{
+    return sl_linear(
+        t, h,
+        (struct sl_linear_args){.weight = layer->weight, .dropout = dropout, .operand = true});
+}
+
+static struct sl_meeting *meet(struct sl_tape *t, const struct block *k, struct sl_tensor *h,
+                               float dropout)
+{
+    struct sl_tensor *query = meeting_side(t, &k->query, h, dropout);
+    struct sl_tensor *key = meeting_side(t, &k->key, h, dropout);
+    struct sl_tensor *bias = sl_linear(t, key, (struct sl_linear_args){.weight = k->drift.weight});
+    return sl_meet(t, query, key, bias, k->meet);
+}
+
+static struct sl_tensor *mix(struct sl_tape *t, const struct transevolve *m, const struct layer *k,
+                             struct sl_tensor *x)
+{
+    struct sl_linear_args args = {.activation = SL_RELU, .operand = true};
+    for (int i = 0; i < 2; i++, args = (struct sl_linear_args){0}) {
+        args.weight = k->mix[i].weight;
+        args.bias = k->mix[i].bias;
+        x = m->mixing == RANDOM ? sl_rotation_apply(t, &k->turn[i], x, args)
+                                : sl_linear(t, x, args);
+    }
+    return x;
+}
+
+static struct sl_tensor *layer_apply(struct sl_tape *t, const struct transevolve *m,
+                                     const struct layer *k, const struct sl_meeting *meeting,
+                                     int depth, struct sl_tensor *h)
+{
+    size_t mark = sl_tape_mark(t);
+    struct sl_residual_args update = {.dropout = m->dropout};
+    struct sl_tensor *x = sl_norm_apply(t, &k->attention_norm, h);
+    x = sl_evolve(t, meeting, x,
+                  (struct sl_evolve_args){.depth = depth, .cache_values = k->cache_values});
+    x = sl_linear(t, x, (struct sl_linear_args){.weight = k->project.weight});
+    h = sl_residual(t, h, x, update);
+    h = sl_residual(t, h, mix(t, m, k, sl_norm_apply(t, &k->mixing_norm, h)), update);
+    sl_note_layer(t, NULL);
+    sl_tape_forget(t, mark);
+    return h;
+}
+
+static struct sl_tensor *predict(struct sl_tape *t, const struct transevolve *m,
+                                 struct sl_tensor *h)
+{
+    const struct sl_norm *last = &m->blocks[m->count - 1].norm;
+    if (!m->classify.weight) {
+        h = sl_norm_apply(t, last, sl_take_rows(t, h, t->batch->wanted));
+        return sl_embedding_invert(t, &m->embedding, h);
+    }
+    h = sl_norm_apply(t, &m->norm, sl_pool(t, sl_norm_apply(t, last, h), SL_POOLING_MEAN));
+    struct sl_tensor *logits = sl_linear(
+        t, h, (struct sl_linear_args){.weight = m->classify.weight, .bias = m->classify.bias});
+    return logits->cols == 1 ? sl_against_zero(t, logits) : logits;
+}
+
+static struct sl_tensor *transevolve_forward(struct sl_tape *t, const void *self)
+{
+    const struct transevolve *m = self;
+    struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
+    for (int i = 0; i < m->count; i++) {
+        const struct block *k = &m->blocks[i];
+        size_t mark = sl_tape_mark(t);
+        struct sl_meeting *meeting = meet(t, k, h, m->dropout);
+        for (int l = 0; l < k->depth; l++)
+            h = layer_apply(t, m, &k->layers[l], meeting, l, h);
+        if (i + 1 < m->count)
+            h = sl_norm_stream(t, &k->norm, h);
+        sl_tape_forget(t, mark);
+    }
+    return predict(t, m, h);
+}
+
+/* -- the row of the table ------------------------------------------------------------------- */
+
+static bool transevolve_check(const struct sl_config *c, struct sl_err *err)
+{
+    if (c->blocks > c->depth)
+        return sl_fail(err, SL_BAD_INPUT, "blocks is %d; accepted is 1 to depth, which is %d",
+                       c->blocks, c->depth);
+    if (c->width % 2 != 0 || c->hidden % 2 != 0)
+        return sl_fail(err, SL_BAD_INPUT, "width is %d and hidden %d; both must be even", c->width,
+                       c->hidden);
+    return true;
+}
+
+static const char *const mixings[] = {[FULL] = "full", [RANDOM] = "random", NULL};
+static const char *const time_forms[] = {[CODE] = "code", [PAPER] = "paper", NULL};
+
+static const struct sl_number hypers[] = {
+    SL_HYPERS_DECODER,
+    SL_INTEGER_ROW(sl_config, blocks, 1, 128, 2, "times that queries meet keys; depth is cut so"),
+    SL_CHOICE_ROW(sl_config, mixing, mixings, RANDOM, FULL,
+                  "the MLP's matrices: learnt in full, or frozen random rotations"),
+    SL_CHOICE_ROW(sl_config, time_form, time_forms, PAPER, CODE,
+                  "angles of time: steps of pi / 64, or a turn by the last depth"),
+    SL_INTEGER_ROW(sl_config, random_offset, 0, 1, 1,
+                   "time of a block's first rotations; 0 as published, which is degenerate"),
+    {0}};
+
+const struct sl_arch sl_arch_transevolve = {
+    .name = "transevolve",
+    .paper = "Redesigning the Transformer Architecture with Insights from Multi-particle Dynamical "
+             "Systems, 2021",
+    .summary = "queries meet keys once per block; then time moves the scores",
+    .hypers = hypers,
+    .tasks = SL_COMPLETES | SL_CLASSIFIES,
+    .size = sizeof(struct transevolve),
+    .check = transevolve_check,
+    .build = transevolve_build,
+    .forward = transevolve_forward,
+    .derive = transevolve_derive,
+    .fold = transevolve_fold,
+};

@@ -1,0 +1,32 @@
+/* against_zero.c - y_i = (0, x_i): two classes told apart by one number. */
+#include "ops/ops.h"
+
+enum { X };
+
+static void against_zero_forward(const struct sl_node *n)
+{
+    for (int r = 0; r < n->out->rows; r++) {
+        float *y = sl_row(n->out, r);
+        y[0] = 0.0f;
+        y[1] = *sl_row(n->in[X], r);
+    }
+}
+
+static void against_zero_backward(const struct sl_node *n)
+{
+    for (int r = 0; r < n->out->rows; r++) {
+        float *dx = sl_grad_row(n->in[X], r);
+        *dx = (n->fresh[X] ? 0.0f : *dx) + sl_grad_row(n->out, r)[1];
+    }
+}
+
+static const struct sl_op against_zero = {.name = "against_zero",
+                                          .forward = against_zero_forward,
+                                          .backward = against_zero_backward};
+
+struct sl_tensor *sl_against_zero(struct sl_tape *t, struct sl_tensor *x)
+{
+    assert(x->cols == 1);
+    struct sl_tensor *out = sl_tensor_take(t, x->rows, 2);
+    return sl_tape_run(t, (struct sl_node){.op = &against_zero, .out = out, .in = {x}});
+}

@@ -1,0 +1,94 @@
+/* meeting.h - what sl_meet leaves behind for sl_evolve: shared by meet.c, evolve.c and recall.c.
+ *
+ * A unit of work is one head of some queries of one sequence. The table has a row for every query
+ * and head, in the order sequence, head, query; column j belongs to the j-th key of the sequence.
+ * Without caches a row is softmax_j(scale q_i . k_j), as operands: what all depths share. With
+ * caches it is scale q_i . k_j in fp32. Either way its gradient is that of the scores. */
+#pragma once
+
+#include "ops/heads.h"
+#include "ops/ops.h"
+
+struct sl_unit {
+    const struct sl_sequence *sequence;
+    int head;
+    int first, count; /* queries, within the sequence */
+};
+
+struct sl_meeting {
+    struct sl_meet_args args;
+    float scale;
+    bool cached;
+    struct sl_tensor *query, *key, *bias;
+    struct sl_tensor *table;
+    struct sl_tensor *turned; /* each square of the table transposed, while training; else NULL */
+    struct sl_unit *blocks;   /* queries of one sequence that are computed together; of all heads */
+    int block_count;
+    int keys_most; /* of any sequence */
+};
+
+static inline struct sl_unit sl_unit_at(const struct sl_meeting *m, int piece)
+{
+    struct sl_unit u = m->blocks[piece / m->args.heads];
+    u.head = piece % m->args.heads;
+    return u;
+}
+
+/* The table's row of query i of the unit's sequence. */
+static inline int sl_unit_row(const struct sl_meeting *m, const struct sl_unit *u, int i)
+{
+    return u->sequence->first * m->args.heads + u->head * u->sequence->rows + i;
+}
+
+/* Keys that query i of the unit's sequence sees. */
+static inline int sl_unit_visible(const struct sl_meeting *m, const struct sl_unit *u, int i)
+{
+    if (m->args.both_ways)
+        return u->sequence->rows;
+    return (m->cached ? u->sequence->position : 0) + i + 1;
+}
+
+/* The columns of one head in some rows. */
+struct sl_part {
+    const struct sl_tensor *x;
+    int row, rows, column, columns;
+};
+
+/* What a head has of some queries (or keys, which without caches are as many). */
+static inline struct sl_part sl_part_of(const struct sl_meeting *m, const struct sl_tensor *x,
+                                        const struct sl_unit *u, int first, int rows)
+{
+    const int columns = x->cols / m->args.heads;
+    return (struct sl_part){.x = x,
+                            .row = u->sequence->first + first,
+                            .rows = rows,
+                            .column = u->head * columns,
+                            .columns = columns};
+}
+
+static inline void *sl_part_row(const struct sl_part *p, int i)
+{
+    return sl_columns(p->x, p->row + i, p->column);
+}
+
+/* Makes a part of an operand the left side of a product. It is copied to spare where the product
+ * would read into the columns of another head. */
+size_t sl_part_bytes(const struct sl_kernels *k, int rows, int columns);
+void sl_part_on_the_left(const struct sl_kernels *k, const struct sl_part *p, void *spare,
+                         struct sl_gemm *g);
+/* Writes one row of a part; spare: sl_part_bytes of one row. */
+void sl_part_write(const struct sl_kernels *k, const struct sl_part *p, int i, const float *y,
+                   void *spare);
+
+/* A worker's memory, handed out piece after piece; without any it only counts. */
+struct sl_desk {
+    char *base;
+    size_t used;
+};
+
+void *sl_desk_take(struct sl_desk *desk, size_t bytes);
+
+/* Sequences with caches: only forward, the same bits whatever part of a text is fed at a time. */
+void sl_recall_meet(struct sl_tape *t, struct sl_meeting *m);
+struct sl_tensor *sl_recall_evolve(struct sl_tape *t, const struct sl_meeting *m,
+                                   struct sl_tensor *value, struct sl_evolve_args args);

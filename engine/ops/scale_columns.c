@@ -1,0 +1,94 @@
+/* scale_columns.c - y_ic = x_ic s_c: a diagonal matrix between two products. */
+#include "ops/ops.h"
+
+#include <string.h>
+
+enum { X };
+
+enum { SCALES };
+
+enum { BLOCK = 64, CHUNK = 128 }; /* rows whose ds are summed together; columns at a time */
+
+static void forward_rows(void *ctx, int first, int last, int worker)
+{
+    const struct sl_node *n = ctx;
+    const struct sl_kernels *k = n->tape->kernels;
+    const float *s = n->parameter[SCALES]->data;
+    float y[CHUNK];
+    (void)worker;
+    for (int r = first; r < last; r++)
+        for (int c0 = 0; c0 < n->out->cols; c0 += CHUNK) {
+            const float *x = sl_row(n->in[X], r);
+            int end = c0 + CHUNK < n->out->cols ? c0 + CHUNK : n->out->cols;
+            for (int c = c0; c < end; c++)
+                y[c - c0] = x[c] * s[c];
+            size_t at = (size_t)c0 * sl_type_bytes(n->out->type);
+            k->narrow((char *)sl_row_any(n->out, r) + at, y, end - c0);
+        }
+}
+
+static void scale_forward(const struct sl_node *n)
+{
+    sl_node_parallel(n, n->out->rows, BLOCK, forward_rows);
+}
+
+struct backward_pass {
+    const struct sl_node *n;
+    float *partial; /* per block of rows: ds */
+};
+
+/* dx = dy s;  ds += dy x, over the rows of one block. */
+static void backward_block(void *ctx, int first, int last, int worker)
+{
+    const struct backward_pass *p = ctx;
+    const struct sl_node *n = p->n;
+    const float *s = n->parameter[SCALES]->data;
+    int cols = n->out->cols;
+    float *ds = p->partial + (size_t)(first / BLOCK) * (size_t)cols;
+    (void)worker;
+    memset(ds, 0, (size_t)cols * sizeof *ds);
+    for (int r = first; r < last; r++) {
+        const float *x = sl_row(n->in[X], r), *dy = sl_grad_row(n->out, r);
+        float *dx = sl_grad_row(n->in[X], r);
+        for (int c = 0; c < cols; c++) {
+            dx[c] = (n->fresh[X] ? 0.0f : dx[c]) + dy[c] * s[c];
+            ds[c] += dy[c] * x[c];
+        }
+    }
+}
+
+static int blocks_of(const struct sl_node *n)
+{
+    return (n->out->rows + BLOCK - 1) / BLOCK;
+}
+
+static size_t scale_scratch(const struct sl_node *n, bool backward)
+{
+    return backward ? (size_t)blocks_of(n) * (size_t)n->out->cols * sizeof(float) : 0;
+}
+
+/* Blocks are summed in their order, whoever computed them. */
+static void scale_backward(const struct sl_node *n)
+{
+    struct backward_pass p = {.n = n, .partial = sl_tape_scratch(n, scale_scratch(n, true))};
+    int cols = n->out->cols;
+    sl_parallel(n->tape->pool, n->out->rows, BLOCK, backward_block, &p);
+    for (int b = 0; b < blocks_of(n); b++)
+        n->tape->kernels->axpy(n->parameter[SCALES]->grad, 1.0f,
+                               p.partial + (size_t)b * (size_t)cols, cols);
+}
+
+static const struct sl_op scale_columns = {.name = "scale_columns",
+                                           .scratch = scale_scratch,
+                                           .forward = scale_forward,
+                                           .backward = scale_backward};
+
+struct sl_tensor *sl_scale_columns(struct sl_tape *t, struct sl_tensor *x,
+                                   const struct sl_parameter *s)
+{
+    assert(s->cols >= x->cols);
+    return sl_tape_run(t, (struct sl_node){.op = &scale_columns,
+                                           .out = sl_operand_take(t, x->rows, x->cols),
+                                           .in = {x},
+                                           .parameter = {s}});
+}

@@ -1,0 +1,260 @@
+#!/usr/bin/python3
+"""record_transevolve.py - records what small TransEvolve models compute, by PyTorch and in double
+precision: two classifiers and a language model, with logits, losses and all gradients.
+
+Written from the equations of "Redesigning the Transformer Architecture with Insights from
+Multi-particle Dynamical Systems" as published: all four terms of the scores, full rotations, one
+sequence at a time. Gradients come from PyTorch's autograd. test_golden.c compares the engine with
+what is recorded; it needs the files, not this script.
+
+    record_transevolve.py [DIRECTORY]      writes transevolve_*.safetensors there, or beside itself
+
+Needs python3-torch (recorded with 1.13). All numbers follow from the seeds below; the frozen random
+numbers of rotations are those of the engine, which are a function of a name.
+"""
+import math
+import os
+import sys
+
+import torch
+
+from record import write
+
+SIZES = {"width": 32, "heads": 4, "hidden": 64, "context": 24, "dropout": 0.0}
+VOCAB, LENGTHS = 17, (24, 5, 1, 19)
+EPSILON = 1e-3  # of all norms
+MODELS = {
+    "full_2": {"classes": 2, "depth": 4, "blocks": 2, "mixing": 0, "time_form": 0},
+    "random_1": {"classes": 3, "depth": 3, "blocks": 1, "mixing": 1, "time_form": 1},
+    "causal": {"classes": 0, "depth": 3, "blocks": 1, "mixing": 0, "time_form": 0},
+}
+SEED = {"full_2": 11, "random_1": 12, "causal": 13}
+
+
+# ---- numbers that the engine draws: SplitMix64 by counter, keys by FNV-1a, Box and Muller --------
+
+MASK, STEP = 2 ** 64 - 1, 0x9E3779B97F4A7C15
+
+
+def mixed(x):
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
+    return x ^ (x >> 31)
+
+
+def key_of(name):
+    h = 0xCBF29CE484222325
+    for byte in name.encode():
+        h = ((h ^ byte) * 0x100000001B3) & MASK
+    return mixed(h ^ mixed(STEP))
+
+
+def uniform(key, index):
+    return (mixed((key + (index + 1) * STEP) & MASK) >> 11) * 2.0 ** -53
+
+
+def normal(key, index):
+    u, v = 1.0 - uniform(key, 2 * index), uniform(key, 2 * index + 1)
+    return math.sqrt(-2.0 * math.log(u)) * math.cos(2.0 * math.pi * v)
+
+
+# ---- parameters: the names of the engine, the shapes of the paper --------------------------------
+
+
+def depths(model):
+    """How many depths each block has."""
+    total, blocks = model["depth"], model["blocks"]
+    return [total * (i + 1) // blocks - total * i // blocks for i in range(blocks)]
+
+
+def shapes(model):
+    d, f = SIZES["width"], SIZES["hidden"]
+    out = {"embedding.tokens": (VOCAB, d)}
+    for i, count in enumerate(depths(model)):
+        block = f"block.{i}."
+        for name in ("query.weight", "key.weight", "time.query", "time.key"):
+            out[block + name] = (2 * d, d)
+        for l in range(count):
+            layer = f"{block}{l}."
+            out[f"{block}time.{l}.coefficients"] = (d,)
+            out[layer + "attention.project.weight"] = (d, d)
+            for name in ("attention_norm", "mixing_norm"):
+                out[f"{layer}{name}.gain"] = out[f"{layer}{name}.shift"] = (d,)
+            for name, outs, ins in (("up", f, d), ("down", d, f)):
+                kind = ".scales" if model["mixing"] else ".weight"
+                out[f"{layer}mixing.{name}{kind}"] = (ins,) if model["mixing"] else (outs, ins)
+                out[f"{layer}mixing.{name}.bias"] = (outs,)
+        out[block + "norm.gain"] = out[block + "norm.shift"] = (d,)
+    if model["classes"]:
+        outs = 1 if model["classes"] == 2 else model["classes"]
+        out["norm.gain"] = out["norm.shift"] = (d,)
+        out["classify.weight"], out["classify.bias"] = (outs, d), (outs,)
+    return out
+
+
+def draw(model, seed):
+    """Values at which every parameter matters, rounded to fp32: the engine starts from the same."""
+    g = torch.Generator().manual_seed(seed)
+    parameters = {}
+    for name, shape in shapes(model).items():
+        x = torch.randn(shape, generator=g, dtype=torch.float64)
+        if name.endswith("gain"):
+            x = 1.0 + 0.2 * x
+        elif "scales" in name:
+            x = 8.0 * x
+        elif "coefficients" in name:
+            x = 0.5 * x
+        elif len(shape) == 1:
+            x = 0.2 * x
+        else:
+            x = x / math.sqrt(shape[-1])
+        parameters[name] = x.float().double().requires_grad_()
+    return parameters
+
+
+# ---- the model, for one sequence -----------------------------------------------------------------
+
+
+def norm(p, name, x):
+    mean = x.mean(-1, keepdim=True)
+    variance = ((x - mean) ** 2).mean(-1, keepdim=True)
+    return (x - mean) / torch.sqrt(variance + EPSILON) * p[name + ".gain"] + p[name + ".shift"]
+
+
+def positions(count):
+    half = SIZES["width"] // 2
+    rates = 10000.0 ** (-torch.arange(half, dtype=torch.float64) / (half - 1))
+    angles = torch.arange(count, dtype=torch.float64)[:, None] * rates
+    return torch.cat((angles.sin(), angles.cos()), -1)
+
+
+def split(x):
+    return x.reshape(x.shape[0], SIZES["heads"], -1).transpose(0, 1)
+
+
+def time_vector(p, model, block, l, count):
+    """T of depth l, a row for each head."""
+    half = SIZES["width"] // 2
+    j = torch.arange(half, dtype=torch.float64)
+    if model["time_form"]:
+        angles = 2.0 * math.pi * (j + 1.0) * (l + 1) / (SIZES["width"] * count)
+    else:
+        angles = j * l * math.pi / 64.0
+    waves = torch.cat((angles.sin(), angles.cos()))
+    return (p[f"{block}time.{l}.coefficients"] * waves).reshape(SIZES["heads"], -1)
+
+
+def meet(p, model, block, x):
+    """What does not depend on the depth: A0, and the operators that meet T."""
+    heads, d = SIZES["heads"], SIZES["width"]
+    q, k = x @ p[block + "query.weight"].T, x @ p[block + "key.weight"].T
+    of_query = p[block + "time.query"].reshape(2 * d, heads, -1)
+    of_key = p[block + "time.key"].reshape(2 * d, heads, -1)
+    a0 = split(q) @ split(k).transpose(-1, -2) / math.sqrt(2 * d / heads)
+    a1q = torch.einsum("ia,aht->hit", q, of_key)
+    a1k = torch.einsum("ja,aht->hjt", k, of_query)
+    a3 = torch.einsum("aht,aht->ht", of_query, of_key)
+    return a0, a1q, a1k, a3
+
+
+def evolve(meeting, t, values, causal):
+    a0, a1q, a1k, a3 = meeting
+    scores = a0 + torch.einsum("hit,ht->hi", a1q, t)[:, :, None]
+    scores = scores + torch.einsum("hjt,ht->hj", a1k, t)[:, None, :]
+    scores = scores + (a3 * t * t).sum(-1)[:, None, None]
+    if causal:
+        future = torch.ones(scores.shape[-2:], dtype=torch.float64).triu(1)
+        scores = scores - 1e9 * future
+    mixed_values = torch.softmax(scores, -1) @ split(values)
+    return mixed_values.transpose(0, 1).reshape(values.shape)
+
+
+def rotation(name, span, time, outs):
+    key = key_of(name)
+    half = span // 2
+    # The engine draws for the columns that it uses; the others meet zeros of the diagonal.
+    c = torch.tensor([[span * normal(key, a * half + q) for q in range(half)] for a in range(span)],
+                     dtype=torch.float64)
+    angles = time * math.pi / span * torch.arange(half, dtype=torch.float64) * c
+    return torch.cat((angles.sin(), angles.cos()), -1) / math.sqrt(outs)
+
+
+def project(p, name, x, outs, time):
+    """x U S V + b."""
+    scales, ins = p[name + ".scales"], x.shape[-1]
+    u, v = rotation(name + ".in", ins, time, outs), rotation(name + ".out", outs, time, outs)
+    s = torch.zeros(ins, outs, dtype=torch.float64)
+    rank = min(ins, outs)
+    s[:rank, :rank] = torch.diag(scales[:rank])
+    return x @ u @ s @ v + p[name + ".bias"]
+
+
+def mix(p, model, layer, l, x):
+    if model["mixing"]:
+        h = torch.relu(project(p, layer + "mixing.up", x, SIZES["hidden"], l + 1))
+        return project(p, layer + "mixing.down", h, SIZES["width"], l + 1)
+    h = torch.relu(x @ p[layer + "mixing.up.weight"].T + p[layer + "mixing.up.bias"])
+    return h @ p[layer + "mixing.down.weight"].T + p[layer + "mixing.down.bias"]
+
+
+def forward(p, model, tokens):
+    """Logits of one sequence: of each token, or of its class."""
+    causal = model["classes"] == 0
+    x = math.sqrt(SIZES["width"]) * p["embedding.tokens"][tokens] + positions(len(tokens))
+    for i, count in enumerate(depths(model)):
+        block = f"block.{i}."
+        meeting = meet(p, model, block, x)
+        for l in range(count):
+            layer = f"{block}{l}."
+            t = time_vector(p, model, block, l, count)
+            seen = evolve(meeting, t, norm(p, layer + "attention_norm", x), causal)
+            x = x + seen @ p[layer + "attention.project.weight"].T
+            x = x + mix(p, model, layer, l, norm(p, layer + "mixing_norm", x))
+        x = norm(p, block + "norm", x)
+    if causal:
+        return x @ p["embedding.tokens"].T
+    y = norm(p, "norm", x.mean(0, keepdim=True))
+    logits = y @ p["classify.weight"].T + p["classify.bias"]
+    return torch.cat((torch.zeros_like(logits), logits), -1) if model["classes"] == 2 else logits
+
+
+# ---- what is recorded ----------------------------------------------------------------------------
+
+
+def record(name):
+    model, g = MODELS[name], torch.Generator().manual_seed(0)
+    p = draw(model, SEED[name])
+    texts = [torch.randint(VOCAB, (n,), generator=g) for n in LENGTHS]
+    targets = torch.randint(VOCAB, (sum(LENGTHS),), generator=g)
+    labels = torch.arange(len(LENGTHS)) % max(model["classes"], 1)
+    logits = torch.cat([forward(p, model, text) for text in texts])
+    aims = labels if model["classes"] else targets
+    loss = torch.nn.functional.cross_entropy(logits, aims)
+    loss.backward()
+    for key, x in p.items():
+        if key.endswith("time.key"):  # cancels in the softmax: what is left is rounding
+            assert float(x.grad.abs().max()) < 1e-15
+            x.grad = torch.zeros_like(x)
+    facts = {"architecture": "transevolve", "vocab": VOCAB, "sequences": len(LENGTHS),
+             "loss": float(loss), "price": 0.0}
+    if model["classes"]:
+        facts["classes"] = model["classes"]
+    hypers = {**SIZES, **{k: v for k, v in model.items() if k != "classes"}, "random_offset": 1}
+    facts.update({"hyper." + k: v for k, v in hypers.items()})
+    tensors = {"tokens": torch.cat(texts), "targets": targets, "labels": labels,
+               "lengths": torch.tensor(LENGTHS), "logits.soft": logits}
+    tensors.update({"parameter." + n: x for n, x in p.items()})
+    tensors.update({"gradient." + n: x.grad for n, x in p.items()})
+    return tensors, facts
+
+
+def main():
+    directory = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
+    torch.set_num_threads(1)
+    for name in MODELS:
+        tensors, facts = record(name)
+        write(os.path.join(directory, f"transevolve_{name}.safetensors"), tensors, facts)
+
+
+if __name__ == "__main__":
+    main()
