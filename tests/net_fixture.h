@@ -32,6 +32,17 @@ static inline struct sl_engine *fixture_engine(const char *isa, int threads)
     return engine;
 }
 
+/* Where differences of losses can be measured: the level that was asked for, or the fastest, if its
+ * operands are fp32, else the fastest whose are. */
+static inline struct sl_engine *fixture_exact_engine(int threads)
+{
+    struct sl_engine *engine = fixture_engine(NULL, threads);
+    if (engine->kernels->operand == SL_F32)
+        return engine;
+    sl_engine_destroy(engine);
+    return fixture_engine("avx512", threads);
+}
+
 /* What an architecture has no choice in stays as it is. */
 static inline void fixture_clamp(const struct sl_arch *arch, struct sl_config *c)
 {
