@@ -185,6 +185,27 @@ static double accuracy_of(const struct sl_model *m, const struct sl_dataset *set
     return (double)right / set->count;
 }
 
+/* What is measured says how deep texts went, where there is something to say: with everything
+ * computed tokens differ from first tokens; else a text ends with its first. */
+static void check_depths(const struct sl_model *m, const struct sl_dataset *set)
+{
+    struct sl_err err;
+    struct sl_evaluation lazy, dense;
+    struct sl_policy policy = {.gate = SL_GATE_SOFT, .exit_threshold = 1.0f};
+    EXPECT_OK(sl_evaluate_labelled(m, set, &policy, &lazy, &err), err);
+    policy.dense = true;
+    EXPECT_OK(sl_evaluate_labelled(m, set, &policy, &dense, &err), err);
+    cr_expect_float_eq(lazy.loss, dense.loss, 1e-4);
+    bool halts = strcmp(m->arch->name, "epsilon") == 0, gates = strcmp(m->arch->name, "tsa") == 0;
+    cr_expect_eq(isfinite(lazy.halting_depth), halts);
+    cr_expect_eq(isfinite(lazy.gate_mean), gates);
+    if (!halts)
+        return;
+    cr_expect(dense.halting_depth >= 1.0 && dense.halting_depth <= m->config.depth);
+    cr_expect_float_eq(lazy.halting_depth_first, dense.halting_depth_first, 1e-9);
+    cr_expect_float_eq(lazy.halting_depth, lazy.halting_depth_first, 1e-9);
+}
+
 Test(labelled, what_is_published_is_what_was_measured)
 {
     for (int a = 0; classifier_at(a); a++, forget_run()) {
@@ -206,6 +227,7 @@ Test(labelled, what_is_published_is_what_was_measured)
         double accuracy = accuracy_of(m, &material.validation);
         cr_expect_float_eq(accuracy, f.last.validation_accuracy, 1e-9, "%s: %g, measured %g",
                            training.arch->name, accuracy, f.last.validation_accuracy);
+        check_depths(m, &material.validation);
         sl_material_close(&material);
         sl_model_close(m);
         sl_engine_destroy(engine);

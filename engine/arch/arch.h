@@ -92,6 +92,6 @@ void sl_config_standard(const struct sl_arch *arch, struct sl_config *c);
 /* The row of a name; an unknown one is told with those there are. */
 const struct sl_number *sl_config_row(const struct sl_arch *arch, const char *name,
                                       struct sl_err *err) SL_MUST_CHECK;
-/* What no single bound says: heads divide width, the sizes fit in memory. */
+/* Every hyper-parameter within its bounds, and what no single bound says: heads divide width. */
 bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
     SL_MUST_CHECK;

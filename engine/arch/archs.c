@@ -67,9 +67,6 @@ const struct sl_number *sl_config_row(const struct sl_arch *arch, const char *na
     return NULL;
 }
 
-/* 2^31 values: 8 GiB of fp32, four times that with gradients and moments. */
-static const double parameters_most = 2147483648.0;
-
 static bool hypers_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
 {
     struct sl_config copy = *c;
@@ -92,12 +89,6 @@ bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, stru
     if (c->width % c->heads != 0)
         return sl_fail(err, SL_BAD_INPUT, "heads is %d, which does not divide width, %d", c->heads,
                        c->width);
-    double width = c->width, hidden = (double)c->hidden * (c->experts > 1 ? c->experts : 1);
-    double block = 4.0 * width * width + 2.0 * width * hidden;
-    double total = (double)c->depth * block + width * ((double)c->vocab + (double)c->context);
-    if (total > parameters_most)
-        return sl_fail(err, SL_BAD_INPUT, "these sizes give %s %.3g parameters; at most %.3g fit",
-                       arch->name, total, parameters_most);
     return !arch->check || arch->check(c, err);
 }
 

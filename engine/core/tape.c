@@ -221,3 +221,15 @@ uint64_t sl_tape_random(struct sl_tape *t)
 {
     return sl_random_bits(t->random_key, t->random_site++);
 }
+
+void sl_notes_add(struct sl_notes *sum, const struct sl_notes *pass)
+{
+    sum->loss += pass->loss;
+    sum->price += pass->price;
+    sum->gate_sum += pass->gate_sum;
+    sum->active_sum += pass->active_sum;
+    sum->gate_count += pass->gate_count;
+    sum->depth_sum += pass->depth_sum;
+    sum->depth_count += pass->depth_count;
+    sum->first_depth += pass->first_depth;
+}

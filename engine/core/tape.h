@@ -106,6 +106,9 @@ struct sl_notes {
     int32_t *layers_used; /* per row: blocks that ran; NULL when nobody asks */
 };
 
+/* Adds the sums of a pass to those of others. */
+void sl_notes_add(struct sl_notes *sum, const struct sl_notes *pass);
+
 struct sl_tape {
     struct sl_arena arena;   /* values, gradients, scratch: counted only in a dry run */
     struct sl_arena structs; /* tensors, nodes, arguments, lists of rows: always real */

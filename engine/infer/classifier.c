@@ -1,5 +1,5 @@
 /* classifier.c - one ragged batch of texts after another: the serving state of one classifier. */
-#include "sluice/classify.h"
+#include "infer/classifier.h"
 
 #include "model/net.h"
 
@@ -109,6 +109,11 @@ void sl_classifier_destroy(struct sl_classifier *c)
     free(c->tokens);
     free(c->layers_used);
     free(c);
+}
+
+const struct sl_notes *sl_classifier_notes(const struct sl_classifier *c)
+{
+    return &c->tape.notes;
 }
 
 size_t sl_classifier_bytes(const struct sl_classifier *c)

@@ -130,6 +130,19 @@ static void list_saved(struct sl_model *m)
             m->saved[m->saved_count++] = b->buffers[i];
 }
 
+/* 2^31 numbers: 8 GiB of fp32, four times that with gradients and moments. */
+static bool fits(const struct sl_model *m, struct sl_err *err)
+{
+    const size_t most = (size_t)1 << 31;
+    const struct sl_parameter *p;
+    size_t total = 0;
+    for (int i = 0; (p = held(m, i)); i++)
+        total += sl_parameter_floats(p);
+    return total <= most ||
+           sl_fail(err, SL_BAD_INPUT, "these sizes give %s %.3g numbers to hold; at most %.3g fit",
+                   m->arch->name, (double)total, (double)most);
+}
+
 struct sl_model *sl_net_create(struct sl_engine *engine, const struct sl_arch *arch,
                                const struct sl_config *config, struct sl_err *err)
 {
@@ -146,7 +159,7 @@ struct sl_model *sl_net_create(struct sl_engine *engine, const struct sl_arch *a
         m->self = sl_arena_take(&m->structs, 1, arch->size);
         memset(m->self, 0, arch->size);
         arch->build(&m->builder, m->self, config);
-        ok = placed(m, &m->values, place, false, err) &&
+        ok = fits(m, err) && placed(m, &m->values, place, false, err) &&
              placed(m, &m->packed, place_packed, false, err);
     }
     if (ok) {

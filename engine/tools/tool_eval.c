@@ -109,13 +109,18 @@ static void print(const struct sl_model *m, const struct sl_evaluation *e, bool 
                m->config.depth, 100.0 * saved);
         if (isfinite(e->gate_mean))
             printf("gates %.4f soft, %.4f open\n", e->gate_mean, e->active_mean);
+        if (isfinite(e->halting_depth))
+            printf("halting after %.3f steps, first tokens after %.3f\n", e->halting_depth,
+                   e->halting_depth_first);
         return;
     }
-    json_t *o = json_pack(
-        "{s:o, s:I, s:f, s:f, s:I, s:f, s:f, s:o, s:o, s:f}", "accuracy", number(e->accuracy),
-        "examples", (json_int_t)e->examples, "loss", e->loss, "bits", bits, "tokens",
-        (json_int_t)e->tokens, "depth_mean", e->layers_mean, "layer_ops_saved", saved, "gate_mean",
-        number(e->gate_mean), "active_mean", number(e->active_mean), "seconds", e->seconds);
+    json_t *o =
+        json_pack("{s:o, s:I, s:f, s:f, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f}", "accuracy",
+                  number(e->accuracy), "examples", (json_int_t)e->examples, "loss", e->loss, "bits",
+                  bits, "tokens", (json_int_t)e->tokens, "depth_mean", e->layers_mean,
+                  "layer_ops_saved", saved, "gate_mean", number(e->gate_mean), "active_mean",
+                  number(e->active_mean), "halting_depth", number(e->halting_depth),
+                  "halting_depth_first", number(e->halting_depth_first), "seconds", e->seconds);
     char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(8));
     printf("%s\n", text ? text : "");
     free(text);

@@ -71,27 +71,36 @@ static void finish(struct evaluation *e)
     free(e->layers_used);
 }
 
+static double ratio(double sum, double count)
+{
+    return count > 0.0 ? sum / count : (double)NAN;
+}
+
+void sl_evaluation_note(struct sl_evaluation *e, const struct sl_notes *sum, int64_t texts)
+{
+    e->gate_mean = ratio(sum->gate_sum, sum->gate_count);
+    e->active_mean = ratio(sum->active_sum, sum->gate_count);
+    e->halting_depth = ratio(sum->depth_sum, sum->depth_count);
+    e->halting_depth_first =
+        sum->depth_count > 0.0 ? sum->first_depth / (double)texts : (double)NAN;
+}
+
 static void measure(struct evaluation *e, struct sl_evaluation *out)
 {
-    double loss = 0.0, gates = 0.0, gate_sum = 0.0, active = 0.0;
+    struct sl_notes sum = {0};
     int64_t layers = 0, count = sl_window_count(e->part, e->model->config.context);
     for (int64_t i = 0; i < count; i += WINDOWS) {
         struct sl_batch batch = gather(e, i);
         forward(e, &batch);
-        const struct sl_notes *notes = &e->tape.notes;
-        loss += notes->loss;
-        gates += notes->gate_count;
-        gate_sum += notes->gate_sum;
-        active += notes->active_sum;
+        sl_notes_add(&sum, &e->tape.notes);
         for (int r = 0; r < batch.rows; r++)
             layers += e->layers_used[r];
         out->tokens += batch.rows;
     }
     out->examples = out->tokens;
     out->accuracy = (double)NAN;
-    out->loss = loss / (double)out->tokens;
-    out->gate_mean = gates > 0.0 ? gate_sum / gates : (double)NAN;
-    out->active_mean = gates > 0.0 ? active / gates : (double)NAN;
+    out->loss = sum.loss / (double)out->tokens;
+    sl_evaluation_note(out, &sum, count);
     out->layers_mean = (double)layers / (double)out->tokens;
 }
 

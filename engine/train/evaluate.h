@@ -12,11 +12,17 @@ struct sl_evaluation {
     double accuracy;    /* share of texts whose most likely class is theirs; NAN for a text */
     int64_t examples;   /* tokens predicted, or texts classified */
     int64_t tokens;     /* read */
-    double gate_mean;   /* soft gates: alpha; NAN without gates, or for labelled texts */
+    double gate_mean;   /* soft gates: alpha; NAN without gates */
     double active_mean; /* rows that gates or exits let through */
     double layers_mean; /* blocks that ran per token, of depth */
+    /* Steps until a token halted; NAN where nothing halts. Of all tokens only under a dense policy:
+     * else a text ends with its first token, and both are about those. */
+    double halting_depth, halting_depth_first;
     double seconds;
 };
+
+/* Sets what follows from the notes of all passes, over so many texts. */
+void sl_evaluation_note(struct sl_evaluation *e, const struct sl_notes *sum, int64_t texts);
 
 /* Over the whole part, under `policy` (NULL: the model's own). */
 bool sl_evaluate(const struct sl_model *model, struct sl_span part, const struct sl_policy *policy,

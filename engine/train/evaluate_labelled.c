@@ -1,6 +1,6 @@
 /* evaluate_labelled.c - classifies a whole set of labelled texts, many at a time. */
 #include "base/clock.h"
-#include "sluice/classify.h"
+#include "infer/classifier.h"
 #include "train/evaluate.h"
 
 #include <math.h>
@@ -14,6 +14,7 @@ struct evaluation {
     struct sl_item items[ITEMS];
     int classes, batch_rows;
     double loss;
+    struct sl_notes notes;
     int64_t right, layers;
 };
 
@@ -51,6 +52,7 @@ static bool measure(struct evaluation *e, struct sl_err *err)
         count = gather(e, first);
         if (!sl_classifier_run(e->classifier, e->items, count, err))
             return false;
+        sl_notes_add(&e->notes, sl_classifier_notes(e->classifier));
         for (int i = 0; i < count; i++)
             judge(e, &e->items[i], e->set->examples[first + i].label);
     }
@@ -77,9 +79,8 @@ bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset 
                                   .accuracy = (double)e.right / set->count,
                                   .examples = set->count,
                                   .tokens = (int64_t)set->ids_count,
-                                  .gate_mean = (double)NAN,
-                                  .active_mean = (double)NAN,
                                   .layers_mean = (double)e.layers / (double)set->ids_count,
                                   .seconds = sl_seconds() - begun};
+    sl_evaluation_note(out, &e.notes, set->count);
     return ok || sl_wrap(err, "evaluate");
 }

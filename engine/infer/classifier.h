@@ -1,0 +1,8 @@
+/* classifier.h - what the rest of the engine may ask of a classifier. */
+#pragma once
+
+#include "core/tape.h"
+#include "sluice/classify.h"
+
+/* What the last run found out about itself. */
+const struct sl_notes *sl_classifier_notes(const struct sl_classifier *classifier);
