@@ -273,7 +273,35 @@ Test(checkpoint, damage_is_named, .init = setup, .fini = teardown)
         EXPECT_FAIL(load(&f, &err), err, damages[i].code, damages[i].want);
         cr_assert_eq(strncmp(err.text, "checkpoint '", 12), 0, "%s", err.text);
         fixture_release(&f);
+        test_directory_remove(model);
     }
+}
+
+/* What is not ours is not written over: not a file of somebody's, nor a directory, nor a model with
+ * a note in it. */
+Test(checkpoint, other_things_stay, .init = setup, .fini = teardown)
+{
+    struct fixture f;
+    struct sl_err err;
+    char path[PATH_MAX];
+    fixture_write(&f, 0.5f);
+    test_write(test_path(path, model, "notes.txt"), "mine");
+    EXPECT_FAIL(sl_checkpoint_write(model, &f.parts, &err), err, SL_BAD_INPUT,
+                "has 'notes.txt' in it");
+    cr_assert_eq(unlink(path), 0);
+    EXPECT_OK(sl_checkpoint_write(model, &f.parts, &err), err);
+    cr_assert_eq(mkdir(path, S_IRWXU), 0);
+    EXPECT_FAIL(sl_checkpoint_write(model, &f.parts, &err), err, SL_BAD_INPUT,
+                "has 'notes.txt' in it");
+    test_directory_remove(model);
+    cr_assert_eq(mkdir(model, S_IRWXU), 0);
+    EXPECT_OK(sl_checkpoint_write(model, &f.parts, &err), err);
+    (void)test_path(path, directory, "1.tmp");
+    cr_assert_eq(mkdir(path, S_IRWXU), 0);
+    test_write(test_path(path, directory, "1.tmp/precious"), "mine");
+    EXPECT_OK(sl_checkpoint_write(model, &f.parts, &err), err);
+    cr_assert_eq(access(path, F_OK), 0);
+    fixture_release(&f);
 }
 
 Test(checkpoint, places_that_are_no_checkpoints, .init = setup, .fini = teardown)
@@ -563,7 +591,7 @@ Test(checkpoint, what_a_dead_writer_left_is_no_obstacle, .init = setup, .fini = 
 {
     struct fixture f;
     char stale[PATH_MAX], file[PATH_MAX];
-    (void)test_path(stale, directory, "1.tmp");
+    (void)test_path(stale, directory, "1.sluice-tmp");
     cr_assert_eq(mkdir(stale, S_IRWXU), 0);
     test_write(test_path(file, stale, "config.json.AbCdEf"), "half");
     fixture_write(&f, 0.25f);

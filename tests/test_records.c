@@ -256,7 +256,7 @@ static const struct {
     {"csv", "1", "2,3", "a,\"\",\n", "line 1: column '2,3': the text is empty"},
     {"jsonl", NULL, NULL, "{\"label\":\"\",\"text\":\"x\"}", "column 'label': the label is empty"},
     {"jsonl", NULL, NULL, "{\"label\":\"a\\u0000\",\"text\":\"x\"}",
-     "column 'label': the label has a NUL character in it"},
+     "column 'label': the label has a control character, 0x00, in it"},
     {"jsonl", NULL, NULL, "{\"label\":true,\"text\":\"x\"}",
      "line 1: column 'label' is true or false, want a string or a number"},
     {"jsonl", NULL, NULL, "{\"label\":null,\"text\":\"x\"}", "column 'label' is null, want"},

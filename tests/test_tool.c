@@ -1,131 +1,15 @@
 /* test_tool.c - the offline tool as its users meet it: words in, text and exit status out, and
  * signals in the middle. */
 #include "base/file.h"
-#include "test.h"
+#include "tool.h"
 #include "train/trainer.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <jansson.h>
 #include <math.h>
 #include <pty.h>
-#include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-#define WORDS(...)   ((const char *const[]){__VA_ARGS__, NULL})
-
-enum { PIPE_BYTES = 4096 }; /* of a slow reader's pipe */
-
-static const char program[] = SL_BUILD_DIR "/sluice";
-
-static char top[PATH_MAX], corpus[PATH_MAX], run_path[PATH_MAX], out[PATH_MAX], errors[PATH_MAX];
-
-static void write_corpus(void)
-{
-    FILE *file = fopen(corpus, "we");
-    cr_assert(file, "cannot write %s", corpus);
-    for (int i = 0; i < 150; i++)
-        cr_assert_geq(fprintf(file, "%d bottles, take %d down. ", i % 40, i % 7), 0);
-    cr_assert_eq(fclose(file), 0);
-}
-
-static void setup(void)
-{
-    enum { SECONDS_MAX = 100 };
-
-    test_directory_make(top);
-    (void)test_path(corpus, top, "corpus.txt");
-    (void)test_path(run_path, top, "run");
-    (void)test_path(out, top, "store/bottles/1");
-    (void)test_path(errors, top, "stderr");
-    write_corpus();
-    (void)alarm(SECONDS_MAX); /* a child that hangs must not hang the tests */
-}
-
-static void teardown(void)
-{
-    test_directory_remove(top);
-}
-
 TestSuite(tool, .init = setup, .fini = teardown);
-
-/* -- running it ------------------------------------------------------------------------------- */
-
-/* Never returns. A child of ours does not outlive us. */
-static void become(const char *const *words)
-{
-    char *argv[64] = {(char *)(uintptr_t)program};
-    int count = 1;
-    for (; *words && count < 63; words++)
-        argv[count++] = (char *)(uintptr_t)*words;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)execv(program, argv);
-    _exit(126);
-}
-
-struct child {
-    pid_t pid;
-    FILE *out;
-    int lines, evaluated; /* read so far; the last step whose evaluation was among them, or 0 */
-};
-
-static struct child start(const char *const *words)
-{
-    int ends[2];
-    cr_assert_eq(pipe2(ends, O_CLOEXEC), 0);
-    pid_t pid = fork();
-    cr_assert_geq(pid, 0);
-    if (pid == 0) {
-        int file = open(errors, O_WRONLY | O_CREAT | O_TRUNC, S_IRUSR | S_IWUSR);
-        (void)dup2(ends[1], STDOUT_FILENO);
-        (void)dup2(file, STDERR_FILENO);
-        become(words);
-    }
-    (void)close(ends[1]);
-    struct child c = {.pid = pid, .out = fdopen(ends[0], "r")};
-    cr_assert(c.out);
-    return c;
-}
-
-/* The exit status, or -1 when a signal ended it. */
-static int status_of(pid_t pid)
-{
-    int status;
-    cr_assert_eq(waitpid(pid, &status, 0), pid);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-struct result {
-    int status;
-    char out[1 << 16], err[1 << 12];
-};
-
-static void read_text(char *text, size_t bytes, FILE *file)
-{
-    cr_assert(file);
-    text[fread(text, 1, bytes - 1, file)] = '\0';
-    cr_assert_eq(fclose(file), 0);
-}
-
-/* Runs it to its end. */
-static void run(struct result *r, const char *const *words)
-{
-    struct child c = start(words);
-    read_text(r->out, sizeof r->out, c.out);
-    r->status = status_of(c.pid);
-    read_text(r->err, sizeof r->err, fopen(errors, "re"));
-}
-
-static void expect_success(struct result *r, const char *const *words)
-{
-    run(r, words);
-    cr_assert_eq(r->status, 0, "%s %s: status %d: %s", words[0], words[1] ? words[1] : "",
-                 r->status, r->err);
-}
 
 /* A small training with a line of JSON for every step. */
 static const char *const small[] = {"train",  "tsa",          "--corpus", corpus,
@@ -522,41 +406,6 @@ Test(tool, version_is_the_library_s)
 
 /* -- mistakes --------------------------------------------------------------------------------- */
 
-/* A model to make mistakes with. */
-static void make_model(void)
-{
-    static struct result r;
-    expect_success(&r, WORDS("init", "tsa", "--corpus", corpus, "--out", out, "--width", "16",
-                             "--heads", "2", "--depth", "2", "--hidden", "24", "--context", "16"));
-}
-
-struct mistake {
-    const char *words[12];
-    int status;
-    const char *named, *accepted; /* both must be in the message */
-};
-
-static void expect_message(const struct mistake *m)
-{
-    static struct result r;
-    char line[512] = "";
-    size_t used = 0;
-    for (int i = 0; m->words[i] && used < sizeof line; i++)
-        used += (size_t)snprintf(line + used, sizeof line - used, " %s", m->words[i]);
-    run(&r, m->words);
-    cr_expect_eq(r.status, m->status, "sluice%s: status %d: %s", line, r.status, r.err);
-    cr_expect(strstr(r.err, m->named), "sluice%s: '%s' is not in: %s", line, m->named, r.err);
-    cr_expect(strstr(r.err, m->accepted), "sluice%s: '%s' is not in: %s", line, m->accepted, r.err);
-    const char *end = strchr(r.err, '\n');
-    cr_expect(end && end[1] == '\0', "sluice%s: not one line: %s", line, r.err);
-}
-
-static void expect_messages(const struct mistake *mistakes, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        expect_message(&mistakes[i]);
-}
-
 Test(tool, mistakes_of_training_are_named_with_what_is_accepted)
 {
     static const struct mistake mistakes[] = {
@@ -625,21 +474,6 @@ Test(tool, mistakes_of_the_other_commands_are_named_too)
 }
 
 /* -- what was published, used ----------------------------------------------------------------- */
-
-static json_t *expect_json(struct result *r, const char *const *words)
-{
-    json_error_t error;
-    expect_success(r, words);
-    json_t *o = json_loads(r->out, JSON_REJECT_DUPLICATES, &error);
-    cr_assert(o, "%s in: %s", error.text, r->out);
-    return o;
-}
-
-static double number_in(const json_t *o, const char *name)
-{
-    cr_assert(json_is_number(json_object_get(o, name)), "no number %s", name);
-    return json_number_value(json_object_get(o, name));
-}
 
 static double eval_loss(struct result *r, const char *gate)
 {
@@ -713,67 +547,4 @@ Test(tool, bf16_halves_a_model)
     cr_assert_eq(stat(path, &whole), 0);
     cr_expect_lt((double)half.st_size, 0.6 * (double)whole.st_size);
     check_generate(&r);
-}
-
-/* -- classifiers ------------------------------------------------------------------------------ */
-
-/* Learns which of two letters a text has, from bytes; the store's model can tell them apart. */
-static void make_classifier(struct result *r, const char *data)
-{
-    FILE *file = fopen(data, "we");
-    cr_assert(file, "cannot write %s", data);
-    for (int i = 0; i < 80; i++)
-        cr_assert_geq(
-            fprintf(file, "%s\t%d %s\n", i % 2 ? "high" : "low", i / 2, i % 2 ? "h" : "l"), 0);
-    cr_assert_eq(fclose(file), 0);
-    expect_success(r, WORDS("train", "encoder", "--data", data, "--label", "1", "--text", "2",
-                            "--tokenizer", "bytes", "--run", run_path, "--out", out, "--threads",
-                            "1", "--width", "16", "--heads", "2", "--depth", "1", "--context", "8",
-                            "--epochs", "8", "--batch", "8", "--rate", "0.01", "--warmup", "0"));
-}
-
-static void expect_object(const char *line, const char *label, const char *text)
-{
-    json_t *o = json_loads(line, JSON_DISABLE_EOF_CHECK, NULL);
-    cr_assert(o, "%s", line);
-    cr_expect_str_eq(json_string_value(json_object_get(o, "label")), label);
-    cr_expect_str_eq(json_string_value(json_object_get(o, "text")), text);
-    cr_expect(number_in(o, "score") > 0.5 && number_in(o, "score") <= 1.0, "%s", line);
-    json_decref(o);
-}
-
-/* Each line gets its answer, in order, as text and as JSON; and can be learnt from again. */
-Test(tool, lines_are_classified)
-{
-    static struct result r;
-    char data[PATH_MAX], lines[PATH_MAX], line[64];
-    make_classifier(&r, test_path(data, top, "data.tsv"));
-    test_write(test_path(lines, top, "lines.txt"), "61 h\n\n60 l\n22 l 11 22\t33 44\n");
-    expect_success(&r, WORDS("classify", out, lines, "--json"));
-    const char *second = strchr(r.out, '\n'), *third = second ? strchr(second + 1, '\n') : NULL;
-    cr_assert(third, "%s", r.out);
-    expect_object(r.out, "high", "61 h");
-    expect_object(second + 1, "low", "60 l");
-    expect_object(third + 1, "low", "22 l 11 22\t33 44");
-    cr_expect(strstr(r.err, "1 of 3 texts were cut to 8 tokens"), "%s", r.err);
-    expect_success(&r, WORDS("classify", out, lines));
-    cr_expect_eq(sscanf(r.out, "high\t%*f\t%63[^\n]", line), 1, "%s", r.out);
-    cr_expect_str_eq(line, "61 h");
-    cr_expect(strstr(r.out, "\t22 l 11 22 33 44\n"), "%s", r.out);
-    test_write(data, r.out);
-    expect_success(&r, WORDS("eval", out, "--data", data, "--label", "1", "--text", "3", "--json"));
-    cr_expect(strstr(r.out, "\"accuracy\":1.0,\"examples\":3"), "%s", r.out);
-    expect_success(&r, WORDS("classify", out, lines, "--least", "1"));
-    cr_expect_str_eq(r.out, "");
-}
-
-Test(tool, mistakes_of_classify_are_named)
-{
-    static const struct mistake mistakes[] = {
-        {{"classify", out}, 2, "usage", "TEXT-FILE"},
-        {{"classify", out, corpus}, 2, "completion", "sluice generate"},
-        {{"classify", out, corpus, "--least", "2"}, 2, "--least is 2", "from 0 to 1"},
-    };
-    make_model();
-    expect_messages(mistakes, COUNT(mistakes));
 }

@@ -132,6 +132,9 @@ bool sl_file_replace(const char *path, const struct sl_slice *slices, int count,
     assert(path);
     assert(slices || count == 0);
     char fresh[PATH_MAX];
+    struct stat status;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return sl_fail(err, SL_BAD_INPUT, "'%s' is there and is not a plain file", path);
     int length = snprintf(fresh, sizeof fresh, "%s.XXXXXX", path);
     if (length < 0 || (size_t)length >= sizeof fresh)
         return fail_long(err, path);

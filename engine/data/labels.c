@@ -122,8 +122,9 @@ static bool part_check(const char *what, const char *part, size_t bytes, struct 
     if (bytes > SL_LABEL_BYTES_MAX)
         return sl_fail(err, SL_BAD_INPUT, "the %s has %zu bytes, at most %d", what, bytes,
                        SL_LABEL_BYTES_MAX);
-    return !memchr(part, '\0', bytes) ||
-           sl_fail(err, SL_BAD_INPUT, "the %s has a NUL character in it", what);
+    const char *control = sl_find_control(part, bytes);
+    return !control || sl_fail(err, SL_BAD_INPUT, "the %s has a control character, 0x%02x, in it",
+                               what, (unsigned)*control);
 }
 
 /* *columns: how many the file has, 0 before its first line. */
@@ -139,11 +140,11 @@ static bool line_take(struct sl_labels *labels, const struct sl_line *line, int 
         return sl_fail(err, SL_BAD_INPUT, "%d column%s, want %d as in line 1", here,
                        here == 1 ? "" : "s", *columns);
     *columns = here;
+    if (memchr(name, '\t', name_bytes) && name != line->text)
+        return sl_fail(err, SL_BAD_INPUT, "more than one tab; want a label, a tab and its name");
     if (!part_check("label", line->text, key_bytes, err) ||
         !part_check("name", name, name_bytes, err))
         return false;
-    if (memchr(name, '\t', name_bytes))
-        return sl_fail(err, SL_BAD_INPUT, "more than one tab; want a label, a tab and its name");
     if (sl_labels_find(labels, line->text, key_bytes) >= 0)
         return sl_fail(err, SL_BAD_INPUT, "label '%.*s' is there twice", (int)key_bytes,
                        line->text);

@@ -275,10 +275,10 @@ static bool label_check(const struct sl_records *r, const struct sl_field *label
         return sl_fail(err, SL_BAD_INPUT,
                        "column '%s': a label of %zu bytes, at most %d: is this the label's column?",
                        r->label_column, label->bytes, SL_LABEL_BYTES_MAX);
-    if (memchr(label->data, '\0', label->bytes))
-        return sl_fail(err, SL_BAD_INPUT, "column '%s': the label has a NUL character in it",
-                       r->label_column);
-    return true;
+    const char *control = sl_find_control(label->data, label->bytes);
+    return !control || sl_fail(err, SL_BAD_INPUT,
+                               "column '%s': the label has a control character, 0x%02x, in it",
+                               r->label_column, (unsigned)*control);
 }
 
 /* The text columns that are not empty, a space between them. */

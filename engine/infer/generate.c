@@ -78,6 +78,8 @@ static bool check_prompt(const struct sl_model *m, const struct sl_generation_op
 {
     enum { TOKENS_MOST = 1 << 24 };
 
+    if (m->config.task != SL_TASK_COMPLETION)
+        return sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(m->config.task));
     if (o->prompt_count < 0 || o->prompt_count > m->config.context)
         return sl_fail(err, SL_BAD_INPUT, "the prompt has %d tokens; the model's context is %d",
                        o->prompt_count, m->config.context);

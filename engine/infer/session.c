@@ -94,6 +94,10 @@ struct sl_session *sl_session_create(const struct sl_model *model,
 {
     enum { SLOTS_MOST = 65536, ROWS_MOST = 1 << 20 };
 
+    if (model->config.task != SL_TASK_COMPLETION) {
+        sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(model->config.task));
+        return NULL;
+    }
     if (options->slots < 1 || options->slots > SLOTS_MOST || options->batch_rows < options->slots ||
         options->batch_rows > ROWS_MOST) {
         sl_fail(

@@ -119,7 +119,7 @@ static bool parts_agree(const struct sl_checkpoint *c, struct sl_err *err)
 }
 
 /* The vocabulary's file, which config.json knows; not yet believed, but for this. A config.json
- * that cannot be read is told of when all is checked. */
+ * that cannot be read is told of when all is checked: until then it is the file that is there. */
 static bool vocab_name(const char **name, const char *directory, struct sl_err *err)
 {
     char path[SL_PATH_MAX];
@@ -130,7 +130,7 @@ static bool vocab_name(const char **name, const char *directory, struct sl_err *
         return false;
     bool known = sl_map_open(&map, path, &unread) &&
                  sl_card_read(&card, map.data ? map.data : "", map.size, &unread);
-    *name = sl_vocabulary_file(known ? card.tokenizer : "characters");
+    *name = known ? sl_vocabulary_file(card.tokenizer) : sl_vocabulary_file_in(directory);
     sl_card_release(&card);
     sl_map_close(&map);
     return true;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,9 @@
 enum { MANIFEST_BYTES_MAX = 1 << 16 };
 
 static const char manifest_name[] = "manifest.json";
+
+/* Of the directory that is being written: nobody else has names like it. */
+static const char suffix[] = ".sluice-tmp";
 
 bool sl_path_join(char path[SL_PATH_MAX], const char *directory, const char *name,
                   struct sl_err *err)
@@ -32,11 +36,12 @@ bool sl_manifest_begin(char tmp[SL_PATH_MAX], const char *directory, struct sl_e
     size_t bytes = strlen(directory);
     while (bytes > 1 && directory[bytes - 1] == '/')
         bytes--;
-    int length = snprintf(tmp, SL_PATH_MAX, "%.*s.tmp", (int)bytes, directory);
+    int length = snprintf(tmp, SL_PATH_MAX, "%.*s%s", (int)bytes, directory, suffix);
     if (length <= 0 || length >= SL_PATH_MAX)
         return sl_fail(err, SL_BAD_INPUT, "the path of a directory is longer than %d bytes",
-                       SL_PATH_MAX - 5);
-    return sl_directory_remove(tmp, err) && sl_directory_make(tmp, err);
+                       SL_PATH_MAX - (int)sizeof suffix);
+    return sl_manifest_may_replace(directory, err) && sl_directory_remove(tmp, err) &&
+           sl_directory_make(tmp, err);
 }
 
 bool sl_manifest_add(const char *tmp, const char *name, char *text, struct sl_err *err)
@@ -209,6 +214,45 @@ bool sl_manifest_open(const char *directory, struct sl_manifest *manifest, struc
     if (!ok)
         sl_manifest_close(manifest);
     return ok;
+}
+
+/* -- what may be written over ---------------------------------------------------------- */
+
+/* An entry that is neither the manifest nor named in it, into name; false with err when the
+ * directory cannot be listed. */
+static bool find_stranger(const char *directory, const json_t *files, char name[NAME_MAX + 1],
+                          struct sl_err *err)
+{
+    DIR *dir = opendir(directory);
+    name[0] = '\0';
+    if (!dir)
+        return errno == ENOENT ||
+               sl_fail(err, SL_IO, "open '%s': %s", directory, strerrordesc_np(errno));
+    /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    for (const struct dirent *e; !name[0] && (e = readdir(dir));) {
+        bool ours = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+                    (files && strcmp(e->d_name, manifest_name) == 0) ||
+                    json_object_get(files, e->d_name);
+        if (!ours)
+            (void)snprintf(name, NAME_MAX + 1, "%s", e->d_name);
+    }
+    (void)closedir(dir);
+    return true;
+}
+
+bool sl_manifest_may_replace(const char *directory, struct sl_err *err)
+{
+    json_auto_t *root = NULL;
+    struct sl_manifest manifest = {0};
+    char stranger[NAME_MAX + 1];
+    json_t *files = manifest_read(&manifest, directory, &root, NULL);
+    if (!find_stranger(directory, files, stranger, err))
+        return false;
+    return !stranger[0] ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "'%s' has '%s' in it, which is no part of what sluice writes; accepted is a "
+                   "directory that is not there yet, is empty, or was written by sluice",
+                   directory, stranger);
 }
 
 void sl_manifest_close(struct sl_manifest *manifest)

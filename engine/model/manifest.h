@@ -27,8 +27,13 @@ struct sl_manifest {
     int64_t created; /* seconds since 1970 */
 };
 
-/* Makes an empty directory beside `directory`, under the name that commit expects. What a
- * writer that died left there is removed; so one writer at a time for one directory. */
+/* Whether a new directory may take the place of this one: it is missing, empty, or a whole one of
+ * ours. */
+bool sl_manifest_may_replace(const char *directory, struct sl_err *err) SL_MUST_CHECK;
+
+/* Makes an empty directory beside `directory`, if that may be replaced, under the name that commit
+ * expects. What a writer that died left there is removed; so one writer at a time for one
+ * directory. */
 bool sl_manifest_begin(char tmp[SL_PATH_MAX], const char *directory, struct sl_err *err)
     SL_MUST_CHECK;
 /* Adds a file of text, which is freed; NULL fails, with the err of whoever could not make it. */

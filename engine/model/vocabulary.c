@@ -6,8 +6,12 @@
 
 #include <assert.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static const char lines_file[] = "vocab.txt", json_file[] = "vocab.json";
 
 static const struct sl_tokenizer_kind *kind_of(const char *name)
 {
@@ -19,7 +23,15 @@ static const struct sl_tokenizer_kind *kind_of(const char *name)
 
 const char *sl_vocabulary_file(const char *kind)
 {
-    return kind_of(kind)->split ? "vocab.txt" : "vocab.json";
+    return kind_of(kind)->split ? lines_file : json_file;
+}
+
+const char *sl_vocabulary_file_in(const char *directory)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/%s", directory, lines_file);
+    bool there = length > 0 && length < (int)sizeof path && access(path, F_OK) == 0;
+    return there ? lines_file : json_file;
 }
 
 bool sl_vocabulary_splits(const char *kind)
@@ -183,6 +195,10 @@ struct sl_tokenizer *sl_vocabulary_open(const char *kind, bool lower, const char
                                         struct sl_err *err)
 {
     struct sl_map map = {0};
+    if (!kind_of(kind)->split) {
+        sl_fail(err, SL_BAD_INPUT, "a tokenizer of %s takes no vocabulary from a file", kind);
+        return NULL;
+    }
     bool ok = sl_map_open(&map, path, err);
     struct sl_tokenizer *tokens =
         ok ? sl_vocabulary_read(kind, lower, map.data, map.size, err) : NULL;

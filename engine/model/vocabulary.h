@@ -12,6 +12,8 @@
 
 /* "vocab.txt" or "vocab.json": what a kind, which there is, is kept in. */
 const char *sl_vocabulary_file(const char *kind);
+/* Which of them a directory has. */
+const char *sl_vocabulary_file_in(const char *directory);
 /* Whether `lower` means something for it. */
 bool sl_vocabulary_splits(const char *kind);
 

@@ -58,6 +58,18 @@ static void options(void)
     options_help(rows);
 }
 
+/* What a model cannot do is not passed over in silence. */
+static bool check_use(const struct arguments *a, const struct sl_model *m, struct sl_err *err)
+{
+    bool gates = sl_number_find(m->arch->hypers, "router_bias") != NULL;
+    bool exits = m->arch->policy.exit_threshold > 0.0f;
+    const char *option = (a->gate || a->gate_limit > 0.0) && !gates          ? "--gate"
+                         : (a->exit_threshold >= 0.0 || a->oracle) && !exits ? "--exit-"
+                                                                             : NULL;
+    return !option || sl_fail(err, SL_BAD_INPUT, "%s has no %s: %s... is not for it", m->arch->name,
+                              option[2] == 'g' ? "gates" : "early exits", option);
+}
+
 static bool choose_policy(const struct arguments *a, struct sl_policy *policy, struct sl_err *err)
 {
     static const char *const gates[] = {"soft", "hard", "mixed"};
@@ -188,8 +200,8 @@ static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_er
     if (classifier != (a->data != NULL))
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s: it is measured with %s",
                        sl_task_name(m->config.task), classifier ? "--data" : "--corpus");
-    bool ok =
-        choose_policy(a, &policy, err) && (classifier ? classify : predict)(m, a, &policy, &e, err);
+    bool ok = check_use(a, m, err) && choose_policy(a, &policy, err) &&
+              (classifier ? classify : predict)(m, a, &policy, &e, err);
     if (ok)
         print(m, &e, a->json);
     return ok;

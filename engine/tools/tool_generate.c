@@ -1,4 +1,5 @@
 /* tool_generate.c - `sluice generate`: completes a prompt on standard output. */
+#include "model/net.h"
 #include "sluice/generate.h"
 #include "tools/arguments.h"
 #include "tools/tools.h"
@@ -98,7 +99,10 @@ static bool run(int count, char **words, struct sl_err *err)
         return tool_usage(&tool_generate, err);
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
     struct sl_model *m = engine ? sl_model_open(engine, model, err) : NULL;
-    bool ok = m && generate(m, &a, err);
+    if (m && m->config.task != SL_TASK_COMPLETION)
+        sl_fail(err, SL_BAD_INPUT, "the model is for %s; `sluice classify` runs those",
+                sl_task_name(m->config.task));
+    bool ok = m && m->config.task == SL_TASK_COMPLETION && generate(m, &a, err);
     sl_model_close(m);
     sl_engine_destroy(engine);
     return ok;

@@ -2,13 +2,17 @@
  * from nothing but a seed. */
 #include "data/corpus.h"
 #include "model/checkpoint.h"
+#include "model/manifest.h"
 #include "tools/arguments.h"
 #include "tools/report.h"
 #include "tools/tools.h"
 #include "train/trainer.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
 #include <libgen.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,8 +206,37 @@ static bool publish(const struct arguments *a, const struct sl_trainer *trainer,
     return ok;
 }
 
+/* The path as it would be without links, whether or not its last part is there yet. */
+static bool plain_path(const char *path, char plain[PATH_MAX], struct sl_err *err)
+{
+    char parent[SL_PATH_MAX], base[SL_PATH_MAX];
+    (void)snprintf(parent, sizeof parent, "%s", path);
+    (void)snprintf(base, sizeof base, "%s", path);
+    if (realpath(path, plain))
+        return true;
+    if (!realpath(dirname(parent), plain))
+        return sl_fail(err, SL_IO, "'%s': %s", path, strerrordesc_np(errno));
+    const char *name = basename(base);
+    size_t used = strlen(plain);
+    return snprintf(plain + used, PATH_MAX - used, "/%s", name) < (int)(PATH_MAX - used) ||
+           sl_fail(err, SL_BAD_INPUT, "'%s' is too long a path", path);
+}
+
+/* A model is written over whatever sluice wrote before: the run must not be that. */
+static bool check_apart(const char *out, const char *run, struct sl_err *err)
+{
+    char model[PATH_MAX], state[PATH_MAX];
+    if (!sl_directory_make(run, err) || !plain_path(out, model, err) ||
+        !plain_path(run, state, err))
+        return false;
+    size_t bytes = strlen(state);
+    bool inside = strncmp(model, state, bytes) == 0 && (!model[bytes] || model[bytes] == '/');
+    return !inside || sl_fail(err, SL_BAD_INPUT,
+                              "--out '%s' lies in --run '%s'; accepted is another place", out, run);
+}
+
 /* Whether the finished model can go where it is to go is found out before the work, not after. */
-static bool check_out(const char *out, struct sl_err *err)
+static bool check_out(const char *out, const char *run, struct sl_err *err)
 {
     char copy[SL_PATH_MAX];
     if (!out)
@@ -214,8 +247,11 @@ static bool check_out(const char *out, struct sl_err *err)
     const char *parent = dirname(copy);
     if (!sl_directory_make(parent, err))
         return sl_wrap(err, "--out");
-    return access(parent, W_OK) == 0 ||
-           sl_fail(err, SL_IO, "--out: cannot write to '%s': %s", parent, strerrordesc_np(errno));
+    if (access(parent, W_OK) != 0)
+        return sl_fail(err, SL_IO, "--out: cannot write to '%s': %s", parent,
+                       strerrordesc_np(errno));
+    return (sl_manifest_may_replace(out, err) || sl_wrap(err, "--out")) &&
+           check_apart(out, run, err);
 }
 
 /* A run being watched. */
@@ -255,7 +291,7 @@ static bool watch_run(struct watch *w, struct sl_err *err)
 
 static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *err)
 {
-    if (!check_out(a->out, err))
+    if (!check_out(a->out, a->run, err))
         return false;
     struct sl_trainer *trainer = sl_trainer_create(engine, &a->training, err);
     if (!trainer)
@@ -302,6 +338,20 @@ const struct tool tool_train = {
 
 /* -- init ------------------------------------------------------------------------------------- */
 
+static void say_drawn(const struct arguments *a, int64_t parameters)
+{
+    json_t *o = json_pack("{s:s, s:s, s:I}", "directory", a->out, "architecture",
+                          a->training.arch->name, "parameters", (json_int_t)parameters);
+    char *text = o && a->json ? json_dumps(o, JSON_COMPACT) : NULL;
+    if (a->json)
+        printf("%s\n", text ? text : "");
+    else
+        printf("%s: %s, %" PRId64 " parameters, as drawn\n", a->out, a->training.arch->name,
+               parameters);
+    free(text);
+    json_decref(o);
+}
+
 static bool write_drawn(struct sl_engine *engine, const struct arguments *a,
                         const struct sl_tokenizer *tokens, struct sl_err *err)
 {
@@ -325,6 +375,8 @@ static bool write_drawn(struct sl_engine *engine, const struct arguments *a,
                                         .count = model->saved_count,
                                         .narrow = a->bf16};
     bool ok = sl_checkpoint_write(a->out, &parts, err);
+    if (ok)
+        say_drawn(a, sl_net_parameters(model));
     sl_model_close(model);
     return ok;
 }

@@ -30,8 +30,8 @@ static const struct option_row rows[] = {
      offsetof(struct arguments, cased), 0, 0},
     {"text", "COLUMN", "learn from this column of records; else from whole files", OPTION_TEXT,
      offsetof(struct arguments, text), 0, 0},
-    {"label", "COLUMN", "the column of their labels [label]", OPTION_TEXT,
-     offsetof(struct arguments, label), 0, 0},
+    {"label", "COLUMN", "the column of their labels, which must be there [not looked at]",
+     OPTION_TEXT, offsetof(struct arguments, label), 0, 0},
     {"format", "NAME", "tsv, csv or jsonl; else by the name of the file", OPTION_TEXT,
      offsetof(struct arguments, format), 0, 0},
     {"json", NULL, "print JSON", OPTION_SWITCH, offsetof(struct arguments, json), 0, 0},
@@ -53,7 +53,8 @@ static void options(void)
 static bool read_records(struct sl_learner *learner, const char *path, const struct arguments *a,
                          struct sl_err *err)
 {
-    const struct sl_record_options how = {.format = a->format, .label = a->label, .text = a->text};
+    const struct sl_record_options how = {
+        .format = a->format, .label = a->label ? a->label : a->text, .text = a->text};
     struct sl_records *records = sl_records_open(path, &how, err);
     bool ok = records != NULL;
     while (ok) {

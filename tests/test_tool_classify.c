@@ -1,0 +1,109 @@
+/* test_tool_classify.c - the offline tool with classifiers, and what it does not write over. */
+#include "tool.h"
+
+TestSuite(tool_classify, .init = setup, .fini = teardown);
+
+/* Learns which of two letters a text has, from bytes; the store's model can tell them apart. */
+static void make_classifier(struct result *r, const char *data)
+{
+    FILE *file = fopen(data, "we");
+    cr_assert(file, "cannot write %s", data);
+    for (int i = 0; i < 80; i++)
+        cr_assert_geq(
+            fprintf(file, "%s\t%d %s\n", i % 2 ? "high" : "low", i / 2, i % 2 ? "h" : "l"), 0);
+    cr_assert_eq(fclose(file), 0);
+    expect_success(r, WORDS("train", "encoder", "--data", data, "--label", "1", "--text", "2",
+                            "--tokenizer", "bytes", "--run", run_path, "--out", out, "--threads",
+                            "1", "--width", "16", "--heads", "2", "--depth", "1", "--context", "8",
+                            "--epochs", "8", "--batch", "8", "--rate", "0.01", "--warmup", "0"));
+}
+
+static void expect_object(const char *line, const char *label, const char *text)
+{
+    json_t *o = json_loads(line, JSON_DISABLE_EOF_CHECK, NULL);
+    cr_assert(o, "%s", line);
+    cr_expect_str_eq(json_string_value(json_object_get(o, "label")), label);
+    cr_expect_str_eq(json_string_value(json_object_get(o, "text")), text);
+    cr_expect(number_in(o, "score") > 0.5 && number_in(o, "score") <= 1.0, "%s", line);
+    json_decref(o);
+}
+
+/* Each line gets its answer, in order, as text and as JSON; and can be learnt from again. */
+Test(tool_classify, lines_are_classified)
+{
+    static struct result r;
+    char data[PATH_MAX], lines[PATH_MAX], line[64];
+    make_classifier(&r, test_path(data, top, "data.tsv"));
+    test_write(test_path(lines, top, "lines.txt"), "61 h\n\n60 l\n22 l 11 22\t33 44\n");
+    expect_success(&r, WORDS("classify", out, lines, "--json"));
+    const char *second = strchr(r.out, '\n'), *third = second ? strchr(second + 1, '\n') : NULL;
+    cr_assert(third, "%s", r.out);
+    expect_object(r.out, "high", "61 h");
+    expect_object(second + 1, "low", "60 l");
+    expect_object(third + 1, "low", "22 l 11 22\t33 44");
+    cr_expect(strstr(r.err, "1 of 3 texts were cut to 8 tokens"), "%s", r.err);
+    expect_success(&r, WORDS("classify", out, lines));
+    cr_expect_eq(sscanf(r.out, "high\t%*f\t%63[^\n]", line), 1, "%s", r.out);
+    cr_expect_str_eq(line, "61 h");
+    cr_expect(strstr(r.out, "\t22 l 11 22 33 44\n"), "%s", r.out);
+    test_write(data, r.out);
+    expect_success(&r, WORDS("eval", out, "--data", data, "--label", "1", "--text", "3", "--json"));
+    cr_expect(strstr(r.out, "\"accuracy\":1.0,\"examples\":3"), "%s", r.out);
+    expect_success(&r, WORDS("classify", out, lines, "--least", "1"));
+    cr_expect_str_eq(r.out, "");
+}
+
+Test(tool_classify, what_is_not_ours_is_not_written_over)
+{
+    static struct result r;
+    char inside[PATH_MAX], mine[PATH_MAX];
+    struct stat status;
+    const struct mistake mistakes[] = {
+        {{"init", "vanilla", "--corpus", corpus, "--out", top}, 2, "corpus.txt", "written by"},
+        {{"train", "vanilla", "--corpus", corpus, "--run", run_path, "--out", top},
+         2,
+         "corpus.txt",
+         "written by"},
+        {{"train", "vanilla", "--corpus", corpus, "--run", run_path, "--out", inside},
+         2,
+         "lies in --run",
+         "another place"},
+        {{"train", "vanilla", "--corpus", corpus, "--run", run_path, "--out", run_path},
+         2,
+         "lies in --run",
+         "another place"},
+        {{"vocab", "words", "--out", "/dev/null", corpus}, 2, "/dev/null", "not a plain file"},
+    };
+    (void)test_path(inside, run_path, "state");
+    expect_messages(mistakes, COUNT(mistakes));
+    cr_expect_eq(access(corpus, F_OK), 0);
+    cr_expect(stat("/dev/null", &status) == 0 && S_ISCHR(status.st_mode));
+    cr_assert_eq(mkdir(test_path(mine, top, "mine"), S_IRWXU), 0);
+    expect_success(&r, WORDS("init", "vanilla", "--corpus", corpus, "--out", mine, "--width", "8",
+                             "--heads", "1"));
+    cr_expect(strstr(r.out, "parameters, as drawn"), "%s", r.out);
+}
+
+Test(tool_classify, a_classifier_completes_nothing)
+{
+    static struct result r;
+    char data[PATH_MAX];
+    make_classifier(&r, test_path(data, top, "data.tsv"));
+    const struct mistake mistakes[] = {
+        {{"generate", out, "--prompt", "a"}, 2, "classification", "sluice classify"},
+        {{"eval", out, "--data", data, "--gate", "hard"}, 2, "encoder has no gates", "--gate"},
+        {{"eval", out, "--data", data, "--exit-threshold", "0.5"}, 2, "no early exits", "--exit-"},
+    };
+    expect_messages(mistakes, COUNT(mistakes));
+}
+
+Test(tool_classify, mistakes_of_classify_are_named)
+{
+    static const struct mistake mistakes[] = {
+        {{"classify", out}, 2, "usage", "TEXT-FILE"},
+        {{"classify", out, corpus}, 2, "completion", "sluice generate"},
+        {{"classify", out, corpus, "--least", "2"}, 2, "--least is 2", "from 0 to 1"},
+    };
+    make_model();
+    expect_messages(mistakes, COUNT(mistakes));
+}
