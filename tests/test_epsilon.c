@@ -60,12 +60,13 @@ static void attend(struct attention *a, const char *isa)
     struct sl_parameter assign = {.data = a->assign, .rows = WIDTH, .cols = a->bins};
     memcpy(q->data, a->query, sizeof a->query);
     memcpy(kv->data, a->key_value, sizeof a->key_value);
-    struct sl_tensor *bins = sl_fill_bins(&t, kv,
-                                          (struct sl_fill_args){.assign = &assign,
-                                                                .stretches = stretches,
-                                                                .padding = a->padding,
-                                                                .heads = HEADS,
-                                                                .bin_padding = a->bin_padding});
+    struct sl_tensor *shares = sl_share_bins(&t, kv,
+                                             (struct sl_share_args){.assign = &assign,
+                                                                    .padding = a->padding,
+                                                                    .heads = HEADS,
+                                                                    .bin_padding = a->bin_padding});
+    struct sl_tensor *bins =
+        sl_fill_bins(&t, kv, shares, (struct sl_fill_args){.stretches = stretches, .heads = HEADS});
     const struct sl_tensor *out =
         sl_read_bins(&t, q, bins, (struct sl_read_args){.stretches = stretches, .heads = HEADS});
     for (int r = 0; r < ROWS; r++)

@@ -22,6 +22,7 @@ static const struct {
      .steps = true},
     {.name = "epsilon", .modes = {[SL_GATE_SOFT] = "soft"}},
     {.name = "epsilon_published", .modes = {[SL_GATE_SOFT] = "soft"}},
+    {.name = "epsilon_causal", .modes = {[SL_GATE_SOFT] = "soft"}},
     {.name = "eam", .modes = {[SL_GATE_SOFT] = "soft"}},
     {.name = "eam_top1", .modes = {[SL_GATE_SOFT] = "soft"}},
     {.name = "transevolve_full_2", .modes = {[SL_GATE_SOFT] = "soft"}},

@@ -213,25 +213,43 @@ static const int32_t beginnings[] = {0, 6, 7, ROWS};
 static const struct sl_stretches stretches = {beginnings, 3};
 static const bool padding[ROWS] = {[5] = true, [6] = true};
 
+/* Shares, and what the rows fill bins with by them. */
 static struct sl_tensor *use_fill_bins(struct sl_tape *t, struct inputs *in)
 {
-    return sl_fill_bins(t, in->tensors[0],
-                        (struct sl_fill_args){.assign = &in->parameters[0],
-                                              .stretches = stretches,
-                                              .padding = padding,
-                                              .heads = 4,
-                                              .entropy_price = 0.7f});
+    struct sl_tensor *shares = sl_share_bins(
+        t, in->tensors[0],
+        (struct sl_share_args){
+            .assign = &in->parameters[0], .padding = padding, .heads = 4, .entropy_price = 0.7f});
+    return sl_fill_bins(t, in->tensors[0], shares,
+                        (struct sl_fill_args){.stretches = stretches, .heads = 4});
 }
 
-static struct sl_tensor *use_fill_bins_padded(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_share_bins(struct sl_tape *t, struct inputs *in)
 {
-    return sl_fill_bins(t, in->tensors[0],
-                        (struct sl_fill_args){.assign = &in->parameters[0],
-                                              .stretches = stretches,
-                                              .padding = padding,
-                                              .heads = 2,
-                                              .bin_padding = true,
-                                              .entropy_price = 0.7f});
+    return sl_share_bins(t, in->tensors[0],
+                         (struct sl_share_args){.assign = &in->parameters[0],
+                                                .padding = padding,
+                                                .heads = 2,
+                                                .bin_padding = true,
+                                                .entropy_price = 0.7f});
+}
+
+static struct sl_tensor *use_prefix_bins(struct sl_tape *t, struct inputs *in)
+{
+    return sl_prefix_bins(t, in->tensors[0], in->tensors[1], sl_softmax_rows(t, in->tensors[2]),
+                          (struct sl_prefix_args){.heads = 2, .dropout = 0.2f});
+}
+
+/* The second time every input has a gradient already. */
+static struct sl_tensor *use_prefix_bins_twice(struct sl_tape *t, struct inputs *in)
+{
+    struct sl_tensor *shares = sl_softmax_rows(t, in->tensors[2]), *y = NULL;
+    for (int i = 0; i < 2; i++) {
+        struct sl_tensor *z = sl_prefix_bins(t, in->tensors[0], in->tensors[1], shares,
+                                             (struct sl_prefix_args){.heads = 1});
+        y = y ? sl_residual(t, y, z, (struct sl_residual_args){0}) : z;
+    }
+    return y;
 }
 
 static struct sl_tensor *use_read_bins(struct sl_tape *t, struct inputs *in)
@@ -241,7 +259,7 @@ static struct sl_tensor *use_read_bins(struct sl_tape *t, struct inputs *in)
 }
 
 /* Three steps, after which some rows have halted and others have not. */
-static struct sl_tensor *use_halt(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *halt(struct sl_tape *t, struct inputs *in, int outputs)
 {
     struct sl_halts halts = {.steps_most = 3,
                              .steps = sl_tape_struct(t, ROWS, sizeof *halts.steps),
@@ -249,8 +267,9 @@ static struct sl_tensor *use_halt(struct sl_tape *t, struct inputs *in)
                              .worth = sl_tape_take(t, ROWS, sizeof *halts.worth),
                              .padding = sl_tape_struct(t, ROWS, sizeof *halts.padding)};
     struct sl_halts *kept = sl_tape_struct(t, 1, sizeof *kept);
-    struct sl_tensor *y = sl_tensor_take(t, 3, COLS), *h = in->tensors[0], *z = in->tensors[1];
-    memset(y->data, 0, 3 * COLS * sizeof(float));
+    struct sl_tensor *y = sl_tensor_take(t, outputs, COLS), *h = in->tensors[0];
+    struct sl_tensor *z = in->tensors[1];
+    memset(y->data, 0, (size_t)outputs * COLS * sizeof(float));
     memcpy(halts.padding, padding, sizeof padding);
     for (int r = 0; r < ROWS; r++)
         halts.left[r] = 1.0f;
@@ -258,6 +277,7 @@ static struct sl_tensor *use_halt(struct sl_tape *t, struct inputs *in)
     for (int step = 1; step <= 3; step++) {
         y = sl_halt(t, y, h, z,
                     (struct sl_halt_args){.halts = kept,
+                                          .every_row = outputs == ROWS,
                                           .step = step,
                                           .price = 0.6f,
                                           .log_prior = -0.5f * (float)step,
@@ -266,6 +286,17 @@ static struct sl_tensor *use_halt(struct sl_tape *t, struct inputs *in)
         z = sl_residual(t, z, in->tensors[1], (struct sl_residual_args){.scale = 0.9f});
     }
     return y;
+}
+
+static struct sl_tensor *use_halt(struct sl_tape *t, struct inputs *in)
+{
+    return halt(t, in, 3);
+}
+
+/* Every row has an output. */
+static struct sl_tensor *use_halt_each(struct sl_tape *t, struct inputs *in)
+{
+    return halt(t, in, ROWS);
 }
 
 static struct sl_tensor *use_cross_entropy(struct sl_tape *t, struct inputs *in)
@@ -424,9 +455,24 @@ static const struct op_case cases[] = {
     {"centernorm", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, 0, use_centernorm},
     {"lookup, padded", {0}, {0}, {OUTS, ROWS}, {COLS, COLS}, 0, use_lookup_padded},
     {"fill bins", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, 0, use_fill_bins},
-    {"fill bins, padded", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, 0, use_fill_bins_padded},
+    {"share bins", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, 0, use_share_bins},
+    {"prefix bins",
+     {ROWS, ROWS, ROWS},
+     {NARROW, 2 * NARROW, 2 * BINS},
+     {0},
+     {0},
+     0,
+     use_prefix_bins},
+    {"prefix bins, twice",
+     {ROWS, ROWS, ROWS},
+     {NARROW, 2 * NARROW, BINS},
+     {0},
+     {0},
+     0,
+     use_prefix_bins_twice},
     {"read bins", {ROWS, 3}, {NARROW, 2 * NARROW *BINS}, {0}, {0}, 0, use_read_bins},
     {"halt", {3, ROWS}, {COLS, 1}, {0}, {0}, 0, use_halt},
+    {"halt, each row", {ROWS, ROWS}, {COLS, 1}, {0}, {0}, 0, use_halt_each},
     {"layernorm, of the stream", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, 0, use_layernorm_stream},
     {"scale columns", {ROWS}, {COLS}, {1}, {COLS + 3}, 0, use_scale_columns},
     {"linear, fixed", {ROWS}, {COLS}, {1}, {OUTS}, 0, use_linear_fixed},

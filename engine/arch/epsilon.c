@@ -12,7 +12,13 @@
  *
  * What the paper leaves open is as in its authors' code: scores have a layer for each step, halted
  * tokens go on to change and to be seen, sines give positions, the norm has gain and shift. Padding
- * stays out of the bins (there it is in: mask_keys 0). */
+ * stays out of the bins (there it is in: mask_keys 0).
+ *
+ * The paper knows no language model, since its bins hold the future and its answer is that of the
+ * first token. For completion a token's bins hold what it and those before it put there, every
+ * token has its own y_i += p_i h_i, whose norm meets the tied table, and a token that has halted
+ * stays as it is. So the work of a new token goes with its own steps, and what a text remembers
+ * does not grow: for each step, head and bin the sums of keys, of values and of shares. */
 #include "arch/arch.h"
 
 #include <math.h>
@@ -23,7 +29,8 @@ struct epsilon {
     struct sl_histogram attention;
     struct sl_spectral up, down;
     struct sl_halting halting;
-    struct sl_linear_layer classify;
+    struct sl_linear_layer classify; /* no weight: completion, */
+    struct sl_head head;             /* by this one */
     int depth;
     float dropout, residual_scale, entropy_price;
 };
@@ -37,7 +44,8 @@ static struct sl_embedding_shape embedding_shape(const struct sl_config *c)
                                        .positions = SL_POSITIONS_SINES,
                                        .scale = sqrtf((float)c->width),
                                        .dropout = c->dropout,
-                                       .padded = true};
+                                       .tied = c->task == SL_TASK_COMPLETION,
+                                       .padded = c->task == SL_TASK_CLASSIFICATION};
 }
 
 static struct sl_histogram_shape attention_shape(const struct sl_config *c)
@@ -47,7 +55,8 @@ static struct sl_histogram_shape attention_shape(const struct sl_config *c)
                                        .bins = c->bins,
                                        .latents = c->latents,
                                        .dropout = c->dropout,
-                                       .bin_padding = !c->mask_keys};
+                                       .bin_padding = !c->mask_keys,
+                                       .steps = c->task == SL_TASK_COMPLETION ? c->depth : 0};
 }
 
 static void epsilon_build(struct sl_builder *b, void *self, const struct sl_config *c)
@@ -67,6 +76,10 @@ static void epsilon_build(struct sl_builder *b, void *self, const struct sl_conf
                                                                .steps_most = c->depth,
                                                                .price = c->kl_price,
                                                                .mean = c->halting_mean});
+    if (c->task == SL_TASK_COMPLETION) {
+        m->head = sl_head_build(b, (struct sl_head_shape){.embedding = m->embedding});
+        return;
+    }
     m->classify =
         sl_linear_build(b, "classify",
                         (struct sl_linear_shape){.outs = c->classes,
@@ -88,34 +101,44 @@ static struct sl_tensor *mlp(struct sl_tape *t, const struct epsilon *m, struct 
         (struct sl_linear_args){.weight = m->down.layer.weight, .bias = m->down.layer.bias});
 }
 
-/* Both updates of some rows of the stream, whose bins are filled. x: all its rows, normed. */
-static void update(struct sl_tape *t, const struct epsilon *m, struct sl_stream *s,
-                   struct sl_tensor *x, struct sl_tensor *bins, const struct sl_rows *rows)
+/* Both updates of some rows of h, given what they read from the bins. */
+static struct sl_tensor *update(struct sl_tape *t, const struct epsilon *m, struct sl_tensor *h,
+                                struct sl_tensor *read, struct sl_gate gate)
 {
     struct sl_residual_args args = {
-        .rows = rows, .dropout = m->dropout, .scale = m->residual_scale};
-    struct sl_tensor *a = sl_histogram_read(t, &m->attention, s, x, bins, rows);
-    s->h = sl_residual(t, s->h, a, args);
-    x = sl_centernorm(t, sl_take_rows(t, s->h, rows), m->mlp_norm.gain, m->mlp_norm.shift);
-    s->h = sl_residual(t, s->h, mlp(t, m, x), args);
+        .gate = gate.value, .rows = gate.rows, .dropout = m->dropout, .scale = m->residual_scale};
+    h = sl_residual(t, h, read, args);
+    struct sl_tensor *x = sl_take_rows(t, h, gate.rows);
+    x = sl_centernorm(t, x, m->mlp_norm.gain, m->mlp_norm.shift);
+    return sl_residual(t, h, mlp(t, m, x), args);
+}
+
+static void update_stream(struct sl_tape *t, const struct epsilon *m, struct sl_stream *s,
+                          struct sl_tensor *x, struct sl_tensor *bins, const struct sl_rows *rows)
+{
+    struct sl_tensor *read = sl_histogram_read(t, &m->attention, s, x, bins, rows);
+    s->h = update(t, m, s->h, read, (struct sl_gate){.rows = rows});
+}
+
+static float entropy_price(const struct epsilon *m, int step)
+{
+    return step == 1 ? m->entropy_price : 0.0f;
 }
 
 static void step(struct sl_tape *t, const struct epsilon *m, struct sl_stream *s)
 {
-    float entropy_price = s->step == 1 ? m->entropy_price : 0.0f;
     struct sl_tensor *x = sl_centernorm(t, s->h, m->attention_norm.gain, m->attention_norm.shift);
-    struct sl_tensor *bins = sl_histogram_fill(t, &m->attention, s, x, entropy_price);
-    update(t, m, s, x, bins, s->leaders);
+    struct sl_tensor *bins = sl_histogram_fill(t, &m->attention, s, x, entropy_price(m, s->step));
+    update_stream(t, m, s, x, bins, s->leaders);
     sl_halting_apply(t, &m->halting, s);
     if (s->followers)
-        update(t, m, s, x, bins, s->followers);
+        update_stream(t, m, s, x, bins, s->followers);
     sl_stream_advance(t, s);
 }
 
-static struct sl_tensor *epsilon_forward(struct sl_tape *t, const void *self)
+static struct sl_tensor *classify(struct sl_tape *t, const struct epsilon *m, struct sl_tensor *h)
 {
-    const struct epsilon *m = self;
-    struct sl_stream *s = sl_stream_begin(t, sl_embedding_apply(t, &m->embedding), m->depth);
+    struct sl_stream *s = sl_stream_begin(t, h, m->depth);
     while (sl_stream_runs(t, s)) {
         size_t mark = sl_tape_mark(t);
         step(t, m, s);
@@ -124,6 +147,36 @@ static struct sl_tensor *epsilon_forward(struct sl_tape *t, const void *self)
     return sl_linear(
         t, sl_stream_finish(t, s),
         (struct sl_linear_args){.weight = m->classify.weight, .bias = m->classify.bias});
+}
+
+static void step_walk(struct sl_tape *t, const struct epsilon *m, struct sl_walk *w)
+{
+    struct sl_tensor *x = sl_take_rows(t, w->h, w->moved);
+    x = sl_centernorm(t, x, m->attention_norm.gain, m->attention_norm.shift);
+    struct sl_tensor *read =
+        sl_histogram_look_back(t, &m->attention, w, x, entropy_price(m, w->step));
+    w->h = update(t, m, w->h, read, w->gate);
+    sl_halting_each(t, &m->halting, w);
+    sl_walk_advance(t, w);
+}
+
+static struct sl_tensor *complete(struct sl_tape *t, const struct epsilon *m, struct sl_tensor *h)
+{
+    struct sl_walk *w = sl_walk_begin(t, h, m->depth);
+    sl_histogram_begin(t, &m->attention, w);
+    while (sl_walk_runs(t, w)) {
+        size_t mark = sl_tape_mark(t);
+        step_walk(t, m, w);
+        sl_tape_forget(t, mark);
+    }
+    return sl_head_apply(t, &m->head, sl_walk_finish(t, w));
+}
+
+static struct sl_tensor *epsilon_forward(struct sl_tape *t, const void *self)
+{
+    const struct epsilon *m = self;
+    struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
+    return m->classify.weight ? classify(t, m, h) : complete(t, m, h);
 }
 
 static void epsilon_derive(const void *self, const struct sl_kernels *kernels)
@@ -170,7 +223,7 @@ const struct sl_arch sl_arch_epsilon = {
     .paper = "Epsilon: A Transformer with Adaptive Computation and Quantized Attention",
     .summary = "one block, repeated until the tokens have halted; attention to a few bins",
     .hypers = hypers,
-    .tasks = SL_CLASSIFIES,
+    .tasks = SL_COMPLETES | SL_CLASSIFIES,
     .size = sizeof(struct epsilon),
     .build = epsilon_build,
     .forward = epsilon_forward,

@@ -22,10 +22,11 @@
  * of fp32, handed out by the builder. Column c begins `capacity` c elements from the start, so an
  * op has the place of `width` columns to itself and says what lies where in it: attention gives
  * each head `capacity` keys, one after another, then as many values, since a head reads all of its
- * own and nothing else. */
+ * own and nothing else. And fp32 numbers that no token has to itself, such as sums over all of
+ * them: those hold nothing yet while length is 0. */
 struct sl_cache {
     void *operands;
-    float *floats;
+    float *floats, *state;
     int capacity; /* tokens */
     int length;   /* tokens remembered before this batch; the session advances it after the batch */
 };

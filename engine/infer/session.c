@@ -29,6 +29,7 @@ static struct sl_cache cache_take(const struct sl_model *m, struct sl_arena *are
     struct sl_cache cache = {.capacity = m->config.context};
     cache.operands = sl_arena_take(arena, operands, sl_type_bytes(m->engine->kernels->operand));
     cache.floats = sl_arena_take(arena, floats, sizeof *cache.floats);
+    cache.state = sl_arena_take(arena, m->builder.cache_state, sizeof *cache.state);
     return cache;
 }
 

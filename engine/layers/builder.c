@@ -45,6 +45,13 @@ int sl_cache_floats(struct sl_builder *b, int columns)
     return b->cache_floats - columns;
 }
 
+size_t sl_cache_state(struct sl_builder *b, size_t floats)
+{
+    assert(floats > 0);
+    b->cache_state += floats;
+    return b->cache_state - floats;
+}
+
 /* Scope and name, in the builder's arena. */
 static const char *full_name(struct sl_builder *b, const char *name)
 {

@@ -71,6 +71,7 @@ struct sl_builder {
     enum sl_buffer_kind *buffer_kinds;
     int buffer_count;
     int cache_operands, cache_floats; /* columns of the cache that are spoken for */
+    size_t cache_state;               /* likewise, of what does not grow with a text */
     char scope[SL_NAME_MAX];
 };
 
@@ -80,6 +81,8 @@ void sl_builder_init(struct sl_builder *b, struct sl_arena *arena);
  * first. */
 int sl_cache_operands(struct sl_builder *b, int columns);
 int sl_cache_floats(struct sl_builder *b, int columns);
+/* So many fp32 numbers of the cache for a text of any length. Returns the place of the first. */
+size_t sl_cache_state(struct sl_builder *b, size_t floats);
 
 /* Sets the prefix of the names that follow; "" for none. */
 void sl_scope(struct sl_builder *b, const char *format, ...) SL_PRINTF(2, 3);

@@ -1,5 +1,5 @@
-/* halting.c - spend less: tokens halt one by one, and a text is done when its first token is.
- * Epsilon, section 3.4. */
+/* halting.c - spend less: tokens halt one by one. A text is done when its first token is; one that
+ * goes on to grow, when all of its tokens are. Epsilon, section 3.4. */
 #include "layers/layers.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static bool is_lazy(const struct sl_tape *t)
     return !t->training && !t->policy->dense;
 }
 
-static void halts_begin(struct sl_tape *t, struct sl_halts *halts, int steps_most)
+static void halts_begin(struct sl_tape *t, struct sl_halts *halts, int steps_most, bool padded)
 {
     size_t rows = (size_t)t->batch->rows;
     *halts = (struct sl_halts){.steps_most = steps_most};
@@ -25,7 +25,7 @@ static void halts_begin(struct sl_tape *t, struct sl_halts *halts, int steps_mos
         halts->worth = sl_tape_take(t, rows, sizeof *halts->worth);
     for (size_t r = 0; r < rows; r++) {
         halts->left[r] = 1.0f;
-        halts->padding[r] = !sl_tape_is_dry(t) && t->batch->tokens[r] == 0;
+        halts->padding[r] = padded && !sl_tape_is_dry(t) && t->batch->tokens[r] == 0;
     }
 }
 
@@ -78,7 +78,7 @@ struct sl_stream *sl_stream_begin(struct sl_tape *t, struct sl_tensor *h, int st
     s->h = h;
     s->step = 1;
     s->output = zeros(t, t->batch->count, h->cols);
-    halts_begin(t, &s->halts, steps_most);
+    halts_begin(t, &s->halts, steps_most, /* padded= */ true);
     s->share = share_of(t, s->halts.padding);
     lists_begin(t, s);
     lists_renew(s, t->batch->count);
@@ -93,9 +93,8 @@ static bool is_first(const struct sl_tape *t, int row)
 
 /* Whether the loss still depends on what any row does: all steps after the last row has halted
  * would change nothing. */
-static bool is_open(const struct sl_tape *t, const struct sl_stream *s)
+static bool is_open(const struct sl_tape *t, const struct sl_halts *halts)
 {
-    const struct sl_halts *halts = &s->halts;
     for (int r = 0; r < t->batch->rows; r++)
         if (halts->steps[r] == 0 && (!halts->padding[r] || is_first(t, r)))
             return true;
@@ -107,7 +106,7 @@ bool sl_stream_runs(const struct sl_tape *t, const struct sl_stream *s)
     if (s->step > s->halts.steps_most)
         return false;
     if (t->training && !sl_tape_is_dry(t))
-        return is_open(t, s);
+        return is_open(t, &s->halts);
     return s->stretches.count > 0;
 }
 
@@ -156,23 +155,97 @@ void sl_stream_advance(struct sl_tape *t, struct sl_stream *s)
     s->step++;
 }
 
+/* -- the walk ------------------------------------------------------------------------------- */
+
+/* All rows are computed; a gate says which of them count. */
+static void gate_renew(struct sl_tape *t, struct sl_walk *w)
+{
+    int rows = t->batch->rows;
+    if (t->training || !w->gate.value)
+        w->gate.value = sl_tensor_take(t, rows, 1);
+    for (int r = 0; !sl_tape_is_dry(t) && r < rows; r++)
+        *sl_row(w->gate.value, r) = w->halts.steps[r] == 0 ? 1.0f : 0.0f;
+}
+
+struct sl_walk *sl_walk_begin(struct sl_tape *t, struct sl_tensor *h, int steps_most)
+{
+    struct sl_walk *w = sl_tape_struct(t, 1, sizeof *w);
+    size_t rows = (size_t)t->batch->rows;
+    assert(h->rows == t->batch->rows);
+    w->h = h;
+    w->step = 1;
+    w->output = zeros(t, h->rows, h->cols);
+    halts_begin(t, &w->halts, steps_most, /* padded= */ false);
+    w->share = share_of(t, w->halts.padding);
+    if (!is_lazy(t))
+        gate_renew(t, w);
+    for (int i = 0; i < 2 && is_lazy(t); i++)
+        w->row[i] = sl_tape_struct(t, rows, sizeof *w->row[i]);
+    w->place = is_lazy(t) ? sl_tape_struct(t, rows, sizeof *w->place) : NULL;
+    return w;
+}
+
+static bool has_caches(const struct sl_tape *t)
+{
+    for (int s = 0; s < t->batch->count; s++)
+        if (t->batch->sequences[s].cache)
+            return true;
+    return false;
+}
+
+bool sl_walk_runs(const struct sl_tape *t, const struct sl_walk *w)
+{
+    if (w->step > w->halts.steps_most)
+        return false;
+    if (sl_tape_is_dry(t) || (!t->training && (t->policy->dense || has_caches(t))))
+        return true;
+    return is_open(t, &w->halts);
+}
+
+void sl_walk_advance(struct sl_tape *t, struct sl_walk *w)
+{
+    const struct sl_rows *took = w->gate.rows;
+    struct sl_rows *next = &w->lists[w->step % 2];
+    int32_t *row = w->row[w->step % 2];
+    int count = 0, most = took ? took->count : t->batch->rows;
+    sl_note_layer(t, took);
+    w->step++;
+    if (!is_lazy(t)) {
+        gate_renew(t, w);
+        return;
+    }
+    for (int i = 0; i < most; i++) {
+        int r = took ? took->index[i] : i;
+        if (w->halts.steps[r] != 0)
+            continue;
+        w->place[count] = i;
+        row[count++] = r;
+    }
+    *next = (struct sl_rows){row, count};
+    w->places = (struct sl_rows){w->place, count};
+    w->moved = took;
+    w->gate.rows = next;
+    w->among = &w->places;
+}
+
 /* -- what is told about it ------------------------------------------------------------------ */
 
 /* Steps that a row was part of until it halted. */
-static int depth_of(const struct sl_stream *s, int row)
+static int depth_of(const struct sl_halts *halts, int row)
 {
-    return s->halts.steps[row] ? s->halts.steps[row] : s->halts.steps_most;
+    return halts->steps[row] ? halts->steps[row] : halts->steps_most;
 }
 
-static void note_depths(struct sl_tape *t, const struct sl_stream *s)
+/* others: their halting was followed, too. */
+static void note_depths(struct sl_tape *t, const struct sl_halts *halts, bool others)
 {
     for (int r = 0; r < t->batch->rows; r++) {
         bool first = is_first(t, r);
         if (first)
-            t->notes.first_depth += depth_of(s, r);
-        if (s->halts.padding[r] || (is_lazy(t) && !first))
+            t->notes.first_depth += depth_of(halts, r);
+        if (halts->padding[r] || (!others && !first))
             continue;
-        t->notes.depth_sum += depth_of(s, r);
+        t->notes.depth_sum += depth_of(halts, r);
         t->notes.depth_count += 1.0;
     }
 }
@@ -182,17 +255,24 @@ static void note_layers(struct sl_tape *t, const struct sl_stream *s)
     int32_t *used = t->notes.layers_used;
     for (int r = 0; used && r < t->batch->rows; r++) {
         int first = t->batch->sequences[t->row_sequence[r]].first;
-        used[r] += is_lazy(t) ? depth_of(s, first) - (r != first) : s->step - 1;
+        used[r] += is_lazy(t) ? depth_of(&s->halts, first) - (r != first) : s->step - 1;
     }
 }
 
 struct sl_tensor *sl_stream_finish(struct sl_tape *t, struct sl_stream *s)
 {
     if (!sl_tape_is_dry(t)) {
-        note_depths(t, s);
+        note_depths(t, &s->halts, !is_lazy(t));
         note_layers(t, s);
     }
     return s->output;
+}
+
+struct sl_tensor *sl_walk_finish(struct sl_tape *t, struct sl_walk *w)
+{
+    if (!sl_tape_is_dry(t))
+        note_depths(t, &w->halts, /* others= */ true);
+    return w->output;
 }
 
 /* -- halting ----------------------------------------------------------------------------------- */
@@ -221,23 +301,42 @@ static float price_of(const struct sl_tape *t, const struct sl_halting *halting)
     return t->training ? halting->price * (float)annealed : 0.0f;
 }
 
+/* Those of a step over rows of which each counts for `share`. */
+static struct sl_halt_args halt_args(const struct sl_tape *t, const struct sl_halting *halting,
+                                     struct sl_halts *halts, int step, float share)
+{
+    double go_on = log1p(-1.0 / (double)halting->mean);
+    return (struct sl_halt_args){.halts = halts,
+                                 .step = step,
+                                 .price = price_of(t, halting) * share,
+                                 .log_prior =
+                                     (float)((step - 1) * go_on - log((double)halting->mean)),
+                                 .log_prior_rest = (float)(halts->steps_most * go_on)};
+}
+
+static struct sl_tensor *score(struct sl_tape *t, const struct sl_halting *halting, int step,
+                               struct sl_tensor *states)
+{
+    const struct sl_linear_layer *l = &halting->scores[step - 1];
+    return sl_linear(t, states, (struct sl_linear_args){.weight = l->weight, .bias = l->bias});
+}
+
 void sl_halting_apply(struct sl_tape *t, const struct sl_halting *halting, struct sl_stream *s)
 {
-    const struct sl_linear_layer *score = &halting->scores[s->step - 1];
-    double go_on = log1p(-1.0 / (double)halting->mean);
+    struct sl_halt_args args = halt_args(t, halting, &s->halts, s->step, s->share);
     struct sl_tensor *states = sl_take_rows(t, s->h, &s->firsts);
-    struct sl_tensor *scores =
-        sl_linear(t, s->leaders ? states : s->h,
-                  (struct sl_linear_args){.weight = score->weight, .bias = score->bias});
-    s->output =
-        sl_halt(t, s->output, states, scores,
-                (struct sl_halt_args){
-                    .halts = &s->halts,
-                    .rows = s->leaders ? &s->batch_rows : NULL,
-                    .step = s->step,
-                    .price = price_of(t, halting) * s->share,
-                    .log_prior = (float)((s->step - 1) * go_on - log((double)halting->mean)),
-                    .log_prior_rest = (float)(s->halts.steps_most * go_on)});
+    struct sl_tensor *scores = score(t, halting, s->step, s->leaders ? states : s->h);
+    args.rows = s->leaders ? &s->batch_rows : NULL;
+    s->output = sl_halt(t, s->output, states, scores, args);
     if (s->leaders)
         list_followers(s);
+}
+
+void sl_halting_each(struct sl_tape *t, const struct sl_halting *halting, struct sl_walk *w)
+{
+    struct sl_halt_args args = halt_args(t, halting, &w->halts, w->step, w->share);
+    struct sl_tensor *states = sl_take_rows(t, w->h, w->gate.rows);
+    args.rows = w->gate.rows;
+    args.every_row = true;
+    w->output = sl_halt(t, w->output, states, score(t, halting, w->step, states), args);
 }

@@ -1,5 +1,5 @@
-/* hqsa.c - attention to a few bins that the keys and values of a sequence are shared out among.
- * "Histogram Quantized Scalar Attention": Epsilon, section 3.3.
+/* hqsa.c - attention to a few bins that the keys and values of a sequence are shared out among, or
+ * those of its rows so far. "Histogram Quantized Scalar Attention": Epsilon, section 3.3.
  *
  * The paper projects every key to d_lat dimensions and multiplies it by the prototypes there. That
  * is one product of the key and U W_bin / tau, which depends on parameters alone: it is made once
@@ -21,6 +21,12 @@ static void linears_build(struct sl_builder *b, struct sl_histogram *a, int widt
     a->key_value = sl_linear_build(b, "attention.key_value", shape);
 }
 
+/* What a text leaves in each step to its later rows. */
+static size_t step_floats(const struct sl_histogram_shape *s)
+{
+    return sl_prefix_floats(s->width, s->heads, s->bins);
+}
+
 struct sl_histogram sl_histogram_build(struct sl_builder *b, struct sl_histogram_shape shape)
 {
     struct sl_histogram a = {.shape = shape};
@@ -37,6 +43,8 @@ struct sl_histogram sl_histogram_build(struct sl_builder *b, struct sl_histogram
     a.assign = sl_buffer_add(
         b, "attention.assign",
         (struct sl_buffer_shape){.kind = SL_BUFFER_DERIVED, .rows = shape.width, .cols = bins});
+    if (shape.steps > 0)
+        a.cache_at = sl_cache_state(b, (size_t)shape.steps * step_floats(&shape));
     return a;
 }
 
@@ -131,18 +139,28 @@ static struct sl_tensor *linear(struct sl_tape *t, const struct sl_linear_layer 
     return sl_linear(t, x, (struct sl_linear_args){.weight = layer->weight, .bias = layer->bias});
 }
 
+/* entropy_price: of each row. */
+static struct sl_tensor *share_out(struct sl_tape *t, const struct sl_histogram *a,
+                                   struct sl_tensor *key_value, const bool *padding,
+                                   float entropy_price)
+{
+    float price = t->training ? entropy_price / (float)a->shape.heads : 0.0f;
+    return sl_share_bins(t, key_value,
+                         (struct sl_share_args){.assign = a->assign,
+                                                .padding = padding,
+                                                .heads = a->shape.heads,
+                                                .bin_padding = a->shape.bin_padding,
+                                                .entropy_price = price});
+}
+
 struct sl_tensor *sl_histogram_fill(struct sl_tape *t, const struct sl_histogram *a,
                                     const struct sl_stream *s, struct sl_tensor *x,
                                     float entropy_price)
 {
-    float price = t->training ? entropy_price * s->share / (float)a->shape.heads : 0.0f;
-    return sl_fill_bins(t, linear(t, &a->key_value, x),
-                        (struct sl_fill_args){.assign = a->assign,
-                                              .stretches = s->stretches,
-                                              .padding = s->padding,
-                                              .heads = a->shape.heads,
-                                              .bin_padding = a->shape.bin_padding,
-                                              .entropy_price = price});
+    struct sl_tensor *key_value = linear(t, &a->key_value, x);
+    struct sl_tensor *shares = share_out(t, a, key_value, s->padding, entropy_price * s->share);
+    return sl_fill_bins(t, key_value, shares,
+                        (struct sl_fill_args){.stretches = s->stretches, .heads = a->shape.heads});
 }
 
 struct sl_tensor *sl_histogram_read(struct sl_tape *t, const struct sl_histogram *a,
@@ -155,5 +173,38 @@ struct sl_tensor *sl_histogram_read(struct sl_tape *t, const struct sl_histogram
                                                                    .rows = rows,
                                                                    .heads = a->shape.heads,
                                                                    .dropout = a->shape.dropout});
+    return linear(t, &a->project, context);
+}
+
+void sl_histogram_begin(struct sl_tape *t, const struct sl_histogram *a, struct sl_walk *w)
+{
+    int rows = t->batch->rows;
+    if (t->training || t->policy->dense)
+        return;
+    w->key_value = sl_tensor_take(t, rows, 2 * a->shape.width);
+    w->shares = sl_tensor_take(t, rows, a->shape.heads * a->shape.bins);
+}
+
+/* A row that has halted keeps what it had; all of x when nothing is kept. */
+static struct sl_tensor *keep(struct sl_tape *t, const struct sl_walk *w, struct sl_tensor *kept,
+                              struct sl_tensor *x)
+{
+    return kept ? sl_put_rows(t, kept, x, w->moved) : x;
+}
+
+struct sl_tensor *sl_histogram_look_back(struct sl_tape *t, const struct sl_histogram *a,
+                                         const struct sl_walk *w, struct sl_tensor *x,
+                                         float entropy_price)
+{
+    struct sl_tensor *key_value = linear(t, &a->key_value, x);
+    struct sl_tensor *shares = share_out(t, a, key_value, NULL, entropy_price * w->share);
+    struct sl_tensor *query = linear(t, &a->query, sl_take_rows(t, x, w->among));
+    size_t before = (size_t)(w->step - 1) * step_floats(&a->shape);
+    struct sl_tensor *context =
+        sl_prefix_bins(t, query, keep(t, w, w->key_value, key_value), keep(t, w, w->shares, shares),
+                       (struct sl_prefix_args){.rows = w->gate.rows,
+                                               .heads = a->shape.heads,
+                                               .cache_at = a->cache_at + before,
+                                               .dropout = a->shape.dropout});
     return linear(t, &a->project, context);
 }

@@ -163,6 +163,29 @@ struct sl_stream *sl_stream_begin(struct sl_tape *t, struct sl_tensor *h, int st
 /* Whether there is another step to take. */
 bool sl_stream_runs(const struct sl_tape *t, const struct sl_stream *s);
 
+/* The stream of a language model that applies one block until its tokens have halted, each for
+ * itself: a row that has halted stays as it is from then on (Dehghani et al. 2019), and later rows
+ * go on to see it. Its keys and values are then the same in every further step. Training, and when
+ * the policy is dense, all rows take every step and a gate of 0 undoes it; otherwise rows that have
+ * halted are left out, which changes no bit. */
+struct sl_walk {
+    struct sl_tensor *h, *output; /* all rows of the batch */
+    struct sl_halts halts;
+    struct sl_gate gate;         /* rows that take this step */
+    const struct sl_rows *moved; /* rows that took the last step; NULL: all */
+    const struct sl_rows *among; /* those of the gate, by their places among those that moved */
+    /* Of all rows, where only those of rows that moved are computed; else NULL. */
+    struct sl_tensor *key_value, *shares;
+    float share; /* 1 / rows in the whole training batch */
+    int step;    /* that is being taken, from 1 */
+    /* Lists of rows: two that take turns, and places among the last one. */
+    struct sl_rows lists[2], places;
+    int32_t *row[2], *place;
+};
+struct sl_walk *sl_walk_begin(struct sl_tape *t, struct sl_tensor *h, int steps_most);
+/* Whether there is another step: while some row has not halted, and for caches to the last. */
+bool sl_walk_runs(const struct sl_tape *t, const struct sl_walk *w);
+
 /* One linear layer for each step gives the scores by which tokens halt; the loss has a price on the
  * divergence of the steps that a token takes from a geometric distribution with this mean. The
  * price falls to a tenth in the course of the training: 0.1 + 0.45 (1 + cos(pi progress)). */
@@ -183,18 +206,25 @@ void sl_stream_advance(struct sl_tape *t, struct sl_stream *s);
 /* After the last step: what became of the first tokens. */
 struct sl_tensor *sl_stream_finish(struct sl_tape *t, struct sl_stream *s);
 
+/* The same three for a walk, where every row halts and has an output. */
+void sl_halting_each(struct sl_tape *t, const struct sl_halting *halting, struct sl_walk *w);
+void sl_walk_advance(struct sl_tape *t, struct sl_walk *w);
+struct sl_tensor *sl_walk_finish(struct sl_tape *t, struct sl_walk *w);
+
 /* Histogram attention (Epsilon, section 3.3): keys meet prototypes of bins in a space of `latents`
  * dimensions, assign = U W_bin / tau with tau = max(exp(log_tau), 1e-3) + 1e-8 of each head. */
 struct sl_histogram_shape {
     int width, heads, bins, latents;
     float dropout;
     bool bin_padding;
+    int steps; /* of a walk, whose sums the cache remembers; 0: a stream */
 };
 
 struct sl_histogram {
     struct sl_linear_layer query, key_value, project;
     struct sl_parameter *latent, *prototypes, *log_tau, *assign;
     struct sl_histogram_shape shape;
+    size_t cache_at;
 };
 struct sl_histogram sl_histogram_build(struct sl_builder *b, struct sl_histogram_shape shape);
 void sl_histogram_derive(const struct sl_histogram *a, const struct sl_kernels *k);
@@ -208,6 +238,12 @@ struct sl_tensor *sl_histogram_fill(struct sl_tape *t, const struct sl_histogram
 struct sl_tensor *sl_histogram_read(struct sl_tape *t, const struct sl_histogram *a,
                                     const struct sl_stream *s, struct sl_tensor *x,
                                     struct sl_tensor *bins, const struct sl_rows *rows);
+/* For a walk: before its first step; and in each, what the rows of the gate read from the bins that
+ * they and all before them have filled. x: the rows that moved, normed. */
+void sl_histogram_begin(struct sl_tape *t, const struct sl_histogram *a, struct sl_walk *w);
+struct sl_tensor *sl_histogram_look_back(struct sl_tape *t, const struct sl_histogram *a,
+                                         const struct sl_walk *w, struct sl_tensor *x,
+                                         float entropy_price);
 
 /* A mixture of `count` MLPs under a gate that looks at each row. used 0: every row takes all of
  * them, by its gate; else those with the largest gates, and no other is computed. */

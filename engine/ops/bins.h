@@ -1,5 +1,5 @@
-/* bins.h - what filling bins and reading them share: how rows are cut into tiles, and how the bins
- * of a head lie.
+/* bins.h - what the ops with bins share: how rows are cut into tiles, and how the bins of a head
+ * lie.
  *
  * A stretch is cut from its own beginning, and what its tiles give is added up in their order: the
  * sums over a stretch do not depend on what else is in the batch, nor on who computed them. */
@@ -41,6 +41,12 @@ static inline size_t sl_head_column(const struct sl_bins_shape *s, int head)
 static inline size_t sl_bins_floats(const struct sl_bins_shape *s)
 {
     return 2 * (size_t)s->head_dim * (size_t)s->bins;
+}
+
+/* What the sums in a bin are divided by, given the sum of its shares: empty bins hold zeros. */
+static inline float sl_mass_of(float shares)
+{
+    return shares + 1e-6f;
 }
 
 /* Bytes of a stretch of scratch memory, when another follows. */

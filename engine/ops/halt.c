@@ -2,7 +2,7 @@
  * after Graves 2016. In step t, for every row i that has not halted:
  *
  *     p_i = min(sigmoid(score_i), r_i);   r_i -= p_i;   it halts when it takes all that is left
- *     output_s += p h of the first row of sequence s; after the last step also r h
+ *     output += p h of a sequence's first row, or of every row; after the last step also r h
  *     loss += price sum_i P_i log(P_i / Q),  P = (p of every step, what is left), Q geometric
  *
  * A row that would be left with 1e-6 or less takes that too. So what is left over goes to the state
@@ -36,10 +36,13 @@ static int row_of(const struct halt *a, int i)
     return a->args.rows ? a->args.rows->index[i] : i;
 }
 
-/* The sequence whose first row this is, or -1. */
-static int led_by(const struct sl_node *n, int row)
+/* The row of output that this row gives to, or -1. */
+static int output_of(const struct sl_node *n, int row)
 {
+    const struct halt *a = n->args;
     int s = n->tape->row_sequence[row];
+    if (a->args.every_row)
+        return row;
     return n->tape->batch->sequences[s].first == row ? s : -1;
 }
 
@@ -77,13 +80,12 @@ static float take(const struct halt *a, int row, float score)
     return p;
 }
 
-/* output_s of the sequence that this row leads: state is its own, i.e. that of the sequence, or the
- * i-th when only some are here. */
+/* Its state has the number of its output, or is the i-th when only some are here. */
 static void give(const struct sl_node *n, int row, int i, float p)
 {
     const struct halt *a = n->args;
     const struct sl_kernels *k = n->tape->kernels;
-    int s = led_by(n, row), cols = n->out->cols;
+    int s = output_of(n, row), cols = n->out->cols;
     if (s < 0)
         return;
     float *y = sl_row(n->out, s);
@@ -141,7 +143,7 @@ static void halt_forward(const struct sl_node *n)
 
 /* -- backward ----------------------------------------------------------------------------- */
 
-/* With dy the gradient of a row's output (of first rows; 0 of others) and k the slope of the
+/* With dy the gradient of a row's output (0 of a row that has none) and k the slope of the
  * divergence: to take more in step t is worth e_t = dy . h_t + price k(p_t), and costs that much
  * less later: what the step of halting, or the leftover, is worth. Backward comes to the latter
  * first and keeps it in halts->worth. So
@@ -189,7 +191,7 @@ static void backward_rows(void *ctx, int first, int last, int worker)
     const struct halt *a = n->args;
     (void)worker;
     for (int i = first; i < last; i++) {
-        int s = led_by(n, i);
+        int s = output_of(n, i);
         float p = a->taken[i], along = 0.0f;
         if (s >= 0)
             along = n->tape->kernels->dot(sl_grad_row(n->out, s), sl_row(n->in[STATES], s),
@@ -217,8 +219,8 @@ struct sl_tensor *sl_halt(struct sl_tape *t, struct sl_tensor *output, struct sl
 {
     assert(scores->cols == 1);
     assert(scores->rows == (args.rows ? args.rows->count : t->batch->rows));
-    assert(states->rows == (args.rows ? args.rows->count : t->batch->count));
-    assert(output->rows == t->batch->count);
+    assert(output->rows == (args.every_row ? t->batch->rows : t->batch->count));
+    assert(states->rows == (args.rows ? args.rows->count : output->rows));
     assert(!args.rows || !t->training);
     struct halt *a = sl_tape_struct(t, 1, sizeof *a);
     a->args = args;

@@ -65,6 +65,10 @@ struct sl_tensor *sl_lookup(struct sl_tape *t, struct sl_lookup_args args);
 /* y_i = x_{rows_i}; all of x, uncopied, when rows is NULL. */
 struct sl_tensor *sl_take_rows(struct sl_tape *t, struct sl_tensor *x, const struct sl_rows *rows);
 
+/* h with rows h_{rows_i} = x_i (NULL: all), in its place; fp32. Never while training. */
+struct sl_tensor *sl_put_rows(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *x,
+                              const struct sl_rows *rows);
+
 /* h with rows h_{rows_i} + scale gate_i dropout(f_i) replaced; gate: n x 1 or NULL for 1, rows:
  * NULL for all. Not training, h itself is updated and returned: rows left out cost nothing. */
 struct sl_residual_args {
@@ -172,25 +176,34 @@ struct sl_stretches {
 struct sl_tensor *sl_mean(struct sl_tape *t, struct sl_tensor *x,
                           const struct sl_stretches *stretches);
 
-/* Histogram attention (Epsilon, section 3.3). First, per head, the rows of each stretch share out
- * their keys and values among a few bins:
- *     a_i = softmax_b(key_i . assign_b);   M_b = sum_i a_ib + 1e-6
- *     keys_b = sum_i a_ib key_i / M_b;   values_b = sum_i a_ib value_i / M_b
+/* Histogram attention (Epsilon, section 3.3). First, per head, rows share out their keys and values
+ * among a few bins:
+ *     a_i = softmax_b(key_i . assign_b)
  * key_value: rows x 2 width, fp32, keys then values; assign: width x bins, a head's rows after one
  * another. Adds entropy_price * sum over heads and rows but padding of sum_b a_ib log a_ib to the
- * loss. Result: stretches x (2 width bins). */
-struct sl_fill_args {
+ * loss. Result: rows x (heads bins), fp32. */
+struct sl_share_args {
     const struct sl_parameter *assign;
-    struct sl_stretches stretches;
     const bool *padding; /* per row; NULL: none is */
     int heads;
-    bool bin_padding; /* padding goes into the bins, too */
+    bool bin_padding; /* padding goes into the bins, too; else its shares are 0 */
     float entropy_price;
 };
-struct sl_tensor *sl_fill_bins(struct sl_tape *t, struct sl_tensor *key_value,
-                               struct sl_fill_args args);
+struct sl_tensor *sl_share_bins(struct sl_tape *t, struct sl_tensor *key_value,
+                                struct sl_share_args args);
 
-/* Then queries attend to the bins of their stretch:
+/* Then the rows of each stretch fill its bins:
+ *     M_b = sum_i a_ib + 1e-6
+ *     keys_b = sum_i a_ib key_i / M_b;   values_b = sum_i a_ib value_i / M_b
+ * Result: stretches x (2 width bins). */
+struct sl_fill_args {
+    struct sl_stretches stretches;
+    int heads;
+};
+struct sl_tensor *sl_fill_bins(struct sl_tape *t, struct sl_tensor *key_value,
+                               struct sl_tensor *shares, struct sl_fill_args args);
+
+/* And queries attend to the bins of their stretch:
  *     out_j = sum_b dropout(softmax_b(query_j . keys_b / sqrt(head_dim))) values_b
  * query: n x width, fp32; row i belongs to row rows_i of the stretches (NULL: i; must be while
  * training). Result: n x width operand. */
@@ -202,6 +215,26 @@ struct sl_read_args {
 };
 struct sl_tensor *sl_read_bins(struct sl_tape *t, struct sl_tensor *query, struct sl_tensor *bins,
                                struct sl_read_args args);
+
+/* The same for a language model: the bins of a query hold what its own row and those before it in
+ * its sequence put there. query: n x width, fp32; row i belongs to row rows_i of the batch (NULL:
+ * i; must be while training); key_value, shares: of all rows. A sequence with a cache goes on from
+ * the sums in its state at `cache_at`, sl_prefix_floats() of them, and leaves its own there: the
+ * same bits whatever pieces a text is fed in. Result: n x width operand. */
+struct sl_prefix_args {
+    const struct sl_rows *rows;
+    int heads;
+    size_t cache_at;
+    float dropout;
+};
+struct sl_tensor *sl_prefix_bins(struct sl_tape *t, struct sl_tensor *query,
+                                 struct sl_tensor *key_value, struct sl_tensor *shares,
+                                 struct sl_prefix_args args);
+
+static inline size_t sl_prefix_floats(int width, int heads, int bins)
+{
+    return (2 * (size_t)width + (size_t)heads) * (size_t)bins;
+}
 
 /* How far each row of the batch has come with halting: shared by the steps of one pass. */
 struct sl_halts {
@@ -218,10 +251,12 @@ struct sl_halts {
  * and adds price * sum over rows that have not halted of p_i (log p_i - log_prior), in the last
  * step also left_i (log left_i - log_prior_rest), to the loss. scores: one per row of the batch;
  * states: h of the first rows; or both of some first rows alone (`rows`, by their number in the
- * batch; NULL while training). Not training, output itself is updated and returned. */
+ * batch; NULL while training). With every_row each row has an output, and rows are any. Not
+ * training, output itself is updated and returned. */
 struct sl_halt_args {
     struct sl_halts *halts;
     const struct sl_rows *rows;
+    bool every_row;
     int step; /* from 1 */
     float price, log_prior, log_prior_rest;
 };
