@@ -13,7 +13,7 @@
 Test(archs, gradients_agree_with_finite_differences)
 {
     static const int lengths[] = {24, 1, 7, 17, 0};
-    struct sl_engine *engine = fixture_exact_engine(2);
+    struct sl_engine *engine = fixture_exact_engine(1);
     for (struct fixture_case c = {0}; fixture_next(&c); c.task++) {
         const struct sl_arch *arch = sl_arch_at(c.arch);
         struct sl_config config = fixture_config_for(arch, (enum sl_task)c.task);

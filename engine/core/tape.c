@@ -62,7 +62,7 @@ void sl_tape_begin(struct sl_tape *t, const struct sl_batch *batch, bool trainin
     t->logits = NULL;
     t->count = 0;
     t->spare_count = 0;
-    t->nodes = training ? sl_tape_struct(t, NODES_MAX, sizeof *t->nodes) : NULL;
+    t->nodes = training ? sl_arena_take(&t->structs, NODES_MAX, sizeof *t->nodes) : NULL;
     number_rows(t);
 }
 
