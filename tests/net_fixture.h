@@ -63,6 +63,7 @@ static inline struct sl_config fixture_config_for(const struct sl_arch *arch, en
     c.task = task;
     c.classes = task == SL_TASK_CLASSIFICATION ? FIXTURE_CLASSES : 0;
     c.vocab = FIXTURE_VOCAB;
+    c.padding_token = 1;
     c.context = FIXTURE_CONTEXT;
     c.width = 36;
     c.heads = 3;

@@ -750,14 +750,20 @@ Test(epsilon, leaving_work_out_changes_no_bit)
         cr_expect_gt(depths[depth], 0, "no text took %d steps", depth);
 }
 
-/* With mask_keys the padding of a text is as good as not there; without, it is not. */
+/* With mask_keys the padding of a text is as good as not there; without, it is not; nor where token 0
+ * is a token like others. */
 Test(epsilon, padding_is_left_out_unless_asked_for)
 {
+    static const struct {
+        int padding_token, mask_keys;
+    } cases[] = {{1, 0}, {1, 1}, {0, 1}};
     struct sl_engine *engine = fixture_engine(NULL, 2);
     struct sl_config config = config_of(CONTEXT);
     struct texts x;
-    for (config.mask_keys = 0; config.mask_keys < 2; config.mask_keys++) {
+    for (int c = 0; c < 3; c++) {
         struct answers bare, padded;
+        config.padding_token = cases[c].padding_token;
+        config.mask_keys = cases[c].mask_keys;
         draw_texts(&x);
         struct sl_model *m = model_of(engine, &config);
         classify(m, &x, ITEMS, &bare);
@@ -765,12 +771,12 @@ Test(epsilon, padding_is_left_out_unless_asked_for)
             for (; x.counts[i] < CONTEXT; x.counts[i]++)
                 x.tokens[i][x.counts[i]] = 0;
         classify(m, &x, ITEMS, &padded);
-        if (config.mask_keys)
+        if (c == 1)
             expect_equal(&bare, &padded, "padded", 0.0f);
         else
             for (int i = 0; i < ITEMS; i++)
                 cr_expect_neq(memcmp(bare.logits[i], padded.logits[i], sizeof bare.logits[i]), 0,
-                              "text %d", i);
+                              "case %d, text %d", c, i);
         sl_model_close(m);
     }
     sl_engine_destroy(engine);

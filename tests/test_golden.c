@@ -110,6 +110,7 @@ static struct sl_config config_of(const struct golden *g, const struct sl_arch *
     struct sl_err err;
     sl_config_standard(arch, &config);
     config.vocab = (int)fact(g, "vocab");
+    config.padding_token = 1;
     if (sl_safetensors_metadata(&g->file, "classes")) {
         config.task = SL_TASK_CLASSIFICATION;
         config.classes = (int)fact(g, "classes");

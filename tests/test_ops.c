@@ -167,7 +167,7 @@ static struct sl_tensor *use_lookup_padded(struct sl_tape *t, struct inputs *in)
     return sl_lookup(t, (struct sl_lookup_args){.tokens = &in->parameters[0],
                                                 .positions = &in->parameters[1],
                                                 .scale = 1.5f,
-                                                .padded = true});
+                                                .padding_token = 1});
 }
 
 static struct sl_tensor *use_residual(struct sl_tape *t, struct inputs *in)

@@ -9,10 +9,11 @@
 #include "sluice/model.h"
 
 /* Every hyper-parameter that any architecture has; each lists those it reads in its table. Task,
- * vocab and classes are no hyper-parameters: they come from what is learnt. */
+ * vocab, padding and classes are no hyper-parameters: they come from what is learnt. */
 struct sl_config {
     enum sl_task task;
     int vocab, classes; /* classes: 0 unless the task is classification */
+    int padding_token;  /* of the vocabulary: 1 + its id; 0: it has none */
     int context, width, depth, heads, hidden;
     float dropout;
     int router_width; /* 0: max(width / 4, 16) */

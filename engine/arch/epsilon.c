@@ -31,9 +31,15 @@ struct epsilon {
     struct sl_halting halting;
     struct sl_linear_layer classify; /* no weight: completion, */
     struct sl_head head;             /* by this one */
-    int depth;
+    int depth, padding_token;
     float dropout, residual_scale, entropy_price;
 };
+
+/* A language model has no use for it. */
+static int padding_token(const struct sl_config *c)
+{
+    return c->task == SL_TASK_CLASSIFICATION ? c->padding_token : 0;
+}
 
 static struct sl_embedding_shape embedding_shape(const struct sl_config *c)
 {
@@ -45,7 +51,7 @@ static struct sl_embedding_shape embedding_shape(const struct sl_config *c)
                                        .scale = sqrtf((float)c->width),
                                        .dropout = c->dropout,
                                        .tied = c->task == SL_TASK_COMPLETION,
-                                       .padded = c->task == SL_TASK_CLASSIFICATION};
+                                       .padding_token = padding_token(c)};
 }
 
 static struct sl_histogram_shape attention_shape(const struct sl_config *c)
@@ -63,6 +69,7 @@ static void epsilon_build(struct sl_builder *b, void *self, const struct sl_conf
 {
     struct epsilon *m = self;
     m->depth = c->depth;
+    m->padding_token = padding_token(c);
     m->dropout = c->dropout;
     m->residual_scale = c->residual_scale;
     m->entropy_price = c->entropy_price;
@@ -138,7 +145,7 @@ static void step(struct sl_tape *t, const struct epsilon *m, struct sl_stream *s
 
 static struct sl_tensor *classify(struct sl_tape *t, const struct epsilon *m, struct sl_tensor *h)
 {
-    struct sl_stream *s = sl_stream_begin(t, h, m->depth);
+    struct sl_stream *s = sl_stream_begin(t, h, m->depth, m->padding_token);
     while (sl_stream_runs(t, s)) {
         size_t mark = sl_tape_mark(t);
         step(t, m, s);
@@ -211,7 +218,7 @@ static const struct sl_number hypers[] = {
     SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training"),
     SL_INTEGER_ROW(sl_config, bins, 1, 1024, 16, "bins that keys are shared out among (B)"),
     SL_INTEGER_ROW(sl_config, latents, 1, 1024, 8, "dimensions in which keys meet bins (d_lat)"),
-    SL_INTEGER_ROW(sl_config, mask_keys, 0, 1, 1, "0: padding, token 0, goes into the bins, too"),
+    SL_INTEGER_ROW(sl_config, mask_keys, 0, 1, 1, "0: padding goes into the bins, too"),
     SL_REAL_ROW(sl_config, residual_scale, 0.001, 10, 0.25, "of both updates (alpha)"),
     SL_REAL_ROW(sl_config, halting_mean, 1.01, 1000, 3, "steps that the price on depth prefers"),
     SL_REAL_ROW(sl_config, kl_price, 0, 100, 0.015, "of halting otherwise, in nats (lambda_KL)"),

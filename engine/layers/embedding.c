@@ -22,7 +22,7 @@ static struct sl_parameter *positions_build(struct sl_builder *b,
 struct sl_embedding sl_embedding_build(struct sl_builder *b, struct sl_embedding_shape shape)
 {
     struct sl_embedding e = {
-        .scale = shape.scale, .dropout = shape.dropout, .padded = shape.padded};
+        .scale = shape.scale, .dropout = shape.dropout, .padding_token = shape.padding_token};
     e.tokens = sl_parameter_add(b, "embedding.tokens", SL_ROLE_TABLE, shape.vocab, shape.width,
                                 shape.start);
     e.tokens->product = shape.tied;
@@ -36,7 +36,7 @@ struct sl_tensor *sl_embedding_apply(struct sl_tape *t, const struct sl_embeddin
                                                 .positions = e->positions,
                                                 .scale = e->scale,
                                                 .dropout = e->dropout,
-                                                .padded = e->padded});
+                                                .padding_token = e->padding_token});
 }
 
 struct sl_tensor *sl_embedding_invert(struct sl_tape *t, const struct sl_embedding *e,

@@ -14,7 +14,8 @@ static bool is_lazy(const struct sl_tape *t)
     return !t->training && !t->policy->dense;
 }
 
-static void halts_begin(struct sl_tape *t, struct sl_halts *halts, int steps_most, bool padded)
+static void halts_begin(struct sl_tape *t, struct sl_halts *halts, int steps_most,
+                        int padding_token)
 {
     size_t rows = (size_t)t->batch->rows;
     *halts = (struct sl_halts){.steps_most = steps_most};
@@ -25,7 +26,8 @@ static void halts_begin(struct sl_tape *t, struct sl_halts *halts, int steps_mos
         halts->worth = sl_tape_take(t, rows, sizeof *halts->worth);
     for (size_t r = 0; r < rows; r++) {
         halts->left[r] = 1.0f;
-        halts->padding[r] = padded && !sl_tape_is_dry(t) && t->batch->tokens[r] == 0;
+        halts->padding[r] =
+            padding_token && !sl_tape_is_dry(t) && t->batch->tokens[r] + 1 == padding_token;
     }
 }
 
@@ -71,14 +73,15 @@ static struct sl_tensor *zeros(struct sl_tape *t, int rows, int cols)
     return x;
 }
 
-struct sl_stream *sl_stream_begin(struct sl_tape *t, struct sl_tensor *h, int steps_most)
+struct sl_stream *sl_stream_begin(struct sl_tape *t, struct sl_tensor *h, int steps_most,
+                                  int padding_token)
 {
     struct sl_stream *s = sl_tape_struct(t, 1, sizeof *s);
     assert(h->rows == t->batch->rows);
     s->h = h;
     s->step = 1;
     s->output = zeros(t, t->batch->count, h->cols);
-    halts_begin(t, &s->halts, steps_most, /* padded= */ true);
+    halts_begin(t, &s->halts, steps_most, padding_token);
     s->share = share_of(t, s->halts.padding);
     lists_begin(t, s);
     lists_renew(s, t->batch->count);
@@ -175,7 +178,7 @@ struct sl_walk *sl_walk_begin(struct sl_tape *t, struct sl_tensor *h, int steps_
     w->h = h;
     w->step = 1;
     w->output = zeros(t, h->rows, h->cols);
-    halts_begin(t, &w->halts, steps_most, /* padded= */ false);
+    halts_begin(t, &w->halts, steps_most, /* padding_token= */ 0);
     w->share = share_of(t, w->halts.padding);
     if (!is_lazy(t))
         gate_renew(t, w);

@@ -47,14 +47,14 @@ struct sl_embedding_shape {
     struct sl_init start; /* of the tokens' rows */
     enum sl_positions positions;
     float scale, dropout;
-    bool tied;   /* the table also gives the logits */
-    bool padded; /* token 0 is padding: a row of zeros that learns nothing */
+    bool tied;         /* the table also gives the logits */
+    int padding_token; /* as in struct sl_config: a row of zeros that learns nothing */
 };
 
 struct sl_embedding {
     struct sl_parameter *tokens, *positions;
     float scale, dropout;
-    bool padded;
+    int padding_token;
 };
 struct sl_embedding sl_embedding_build(struct sl_builder *b, struct sl_embedding_shape shape);
 struct sl_tensor *sl_embedding_apply(struct sl_tape *t, const struct sl_embedding *e);
@@ -148,7 +148,7 @@ void sl_spectral_follow(const struct sl_spectral *s, const struct sl_kernels *k,
 struct sl_stream {
     struct sl_tensor *h;           /* a row for each token of the sequences that are still there */
     struct sl_stretches stretches; /* those sequences within h */
-    bool *padding;                 /* per row of h: token 0, which never halts */
+    bool *padding;                 /* per row of h: it never halts */
     const struct sl_rows *leaders; /* rows of h; NULL: all rows go together */
     const struct sl_rows *followers; /* rows of h that take this step late; NULL: nobody */
     struct sl_tensor *output;        /* a row for each sequence of the batch */
@@ -159,7 +159,9 @@ struct sl_stream {
     struct sl_rows firsts, batch_rows, late;
     int32_t *first, *batch_row, *follower;
 };
-struct sl_stream *sl_stream_begin(struct sl_tape *t, struct sl_tensor *h, int steps_most);
+/* padding_token: as in struct sl_config. */
+struct sl_stream *sl_stream_begin(struct sl_tape *t, struct sl_tensor *h, int steps_most,
+                                  int padding_token);
 /* Whether there is another step to take. */
 bool sl_stream_runs(const struct sl_tape *t, const struct sl_stream *s);
 

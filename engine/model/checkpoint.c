@@ -105,6 +105,7 @@ static bool parts_read(struct sl_checkpoint *c, struct sl_err *err)
     c->tokens = sl_vocabulary_read(c->card.tokenizer, c->card.lower, vocab->data, vocab->size, err);
     if (!c->tokens)
         return sl_wrap(err, "'%s'", c->members[VOCAB].name);
+    c->card.hyper.padding_token = 1 + sl_tokenizer_special(c->tokens, SL_SPECIAL_PAD);
     return sl_safetensors_parse(&c->weights, weights->data, weights->size, err) ||
            sl_wrap(err, "'%s'", names[WEIGHTS]);
 }

@@ -9,7 +9,7 @@ enum { ROWS = 64, COLUMNS = 64 };
 
 struct lookup {
     float scale;
-    bool padded;
+    int padding_token;
     struct sl_dropout dropout;
     uint64_t random_key;
 };
@@ -25,7 +25,7 @@ static float *row_of(const struct sl_parameter *table, float *values, int row)
 static float scale_of(const struct sl_node *n, int row)
 {
     const struct lookup *a = n->args;
-    return a->padded && n->tape->batch->tokens[row] == 0 ? 0.0f : a->scale;
+    return n->tape->batch->tokens[row] + 1 == a->padding_token ? 0.0f : a->scale;
 }
 
 static void forward_rows(void *ctx, int first, int last, int worker)
@@ -91,7 +91,7 @@ struct sl_tensor *sl_lookup(struct sl_tape *t, struct sl_lookup_args args)
     assert(args.tokens->cols == args.positions->cols);
     struct lookup *a = sl_tape_struct(t, 1, sizeof *a);
     a->scale = args.scale;
-    a->padded = args.padded;
+    a->padding_token = args.padding_token;
     if (t->training && args.dropout > 0.0f) {
         a->dropout = sl_dropout_of(args.dropout);
         a->random_key = sl_tape_random(t);

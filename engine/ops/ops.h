@@ -58,7 +58,7 @@ struct sl_tensor *sl_centernorm(struct sl_tape *t, struct sl_tensor *x,
 struct sl_lookup_args {
     const struct sl_parameter *tokens, *positions;
     float scale, dropout;
-    bool padded; /* token 0 is padding: it counts as a row of zeros, and learns nothing */
+    int padding_token; /* 1 + its id: it counts as a row of zeros, and learns nothing; 0: none */
 };
 struct sl_tensor *sl_lookup(struct sl_tape *t, struct sl_lookup_args args);
 

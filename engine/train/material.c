@@ -60,6 +60,7 @@ bool sl_material_open(struct sl_material *m, const struct sl_sources *sources,
     if (!m->kind->open(m, sources, config, err))
         return false;
     config->vocab = sl_tokenizer_size(m->tokens);
+    config->padding_token = 1 + sl_tokenizer_special(m->tokens, SL_SPECIAL_PAD);
     return count_steps(m, recipe, err) && make_room(m, err);
 }
 
