@@ -1,6 +1,7 @@
-/* evaluate.h - how well a model does, and how much of itself it used, on the code path that serves:
- * every token of a text after the first exactly once, in windows that do not overlap; or every
- * labelled text. */
+/* evaluate.h - how well a model does, and how much of itself it used, under a policy of serving:
+ * every token of a text after the first exactly once, in windows that do not overlap, each computed
+ * at once (from a cache the numbers are the same to rounding); or every labelled text, on the very
+ * path that serves. */
 #pragma once
 
 #include "data/dataset.h"
