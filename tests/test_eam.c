@@ -117,7 +117,10 @@ Test(eam, refuses_what_does_not_go_together)
     c.width = 8192;
     c.heads = 8;
     c.hidden = 32768;
-    EXPECT_FAIL(sl_config_check(eam(), &c, &err), err, SL_BAD_INPUT, "parameters");
+    EXPECT_OK(sl_config_check(eam(), &c, &err), err);
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    EXPECT_FAIL(sl_net_create(engine, eam(), &c, &err), err, SL_BAD_INPUT, "numbers to hold");
+    sl_engine_destroy(engine);
 }
 
 /* -- whole models ----------------------------------------------------------------------------- */

@@ -750,8 +750,8 @@ Test(epsilon, leaving_work_out_changes_no_bit)
         cr_expect_gt(depths[depth], 0, "no text took %d steps", depth);
 }
 
-/* With mask_keys the padding of a text is as good as not there; without, it is not; nor where token 0
- * is a token like others. */
+/* With mask_keys the padding of a text is as good as not there; without, it is not; nor where
+ * token 0 is a token like others. */
 Test(epsilon, padding_is_left_out_unless_asked_for)
 {
     static const struct {

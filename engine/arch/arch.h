@@ -45,14 +45,6 @@ struct sl_arch {
     /* Logits of the wanted rows, or of each sequence when the task is classification; NULL while
      * training if all went to sl_exit. */
     struct sl_tensor *(*forward)(struct sl_tape *t, const void *self);
-    /* For those with derived buffers: computes them from the parameters and the saved buffers,
-     * before every packing; adds their gradients, once all of a step are there, to those of the
-     * parameters. */
-    void (*derive)(const void *self, const struct sl_kernels *kernels);
-    void (*fold)(const void *self, const struct sl_kernels *kernels);
-    /* For those with saved buffers that go after the parameters: called once when both have been
-     * drawn (fresh), then after every step of training, never when they come from a file. */
-    void (*follow)(const void *self, const struct sl_kernels *kernels, bool fresh);
 };
 
 enum { SL_COMPLETES = 1u << SL_TASK_COMPLETION, SL_CLASSIFIES = 1u << SL_TASK_CLASSIFICATION };

@@ -217,19 +217,6 @@ static struct sl_tensor *eam_forward(struct sl_tape *t, const void *self)
 
 /* -- the table -------------------------------------------------------------------------------- */
 
-static void eam_derive(const void *self, const struct sl_kernels *kernels)
-{
-    const struct eam *m = self;
-    (void)kernels;
-    sl_experts_derive(&m->experts);
-}
-
-static void eam_fold(const void *self, const struct sl_kernels *kernels)
-{
-    const struct eam *m = self;
-    sl_experts_fold(&m->experts, kernels);
-}
-
 static bool eam_check(const struct sl_config *c, struct sl_err *err)
 {
     if (c->task == SL_TASK_COMPLETION && pool_of(c) != 1)
@@ -294,6 +281,4 @@ const struct sl_arch sl_arch_eam = {
     .check = eam_check,
     .build = eam_build,
     .forward = eam_forward,
-    .derive = eam_derive,
-    .fold = eam_fold,
 };

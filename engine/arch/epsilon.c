@@ -186,29 +186,6 @@ static struct sl_tensor *epsilon_forward(struct sl_tape *t, const void *self)
     return m->classify.weight ? classify(t, m, h) : complete(t, m, h);
 }
 
-static void epsilon_derive(const void *self, const struct sl_kernels *kernels)
-{
-    const struct epsilon *m = self;
-    sl_histogram_derive(&m->attention, kernels);
-    sl_spectral_derive(&m->up, kernels);
-    sl_spectral_derive(&m->down, kernels);
-}
-
-static void epsilon_fold(const void *self, const struct sl_kernels *kernels)
-{
-    const struct epsilon *m = self;
-    sl_histogram_fold(&m->attention, kernels);
-    sl_spectral_fold(&m->up, kernels);
-    sl_spectral_fold(&m->down, kernels);
-}
-
-static void epsilon_follow(const void *self, const struct sl_kernels *kernels, bool fresh)
-{
-    const struct epsilon *m = self;
-    sl_spectral_follow(&m->up, kernels, fresh);
-    sl_spectral_follow(&m->down, kernels, fresh);
-}
-
 static const struct sl_number hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 12, "features per token (d)"),
     SL_INTEGER_ROW(sl_config, depth, 1, 128, 8, "steps, at most (L)"),
@@ -234,7 +211,4 @@ const struct sl_arch sl_arch_epsilon = {
     .size = sizeof(struct epsilon),
     .build = epsilon_build,
     .forward = epsilon_forward,
-    .derive = epsilon_derive,
-    .fold = epsilon_fold,
-    .follow = epsilon_follow,
 };

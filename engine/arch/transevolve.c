@@ -161,28 +161,6 @@ static void transevolve_build(struct sl_builder *b, void *self, const struct sl_
     m->classify = dense_build(b, "classify", c->classes == 2 ? 1 : c->classes, c->width, true);
 }
 
-/* -- what follows from the parameters ------------------------------------------------------- */
-
-static void transevolve_derive(const void *self, const struct sl_kernels *kernels)
-{
-    const struct transevolve *m = self;
-    for (int i = 0; i < m->count; i++) {
-        const struct block *k = &m->blocks[i];
-        sl_drift_derive(&k->drift, kernels);
-        for (int l = 0; m->mixing == RANDOM && l < k->depth; l++) {
-            sl_rotation_derive(&k->layers[l].turn[0], kernels);
-            sl_rotation_derive(&k->layers[l].turn[1], kernels);
-        }
-    }
-}
-
-static void transevolve_fold(const void *self, const struct sl_kernels *kernels)
-{
-    const struct transevolve *m = self;
-    for (int i = 0; i < m->count; i++)
-        sl_drift_fold(&m->blocks[i].drift, kernels);
-}
-
 /* -- forward ------------------------------------------------------------------------------ */
 
 static struct sl_tensor *meeting_side(struct sl_tape *t, const struct sl_linear_layer *layer,
@@ -301,6 +279,4 @@ const struct sl_arch sl_arch_transevolve = {
     .check = transevolve_check,
     .build = transevolve_build,
     .forward = transevolve_forward,
-    .derive = transevolve_derive,
-    .fold = transevolve_fold,
 };

@@ -57,8 +57,22 @@ enum { SL_PARAMETERS_MAX = 4096, SL_BUFFERS_MAX = 1024, SL_NAME_MAX = 96 };
 enum sl_buffer_kind {
     SL_BUFFER_SAVED,  /* state that training changes: drawn with the model, kept in checkpoints */
     SL_BUFFER_FIXED,  /* a function of its name and shape: never saved */
-    SL_BUFFER_DERIVED /* follows from parameters by the architecture's `derive`; its gradient goes
-                       * back to them by `fold` */
+    SL_BUFFER_DERIVED /* follows from parameters by a layer's `derive`; its gradient goes back to
+                       * them by `fold` */
+};
+
+struct sl_kernels;
+
+/* What keeps a layer's buffers true. */
+struct sl_upkeep {
+    /* Computes derived buffers from parameters and saved buffers: before every packing. */
+    void (*derive)(const void *layer, const struct sl_kernels *kernels);
+    /* Adds the gradients of derived buffers, once all of a step are there, to those of the
+     * parameters. */
+    void (*fold)(const void *layer, const struct sl_kernels *kernels);
+    /* Renews saved buffers that go after the parameters: once when both have been drawn (fresh),
+     * then after every step of training, never when they come from a file. */
+    void (*follow)(const void *layer, const struct sl_kernels *kernels, bool fresh);
 };
 
 struct sl_builder {
@@ -70,9 +84,17 @@ struct sl_builder {
     struct sl_init *buffer_inits;
     enum sl_buffer_kind *buffer_kinds;
     int buffer_count;
+    struct sl_kept *kept; /* layers with upkeep, in the order in which they were declared */
+    int kept_count;
     int cache_operands, cache_floats; /* columns of the cache that are spoken for */
     size_t cache_state;               /* likewise, of what does not grow with a text */
     char scope[SL_NAME_MAX];
+};
+
+/* A layer, as it was when it was declared, and what it asks for. */
+struct sl_kept {
+    const struct sl_upkeep *upkeep;
+    const void *layer;
 };
 
 void sl_builder_init(struct sl_builder *b, struct sl_arena *arena);
@@ -106,3 +128,7 @@ struct sl_buffer_shape {
 };
 struct sl_parameter *sl_buffer_add(struct sl_builder *b, const char *name,
                                    struct sl_buffer_shape shape);
+
+/* Copies the layer, which is complete. What upkeep does not need is NULL. */
+void sl_upkeep_add(struct sl_builder *b, const struct sl_upkeep *upkeep, const void *layer,
+                   size_t bytes);

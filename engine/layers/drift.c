@@ -32,6 +32,8 @@ static struct sl_parameter *matrix_add(struct sl_builder *b, const char *name, c
     return sl_parameter_add(b, full, SL_ROLE_SOURCE, s.keys, s.width, start);
 }
 
+static const struct sl_upkeep upkeep;
+
 struct sl_drift sl_drift_build(struct sl_builder *b, const char *name, struct sl_drift_shape s)
 {
     struct sl_drift d = {.heads = s.heads, .depths = s.depths};
@@ -57,12 +59,14 @@ struct sl_drift sl_drift_build(struct sl_builder *b, const char *name, struct sl
                                                       .rows = s.depths * s.heads,
                                                       .cols = s.keys,
                                                       .product = true});
+    sl_upkeep_add(b, &upkeep, &d, sizeof d);
     return d;
 }
 
 /* g^l_h for every row a of the matrix: the columns of head h times T^l. */
-void sl_drift_derive(const struct sl_drift *d, const struct sl_kernels *kernels)
+static void derive(const void *layer, const struct sl_kernels *kernels)
 {
+    const struct sl_drift *d = layer;
     const int columns = d->matrix->cols / d->heads, keys = d->matrix->rows;
     const size_t width = (size_t)d->matrix->cols;
     for (int l = 0; l < d->depths; l++) {
@@ -95,8 +99,9 @@ static void fold_head(const struct sl_drift *d, const struct sl_kernels *kernels
     }
 }
 
-void sl_drift_fold(const struct sl_drift *d, const struct sl_kernels *kernels)
+static void fold(const void *layer, const struct sl_kernels *kernels)
 {
+    const struct sl_drift *d = layer;
     int width = d->matrix->cols, columns = width / d->heads;
     for (int l = 0; l < d->depths; l++)
         for (int h = 0; h < d->heads; h++) {
@@ -106,3 +111,5 @@ void sl_drift_fold(const struct sl_drift *d, const struct sl_kernels *kernels)
                     d->slopes[c] * d->waves[l * width + h * columns + c];
         }
 }
+
+static const struct sl_upkeep upkeep = {.derive = derive, .fold = fold};

@@ -36,6 +36,8 @@ static const struct sl_expert *copies_build(struct sl_builder *b, const struct s
     return each;
 }
 
+static const struct sl_upkeep upkeep;
+
 struct sl_experts sl_experts_build(struct sl_builder *b, struct sl_experts_shape shape)
 {
     int d = shape.width, features = shape.count * shape.hidden;
@@ -55,17 +57,21 @@ struct sl_experts sl_experts_build(struct sl_builder *b, struct sl_experts_shape
     e.down = sl_parameter_add(b, "experts.down.weight", role, d, features, out);
     e.down_bias = sl_parameter_add(b, "experts.down.bias", SL_ROLE_VECTOR, d, shape.count, out);
     e.down_bias->product = true;
-    if (shape.used > 0)
+    if (shape.used > 0) {
         e.each = copies_build(b, &e);
+        sl_upkeep_add(b, &upkeep, &e, sizeof e);
+    }
     return e;
 }
 
 /* -- copies of each expert's weights --------------------------------------------------------- */
 
-void sl_experts_derive(const struct sl_experts *e)
+static void derive(const void *layer, const struct sl_kernels *kernels)
 {
+    const struct sl_experts *e = layer;
+    (void)kernels;
     size_t each = (size_t)e->hidden, features = each * (size_t)e->count, d = (size_t)e->up->cols;
-    for (size_t k = 0; e->each && k < (size_t)e->count; k++) {
+    for (size_t k = 0; k < (size_t)e->count; k++) {
         memcpy(e->each[k].up->data, e->up->data + k * each * d, each * d * sizeof(float));
         for (size_t r = 0; r < d; r++)
             memcpy(e->each[k].down->data + r * each, e->down->data + r * features + k * each,
@@ -73,10 +79,11 @@ void sl_experts_derive(const struct sl_experts *e)
     }
 }
 
-void sl_experts_fold(const struct sl_experts *e, const struct sl_kernels *kernels)
+static void fold(const void *layer, const struct sl_kernels *kernels)
 {
+    const struct sl_experts *e = layer;
     size_t each = (size_t)e->hidden, features = each * (size_t)e->count, d = (size_t)e->up->cols;
-    for (size_t k = 0; e->each && k < (size_t)e->count; k++) {
+    for (size_t k = 0; k < (size_t)e->count; k++) {
         for (size_t r = 0; r < each; r++)
             kernels->axpy(e->up->grad + (k * each + r) * d, 1.0f, e->each[k].up->grad + r * d,
                           (int)d);
@@ -85,6 +92,8 @@ void sl_experts_fold(const struct sl_experts *e, const struct sl_kernels *kernel
                           e->each[k].down->grad + r * each, e->hidden);
     }
 }
+
+static const struct sl_upkeep upkeep = {.derive = derive, .fold = fold};
 
 /* -- both ways of computing ------------------------------------------------------------------ */
 

@@ -27,6 +27,8 @@ static size_t step_floats(const struct sl_histogram_shape *s)
     return sl_prefix_floats(s->width, s->heads, s->bins);
 }
 
+static const struct sl_upkeep upkeep;
+
 struct sl_histogram sl_histogram_build(struct sl_builder *b, struct sl_histogram_shape shape)
 {
     struct sl_histogram a = {.shape = shape};
@@ -45,6 +47,7 @@ struct sl_histogram sl_histogram_build(struct sl_builder *b, struct sl_histogram
         (struct sl_buffer_shape){.kind = SL_BUFFER_DERIVED, .rows = shape.width, .cols = bins});
     if (shape.steps > 0)
         a.cache_at = sl_cache_state(b, (size_t)shape.steps * step_floats(&shape));
+    sl_upkeep_add(b, &upkeep, &a, sizeof a);
     return a;
 }
 
@@ -69,8 +72,9 @@ static struct part part_of(const struct sl_histogram *a, int head)
                          .inverse_tau = 1.0f / tau_of(a, head)};
 }
 
-void sl_histogram_derive(const struct sl_histogram *a, const struct sl_kernels *k)
+static void derive(const void *layer, const struct sl_kernels *k)
 {
+    const struct sl_histogram *a = layer;
     int dim = a->latent->cols, bins = a->shape.bins;
     for (int h = 0; h < a->shape.heads; h++) {
         struct part part = part_of(a, h);
@@ -125,11 +129,14 @@ static void fold_head(const struct sl_histogram *a, const struct sl_kernels *k, 
     fold_latent(a, k, a->prototypes->data + part.prototypes, g);
 }
 
-void sl_histogram_fold(const struct sl_histogram *a, const struct sl_kernels *k)
+static void fold(const void *layer, const struct sl_kernels *k)
 {
+    const struct sl_histogram *a = layer;
     for (int h = 0; h < a->shape.heads; h++)
         fold_head(a, k, h);
 }
+
+static const struct sl_upkeep upkeep = {.derive = derive, .fold = fold};
 
 /* -- use --------------------------------------------------------------------------------------- */
 

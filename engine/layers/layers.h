@@ -135,10 +135,6 @@ struct sl_spectral {
     struct sl_linear_layer layer; /* W / sigma, and the bias */
 };
 struct sl_spectral sl_spectral_build(struct sl_builder *b, const char *name, int outs, int ins);
-/* What architectures with such layers do in their hooks of the same names. */
-void sl_spectral_derive(const struct sl_spectral *s, const struct sl_kernels *k);
-void sl_spectral_fold(const struct sl_spectral *s, const struct sl_kernels *k);
-void sl_spectral_follow(const struct sl_spectral *s, const struct sl_kernels *k, bool fresh);
 
 /* The stream of a model that applies one block until its tokens have halted (Epsilon, section 3.4).
  * While training, and when the policy is dense, all rows take every step. Otherwise a sequence
@@ -229,8 +225,6 @@ struct sl_histogram {
     size_t cache_at;
 };
 struct sl_histogram sl_histogram_build(struct sl_builder *b, struct sl_histogram_shape shape);
-void sl_histogram_derive(const struct sl_histogram *a, const struct sl_kernels *k);
-void sl_histogram_fold(const struct sl_histogram *a, const struct sl_kernels *k);
 /* The bins of every sequence of the stream; x: its rows, normed. entropy_price is of the mean over
  * rows and heads. */
 struct sl_tensor *sl_histogram_fill(struct sl_tape *t, const struct sl_histogram *a,
@@ -272,9 +266,6 @@ struct sl_experts sl_experts_build(struct sl_builder *b, struct sl_experts_shape
 /* origin: as in struct sl_linear_args. */
 struct sl_tensor *sl_experts_apply(struct sl_tape *t, const struct sl_experts *e,
                                    struct sl_tensor *x, const int32_t *origin);
-/* For the hooks of the same names in struct sl_arch. */
-void sl_experts_derive(const struct sl_experts *e);
-void sl_experts_fold(const struct sl_experts *e, const struct sl_kernels *kernels);
 
 /* A projection through random rotations that are frozen; only the diagonal between them and a bias
  * are learnt (TransEvolve, equations 10 and 11): y = f((x U) s V + b). The rotations move with
@@ -296,7 +287,6 @@ struct sl_rotation sl_rotation_build(struct sl_builder *b, const char *name,
 /* args: all but weight and bias. */
 struct sl_tensor *sl_rotation_apply(struct sl_tape *t, const struct sl_rotation *r,
                                     struct sl_tensor *x, struct sl_linear_args args);
-void sl_rotation_derive(const struct sl_rotation *r, const struct sl_kernels *kernels);
 
 /* What time adds to attention (TransEvolve, equation 6): at each depth a vector T, learnt
  * coefficients times waves, is projected to where keys and queries live. Of the products that
@@ -322,8 +312,6 @@ struct sl_drift_shape {
     int first;
 };
 struct sl_drift sl_drift_build(struct sl_builder *b, const char *name, struct sl_drift_shape shape);
-void sl_drift_derive(const struct sl_drift *d, const struct sl_kernels *kernels);
-void sl_drift_fold(const struct sl_drift *d, const struct sl_kernels *kernels);
 
 /* Records that every row, or those of a gate, ran one more block. */
 void sl_note_layer(struct sl_tape *t, const struct sl_rows *rows);

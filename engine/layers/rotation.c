@@ -17,6 +17,8 @@ static const char *part(char full[SL_NAME_MAX], const char *name, const char *su
     return full;
 }
 
+static const struct sl_upkeep upkeep;
+
 struct sl_rotation sl_rotation_build(struct sl_builder *b, const char *name,
                                      struct sl_rotation_shape shape)
 {
@@ -43,6 +45,7 @@ struct sl_rotation sl_rotation_build(struct sl_builder *b, const char *name,
         b, part(full, name, "weight"),
         (struct sl_buffer_shape){
             .kind = SL_BUFFER_DERIVED, .rows = shape.outs, .cols = shape.ins, .product = true});
+    sl_upkeep_add(b, &upkeep, &r, sizeof r);
     return r;
 }
 
@@ -65,8 +68,9 @@ struct sl_tensor *sl_rotation_apply(struct sl_tape *t, const struct sl_rotation 
 }
 
 /* W^T_o = sum_k s_k V_ko U^T_k. */
-void sl_rotation_derive(const struct sl_rotation *r, const struct sl_kernels *kernels)
+static void derive(const void *layer, const struct sl_kernels *kernels)
 {
+    const struct sl_rotation *r = layer;
     if (is_trained(r))
         return;
     int ins = r->weight->cols, rank = r->in->rows;
@@ -79,3 +83,5 @@ void sl_rotation_derive(const struct sl_rotation *r, const struct sl_kernels *ke
                           ins);
     }
 }
+
+static const struct sl_upkeep upkeep = {.derive = derive};

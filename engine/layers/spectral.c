@@ -23,6 +23,8 @@ static struct sl_parameter *vector(struct sl_builder *b, const char *name, const
             .kind = SL_BUFFER_SAVED, .rows = 1, .cols = count, .init = sl_normal(1.0f)});
 }
 
+static const struct sl_upkeep upkeep;
+
 struct sl_spectral sl_spectral_build(struct sl_builder *b, const char *name, int outs, int ins)
 {
     char raw[SL_NAME_MAX], normal[SL_NAME_MAX], bias[SL_NAME_MAX];
@@ -39,6 +41,7 @@ struct sl_spectral sl_spectral_build(struct sl_builder *b, const char *name, int
                           .kind = SL_BUFFER_DERIVED, .rows = outs, .cols = ins, .product = true});
     s.layer.bias =
         sl_parameter_add(b, bias, SL_ROLE_VECTOR, 1, outs, sl_uniform(1.0f / sqrtf((float)ins)));
+    sl_upkeep_add(b, &upkeep, &s, sizeof s);
     return s;
 }
 
@@ -56,15 +59,17 @@ static float sigma_of(const struct sl_spectral *s, const struct sl_kernels *k)
     return fmaxf((float)sigma, norm_least);
 }
 
-void sl_spectral_derive(const struct sl_spectral *s, const struct sl_kernels *k)
+static void derive(const void *layer, const struct sl_kernels *k)
 {
+    const struct sl_spectral *s = layer;
     k->scale(s->layer.weight->data, 1.0f / sigma_of(s, k), s->raw->data,
              s->raw->rows * s->raw->cols);
 }
 
 /* With G = dL/d(W / sigma):  dW = (G - <G, W / sigma> u v^T) / sigma. */
-void sl_spectral_fold(const struct sl_spectral *s, const struct sl_kernels *k)
+static void fold(const void *layer, const struct sl_kernels *k)
 {
+    const struct sl_spectral *s = layer;
     const struct sl_parameter *normal = s->layer.weight;
     float inverse = 1.0f / sigma_of(s, k);
     double along = 0.0;
@@ -98,8 +103,11 @@ static void iterate(const struct sl_spectral *s, const struct sl_kernels *k)
     normalise(s->u, k);
 }
 
-void sl_spectral_follow(const struct sl_spectral *s, const struct sl_kernels *k, bool fresh)
+static void follow(const void *layer, const struct sl_kernels *k, bool fresh)
 {
+    const struct sl_spectral *s = layer;
     for (int i = 0; i < (fresh ? ROUNDS_FIRST : ROUNDS); i++)
         iterate(s, k);
 }
+
+static const struct sl_upkeep upkeep = {.derive = derive, .fold = fold, .follow = follow};

@@ -177,13 +177,21 @@ bool sl_net_train(struct sl_model *m, struct sl_err *err)
     return placed(m, &m->grads, place, true, err) && placed(m, &m->packed, place_packed, true, err);
 }
 
+static void follow(struct sl_model *m, bool fresh)
+{
+    for (int i = 0; i < m->builder.kept_count; i++) {
+        const struct sl_kept *kept = &m->builder.kept[i];
+        if (kept->upkeep->follow)
+            kept->upkeep->follow(kept->layer, m->engine->kernels, fresh);
+    }
+}
+
 void sl_net_draw(struct sl_model *m, uint64_t seed)
 {
     for (int i = 0; i < m->builder.count; i++)
         draw(&m->builder.parameters[i], m->builder.inits[i], seed);
     draw_buffers(m, SL_BUFFER_SAVED, seed);
-    if (m->arch->follow)
-        m->arch->follow(m->self, m->engine->kernels, /* fresh= */ true);
+    follow(m, /* fresh= */ true);
 }
 
 /* -- gradients -------------------------------------------------------------------------------- */
@@ -207,14 +215,16 @@ void sl_net_clear(struct sl_model *m)
 
 void sl_net_fold(struct sl_model *m)
 {
-    if (m->arch->fold)
-        m->arch->fold(m->self, m->engine->kernels);
+    for (int i = 0; i < m->builder.kept_count; i++) {
+        const struct sl_kept *kept = &m->builder.kept[i];
+        if (kept->upkeep->fold)
+            kept->upkeep->fold(kept->layer, m->engine->kernels);
+    }
 }
 
 void sl_net_follow(struct sl_model *m)
 {
-    if (m->arch->follow)
-        m->arch->follow(m->self, m->engine->kernels, /* fresh= */ false);
+    follow(m, /* fresh= */ false);
 }
 
 /* -- packing: pieces are panels of all parameters, in both directions ------------------------ */
@@ -259,8 +269,11 @@ void sl_net_pack(struct sl_model *m)
 {
     int total = 0;
     const struct sl_parameter *p;
-    if (m->arch->derive)
-        m->arch->derive(m->self, m->engine->kernels);
+    for (int i = 0; i < m->builder.kept_count; i++) {
+        const struct sl_kept *kept = &m->builder.kept[i];
+        if (kept->upkeep->derive)
+            kept->upkeep->derive(kept->layer, m->engine->kernels);
+    }
     for (int i = 0; (p = held(m, i)); i++)
         total += panels_of(p);
     sl_parallel(m->engine->pool, total, 8, pack_panels, m);
