@@ -1,5 +1,6 @@
 /* bench_texts.c - the lines of a file as requests to classify them, around and around. */
 #include "bench_texts.h"
+#include "bytes.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -33,37 +34,54 @@ static char *quote(const char *line, size_t length)
     return text;
 }
 
+/* Lines end with \n or \r\n, the last one also with the file. */
+static size_t line_length(const struct bytes *file, size_t at)
+{
+    const char *line = file->data + at;
+    const char *end = memchr(line, '\n', file->count - at);
+    return end ? (size_t)(end - line) : file->count - at;
+}
+
 static int64_t count_lines(const struct bytes *file)
 {
-    int64_t count = 1;
-    for (size_t i = 0; i < file->count; i++)
-        count += file->data[i] == '\n';
+    int64_t count = 0;
+    for (size_t at = 0; at < file->count; at += line_length(file, at) + 1)
+        count++;
     return count;
+}
+
+static bool take_lines(struct bench_texts *texts, const struct bytes *file, const char *path,
+                       struct fault *fault)
+{
+    int64_t number = 0;
+    texts->lines = calloc((size_t)count_lines(file) + 1, sizeof(char *));
+    if (!texts->lines)
+        return fault_no_memory(fault);
+    for (size_t at = 0, length; at < file->count; at += length + 1) {
+        const char *line = file->data + at;
+        length = line_length(file, at);
+        size_t text = length > 0 && line[length - 1] == '\r' ? length - 1 : length;
+        number++;
+        if (text == 0)
+            continue;
+        if (memchr(line, '\0', text))
+            return fault_set(fault, EXIT_FAILED, "%s: line %lld holds a NUL", path,
+                             (long long)number);
+        char *quoted = quote(line, text);
+        if (!quoted)
+            return fault_set(fault, EXIT_FAILED, "%s: line %lld is not UTF-8", path,
+                             (long long)number);
+        texts->lines[texts->count++] = quoted;
+    }
+    return texts->count > 0 || fault_set(fault, EXIT_FAILED, "%s holds no text", path);
 }
 
 bool bench_texts_read(struct bench_texts *texts, const char *path, int each, struct fault *fault)
 {
+    struct bytes file = {0};
     *texts = (struct bench_texts){.each = each};
-    if (!read_file(&texts->file, path, fault)) {
-        bench_texts_release(texts);
-        return false;
-    }
-    texts->lines = calloc((size_t)count_lines(&texts->file), sizeof(char *));
-    bool good = texts->lines || fault_no_memory(fault);
-    for (size_t at = 0, length; good && at < texts->file.count; at += length + 1) {
-        const char *line = texts->file.data + at;
-        length = strcspn(line, "\n");
-        size_t text = length > 0 && line[length - 1] == '\r' ? length - 1 : length;
-        if (text == 0)
-            continue;
-        texts->lines[texts->count] = quote(line, text);
-        good = texts->lines[texts->count] ||
-               fault_set(fault, EXIT_FAILED, "%s: line %lld is not UTF-8", path,
-                         (long long)texts->count + 1);
-        texts->count += good;
-    }
-    if (good && texts->count == 0)
-        good = fault_set(fault, EXIT_FAILED, "%s holds no text", path);
+    bool good = read_file(&file, path, fault) && take_lines(texts, &file, path, fault);
+    bytes_release(&file);
     if (!good)
         bench_texts_release(texts);
     return good;
@@ -74,7 +92,6 @@ void bench_texts_release(struct bench_texts *texts)
     for (int64_t i = 0; i < texts->count; i++)
         free(texts->lines[i]);
     free(texts->lines);
-    bytes_release(&texts->file);
     *texts = (struct bench_texts){0};
 }
 

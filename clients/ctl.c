@@ -75,13 +75,13 @@ char *ctl_model(struct client *client, const char *wanted, struct fault *fault)
     return model;
 }
 
-char *ctl_classifier(struct client *client, const char *wanted, struct fault *fault)
+bool ctl_classifier(struct client *client, const char *wanted, struct print_info *info,
+                    struct fault *fault)
 {
     const struct client_request request = {.path = wanted ? "/info?model=" : "/info",
                                            .argument = wanted};
     struct client_answer answer = {0};
-    char *id =
-        ctl_ask(client, &request, &answer, fault) ? print_model_id(&answer.body, fault) : NULL;
+    bool good = ctl_ask(client, &request, &answer, fault) && print_info(info, &answer.body, fault);
     client_answer_release(&answer);
-    return id;
+    return good;
 }

@@ -4,6 +4,8 @@
 #include "client.h"
 #include "switches.h"
 
+struct print_info;
+
 /* The options that every sub-command has. */
 struct ctl {
     const char *url;
@@ -36,5 +38,6 @@ bool ctl_ask(struct client *client, const struct client_request *request,
              struct client_answer *answer, struct fault *fault) MUST_CHECK;
 /* The name of a model to ask: `wanted`, or the only one that is served. To be freed. */
 char *ctl_model(struct client *client, const char *wanted, struct fault *fault) MUST_CHECK;
-/* name@version of the classifier to ask: `wanted`, or the daemon's default. To be freed. */
-char *ctl_classifier(struct client *client, const char *wanted, struct fault *fault) MUST_CHECK;
+/* The classifier to ask: `wanted`, or the daemon's default. Release it with print_info_release. */
+bool ctl_classifier(struct client *client, const char *wanted, struct print_info *info,
+                    struct fault *fault) MUST_CHECK;

@@ -151,10 +151,11 @@ static bool measure_classes(const struct ctl *ctl, const struct arguments *a, co
 
 static bool run_classes(const struct ctl *ctl, const struct arguments *a, struct fault *fault)
 {
+    struct print_info info = {0};
     struct client *client = ctl_client(ctl, fault);
-    char *model = client ? ctl_classifier(client, a->model, fault) : NULL;
-    bool good = model && measure_classes(ctl, a, model, fault);
-    free(model);
+    bool good = client && ctl_classifier(client, a->model, &info, fault) &&
+                measure_classes(ctl, a, info.model, fault);
+    print_info_release(&info);
     client_destroy(client);
     return good;
 }

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TEXTS_MAX = 64, LINE_BYTES_MAX = 1 << 20, PATH_BYTES = 512 };
+/* ENVELOPE_BYTES: of a request, at most, beside its texts. */
+enum { TEXTS_MAX = 64, LINE_BYTES_MAX = 1 << 20, PATH_BYTES = 512, ENVELOPE_BYTES = 512 };
 
 struct arguments {
     const char *model;
@@ -32,24 +33,33 @@ struct job {
     const struct arguments *arguments;
     struct client *client;
     char path[PATH_BYTES]; /* of inference */
-    int shown;             /* texts so far */
+    int texts_max;         /* of one request, */
+    size_t bytes_max;      /* and of its texts as JSON */
+    bool has_shown;        /* an answer */
+
+    char *texts[TEXTS_MAX]; /* that wait for a request */
+    int count;
+    size_t bytes; /* of them as JSON, commas included */
 };
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* The path at which the wanted classifier, or the default one, infers. */
+/* Where the wanted classifier, or the default one, infers, and what fits into one request. */
 static bool find_model(struct job *job, struct fault *fault)
 {
-    char *model = ctl_classifier(job->client, job->arguments->model, fault);
-    if (model)
-        (void)snprintf(job->path, sizeof job->path, "/v2/models/%s/infer", model);
-    free(model);
-    return model;
+    struct print_info info = {0};
+    if (!ctl_classifier(job->client, job->arguments->model, &info, fault))
+        return false;
+    (void)snprintf(job->path, sizeof job->path, "/v2/models/%s/infer", info.model);
+    job->texts_max = info.texts_max < TEXTS_MAX ? (int)info.texts_max : TEXTS_MAX;
+    job->bytes_max = info.bytes_max > ENVELOPE_BYTES ? (size_t)info.bytes_max - ENVELOPE_BYTES : 0;
+    print_info_release(&info);
+    return true;
 }
 
 /* The labels of the highest probability as value:class:label, how deep each text went, and what it
- * lost. To be freed; NULL: a text is not UTF-8. */
-static char *write_body(const struct arguments *a, const char *const *texts, int count)
+ * lost. To be freed; NULL: no memory. */
+static char *write_body(const struct arguments *a, char *const *texts, int count)
 {
     json_t *data = json_array();
     for (int i = 0; i < count; i++)
@@ -68,78 +78,110 @@ static char *write_body(const struct arguments *a, const char *const *texts, int
     return text;
 }
 
-static bool classify(struct job *job, const char *const *texts, int count, struct fault *fault)
+/* Asks about the texts that wait, if any; then none waits. */
+static bool flush(struct job *job, struct fault *fault)
 {
     struct client_answer answer = {0};
-    char *body = write_body(job->arguments, texts, count);
+    if (job->count == 0)
+        return true;
+    char *body = write_body(job->arguments, job->texts, job->count);
     const struct client_request request = {.path = job->path, .body = body};
-    if (!body)
-        return fault_set(fault, EXIT_MISUSED, "a text is not UTF-8");
-    bool good = ctl_ask(job->client, &request, &answer, fault) &&
-                print_classes(&answer.body, texts, count, job->shown == 0, job->ctl->json, fault);
-    job->shown += count;
+    bool good = body || fault_no_memory(fault);
+    good = good && ctl_ask(job->client, &request, &answer, fault) &&
+           print_classes(&answer.body, (const char *const *)job->texts, job->count, !job->has_shown,
+                         job->ctl->json, fault);
+    job->has_shown = true;
     client_answer_release(&answer);
     free(body);
+    for (int i = 0; i < job->count; i++)
+        free(job->texts[i]);
+    job->count = 0;
+    job->bytes = 0;
     return good;
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-static bool classify_words(struct job *job, struct fault *fault)
+/* How long a text is as JSON; 0: it is not UTF-8. */
+static size_t json_bytes(const char *text)
+{
+    json_t *string = json_string(text);
+    size_t bytes = string ? json_dumpb(string, NULL, 0, JSON_ENCODE_ANY) : 0;
+    json_decref(string);
+    return bytes;
+}
+
+/* The text is copied. One that is too long for any request goes by itself, for the daemon to say
+ * so. */
+static bool add(struct job *job, const char *text, const char *what, int64_t number,
+                struct fault *fault)
+{
+    size_t bytes = json_bytes(text) + 1;
+    if (bytes == 1)
+        return fault_set(fault, EXIT_MISUSED, "%s %lld is not UTF-8", what, (long long)number);
+    if ((job->count == job->texts_max || job->bytes + bytes > job->bytes_max) && !flush(job, fault))
+        return false;
+    char *copy = strdup(text);
+    if (!copy)
+        return fault_no_memory(fault);
+    job->texts[job->count++] = copy;
+    job->bytes += bytes;
+    return true;
+}
+
+static bool add_words(struct job *job, struct fault *fault)
 {
     bool good = true;
-    for (int i = 0; i < job->ctl->operand_count && good; i += TEXTS_MAX) {
-        int left = job->ctl->operand_count - i;
-        good = classify(job, job->ctl->operands + i, left < TEXTS_MAX ? left : TEXTS_MAX, fault);
-    }
+    for (int i = 0; i < job->ctl->operand_count && good; i++)
+        good = add(job, job->ctl->operands[i], "text", i + 1, fault);
     return good;
 }
 
-/* The next line that is not empty, to be freed; NULL at the end, or with a fault. */
-static char *next_line(struct fault *fault)
+static bool add_line(struct job *job, char *line, size_t length, int64_t number,
+                     struct fault *fault)
+{
+    while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
+        line[--length] = '\0';
+    if (length > LINE_BYTES_MAX)
+        return fault_set(fault, EXIT_FAILED, "line %lld is longer than %d bytes", (long long)number,
+                         LINE_BYTES_MAX);
+    if (strlen(line) != length)
+        return fault_set(fault, EXIT_FAILED, "line %lld holds a NUL", (long long)number);
+    return length == 0 || add(job, line, "line", number, fault);
+}
+
+/* Those that are empty are passed over. */
+static bool add_lines(struct job *job, struct fault *fault)
 {
     char *line = NULL;
     size_t room = 0;
     ssize_t length;
-    while ((length = getline(&line, &room, stdin)) >= 0) {
-        while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
-            line[--length] = '\0';
-        if (length > LINE_BYTES_MAX || strlen(line) != (size_t)length) {
-            (void)fault_set(fault, EXIT_FAILED, "a line is longer than %d bytes, or holds a NUL",
-                            LINE_BYTES_MAX);
-            break;
-        }
-        if (length > 0)
-            return line;
-    }
-    free(line);
-    return NULL;
-}
-
-static bool classify_lines(struct job *job, struct fault *fault)
-{
-    char *lines[TEXTS_MAX];
     bool good = true;
     if (isatty(STDIN_FILENO))
         return fault_set(fault, EXIT_MISUSED,
                          "what is to be classified? Give texts, or pipe lines");
-    for (int count = TEXTS_MAX; good && count == TEXTS_MAX;) {
-        for (count = 0; count < TEXTS_MAX && (lines[count] = next_line(fault));)
-            count++;
-        good = fault->exit_code == EXIT_DONE;
-        if (good && count > 0)
-            good = classify(job, (const char *const *)lines, count, fault);
-        for (int i = 0; i < count; i++)
-            free(lines[i]);
-    }
+    for (int64_t number = 1; good && (length = getline(&line, &room, stdin)) >= 0; number++)
+        good = add_line(job, line, (size_t)length, number, fault);
+    free(line);
+    return good;
+}
+
+/* What came before a text that cannot be read is classified all the same. */
+static bool classify(struct job *job, bool words, struct fault *fault)
+{
+    struct fault bad = {0};
+    bool good = words ? add_words(job, &bad) : add_lines(job, &bad);
+    if (!flush(job, fault))
+        return false;
+    if (!good)
+        *fault = bad;
     return good;
 }
 
 static bool run(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
 {
     struct job job = {.ctl = ctl, .arguments = values, .client = ctl_client(ctl, fault)};
-    bool good = job.client && find_model(&job, fault) &&
-                (operand ? classify_words(&job, fault) : classify_lines(&job, fault));
+    bool good = job.client && find_model(&job, fault) && classify(&job, operand, fault);
     client_destroy(job.client);
     return good;
 }

@@ -21,8 +21,14 @@ int print_model_ids(const struct bytes *body, char **ids, int most, struct fault
  * to standard error. An error inside an event becomes the fault. */
 bool print_texts(const char *json, size_t count, bool usage, struct fault *fault) MUST_CHECK;
 
-/* name@version of the model that /info is about, to be freed. */
-char *print_model_id(const struct bytes *body, struct fault *fault) MUST_CHECK;
+/* What /info says of a model, and of the requests that the daemon takes. */
+struct print_info {
+    char *model; /* name@version */
+    int64_t texts_max, bytes_max;
+};
+
+bool print_info(struct print_info *info, const struct bytes *body, struct fault *fault) MUST_CHECK;
+void print_info_release(struct print_info *info);
 /* What an inference says about these texts: their likeliest classes, how deep each went, what it
  * lost. With `first`, a line of headings before. */
 bool print_classes(const struct bytes *body, const char *const *texts, int count, bool first,

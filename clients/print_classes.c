@@ -93,14 +93,25 @@ bool print_classes(const struct bytes *body, const char *const *texts, int count
     return good || fault_set(fault, EXIT_FAILED, "the answer is not that of an inference");
 }
 
-char *print_model_id(const struct bytes *body, struct fault *fault)
+bool print_info(struct print_info *info, const struct bytes *body, struct fault *fault)
 {
     json_error_t error;
     json_t *answer = json_loadb(body->data ? body->data : "", body->count, 0, &error);
-    const char *name = json_string_value(json_object_get(answer, "model_id"));
-    char *copy = name ? strdup(name) : NULL;
+    const json_t *ours = json_object_get(answer, "sluice");
+    const char *model = json_string_value(json_object_get(answer, "model_id"));
+    int64_t texts = json_integer_value(json_object_get(answer, "max_client_batch_size"));
+    int64_t bytes = json_integer_value(json_object_get(ours, "body_bytes_max"));
+    bool good = (model && texts > 0 && bytes > 0) ||
+                fault_set(fault, EXIT_FAILED,
+                          "the daemon does not say which model it is, or what it takes");
+    if (good)
+        *info = (struct print_info){.model = strdup(model), .texts_max = texts, .bytes_max = bytes};
     json_decref(answer);
-    if (!copy)
-        (void)fault_set(fault, EXIT_FAILED, "the daemon does not say which model it is");
-    return copy;
+    return good && (info->model || fault_no_memory(fault));
+}
+
+void print_info_release(struct print_info *info)
+{
+    free(info->model);
+    *info = (struct print_info){0};
 }

@@ -470,6 +470,7 @@ Test(classify_http, info_tells_the_limits_in_force)
         cr_assert_eq(number_at(root, "max_batch_requests"), 256);
         cr_assert_eq(number_at(root, "max_client_batch_size"), 256);
         cr_assert_eq(number_at(root, "max_concurrent_requests"), 8192 + 256);
+        cr_assert_eq(number_at(root, "sluice/body_bytes_max"), 2097152);
         cr_assert(json_is_false(at(root, "auto_truncate")));
         json_decref(root);
         answer_release(&answer);

@@ -386,13 +386,20 @@ Test(sluicectl, benchmarks)
 
 /* ---- with classifiers ------------------------------------------------------------------------ */
 
-static void serve_classifiers(struct served *d)
+/* Which takes requests of so many texts and bytes. */
+static void serve_classifiers_of(struct served *d, const char *texts, const char *bytes)
 {
     daemon_make_store(&d->daemon);
     tiny_classifiers_make(d->daemon.store);
-    daemon_serve(&d->daemon, (const char *const[]){"--default-classifier", MOOD, NULL});
+    daemon_serve(&d->daemon, (const char *const[]){"--default-classifier", MOOD, "--classify-texts",
+                                                   texts, "--body-bytes-max", bytes, NULL});
     d->directory = d->daemon.directory;
     (void)snprintf(d->url, sizeof d->url, "http://127.0.0.1:%d", d->daemon.port);
+}
+
+static void serve_classifiers(struct served *d)
+{
+    serve_classifiers_of(d, "256", "2097152");
 }
 
 Test(sluicectl, classifies)
@@ -431,23 +438,53 @@ Test(sluicectl, classifies)
     daemon_stop(&d.daemon);
 }
 
-Test(sluicectl, classifies_more_lines_than_fit_into_a_request)
+/* Lines of so many bytes and more are classified, each once and in its place. */
+static void expect_lines_in_order(const struct served *d, int lines, int bytes)
 {
-    enum { LINES = 150 };
-
-    struct served d;
-    struct sv_text lines = {0};
+    struct sv_text in = {0};
     char input[PATH_MAX], text[16];
-    serve_classifiers(&d);
-    for (int i = 0; i < LINES; i++)
-        sv_text_print(&lines, "a%cb%cc\n", 'a' + i % 26, 'A' + i / 26);
-    test_write(test_path(input, d.directory, "in"), lines.data);
-    const char *at = CTL(&d, "classify")->out;
-    for (int i = 0; i < LINES; i++) {
-        (void)snprintf(text, sizeof text, "  a%cb%cc\n", 'a' + i % 26, 'A' + i / 26);
+    for (int i = 0; i < lines; i++)
+        sv_text_print(&in, "a%cb%cc%0*d\n", 'a' + i % 26, 'A' + i / 26, bytes, 0);
+    test_write(test_path(input, d->directory, "in"), in.data);
+    const struct result *r = CTL(d, "classify", "--replace", "--truncate");
+    EXPECT_EXIT(r, 0);
+    const char *at = r->out;
+    for (int i = 0; i < lines; i++) {
+        (void)snprintf(text, sizeof text, "  a%cb%cc0", 'a' + i % 26, 'A' + i / 26);
         cr_assert((at = strstr(at, text)), "line %d is not there, or not in its place", i);
     }
-    sv_text_release(&lines);
+    sv_text_release(&in);
+}
+
+Test(sluicectl, classifies_more_lines_than_fit_into_a_request)
+{
+    struct served d;
+    serve_classifiers(&d);
+    expect_lines_in_order(&d, 150, 1);
+    daemon_stop(&d.daemon);
+}
+
+Test(sluicectl, classifies_as_many_lines_at_a_time_as_the_daemon_takes)
+{
+    static const char items[] = "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}";
+    struct served d;
+    char input[PATH_MAX], text[1200] = "";
+    serve_classifiers_of(&d, "5", "1024");
+    expect_lines_in_order(&d, 32, 1);
+    expect_lines_in_order(&d, 32, 200);
+    cr_assert_eq(metric(&d.daemon, items), 64);
+    memset(text, 'a', sizeof text - 1);
+    const struct result *r = CTL(&d, "classify", "--truncate", "ab", text);
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->out, "  ab\n");
+    EXPECT_SAID(r->err, "at most 1024 are accepted");
+
+    test_write(test_path(input, d.directory, "in"), "a\nab\n\n\xff\nabc\n");
+    r = CTL(&d, "classify");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->out, "  ab\n");
+    EXPECT_SAID(r->err, "line 4 is not UTF-8");
+    cr_assert(!strstr(r->out, "abc"), "%s", r->out);
     daemon_stop(&d.daemon);
 }
 
