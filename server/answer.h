@@ -40,6 +40,8 @@ struct sv_usage {
     int truncation_count;
 };
 
+/* Layers that each of some tokens went through, the mean, of what was used and what there was. */
+double sv_depth_mean(int depth, int64_t used, int64_t full);
 double sv_usage_depth_mean(const struct sv_usage *usage); /* layers that a token went through */
 double sv_usage_saved(const struct sv_usage *usage);      /* share of layer operations, 0 .. 1 */
 

@@ -24,13 +24,14 @@ uint64_t sv_draw(struct sv_server *server)
     return z ^ (z >> 31);
 }
 
-struct sv_call *sv_call_create(struct sv_server *server, const struct sv_bed *bed, void *connection)
+struct sv_call *sv_call_create(struct sv_server *server, const struct sv_line *line,
+                               void *connection)
 {
     struct sv_call *call = calloc(1, sizeof *call);
     if (!call)
         return NULL;
     call->server = server;
-    call->bed = bed;
+    call->line = line;
     call->connection = connection;
     call->received_ns = sv_now_ns();
     atomic_init(&call->references, 1);
@@ -69,7 +70,7 @@ bool sv_call_sleep(struct sv_call *call)
     call->news = false;
     if (sleeps) {
         call->asleep = true;
-        call->bed->suspend(call->connection);
+        call->line->suspend(call->connection);
     }
     pthread_mutex_unlock(&call->lock);
     return sleeps;
@@ -80,7 +81,7 @@ void sv_call_wake(struct sv_call *call)
     pthread_mutex_lock(&call->lock);
     /* A connection is alive for as long as it is asleep: nobody but us can end that. */
     if (call->asleep)
-        call->bed->resume(call->connection);
+        call->line->resume(call->connection);
     else
         call->news = true;
     call->asleep = false;

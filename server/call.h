@@ -41,10 +41,15 @@ struct sv_work {
     void (*destroy)(void *state);
 };
 
-/* How a connection is put to sleep and woken, called with the call's lock held. */
-struct sv_bed {
+/* What a call can do with its connection. */
+struct sv_line {
+    /* Puts it to sleep and wakes it; with the call's lock held. */
     void (*suspend)(void *connection);
     void (*resume)(void *connection);
+    /* What the client said beside the body, as it was sent; NULL: nothing. While its handler
+     * runs. */
+    const char *(*header)(void *connection, const char *name);
+    const char *(*query)(void *connection, const char *name);
 };
 
 struct sv_header {
@@ -67,10 +72,8 @@ struct sv_call {
     const struct sv_route *route; /* NULL: there is none for the path */
     enum sv_family family;
     char request_id[SV_REQUEST_ID_MAX + 1];
-    /* What the path holds where the route has {}, and what ?model= or else X-Model says. */
-    char arguments[SV_ARGUMENTS_MAX][SV_PATH_MAX];
-    char wanted[SV_PATH_MAX];
-    int64_t timeout_ms; /* the client's wish; 0: none */
+    char arguments[SV_ARGUMENTS_MAX][SV_PATH_MAX]; /* what the path holds where the route has {} */
+    int64_t timeout_ms;                            /* the client's wish; 0: none */
     int64_t received_ns;
     struct sv_text body;
 
@@ -86,10 +89,10 @@ struct sv_call {
     pthread_mutex_t lock;  /* guards asleep, news and connection */
     bool asleep, news;
     void *connection;
-    const struct sv_bed *bed;
+    const struct sv_line *line;
 };
 
-struct sv_call *sv_call_create(struct sv_server *server, const struct sv_bed *bed,
+struct sv_call *sv_call_create(struct sv_server *server, const struct sv_line *line,
                                void *connection); /* NULL: no memory */
 struct sv_call *sv_call_acquire(struct sv_call *call);
 void sv_call_release(struct sv_call *call);

@@ -12,25 +12,26 @@
 
 /* ---- making and unmaking --------------------------------------------------------------------- */
 
-struct sv_classification *sv_classification_create(
-    struct sv_call *call, void *request,
-    enum sv_next (*answer)(struct sv_call *call, const struct sv_classification *c))
+static struct sv_classification *create(struct sv_call *call, const struct sv_manner *manner,
+                                        struct sv_problem *problem)
 {
-    struct sv_classification *c = request ? calloc(1, sizeof *c) : NULL;
-    if (!c) {
+    struct sv_classification *c = calloc(1, sizeof *c);
+    void *request = calloc(1, manner->request_bytes);
+    if (!c || !request) {
+        free(c);
         free(request);
+        (void)sv_out_of_memory(problem);
         return NULL;
     }
     c->call = call;
+    c->manner = manner;
     c->request = request;
-    c->answer = answer;
     return c;
 }
 
-void sv_classification_destroy(struct sv_classification *c)
+static void destroy(void *state)
 {
-    if (!c)
-        return;
+    struct sv_classification *c = state;
     for (int i = 0; c->ids && i < c->task.count; i++)
         free(c->ids[i]);
     free(c->ids);
@@ -43,8 +44,7 @@ void sv_classification_destroy(struct sv_classification *c)
     free(c);
 }
 
-bool sv_classification_find(struct sv_classification *c, const char *name,
-                            struct sv_problem *problem)
+static bool find_model(struct sv_classification *c, const char *name, struct sv_problem *problem)
 {
     c->served = sv_select_classifier(c->call, name, problem);
     if (!c->served)
@@ -90,10 +90,11 @@ static bool encode(struct sv_classification *c, const struct sv_reading *reading
     return true;
 }
 
-bool sv_classification_encode(struct sv_classification *c, const struct sv_texts *texts,
-                              const struct sv_reading *reading, const char *param,
-                              struct sv_problem *problem)
+static bool encode_all(struct sv_classification *c, const struct sv_asked *asked,
+                       struct sv_problem *problem)
 {
+    const struct sv_texts *texts = &asked->texts;
+    const char *param = c->manner->param;
     int64_t most = c->call->server->options->classify_texts;
     int64_t began = sv_now_ns();
     char name[SV_PARAM_MAX];
@@ -105,7 +106,7 @@ bool sv_classification_encode(struct sv_classification *c, const struct sv_texts
         return sv_out_of_memory(problem);
     for (int i = 0; i < texts->count; i++) {
         (void)snprintf(name, sizeof name, texts->several ? "%s[%d]" : "%s", param, i);
-        if (!encode(c, reading, &texts->items[i], name, i, problem))
+        if (!encode(c, asked->reading, &texts->items[i], name, i, problem))
             return false;
     }
     c->usage.truncations = c->cuts;
@@ -133,7 +134,7 @@ static enum sv_next proceed(struct sv_call *call)
     if (c->task.problem.kind != SV_FINE)
         return sv_call_refuse(call, &c->task.problem);
     add_up(c);
-    return c->answer(call, c);
+    return c->manner->answer(call, c);
 }
 
 static void cancel(struct sv_call *call)
@@ -156,18 +157,13 @@ static enum sv_problem_kind outcome(struct sv_call *call, bool complete)
     return complete ? SV_FINE : SV_CLIENT_LEFT;
 }
 
-static void destroy(void *state)
-{
-    sv_classification_destroy(state);
-}
-
 static const struct sv_work work = {.proceed = proceed,
                                     .cancel = cancel,
                                     .tick = tick,
                                     .outcome = outcome,
                                     .destroy = destroy};
 
-bool sv_classification_submit(struct sv_classification *c, struct sv_problem *problem)
+static bool submit(struct sv_classification *c, struct sv_problem *problem)
 {
     struct sv_call *call = c->call;
     struct sv_batcher *batcher = call->server->batcher;
@@ -182,13 +178,27 @@ bool sv_classification_submit(struct sv_classification *c, struct sv_problem *pr
     return true;
 }
 
-enum sv_next sv_classification_leave(struct sv_classification *c, struct sv_call *call,
-                                     bool submitted, const struct sv_problem *problem)
+static bool begin(struct sv_classification *c, struct sv_problem *problem)
 {
-    if (submitted)
+    const struct sv_manner *manner = c->manner;
+    struct sv_asked asked = {0};
+    c->document = manner->read(c->call, c->request, &asked, problem);
+    return c->document && find_model(c, asked.model, problem) &&
+           (!manner->check || manner->check(c, problem)) && encode_all(c, &asked, problem) &&
+           submit(c, problem);
+}
+
+enum sv_next sv_classify(struct sv_call *call, const struct sv_manner *manner)
+{
+    struct sv_problem problem;
+    if (!sv_call_is_welcome(call, &problem))
+        return sv_call_refuse(call, &problem);
+    struct sv_classification *c = create(call, manner, &problem);
+    if (c && begin(c, &problem))
         return SV_WAITING;
-    sv_classification_destroy(c);
-    return sv_call_refuse(call, problem);
+    if (c)
+        destroy(c);
+    return sv_call_refuse(call, &problem);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
@@ -201,7 +211,7 @@ static long long ms(int64_t ns)
 double sv_classification_depth(const struct sv_classification *c, int index)
 {
     const struct sv_item *item = &c->task.items[index];
-    return c->usage.depth * (double)item->layers_used / (double)item->layers_full;
+    return sv_depth_mean(c->usage.depth, item->layers_used, item->layers_full);
 }
 
 static void add_depths(struct sv_call *call, const struct sv_classification *c)

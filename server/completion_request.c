@@ -1,10 +1,10 @@
 /* completion_request.c - what POST /v1/completions can be asked: OpenAI's fields, and ours. */
 #include "completion_request.h"
+#include "encode.h"
 
 #include "sluice/generate.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #define AT(member) offsetof(struct sv_completion_request, member)
 
@@ -87,7 +87,7 @@ static const struct sv_field fields[] = {
      .offset = AT(bias),
      .least = -100,
      .most = 100},
-    {.name = "user", .kind = SV_FIELD_STRING, .offset = AT(user), .least = 0, .most = 1024},
+    {.name = "user", .kind = SV_FIELD_IGNORED, .most = 1024},
     {.name = "truncate", .kind = SV_FIELD_BOOL, .offset = AT(truncate)},
     {.name = "unknown_characters",
      .kind = SV_FIELD_STRING,
@@ -130,16 +130,6 @@ static bool check_stops(const struct sv_completion_request *request, struct sv_p
     return true;
 }
 
-static bool check_unknown(struct sv_completion_request *request, struct sv_problem *problem)
-{
-    const char *word = request->unknown.data;
-    request->unknown_is_replaced = word && strcmp(word, "replace") == 0;
-    if (!word || request->unknown_is_replaced || strcmp(word, "error") == 0)
-        return true;
-    return sv_refuse(problem, SV_BAD_VALUE, "unknown_characters",
-                     "'unknown_characters' must be \"error\" or \"replace\", not \"%s\".", word);
-}
-
 static bool check(struct sv_completion_request *request, struct sv_problem *problem)
 {
     if (request->best_of_given && request->best_of != request->n)
@@ -149,7 +139,8 @@ static bool check(struct sv_completion_request *request, struct sv_problem *prob
     if (request->include_usage_given && !request->stream)
         return sv_refuse(problem, SV_BAD_VALUE, "stream_options",
                          "'stream_options' is accepted only with 'stream': true.");
-    return check_stops(request, problem) && check_unknown(request, problem);
+    return check_stops(request, problem) &&
+           sv_unknown_check(&request->unknown, &request->replaces_unknown, problem);
 }
 
 struct sv_document *sv_completion_request_read(const char *body, size_t bytes,

@@ -15,10 +15,9 @@ struct sv_completion_request {
     bool echo, stream, include_usage, include_usage_given;
     struct sv_strings stop;
     struct sv_biases bias;
-    struct sv_string user;
     bool truncate;            /* ours: keep the end of a prompt that is too long */
     struct sv_string unknown; /* ours: "error" or "replace" for characters out of vocabulary */
-    bool unknown_is_replaced;
+    bool replaces_unknown;
 };
 
 /* Reads, fills in defaults and checks all that can be without the model. NULL: see problem. The

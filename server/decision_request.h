@@ -8,13 +8,12 @@ enum sv_question_type { SV_CHOICE, SV_SCORE, SV_PREDICATE };
 
 struct sv_choice {
     struct sv_word value;
-    struct sv_string description;
 
     int class; /* of the model, that the value is the label of; the handler's */
 };
 
 struct sv_level {
-    struct sv_string label, description;
+    struct sv_string label;
 };
 
 struct sv_question {
@@ -31,7 +30,6 @@ struct sv_decision_request {
     struct sv_string input;   /* parts and messages as lines of one text */
     struct sv_list questions; /* struct sv_question */
     struct sv_reading reading;
-    struct sv_string cache_key, safety_identifier; /* not used */
 };
 
 /* Reads, fills in defaults and checks all that can be without the model. NULL: see problem. The

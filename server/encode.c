@@ -1,4 +1,4 @@
-/* encode.c - texts into the tokens that a classifier reads. */
+/* encode.c - texts into tokens. */
 #include "encode.h"
 
 #include "sluice/model.h"
@@ -20,42 +20,54 @@ static bool check_word(const struct sv_string *given, const char *param, const c
                      param, words[0], words[1], given->data);
 }
 
-bool sv_reading_check(struct sv_reading *reading, struct sv_problem *problem)
+bool sv_unknown_check(const struct sv_string *word, bool *replaces_unknown,
+                      struct sv_problem *problem)
 {
-    static const char *const directions[] = {"Right", "Left"}, *const answers[] = {"error",
-                                                                                   "replace"};
-    return check_word(&reading->direction, "truncation_direction", directions, &reading->from_left,
-                      problem) &&
-           check_word(&reading->unknown, "unknown_characters", answers, &reading->replaces_unknown,
-                      problem);
+    static const char *const words[] = {"error", "replace"};
+    return check_word(word, "unknown_characters", words, replaces_unknown, problem);
 }
 
-/* All tokens of a text. No token is shorter than a byte, but for the special ones. */
-static bool tokenize(const struct sv_served *served, const struct sv_reading *reading,
-                     const struct sv_string *text, const char *param, struct sv_tokens *tokens,
-                     struct sv_problem *problem)
+bool sv_reading_check(struct sv_reading *reading, struct sv_problem *problem)
 {
-    enum { SPECIAL = 2 };
+    static const char *const directions[] = {"Right", "Left"};
+    return check_word(&reading->direction, "truncation_direction", directions, &reading->from_left,
+                      problem) &&
+           sv_unknown_check(&reading->unknown, &reading->replaces_unknown, problem);
+}
 
+void sv_tokens_release(const struct sv_tokens *tokens)
+{
+    free(tokens->ids);
+    free(tokens->places);
+}
+
+bool sv_tokenize(const struct sv_served *served, const struct sv_matter *matter,
+                 struct sv_tokens *tokens, struct sv_problem *problem)
+{
     struct sl_err err;
-    struct sl_encoding encoding = {
-        .text = text->data,
-        .bytes = text->bytes,
-        .unknown = reading->replaces_unknown ? SL_UNKNOWN_REPLACE : SL_UNKNOWN_FAIL,
-        .special = true,
-        .most = (long)text->bytes + SPECIAL,
-    };
-    encoding.ids = tokens->ids = malloc((text->bytes + SPECIAL) * sizeof *tokens->ids);
-    if (!tokens->ids)
+    size_t bytes = matter->text->bytes, room = sl_tokenizer_room(bytes);
+    *tokens = (struct sv_tokens){.ids = calloc(room, sizeof *tokens->ids)};
+    if (matter->wants_places)
+        tokens->places = calloc(room, sizeof *tokens->places);
+    if (!tokens->ids || (matter->wants_places && !tokens->places))
         return sv_out_of_memory(problem);
+    const struct sl_encoding encoding = {
+        .text = bytes > 0 ? matter->text->data : "",
+        .bytes = bytes,
+        .unknown = matter->replaces_unknown ? SL_UNKNOWN_REPLACE : SL_UNKNOWN_FAIL,
+        .special = matter->adds_special,
+        .ids = tokens->ids,
+        .places = tokens->places,
+        .most = (long)room,
+    };
     long count =
         sl_tokenizer_tokenize(sl_model_tokenizer(sv_served_model(served)), &encoding, &err);
     assert(count <= encoding.most);
     if (count < 0)
-        return sv_refuse(problem, SV_UNKNOWN_CHARACTERS, param,
+        return sv_refuse(problem, SV_UNKNOWN_CHARACTERS, matter->param,
                          "'%s' cannot be read by '%s': %s. With \"unknown_characters\": "
                          "\"replace\" they are replaced.",
-                         param, sv_served_id(served), err.text);
+                         matter->param, sv_served_id(served), err.text);
     tokens->count = tokens->given = (int)count;
     return true;
 }
@@ -66,7 +78,11 @@ bool sv_encode(const struct sv_served *served, const struct sv_reading *reading,
 {
     const struct sl_model *model = sv_served_model(served);
     int context = sl_model_facts(model).context;
-    if (!tokenize(served, reading, text, param, tokens, problem))
+    const struct sv_matter matter = {.text = text,
+                                     .param = param,
+                                     .replaces_unknown = reading->replaces_unknown,
+                                     .adds_special = true};
+    if (!sv_tokenize(served, &matter, tokens, problem))
         return false;
     if (tokens->given == 0)
         return sv_refuse(problem, SV_EMPTY, param,

@@ -1,4 +1,4 @@
-/* encode.h - texts into the tokens that a classifier reads: whole, or cut when that is allowed. */
+/* encode.h - texts into tokens: all of them, or those that a classifier reads. */
 #pragma once
 
 #include "registry.h"
@@ -33,15 +33,32 @@ struct sv_reading {
     }
 
 bool sv_reading_check(struct sv_reading *reading, struct sv_problem *problem);
+/* Of the word alone, for those who cut nothing. */
+bool sv_unknown_check(const struct sv_string *word, bool *replaces_unknown,
+                      struct sv_problem *problem);
 
-/* A text as tokens, special ones included. */
-struct sv_tokens {
-    int32_t *ids; /* to be freed */
-    int count;    /* what the model reads, 1 to its context, */
-    int given;    /* and what there was */
+/* A text, and what is wanted of it. */
+struct sv_matter {
+    const struct sv_string *text;
+    const char *param; /* what messages call it */
+    bool replaces_unknown;
+    bool adds_special; /* tokens that the model expects around the text */
+    bool wants_places;
 };
 
-/* `param` is what messages call the text. */
+struct sv_tokens {
+    int32_t *ids;
+    struct sl_place *places; /* NULL: nobody wants them */
+    int given;               /* how many there are, */
+    int count;               /* and those that the model reads; the same unless they were cut */
+};
+
+/* All tokens of a text, to be released even when it fails. */
+bool sv_tokenize(const struct sv_served *served, const struct sv_matter *matter,
+                 struct sv_tokens *tokens, struct sv_problem *problem);
+void sv_tokens_release(const struct sv_tokens *tokens);
+
+/* The tokens that a classifier reads, 1 to its context: the text is cut if it may be. */
 bool sv_encode(const struct sv_served *served, const struct sv_reading *reading,
                const struct sv_string *text, const char *param, struct sv_tokens *tokens,
                struct sv_problem *problem);

@@ -1,6 +1,7 @@
 /* handle_completions.c - POST /v1/completions: requests become generations, their text answers. */
 #include "batcher.h"
 #include "completion_request.h"
+#include "encode.h"
 #include "handlers.h"
 #include "options.h"
 #include "selection.h"
@@ -14,18 +15,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* One prompt as tokens. */
-struct tokens {
-    int32_t *ids;
-    int count; /* what the model reads, */
-    int given; /* and what there was */
-};
-
 /* What a call is about, from the first look at its body to its end. */
 struct completion {
     struct sv_call *call;
     struct sv_served *served;
-    struct tokens *prompts;
+    struct sv_tokens *prompts;
     int prompt_count;
     struct sv_truncation *truncations;
     struct sv_task task;
@@ -43,7 +37,7 @@ static void completion_destroy(void *state)
     for (int i = 0; c->task.sequences && i < c->task.count; i++)
         sl_generation_destroy(c->task.sequences[i].generation);
     for (int i = 0; c->prompts && i < c->prompt_count; i++)
-        free(c->prompts[i].ids);
+        sv_tokens_release(&c->prompts[i]);
     free(c->task.sequences);
     free(c->prompts);
     free(c->truncations);
@@ -54,30 +48,8 @@ static void completion_destroy(void *state)
 
 /* ---- prompts to tokens ----------------------------------------------------------------------- */
 
-static bool encode(const struct sv_completion_request *request, const struct completion *c,
-                   const struct sv_string *text, struct tokens *to, struct sv_problem *problem)
-{
-    const struct sl_tokenizer *tokens = sl_model_tokenizer(sv_served_model(c->served));
-    struct sl_err err;
-    /* No token is shorter than a byte. */
-    to->ids = malloc((text->bytes + 1) * sizeof *to->ids);
-    if (!to->ids)
-        return sv_out_of_memory(problem);
-    long count =
-        sl_tokenizer_encode(tokens, text->data ? text->data : "", text->bytes,
-                            request->unknown_is_replaced ? SL_UNKNOWN_REPLACE : SL_UNKNOWN_FAIL,
-                            to->ids, (long)text->bytes + 1, &err);
-    if (count < 0)
-        return sv_refuse(problem, SV_UNKNOWN_CHARACTERS, "prompt",
-                         "'prompt' cannot be read by '%s': %s. With \"unknown_characters\": "
-                         "\"replace\" they are replaced.",
-                         sv_served_id(c->served), err.text);
-    to->given = (int)count;
-    return true;
-}
-
-static bool copy_ids(const struct completion *c, const struct sv_prompt *prompt, struct tokens *to,
-                     struct sv_problem *problem)
+static bool copy_ids(const struct completion *c, const struct sv_prompt *prompt,
+                     struct sv_tokens *to, struct sv_problem *problem)
 {
     int vocab = sl_model_facts(sv_served_model(c->served)).vocab;
     to->given = prompt->id_count;
@@ -98,7 +70,7 @@ static bool copy_ids(const struct completion *c, const struct sv_prompt *prompt,
 static bool fit(const struct sv_completion_request *request, struct completion *c, int index,
                 struct sv_problem *problem)
 {
-    struct tokens *t = &c->prompts[index];
+    struct sv_tokens *t = &c->prompts[index];
     int context = sl_model_facts(sv_served_model(c->served)).context;
     t->count = t->given < context ? t->given : context;
     if (t->count == t->given)
@@ -126,8 +98,11 @@ static bool read_prompts(const struct sv_completion_request *request, struct com
     for (int i = 0; i < count; i++) {
         const struct sv_prompt *prompt =
             request->prompt.count ? &request->prompt.items[i] : &nothing;
+        const struct sv_matter matter = {.text = &prompt->text,
+                                         .param = "prompt",
+                                         .replaces_unknown = request->replaces_unknown};
         if (prompt->ids ? !copy_ids(c, prompt, &c->prompts[i], problem)
-                        : !encode(request, c, &prompt->text, &c->prompts[i], problem))
+                        : !sv_tokenize(c->served, &matter, &c->prompts[i], problem))
             return false;
         if (!fit(request, c, i, problem))
             return false;
@@ -191,7 +166,7 @@ static bool make_sequences(const struct sv_completion_request *request, struct c
     if (!c->task.sequences)
         return sv_out_of_memory(problem);
     for (int i = 0; i < c->task.count; i++) {
-        const struct tokens *prompt = &c->prompts[i / samples];
+        const struct sv_tokens *prompt = &c->prompts[i / samples];
         struct sv_sequence *sequence = &c->task.sequences[i];
         options->prompt = prompt->ids + (prompt->given - prompt->count);
         options->prompt_count = prompt->count;

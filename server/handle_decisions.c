@@ -43,8 +43,8 @@ static int class_of(const struct labels *labels, const char *label)
 }
 
 /* "... The labels of 'm' are: a, b, c", as many as have room. */
-static bool refuse_label(const struct labels *labels, const char *param, const char *what,
-                         const char *found, struct sv_problem *problem)
+static bool refuse_labels(const struct labels *labels, const char *param, const char *why,
+                          struct sv_problem *problem)
 {
     char names[512] = "";
     size_t used = 0;
@@ -53,9 +53,17 @@ static bool refuse_label(const struct labels *labels, const char *param, const c
         used +=
             (size_t)snprintf(names + used, sizeof names - used, i ? ", %s" : "%s", c->labels[i]);
     return sv_refuse(problem, SV_BAD_VALUE, param,
-                     "'%s' %s, not \"%.64s\": this classifier knows its labels and reads no "
-                     "instructions. The labels of '%s' are: %s.",
-                     param, what, found, sv_served_id(c->served), names);
+                     "'%s' %s: this classifier knows its labels and reads no instructions. The "
+                     "labels of '%s' are: %s.",
+                     param, why, sv_served_id(c->served), names);
+}
+
+static bool refuse_label(const struct labels *labels, const char *param, const char *what,
+                         const char *found, struct sv_problem *problem)
+{
+    char why[192];
+    (void)snprintf(why, sizeof why, "%s, not \"%.64s\"", what, found);
+    return refuse_labels(labels, param, why, problem);
 }
 
 static bool map_choices(const struct labels *labels, const struct sv_question *question, int index,
@@ -82,14 +90,18 @@ static bool map_levels(const struct labels *labels, const struct sv_question *qu
 {
     const struct sv_level *levels = question->levels.items;
     const struct sv_classification *c = labels->c;
-    char param[SV_PARAM_MAX];
+    char param[SV_PARAM_MAX], why[128];
     (void)snprintf(param, sizeof param, "questions[%d].levels", index);
-    for (int i = 0; i < question->levels.count; i++)
-        if (i >= c->classes || strcmp(levels[i].label.data, c->labels[i]) != 0)
+    if (question->levels.count != c->classes) {
+        (void)snprintf(why, sizeof why, "has %d levels, it must have all %d labels in their order",
+                       question->levels.count, c->classes);
+        return refuse_labels(labels, param, why, problem);
+    }
+    for (int i = 0; i < c->classes; i++)
+        if (strcmp(levels[i].label.data, c->labels[i]) != 0)
             return refuse_label(labels, param, "must be all labels in their order",
                                 levels[i].label.data, problem);
-    return question->levels.count == c->classes ||
-           refuse_label(labels, param, "must be all labels in their order", "so few", problem);
+    return true;
 }
 
 static bool map_question(const struct labels *labels, struct sv_question *question, int index,
@@ -107,9 +119,9 @@ static bool map_question(const struct labels *labels, struct sv_question *questi
            refuse_label(labels, param, "must be a label", question->instructions.data, problem);
 }
 
-static bool map_questions(const struct sv_classification *c,
-                          const struct sv_decision_request *request, struct sv_problem *problem)
+static bool map_questions(const struct sv_classification *c, struct sv_problem *problem)
 {
+    const struct sv_decision_request *request = c->request;
     struct sv_question *questions = request->questions.items;
     const struct labels labels = {.c = c,
                                   .entries = calloc((size_t)c->classes, sizeof *labels.entries),
@@ -264,19 +276,25 @@ static enum sv_next answer(struct sv_call *call, const struct sv_classification 
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
+static struct sv_document *read(struct sv_call *call, void *to, struct sv_asked *asked,
+                                struct sv_problem *problem)
+{
+    struct sv_decision_request *request = to;
+    struct sv_document *document = sv_decision_request_read(&call->body, request, problem);
+    if (!document)
+        return NULL;
+    (void)snprintf(asked->model, sizeof asked->model, "%s", request->model.data);
+    asked->texts = (struct sv_texts){.count = 1, .items = &request->input};
+    asked->reading = &request->reading;
+    return document;
+}
+
 enum sv_next sv_handle_decisions(struct sv_call *call)
 {
-    struct sv_problem problem;
-    struct sv_decision_request *request = calloc(1, sizeof *request);
-    struct sv_classification *c = sv_classification_create(call, request, answer);
-    bool submitted = c ? sv_call_is_welcome(call, &problem) : sv_out_of_memory(&problem);
-    if (submitted && (c->document = sv_decision_request_read(&call->body, request, &problem))) {
-        const struct sv_texts texts = {.count = 1, .items = &request->input};
-        submitted = sv_classification_find(c, request->model.data, &problem) &&
-                    map_questions(c, request, &problem) &&
-                    sv_classification_encode(c, &texts, &request->reading, "input", &problem) &&
-                    sv_classification_submit(c, &problem);
-    } else
-        submitted = false;
-    return sv_classification_leave(c, call, submitted, &problem);
+    static const struct sv_manner decisions = {.request_bytes = sizeof(struct sv_decision_request),
+                                               .param = "input",
+                                               .read = read,
+                                               .check = map_questions,
+                                               .answer = answer};
+    return sv_classify(call, &decisions);
 }

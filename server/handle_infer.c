@@ -17,11 +17,11 @@ struct writer {
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
-static void begin_output(const struct writer *w, const struct sv_output *output,
+static void begin_output(const struct writer *w, const struct sv_output_row *row,
                          const char *datatype, int columns)
 {
-    sv_text_print(w->out, "{\"name\":\"%s\",\"datatype\":\"%s\",\"shape\":[%d",
-                  sv_output_names[output->kind], datatype, w->c->task.count);
+    sv_text_print(w->out, "{\"name\":\"%s\",\"datatype\":\"%s\",\"shape\":[%d", row->name, datatype,
+                  w->c->task.count);
     if (columns > 0)
         sv_text_print(w->out, ",%d", columns);
     sv_text_adds(w->out, "],\"data\":[");
@@ -68,15 +68,17 @@ static void add_values(const struct writer *w, enum sv_output_kind kind)
     }
 }
 
-static void add_depths(const struct writer *w)
+static void add_depths(const struct writer *w, enum sv_output_kind kind)
 {
+    (void)kind;
     for (int i = 0; i < w->c->task.count; i++)
         sv_text_print(w->out, "%s%.4f", i ? "," : "", sv_classification_depth(w->c, i));
 }
 
 /* How many tokens each text lost; most lost none. */
-static void add_truncated(const struct writer *w)
+static void add_truncated(const struct writer *w, enum sv_output_kind kind)
 {
+    (void)kind;
     const struct sv_truncation *cut = w->c->usage.truncations;
     const struct sv_truncation *end = cut + w->c->usage.truncation_count;
     for (int i = 0; i < w->c->task.count; i++) {
@@ -88,21 +90,26 @@ static void add_truncated(const struct writer *w)
 
 static void add_output(const struct writer *w, const struct sv_output *output)
 {
+    static void (*const add[SV_OUTPUTS])(const struct writer *, enum sv_output_kind) = {
+        [SV_OUTPUT_PROBS] = add_values,
+        [SV_OUTPUT_LOGITS] = add_values,
+        [SV_OUTPUT_DEPTH] = add_depths,
+        [SV_OUTPUT_TRUNCATED] = add_truncated,
+    };
+
+    const struct sv_output_row *row = &sv_output_rows[output->kind];
     int classes = w->c->classes, asked = (int)output->classification;
     int top = asked < classes ? asked : classes;
-    if (output->kind == SV_OUTPUT_LABEL || top > 0) {
-        bool is_plain = output->kind == SV_OUTPUT_LABEL && top <= 1;
-        begin_output(w, output, "BYTES", is_plain ? 0 : top);
-        add_top(w, output, is_plain ? 1 : top);
-    } else if (output->kind == SV_OUTPUT_DEPTH) {
-        begin_output(w, output, "FP32", 0);
-        add_depths(w);
-    } else if (output->kind == SV_OUTPUT_TRUNCATED) {
-        begin_output(w, output, "INT32", 0);
-        add_truncated(w);
+    bool is_label = output->kind == SV_OUTPUT_LABEL;
+    if (is_label && top <= 1) {
+        begin_output(w, row, row->datatype, 0);
+        add_top(w, output, 1);
+    } else if (top > 0) {
+        begin_output(w, row, "BYTES", top);
+        add_top(w, output, top);
     } else {
-        begin_output(w, output, "FP32", classes);
-        add_values(w, output->kind);
+        begin_output(w, row, row->datatype, row->is_wide ? classes : 0);
+        add[output->kind](w, output->kind);
     }
     sv_text_adds(w->out, "]}");
 }
@@ -158,21 +165,32 @@ static void take_timeout(struct sv_call *call, int64_t timeout_us)
         call->timeout_ms = ms;
 }
 
+static struct sv_document *read(struct sv_call *call, void *to, struct sv_asked *asked,
+                                struct sv_problem *problem)
+{
+    struct sv_infer_request *request = to;
+    if (call->line->header(call->connection, "Inference-Header-Content-Length")) {
+        (void)sv_refuse(problem, SV_UNSUPPORTED, NULL,
+                        "Binary tensors are not supported: send them as JSON, without the header "
+                        "Inference-Header-Content-Length.");
+        return NULL;
+    }
+    struct sv_document *document = sv_infer_request_read(&call->body, request, problem);
+    if (!document)
+        return NULL;
+    const struct sv_tensor *input = request->inputs.items;
+    take_timeout(call, request->timeout_us);
+    (void)sv_versioned_name(call, asked->model);
+    asked->texts = input->data;
+    asked->reading = &request->reading;
+    return document;
+}
+
 enum sv_next sv_handle_infer(struct sv_call *call)
 {
-    struct sv_problem problem;
-    char name[SV_PATH_MAX];
-    struct sv_infer_request *request = calloc(1, sizeof *request);
-    struct sv_classification *c = sv_classification_create(call, request, answer);
-    bool submitted = c ? sv_call_is_welcome(call, &problem) : sv_out_of_memory(&problem);
-    if (submitted && (c->document = sv_infer_request_read(&call->body, request, &problem))) {
-        const struct sv_tensor *input = request->inputs.items;
-        take_timeout(call, request->timeout_us);
-        submitted =
-            sv_classification_find(c, sv_versioned_name(call, name), &problem) &&
-            sv_classification_encode(c, &input->data, &request->reading, sv_input_name, &problem) &&
-            sv_classification_submit(c, &problem);
-    } else
-        submitted = false;
-    return sv_classification_leave(c, call, submitted, &problem);
+    static const struct sv_manner oip = {.request_bytes = sizeof(struct sv_infer_request),
+                                         .param = sv_input_name,
+                                         .read = read,
+                                         .answer = answer};
+    return sv_classify(call, &oip);
 }

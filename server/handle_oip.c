@@ -8,6 +8,7 @@
 #include "sluice/engine.h"
 #include "sluice/model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static enum sv_next answer_json(struct sv_call *call)
@@ -18,10 +19,10 @@ static enum sv_next answer_json(struct sv_call *call)
 /* GET /v2 */
 enum sv_next sv_handle_server(struct sv_call *call)
 {
-    sv_text_print(&call->reply.body,
-                  "{\"name\":\"sluice\",\"version\":\"%s\","
-                  "\"extensions\":[\"classification\",\"statistics\"]}",
-                  sl_version());
+    struct sv_text *out = &call->reply.body;
+    sv_text_adds(out, "{\"name\":\"sluice\",\"version\":");
+    sv_text_jsons(out, sl_version());
+    sv_text_adds(out, ",\"extensions\":[\"classification\",\"statistics\"]}");
     return answer_json(call);
 }
 
@@ -38,19 +39,14 @@ static void add_tensor(struct sv_text *out, const char *name, const char *dataty
 /* A model that completes texts has no tensors: it is asked elsewhere. */
 static void add_tensors(struct sv_text *out, const struct sl_model_facts *facts)
 {
-    static const char *const datatypes[SV_OUTPUTS] = {
-        [SV_OUTPUT_LABEL] = "BYTES", [SV_OUTPUT_PROBS] = "FP32",      [SV_OUTPUT_LOGITS] = "FP32",
-        [SV_OUTPUT_DEPTH] = "FP32",  [SV_OUTPUT_TRUNCATED] = "INT32",
-    };
-
     sv_text_adds(out, ",\"inputs\":[");
     if (facts->task == SL_TASK_CLASSIFICATION)
         add_tensor(out, sv_input_name, "BYTES", 0);
     sv_text_adds(out, "],\"outputs\":[");
     for (int i = 0; i < SV_OUTPUTS && facts->task == SL_TASK_CLASSIFICATION; i++) {
-        bool is_wide = i == SV_OUTPUT_PROBS || i == SV_OUTPUT_LOGITS;
+        const struct sv_output_row *row = &sv_output_rows[i];
         sv_text_adds(out, i ? "," : "");
-        add_tensor(out, sv_output_names[i], datatypes[i], is_wide ? facts->classes : 0);
+        add_tensor(out, row->name, row->datatype, row->is_wide ? facts->classes : 0);
     }
     sv_text_adds(out, "]");
 }
@@ -59,7 +55,7 @@ static void add_tensors(struct sv_text *out, const struct sl_model_facts *facts)
 enum sv_next sv_handle_metadata(struct sv_call *call)
 {
     struct sv_problem problem;
-    char name[SV_PATH_MAX];
+    char name[SV_PATH_MAX], platform[64];
     struct sv_text *out = &call->reply.body;
     struct sv_served *served = sv_select(call, sv_versioned_name(call, name), &problem);
     if (!served)
@@ -67,15 +63,20 @@ enum sv_next sv_handle_metadata(struct sv_call *call)
     struct sl_model_facts facts = sl_model_facts(sv_served_model(served));
     sv_text_adds(out, "{\"name\":");
     sv_text_jsons(out, sv_served_name(served));
-    sv_text_print(out, ",\"versions\":[\"%s\"],\"platform\":\"sluice_%s\"",
-                  sv_served_version(served), facts.architecture);
+    sv_text_adds(out, ",\"versions\":[");
+    sv_text_jsons(out, sv_served_version(served));
+    sv_text_adds(out, "],\"platform\":");
+    (void)snprintf(platform, sizeof platform, "sluice_%s", facts.architecture);
+    sv_text_jsons(out, platform);
     add_tensors(out, &facts);
     sv_text_adds(out, ",\"parameters\":{\"labels\":[");
     for (int i = 0; i < facts.classes; i++) {
         sv_text_adds(out, i ? "," : "");
         sv_text_jsons(out, facts.labels[i]);
     }
-    sv_text_print(out, "],\"max_input_length\":%d,\"gate\":\"%s\"}}", facts.context, facts.gate);
+    sv_text_print(out, "],\"max_input_length\":%d,\"gate\":", facts.context);
+    sv_text_jsons(out, facts.gate);
+    sv_text_adds(out, "}}");
     sv_served_release(served);
     return answer_json(call);
 }
@@ -162,11 +163,11 @@ static void add_stats(struct sv_text *out, struct sv_batcher *batcher,
     sv_batcher_stats(batcher, served, stats);
     sv_text_adds(out, "{\"name\":");
     sv_text_jsons(out, sv_served_name(served));
+    sv_text_adds(out, ",\"version\":");
+    sv_text_jsons(out, sv_served_version(served));
     sv_text_print(out,
-                  ",\"version\":\"%s\",\"last_inference\":%lld,\"inference_count\":%lld,"
-                  "\"execution_count\":%lld,",
-                  sv_served_version(served), (long long)stats->last_ms, (long long)stats->items,
-                  (long long)stats->batches);
+                  ",\"last_inference\":%lld,\"inference_count\":%lld,\"execution_count\":%lld,",
+                  (long long)stats->last_ms, (long long)stats->items, (long long)stats->batches);
     add_call_stats(out, stats);
     add_batch_stats(out, stats);
     sv_text_adds(out, "}");
@@ -243,8 +244,9 @@ enum sv_next sv_handle_repository(struct sv_call *call)
     for (int i = 0; (served = sv_registry_acquire_at(call->server->registry, i)); i++) {
         sv_text_adds(out, i ? ",{\"name\":" : "{\"name\":");
         sv_text_jsons(out, sv_served_name(served));
-        sv_text_print(out, ",\"version\":\"%s\",\"state\":\"READY\",\"reason\":\"\"}",
-                      sv_served_version(served));
+        sv_text_adds(out, ",\"version\":");
+        sv_text_jsons(out, sv_served_version(served));
+        sv_text_adds(out, ",\"state\":\"READY\",\"reason\":\"\"}");
         sv_served_release(served);
     }
     sv_text_adds(out, "]");

@@ -4,6 +4,7 @@
 #include "predict_request.h"
 #include "scores.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* One text's scores, the likeliest first. */
@@ -48,29 +49,41 @@ static enum sv_next answer_hf(struct sv_call *call, const struct sv_classificati
     return answer(call, c, true);
 }
 
-static enum sv_next predict(struct sv_call *call, bool is_hf)
+static struct sv_document *ask(struct sv_document *document, const struct sv_call *call,
+                               const struct sv_predict_request *request, struct sv_asked *asked)
 {
-    struct sv_problem problem;
-    struct sv_predict_request *request = calloc(1, sizeof *request);
-    struct sv_classification *c =
-        sv_classification_create(call, request, is_hf ? answer_hf : answer_tei);
-    bool submitted = c ? sv_call_is_welcome(call, &problem) : sv_out_of_memory(&problem);
-    if (submitted)
-        c->document = is_hf ? sv_hf_request_read(&call->body, request, &problem)
-                            : sv_predict_request_read(&call->body, request, &problem);
-    submitted =
-        submitted && c->document && sv_classification_find(c, call->arguments[0], &problem) &&
-        sv_classification_encode(c, &request->inputs, &request->reading, "inputs", &problem) &&
-        sv_classification_submit(c, &problem);
-    return sv_classification_leave(c, call, submitted, &problem);
+    (void)snprintf(asked->model, sizeof asked->model, "%s", call->arguments[0]);
+    asked->texts = request->inputs;
+    asked->reading = &request->reading;
+    return document;
+}
+
+static struct sv_document *read_tei(struct sv_call *call, void *request, struct sv_asked *asked,
+                                    struct sv_problem *problem)
+{
+    return ask(sv_predict_request_read(&call->body, request, problem), call, request, asked);
+}
+
+static struct sv_document *read_hf(struct sv_call *call, void *request, struct sv_asked *asked,
+                                   struct sv_problem *problem)
+{
+    return ask(sv_hf_request_read(&call->body, request, problem), call, request, asked);
 }
 
 enum sv_next sv_handle_predict(struct sv_call *call)
 {
-    return predict(call, false);
+    static const struct sv_manner tei = {.request_bytes = sizeof(struct sv_predict_request),
+                                         .param = "inputs",
+                                         .read = read_tei,
+                                         .answer = answer_tei};
+    return sv_classify(call, &tei);
 }
 
 enum sv_next sv_handle_hf(struct sv_call *call)
 {
-    return predict(call, true);
+    static const struct sv_manner hf = {.request_bytes = sizeof(struct sv_predict_request),
+                                        .param = "inputs",
+                                        .read = read_hf,
+                                        .answer = answer_hf};
+    return sv_classify(call, &hf);
 }

@@ -1,5 +1,6 @@
 /* handle_tokens.c - texts to tokens and back, and what a model is, as Text Embeddings Inference
  * says it. */
+#include "encode.h"
 #include "handlers.h"
 #include "options.h"
 #include "selection.h"
@@ -23,42 +24,6 @@ static bool check_count(const struct sv_call *call, const char *param, int count
 
 /* ---- tokenize -------------------------------------------------------------------------------- */
 
-/* The tokens of one text, and where in it they are. */
-struct tokens {
-    int32_t *ids;
-    struct sl_place *places;
-    long count;
-};
-
-static void tokens_release(const struct tokens *tokens)
-{
-    free(tokens->ids);
-    free(tokens->places);
-}
-
-static bool tokenize(const struct sl_tokenizer *tokenizer,
-                     const struct sv_tokenize_request *request, const struct sv_string *text,
-                     struct tokens *tokens, struct sv_problem *problem)
-{
-    struct sl_err err;
-    size_t most = text->bytes + 2; /* no token but the special ones is shorter than a byte */
-    *tokens = (struct tokens){.ids = malloc(most * sizeof *tokens->ids),
-                              .places = malloc(most * sizeof *tokens->places)};
-    if (!tokens->ids || !tokens->places)
-        return sv_out_of_memory(problem);
-    const struct sl_encoding encoding = {.text = text->data,
-                                         .bytes = text->bytes,
-                                         .unknown = request->replaces_unknown ? SL_UNKNOWN_REPLACE
-                                                                              : SL_UNKNOWN_FAIL,
-                                         .special = request->adds_special,
-                                         .ids = tokens->ids,
-                                         .places = tokens->places,
-                                         .most = (long)most};
-    tokens->count = sl_tokenizer_tokenize(tokenizer, &encoding, &err);
-    return tokens->count >= 0 || sv_refuse(problem, SV_UNKNOWN_CHARACTERS, "inputs",
-                                           "'inputs' cannot be read: %s.", err.text);
-}
-
 /* Places count characters, as clients of this interface do. Tokens come in the order of the text,
  * so each character is counted once, but for what several tokens share. */
 struct place {
@@ -75,11 +40,11 @@ static size_t characters_at(const struct sv_string *text, struct place *last, si
 }
 
 static void add_tokens(struct sv_text *out, const struct sl_tokenizer *tokenizer,
-                       const struct sv_string *text, const struct tokens *tokens)
+                       const struct sv_string *text, const struct sv_tokens *tokens)
 {
     struct place last = {0};
     sv_text_adds(out, "[");
-    for (long i = 0; i < tokens->count; i++) {
+    for (int i = 0; i < tokens->count; i++) {
         const struct sl_place *place = &tokens->places[i];
         size_t bytes = place->stop - place->start;
         const char *piece = place->special ? sl_tokenizer_piece(tokenizer, tokens->ids[i], &bytes)
@@ -107,8 +72,13 @@ static bool tokenize_all(struct sv_call *call, const struct sv_served *served,
     sv_text_adds(out, "[");
     for (int i = 0; i < request->inputs.count && good; i++) {
         const struct sv_string *text = &request->inputs.items[i];
-        struct tokens tokens;
-        good = tokenize(tokenizer, request, text, &tokens, problem);
+        const struct sv_matter matter = {.text = text,
+                                         .param = "inputs",
+                                         .replaces_unknown = request->replaces_unknown,
+                                         .adds_special = request->adds_special,
+                                         .wants_places = true};
+        struct sv_tokens tokens;
+        good = sv_tokenize(served, &matter, &tokens, problem);
         total += good ? tokens.count : 0;
         if (total > SV_TOKENIZED_MAX)
             good = sv_refuse(problem, SV_BAD_VALUE, "inputs",
@@ -117,7 +87,7 @@ static bool tokenize_all(struct sv_call *call, const struct sv_served *served,
         sv_text_adds(out, i ? "," : "");
         if (good)
             add_tokens(out, tokenizer, text, &tokens);
-        tokens_release(&tokens);
+        sv_tokens_release(&tokens);
     }
     sv_text_adds(out, "]");
     return good;

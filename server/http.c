@@ -47,7 +47,20 @@ static void resume(void *connection)
     MHD_resume_connection(connection);
 }
 
-static const struct sv_bed bed = {.suspend = suspend, .resume = resume};
+static const char *header_of(void *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static const char *query_of(void *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+static const struct sv_line line = {.suspend = suspend,
+                                    .resume = resume,
+                                    .header = header_of,
+                                    .query = query_of};
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
@@ -133,7 +146,7 @@ static enum MHD_Result refuse(struct exchange *x)
 
 static const char *header(const struct exchange *x, const char *name)
 {
-    return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
+    return header_of(x->connection, name);
 }
 
 /* The client's own id when there is nothing strange in it, else one of ours. */
@@ -156,18 +169,6 @@ static void read_timeout(const struct exchange *x)
     const char *given = header(x, "X-Request-Timeout-Ms");
     long long ms = given ? strtoll(given, NULL, 10) : 0;
     x->call->timeout_ms = ms > 0 ? ms : 0;
-}
-
-/* The model that the query or else a header names. */
-static bool read_wanted(struct exchange *x)
-{
-    const char *given = MHD_lookup_connection_value(x->connection, MHD_GET_ARGUMENT_KIND, "model");
-    given = given ? given : header(x, "X-Model");
-    if (!given || sv_path_decode(given, strlen(given), x->call->wanted))
-        return true;
-    x->call->wanted[0] = '\0';
-    return sv_refuse(&x->problem, SV_BAD_VALUE, "model",
-                     "What ?model= or X-Model says is no name of a model.");
 }
 
 static bool check_route(struct exchange *x, const char *path)
@@ -196,17 +197,13 @@ static bool check_body(struct exchange *x)
     if (length && strtoll(length, NULL, 10) > most)
         return sv_refuse(&x->problem, SV_BODY_TOO_LARGE, NULL,
                          "The body has %s bytes, at most %lld are accepted.", length, most);
-    if (header(x, "Inference-Header-Content-Length"))
-        return sv_refuse(&x->problem, SV_UNSUPPORTED, NULL,
-                         "Binary tensors are not supported: send them as JSON, without the header "
-                         "Inference-Header-Content-Length.");
     if (strcmp(x->method, MHD_HTTP_METHOD_POST) != 0 || !type)
         return true;
     size_t word = strcspn(type, "; \t");
     if (word == strlen("application/json") && strncasecmp(type, "application/json", word) == 0)
         return true;
     return sv_refuse(&x->problem, SV_BAD_MEDIA_TYPE, NULL,
-                     "The body must be of type application/json, not %.64s.", type);
+                     "The body must be JSON, of type application/json, not %.64s.", type);
 }
 
 static void exchange_destroy(struct exchange *x)
@@ -219,7 +216,7 @@ static struct exchange *exchange_create(struct sv_http *http, struct MHD_Connect
                                         const char *method, const char *path)
 {
     struct exchange *x = calloc(1, sizeof *x);
-    struct sv_call *call = x ? sv_call_create(http->server, &bed, connection) : NULL;
+    struct sv_call *call = x ? sv_call_create(http->server, &line, connection) : NULL;
     if (!call) {
         free(x);
         return NULL;
@@ -229,10 +226,10 @@ static struct exchange *exchange_create(struct sv_http *http, struct MHD_Connect
     x->connection = connection;
     x->method = method;
     x->watch = SV_UNWATCHED;
-    call->family = sv_family_of(path);
+    call->family = sv_route_family(path);
     name_request(x);
     read_timeout(x);
-    if (check_route(x, path) && read_wanted(x))
+    if (check_route(x, path))
         (void)check_body(x);
     return x;
 }

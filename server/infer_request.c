@@ -3,23 +3,27 @@
 
 #include "sluice/model.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const char sv_input_name[] = "text";
 
-const char *const sv_output_names[SV_OUTPUTS] = {
-    [SV_OUTPUT_LABEL] = "label", [SV_OUTPUT_PROBS] = "probs",         [SV_OUTPUT_LOGITS] = "logits",
-    [SV_OUTPUT_DEPTH] = "depth", [SV_OUTPUT_TRUNCATED] = "truncated",
+const struct sv_output_row sv_output_rows[SV_OUTPUTS] = {
+    [SV_OUTPUT_LABEL] = {.name = "label", .datatype = "BYTES", .has_classes = true},
+    [SV_OUTPUT_PROBS] = {.name = "probs", .datatype = "FP32", .has_classes = true, .is_wide = true},
+    [SV_OUTPUT_LOGITS] = {.name = "logits",
+                          .datatype = "FP32",
+                          .has_classes = true,
+                          .is_wide = true},
+    [SV_OUTPUT_DEPTH] = {.name = "depth", .datatype = "FP32"},
+    [SV_OUTPUT_TRUNCATED] = {.name = "truncated", .datatype = "INT32"},
 };
 
 static const char no_binary[] =
     "Tensors are JSON here: send 'data', and leave out what asks for binary data.";
 
 static const struct sv_field tensor_parameters[] = {
-    {.name = "content_type",
-     .kind = SV_FIELD_STRING,
-     .offset = offsetof(struct sv_tensor, content_type),
-     .most = SV_NAME_BYTES_MAX},
+    {.name = "content_type", .kind = SV_FIELD_IGNORED, .most = SV_NAME_BYTES_MAX},
     {.name = "binary_data_size", .kind = SV_FIELD_REFUSED, .accepted = no_binary},
     {.kind = SV_FIELD_END},
 };
@@ -86,10 +90,7 @@ static const struct sv_field parameters[] = {
      .least = 0,
      .most = (double)INT32_MAX * 1000},
     SV_READING_FIELDS(sv_infer_request, reading),
-    {.name = "content_type",
-     .kind = SV_FIELD_STRING,
-     .offset = AT(content_type),
-     .most = SV_NAME_BYTES_MAX},
+    {.name = "content_type", .kind = SV_FIELD_IGNORED, .most = SV_NAME_BYTES_MAX},
     {.name = "binary_data_output", .kind = SV_FIELD_BOOL, .offset = AT(binary)},
     {.name = "priority",
      .kind = SV_FIELD_REFUSED,
@@ -119,14 +120,8 @@ static const struct sv_field fields[] = {
      .inner = output_fields,
      .size = sizeof(struct sv_output)},
     /* The client of KServe sends them too; the path decides. */
-    {.name = "model_name",
-     .kind = SV_FIELD_STRING,
-     .offset = AT(model_name),
-     .most = SV_NAME_BYTES_MAX},
-    {.name = "model_version",
-     .kind = SV_FIELD_STRING,
-     .offset = AT(model_version),
-     .most = SV_NAME_BYTES_MAX},
+    {.name = "model_name", .kind = SV_FIELD_IGNORED, .most = SV_NAME_BYTES_MAX},
+    {.name = "model_version", .kind = SV_FIELD_IGNORED, .most = SV_NAME_BYTES_MAX},
     {.kind = SV_FIELD_END},
 };
 
@@ -172,19 +167,30 @@ static bool check_input(struct sv_tensor *input, struct sv_problem *problem)
     return check_datatype(input, problem) && check_shape(input, problem);
 }
 
+static bool refuse_name(const struct sv_output *output, struct sv_problem *problem)
+{
+    char names[128] = "";
+    size_t used = 0;
+    for (int i = 0; i < SV_OUTPUTS && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                 i == 0               ? ""
+                                 : i + 1 < SV_OUTPUTS ? ", "
+                                                      : " and ",
+                                 sv_output_rows[i].name);
+    return sv_refuse(problem, SV_BAD_VALUE, "outputs",
+                     "There is no output '%s'; classifiers here have %s.", output->name.data,
+                     names);
+}
+
 static bool check_output(struct sv_output *output, struct sv_problem *problem)
 {
     int kind = 0;
-    while (kind < SV_OUTPUTS && strcmp(output->name.data, sv_output_names[kind]) != 0)
+    while (kind < SV_OUTPUTS && strcmp(output->name.data, sv_output_rows[kind].name) != 0)
         kind++;
     if (kind == SV_OUTPUTS)
-        return sv_refuse(problem, SV_BAD_VALUE, "outputs",
-                         "There is no output '%s'; classifiers here have label, probs, logits, "
-                         "depth and truncated.",
-                         output->name.data);
+        return refuse_name(output, problem);
     output->kind = (enum sv_output_kind)kind;
-    bool has_classes = kind <= SV_OUTPUT_LOGITS;
-    if (output->classification > 0 && !has_classes)
+    if (output->classification > 0 && !sv_output_rows[kind].has_classes)
         return sv_refuse(problem, SV_BAD_VALUE, "outputs",
                          "The output '%s' has no classes: leave out 'classification'.",
                          output->name.data);

@@ -6,15 +6,21 @@
 #include "wire.h"
 
 enum sv_output_kind {
-    SV_OUTPUT_LABEL,     /* BYTES [n]: the likeliest class */
-    SV_OUTPUT_PROBS,     /* FP32 [n, classes] */
-    SV_OUTPUT_LOGITS,    /* FP32 [n, classes] */
-    SV_OUTPUT_DEPTH,     /* FP32 [n]: layers that a token went through, the mean */
-    SV_OUTPUT_TRUNCATED, /* INT32 [n]: tokens that were cut off */
+    SV_OUTPUT_LABEL, /* the likeliest class */
+    SV_OUTPUT_PROBS,
+    SV_OUTPUT_LOGITS,
+    SV_OUTPUT_DEPTH,     /* layers that a token went through, the mean */
+    SV_OUTPUT_TRUNCATED, /* tokens that were cut off */
     SV_OUTPUTS
 };
 
-extern const char *const sv_output_names[SV_OUTPUTS];
+struct sv_output_row {
+    const char *name, *datatype;
+    bool has_classes; /* of which a request may want the highest, */
+    bool is_wide;     /* and a number for each: [n, classes]; else [n] */
+};
+
+extern const struct sv_output_row sv_output_rows[SV_OUTPUTS];
 
 struct sv_output {
     struct sv_string name;
@@ -25,13 +31,13 @@ struct sv_output {
 };
 
 struct sv_tensor {
-    struct sv_string name, datatype, content_type;
+    struct sv_string name, datatype;
     struct sv_shape shape;
     struct sv_texts data;
 };
 
 struct sv_infer_request {
-    struct sv_string id, model_name, model_version, content_type;
+    struct sv_string id;
     struct sv_list inputs;  /* one struct sv_tensor, */
     struct sv_list outputs; /* struct sv_output; none: label and probs */
     struct sv_reading reading;

@@ -23,11 +23,11 @@ enum {
     SV_HTTP_THREADS = 2,
 
     SV_JSON_DEPTH_MAX = 64,
-    SV_PROMPTS_MAX = 512,       /* in one request */
-    SV_TEXTS_MAX = 65536,       /* to classify, in one request; the option classify_texts is less */
-    SV_TOKENIZED_MAX = 1 << 18, /* tokens in one answer of /tokenize, about 60 bytes each */
-    SV_DEPTHS_MAX = 512,        /* told in a header, 6 bytes each: nginx takes 4 KiB of headers */
-    SV_OUTPUTS_MAX = 16,        /* of one inference */
+    SV_PROMPTS_MAX = 512,         /* in one request */
+    SV_TEXTS_MAX = 65536,         /* to classify, in one request; classify_texts is at most this */
+    SV_TOKENIZED_MAX = 1 << 18,   /* tokens in one answer of /tokenize, about 60 bytes each */
+    SV_DEPTHS_MAX = 512,          /* told in a header, 6 bytes each: nginx takes 4 KiB of headers */
+    SV_OUTPUTS_MAX = 16,          /* of one inference */
     SV_CLASSIFY_ITEMS_MAX = 4096, /* in one batch */
     SV_QUESTIONS_MAX = 400,       /* about one text */
     SV_CHOICES_MAX = 255,         /* of one question */

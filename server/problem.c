@@ -50,27 +50,6 @@ const char *sv_problem_reason(enum sv_problem_kind kind)
     return rows[kind].reason;
 }
 
-static bool is_under(const char *path, const char *folder)
-{
-    size_t length = strlen(folder);
-    return strncmp(path, folder, length) == 0 && (path[length] == '\0' || path[length] == '/');
-}
-
-enum sv_family sv_family_of(const char *path)
-{
-    static const char *const of_tei[] = {"/predict", "/invocations", "/tokenize",
-                                         "/decode",  "/info",        "/health",
-                                         "/ping",    "/models",      "/hf"};
-    if (is_under(path, "/v1"))
-        return SV_FAMILY_OPENAI;
-    if (is_under(path, "/v2"))
-        return SV_FAMILY_OIP;
-    for (size_t i = 0; i < sizeof of_tei / sizeof of_tei[0]; i++)
-        if (is_under(path, of_tei[i]))
-            return SV_FAMILY_TEI;
-    return strcmp(path, "/") == 0 ? SV_FAMILY_TEI : SV_FAMILY_PLAIN; /* POST / is a /predict */
-}
-
 static void write_openai(const struct sv_problem *problem, struct sv_text *body)
 {
     const struct row *row = &rows[problem->kind];

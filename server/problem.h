@@ -41,7 +41,6 @@ bool sv_out_of_memory(struct sv_problem *problem); /* one of them */
 int sv_problem_status(enum sv_problem_kind kind, enum sv_family family);
 const char *sv_problem_reason(enum sv_problem_kind kind); /* "ok" for SV_FINE */
 
-enum sv_family sv_family_of(const char *path);
 /* Writes the body in the family's shape; its content type is returned. */
 const char *sv_problem_write(const struct sv_problem *problem, enum sv_family family,
                              struct sv_text *body);

@@ -9,43 +9,43 @@
 #include <string.h>
 
 static const struct sv_route routes[] = {
-    {"GET", "/", SV_SCOPE_OPEN, sv_handle_index},
-    {"GET", "/metrics", SV_SCOPE_METRICS, sv_handle_metrics},
+    {"GET", "/", SV_SCOPE_OPEN, SV_FAMILY_TEI, sv_handle_index},
+    {"GET", "/metrics", SV_SCOPE_METRICS, SV_FAMILY_PLAIN, sv_handle_metrics},
 
-    {"POST", "/v1/completions", SV_SCOPE_INFER, sv_handle_completions},
-    {"POST", "/v1/decisions", SV_SCOPE_INFER, sv_handle_decisions},
-    {"GET", "/v1/models", SV_SCOPE_INFER, sv_handle_models},
-    {"GET", "/v1/models/{}", SV_SCOPE_INFER, sv_handle_model},
+    {"POST", "/v1/completions", SV_SCOPE_INFER, SV_FAMILY_OPENAI, sv_handle_completions},
+    {"POST", "/v1/decisions", SV_SCOPE_INFER, SV_FAMILY_OPENAI, sv_handle_decisions},
+    {"GET", "/v1/models", SV_SCOPE_INFER, SV_FAMILY_OPENAI, sv_handle_models},
+    {"GET", "/v1/models/{}", SV_SCOPE_INFER, SV_FAMILY_OPENAI, sv_handle_model},
 
-    {"POST", "/predict", SV_SCOPE_INFER, sv_handle_predict},
-    {"POST", "/", SV_SCOPE_INFER, sv_handle_predict},
-    {"POST", "/invocations", SV_SCOPE_INFER, sv_handle_predict},
-    {"POST", "/tokenize", SV_SCOPE_INFER, sv_handle_tokenize},
-    {"POST", "/decode", SV_SCOPE_INFER, sv_handle_decode},
-    {"GET", "/info", SV_SCOPE_INFER, sv_handle_info},
-    {"POST", "/models/{}/predict", SV_SCOPE_INFER, sv_handle_predict},
-    {"POST", "/models/{}/tokenize", SV_SCOPE_INFER, sv_handle_tokenize},
-    {"POST", "/models/{}/decode", SV_SCOPE_INFER, sv_handle_decode},
-    {"GET", "/models/{}/info", SV_SCOPE_INFER, sv_handle_info},
-    {"POST", "/hf/{}", SV_SCOPE_INFER, sv_handle_hf},
-    {"GET", "/health", SV_SCOPE_OPEN, sv_handle_health},
-    {"GET", "/ping", SV_SCOPE_OPEN, sv_handle_health},
+    {"POST", "/predict", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_predict},
+    {"POST", "/", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_predict},
+    {"POST", "/invocations", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_predict},
+    {"POST", "/tokenize", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_tokenize},
+    {"POST", "/decode", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_decode},
+    {"GET", "/info", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_info},
+    {"POST", "/models/{}/predict", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_predict},
+    {"POST", "/models/{}/tokenize", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_tokenize},
+    {"POST", "/models/{}/decode", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_decode},
+    {"GET", "/models/{}/info", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_info},
+    {"POST", "/hf/{}", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_hf},
+    {"GET", "/health", SV_SCOPE_OPEN, SV_FAMILY_TEI, sv_handle_health},
+    {"GET", "/ping", SV_SCOPE_OPEN, SV_FAMILY_TEI, sv_handle_health},
 
-    {"GET", "/v2", SV_SCOPE_OPEN, sv_handle_server},
-    {"GET", "/v2/health/live", SV_SCOPE_OPEN, sv_handle_live},
-    {"GET", "/v2/health/ready", SV_SCOPE_OPEN, sv_handle_ready},
-    {"GET", "/v2/models/stats", SV_SCOPE_INFER, sv_handle_all_stats},
-    {"GET", "/v2/models/{}", SV_SCOPE_INFER, sv_handle_metadata},
-    {"GET", "/v2/models/{}/ready", SV_SCOPE_OPEN, sv_handle_model_ready},
-    {"POST", "/v2/models/{}/infer", SV_SCOPE_INFER, sv_handle_infer},
-    {"GET", "/v2/models/{}/stats", SV_SCOPE_INFER, sv_handle_stats},
-    {"GET", "/v2/models/{}/versions/{}", SV_SCOPE_INFER, sv_handle_metadata},
-    {"GET", "/v2/models/{}/versions/{}/ready", SV_SCOPE_OPEN, sv_handle_model_ready},
-    {"POST", "/v2/models/{}/versions/{}/infer", SV_SCOPE_INFER, sv_handle_infer},
-    {"GET", "/v2/models/{}/versions/{}/stats", SV_SCOPE_INFER, sv_handle_stats},
-    {"POST", "/v2/repository/index", SV_SCOPE_INFER, sv_handle_repository},
-    {"POST", "/v2/repository/models/{}/load", SV_SCOPE_INFER, sv_handle_load},
-    {"POST", "/v2/repository/models/{}/unload", SV_SCOPE_INFER, sv_handle_load},
+    {"GET", "/v2", SV_SCOPE_OPEN, SV_FAMILY_OIP, sv_handle_server},
+    {"GET", "/v2/health/live", SV_SCOPE_OPEN, SV_FAMILY_OIP, sv_handle_live},
+    {"GET", "/v2/health/ready", SV_SCOPE_OPEN, SV_FAMILY_OIP, sv_handle_ready},
+    {"GET", "/v2/models/stats", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_all_stats},
+    {"GET", "/v2/models/{}", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_metadata},
+    {"GET", "/v2/models/{}/ready", SV_SCOPE_OPEN, SV_FAMILY_OIP, sv_handle_model_ready},
+    {"POST", "/v2/models/{}/infer", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_infer},
+    {"GET", "/v2/models/{}/stats", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_stats},
+    {"GET", "/v2/models/{}/versions/{}", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_metadata},
+    {"GET", "/v2/models/{}/versions/{}/ready", SV_SCOPE_OPEN, SV_FAMILY_OIP, sv_handle_model_ready},
+    {"POST", "/v2/models/{}/versions/{}/infer", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_infer},
+    {"GET", "/v2/models/{}/versions/{}/stats", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_stats},
+    {"POST", "/v2/repository/index", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_repository},
+    {"POST", "/v2/repository/models/{}/load", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_load},
+    {"POST", "/v2/repository/models/{}/unload", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_load},
 };
 
 enum { ROUTES = sizeof routes / sizeof routes[0] };
@@ -55,34 +55,19 @@ const struct sv_route *sv_route_at(int index)
     return index < ROUTES ? &routes[index] : NULL;
 }
 
-static int digit(char c)
+/* The first part of a path: what is between its first two slashes. */
+static size_t first_part(const char *path)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    return path[0] == '/' ? 1 + strcspn(path + 1, "/") : 0;
 }
 
-bool sv_path_decode(const char *from, size_t count, char to[static SV_PATH_MAX])
+enum sv_family sv_route_family(const char *path)
 {
-    size_t used = 0;
-    for (size_t i = 0; i < count; i++) {
-        int byte = (unsigned char)from[i];
-        if (from[i] == '%') {
-            int high = i + 2 < count ? digit(from[i + 1]) : -1;
-            int low = high < 0 ? -1 : digit(from[i + 2]);
-            byte = low < 0 ? 0 : high * 16 + low;
-            i += 2;
-        }
-        if (byte == 0 || used + 1 >= SV_PATH_MAX)
-            return false;
-        to[used++] = (char)byte;
-    }
-    to[used] = '\0';
-    for (size_t at = 0, length; at < used; at += length)
-        if ((length = sv_utf8_length(to + at, used - at)) == 0)
-            return false;
-    return used > 0;
+    size_t length = first_part(path);
+    for (int i = 0; i < ROUTES && length > 0; i++)
+        if (first_part(routes[i].path) == length && strncmp(routes[i].path, path, length) == 0)
+            return routes[i].family;
+    return SV_FAMILY_PLAIN;
 }
 
 /* How much of a raw path counts: under /v2 not a slash at its end. */
@@ -110,7 +95,7 @@ static bool matches(const struct sv_route *route, const char *path,
             break;
         size_t part = strcspn(path, "/"), most = (size_t)(end - path);
         assert(count < SV_ARGUMENTS_MAX);
-        if (!sv_path_decode(path, part < most ? part : most, arguments[count++]))
+        if (!sv_percent_decode(path, part < most ? part : most, arguments[count++], SV_PATH_MAX))
             return false;
         path += part;
         at += strlen("{}");

@@ -16,6 +16,7 @@ struct sv_route {
     const char *method;
     const char *path; /* each {} stands for a part between slashes, not empty */
     enum sv_scope scope;
+    enum sv_family family; /* how its mistakes look; the same for all that begin alike */
     enum sv_next (*handle)(struct sv_call *call);
 };
 
@@ -31,9 +32,8 @@ const struct sv_route *sv_route_find(const char *method, const char *path,
                                      char arguments[static SV_ARGUMENTS_MAX][SV_PATH_MAX],
                                      char allow[static SV_ALLOW_MAX]);
 
-/* %41 becomes A. False for what no argument may hold: broken escapes, NUL, too much, not UTF-8,
- * nothing. */
-bool sv_path_decode(const char *from, size_t count, char to[static SV_PATH_MAX]);
+/* How mistakes look at a raw path: as those of the routes that begin with the same part. */
+enum sv_family sv_route_family(const char *path);
 
 /* The front page: what this is and where to go, as JSON. */
 void sv_routes_index(struct sv_text *out);

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 static bool classifies(const struct sv_served *served)
 {
@@ -77,15 +78,22 @@ static struct sv_served *select_only(struct sv_call *call, bool classifiers,
     return NULL;
 }
 
-static const char *or_wanted(const struct sv_call *call, const char *name)
+/* The name in the path or the body, or else what ?model= or X-Model says; "" when nobody says. */
+static bool find_name(const struct sv_call *call, const char *name, char wanted[static SV_PATH_MAX],
+                      struct sv_problem *problem)
 {
-    return name[0] ? name : call->wanted;
+    const char *given = call->line->query(call->connection, "model");
+    given = given ? given : call->line->header(call->connection, "X-Model");
+    (void)snprintf(wanted, SV_PATH_MAX, "%s", name);
+    if (name[0] || !given || sv_percent_decode(given, strlen(given), wanted, SV_PATH_MAX))
+        return true;
+    return sv_refuse(problem, SV_BAD_VALUE, "model",
+                     "What ?model= or X-Model says is no name of a model.");
 }
 
-struct sv_served *sv_select_classifier(struct sv_call *call, const char *name,
-                                       struct sv_problem *problem)
+static struct sv_served *select_classifier(struct sv_call *call, const char *wanted,
+                                           struct sv_problem *problem)
 {
-    const char *wanted = or_wanted(call, name);
     if (!wanted[0])
         wanted = call->server->options->default_classifier;
     if (!wanted[0])
@@ -101,12 +109,21 @@ struct sv_served *sv_select_classifier(struct sv_call *call, const char *name,
     return NULL;
 }
 
+struct sv_served *sv_select_classifier(struct sv_call *call, const char *name,
+                                       struct sv_problem *problem)
+{
+    char wanted[SV_PATH_MAX];
+    return find_name(call, name, wanted, problem) ? select_classifier(call, wanted, problem) : NULL;
+}
+
 struct sv_served *sv_select_any(struct sv_call *call, const char *name, struct sv_problem *problem)
 {
-    const char *wanted = or_wanted(call, name);
+    char wanted[SV_PATH_MAX];
+    if (!find_name(call, name, wanted, problem))
+        return NULL;
     if (wanted[0])
         return sv_select(call, wanted, problem);
-    struct sv_served *served = sv_select_classifier(call, "", problem);
+    struct sv_served *served = select_classifier(call, "", problem);
     if (served || problem->kind != SV_NO_MODEL || call->server->options->default_classifier[0])
         return served;
     return select_only(call, false, problem); /* there is no classifier */

@@ -194,3 +194,35 @@ void sv_text_jsons(struct sv_text *text, const char *string)
     else
         sv_text_adds(text, "null");
 }
+
+/* ---- escapes of paths ------------------------------------------------------------------------ */
+
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool sv_percent_decode(const char *from, size_t count, char *to, size_t room)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        int byte = (unsigned char)from[i];
+        if (from[i] == '%') {
+            int high = i + 2 < count ? digit(from[i + 1]) : -1;
+            int low = high < 0 ? -1 : digit(from[i + 2]);
+            byte = low < 0 ? 0 : high * 16 + low;
+            i += 2;
+        }
+        if (byte == 0 || used + 1 >= room)
+            return false;
+        to[used++] = (char)byte;
+    }
+    to[used] = '\0';
+    for (size_t at = 0, length; at < used; at += length)
+        if ((length = sv_utf8_length(to + at, used - at)) == 0)
+            return false;
+    return used > 0;
+}

@@ -28,6 +28,10 @@ void sv_text_float(struct sv_text *text, float value);
 void sv_text_json(struct sv_text *text, const char *bytes, size_t count);
 void sv_text_jsons(struct sv_text *text, const char *string); /* NULL becomes null */
 
+/* %41 becomes A. False for what no name may hold: broken escapes, NUL, more than there is `room`
+ * for with an end, not UTF-8, nothing. */
+bool sv_percent_decode(const char *from, size_t count, char *to, size_t room);
+
 /* Bytes of the UTF-8 character that begins here, 1 to 4; 0 when there is none whole and valid. */
 size_t sv_utf8_length(const char *bytes, size_t count);
 /* The most bytes, at most `most`, that do not cut a character in half. */

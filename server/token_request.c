@@ -43,12 +43,10 @@ struct sv_document *sv_tokenize_request_read(const struct sv_text *body,
     *request = (struct sv_tokenize_request){.adds_special = true};
     struct sv_document *document =
         sv_wire_read(body->data ? body->data : "", body->bytes, tokenize_fields, request, problem);
-    struct sv_reading reading = {.unknown = request->unknown};
-    if (document && !sv_reading_check(&reading, problem)) {
+    if (document && !sv_unknown_check(&request->unknown, &request->replaces_unknown, problem)) {
         sv_document_release(document);
         return NULL;
     }
-    request->replaces_unknown = reading.replaces_unknown;
     return document;
 }
 

@@ -157,9 +157,8 @@ bool sv_reader_string(const struct sv_reader *r, const struct sv_field *field, c
 }
 
 static bool read_string(const struct sv_reader *r, const struct sv_field *field,
-                        const json_t *value)
+                        const json_t *value, struct sv_string *string)
 {
-    struct sv_string *string = sv_reader_place(r, field->offset);
     char param[SV_PARAM_MAX];
     if (!sv_reader_string(r, field, value, string))
         return false;
@@ -218,13 +217,15 @@ static bool unknown(const struct sv_reader *r, const struct sv_field *fields, co
 static bool read_field(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     char param[SV_PARAM_MAX];
+    struct sv_string ignored;
     if (field->given)
         *(bool *)sv_reader_place(r, field->given) = true;
     switch (field->kind) {
     case SV_FIELD_BOOL: return read_bool(r, field, value);
     case SV_FIELD_INT: return read_int(r, field, value);
     case SV_FIELD_NUMBER: return read_number(r, field, value);
-    case SV_FIELD_STRING: return read_string(r, field, value);
+    case SV_FIELD_STRING: return read_string(r, field, value, sv_reader_place(r, field->offset));
+    case SV_FIELD_IGNORED: return read_string(r, field, value, &ignored);
     case SV_FIELD_STRINGS: return read_strings(r, field, value);
     case SV_FIELD_READ: return field->read(r, field, value);
     case SV_FIELD_END: break;

@@ -22,6 +22,7 @@ enum sv_field_kind {
     SV_FIELD_STRING,  /* struct sv_string, at most `most` bytes */
     SV_FIELD_STRINGS, /* struct sv_strings: one string or an array, at most `most` of them */
     SV_FIELD_READ,    /* what `read` makes of it */
+    SV_FIELD_IGNORED, /* a string of at most `most` bytes that nobody looks at */
     SV_FIELD_REFUSED  /* known, and not supported; `accepted` says what to do instead */
 };
 

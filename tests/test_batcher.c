@@ -62,7 +62,7 @@ static void nothing(void *connection)
     (void)connection;
 }
 
-static const struct sv_bed bed = {.suspend = nothing, .resume = nothing};
+static const struct sv_line line = {.suspend = nothing, .resume = nothing};
 
 static void cancel(struct sv_call *call)
 {
@@ -124,7 +124,7 @@ static struct ask *submit(uint64_t seed, int choices, int tokens, bool streams)
     for (int i = 0; i < choices; i++)
         ask->sequences[i] = (struct sv_sequence){
             .generation = generate(seed, i, tokens), .choice = i, .cost = PROMPT + tokens};
-    ask->task = (struct sv_task){.call = sv_call_create(&world.server, &bed, NULL),
+    ask->task = (struct sv_task){.call = sv_call_create(&world.server, &line, NULL),
                                  .sequences = ask->sequences,
                                  .count = choices,
                                  .deadline_ns = deadline_ns,

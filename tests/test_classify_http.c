@@ -136,6 +136,7 @@ Test(classify_http, every_way_to_name_a_classifier)
         {"/predict", "X-Model: plain", PLAIN},
         {"/predict?model=mood", "X-Model: plain", MOOD},
         {"/models/plain/predict", "X-Model: mood", PLAIN},
+        {"/models/plain/predict?model=%zz", "X-Model: 100%", PLAIN},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -150,6 +151,19 @@ Test(classify_http, every_way_to_name_a_classifier)
         curl_slist_free_all(headers);
         answer_release(&answer);
     }
+}
+
+Test(classify_http, a_name_that_nobody_asks_for_is_not_read)
+{
+    static const char *const paths[] = {"/health?model=%zz", "/ping?model=%", "/metrics?model=%00",
+                                        "/v2/health/live?model=%zz", "/v2/models/mood?model=%zz"};
+    struct curl_slist *headers = curl_slist_append(NULL, "X-Model: 100%");
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct answer answer = ask_with(&d, "GET", paths[i], NULL, i % 2 ? headers : NULL);
+        cr_assert_eq(answer.status, 200, "%s: %s", paths[i], answer.body.data);
+        answer_release(&answer);
+    }
+    curl_slist_free_all(headers);
 }
 
 Test(classify_http, headers_tell_times_tokens_and_depth)
@@ -351,6 +365,8 @@ Test(classify_http, mistakes_are_told_in_teis_shape)
         {"/models/mood@9/predict", "{\"inputs\":\"a\"}", "not_found", "does not exist", 404},
         {"/models/tiny/predict", "{\"inputs\":\"a\"}", "validation", "completes texts", 422},
         {"/predict?model=%ff", "{\"inputs\":\"a\"}", "validation", "no name of a model", 422},
+        {"/predict?model=", "{\"inputs\":\"a\"}", "validation", "no name of a model", 422},
+        {"/tokenize?model=%zz", "{\"inputs\":\"a\"}", "validation", "no name of a model", 422},
         {"/hf/none", "{\"inputs\":\"a\"}", "not_found", "'none' does not exist", 404},
         {"/models/mood/nothing", "{}", "not_found", "There is nothing at", 404},
         {"/tokenize", "{\"inputs\":[]}", "empty", "empty array", 400},

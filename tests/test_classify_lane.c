@@ -68,7 +68,7 @@ static void nothing(void *connection)
     (void)connection;
 }
 
-static const struct sv_bed bed = {.suspend = nothing, .resume = nothing};
+static const struct sv_line line = {.suspend = nothing, .resume = nothing};
 
 static void cancel(struct sv_call *call)
 {
@@ -130,7 +130,7 @@ static struct ask *submit(struct sv_served *served, uint64_t seed, int count)
         if ((int)i == poisoned)
             ids[0] = PLAIN_SPECIAL + PLAIN_SIGNS - 1;
     }
-    ask->task = (struct sv_classify_task){.call = sv_call_create(&world.server, &bed, NULL),
+    ask->task = (struct sv_classify_task){.call = sv_call_create(&world.server, &line, NULL),
                                           .items = ask->items,
                                           .count = count,
                                           .deadline_ns = deadline_ns};

@@ -1,5 +1,6 @@
 /* test_http.c - what sluiced answers: every route, every mistake, from outside. */
 #include "json_answer.h"
+#include "routes.h"
 
 #define TINY   "\"model\":\"" TINY_MODEL "\","
 #define STREAM TINY "\"stream\":true,"
@@ -37,12 +38,12 @@ static void gather(const char *events, int choice, char *text, size_t room, int 
     text[0] = '\0';
     for (const char *event = events; (event = strstr(event, "data: {")); event++) {
         json_t *root = json_loads(event + 6, JSON_DISABLE_EOF_CHECK, NULL);
-        const json_t *first = at(root, "choices/0");
+        const json_t *first = at(root, "choices/0"), *finish = at(first, "finish_reason");
         cr_assert(root, "%.200s", event);
         if (first && json_integer_value(at(first, "index")) == choice) {
             size_t used = strlen(text);
             (void)snprintf(text + used, room - used, "%s", text_at(first, "text"));
-            *finishes += json_is_string(at(first, "finish_reason"));
+            *finishes += json_is_string(finish);
         }
         json_decref(root);
     }
@@ -336,6 +337,7 @@ Test(http, each_family_has_its_errors)
     static const struct {
         const char *path, *type, *part;
     } cases[] = {
+        {"/metrics/x", "application/problem+json", "\"status\":404"},
         {"/v1/nothing", "application/json", "{\"error\":{\"message\":"},
         {"/v1/models/none", "application/json", "\"code\":\"model_not_found\""},
         {"/v1/models/", "application/json", "\"code\":\"not_found\""},
@@ -465,4 +467,18 @@ Test(sluiced, a_broken_model_is_left_out_and_the_others_serve)
     answer_release(&answer);
     cr_assert_eq(metric(&mine, "sluice_model_ready{model=\"broken\",version=\"3\"}"), 0);
     daemon_stop(&mine);
+}
+
+/* Unknown paths take their family from those that begin alike, so these must agree. */
+Test(http_routes, routes_that_begin_alike_have_errors_that_look_alike)
+{
+    const struct sv_route *route;
+    for (int i = 0; (route = sv_route_at(i)); i++) {
+        cr_assert_neq(route->scope, SV_SCOPE_NONE, "%s", route->path);
+        cr_assert_eq(route->family, sv_route_family(route->path), "%s", route->path);
+    }
+    cr_assert_eq(sv_route_family("/"), SV_FAMILY_TEI);
+    cr_assert_eq(sv_route_family("/hf"), SV_FAMILY_TEI);
+    cr_assert_eq(sv_route_family(""), SV_FAMILY_PLAIN);
+    cr_assert_eq(sv_route_family("*"), SV_FAMILY_PLAIN);
 }

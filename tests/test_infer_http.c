@@ -371,11 +371,21 @@ Test(infer_http, mistakes_are_told_in_the_protocols_shape)
 /* As the clients of Triton ask unless told otherwise. */
 Test(infer_http, binary_tensors_are_refused_with_the_way_out)
 {
+    static const char *const paths[] = {"/health", "/v2", "/v2/health/ready", "/metrics"};
     struct curl_slist *headers = curl_slist_append(NULL, "Inference-Header-Content-Length: 2");
-    headers = curl_slist_append(headers, "Content-Type: application/octet-stream");
-    struct answer answer = ask_with(&d, "POST", MOOD_INFER, NULL, headers);
+    struct answer answer = ask_with(&d, "POST", MOOD_INFER, "{}", headers);
     cr_assert_eq(answer.status, 400, "%ld", answer.status);
     cr_assert(strstr(answer.body.data, "send them as JSON"), "%s", answer.body.data);
+    answer_release(&answer);
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        answer = ask_with(&d, "GET", paths[i], NULL, headers);
+        cr_assert_eq(answer.status, 200, "the header means nothing at %s", paths[i]);
+        answer_release(&answer);
+    }
+    headers = curl_slist_append(headers, "Content-Type: application/octet-stream");
+    answer = ask_with(&d, "POST", MOOD_INFER, NULL, headers);
+    cr_assert_eq(answer.status, 415, "%ld", answer.status);
+    cr_assert(strstr(answer.body.data, "must be JSON"), "%s", answer.body.data);
     answer_release(&answer);
     curl_slist_free_all(headers);
 }
@@ -539,7 +549,10 @@ Test(infer_http, decisions_that_a_classifier_cannot_make_are_refused)
          "questions[1].instructions", "invalid_value", "must be a label", 400},
         {DECIDE "[{\"type\":\"score\",\"instructions\":\"?\",\"levels\":[{\"label\":\"negative\"},"
                 "{\"label\":\"positive\"}]}]}",
-         "questions[0].levels", "invalid_value", "all labels in their order", 400},
+         "questions[0].levels", "invalid_value", "has 2 levels, it must have all 3 labels", 400},
+        {DECIDE "[{\"type\":\"score\",\"instructions\":\"?\",\"levels\":[{\"label\":\"positive\"},"
+                "{\"label\":\"neutral\"},{\"label\":\"negative\"}]}]}",
+         "questions[0].levels", "invalid_value", "in their order, not \"positive\"", 400},
         {"{\"model\":\"tiny\",\"input\":\"a\",\"questions\":[{\"type\":\"predicate\","
          "\"instructions\":\"a\"}]}",
          "model", "invalid_value", "completes texts", 400},

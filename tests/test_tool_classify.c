@@ -51,6 +51,9 @@ Test(tool_classify, lines_are_classified)
     cr_expect(strstr(r.out, "\"accuracy\":1.0,\"examples\":3"), "%s", r.out);
     expect_success(&r, WORDS("classify", out, lines, "--least", "1"));
     cr_expect_str_eq(r.out, "");
+    test_write(lines, " \n\n\x01\n");
+    expect_success(&r, WORDS("classify", out, lines));
+    cr_expect(strstr(r.out, "\t \n") && strstr(r.out, "\t\x01\n"), "a line for each: %s", r.out);
 }
 
 Test(tool_classify, what_is_not_ours_is_not_written_over)

@@ -67,7 +67,7 @@ Test(wire, everything)
     cr_assert_eq(request.bias.count, 2);
     cr_assert_eq(request.bias.items[0].value + request.bias.items[1].value, -98.5f);
     cr_assert(request.truncate);
-    cr_assert(request.unknown_is_replaced);
+    cr_assert(request.replaces_unknown);
     sv_document_release(document);
 }
 

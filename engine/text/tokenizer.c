@@ -173,6 +173,11 @@ long sl_tokenizer_tokenize(const struct sl_tokenizer *tokens, const struct sl_en
 
 /* Parameters as the public header has them. */
 /* NOLINTBEGIN(readability-function-size,readability-non-const-parameter) */
+size_t sl_tokenizer_room(size_t bytes)
+{
+    return bytes + 2;
+}
+
 long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char *text, size_t bytes,
                          enum sl_unknown unknown, int32_t *ids, long most, struct sl_err *err)
 {

@@ -40,7 +40,7 @@ static void options(void)
         "\n"
         "Files hold a text per line, UTF-8, as they are or packed by gzip or xz; empty lines are\n"
         "passed over. Prints a line per text, in their order: label, its probability and the\n"
-        "text, separated by tabs; with --json an object with these names.\n");
+        "text, separated by tabs; with --json an object of \"label\", \"score\" and \"text\".\n");
 }
 
 /* A text that waits for its batch. */
@@ -132,13 +132,12 @@ static bool flush(struct work *w, struct sl_err *err)
     return ok;
 }
 
-/* Fills the next place; a text of no token at all leaves its count at 0. */
+/* Fills the next place. */
 static bool encode(struct work *w, const struct sl_line *line, struct sl_err *err)
 {
     struct waiting *next = &w->waiting[w->count];
     const struct sl_tokenizer *tokens = w->m->tokenizer;
-    size_t most = line->bytes + 2; /* a token has a byte or more, but for special ones */
-    next->count = 0;
+    size_t most = sl_tokenizer_room(line->bytes);
     if (!sl_reserve(&next->text, &next->text_room, line->bytes + 1, 1, err) ||
         !sl_reserve(&next->ids, &next->ids_room, most, sizeof *next->ids, err))
         return false;
@@ -158,6 +157,7 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
     enum sl_keep keep = w->a->keep_last ? SL_KEEP_LAST : SL_KEEP_FIRST;
     long left = sl_tokenizer_cut(tokens, keep, w->m->config.context, next->ids, NULL, count);
     w->cut += left < count;
+    assert(left > 0); /* lines that are empty were passed over */
     next->count = (int)left;
     return true;
 }
@@ -166,8 +166,6 @@ static bool add(struct work *w, const struct sl_line *line, struct sl_err *err)
 {
     if (!encode(w, line, err))
         return false;
-    if (w->waiting[w->count].count == 0)
-        return true;
     w->tokens += w->waiting[w->count++].count;
     if (w->count < ITEMS && w->tokens + w->m->config.context <= ROWS)
         return true;

@@ -65,6 +65,10 @@ SL_PUBLIC long sl_tokenizer_tokenize(const struct sl_tokenizer *tokens,
                                      const struct sl_encoding *encoding, struct sl_err *err)
     SL_MUST_CHECK;
 
+/* Room for the tokens of any text of so many bytes: no token is shorter than a byte, but for one
+ * special token at each end. */
+SL_PUBLIC size_t sl_tokenizer_room(size_t bytes);
+
 /* The same in short: ids alone, without special tokens. */
 SL_PUBLIC long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char *text,
                                    size_t bytes, enum sl_unknown unknown, int32_t *ids, long most,
