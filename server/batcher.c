@@ -9,15 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-/* One model's work, of the kind that its task wants; the other is NULL. */
-struct lane {
-    struct sv_lane *completion;
-    struct sv_classify_lane *classification;
-};
-
 struct sv_batcher {
     struct sv_batcher_options options;
-    struct lane lanes[SV_MODELS_MAX];
+    struct sv_lane *lanes[SV_MODELS_MAX];
     int lane_count;
     pthread_t thread;
     bool started;
@@ -36,52 +30,6 @@ struct sv_batcher {
 struct orders {
     bool sweep, stop, ending;
 };
-
-/* ---- a lane of either kind ------------------------------------------------------------------- */
-
-static bool lane_create(struct lane *lane, const struct sv_batcher_options *options,
-                        struct sv_served *served, struct sv_metrics *metrics, struct sl_err *err)
-{
-    *lane = (struct lane){0};
-    if (sl_model_facts(sv_served_model(served)).task == SL_TASK_COMPLETION)
-        lane->completion = sv_lane_create(served, &options->lane, metrics, err);
-    else
-        lane->classification = sv_classify_lane_create(served, &options->classify, metrics, err);
-    return lane->completion || lane->classification;
-}
-
-static void lane_destroy(const struct lane *lane)
-{
-    sv_lane_destroy(lane->completion);
-    sv_classify_lane_destroy(lane->classification);
-}
-
-static const struct sv_served *lane_served(const struct lane *lane)
-{
-    return lane->completion ? sv_lane_served(lane->completion)
-                            : sv_classify_lane_served(lane->classification);
-}
-
-static int64_t lane_items(const struct lane *lane)
-{
-    return lane->completion ? sv_lane_items(lane->completion)
-                            : sv_classify_lane_items(lane->classification);
-}
-
-/* One turn; `ending` as for the lanes, `sweep` when it is time to look for what nobody wants. */
-static bool lane_turn(const struct lane *lane, bool sweep, const struct sv_problem *ending)
-{
-    if (lane->completion) {
-        sv_lane_collect(lane->completion);
-        if (sweep)
-            sv_lane_sweep(lane->completion, ending);
-        return sv_lane_step(lane->completion);
-    }
-    sv_classify_lane_collect(lane->classification);
-    if (sweep)
-        sv_classify_lane_sweep(lane->classification, ending);
-    return sv_classify_lane_step(lane->classification);
-}
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
@@ -132,7 +80,12 @@ static bool step_all(struct sv_batcher *batcher, const struct orders *orders)
     bool sweep = orders->sweep || now - batcher->swept_ns > (int64_t)SV_SWEEP_MS * 1000000;
     for (int i = 0; i < batcher->lane_count; i++) {
         /* `ending` does not change once it is set, so it may be read without the lock. */
-        ran = lane_turn(&batcher->lanes[i], sweep, orders->ending ? &batcher->ending : NULL) || ran;
+        const struct sv_problem *ending = orders->ending ? &batcher->ending : NULL;
+        struct sv_lane *lane = batcher->lanes[i];
+        sv_lane_collect(lane);
+        if (sweep)
+            lane->kind->sweep(lane, ending);
+        ran = lane->kind->step(lane) || ran;
         beat(batcher);
     }
     if (sweep)
@@ -156,6 +109,15 @@ static void *dispatch(void *argument)
 
 /* ---- making and unmaking --------------------------------------------------------------------- */
 
+/* Of the kind that the model's task wants. */
+static struct sv_lane *make_lane(const struct sv_batcher_options *options, struct sv_served *served,
+                                 struct sv_metrics *metrics, struct sl_err *err)
+{
+    if (sl_model_facts(sv_served_model(served)).task == SL_TASK_COMPLETION)
+        return sv_complete_lane_create(served, &options->complete, metrics, err);
+    return sv_classify_lane_create(served, &options->classify, metrics, err);
+}
+
 static bool make_lanes(struct sv_batcher *batcher, struct sv_registry *registry,
                        struct sv_metrics *metrics, struct sl_err *err)
 {
@@ -163,12 +125,11 @@ static bool make_lanes(struct sv_batcher *batcher, struct sv_registry *registry,
         struct sv_served *served = sv_registry_acquire_at(registry, i);
         if (!served)
             return true;
-        bool made = lane_create(&batcher->lanes[batcher->lane_count], &batcher->options, served,
-                                metrics, err);
+        struct sv_lane *lane = make_lane(&batcher->options, served, metrics, err);
         sv_served_release(served);
-        if (!made)
+        if (!lane)
             return false;
-        batcher->lane_count++;
+        batcher->lanes[batcher->lane_count++] = lane;
     }
     return true;
 }
@@ -220,7 +181,7 @@ void sv_batcher_destroy(struct sv_batcher *batcher)
     if (batcher->started)
         (void)pthread_join(batcher->thread, NULL);
     for (int i = 0; i < batcher->lane_count; i++)
-        lane_destroy(&batcher->lanes[i]);
+        batcher->lanes[i]->kind->destroy(batcher->lanes[i]);
     pthread_cond_destroy(&batcher->change);
     pthread_mutex_destroy(&batcher->lock);
     free(batcher);
@@ -228,57 +189,45 @@ void sv_batcher_destroy(struct sv_batcher *batcher)
 
 /* ---- for other threads ----------------------------------------------------------------------- */
 
-static const struct lane *lane_of(const struct sv_batcher *batcher, const struct sv_served *served)
+static struct sv_lane *lane_of(const struct sv_batcher *batcher, const struct sv_served *served)
 {
     int i = 0;
-    while (i < batcher->lane_count && lane_served(&batcher->lanes[i]) != served)
+    while (i < batcher->lane_count && batcher->lanes[i]->served != served)
         i++;
     assert(i < batcher->lane_count); /* whatever the registry serves has a lane */
-    return &batcher->lanes[i];
+    return batcher->lanes[i];
 }
 
 bool sv_batcher_admit(struct sv_batcher *batcher, const struct sv_served *served, int items,
                       int64_t tokens, struct sv_problem *problem)
 {
-    const struct lane *lane = lane_of(batcher, served);
-    return lane->completion ? sv_lane_admit(lane->completion, items, tokens, problem)
-                            : sv_classify_lane_admit(lane->classification, items, tokens, problem);
+    return sv_gate_enter(&lane_of(batcher, served)->gate, items, tokens, problem);
 }
 
 void sv_batcher_dismiss(struct sv_batcher *batcher, const struct sv_served *served, int items,
                         int64_t tokens)
 {
-    const struct lane *lane = lane_of(batcher, served);
-    if (lane->completion)
-        sv_lane_dismiss(lane->completion, items, tokens);
-    else
-        sv_classify_lane_dismiss(lane->classification, items, tokens);
+    sv_gate_leave(&lane_of(batcher, served)->gate, items, tokens);
 }
 
 void sv_batcher_submit(struct sv_batcher *batcher, const struct sv_served *served,
                        struct sv_task *task)
 {
-    const struct lane *lane = lane_of(batcher, served);
-    assert(lane->completion);
-    sv_lane_push(lane->completion, task);
+    sv_complete_lane_push(lane_of(batcher, served), task);
     sv_batcher_poke(batcher);
 }
 
 void sv_batcher_classify(struct sv_batcher *batcher, const struct sv_served *served,
                          struct sv_classify_task *task)
 {
-    const struct lane *lane = lane_of(batcher, served);
-    assert(lane->classification);
-    sv_classify_lane_push(lane->classification, task);
+    sv_classify_lane_push(lane_of(batcher, served), task);
     sv_batcher_poke(batcher);
 }
 
-void sv_batcher_stats(struct sv_batcher *batcher, const struct sv_served *served,
+bool sv_batcher_stats(struct sv_batcher *batcher, const struct sv_served *served,
                       struct sv_classify_stats *stats)
 {
-    const struct lane *lane = lane_of(batcher, served);
-    assert(lane->classification);
-    sv_classify_lane_stats(lane->classification, stats);
+    return sv_classify_lane_stats(lane_of(batcher, served), stats);
 }
 
 static void poke(struct sv_batcher *batcher, bool sweep)
@@ -314,7 +263,7 @@ int64_t sv_batcher_items(struct sv_batcher *batcher)
 {
     int64_t items = 0;
     for (int i = 0; i < batcher->lane_count; i++)
-        items += lane_items(&batcher->lanes[i]);
+        items += sv_lane_items(batcher->lanes[i]);
     return items;
 }
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "classify_lane.h"
-#include "lane.h"
+#include "complete_lane.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,8 +13,8 @@
 struct sv_batcher;
 
 struct sv_batcher_options {
-    struct sv_lane_options lane;
-    struct sv_classify_lane_options classify;
+    struct sv_complete_options complete;
+    struct sv_classify_options classify;
     void (*beat)(void *context); /* called by the dispatcher, about twice a second while it works;
                                     may be NULL */
     void *context;
@@ -36,9 +36,9 @@ void sv_batcher_submit(struct sv_batcher *batcher, const struct sv_served *serve
                        struct sv_task *task); /* to a model that completes */
 void sv_batcher_classify(struct sv_batcher *batcher, const struct sv_served *served,
                          struct sv_classify_task *task); /* to a classifier */
-/* Of a classifier, so far. */
-void sv_batcher_stats(struct sv_batcher *batcher, const struct sv_served *served,
-                      struct sv_classify_stats *stats);
+/* Of a classifier, so far; by_size is to be freed. False: no memory. */
+bool sv_batcher_stats(struct sv_batcher *batcher, const struct sv_served *served,
+                      struct sv_classify_stats *stats) SL_MUST_CHECK;
 
 void sv_batcher_poke(struct sv_batcher *batcher);  /* a stream has room again */
 void sv_batcher_sweep(struct sv_batcher *batcher); /* some call was cancelled */

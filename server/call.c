@@ -149,3 +149,19 @@ int64_t sv_call_deadline_ns(const struct sv_call *call)
     int64_t wanted = call->timeout_ms > 0 && call->timeout_ms < most ? call->timeout_ms : most;
     return call->received_ns + wanted * 1000000;
 }
+
+bool sv_call_must_end(const struct sv_call *call, int64_t deadline_ns,
+                      const struct sv_problem *ending, int64_t now, struct sv_problem *problem)
+{
+    if (problem->kind != SV_FINE)
+        return true;
+    if (atomic_load(&call->cancelled))
+        return !sv_refuse(problem, SV_CLIENT_LEFT, NULL, "The client left.");
+    if (ending) {
+        *problem = *ending;
+        return true;
+    }
+    return now > deadline_ns &&
+           !sv_refuse(problem, SV_EXPIRED, NULL,
+                      "The answer was not finished in the time allowed for it.");
+}

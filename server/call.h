@@ -115,6 +115,11 @@ bool sv_call_is_welcome(const struct sv_call *call, struct sv_problem *problem);
 /* When its answer must be there: as the client asks, but not later than the server allows. */
 int64_t sv_call_deadline_ns(const struct sv_call *call);
 
+/* Why the work for a call should not go on, if so: nobody waits for it, everything ends (`ending`
+ * is not NULL), or its time is over. The first reason stays in the problem. */
+bool sv_call_must_end(const struct sv_call *call, int64_t deadline_ns,
+                      const struct sv_problem *ending, int64_t now, struct sv_problem *problem);
+
 int64_t sv_now_ns(void); /* monotonic */
 /* A number that this server gives once: for ids, and for seeds nobody asked for. Any thread. */
 uint64_t sv_draw(struct sv_server *server);

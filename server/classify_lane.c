@@ -1,211 +1,136 @@
-/* classify_lane.c - one classifier's work: who was admitted, and one ragged batch after another. */
+/* classify_lane.c - the lane of a classifier: one ragged batch after another. */
 #include "classify_lane.h"
-#include "gate.h"
+#include "answer.h"
 #include "limits.h"
 #include "log.h"
 
 #include "sluice/classify.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* First in, first out, linked by `next`. Owns nothing. */
-struct tasks {
-    struct sv_classify_task *first, *last;
-};
+static_assert(offsetof(struct sv_classify_task, link) == 0, "it stands in queues");
 
-struct sv_classify_lane {
-    struct sv_served *served;
-    struct sv_classify_lane_options options;
+/* Tasks wait for as long as they have items that were in no batch. */
+struct lane {
+    struct sv_lane base; /* its lock guards the stats too */
+    struct sv_classify_options options;
     struct sv_metrics *metrics;
     struct sl_classifier *classifier;
-    struct sv_series *series[SV_METRICS]; /* those with the labels model and version */
-    struct sv_series *answered;           /* items by outcome: ok */
+    struct sv_series *answered; /* items by outcome: ok */
     int classes, depth;
 
-    struct tasks waiting; /* with items that were in no batch yet */
     struct sl_item *feeds;
     struct sv_item **fed;            /* whose answer a feed is, */
     struct sv_classify_task **owner; /* and whose item that is */
     int64_t layers_used, layers_full;
 
-    struct sv_gate gate;
-    pthread_mutex_t lock; /* guards arrived and stats */
-    struct tasks arrived;
     struct sv_classify_stats stats;
 };
 
-static void push(struct tasks *queue, struct sv_classify_task *task)
-{
-    task->next = NULL;
-    if (queue->last)
-        queue->last->next = task;
-    else
-        queue->first = task;
-    queue->last = task;
-}
-
-static struct sv_classify_task *pop(struct tasks *queue)
-{
-    struct sv_classify_task *task = queue->first;
-    if (task)
-        queue->first = task->next;
-    if (!queue->first)
-        queue->last = NULL;
-    return task;
-}
-
 /* ---- making and unmaking --------------------------------------------------------------------- */
 
-static struct sv_series *items_series(const struct sv_classify_lane *lane,
-                                      enum sv_problem_kind kind)
+int sv_classify_rows(int64_t wanted, int context)
 {
-    const char *labels[] = {sv_served_name(lane->served), sv_served_version(lane->served),
+    return wanted > context ? (int)wanted : context;
+}
+
+static struct sv_series *items_series(const struct lane *lane, enum sv_problem_kind kind)
+{
+    const struct sv_served *served = lane->base.served;
+    const char *labels[] = {sv_served_name(served), sv_served_version(served),
                             sv_problem_reason(kind)};
     return sv_metrics_series(lane->metrics, SV_METRIC_ITEMS, labels);
 }
 
-static void find_series(struct sv_classify_lane *lane)
+static void destroy(struct sv_lane *base)
 {
-    static const enum sv_metric ours[] = {
-        SV_METRIC_REQUEST_SECONDS, SV_METRIC_QUEUE_SECONDS,   SV_METRIC_INFERENCE_SECONDS,
-        SV_METRIC_BATCH_SECONDS,   SV_METRIC_PROMPT_TOKENS,   SV_METRIC_RUNNING,
-        SV_METRIC_WAITING,         SV_METRIC_ADMITTED_TOKENS, SV_METRIC_QUEUE_FULL,
-        SV_METRIC_BATCH_SIZE,      SV_METRIC_BATCH_TOKENS,    SV_METRIC_EXIT_LAYER,
-        SV_METRIC_LAYER_OPS,       SV_METRIC_LAYER_OPS_FULL,  SV_METRIC_FLOPS_SAVED,
-    };
-
-    const char *labels[] = {sv_served_name(lane->served), sv_served_version(lane->served)};
-    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
-        lane->series[ours[i]] = sv_metrics_series(lane->metrics, ours[i], labels);
-    lane->answered = items_series(lane, SV_FINE);
+    struct lane *lane = (struct lane *)base;
+    sl_classifier_destroy(lane->classifier);
+    free(lane->feeds);
+    free(lane->fed);
+    free(lane->owner);
+    free(lane->stats.by_size);
+    sv_lane_release(base);
+    free(lane);
 }
 
-static bool allocate(struct sv_classify_lane *lane, struct sl_err *err)
+static bool allocate(struct lane *lane, struct sl_err *err)
 {
     size_t items = (size_t)lane->options.items;
     lane->feeds = calloc(items, sizeof *lane->feeds);
     lane->fed = calloc(items, sizeof(struct sv_item *));
     lane->owner = calloc(items, sizeof(struct sv_classify_task *));
-    if (!lane->feeds || !lane->fed || !lane->owner)
+    lane->stats.by_size = calloc(items + 1, sizeof *lane->stats.by_size);
+    lane->stats.size_most = lane->options.items;
+    if (!lane->feeds || !lane->fed || !lane->owner || !lane->stats.by_size)
         return sl_fail(err, SL_NO_MEMORY, "%d items", lane->options.items);
     const struct sl_classifier_options options = {.items = lane->options.items,
                                                   .batch_rows = lane->options.rows};
-    lane->classifier = sl_classifier_create(sv_served_model(lane->served), &options, err);
+    lane->classifier = sl_classifier_create(sv_served_model(lane->base.served), &options, err);
     return lane->classifier;
 }
 
-struct sv_classify_lane *sv_classify_lane_create(struct sv_served *served,
-                                                 const struct sv_classify_lane_options *options,
-                                                 struct sv_metrics *metrics, struct sl_err *err)
+struct sv_lane *sv_classify_lane_create(struct sv_served *served,
+                                        const struct sv_classify_options *options,
+                                        struct sv_metrics *metrics, struct sl_err *err)
 {
     struct sl_model_facts facts = sl_model_facts(sv_served_model(served));
     assert(facts.task == SL_TASK_CLASSIFICATION);
     assert(options->items >= 1);
     assert(options->items <= SV_CLASSIFY_ITEMS_MAX);
-    struct sv_classify_lane *lane = calloc(1, sizeof *lane);
+    struct lane *lane = calloc(1, sizeof *lane);
     if (!lane) {
         (void)sl_fail(err, SL_NO_MEMORY, "classifier's lane");
         return NULL;
     }
-    lane->served = sv_served_acquire(served);
     lane->options = *options;
-    if (lane->options.rows < facts.context)
-        lane->options.rows = facts.context;
+    lane->options.rows = sv_classify_rows(options->rows, facts.context);
     lane->metrics = metrics;
     lane->classes = facts.classes;
     lane->depth = facts.depth;
-    pthread_mutex_init(&lane->lock, NULL);
-    find_series(lane);
-    sv_gate_init(&lane->gate, sv_served_id(served), options->items_max, options->tokens_max,
-                 lane->series[SV_METRIC_QUEUE_FULL]);
+    sv_lane_init(&lane->base, &sv_classify_lanes, served, &options->bounds, metrics);
+    lane->answered = items_series(lane, SV_FINE);
     if (!allocate(lane, err)) {
         (void)sl_wrap(err, "classifier '%s'", sv_served_id(served));
-        sv_classify_lane_destroy(lane);
+        destroy(&lane->base);
         return NULL;
     }
-    return lane;
+    return &lane->base;
 }
 
-void sv_classify_lane_destroy(struct sv_classify_lane *lane)
-{
-    if (!lane)
-        return;
-    sv_gate_release(&lane->gate);
-    sl_classifier_destroy(lane->classifier);
-    free(lane->feeds);
-    free(lane->fed);
-    free(lane->owner);
-    sv_served_release(lane->served);
-    pthread_mutex_destroy(&lane->lock);
-    free(lane);
-}
+/* ---- for other threads ----------------------------------------------------------------------- */
 
-const struct sv_served *sv_classify_lane_served(const struct sv_classify_lane *lane)
+void sv_classify_lane_push(struct sv_lane *lane, struct sv_classify_task *task)
 {
-    return lane->served;
-}
-
-/* ---- admission, from any thread -------------------------------------------------------------- */
-
-bool sv_classify_lane_admit(struct sv_classify_lane *lane, int items, int64_t tokens,
-                            struct sv_problem *problem)
-{
-    return sv_gate_enter(&lane->gate, items, tokens, problem);
-}
-
-void sv_classify_lane_dismiss(struct sv_classify_lane *lane, int items, int64_t tokens)
-{
-    sv_gate_leave(&lane->gate, items, tokens);
-}
-
-void sv_classify_lane_push(struct sv_classify_lane *lane, struct sv_classify_task *task)
-{
+    assert(lane->kind == &sv_classify_lanes);
     assert(task->count > 0);
     task->call = sv_call_acquire(task->call);
     task->queued_ns = sv_now_ns();
     task->taken = 0;
     task->left = task->count;
     pthread_mutex_lock(&lane->lock);
-    push(&lane->arrived, task);
+    sv_queue_push(&lane->arrived, task);
     pthread_mutex_unlock(&lane->lock);
 }
 
-int64_t sv_classify_lane_items(struct sv_classify_lane *lane)
+bool sv_classify_lane_stats(struct sv_lane *base, struct sv_classify_stats *stats)
 {
-    int64_t items, tokens;
-    sv_gate_inside(&lane->gate, &items, &tokens);
-    return items;
-}
-
-void sv_classify_lane_stats(struct sv_classify_lane *lane, struct sv_classify_stats *stats)
-{
-    pthread_mutex_lock(&lane->lock);
+    struct lane *lane = (struct lane *)base;
+    assert(base->kind == &sv_classify_lanes);
+    size_t sizes = (size_t)lane->options.items + 1;
+    struct sv_duration *by_size = calloc(sizes, sizeof *by_size);
+    if (!by_size)
+        return false;
+    pthread_mutex_lock(&base->lock);
     *stats = lane->stats;
-    pthread_mutex_unlock(&lane->lock);
-}
-
-/* After whatever changed them: nobody looks while the dispatcher sleeps. */
-static void note_queue(struct sv_classify_lane *lane, int running)
-{
-    int64_t items, tokens;
-    sv_gate_inside(&lane->gate, &items, &tokens);
-    sv_metric_set(lane->series[SV_METRIC_RUNNING], running);
-    sv_metric_set(lane->series[SV_METRIC_WAITING], (double)(items - running));
-    sv_metric_set(lane->series[SV_METRIC_ADMITTED_TOKENS], (double)tokens);
-}
-
-void sv_classify_lane_collect(struct sv_classify_lane *lane)
-{
-    pthread_mutex_lock(&lane->lock);
-    struct tasks arrived = lane->arrived;
-    lane->arrived = (struct tasks){0};
-    pthread_mutex_unlock(&lane->lock);
-    for (struct sv_classify_task *task; (task = pop(&arrived));)
-        push(&lane->waiting, task);
-    note_queue(lane, 0);
+    memcpy(by_size, lane->stats.by_size, sizes * sizeof *by_size);
+    pthread_mutex_unlock(&base->lock);
+    stats->by_size = by_size;
+    return true;
 }
 
 /* ---- endings --------------------------------------------------------------------------------- */
@@ -216,27 +141,24 @@ static void count_duration(struct sv_duration *duration, int64_t ns)
     duration->ns += ns;
 }
 
-static void note_task(struct sv_classify_lane *lane, const struct sv_classify_task *task)
+static void note_task(struct lane *lane, const struct sv_classify_task *task)
 {
     int64_t all = task->finished_ns - task->call->received_ns;
-    sv_metric_see(lane->series[SV_METRIC_REQUEST_SECONDS], 1e-9 * (double)all);
-    if (task->started_ns > 0)
-        sv_metric_see(lane->series[SV_METRIC_INFERENCE_SECONDS],
-                      1e-9 * (double)(task->finished_ns - task->started_ns));
+    sv_lane_note_end(&lane->base, task->call, task->started_ns, task->finished_ns);
     struct sv_classify_stats *stats = &lane->stats;
     bool good = task->problem.kind == SV_FINE;
-    pthread_mutex_lock(&lane->lock);
+    pthread_mutex_lock(&lane->base.lock);
     count_duration(good ? &stats->success : &stats->fail, all);
     if (good) {
         count_duration(&stats->queue, task->started_ns - task->queued_ns);
         count_duration(&stats->encode, task->encoded_ns);
         count_duration(&stats->compute, task->finished_ns - task->started_ns);
     }
-    pthread_mutex_unlock(&lane->lock);
+    pthread_mutex_unlock(&lane->base.lock);
 }
 
 /* The last item is at its end: from here on the task is its call's again. */
-static void finish_task(struct sv_classify_lane *lane, struct sv_classify_task *task)
+static void finish_task(struct lane *lane, struct sv_classify_task *task)
 {
     struct sv_call *call = task->call;
     task->finished_ns = sv_now_ns();
@@ -247,35 +169,23 @@ static void finish_task(struct sv_classify_lane *lane, struct sv_classify_task *
 }
 
 /* The item will not be touched again; nor, when it was the last, the task. */
-static void end_item(struct sv_classify_lane *lane, struct sv_classify_task *task,
-                     const struct sv_item *item)
+static void end_item(struct lane *lane, struct sv_classify_task *task, const struct sv_item *item)
 {
     enum sv_problem_kind kind = task->problem.kind;
     sv_metric_add(kind == SV_FINE ? lane->answered : items_series(lane, kind), 1);
-    sv_gate_end(&lane->gate, item->count);
+    sv_gate_end(&lane->base.gate, item->count);
     assert(task->left > 0);
     if (--task->left == 0)
         finish_task(lane, task);
 }
 
-/* Why a task should not go on, if so. Its first reason is the one that is told. */
 static bool must_end(struct sv_classify_task *task, const struct sv_problem *ending, int64_t now)
 {
-    if (task->problem.kind != SV_FINE)
-        return true;
-    if (atomic_load(&task->call->cancelled))
-        return !sv_refuse(&task->problem, SV_CLIENT_LEFT, NULL, "The client left.");
-    if (ending) {
-        task->problem = *ending;
-        return true;
-    }
-    return now > task->deadline_ns &&
-           !sv_refuse(&task->problem, SV_EXPIRED, NULL,
-                      "The answer was not finished in the time allowed for it.");
+    return sv_call_must_end(task->call, task->deadline_ns, ending, now, &task->problem);
 }
 
 /* Ends what of a task is in no batch; it is in no queue any more. */
-static void drop(struct sv_classify_lane *lane, struct sv_classify_task *task)
+static void drop(struct lane *lane, struct sv_classify_task *task)
 {
     int first = task->taken, count = task->count;
     const struct sv_item *items = task->items;
@@ -284,23 +194,23 @@ static void drop(struct sv_classify_lane *lane, struct sv_classify_task *task)
         end_item(lane, task, &items[i]);
 }
 
-void sv_classify_lane_sweep(struct sv_classify_lane *lane, const struct sv_problem *ending)
+static void sweep(struct sv_lane *base, const struct sv_problem *ending)
 {
+    struct lane *lane = (struct lane *)base;
     int64_t now = sv_now_ns();
-    struct tasks before = lane->waiting;
-    lane->waiting = (struct tasks){0};
-    for (struct sv_classify_task *task; (task = pop(&before));)
+    struct sv_queue before = base->waiting;
+    base->waiting = (struct sv_queue){0};
+    for (struct sv_classify_task *task; (task = sv_queue_pop(&before));)
         if (must_end(task, ending, now))
             drop(lane, task);
         else
-            push(&lane->waiting, task);
-    note_queue(lane, 0);
+            sv_queue_push(&base->waiting, task);
+    sv_lane_note_queue(base);
 }
 
 /* ---- one batch ------------------------------------------------------------------------------- */
 
-static void feed(struct sv_classify_lane *lane, struct sv_classify_task *task, int index,
-                 int64_t now)
+static void feed(struct lane *lane, struct sv_classify_task *task, int index, int64_t now)
 {
     struct sv_item *item = &task->items[task->taken++];
     lane->feeds[index] = (struct sl_item){.tokens = item->tokens, .count = item->count};
@@ -309,17 +219,18 @@ static void feed(struct sv_classify_lane *lane, struct sv_classify_task *task, i
     if (task->started_ns > 0)
         return;
     task->started_ns = now;
-    sv_metric_see(lane->series[SV_METRIC_QUEUE_SECONDS], 1e-9 * (double)(now - task->queued_ns));
+    sv_lane_note_start(&lane->base, task->queued_ns, now);
 }
 
 /* In the order in which they came, as many as fit. What nobody wants any more is not computed. */
-static int gather(struct sv_classify_lane *lane, int64_t now)
+static int gather(struct lane *lane, int64_t now)
 {
     int count = 0, rows = lane->options.rows;
-    struct sv_classify_task *task;
-    while (count < lane->options.items && (task = lane->waiting.first)) {
+    struct sv_queue *waiting = &lane->base.waiting;
+    while (count < lane->options.items && waiting->first) {
+        struct sv_classify_task *task = (struct sv_classify_task *)waiting->first;
         if (must_end(task, NULL, now)) {
-            drop(lane, pop(&lane->waiting));
+            drop(lane, sv_queue_pop(waiting));
             continue;
         }
         int wanted = task->items[task->taken].count;
@@ -328,44 +239,33 @@ static int gather(struct sv_classify_lane *lane, int64_t now)
         rows -= wanted;
         feed(lane, task, count++, now);
         if (task->taken == task->count)
-            (void)pop(&lane->waiting);
+            (void)sv_queue_pop(waiting);
     }
     return count;
 }
 
-static void note_batch(struct sv_classify_lane *lane, int count, int64_t took)
+static void note_batch(struct lane *lane, int count, int64_t took)
 {
     int rows = 0, answered = 0;
     for (int i = 0; i < count; i++) {
         rows += lane->feeds[i].count;
         answered += lane->feeds[i].finite;
     }
-    sv_metric_see(lane->series[SV_METRIC_BATCH_SIZE], count);
-    sv_metric_see(lane->series[SV_METRIC_BATCH_TOKENS], rows);
-    sv_metric_see(lane->series[SV_METRIC_BATCH_SECONDS], 1e-9 * (double)took);
-    sv_metric_add(lane->series[SV_METRIC_PROMPT_TOKENS], rows);
+    sv_lane_note_batch(&lane->base, count, rows, took);
+    sv_metric_add(lane->base.series[SV_METRIC_PROMPT_TOKENS], rows);
     struct timespec today;
     (void)clock_gettime(CLOCK_REALTIME, &today);
-    pthread_mutex_lock(&lane->lock);
+    pthread_mutex_lock(&lane->base.lock);
     lane->stats.last_ms = (int64_t)today.tv_sec * 1000 + today.tv_nsec / 1000000;
     lane->stats.items += answered;
     lane->stats.batches++;
     count_duration(&lane->stats.by_size[count], took);
-    pthread_mutex_unlock(&lane->lock);
-}
-
-static void note_layers(struct sv_classify_lane *lane)
-{
-    int64_t used = lane->layers_used, full = lane->layers_full;
-    sv_metric_set(lane->series[SV_METRIC_LAYER_OPS], (double)used);
-    sv_metric_set(lane->series[SV_METRIC_LAYER_OPS_FULL], (double)full);
-    if (full > 0)
-        sv_metric_set(lane->series[SV_METRIC_FLOPS_SAVED], 1 - (double)used / (double)full);
+    pthread_mutex_unlock(&lane->base.lock);
 }
 
 /* The answer goes to whom the batch was told it belongs. One that is no number is a fault of that
  * text (and of its call) alone. */
-static void take(struct sv_classify_lane *lane, int index)
+static void take(struct lane *lane, int index)
 {
     const struct sl_item *fed = &lane->feeds[index];
     struct sv_item *item = lane->fed[index];
@@ -377,8 +277,8 @@ static void take(struct sv_classify_lane *lane, int index)
     item->layers_full = fed->layers_full;
     lane->layers_used += fed->layers_used;
     lane->layers_full += fed->layers_full;
-    sv_metric_see(lane->series[SV_METRIC_EXIT_LAYER],
-                  lane->depth * (double)fed->layers_used / (double)fed->layers_full);
+    sv_metric_see(lane->base.series[SV_METRIC_EXIT_LAYER],
+                  sv_depth_mean(lane->depth, fed->layers_used, fed->layers_full));
     if (!fed->finite && task->problem.kind == SV_FINE)
         (void)sv_refuse(&task->problem, SV_INTERNAL, NULL,
                         "The model gave numbers that are not finite for text %d of this request.",
@@ -387,9 +287,9 @@ static void take(struct sv_classify_lane *lane, int index)
 }
 
 /* The engine refused the batch: a mistake of ours. Those in it are told, the daemon goes on. */
-static void fail_batch(struct sv_classify_lane *lane, int count, const struct sl_err *err)
+static void fail_batch(struct lane *lane, int count, const struct sl_err *err)
 {
-    SV_LOG(SV_LOG_ERROR, "batch failed", sv_str("model", sv_served_id(lane->served)),
+    SV_LOG(SV_LOG_ERROR, "batch failed", sv_str("model", sv_served_id(lane->base.served)),
            sv_str("reason", err->text));
     for (int i = 0; i < count; i++) {
         struct sv_classify_task *task = lane->owner[i];
@@ -399,21 +299,39 @@ static void fail_batch(struct sv_classify_lane *lane, int count, const struct sl
     }
 }
 
-bool sv_classify_lane_step(struct sv_classify_lane *lane)
+static bool step(struct sv_lane *base)
 {
+    struct lane *lane = (struct lane *)base;
     struct sl_err err;
     int64_t began = sv_now_ns();
-    int count = gather(lane, began);
-    note_queue(lane, count);
+    int count = base->running = gather(lane, began);
+    sv_lane_note_queue(base);
     if (count == 0)
         return false;
     if (sl_classifier_run(lane->classifier, lane->feeds, count, &err)) {
         note_batch(lane, count, sv_now_ns() - began);
         for (int i = 0; i < count; i++)
             take(lane, i);
-        note_layers(lane);
+        sv_lane_note_layers(base, lane->layers_used, lane->layers_full);
     } else
         fail_batch(lane, count, &err);
-    note_queue(lane, 0);
+    base->running = 0;
+    sv_lane_note_queue(base);
     return true;
 }
+
+static const enum sv_metric metrics_of_lanes[] = {
+    SV_METRIC_REQUEST_SECONDS, SV_METRIC_QUEUE_SECONDS,   SV_METRIC_INFERENCE_SECONDS,
+    SV_METRIC_BATCH_SECONDS,   SV_METRIC_PROMPT_TOKENS,   SV_METRIC_RUNNING,
+    SV_METRIC_WAITING,         SV_METRIC_ADMITTED_TOKENS, SV_METRIC_QUEUE_FULL,
+    SV_METRIC_BATCH_SIZE,      SV_METRIC_BATCH_TOKENS,    SV_METRIC_EXIT_LAYER,
+    SV_METRIC_LAYER_OPS,       SV_METRIC_LAYER_OPS_FULL,  SV_METRIC_FLOPS_SAVED,
+};
+
+const struct sv_lane_kind sv_classify_lanes = {
+    .metrics = metrics_of_lanes,
+    .metric_count = sizeof metrics_of_lanes / sizeof metrics_of_lanes[0],
+    .sweep = sweep,
+    .step = step,
+    .destroy = destroy,
+};

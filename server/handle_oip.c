@@ -137,7 +137,7 @@ static void add_batch_stats(struct sv_text *out, const struct sv_classify_stats 
     static const struct sv_duration never = {0, 0};
     const char *comma = "";
     sv_text_adds(out, ",\"batch_stats\":[");
-    for (int size = 1; size <= SV_CLASSIFY_ITEMS_MAX; size++) {
+    for (int size = 1; size <= stats->size_most; size++) {
         if (stats->by_size[size].count == 0)
             continue;
         sv_text_print(out, "%s{\"batch_size\":%d,", comma, size);
@@ -155,23 +155,22 @@ static void add_batch_stats(struct sv_text *out, const struct sv_classify_stats 
 static void add_stats(struct sv_text *out, struct sv_batcher *batcher,
                       const struct sv_served *served)
 {
-    struct sv_classify_stats *stats = malloc(sizeof *stats);
-    if (!stats) {
+    struct sv_classify_stats stats;
+    if (!sv_batcher_stats(batcher, served, &stats)) {
         out->failed = true;
         return;
     }
-    sv_batcher_stats(batcher, served, stats);
     sv_text_adds(out, "{\"name\":");
     sv_text_jsons(out, sv_served_name(served));
     sv_text_adds(out, ",\"version\":");
     sv_text_jsons(out, sv_served_version(served));
     sv_text_print(out,
                   ",\"last_inference\":%lld,\"inference_count\":%lld,\"execution_count\":%lld,",
-                  (long long)stats->last_ms, (long long)stats->items, (long long)stats->batches);
-    add_call_stats(out, stats);
-    add_batch_stats(out, stats);
+                  (long long)stats.last_ms, (long long)stats.items, (long long)stats.batches);
+    add_call_stats(out, &stats);
+    add_batch_stats(out, &stats);
     sv_text_adds(out, "}");
-    free(stats);
+    free(stats.by_size);
 }
 
 /* GET /v2/models/stats: of every classifier. */

@@ -1,5 +1,6 @@
 /* handle_tokens.c - texts to tokens and back, and what a model is, as Text Embeddings Inference
  * says it. */
+#include "classify_lane.h"
 #include "encode.h"
 #include "handlers.h"
 #include "options.h"
@@ -183,16 +184,16 @@ static void add_info(struct sv_text *out, const struct sv_server *server,
         add_labels(out, &facts);
     else
         sv_text_adds(out, "{\"completion\":{}}");
-    int64_t rows = o->classify_rows > facts.context ? o->classify_rows : facts.context;
+    int rows = sv_classify_rows(o->classify_rows, facts.context);
     sv_text_print(out,
                   ",\"max_concurrent_requests\":%lld,\"max_input_length\":%d,"
-                  "\"max_batch_tokens\":%lld,\"max_batch_requests\":%lld,"
+                  "\"max_batch_tokens\":%d,\"max_batch_requests\":%lld,"
                   "\"max_client_batch_size\":%lld,\"auto_truncate\":false,"
                   "\"tokenization_workers\":%d,\"version\":\"%s\",\"sha\":null,"
                   "\"docker_label\":null,\"sluice\":{\"body_bytes_max\":%lld}}",
-                  (long long)(o->classify_items + o->classify_queue), facts.context,
-                  (long long)rows, (long long)o->classify_items, (long long)o->classify_texts,
-                  SV_HTTP_THREADS, sl_version(), (long long)o->body_bytes_max);
+                  (long long)(o->classify_items + o->classify_queue), facts.context, rows,
+                  (long long)o->classify_items, (long long)o->classify_texts, SV_HTTP_THREADS,
+                  sl_version(), (long long)o->body_bytes_max);
 }
 
 enum sv_next sv_handle_info(struct sv_call *call)

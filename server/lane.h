@@ -1,75 +1,58 @@
-/* lane.h - one model's work: who was admitted, who has a slot, and one step for all of them.
+/* lane.h - one model's work: who was admitted, who waits, and how the dispatcher goes on with it.
  *
- * A task is what one call wants; its sequences are the texts of it, one per choice. A task is
- * admitted whole or not at all. HTTP threads admit and push; the dispatcher steps. */
+ * There are two kinds, for models that complete texts and for classifiers; a lane of a kind begins
+ * with this. HTTP threads go through the gate and push; the dispatcher does the rest. */
 #pragma once
 
 #include "call.h"
+#include "gate.h"
 #include "metrics.h"
-#include "problem.h"
+#include "queue.h"
 #include "registry.h"
-#include "stream.h"
-
-#include "sluice/generate.h"
-
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 struct sv_lane;
 
-/* One text being written. */
-struct sv_sequence {
-    struct sl_generation *generation; /* its task's owner made it and destroys it */
-    int choice;
-    int64_t cost; /* tokens of prompt and answer */
-
-    /* The dispatcher's. */
-    struct sv_task *task;
-    struct sv_sequence *next; /* in whichever list it is */
-    int slot;                 /* -1: none */
-    int generated;            /* tokens seen so far */
-    size_t told;              /* bytes of text put into the stream */
-    int64_t stepped_ns;       /* when the last token came */
-    int64_t blocked_ns;       /* since when the stream has no room; 0: it has */
+struct sv_lane_kind {
+    const enum sv_metric *metrics; /* those of its series */
+    int metric_count;
+    /* Ends what nobody wants any more; when `ending` is not NULL, everything, with that problem. */
+    void (*sweep)(struct sv_lane *lane, const struct sv_problem *ending);
+    bool (*step)(struct sv_lane *lane); /* one batch; false: there was nothing to run */
+    void (*destroy)(struct sv_lane *lane);
 };
 
-struct sv_task {
-    struct sv_call *call; /* a reference from push to the end */
-    struct sv_sequence *sequences;
-    int count;
-    struct sv_stream *stream; /* NULL: the answer is given whole */
-    int64_t deadline_ns;
-    struct sv_usage usage; /* with depth and truncations set; the sums are filled in */
+struct sv_lane {
+    const struct sv_lane_kind *kind;
+    struct sv_served *served; /* a reference */
+    struct sv_gate gate;
+    struct sv_series *series[SV_METRICS]; /* those with the labels model and version */
 
-    /* The dispatcher's; to be read once `finished` is true. */
-    int64_t queued_ns, started_ns, finished_ns;
-    struct sv_problem problem;
-    int left; /* sequences not at their end */
-    bool news;
-    atomic_bool finished;
+    pthread_mutex_t lock; /* guards arrived, and what a kind says besides */
+    struct sv_queue arrived;
+
+    struct sv_queue waiting; /* the dispatcher's; to be run */
+    int running;             /* texts in the batch, or that have a slot */
 };
 
-struct sv_lane_options {
-    int slots, batch_rows;
+struct sv_lane_bounds {
     int64_t items_max, tokens_max; /* admitted at the same time */
-    int64_t stall_ns;
 };
 
-/* Takes a reference to the model. */
-struct sv_lane *sv_lane_create(struct sv_served *served, const struct sv_lane_options *options,
-                               struct sv_metrics *metrics, struct sl_err *err) SL_MUST_CHECK;
-void sv_lane_destroy(struct sv_lane *lane); /* NULL is fine; nothing is admitted any more */
-const struct sv_served *sv_lane_served(const struct sv_lane *lane);
+/* The first and the last thing that a kind does with its lane. */
+void sv_lane_init(struct sv_lane *lane, const struct sv_lane_kind *kind, struct sv_served *served,
+                  const struct sv_lane_bounds *bounds, struct sv_metrics *metrics);
+void sv_lane_release(struct sv_lane *lane);
 
-/* Any thread: makes room for a request, all or nothing; then exactly one push or cancel follows. */
-bool sv_lane_admit(struct sv_lane *lane, int items, int64_t tokens, struct sv_problem *problem);
-void sv_lane_dismiss(struct sv_lane *lane, int items, int64_t tokens);
-void sv_lane_push(struct sv_lane *lane, struct sv_task *task);
-int64_t sv_lane_items(struct sv_lane *lane); /* texts admitted and not at their end */
+int64_t sv_lane_items(struct sv_lane *lane); /* texts admitted and not at their end; any thread */
 
-/* The dispatcher: takes what was pushed; ends what nobody wants any more (when `ending` is not
- * NULL, everything, with that problem); runs one batch. False when there was nothing to run. */
+/* The dispatcher: what was pushed waits from now on. */
 void sv_lane_collect(struct sv_lane *lane);
-void sv_lane_sweep(struct sv_lane *lane, const struct sv_problem *ending);
-bool sv_lane_step(struct sv_lane *lane);
+/* After whatever changed who waits and who runs: nobody looks while the dispatcher sleeps. */
+void sv_lane_note_queue(struct sv_lane *lane);
+void sv_lane_note_start(struct sv_lane *lane, int64_t queued_ns, int64_t now);
+/* Of a call; started_ns is 0 when it never was in a batch. */
+void sv_lane_note_end(struct sv_lane *lane, const struct sv_call *call, int64_t started_ns,
+                      int64_t finished_ns);
+/* Of a batch, and of all layers that this lane's tokens went through since it was made. */
+void sv_lane_note_batch(struct sv_lane *lane, int texts, int rows, int64_t took);
+void sv_lane_note_layers(struct sv_lane *lane, int64_t used, int64_t full);

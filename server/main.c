@@ -150,15 +150,15 @@ static bool start_batcher(struct house *house, struct sl_err *err)
 {
     const struct sv_options *o = &house->options;
     const struct sv_batcher_options options = {
-        .lane = {.slots = (int)o->slots,
-                 .batch_rows = (int)o->batch_rows,
-                 .items_max = o->slots + o->queue_items,
-                 .tokens_max = o->queue_tokens,
-                 .stall_ns = o->stall_seconds * 1000000000},
+        .complete = {.slots = (int)o->slots,
+                     .batch_rows = (int)o->batch_rows,
+                     .bounds = {.items_max = o->slots + o->queue_items,
+                                .tokens_max = o->queue_tokens},
+                     .stall_ns = o->stall_seconds * 1000000000},
         .classify = {.items = (int)o->classify_items,
                      .rows = (int)o->classify_rows,
-                     .items_max = o->classify_items + o->classify_queue,
-                     .tokens_max = o->queue_tokens},
+                     .bounds = {.items_max = o->classify_items + o->classify_queue,
+                                .tokens_max = o->queue_tokens}},
         .beat = sd_watchdog_enabled(0, NULL) > 0 ? feed_watchdog : NULL,
     };
     house->server.batcher =

@@ -23,11 +23,11 @@ static void world_open_with(int64_t items_max, int64_t stall_ms)
 {
     struct sl_err err;
     const struct sl_engine_options engine = {.threads = 1};
-    const struct sv_batcher_options options = {.lane = {.slots = SLOTS,
-                                                        .batch_rows = 8,
-                                                        .items_max = items_max,
-                                                        .tokens_max = 10000000,
-                                                        .stall_ns = stall_ms * 1000000}};
+    const struct sv_batcher_options options = {
+        .complete = {.slots = SLOTS,
+                     .batch_rows = 8,
+                     .bounds = {.items_max = items_max, .tokens_max = 10000000},
+                     .stall_ns = stall_ms * 1000000}};
     test_directory_make(world.store);
     tiny_store_make(world.store);
     EXPECT_OK((world.engine = sl_engine_create(&engine, &err)), err);

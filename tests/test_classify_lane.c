@@ -30,8 +30,10 @@ static void world_open_with(int64_t items_max)
     struct sl_err err;
     const struct sl_engine_options engine = {.threads = 1};
     const struct sv_batcher_options options = {
-        .lane = {.slots = 1, .batch_rows = 8, .items_max = 8, .tokens_max = 1000},
-        .classify = {.items = ITEMS, .rows = ROWS, .items_max = items_max, .tokens_max = 10000000}};
+        .complete = {.slots = 1, .batch_rows = 8, .bounds = {.items_max = 8, .tokens_max = 1000}},
+        .classify = {.items = ITEMS,
+                     .rows = ROWS,
+                     .bounds = {.items_max = items_max, .tokens_max = 10000000}}};
     test_directory_make(world.store);
     tiny_classifiers_make(world.store);
     EXPECT_OK((world.engine = sl_engine_create(&engine, &err)), err);
@@ -379,13 +381,14 @@ Test(classify_lane, statistics_add_up, .init = world_open)
     deadline_ns = 0;
     struct ask *late = submit(world.mood, 2, 3);
     wait_for(late);
-    sv_batcher_stats(world.batcher, world.mood, &stats);
+    cr_assert(sv_batcher_stats(world.batcher, world.mood, &stats));
+    cr_assert_eq(stats.size_most, ITEMS);
     int64_t batches = 0, texts = 0;
-    for (int i = 1; i <= SV_CLASSIFY_ITEMS_MAX; i++) {
+    for (int i = 0; i <= stats.size_most; i++) {
         batches += stats.by_size[i].count;
         texts += i * stats.by_size[i].count;
-        cr_assert(i <= ITEMS || stats.by_size[i].count == 0);
     }
+    cr_assert_eq(stats.by_size[0].count, 0);
     cr_assert_eq(stats.items, 40);
     cr_assert_eq(texts, 40);
     cr_assert_eq(stats.batches, batches);
@@ -394,6 +397,7 @@ Test(classify_lane, statistics_add_up, .init = world_open)
     cr_assert_eq(stats.fail.count, 1);
     cr_assert_eq(stats.queue.count, 1);
     cr_assert_gt(stats.compute.ns, 0);
+    free(stats.by_size);
     ask_destroy(good);
     ask_destroy(late);
 }

@@ -266,7 +266,7 @@ static const char *const server_rows[] = {
     "selection",
     "answer",
     "gate stream",
-    "lane sequences classify_lane",
+    "lane queue complete_lane classify_lane",
     "batcher",
     "wire wire_reader wire_texts wire_prompts wire_messages",
     "encode scores",
