@@ -34,6 +34,7 @@ static inline const char *text_at(const json_t *value, const char *path)
 
 static inline double number_at(const json_t *value, const char *path)
 {
-    cr_assert(json_is_number(at(value, path)), "there is no number at %s", path);
-    return json_number_value(at(value, path));
+    const json_t *number = at(value, path); /* json_is_number looks at it several times */
+    cr_assert(json_is_number(number), "there is no number at %s", path);
+    return json_number_value(number);
 }
