@@ -121,10 +121,11 @@ static bool add(struct job *job, const char *text, const char *what, int64_t num
         return fault_set(fault, EXIT_MISUSED, "%s %lld is not UTF-8", what, (long long)number);
     if ((job->count == job->texts_max || job->bytes + bytes > job->bytes_max) && !flush(job, fault))
         return false;
-    char *copy = strdup(text);
-    if (!copy)
+    job->texts[job->count] = strdup(text);
+    if (!job->texts[job->count])
         return fault_no_memory(fault);
-    job->texts[job->count++] = copy;
+    // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is the job's, flush frees it
+    job->count++;
     job->bytes += bytes;
     return true;
 }

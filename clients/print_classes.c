@@ -101,13 +101,12 @@ bool print_info(struct print_info *info, const struct bytes *body, struct fault 
     const char *model = json_string_value(json_object_get(answer, "model_id"));
     int64_t texts = json_integer_value(json_object_get(answer, "max_client_batch_size"));
     int64_t bytes = json_integer_value(json_object_get(ours, "body_bytes_max"));
-    bool good = (model && texts > 0 && bytes > 0) ||
-                fault_set(fault, EXIT_FAILED,
-                          "the daemon does not say which model it is, or what it takes");
-    if (good)
-        *info = (struct print_info){.model = strdup(model), .texts_max = texts, .bytes_max = bytes};
+    char *copy = model ? strdup(model) : NULL;
     json_decref(answer);
-    return good && (info->model || fault_no_memory(fault));
+    *info = (struct print_info){.model = copy, .texts_max = texts, .bytes_max = bytes};
+    return (copy && texts > 0 && bytes > 0) ||
+           fault_set(fault, EXIT_FAILED,
+                     "the daemon does not say which model it is, or what it takes");
 }
 
 void print_info_release(struct print_info *info)

@@ -126,11 +126,13 @@ static bool map_questions(const struct sv_classification *c, struct sv_problem *
     const struct labels labels = {.c = c,
                                   .entries = calloc((size_t)c->classes, sizeof *labels.entries),
                                   .seen = calloc((size_t)c->classes, sizeof *labels.seen)};
-    bool good = (labels.entries && labels.seen) || sv_out_of_memory(problem);
-    for (int i = 0; good && i < c->classes; i++)
+    bool good = labels.entries && labels.seen;
+    for (int i = 0; labels.entries && i < c->classes; i++)
         labels.entries[i] = (struct entry){.label = c->labels[i], .class = i};
     if (good)
         qsort(labels.entries, (size_t)c->classes, sizeof *labels.entries, compare);
+    else
+        (void)sv_out_of_memory(problem);
     for (int i = 0; good && i < request->questions.count; i++)
         good = map_question(&labels, &questions[i], i, problem);
     free(labels.entries);

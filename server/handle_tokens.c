@@ -191,7 +191,7 @@ static void add_info(struct sv_text *out, const struct sv_server *server,
                   "\"max_client_batch_size\":%lld,\"auto_truncate\":false,"
                   "\"tokenization_workers\":%d,\"version\":\"%s\",\"sha\":null,"
                   "\"docker_label\":null,\"sluice\":{\"body_bytes_max\":%lld}}",
-                  (long long)(o->classify_items + o->classify_queue), facts.context, rows,
+                  (long long)o->classify_items + o->classify_queue, facts.context, rows,
                   (long long)o->classify_items, (long long)o->classify_texts, SV_HTTP_THREADS,
                   sl_version(), (long long)o->body_bytes_max);
 }

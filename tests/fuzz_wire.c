@@ -41,7 +41,7 @@ static void prompts_check(const struct sv_prompts *prompts)
         const struct sv_prompt *prompt = &prompts->items[i];
         must(prompt->ids || prompt->text.data);
         string_check(&prompt->text);
-        for (int k = 0; k < prompt->id_count; k++)
+        for (int k = 0; prompt->ids && k < prompt->id_count; k++)
             must(prompt->ids[k] >= 0);
     }
 }

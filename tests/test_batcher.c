@@ -283,7 +283,7 @@ static size_t read_stream(struct sv_stream *stream)
 {
     char bytes[4096];
     size_t total = 0;
-    for (int i = 0; i < WAIT_MS; i++) {
+    for (int idle = 0; idle < WAIT_MS; idle++) {
         ssize_t taken = sv_stream_pull(stream, bytes, sizeof bytes);
         if (taken == SV_PULL_END)
             return total;
@@ -291,6 +291,8 @@ static size_t read_stream(struct sv_stream *stream)
         total += (size_t)taken;
         if (taken == 0)
             nap();
+        else
+            idle = 0; /* however little comes at a time */
     }
     cr_assert(false, "no end after %zu bytes", total);
     return total;

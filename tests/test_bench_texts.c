@@ -28,7 +28,7 @@ static bool read_bytes(struct bench_texts *texts, const char *data, size_t bytes
     return bench_texts_read(texts, path, 2, fault);
 }
 
-#define READ(texts, data, fault) read_bytes(texts, data, sizeof data - 1, fault)
+#define READ(texts, data, fault) read_bytes((texts), (data), sizeof(data) - 1, (fault))
 
 Test(bench_texts, lines_are_asked_around_and_around)
 {
