@@ -13,6 +13,11 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define WORDS(...)   ((const char *const[]){__VA_ARGS__, NULL})
 
+/* Where the programs of this build are; the build says it. */
+#ifndef SL_BUILD_DIR
+#define SL_BUILD_DIR "."
+#endif
+
 enum { PIPE_BYTES = 4096 }; /* of a slow reader's pipe */
 
 static const char program[] = SL_BUILD_DIR "/sluice";
