@@ -32,12 +32,21 @@ struct sl_config {
 
 enum sl_attention { SL_ATTENTION_CAUSAL, SL_ATTENTION_BOTH_WAYS };
 
+/* How a model leaves work out when it serves. */
+enum sl_saving {
+    SL_SAVES_NOTHING,
+    SL_SAVES_BY_GATES,   /* as policy.gate says */
+    SL_SAVES_BY_EXITS,   /* policy.exit_threshold */
+    SL_SAVES_BY_HALTING, /* its tokens decide alone */
+};
+
 struct sl_arch {
     const char *name, *paper, *summary;
     const struct sl_number *hypers; /* of struct sl_config */
-    unsigned tasks;                 /* bits: 1u << SL_TASK_... for each that it can do */
-    struct sl_policy policy;        /* how it is served unless its checkpoint says otherwise */
-    size_t size;                    /* of its own struct */
+    enum sl_saving saving;
+    unsigned tasks;          /* bits: 1u << SL_TASK_... for each that it can do */
+    struct sl_policy policy; /* how it is served unless its checkpoint says otherwise */
+    size_t size;             /* of its own struct */
     /* What no single bound says about its hyper-parameters, or NULL; part of sl_config_check. */
     bool (*check)(const struct sl_config *c, struct sl_err *err);
     /* Declares the parameters and fills self. c has been checked against hypers and by `check`. */

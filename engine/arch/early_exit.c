@@ -61,6 +61,7 @@ const struct sl_arch sl_arch_early_exit = {
     .paper = "Depth-Adaptive Transformer, 2020; as in TSA, section 3.5",
     .summary = "leaves the stack after the first confident block",
     .hypers = hypers,
+    .saving = SL_SAVES_BY_EXITS,
     .policy = {.exit_threshold = 0.9f},
     .tasks = SL_COMPLETES,
     .size = sizeof(struct early_exit),

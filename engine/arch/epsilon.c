@@ -207,6 +207,7 @@ const struct sl_arch sl_arch_epsilon = {
     .paper = "Epsilon: A Transformer with Adaptive Computation and Quantized Attention",
     .summary = "one block, repeated until the tokens have halted; attention to a few bins",
     .hypers = hypers,
+    .saving = SL_SAVES_BY_HALTING,
     .tasks = SL_COMPLETES | SL_CLASSIFIES,
     .size = sizeof(struct epsilon),
     .build = epsilon_build,

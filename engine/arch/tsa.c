@@ -73,6 +73,7 @@ const struct sl_arch sl_arch_tsa = {
     .paper = "Adaptive Computation Depth via Learned Token Routing in Transformers, 2026",
     .summary = "routers gate each token's part in every block after the first",
     .hypers = hypers,
+    .saving = SL_SAVES_BY_GATES,
     .policy = {.gate = SL_GATE_MIXED, .gate_limit = 0.9f},
     .tasks = SL_COMPLETES | SL_CLASSIFIES,
     .size = sizeof(struct tsa),

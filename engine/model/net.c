@@ -314,10 +314,12 @@ struct sl_tensor *sl_net_forward(const struct sl_model *m, struct sl_tape *t)
 
 const char *sl_policy_name(const struct sl_model *m)
 {
-    static const char *const names[] = {"soft", "hard", "mixed"};
-    if (m->arch->policy.exit_threshold > 0.0f)
-        return "exit";
-    if (sl_number_find(m->arch->hypers, "router_bias"))
-        return names[m->policy.gate];
-    return sl_number_find(m->arch->hypers, "halting_mean") ? "halt" : "none";
+    static const char *const gates[] = {"soft", "hard", "mixed"};
+    switch (m->arch->saving) {
+    case SL_SAVES_NOTHING: break;
+    case SL_SAVES_BY_GATES: return gates[m->policy.gate];
+    case SL_SAVES_BY_EXITS: return "exit";
+    case SL_SAVES_BY_HALTING: return "halt";
+    }
+    return "none";
 }

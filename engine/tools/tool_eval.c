@@ -61,8 +61,8 @@ static void options(void)
 /* What a model cannot do is not passed over in silence. */
 static bool check_use(const struct arguments *a, const struct sl_model *m, struct sl_err *err)
 {
-    bool gates = sl_number_find(m->arch->hypers, "router_bias") != NULL;
-    bool exits = m->arch->policy.exit_threshold > 0.0f;
+    bool gates = m->arch->saving == SL_SAVES_BY_GATES;
+    bool exits = m->arch->saving == SL_SAVES_BY_EXITS;
     const char *option = (a->gate || a->gate_limit > 0.0) && !gates          ? "--gate"
                          : (a->exit_threshold >= 0.0 || a->oracle) && !exits ? "--exit-"
                                                                              : NULL;
