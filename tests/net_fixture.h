@@ -70,6 +70,7 @@ static inline struct sl_config fixture_config_for(const struct sl_arch *arch, en
     c.depth = 3;
     c.hidden = 52;
     c.lambda = 0.3f;
+    c.undecided_price = 0.01f;
     c.kl_price = c.entropy_price = 0.3f;
     fixture_clamp(arch, &c);
     EXPECT_OK(sl_config_check(arch, &c, &err), err);

@@ -308,7 +308,7 @@ static struct sl_tensor *use_cross_entropy(struct sl_tape *t, struct inputs *in)
 
 static struct sl_tensor *use_price(struct sl_tape *t, struct inputs *in)
 {
-    sl_price(t, in->tensors[0], 1.3f);
+    sl_price(t, in->tensors[0], (struct sl_price_args){.open = 1.3f, .undecided = 0.4f});
     return sl_complement(t, in->tensors[0]);
 }
 

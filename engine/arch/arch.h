@@ -17,7 +17,7 @@ struct sl_config {
     int context, width, depth, heads, hidden;
     float dropout;
     int router_width; /* 0: max(width / 4, 16) */
-    float router_bias, lambda;
+    float router_bias, lambda, undecided_price;
     int attention;                         /* enum sl_attention */
     int pooling;                           /* enum sl_pooling */
     int norm, activation, embedding_start; /* choices of the encoder */

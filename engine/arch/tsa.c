@@ -16,7 +16,7 @@ struct tsa {
     struct sl_router *routers; /* depth - 1: routers[i] gates blocks[i + 1] */
     struct sl_head head;
     int depth;
-    float price;
+    struct sl_price_args price;
 };
 
 static int router_width(const struct sl_config *c)
@@ -29,7 +29,8 @@ static void tsa_build(struct sl_builder *b, void *self, const struct sl_config *
 {
     struct tsa *m = self;
     m->depth = c->depth;
-    m->price = c->depth > 1 ? c->lambda / (float)(c->depth - 1) : 0.0f;
+    float routers = (float)(c->depth > 1 ? c->depth - 1 : 1);
+    m->price = (struct sl_price_args){c->lambda / routers, c->undecided_price / routers};
     m->blocks = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->blocks);
     m->routers = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->routers);
     m->embedding = sl_embedding_build(b, sl_embedding_shape_of(c));
@@ -62,6 +63,8 @@ static const struct sl_number hypers[] = {
     SL_HYPERS_DECODER,
     SL_HYPERS_CLASSIFIER,
     SL_REAL_ROW(sl_config, lambda, 0, 100, 0.001, "price of taking all of every block, in nats"),
+    SL_REAL_ROW(sl_config, undecided_price, 0, 100, 0,
+                "price of gates that stand at one half, in nats; none in the paper"),
     SL_REAL_ROW(sl_config, router_bias, -20, 20, -1.0,
                 "first value of the routers' last bias: lower starts with more open gates"),
     SL_INTEGER_ROW(sl_config, router_width, 0, 8192, 0,

@@ -126,7 +126,7 @@ struct sl_router {
 };
 struct sl_router sl_router_build(struct sl_builder *b, int width, int hidden, float bias_start);
 struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
-                               float price);
+                               struct sl_price_args price);
 
 /* A linear layer whose weight is divided by its largest singular value (Miyato et al. 2018), as
  * power iterations estimate it: sigma = u^T W v. u and v are constants to the gradient. */

@@ -59,7 +59,7 @@ static void close_gates(struct sl_tape *t, const struct sl_tensor *z, struct sl_
 }
 
 struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
-                               float price)
+                               struct sl_price_args price)
 {
     struct sl_tensor *hidden = sl_linear(
         t, h,

@@ -301,8 +301,12 @@ struct sl_tensor *sl_evolve(struct sl_tape *t, const struct sl_meeting *meeting,
 void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits, const int32_t *targets,
                       float weight);
 
-/* Adds weight * (mean of x over the rows of the training batch) to the loss; x: rows x 1. */
-void sl_price(struct sl_tape *t, struct sl_tensor *x, float weight);
+/* Adds the mean over the rows of the training batch of open x + undecided 4 x (1 - x) to the loss.
+ * x: rows x 1, gates: `undecided` is what one half costs, while 0 and 1 cost nothing. */
+struct sl_price_args {
+    float open, undecided;
+};
+void sl_price(struct sl_tape *t, struct sl_tensor *x, struct sl_price_args args);
 
 /* Dropout shared by the ops that have it: the kernel's numbers for a probability, and the key of
  * one row of the batch, which does not depend on how the batch was cut. */
