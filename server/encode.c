@@ -5,6 +5,7 @@
 #include "sluice/tokens.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -72,6 +73,33 @@ bool sv_tokenize(const struct sv_served *served, const struct sv_matter *matter,
     return true;
 }
 
+/* Unknown words stand for text; what is added around a text does not. */
+static bool is_empty(const struct sl_tokenizer *tokenizer, const struct sv_tokens *tokens)
+{
+    int32_t begin = sl_tokenizer_special(tokenizer, SL_SPECIAL_BEGIN);
+    int32_t end = sl_tokenizer_special(tokenizer, SL_SPECIAL_END);
+    int i = 0;
+    while (i < tokens->given && (tokens->ids[i] == begin || tokens->ids[i] == end))
+        i++;
+    return i == tokens->given;
+}
+
+bool sv_check_ids(const struct sv_served *served, const struct sv_prompt *prompt, const char *param,
+                  struct sv_problem *problem)
+{
+    int vocab = sl_model_facts(sv_served_model(served)).vocab;
+    char place[SV_PARAM_MAX];
+    for (int i = 0; i < prompt->id_count; i++) {
+        if (prompt->ids[i] < vocab)
+            continue;
+        (void)snprintf(place, sizeof place, "%.40s[%d]", param, i);
+        return sv_refuse(problem, SV_BAD_VALUE, place,
+                         "'%s' is the token id %d, the vocabulary of '%s' has 0 to %d.", place,
+                         (int)prompt->ids[i], sv_served_id(served), vocab - 1);
+    }
+    return true;
+}
+
 bool sv_encode(const struct sv_served *served, const struct sv_reading *reading,
                const struct sv_string *text, const char *param, struct sv_tokens *tokens,
                struct sv_problem *problem)
@@ -84,7 +112,7 @@ bool sv_encode(const struct sv_served *served, const struct sv_reading *reading,
                                      .adds_special = true};
     if (!sv_tokenize(served, &matter, tokens, problem))
         return false;
-    if (tokens->given == 0)
+    if (is_empty(sl_model_tokenizer(model), tokens))
         return sv_refuse(problem, SV_EMPTY, param,
                          "'%s' has no tokens: there is nothing to classify.", param);
     if (tokens->given <= context)

@@ -58,7 +58,12 @@ bool sv_tokenize(const struct sv_served *served, const struct sv_matter *matter,
                  struct sv_tokens *tokens, struct sv_problem *problem);
 void sv_tokens_release(const struct sv_tokens *tokens);
 
-/* The tokens that a classifier reads, 1 to its context: the text is cut if it may be. */
+/* Whether the vocabulary has all of a prompt's ids; messages call the prompt `param`. */
+bool sv_check_ids(const struct sv_served *served, const struct sv_prompt *prompt, const char *param,
+                  struct sv_problem *problem);
+
+/* The tokens that a classifier reads, 1 to its context: the text is cut if it may be. A text that
+ * has no tokens but those that are added around it is refused as empty. */
 bool sv_encode(const struct sv_served *served, const struct sv_reading *reading,
                const struct sv_string *text, const char *param, struct sv_tokens *tokens,
                struct sv_problem *problem);

@@ -48,27 +48,21 @@ static void completion_destroy(void *state)
 
 /* ---- prompts to tokens ----------------------------------------------------------------------- */
 
-static bool copy_ids(const struct completion *c, const struct sv_prompt *prompt,
+static bool copy_ids(const struct completion *c, const struct sv_prompt *prompt, const char *param,
                      struct sv_tokens *to, struct sv_problem *problem)
 {
-    int vocab = sl_model_facts(sv_served_model(c->served)).vocab;
     to->given = prompt->id_count;
     to->ids = malloc(((size_t)prompt->id_count + 1) * sizeof *to->ids);
     if (!to->ids)
         return sv_out_of_memory(problem);
-    for (int i = 0; i < prompt->id_count; i++) {
-        if (prompt->ids[i] >= vocab)
-            return sv_refuse(problem, SV_BAD_VALUE, "prompt",
-                             "'prompt' holds the token id %d, the vocabulary of '%s' has 0 to %d.",
-                             (int)prompt->ids[i], sv_served_id(c->served), vocab - 1);
+    for (int i = 0; i < prompt->id_count; i++)
         to->ids[i] = prompt->ids[i];
-    }
-    return true;
+    return sv_check_ids(c->served, prompt, param, problem);
 }
 
 /* A prompt longer than the context is refused, or its end is kept when the request says so. */
 static bool fit(const struct sv_completion_request *request, struct completion *c, int index,
-                struct sv_problem *problem)
+                const char *param, struct sv_problem *problem)
 {
     struct sv_tokens *t = &c->prompts[index];
     int context = sl_model_facts(sv_served_model(c->served)).context;
@@ -76,10 +70,10 @@ static bool fit(const struct sv_completion_request *request, struct completion *
     if (t->count == t->given)
         return true;
     if (!request->truncate)
-        return sv_refuse(problem, SV_CONTEXT_LENGTH, "prompt",
-                         "The prompt has %d tokens, the context of '%s' has %d. With \"truncate\": "
+        return sv_refuse(problem, SV_CONTEXT_LENGTH, param,
+                         "'%s' has %d tokens, the context of '%s' has %d. With \"truncate\": "
                          "true the last %d are used.",
-                         t->given, sv_served_id(c->served), context, context);
+                         param, t->given, sv_served_id(c->served), context, context);
     c->truncations[c->task.usage.truncation_count++] =
         (struct sv_truncation){.prompt = index, .given = t->given, .used = t->count};
     return true;
@@ -96,15 +90,17 @@ static bool read_prompts(const struct sv_completion_request *request, struct com
     if (!c->prompts || !c->truncations)
         return sv_out_of_memory(problem);
     for (int i = 0; i < count; i++) {
+        char param[SV_PARAM_MAX] = "prompt";
+        if (request->prompt.several)
+            (void)snprintf(param, sizeof param, "prompt[%d]", i);
         const struct sv_prompt *prompt =
             request->prompt.count ? &request->prompt.items[i] : &nothing;
-        const struct sv_matter matter = {.text = &prompt->text,
-                                         .param = "prompt",
-                                         .replaces_unknown = request->replaces_unknown};
-        if (prompt->ids ? !copy_ids(c, prompt, &c->prompts[i], problem)
+        const struct sv_matter matter = {
+            .text = &prompt->text, .param = param, .replaces_unknown = request->replaces_unknown};
+        if (prompt->ids ? !copy_ids(c, prompt, param, &c->prompts[i], problem)
                         : !sv_tokenize(c->served, &matter, &c->prompts[i], problem))
             return false;
-        if (!fit(request, c, i, problem))
+        if (!fit(request, c, i, param, problem))
             return false;
         c->task.usage.prompt_tokens += c->prompts[i].count;
     }

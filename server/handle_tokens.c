@@ -11,6 +11,7 @@
 #include "sluice/model.h"
 #include "sluice/tokens.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static bool check_count(const struct sv_call *call, const char *param, int count,
@@ -73,8 +74,10 @@ static bool tokenize_all(struct sv_call *call, const struct sv_served *served,
     sv_text_adds(out, "[");
     for (int i = 0; i < request->inputs.count && good; i++) {
         const struct sv_string *text = &request->inputs.items[i];
+        char param[SV_PARAM_MAX];
+        (void)snprintf(param, sizeof param, request->inputs.several ? "inputs[%d]" : "inputs", i);
         const struct sv_matter matter = {.text = text,
-                                         .param = "inputs",
+                                         .param = param,
                                          .replaces_unknown = request->replaces_unknown,
                                          .adds_special = request->adds_special,
                                          .wants_places = true};
@@ -109,15 +112,16 @@ enum sv_next sv_handle_tokenize(struct sv_call *call)
 
 /* ---- decode ---------------------------------------------------------------------------------- */
 
-static bool decode(const struct sl_tokenizer *tokenizer, const struct sv_prompt *prompt,
+static bool decode(const struct sv_served *served, const struct sv_prompt *prompt,
                    bool skips_special, struct sv_text *out, struct sv_problem *problem)
 {
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_served_model(served));
     struct sl_err err;
     struct sl_decoding decoding = {
         .ids = prompt->ids, .count = prompt->id_count, .skip_special = skips_special};
     long bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
     if (bytes < 0)
-        return sv_refuse(problem, SV_BAD_VALUE, "ids", "'ids' cannot be decoded: %s.", err.text);
+        return sv_refuse(problem, SV_INTERNAL, NULL, "%s", err.text); /* the ids were checked */
     decoding.most = (size_t)bytes;
     decoding.text = malloc(decoding.most + 1);
     if (!decoding.text)
@@ -138,9 +142,12 @@ enum sv_next sv_handle_decode(struct sv_call *call)
     bool good = served && check_count(call, "ids", request.ids.count, &problem);
     sv_text_adds(out, "[");
     for (int i = 0; good && i < request.ids.count; i++) {
+        const struct sv_prompt *ids = &request.ids.items[i];
+        char param[SV_PARAM_MAX];
+        (void)snprintf(param, sizeof param, request.ids.several ? "ids[%d]" : "ids", i);
         sv_text_adds(out, i ? "," : "");
-        good = decode(sl_model_tokenizer(sv_served_model(served)), &request.ids.items[i],
-                      request.skips_special, out, &problem);
+        good = sv_check_ids(served, ids, param, &problem) &&
+               decode(served, ids, request.skips_special, out, &problem);
     }
     sv_text_adds(out, "]");
     sv_served_release(served);

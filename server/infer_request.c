@@ -43,6 +43,8 @@ static const struct sv_field tensor_fields[] = {
      .kind = SV_FIELD_READ,
      .read = sv_read_shape,
      .offset = offsetof(struct sv_tensor, shape),
+     .least = 1,
+     .most = SV_SHAPE_MAX,
      .required = true},
     {.name = "parameters",
      .kind = SV_FIELD_READ,
@@ -53,7 +55,7 @@ static const struct sv_field tensor_fields[] = {
      .read = sv_read_data,
      .offset = offsetof(struct sv_tensor, data),
      .least = 1,
-     .most = SV_TEXTS_MAX,
+     .most = INT32_MAX,
      .required = true},
     {.kind = SV_FIELD_END},
 };
@@ -151,6 +153,10 @@ static bool check_shape(const struct sv_tensor *input, struct sv_problem *proble
     if (!is_column)
         return sv_refuse(problem, SV_BAD_VALUE, "inputs[0].shape",
                          "The input '%s' has the shape [n] or [n, 1].", sv_input_name);
+    if (input->data.columns > 1)
+        return sv_refuse(problem, SV_BAD_VALUE, "inputs[0].data",
+                         "The data of '%s' is in rows of %zu, its shape is for rows of one.",
+                         sv_input_name, input->data.columns);
     return shape->sizes[0] == input->data.count ||
            sv_refuse(problem, SV_BAD_VALUE, "inputs[0].data",
                      "The shape of '%s' is for %lld texts, its data holds %d.", sv_input_name,
@@ -167,7 +173,8 @@ static bool check_input(struct sv_tensor *input, struct sv_problem *problem)
     return check_datatype(input, problem) && check_shape(input, problem);
 }
 
-static bool refuse_name(const struct sv_output *output, struct sv_problem *problem)
+static bool refuse_name(const struct sv_output *output, const char *param,
+                        struct sv_problem *problem)
 {
     char names[128] = "";
     size_t used = 0;
@@ -177,25 +184,30 @@ static bool refuse_name(const struct sv_output *output, struct sv_problem *probl
                                  : i + 1 < SV_OUTPUTS ? ", "
                                                       : " and ",
                                  sv_output_rows[i].name);
-    return sv_refuse(problem, SV_BAD_VALUE, "outputs",
-                     "There is no output '%s'; classifiers here have %s.", output->name.data,
-                     names);
+    return sv_refuse(problem, SV_BAD_VALUE, param,
+                     "'%s' is '%s', and there is no such output; classifiers here have %s.", param,
+                     output->name.data, names);
 }
 
-static bool check_output(struct sv_output *output, struct sv_problem *problem)
+static bool check_output(struct sv_output *output, int index, struct sv_problem *problem)
 {
+    char param[SV_PARAM_MAX];
     int kind = 0;
+    (void)snprintf(param, sizeof param, "outputs[%d].name", index);
     while (kind < SV_OUTPUTS && strcmp(output->name.data, sv_output_rows[kind].name) != 0)
         kind++;
     if (kind == SV_OUTPUTS)
-        return refuse_name(output, problem);
+        return refuse_name(output, param, problem);
     output->kind = (enum sv_output_kind)kind;
     if (output->classification > 0 && !sv_output_rows[kind].has_classes)
-        return sv_refuse(problem, SV_BAD_VALUE, "outputs",
-                         "The output '%s' has no classes: leave out 'classification'.",
+        return sv_refuse(problem, SV_BAD_VALUE, param,
+                         "'%s' is '%s', which has no classes: leave out 'classification'.", param,
                          output->name.data);
-    return !output->binary || sv_refuse(problem, SV_UNSUPPORTED, "outputs",
-                                        "Outputs are not sent as binary data. %s", no_binary);
+    (void)snprintf(param, sizeof param, "outputs[%d]", index);
+    return !output->binary ||
+           sv_refuse(problem, SV_UNSUPPORTED, param,
+                     "'%s' asks for binary data, and outputs are not sent so. %s", param,
+                     no_binary);
 }
 
 static bool check(struct sv_infer_request *request, struct sv_problem *problem)
@@ -205,7 +217,7 @@ static bool check(struct sv_infer_request *request, struct sv_problem *problem)
         return sv_refuse(problem, SV_UNSUPPORTED, "parameters.binary_data_output",
                          "Outputs are not sent as binary data. %s", no_binary);
     for (int i = 0; i < request->outputs.count; i++)
-        if (!check_output(&outputs[i], problem))
+        if (!check_output(&outputs[i], i, problem))
             return false;
     return sv_reading_check(&request->reading, problem) &&
            check_input(request->inputs.items, problem);

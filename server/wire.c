@@ -58,7 +58,24 @@ void sv_reader_param(const struct sv_reader *r, const struct sv_field *field,
     (void)snprintf(param, SV_PARAM_MAX, "%s%s", r->prefix, field->name);
 }
 
+const struct sv_field *sv_reader_at(const struct sv_field *field, size_t index,
+                                    struct sv_spot *spot)
+{
+    spot->field = *field;
+    (void)snprintf(spot->name, sizeof spot->name, "%.40s[%zu]", field->name, index);
+    spot->field.name = spot->name;
+    return &spot->field;
+}
+
 /* ---- values ---------------------------------------------------------------------------------- */
+
+/* With a point or an exponent: 1.0 is no integer here, and must not look like one. */
+static void quote_real(double value, char out[static SV_QUOTE_MAX])
+{
+    int length = snprintf(out, SV_QUOTE_MAX, "%g", value);
+    if (!strpbrk(out, ".e"))
+        (void)snprintf(out + length, SV_QUOTE_MAX - (size_t)length, ".0");
+}
 
 /* A value as a message may repeat it: short, and what it was. */
 static void quote(const json_t *value, char out[static SV_QUOTE_MAX])
@@ -71,7 +88,7 @@ static void quote(const json_t *value, char out[static SV_QUOTE_MAX])
     if (json_is_integer(value))
         (void)snprintf(out, SV_QUOTE_MAX, "%lld", (long long)json_integer_value(value));
     else if (json_is_real(value))
-        (void)snprintf(out, SV_QUOTE_MAX, "%g", json_real_value(value));
+        quote_real(json_real_value(value), out);
     else if (json_is_string(value) && bytes <= SV_QUOTE_MAX / 2)
         (void)snprintf(out, SV_QUOTE_MAX, "\"%s\"", json_string_value(value));
     else
@@ -115,13 +132,19 @@ static bool read_bool(const struct sv_reader *r, const struct sv_field *field, c
     return true;
 }
 
+/* A bound as the integer that it stands for: doubles round INT64_MAX up, to 2^63. */
+static long long whole_number(double bound)
+{
+    return bound >= 0x1p63 ? INT64_MAX : (long long)bound;
+}
+
 static bool read_int(const struct sv_reader *r, const struct sv_field *field, const json_t *value)
 {
     json_int_t number = json_integer_value(value);
     if (!json_is_integer(value) || (double)number < field->least || (double)number > field->most) {
         char wanted[96];
-        (void)snprintf(wanted, sizeof wanted, "an integer from %.0f to %.0f", field->least,
-                       field->most);
+        (void)snprintf(wanted, sizeof wanted, "an integer from %lld to %lld",
+                       whole_number(field->least), whole_number(field->most));
         return sv_reader_wrong(r, field, value, wanted);
     }
     *(int64_t *)sv_reader_place(r, field->offset) = number;
@@ -174,17 +197,22 @@ static bool read_strings(const struct sv_reader *r, const struct sv_field *field
                          const json_t *value)
 {
     struct sv_strings *strings = sv_reader_place(r, field->offset);
+    struct sv_spot spot;
+    bool several = json_is_array(value);
+    size_t count = several ? json_array_size(value) : 1;
     assert(field->most <= SV_STRINGS_MAX);
-    size_t count = json_is_array(value) ? json_array_size(value) : 1;
-    if ((double)count > field->most || !(json_is_array(value) || json_is_string(value))) {
+    if (!several && !json_is_string(value)) {
         char wanted[96];
         (void)snprintf(wanted, sizeof wanted, "a string or an array of at most %.0f strings",
                        field->most);
         return sv_reader_wrong(r, field, value, wanted);
     }
+    if (several && !sv_reader_count(r, field, count, "strings"))
+        return false;
     for (size_t i = 0; i < count; i++) {
-        const json_t *item = json_is_array(value) ? json_array_get(value, i) : value;
-        if (!sv_reader_string(r, field, item, &strings->items[i]))
+        const struct sv_field *place = several ? sv_reader_at(field, i, &spot) : field;
+        const json_t *item = several ? json_array_get(value, i) : value;
+        if (!sv_reader_string(r, place, item, &strings->items[i]))
             return false;
     }
     strings->count = (int)count;

@@ -64,6 +64,7 @@ struct sv_prompt {
 
 struct sv_prompts {
     int count;
+    bool several;            /* they came as an array, even if of one */
     struct sv_prompt *items; /* the document's, as are the ids */
 };
 
@@ -81,6 +82,7 @@ struct sv_texts {
     int count;
     struct sv_string *items; /* the document's */
     bool several;            /* they came as an array, even if of one */
+    size_t columns;          /* of each row, when they came in rows; else 0 */
 };
 
 enum { SV_SHAPE_MAX = 8 };

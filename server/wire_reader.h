@@ -19,6 +19,15 @@ struct sv_reader {
 /* The field as messages call it: with everything it is inside of. */
 void sv_reader_param(const struct sv_reader *r, const struct sv_field *field,
                      char param[static SV_PARAM_MAX]);
+
+/* A field that messages call name[index]: for what is at one place of an array. */
+struct sv_spot {
+    struct sv_field field;
+    char name[SV_PARAM_MAX];
+};
+
+const struct sv_field *sv_reader_at(const struct sv_field *field, size_t index,
+                                    struct sv_spot *spot);
 /* "'param' must be `wanted`, not (what it is)." */
 bool sv_reader_wrong(const struct sv_reader *r, const struct sv_field *field,
                      const struct json_t *value, const char *wanted);

@@ -26,7 +26,7 @@ static void string_check(const struct sv_string *string)
 
 static void texts_check(const struct sv_texts *texts)
 {
-    must(texts->count >= 1 && texts->count <= SV_TEXTS_MAX);
+    must(texts->count >= 1);
     must(texts->several || texts->count == 1);
     for (int i = 0; i < texts->count; i++) {
         must(texts->items[i].data);

@@ -1,6 +1,7 @@
 /* test_classify_http.c - what sluiced answers about texts as Text Embeddings Inference and Hugging
  * Face ask it: every shape, every mistake, from outside. */
 #include "json_answer.h"
+#include "limits.h"
 #include "oracle.h"
 #include "tiny_classifier.h"
 
@@ -337,6 +338,19 @@ Test(classify_http, a_text_that_breaks_the_numbers_fails_its_call_alone)
 
 /* ---- mistakes ------------------------------------------------------------------------------- */
 
+/* The server's own bound is far below what the reader of JSON takes, and is the one to be told. */
+Test(classify_http, too_many_texts_are_told_the_servers_bound)
+{
+    struct sv_text body = {0};
+    sv_text_adds(&body, "{\"inputs\":[");
+    for (int i = 0; i <= SV_TEXTS_MAX; i++)
+        sv_text_adds(&body, i ? ",[\"a\"]" : "[\"a\"]");
+    sv_text_adds(&body, "]}");
+    struct answer answer = ask(&d, "POST", "/predict", body.data);
+    expect_error(&answer, 422, "validation", "holds 65537 texts, this server takes at most 256");
+    sv_text_release(&body);
+}
+
 Test(classify_http, mistakes_are_told_in_teis_shape)
 {
     static const struct {
@@ -346,9 +360,15 @@ Test(classify_http, mistakes_are_told_in_teis_shape)
         {"/predict", "{\"inputs\":[\"a\",\"b\"]}", "validation", "[[\"a\"],[\"b\"]]", 422},
         {"/predict", "{\"inputs\":[[\"a\"],[\"b\",\"c\"]]}", "validation", "one pair", 422},
         {"/predict", "{\"inputs\":[[\"a\"],\"b\"]}", "validation", "not \"b\"", 422},
-        {"/predict", "{\"inputs\":[[]]}", "validation", "an array", 422},
+        {"/predict", "{\"inputs\":[[\"good\"],[3],[\"bad\"]]}", "validation",
+         "'inputs[1][0]' must be a string, not 3", 422},
+        {"/predict", "{\"inputs\":[[]]}", "empty", "'inputs[0]' is an empty array", 400},
         {"/predict", "{\"inputs\":[]}", "empty", "empty array", 400},
         {"/predict", "{\"inputs\":\"\"}", "empty", "no tokens", 400},
+        {"/models/plain/predict", "{\"inputs\":\"\"}", "empty", "no tokens", 400},
+        {"/models/plain/predict", "{\"inputs\":\" \\t \"}", "empty", "no tokens", 400},
+        {"/hf/plain", "{\"inputs\":[\"a\",\" \"]}", "empty", "'inputs[1]' has no tokens", 400},
+        {"/hf/mood", "{\"inputs\":[\"a\",1]}", "validation", "'inputs[1]' must be a string", 422},
         {"/predict", "{\"inputs\":[[\"a\"],[\"\"]]}", "empty", "'inputs[1]' has no tokens", 400},
         {"/predict", "{\"inputs\":3}", "validation", "not 3", 422},
         {"/predict", "{\"inputs\":null}", "validation", "'inputs' is required", 422},
@@ -370,7 +390,13 @@ Test(classify_http, mistakes_are_told_in_teis_shape)
         {"/hf/none", "{\"inputs\":\"a\"}", "not_found", "'none' does not exist", 404},
         {"/models/mood/nothing", "{}", "not_found", "There is nothing at", 404},
         {"/tokenize", "{\"inputs\":[]}", "empty", "empty array", 400},
-        {"/decode", "{\"ids\":[9999]}", "validation", "cannot be decoded", 422},
+        {"/tokenize", "{\"inputs\":[\"a\",\"\\u4e2d\"]}", "tokenizer", "'inputs[1]' cannot be read",
+         422},
+        {"/tokenize", "{\"inputs\":[\"a\",\"\\u4e2d\"]}", "tokenizer",
+         "With \"unknown_characters\"", 422},
+        {"/decode", "{\"ids\":[9999]}", "validation", "'ids[0]' is the token id 9999", 422},
+        {"/decode", "{\"ids\":[[1],[2,9999]]}", "validation", "'ids[1][1]' is the token id 9999",
+         422},
         {"/decode", "{\"ids\":\"a\"}", "validation", "array of token ids", 422},
     };
 

@@ -264,6 +264,10 @@ Test(http, a_prompt_longer_than_the_context_is_refused_or_cut_as_asked)
     struct answer answer = complete(&d, body);
     cr_assert(strstr(answer.body.data, "has 100 tokens") && strstr(answer.body.data, "has 64"));
     expect_error(&answer, 400, "prompt", "context_length_exceeded");
+    (void)snprintf(body, sizeof body, "{" TINY "\"prompt\":[\"b\",\"%s\"]}", prompt);
+    answer = complete(&d, body);
+    cr_assert(strstr(answer.body.data, "'prompt[1]' has 100 tokens"));
+    expect_error(&answer, 400, "prompt[1]", "context_length_exceeded");
     (void)snprintf(body, sizeof body,
                    "{" TINY "\"prompt\":[\"b\",\"%s\"],\"seed\":1,\"truncate\":true}", prompt);
     json_t *root = completed(body);
@@ -298,7 +302,9 @@ Test(http, mistakes_in_completions)
         {"{" TINY "\"suffix\":\"x\"}", "suffix", "unsupported_parameter", 400},
         {"{" TINY "\"best_of\":2}", "best_of", "unsupported_parameter", 400},
         {"{" TINY "\"temperature\":3}", "temperature", "invalid_value", 400},
-        {"{" TINY "\"prompt\":[64000]}", "prompt", "invalid_value", 400},
+        {"{" TINY "\"prompt\":[64000]}", "prompt[0]", "invalid_value", 400},
+        {"{" TINY "\"prompt\":[[1],[2,64000]]}", "prompt[1][1]", "invalid_value", 400},
+        {"{" TINY "\"prompt\":[\"a\",\"\\u4e2d\"]}", "prompt[1]", "unknown_characters", 400},
         {"{" TINY "\"logit_bias\":{\"64000\":1}}", "logit_bias", "invalid_value", 400},
         {"{" TINY "\"n\":128,\"prompt\":[\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"]}", NULL,
          "invalid_value", 400},

@@ -352,6 +352,7 @@ Test(infer_http, mistakes_are_told_in_the_protocols_shape)
         {MOOD_INFER, "{}", "'inputs' is required", 400},
         {MOOD_INFER, "{" TEXTS("[2]", "[\"a\"]") "}", "for 2 texts, its data holds 1", 400},
         {MOOD_INFER, "{" TEXTS("[1]", "[\"\"]") "}", "'text[0]' has no tokens", 400},
+        {"/v2/models/plain/infer", "{" TEXTS("[1]", "[\" \"]") "}", "'text[0]' has no tokens", 400},
         {MOOD_INFER, "{" TEXTS("[1]", "[\"\\u4e2d\"]") "}", "U+4E2D", 400},
         {MOOD_INFER,
          "{\"inputs\":[{\"name\":\"text\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[\"a\"]}]}",
@@ -561,6 +562,9 @@ Test(infer_http, decisions_that_a_classifier_cannot_make_are_refused)
          "model", "model_not_found", "does not exist", 404},
         {"{\"model\":\"mood\",\"input\":\"\",\"questions\":[{\"type\":\"predicate\","
          "\"instructions\":\"positive\"}]}",
+         "input", "invalid_value", "no tokens", 400},
+        {"{\"model\":\"plain\",\"input\":\" \",\"questions\":[{\"type\":\"predicate\","
+         "\"instructions\":\"true\"}]}",
          "input", "invalid_value", "no tokens", 400},
         {"{\"model\":\"plain\",\"input\":\"!\",\"questions\":[{\"type\":\"predicate\","
          "\"instructions\":\"true\"}]}",
