@@ -26,11 +26,20 @@ static void add_probability(struct sv_text *out, float log_probability)
         sv_text_print(out, "%.7g", isinf(log_probability) ? -9999.0 : (double)log_probability);
 }
 
+/* Bytes that are no characters are named as this API does it, "bytes:\xe2\x82": as U+FFFD one could
+ * not be told from another, and names of an object must differ. */
 static void add_token(struct sv_text *out, const struct sl_tokenizer *tokens, int32_t id)
 {
     size_t bytes = 0;
     const char *text = sl_tokenizer_piece(tokens, id, &bytes);
-    sv_text_json(out, text ? text : "", bytes);
+    if (!text || sv_utf8_is_valid(text, bytes)) {
+        sv_text_json(out, text ? text : "", bytes);
+        return;
+    }
+    sv_text_adds(out, "\"bytes:");
+    for (size_t i = 0; i < bytes; i++)
+        sv_text_print(out, "\\\\x%02x", (unsigned)(unsigned char)text[i]);
+    sv_text_adds(out, "\"");
 }
 
 static void add_tokens(struct sv_text *out, const struct sv_piece *piece)
@@ -63,17 +72,21 @@ static void add_top(struct sv_text *out, const struct sv_piece *piece,
     sv_text_adds(out, "}");
 }
 
-/* Offsets count characters, as the clients of this API do. */
+/* Offsets count characters, as the clients of this API do. Bytes in the middle of a character are
+ * where it begins. */
 static void add_offsets(struct sv_text *out, const struct sv_piece *piece)
 {
     size_t at = 0, characters = piece->characters_before;
     for (int i = 0; i < piece->record_count; i++) {
         size_t to = piece->records[i].text_offset - piece->bytes_before;
         assert(piece->records[i].text_offset >= piece->bytes_before);
-        if (to > piece->bytes)
-            to = piece->bytes;
-        characters += sv_utf8_count(piece->text + at, to > at ? to - at : 0);
-        at = to > at ? to : at;
+        while (at < piece->bytes) {
+            size_t step = sv_utf8_step(piece->text + at, piece->bytes - at);
+            if (at + step > to)
+                break;
+            at += step;
+            characters++;
+        }
         sv_text_adds(out, i ? "," : "");
         sv_text_int(out, (int64_t)characters);
     }

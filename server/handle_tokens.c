@@ -32,13 +32,27 @@ struct place {
     size_t bytes, characters;
 };
 
-static size_t characters_at(const struct sv_string *text, struct place *last, size_t bytes)
+/* The characters that have ended there. */
+static size_t characters_before(const struct sv_string *text, struct place *last, size_t bytes)
 {
     if (bytes < last->bytes)
         *last = (struct place){0};
-    last->characters += sv_utf8_count(text->data + last->bytes, bytes - last->bytes);
-    last->bytes = bytes;
+    while (last->bytes < bytes) {
+        size_t step = sv_utf8_step(text->data + last->bytes, text->bytes - last->bytes);
+        if (last->bytes + step > bytes)
+            break;
+        last->bytes += step;
+        last->characters++;
+    }
     return last->characters;
+}
+
+/* And the one that has begun there, but not ended: a token that is a part of a character has the
+ * place of all of it. */
+static size_t characters_to(const struct sv_string *text, struct place *last, size_t bytes)
+{
+    size_t ended = characters_before(text, last, bytes);
+    return ended + (last->bytes < bytes);
 }
 
 static void add_tokens(struct sv_text *out, const struct sl_tokenizer *tokenizer,
@@ -56,9 +70,9 @@ static void add_tokens(struct sv_text *out, const struct sl_tokenizer *tokenizer
         if (place->special)
             sv_text_adds(out, ",\"special\":true,\"start\":null,\"stop\":null}");
         else {
-            size_t start = characters_at(text, &last, place->start);
+            size_t start = characters_before(text, &last, place->start);
             sv_text_print(out, ",\"special\":false,\"start\":%zu,\"stop\":%zu}", start,
-                          characters_at(text, &last, place->stop));
+                          characters_to(text, &last, place->stop));
         }
     }
     sv_text_adds(out, "]");

@@ -122,6 +122,14 @@ size_t sv_utf8_length(const char *bytes, size_t count)
     return length;
 }
 
+bool sv_utf8_is_valid(const char *bytes, size_t count)
+{
+    for (size_t at = 0, length; at < count; at += length)
+        if ((length = sv_utf8_length(bytes + at, count - at)) == 0)
+            return false;
+    return true;
+}
+
 size_t sv_utf8_fit(const char *bytes, size_t count, size_t most)
 {
     if (count <= most)
@@ -132,11 +140,17 @@ size_t sv_utf8_fit(const char *bytes, size_t count, size_t most)
     return fit;
 }
 
+size_t sv_utf8_step(const char *bytes, size_t count)
+{
+    size_t length = sv_utf8_length(bytes, count);
+    return length == 0 && count > 0 ? 1 : length;
+}
+
 size_t sv_utf8_count(const char *bytes, size_t count)
 {
     size_t characters = 0;
-    for (size_t i = 0; i < count; i++)
-        characters += ((unsigned char)bytes[i] & 0xC0) != 0x80;
+    for (size_t i = 0; i < count; i += sv_utf8_step(bytes + i, count - i))
+        characters++;
     return characters;
 }
 
@@ -221,8 +235,5 @@ bool sv_percent_decode(const char *from, size_t count, char *to, size_t room)
         to[used++] = (char)byte;
     }
     to[used] = '\0';
-    for (size_t at = 0, length; at < used; at += length)
-        if ((length = sv_utf8_length(to + at, used - at)) == 0)
-            return false;
-    return used > 0;
+    return used > 0 && sv_utf8_is_valid(to, used);
 }

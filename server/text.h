@@ -34,7 +34,10 @@ bool sv_percent_decode(const char *from, size_t count, char *to, size_t room);
 
 /* Bytes of the UTF-8 character that begins here, 1 to 4; 0 when there is none whole and valid. */
 size_t sv_utf8_length(const char *bytes, size_t count);
+bool sv_utf8_is_valid(const char *bytes, size_t count);
 /* The most bytes, at most `most`, that do not cut a character in half. */
 size_t sv_utf8_fit(const char *bytes, size_t count, size_t most);
-/* How many characters begin in these bytes. */
+/* Characters as sv_text_json writes them, where a byte that is not UTF-8 is one of its own: the bytes
+ * of the first one, 0 when there is none; and how many there are. */
+size_t sv_utf8_step(const char *bytes, size_t count);
 size_t sv_utf8_count(const char *bytes, size_t count);

@@ -661,3 +661,19 @@ Test(classify_daemon, a_full_queue_refuses_whole_calls)
     sv_text_release(&request);
     stop();
 }
+
+Test(classify_daemon, a_byte_of_a_character_has_the_place_of_all_of_it)
+{
+    daemon_make_store(&d);
+    tiny_raw_make(d.store);
+    daemon_serve(&d, (const char *const[]){NULL});
+    json_t *root = posted("/models/raw/tokenize", "{\"inputs\":\"a\\u20acb\"}");
+    static const int places[][2] = {{0, 1}, {1, 2}, {1, 2}, {1, 2}, {2, 3}};
+    for (size_t i = 0; i < 5; i++) {
+        const json_t *token = json_array_get(at(root, "0"), i);
+        cr_assert_eq(number_at(token, "start"), places[i][0], "token %zu", i);
+        cr_assert_eq(number_at(token, "stop"), places[i][1], "token %zu", i);
+    }
+    json_decref(root);
+    stop();
+}

@@ -2,6 +2,7 @@
 #include "limits.h"
 #include "stream.h"
 #include "test.h"
+#include "text/tokenizer.h"
 
 #include <jansson.h>
 #include <pthread.h>
@@ -300,4 +301,36 @@ Test(stream, ends_once_whatever_the_timing)
             sv_text_release(&w.texts[i]);
         sv_stream_destroy(w.stream);
     }
+}
+
+/* Two bytes of one character, and two that are none. */
+Test(answer, bytes_have_names_of_their_own_and_offsets_of_whole_characters)
+{
+    static const char text[] = "a\xC3\xA9\xE2\x82";
+
+    enum { TOKENS = sizeof text - 1 };
+    struct sl_err err;
+    struct sv_text out = {0};
+    json_error_t error;
+    struct sl_token_record records[TOKENS] = {0};
+    struct sl_tokenizer *bytes = sl_tokenizer_learn("bytes", "a", 1, &err);
+    EXPECT_OK(bytes, err);
+    for (int i = 0; i < TOKENS; i++)
+        records[i] = (struct sl_token_record){.id = 1 + (unsigned char)text[i],
+                                              .text_offset = (size_t)i,
+                                              .top_count = 2,
+                                              .top_ids = {1 + 0xE2, 1 + 0x82}};
+    const struct sv_piece piece = {
+        .text = text, .bytes = TOKENS, .tokens = bytes, .records = records, .record_count = TOKENS};
+    sv_answer_piece(&out, &piece);
+    json_t *root = json_loads(out.data, JSON_REJECT_DUPLICATES, &error);
+    cr_assert(root, "%s: %s", error.text, out.data);
+    cr_assert(strstr(out.data,
+                     "{\"tokens\":[\"a\",\"bytes:\\\\xc3\",\"bytes:\\\\xa9\",\"bytes:\\\\xe2\","
+                     "\"bytes:\\\\x82\"]"),
+              "%s", out.data);
+    cr_assert(strstr(out.data, "\"text_offset\":[0,1,1,2,3]"), "%s", out.data);
+    json_decref(root);
+    sv_text_release(&out);
+    sl_tokenizer_destroy(bytes);
 }

@@ -242,4 +242,5 @@ Test(text, fitting_never_cuts_a_character)
     for (size_t most = 0; most < sizeof fits / sizeof fits[0]; most++)
         cr_assert_eq(sv_utf8_fit(text, sizeof text - 1, most), fits[most], "most %zu", most);
     cr_assert_eq(sv_utf8_count(text, sizeof text - 1), 4);
+    cr_assert_eq(sv_utf8_count("\x82\xE2\x82", 3), 3, "JSON has U+FFFD for each");
 }

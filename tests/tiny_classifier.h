@@ -2,7 +2,8 @@
  * values so large that every text gets its own answer.
  *
  *     "mood"   a tsa over characters; its gates are hard, so that texts differ in depth
- *     "plain"  an encoder over word pieces, with special tokens; a text with a "!" overflows */
+ *     "plain"  an encoder over word pieces, with special tokens; a text with a "!" overflows
+ *     "raw"    as mood, over bytes; only where it is asked for */
 #pragma once
 
 #include "base/random.h"
@@ -12,6 +13,7 @@
 
 #define MOOD  "mood"
 #define PLAIN "plain"
+#define RAW   "raw"
 
 enum { MOOD_CLASSES = 3, PLAIN_CLASSES = 2, MOOD_CONTEXT = 48, PLAIN_CONTEXT = 24 };
 
@@ -75,12 +77,13 @@ static inline void tiny_classifier_write(const char *store, const char *name,
     EXPECT_OK(sl_checkpoint_write(test_path(version, directory, "4"), &parts, &err), err);
 }
 
-static inline void tiny_mood_make(struct sl_engine *engine, const char *store)
+static inline void tiny_gated_make(struct sl_engine *engine, const char *store, const char *name,
+                                   const char *tokenizer)
 {
     struct sl_err err;
     const struct sl_arch *arch = sl_arch_find("tsa");
     struct sl_tokenizer *tokens =
-        sl_tokenizer_learn("characters", TINY_TEXT, sizeof TINY_TEXT - 1, &err);
+        sl_tokenizer_learn(tokenizer, TINY_TEXT, sizeof TINY_TEXT - 1, &err);
     cr_assert(tokens, "%s", err.text);
     struct sl_config config =
         tiny_classifier_config(arch, sl_tokenizer_size(tokens), MOOD_CLASSES, MOOD_CONTEXT);
@@ -91,8 +94,8 @@ static inline void tiny_mood_make(struct sl_engine *engine, const char *store)
                            .hyper = config,
                            .policy = {.gate = SL_GATE_HARD},
                            .labels = (char **)(uintptr_t)mood_labels,
-                           .tokenizer = "characters"};
-    tiny_classifier_write(store, MOOD, m, &card, tokens);
+                           .tokenizer = tokenizer};
+    tiny_classifier_write(store, name, m, &card, tokens);
     sl_model_close(m);
     sl_tokenizer_destroy(tokens);
 }
@@ -143,6 +146,16 @@ static inline void tiny_plain_make(struct sl_engine *engine, const char *store)
     sl_tokenizer_destroy(tokens);
 }
 
+/* Makes <store>/raw/4, a classifier of bytes. */
+static inline void tiny_raw_make(const char *store)
+{
+    struct sl_err err;
+    struct sl_engine *engine = sl_engine_create(&(struct sl_engine_options){.threads = 1}, &err);
+    cr_assert(engine, "%s", err.text);
+    tiny_gated_make(engine, store, RAW, "bytes");
+    sl_engine_destroy(engine);
+}
+
 /* Makes <store>/mood/4 and <store>/plain/4. */
 static inline void tiny_classifiers_make(const char *store)
 {
@@ -150,7 +163,7 @@ static inline void tiny_classifiers_make(const char *store)
     const struct sl_engine_options options = {.threads = 1};
     struct sl_engine *engine = sl_engine_create(&options, &err);
     cr_assert(engine, "%s", err.text);
-    tiny_mood_make(engine, store);
+    tiny_gated_make(engine, store, MOOD, "characters");
     tiny_plain_make(engine, store);
     sl_engine_destroy(engine);
 }
