@@ -210,7 +210,7 @@ enum sv_next sv_handle_stats(struct sv_call *call)
 /* ---- repository ------------------------------------------------------------------------------ */
 
 struct index_request {
-    bool ready; /* only models that are: all that are listed */
+    bool ready; /* only models that are */
 };
 
 static const struct sv_field index_fields[] = {
@@ -219,35 +219,49 @@ static const struct sv_field index_fields[] = {
 };
 
 /* An empty body is as good as an empty object. */
-static bool check_index(const struct sv_call *call, struct sv_problem *problem)
+static bool read_index(const struct sv_call *call, struct index_request *request,
+                       struct sv_problem *problem)
 {
-    struct index_request request;
+    *request = (struct index_request){0};
     if (call->body.bytes == 0)
         return true;
     struct sv_document *document =
-        sv_wire_read(call->body.data, call->body.bytes, index_fields, &request, problem);
+        sv_wire_read(call->body.data, call->body.bytes, index_fields, request, problem);
     bool good = document != NULL;
     sv_document_release(document);
     return good;
+}
+
+static void add_entry(struct sv_text *out, const char *name, const char *version,
+                      const char *reason)
+{
+    sv_text_adds(out, out->bytes > 1 ? ",{\"name\":" : "{\"name\":");
+    sv_text_jsons(out, name);
+    sv_text_adds(out, ",\"version\":");
+    sv_text_jsons(out, version);
+    sv_text_print(out, ",\"state\":\"%s\",\"reason\":", reason[0] ? "UNAVAILABLE" : "READY");
+    sv_text_jsons(out, reason);
+    sv_text_adds(out, "}");
 }
 
 /* POST /v2/repository/index */
 enum sv_next sv_handle_repository(struct sv_call *call)
 {
     struct sv_problem problem;
+    struct index_request request;
+    struct sv_registry *registry = call->server->registry;
     struct sv_text *out = &call->reply.body;
     struct sv_served *served;
-    if (!check_index(call, &problem))
+    struct sv_missing missing;
+    if (!read_index(call, &request, &problem))
         return sv_call_refuse(call, &problem);
     sv_text_adds(out, "[");
-    for (int i = 0; (served = sv_registry_acquire_at(call->server->registry, i)); i++) {
-        sv_text_adds(out, i ? ",{\"name\":" : "{\"name\":");
-        sv_text_jsons(out, sv_served_name(served));
-        sv_text_adds(out, ",\"version\":");
-        sv_text_jsons(out, sv_served_version(served));
-        sv_text_adds(out, ",\"state\":\"READY\",\"reason\":\"\"}");
+    for (int i = 0; (served = sv_registry_acquire_at(registry, i)); i++) {
+        add_entry(out, sv_served_name(served), sv_served_version(served), "");
         sv_served_release(served);
     }
+    for (int i = 0; !request.ready && sv_registry_missing_at(registry, i, &missing); i++)
+        add_entry(out, missing.name, missing.version, missing.reason);
     sv_text_adds(out, "]");
     return answer_json(call);
 }

@@ -7,6 +7,7 @@ enum {
 
     SV_MODELS_MAX = 64,
     SV_NAME_MAX = 96, /* a model's name with its @version, and the end */
+    SV_REASON_MAX = 512,
 
     /* libmicrohttpd's memory for one connection. Above 32 KiB it is mapped, so it goes back to the
      * system when the connection ends. */

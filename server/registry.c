@@ -25,10 +25,12 @@ struct sv_served {
 struct sv_registry {
     struct sl_engine *engine;
     struct sv_metrics *metrics;
-    pthread_mutex_t lock; /* guards slots, count and failed */
+    pthread_mutex_t lock; /* guards what follows */
     struct sv_served *slots[SV_MODELS_MAX];
     int count;
-    int failed;
+    struct sv_missing *missing; /* sorted by name, as the store is read */
+    int missing_count;
+    bool complete; /* nothing is missing, not even from the list of what is missing */
 };
 
 struct sv_registry *sv_registry_create(struct sl_engine *engine, struct sv_metrics *metrics,
@@ -39,6 +41,7 @@ struct sv_registry *sv_registry_create(struct sl_engine *engine, struct sv_metri
         (void)sl_fail(err, SL_NO_MEMORY, "registry");
         return NULL;
     }
+    registry->complete = true;
     registry->engine = engine;
     registry->metrics = metrics;
     pthread_mutex_init(&registry->lock, NULL);
@@ -52,6 +55,7 @@ void sv_registry_destroy(struct sv_registry *registry)
     for (int i = 0; i < registry->count; i++)
         sv_served_release(registry->slots[i]);
     pthread_mutex_destroy(&registry->lock);
+    free(registry->missing);
     free(registry);
 }
 
@@ -111,19 +115,36 @@ static void tell_metrics(struct sv_metrics *metrics, const char *name, const cha
         seconds);
 }
 
-/* Takes the reference. A full registry is a failure like any other. */
+/* Takes the reference. */
 static bool publish(struct sv_registry *registry, struct sv_served *served)
 {
     pthread_mutex_lock(&registry->lock);
     bool fits = served && registry->count < SV_MODELS_MAX;
     if (fits)
         registry->slots[registry->count++] = served;
-    else
-        registry->failed++;
     pthread_mutex_unlock(&registry->lock);
     if (!fits)
         sv_served_release(served);
     return fits;
+}
+
+static void miss(struct sv_registry *registry, const char *name, const char *version,
+                 const char *reason)
+{
+    pthread_mutex_lock(&registry->lock);
+    size_t count = (size_t)registry->missing_count;
+    struct sv_missing *more = realloc(registry->missing, (count + 1) * sizeof *more);
+    registry->complete = false;
+    if (more) {
+        registry->missing = more;
+        registry->missing_count++;
+        (void)snprintf(more[count].name, sizeof more->name, "%s", name);
+        (void)snprintf(more[count].version, sizeof more->version, "%s", version);
+        (void)snprintf(more[count].reason, sizeof more->reason, "%s", reason);
+    }
+    pthread_mutex_unlock(&registry->lock);
+    SV_LOG(SV_LOG_ERROR, "model not loaded", sv_str("model", name), sv_str("version", version),
+           sv_str("reason", reason));
 }
 
 static void load_version(struct sv_registry *registry, const char *directory, const char *name,
@@ -139,12 +160,12 @@ static void load_version(struct sv_registry *registry, const char *directory, co
                sv_int("parameters", sl_model_facts(served->model).parameters),
                sv_int("ms", (int64_t)(seconds * 1e3)));
     else
-        SV_LOG(SV_LOG_ERROR, "model not loaded", sv_str("model", name), sv_str("version", version),
-               sv_str("reason", err.text));
+        miss(registry, name, version, err.text);
 }
 
-/* Version directories are plain numbers; 0 when there are none. */
-static long highest_version(const char *directory)
+/* Version directories are whole numbers; 0 when there are none. `found` is how the directory of the
+ * highest is written: 7 may be 007. */
+static long highest_version(const char *directory, char found[static VERSION_DIGITS_MAX + 1])
 {
     long highest = 0;
     DIR *entries = opendir(directory);
@@ -156,8 +177,10 @@ static long highest_version(const char *directory)
         if (digits == 0 || digits > VERSION_DIGITS_MAX || entry->d_name[digits])
             continue;
         long version = strtol(entry->d_name, NULL, 10);
-        if (version > highest)
-            highest = version;
+        if (version <= highest)
+            continue;
+        highest = version;
+        memcpy(found, entry->d_name, digits + 1);
     }
     (void)closedir(entries);
     return highest;
@@ -174,18 +197,17 @@ static bool is_name(const char *name)
 
 static void load_model(struct sv_registry *registry, const char *store, const char *name)
 {
-    char directory[DIRECTORY_MAX], version[16];
+    char directory[DIRECTORY_MAX], version[16], found[VERSION_DIGITS_MAX + 1] = "";
     (void)snprintf(directory, sizeof directory, "%s/%s", store, name);
-    long highest = highest_version(directory);
+    long highest = highest_version(directory, found);
     if (highest == 0)
         return;
     (void)snprintf(version, sizeof version, "%ld", highest);
-    (void)snprintf(directory, sizeof directory, "%s/%s/%s", store, name, version);
+    (void)snprintf(directory, sizeof directory, "%s/%s/%s", store, name, found);
     if (is_name(name))
         load_version(registry, directory, name, version);
     else
-        SV_LOG(SV_LOG_WARN, "model skipped", sv_str("model", name),
-               sv_str("reason", "a name holds letters, digits, '-', '_' and '.' only"));
+        miss(registry, name, version, "a name holds letters, digits, '-', '_' and '.' only");
 }
 
 bool sv_registry_load(struct sv_registry *registry, const char *store, struct sl_err *err)
@@ -208,9 +230,31 @@ bool sv_registry_load(struct sv_registry *registry, const char *store, struct sl
 bool sv_registry_is_complete(struct sv_registry *registry)
 {
     pthread_mutex_lock(&registry->lock);
-    bool complete = registry->count > 0 && registry->failed == 0;
+    bool complete = registry->count > 0 && registry->complete;
     pthread_mutex_unlock(&registry->lock);
     return complete;
+}
+
+bool sv_registry_missing_at(struct sv_registry *registry, int index, struct sv_missing *missing)
+{
+    pthread_mutex_lock(&registry->lock);
+    bool found = index < registry->missing_count;
+    if (found)
+        *missing = registry->missing[index];
+    pthread_mutex_unlock(&registry->lock);
+    return found;
+}
+
+bool sv_registry_find_missing(struct sv_registry *registry, const char *name,
+                              struct sv_missing *missing)
+{
+    char id[sizeof missing->name + sizeof missing->version + 1];
+    for (int i = 0; sv_registry_missing_at(registry, i, missing); i++) {
+        (void)snprintf(id, sizeof id, "%s@%s", missing->name, missing->version);
+        if (strcmp(missing->name, name) == 0 || strcmp(id, name) == 0)
+            return true;
+    }
+    return false;
 }
 
 struct sv_served *sv_registry_acquire(struct sv_registry *registry, const char *name,

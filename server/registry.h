@@ -6,6 +6,7 @@
  * Any thread may acquire and release. */
 #pragma once
 
+#include "limits.h"
 #include "sluice/err.h"
 #include "sluice/model.h"
 
@@ -20,12 +21,25 @@ struct sv_registry *sv_registry_create(struct sl_engine *engine, struct sv_metri
                                        struct sl_err *err) SL_MUST_CHECK;
 void sv_registry_destroy(struct sv_registry *registry); /* NULL is fine */
 
-/* Serves the highest version of every model in the store. One that does not load is logged with its
- * reason and left out; the registry is then not complete. Fails when the store cannot be read. */
+/* Serves the highest version of every model in the store. One that does not load, or whose name is
+ * none, is logged with its reason and kept as missing; the registry is then not complete. Fails when
+ * the store cannot be read. */
 bool sv_registry_load(struct sv_registry *registry, const char *store, struct sl_err *err)
     SL_MUST_CHECK;
 /* Some model is served, and every one that the store holds is. */
 bool sv_registry_is_complete(struct sv_registry *registry);
+
+/* A model of the store that is not served. */
+struct sv_missing {
+    char name[SV_NAME_MAX], version[16]; /* a name too long is cut */
+    char reason[SV_REASON_MAX];
+};
+
+/* By position, to list them all; false past the last. */
+bool sv_registry_missing_at(struct sv_registry *registry, int index, struct sv_missing *missing);
+/* By `name` or `name@version`; false when there is none. */
+bool sv_registry_find_missing(struct sv_registry *registry, const char *name,
+                              struct sv_missing *missing);
 
 /* Borrows the model called `name` or `name@version`; give it back with exactly one release.
  * NULL, with SL_NOT_FOUND in err, when there is none. */

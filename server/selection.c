@@ -30,6 +30,20 @@ const char *sv_versioned_name(const struct sv_call *call, char name[static SV_PA
     return name;
 }
 
+/* A model that did not load is there, but not ready: its caller may come again. */
+static void refuse_name(const struct sv_call *call, const char *name, struct sv_problem *problem)
+{
+    struct sv_missing missing;
+    if (!sv_registry_find_missing(call->server->registry, name, &missing)) {
+        (void)sv_refuse(problem, SV_NO_MODEL, "model",
+                        "The model '%s' does not exist; GET /v1/models lists those that do.", name);
+        return;
+    }
+    (void)sv_refuse(problem, SV_NOT_READY, "model", "The model '%s' could not be loaded: %s.", name,
+                    missing.reason);
+    problem->retry_ms = 1000;
+}
+
 struct sv_served *sv_select(struct sv_call *call, const char *name, struct sv_problem *problem)
 {
     struct sl_err err;
@@ -37,8 +51,7 @@ struct sv_served *sv_select(struct sv_call *call, const char *name, struct sv_pr
     if (served)
         name_call(call, served);
     else
-        (void)sv_refuse(problem, SV_NO_MODEL, "model",
-                        "The model '%s' does not exist; GET /v1/models lists those that do.", name);
+        refuse_name(call, name, problem);
     return served;
 }
 

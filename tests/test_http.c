@@ -441,15 +441,22 @@ Test(sluiced, errands_and_bad_options)
         run((const char *const[]){"--listen", "127.0.0.1:0", "--store", "/nonexistent", NULL}), 1);
 }
 
+/* A model's directory again, under another name. */
+static void copy_tiny(const char *store, const char *name, const char *version)
+{
+    char from[PATH_MAX], to[PATH_MAX], directory[PATH_MAX];
+    (void)test_path(from, store, TINY_MODEL "/1");
+    (void)test_path(directory, store, name);
+    cr_assert_eq(mkdir(directory, 0700), 0);
+    const char *copy[] = {"/bin/cp", "-r", from, test_path(to, directory, version), NULL};
+    run_program((char *const *)(uintptr_t)copy);
+}
+
 static void spoil(const char *store)
 {
-    char from[PATH_MAX], to[PATH_MAX];
-    (void)test_path(from, store, TINY_MODEL "/1");
-    (void)test_path(to, store, "broken");
-    cr_assert_eq(mkdir(to, 0700), 0);
-    const char *copy[] = {"/bin/cp", "-r", from, test_path(to, store, "broken/3"), NULL};
-    run_program((char *const *)(uintptr_t)copy);
-    test_write(test_path(to, store, "broken/3/model.safetensors"), "not a model");
+    char file[PATH_MAX];
+    copy_tiny(store, "broken", "3");
+    test_write(test_path(file, store, "broken/3/model.safetensors"), "not a model");
 }
 
 Test(sluiced, a_broken_model_is_left_out_and_the_others_serve)
@@ -472,6 +479,50 @@ Test(sluiced, a_broken_model_is_left_out_and_the_others_serve)
     cr_assert_eq(answer.status, 200);
     answer_release(&answer);
     cr_assert_eq(metric(&mine, "sluice_model_ready{model=\"broken\",version=\"3\"}"), 0);
+    static const char *const absent[] = {"/v2/models/broken/ready", "/v2/models/broken",
+                                         "/v2/models/broken/versions/3/ready", "/v1/models/broken"};
+    for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++) {
+        answer = ask(&mine, "GET", absent[i], NULL);
+        cr_assert_eq(answer.status, 503, "%s: %ld", absent[i], answer.status);
+        cr_assert(strstr(answer.body.data, "could not be loaded: "), "%s", answer.body.data);
+        cr_assert(answer_header(&answer, "retry-after"));
+        answer_release(&answer);
+    }
+    answer = ask(&mine, "GET", "/v2/models/broken/versions/2/ready", NULL);
+    cr_assert_eq(answer.status, 404);
+    answer_release(&answer);
+    answer = ask(&mine, "POST", "/v2/repository/index", "{}");
+    json_t *root = answer_parse(&answer);
+    cr_assert_eq(json_array_size(root), 2);
+    cr_assert_str_eq(text_at(root, "1/name"), "broken");
+    cr_assert_str_eq(text_at(root, "1/version"), "3");
+    cr_assert_str_eq(text_at(root, "1/state"), "UNAVAILABLE");
+    cr_assert_gt(strlen(text_at(root, "1/reason")), 10);
+    json_decref(root);
+    answer_release(&answer);
+    answer = ask(&mine, "POST", "/v2/repository/index", "{\"ready\":true}");
+    cr_assert_not(strstr(answer.body.data, "broken"));
+    answer_release(&answer);
+    daemon_stop(&mine);
+}
+
+Test(sluiced, ready_means_that_every_directory_with_a_version_is_served)
+{
+    struct daemon mine;
+    daemon_make_store(&mine);
+    copy_tiny(mine.store, "padded", "007");
+    copy_tiny(mine.store, "bad name", "1");
+    daemon_serve(&mine, (const char *const[]){NULL});
+    struct answer answer = ask(&mine, "GET", "/v2/health/ready", NULL);
+    cr_assert_eq(answer.status, 503);
+    answer_release(&answer);
+    answer = ask(&mine, "POST", "/v2/repository/index", "");
+    cr_assert(strstr(answer.body.data, "{\"name\":\"bad name\",\"version\":\"1\",\"state\":"
+                                       "\"UNAVAILABLE\",\"reason\":\"a name holds"));
+    answer_release(&answer);
+    answer = ask(&mine, "GET", "/v2/models/padded/versions/7/ready", NULL);
+    cr_assert_eq(answer.status, 200, "%s", answer.body.data);
+    answer_release(&answer);
     daemon_stop(&mine);
 }
 
