@@ -115,6 +115,8 @@ enum sv_next sv_handle_tokenize(struct sv_call *call)
 {
     struct sv_problem problem;
     struct sv_tokenize_request request;
+    if (!sv_call_is_welcome(call, &problem))
+        return sv_call_refuse(call, &problem);
     struct sv_document *document = sv_tokenize_request_read(&call->body, &request, &problem);
     struct sv_served *served = document ? sv_select_any(call, call->arguments[0], &problem) : NULL;
     bool good = served && check_count(call, "inputs", request.inputs.count, &problem) &&
@@ -151,6 +153,8 @@ enum sv_next sv_handle_decode(struct sv_call *call)
     struct sv_problem problem;
     struct sv_decode_request request;
     struct sv_text *out = &call->reply.body;
+    if (!sv_call_is_welcome(call, &problem))
+        return sv_call_refuse(call, &problem);
     struct sv_document *document = sv_decode_request_read(&call->body, &request, &problem);
     struct sv_served *served = document ? sv_select_any(call, call->arguments[0], &problem) : NULL;
     bool good = served && check_count(call, "ids", request.ids.count, &problem);
@@ -187,6 +191,23 @@ static void add_labels(struct sv_text *out, const struct sl_model_facts *facts)
     sv_text_adds(out, "}}}");
 }
 
+/* The limits of the lane that the model is in, by the names that this interface has for them. */
+static void add_limits(struct sv_text *out, const struct sv_options *o,
+                       const struct sl_model_facts *facts)
+{
+    bool classifies = facts->task == SL_TASK_CLASSIFICATION;
+    int64_t items = classifies ? o->classify_items : o->slots;
+    int64_t queue = classifies ? o->classify_queue : o->queue_items;
+    int64_t rows = classifies ? sv_classify_rows(o->classify_rows, facts->context) : o->batch_rows;
+    int64_t texts = classifies ? o->classify_texts : SV_PROMPTS_MAX;
+    sv_text_print(out,
+                  ",\"max_concurrent_requests\":%lld,\"max_input_length\":%d,"
+                  "\"max_batch_tokens\":%lld,\"max_batch_requests\":%lld,"
+                  "\"max_client_batch_size\":%lld",
+                  (long long)(items + queue), facts->context, (long long)rows, (long long)items,
+                  (long long)texts);
+}
+
 static void add_info(struct sv_text *out, const struct sv_server *server,
                      const struct sv_served *served)
 {
@@ -205,16 +226,11 @@ static void add_info(struct sv_text *out, const struct sv_server *server,
         add_labels(out, &facts);
     else
         sv_text_adds(out, "{\"completion\":{}}");
-    int rows = sv_classify_rows(o->classify_rows, facts.context);
+    add_limits(out, o, &facts);
     sv_text_print(out,
-                  ",\"max_concurrent_requests\":%lld,\"max_input_length\":%d,"
-                  "\"max_batch_tokens\":%d,\"max_batch_requests\":%lld,"
-                  "\"max_client_batch_size\":%lld,\"auto_truncate\":false,"
-                  "\"tokenization_workers\":%d,\"version\":\"%s\",\"sha\":null,"
-                  "\"docker_label\":null,\"sluice\":{\"body_bytes_max\":%lld}}",
-                  (long long)o->classify_items + o->classify_queue, facts.context, rows,
-                  (long long)o->classify_items, (long long)o->classify_texts, SV_HTTP_THREADS,
-                  sl_version(), (long long)o->body_bytes_max);
+                  ",\"auto_truncate\":false,\"tokenization_workers\":%d,\"version\":\"%s\","
+                  "\"sha\":null,\"docker_label\":null,\"sluice\":{\"body_bytes_max\":%lld}}",
+                  SV_HTTP_THREADS, sl_version(), (long long)o->body_bytes_max);
 }
 
 enum sv_next sv_handle_info(struct sv_call *call)

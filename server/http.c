@@ -164,11 +164,22 @@ static void name_request(const struct exchange *x)
                        (unsigned long long)sv_draw(call->server));
 }
 
-static void read_timeout(const struct exchange *x)
+/* Digits only, so that nobody believes in a deadline that nobody keeps. */
+static bool check_timeout(struct exchange *x)
 {
+    enum { DIGITS_MAX = 12 };
+
     const char *given = header(x, "X-Request-Timeout-Ms");
-    long long ms = given ? strtoll(given, NULL, 10) : 0;
-    x->call->timeout_ms = ms > 0 ? ms : 0;
+    if (!given)
+        return true;
+    size_t digits = strspn(given, "0123456789");
+    if (digits > 0 && digits <= DIGITS_MAX && !given[digits])
+        x->call->timeout_ms = strtoll(given, NULL, 10);
+    return x->call->timeout_ms > 0 ||
+           sv_refuse(&x->problem, SV_BAD_VALUE, NULL,
+                     "X-Request-Timeout-Ms must be a whole number of milliseconds, 1 to "
+                     "999999999999, not \"%.40s\".",
+                     given);
 }
 
 static bool check_route(struct exchange *x, const char *path)
@@ -197,13 +208,20 @@ static bool check_body(struct exchange *x)
     if (length && strtoll(length, NULL, 10) > most)
         return sv_refuse(&x->problem, SV_BODY_TOO_LARGE, NULL,
                          "The body has %s bytes, at most %lld are accepted.", length, most);
-    if (strcmp(x->method, MHD_HTTP_METHOD_POST) != 0 || !type)
+    if (strcmp(x->method, MHD_HTTP_METHOD_POST) != 0)
+        return true;
+    const char *encoding = header(x, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    if (encoding && strcasecmp(encoding, "identity") != 0)
+        return sv_refuse(&x->problem, SV_BAD_MEDIA_TYPE, NULL,
+                         "The body must be sent as it is, without Content-Encoding, not \"%.40s\".",
+                         encoding);
+    if (!type)
         return true;
     size_t word = strcspn(type, "; \t");
     if (word == strlen("application/json") && strncasecmp(type, "application/json", word) == 0)
         return true;
     return sv_refuse(&x->problem, SV_BAD_MEDIA_TYPE, NULL,
-                     "The body must be JSON, of type application/json, not %.64s.", type);
+                     "The body must be JSON, of type application/json, not \"%.64s\".", type);
 }
 
 static void exchange_destroy(struct exchange *x)
@@ -228,8 +246,7 @@ static struct exchange *exchange_create(struct sv_http *http, struct MHD_Connect
     x->watch = SV_UNWATCHED;
     call->family = sv_route_family(path);
     name_request(x);
-    read_timeout(x);
-    if (check_route(x, path))
+    if (check_route(x, path) && check_timeout(x))
         (void)check_body(x);
     return x;
 }
@@ -379,9 +396,10 @@ static void count_call(const struct exchange *x, bool complete)
                           (const char *const[]){call->route->path, call->model, call->version, code,
                                                 sv_problem_reason(kind)}),
         1);
-    SV_LOG(status >= 500 || kind == SV_INTERNAL ? SV_LOG_WARN : SV_LOG_DEBUG, "call",
-           sv_str("endpoint", call->route->path), sv_str("request_id", call->request_id),
-           sv_str("model", call->model), sv_str("reason", sv_problem_reason(kind)),
+    bool ours = (status >= 500 || kind == SV_INTERNAL) && !sv_problem_is_asked_for(kind);
+    SV_LOG(ours ? SV_LOG_WARN : SV_LOG_DEBUG, "call", sv_str("endpoint", call->route->path),
+           sv_str("request_id", call->request_id), sv_str("model", call->model),
+           sv_str("reason", sv_problem_reason(kind)),
            sv_int("ms", (sv_now_ns() - call->received_ns) / 1000000));
 }
 

@@ -86,11 +86,23 @@ static int print_and_leave(void (*write_text)(struct sv_text *))
     return printed && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static int run_errand(enum sv_errand errand)
+/* The store may be filled later, so this is a warning and no mistake. */
+static int check_config(const struct sv_options *options)
+{
+    char path[2 * SV_OPTION_TEXT_MAX];
+    const char *name = options->default_classifier;
+    (void)snprintf(path, sizeof path, "%s/%.*s", options->store, (int)strcspn(name, "@"), name);
+    if (name[0] && access(path, F_OK) != 0)
+        (void)fprintf(stderr, "sluiced: default_classifier: there is no '%s' in the store '%s'\n",
+                      name, options->store);
+    return puts("The configuration can be used.") < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int run_errand(enum sv_errand errand, const struct sv_options *options)
 {
     switch (errand) {
     case SV_SERVE: break;
-    case SV_CHECK_CONFIG: return puts("The configuration can be used.") < 0 ? EXIT_FAILURE : 0;
+    case SV_CHECK_CONFIG: return check_config(options);
     case SV_SAMPLE_CONFIG: return print_and_leave(sv_options_sample);
     case SV_HELP: return print_and_leave(sv_options_help);
     case SV_VERSION: return printf("sluiced %s\n", sl_version()) < 0 ? EXIT_FAILURE : 0;
@@ -144,6 +156,20 @@ static void feed_watchdog(void *context)
 {
     (void)context;
     (void)sd_notify(0, "WATCHDOG=1");
+}
+
+/* Who asks without a name would be told only then. */
+static void check_default(struct house *house)
+{
+    struct sl_err err = {.text = "it completes texts, it does not classify them"};
+    const char *name = house->options.default_classifier;
+    struct sv_served *served =
+        name[0] ? sv_registry_acquire(house->server.registry, name, &err) : NULL;
+    bool good = served && sl_model_facts(sv_served_model(served)).task == SL_TASK_CLASSIFICATION;
+    sv_served_release(served);
+    if (name[0] && !good)
+        SV_LOG(SV_LOG_WARN, "default_classifier cannot answer", sv_str("model", name),
+               sv_str("reason", err.text));
 }
 
 static bool start_batcher(struct house *house, struct sl_err *err)
@@ -280,6 +306,7 @@ static uint64_t give_memory_back(struct house *house, uint64_t drawn_before)
 
 static void serve(struct house *house)
 {
+    check_default(house);
     SV_LOG(SV_LOG_INFO, "listening", sv_str("address", house->options.listen),
            sv_int("port", house->port));
     (void)sd_notifyf(0, "READY=1\nSTATUS=Serving on port %d%s.", house->port,
@@ -303,7 +330,7 @@ int main(int count, char **arguments)
         return LEAVE_BAD_OPTIONS;
     }
     if (errand != SV_SERVE)
-        return run_errand(errand);
+        return run_errand(errand, &house.options);
     sv_log_setup(house.options.log_level, house.options.log_format);
     prepare_process();
     raise_descriptors(&house.options);

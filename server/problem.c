@@ -45,6 +45,11 @@ int sv_problem_status(enum sv_problem_kind kind, enum sv_family family)
     return family == SV_FAMILY_TEI ? rows[kind].tei_status : rows[kind].status;
 }
 
+bool sv_problem_is_asked_for(enum sv_problem_kind kind)
+{
+    return kind == SV_NOT_DONE_HERE || kind == SV_NOT_READY;
+}
+
 const char *sv_problem_reason(enum sv_problem_kind kind)
 {
     return rows[kind].reason;

@@ -39,6 +39,9 @@ bool sv_out_of_memory(struct sv_problem *problem); /* one of them */
 
 /* 200 for SV_FINE */
 int sv_problem_status(enum sv_problem_kind kind, enum sv_family family);
+/* Any client can make it come, as often as it likes, though its status is that of a server's fault:
+ * not done here, or by a model that did not load. It must not fill the log. */
+bool sv_problem_is_asked_for(enum sv_problem_kind kind);
 const char *sv_problem_reason(enum sv_problem_kind kind); /* "ok" for SV_FINE */
 
 /* Writes the body in the family's shape; its content type is returned. */

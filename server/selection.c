@@ -95,12 +95,18 @@ static struct sv_served *select_only(struct sv_call *call, bool classifiers,
 static bool find_name(const struct sv_call *call, const char *name, char wanted[static SV_PATH_MAX],
                       struct sv_problem *problem)
 {
+    static const char blanks[] = " \t"; /* around a header's value they mean nothing */
     const char *given = call->line->query(call->connection, "model");
     given = given ? given : call->line->header(call->connection, "X-Model");
     (void)snprintf(wanted, SV_PATH_MAX, "%s", name);
-    if (name[0] || !given || sv_percent_decode(given, strlen(given), wanted, SV_PATH_MAX))
+    if (name[0] || !given)
         return true;
-    return sv_refuse(problem, SV_BAD_VALUE, "model",
+    given += strspn(given, blanks);
+    size_t length = strlen(given);
+    while (length > 0 && strchr(blanks, given[length - 1]))
+        length--;
+    return sv_percent_decode(given, length, wanted, SV_PATH_MAX) ||
+           sv_refuse(problem, SV_BAD_VALUE, "model",
                      "What ?model= or X-Model says is no name of a model.");
 }
 

@@ -264,6 +264,15 @@ Test(abuse, sigterm_finishes_what_it_can_and_says_what_it_cannot)
     cr_assert_eq(answer.status, 503);
     cr_assert(strstr(answer.body.data, "\"code\":\"draining\""));
     answer_release(&answer);
+    answer = ask(&d, "POST", "/tokenize", "{\"inputs\":\"a\"}");
+    cr_assert_eq(answer.status, 503);
+    answer_release(&answer);
+    answer = ask(&d, "POST", "/decode", "{\"ids\":[1]}");
+    cr_assert_eq(answer.status, 503);
+    answer_release(&answer);
+    answer = ask(&d, "POST", "/v2/repository/index", "");
+    cr_assert_eq(answer.status, 200, "what there is may still be asked");
+    answer_release(&answer);
     cr_assert(raw_read_until(ending, &short_one, "data: [DONE]\n\n"));
     cr_assert(strstr(short_one.data, "\"finish_reason\":\"length\""));
     cr_assert(raw_read_until(lasting, &long_one, "data: [DONE]\n\n"));

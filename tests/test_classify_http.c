@@ -577,13 +577,17 @@ Test(classify_daemon, without_a_default_the_choice_is_told)
 
 Test(classify_daemon, without_a_classifier_that_is_told_and_tokens_are_those_of_the_only_model)
 {
-    DAEMON_START(&d, "--log-format", "text");
+    DAEMON_START(&d, "--log-format", "text", "--slots", "3", "--queue-items", "5");
     struct answer answer = ask(&d, "POST", "/predict", "{\"inputs\":\"a\"}");
     expect_error(&answer, 404, "not_found", "No classifier is served");
     json_decref(posted("/tokenize", "{\"inputs\":\"ab\"}"));
     answer = ask(&d, "GET", "/info", NULL);
     cr_assert_eq(answer.status, 200);
-    cr_assert(strstr(answer.body.data, "\"model_type\":{\"completion\":{}}"));
+    json_t *root = answer_parse(&answer);
+    cr_assert(json_is_object(at(root, "model_type/completion")));
+    cr_assert_eq(number_at(root, "max_batch_requests"), 3, "its own lane's limits");
+    cr_assert_eq(number_at(root, "max_concurrent_requests"), 3 + 5);
+    json_decref(root);
     answer_release(&answer);
     stop();
 }

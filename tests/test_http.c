@@ -418,6 +418,34 @@ Test(http, request_ids)
     }
 }
 
+Test(http, headers_that_would_not_do_what_they_say_are_refused)
+{
+    static const struct {
+        const char *header, *part;
+        long status;
+    } cases[] = {
+        {"X-Request-Timeout-Ms: abc", "1 to 999999999999, not \\\"abc\\\"", 400},
+        {"X-Request-Timeout-Ms: -1", "whole number of milliseconds", 400},
+        {"X-Request-Timeout-Ms: 1e3", "whole number of milliseconds", 400},
+        {"X-Request-Timeout-Ms: 0", "whole number of milliseconds", 400},
+        {"X-Request-Timeout-Ms: 9999999999999", "whole number of milliseconds", 400},
+        {"X-Request-Timeout-Ms: 30000", "\"choices\"", 200},
+        {"Content-Encoding: gzip", "without Content-Encoding, not \\\"gzip\\\"", 415},
+        {"Content-Encoding: identity", "\"choices\"", 200},
+        {"Content-Type;", "not \\\"\\\"", 415},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct curl_slist *headers = curl_slist_append(NULL, cases[i].header);
+        const char *body = strchr(cases[i].header, ';') ? NULL : "{" TINY "\"max_tokens\":1}";
+        struct answer answer = ask_with(&d, "POST", "/v1/completions", body, headers);
+        cr_assert_eq(answer.status, cases[i].status, "%s: %ld", cases[i].header, answer.status);
+        cr_assert(strstr(answer.body.data, cases[i].part), "%s", answer.body.data);
+        answer_release(&answer);
+        curl_slist_free_all(headers);
+    }
+}
+
 /* ---- the program ---------------------------------------------------------------------------- */
 
 static int run(const char *const *words)
@@ -523,6 +551,46 @@ Test(sluiced, ready_means_that_every_directory_with_a_version_is_served)
     answer = ask(&mine, "GET", "/v2/models/padded/versions/7/ready", NULL);
     cr_assert_eq(answer.status, 200, "%s", answer.body.data);
     answer_release(&answer);
+    daemon_stop(&mine);
+}
+
+/* What the daemon says in its log is the test's standard error. */
+static char *log_begin(const char *directory, char path[PATH_MAX])
+{
+    cr_assert(freopen(test_path(path, directory, "log"), "w", stderr));
+    cr_assert_eq(setenv("SLUICE_TEST_LOG", "1", 1), 0);
+    return path;
+}
+
+static void expect_log(const char *path, const char *part, bool wanted)
+{
+    char line[1024];
+    bool found = false;
+    FILE *file = fopen(path, "r");
+    cr_assert(file);
+    while (fgets(line, sizeof line, file))
+        found = found || strstr(line, part);
+    (void)fclose(file);
+    cr_assert_eq(found, wanted, "'%s' in the log", part);
+}
+
+Test(sluiced, a_default_that_is_not_there_is_told_and_what_clients_cannot_have_is_not)
+{
+    struct daemon mine;
+    char path[PATH_MAX];
+    daemon_make_store(&mine);
+    (void)log_begin(mine.directory, path);
+    cr_assert_eq(run((const char *const[]){"--check-config", "--store", mine.store,
+                                           "--default-classifier", "nobody", NULL}),
+                 0);
+    expect_log(path, "there is no 'nobody' in the store", true);
+    daemon_serve(&mine, (const char *const[]){"--default-classifier", "nobody@2", NULL});
+    struct answer answer = ask(&mine, "POST", "/v2/repository/models/tiny/load", "{}");
+    cr_assert_eq(answer.status, 501);
+    answer_release(&answer);
+    wait_for_metric(&mine, "sluice_calls_in_flight", 0);
+    expect_log(path, "no model is served as 'nobody@2'", true);
+    expect_log(path, "/v2/repository", false);
     daemon_stop(&mine);
 }
 
