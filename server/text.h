@@ -37,7 +37,7 @@ size_t sv_utf8_length(const char *bytes, size_t count);
 bool sv_utf8_is_valid(const char *bytes, size_t count);
 /* The most bytes, at most `most`, that do not cut a character in half. */
 size_t sv_utf8_fit(const char *bytes, size_t count, size_t most);
-/* Characters as sv_text_json writes them, where a byte that is not UTF-8 is one of its own: the bytes
- * of the first one, 0 when there is none; and how many there are. */
+/* Characters as sv_text_json writes them, where a byte that is not UTF-8 is one of its own: the
+ * bytes of the first one, 0 when there is none; and how many there are. */
 size_t sv_utf8_step(const char *bytes, size_t count);
 size_t sv_utf8_count(const char *bytes, size_t count);

@@ -135,6 +135,7 @@ Test(classify_http, every_way_to_name_a_classifier)
         {"/predict?model=plain", NULL, PLAIN},
         {"/predict?model=pl%61in%404", NULL, PLAIN},
         {"/predict", "X-Model: plain", PLAIN},
+        {"/predict", "X-Model: \t plain \t ", PLAIN},
         {"/predict?model=mood", "X-Model: plain", MOOD},
         {"/models/plain/predict", "X-Model: mood", PLAIN},
         {"/models/plain/predict?model=%zz", "X-Model: 100%", PLAIN},
