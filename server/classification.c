@@ -129,10 +129,16 @@ static void add_up(struct sv_classification *c)
 static enum sv_next proceed(struct sv_call *call)
 {
     struct sv_classification *c = call->state;
-    if (!atomic_load(&c->task.finished))
-        return SV_WAITING;
-    if (c->task.problem.kind != SV_FINE)
+    bool finished = atomic_load(&c->task.finished);
+    struct sv_problem late = {0};
+    if (finished && c->task.problem.kind != SV_FINE)
         return sv_call_refuse(call, &c->task.problem);
+    /* The lane keeps the task, and with it the call, until the batch that it is in is over. */
+    if (!atomic_load(&call->cancelled) &&
+        sv_call_must_end(call, c->task.deadline_ns, NULL, sv_now_ns(), &late))
+        return sv_call_refuse(call, &late);
+    if (!finished)
+        return SV_WAITING;
     add_up(c);
     return c->manner->answer(call, c);
 }
@@ -144,9 +150,8 @@ static void cancel(struct sv_call *call)
 
 static bool tick(struct sv_call *call, int64_t now_ns)
 {
-    (void)call;
-    (void)now_ns;
-    return false; /* there is nothing to say before the answer */
+    const struct sv_classification *c = call->state;
+    return now_ns > c->task.deadline_ns; /* a batch may run for longer: the refusal need not wait */
 }
 
 static enum sv_problem_kind outcome(struct sv_call *call, bool complete)

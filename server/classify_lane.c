@@ -264,8 +264,8 @@ static void note_batch(struct lane *lane, int count, int64_t took)
 }
 
 /* The answer goes to whom the batch was told it belongs. One that is no number is a fault of that
- * text (and of its call) alone. */
-static void take(struct lane *lane, int index)
+ * text (and of its call) alone; one that comes too late is no answer. */
+static void take(struct lane *lane, int index, int64_t now)
 {
     const struct sl_item *fed = &lane->feeds[index];
     struct sv_item *item = lane->fed[index];
@@ -283,6 +283,7 @@ static void take(struct lane *lane, int index)
         (void)sv_refuse(&task->problem, SV_INTERNAL, NULL,
                         "The model gave numbers that are not finite for text %d of this request.",
                         (int)(item - task->items));
+    (void)must_end(task, NULL, now);
     end_item(lane, task, item);
 }
 
@@ -309,9 +310,10 @@ static bool step(struct sv_lane *base)
     if (count == 0)
         return false;
     if (sl_classifier_run(lane->classifier, lane->feeds, count, &err)) {
-        note_batch(lane, count, sv_now_ns() - began);
+        int64_t now = sv_now_ns();
+        note_batch(lane, count, now - began);
         for (int i = 0; i < count; i++)
-            take(lane, i);
+            take(lane, i, now);
         sv_lane_note_layers(base, lane->layers_used, lane->layers_full);
     } else
         fail_batch(lane, count, &err);

@@ -48,7 +48,7 @@ enum {
     SV_SERIES_MAX = 1024, /* label combinations of one metric */
 
     SV_IDLE_MS = 500, /* the dispatcher's and the watcher's longest sleep */
-    SV_SWEEP_MS = 50, /* how often deadlines are looked at */
+    SV_SWEEP_MS = 50, /* how often deadlines are looked at, by both */
     /* A dispatcher silent for longer, with work waiting, is not alive. */
     SV_HEARTBEAT_SECONDS_MAX = 30,
     SV_FLUSH_SECONDS = 5, /* for last words to reach clients after the drain's deadline */

@@ -12,6 +12,8 @@
 
 enum { EVENTS = 64 };
 
+static const uint64_t NUDGED = UINT64_MAX; /* no watch has this tag */
+
 struct watch {
     struct sv_call *call; /* a reference; NULL: free */
     int fd;
@@ -20,12 +22,13 @@ struct watch {
 };
 
 struct sv_watcher {
-    int epoll, stop_event;
+    int epoll, nudge; /* the second is an event: look again */
     pthread_t thread;
     bool started;
     pthread_mutex_t lock; /* guards the rest */
     struct watch *watches;
-    int count, free;
+    int count, free, used;
+    bool stop;
 };
 
 static uint64_t tag_of(int index, uint32_t generation)
@@ -42,6 +45,20 @@ static struct sv_call *call_of(struct sv_watcher *watcher, int index, uint32_t g
     struct sv_call *call = same ? sv_call_acquire(watch->call) : NULL;
     pthread_mutex_unlock(&watcher->lock);
     return call;
+}
+
+static void nudge(struct sv_watcher *watcher)
+{
+    (void)eventfd_write(watcher->nudge, 1);
+}
+
+/* How long the thread may sleep; -1: it is to end. */
+static int sleep_ms(struct sv_watcher *watcher)
+{
+    pthread_mutex_lock(&watcher->lock);
+    int ms = watcher->stop ? -1 : watcher->used > 0 ? SV_SWEEP_MS : SV_IDLE_MS;
+    pthread_mutex_unlock(&watcher->lock);
+    return ms;
 }
 
 static void tick_all(struct sv_watcher *watcher)
@@ -67,35 +84,42 @@ static void cancel_gone(struct sv_watcher *watcher, const struct epoll_event *ev
     sv_call_release(call);
 }
 
+static void take_event(struct sv_watcher *watcher, const struct epoll_event *event)
+{
+    eventfd_t nudges;
+    if (event->data.u64 == NUDGED)
+        (void)eventfd_read(watcher->nudge, &nudges);
+    else
+        cancel_gone(watcher, event);
+}
+
 static void *run(void *argument)
 {
     struct sv_watcher *watcher = argument;
     struct epoll_event events[EVENTS];
     int64_t ticked = sv_now_ns();
     (void)pthread_setname_np(pthread_self(), "watcher");
-    for (;;) {
-        int count = epoll_wait(watcher->epoll, events, EVENTS, SV_IDLE_MS);
-        for (int i = 0; i < count; i++) {
-            if (events[i].data.u64 == UINT64_MAX)
-                return NULL;
-            cancel_gone(watcher, &events[i]);
-        }
-        if (sv_now_ns() - ticked < (int64_t)SV_IDLE_MS * 1000000)
+    for (int ms; (ms = sleep_ms(watcher)) >= 0;) {
+        int count = epoll_wait(watcher->epoll, events, EVENTS, ms);
+        for (int i = 0; i < count; i++)
+            take_event(watcher, &events[i]);
+        if (sv_now_ns() - ticked < (int64_t)SV_SWEEP_MS * 1000000)
             continue;
         tick_all(watcher);
         ticked = sv_now_ns();
     }
+    return NULL;
 }
 
 /* ---- making and unmaking --------------------------------------------------------------------- */
 
 static bool open_events(struct sv_watcher *watcher)
 {
-    struct epoll_event stop = {.events = EPOLLIN, .data.u64 = UINT64_MAX};
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = NUDGED};
     watcher->epoll = epoll_create1(EPOLL_CLOEXEC);
-    watcher->stop_event = eventfd(0, EFD_CLOEXEC);
-    return watcher->epoll >= 0 && watcher->stop_event >= 0 &&
-           epoll_ctl(watcher->epoll, EPOLL_CTL_ADD, watcher->stop_event, &stop) == 0;
+    watcher->nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return watcher->epoll >= 0 && watcher->nudge >= 0 &&
+           epoll_ctl(watcher->epoll, EPOLL_CTL_ADD, watcher->nudge, &event) == 0;
 }
 
 struct sv_watcher *sv_watcher_create(int calls_max, struct sl_err *err)
@@ -107,7 +131,7 @@ struct sv_watcher *sv_watcher_create(int calls_max, struct sl_err *err)
         return NULL;
     }
     pthread_mutex_init(&watcher->lock, NULL);
-    watcher->epoll = watcher->stop_event = -1;
+    watcher->epoll = watcher->nudge = -1;
     watcher->count = calls_max;
     watcher->watches = calloc((size_t)calls_max, sizeof *watcher->watches);
     for (int i = 0; watcher->watches && i < calls_max; i++)
@@ -127,15 +151,18 @@ void sv_watcher_destroy(struct sv_watcher *watcher)
     if (!watcher)
         return;
     if (watcher->started) {
-        (void)eventfd_write(watcher->stop_event, 1);
+        pthread_mutex_lock(&watcher->lock);
+        watcher->stop = true;
+        pthread_mutex_unlock(&watcher->lock);
+        nudge(watcher);
         (void)pthread_join(watcher->thread, NULL);
     }
     for (int i = 0; watcher->watches && i < watcher->count; i++)
         assert(!watcher->watches[i].call);
     if (watcher->epoll >= 0)
         (void)close(watcher->epoll);
-    if (watcher->stop_event >= 0)
-        (void)close(watcher->stop_event);
+    if (watcher->nudge >= 0)
+        (void)close(watcher->nudge);
     free(watcher->watches);
     pthread_mutex_destroy(&watcher->lock);
     free(watcher);
@@ -149,9 +176,11 @@ int sv_watcher_add(struct sv_watcher *watcher, int fd, struct sv_call *call)
     pthread_mutex_lock(&watcher->lock);
     int index = watcher->free < watcher->count ? watcher->free : SV_UNWATCHED;
     uint32_t generation = 0;
+    bool first = false;
     if (index != SV_UNWATCHED) {
         struct watch *fresh = &watcher->watches[index];
         watcher->free = fresh->next_free;
+        first = watcher->used++ == 0;
         fresh->call = sv_call_acquire(call);
         fresh->fd = fd;
         fresh->generation += fresh->generation == UINT32_MAX ? 2 : 1; /* 0 stands for any */
@@ -165,6 +194,8 @@ int sv_watcher_add(struct sv_watcher *watcher, int fd, struct sv_call *call)
         sv_watcher_remove(watcher, index);
         return SV_UNWATCHED;
     }
+    if (first)
+        nudge(watcher); /* it sleeps for longer while there is nobody */
     return index;
 }
 
@@ -180,6 +211,7 @@ void sv_watcher_remove(struct sv_watcher *watcher, int watch)
     old->call = NULL;
     old->next_free = watcher->free;
     watcher->free = watch;
+    watcher->used--;
     pthread_mutex_unlock(&watcher->lock);
     sv_call_release(call);
 }

@@ -509,7 +509,7 @@ Test(classify_http, info_tells_the_limits_in_force)
         cr_assert_str_eq(text_at(root, "model_type/classifier/id2label/2"), "positive");
         cr_assert_eq(number_at(root, "model_type/classifier/label2id/positive"), 2);
         cr_assert_eq(number_at(root, "max_input_length"), MOOD_CONTEXT);
-        cr_assert_eq(number_at(root, "max_batch_tokens"), 16384);
+        cr_assert_eq(number_at(root, "max_batch_tokens"), 4096);
         cr_assert_eq(number_at(root, "max_batch_requests"), 256);
         cr_assert_eq(number_at(root, "max_client_batch_size"), 256);
         cr_assert_eq(number_at(root, "max_concurrent_requests"), 8192 + 256);
@@ -617,6 +617,14 @@ Test(classify_daemon, depths_are_told_of_as_many_texts_as_headers_have_room_for)
     stop();
 }
 
+/* Texts of 48 characters for `mood`, in one request. */
+static void write_long(struct sv_text *body, int texts)
+{
+    for (int i = 0; i < texts; i++)
+        sv_text_print(body, "%s[\"%048d\"]", i ? "," : "{\"inputs\":[", 0);
+    sv_text_adds(body, "],\"unknown_characters\":\"replace\"}");
+}
+
 /* A call's texts are admitted together or not at all: what was refused leaves no trace. */
 Test(classify_daemon, a_full_queue_refuses_whole_calls)
 {
@@ -625,9 +633,7 @@ Test(classify_daemon, a_full_queue_refuses_whole_calls)
     struct sv_text body = {0}, request = {0};
     int fds[CALLS], good = 0, refused = 0;
     start_with((const char *const[]){"--classify-items", "16", "--classify-queue", "48", NULL});
-    for (int i = 0; i < TEXTS; i++)
-        sv_text_print(&body, "%s[\"%048d\"]", i ? "," : "{\"inputs\":[", 0);
-    sv_text_adds(&body, "],\"unknown_characters\":\"replace\"}");
+    write_long(&body, TEXTS);
     sv_text_print(&request,
                   "POST /models/mood/predict HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n"
                   "Connection: close\r\n\r\n%s",
@@ -680,5 +686,41 @@ Test(classify_daemon, a_byte_of_a_character_has_the_place_of_all_of_it)
         cr_assert_eq(number_at(token, "stop"), places[i][1], "token %zu", i);
     }
     json_decref(root);
+    stop();
+}
+
+static bool is_late(const char *path, const char *body, const struct curl_slist *headers)
+{
+    struct answer answer = ask_with(&d, "POST", path, body, headers);
+    bool late = answer.status == 504 && strstr(answer.body.data, "\"overloaded\"");
+    answer_release(&answer);
+    return late;
+}
+
+/* A batch is not interrupted, but nobody waits for its end in vain: not the call in it, and not
+ * another model's that waits for its turn. How long a batch must be to see that depends on the
+ * machine. */
+Test(classify_daemon, a_deadline_is_kept_while_a_batch_runs)
+{
+    enum { TEXTS_MAX = 4096 };
+
+    static const char running[] = "sluice_requests_running{model=\"mood\",version=\"4\"}";
+    struct sv_text body = {0};
+    start_with((const char *const[]){"--classify-texts", "4096", "--classify-items", "4096",
+                                     "--classify-rows", "65536", "--isa", "ref", NULL});
+    struct curl_slist *soon = curl_slist_append(NULL, "X-Request-Timeout-Ms: 50");
+    bool kept = false;
+    for (int texts = 64; !kept && texts <= TEXTS_MAX; texts *= 4) {
+        sv_text_clear(&body);
+        write_long(&body, texts);
+        kept = is_late("/models/mood/predict", body.data, soon) &&
+               is_late("/models/plain/predict", "{\"inputs\":\"a\"}", soon) &&
+               metric(&d, running) > 0;
+        wait_for_metric(&d, running, 0);
+    }
+    cr_assert(kept, "answers came when the batch was over");
+    cr_assert_eq(metric(&d, "sluice_items_total{model=\"plain\",version=\"4\",outcome=\"ok\"}"), 0);
+    curl_slist_free_all(soon);
+    sv_text_release(&body);
     stop();
 }

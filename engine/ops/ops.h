@@ -306,6 +306,7 @@ void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits, const int32_t
 struct sl_price_args {
     float open, undecided;
 };
+
 void sl_price(struct sl_tape *t, struct sl_tensor *x, struct sl_price_args args);
 
 /* Dropout shared by the ops that have it: the kernel's numbers for a probability, and the key of
