@@ -276,7 +276,7 @@ test('bad parameters are BadRequestErrors that name them', async () => {
     [{ n: 0 }, 'invalid_value', 'n'],
     [{ stop: ['a', 'b', 'c', 'd', 'e'] }, 'invalid_value', 'stop'],
     [{ logprobs: 6 }, 'invalid_value', 'logprobs'],
-    [{ prompt: [99999] }, 'invalid_value', 'prompt'],
+    [{ prompt: [99999] }, 'invalid_value', 'prompt[0]'],
     [{ prompt: 'µ' }, 'unknown_characters', 'prompt'],
     [{ suffix: 'end' }, 'unsupported_parameter', 'suffix'],
     [{ best_of: 4 }, 'unsupported_parameter', 'best_of'],
