@@ -7,6 +7,7 @@
 #include "log.h"
 #include "metrics.h"
 #include "options.h"
+#include "request_head.h"
 #include "routes.h"
 #include "stream.h"
 #include "watcher.h"
@@ -29,13 +30,26 @@ struct exchange {
     struct sv_http *http;
     struct sv_call *call;
     struct MHD_Connection *connection;
-    const char *method; /* libmicrohttpd's */
-    bool dispatched;    /* received whole and handed to its handler */
+    struct sv_guest *guest; /* the connection's, to the watcher */
+    const char *method;     /* libmicrohttpd's */
+    bool dispatched;        /* received whole and handed to its handler */
     bool replied;
     int watch;
     size_t discarded;
     struct sv_problem problem; /* found before the body was read */
 };
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+static int socket_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+static struct sv_guest *guest_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
 
 static void suspend(void *connection)
 {
@@ -83,6 +97,7 @@ static enum MHD_Result queue(struct exchange *x, struct MHD_Response *response)
         return MHD_NO;
     add_headers(response, x->call);
     x->replied = true;
+    sv_watcher_trust(x->http->watcher, x->guest);
     enum MHD_Result queued =
         MHD_queue_response(x->connection, (unsigned)x->call->reply.status, response);
     MHD_destroy_response(response);
@@ -149,81 +164,6 @@ static const char *header(const struct exchange *x, const char *name)
     return header_of(x->connection, name);
 }
 
-/* The client's own id when there is nothing strange in it, else one of ours. */
-static void name_request(const struct exchange *x)
-{
-    static const char sane[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                               "._-";
-    struct sv_call *call = x->call;
-    const char *given = header(x, "x-request-id");
-    size_t length = given ? strspn(given, sane) : 0;
-    if (length > 0 && length <= SV_REQUEST_ID_MAX && given[length] == '\0')
-        memcpy(call->request_id, given, length + 1);
-    else
-        (void)snprintf(call->request_id, sizeof call->request_id, "req-%016llx",
-                       (unsigned long long)sv_draw(call->server));
-}
-
-/* Digits only, so that nobody believes in a deadline that nobody keeps. */
-static bool check_timeout(struct exchange *x)
-{
-    enum { DIGITS_MAX = 12 };
-
-    const char *given = header(x, "X-Request-Timeout-Ms");
-    if (!given)
-        return true;
-    size_t digits = strspn(given, "0123456789");
-    if (digits > 0 && digits <= DIGITS_MAX && !given[digits])
-        x->call->timeout_ms = strtoll(given, NULL, 10);
-    return x->call->timeout_ms > 0 ||
-           sv_refuse(&x->problem, SV_BAD_VALUE, NULL,
-                     "X-Request-Timeout-Ms must be a whole number of milliseconds, 1 to "
-                     "999999999999, not \"%.40s\".",
-                     given);
-}
-
-static bool check_route(struct exchange *x, const char *path)
-{
-    struct sv_call *call = x->call;
-    char allow[SV_ALLOW_MAX];
-    if (strlen(path) >= SV_PATH_MAX)
-        return sv_refuse(&x->problem, SV_PATH_TOO_LONG, NULL, "The path is longer than %d bytes.",
-                         SV_PATH_MAX - 1);
-    call->route = sv_route_find(x->method, path, call->arguments, allow);
-    if (call->route)
-        return true;
-    if (!allow[0])
-        return sv_refuse(&x->problem, SV_NO_ROUTE, NULL,
-                         "There is nothing at %s; GET / lists what there is.", path);
-    sv_call_header(call, MHD_HTTP_HEADER_ALLOW, "%s", allow);
-    return sv_refuse(&x->problem, SV_BAD_METHOD, NULL, "%s accepts %s, not %.32s.", path, allow,
-                     x->method);
-}
-
-static bool check_body(struct exchange *x)
-{
-    const char *length = header(x, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    const char *type = header(x, MHD_HTTP_HEADER_CONTENT_TYPE);
-    long long most = x->http->server->options->body_bytes_max;
-    if (length && strtoll(length, NULL, 10) > most)
-        return sv_refuse(&x->problem, SV_BODY_TOO_LARGE, NULL,
-                         "The body has %s bytes, at most %lld are accepted.", length, most);
-    if (strcmp(x->method, MHD_HTTP_METHOD_POST) != 0)
-        return true;
-    const char *encoding = header(x, MHD_HTTP_HEADER_CONTENT_ENCODING);
-    if (encoding && strcasecmp(encoding, "identity") != 0)
-        return sv_refuse(&x->problem, SV_BAD_MEDIA_TYPE, NULL,
-                         "The body must be sent as it is, without Content-Encoding, not \"%.40s\".",
-                         encoding);
-    if (!type)
-        return true;
-    size_t word = strcspn(type, "; \t");
-    if (word == strlen("application/json") && strncasecmp(type, "application/json", word) == 0)
-        return true;
-    return sv_refuse(&x->problem, SV_BAD_MEDIA_TYPE, NULL,
-                     "The body must be JSON, of type application/json, not \"%.64s\".", type);
-}
-
 static void exchange_destroy(struct exchange *x)
 {
     sv_call_release(x->call);
@@ -233,7 +173,7 @@ static void exchange_destroy(struct exchange *x)
 static struct exchange *exchange_create(struct sv_http *http, struct MHD_Connection *connection,
                                         const char *method, const char *path)
 {
-    struct exchange *x = calloc(1, sizeof *x);
+    struct exchange *x = guest_of(connection) ? calloc(1, sizeof *x) : NULL;
     struct sv_call *call = x ? sv_call_create(http->server, &line, connection) : NULL;
     if (!call) {
         free(x);
@@ -242,12 +182,13 @@ static struct exchange *exchange_create(struct sv_http *http, struct MHD_Connect
     x->http = http;
     x->call = call;
     x->connection = connection;
+    x->guest = guest_of(connection);
     x->method = method;
     x->watch = SV_UNWATCHED;
-    call->family = sv_route_family(path);
-    name_request(x);
-    if (check_route(x, path) && check_timeout(x))
-        (void)check_body(x);
+    /* The rest of the request, however slowly it comes. */
+    sv_watcher_expect(http->watcher, x->guest,
+                      http->server->options->request_seconds_max * 1000000000, false);
+    (void)sv_head_read(call, method, path, &x->problem);
     return x;
 }
 
@@ -288,15 +229,14 @@ static enum MHD_Result take_body(struct exchange *x, const char *bytes, size_t c
 /* The first news about a call that has to wait is that its client may leave. */
 static void watch(struct exchange *x)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (info && x->watch == SV_UNWATCHED)
-        x->watch = sv_watcher_add(x->http->watcher, info->connect_fd, x->call);
+    if (x->watch == SV_UNWATCHED)
+        x->watch = sv_watcher_add(x->http->watcher, socket_of(x->connection), x->call);
 }
 
 static enum sv_next begin(struct exchange *x)
 {
     x->dispatched = true;
+    sv_watcher_trust(x->http->watcher, x->guest);
     atomic_fetch_add(&x->http->server->calls, 1);
     enum sv_next next = x->call->route->handle(x->call);
     drop_body(x);
@@ -424,6 +364,8 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     *state = NULL;
     /* Before libmicrohttpd closes the socket and its number goes to somebody else. */
     sv_watcher_remove(x->http->watcher, x->watch);
+    sv_watcher_expect(x->http->watcher, x->guest, (int64_t)SV_CONNECTION_IDLE_SECONDS * 1000000000,
+                      true);
     if (x->dispatched)
         end_call(x, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     count_answer(x);
@@ -431,13 +373,26 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     exchange_destroy(x);
 }
 
+/* NULL when there is no memory: then it gets no answer either. */
+static struct sv_guest *meet(struct sv_http *http, struct MHD_Connection *connection)
+{
+    struct sv_guest *guest = calloc(1, sizeof *guest);
+    if (guest)
+        sv_watcher_meet(http->watcher, guest, socket_of(connection));
+    return guest;
+}
+
 static void on_connection(void *context, struct MHD_Connection *connection, void **state,
                           enum MHD_ConnectionNotificationCode code)
 {
     struct sv_http *http = context;
-    (void)connection;
-    (void)state;
     atomic_fetch_add(&http->server->connections, code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1);
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        *state = meet(http, connection);
+    else if (*state) {
+        sv_watcher_part(http->watcher, *state);
+        free(*state);
+    }
 }
 
 static void SL_PRINTF(2, 0) on_message(void *context, const char *format, va_list list)

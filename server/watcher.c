@@ -1,4 +1,5 @@
-/* watcher.c - notices clients that left, while their connections are suspended. */
+/* watcher.c - notices clients that left while their connections are suspended, or that let us wait.
+ */
 #include "watcher.h"
 
 #include <assert.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { EVENTS = 64 };
@@ -28,6 +30,8 @@ struct sv_watcher {
     pthread_mutex_t lock; /* guards the rest */
     struct watch *watches;
     int count, free, used;
+    struct sv_guest *guests;
+    int guest_count;
     bool stop;
 };
 
@@ -74,6 +78,24 @@ static void tick_all(struct sv_watcher *watcher)
     }
 }
 
+/* Shut, not closed: libmicrohttpd sees the end of its socket, and its number is still taken. */
+static void shut_late(struct sv_watcher *watcher)
+{
+    int64_t now = sv_now_ns();
+    pthread_mutex_lock(&watcher->lock);
+    bool crowded = watcher->guest_count >= watcher->count - watcher->count / 4;
+    for (struct sv_guest *guest = watcher->guests; guest; guest = guest->next) {
+        bool in_the_way =
+            crowded && guest->idle && now - guest->since_ns > (int64_t)SV_CROWDED_MS * 1000000;
+        if (now <= guest->until_ns && !in_the_way)
+            continue;
+        (void)shutdown(guest->fd, SHUT_RDWR);
+        guest->idle = false;
+        guest->until_ns = INT64_MAX; /* once is enough */
+    }
+    pthread_mutex_unlock(&watcher->lock);
+}
+
 static void cancel_gone(struct sv_watcher *watcher, const struct epoll_event *event)
 {
     struct sv_call *call =
@@ -97,7 +119,7 @@ static void *run(void *argument)
 {
     struct sv_watcher *watcher = argument;
     struct epoll_event events[EVENTS];
-    int64_t ticked = sv_now_ns();
+    int64_t ticked = sv_now_ns(), shut = ticked;
     (void)pthread_setname_np(pthread_self(), "watcher");
     for (int ms; (ms = sleep_ms(watcher)) >= 0;) {
         int count = epoll_wait(watcher->epoll, events, EVENTS, ms);
@@ -107,6 +129,10 @@ static void *run(void *argument)
             continue;
         tick_all(watcher);
         ticked = sv_now_ns();
+        if (ticked - shut < (int64_t)SV_IDLE_MS * 1000000)
+            continue;
+        shut_late(watcher);
+        shut = ticked;
     }
     return NULL;
 }
@@ -159,6 +185,7 @@ void sv_watcher_destroy(struct sv_watcher *watcher)
     }
     for (int i = 0; watcher->watches && i < watcher->count; i++)
         assert(!watcher->watches[i].call);
+    assert(!watcher->guests);
     if (watcher->epoll >= 0)
         (void)close(watcher->epoll);
     if (watcher->nudge >= 0)
@@ -225,4 +252,52 @@ void sv_watcher_cancel_all(struct sv_watcher *watcher)
         sv_call_cancel(call);
         sv_call_release(call);
     }
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+static void set_patience(struct sv_watcher *watcher, struct sv_guest *guest, int64_t ns, bool idle)
+{
+    int64_t now = sv_now_ns();
+    pthread_mutex_lock(&watcher->lock);
+    guest->idle = idle;
+    guest->since_ns = now;
+    guest->until_ns = ns == INT64_MAX ? ns : now + ns;
+    pthread_mutex_unlock(&watcher->lock);
+}
+
+void sv_watcher_meet(struct sv_watcher *watcher, struct sv_guest *guest, int fd)
+{
+    assert(fd >= 0);
+    guest->fd = fd;
+    set_patience(watcher, guest, (int64_t)SV_FIRST_REQUEST_SECONDS * 1000000000, true);
+    pthread_mutex_lock(&watcher->lock);
+    guest->next = watcher->guests;
+    guest->link = &watcher->guests;
+    if (guest->next)
+        guest->next->link = &guest->next;
+    watcher->guests = guest;
+    watcher->guest_count++;
+    pthread_mutex_unlock(&watcher->lock);
+}
+
+void sv_watcher_part(struct sv_watcher *watcher, struct sv_guest *guest)
+{
+    pthread_mutex_lock(&watcher->lock);
+    *guest->link = guest->next;
+    if (guest->next)
+        guest->next->link = guest->link;
+    watcher->guest_count--;
+    pthread_mutex_unlock(&watcher->lock);
+}
+
+void sv_watcher_expect(struct sv_watcher *watcher, struct sv_guest *guest, int64_t ns, bool idle)
+{
+    assert(ns != INT64_MAX);
+    set_patience(watcher, guest, ns, idle);
+}
+
+void sv_watcher_trust(struct sv_watcher *watcher, struct sv_guest *guest)
+{
+    set_patience(watcher, guest, INT64_MAX, false);
 }

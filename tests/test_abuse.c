@@ -206,6 +206,55 @@ Test(abuse, four_hundred_connections_of_trouble_leave_nothing_behind)
     daemon_stop(&d);
 }
 
+/* ---- clients that let us wait --------------------------------------------------------------- */
+
+static bool has_ended(int fd, int ms)
+{
+    char byte;
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    return poll(&ready, 1, ms) == 1 && read(fd, &byte, 1) <= 0;
+}
+
+/* Each byte is a sign of life, but the whole has its time. */
+Test(abuse, a_body_that_trickles_is_not_waited_for)
+{
+    DAEMON_START(&d, "--request-seconds-max", "1");
+    int fd = raw_connect(&d);
+    raw_send(fd,
+             "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n{\"model\":");
+    bool ended = false;
+    for (int i = 0; i < DAEMON_WAIT_MS / 20 && !ended; i++) {
+        ended = has_ended(fd, 20);
+        (void)!send(fd, " ", 1, MSG_NOSIGNAL);
+    }
+    cr_assert(ended);
+    wait_for_metric(&d, "sluice_request_body_bytes", 0);
+    (void)close(fd);
+    expect_answers();
+    daemon_stop(&d);
+}
+
+/* Those who take connections and say nothing make room for those who ask. */
+Test(abuse, silent_connections_do_not_keep_others_out)
+{
+    enum { CONNECTIONS = 8, SILENT = 12 };
+
+    int fds[SILENT];
+    DAEMON_START(&d, "--connections-max", "8");
+    for (int i = 0; i < SILENT; i++)
+        fds[i] = raw_connect(&d);
+    struct answer answer = ask(&d, "GET", "/v2/health/live", NULL);
+    cr_assert_eq(answer.status, 200, "%ld", answer.status);
+    answer_release(&answer);
+    int ended = 0;
+    for (int i = 0; i < SILENT; i++) {
+        ended += has_ended(fds[i], 0);
+        (void)close(fds[i]);
+    }
+    cr_assert_geq(ended, CONNECTIONS / 2); /* those of a thread */
+    daemon_stop(&d);
+}
+
 /* ---- time ----------------------------------------------------------------------------------- */
 
 Test(abuse, a_silent_stream_is_kept_alive_and_a_late_one_ends)

@@ -276,7 +276,7 @@ static const char *const server_rows[] = {
     "handle_completions handle_predict handle_tokens handle_infer handle_oip handle_decisions",
     "handle_models handle_health",
     "routes",
-    "watcher listener",
+    "watcher listener request_head",
     "http",
     "main",
 };

@@ -1,0 +1,97 @@
+/* request_head.c - what a request says before its body: a name, a time, a place, what body. */
+#include "request_head.h"
+#include "options.h"
+#include "routes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *header(const struct sv_call *call, const char *name)
+{
+    return call->line->header(call->connection, name);
+}
+
+/* The client's own id when there is nothing strange in it, else one of ours. */
+static void name_request(struct sv_call *call)
+{
+    static const char sane[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                               "._-";
+    const char *given = header(call, "x-request-id");
+    size_t length = given ? strspn(given, sane) : 0;
+    if (length > 0 && length <= SV_REQUEST_ID_MAX && given[length] == '\0')
+        memcpy(call->request_id, given, length + 1);
+    else
+        (void)snprintf(call->request_id, sizeof call->request_id, "req-%016llx",
+                       (unsigned long long)sv_draw(call->server));
+}
+
+/* Digits only, so that nobody believes in a deadline that nobody keeps. */
+static bool check_timeout(struct sv_call *call, struct sv_problem *problem)
+{
+    enum { DIGITS_MAX = 12 };
+
+    const char *given = header(call, "X-Request-Timeout-Ms");
+    if (!given)
+        return true;
+    size_t digits = strspn(given, "0123456789");
+    if (digits > 0 && digits <= DIGITS_MAX && !given[digits])
+        call->timeout_ms = strtoll(given, NULL, 10);
+    return call->timeout_ms > 0 ||
+           sv_refuse(problem, SV_BAD_VALUE, NULL,
+                     "X-Request-Timeout-Ms must be a whole number of milliseconds, 1 to "
+                     "999999999999, not \"%.40s\".",
+                     given);
+}
+
+static bool check_route(struct sv_call *call, const char *method, const char *path,
+                        struct sv_problem *problem)
+{
+    char allow[SV_ALLOW_MAX];
+    if (strlen(path) >= SV_PATH_MAX)
+        return sv_refuse(problem, SV_PATH_TOO_LONG, NULL, "The path is longer than %d bytes.",
+                         SV_PATH_MAX - 1);
+    call->route = sv_route_find(method, path, call->arguments, allow);
+    if (call->route)
+        return true;
+    if (!allow[0])
+        return sv_refuse(problem, SV_NO_ROUTE, NULL,
+                         "There is nothing at %s; GET / lists what there is.", path);
+    sv_call_header(call, "Allow", "%s", allow);
+    return sv_refuse(problem, SV_BAD_METHOD, NULL, "%s accepts %s, not %.32s.", path, allow,
+                     method);
+}
+
+static bool check_body(struct sv_call *call, const char *method, struct sv_problem *problem)
+{
+    const char *length = header(call, "Content-Length");
+    const char *type = header(call, "Content-Type");
+    long long most = call->server->options->body_bytes_max;
+    if (length && strtoll(length, NULL, 10) > most)
+        return sv_refuse(problem, SV_BODY_TOO_LARGE, NULL,
+                         "The body has %s bytes, at most %lld are accepted.", length, most);
+    if (strcmp(method, "POST") != 0)
+        return true;
+    const char *encoding = header(call, "Content-Encoding");
+    if (encoding && strcasecmp(encoding, "identity") != 0)
+        return sv_refuse(problem, SV_BAD_MEDIA_TYPE, NULL,
+                         "The body must be sent as it is, without Content-Encoding, not \"%.40s\".",
+                         encoding);
+    if (!type)
+        return true;
+    size_t word = strcspn(type, "; \t");
+    if (word == strlen("application/json") && strncasecmp(type, "application/json", word) == 0)
+        return true;
+    return sv_refuse(problem, SV_BAD_MEDIA_TYPE, NULL,
+                     "The body must be JSON, of type application/json, not \"%.64s\".", type);
+}
+
+bool sv_head_read(struct sv_call *call, const char *method, const char *path,
+                  struct sv_problem *problem)
+{
+    call->family = sv_route_family(path);
+    name_request(call);
+    return check_route(call, method, path, problem) && check_timeout(call, problem) &&
+           check_body(call, method, problem);
+}
