@@ -34,6 +34,7 @@ struct exchange {
     const char *method;     /* libmicrohttpd's */
     bool dispatched;        /* received whole and handed to its handler */
     bool replied;
+    bool closes; /* where its body ends is not known, or not waited for */
     int watch;
     size_t discarded;
     struct sv_problem problem; /* found before the body was read */
@@ -78,7 +79,7 @@ static const struct sv_line line = {.suspend = suspend,
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-static void add_headers(struct MHD_Response *response, const struct sv_call *call)
+static void add_headers(struct MHD_Response *response, const struct sv_call *call, bool closes)
 {
     const struct sv_reply *reply = &call->reply;
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type);
@@ -87,7 +88,7 @@ static void add_headers(struct MHD_Response *response, const struct sv_call *cal
         (void)MHD_add_response_header(response, reply->headers[i].name, reply->headers[i].value);
     if (reply->long_value.bytes > 0 && !reply->long_value.failed)
         (void)MHD_add_response_header(response, reply->long_name, reply->long_value.data);
-    if (atomic_load(&call->server->phase) == SV_PHASE_DRAINING)
+    if (closes || atomic_load(&call->server->phase) == SV_PHASE_DRAINING)
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
@@ -95,7 +96,7 @@ static enum MHD_Result queue(struct exchange *x, struct MHD_Response *response)
 {
     if (!response)
         return MHD_NO;
-    add_headers(response, x->call);
+    add_headers(response, x->call, x->closes);
     x->replied = true;
     sv_watcher_trust(x->http->watcher, x->guest);
     enum MHD_Result queued =
@@ -164,6 +165,27 @@ static const char *header(const struct exchange *x, const char *name)
     return header_of(x->connection, name);
 }
 
+static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
+{
+    struct sv_framing *f = context;
+    (void)kind;
+    f->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+    f->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
+    if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
+        f->codings++;
+        f->is_chunked = value && strcasecmp(value, "chunked") == 0;
+    }
+    return MHD_YES;
+}
+
+static void check_framing(struct exchange *x, const char *version)
+{
+    struct sv_framing framing = {.version = version};
+    (void)MHD_get_connection_values(x->connection, MHD_HEADER_KIND, note_header, &framing);
+    x->closes = !sv_framing_is_clear(&framing, &x->problem);
+}
+
 static void exchange_destroy(struct exchange *x)
 {
     sv_call_release(x->call);
@@ -171,7 +193,7 @@ static void exchange_destroy(struct exchange *x)
 }
 
 static struct exchange *exchange_create(struct sv_http *http, struct MHD_Connection *connection,
-                                        const char *method, const char *path)
+                                        const char *method, const char *path, const char *version)
 {
     struct exchange *x = guest_of(connection) ? calloc(1, sizeof *x) : NULL;
     struct sv_call *call = x ? sv_call_create(http->server, &line, connection) : NULL;
@@ -189,6 +211,7 @@ static struct exchange *exchange_create(struct sv_http *http, struct MHD_Connect
     sv_watcher_expect(http->watcher, x->guest,
                       http->server->options->request_seconds_max * 1000000000, false);
     (void)sv_head_read(call, method, path, &x->problem);
+    check_framing(x, version); /* its refusal is worth more */
     return x;
 }
 
@@ -265,7 +288,7 @@ static bool refuses_body(const struct exchange *x)
 {
     const char *length = header(x, MHD_HTTP_HEADER_CONTENT_LENGTH);
     return x->problem.kind != SV_FINE &&
-           (header(x, MHD_HTTP_HEADER_EXPECT) ||
+           (x->closes || header(x, MHD_HTTP_HEADER_EXPECT) ||
             (length && strtoll(length, NULL, 10) > SV_DISCARD_BYTES_MAX));
 }
 
@@ -275,9 +298,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                                   const char *upload, size_t *upload_size, void **state)
 {
     struct exchange *x = *state;
-    (void)version;
     if (!x) {
-        *state = x = exchange_create(context, connection, method, path);
+        *state = x = exchange_create(context, connection, method, path, version);
         if (!x)
             return MHD_NO;
         return refuses_body(x) ? refuse(x) : MHD_YES;

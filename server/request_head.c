@@ -95,3 +95,23 @@ bool sv_head_read(struct sv_call *call, const char *method, const char *path,
     return check_route(call, method, path, problem) && check_timeout(call, problem) &&
            check_body(call, method, problem);
 }
+
+bool sv_framing_is_clear(const struct sv_framing *f, struct sv_problem *problem)
+{
+    bool is_new = strcmp(f->version, "HTTP/1.1") == 0;
+    if (!is_new && strcmp(f->version, "HTTP/1.0") != 0)
+        return sv_refuse(problem, SV_BAD_REQUEST, NULL,
+                         "The request's first line does not end with HTTP/1.1 or HTTP/1.0.");
+    if (f->hosts > 1 || (is_new && f->hosts == 0))
+        return sv_refuse(problem, SV_BAD_REQUEST, NULL, "HTTP/1.1 wants one Host header, not %d.",
+                         f->hosts);
+    if (f->lengths > 1 || (f->lengths > 0 && f->codings > 0))
+        return sv_refuse(problem, SV_BAD_REQUEST, NULL,
+                         "The body's length is given more than once, by Content-Length or by "
+                         "Transfer-Encoding.");
+    if (f->codings > 1 || (f->codings > 0 && !f->is_chunked))
+        return sv_refuse(problem, SV_NOT_DONE_HERE, NULL,
+                         "Of transfer encodings, only chunked is understood.");
+    return is_new || f->codings == 0 ||
+           sv_refuse(problem, SV_BAD_REQUEST, NULL, "HTTP/1.0 has no transfer encodings.");
+}

@@ -395,6 +395,38 @@ Test(http, bodies_are_bounded_and_typed)
     wait_for_metric(&d, "sluice_request_body_bytes", 0);
 }
 
+/* Sends so many bytes; the answer, to the end of its connection, begins with this. */
+static void expect_refusal(const char *bytes, size_t count, const char *start)
+{
+    struct sv_text got = {0};
+    int fd = raw_connect(&d);
+    cr_assert_eq(send(fd, bytes, count, MSG_NOSIGNAL), (ssize_t)count);
+    cr_assert(!raw_read_until(fd, &got, "never there"));
+    cr_assert(got.data && strncmp(got.data, start, strlen(start)) == 0, "%s: %s", bytes,
+              got.data ? got.data : "nothing");
+    cr_assert(!strstr(got.data + 1, "HTTP/1.1 2"), "%s: %s", bytes, got.data);
+    sv_text_release(&got);
+    (void)close(fd);
+}
+
+/* What a proxy may understand in another way is not guessed at. */
+Test(http, requests_whose_end_is_in_doubt_are_refused)
+{
+    static const char *const heads[][2] = {
+        {"HTTP/1.1 400 ", "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
+                          "Content-Length: 60\r\n\r\n{}GET / HTTP/1.1\r\nHost: x\r\n\r\n"},
+        {"HTTP/1.1 400 ", "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
+                          "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
+        {"HTTP/1.1 501 ", "POST /v1/completions HTTP/1.1\r\nHost: x\r\n"
+                          "Transfer-Encoding: gzip\r\n\r\n0\r\n\r\n"},
+        {"HTTP/1.1 501 ", "GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n"},
+        {"HTTP/1.1 400 ", "GET / HTTP/1.1\r\n\r\n"},
+        {"HTTP/1.1 400 ", "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"},
+    };
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+        expect_refusal(heads[i][1], strlen(heads[i][1]), heads[i][0]);
+}
+
 Test(http, request_ids)
 {
     static const struct {
