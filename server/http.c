@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 struct sv_http {
@@ -34,7 +35,8 @@ struct exchange {
     const char *method;     /* libmicrohttpd's */
     bool dispatched;        /* received whole and handed to its handler */
     bool replied;
-    bool closes; /* where its body ends is not known, or not waited for */
+    bool lingers; /* answered before its body had come */
+    bool closes;  /* where its body ends is not known, or not waited for */
     int watch;
     size_t discarded;
     struct sv_problem problem; /* found before the body was read */
@@ -221,6 +223,25 @@ static void drop_body(struct exchange *x)
     sv_text_release(&x->call->body);
 }
 
+/* Libmicrohttpd answers before a body or after it, not within: so this answer is sent by hand, and
+ * the connection ends. There is room in the socket: nothing else was sent for this request. */
+static enum MHD_Result refuse_amid_body(struct exchange *x)
+{
+    struct sv_text text = {0};
+    const struct sv_reply *reply = &x->call->reply;
+    (void)sv_call_refuse(x->call, &x->problem);
+    sv_text_print(&text,
+                  "HTTP/1.1 %d Refused\r\nContent-Type: %s\r\nx-request-id: %s\r\n"
+                  "Connection: close\r\nContent-Length: %zu\r\n\r\n",
+                  reply->status, reply->content_type, x->call->request_id, reply->body.bytes);
+    sv_text_add(&text, reply->body.data, reply->body.bytes);
+    if (!text.failed && !reply->body.failed)
+        x->replied = x->lingers = send(socket_of(x->connection), text.data, text.bytes,
+                                       MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)text.bytes;
+    sv_text_release(&text);
+    return MHD_NO;
+}
+
 /* Takes what came of a body. One that was refused is read to its end, within reason: a client that
  * still sends would lose the answer. */
 static enum MHD_Result take_body(struct exchange *x, const char *bytes, size_t count)
@@ -240,7 +261,7 @@ static enum MHD_Result take_body(struct exchange *x, const char *bytes, size_t c
     if (x->problem.kind != SV_FINE) {
         drop_body(x);
         x->discarded += count;
-        return x->discarded > SV_DISCARD_BYTES_MAX ? MHD_NO : MHD_YES;
+        return x->discarded > SV_DISCARD_BYTES_MAX ? refuse_amid_body(x) : MHD_YES;
     }
     sv_text_add(body, bytes, count);
     if (body->failed)
@@ -302,7 +323,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         *state = x = exchange_create(context, connection, method, path, version);
         if (!x)
             return MHD_NO;
-        return refuses_body(x) ? refuse(x) : MHD_YES;
+        x->lingers = refuses_body(x);
+        return x->lingers ? refuse(x) : MHD_YES;
     }
     if (*upload_size > 0) {
         enum MHD_Result taken = take_body(x, upload, *upload_size);
@@ -380,12 +402,13 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 {
     struct exchange *x = *state;
     (void)context;
-    (void)connection;
     if (!x)
         return;
     *state = NULL;
     /* Before libmicrohttpd closes the socket and its number goes to somebody else. */
     sv_watcher_remove(x->http->watcher, x->watch);
+    if (x->lingers)
+        sv_watcher_linger(x->http->watcher, socket_of(connection));
     sv_watcher_expect(x->http->watcher, x->guest, (int64_t)SV_CONNECTION_IDLE_SECONDS * 1000000000,
                       true);
     if (x->dispatched)

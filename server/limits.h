@@ -18,6 +18,9 @@ enum {
     SV_BACKLOG = 1024,               /* connections the kernel keeps before we accept them */
     SV_BODIES_BYTES_MAX = 256 << 20, /* request bodies of all connections together */
     SV_DISCARD_BYTES_MAX = 8 << 20,  /* of a refused body, read to be polite before the answer */
+    SV_LINGER_BYTES_MAX = 64 << 20,  /* and after it, so that the answer arrives, */
+    SV_LINGER_SECONDS = 5,           /* for so long at most, */
+    SV_LINGERING_MAX = 32,           /* from so many clients */
     SV_PATH_MAX = 512,               /* a request's path, with its end */
     SV_ARGUMENTS_MAX = 2,            /* {} in a path */
     SV_REQUEST_ID_MAX = 64,          /* a client's own, without the end */

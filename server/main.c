@@ -67,7 +67,8 @@ static void prepare_process(void)
 static void raise_descriptors(const struct sv_options *options)
 {
     struct rlimit limit;
-    rlim_t wanted = (rlim_t)options->connections_max + 64; /* ours: sockets, epolls, files */
+    rlim_t wanted =
+        (rlim_t)options->connections_max + 64 + SV_LINGERING_MAX; /* ours: sockets, epolls, files */
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
         return;
     limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;

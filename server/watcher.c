@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,12 @@ struct watch {
     int next_free;
 };
 
+/* A socket that is read to be polite. */
+struct lingering {
+    int fd; /* ours; -1: free */
+    int64_t until_ns, left;
+};
+
 struct sv_watcher {
     int epoll, nudge; /* the second is an event: look again */
     pthread_t thread;
@@ -32,6 +39,7 @@ struct sv_watcher {
     int count, free, used;
     struct sv_guest *guests;
     int guest_count;
+    struct lingering lingering[SV_LINGERING_MAX];
     bool stop;
 };
 
@@ -106,11 +114,40 @@ static void cancel_gone(struct sv_watcher *watcher, const struct epoll_event *ev
     sv_call_release(call);
 }
 
+static void stop_lingering(struct lingering *one)
+{
+    (void)close(one->fd); /* which takes it from the epoll too */
+    one->fd = -1;
+}
+
+/* One helping, so that no client keeps the others waiting. */
+static void discard(struct sv_watcher *watcher, struct lingering *one)
+{
+    char bytes[16384];
+    pthread_mutex_lock(&watcher->lock);
+    ssize_t count = one->fd >= 0 ? recv(one->fd, bytes, sizeof bytes, MSG_DONTWAIT) : -1;
+    one->left -= count > 0 ? count : 0;
+    if (one->fd >= 0 && (count == 0 || one->left < 0 || (count < 0 && errno != EAGAIN)))
+        stop_lingering(one);
+    pthread_mutex_unlock(&watcher->lock);
+}
+
+static void end_lingering(struct sv_watcher *watcher, int64_t now)
+{
+    pthread_mutex_lock(&watcher->lock);
+    for (int i = 0; i < SV_LINGERING_MAX; i++)
+        if (watcher->lingering[i].fd >= 0 && now > watcher->lingering[i].until_ns)
+            stop_lingering(&watcher->lingering[i]);
+    pthread_mutex_unlock(&watcher->lock);
+}
+
 static void take_event(struct sv_watcher *watcher, const struct epoll_event *event)
 {
     eventfd_t nudges;
     if (event->data.u64 == NUDGED)
         (void)eventfd_read(watcher->nudge, &nudges);
+    else if (event->data.u64 < SV_LINGERING_MAX) /* no watch has generation 0 */
+        discard(watcher, &watcher->lingering[event->data.u64]);
     else
         cancel_gone(watcher, event);
 }
@@ -132,6 +169,7 @@ static void *run(void *argument)
         if (ticked - shut < (int64_t)SV_IDLE_MS * 1000000)
             continue;
         shut_late(watcher);
+        end_lingering(watcher, ticked);
         shut = ticked;
     }
     return NULL;
@@ -159,6 +197,8 @@ struct sv_watcher *sv_watcher_create(int calls_max, struct sl_err *err)
     pthread_mutex_init(&watcher->lock, NULL);
     watcher->epoll = watcher->nudge = -1;
     watcher->count = calls_max;
+    for (int i = 0; i < SV_LINGERING_MAX; i++)
+        watcher->lingering[i].fd = -1;
     watcher->watches = calloc((size_t)calls_max, sizeof *watcher->watches);
     for (int i = 0; watcher->watches && i < calls_max; i++)
         watcher->watches[i].next_free = i + 1;
@@ -186,6 +226,7 @@ void sv_watcher_destroy(struct sv_watcher *watcher)
     for (int i = 0; watcher->watches && i < watcher->count; i++)
         assert(!watcher->watches[i].call);
     assert(!watcher->guests);
+    end_lingering(watcher, INT64_MAX);
     if (watcher->epoll >= 0)
         (void)close(watcher->epoll);
     if (watcher->nudge >= 0)
@@ -295,6 +336,26 @@ void sv_watcher_expect(struct sv_watcher *watcher, struct sv_guest *guest, int64
 {
     assert(ns != INT64_MAX);
     set_patience(watcher, guest, ns, idle);
+}
+
+void sv_watcher_linger(struct sv_watcher *watcher, int fd)
+{
+    int i = 0;
+    pthread_mutex_lock(&watcher->lock);
+    while (i < SV_LINGERING_MAX && watcher->lingering[i].fd >= 0)
+        i++;
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint64_t)i};
+    int ours = i < SV_LINGERING_MAX ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+    if (ours >= 0) {
+        struct lingering *one = &watcher->lingering[i];
+        *one = (struct lingering){.fd = ours,
+                                  .until_ns = sv_now_ns() + (int64_t)SV_LINGER_SECONDS * 1000000000,
+                                  .left = SV_LINGER_BYTES_MAX};
+        (void)shutdown(ours, SHUT_WR);
+        if (epoll_ctl(watcher->epoll, EPOLL_CTL_ADD, ours, &event) != 0)
+            stop_lingering(one);
+    }
+    pthread_mutex_unlock(&watcher->lock);
 }
 
 void sv_watcher_trust(struct sv_watcher *watcher, struct sv_guest *guest)

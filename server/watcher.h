@@ -38,4 +38,7 @@ void sv_watcher_part(struct sv_watcher *watcher, struct sv_guest *guest);
 /* What comes next has so much time, or its connection is shut; without a request (`idle`) it has
  * less when most connections are taken. */
 void sv_watcher_expect(struct sv_watcher *watcher, struct sv_guest *guest, int64_t ns, bool idle);
+/* The answer is written and the socket will be closed, but the client still sends: closed at once,
+ * the connection would be reset, and the answer lost. The watcher reads on for a while. */
+void sv_watcher_linger(struct sv_watcher *watcher, int fd);
 void sv_watcher_trust(struct sv_watcher *watcher, struct sv_guest *guest); /* nothing has to come */

@@ -395,6 +395,31 @@ Test(http, bodies_are_bounded_and_typed)
     wait_for_metric(&d, "sluice_request_body_bytes", 0);
 }
 
+/* Clients that send all of a body, asked or not, before they read: they get their answer, too. */
+Test(http, bodies_of_any_length_get_their_413)
+{
+    enum { BYTES = 24 << 20, PIECE = 1 << 16 };
+
+    static const char *const framings[] = {"Content-Length: 25165824\r\n\r\n",
+                                           "Transfer-Encoding: chunked\r\n\r\n1800000\r\n"};
+    char *piece = calloc(1, PIECE);
+    cr_assert(piece);
+    for (int i = 0; i < 2; i++) {
+        struct sv_text got = {0};
+        int fd = raw_connect(&d);
+        raw_send(fd, "POST /v1/completions HTTP/1.1\r\nHost: x\r\n");
+        raw_send(fd, framings[i]);
+        for (int sent = 0; sent < BYTES; sent += PIECE)
+            cr_assert_eq(send(fd, piece, PIECE, MSG_NOSIGNAL), PIECE, "%s: after %d bytes",
+                         framings[i], sent);
+        cr_assert(raw_read_until(fd, &got, "payload_too_large"), "%s", framings[i]);
+        cr_assert_eq(strncmp(got.data, "HTTP/1.1 413 ", 13), 0, "%s", got.data);
+        sv_text_release(&got);
+        (void)close(fd);
+    }
+    free(piece);
+}
+
 /* Sends so many bytes; the answer, to the end of its connection, begins with this. */
 static void expect_refusal(const char *bytes, size_t count, const char *start)
 {
