@@ -323,7 +323,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         *state = x = exchange_create(context, connection, method, path, version);
         if (!x)
             return MHD_NO;
-        x->lingers = refuses_body(x);
+        x->lingers = x->closes = refuses_body(x);
         return x->lingers ? refuse(x) : MHD_YES;
     }
     if (*upload_size > 0) {
