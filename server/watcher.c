@@ -15,7 +15,7 @@
 
 enum { EVENTS = 64 };
 
-static const uint64_t NUDGED = UINT64_MAX; /* no watch has this tag */
+static const uint64_t nudged = UINT64_MAX; /* no watch has this tag */
 
 struct watch {
     struct sv_call *call; /* a reference; NULL: free */
@@ -144,7 +144,7 @@ static void end_lingering(struct sv_watcher *watcher, int64_t now)
 static void take_event(struct sv_watcher *watcher, const struct epoll_event *event)
 {
     eventfd_t nudges;
-    if (event->data.u64 == NUDGED)
+    if (event->data.u64 == nudged)
         (void)eventfd_read(watcher->nudge, &nudges);
     else if (event->data.u64 < SV_LINGERING_MAX) /* no watch has generation 0 */
         discard(watcher, &watcher->lingering[event->data.u64]);
@@ -179,7 +179,7 @@ static void *run(void *argument)
 
 static bool open_events(struct sv_watcher *watcher)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = NUDGED};
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = nudged};
     watcher->epoll = epoll_create1(EPOLL_CLOEXEC);
     watcher->nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return watcher->epoll >= 0 && watcher->nudge >= 0 &&
