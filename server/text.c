@@ -130,14 +130,21 @@ bool sv_utf8_is_valid(const char *bytes, size_t count)
     return true;
 }
 
+static bool continues(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
 size_t sv_utf8_fit(const char *bytes, size_t count, size_t most)
 {
+    enum { AFTER_FIRST_MAX = 3 };
+
     if (count <= most)
         return count;
     size_t fit = most;
-    while (fit > 0 && ((unsigned char)bytes[fit] & 0xC0) == 0x80)
+    while (fit > 0 && most - fit < AFTER_FIRST_MAX && continues(bytes[fit]))
         fit--;
-    return fit;
+    return continues(bytes[fit]) ? most : fit; /* more than any character has: none is cut */
 }
 
 size_t sv_utf8_step(const char *bytes, size_t count)

@@ -257,7 +257,7 @@ Test(eam, without_its_ideas_it_is_attention_and_an_mlp)
 Test(eam, gradients_of_every_variant_agree_with_finite_differences)
 {
     static const int lengths[] = {24, 1, 7, 0};
-    struct sl_engine *engine = fixture_engine("ref", 2);
+    struct sl_engine *engine = fixture_exact_engine(2);
     for (int v = 0; v < VARIANTS; v++) {
         struct sl_config c = config_of(&variants[v], SL_TASK_CLASSIFICATION);
         c.balance_price = variants[v].used ? 0.3f : 0.0f;

@@ -55,7 +55,7 @@ static struct sl_model *model_of(struct sl_engine *engine, const struct sl_confi
 Test(transevolve, gradients_of_every_variant_agree_with_finite_differences)
 {
     static const int lengths[] = {24, 1, 7, 17, 0};
-    struct sl_engine *engine = fixture_engine("ref", 2);
+    struct sl_engine *engine = fixture_exact_engine(2);
     for (int i = 0; i < VARIANTS; i++)
         for (int task = 0; task < 2; task++) {
             struct sl_config config =

@@ -244,3 +244,11 @@ Test(text, fitting_never_cuts_a_character)
     cr_assert_eq(sv_utf8_count(text, sizeof text - 1), 4);
     cr_assert_eq(sv_utf8_count("\x82\xE2\x82", 3), 3, "JSON has U+FFFD for each");
 }
+
+/* A byte-level model may make such text: a stream must find a place to cut it. */
+Test(text, bytes_that_only_continue_are_cut_anywhere)
+{
+    static const char text[] = "\x80\x80\x80\x80\x80\x80\x80\x80";
+    for (size_t most = 0; most <= sizeof text - 1; most++)
+        cr_assert_eq(sv_utf8_fit(text, sizeof text - 1, most), most, "most %zu", most);
+}

@@ -1,5 +1,6 @@
 /* arena.c - bump memory over one anonymous mapping; under ASan, what is not taken is poisoned. */
 #include "base/arena.h"
+#include "base/whole.h"
 
 #include <assert.h>
 #include <sanitizer/asan_interface.h>
@@ -55,7 +56,7 @@ void *sl_arena_take(struct sl_arena *a, size_t count, size_t size)
     size_t bytes = sl_size_product(count, size);
     if (bytes > SIZE_MAX / 4 - a->used)
         exhausted(a, bytes);
-    size_t end = a->used + (bytes + SL_ALIGN - 1) / SL_ALIGN * SL_ALIGN;
+    size_t end = a->used + sl_round_up(bytes, SL_ALIGN);
     /* The last piece need not fill its cache line. */
     if (!a->dry && a->used + bytes > a->size)
         exhausted(a, bytes);

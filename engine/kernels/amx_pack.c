@@ -6,19 +6,15 @@
  * TDPBF16PS reads its third operand: 16 pairs of rows, each pair with 16 columns side by side,
  *     tile[i][j] = { B(2i, j), B(2i + 1, j) }.
  * Rows past k and columns past n are zero. */
+#include "base/whole.h"
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
 
 #include <assert.h>
 
-static size_t round_up(int n, int step)
-{
-    return (size_t)((n + step - 1) / step) * (size_t)step;
-}
-
 size_t sl_amx_pack_bytes(int k, int n)
 {
-    return round_up(k, TILE_K) * round_up(n, SL_PANEL) * sizeof(uint16_t);
+    return sl_round_up((size_t)k, TILE_K) * sl_round_up((size_t)n, SL_PANEL) * sizeof(uint16_t);
 }
 
 /* n of 32 elements from src + offset, as bf16, zeros after them. */
@@ -84,7 +80,7 @@ void sl_amx_pack(void *packed, const void *src, enum sl_type type, size_t stride
 {
     assert(n_first % SL_PANEL == 0);
     assert(n_last % SL_PANEL == 0 || n_last == n);
-    const size_t depth = round_up(k, TILE_K);
+    const size_t depth = sl_round_up((size_t)k, TILE_K);
     /* Panels inside, so that the rows of a step are read once and in their order. */
     for (int row = 0; row < k; row += TILE_K)
         for (int col = n_first; col < n_last; col += SL_PANEL) {

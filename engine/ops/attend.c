@@ -1,6 +1,7 @@
 /* attend.c - multi-head attention within each sequence, with or without a cache.
  * Vaswani et al. 2017, section 3.2.2. One piece of work is one head of one block of queries. */
 #include "base/random.h"
+#include "base/whole.h"
 #include "ops/heads.h"
 #include "ops/ops.h"
 
@@ -100,8 +101,8 @@ static struct pass pass_of(const struct sl_node *n)
     for (int i = 0; i < a->count; i++)
         most = a->blocks[i].count > most ? a->blocks[i].count : most;
     size_t bytes = n->tape->kernels->attend_scratch(most, a->keys_most, head_dim(n));
-    bytes = (bytes + SL_ALIGN - 1) / SL_ALIGN * SL_ALIGN;
-    size_t row_keys = ((size_t)most * sizeof(uint32_t) + SL_ALIGN - 1) / SL_ALIGN * SL_ALIGN;
+    bytes = sl_round_up(bytes, SL_ALIGN);
+    size_t row_keys = sl_round_up((size_t)most * sizeof(uint32_t), SL_ALIGN);
     return (struct pass){.n = n, .worker_bytes = bytes + row_keys, .keys_at = bytes};
 }
 

@@ -5,6 +5,7 @@
  * sums over a stretch do not depend on what else is in the batch, nor on who computed them. */
 #pragma once
 
+#include "base/whole.h"
 #include "ops/ops.h"
 
 enum { SL_TILE_ROWS = 64 };
@@ -52,7 +53,7 @@ static inline float sl_mass_of(float shares)
 /* Bytes of a stretch of scratch memory, when another follows. */
 static inline size_t sl_aligned(size_t bytes)
 {
-    return (bytes + SL_ALIGN - 1) / SL_ALIGN * SL_ALIGN;
+    return sl_round_up(bytes, SL_ALIGN);
 }
 
 /* out (cols x rows) = x^T of rows x cols. */

@@ -6,6 +6,7 @@
  * scores and biases peak at different keys the sum below may be lost to rounding: such lone rows
  * are computed from their scores. One piece of work is one head of one block of queries; the way
  * back goes by whole sequences, since the gradients of values are sums over all queries. */
+#include "base/whole.h"
 #include "ops/meeting.h"
 
 #include <string.h>
@@ -24,11 +25,6 @@ struct evolve {
     const struct sl_meeting *meeting;
     float *rates; /* per row of the table: 1 / sum_j e_ij w_j, 0 for lone rows; while training */
 };
-
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
 
 static size_t larger(size_t a, size_t b)
 {
@@ -209,7 +205,7 @@ static void forward_units(void *ctx, int first, int last, int worker)
         weigh(&r);
         pack_values(&r);
         for (int i = 0; i < r.u.count; i += ROWS)
-            forward_rows(&r, r.u.first + i, least(ROWS, r.u.count - i));
+            forward_rows(&r, r.u.first + i, sl_least(ROWS, r.u.count - i));
     }
 }
 
@@ -233,7 +229,7 @@ static void spread_back(const struct run *r, int first, int rows)
                         .y_stride = (size_t)r->keys,
                         .m = rows,
                         .n = r->keys,
-                        .n_last = least((seen + SL_PANEL - 1) / SL_PANEL * SL_PANEL, r->keys),
+                        .n_last = sl_least((seen + SL_PANEL - 1) / SL_PANEL * SL_PANEL, r->keys),
                         .k = r->head};
     for (int i = 0; i < rows; i++)
         r->k->narrow(r->d.left + (size_t)i * stride * element, dy_of(r, first + i), r->head);
@@ -331,7 +327,7 @@ static void backward_unit(const struct run *r)
     r->k->pack(r->d.packed, sl_part_row(&values, 0), values.x->type, values.x->stride, true,
                r->head, r->keys, 0, r->keys);
     for (int i = 0; i < r->keys; i += ROWS) {
-        int rows = least(ROWS, r->keys - i);
+        int rows = sl_least(ROWS, r->keys - i);
         spread_back(r, i, rows);
         slope_rows(r, i, rows);
     }

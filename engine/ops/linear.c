@@ -7,6 +7,7 @@
  * panel and the result to stay in the second-level cache while bias, activation and rounding pass
  * over them. */
 #include "base/random.h"
+#include "base/whole.h"
 #include "ops/ops.h"
 
 #include <string.h>
@@ -28,21 +29,6 @@ struct linear {
     int blocks, column_pieces, columns; /* columns of one piece */
 };
 
-static int ceil_div(int a, int b)
-{
-    return (a + b - 1) / b;
-}
-
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-static size_t round_up(size_t bytes)
-{
-    return (bytes + SL_ALIGN - 1) / SL_ALIGN * SL_ALIGN;
-}
-
 /* -- forward ------------------------------------------------------------------------------ */
 
 /* Where one worker keeps a block of x as operands and a block of results. */
@@ -59,9 +45,10 @@ static size_t block_operand_bytes(const struct sl_node *n)
 
 static struct forward_scratch forward_layout(const struct sl_node *n)
 {
-    size_t x_bytes = round_up(block_operand_bytes(n));
+    size_t x_bytes = sl_round_up(block_operand_bytes(n), SL_ALIGN);
     size_t y_bytes = n->out->type == SL_F32 ? 0 : BLOCK * CHUNK * sizeof(float);
-    return (struct forward_scratch){.stride = x_bytes + round_up(y_bytes), .x_bytes = x_bytes};
+    return (struct forward_scratch){.stride = x_bytes + sl_round_up(y_bytes, SL_ALIGN),
+                                    .x_bytes = x_bytes};
 }
 
 struct forward_pass {
@@ -133,14 +120,14 @@ static void forward_piece(const struct forward_pass *pass, int piece, int worker
 {
     const struct sl_node *n = pass->n;
     const struct linear *a = n->args;
-    int first = piece / a->column_pieces * BLOCK, last = least(first + BLOCK, n->out->rows);
-    int c0 = piece % a->column_pieces * a->columns, c1 = least(c0 + a->columns, n->out->cols);
+    int first = piece / a->column_pieces * BLOCK, last = sl_least(first + BLOCK, n->out->rows);
+    int c0 = piece % a->column_pieces * a->columns, c1 = sl_least(c0 + a->columns, n->out->cols);
     char *scratch = pass->scratch.base + (size_t)worker * pass->scratch.stride;
     float *spare = (float *)(void *)(scratch + pass->scratch.x_bytes);
     struct sl_gemm g = {.m = last - first, .k = n->in[X]->cols};
     g.x = block_operands(n, first, last, scratch, &g.x_stride);
     for (int c = c0; c < c1; c += CHUNK)
-        forward_chunk(n, g, first, c, least(c + CHUNK, c1), spare);
+        forward_chunk(n, g, first, c, sl_least(c + CHUNK, c1), spare);
 }
 
 static void forward_pieces(void *ctx, int first, int last, int worker)
@@ -176,11 +163,11 @@ struct backward_pass {
 /* Chunks alone keep few threads busy; more than that divides the rows of dw, too. */
 static void divide_dw(struct backward_pass *p, int threads)
 {
-    int outs = p->n->out->cols, blocks = ceil_div(outs, BLOCK);
-    p->chunks = ceil_div(p->n->in[X]->cols, CHUNK);
-    int groups = least(ceil_div(2 * threads, p->chunks), blocks);
-    p->group_rows = ceil_div(blocks, groups) * BLOCK;
-    p->dw_pieces = p->n->parameter[WEIGHT]->grad ? p->chunks * ceil_div(outs, p->group_rows) : 0;
+    int outs = p->n->out->cols, blocks = sl_steps(outs, BLOCK);
+    p->chunks = sl_steps(p->n->in[X]->cols, CHUNK);
+    int groups = sl_least(sl_steps(2 * threads, p->chunks), blocks);
+    p->group_rows = sl_steps(blocks, groups) * BLOCK;
+    p->dw_pieces = p->n->parameter[WEIGHT]->grad ? p->chunks * sl_steps(outs, p->group_rows) : 0;
 }
 
 static struct backward_pass backward_layout(const struct sl_node *n)
@@ -191,13 +178,13 @@ static struct backward_pass backward_layout(const struct sl_node *n)
     struct backward_pass p = {.n = n,
                               .dz_stride = sl_operand_stride(k, outs),
                               .dz_t_stride = sl_operand_stride(k, m),
-                              .db_pieces = n->parameter[BIAS] ? ceil_div(outs, BLOCK) : 0,
-                              .dx_pieces = n->in[X]->needs_grad ? ceil_div(m, BLOCK) : 0};
+                              .db_pieces = n->parameter[BIAS] ? sl_steps(outs, BLOCK) : 0,
+                              .dx_pieces = n->in[X]->needs_grad ? sl_steps(m, BLOCK) : 0};
     divide_dw(&p, threads);
-    p.dz_t_at = round_up((size_t)m * p.dz_stride * element);
-    p.workers_at = p.dz_t_at + round_up((size_t)outs * p.dz_t_stride * element);
-    p.floats_at = round_up(k->pack_bytes(m, CHUNK));
-    p.worker_bytes = p.floats_at + round_up((size_t)m * sizeof(float));
+    p.dz_t_at = sl_round_up((size_t)m * p.dz_stride * element, SL_ALIGN);
+    p.workers_at = p.dz_t_at + sl_round_up((size_t)outs * p.dz_t_stride * element, SL_ALIGN);
+    p.floats_at = sl_round_up(k->pack_bytes(m, CHUNK), SL_ALIGN);
+    p.worker_bytes = p.floats_at + sl_round_up((size_t)m * sizeof(float), SL_ALIGN);
     p.bytes = p.workers_at + (size_t)threads * p.worker_bytes;
     return p;
 }
@@ -231,7 +218,7 @@ static void dz_chunk(const struct backward_pass *p, int r0, int c0)
     const struct linear *a = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     const size_t element = sl_type_bytes(k->operand), at = (size_t)c0 * element;
-    int r1 = least(r0 + BLOCK, n->out->rows), cols = least(CHUNK, n->out->cols - c0);
+    int r1 = sl_least(r0 + BLOCK, n->out->rows), cols = sl_least(CHUNK, n->out->cols - c0);
     for (int r = r0; r < r1; r++) {
         const float *dy = sl_grad_row(n->out, r) + c0;
         if (a->slope)
@@ -260,9 +247,9 @@ static void backward_dw(const struct backward_pass *p, int piece, int worker)
     const struct sl_kernels *k = n->tape->kernels;
     const struct sl_parameter *weight = n->parameter[WEIGHT];
     const struct sl_tensor *x = n->in[X];
-    int c0 = piece % p->chunks * CHUNK, cols = least(CHUNK, x->cols - c0);
+    int c0 = piece % p->chunks * CHUNK, cols = sl_least(CHUNK, x->cols - c0);
     int first = piece / p->chunks * p->group_rows,
-        rows = least(p->group_rows, weight->rows - first);
+        rows = sl_least(p->group_rows, weight->rows - first);
     char *packed = worker_packed(p, worker);
     k->pack(packed, (char *)x->data + (size_t)c0 * sl_type_bytes(x->type), x->type, x->stride,
             false, x->rows, cols, 0, cols);
@@ -283,7 +270,7 @@ static void backward_db(const struct backward_pass *p, int block, int worker)
 {
     const struct sl_node *n = p->n;
     float *spare = worker_floats(p, worker);
-    int m = n->out->rows, last = least((block + 1) * BLOCK, n->out->cols);
+    int m = n->out->rows, last = sl_least((block + 1) * BLOCK, n->out->cols);
     for (int j = block * BLOCK; j < last; j++) {
         n->tape->kernels->widen(spare, dz_t_row_at(p, j), m);
         n->parameter[BIAS]->grad[j] += n->tape->kernels->sum(spare, m);
@@ -295,7 +282,7 @@ static void backward_dx(const struct backward_pass *p, int block)
     const struct sl_node *n = p->n;
     const struct sl_kernels *k = n->tape->kernels;
     const struct sl_tensor *x = n->in[X];
-    int first = block * BLOCK, last = least(first + BLOCK, x->rows);
+    int first = block * BLOCK, last = sl_least(first + BLOCK, x->rows);
     struct sl_gemm g = {.x = dz_row_at(p, first),
                         .x_stride = p->dz_stride,
                         .packed = n->parameter[WEIGHT]->packed_back,
@@ -328,7 +315,7 @@ static void linear_backward(const struct sl_node *n)
     p.base = sl_tape_scratch(n, p.bytes);
     if (n->out->rows == 0)
         return;
-    sl_parallel(n->tape->pool, ceil_div(n->out->rows, BLOCK), 1, backward_dz, &p);
+    sl_parallel(n->tape->pool, sl_steps(n->out->rows, BLOCK), 1, backward_dz, &p);
     sl_parallel(n->tape->pool, p.dw_pieces + p.db_pieces + p.dx_pieces, 1, backward_pieces, &p);
 }
 
@@ -347,12 +334,12 @@ static const struct sl_op linear = {.name = "linear",
 /* Few rows cannot keep all threads busy: then columns are divided as well. */
 static void divide(struct linear *a, int rows, int cols, int threads)
 {
-    a->blocks = ceil_div(rows, BLOCK);
+    a->blocks = sl_steps(rows, BLOCK);
     bool enough = threads == 1 || a->blocks == 0 || a->blocks >= 2 * threads;
-    int wanted = enough ? 1 : ceil_div(4 * threads, a->blocks);
-    int panels = ceil_div(cols, SL_PANEL);
-    a->columns = ceil_div(panels, least(wanted, ceil_div(panels, 2))) * SL_PANEL;
-    a->column_pieces = ceil_div(cols, a->columns);
+    int wanted = enough ? 1 : sl_steps(4 * threads, a->blocks);
+    int panels = sl_steps(cols, SL_PANEL);
+    a->columns = sl_steps(panels, sl_least(wanted, sl_steps(panels, 2))) * SL_PANEL;
+    a->column_pieces = sl_steps(cols, a->columns);
 }
 
 static struct sl_tensor *result_take(struct sl_tape *t, int rows, int cols, bool operand)

@@ -4,6 +4,7 @@
  *     softmax_j(s_ij + b_j) = softmax_j(s_ij) softmax_j(b_j) / (their sum over j).
  * One piece of work is one head of one block of queries; the way back goes by whole sequences,
  * since the gradients of keys are sums over all queries. */
+#include "base/whole.h"
 #include "ops/meeting.h"
 
 #include <math.h>
@@ -14,17 +15,12 @@ enum { QUERY, KEY };
 /* Queries of a unit, which pack their keys once; rows whose scores are in fp32 at a time. */
 enum { QUERIES_MOST = 512, ROWS = 64 };
 
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
-
 /* -- parts of operands -------------------------------------------------------------------- */
 
 void *sl_desk_take(struct sl_desk *desk, size_t bytes)
 {
     void *piece = desk->base ? desk->base + desk->used : NULL;
-    desk->used += (bytes + SL_ALIGN - 1) / SL_ALIGN * SL_ALIGN;
+    desk->used += sl_round_up(bytes, SL_ALIGN);
     return piece;
 }
 
@@ -145,7 +141,7 @@ static void forward_units(void *ctx, int first, int last, int worker)
         struct sl_part keys = sl_part_of(m, m->key, &u, 0, u.sequence->rows);
         pack_keys(p->n->tape->kernels, &keys, d.packed);
         for (int i = 0; i < u.count; i += ROWS)
-            forward_rows(p->n, &u, u.first + i, least(ROWS, u.count - i), &d);
+            forward_rows(p->n, &u, u.first + i, sl_least(ROWS, u.count - i), &d);
     }
 }
 
@@ -224,7 +220,7 @@ static void backward_unit(const struct sl_node *n, const struct sl_unit *u,
     g.packed = d->packed_keys;
     g.accumulate = !n->fresh[QUERY];
     for (int i = 0; i < rows; i += ROWS) {
-        struct sl_part some = sl_part_of(m, m->query, u, i, least(ROWS, rows - i));
+        struct sl_part some = sl_part_of(m, m->query, u, i, sl_least(ROWS, rows - i));
         narrow_slopes(n, u, i, some.rows, d);
         multiply(k, &some, g);
     }
@@ -306,8 +302,10 @@ static void cut(struct sl_tape *t, struct sl_meeting *m)
             keys = cache->capacity;
         m->keys_most = keys > m->keys_most ? keys : m->keys_most;
         for (int i = 0; i < sequence->rows; i += QUERIES_MOST)
-            m->blocks[m->block_count++] = (struct sl_unit){
-                .sequence = sequence, .first = i, .count = least(QUERIES_MOST, sequence->rows - i)};
+            m->blocks[m->block_count++] =
+                (struct sl_unit){.sequence = sequence,
+                                 .first = i,
+                                 .count = sl_least(QUERIES_MOST, sequence->rows - i)};
     }
 }
 

@@ -4,6 +4,7 @@
  * takes the softmax of its own scores and biases, over the keys it sees, and whatever is summed
  * over keys is summed in groups that begin at the same keys for all rows: products of the same
  * shape, zeros in place of keys that are not there. */
+#include "base/whole.h"
 #include "ops/meeting.h"
 
 #include <string.h>
@@ -16,11 +17,6 @@ struct evolve {
     struct sl_evolve_args args;
     const struct sl_meeting *meeting;
 };
-
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
 
 static int groups_of(int keys)
 {
@@ -134,7 +130,7 @@ static void pack_groups(const struct run *r, bool keys)
     const int down = keys ? memory->columns : GROUP, across = keys ? GROUP : memory->columns;
     for (int g = 0; g < groups_of(seen); g++) {
         const char *src = memory_of(memory, r->u.sequence->cache, r->u.head, g * GROUP);
-        size_t there = (size_t)least(GROUP, seen - g * GROUP);
+        size_t there = (size_t)sl_least(GROUP, seen - g * GROUP);
         if (there < GROUP) {
             memcpy(r->d.group, src, there * bytes);
             memset(r->d.group + there * bytes, 0, (GROUP - there) * bytes);
@@ -154,7 +150,7 @@ static void each_unit(const struct pass *p, struct sl_unit u, int worker, bool k
     (void)lay_out(p->n, p->m, p->memory.columns, desk, &r.d);
     pack_groups(&r, keys);
     for (int i = 0; i < u.count; i += QUERIES_MOST)
-        f(&r, u.first + i, least(QUERIES_MOST, u.count - i));
+        f(&r, u.first + i, sl_least(QUERIES_MOST, u.count - i));
 }
 
 static struct pass pass_of(const struct sl_node *n, const struct sl_meeting *m,
