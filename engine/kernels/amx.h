@@ -18,5 +18,7 @@ void sl_amx_slopes(const struct sl_slopes *s);
 /* Attention in tiles, for head_dim a multiple of 32. */
 size_t sl_amx_attend_scratch(int queries, int keys, int head_dim);
 void sl_amx_attend(const struct sl_attend *a);
+/* The same for one query, with the same bits. */
+void sl_amx_attend_one(const struct sl_attend *a);
 size_t sl_amx_attend_back_scratch(int queries, int keys, int head_dim);
 void sl_amx_attend_back(const struct sl_attend_back *b);

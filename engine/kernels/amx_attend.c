@@ -4,16 +4,16 @@
  *
  * 32 queries at a time meet all the keys that any of them sees: scores (fp32) in tiles, softmax
  * row by row, probabilities (bf16, not yet divided by their sum) times values in tiles. A single
- * query, as in decoding, takes K itself as the left operand and needs no transposed copy. Both
- * ways multiply and add the same numbers in the same order, key after key in steps of 32, and
- * share the softmax: so a query's bits do not depend on the company it is computed in.
- * Probabilities of unseen keys are exact zeros, and copies of unseen rows of K and V are zeros.
+ * query, as in decoding, has a file of its own, amx_attend_one.c. Both ways multiply and add the
+ * same numbers in the same order, key after key in steps of 32, and share the softmax: so a
+ * query's bits do not depend on the company it is computed in. Probabilities of unseen keys are
+ * exact zeros, and copies of unseen rows of K and V are zeros.
  *
  * Tiles cannot take what still sits in the store buffer, nor vectors what a tile has just stored.
  * So blocks of queries go through four stages, one behind the other: scores, softmax, products with
  * V, results. Buffers between two stages come in pairs. */
 #include "kernels/amx.h"
-#include "kernels/amx_tiles.h"
+#include "kernels/amx_soften.h"
 
 #include <assert.h>
 #include <math.h>
@@ -128,68 +128,6 @@ static void pack_keys(const struct run *r)
         }
 }
 
-/* -------------------------------------------------------------------------------- softmax */
-
-/* A query's row: its scores, its probabilities, and how far the groups of each are apart. */
-struct row {
-    const float *scores;
-    uint16_t *p;
-    size_t score_pitch, p_pitch; /* from 16 scores, from 32 probabilities to the next */
-};
-
-/* The maximum is one of these. */
-static __m512 maxima(const struct row *row, int n)
-{
-    const __m512 least = _mm512_set1_ps(-INFINITY);
-    const float *s = row->scores;
-    __m512 most = least;
-    int j = 0;
-    for (; j + 16 <= n; j += 16, s += row->score_pitch)
-        most = _mm512_max_ps(most, _mm512_loadu_ps(s));
-    if (j < n)
-        most = _mm512_max_ps(most, _mm512_mask_loadu_ps(least, sl_first16(n - j), s));
-    return most;
-}
-
-/* 2^(score - max) of 32 keys. */
-struct powers {
-    __m512 low, high;
-};
-
-static inline struct powers powers_of(const struct row *row, int group, __m512 unit, __m512 max)
-{
-    const float *s = row->scores + (size_t)(2 * group) * row->score_pitch;
-    const __m512 low = _mm512_loadu_ps(s), high = _mm512_loadu_ps(s + row->score_pitch);
-    return (struct powers){.low = sl_exp2_16(_mm512_fmsub_ps(low, unit, max)),
-                           .high = sl_exp2_16(_mm512_fmsub_ps(high, unit, max))};
-}
-
-/* The row's probabilities, not yet divided by their total, as bf16, dropped out; zeros from n up
- * to `groups` groups of 32. Returns what adds up to the total, key j in lane j % 16. */
-static __m512 soften(const struct sl_attend *a, const struct row *row, int query, int groups,
-                     float max)
-{
-    const struct sl_dropout drop = a->dropout;
-    const __m512 unit = _mm512_set1_ps(a->scale * sl_log2_e), maxes = _mm512_set1_ps(max);
-    __m512 low = _mm512_setzero_ps(), high = low;
-    for (int group = 0; group < groups; group++) {
-        uint16_t *p = row->p + (size_t)group * row->p_pitch;
-        const int rest = a->visible[query] - group * 32;
-        if (rest <= 0) {
-            _mm512_storeu_si512(p, _mm512_setzero_si512());
-            continue;
-        }
-        const struct powers e = powers_of(row, group, unit, maxes);
-        __mmask32 kept = sl_first32(rest);
-        low = _mm512_mask_add_ps(low, (__mmask16)kept, low, e.low);
-        high = _mm512_mask_add_ps(high, (__mmask16)(kept >> 16), high, e.high);
-        if (drop.threshold)
-            kept &= sl_kept32(drop.threshold, a->row_keys[query], (uint32_t)group * 32);
-        _mm512_storeu_si512(p, _mm512_maskz_mov_epi16(kept, sl_narrow32(e.low, e.high)));
-    }
-    return _mm512_add_ps(low, high);
-}
-
 /* ---------------------------------------------------------------------------------- results */
 
 static void write_lse(const struct run *r, const struct block *b)
@@ -221,10 +159,10 @@ static void write_out(const struct run *r, const struct block *b, int row, const
     }
 }
 
-/* --------------------------------------------------------------------------- many queries */
+/* ---------------------------------------------------------------------------------- stages */
 
 /* Tiles 0 .. 3 sums, 4 and 5 left operands, 6 and 7 right operands, all full. */
-static const struct sl_tile_config many_config = {
+static const struct sl_tile_config config = {
     .palette = 1,
     .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
     .rows = {16, 16, 16, 16, 16, 16, 16, 16},
@@ -296,12 +234,12 @@ static void score_block(const struct run *r, const struct block *b, float *score
     sl_tiles_fence();
 }
 
-static struct row row_of(const float *scores, uint16_t *p, int i)
+static struct sl_score_row row_of(const float *scores, uint16_t *p, int i)
 {
-    return (struct row){.scores = scores + i * 16,
-                        .p = p + i * 32,
-                        .score_pitch = SCORE_PITCH * 16,
-                        .p_pitch = BLOCK * 32};
+    return (struct sl_score_row){.scores = scores + i * 16,
+                                 .p = p + i * 32,
+                                 .score_pitch = SCORE_PITCH * 16,
+                                 .p_pitch = BLOCK * 32};
 }
 
 /* 16 queries at a time: their maxima, their probabilities, their totals. */
@@ -312,16 +250,16 @@ static void soften_some(const struct run *r, struct block *b, int first, const f
     const __m512 unit = _mm512_set1_ps(a->scale * sl_log2_e);
     __m512 lanes[16];
     for (int i = 0; i < 16; i++) {
-        const struct row row = row_of(scores, p, first + i);
-        lanes[i] = maxima(&row, first + i < b->count ? a->visible[b->first + first + i] : 0);
+        const struct sl_score_row row = row_of(scores, p, first + i);
+        lanes[i] = sl_maxima(&row, first + i < b->count ? a->visible[b->first + first + i] : 0);
     }
     sl_tiles_stay_awake();
     _mm512_storeu_ps(b->max + first, _mm512_mul_ps(sl_fold16(lanes, true), unit));
     for (int i = 0; i < 16; i++) {
-        const struct row row = row_of(scores, p, first + i);
+        const struct sl_score_row row = row_of(scores, p, first + i);
         lanes[i] = _mm512_setzero_ps();
         if (first + i < b->count)
-            lanes[i] = soften(a, &row, b->first + first + i, b->groups, b->max[first + i]);
+            lanes[i] = sl_soften(a, &row, b->first + first + i, b->groups, b->max[first + i]);
         if (i % 8 == 7)
             sl_tiles_stay_awake();
     }
@@ -386,92 +324,19 @@ static void attend_many(const struct run *r)
     }
 }
 
-/* ------------------------------------------------------------------------------ one query */
-
-/* 0, 3: sums; 4: probabilities; 5: 16 rows of K; 1: their scores; 2: the query as 16 pairs;
- * 6, 7: V. */
-static const struct sl_tile_config one_config = {
-    .palette = 1,
-    .row_bytes = {64, 4, 4, 64, 64, 64, 64, 64},
-    .rows = {1, 16, 16, 1, 1, 16, 16, 16},
-};
-
-/* 16 rows of K from row `first`; the last few are copied, followed by zeros. */
-static const uint16_t *key_rows(const struct run *r, int first, uint16_t *copy, size_t *stride)
-{
-    if (first + TILE_ROWS <= r->most) {
-        *stride = r->a->kv_stride;
-        return (const uint16_t *)r->a->k + (size_t)first * r->a->kv_stride;
-    }
-    *stride = (size_t)r->a->head_dim;
-    for (int j = 0; j < TILE_ROWS; j++)
-        for (int step = 0; step < r->steps; step++)
-            _mm512_storeu_si512(copy + (size_t)j * *stride + step * TILE_K,
-                                kv_row(r, r->a->k, first + j, step));
-    return copy;
-}
-
-static void score_one(const struct run *r, int group16)
-{
-    const uint16_t *q = r->a->q;
-    size_t stride;
-    const uint16_t *k = key_rows(r, group16 * TILE_ROWS, r->k, &stride);
-    sl_tiles_fence();
-    _tile_zero(1);
-    for (int step = 0; step < r->steps; step++) {
-        _tile_loadd(5, k + step * TILE_K, stride * sizeof *k);
-        _tile_loadd(2, q + step * TILE_K, 4);
-        _tile_dpbf16ps(1, 5, 2);
-    }
-    _tile_stored(1, r->scores[0] + group16 * 16, 4);
-}
-
-static void blend_one(const struct run *r, int step)
-{
-    _tile_zero(0);
-    _tile_zero(3);
-    for (int group = 0; group < r->key_groups; group++) {
-        const uint16_t *v = v_tile(r, group, step);
-        _tile_loadd(4, r->p[0] + group * 32, TILE_BYTES);
-        _tile_loadd(6, v, TILE_BYTES);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_loadd(7, v + TILE_ELEMENTS, TILE_BYTES);
-        _tile_dpbf16ps(3, 4, 7);
-    }
-    _tile_stored(0, r->sums[0] + step * 32, TILE_BYTES);
-    _tile_stored(3, r->sums[0] + step * 32 + 16, TILE_BYTES);
-}
-
-static void attend_one(const struct run *r)
-{
-    const struct row row = {.scores = r->scores[0], .p = r->p[0], .score_pitch = 16, .p_pitch = 32};
-    struct block b = {.count = 1, .groups = r->key_groups};
-    for (int group = 0; group < 2 * r->key_groups; group++)
-        score_one(r, group);
-    sl_tiles_fence();
-    b.max[0] = sl_max16(maxima(&row, r->most)) * (r->a->scale * sl_log2_e);
-    b.total[0] = sl_sum16(soften(r->a, &row, 0, b.groups, b.max[0]));
-    sl_tiles_fence();
-    for (int step = 0; step < r->steps; step++)
-        blend_one(r, step);
-    sl_tiles_fence();
-    write_out(r, &b, 0, r->sums[0], 1);
-    if (r->a->lse)
-        write_lse(r, &b);
-}
-
 void sl_amx_attend(const struct sl_attend *a)
 {
     assert(a->head_dim % TILE_K == 0);
     assert(a->scale > 0.0f); /* so that the largest score stays the largest */
+    if (a->queries == 1) {
+        sl_amx_attend_one(a);
+        return;
+    }
     const struct run r = run_of(a);
-    sl_tiles_configure(a->queries == 1 ? &one_config : &many_config);
+    sl_tiles_configure(&config);
     sl_tiles_stay_awake();
     pack_values(&r);
     sl_tiles_stay_awake();
-    if (a->queries == 1)
-        attend_one(&r);
-    else
-        attend_many(&r);
+    attend_many(&r);
     _tile_release();
 }

@@ -62,8 +62,19 @@ static void write_sums(const struct sl_gemm *g, float *y, const float *sums, int
     }
 }
 
+/* A tile that comes from afar is waited for, unless its lines were asked for two steps before. What
+ * is past the last panel is asked for in vain, which does no harm. */
+static void fetch_ahead(const uint16_t *panel)
+{
+    enum { STEP = 2 * 512, LINE = 32 };
+
+    for (int i = 0; i < STEP; i += LINE)
+        _mm_prefetch((const char *)(panel + 2 * STEP + i), _MM_HINT_T1);
+}
+
 /* Tiles 0 .. 3 = 17 to 32 rows of x times one panel. */
-static void multiply_square(const struct strip *s, const uint16_t *x, const uint16_t *panel)
+static void multiply_square(const struct strip *s, const uint16_t *x, const uint16_t *panel,
+                            bool is_far)
 {
     const uint16_t *below = x + (size_t)TILE_ROWS * (size_t)s->row_bytes / sizeof *x;
     const size_t stride = (size_t)s->row_bytes;
@@ -72,6 +83,8 @@ static void multiply_square(const struct strip *s, const uint16_t *x, const uint
     _tile_zero(2);
     _tile_zero(3);
     for (int i = 0; i < s->steps; i++, x += TILE_K, below += TILE_K, panel += 2 * 512) {
+        if (is_far)
+            fetch_ahead(panel);
         _tile_loadd(6, panel, TILE_BYTES);
         _tile_loadd(4, x, stride);
         _tile_dpbf16ps(0, 4, 6);
@@ -89,7 +102,8 @@ static void square(const struct sl_gemm *g, const struct strip *s, int row, cons
     const int rows = s->rows - row < 32 ? s->rows - row : 32;
     const int cols = g->n_last - col < SL_PANEL ? g->n_last - col : SL_PANEL;
     float *y = s->y + (size_t)row * g->y_stride + col;
-    multiply_square(s, s->x + (size_t)row * (size_t)s->row_bytes / sizeof *s->x, panel);
+    multiply_square(s, s->x + (size_t)row * (size_t)s->row_bytes / sizeof *s->x, panel,
+                    g->is_far && row == 0);
     float sums[32 * SL_PANEL] __attribute__((aligned(64)));
     const bool direct = !g->accumulate && cols == SL_PANEL;
     float *to = direct ? y : sums;

@@ -114,11 +114,33 @@ static size_t attend_scratch(const struct sl_node *n, bool backward)
 
 /* -- forward ------------------------------------------------------------------------------ */
 
+/* What a unit reads of a cache comes from afar: it is asked for while the one before is computed. */
+static void fetch(const struct pass *p, int i)
+{
+    enum { LINE = 64 };
+
+    const struct attend *a = p->n->args;
+    const struct block *b = &a->blocks[i / a->args.heads];
+    const struct sl_cache *cache = p->n->tape->batch->sequences[b->sequence].cache;
+    if (!cache)
+        return;
+    const struct sl_cache_layer layer = cache_layer(p->n);
+    const char *k = sl_cache_rows(cache, layer, i % a->args.heads, false);
+    const char *v = sl_cache_rows(cache, layer, i % a->args.heads, true);
+    const size_t bytes = (size_t)a->visible[b->first] * layer.row_bytes;
+    for (size_t at = 0; at < bytes; at += LINE) {
+        __builtin_prefetch(k + at, 0, 2);
+        __builtin_prefetch(v + at, 0, 2);
+    }
+}
+
 static void forward_units(void *ctx, int first, int last, int worker)
 {
     const struct pass *p = ctx;
     const struct attend *a = p->n->args;
     for (int i = first; i < last; i++) {
+        if (i + 1 < last)
+            fetch(p, i + 1);
         const struct block *b = &a->blocks[i / a->args.heads];
         struct sl_attend unit = unit_of(p, b, i % a->args.heads, worker);
         p->n->tape->kernels->attend(&unit);

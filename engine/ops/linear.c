@@ -124,7 +124,7 @@ static void forward_piece(const struct forward_pass *pass, int piece, int worker
     int c0 = piece % a->column_pieces * a->columns, c1 = sl_least(c0 + a->columns, n->out->cols);
     char *scratch = pass->scratch.base + (size_t)worker * pass->scratch.stride;
     float *spare = (float *)(void *)(scratch + pass->scratch.x_bytes);
-    struct sl_gemm g = {.m = last - first, .k = n->in[X]->cols};
+    struct sl_gemm g = {.m = last - first, .k = n->in[X]->cols, .is_far = a->blocks == 1};
     g.x = block_operands(n, first, last, scratch, &g.x_stride);
     for (int c = c0; c < c1; c += CHUNK)
         forward_chunk(n, g, first, c, sl_least(c + CHUNK, c1), spare);

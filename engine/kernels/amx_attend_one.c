@@ -1,0 +1,163 @@
+/* amx_attend_one.c - attention of a single query, as in decoding.
+ * Flags: as amx_attend.c.
+ *
+ * Tiles would be nearly empty, K and V would have to be packed for one use, and the tile unit would
+ * have to wake up for it. So tiles are imitated to the bit by vectors. What TDPBF16PS (Intel SDM
+ * volume 2) does to one element, for each 32 products:
+ *     even += a[2i] b[2i],  odd += a[2i+1] b[2i+1]   for i = 0 .. 15, from 0, fused
+ *     sum  += even + odd
+ * where denormal numbers are zeros. Products with zero may be left out: they could only turn -0
+ * into 0, and sums begin with 0. */
+#include "kernels/amx.h"
+#include "kernels/amx_soften.h"
+
+#include <string.h>
+
+/* Denormal numbers are zeros between these two. What is computed is stored, what it is computed of
+ * is loaded, and neither may leave: the compiler knows nothing of modes. */
+static unsigned flush_begin(void)
+{
+    const unsigned mode = _mm_getcsr();
+    _mm_setcsr(mode | _MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON);
+    sl_tiles_fence();
+    return mode;
+}
+
+static void flush_end(unsigned mode)
+{
+    sl_tiles_fence();
+    _mm_setcsr(mode);
+}
+
+/* The first and the second of 16 pairs of bf16, as fp32. */
+static inline __m512 first_of(__m512i pairs)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16));
+}
+
+static inline __m512 second_of(__m512i pairs)
+{
+    return _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32((int)0xffff0000)));
+}
+
+static inline __m512i pair_everywhere(const uint16_t *x)
+{
+    int pair;
+    memcpy(&pair, x, sizeof pair);
+    return _mm512_set1_epi32(pair);
+}
+
+/* ----------------------------------------------------------------------------------- scores */
+
+/* 32 dims of 16 keys as pairs, key j in lane j; zeros past the last key. */
+static inline void load_keys(const struct sl_attend *a, int first, int dim, __m512i pairs[16])
+{
+    const uint16_t *k = (const uint16_t *)a->k + (size_t)first * a->kv_stride + dim;
+    for (int j = 0; j < 16; j++, k += a->kv_stride)
+        pairs[j] = first + j < a->visible[0] ? _mm512_loadu_si512(k) : _mm512_setzero_si512();
+    sl_transpose16(pairs);
+}
+
+static void score16(const struct sl_attend *a, int first, float *scores)
+{
+    const uint16_t *q = a->q;
+    __m512 sum = _mm512_setzero_ps();
+    for (int dim = 0; dim < a->head_dim; dim += TILE_K, q += TILE_K) {
+        __m512i k[16];
+        __m512 even = _mm512_setzero_ps(), odd = even;
+        load_keys(a, first, dim, k);
+        for (int i = 0; i < 16; i++) {
+            const __m512i pair = pair_everywhere(q + 2 * i);
+            even = _mm512_fmadd_ps(first_of(pair), first_of(k[i]), even);
+            odd = _mm512_fmadd_ps(second_of(pair), second_of(k[i]), odd);
+        }
+        sum = _mm512_add_ps(sum, _mm512_add_ps(even, odd));
+    }
+    _mm512_storeu_ps(scores, sum);
+}
+
+/* ---------------------------------------------------------------------------------- results */
+
+/* Sums over the even or the odd ones of 32 keys, for the even and the odd ones of 32 dims. */
+struct part {
+    __m512 even_dims, odd_dims;
+};
+
+static inline void add_key(struct part *part, __m512 p, const uint16_t *v)
+{
+    const __m512i row = _mm512_loadu_si512(v);
+    part->even_dims = _mm512_fmadd_ps(p, first_of(row), part->even_dims);
+    part->odd_dims = _mm512_fmadd_ps(p, second_of(row), part->odd_dims);
+}
+
+/* Probabilities times up to 32 values, v being the first of them. */
+static inline struct part blend32(const uint16_t *p, const uint16_t *v, size_t stride, int count)
+{
+    const __m512 zero = _mm512_setzero_ps();
+    struct part even = {zero, zero}, odd = {zero, zero};
+    for (int i = 0; i < count; i += 2, v += 2 * stride) {
+        const __m512i pair = pair_everywhere(p + i);
+        add_key(&even, first_of(pair), v);
+        if (i + 1 < count)
+            add_key(&odd, second_of(pair), v + stride);
+    }
+    return (struct part){_mm512_add_ps(even.even_dims, odd.even_dims),
+                         _mm512_add_ps(even.odd_dims, odd.odd_dims)};
+}
+
+static void blend(const struct sl_attend *a, const uint16_t *p, int dim, float sums[32])
+{
+    const uint16_t *v = (const uint16_t *)a->v + dim;
+    struct part sum = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+    for (int j = 0; j < a->visible[0]; j += 32, v += 32 * a->kv_stride) {
+        const int rest = a->visible[0] - j;
+        const struct part some = blend32(p + j, v, a->kv_stride, rest < 32 ? rest : 32);
+        sum.even_dims = _mm512_add_ps(sum.even_dims, some.even_dims);
+        sum.odd_dims = _mm512_add_ps(sum.odd_dims, some.odd_dims);
+    }
+    _mm512_storeu_ps(sums, sum.even_dims);
+    _mm512_storeu_ps(sums + 16, sum.odd_dims);
+}
+
+static void write_out(const struct sl_attend *a, int dim, const float sums[32], __m512 factor)
+{
+    const __m512 even = _mm512_mul_ps(_mm512_loadu_ps(sums), factor);
+    const __m512 odd = _mm512_mul_ps(_mm512_loadu_ps(sums + 16), factor);
+    const __m512i pairs =
+        sl_pair16((__m256i)_mm512_cvtneps_pbh(even), (__m256i)_mm512_cvtneps_pbh(odd));
+    _mm512_storeu_si512((uint16_t *)a->out + dim, pairs);
+}
+
+static void write_lse(const struct sl_attend *a, float max, float total)
+{
+    const __m512 least = _mm512_set1_ps(1e-30f); /* as in amx_attend.c */
+    const __m512 log = sl_log16(_mm512_max_ps(_mm512_set1_ps(total), least));
+    const __m512 lse = _mm512_fmadd_ps(_mm512_set1_ps(max), _mm512_set1_ps(sl_ln2), log);
+    _mm512_mask_storeu_ps(a->lse, 1, lse);
+}
+
+void sl_amx_attend_one(const struct sl_attend *a)
+{
+    const int n = a->visible[0], groups = (n + 31) / 32;
+    float *scores = a->scratch, *sums = scores + (size_t)groups * 32;
+    uint16_t *p = (uint16_t *)(sums + a->head_dim);
+    const struct sl_score_row row = {.scores = scores, .p = p, .score_pitch = 16, .p_pitch = 32};
+
+    unsigned mode = flush_begin();
+    for (int first = 0; first < groups * 32; first += 16)
+        score16(a, first, scores + first);
+    flush_end(mode);
+    const float max = sl_max16(sl_maxima(&row, n)) * (a->scale * sl_log2_e);
+    const float total = sl_sum16(sl_soften(a, &row, 0, groups, max));
+    mode = flush_begin();
+    for (int dim = 0; dim < a->head_dim; dim += TILE_K)
+        blend(a, p, dim, sums + dim);
+    flush_end(mode);
+
+    const float dropped = a->dropout.threshold ? a->dropout.scale : 1.0f;
+    const __m512 factor = _mm512_set1_ps(total > 0.0f ? dropped / total : 0.0f);
+    for (int dim = 0; dim < a->head_dim; dim += TILE_K)
+        write_out(a, dim, sums + dim, factor);
+    if (a->lse)
+        write_lse(a, max, total);
+}

@@ -1,0 +1,69 @@
+/* amx_soften.h - softmax of a query's row of scores, as both ways of attention in amx_attend.c and
+ * amx_attend_one.c take it. */
+#pragma once
+
+#include "kernels/amx_tiles.h"
+#include "kernels/kernels.h"
+
+#include <math.h>
+
+/* A query's row: its scores, its probabilities, and how far the groups of each are apart. */
+struct sl_score_row {
+    const float *scores;
+    uint16_t *p;
+    size_t score_pitch, p_pitch; /* from 16 scores, from 32 probabilities to the next */
+};
+
+/* The maximum is one of these. */
+static inline __m512 sl_maxima(const struct sl_score_row *row, int n)
+{
+    const __m512 least = _mm512_set1_ps(-INFINITY);
+    const float *s = row->scores;
+    __m512 most = least;
+    int j = 0;
+    for (; j + 16 <= n; j += 16, s += row->score_pitch)
+        most = _mm512_max_ps(most, _mm512_loadu_ps(s));
+    if (j < n)
+        most = _mm512_max_ps(most, _mm512_mask_loadu_ps(least, sl_first16(n - j), s));
+    return most;
+}
+
+/* 2^(score - max) of 32 keys. */
+struct sl_powers {
+    __m512 low, high;
+};
+
+static inline struct sl_powers sl_powers_of(const struct sl_score_row *row, int group, __m512 unit,
+                                            __m512 max)
+{
+    const float *s = row->scores + (size_t)(2 * group) * row->score_pitch;
+    const __m512 low = _mm512_loadu_ps(s), high = _mm512_loadu_ps(s + row->score_pitch);
+    return (struct sl_powers){.low = sl_exp2_16(_mm512_fmsub_ps(low, unit, max)),
+                              .high = sl_exp2_16(_mm512_fmsub_ps(high, unit, max))};
+}
+
+/* The row's probabilities, not yet divided by their total, as bf16, dropped out; zeros from n up
+ * to `groups` groups of 32. Returns what adds up to the total, key j in lane j % 16. */
+static inline __m512 sl_soften(const struct sl_attend *a, const struct sl_score_row *row, int query,
+                               int groups, float max)
+{
+    const struct sl_dropout drop = a->dropout;
+    const __m512 unit = _mm512_set1_ps(a->scale * sl_log2_e), maxes = _mm512_set1_ps(max);
+    __m512 low = _mm512_setzero_ps(), high = low;
+    for (int group = 0; group < groups; group++) {
+        uint16_t *p = row->p + (size_t)group * row->p_pitch;
+        const int rest = a->visible[query] - group * 32;
+        if (rest <= 0) {
+            _mm512_storeu_si512(p, _mm512_setzero_si512());
+            continue;
+        }
+        const struct sl_powers e = sl_powers_of(row, group, unit, maxes);
+        __mmask32 kept = sl_first32(rest);
+        low = _mm512_mask_add_ps(low, (__mmask16)kept, low, e.low);
+        high = _mm512_mask_add_ps(high, (__mmask16)(kept >> 16), high, e.high);
+        if (drop.threshold)
+            kept &= sl_kept32(drop.threshold, a->row_keys[query], (uint32_t)group * 32);
+        _mm512_storeu_si512(p, _mm512_maskz_mov_epi16(kept, sl_narrow32(e.low, e.high)));
+    }
+    return _mm512_add_ps(low, high);
+}
