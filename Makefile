@@ -24,9 +24,9 @@ build: ## the programs, as shipped: build/release/{sluiced,sluice,sluicectl}
 run: build ## the daemon on 127.0.0.1:8080 with the models in models/
 	exec build/release/sluiced --config $(CONFIG)
 
-test: test-dev test-release test-asan test-tsan ## everything: units, journeys, sanitizers, rules
+test: test-release test-asan test-tsan ## everything: units, journeys, sanitizers, rules
 
-test-dev: ## all tests, plain
+test-dev: ## all tests on the quickest build, for use while working
 	@.ci/packages build test
 	cmake --preset dev --log-level=WARNING
 	cmake --build --preset dev -j $(JOBS)
