@@ -17,6 +17,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Sanitizers watch what is done, not what comes of it, and they are slow: where a test learns or
+ * repeats much, they see a part of it. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { TEST_SANITIZED = 1 };
+#else
+enum { TEST_SANITIZED = 0 };
+#endif
+
 /* Passes when call succeeded; shows err's text when it did not. */
 #define EXPECT_OK(call, err)                                                                       \
     do {                                                                                           \

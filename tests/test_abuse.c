@@ -7,11 +7,7 @@
 
 /* What memory may grow by without a leak. Sanitizers keep what is freed, to see who still uses
  * it. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SLACK = 1 << 30 };
-#else
-enum { SLACK = 2 << 20 };
-#endif
+enum { SLACK = TEST_SANITIZED ? 1 << 30 : 2 << 20 };
 
 static struct daemon d;
 

@@ -12,11 +12,7 @@
 enum { CLIENTS = 32, TEXTS_MAX = 64, TEXT_BYTES = 24, BODY_MAX = 1 << 15 };
 
 /* How many questions. Each costs a model run of our own for every text, alone. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { QUESTIONS = 150 };
-#else
-enum { QUESTIONS = 1000 };
-#endif
+enum { QUESTIONS = TEST_SANITIZED ? 150 : 1000 };
 
 static struct daemon d;
 static struct oracle oracles[2];

@@ -350,7 +350,7 @@ Test(trainer, every_architecture_overfits_a_tiny_text)
         training.config.width = 32;
         training.config.heads = 4;
         training.config.dropout = 0.0f;
-        training.recipe.steps = 250;
+        training.recipe.steps = TEST_SANITIZED ? 20 : 250;
         training.recipe.batch = training.recipe.micro_batch = 8;
         training.recipe.evaluate_every = training.recipe.save_every = 0;
         struct sl_engine *engine = fixture_engine(NULL, 2);
@@ -360,7 +360,7 @@ Test(trainer, every_architecture_overfits_a_tiny_text)
         EXPECT_OK(follow(trainer, &f, &err), err);
         double after = loss_on(trainer, SL_TRAIN);
         cr_expect_gt(before, 3.0, "%s: %g", sl_arch_at(a)->name, before);
-        cr_expect_lt(after, 0.5, "%s: %g", sl_arch_at(a)->name, after);
+        cr_expect_lt(after, TEST_SANITIZED ? before : 0.5, "%s: %g", sl_arch_at(a)->name, after);
         sl_trainer_destroy(trainer);
         sl_engine_destroy(engine);
         test_directory_remove(run);
