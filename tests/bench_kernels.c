@@ -138,8 +138,7 @@ static struct job product_job(const struct sl_kernels *k, const int shape[3])
                               .y_stride = (size_t)n,
                               .m = m,
                               .n = n,
-                              .k = depth,
-                              .n_last = n};
+                              .k = depth};
     return j;
 }
 

@@ -100,7 +100,7 @@ static void square(const struct sl_gemm *g, const struct strip *s, int row, cons
                    int col)
 {
     const int rows = s->rows - row < 32 ? s->rows - row : 32;
-    const int cols = g->n_last - col < SL_PANEL ? g->n_last - col : SL_PANEL;
+    const int cols = g->n - col < SL_PANEL ? g->n - col : SL_PANEL;
     float *y = s->y + (size_t)row * g->y_stride + col;
     multiply_square(s, s->x + (size_t)row * (size_t)s->row_bytes / sizeof *s->x, panel,
                     g->is_far && row == 0);
@@ -143,7 +143,7 @@ static void multiply_flat(const struct strip *s, const uint16_t *left, const uin
 static void flat(const struct sl_gemm *g, const struct strip *s, const uint16_t *panel, int col,
                  size_t panel_elements)
 {
-    const int cols = g->n_last - col;
+    const int cols = g->n - col;
     multiply_flat(s, panel, cols > SL_PANEL ? panel + panel_elements : panel);
     float sums[2][TILE_ROWS * SL_PANEL] __attribute__((aligned(64)));
     _tile_stored(0, sums[0], SL_PANEL * sizeof(float));
@@ -162,7 +162,7 @@ static void run_strip(const struct sl_gemm *g, const struct strip *s)
     const size_t panel_elements = (size_t)s->steps * TILE_K * SL_PANEL;
     const uint16_t *packed = g->packed;
     const int width = s->rows > TILE_ROWS ? SL_PANEL : 2 * SL_PANEL;
-    for (int col = g->n_first; col < g->n_last; col += width) {
+    for (int col = 0; col < g->n; col += width) {
         const uint16_t *panel = packed + (size_t)(col / SL_PANEL) * panel_elements;
         if (width == 2 * SL_PANEL) {
             flat(g, s, panel, col, panel_elements);
@@ -186,8 +186,6 @@ static struct strip strip_at(const struct sl_gemm *g, int row, int rows)
 
 void sl_amx_gemm(const struct sl_gemm *g)
 {
-    assert(g->n_first % SL_PANEL == 0);
-    assert(g->n_last % SL_PANEL == 0 || g->n_last == g->n);
     const int whole = g->m / 32 * 32, rest = g->m - whole;
     if (whole)
         configure(TILE_ROWS, TILE_ROWS);

@@ -84,10 +84,8 @@ static int meet_some(const struct meeting *t, int rows)
 
 static void gemm(const struct sl_gemm *g)
 {
-    assert(g->n_first % SL_PANEL == 0);
-    assert(g->n_last % SL_PANEL == 0 || g->n_last == g->n);
     const size_t panel_floats = (size_t)g->k * SL_PANEL;
-    for (int col = g->n_first; col < g->n_last; col += SL_PANEL)
+    for (int col = 0; col < g->n; col += SL_PANEL)
         for (int row = 0; row < g->m;) {
             const struct meeting t = {
                 .x = (const float *)g->x + (size_t)row * g->x_stride,
@@ -96,7 +94,7 @@ static void gemm(const struct sl_gemm *g)
                 .x_stride = g->x_stride,
                 .y_stride = g->y_stride,
                 .k = g->k,
-                .cols = g->n_last - col,
+                .cols = g->n - col,
                 .accumulate = g->accumulate,
             };
             row += meet_some(&t, g->m - row);

@@ -67,30 +67,25 @@ static void product(const struct sl_gemm *g, int row, int rows, int col, int col
     }
 }
 
-/* Columns first .. last - 1 of a row of sums. */
-static void write_row(float *y, const float *sums, int first, int last, bool accumulate)
+static void write_row(float *y, const float *sums, int cols, bool accumulate)
 {
-    for (int c = first; c < last; c++)
+    for (int c = 0; c < cols; c++)
         y[c] = accumulate ? y[c] + sums[c] : sums[c];
 }
 
-/* Columns that some call wants are computed with the same neighbours whatever its limits. */
 static void gemm(const struct sl_gemm *g)
 {
-    assert(g->n_first % SL_PANEL == 0);
-    assert(g->n_last % SL_PANEL == 0 || g->n_last == g->n);
     assert(g->k > 0);
     float y[ROWS * COLS];
     const int padded = (g->n + SL_PANEL - 1) / SL_PANEL * SL_PANEL;
-    for (int col = g->n_first / COLS * COLS; col < g->n_last; col += COLS) {
+    for (int col = 0; col < g->n; col += COLS) {
         const int width = padded - col < COLS ? padded - col : COLS;
-        const int first = g->n_first > col ? g->n_first - col : 0;
-        const int last = g->n_last - col < width ? g->n_last - col : width;
+        const int cols = g->n - col < width ? g->n - col : width;
         for (int row = 0; row < g->m; row += ROWS) {
             const int rows = g->m - row < ROWS ? g->m - row : ROWS;
             product(g, row, rows, col, width, y);
             for (int r = 0; r < rows; r++)
-                write_row(g->y + (size_t)(row + r) * g->y_stride + col, y + r * COLS, first, last,
+                write_row(g->y + (size_t)(row + r) * g->y_stride + col, y + r * COLS, cols,
                           g->accumulate);
         }
     }

@@ -39,9 +39,8 @@ struct sl_gemm {
     float *y;           /* rows y_stride floats apart */
     size_t x_stride, y_stride;
     int m, n, k;
-    int n_first, n_last; /* columns to compute; multiples of SL_PANEL, but n_last may be n */
-    bool accumulate;     /* add to y instead of replacing it */
-    bool is_far;         /* a hint: nobody has read B of late, it must come from afar */
+    bool accumulate; /* add to y instead of replacing it */
+    bool is_far;     /* a hint: nobody has read B of late, it must come from afar */
 };
 
 /* y (m x n) = or += x (m x k) b (k x n), all fp32 and where they lie: for factors too small to be

@@ -47,13 +47,11 @@ static void pack(void *packed, const void *src, enum sl_type type, size_t stride
 
 static void gemm(const struct sl_gemm *g)
 {
-    assert(g->n_first % SL_PANEL == 0);
-    assert(g->n_last % SL_PANEL == 0 || g->n_last == g->n);
     const float *packed = g->packed;
     for (int row = 0; row < g->m; row++) {
         const float *x = (const float *)g->x + (size_t)row * g->x_stride;
         float *y = g->y + (size_t)row * g->y_stride;
-        for (int j = g->n_first; j < g->n_last; j++) {
+        for (int j = 0; j < g->n; j++) {
             const size_t panel = (size_t)(j / SL_PANEL);
             const float *b = packed + panel * (size_t)g->k * SL_PANEL + j % SL_PANEL;
             float sum = 0.0f;

@@ -185,7 +185,6 @@ static void forward_rows(const struct run *r, int first, int rows)
                         .y_stride = (size_t)r->head + 1,
                         .m = rows,
                         .n = r->head + 1,
-                        .n_last = r->head + 1,
                         .k = r->keys};
     r->k->gemm(&g);
     for (int i = 0; i < rows; i++) {
@@ -228,8 +227,7 @@ static void spread_back(const struct run *r, int first, int rows)
                         .y = r->d.products,
                         .y_stride = (size_t)r->keys,
                         .m = rows,
-                        .n = r->keys,
-                        .n_last = sl_least((seen + SL_PANEL - 1) / SL_PANEL * SL_PANEL, r->keys),
+                        .n = seen,
                         .k = r->head};
     for (int i = 0; i < rows; i++)
         r->k->narrow(r->d.left + (size_t)i * stride * element, dy_of(r, first + i), r->head);
@@ -291,7 +289,6 @@ static void value_slopes(const struct run *r)
                         .y_stride = head,
                         .m = r->keys,
                         .n = r->head,
-                        .n_last = r->head,
                         .k = r->keys};
     r->k->gemm(&g);
     for (int j = 0; j < r->keys; j++) {

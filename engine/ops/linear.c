@@ -108,7 +108,7 @@ static void forward_chunk(const struct sl_node *n, struct sl_gemm g, int row, in
     struct sl_tensor *out = n->out;
     bool direct = out->type == SL_F32;
     g.packed = panels_from(n, n->parameter[WEIGHT]->packed, g.k, c0);
-    g.n = g.n_last = c1 - c0;
+    g.n = c1 - c0;
     g.y = direct ? sl_row(out, row) + c0 : spare;
     g.y_stride = direct ? out->stride : CHUNK;
     n->tape->kernels->gemm(&g);
@@ -261,7 +261,6 @@ static void backward_dw(const struct backward_pass *p, int piece, int worker)
                         .m = rows,
                         .n = cols,
                         .k = x->rows,
-                        .n_last = cols,
                         .accumulate = true};
     k->gemm(&g);
 }
@@ -291,7 +290,6 @@ static void backward_dx(const struct backward_pass *p, int block)
                         .m = last - first,
                         .n = x->cols,
                         .k = n->out->cols,
-                        .n_last = x->cols,
                         .accumulate = !n->fresh[X]};
     k->gemm(&g);
 }

@@ -109,8 +109,7 @@ static void forward_rows(const struct sl_node *n, const struct sl_unit *u, int f
     struct sl_gemm g = {.packed = d->packed,
                         .y = d->scores,
                         .y_stride = (size_t)m->keys_most,
-                        .n = u->sequence->rows,
-                        .n_last = u->sequence->rows};
+                        .n = u->sequence->rows};
     sl_part_on_the_left(n->tape->kernels, &query, d->left, &g);
     n->tape->kernels->gemm(&g);
     for (int i = 0; i < rows; i++)
@@ -200,7 +199,7 @@ static void multiply(const struct sl_kernels *k, const struct sl_part *p, struct
     g.y = sl_grad_row(p->x, p->row) + p->column;
     g.y_stride = (size_t)p->x->cols;
     g.m = p->rows;
-    g.n = g.n_last = p->columns;
+    g.n = p->columns;
     k->gemm(&g);
 }
 

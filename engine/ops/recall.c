@@ -181,7 +181,7 @@ static void score_rows(const struct run *r, int first, int rows)
     struct sl_part queries = sl_part_of(r->m, r->m->query, &r->u, first, rows);
     const struct sl_tensor *table = r->m->table;
     int row = sl_unit_row(r->m, &r->u, first);
-    struct sl_gemm g = {.y_stride = table->stride, .n = GROUP, .n_last = GROUP};
+    struct sl_gemm g = {.y_stride = table->stride, .n = GROUP};
     sl_part_on_the_left(r->k, &queries, r->d.left, &g);
     for (int group = 0; group < groups_of(seen_by(r, first, rows)); group++) {
         g.packed = r->d.packed + (size_t)group * r->d.packed_bytes;
@@ -272,7 +272,6 @@ static void blend_rows(const struct run *r, int first, int rows)
                         .y_stride = (size_t)out.columns,
                         .m = rows,
                         .n = out.columns,
-                        .n_last = out.columns,
                         .k = GROUP};
     for (int i = 0; i < rows; i++)
         soften(r, first + i, groups * GROUP, r->d.left + (size_t)i * g.x_stride * element);
