@@ -126,17 +126,13 @@ static struct sl_tensor *attention(struct sl_tape *t, const struct eam *m, struc
                                    const struct sl_rows *rows)
 {
     struct sl_tensor *key_value =
-        sl_linear(t, x,
-                  (struct sl_linear_args){
-                      .weight = m->key_value.weight, .bias = m->key_value.bias, .operand = true});
-    struct sl_tensor *query = sl_linear(
-        t, sl_take_rows(t, x, rows),
-        (struct sl_linear_args){.weight = m->query.weight, .bias = m->query.bias, .operand = true});
+        sl_linear_apply(t, &m->key_value, x, (struct sl_linear_args){.operand = true});
+    struct sl_tensor *query = sl_linear_apply(t, &m->query, sl_take_rows(t, x, rows),
+                                              (struct sl_linear_args){.operand = true});
     struct sl_tensor *context = look(t, m, query, key_value, rows);
     if (!m->project.weight)
         return context;
-    return sl_linear(t, context,
-                     (struct sl_linear_args){.weight = m->project.weight, .bias = m->project.bias});
+    return sl_linear_apply(t, &m->project, context, (struct sl_linear_args){0});
 }
 
 /* Of the rows that go on: others give keys and values only. */
@@ -198,8 +194,7 @@ static struct windows windows_of(struct sl_tape *t, int pool)
 
 static struct sl_tensor *output(struct sl_tape *t, const struct eam *m, struct sl_tensor *x)
 {
-    return sl_linear(t, x,
-                     (struct sl_linear_args){.weight = m->output.weight, .bias = m->output.bias});
+    return sl_linear_apply(t, &m->output, x, (struct sl_linear_args){0});
 }
 
 static struct sl_tensor *eam_forward(struct sl_tape *t, const void *self)

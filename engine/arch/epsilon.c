@@ -95,19 +95,6 @@ static void epsilon_build(struct sl_builder *b, void *self, const struct sl_conf
                                                  .bias = true});
 }
 
-static struct sl_tensor *mlp(struct sl_tape *t, const struct epsilon *m, struct sl_tensor *x)
-{
-    struct sl_tensor *hidden = sl_linear(t, x,
-                                         (struct sl_linear_args){.weight = m->up.layer.weight,
-                                                                 .bias = m->up.layer.bias,
-                                                                 .activation = SL_GELU,
-                                                                 .dropout = m->dropout,
-                                                                 .operand = true});
-    return sl_linear(
-        t, hidden,
-        (struct sl_linear_args){.weight = m->down.layer.weight, .bias = m->down.layer.bias});
-}
-
 /* Both updates of some rows of h, given what they read from the bins. */
 static struct sl_tensor *update(struct sl_tape *t, const struct epsilon *m, struct sl_tensor *h,
                                 struct sl_tensor *read, struct sl_gate gate)
@@ -117,7 +104,9 @@ static struct sl_tensor *update(struct sl_tape *t, const struct epsilon *m, stru
     h = sl_residual(t, h, read, args);
     struct sl_tensor *x = sl_take_rows(t, h, gate.rows);
     x = sl_centernorm(t, x, m->mlp_norm.gain, m->mlp_norm.shift);
-    return sl_residual(t, h, mlp(t, m, x), args);
+    x = sl_mlp_apply(t, &m->up.layer, &m->down.layer, x,
+                     (struct sl_linear_args){.activation = SL_GELU, .dropout = m->dropout});
+    return sl_residual(t, h, x, args);
 }
 
 static void update_stream(struct sl_tape *t, const struct epsilon *m, struct sl_stream *s,
@@ -151,9 +140,7 @@ static struct sl_tensor *classify(struct sl_tape *t, const struct epsilon *m, st
         step(t, m, s);
         sl_tape_forget(t, mark);
     }
-    return sl_linear(
-        t, sl_stream_finish(t, s),
-        (struct sl_linear_args){.weight = m->classify.weight, .bias = m->classify.bias});
+    return sl_linear_apply(t, &m->classify, sl_stream_finish(t, s), (struct sl_linear_args){0});
 }
 
 static void step_walk(struct sl_tape *t, const struct epsilon *m, struct sl_walk *w)

@@ -163,19 +163,12 @@ static void transevolve_build(struct sl_builder *b, void *self, const struct sl_
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-static struct sl_tensor *meeting_side(struct sl_tape *t, const struct sl_linear_layer *layer,
-                                      struct sl_tensor *h, float dropout)
-{
-    return sl_linear(
-        t, h,
-        (struct sl_linear_args){.weight = layer->weight, .dropout = dropout, .operand = true});
-}
-
 static struct sl_meeting *meet(struct sl_tape *t, const struct block *k, struct sl_tensor *h,
                                float dropout)
 {
-    struct sl_tensor *query = meeting_side(t, &k->query, h, dropout);
-    struct sl_tensor *key = meeting_side(t, &k->key, h, dropout);
+    struct sl_linear_args side = {.dropout = dropout, .operand = true};
+    struct sl_tensor *query = sl_linear_apply(t, &k->query, h, side);
+    struct sl_tensor *key = sl_linear_apply(t, &k->key, h, side);
     struct sl_tensor *bias = sl_linear(t, key, (struct sl_linear_args){.weight = k->drift.weight});
     return sl_meet(t, query, key, bias, k->meet);
 }
@@ -184,13 +177,10 @@ static struct sl_tensor *mix(struct sl_tape *t, const struct transevolve *m, con
                              struct sl_tensor *x)
 {
     struct sl_linear_args args = {.activation = SL_RELU, .operand = true};
-    for (int i = 0; i < 2; i++, args = (struct sl_linear_args){0}) {
-        args.weight = k->mix[i].weight;
-        args.bias = k->mix[i].bias;
-        x = m->mixing == RANDOM ? sl_rotation_apply(t, &k->turn[i], x, args)
-                                : sl_linear(t, x, args);
-    }
-    return x;
+    if (m->mixing == FULL)
+        return sl_mlp_apply(t, &k->mix[0], &k->mix[1], x, args);
+    x = sl_rotation_apply(t, &k->turn[0], x, args);
+    return sl_rotation_apply(t, &k->turn[1], x, (struct sl_linear_args){0});
 }
 
 static struct sl_tensor *layer_apply(struct sl_tape *t, const struct transevolve *m,
@@ -202,7 +192,7 @@ static struct sl_tensor *layer_apply(struct sl_tape *t, const struct transevolve
     struct sl_tensor *x = sl_norm_apply(t, &k->attention_norm, h);
     x = sl_evolve(t, meeting, x,
                   (struct sl_evolve_args){.depth = depth, .cache_values = k->cache_values});
-    x = sl_linear(t, x, (struct sl_linear_args){.weight = k->project.weight});
+    x = sl_linear_apply(t, &k->project, x, (struct sl_linear_args){0});
     h = sl_residual(t, h, x, update);
     h = sl_residual(t, h, mix(t, m, k, sl_norm_apply(t, &k->mixing_norm, h)), update);
     sl_note_layer(t, NULL);
@@ -219,8 +209,7 @@ static struct sl_tensor *predict(struct sl_tape *t, const struct transevolve *m,
         return sl_embedding_invert(t, &m->embedding, h);
     }
     h = sl_norm_apply(t, &m->norm, sl_pool(t, sl_norm_apply(t, last, h), SL_POOLING_MEAN));
-    struct sl_tensor *logits = sl_linear(
-        t, h, (struct sl_linear_args){.weight = m->classify.weight, .bias = m->classify.bias});
+    struct sl_tensor *logits = sl_linear_apply(t, &m->classify, h, (struct sl_linear_args){0});
     return logits->cols == 1 ? sl_against_zero(t, logits) : logits;
 }
 

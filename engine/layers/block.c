@@ -53,32 +53,16 @@ static struct sl_tensor *attention(struct sl_tape *t, const struct sl_block *k, 
                                    const struct sl_rows *rows)
 {
     struct sl_tensor *key_value =
-        sl_linear(t, x,
-                  (struct sl_linear_args){
-                      .weight = k->key_value.weight, .bias = k->key_value.bias, .operand = true});
-    struct sl_tensor *query = sl_linear(
-        t, sl_take_rows(t, x, rows),
-        (struct sl_linear_args){.weight = k->query.weight, .bias = k->query.bias, .operand = true});
+        sl_linear_apply(t, &k->key_value, x, (struct sl_linear_args){.operand = true});
+    struct sl_tensor *query = sl_linear_apply(t, &k->query, sl_take_rows(t, x, rows),
+                                              (struct sl_linear_args){.operand = true});
     struct sl_tensor *context = sl_attend(t, query, key_value,
                                           (struct sl_attend_args){.rows = rows,
                                                                   .heads = k->heads,
                                                                   .cache_at = k->cache_at,
                                                                   .both_ways = k->both_ways,
                                                                   .dropout = k->dropout});
-    return sl_linear(t, context,
-                     (struct sl_linear_args){.weight = k->project.weight, .bias = k->project.bias});
-}
-
-static struct sl_tensor *mlp(struct sl_tape *t, const struct sl_block *k, struct sl_tensor *x)
-{
-    struct sl_tensor *hidden = sl_linear(t, x,
-                                         (struct sl_linear_args){.weight = k->up.weight,
-                                                                 .bias = k->up.bias,
-                                                                 .activation = k->activation,
-                                                                 .dropout = k->dropout,
-                                                                 .operand = true});
-    return sl_linear(t, hidden,
-                     (struct sl_linear_args){.weight = k->down.weight, .bias = k->down.bias});
+    return sl_linear_apply(t, &k->project, context, (struct sl_linear_args){0});
 }
 
 struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, struct sl_tensor *h,
@@ -90,8 +74,10 @@ struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, st
                     (struct sl_residual_args){
                         .gate = gate.value, .rows = gate.rows, .dropout = k->residual_dropout});
     struct sl_tensor *x = sl_norm_apply(t, &k->mlp_norm, sl_take_rows(t, h, gate.rows));
+    x = sl_mlp_apply(t, &k->up, &k->down, x,
+                     (struct sl_linear_args){.activation = k->activation, .dropout = k->dropout});
     h = sl_residual(
-        t, h, mlp(t, k, x),
+        t, h, x,
         (struct sl_residual_args){.gate = gate.value, .rows = gate.rows, .dropout = k->dropout});
     sl_note_layer(t, gate.rows);
     sl_tape_forget(t, mark);

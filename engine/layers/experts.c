@@ -154,9 +154,7 @@ static struct sl_tensor *over_chosen(struct sl_tape *t, const struct sl_experts 
 struct sl_tensor *sl_experts_apply(struct sl_tape *t, const struct sl_experts *e,
                                    struct sl_tensor *x, const int32_t *origin)
 {
-    struct sl_tensor *y,
-        *shares = sl_linear(
-            t, x, (struct sl_linear_args){.weight = e->gate.weight, .bias = e->gate.bias});
+    struct sl_tensor *y, *shares = sl_linear_apply(t, &e->gate, x, (struct sl_linear_args){0});
     shares = sl_softmax_rows(t, shares);
     if (e->each) {
         const struct sl_routes *routes = sl_route(t, shares, e->used, origin);

@@ -54,9 +54,7 @@ static struct sl_tensor *classify(struct sl_tape *t, const struct sl_head *head,
         h = normed(t, head, sl_pool(t, h, head->pooling));
     else
         h = sl_pool(t, normed(t, head, h), head->pooling);
-    return sl_linear(
-        t, h,
-        (struct sl_linear_args){.weight = head->classify.weight, .bias = head->classify.bias});
+    return sl_linear_apply(t, &head->classify, h, (struct sl_linear_args){0});
 }
 
 struct sl_tensor *sl_head_apply(struct sl_tape *t, const struct sl_head *head, struct sl_tensor *h)

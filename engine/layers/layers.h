@@ -22,6 +22,13 @@ struct sl_linear_shape {
 };
 struct sl_linear_layer sl_linear_build(struct sl_builder *b, const char *name,
                                        struct sl_linear_shape shape);
+/* args: all but the layer's own weight and bias. */
+struct sl_tensor *sl_linear_apply(struct sl_tape *t, const struct sl_linear_layer *layer,
+                                  struct sl_tensor *x, struct sl_linear_args args);
+/* An MLP: y = down(dropout(f(up(x)))); hidden: f and the dropout. */
+struct sl_tensor *sl_mlp_apply(struct sl_tape *t, const struct sl_linear_layer *up,
+                               const struct sl_linear_layer *down, struct sl_tensor *x,
+                               struct sl_linear_args hidden);
 
 /* Layer normalisation, gain 1 and shift 0 at first. Epsilon is 1e-5 unless whoever built it sets
  * another. */

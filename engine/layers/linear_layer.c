@@ -29,3 +29,20 @@ struct sl_linear_layer sl_linear_build(struct sl_builder *b, const char *name,
                           fixed ? sl_constant(shape.bias_start) : usual);
     return layer;
 }
+
+struct sl_tensor *sl_linear_apply(struct sl_tape *t, const struct sl_linear_layer *layer,
+                                  struct sl_tensor *x, struct sl_linear_args args)
+{
+    args.weight = layer->weight;
+    args.bias = layer->bias;
+    return sl_linear(t, x, args);
+}
+
+struct sl_tensor *sl_mlp_apply(struct sl_tape *t, const struct sl_linear_layer *up,
+                               const struct sl_linear_layer *down, struct sl_tensor *x,
+                               struct sl_linear_args hidden)
+{
+    hidden.operand = true;
+    x = sl_linear_apply(t, up, x, hidden);
+    return sl_linear_apply(t, down, x, (struct sl_linear_args){0});
+}

@@ -61,12 +61,8 @@ static void close_gates(struct sl_tape *t, const struct sl_tensor *z, struct sl_
 struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
                                struct sl_price_args price)
 {
-    struct sl_tensor *hidden = sl_linear(
-        t, h,
-        (struct sl_linear_args){
-            .weight = r->up.weight, .bias = r->up.bias, .activation = SL_RELU, .operand = true});
-    struct sl_tensor *z = sl_linear(
-        t, hidden, (struct sl_linear_args){.weight = r->down.weight, .bias = r->down.bias});
+    struct sl_tensor *z =
+        sl_mlp_apply(t, &r->up, &r->down, h, (struct sl_linear_args){.activation = SL_RELU});
     struct sl_tensor *g = sl_complement(t, z);
     note_gates(t, z, g);
     if (t->training) {
