@@ -28,6 +28,7 @@ struct bench_plan {
 
 struct bench_result {
     int64_t done, failed, refused; /* requests; refused: 429 or 503, which also failed */
+    int64_t warm_up_failed;        /* of the warm-up, which are not among them */
     int64_t tokens, prompt_tokens, chunks;
     double saved;          /* mean share of layer operations that did not run */
     double seconds;        /* from the first request to the last answer */

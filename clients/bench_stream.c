@@ -214,8 +214,10 @@ void bench_stream_finish(struct bench_stream *s, int code, struct bench_result *
         memcpy(result->failure, s->failure, sizeof result->failure);
         result->failure_status = s->status;
     }
-    if (!s->counts)
+    if (!s->counts) {
+        result->warm_up_failed += failed;
         return;
+    }
     result->failed += failed;
     result->refused += s->status == 429 || s->status == 503;
     if (failed)

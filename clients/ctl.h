@@ -11,6 +11,7 @@ struct ctl {
     const char *url;
     struct switch_number timeout; /* seconds */
     bool json, help;
+    bool version; /* instead of a sub-command */
 
     /* And the words that are no options, of the sub-command that takes several. */
     const char *const *operands;
@@ -20,6 +21,7 @@ struct ctl {
 /* One sub-command. `values` is zeroed and has `values_bytes`. */
 struct ctl_command {
     const char *name, *operand, *help; /* operand: what stands for it in help; NULL: takes none */
+    const char *example;               /* a line's words behind the name, for help; NULL: none */
     bool takes_many;                   /* operands, not one */
     const struct switch_row *rows;
     size_t values_bytes;

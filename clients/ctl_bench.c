@@ -73,21 +73,41 @@ static char *write_body(void *context, int64_t number)
     return text;
 }
 
-/* The daemon's sentence about the first request that failed. */
-static bool explain(const struct bench_result *result, struct fault *fault)
+/* How many failed, of the warm-up or after it, and why the first did. */
+static bool count_failures(const struct bench_plan *plan, const struct bench_result *r,
+                           const char *why, struct fault *fault)
+{
+    bool warm = r->warm_up_failed > 0;
+    return fault_set(fault, EXIT_FAILED, "%lld of %lld requests%s failed; the first: %.1900s",
+                     (long long)(warm ? r->warm_up_failed : r->failed),
+                     (long long)(warm ? plan->warm_up : r->failed + r->done),
+                     warm ? " of the warm-up" : "", why);
+}
+
+/* The requests differ in their seeds only, so what the daemon does not accept in one it does not
+ * accept in any: then its word is all there is to say. */
+static bool is_refused_as_such(const struct bench_result *result)
+{
+    int status = result->failure_status;
+    return result->done == 0 && status / 100 == 4 && status != 429;
+}
+
+/* What went wrong, with the daemon's sentence about the first request that failed. */
+static bool explain(const struct bench_plan *plan, const struct bench_result *result,
+                    struct fault *fault)
 {
     size_t length = strlen(result->failure);
     struct client_answer answer = {.status = result->failure_status};
     struct fault refusal = {0};
     if (result->failure[0] != '{')
-        return fault_set(fault, EXIT_FAILED, "%lld requests failed; the first: %s",
-                         (long long)result->failed, result->failure);
+        return count_failures(plan, result, result->failure, fault);
     if (!bytes_add(&answer.body, result->failure, length))
         return fault_no_memory(fault);
     (void)print_refusal(&answer, &refusal);
     client_answer_release(&answer);
-    return fault_set(fault, EXIT_FAILED, "%lld requests failed; the first: %.1900s",
-                     (long long)result->failed, refusal.text);
+    if (is_refused_as_such(result))
+        return fault_set(fault, EXIT_FAILED, "%s", refusal.text);
+    return count_failures(plan, result, refusal.text, fault);
 }
 
 /* Runs the plan and says what came of it. */
@@ -101,7 +121,7 @@ static bool run_plan(const struct bench_plan *plan, const char *model, bool json
     if (good && result->done > 0)
         print_bench(plan, result, model, json);
     if (good && result->failure[0])
-        good = explain(result, fault);
+        good = explain(plan, result, fault);
     free(result);
     return good;
 }
@@ -178,6 +198,7 @@ static bool run(const struct ctl *ctl, void *values, const char *operand, struct
 const struct ctl_command ctl_bench = {
     .name = "bench",
     .help = "how fast the daemon writes, or classifies, for many at once",
+    .example = "--streams 8 --tokens 128",
     .rows = rows,
     .values_bytes = sizeof(struct arguments),
     .run = run};

@@ -23,8 +23,10 @@ static const struct switch_row rows[] = {
     {"model", "NAME", "who is asked [the daemon's default classifier]", SWITCH_TEXT, AT(model), 0,
      0},
     {"top", "N", "the so many likeliest labels of each text [1]", SWITCH_WHOLE, AT(top), 1, 4096},
-    {"truncate", NULL, "cut the end of texts that are too long", SWITCH_ON, AT(truncate), 0, 0},
-    {"replace", NULL, "replace characters out of the vocabulary", SWITCH_ON, AT(replace), 0, 0},
+    {"truncate", NULL, "cut the end of texts that are too long (\"truncate\": true)", SWITCH_ON,
+     AT(truncate), 0, 0},
+    {"replace", NULL, "replace unknown characters (\"unknown_characters\": \"replace\")", SWITCH_ON,
+     AT(replace), 0, 0},
     {0}};
 
 /* What goes through all requests of one command. */
@@ -192,6 +194,7 @@ const struct ctl_command ctl_classify = {.name = "classify",
                                          .help =
                                              "what a classifier makes of TEXTs, or of the lines "
                                              "of standard input",
+                                         .example = "--top 2 \"What a lovely day.\"",
                                          .takes_many = true,
                                          .rows = rows,
                                          .values_bytes = sizeof(struct arguments),

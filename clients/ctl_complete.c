@@ -14,7 +14,7 @@ struct arguments {
     struct switch_whole max_tokens, seed;
     struct switch_number temperature, top_p;
     struct switch_texts stop;
-    bool stream, no_stream, truncate, usage;
+    bool stream, no_stream, truncate, replace, usage;
 };
 
 #define AT(member) offsetof(struct arguments, member)
@@ -29,7 +29,10 @@ static const struct switch_row rows[] = {
     {"seed", "N", "the same number, the same text [drawn]", SWITCH_WHOLE, AT(seed), -9.3e18,
      9.3e18},
     {"stop", "TEXT", "end before this text; up to 4 times", SWITCH_TEXTS, AT(stop), 0, 0},
-    {"truncate", NULL, "use the end of a prompt that is too long", SWITCH_ON, AT(truncate), 0, 0},
+    {"truncate", NULL, "use the end of a prompt that is too long (\"truncate\": true)", SWITCH_ON,
+     AT(truncate), 0, 0},
+    {"replace", NULL, "replace unknown characters (\"unknown_characters\": \"replace\")", SWITCH_ON,
+     AT(replace), 0, 0},
     {"stream", NULL, "print text as it comes [on a terminal]", SWITCH_ON, AT(stream), 0, 0},
     {"no-stream", NULL, "print the text when it is complete", SWITCH_ON, AT(no_stream), 0, 0},
     {"usage", NULL, "say on standard error what it used", SWITCH_ON, AT(usage), 0, 0},
@@ -72,9 +75,9 @@ static char *write_body(const struct arguments *a, const char *model, const stru
                         bool stream)
 {
     json_t *body =
-        json_pack("{s:s, s:s%, s:I, s:b}", "model", model, "prompt", prompt->data, prompt->count,
-                  "max_tokens", (json_int_t)(a->max_tokens.given ? a->max_tokens.value : 64),
-                  "stream", stream);
+        json_pack("{s:s, s:s%, s:I, s:b}", "model", model, "prompt",
+                  prompt->data ? prompt->data : "", prompt->count, "max_tokens",
+                  (json_int_t)(a->max_tokens.given ? a->max_tokens.value : 64), "stream", stream);
     if (!body)
         return NULL;
     add_number(body, "temperature", &a->temperature);
@@ -84,6 +87,8 @@ static char *write_body(const struct arguments *a, const char *model, const stru
         (void)json_object_set_new(body, "seed", json_integer(a->seed.value));
     if (a->truncate)
         (void)json_object_set_new(body, "truncate", json_true());
+    if (a->replace)
+        (void)json_object_set_new(body, "unknown_characters", json_string("replace"));
     if (stream)
         (void)json_object_set_new(body, "stream_options", json_pack("{s:b}", "include_usage", 1));
     char *text = json_dumps(body, JSON_COMPACT);
@@ -184,6 +189,7 @@ static bool run(const struct ctl *ctl, void *values, const char *operand, struct
 const struct ctl_command ctl_complete = {.name = "complete",
                                          .operand = "[TEXT]",
                                          .help = "goes on with TEXT, or with standard input",
+                                         .example = "\"ROMEO:\" --max-tokens 200 --seed 1",
                                          .rows = rows,
                                          .values_bytes = sizeof(struct arguments),
                                          .run = run};

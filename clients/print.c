@@ -82,8 +82,8 @@ bool print_refusal(const struct client_answer *answer, struct fault *fault)
 static void print_model(const json_t *model)
 {
     const json_t *more = json_object_get(model, "sluice");
-    (void)printf("%-24s %7s  %-12s %12lld %6lld %8lld\n", text_of(model, "id"),
-                 text_of(more, "version"), text_of(more, "architecture"),
+    (void)printf("%-24s %7s  %-14s  %-12s %12lld %6lld %8lld\n", text_of(model, "id"),
+                 text_of(more, "version"), text_of(more, "task"), text_of(more, "architecture"),
                  (long long)whole_of(more, "parameters"), (long long)whole_of(more, "depth"),
                  (long long)whole_of(model, "max_model_len"));
 }
@@ -94,8 +94,8 @@ bool print_models(const struct bytes *body, struct fault *fault)
     if (!answer)
         return false;
     const json_t *list = json_object_get(answer, "data");
-    (void)printf("%-24s %7s  %-12s %12s %6s %8s\n", "MODEL", "VERSION", "ARCHITECTURE",
-                 "PARAMETERS", "LAYERS", "CONTEXT");
+    (void)printf("%-24s %7s  %-14s  %-12s %12s %6s %8s\n", "MODEL", "VERSION", "TASK",
+                 "ARCHITECTURE", "PARAMETERS", "LAYERS", "CONTEXT");
     if (!list)
         print_model(answer);
     for (size_t i = 0; i < json_array_size(list); i++)

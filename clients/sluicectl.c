@@ -19,6 +19,13 @@ static const struct switch_row common[] = {
     {"help", NULL, "this", SWITCH_ON, offsetof(struct ctl, help), 0, 0},
     {0}};
 
+static const struct switch_row alone[] = {/* without a command */
+                                          {"version", NULL, "which release this is", SWITCH_ON,
+                                           offsetof(struct ctl, version), 0, 0},
+                                          {0}};
+
+static const char version[] = "0.1.0"; /* the engine's, which is not linked; a test compares */
+
 static const char *operand_of(const struct ctl_command *command)
 {
     return command->operand ? command->operand : "";
@@ -32,6 +39,8 @@ static void help_all(void)
                      commands[i]->help);
     (void)printf("\nOf every command:\n");
     switches_help(common);
+    (void)printf("\nWithout one:\n");
+    switches_help(alone);
     (void)printf("\nsluicectl COMMAND --help lists a command's own options.\n"
                  "Exit codes: 0 done; 1 the daemon refused or was not reached; 2 misused.\n");
 }
@@ -41,6 +50,8 @@ static void help_one(const struct ctl_command *command)
     (void)printf("sluicectl %s %s - %s\n\n", command->name, operand_of(command), command->help);
     switches_help(command->rows);
     switches_help(common);
+    if (command->example)
+        (void)printf("\nExample: sluicectl %s %s\n", command->name, command->example);
 }
 
 static bool unknown(const char *name, struct fault *fault)
@@ -85,16 +96,24 @@ static bool run(const struct ctl_command *command, struct ctl *ctl, int count, c
     return good;
 }
 
+/* What is asked of the program itself, without a command. */
+static bool say(const struct ctl *ctl)
+{
+    if (ctl->help)
+        help_all();
+    else
+        (void)printf("sluicectl %s\n", version);
+    return true;
+}
+
 static bool read_line(struct ctl *ctl, int count, char **words, struct fault *fault)
 {
-    struct switch_reader reader = {.tables = {{common, ctl}}};
+    struct switch_reader reader = {.tables = {{common, ctl}, {alone, ctl}}};
     int read = switches_read(&reader, count, words, true, fault);
     if (read < 0)
         return false;
-    if (ctl->help && read == count) {
-        help_all();
-        return true;
-    }
+    if (read == count && (ctl->help || ctl->version))
+        return say(ctl);
     const struct ctl_command *command = find(read < count ? words[read] : NULL, fault);
     return command && run(command, ctl, count - read - 1, words + read + 1, fault);
 }

@@ -1,102 +1,14 @@
 /* test_sluicectl.c - sluicectl as a process: with a real daemon, and with one that misbehaves. */
-#include "daemon.h"
 #include "events.h"
 #include "histogram.h"
 #include "oracle.h"
-#include "tiny_classifier.h"
+
+#include "sluice/engine.h"
+#include "sluicectl.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <pthread.h>
-#include <spawn.h>
-#include <stdarg.h>
-
-/* ---- processes ------------------------------------------------------------------------------- */
-
-enum { WORDS_MAX = 24, OUTPUT_MAX = 1 << 18 };
-
-/* What a program said, and how it ended. */
-struct result {
-    int exit_code; /* -1: by a signal */
-    char out[OUTPUT_MAX], err[OUTPUT_MAX];
-};
-
-static void read_whole(const char *path, char *to)
-{
-    FILE *file = fopen(path, "re");
-    cr_assert(file, "cannot read %s", path);
-    size_t count = fread(to, 1, OUTPUT_MAX - 1, file);
-    to[count] = '\0';
-    (void)fclose(file);
-}
-
-/* Starts sluicectl with its input and outputs in files of the directory. */
-static pid_t spawn(const char *directory, const char *const *words)
-{
-    const char *file = program("SLUICECTL", SL_BUILD_DIR "/sluicectl");
-    char path[3][PATH_MAX];
-    posix_spawn_file_actions_t actions;
-    pid_t pid;
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_addopen(&actions, 0, test_path(path[0], directory, "in"),
-                                           O_RDONLY | O_CREAT, 0600);
-    (void)posix_spawn_file_actions_addopen(&actions, 1, test_path(path[1], directory, "out"),
-                                           O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    (void)posix_spawn_file_actions_addopen(&actions, 2, test_path(path[2], directory, "err"),
-                                           O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    char *const *argv = (char *const *)(uintptr_t)words;
-    int failed = posix_spawn(&pid, file, &actions, NULL, argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    cr_assert_eq(failed, 0, "cannot start %s: %s", file, strerrordesc_np(failed));
-    return pid;
-}
-
-static struct result *run(const char *directory, const char *const *words)
-{
-    static struct result result; /* one at a time */
-    char path[PATH_MAX];
-    result.exit_code = daemon_wait(spawn(directory, words));
-    read_whole(test_path(path, directory, "out"), result.out);
-    read_whole(test_path(path, directory, "err"), result.err);
-    return &result;
-}
-
-/* A daemon with the tiny model, and how to reach it. */
-struct served {
-    struct daemon daemon;
-    const char *directory;
-    char url[64];
-};
-
-static void serve(struct served *d)
-{
-    DAEMON_START(&d->daemon, "--slots", "4");
-    d->directory = d->daemon.directory;
-    (void)snprintf(d->url, sizeof d->url, "http://127.0.0.1:%d", d->daemon.port);
-}
-
-/* Runs sluicectl with these words, NULL at the end, on the daemon at url. */
-static struct result *ctl(const char *directory, const char *url, ...)
-{
-    const char *words[WORDS_MAX] = {"sluicectl", "--url", url};
-    int count = 3;
-    va_list list;
-    va_start(list, url);
-    while ((words[count] = va_arg(list, const char *)))
-        cr_assert_lt(++count, WORDS_MAX);
-    va_end(list);
-    return run(directory, words);
-}
-
-#define CTL(d, ...) ctl((d)->directory, (d)->url, __VA_ARGS__, NULL)
-
-/* What a program said must contain this. */
-#define EXPECT_SAID(text, part) cr_assert(strstr((text), (part)), "'%s' lacks '%s'", (text), (part))
-
-#define EXPECT_EXIT(result, code)                                                                  \
-    cr_assert_eq((result)->exit_code, (code), "left with %d, not %d: %s", (result)->exit_code,     \
-                 (code), (result)->err)
 
 static json_t *parse(const char *text)
 {
@@ -142,6 +54,26 @@ Test(sluicectl, explains_itself)
     r = run(directory, (const char *[]){"sluicectl", "complete", "--help", NULL});
     EXPECT_SAID(r->out, "--max-tokens N");
     EXPECT_SAID(r->out, "--stop TEXT");
+    EXPECT_SAID(r->out, "--replace ");
+    r = run(directory, (const char *[]){"sluicectl", "--version", NULL});
+    EXPECT_EXIT(r, 0);
+    cr_assert_eq(strncmp(r->out, "sluicectl ", 10), 0, "%s", r->out);
+    cr_assert_eq(strcspn(r->out + 10, "\n"), strlen(sl_version()));
+    EXPECT_SAID(r->out, sl_version());
+    test_directory_remove(directory);
+}
+
+Test(sluicectl, help_has_an_example)
+{
+    static const char *const commands[] = {"complete", "classify", "bench"};
+    char directory[PATH_MAX], begin[64];
+    test_directory_make(directory);
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        const struct result *r =
+            run(directory, (const char *[]){"sluicectl", commands[i], "--help", NULL});
+        (void)snprintf(begin, sizeof begin, "\nExample: sluicectl %s ", commands[i]);
+        EXPECT_SAID(r->out, begin);
+    }
     test_directory_remove(directory);
 }
 
@@ -282,6 +214,22 @@ Test(sluicectl, tells_the_daemons_own_sentences)
     daemon_stop(&d.daemon);
 }
 
+Test(sluicectl, completes_nothing_and_what_is_unknown_when_asked_to)
+{
+    struct served d;
+    serve(&d);
+    const struct result *r = CTL(&d, "complete", "--max-tokens", "3", "--usage");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->err, ", 3 written");
+    r = CTL(&d, "complete", "", "--max-tokens", "3", "--usage");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->err, ", 3 written");
+    r = CTL(&d, "complete", "five %", "--max-tokens", "3", "--replace", "--usage");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->err, "[6 tokens of prompt, 3 written");
+    daemon_stop(&d.daemon);
+}
+
 Test(sluicectl, lists_models)
 {
     struct served d;
@@ -291,6 +239,8 @@ Test(sluicectl, lists_models)
     EXPECT_SAID(r->out, "MODEL");
     EXPECT_SAID(r->out, "\ntiny ");
     EXPECT_SAID(r->out, " tsa ");
+    EXPECT_SAID(r->out, " TASK ");
+    EXPECT_SAID(r->out, " completion ");
     r = CTL(&d, "models", "--json");
     json_t *answer = parse(r->out);
     cr_assert_eq(json_array_size(json_object_get(answer, "data")), 1);
@@ -381,26 +331,12 @@ Test(sluicectl, benchmarks)
     r = CTL(&d, "bench", "--model=huge", "--tokens=5");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "(404 model_not_found");
+    EXPECT_SAID(r->err, "sluicectl: The model 'huge' does not exist");
+    cr_assert_str_eq(r->out, "");
     daemon_stop(&d.daemon);
 }
 
 /* ---- with classifiers ------------------------------------------------------------------------ */
-
-/* Which takes requests of so many texts and bytes. */
-static void serve_classifiers_of(struct served *d, const char *texts, const char *bytes)
-{
-    daemon_make_store(&d->daemon);
-    tiny_classifiers_make(d->daemon.store);
-    daemon_serve(&d->daemon, (const char *const[]){"--default-classifier", MOOD, "--classify-texts",
-                                                   texts, "--body-bytes-max", bytes, NULL});
-    d->directory = d->daemon.directory;
-    (void)snprintf(d->url, sizeof d->url, "http://127.0.0.1:%d", d->daemon.port);
-}
-
-static void serve_classifiers(struct served *d)
-{
-    serve_classifiers_of(d, "256", "2097152");
-}
 
 Test(sluicectl, classifies)
 {
@@ -668,6 +604,21 @@ Test(sluicectl, does_not_repeat_other_failures)
     actor_start(&a, script);
     EXPECT_EXIT(CTL(&a, "complete", "--model", "m", "x"), 1);
     cr_assert_eq(actor_stop(&a), 1);
+}
+
+Test(sluicectl, benchmarks_tell_how_many_failed_and_of_what)
+{
+    static const char *const refusals[] = {HEAD("500") "\r\n{\"error\":\"Ill.\"}", NULL};
+    struct actor a;
+    actor_start(&a, refusals);
+    const struct result *r =
+        CTL(&a, "bench", "--model=m", "--streams=2", "--requests=9", "--warm-up=3");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "sluicectl: 3 of 3 requests of the warm-up failed; the first: Ill. (500)");
+    r = CTL(&a, "bench", "--model=m", "--streams=2", "--requests=9", "--warm-up=0");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "sluicectl: 9 of 9 requests failed; the first: Ill. (500)");
+    (void)actor_stop(&a);
 }
 
 Test(sluicectl, health_is_what_it_is_now)

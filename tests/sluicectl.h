@@ -1,0 +1,109 @@
+/* sluicectl.h - sluicectl as a child of the tests: words in, what it said and its exit code out. */
+#pragma once
+
+#include "daemon.h"
+#include "tiny_classifier.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+
+enum { WORDS_MAX = 24, OUTPUT_MAX = 1 << 18 };
+
+/* What a program said, and how it ended. */
+struct result {
+    int exit_code; /* -1: by a signal */
+    char out[OUTPUT_MAX], err[OUTPUT_MAX];
+};
+
+static inline void read_whole(const char *path, char *to)
+{
+    FILE *file = fopen(path, "re");
+    cr_assert(file, "cannot read %s", path);
+    size_t count = fread(to, 1, OUTPUT_MAX - 1, file);
+    to[count] = '\0';
+    (void)fclose(file);
+}
+
+/* Starts sluicectl with its input and outputs in files of the directory. */
+static inline pid_t spawn(const char *directory, const char *const *words)
+{
+    const char *file = program("SLUICECTL", SL_BUILD_DIR "/sluicectl");
+    char path[3][PATH_MAX];
+    posix_spawn_file_actions_t actions;
+    pid_t pid;
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_addopen(&actions, 0, test_path(path[0], directory, "in"),
+                                           O_RDONLY | O_CREAT, 0600);
+    (void)posix_spawn_file_actions_addopen(&actions, 1, test_path(path[1], directory, "out"),
+                                           O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    (void)posix_spawn_file_actions_addopen(&actions, 2, test_path(path[2], directory, "err"),
+                                           O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    char *const *argv = (char *const *)(uintptr_t)words;
+    int failed = posix_spawn(&pid, file, &actions, NULL, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    cr_assert_eq(failed, 0, "cannot start %s: %s", file, strerrordesc_np(failed));
+    return pid;
+}
+
+static inline struct result *run(const char *directory, const char *const *words)
+{
+    static struct result result; /* one at a time */
+    char path[PATH_MAX];
+    result.exit_code = daemon_wait(spawn(directory, words));
+    read_whole(test_path(path, directory, "out"), result.out);
+    read_whole(test_path(path, directory, "err"), result.err);
+    return &result;
+}
+
+/* A daemon with the tiny model, and how to reach it. */
+struct served {
+    struct daemon daemon;
+    const char *directory;
+    char url[64];
+};
+
+static inline void serve(struct served *d)
+{
+    DAEMON_START(&d->daemon, "--slots", "4");
+    d->directory = d->daemon.directory;
+    (void)snprintf(d->url, sizeof d->url, "http://127.0.0.1:%d", d->daemon.port);
+}
+
+/* Runs sluicectl with these words, NULL at the end, on the daemon at url. */
+static inline struct result *ctl(const char *directory, const char *url, ...)
+{
+    const char *words[WORDS_MAX] = {"sluicectl", "--url", url};
+    int count = 3;
+    va_list list;
+    va_start(list, url);
+    while ((words[count] = va_arg(list, const char *)))
+        cr_assert_lt(++count, WORDS_MAX);
+    va_end(list);
+    return run(directory, words);
+}
+
+#define CTL(d, ...) ctl((d)->directory, (d)->url, __VA_ARGS__, NULL)
+
+/* What a program said must contain this. */
+#define EXPECT_SAID(text, part) cr_assert(strstr((text), (part)), "'%s' lacks '%s'", (text), (part))
+
+#define EXPECT_EXIT(result, code)                                                                  \
+    cr_assert_eq((result)->exit_code, (code), "left with %d, not %d: %s", (result)->exit_code,     \
+                 (code), (result)->err)
+
+/* With classifiers besides; it takes requests of so many texts and bytes. */
+static inline void serve_classifiers_of(struct served *d, const char *texts, const char *bytes)
+{
+    daemon_make_store(&d->daemon);
+    tiny_classifiers_make(d->daemon.store);
+    daemon_serve(&d->daemon, (const char *const[]){"--default-classifier", MOOD, "--classify-texts",
+                                                   texts, "--body-bytes-max", bytes, NULL});
+    d->directory = d->daemon.directory;
+    (void)snprintf(d->url, sizeof d->url, "http://127.0.0.1:%d", d->daemon.port);
+}
+
+static inline void serve_classifiers(struct served *d)
+{
+    serve_classifiers_of(d, "256", "2097152");
+}
