@@ -72,7 +72,7 @@ struct sv_call {
     const struct sv_route *route; /* NULL: there is none for the path */
     enum sv_family family;
     char request_id[SV_REQUEST_ID_MAX + 1];
-    char arguments[SV_ARGUMENTS_MAX][SV_PATH_MAX]; /* what the path holds where the route has {} */
+    char arguments[SV_ARGUMENTS_MAX][SV_PATH_MAX]; /* what the path holds for the route's {...} */
     int64_t timeout_ms;                            /* the client's wish; 0: none */
     int64_t received_ns;
     struct sv_text body;

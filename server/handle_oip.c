@@ -51,7 +51,7 @@ static void add_tensors(struct sv_text *out, const struct sl_model_facts *facts)
     sv_text_adds(out, "]");
 }
 
-/* GET /v2/models/{}[/versions/{}] */
+/* GET /v2/models/{name}[/versions/{version}] */
 enum sv_next sv_handle_metadata(struct sv_call *call)
 {
     struct sv_problem problem;
@@ -81,7 +81,7 @@ enum sv_next sv_handle_metadata(struct sv_call *call)
     return answer_json(call);
 }
 
-/* GET /v2/models/{}[/versions/{}]/ready: what is served is ready, whatever the others are. */
+/* GET /v2/models/{name}[/versions/{version}]/ready: of what is served, whatever else is not. */
 enum sv_next sv_handle_model_ready(struct sv_call *call)
 {
     struct sv_problem problem;
@@ -192,7 +192,7 @@ enum sv_next sv_handle_all_stats(struct sv_call *call)
     return answer_json(call);
 }
 
-/* GET /v2/models/{}[/versions/{}]/stats */
+/* GET /v2/models/{name}[/versions/{version}]/stats */
 enum sv_next sv_handle_stats(struct sv_call *call)
 {
     struct sv_problem problem;
@@ -266,7 +266,7 @@ enum sv_next sv_handle_repository(struct sv_call *call)
     return answer_json(call);
 }
 
-/* POST /v2/repository/models/{}/load and /unload */
+/* POST /v2/repository/models/{name}/load and /unload */
 enum sv_next sv_handle_load(struct sv_call *call)
 {
     struct sv_problem problem;

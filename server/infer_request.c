@@ -1,4 +1,4 @@
-/* infer_request.c - what POST /v2/models/{}/infer can be asked. */
+/* infer_request.c - what POST /v2/models/{name}/infer can be asked. */
 #include "infer_request.h"
 
 #include "sluice/model.h"

@@ -1,4 +1,4 @@
-/* infer_request.h - what POST /v2/models/{}/infer can be asked: the Open Inference Protocol's
+/* infer_request.h - what POST /v2/models/{name}/infer can be asked: the Open Inference Protocol's
  * fields. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* predict_request.c - what POST /predict and POST /hf/{} can be asked. */
+/* predict_request.c - what POST /predict and POST /hf/{name} can be asked. */
 #include "predict_request.h"
 
 #include "sluice/model.h"

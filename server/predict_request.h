@@ -1,4 +1,4 @@
-/* predict_request.h - what POST /predict and POST /hf/{} can be asked: TEI's fields, Hugging
+/* predict_request.h - what POST /predict and POST /hf/{name} can be asked: TEI's fields, Hugging
  * Face's, and ours. */
 #pragma once
 

@@ -15,7 +15,7 @@ static const struct sv_route routes[] = {
     {"POST", "/v1/completions", SV_SCOPE_INFER, SV_FAMILY_OPENAI, sv_handle_completions},
     {"POST", "/v1/decisions", SV_SCOPE_INFER, SV_FAMILY_OPENAI, sv_handle_decisions},
     {"GET", "/v1/models", SV_SCOPE_INFER, SV_FAMILY_OPENAI, sv_handle_models},
-    {"GET", "/v1/models/{}", SV_SCOPE_INFER, SV_FAMILY_OPENAI, sv_handle_model},
+    {"GET", "/v1/models/{id}", SV_SCOPE_INFER, SV_FAMILY_OPENAI, sv_handle_model},
 
     {"POST", "/predict", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_predict},
     {"POST", "/", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_predict},
@@ -23,11 +23,11 @@ static const struct sv_route routes[] = {
     {"POST", "/tokenize", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_tokenize},
     {"POST", "/decode", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_decode},
     {"GET", "/info", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_info},
-    {"POST", "/models/{}/predict", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_predict},
-    {"POST", "/models/{}/tokenize", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_tokenize},
-    {"POST", "/models/{}/decode", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_decode},
-    {"GET", "/models/{}/info", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_info},
-    {"POST", "/hf/{}", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_hf},
+    {"POST", "/models/{name}/predict", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_predict},
+    {"POST", "/models/{name}/tokenize", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_tokenize},
+    {"POST", "/models/{name}/decode", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_decode},
+    {"GET", "/models/{name}/info", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_info},
+    {"POST", "/hf/{name}", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_hf},
     {"GET", "/health", SV_SCOPE_OPEN, SV_FAMILY_TEI, sv_handle_health},
     {"GET", "/ping", SV_SCOPE_OPEN, SV_FAMILY_TEI, sv_handle_health},
 
@@ -35,17 +35,21 @@ static const struct sv_route routes[] = {
     {"GET", "/v2/health/live", SV_SCOPE_OPEN, SV_FAMILY_OIP, sv_handle_live},
     {"GET", "/v2/health/ready", SV_SCOPE_OPEN, SV_FAMILY_OIP, sv_handle_ready},
     {"GET", "/v2/models/stats", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_all_stats},
-    {"GET", "/v2/models/{}", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_metadata},
-    {"GET", "/v2/models/{}/ready", SV_SCOPE_OPEN, SV_FAMILY_OIP, sv_handle_model_ready},
-    {"POST", "/v2/models/{}/infer", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_infer},
-    {"GET", "/v2/models/{}/stats", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_stats},
-    {"GET", "/v2/models/{}/versions/{}", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_metadata},
-    {"GET", "/v2/models/{}/versions/{}/ready", SV_SCOPE_OPEN, SV_FAMILY_OIP, sv_handle_model_ready},
-    {"POST", "/v2/models/{}/versions/{}/infer", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_infer},
-    {"GET", "/v2/models/{}/versions/{}/stats", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_stats},
+    {"GET", "/v2/models/{name}", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_metadata},
+    {"GET", "/v2/models/{name}/ready", SV_SCOPE_OPEN, SV_FAMILY_OIP, sv_handle_model_ready},
+    {"POST", "/v2/models/{name}/infer", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_infer},
+    {"GET", "/v2/models/{name}/stats", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_stats},
+    {"GET", "/v2/models/{name}/versions/{version}", SV_SCOPE_INFER, SV_FAMILY_OIP,
+     sv_handle_metadata},
+    {"GET", "/v2/models/{name}/versions/{version}/ready", SV_SCOPE_OPEN, SV_FAMILY_OIP,
+     sv_handle_model_ready},
+    {"POST", "/v2/models/{name}/versions/{version}/infer", SV_SCOPE_INFER, SV_FAMILY_OIP,
+     sv_handle_infer},
+    {"GET", "/v2/models/{name}/versions/{version}/stats", SV_SCOPE_INFER, SV_FAMILY_OIP,
+     sv_handle_stats},
     {"POST", "/v2/repository/index", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_repository},
-    {"POST", "/v2/repository/models/{}/load", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_load},
-    {"POST", "/v2/repository/models/{}/unload", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_load},
+    {"POST", "/v2/repository/models/{name}/load", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_load},
+    {"POST", "/v2/repository/models/{name}/unload", SV_SCOPE_INFER, SV_FAMILY_OIP, sv_handle_load},
 };
 
 enum { ROUTES = sizeof routes / sizeof routes[0] };
@@ -98,7 +102,7 @@ static bool matches(const struct sv_route *route, const char *path,
         if (!sv_percent_decode(path, part < most ? part : most, arguments[count++], SV_PATH_MAX))
             return false;
         path += part;
-        at += strlen("{}");
+        at += strcspn(at, "}") + 1;
     }
     return path == end;
 }

@@ -14,7 +14,7 @@ enum sv_scope {
 
 struct sv_route {
     const char *method;
-    const char *path; /* each {} stands for a part between slashes, not empty */
+    const char *path; /* each {name} stands for a part between slashes, not empty */
     enum sv_scope scope;
     enum sv_family family; /* how its mistakes look; the same for all that begin alike */
     enum sv_next (*handle)(struct sv_call *call);
@@ -26,8 +26,8 @@ const struct sv_route *sv_route_at(int index);
 enum { SV_ALLOW_MAX = 64 };
 
 /* The route for a method and a raw path. Without one: NULL, and `allow` holds the methods that the
- * path has, or is empty. `arguments` take what each {} stands for, decoded. A HEAD is a GET; under
- * /v2 a slash at the end is as good as none. */
+ * path has, or is empty. `arguments` take what each {name} stands for, decoded. A HEAD is a GET;
+ * under /v2 a slash at the end is as good as none. */
 const struct sv_route *sv_route_find(const char *method, const char *path,
                                      char arguments[static SV_ARGUMENTS_MAX][SV_PATH_MAX],
                                      char allow[static SV_ALLOW_MAX]);

@@ -72,7 +72,7 @@ echo "$count commands"
 curl -s "$SLUICE_URL/metrics" >"$scratch/metrics"
 curl -s "$SLUICE_URL/" | sed 's/},{/}\n{/g' |
     sed -n 's/.*"method":"\([A-Z]*\)","path":"\([^"]*\)".*/\1 \2/p' |
-    grep -v '^GET /metrics$\|^POST /v2/repository/models/{}/' >"$scratch/endpoints"
+    grep -v '^GET /metrics$\|^POST /v2/repository/models/{name}/' >"$scratch/endpoints"
 [ -s "$scratch/endpoints" ] || { echo "GET / tells no endpoints" >&2; exit 1; }
 while read -r method path; do
     grep -qF "http_requests_total{handler=\"$path\",method=\"$method\",status=\"200\"}" \

@@ -332,8 +332,9 @@ Test(classify_http, a_text_that_breaks_the_numbers_fails_its_call_alone)
     cr_assert_geq(metric(&d, "sluice_items_total{model=\"plain\",version=\"4\",outcome=\"error\"}"),
                   2);
     wait_for_metric(&d, "sluice_calls_in_flight", 0);
-    cr_assert_eq(metric(&d, "sluice_requests_total{endpoint=\"/models/{}/predict\",model=\"plain\","
-                            "version=\"4\",code=\"424\",reason=\"error\"}"),
+    cr_assert_eq(metric(&d,
+                        "sluice_requests_total{endpoint=\"/models/{name}/predict\",model=\"plain\","
+                        "version=\"4\",code=\"424\",reason=\"error\"}"),
                  2);
 }
 

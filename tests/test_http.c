@@ -651,6 +651,19 @@ Test(sluiced, a_default_that_is_not_there_is_told_and_what_clients_cannot_have_i
     daemon_stop(&mine);
 }
 
+Test(http_routes, what_stands_for_a_part_has_a_name)
+{
+    char arguments[SV_ARGUMENTS_MAX][SV_PATH_MAX], allow[SV_ALLOW_MAX];
+    const struct sv_route *route;
+    for (int i = 0; (route = sv_route_at(i)); i++)
+        cr_assert_not(strstr(route->path, "{}"), "%s", route->path);
+    route = sv_route_find("GET", "/v2/models/a%20b/versions/12/ready", arguments, allow);
+    cr_assert(route);
+    cr_assert_str_eq(route->path, "/v2/models/{name}/versions/{version}/ready");
+    cr_assert_str_eq(arguments[0], "a b");
+    cr_assert_str_eq(arguments[1], "12");
+}
+
 /* Unknown paths take their family from those that begin alike, so these must agree. */
 Test(http_routes, routes_that_begin_alike_have_errors_that_look_alike)
 {
