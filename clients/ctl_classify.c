@@ -38,8 +38,11 @@ struct job {
     int texts_max;         /* of one request, */
     size_t bytes_max;      /* and of its texts as JSON */
     bool has_shown;        /* an answer */
+    bool has_skipped;      /* a text that cannot be classified */
+    const char *what;      /* a text is: "text" or "line" */
 
-    char *texts[TEXTS_MAX]; /* that wait for a request */
+    char *texts[TEXTS_MAX];     /* that wait for a request, */
+    int64_t numbers[TEXTS_MAX]; /* and their places among all, from 1 */
     int count;
     size_t bytes; /* of them as JSON, commas included */
 };
@@ -80,25 +83,92 @@ static char *write_body(const struct arguments *a, char *const *texts, int count
     return text;
 }
 
-/* Asks about the texts that wait, if any; then none waits. */
-static bool flush(struct job *job, struct fault *fault)
+/* A text that cannot be classified is told, with its place, and does not keep the others from it.
+ */
+static void tell(struct job *job, int64_t number, const char *why)
 {
-    struct client_answer answer = {0};
-    if (job->count == 0)
-        return true;
-    char *body = write_body(job->arguments, job->texts, job->count);
-    const struct client_request request = {.path = job->path, .body = body};
-    bool good = body || fault_no_memory(fault);
-    good = good && ctl_ask(job->client, &request, &answer, fault) &&
-           print_classes(&answer.body, (const char *const *)job->texts, job->count, !job->has_shown,
-                         job->ctl->json, fault);
-    job->has_shown = true;
-    client_answer_release(&answer);
-    free(body);
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "sluicectl: %s %lld: %s\n", job->what, (long long)number, why);
+    job->has_skipped = true;
+}
+
+/* Of the texts that wait, the one that a refusal is about, and what it says of it; -1: it is about
+ * more than one text. */
+static int refused_text(const struct job *job, int status, const char *sentence, const char **why)
+{
+    static const char begin[] = "'text[", end[] = "]' ";
+    char *rest;
+    *why = sentence;
+    if (status == 413 && job->count == 1)
+        return 0;
+    if (status / 100 != 4 || strncmp(sentence, begin, sizeof begin - 1) != 0)
+        return -1;
+    long index = strtol(sentence + sizeof begin - 1, &rest, 10);
+    if (strncmp(rest, end, sizeof end - 1) != 0 || index < 0 || index >= job->count)
+        return -1;
+    *why = rest + sizeof end - 1;
+    return (int)index;
+}
+
+/* After a refusal for one text the others wait on; any other is a fault. */
+static bool drop_refused(struct job *job, const struct client_answer *answer, struct fault *fault)
+{
+    const char *why;
+    struct fault refusal = {0};
+    (void)print_refusal(answer, &refusal);
+    int index = refused_text(job, answer->status, refusal.text, &why);
+    if (index < 0) {
+        *fault = refusal;
+        return false;
+    }
+    tell(job, job->numbers[index], why);
+    free(job->texts[index]);
+    job->count--;
+    for (int i = index; i < job->count; i++) {
+        job->texts[i] = job->texts[i + 1];
+        job->numbers[i] = job->numbers[i + 1];
+    }
+    return true;
+}
+
+/* Then no text waits. */
+static void forget(struct job *job)
+{
     for (int i = 0; i < job->count; i++)
         free(job->texts[i]);
     job->count = 0;
     job->bytes = 0;
+}
+
+/* One request about the texts that wait. Afterwards fewer of them do, or it is a fault. */
+static bool ask(struct job *job, struct fault *fault)
+{
+    struct client_answer answer = {0};
+    char *body = write_body(job->arguments, job->texts, job->count);
+    const struct client_request request = {.path = job->path, .body = body};
+    bool good =
+        (body || fault_no_memory(fault)) && client_ask(job->client, &request, &answer, fault);
+    if (good && answer.status != 200)
+        good = drop_refused(job, &answer, fault);
+    else if (good) {
+        good = print_classes(&answer.body, (const char *const *)job->texts, job->count,
+                             !job->has_shown, job->ctl->json, fault);
+        job->has_shown = true;
+        forget(job);
+    }
+    client_answer_release(&answer);
+    free(body);
+    return good;
+}
+
+/* Asks about the texts that wait, if any; then none waits. A request for all of them, and at most
+ * one more for each that is refused. */
+static bool flush(struct job *job, struct fault *fault)
+{
+    bool good = true;
+    while (good && job->count > 0)
+        good = ask(job, fault);
+    forget(job);
     return good;
 }
 
@@ -115,17 +185,19 @@ static size_t json_bytes(const char *text)
 
 /* The text is copied. One that is too long for any request goes by itself, for the daemon to say
  * so. */
-static bool add(struct job *job, const char *text, const char *what, int64_t number,
-                struct fault *fault)
+static bool add(struct job *job, const char *text, int64_t number, struct fault *fault)
 {
     size_t bytes = json_bytes(text) + 1;
-    if (bytes == 1)
-        return fault_set(fault, EXIT_MISUSED, "%s %lld is not UTF-8", what, (long long)number);
+    if (bytes == 1) {
+        tell(job, number, "is not UTF-8");
+        return true;
+    }
     if ((job->count == job->texts_max || job->bytes + bytes > job->bytes_max) && !flush(job, fault))
         return false;
     job->texts[job->count] = strdup(text);
     if (!job->texts[job->count])
         return fault_no_memory(fault);
+    job->numbers[job->count] = number;
     // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is the job's, flush frees it
     job->count++;
     job->bytes += bytes;
@@ -136,7 +208,7 @@ static bool add_words(struct job *job, struct fault *fault)
 {
     bool good = true;
     for (int i = 0; i < job->ctl->operand_count && good; i++)
-        good = add(job, job->ctl->operands[i], "text", i + 1, fault);
+        good = add(job, job->ctl->operands[i], i + 1, fault);
     return good;
 }
 
@@ -145,12 +217,11 @@ static bool add_line(struct job *job, char *line, size_t length, int64_t number,
 {
     while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
         line[--length] = '\0';
-    if (length > LINE_BYTES_MAX)
-        return fault_set(fault, EXIT_FAILED, "line %lld is longer than %d bytes", (long long)number,
-                         LINE_BYTES_MAX);
-    if (strlen(line) != length)
-        return fault_set(fault, EXIT_FAILED, "line %lld holds a NUL", (long long)number);
-    return length == 0 || add(job, line, "line", number, fault);
+    if (length > LINE_BYTES_MAX || strlen(line) != length) {
+        tell(job, number, length > LINE_BYTES_MAX ? "is longer than 1 MiB" : "holds a NUL");
+        return true;
+    }
+    return length == 0 || add(job, line, number, fault);
 }
 
 /* Those that are empty are passed over. */
@@ -169,16 +240,18 @@ static bool add_lines(struct job *job, struct fault *fault)
     return good;
 }
 
-/* What came before a text that cannot be read is classified all the same. */
 static bool classify(struct job *job, bool words, struct fault *fault)
 {
-    struct fault bad = {0};
-    bool good = words ? add_words(job, &bad) : add_lines(job, &bad);
+    job->what = words ? "text" : "line";
+    bool good = words ? add_words(job, fault) : add_lines(job, fault);
+    if (!good) {
+        forget(job);
+        return false;
+    }
     if (!flush(job, fault))
         return false;
-    if (!good)
-        *fault = bad;
-    return good;
+    /* The texts were told already; only the exit code is left. */
+    return !job->has_skipped || fault_set(fault, EXIT_FAILED, "%s", "");
 }
 
 static bool run(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)

@@ -417,10 +417,10 @@ Test(sluicectl, classifies_as_many_lines_at_a_time_as_the_daemon_takes)
 
     test_write(test_path(input, d.directory, "in"), "a\nab\n\n\xff\nabc\n");
     r = CTL(&d, "classify");
-    EXPECT_EXIT(r, 2);
+    EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->out, "  ab\n");
-    EXPECT_SAID(r->err, "line 4 is not UTF-8");
-    cr_assert(!strstr(r->out, "abc"), "%s", r->out);
+    EXPECT_SAID(r->out, "  abc\n");
+    cr_assert_str_eq(r->err, "sluicectl: line 4: is not UTF-8\n");
     daemon_stop(&d.daemon);
 }
 
@@ -446,6 +446,42 @@ Test(sluicectl, tells_why_a_text_cannot_be_classified)
     EXPECT_SAID(r->err, "U+4E2D");
     r = CTL(&d, "classify", "--replace", "\xE4\xB8\xAD");
     EXPECT_EXIT(r, 0);
+    daemon_stop(&d.daemon);
+}
+
+/* Every third of these lines is not in the vocabulary. The others come out of one good answer for
+ * each request's worth of lines, and not of one for each line. */
+Test(sluicectl, what_cannot_be_classified_does_not_keep_the_rest_from_it)
+{
+    static const char answers[] = "http_requests_total{handler=\"/v2/models/{name}/infer\","
+                                  "method=\"POST\",status=\"200\"}";
+    struct served d;
+    struct sv_text in = {0};
+    char input[PATH_MAX], told[64];
+    serve_classifiers(&d);
+    for (int i = 1; i <= 100; i++)
+        sv_text_print(&in, i % 3 == 0 ? "%%\n" : "line%c%c\n", 'a' + i / 10, 'a' + i % 10);
+    test_write(test_path(input, d.directory, "in"), in.data);
+    const struct result *r = CTL(&d, "classify");
+    EXPECT_EXIT(r, 1);
+    const char *out = r->out, *err = r->err;
+    for (int i = 1; i <= 100; i++) {
+        const char **at = i % 3 == 0 ? &err : &out;
+        if (i % 3 == 0)
+            (void)snprintf(told, sizeof told,
+                           "sluicectl: line %d: cannot be read by 'mood@4': ", i);
+        else
+            (void)snprintf(told, sizeof told, "  line%c%c\n", 'a' + i / 10, 'a' + i % 10);
+        cr_assert((*at = strstr(*at, told)), "'%s' is not there, or not in its place", told);
+    }
+    cr_assert_eq(metric(&d.daemon, answers), 2, "64 lines at a time");
+    sv_text_release(&in);
+
+    r = CTL(&d, "classify", "ab", "", "abc");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->out, "  ab\n");
+    EXPECT_SAID(r->out, "  abc\n");
+    EXPECT_SAID(r->err, "sluicectl: text 2: has no tokens: there is nothing to classify. (400");
     daemon_stop(&d.daemon);
 }
 
