@@ -52,7 +52,8 @@ static char *choose(char *const *ids, int count, struct fault *fault)
     for (int i = 0; i < count && i < MODELS_MAX && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, " %s", ids[i]);
     if (count == 0)
-        (void)fault_set(fault, EXIT_FAILED, "no model is served");
+        (void)fault_set(fault, EXIT_FAILED,
+                        "no model is served; train one with `sluice train` and restart the daemon");
     else
         (void)fault_set(fault, EXIT_MISUSED, "which --model? There are:%s", names);
     return NULL;

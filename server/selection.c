@@ -81,8 +81,10 @@ static struct sv_served *select_only(struct sv_call *call, bool classifiers,
     }
     sv_served_release(found);
     if (count == 0)
-        (void)sv_refuse(problem, SV_NO_MODEL, "model", "No %s is served.",
-                        classifiers ? "classifier" : "model");
+        (void)sv_refuse(problem, SV_NO_MODEL, "model",
+                        "No %s is served. Train one into the store with `sluice train ... %s FILE "
+                        "--out <store>/<model>/1`, then restart the daemon.",
+                        classifiers ? "classifier" : "model", classifiers ? "--data" : "--corpus");
     else
         (void)sv_refuse(problem, SV_MISSING, "model",
                         "Which model? There are: %s. Ask /models/{name}/..., or say ?model= or "

@@ -581,7 +581,7 @@ Test(classify_daemon, without_a_classifier_that_is_told_and_tokens_are_those_of_
 {
     DAEMON_START(&d, "--log-format", "text", "--slots", "3", "--queue-items", "5");
     struct answer answer = ask(&d, "POST", "/predict", "{\"inputs\":\"a\"}");
-    expect_error(&answer, 404, "not_found", "No classifier is served");
+    expect_error(&answer, 404, "not_found", "No classifier is served. Train one");
     json_decref(posted("/tokenize", "{\"inputs\":\"ab\"}"));
     answer = ask(&d, "GET", "/info", NULL);
     cr_assert_eq(answer.status, 200);

@@ -657,6 +657,17 @@ Test(sluicectl, benchmarks_tell_how_many_failed_and_of_what)
     (void)actor_stop(&a);
 }
 
+Test(sluicectl, tells_what_to_do_when_no_model_is_served)
+{
+    static const char *const script[] = {HEAD("200") "\r\n{\"data\":[]}", NULL};
+    struct actor a;
+    actor_start(&a, script);
+    const struct result *r = CTL(&a, "complete", "x");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "no model is served; train one with `sluice train`");
+    cr_assert_eq(actor_stop(&a), 1);
+}
+
 Test(sluicectl, health_is_what_it_is_now)
 {
     static const char *const script[] = {
