@@ -4,6 +4,8 @@
 #include "metrics.h"
 #include "registry.h"
 
+#include <stdio.h>
+
 static enum sv_next not_well(struct sv_call *call, const char *why)
 {
     struct sv_problem problem;
@@ -22,12 +24,33 @@ enum sv_next sv_handle_live(struct sv_call *call)
     return sv_call_answer(call, 200, "application/json");
 }
 
+/* Which models of the store are not served. */
+static enum sv_next not_complete(struct sv_call *call)
+{
+    struct sv_problem problem;
+    struct sv_missing missing;
+    char names[1024] = "";
+    size_t used = 0;
+    int count = 0;
+    for (; sv_registry_missing_at(call->server->registry, count, &missing); count++)
+        if (used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s@%s",
+                                     count ? ", " : "", missing.name, missing.version);
+    if (count == 0)
+        return not_well(call, "No model of the store is served; the log says why.");
+    (void)sv_refuse(&problem, SV_NOT_READY, NULL,
+                    "Of the models of the store %d %s not served: %s; the log says why.", count,
+                    count == 1 ? "is" : "are", names);
+    problem.retry_ms = 1000;
+    return sv_call_refuse(call, &problem);
+}
+
 enum sv_next sv_handle_ready(struct sv_call *call)
 {
     if (atomic_load(&call->server->phase) == SV_PHASE_DRAINING)
         return not_well(call, "The server is shutting down.");
     if (!sv_registry_is_complete(call->server->registry))
-        return not_well(call, "A model of the store is not served; the log says why.");
+        return not_complete(call);
     sv_text_adds(&call->reply.body, "{\"ready\":true}");
     return sv_call_answer(call, 200, "application/json");
 }

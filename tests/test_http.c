@@ -553,6 +553,8 @@ Test(sluiced, a_broken_model_is_left_out_and_the_others_serve)
     struct answer answer = ask(&mine, "GET", "/v2/health/ready", NULL);
     cr_assert_eq(answer.status, 503);
     cr_assert(answer_header(&answer, "retry-after"));
+    cr_assert(strstr(answer.body.data, "1 is not served: broken@3; the log says why"), "%s",
+              answer.body.data);
     answer_release(&answer);
     answer = ask(&mine, "GET", "/v2/health/live", NULL);
     cr_assert_eq(answer.status, 200);
@@ -597,9 +599,12 @@ Test(sluiced, ready_means_that_every_directory_with_a_version_is_served)
     daemon_make_store(&mine);
     copy_tiny(mine.store, "padded", "007");
     copy_tiny(mine.store, "bad name", "1");
+    spoil(mine.store);
     daemon_serve(&mine, (const char *const[]){NULL});
     struct answer answer = ask(&mine, "GET", "/v2/health/ready", NULL);
     cr_assert_eq(answer.status, 503);
+    cr_assert(strstr(answer.body.data, "2 are not served: bad name@1, broken@3;"), "%s",
+              answer.body.data);
     answer_release(&answer);
     answer = ask(&mine, "POST", "/v2/repository/index", "");
     cr_assert(strstr(answer.body.data, "{\"name\":\"bad name\",\"version\":\"1\",\"state\":"
