@@ -67,29 +67,49 @@ static int open_socket(const struct addrinfo *info)
     return -1;
 }
 
-int sv_listen(const char *address, bool insecure, int *port, struct sl_err *err)
+/* What may be listened on, to be freed; NULL with the reason. */
+static struct addrinfo *resolve(const char *address, bool insecure, struct sl_err *err)
 {
     char host[256], service[8];
     struct addrinfo *info, hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    int fd = -1;
     if (!split(address, host, service)) {
         (void)sl_fail(err, SL_BAD_INPUT,
                       "listen: '%s' is not address:port, such as 127.0.0.1:8080 or [::1]:8080",
                       address);
-        return -1;
+        return NULL;
     }
     int told = getaddrinfo(host, service, &hints, &info);
     if (told != 0) {
         (void)sl_fail(err, SL_BAD_INPUT, "listen: '%s': %s", host, gai_strerror(told));
-        return -1;
+        return NULL;
     }
-    if (!insecure && !is_loopback(info->ai_addr))
-        (void)sl_fail(err, SL_BAD_INPUT,
-                      "listen: '%s' can be reached from other machines, and nobody is asked for a "
-                      "key; put a proxy in front, or say insecure: true",
-                      address);
-    else if ((fd = open_socket(info)) < 0)
-        (void)sl_fail(err, SL_IO, "listen: '%s': %s", address, strerrordesc_np(errno));
+    if (insecure || is_loopback(info->ai_addr))
+        return info;
+    (void)sl_fail(err, SL_BAD_INPUT,
+                  "listen: '%s' can be reached from other machines, and nobody is asked for a "
+                  "key; put a proxy in front, or say insecure: true",
+                  address);
+    freeaddrinfo(info);
+    return NULL;
+}
+
+bool sv_listen_check(const char *address, bool insecure, struct sl_err *err)
+{
+    struct addrinfo *info = resolve(address, insecure, err);
+    if (info)
+        freeaddrinfo(info);
+    return info != NULL;
+}
+
+int sv_listen(const char *address, bool insecure, int *port, struct sl_err *err)
+{
+    struct addrinfo *info = resolve(address, insecure, err);
+    if (!info)
+        return -1;
+    int fd = open_socket(info);
+    if (fd < 0)
+        (void)sl_fail(err, SL_IO, "listen: '%s': %s; choose another with --listen or SLUICE_LISTEN",
+                      address, strerrordesc_np(errno));
     else
         *port = port_of(fd);
     freeaddrinfo(info);

@@ -87,10 +87,17 @@ static int print_and_leave(void (*write_text)(struct sv_text *))
     return printed && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* The store may be filled later, so this is a warning and no mistake. */
+/* As at the start, but nothing is opened. The store may be filled later, so a default that is not
+ * in it is a warning and no mistake. */
 static int check_config(const struct sv_options *options)
 {
+    struct sl_err err;
     char path[2 * SV_OPTION_TEXT_MAX];
+    if (!sv_listen_check(options->listen, options->insecure, &err) ||
+        !sv_registry_check_store(options->store, &err)) {
+        (void)fprintf(stderr, "sluiced: %s\n", err.text);
+        return LEAVE_BAD_OPTIONS;
+    }
     const char *name = options->default_classifier;
     (void)snprintf(path, sizeof path, "%s/%.*s", options->store, (int)strcspn(name, "@"), name);
     if (name[0] && access(path, F_OK) != 0)
@@ -113,13 +120,14 @@ static int run_errand(enum sv_errand errand, const struct sv_options *options)
 
 /* ---- building ------------------------------------------------------------------------------- */
 
+/* What somebody has set, and for those who look closely everything. */
 static void log_options(const struct sv_options *options)
 {
     struct sv_text value = {0};
     const char *name;
     for (int i = 0; (name = sv_options_show(options, i, &value)); i++)
-        SV_LOG(SV_LOG_INFO, "option", sv_str("name", name),
-               sv_str("value", value.failed ? "" : value.data));
+        SV_LOG(sv_options_is_default(options, i) ? SV_LOG_DEBUG : SV_LOG_INFO, "option",
+               sv_str("name", name), sv_str("value", value.failed ? "" : value.data));
     sv_text_release(&value);
 }
 

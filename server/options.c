@@ -158,7 +158,7 @@ static void SL_PRINTF(3, 0) hear(cyaml_log_t level, void *context, const char *f
         complaint->line = (int)strtol(where + strlen("(line: "), NULL, 10);
         complaint->column = column ? (int)strtol(column + strlen("column: "), NULL, 10) : 1;
     }
-    if (!where && !complaint->fact[0])
+    if (!where && !complaint->fact[0] && !strstr(text, "Backtrace"))
         (void)snprintf(complaint->fact, sizeof complaint->fact, "%s",
                        strncmp(text, "Load: ", 6) == 0 ? text + 6 : text);
 }
@@ -198,17 +198,28 @@ static char *read_whole(const char *path, size_t *bytes, struct sl_err *err)
     return broken ? NULL : text;
 }
 
+static bool begins_with(const char *text, const char *what)
+{
+    return strncmp(text, what, strlen(what)) == 0;
+}
+
+/* Lines and columns count from 1. A file that is no mapping is wrong from its beginning; of some
+ * other mistakes no place is known. */
 static bool complain(const char *path, const char *text, struct complaint *complaint,
                      struct sl_err *err)
 {
     static const char unexpected[] = "Unexpected key: ";
-    if (strncmp(complaint->fact, unexpected, sizeof unexpected - 1) == 0) {
+    if (begins_with(complaint->fact, unexpected)) {
         const char *key = complaint->fact + sizeof unexpected - 1;
         (void)locate(text, key, &complaint->line, &complaint->column);
         (void)unknown(key, err);
     } else
-        (void)sl_fail(err, SL_BAD_INPUT, "%s", complaint->fact);
-    return sl_wrap(err, "%s:%d:%d", path, complaint->line, complaint->column);
+        (void)sl_fail(err, SL_BAD_INPUT, "%s; accepted are lines 'key: value', each key once",
+                      complaint->fact[0] ? complaint->fact : "this is not understood");
+    if (complaint->line == 0 && begins_with(complaint->fact, "Expecting"))
+        complaint->line = complaint->column = 1;
+    return complaint->line > 0 ? sl_wrap(err, "%s:%d:%d", path, complaint->line, complaint->column)
+                               : sl_wrap(err, "%s", path);
 }
 
 static bool set_from_file(struct sv_options *options, const char *path, const char *text,
@@ -448,4 +459,19 @@ const char *sv_options_show(const struct sv_options *options, int index, struct 
     case BOOL: sv_text_adds(value, *(const bool *)from ? "true" : "false"); break;
     }
     return row->name;
+}
+
+bool sv_options_is_default(const struct sv_options *options, int index)
+{
+    struct sv_options defaults;
+    struct sv_text mine = {0}, standard = {0};
+    sv_options_defaults(&defaults);
+    const char *name = sv_options_show(options, index, &mine);
+    assert(name);
+    (void)name;
+    (void)sv_options_show(&defaults, index, &standard);
+    bool same = !mine.failed && !standard.failed && strcmp(mine.data, standard.data) == 0;
+    sv_text_release(&mine);
+    sv_text_release(&standard);
+    return same;
 }

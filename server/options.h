@@ -37,5 +37,7 @@ bool sv_options_check(const struct sv_options *options, struct sl_err *err) SL_M
 
 void sv_options_help(struct sv_text *out);
 void sv_options_sample(struct sv_text *out); /* conf/sluiced.yaml: every option at its default */
-/* The value as text, by position; NULL past the last. */
+/* The name by position, and the value as text; NULL past the last. */
 const char *sv_options_show(const struct sv_options *options, int index, struct sv_text *value);
+/* Whether the one at this position, which there is, has its default. */
+bool sv_options_is_default(const struct sv_options *options, int index);

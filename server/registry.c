@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { VERSION_DIGITS_MAX = 9, DIRECTORY_MAX = 4096 };
 
@@ -195,13 +196,24 @@ static bool is_name(const char *name)
            strlen(name) <= SV_NAME_MAX - 18;
 }
 
+/* A file beside the models is of no interest, a directory was meant to be one. */
+static void tell_no_version(const char *directory)
+{
+    struct stat status;
+    if (stat(directory, &status) == 0 && S_ISDIR(status.st_mode))
+        SV_LOG(SV_LOG_WARN, "no version of a model", sv_str("directory", directory),
+               sv_str("accepted", "<store>/<model>/<number from 1>"));
+}
+
 static void load_model(struct sv_registry *registry, const char *store, const char *name)
 {
     char directory[DIRECTORY_MAX], version[16], found[VERSION_DIGITS_MAX + 1] = "";
     (void)snprintf(directory, sizeof directory, "%s/%s", store, name);
     long highest = highest_version(directory, found);
-    if (highest == 0)
+    if (highest == 0) {
+        tell_no_version(directory);
         return;
+    }
     (void)snprintf(version, sizeof version, "%ld", highest);
     (void)snprintf(directory, sizeof directory, "%s/%s/%s", store, name, found);
     if (is_name(name))
@@ -210,12 +222,27 @@ static void load_model(struct sv_registry *registry, const char *store, const ch
         miss(registry, name, version, "a name holds letters, digits, '-', '_' and '.' only");
 }
 
+static bool refuse_store(const char *store, struct sl_err *err)
+{
+    return sl_fail(err, SL_IO, "model store '%s': %s; choose another with --store or SLUICE_STORE",
+                   store, strerrordesc_np(errno));
+}
+
+bool sv_registry_check_store(const char *store, struct sl_err *err)
+{
+    DIR *entries = opendir(store);
+    if (!entries)
+        return refuse_store(store, err);
+    (void)closedir(entries);
+    return true;
+}
+
 bool sv_registry_load(struct sv_registry *registry, const char *store, struct sl_err *err)
 {
     struct dirent **entries;
     int count = scandir(store, &entries, NULL, alphasort);
     if (count < 0)
-        return sl_fail(err, SL_IO, "model store '%s': %s", store, strerrordesc_np(errno));
+        return refuse_store(store, err);
     for (int i = 0; i < count; i++) {
         if (entries[i]->d_name[0] != '.')
             load_model(registry, store, entries[i]->d_name);

@@ -21,9 +21,11 @@ struct sv_registry *sv_registry_create(struct sl_engine *engine, struct sv_metri
                                        struct sl_err *err) SL_MUST_CHECK;
 void sv_registry_destroy(struct sv_registry *registry); /* NULL is fine */
 
+/* Whether there is a store to load from: a directory that can be read. */
+bool sv_registry_check_store(const char *store, struct sl_err *err) SL_MUST_CHECK;
 /* Serves the highest version of every model in the store. One that does not load, or whose name is
- * none, is logged with its reason and kept as missing; the registry is then not complete. Fails
- * when the store cannot be read. */
+ * none, is logged with its reason and kept as missing; the registry is then not complete. A
+ * directory without any version is logged and passed over. Fails when the store cannot be read. */
 bool sv_registry_load(struct sv_registry *registry, const char *store, struct sl_err *err)
     SL_MUST_CHECK;
 /* Some model is served, and every one that the store holds is. */

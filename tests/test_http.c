@@ -515,7 +515,7 @@ Test(sluiced, errands_and_bad_options)
     cr_assert_eq(run((const char *const[]){"--help", NULL}), 0);
     cr_assert_eq(run((const char *const[]){"--version", NULL}), 0);
     cr_assert_eq(run((const char *const[]){"--sample-config", NULL}), 0);
-    cr_assert_eq(run((const char *const[]){"--check-config", NULL}), 0);
+    cr_assert_eq(run((const char *const[]){"--check-config", "--store", "/", NULL}), 0);
     cr_assert_eq(run((const char *const[]){"--check-config", "--slots", "0", NULL}), 2);
     cr_assert_eq(run((const char *const[]){"--slotz", "1", NULL}), 2);
     cr_assert_eq(run((const char *const[]){"--listen", "nowhere", NULL}), 1);
@@ -524,6 +524,26 @@ Test(sluiced, errands_and_bad_options)
                  "others could reach it");
     cr_assert_eq(
         run((const char *const[]){"--listen", "127.0.0.1:0", "--store", "/nonexistent", NULL}), 1);
+}
+
+/* What the daemon says in its log is the test's standard error. */
+static char *log_begin(const char *directory, char path[PATH_MAX])
+{
+    cr_assert(freopen(test_path(path, directory, "log"), "w", stderr));
+    cr_assert_eq(setenv("SLUICE_TEST_LOG", "1", 1), 0);
+    return path;
+}
+
+static void expect_log(const char *path, const char *part, bool wanted)
+{
+    char line[1024];
+    bool found = false;
+    FILE *file = fopen(path, "r");
+    cr_assert(file);
+    while (fgets(line, sizeof line, file))
+        found = found || strstr(line, part);
+    (void)fclose(file);
+    cr_assert_eq(found, wanted, "'%s' in the log", part);
 }
 
 /* A model's directory again, under another name. */
@@ -535,6 +555,76 @@ static void copy_tiny(const char *store, const char *name, const char *version)
     cr_assert_eq(mkdir(directory, 0700), 0);
     const char *copy[] = {"/bin/cp", "-r", from, test_path(to, directory, version), NULL};
     run_program((char *const *)(uintptr_t)copy);
+}
+
+Test(sluiced, what_cannot_be_started_is_not_called_a_configuration)
+{
+    static const struct {
+        const char *words[6], *said;
+    } cases[] = {
+        {{"--check-config", "--store", "/", "--listen", "foo"}, "'foo' is not address:port"},
+        {{"--check-config", "--store", "/", "--listen", "0.0.0.0:0"}, "insecure: true"},
+        {{"--check-config", "--store", "/nope"}, "'/nope': No such file"},
+        {{"--check-config", "--store", "/nope"}, "choose another with --store or SLUICE_STORE"},
+        {{"--check-config", "--store", "/dev/null"}, "'/dev/null': Not a directory"},
+    };
+
+    char directory[PATH_MAX], path[PATH_MAX];
+    test_directory_make(directory);
+    (void)log_begin(directory, path);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cr_assert_eq(run(cases[i].words), 2, "case %zu", i);
+        expect_log(path, cases[i].said, true);
+    }
+    test_directory_remove(directory);
+}
+
+Test(sluiced, a_port_in_use_is_told_with_the_way_out)
+{
+    struct daemon mine;
+    char path[PATH_MAX], address[32];
+    DAEMON_START(&mine, "--slots", "2");
+    (void)log_begin(mine.directory, path);
+    (void)snprintf(address, sizeof address, "127.0.0.1:%d", mine.port);
+    cr_assert_eq(run((const char *const[]){"--listen", address, "--store", mine.store, NULL}), 1);
+    expect_log(path, "in use; choose another with --listen or SLUICE_LISTEN", true);
+    daemon_stop(&mine);
+}
+
+Test(sluiced, options_that_nobody_has_set_are_logged_for_those_who_look_closely)
+{
+    struct daemon mine;
+    char path[PATH_MAX], port[PATH_MAX];
+    daemon_make_store(&mine);
+    (void)log_begin(mine.directory, path);
+    daemon_serve(&mine, (const char *const[]){"--log-level", "info", "--slots", "64", NULL});
+    expect_log(path, "name=threads", true);
+    expect_log(path, "name=slots", false);
+    expect_log(path, "name=keepalive_seconds", false);
+    cr_assert_eq(kill(mine.pid, SIGTERM), 0);
+    cr_assert_eq(daemon_wait(mine.pid), 0);
+    cr_assert_eq(unlink(test_path(port, mine.directory, "port")), 0);
+    daemon_serve(&mine, (const char *const[]){"--log-level", "debug", NULL});
+    expect_log(path, "name=keepalive_seconds", true);
+    daemon_stop(&mine);
+}
+
+Test(sluiced, directories_without_a_version_are_told_and_files_are_not)
+{
+    struct daemon mine;
+    char path[PATH_MAX], file[PATH_MAX];
+    daemon_make_store(&mine);
+    copy_tiny(mine.store, "flat", "latest");
+    copy_tiny(mine.store, "naught", "0");
+    copy_tiny(mine.store, "good", "1");
+    test_write(test_path(file, mine.store, "notes"), "mine");
+    (void)log_begin(mine.directory, path);
+    daemon_serve(&mine, (const char *const[]){NULL});
+    expect_log(path, "store/flat accepted=\"<store>/<model>/<number from 1>\"", true);
+    expect_log(path, "store/naught", true);
+    expect_log(path, "store/good", false);
+    expect_log(path, "store/notes", false);
+    daemon_stop(&mine);
 }
 
 static void spoil(const char *store)
@@ -614,26 +704,6 @@ Test(sluiced, ready_means_that_every_directory_with_a_version_is_served)
     cr_assert_eq(answer.status, 200, "%s", answer.body.data);
     answer_release(&answer);
     daemon_stop(&mine);
-}
-
-/* What the daemon says in its log is the test's standard error. */
-static char *log_begin(const char *directory, char path[PATH_MAX])
-{
-    cr_assert(freopen(test_path(path, directory, "log"), "w", stderr));
-    cr_assert_eq(setenv("SLUICE_TEST_LOG", "1", 1), 0);
-    return path;
-}
-
-static void expect_log(const char *path, const char *part, bool wanted)
-{
-    char line[1024];
-    bool found = false;
-    FILE *file = fopen(path, "r");
-    cr_assert(file);
-    while (fgets(line, sizeof line, file))
-        found = found || strstr(line, part);
-    (void)fclose(file);
-    cr_assert_eq(found, wanted, "'%s' in the log", part);
 }
 
 Test(sluiced, a_default_that_is_not_there_is_told_and_what_clients_cannot_have_is_not)

@@ -107,7 +107,10 @@ Test(options, file_mistakes_are_named_with_their_place)
         {"log_level: loud\n", "c.yaml:1:1", "not one of: error warn info debug"},
         {"slots:\n  - 1\n", "c.yaml:2:3", "Expecting STRING"},
         {"slots: 4\n  listen: x\n", "c.yaml:", "not allowed"},
-        {"- slots\n", "c.yaml:", ""},
+        {"- slots\n", "c.yaml:1:1: Expecting MAPPING", "accepted are lines 'key: value'"},
+        {"slots\n", "c.yaml:1:1: Expecting MAPPING", "accepted are lines 'key: value'"},
+        {"\tslots: 4\n", "c.yaml: libyaml: ", "accepted are lines 'key: value'"},
+        {"slots: *four\n", "c.yaml:1:1: ", "not understood; accepted are lines"},
         {"store: \"\"\n", "c.yaml:1:1", "must have 1 to 255"},
     };
 
