@@ -24,7 +24,6 @@ static const struct switch_row alone[] = {/* without a command */
                                            offsetof(struct ctl, version), 0, 0},
                                           {0}};
 
-static const char version[] = "0.1.0"; /* the engine's, which is not linked; a test compares */
 
 static const char *operand_of(const struct ctl_command *command)
 {
@@ -102,7 +101,7 @@ static bool say(const struct ctl *ctl)
     if (ctl->help)
         help_all();
     else
-        (void)printf("sluicectl %s\n", version);
+        (void)puts("sluicectl " SL_VERSION);
     return true;
 }
 

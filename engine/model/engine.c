@@ -79,5 +79,5 @@ const char *sl_engine_precision(const struct sl_engine *engine)
 
 const char *sl_version(void)
 {
-    return "0.1.0";
+    return SL_VERSION;
 }

@@ -114,7 +114,7 @@ static size_t attend_scratch(const struct sl_node *n, bool backward)
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-/* What a unit reads of a cache comes from afar: it is asked for while the one before is computed. */
+/* What a unit reads of a cache comes from afar: it is asked for during the one before. */
 static void fetch(const struct pass *p, int i)
 {
     enum { LINE = 64 };
