@@ -24,7 +24,6 @@ static const struct switch_row alone[] = {/* without a command */
                                            offsetof(struct ctl, version), 0, 0},
                                           {0}};
 
-
 static const char *operand_of(const struct ctl_command *command)
 {
     return command->operand ? command->operand : "";
