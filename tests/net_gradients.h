@@ -80,8 +80,8 @@ static inline bool gradient_is_nil(const struct sl_parameter *p)
     return strstr(p->name, ".time.key");
 }
 
-/* A ReLU that changes sides spoils long steps; one that does so close by spoils the slope around it,
- * not that on its own side; rounding spoils short steps. One of them must agree. */
+/* A ReLU that changes sides spoils long steps; one that does so close by spoils the slope around
+ * it, not that on its own side; rounding spoils short steps. One of them must agree. */
 static inline void gradient_check_parameter(struct sl_model *m, struct sl_tape *t,
                                             const struct sl_batch *batch, struct sl_parameter *p)
 {
