@@ -7,6 +7,7 @@
 #include "model/state.h"
 #include "train/optimiser.h"
 #include "train/progress.h"
+#include "train/run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 struct sl_trainer {
     struct sl_engine *engine;
     struct sl_training training; /* its paths are the caller's until creation is over */
-    char *run_path;
+    struct sl_run run;
     struct sl_material material;
     struct sl_model *model;
     struct sl_optimiser optimiser;
@@ -122,18 +123,12 @@ static struct sl_state state_of(const struct sl_trainer *tr, struct sl_counter *
                              .counters_count = count};
 }
 
-static bool state_path(const struct sl_trainer *tr, char path[SL_PATH_MAX], struct sl_err *err)
-{
-    return sl_path_join(path, tr->run_path, "state", err);
-}
-
 static bool save(struct sl_trainer *tr, const struct sl_train_watch *watch, struct sl_err *err)
 {
-    char path[SL_PATH_MAX];
     struct sl_counter list[COUNTERS_MAX];
     int count = list_counters(tr, list);
     struct sl_state state = state_of(tr, list, count);
-    if (!state_path(tr, path, err) || !sl_state_write(path, &state, err))
+    if (!sl_state_write(tr->run.state, &state, err))
         return sl_wrap(err, "save step %d", tr->state.step);
     tr->state.event = SL_TRAIN_SAVED;
     if (watch && watch->report)
@@ -169,39 +164,30 @@ static bool same_training(const char *path, const struct sl_counter *asked, int 
 
 static bool resume(struct sl_trainer *tr, struct sl_err *err)
 {
-    char path[SL_PATH_MAX];
     struct sl_counter saved[COUNTERS_MAX], asked[COUNTERS_MAX];
     int count = list_counters(tr, asked);
     (void)list_counters(tr, saved);
     struct sl_state state = state_of(tr, saved, count);
-    if (!state_path(tr, path, err) || !same_training(path, asked, count, err) ||
-        !sl_state_read(path, &state, err))
-        return sl_wrap(err, "resume '%s'", tr->run_path);
+    if (!same_training(tr->run.state, asked, count, err) ||
+        !sl_state_read(tr->run.state, &state, err))
+        return sl_wrap(err, "resume '%s'", tr->run.path);
     tr->state.step = (int)saved[0].whole;
     tr->state.best_step = (int)saved[1].whole;
     tr->state.best_loss = saved[2].number;
     tr->state.best_accuracy = saved[3].number;
     if (tr->state.step < 0 || tr->state.step > tr->training.recipe.steps)
-        return sl_fail(err, SL_CORRUPT, "resume '%s': it is at step %d of %d", tr->run_path,
+        return sl_fail(err, SL_CORRUPT, "resume '%s': it is at step %d of %d", tr->run.path,
                        tr->state.step, tr->training.recipe.steps);
     return true;
 }
 
-/* A run that is already there is not overwritten by mistake, and one that cannot be written is
- * found out before any work is done. */
+/* A run that cannot be written is found out before any work is done. */
 static bool begin(struct sl_trainer *tr, const struct sl_checkpoint *start, struct sl_err *err)
 {
-    char path[SL_PATH_MAX];
-    if (!state_path(tr, path, err))
-        return false;
-    if (access(path, F_OK) == 0)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "'%s' already holds a run; resume it, or choose or empty a directory",
-                       tr->run_path);
     sl_net_draw(tr->model, (uint64_t)tr->training.recipe.seed);
     if (start && !sl_checkpoint_bind_common(start, tr->model->saved, tr->model->saved_count, err))
         return sl_wrap(err, "begin from '%s'", tr->training.from);
-    return sl_directory_make(tr->run_path, err) && save(tr, NULL, err);
+    return save(tr, NULL, err);
 }
 
 /* -- making one ------------------------------------------------------------------------------- */
@@ -265,7 +251,6 @@ struct sl_trainer *sl_trainer_create(struct sl_engine *engine, const struct sl_t
     }
     tr->engine = engine;
     tr->training = *training;
-    tr->run_path = strdup(training->run);
     const double unknown = (double)NAN;
     tr->state = (struct sl_train_state){.validation_loss = unknown,
                                         .validation_accuracy = unknown,
@@ -274,8 +259,8 @@ struct sl_trainer *sl_trainer_create(struct sl_engine *engine, const struct sl_t
                                         .gate_mean = unknown,
                                         .best_loss = (double)INFINITY};
     struct sl_checkpoint start = {0};
-    bool ok = tr->run_path || sl_fail(err, SL_NO_MEMORY, "no memory for a trainer");
-    ok = ok && open_start(tr, &start, err) && prepare(tr, training->from ? &start : NULL, err);
+    bool ok = sl_run_open(&tr->run, training->run, training->resume, err) &&
+              open_start(tr, &start, err) && prepare(tr, training->from ? &start : NULL, err);
     sl_checkpoint_close(&start);
     if (ok)
         return tr;
@@ -292,7 +277,7 @@ void sl_trainer_destroy(struct sl_trainer *tr)
     sl_optimiser_release(&tr->optimiser);
     sl_model_close(tr->model);
     sl_material_close(&tr->material);
-    free(tr->run_path);
+    sl_run_close(&tr->run);
     free(tr);
 }
 
@@ -355,7 +340,7 @@ bool sl_trainer_run(struct sl_trainer *tr, const struct sl_train_watch *watch, s
     bool stopping = false;
     while (!stopping && !sl_trainer_finished(tr)) {
         if (!sl_trainer_step(tr, err))
-            return sl_wrap(err, "the state in '%s' is the last good one", tr->run_path);
+            return sl_wrap(err, "the state in '%s' is the last good one", tr->run.path);
         sl_progress_update(&progress, &tr->state);
         tr->state.event = SL_TRAIN_STEPPED;
         watch->report(watch->context, &tr->state);

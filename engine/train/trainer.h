@@ -20,7 +20,7 @@ struct sl_training {
     const char
         *from;       /* a checkpoint of the same architecture whose vocabulary and numbers are where
                        * to begin, as far as they go; NULL: first values are drawn */
-    const char *run; /* directory of the run; made if missing */
+    const char *run; /* directory of the run, as sl_run_open takes it */
     bool resume;     /* go on from the run's state, which must be of the same training */
 };
 
