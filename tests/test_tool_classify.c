@@ -1,4 +1,4 @@
-/* test_tool_classify.c - the offline tool with classifiers, and what it does not write over. */
+/* test_tool_classify.c - the offline tool with classifiers. */
 #include "tool.h"
 
 TestSuite(tool_classify, .init = setup, .fini = teardown);
@@ -54,37 +54,6 @@ Test(tool_classify, lines_are_classified)
     test_write(lines, " \n\n\x01\n");
     expect_success(&r, WORDS("classify", out, lines));
     cr_expect(strstr(r.out, "\t \n") && strstr(r.out, "\t\x01\n"), "a line for each: %s", r.out);
-}
-
-Test(tool_classify, what_is_not_ours_is_not_written_over)
-{
-    static struct result r;
-    char inside[PATH_MAX], mine[PATH_MAX];
-    struct stat status;
-    const struct mistake mistakes[] = {
-        {{"init", "vanilla", "--corpus", corpus, "--out", top}, 2, "corpus.txt", "written by"},
-        {{"train", "vanilla", "--corpus", corpus, "--run", run_path, "--out", top},
-         2,
-         "corpus.txt",
-         "written by"},
-        {{"train", "vanilla", "--corpus", corpus, "--run", run_path, "--out", inside},
-         2,
-         "lies in --run",
-         "another place"},
-        {{"train", "vanilla", "--corpus", corpus, "--run", run_path, "--out", run_path},
-         2,
-         "lies in --run",
-         "another place"},
-        {{"vocab", "words", "--out", "/dev/null", corpus}, 2, "/dev/null", "not a plain file"},
-    };
-    (void)test_path(inside, run_path, "state");
-    expect_messages(mistakes, COUNT(mistakes));
-    cr_expect_eq(access(corpus, F_OK), 0);
-    cr_expect(stat("/dev/null", &status) == 0 && S_ISCHR(status.st_mode));
-    cr_assert_eq(mkdir(test_path(mine, top, "mine"), S_IRWXU), 0);
-    expect_success(&r, WORDS("init", "vanilla", "--corpus", corpus, "--out", mine, "--width", "8",
-                             "--heads", "1"));
-    cr_expect(strstr(r.out, "parameters, as drawn"), "%s", r.out);
 }
 
 Test(tool_classify, a_classifier_completes_nothing)

@@ -1,4 +1,6 @@
 /* sluice.c - the offline tool: train, evaluate, generate, inspect and measure, without a server. */
+#include "sluice/model.h"
+#include "tools/places.h"
 #include "tools/tools.h"
 
 #include <stdio.h>
@@ -14,6 +16,11 @@ struct sl_engine *tool_engine(int threads, const char *isa, struct sl_err *err)
 {
     struct sl_engine_options options = {.threads = threads, .isa = isa};
     return sl_engine_create(&options, err);
+}
+
+struct sl_model *tool_model(struct sl_engine *engine, const char *directory, struct sl_err *err)
+{
+    return place_of_model(directory, err) ? sl_model_open(engine, directory, err) : NULL;
 }
 
 bool tool_usage(const struct tool *tool, struct sl_err *err)

@@ -230,7 +230,7 @@ static bool run(int count, char **words, struct sl_err *err)
     if (reader.operands_count < 2)
         return tool_usage(&tool_classify, err);
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
-    struct sl_model *m = engine ? sl_model_open(engine, operands[0], err) : NULL;
+    struct sl_model *m = engine ? tool_model(engine, operands[0], err) : NULL;
     struct work w = {.a = &a, .m = m, .begun = sl_seconds()};
     bool ok = m && classify(&w, operands + 1, reader.operands_count - 1, err);
     work_release(&w);

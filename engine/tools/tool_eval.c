@@ -219,7 +219,7 @@ static bool run(int count, char **words, struct sl_err *err)
     if (!model || (a.corpus != NULL) == (a.data != NULL))
         return tool_usage(&tool_eval, err);
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
-    struct sl_model *m = engine ? sl_model_open(engine, model, err) : NULL;
+    struct sl_model *m = engine ? tool_model(engine, model, err) : NULL;
     bool ok = m && evaluate(m, &a, err);
     sl_model_close(m);
     sl_engine_destroy(engine);

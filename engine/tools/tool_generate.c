@@ -98,7 +98,7 @@ static bool run(int count, char **words, struct sl_err *err)
     if (!model)
         return tool_usage(&tool_generate, err);
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
-    struct sl_model *m = engine ? sl_model_open(engine, model, err) : NULL;
+    struct sl_model *m = engine ? tool_model(engine, model, err) : NULL;
     if (m && m->config.task != SL_TASK_COMPLETION)
         sl_fail(err, SL_BAD_INPUT, "the model is for %s; `sluice classify` runs those",
                 sl_task_name(m->config.task));

@@ -83,7 +83,7 @@ static bool run(int count, char **words, struct sl_err *err)
     if (!model)
         return tool_usage(&tool_inspect, err);
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
-    struct sl_model *m = engine ? sl_model_open(engine, model, err) : NULL;
+    struct sl_model *m = engine ? tool_model(engine, model, err) : NULL;
     if (m && a.json)
         print_json(m);
     else if (m)

@@ -4,20 +4,17 @@
 #include "model/checkpoint.h"
 #include "model/manifest.h"
 #include "tools/arguments.h"
+#include "tools/places.h"
 #include "tools/report.h"
 #include "tools/tools.h"
 #include "train/trainer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <libgen.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct arguments {
     const char *corpus, *run, *out, *isa;
@@ -71,7 +68,8 @@ static const struct option_row train_rows[] = {
 static const struct option_row init_rows[] = {
     {"corpus", "FILE", "the text whose characters are the vocabulary", OPTION_TEXT,
      offsetof(struct arguments, corpus), 0, 0},
-    {"out", "DIR", "where the model goes", OPTION_TEXT, offsetof(struct arguments, out), 0, 0},
+    {"out", "DIR", "where the model goes: <store>/<model>/<version>, not there yet", OPTION_TEXT,
+     offsetof(struct arguments, out), 0, 0},
     {"seed", "N", "of the first values", OPTION_WHOLE, offsetof(struct arguments, seed), 0,
      2147483647},
     {"bf16", NULL, "keep the matrices in bf16", OPTION_SWITCH, offsetof(struct arguments, bf16), 0,
@@ -146,7 +144,7 @@ static bool standard_config(struct sl_training *t, int count, char **words, stru
     }
     if (!from)
         return true;
-    if (!sl_checkpoint_open(&start, from, err))
+    if (!place_of_model(from, err) || !sl_checkpoint_open(&start, from, err))
         return sl_wrap(err, "--from");
     if (start.card.arch == t->arch)
         t->config = start.card.hyper;
@@ -206,54 +204,6 @@ static bool publish(const struct arguments *a, const struct sl_trainer *trainer,
     return ok;
 }
 
-/* The path as it would be without links, whether or not its last part is there yet. */
-static bool plain_path(const char *path, char plain[PATH_MAX], struct sl_err *err)
-{
-    char parent[SL_PATH_MAX], base[SL_PATH_MAX];
-    (void)snprintf(parent, sizeof parent, "%s", path);
-    (void)snprintf(base, sizeof base, "%s", path);
-    if (realpath(path, plain))
-        return true;
-    if (!realpath(dirname(parent), plain))
-        return sl_fail(err, SL_IO, "'%s': %s", path, strerrordesc_np(errno));
-    const char *name = basename(base);
-    size_t used = strlen(plain);
-    return snprintf(plain + used, PATH_MAX - used, "/%s", name) < (int)(PATH_MAX - used) ||
-           sl_fail(err, SL_BAD_INPUT, "'%s' is too long a path", path);
-}
-
-/* A model is written over whatever sluice wrote before: the run must not be that. */
-static bool check_apart(const char *out, const char *run, struct sl_err *err)
-{
-    char model[PATH_MAX], state[PATH_MAX];
-    if (!sl_directory_make(run, err) || !plain_path(out, model, err) ||
-        !plain_path(run, state, err))
-        return false;
-    size_t bytes = strlen(state);
-    bool inside = strncmp(model, state, bytes) == 0 && (!model[bytes] || model[bytes] == '/');
-    return !inside || sl_fail(err, SL_BAD_INPUT,
-                              "--out '%s' lies in --run '%s'; accepted is another place", out, run);
-}
-
-/* Whether the finished model can go where it is to go is found out before the work, not after. */
-static bool check_out(const char *out, const char *run, struct sl_err *err)
-{
-    char copy[SL_PATH_MAX];
-    if (!out)
-        return true;
-    int length = snprintf(copy, sizeof copy, "%s", out);
-    if (length < 0 || length >= (int)sizeof copy)
-        return sl_fail(err, SL_BAD_INPUT, "--out is too long a path");
-    const char *parent = dirname(copy);
-    if (!sl_directory_make(parent, err))
-        return sl_wrap(err, "--out");
-    if (access(parent, W_OK) != 0)
-        return sl_fail(err, SL_IO, "--out: cannot write to '%s': %s", parent,
-                       strerrordesc_np(errno));
-    return (sl_manifest_may_replace(out, err) || sl_wrap(err, "--out")) &&
-           check_apart(out, run, err);
-}
-
 /* A run being watched. */
 struct watch {
     const struct arguments *a;
@@ -291,7 +241,7 @@ static bool watch_run(struct watch *w, struct sl_err *err)
 
 static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *err)
 {
-    if (!check_out(a->out, a->run, err))
+    if (a->out && !place_for_model(a->out, a->run, err))
         return false;
     struct sl_trainer *trainer = sl_trainer_create(engine, &a->training, err);
     if (!trainer)
@@ -381,6 +331,17 @@ static bool write_drawn(struct sl_engine *engine, const struct arguments *a,
     return ok;
 }
 
+/* Training replaces a model by a better one; what is drawn is worth less than any that is there. */
+static bool place_for_drawn(const char *out, struct sl_err *err)
+{
+    if (!place_for_model(out, NULL, err))
+        return false;
+    return !place_of_model(out, NULL) ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "--out '%s': there is a model; accepted is a version that is not there yet",
+                   out);
+}
+
 static bool run_init(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {0};
@@ -389,6 +350,8 @@ static bool run_init(int count, char **words, struct sl_err *err)
         return false;
     if (!a.corpus || !a.out)
         return tool_usage(&tool_init, err);
+    if (!place_for_drawn(a.out, err))
+        return false;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
     struct sl_tokenizer *tokens = engine ? sl_corpus_learn(a.corpus, "characters", err) : NULL;
     bool ok = tokens && write_drawn(engine, &a, tokens, err);

@@ -19,5 +19,9 @@ extern const struct tool tool_train, tool_init, tool_eval, tool_generate, tool_c
 /* An engine as the options ask for. */
 struct sl_engine *tool_engine(int threads, const char *isa, struct sl_err *err) SL_MUST_CHECK;
 
+/* The model in a directory. */
+struct sl_model *tool_model(struct sl_engine *engine, const char *directory, struct sl_err *err)
+    SL_MUST_CHECK;
+
 /* Puts "ok" aside from "wrong usage": how a command says that --help is what the caller needs. */
 bool tool_usage(const struct tool *tool, struct sl_err *err);

@@ -1,0 +1,142 @@
+/* places.c - directories that a command is told: where a model may go, and whether there is one. */
+#include "tools/places.h"
+
+#include "model/manifest.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { VERSION_DIGITS_MAX = 9 };
+
+/* A version as the daemon looks for it: a whole number from 1; else 0. */
+static long version_of(const char *name)
+{
+    size_t digits = strspn(name, "0123456789");
+    return digits > 0 && digits <= VERSION_DIGITS_MAX && !name[digits] ? strtol(name, NULL, 10) : 0;
+}
+
+static bool has_manifest(const char *directory)
+{
+    char path[SL_PATH_MAX];
+    struct sl_err ignored;
+    return sl_path_join(path, directory, "manifest.json", &ignored) && access(path, F_OK) == 0;
+}
+
+/* The nearest directory above that is there. */
+static void nearest_of(const char *path, char nearest[SL_PATH_MAX])
+{
+    char copy[SL_PATH_MAX];
+    (void)snprintf(nearest, SL_PATH_MAX, "%s", path);
+    do {
+        (void)snprintf(copy, sizeof copy, "%s", nearest);
+        (void)snprintf(nearest, SL_PATH_MAX, "%s", dirname(copy));
+    } while (access(nearest, F_OK) != 0 && errno == ENOENT && nearest[1]);
+}
+
+/* The path as it would be without links, as far as it is there yet. */
+static bool plain_path(const char *path, char plain[PATH_MAX], struct sl_err *err)
+{
+    char there[SL_PATH_MAX];
+    if (realpath(path, plain))
+        return true;
+    nearest_of(path, there);
+    if (!realpath(there, plain))
+        return sl_fail(err, SL_IO, "'%s': %s", path, strerrordesc_np(errno));
+    size_t used = strlen(plain), known = strcmp(there, ".") == 0 ? 0 : strlen(there);
+    bool below = path[0] == '.' && path[1] == '/' && known == 0;
+    const char *rest = path + known + (below ? 2 : 0);
+    rest += strspn(rest, "/");
+    int length = snprintf(plain + used, PATH_MAX - used, "/%s", rest);
+    if (length >= (int)(PATH_MAX - used))
+        return sl_fail(err, SL_BAD_INPUT, "'%s' is too long a path", path);
+    for (size_t end = used + (size_t)length; end > 1 && plain[end - 1] == '/'; end--)
+        plain[end - 1] = '\0';
+    return true;
+}
+
+/* A model is written over whatever sluice wrote before: the run must not be that. */
+static bool check_apart(const char *out, const char *run, struct sl_err *err)
+{
+    char model[PATH_MAX], state[PATH_MAX];
+    if (!plain_path(out, model, err) || !plain_path(run, state, err))
+        return false;
+    size_t bytes = strlen(state);
+    bool inside = strncmp(model, state, bytes) == 0 && (!model[bytes] || model[bytes] == '/');
+    return !inside || sl_fail(err, SL_BAD_INPUT,
+                              "--out '%s' lies in --run '%s'; accepted is another place", out, run);
+}
+
+/* Elsewhere than in a store, a model is one that nobody serves. */
+static bool check_version(const char *out, struct sl_err *err)
+{
+    char copy[SL_PATH_MAX], parent[SL_PATH_MAX];
+    (void)snprintf(copy, sizeof copy, "%s", out);
+    if (version_of(basename(copy)) == 0) {
+        size_t bytes = strlen(out);
+        return sl_fail(err, SL_BAD_INPUT,
+                       "--out '%s': the last part must be the version, a number from 1: %s%s1", out,
+                       out, bytes > 0 && out[bytes - 1] == '/' ? "" : "/");
+    }
+    (void)snprintf(copy, sizeof copy, "%s", out);
+    (void)snprintf(parent, sizeof parent, "%s", dirname(copy));
+    return !has_manifest(parent) ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "--out '%s': '%s' is a model itself; accepted is <store>/<model>/<version>", out,
+                   parent);
+}
+
+static bool check_writable(const char *out, struct sl_err *err)
+{
+    char nearest[SL_PATH_MAX];
+    nearest_of(out, nearest);
+    return access(nearest, W_OK | X_OK) == 0 ||
+           sl_fail(err, SL_IO, "--out: cannot write to '%s': %s", nearest, strerrordesc_np(errno));
+}
+
+bool place_for_model(const char *out, const char *run, struct sl_err *err)
+{
+    if (strlen(out) >= SL_PATH_MAX)
+        return sl_fail(err, SL_BAD_INPUT, "--out is too long a path");
+    return (!run || check_apart(out, run, err)) && check_version(out, err) &&
+           check_writable(out, err) && (sl_manifest_may_replace(out, err) || sl_wrap(err, "--out"));
+}
+
+/* The highest version in a directory of a store, into name; 0: it has none. */
+static long find_version(const char *directory, char name[VERSION_DIGITS_MAX + 1])
+{
+    long highest = 0;
+    DIR *entries = opendir(directory);
+    if (!entries)
+        return 0;
+    /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    for (const struct dirent *e; (e = readdir(entries));) {
+        long version = version_of(e->d_name);
+        if (version <= highest)
+            continue;
+        highest = version;
+        (void)snprintf(name, VERSION_DIGITS_MAX + 1, "%.*s", VERSION_DIGITS_MAX, e->d_name);
+    }
+    (void)closedir(entries);
+    return highest;
+}
+
+bool place_of_model(const char *directory, struct sl_err *err)
+{
+    char name[VERSION_DIGITS_MAX + 1] = "";
+    if (has_manifest(directory))
+        return true;
+    if (access(directory, F_OK) != 0)
+        return sl_fail(err, SL_NOT_FOUND, "no model in '%s': %s", directory,
+                       strerrordesc_np(errno));
+    size_t bytes = strlen(directory);
+    if (find_version(directory, name) > 0)
+        return sl_fail(err, SL_NOT_FOUND, "no model in '%s'; there is %s%s%s", directory, directory,
+                       bytes > 0 && directory[bytes - 1] == '/' ? "" : "/", name);
+    return sl_fail(err, SL_NOT_FOUND, "no model in '%s': it has no manifest.json", directory);
+}
