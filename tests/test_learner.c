@@ -372,6 +372,27 @@ Test(vocab_tool, learns_from_the_texts_of_records)
     cr_assert_str_eq(lines, "[PAD]\n[START]\n[UNK]\nthe\nmovie\nbook\n");
 }
 
+/* Columns of texts are all it takes, by number or by name. */
+Test(vocab_tool, learns_without_labels)
+{
+    char a[PATH_MAX], text[4096], lines[4096];
+    (void)write_file(a, "a.tsv", "good\tthe movie\tone\n\tThe book\ttwo\n");
+    cr_assert_eq(TOOL(text, "words", "--out", out, "--text", "2", a), 0, "%s", text);
+    file_text(out, lines, sizeof lines);
+    cr_assert_str_eq(lines, "[PAD]\n[START]\n[UNK]\nthe\nmovie\nbook\n");
+    cr_assert_eq(TOOL(text, "words", "--out", out, "--text", "3,2", a), 0, "%s", text);
+    file_text(out, lines, sizeof lines);
+    cr_assert_str_eq(lines, "[PAD]\n[START]\n[UNK]\nthe\none\nmovie\ntwo\nbook\n");
+    cr_assert_eq(TOOL(text, "words", "--out", out, "--text", "2,2", a), 2);
+    cr_assert(strstr(text, "column '2' is chosen twice\n"), "%s", text);
+    (void)write_file(a, "a.jsonl", "{\"text\": \"the movie\", \"n\": 1}\n");
+    cr_assert_eq(TOOL(text, "words", "--out", out, "--format", "jsonl", a), 0, "%s", text);
+    file_text(out, lines, sizeof lines);
+    cr_assert_str_eq(lines, "[PAD]\n[START]\n[UNK]\nthe\nmovie\n");
+    cr_assert_eq(TOOL(text, "words", "--out", out, "--text", "n", a), 2);
+    cr_assert(strstr(text, "want a string\n"), "%s", text);
+}
+
 Test(vocab_tool, says_what_is_wrong)
 {
     char a[PATH_MAX], text[4096];

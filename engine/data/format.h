@@ -19,10 +19,11 @@ struct sl_row {
     struct sl_field fields[SL_FIELDS_MAX];
 };
 
-/* The columns that the caller wants: the label first. */
+/* The columns that the caller wants: the label first, or in its place once more the first text. */
 struct sl_chosen {
     const char *names[SL_CHOSEN_MAX];
     int count;
+    bool unlabelled;
 };
 
 struct sl_format {

@@ -73,17 +73,18 @@ static struct sl_field number_print(struct jsonl *jsonl, const json_t *value)
 static bool field_of(struct jsonl *jsonl, int column, struct sl_field *field, struct sl_err *err)
 {
     const char *name = jsonl->chosen.names[column];
+    bool label = column == LABEL && !jsonl->chosen.unlabelled;
     const json_t *value = json_object_get(jsonl->object, name);
     if (json_is_string(value)) {
         *field = (struct sl_field){json_string_value(value), json_string_length(value)};
         return true;
     }
-    if (column == LABEL && json_is_number(value)) {
+    if (label && json_is_number(value)) {
         *field = number_print(jsonl, value);
         return true;
     }
     return sl_fail(err, SL_BAD_INPUT, "column '%s' is %s, want a string%s", name, type_name(value),
-                   column == LABEL ? " or a number" : "");
+                   label ? " or a number" : "");
 }
 
 static bool row_fill(struct jsonl *jsonl, const struct sl_line *line, struct sl_row *row,

@@ -82,7 +82,7 @@ static bool chosen_add(struct sl_records *r, const char *name, struct sl_err *er
     if (r->chosen.count == SL_CHOSEN_MAX)
         return sl_fail(err, SL_BAD_INPUT, "more than %d text columns in '%s'", SL_CHOSEN_MAX - 1,
                        r->text_columns);
-    for (int i = 0; i < r->chosen.count; i++)
+    for (int i = r->chosen.unlabelled ? LABEL + 1 : LABEL; i < r->chosen.count; i++)
         if (strcmp(r->chosen.names[i], name) == 0)
             return sl_fail(err, SL_BAD_INPUT, "column '%s' is chosen twice%s", name,
                            i == LABEL ? ", for the label and for the text" : "");
@@ -99,7 +99,9 @@ static bool chosen_split(struct sl_records *r, struct sl_err *err)
         return sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns");
     memcpy(r->names, r->label_column, label_bytes);
     memcpy(r->names + label_bytes, r->text_columns, text_bytes);
-    if (!chosen_add(r, r->names, err))
+    if (r->chosen.unlabelled)
+        r->chosen.count = LABEL + 1;
+    else if (!chosen_add(r, r->names, err))
         return false;
     for (char *name = r->names + label_bytes;;) {
         size_t length = strcspn(name, ",");
@@ -144,12 +146,15 @@ static bool columns_number(struct sl_records *r, struct sl_err *err)
 static bool columns_choose(struct sl_records *r, const struct sl_record_options *options,
                            struct sl_err *err)
 {
+    r->chosen.unlabelled = options->unlabelled;
     r->label_column = strdup(options->label ? options->label : "label");
     r->text_columns = strdup(options->text ? options->text : "text");
     if (!r->label_column || !r->text_columns)
         return sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns");
     if (!chosen_split(r, err))
         return false;
+    if (r->chosen.unlabelled)
+        r->chosen.names[LABEL] = r->chosen.names[LABEL + 1];
     for (int i = 0; i < r->chosen.count; i++)
         r->places[i] = i;
     return r->format->keyed || columns_number(r, err);
@@ -303,17 +308,19 @@ static bool record_take(struct sl_records *r, struct sl_record *record, struct s
 {
     if (!r->format->keyed && !fields_check(r, err))
         return false;
-    const struct sl_field *label = &r->row.fields[r->places[LABEL]];
+    struct sl_field label = {0};
     struct sl_field text = r->row.fields[r->places[LABEL + 1]];
-    if (!label_check(r, label, err))
+    if (!r->chosen.unlabelled)
+        label = r->row.fields[r->places[LABEL]];
+    if (!r->chosen.unlabelled && !label_check(r, &label, err))
         return false;
     if (r->chosen.count > LABEL + 2 && !text_join(r, &text, err))
         return false;
     if (text.bytes == 0)
         return sl_fail(err, SL_BAD_INPUT, "column '%s': the text is empty", r->text_columns);
     *record = (struct sl_record){.line = r->row.line,
-                                 .label = label->data,
-                                 .label_bytes = label->bytes,
+                                 .label = label.data,
+                                 .label_bytes = label.bytes,
                                  .text = text.data,
                                  .text_bytes = text.bytes};
     return true;

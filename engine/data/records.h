@@ -19,13 +19,14 @@ struct sl_record_options {
     const char *format; /* "tsv", "csv", "jsonl"; NULL: by the name of the file */
     const char *label;  /* NULL: "label" */
     const char *text;   /* NULL: "text" */
+    bool unlabelled;    /* of no label: no column is looked for, and records have none */
     struct sl_data_limits limits;
 };
 
 /* Valid until the next record is asked for. */
 struct sl_record {
     int64_t line;      /* where it begins, from 1 */
-    const char *label; /* 1 to SL_LABEL_BYTES_MAX bytes, no NUL among them */
+    const char *label; /* 1 to SL_LABEL_BYTES_MAX bytes, no NUL among them; NULL: unlabelled */
     size_t label_bytes;
     const char *text; /* 1 byte or more of UTF-8; NULL past the last record */
     size_t text_bytes;

@@ -54,7 +54,7 @@ static bool read_records(struct sl_learner *learner, const char *path, const str
                          struct sl_err *err)
 {
     const struct sl_record_options how = {
-        .format = a->format, .label = a->label ? a->label : a->text, .text = a->text};
+        .format = a->format, .label = a->label, .text = a->text, .unlabelled = !a->label};
     struct sl_records *records = sl_records_open(path, &how, err);
     bool ok = records != NULL;
     while (ok) {
