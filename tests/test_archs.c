@@ -397,7 +397,6 @@ Test(archs, refuse_every_hyper_parameter_out_of_bounds)
             EXPECT_FAIL(sl_number_set(h, &c, h->most + 1, &err), err, SL_BAD_INPUT, h->name);
             EXPECT_FAIL(sl_number_set(h, &c, (double)NAN, &err), err, SL_BAD_INPUT, h->name);
         }
-        EXPECT_FAIL(sl_config_row(arch, "widht", &err), err, SL_BAD_INPUT, "width");
     }
 }
 

@@ -354,20 +354,25 @@ Test(tool, train_stops_at_control_c)
 
 /* -- help ------------------------------------------------------------------------------------- */
 
-static void expect_option(const struct result *r, const char *name)
+/* As it is written on a command line. */
+static bool has_option(const struct result *r, const char *name)
 {
     char option[80];
     (void)snprintf(option, sizeof option, "--%s ", name);
-    cr_expect(strstr(r->out, option), "--help lacks %s", option);
+    for (char *at = option; *at; at++)
+        *at = *at == '_' ? '-' : *at;
+    return strstr(r->out, option);
 }
 
-static void expect_hypers(const struct result *r)
+static void expect_option(const struct result *r, const char *name)
 {
-    for (int a = 0; sl_arch_at(a); a++) {
-        cr_expect(strstr(r->out, sl_arch_at(a)->name), "--help lacks %s", sl_arch_at(a)->name);
-        for (const struct sl_number *h = sl_arch_at(a)->hypers; h->name; h++)
-            expect_option(r, h->name);
-    }
+    cr_expect(has_option(r, name), "--help lacks --%s", name);
+}
+
+static void expect_rows(const struct result *r, const struct sl_number *rows)
+{
+    for (; rows->name; rows++)
+        expect_option(r, rows->name);
 }
 
 Test(tool, every_command_has_help)
@@ -386,15 +391,33 @@ Test(tool, every_command_has_help)
     cr_expect_geq(commands, 8, "%s", all.out);
 }
 
-Test(tool, help_lists_every_row_of_recipe_and_architectures)
+Test(tool, help_lists_every_row_of_recipe_and_architecture)
 {
     static struct result r;
-    expect_success(&r, WORDS("train", "--help"));
-    for (const struct sl_number *row = sl_recipe_rows; row->name; row++)
-        expect_option(&r, row->name);
-    expect_hypers(&r);
-    expect_success(&r, WORDS("init", "--help"));
-    expect_hypers(&r);
+    for (int a = 0; sl_arch_at(a); a++) {
+        const struct sl_arch *arch = sl_arch_at(a);
+        expect_success(&r, WORDS("train", arch->name, "--help"));
+        expect_rows(&r, sl_recipe_rows);
+        expect_rows(&r, arch->hypers);
+        cr_expect(strstr(r.out, "\nexample: sluice train ") && strstr(r.out, arch->summary), "%s",
+                  r.out);
+        cr_expect_eq(has_option(&r, "bins"), strcmp(arch->name, "epsilon") == 0, "%s", arch->name);
+        expect_success(&r, WORDS("init", arch->name, "--help"));
+        expect_rows(&r, arch->hypers);
+    }
+}
+
+Test(tool, help_lists_the_architectures)
+{
+    static struct result r;
+    const char *const commands[] = {"train", "init"};
+    for (size_t i = 0; i < COUNT(commands); i++) {
+        expect_success(&r, WORDS(commands[i], "--help"));
+        for (int a = 0; sl_arch_at(a); a++)
+            cr_expect(strstr(r.out, sl_arch_at(a)->summary), "no %s", sl_arch_at(a)->name);
+        cr_expect(strstr(r.out, "NAME --help"), "%s", r.out);
+        cr_expect_not(has_option(&r, "width"), "%s", r.out);
+    }
 }
 
 Test(tool, version_is_the_library_s)
@@ -414,8 +437,13 @@ Test(tool, mistakes_of_training_are_named_with_what_is_accepted)
         {{"train", "gpt"}, 2, "gpt", "vanilla tsa early_exit"},
         {{"train", "tsa"}, 2, "usage", "(--corpus | --data) FILE --run DIR"},
         {{"train", "tsa", "--corpus", corpus}, 2, "usage", "--run DIR"},
-        {{"train", "tsa", "--widht", "16"}, 2, "widht", "width"},
-        {{"train", "vanilla", "--lambda", "0.1"}, 2, "lambda", "width"},
+        {{"train", "tsa", "--widht", "16"}, 2, "no option --widht", "do you mean --width?"},
+        {{"train", "tsa", "--corpsu", "x"}, 2, "no option --corpsu", "do you mean --corpus?"},
+        {{"train", "tsa", "--micro_bach=1"}, 2, "--micro-bach;", "do you mean --micro-batch?"},
+        {{"train", "vanilla", "--lambda", "0.1"}, 2, "no option --lambda", "--help lists"},
+        {{"train", "tsa", "--save-every", "1e9"}, 2, "is 1000000000", "from 0 to 100000000 ("},
+        {{"train", "tsa", "--save-every=x"}, 2, "--save-every", "accepted is 0 to 100000000 ("},
+        {{"train", "tsa", "--vocab_size", "1"}, 2, "--vocab-size is 1", "from 8 to 2097152"},
         {{"train", "tsa", "--rate", "11"}, 2, "rate is 11", "to 10"},
         {{"train", "tsa", "--rate=fast"}, 2, "--rate", "not a number"},
         {{"train", "tsa", "--rate=nan"}, 2, "--rate", "not a number"},
@@ -451,14 +479,16 @@ Test(tool, mistakes_of_the_other_commands_are_named_too)
     static const struct mistake mistakes[] = {
         {{"init"}, 2, "missing", "vanilla tsa early_exit"},
         {{"init", "tsa", "--corpus", corpus}, 2, "usage", "--out DIR"},
-        {{"init", "tsa", "--rate", "1"}, 2, "rate", "width"},
+        {{"init", "tsa", "--rate", "1"}, 2, "no option --rate", "--help lists"},
+        {{"init", "tsa", "--router_witdh", "1"}, 2, "--router-witdh", "--router-width?"},
         {{"eval"}, 2, "usage", "MODEL-DIR"},
         {{"eval", out, "--corpus", corpus, "--part", "all"}, 2, "all", "validation and test"},
         {{"eval", out, "--corpus", corpus, "--gate", "shut"}, 2, "shut", "soft, hard and mixed"},
         {{"eval", out, "--corpus", corpus, "--gate-limit", "2"}, 2, "--gate-limit is 2", "to 0.9"},
         {{"eval", out, "--corpus", "/nowhere/c.txt"}, 1, "/nowhere/c.txt", "No such file"},
         {{"eval", "/nowhere/m", "--corpus", corpus}, 1, "/nowhere/m", "No such file"},
-        {{"generate", out, "--colour", "red"}, 2, "colour", "--temperature"},
+        {{"generate", out, "--colour", "red"}, 2, "no option --colour", "--help lists"},
+        {{"generate", out, "--topp", "1"}, 2, "no option --topp", "do you mean --top-p?"},
         {{"generate", out, "--top-p", "2"}, 2, "--top-p is 2", "from 0 to 1"},
         {{"generate", out, "--prompt", "b\xc3\xb6ttles"}, 2, "\xc3\xb6", "vocabulary"},
         {{"generate", out, "--prompt", "take bottles down, take on"},
@@ -520,6 +550,20 @@ Test(tool, what_train_published_is_inspected_measured_and_sampled)
     (void)eval_loss(&r, "hard");
     (void)eval_loss(&r, "mixed");
     check_generate(&r);
+}
+
+Test(tool, hyphens_and_underscores_are_the_same_in_options)
+{
+    static struct result r;
+    expect_success(&r, WORDS("init", "tsa", "--corpus", corpus, "--out", out, "--width", "16",
+                             "--heads", "2", "--router-width", "24", "--undecided_price=0.5"));
+    expect_success(&r, WORDS("inspect", out));
+    cr_expect(strstr(r.out, "router_width     24"), "%s", r.out);
+    cr_expect(strstr(r.out, "undecided_price  0.5"), "%s", r.out);
+    expect_success(&r, WORDS("eval", out, "--corpus", corpus, "--train_share", "0.7",
+                             "--validation-share", "0.1"));
+    expect_success(&r, WORDS("bench", "train", "--steps", "1", "--batch", "1", "--context", "8",
+                             "--micro_batch", "1"));
 }
 
 Test(tool, what_init_wrote_is_inspected_measured_and_sampled)

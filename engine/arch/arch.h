@@ -91,9 +91,6 @@ const struct sl_arch *sl_arch_at(int index);          /* NULL past the last */
 
 /* Fills c with the standards of its table. vocab stays 0: it comes from the tokenizer. */
 void sl_config_standard(const struct sl_arch *arch, struct sl_config *c);
-/* The row of a name; an unknown one is told with those there are. */
-const struct sl_number *sl_config_row(const struct sl_arch *arch, const char *name,
-                                      struct sl_err *err) SL_MUST_CHECK;
 /* Every hyper-parameter within its bounds, and what no single bound says: heads divide width. */
 bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
     SL_MUST_CHECK;

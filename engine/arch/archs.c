@@ -2,7 +2,6 @@
 #include "arch/arch.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define SL_ARCH(name) extern const struct sl_arch sl_arch_##name;
@@ -49,22 +48,6 @@ void sl_config_standard(const struct sl_arch *arch, struct sl_config *c)
 {
     *c = (struct sl_config){0};
     sl_numbers_standard(arch->hypers, c);
-}
-
-const struct sl_number *sl_config_row(const struct sl_arch *arch, const char *name,
-                                      struct sl_err *err)
-{
-    char known[512] = "";
-    size_t used = 0;
-    const struct sl_number *row = sl_number_find(arch->hypers, name);
-    if (row)
-        return row;
-    for (const struct sl_number *h = arch->hypers; h->name && used < sizeof known; h++)
-        used +=
-            (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", h->name);
-    sl_fail(err, SL_BAD_INPUT, "'%s' is not a hyper-parameter of %s; those are: %s", name,
-            arch->name, known);
-    return NULL;
 }
 
 static bool hypers_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)

@@ -6,13 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct sl_number *sl_number_find(const struct sl_number *rows, const char *name)
-{
-    for (; rows->name; rows++)
-        if (strcmp(rows->name, name) == 0)
-            return rows;
-    return NULL;
-}
+enum { RANGE_TEXT = 384 };
 
 static void put(const struct sl_number *row, void *object, double value)
 {
@@ -44,13 +38,32 @@ void sl_numbers_standard(const struct sl_number *rows, void *object)
         put(rows, object, rows->standard);
 }
 
+void sl_number_text(double value, char text[SL_NUMBER_TEXT])
+{
+    const double exact_below = 1e15; /* beyond, digits would be made up */
+    bool whole = value == floor(value) && fabs(value) < exact_below;
+    (void)snprintf(text, SL_NUMBER_TEXT, whole ? "%.0f" : "%g", value);
+}
+
+/* "from 1 to 100000000 (optimiser steps)" */
+static void print_range(const struct sl_number *row, const char *from, char *text, size_t size)
+{
+    char least[SL_NUMBER_TEXT], most[SL_NUMBER_TEXT];
+    sl_number_text(row->least, least);
+    sl_number_text(row->most, most);
+    (void)snprintf(text, size, "%s%s to %s (%s)", from, least, most, row->help);
+}
+
 bool sl_number_set(const struct sl_number *row, void *object, double value, struct sl_err *err)
 {
     bool whole = row->kind == SL_REAL || value == floor(value);
-    if (!isfinite(value) || value < row->least || value > row->most || !whole)
-        return sl_fail(err, SL_BAD_INPUT, "%s is %g; accepted is a %s from %g to %g (%s)",
-                       row->name, value, row->kind == SL_REAL ? "number" : "whole number",
-                       row->least, row->most, row->help);
+    if (!isfinite(value) || value < row->least || value > row->most || !whole) {
+        char given[SL_NUMBER_TEXT], range[RANGE_TEXT];
+        sl_number_text(value, given);
+        print_range(row, "from ", range, sizeof range);
+        return sl_fail(err, SL_BAD_INPUT, "%s is %s; accepted is a %s %s", row->name, given,
+                       row->kind == SL_REAL ? "number" : "whole number", range);
+    }
     put(row, object, value);
     return true;
 }
@@ -82,10 +95,12 @@ bool sl_number_read(const struct sl_number *row, void *object, const char *text,
     if (row->kind == SL_CHOICE)
         return choose(row, object, text, err);
     double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value))
-        return sl_fail(err, SL_BAD_INPUT,
-                       "%s is '%.64s', which is not a number; accepted is %g to %g (%s)", row->name,
-                       text, row->least, row->most, row->help);
+    if (end == text || *end || !isfinite(value)) {
+        char range[RANGE_TEXT];
+        print_range(row, "", range, sizeof range);
+        return sl_fail(err, SL_BAD_INPUT, "%s is '%.64s', which is not a number; accepted is %s",
+                       row->name, text, range);
+    }
     return sl_number_set(row, object, value, err);
 }
 
@@ -94,5 +109,5 @@ void sl_number_print(const struct sl_number *row, double value, char text[SL_NUM
     if (row->kind == SL_CHOICE)
         (void)snprintf(text, SL_NUMBER_TEXT, "%s", row->choices[(int)value]);
     else
-        (void)snprintf(text, SL_NUMBER_TEXT, "%g", value);
+        sl_number_text(value, text);
 }

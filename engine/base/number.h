@@ -35,7 +35,6 @@ struct sl_number {
 #define SL_CHOICE_ROW(of, member, choices, last, standard, help)                                   \
     SL_NUMBER_ROW(of, member, SL_CHOICE, 0, last, standard, help, choices)
 
-const struct sl_number *sl_number_find(const struct sl_number *rows, const char *name);
 /* Gives every member its standard. */
 void sl_numbers_standard(const struct sl_number *rows, void *object);
 
@@ -50,6 +49,8 @@ bool sl_number_read(const struct sl_number *row, void *object, const char *text,
 /* The value as text, as sl_number_read takes it; at most size - 1 bytes. */
 enum { SL_NUMBER_TEXT = 64 };
 
+/* Whole numbers with all their digits, others with six. */
+void sl_number_text(double value, char text[SL_NUMBER_TEXT]);
 void sl_number_print(const struct sl_number *row, double value, char text[SL_NUMBER_TEXT]);
 /* "a, b, c": what there is, for messages. */
 void sl_number_choices(const struct sl_number *row, char *list, size_t size);

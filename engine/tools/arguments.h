@@ -1,7 +1,9 @@
-/* arguments.h - command lines: tables of options, and errors that say what would be accepted. */
+/* arguments.h - command lines: tables of options, and errors that say what would be accepted.
+ *
+ * In the name of an option '-' and '_' are the same; help has '-', the names in files '_'. */
 #pragma once
 
-#include "sluice/err.h"
+#include "base/number.h"
 
 #include <stddef.h>
 
@@ -15,25 +17,28 @@ struct option_row {
     double least, most; /* OPTION_WHOLE and OPTION_NUMBER */
 };
 
+/* Options that are the numbers of a struct, by the names in its table. */
+struct option_numbers {
+    const struct sl_number *rows;
+    void *object;
+};
+
+enum { OPTION_TABLES = 2 };
+
 /* How one command's line is read. */
 struct option_reader {
-    const struct option_row *rows; /* ends with a row without a name */
-    void *values;                  /* what the offsets point into */
-    /* An option that is not in the table; NULL: an error. Returns false with err. */
-    bool (*other)(void *context, const char *name, const char *value, struct sl_err *err);
-    void *context;
-    const char **operands; /* words without dashes */
+    const struct option_row *rows;                /* ends with a row without a name */
+    void *values;                                 /* what the offsets point into */
+    struct option_numbers numbers[OPTION_TABLES]; /* one may be without rows */
+    const char **operands;                        /* words without dashes */
     int operands_most, operands_count;
 };
 
 bool options_read(struct option_reader *reader, int count, char **words, struct sl_err *err)
     SL_MUST_CHECK;
-/* Prints the table. */
+/* Print a table. */
 void options_help(const struct option_row *rows);
-
-/* A number, whole text and nothing after it. */
-bool option_number(const char *name, const char *text, double *out, struct sl_err *err)
-    SL_MUST_CHECK;
+void numbers_help(const struct sl_number *rows);
 
 /* The options that every command that computes has. */
 #define ENGINE_OPTIONS(type)                                                                       \

@@ -51,7 +51,7 @@ static int run(const struct tool *tool, int count, char **words)
     struct sl_err err;
     if (asks_for_help(count, words)) {
         printf("sluice %s %s - %s\n\n", tool->name, tool->operands, tool->help);
-        tool->options();
+        tool->options(words[0][0] == '-' ? NULL : words[0]);
         return 0;
     }
     if (tool->run(count, words, &err))

@@ -32,8 +32,9 @@ static const struct option_row rows[] = {
     ENGINE_OPTIONS(struct arguments),
     {0}};
 
-static void options(void)
+static void options(const char *operand)
 {
+    (void)operand;
     options_help(rows);
 }
 

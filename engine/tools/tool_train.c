@@ -77,56 +77,40 @@ static const struct option_row init_rows[] = {
     ENGINE_OPTIONS(struct arguments),
     {0}};
 
-static void print_rows(const struct sl_number *rows)
+/* The sizes of the architecture that was named, or what could be named. */
+static void print_hypers(const char *command, const char *name)
 {
-    for (const struct sl_number *r = rows; r->name; r++) {
-        char standard[SL_NUMBER_TEXT], choices[256];
-        sl_number_print(r, r->standard, standard);
-        printf("  --%-24s %s", r->name, r->help);
-        if (r->kind == SL_CHOICE) {
-            sl_number_choices(r, choices, sizeof choices);
-            printf(": %s", choices);
-        }
-        printf(" [%s]\n", standard);
+    const struct sl_arch *arch = name ? sl_arch_find(name) : NULL;
+    if (arch) {
+        printf("\n%s: %s\n", arch->name, arch->summary);
+        numbers_help(arch->hypers);
+        return;
     }
+    printf("\nthe architectures (sluice %s NAME --help lists the sizes of one):\n", command);
+    for (int i = 0; sl_arch_at(i); i++)
+        printf("  %-12s %s\n", sl_arch_at(i)->name, sl_arch_at(i)->summary);
 }
 
-static void print_hypers(void)
+static void train_options(const char *name)
 {
-    for (int i = 0; sl_arch_at(i); i++) {
-        printf("\n%s: %s\n", sl_arch_at(i)->name, sl_arch_at(i)->summary);
-        print_rows(sl_arch_at(i)->hypers);
-    }
-}
-
-static void train_options(void)
-{
+    const char *example = name && sl_arch_find(name) ? name : "tsa";
     options_help(train_rows);
     printf("\nthe recipe:\n");
-    print_rows(sl_recipe_rows);
-    print_hypers();
+    numbers_help(sl_recipe_rows);
+    print_hypers("train", name);
+    if (sl_arch_find(example)->tasks & SL_COMPLETES)
+        printf("\nexample: sluice train %s --corpus my.txt --run runs/mine --out models/mine/1\n",
+               example);
+    else
+        printf("\nexample: sluice train %s --data reviews.tsv --label 1 --text 2 --run runs/mood "
+               "--out models/mood/1 --epochs 3\n",
+               example);
 }
 
-static void init_options(void)
+static void init_options(const char *name)
 {
     options_help(init_rows);
-    print_hypers();
-}
-
-static bool set_hyper(void *context, const char *name, const char *text, struct sl_err *err)
-{
-    struct sl_training *t = &((struct arguments *)context)->training;
-    const struct sl_number *row = sl_config_row(t->arch, name, err);
-    return row && (sl_number_read(row, &t->config, text, err) || sl_wrap(err, "--%s", name));
-}
-
-static bool set_either(void *context, const char *name, const char *text, struct sl_err *err)
-{
-    struct sl_training *t = &((struct arguments *)context)->training;
-    const struct sl_number *row = sl_number_find(sl_recipe_rows, name);
-    if (!row)
-        return set_hyper(context, name, text, err);
-    return sl_number_read(row, &t->recipe, text, err) || sl_wrap(err, "--%s", name);
+    print_hypers("init", name);
 }
 
 /* Sizes are the architecture's standard ones or those of the model to begin from; the other options
@@ -170,7 +154,7 @@ static bool read_line(struct arguments *a, struct option_reader *reader, int cou
         return false;
     sl_numbers_standard(sl_recipe_rows, &a->training.recipe);
     reader->values = a;
-    reader->context = a;
+    reader->numbers[1] = (struct option_numbers){a->training.arch->hypers, &a->training.config};
     return options_read(reader, count - 1, words + 1, err);
 }
 
@@ -260,7 +244,8 @@ static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *
 static bool run_train(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {0};
-    struct option_reader reader = {.rows = train_rows, .other = set_either};
+    struct option_reader reader = {.rows = train_rows,
+                                   .numbers = {{sl_recipe_rows, &a.training.recipe}}};
     if (!read_line(&a, &reader, count, words, err))
         return false;
     a.training.sources.corpus = a.corpus;
@@ -345,7 +330,7 @@ static bool place_for_drawn(const char *out, struct sl_err *err)
 static bool run_init(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {0};
-    struct option_reader reader = {.rows = init_rows, .other = set_hyper};
+    struct option_reader reader = {.rows = init_rows};
     if (!read_line(&a, &reader, count, words, err))
         return false;
     if (!a.corpus || !a.out)

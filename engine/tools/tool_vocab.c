@@ -37,8 +37,9 @@ static const struct option_row rows[] = {
     {"json", NULL, "print JSON", OPTION_SWITCH, offsetof(struct arguments, json), 0, 0},
     {0}};
 
-static void options(void)
+static void options(const char *operand)
 {
+    (void)operand;
     options_help(rows);
     printf(
         "\n"

@@ -10,7 +10,7 @@ struct sl_model;
 struct tool {
     const char *name, *operands, *help;
     bool (*run)(int count, char **words, struct sl_err *err);
-    void (*options)(void); /* prints what it accepts */
+    void (*options)(const char *operand); /* prints what it accepts after this word, or NULL */
 };
 
 extern const struct tool tool_train, tool_init, tool_eval, tool_generate, tool_classify,

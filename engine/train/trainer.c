@@ -143,9 +143,13 @@ static bool agree(const struct sl_counter *saved, const struct sl_counter *asked
     for (int i = PROGRESS_COUNTERS; i < count; i++) {
         if (saved[i].kind == SL_WHOLE && saved[i].whole != asked[i].whole)
             return sl_fail(err, SL_BAD_INPUT, "the run was begun with another %s", asked[i].name);
-        if (saved[i].kind == SL_NUMBER && saved[i].number != asked[i].number)
-            return sl_fail(err, SL_BAD_INPUT, "the run was begun with %s %g, not %g", asked[i].name,
-                           saved[i].number, asked[i].number);
+        if (saved[i].kind == SL_NUMBER && saved[i].number != asked[i].number) {
+            char before[SL_NUMBER_TEXT], now[SL_NUMBER_TEXT];
+            sl_number_text(saved[i].number, before);
+            sl_number_text(asked[i].number, now);
+            return sl_fail(err, SL_BAD_INPUT, "the run was begun with %s %s, not %s", asked[i].name,
+                           before, now);
+        }
     }
     return true;
 }
