@@ -259,7 +259,7 @@ Test(labelled, mistakes_are_named)
     other.recipe.validation_share = 0.1f;
     other.sources.corpus = data;
     other.sources.data = NULL;
-    expect_refused(&other, "epochs is 2; a text has none");
+    expect_refused(&other, "epochs is 2, but a text has none");
 }
 
 static struct sl_training from_model(const struct sl_arch *arch, const char *from)

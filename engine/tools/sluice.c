@@ -23,6 +23,15 @@ struct sl_model *tool_model(struct sl_engine *engine, const char *directory, str
     return place_of_model(directory, err) ? sl_model_open(engine, directory, err) : NULL;
 }
 
+bool tool_one_source(const char *corpus, const char *data, struct sl_err *err)
+{
+    if (corpus && data)
+        return sl_fail(err, SL_BAD_INPUT, "--corpus and --data are both given; accepted is one");
+    return corpus || data ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "neither --corpus nor --data is given; wanted is a text or labelled texts");
+}
+
 bool tool_usage(const struct tool *tool, struct sl_err *err)
 {
     return sl_fail(err, SL_BAD_INPUT, "usage: sluice %s %s (sluice %s --help says more)",

@@ -217,8 +217,10 @@ static bool run(int count, char **words, struct sl_err *err)
         .rows = rows, .values = &a, .operands = &model, .operands_most = 1};
     if (!options_read(&reader, count, words, err))
         return false;
-    if (!model || (a.corpus != NULL) == (a.data != NULL))
+    if (!model)
         return tool_usage(&tool_eval, err);
+    if (!tool_one_source(a.corpus, a.data, err))
+        return false;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
     struct sl_model *m = engine ? tool_model(engine, model, err) : NULL;
     bool ok = m && evaluate(m, &a, err);

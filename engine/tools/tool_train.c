@@ -249,8 +249,10 @@ static bool run_train(int count, char **words, struct sl_err *err)
     if (!read_line(&a, &reader, count, words, err))
         return false;
     a.training.sources.corpus = a.corpus;
-    if (!a.run || (a.corpus != NULL) == (a.training.sources.data != NULL))
-        return tool_usage(&tool_train, err);
+    if (!tool_one_source(a.corpus, a.training.sources.data, err))
+        return false;
+    if (!a.run)
+        return sl_fail(err, SL_BAD_INPUT, "--run DIR is missing: a place for the run's state");
     a.training.sources.keep = a.keep_last ? SL_KEEP_LAST : SL_KEEP_FIRST;
     a.training.run = a.run;
     a.training.resume = a.resume;
@@ -334,7 +336,9 @@ static bool run_init(int count, char **words, struct sl_err *err)
     if (!read_line(&a, &reader, count, words, err))
         return false;
     if (!a.corpus || !a.out)
-        return tool_usage(&tool_init, err);
+        return sl_fail(err, SL_BAD_INPUT, "%s is missing",
+                       a.corpus ? "--out DIR, a place for the model,"
+                                : "--corpus FILE, a text whose characters are the vocabulary,");
     if (!place_for_drawn(a.out, err))
         return false;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);

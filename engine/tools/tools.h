@@ -23,5 +23,8 @@ struct sl_engine *tool_engine(int threads, const char *isa, struct sl_err *err) 
 struct sl_model *tool_model(struct sl_engine *engine, const char *directory, struct sl_err *err)
     SL_MUST_CHECK;
 
+/* Just one of a text and labelled texts is what a command works on. */
+bool tool_one_source(const char *corpus, const char *data, struct sl_err *err) SL_MUST_CHECK;
+
 /* Puts "ok" aside from "wrong usage": how a command says that --help is what the caller needs. */
 bool tool_usage(const struct tool *tool, struct sl_err *err);

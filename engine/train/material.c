@@ -36,14 +36,17 @@ static bool make_room(struct sl_material *m, struct sl_err *err)
 /* Epochs are steps as soon as it is known how many an epoch has. */
 static bool count_steps(const struct sl_material *m, struct sl_recipe *recipe, struct sl_err *err)
 {
-    int64_t steps = (int64_t)recipe->epochs * m->kind->epoch_steps(m);
+    int per_epoch = m->kind->epoch_steps(m);
+    int64_t steps = (int64_t)recipe->epochs * per_epoch;
     if (recipe->epochs == 0)
         return true;
-    if (steps < 1 || steps > INT32_MAX)
-        return sl_fail(
-            err, SL_BAD_INPUT,
-            "epochs is %d; a text has none, and of labelled texts at most 2^31 steps fit",
-            recipe->epochs);
+    if (per_epoch == 0)
+        return sl_fail(err, SL_BAD_INPUT, "epochs is %d, but a text has none: give steps instead",
+                       recipe->epochs);
+    if (steps > INT32_MAX)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "epochs is %d, which makes %lld steps; accepted is at most %d steps",
+                       recipe->epochs, (long long)steps, INT32_MAX);
     recipe->steps = (int)steps;
     return true;
 }
