@@ -38,6 +38,15 @@ static void put(json_t *object, const char *key, json_t *value)
     (void)json_object_set_new(object, key, value);
 }
 
+/* Of labelled texts; a text has none. */
+static void put_accuracy(json_t *object, const struct sl_train_state *s)
+{
+    if (!isfinite(s->validation_accuracy))
+        return;
+    put(object, "validation_accuracy", number(s->validation_accuracy));
+    put(object, "best_accuracy", number(s->best_accuracy));
+}
+
 static json_t *event_object(const struct sl_train_state *s)
 {
     static const char *const names[] = {"step", "evaluated", "saved"};
@@ -56,10 +65,9 @@ static json_t *event_object(const struct sl_train_state *s)
     if (s->event == SL_TRAIN_EVALUATED) {
         put(o, "validation_loss", number(s->validation_loss));
         put(o, "validation_active", number(s->validation_gate));
-        put(o, "validation_accuracy", number(s->validation_accuracy));
+        put_accuracy(o, s);
         put(o, "validation_depth", number(s->validation_depth));
         put(o, "best_loss", number(s->best_loss));
-        put(o, "best_accuracy", number(s->best_accuracy));
         put(o, "best_step", json_integer(s->best_step));
     }
     return o;
@@ -211,8 +219,7 @@ char *report_provenance(const struct sl_training *t, const struct sl_train_state
     put(o, "steps", json_integer(s->step));
     put(o, "validation_loss", number(s->validation_loss));
     put(o, "validation_active", number(s->validation_gate));
-    put(o, "validation_accuracy", number(s->validation_accuracy));
-    put(o, "best_accuracy", number(s->best_accuracy));
+    put_accuracy(o, s);
     put(o, "best_loss", number(s->best_loss));
     put(o, "best_step", json_integer(s->best_step));
     put(o, "seconds", number(s->seconds));

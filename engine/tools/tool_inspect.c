@@ -53,6 +53,14 @@ static void print_json(const struct sl_model *m)
     json_decref(o);
 }
 
+/* What only a classifier reads, a model that completes has not. */
+static bool applies(const struct sl_number *hyper, const struct sl_model *m)
+{
+    bool classifier = hyper->offset == offsetof(struct sl_config, attention) ||
+                      hyper->offset == offsetof(struct sl_config, pooling);
+    return !classifier || m->config.task == SL_TASK_CLASSIFICATION;
+}
+
 static void print_text(const struct sl_model *m)
 {
     struct sl_model_facts facts = sl_model_facts(m);
@@ -61,6 +69,8 @@ static void print_text(const struct sl_model *m)
            facts.gate, facts.sha256);
     for (const struct sl_number *h = m->arch->hypers; h->name; h++) {
         char value[SL_NUMBER_TEXT];
+        if (!applies(h, m))
+            continue;
         sl_number_print(h, sl_number_get(h, &m->config), value);
         printf("  %-16s %s\n", h->name, value);
     }
