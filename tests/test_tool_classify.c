@@ -18,6 +18,13 @@ static void make_classifier(struct result *r, const char *data)
                             "--epochs", "8", "--batch", "8", "--rate", "0.01", "--warmup", "0"));
 }
 
+/* What its file says of the training. */
+static void read_card(char *text, size_t bytes)
+{
+    char path[PATH_MAX];
+    read_text(text, bytes, fopen(test_path(path, out, "config.json"), "re"));
+}
+
 static void expect_object(const char *line, const char *label, const char *text)
 {
     json_t *o = json_loads(line, JSON_DISABLE_EOF_CHECK, NULL);
@@ -56,17 +63,56 @@ Test(tool_classify, lines_are_classified)
     cr_expect(strstr(r.out, "\t \n") && strstr(r.out, "\t\x01\n"), "a line for each: %s", r.out);
 }
 
+/* The same answers, whether the lines come from a file or through a pipe. */
+Test(tool_classify, standard_input_is_a_file_too)
+{
+    static struct result r, piped;
+    char data[PATH_MAX], lines[PATH_MAX];
+    int ends[2];
+    make_classifier(&r, test_path(data, top, "data.tsv"));
+    test_write(test_path(lines, top, "lines.txt"), "61 h\n\n60 l\n");
+    expect_success(&r, WORDS("classify", out, lines));
+    cr_assert_eq(pipe(ends), 0);
+    cr_assert_eq(write(ends[1], "61 h\n\n60 l\n", 11), 11);
+    cr_assert_eq(close(ends[1]), 0);
+    cr_assert_eq(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+    expect_success(&piped, WORDS("classify", out, "-"));
+    cr_expect_str_eq(piped.out, r.out);
+    cr_expect_str_eq(piped.err, r.err);
+    cr_expect(strchr(r.out, '\n'));
+}
+
 Test(tool_classify, a_classifier_completes_nothing)
 {
     static struct result r;
     char data[PATH_MAX];
     make_classifier(&r, test_path(data, top, "data.tsv"));
+    expect_success(&r, WORDS("inspect", out));
+    cr_expect(strstr(r.out, "  pooling          mean\n"), "%s", r.out);
+    read_card(r.out, sizeof r.out);
+    cr_expect(strstr(r.out, "\"best_accuracy\"") && strstr(r.out, "\"validation_accuracy\""));
     const struct mistake mistakes[] = {
         {{"generate", out, "--prompt", "a"}, 2, "classification", "sluice classify"},
         {{"eval", out, "--data", data, "--gate", "hard"}, 2, "encoder has no gates", "--gate"},
         {{"eval", out, "--data", data, "--exit-threshold", "0.5"}, 2, "no early exits", "--exit-"},
     };
     expect_messages(mistakes, COUNT(mistakes));
+}
+
+/* Accuracies, what sees both ways, how rows are pooled: a model that completes has none of it. */
+Test(tool_classify, a_model_that_completes_has_nothing_of_a_classifier)
+{
+    static struct result r;
+    expect_success(&r, WORDS("train", "tsa", "--corpus", corpus, "--run", run_path, "--out", out,
+                             "--width", "16", "--heads", "2", "--depth", "2", "--context", "16",
+                             "--steps", "2", "--batch", "2"));
+    cr_expect_not(strstr(r.out, "accuracy"), "%s", r.out);
+    expect_success(&r, WORDS("inspect", out));
+    cr_expect(strstr(r.out, "  router_width "), "%s", r.out);
+    cr_expect_not(strstr(r.out, "both_ways") || strstr(r.out, "  pooling "), "%s", r.out);
+    read_card(r.out, sizeof r.out);
+    cr_expect(strstr(r.out, "\"best_loss\""), "%s", r.out);
+    cr_expect_not(strstr(r.out, "accuracy"), "%s", r.out);
 }
 
 Test(tool_classify, mistakes_of_classify_are_named)

@@ -9,11 +9,13 @@
 #include "tools/tools.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { FILES_MAX = 64, ITEMS = 64, ROWS = 8192 };
@@ -39,9 +41,10 @@ static void options(const char *operand)
     options_help(rows);
     printf(
         "\n"
-        "Files hold a text per line, UTF-8, as they are or packed by gzip or xz; empty lines are\n"
-        "passed over. Prints a line per text, in their order: label, its probability and the\n"
-        "text, separated by tabs; with --json an object of \"label\", \"score\" and \"text\".\n");
+        "Files hold a text per line, UTF-8, as they are or packed by gzip or xz; - is standard\n"
+        "input. Empty lines are passed over. Prints a line per text, in their order: label, its\n"
+        "probability and the text, separated by tabs; with --json an object of \"label\",\n"
+        "\"score\" and \"text\".\n");
 }
 
 /* A text that waits for its batch. */
@@ -173,7 +176,7 @@ static bool add(struct work *w, const struct sl_line *line, struct sl_err *err)
     return flush(w, err);
 }
 
-static bool read_file(struct work *w, const char *path, struct sl_err *err)
+static bool read_lines(struct work *w, const char *path, struct sl_err *err)
 {
     struct sl_lines *lines = sl_lines_open(path, &(struct sl_data_limits){0}, err);
     bool ok = lines != NULL;
@@ -187,6 +190,39 @@ static bool read_file(struct work *w, const char *path, struct sl_err *err)
     ok = ok && flush(w, err);
     sl_lines_close(lines);
     return ok;
+}
+
+static bool copy_input(int to, struct sl_err *err)
+{
+    enum { PIECE_BYTES = 1 << 16 };
+
+    char *buffer = malloc(PIECE_BYTES);
+    bool ok = buffer || sl_fail(err, SL_NO_MEMORY, "no memory to read standard input");
+    for (size_t got = 1; ok && got > 0;) {
+        got = fread(buffer, 1, PIECE_BYTES, stdin);
+        ok = (!ferror(stdin) && write(to, buffer, got) == (ssize_t)got) ||
+             sl_fail(err, SL_IO, "standard input: %s", strerrordesc_np(errno));
+    }
+    free(buffer);
+    return ok;
+}
+
+/* Files are read where they are mapped: a pipe becomes one, in memory, that has no name. */
+static bool read_input(struct work *w, struct sl_err *err)
+{
+    char path[32];
+    int fd = memfd_create("standard input", MFD_CLOEXEC);
+    if (fd < 0)
+        return sl_fail(err, SL_IO, "standard input: %s", strerrordesc_np(errno));
+    (void)snprintf(path, sizeof path, "/dev/fd/%d", fd);
+    bool ok = copy_input(fd, err) && (read_lines(w, path, err) || sl_wrap(err, "standard input"));
+    (void)close(fd);
+    return ok;
+}
+
+static bool read_file(struct work *w, const char *path, struct sl_err *err)
+{
+    return strcmp(path, "-") == 0 ? read_input(w, err) : read_lines(w, path, err);
 }
 
 /* -- all of it -------------------------------------------------------------------------------- */
@@ -242,7 +278,7 @@ static bool run(int count, char **words, struct sl_err *err)
 
 const struct tool tool_classify = {
     .name = "classify",
-    .operands = "MODEL-DIR TEXT-FILE...",
+    .operands = "MODEL-DIR (TEXT-FILE | -)...",
     .help = "labels the lines of files with a classifier",
     .run = run,
     .options = options,
