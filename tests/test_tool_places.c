@@ -86,7 +86,8 @@ Test(tool_places, what_is_not_ours_is_not_written_over)
 Test(tool_places, a_run_takes_no_directory_of_something_else)
 {
     static struct result r;
-    char other[PATH_MAX], store[PATH_MAX];
+    char other[PATH_MAX], store[PATH_MAX], below[PATH_MAX];
+    (void)test_path(below, out, "runs/mine");
     (void)test_path(other, top, "models/mine/1");
     (void)test_path(store, top, "store");
     make_model();
@@ -94,6 +95,8 @@ Test(tool_places, a_run_takes_no_directory_of_something_else)
                    "no part of a run");
     expect_refused(small_and(store, other, WORDS("--corpus", corpus, "--steps", "2")),
                    "no part of a run", "is empty or holds a run");
+    expect_refused(small_and(below, other, WORDS("--corpus", corpus, "--steps", "2")), below,
+                   "has a model in it");
     expect_success(&r, WORDS("inspect", out));
     cr_expect_not(is_there("store/state"));
 }
@@ -109,6 +112,8 @@ Test(tool_places, a_model_goes_where_it_is_served)
                    "a number from 1: ");
     expect_refused(small_and(run_path, zero, WORDS("--corpus", corpus)), "the version",
                    "models/flat/0/1");
+    expect_refused(small_and(run_path, below, WORDS("--corpus", corpus)), out, "a model itself");
+    (void)test_path(below, out, "deep/below/1");
     expect_refused(small_and(run_path, below, WORDS("--corpus", corpus)), out, "a model itself");
     expect_refused(WORDS("init", "vanilla", "--corpus", corpus, "--out", flat), "the version",
                    "models/flat/1");

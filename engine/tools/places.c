@@ -75,7 +75,7 @@ static bool check_apart(const char *out, const char *run, struct sl_err *err)
 /* Elsewhere than in a store, a model is one that nobody serves. */
 static bool check_version(const char *out, struct sl_err *err)
 {
-    char copy[SL_PATH_MAX], parent[SL_PATH_MAX];
+    char copy[SL_PATH_MAX], above[SL_PATH_MAX];
     (void)snprintf(copy, sizeof copy, "%s", out);
     if (version_of(basename(copy)) == 0) {
         size_t bytes = strlen(out);
@@ -83,12 +83,11 @@ static bool check_version(const char *out, struct sl_err *err)
                        "--out '%s': the last part must be the version, a number from 1: %s%s1", out,
                        out, bytes > 0 && out[bytes - 1] == '/' ? "" : "/");
     }
-    (void)snprintf(copy, sizeof copy, "%s", out);
-    (void)snprintf(parent, sizeof parent, "%s", dirname(copy));
-    return !has_manifest(parent) ||
+    nearest_of(out, above);
+    return !has_manifest(above) ||
            sl_fail(err, SL_BAD_INPUT,
                    "--out '%s': '%s' is a model itself; accepted is <store>/<model>/<version>", out,
-                   parent);
+                   above);
 }
 
 static bool check_writable(const char *out, struct sl_err *err)

@@ -39,7 +39,8 @@ static bool find_stranger(const char *path, char name[NAME_MAX + 1], struct sl_e
     return true;
 }
 
-/* Asked before the directory is made: whether there is a run is what the caller must agree with. */
+/* Whether there is a run is what the caller must agree with: asked before the directory is made, so
+ * that nothing is, and when it is ours, so that nobody changes it. */
 static bool check(const struct sl_run *run, bool resume, struct sl_err *err)
 {
     char stranger[NAME_MAX + 1];
@@ -89,7 +90,23 @@ static bool take(struct sl_run *run, struct sl_err *err)
         return true;
     }
     (void)close(fd);
+    run->there = strlen(run->path); /* and whose it is, whoever made it */
     return sl_fail(err, SL_BUSY, "another process is training in '%s'", run->path);
+}
+
+/* A model with anything else in it is one that nothing loads. */
+static bool check_above(const struct sl_run *run, struct sl_err *err)
+{
+    char above[SL_PATH_MAX], manifest[SL_PATH_MAX];
+    (void)snprintf(above, sizeof above, "%.*s", (int)run->there, run->path);
+    if (run->there == 0)
+        return true;
+    if (!sl_path_join(manifest, above, "manifest.json", err))
+        return false;
+    return access(manifest, F_OK) != 0 ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "'%s' lies in '%s', which has a model in it; accepted is another place",
+                   run->path, above);
 }
 
 bool sl_run_open(struct sl_run *run, const char *path, bool resume, struct sl_err *err)
@@ -99,21 +116,20 @@ bool sl_run_open(struct sl_run *run, const char *path, bool resume, struct sl_er
         return false;
     (void)snprintf(run->path, sizeof run->path, "%s", path);
     run->there = strlen(path);
-    if (access(path, F_OK) == 0) {
-        if (!take(run, err))
+    if (access(path, F_OK) != 0) {
+        if (!check(run, resume, err))
             return false;
-        return check(run, resume, err);
+        run->there = count_there(path);
+        if (!check_above(run, err) || !sl_directory_make(path, err))
+            return false;
     }
-    if (!check(run, resume, err))
-        return false;
-    run->there = count_there(path);
-    return sl_directory_make(path, err) && take(run, err);
+    return take(run, err) && check(run, resume, err);
 }
 
 void sl_run_close(struct sl_run *run)
 {
     size_t bytes = strlen(run->path);
-    while (bytes > run->there && rmdir(run->path) == 0) {
+    while (bytes > run->there && (rmdir(run->path) == 0 || errno == ENOENT)) {
         while (bytes > run->there && run->path[bytes - 1] != '/')
             bytes--;
         while (bytes > run->there && run->path[bytes - 1] == '/')
