@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { VERSION_DIGITS_MAX = 9, DIRECTORY_MAX = 4096 };
+enum { DIRECTORY_MAX = 4096 };
 
 struct sv_served {
     atomic_int references;
@@ -164,29 +164,6 @@ static void load_version(struct sv_registry *registry, const char *directory, co
         miss(registry, name, version, err.text);
 }
 
-/* Version directories are whole numbers; 0 when there are none. `found` is how the directory of the
- * highest is written: 7 may be 007. */
-static long highest_version(const char *directory, char found[static VERSION_DIGITS_MAX + 1])
-{
-    long highest = 0;
-    DIR *entries = opendir(directory);
-    if (!entries)
-        return 0;
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): this stream is ours alone
-    for (const struct dirent *entry; (entry = readdir(entries));) {
-        size_t digits = strspn(entry->d_name, "0123456789");
-        if (digits == 0 || digits > VERSION_DIGITS_MAX || entry->d_name[digits])
-            continue;
-        long version = strtol(entry->d_name, NULL, 10);
-        if (version <= highest)
-            continue;
-        highest = version;
-        memcpy(found, entry->d_name, digits + 1);
-    }
-    (void)closedir(entries);
-    return highest;
-}
-
 /* Names go into URLs, labels and paths: nothing surprising may be in them. */
 static bool is_name(const char *name)
 {
@@ -207,9 +184,9 @@ static void tell_no_version(const char *directory)
 
 static void load_model(struct sv_registry *registry, const char *store, const char *name)
 {
-    char directory[DIRECTORY_MAX], version[16], found[VERSION_DIGITS_MAX + 1] = "";
+    char directory[DIRECTORY_MAX], version[16], found[SL_VERSION_DIGITS_MAX + 1] = "";
     (void)snprintf(directory, sizeof directory, "%s/%s", store, name);
-    long highest = highest_version(directory, found);
+    long highest = sl_version_find(directory, found);
     if (highest == 0) {
         tell_no_version(directory);
         return;

@@ -3,6 +3,7 @@
 #include "sluice/generate.h"
 
 #include "base/random.h"
+#include "base/whole.h"
 #include "model/net.h"
 
 #include <math.h>
@@ -315,9 +316,9 @@ void sl_generation_feed(struct sl_generation *g, struct sl_session *session, int
     }
     int count = g->history_count - g->fed;
     int room = context - sl_session_length(session, feed->slot);
-    count = count < room ? count : room;
+    count = sl_least(count, room);
     feed->tokens = g->history + g->fed;
-    feed->count = count < rows_max ? count : rows_max;
+    feed->count = sl_least(count, rows_max);
     feed->want_all = g->options.echo && g->options.logprobs && g->usage.completion_tokens == 0;
 }
 

@@ -1,6 +1,7 @@
 /* session.c - one batch after another over slots that remember: the serving state of one model. */
 #include "sluice/infer.h"
 
+#include "base/whole.h"
 #include "model/net.h"
 
 #include <math.h>
@@ -50,7 +51,7 @@ static bool measure(struct sl_session *s, size_t *bytes, struct sl_err *err)
     struct sl_batch batch = {.rows = s->options.batch_rows};
     struct sl_cache cache = {.capacity = m->config.context};
     for (int row = 0; row < batch.rows; batch.count++) {
-        int rows = batch.rows - row < m->config.context ? batch.rows - row : m->config.context;
+        int rows = sl_least(batch.rows - row, m->config.context);
         s->sequences[batch.count] =
             (struct sl_sequence){.first = row, .rows = rows, .cache = &cache};
         row += rows;

@@ -16,7 +16,6 @@
 #include "kernels/amx_soften.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 enum { BLOCK = 32, STAGES = 4 };
@@ -46,15 +45,10 @@ struct block {
     float total[BLOCK];       /* of its 2^(score - max) */
 };
 
-static size_t up32(int n)
-{
-    return ((size_t)n + 31) / 32 * 32;
-}
-
 size_t sl_amx_attend_scratch(int queries, int keys, int head_dim)
 {
     (void)queries;
-    const size_t t = up32(keys), d = (size_t)head_dim;
+    const size_t t = sl_round_up((size_t)keys, 32), d = (size_t)head_dim;
     const size_t elements = BLOCK * d + 2 * t * d + 2 * BLOCK * t;
     const size_t floats = 2 * (t * SCORE_PITCH + BLOCK * d);
     return elements * sizeof(uint16_t) + floats * sizeof(float);
@@ -68,8 +62,8 @@ static struct run run_of(const struct sl_attend *a)
         assert(a->visible[i] <= a->keys);
         r.most = a->visible[i] > r.most ? a->visible[i] : r.most;
     }
-    const size_t t = up32(a->keys), d = (size_t)a->head_dim;
-    r.key_groups = (int)(up32(r.most) / 32);
+    const size_t t = sl_round_up((size_t)a->keys, 32), d = (size_t)a->head_dim;
+    r.key_groups = sl_steps(r.most, 32);
     r.scores[0] = a->scratch;
     r.scores[1] = r.scores[0] + t * SCORE_PITCH;
     r.sums[0] = r.scores[1] + t * SCORE_PITCH;
@@ -133,26 +127,21 @@ static void pack_keys(const struct run *r)
 static void write_lse(const struct run *r, const struct block *b)
 {
     for (int i = 0; i < b->count; i += 16) {
-        /* A query that sees nothing has max -inf and total 0. */
-        const __m512 total = _mm512_max_ps(_mm512_loadu_ps(b->total + i), _mm512_set1_ps(1e-30f));
-        const __m512 lse =
-            _mm512_fmadd_ps(_mm512_loadu_ps(b->max + i), _mm512_set1_ps(sl_ln2), sl_log16(total));
+        const __m512 lse = sl_lse16(_mm512_loadu_ps(b->max + i), _mm512_loadu_ps(b->total + i));
         _mm512_mask_storeu_ps(r->a->lse + b->first + i, sl_first16(b->count - i), lse);
     }
 }
 
-/* out = sums / total, as bf16; `rows` queries lie beside each other in sums. */
-static void write_out(const struct run *r, const struct block *b, int row, const float *sums,
-                      int rows)
+/* out = sums / total, as bf16. */
+static void write_out(const struct run *r, const struct block *b, int row, const float *sums)
 {
     const struct sl_attend *a = r->a;
-    const float dropped = a->dropout.threshold ? a->dropout.scale : 1.0f;
-    const float total = b->total[row];
-    const __m512 factor = _mm512_set1_ps(total > 0.0f ? dropped / total : 0.0f);
+    const __m512 factor = sl_total_factor(a, b->total[row]);
     const __m512i order = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0); /* undoes sl_pair_rows */
     uint16_t *out = (uint16_t *)a->out + (size_t)(b->first + row) * a->out_stride;
     for (int step = 0; step < r->steps; step++) {
-        const float *left = sums + (size_t)(step * 2 * rows + row) * 16, *right = left + rows * 16;
+        const float *left = sums + (size_t)(step * 2 * BLOCK + row) * 16,
+                    *right = left + BLOCK * 16;
         const __m512i narrow = sl_narrow32(_mm512_mul_ps(_mm512_loadu_ps(left), factor),
                                            _mm512_mul_ps(_mm512_loadu_ps(right), factor));
         _mm512_storeu_si512(out + step * TILE_K, _mm512_permutexvar_epi64(order, narrow));
@@ -171,11 +160,11 @@ static const struct sl_tile_config config = {
 static struct block block_at(const struct run *r, int first)
 {
     const int rest = r->a->queries - first;
-    struct block b = {.first = first, .count = rest < BLOCK ? rest : BLOCK};
+    struct block b = {.first = first, .count = sl_least(rest, BLOCK)};
     int most = 0;
     for (int i = first; i < first + b.count; i++)
         most = r->a->visible[i] > most ? r->a->visible[i] : most;
-    b.groups = (int)(up32(most) / 32);
+    b.groups = sl_steps(most, 32);
     return b;
 }
 
@@ -298,7 +287,7 @@ static void blend_block(const struct run *r, const struct block *b, const uint16
 static void write_block(const struct run *r, const struct block *b, const float *sums)
 {
     for (int i = 0; i < b->count; i++)
-        write_out(r, b, i, sums, BLOCK);
+        write_out(r, b, i, sums);
     if (r->a->lse)
         write_lse(r, b);
 }
@@ -307,7 +296,7 @@ static void attend_many(const struct run *r)
 {
     struct block blocks[STAGES];
     pack_keys(r);
-    const int count = (int)(up32(r->a->queries) / BLOCK);
+    const int count = sl_steps(r->a->queries, BLOCK);
     for (int i = 0; i < count + STAGES - 1; i++) {
         struct block *fresh = &blocks[i % STAGES], *scored = &blocks[(i + 3) % STAGES];
         struct block *softened = &blocks[(i + 2) % STAGES], *blended = &blocks[(i + 1) % STAGES];

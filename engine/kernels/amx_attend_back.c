@@ -46,11 +46,6 @@ struct run {
     int32_t *block_most; /* per block: the most keys that one of its queries sees */
 };
 
-static size_t up32(int n)
-{
-    return ((size_t)n + 31) / 32 * 32;
-}
-
 /* Hands out scratch; with no memory it only counts. */
 static void *take(unsigned char *base, size_t *used, size_t bytes)
 {
@@ -61,7 +56,8 @@ static void *take(unsigned char *base, size_t *used, size_t bytes)
 
 static size_t lay_out(struct run *r, void *scratch, int queries, int head_dim)
 {
-    const size_t n = up32(queries), d = (size_t)head_dim, half = sizeof(uint16_t);
+    const size_t n = sl_round_up((size_t)queries, 32), d = (size_t)head_dim,
+                 half = sizeof(uint16_t);
     size_t used = 0;
     r->q_across = take(scratch, &used, n * d * half);
     r->do_across = take(scratch, &used, n * d * half);
@@ -482,12 +478,12 @@ void sl_amx_attend_back(const struct sl_attend_back *b)
     const struct sl_attend *a = &b->forward;
     assert(a->head_dim % TILE_K == 0);
     struct run r = {.a = a, .b = b, .steps = a->head_dim / TILE_K};
-    r.blocks = (int)(up32(a->queries) / BLOCK);
+    r.blocks = sl_steps(a->queries, BLOCK);
     (void)lay_out(&r, a->scratch, a->queries, a->head_dim);
     sl_tiles_configure(&config);
     describe_queries(&r);
     prepare_queries(&r);
-    memset(r.dq, 0, up32(a->queries) * (size_t)a->head_dim * sizeof *r.dq);
+    memset(r.dq, 0, (size_t)r.blocks * BLOCK * (size_t)a->head_dim * sizeof *r.dq);
     for (int first = 0; first < a->keys; first += BLOCK)
         back_keys(&r, first);
     _tile_release();

@@ -111,7 +111,7 @@ static void blend(const struct sl_attend *a, const uint16_t *p, int dim, float s
     struct part sum = {_mm512_setzero_ps(), _mm512_setzero_ps()};
     for (int j = 0; j < a->visible[0]; j += 32, v += 32 * a->kv_stride) {
         const int rest = a->visible[0] - j;
-        const struct part some = blend32(p + j, v, a->kv_stride, rest < 32 ? rest : 32);
+        const struct part some = blend32(p + j, v, a->kv_stride, sl_least(rest, 32));
         sum.even_dims = _mm512_add_ps(sum.even_dims, some.even_dims);
         sum.odd_dims = _mm512_add_ps(sum.odd_dims, some.odd_dims);
     }
@@ -128,17 +128,9 @@ static void write_out(const struct sl_attend *a, int dim, const float sums[32], 
     _mm512_storeu_si512((uint16_t *)a->out + dim, pairs);
 }
 
-static void write_lse(const struct sl_attend *a, float max, float total)
-{
-    const __m512 least = _mm512_set1_ps(1e-30f); /* as in amx_attend.c */
-    const __m512 log = sl_log16(_mm512_max_ps(_mm512_set1_ps(total), least));
-    const __m512 lse = _mm512_fmadd_ps(_mm512_set1_ps(max), _mm512_set1_ps(sl_ln2), log);
-    _mm512_mask_storeu_ps(a->lse, 1, lse);
-}
-
 void sl_amx_attend_one(const struct sl_attend *a)
 {
-    const int n = a->visible[0], groups = (n + 31) / 32;
+    const int n = a->visible[0], groups = sl_steps(n, 32);
     float *scores = a->scratch, *sums = scores + (size_t)groups * 32;
     uint16_t *p = (uint16_t *)(sums + a->head_dim);
     const struct sl_score_row row = {.scores = scores, .p = p, .score_pitch = 16, .p_pitch = 32};
@@ -154,10 +146,9 @@ void sl_amx_attend_one(const struct sl_attend *a)
         blend(a, p, dim, sums + dim);
     flush_end(mode);
 
-    const float dropped = a->dropout.threshold ? a->dropout.scale : 1.0f;
-    const __m512 factor = _mm512_set1_ps(total > 0.0f ? dropped / total : 0.0f);
+    const __m512 factor = sl_total_factor(a, total);
     for (int dim = 0; dim < a->head_dim; dim += TILE_K)
         write_out(a, dim, sums + dim, factor);
     if (a->lse)
-        write_lse(a, max, total);
+        _mm512_mask_storeu_ps(a->lse, 1, sl_lse16(_mm512_set1_ps(max), _mm512_set1_ps(total)));
 }

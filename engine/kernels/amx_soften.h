@@ -67,3 +67,18 @@ static inline __m512 sl_soften(const struct sl_attend *a, const struct sl_score_
     }
     return _mm512_add_ps(low, high);
 }
+
+/* What makes the sum of values, weighted by 2^(score - max), the result of a query. One that sees
+ * nothing has total 0 and max -infinity. */
+static inline __m512 sl_total_factor(const struct sl_attend *a, float total)
+{
+    const float kept = a->dropout.threshold ? a->dropout.scale : 1.0f;
+    return _mm512_set1_ps(total > 0.0f ? kept / total : 0.0f);
+}
+
+/* log(sum(exp(score))) of 16 queries from their max, in units of ln 2, and their total. */
+static inline __m512 sl_lse16(__m512 max, __m512 total)
+{
+    const __m512 log = sl_log16(_mm512_max_ps(total, _mm512_set1_ps(1e-30f)));
+    return _mm512_fmadd_ps(max, _mm512_set1_ps(sl_ln2), log);
+}

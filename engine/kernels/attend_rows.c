@@ -1,6 +1,7 @@
 /* attend_rows.c - attention one query at a time, from the steps a level provides.
  *
  * fp32 operands are used where they lie; bf16 operands are widened into scratch first. */
+#include "base/whole.h"
 #include "kernels/bf16.h"
 #include "kernels/levels.h"
 
@@ -18,16 +19,11 @@ struct view {
     float *q, *out;         /* one row each */
 };
 
-static size_t lines(size_t floats)
-{
-    return (floats + LINE - 1) / LINE * LINE;
-}
-
 size_t sl_attend_rows_scratch(enum sl_type operand, int keys, int head_dim)
 {
-    const size_t row = lines((size_t)head_dim);
+    const size_t row = sl_round_up((size_t)head_dim, LINE);
     const size_t widened = operand == SL_BF16 ? 2 * (size_t)keys * row : 0;
-    return (2 * lines((size_t)keys) + 2 * row + widened) * sizeof(float);
+    return (2 * sl_round_up((size_t)keys, LINE) + 2 * row + widened) * sizeof(float);
 }
 
 static void widen_row(float *out, const void *operands, size_t offset, int n)
@@ -50,7 +46,8 @@ static int most_visible(const struct sl_attend *a)
 
 static struct view view_of(enum sl_type operand, const struct sl_attend *a)
 {
-    const size_t row = lines((size_t)a->head_dim), keys = lines((size_t)a->keys);
+    const size_t row = sl_round_up((size_t)a->head_dim, LINE),
+                 keys = sl_round_up((size_t)a->keys, LINE);
     float *scratch = a->scratch;
     struct view w = {.k = a->k, .v = a->v, .kv_stride = a->kv_stride};
     w.scores = scratch;

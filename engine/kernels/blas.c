@@ -5,6 +5,7 @@
  * (the last ones filled up with zeros), columns are grouped and k is cut at the same places
  * whatever is asked for. Needs no compiler flags. OpenBLAS is held to one thread: rows are split
  * by our pool, above. */
+#include "base/whole.h"
 #include "kernels/bf16.h"
 #include "kernels/levels.h"
 
@@ -19,7 +20,7 @@ enum { ROWS = 8, COLS = 128, K_STEP = 512 };
 /* B^T, row by row: each column of B is k contiguous floats, in panels of SL_PANEL columns. */
 static size_t pack_bytes(int k, int n)
 {
-    const size_t panels = ((size_t)n + SL_PANEL - 1) / SL_PANEL;
+    const size_t panels = (size_t)sl_steps(n, SL_PANEL);
     return panels * SL_PANEL * (size_t)k * sizeof(float);
 }
 
@@ -34,7 +35,7 @@ static void pack(void *packed, const void *src, enum sl_type type, size_t stride
     assert(n_first % SL_PANEL == 0);
     assert(n_last % SL_PANEL == 0 || n_last == n);
     const size_t across = transposed ? stride : 1, along = transposed ? 1 : stride;
-    const int padded = (n_last + SL_PANEL - 1) / SL_PANEL * SL_PANEL;
+    const int padded = sl_steps(n_last, SL_PANEL) * SL_PANEL;
     for (int j = n_first; j < padded; j++) {
         float *column = (float *)packed + (size_t)j * (size_t)k;
         for (int i = 0; i < k; i++)
@@ -77,10 +78,10 @@ static void gemm(const struct sl_gemm *g)
 {
     assert(g->k > 0);
     float y[ROWS * COLS];
-    const int padded = (g->n + SL_PANEL - 1) / SL_PANEL * SL_PANEL;
+    const int padded = sl_steps(g->n, SL_PANEL) * SL_PANEL;
     for (int col = 0; col < g->n; col += COLS) {
         const int width = padded - col < COLS ? padded - col : COLS;
-        const int cols = g->n - col < width ? g->n - col : width;
+        const int cols = sl_least(g->n - col, width);
         for (int row = 0; row < g->m; row += ROWS) {
             const int rows = g->m - row < ROWS ? g->m - row : ROWS;
             product(g, row, rows, col, width, y);

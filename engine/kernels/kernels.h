@@ -22,6 +22,7 @@
 #pragma once
 
 #include "base/cpu.h"
+#include "base/whole.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -214,7 +215,7 @@ static inline size_t sl_type_bytes(enum sl_type type)
  * that a product reads at once would push each other out: those get one tile row more. */
 static inline size_t sl_operand_stride(const struct sl_kernels *k, int cols)
 {
-    size_t padded = ((size_t)cols + 31) / 32 * 32;
+    size_t padded = sl_round_up((size_t)cols, 32);
     if (k->operand == SL_F32)
         return (size_t)cols;
     return padded % 512 == 0 ? padded + 32 : padded;

@@ -4,6 +4,7 @@
  * promise the same bits, the places that fuse a multiplication into an addition are written out
  * as fmaf. In a matrix product every element is one chain of fmaf in the order of k, so
  * the fp32 levels agree to the bit. Sums that no level promises to the bit are in double. */
+#include "base/whole.h"
 #include "kernels/bf16.h"
 #include "kernels/levels.h"
 
@@ -16,7 +17,7 @@
 /* B as panels of SL_PANEL columns, each k x SL_PANEL, the last filled up with zeros. */
 static size_t pack_bytes(int k, int n)
 {
-    const size_t panels = ((size_t)n + SL_PANEL - 1) / SL_PANEL;
+    const size_t panels = (size_t)sl_steps(n, SL_PANEL);
     return panels * SL_PANEL * (size_t)k * sizeof(float);
 }
 
@@ -36,7 +37,7 @@ static void pack(void *packed, const void *src, enum sl_type type, size_t stride
 {
     assert(n_first % SL_PANEL == 0);
     assert(n_last % SL_PANEL == 0 || n_last == n);
-    const int padded = (n_last + SL_PANEL - 1) / SL_PANEL * SL_PANEL;
+    const int padded = sl_steps(n_last, SL_PANEL) * SL_PANEL;
     for (int i = 0; i < k; i++)
         for (int j = n_first; j < padded; j++) {
             const size_t at =

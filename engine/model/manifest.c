@@ -28,6 +28,11 @@ bool sl_path_join(char path[SL_PATH_MAX], const char *directory, const char *nam
                    SL_PATH_MAX - 1);
 }
 
+bool sl_manifest_path(char path[SL_PATH_MAX], const char *directory, struct sl_err *err)
+{
+    return sl_path_join(path, directory, manifest_name, err);
+}
+
 /* -- writing --------------------------------------------------------------------------- */
 
 bool sl_manifest_begin(char tmp[SL_PATH_MAX], const char *directory, struct sl_err *err)
@@ -189,7 +194,7 @@ static json_t *manifest_read(struct sl_manifest *m, const char *directory, json_
     static const struct sl_bounds any_time = {0, INT64_MAX};
     char path[SL_PATH_MAX];
     struct sl_map map = {0};
-    if (!sl_path_join(path, directory, manifest_name, err) || !sl_map_open(&map, path, err))
+    if (!sl_manifest_path(path, directory, err) || !sl_map_open(&map, path, err))
         return NULL;
     json_t *files = NULL;
     if (map.size > MANIFEST_BYTES_MAX)

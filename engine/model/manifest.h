@@ -14,6 +14,10 @@ enum { SL_PATH_MAX = 4096 };
 bool sl_path_join(char path[SL_PATH_MAX], const char *directory, const char *name,
                   struct sl_err *err) SL_MUST_CHECK;
 
+/* directory/manifest.json: where it is, there is a model or another whole directory of ours. */
+bool sl_manifest_path(char path[SL_PATH_MAX], const char *directory, struct sl_err *err)
+    SL_MUST_CHECK;
+
 /* One file of such a directory. The caller gives the name, opening fills in the rest. */
 struct sl_member {
     const char *name;

@@ -2,6 +2,7 @@
 #include "model/net.h"
 
 #include "base/random.h"
+#include "base/whole.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -231,7 +232,7 @@ void sl_net_follow(struct sl_model *m)
 
 static int panels(int columns)
 {
-    return (columns + SL_PANEL - 1) / SL_PANEL;
+    return sl_steps(columns, SL_PANEL);
 }
 
 static int panels_of(const struct sl_parameter *p)
@@ -246,7 +247,7 @@ static void pack_panel(const struct sl_kernels *k, const struct sl_parameter *p,
     bool back = panel >= panels(p->rows);
     int first = (back ? panel - panels(p->rows) : panel) * SL_PANEL;
     int depth = back ? p->rows : p->cols, columns = back ? p->cols : p->rows;
-    int last = first + SL_PANEL < columns ? first + SL_PANEL : columns;
+    int last = sl_least(first + SL_PANEL, columns);
     k->pack(back ? p->packed_back : p->packed, p->data, SL_F32, (size_t)p->cols, !back, depth,
             columns, first, last);
 }

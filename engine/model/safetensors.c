@@ -1,6 +1,7 @@
 /* safetensors.c - reads a header without trusting it, and writes one that others trust. */
 #include "model/safetensors.h"
 
+#include "base/whole.h"
 #include "model/json.h"
 
 #include <assert.h>
@@ -372,7 +373,7 @@ static bool image_metadata(struct image *image, const struct sl_cargo *cargo)
 static bool image_finish(struct image *image)
 {
     size_t bytes = json_dumpb(image->header, NULL, 0, JSON_COMPACT);
-    size_t padded = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    size_t padded = sl_round_up(bytes, ALIGN);
     image->text = bytes > 0 ? malloc(padded) : NULL;
     if (!image->text || json_dumpb(image->header, image->text, bytes, JSON_COMPACT) != bytes)
         return false;

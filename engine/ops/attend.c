@@ -213,7 +213,7 @@ static void cut(const struct sl_tape *t, struct attend *a, int queries)
             end++;
         int most = t->training ? sequence->rows : QUERIES_MOST;
         do {
-            int count = end - i < most ? end - i : most;
+            int count = sl_least(end - i, most);
             if (count > 0 || t->training)
                 a->blocks[a->count++] = (struct block){s, i, count};
             i += count;

@@ -5,6 +5,7 @@
  * and values, so it adds to them query by query, always in the same order; no list of who looked
  * at a key is needed. Arithmetic is fp32, a row at a time; operands are widened first, which is
  * exact, so it does not matter whether a row came from the batch or from a cache. */
+#include "base/whole.h"
 #include "ops/heads.h"
 #include "ops/ops.h"
 
@@ -56,11 +57,6 @@ static int head_dim(const struct sl_node *n)
     return n->out->cols / a->args.heads;
 }
 
-static size_t lines(size_t floats)
-{
-    return (floats + LINE - 1) / LINE * LINE;
-}
-
 /* Room for an operand row with its padding, as floats. */
 static size_t row_floats(const struct sl_node *n)
 {
@@ -83,15 +79,15 @@ static size_t wide_floats(const struct sl_node *n)
 {
     const struct sparse *a = n->args;
     bool wide = n->in[KEY_VALUE]->type == SL_F32;
-    return wide ? 0 : lines((size_t)a->rows_most * (size_t)head_dim(n));
+    return wide ? 0 : sl_round_up((size_t)a->rows_most * (size_t)head_dim(n), LINE);
 }
 
 static struct pass pass_of(const struct sl_node *n)
 {
     const struct sparse *a = n->args;
-    size_t lists = 3 * lines((size_t)a->keys_most);
-    return (struct pass){.n = n,
-                         .worker_floats = 2 * wide_floats(n) + 3 * lines(row_floats(n)) + lists};
+    size_t lists = 3 * sl_round_up((size_t)a->keys_most, LINE);
+    return (struct pass){
+        .n = n, .worker_floats = 2 * wide_floats(n) + 3 * sl_round_up(row_floats(n), LINE) + lists};
 }
 
 static size_t sparse_scratch(const struct sl_node *n, bool backward)
@@ -143,7 +139,8 @@ static struct head head_of(const struct pass *p, int unit, int worker)
     const struct sparse *a = p->n->args;
     float *at = p->workers + (size_t)worker * p->worker_floats;
     float *rest = at + 2 * wide_floats(p->n);
-    size_t row = lines(row_floats(p->n)), list = lines((size_t)a->keys_most);
+    size_t row = sl_round_up(row_floats(p->n), LINE),
+           list = sl_round_up((size_t)a->keys_most, LINE);
     struct head h = {.kernels = p->n->tape->kernels,
                      .sequence = unit / a->args.heads,
                      .column = unit % a->args.heads * head_dim(p->n),

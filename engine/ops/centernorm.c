@@ -1,5 +1,6 @@
 /* centernorm.c - y = gain c (x - mean) + shift with c = sqrt(d / (d - 1)): the mean goes and the
  * size stays. Epsilon, section 3.2. */
+#include "base/whole.h"
 #include "ops/ops.h"
 
 #include <math.h>
@@ -45,7 +46,7 @@ static void forward_rows(void *ctx, int first, int last, int worker)
 
 static int blocks_of(const struct sl_node *n)
 {
-    return (n->out->rows + BLOCK - 1) / BLOCK;
+    return sl_steps(n->out->rows, BLOCK);
 }
 
 static size_t centernorm_scratch(const struct sl_node *n, bool backward)

@@ -9,6 +9,7 @@
  * in which a row halts, and only a row that never halts gives it to its last one. (The paper's sum
  * has no leftover; its authors' code adds it to the last state that the batch computes, which
  * makes an answer depend on who shares the batch.) */
+#include "base/whole.h"
 #include "ops/ops.h"
 
 #include <math.h>
@@ -122,7 +123,7 @@ static void forward_rows(void *ctx, int first, int last, int worker)
 
 static int pieces_of(const struct sl_node *n)
 {
-    return (n->in[SCORES]->rows + ROWS - 1) / ROWS;
+    return sl_steps(n->in[SCORES]->rows, ROWS);
 }
 
 static size_t halt_scratch(const struct sl_node *n, bool backward)

@@ -1,4 +1,5 @@
 /* layernorm.c - y = (x - mean) / sqrt(var + epsilon) * gain + shift.  Ba et al. 2016, eq. 4. */
+#include "base/whole.h"
 #include "ops/ops.h"
 
 #include <string.h>
@@ -69,7 +70,7 @@ static void backward_block(void *ctx, int first, int last, int worker)
 
 static int blocks_of(const struct sl_node *n)
 {
-    return (n->out->rows + BLOCK - 1) / BLOCK;
+    return sl_steps(n->out->rows, BLOCK);
 }
 
 static size_t layernorm_scratch(const struct sl_node *n, bool backward)

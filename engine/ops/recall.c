@@ -20,7 +20,7 @@ struct evolve {
 
 static int groups_of(int keys)
 {
-    return (keys + GROUP - 1) / GROUP;
+    return sl_steps(keys, GROUP);
 }
 
 /* -- the cache ---------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* scale_columns.c - y_ic = x_ic s_c: a diagonal matrix between two products. */
+#include "base/whole.h"
 #include "ops/ops.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ static void forward_rows(void *ctx, int first, int last, int worker)
     for (int r = first; r < last; r++)
         for (int c0 = 0; c0 < n->out->cols; c0 += CHUNK) {
             const float *x = sl_row(n->in[X], r);
-            int end = c0 + CHUNK < n->out->cols ? c0 + CHUNK : n->out->cols;
+            int end = sl_least(c0 + CHUNK, n->out->cols);
             for (int c = c0; c < end; c++)
                 y[c - c0] = x[c] * s[c];
             size_t at = (size_t)c0 * sl_type_bytes(n->out->type);
@@ -59,7 +60,7 @@ static void backward_block(void *ctx, int first, int last, int worker)
 
 static int blocks_of(const struct sl_node *n)
 {
-    return (n->out->rows + BLOCK - 1) / BLOCK;
+    return sl_steps(n->out->rows, BLOCK);
 }
 
 static size_t scale_scratch(const struct sl_node *n, bool backward)

@@ -3,6 +3,7 @@
  *
  *     a_i = softmax_b(K_i . A_b),  0 for what is left out
  *     loss += price sum_i sum_b a_ib log a_ib */
+#include "base/whole.h"
 #include "ops/bins.h"
 
 #include <math.h>
@@ -30,7 +31,7 @@ struct pass {
 
 static size_t pieces_of(const struct sl_node *n)
 {
-    return ((size_t)n->out->rows + SL_TILE_ROWS - 1) / SL_TILE_ROWS;
+    return (size_t)sl_steps(n->out->rows, SL_TILE_ROWS);
 }
 
 static size_t tile_floats(const struct sharing *a)

@@ -1,5 +1,6 @@
 /* arguments.c - command lines: tables of options, and errors that say what would be accepted. */
 #include "tools/arguments.h"
+#include "base/whole.h"
 
 #include <errno.h>
 #include <math.h>
@@ -28,8 +29,7 @@ static bool same(const char *name, const char *spelt)
 
 static int least_of(int a, int b, int c)
 {
-    int least = a < b ? a : b;
-    return least < c ? least : c;
+    return sl_least(sl_least(a, b), c);
 }
 
 /* How many letters must be put in, left out or replaced to make one of the other. */

@@ -2,8 +2,8 @@
 #include "tools/places.h"
 
 #include "model/manifest.h"
+#include "sluice/model.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
@@ -12,20 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { VERSION_DIGITS_MAX = 9 };
-
-/* A version as the daemon looks for it: a whole number from 1; else 0. */
-static long version_of(const char *name)
-{
-    size_t digits = strspn(name, "0123456789");
-    return digits > 0 && digits <= VERSION_DIGITS_MAX && !name[digits] ? strtol(name, NULL, 10) : 0;
-}
-
 static bool has_manifest(const char *directory)
 {
     char path[SL_PATH_MAX];
     struct sl_err ignored;
-    return sl_path_join(path, directory, "manifest.json", &ignored) && access(path, F_OK) == 0;
+    return sl_manifest_path(path, directory, &ignored) && access(path, F_OK) == 0;
 }
 
 /* The nearest directory above that is there. */
@@ -77,7 +68,7 @@ static bool check_version(const char *out, struct sl_err *err)
 {
     char copy[SL_PATH_MAX], above[SL_PATH_MAX];
     (void)snprintf(copy, sizeof copy, "%s", out);
-    if (version_of(basename(copy)) == 0) {
+    if (sl_version_of(basename(copy)) == 0) {
         size_t bytes = strlen(out);
         return sl_fail(err, SL_BAD_INPUT,
                        "--out '%s': the last part must be the version, a number from 1: %s%s1", out,
@@ -106,35 +97,16 @@ bool place_for_model(const char *out, const char *run, struct sl_err *err)
            check_writable(out, err) && (sl_manifest_may_replace(out, err) || sl_wrap(err, "--out"));
 }
 
-/* The highest version in a directory of a store, into name; 0: it has none. */
-static long find_version(const char *directory, char name[VERSION_DIGITS_MAX + 1])
-{
-    long highest = 0;
-    DIR *entries = opendir(directory);
-    if (!entries)
-        return 0;
-    /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-    for (const struct dirent *e; (e = readdir(entries));) {
-        long version = version_of(e->d_name);
-        if (version <= highest)
-            continue;
-        highest = version;
-        (void)snprintf(name, VERSION_DIGITS_MAX + 1, "%.*s", VERSION_DIGITS_MAX, e->d_name);
-    }
-    (void)closedir(entries);
-    return highest;
-}
-
 bool place_of_model(const char *directory, struct sl_err *err)
 {
-    char name[VERSION_DIGITS_MAX + 1] = "";
+    char name[SL_VERSION_DIGITS_MAX + 1] = "";
     if (has_manifest(directory))
         return true;
     if (access(directory, F_OK) != 0)
         return sl_fail(err, SL_NOT_FOUND, "no model in '%s': %s", directory,
                        strerrordesc_np(errno));
     size_t bytes = strlen(directory);
-    if (find_version(directory, name) > 0)
+    if (sl_version_find(directory, name) > 0)
         return sl_fail(err, SL_NOT_FOUND, "no model in '%s'; there is %s%s%s", directory, directory,
                        bytes > 0 && directory[bytes - 1] == '/' ? "" : "/", name);
     return sl_fail(err, SL_NOT_FOUND, "no model in '%s': it has no manifest.json", directory);

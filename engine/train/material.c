@@ -2,6 +2,7 @@
 #include "train/material.h"
 
 #include "base/file.h"
+#include "base/whole.h"
 #include "text/tokenizer.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ int64_t sl_mark_of(const void *data, size_t bytes)
 static int micro_examples(const struct sl_material *m)
 {
     const struct sl_recipe *r = m->recipe;
-    return r->micro_batch < r->batch ? r->micro_batch : r->batch;
+    return sl_least(r->micro_batch, r->batch);
 }
 
 static bool make_room(struct sl_material *m, struct sl_err *err)

@@ -1,4 +1,5 @@
 /* material_labelled.c - labelled texts: every one once an epoch, in an order of the epoch's own. */
+#include "base/whole.h"
 #include "model/vocabulary.h"
 #include "text/learner.h"
 #include "text/tokenizer.h"
@@ -68,7 +69,7 @@ static bool labelled_open(struct sl_material *m, const struct sl_sources *s,
 
 static int labelled_epoch_steps(const struct sl_material *m)
 {
-    return (m->train.count + m->recipe->batch - 1) / m->recipe->batch;
+    return sl_steps(m->train.count, m->recipe->batch);
 }
 
 /* The last batch of an epoch is what is left. */
@@ -76,7 +77,7 @@ static int labelled_examples(const struct sl_material *m, int step)
 {
     int first = step % labelled_epoch_steps(m) * m->recipe->batch;
     int left = m->train.count - first;
-    return left < m->recipe->batch ? left : m->recipe->batch;
+    return sl_least(left, m->recipe->batch);
 }
 
 static void turn_to_epoch(struct sl_material *m, int64_t epoch)

@@ -63,6 +63,16 @@ static bool check(const struct sl_run *run, bool resume, struct sl_err *err)
                    run->path, stranger);
 }
 
+/* How much of the path, of which so many bytes count, is left without its last part. */
+static size_t bytes_above(const char *path, size_t bytes)
+{
+    while (bytes > 0 && path[bytes - 1] != '/')
+        bytes--;
+    while (bytes > 0 && path[bytes - 1] == '/')
+        bytes--;
+    return bytes;
+}
+
 /* How much of the path names what is there. */
 static size_t count_there(const char *path)
 {
@@ -70,10 +80,7 @@ static size_t count_there(const char *path)
     size_t bytes = strlen(path);
     memcpy(part, path, bytes + 1);
     while (bytes > 0 && access(part, F_OK) != 0) {
-        while (bytes > 0 && part[bytes - 1] != '/')
-            bytes--;
-        while (bytes > 0 && part[bytes - 1] == '/')
-            bytes--;
+        bytes = bytes_above(part, bytes);
         part[bytes] = '\0';
     }
     return bytes;
@@ -101,7 +108,7 @@ static bool check_above(const struct sl_run *run, struct sl_err *err)
     (void)snprintf(above, sizeof above, "%.*s", (int)run->there, run->path);
     if (run->there == 0)
         return true;
-    if (!sl_path_join(manifest, above, "manifest.json", err))
+    if (!sl_manifest_path(manifest, above, err))
         return false;
     return access(manifest, F_OK) != 0 ||
            sl_fail(err, SL_BAD_INPUT,
@@ -130,10 +137,7 @@ void sl_run_close(struct sl_run *run)
 {
     size_t bytes = strlen(run->path);
     while (bytes > run->there && (rmdir(run->path) == 0 || errno == ENOENT)) {
-        while (bytes > run->there && run->path[bytes - 1] != '/')
-            bytes--;
-        while (bytes > run->there && run->path[bytes - 1] == '/')
-            bytes--;
+        bytes = bytes_above(run->path, bytes);
         run->path[bytes] = '\0';
     }
     if (run->lock > 0)

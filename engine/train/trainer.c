@@ -3,6 +3,7 @@
 #include "train/trainer.h"
 
 #include "base/random.h"
+#include "base/whole.h"
 #include "model/checkpoint.h"
 #include "model/state.h"
 #include "train/optimiser.h"
@@ -51,7 +52,7 @@ static void differentiate(struct sl_trainer *tr)
     sl_net_clear(tr->model);
     for (int first = 0; first < examples; first += r->micro_batch) {
         int last = first + r->micro_batch;
-        tr->state.tokens += micro_batch(tr, first, last < examples ? last : examples);
+        tr->state.tokens += micro_batch(tr, first, sl_least(last, examples));
     }
     sl_net_fold(tr->model);
 }

@@ -12,6 +12,14 @@
 
 struct sl_model;
 
+/* Versions are whole numbers from 1. */
+enum { SL_VERSION_DIGITS_MAX = 9 };
+
+/* The version that a directory's name stands for; 0: none. */
+SL_PUBLIC long sl_version_of(const char *name);
+/* The highest version in a model's directory; 0: none. `found`: how it is written, such as 007. */
+SL_PUBLIC long sl_version_find(const char *directory, char found[SL_VERSION_DIGITS_MAX + 1]);
+
 /* Opens, verifies and packs. The engine must outlive the model. */
 SL_PUBLIC struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory,
                                          struct sl_err *err) SL_MUST_CHECK;
