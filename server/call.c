@@ -57,7 +57,8 @@ void sv_call_release(struct sv_call *call)
         call->work->destroy(call->state);
     sv_text_release(&call->body);
     sv_text_release(&call->reply.body);
-    sv_text_release(&call->reply.long_value);
+    for (int i = 0; i < call->reply.long_count; i++)
+        sv_text_release(&call->reply.long_headers[i].value);
     pthread_mutex_destroy(&call->lock);
     free(call);
 }
@@ -109,9 +110,10 @@ void sv_call_header(struct sv_call *call, const char *name, const char *format, 
 
 struct sv_text *sv_call_long_header(struct sv_call *call, const char *name)
 {
-    assert(!call->reply.long_name);
-    call->reply.long_name = name;
-    return &call->reply.long_value;
+    assert(call->reply.long_count < SV_LONG_HEADERS_MAX);
+    struct sv_long_header *header = &call->reply.long_headers[call->reply.long_count++];
+    header->name = name;
+    return &header->value;
 }
 
 enum sv_next sv_call_answer(struct sv_call *call, int status, const char *content_type)
@@ -132,6 +134,20 @@ enum sv_next sv_call_refuse(struct sv_call *call, const struct sv_problem *probl
         sv_call_header(call, "retry-after-ms", "%d", problem->retry_ms);
     }
     return sv_call_answer(call, sv_problem_status(problem->kind, call->family), type);
+}
+
+void sv_call_write(const struct sv_call *call, struct sv_text *out)
+{
+    const struct sv_reply *reply = &call->reply;
+    sv_text_print(out,
+                  "HTTP/1.1 %d Refused\r\nContent-Type: %s\r\nx-request-id: %s\r\n"
+                  "Connection: close\r\nContent-Length: %zu\r\n",
+                  reply->status, reply->content_type, call->request_id, reply->body.bytes);
+    for (int i = 0; i < reply->header_count; i++)
+        sv_text_print(out, "%s: %s\r\n", reply->headers[i].name, reply->headers[i].value);
+    sv_text_adds(out, "\r\n");
+    sv_text_add(out, reply->body.data, reply->body.bytes);
+    out->failed = out->failed || reply->body.failed;
 }
 
 bool sv_call_is_welcome(const struct sv_call *call, struct sv_problem *problem)

@@ -57,14 +57,19 @@ struct sv_header {
     char value[SV_HEADER_VALUE_MAX];
 };
 
+struct sv_long_header {
+    const char *name;
+    struct sv_text value;
+};
+
 struct sv_reply {
     int status;
     const char *content_type;
     struct sv_text body;
     struct sv_header headers[SV_HEADERS_MAX];
     int header_count;
-    const char *long_name; /* of one more header; NULL: there is none */
-    struct sv_text long_value;
+    struct sv_long_header long_headers[SV_LONG_HEADERS_MAX];
+    int long_count;
 };
 
 struct sv_call {
@@ -105,10 +110,12 @@ void sv_call_cancel(struct sv_call *call); /* any thread: nobody waits for the a
 /* The reply. */
 void sv_call_header(struct sv_call *call, const char *name, const char *format, ...)
     SL_PRINTF(3, 4);
-/* One header may be longer than SV_HEADER_VALUE_MAX: its value is what is written here. */
+/* A few headers may be longer than SV_HEADER_VALUE_MAX: their values are what is written here. */
 struct sv_text *sv_call_long_header(struct sv_call *call, const char *name);
 enum sv_next sv_call_answer(struct sv_call *call, int status, const char *content_type);
 enum sv_next sv_call_refuse(struct sv_call *call, const struct sv_problem *problem);
+/* What was refused, as HTTP/1.1, for a connection that ends with it. */
+void sv_call_write(const struct sv_call *call, struct sv_text *out);
 
 /* False, with a problem, once shutdown has begun: nothing new is taken on. */
 bool sv_call_is_welcome(const struct sv_call *call, struct sv_problem *problem);

@@ -221,23 +221,37 @@ double sv_classification_depth(const struct sv_classification *c, int index)
 
 static void add_depths(struct sv_call *call, const struct sv_classification *c)
 {
-    if (c->task.count > SV_DEPTHS_MAX)
+    if (c->task.count > SV_TOLD_MAX)
         return;
     struct sv_text *out = sv_call_long_header(call, "x-sluice-depth");
     for (int i = 0; i < c->task.count; i++)
         sv_text_print(out, "%s%.2f", i ? "," : "", sv_classification_depth(c, i));
 }
 
-/* How many texts were cut, and how many tokens there were before. */
-static void add_truncation(struct sv_call *call, const struct sv_usage *usage)
+int64_t sv_classification_tokens_given(const struct sv_classification *c)
 {
-    int64_t given = usage->prompt_tokens;
-    for (int i = 0; i < usage->truncation_count; i++)
-        given += usage->truncations[i].given - usage->truncations[i].used;
-    if (usage->truncation_count == 0)
+    int64_t given = c->usage.prompt_tokens;
+    for (int i = 0; i < c->usage.truncation_count; i++)
+        given += c->usage.truncations[i].given - c->usage.truncations[i].used;
+    return given;
+}
+
+/* How many texts were cut, and how many tokens each had before. */
+static void add_truncation(struct sv_call *call, const struct sv_classification *c)
+{
+    const struct sv_truncation *cut = c->usage.truncations;
+    const struct sv_truncation *end = cut + c->usage.truncation_count;
+    if (cut == end)
         return;
-    sv_call_header(call, "x-sluice-truncated", "%d", usage->truncation_count);
-    sv_call_header(call, "x-sluice-tokens-given", "%lld", (long long)given);
+    sv_call_header(call, "x-sluice-truncated", "%d", c->usage.truncation_count);
+    if (c->task.count > SV_TOLD_MAX)
+        return;
+    struct sv_text *out = sv_call_long_header(call, "x-sluice-tokens-given");
+    for (int i = 0; i < c->task.count; i++) {
+        bool is_cut = cut < end && cut->prompt == i;
+        sv_text_print(out, "%s%d", i ? "," : "", is_cut ? cut->given : c->task.items[i].count);
+        cut += is_cut;
+    }
 }
 
 void sv_classification_headers(struct sv_call *call, const struct sv_classification *c)
@@ -256,5 +270,5 @@ void sv_classification_headers(struct sv_call *call, const struct sv_classificat
     sv_call_header(call, "x-sluice-layer-ops-saved", "%.4f", sv_usage_saved(&c->usage));
     sv_call_header(call, "x-sluice-model", "%s", sv_served_id(c->served));
     add_depths(call, c);
-    add_truncation(call, &c->usage);
+    add_truncation(call, c);
 }

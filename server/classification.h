@@ -51,6 +51,8 @@ enum sv_next sv_classify(struct sv_call *call, const struct sv_manner *manner);
 
 /* Layers that a token of this text went through, the mean. */
 double sv_classification_depth(const struct sv_classification *c, int index);
+/* Tokens of all texts before any was cut. */
+int64_t sv_classification_tokens_given(const struct sv_classification *c);
 
 /* TEI's headers, and ours: depths, operations saved, texts cut, which model it was. */
 void sv_classification_headers(struct sv_call *call, const struct sv_classification *c);

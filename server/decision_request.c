@@ -96,13 +96,14 @@ static bool check_question(struct sv_question *question, int index, struct sv_pr
         [SV_CHOICE] = "choice", [SV_SCORE] = "score", [SV_PREDICATE] = "predicate"};
     char param[SV_PARAM_MAX];
     int type = 0;
-    (void)snprintf(param, sizeof param, "questions[%d]", index);
+    (void)snprintf(param, sizeof param, "questions[%d].type", index);
     while (type <= SV_PREDICATE && strcmp(types[type], question->type_name.data) != 0)
         type++;
     if (type > SV_PREDICATE)
         return sv_refuse(problem, SV_BAD_VALUE, param,
-                         "'%s.type' must be \"choice\", \"score\" or \"predicate\", not \"%s\".",
-                         param, question->type_name.data);
+                         "'%s' must be \"choice\", \"score\" or \"predicate\", not \"%s\".", param,
+                         question->type_name.data);
+    (void)snprintf(param, sizeof param, "questions[%d]", index);
     question->type = (enum sv_question_type)type;
     if ((question->choices.count > 0) == (type == SV_CHOICE) &&
         (question->levels.count > 0) == (type == SV_SCORE))

@@ -93,7 +93,7 @@ bool sv_check_ids(const struct sv_served *served, const struct sv_prompt *prompt
         if (prompt->ids[i] < vocab)
             continue;
         (void)snprintf(place, sizeof place, "%.40s[%d]", param, i);
-        return sv_refuse(problem, SV_BAD_VALUE, place,
+        return sv_refuse(problem, SV_BAD_TOKEN, place,
                          "'%s' is the token id %d, the vocabulary of '%s' has 0 to %d.", place,
                          (int)prompt->ids[i], sv_served_id(served), vocab - 1);
     }

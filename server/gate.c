@@ -4,6 +4,7 @@
 #include "limits.h"
 
 #include <assert.h>
+#include <math.h>
 
 static const double smoothing = 0.1; /* the pace follows about the last ten texts */
 
@@ -21,10 +22,20 @@ void sv_gate_release(struct sv_gate *gate)
     pthread_mutex_destroy(&gate->lock);
 }
 
-/* How long until so many texts have ended, at the pace of late. */
-static int retry_ms(const struct sv_gate *gate, int64_t items)
+/* How many of the texts inside must end to make room for these: of tokens, each has its share. */
+static double texts_in_the_way(const struct sv_gate *gate, int items, int64_t tokens)
 {
-    double ms = 1e3 * gate->item_seconds * (double)(items > 1 ? items : 1);
+    double by_items = (double)(gate->items + items - gate->items_max);
+    double by_tokens = (double)(gate->tokens + tokens - gate->tokens_max);
+    if (gate->tokens > 0)
+        by_tokens *= (double)gate->items / (double)gate->tokens;
+    return fmax(fmax(by_items, by_tokens), 1.0);
+}
+
+/* How long until so many texts have ended, at the pace of late. */
+static int retry_ms(const struct sv_gate *gate, double texts)
+{
+    double ms = 1e3 * gate->item_seconds * texts;
     if (gate->item_seconds <= 0)
         return 1000;
     if (ms > SV_RETRY_MS_MAX)
@@ -53,7 +64,7 @@ bool sv_gate_enter(struct sv_gate *gate, int items, int64_t tokens, struct sv_pr
                          (long long)gate->tokens_max);
     pthread_mutex_lock(&gate->lock);
     bool fits = gate->items + items <= gate->items_max && gate->tokens + tokens <= gate->tokens_max;
-    int wait_ms = retry_ms(gate, gate->items + items - gate->items_max);
+    int wait_ms = retry_ms(gate, texts_in_the_way(gate, items, tokens));
     if (fits && gate->items == 0)
         gate->ended_ns = sv_now_ns();
     if (fits) {

@@ -83,8 +83,12 @@ enum sv_next sv_handle_metrics(struct sv_call *call)
     return sv_call_answer(call, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
 
+/* It is also asked as `/health` is, which has no body. */
 enum sv_next sv_handle_index(struct sv_call *call)
 {
+    enum sv_next next = sv_handle_health(call);
+    if (call->reply.status != 200)
+        return next;
     sv_text_add(&call->reply.body, call->server->index->data, call->server->index->bytes);
     return sv_call_answer(call, 200, "application/json");
 }

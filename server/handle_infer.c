@@ -116,14 +116,15 @@ static void add_output(const struct writer *w, const struct sv_output *output)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
+/* Those that were asked for, or all there are. */
 static void add_outputs(const struct writer *w, const struct sv_infer_request *request)
 {
-    static const struct sv_output usual[] = {{.kind = SV_OUTPUT_LABEL}, {.kind = SV_OUTPUT_PROBS}};
-    const struct sv_output *outputs = request->outputs.count ? request->outputs.items : usual;
-    int count = request->outputs.count ? request->outputs.count : 2;
+    const struct sv_output *asked = request->outputs.items;
+    int count = request->outputs.count ? request->outputs.count : SV_OUTPUTS;
     for (int i = 0; i < count; i++) {
+        const struct sv_output one = {.kind = (enum sv_output_kind)i};
         sv_text_adds(w->out, i ? "," : "");
-        add_output(w, &outputs[i]);
+        add_output(w, request->outputs.count ? &asked[i] : &one);
     }
 }
 
@@ -145,7 +146,10 @@ static enum sv_next answer(struct sv_call *call, const struct sv_classification 
     }
     sv_text_print(w.out, ",\"parameters\":{\"depth_mean\":%.4f,\"layer_ops_saved\":%.4f",
                   sv_usage_depth_mean(&c->usage), sv_usage_saved(&c->usage));
-    sv_text_print(w.out, ",\"truncated\":%d},\"outputs\":[", c->usage.truncation_count);
+    sv_text_print(w.out, ",\"truncated\":%d,\"tokens_given\":%lld,\"tokens_used\":%lld}",
+                  c->usage.truncation_count, (long long)sv_classification_tokens_given(c),
+                  (long long)c->usage.prompt_tokens);
+    sv_text_adds(w.out, ",\"outputs\":[");
     if (!w.out->failed)
         add_outputs(&w, request);
     sv_text_adds(w.out, "]}");
@@ -169,12 +173,6 @@ static struct sv_document *read(struct sv_call *call, void *to, struct sv_asked 
                                 struct sv_problem *problem)
 {
     struct sv_infer_request *request = to;
-    if (call->line->header(call->connection, "Inference-Header-Content-Length")) {
-        (void)sv_refuse(problem, SV_UNSUPPORTED, NULL,
-                        "Binary tensors are not supported: send them as JSON, without the header "
-                        "Inference-Header-Content-Length.");
-        return NULL;
-    }
     struct sv_document *document = sv_infer_request_read(&call->body, request, problem);
     if (!document)
         return NULL;

@@ -32,8 +32,8 @@ struct place {
     size_t bytes, characters;
 };
 
-/* The characters that have ended there. */
-static size_t characters_before(const struct sv_string *text, struct place *last, size_t bytes)
+/* Up to there, the characters that have ended. */
+static struct place place_before(const struct sv_string *text, struct place *last, size_t bytes)
 {
     if (bytes < last->bytes)
         *last = (struct place){0};
@@ -44,15 +44,37 @@ static size_t characters_before(const struct sv_string *text, struct place *last
         last->bytes += step;
         last->characters++;
     }
-    return last->characters;
+    return *last;
 }
 
 /* And the one that has begun there, but not ended: a token that is a part of a character has the
  * place of all of it. */
-static size_t characters_to(const struct sv_string *text, struct place *last, size_t bytes)
+static struct place place_to(const struct sv_string *text, struct place *last, size_t bytes)
 {
-    size_t ended = characters_before(text, last, bytes);
-    return ended + (last->bytes < bytes);
+    struct place place = place_before(text, last, bytes);
+    if (place.bytes < bytes) {
+        place.bytes += sv_utf8_step(text->data + place.bytes, text->bytes - place.bytes);
+        place.characters++;
+    }
+    return place;
+}
+
+static void add_special(struct sv_text *out, const struct sl_tokenizer *tokenizer, int32_t id)
+{
+    size_t bytes = 0;
+    const char *piece = sl_tokenizer_piece(tokenizer, id, &bytes);
+    sv_text_json(out, piece ? piece : "", piece ? bytes : 0);
+    sv_text_adds(out, ",\"special\":true,\"start\":null,\"stop\":null}");
+}
+
+static void add_plain(struct sv_text *out, const struct sv_string *text, struct place *last,
+                      const struct sl_place *place)
+{
+    struct place start = place_before(text, last, place->start);
+    struct place stop = place_to(text, last, place->stop);
+    sv_text_json(out, text->data + start.bytes, stop.bytes - start.bytes);
+    sv_text_print(out, ",\"special\":false,\"start\":%zu,\"stop\":%zu}", start.characters,
+                  stop.characters);
 }
 
 static void add_tokens(struct sv_text *out, const struct sl_tokenizer *tokenizer,
@@ -62,18 +84,11 @@ static void add_tokens(struct sv_text *out, const struct sl_tokenizer *tokenizer
     sv_text_adds(out, "[");
     for (int i = 0; i < tokens->count; i++) {
         const struct sl_place *place = &tokens->places[i];
-        size_t bytes = place->stop - place->start;
-        const char *piece = place->special ? sl_tokenizer_piece(tokenizer, tokens->ids[i], &bytes)
-                                           : text->data + place->start;
         sv_text_print(out, "%s{\"id\":%d,\"text\":", i ? "," : "", (int)tokens->ids[i]);
-        sv_text_json(out, piece ? piece : "", piece ? bytes : 0);
         if (place->special)
-            sv_text_adds(out, ",\"special\":true,\"start\":null,\"stop\":null}");
-        else {
-            size_t start = characters_before(text, &last, place->start);
-            sv_text_print(out, ",\"special\":false,\"start\":%zu,\"stop\":%zu}", start,
-                          characters_to(text, &last, place->stop));
-        }
+            add_special(out, tokenizer, tokens->ids[i]);
+        else
+            add_plain(out, text, &last, place);
     }
     sv_text_adds(out, "]");
 }

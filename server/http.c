@@ -88,8 +88,10 @@ static void add_headers(struct MHD_Response *response, const struct sv_call *cal
     (void)MHD_add_response_header(response, "x-request-id", call->request_id);
     for (int i = 0; i < reply->header_count; i++)
         (void)MHD_add_response_header(response, reply->headers[i].name, reply->headers[i].value);
-    if (reply->long_value.bytes > 0 && !reply->long_value.failed)
-        (void)MHD_add_response_header(response, reply->long_name, reply->long_value.data);
+    for (int i = 0; i < reply->long_count; i++)
+        if (!reply->long_headers[i].value.failed)
+            (void)MHD_add_response_header(response, reply->long_headers[i].name,
+                                          reply->long_headers[i].value.data);
     if (closes || atomic_load(&call->server->phase) == SV_PHASE_DRAINING)
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
@@ -228,14 +230,9 @@ static void drop_body(struct exchange *x)
 static enum MHD_Result refuse_amid_body(struct exchange *x)
 {
     struct sv_text text = {0};
-    const struct sv_reply *reply = &x->call->reply;
     (void)sv_call_refuse(x->call, &x->problem);
-    sv_text_print(&text,
-                  "HTTP/1.1 %d Refused\r\nContent-Type: %s\r\nx-request-id: %s\r\n"
-                  "Connection: close\r\nContent-Length: %zu\r\n\r\n",
-                  reply->status, reply->content_type, x->call->request_id, reply->body.bytes);
-    sv_text_add(&text, reply->body.data, reply->body.bytes);
-    if (!text.failed && !reply->body.failed)
+    sv_call_write(x->call, &text);
+    if (!text.failed)
         x->replied = x->lingers = send(socket_of(x->connection), text.data, text.bytes,
                                        MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)text.bytes;
     sv_text_release(&text);

@@ -66,6 +66,7 @@ static const struct sv_field output_parameters[] = {
      .offset = offsetof(struct sv_output, classification),
      .least = 1,
      .most = SL_CLASSES_MAX},
+    {.name = "content_type", .kind = SV_FIELD_IGNORED, .most = SV_NAME_BYTES_MAX},
     {.name = "binary_data", .kind = SV_FIELD_BOOL, .offset = offsetof(struct sv_output, binary)},
     {.kind = SV_FIELD_END},
 };
@@ -94,9 +95,11 @@ static const struct sv_field parameters[] = {
     SV_READING_FIELDS(sv_infer_request, reading),
     {.name = "content_type", .kind = SV_FIELD_IGNORED, .most = SV_NAME_BYTES_MAX},
     {.name = "binary_data_output", .kind = SV_FIELD_BOOL, .offset = AT(binary)},
-    {.name = "priority",
-     .kind = SV_FIELD_REFUSED,
-     .accepted = "Texts are taken in the order in which they come."},
+    {.name = "priority", /* there is one: texts are taken in the order in which they come */
+     .kind = SV_FIELD_INT,
+     .offset = AT(priority),
+     .least = 0,
+     .most = INT32_MAX},
     {.name = "sequence_id", .kind = SV_FIELD_REFUSED, .accepted = "Texts stand alone here."},
     {.kind = SV_FIELD_END},
 };

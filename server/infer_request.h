@@ -42,6 +42,7 @@ struct sv_infer_request {
     struct sv_list outputs; /* struct sv_output; none: label and probs */
     struct sv_reading reading;
     int64_t timeout_us; /* 0: none */
+    int64_t priority;   /* nobody looks at it */
     bool binary;
 };
 

@@ -25,14 +25,15 @@ enum {
     SV_ARGUMENTS_MAX = 2,            /* {} in a path */
     SV_REQUEST_ID_MAX = 64,          /* a client's own, without the end */
     SV_HEADERS_MAX = 16,             /* of one answer, beside those of HTTP itself */
+    SV_LONG_HEADERS_MAX = 2,         /* and of any length */
     SV_HEADER_VALUE_MAX = 96,
     SV_HTTP_THREADS = 2,
 
     SV_JSON_DEPTH_MAX = 64,
-    SV_PROMPTS_MAX = 512,         /* in one request */
-    SV_TEXTS_MAX = 65536,         /* to classify, in one request; classify_texts is at most this */
-    SV_TOKENIZED_MAX = 1 << 18,   /* tokens in one answer of /tokenize, about 60 bytes each */
-    SV_DEPTHS_MAX = 512,          /* told in a header, 6 bytes each: nginx takes 4 KiB of headers */
+    SV_PROMPTS_MAX = 512,       /* in one request */
+    SV_TEXTS_MAX = 65536,       /* to classify, in one request; classify_texts is at most this */
+    SV_TOKENIZED_MAX = 1 << 18, /* tokens in one answer of /tokenize, about 60 bytes each */
+    SV_TOLD_MAX = 256, /* texts told one by one in two headers, 12 bytes each: nginx takes 4 KiB */
     SV_OUTPUTS_MAX = 16,          /* of one inference */
     SV_CLASSIFY_ITEMS_MAX = 4096, /* in one batch */
     SV_QUESTIONS_MAX = 400,       /* about one text */

@@ -129,6 +129,13 @@ bool sv_options_check(const struct sv_options *options, struct sl_err *err)
         return sl_fail(err, SL_BAD_INPUT,
                        "batch_rows: %lld is less than slots (%lld): not every text could step",
                        (long long)options->batch_rows, (long long)options->slots);
+    int64_t room = options->classify_items + options->classify_queue;
+    if (options->classify_texts > room)
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "classify_texts: %lld is more than classify_items and classify_queue together "
+            "(%lld): a request of so many could never be taken",
+            (long long)options->classify_texts, (long long)room);
     return true;
 }
 

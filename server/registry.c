@@ -129,8 +129,19 @@ static bool publish(struct sv_registry *registry, struct sv_served *served)
     return fits;
 }
 
-static void miss(struct sv_registry *registry, const char *name, const char *version,
-                 const char *reason)
+/* Clients are told paths as they are in the store; where that is, is not their affair. */
+static void leave_out(const char *store, char *reason)
+{
+    size_t bytes = strlen(store);
+    for (char *at = reason; (at = strstr(at, store));)
+        if (at[bytes] == '/')
+            memmove(at, at + bytes + 1, strlen(at + bytes + 1) + 1);
+        else
+            at += bytes;
+}
+
+static void miss(struct sv_registry *registry, const char *store, const char *name,
+                 const char *version, const char *reason)
 {
     pthread_mutex_lock(&registry->lock);
     size_t count = (size_t)registry->missing_count;
@@ -142,15 +153,32 @@ static void miss(struct sv_registry *registry, const char *name, const char *ver
         (void)snprintf(more[count].name, sizeof more->name, "%s", name);
         (void)snprintf(more[count].version, sizeof more->version, "%s", version);
         (void)snprintf(more[count].reason, sizeof more->reason, "%s", reason);
+        leave_out(store, more[count].reason);
     }
     pthread_mutex_unlock(&registry->lock);
     SV_LOG(SV_LOG_ERROR, "model not loaded", sv_str("model", name), sv_str("version", version),
            sv_str("reason", reason));
 }
 
-static void load_version(struct sv_registry *registry, const char *directory, const char *name,
-                         const char *version)
+/* Names go into URLs, labels and paths: nothing surprising may be in them. */
+static bool is_name(const char *name)
 {
+    static const char accepted[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                   "-_.";
+    return name[0] != '.' && name[strspn(name, accepted)] == '\0' &&
+           strlen(name) <= SV_NAME_MAX - 18;
+}
+
+static void load_version(struct sv_registry *registry, const char *store, const char *name,
+                         const char *found)
+{
+    char directory[DIRECTORY_MAX], version[16];
+    (void)snprintf(directory, sizeof directory, "%s/%s/%s", store, name, found);
+    (void)snprintf(version, sizeof version, "%ld", sl_version_of(found));
+    if (!is_name(name)) {
+        miss(registry, store, name, version, "a name holds letters, digits, '-', '_' and '.' only");
+        return;
+    }
     struct sl_err err = {.text = "no room for more models"};
     int64_t began = sv_now_ns();
     struct sv_served *served = served_create(registry->engine, directory, name, version, &err);
@@ -161,16 +189,7 @@ static void load_version(struct sv_registry *registry, const char *directory, co
                sv_int("parameters", sl_model_facts(served->model).parameters),
                sv_int("ms", (int64_t)(seconds * 1e3)));
     else
-        miss(registry, name, version, err.text);
-}
-
-/* Names go into URLs, labels and paths: nothing surprising may be in them. */
-static bool is_name(const char *name)
-{
-    static const char accepted[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                   "-_.";
-    return name[0] != '.' && name[strspn(name, accepted)] == '\0' &&
-           strlen(name) <= SV_NAME_MAX - 18;
+        miss(registry, store, name, version, err.text);
 }
 
 /* A file beside the models is of no interest, a directory was meant to be one. */
@@ -184,19 +203,12 @@ static void tell_no_version(const char *directory)
 
 static void load_model(struct sv_registry *registry, const char *store, const char *name)
 {
-    char directory[DIRECTORY_MAX], version[16], found[SL_VERSION_DIGITS_MAX + 1] = "";
+    char directory[DIRECTORY_MAX], found[SL_VERSION_DIGITS_MAX + 1] = "";
     (void)snprintf(directory, sizeof directory, "%s/%s", store, name);
-    long highest = sl_version_find(directory, found);
-    if (highest == 0) {
-        tell_no_version(directory);
-        return;
-    }
-    (void)snprintf(version, sizeof version, "%ld", highest);
-    (void)snprintf(directory, sizeof directory, "%s/%s/%s", store, name, found);
-    if (is_name(name))
-        load_version(registry, directory, name, version);
+    if (sl_version_find(directory, found) > 0)
+        load_version(registry, store, name, found);
     else
-        miss(registry, name, version, "a name holds letters, digits, '-', '_' and '.' only");
+        tell_no_version(directory);
 }
 
 static bool refuse_store(const char *store, struct sl_err *err)

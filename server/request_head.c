@@ -73,6 +73,10 @@ static bool check_body(struct sv_call *call, const char *method, struct sv_probl
                          "The body has %s bytes, at most %lld are accepted.", length, most);
     if (strcmp(method, "POST") != 0)
         return true;
+    if (header(call, "Inference-Header-Content-Length"))
+        return sv_refuse(problem, SV_UNSUPPORTED, NULL,
+                         "Binary tensors are not supported: send them as JSON, without the header "
+                         "Inference-Header-Content-Length.");
     const char *encoding = header(call, "Content-Encoding");
     if (encoding && strcasecmp(encoding, "identity") != 0)
         return sv_refuse(problem, SV_BAD_MEDIA_TYPE, NULL,

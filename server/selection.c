@@ -122,7 +122,7 @@ static struct sv_served *select_classifier(struct sv_call *call, const char *wan
     struct sv_served *served = sv_select(call, wanted, problem);
     if (!served || classifies(served))
         return served;
-    (void)sv_refuse(problem, SV_BAD_VALUE, "model",
+    (void)sv_refuse(problem, SV_NO_CLASSIFIER, "model",
                     "The model '%s' completes texts, it does not classify them: ask POST "
                     "/v1/completions.",
                     wanted);

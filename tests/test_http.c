@@ -662,6 +662,7 @@ Test(sluiced, a_broken_model_is_left_out_and_the_others_serve)
         answer = ask(&mine, "GET", absent[i], NULL);
         cr_assert_eq(answer.status, 503, "%s: %ld", absent[i], answer.status);
         cr_assert(strstr(answer.body.data, "could not be loaded: "), "%s", answer.body.data);
+        cr_assert_not(strstr(answer.body.data, mine.store), "where the store is, is told");
         cr_assert(answer_header(&answer, "retry-after"));
         answer_release(&answer);
     }

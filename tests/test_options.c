@@ -77,6 +77,22 @@ Test(options, help_names_every_option)
     sv_text_release(&value);
 }
 
+Test(options, limits_that_could_never_be_used_are_refused)
+{
+    struct sl_err err;
+    sv_options_defaults(&options);
+    cr_assert(sv_options_check(&options, &err));
+    options.classify_texts = options.classify_items + options.classify_queue;
+    cr_assert(sv_options_check(&options, &err));
+    options.classify_texts++;
+    cr_assert_not(sv_options_check(&options, &err));
+    cr_assert(strstr(err.text, "classify_texts"), "%s", err.text);
+    options.classify_texts = 1;
+    options.batch_rows = options.slots - 1;
+    cr_assert_not(sv_options_check(&options, &err));
+    cr_assert(strstr(err.text, "batch_rows"), "%s", err.text);
+}
+
 Test(options, file_sets_every_kind)
 {
     struct sl_err err;
