@@ -25,15 +25,15 @@ static void layernorm(void *y, const float *x, const float *gain, const float *s
     }
 }
 
-static bool has_tiles(int head_dim)
+static bool fills_tiles(int head_dim)
 {
     return head_dim % TILE_K == 0;
 }
 
 static size_t attend_scratch(int queries, int keys, int head_dim)
 {
-    if (!has_tiles(head_dim))
-        return sl_attend_rows_scratch(SL_BF16, keys, head_dim);
+    if (!fills_tiles(head_dim))
+        return sl_amx_attend_padded_scratch(queries, keys, head_dim);
     const size_t forward = sl_amx_attend_scratch(queries, keys, head_dim);
     const size_t back = sl_amx_attend_back_scratch(queries, keys, head_dim);
     return forward > back ? forward : back;
@@ -41,18 +41,18 @@ static size_t attend_scratch(int queries, int keys, int head_dim)
 
 static void attend(const struct sl_attend *a)
 {
-    if (has_tiles(a->head_dim))
+    if (fills_tiles(a->head_dim))
         sl_amx_attend(a);
     else
-        sl_attend_rows(&sl_row_steps_avx512, SL_BF16, a);
+        sl_amx_attend_padded(a);
 }
 
 static void attend_back(const struct sl_attend_back *b)
 {
-    if (has_tiles(b->forward.head_dim))
+    if (fills_tiles(b->forward.head_dim))
         sl_amx_attend_back(b);
     else
-        sl_attend_rows_back(&sl_row_steps_avx512, SL_BF16, b);
+        sl_amx_attend_padded_back(b);
 }
 
 void sl_kernels_amx(struct sl_kernels *t)

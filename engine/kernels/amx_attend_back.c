@@ -46,41 +46,33 @@ struct run {
     int32_t *block_most; /* per block: the most keys that one of its queries sees */
 };
 
-/* Hands out scratch; with no memory it only counts. */
-static void *take(unsigned char *base, size_t *used, size_t bytes)
-{
-    void *piece = base ? base + *used : NULL;
-    *used += (bytes + 63) / 64 * 64;
-    return piece;
-}
-
 static size_t lay_out(struct run *r, void *scratch, int queries, int head_dim)
 {
     const size_t n = sl_round_up((size_t)queries, 32), d = (size_t)head_dim,
                  half = sizeof(uint16_t);
     size_t used = 0;
-    r->q_across = take(scratch, &used, n * d * half);
-    r->do_across = take(scratch, &used, n * d * half);
-    r->q_down = take(scratch, &used, n * d * half);
-    r->do_down = take(scratch, &used, n * d * half);
-    r->k = take(scratch, &used, BLOCK * d * half);
-    r->v = take(scratch, &used, BLOCK * d * half);
-    r->k_down = take(scratch, &used, BLOCK * d * half);
-    r->p = take(scratch, &used, BLOCK * n * half);
-    r->ds = take(scratch, &used, BLOCK * n * half);
+    r->q_across = sl_tiles_take(scratch, &used, n * d * half);
+    r->do_across = sl_tiles_take(scratch, &used, n * d * half);
+    r->q_down = sl_tiles_take(scratch, &used, n * d * half);
+    r->do_down = sl_tiles_take(scratch, &used, n * d * half);
+    r->k = sl_tiles_take(scratch, &used, BLOCK * d * half);
+    r->v = sl_tiles_take(scratch, &used, BLOCK * d * half);
+    r->k_down = sl_tiles_take(scratch, &used, BLOCK * d * half);
+    r->p = sl_tiles_take(scratch, &used, BLOCK * n * half);
+    r->ds = sl_tiles_take(scratch, &used, BLOCK * n * half);
     for (int i = 0; i < 2; i++) {
-        r->ds_rows[i] = take(scratch, &used, BLOCK * BLOCK * half);
-        r->scores[i] = take(scratch, &used, BLOCK * BLOCK * sizeof(float));
-        r->dp[i] = take(scratch, &used, BLOCK * BLOCK * sizeof(float));
+        r->ds_rows[i] = sl_tiles_take(scratch, &used, BLOCK * BLOCK * half);
+        r->scores[i] = sl_tiles_take(scratch, &used, BLOCK * BLOCK * sizeof(float));
+        r->dp[i] = sl_tiles_take(scratch, &used, BLOCK * BLOCK * sizeof(float));
     }
-    r->dq = take(scratch, &used, n * d * sizeof(float));
-    r->dk = take(scratch, &used, BLOCK * d * sizeof(float));
-    r->dv = take(scratch, &used, BLOCK * d * sizeof(float));
-    r->lse = take(scratch, &used, n * sizeof(float));
-    r->mean = take(scratch, &used, n * sizeof(float));
-    r->visible = take(scratch, &used, n * sizeof(int32_t));
-    r->keys = take(scratch, &used, n * sizeof(int32_t));
-    r->block_most = take(scratch, &used, n / BLOCK * sizeof(int32_t));
+    r->dq = sl_tiles_take(scratch, &used, n * d * sizeof(float));
+    r->dk = sl_tiles_take(scratch, &used, BLOCK * d * sizeof(float));
+    r->dv = sl_tiles_take(scratch, &used, BLOCK * d * sizeof(float));
+    r->lse = sl_tiles_take(scratch, &used, n * sizeof(float));
+    r->mean = sl_tiles_take(scratch, &used, n * sizeof(float));
+    r->visible = sl_tiles_take(scratch, &used, n * sizeof(int32_t));
+    r->keys = sl_tiles_take(scratch, &used, n * sizeof(int32_t));
+    r->block_most = sl_tiles_take(scratch, &used, n / BLOCK * sizeof(int32_t));
     return used;
 }
 

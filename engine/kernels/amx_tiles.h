@@ -4,6 +4,7 @@
  * so any thread may call it at any time. */
 #pragma once
 
+#include "base/whole.h"
 #include "kernels/avx512_math.h"
 
 #include <immintrin.h>
@@ -31,6 +32,14 @@ static inline void sl_tiles_configure(const struct sl_tile_config *config)
 {
     sl_tiles_fence();
     _tile_loadconfig(config);
+}
+
+/* Hands out scratch; with no memory it only counts. */
+static inline void *sl_tiles_take(void *base, size_t *used, size_t bytes)
+{
+    void *piece = base ? (unsigned char *)base + *used : NULL;
+    *used += sl_round_up(bytes, 64);
+    return piece;
 }
 
 /* The tile unit falls asleep after some 400 ns without work and needs 250 ns to wake up (seen on

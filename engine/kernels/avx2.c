@@ -278,12 +278,12 @@ static const struct sl_row_steps steps = {
 
 static void attend(const struct sl_attend *a)
 {
-    sl_attend_rows(&steps, SL_F32, a);
+    sl_attend_rows(&steps, a);
 }
 
 static void attend_back(const struct sl_attend_back *b)
 {
-    sl_attend_rows_back(&steps, SL_F32, b);
+    sl_attend_rows_back(&steps, b);
 }
 
 void sl_kernels_avx2(struct sl_kernels *t)

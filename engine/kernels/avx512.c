@@ -213,7 +213,7 @@ static void spread(float *rows, size_t stride, const float *a, const float *x, i
         }
 }
 
-const struct sl_row_steps sl_row_steps_avx512 = {
+static const struct sl_row_steps steps = {
     .isa = SL_ISA_AVX512,
     .dots = dots,
     .mix = mix,
@@ -222,12 +222,12 @@ const struct sl_row_steps sl_row_steps_avx512 = {
 
 static void attend(const struct sl_attend *a)
 {
-    sl_attend_rows(&sl_row_steps_avx512, SL_F32, a);
+    sl_attend_rows(&steps, a);
 }
 
 static void attend_back(const struct sl_attend_back *b)
 {
-    sl_attend_rows_back(&sl_row_steps_avx512, SL_F32, b);
+    sl_attend_rows_back(&steps, b);
 }
 
 void sl_kernels_avx512(struct sl_kernels *t)

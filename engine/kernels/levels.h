@@ -23,14 +23,10 @@ struct sl_row_steps {
     void (*spread)(float *rows, size_t stride, const float *a, const float *x, int n, int width);
 };
 
-extern const struct sl_row_steps sl_row_steps_avx512;
-
-/* Attention from such steps; operands may still be bf16. */
-size_t sl_attend_rows_scratch(enum sl_type operand, int keys, int head_dim);
-void sl_attend_rows(const struct sl_row_steps *steps, enum sl_type operand,
-                    const struct sl_attend *a);
-void sl_attend_rows_back(const struct sl_row_steps *steps, enum sl_type operand,
-                         const struct sl_attend_back *b);
+/* Attention from such steps, of fp32 operands. */
+size_t sl_attend_rows_scratch(int keys);
+void sl_attend_rows(const struct sl_row_steps *steps, const struct sl_attend *a);
+void sl_attend_rows_back(const struct sl_row_steps *steps, const struct sl_attend_back *b);
 
 /* `epilogue` made of the other slots of a level, a stretch at a time. */
 void sl_epilogue_by(const struct sl_kernels *t, const struct sl_epilogue *f);

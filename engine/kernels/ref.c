@@ -308,17 +308,18 @@ static const struct sl_row_steps steps = {
 static size_t attend_scratch(int queries, int keys, int head_dim)
 {
     (void)queries;
-    return sl_attend_rows_scratch(SL_F32, keys, head_dim);
+    (void)head_dim;
+    return sl_attend_rows_scratch(keys);
 }
 
 static void attend(const struct sl_attend *a)
 {
-    sl_attend_rows(&steps, SL_F32, a);
+    sl_attend_rows(&steps, a);
 }
 
 static void attend_back(const struct sl_attend_back *b)
 {
-    sl_attend_rows_back(&steps, SL_F32, b);
+    sl_attend_rows_back(&steps, b);
 }
 
 static void slopes(const struct sl_slopes *s)
