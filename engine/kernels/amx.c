@@ -67,6 +67,8 @@ void sl_kernels_amx(struct sl_kernels *t)
     t->narrow_product = sl_amx_narrow_product;
     t->epilogue = sl_amx_epilogue;
     t->layernorm = layernorm;
+    t->dots = sl_amx_dots;
+    t->mix = sl_amx_mix;
     t->attend_scratch = attend_scratch;
     t->attend = attend;
     t->attend_back = attend_back;

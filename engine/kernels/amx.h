@@ -14,6 +14,8 @@ void sl_amx_widen(float *out, const void *operands, int n);
 void sl_amx_narrow_product(void *out, const float *x, const void *by, int n);
 void sl_amx_epilogue(const struct sl_epilogue *f);
 void sl_amx_slopes(const struct sl_slopes *s);
+void sl_amx_dots(float *out, float a, const float *x, const void *rows, const struct sl_listing *l);
+void sl_amx_mix(float *out, const float *a, const void *rows, const struct sl_listing *l);
 
 /* Attention in tiles, for head_dim a multiple of 32. */
 size_t sl_amx_attend_scratch(int queries, int keys, int head_dim);

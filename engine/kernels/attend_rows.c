@@ -1,4 +1,4 @@
-/* attend_rows.c - attention one query at a time, from the steps a level provides. */
+/* attend_rows.c - attention one query at a time, by the row slots of a level. */
 #include "base/whole.h"
 #include "kernels/levels.h"
 
@@ -10,7 +10,6 @@ enum { LINE = 16 }; /* floats in a cache line */
 
 /* A call under way: what it was asked for and with what it answers. */
 struct run {
-    const struct sl_row_steps *steps;
     const struct sl_kernels *table;
     const struct sl_attend *a;
     const float *q, *k, *v;
@@ -22,12 +21,11 @@ size_t sl_attend_rows_scratch(int keys)
     return 2 * sl_round_up((size_t)keys, LINE) * sizeof(float);
 }
 
-static struct run run_of(const struct sl_row_steps *steps, const struct sl_attend *a)
+static struct run run_of(const struct sl_kernels *table, const struct sl_attend *a)
 {
     float *scratch = a->scratch;
     return (struct run){
-        .steps = steps,
-        .table = sl_kernels_at(steps->isa),
+        .table = table,
         .a = a,
         .q = a->q,
         .k = a->k,
@@ -37,12 +35,17 @@ static struct run run_of(const struct sl_row_steps *steps, const struct sl_atten
     };
 }
 
+static struct sl_listing first_rows(size_t stride, int n, int width)
+{
+    return (struct sl_listing){.stride = stride, .n = n, .width = width};
+}
+
 /* scores = softmax(scale q . k) over the visible keys; returns its log-sum-exp. */
 static float probabilities(const struct run *r, int i, int n)
 {
     const struct sl_attend *a = r->a;
-    r->steps->dots(r->scores, r->q + (size_t)i * a->q_stride, r->k, a->kv_stride, n, a->head_dim);
-    r->table->scale(r->scores, a->scale, r->scores, n);
+    const struct sl_listing keys = first_rows(a->kv_stride, n, a->head_dim);
+    r->table->dots(r->scores, a->scale, r->q + (size_t)i * a->q_stride, r->k, &keys);
     return r->table->softmax(r->scores, n);
 }
 
@@ -64,15 +67,16 @@ static void attend_one(const struct run *r, int i)
     if (n > 0) {
         lse = probabilities(r, i, n);
         drop(r, r->scores, i, n);
-        r->steps->mix(out, r->scores, r->v, a->kv_stride, n, a->head_dim);
+        const struct sl_listing values = first_rows(a->kv_stride, n, a->head_dim);
+        r->table->mix(out, r->scores, r->v, &values);
     }
     if (a->lse)
         a->lse[i] = lse;
 }
 
-void sl_attend_rows(const struct sl_row_steps *steps, const struct sl_attend *a)
+void sl_attend_rows(const struct sl_kernels *table, const struct sl_attend *a)
 {
-    const struct run r = run_of(steps, a);
+    const struct run r = run_of(table, a);
     for (int i = 0; i < a->queries; i++)
         attend_one(&r, i);
 }
@@ -83,27 +87,29 @@ void sl_attend_rows(const struct sl_row_steps *steps, const struct sl_attend *a)
 static void attend_one_back(const struct run *r, const struct sl_attend_back *b, int i)
 {
     const struct sl_attend *a = r->a;
-    const int n = a->visible[i], width = a->head_dim;
+    const int n = a->visible[i];
+    const struct sl_listing rows = first_rows(a->kv_stride, n, a->head_dim);
+    const struct sl_listing slopes = first_rows(b->dkv_stride, n, a->head_dim);
     const float *q = r->q + (size_t)i * a->q_stride;
     const float *dout = b->dout + (size_t)i * b->dout_stride;
     float *p = r->scores, *ds = r->slopes;
 
     (void)probabilities(r, i, n);
-    r->steps->dots(ds, dout, r->v, a->kv_stride, n, width);
+    r->table->dots(ds, 1.0f, dout, r->v, &rows);
     drop(r, ds, i, n);
     const float mean = r->table->dot(p, ds, n);
     for (int j = 0; j < n; j++)
         ds[j] = p[j] * (ds[j] - mean) * a->scale;
-    r->steps->mix(b->dq + (size_t)i * b->dq_stride, ds, r->k, a->kv_stride, n, width);
-    r->steps->spread(b->dk, b->dkv_stride, ds, q, n, width);
+    r->table->mix(b->dq + (size_t)i * b->dq_stride, ds, r->k, &rows);
+    r->table->spread(b->dk, ds, q, &slopes);
     drop(r, p, i, n);
-    r->steps->spread(b->dv, b->dkv_stride, p, dout, n, width);
+    r->table->spread(b->dv, p, dout, &slopes);
 }
 
-void sl_attend_rows_back(const struct sl_row_steps *steps, const struct sl_attend_back *b)
+void sl_attend_rows_back(const struct sl_kernels *table, const struct sl_attend_back *b)
 {
     const struct sl_attend *a = &b->forward;
-    const struct run r = run_of(steps, a);
+    const struct run r = run_of(table, a);
     const size_t row_bytes = (size_t)a->head_dim * sizeof(float);
     for (int j = 0; j < a->keys; j++) {
         memset(b->dk + (size_t)j * b->dkv_stride, 0, row_bytes);

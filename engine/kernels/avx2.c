@@ -217,78 +217,20 @@ static void pack(void *packed, const void *src, enum sl_type type, size_t stride
 
 /* ------------------------------------------------------------------------------------ attention */
 
-static float dot_short(const float *x, const float *y, int n)
-{
-    __m256 sums = _mm256_setzero_ps();
-    for (int i = 0; i < n; i += LANES)
-        sums = _mm256_fmadd_ps(sl_load8(x + i, n - i), sl_load8(y + i, n - i), sums);
-    return sl_sum8(sums);
-}
-
-static void dots(float *out, const float *x, const float *rows, size_t stride, int n, int width)
-{
-    for (int j = 0; j < n; j++)
-        out[j] = dot_short(x, rows + (size_t)j * stride, width);
-}
-
-static void mix_tail(float *out, const float *a, const float *rows, size_t stride, int n, int width)
-{
-    __m256 sum = _mm256_setzero_ps();
-    for (int j = 0; j < n; j++, rows += stride)
-        sum = _mm256_fmadd_ps(_mm256_set1_ps(a[j]), sl_load8(rows, width), sum);
-    sl_store8(out, width, sum);
-}
-
-/* 32 columns at a time: four sums under way hide the latency of FMA. */
-static void mix(float *out, const float *a, const float *rows, size_t stride, int n, int width)
-{
-    int c = 0;
-    for (; c + 4 * LANES <= width; c += 4 * LANES) {
-        __m256 sums[4];
-        for (int i = 0; i < 4; i++)
-            sums[i] = _mm256_setzero_ps();
-        const float *row = rows + c;
-        for (int j = 0; j < n; j++, row += stride)
-            for (int i = 0; i < 4; i++)
-                sums[i] = _mm256_fmadd_ps(_mm256_set1_ps(a[j]), _mm256_loadu_ps(row + i * LANES),
-                                          sums[i]);
-        for (int i = 0; i < 4; i++)
-            _mm256_storeu_ps(out + c + i * LANES, sums[i]);
-    }
-    for (; c < width; c += LANES)
-        mix_tail(out + c, a, rows + c, stride, n, width - c);
-}
-
-static void spread(float *rows, size_t stride, const float *a, const float *x, int n, int width)
-{
-    for (int j = 0; j < n; j++)
-        for (int c = 0; c < width; c += LANES) {
-            float *y = rows + (size_t)j * stride + c;
-            const __m256 factor = _mm256_set1_ps(a[j]), v = sl_load8(x + c, width - c);
-            sl_store8(y, width - c, _mm256_fmadd_ps(factor, v, sl_load8(y, width - c)));
-        }
-}
-
-static const struct sl_row_steps steps = {
-    .isa = SL_ISA_AVX2,
-    .dots = dots,
-    .mix = mix,
-    .spread = spread,
-};
-
 static void attend(const struct sl_attend *a)
 {
-    sl_attend_rows(&steps, a);
+    sl_attend_rows(sl_kernels_at(SL_ISA_AVX2), a);
 }
 
 static void attend_back(const struct sl_attend_back *b)
 {
-    sl_attend_rows_back(&steps, b);
+    sl_attend_rows_back(sl_kernels_at(SL_ISA_AVX2), b);
 }
 
 void sl_kernels_avx2(struct sl_kernels *t)
 {
     sl_avx2_rows(t);
+    sl_avx2_listed(t);
     t->pack = pack;
     t->gemm = gemm;
     t->product = product;

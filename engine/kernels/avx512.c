@@ -1,4 +1,4 @@
-/* avx512.c - fp32 matrix products and the steps of attention, 16 floats at a time.
+/* avx512.c - fp32 matrix products, 16 floats at a time, and the AVX-512 table.
  * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma.
  *
  * B is packed as the reference packs it. Every element of a product is one chain of FMA in the
@@ -162,77 +162,20 @@ static void product(const struct sl_product *p)
 
 /* ------------------------------------------------------------------------------------ attention */
 
-static float dot_short(const float *x, const float *y, int n)
-{
-    __m512 sums = _mm512_setzero_ps();
-    for (int i = 0; i < n; i += LANES) {
-        const __mmask16 mask = sl_first16(n - i);
-        sums = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, x + i),
-                               _mm512_maskz_loadu_ps(mask, y + i), sums);
-    }
-    return sl_sum16(sums);
-}
-
-static void dots(float *out, const float *x, const float *rows, size_t stride, int n, int width)
-{
-    for (int j = 0; j < n; j++)
-        out[j] = dot_short(x, rows + (size_t)j * stride, width);
-}
-
-/* 64 columns at a time: four sums under way hide the latency of FMA. */
-static void mix(float *out, const float *a, const float *rows, size_t stride, int n, int width)
-{
-    for (int c = 0; c < width; c += 4 * LANES) {
-        __m512 sums[4];
-        __mmask16 masks[4];
-        for (int i = 0; i < 4; i++) {
-            sums[i] = _mm512_setzero_ps();
-            masks[i] = sl_first16(width - c - i * LANES);
-        }
-        const float *row = rows + c;
-        for (int j = 0; j < n; j++, row += stride)
-            for (int i = 0; i < 4; i++)
-                sums[i] =
-                    _mm512_fmadd_ps(_mm512_set1_ps(a[j]),
-                                    _mm512_maskz_loadu_ps(masks[i], row + i * LANES), sums[i]);
-        for (int i = 0; i < 4 && c + i * LANES < width; i++)
-            _mm512_mask_storeu_ps(out + c + i * LANES, masks[i], sums[i]);
-    }
-}
-
-static void spread(float *rows, size_t stride, const float *a, const float *x, int n, int width)
-{
-    for (int j = 0; j < n; j++)
-        for (int c = 0; c < width; c += LANES) {
-            float *y = rows + (size_t)j * stride + c;
-            const __mmask16 mask = sl_first16(width - c);
-            const __m512 sum =
-                _mm512_fmadd_ps(_mm512_set1_ps(a[j]), _mm512_maskz_loadu_ps(mask, x + c),
-                                _mm512_maskz_loadu_ps(mask, y));
-            _mm512_mask_storeu_ps(y, mask, sum);
-        }
-}
-
-static const struct sl_row_steps steps = {
-    .isa = SL_ISA_AVX512,
-    .dots = dots,
-    .mix = mix,
-    .spread = spread,
-};
-
 static void attend(const struct sl_attend *a)
 {
-    sl_attend_rows(&steps, a);
+    sl_attend_rows(sl_kernels_at(SL_ISA_AVX512), a);
 }
 
 static void attend_back(const struct sl_attend_back *b)
 {
-    sl_attend_rows_back(&steps, b);
+    sl_attend_rows_back(sl_kernels_at(SL_ISA_AVX512), b);
 }
 
 void sl_kernels_avx512(struct sl_kernels *t)
 {
     sl_avx512_rows(t);
+    sl_avx512_listed(t);
     t->gemm = gemm;
     t->product = product;
     t->attend = attend;

@@ -118,6 +118,19 @@ struct sl_slopes {
     int n;
 };
 
+/* n rows, `width` elements of each: row j is number at[j], or j without a list, and rows are
+ * `stride` elements apart. */
+struct sl_listing {
+    const int32_t *at;
+    size_t stride;
+    int n, width;
+};
+
+static inline size_t sl_listed(const struct sl_listing *l, int j)
+{
+    return (size_t)(l->at ? l->at[j] : j) * l->stride;
+}
+
 /* AdamW (Loshchilov & Hutter 2019, algorithm 2) for n parameters:
  *     m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2      with g = grad * grad_scale
  *     w = w (1 - decay) - rate * m / (sqrt(v / correction2) + epsilon)
@@ -184,6 +197,15 @@ struct sl_kernels {
     void (*layernorm_back)(float *dx, bool fresh, const float *dy, const float *x,
                            const float *gain, const float stats[2], float *dgain, float *dshift,
                            int n);
+
+    /* -- listed rows of a matrix, in the order of the list ----------------------------------- */
+
+    /* out_j = a x . row_j, of operand rows */
+    void (*dots)(float *out, float a, const float *x, const void *rows, const struct sl_listing *l);
+    /* out = sum_j a_j row_j, of operand rows */
+    void (*mix)(float *out, const float *a, const void *rows, const struct sl_listing *l);
+    /* row_j += a_j x, of fp32 rows */
+    void (*spread)(float *rows, const float *a, const float *x, const struct sl_listing *l);
 
     /* -- attention -------------------------------------------------------------------------- */
 

@@ -279,31 +279,24 @@ static void layernorm_back(float *dx, bool fresh, const float *dy, const float *
 
 /* ------------------------------------------------------------------------------------ attention */
 
-static void dots(float *out, const float *x, const float *rows, size_t stride, int n, int width)
+static void dots(float *out, float a, const float *x, const void *rows, const struct sl_listing *l)
 {
-    for (int j = 0; j < n; j++)
-        out[j] = dot(x, rows + (size_t)j * stride, width);
+    for (int j = 0; j < l->n; j++)
+        out[j] = a * dot(x, (const float *)rows + sl_listed(l, j), l->width);
 }
 
-static void mix(float *out, const float *a, const float *rows, size_t stride, int n, int width)
+static void mix(float *out, const float *a, const void *rows, const struct sl_listing *l)
 {
-    memset(out, 0, (size_t)width * sizeof *out);
-    for (int j = 0; j < n; j++)
-        axpy(out, a[j], rows + (size_t)j * stride, width);
+    memset(out, 0, (size_t)l->width * sizeof *out);
+    for (int j = 0; j < l->n; j++)
+        axpy(out, a[j], (const float *)rows + sl_listed(l, j), l->width);
 }
 
-static void spread(float *rows, size_t stride, const float *a, const float *x, int n, int width)
+static void spread(float *rows, const float *a, const float *x, const struct sl_listing *l)
 {
-    for (int j = 0; j < n; j++)
-        axpy(rows + (size_t)j * stride, a[j], x, width);
+    for (int j = 0; j < l->n; j++)
+        axpy(rows + sl_listed(l, j), a[j], x, l->width);
 }
-
-static const struct sl_row_steps steps = {
-    .isa = SL_ISA_REF,
-    .dots = dots,
-    .mix = mix,
-    .spread = spread,
-};
 
 static size_t attend_scratch(int queries, int keys, int head_dim)
 {
@@ -314,12 +307,12 @@ static size_t attend_scratch(int queries, int keys, int head_dim)
 
 static void attend(const struct sl_attend *a)
 {
-    sl_attend_rows(&steps, a);
+    sl_attend_rows(sl_kernels_at(SL_ISA_REF), a);
 }
 
 static void attend_back(const struct sl_attend_back *b)
 {
-    sl_attend_rows_back(&steps, b);
+    sl_attend_rows_back(sl_kernels_at(SL_ISA_REF), b);
 }
 
 static void slopes(const struct sl_slopes *s)
@@ -371,6 +364,9 @@ void sl_kernels_ref(struct sl_kernels *t)
         .layernorm = layernorm,
         .layernorm_wide = layernorm_wide,
         .layernorm_back = layernorm_back,
+        .dots = dots,
+        .mix = mix,
+        .spread = spread,
         .attend_scratch = attend_scratch,
         .attend = attend,
         .attend_back = attend_back,

@@ -3,8 +3,8 @@
  *
  * A piece of work is one head of one sequence. It alone writes the gradients of that head's keys
  * and values, so it adds to them query by query, always in the same order; no list of who looked
- * at a key is needed. Arithmetic is fp32, a row at a time; operands are widened first, which is
- * exact, so it does not matter whether a row came from the batch or from a cache. */
+ * at a key is needed. Sums are fp32, and it does not matter whether a row came from the batch or
+ * from a cache. */
 #include "base/whole.h"
 #include "ops/heads.h"
 #include "ops/ops.h"
@@ -23,8 +23,8 @@ struct queries {
 
 struct sparse {
     struct sl_sparse_args args;
-    struct queries *queries;  /* per sequence */
-    int keys_most, rows_most; /* of any sequence; of any that has no cache */
+    struct queries *queries; /* per sequence */
+    int keys_most;           /* of any sequence */
 };
 
 struct pass {
@@ -38,12 +38,12 @@ struct head {
     const struct sl_kernels *kernels;
     const void *k, *v; /* rows, `stride` elements apart */
     size_t stride;
-    enum sl_type type;
     int sequence, column, width, rows;
     float scale;
-    float *q, *out, *wide; /* one row each, with room for its padding */
-    float *p, *ds;         /* per listed key */
-    int32_t *keys;
+    float *q, *out, *narrow; /* one row each, with room for its padding */
+    float *p, *ds;           /* per listed key */
+    int32_t *keys;           /* the list */
+    int count;               /* and how long it is */
 };
 
 static int query_row(const struct sparse *a, int i)
@@ -60,7 +60,7 @@ static int head_dim(const struct sl_node *n)
 /* Room for an operand row with its padding, as floats. */
 static size_t row_floats(const struct sl_node *n)
 {
-    return ((size_t)head_dim(n) + 31) / 32 * 32;
+    return sl_round_up((size_t)head_dim(n), 32);
 }
 
 static struct sl_cache_layer cache_layer(const struct sl_node *n)
@@ -74,20 +74,11 @@ static struct sl_cache_layer cache_layer(const struct sl_node *n)
 
 /* -- a head ------------------------------------------------------------------------------- */
 
-/* One worker's memory: keys and values of a head (bf16 only), then a head's other pointers. */
-static size_t wide_floats(const struct sl_node *n)
-{
-    const struct sparse *a = n->args;
-    bool wide = n->in[KEY_VALUE]->type == SL_F32;
-    return wide ? 0 : sl_round_up((size_t)a->rows_most * (size_t)head_dim(n), LINE);
-}
-
 static struct pass pass_of(const struct sl_node *n)
 {
     const struct sparse *a = n->args;
-    size_t lists = 3 * sl_round_up((size_t)a->keys_most, LINE);
-    return (struct pass){
-        .n = n, .worker_floats = 2 * wide_floats(n) + 3 * sl_round_up(row_floats(n), LINE) + lists};
+    size_t row = sl_round_up(row_floats(n), LINE), list = sl_round_up((size_t)a->keys_most, LINE);
+    return (struct pass){.n = n, .worker_floats = 3 * (row + list)};
 }
 
 static size_t sparse_scratch(const struct sl_node *n, bool backward)
@@ -97,106 +88,62 @@ static size_t sparse_scratch(const struct sl_node *n, bool backward)
     return threads * pass_of(n).worker_floats * sizeof(float);
 }
 
-/* All rows of a head, as fp32 side by side. */
-static void widen_rows(const struct head *h, float *out, const void *rows)
-{
-    const size_t step = h->stride * sl_type_bytes(h->type);
-    for (int r = 0; r < h->rows; r++)
-        h->kernels->widen(out + (size_t)r * (size_t)h->width, (const char *)rows + (size_t)r * step,
-                          h->width);
-}
-
-/* Where the keys and values are: in the cache, or in the batch, and then as fp32. A step of
- * decoding looks at few rows of a long cache: those are widened when they are looked at. */
-static void find_rows(struct head *h, const struct sl_node *n, int index, float *spare)
+/* Where the keys and values are: in the cache, or in the batch. */
+static void find_rows(struct head *h, const struct sl_node *n, int index)
 {
     const struct sl_sequence *s = &n->tape->batch->sequences[h->sequence];
     const struct sl_tensor *kv = n->in[KEY_VALUE];
-    h->type = kv->type;
     h->rows = s->rows;
     if (s->cache) {
         h->k = sl_cache_rows(s->cache, cache_layer(n), index, false);
         h->v = sl_cache_rows(s->cache, cache_layer(n), index, true);
         h->stride = (size_t)h->width;
         h->rows += s->cache->length;
-        return;
+    } else {
+        h->k = sl_columns(kv, s->first, h->column);
+        h->v = sl_columns(kv, s->first, n->out->cols + h->column);
+        h->stride = kv->stride;
     }
-    h->k = sl_columns(kv, s->first, h->column);
-    h->v = sl_columns(kv, s->first, n->out->cols + h->column);
-    h->stride = kv->stride;
-    if (h->type == SL_F32)
-        return;
-    widen_rows(h, spare, h->k);
-    widen_rows(h, spare + wide_floats(n), h->v);
-    h->k = spare;
-    h->v = spare + wide_floats(n);
-    h->stride = (size_t)h->width;
-    h->type = SL_F32;
 }
 
 static struct head head_of(const struct pass *p, int unit, int worker)
 {
     const struct sparse *a = p->n->args;
     float *at = p->workers + (size_t)worker * p->worker_floats;
-    float *rest = at + 2 * wide_floats(p->n);
-    size_t row = sl_round_up(row_floats(p->n), LINE),
-           list = sl_round_up((size_t)a->keys_most, LINE);
+    size_t row = sl_round_up(row_floats(p->n), LINE);
+    size_t list = sl_round_up((size_t)a->keys_most, LINE);
     struct head h = {.kernels = p->n->tape->kernels,
                      .sequence = unit / a->args.heads,
                      .column = unit % a->args.heads * head_dim(p->n),
                      .width = head_dim(p->n),
-                     .q = rest,
-                     .out = rest + row,
-                     .wide = rest + 2 * row,
-                     .p = rest + 3 * row,
-                     .ds = rest + 3 * row + list,
-                     .keys = (int32_t *)(void *)(rest + 3 * row + 2 * list)};
+                     .q = at,
+                     .out = at + row,
+                     .narrow = at + 2 * row,
+                     .p = at + 3 * row,
+                     .ds = at + 3 * row + list,
+                     .keys = (int32_t *)(void *)(at + 3 * row + 2 * list)};
     h.scale = 1.0f / sqrtf((float)h.width);
-    find_rows(&h, p->n, unit % a->args.heads, at);
+    find_rows(&h, p->n, unit % a->args.heads);
     return h;
 }
 
-/* -- rows --------------------------------------------------------------------------------- */
-
-/* Row j of the keys or the values. */
-static const float *row_at(const struct head *h, const void *rows, int j)
+static struct sl_listing listing_of(const struct head *h, size_t stride)
 {
-    const size_t at = (size_t)j * h->stride;
-    if (h->type == SL_F32)
-        return (const float *)rows + at;
-    h->kernels->widen(h->wide, (const char *)rows + at * sl_type_bytes(h->type), h->width);
-    return h->wide;
+    return (struct sl_listing){.at = h->keys, .stride = stride, .n = h->count, .width = h->width};
 }
 
-static const float *query_at(const struct head *h, const struct sl_node *n, int i)
-{
-    const void *q = sl_columns(n->in[QUERY], i, h->column);
-    if (n->in[QUERY]->type == SL_F32)
-        return q;
-    h->kernels->widen(h->q, q, h->width);
-    return h->q;
-}
-
-/* Lists the keys of query i and their probabilities; returns how many. */
-static int look(const struct head *h, const struct sl_node *n, const float *q, int i)
+/* Lists the keys of query i and their probabilities. */
+static void look(struct head *h, const struct sl_node *n, int i)
 {
     const struct sparse *a = n->args;
     const struct sl_sequence *s = &n->tape->batch->sequences[h->sequence];
     int row = query_row(a, i) - s->first + (s->cache ? s->position : 0);
-    int count = sl_pattern_keys(a->args.pattern, row, h->rows, h->keys);
-    for (int j = 0; j < count; j++)
-        h->p[j] = h->scale * h->kernels->dot(q, row_at(h, h->k, h->keys[j]), h->width);
-    if (count > 0)
-        (void)h->kernels->softmax(h->p, count);
-    return count;
-}
-
-/* out = sum_j a_j row_{keys_j}. */
-static void mix(const struct head *h, float *out, const float *a, const void *rows, int count)
-{
-    memset(out, 0, (size_t)h->width * sizeof *out);
-    for (int j = 0; j < count; j++)
-        h->kernels->axpy(out, a[j], row_at(h, rows, h->keys[j]), h->width);
+    h->count = sl_pattern_keys(a->args.pattern, row, h->rows, h->keys);
+    const struct sl_listing keys = listing_of(h, h->stride);
+    h->kernels->widen(h->q, sl_columns(n->in[QUERY], i, h->column), h->width);
+    h->kernels->dots(h->p, h->scale, h->q, h->k, &keys);
+    if (h->count > 0)
+        (void)h->kernels->softmax(h->p, h->count);
 }
 
 /* -- forward ------------------------------------------------------------------------------ */
@@ -206,10 +153,18 @@ static void write_out(const struct head *h, const struct sl_node *n, int i)
     void *out = sl_columns(n->out, i, h->column);
     const void *row = h->out;
     if (n->out->type != SL_F32) {
-        h->kernels->narrow(h->wide, h->out, h->width); /* pads, which neighbours would not like */
-        row = h->wide;
+        h->kernels->narrow(h->narrow, h->out, h->width); /* pads, which neighbours would not like */
+        row = h->narrow;
     }
     memcpy(out, row, (size_t)h->width * sl_type_bytes(n->out->type));
+}
+
+static void forward_query(struct head *h, const struct sl_node *n, int i)
+{
+    look(h, n, i);
+    const struct sl_listing values = listing_of(h, h->stride);
+    h->kernels->mix(h->out, h->p, h->v, &values);
+    write_out(h, n, i);
 }
 
 static void forward_units(void *ctx, int first, int last, int worker)
@@ -221,11 +176,8 @@ static void forward_units(void *ctx, int first, int last, int worker)
         if (queries->count == 0)
             continue;
         struct head h = head_of(p, unit, worker);
-        for (int i = queries->first; i < queries->first + queries->count; i++) {
-            int count = look(&h, p->n, query_at(&h, p->n, i), i);
-            mix(&h, h.out, h.p, h.v, count);
-            write_out(&h, p->n, i);
-        }
+        for (int i = queries->first; i < queries->first + queries->count; i++)
+            forward_query(&h, p->n, i);
     }
 }
 
@@ -244,23 +196,21 @@ static void sparse_forward(const struct sl_node *n)
 /* With p = softmax(s) and out = sum_j p_j v_j, over the listed keys:
  *     dv_j += p_j dout        dp_j = dout . v_j
  *     ds_j = p_j (dp_j - sum_i p_i dp_i) scale        dq = sum_j ds_j k_j        dk_j += ds_j q */
-static void backward_query(const struct head *h, const struct sl_node *n, int i)
+static void backward_query(struct head *h, const struct sl_node *n, int i)
 {
-    const int first = n->tape->batch->sequences[h->sequence].first, value = n->out->cols;
-    const float *q = query_at(h, n, i), *dout = sl_grad_row(n->out, i) + h->column;
-    int count = look(h, n, q, i);
-    float mean = 0.0f;
-    for (int j = 0; j < count; j++) {
-        h->ds[j] = h->kernels->dot(dout, row_at(h, h->v, h->keys[j]), h->width);
-        mean += h->p[j] * h->ds[j];
-    }
-    for (int j = 0; j < count; j++) {
-        float *dkv = sl_grad_row(n->in[KEY_VALUE], first + h->keys[j]) + h->column;
+    const struct sl_tensor *kv = n->in[KEY_VALUE];
+    const float *dout = sl_grad_row(n->out, i) + h->column;
+    float *dk = sl_grad_row(kv, n->tape->batch->sequences[h->sequence].first) + h->column;
+    look(h, n, i);
+    const struct sl_listing rows = listing_of(h, h->stride);
+    const struct sl_listing slopes = listing_of(h, (size_t)kv->cols);
+    h->kernels->dots(h->ds, 1.0f, dout, h->v, &rows);
+    const float mean = h->kernels->dot(h->p, h->ds, h->count);
+    for (int j = 0; j < h->count; j++)
         h->ds[j] = h->p[j] * (h->ds[j] - mean) * h->scale;
-        h->kernels->axpy(dkv, h->ds[j], q, h->width);
-        h->kernels->axpy(dkv + value, h->p[j], dout, h->width);
-    }
-    mix(h, sl_grad_row(n->in[QUERY], i) + h->column, h->ds, h->k, count);
+    h->kernels->mix(sl_grad_row(n->in[QUERY], i) + h->column, h->ds, h->k, &rows);
+    h->kernels->spread(dk, h->ds, h->q, &slopes);
+    h->kernels->spread(dk + n->out->cols, h->p, dout, &slopes);
 }
 
 static void clear_gradients(const struct head *h, const struct sl_node *n)
@@ -315,8 +265,6 @@ static void divide(const struct sl_tape *t, struct sparse *a, int queries)
         if (cache && sl_tape_is_dry(t))
             keys = cache->capacity;
         a->keys_most = keys > a->keys_most ? keys : a->keys_most;
-        if (!cache && sequence->rows > a->rows_most)
-            a->rows_most = sequence->rows;
         a->queries[s].first = i;
         while (i < queries && query_row(a, i) < sequence->first + sequence->rows)
             i++;
@@ -331,6 +279,8 @@ struct sl_tensor *sl_attend_sparse(struct sl_tape *t, struct sl_tensor *query,
     assert(query->rows == (args.rows ? args.rows->count : t->batch->rows));
     assert(key_value->rows == t->batch->rows);
     assert(key_value->cols == 2 * query->cols);
+    assert(query->type == t->kernels->operand);
+    assert(key_value->type == t->kernels->operand);
     assert(query->cols % args.heads == 0);
     struct sparse *a = sl_tape_struct(t, 1, sizeof *a);
     a->args = args;
