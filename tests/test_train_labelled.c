@@ -142,6 +142,10 @@ Test(labelled, a_rule_is_learnt)
         cr_expect_eq(f.evaluations, epochs, "%d", f.evaluations);
         cr_expect_gt(f.last.best_accuracy, least, "%s: %g", training.arch->name,
                      f.last.best_accuracy);
+        cr_expect(f.last.train_accuracy > least && f.last.train_accuracy <= 1.0, "%s: %g",
+                  training.arch->name, f.last.train_accuracy);
+        bool halts = training.arch->saving == SL_SAVES_BY_HALTING;
+        cr_expect_eq(isfinite(f.last.validation_depth_first), halts, "%s", training.arch->name);
     }
 }
 

@@ -1,7 +1,8 @@
 /* words.c - one id per word: the most frequent ones of a text, numbered by how frequent they are.
  *
  * Text is split as for wordpiece; punctuation that stands alone, which is all of it, is passed
- * over. Words of one count are numbered as they first appeared. */
+ * over. Words of one count are numbered by their bytes: were it by where they first appeared, those
+ * left out would be of the last texts, and of the last class where texts are sorted by class. */
 #include "text/counts.h"
 #include "text/kinds.h"
 #include "text/learner.h"
@@ -9,6 +10,7 @@
 #include "text/utf8.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { PAD, START, UNKNOWN, SPECIALS };
 
@@ -25,7 +27,7 @@ struct words {
 
 struct ranked {
     int64_t times;
-    int number;
+    struct sl_piece word;
 };
 
 static int ranked_compare(const void *a, const void *b)
@@ -33,7 +35,9 @@ static int ranked_compare(const void *a, const void *b)
     const struct ranked *x = a, *y = b;
     if (x->times != y->times)
         return x->times > y->times ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
+    size_t least = x->word.bytes < y->word.bytes ? x->word.bytes : y->word.bytes;
+    int order = memcmp(x->word.text, y->word.text, least);
+    return order ? order : (x->word.bytes > y->word.bytes) - (x->word.bytes < y->word.bytes);
 }
 
 static bool is_punctuation(struct sl_piece word)
@@ -49,7 +53,7 @@ static int words_rank(const struct sl_counts *words, struct ranked *ranks)
     int count = 0;
     for (int i = 0; i < words->count; i++)
         if (!is_punctuation(sl_counts_text(words, i)))
-            ranks[count++] = (struct ranked){.times = words->list[i].times, .number = i};
+            ranks[count++] = (struct ranked){words->list[i].times, sl_counts_text(words, i)};
     qsort(ranks, (size_t)count, sizeof *ranks, ranked_compare);
     return count;
 }
@@ -63,7 +67,7 @@ static bool words_choose(const struct sl_counts *words, const struct sl_learning
     bool ok = sl_pieces_begin(pieces, specials, SPECIALS, err);
     int count = words_rank(words, ranks);
     for (int i = 0; i < count && pieces->count < how->size && ok; i++)
-        ok = sl_counts_add(pieces, sl_counts_text(words, ranks[i].number), 1, NULL, err);
+        ok = sl_counts_add(pieces, ranks[i].word, 1, NULL, err);
     free(ranks);
     return ok;
 }

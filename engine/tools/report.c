@@ -43,6 +43,7 @@ static void put_accuracy(json_t *object, const struct sl_train_state *s)
 {
     if (!isfinite(s->validation_accuracy))
         return;
+    put(object, "train_accuracy", number(s->train_accuracy));
     put(object, "validation_accuracy", number(s->validation_accuracy));
     put(object, "best_accuracy", number(s->best_accuracy));
 }
@@ -67,6 +68,8 @@ static json_t *event_object(const struct sl_train_state *s)
         put(o, "validation_active", number(s->validation_gate));
         put_accuracy(o, s);
         put(o, "validation_depth", number(s->validation_depth));
+        if (isfinite(s->validation_depth_first))
+            put(o, "validation_depth_first", number(s->validation_depth_first));
         put(o, "best_loss", number(s->best_loss));
         put(o, "best_step", json_integer(s->best_step));
     }

@@ -106,11 +106,12 @@ static json_t *number(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-static void print(const struct sl_model *m, const struct sl_evaluation *e, bool json)
+static void print(const struct sl_model *m, const struct sl_evaluation *e,
+                  const struct arguments *a)
 {
     double saved = 1.0 - e->layers_mean / m->config.depth, bits = e->loss / log(2.0);
     bool classifier = m->config.task == SL_TASK_CLASSIFICATION;
-    if (!json) {
+    if (!a->json) {
         if (classifier)
             printf("accuracy %.2f %%, loss %.4f nats over %lld texts (%lld tokens) in %.1f s\n",
                    100.0 * e->accuracy, e->loss, (long long)e->examples, (long long)e->tokens,
@@ -122,8 +123,11 @@ static void print(const struct sl_model *m, const struct sl_evaluation *e, bool 
                m->config.depth, 100.0 * saved);
         if (isfinite(e->gate_mean))
             printf("gates %.4f soft, %.4f open\n", e->gate_mean, e->active_mean);
-        if (isfinite(e->halting_depth))
+        if (isfinite(e->halting_depth) && (a->dense || !classifier))
             printf("halting after %.3f steps, first tokens after %.3f\n", e->halting_depth,
+                   e->halting_depth_first);
+        else if (isfinite(e->halting_depth))
+            printf("first tokens halt after %.3f steps; --dense follows the others, too\n",
                    e->halting_depth_first);
         return;
     }
@@ -204,7 +208,7 @@ static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_er
     bool ok = check_use(a, m, err) && choose_policy(a, &policy, err) &&
               (classifier ? classify : predict)(m, a, &policy, &e, err);
     if (ok)
-        print(m, &e, a->json);
+        print(m, &e, a);
     return ok;
 }
 

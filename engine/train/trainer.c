@@ -25,16 +25,32 @@ struct sl_trainer {
     struct sl_tape tape;
     struct sl_train_state state;
     double gate_sum, gate_count;
-    bool broken; /* a number was not finite: there is nothing worth saving */
+    int64_t judged, right; /* labelled texts since the last measurement, and how many of them */
+    bool broken;           /* a number was not finite: there is nothing worth saving */
 };
 
 /* -- one step --------------------------------------------------------------------------------- */
+
+/* As they were when they were learned from: with dropout, and by a model that goes on changing. */
+static void judge(struct sl_trainer *tr, const struct sl_tensor *logits, const int32_t *labels)
+{
+    for (int i = 0; i < logits->rows; i++) {
+        const float *row = sl_row(logits, i);
+        int best = 0;
+        for (int c = 1; c < logits->cols; c++)
+            best = row[c] > row[best] ? c : best;
+        tr->right += best == labels[i];
+    }
+    tr->judged += logits->rows;
+}
 
 static int micro_batch(struct sl_trainer *tr, int first, int last)
 {
     struct sl_batch batch = sl_material_batch(&tr->material, tr->state.step, first, last);
     sl_tape_begin(&tr->tape, &batch, true);
-    (void)sl_net_forward(tr->model, &tr->tape);
+    const struct sl_tensor *logits = sl_net_forward(tr->model, &tr->tape);
+    if (tr->model->config.task == SL_TASK_CLASSIFICATION)
+        judge(tr, logits, batch.labels);
     sl_tape_backward(&tr->tape);
     tr->state.loss += tr->tape.notes.loss;
     tr->gate_sum += tr->tape.notes.gate_sum;
@@ -260,6 +276,8 @@ struct sl_trainer *sl_trainer_create(struct sl_engine *engine, const struct sl_t
     tr->state = (struct sl_train_state){.validation_loss = unknown,
                                         .validation_accuracy = unknown,
                                         .validation_depth = unknown,
+                                        .validation_depth_first = unknown,
+                                        .train_accuracy = unknown,
                                         .validation_gate = unknown,
                                         .gate_mean = unknown,
                                         .best_loss = (double)INFINITY};
@@ -311,14 +329,18 @@ static bool is_best(const struct sl_train_state *s, const struct sl_evaluation *
 static bool evaluate(struct sl_trainer *tr, const struct sl_train_watch *watch, struct sl_err *err)
 {
     struct sl_evaluation e;
-    struct sl_policy soft = {.gate = SL_GATE_SOFT, .exit_threshold = 1.0f};
+    bool halts = tr->model->arch->saving == SL_SAVES_BY_HALTING;
+    struct sl_policy soft = {.gate = SL_GATE_SOFT, .exit_threshold = 1.0f, .dense = halts};
     if (!sl_material_evaluate(&tr->material, tr->model, &soft, &e, err))
         return false;
     struct sl_train_state *s = &tr->state;
     s->validation_loss = e.loss;
     s->validation_gate = e.gate_mean;
     s->validation_accuracy = e.accuracy;
-    s->validation_depth = e.layers_mean;
+    s->validation_depth = halts ? e.halting_depth : e.layers_mean;
+    s->validation_depth_first = halts ? e.halting_depth_first : (double)NAN;
+    s->train_accuracy = tr->judged > 0 ? (double)tr->right / (double)tr->judged : (double)NAN;
+    tr->judged = tr->right = 0;
     if (is_best(s, &e)) {
         s->best_loss = e.loss;
         s->best_accuracy = isfinite(e.accuracy) ? e.accuracy : 0.0;

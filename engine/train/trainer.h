@@ -36,9 +36,12 @@ struct sl_train_state {
     double rate, norm; /* learning rate; norm of the gradients before clipping */
     double tokens_per_second, seconds, seconds_left; /* seconds: since this process began */
     double validation_loss, validation_gate;         /* NAN before the first evaluation */
-    double validation_accuracy, validation_depth;    /* likewise; accuracy NAN for a text */
-    double best_loss;                                /* of validation; for labelled texts */
-    double best_accuracy;                            /* the best one is that of best accuracy */
+    double validation_accuracy;                      /* likewise, and NAN for a text */
+    double train_accuracy;         /* of the texts learned from since the measurement before */
+    double validation_depth;       /* blocks, or steps until tokens halt, */
+    double validation_depth_first; /* and first tokens; NAN where nothing halts */
+    double best_loss;              /* of validation; for labelled texts */
+    double best_accuracy;          /* the best one is that of best accuracy */
     int best_step;
 };
 
