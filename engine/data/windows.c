@@ -2,7 +2,6 @@
 #include "data/windows.h"
 
 #include "base/random.h"
-#include "base/whole.h"
 
 #include <assert.h>
 
@@ -31,7 +30,7 @@ struct sl_window sl_window_random(struct sl_span part, int context, uint64_t key
 int64_t sl_window_count(struct sl_span part, int context)
 {
     assert(context > 0);
-    return part.count < 2 ? 0 : sl_steps(part.count - 1, context);
+    return part.count < 2 ? 0 : (part.count - 1 + context - 1) / context;
 }
 
 struct sl_window sl_window_at(struct sl_span part, int context, int64_t index)
@@ -39,5 +38,5 @@ struct sl_window sl_window_at(struct sl_span part, int context, int64_t index)
     assert(index >= 0);
     assert(index < sl_window_count(part, context));
     int64_t start = index * context, left = part.count - 1 - start;
-    return window_from(part, start, sl_least(left, context));
+    return window_from(part, start, left < context ? left : context);
 }
