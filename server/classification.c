@@ -36,7 +36,7 @@ static void destroy(void *state)
         free(c->ids[i]);
     free(c->ids);
     free(c->task.items);
-    free(c->cuts);
+    free(c->given);
     free(c->logits);
     free(c->request);
     sv_document_release(c->document);
@@ -63,10 +63,10 @@ static bool allocate(struct sv_classification *c, int count)
     size_t texts = (size_t)count;
     c->ids = calloc(texts, sizeof(int32_t *));
     c->task.items = calloc(texts, sizeof *c->task.items);
-    c->cuts = calloc(texts, sizeof *c->cuts);
+    c->given = calloc(texts, sizeof *c->given);
     c->logits = calloc(texts * (size_t)c->classes, sizeof *c->logits);
     c->task.count = count;
-    return c->ids && c->task.items && c->cuts && c->logits;
+    return c->ids && c->task.items && c->given && c->logits;
 }
 
 static bool encode(struct sv_classification *c, const struct sv_reading *reading,
@@ -84,9 +84,8 @@ static bool encode(struct sv_classification *c, const struct sv_reading *reading
                          .logits = c->logits + (size_t)index * (size_t)c->classes};
     c->usage.prompt_tokens += tokens.count;
     c->characters += (int64_t)sv_utf8_count(text->data, text->bytes);
-    if (tokens.given > tokens.count)
-        c->cuts[c->usage.truncation_count++] =
-            (struct sv_truncation){.prompt = index, .given = tokens.given, .used = tokens.count};
+    c->given[index] = tokens.given;
+    c->cut_count += tokens.given > tokens.count;
     return true;
 }
 
@@ -109,7 +108,6 @@ static bool encode_all(struct sv_classification *c, const struct sv_asked *asked
         if (!encode(c, asked->reading, &texts->items[i], name, i, problem))
             return false;
     }
-    c->usage.truncations = c->cuts;
     c->task.encoded_ns = sv_now_ns() - began;
     return true;
 }
@@ -230,28 +228,23 @@ static void add_depths(struct sv_call *call, const struct sv_classification *c)
 
 int64_t sv_classification_tokens_given(const struct sv_classification *c)
 {
-    int64_t given = c->usage.prompt_tokens;
-    for (int i = 0; i < c->usage.truncation_count; i++)
-        given += c->usage.truncations[i].given - c->usage.truncations[i].used;
+    int64_t given = 0;
+    for (int i = 0; i < c->task.count; i++)
+        given += c->given[i];
     return given;
 }
 
 /* How many texts were cut, and how many tokens each had before. */
 static void add_truncation(struct sv_call *call, const struct sv_classification *c)
 {
-    const struct sv_truncation *cut = c->usage.truncations;
-    const struct sv_truncation *end = cut + c->usage.truncation_count;
-    if (cut == end)
+    if (c->cut_count == 0)
         return;
-    sv_call_header(call, "x-sluice-truncated", "%d", c->usage.truncation_count);
+    sv_call_header(call, "x-sluice-truncated", "%d", c->cut_count);
     if (c->task.count > SV_TOLD_MAX)
         return;
     struct sv_text *out = sv_call_long_header(call, "x-sluice-tokens-given");
-    for (int i = 0; i < c->task.count; i++) {
-        bool is_cut = cut < end && cut->prompt == i;
-        sv_text_print(out, "%s%d", i ? "," : "", is_cut ? cut->given : c->task.items[i].count);
-        cut += is_cut;
-    }
+    for (int i = 0; i < c->task.count; i++)
+        sv_text_print(out, "%s%d", i ? "," : "", c->given[i]);
 }
 
 void sv_classification_headers(struct sv_call *call, const struct sv_classification *c)

@@ -16,10 +16,11 @@ struct sv_classification {
     void *request;                /* the family's struct of the request; owned */
 
     struct sv_classify_task task; /* its items are in the order of the texts */
-    struct sv_truncation *cuts;   /* of texts that were longer than the context */
     struct sv_usage usage;
     const char *const *labels;
     int classes;
+    int *given;    /* tokens of each text; of one longer than the context, before it was cut */
+    int cut_count; /* how many were */
     float *logits; /* of all items */
     int32_t **ids;
     int64_t characters;

@@ -8,6 +8,8 @@
 #include "handlers.h"
 #include "scores.h"
 
+#include "sluice/infer.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,12 +166,11 @@ static void add_word(struct sv_text *out, const struct sv_word *word)
 static void add_choice(struct sv_text *out, const struct sv_question *question, const float *logits)
 {
     const struct sv_choice *choices = question->choices.items;
-    int count = question->choices.count, best = 0;
+    int count = question->choices.count;
     float values[SV_CHOICES_MAX], probs[SV_CHOICES_MAX];
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         values[i] = logits[choices[i].class];
-        best = values[i] > values[best] ? i : best;
-    }
+    int best = sl_highest(values, count);
     sv_scores_squash(values, count, SV_SOFTMAX, probs);
     sv_text_adds(out, "{\"type\":\"choice\"");
     add_name(out, &question->name);
@@ -236,18 +237,18 @@ static void add_answer(struct sv_text *out, const struct sv_question *question, 
     }
 }
 
-static void add_usage(struct sv_text *out, const struct sv_usage *usage)
+static void add_usage(struct sv_text *out, const struct sv_classification *c)
 {
-    long long tokens = (long long)usage->prompt_tokens;
+    long long tokens = (long long)c->usage.prompt_tokens;
     sv_text_print(out,
                   "{\"input_tokens\":%lld,"
                   "\"input_tokens_details\":{\"cached_tokens\":0,\"cache_write_tokens\":0},"
                   "\"output_tokens\":0,\"output_tokens_details\":{\"reasoning_tokens\":0},"
                   "\"total_tokens\":%lld,\"sluice\":{\"depth_mean\":%.4f,\"layer_ops_saved\":%.4f",
-                  tokens, tokens, sv_usage_depth_mean(usage), sv_usage_saved(usage));
-    if (usage->truncation_count > 0)
-        sv_text_print(out, ",\"truncated\":{\"input_tokens_given\":%d,\"input_tokens_used\":%d}",
-                      usage->truncations[0].given, usage->truncations[0].used);
+                  tokens, tokens, sv_usage_depth_mean(&c->usage), sv_usage_saved(&c->usage));
+    if (c->cut_count > 0)
+        sv_text_print(out, ",\"truncated\":{\"input_tokens_given\":%d,\"input_tokens_used\":%lld}",
+                      c->given[0], tokens);
     sv_text_adds(out, "}}");
 }
 
@@ -269,7 +270,7 @@ static enum sv_next answer(struct sv_call *call, const struct sv_classification 
         add_answer(out, &questions[i], logits, probs);
     }
     sv_text_adds(out, "],\"usage\":");
-    add_usage(out, &c->usage);
+    add_usage(out, c);
     sv_text_adds(out, "}");
     free(probs);
     sv_classification_headers(call, c);

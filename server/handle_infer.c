@@ -79,13 +79,8 @@ static void add_depths(const struct writer *w, enum sv_output_kind kind)
 static void add_truncated(const struct writer *w, enum sv_output_kind kind)
 {
     (void)kind;
-    const struct sv_truncation *cut = w->c->usage.truncations;
-    const struct sv_truncation *end = cut + w->c->usage.truncation_count;
-    for (int i = 0; i < w->c->task.count; i++) {
-        bool is_cut = cut < end && cut->prompt == i;
-        sv_text_print(w->out, "%s%d", i ? "," : "", is_cut ? cut->given - cut->used : 0);
-        cut += is_cut;
-    }
+    for (int i = 0; i < w->c->task.count; i++)
+        sv_text_print(w->out, "%s%d", i ? "," : "", w->c->given[i] - w->c->task.items[i].count);
 }
 
 static void add_output(const struct writer *w, const struct sv_output *output)
@@ -147,7 +142,7 @@ static enum sv_next answer(struct sv_call *call, const struct sv_classification 
     sv_text_print(w.out, ",\"parameters\":{\"depth_mean\":%.4f,\"layer_ops_saved\":%.4f",
                   sv_usage_depth_mean(&c->usage), sv_usage_saved(&c->usage));
     sv_text_print(w.out, ",\"truncated\":%d,\"tokens_given\":%lld,\"tokens_used\":%lld}",
-                  c->usage.truncation_count, (long long)sv_classification_tokens_given(c),
+                  c->cut_count, (long long)sv_classification_tokens_given(c),
                   (long long)c->usage.prompt_tokens);
     sv_text_adds(w.out, ",\"outputs\":[");
     if (!w.out->failed)

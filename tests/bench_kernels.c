@@ -180,12 +180,12 @@ static void bench_products(bool json)
 
 static void run_attend(const struct job *j)
 {
-    j->k->attend(&j->attend.forward);
+    j->k->attend(j->k, &j->attend.forward);
 }
 
 static void run_attend_back(const struct job *j)
 {
-    j->k->attend_back(&j->attend);
+    j->k->attend_back(j->k, &j->attend);
 }
 
 /* Causal: the last query sees all keys. */

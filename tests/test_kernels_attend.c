@@ -106,7 +106,7 @@ static struct sl_attend call_of(const struct problem *p)
 static void run(const struct sl_kernels *k, const struct problem *p)
 {
     const struct sl_attend a = call_of(p);
-    k->attend(&a);
+    k->attend(k, &a);
     cr_assert(output_guarded(p->out, p->out_bytes), "%s: out", k->name);
     cr_assert(output_guarded(p->lse, (size_t)p->h.queries * sizeof *p->lse), "%s: lse", k->name);
     cr_assert(output_guarded(p->scratch, k->attend_scratch(p->h.queries, p->h.keys, p->h.head_dim)),
@@ -212,7 +212,7 @@ static void query_alone(const struct sl_kernels *k, const struct problem *p, int
     a.out = out;
     a.lse = &lse;
     a.scratch = output_make(k->attend_scratch(1, keys, a.head_dim));
-    k->attend(&a);
+    k->attend(k, &a);
     cr_assert_eq(memcmp(out, (unsigned char *)p->out + (size_t)i * row,
                         (size_t)a.head_dim * sl_type_bytes(k->operand)),
                  0, "%s: query %d of %d alone, %d keys", k->name, i, p->h.queries, keys);
@@ -293,7 +293,7 @@ static struct gradients run_back(const struct sl_kernels *k, const struct proble
                                      .dout_stride = stride,
                                      .dq_stride = stride,
                                      .dkv_stride = stride};
-    k->attend_back(&b);
+    k->attend_back(k, &b);
     cr_assert(output_guarded(g.dq, g.q_count * sizeof *g.dq), "%s: dq", k->name);
     cr_assert(output_guarded(g.dk, g.kv_count * sizeof *g.dk), "%s: dk", k->name);
     cr_assert(output_guarded(g.dv, g.kv_count * sizeof *g.dv), "%s: dv", k->name);

@@ -1,6 +1,7 @@
 /* labels.c - lists of labels, searched by halving. */
 #include "data/labels.h"
 
+#include "base/order.h"
 #include "base/reserve.h"
 #include "data/lines.h"
 #include "data/records.h"
@@ -11,10 +12,7 @@
 
 static int keys_compare(const char *a, const char *b, size_t b_bytes)
 {
-    size_t a_bytes = strlen(a);
-    size_t least = a_bytes < b_bytes ? a_bytes : b_bytes;
-    int order = memcmp(a, b, least); /* of UTF-8: the order of code points */
-    return order ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
+    return sl_bytes_compare(a, strlen(a), b, b_bytes); /* of UTF-8: the order of code points */
 }
 
 /* The first place in the sorted list whose key is not below the one asked for. */

@@ -8,11 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+int sl_highest(const float *x, int n)
+{
+    int best = 0;
+    for (int i = 1; i < n; i++)
+        best = x[i] > x[best] ? i : best;
+    return best;
+}
+
 void sl_log_softmax(const float *logits, int vocab, float *out)
 {
-    float most = logits[0];
-    for (int i = 1; i < vocab; i++)
-        most = logits[i] > most ? logits[i] : most;
+    float most = logits[sl_highest(logits, vocab)];
     double sum = 0.0;
     for (int i = 0; i < vocab; i++)
         sum += exp((double)logits[i] - (double)most);
@@ -31,15 +37,6 @@ static void adjust(const float *logits, int vocab, const struct sl_sampling *s,
             x -= s->presence_penalty + s->frequency_penalty * (float)counts[i];
         out[i] = x;
     }
-}
-
-static int32_t most_likely(const float *x, int vocab)
-{
-    int32_t best = 0;
-    for (int32_t i = 1; i < vocab; i++)
-        if (x[i] > x[best])
-            best = i;
-    return best;
 }
 
 /* A token and its weight, so that both can be sorted at once. */
@@ -97,7 +94,7 @@ int32_t sl_sample(const struct sl_choice *c)
     float *adjusted = (float *)(void *)(list + c->vocab);
     adjust(c->logits, c->vocab, c->sampling, c->counts, adjusted);
     if (c->sampling->temperature <= 0.0f)
-        return most_likely(adjusted, c->vocab);
+        return sl_highest(adjusted, c->vocab);
     for (int32_t i = 0; i < c->vocab; i++)
         list[i] = (struct candidate){adjusted[i], i};
     return draw(list, c->vocab, c->sampling, sl_random_uniform(c->key, c->index));

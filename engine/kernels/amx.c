@@ -32,23 +32,26 @@ static bool fills_tiles(int head_dim)
 
 static size_t attend_scratch(int queries, int keys, int head_dim)
 {
-    if (!fills_tiles(head_dim))
-        return sl_amx_attend_padded_scratch(queries, keys, head_dim);
-    const size_t forward = sl_amx_attend_scratch(queries, keys, head_dim);
-    const size_t back = sl_amx_attend_back_scratch(queries, keys, head_dim);
-    return forward > back ? forward : back;
+    const int width = sl_steps(head_dim, TILE_K) * TILE_K;
+    const size_t forward = sl_amx_attend_scratch(queries, keys, width);
+    const size_t back = sl_amx_attend_back_scratch(queries, keys, width);
+    const size_t copies =
+        fills_tiles(head_dim) ? 0 : sl_amx_attend_copies_bytes(queries, keys, head_dim);
+    return copies + (forward > back ? forward : back);
 }
 
-static void attend(const struct sl_attend *a)
+static void attend(const struct sl_kernels *at, const struct sl_attend *a)
 {
+    (void)at;
     if (fills_tiles(a->head_dim))
         sl_amx_attend(a);
     else
         sl_amx_attend_padded(a);
 }
 
-static void attend_back(const struct sl_attend_back *b)
+static void attend_back(const struct sl_kernels *at, const struct sl_attend_back *b)
 {
+    (void)at;
     if (fills_tiles(b->forward.head_dim))
         sl_amx_attend_back(b);
     else

@@ -24,7 +24,7 @@ void sl_amx_attend(const struct sl_attend *a);
 void sl_amx_attend_one(const struct sl_attend *a);
 size_t sl_amx_attend_back_scratch(int queries, int keys, int head_dim);
 void sl_amx_attend_back(const struct sl_attend_back *b);
-/* And for any head_dim. */
-size_t sl_amx_attend_padded_scratch(int queries, int keys, int head_dim);
+/* And for any head_dim; copies of the operands take scratch beside the above. */
+size_t sl_amx_attend_copies_bytes(int queries, int keys, int head_dim);
 void sl_amx_attend_padded(const struct sl_attend *a);
 void sl_amx_attend_padded_back(const struct sl_attend_back *b);

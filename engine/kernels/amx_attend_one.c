@@ -29,17 +29,6 @@ static void flush_end(unsigned mode)
     _mm_setcsr(mode);
 }
 
-/* The first and the second of 16 pairs of bf16, as fp32. */
-static inline __m512 first_of(__m512i pairs)
-{
-    return _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16));
-}
-
-static inline __m512 second_of(__m512i pairs)
-{
-    return _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32((int)0xffff0000)));
-}
-
 static inline __m512i pair_everywhere(const uint16_t *x)
 {
     int pair;
@@ -68,8 +57,8 @@ static void score16(const struct sl_attend *a, int first, float *scores)
         load_keys(a, first, dim, k);
         for (int i = 0; i < 16; i++) {
             const __m512i pair = pair_everywhere(q + 2 * i);
-            even = _mm512_fmadd_ps(first_of(pair), first_of(k[i]), even);
-            odd = _mm512_fmadd_ps(second_of(pair), second_of(k[i]), odd);
+            even = _mm512_fmadd_ps(sl_even16(pair), sl_even16(k[i]), even);
+            odd = _mm512_fmadd_ps(sl_odd16(pair), sl_odd16(k[i]), odd);
         }
         sum = _mm512_add_ps(sum, _mm512_add_ps(even, odd));
     }
@@ -86,8 +75,8 @@ struct part {
 static inline void add_key(struct part *part, __m512 p, const uint16_t *v)
 {
     const __m512i row = _mm512_loadu_si512(v);
-    part->even_dims = _mm512_fmadd_ps(p, first_of(row), part->even_dims);
-    part->odd_dims = _mm512_fmadd_ps(p, second_of(row), part->odd_dims);
+    part->even_dims = _mm512_fmadd_ps(p, sl_even16(row), part->even_dims);
+    part->odd_dims = _mm512_fmadd_ps(p, sl_odd16(row), part->odd_dims);
 }
 
 /* Probabilities times up to 32 values, v being the first of them. */
@@ -97,9 +86,9 @@ static inline struct part blend32(const uint16_t *p, const uint16_t *v, size_t s
     struct part even = {zero, zero}, odd = {zero, zero};
     for (int i = 0; i < count; i += 2, v += 2 * stride) {
         const __m512i pair = pair_everywhere(p + i);
-        add_key(&even, first_of(pair), v);
+        add_key(&even, sl_even16(pair), v);
         if (i + 1 < count)
-            add_key(&odd, second_of(pair), v + stride);
+            add_key(&odd, sl_odd16(pair), v + stride);
     }
     return (struct part){_mm512_add_ps(even.even_dims, odd.even_dims),
                          _mm512_add_ps(even.odd_dims, odd.odd_dims)};

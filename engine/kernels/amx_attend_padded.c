@@ -33,13 +33,11 @@ static struct copies lay_out(void *scratch, int queries, int keys, int head_dim,
     return c;
 }
 
-size_t sl_amx_attend_padded_scratch(int queries, int keys, int head_dim)
+size_t sl_amx_attend_copies_bytes(int queries, int keys, int head_dim)
 {
     size_t used;
-    const struct copies c = lay_out(NULL, queries, keys, head_dim, &used);
-    const size_t forward = sl_amx_attend_scratch(queries, keys, c.width);
-    const size_t back = sl_amx_attend_back_scratch(queries, keys, c.width);
-    return used + (forward > back ? forward : back);
+    (void)lay_out(NULL, queries, keys, head_dim, &used);
+    return used;
 }
 
 /* -- rows ----------------------------------------------------------------------------------- */

@@ -5,18 +5,7 @@
 
 enum { LANES = 16, WHOLE = 32 };
 
-/* The even and the odd ones of 32 bf16, as fp32. */
-static inline __m512 even_of(__m512i row)
-{
-    return _mm512_castsi512_ps(_mm512_slli_epi32(row, 16));
-}
-
-static inline __m512 odd_of(__m512i row)
-{
-    return _mm512_castsi512_ps(_mm512_and_si512(row, _mm512_set1_epi32((int)0xffff0000)));
-}
-
-/* 32 numbers of x in the order of the two above, from n on zeros. */
+/* 32 numbers of x, the even ones and the odd ones, from n on zeros. */
 struct halves {
     __m512 even, odd;
 };
@@ -48,13 +37,14 @@ static void dots32(float *out, const struct halves *x, const uint16_t *rows, __m
                    bool fresh, const struct sl_listing *l)
 {
     for (int j = 0; j < l->n; j += LANES) {
-        const int count = l->n - j < LANES ? l->n - j : LANES;
+        const int count = sl_least(l->n - j, LANES);
         __m512 lanes[LANES];
         for (int i = 0; i < LANES; i++) {
             const __m512i row = i < count
                                     ? _mm512_maskz_loadu_epi16(mask, rows + sl_listed(l, j + i))
                                     : _mm512_setzero_si512();
-            lanes[i] = _mm512_fmadd_ps(x->odd, odd_of(row), _mm512_mul_ps(x->even, even_of(row)));
+            lanes[i] =
+                _mm512_fmadd_ps(x->odd, sl_odd16(row), _mm512_mul_ps(x->even, sl_even16(row)));
         }
         const __mmask16 some = sl_first16(count);
         const __m512 old = fresh ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(some, out + j);
@@ -81,8 +71,8 @@ void sl_amx_mix(float *out, const float *a, const void *rows, const struct sl_li
         for (int j = 0; j < l->n; j++) {
             const __m512i row = _mm512_maskz_loadu_epi16(mask, x + sl_listed(l, j));
             const __m512 factor = _mm512_set1_ps(a[j]);
-            sums.even = _mm512_fmadd_ps(factor, even_of(row), sums.even);
-            sums.odd = _mm512_fmadd_ps(factor, odd_of(row), sums.odd);
+            sums.even = _mm512_fmadd_ps(factor, sl_even16(row), sums.even);
+            sums.odd = _mm512_fmadd_ps(factor, sl_odd16(row), sums.odd);
         }
         store_halves(out + c, sums, l->width - c);
     }

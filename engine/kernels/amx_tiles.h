@@ -85,6 +85,17 @@ static inline __m512i sl_narrow32(__m512 low, __m512 high)
     return (__m512i)_mm512_cvtne2ps_pbh(high, low);
 }
 
+/* The even and the odd ones of 32 bf16, as fp32. */
+static inline __m512 sl_even16(__m512i row)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(row, 16));
+}
+
+static inline __m512 sl_odd16(__m512i row)
+{
+    return _mm512_castsi512_ps(_mm512_and_si512(row, _mm512_set1_epi32((int)0xffff0000)));
+}
+
 /* Two halves of 16 bf16 each as 16 pairs. */
 static inline __m512i sl_pair16(__m256i even, __m256i odd)
 {

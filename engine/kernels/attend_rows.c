@@ -10,22 +10,24 @@ enum { LINE = 16 }; /* floats in a cache line */
 
 /* A call under way: what it was asked for and with what it answers. */
 struct run {
-    const struct sl_kernels *table;
+    const struct sl_kernels *at; /* the table of the level */
     const struct sl_attend *a;
     const float *q, *k, *v;
     float *scores, *slopes; /* one float per key */
 };
 
-size_t sl_attend_rows_scratch(int keys)
+size_t sl_attend_rows_scratch(int queries, int keys, int head_dim)
 {
+    (void)queries;
+    (void)head_dim;
     return 2 * sl_round_up((size_t)keys, LINE) * sizeof(float);
 }
 
-static struct run run_of(const struct sl_kernels *table, const struct sl_attend *a)
+static struct run run_of(const struct sl_kernels *at, const struct sl_attend *a)
 {
     float *scratch = a->scratch;
     return (struct run){
-        .table = table,
+        .at = at,
         .a = a,
         .q = a->q,
         .k = a->k,
@@ -45,14 +47,14 @@ static float probabilities(const struct run *r, int i, int n)
 {
     const struct sl_attend *a = r->a;
     const struct sl_listing keys = first_rows(a->kv_stride, n, a->head_dim);
-    r->table->dots(r->scores, a->scale, r->q + (size_t)i * a->q_stride, r->k, &keys);
-    return r->table->softmax(r->scores, n);
+    r->at->dots(r->scores, a->scale, r->q + (size_t)i * a->q_stride, r->k, &keys);
+    return r->at->softmax(r->scores, n);
 }
 
 static void drop(const struct run *r, float *row, int query, int n)
 {
     if (r->a->dropout.threshold)
-        r->table->dropout(row, row, r->a->dropout, r->a->row_keys[query], 0, n);
+        r->at->dropout(row, row, r->a->dropout, r->a->row_keys[query], 0, n);
 }
 
 static void attend_one(const struct run *r, int i)
@@ -68,15 +70,15 @@ static void attend_one(const struct run *r, int i)
         lse = probabilities(r, i, n);
         drop(r, r->scores, i, n);
         const struct sl_listing values = first_rows(a->kv_stride, n, a->head_dim);
-        r->table->mix(out, r->scores, r->v, &values);
+        r->at->mix(out, r->scores, r->v, &values);
     }
     if (a->lse)
         a->lse[i] = lse;
 }
 
-void sl_attend_rows(const struct sl_kernels *table, const struct sl_attend *a)
+void sl_attend_rows(const struct sl_kernels *at, const struct sl_attend *a)
 {
-    const struct run r = run_of(table, a);
+    const struct run r = run_of(at, a);
     for (int i = 0; i < a->queries; i++)
         attend_one(&r, i);
 }
@@ -95,21 +97,21 @@ static void attend_one_back(const struct run *r, const struct sl_attend_back *b,
     float *p = r->scores, *ds = r->slopes;
 
     (void)probabilities(r, i, n);
-    r->table->dots(ds, 1.0f, dout, r->v, &rows);
+    r->at->dots(ds, 1.0f, dout, r->v, &rows);
     drop(r, ds, i, n);
-    const float mean = r->table->dot(p, ds, n);
+    const float mean = r->at->dot(p, ds, n);
     for (int j = 0; j < n; j++)
         ds[j] = p[j] * (ds[j] - mean) * a->scale;
-    r->table->mix(b->dq + (size_t)i * b->dq_stride, ds, r->k, &rows);
-    r->table->spread(b->dk, ds, q, &slopes);
+    r->at->mix(b->dq + (size_t)i * b->dq_stride, ds, r->k, &rows);
+    r->at->spread(b->dk, ds, q, &slopes);
     drop(r, p, i, n);
-    r->table->spread(b->dv, p, dout, &slopes);
+    r->at->spread(b->dv, p, dout, &slopes);
 }
 
-void sl_attend_rows_back(const struct sl_kernels *table, const struct sl_attend_back *b)
+void sl_attend_rows_back(const struct sl_kernels *at, const struct sl_attend_back *b)
 {
     const struct sl_attend *a = &b->forward;
-    const struct run r = run_of(table, a);
+    const struct run r = run_of(at, a);
     const size_t row_bytes = (size_t)a->head_dim * sizeof(float);
     for (int j = 0; j < a->keys; j++) {
         memset(b->dk + (size_t)j * b->dkv_stride, 0, row_bytes);

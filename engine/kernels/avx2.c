@@ -215,18 +215,6 @@ static void pack(void *packed, const void *src, enum sl_type type, size_t stride
     }
 }
 
-/* ------------------------------------------------------------------------------------ attention */
-
-static void attend(const struct sl_attend *a)
-{
-    sl_attend_rows(sl_kernels_at(SL_ISA_AVX2), a);
-}
-
-static void attend_back(const struct sl_attend_back *b)
-{
-    sl_attend_rows_back(sl_kernels_at(SL_ISA_AVX2), b);
-}
-
 void sl_kernels_avx2(struct sl_kernels *t)
 {
     sl_avx2_rows(t);
@@ -234,6 +222,4 @@ void sl_kernels_avx2(struct sl_kernels *t)
     t->pack = pack;
     t->gemm = gemm;
     t->product = product;
-    t->attend = attend;
-    t->attend_back = attend_back;
 }

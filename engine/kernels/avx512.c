@@ -160,24 +160,10 @@ static void product(const struct sl_product *p)
                 p->n - col > LANES ? multiply_some(p, row, col, 2) : multiply_some(p, row, col, 1);
 }
 
-/* ------------------------------------------------------------------------------------ attention */
-
-static void attend(const struct sl_attend *a)
-{
-    sl_attend_rows(sl_kernels_at(SL_ISA_AVX512), a);
-}
-
-static void attend_back(const struct sl_attend_back *b)
-{
-    sl_attend_rows_back(sl_kernels_at(SL_ISA_AVX512), b);
-}
-
 void sl_kernels_avx512(struct sl_kernels *t)
 {
     sl_avx512_rows(t);
     sl_avx512_listed(t);
     t->gemm = gemm;
     t->product = product;
-    t->attend = attend;
-    t->attend_back = attend_back;
 }

@@ -210,8 +210,9 @@ struct sl_kernels {
     /* -- attention -------------------------------------------------------------------------- */
 
     size_t (*attend_scratch)(int queries, int keys, int head_dim); /* forward and backward */
-    void (*attend)(const struct sl_attend *a);
-    void (*attend_back)(const struct sl_attend_back *a);
+    /* `at`: the table whose row slots a level without tiles goes through */
+    void (*attend)(const struct sl_kernels *at, const struct sl_attend *a);
+    void (*attend_back)(const struct sl_kernels *at, const struct sl_attend_back *b);
     void (*slopes)(const struct sl_slopes *s);
 
     /* -- the optimiser ---------------------------------------------------------------------- */

@@ -12,9 +12,9 @@ void sl_kernels_avx512(struct sl_kernels *t);
 void sl_kernels_amx(struct sl_kernels *t);
 
 /* Attention one query at a time, of fp32 operands, by the row slots of a table. */
-size_t sl_attend_rows_scratch(int keys);
-void sl_attend_rows(const struct sl_kernels *table, const struct sl_attend *a);
-void sl_attend_rows_back(const struct sl_kernels *table, const struct sl_attend_back *b);
+size_t sl_attend_rows_scratch(int queries, int keys, int head_dim);
+void sl_attend_rows(const struct sl_kernels *at, const struct sl_attend *a);
+void sl_attend_rows_back(const struct sl_kernels *at, const struct sl_attend_back *b);
 
 /* `epilogue` made of the other slots of a level, a stretch at a time. */
 void sl_epilogue_by(const struct sl_kernels *t, const struct sl_epilogue *f);

@@ -298,23 +298,6 @@ static void spread(float *rows, const float *a, const float *x, const struct sl_
         axpy(rows + sl_listed(l, j), a[j], x, l->width);
 }
 
-static size_t attend_scratch(int queries, int keys, int head_dim)
-{
-    (void)queries;
-    (void)head_dim;
-    return sl_attend_rows_scratch(keys);
-}
-
-static void attend(const struct sl_attend *a)
-{
-    sl_attend_rows(sl_kernels_at(SL_ISA_REF), a);
-}
-
-static void attend_back(const struct sl_attend_back *b)
-{
-    sl_attend_rows_back(sl_kernels_at(SL_ISA_REF), b);
-}
-
 static void slopes(const struct sl_slopes *s)
 {
     const float *e = s->e;
@@ -367,9 +350,9 @@ void sl_kernels_ref(struct sl_kernels *t)
         .dots = dots,
         .mix = mix,
         .spread = spread,
-        .attend_scratch = attend_scratch,
-        .attend = attend,
-        .attend_back = attend_back,
+        .attend_scratch = sl_attend_rows_scratch,
+        .attend = sl_attend_rows,
+        .attend_back = sl_attend_rows_back,
         .slopes = slopes,
         .adamw = adamw,
     };

@@ -143,7 +143,7 @@ static void forward_units(void *ctx, int first, int last, int worker)
             fetch(p, i + 1);
         const struct block *b = &a->blocks[i / a->args.heads];
         struct sl_attend unit = unit_of(p, b, i % a->args.heads, worker);
-        p->n->tape->kernels->attend(&unit);
+        p->n->tape->kernels->attend(p->n->tape->kernels, &unit);
     }
 }
 
@@ -180,7 +180,7 @@ static void backward_units(void *ctx, int first, int last, int worker)
             .dq_stride = (size_t)width,
             .dkv_stride = 2 * (size_t)width,
         };
-        n->tape->kernels->attend_back(&back);
+        n->tape->kernels->attend_back(n->tape->kernels, &back);
     }
 }
 

@@ -3,6 +3,7 @@
  * Text is split as for wordpiece; punctuation that stands alone, which is all of it, is passed
  * over. Words of one count are numbered by their bytes: were it by where they first appeared, those
  * left out would be of the last texts, and of the last class where texts are sorted by class. */
+#include "base/order.h"
 #include "text/counts.h"
 #include "text/kinds.h"
 #include "text/learner.h"
@@ -35,9 +36,7 @@ static int ranked_compare(const void *a, const void *b)
     const struct ranked *x = a, *y = b;
     if (x->times != y->times)
         return x->times > y->times ? -1 : 1;
-    size_t least = x->word.bytes < y->word.bytes ? x->word.bytes : y->word.bytes;
-    int order = memcmp(x->word.text, y->word.text, least);
-    return order ? order : (x->word.bytes > y->word.bytes) - (x->word.bytes < y->word.bytes);
+    return sl_bytes_compare(x->word.text, x->word.bytes, y->word.text, y->word.bytes);
 }
 
 static bool is_punctuation(struct sl_piece word)

@@ -5,6 +5,7 @@
 #include "data/lines.h"
 #include "model/net.h"
 #include "sluice/classify.h"
+#include "sluice/infer.h"
 #include "tools/arguments.h"
 #include "tools/tools.h"
 
@@ -102,13 +103,12 @@ static bool print_item(struct work *w, struct waiting *line, const struct sl_ite
                        struct sl_err *err)
 {
     float shares[SL_CLASSES_MAX];
-    int classes = w->m->config.classes, best = 0;
+    int classes = w->m->config.classes;
     if (!item->finite)
         return sl_fail(err, SL_NOT_FINITE, "text %" PRId64 ": the model's numbers are not finite",
                        w->texts + 1);
     sl_softmax(item->logits, classes, shares);
-    for (int i = 1; i < classes; i++)
-        best = shares[i] > shares[best] ? i : best;
+    int best = sl_highest(shares, classes);
     double share = (double)shares[best];
     w->texts++;
     if (share < w->a->least)

@@ -1,6 +1,7 @@
 /* evaluate_labelled.c - classifies a whole set of labelled texts, many at a time. */
 #include "base/clock.h"
 #include "infer/classifier.h"
+#include "sluice/infer.h"
 #include "train/evaluate.h"
 
 #include <math.h>
@@ -35,10 +36,8 @@ static int gather(struct evaluation *e, int first)
 
 static void judge(struct evaluation *e, const struct sl_item *item, int label)
 {
-    int best = 0;
+    int best = sl_highest(item->logits, e->classes);
     double sum = 0.0;
-    for (int i = 1; i < e->classes; i++)
-        best = item->logits[i] > item->logits[best] ? i : best;
     for (int i = 0; i < e->classes; i++)
         sum += exp((double)item->logits[i] - (double)item->logits[best]);
     e->loss += log(sum) + (double)item->logits[best] - (double)item->logits[label];

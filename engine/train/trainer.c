@@ -6,6 +6,7 @@
 #include "base/whole.h"
 #include "model/checkpoint.h"
 #include "model/state.h"
+#include "sluice/infer.h"
 #include "train/optimiser.h"
 #include "train/progress.h"
 #include "train/run.h"
@@ -34,13 +35,8 @@ struct sl_trainer {
 /* As they were when they were learned from: with dropout, and by a model that goes on changing. */
 static void judge(struct sl_trainer *tr, const struct sl_tensor *logits, const int32_t *labels)
 {
-    for (int i = 0; i < logits->rows; i++) {
-        const float *row = sl_row(logits, i);
-        int best = 0;
-        for (int c = 1; c < logits->cols; c++)
-            best = row[c] > row[best] ? c : best;
-        tr->right += best == labels[i];
-    }
+    for (int i = 0; i < logits->rows; i++)
+        tr->right += sl_highest(sl_row(logits, i), logits->cols) == labels[i];
     tr->judged += logits->rows;
 }
 

@@ -69,5 +69,7 @@ enum { SL_SAMPLE_BYTES = 12 };
 
 SL_PUBLIC int32_t sl_sample(const struct sl_choice *choice);
 
+/* Which of n numbers is the highest; the first of equals. */
+SL_PUBLIC int sl_highest(const float *x, int n);
 /* log softmax of logits, into out. */
 SL_PUBLIC void sl_log_softmax(const float *logits, int vocab, float *out);
