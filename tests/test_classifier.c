@@ -2,6 +2,7 @@
  * took, and no text's answer depends on its company. */
 #include "sluice/classify.h"
 
+#include "layers/layers.h"
 #include "net_fixture.h"
 
 enum { ITEMS_MAX = 40, ROWS_MAX = 200, TEXTS = 300 };
@@ -173,6 +174,62 @@ Test(classifier, the_same_bits_alone_and_in_company, .fini = close_all)
         }
         close_all();
     }
+}
+
+static bool has_pooling(const struct sl_arch *arch)
+{
+    for (const struct sl_number *h = arch->hypers; h->name; h++)
+        if (strcmp(h->name, "pooling") == 0)
+            return true;
+    return false;
+}
+
+static void classify_as(bool dense, int count, float logits[][FIXTURE_CLASSES], int64_t *used)
+{
+    struct sl_err err;
+    model->policy.dense = dense;
+    open_classifier(ITEMS_MAX, ROWS_MAX);
+    EXPECT_OK(sl_classifier_run(classifier, items, count, &err), err);
+    *used = 0;
+    for (int i = 0; i < count; i++) {
+        memcpy(logits[i], items[i].logits, sizeof logits[i]);
+        *used += items[i].layers_used;
+    }
+}
+
+static void expect_exact_savings(const struct sl_arch *arch, int pooling, enum sl_gate_mode gate)
+{
+    float all[ITEMS_MAX][FIXTURE_CLASSES], some[ITEMS_MAX][FIXTURE_CLASSES];
+    int64_t used_all, used;
+    int lengths[ITEMS_MAX], count = mix(ITEMS_MAX, ROWS_MAX, 5, lengths);
+    struct sl_config config = fixture_config_for(arch, SL_TASK_CLASSIFICATION);
+    config.pooling = pooling;
+    engine = fixture_engine(NULL, 2);
+    model = fixture_model(engine, arch, &config);
+    model->policy.gate = gate;
+    fill(count, lengths, 5);
+    classify_as(true, count, all, &used_all);
+    classify_as(false, count, some, &used);
+    cr_expect_eq(memcmp(all, some, (size_t)count * sizeof all[0]), 0, "%s, pooling %d, gate %d",
+                 arch->name, pooling, gate);
+    int64_t rows = 0, most = used_all;
+    for (int i = 0; i < count; i++)
+        rows += lengths[i];
+    if (has_pooling(arch) && pooling != SL_POOLING_MEAN)
+        most = rows * (config.depth - 1) + count;
+    cr_expect_leq(used, most, "%s, pooling %d, gate %d: %lld", arch->name, pooling, gate,
+                  (long long)used);
+    close_all();
+}
+
+/* Of the last block a row that the answer is not read from gives its key and its value, no more. */
+Test(classifier, rows_that_nobody_reads_are_left_out_exactly, .fini = close_all)
+{
+    for (struct fixture_case f = {0}; fixture_next(&f); f.task++)
+        for (int pooling = 0; pooling <= SL_POOLING_LAST; pooling++)
+            for (int gate = 0; gate <= SL_GATE_HARD; gate++)
+                if (f.task == SL_TASK_CLASSIFICATION)
+                    expect_exact_savings(sl_arch_at(f.arch), pooling, gate);
 }
 
 Test(classifier, broken_promises_are_refused_before_anything_runs, .fini = close_all)

@@ -52,8 +52,11 @@ static struct sl_tensor *tsa_forward(struct sl_tape *t, const void *self)
     struct sl_gate gate = {0};
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
     for (int i = 0; i < m->depth; i++) {
+        const struct sl_rows *read = i + 1 < m->depth ? NULL : sl_head_reads(t, &m->head);
         if (i > 0)
-            gate = sl_router_apply(t, &m->routers[i - 1], h, m->price);
+            gate = sl_router_apply(t, &m->routers[i - 1], h, m->price, read);
+        else
+            gate.rows = read;
         h = sl_block_apply(t, &m->blocks[i], h, gate);
     }
     return sl_head_apply(t, &m->head, h);

@@ -46,6 +46,14 @@ struct sl_tensor *sl_pool(struct sl_tape *t, struct sl_tensor *x, enum sl_poolin
     return sl_take_rows(t, x, end_rows(t, pooling == SL_POOLING_LAST));
 }
 
+const struct sl_rows *sl_head_reads(struct sl_tape *t, const struct sl_head *head)
+{
+    bool all = t->training || t->policy->dense || head->pooling == SL_POOLING_MEAN;
+    if (!head->classify.weight || all)
+        return NULL;
+    return end_rows(t, head->pooling == SL_POOLING_LAST);
+}
+
 static struct sl_tensor *classify(struct sl_tape *t, const struct sl_head *head,
                                   struct sl_tensor *h)
 {

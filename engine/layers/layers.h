@@ -91,6 +91,9 @@ struct sl_head_shape {
 };
 struct sl_head sl_head_build(struct sl_builder *b, struct sl_head_shape shape);
 struct sl_tensor *sl_head_apply(struct sl_tape *t, const struct sl_head *head, struct sl_tensor *h);
+/* The rows that a classifier reads, one per sequence: of other rows the last block need compute no
+ * more than keys and values. NULL: it reads all, or everything is to be computed. */
+const struct sl_rows *sl_head_reads(struct sl_tape *t, const struct sl_head *head);
 
 /* One row per sequence; x is fp32 or an operand. Result: fp32, or x's type when it chooses rows. */
 struct sl_tensor *sl_pool(struct sl_tape *t, struct sl_tensor *x, enum sl_pooling pooling);
@@ -127,13 +130,14 @@ struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, st
                                  struct sl_gate gate);
 
 /* A token-wise router (TSA, section 2.3): p = sigmoid(w2 relu(w1 h + b1) + b2) is the probability
- * of skipping; the gate it gives is 1 - p, or a choice of rows, as the tape's policy says. */
+ * of skipping; the gate it gives is 1 - p, or a choice of rows, as the tape's policy says. Rows
+ * that are not `among` those given (NULL: all) are left out unseen. */
 struct sl_router {
     struct sl_linear_layer up, down;
 };
 struct sl_router sl_router_build(struct sl_builder *b, int width, int hidden, float bias_start);
 struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
-                               struct sl_price_args price);
+                               struct sl_price_args price, const struct sl_rows *among);
 
 /* A linear layer whose weight is divided by its largest singular value (Miyato et al. 2018), as
  * power iterations estimate it: sigma = u^T W v. u and v are constants to the gradient. */

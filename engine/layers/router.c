@@ -35,8 +35,8 @@ static void note_gates(struct sl_tape *t, const struct sl_tensor *z, const struc
     t->notes.gate_count += (double)z->rows;
 }
 
-/* The rows whose logit is below the limit; all of them in a dry run, which is the most there can
- * be. */
+/* The rows whose logit is below the limit, by their places in z; all of them in a dry run, which is
+ * the most there can be. */
 static const struct sl_rows *active_rows(struct sl_tape *t, const struct sl_tensor *z, float limit)
 {
     struct sl_rows *rows = sl_tape_struct(t, 1, sizeof *rows);
@@ -45,6 +45,20 @@ static const struct sl_rows *active_rows(struct sl_tape *t, const struct sl_tens
         if (sl_tape_is_dry(t) || *sl_row(z, r) < limit)
             index[rows->count++] = r;
     rows->index = index;
+    return rows;
+}
+
+/* From places among some rows to places in the batch. */
+static const struct sl_rows *rows_among(struct sl_tape *t, const struct sl_rows *among,
+                                        const struct sl_rows *places)
+{
+    if (!among)
+        return places;
+    struct sl_rows *rows = sl_tape_struct(t, 1, sizeof *rows);
+    int32_t *index = sl_tape_struct(t, (size_t)places->count, sizeof *index);
+    for (int i = 0; i < places->count; i++)
+        index[i] = among->index[places->index[i]];
+    *rows = (struct sl_rows){index, places->count};
     return rows;
 }
 
@@ -59,10 +73,10 @@ static void close_gates(struct sl_tape *t, const struct sl_tensor *z, struct sl_
 }
 
 struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
-                               struct sl_price_args price)
+                               struct sl_price_args price, const struct sl_rows *among)
 {
-    struct sl_tensor *z =
-        sl_mlp_apply(t, &r->up, &r->down, h, (struct sl_linear_args){.activation = SL_RELU});
+    struct sl_tensor *z = sl_mlp_apply(t, &r->up, &r->down, sl_take_rows(t, h, among),
+                                       (struct sl_linear_args){.activation = SL_RELU});
     struct sl_tensor *g = sl_complement(t, z);
     note_gates(t, z, g);
     if (t->training) {
@@ -70,14 +84,15 @@ struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, str
         return (struct sl_gate){.value = g};
     }
     if (t->policy->gate == SL_GATE_SOFT)
-        return (struct sl_gate){.value = g};
+        return (struct sl_gate){.value = g, .rows = among};
     if (t->policy->dense) {
         close_gates(t, z, g);
         return (struct sl_gate){.value = g};
     }
-    const struct sl_rows *rows = active_rows(t, z, limit_of(t->policy));
+    const struct sl_rows *active = active_rows(t, z, limit_of(t->policy));
     bool whole = t->policy->gate == SL_GATE_HARD;
-    return (struct sl_gate){.value = whole ? NULL : sl_take_rows(t, g, rows), .rows = rows};
+    return (struct sl_gate){.value = whole ? NULL : sl_take_rows(t, g, active),
+                            .rows = rows_among(t, among, active)};
 }
 
 void sl_note_layer(struct sl_tape *t, const struct sl_rows *rows)
