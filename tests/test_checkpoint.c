@@ -212,7 +212,7 @@ Test(checkpoint, matrices_may_be_narrow, .init = setup, .fini = teardown)
     EXPECT_OK(sl_checkpoint_write(model, &f.parts, &err), err);
     EXPECT_OK(sl_checkpoint_open(&checkpoint, model, &err), err);
 
-    static const enum sl_dtype want[] = {SL_DTYPE_BF16, SL_DTYPE_F32, SL_DTYPE_BF16, SL_DTYPE_F32};
+    static const enum sl_dtype want[] = {SL_DTYPE_BF16, SL_DTYPE_BF16, SL_DTYPE_BF16, SL_DTYPE_F32};
 
     static const int ranks[] = {2, 2, 2, 1};
     for (int i = 0; i < PARAMETERS; i++) {

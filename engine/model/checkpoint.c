@@ -32,13 +32,14 @@ static struct sl_slot *slots_of(const struct sl_parameter *parameters, int count
         sl_fail(err, SL_NO_MEMORY, "no memory for %d tensors", count);
     for (int i = 0; i < count && slots; i++) {
         const struct sl_parameter *p = &parameters[i];
+        bool vector = p->rows == 1 && !p->product;
         slots[i] = (struct sl_slot){
             .name = p->name,
             .data = p->data,
             .rows = p->rows,
             .cols = p->cols,
-            .vector = p->rows == 1 && !p->product,
-            .narrow = narrow && p->product,
+            .vector = vector,
+            .narrow = narrow && !vector,
         };
     }
     return slots;
