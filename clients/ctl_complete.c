@@ -114,9 +114,8 @@ static bool show_event(void *context, const char *data, size_t count)
         show->ended = true;
         return true;
     }
-    if (show->json)
-        (void)printf("%.*s\n", (int)count, data);
-    show->failed |= !show->json && !print_texts(data, count, show->usage, show->fault);
+    show->failed |= show->json ? !print_event(data, count, show->fault)
+                               : !print_texts(data, count, show->usage, show->fault);
     return !show->failed && fflush(stdout) == 0;
 }
 

@@ -151,6 +151,17 @@ bool print_texts(const char *json, size_t count, bool usage, struct fault *fault
     return good;
 }
 
+bool print_event(const char *json, size_t count, struct fault *fault)
+{
+    json_t *event = parse(json, count, fault);
+    if (!event)
+        return false;
+    (void)printf("%.*s\n", (int)count, json);
+    bool good = json_is_array(json_object_get(event, "choices")) || refuse(200, event, "", fault);
+    json_decref(event);
+    return good;
+}
+
 /* ---- health ---------------------------------------------------------------------------------- */
 
 void print_health(const struct print_health *health, const char *url, bool json)

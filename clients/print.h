@@ -20,6 +20,8 @@ int print_model_ids(const struct bytes *body, char **ids, int most, struct fault
 /* The texts of a completion, or of one event of a stream. With `usage`, what it says it used goes
  * to standard error. An error inside an event becomes the fault. */
 bool print_texts(const char *json, size_t count, bool usage, struct fault *fault) MUST_CHECK;
+/* An event of a stream as it came, on one line. An error becomes the fault, too. */
+bool print_event(const char *json, size_t count, struct fault *fault) MUST_CHECK;
 
 /* What /info says of a model, and of the requests that the daemon takes. */
 struct print_info {

@@ -124,6 +124,15 @@ enum sv_next sv_call_answer(struct sv_call *call, int status, const char *conten
     return SV_ANSWERED;
 }
 
+void sv_call_forget(struct sv_call *call)
+{
+    struct sv_reply *reply = &call->reply;
+    sv_text_release(&reply->body);
+    for (int i = 0; i < reply->long_count; i++)
+        sv_text_release(&reply->long_headers[i].value);
+    reply->header_count = reply->long_count = 0;
+}
+
 enum sv_next sv_call_refuse(struct sv_call *call, const struct sv_problem *problem)
 {
     call->outcome = problem->kind;

@@ -112,6 +112,8 @@ void sv_call_header(struct sv_call *call, const char *name, const char *format, 
     SL_PRINTF(3, 4);
 /* A few headers may be longer than SV_HEADER_VALUE_MAX: their values are what is written here. */
 struct sv_text *sv_call_long_header(struct sv_call *call, const char *name);
+/* What was written so far is forgotten, and its memory given back. */
+void sv_call_forget(struct sv_call *call);
 enum sv_next sv_call_answer(struct sv_call *call, int status, const char *content_type);
 enum sv_next sv_call_refuse(struct sv_call *call, const struct sv_problem *problem);
 /* What was refused, as HTTP/1.1, for a connection that ends with it. */
@@ -128,5 +130,11 @@ bool sv_call_must_end(const struct sv_call *call, int64_t deadline_ns,
                       const struct sv_problem *ending, int64_t now, struct sv_problem *problem);
 
 int64_t sv_now_ns(void); /* monotonic */
+
+static inline long long sv_ms(int64_t ns)
+{
+    return (ns + 500000) / 1000000;
+}
+
 /* A number that this server gives once: for ids, and for seeds nobody asked for. Any thread. */
 uint64_t sv_draw(struct sv_server *server);

@@ -206,11 +206,6 @@ enum sv_next sv_classify(struct sv_call *call, const struct sv_manner *manner)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static long long ms(int64_t ns)
-{
-    return (ns + 500000) / 1000000;
-}
-
 double sv_classification_depth(const struct sv_classification *c, int index)
 {
     const struct sv_item *item = &c->task.items[index];
@@ -250,15 +245,15 @@ static void add_truncation(struct sv_call *call, const struct sv_classification 
 void sv_classification_headers(struct sv_call *call, const struct sv_classification *c)
 {
     const struct sv_classify_task *t = &c->task;
-    long long total = ms(sv_now_ns() - call->received_ns);
+    long long total = sv_ms(sv_now_ns() - call->received_ns);
     sv_call_header(call, "x-compute-type", "cpu");
     sv_call_header(call, "x-compute-time", "%lld", total);
     sv_call_header(call, "x-compute-characters", "%lld", (long long)c->characters);
     sv_call_header(call, "x-compute-tokens", "%lld", (long long)c->usage.prompt_tokens);
     sv_call_header(call, "x-total-time", "%lld", total);
-    sv_call_header(call, "x-tokenization-time", "%lld", ms(t->encoded_ns));
-    sv_call_header(call, "x-queue-time", "%lld", ms(t->started_ns - t->queued_ns));
-    sv_call_header(call, "x-inference-time", "%lld", ms(t->finished_ns - t->started_ns));
+    sv_call_header(call, "x-tokenization-time", "%lld", sv_ms(t->encoded_ns));
+    sv_call_header(call, "x-queue-time", "%lld", sv_ms(t->started_ns - t->queued_ns));
+    sv_call_header(call, "x-inference-time", "%lld", sv_ms(t->finished_ns - t->started_ns));
     sv_call_header(call, "x-sluice-depth-mean", "%.4f", sv_usage_depth_mean(&c->usage));
     sv_call_header(call, "x-sluice-layer-ops-saved", "%.4f", sv_usage_saved(&c->usage));
     sv_call_header(call, "x-sluice-model", "%s", sv_served_id(c->served));

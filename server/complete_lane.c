@@ -213,11 +213,12 @@ static bool tell(struct sv_sequence *sequence, int64_t now)
     int records;
     const char *text = sl_generation_text(sequence->generation, &bytes);
     const struct sl_token_record *record = sl_generation_records(sequence->generation, &records);
-    if (bytes == sequence->told && sequence->blocked_ns == 0)
+    if (bytes == sequence->told && records == sequence->told_records && sequence->blocked_ns == 0)
         return true;
     bool whole = sv_stream_put(task->stream, sequence->choice, text, bytes, record, records);
     task->news = true;
     sequence->told = bytes;
+    sequence->told_records = records;
     if (whole)
         sequence->blocked_ns = 0;
     else if (sequence->blocked_ns == 0)
@@ -242,22 +243,26 @@ static void part(struct lane *lane, struct sv_sequence *sequence, int64_t now)
     }
 }
 
+/* The one that has waited longest; it may be at its end at once. */
+static void fill_slot(struct lane *lane, int slot, int64_t now)
+{
+    struct sv_sequence *sequence = sv_queue_pop(&lane->base.waiting);
+    lane->running[slot] = sequence;
+    lane->base.running++;
+    sequence->slot = slot;
+    if (sequence->task->started_ns == 0) {
+        sequence->task->started_ns = now;
+        sv_lane_note_start(&lane->base, sequence->task->queued_ns, now);
+    }
+    if (sl_generation_finished(sequence->generation))
+        part(lane, sequence, now); /* nothing was asked for: max_tokens 0 */
+}
+
 static void fill_slots(struct lane *lane, int64_t now)
 {
-    for (int slot = 0; slot < lane->options.slots && lane->base.waiting.first; slot++) {
-        if (lane->running[slot])
-            continue;
-        struct sv_sequence *sequence = sv_queue_pop(&lane->base.waiting);
-        lane->running[slot] = sequence;
-        lane->base.running++;
-        sequence->slot = slot;
-        if (sequence->task->started_ns == 0) {
-            sequence->task->started_ns = now;
-            sv_lane_note_start(&lane->base, sequence->task->queued_ns, now);
-        }
-        if (sl_generation_finished(sequence->generation))
-            part(lane, sequence, now); /* nothing was asked for: max_tokens 0 */
-    }
+    for (int slot = 0; slot < lane->options.slots; slot++)
+        while (!lane->running[slot] && lane->base.waiting.first)
+            fill_slot(lane, slot, now);
 }
 
 /* Those whose stream had no room try again. */
@@ -373,7 +378,7 @@ static bool step(struct sv_lane *base)
         struct sv_sequence *s = lane->fed[i];
         take_feed(lane, s, &lane->feeds[i], now);
         /* Whoever lost its slot may be gone, and its task with it: those were woken at their
-        * end. */
+         * end. */
         if (lane->running[lane->feeds[i].slot] == s)
             wake_for_news(s->task);
     }

@@ -25,7 +25,8 @@ struct sv_sequence {
     struct sv_task *task;
     int slot;           /* -1: none */
     int generated;      /* tokens seen so far */
-    size_t told;        /* bytes of text put into the stream */
+    size_t told;        /* bytes of text put into the stream, */
+    int told_records;   /* and records of tokens */
     int64_t stepped_ns; /* when the last token came */
     int64_t blocked_ns; /* since when the stream has no room; 0: it has */
 };

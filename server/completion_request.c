@@ -130,8 +130,9 @@ static bool check_stops(const struct sv_completion_request *request, struct sv_p
     return true;
 }
 
-static bool check(struct sv_completion_request *request, struct sv_problem *problem)
+static bool check(void *to, struct sv_problem *problem)
 {
+    struct sv_completion_request *request = to;
     if (request->best_of_given && request->best_of != request->n)
         return sv_refuse(problem, SV_UNSUPPORTED, "best_of",
                          "'best_of' is supported only when it equals 'n', and that is %lld.",
@@ -143,16 +144,11 @@ static bool check(struct sv_completion_request *request, struct sv_problem *prob
            sv_unknown_check(&request->unknown, &request->replaces_unknown, problem);
 }
 
-struct sv_document *sv_completion_request_read(const char *body, size_t bytes,
+struct sv_document *sv_completion_request_read(const struct sv_text *body,
                                                struct sv_completion_request *request,
                                                struct sv_problem *problem)
 {
     *request =
         (struct sv_completion_request){.max_tokens = 16, .n = 1, .temperature = 1, .top_p = 1};
-    struct sv_document *document = sv_wire_read(body, bytes, fields, request, problem);
-    if (document && !check(request, problem)) {
-        sv_document_release(document);
-        return NULL;
-    }
-    return document;
+    return sv_wire_read(body, fields, check, request, problem);
 }

@@ -22,6 +22,6 @@ struct sv_completion_request {
 
 /* Reads, fills in defaults and checks all that can be without the model. NULL: see problem. The
  * request's strings and arrays belong to the document. */
-struct sv_document *sv_completion_request_read(const char *body, size_t bytes,
+struct sv_document *sv_completion_request_read(const struct sv_text *body,
                                                struct sv_completion_request *request,
                                                struct sv_problem *problem) SL_MUST_CHECK;

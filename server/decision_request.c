@@ -115,8 +115,9 @@ static bool check_question(struct sv_question *question, int index, struct sv_pr
                                         : "neither 'choices' nor 'levels'");
 }
 
-static bool check(struct sv_decision_request *request, struct sv_problem *problem)
+static bool check(void *to, struct sv_problem *problem)
 {
+    struct sv_decision_request *request = to;
     struct sv_question *questions = request->questions.items;
     if (request->model.bytes == 0)
         return sv_refuse(problem, SV_BAD_VALUE, "model", "'model' is empty.");
@@ -131,11 +132,5 @@ struct sv_document *sv_decision_request_read(const struct sv_text *body,
                                              struct sv_problem *problem)
 {
     *request = (struct sv_decision_request){0};
-    struct sv_document *document =
-        sv_wire_read(body->data ? body->data : "", body->bytes, fields, request, problem);
-    if (document && !check(request, problem)) {
-        sv_document_release(document);
-        return NULL;
-    }
-    return document;
+    return sv_wire_read(body, fields, check, request, problem);
 }

@@ -100,21 +100,12 @@ bool sv_check_ids(const struct sv_served *served, const struct sv_prompt *prompt
     return true;
 }
 
-bool sv_encode(const struct sv_served *served, const struct sv_reading *reading,
-               const struct sv_string *text, const char *param, struct sv_tokens *tokens,
-               struct sv_problem *problem)
+/* A text longer than the context is refused, or cut when the request says so. */
+static bool fit(const struct sv_served *served, const struct sv_reading *reading, const char *param,
+                struct sv_tokens *tokens, struct sv_problem *problem)
 {
     const struct sl_model *model = sv_served_model(served);
     int context = sl_model_facts(model).context;
-    const struct sv_matter matter = {.text = text,
-                                     .param = param,
-                                     .replaces_unknown = reading->replaces_unknown,
-                                     .adds_special = true};
-    if (!sv_tokenize(served, &matter, tokens, problem))
-        return false;
-    if (is_empty(sl_model_tokenizer(model), tokens))
-        return sv_refuse(problem, SV_EMPTY, param,
-                         "'%s' has no tokens: there is nothing to classify.", param);
     if (tokens->given <= context)
         return true;
     if (!reading->truncate)
@@ -126,5 +117,31 @@ bool sv_encode(const struct sv_served *served, const struct sv_reading *reading,
     tokens->count = (int)sl_tokenizer_cut(sl_model_tokenizer(model),
                                           reading->from_left ? SL_KEEP_LAST : SL_KEEP_FIRST,
                                           context, tokens->ids, NULL, tokens->given);
+    return true;
+}
+
+/* A text has far fewer tokens than bytes, and a cut one fewer still; they may wait for long. */
+static void give_back_room(struct sv_tokens *tokens)
+{
+    int32_t *ids = realloc(tokens->ids, ((size_t)tokens->count + 1) * sizeof *ids);
+    tokens->ids = ids ? ids : tokens->ids;
+}
+
+bool sv_encode(const struct sv_served *served, const struct sv_reading *reading,
+               const struct sv_string *text, const char *param, struct sv_tokens *tokens,
+               struct sv_problem *problem)
+{
+    const struct sv_matter matter = {.text = text,
+                                     .param = param,
+                                     .replaces_unknown = reading->replaces_unknown,
+                                     .adds_special = true};
+    if (!sv_tokenize(served, &matter, tokens, problem))
+        return false;
+    if (is_empty(sl_model_tokenizer(sv_served_model(served)), tokens))
+        return sv_refuse(problem, SV_EMPTY, param,
+                         "'%s' has no tokens: there is nothing to classify.", param);
+    if (!fit(served, reading, param, tokens, problem))
+        return false;
+    give_back_room(tokens);
     return true;
 }

@@ -31,15 +31,21 @@ struct completion {
 
 static const int64_t ns_per_second = 1000000000;
 
+static void release_prompts(struct completion *c)
+{
+    for (int i = 0; c->prompts && i < c->prompt_count; i++)
+        sv_tokens_release(&c->prompts[i]);
+    free(c->prompts);
+    c->prompts = NULL;
+}
+
 static void completion_destroy(void *state)
 {
     struct completion *c = state;
     for (int i = 0; c->task.sequences && i < c->task.count; i++)
         sl_generation_destroy(c->task.sequences[i].generation);
-    for (int i = 0; c->prompts && i < c->prompt_count; i++)
-        sv_tokens_release(&c->prompts[i]);
     free(c->task.sequences);
-    free(c->prompts);
+    release_prompts(c);
     free(c->truncations);
     sv_stream_destroy(c->task.stream);
     sv_served_release(c->served);
@@ -221,19 +227,14 @@ static bool make_task(const struct sv_completion_request *request, struct comple
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static long long ms(int64_t ns)
-{
-    return (ns + 500000) / 1000000;
-}
-
 static void add_headers(struct sv_call *call, const struct completion *c)
 {
     const struct sv_task *t = &c->task;
     sv_call_header(call, "x-sluice-depth-mean", "%.4f", sv_usage_depth_mean(&t->usage));
     sv_call_header(call, "x-sluice-layer-ops-saved", "%.4f", sv_usage_saved(&t->usage));
-    sv_call_header(call, "x-queue-time", "%lld", ms(t->started_ns - t->queued_ns));
-    sv_call_header(call, "x-inference-time", "%lld", ms(t->finished_ns - t->started_ns));
-    sv_call_header(call, "x-total-time", "%lld", ms(sv_now_ns() - call->received_ns));
+    sv_call_header(call, "x-queue-time", "%lld", sv_ms(t->started_ns - t->queued_ns));
+    sv_call_header(call, "x-inference-time", "%lld", sv_ms(t->finished_ns - t->started_ns));
+    sv_call_header(call, "x-total-time", "%lld", sv_ms(sv_now_ns() - call->received_ns));
     if (t->usage.truncation_count > 0)
         sv_call_header(call, "x-sluice-truncated", "%d", t->usage.truncation_count);
 }
@@ -368,6 +369,7 @@ static bool submit(struct sv_call *call, const struct sv_completion_request *req
         sv_batcher_dismiss(batcher, c->served, c->task.count, cost);
         return false;
     }
+    release_prompts(c); /* generations have copies, cut to the context */
     c->task.call = call;
     c->task.deadline_ns = sv_call_deadline_ns(call);
     c->task.usage.truncations = c->truncations;
@@ -409,8 +411,7 @@ enum sv_next sv_handle_completions(struct sv_call *call)
     struct sv_completion_request request;
     if (!sv_call_is_welcome(call, &problem))
         return sv_call_refuse(call, &problem);
-    struct sv_document *document = sv_completion_request_read(
-        call->body.data ? call->body.data : "", call->body.bytes, &request, &problem);
+    struct sv_document *document = sv_completion_request_read(&call->body, &request, &problem);
     bool begun = document && begin(call, &request, &problem);
     sv_document_release(document);
     return begun ? SV_WAITING : sv_call_refuse(call, &problem);

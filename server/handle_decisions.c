@@ -49,11 +49,9 @@ static bool refuse_labels(const struct labels *labels, const char *param, const 
                           struct sv_problem *problem)
 {
     char names[512] = "";
-    size_t used = 0;
     const struct sv_classification *c = labels->c;
-    for (int i = 0; i < c->classes && used < sizeof names; i++)
-        used +=
-            (size_t)snprintf(names + used, sizeof names - used, i ? ", %s" : "%s", c->labels[i]);
+    for (int i = 0; i < c->classes; i++)
+        sv_list_add(names, sizeof names, c->labels[i]);
     return sv_refuse(problem, SV_BAD_VALUE, param,
                      "'%s' %s: this classifier knows its labels and reads no instructions. The "
                      "labels of '%s' are: %s.",

@@ -29,13 +29,12 @@ static enum sv_next not_complete(struct sv_call *call)
 {
     struct sv_problem problem;
     struct sv_missing missing;
-    char names[1024] = "";
-    size_t used = 0;
+    char names[1024] = "", id[2 * SV_NAME_MAX];
     int count = 0;
-    for (; sv_registry_missing_at(call->server->registry, count, &missing); count++)
-        if (used < sizeof names)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s@%s",
-                                     count ? ", " : "", missing.name, missing.version);
+    for (; sv_registry_missing_at(call->server->registry, count, &missing); count++) {
+        (void)snprintf(id, sizeof id, "%s@%s", missing.name, missing.version);
+        sv_list_add(names, sizeof names, id);
+    }
     if (count == 0)
         return not_well(call, "No model of the store is served; the log says why.");
     (void)sv_refuse(&problem, SV_NOT_READY, NULL,

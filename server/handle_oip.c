@@ -225,8 +225,7 @@ static bool read_index(const struct sv_call *call, struct index_request *request
     *request = (struct index_request){0};
     if (call->body.bytes == 0)
         return true;
-    struct sv_document *document =
-        sv_wire_read(call->body.data, call->body.bytes, index_fields, request, problem);
+    struct sv_document *document = sv_wire_read(&call->body, index_fields, NULL, request, problem);
     bool good = document != NULL;
     sv_document_release(document);
     return good;

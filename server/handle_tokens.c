@@ -26,32 +26,36 @@ static bool check_count(const struct sv_call *call, const char *param, int count
 
 /* ---- tokenize -------------------------------------------------------------------------------- */
 
-/* Places count characters, as clients of this interface do. Tokens come in the order of the text,
- * so each character is counted once, but for what several tokens share. */
+/* Places count characters, as clients of this interface do. Tokens begin in the order of the text,
+ * so each counts on from where the one before began. */
 struct place {
     size_t bytes, characters;
 };
 
-/* Up to there, the characters that have ended. */
-static struct place place_before(const struct sv_string *text, struct place *last, size_t bytes)
+/* From a place on, or back: up to there, the characters that have ended. */
+static struct place place_before(const struct sv_string *text, struct place at, size_t bytes)
 {
-    if (bytes < last->bytes)
-        *last = (struct place){0};
-    while (last->bytes < bytes) {
-        size_t step = sv_utf8_step(text->data + last->bytes, text->bytes - last->bytes);
-        if (last->bytes + step > bytes)
-            break;
-        last->bytes += step;
-        last->characters++;
+    while (at.bytes > bytes) { /* normal forms may have changed the order of marks */
+        do
+            at.bytes--;
+        while (((unsigned char)text->data[at.bytes] & 0xc0) == 0x80);
+        at.characters--;
     }
-    return *last;
+    while (at.bytes < bytes) {
+        size_t step = sv_utf8_step(text->data + at.bytes, text->bytes - at.bytes);
+        if (at.bytes + step > bytes)
+            break;
+        at.bytes += step;
+        at.characters++;
+    }
+    return at;
 }
 
 /* And the one that has begun there, but not ended: a token that is a part of a character has the
  * place of all of it. */
-static struct place place_to(const struct sv_string *text, struct place *last, size_t bytes)
+static struct place place_to(const struct sv_string *text, struct place at, size_t bytes)
 {
-    struct place place = place_before(text, last, bytes);
+    struct place place = place_before(text, at, bytes);
     if (place.bytes < bytes) {
         place.bytes += sv_utf8_step(text->data + place.bytes, text->bytes - place.bytes);
         place.characters++;
@@ -67,11 +71,13 @@ static void add_special(struct sv_text *out, const struct sl_tokenizer *tokenize
     sv_text_adds(out, ",\"special\":true,\"start\":null,\"stop\":null}");
 }
 
+/* last: where the token before began. */
 static void add_plain(struct sv_text *out, const struct sv_string *text, struct place *last,
                       const struct sl_place *place)
 {
-    struct place start = place_before(text, last, place->start);
-    struct place stop = place_to(text, last, place->stop);
+    struct place start = place_before(text, *last, place->start);
+    struct place stop = place_to(text, start, place->stop);
+    *last = start;
     sv_text_json(out, text->data + start.bytes, stop.bytes - start.bytes);
     sv_text_print(out, ",\"special\":false,\"start\":%zu,\"stop\":%zu}", start.characters,
                   stop.characters);
@@ -163,6 +169,17 @@ static bool decode(const struct sv_served *served, const struct sv_prompt *promp
     return true;
 }
 
+static bool check_ids_count(const struct sv_prompts *ids, struct sv_problem *problem)
+{
+    int64_t total = 0;
+    for (int i = 0; i < ids->count; i++)
+        total += ids->items[i].id_count;
+    return total <= SV_TOKENIZED_MAX ||
+           sv_refuse(problem, SV_BAD_VALUE, "ids",
+                     "'ids' has %lld token ids, one answer has at most %d.", (long long)total,
+                     SV_TOKENIZED_MAX);
+}
+
 enum sv_next sv_handle_decode(struct sv_call *call)
 {
     struct sv_problem problem;
@@ -172,7 +189,8 @@ enum sv_next sv_handle_decode(struct sv_call *call)
         return sv_call_refuse(call, &problem);
     struct sv_document *document = sv_decode_request_read(&call->body, &request, &problem);
     struct sv_served *served = document ? sv_select_any(call, call->arguments[0], &problem) : NULL;
-    bool good = served && check_count(call, "ids", request.ids.count, &problem);
+    bool good = served && check_count(call, "ids", request.ids.count, &problem) &&
+                check_ids_count(&request.ids, &problem);
     sv_text_adds(out, "[");
     for (int i = 0; good && i < request.ids.count; i++) {
         const struct sv_prompt *ids = &request.ids.items[i];

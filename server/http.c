@@ -3,7 +3,7 @@
  * libmicrohttpd runs two threads with an epoll each. With one thread its epoll stalls when 128 to
  * 512 connections are busy (tests/bench_http.sh shows it); with two it does not. */
 #include "http.h"
-#include "call.h"
+#include "http_body.h"
 #include "log.h"
 #include "metrics.h"
 #include "options.h"
@@ -19,28 +19,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-struct sv_http {
-    struct sv_server *server;
-    struct sv_watcher *watcher;
-    struct MHD_Daemon *daemon;
-};
-
-/* One request on one connection. */
-struct exchange {
-    struct sv_http *http;
-    struct sv_call *call;
-    struct MHD_Connection *connection;
-    struct sv_guest *guest; /* the connection's, to the watcher */
-    const char *method;     /* libmicrohttpd's */
-    bool dispatched;        /* received whole and handed to its handler */
-    bool replied;
-    bool lingers; /* answered before its body had come */
-    bool closes;  /* where its body ends is not known, or not waited for */
-    int watch;
-    size_t discarded;
-    struct sv_problem problem; /* found before the body was read */
-};
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
@@ -96,24 +74,55 @@ static void add_headers(struct MHD_Response *response, const struct sv_call *cal
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
-static enum MHD_Result queue(struct exchange *x, struct MHD_Response *response)
+static void uncount_answer(struct sv_exchange *x)
+{
+    atomic_fetch_sub(&x->http->server->answer_bytes, x->answer_bytes);
+    x->answer_bytes = 0;
+}
+
+static enum MHD_Result queue(struct sv_exchange *x, struct MHD_Response *response)
 {
     if (!response)
         return MHD_NO;
     add_headers(response, x->call, x->closes);
     x->replied = true;
-    sv_watcher_trust(x->http->watcher, x->guest);
+    sv_body_uncount(x);
     enum MHD_Result queued =
         MHD_queue_response(x->connection, (unsigned)x->call->reply.status, response);
     MHD_destroy_response(response);
     return queued;
 }
 
-static enum MHD_Result reply(struct exchange *x)
+/* False: clients that do not take theirs leave no room for it. */
+static bool count_answer_bytes(struct sv_exchange *x)
+{
+    int64_t bytes = (int64_t)x->call->reply.body.bytes;
+    x->answer_bytes = bytes;
+    bool fits =
+        atomic_fetch_add(&x->http->server->answer_bytes, bytes) + bytes <= SV_ANSWERS_BYTES_MAX;
+    return fits || bytes <= SV_ANSWER_SMALL_BYTES;
+}
+
+static void refuse_answer(struct sv_exchange *x)
+{
+    struct sv_problem problem;
+    uncount_answer(x);
+    sv_call_forget(x->call);
+    (void)sv_refuse(&problem, SV_OVERLOADED, NULL,
+                    "Answers that clients have not taken yet fill the memory set aside for them.");
+    problem.retry_ms = 1000;
+    (void)sv_call_refuse(x->call, &problem);
+}
+
+static enum MHD_Result reply(struct sv_exchange *x)
 {
     struct sv_text *body = &x->call->reply.body;
+    if (!body->failed && !count_answer_bytes(x))
+        refuse_answer(x);
     if (body->failed)
         return MHD_NO; /* out of memory: half an answer would be worse than none */
+    int64_t seconds = SV_ANSWER_SECONDS + (int64_t)body->bytes / SV_ANSWER_BYTES_PER_SECOND;
+    sv_watcher_expect(x->http->watcher, x->guest, seconds * 1000000000, false);
     struct MHD_Response *response =
         MHD_create_response_from_buffer(body->bytes, body->data, MHD_RESPMEM_MUST_FREE);
     if (response)
@@ -145,7 +154,7 @@ static void let_go(void *context)
     sv_call_release(context);
 }
 
-static enum MHD_Result reply_stream(struct exchange *x)
+static enum MHD_Result reply_stream(struct sv_exchange *x)
 {
     enum { BLOCK = 1024 }; /* chunks are written into the connection's own memory */
     struct sv_call *call = sv_call_acquire(x->call);
@@ -153,10 +162,11 @@ static enum MHD_Result reply_stream(struct exchange *x)
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, pull, call, let_go);
     if (!response)
         sv_call_release(call);
+    sv_watcher_trust(x->http->watcher, x->guest); /* its buffers are small, and have deadlines */
     return queue(x, response);
 }
 
-static enum MHD_Result refuse(struct exchange *x)
+static enum MHD_Result refuse(struct sv_exchange *x)
 {
     (void)sv_call_refuse(x->call, &x->problem);
     return reply(x);
@@ -164,7 +174,7 @@ static enum MHD_Result refuse(struct exchange *x)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static const char *header(const struct exchange *x, const char *name)
+static const char *header(const struct sv_exchange *x, const char *name)
 {
     return header_of(x->connection, name);
 }
@@ -183,23 +193,24 @@ static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const
     return MHD_YES;
 }
 
-static void check_framing(struct exchange *x, const char *version)
+static void check_framing(struct sv_exchange *x, const char *version)
 {
     struct sv_framing framing = {.version = version};
     (void)MHD_get_connection_values(x->connection, MHD_HEADER_KIND, note_header, &framing);
     x->closes = !sv_framing_is_clear(&framing, &x->problem);
 }
 
-static void exchange_destroy(struct exchange *x)
+static void exchange_destroy(struct sv_exchange *x)
 {
     sv_call_release(x->call);
     free(x);
 }
 
-static struct exchange *exchange_create(struct sv_http *http, struct MHD_Connection *connection,
-                                        const char *method, const char *path, const char *version)
+static struct sv_exchange *exchange_create(struct sv_http *http, struct MHD_Connection *connection,
+                                           const char *method, const char *path,
+                                           const char *version)
 {
-    struct exchange *x = guest_of(connection) ? calloc(1, sizeof *x) : NULL;
+    struct sv_exchange *x = guest_of(connection) ? calloc(1, sizeof *x) : NULL;
     struct sv_call *call = x ? sv_call_create(http->server, &line, connection) : NULL;
     if (!call) {
         free(x);
@@ -208,86 +219,38 @@ static struct exchange *exchange_create(struct sv_http *http, struct MHD_Connect
     x->http = http;
     x->call = call;
     x->connection = connection;
+    x->socket = socket_of(connection);
     x->guest = guest_of(connection);
     x->method = method;
     x->watch = SV_UNWATCHED;
-    /* The rest of the request, however slowly it comes. */
-    sv_watcher_expect(http->watcher, x->guest,
-                      http->server->options->request_seconds_max * 1000000000, false);
+    sv_body_expect(x);
     (void)sv_head_read(call, method, path, &x->problem);
     check_framing(x, version); /* its refusal is worth more */
     return x;
 }
 
-static void drop_body(struct exchange *x)
-{
-    atomic_fetch_sub(&x->http->server->body_bytes, (int64_t)x->call->body.bytes);
-    sv_text_release(&x->call->body);
-}
-
-/* Libmicrohttpd answers before a body or after it, not within: so this answer is sent by hand, and
- * the connection ends. There is room in the socket: nothing else was sent for this request. */
-static enum MHD_Result refuse_amid_body(struct exchange *x)
-{
-    struct sv_text text = {0};
-    (void)sv_call_refuse(x->call, &x->problem);
-    sv_call_write(x->call, &text);
-    if (!text.failed)
-        x->replied = x->lingers = send(socket_of(x->connection), text.data, text.bytes,
-                                       MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)text.bytes;
-    sv_text_release(&text);
-    return MHD_NO;
-}
-
-/* Takes what came of a body. One that was refused is read to its end, within reason: a client that
- * still sends would lose the answer. */
-static enum MHD_Result take_body(struct exchange *x, const char *bytes, size_t count)
-{
-    struct sv_server *server = x->http->server;
-    struct sv_text *body = &x->call->body;
-    if (x->problem.kind == SV_FINE && body->bytes + count > (size_t)server->options->body_bytes_max)
-        (void)sv_refuse(&x->problem, SV_BODY_TOO_LARGE, NULL,
-                        "The body is longer than the %lld bytes that are accepted.",
-                        (long long)server->options->body_bytes_max);
-    else if (x->problem.kind == SV_FINE &&
-             atomic_load(&server->body_bytes) + (int64_t)count > SV_BODIES_BYTES_MAX) {
-        (void)sv_refuse(&x->problem, SV_OVERLOADED, NULL,
-                        "The bodies of other requests fill the memory set aside for them.");
-        x->problem.retry_ms = 1000;
-    }
-    if (x->problem.kind != SV_FINE) {
-        drop_body(x);
-        x->discarded += count;
-        return x->discarded > SV_DISCARD_BYTES_MAX ? refuse_amid_body(x) : MHD_YES;
-    }
-    sv_text_add(body, bytes, count);
-    if (body->failed)
-        return MHD_NO;
-    atomic_fetch_add(&server->body_bytes, (int64_t)count);
-    return MHD_YES;
-}
-
 /* The first news about a call that has to wait is that its client may leave. */
-static void watch(struct exchange *x)
+static void watch(struct sv_exchange *x)
 {
     if (x->watch == SV_UNWATCHED)
-        x->watch = sv_watcher_add(x->http->watcher, socket_of(x->connection), x->call);
+        x->watch = sv_watcher_add(x->http->watcher, x->socket, x->call);
 }
 
-static enum sv_next begin(struct exchange *x)
+static enum sv_next begin(struct sv_exchange *x)
 {
     x->dispatched = true;
     sv_watcher_trust(x->http->watcher, x->guest);
     atomic_fetch_add(&x->http->server->calls, 1);
+    atomic_fetch_add(&x->http->server->begun, 1);
     enum sv_next next = x->call->route->handle(x->call);
-    drop_body(x);
+    sv_text_release(&x->call->body); /* it counts on: what was made of it is as large */
     if (next == SV_WAITING)
         watch(x);
     return next;
 }
 
 /* As far as the call gets without waiting; then its reply, or sleep. */
-static enum MHD_Result advance(struct exchange *x)
+static enum MHD_Result advance(struct sv_exchange *x)
 {
     struct sv_call *call = x->call;
     enum sv_next next = x->dispatched ? call->work->proceed(call) : begin(x);
@@ -302,7 +265,7 @@ static enum MHD_Result advance(struct exchange *x)
 }
 
 /* True for a refusal that must not wait for the body: the client asks first, or it is huge. */
-static bool refuses_body(const struct exchange *x)
+static bool refuses_body(const struct sv_exchange *x)
 {
     const char *length = header(x, MHD_HTTP_HEADER_CONTENT_LENGTH);
     return x->problem.kind != SV_FINE &&
@@ -315,7 +278,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                                   const char *path, const char *method, const char *version,
                                   const char *upload, size_t *upload_size, void **state)
 {
-    struct exchange *x = *state;
+    struct sv_exchange *x = *state;
     if (!x) {
         *state = x = exchange_create(context, connection, method, path, version);
         if (!x)
@@ -324,9 +287,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         return x->lingers ? refuse(x) : MHD_YES;
     }
     if (*upload_size > 0) {
-        enum MHD_Result taken = take_body(x, upload, *upload_size);
+        bool taken = sv_body_take(x, upload, *upload_size);
         *upload_size = 0;
-        return taken;
+        return taken ? MHD_YES : MHD_NO;
     }
     return x->problem.kind != SV_FINE ? refuse(x) : advance(x);
 }
@@ -342,7 +305,7 @@ static const char *known_method(const char *method)
     return "other"; /* clients must not make labels */
 }
 
-static void count_answer(const struct exchange *x)
+static void count_answer(const struct sv_exchange *x)
 {
     const struct sv_call *call = x->call;
     struct sv_metrics *metrics = call->server->metrics;
@@ -361,7 +324,7 @@ static void count_answer(const struct exchange *x)
 }
 
 /* Every call that was received whole is counted here, once, by how it ended. */
-static void count_call(const struct exchange *x, bool complete)
+static void count_call(const struct sv_exchange *x, bool complete)
 {
     struct sv_call *call = x->call;
     enum sv_problem_kind kind = call->outcome;
@@ -377,14 +340,15 @@ static void count_call(const struct exchange *x, bool complete)
                           (const char *const[]){call->route->path, call->model, call->version, code,
                                                 sv_problem_reason(kind)}),
         1);
-    bool ours = (status >= 500 || kind == SV_INTERNAL) && !sv_problem_is_asked_for(kind);
+    bool asked_for = sv_problem_is_asked_for(kind) || (kind == SV_EXPIRED && call->timeout_ms > 0);
+    bool ours = (status >= 500 || kind == SV_INTERNAL) && !asked_for;
     SV_LOG(ours ? SV_LOG_WARN : SV_LOG_DEBUG, "call", sv_str("endpoint", call->route->path),
            sv_str("request_id", call->request_id), sv_str("model", call->model),
            sv_str("reason", sv_problem_reason(kind)),
            sv_int("ms", (sv_now_ns() - call->received_ns) / 1000000));
 }
 
-static void end_call(struct exchange *x, bool complete)
+static void end_call(struct sv_exchange *x, bool complete)
 {
     struct sv_call *call = x->call;
     if (call->route->scope == SV_SCOPE_INFER)
@@ -397,7 +361,7 @@ static void end_call(struct exchange *x, bool complete)
 static void on_completed(void *context, struct MHD_Connection *connection, void **state,
                          enum MHD_RequestTerminationCode code)
 {
-    struct exchange *x = *state;
+    struct sv_exchange *x = *state;
     (void)context;
     if (!x)
         return;
@@ -411,7 +375,8 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     if (x->dispatched)
         end_call(x, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     count_answer(x);
-    drop_body(x);
+    sv_body_drop(x);
+    uncount_answer(x);
     exchange_destroy(x);
 }
 

@@ -1,6 +1,7 @@
 /* http.h - HTTP/1.1: requests become calls, their replies and streams become bytes.
  *
- * Its threads never compute: a call that has to wait is suspended until it is woken. */
+ * Its threads run no model: they read requests, tokenize and write answers, and a call that has to
+ * wait is suspended until it is woken. */
 #pragma once
 
 #include "server.h"

@@ -180,13 +180,8 @@ static bool refuse_name(const struct sv_output *output, const char *param,
                         struct sv_problem *problem)
 {
     char names[128] = "";
-    size_t used = 0;
-    for (int i = 0; i < SV_OUTPUTS && used < sizeof names; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
-                                 i == 0               ? ""
-                                 : i + 1 < SV_OUTPUTS ? ", "
-                                                      : " and ",
-                                 sv_output_rows[i].name);
+    for (int i = 0; i < SV_OUTPUTS; i++)
+        sv_list_add(names, sizeof names, sv_output_rows[i].name);
     return sv_refuse(problem, SV_BAD_VALUE, param,
                      "'%s' is '%s', and there is no such output; classifiers here have %s.", param,
                      output->name.data, names);
@@ -213,8 +208,9 @@ static bool check_output(struct sv_output *output, int index, struct sv_problem 
                      no_binary);
 }
 
-static bool check(struct sv_infer_request *request, struct sv_problem *problem)
+static bool check(void *to, struct sv_problem *problem)
 {
+    struct sv_infer_request *request = to;
     struct sv_output *outputs = request->outputs.items;
     if (request->binary)
         return sv_refuse(problem, SV_UNSUPPORTED, "parameters.binary_data_output",
@@ -231,11 +227,5 @@ struct sv_document *sv_infer_request_read(const struct sv_text *body,
                                           struct sv_problem *problem)
 {
     *request = (struct sv_infer_request){0};
-    struct sv_document *document =
-        sv_wire_read(body->data ? body->data : "", body->bytes, fields, request, problem);
-    if (document && !check(request, problem)) {
-        sv_document_release(document);
-        return NULL;
-    }
-    return document;
+    return sv_wire_read(body, fields, check, request, problem);
 }

@@ -39,14 +39,14 @@ struct sv_tensor {
 struct sv_infer_request {
     struct sv_string id;
     struct sv_list inputs;  /* one struct sv_tensor, */
-    struct sv_list outputs; /* struct sv_output; none: label and probs */
+    struct sv_list outputs; /* struct sv_output; none: all there are */
     struct sv_reading reading;
     int64_t timeout_us; /* 0: none */
     int64_t priority;   /* nobody looks at it */
     bool binary;
 };
 
-/* The name of the one input, and what it is made of. */
+/* The name of the one input. */
 extern const char sv_input_name[]; /* "text" */
 
 /* Reads, fills in defaults and checks. NULL: see problem. The request's strings belong to the

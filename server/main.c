@@ -304,13 +304,13 @@ static void drain(struct house *house)
 
 /* The heap keeps what a crowd of clients needed. When nobody is there any more and somebody was
  * since the last time, the system gets it back. */
-static uint64_t give_memory_back(struct house *house, uint64_t drawn_before)
+static uint64_t give_memory_back(struct house *house, uint64_t begun_before)
 {
-    uint64_t drawn = atomic_load(&house->server.drawn);
-    if (drawn == drawn_before || atomic_load(&house->server.calls) > 0)
-        return drawn_before;
+    uint64_t begun = atomic_load(&house->server.begun);
+    if (begun == begun_before || atomic_load(&house->server.calls) > 0)
+        return begun_before;
     (void)malloc_trim(0);
-    return drawn;
+    return begun;
 }
 
 static void serve(struct house *house)
@@ -322,9 +322,9 @@ static void serve(struct house *house)
                      sv_registry_is_complete(house->server.registry)
                          ? ""
                          : "; a model of the store is not served");
-    uint64_t drawn = 0;
+    uint64_t begun = 0;
     while (!told_to_finish(SV_IDLE_MS))
-        drawn = give_memory_back(house, drawn);
+        begun = give_memory_back(house, begun);
     drain(house);
     SV_LOG(SV_LOG_INFO, "stopped", sv_int("calls", atomic_load(&house->server.calls)));
 }

@@ -62,18 +62,17 @@ static bool check_function(struct sv_predict_request *request, struct sv_problem
                               name);
 }
 
+static bool check(void *to, struct sv_problem *problem)
+{
+    struct sv_predict_request *request = to;
+    return sv_reading_check(&request->reading, problem) && check_function(request, problem);
+}
+
 static struct sv_document *read_by(const struct sv_field *fields, const struct sv_text *body,
                                    struct sv_predict_request *request, struct sv_problem *problem)
 {
     *request = (struct sv_predict_request){.top_k = SL_CLASSES_MAX, .squash = SV_SOFTMAX};
-    struct sv_document *document =
-        sv_wire_read(body->data ? body->data : "", body->bytes, fields, request, problem);
-    if (document &&
-        (!sv_reading_check(&request->reading, problem) || !check_function(request, problem))) {
-        sv_document_release(document);
-        return NULL;
-    }
-    return document;
+    return sv_wire_read(body, fields, check, request, problem);
 }
 
 struct sv_document *sv_predict_request_read(const struct sv_text *body,

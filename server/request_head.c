@@ -82,6 +82,10 @@ static bool check_body(struct sv_call *call, const char *method, struct sv_probl
         return sv_refuse(problem, SV_BAD_MEDIA_TYPE, NULL,
                          "The body must be sent as it is, without Content-Encoding, not \"%.40s\".",
                          encoding);
+    /* Pages of other origins may send bodies without a type, and without asking. */
+    if (!type && header(call, "Origin"))
+        return sv_refuse(problem, SV_BAD_MEDIA_TYPE, NULL,
+                         "From a browser the body must be JSON, of type application/json.");
     if (!type)
         return true;
     size_t word = strcspn(type, "; \t");

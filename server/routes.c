@@ -109,9 +109,7 @@ static bool matches(const struct sv_route *route, const char *path,
 
 static void add_allowed(const char *method, char allow[static SV_ALLOW_MAX])
 {
-    size_t used = strlen(allow);
-    (void)snprintf(allow + used, SV_ALLOW_MAX - used, "%s%s", used ? ", " : "",
-                   strcmp(method, "GET") == 0 ? "GET, HEAD" : method);
+    sv_list_add(allow, SV_ALLOW_MAX, strcmp(method, "GET") == 0 ? "GET, HEAD" : method);
 }
 
 const struct sv_route *sv_route_find(const char *method, const char *path,

@@ -63,13 +63,10 @@ static struct sv_served *select_only(struct sv_call *call, bool classifiers,
 {
     struct sv_served *found = NULL, *served;
     char names[512] = "";
-    size_t used = 0;
     int count = 0;
     for (int i = 0; (served = sv_registry_acquire_at(call->server->registry, i)); i++) {
         if (!classifiers || classifies(served)) {
-            if (used < sizeof names)
-                used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
-                                         count ? ", " : "", sv_served_name(served));
+            sv_list_add(names, sizeof names, sv_served_name(served));
             if (count++ == 0)
                 found = sv_served_acquire(served);
         }

@@ -23,10 +23,12 @@ struct sv_server {
     struct sv_registry *registry;
     struct sv_batcher *batcher;
     _Atomic enum sv_phase phase;
-    atomic_int calls;            /* in flight: their answer is not finished */
-    atomic_int connections;      /* open */
-    _Atomic int64_t body_bytes;  /* held by all calls */
-    uint64_t salt;               /* of this run, for ids and seeds */
-    atomic_uint_fast64_t drawn;  /* numbers drawn so far */
-    const struct sv_text *index; /* what GET / answers */
+    atomic_int calls;             /* in flight: their answer is not finished */
+    atomic_int connections;       /* open */
+    _Atomic int64_t body_bytes;   /* of requests: held by all calls, or what was made of them */
+    _Atomic int64_t answer_bytes; /* of answers that are being sent, but for streams */
+    atomic_uint_fast64_t begun;   /* calls so far */
+    uint64_t salt;                /* of this run, for ids and seeds */
+    atomic_uint_fast64_t drawn;   /* numbers drawn so far */
+    const struct sv_text *index;  /* what GET / answers */
 };

@@ -226,6 +226,12 @@ static int digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+void sv_list_add(char *list, size_t room, const char *name)
+{
+    size_t used = strlen(list);
+    (void)snprintf(list + used, room - used, "%s%s", used ? ", " : "", name);
+}
+
 bool sv_percent_decode(const char *from, size_t count, char *to, size_t room)
 {
     size_t used = 0;

@@ -28,6 +28,9 @@ void sv_text_float(struct sv_text *text, float value);
 void sv_text_json(struct sv_text *text, const char *bytes, size_t count);
 void sv_text_jsons(struct sv_text *text, const char *string); /* NULL becomes null */
 
+/* Adds a name to a list of them, "a, b, c", in an array of `room` bytes; as much as has room. */
+void sv_list_add(char *list, size_t room, const char *name);
+
 /* %41 becomes A. False for what no name may hold: broken escapes, NUL, more than there is `room`
  * for with an end, not UTF-8, nothing. */
 bool sv_percent_decode(const char *from, size_t count, char *to, size_t room);

@@ -36,18 +36,18 @@ static const struct sv_field decode_fields[] = {
     {.kind = SV_FIELD_END},
 };
 
+static bool check_tokenize(void *to, struct sv_problem *problem)
+{
+    struct sv_tokenize_request *request = to;
+    return sv_unknown_check(&request->unknown, &request->replaces_unknown, problem);
+}
+
 struct sv_document *sv_tokenize_request_read(const struct sv_text *body,
                                              struct sv_tokenize_request *request,
                                              struct sv_problem *problem)
 {
     *request = (struct sv_tokenize_request){.adds_special = true};
-    struct sv_document *document =
-        sv_wire_read(body->data ? body->data : "", body->bytes, tokenize_fields, request, problem);
-    if (document && !sv_unknown_check(&request->unknown, &request->replaces_unknown, problem)) {
-        sv_document_release(document);
-        return NULL;
-    }
-    return document;
+    return sv_wire_read(body, tokenize_fields, check_tokenize, request, problem);
 }
 
 struct sv_document *sv_decode_request_read(const struct sv_text *body,
@@ -55,5 +55,5 @@ struct sv_document *sv_decode_request_read(const struct sv_text *body,
                                            struct sv_problem *problem)
 {
     *request = (struct sv_decode_request){.skips_special = true};
-    return sv_wire_read(body->data ? body->data : "", body->bytes, decode_fields, request, problem);
+    return sv_wire_read(body, decode_fields, NULL, request, problem);
 }

@@ -232,11 +232,9 @@ static const struct sv_field *find(const struct sv_field *fields, const char *na
 static bool unknown(const struct sv_reader *r, const struct sv_field *fields, const char *name)
 {
     char names[1024] = "", param[SV_PARAM_MAX];
-    size_t used = 0;
     for (const struct sv_field *f = fields; f->kind != SV_FIELD_END; f++)
-        if (f->kind != SV_FIELD_REFUSED && used < sizeof names)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
-                                     f->name);
+        if (f->kind != SV_FIELD_REFUSED)
+            sv_list_add(names, sizeof names, f->name);
     (void)snprintf(param, sizeof param, "%s%s", r->prefix, name);
     return sv_refuse(r->problem, SV_UNKNOWN_PARAMETER, param,
                      "Unknown parameter '%s'. Accepted: %s.", param, names);
@@ -382,8 +380,9 @@ static json_t *parse(const char *bytes, size_t count, struct sv_problem *problem
     return root;
 }
 
-struct sv_document *sv_wire_read(const char *bytes, size_t count, const struct sv_field *fields,
-                                 void *to, struct sv_problem *problem)
+struct sv_document *sv_wire_read(const struct sv_text *body, const struct sv_field *fields,
+                                 bool (*check)(void *to, struct sv_problem *problem), void *to,
+                                 struct sv_problem *problem)
 {
     struct sv_document *document = calloc(1, sizeof *document);
     struct sv_reader reader = {.document = document, .to = to, .prefix = "", .problem = problem};
@@ -391,11 +390,12 @@ struct sv_document *sv_wire_read(const char *bytes, size_t count, const struct s
         (void)sv_out_of_memory(problem);
         return NULL;
     }
-    document->root = parse(bytes, count, problem);
+    document->root = parse(body->data ? body->data : "", body->bytes, problem);
     bool fine = document->root != NULL;
     if (fine && !json_is_object(document->root))
         fine = sv_refuse(problem, SV_BAD_VALUE, NULL, "The body must be a JSON object.");
-    if (!fine || !read_members(&reader, fields, document->root)) {
+    fine = fine && read_members(&reader, fields, document->root);
+    if (!fine || (check && !check(to, problem))) {
         sv_document_release(document);
         return NULL;
     }

@@ -131,7 +131,9 @@ bool sv_read_word(const struct sv_reader *r, const struct sv_field *field, struc
 
 struct sv_document; /* a parsed body and what hangs on it */
 
-/* Reads the bytes into `to` as the table says; `to` holds defaults before. NULL: see problem. */
-struct sv_document *sv_wire_read(const char *bytes, size_t count, const struct sv_field *fields,
-                                 void *to, struct sv_problem *problem) SL_MUST_CHECK;
+/* Reads a body into `to` as the table says; `to` holds defaults before. Then `check` looks at what
+ * no table can say; NULL: nothing. The result is NULL: see problem. */
+struct sv_document *sv_wire_read(const struct sv_text *body, const struct sv_field *fields,
+                                 bool (*check)(void *to, struct sv_problem *problem), void *to,
+                                 struct sv_problem *problem) SL_MUST_CHECK;
 void sv_document_release(struct sv_document *document); /* NULL is fine */

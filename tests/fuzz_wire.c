@@ -49,8 +49,7 @@ static void prompts_check(const struct sv_prompts *prompts)
 static struct sv_document *read_completion(const struct sv_text *body, struct sv_problem *problem)
 {
     struct sv_completion_request request;
-    struct sv_document *document =
-        sv_completion_request_read(body->data, body->bytes, &request, problem);
+    struct sv_document *document = sv_completion_request_read(body, &request, problem);
     if (!document)
         return NULL;
     string_check(&request.model);

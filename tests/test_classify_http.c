@@ -497,6 +497,18 @@ Test(classify_http, tokens_decode_to_texts)
     json_decref(tokens);
 }
 
+Test(classify_http, one_answer_decodes_so_many_tokens)
+{
+    struct sv_text body = {0};
+    sv_text_adds(&body, "{\"ids\":[[9");
+    for (int i = 0; i < SV_TOKENIZED_MAX; i++)
+        sv_text_adds(&body, ",9");
+    sv_text_adds(&body, "]]}");
+    struct answer answer = ask(&d, "POST", "/models/plain/decode", body.data);
+    expect_error(&answer, 422, "validation", "'ids' has 262145 token ids, one answer has at most");
+    sv_text_release(&body);
+}
+
 Test(classify_http, info_tells_the_limits_in_force)
 {
     static const char *const paths[] = {"/info", "/models/mood/info", "/info?model=mood"};

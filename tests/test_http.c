@@ -395,6 +395,24 @@ Test(http, bodies_are_bounded_and_typed)
     wait_for_metric(&d, "sluice_request_body_bytes", 0);
 }
 
+/* A page of another origin may send a body without a type, but none of type JSON unasked. */
+Test(http, bodies_without_a_type_are_not_taken_from_browsers)
+{
+    static const char *const origins[] = {"", "Origin: http://page.example\r\n"};
+    static const char body[] = "{" TINY "\"max_tokens\":1}";
+    char request[512];
+    for (int i = 0; i < 2; i++) {
+        int fd = raw_connect(&d);
+        (void)snprintf(
+            request, sizeof request,
+            "POST /v1/completions HTTP/1.1\r\nHost: x\r\n%sContent-Length: %zu\r\n\r\n%s",
+            origins[i], strlen(body), body);
+        raw_send(fd, request);
+        raw_expect(fd, i == 0 ? "HTTP/1.1 200" : "HTTP/1.1 415");
+        (void)close(fd);
+    }
+}
+
 /* Clients that send all of a body, asked or not, before they read: they get their answer, too. */
 Test(http, bodies_of_any_length_get_their_413)
 {

@@ -9,7 +9,8 @@ static struct sv_problem problem;
 static struct sv_document *read_text(const char *text, size_t bytes)
 {
     problem = (struct sv_problem){.kind = SV_FINE};
-    return sv_completion_request_read(text, bytes, &request, &problem);
+    const struct sv_text body = {.data = (char *)(uintptr_t)text, .bytes = bytes};
+    return sv_completion_request_read(&body, &request, &problem);
 }
 
 static struct sv_document *expect_read(const char *text)

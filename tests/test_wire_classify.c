@@ -291,7 +291,7 @@ static const struct {
      "\"shape\":[1],\"data\":[\"a\"],\"parameters\":{\"binary_data_size\":1}}]}",
      SV_UNSUPPORTED, "inputs[0].parameters.binary_data_size", "send 'data'"},
     {read_infer, IN ",\"outputs\":[{\"name\":\"probs\"},{\"name\":\"x\"}]}", SV_BAD_VALUE,
-     "outputs[1].name", "label, probs, logits, depth and truncated"},
+     "outputs[1].name", "label, probs, logits, depth, truncated"},
     {read_infer, IN ",\"outputs\":[{}]}", SV_MISSING, "outputs[0].name", "required"},
     {read_infer, IN ",\"outputs\":[{\"name\":\"depth\",\"parameters\":{\"classification\":1}}]}",
      SV_BAD_VALUE, "outputs[0].name", "no classes"},

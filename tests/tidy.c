@@ -277,6 +277,7 @@ static const char *const server_rows[] = {
     "handle_models handle_health",
     "routes",
     "watcher listener request_head",
+    "http_body",
     "http",
     "main",
 };
