@@ -277,6 +277,52 @@ Test(archs, answers_do_not_depend_on_threads)
     each_policy(3, compare);
 }
 
+/* Wanted rows are copied unless all are: the most memory is taken when all but one are wanted. */
+static void want_all_but_one(struct sl_model *m, const char *name)
+{
+    static const int32_t zeros[FIXTURE_CONTEXT];
+    struct sl_err err;
+    const struct sl_session_options options = {.slots = 3, .batch_rows = 2 * FIXTURE_CONTEXT};
+    struct sl_session *s = sl_session_create(m, &options, &err);
+    cr_assert(s, "%s: %s", name, err.text);
+    struct sl_feed feeds[] = {
+        {.slot = 0, .tokens = zeros, .count = FIXTURE_CONTEXT, .want_all = true},
+        {.slot = 1, .tokens = zeros, .count = FIXTURE_CONTEXT - 2, .want_all = true},
+        {.slot = 2, .tokens = zeros, .count = 2},
+    };
+    EXPECT_OK(sl_session_run(s, feeds, 3, &err), err);
+    sl_session_destroy(s);
+}
+
+Test(archs, full_runs_have_room_whatever_is_wanted)
+{
+    each_policy(1, want_all_but_one);
+}
+
+/* Lists of rows are as long as the batch is, for every block. */
+Test(archs, sessions_may_be_large_and_models_deep)
+{
+    struct sl_err err;
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    const struct sl_session_options options = {.slots = 1, .batch_rows = 65536};
+    for (struct fixture_case c = {0}; fixture_next(&c); c.task++) {
+        const struct sl_arch *arch = sl_arch_at(c.arch);
+        struct sl_config config = fixture_config_for(arch, (enum sl_task)c.task);
+        config.depth = 128;
+        fixture_clamp(arch, &config);
+        if (c.task != SL_TASK_COMPLETION)
+            continue;
+        struct sl_model *m = sl_net_create(engine, arch, &config, &err);
+        cr_assert(m, "%s: %s", arch->name, err.text);
+        sl_net_pack(m);
+        struct sl_session *s = sl_session_create(m, &options, &err);
+        cr_expect(s, "%s: %s", arch->name, err.text);
+        sl_session_destroy(s);
+        sl_model_close(m);
+    }
+    sl_engine_destroy(engine);
+}
+
 /* Skipping is exact: the same bits as computing everything and multiplying by zero. */
 static void sparse_and_dense(struct sl_model *m, const char *name)
 {

@@ -147,6 +147,26 @@ Test(arena, exhaustion_is_our_bug, .signal = SIGABRT)
     (void)sl_arena_take(&a, 1, 1);
 }
 
+Test(arena, some_grow)
+{
+    struct sl_arena a;
+    struct sl_err err;
+    char *pieces[64];
+    EXPECT_OK(sl_arena_init_growing(&a, 100, &err), err);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 64; i++) {
+            pieces[i] = sl_arena_take(&a, (size_t)(i * 97), 1);
+            cr_assert_eq((uintptr_t)pieces[i] % SL_ALIGN, 0);
+            memset(pieces[i], i, (size_t)(i * 97));
+        }
+        for (int i = 1; i < 64; i++)
+            cr_assert(pieces[i][0] == i && pieces[i][i * 97 - 1] == i, "piece %d", i);
+        sl_arena_rewind(&a, 0);
+    }
+    cr_assert_null(a.full, "in the end one piece of memory holds all");
+    sl_arena_release(&a);
+}
+
 Test(arena, sizes_do_not_wrap, .signal = SIGABRT)
 {
     (void)sl_size_product(SIZE_MAX / 2, 3);

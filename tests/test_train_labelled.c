@@ -266,6 +266,21 @@ Test(labelled, mistakes_are_named)
     expect_refused(&other, "epochs is 2, but a text has none");
 }
 
+/* Tokens and their order are the same; what they mean is not. */
+Test(labelled, a_run_does_not_go_on_with_other_classes)
+{
+    char labels[PATH_MAX];
+    struct sl_training training = training_of(sl_arch_find("vanilla"), 2);
+    training.sources.labels = test_path(labels, top, "labels.txt");
+    test_write(labels, "0\n1\n2\n");
+    (void)train_until(&training, 3, 1);
+    training.resume = true;
+    test_write(labels, "2\n1\n0\n");
+    expect_refused(&training, "corpus");
+    test_write(labels, "0\n1\n2\n");
+    (void)train_until(&training, 0, 1);
+}
+
 static struct sl_training from_model(const struct sl_arch *arch, const char *from)
 {
     struct sl_training t = training_of(arch, 1);

@@ -8,8 +8,6 @@
  *     loss += lambda mean(g)                            eq. 5, over routers and tokens */
 #include "arch/arch.h"
 
-#include <math.h>
-
 struct tsa {
     struct sl_embedding embedding;
     struct sl_block *blocks;

@@ -7,8 +7,6 @@
  */
 #include "arch/arch.h"
 
-#include <math.h>
-
 struct vanilla {
     struct sl_embedding embedding;
     struct sl_block *blocks;

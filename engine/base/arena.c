@@ -8,6 +8,14 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+/* At the beginning of the memory that took over from it. */
+struct sl_arena_full {
+    char *base;
+    size_t size;
+    struct sl_arena_full *before;
+};
+
+static_assert(sizeof(struct sl_arena_full) <= SL_ALIGN, "it takes the first line");
 static_assert((SL_ALIGN & (SL_ALIGN - 1)) == 0, "a power of two");
 
 bool sl_arena_init(struct sl_arena *a, size_t bytes, struct sl_err *err)
@@ -26,19 +34,44 @@ bool sl_arena_init(struct sl_arena *a, size_t bytes, struct sl_err *err)
     return true;
 }
 
+bool sl_arena_init_growing(struct sl_arena *a, size_t bytes, struct sl_err *err)
+{
+    bool ok = sl_arena_init(a, bytes, err);
+    a->grows = ok;
+    return ok;
+}
+
 void sl_arena_dry(struct sl_arena *a)
 {
     assert(a);
     *a = (struct sl_arena){.dry = true};
 }
 
+static void unmap(char *base, size_t size)
+{
+    ASAN_UNPOISON_MEMORY_REGION(base, size); /* the next mapping may get this address */
+    (void)munmap(base, size);
+}
+
+/* What was before a piece of memory is written at its own beginning. */
+static void drop_full(struct sl_arena *a)
+{
+    static const struct sl_arena_full none;
+    struct sl_arena_full full = a->full ? *a->full : none;
+    while (full.base) {
+        const struct sl_arena_full before = full.before ? *full.before : none;
+        unmap(full.base, full.size);
+        full = before;
+    }
+    a->full = NULL;
+}
+
 void sl_arena_release(struct sl_arena *a)
 {
     assert(a);
-    if (a->base) {
-        ASAN_UNPOISON_MEMORY_REGION(a->base, a->size); /* the next mapping may get this address */
-        (void)munmap(a->base, a->size);
-    }
+    drop_full(a);
+    if (a->base)
+        unmap(a->base, a->size);
     *a = (struct sl_arena){0};
 }
 
@@ -49,6 +82,21 @@ static _Noreturn void exhausted(const struct sl_arena *a, size_t wanted)
     abort();
 }
 
+/* More memory, at least twice as much as before: at most one piece in it is not filled. */
+static void grow(struct sl_arena *a, size_t bytes)
+{
+    struct sl_arena more = {0};
+    struct sl_err err;
+    size_t size = 2 * a->size > bytes + SL_ALIGN ? 2 * a->size : bytes + SL_ALIGN;
+    if (!sl_arena_init_growing(&more, size, &err))
+        exhausted(a, bytes);
+    more.full = sl_arena_take(&more, 1, sizeof *more.full);
+    assert(more.full);
+    *more.full = (struct sl_arena_full){.base = a->base, .size = a->size, .before = a->full};
+    more.peak = a->peak;
+    *a = more;
+}
+
 void *sl_arena_take(struct sl_arena *a, size_t count, size_t size)
 {
     assert(a);
@@ -56,10 +104,13 @@ void *sl_arena_take(struct sl_arena *a, size_t count, size_t size)
     size_t bytes = sl_size_product(count, size);
     if (bytes > SIZE_MAX / 4 - a->used)
         exhausted(a, bytes);
-    size_t end = a->used + sl_round_up(bytes, SL_ALIGN);
     /* The last piece need not fill its cache line. */
-    if (!a->dry && a->used + bytes > a->size)
-        exhausted(a, bytes);
+    if (!a->dry && a->used + bytes > a->size) {
+        if (!a->grows)
+            exhausted(a, bytes);
+        grow(a, bytes);
+    }
+    size_t end = a->used + sl_round_up(bytes, SL_ALIGN);
     void *piece = a->dry ? NULL : a->base + a->used;
     if (piece)
         ASAN_UNPOISON_MEMORY_REGION(piece, bytes);
@@ -80,6 +131,8 @@ void sl_arena_rewind(struct sl_arena *a, size_t mark)
     assert(a);
     assert(mark <= a->used);
     assert(mark % SL_ALIGN == 0);
+    assert(!a->grows || mark == 0);
+    drop_full(a);
     if (!a->dry && mark < a->size)
         ASAN_POISON_MEMORY_REGION(a->base + mark, a->size - mark);
     a->used = mark;

@@ -3,7 +3,8 @@
  * An arena has a fixed size. How large it must be is found by a dry run: an arena started with
  * sl_arena_dry hands out no memory and only counts, the same code runs against it, and `peak`
  * then says what a real one needs. Running out of a planned arena is our bug: it aborts with the
- * numbers. One arena belongs to one thread at a time. */
+ * numbers. What cannot be planned, since its size is known only from what is put there, goes into
+ * an arena that grows. One arena belongs to one thread at a time. */
 #pragma once
 
 #include "sluice/err.h"
@@ -15,10 +16,13 @@ enum { SL_ALIGN = 64 }; /* a cache line, and one AVX-512 register */
 struct sl_arena {
     char *base; /* NULL in a dry run */
     size_t size, used, peak;
-    bool dry;
+    bool dry, grows;
+    struct sl_arena_full *full; /* of one that grows: what was full, until all goes back */
 };
 
 bool sl_arena_init(struct sl_arena *a, size_t bytes, struct sl_err *err) SL_MUST_CHECK;
+/* From `bytes` on as large as needed; no memory aborts. All of it goes back, or nothing. */
+bool sl_arena_init_growing(struct sl_arena *a, size_t bytes, struct sl_err *err) SL_MUST_CHECK;
 void sl_arena_dry(struct sl_arena *a);
 void sl_arena_release(struct sl_arena *a); /* a zeroed arena is fine */
 

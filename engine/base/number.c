@@ -56,8 +56,11 @@ static void print_range(const struct sl_number *row, const char *from, char *tex
 
 bool sl_number_set(const struct sl_number *row, void *object, double value, struct sl_err *err)
 {
-    bool whole = row->kind == SL_REAL || value == floor(value);
-    if (!isfinite(value) || value < row->least || value > row->most || !whole) {
+    bool real = row->kind == SL_REAL, whole = real || value == floor(value);
+    /* What a float makes of a bound is accepted: it may be read out of one. */
+    double least = real ? fmin(row->least, (double)(float)row->least) : row->least;
+    double most = real ? fmax(row->most, (double)(float)row->most) : row->most;
+    if (!isfinite(value) || value < least || value > most || !whole) {
         char given[SL_NUMBER_TEXT], range[RANGE_TEXT];
         sl_number_text(value, given);
         print_range(row, "from ", range, sizeof range);

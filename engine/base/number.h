@@ -46,10 +46,10 @@ bool sl_number_set(const struct sl_number *row, void *object, double value, stru
 bool sl_number_read(const struct sl_number *row, void *object, const char *text, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* The value as text, as sl_number_read takes it; at most size - 1 bytes. */
 enum { SL_NUMBER_TEXT = 64 };
 
-/* Whole numbers with all their digits, others with six. */
+/* The value as text, as sl_number_read takes it: whole numbers with all their digits, others with
+ * six. */
 void sl_number_text(double value, char text[SL_NUMBER_TEXT]);
 void sl_number_print(const struct sl_number *row, double value, char text[SL_NUMBER_TEXT]);
 /* "a, b, c": what there is, for messages. */

@@ -5,15 +5,14 @@
 
 #include <string.h>
 
-/* Structs are small and their number follows from the architecture: room for 16384 nodes and for
- * the row lists of 128 gates over 8192 rows. Untouched pages cost nothing. */
-enum { STRUCT_BYTES = 1 << 25, NODES_MAX = 16384 };
+/* Structs and lists of rows: as many as the architecture makes. Untouched pages cost nothing. */
+enum { STRUCT_BYTES = 1 << 22, NODES_MAX = 16384 };
 
 bool sl_tape_init(struct sl_tape *t, const struct sl_kernels *kernels, struct sl_pool *pool,
                   size_t arena_bytes, struct sl_err *err)
 {
     *t = (struct sl_tape){.kernels = kernels, .pool = pool};
-    if (!sl_arena_init(&t->structs, STRUCT_BYTES, err))
+    if (!sl_arena_init_growing(&t->structs, STRUCT_BYTES, err))
         return sl_wrap(err, "tape");
     if (arena_bytes == 0) {
         sl_arena_dry(&t->arena);

@@ -78,7 +78,7 @@ static int64_t share_of(double share, int64_t n)
 static bool shares_check(struct sl_shares s, struct sl_err *err)
 {
     /* Written so that NaN fails. */
-    bool fine = s.train > 0 && s.validation >= 0 && s.train + s.validation <= 1 + 1e-9;
+    bool fine = s.train > 0 && s.validation >= 0 && s.train + s.validation <= 1 + 1e-6; /* floats */
     return fine || sl_fail(err, SL_BAD_INPUT,
                            "train %g and validation %g of a corpus: want train above 0, "
                            "validation 0 or more, and no more than 1 together",

@@ -1,8 +1,8 @@
 /* labels.c - lists of labels, searched by halving. */
 #include "data/labels.h"
 
-#include "base/order.h"
 #include "base/reserve.h"
+#include "base/strings.h"
 #include "data/lines.h"
 #include "data/records.h"
 

@@ -3,11 +3,12 @@
 #pragma once
 
 #include "sluice/err.h"
+#include "sluice/model.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SL_LABELS_LEAST = 2, SL_LABELS_MAX = 4096 };
+enum { SL_LABELS_LEAST = SL_CLASSES_LEAST, SL_LABELS_MAX = SL_CLASSES_MAX };
 
 struct sl_label {
     char *key;  /* in the data */

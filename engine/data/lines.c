@@ -53,14 +53,6 @@ void sl_lines_close(struct sl_lines *lines)
     free(lines);
 }
 
-const char *sl_find_control(const char *text, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7F)
-            return text + i;
-    return NULL;
-}
-
 bool sl_lines_wrap(const struct sl_lines *lines, int64_t number, struct sl_err *err)
 {
     return sl_wrap(err, "'%s' line %lld", lines->path, (long long)number);

@@ -26,10 +26,6 @@ void sl_lines_close(struct sl_lines *lines); /* NULL is fine */
 /* A byte order mark before the first line is passed over. Errors name the file and the line. */
 bool sl_lines_next(struct sl_lines *lines, struct sl_line *line, struct sl_err *err) SL_MUST_CHECK;
 
-/* A line break, tab or other control character of ASCII; NULL: there is none. Labels have none, as
- * they are printed in lines. */
-const char *sl_find_control(const char *text, size_t bytes);
-
 /* Prefixes err with a place: "'news.csv' line 7". */
 bool sl_lines_wrap(const struct sl_lines *lines, int64_t number, struct sl_err *err);
 

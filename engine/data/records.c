@@ -2,6 +2,7 @@
 #include "data/records.h"
 
 #include "base/reserve.h"
+#include "base/strings.h"
 #include "data/format.h"
 #include "data/listing.h"
 

@@ -9,7 +9,9 @@
 
 #include "data/lines.h"
 
-enum { SL_FIELDS_MAX = 1024, SL_LABEL_BYTES_MAX = 256 };
+#include "sluice/model.h"
+
+enum { SL_FIELDS_MAX = 1024 };
 
 /* Which columns to read. They are chosen by name, and then the first line of a TSV or CSV file is
  * one of names; or by number, from 1, and then it is not. Several text columns, as in

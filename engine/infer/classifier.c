@@ -117,11 +117,6 @@ const struct sl_notes *sl_classifier_notes(const struct sl_classifier *c)
     return &c->tape.notes;
 }
 
-size_t sl_classifier_bytes(const struct sl_classifier *c)
-{
-    return c->tape.arena.size;
-}
-
 /* -- a run ------------------------------------------------------------------------------------ */
 
 static bool check_item(const struct sl_classifier *c, const struct sl_item *item, int index,

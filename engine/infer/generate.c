@@ -3,6 +3,7 @@
 #include "sluice/generate.h"
 
 #include "base/random.h"
+#include "base/reserve.h"
 #include "base/whole.h"
 #include "model/net.h"
 
@@ -170,19 +171,6 @@ void sl_generation_destroy(struct sl_generation *g)
 
 /* -- the text --------------------------------------------------------------------------------- */
 
-/* The array with room for `more` elements beyond `used`; NULL when there is no memory, and then the
- * array is as it was. */
-static void *grown(void *array, size_t size, size_t used, size_t *room, size_t more)
-{
-    if (used + more <= *room)
-        return array;
-    size_t wanted = (used + more) * 2 + 64;
-    void *bigger = realloc(array, sl_size_product(wanted, size));
-    if (bigger)
-        *room = wanted;
-    return bigger;
-}
-
 static void top_tokens(const struct sl_generation *g, struct sl_token_record *record)
 {
     const float *lp = g->log_probabilities;
@@ -204,11 +192,9 @@ static void top_tokens(const struct sl_generation *g, struct sl_token_record *re
 /* logits: those that the token was chosen by; NULL for the first token, which nothing precedes. */
 static bool append_record(struct sl_generation *g, int32_t id, const float *logits)
 {
-    struct sl_token_record *records =
-        grown(g->records, sizeof *records, (size_t)g->records_count, &g->records_room, 1);
-    if (!records)
+    size_t want = (size_t)g->records_count + 1;
+    if (!sl_reserve(&g->records, &g->records_room, want, sizeof *g->records, NULL))
         return false;
-    g->records = records;
     struct sl_token_record *record = &g->records[g->records_count++];
     *record =
         (struct sl_token_record){.id = id, .log_probability = NAN, .text_offset = g->text_bytes};
@@ -224,9 +210,8 @@ static void append_token(struct sl_generation *g, int32_t id, const float *logit
 {
     size_t bytes;
     const char *piece = sl_tokenizer_piece(g->model->tokenizer, id, &bytes);
-    char *text = grown(g->text, 1, g->text_bytes, &g->text_room, bytes + 1);
-    g->text = text ? text : g->text;
-    if (!text || (g->options.logprobs && !append_record(g, id, logits))) {
+    if (!sl_reserve(&g->text, &g->text_room, g->text_bytes + bytes + 1, 1, NULL) ||
+        (g->options.logprobs && !append_record(g, id, logits))) {
         g->finish = SL_FINISH_ERROR;
         return;
     }

@@ -40,8 +40,8 @@ static void take_caches(struct sl_session *s, struct sl_arena *arena)
         s->caches[i] = cache_take(s->model, arena);
 }
 
-/* The largest run: batch_rows tokens, in sequences as long as the context, all their logits
- * wanted. */
+/* The largest run: batch_rows tokens, in sequences as long as the context, all their logits wanted
+ * one by one, which takes copies. */
 static bool measure(struct sl_session *s, size_t *bytes, struct sl_err *err)
 {
     const struct sl_model *m = s->model;
@@ -57,6 +57,10 @@ static bool measure(struct sl_session *s, size_t *bytes, struct sl_err *err)
         row += rows;
     }
     batch.sequences = s->sequences;
+    for (int row = 0; row < batch.rows; row++)
+        s->wanted[row] = row;
+    s->wanted_rows = (struct sl_rows){s->wanted, batch.rows};
+    batch.wanted = &s->wanted_rows;
     dry.policy = &m->policy;
     sl_tape_begin(&dry, &batch, false);
     (void)sl_net_forward(m, &dry);
@@ -135,11 +139,6 @@ void sl_session_destroy(struct sl_session *s)
     free(s->wanted);
     free(s->layers_used);
     free(s);
-}
-
-size_t sl_session_bytes(const struct sl_session *s)
-{
-    return s->tape.arena.size + s->caches_arena.size;
 }
 
 int sl_session_length(const struct sl_session *s, int slot)

@@ -13,7 +13,7 @@
  * So blocks of queries go through four stages, one behind the other: scores, softmax, products with
  * V, results. Buffers between two stages come in pairs. */
 #include "kernels/amx.h"
-#include "kernels/amx_soften.h"
+#include "kernels/amx_softmax.h"
 
 #include <assert.h>
 #include <string.h>
@@ -232,8 +232,8 @@ static struct sl_score_row row_of(const float *scores, uint16_t *p, int i)
 }
 
 /* 16 queries at a time: their maxima, their probabilities, their totals. */
-static void soften_some(const struct run *r, struct block *b, int first, const float *scores,
-                        uint16_t *p)
+static void softmax_some(const struct run *r, struct block *b, int first, const float *scores,
+                         uint16_t *p)
 {
     const struct sl_attend *a = r->a;
     const __m512 unit = _mm512_set1_ps(a->scale * sl_log2_e);
@@ -248,7 +248,7 @@ static void soften_some(const struct run *r, struct block *b, int first, const f
         const struct sl_score_row row = row_of(scores, p, first + i);
         lanes[i] = _mm512_setzero_ps();
         if (first + i < b->count)
-            lanes[i] = sl_soften(a, &row, b->first + first + i, b->groups, b->max[first + i]);
+            lanes[i] = sl_softmax_tile(a, &row, b->first + first + i, b->groups, b->max[first + i]);
         if (i % 8 == 7)
             sl_tiles_stay_awake();
     }
@@ -305,7 +305,7 @@ static void attend_many(const struct run *r)
             score_block(r, fresh, r->scores[i % 2]);
         }
         for (int half = 0; i >= 1 && i - 1 < count && half < scored->count; half += 16)
-            soften_some(r, scored, half, r->scores[(i + 1) % 2], r->p[(i + 1) % 2]);
+            softmax_some(r, scored, half, r->scores[(i + 1) % 2], r->p[(i + 1) % 2]);
         if (i >= 2 && i - 2 < count)
             blend_block(r, softened, r->p[i % 2], r->sums[i % 2]);
         if (i >= 3)

@@ -9,7 +9,7 @@
  * where denormal numbers are zeros. Products with zero may be left out: they could only turn -0
  * into 0, and sums begin with 0. */
 #include "kernels/amx.h"
-#include "kernels/amx_soften.h"
+#include "kernels/amx_softmax.h"
 
 #include <string.h>
 
@@ -129,7 +129,7 @@ void sl_amx_attend_one(const struct sl_attend *a)
         score16(a, first, scores + first);
     flush_end(mode);
     const float max = sl_max16(sl_maxima(&row, n)) * (a->scale * sl_log2_e);
-    const float total = sl_sum16(sl_soften(a, &row, 0, groups, max));
+    const float total = sl_sum16(sl_softmax_tile(a, &row, 0, groups, max));
     mode = flush_begin();
     for (int dim = 0; dim < a->head_dim; dim += TILE_K)
         blend(a, p, dim, sums + dim);

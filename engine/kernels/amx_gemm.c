@@ -1,4 +1,4 @@
-/* amx_gemm.c - bf16 matrix products in tiles, and the AMX table.
+/* amx_gemm.c - bf16 matrix products in tiles.
  * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mavx512bf16 -mamx-tile
  * -mamx-bf16.
  *
@@ -9,7 +9,6 @@
 #include "base/whole.h"
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
-#include "kernels/levels.h"
 
 #include <assert.h>
 

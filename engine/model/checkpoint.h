@@ -17,7 +17,7 @@ struct sl_checkpoint_parts {
     const struct sl_tokenizer *tokens;
     const struct sl_parameter *parameters;
     int count;
-    bool narrow;     /* keep what matrix products read as BF16 */
+    bool narrow;     /* keep matrices, tables of embeddings too, as BF16 */
     int64_t created; /* seconds since 1970; 0: now */
 };
 

@@ -2,6 +2,7 @@
  * one. */
 #include "model/config.h"
 
+#include "base/strings.h"
 #include "model/json.h"
 #include "model/vocabulary.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS = 15, HYPERS_MAX = 64, LABEL_MOST = 256 };
+enum { DIGITS = 15, HYPERS_MAX = 64 };
 
 static const char *const gates[] = {
     [SL_GATE_SOFT] = "soft",
@@ -80,9 +81,13 @@ static bool read_task(struct sl_card *card, const json_t *root, struct sl_err *e
 static bool read_label(struct sl_card *card, const json_t *value, int index, struct sl_err *err)
 {
     const char *text = json_string_value(value);
-    if (!text || !*text || json_string_length(value) > LABEL_MOST)
+    if (!text || !*text || json_string_length(value) > SL_LABEL_BYTES_MAX)
         return sl_fail(err, SL_CORRUPT, "labels: item %d is %s, want a string of 1 to %d bytes",
-                       index, text ? "of another length" : sl_json_type(value), LABEL_MOST);
+                       index, text ? "of another length" : sl_json_type(value), SL_LABEL_BYTES_MAX);
+    const char *control = sl_find_control(text, json_string_length(value));
+    if (control)
+        return sl_fail(err, SL_CORRUPT, "labels: item %d has a control character, 0x%02x, in it",
+                       index, (unsigned)*control);
     for (int i = 0; i < index; i++)
         if (strcmp(card->labels[i], text) == 0)
             return sl_fail(err, SL_CORRUPT, "labels: '%s' is there twice", text);
@@ -99,7 +104,7 @@ static bool read_labels(struct sl_card *card, const json_t *root, struct sl_err 
     size_t count = json_array_size(list);
     if (!wanted)
         return !list || sl_fail(err, SL_CORRUPT, "'labels' is for classification only");
-    if (!json_is_array(list) || count < 2 || count > SL_CLASSES_MAX)
+    if (!json_is_array(list) || count < SL_CLASSES_LEAST || count > SL_CLASSES_MAX)
         return sl_fail(err, SL_CORRUPT, "'labels' is %s of %zu, want an array of 2 to %d",
                        sl_json_type(list), count, SL_CLASSES_MAX);
     card->labels = calloc(count, sizeof *card->labels);

@@ -79,15 +79,3 @@ const struct sl_tokenizer *sl_model_tokenizer(const struct sl_model *m)
 {
     return m->tokenizer;
 }
-
-const char *sl_architecture_name(int index)
-{
-    const struct sl_arch *arch = sl_arch_at(index);
-    return arch ? arch->name : NULL;
-}
-
-const char *sl_architecture_paper(int index)
-{
-    const struct sl_arch *arch = sl_arch_at(index);
-    return arch ? arch->paper : NULL;
-}

@@ -3,13 +3,14 @@
 
 #include "base/random.h"
 #include "base/whole.h"
+#include "model/config.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Structs, names and tables of parameters of the largest architecture: mostly untouched. */
-enum { STRUCT_BYTES = 1 << 23 };
+/* Structs, names and tables of parameters: mostly untouched. */
+enum { STRUCT_BYTES = 1 << 22 };
 
 /* Parameters, then buffers; NULL past the last. */
 static struct sl_parameter *held(const struct sl_model *m, int index)
@@ -154,7 +155,7 @@ struct sl_model *sl_net_create(struct sl_engine *engine, const struct sl_arch *a
     }
     *m = (struct sl_model){
         .engine = engine, .arch = arch, .config = *config, .policy = arch->policy};
-    bool ok = sl_arena_init(&m->structs, STRUCT_BYTES, err);
+    bool ok = sl_arena_init_growing(&m->structs, STRUCT_BYTES, err);
     if (ok) {
         sl_builder_init(&m->builder, &m->structs);
         m->self = sl_arena_take(&m->structs, 1, arch->size);
@@ -315,10 +316,9 @@ struct sl_tensor *sl_net_forward(const struct sl_model *m, struct sl_tape *t)
 
 const char *sl_policy_name(const struct sl_model *m)
 {
-    static const char *const gates[] = {"soft", "hard", "mixed"};
     switch (m->arch->saving) {
     case SL_SAVES_NOTHING: break;
-    case SL_SAVES_BY_GATES: return gates[m->policy.gate];
+    case SL_SAVES_BY_GATES: return sl_gate_name(m->policy.gate);
     case SL_SAVES_BY_EXITS: return "exit";
     case SL_SAVES_BY_HALTING: return "halt";
     }

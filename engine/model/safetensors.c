@@ -28,11 +28,6 @@ static const struct {
     [SL_DTYPE_BF16] = {"BF16", 2},
 };
 
-const char *sl_dtype_name(enum sl_dtype dtype)
-{
-    return dtypes[dtype].name;
-}
-
 /* -- reading --------------------------------------------------------------------------- */
 
 /* The bytes that hold the tensors. */
@@ -312,7 +307,7 @@ struct image {
     uint64_t length;
 };
 
-/* Nearest, ties to even; a NaN stays one. */
+/* Nearest, ties to even; a NaN stays one, and what is below normal numbers stays, too. */
 static uint16_t bf16_of_float(float value)
 {
     uint32_t bits;

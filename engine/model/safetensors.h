@@ -49,7 +49,6 @@ const char *sl_safetensors_metadata(const struct sl_safetensors *file, const cha
 void sl_stored_read(const struct sl_stored *tensor, float *out);
 /* "96x24", or "scalar". */
 void sl_stored_shape(const struct sl_stored *tensor, char text[SL_SHAPE_TEXT]);
-const char *sl_dtype_name(enum sl_dtype dtype);
 
 /* One tensor to be written. */
 struct sl_unstored {

@@ -69,8 +69,7 @@ static struct sl_attend unit_of(const struct pass *p, const struct block *b, int
     uint32_t *row_keys = (uint32_t *)(void *)(scratch + p->keys_at);
     for (int i = 0; a->dropout.threshold && i < b->count; i++) {
         int row = t->batch->row_base + query_row(a, b->first + i);
-        uint64_t place = (uint64_t)row * (uint64_t)a->args.heads + (uint64_t)head;
-        row_keys[i] = (uint32_t)(sl_random_bits(a->random_key, place) >> 32);
+        row_keys[i] = sl_dropout_head_key(a->random_key, row, head, a->args.heads);
     }
     return (struct sl_attend){
         .q = sl_columns(q, b->first, head * hd),

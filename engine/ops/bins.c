@@ -25,7 +25,7 @@ struct sl_tiles sl_tiles_cut(struct sl_tape *t, const struct sl_stretches *stret
     return tiles;
 }
 
-void sl_turn(float *out, const float *x, int rows, int cols)
+void sl_transpose(float *out, const float *x, int rows, int cols)
 {
     for (int c = 0; c < cols; c++)
         for (int r = 0; r < rows; r++)

@@ -57,4 +57,4 @@ static inline size_t sl_aligned(size_t bytes)
 }
 
 /* out (cols x rows) = x^T of rows x cols. */
-void sl_turn(float *out, const float *x, int rows, int cols);
+void sl_transpose(float *out, const float *x, int rows, int cols);

@@ -33,7 +33,7 @@ static size_t larger(size_t a, size_t b)
 
 /* -- what one worker has to itself -------------------------------------------------------- */
 
-struct desk {
+struct buffers {
     float *w, *dw;       /* per key */
     float *scores;       /* per key, of a lone row */
     float *wide[2];      /* rows of a head */
@@ -49,7 +49,7 @@ static int head_columns(const struct sl_node *n)
     return n->out->cols / a->meeting->args.heads;
 }
 
-static size_t lay_out(const struct sl_node *n, struct sl_desk desk, struct desk *d)
+static size_t lay_out(const struct sl_node *n, struct sl_scratch scratch, struct buffers *d)
 {
     const struct evolve *a = n->args;
     const struct sl_meeting *m = a->meeting;
@@ -57,18 +57,18 @@ static size_t lay_out(const struct sl_node *n, struct sl_desk desk, struct desk 
     const int head = head_columns(n), most = m->keys_most, key = m->key->cols / m->args.heads;
     const size_t keys = (size_t)most, widest = (size_t)(key > head ? key : head);
     const size_t columns = (size_t)head + 1, strip = ROWS * larger(keys, columns);
-    d->w = sl_desk_take(&desk, keys * sizeof(float));
-    d->dw = sl_desk_take(&desk, keys * sizeof(float));
-    d->scores = sl_desk_take(&desk, keys * sizeof(float));
-    d->wide[0] = sl_desk_take(&desk, widest * sizeof(float));
-    d->wide[1] = sl_desk_take(&desk, widest * sizeof(float));
-    d->right = sl_desk_take(&desk, keys * columns * sizeof(float));
-    d->products = sl_desk_take(&desk, larger(strip, keys * columns) * sizeof(float));
+    d->w = sl_scratch_take(&scratch, keys * sizeof(float));
+    d->dw = sl_scratch_take(&scratch, keys * sizeof(float));
+    d->scores = sl_scratch_take(&scratch, keys * sizeof(float));
+    d->wide[0] = sl_scratch_take(&scratch, widest * sizeof(float));
+    d->wide[1] = sl_scratch_take(&scratch, widest * sizeof(float));
+    d->right = sl_scratch_take(&scratch, keys * columns * sizeof(float));
+    d->products = sl_scratch_take(&scratch, larger(strip, keys * columns) * sizeof(float));
     d->packed =
-        sl_desk_take(&desk, larger(k->pack_bytes(most, head + 1), k->pack_bytes(head, most)));
-    d->left = sl_desk_take(&desk, sl_part_bytes(k, ROWS, head));
-    d->spare = sl_desk_take(&desk, sl_part_bytes(k, 1, head));
-    return desk.used;
+        sl_scratch_take(&scratch, larger(k->pack_bytes(most, head + 1), k->pack_bytes(head, most)));
+    d->left = sl_scratch_take(&scratch, sl_part_bytes(k, ROWS, head));
+    d->spare = sl_scratch_take(&scratch, sl_part_bytes(k, 1, head));
+    return scratch.used;
 }
 
 struct pass {
@@ -84,7 +84,7 @@ struct run {
     const struct evolve *a;
     const struct sl_meeting *m;
     struct sl_unit u;
-    struct desk d;
+    struct buffers d;
     int keys, head; /* of the sequence; columns */
 };
 
@@ -93,8 +93,8 @@ static struct run run_of(const struct pass *p, int worker)
     const struct evolve *a = p->n->args;
     struct run r = {
         .n = p->n, .k = p->n->tape->kernels, .a = a, .m = a->meeting, .head = head_columns(p->n)};
-    struct sl_desk desk = {.base = p->workers + (size_t)worker * p->worker_bytes};
-    (void)lay_out(p->n, desk, &r.d);
+    struct sl_scratch scratch = {.base = p->workers + (size_t)worker * p->worker_bytes};
+    (void)lay_out(p->n, scratch, &r.d);
     return r;
 }
 
@@ -350,17 +350,17 @@ static void backward_units(void *ctx, int first, int last, int worker)
 
 static size_t evolve_scratch(const struct sl_node *n, bool backward)
 {
-    struct desk d;
+    struct buffers d;
     (void)backward;
-    return (size_t)sl_pool_threads(n->tape->pool) * lay_out(n, (struct sl_desk){0}, &d);
+    return (size_t)sl_pool_threads(n->tape->pool) * lay_out(n, (struct sl_scratch){0}, &d);
 }
 
 static struct pass pass_of(const struct sl_node *n)
 {
-    struct desk d;
+    struct buffers d;
     return (struct pass){.n = n,
                          .workers = sl_tape_scratch(n, evolve_scratch(n, false)),
-                         .worker_bytes = lay_out(n, (struct sl_desk){0}, &d)};
+                         .worker_bytes = lay_out(n, (struct sl_scratch){0}, &d)};
 }
 
 static void evolve_forward(const struct sl_node *n)

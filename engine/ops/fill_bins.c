@@ -166,7 +166,7 @@ static struct slopes slopes_of(const struct pass *p, int stretch, int head, int 
             by_column[c * bins + b] = slope;
             centre[b] += out[b] * slope;
         }
-    sl_turn(by_column + floats, by_column, cols, bins);
+    sl_transpose(by_column + floats, by_column, cols, bins);
     return (struct slopes){by_column, by_column + floats, centre};
 }
 

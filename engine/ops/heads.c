@@ -1,9 +1,17 @@
 /* heads.c - padding after the columns of heads, and the cache of their keys and values. */
 #include "ops/heads.h"
 
+#include "base/random.h"
+
 #include <string.h>
 
 enum { APPEND_ROWS = 8 }; /* each of them goes to as many places as there are heads, far apart */
+
+uint32_t sl_dropout_head_key(uint64_t random_key, int row, int head, int heads)
+{
+    uint64_t place = (uint64_t)row * (uint64_t)heads + (uint64_t)head;
+    return (uint32_t)(sl_random_bits(random_key, place) >> 32);
+}
 
 void sl_clear_padding(const struct sl_tensor *x)
 {

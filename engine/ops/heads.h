@@ -10,6 +10,9 @@ static inline void *sl_columns(const struct sl_tensor *x, int row, int column)
     return (char *)sl_row_any(x, row) + (size_t)column * sl_type_bytes(x->type);
 }
 
+/* Where one head of a row of the whole training batch draws what it drops. */
+uint32_t sl_dropout_head_key(uint64_t random_key, int row, int head, int heads);
+
 /* Heads write their columns of an operand; its rows also end in zeros. */
 void sl_clear_padding(const struct sl_tensor *x);
 

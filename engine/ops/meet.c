@@ -17,10 +17,10 @@ enum { QUERIES_MOST = 512, ROWS = 64 };
 
 /* -- parts of operands -------------------------------------------------------------------- */
 
-void *sl_desk_take(struct sl_desk *desk, size_t bytes)
+void *sl_scratch_take(struct sl_scratch *scratch, size_t bytes)
 {
-    void *piece = desk->base ? desk->base + desk->used : NULL;
-    desk->used += sl_round_up(bytes, SL_ALIGN);
+    void *piece = scratch->base ? scratch->base + scratch->used : NULL;
+    scratch->used += sl_round_up(bytes, SL_ALIGN);
     return piece;
 }
 
@@ -55,21 +55,22 @@ void sl_part_write(const struct sl_kernels *k, const struct sl_part *p, int i, c
 /* -- forward ------------------------------------------------------------------------------ */
 
 /* What one worker has to itself. */
-struct forward_desk {
+struct forward_buffers {
     char *packed;  /* the keys of one head */
     float *scores; /* ROWS queries */
     char *left;
 };
 
-static size_t forward_desk(const struct sl_node *n, struct sl_desk desk, struct forward_desk *d)
+static size_t forward_layout(const struct sl_node *n, struct sl_scratch scratch,
+                             struct forward_buffers *d)
 {
     const struct sl_meeting *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     int width = m->key->cols / m->args.heads;
-    d->packed = sl_desk_take(&desk, k->pack_bytes(width, m->keys_most));
-    d->scores = sl_desk_take(&desk, ROWS * (size_t)m->keys_most * sizeof *d->scores);
-    d->left = sl_desk_take(&desk, sl_part_bytes(k, ROWS, width));
-    return desk.used;
+    d->packed = sl_scratch_take(&scratch, k->pack_bytes(width, m->keys_most));
+    d->scores = sl_scratch_take(&scratch, ROWS * (size_t)m->keys_most * sizeof *d->scores);
+    d->left = sl_scratch_take(&scratch, sl_part_bytes(k, ROWS, width));
+    return scratch.used;
 }
 
 static void pack_keys(const struct sl_kernels *k, const struct sl_part *keys, void *packed)
@@ -79,7 +80,7 @@ static void pack_keys(const struct sl_kernels *k, const struct sl_part *keys, vo
 }
 
 /* Scores of one query become its row of the table. */
-static void soften(const struct sl_node *n, const struct sl_unit *u, int i, float *scores)
+static void softmax_part(const struct sl_node *n, const struct sl_unit *u, int i, float *scores)
 {
     const struct sl_meeting *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
@@ -102,7 +103,7 @@ static void turn(const struct sl_node *n, const struct sl_unit *u, int first, in
 }
 
 static void forward_rows(const struct sl_node *n, const struct sl_unit *u, int first, int rows,
-                         const struct forward_desk *d)
+                         const struct forward_buffers *d)
 {
     const struct sl_meeting *m = n->args;
     struct sl_part query = sl_part_of(m, m->query, u, first, rows);
@@ -113,7 +114,7 @@ static void forward_rows(const struct sl_node *n, const struct sl_unit *u, int f
     sl_part_on_the_left(n->tape->kernels, &query, d->left, &g);
     n->tape->kernels->gemm(&g);
     for (int i = 0; i < rows; i++)
-        soften(n, u, first + i, d->scores + (size_t)i * g.y_stride);
+        softmax_part(n, u, first + i, d->scores + (size_t)i * g.y_stride);
     if (m->turned)
         turn(n, u, first, rows);
 }
@@ -124,17 +125,17 @@ struct pass {
     size_t worker_bytes;
 };
 
-static struct sl_desk desk_of(const struct pass *p, int worker)
+static struct sl_scratch scratch_of(const struct pass *p, int worker)
 {
-    return (struct sl_desk){.base = p->workers + (size_t)worker * p->worker_bytes};
+    return (struct sl_scratch){.base = p->workers + (size_t)worker * p->worker_bytes};
 }
 
 static void forward_units(void *ctx, int first, int last, int worker)
 {
     const struct pass *p = ctx;
     const struct sl_meeting *m = p->n->args;
-    struct forward_desk d;
-    (void)forward_desk(p->n, desk_of(p, worker), &d);
+    struct forward_buffers d;
+    (void)forward_layout(p->n, scratch_of(p, worker), &d);
     for (int piece = first; piece < last; piece++) {
         struct sl_unit u = sl_unit_at(m, piece);
         struct sl_part keys = sl_part_of(m, m->key, &u, 0, u.sequence->rows);
@@ -147,25 +148,26 @@ static void forward_units(void *ctx, int first, int last, int worker)
 /* -- backward ----------------------------------------------------------------------------- */
 
 /* What one worker has to itself. */
-struct backward_desk {
+struct backward_buffers {
     char *packed_keys, *packed_queries; /* as right sides: keys (or queries) x width */
     float *row;                         /* of slopes */
     char *slopes, *turned;              /* of ROWS queries; of the whole square, turned */
     size_t slopes_stride;               /* elements; of both */
 };
 
-static size_t backward_desk(const struct sl_node *n, struct sl_desk desk, struct backward_desk *d)
+static size_t backward_layout(const struct sl_node *n, struct sl_scratch scratch,
+                              struct backward_buffers *d)
 {
     const struct sl_meeting *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     int width = m->key->cols / m->args.heads, most = m->keys_most;
-    d->packed_keys = sl_desk_take(&desk, k->pack_bytes(most, width));
-    d->packed_queries = sl_desk_take(&desk, k->pack_bytes(most, width));
-    d->row = sl_desk_take(&desk, (size_t)most * sizeof *d->row);
-    d->slopes = sl_desk_take(&desk, sl_part_bytes(k, ROWS, most));
-    d->turned = sl_desk_take(&desk, sl_part_bytes(k, most, most));
+    d->packed_keys = sl_scratch_take(&scratch, k->pack_bytes(most, width));
+    d->packed_queries = sl_scratch_take(&scratch, k->pack_bytes(most, width));
+    d->row = sl_scratch_take(&scratch, (size_t)most * sizeof *d->row);
+    d->slopes = sl_scratch_take(&scratch, sl_part_bytes(k, ROWS, most));
+    d->turned = sl_scratch_take(&scratch, sl_part_bytes(k, most, most));
     d->slopes_stride = sl_operand_stride(k, most);
-    return desk.used;
+    return scratch.used;
 }
 
 static void pack_right(const struct sl_kernels *k, const struct sl_part *p, void *packed)
@@ -176,7 +178,7 @@ static void pack_right(const struct sl_kernels *k, const struct sl_part *p, void
 
 /* Slopes of some queries as operands, both ways round. */
 static void narrow_slopes(const struct sl_node *n, const struct sl_unit *u, int first, int rows,
-                          const struct backward_desk *d)
+                          const struct backward_buffers *d)
 {
     const struct sl_meeting *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
@@ -205,7 +207,7 @@ static void multiply(const struct sl_kernels *k, const struct sl_part *p, struct
 
 /* With s the gradient of the scores:  dq_i = scale sum_j s_ij k_j,  dk_j = scale sum_i s_ij q_i. */
 static void backward_unit(const struct sl_node *n, const struct sl_unit *u,
-                          const struct backward_desk *d)
+                          const struct backward_buffers *d)
 {
     const struct sl_meeting *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
@@ -233,8 +235,8 @@ static void backward_units(void *ctx, int first, int last, int worker)
 {
     const struct pass *p = ctx;
     const struct sl_meeting *m = p->n->args;
-    struct backward_desk d;
-    (void)backward_desk(p->n, desk_of(p, worker), &d);
+    struct backward_buffers d;
+    (void)backward_layout(p->n, scratch_of(p, worker), &d);
     for (int piece = first; piece < last; piece++) {
         struct sl_unit u = {.sequence = &p->n->tape->batch->sequences[piece / m->args.heads],
                             .head = piece % m->args.heads};
@@ -246,10 +248,10 @@ static void backward_units(void *ctx, int first, int last, int worker)
 
 static size_t worker_bytes(const struct sl_node *n, bool backward)
 {
-    struct forward_desk forward;
-    struct backward_desk back;
-    struct sl_desk counted = {0};
-    return backward ? backward_desk(n, counted, &back) : forward_desk(n, counted, &forward);
+    struct forward_buffers forward;
+    struct backward_buffers back;
+    struct sl_scratch counted = {0};
+    return backward ? backward_layout(n, counted, &back) : forward_layout(n, counted, &forward);
 }
 
 static size_t meet_scratch(const struct sl_node *n, bool backward)

@@ -81,12 +81,12 @@ void sl_part_write(const struct sl_kernels *k, const struct sl_part *p, int i, c
                    void *spare);
 
 /* A worker's memory, handed out piece after piece; without any it only counts. */
-struct sl_desk {
+struct sl_scratch {
     char *base;
     size_t used;
 };
 
-void *sl_desk_take(struct sl_desk *desk, size_t bytes);
+void *sl_scratch_take(struct sl_scratch *scratch, size_t bytes);
 
 /* Sequences with caches: only forward, the same bits whatever part of a text is fed at a time. */
 void sl_recall_meet(struct sl_tape *t, struct sl_meeting *m);

@@ -8,8 +8,8 @@
  * Every sum is one chain of additions, row after row, so its bits do not depend on how a text is
  * cut; and the sums, as long as the text may be, are all that a cache has to hold. Nothing of them
  * is kept for the way back, which makes them again as it goes forwards once more. */
-#include "base/random.h"
 #include "ops/bins.h"
+#include "ops/heads.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,7 +36,7 @@ struct pass {
 
 /* One head's sums, or gradients of them: head_dim x bins, or turned. */
 struct sums {
-    float *keys, *keys_turned, *values, *values_turned, *mass;
+    float *keys, *keys_transposed, *values, *values_transposed, *mass;
 };
 
 static size_t half_floats(const struct prefix *a)
@@ -127,7 +127,7 @@ static struct sums sums_of(const struct sl_node *n, int sequence, int head, floa
     if (!cache || cache->length == 0)
         memset(at, 0, floats * sizeof *at);
     return (struct sums){
-        .keys = at, .values_turned = at + half_floats(a), .mass = at + 2 * half_floats(a)};
+        .keys = at, .values_transposed = at + half_floats(a), .mass = at + 2 * half_floats(a)};
 }
 
 /* Rows from one up to another go into the sums. */
@@ -151,7 +151,7 @@ static void absorb(const struct sl_node *n, const struct sums *s, int head, int 
                                       .x_col = shares_stride,
                                       .b = keys + n->in[KEY_VALUE]->cols / 2,
                                       .b_row = stride,
-                                      .y = s->values_turned,
+                                      .y = s->values_transposed,
                                       .m = bins,
                                       .n = dim,
                                       .k = to - from});
@@ -165,8 +165,7 @@ static void drop(const struct sl_node *n, int i, int head, float *y, const float
 {
     const struct prefix *a = n->args;
     int row = n->tape->batch->row_base + i;
-    uint64_t place = (uint64_t)row * (uint64_t)a->shape.heads + (uint64_t)head;
-    uint32_t key = (uint32_t)(sl_random_bits(a->random_key, place) >> 32);
+    uint32_t key = sl_dropout_head_key(a->random_key, row, head, a->shape.heads);
     n->tape->kernels->dropout(y, x, a->dropout, key, 0, a->shape.bins);
 }
 
@@ -197,7 +196,7 @@ static void read(const struct pass *p, const struct sums *s, int i, int head, fl
         drop(n, i, head, weights, weights);
     for (int b = 0; b < bins; b++)
         weights[b] *= inverse[b];
-    times(n, out, weights, s->values_turned, (struct sl_product){.n = dim, .k = bins});
+    times(n, out, weights, s->values_transposed, (struct sl_product){.n = dim, .k = bins});
 }
 
 static void forward_head(const struct pass *p, int sequence, int head, float *worker)
@@ -262,23 +261,23 @@ static struct sums zero_sums(const struct prefix *a, float *worker)
     size_t half = half_floats(a);
     memset(worker, 0, (4 * half + (size_t)a->shape.bins) * sizeof *worker);
     return (struct sums){.keys = worker,
-                         .keys_turned = worker + half,
+                         .keys_transposed = worker + half,
                          .values = worker + 2 * half,
-                         .values_turned = worker + 3 * half,
+                         .values_transposed = worker + 3 * half,
                          .mass = worker + 4 * half};
 }
 
-/* y += x^T b and y_turned += b^T x, one row each; y is as many rows as x has numbers. */
-static void add_both_ways(const struct sl_node *n, float *y, float *y_turned, const float *x,
+/* y += x^T b and y_transposed += b^T x, one row each; y is as many rows as x has numbers. */
+static void add_both_ways(const struct sl_node *n, float *y, float *y_transposed, const float *x,
                           const float *b)
 {
     const struct prefix *a = n->args;
     int dim = a->shape.head_dim, bins = a->shape.bins;
     if (y)
         add_outer(n, &(struct sl_product){.x = x, .b = b, .y = y, .m = dim, .n = bins, .k = 1});
-    if (y_turned)
-        add_outer(n,
-                  &(struct sl_product){.x = b, .b = x, .y = y_turned, .m = bins, .n = dim, .k = 1});
+    if (y_transposed)
+        add_outer(n, &(struct sl_product){
+                         .x = b, .b = x, .y = y_transposed, .m = bins, .n = dim, .k = 1});
 }
 
 static float *slopes_of(const struct pass *p, int row, int head)
@@ -328,13 +327,13 @@ static void go_forwards(const struct pass *p, const struct sl_sequence *text, in
     float *spare = s.mass + a->shape.bins;
     for (int r = text->first; r < text->first + text->rows; r++) {
         const float *key = keys_of(n, r, head), *shares = shares_of(n, r, head);
-        add_both_ways(n, s.keys, s.keys_turned, key, shares);
+        add_both_ways(n, s.keys, s.keys_transposed, key, shares);
         add_both_ways(n, s.values, NULL, key + n->in[KEY_VALUE]->cols / 2, shares);
         for (int b = 0; b < a->shape.bins; b++)
             s.mass[b] += shares[b];
         backward_row(p, &s, r, head, spare);
         times(n, sl_grad_row(n->in[QUERY], r) + sl_head_column(&a->shape, head),
-              slopes_of(p, r, head), s.keys_turned,
+              slopes_of(p, r, head), s.keys_transposed,
               (struct sl_product){
                   .n = a->shape.head_dim, .k = a->shape.bins, .accumulate = !n->fresh[QUERY]});
     }
@@ -350,8 +349,8 @@ static void give_back(const struct sl_node *n, const struct sums *d, int row, in
     float *dshares = sl_grad_row(n->in[SHARES], row) + (size_t)head * (size_t)bins;
     struct sl_product to_row = {.n = dim, .k = bins, .accumulate = !n->fresh[KEY_VALUE]};
     struct sl_product to_bins = {.n = bins, .k = dim, .accumulate = true};
-    times(n, dkey, shares, d->keys_turned, to_row);
-    times(n, dkey + width, shares, d->values_turned, to_row);
+    times(n, dkey, shares, d->keys_transposed, to_row);
+    times(n, dkey + width, shares, d->values_transposed, to_row);
     if (n->fresh[SHARES])
         memcpy(dshares, d->mass, (size_t)bins * sizeof *dshares);
     else
@@ -369,8 +368,8 @@ static void go_backwards(const struct pass *p, const struct sl_sequence *text, i
     for (int r = text->first + text->rows - 1; r >= text->first; r--) {
         const float *e = slopes_of(p, r, head), *f = e + a->shape.bins, *g = f + a->shape.bins;
         const float *dout = sl_grad_row(n->out, r) + sl_head_column(&a->shape, head);
-        add_both_ways(n, d.keys, d.keys_turned, query_of(n, r, head), e);
-        add_both_ways(n, d.values, d.values_turned, dout, f);
+        add_both_ways(n, d.keys, d.keys_transposed, query_of(n, r, head), e);
+        add_both_ways(n, d.values, d.values_transposed, dout, f);
         for (int b = 0; b < a->shape.bins; b++)
             d.mass[b] += g[b];
         give_back(n, &d, r, head);

@@ -2,8 +2,8 @@
  * head:
  *
  *     w_j = softmax_b(Q_j . keys_b / sqrt(head_dim));   out_j = sum_b dropout(w_jb) values_b */
-#include "base/random.h"
 #include "ops/bins.h"
+#include "ops/heads.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,7 +29,7 @@ struct pass {
 
 /* What one worker keeps while it is at a head of a tile: two tiles of weights, or their gradients;
  * the bins turned, keys then values; a tile of results. */
-struct desk {
+struct buffers {
     float *weights, *slopes, *turned, *out;
 };
 
@@ -66,12 +66,13 @@ static float *partial_of(const struct pass *p, int tile, int head)
     return p->partial + (size_t)(tile * a->shape.heads + head) * sl_bins_floats(&a->shape);
 }
 
-static struct desk desk_of(const struct pass *p, int worker)
+static struct buffers scratch_of(const struct pass *p, int worker)
 {
     const struct reading *a = p->n->args;
     size_t tile = SL_TILE_ROWS * (size_t)a->shape.bins;
     float *at = (float *)(void *)(p->workers + (size_t)worker * p->worker_bytes);
-    return (struct desk){at, at + tile, at + 2 * tile, at + 2 * tile + sl_bins_floats(&a->shape)};
+    return (struct buffers){at, at + tile, at + 2 * tile,
+                            at + 2 * tile + sl_bins_floats(&a->shape)};
 }
 
 /* The keys of a head's bins, a column for each; the values are half of sl_bins_floats further. */
@@ -109,8 +110,7 @@ static const float *drop(const struct sl_node *n, const struct sl_tile *tile, in
         return x;
     for (int i = 0; i < tile->count; i++) {
         int row = n->tape->batch->row_base + tile->first + i;
-        uint64_t place = (uint64_t)row * (uint64_t)a->shape.heads + (uint64_t)head;
-        uint32_t key = (uint32_t)(sl_random_bits(a->random_key, place) >> 32);
+        uint32_t key = sl_dropout_head_key(a->random_key, row, head, a->shape.heads);
         size_t at = (size_t)i * bins;
         n->tape->kernels->dropout(out + at, x + at, a->dropout, key, 0, a->shape.bins);
     }
@@ -140,13 +140,13 @@ static void weigh(const struct sl_node *n, const struct sl_tile *tile, int head,
 }
 
 /* One head's columns of a tile of results. */
-static void mix(const struct sl_node *n, const struct sl_tile *tile, int head, const struct desk *d,
-                const float *weights)
+static void mix(const struct sl_node *n, const struct sl_tile *tile, int head,
+                const struct buffers *d, const float *weights)
 {
     const struct reading *a = n->args;
     int dim = a->shape.head_dim, bins = a->shape.bins;
     const float *values = bins_of(n, tile->stretch, head) + sl_bins_floats(&a->shape) / 2;
-    sl_turn(d->turned, values, dim, bins);
+    sl_transpose(d->turned, values, dim, bins);
     n->tape->kernels->product(&(struct sl_product){.x = weights,
                                                    .x_row = (size_t)bins,
                                                    .x_col = 1,
@@ -164,7 +164,7 @@ static void forward_tiles(void *ctx, int first, int last, int worker)
     const struct pass *p = ctx;
     const struct sl_node *n = p->n;
     const struct reading *a = n->args;
-    struct desk d = desk_of(p, worker);
+    struct buffers d = scratch_of(p, worker);
     for (int i = first; i < last; i++) {
         const struct sl_tile *tile = &a->tiles.at[i];
         for (int h = 0; h < a->shape.heads; h++) {
@@ -190,7 +190,7 @@ static void read_forward(const struct sl_node *n)
 /* With dw = dropout'(dout values^T):  ds_j = w_j (dw_j - <w_j, dw_j>) / sqrt(head_dim), into
  * d->slopes. */
 static void backward_weights(const struct sl_node *n, const struct sl_tile *tile, int head,
-                             const struct desk *d)
+                             const struct buffers *d)
 {
     const struct reading *a = n->args;
     int bins = a->shape.bins, width = n->out->cols;
@@ -217,11 +217,11 @@ static void backward_weights(const struct sl_node *n, const struct sl_tile *tile
 
 /* dQ_j = sum_b ds_jb keys_b. */
 static void backward_query(const struct sl_node *n, const struct sl_tile *tile, int head,
-                           const struct desk *d)
+                           const struct buffers *d)
 {
     const struct reading *a = n->args;
     int bins = a->shape.bins, dim = a->shape.head_dim;
-    sl_turn(d->turned, bins_of(n, tile->stretch, head), dim, bins);
+    sl_transpose(d->turned, bins_of(n, tile->stretch, head), dim, bins);
     n->tape->kernels->product(&(struct sl_product){.x = d->slopes,
                                                    .x_row = (size_t)bins,
                                                    .x_col = 1,
@@ -238,7 +238,7 @@ static void backward_query(const struct sl_node *n, const struct sl_tile *tile, 
 
 /* dkeys_b = sum_j ds_jb Q_j;  dvalues_b = sum_j dropout(w_jb) dout_j: of one tile. */
 static void backward_bins(const struct sl_node *n, const struct sl_tile *tile, int head,
-                          const struct desk *d, float *dbins)
+                          const struct buffers *d, float *dbins)
 {
     const struct reading *a = n->args;
     struct sl_product p = {.x = query_of(n, tile, head),
@@ -263,7 +263,7 @@ static void backward_tiles(void *ctx, int first, int last, int worker)
 {
     const struct pass *p = ctx;
     const struct reading *a = p->n->args;
-    struct desk d = desk_of(p, worker);
+    struct buffers d = scratch_of(p, worker);
     for (int i = first; i < last; i++)
         for (int h = 0; h < a->shape.heads; h++) {
             const struct sl_tile *tile = &a->tiles.at[i];

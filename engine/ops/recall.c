@@ -73,7 +73,7 @@ static void append(struct append *a)
 /* -- units -------------------------------------------------------------------------------- */
 
 /* What one worker has to itself. */
-struct desk {
+struct buffers {
     char *group, *packed; /* GROUP tokens of a head that the cache has in part; packed groups */
     char *left;           /* QUERIES_MOST rows: queries, or probabilities */
     float *row, *sums;    /* scores of a query; QUERIES_MOST rows of values */
@@ -94,24 +94,24 @@ struct run {
     const struct sl_kernels *k;
     const struct sl_meeting *m;
     struct sl_unit u;
-    struct desk d;
+    struct buffers d;
 };
 
 /* columns: of one head, in what is read from the cache. */
 static size_t lay_out(const struct sl_node *n, const struct sl_meeting *m, int columns,
-                      struct sl_desk desk, struct desk *d)
+                      struct sl_scratch scratch, struct buffers *d)
 {
     const struct sl_kernels *k = n->tape->kernels;
     const int keys = m->table->cols, left = keys > columns ? keys : columns;
     const size_t as_keys = k->pack_bytes(columns, GROUP), as_rows = k->pack_bytes(GROUP, columns);
     d->packed_bytes = as_keys > as_rows ? as_keys : as_rows;
-    d->group = sl_desk_take(&desk, GROUP * (size_t)columns * sl_type_bytes(k->operand));
-    d->packed = sl_desk_take(&desk, (size_t)groups_of(keys) * d->packed_bytes);
-    d->left = sl_desk_take(&desk, sl_part_bytes(k, QUERIES_MOST, left));
-    d->row = sl_desk_take(&desk, (size_t)keys * sizeof *d->row);
-    d->sums = sl_desk_take(&desk, QUERIES_MOST * (size_t)columns * sizeof *d->sums);
-    d->spare = sl_desk_take(&desk, sl_part_bytes(k, 1, columns));
-    return desk.used;
+    d->group = sl_scratch_take(&scratch, GROUP * (size_t)columns * sl_type_bytes(k->operand));
+    d->packed = sl_scratch_take(&scratch, (size_t)groups_of(keys) * d->packed_bytes);
+    d->left = sl_scratch_take(&scratch, sl_part_bytes(k, QUERIES_MOST, left));
+    d->row = sl_scratch_take(&scratch, (size_t)keys * sizeof *d->row);
+    d->sums = sl_scratch_take(&scratch, QUERIES_MOST * (size_t)columns * sizeof *d->sums);
+    d->spare = sl_scratch_take(&scratch, sl_part_bytes(k, 1, columns));
+    return scratch.used;
 }
 
 /* Keys that the last of some queries sees. */
@@ -146,8 +146,8 @@ static void each_unit(const struct pass *p, struct sl_unit u, int worker, bool k
                       void (*f)(const struct run *r, int first, int rows))
 {
     struct run r = {.p = p, .k = p->n->tape->kernels, .m = p->m, .u = u};
-    struct sl_desk desk = {.base = p->workers + (size_t)worker * p->worker_bytes};
-    (void)lay_out(p->n, p->m, p->memory.columns, desk, &r.d);
+    struct sl_scratch scratch = {.base = p->workers + (size_t)worker * p->worker_bytes};
+    (void)lay_out(p->n, p->m, p->memory.columns, scratch, &r.d);
     pack_groups(&r, keys);
     for (int i = 0; i < u.count; i += QUERIES_MOST)
         f(&r, u.first + i, sl_least(QUERIES_MOST, u.count - i));
@@ -156,8 +156,8 @@ static void each_unit(const struct pass *p, struct sl_unit u, int worker, bool k
 static struct pass pass_of(const struct sl_node *n, const struct sl_meeting *m,
                            struct memory memory)
 {
-    struct desk d;
-    size_t bytes = lay_out(n, m, memory.columns, (struct sl_desk){0}, &d);
+    struct buffers d;
+    size_t bytes = lay_out(n, m, memory.columns, (struct sl_scratch){0}, &d);
     size_t threads = (size_t)sl_pool_threads(n->tape->pool);
     return (struct pass){.n = n,
                          .m = m,
@@ -204,10 +204,10 @@ static void meet_units(void *ctx, int first, int last, int worker)
 static size_t meet_scratch(const struct sl_node *n, bool backward)
 {
     const struct sl_meeting *m = n->args;
-    struct desk d;
+    struct buffers d;
     assert(!backward);
     return (size_t)sl_pool_threads(n->tape->pool) *
-           lay_out(n, m, keys_of(m).columns, (struct sl_desk){0}, &d);
+           lay_out(n, m, keys_of(m).columns, (struct sl_scratch){0}, &d);
 }
 
 static void meet_forward(const struct sl_node *n)
@@ -247,7 +247,7 @@ static struct memory values_of(const struct sl_node *n)
 }
 
 /* Probabilities of one query as operands, zeros past the keys it sees. */
-static void soften(const struct run *r, int i, int keys, void *out)
+static void softmax_part(const struct run *r, int i, int keys, void *out)
 {
     const struct evolve *a = r->p->n->args;
     const struct sl_cache *cache = r->u.sequence->cache;
@@ -274,7 +274,7 @@ static void blend_rows(const struct run *r, int first, int rows)
                         .n = out.columns,
                         .k = GROUP};
     for (int i = 0; i < rows; i++)
-        soften(r, first + i, groups * GROUP, r->d.left + (size_t)i * g.x_stride * element);
+        softmax_part(r, first + i, groups * GROUP, r->d.left + (size_t)i * g.x_stride * element);
     for (int group = 0; group < groups; group++) {
         g.x = r->d.left + (size_t)group * GROUP * element;
         g.packed = r->d.packed + (size_t)group * r->d.packed_bytes;
@@ -295,10 +295,10 @@ static void evolve_units(void *ctx, int first, int last, int worker)
 static size_t evolve_scratch(const struct sl_node *n, bool backward)
 {
     const struct evolve *a = n->args;
-    struct desk d;
+    struct buffers d;
     assert(!backward);
     return (size_t)sl_pool_threads(n->tape->pool) *
-           lay_out(n, a->meeting, values_of(n).columns, (struct sl_desk){0}, &d);
+           lay_out(n, a->meeting, values_of(n).columns, (struct sl_scratch){0}, &d);
 }
 
 static void evolve_forward(const struct sl_node *n)

@@ -201,7 +201,7 @@ static void share_backward(const struct sl_node *n)
     p.workers = p.turned + floats;
     for (int h = 0; h < a->shape.heads; h++) {
         size_t at = (size_t)h * assign_floats(a);
-        sl_turn(p.turned + at, assign->data + at, a->shape.head_dim, a->shape.bins);
+        sl_transpose(p.turned + at, assign->data + at, a->shape.head_dim, a->shape.bins);
     }
     sl_parallel(n->tape->pool, n->out->rows, SL_TILE_ROWS, backward_rows, &p);
     for (size_t i = 0; i < pieces_of(n); i++)

@@ -1,8 +1,6 @@
 /* raw_bytes.c - one id per byte: its value and 1, so that 0 is free to fill with. */
 #include "text/kinds.h"
 
-#include <assert.h>
-
 enum { BYTES = 256 };
 
 static struct sl_tokenizer *bytes_learn(const char *text, size_t bytes, struct sl_err *err)

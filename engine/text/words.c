@@ -3,7 +3,7 @@
  * Text is split as for wordpiece; punctuation that stands alone, which is all of it, is passed
  * over. Words of one count are numbered by their bytes: were it by where they first appeared, those
  * left out would be of the last texts, and of the last class where texts are sorted by class. */
-#include "base/order.h"
+#include "base/strings.h"
 #include "text/counts.h"
 #include "text/kinds.h"
 #include "text/learner.h"

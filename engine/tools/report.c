@@ -151,7 +151,11 @@ struct report *report_open(const struct sl_trainer *trainer, const char *run, bo
 {
     char path[SL_PATH_MAX];
     struct report *r = calloc(1, sizeof *r);
-    if (!r || !sl_path_join(path, run, "log.jsonl", err)) {
+    if (!r) {
+        sl_fail(err, SL_NO_MEMORY, "no memory for a report");
+        return NULL;
+    }
+    if (!sl_path_join(path, run, "log.jsonl", err)) {
         free(r);
         return NULL;
     }

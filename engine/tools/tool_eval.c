@@ -1,6 +1,7 @@
 /* tool_eval.c - `sluice eval`: how well a model predicts a text, or the labels of texts, and how
  * much of itself it uses. */
 #include "data/corpus.h"
+#include "model/config.h"
 #include "tools/arguments.h"
 #include "tools/tools.h"
 #include "train/evaluate.h"
@@ -73,18 +74,17 @@ static bool check_use(const struct arguments *a, const struct sl_model *m, struc
 
 static bool choose_policy(const struct arguments *a, struct sl_policy *policy, struct sl_err *err)
 {
-    static const char *const gates[] = {"soft", "hard", "mixed"};
-    for (int i = 0; a->gate && i < 3; i++)
-        if (strcmp(a->gate, gates[i]) == 0)
+    for (int i = SL_GATE_SOFT; a->gate && i <= SL_GATE_MIXED; i++)
+        if (strcmp(a->gate, sl_gate_name((enum sl_gate_mode)i)) == 0)
             policy->gate = (enum sl_gate_mode)i;
-    if (a->gate && strcmp(a->gate, gates[policy->gate]) != 0)
+    if (a->gate && strcmp(a->gate, sl_gate_name(policy->gate)) != 0)
         return sl_fail(err, SL_BAD_INPUT, "--gate is %s; accepted are soft, hard and mixed",
                        a->gate);
     if (a->gate_limit > 0.0)
         policy->gate_limit = (float)a->gate_limit;
     if (a->exit_threshold >= 0.0)
         policy->exit_threshold = (float)a->exit_threshold;
-    policy->exit_oracle = a->oracle;
+    policy->exit_oracle = policy->exit_oracle || a->oracle;
     policy->dense = a->dense;
     return true;
 }
@@ -132,11 +132,11 @@ static void print(const struct sl_model *m, const struct sl_evaluation *e,
         return;
     }
     json_t *o =
-        json_pack("{s:o, s:I, s:f, s:f, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f}", "accuracy",
-                  number(e->accuracy), "examples", (json_int_t)e->examples, "loss", e->loss, "bits",
-                  bits, "tokens", (json_int_t)e->tokens, "depth_mean", e->layers_mean,
-                  "layer_ops_saved", saved, "gate_mean", number(e->gate_mean), "active_mean",
-                  number(e->active_mean), "halting_depth", number(e->halting_depth),
+        json_pack("{s:o, s:I, s:o, s:o, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f}", "accuracy",
+                  number(e->accuracy), "examples", (json_int_t)e->examples, "loss", number(e->loss),
+                  "bits", number(bits), "tokens", (json_int_t)e->tokens, "depth_mean",
+                  e->layers_mean, "layer_ops_saved", saved, "gate_mean", number(e->gate_mean),
+                  "active_mean", number(e->active_mean), "halting_depth", number(e->halting_depth),
                   "halting_depth_first", number(e->halting_depth_first), "seconds", e->seconds);
     char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(8));
     printf("%s\n", text ? text : "");

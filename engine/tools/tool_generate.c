@@ -53,7 +53,8 @@ static bool print_all(struct sl_generation *g, struct sl_session *session, struc
     }
     (void)printf("\n");
     return sl_generation_finish(g) != SL_FINISH_ERROR ||
-           sl_fail(err, SL_NOT_FINITE, "the model gave numbers that are not finite");
+           sl_fail(err, SL_NOT_FINITE,
+                   "the model gave numbers that are not finite, or memory ran out");
 }
 
 static bool generate(const struct sl_model *m, const struct arguments *a, struct sl_err *err)
@@ -61,7 +62,11 @@ static bool generate(const struct sl_model *m, const struct arguments *a, struct
     int context = sl_model_facts(m).context;
     int32_t *prompt = calloc((size_t)context, sizeof *prompt);
     struct sl_session_options options = {.slots = 1, .batch_rows = 512};
-    struct sl_session *session = sl_session_create(m, &options, err);
+    struct sl_session *session = NULL;
+    if (prompt)
+        session = sl_session_create(m, &options, err);
+    else
+        sl_fail(err, SL_NO_MEMORY, "no memory for %d tokens of a prompt", context);
     long count = prompt && session
                      ? sl_tokenizer_encode(sl_model_tokenizer(m), a->prompt, strlen(a->prompt),
                                            SL_UNKNOWN_FAIL, prompt, context, err)

@@ -1,5 +1,5 @@
 /* tools.h - the sub-commands of the offline tool. Each takes the words after its name and returns
- * an exit status; on failure err holds the reason and main prints it. */
+ * whether it did its work; if not, err holds the reason and main prints it. */
 #pragma once
 
 #include "sluice/engine.h"

@@ -109,8 +109,12 @@ bool sl_evaluate(const struct sl_model *model, struct sl_span part, const struct
 {
     struct evaluation e = {.model = model, .part = part};
     double begun = sl_seconds();
-    bool ok = start(&e, policy ? policy : &model->policy, err);
     *out = (struct sl_evaluation){0};
+    if (part.count < 2)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "evaluate: %lld tokens, of which none can be predicted; want 2 or more",
+                       (long long)part.count);
+    bool ok = start(&e, policy ? policy : &model->policy, err);
     if (ok)
         measure(&e, out);
     finish(&e);

@@ -122,14 +122,31 @@ static bool labelled_evaluate(const struct sl_material *m, const struct sl_model
     return sl_evaluate_labelled(model, &m->validation, policy, out, err);
 }
 
-static int64_t set_mark(const struct sl_dataset *set)
+/* FNV-1a (Fowler, Noll, Vo), of whole numbers instead of bytes. */
+static void mix(uint64_t *mark, int64_t x)
 {
-    return sl_mark_of(set->ids, set->ids_count * sizeof *set->ids);
+    *mark = (*mark ^ (uint64_t)x) * 0x100000001b3u;
+}
+
+/* Of tokens, of where texts end and of their labels. */
+static void mix_set(uint64_t *mark, const struct sl_dataset *set)
+{
+    mix(mark, sl_mark_of(set->ids, set->ids_count * sizeof *set->ids));
+    for (int i = 0; i < set->count; i++) {
+        mix(mark, set->examples[i].tokens);
+        mix(mark, set->examples[i].label);
+    }
 }
 
 static int64_t labelled_mark(const struct sl_material *m)
 {
-    return set_mark(&m->train) ^ 3 * set_mark(&m->validation);
+    const struct sl_labels *labels = &m->train.labels;
+    uint64_t mark = 0xcbf29ce484222325u;
+    mix_set(&mark, &m->train);
+    mix_set(&mark, &m->validation);
+    for (int i = 0; i < labels->count; i++)
+        mix(&mark, sl_mark_of(labels->list[i].name, strlen(labels->list[i].name)));
+    return (int64_t)(mark >> 4); /* as many bits as one of a text has */
 }
 
 const struct sl_material_kind sl_material_labelled = {.task = SL_TASK_CLASSIFICATION,

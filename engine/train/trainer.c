@@ -227,8 +227,7 @@ static bool make_room(struct sl_trainer *tr, struct sl_err *err)
 static bool prepare(struct sl_trainer *tr, const struct sl_checkpoint *start, struct sl_err *err)
 {
     struct sl_training *t = &tr->training;
-    if (!sl_recipe_check(&t->recipe, err) ||
-        !sl_material_open(&tr->material, &t->sources, &t->config, &t->recipe, err) ||
+    if (!sl_material_open(&tr->material, &t->sources, &t->config, &t->recipe, err) ||
         !sl_config_check(t->arch, &t->config, err))
         return false;
     tr->state.steps = t->recipe.steps;
@@ -278,7 +277,8 @@ struct sl_trainer *sl_trainer_create(struct sl_engine *engine, const struct sl_t
                                         .gate_mean = unknown,
                                         .best_loss = (double)INFINITY};
     struct sl_checkpoint start = {0};
-    bool ok = sl_run_open(&tr->run, training->run, training->resume, err) &&
+    bool ok = sl_recipe_check(&training->recipe, err) &&
+              sl_run_open(&tr->run, training->run, training->resume, err) &&
               open_start(tr, &start, err) && prepare(tr, training->from ? &start : NULL, err);
     sl_checkpoint_close(&start);
     if (ok)
@@ -389,11 +389,6 @@ const struct sl_train_state *sl_trainer_state(const struct sl_trainer *tr)
 const struct sl_model *sl_trainer_model(const struct sl_trainer *tr)
 {
     return tr->model;
-}
-
-const struct sl_training *sl_trainer_training(const struct sl_trainer *tr)
-{
-    return &tr->training;
 }
 
 const struct sl_material *sl_trainer_material(const struct sl_trainer *tr)

@@ -66,8 +66,7 @@ const struct sl_train_state *sl_trainer_state(const struct sl_trainer *trainer);
 bool sl_trainer_step(struct sl_trainer *trainer, struct sl_err *err) SL_MUST_CHECK;
 
 const struct sl_model *sl_trainer_model(const struct sl_trainer *trainer);
-/* What it trains with: its config and recipe are complete. */
-const struct sl_training *sl_trainer_training(const struct sl_trainer *trainer);
+/* What it learns from. */
 const struct sl_material *sl_trainer_material(const struct sl_trainer *trainer);
 
 /* Writes the present model as a checkpoint. `provenance` is a JSON object. */

@@ -18,8 +18,7 @@ struct sl_classifier_options {
 SL_PUBLIC struct sl_classifier *sl_classifier_create(const struct sl_model *model,
                                                      const struct sl_classifier_options *options,
                                                      struct sl_err *err) SL_MUST_CHECK;
-SL_PUBLIC void sl_classifier_destroy(struct sl_classifier *classifier);       /* NULL is fine */
-SL_PUBLIC size_t sl_classifier_bytes(const struct sl_classifier *classifier); /* it reserved */
+SL_PUBLIC void sl_classifier_destroy(struct sl_classifier *classifier); /* NULL is fine */
 
 /* One text, and what came of it. */
 struct sl_item {

@@ -41,7 +41,7 @@ enum sl_finish {
     SL_RUNNING,
     SL_FINISH_STOP,   /* a stop string appeared */
     SL_FINISH_LENGTH, /* max_tokens were generated */
-    SL_FINISH_ERROR   /* the model gave numbers that are not finite */
+    SL_FINISH_ERROR   /* the model gave numbers that are not finite, or memory ran out */
 };
 
 /* One token of the text, when logprobs were asked for. */

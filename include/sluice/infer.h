@@ -21,8 +21,7 @@ struct sl_session_options {
 SL_PUBLIC struct sl_session *sl_session_create(const struct sl_model *model,
                                                const struct sl_session_options *options,
                                                struct sl_err *err) SL_MUST_CHECK;
-SL_PUBLIC void sl_session_destroy(struct sl_session *session);       /* NULL is fine */
-SL_PUBLIC size_t sl_session_bytes(const struct sl_session *session); /* memory it reserved */
+SL_PUBLIC void sl_session_destroy(struct sl_session *session); /* NULL is fine */
 
 /* New tokens for one slot, and what came of them. */
 struct sl_feed {

@@ -28,7 +28,7 @@ SL_PUBLIC void sl_model_close(struct sl_model *model);
 
 enum sl_task { SL_TASK_COMPLETION, SL_TASK_CLASSIFICATION };
 
-enum { SL_CLASSES_MAX = 4096 };
+enum { SL_CLASSES_LEAST = 2, SL_CLASSES_MAX = 4096, SL_LABEL_BYTES_MAX = 256 };
 
 /* Facts about a model; strings belong to it. */
 struct sl_model_facts {
@@ -44,7 +44,3 @@ struct sl_model_facts {
 };
 SL_PUBLIC struct sl_model_facts sl_model_facts(const struct sl_model *model);
 SL_PUBLIC const struct sl_tokenizer *sl_model_tokenizer(const struct sl_model *model);
-
-/* The architectures this engine knows: name and paper by index, NULL past the last. */
-SL_PUBLIC const char *sl_architecture_name(int index);
-SL_PUBLIC const char *sl_architecture_paper(int index);

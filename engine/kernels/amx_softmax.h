@@ -1,4 +1,4 @@
-/* amx_soften.h - softmax of a query's row of scores, as both ways of attention in amx_attend.c and
+/* amx_softmax.h - softmax of a query's row of scores, as both ways of attention in amx_attend.c and
  * amx_attend_one.c take it. */
 #pragma once
 
@@ -44,8 +44,8 @@ static inline struct sl_powers sl_powers_of(const struct sl_score_row *row, int 
 
 /* The row's probabilities, not yet divided by their total, as bf16, dropped out; zeros from n up
  * to `groups` groups of 32. Returns what adds up to the total, key j in lane j % 16. */
-static inline __m512 sl_soften(const struct sl_attend *a, const struct sl_score_row *row, int query,
-                               int groups, float max)
+static inline __m512 sl_softmax_tile(const struct sl_attend *a, const struct sl_score_row *row,
+                                     int query, int groups, float max)
 {
     const struct sl_dropout drop = a->dropout;
     const __m512 unit = _mm512_set1_ps(a->scale * sl_log2_e), maxes = _mm512_set1_ps(max);
