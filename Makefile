@@ -22,30 +22,31 @@ build: ## the programs, as shipped: build/release/{sluiced,sluice,sluicectl}
 	cmake --build --preset release -j $(JOBS)
 
 run: build ## the daemon on 127.0.0.1:8080 with the models in models/
+	@.ci/packages run
 	exec build/release/sluiced --config $(CONFIG)
 
 test: test-release test-asan test-tsan ## everything: units, journeys, sanitizers, rules
 
 test-dev: ## all tests on the quickest build, for use while working
-	@.ci/packages build test
+	@.ci/packages build run test
 	cmake --preset dev --log-level=WARNING
 	cmake --build --preset dev -j $(JOBS)
 	ctest --preset dev
 
 test-release: ## all tests on what ships
-	@.ci/packages build test
+	@.ci/packages build run test
 	cmake --preset release --log-level=WARNING
 	cmake --build --preset release-all -j $(JOBS)
 	ctest --preset release
 
 test-asan: ## all tests under the address and undefined-behaviour sanitizers
-	@.ci/packages build test
+	@.ci/packages build run test
 	cmake --preset asan --log-level=WARNING
 	cmake --build --preset asan -j $(JOBS)
 	ctest --preset asan
 
 test-tsan: ## all tests under the thread sanitizer
-	@.ci/packages build test
+	@.ci/packages build run test
 	cmake --preset tsan --log-level=WARNING
 	cmake --build --preset tsan -j $(JOBS)
 	@if $(FIXED_LAYOUT) build/tsan/tests/tidy --self-test >/dev/null; then \
@@ -55,7 +56,7 @@ test-tsan: ## all tests under the thread sanitizer
 	fi
 
 lint: ## clang and clang-tidy on every file, layout, cppcheck
-	@.ci/packages build test lint
+	@.ci/packages build run test lint
 	cmake --preset tidy --log-level=WARNING
 	cmake --build --preset tidy -j $(JOBS)
 	tests/check-format.sh .
@@ -64,14 +65,14 @@ lint: ## clang and clang-tidy on every file, layout, cppcheck
 	    engine server clients
 
 bench: ## the benchmarks, on the programs as shipped
-	@.ci/packages build test
+	@.ci/packages build run test
 	cmake --preset release --log-level=WARNING
 	cmake --build --preset bench -j $(JOBS)
 	cmake --build --preset release -j $(JOBS)
 	@for bench in build/release/tests/bench_*; do echo "== $$bench" && $$bench || exit 1; done
 
 packages: ## install every Debian package that any target needs
-	@.ci/packages build test lint
+	@.ci/packages build run test lint
 
 clean: ## remove build/
 	rm -rf build

@@ -123,6 +123,8 @@ static void print(const struct sl_model *m, const struct sl_evaluation *e,
                m->config.depth, 100.0 * saved);
         if (isfinite(e->gate_mean))
             printf("gates %.4f soft, %.4f open\n", e->gate_mean, e->active_mean);
+        else if (isfinite(e->active_mean))
+            printf("of the blocks after the first %.4f ran\n", e->active_mean);
         if (isfinite(e->halting_depth) && (a->dense || !classifier))
             printf("halting after %.3f steps, first tokens after %.3f\n", e->halting_depth,
                    e->halting_depth_first);

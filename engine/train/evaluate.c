@@ -101,6 +101,8 @@ static void measure(struct evaluation *e, struct sl_evaluation *out)
     out->accuracy = (double)NAN;
     out->loss = sum.loss / (double)out->tokens;
     sl_evaluation_note(out, &sum, count);
+    if (e->model->arch->saving != SL_SAVES_BY_GATES)
+        out->gate_mean = (double)NAN; /* exits have none, and note only what ran */
     out->layers_mean = (double)layers / (double)out->tokens;
 }
 
