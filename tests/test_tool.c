@@ -77,6 +77,8 @@ static struct event parse_event(const char *line)
     bool measured = strcmp(name, "step") == 0 || strcmp(name, "evaluated") == 0;
     double loss = json_real_value(json_object_get(o, "train_loss"));
     cr_assert(!measured || (loss > 0.0 && loss < 10.0), "%s", line);
+    json_int_t peak = json_integer_value(json_object_get(o, "peak_memory"));
+    cr_assert_eq(peak > 1 << 20, strcmp(name, "evaluated") == 0, "%s", line);
     json_decref(o);
     return e;
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,6 +49,13 @@ static void put_accuracy(json_t *object, const struct sl_train_state *s)
     put(object, "best_accuracy", number(s->best_accuracy));
 }
 
+/* Bytes, of the process so far. */
+static json_int_t peak_memory(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (json_int_t)usage.ru_maxrss * 1024 : 0;
+}
+
 static json_t *event_object(const struct sl_train_state *s)
 {
     static const char *const names[] = {"step", "evaluated", "saved"};
@@ -72,6 +80,7 @@ static json_t *event_object(const struct sl_train_state *s)
             put(o, "validation_depth_first", number(s->validation_depth_first));
         put(o, "best_loss", number(s->best_loss));
         put(o, "best_step", json_integer(s->best_step));
+        put(o, "peak_memory", json_integer(peak_memory()));
     }
     return o;
 }
