@@ -90,8 +90,10 @@ static void grow(struct sl_arena *a, size_t bytes)
     size_t size = 2 * a->size > bytes + SL_ALIGN ? 2 * a->size : bytes + SL_ALIGN;
     if (!sl_arena_init_growing(&more, size, &err))
         exhausted(a, bytes);
-    more.full = sl_arena_take(&more, 1, sizeof *more.full);
-    assert(more.full);
+    assert(more.base);
+    ASAN_UNPOISON_MEMORY_REGION(more.base, sizeof *more.full);
+    more.full = (struct sl_arena_full *)(void *)more.base;
+    more.used = SL_ALIGN;
     *more.full = (struct sl_arena_full){.base = a->base, .size = a->size, .before = a->full};
     more.peak = a->peak;
     *a = more;
