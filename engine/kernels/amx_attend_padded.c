@@ -8,6 +8,8 @@
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
 
+#include <assert.h>
+
 /* Rows of `width` elements, side by side. */
 struct copies {
     int width;
@@ -95,6 +97,7 @@ static struct sl_attend padded(const struct sl_attend *a, const struct copies *c
 void sl_amx_attend_padded(const struct sl_attend *a)
 {
     size_t used;
+    assert(a->scratch);
     const struct copies c = lay_out(a->scratch, a->queries, a->keys, a->head_dim, &used);
     const struct sl_attend wide = padded(a, &c);
     sl_amx_attend(&wide);
@@ -105,6 +108,7 @@ void sl_amx_attend_padded_back(const struct sl_attend_back *b)
 {
     const struct sl_attend *a = &b->forward;
     size_t used;
+    assert(a->scratch);
     const struct copies c = lay_out(a->scratch, a->queries, a->keys, a->head_dim, &used);
     const struct sl_attend_back wide = {.forward = padded(a, &c),
                                         .dout = c.dout,
