@@ -193,17 +193,14 @@ static void add_score(struct sv_text *out, const struct sv_question *question, c
 {
     const struct sv_level *levels = question->levels.items;
     double mean = 0;
-    float best = probs[0];
-    for (int i = 0; i < question->levels.count; i++) {
+    for (int i = 0; i < question->levels.count; i++)
         mean += i * (double)probs[i];
-        best = probs[i] > best ? probs[i] : best;
-    }
     sv_text_adds(out, "{\"type\":\"score\"");
     add_name(out, &question->name);
     sv_text_adds(out, ",\"score\":");
     sv_text_float(out, (float)mean);
     sv_text_adds(out, ",\"confidence\":");
-    sv_text_float(out, best);
+    sv_text_float(out, probs[sl_highest(probs, question->levels.count)]);
     sv_text_adds(out, ",\"probabilities\":[");
     for (int i = 0; i < question->levels.count; i++) {
         sv_text_adds(out, i ? ",{\"label\":" : "{\"label\":");

@@ -162,7 +162,6 @@ static enum MHD_Result reply_stream(struct sv_exchange *x)
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, pull, call, let_go);
     if (!response)
         sv_call_release(call);
-    sv_watcher_trust(x->http->watcher, x->guest); /* its buffers are small, and have deadlines */
     return queue(x, response);
 }
 
@@ -239,7 +238,7 @@ static void watch(struct sv_exchange *x)
 static enum sv_next begin(struct sv_exchange *x)
 {
     x->dispatched = true;
-    sv_watcher_trust(x->http->watcher, x->guest);
+    sv_watcher_trust(x->http->watcher, x->guest); /* from here on the call has deadlines itself */
     atomic_fetch_add(&x->http->server->calls, 1);
     atomic_fetch_add(&x->http->server->begun, 1);
     enum sv_next next = x->call->route->handle(x->call);

@@ -63,11 +63,16 @@ struct served {
     char url[64];
 };
 
+static inline void served_reach(struct served *d)
+{
+    d->directory = d->daemon.directory;
+    (void)snprintf(d->url, sizeof d->url, "http://127.0.0.1:%d", d->daemon.port);
+}
+
 static inline void serve(struct served *d)
 {
     DAEMON_START(&d->daemon, "--slots", "4");
-    d->directory = d->daemon.directory;
-    (void)snprintf(d->url, sizeof d->url, "http://127.0.0.1:%d", d->daemon.port);
+    served_reach(d);
 }
 
 /* Runs sluicectl with these words, NULL at the end, on the daemon at url. */
@@ -99,8 +104,7 @@ static inline void serve_classifiers_of(struct served *d, const char *texts, con
     tiny_classifiers_make(d->daemon.store);
     daemon_serve(&d->daemon, (const char *const[]){"--default-classifier", MOOD, "--classify-texts",
                                                    texts, "--body-bytes-max", bytes, NULL});
-    d->directory = d->daemon.directory;
-    (void)snprintf(d->url, sizeof d->url, "http://127.0.0.1:%d", d->daemon.port);
+    served_reach(d);
 }
 
 static inline void serve_classifiers(struct served *d)

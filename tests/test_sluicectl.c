@@ -189,8 +189,7 @@ Test(sluicectl, a_stream_that_fails_fails_as_json_too)
 {
     struct served d = {0};
     DAEMON_START(&d.daemon, "--slots", "4", "--request_seconds_max", "1");
-    d.directory = d.daemon.directory;
-    (void)snprintf(d.url, sizeof d.url, "http://127.0.0.1:%d", d.daemon.port);
+    served_reach(&d);
     const struct result *r =
         CTL(&d, "complete", "abc", "--max-tokens", "1000000", "--json", "--stream");
     EXPECT_EXIT(r, 1);

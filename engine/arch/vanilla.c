@@ -34,10 +34,7 @@ static struct sl_tensor *vanilla_forward(struct sl_tape *t, const void *self)
 {
     const struct vanilla *m = self;
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
-    for (int i = 0; i < m->depth; i++)
-        h = sl_block_apply(
-            t, &m->blocks[i], h,
-            (struct sl_gate){.rows = i + 1 < m->depth ? NULL : sl_head_reads(t, &m->head)});
+    h = sl_blocks_apply(t, m->blocks, m->depth, h, sl_head_reads(t, &m->head));
     return sl_head_apply(t, &m->head, h);
 }
 

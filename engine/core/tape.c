@@ -226,8 +226,9 @@ void sl_notes_add(struct sl_notes *sum, const struct sl_notes *pass)
     sum->loss += pass->loss;
     sum->price += pass->price;
     sum->gate_sum += pass->gate_sum;
-    sum->active_sum += pass->active_sum;
     sum->gate_count += pass->gate_count;
+    sum->active_sum += pass->active_sum;
+    sum->active_count += pass->active_count;
     sum->depth_sum += pass->depth_sum;
     sum->depth_count += pass->depth_count;
     sum->first_depth += pass->first_depth;

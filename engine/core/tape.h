@@ -99,8 +99,9 @@ struct sl_notes {
     double loss;          /* summed, already scaled by loss_scale */
     double price;         /* the auxiliary terms added to it */
     double gate_sum;      /* soft gates, summed over routers and rows */
-    double active_sum;    /* rows that a gate let through, summed likewise */
     double gate_count;    /* routers x rows */
+    double active_sum;    /* rows that ran, summed over the blocks that could be skipped */
+    double active_count;  /* those blocks x rows */
     double depth_sum;     /* steps until a row halted, over the rows whose halting was followed: */
     double depth_count;   /* so many, all but padding, or first rows alone */
     double first_depth;   /* the same sum over the first rows of all sequences */

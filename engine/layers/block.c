@@ -83,3 +83,11 @@ struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, st
     sl_tape_forget(t, mark);
     return h;
 }
+
+struct sl_tensor *sl_blocks_apply(struct sl_tape *t, const struct sl_block *blocks, int depth,
+                                  struct sl_tensor *h, const struct sl_rows *last)
+{
+    for (int i = 0; i < depth; i++)
+        h = sl_block_apply(t, &blocks[i], h, (struct sl_gate){.rows = i + 1 < depth ? NULL : last});
+    return h;
+}

@@ -58,7 +58,7 @@ const struct sl_rows *sl_exit(struct sl_tape *t, struct sl_tensor *logits,
         return NULL;
     }
     t->notes.active_sum += (double)logits->rows;
-    t->notes.gate_count += (double)t->batch->rows;
+    t->notes.active_count += (double)t->batch->rows;
     struct sl_rows *rest = sl_tape_struct(t, 1, sizeof *rest);
     int32_t *index = sl_tape_struct(t, (size_t)logits->rows, sizeof *index);
     float *spare = sl_tape_take(t, (size_t)logits->cols, sizeof *spare);

@@ -129,6 +129,10 @@ struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape
 struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, struct sl_tensor *h,
                                  struct sl_gate gate);
 
+/* All of them, ungated. The last one computes these rows alone; NULL: all rows. */
+struct sl_tensor *sl_blocks_apply(struct sl_tape *t, const struct sl_block *blocks, int depth,
+                                  struct sl_tensor *h, const struct sl_rows *last);
+
 /* A token-wise router (TSA, section 2.3): p = sigmoid(w2 relu(w1 h + b1) + b2) is the probability
  * of skipping; the gate it gives is 1 - p, or a choice of rows, as the tape's policy says. Rows
  * that are not `among` those given (NULL: all) are left out unseen. */

@@ -33,6 +33,7 @@ static void note_gates(struct sl_tape *t, const struct sl_tensor *z, const struc
         t->notes.active_sum += *sl_row(z, r) < limit ? 1.0 : 0.0;
     }
     t->notes.gate_count += (double)z->rows;
+    t->notes.active_count += (double)z->rows;
 }
 
 /* The rows whose logit is below the limit, by their places in z; all of them in a dry run, which is

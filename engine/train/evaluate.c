@@ -79,7 +79,7 @@ static double ratio(double sum, double count)
 void sl_evaluation_note(struct sl_evaluation *e, const struct sl_notes *sum, int64_t texts)
 {
     e->gate_mean = ratio(sum->gate_sum, sum->gate_count);
-    e->active_mean = ratio(sum->active_sum, sum->gate_count);
+    e->active_mean = ratio(sum->active_sum, sum->active_count);
     e->halting_depth = ratio(sum->depth_sum, sum->depth_count);
     e->halting_depth_first =
         sum->depth_count > 0.0 ? sum->first_depth / (double)texts : (double)NAN;
@@ -101,8 +101,6 @@ static void measure(struct evaluation *e, struct sl_evaluation *out)
     out->accuracy = (double)NAN;
     out->loss = sum.loss / (double)out->tokens;
     sl_evaluation_note(out, &sum, count);
-    if (e->model->arch->saving != SL_SAVES_BY_GATES)
-        out->gate_mean = (double)NAN; /* exits have none, and note only what ran */
     out->layers_mean = (double)layers / (double)out->tokens;
 }
 
