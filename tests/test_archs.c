@@ -401,9 +401,13 @@ Test(archs, have_the_published_number_of_parameters)
         {"transevolve", SL_TASK_CLASSIFICATION, 30522, 128, {0, 0, 0, 0, 4, 2, 0}, 12419076},
         /* On ListOps and on bytes. */
         {"transevolve", SL_TASK_CLASSIFICATION, 20, 2000, {0, 0, 0, 0, 10, 1, 1}, 949258},
+        {"transevolve", SL_TASK_CLASSIFICATION, 20, 2000, {0, 0, 0, 0, 10, 2, 1}, 1474058},
+        {"transevolve", SL_TASK_CLASSIFICATION, 20, 2000, {0, 0, 0, 0, 10, 1, 0}, 4087306},
         {"transevolve", SL_TASK_CLASSIFICATION, 20, 2000, {0, 0, 0, 0, 10, 2, 0}, 4612106},
+        {"transevolve", SL_TASK_CLASSIFICATION, 256, 4000, {0, 0, 0, 0, 2, 1, 1}, 1007361},
         {"transevolve", SL_TASK_CLASSIFICATION, 256, 4000, {0, 0, 0, 0, 2, 2, 1}, 1532161},
         {"transevolve", SL_TASK_CLASSIFICATION, 256, 4000, {0, 0, 0, 0, 2, 1, 0}, 4145409},
+        {"transevolve", SL_TASK_CLASSIFICATION, 256, 4000, {0, 0, 0, 0, 2, 2, 0}, 4670209},
     };
     struct sl_engine *engine = fixture_engine(NULL, 1);
     for (size_t i = 0; i < sizeof published / sizeof published[0]; i++) {

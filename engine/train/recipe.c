@@ -4,8 +4,11 @@
 #include <math.h>
 
 /* The standards are the TSA paper's for Tiny-Shakespeare (table 2). */
-static const char *const schedules[] =
-    {[SL_COSINE] = "cosine", [SL_CONSTANT] = "constant", [SL_INVERSE_ROOT] = "inverse_root", NULL};
+static const char *const schedules[] = {[SL_COSINE] = "cosine",
+                                        [SL_CONSTANT] = "constant",
+                                        [SL_INVERSE_ROOT] = "inverse_root",
+                                        [SL_COSINE_AFTER_WARMUP] = "cosine_after_warmup",
+                                        NULL};
 
 const struct sl_number sl_recipe_rows[] = {
     SL_INTEGER_ROW(sl_recipe, steps, 1, 1e8, 5000, "optimiser steps"),
@@ -18,7 +21,7 @@ const struct sl_number sl_recipe_rows[] = {
                    "of first values, order, windows and dropout"),
     SL_REAL_ROW(sl_recipe, rate, 1e-9, 10, 3e-4, "learning rate after the warm-up"),
     SL_REAL_ROW(sl_recipe, rate_least, 0, 10, 3e-5, "learning rate at the end of the cosine"),
-    SL_CHOICE_ROW(sl_recipe, schedule, schedules, SL_INVERSE_ROOT, SL_COSINE,
+    SL_CHOICE_ROW(sl_recipe, schedule, schedules, SL_COSINE_AFTER_WARMUP, SL_COSINE,
                   "of the learning rate, after the warm-up"),
     SL_INTEGER_ROW(sl_recipe, warmup, 0, 1e8, 0, "steps over which the rate rises from 0"),
     SL_REAL_ROW(sl_recipe, beta1, 0, 0.99999, 0.9, "AdamW: memory of the mean"),
@@ -60,6 +63,13 @@ double sl_recipe_rate(const struct sl_recipe *r, int step)
         return (double)r->rate;
     if (r->schedule == SL_INVERSE_ROOT)
         return (double)r->rate * sqrt(fmax(r->warmup, 1.0) / (step + 1));
-    double cosine = 0.5 * (1.0 + cos(M_PI * step / r->steps));
+    int before = r->schedule == SL_COSINE_AFTER_WARMUP ? r->warmup : 0;
+    double cosine = 0.5 * (1.0 + cos(M_PI * (step - before) / (r->steps - before)));
     return (double)r->rate_least + ((double)r->rate - (double)r->rate_least) * cosine;
+}
+
+double sl_recipe_progress(const struct sl_recipe *r, int step)
+{
+    int whole = r->epochs > 0 ? r->steps / r->epochs : 1;
+    return (double)(step - step % whole) / r->steps;
 }

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-enum sl_schedule { SL_COSINE, SL_CONSTANT, SL_INVERSE_ROOT };
+enum sl_schedule { SL_COSINE, SL_CONSTANT, SL_INVERSE_ROOT, SL_COSINE_AFTER_WARMUP };
 
 struct sl_recipe {
     int steps, batch, micro_batch, warmup, evaluate_every, save_every;
@@ -24,6 +24,11 @@ extern const struct sl_number sl_recipe_rows[];
 bool sl_recipe_check(const struct sl_recipe *recipe, struct sl_err *err) SL_MUST_CHECK;
 
 /* The learning rate of a step (from 0): linear over the warm-up, then by the schedule a cosine from
- * rate to rate_least over all steps (Loshchilov & Hutter 2017, eq. 5, one period; TSA's recipe); or
- * rate; or rate sqrt(warmup / step), whose peak is rate (Vaswani et al. 2017, eq. 3). */
+ * rate to rate_least (Loshchilov & Hutter 2017, eq. 5, one period), as if it had begun with the
+ * warm-up (TSA's recipe) or beginning after it (Epsilon's); or rate; or rate sqrt(warmup / step),
+ * whose peak is rate (Vaswani et al. 2017, eq. 3). */
 double sl_recipe_rate(const struct sl_recipe *recipe, int step);
+
+/* The share of the training that is done before a step, for prices that follow it: counted in whole
+ * epochs where there are any, as Epsilon anneals. */
+double sl_recipe_progress(const struct sl_recipe *recipe, int step);

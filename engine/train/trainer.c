@@ -74,7 +74,7 @@ bool sl_trainer_step(struct sl_trainer *tr, struct sl_err *err)
     const struct sl_recipe *r = &tr->training.recipe;
     uint64_t seed = (uint64_t)r->seed, step = (uint64_t)tr->state.step;
     tr->tape.random_key = sl_random_bits(sl_random_key(seed, "dropout"), step);
-    tr->tape.progress = (float)tr->state.step / (float)tr->state.steps;
+    tr->tape.progress = (float)sl_recipe_progress(r, tr->state.step);
     differentiate(tr);
     tr->state.gate_mean = tr->gate_count > 0.0 ? tr->gate_sum / tr->gate_count : (double)NAN;
     tr->state.norm = sl_optimiser_norm(&tr->optimiser);
