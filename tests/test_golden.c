@@ -14,12 +14,17 @@
 static const struct {
     const char *name;
     const char *modes[SL_GATE_MIXED + 1]; /* of logits, by gate; NULL: not recorded */
-    bool steps;
+    bool steps;                           /* of the optimiser */
+    bool exits;                           /* logits of tokens that leave early */
 } records[] = {
     {.name = "vanilla", .modes = {[SL_GATE_SOFT] = "soft"}},
     {.name = "tsa",
      .modes = {[SL_GATE_SOFT] = "soft", [SL_GATE_HARD] = "hard", [SL_GATE_MIXED] = "mixed"},
      .steps = true},
+    {.name = "early_exit", .modes = {[SL_GATE_SOFT] = "soft"}, .exits = true},
+    {.name = "encoder", .modes = {[SL_GATE_SOFT] = "soft"}, .steps = true},
+    {.name = "encoder_matched", .modes = {[SL_GATE_SOFT] = "soft"}},
+    {.name = "encoder_relu", .modes = {[SL_GATE_SOFT] = "soft"}},
     {.name = "epsilon", .modes = {[SL_GATE_SOFT] = "soft"}},
     {.name = "epsilon_published", .modes = {[SL_GATE_SOFT] = "soft"}},
     {.name = "epsilon_causal", .modes = {[SL_GATE_SOFT] = "soft"}},
@@ -34,9 +39,9 @@ enum { RECORDS = sizeof records / sizeof records[0], MODES = SL_GATE_MIXED + 1, 
 
 /* How far off is still right, by what matrix products read: two to seven times the worst seen.
  * fp32: the order of additions; what PyTorch recorded is exact beside it. bf16: 8 bits of each
- * factor of each product, through three blocks and back. A wrong formula is off by its own size.
- * AdamW divides a gradient by its size: its first steps are little but signs, and where a gradient
- * is near zero its sign is noise. So a step tells less than the gradient it came from. */
+ * factor of each product, through up to five blocks and back. A wrong formula is off by its own
+ * size. AdamW divides a gradient by its size: its first steps are little but signs, and where a
+ * gradient is near zero its sign is noise. So a step tells less than the gradient it came from. */
 struct bounds {
     double logits;   /* largest difference, of the largest logit */
     double loss;     /* of the loss; likewise the price, and the norm of all gradients */
@@ -52,6 +57,7 @@ static const struct bounds bounds[] = {
 /* -- one record, loaded ----------------------------------------------------------------------- */
 
 struct golden {
+    const char *name; /* of the record */
     struct sl_map map;
     struct sl_safetensors file;
     struct sl_engine *engine;
@@ -190,7 +196,7 @@ static void golden_open(struct golden *g, const char *name)
     char path[PATH_MAX];
     struct sl_err err;
     (void)snprintf(path, sizeof path, SL_SOURCE_DIR "/tests/golden/%s.safetensors", name);
-    *g = (struct golden){.engine = fixture_engine(NULL, THREADS)};
+    *g = (struct golden){.name = name, .engine = fixture_engine(NULL, THREADS)};
     g->bounds = bounds[g->engine->kernels->operand];
     EXPECT_OK(sl_map_open(&g->map, path, &err), err);
     EXPECT_OK(sl_safetensors_parse(&g->file, g->map.data, g->map.size, &err), err);
@@ -267,7 +273,7 @@ static void expect_logits(const struct golden *g, const char *mode, const char *
 {
     float *want = recorded(g, "logits.", mode, logits_count(g));
     double error = relative_most(have, want, logits_count(g));
-    cr_expect_leq(error, g->bounds.logits, "%s, %s, %s: %g", g->m->arch->name, mode, how, error);
+    cr_expect_leq(error, g->bounds.logits, "%s, %s, %s: %g", g->name, mode, how, error);
     free(want);
 }
 
@@ -336,6 +342,27 @@ Test(golden, served_logits_in_every_gate_mode)
     each_record(check_served);
 }
 
+/* Every token's logits from the block where it leaves, with what later tokens see of it there. */
+static void check_exits(struct golden *g, int record)
+{
+    if (!records[record].exits)
+        return;
+    float *have = calloc(logits_count(g), sizeof *have);
+    cr_assert(have);
+    for (int oracle = 0; oracle <= 1; oracle++) {
+        g->m->policy = (struct sl_policy){.exit_threshold = (float)fact(g, "exit_threshold"),
+                                          .exit_oracle = oracle == 1};
+        serve(g, have);
+        expect_logits(g, oracle ? "exit_oracle" : "exit_copy", "served", have);
+    }
+    free(have);
+}
+
+Test(golden, served_logits_of_tokens_that_leave_early)
+{
+    each_record(check_exits);
+}
+
 /* A tape at the point of the training that was recorded, if any. */
 static void training_tape(const struct golden *g, struct sl_tape *t)
 {
@@ -344,25 +371,32 @@ static void training_tape(const struct golden *g, struct sl_tape *t)
         t->progress = (float)fact(g, "progress");
 }
 
-static void check_trained(struct golden *g, int record)
+static void check_trained_logits(const struct golden *g, const struct sl_tensor *logits)
 {
-    (void)record;
-    struct sl_tape t;
-    training_tape(g, &t);
-    sl_tape_begin(&t, &g->batch, true);
-    const struct sl_tensor *logits = sl_net_forward(g->m, &t);
     float *have = calloc(logits_count(g), sizeof *have);
     cr_assert(have);
     for (int r = 0; r < logits->rows; r++)
         memcpy(have + (size_t)r * (size_t)logits->cols, sl_row(logits, r),
                (size_t)logits->cols * sizeof *have);
     expect_logits(g, "soft", "trained", have);
+    free(have);
+}
+
+/* Where every block has a loss, no logits are left over. */
+static void check_trained(struct golden *g, int record)
+{
+    struct sl_tape t;
+    training_tape(g, &t);
+    sl_tape_begin(&t, &g->batch, true);
+    const struct sl_tensor *logits = sl_net_forward(g->m, &t);
+    cr_assert_eq(logits == NULL, records[record].exits);
+    if (logits)
+        check_trained_logits(g, logits);
     double loss = fact(g, "loss"), price = fact(g, "price");
     cr_expect_float_eq(t.notes.loss, loss, g->bounds.loss * loss, "%s: loss %.9g, want %.9g",
-                       g->m->arch->name, t.notes.loss, loss);
+                       g->name, t.notes.loss, loss);
     cr_expect_float_eq(t.notes.price, price, g->bounds.loss * price + 1e-12,
-                       "%s: price %.9g, want %.9g", g->m->arch->name, t.notes.price, price);
-    free(have);
+                       "%s: price %.9g, want %.9g", g->name, t.notes.price, price);
     sl_tape_release(&t);
 }
 
@@ -391,8 +425,7 @@ static void check_gradients(struct golden *g, int record)
         const struct sl_parameter *p = &g->m->builder.parameters[i];
         float *want = recorded(g, "gradient.", p->name, count_of(p));
         double error = relative(p->grad, want, count_of(p));
-        cr_expect_leq(error, g->bounds.gradient, "%s: gradient of %s: %g", g->m->arch->name,
-                      p->name, error);
+        cr_expect_leq(error, g->bounds.gradient, "%s: gradient of %s: %g", g->name, p->name, error);
         free(want);
     }
     sl_tape_release(&t);
@@ -437,8 +470,7 @@ static void expect_change(const struct golden *g, const struct sl_parameter *p)
         have[i] = p->data[i] - before[i];
     }
     double error = relative(have, want, count);
-    cr_expect_leq(error, g->bounds.change, "%s: change of %s: %g", g->m->arch->name, p->name,
-                  error);
+    cr_expect_leq(error, g->bounds.change, "%s: change of %s: %g", g->name, p->name, error);
     free(before);
     free(want);
     free(have);
@@ -458,7 +490,8 @@ static void check_steps(struct golden *g, int record)
         compute_gradients(g, &t);
         double norm = sl_optimiser_norm(&o), want = fact(g, "norm");
         if (step == 0)
-            cr_expect_float_eq(norm, want, g->bounds.loss * want, "norm %g, want %g", norm, want);
+            cr_expect_float_eq(norm, want, g->bounds.loss * want, "%s: norm %g, want %g", g->name,
+                               norm, want);
         sl_optimiser_step(&o, &recipe, step, norm);
         sl_net_pack(g->m);
     }
