@@ -66,6 +66,7 @@ static struct sl_training training_of(const struct sl_arch *arch, int epochs)
     t.recipe.rate = 0.01f;
     t.recipe.rate_least = 0.001f;
     t.recipe.decay = 0.0f;
+    t.recipe.token_dropout = 0.1f;
     t.recipe.save_every = 3;
     t.recipe.validation_share = 0.2f;
     return t;

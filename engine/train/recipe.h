@@ -15,7 +15,7 @@ struct sl_recipe {
     int schedule;                   /* enum sl_schedule */
     int seed;
     float rate, rate_least, beta1, beta2, epsilon, decay, clip;
-    float train_share, validation_share;
+    float token_dropout, train_share, validation_share;
 };
 
 extern const struct sl_number sl_recipe_rows[];
