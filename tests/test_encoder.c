@@ -14,13 +14,14 @@ enum { UNIT, SMALL, GLOROT, WIDTH };
 /* What a paper compares itself with. */
 static const struct variant {
     const char *name;
-    int activation, pooling, embedding_start, embedding_scale, final_norm;
+    int activation, pooling, embedding_start, embedding_scale, final_norm, pairs;
     float embedding_dropout;
 } variants[] = {
-    {"Epsilon's, as published", GELU, SL_POOLING_MEAN, UNIT, 0, 1, 0.0f},
-    {"Epsilon's, matched", GELU, SL_POOLING_FIRST, GLOROT, 1, 1, 0.1f},
-    {"EAM's", RELU, SL_POOLING_MEAN, WIDTH, 0, 0, 0.0f},
-    {"of the last token", RELU, SL_POOLING_LAST, SMALL, 1, 1, 0.0f},
+    {"Epsilon's, as published", GELU, SL_POOLING_MEAN, UNIT, 0, 1, 0, 0.0f},
+    {"Epsilon's, matched", GELU, SL_POOLING_FIRST, GLOROT, 1, 1, 0, 0.1f},
+    {"EAM's", RELU, SL_POOLING_MEAN, WIDTH, 0, 0, 0, 0.0f},
+    {"of the last token", RELU, SL_POOLING_LAST, SMALL, 1, 1, 0, 0.0f},
+    {"with pairs of tokens", GELU, SL_POOLING_MEAN, UNIT, 0, 1, 50, 0.1f},
 };
 
 enum { VARIANTS = sizeof variants / sizeof variants[0] };
@@ -34,6 +35,7 @@ static struct sl_config config_of(const struct variant *v)
     c.embedding_scale = v->embedding_scale;
     c.final_norm = v->final_norm;
     c.embedding_dropout = v->embedding_dropout;
+    c.pairs = v->pairs;
     return c;
 }
 

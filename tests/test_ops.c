@@ -170,6 +170,16 @@ static struct sl_tensor *use_lookup_padded(struct sl_tape *t, struct inputs *in)
                                                 .padding_token = 1});
 }
 
+static struct sl_tensor *use_lookup_pairs(struct sl_tape *t, struct inputs *in)
+{
+    return sl_lookup(t, (struct sl_lookup_args){.tokens = &in->parameters[0],
+                                                .positions = &in->parameters[1],
+                                                .pairs = &in->parameters[2],
+                                                .scale = 1.5f,
+                                                .dropout = 0.2f,
+                                                .padding_token = 1});
+}
+
 static struct sl_tensor *use_residual(struct sl_tape *t, struct inputs *in)
 {
     return sl_residual(t, in->tensors[0], in->tensors[1],
@@ -476,6 +486,7 @@ static const struct op_case cases[] = {
     {"layernorm, of the stream", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, 0, use_layernorm_stream},
     {"scale columns", {ROWS}, {COLS}, {1}, {COLS + 3}, 0, use_scale_columns},
     {"linear, fixed", {ROWS}, {COLS}, {1}, {OUTS}, 0, use_linear_fixed},
+    {"lookup, pairs", {0}, {0}, {OUTS, ROWS, 5}, {COLS, COLS, COLS}, 0, use_lookup_pairs},
     {"against zero", {ROWS}, {1}, {0}, {0}, 0, use_against_zero},
     {"evolve", {ROWS, ROWS, ROWS}, {COLS, COLS, 4}, {0}, {0}, 0, use_evolve},
     {"evolve, both ways", {ROWS, ROWS, ROWS}, {COLS, COLS, 4}, {0}, {0}, 0, use_evolve_both_ways},
@@ -614,5 +625,38 @@ Test(ops, gradients_agree_with_finite_differences)
     struct sl_engine *engine = fixture_exact_engine(1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_case(&cases[i], engine);
+    sl_engine_destroy(engine);
+}
+
+/* Checkpoints depend on it: rows 3, 5, 0, 5, 0 of 11 for tokens 3, 5, 3, 5, 5, and 4 for a text that
+ * begins with 5, as SplitMix64 has it. */
+Test(ops, pairs_are_found_by_a_fixed_hash)
+{
+    static const int lengths[] = {5, 1, 0};
+    static const int32_t tokens[] = {3, 5, 3, 5, 5, 5};
+    static const float want[] = {3.0f, 5.0f, 0.0f, 5.0f, 0.0f, 4.0f};
+
+    enum { VOCAB = 6, PAIRS = 11 };
+
+    float zeros[FIXTURE_CONTEXT] = {0}, numbers[PAIRS];
+    for (int i = 0; i < PAIRS; i++)
+        numbers[i] = (float)i;
+    const struct sl_parameter table = {.data = zeros, .rows = VOCAB, .cols = 1};
+    const struct sl_parameter positions = {.data = zeros, .rows = FIXTURE_CONTEXT, .cols = 1};
+    const struct sl_parameter pairs = {.data = numbers, .rows = PAIRS, .cols = 1};
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct fixture_batch f;
+    struct sl_tape t;
+    struct sl_err err;
+    fixture_fill(&f, lengths, 1);
+    memcpy(f.tokens, tokens, sizeof tokens);
+    EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 16, &err), err);
+    sl_tape_begin(&t, &f.batch, true);
+    const struct sl_tensor *y = sl_lookup(
+        &t, (struct sl_lookup_args){
+                .tokens = &table, .positions = &positions, .pairs = &pairs, .scale = 1.0f});
+    for (int r = 0; r < y->rows; r++)
+        cr_expect_eq(*sl_row(y, r), want[r], "row %d", r);
+    sl_tape_release(&t);
     sl_engine_destroy(engine);
 }

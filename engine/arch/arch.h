@@ -23,6 +23,7 @@ struct sl_config {
     int norm, activation, embedding_start; /* choices of the encoder */
     int embedding_scale, final_norm;       /* 0 or 1 */
     float embedding_dropout;
+    int pairs;                    /* rows of a table for pairs of neighbouring tokens; 0: none */
     int bins, latents, mask_keys; /* Epsilon: B, d_lat */
     float residual_scale, halting_mean, kl_price, entropy_price;
     int pattern, stride, window, pool, experts, experts_used, stabilised; /* EAM */
@@ -67,6 +68,9 @@ enum { SL_COMPLETES = 1u << SL_TASK_COMPLETION, SL_CLASSIFIES = 1u << SL_TASK_CL
         SL_INTEGER_ROW(sl_config, context, 2, 8192, 128,                                           \
                        "tokens that one forward pass can see (T)"),                                \
         SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training")
+
+/* Of the row `pairs`, where an architecture has it. */
+#define SL_PAIRS_HELP "rows of a table for hashed pairs of neighbouring tokens; 0: none"
 
 /* What a decoder's architecture needs to know as a classifier. */
 #define SL_HYPERS_CLASSIFIER                                                                       \

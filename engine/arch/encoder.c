@@ -46,7 +46,8 @@ static struct sl_embedding_shape embedding_shape(const struct sl_config *c)
                                        .start = embedding_start(c),
                                        .positions = SL_POSITIONS_SINES,
                                        .scale = c->embedding_scale ? sqrtf((float)c->width) : 1.0f,
-                                       .dropout = c->embedding_dropout};
+                                       .dropout = c->embedding_dropout,
+                                       .pairs = c->pairs};
 }
 
 static struct sl_block_shape block_shape(const struct sl_config *c)
@@ -105,6 +106,7 @@ static const struct sl_number hypers[] = {
     SL_CHOICE_ROW(sl_config, pooling, sl_pooling_names, SL_POOLING_LAST, SL_POOLING_MEAN,
                   "how a text becomes one row"),
     SL_INTEGER_ROW(sl_config, final_norm, 0, 1, 1, "1: a norm before pooling"),
+    SL_INTEGER_ROW(sl_config, pairs, 0, 1 << 24, 0, SL_PAIRS_HELP),
     {0}};
 
 const struct sl_arch sl_arch_encoder = {

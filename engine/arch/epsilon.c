@@ -51,7 +51,8 @@ static struct sl_embedding_shape embedding_shape(const struct sl_config *c)
                                        .scale = sqrtf((float)c->width),
                                        .dropout = c->dropout,
                                        .tied = c->task == SL_TASK_COMPLETION,
-                                       .padding_token = padding_token(c)};
+                                       .padding_token = padding_token(c),
+                                       .pairs = c->pairs};
 }
 
 static struct sl_histogram_shape attention_shape(const struct sl_config *c)
@@ -173,6 +174,14 @@ static struct sl_tensor *epsilon_forward(struct sl_tape *t, const void *self)
     return m->classify.weight ? classify(t, m, h) : complete(t, m, h);
 }
 
+static bool epsilon_check(const struct sl_config *c, struct sl_err *err)
+{
+    if (c->task == SL_TASK_COMPLETION && c->pairs > 0)
+        return sl_fail(err, SL_BAD_INPUT, "pairs is %d; for completion only 0 is accepted",
+                       c->pairs);
+    return true;
+}
+
 static const struct sl_number hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 12, "features per token (d)"),
     SL_INTEGER_ROW(sl_config, depth, 1, 128, 8, "steps, at most (L)"),
@@ -188,6 +197,7 @@ static const struct sl_number hypers[] = {
     SL_REAL_ROW(sl_config, halting_mean, 1.01, 1000, 3, "steps that the price on depth prefers"),
     SL_REAL_ROW(sl_config, kl_price, 0, 100, 0.015, "of halting otherwise, in nats (lambda_KL)"),
     SL_REAL_ROW(sl_config, entropy_price, 0, 100, 0.005, "of few bins, in nats (lambda_ent)"),
+    SL_INTEGER_ROW(sl_config, pairs, 0, 1 << 24, 0, SL_PAIRS_HELP),
     {0}};
 
 const struct sl_arch sl_arch_epsilon = {
@@ -198,6 +208,7 @@ const struct sl_arch sl_arch_epsilon = {
     .saving = SL_SAVES_BY_HALTING,
     .tasks = SL_COMPLETES | SL_CLASSIFIES,
     .size = sizeof(struct epsilon),
+    .check = epsilon_check,
     .build = epsilon_build,
     .forward = epsilon_forward,
 };

@@ -27,6 +27,9 @@ struct sl_embedding sl_embedding_build(struct sl_builder *b, struct sl_embedding
                                 shape.start);
     e.tokens->product = shape.tied;
     e.positions = positions_build(b, &shape);
+    if (shape.pairs > 0)
+        e.pairs = sl_parameter_add(b, "embedding.pairs", SL_ROLE_TABLE, shape.pairs, shape.width,
+                                   sl_constant(0.0f));
     return e;
 }
 
@@ -34,6 +37,7 @@ struct sl_tensor *sl_embedding_apply(struct sl_tape *t, const struct sl_embeddin
 {
     return sl_lookup(t, (struct sl_lookup_args){.tokens = e->tokens,
                                                 .positions = e->positions,
+                                                .pairs = e->pairs,
                                                 .scale = e->scale,
                                                 .dropout = e->dropout,
                                                 .padding_token = e->padding_token});

@@ -56,10 +56,11 @@ struct sl_embedding_shape {
     float scale, dropout;
     bool tied;         /* the table also gives the logits */
     int padding_token; /* as in struct sl_config: a row of zeros that learns nothing */
+    int pairs;         /* rows for hashed pairs of neighbours, 0 at first; 0: no such table */
 };
 
 struct sl_embedding {
-    struct sl_parameter *tokens, *positions;
+    struct sl_parameter *tokens, *positions, *pairs;
     float scale, dropout;
     int padding_token;
 };

@@ -1,9 +1,11 @@
-/* lookup.c - y_i = dropout(scale tokens_[token_i] + positions_[position_i]); back, it scatters. */
+/* lookup.c - y_i = dropout(scale (tokens_[token_i] + pairs_[hash(token_{i-1}, token_i)])
+ * + positions_[position_i]); back, it scatters. */
+#include "base/random.h"
 #include "ops/ops.h"
 
 #include <string.h>
 
-enum { TOKENS, POSITIONS };
+enum { TOKENS, POSITIONS, PAIRS };
 
 enum { ROWS = 64, COLUMNS = 64 };
 
@@ -21,6 +23,17 @@ static float *row_of(const struct sl_parameter *table, float *values, int row)
     return values + (size_t)row * (size_t)table->cols;
 }
 
+/* The row for a token and the one before it in its text, which has to be in the batch. A fixed
+ * function: checkpoints depend on it. */
+static int pair_of(const struct sl_node *n, int row)
+{
+    const struct sl_batch *batch = n->tape->batch;
+    bool first = n->tape->row_position[row] == 0;
+    uint64_t before = first ? 0 : 1 + (uint64_t)batch->tokens[row - 1];
+    uint64_t bits = sl_random_bits(before, (uint64_t)batch->tokens[row]);
+    return (int)(bits % (uint64_t)n->parameter[PAIRS]->rows);
+}
+
 /* What the token of a row is multiplied by. */
 static float scale_of(const struct sl_node *n, int row)
 {
@@ -33,13 +46,16 @@ static void forward_rows(void *ctx, int first, int last, int worker)
     const struct sl_node *n = ctx;
     const struct sl_tape *t = n->tape;
     const struct lookup *a = n->args;
-    const struct sl_parameter *tokens = n->parameter[TOKENS], *positions = n->parameter[POSITIONS];
+    const struct sl_parameter *tokens = n->parameter[TOKENS], *positions = n->parameter[POSITIONS],
+                              *pairs = n->parameter[PAIRS];
     int cols = tokens->cols;
     (void)worker;
     for (int r = first; r < last; r++) {
         float *y = sl_row(n->out, r);
         t->kernels->scale(y, scale_of(n, r), row_of(tokens, tokens->data, t->batch->tokens[r]),
                           cols);
+        if (pairs)
+            t->kernels->axpy(y, scale_of(n, r), row_of(pairs, pairs->data, pair_of(n, r)), cols);
         t->kernels->axpy(y, 1.0f, row_of(positions, positions->data, t->row_position[r]), cols);
         if (a->dropout.threshold)
             t->kernels->dropout(y, y, a->dropout, sl_dropout_row_key(t, a->random_key, r), 0, cols);
@@ -57,7 +73,8 @@ static void backward_columns(void *ctx, int first, int last, int worker)
     const struct sl_node *n = ctx;
     const struct sl_tape *t = n->tape;
     const struct lookup *a = n->args;
-    const struct sl_parameter *tokens = n->parameter[TOKENS], *positions = n->parameter[POSITIONS];
+    const struct sl_parameter *tokens = n->parameter[TOKENS], *positions = n->parameter[POSITIONS],
+                              *pairs = n->parameter[PAIRS];
     float dy[COLUMNS];
     int cols = last - first;
     (void)worker;
@@ -70,6 +87,9 @@ static void backward_columns(void *ctx, int first, int last, int worker)
             memcpy(dy, dropped, (size_t)cols * sizeof *dy);
         float *dtoken = row_of(tokens, tokens->grad, t->batch->tokens[r]);
         t->kernels->axpy(dtoken + first, scale_of(n, r), dy, cols);
+        if (pairs)
+            t->kernels->axpy(row_of(pairs, pairs->grad, pair_of(n, r)) + first, scale_of(n, r), dy,
+                             cols);
         if (!positions->grad)
             continue;
         float *dposition = row_of(positions, positions->grad, t->row_position[r]);
@@ -89,6 +109,7 @@ static const struct sl_op lookup = {.name = "lookup",
 struct sl_tensor *sl_lookup(struct sl_tape *t, struct sl_lookup_args args)
 {
     assert(args.tokens->cols == args.positions->cols);
+    assert(!args.pairs || args.pairs->cols == args.tokens->cols);
     struct lookup *a = sl_tape_struct(t, 1, sizeof *a);
     a->scale = args.scale;
     a->padding_token = args.padding_token;
@@ -99,6 +120,6 @@ struct sl_tensor *sl_lookup(struct sl_tape *t, struct sl_lookup_args args)
     return sl_tape_run(t,
                        (struct sl_node){.op = &lookup,
                                         .out = sl_tensor_take(t, t->batch->rows, args.tokens->cols),
-                                        .parameter = {args.tokens, args.positions},
+                                        .parameter = {args.tokens, args.positions, args.pairs},
                                         .args = a});
 }
