@@ -628,8 +628,8 @@ Test(ops, gradients_agree_with_finite_differences)
     sl_engine_destroy(engine);
 }
 
-/* Checkpoints depend on it: rows 3, 5, 0, 5, 0 of 11 for tokens 3, 5, 3, 5, 5, and 4 for a text that
- * begins with 5, as SplitMix64 has it. */
+/* Checkpoints depend on it: rows 3, 5, 0, 5, 0 of 11 for tokens 3, 5, 3, 5, 5, and 4 for a text
+ * that begins with 5, as SplitMix64 has it. */
 Test(ops, pairs_are_found_by_a_fixed_hash)
 {
     static const int lengths[] = {5, 1, 0};

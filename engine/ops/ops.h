@@ -53,7 +53,8 @@ struct sl_tensor *sl_layernorm_stream(struct sl_tape *t, struct sl_tensor *x,
 struct sl_tensor *sl_centernorm(struct sl_tape *t, struct sl_tensor *x,
                                 const struct sl_parameter *gain, const struct sl_parameter *shift);
 
-/* y_i = dropout(scale (tokens_[token_i] + pairs_[hash(token_{i-1}, token_i)]) + positions_[position_i])
+/* y_i = dropout(scale (tokens_[token_i] + pairs_[hash(token_{i-1}, token_i)])
+ *               + positions_[position_i])
  * for every row of the batch. Tables without a gradient (fixed positions) get none. */
 struct sl_lookup_args {
     const struct sl_parameter *tokens, *positions;
