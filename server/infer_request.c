@@ -19,12 +19,11 @@ const struct sv_output_row sv_output_rows[SV_OUTPUTS] = {
     [SV_OUTPUT_TRUNCATED] = {.name = "truncated", .datatype = "INT32"},
 };
 
-static const char no_binary[] =
-    "Tensors are JSON here: send 'data', and leave out what asks for binary data.";
-
 static const struct sv_field tensor_parameters[] = {
     {.name = "content_type", .kind = SV_FIELD_IGNORED, .most = SV_NAME_BYTES_MAX},
-    {.name = "binary_data_size", .kind = SV_FIELD_REFUSED, .accepted = no_binary},
+    {.name = "binary_data_size",
+     .kind = SV_FIELD_REFUSED,
+     .accepted = "Tensors are JSON here: send 'data'."},
     {.kind = SV_FIELD_END},
 };
 
@@ -67,7 +66,9 @@ static const struct sv_field output_parameters[] = {
      .least = 1,
      .most = SL_CLASSES_MAX},
     {.name = "content_type", .kind = SV_FIELD_IGNORED, .most = SV_NAME_BYTES_MAX},
-    {.name = "binary_data", .kind = SV_FIELD_BOOL, .offset = offsetof(struct sv_output, binary)},
+    {.name = "binary_data",
+     .kind = SV_FIELD_BOOL,
+     .offset = offsetof(struct sv_output, wants_binary)},
     {.kind = SV_FIELD_END},
 };
 
@@ -94,7 +95,7 @@ static const struct sv_field parameters[] = {
      .most = (double)INT32_MAX * 1000},
     SV_READING_FIELDS(sv_infer_request, reading),
     {.name = "content_type", .kind = SV_FIELD_IGNORED, .most = SV_NAME_BYTES_MAX},
-    {.name = "binary_data_output", .kind = SV_FIELD_BOOL, .offset = AT(binary)},
+    {.name = "binary_data_output", .kind = SV_FIELD_BOOL, .offset = AT(wants_binary)},
     {.name = "priority", /* there is one: texts are taken in the order in which they come */
      .kind = SV_FIELD_INT,
      .offset = AT(priority),
@@ -197,24 +198,16 @@ static bool check_output(struct sv_output *output, int index, struct sv_problem 
     if (kind == SV_OUTPUTS)
         return refuse_name(output, param, problem);
     output->kind = (enum sv_output_kind)kind;
-    if (output->classification > 0 && !sv_output_rows[kind].has_classes)
-        return sv_refuse(problem, SV_BAD_VALUE, param,
-                         "'%s' is '%s', which has no classes: leave out 'classification'.", param,
-                         output->name.data);
-    (void)snprintf(param, sizeof param, "outputs[%d]", index);
-    return !output->binary ||
-           sv_refuse(problem, SV_UNSUPPORTED, param,
-                     "'%s' asks for binary data, and outputs are not sent so. %s", param,
-                     no_binary);
+    return output->classification == 0 || sv_output_rows[kind].has_classes ||
+           sv_refuse(problem, SV_BAD_VALUE, param,
+                     "'%s' is '%s', which has no classes: leave out 'classification'.", param,
+                     output->name.data);
 }
 
 static bool check(void *to, struct sv_problem *problem)
 {
     struct sv_infer_request *request = to;
     struct sv_output *outputs = request->outputs.items;
-    if (request->binary)
-        return sv_refuse(problem, SV_UNSUPPORTED, "parameters.binary_data_output",
-                         "Outputs are not sent as binary data. %s", no_binary);
     for (int i = 0; i < request->outputs.count; i++)
         if (!check_output(&outputs[i], i, problem))
             return false;

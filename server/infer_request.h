@@ -25,7 +25,7 @@ extern const struct sv_output_row sv_output_rows[SV_OUTPUTS];
 struct sv_output {
     struct sv_string name;
     int64_t classification; /* so many classes of the highest values instead; 0: all, as numbers */
-    bool binary;
+    bool wants_binary;      /* as below */
 
     enum sv_output_kind kind; /* by its name */
 };
@@ -43,7 +43,7 @@ struct sv_infer_request {
     struct sv_reading reading;
     int64_t timeout_us; /* 0: none */
     int64_t priority;   /* nobody looks at it */
-    bool binary;
+    bool wants_binary;  /* Triton's clients do, unless told not to, and take JSON as well */
 };
 
 /* The name of the one input. */

@@ -273,29 +273,67 @@ Test(infer_http, texts_flat_and_nested_in_rows_and_columns)
     oracle_close(&mood);
 }
 
-/* The bytes that KServe's client sends: no content type, and one it calls itself. */
-Test(infer_http, a_request_as_kserve_sends_it)
+#define ID "4be4e82e-5500-420a-a5c5-ac86841e271b"
+
+/* Sends these lines of a head and a body to MOOD_INFER; the answer is JSON, whole, and has the ID.
+ */
+static json_t *inferred_by_hand(const char *lines, const char *body)
 {
-    static const char body[] =
-        "{\"id\":\"4be4e82e-5500-420a-a5c5-ac86841e271b\",\"model_name\":\"mood\",\"inputs\":[{"
-        "\"name\":\"text\",\"shape\":[1],\"datatype\":\"BYTES\",\"data\":[\"Hello\"]}]}";
     struct sv_text request = {0}, answer = {0};
     sv_text_print(&request,
-                  "POST /v2/models/mood/infer HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAccept: */*\r\n"
-                  "Accept-Encoding: gzip, deflate\r\nConnection: keep-alive\r\n"
-                  "User-Agent: python-httpx/0.27.2\r\nContent-Length: %zu\r\n\r\n%s",
-                  d.port, sizeof body - 1, body);
+                  "POST " MOOD_INFER " HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s"
+                  "Content-Length: %zu\r\n\r\n%s",
+                  d.port, lines, strlen(body), body);
     int fd = raw_connect(&d);
     raw_send(fd, request.data);
     cr_assert(raw_read_until(fd, &answer, "}]}"), "%s", answer.data ? answer.data : "nothing");
+    cr_assert(answer.data);
+    cr_assert(strcasestr(answer.data, "\r\ncontent-type: application/json\r\n"));
+    cr_assert_null(strcasestr(answer.data, "Inference-Header-Content-Length"),
+                   "whoever reads that expects binary data");
     json_t *root = json_loads(strstr(answer.data, "\r\n\r\n") + 4, 0, NULL);
     cr_assert(root, "%s", answer.data);
     expect_inference(root);
-    cr_assert_str_eq(text_at(root, "id"), "4be4e82e-5500-420a-a5c5-ac86841e271b");
-    json_decref(root);
+    cr_assert_str_eq(text_at(root, "id"), ID);
     (void)close(fd);
     sv_text_release(&request);
     sv_text_release(&answer);
+    return root;
+}
+
+/* The bytes that KServe's client sends: no content type, and a name that it gives itself. */
+Test(infer_http, a_request_as_kserve_sends_it)
+{
+    json_decref(inferred_by_hand(
+        "Accept: */*\r\nAccept-Encoding: gzip, deflate\r\nConnection: keep-alive\r\n"
+        "User-Agent: python-httpx/0.27.2\r\n",
+        "{\"id\":\"" ID "\",\"model_name\":\"mood\",\"inputs\":[{"
+        "\"name\":\"text\",\"shape\":[1],\"datatype\":\"BYTES\",\"data\":[\"Hello\"]}]}"));
+}
+
+/* `mlserver infer` asks through Triton's client, which wants binary data unless it names outputs,
+ * and takes JSON where no header tells of binary data. */
+Test(infer_http, a_request_as_mlserver_sends_it)
+{
+    struct oracle mood = oracle_open(d.store, MOOD);
+    json_t *root = inferred_by_hand(
+        "content-type: application/json\r\nseldon-puid: " ID "\r\nx-request-id: " ID "\r\n"
+        "Accept: */*\r\nAccept-Encoding: gzip, deflate\r\n"
+        "User-Agent: Python/3.11 aiohttp/3.9.5\r\n",
+        "{\"id\":\"" ID "\",\"inputs\":[{\"name\":\"text\",\"shape\":[2,1],"
+        "\"datatype\":\"BYTES\",\"data\":[\"Hello\",\"World?\"]}],"
+        "\"parameters\":{\"binary_data_output\":true}}");
+    expect_usual(root, &mood, 5);
+    json_decref(root);
+    root = inferred_by_hand("content-type: application/json\r\nseldon-puid: " ID
+                            "\r\nx-request-id: " ID "\r\n",
+                            "{\"id\":\"" ID "\",\"inputs\":[{\"name\":\"text\",\"shape\":[2],"
+                            "\"datatype\":\"BYTES\",\"data\":[\"Hello\",\"World?\"]}],\"outputs\":["
+                            "{\"name\":\"label\",\"parameters\":{\"binary_data\":true}},"
+                            "{\"name\":\"probs\",\"parameters\":{\"binary_data\":true}}]}");
+    expect_usual(root, &mood, 2);
+    json_decref(root);
+    oracle_close(&mood);
 }
 
 Test(infer_http, every_output_on_request)

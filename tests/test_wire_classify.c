@@ -142,10 +142,10 @@ Test(wire_classify, infer)
     document = expect_read(
         read_infer,
         "{\"id\":\"42\",\"model_name\":\"m\",\"parameters\":{\"timeout\":50000,\"truncate\":true,"
-        "\"content_type\":\"str\",\"binary_data_output\":false},"
+        "\"content_type\":\"str\",\"binary_data_output\":true},"
         "\"inputs\":[{\"data\":[[\"a\"],[\"b\"]],\"parameters\":{\"content_type\":\"str\"}," TENSOR
         "\"shape\":[2,1]}],\"outputs\":[{\"name\":\"probs\"},"
-        "{\"name\":\"logits\",\"parameters\":{\"classification\":2,\"binary_data\":false}}]}");
+        "{\"name\":\"logits\",\"parameters\":{\"classification\":2,\"binary_data\":true}}]}");
     input = infer.inputs.items;
     const struct sv_output *outputs = infer.outputs.items;
     cr_assert_str_eq(input->data.items[1].data, "b");
@@ -297,10 +297,10 @@ static const struct {
      SV_BAD_VALUE, "outputs[0].name", "no classes"},
     {read_infer, IN ",\"outputs\":[{\"name\":\"probs\",\"parameters\":{\"classification\":0}}]}",
      SV_BAD_VALUE, "outputs[0].parameters.classification", "from 1 to"},
-    {read_infer, IN ",\"outputs\":[{\"name\":\"probs\",\"parameters\":{\"binary_data\":true}}]}",
-     SV_UNSUPPORTED, "outputs[0]", "binary"},
-    {read_infer, IN ",\"parameters\":{\"binary_data_output\":true}}", SV_UNSUPPORTED,
-     "parameters.binary_data_output", "binary"},
+    {read_infer, IN ",\"outputs\":[{\"name\":\"probs\",\"parameters\":{\"binary_data\":1}}]}",
+     SV_BAD_VALUE, "outputs[0].parameters.binary_data", "true or false, not 1"},
+    {read_infer, IN ",\"parameters\":{\"binary_data_output\":\"yes\"}}", SV_BAD_VALUE,
+     "parameters.binary_data_output", "true or false"},
     {read_infer, IN ",\"parameters\":{\"priority\":-1}}", SV_BAD_VALUE, "parameters.priority",
      "not -1"},
     {read_infer, IN ",\"parameters\":{\"timeout\":-1}}", SV_BAD_VALUE, "parameters.timeout",

@@ -136,8 +136,20 @@ test('a request as the client of KServe sends it', async () => {
   assert.deepEqual(output(answer, 'probs').shape, [2, 2]);
 });
 
-/// InferenceRequest of MLServer, its StringCodec's column, and what is not set as null.
+/// `mlserver infer` asks through tritonclient.http.aio: its headers, its wish for binary data.
 test('a request as the client of MLServer sends it', async () => {
+  const id = '4be4e82e-5500-420a-a5c5-ac86841e271b';
+  const headers = { 'content-type': 'application/json', 'seldon-puid': id, 'x-request-id': id };
+  const inputs = [texts(['good day', 'bad day'])];
+  const parameters = { binary_data_output: true };
+  const { status, value } = await ask(INFER, { id, inputs, parameters }, headers);
+  assert.equal(status, 200, JSON.stringify(value));
+  assert.equal(value.id, id);
+  assert.deepEqual(output(value, 'probs'), output(await answered(INFER, { inputs }), 'probs'));
+});
+
+/// InferenceRequest of MLServer, its StringCodec's column, and what is not set as null.
+test('a request made of the types of MLServer', async () => {
   const data = ['good day', 'bad day'];
   const column = texts(data, { shape: [2, 1], parameters: { content_type: 'str' } });
   const nulls = { id: null, parameters: null, outputs: null };
@@ -204,7 +216,8 @@ test('mistakes are errors of the protocol', async () => {
     [INFER, { inputs: [texts(['a'], { datatype: 'FP32' })] }, 400],
     [INFER, { inputs: [texts(['a'], { name: 'other' })] }, 400],
     [INFER, { ...good, outputs: [{ name: 'other' }] }, 400],
-    [INFER, { ...good, parameters: { binary_data_output: true } }, 400],
+    [INFER, { ...good, parameters: { binary_data_output: 'yes' } }, 400],
+    [INFER, { inputs: [texts(['a'], { parameters: { binary_data_size: 1 } })] }, 400],
     [INFER, { inputs: [texts(['µ'])] }, 400],
     [`/v2/models/${MODEL}/infer`, good, 400],
     ['/v2/models/none/infer', good, 404],
