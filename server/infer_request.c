@@ -19,8 +19,19 @@ const struct sv_output_row sv_output_rows[SV_OUTPUTS] = {
     [SV_OUTPUT_TRUNCATED] = {.name = "truncated", .datatype = "INT32"},
 };
 
+/* Under these content types of MLServer data are JSON as it is: texts are texts, not base64. */
+static const char *const plain_types[] = {"str", "np", NULL};
+
+/* What MLServer's types write out as parameters of everything. */
+#define MLSERVER_FIELDS                                                                            \
+    {.name = "content_type", .kind = SV_FIELD_WORD, .words = plain_types},                         \
+    {                                                                                              \
+        .name = "headers", .kind = SV_FIELD_REFUSED,                                               \
+        .accepted = "Send them as headers of the request."                                         \
+    }
+
 static const struct sv_field tensor_parameters[] = {
-    {.name = "content_type", .kind = SV_FIELD_IGNORED, .most = SV_NAME_BYTES_MAX},
+    MLSERVER_FIELDS,
     {.name = "binary_data_size",
      .kind = SV_FIELD_REFUSED,
      .accepted = "Tensors are JSON here: send 'data'."},
@@ -65,7 +76,7 @@ static const struct sv_field output_parameters[] = {
      .offset = offsetof(struct sv_output, classification),
      .least = 1,
      .most = SL_CLASSES_MAX},
-    {.name = "content_type", .kind = SV_FIELD_IGNORED, .most = SV_NAME_BYTES_MAX},
+    MLSERVER_FIELDS,
     {.name = "binary_data",
      .kind = SV_FIELD_BOOL,
      .offset = offsetof(struct sv_output, wants_binary)},
@@ -94,7 +105,7 @@ static const struct sv_field parameters[] = {
      .least = 0,
      .most = (double)INT32_MAX * 1000},
     SV_READING_FIELDS(sv_infer_request, reading),
-    {.name = "content_type", .kind = SV_FIELD_IGNORED, .most = SV_NAME_BYTES_MAX},
+    MLSERVER_FIELDS,
     {.name = "binary_data_output", .kind = SV_FIELD_BOOL, .offset = AT(wants_binary)},
     {.name = "priority", /* there is one: texts are taken in the order in which they come */
      .kind = SV_FIELD_INT,

@@ -193,6 +193,22 @@ static bool read_string(const struct sv_reader *r, const struct sv_field *field,
                      field->most);
 }
 
+static bool read_word(const struct sv_reader *r, const struct sv_field *field, const json_t *value)
+{
+    struct sv_string given;
+    char wanted[96] = "";
+    if (!sv_reader_string(r, field, value, &given))
+        return false;
+    for (int i = 0; field->words[i]; i++) {
+        size_t used = strlen(wanted);
+        if (strcmp(given.data, field->words[i]) == 0)
+            return true;
+        (void)snprintf(wanted + used, sizeof wanted - used, i ? " or \"%s\"" : "\"%s\"",
+                       field->words[i]);
+    }
+    return sv_reader_wrong(r, field, value, wanted);
+}
+
 static bool read_strings(const struct sv_reader *r, const struct sv_field *field,
                          const json_t *value)
 {
@@ -252,6 +268,7 @@ static bool read_field(const struct sv_reader *r, const struct sv_field *field, 
     case SV_FIELD_NUMBER: return read_number(r, field, value);
     case SV_FIELD_STRING: return read_string(r, field, value, sv_reader_place(r, field->offset));
     case SV_FIELD_IGNORED: return read_string(r, field, value, &ignored);
+    case SV_FIELD_WORD: return read_word(r, field, value);
     case SV_FIELD_STRINGS: return read_strings(r, field, value);
     case SV_FIELD_READ: return field->read(r, field, value);
     case SV_FIELD_END: break;

@@ -23,6 +23,7 @@ enum sv_field_kind {
     SV_FIELD_STRINGS, /* struct sv_strings: one string or an array, at most `most` of them */
     SV_FIELD_READ,    /* what `read` makes of it */
     SV_FIELD_IGNORED, /* a string of at most `most` bytes that nobody looks at */
+    SV_FIELD_WORD,    /* one of `words`; they mean the same, so nobody looks at it either */
     SV_FIELD_REFUSED  /* known, and not supported; `accepted` says what to do instead */
 };
 
@@ -40,6 +41,7 @@ struct sv_field {
                  struct json_t *value);
     const struct sv_field *inner; /* the table that `read` goes by, if it does */
     size_t size;                  /* and of one struct that such a table fills, in a list */
+    const char *const *words;     /* NULL at the end */
     const char *accepted;
 };
 

@@ -258,7 +258,7 @@ Test(infer_http, texts_flat_and_nested_in_rows_and_columns)
         {5, MOOD_INFER,
          "{\"id\":null,\"parameters\":null,\"inputs\":[{\"name\":\"text\","
          "\"shape\":[2,1],\"datatype\":\"BYTES\",\"parameters\":"
-         "{\"content_type\":\"str\"},\"data\":[\"Hello\",\"World?\"]}],"
+         "{\"content_type\":\"str\",\"headers\":null},\"data\":[\"Hello\",\"World?\"]}],"
          "\"outputs\":null}"},
     };
 

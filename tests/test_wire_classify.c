@@ -158,10 +158,19 @@ Test(wire_classify, infer)
     cr_assert_eq(outputs[1].classification, 2);
     sv_document_release(document);
 
+    /* The content types of MLServer under which data are the texts themselves. */
+    document = expect_read(
+        read_infer, "{\"parameters\":{\"content_type\":\"np\"},\"inputs\":[{" TENSOR
+                    "\"parameters\":{\"content_type\":\"np\"},\"shape\":[1],\"data\":[\"a\"]}],"
+                    "\"outputs\":[{\"name\":\"label\",\"parameters\":{\"content_type\":\"str\"}},"
+                    "{\"name\":\"probs\",\"parameters\":{\"content_type\":\"np\"}}]}");
+    sv_document_release(document);
+
     /* As a client that writes out all it has, null or not. */
     document = expect_read(read_infer,
                            "{\"id\":null,\"parameters\":null,\"inputs\":[{" TENSOR
-                           "\"parameters\":null,\"shape\":[1],\"data\":[\"a\"]}],\"outputs\":[]}");
+                           "\"parameters\":{\"content_type\":null,\"headers\":null},\"shape\":[1],"
+                           "\"data\":[\"a\"]}],\"outputs\":[]}");
     cr_assert_eq(infer.outputs.count, 0);
     sv_document_release(document);
 }
@@ -301,6 +310,24 @@ static const struct {
      SV_BAD_VALUE, "outputs[0].parameters.binary_data", "true or false, not 1"},
     {read_infer, IN ",\"parameters\":{\"binary_data_output\":\"yes\"}}", SV_BAD_VALUE,
      "parameters.binary_data_output", "true or false"},
+    {read_infer,
+     "{\"inputs\":[{" TENSOR
+     "\"shape\":[1],\"data\":[\"YQ==\"],\"parameters\":{\"content_type\":\"base64\"}}]}",
+     SV_BAD_VALUE, "inputs[0].parameters.content_type",
+     "must be \"str\" or \"np\", not \"base64\""},
+    {read_infer,
+     "{\"inputs\":[{" TENSOR
+     "\"shape\":[1],\"data\":[\"a\"],\"parameters\":{\"content_type\":\"strings\"}}]}",
+     SV_BAD_VALUE, "inputs[0].parameters.content_type", "not \"strings\""},
+    {read_infer, IN ",\"parameters\":{\"content_type\":\"pd\"}}", SV_BAD_VALUE,
+     "parameters.content_type", "not \"pd\""},
+    {read_infer, IN ",\"parameters\":{\"content_type\":1}}", SV_BAD_VALUE,
+     "parameters.content_type", "not 1"},
+    {read_infer, IN ",\"parameters\":{\"headers\":{\"a\":\"b\"}}}", SV_UNSUPPORTED,
+     "parameters.headers", "headers of the request"},
+    {read_infer,
+     IN ",\"outputs\":[{\"name\":\"label\",\"parameters\":{\"content_type\":\"base64\"}}]}",
+     SV_BAD_VALUE, "outputs[0].parameters.content_type", "not \"base64\""},
     {read_infer, IN ",\"parameters\":{\"priority\":-1}}", SV_BAD_VALUE, "parameters.priority",
      "not -1"},
     {read_infer, IN ",\"parameters\":{\"timeout\":-1}}", SV_BAD_VALUE, "parameters.timeout",

@@ -151,7 +151,7 @@ test('a request as the client of MLServer sends it', async () => {
 /// InferenceRequest of MLServer, its StringCodec's column, and what is not set as null.
 test('a request made of the types of MLServer', async () => {
   const data = ['good day', 'bad day'];
-  const column = texts(data, { shape: [2, 1], parameters: { content_type: 'str' } });
+  const column = texts(data, { shape: [2, 1], parameters: { content_type: 'str', headers: null } });
   const nulls = { id: null, parameters: null, outputs: null };
   const plain = await answered(INFER, { inputs: [texts(data)] });
   const answer = await answered(INFER, { ...nulls, inputs: [column] });
