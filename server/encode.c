@@ -47,6 +47,8 @@ bool sv_tokenize(const struct sv_served *served, const struct sv_matter *matter,
 {
     struct sl_err err;
     size_t bytes = matter->text->bytes, room = sl_tokenizer_room(bytes);
+    if (matter->most > 0 && matter->most < room)
+        room = matter->most;
     *tokens = (struct sv_tokens){.ids = calloc(room, sizeof *tokens->ids)};
     if (matter->wants_places)
         tokens->places = calloc(room, sizeof *tokens->places);
@@ -63,13 +65,13 @@ bool sv_tokenize(const struct sv_served *served, const struct sv_matter *matter,
     };
     long count =
         sl_tokenizer_tokenize(sl_model_tokenizer(sv_served_model(served)), &encoding, &err);
-    assert(count <= encoding.most);
     if (count < 0)
         return sv_refuse(problem, SV_UNKNOWN_CHARACTERS, matter->param,
                          "'%s' cannot be read by '%s': %s. With \"unknown_characters\": "
                          "\"replace\" they are replaced.",
                          matter->param, sv_served_id(served), err.text);
-    tokens->count = tokens->given = (int)count;
+    tokens->given = (int)count;
+    tokens->count = (int)(count < encoding.most ? count : encoding.most);
     return true;
 }
 

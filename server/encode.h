@@ -44,6 +44,7 @@ struct sv_matter {
     bool replaces_unknown;
     bool adds_special; /* tokens that the model expects around the text */
     bool wants_places;
+    size_t most; /* room is made for so many tokens, others are only counted; 0: for all */
 };
 
 struct sv_tokens {

@@ -26,43 +26,6 @@ static bool check_count(const struct sv_call *call, const char *param, int count
 
 /* ---- tokenize -------------------------------------------------------------------------------- */
 
-/* Places count characters, as clients of this interface do. Tokens begin in the order of the text,
- * so each counts on from where the one before began. */
-struct place {
-    size_t bytes, characters;
-};
-
-/* From a place on, or back: up to there, the characters that have ended. */
-static struct place place_before(const struct sv_string *text, struct place at, size_t bytes)
-{
-    while (at.bytes > bytes) { /* normal forms may have changed the order of marks */
-        do
-            at.bytes--;
-        while (((unsigned char)text->data[at.bytes] & 0xc0) == 0x80);
-        at.characters--;
-    }
-    while (at.bytes < bytes) {
-        size_t step = sv_utf8_step(text->data + at.bytes, text->bytes - at.bytes);
-        if (at.bytes + step > bytes)
-            break;
-        at.bytes += step;
-        at.characters++;
-    }
-    return at;
-}
-
-/* And the one that has begun there, but not ended: a token that is a part of a character has the
- * place of all of it. */
-static struct place place_to(const struct sv_string *text, struct place at, size_t bytes)
-{
-    struct place place = place_before(text, at, bytes);
-    if (place.bytes < bytes) {
-        place.bytes += sv_utf8_step(text->data + place.bytes, text->bytes - place.bytes);
-        place.characters++;
-    }
-    return place;
-}
-
 static void add_special(struct sv_text *out, const struct sl_tokenizer *tokenizer, int32_t id)
 {
     size_t bytes = 0;
@@ -71,22 +34,20 @@ static void add_special(struct sv_text *out, const struct sl_tokenizer *tokenize
     sv_text_adds(out, ",\"special\":true,\"start\":null,\"stop\":null}");
 }
 
-/* last: where the token before began. */
-static void add_plain(struct sv_text *out, const struct sv_string *text, struct place *last,
+/* Places count bytes. A token that is a part of a character has the place of all of it: its text is
+ * JSON, which has no parts of characters. */
+static void add_plain(struct sv_text *out, const struct sv_string *text,
                       const struct sl_place *place)
 {
-    struct place start = place_before(text, *last, place->start);
-    struct place stop = place_to(text, start, place->stop);
-    *last = start;
-    sv_text_json(out, text->data + start.bytes, stop.bytes - start.bytes);
-    sv_text_print(out, ",\"special\":false,\"start\":%zu,\"stop\":%zu}", start.characters,
-                  stop.characters);
+    size_t start = place->start, stop = place->stop;
+    sv_utf8_widen(text->data, text->bytes, &start, &stop);
+    sv_text_json(out, text->data + start, stop - start);
+    sv_text_print(out, ",\"special\":false,\"start\":%zu,\"stop\":%zu}", start, stop);
 }
 
 static void add_tokens(struct sv_text *out, const struct sl_tokenizer *tokenizer,
                        const struct sv_string *text, const struct sv_tokens *tokens)
 {
-    struct place last = {0};
     sv_text_adds(out, "[");
     for (int i = 0; i < tokens->count; i++) {
         const struct sl_place *place = &tokens->places[i];
@@ -94,7 +55,7 @@ static void add_tokens(struct sv_text *out, const struct sl_tokenizer *tokenizer
         if (place->special)
             add_special(out, tokenizer, tokens->ids[i]);
         else
-            add_plain(out, text, &last, place);
+            add_plain(out, text, place);
     }
     sv_text_adds(out, "]");
 }
@@ -105,7 +66,7 @@ static bool tokenize_all(struct sv_call *call, const struct sv_served *served,
     const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_served_model(served));
     struct sv_text *out = &call->reply.body;
     bool good = true;
-    long total = 0;
+    int room = SV_TOKENIZED_MAX;
     sv_text_adds(out, "[");
     for (int i = 0; i < request->inputs.count && good; i++) {
         const struct sv_string *text = &request->inputs.items[i];
@@ -115,14 +76,15 @@ static bool tokenize_all(struct sv_call *call, const struct sv_served *served,
                                          .param = param,
                                          .replaces_unknown = request->replaces_unknown,
                                          .adds_special = request->adds_special,
-                                         .wants_places = true};
+                                         .wants_places = true,
+                                         .most = (size_t)room + 1};
         struct sv_tokens tokens;
         good = sv_tokenize(served, &matter, &tokens, problem);
-        total += good ? tokens.count : 0;
-        if (total > SV_TOKENIZED_MAX)
+        if (good && tokens.given > room)
             good = sv_refuse(problem, SV_BAD_VALUE, "inputs",
                              "'inputs' has more than the %d tokens that fit into one answer.",
                              SV_TOKENIZED_MAX);
+        room -= tokens.count;
         sv_text_adds(out, i ? "," : "");
         if (good)
             add_tokens(out, tokenizer, text, &tokens);

@@ -147,6 +147,14 @@ size_t sv_utf8_fit(const char *bytes, size_t count, size_t most)
     return continues(bytes[fit]) ? most : fit; /* more than any character has: none is cut */
 }
 
+void sv_utf8_widen(const char *bytes, size_t count, size_t *start, size_t *stop)
+{
+    while (*start > 0 && *start < count && continues(bytes[*start]))
+        --*start;
+    while (*stop < count && continues(bytes[*stop]))
+        ++*stop;
+}
+
 size_t sv_utf8_step(const char *bytes, size_t count)
 {
     size_t length = sv_utf8_length(bytes, count);

@@ -38,6 +38,8 @@ bool sv_percent_decode(const char *from, size_t count, char *to, size_t room);
 /* Bytes of the UTF-8 character that begins here, 1 to 4; 0 when there is none whole and valid. */
 size_t sv_utf8_length(const char *bytes, size_t count);
 bool sv_utf8_is_valid(const char *bytes, size_t count);
+/* Bytes [start, stop) of a valid text grow until no character is cut. */
+void sv_utf8_widen(const char *bytes, size_t count, size_t *start, size_t *stop);
 /* The most bytes, at most `most`, that do not cut a character in half. */
 size_t sv_utf8_fit(const char *bytes, size_t count, size_t most);
 /* Characters as sv_text_json writes them, where a byte that is not UTF-8 is one of its own: the

@@ -1,6 +1,8 @@
 /* token_request.c - what POST /tokenize and POST /decode can be asked. */
 #include "token_request.h"
 
+#include <stdio.h>
+
 #define AT(member) offsetof(struct sv_tokenize_request, member)
 
 static const struct sv_field tokenize_fields[] = {
@@ -36,10 +38,33 @@ static const struct sv_field decode_fields[] = {
     {.kind = SV_FIELD_END},
 };
 
+/* One of several has its place with its name. */
+static bool refuse_empty(const char *name, bool several, int index, const char *what,
+                         struct sv_problem *problem)
+{
+    char param[SV_PARAM_MAX];
+    (void)snprintf(param, sizeof param, several ? "%s[%d]" : "%s", name, index);
+    return sv_refuse(problem, SV_EMPTY, param, "'%s' is an empty %s.", param, what);
+}
+
 static bool check_tokenize(void *to, struct sv_problem *problem)
 {
     struct sv_tokenize_request *request = to;
+    const struct sv_texts *inputs = &request->inputs;
+    for (int i = 0; i < inputs->count; i++)
+        if (inputs->items[i].bytes == 0)
+            return refuse_empty("inputs", inputs->several, i, "text", problem);
     return sv_unknown_check(&request->unknown, &request->replaces_unknown, problem);
+}
+
+static bool check_decode(void *to, struct sv_problem *problem)
+{
+    const struct sv_decode_request *request = to;
+    const struct sv_prompts *ids = &request->ids;
+    for (int i = 0; i < ids->count; i++)
+        if (ids->items[i].id_count == 0)
+            return refuse_empty("ids", ids->several, i, "array", problem);
+    return true;
 }
 
 struct sv_document *sv_tokenize_request_read(const struct sv_text *body,
@@ -55,5 +80,5 @@ struct sv_document *sv_decode_request_read(const struct sv_text *body,
                                            struct sv_problem *problem)
 {
     *request = (struct sv_decode_request){.skips_special = true};
-    return sv_wire_read(body, decode_fields, NULL, request, problem);
+    return sv_wire_read(body, decode_fields, check_decode, request, problem);
 }

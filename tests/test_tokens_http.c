@@ -26,33 +26,62 @@ static json_t *posted(const char *path, const char *body)
     return posted_to(&d, path, body);
 }
 
+/* A token as it should be. */
+struct wanted {
+    const char *text;
+    int start, stop; /* bytes; -1: it is a special one, which is nowhere */
+};
+
+static void expect_tokens(const json_t *list, const struct wanted *wanted, size_t count)
+{
+    cr_assert_eq(json_array_size(list), count);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *token = json_array_get(list, i);
+        bool special = wanted[i].start < 0;
+        cr_assert_str_eq(text_at(token, "text"), wanted[i].text, "token %zu", i);
+        cr_assert_eq(json_is_true(at(token, "special")), special, "token %zu", i);
+        cr_assert_eq(json_is_null(at(token, "start")), special, "token %zu", i);
+        cr_assert_eq(json_is_null(at(token, "stop")), special, "token %zu", i);
+        cr_assert(special || number_at(token, "start") == wanted[i].start, "token %zu", i);
+        cr_assert(special || number_at(token, "stop") == wanted[i].stop, "token %zu", i);
+    }
+}
+
+/* Asks for the tokens of one text. */
+#define EXPECT_TOKENS(path, body, ...)                                                             \
+    do {                                                                                           \
+        const struct wanted wanted[] = {__VA_ARGS__};                                              \
+        json_t *root = posted(path, body);                                                         \
+        cr_assert_eq(json_array_size(root), 1);                                                    \
+        expect_tokens(at(root, "0"), wanted, sizeof wanted / sizeof wanted[0]);                    \
+        json_decref(root);                                                                         \
+    } while (0)
+
+/* As TEI says it: in bytes of the text as UTF-8. */
 Test(tokens_http, tokens_say_where_in_the_text_they_are)
 {
-    json_t *root = posted("/tokenize", "{\"inputs\":\"a\\u20acb\"}");
-    cr_assert_eq(json_array_size(root), 1);
-    cr_assert_eq(json_array_size(at(root, "0")), 3);
-    cr_assert_str_eq(text_at(root, "0/1/text"), "\xE2\x82\xAC");
-    cr_assert_eq(number_at(root, "0/1/start"), 1);
-    cr_assert_eq(number_at(root, "0/1/stop"), 2, "characters, not bytes");
-    cr_assert_eq(number_at(root, "0/2/start"), 2);
-    cr_assert(json_is_false(at(root, "0/2/special")));
-    json_decref(root);
-    root = posted("/models/plain/tokenize", "{\"inputs\":[\"ab\",\"C.\"]}");
+    EXPECT_TOKENS("/tokenize", "{\"inputs\":\"a\\u20acb\"}", {"a", 0, 1}, {"\u20ac", 1, 4},
+                  {"b", 4, 5});
+    EXPECT_TOKENS("/models/plain/tokenize", "{\"inputs\":[\"\\u00c9a C.\"]}", {"[CLS]", -1, -1},
+                  {"\u00c9", 0, 2}, {"a", 2, 3}, {"C", 4, 5}, {".", 5, 6}, {"[SEP]", -1, -1});
+    EXPECT_TOKENS("/tokenize?model=plain", "{\"inputs\":\"ab\",\"add_special_tokens\":false}",
+                  {"a", 0, 1}, {"b", 1, 2});
+    /* Models that complete have tokens too. */
+    EXPECT_TOKENS("/models/tiny/tokenize", "{\"inputs\":\"ab\"}", {"a", 0, 1}, {"b", 1, 2});
+    json_t *root = posted("/models/plain/tokenize", "{\"inputs\":[\"ab\",\"C.\"]}");
     cr_assert_eq(json_array_size(root), 2);
-    cr_assert_eq(json_array_size(at(root, "0")), 4);
-    cr_assert_str_eq(text_at(root, "0/0/text"), "[CLS]");
-    cr_assert(json_is_true(at(root, "0/0/special")));
-    cr_assert(json_is_null(at(root, "0/0/start")) && json_is_null(at(root, "0/0/stop")));
     cr_assert_str_eq(text_at(root, "0/2/text"), "b");
     cr_assert_str_eq(text_at(root, "1/1/text"), "C");
-    cr_assert_str_eq(text_at(root, "1/3/text"), "[SEP]");
     json_decref(root);
-    root = posted("/tokenize?model=plain", "{\"inputs\":\"ab\",\"add_special_tokens\":false}");
-    cr_assert_eq(json_array_size(at(root, "0")), 2);
-    json_decref(root);
-    root = posted("/models/tiny/tokenize", "{\"inputs\":\"ab\"}");
-    cr_assert_eq(json_array_size(at(root, "0")), 2, "models that complete have tokens too");
-    json_decref(root);
+}
+
+/* A text cannot be cut within a character, so its bytes have the place of all of it. */
+Test(tokens_http, a_byte_of_a_character_has_the_place_of_all_of_it)
+{
+    EXPECT_TOKENS("/models/raw/tokenize", "{\"inputs\":\"a\\u20acb\\ud83d\\ude00\"}", {"a", 0, 1},
+                  {"\u20ac", 1, 4}, {"\u20ac", 1, 4}, {"\u20ac", 1, 4}, {"b", 4, 5},
+                  {"\U0001f600", 5, 9}, {"\U0001f600", 5, 9}, {"\U0001f600", 5, 9},
+                  {"\U0001f600", 5, 9});
 }
 
 Test(tokens_http, tokens_decode_to_texts)
@@ -73,10 +102,9 @@ Test(tokens_http, tokens_decode_to_texts)
     root = posted("/models/plain/decode", body);
     cr_assert_str_eq(text_at(root, "0"), "[CLS] ab c [SEP]");
     json_decref(root);
-    root = posted("/models/plain/decode", "{\"ids\":[[9],[10,36],[]]}");
-    cr_assert_eq(json_array_size(root), 3);
+    root = posted("/models/plain/decode", "{\"ids\":[[9],[10,36]]}");
+    cr_assert_eq(json_array_size(root), 2);
     cr_assert_str_eq(text_at(root, "1"), "bb");
-    cr_assert_str_eq(text_at(root, "2"), "");
     json_decref(root);
     json_decref(tokens);
 }
@@ -93,16 +121,66 @@ Test(tokens_http, one_answer_decodes_so_many_tokens)
     sv_text_release(&body);
 }
 
-Test(tokens_http, a_byte_of_a_character_has_the_place_of_all_of_it)
+Test(tokens_http, what_is_empty_is_told)
 {
-    json_t *root = posted("/models/raw/tokenize", "{\"inputs\":\"a\\u20acb\"}");
-    static const int places[][2] = {{0, 1}, {1, 2}, {1, 2}, {1, 2}, {2, 3}};
-    static const char *const texts[] = {"a", "\u20ac", "\u20ac", "\u20ac", "b"};
-    for (size_t i = 0; i < 5; i++) {
-        const json_t *token = json_array_get(at(root, "0"), i);
-        cr_assert_str_eq(text_at(token, "text"), texts[i], "token %zu", i);
-        cr_assert_eq(number_at(token, "start"), places[i][0], "token %zu", i);
-        cr_assert_eq(number_at(token, "stop"), places[i][1], "token %zu", i);
+    static const struct {
+        const char *path, *body, *part;
+    } cases[] = {
+        {"/tokenize", "{\"inputs\":\"\"}", "'inputs' is an empty text"},
+        {"/models/plain/tokenize", "{\"inputs\":[\"\"]}", "'inputs[0]' is an empty text"},
+        {"/models/tiny/tokenize", "{\"inputs\":[\"a\",\"\"]}", "'inputs[1]' is an empty text"},
+        {"/tokenize", "{\"inputs\":[]}", "'inputs' is an empty array"},
+        {"/decode", "{\"ids\":[]}", "'ids' is an empty array"},
+        {"/decode", "{\"ids\":[[]]}", "'ids[0]' is an empty array"},
+        {"/models/plain/decode", "{\"ids\":[[9],[10,36],[]]}", "'ids[2]' is an empty array"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct answer answer = ask(&d, "POST", cases[i].path, cases[i].body);
+        expect_error(&answer, 400, "empty", cases[i].part);
     }
+    json_decref(posted("/tokenize", "{\"inputs\":\" \"}"));
+}
+
+/* The most memory that the daemon has had so far. */
+static long peak_kib(void)
+{
+    char path[64], line[256];
+    long kib = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)d.pid);
+    FILE *file = fopen(path, "re");
+    cr_assert(file, "%s", path);
+    while (kib == 0 && fgets(line, sizeof line, file))
+        if (strncmp(line, "VmHWM:", 6) == 0)
+            kib = strtol(line + 6, NULL, 10);
+    (void)fclose(file);
+    return kib;
+}
+
+/* So many tokens fit into one answer; of more, no more than those are made. */
+Test(tokens_http, one_answer_has_so_many_tokens)
+{
+    enum { BYTES = 2000000, SLACK_KIB = 24 << 10 };
+
+    char *text = malloc(BYTES + 1);
+    struct sv_text body = {0};
+    memset(text, 'a', BYTES);
+    text[BYTES] = '\0';
+    sv_text_print(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZED_MAX, text);
+    struct answer answer = ask(&d, "POST", "/tokenize", body.data);
+    expect_error(&answer, 422, "validation", "'inputs' has more than the 262144 tokens");
+    sv_text_clear(&body);
+    sv_text_print(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZED_MAX - 1, text);
+    json_t *root = posted("/tokenize", body.data);
+    cr_assert_eq(json_array_size(at(root, "1")), SV_TOKENIZED_MAX - 1);
     json_decref(root);
+    long before = peak_kib();
+    sv_text_clear(&body);
+    sv_text_print(&body, "{\"inputs\":[\"a\",\"%s\"]}", text);
+    answer = ask(&d, "POST", "/tokenize", body.data);
+    expect_error(&answer, 422, "validation", "'inputs' has more than the 262144 tokens");
+    cr_assert(TEST_SANITIZED || peak_kib() < before + SLACK_KIB, "from %ld to %ld KiB", before,
+              peak_kib());
+    sv_text_release(&body);
+    free(text);
 }

@@ -107,9 +107,10 @@ Test(wire_classify, tokens)
     struct sv_document *document = expect_read(read_tokenize, "{\"inputs\":\"a\"}");
     cr_assert(tokenize.adds_special);
     sv_document_release(document);
-    document = expect_read(
-        read_tokenize, "{\"inputs\":[\"a\",\"\"],\"add_special_tokens\":false,\"prompt_name\":null,"
-                       "\"unknown_characters\":\"replace\"}");
+    document =
+        expect_read(read_tokenize,
+                    "{\"inputs\":[\"a\",\"b\"],\"add_special_tokens\":false,\"prompt_name\":null,"
+                    "\"unknown_characters\":\"replace\"}");
     cr_assert_eq(tokenize.inputs.count, 2);
     cr_assert_not(tokenize.adds_special);
     cr_assert(tokenize.replaces_unknown);
@@ -241,7 +242,10 @@ static const struct {
      "unknown_characters", "not \"no\""},
     {read_tokenize, "{\"inputs\":\"a\",\"prompt_name\":\"q\"}", SV_UNSUPPORTED, "prompt_name",
      "no prompts"},
+    {read_tokenize, "{\"inputs\":\"\"}", SV_EMPTY, "inputs", "empty text"},
+    {read_tokenize, "{\"inputs\":[\"a\",\"\"]}", SV_EMPTY, "inputs[1]", "empty text"},
     {read_decode, "{\"ids\":[]}", SV_EMPTY, "ids", "empty array"},
+    {read_decode, "{\"ids\":[[1],[]]}", SV_EMPTY, "ids[1]", "empty array"},
     {read_decode, "{\"ids\":\"a\"}", SV_BAD_VALUE, "ids", "array of token ids"},
     {read_decode, "{\"ids\":[\"a\"]}", SV_BAD_VALUE, "ids", "not \"a\""},
     {read_decode, "{\"ids\":[[1],2]}", SV_BAD_VALUE, "ids[1]", "not 2"},
