@@ -157,21 +157,35 @@ static void note_task(struct lane *lane, const struct sv_classify_task *task)
     pthread_mutex_unlock(&lane->base.lock);
 }
 
+/* A call whose items were all computed fails with the first that has no answer. */
+static void judge(struct sv_classify_task *task)
+{
+    int i = 0;
+    while (i < task->count && task->items[i].finite)
+        i++;
+    if (i < task->count && task->problem.kind == SV_FINE)
+        (void)sv_refuse(&task->problem, SV_INTERNAL, NULL,
+                        "The model gave numbers that are not finite for text %d of this request.",
+                        i);
+}
+
 /* The last item is at its end: from here on the task is its call's again. */
 static void finish_task(struct lane *lane, struct sv_classify_task *task)
 {
     struct sv_call *call = task->call;
     task->finished_ns = sv_now_ns();
+    judge(task);
     note_task(lane, task);
     atomic_store(&task->finished, true);
     sv_call_wake(call);
     sv_call_release(call);
 }
 
-/* The item will not be touched again; nor, when it was the last, the task. */
-static void end_item(struct lane *lane, struct sv_classify_task *task, const struct sv_item *item)
+/* What came of an item is counted. It will not be touched again; nor, when it was the last, the
+ * task. */
+static void end_item(struct lane *lane, struct sv_classify_task *task, const struct sv_item *item,
+                     enum sv_problem_kind kind)
 {
-    enum sv_problem_kind kind = task->problem.kind;
     sv_metric_add(kind == SV_FINE ? lane->answered : items_series(lane, kind), 1);
     sv_gate_end(&lane->base.gate, item->count);
     assert(task->left > 0);
@@ -191,7 +205,7 @@ static void drop(struct lane *lane, struct sv_classify_task *task)
     const struct sv_item *items = task->items;
     task->taken = count;
     for (int i = first; i < count; i++)
-        end_item(lane, task, &items[i]);
+        end_item(lane, task, &items[i], task->problem.kind);
 }
 
 static void sweep(struct sv_lane *base, const struct sv_problem *ending)
@@ -264,7 +278,7 @@ static void note_batch(struct lane *lane, int count, int64_t took)
 }
 
 /* The answer goes to whom the batch was told it belongs. One that is no number is a fault of that
- * text (and of its call) alone; one that comes too late is no answer. */
+ * text alone, though its call fails with it in the end; one that comes too late is no answer. */
 static void take(struct lane *lane, int index, int64_t now)
 {
     const struct sl_item *fed = &lane->feeds[index];
@@ -279,12 +293,9 @@ static void take(struct lane *lane, int index, int64_t now)
     lane->layers_full += fed->layers_full;
     sv_metric_see(lane->base.series[SV_METRIC_EXIT_LAYER],
                   sv_depth_mean(lane->depth, fed->layers_used, fed->layers_full));
-    if (!fed->finite && task->problem.kind == SV_FINE)
-        (void)sv_refuse(&task->problem, SV_INTERNAL, NULL,
-                        "The model gave numbers that are not finite for text %d of this request.",
-                        (int)(item - task->items));
+    item->finite = fed->finite;
     (void)must_end(task, NULL, now);
-    end_item(lane, task, item);
+    end_item(lane, task, item, fed->finite ? task->problem.kind : SV_INTERNAL);
 }
 
 /* The engine refused the batch: a mistake of ours. Those in it are told, the daemon goes on. */
@@ -296,7 +307,7 @@ static void fail_batch(struct lane *lane, int count, const struct sl_err *err)
         struct sv_classify_task *task = lane->owner[i];
         if (task->problem.kind == SV_FINE)
             (void)sv_refuse(&task->problem, SV_INTERNAL, NULL, "The model could not be run.");
-        end_item(lane, task, lane->fed[i]);
+        end_item(lane, task, lane->fed[i], task->problem.kind);
     }
 }
 

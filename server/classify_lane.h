@@ -16,6 +16,7 @@ struct sv_item {
     int count;
     float *logits; /* a float for each class of the model */
     int64_t layers_used, layers_full;
+    bool finite; /* numbers that are not are no answer */
 };
 
 struct sv_classify_task {

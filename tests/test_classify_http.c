@@ -310,8 +310,9 @@ Test(classify_http, a_text_that_breaks_the_numbers_fails_its_call_alone)
     answer = ask(&d, "POST", "/models/plain/predict", "{\"inputs\":[[\"ab\"],[\"c!\"],[\"d\"]]}");
     expect_error(&answer, 424, "backend", "text 1 of this request");
     json_decref(posted("/models/plain/predict", "{\"inputs\":\"ab\"}"));
-    cr_assert_geq(metric(&d, "sluice_items_total{model=\"plain\",version=\"4\",outcome=\"error\"}"),
-                  2);
+    cr_assert_eq(metric(&d, "sluice_items_total{model=\"plain\",version=\"4\",outcome=\"error\"}"),
+                 2);
+    cr_assert_eq(metric(&d, "sluice_items_total{model=\"plain\",version=\"4\",outcome=\"ok\"}"), 3);
     wait_for_metric(&d, "sluice_calls_in_flight", 0);
     cr_assert_eq(metric(&d,
                         "sluice_requests_total{endpoint=\"/models/{name}/predict\",model=\"plain\","
