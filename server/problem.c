@@ -40,9 +40,22 @@ bool sv_out_of_memory(struct sv_problem *problem)
     return sv_refuse(problem, SV_INTERNAL, NULL, "Out of memory.");
 }
 
+/* Hugging Face's client answers a 503 with the same request, at once and for ever: it is told by
+ * other words what other clients may wait for. */
+static const struct row *row_for(enum sv_problem_kind kind, enum sv_family family)
+{
+    if (family == SV_FAMILY_HF && kind == SV_NOT_READY)
+        kind = SV_INTERNAL;
+    if (family == SV_FAMILY_HF && kind == SV_DRAINING)
+        kind = SV_OVERLOADED;
+    return &rows[kind];
+}
+
 int sv_problem_status(enum sv_problem_kind kind, enum sv_family family)
 {
-    return family == SV_FAMILY_TEI ? rows[kind].tei_status : rows[kind].status;
+    bool is_tei = family == SV_FAMILY_TEI || family == SV_FAMILY_HF;
+    const struct row *row = row_for(kind, family);
+    return is_tei ? row->tei_status : row->status;
 }
 
 bool sv_problem_is_asked_for(enum sv_problem_kind kind)
@@ -65,11 +78,11 @@ static void write_openai(const struct sv_problem *problem, struct sv_text *body)
     sv_text_print(body, ",\"code\":\"%s\"}}", row->code);
 }
 
-static void write_tei(const struct sv_problem *problem, struct sv_text *body)
+static void write_tei(const struct sv_problem *problem, enum sv_family family, struct sv_text *body)
 {
     sv_text_adds(body, "{\"error\":");
     sv_text_jsons(body, problem->message);
-    sv_text_print(body, ",\"error_type\":\"%s\"}", rows[problem->kind].tei_type);
+    sv_text_print(body, ",\"error_type\":\"%s\"}", row_for(problem->kind, family)->tei_type);
 }
 
 static void write_plain(const struct sv_problem *problem, struct sv_text *body)
@@ -87,7 +100,8 @@ const char *sv_problem_write(const struct sv_problem *problem, enum sv_family fa
 {
     switch (family) {
     case SV_FAMILY_OPENAI: write_openai(problem, body); break;
-    case SV_FAMILY_TEI: write_tei(problem, body); break;
+    case SV_FAMILY_TEI:
+    case SV_FAMILY_HF: write_tei(problem, family, body); break;
     case SV_FAMILY_PLAIN: write_plain(problem, body); return "application/problem+json";
     case SV_FAMILY_OIP:
         sv_text_adds(body, "{\"error\":");

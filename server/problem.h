@@ -27,6 +27,7 @@ enum sv_family {
     SV_FAMILY_OPENAI, /* /v1: {"error":{message, type, param, code}} */
     SV_FAMILY_OIP,    /* /v2: {"error":"message"} */
     SV_FAMILY_TEI,    /* /predict, /models/ and their like: {"error":"message","error_type"} */
+    SV_FAMILY_HF,     /* /hf: the same, but never with 503 */
     SV_FAMILY_PLAIN   /* the rest: RFC 9457 */
 };
 

@@ -27,7 +27,7 @@ static const struct sv_route routes[] = {
     {"POST", "/models/{name}/tokenize", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_tokenize},
     {"POST", "/models/{name}/decode", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_decode},
     {"GET", "/models/{name}/info", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_info},
-    {"POST", "/hf/{name}", SV_SCOPE_INFER, SV_FAMILY_TEI, sv_handle_hf},
+    {"POST", "/hf/{name}", SV_SCOPE_INFER, SV_FAMILY_HF, sv_handle_hf},
     {"GET", "/health", SV_SCOPE_OPEN, SV_FAMILY_TEI, sv_handle_health},
     {"GET", "/ping", SV_SCOPE_OPEN, SV_FAMILY_TEI, sv_handle_health},
 

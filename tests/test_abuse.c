@@ -315,6 +315,11 @@ Test(abuse, sigterm_finishes_what_it_can_and_says_what_it_cannot)
     answer = ask(&d, "POST", "/decode", "{\"ids\":[1]}");
     cr_assert_eq(answer.status, 503);
     answer_release(&answer);
+    answer = ask(&d, "POST", "/hf/" TINY_MODEL, "{\"inputs\":\"a\"}");
+    cr_assert_eq(answer.status, 429, "its client would spin on a 503");
+    cr_assert(answer_header(&answer, "retry-after"));
+    cr_assert(strstr(answer.body.data, "\"error_type\":\"overloaded\"}"), "%s", answer.body.data);
+    answer_release(&answer);
     answer = ask(&d, "POST", "/v2/repository/index", "");
     cr_assert_eq(answer.status, 200, "what there is may still be asked");
     answer_release(&answer);

@@ -684,6 +684,10 @@ Test(sluiced, a_broken_model_is_left_out_and_the_others_serve)
         cr_assert(answer_header(&answer, "retry-after"));
         answer_release(&answer);
     }
+    answer = ask(&mine, "POST", "/hf/broken", "{\"inputs\":\"a\"}");
+    cr_assert_eq(answer.status, 424, "a 503 would be asked for again, at once and for ever");
+    cr_assert(strstr(answer.body.data, "\"error_type\":\"backend\"}"), "%s", answer.body.data);
+    answer_release(&answer);
     answer = ask(&mine, "GET", "/v2/models/broken/versions/2/ready", NULL);
     cr_assert_eq(answer.status, 404);
     answer_release(&answer);
@@ -767,7 +771,7 @@ Test(http_routes, routes_that_begin_alike_have_errors_that_look_alike)
         cr_assert_eq(route->family, sv_route_family(route->path), "%s", route->path);
     }
     cr_assert_eq(sv_route_family("/"), SV_FAMILY_TEI);
-    cr_assert_eq(sv_route_family("/hf"), SV_FAMILY_TEI);
+    cr_assert_eq(sv_route_family("/hf"), SV_FAMILY_HF);
     cr_assert_eq(sv_route_family(""), SV_FAMILY_PLAIN);
     cr_assert_eq(sv_route_family("*"), SV_FAMILY_PLAIN);
 }

@@ -1,14 +1,21 @@
 // huggingface.test.mjs - the published `@huggingface/inference` client, unmodified, on sluiced.
 import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { InferenceClient } from '@huggingface/inference';
-import { CLASSIFIER, CONTEXT, Daemon, LABELS } from './daemon.mjs';
+import { CLASSIFIER, CONTEXT, Daemon, LABELS, MODEL, until } from './daemon.mjs';
+
+const BROKEN = 'broken'; // a model that cannot be loaded
+const SPIN_MS = 5000; // the client would ask again and again for longer
 
 let folder, daemon, client;
 
 before(async () => {
   folder = Daemon.makeStore();
   Daemon.addClassifier(folder);
+  mkdirSync(join(folder, 'store', BROKEN, '1'), { recursive: true });
+  writeFileSync(join(folder, 'store', BROKEN, '1', 'model.json'), 'no JSON');
   daemon = await Daemon.start(folder, 'daemon');
   client = new InferenceClient('none', { endpointUrl: `${daemon.url}/hf/${CLASSIFIER}` });
 });
@@ -66,4 +73,41 @@ test('a model that is not there is a 404', async () => {
     assert.equal(error.httpResponse.status, 404);
     return true;
   });
+});
+
+// The client answers a 503 with the same request, without a pause and without an end.
+test('a model that could not be loaded is a 424, asked once', { timeout: SPIN_MS }, async () => {
+  const lost = new InferenceClient('none', { endpointUrl: `${daemon.url}/hf/${BROKEN}` });
+  await assert.rejects(lost.textClassification({ inputs: 'a' }), (error) => {
+    assert.equal(error.httpResponse.status, 424);
+    assert.equal(error.httpResponse.body.error_type, 'backend');
+    return true;
+  });
+  const labels = { endpoint: '/hf/{name}', code: '424' };
+  assert.equal(await daemon.metric('sluice_requests_total', labels), 1);
+});
+
+test('a daemon that is shutting down says 429', { timeout: 4 * SPIN_MS }, async () => {
+  const own = await Daemon.start(folder, 'draining', { 'drain-seconds': 600 });
+  const lasting = new AbortController();
+  try {
+    const stream = await fetch(`${own.url}/v1/completions`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ model: MODEL, prompt: 'a', max_tokens: 1000000, stream: true }),
+      signal: lasting.signal,
+    });
+    assert.equal(stream.status, 200);
+    own.process.kill('SIGTERM');
+    await until('the shutdown', async () => (await fetch(`${own.url}/health`)).status === 503);
+    const late = new InferenceClient('none', { endpointUrl: `${own.url}/hf/${CLASSIFIER}` });
+    await assert.rejects(late.textClassification({ inputs: 'good day' }), (error) => {
+      assert.equal(error.httpResponse.status, 429);
+      assert.equal(error.httpResponse.body.error_type, 'overloaded');
+      return true;
+    });
+  } finally {
+    lasting.abort();
+    await own.stop();
+  }
 });
