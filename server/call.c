@@ -142,6 +142,8 @@ enum sv_next sv_call_refuse(struct sv_call *call, const struct sv_problem *probl
         sv_call_header(call, "Retry-After", "%d", (problem->retry_ms + 999) / 1000);
         sv_call_header(call, "retry-after-ms", "%d", problem->retry_ms);
     }
+    if (problem->recurs) /* clients of OpenAI try after any 5xx */
+        sv_call_header(call, "x-should-retry", "false");
     return sv_call_answer(call, sv_problem_status(problem->kind, call->family), type);
 }
 
@@ -186,7 +188,10 @@ bool sv_call_must_end(const struct sv_call *call, int64_t deadline_ns,
         *problem = *ending;
         return true;
     }
-    return now > deadline_ns &&
-           !sv_refuse(problem, SV_EXPIRED, NULL,
-                      "The answer was not finished in the time allowed for it.");
+    if (now <= deadline_ns)
+        return false;
+    (void)sv_refuse(problem, SV_EXPIRED, NULL,
+                    "The answer was not finished in the time allowed for it.");
+    problem->recurs = call->timeout_ms > 0; /* the client's own deadline: it waits no longer */
+    return true;
 }

@@ -163,10 +163,11 @@ static void judge(struct sv_classify_task *task)
     int i = 0;
     while (i < task->count && task->items[i].finite)
         i++;
-    if (i < task->count && task->problem.kind == SV_FINE)
-        (void)sv_refuse(&task->problem, SV_INTERNAL, NULL,
-                        "The model gave numbers that are not finite for text %d of this request.",
-                        i);
+    if (i == task->count || task->problem.kind != SV_FINE)
+        return;
+    (void)sv_refuse(&task->problem, SV_INTERNAL, NULL,
+                    "The model gave numbers that are not finite for text %d of this request.", i);
+    task->problem.recurs = true;
 }
 
 /* The last item is at its end: from here on the task is its call's again. */

@@ -231,9 +231,12 @@ static void part(struct lane *lane, struct sv_sequence *sequence, int64_t now)
 {
     free_slot(lane, sequence);
     if (sl_generation_finish(sequence->generation) == SL_FINISH_ERROR) {
-        if (sequence->task->problem.kind == SV_FINE)
-            (void)sv_refuse(&sequence->task->problem, SV_INTERNAL, NULL,
+        struct sv_problem *problem = &sequence->task->problem;
+        if (problem->kind == SV_FINE) {
+            (void)sv_refuse(problem, SV_INTERNAL, NULL,
                             "The model gave numbers that are not finite.");
+            problem->recurs = true;
+        }
         end_sequence(lane, sequence);
     } else if (tell(sequence, now))
         complete(lane, sequence);

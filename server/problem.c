@@ -27,6 +27,7 @@ bool sv_refuse(struct sv_problem *problem, enum sv_problem_kind kind, const char
     assert(kind != SV_FINE);
     problem->kind = kind;
     problem->retry_ms = 0;
+    problem->recurs = false;
     (void)snprintf(problem->param, sizeof problem->param, "%s", param ? param : "");
     va_list list;
     va_start(list, format);

@@ -18,6 +18,7 @@ enum { SV_PROBLEM_TEXT_MAX = 1536, SV_PARAM_MAX = 64 };
 struct sv_problem {
     enum sv_problem_kind kind;
     int retry_ms;             /* OVERLOADED, DRAINING, NOT_READY: when to come again */
+    bool recurs;              /* the same request would end so again: no client need try */
     char param[SV_PARAM_MAX]; /* the field it is about; "" when none */
     char message[SV_PROBLEM_TEXT_MAX];
 };

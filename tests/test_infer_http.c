@@ -627,6 +627,9 @@ Test(infer_http, decisions_that_a_classifier_cannot_make_are_refused)
                   text_at(root, "error/message"));
         if (cases[i].param)
             cr_assert_str_eq(text_at(root, "error/param"), cases[i].param);
+        const char *again = answer_header(&answer, "x-should-retry");
+        cr_assert_eq(again && strcmp(again, "false") == 0, cases[i].status == 500,
+                     "the numbers will be no better");
         json_decref(root);
         answer_release(&answer);
     }

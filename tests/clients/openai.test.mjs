@@ -5,6 +5,7 @@ import OpenAI, {
   APIConnectionTimeoutError,
   APIUserAbortError,
   BadRequestError,
+  InternalServerError,
   NotFoundError,
   RateLimitError,
 } from 'openai';
@@ -347,4 +348,14 @@ test('a full queue is a RateLimitError, and passes', async () => {
   } finally {
     await small.stop();
   }
+});
+
+test('a deadline of its own is not asked for again', async () => {
+  const eager = connect(daemon, { maxRetries: 2 });
+  const fields = { model: MODEL, prompt: 'abc', max_tokens: LONG };
+  await assert.rejects(
+    eager.completions.create(fields, { headers: { 'X-Request-Timeout-Ms': '30' } }),
+    isError(InternalServerError, 504, { code: 'deadline_exceeded' }),
+  );
+  assert.equal(await daemon.metric('sluice_requests_total', { reason: 'expired' }), 1);
 });
