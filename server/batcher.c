@@ -198,6 +198,12 @@ static struct sv_lane *lane_of(const struct sv_batcher *batcher, const struct sv
     return batcher->lanes[i];
 }
 
+bool sv_batcher_has_room(struct sv_batcher *batcher, const struct sv_served *served, int items,
+                         struct sv_problem *problem)
+{
+    return sv_gate_has_room(&lane_of(batcher, served)->gate, items, problem);
+}
+
 bool sv_batcher_admit(struct sv_batcher *batcher, const struct sv_served *served, int items,
                       int64_t tokens, struct sv_problem *problem)
 {

@@ -27,6 +27,9 @@ struct sv_batcher *sv_batcher_create(const struct sv_batcher_options *options,
 /* Ends what is left, stops the dispatcher, frees. NULL is fine. */
 void sv_batcher_destroy(struct sv_batcher *batcher);
 
+/* Whether so many texts have room in the model's lane now; nothing is taken (gate.h). */
+bool sv_batcher_has_room(struct sv_batcher *batcher, const struct sv_served *served, int items,
+                         struct sv_problem *problem);
 /* Makes room in the model's lane; then exactly one submit, or dismiss with the same numbers. */
 bool sv_batcher_admit(struct sv_batcher *batcher, const struct sv_served *served, int items,
                       int64_t tokens, struct sv_problem *problem);

@@ -101,6 +101,9 @@ static bool encode_all(struct sv_classification *c, const struct sv_asked *asked
         return sv_refuse(problem, SV_BAD_VALUE, param,
                          "'%s' holds %d texts, this server takes at most %lld in one request.",
                          param, texts->count, (long long)most);
+    /* An overloaded server does not read what it will refuse. */
+    if (!sv_batcher_has_room(c->call->server->batcher, c->served, texts->count, problem))
+        return false;
     if (!allocate(c, texts->count))
         return sv_out_of_memory(problem);
     for (int i = 0; i < texts->count; i++) {

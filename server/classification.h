@@ -46,8 +46,8 @@ struct sv_manner {
     enum sv_next (*answer)(struct sv_call *call, const struct sv_classification *c);
 };
 
-/* All that a handler does: texts to tokens, every one of them before any is admitted, and off they
- * go to the batcher; or the problem is the reply. */
+/* All that a handler does: if there is room, texts to tokens, every one of them before any is
+ * admitted, and off they go to the batcher; or the problem is the reply. */
 enum sv_next sv_classify(struct sv_call *call, const struct sv_manner *manner);
 
 /* Layers that a token of this text went through, the mean. */

@@ -53,6 +53,15 @@ static bool refuse_full(struct sv_gate *gate, int items, int wait_ms, struct sv_
     return false;
 }
 
+bool sv_gate_has_room(struct sv_gate *gate, int items, struct sv_problem *problem)
+{
+    pthread_mutex_lock(&gate->lock);
+    bool full = items <= gate->items_max && gate->items + items > gate->items_max;
+    int wait_ms = retry_ms(gate, texts_in_the_way(gate, items, 0));
+    pthread_mutex_unlock(&gate->lock);
+    return !full || refuse_full(gate, items, wait_ms, problem);
+}
+
 bool sv_gate_enter(struct sv_gate *gate, int items, int64_t tokens, struct sv_problem *problem)
 {
     assert(items > 0);

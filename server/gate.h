@@ -26,6 +26,9 @@ void sv_gate_init(struct sv_gate *gate, const char *name, int64_t items_max, int
                   struct sv_series *refused);
 void sv_gate_release(struct sv_gate *gate);
 
+/* Whether so many texts have room now, for those who have not counted their tokens yet. Nothing is
+ * taken: it may be gone when they enter, where it is also told that they can never fit. */
+bool sv_gate_has_room(struct sv_gate *gate, int items, struct sv_problem *problem);
 bool sv_gate_enter(struct sv_gate *gate, int items, int64_t tokens, struct sv_problem *problem);
 void sv_gate_leave(struct sv_gate *gate, int items, int64_t tokens); /* turned back at the door */
 void sv_gate_end(struct sv_gate *gate, int64_t tokens);              /* one text has ended */

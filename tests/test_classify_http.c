@@ -545,6 +545,8 @@ Test(classify_daemon, depths_are_told_of_as_many_texts_as_headers_have_room_for)
     stop();
 }
 
+static const char mood_running[] = "sluice_requests_running{model=\"mood\",version=\"4\"}";
+
 /* Texts of 48 characters for `mood`, in one request. */
 static void write_long(struct sv_text *body, int texts)
 {
@@ -602,6 +604,38 @@ Test(classify_daemon, a_full_queue_refuses_whole_calls)
     stop();
 }
 
+/* What is refused for want of room is refused before its texts are read. */
+Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
+{
+    enum { TEXTS = 1024 };
+
+    struct sv_text body = {0}, request = {0};
+    start_with((const char *const[]){"--classify-items", "16", "--classify-queue", "1008",
+                                     "--classify-texts", "1024", "--isa", "ref", NULL});
+    write_long(&body, TEXTS);
+    sv_text_print(&request,
+                  "POST /models/mood/predict HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n%s",
+                  body.bytes, body.data);
+    int fd = raw_connect(&d);
+    raw_send(fd, request.data);
+    wait_for_metric(&d, mood_running, 16);
+    sv_text_clear(&body);
+    for (int i = 0; i < TEXTS; i++)
+        sv_text_adds(&body, i ? ",[\"\u4e2d\"]" : "{\"inputs\":[[\"\u4e2d\"]");
+    sv_text_adds(&body, "]}");
+    struct answer answer = ask(&d, "POST", "/models/mood/predict", body.data);
+    cr_assert(answer_header(&answer, "retry-after-ms"));
+    expect_error(&answer, 429, "overloaded", "no room for 1024 more texts");
+    (void)close(fd);
+    wait_for_metric(&d, mood_running, 0);
+    answer = ask(&d, "POST", "/models/mood/predict", body.data);
+    expect_error(&answer, 422, "tokenizer", "'inputs[0]' cannot be read");
+    cr_assert_eq(metric(&d, "sluice_queue_full_total{model=\"mood\",version=\"4\"}"), 1);
+    sv_text_release(&body);
+    sv_text_release(&request);
+    stop();
+}
+
 static bool is_late(const char *path, const char *body, const struct curl_slist *headers)
 {
     struct answer answer = ask_with(&d, "POST", path, body, headers);
@@ -609,8 +643,6 @@ static bool is_late(const char *path, const char *body, const struct curl_slist 
     answer_release(&answer);
     return late;
 }
-
-static const char mood_running[] = "sluice_requests_running{model=\"mood\",version=\"4\"}";
 
 /* The Open Inference Protocol's timeout is in microseconds; the nearer of it and the header counts,
  * and 0 is none. A batch of so many texts takes longer than 100 ms. */

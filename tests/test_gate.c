@@ -42,3 +42,20 @@ Test(gate, tokens_in_the_way_are_waited_for_as_texts_are)
     cr_assert_lt(problem.retry_ms, 29 * 20, "one text is in the way");
     sv_gate_leave(&gate, 49, 98);
 }
+
+/* For those who have not counted their tokens yet. */
+Test(gate, room_is_told_without_being_taken)
+{
+    struct sv_problem problem = {0};
+    cr_assert(sv_gate_enter(&gate, 60, 60, &problem));
+    cr_assert(sv_gate_has_room(&gate, 40, &problem));
+    cr_assert_not(sv_gate_has_room(&gate, 41, &problem));
+    cr_assert_eq(problem.kind, SV_OVERLOADED);
+    cr_assert_gt(problem.retry_ms, 0);
+    cr_assert_eq(sv_metric_value(gate.refused), 1);
+    cr_assert(sv_gate_has_room(&gate, 101, &problem), "that these never fit is told at the door");
+    cr_assert_not(sv_gate_enter(&gate, 101, 101, &problem));
+    cr_assert_eq(problem.kind, SV_BAD_VALUE);
+    cr_assert(sv_gate_enter(&gate, 40, 40, &problem));
+    sv_gate_leave(&gate, 100, 100);
+}
