@@ -190,7 +190,7 @@ static bool begin(struct sv_classification *c, struct sv_problem *problem)
     struct sv_asked asked = {0};
     c->document = manner->read(c->call, c->request, &asked, problem);
     return c->document && find_model(c, asked.model, problem) &&
-           (!manner->check || manner->check(c, problem)) && encode_all(c, &asked, problem) &&
+           (!manner->prepare || manner->prepare(c, problem)) && encode_all(c, &asked, problem) &&
            submit(c, problem);
 }
 

@@ -40,8 +40,8 @@ struct sv_manner {
     /* The body and the path to a request, and to what it comes down to. NULL: see problem. */
     struct sv_document *(*read)(struct sv_call *call, void *request, struct sv_asked *asked,
                                 struct sv_problem *problem);
-    /* What can be checked only once the classifier is known; may be NULL. */
-    bool (*check)(const struct sv_classification *c, struct sv_problem *problem);
+    /* What can be checked, or done, only once the classifier is known; may be NULL. */
+    bool (*prepare)(const struct sv_classification *c, struct sv_problem *problem);
     /* Every text has its logits: writes the reply. */
     enum sv_next (*answer)(struct sv_call *call, const struct sv_classification *c);
 };

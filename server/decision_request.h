@@ -27,9 +27,11 @@ struct sv_question {
 
 struct sv_decision_request {
     struct sv_string model;
-    struct sv_string input;   /* parts and messages as lines of one text */
+    struct sv_texts input;    /* parts of one text */
     struct sv_list questions; /* struct sv_question */
     struct sv_reading reading;
+
+    struct sv_string text; /* the whole of it; the handler's */
 };
 
 /* Reads, fills in defaults and checks all that can be without the model. NULL: see problem. The

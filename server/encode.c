@@ -86,6 +86,13 @@ static bool is_empty(const struct sl_tokenizer *tokenizer, const struct sv_token
     return i == tokens->given;
 }
 
+bool sv_can_read(const struct sv_served *served, const char *text)
+{
+    struct sl_err err;
+    return sl_tokenizer_encode(sl_model_tokenizer(sv_served_model(served)), text, strlen(text),
+                               SL_UNKNOWN_FAIL, NULL, 0, &err) >= 0;
+}
+
 bool sv_check_ids(const struct sv_served *served, const struct sv_prompt *prompt, const char *param,
                   struct sv_problem *problem)
 {

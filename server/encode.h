@@ -59,6 +59,8 @@ bool sv_tokenize(const struct sv_served *served, const struct sv_matter *matter,
                  struct sv_tokens *tokens, struct sv_problem *problem);
 void sv_tokens_release(const struct sv_tokens *tokens);
 
+/* Whether a text has no character that is unknown to the model. */
+bool sv_can_read(const struct sv_served *served, const char *text);
 /* Whether the vocabulary has all of a prompt's ids; messages call the prompt `param`. */
 bool sv_check_ids(const struct sv_served *served, const struct sv_prompt *prompt, const char *param,
                   struct sv_problem *problem);

@@ -140,6 +140,20 @@ static bool map_questions(const struct sv_classification *c, struct sv_problem *
     return good;
 }
 
+/* A classifier reads one text. Parts of it are lines, or words when the vocabulary has no line
+ * breaks. */
+static bool join_input(const struct sv_classification *c, struct sv_problem *problem)
+{
+    struct sv_decision_request *request = c->request;
+    char joint = sv_can_read(c->served, "\n") ? '\n' : ' ';
+    return sv_texts_join(c->document, &request->input, joint, &request->text, problem);
+}
+
+static bool prepare(const struct sv_classification *c, struct sv_problem *problem)
+{
+    return map_questions(c, problem) && join_input(c, problem);
+}
+
 /* ---- classes to answers ---------------------------------------------------------------------- */
 
 static void add_name(struct sv_text *out, const struct sv_string *name)
@@ -282,7 +296,7 @@ static struct sv_document *read(struct sv_call *call, void *to, struct sv_asked 
     if (!document)
         return NULL;
     (void)snprintf(asked->model, sizeof asked->model, "%s", request->model.data);
-    asked->texts = (struct sv_texts){.count = 1, .items = &request->input};
+    asked->texts = (struct sv_texts){.count = 1, .items = &request->text};
     asked->reading = &request->reading;
     return document;
 }
@@ -292,7 +306,7 @@ enum sv_next sv_handle_decisions(struct sv_call *call)
     static const struct sv_manner decisions = {.request_bytes = sizeof(struct sv_decision_request),
                                                .param = "input",
                                                .read = read,
-                                               .check = map_questions,
+                                               .prepare = prepare,
                                                .answer = answer};
     return sv_classify(call, &decisions);
 }

@@ -124,8 +124,9 @@ bool sv_read_sequences(const struct sv_reader *r, const struct sv_field *field,
 bool sv_read_data(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
 /* struct sv_shape */
 bool sv_read_shape(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
-/* struct sv_string: a text, or the texts of parts (and of messages) as lines of one. */
+/* struct sv_string: a text, or the texts of parts as lines of one. */
 bool sv_read_content(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
+/* struct sv_texts: the parts of one text, out of a text or messages and their parts. */
 bool sv_read_messages(const struct sv_reader *r, const struct sv_field *field,
                       struct json_t *value);
 /* struct sv_word */
@@ -138,4 +139,7 @@ struct sv_document; /* a parsed body and what hangs on it */
 struct sv_document *sv_wire_read(const struct sv_text *body, const struct sv_field *fields,
                                  bool (*check)(void *to, struct sv_problem *problem), void *to,
                                  struct sv_problem *problem) SL_MUST_CHECK;
+/* One text of several, 1 at least, with a byte between two; it is the document's. */
+bool sv_texts_join(struct sv_document *document, const struct sv_texts *texts, char joint,
+                   struct sv_string *whole, struct sv_problem *problem);
 void sv_document_release(struct sv_document *document); /* NULL is fine */

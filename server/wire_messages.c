@@ -1,7 +1,5 @@
-/* wire_messages.c - JSON into one text: messages and the parts of their content, as OpenAI has
- * them.
- *
- * A classifier reads one text, so what comes in parts is put together, a line each. */
+/* wire_messages.c - JSON into the parts of one text: messages and their content, as OpenAI has
+ * them. */
 #include "wire.h"
 #include "wire_reader.h"
 
@@ -33,8 +31,11 @@ static const struct sv_field part_fields[] = {
 };
 
 struct message {
-    struct sv_string role, type, content;
+    struct sv_string role, type;
+    struct sv_texts content;
 };
+
+static bool read_parts(const struct sv_reader *r, const struct sv_field *field, json_t *value);
 
 static const struct sv_field message_fields[] = {
     {.name = "role",
@@ -48,7 +49,7 @@ static const struct sv_field message_fields[] = {
      .most = SV_WORD_BYTES_MAX},
     {.name = "content",
      .kind = SV_FIELD_READ,
-     .read = sv_read_content,
+     .read = read_parts,
      .offset = offsetof(struct message, content),
      .required = true},
     {.kind = SV_FIELD_END},
@@ -73,24 +74,6 @@ static void *read_objects(const struct sv_reader *r, const struct sv_field *fiel
     return items;
 }
 
-/* Joins texts with a line break between two. */
-static bool join(const struct sv_reader *r, const struct sv_string *texts, int count,
-                 struct sv_string *whole)
-{
-    size_t bytes = (size_t)count;
-    for (int i = 0; i < count; i++)
-        bytes += texts[i].bytes;
-    char *to = sv_reader_take(r, bytes + 1, 1);
-    *whole = (struct sv_string){.data = to, .bytes = bytes - 1};
-    for (int i = 0; to && i < count; i++) {
-        memcpy(to, texts[i].data, texts[i].bytes);
-        to += texts[i].bytes;
-        if (i + 1 < count)
-            *to++ = '\n';
-    }
-    return to;
-}
-
 static bool is_word(const struct sv_string *string, const char *word)
 {
     return string->data && strcmp(string->data, word) == 0;
@@ -105,43 +88,97 @@ static bool not_so(const struct sv_reader *r, const struct sv_field *field, cons
                      found->data ? found->data : "");
 }
 
-bool sv_read_content(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+static struct sv_string *make_texts(const struct sv_reader *r, struct sv_texts *texts, int count)
 {
-    struct sv_string *whole = sv_reader_place(r, field->offset);
+    texts->items = sv_reader_take(r, (size_t)count, sizeof *texts->items);
+    texts->count = count;
+    return texts->items;
+}
+
+static bool take_parts(const struct sv_reader *r, const struct sv_field *field, json_t *value,
+                       struct sv_texts *texts)
+{
     int count;
     if (json_is_string(value))
-        return sv_reader_string(r, field, value, whole);
+        return make_texts(r, texts, 1) && sv_reader_string(r, field, value, texts->items);
     if (!json_is_array(value))
         return sv_reader_wrong(r, field, value, "a string or an array of parts");
     const struct part *parts = read_objects(r, field, value, part_fields, sizeof *parts, &count);
-    struct sv_string *texts = parts ? sv_reader_take(r, (size_t)count, sizeof *texts) : NULL;
-    for (int i = 0; texts && i < count; i++) {
+    if (!parts || !make_texts(r, texts, count))
+        return false;
+    texts->several = true;
+    for (int i = 0; i < count; i++) {
         if (!is_word(&parts[i].type, "input_text") || !parts[i].text.data)
             return not_so(r, field, "parts of type \"input_text\" with a 'text'", &parts[i].type);
-        texts[i] = parts[i].text;
+        texts->items[i] = parts[i].text;
     }
-    return texts && join(r, texts, count, whole);
+    return true;
+}
+
+static bool read_parts(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+{
+    return take_parts(r, field, value, sv_reader_place(r, field->offset));
+}
+
+bool sv_read_content(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+{
+    struct sv_texts parts = {0};
+    return take_parts(r, field, value, &parts) &&
+           sv_texts_join(r->document, &parts, '\n', sv_reader_place(r, field->offset), r->problem);
+}
+
+/* The parts of all messages, in their order. */
+static bool collect(const struct sv_reader *r, const struct message *messages, int count,
+                    struct sv_texts *texts)
+{
+    int total = 0;
+    for (int i = 0; i < count; i++)
+        total += messages[i].content.count;
+    struct sv_string *to = make_texts(r, texts, total);
+    texts->several = true;
+    for (int i = 0; to && i < count; i++) {
+        const struct sv_texts *content = &messages[i].content;
+        memcpy(to, content->items, (size_t)content->count * sizeof *to);
+        to += content->count;
+    }
+    return to;
 }
 
 bool sv_read_messages(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
-    struct sv_string *whole = sv_reader_place(r, field->offset);
+    struct sv_texts *texts = sv_reader_place(r, field->offset);
     int count;
     if (json_is_string(value))
-        return sv_reader_string(r, field, value, whole);
+        return take_parts(r, field, value, texts);
     if (!json_is_array(value))
         return sv_reader_wrong(r, field, value, "a string or an array of messages");
     const struct message *messages =
         read_objects(r, field, value, message_fields, sizeof *messages, &count);
-    struct sv_string *texts = messages ? sv_reader_take(r, (size_t)count, sizeof *texts) : NULL;
-    for (int i = 0; texts && i < count; i++) {
+    for (int i = 0; messages && i < count; i++) {
         if (messages[i].type.data && !is_word(&messages[i].type, "message"))
             return not_so(r, field, "items of type \"message\"", &messages[i].type);
         if (!is_word(&messages[i].role, "user"))
             return not_so(r, field, "messages of the role \"user\"", &messages[i].role);
-        texts[i] = messages[i].content;
     }
-    return texts && join(r, texts, count, whole);
+    return messages && collect(r, messages, count, texts);
+}
+
+bool sv_texts_join(struct sv_document *document, const struct sv_texts *texts, char joint,
+                   struct sv_string *whole, struct sv_problem *problem)
+{
+    const struct sv_reader reader = {.document = document, .problem = problem};
+    size_t bytes = (size_t)texts->count;
+    for (int i = 0; i < texts->count; i++)
+        bytes += texts->items[i].bytes;
+    char *to = sv_reader_take(&reader, bytes + 1, 1);
+    *whole = (struct sv_string){.data = to, .bytes = bytes - 1};
+    for (int i = 0; to && i < texts->count; i++) {
+        memcpy(to, texts->items[i].data, texts->items[i].bytes);
+        to += texts->items[i].bytes;
+        if (i + 1 < texts->count)
+            *to++ = joint;
+    }
+    return to;
 }
 
 bool sv_read_word(const struct sv_reader *r, const struct sv_field *field, json_t *value)

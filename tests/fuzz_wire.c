@@ -151,8 +151,7 @@ static struct sv_document *read_decision(const struct sv_text *body, struct sv_p
         return NULL;
     const struct sv_question *questions = request.questions.items;
     must(request.model.bytes > 0);
-    must(request.input.data);
-    string_check(&request.input);
+    texts_check(&request.input);
     must(request.questions.count >= 1 && request.questions.count <= SV_QUESTIONS_MAX);
     for (int i = 0; i < request.questions.count; i++)
         question_check(&questions[i]);

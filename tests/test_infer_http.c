@@ -552,6 +552,51 @@ Test(infer_http, decisions_keep_booleans_and_join_messages)
     oracle_close(&plain);
 }
 
+/* Of one label, as a classifier answers when it reads these parts of a message. */
+static double decided(const char *model, const char *parts)
+{
+    struct sv_text body = {0};
+    sv_text_print(
+        &body,
+        "{\"model\":\"%s\",\"input\":[{\"role\":\"user\",\"content\":%s}],\"questions\":[{"
+        "\"type\":\"predicate\",\"instructions\":\"positive\"}]}",
+        model, parts);
+    json_t *root = posted("/v1/decisions", body.data);
+    double probability = number_at(root, "answers/0/probability");
+    json_decref(root);
+    sv_text_release(&body);
+    return probability;
+}
+
+#define PART(text) "{\"type\":\"input_text\",\"text\":\"" text "\"}"
+
+/* Parts are lines where the vocabulary has line breaks, and words where it has none. */
+Test(infer_daemon, parts_are_joined_by_what_the_vocabulary_has)
+{
+    static const char *const models[] = {MOOD, FLAT}, *const wholes[] = {"one\ntwo", "one two"};
+    daemon_make_store(&d);
+    tiny_classifiers_make(d.store);
+    tiny_others_make(d.store);
+    daemon_serve(&d, (const char *const[]){NULL});
+    for (int i = 0; i < 2; i++) {
+        struct oracle oracle = oracle_open(d.store, models[i]);
+        struct verdict v = oracle_ask(&oracle, wholes[i]);
+        cr_assert_eq((float)decided(models[i], "[" PART("one") "," PART("two") "]"), v.probs[2]);
+        cr_assert_eq(
+            (float)decided(models[i], "\"one\"},{\"role\":\"user\",\"content\":[" PART("two") "]"),
+            v.probs[2]);
+        oracle_close(&oracle);
+    }
+    struct answer answer = ask(
+        &d, "POST", "/v1/decisions",
+        "{\"model\":\"flat\",\"input\":[{\"role\":\"user\",\"content\":[" PART("a\\nb") "," PART(
+            "c") "]}],\"questions\":[{\"type\":\"predicate\",\"instructions\":\"positive\"}]}");
+    cr_assert_eq(answer.status, 400, "a line break of the text's own is not replaced");
+    cr_assert(strstr(answer.body.data, "U+000A"), "%s", answer.body.data);
+    answer_release(&answer);
+    stop();
+}
+
 Test(infer_http, four_hundred_questions_about_one_text)
 {
     enum { QUESTIONS = 400 };

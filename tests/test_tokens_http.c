@@ -10,7 +10,7 @@ static void start(void)
 {
     daemon_make_store(&d);
     tiny_classifiers_make(d.store);
-    tiny_raw_make(d.store);
+    tiny_others_make(d.store);
     daemon_serve(&d, (const char *const[]){"--default-classifier", MOOD, NULL});
 }
 

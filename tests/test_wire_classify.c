@@ -185,15 +185,22 @@ Test(wire_classify, decisions)
         "\"text\":\"two\"},{\"type\":\"input_text\",\"text\":\"\"}]}],"
         "\"questions\":[{\"type\":\"choice\",\"name\":\"q\",\"instructions\":\"which?\","
         "\"choices\":[{\"value\":\"x\",\"description\":\"d\"},{\"value\":true}]},"
-        "{\"type\":\"predicate\",\"instructions\":[{\"type\":\"input_text\",\"text\":\"x\"}]},"
+        "{\"type\":\"predicate\",\"instructions\":[{\"type\":\"input_text\",\"text\":\"x\"},"
+        "{\"type\":\"input_text\",\"text\":\"y\"}]},"
         "{\"type\":\"score\",\"instructions\":\"\",\"levels\":[{\"label\":\"1\"},"
         "{\"label\":\"2\"}]}],"
         "\"safety_identifier\":\"me\",\"prompt_cache_key\":\"k\"}");
     const struct sv_question *questions = decision.questions.items;
     const struct sv_choice *choices = questions[0].choices.items;
     const struct sv_level *levels = questions[2].levels.items;
-    cr_assert_str_eq(decision.input.data, "one\ntwo\n");
-    cr_assert_eq(decision.input.bytes, 8);
+    static const char *const parts[] = {"one", "two", ""};
+    struct sv_string whole;
+    cr_assert_eq(decision.input.count, COUNT(parts));
+    for (size_t i = 0; i < COUNT(parts); i++)
+        cr_assert_str_eq(decision.input.items[i].data, parts[i]);
+    cr_assert(sv_texts_join(document, &decision.input, ' ', &whole, &problem));
+    cr_assert_str_eq(whole.data, "one two ");
+    cr_assert_eq(whole.bytes, 8);
     cr_assert_eq(decision.questions.count, 3);
     cr_assert_eq(questions[0].type, SV_CHOICE);
     cr_assert_str_eq(questions[0].name.data, "q");
@@ -201,7 +208,7 @@ Test(wire_classify, decisions)
     cr_assert(choices[1].value.is_boolean);
     cr_assert_str_eq(choices[1].value.text.data, "true");
     cr_assert_eq(questions[1].type, SV_PREDICATE);
-    cr_assert_str_eq(questions[1].instructions.data, "x");
+    cr_assert_str_eq(questions[1].instructions.data, "x\ny");
     cr_assert_null(questions[1].name.data);
     cr_assert_str_eq(levels[1].label.data, "2");
     sv_document_release(document);

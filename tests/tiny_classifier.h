@@ -3,7 +3,8 @@
  *
  *     "mood"   a tsa over characters; its gates are hard, so that texts differ in depth
  *     "plain"  an encoder over word pieces, with special tokens; a text with a "!" overflows
- *     "raw"    as mood, over bytes; only where it is asked for */
+ *     "raw"    as mood, over bytes; only where it is asked for
+ *     "flat"   as mood, over characters without a line break; only where it is asked for */
 #pragma once
 
 #include "base/random.h"
@@ -14,6 +15,7 @@
 #define MOOD  "mood"
 #define PLAIN "plain"
 #define RAW   "raw"
+#define FLAT  "flat"
 
 enum { MOOD_CLASSES = 3, PLAIN_CLASSES = 2, MOOD_CONTEXT = 48, PLAIN_CONTEXT = 24 };
 
@@ -77,13 +79,13 @@ static inline void tiny_classifier_write(const char *store, const char *name,
     EXPECT_OK(sl_checkpoint_write(test_path(version, directory, "4"), &parts, &err), err);
 }
 
+/* Over the characters of a text, or over bytes. */
 static inline void tiny_gated_make(struct sl_engine *engine, const char *store, const char *name,
-                                   const char *tokenizer)
+                                   const char *tokenizer, const char *text)
 {
     struct sl_err err;
     const struct sl_arch *arch = sl_arch_find("tsa");
-    struct sl_tokenizer *tokens =
-        sl_tokenizer_learn(tokenizer, TINY_TEXT, sizeof TINY_TEXT - 1, &err);
+    struct sl_tokenizer *tokens = sl_tokenizer_learn(tokenizer, text, strlen(text), &err);
     cr_assert(tokens, "%s", err.text);
     struct sl_config config =
         tiny_classifier_config(arch, sl_tokenizer_size(tokens), MOOD_CLASSES, MOOD_CONTEXT);
@@ -146,13 +148,15 @@ static inline void tiny_plain_make(struct sl_engine *engine, const char *store)
     sl_tokenizer_destroy(tokens);
 }
 
-/* Makes <store>/raw/4, a classifier of bytes. */
-static inline void tiny_raw_make(const char *store)
+/* Makes <store>/raw/4 and <store>/flat/4. */
+static inline void tiny_others_make(const char *store)
 {
     struct sl_err err;
     struct sl_engine *engine = sl_engine_create(&(struct sl_engine_options){.threads = 1}, &err);
     cr_assert(engine, "%s", err.text);
-    tiny_gated_make(engine, store, RAW, "bytes");
+    tiny_gated_make(engine, store, RAW, "bytes", TINY_TEXT);
+    cr_assert_eq(TINY_TEXT[0], '\n');
+    tiny_gated_make(engine, store, FLAT, "characters", &TINY_TEXT[1]);
     sl_engine_destroy(engine);
 }
 
@@ -163,7 +167,7 @@ static inline void tiny_classifiers_make(const char *store)
     const struct sl_engine_options options = {.threads = 1};
     struct sl_engine *engine = sl_engine_create(&options, &err);
     cr_assert(engine, "%s", err.text);
-    tiny_gated_make(engine, store, MOOD, "characters");
+    tiny_gated_make(engine, store, MOOD, "characters", TINY_TEXT);
     tiny_plain_make(engine, store);
     sl_engine_destroy(engine);
 }

@@ -70,12 +70,11 @@ test('questions of every type, answered in their order', async () => {
 
 test('messages and their parts are lines of one text', async () => {
   const parts = [{ type: 'input_text', text: 'good' }, { type: 'input_text', text: 'day' }];
-  const joined = await decide([choice], { input: 'good\nday', unknown_characters: 'replace' });
-  const apart = await decide([choice], {
-    input: [{ role: 'user', content: parts }],
-    unknown_characters: 'replace',
-  });
+  const joined = await decide([choice], { input: 'good\nday' });
+  const apart = await decide([choice], { input: [{ role: 'user', content: parts }] });
+  const messages = parts.map(({ text }) => ({ role: 'user', content: text }));
   assert.deepEqual(apart.answers, joined.answers);
+  assert.deepEqual((await decide([choice], { input: messages })).answers, joined.answers);
 });
 
 test('what a classifier cannot decide is a BadRequestError that names the labels', async () => {
