@@ -102,9 +102,10 @@ Test(tokens_http, tokens_decode_to_texts)
     root = posted("/models/plain/decode", body);
     cr_assert_str_eq(text_at(root, "0"), "[CLS] ab c [SEP]");
     json_decref(root);
-    root = posted("/models/plain/decode", "{\"ids\":[[9],[10,36]]}");
-    cr_assert_eq(json_array_size(root), 2);
+    root = posted("/models/plain/decode", "{\"ids\":[[9],[10,36],[9,5,10,8]]}");
+    cr_assert_eq(json_array_size(root), 3);
     cr_assert_str_eq(text_at(root, "1"), "bb");
+    cr_assert_str_eq(text_at(root, "2"), "a. b!");
     json_decref(root);
     json_decref(tokens);
 }

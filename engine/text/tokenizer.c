@@ -206,6 +206,21 @@ static size_t text_put(const struct sl_decoding *job, size_t used, const char *b
     return used + count;
 }
 
+static bool begins(const struct sl_piece *piece, const char *with)
+{
+    size_t length = strlen(with);
+    return piece->bytes >= length && memcmp(piece->text, with, length) == 0;
+}
+
+/* Whether a piece is close to what is before it. */
+static bool clings(const struct sl_tokenizer_kind *kind, const struct sl_piece *piece)
+{
+    const char *const *with = kind->clinging;
+    while (with && *with && !begins(piece, *with))
+        with++;
+    return with && *with;
+}
+
 /* Adds a piece to `used` bytes of text, with what goes before it. */
 static size_t piece_put(const struct sl_tokenizer *tokens, const struct sl_decoding *job,
                         size_t used, const struct sl_piece *piece)
@@ -214,9 +229,11 @@ static size_t piece_put(const struct sl_tokenizer *tokens, const struct sl_decod
     size_t length = joint ? strlen(joint) : 0;
     if (used == 0 || !tokens->kind->spaced)
         return text_put(job, used, piece->text, piece->bytes);
-    if (joint && piece->bytes > length && memcmp(piece->text, joint, length) == 0)
+    if (joint && piece->bytes > length && begins(piece, joint))
         return text_put(job, used, piece->text + length, piece->bytes - length);
-    return text_put(job, text_put(job, used, " ", 1), piece->text, piece->bytes);
+    if (!clings(tokens->kind, piece))
+        used = text_put(job, used, " ", 1);
+    return text_put(job, used, piece->text, piece->bytes);
 }
 
 long sl_tokenizer_decode(const struct sl_tokenizer *tokens, const struct sl_decoding *decoding,

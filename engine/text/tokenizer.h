@@ -47,7 +47,8 @@ struct sl_tokenizer_kind {
     bool fixed; /* its pieces are always the same: nothing is saved of them */
     bool split; /* it splits into words: `lower` means something, its pieces are lines of a file */
     bool spaced;       /* decoded, its pieces are parted by blanks, */
-    const char *joint; /* but for those that begin with this; NULL: none */
+    const char *joint; /* but for those that begin with this, which is left out; NULL: none */
+    const char *const *clinging; /* and for those that begin so; NULL at the end; NULL: none */
 
     /* How its pieces are found: either in a text at once, made a tokenizer of with
      * sl_tokenizer_create; */

@@ -10,6 +10,10 @@
 
 static const char joint[] = "##";
 
+/* What stands close to the word before it. Hugging Face's decoder also knows " ' " and " do not",
+ * but looks at one piece at a time with the blank before it, and none has a blank within. */
+static const char *const clinging[] = {".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re", NULL};
+
 /* In this order in a vocabulary that we learn; anywhere in one that is read. */
 static const struct {
     const char *name;
@@ -122,6 +126,7 @@ const struct sl_tokenizer_kind sl_tokenizer_wordpiece = {
     .split = true,
     .spaced = true,
     .joint = joint,
+    .clinging = clinging,
     .choose = wordpiece_choose,
     .open = wordpiece_open,
     .close = wordpiece_close,

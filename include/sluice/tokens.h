@@ -91,7 +91,8 @@ struct sl_decoding {
 };
 
 /* Pieces one after another; words with a blank between them, a piece that continues a word (##)
- * joined to what is before it. What encoding threw away (accents, case, blanks) does not come
+ * joined to what is before it. With `wordpiece` . ? ! , and n't 'm 's 've 're cling to that, too,
+ * as with Hugging Face's decoder. What encoding threw away (accents, case, blanks) does not come
  * back. Returns how many bytes the text has, which may be more than `most` (then only the first
  * `most` were written), or -1 with err: an id out of range. Adds no NUL. */
 SL_PUBLIC long sl_tokenizer_decode(const struct sl_tokenizer *tokens,

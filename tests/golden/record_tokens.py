@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""record_tokens.py - records what the Python package `tokenizers` makes of nasty texts.
+"""record_tokens.py - records what the Python package `tokenizers` makes of nasty texts, and of their
+tokens.
 
 Its BertWordPieceTokenizer is the implementation in common use, and knows nothing of ours.
 test_wordpiece.c compares ours with what is recorded; it needs the two files, not this script.
@@ -91,7 +92,9 @@ def bytes_before(text):
 def record(tokenizer, text):
     encoded, before = tokenizer.encode(text), bytes_before(text)
     places = [[before[start], before[stop]] for start, stop in encoded.offsets]
-    return {"text": text, "tokens": encoded.tokens, "ids": encoded.ids, "places": places}
+    decoded = [tokenizer.decode(encoded.ids, skip_special_tokens=skip) for skip in (True, False)]
+    return {"text": text, "tokens": encoded.tokens, "ids": encoded.ids, "places": places,
+            "decoded": decoded}
 
 
 def main():
