@@ -227,6 +227,23 @@ static inline double metric(const struct daemon *daemon, const char *series)
     return value;
 }
 
+/* The sum of a metric's series that have these labels, or this part of them. */
+static inline double metric_sum(const struct daemon *daemon, const char *name, const char *labels)
+{
+    struct answer answer = ask(daemon, "GET", "/metrics", NULL);
+    cr_assert_eq(answer.status, 200);
+    double sum = 0;
+    size_t length = strlen(name);
+    for (const char *line = answer.body.data; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        const char *end = line + strcspn(line, "\n"), *part = strstr(line, labels);
+        if (strncmp(line, name, length) == 0 && line[length] == '{' && part && part < end)
+            sum += strtod(strstr(part, "} ") + 1, NULL);
+    }
+    answer_release(&answer);
+    return sum;
+}
+
 /* Completions of the tiny model so far, by code and reason. */
 static inline double calls_ended(const struct daemon *daemon, const char *code, const char *reason)
 {

@@ -6,7 +6,7 @@
 #include "sluice/tokens.h"
 #include "test.h"
 
-enum { ORACLE_CLASSES_MAX = 8, ORACLE_TOKENS_MAX = 64 };
+enum { ORACLE_CLASSES_MAX = 8, ORACLE_TOKENS_MAX = 128 };
 
 struct oracle {
     struct sl_engine *engine;
@@ -17,6 +17,7 @@ struct oracle {
 /* One text's answer. */
 struct verdict {
     int classes, tokens, best;
+    int given; /* tokens before it was cut */
     float logits[ORACLE_CLASSES_MAX], probs[ORACLE_CLASSES_MAX];
     double depth; /* layers that a token went through, the mean */
     int64_t layers_used, layers_full;
@@ -52,7 +53,7 @@ static inline struct verdict oracle_judge(const struct oracle *o, const int32_t 
     struct sl_err err;
     struct sl_model_facts facts = sl_model_facts(o->model);
     struct sl_item item = {.tokens = ids, .count = count};
-    struct verdict v = {.classes = facts.classes, .tokens = count};
+    struct verdict v = {.classes = facts.classes, .tokens = count, .given = count};
     EXPECT_OK(sl_classifier_run(o->classifier, &item, 1, &err), err);
     memcpy(v.logits, item.logits, (size_t)facts.classes * sizeof *v.logits);
     v.finite = item.finite;
@@ -66,8 +67,23 @@ static inline struct verdict oracle_judge(const struct oracle *o, const int32_t 
     return v;
 }
 
-/* The verdict on a text that fits. */
-static inline struct verdict oracle_ask(const struct oracle *o, const char *text)
+/* Cuts to the context at one end; special tokens stay at theirs. Returns how many are left. */
+static inline int oracle_cut(const struct oracle *o, bool from_left, int32_t *ids, int count)
+{
+    const struct sl_tokenizer *tokens = sl_model_tokenizer(o->model);
+    int context = sl_model_facts(o->model).context;
+    int head = ids[0] == sl_tokenizer_special(tokens, SL_SPECIAL_BEGIN);
+    int tail = ids[count - 1] == sl_tokenizer_special(tokens, SL_SPECIAL_END);
+    int kept = context - head - tail, from = from_left ? count - tail - kept : head;
+    if (count <= context)
+        return count;
+    memmove(ids + head, ids + from, (size_t)kept * sizeof *ids);
+    memmove(ids + head + kept, ids + count - tail, (size_t)tail * sizeof *ids);
+    return context;
+}
+
+/* The verdict on a text, cut at its beginning or its end when it does not fit. */
+static inline struct verdict oracle_read(const struct oracle *o, const char *text, bool from_left)
 {
     struct sl_err err;
     int32_t ids[ORACLE_TOKENS_MAX];
@@ -78,6 +94,16 @@ static inline struct verdict oracle_ask(const struct oracle *o, const char *text
                                          .most = ORACLE_TOKENS_MAX};
     long count = sl_tokenizer_tokenize(sl_model_tokenizer(o->model), &encoding, &err);
     cr_assert(count > 0, "%s: %s", text, err.text);
-    cr_assert_leq(count, sl_model_facts(o->model).context);
-    return oracle_judge(o, ids, (int)count);
+    cr_assert_leq(count, ORACLE_TOKENS_MAX);
+    struct verdict v = oracle_judge(o, ids, oracle_cut(o, from_left, ids, (int)count));
+    v.given = (int)count;
+    return v;
+}
+
+/* The verdict on a text that fits. */
+static inline struct verdict oracle_ask(const struct oracle *o, const char *text)
+{
+    struct verdict v = oracle_read(o, text, false);
+    cr_assert_eq(v.given, v.tokens);
+    return v;
 }
