@@ -476,6 +476,8 @@ static void expect_use(void)
     cr_assert_lt(all, tally.good, "texts of different calls share no batches");
     cr_assert_gt(metric_sum(&d, "sluice_requests_total", "reason=\"cancelled\""), 0,
                  "the daemon noticed nobody leave");
+    cr_assert_gt(metric_sum(&d, "sluice_items_total", "outcome=\"cancelled\""), 0,
+                 "it went on with all their texts");
 }
 
 Test(answers, every_answer_belongs_to_its_question)
