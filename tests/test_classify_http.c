@@ -627,6 +627,7 @@ Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
     cr_assert(answer_header(&answer, "retry-after-ms"));
     expect_error(&answer, 429, "overloaded", "no room for 1024 more texts");
     (void)close(fd);
+    wait_for_metric(&d, "sluice_requests_waiting{model=\"mood\",version=\"4\"}", 0);
     wait_for_metric(&d, mood_running, 0);
     answer = ask(&d, "POST", "/models/mood/predict", body.data);
     expect_error(&answer, 422, "tokenizer", "'inputs[0]' cannot be read");

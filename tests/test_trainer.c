@@ -487,7 +487,7 @@ Test(trainer, resuming_with_another_number_is_refused_by_its_name)
         const struct sl_number *row = r;
         struct sl_training other = training;
         double value =
-            other_number(sl_number_get(row, &other.recipe), row->most, row->kind == SL_INTEGER);
+            other_number(sl_number_get(row, &other.recipe), row->most, row->kind != SL_REAL);
         EXPECT_OK(sl_number_set(row, &other.recipe, value, &err), err);
         expect_refused(&other, SL_BAD_INPUT, row->name);
     }
