@@ -23,7 +23,8 @@ build: ## the programs, as shipped: build/release/{sluiced,sluice,sluicectl}
 
 run: build ## the daemon on 127.0.0.1:8080 with the models in models/
 	@.ci/packages run
-	exec build/release/sluiced --config $(CONFIG)
+	exec build/release/sluiced --config $(CONFIG) \
+	    $(if $(filter conf/sluiced.yaml,$(CONFIG)),--default-classifier sentiment)
 
 test: test-release test-asan test-tsan ## everything: units, journeys, sanitizers, rules
 

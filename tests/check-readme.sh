@@ -28,6 +28,7 @@ done
     --run "$scratch/run" $short >/dev/null
 
 "$build/sluiced" --config "$top/conf/sluiced.yaml" --store "$scratch/store" --log_level error \
+    --default-classifier sentiment \
     --listen 127.0.0.1:0 --port_file "$scratch/port" &
 daemon=$!
 tries=0
