@@ -57,7 +57,7 @@ bool sv_gate_has_room(struct sv_gate *gate, int items, struct sv_problem *proble
 {
     pthread_mutex_lock(&gate->lock);
     bool full = items <= gate->items_max && gate->items + items > gate->items_max;
-    int wait_ms = retry_ms(gate, texts_in_the_way(gate, items, 0));
+    int wait_ms = full ? retry_ms(gate, texts_in_the_way(gate, items, 0)) : 0;
     pthread_mutex_unlock(&gate->lock);
     return !full || refuse_full(gate, items, wait_ms, problem);
 }

@@ -69,8 +69,10 @@ enum { SL_COMPLETES = 1u << SL_TASK_COMPLETION, SL_CLASSIFIES = 1u << SL_TASK_CL
                        "tokens that one forward pass can see (T)"),                                \
         SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training")
 
-/* Of the row `pairs`, where an architecture has it. */
-#define SL_PAIRS_HELP "rows of a table for hashed pairs of neighbouring tokens; 0: none"
+/* Of classifiers that may look up pairs. */
+#define SL_HYPERS_PAIRS                                                                            \
+    SL_INTEGER_ROW(sl_config, pairs, 0, 1 << 24, 0,                                                \
+                   "rows of a table for hashed pairs of neighbouring tokens; 0: none")
 
 /* What a decoder's architecture needs to know as a classifier. */
 #define SL_HYPERS_CLASSIFIER                                                                       \

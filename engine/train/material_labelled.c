@@ -110,8 +110,11 @@ static int thin(const struct sl_material *m, int example, int32_t *kept)
 static int rows_until(const struct sl_material *m, int base, int last)
 {
     int rows = 0;
-    for (int i = 0; i < last; i++)
-        rows += thin(m, m->order[base + i], m->thinned);
+    bool thins = m->recipe->token_dropout > 0.0f;
+    for (int i = 0; i < last; i++) {
+        int example = m->order[base + i];
+        rows += thins ? thin(m, example, m->thinned) : m->train.examples[example].tokens;
+    }
     return rows;
 }
 
