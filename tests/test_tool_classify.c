@@ -99,6 +99,22 @@ Test(tool_classify, a_classifier_completes_nothing)
     expect_messages(mistakes, COUNT(mistakes));
 }
 
+/* With the steps that came of the epochs, and numbers as they were typed. */
+Test(tool_classify, a_model_says_how_it_was_trained)
+{
+    static struct result r;
+    char data[PATH_MAX];
+    make_classifier(&r, test_path(data, top, "data.tsv"));
+    read_card(r.out, sizeof r.out);
+    json_t *card = json_loads(r.out, 0, NULL);
+    const json_t *recipe = json_object_get(json_object_get(card, "training"), "recipe");
+    cr_expect_eq(number_in(recipe, "steps"), 72.0, "8 epochs of 72 texts, 8 at a time");
+    cr_expect_eq(number_in(recipe, "epochs"), 8.0);
+    cr_expect_str_eq(json_string_value(json_object_get(recipe, "schedule")), "cosine");
+    cr_expect(strstr(r.out, "\"rate\": 0.01,"), "%s", r.out);
+    json_decref(card);
+}
+
 /* Accuracies, what sees both ways, how rows are pooled: a model that completes has none of it. */
 Test(tool_classify, a_model_that_completes_has_nothing_of_a_classifier)
 {

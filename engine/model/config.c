@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS = 15, HYPERS_MAX = 64 };
+enum { HYPERS_MAX = 64 };
 
 static const char *const gates[] = {
     [SL_GATE_SOFT] = "soft",
@@ -261,7 +261,7 @@ static bool read_training(struct sl_card *card, const json_t *root, struct sl_er
     const json_t *training = sl_json_object(root, "training", err);
     if (!training)
         return false;
-    card->training = sl_json_print(training, DIGITS, err);
+    card->training = sl_json_print(training, SL_JSON_SHORT, err);
     return card->training;
 }
 
@@ -295,44 +295,12 @@ void sl_card_release(struct sl_card *card)
 
 /* -- printing -------------------------------------------------------------------------- */
 
-/* The number with the fewest digits that is the same float: 0.9, not 0.89999998. */
-static json_t *json_float(float value)
-{
-    char text[32];
-    for (int digits = 6; digits <= 9; digits++) {
-        (void)snprintf(text, sizeof text, "%.*g", digits, (double)value);
-        if (strtof(text, NULL) == value)
-            break;
-    }
-    return json_real(strtod(text, NULL));
-}
-
-static json_t *print_number(const struct sl_number *h, double value)
-{
-    if (h->kind == SL_CHOICE)
-        return json_string(h->choices[(int)value]);
-    return h->kind == SL_REAL ? json_float((float)value) : json_integer((json_int_t)value);
-}
-
-static json_t *print_hypers(const struct sl_card *card)
-{
-    json_t *hyper = json_object();
-    for (const struct sl_number *h = card->arch->hypers; h->name; h++) {
-        json_t *number = print_number(h, sl_number_get(h, &card->hyper));
-        if (json_object_set_new(hyper, h->name, number) != 0) {
-            json_decref(hyper);
-            return NULL;
-        }
-    }
-    return hyper;
-}
-
 /* A threshold above 1 means what 1 means: never. */
 static json_t *print_policy(const struct sl_policy *p)
 {
-    json_t *threshold = json_float(fminf(p->exit_threshold, 1.0f));
+    json_t *threshold = sl_json_float(fminf(p->exit_threshold, 1.0f));
     return json_pack("{s:s, s:o, s:o, s:b}", "gate", gates[p->gate], "gate_limit",
-                     json_float(p->gate_limit), "exit_threshold", threshold, "exit_oracle",
+                     sl_json_float(p->gate_limit), "exit_threshold", threshold, "exit_oracle",
                      (int)p->exit_oracle);
 }
 
@@ -371,13 +339,13 @@ static char *card_print(const struct sl_card *card, struct sl_err *err)
     json_t *training = print_training(card, err);
     if (!training)
         return NULL;
-    json_auto_t *root = json_pack("{s:s, s:s, s:s, s:o, s:i, s:o, s:o, s:o}", "format", sl_format,
-                                  "architecture", card->arch->name, "task",
-                                  sl_task_name(card->hyper.task), "hyper", print_hypers(card),
-                                  "vocab", card->hyper.vocab, "tokenizer", print_tokenizer(card),
-                                  "inference", print_policy(&card->policy), "training", training);
+    json_auto_t *root = json_pack(
+        "{s:s, s:s, s:s, s:o, s:i, s:o, s:o, s:o}", "format", sl_format, "architecture",
+        card->arch->name, "task", sl_task_name(card->hyper.task), "hyper",
+        sl_json_numbers(card->arch->hypers, &card->hyper), "vocab", card->hyper.vocab, "tokenizer",
+        print_tokenizer(card), "inference", print_policy(&card->policy), "training", training);
     if (root && print_labels(root, card))
-        return sl_json_print(root, DIGITS, err);
+        return sl_json_print(root, SL_JSON_SHORT, err);
     sl_fail(err, SL_NO_MEMORY, "no memory for the description of a model");
     return NULL;
 }

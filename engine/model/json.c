@@ -1,6 +1,8 @@
 /* json.c - jansson, with our errors. */
 #include "model/json.h"
 
+#include "base/number.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +62,37 @@ char *sl_json_print(const struct json_t *value, int digits, struct sl_err *err)
     }
     memcpy(text + bytes, "\n", 2);
     return text;
+}
+
+json_t *sl_json_float(float value)
+{
+    char text[32];
+    for (int digits = 6; digits <= 9; digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, (double)value);
+        if (strtof(text, NULL) == value)
+            break;
+    }
+    return json_real(strtod(text, NULL));
+}
+
+static json_t *number_value(const struct sl_number *row, double value)
+{
+    if (row->kind == SL_CHOICE)
+        return json_string(row->choices[(int)value]);
+    return row->kind == SL_REAL ? sl_json_float((float)value) : json_integer((json_int_t)value);
+}
+
+json_t *sl_json_numbers(const struct sl_number *rows, const void *object)
+{
+    json_t *numbers = json_object();
+    for (const struct sl_number *r = rows; r->name; r++) {
+        json_t *value = number_value(r, sl_number_get(r, object));
+        if (json_object_set_new(numbers, r->name, value) != 0) {
+            json_decref(numbers);
+            return NULL;
+        }
+    }
+    return numbers;
 }
 
 static bool is_among(const char *const *accepted, const char *key)

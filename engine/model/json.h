@@ -8,13 +8,22 @@
 #include <stdint.h>
 
 struct json_t;
+struct sl_number;
 
 /* A text that is one object. Keys that occur twice are refused. */
 struct json_t *sl_json_parse(const char *text, size_t bytes, struct sl_err *err) SL_MUST_CHECK;
 
 /* The text of a value, indented, with a line break at the end; free() it. Numbers get as many
- * digits as asked: 15 to be short, 17 to be exact. */
+ * digits as asked. */
+enum { SL_JSON_SHORT = 15, SL_JSON_EXACT = 17 }; /* 0.1 stays 0.1; every double survives */
+
 char *sl_json_print(const struct json_t *value, int digits, struct sl_err *err) SL_MUST_CHECK;
+
+/* The finite number with the fewest digits that is the same float: 0.9, not 0.89999998. */
+struct json_t *sl_json_float(float value);
+
+/* An object with every number of a table by its name; choices are their names. NULL: no memory. */
+struct json_t *sl_json_numbers(const struct sl_number *rows, const void *object);
 
 /* Fails for a key that is not among `accepted` (ends with NULL), and lists those that are. */
 bool sl_json_keys(struct json_t *object, const char *const *accepted, struct sl_err *err)

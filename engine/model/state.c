@@ -14,7 +14,7 @@
 
 enum member { COUNTERS, NUMBERS, MEMBERS };
 
-enum { GROUPS = 3, SLOT_NAME = 128, DIGITS_EXACT = 17 };
+enum { GROUPS = 3, SLOT_NAME = 128 };
 
 static const char *const names[MEMBERS] = {
     [COUNTERS] = "state.json",
@@ -126,7 +126,7 @@ static char *counters_print(const struct sl_state *s, struct sl_err *err)
     json_auto_t *root =
         json_pack("{s:s, s:o}", "format", sl_format, "counters", counters_object(s));
     if (root)
-        return sl_json_print(root, DIGITS_EXACT, err);
+        return sl_json_print(root, SL_JSON_EXACT, err);
     sl_fail(err, SL_NO_MEMORY, "no memory for %d counters", s->counters_count);
     return NULL;
 }

@@ -2,6 +2,7 @@
 #include "tools/report.h"
 
 #include "base/clock.h"
+#include "model/json.h"
 #include "model/manifest.h"
 
 #include <errno.h>
@@ -25,13 +26,7 @@ struct report {
 
 static json_t *number(double x)
 {
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
-static json_t *member(const struct sl_number *row, const void *object)
-{
-    double value = sl_number_get(row, object);
-    return row->kind == SL_CHOICE ? json_string(row->choices[(int)value]) : number(value);
+    return isfinite(x) ? sl_json_float((float)x) : json_null();
 }
 
 static void put(json_t *object, const char *key, json_t *value)
@@ -88,7 +83,7 @@ static json_t *event_object(const struct sl_train_state *s)
 /* One line in the log, and on standard output when that is not a terminal. */
 static void write_line(struct report *r, json_t *object)
 {
-    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(8));
+    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(SL_JSON_SHORT));
     json_decref(object);
     if (!text)
         return;
@@ -224,10 +219,11 @@ static void put_file(json_t *object, const char *key, const char *path)
         put(object, key, json_string(slash ? slash + 1 : path));
 }
 
-char *report_provenance(const struct sl_training *t, const struct sl_train_state *s,
-                        struct sl_err *err)
+char *report_provenance(const struct sl_trainer *trainer, struct sl_err *err)
 {
-    json_t *o = json_object(), *recipe = json_object();
+    const struct sl_training *t = sl_trainer_training(trainer);
+    const struct sl_train_state *s = sl_trainer_state(trainer);
+    json_t *o = json_object();
     put_file(o, "corpus", t->sources.corpus);
     put_file(o, "data", t->sources.data);
     put_file(o, "validation", t->sources.validation);
@@ -240,10 +236,8 @@ char *report_provenance(const struct sl_training *t, const struct sl_train_state
     put(o, "best_step", json_integer(s->best_step));
     put(o, "seconds", number(s->seconds));
     put(o, "finished", json_integer((json_int_t)time(NULL)));
-    for (const struct sl_number *r = sl_recipe_rows; r->name; r++)
-        put(recipe, r->name, member(r, &t->recipe));
-    put(o, "recipe", recipe);
-    char *text = json_dumps(o, JSON_REAL_PRECISION(8));
+    put(o, "recipe", sl_json_numbers(sl_recipe_rows, &t->recipe));
+    char *text = json_dumps(o, JSON_REAL_PRECISION(SL_JSON_SHORT));
     json_decref(o);
     if (!text)
         sl_fail(err, SL_NO_MEMORY, "no memory for a provenance");

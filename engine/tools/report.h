@@ -14,5 +14,4 @@ void report_event(void *report, const struct sl_train_state *state);
 void report_close(struct report *report, const char *failure, const char *published);
 
 /* The JSON object that a checkpoint keeps of its origin; free() it. */
-char *report_provenance(const struct sl_training *training, const struct sl_train_state *state,
-                        struct sl_err *err) SL_MUST_CHECK;
+char *report_provenance(const struct sl_trainer *trainer, struct sl_err *err) SL_MUST_CHECK;

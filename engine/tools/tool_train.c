@@ -180,7 +180,7 @@ static void watch_signals(void)
 
 static bool publish(const struct arguments *a, const struct sl_trainer *trainer, struct sl_err *err)
 {
-    char *provenance = report_provenance(&a->training, sl_trainer_state(trainer), err);
+    char *provenance = report_provenance(trainer, err);
     if (!provenance)
         return false;
     bool ok = sl_trainer_publish(trainer, a->out, a->bf16, provenance, err);

@@ -391,6 +391,11 @@ const struct sl_model *sl_trainer_model(const struct sl_trainer *tr)
     return tr->model;
 }
 
+const struct sl_training *sl_trainer_training(const struct sl_trainer *tr)
+{
+    return &tr->training;
+}
+
 const struct sl_material *sl_trainer_material(const struct sl_trainer *tr)
 {
     return &tr->material;

@@ -34,9 +34,10 @@ struct sl_train_state {
     double loss;       /* of the last step's batch, without the price; nats per token or text */
     double gate_mean;  /* of the last step's batch; NAN without gates */
     double rate, norm; /* learning rate; norm of the gradients before clipping */
-    double tokens_per_second, seconds, seconds_left; /* seconds: since this process began */
-    double validation_loss, validation_gate;         /* NAN before the first evaluation */
-    double validation_accuracy;                      /* likewise, and NAN for a text */
+    double tokens_per_second;
+    double seconds, seconds_left;            /* seconds: since this process began */
+    double validation_loss, validation_gate; /* NAN before the first evaluation */
+    double validation_accuracy;              /* likewise, and NAN for a text */
     double train_accuracy;         /* of the texts learned from since the measurement before */
     double validation_depth;       /* blocks, or steps until tokens halt, */
     double validation_depth_first; /* and first tokens; NAN where nothing halts */
@@ -66,6 +67,8 @@ const struct sl_train_state *sl_trainer_state(const struct sl_trainer *trainer);
 bool sl_trainer_step(struct sl_trainer *trainer, struct sl_err *err) SL_MUST_CHECK;
 
 const struct sl_model *sl_trainer_model(const struct sl_trainer *trainer);
+/* What it was asked for, with what follows from the sources filled in. */
+const struct sl_training *sl_trainer_training(const struct sl_trainer *trainer);
 /* What it learns from. */
 const struct sl_material *sl_trainer_material(const struct sl_trainer *trainer);
 
