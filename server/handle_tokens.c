@@ -195,11 +195,12 @@ static void add_limits(struct sv_text *out, const struct sv_options *o,
     int64_t queue = classifies ? o->classify_queue : o->queue_items;
     int64_t rows = classifies ? sv_classify_rows(o->classify_rows, facts->context) : o->batch_rows;
     int64_t texts = classifies ? o->classify_texts : SV_PROMPTS_MAX;
+    int64_t requests = items + queue;
     sv_text_print(out,
                   ",\"max_concurrent_requests\":%lld,\"max_input_length\":%d,"
                   "\"max_batch_tokens\":%lld,\"max_batch_requests\":%lld,"
                   "\"max_client_batch_size\":%lld",
-                  (long long)(items + queue), facts->context, (long long)rows, (long long)items,
+                  (long long)requests, facts->context, (long long)rows, (long long)items,
                   (long long)texts);
 }
 

@@ -7,16 +7,14 @@
 #include <string.h>
 
 struct row {
-    int status;
-    const char *type, *code;
-    int tei_status;
-    const char *tei_type, *reason;
+    const char *type, *code, *tei_type, *reason;
+    int status, tei_status;
 };
 
 static const struct row rows[] = {
     [SV_FINE] = {.status = 200, .tei_status = 200, .reason = "ok"},
 #define SV_PROBLEM(name, status, type, code, tei_status, tei_type, reason)                         \
-    [SV_##name] = {status, type, code, tei_status, tei_type, reason},
+    [SV_##name] = {type, code, tei_type, reason, status, tei_status},
 #include "problem.def"
 #undef SV_PROBLEM
 };
