@@ -10,13 +10,12 @@ recorded; it needs the two files, not this script.
 
 Needs python3-torch (recorded with 1.13). All numbers follow from the seeds below.
 """
-import json
 import math
-import os
-import struct
-import sys
+from functools import partial
 
 import torch
+
+from golden import case, draw, main, norm, norm_of_all, prefixed
 
 SHAPE = {"width": 32, "depth": 3, "heads": 4, "hidden": 64, "context": 24, "dropout": 0.0}
 VOCAB, SEQUENCES = 17, 4
@@ -54,34 +53,16 @@ def shapes(tsa):
     return out
 
 
-def draw(tsa, seed):
-    """Values so large that every parameter matters and routers disagree among tokens. They are
-    rounded to fp32 first: the engine starts from the same numbers."""
-    g = torch.Generator().manual_seed(seed)
-    parameters = {}
-    for name, shape in shapes(tsa).items():
-        x = torch.randn(shape, generator=g, dtype=torch.float64)
-        if name.endswith("gain"):
-            x = 1.0 + 0.2 * x
-        elif name.startswith("embedding"):
-            x = 0.4 * x
-        elif "router.down.weight" in name:
-            x = 4.0 * x / math.sqrt(shape[-1])
-        elif len(shape) == 1:
-            x = 0.2 * x
-        else:
-            x = x / math.sqrt(shape[-1])
-        parameters[name] = x.float().double().requires_grad_()
-    return parameters
+def scaled(name, x):
+    """So large that every parameter matters and routers disagree among tokens."""
+    if name.startswith("embedding"):
+        return 0.4 * x
+    if x.dim() == 1:
+        return 0.2 * x
+    return (4.0 if "router.down.weight" in name else 1.0) * x / math.sqrt(x.shape[-1])
 
 
 # ---- the model ------------------------------------------------------------------------------
-
-
-def norm(p, name, x):
-    mean = x.mean(-1, keepdim=True)
-    variance = ((x - mean) ** 2).mean(-1, keepdim=True)
-    return (x - mean) / torch.sqrt(variance + 1e-5) * p[name + ".gain"] + p[name + ".shift"]
 
 
 def attention(p, block, x):
@@ -193,50 +174,23 @@ def train(p, tokens, targets):
 def record(tsa):
     seed = SEED[tsa]
     tokens, targets = draw_batch(0)
-    p = draw(tsa, seed)
+    p = draw(shapes(tsa), scaled, seed)
     while tsa and not is_telling(p, tokens):
         seed += 1
-        p = draw(tsa, seed)
+        p = draw(shapes(tsa), scaled, seed)
     loss, price = gradients(p, tokens, targets)
-    norms = math.sqrt(sum(float((x.grad ** 2).sum()) for x in p.values()))
     facts = {"architecture": "tsa" if tsa else "vanilla", "vocab": VOCAB, "seed": seed,
-             "sequences": SEQUENCES, "loss": float(loss), "price": float(price), "norm": norms}
-    facts.update({"hyper." + k: v for k, v in {**SHAPE, **(TSA if tsa else {})}.items()})
+             "sequences": SEQUENCES, "loss": float(loss), "price": float(price),
+             "norm": norm_of_all(p)}
     tensors = {"tokens": tokens, "targets": targets, "logits.soft": forward(p, tokens)[0]}
-    tensors.update({"parameter." + name: x.clone() for name, x in p.items()})
-    tensors.update({"gradient." + name: x.grad.clone() for name, x in p.items()})
+    tensors, facts = case(p, {**SHAPE, **(TSA if tsa else {})}, facts, tensors)
     if tsa:
-        facts.update({"gate_limit": GATE_LIMIT, "steps": STEPS})
-        facts.update({"recipe." + k: v for k, v in RECIPE.items()})
+        facts.update({"gate_limit": GATE_LIMIT, "steps": STEPS, **prefixed("recipe.", RECIPE)})
         tensors.update({"logits." + mode: forward(p, tokens, mode)[0] for mode in ("hard", "mixed")})
         train(p, tokens, targets)
-        tensors.update({"after." + name: x for name, x in p.items()})
+        tensors.update(prefixed("after.", p))
     return tensors, facts
 
 
-def write(path, tensors, facts):
-    """The safetensors format: the header's length, the header, fp32 values one after another."""
-    header, data = {"__metadata__": {k: str(v) for k, v in facts.items()}}, b""
-    for name, x in tensors.items():
-        values = x.detach().reshape(-1).tolist()
-        raw = struct.pack(f"<{len(values)}f", *values)
-        header[name] = {"dtype": "F32", "shape": list(x.shape),
-                        "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
-    print(path, os.path.getsize(path), "bytes;", facts)
-
-
-def main():
-    directory = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
-    torch.set_num_threads(1)
-    for tsa in (False, True):
-        tensors, facts = record(tsa)
-        write(os.path.join(directory, facts["architecture"] + ".safetensors"), tensors, facts)
-
-
 if __name__ == "__main__":
-    main()
+    main({"vanilla": partial(record, False), "tsa": partial(record, True)})

@@ -15,12 +15,11 @@ two files, not this script.
 Needs python3-torch (recorded with 1.13). All numbers follow from the seeds below.
 """
 import math
-import os
-import sys
+from functools import partial
 
 import torch
 
-from record import norm, write
+from golden import case, draw, draw_texts, main, norm, norm_of_all
 
 VOCAB, CLASSES, LENGTHS = 17, 3, (24, 1, 9, 16)
 SHAPE = {"width": 16, "heads": 2, "hidden": 12, "experts": 3, "pool": 2, "context": 24,
@@ -51,23 +50,13 @@ def shapes(stabilised):
     return out
 
 
-def draw(stabilised, seed):
-    """Values so large that every parameter matters and gates disagree among tokens. They are rounded
-    to fp32 first: the engine starts from the same numbers."""
-    g = torch.Generator().manual_seed(seed)
-    parameters = {}
-    for name, shape in shapes(stabilised).items():
-        x = torch.randn(shape, generator=g, dtype=torch.float64)
-        if name.endswith("gain"):
-            x = 1.0 + 0.2 * x
-        elif name.endswith("bias") or len(shape) == 1:
-            x = 0.3 * x
-        elif "gate" in name:
-            x = 3.0 * x / math.sqrt(shape[-1])
-        elif not name.startswith("embedding"):
-            x = x / math.sqrt(shape[-1])
-        parameters[name] = x.float().double().requires_grad_()
-    return parameters
+def scaled(name, x):
+    """So large that every parameter matters and gates disagree among tokens."""
+    if name.endswith("bias") or x.dim() == 1:
+        return 0.3 * x
+    if name.startswith("embedding"):
+        return x
+    return (3.0 if "gate" in name else 1.0) * x / math.sqrt(x.shape[-1])
 
 
 # ---- the model ------------------------------------------------------------------------------
@@ -161,37 +150,22 @@ def is_telling(p, sequences):
 
 
 def record(top1):
-    g = torch.Generator().manual_seed(0)
-    sequences = [torch.randint(VOCAB, (n,), generator=g).tolist() for n in LENGTHS]
-    labels = torch.randint(CLASSES, (len(LENGTHS),), generator=g).tolist()
+    sequences, labels = draw_texts(LENGTHS, VOCAB, CLASSES)
     seed, extra = SEED[top1], TOP1 if top1 else {}
-    p = draw(top1, seed)
+    p = draw(shapes(top1), scaled, seed)
     while top1 and not is_telling(p, sequences):
         seed += 1
-        p = draw(top1, seed)
+        p = draw(shapes(top1), scaled, seed)
     used, price = extra.get("experts_used", 0), extra.get("balance_price", 0.0)
     loss, imbalance = losses(p, sequences, labels, top1, used, price)
     (loss + imbalance).backward()
-    norms = math.sqrt(sum(float((x.grad ** 2).sum()) for x in p.values()))
     facts = {"architecture": "eam", "vocab": VOCAB, "classes": CLASSES, "seed": seed,
              "sequences": len(LENGTHS), "loss": float(loss), "price": float(imbalance),
-             "norm": norms}
-    facts.update({"hyper." + k: v for k, v in {**SHAPE, **extra}.items()})
-    tensors = {"lengths": torch.tensor(LENGTHS), "labels": torch.tensor(labels),
-               "tokens": torch.tensor(sum(sequences, [])),
+             "norm": norm_of_all(p)}
+    tensors = {"lengths": LENGTHS, "labels": labels, "tokens": sum(sequences, []),
                "logits.soft": forward(p, sequences, top1, used)[0]}
-    tensors.update({"parameter." + name: x.clone() for name, x in p.items()})
-    tensors.update({"gradient." + name: x.grad.clone() for name, x in p.items()})
-    return tensors, facts
-
-
-def main():
-    directory = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
-    torch.set_num_threads(1)
-    for top1 in (False, True):
-        name = "eam_top1.safetensors" if top1 else "eam.safetensors"
-        write(os.path.join(directory, name), *record(top1))
+    return case(p, {**SHAPE, **extra}, facts, tensors)
 
 
 if __name__ == "__main__":
-    main()
+    main({"eam": partial(record, False), "eam_top1": partial(record, True)})

@@ -16,13 +16,12 @@ the file, not this script.
 Needs python3-torch (recorded with 1.13). All numbers follow from the seeds below.
 """
 import math
-import os
-import sys
 
 import torch
 
 import record as decoder
-from record import attention, mlp, norm, write
+from golden import case, draw, draw_texts, least_gradient, main, norm, norm_of_all
+from record import attention, mlp
 
 VOCAB, LENGTHS = 17, (16, 1, 9)
 SHAPE = {**decoder.SHAPE, "depth": 5, "context": 16}
@@ -55,25 +54,13 @@ def shapes():
     return out
 
 
-def draw(seed):
-    """Values so large that every parameter matters and tokens are sure at different blocks. They are
-    rounded to fp32 first: the engine starts from the same numbers."""
-    g = torch.Generator().manual_seed(seed)
-    parameters = {}
-    for name, shape in shapes().items():
-        x = torch.randn(shape, generator=g, dtype=torch.float64)
-        if name.endswith("gain"):
-            x = 1.0 + 0.2 * x
-        elif name.startswith("embedding"):
-            x = 0.4 * x
-        elif len(shape) == 1:
-            x = 0.2 * x
-        elif "attention" in name:
-            x = 1.25 * x / math.sqrt(shape[-1])
-        else:
-            x = x / math.sqrt(shape[-1])
-        parameters[name] = x.float().double().requires_grad_()
-    return parameters
+def scaled(name, x):
+    """So large that every parameter matters and tokens are sure at different blocks."""
+    if name.startswith("embedding"):
+        return 0.4 * x
+    if x.dim() == 1:
+        return 0.2 * x
+    return (1.25 if "attention" in name else 1.0) * x / math.sqrt(x.shape[-1])
 
 
 # ---- the model, for one text -----------------------------------------------------------------
@@ -167,40 +154,29 @@ def search(texts, targets):
     """The first seed whose values are a good test, the values, and their loss."""
     seed = SEED
     while True:
-        p = draw(seed)
+        p = draw(shapes(), scaled, seed)
         with torch.no_grad():
             telling = is_telling(p, texts)
         if telling:
             loss = loss_of(p, texts, targets)
             loss.backward()
-            if min(float(x.grad.norm()) for x in p.values()) > LEAST:
+            if least_gradient(p) > LEAST:
                 return seed, p, loss
         seed += 1
 
 
 def record():
-    g = torch.Generator().manual_seed(0)
-    texts = [torch.randint(VOCAB, (n,), generator=g) for n in LENGTHS]
-    targets = torch.randint(VOCAB, (sum(LENGTHS),), generator=g)
+    texts, targets = draw_texts(LENGTHS, VOCAB)
     seed, p, loss = search(texts, targets)
     facts = {"architecture": "early_exit", "vocab": VOCAB, "seed": seed, "sequences": len(LENGTHS),
              "loss": float(loss), "price": 0.0, "exit_threshold": THRESHOLD,
-             "norm": math.sqrt(sum(float((x.grad ** 2).sum()) for x in p.values()))}
-    facts.update({"hyper." + k: v for k, v in SHAPE.items()})
-    tensors = {"lengths": torch.tensor(LENGTHS), "targets": targets, "tokens": torch.cat(texts),
+             "norm": norm_of_all(p)}
+    tensors = {"lengths": LENGTHS, "targets": targets, "tokens": sum(texts, []),
                "logits.soft": torch.cat([predictions(p, tokens)[LAST] for tokens in texts])}
     for name, oracle in (("copy", False), ("oracle", True)):
         tensors["logits.exit_" + name] = serve_all(p, texts, oracle)[0]
-    tensors.update({"parameter." + name: x.clone() for name, x in p.items()})
-    tensors.update({"gradient." + name: x.grad.clone() for name, x in p.items()})
-    return tensors, facts
-
-
-def main():
-    directory = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
-    torch.set_num_threads(1)
-    write(os.path.join(directory, "early_exit.safetensors"), *record())
+    return case(p, SHAPE, facts, tensors)
 
 
 if __name__ == "__main__":
-    main()
+    main({"early_exit": record})

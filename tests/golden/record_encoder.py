@@ -17,12 +17,11 @@ what is recorded; it needs the three files, not this script.
 Needs python3-torch (recorded with 1.13). All numbers follow from the seeds below.
 """
 import math
-import os
-import sys
+from functools import partial
 
 import torch
 
-from record import norm, write
+from golden import case, draw, draw_texts, least_gradient, main, norm, norm_of_all, prefixed
 
 # More rows than a tile of the engine, one, one more than half a tile, and few.
 VOCAB, CLASSES, LENGTHS = 19, 3, (40, 1, 17, 9)
@@ -69,23 +68,11 @@ def shapes(model):
     return out
 
 
-def draw(model, seed):
-    """Values so large that every parameter matters. They are rounded to fp32 first: the engine starts
-    from the same numbers."""
-    g = torch.Generator().manual_seed(seed)
-    parameters = {}
-    for name, shape in shapes(model).items():
-        x = torch.randn(shape, generator=g, dtype=torch.float64)
-        if name.endswith("gain"):
-            x = 1.0 + 0.2 * x
-        elif len(shape) == 1:
-            x = 0.3 * x
-        elif name.startswith("embedding"):
-            x = 0.4 * x
-        else:
-            x = x / math.sqrt(shape[-1])
-        parameters[name] = x.float().double().requires_grad_()
-    return parameters
+def scaled(name, x):
+    """So large that every parameter matters."""
+    if x.dim() == 1:
+        return 0.3 * x
+    return 0.4 * x if name.startswith("embedding") else x / math.sqrt(x.shape[-1])
 
 
 # ---- the model ------------------------------------------------------------------------------
@@ -154,13 +141,8 @@ def gradients(p, model, texts, labels):
 # ---- what is recorded -----------------------------------------------------------------------
 
 
-def norm_of_all(p):
-    return math.sqrt(sum(float((x.grad ** 2).sum()) for x in p.values()))
-
-
 def is_telling(p, logits):
-    least = min(float(x.grad.norm()) for x in p.values())
-    return least > LEAST and float(logits.abs().max()) > LARGE
+    return least_gradient(p) > LEAST and float(logits.abs().max()) > LARGE
 
 
 def train(p, model, texts, labels):
@@ -184,37 +166,26 @@ def train(p, model, texts, labels):
 
 
 def record(name):
-    model, seed, g = MODELS[name], SEED, torch.Generator().manual_seed(0)
+    model, seed = MODELS[name], SEED
     # Token 0 is what others pad with.
-    texts = [torch.randint(1, VOCAB, (n,), generator=g).tolist() for n in LENGTHS]
-    labels = torch.randint(CLASSES, (len(LENGTHS),), generator=g).tolist()
-    p = draw(model, seed)
+    texts, labels = draw_texts(LENGTHS, VOCAB, CLASSES, least=1)
+    p = draw(shapes(model), scaled, seed)
     logits, loss = gradients(p, model, texts, labels)
     while not is_telling(p, logits):
         seed += 1
-        p = draw(model, seed)
+        p = draw(shapes(model), scaled, seed)
         logits, loss = gradients(p, model, texts, labels)
     facts = {"architecture": "encoder", "vocab": VOCAB, "classes": CLASSES, "seed": seed,
              "sequences": len(LENGTHS), "loss": float(loss), "price": 0.0, "norm": norm_of_all(p)}
-    facts.update({"hyper." + k: v for k, v in {**SHAPE, **model}.items()})
-    tensors = {"lengths": torch.tensor(LENGTHS), "labels": torch.tensor(labels),
-               "tokens": torch.tensor(sum(texts, [])), "logits.soft": logits}
-    tensors.update({"parameter." + n: x.clone() for n, x in p.items()})
-    tensors.update({"gradient." + n: x.grad.clone() for n, x in p.items()})
+    tensors = {"lengths": LENGTHS, "labels": labels, "tokens": sum(texts, []),
+               "logits.soft": logits}
+    tensors, facts = case(p, {**SHAPE, **model}, facts, tensors)
     if name == STEPPED:
-        facts["steps"] = STEPS
-        facts.update({"recipe." + k: v for k, v in RECIPE.items()})
+        facts.update({"steps": STEPS, **prefixed("recipe.", RECIPE)})
         train(p, model, texts, labels)
-        tensors.update({"after." + n: x for n, x in p.items()})
+        tensors.update(prefixed("after.", p))
     return tensors, facts
 
 
-def main():
-    directory = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
-    torch.set_num_threads(1)
-    for name in MODELS:
-        write(os.path.join(directory, name + ".safetensors"), *record(name))
-
-
 if __name__ == "__main__":
-    main()
+    main({name: partial(record, name) for name in MODELS})

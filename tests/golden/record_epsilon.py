@@ -16,12 +16,11 @@ test_golden.c compares the engine with what is recorded; it needs the two files,
 Needs python3-torch (recorded with 1.13). All numbers follow from the seeds below.
 """
 import math
-import os
-import sys
+from functools import partial
 
 import torch
 
-from record import write
+from golden import case, draw, draw_texts, least_gradient, main, norm_of_all
 
 # More rows than a tile of the engine, exactly as many, and one.
 VOCAB, CLASSES, LENGTHS = 17, 3, (150, 1, 64, 23)
@@ -60,25 +59,11 @@ def shapes():
     return out
 
 
-def draw(seed):
-    """Values so large that every parameter matters and tokens halt at different steps. They are rounded
-    to fp32 first: the engine starts from the same numbers."""
-    g = torch.Generator().manual_seed(seed)
-    parameters = {}
-    for name, shape in shapes().items():
-        x = torch.randn(shape, generator=g, dtype=torch.float64)
-        if name.endswith("gain"):
-            x = 1.0 + 0.2 * x
-        elif len(shape) == 1:
-            x = 0.3 * x
-        elif name.startswith("embedding"):
-            x = 0.3 * x
-        elif name.startswith("halting"):
-            x = 1.5 * x / math.sqrt(shape[-1])
-        else:
-            x = x / math.sqrt(shape[-1])
-        parameters[name] = x.float().double().requires_grad_()
-    return parameters
+def scaled(name, x):
+    """So large that every parameter matters and tokens halt at different steps."""
+    if x.dim() == 1 or name.startswith("embedding"):
+        return 0.3 * x
+    return (1.5 if name.startswith("halting") else 1.0) * x / math.sqrt(x.shape[-1])
 
 
 def singular_vectors(p, seed):
@@ -231,9 +216,7 @@ def is_telling(p, buffers, sequences, mask_keys):
 
 
 def draw_sequences(published):
-    g = torch.Generator().manual_seed(0)
-    sequences = [torch.randint(1, VOCAB, (n,), generator=g).tolist() for n in LENGTHS]
-    labels = torch.randint(CLASSES, (len(LENGTHS),), generator=g).tolist()
+    sequences, labels = draw_texts(LENGTHS, VOCAB, CLASSES, least=1)
     for i, tokens in enumerate(sequences):
         if i == 0 or (published and len(tokens) > PADDING):
             tokens[-PADDING:] = [0] * PADDING
@@ -244,12 +227,12 @@ def search(sequences, labels, extra):
     """The first seed whose values are a good test; the values, and what comes of them."""
     seed = SEED[extra["mask_keys"]]
     while True:
-        p = draw(seed)
+        p = draw(shapes(), scaled, seed)
         buffers = singular_vectors(p, seed)
         if is_telling(p, buffers, sequences, extra["mask_keys"]):
             terms = losses(p, buffers, sequences, labels, extra)
             sum(terms[1:]).backward()
-            if min(float(x.grad.norm()) for x in p.values()) > LEAST:
+            if least_gradient(p) > LEAST:
                 return seed, p, buffers, terms
         seed += 1
 
@@ -258,27 +241,14 @@ def record(published):
     extra = PUBLISHED if published else USUAL
     sequences, labels = draw_sequences(published)
     seed, p, buffers, (logits, loss, depth, entropy) = search(sequences, labels, extra)
-    norms = math.sqrt(sum(float((x.grad ** 2).sum()) for x in p.values()))
     facts = {"architecture": "epsilon", "vocab": VOCAB, "classes": CLASSES, "seed": seed,
              "sequences": len(LENGTHS), "loss": float(loss), "price": float(depth + entropy),
-             "norm": norms, "progress": extra["progress"]}
+             "norm": norm_of_all(p), "progress": extra["progress"]}
     hypers = {**SHAPE, **{k: v for k, v in extra.items() if k != "progress"}}
-    facts.update({"hyper." + k: v for k, v in hypers.items()})
-    tensors = {"lengths": torch.tensor(LENGTHS), "labels": torch.tensor(labels),
-               "tokens": torch.tensor(sum(sequences, [])), "logits.soft": logits}
-    tensors.update({"parameter." + name: x.clone() for name, x in p.items()})
-    tensors.update({"buffer." + name: x for name, x in buffers.items()})
-    tensors.update({"gradient." + name: x.grad.clone() for name, x in p.items()})
-    return tensors, facts
-
-
-def main():
-    directory = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
-    torch.set_num_threads(1)
-    for published in (False, True):
-        name = "epsilon_published.safetensors" if published else "epsilon.safetensors"
-        write(os.path.join(directory, name), *record(published))
+    tensors = {"lengths": LENGTHS, "labels": labels, "tokens": sum(sequences, []),
+               "logits.soft": logits}
+    return case(p, hypers, facts, tensors, buffers)
 
 
 if __name__ == "__main__":
-    main()
+    main({"epsilon": partial(record, False), "epsilon_published": partial(record, True)})

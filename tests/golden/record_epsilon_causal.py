@@ -14,14 +14,12 @@ engine with what is recorded; it needs the file, not this script.
 Needs python3-torch (recorded with 1.13). All numbers follow from the seeds below.
 """
 import math
-import os
-import sys
 
 import torch
 
-import record_epsilon as classifier
-from record import write
-from record_epsilon import SHAPE, centred, divergence, linear, mlp, position, singular_vectors
+from golden import case, draw, draw_texts, least_gradient, main, norm_of_all
+from record_epsilon import (SHAPE, centred, divergence, linear, mlp, position, scaled, shapes,
+                            singular_vectors)
 
 # Longer than the tiles of the engine, one token, and between.
 VOCAB, LENGTHS = 17, (70, 1, 23)
@@ -32,15 +30,12 @@ SEED = 804  # a search for telling values that begins at 1 ends here
 MARGIN, EARLY, NEVER, LEAST = 0.01, (0.3, 0.8), 0.15, 0.003
 
 
-def draw(seed):
-    """As for the classifier, with a norm in place of the last layer; rounded to fp32 first."""
-    p = classifier.draw(seed)
-    g = torch.Generator().manual_seed(seed + 1000000)
+def draw_parameters(seed):
+    """As for the classifier, with a norm in place of the last layer."""
+    p = draw(shapes(), scaled, seed)
     del p["classify.weight"], p["classify.bias"]
-    for name, middle in (("norm.gain", 1.0), ("norm.shift", 0.0)):
-        x = middle + 0.2 * torch.randn(SHAPE["width"], generator=g, dtype=torch.float64)
-        p[name] = x.float().double().requires_grad_()
-    return p
+    last = {"norm.gain": (SHAPE["width"],), "norm.shift": (SHAPE["width"],)}
+    return {**p, **draw(last, lambda name, x: 0.2 * x, seed + 1000000)}
 
 
 # ---- the model ------------------------------------------------------------------------------
@@ -141,39 +136,26 @@ def search(sequences, targets):
     """The first seed whose values are a good test; the values, and what comes of them."""
     seed = SEED
     while True:
-        p = draw(seed)
+        p = draw_parameters(seed)
         buffers = singular_vectors(p, seed)
         if is_telling(p, buffers, sequences):
             terms = losses(p, buffers, sequences, targets)
             sum(terms[1:]).backward()
-            if min(float(x.grad.norm()) for x in p.values()) > LEAST:
+            if least_gradient(p) > LEAST:
                 return seed, p, buffers, terms
         seed += 1
 
 
 def record():
-    g = torch.Generator().manual_seed(0)
-    sequences = [torch.randint(VOCAB, (n,), generator=g).tolist() for n in LENGTHS]
-    targets = torch.randint(VOCAB, (sum(LENGTHS),), generator=g).tolist()
+    sequences, targets = draw_texts(LENGTHS, VOCAB)
     seed, p, buffers, (logits, loss, depth, entropy) = search(sequences, targets)
     facts = {"architecture": "epsilon", "vocab": VOCAB, "seed": seed, "sequences": len(LENGTHS),
              "loss": float(loss), "price": float(depth + entropy), "progress": PROGRESS,
-             "norm": math.sqrt(sum(float((x.grad ** 2).sum()) for x in p.values()))}
-    hypers = {**SHAPE, "entropy_price": ENTROPY_PRICE}
-    facts.update({"hyper." + k: v for k, v in hypers.items()})
-    tensors = {"lengths": torch.tensor(LENGTHS), "targets": torch.tensor(targets),
-               "tokens": torch.tensor(sum(sequences, [])), "logits.soft": logits}
-    tensors.update({"parameter." + name: x.clone() for name, x in p.items()})
-    tensors.update({"buffer." + name: x for name, x in buffers.items()})
-    tensors.update({"gradient." + name: x.grad.clone() for name, x in p.items()})
-    return tensors, facts
-
-
-def main():
-    directory = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
-    torch.set_num_threads(1)
-    write(os.path.join(directory, "epsilon_causal.safetensors"), *record())
+             "norm": norm_of_all(p)}
+    tensors = {"lengths": LENGTHS, "targets": targets, "tokens": sum(sequences, []),
+               "logits.soft": logits}
+    return case(p, {**SHAPE, "entropy_price": ENTROPY_PRICE}, facts, tensors, buffers)
 
 
 if __name__ == "__main__":
-    main()
+    main({"epsilon_causal": record})

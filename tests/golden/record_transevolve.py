@@ -13,12 +13,11 @@ Needs python3-torch (recorded with 1.13). All numbers follow from the seeds belo
 numbers of rotations are those of the engine, which are a function of a name.
 """
 import math
-import os
-import sys
+from functools import partial
 
 import torch
 
-from record import write
+from golden import case, draw, draw_texts, main, norm
 
 SIZES = {"width": 32, "heads": 4, "hidden": 64, "context": 24, "dropout": 0.0}
 VOCAB, LENGTHS = 17, (24, 5, 1, 19)
@@ -92,33 +91,16 @@ def shapes(model):
     return out
 
 
-def draw(model, seed):
-    """Values at which every parameter matters, rounded to fp32: the engine starts from the same."""
-    g = torch.Generator().manual_seed(seed)
-    parameters = {}
-    for name, shape in shapes(model).items():
-        x = torch.randn(shape, generator=g, dtype=torch.float64)
-        if name.endswith("gain"):
-            x = 1.0 + 0.2 * x
-        elif "scales" in name:
-            x = 8.0 * x
-        elif "coefficients" in name:
-            x = 0.5 * x
-        elif len(shape) == 1:
-            x = 0.2 * x
-        else:
-            x = x / math.sqrt(shape[-1])
-        parameters[name] = x.float().double().requires_grad_()
-    return parameters
+def scaled(name, x):
+    """So large that every parameter matters."""
+    if "scales" in name:
+        return 8.0 * x
+    if "coefficients" in name:
+        return 0.5 * x
+    return 0.2 * x if x.dim() == 1 else x / math.sqrt(x.shape[-1])
 
 
 # ---- the model, for one sequence -----------------------------------------------------------------
-
-
-def norm(p, name, x):
-    mean = x.mean(-1, keepdim=True)
-    variance = ((x - mean) ** 2).mean(-1, keepdim=True)
-    return (x - mean) / torch.sqrt(variance + EPSILON) * p[name + ".gain"] + p[name + ".shift"]
 
 
 def positions(count):
@@ -207,13 +189,13 @@ def forward(p, model, tokens):
         for l in range(count):
             layer = f"{block}{l}."
             t = time_vector(p, model, block, l, count)
-            seen = evolve(meeting, t, norm(p, layer + "attention_norm", x), causal)
+            seen = evolve(meeting, t, norm(p, layer + "attention_norm", x, EPSILON), causal)
             x = x + seen @ p[layer + "attention.project.weight"].T
-            x = x + mix(p, model, layer, l, norm(p, layer + "mixing_norm", x))
-        x = norm(p, block + "norm", x)
+            x = x + mix(p, model, layer, l, norm(p, layer + "mixing_norm", x, EPSILON))
+        x = norm(p, block + "norm", x, EPSILON)
     if causal:
         return x @ p["embedding.tokens"].T
-    y = norm(p, "norm", x.mean(0, keepdim=True))
+    y = norm(p, "norm", x.mean(0, keepdim=True), EPSILON)
     logits = y @ p["classify.weight"].T + p["classify.bias"]
     return torch.cat((torch.zeros_like(logits), logits), -1) if model["classes"] == 2 else logits
 
@@ -222,13 +204,11 @@ def forward(p, model, tokens):
 
 
 def record(name):
-    model, g = MODELS[name], torch.Generator().manual_seed(0)
-    p = draw(model, SEED[name])
-    texts = [torch.randint(VOCAB, (n,), generator=g) for n in LENGTHS]
-    targets = torch.randint(VOCAB, (sum(LENGTHS),), generator=g)
-    labels = torch.arange(len(LENGTHS)) % max(model["classes"], 1)
+    model, p = MODELS[name], draw(shapes(MODELS[name]), scaled, SEED[name])
+    texts, targets = draw_texts(LENGTHS, VOCAB)
+    labels = [i % max(model["classes"], 1) for i in range(len(LENGTHS))]
     logits = torch.cat([forward(p, model, text) for text in texts])
-    aims = labels if model["classes"] else targets
+    aims = torch.tensor(labels if model["classes"] else targets)
     loss = torch.nn.functional.cross_entropy(logits, aims)
     loss.backward()
     for key, x in p.items():
@@ -240,21 +220,10 @@ def record(name):
     if model["classes"]:
         facts["classes"] = model["classes"]
     hypers = {**SIZES, **{k: v for k, v in model.items() if k != "classes"}, "random_offset": 1}
-    facts.update({"hyper." + k: v for k, v in hypers.items()})
-    tensors = {"tokens": torch.cat(texts), "targets": targets, "labels": labels,
-               "lengths": torch.tensor(LENGTHS), "logits.soft": logits}
-    tensors.update({"parameter." + n: x for n, x in p.items()})
-    tensors.update({"gradient." + n: x.grad for n, x in p.items()})
-    return tensors, facts
-
-
-def main():
-    directory = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
-    torch.set_num_threads(1)
-    for name in MODELS:
-        tensors, facts = record(name)
-        write(os.path.join(directory, f"transevolve_{name}.safetensors"), tensors, facts)
+    tensors = {"tokens": sum(texts, []), "targets": targets, "labels": labels, "lengths": LENGTHS,
+               "logits.soft": logits}
+    return case(p, hypers, facts, tensors)
 
 
 if __name__ == "__main__":
-    main()
+    main({"transevolve_" + name: partial(record, name) for name in MODELS})
