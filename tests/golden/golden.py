@@ -76,8 +76,8 @@ def write(path, tensors, facts):
 
 
 def main(records):
-    """Writes what each function records as NAME.safetensors, into the directory on the command line,
-    or beside this file."""
+    """Writes what each function records as NAME.safetensors, into the directory on the command
+    line, or beside this file."""
     directory = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
     torch.set_num_threads(1)
     for name, record in records.items():

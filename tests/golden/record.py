@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 """record.py - records what a vanilla and a TSA decoder compute, by PyTorch and in double precision.
 
-Written from the equations of "Adaptive Computation Depth via Learned Token Routing in Transformers",
-sections 2.2 to 2.5, knowing nothing of the engine but the names of its parameters. Gradients come
-from PyTorch's autograd and steps from its AdamW. test_golden.c compares the engine with what is
-recorded; it needs the two files, not this script.
+Written from the equations of "Adaptive Computation Depth via Learned Token Routing in
+Transformers", sections 2.2 to 2.5, knowing nothing of the engine but the names of its parameters.
+Gradients come from PyTorch's autograd and steps from its AdamW. test_golden.c compares the engine
+with what is recorded; it needs the two files, not this script.
 
-    record.py [DIRECTORY]      writes vanilla.safetensors and tsa.safetensors there, or beside itself
+    record.py [DIRECTORY]     writes vanilla.safetensors and tsa.safetensors there, or beside itself
 
 Needs python3-torch (recorded with 1.13). All numbers follow from the seeds below.
 """
@@ -24,8 +24,9 @@ GATE_LIMIT = 0.6  # of the mixed mode
 RECIPE = {"rate": 1e-2, "rate_least": 1e-2, "warmup": 0, "beta1": 0.9, "beta2": 0.95,
           "epsilon": 1e-8, "decay": 0.1, "decay_all": 0, "bias_correction": 1, "clip": 1.0}
 STEPS = 3
-# No router's logit is as near as MARGIN to where its token would change sides, and every router opens
-# for a share of the tokens within OPEN: rounding decides nothing, and both sides are well filled.
+# No router's logit is as near as MARGIN to where its token would change sides, and every router
+# opens for a share of the tokens within OPEN: rounding decides nothing, and both sides are well
+# filled.
 MARGIN, OPEN = 0.05, (0.3, 0.7)
 SEED = {False: 1, True: 6840}  # a search for such routers that begins at 1 ends at the second
 
@@ -186,7 +187,8 @@ def record(tsa):
     tensors, facts = case(p, {**SHAPE, **(TSA if tsa else {})}, facts, tensors)
     if tsa:
         facts.update({"gate_limit": GATE_LIMIT, "steps": STEPS, **prefixed("recipe.", RECIPE)})
-        tensors.update({"logits." + mode: forward(p, tokens, mode)[0] for mode in ("hard", "mixed")})
+        for mode in ("hard", "mixed"):
+            tensors["logits." + mode] = forward(p, tokens, mode)[0]
         train(p, tokens, targets)
         tensors.update(prefixed("after.", p))
     return tensors, facts

@@ -2,10 +2,10 @@
 """record_eam.py - records what two small EAM classifiers compute, by PyTorch in double precision.
 
 Written from the equations of "Efficient Sequence Pooling Model for Sparse Attention with Mixture of
-Experts" (sparse attention, token pooling, the sum over experts, the output), one sequence, one token
-and one expert at a time, knowing nothing of the engine but the names of its parameters. Gradients
-come from PyTorch's autograd. test_golden.c compares the engine with what is recorded; it needs the
-two files, not this script.
+Experts" (sparse attention, token pooling, the sum over experts, the output), one sequence, one
+token and one expert at a time, knowing nothing of the engine but the names of its parameters.
+Gradients come from PyTorch's autograd. test_golden.c compares the engine with what is recorded; it
+needs the two files, not this script.
 
     record_eam.py [DIRECTORY]     writes eam.safetensors and eam_top1.safetensors there, or beside
                                   itself: every expert for every token as published; and the expert
@@ -25,8 +25,8 @@ VOCAB, CLASSES, LENGTHS = 17, 3, (24, 1, 9, 16)
 SHAPE = {"width": 16, "heads": 2, "hidden": 12, "experts": 3, "pool": 2, "context": 24,
          "dropout": 0.0, "pattern": 0}
 TOP1 = {"experts_used": 1, "balance_price": 0.05, "stabilised": 1}
-# The best expert of every token leads by MARGIN in its gate's logit, so rounding decides nothing, and
-# every expert is the best of at least LEAST tokens.
+# The best expert of every token leads by MARGIN in its gate's logit, so rounding decides nothing,
+# and every expert is the best of at least LEAST tokens.
 MARGIN, LEAST = 0.15, 4
 SEED = {False: 1, True: 1}  # the second is where a search for such gates begins
 
@@ -109,7 +109,7 @@ def gates(p, x):
 
 
 def mixture(p, x, gamma, used):
-    """sum_k gamma_k E_k(x); of the chosen alone when they are fewer than all, with gamma as it is."""
+    """sum_k gamma_k E_k(x); of the chosen alone when they are fewer than all, gamma as it is."""
     chosen = torch.topk(gamma, used).indices.tolist() if used else range(SHAPE["experts"])
     return sum(gamma[k] * expert(p, k, x) for k in chosen)
 

@@ -2,16 +2,16 @@
 """record_early_exit.py - records what a small decoder computes whose tokens may leave it early, by
 PyTorch in double precision.
 
-Written from section 3.5 of "Adaptive Computation Depth via Learned Token Routing in Transformers" and,
-for what later tokens see of one that has left, from "Depth-Adaptive Transformer"; the blocks are those
-of record.py. One text after another, knowing nothing of the engine but the names of its parameters.
-Gradients come from PyTorch's autograd. test_golden.c compares the engine with what is recorded; it needs
-the file, not this script.
+Written from section 3.5 of "Adaptive Computation Depth via Learned Token Routing in Transformers"
+and, for what later tokens see of one that has left, from "Depth-Adaptive Transformer"; the blocks
+are those of record.py. One text after another, knowing nothing of the engine but the names of its
+parameters. Gradients come from PyTorch's autograd. test_golden.c compares the engine with what is
+recorded; it needs the file, not this script.
 
-    record_early_exit.py [DIRECTORY]     writes early_exit.safetensors there, or beside itself: the mean
-                                         loss of all blocks' predictions; logits of the last block; and
-                                         logits of tokens that leave, which others see as they left
-                                         (copy) or as they would have gone on (oracle)
+    record_early_exit.py [DIRECTORY]     writes early_exit.safetensors there, or beside itself: the
+                                         mean loss of all blocks' predictions; logits of the last
+                                         block; and logits of tokens that leave, which others see
+                                         as they left (copy) or as they would have gone on (oracle)
 
 Needs python3-torch (recorded with 1.13). All numbers follow from the seeds below.
 """
@@ -27,10 +27,11 @@ VOCAB, LENGTHS = 17, (16, 1, 9)
 SHAPE = {**decoder.SHAPE, "depth": 5, "context": 16}
 LAST = SHAPE["depth"] - 1
 THRESHOLD = 0.625  # exact in fp32
-# No token that could leave is as near as MARGIN to deciding otherwise, in log-odds, so rounding decides
-# nothing, that of bf16 included. A share of at least EAGER is sure after the first block, where nobody
-# may leave; at least EACH leaves at every other block. Copy and oracle differ by at least APART, of the
-# largest logit, and some token leaves elsewhere. No parameter's gradient is less than LEAST.
+# No token that could leave is as near as MARGIN to deciding otherwise, in log-odds, so rounding
+# decides nothing, that of bf16 included. A share of at least EAGER is sure after the first block,
+# where nobody may leave; at least EACH leaves at every other block. Copy and oracle differ by at
+# least APART, of the largest logit, and some token leaves elsewhere. No parameter's gradient is
+# less than LEAST.
 MARGIN, EAGER, EACH, APART, LEAST = 0.2, 0.2, 0.1, 0.3, 0.01
 SEED = 1  # where a search for such values begins
 

@@ -4,9 +4,9 @@ precision: the baselines that papers on classifiers compare themselves with.
 
 Written from the equations of "Attention Is All You Need" (sections 3.2, 3.3 and 3.5) with the norms
 before the layers, and of "Decoupled Weight Decay Regularization" (AdamW) without the correction of
-its first steps; one text after another, one head after another, knowing nothing of the engine but the
-names of its parameters. Gradients come from PyTorch's autograd. test_golden.c compares the engine with
-what is recorded; it needs the three files, not this script.
+its first steps; one text after another, one head after another, knowing nothing of the engine but
+the names of its parameters. Gradients come from PyTorch's autograd. test_golden.c compares the
+engine with what is recorded; it needs the three files, not this script.
 
     record_encoder.py [DIRECTORY]     writes encoder.safetensors, encoder_matched.safetensors and
                                       encoder_relu.safetensors there, or beside itself: GELU and the
@@ -38,11 +38,11 @@ MODELS = {
                      "final_norm": 0},
 }
 SEED = 1  # where searches for telling values begin
-# No parameter's gradient is less than LEAST, and some logit is as large as LARGE: what is left of larger
-# terms is noise in bf16.
+# No parameter's gradient is less than LEAST, and some logit is as large as LARGE: what is left of
+# larger terms is noise in bf16.
 LEAST, LARGE = 0.02, 2.0
-# Decay counts as much as the gradient. A bias of keys moves nothing, so its gradient is rounding, which
-# epsilon keeps small beside the others.
+# Decay counts as much as the gradient. A bias of keys moves nothing, so its gradient is rounding,
+# which epsilon keeps small beside the others.
 STEPPED, STEPS = "encoder", 3
 RECIPE = {"rate": 1e-2, "rate_least": 1e-2, "warmup": 0, "beta1": 0.9, "beta2": 0.95,
           "epsilon": 1e-3, "decay": 1.0, "decay_all": 1, "bias_correction": 0, "clip": 0.5}

@@ -2,11 +2,12 @@
 """record_epsilon.py - records what two small Epsilon classifiers compute, by PyTorch in double
 precision.
 
-Written from "Epsilon: A Transformer with Adaptive Computation and Quantized Attention", sections 3 and
-4, and from the choices that its head comment in the engine lists; one text after another, one head after
-another, knowing nothing of the engine but the names of its parameters. Gradients come from PyTorch's
-autograd, through the minimum that halts and through the quotient that spectral normalisation is.
-test_golden.c compares the engine with what is recorded; it needs the two files, not this script.
+Written from "Epsilon: A Transformer with Adaptive Computation and Quantized Attention", sections 3
+and 4, and from the choices that its head comment in the engine lists; one text after another, one
+head after another, knowing nothing of the engine but the names of its parameters. Gradients come
+from PyTorch's autograd, through the minimum that halts and through the quotient that spectral
+normalisation is. test_golden.c compares the engine with what is recorded; it needs the two files,
+not this script.
 
     record_epsilon.py [DIRECTORY]     writes epsilon.safetensors and epsilon_published.safetensors
                                       there, or beside itself: with padding out of the bins and both
@@ -24,16 +25,18 @@ from golden import case, draw, draw_texts, least_gradient, main, norm_of_all
 
 # More rows than a tile of the engine, exactly as many, and one.
 VOCAB, CLASSES, LENGTHS = 17, 3, (150, 1, 64, 23)
-PADDING = 6  # tokens at the end of the first text, in the second record of every text but the shortest
+# Tokens at the end of the first text, in the second record of every text but the shortest.
+PADDING = 6
 SHAPE = {"width": 12, "heads": 2, "hidden": 20, "depth": 4, "bins": 5, "latents": 3, "context": 150,
          "dropout": 0.0, "residual_scale": 0.5, "halting_mean": 2.5, "kl_price": 0.5}
 USUAL = {"mask_keys": 1, "entropy_price": 0.05, "progress": 0.3}
 PUBLISHED = {"mask_keys": 0, "entropy_price": 0.0, "progress": 0.0}
 ROUNDS = 30  # power iterations
 SEED = {1: 5775, 0: 1562}  # by mask_keys; searches for telling values that begin at 1 end there
-# First tokens are not as near as MARGIN_FIRST to halting otherwise, others not as near as MARGIN; some
-# first tokens halt early; of all tokens a share within EARLY halts before the last step, and a share
-# of at least NEVER does not halt. No parameter's gradient is less than LEAST, a rest of larger terms.
+# First tokens are not as near as MARGIN_FIRST to halting otherwise, others not as near as MARGIN;
+# some first tokens halt early; of all tokens a share within EARLY halts before the last step, and a
+# share of at least NEVER does not halt. No parameter's gradient is less than LEAST, a rest of
+# larger terms.
 MARGIN_FIRST, MARGIN, EARLY, NEVER, LEAST = 0.03, 0.005, (0.3, 0.8), 0.15, 0.003
 
 
@@ -144,8 +147,8 @@ def mlp(p, buffers, x):
 
 
 def walk(p, buffers, tokens, mask_keys):
-    """All steps of one text: the result of its first token; the probabilities of every token, a column
-    per step; how near each decision was; the shares of the first step."""
+    """All steps of one text: the result of its first token; the probabilities of every token, a
+    column per step; how near each decision was; the shares of the first step."""
     valid = torch.tensor([float(t != 0) for t in tokens], dtype=torch.float64)
     kept = valid if mask_keys else torch.ones_like(valid)
     h, first_shares = embedded(p, tokens), None

@@ -1,15 +1,15 @@
 #!/usr/bin/python3
-"""record_epsilon_causal.py - records what a small Epsilon computes as a language model, by PyTorch in
-double precision.
+"""record_epsilon_causal.py - records what a small Epsilon computes as a language model, by PyTorch
+in double precision.
 
-Written from the formulas of "Epsilon: A Transformer with Adaptive Computation and Quantized Attention"
-with what the head comment of the engine's file changes for completion: bins end at the query's own
-token, every token has an output, and one that has halted stays as it is. One head after another, all
-prefixes of a text as one table; of the engine only the names of the parameters are known. Gradients come
-from PyTorch's autograd, through the choice between a new state and the old one. test_golden.c compares the
-engine with what is recorded; it needs the file, not this script.
+Written from the formulas of "Epsilon: A Transformer with Adaptive Computation and Quantized
+Attention" with what the head comment of the engine's file changes for completion: bins end at the
+query's own token, every token has an output, and one that has halted stays as it is. One head after
+another, all prefixes of a text as one table; of the engine only the names of the parameters are
+known. Gradients come from PyTorch's autograd, through the choice between a new state and the old
+one. test_golden.c compares the engine with what is recorded; it needs the file, not this script.
 
-    record_epsilon_causal.py [DIRECTORY]     writes epsilon_causal.safetensors there, or beside itself
+    record_epsilon_causal.py [DIRECTORY]   writes epsilon_causal.safetensors there, or beside itself
 
 Needs python3-torch (recorded with 1.13). All numbers follow from the seeds below.
 """
@@ -25,8 +25,8 @@ from record_epsilon import (SHAPE, centred, divergence, linear, mlp, position, s
 VOCAB, LENGTHS = 17, (70, 1, 23)
 ENTROPY_PRICE, PROGRESS = 0.05, 0.3
 SEED = 804  # a search for telling values that begins at 1 ends here
-# No token is as near as MARGIN to halting otherwise; a share within EARLY halts before the last step,
-# a share of at least NEVER does not halt. No parameter's gradient is less than LEAST.
+# No token is as near as MARGIN to halting otherwise; a share within EARLY halts before the last
+# step, a share of at least NEVER does not halt. No parameter's gradient is less than LEAST.
 MARGIN, EARLY, NEVER, LEAST = 0.01, (0.3, 0.8), 0.15, 0.003
 
 
@@ -42,7 +42,8 @@ def draw_parameters(seed):
 
 
 def embedded(p, tokens):
-    rows = [math.sqrt(SHAPE["width"]) * p["embedding.tokens"][t] + position(i) for i, t in enumerate(tokens)]
+    rows = [math.sqrt(SHAPE["width"]) * p["embedding.tokens"][t] + position(i)
+            for i, t in enumerate(tokens)]
     return torch.stack(rows)
 
 
@@ -72,10 +73,11 @@ def attention(p, x):
 
 
 def walk(p, buffers, tokens):
-    """All steps of one text: every token's result and its probabilities, a column per step; how near
-    each decision was; the shares of the first step."""
+    """All steps of one text: every token's result and its probabilities, a column per step; how
+    near each decision was; the shares of the first step."""
     h, first_shares = embedded(p, tokens), None
-    running, left = torch.ones(len(tokens), dtype=torch.bool), torch.ones(len(tokens), dtype=torch.float64)
+    running = torch.ones(len(tokens), dtype=torch.bool)
+    left = torch.ones(len(tokens), dtype=torch.float64)
     y, columns, margins = torch.zeros_like(h), [], []
     for step in range(SHAPE["depth"]):
         a, shares = attention(p, centred(p, "attention_norm", h))
