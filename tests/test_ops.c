@@ -172,6 +172,7 @@ static struct sl_tensor *use_lookup_padded(struct sl_tape *t, struct inputs *in)
 
 static struct sl_tensor *use_lookup_pairs(struct sl_tape *t, struct inputs *in)
 {
+    t->token_dropout = 0.3f;
     return sl_lookup(t, (struct sl_lookup_args){.tokens = &in->parameters[0],
                                                 .positions = &in->parameters[1],
                                                 .pairs = &in->parameters[2],
@@ -657,6 +658,46 @@ Test(ops, pairs_are_found_by_a_fixed_hash)
                 .tokens = &table, .positions = &positions, .pairs = &pairs, .scale = 1.0f});
     for (int r = 0; r < y->rows; r++)
         cr_expect_eq(*sl_row(y, r), want[r], "row %d", r);
+    sl_tape_release(&t);
+    sl_engine_destroy(engine);
+}
+
+/* Of tokens that are all 1, those that stay are 2. Each has a fate of its own, which does not depend
+ * on how the batch was cut. */
+Test(ops, half_of_the_tokens_are_left_out_by_their_place)
+{
+    enum { TEXT = FIXTURE_CONTEXT };
+
+    static const int whole[] = {TEXT, TEXT, 0}, half[] = {TEXT, 0};
+    float ones[FIXTURE_CONTEXT], zeros[FIXTURE_CONTEXT] = {0}, kept[2 * TEXT];
+    for (int i = 0; i < FIXTURE_CONTEXT; i++)
+        ones[i] = 1.0f;
+    const struct sl_parameter table = {.data = ones, .rows = FIXTURE_CONTEXT, .cols = 1};
+    const struct sl_parameter positions = {.data = zeros, .rows = FIXTURE_CONTEXT, .cols = 1};
+    const struct sl_lookup_args args = {.tokens = &table, .positions = &positions, .scale = 1.0f};
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct fixture_batch f;
+    struct sl_tape t;
+    struct sl_err err;
+    EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 16, &err), err);
+    t.token_dropout = 0.5f;
+    fixture_fill(&f, whole, 1);
+    sl_tape_begin(&t, &f.batch, true);
+    const struct sl_tensor *y = sl_lookup(&t, args);
+    float sum = 0.0f;
+    for (int r = 0; r < 2 * TEXT; r++) {
+        kept[r] = *sl_row(y, r);
+        cr_expect(kept[r] == 0.0f || kept[r] == 2.0f, "row %d is %g", r, (double)kept[r]);
+        sum += kept[r];
+    }
+    cr_expect(sum > TEXT && sum < 3 * TEXT, "%g of %d", (double)sum, 2 * TEXT);
+    cr_expect_neq(memcmp(kept, kept + TEXT, TEXT * sizeof *kept), 0);
+    fixture_fill(&f, half, 1);
+    f.batch.row_base = TEXT;
+    sl_tape_begin(&t, &f.batch, true);
+    y = sl_lookup(&t, args);
+    for (int r = 0; r < TEXT; r++)
+        cr_expect_eq(*sl_row(y, r), kept[TEXT + r], "row %d of the second text", r);
     sl_tape_release(&t);
     sl_engine_destroy(engine);
 }

@@ -121,6 +121,7 @@ struct sl_tape {
     struct sl_notes notes;
     bool training;
     float progress;           /* the share of a training that is done, 0..1: prices may follow it */
+    float token_dropout;      /* the share of tokens that sl_lookup leaves out while training */
     uint64_t random_key;      /* of this step: dropout */
     uint64_t random_site;     /* counts the places that drew from it */
     int exits;                /* logits recorded by sl_exit in this pass */

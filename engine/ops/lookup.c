@@ -5,15 +5,15 @@
 
 #include <string.h>
 
-enum { TOKENS, POSITIONS, PAIRS };
+enum { TOKENS, POSITIONS, PAIRS, TABLES };
 
 enum { ROWS = 64, COLUMNS = 64 };
 
 struct lookup {
-    float scale;
+    float scale, token_dropout;
     int padding_token;
     struct sl_dropout dropout;
-    uint64_t random_key;
+    uint64_t random_key, token_key;
 };
 
 static float *row_of(const struct sl_parameter *table, float *values, int row)
@@ -34,11 +34,18 @@ static int pair_of(const struct sl_node *n, int row)
     return (int)(bits % (uint64_t)n->parameter[PAIRS]->rows);
 }
 
-/* What the token of a row is multiplied by. */
-static float scale_of(const struct sl_node *n, int row)
+/* What the token of a row, or its pair, is multiplied by. */
+static float scale_of(const struct sl_node *n, int table, int row)
 {
     const struct lookup *a = n->args;
-    return n->tape->batch->tokens[row] + 1 == a->padding_token ? 0.0f : a->scale;
+    const struct sl_batch *batch = n->tape->batch;
+    if (batch->tokens[row] + 1 == a->padding_token)
+        return 0.0f;
+    if (a->token_dropout <= 0.0f)
+        return a->scale;
+    uint64_t place = (uint64_t)(batch->row_base + row) * TABLES + (uint64_t)table;
+    bool out = sl_random_uniform(a->token_key, place) < (double)a->token_dropout;
+    return out ? 0.0f : a->scale / (1.0f - a->token_dropout);
 }
 
 static void forward_rows(void *ctx, int first, int last, int worker)
@@ -52,10 +59,11 @@ static void forward_rows(void *ctx, int first, int last, int worker)
     (void)worker;
     for (int r = first; r < last; r++) {
         float *y = sl_row(n->out, r);
-        t->kernels->scale(y, scale_of(n, r), row_of(tokens, tokens->data, t->batch->tokens[r]),
-                          cols);
+        t->kernels->scale(y, scale_of(n, TOKENS, r),
+                          row_of(tokens, tokens->data, t->batch->tokens[r]), cols);
         if (pairs)
-            t->kernels->axpy(y, scale_of(n, r), row_of(pairs, pairs->data, pair_of(n, r)), cols);
+            t->kernels->axpy(y, scale_of(n, PAIRS, r), row_of(pairs, pairs->data, pair_of(n, r)),
+                             cols);
         t->kernels->axpy(y, 1.0f, row_of(positions, positions->data, t->row_position[r]), cols);
         if (a->dropout.threshold)
             t->kernels->dropout(y, y, a->dropout, sl_dropout_row_key(t, a->random_key, r), 0, cols);
@@ -86,10 +94,10 @@ static void backward_columns(void *ctx, int first, int last, int worker)
         else
             memcpy(dy, dropped, (size_t)cols * sizeof *dy);
         float *dtoken = row_of(tokens, tokens->grad, t->batch->tokens[r]);
-        t->kernels->axpy(dtoken + first, scale_of(n, r), dy, cols);
+        t->kernels->axpy(dtoken + first, scale_of(n, TOKENS, r), dy, cols);
         if (pairs)
-            t->kernels->axpy(row_of(pairs, pairs->grad, pair_of(n, r)) + first, scale_of(n, r), dy,
-                             cols);
+            t->kernels->axpy(row_of(pairs, pairs->grad, pair_of(n, r)) + first,
+                             scale_of(n, PAIRS, r), dy, cols);
         if (!positions->grad)
             continue;
         float *dposition = row_of(positions, positions->grad, t->row_position[r]);
@@ -116,6 +124,10 @@ struct sl_tensor *sl_lookup(struct sl_tape *t, struct sl_lookup_args args)
     if (t->training && args.dropout > 0.0f) {
         a->dropout = sl_dropout_of(args.dropout);
         a->random_key = sl_tape_random(t);
+    }
+    if (t->training && t->token_dropout > 0.0f) {
+        a->token_dropout = t->token_dropout;
+        a->token_key = sl_tape_random(t);
     }
     return sl_tape_run(t,
                        (struct sl_node){.op = &lookup,

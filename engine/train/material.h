@@ -36,10 +36,8 @@ struct sl_material {
     struct sl_span parts[SL_PARTS];
     /* labelled texts */
     struct sl_dataset train, validation;
-    int32_t *order;   /* of the epoch, */
-    int64_t epoch;    /* which is this one; -1: none yet */
-    uint64_t drops;   /* key of the tokens that are left out, */
-    int32_t *thinned; /* and a text without them */
+    int32_t *order; /* of the epoch, */
+    int64_t epoch;  /* which is this one; -1: none yet */
     /* a micro-batch */
     int32_t *ids, *targets, *labels;
     struct sl_sequence *sequences;

@@ -1,5 +1,4 @@
 /* material_labelled.c - labelled texts: every one once an epoch, in an order of the epoch's own. */
-#include "base/random.h"
 #include "base/whole.h"
 #include "model/vocabulary.h"
 #include "text/learner.h"
@@ -65,10 +64,7 @@ static bool labelled_open(struct sl_material *m, const struct sl_sources *s,
         return false;
     config->classes = m->train.labels.count;
     m->order = malloc((size_t)m->train.count * sizeof *m->order);
-    m->thinned = malloc((size_t)m->context * sizeof *m->thinned);
-    m->drops = sl_random_key((uint64_t)m->recipe->seed, "token dropout");
-    return (m->order && m->thinned) ||
-           sl_fail(err, SL_NO_MEMORY, "no memory for %d examples", m->train.count);
+    return m->order || sl_fail(err, SL_NO_MEMORY, "no memory for %d examples", m->train.count);
 }
 
 static int labelled_epoch_steps(const struct sl_material *m)
@@ -92,29 +88,12 @@ static void turn_to_epoch(struct sl_material *m, int64_t epoch)
     m->epoch = epoch;
 }
 
-/* Which tokens of a text an epoch keeps (word dropout; Iyyer et al. 2015, section 3.1): its first
- * and last always. Into kept, which has room for as many as the context; returns how many. */
-static int thin(const struct sl_material *m, int example, int32_t *kept)
-{
-    int count, left = 0;
-    const int32_t *ids = sl_dataset_ids(&m->train, example, &count);
-    uint64_t text = sl_random_bits(m->drops, (uint64_t)(m->epoch * m->train.count + example));
-    for (int i = 0; i < count; i++)
-        if (i == 0 || i + 1 == count ||
-            sl_random_uniform(text, (uint64_t)i) >= (double)m->recipe->token_dropout)
-            kept[left++] = ids[i];
-    return left;
-}
-
 /* Rows of the step's batch before its example `last`. */
 static int rows_until(const struct sl_material *m, int base, int last)
 {
     int rows = 0;
-    bool thins = m->recipe->token_dropout > 0.0f;
-    for (int i = 0; i < last; i++) {
-        int example = m->order[base + i];
-        rows += thins ? thin(m, example, m->thinned) : m->train.examples[example].tokens;
-    }
+    for (int i = 0; i < last; i++)
+        rows += m->train.examples[m->order[base + i]].tokens;
     return rows;
 }
 
@@ -129,9 +108,10 @@ static void labelled_fill(struct sl_material *m, struct sl_batch *batch, int ste
     batch->loss_scale = 1.0f / (float)examples;
     batch->row_scale = 1.0f / (float)rows_until(m, base, examples);
     for (int i = first; i < last; i++) {
-        int example = m->order[base + i], count = thin(m, example, m->thinned);
+        int example = m->order[base + i], count;
+        const int32_t *ids = sl_dataset_ids(&m->train, example, &count);
         m->labels[batch->count] = m->train.examples[example].label;
-        sl_material_append(m, batch, m->thinned, count);
+        sl_material_append(m, batch, ids, count);
     }
 }
 

@@ -34,7 +34,7 @@ const struct sl_number sl_recipe_rows[] = {
     SL_REAL_ROW(sl_recipe, clip, 0, 1e9, 1.0,
                 "largest norm of all gradients together; 0: no limit"),
     SL_REAL_ROW(sl_recipe, token_dropout, 0, 0.9, 0,
-                "share of a labelled text's tokens left out, all but its ends, while training"),
+                "share of the tokens whose embedding is left out while training"),
     SL_INTEGER_ROW(sl_recipe, evaluate_every, 0, 1e8, 250,
                    "steps between measurements on the validation part; 0: only at the end"),
     SL_INTEGER_ROW(sl_recipe, save_every, 0, 1e8, 250,

@@ -75,6 +75,7 @@ bool sl_trainer_step(struct sl_trainer *tr, struct sl_err *err)
     uint64_t seed = (uint64_t)r->seed, step = (uint64_t)tr->state.step;
     tr->tape.random_key = sl_random_bits(sl_random_key(seed, "dropout"), step);
     tr->tape.progress = (float)sl_recipe_progress(r, tr->state.step);
+    tr->tape.token_dropout = r->token_dropout;
     differentiate(tr);
     tr->state.gate_mean = tr->gate_count > 0.0 ? tr->gate_sum / tr->gate_count : (double)NAN;
     tr->state.norm = sl_optimiser_norm(&tr->optimiser);
