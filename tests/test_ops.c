@@ -662,8 +662,8 @@ Test(ops, pairs_are_found_by_a_fixed_hash)
     sl_engine_destroy(engine);
 }
 
-/* Of tokens that are all 1, those that stay are 2. Each has a fate of its own, which does not depend
- * on how the batch was cut. */
+/* Of tokens that are all 1, those that stay are 2. Each has a fate of its own, which does not
+ * depend on how the batch was cut. */
 Test(ops, half_of_the_tokens_are_left_out_by_their_place)
 {
     enum { TEXT = FIXTURE_CONTEXT };
