@@ -57,7 +57,7 @@ struct sl_tensor *sl_centernorm(struct sl_tape *t, struct sl_tensor *x,
  *               + positions_[position_i])
  * for every row of the batch. Tables without a gradient (fixed positions) get none. While training
  * with token_dropout p (of the tape), rows of tokens and pairs are 0 with that probability,
- * each by itself, else as 1 / (1 - p) times what they are (word dropout; Iyyer et al. 2015, 3.1). */
+ * each by itself, else as 1 / (1 - p) times what they are (word dropout, Iyyer 2015, 3.1). */
 struct sl_lookup_args {
     const struct sl_parameter *tokens, *positions;
     const struct sl_parameter *pairs; /* NULL: none; else texts are whole, nothing is cached */
