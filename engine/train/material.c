@@ -75,6 +75,7 @@ void sl_material_close(struct sl_material *m)
     sl_dataset_close(&m->train);
     sl_dataset_close(&m->validation);
     free(m->order);
+    free(m->crop);
     free(m->ids);
     free(m->targets);
     free(m->labels);

@@ -38,6 +38,7 @@ struct sl_material {
     struct sl_dataset train, validation;
     int32_t *order; /* of the epoch, */
     int64_t epoch;  /* which is this one; -1: none yet */
+    int32_t *crop;  /* a piece of a text */
     /* a micro-batch */
     int32_t *ids, *targets, *labels;
     struct sl_sequence *sequences;

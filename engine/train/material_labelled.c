@@ -1,4 +1,5 @@
 /* material_labelled.c - labelled texts: every one once an epoch, in an order of the epoch's own. */
+#include "base/random.h"
 #include "base/whole.h"
 #include "model/vocabulary.h"
 #include "text/learner.h"
@@ -53,6 +54,24 @@ static bool find_tokens(struct sl_material *m, const struct sl_sources *s, struc
     return m->tokens;
 }
 
+/* Every text, and the crops of each. */
+static int epoch_examples(const struct sl_material *m)
+{
+    return m->train.count * (1 + m->recipe->crops);
+}
+
+static bool order_open(struct sl_material *m, struct sl_err *err)
+{
+    int crops = m->recipe->crops;
+    if (m->train.count > INT32_MAX / (1 + crops))
+        return sl_fail(err, SL_BAD_INPUT, "crops is %d; with %d texts at most %d is accepted",
+                       crops, m->train.count, INT32_MAX / m->train.count - 1);
+    m->order = malloc((size_t)epoch_examples(m) * sizeof *m->order);
+    m->crop = malloc((size_t)m->context * sizeof *m->crop);
+    return (m->order && m->crop) ||
+           sl_fail(err, SL_NO_MEMORY, "no memory for %d examples", epoch_examples(m));
+}
+
 static bool labelled_open(struct sl_material *m, const struct sl_sources *s,
                           struct sl_config *config, struct sl_err *err)
 {
@@ -63,20 +82,19 @@ static bool labelled_open(struct sl_material *m, const struct sl_sources *s,
         !sl_dataset_encode(&m->validation, m->tokens, &encoding, err))
         return false;
     config->classes = m->train.labels.count;
-    m->order = malloc((size_t)m->train.count * sizeof *m->order);
-    return m->order || sl_fail(err, SL_NO_MEMORY, "no memory for %d examples", m->train.count);
+    return order_open(m, err);
 }
 
 static int labelled_epoch_steps(const struct sl_material *m)
 {
-    return sl_steps(m->train.count, m->recipe->batch);
+    return sl_steps(epoch_examples(m), m->recipe->batch);
 }
 
 /* The last batch of an epoch is what is left. */
 static int labelled_examples(const struct sl_material *m, int step)
 {
     int first = step % labelled_epoch_steps(m) * m->recipe->batch;
-    int left = m->train.count - first;
+    int left = epoch_examples(m) - first;
     return sl_least(left, m->recipe->batch);
 }
 
@@ -84,8 +102,56 @@ static void turn_to_epoch(struct sl_material *m, int64_t epoch)
 {
     if (m->epoch == epoch)
         return;
-    sl_dataset_order((uint64_t)m->recipe->seed, (uint64_t)epoch, m->train.count, m->order);
+    sl_dataset_order((uint64_t)m->recipe->seed, (uint64_t)epoch, epoch_examples(m), m->order);
     m->epoch = epoch;
+}
+
+/* Tokens of a text, but for its ends. */
+struct span {
+    int first, count;
+};
+
+/* Which part of a text a crop is: 4 to 127 tokens, anywhere; each doubling of the length is as
+ * likely as the next. */
+static struct span draw_span(const struct sl_material *m, int number)
+{
+    enum { LEAST = 4, DOUBLINGS = 5 };
+
+    uint64_t key = sl_random_key((uint64_t)m->recipe->seed, "crops");
+    uint64_t crop = sl_random_bits(key, (uint64_t)(m->epoch * epoch_examples(m) + number));
+    int inner = m->train.examples[number % m->train.count].tokens - 2;
+    int length = LEAST << sl_random_below(crop, 0, DOUBLINGS);
+    length += (int)sl_random_below(crop, 1, (uint64_t)length);
+    struct span span = {.count = sl_least(inner, length)};
+    span.first = 1 + (int)sl_random_below(crop, 2, (uint64_t)(inner - span.count) + 1);
+    return span;
+}
+
+/* Examples of an epoch are the texts, then the first crop of each, and so on. A text of less than
+ * three tokens has no piece but itself. */
+static bool is_crop(const struct sl_material *m, int number)
+{
+    return number >= m->train.count && m->train.examples[number % m->train.count].tokens > 2;
+}
+
+static int tokens_of(const struct sl_material *m, int number)
+{
+    return is_crop(m, number) ? 2 + draw_span(m, number).count
+                              : m->train.examples[number % m->train.count].tokens;
+}
+
+/* A crop begins and ends as its text does: with what says that it begins and ends. */
+static const int32_t *cut_crop(struct sl_material *m, int number, int *count)
+{
+    const int32_t *ids = sl_dataset_ids(&m->train, number % m->train.count, count);
+    if (!is_crop(m, number))
+        return ids;
+    struct span span = draw_span(m, number);
+    m->crop[0] = ids[0];
+    memcpy(m->crop + 1, ids + span.first, (size_t)span.count * sizeof *ids);
+    m->crop[1 + span.count] = ids[*count - 1];
+    *count = span.count + 2;
+    return m->crop;
 }
 
 /* Rows of the step's batch before its example `last`. */
@@ -93,7 +159,7 @@ static int rows_until(const struct sl_material *m, int base, int last)
 {
     int rows = 0;
     for (int i = 0; i < last; i++)
-        rows += m->train.examples[m->order[base + i]].tokens;
+        rows += tokens_of(m, m->order[base + i]);
     return rows;
 }
 
@@ -108,9 +174,9 @@ static void labelled_fill(struct sl_material *m, struct sl_batch *batch, int ste
     batch->loss_scale = 1.0f / (float)examples;
     batch->row_scale = 1.0f / (float)rows_until(m, base, examples);
     for (int i = first; i < last; i++) {
-        int example = m->order[base + i], count;
-        const int32_t *ids = sl_dataset_ids(&m->train, example, &count);
-        m->labels[batch->count] = m->train.examples[example].label;
+        int number = m->order[base + i], count;
+        const int32_t *ids = cut_crop(m, number, &count);
+        m->labels[batch->count] = m->train.examples[number % m->train.count].label;
         sl_material_append(m, batch, ids, count);
     }
 }

@@ -33,6 +33,9 @@ const struct sl_number sl_recipe_rows[] = {
                    "0: leave out AdamW's correction of the first steps"),
     SL_REAL_ROW(sl_recipe, clip, 0, 1e9, 1.0,
                 "largest norm of all gradients together; 0: no limit"),
+    SL_INTEGER_ROW(
+        sl_recipe, crops, 0, 100, 0,
+        "random pieces of each labelled text to learn from besides the whole, each epoch"),
     SL_REAL_ROW(sl_recipe, token_dropout, 0, 0.9, 0,
                 "share of the tokens whose embedding is left out while training"),
     SL_INTEGER_ROW(sl_recipe, evaluate_every, 0, 1e8, 250,

@@ -11,6 +11,7 @@ enum sl_schedule { SL_COSINE, SL_CONSTANT, SL_INVERSE_ROOT, SL_COSINE_AFTER_WARM
 struct sl_recipe {
     int steps, batch, micro_batch, warmup, evaluate_every, save_every;
     int epochs;                     /* > 0: they make the steps */
+    int crops;                      /* of each labelled text, in every epoch */
     int decay_all, bias_correction; /* 0 or 1 */
     int schedule;                   /* enum sl_schedule */
     int seed;

@@ -1,0 +1,150 @@
+/* test_material.c - what the steps of labelled texts hold when crops of the texts are among them. */
+#include "net_fixture.h"
+#include "train/material.h"
+
+enum { TEXTS = 6, WORDS = 60, CONTEXT = 64, CROPS = 2, EXAMPLES = TEXTS * (1 + CROPS) };
+
+static char top[PATH_MAX], data[PATH_MAX];
+
+/* Every text has the same words, each once. */
+static void setup(void)
+{
+    test_directory_make(top);
+    FILE *file = fopen(test_path(data, top, "data.tsv"), "we");
+    cr_assert(file);
+    for (int i = 0; i < 2 * TEXTS; i++) {
+        cr_assert_gt(fprintf(file, "%d\t", i % 2), 0);
+        for (int w = 0; w < WORDS; w++)
+            cr_assert_gt(fprintf(file, "w%d ", w), 0);
+        cr_assert_gt(fprintf(file, "\n"), 0);
+    }
+    cr_assert_eq(fclose(file), 0);
+}
+
+static void teardown(void)
+{
+    test_directory_remove(top);
+}
+
+TestSuite(material, .init = setup, .fini = teardown);
+
+/* Half of the texts are trained on, an epoch in one step. */
+static void material_open(struct sl_material *m, struct sl_recipe *recipe)
+{
+    struct sl_err err;
+    struct sl_config config = {.context = CONTEXT};
+    const struct sl_sources sources = {.data = data, .columns = {.label = "1", .text = "2"}};
+    sl_numbers_standard(sl_recipe_rows, recipe);
+    recipe->epochs = 2;
+    recipe->batch = EXAMPLES;
+    recipe->micro_batch = EXAMPLES;
+    recipe->validation_share = 0.5f;
+    recipe->crops = CROPS;
+    EXPECT_OK(sl_material_open(m, &sources, &config, recipe, &err), err);
+    cr_assert_eq(sl_material_epoch_steps(m), 1);
+    cr_assert_eq(sl_material_examples(m, 0), EXAMPLES);
+}
+
+static const int32_t *tokens_of(const struct sl_batch *batch, int s, int *rows)
+{
+    *rows = batch->sequences[s].rows;
+    return batch->tokens + batch->sequences[s].first;
+}
+
+/* One after another in the whole text, between its ends. */
+static void check_crop(const struct sl_batch *batch, int s, const int32_t *whole, int count)
+{
+    int rows, at = 1;
+    const int32_t *ids = tokens_of(batch, s, &rows);
+    cr_assert(rows >= 6 && rows < count, "%d of %d tokens", rows, count);
+    cr_expect_eq(ids[0], whole[0]);
+    cr_expect_eq(ids[rows - 1], whole[count - 1]);
+    while (at < count && whole[at] != ids[1])
+        at++;
+    cr_assert_leq(at + rows - 2, count - 1);
+    cr_expect_eq(memcmp(ids + 1, whole + at, (size_t)(rows - 2) * sizeof *ids), 0, "text %d", s);
+}
+
+/* Texts are whole, or crops; returns where the first whole one is. */
+static int check_epoch(const struct sl_batch *batch)
+{
+    int longest = 0, whole = 0, rows, count, labels[2] = {0};
+    for (int s = 0; s < batch->count; s++) {
+        labels[batch->labels[s]]++;
+        if (batch->sequences[s].rows > batch->sequences[longest].rows)
+            longest = s;
+    }
+    cr_expect(labels[0] == EXAMPLES / 2 && labels[1] == EXAMPLES / 2);
+    const int32_t *ids = tokens_of(batch, longest, &count);
+    cr_assert_geq(count, WORDS);
+    for (int s = 0; s < batch->count; s++) {
+        const int32_t *others = tokens_of(batch, s, &rows);
+        if (rows == count)
+            whole += memcmp(others, ids, (size_t)count * sizeof *ids) == 0;
+        else
+            check_crop(batch, s, ids, count);
+    }
+    cr_expect_geq(whole, TEXTS);
+    cr_expect_lt(whole, EXAMPLES, "there are crops");
+    return longest;
+}
+
+Test(material, every_epoch_has_all_texts_and_other_crops_of_them)
+{
+    struct sl_material m;
+    struct sl_recipe recipe;
+    int32_t first[EXAMPLES * CONTEXT];
+    material_open(&m, &recipe);
+    struct sl_batch batch = sl_material_batch(&m, 0, 0, EXAMPLES);
+    (void)check_epoch(&batch);
+    cr_expect_float_eq(batch.row_scale, 1.0f / (float)batch.rows, 1e-9f);
+    int rows = batch.rows;
+    memcpy(first, batch.tokens, (size_t)rows * sizeof *first);
+    batch = sl_material_batch(&m, 1, 0, EXAMPLES);
+    (void)check_epoch(&batch);
+    cr_expect(batch.rows != rows || memcmp(first, batch.tokens, (size_t)rows * sizeof *first) != 0);
+    sl_material_close(&m);
+}
+
+Test(material, parts_of_a_step_are_what_the_step_is)
+{
+    struct sl_material m;
+    struct sl_recipe recipe;
+    int32_t tokens[EXAMPLES * CONTEXT];
+    material_open(&m, &recipe);
+    struct sl_batch batch = sl_material_batch(&m, 1, 0, EXAMPLES);
+    int rows = batch.rows, done = 0;
+    float scale = batch.row_scale;
+    memcpy(tokens, batch.tokens, (size_t)rows * sizeof *tokens);
+    for (int i = 0; i < EXAMPLES; i += 2, done += batch.rows) {
+        batch = sl_material_batch(&m, 1, i, i + 2);
+        cr_expect_eq(batch.row_base, done);
+        cr_expect_eq(batch.row_scale, scale);
+        cr_assert_leq(done + batch.rows, rows);
+        cr_expect_eq(memcmp(tokens + done, batch.tokens, (size_t)batch.rows * sizeof *tokens), 0);
+    }
+    cr_expect_eq(done, rows);
+    sl_material_close(&m);
+}
+
+/* Nothing can be cut from a text of one token, or two. */
+Test(material, texts_too_short_for_a_crop_stay_whole)
+{
+    struct sl_material m;
+    struct sl_recipe recipe;
+    struct sl_err err;
+    struct sl_config config = {.context = CONTEXT};
+    const struct sl_sources sources = {
+        .data = data, .tokenizer = "bytes", .columns = {.label = "1", .text = "2"}};
+    test_write(data, "0\ta\n1\tbc\n0\td\n1\tef\n");
+    sl_numbers_standard(sl_recipe_rows, &recipe);
+    recipe.epochs = 1;
+    recipe.batch = recipe.micro_batch = EXAMPLES;
+    recipe.validation_share = 0.5f;
+    recipe.crops = CROPS;
+    EXPECT_OK(sl_material_open(&m, &sources, &config, &recipe, &err), err);
+    struct sl_batch batch = sl_material_batch(&m, 0, 0, sl_material_examples(&m, 0));
+    cr_expect_eq(batch.count, 2 * (1 + CROPS));
+    cr_expect_eq(batch.rows, (1 + 2) * (1 + CROPS));
+    sl_material_close(&m);
+}
