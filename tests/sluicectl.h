@@ -5,6 +5,7 @@
 #include "tiny_classifier.h"
 
 #include <fcntl.h>
+#include <jansson.h>
 #include <spawn.h>
 #include <stdarg.h>
 
@@ -110,4 +111,28 @@ static inline void serve_classifiers_of(struct served *d, const char *texts, con
 static inline void serve_classifiers(struct served *d)
 {
     serve_classifiers_of(d, "256", "2097152");
+}
+
+/* ---- what it said as JSON -------------------------------------------------------------------- */
+
+static inline json_t *parse(const char *text)
+{
+    json_error_t error;
+    json_t *value = json_loads(text, 0, &error);
+    cr_assert(value, "%s: %s", error.text, text);
+    return value;
+}
+
+static inline int64_t whole(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    cr_assert(json_is_integer(value), "'%s' is no whole number", name);
+    return json_integer_value(value);
+}
+
+static inline double number(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    cr_assert(json_is_number(value), "'%s' is no number", name);
+    return json_number_value(value);
 }

@@ -1,0 +1,180 @@
+/* test_ctl_classify.c - `sluicectl classify` and its benchmark as processes, with a real daemon. */
+#include "oracle.h"
+#include "sluicectl.h"
+
+Test(ctl_classify, classifies)
+{
+    struct served d;
+    char input[PATH_MAX];
+    serve_classifiers(&d);
+    struct oracle mood = oracle_open(d.daemon.store, MOOD);
+    struct verdict v = oracle_ask(&mood, "Hello");
+    const struct result *r = CTL(&d, "classify", "--json", "Hello", "World?");
+    EXPECT_EXIT(r, 0);
+    char *second = strchr(r->out, '\n');
+    cr_assert(second && strchr(second + 1, '\n'), "two lines, not '%s'", r->out);
+    *second = '\0';
+    json_t *one = parse(r->out), *label = json_array_get(json_object_get(one, "labels"), 0);
+    cr_assert_str_eq(json_string_value(json_object_get(one, "text")), "Hello");
+    cr_assert_str_eq(json_string_value(json_object_get(label, "label")), mood_labels[v.best]);
+    cr_assert_eq((float)number(label, "score"), v.probs[v.best]);
+    cr_assert_float_eq(number(one, "depth"), v.depth, 1e-4);
+    cr_assert_eq(whole(one, "tokens_cut"), 0);
+    json_decref(one);
+
+    test_write(test_path(input, d.directory, "in"), "Hello\n\nWorld?\r\nlast");
+    r = CTL(&d, "classify", "--top", "3");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "LABEL");
+    EXPECT_SAID(r->out, "  Hello\n");
+    EXPECT_SAID(r->out, "  World?\n");
+    EXPECT_SAID(r->out, "  last\n");
+    EXPECT_SAID(r->out, "positive");
+
+    r = CTL(&d, "classify", "--model", "plain", "ab");
+    EXPECT_EXIT(r, 0);
+    cr_assert(strstr(r->out, "true") || strstr(r->out, "false"), "%s", r->out);
+    oracle_close(&mood);
+    daemon_stop(&d.daemon);
+}
+
+/* Lines of so many bytes and more are classified, each once and in its place. */
+static void expect_lines_in_order(const struct served *d, int lines, int bytes)
+{
+    struct sv_text in = {0};
+    char input[PATH_MAX], text[16];
+    for (int i = 0; i < lines; i++)
+        sv_text_print(&in, "a%cb%cc%0*d\n", 'a' + i % 26, 'A' + i / 26, bytes, 0);
+    test_write(test_path(input, d->directory, "in"), in.data);
+    const struct result *r = CTL(d, "classify", "--replace", "--truncate");
+    EXPECT_EXIT(r, 0);
+    const char *at = r->out;
+    for (int i = 0; i < lines; i++) {
+        (void)snprintf(text, sizeof text, "  a%cb%cc0", 'a' + i % 26, 'A' + i / 26);
+        cr_assert((at = strstr(at, text)), "line %d is not there, or not in its place", i);
+    }
+    sv_text_release(&in);
+}
+
+Test(ctl_classify, classifies_more_lines_than_fit_into_a_request)
+{
+    struct served d;
+    serve_classifiers(&d);
+    expect_lines_in_order(&d, 150, 1);
+    daemon_stop(&d.daemon);
+}
+
+Test(ctl_classify, classifies_as_many_lines_at_a_time_as_the_daemon_takes)
+{
+    static const char items[] = "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}";
+    struct served d;
+    char input[PATH_MAX], text[1200] = "";
+    serve_classifiers_of(&d, "5", "1024");
+    expect_lines_in_order(&d, 32, 1);
+    expect_lines_in_order(&d, 32, 200);
+    cr_assert_eq(metric(&d.daemon, items), 64);
+    memset(text, 'a', sizeof text - 1);
+    const struct result *r = CTL(&d, "classify", "--truncate", "ab", text);
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->out, "  ab\n");
+    EXPECT_SAID(r->err, "at most 1024 are accepted");
+
+    test_write(test_path(input, d.directory, "in"), "a\nab\n\n\xff\nabc\n");
+    r = CTL(&d, "classify");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->out, "  ab\n");
+    EXPECT_SAID(r->out, "  abc\n");
+    cr_assert_str_eq(r->err, "sluicectl: line 4: is not UTF-8\n");
+    daemon_stop(&d.daemon);
+}
+
+Test(ctl_classify, tells_why_a_text_cannot_be_classified)
+{
+    struct served d;
+    serve_classifiers(&d);
+    const struct result *r = CTL(&d, "classify", "--model", "tiny", "a");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "completes texts");
+    r = CTL(&d, "classify", "--model", "none", "a");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "'none' does not exist");
+    r = CTL(&d, "classify", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "has 56 tokens");
+    r = CTL(&d, "classify", "--truncate",
+            "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "[cut]");
+    r = CTL(&d, "classify", "\xE4\xB8\xAD");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "U+4E2D");
+    r = CTL(&d, "classify", "--replace", "\xE4\xB8\xAD");
+    EXPECT_EXIT(r, 0);
+    daemon_stop(&d.daemon);
+}
+
+/* Every third of these lines is not in the vocabulary. The others come out of one good answer for
+ * each request's worth of lines, and not of one for each line. */
+Test(ctl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_it)
+{
+    static const char answers[] = "http_requests_total{handler=\"/v2/models/{name}/infer\","
+                                  "method=\"POST\",status=\"200\"}";
+    struct served d;
+    struct sv_text in = {0};
+    char input[PATH_MAX], told[64];
+    serve_classifiers(&d);
+    for (int i = 1; i <= 100; i++)
+        sv_text_print(&in, i % 3 == 0 ? "%%\n" : "line%c%c\n", 'a' + i / 10, 'a' + i % 10);
+    test_write(test_path(input, d.directory, "in"), in.data);
+    const struct result *r = CTL(&d, "classify");
+    EXPECT_EXIT(r, 1);
+    const char *out = r->out, *err = r->err;
+    for (int i = 1; i <= 100; i++) {
+        const char **at = i % 3 == 0 ? &err : &out;
+        if (i % 3 == 0)
+            (void)snprintf(told, sizeof told,
+                           "sluicectl: line %d: cannot be read by 'mood@4': ", i);
+        else
+            (void)snprintf(told, sizeof told, "  line%c%c\n", 'a' + i / 10, 'a' + i % 10);
+        cr_assert((*at = strstr(*at, told)), "'%s' is not there, or not in its place", told);
+    }
+    cr_assert_eq(metric(&d.daemon, answers), 2, "64 lines at a time");
+    sv_text_release(&in);
+
+    r = CTL(&d, "classify", "ab", "", "abc");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->out, "  ab\n");
+    EXPECT_SAID(r->out, "  abc\n");
+    EXPECT_SAID(r->err, "sluicectl: text 2: has no tokens: there is nothing to classify. (400");
+    daemon_stop(&d.daemon);
+}
+
+Test(ctl_classify, benchmarks_classification)
+{
+    struct served d;
+    char file[PATH_MAX], missing[PATH_MAX];
+    serve_classifiers(&d);
+    test_write(test_path(file, d.directory, "texts"), "Hello\nWorld?\n\nab\n");
+    const struct result *r = CTL(&d, "bench", "--classify", file, "--connections", "8", "--texts",
+                                 "3", "--requests", "40", "--json");
+    EXPECT_EXIT(r, 0);
+    json_t *bench = parse(r->out);
+    cr_assert_eq(whole(bench, "requests"), 40);
+    cr_assert_eq(whole(bench, "texts"), 120);
+    cr_assert_eq(whole(bench, "tokens"), 40 * (5 + 6 + 2));
+    cr_assert_eq(whole(bench, "failed"), 0);
+    cr_assert_gt(number(bench, "texts_per_second"), 0);
+    cr_assert_gt(number(bench, "layer_ops_saved"), 0);
+    cr_assert_gt(number(json_object_get(bench, "latency_ms"), "p99"), 0);
+    json_decref(bench);
+    cr_assert_eq(metric(&d.daemon, "sluice_items_total{model=\"mood\",version=\"4\","
+                                   "outcome=\"ok\"}"),
+                 (40 + 8) * 3, "with the warm-up");
+    r = CTL(&d, "bench", "--classify", file, "--connections", "2", "--seconds", "0.2");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, " texts/s, ");
+    r = CTL(&d, "bench", "--classify", test_path(missing, d.directory, "nothing"));
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "nothing: No such file");
+    daemon_stop(&d.daemon);
+}
