@@ -8,6 +8,12 @@
 
 enum { TIMEOUT_MS = 600 * 1000, MODELS_MAX = 64 };
 
+bool ctl_reads_input(const struct ctl *ctl)
+{
+    return ctl->operand_count == 0 ||
+           (ctl->operand_count == 1 && strcmp(ctl->operands[0], "-") == 0);
+}
+
 int64_t ctl_timeout_ms(const struct ctl *ctl)
 {
     return ctl->timeout.given ? (int64_t)(ctl->timeout.value * 1000) : TIMEOUT_MS;

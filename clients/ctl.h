@@ -13,7 +13,7 @@ struct ctl {
     bool json, help;
     bool version; /* instead of a sub-command */
 
-    /* And the words that are no options, of the sub-command that takes several. */
+    /* And the words that are no options. */
     const char *const *operands;
     int operand_count;
 };
@@ -31,6 +31,8 @@ struct ctl_command {
 extern const struct ctl_command ctl_complete, ctl_classify, ctl_models, ctl_health, ctl_metrics,
     ctl_bench;
 
+/* Whether the text is on standard input: the line has none, or `-` alone. */
+bool ctl_reads_input(const struct ctl *ctl);
 int64_t ctl_timeout_ms(const struct ctl *ctl);
 struct client *ctl_client(const struct ctl *ctl, struct fault *fault) MUST_CHECK;
 /* The daemon's URL with this path behind it. */

@@ -231,7 +231,7 @@ static bool add_lines(struct job *job, struct fault *fault)
     size_t room = 0;
     ssize_t length;
     bool good = true;
-    if (isatty(STDIN_FILENO))
+    if (job->ctl->operand_count == 0 && isatty(STDIN_FILENO))
         return fault_set(fault, EXIT_MISUSED,
                          "what is to be classified? Give texts, or pipe lines");
     for (int64_t number = 1; good && (length = getline(&line, &room, stdin)) >= 0; number++)
@@ -240,8 +240,9 @@ static bool add_lines(struct job *job, struct fault *fault)
     return good;
 }
 
-static bool classify(struct job *job, bool words, struct fault *fault)
+static bool classify(struct job *job, struct fault *fault)
 {
+    bool words = !ctl_reads_input(job->ctl);
     job->what = words ? "text" : "line";
     bool good = words ? add_words(job, fault) : add_lines(job, fault);
     if (!good) {
@@ -257,7 +258,8 @@ static bool classify(struct job *job, bool words, struct fault *fault)
 static bool run(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
 {
     struct job job = {.ctl = ctl, .arguments = values, .client = ctl_client(ctl, fault)};
-    bool good = job.client && find_model(&job, fault) && classify(&job, operand, fault);
+    (void)operand;
+    bool good = job.client && find_model(&job, fault) && classify(&job, fault);
     client_destroy(job.client);
     return good;
 }
@@ -266,7 +268,7 @@ const struct ctl_command ctl_classify = {.name = "classify",
                                          .operand = "[TEXT...]",
                                          .help =
                                              "what a classifier makes of TEXTs, or of the lines "
-                                             "of standard input",
+                                             "of standard input (-)",
                                          .example = "--top 2 \"What a lovely day.\"",
                                          .takes_many = true,
                                          .rows = rows,

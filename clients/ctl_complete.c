@@ -40,13 +40,13 @@ static const struct switch_row rows[] = {
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
-static bool read_input(struct bytes *text, struct fault *fault)
+static bool read_input(const struct ctl *ctl, struct bytes *text, struct fault *fault)
 {
     enum { INPUT_BYTES_MAX = 64 << 20 };
 
     char buffer[1 << 14];
     size_t count;
-    if (isatty(STDIN_FILENO))
+    if (ctl->operand_count == 0 && isatty(STDIN_FILENO))
         return fault_set(fault, EXIT_MISUSED, "what is to be completed? Give a text, or pipe one");
     while ((count = fread(buffer, 1, sizeof buffer, stdin)) > 0)
         if (text->count > INPUT_BYTES_MAX || !bytes_add(text, buffer, count))
@@ -177,8 +177,9 @@ static bool run(const struct ctl *ctl, void *values, const char *operand, struct
     if (a->stream && a->no_stream)
         return fault_set(fault, EXIT_MISUSED, "--stream and --no-stream: which?");
     struct client *client = ctl_client(ctl, fault);
-    bool read = operand ? bytes_add(&prompt, operand, strlen(operand)) || fault_no_memory(fault)
-                        : read_input(&prompt, fault);
+    bool read = ctl_reads_input(ctl)
+                    ? read_input(ctl, &prompt, fault)
+                    : bytes_add(&prompt, operand, strlen(operand)) || fault_no_memory(fault);
     bool good = client && read && complete(ctl, a, client, &prompt, fault);
     client_destroy(client);
     bytes_release(&prompt);
@@ -187,7 +188,7 @@ static bool run(const struct ctl *ctl, void *values, const char *operand, struct
 
 const struct ctl_command ctl_complete = {.name = "complete",
                                          .operand = "[TEXT]",
-                                         .help = "goes on with TEXT, or with standard input",
+                                         .help = "goes on with TEXT, or with standard input (-)",
                                          .example = "\"ROMEO:\" --max-tokens 200 --seed 1",
                                          .rows = rows,
                                          .values_bytes = sizeof(struct arguments),

@@ -30,6 +30,10 @@ Test(ctl_classify, classifies)
     EXPECT_SAID(r->out, "  World?\n");
     EXPECT_SAID(r->out, "  last\n");
     EXPECT_SAID(r->out, "positive");
+    r = CTL(&d, "classify", "-");
+    EXPECT_SAID(r->out, "  last\n");
+    r = CTL(&d, "classify", "-", "--replace", "ab");
+    EXPECT_SAID(r->out, "  -\n");
 
     r = CTL(&d, "classify", "--model", "plain", "ab");
     EXPECT_EXIT(r, 0);

@@ -125,6 +125,8 @@ Test(sluicectl, completes)
     test_write(test_path(input, d.directory, "in"), "abc");
     r = CTL(&d, "complete", "--max-tokens", "20", "--seed", "-5");
     cr_assert_str_eq(r->out, text, "from standard input '%s', not '%s'", r->out, text);
+    r = CTL(&d, "complete", "-", "--max-tokens", "20", "--seed", "-5");
+    cr_assert_str_eq(r->out, text, "of `-` came '%s', not '%s'", r->out, text);
 
     r = CTL(&d, "complete", "abc", "--max-tokens", "20", "--seed", "-6");
     cr_assert_str_neq(r->out, text, "another seed, another text");
