@@ -22,6 +22,7 @@ struct ctl {
 struct ctl_command {
     const char *name, *operand, *help; /* operand: what stands for it in help; NULL: takes none */
     const char *example;               /* a line's words behind the name, for help; NULL: none */
+    const char *notes;                 /* more lines for help, with their ends; NULL: none */
     bool takes_many;                   /* operands, not one */
     const struct switch_row *rows;
     size_t values_bytes;

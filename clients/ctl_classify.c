@@ -29,6 +29,14 @@ static const struct switch_row rows[] = {
      AT(replace), 0, 0},
     {0}};
 
+static const char notes[] =
+    "Prints a table on a terminal, and elsewhere a row for each label: label, score and text,\n"
+    "separated by tabs, as `sluice classify` does; with --json an object for each text.\n"
+    "Empty lines are passed over. A text that cannot be classified has no row: standard error\n"
+    "says which it is, and why, and the others go on.\n"
+    "Exit codes: 0 done; 1 some text was not classified, or the daemon refused or was not\n"
+    "reached; 2 misused.\n";
+
 /* What goes through all requests of one command. */
 struct job {
     const struct ctl *ctl;
@@ -37,9 +45,9 @@ struct job {
     char path[PATH_BYTES]; /* of inference */
     int texts_max;         /* of one request, */
     size_t bytes_max;      /* and of its texts as JSON */
-    bool has_shown;        /* an answer */
     bool has_skipped;      /* a text that cannot be classified */
     const char *what;      /* a text is: "text" or "line" */
+    struct print_sheet sheet;
 
     char *texts[TEXTS_MAX];     /* that wait for a request, */
     int64_t numbers[TEXTS_MAX]; /* and their places among all, from 1 */
@@ -151,9 +159,8 @@ static bool ask(struct job *job, struct fault *fault)
     if (good && answer.status != 200)
         good = drop_refused(job, &answer, fault);
     else if (good) {
-        good = print_classes(&answer.body, (const char *const *)job->texts, job->count,
-                             !job->has_shown, job->ctl->json, fault);
-        job->has_shown = true;
+        good = print_classes(&job->sheet, &answer.body, (const char *const *)job->texts, job->count,
+                             fault);
         forget(job);
     }
     client_answer_release(&answer);
@@ -240,6 +247,15 @@ static bool add_lines(struct job *job, struct fault *fault)
     return good;
 }
 
+/* Rows do not say it themselves. */
+static void tell_cut(const struct print_sheet *sheet)
+{
+    (void)fflush(stdout);
+    if (sheet->form == PRINT_ROWS && sheet->cut > 0)
+        (void)fprintf(stderr, "sluicectl: %lld of %lld texts were cut\n", (long long)sheet->cut,
+                      (long long)sheet->texts);
+}
+
 static bool classify(struct job *job, struct fault *fault)
 {
     bool words = !ctl_reads_input(job->ctl);
@@ -251,13 +267,24 @@ static bool classify(struct job *job, struct fault *fault)
     }
     if (!flush(job, fault))
         return false;
+    tell_cut(&job->sheet);
     /* The texts were told already; only the exit code is left. */
     return !job->has_skipped || fault_set(fault, EXIT_FAILED, "%s", "");
 }
 
+static enum print_form form_of(const struct ctl *ctl)
+{
+    if (ctl->json)
+        return PRINT_OBJECTS;
+    return isatty(STDOUT_FILENO) ? PRINT_TABLE : PRINT_ROWS;
+}
+
 static bool run(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
 {
-    struct job job = {.ctl = ctl, .arguments = values, .client = ctl_client(ctl, fault)};
+    struct job job = {.ctl = ctl,
+                      .arguments = values,
+                      .client = ctl_client(ctl, fault),
+                      .sheet.form = form_of(ctl)};
     (void)operand;
     bool good = job.client && find_model(&job, fault) && classify(&job, fault);
     client_destroy(job.client);
@@ -270,6 +297,7 @@ const struct ctl_command ctl_classify = {.name = "classify",
                                              "what a classifier makes of TEXTs, or of the lines "
                                              "of standard input (-)",
                                          .example = "--top 2 \"What a lovely day.\"",
+                                         .notes = notes,
                                          .takes_many = true,
                                          .rows = rows,
                                          .values_bytes = sizeof(struct arguments),

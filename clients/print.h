@@ -31,10 +31,23 @@ struct print_info {
 
 bool print_info(struct print_info *info, const struct bytes *body, struct fault *fault) MUST_CHECK;
 void print_info_release(struct print_info *info);
-/* What an inference says about these texts: their likeliest classes, how deep each went, what it
- * lost. With `first`, a line of headings before. */
-bool print_classes(const struct bytes *body, const char *const *texts, int count, bool first,
-                   bool json, struct fault *fault) MUST_CHECK;
+
+enum print_form {
+    PRINT_TABLE, /* for people, under a line of headings */
+    PRINT_ROWS,  /* label, score and text between tabs, as of `sluice classify` */
+    PRINT_OBJECTS
+};
+
+/* Classes of texts, printed an inference at a time. */
+struct print_sheet {
+    enum print_form form;
+    int64_t texts, cut; /* printed so far; cut: longer than the context */
+};
+
+/* What an inference says about these texts: their likeliest classes, and but for rows how deep each
+ * went and what it lost. */
+bool print_classes(struct print_sheet *sheet, const struct bytes *body, const char *const *texts,
+                   int count, struct fault *fault) MUST_CHECK;
 
 /* The samples whose name begins with `prefix`; as JSON, or as they came. */
 bool print_metrics(const struct bytes *body, const char *prefix, bool json,

@@ -1,4 +1,4 @@
-/* print_classes.c - what a classifier made of texts, as lines and as JSON. */
+/* print_classes.c - what a classifier made of texts: a table, rows, or JSON. */
 #include "print.h"
 
 #include <jansson.h>
@@ -61,15 +61,45 @@ static void print_lines(const struct verdict *v)
         double value;
         const char *label = label_of(json_array_get(v->top, v->first + i), &value);
         if (i == 0)
-            (void)printf("%-20s %8.4f %7.2f  %s%s\n", label, value, v->depth, v->text,
+            (void)printf("%-20s %11.6g %7.2f  %s%s\n", label, value, v->depth, v->text,
                          v->lost > 0 ? "  [cut]" : "");
         else
-            (void)printf("%-20s %8.4f\n", label, value);
+            (void)printf("%-20s %11.6g\n", label, value);
     }
 }
 
-bool print_classes(const struct bytes *body, const char *const *texts, int count, bool first,
-                   bool json, struct fault *fault)
+/* What would end a row or a column is a blank. */
+static void print_cell(const char *text, char end)
+{
+    for (; *text; text++)
+        (void)putchar(strchr("\t\r\n", *text) ? ' ' : *text);
+    (void)putchar(end);
+}
+
+static void print_rows(const struct verdict *v)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        double value;
+        print_cell(label_of(json_array_get(v->top, v->first + i), &value), '\t');
+        (void)printf("%.6g\t", value);
+        print_cell(v->text, '\n');
+    }
+}
+
+static void print_verdict(struct print_sheet *sheet, const struct verdict *verdict)
+{
+    static void (*const print[])(const struct verdict *) = {
+        [PRINT_TABLE] = print_lines, [PRINT_ROWS] = print_rows, [PRINT_OBJECTS] = print_object};
+
+    if (sheet->texts == 0 && sheet->form == PRINT_TABLE)
+        (void)printf("%-20s %11s %7s  %s\n", "LABEL", "SCORE", "LAYERS", "TEXT");
+    print[sheet->form](verdict);
+    sheet->texts++;
+    sheet->cut += verdict->lost > 0;
+}
+
+bool print_classes(struct print_sheet *sheet, const struct bytes *body, const char *const *texts,
+                   int count, struct fault *fault)
 {
     json_error_t error;
     json_t *answer = json_loadb(body->data ? body->data : "", body->count, 0, &error);
@@ -78,8 +108,6 @@ bool print_classes(const struct bytes *body, const char *const *texts, int count
     size_t texts_count = (size_t)count, classes = json_array_size(top) / texts_count;
     bool good = classes > 0 && json_array_size(depths) == texts_count &&
                 json_array_size(lost) == texts_count;
-    if (good && first && !json)
-        (void)printf("%-20s %8s %7s  %s\n", "LABEL", "SCORE", "LAYERS", "TEXT");
     for (size_t i = 0; good && i < texts_count; i++) {
         const struct verdict verdict = {.text = texts[i],
                                         .top = top,
@@ -87,7 +115,7 @@ bool print_classes(const struct bytes *body, const char *const *texts, int count
                                         .count = classes,
                                         .depth = json_number_value(json_array_get(depths, i)),
                                         .lost = json_integer_value(json_array_get(lost, i))};
-        (json ? print_object : print_lines)(&verdict);
+        print_verdict(sheet, &verdict);
     }
     json_decref(answer);
     return good || fault_set(fault, EXIT_FAILED, "the answer is not that of an inference");

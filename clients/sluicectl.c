@@ -48,6 +48,8 @@ static void help_one(const struct ctl_command *command)
     (void)printf("sluicectl %s %s - %s\n\n", command->name, operand_of(command), command->help);
     switches_help(command->rows);
     switches_help(common);
+    if (command->notes)
+        (void)printf("\n%s", command->notes);
     if (command->example)
         (void)printf("\nExample: sluicectl %s %s\n", command->name, command->example);
 }

@@ -26,19 +26,19 @@ static inline void read_whole(const char *path, char *to)
     (void)fclose(file);
 }
 
-/* Starts sluicectl with its input and outputs in files of the directory. */
-static inline pid_t spawn(const char *directory, const char *const *words)
+/* Starts sluicectl with its input and errors in files of the directory, its output at `out`. */
+static inline pid_t spawn(const char *directory, const char *out, const char *const *words)
 {
     const char *file = program("SLUICECTL", SL_BUILD_DIR "/sluicectl");
-    char path[3][PATH_MAX];
+    char path[2][PATH_MAX];
     posix_spawn_file_actions_t actions;
     pid_t pid;
     (void)posix_spawn_file_actions_init(&actions);
     (void)posix_spawn_file_actions_addopen(&actions, 0, test_path(path[0], directory, "in"),
                                            O_RDONLY | O_CREAT, 0600);
-    (void)posix_spawn_file_actions_addopen(&actions, 1, test_path(path[1], directory, "out"),
-                                           O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    (void)posix_spawn_file_actions_addopen(&actions, 2, test_path(path[2], directory, "err"),
+    (void)posix_spawn_file_actions_addopen(&actions, 1, out,
+                                           O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0600);
+    (void)posix_spawn_file_actions_addopen(&actions, 2, test_path(path[1], directory, "err"),
                                            O_WRONLY | O_CREAT | O_TRUNC, 0600);
     char *const *argv = (char *const *)(uintptr_t)words;
     int failed = posix_spawn(&pid, file, &actions, NULL, argv, environ);
@@ -51,8 +51,9 @@ static inline struct result *run(const char *directory, const char *const *words
 {
     static struct result result; /* one at a time */
     char path[PATH_MAX];
-    result.exit_code = daemon_wait(spawn(directory, words));
-    read_whole(test_path(path, directory, "out"), result.out);
+    (void)test_path(path, directory, "out");
+    result.exit_code = daemon_wait(spawn(directory, path, words));
+    read_whole(path, result.out);
     read_whole(test_path(path, directory, "err"), result.err);
     return &result;
 }

@@ -25,19 +25,65 @@ Test(ctl_classify, classifies)
     test_write(test_path(input, d.directory, "in"), "Hello\n\nWorld?\r\nlast");
     r = CTL(&d, "classify", "--top", "3");
     EXPECT_EXIT(r, 0);
-    EXPECT_SAID(r->out, "LABEL");
-    EXPECT_SAID(r->out, "  Hello\n");
-    EXPECT_SAID(r->out, "  World?\n");
-    EXPECT_SAID(r->out, "  last\n");
+    EXPECT_SAID(r->out, "\tHello\n");
+    EXPECT_SAID(r->out, "\tWorld?\n");
+    EXPECT_SAID(r->out, "\tlast\n");
     EXPECT_SAID(r->out, "positive");
     r = CTL(&d, "classify", "-");
-    EXPECT_SAID(r->out, "  last\n");
+    EXPECT_SAID(r->out, "\tlast\n");
     r = CTL(&d, "classify", "-", "--replace", "ab");
-    EXPECT_SAID(r->out, "  -\n");
+    EXPECT_SAID(r->out, "\t-\n");
 
     r = CTL(&d, "classify", "--model", "plain", "ab");
     EXPECT_EXIT(r, 0);
     cr_assert(strstr(r->out, "true") || strstr(r->out, "false"), "%s", r->out);
+    oracle_close(&mood);
+    daemon_stop(&d.daemon);
+}
+
+/* Label, score and text; of a score six digits that count, whatever its size. */
+static void expect_row(const char *row, const struct verdict *v, const char *text)
+{
+    char score[32], end[64];
+    const char *label = mood_labels[v->best];
+    (void)snprintf(score, sizeof score, "%.6g", (double)v->probs[v->best]);
+    (void)snprintf(end, sizeof end, "\t%s\t%s\n", score, text);
+    cr_assert_eq(strncmp(row, label, strlen(label)), 0, "'%s' does not begin with '%s'", row,
+                 label);
+    cr_assert_eq(strncmp(row + strlen(label), end, strlen(end)), 0, "'%s' lacks '%s'", row, end);
+}
+
+/* What sluicectl says on a terminal. */
+static void read_terminal(const struct served *d, const char *const *words, char *said, size_t room)
+{
+    char name[64];
+    size_t count = 0;
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    cr_assert(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    cr_assert_eq(ptsname_r(terminal, name, sizeof name), 0);
+    cr_assert_eq(daemon_wait(spawn(d->directory, name, words)), 0);
+    for (ssize_t got = 1; got > 0; count += got > 0 ? (size_t)got : 0)
+        got = read(terminal, said + count, room - 1 - count);
+    said[count] = '\0';
+    (void)close(terminal);
+}
+
+Test(ctl_classify, prints_rows_for_programs_and_a_table_for_people)
+{
+    struct served d;
+    char said[4096];
+    serve_classifiers(&d);
+    struct oracle mood = oracle_open(d.daemon.store, MOOD);
+    struct verdict v = oracle_ask(&mood, "Hello"), w = oracle_ask(&mood, "a\nb");
+    const struct result *r = CTL(&d, "classify", "Hello", "a\nb", "--replace");
+    EXPECT_EXIT(r, 0);
+    expect_row(r->out, &v, "Hello");
+    expect_row(strchr(r->out, '\n') + 1, &w, "a b");
+    cr_assert_str_eq(r->err, "");
+    const char *words[] = {"sluicectl", "--url", d.url, "classify", "--top", "2", "Hello", NULL};
+    read_terminal(&d, words, said, sizeof said);
+    EXPECT_SAID(said, "SCORE  LAYERS  TEXT\r\n");
+    EXPECT_SAID(said, "  Hello\r\n");
     oracle_close(&mood);
     daemon_stop(&d.daemon);
 }
@@ -54,7 +100,7 @@ static void expect_lines_in_order(const struct served *d, int lines, int bytes)
     EXPECT_EXIT(r, 0);
     const char *at = r->out;
     for (int i = 0; i < lines; i++) {
-        (void)snprintf(text, sizeof text, "  a%cb%cc0", 'a' + i % 26, 'A' + i / 26);
+        (void)snprintf(text, sizeof text, "\ta%cb%cc0", 'a' + i % 26, 'A' + i / 26);
         cr_assert((at = strstr(at, text)), "line %d is not there, or not in its place", i);
     }
     sv_text_release(&in);
@@ -80,14 +126,14 @@ Test(ctl_classify, classifies_as_many_lines_at_a_time_as_the_daemon_takes)
     memset(text, 'a', sizeof text - 1);
     const struct result *r = CTL(&d, "classify", "--truncate", "ab", text);
     EXPECT_EXIT(r, 1);
-    EXPECT_SAID(r->out, "  ab\n");
+    EXPECT_SAID(r->out, "\tab\n");
     EXPECT_SAID(r->err, "at most 1024 are accepted");
 
     test_write(test_path(input, d.directory, "in"), "a\nab\n\n\xff\nabc\n");
     r = CTL(&d, "classify");
     EXPECT_EXIT(r, 1);
-    EXPECT_SAID(r->out, "  ab\n");
-    EXPECT_SAID(r->out, "  abc\n");
+    EXPECT_SAID(r->out, "\tab\n");
+    EXPECT_SAID(r->out, "\tabc\n");
     cr_assert_str_eq(r->err, "sluicectl: line 4: is not UTF-8\n");
     daemon_stop(&d.daemon);
 }
@@ -108,7 +154,7 @@ Test(ctl_classify, tells_why_a_text_cannot_be_classified)
     r = CTL(&d, "classify", "--truncate",
             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
     EXPECT_EXIT(r, 0);
-    EXPECT_SAID(r->out, "[cut]");
+    cr_assert_str_eq(r->err, "sluicectl: 1 of 1 texts were cut\n");
     r = CTL(&d, "classify", "\xE4\xB8\xAD");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "U+4E2D");
@@ -139,7 +185,7 @@ Test(ctl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_it)
             (void)snprintf(told, sizeof told,
                            "sluicectl: line %d: cannot be read by 'mood@4': ", i);
         else
-            (void)snprintf(told, sizeof told, "  line%c%c\n", 'a' + i / 10, 'a' + i % 10);
+            (void)snprintf(told, sizeof told, "\tline%c%c\n", 'a' + i / 10, 'a' + i % 10);
         cr_assert((*at = strstr(*at, told)), "'%s' is not there, or not in its place", told);
     }
     cr_assert_eq(metric(&d.daemon, answers), 2, "64 lines at a time");
@@ -147,8 +193,8 @@ Test(ctl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_it)
 
     r = CTL(&d, "classify", "ab", "", "abc");
     EXPECT_EXIT(r, 1);
-    EXPECT_SAID(r->out, "  ab\n");
-    EXPECT_SAID(r->out, "  abc\n");
+    EXPECT_SAID(r->out, "\tab\n");
+    EXPECT_SAID(r->out, "\tabc\n");
     EXPECT_SAID(r->err, "sluicectl: text 2: has no tokens: there is nothing to classify. (400");
     daemon_stop(&d.daemon);
 }

@@ -31,6 +31,8 @@ Test(sluicectl, explains_itself)
     EXPECT_SAID(r->out, "--max-tokens N");
     EXPECT_SAID(r->out, "--stop TEXT");
     EXPECT_SAID(r->out, "--replace ");
+    r = run(directory, (const char *[]){"sluicectl", "classify", "--help", NULL});
+    EXPECT_SAID(r->out, "Exit codes: 0 done; 1 some text was not classified");
     r = run(directory, (const char *[]){"sluicectl", "--version", NULL});
     EXPECT_EXIT(r, 0);
     cr_assert_eq(strncmp(r->out, "sluicectl ", 10), 0, "%s", r->out);
