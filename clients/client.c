@@ -156,7 +156,9 @@ static bool explain(const struct client *client, CURLcode code, struct fault *fa
         return fault_set(fault, EXIT_FAILED, "no answer from %s within %.3g s", client->url,
                          (double)client->timeout_ms / 1000);
     if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
-        return fault_set(fault, EXIT_FAILED, "cannot reach %s: %s", client->url, why);
+        return fault_set(fault, EXIT_FAILED,
+                         "cannot reach %s: %s; --url or SLUICE_URL says where the daemon is",
+                         client->url, why);
     if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL)
         return fault_set(fault, EXIT_MISUSED, "'%s' is no URL of a daemon: %s", client->url, why);
     return fault_set(fault, EXIT_FAILED, "the answer of %s broke off: %s", client->url, why);

@@ -37,7 +37,7 @@ static void help_all(void)
                      commands[i]->help);
     (void)printf("\nOf every command:\n");
     switches_help(common);
-    (void)printf("\nWithout one:\n");
+    (void)printf("\nWithout a command:\n");
     switches_help(alone);
     (void)printf("\nsluicectl COMMAND --help lists a command's own options.\n"
                  "Exit codes: 0 done; 1 the daemon refused or was not reached; 2 misused.\n");

@@ -21,6 +21,7 @@ Test(sluicectl, explains_itself)
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         EXPECT_SAID(r->out, commands[i]);
     EXPECT_SAID(r->out, "--timeout");
+    EXPECT_SAID(r->out, "Without a command:\n  --version ");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         r = run(directory, (const char *[]){"sluicectl", commands[i], "--help", NULL});
         EXPECT_EXIT(r, 0);
@@ -92,6 +93,7 @@ Test(sluicectl, says_when_nobody_listens)
     const struct result *r = ctl(directory, "http://127.0.0.1:1", "models", NULL);
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "cannot reach http://127.0.0.1:1");
+    EXPECT_SAID(r->err, "--url or SLUICE_URL says where the daemon is");
     test_directory_remove(directory);
 }
 
