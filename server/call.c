@@ -138,6 +138,7 @@ enum sv_next sv_call_refuse(struct sv_call *call, const struct sv_problem *probl
     call->outcome = problem->kind;
     sv_text_clear(&call->reply.body);
     const char *type = sv_problem_write(problem, call->family, &call->reply.body);
+    sv_call_header(call, "x-sluice-error", "%s", sv_problem_code(problem->kind));
     if (problem->retry_ms > 0) {
         sv_call_header(call, "Retry-After", "%d", (problem->retry_ms + 999) / 1000);
         sv_call_header(call, "retry-after-ms", "%d", problem->retry_ms);

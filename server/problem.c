@@ -67,6 +67,12 @@ const char *sv_problem_reason(enum sv_problem_kind kind)
     return rows[kind].reason;
 }
 
+const char *sv_problem_code(enum sv_problem_kind kind)
+{
+    assert(kind != SV_FINE);
+    return rows[kind].code;
+}
+
 static void write_openai(const struct sv_problem *problem, struct sv_text *body)
 {
     const struct row *row = &rows[problem->kind];

@@ -45,6 +45,7 @@ int sv_problem_status(enum sv_problem_kind kind, enum sv_family family);
  * not done here, or by a model that did not load. It must not fill the log. */
 bool sv_problem_is_asked_for(enum sv_problem_kind kind);
 const char *sv_problem_reason(enum sv_problem_kind kind); /* "ok" for SV_FINE */
+const char *sv_problem_code(enum sv_problem_kind kind);   /* not for SV_FINE */
 
 /* Writes the body in the family's shape; its content type is returned. */
 const char *sv_problem_write(const struct sv_problem *problem, enum sv_family family,

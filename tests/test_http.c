@@ -368,6 +368,7 @@ Test(http, each_family_has_its_errors)
         cr_assert_str_eq(answer_header(&answer, "content-type"), cases[i].type);
         cr_assert(strstr(answer.body.data, cases[i].part), "%s: %s", cases[i].path,
                   answer.body.data);
+        cr_assert(strstr(answer_header(&answer, "x-sluice-error"), "not_found"), "a code for each");
         json_decref(answer_parse(&answer));
         answer_release(&answer);
     }
