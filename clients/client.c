@@ -176,6 +176,7 @@ static bool ask_once(struct client *client, const struct client_request *request
     answer->status = status_of(client);
     (void)snprintf(answer->request_id, sizeof answer->request_id, "%s",
                    header(client, "x-request-id"));
+    (void)snprintf(answer->code, sizeof answer->code, "%s", header(client, "x-sluice-error"));
     if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && reading.stopped))
         return true;
     return explain(client, code, fault);

@@ -31,7 +31,8 @@ enum { CLIENT_ID_MAX = 128 };
 struct client_answer {
     int status;
     struct bytes body;
-    char request_id[CLIENT_ID_MAX]; /* what the daemon calls this request in its log */
+    char request_id[CLIENT_ID_MAX]; /* what the daemon calls this request in its log, */
+    char code[FAULT_CODE_MAX];      /* and why it refuses it, in a word; "": it does not */
 };
 
 struct client *client_create(const struct client_options *options, struct fault *fault) MUST_CHECK;

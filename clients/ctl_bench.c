@@ -105,8 +105,10 @@ static bool explain(const struct bench_plan *plan, const struct bench_result *re
         return fault_no_memory(fault);
     (void)print_refusal(&answer, &refusal);
     client_answer_release(&answer);
-    if (is_refused_as_such(result))
-        return fault_set(fault, EXIT_FAILED, "%s", refusal.text);
+    if (is_refused_as_such(result)) {
+        *fault = refusal;
+        return false;
+    }
     return count_failures(plan, result, refusal.text, fault);
 }
 

@@ -42,11 +42,12 @@ struct job {
     const struct ctl *ctl;
     const struct arguments *arguments;
     struct client *client;
-    char path[PATH_BYTES]; /* of inference */
-    int texts_max;         /* of one request, */
-    size_t bytes_max;      /* and of its texts as JSON */
-    bool has_skipped;      /* a text that cannot be classified */
-    const char *what;      /* a text is: "text" or "line" */
+    char path[PATH_BYTES];     /* of inference */
+    int texts_max;             /* of one request, */
+    size_t bytes_max;          /* and of its texts as JSON */
+    bool has_skipped;          /* a text that cannot be classified, */
+    char code[FAULT_CODE_MAX]; /* the last for this */
+    const char *what;          /* a text is: "text" or "line" */
     struct print_sheet sheet;
 
     char *texts[TEXTS_MAX];     /* that wait for a request, */
@@ -130,6 +131,7 @@ static bool drop_refused(struct job *job, const struct client_answer *answer, st
         return false;
     }
     tell(job, job->numbers[index], why);
+    memcpy(job->code, refusal.code, sizeof job->code);
     free(job->texts[index]);
     job->count--;
     for (int i = index; i < job->count; i++) {
@@ -256,6 +258,14 @@ static void tell_cut(const struct print_sheet *sheet)
                       (long long)sheet->texts);
 }
 
+/* The texts were told already: what is left is an exit code, and the daemon's for the last. */
+static bool leave(const struct job *job, struct fault *fault)
+{
+    (void)fault_set(fault, EXIT_FAILED, "%s", "");
+    memcpy(fault->code, job->code, sizeof fault->code);
+    return false;
+}
+
 static bool classify(struct job *job, struct fault *fault)
 {
     bool words = !ctl_reads_input(job->ctl);
@@ -268,8 +278,7 @@ static bool classify(struct job *job, struct fault *fault)
     if (!flush(job, fault))
         return false;
     tell_cut(&job->sheet);
-    /* The texts were told already; only the exit code is left. */
-    return !job->has_skipped || fault_set(fault, EXIT_FAILED, "%s", "");
+    return !job->has_skipped || leave(job, fault);
 }
 
 static enum print_form form_of(const struct ctl *ctl)

@@ -8,6 +8,8 @@ bool fault_set(struct fault *fault, int exit_code, const char *format, ...)
 {
     va_list list;
     fault->exit_code = exit_code;
+    fault->code[0] = '\0';
+    fault->hint = NULL;
     va_start(list, format);
     (void)vsnprintf(fault->text, sizeof fault->text, format, list);
     va_end(list);

@@ -15,11 +15,13 @@ enum {
     EXIT_MISUSED = 2 /* the command line cannot be understood */
 };
 
-enum { FAULT_TEXT_MAX = 2048 };
+enum { FAULT_TEXT_MAX = 2048, FAULT_CODE_MAX = 64 };
 
 struct fault {
     int exit_code;
     char text[FAULT_TEXT_MAX];
+    char code[FAULT_CODE_MAX]; /* the daemon's for its refusal; "": it was none, or has none */
+    const char *hint;          /* what may help; NULL: who knows */
 };
 
 /* Sets the fault and returns false, so that `return fault_set(...)` is the whole error path. */

@@ -53,18 +53,27 @@ static const char *sentence_of(const json_t *refusal)
                    json_is_object(error) ? "message" : "detail");
 }
 
-static bool refuse(int status, const json_t *refusal, const char *request_id, struct fault *fault)
+static bool refuse(const struct client_answer *answer, const json_t *refusal, struct fault *fault)
 {
     const char *sentence = sentence_of(refusal);
-    const char *code = text_of(json_object_get(refusal, "error"), "code");
-    char status_text[16] = "", id[CLIENT_ID_MAX + 16] = "";
-    if (status != 200)
-        (void)snprintf(status_text, sizeof status_text, "%d", status);
-    if (request_id[0])
-        (void)snprintf(id, sizeof id, ", %s", request_id);
-    return fault_set(fault, EXIT_FAILED, "%s (%s%s%s%s)",
-                     sentence[0] ? sentence : "the daemon refused without a word", status_text,
-                     status_text[0] && code[0] ? " " : "", code, id);
+    const char *own = text_of(json_object_get(refusal, "error"), "code");
+    const char *code = own[0] ? own : answer->code;
+    char status[16] = "", id[CLIENT_ID_MAX + 16] = "";
+    if (answer->status != 200)
+        (void)snprintf(status, sizeof status, "%d", answer->status);
+    if (answer->request_id[0])
+        (void)snprintf(id, sizeof id, ", %s", answer->request_id);
+    (void)fault_set(fault, EXIT_FAILED, "%s (%s%s%s%s)",
+                    sentence[0] ? sentence : "the daemon refused without a word", status,
+                    status[0] && code[0] ? " " : "", code, id);
+    (void)snprintf(fault->code, sizeof fault->code, "%s", code);
+    return false;
+}
+
+/* What a stream says instead of going on. */
+static bool refuse_event(const json_t *refusal, struct fault *fault)
+{
+    return refuse(&(struct client_answer){.status = 200}, refusal, fault);
 }
 
 bool print_refusal(const struct client_answer *answer, struct fault *fault)
@@ -72,7 +81,7 @@ bool print_refusal(const struct client_answer *answer, struct fault *fault)
     struct fault ignored;
     const char *data = answer->body.data;
     json_t *refusal = parse(data, data ? answer->body.count : 0, &ignored);
-    (void)refuse(answer->status, refusal, answer->request_id, fault);
+    (void)refuse(answer, refusal, fault);
     json_decref(refusal);
     return false;
 }
@@ -138,7 +147,7 @@ bool print_texts(const char *json, size_t count, bool usage, struct fault *fault
     if (!answer)
         return false;
     const json_t *choices = json_object_get(answer, "choices");
-    bool good = json_is_array(choices) || refuse(200, answer, "", fault);
+    bool good = json_is_array(choices) || refuse_event(answer, fault);
     for (size_t i = 0; i < json_array_size(choices); i++) {
         const json_t *choice = json_array_get(choices, i), *text = json_object_get(choice, "text");
         (void)fwrite(text_of(choice, "text"), 1, json_string_length(text), stdout);
@@ -157,7 +166,7 @@ bool print_event(const char *json, size_t count, struct fault *fault)
     if (!event)
         return false;
     (void)printf("%.*s\n", (int)count, json);
-    bool good = json_is_array(json_object_get(event, "choices")) || refuse(200, event, "", fault);
+    bool good = json_is_array(json_object_get(event, "choices")) || refuse_event(event, fault);
     json_decref(event);
     return good;
 }

@@ -54,6 +54,25 @@ static void help_one(const struct ctl_command *command)
         (void)printf("\nExample: sluicectl %s %s\n", command->name, command->example);
 }
 
+/* The daemon's sentences know HTTP alone: what there is here for what it refuses. */
+static const struct {
+    const char *code, *option, *text; /* for commands with this option; NULL: for all */
+} hints[] = {
+    {"context_length_exceeded", "truncate", "--truncate cuts what is too long"},
+    {"unknown_characters", "replace", "--replace has such characters replaced"},
+    {"missing_required_parameter", "model", "--model NAME says who is asked"},
+    {"model_not_found", NULL, "`sluicectl models` lists the models there are"},
+};
+
+static const char *hint_of(const struct ctl_command *command, const char *code)
+{
+    for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
+        if (strcmp(hints[i].code, code) == 0 &&
+            (!hints[i].option || switches_have(command->rows, hints[i].option)))
+            return hints[i].text;
+    return NULL;
+}
+
 static bool unknown(const char *name, struct fault *fault)
 {
     char known[256] = "";
@@ -92,6 +111,8 @@ static bool run(const struct ctl_command *command, struct ctl *ctl, int count, c
     ctl->operand_count = reader.operand_count;
     if (good && !ctl->help)
         good = command->run(ctl, values, reader.operands[0], fault);
+    if (!good)
+        fault->hint = hint_of(command, fault->code);
     free(values);
     return good;
 }
@@ -131,5 +152,7 @@ int main(int argc, char **argv)
     (void)fflush(stdout);
     if (fault.text[0])
         (void)fprintf(stderr, "sluicectl: %s\n", fault.text);
+    if (fault.hint)
+        (void)fprintf(stderr, "sluicectl: %s\n", fault.hint);
     return fault.exit_code;
 }

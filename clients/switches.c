@@ -132,6 +132,11 @@ int switches_read(struct switch_reader *reader, int count, char **words, bool st
     return at;
 }
 
+bool switches_have(const struct switch_row *rows, const char *name)
+{
+    return find(rows, name, strlen(name)) != NULL;
+}
+
 void switches_help(const struct switch_row *rows)
 {
     for (const struct switch_row *r = rows; r && r->name; r++) {

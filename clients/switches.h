@@ -57,5 +57,7 @@ struct switch_reader {
  * -1 with the fault. Behind a word `--` there are only operands. */
 int switches_read(struct switch_reader *reader, int count, char **words, bool stop_at_operand,
                   struct fault *fault) MUST_CHECK;
+/* Whether a table has an option of this name. */
+bool switches_have(const struct switch_row *rows, const char *name);
 /* Prints a table. */
 void switches_help(const struct switch_row *rows);

@@ -148,9 +148,12 @@ Test(ctl_classify, tells_why_a_text_cannot_be_classified)
     r = CTL(&d, "classify", "--model", "none", "a");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "'none' does not exist");
+    EXPECT_SAID(r->err, "`sluicectl models`");
     r = CTL(&d, "classify", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "has 56 tokens");
+    EXPECT_SAID(r->err, "(400 context_length_exceeded, ");
+    EXPECT_SAID(r->err, ")\nsluicectl: --truncate cuts what is too long\n");
     r = CTL(&d, "classify", "--truncate",
             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
     EXPECT_EXIT(r, 0);
@@ -158,6 +161,7 @@ Test(ctl_classify, tells_why_a_text_cannot_be_classified)
     r = CTL(&d, "classify", "\xE4\xB8\xAD");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "U+4E2D");
+    EXPECT_SAID(r->err, "sluicectl: --replace ");
     r = CTL(&d, "classify", "--replace", "\xE4\xB8\xAD");
     EXPECT_EXIT(r, 0);
     daemon_stop(&d.daemon);

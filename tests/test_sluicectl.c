@@ -187,15 +187,18 @@ Test(sluicectl, tells_the_daemons_own_sentences)
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "'huge'");
     EXPECT_SAID(r->err, "(404 model_not_found, ");
+    EXPECT_SAID(r->err, ")\nsluicectl: `sluicectl models` lists the models there are\n");
     r = CTL(&d, "complete", "five \xE2\x82\xAC %");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "'%'");
     EXPECT_SAID(r->err, "unknown_characters");
+    EXPECT_SAID(r->err, ")\nsluicectl: --replace has such characters replaced\n");
     static const char prompt[] = "a prompt with more characters than the four and sixty that this "
                                  "model can see at once";
     r = CTL(&d, "complete", prompt, "--max-tokens", "3");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "context_length_exceeded");
+    EXPECT_SAID(r->err, ")\nsluicectl: --truncate cuts what is too long\n");
     r = CTL(&d, "complete", prompt, "--max-tokens", "3", "--truncate", "--usage");
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->err, "[64 tokens of prompt, 3 written");
@@ -326,6 +329,11 @@ Test(sluicectl, benchmarks)
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "(404 model_not_found");
     EXPECT_SAID(r->err, "sluicectl: The model 'huge' does not exist");
+    EXPECT_SAID(r->err, "`sluicectl models`");
+    r = CTL(&d, "bench", "--tokens=5", "--prompt",
+            "a prompt with more characters than the four and sixty that this model can see");
+    EXPECT_SAID(r->err, "context_length_exceeded");
+    cr_assert_not(strstr(r->err, "--truncate"), "it has no such option: %s", r->err);
     cr_assert_str_eq(r->out, "");
     daemon_stop(&d.daemon);
 }
