@@ -188,8 +188,12 @@ static bool begin(struct sv_classification *c, struct sv_problem *problem)
 {
     const struct sv_manner *manner = c->manner;
     struct sv_asked asked = {0};
+    char name[SV_PATH_MAX];
+    /* That a model is not there is worth more than what is wrong with the body. */
+    if (!manner->body_names_model && !find_model(c, sv_versioned_name(c->call, name), problem))
+        return false;
     c->document = manner->read(c->call, c->request, &asked, problem);
-    return c->document && find_model(c, asked.model, problem) &&
+    return c->document && (c->served || find_model(c, asked.model, problem)) &&
            (!manner->prepare || manner->prepare(c, problem)) && encode_all(c, &asked, problem) &&
            submit(c, problem);
 }

@@ -28,7 +28,7 @@ struct sv_classification {
 
 /* What the request of any family comes down to. */
 struct sv_asked {
-    char model[SV_PATH_MAX]; /* "": the one that goes without saying */
+    char model[SV_PATH_MAX]; /* when the body names it */
     struct sv_texts texts;
     const struct sv_reading *reading;
 };
@@ -37,6 +37,7 @@ struct sv_asked {
 struct sv_manner {
     size_t request_bytes; /* of its struct of a request */
     const char *param;    /* what messages call its texts; several become param[0], param[1]... */
+    bool body_names_model;
     /* The body and the path to a request, and to what it comes down to. NULL: see problem. */
     struct sv_document *(*read)(struct sv_call *call, void *request, struct sv_asked *asked,
                                 struct sv_problem *problem);

@@ -304,6 +304,7 @@ static struct sv_document *read(struct sv_call *call, void *to, struct sv_asked 
 enum sv_next sv_handle_decisions(struct sv_call *call)
 {
     static const struct sv_manner decisions = {.request_bytes = sizeof(struct sv_decision_request),
+                                               .body_names_model = true,
                                                .param = "input",
                                                .read = read,
                                                .prepare = prepare,

@@ -3,7 +3,6 @@
 #include "handlers.h"
 #include "infer_request.h"
 #include "scores.h"
-#include "selection.h"
 
 #include <stdlib.h>
 
@@ -173,7 +172,6 @@ static struct sv_document *read(struct sv_call *call, void *to, struct sv_asked 
         return NULL;
     const struct sv_tensor *input = request->inputs.items;
     take_timeout(call, request->timeout_us);
-    (void)sv_versioned_name(call, asked->model);
     asked->texts = input->data;
     asked->reading = &request->reading;
     return document;

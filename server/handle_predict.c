@@ -4,7 +4,6 @@
 #include "predict_request.h"
 #include "scores.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* One text's scores, the likeliest first. */
@@ -49,10 +48,9 @@ static enum sv_next answer_hf(struct sv_call *call, const struct sv_classificati
     return answer(call, c, true);
 }
 
-static struct sv_document *ask(struct sv_document *document, const struct sv_call *call,
+static struct sv_document *ask(struct sv_document *document,
                                const struct sv_predict_request *request, struct sv_asked *asked)
 {
-    (void)snprintf(asked->model, sizeof asked->model, "%s", call->arguments[0]);
     asked->texts = request->inputs;
     asked->reading = &request->reading;
     return document;
@@ -61,13 +59,13 @@ static struct sv_document *ask(struct sv_document *document, const struct sv_cal
 static struct sv_document *read_tei(struct sv_call *call, void *request, struct sv_asked *asked,
                                     struct sv_problem *problem)
 {
-    return ask(sv_predict_request_read(&call->body, request, problem), call, request, asked);
+    return ask(sv_predict_request_read(&call->body, request, problem), request, asked);
 }
 
 static struct sv_document *read_hf(struct sv_call *call, void *request, struct sv_asked *asked,
                                    struct sv_problem *problem)
 {
-    return ask(sv_hf_request_read(&call->body, request, problem), call, request, asked);
+    return ask(sv_hf_request_read(&call->body, request, problem), request, asked);
 }
 
 enum sv_next sv_handle_predict(struct sv_call *call)

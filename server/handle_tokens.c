@@ -100,9 +100,10 @@ enum sv_next sv_handle_tokenize(struct sv_call *call)
     struct sv_tokenize_request request;
     if (!sv_call_is_welcome(call, &problem))
         return sv_call_refuse(call, &problem);
-    struct sv_document *document = sv_tokenize_request_read(&call->body, &request, &problem);
-    struct sv_served *served = document ? sv_select_any(call, call->arguments[0], &problem) : NULL;
-    bool good = served && check_count(call, "inputs", request.inputs.count, &problem) &&
+    struct sv_served *served = sv_select_any(call, call->arguments[0], &problem);
+    struct sv_document *document =
+        served ? sv_tokenize_request_read(&call->body, &request, &problem) : NULL;
+    bool good = document && check_count(call, "inputs", request.inputs.count, &problem) &&
                 tokenize_all(call, served, &request, &problem);
     sv_served_release(served);
     sv_document_release(document);
@@ -149,9 +150,10 @@ enum sv_next sv_handle_decode(struct sv_call *call)
     struct sv_text *out = &call->reply.body;
     if (!sv_call_is_welcome(call, &problem))
         return sv_call_refuse(call, &problem);
-    struct sv_document *document = sv_decode_request_read(&call->body, &request, &problem);
-    struct sv_served *served = document ? sv_select_any(call, call->arguments[0], &problem) : NULL;
-    bool good = served && check_count(call, "ids", request.ids.count, &problem) &&
+    struct sv_served *served = sv_select_any(call, call->arguments[0], &problem);
+    struct sv_document *document =
+        served ? sv_decode_request_read(&call->body, &request, &problem) : NULL;
+    bool good = document && check_count(call, "ids", request.ids.count, &problem) &&
                 check_ids_count(&request.ids, &problem);
     sv_text_adds(out, "[");
     for (int i = 0; good && i < request.ids.count; i++) {

@@ -24,7 +24,7 @@ const char *sv_versioned_name(const struct sv_call *call, char name[static SV_PA
     const char *version = call->arguments[1];
     int length =
         snprintf(name, SV_PATH_MAX, version[0] ? "%s@%s" : "%s", call->arguments[0], version);
-    assert(length > 0);
+    assert(length >= 0);
     assert(length < SV_PATH_MAX); /* both were in a path together with more */
     (void)length;
     return name;

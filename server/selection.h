@@ -4,7 +4,7 @@
 #include "call.h"
 #include "registry.h"
 
-/* The name in the path, as name@version when the path has a version too. */
+/* The name in the path, as name@version when the path has a version too; "": it has none. */
 const char *sv_versioned_name(const struct sv_call *call, char name[static SV_PATH_MAX]);
 
 /* What is found is borrowed, to be released; from then on the call counts as that model's. NULL:

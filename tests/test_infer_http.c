@@ -404,6 +404,7 @@ Test(infer_http, mistakes_are_told_in_the_protocols_shape)
          "{\"inputs\":[{\"name\":\"text\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[\"a\"]}]}",
          "BYTES, not FP32", 400},
         {"/v2/models/none/infer", "{" TEXTS("[1]", "[\"a\"]") "}", "does not exist", 404},
+        {"/v2/models/none/infer", "{}", "does not exist", 404},
         {"/v2/models/mood/versions/9/infer", "{" TEXTS("[1]", "[\"a\"]") "}", "'mood@9'", 404},
         {"/v2/models/tiny/infer", "{" TEXTS("[1]", "[\"a\"]") "}", "completes texts", 400},
         {"/v2/models/plain/infer", "{" TEXTS("[2]", "[\"a\",\"b!\"]") "}", "not finite", 500},
