@@ -1,5 +1,6 @@
 /* predict_request.c - what POST /predict and POST /hf/{name} can be asked. */
 #include "predict_request.h"
+#include "selection.h"
 
 #include "sluice/model.h"
 
@@ -17,6 +18,7 @@ static const struct sv_field predict_fields[] = {
      .required = true},
     {.name = "raw_scores", .kind = SV_FIELD_BOOL, .offset = AT(raw_scores)},
     SV_READING_FIELDS(sv_predict_request, reading),
+    {.name = "model", .kind = SV_FIELD_REFUSED, .accepted = sv_naming},
     {.kind = SV_FIELD_END},
 };
 

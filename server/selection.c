@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+const char sv_naming[] =
+    "A model is named by the path, /models/{name}/..., by ?model= or by the header X-Model.";
+
 static bool classifies(const struct sv_served *served)
 {
     return sl_model_facts(sv_served_model(served)).task == SL_TASK_CLASSIFICATION;
@@ -84,9 +87,9 @@ static struct sv_served *select_only(struct sv_call *call, bool classifiers,
                         classifiers ? "classifier" : "model", classifiers ? "--data" : "--corpus");
     else
         (void)sv_refuse(problem, SV_MISSING, "model",
-                        "Which model? There are: %s. Ask /models/{name}/..., or say ?model= or "
-                        "X-Model; the option default_classifier chooses for those who do not say.",
-                        names);
+                        "Which model? There are: %s. %s The option default_classifier chooses for "
+                        "those who do not say.",
+                        names, sv_naming);
     return NULL;
 }
 

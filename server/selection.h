@@ -4,6 +4,9 @@
 #include "call.h"
 #include "registry.h"
 
+/* How a model is named where the body does not do it, as a sentence. */
+extern const char sv_naming[];
+
 /* The name in the path, as name@version when the path has a version too; "": it has none. */
 const char *sv_versioned_name(const struct sv_call *call, char name[static SV_PATH_MAX]);
 

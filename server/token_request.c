@@ -1,5 +1,6 @@
 /* token_request.c - what POST /tokenize and POST /decode can be asked. */
 #include "token_request.h"
+#include "selection.h"
 
 #include <stdio.h>
 
@@ -21,6 +22,7 @@ static const struct sv_field tokenize_fields[] = {
     {.name = "prompt_name",
      .kind = SV_FIELD_REFUSED,
      .accepted = "Models here have no prompts of their own; leave it out."},
+    {.name = "model", .kind = SV_FIELD_REFUSED, .accepted = sv_naming},
     {.kind = SV_FIELD_END},
 };
 
@@ -35,6 +37,7 @@ static const struct sv_field decode_fields[] = {
     {.name = "skip_special_tokens",
      .kind = SV_FIELD_BOOL,
      .offset = offsetof(struct sv_decode_request, skips_special)},
+    {.name = "model", .kind = SV_FIELD_REFUSED, .accepted = sv_naming},
     {.kind = SV_FIELD_END},
 };
 

@@ -364,6 +364,10 @@ Test(classify_http, mistakes_are_told_in_teis_shape)
         {"/predict", "{\"inputs\":\"a\",\"unknown_characters\":\"x\"}", "validation",
          "\"error\" or \"replace\"", 422},
         {"/predict", "{\"input\":\"a\"}", "validation", "Accepted: inputs, raw_scores", 422},
+        {"/predict", "{\"inputs\":\"a\",\"model\":\"plain\"}", "validation", "/models/{name}/",
+         422},
+        {"/tokenize", "{\"inputs\":\"a\",\"model\":\"plain\"}", "validation", "?model= or", 422},
+        {"/decode", "{\"ids\":[1],\"model\":\"plain\"}", "validation", "X-Model", 422},
         {"/predict", "{", "validation", "not accepted as JSON", 422},
         {"/models/none/predict", "{\"inputs\":\"a\"}", "not_found", "'none' does not exist", 404},
         {"/models/none/predict", "{", "not_found", "'none' does not exist", 404},
@@ -501,7 +505,8 @@ Test(classify_daemon, without_a_default_the_choice_is_told)
 {
     start_with((const char *const[]){"--log-format", "text", NULL});
     struct answer answer = ask(&d, "POST", "/predict", "{\"inputs\":\"a\"}");
-    expect_error(&answer, 422, "validation", "There are: mood, plain.");
+    expect_error(&answer, 422, "validation",
+                 "There are: mood, plain. A model is named by the path, /models/{name}/");
     answer = ask(&d, "POST", "/predict?model=mood", "{\"inputs\":\"a\"}");
     cr_assert_eq(answer.status, 200);
     answer_release(&answer);
