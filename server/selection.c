@@ -33,13 +33,31 @@ const char *sv_versioned_name(const struct sv_call *call, char name[static SV_PA
     return name;
 }
 
+/* No model is called so; one may be but for the version. */
+static void refuse_unknown(const struct sv_call *call, const char *name, struct sv_problem *problem)
+{
+    struct sl_err err;
+    char model[SV_PATH_MAX];
+    (void)snprintf(model, sizeof model, "%.*s", (int)strcspn(name, "@"), name);
+    struct sv_served *served = sv_registry_acquire(call->server->registry, model, &err);
+    if (served)
+        (void)sv_refuse(problem, SV_NO_MODEL, "model",
+                        "The model '%s' does not exist: only version %s of '%s' is served.", name,
+                        sv_served_version(served), model);
+    else
+        (void)sv_refuse(problem, SV_NO_MODEL, "model",
+                        "The model '%s' does not exist; GET /v1/models lists those that do. Models "
+                        "are loaded when the daemon starts.",
+                        name);
+    sv_served_release(served);
+}
+
 /* A model that did not load is there, but not ready: its caller may come again. */
 static void refuse_name(const struct sv_call *call, const char *name, struct sv_problem *problem)
 {
     struct sv_missing missing;
     if (!sv_registry_find_missing(call->server->registry, name, &missing)) {
-        (void)sv_refuse(problem, SV_NO_MODEL, "model",
-                        "The model '%s' does not exist; GET /v1/models lists those that do.", name);
+        refuse_unknown(call, name, problem);
         return;
     }
     (void)sv_refuse(problem, SV_NOT_READY, "model", "The model '%s' could not be loaded: %s.", name,

@@ -177,7 +177,7 @@ Test(infer_http, model_metadata)
     cr_assert_eq(json_array_size(at(root, "inputs")), 0);
     json_decref(root);
     expect_error("GET", "/v2/models/none", NULL, 404, "'none' does not exist");
-    expect_error("GET", "/v2/models/mood/versions/5", NULL, 404, "'mood@5' does not exist");
+    expect_error("GET", "/v2/models/mood/versions/5", NULL, 404, "only version 4 of 'mood'");
 }
 
 Test(infer_http, model_readiness)
