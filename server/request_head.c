@@ -56,8 +56,8 @@ static bool check_route(struct sv_call *call, const char *method, const char *pa
     if (call->route)
         return true;
     if (!allow[0])
-        return sv_refuse(problem, SV_NO_ROUTE, NULL,
-                         "There is nothing at %s; GET / lists what there is.", path);
+        return sv_refuse(problem, SV_NO_ROUTE, NULL, "There is nothing at %s; %s", path,
+                         sv_route_instead(path));
     sv_call_header(call, "Allow", "%s", allow);
     return sv_refuse(problem, SV_BAD_METHOD, NULL, "%s accepts %s, not %.32s.", path, allow,
                      method);
@@ -85,14 +85,17 @@ static bool check_body(struct sv_call *call, const char *method, struct sv_probl
     /* Pages of other origins may send bodies without a type, and without asking. */
     if (!type && header(call, "Origin"))
         return sv_refuse(problem, SV_BAD_MEDIA_TYPE, NULL,
-                         "From a browser the body must be JSON, of type application/json.");
+                         "From a browser the body must be JSON, with the header Content-Type: "
+                         "application/json.");
     if (!type)
         return true;
     size_t word = strcspn(type, "; \t");
     if (word == strlen("application/json") && strncasecmp(type, "application/json", word) == 0)
         return true;
     return sv_refuse(problem, SV_BAD_MEDIA_TYPE, NULL,
-                     "The body must be JSON, of type application/json, not \"%.64s\".", type);
+                     "The body must be JSON, with the header Content-Type: application/json, not "
+                     "\"%.64s\".",
+                     type);
 }
 
 bool sv_head_read(struct sv_call *call, const char *method, const char *path,

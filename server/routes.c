@@ -128,6 +128,24 @@ const struct sv_route *sv_route_find(const char *method, const char *path,
     return NULL;
 }
 
+const char *sv_route_instead(const char *path)
+{
+    static const char no_chats[] =
+        "models here complete texts and hold no chats: POST /v1/completions.";
+
+    static const struct {
+        const char *path, *instead;
+    } rows[] = {
+        {"/v1/chat/completions", no_chats},
+        {"/v1/responses", no_chats},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (strcmp(rows[i].path, path) == 0)
+            return rows[i].instead;
+    return "GET / lists what there is.";
+}
+
 void sv_routes_index(struct sv_text *out)
 {
     sv_text_print(out,

@@ -32,6 +32,9 @@ const struct sv_route *sv_route_find(const char *method, const char *path,
                                      char arguments[static SV_ARGUMENTS_MAX][SV_PATH_MAX],
                                      char allow[static SV_ALLOW_MAX]);
 
+/* What to do about a path without a route, as the end of a sentence. */
+const char *sv_route_instead(const char *path);
+
 /* How mistakes look at a raw path: as those of the routes that begin with the same part. */
 enum sv_family sv_route_family(const char *path);
 
