@@ -30,8 +30,9 @@ static const struct switch_row rows[] = {
     {0}};
 
 static const char notes[] =
-    "Prints a table on a terminal, and elsewhere a row for each label: label, score and text,\n"
-    "separated by tabs, as `sluice classify` does; with --json an object for each text.\n"
+    "Prints a table on a terminal, and elsewhere a row for each label: label, score (0.999999\n"
+    "at most) and text, separated by tabs, as `sluice classify` does; with --json an object\n"
+    "for each text.\n"
     "Empty lines are passed over. A text that cannot be classified has no row: standard error\n"
     "says which it is, and why, and the others go on.\n"
     "Exit codes: 0 done; 1 some text was not classified, or the daemon refused or was not\n"

@@ -54,12 +54,21 @@ static void print_object(const struct verdict *v)
     json_decref(object);
 }
 
+/* Six digits would make 1 of what is nearly so, and no text is certain. */
+static const char *read_label(const struct verdict *v, size_t index, double *score)
+{
+    static const double score_most = 0.999999;
+    const char *label = label_of(json_array_get(v->top, v->first + index), score);
+    *score = *score < score_most ? *score : score_most;
+    return label;
+}
+
 /* A line per label; the text stands with the first. */
 static void print_lines(const struct verdict *v)
 {
     for (size_t i = 0; i < v->count; i++) {
         double value;
-        const char *label = label_of(json_array_get(v->top, v->first + i), &value);
+        const char *label = read_label(v, i, &value);
         if (i == 0)
             (void)printf("%-20s %11.6g %7.2f  %s%s\n", label, value, v->depth, v->text,
                          v->lost > 0 ? "  [cut]" : "");
@@ -80,7 +89,7 @@ static void print_rows(const struct verdict *v)
 {
     for (size_t i = 0; i < v->count; i++) {
         double value;
-        print_cell(label_of(json_array_get(v->top, v->first + i), &value), '\t');
+        print_cell(read_label(v, i, &value), '\t');
         (void)printf("%.6g\t", value);
         print_cell(v->text, '\n');
     }

@@ -505,6 +505,23 @@ Test(sluicectl, health_is_what_it_is_now)
     cr_assert_eq(actor_stop(&a), 2);
 }
 
+Test(sluicectl, nearly_sure_is_not_printed_as_sure)
+{
+    static const char *const script[] = {
+        HEAD("200") "\r\n{\"model_id\":\"m@1\",\"max_client_batch_size\":4,"
+                    "\"sluice\":{\"body_bytes_max\":9999}}",
+        HEAD("200") "\r\n{\"outputs\":[{\"name\":\"probs\",\"data\":[\"0.9999998:1:yes\","
+                    "\"3.5481293e-10:0:no\"]},{\"name\":\"depth\",\"data\":[1]},"
+                    "{\"name\":\"truncated\",\"data\":[0]}]}",
+        NULL};
+    struct actor a;
+    actor_start(&a, script);
+    const struct result *r = CTL(&a, "classify", "--top", "2", "x");
+    EXPECT_EXIT(r, 0);
+    cr_assert_str_eq(r->out, "yes\t0.999999\tx\nno\t3.54813e-10\tx\n");
+    cr_assert_eq(actor_stop(&a), 2);
+}
+
 Test(sluicectl, knows_a_broken_stream)
 {
     static const struct {
