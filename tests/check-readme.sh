@@ -3,9 +3,11 @@
 #
 #     tests/check-readme.sh TOP BUILD-DIR
 #
-# Every command of every ```sh block runs, against a daemon of the build with the bundled models and
-# a small classifier. Changed are only: the port, the folder of the programs, and how long training
-# and measuring last. Then every endpoint that there is must have been asked.
+# Every command of every ```sh block runs, and every ```python and ```mjs block as a program,
+# against a daemon of the build with the bundled models and a small classifier. Changed are only: the
+# port, the folder of the programs, and how long training and measuring last. A ```json or ```text
+# block shows lines of the answer to what is before it; `...` stands for digits. Then every endpoint
+# that there is must have been asked.
 set -eu
 
 top=$1
@@ -41,9 +43,21 @@ port=$(cat "$scratch/port")
 export SLUICE_URL="http://127.0.0.1:$port"
 
 # The commands: lines of sh blocks, without comments and placeholders. A line goes on after a
-# backslash, and inside of quotes.
+# backslash, and inside of quotes. A program goes into a file, and a command runs it; lines of
+# answers stand behind "= ".
 commands() {
-    awk '/^```sh$/ { inside = 1; next } /^```/ { inside = 0 }
+    awk -v scratch="$scratch/" '
+        /^```sh$/ { inside = 1; next }
+        /^```(python|mjs)$/ {
+            programs++
+            file = "program" programs "." substr($0, 4)
+            print (/python/ ? "python3 " : "node ") file
+            next
+        }
+        /^```(json|text)$/ { answered = 1; next }
+        /^```/ { inside = answered = 0; file = "" }
+        file { print >(scratch file) }
+        answered { print "= " $0 }
         inside {
             sub(/ +#.*/, "")
             goes_on = sub(/\\$/, "")
@@ -52,17 +66,28 @@ commands() {
         }' "$@" | grep -v '^make \|^sluice .*\[\|DIR\|^$'
 }
 
+# A line that is shown must be one that was answered; else the documents are to be changed.
+expect() {
+    pattern=$(printf '%s' "$1" | sed 's/[].[*^$\\]/\\&/g; s/\\\.\\\.\\\./[0-9]*/g')
+    grep -qx -e "$pattern" "$scratch/out" && return
+    echo "the document shows:  $1" >&2
+    echo "what answered says:  $(cat "$scratch/out")" >&2
+    exit 1
+}
+
 count=0
 commands "$top/README.md" "$top/docs/training.md" "$top/docs/api.md" >"$scratch/commands"
+sed -i "s/127.0.0.1:8080/127.0.0.1:$port/g" "$scratch"/program*
 while IFS= read -r line; do
     case $line in
+    '= '*) expect "${line#= }" && continue ;;
     *'sluice train'*) line="$line $short" ;;
     *'sluicectl bench'*) line="$line --seconds 0.2" ;;
     esac
     line=$(printf '%s' "$line" | sed "s/127.0.0.1:8080/127.0.0.1:$port/g")
     echo "+ $line"
-    (cd "$scratch" && sh -c "$line") >"$scratch/out" 2>&1 </dev/null ||
-        { cat "$scratch/out"; echo "failed: $line" >&2; exit 1; }
+    (cd "$scratch" && sh -c "$line") >"$scratch/out" 2>"$scratch/err" </dev/null ||
+        { cat "$scratch/out" "$scratch/err"; echo "failed: $line" >&2; exit 1; }
     ! grep -q '"error"' "$scratch/out" || { cat "$scratch/out"; exit 1; }
     count=$((count + 1))
 done <"$scratch/commands"
