@@ -1,4 +1,4 @@
-/* test_material.c - what the steps of labelled texts hold when there are crops of the texts, too. */
+/* test_material.c - what steps of labelled texts hold when there are crops of the texts, too. */
 #include "net_fixture.h"
 #include "train/material.h"
 
