@@ -15,7 +15,8 @@
 struct arguments {
     const char *corpus, *data, *labels, *part, *gate, *isa;
     struct sl_record_options columns;
-    double gate_limit, exit_threshold, train_share, validation_share;
+    double gate_limit, exit_threshold;
+    double train_share, validation_share; /* 0: not given */
     bool oracle, dense, json, keep_last;
     int threads;
 };
@@ -35,7 +36,7 @@ static const struct option_row rows[] = {
      offsetof(struct arguments, columns.format), 0, 0},
     {"keep-last", NULL, "of a text that is too long keep the end, not the beginning", OPTION_SWITCH,
      offsetof(struct arguments, keep_last), 0, 0},
-    {"part", "NAME", "train, validation or test [validation]", OPTION_TEXT,
+    {"part", "NAME", "of --corpus: train, validation or test [validation]", OPTION_TEXT,
      offsetof(struct arguments, part), 0, 0},
     {"gate", "MODE", "soft, hard or mixed instead of the model's own", OPTION_TEXT,
      offsetof(struct arguments, gate), 0, 0},
@@ -47,9 +48,9 @@ static const struct option_row rows[] = {
      OPTION_SWITCH, offsetof(struct arguments, oracle), 0, 0},
     {"dense", NULL, "compute what is skipped, too, and multiply by zero", OPTION_SWITCH,
      offsetof(struct arguments, dense), 0, 0},
-    {"train-share", "X", "share of the text before validation [0.8]", OPTION_NUMBER,
+    {"train-share", "X", "of --corpus: share before validation [0.8]", OPTION_NUMBER,
      offsetof(struct arguments, train_share), 0.01, 0.99},
-    {"validation-share", "X", "share of the text for validation [0.1]", OPTION_NUMBER,
+    {"validation-share", "X", "of --corpus: share for validation [0.1]", OPTION_NUMBER,
      offsetof(struct arguments, validation_share), 0.001, 0.99},
     ENGINE_OPTIONS(struct arguments),
     {0}};
@@ -87,6 +88,18 @@ static bool choose_policy(const struct arguments *a, struct sl_policy *policy, s
     policy->exit_oracle = policy->exit_oracle || a->oracle;
     policy->dense = a->dense;
     return true;
+}
+
+/* Who names a part believes that the rest is left alone. */
+static bool check_part(const struct arguments *a, struct sl_err *err)
+{
+    const char *option = a->part                     ? "part"
+                         : a->train_share > 0.0      ? "train-share"
+                         : a->validation_share > 0.0 ? "validation-share"
+                                                     : NULL;
+    return !a->data || !option ||
+           sl_fail(err, SL_BAD_INPUT, "--%s is of --corpus; of --data all texts are measured on",
+                   option);
 }
 
 static bool choose_part(const char *name, enum sl_part *part, struct sl_err *err)
@@ -189,9 +202,10 @@ static bool predict(struct sl_model *m, const struct arguments *a, const struct 
 {
     struct sl_corpus corpus = {0};
     struct sl_span parts[SL_PARTS];
-    struct sl_shares shares = {a->train_share, a->validation_share};
+    struct sl_shares shares = {a->train_share > 0.0 ? a->train_share : 0.8,
+                               a->validation_share > 0.0 ? a->validation_share : 0.1};
     enum sl_part part = SL_VALIDATION;
-    bool ok = choose_part(a->part, &part, err) &&
+    bool ok = (!a->part || choose_part(a->part, &part, err)) &&
               sl_corpus_open(&corpus, a->corpus, m->tokenizer, err) &&
               sl_corpus_split(&corpus, shares, m->config.context, parts, err) &&
               sl_evaluate(m, parts[part], policy, e, err);
@@ -217,15 +231,14 @@ static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_er
 static bool run(int count, char **words, struct sl_err *err)
 {
     const char *model = NULL;
-    struct arguments a = {
-        .part = "validation", .exit_threshold = -1.0, .train_share = 0.8, .validation_share = 0.1};
+    struct arguments a = {.exit_threshold = -1.0};
     struct option_reader reader = {
         .rows = rows, .values = &a, .operands = &model, .operands_most = 1};
     if (!options_read(&reader, count, words, err))
         return false;
     if (!model)
         return tool_usage(&tool_eval, err);
-    if (!tool_one_source(a.corpus, a.data, err))
+    if (!tool_one_source(a.corpus, a.data, err) || !check_part(&a, err))
         return false;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
     struct sl_model *m = engine ? tool_model(engine, model, err) : NULL;
