@@ -76,13 +76,27 @@ struct follow {
     int stop_at;
     struct sl_train_state last;
     int evaluations;
+    struct sl_train_state best; /* among the evaluations, as this file thinks */
+    int decided_by_loss;
 };
+
+static void follow_best(struct follow *f, const struct sl_train_state *now)
+{
+    bool first = f->evaluations == 1,
+         same = now->validation_accuracy == f->best.validation_accuracy;
+    bool lower = now->validation_loss < f->best.validation_loss;
+    if (first || now->validation_accuracy > f->best.validation_accuracy || (same && lower))
+        f->best = *now;
+    f->decided_by_loss += !first && same && lower;
+}
 
 static void report(void *context, const struct sl_train_state *state)
 {
     struct follow *f = context;
     f->last = *state;
     f->evaluations += state->event == SL_TRAIN_EVALUATED;
+    if (state->event == SL_TRAIN_EVALUATED)
+        follow_best(f, state);
 }
 
 static bool stop(void *context)
@@ -148,6 +162,17 @@ Test(labelled, a_rule_is_learnt)
         bool halts = training.arch->saving == SL_SAVES_BY_HALTING;
         cr_expect_eq(isfinite(f.last.validation_depth_first), halts, "%s", training.arch->name);
     }
+}
+
+/* Twelve texts to measure on make thirteen accuracies, so that many epochs share one. */
+Test(labelled, of_equal_accuracies_the_one_of_least_loss_is_best)
+{
+    struct sl_training training = training_of(sl_arch_find("encoder"), TEST_SANITIZED ? 16 : 30);
+    struct follow f = train_until(&training, 0, 1);
+    cr_expect_gt(f.decided_by_loss, 0);
+    cr_expect_eq(f.last.best_step, f.best.step);
+    cr_expect_eq(f.last.best_accuracy, f.best.validation_accuracy);
+    cr_expect_eq(f.last.best_loss, f.best.validation_loss);
 }
 
 Test(labelled, a_run_that_goes_on_ends_with_the_same_bits)

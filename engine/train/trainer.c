@@ -316,9 +316,10 @@ static bool due_evaluation(const struct sl_trainer *tr)
                &tr->state);
 }
 
+/* Few texts make few accuracies, so that many models share the best: then the loss decides. */
 static bool is_best(const struct sl_train_state *s, const struct sl_evaluation *e)
 {
-    if (isfinite(e->accuracy))
+    if (isfinite(e->accuracy) && e->accuracy != s->best_accuracy)
         return e->accuracy > s->best_accuracy;
     return e->loss < s->best_loss;
 }

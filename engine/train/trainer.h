@@ -41,8 +41,8 @@ struct sl_train_state {
     double train_accuracy;         /* of the texts learned from since the measurement before */
     double validation_depth;       /* blocks, or steps until tokens halt, */
     double validation_depth_first; /* and first tokens; NAN where nothing halts */
-    double best_loss;              /* of validation; for labelled texts */
-    double best_accuracy;          /* the best one is that of best accuracy */
+    double best_loss;              /* of validation; for labelled texts the best one is */
+    double best_accuracy;          /* that of best accuracy, of several the one of least loss */
     int best_step;
 };
 
