@@ -3,8 +3,8 @@
 
 TestSuite(tool_classify, .init = setup, .fini = teardown);
 
-/* Learns which of two letters a text has, from bytes; the store's model can tell them apart. */
-static void make_classifier(struct result *r, const char *data)
+/* Which of two letters a text has. */
+static void write_data(const char *data)
 {
     FILE *file = fopen(data, "we");
     cr_assert(file, "cannot write %s", data);
@@ -12,10 +12,31 @@ static void make_classifier(struct result *r, const char *data)
         cr_assert_geq(
             fprintf(file, "%s\t%d %s\n", i % 2 ? "high" : "low", i / 2, i % 2 ? "h" : "l"), 0);
     cr_assert_eq(fclose(file), 0);
-    expect_success(r, WORDS("train", "encoder", "--data", data, "--label", "1", "--text", "2",
-                            "--tokenizer", "bytes", "--run", run_path, "--out", out, "--threads",
-                            "1", "--width", "16", "--heads", "2", "--depth", "1", "--context", "8",
-                            "--epochs", "8", "--batch", "8", "--rate", "0.01", "--warmup", "0"));
+}
+
+/* Learns it from bytes; up to four words follow. */
+static void learn(struct result *r, const char *data, const char *const *more)
+{
+    const char *words[40] = {"train",     "encoder", "--data",  data,     "--label",     "1",
+                             "--text",    "2",       "--run",   run_path, "--out",       out,
+                             "--width",   "16",      "--heads", "2",      "--depth",     "1",
+                             "--context", "8",       "--batch", "8",      "--threads",   "1",
+                             "--warmup",  "0",       "--rate",  "0.01",   "--tokenizer", "bytes"};
+    size_t count = 0;
+    while (words[count])
+        count++;
+    for (; *more; more++) {
+        cr_assert_lt(count, COUNT(words) - 1);
+        words[count++] = *more;
+    }
+    expect_success(r, words);
+}
+
+/* The store's model can tell them apart. */
+static void make_classifier(struct result *r, const char *data)
+{
+    write_data(data);
+    learn(r, data, WORDS("--epochs", "8"));
 }
 
 /* What its file says of the training. */
@@ -99,20 +120,42 @@ Test(tool_classify, a_classifier_completes_nothing)
     expect_messages(mistakes, COUNT(mistakes));
 }
 
+/* The steps and epochs that a model says it was trained. */
+static void expect_length(double steps, double epochs)
+{
+    static char text[1 << 16];
+    read_card(text, sizeof text);
+    json_t *card = json_loads(text, 0, NULL);
+    const json_t *recipe = json_object_get(json_object_get(card, "training"), "recipe");
+    cr_expect_eq(number_in(recipe, "steps"), steps);
+    cr_expect_eq(number_in(recipe, "epochs"), epochs);
+    json_decref(card);
+}
+
 /* With the steps that came of the epochs, and numbers as they were typed. */
 Test(tool_classify, a_model_says_how_it_was_trained)
 {
     static struct result r;
     char data[PATH_MAX];
     make_classifier(&r, test_path(data, top, "data.tsv"));
+    expect_length(72.0, 8.0); /* of 72 texts, 8 at a time */
     read_card(r.out, sizeof r.out);
-    json_t *card = json_loads(r.out, 0, NULL);
-    const json_t *recipe = json_object_get(json_object_get(card, "training"), "recipe");
-    cr_expect_eq(number_in(recipe, "steps"), 72.0, "8 epochs of 72 texts, 8 at a time");
-    cr_expect_eq(number_in(recipe, "epochs"), 8.0);
-    cr_expect_str_eq(json_string_value(json_object_get(recipe, "schedule")), "cosine");
+    cr_expect(strstr(r.out, "\"schedule\": \"cosine\""), "%s", r.out);
     cr_expect(strstr(r.out, "\"rate\": 0.01,"), "%s", r.out);
-    json_decref(card);
+}
+
+Test(tool_classify, labelled_texts_are_learnt_for_ten_epochs_unless_it_is_said)
+{
+    static struct result r;
+    char data[PATH_MAX];
+    write_data(test_path(data, top, "data.tsv"));
+    learn(&r, data, WORDS(NULL));
+    expect_length(90.0, 10.0);
+    test_directory_remove(run_path);
+    learn(&r, data, WORDS("--steps", "3"));
+    expect_length(3.0, 0.0);
+    expect_success(&r, WORDS("train", "encoder", "--help"));
+    cr_expect(strstr(r.out, "--data without --steps and --epochs: 10 epochs"), "%s", r.out);
 }
 
 /* Accuracies, what sees both ways, how rows are pooled: a model that completes has none of it. */

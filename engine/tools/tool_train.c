@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { EPOCHS_STANDARD = 10 }; /* of labelled texts, which are soon known by heart */
+
 struct arguments {
     const char *corpus, *run, *out, *isa;
     bool resume, bf16, json, best, keep_last;
@@ -95,7 +97,7 @@ static void train_options(const char *name)
 {
     const char *example = name && sl_arch_find(name) ? name : "tsa";
     options_help(train_rows);
-    printf("\nthe recipe:\n");
+    printf("\nthe recipe (--data without --steps and --epochs: %d epochs):\n", EPOCHS_STANDARD);
     numbers_help(sl_recipe_rows);
     print_hypers("train", name);
     if (sl_arch_find(example)->tasks & SL_COMPLETES)
@@ -153,12 +155,24 @@ static bool read_line(struct arguments *a, struct option_reader *reader, int cou
     if (!standard_config(&a->training, count, words, err))
         return false;
     sl_numbers_standard(sl_recipe_rows, &a->training.recipe);
+    a->training.recipe.steps = 0; /* not given: nobody may ask for none */
     reader->values = a;
     reader->numbers[1] = (struct option_numbers){a->training.arch->hypers, &a->training.config};
     return options_read(reader, count - 1, words + 1, err);
 }
 
 /* -- train ------------------------------------------------------------------------------------ */
+
+/* How long, where nobody has said it. */
+static void choose_length(struct sl_training *t)
+{
+    struct sl_recipe standard, *r = &t->recipe;
+    sl_numbers_standard(sl_recipe_rows, &standard);
+    if (t->sources.data && r->steps == 0 && r->epochs == 0)
+        r->epochs = EPOCHS_STANDARD;
+    if (r->steps == 0)
+        r->steps = standard.steps;
+}
 
 static volatile sig_atomic_t stopped;
 
@@ -253,6 +267,7 @@ static bool run_train(int count, char **words, struct sl_err *err)
         return false;
     if (!a.run)
         return sl_fail(err, SL_BAD_INPUT, "--run DIR is missing: a place for the run's state");
+    choose_length(&a.training);
     a.training.sources.keep = a.keep_last ? SL_KEEP_LAST : SL_KEEP_FIRST;
     a.training.run = a.run;
     a.training.resume = a.resume;
