@@ -55,15 +55,21 @@ static bool asks_for_help(int count, char **words)
     return false;
 }
 
+static bool help_on(const struct tool *tool, const char *first, struct sl_err *err)
+{
+    const char *operand = first[0] == '-' ? NULL : first;
+    if (operand && tool->accepts && !tool->accepts(operand, err))
+        return false;
+    printf("sluice %s %s - %s\n\n", tool->name, tool->operands, tool->help);
+    tool->options(operand);
+    return true;
+}
+
 static int run(const struct tool *tool, int count, char **words)
 {
     struct sl_err err;
-    if (asks_for_help(count, words)) {
-        printf("sluice %s %s - %s\n\n", tool->name, tool->operands, tool->help);
-        tool->options(words[0][0] == '-' ? NULL : words[0]);
-        return 0;
-    }
-    if (tool->run(count, words, &err))
+    bool help = asks_for_help(count, words);
+    if (help ? help_on(tool, words[0], &err) : tool->run(count, words, &err))
         return 0;
     (void)fprintf(stderr, "sluice %s: %s\n", tool->name, err.text);
     return err.code == SL_BAD_INPUT ? 2 : 1;

@@ -140,18 +140,24 @@ static bool standard_config(struct sl_training *t, int count, char **words, stru
 }
 
 /* The first word is the architecture, since what the others may be depends on it. */
+static bool is_architecture(const char *word, struct sl_err *err)
+{
+    char known[256] = "";
+    if (word && sl_arch_find(word))
+        return true;
+    for (int i = 0; sl_arch_at(i); i++)
+        (void)snprintf(known + strlen(known), sizeof known - strlen(known), " %s",
+                       sl_arch_at(i)->name);
+    return sl_fail(err, SL_BAD_INPUT, "the first word is %s; it is one of:%s",
+                   word ? word : "missing", known);
+}
+
 static bool read_line(struct arguments *a, struct option_reader *reader, int count, char **words,
                       struct sl_err *err)
 {
-    a->training.arch = count > 0 ? sl_arch_find(words[0]) : NULL;
-    if (!a->training.arch) {
-        char known[256] = "";
-        for (int i = 0; sl_arch_at(i); i++)
-            (void)snprintf(known + strlen(known), sizeof known - strlen(known), " %s",
-                           sl_arch_at(i)->name);
-        return sl_fail(err, SL_BAD_INPUT, "the first word is %s; it is one of:%s",
-                       count > 0 ? words[0] : "missing", known);
-    }
+    if (!is_architecture(count > 0 ? words[0] : NULL, err))
+        return false;
+    a->training.arch = sl_arch_find(words[0]);
     if (!standard_config(&a->training, count, words, err))
         return false;
     sl_numbers_standard(sl_recipe_rows, &a->training.recipe);
@@ -286,6 +292,7 @@ const struct tool tool_train = {
     .help = "trains a model on a text, or on labelled texts",
     .run = run_train,
     .options = train_options,
+    .accepts = is_architecture,
 };
 
 /* -- init ------------------------------------------------------------------------------------- */
@@ -370,4 +377,5 @@ const struct tool tool_init = {
     .help = "writes an untrained model: for trying things out",
     .run = run_init,
     .options = init_options,
+    .accepts = is_architecture,
 };

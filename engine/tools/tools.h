@@ -11,6 +11,8 @@ struct tool {
     const char *name, *operands, *help;
     bool (*run)(int count, char **words, struct sl_err *err);
     void (*options)(const char *operand); /* prints what it accepts after this word, or NULL */
+    /* Whether it may be the first word; NULL: any may. */
+    bool (*accepts)(const char *operand, struct sl_err *err);
 };
 
 extern const struct tool tool_train, tool_init, tool_eval, tool_generate, tool_classify,
