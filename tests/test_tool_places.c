@@ -103,15 +103,18 @@ Test(tool_places, a_run_takes_no_directory_of_something_else)
 
 Test(tool_places, a_model_goes_where_it_is_served)
 {
-    char flat[PATH_MAX], zero[PATH_MAX], below[PATH_MAX];
+    char flat[PATH_MAX], zero[PATH_MAX], third[PATH_MAX], below[PATH_MAX];
     make_model();
     (void)test_path(flat, top, "models/flat");
     (void)test_path(zero, top, "models/flat/0");
+    (void)test_path(third, top, "models/flat/v3/");
     (void)test_path(below, out, "1");
     expect_refused(small_and(run_path, flat, WORDS("--corpus", corpus)), "models/flat'",
                    "a number from 1: ");
     expect_refused(small_and(run_path, zero, WORDS("--corpus", corpus)), "the version",
-                   "models/flat/0/1");
+                   "models/flat/1\n");
+    expect_refused(small_and(run_path, third, WORDS("--corpus", corpus)), "the version",
+                   "models/flat/3\n");
     expect_refused(small_and(run_path, below, WORDS("--corpus", corpus)), out, "a model itself");
     (void)test_path(below, out, "deep/below/1");
     expect_refused(small_and(run_path, below, WORDS("--corpus", corpus)), out, "a model itself");

@@ -4,6 +4,7 @@
 #include "model/manifest.h"
 #include "sluice/model.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
@@ -11,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { ADVICE_BYTES = SL_PATH_MAX + 2 + SL_VERSION_DIGITS_MAX };
 
 static bool has_manifest(const char *directory)
 {
@@ -63,16 +66,33 @@ static bool check_apart(const char *out, const char *run, struct sl_err *err)
                               "--out '%s' lies in --run '%s'; accepted is another place", out, run);
 }
 
+/* The same place with a version: v3 was meant as one, any other name as the model's. */
+static void advise_version(const char *out, char advice[ADVICE_BYTES])
+{
+    char copy[SL_PATH_MAX];
+    (void)snprintf(copy, sizeof copy, "%s", out);
+    const char *name = basename(copy), *digits = name + (name[0] == 'v');
+    bool meant = isdigit((unsigned char)digits[0]) && !digits[strspn(digits, "0123456789.")];
+    long version = sl_version_of(digits);
+    size_t bytes = strlen(out);
+    if (meant && name > copy)
+        (void)snprintf(advice, ADVICE_BYTES, "%.*s%ld", (int)(name - copy), out,
+                       version > 0 ? version : 1);
+    else
+        (void)snprintf(advice, ADVICE_BYTES, "%s%s1", out,
+                       bytes > 0 && out[bytes - 1] == '/' ? "" : "/");
+}
+
 /* Elsewhere than in a store, a model is one that nobody serves. */
 static bool check_version(const char *out, struct sl_err *err)
 {
-    char copy[SL_PATH_MAX], above[SL_PATH_MAX];
+    char copy[SL_PATH_MAX], above[SL_PATH_MAX], advice[ADVICE_BYTES];
     (void)snprintf(copy, sizeof copy, "%s", out);
     if (sl_version_of(basename(copy)) == 0) {
-        size_t bytes = strlen(out);
+        advise_version(out, advice);
         return sl_fail(err, SL_BAD_INPUT,
-                       "--out '%s': the last part must be the version, a number from 1: %s%s1", out,
-                       out, bytes > 0 && out[bytes - 1] == '/' ? "" : "/");
+                       "--out '%s': the last part must be the version, a number from 1: %s", out,
+                       advice);
     }
     nearest_of(out, above);
     return !has_manifest(above) ||
