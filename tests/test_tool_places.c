@@ -124,6 +124,15 @@ Test(tool_places, a_model_goes_where_it_is_served)
     cr_expect_not(is_there("run"));
 }
 
+Test(tool_places, a_store_may_be_new_and_its_name_short)
+{
+    static struct result r;
+    cr_assert_eq(chdir(top), 0);
+    expect_success(&r, WORDS("init", "vanilla", "--corpus", corpus, "--out", "m/bottles/1",
+                             "--width", "8", "--heads", "1"));
+    cr_expect(is_there("m/bottles/1/manifest.json"));
+}
+
 Test(tool_places, a_model_that_is_not_there_is_told_with_what_is)
 {
     char entry[PATH_MAX], version[PATH_MAX + 16];

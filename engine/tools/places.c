@@ -22,6 +22,11 @@ static bool has_manifest(const char *directory)
     return sl_manifest_path(path, directory, &ignored) && access(path, F_OK) == 0;
 }
 
+static bool is_topmost(const char *path)
+{
+    return strcmp(path, "/") == 0 || strcmp(path, ".") == 0;
+}
+
 /* The nearest directory above that is there. */
 static void nearest_of(const char *path, char nearest[SL_PATH_MAX])
 {
@@ -30,7 +35,7 @@ static void nearest_of(const char *path, char nearest[SL_PATH_MAX])
     do {
         (void)snprintf(copy, sizeof copy, "%s", nearest);
         (void)snprintf(nearest, SL_PATH_MAX, "%s", dirname(copy));
-    } while (access(nearest, F_OK) != 0 && errno == ENOENT && nearest[1]);
+    } while (access(nearest, F_OK) != 0 && errno == ENOENT && !is_topmost(nearest));
 }
 
 /* The path as it would be without links, as far as it is there yet. */
