@@ -517,7 +517,8 @@ static const struct {
     {-0.1, "a validation share of -0.1; want"},
     {(double)NAN, "nan; want more than 0"},
     {0.01, "train.tsv': a share of 0.01 of 20 examples with 2 labels is not one example of any "
-           "label; want a larger share, or a file to validate on"},
+           "label; want a larger share (--validation-share), or a file to validate on "
+           "(--validation)"},
 };
 
 Test(dataset, bad_cuts_are_refused, .init = setup, .fini = teardown)

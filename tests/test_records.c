@@ -227,7 +227,15 @@ static const struct {
     {"csv", NULL, NULL, "text,text,label\na,b,c\n", "line 1: fields 1 and 2 are both named 'text'"},
     {"tsv", NULL, NULL, "", "input' is empty, want a line of column names"},
     {"tsv", "1", "3", "a\tone\n", "input' line 1: no column 3: there are 2 fields"},
-    {"tsv", "1", "2", "a one\n", "line 1: no column 2: there is 1 field"},
+    {"tsv", "1", "2", "a one\n",
+     "line 1: no column 2: there is 1 field. (Fields are separated by tabs.)"},
+    {"csv", NULL, NULL, "label;text\na;one\n",
+     "input' line 1: no column 'label'; there is one: 'label;text'. (Fields are separated by "
+     "commas.)"},
+    {"csv", NULL, NULL, "label\ttext\na\tone\n",
+     "'label\ttext'. (Fields are separated by commas.)"},
+    {"tsv", NULL, NULL, "label,text\na,one\n", "'label,text'. (Fields are separated by tabs.)"},
+    {"tsv", NULL, NULL, "name\na\n", "no column 'label'; there are: 'name'. (A file without"},
     {"tsv", "1", "2", "a\tone\nb\ttwo\tthree\n", "line 2: 3 fields, want 2 as in line 1"},
     {"csv", NULL, NULL, "label,text\na,one\nb\n", "line 3: 1 field, want 2 as in line 1"},
     {"jsonl", NULL, NULL, "{\"label\":\"a\",\"text\":\"x\"}\n{\"label\":\"a\"}\n",
@@ -249,7 +257,7 @@ static const struct {
     {"yaml", "1", "2", "", "no format 'yaml'; there are tsv, csv and jsonl"},
     {NULL, "1", "2", "",
      "input' does not say its format: name it .tsv, .csv or .jsonl (and .gz or "
-     ".xz after that), or give the format"},
+     ".xz after that), or give the format (--format)"},
     /* Labels and texts. */
     {"tsv", "1", "2", "a\tone\n\ttwo\n", "input' line 2: column '1': the label is empty"},
     {"tsv", NULL, NULL, "label\ttext\na\t\n", "line 2: column 'text': the text is empty"},

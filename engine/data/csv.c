@@ -187,6 +187,7 @@ static bool csv_next(void *state, struct sl_lines *lines, struct sl_row *row, st
 }
 
 const struct sl_format sl_format_csv = {.name = "csv",
+                                        .separator = "commas",
                                         .size = sizeof(struct csv),
                                         .open = csv_open,
                                         .next = csv_next,

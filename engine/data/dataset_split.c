@@ -64,7 +64,8 @@ static bool examples_choose(const struct sl_dataset *set, double share, uint64_t
     return total > 0 ||
            sl_fail(err, SL_BAD_INPUT,
                    "'%s': a share of %g of %d examples with %d labels is not one example of "
-                   "any label; want a larger share, or a file to validate on",
+                   "any label; want a larger share (--validation-share), or a file to validate on "
+                   "(--validation)",
                    set->path, share, set->count, set->labels.count);
 }
 

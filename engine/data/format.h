@@ -27,9 +27,10 @@ struct sl_chosen {
 };
 
 struct sl_format {
-    const char *name; /* the ending of its files, too */
-    bool keyed;       /* rows hold the chosen columns in their order, not all there are */
-    size_t size;      /* of its own state, which starts as zeros */
+    const char *name;      /* the ending of its files, too */
+    const char *separator; /* what stands between fields, as a plural; NULL when keyed */
+    bool keyed;            /* rows hold the chosen columns in their order, not all there are */
+    size_t size;           /* of its own state, which starts as zeros */
     bool (*open)(void *state, const struct sl_chosen *chosen, struct sl_err *err);
     /* Errors name the place. */
     bool (*next)(void *state, struct sl_lines *lines, struct sl_row *row, struct sl_err *err);

@@ -51,7 +51,7 @@ static const struct sl_format *format_of_path(const char *path, struct sl_err *e
     }
     sl_fail(err, SL_BAD_INPUT,
             "'%s' does not say its format: name it .tsv, .csv or .jsonl (and .gz or .xz after "
-            "that), or give the format",
+            "that), or give the format (--format)",
             path);
     return NULL;
 }
@@ -163,6 +163,16 @@ static bool columns_choose(struct sl_records *r, const struct sl_record_options 
 
 /* ---- the line of names ---------------------------------------------------------------------- */
 
+/* One field that has the separator of another format in it has not come apart. */
+static bool is_whole(const struct sl_row *row)
+{
+    static const char separators[] = {'\t', ',', ';'};
+    bool found = false;
+    for (size_t i = 0; i < sizeof separators; i++)
+        found = found || memchr(row->fields[0].data, separators[i], row->fields[0].bytes);
+    return row->count == 1 && found;
+}
+
 static bool name_find(struct sl_records *r, int column, struct sl_err *err)
 {
     struct sl_listing list = {0};
@@ -179,6 +189,10 @@ static bool name_find(struct sl_records *r, int column, struct sl_err *err)
         found = i;
     }
     r->places[column] = found;
+    if (found < 0 && is_whole(&r->row))
+        return sl_fail(err, SL_BAD_INPUT,
+                       "no column '%s'; there is one: %s. (Fields are separated by %s.)", name,
+                       sl_listing_text(&list), r->format->separator);
     return found >= 0 ||
            sl_fail(err, SL_BAD_INPUT,
                    "no column '%s'; there are: %s. (A file without a line of names has its "
@@ -254,6 +268,15 @@ void sl_records_close(struct sl_records *records)
 
 /* ---- one record ----------------------------------------------------------------------------- */
 
+static bool number_missing(const struct sl_records *r, int place, struct sl_err *err)
+{
+    if (r->row.count == 1)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "no column %d: there is 1 field. (Fields are separated by %s.)", place + 1,
+                       r->format->separator);
+    return sl_fail(err, SL_BAD_INPUT, "no column %d: there are %d fields", place + 1, r->row.count);
+}
+
 /* A row with a field too many or too few has most likely come apart at the wrong place. */
 static bool fields_check(struct sl_records *r, struct sl_err *err)
 {
@@ -266,9 +289,7 @@ static bool fields_check(struct sl_records *r, struct sl_err *err)
                        r->row.count == 1 ? "" : "s", r->fields, (long long)r->fields_line);
     for (int i = 0; i < r->chosen.count; i++)
         if (r->places[i] >= r->row.count)
-            return sl_fail(err, SL_BAD_INPUT, "no column %d: there %s %d field%s", r->places[i] + 1,
-                           r->row.count == 1 ? "is" : "are", r->row.count,
-                           r->row.count == 1 ? "" : "s");
+            return number_missing(r, r->places[i], err);
     return true;
 }
 

@@ -33,4 +33,4 @@ static bool tsv_next(void *state, struct sl_lines *lines, struct sl_row *row, st
     return !line.text || row_split(&line, row, err) || sl_lines_wrap(lines, line.number, err);
 }
 
-const struct sl_format sl_format_tsv = {.name = "tsv", .next = tsv_next};
+const struct sl_format sl_format_tsv = {.name = "tsv", .separator = "tabs", .next = tsv_next};
