@@ -59,7 +59,7 @@ static void digest_undisturbed(char hex[65])
 /* -- lines of JSON ---------------------------------------------------------------------------- */
 
 struct event {
-    char name[16];
+    char name[16], next[16]; /* the options to go on with, or nothing */
     int step;
 };
 
@@ -74,6 +74,10 @@ static struct event parse_event(const char *line)
     cr_assert(json_is_integer(json_object_get(o, "step")), "%s", line);
     struct event e = {.step = (int)json_integer_value(json_object_get(o, "step"))};
     (void)snprintf(e.name, sizeof e.name, "%s", name);
+    const char *next = json_string_value(json_object_get(o, "next"));
+    (void)snprintf(e.next, sizeof e.next, "%s", next ? next : "");
+    bool ended = strcmp(name, "ended") == 0;
+    cr_assert_eq(json_is_null(json_object_get(o, "directory")), ended, "%s", line);
     bool measured = strcmp(name, "step") == 0 || strcmp(name, "evaluated") == 0;
     double loss = json_real_value(json_object_get(o, "train_loss"));
     cr_assert(!measured || (loss > 0.0 && loss < 10.0), "%s", line);
@@ -194,6 +198,25 @@ Test(tool, train_prints_json_lines_and_keeps_them_in_the_log)
     cr_expect_str_eq(e.name, "published");
 }
 
+Test(tool, a_training_without_a_place_for_its_model_is_published_later)
+{
+    static struct result r;
+    const char *words[COUNT(small) + 1] = {NULL};
+    memcpy(words, small, sizeof small);
+    cr_assert_str_eq(words[6], "--out");
+    words[6] = "--seed"; /* 1, as it is without a word */
+    words[7] = "1";
+    struct child c = start(words);
+    struct event e = last_event(&c);
+    cr_expect_eq(status_of(c.pid), 0);
+    cr_assert_eq(fclose(c.out), 0);
+    cr_expect_str_eq(e.name, "ended");
+    cr_expect_str_eq(e.next, "--resume --out");
+    expect_success(&r, small_and(WORDS("--resume")));
+    cr_expect(strstr(r.out, "\"event\":\"published\""), "%s", r.out);
+    expect_success(&r, WORDS("inspect", out));
+}
+
 /* -- signals ---------------------------------------------------------------------------------- */
 
 /* The signal arrives while the child waits for us to read: no line may suffer from it. */
@@ -208,6 +231,7 @@ static void check_signal(int number)
     pause_for(100); /* room in the pipe would end the write before the signal does */
     struct event e = last_event(&c);
     cr_expect_str_eq(e.name, "ended", "signal %d: %s", number, e.name);
+    cr_expect_str_eq(e.next, "--resume");
     cr_expect_lt(e.step, 60);
     cr_assert_eq(fclose(c.out), 0);
     cr_expect_eq(c.lines, read_log(&e).lines, "signal %d swallowed a line", number);
@@ -335,6 +359,7 @@ Test(tool, train_draws_a_live_line_on_a_terminal)
     expect_live_line(t.text, 60);
     cr_expect(strstr(t.text, "step 60: validation loss "), "%s", t.text);
     cr_expect(strstr(t.text, "published at step 60 of 60: "), "%s", t.text);
+    cr_expect(strstr(t.text, "serves it after a restart"), "%s", t.text);
     cr_expect_not(strstr(t.text, "{\""), "JSON on a terminal: %s", t.text);
     (void)close(t.fd);
 }
@@ -350,7 +375,7 @@ Test(tool, train_stops_at_control_c)
     cr_expect(pressed);
     cr_expect_eq(status_of(t.pid), 0, "%s", t.text);
     expect_live_line(t.text, 100000000);
-    cr_expect(strstr(t.text, "go on with --resume"), "%s", t.text);
+    cr_expect(strstr(t.text, "nothing was published; go on with --resume"), "%s", t.text);
     (void)close(t.fd);
 }
 
@@ -441,6 +466,10 @@ Test(tool, mistakes_of_training_are_named_with_what_is_accepted)
         {{"train", "tsa"}, 2, "neither --corpus nor --data", "wanted is a text or labelled texts"},
         {{"train", "tsa", "--corpus", "a", "--data", "b"}, 2, "both given", "accepted is one"},
         {{"train", "tsa", "--corpus", corpus}, 2, "missing", "--run DIR"},
+        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--best"},
+         2,
+         "--out DIR",
+         "--best"},
         {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--epochs", "2"},
          2,
          "epochs is 2, but a text has none",

@@ -14,29 +14,37 @@ static void write_data(const char *data)
     cr_assert_eq(fclose(file), 0);
 }
 
-/* Learns it from bytes; up to four words follow. */
-static void learn(struct result *r, const char *data, const char *const *more)
+/* Learns it from bytes; `more` follows. Valid until the next call. */
+static const char *const *learning(const char *data, const char *const *more)
 {
-    const char *words[40] = {"train",     "encoder", "--data",  data,     "--label",     "1",
-                             "--text",    "2",       "--run",   run_path, "--out",       out,
-                             "--width",   "16",      "--heads", "2",      "--depth",     "1",
-                             "--context", "8",       "--batch", "8",      "--threads",   "1",
-                             "--warmup",  "0",       "--rate",  "0.01",   "--tokenizer", "bytes"};
+    static const char *const usual[] = {
+        "--label", "1",    "--text",      "2",     "--width",   "16", "--heads",  "2",
+        "--depth", "1",    "--context",   "8",     "--batch",   "8",  "--warmup", "0",
+        "--rate",  "0.01", "--tokenizer", "bytes", "--threads", "1"};
+    static const char *words[8 + COUNT(usual) + 8];
     size_t count = 0;
-    while (words[count])
-        count++;
-    for (; *more; more++) {
+    words[count++] = "train";
+    words[count++] = "encoder";
+    words[count++] = "--data";
+    words[count++] = data;
+    words[count++] = "--run";
+    words[count++] = run_path;
+    words[count++] = "--out";
+    words[count++] = out;
+    memcpy(words + count, usual, sizeof usual);
+    for (count += COUNT(usual); *more; more++) {
         cr_assert_lt(count, COUNT(words) - 1);
         words[count++] = *more;
     }
-    expect_success(r, words);
+    words[count] = NULL;
+    return words;
 }
 
 /* The store's model can tell them apart. */
 static void make_classifier(struct result *r, const char *data)
 {
     write_data(data);
-    learn(r, data, WORDS("--epochs", "8"));
+    expect_success(r, learning(data, WORDS("--epochs", "8")));
 }
 
 /* What its file says of the training. */
@@ -149,13 +157,30 @@ Test(tool_classify, labelled_texts_are_learnt_for_ten_epochs_unless_it_is_said)
     static struct result r;
     char data[PATH_MAX];
     write_data(test_path(data, top, "data.tsv"));
-    learn(&r, data, WORDS(NULL));
+    expect_success(&r, learning(data, WORDS(NULL)));
     expect_length(90.0, 10.0);
     test_directory_remove(run_path);
-    learn(&r, data, WORDS("--steps", "3"));
+    expect_success(&r, learning(data, WORDS("--steps", "3")));
     expect_length(3.0, 0.0);
     expect_success(&r, WORDS("train", "encoder", "--help"));
     cr_expect(strstr(r.out, "--data without --steps and --epochs: 10 epochs"), "%s", r.out);
+}
+
+Test(tool_classify, a_training_that_is_stopped_says_where_its_best_model_is)
+{
+    char data[PATH_MAX], line[2048], directory[PATH_MAX + 32];
+    write_data(test_path(data, top, "data.tsv"));
+    struct child c = start(learning(data, WORDS("--best", "--epochs", "100000")));
+    while (fgets(line, sizeof line, c.out) && !strstr(line, "\"evaluated\""))
+        continue;
+    cr_assert_eq(kill(c.pid, SIGINT), 0);
+    while (fgets(line, sizeof line, c.out))
+        continue;
+    cr_expect_eq(status_of(c.pid), 0);
+    cr_assert_eq(fclose(c.out), 0);
+    (void)snprintf(directory, sizeof directory, "\"directory\":\"%s\"", out);
+    cr_expect(strstr(line, "\"ended\"") && strstr(line, directory), "%s", line);
+    cr_expect(strstr(line, "\"next\":\"--resume\""), "%s", line);
 }
 
 /* Accuracies, what sees both ways, how rows are pooled: a model that completes has none of it. */

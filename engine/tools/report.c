@@ -189,27 +189,67 @@ struct report *report_open(const struct sl_trainer *trainer, const char *run, bo
     return r;
 }
 
-void report_close(struct report *r, const char *failure, const char *published)
+/* -- the end ---------------------------------------------------------------------------------- */
+
+enum ending { FAILED, STOPPED, UNPUBLISHED, PUBLISHED }; /* stopped: before the last step */
+
+static enum ending ending_of(const struct report *r, const char *failure, const char *published)
 {
+    if (failure)
+        return FAILED;
+    if (r->last.step < r->last.steps)
+        return STOPPED;
+    return published ? PUBLISHED : UNPUBLISHED;
+}
+
+static json_t *end_object(const struct report *r, enum ending ending, const char *failure,
+                          const char *published)
+{
+    static const char *const events[] = {"failed", "ended", "ended", "published"};
+    static const char *const next[] = {NULL, "--resume", "--resume --out", NULL};
     json_t *o = json_object();
-    end_live_line(r);
-    put(o, "event", json_string(failure ? "failed" : published ? "published" : "ended"));
+    put(o, "event", json_string(events[ending]));
     put(o, "time", json_integer((json_int_t)time(NULL)));
     put(o, "step", json_integer(r->last.step));
     put(o, "steps", json_integer(r->last.steps));
     if (failure)
         put(o, "reason", json_string(failure));
-    if (published)
-        put(o, "directory", json_string(published));
-    write_line(r, o);
-    if (r->terminal && !failure)
-        (void)printf("%s at step %d of %d%s%s\n", published ? "published" : "saved", r->last.step,
-                     r->last.steps, published ? ": " : "; go on with --resume",
-                     published ? published : "");
+    else
+        put(o, "directory", published ? json_string(published) : json_null());
+    if (next[ending])
+        put(o, "next", json_string(next[ending]));
+    return o;
+}
+
+static void say_end(const struct report *r, enum ending ending, const char *published)
+{
+    const char *done = ending == PUBLISHED ? "published" : "saved";
+    if (ending == FAILED)
+        return;
+    (void)printf("%s at step %d of %d: ", done, r->last.step, r->last.steps);
+    if (ending == PUBLISHED)
+        (void)printf("%s\na daemon that is running serves it after a restart\n", published);
+    else if (ending == UNPUBLISHED)
+        (void)printf("nothing was published; --resume --out DIR does it\n");
+    else if (published)
+        (void)printf("the best model so far is in %s; go on with --resume\n", published);
+    else
+        (void)printf("nothing was published; go on with --resume\n");
+}
+
+void report_close(struct report *r, const char *failure, const char *published)
+{
+    enum ending ending = ending_of(r, failure, published);
+    end_live_line(r);
+    write_line(r, end_object(r, ending, failure, published));
+    if (r->terminal)
+        say_end(r, ending, published);
     if (fclose(r->log) != 0)
         (void)fprintf(stderr, "sluice train: log.jsonl: %s\n", strerrordesc_np(errno));
     free(r);
 }
+
+/* -- what a model says of its training --------------------------------------------------------- */
 
 /* Its name alone: where it was is nobody's business. */
 static void put_file(json_t *object, const char *key, const char *path)

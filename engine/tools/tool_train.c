@@ -243,6 +243,15 @@ static bool watch_run(struct watch *w, struct sl_err *err)
     return !w->failed && (!last || publish(w->a, w->trainer, err));
 }
 
+/* Where the run has left a model, perhaps in a process before this one; NULL: nowhere. */
+static const char *published(const struct arguments *a, const struct sl_trainer *trainer)
+{
+    bool any = sl_trainer_finished(trainer);
+    if (a->out && a->best)
+        any = sl_trainer_state(trainer)->best_step > 0 && place_of_model(a->out, NULL);
+    return any ? a->out : NULL;
+}
+
 static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *err)
 {
     if (a->out && !place_for_model(a->out, a->run, err))
@@ -255,7 +264,7 @@ static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *
     if (ok) {
         struct watch w = {.a = a, .trainer = trainer, .report = report};
         ok = watch_run(&w, err);
-        report_close(report, ok ? NULL : err->text, sl_trainer_finished(trainer) ? a->out : NULL);
+        report_close(report, ok ? NULL : err->text, published(a, trainer));
     }
     sl_trainer_destroy(trainer);
     return ok;
@@ -273,6 +282,8 @@ static bool run_train(int count, char **words, struct sl_err *err)
         return false;
     if (!a.run)
         return sl_fail(err, SL_BAD_INPUT, "--run DIR is missing: a place for the run's state");
+    if (a.best && !a.out)
+        return sl_fail(err, SL_BAD_INPUT, "--out DIR is missing: where --best puts the best model");
     choose_length(&a.training);
     a.training.sources.keep = a.keep_last ? SL_KEEP_LAST : SL_KEEP_FIRST;
     a.training.run = a.run;
