@@ -539,6 +539,7 @@ Test(tool, mistakes_of_the_other_commands_are_named_too)
         {{"generate", out, "--colour", "red"}, 2, "no option --colour", "--help lists"},
         {{"generate", out, "--topp", "1"}, 2, "no option --topp", "do you mean --top-p?"},
         {{"generate", out, "--top-p", "2"}, 2, "--top-p is 2", "from 0 to 1"},
+        {{"generate", out, "Once"}, 2, "'Once' is one word too many", "--prompt"},
         {{"generate", out, "--prompt", "b\xc3\xb6ttles"}, 2, "\xc3\xb6", "vocabulary"},
         {{"generate", out, "--prompt", "take bottles down, take on"},
          2,

@@ -203,6 +203,10 @@ Test(tool_classify, mistakes_of_classify_are_named)
 {
     static const struct mistake mistakes[] = {
         {{"classify", out}, 2, "usage", "TEXT-FILE"},
+        {{"classify", out, corpus, "my parcel is late"},
+         1,
+         "No such file",
+         "one per line, or - for"},
         {{"classify", out, corpus}, 2, "completion", "sluice generate"},
         {{"classify", out, corpus, "--least", "2"}, 2, "--least is 2", "from 0 to 1"},
     };

@@ -178,7 +178,8 @@ bool options_read(struct option_reader *reader, int count, char **words, struct 
         } else if (reader->operands_count < reader->operands_most) {
             reader->operands[reader->operands_count++] = words[i];
         } else {
-            return sl_fail(err, SL_BAD_INPUT, "'%s' is one word too many", words[i]);
+            return sl_fail(err, SL_BAD_INPUT, "'%s' is one word too many%s", words[i],
+                           reader->surplus ? reader->surplus : "");
         }
     }
     return true;

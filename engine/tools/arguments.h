@@ -32,6 +32,7 @@ struct option_reader {
     struct option_numbers numbers[OPTION_TABLES]; /* one may be without rows */
     const char **operands;                        /* words without dashes */
     int operands_most, operands_count;
+    const char *surplus; /* what is said of a word too many; NULL: no more than that */
 };
 
 bool options_read(struct option_reader *reader, int count, char **words, struct sl_err *err)

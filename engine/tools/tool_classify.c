@@ -225,6 +225,18 @@ static bool read_file(struct work *w, const char *path, struct sl_err *err)
     return strcmp(path, "-") == 0 ? read_input(w, err) : read_lines(w, path, err);
 }
 
+/* A text in place of a file is a likely slip, and is found out before any work. */
+static bool check_files(const char *const *files, int count, struct sl_err *err)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(files[i], "-") != 0 && access(files[i], F_OK) != 0)
+            return sl_fail(err, SL_NOT_FOUND,
+                           "open '%s': %s; wanted is a file of texts, one per line, or - for "
+                           "standard input",
+                           files[i], strerrordesc_np(errno));
+    return true;
+}
+
 /* -- all of it -------------------------------------------------------------------------------- */
 
 static bool classify(struct work *w, const char *const *files, int count, struct sl_err *err)
@@ -266,6 +278,8 @@ static bool run(int count, char **words, struct sl_err *err)
         return false;
     if (reader.operands_count < 2)
         return tool_usage(&tool_classify, err);
+    if (!check_files(operands + 1, reader.operands_count - 1, err))
+        return false;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
     struct sl_model *m = engine ? tool_model(engine, operands[0], err) : NULL;
     struct work w = {.a = &a, .m = m, .begun = sl_seconds()};

@@ -97,8 +97,11 @@ static bool run(int count, char **words, struct sl_err *err)
     const char *model = NULL;
     struct arguments a = {
         .prompt = "", .temperature = 0.8, .top_p = 1.0, .max_tokens = 500, .seed = 1};
-    struct option_reader reader = {
-        .rows = rows, .values = &a, .operands = &model, .operands_most = 1};
+    struct option_reader reader = {.rows = rows,
+                                   .values = &a,
+                                   .operands = &model,
+                                   .operands_most = 1,
+                                   .surplus = "; what to go on from is given by --prompt"};
     if (!options_read(&reader, count, words, err))
         return false;
     if (!model)
