@@ -92,6 +92,23 @@ Test(tool_classify, lines_are_classified)
     cr_expect(strstr(r.out, "\t \n") && strstr(r.out, "\t\x01\n"), "a line for each: %s", r.out);
 }
 
+/* Learnt by heart, and so surer than six digits or a float could say. */
+Test(tool_classify, nearly_sure_is_not_printed_as_sure)
+{
+    static struct result r;
+    char data[PATH_MAX], lines[PATH_MAX];
+    write_data(test_path(data, top, "data.tsv"));
+    expect_success(&r, learning(data, WORDS("--epochs", "60", "--rate", "0.05", "--decay", "0")));
+    test_write(test_path(lines, top, "lines.txt"), "61 h\n");
+    expect_success(&r, WORDS("classify", out, lines, "--least", "0.999999"));
+    cr_expect_str_eq(r.out, "high\t0.999999\t61 h\n");
+    json_t *o = expect_json(&r, WORDS("classify", out, lines, "--json"));
+    cr_expect_eq(number_in(o, "score"), 0.999999);
+    json_decref(o);
+    expect_success(&r, WORDS("classify", out, lines, "--least", "1"));
+    cr_expect_str_eq(r.out, "");
+}
+
 /* The same answers, whether the lines come from a file or through a pipe. */
 Test(tool_classify, standard_input_is_a_file_too)
 {

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,9 @@
 #include <unistd.h>
 
 enum { FILES_MAX = 64, ITEMS = 64, ROWS = 8192 };
+
+/* The most that is printed: no text is certain, and six digits would make 1 of what nearly is. */
+static const double score_most = 0.999999;
 
 struct arguments {
     const char *isa;
@@ -44,8 +48,8 @@ static void options(const char *operand)
         "\n"
         "Files hold a text per line, UTF-8, as they are or packed by gzip or xz; - is standard\n"
         "input. Empty lines are passed over. Prints a line per text, in their order: label, its\n"
-        "probability and the text, separated by tabs; with --json an object of \"label\",\n"
-        "\"score\" and \"text\".\n");
+        "probability (0.999999 at most) and the text, separated by tabs; with --json an object\n"
+        "of \"label\", \"score\" and \"text\".\n");
 }
 
 /* A text that waits for its batch. */
@@ -109,7 +113,7 @@ static bool print_item(struct work *w, struct waiting *line, const struct sl_ite
                        w->texts + 1);
     sl_softmax(item->logits, classes, shares);
     int best = sl_highest(shares, classes);
-    double share = (double)shares[best];
+    double share = fmin((double)shares[best], score_most);
     w->texts++;
     if (share < w->a->least)
         return true;
