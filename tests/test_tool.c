@@ -418,6 +418,15 @@ Test(tool, every_command_has_help)
     cr_expect_geq(commands, 8, "%s", all.out);
 }
 
+/* An example of what it can do, none of what it cannot. */
+static void expect_example(const struct result *r, const char *command, const struct sl_arch *arch,
+                           const char *source, bool wanted)
+{
+    char line[128];
+    (void)snprintf(line, sizeof line, "\n  sluice %s %s %s ", command, arch->name, source);
+    cr_expect_eq(strstr(r->out, line) != NULL, wanted, "'%s' in: %s", line, r->out);
+}
+
 Test(tool, help_lists_every_row_of_recipe_and_architecture)
 {
     static struct result r;
@@ -426,11 +435,13 @@ Test(tool, help_lists_every_row_of_recipe_and_architecture)
         expect_success(&r, WORDS("train", arch->name, "--help"));
         expect_rows(&r, sl_recipe_rows);
         expect_rows(&r, arch->hypers);
-        cr_expect(strstr(r.out, "\nexample: sluice train ") && strstr(r.out, arch->summary), "%s",
-                  r.out);
+        cr_expect(strstr(r.out, arch->summary), "%s", r.out);
+        expect_example(&r, "train", arch, "--corpus my.txt", arch->tasks & SL_COMPLETES);
+        expect_example(&r, "train", arch, "--data reviews.tsv", arch->tasks & SL_CLASSIFIES);
         cr_expect_eq(has_option(&r, "bins"), strcmp(arch->name, "epsilon") == 0, "%s", arch->name);
         expect_success(&r, WORDS("init", arch->name, "--help"));
         expect_rows(&r, arch->hypers);
+        expect_example(&r, "init", arch, "--corpus my.txt", arch->tasks & SL_COMPLETES);
     }
 }
 

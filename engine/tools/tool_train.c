@@ -82,8 +82,8 @@ static const struct option_row init_rows[] = {
 /* The sizes of the architecture that was named, or what could be named. */
 static void print_hypers(const char *command, const char *name)
 {
-    const struct sl_arch *arch = name ? sl_arch_find(name) : NULL;
-    if (arch) {
+    if (name) {
+        const struct sl_arch *arch = sl_arch_find(name);
         printf("\n%s: %s\n", arch->name, arch->summary);
         numbers_help(arch->hypers);
         return;
@@ -93,26 +93,39 @@ static void print_hypers(const char *command, const char *name)
         printf("  %-12s %s\n", sl_arch_at(i)->name, sl_arch_at(i)->summary);
 }
 
+/* Of what the architecture can learn. */
+static void print_examples(const struct sl_arch *arch)
+{
+    printf("\nfor example:\n");
+    if (arch->tasks & SL_COMPLETES)
+        printf("  sluice train %s --corpus my.txt --run runs/mine --out models/mine/1\n",
+               arch->name);
+    if (arch->tasks & SL_CLASSIFIES)
+        printf("  sluice train %s --data reviews.tsv --label 1 --text 2 --run runs/mood "
+               "--out models/mood/1\n",
+               arch->name);
+}
+
 static void train_options(const char *name)
 {
-    const char *example = name && sl_arch_find(name) ? name : "tsa";
     options_help(train_rows);
     printf("\nthe recipe (--data without --steps and --epochs: %d epochs):\n", EPOCHS_STANDARD);
     numbers_help(sl_recipe_rows);
     print_hypers("train", name);
-    if (sl_arch_find(example)->tasks & SL_COMPLETES)
-        printf("\nexample: sluice train %s --corpus my.txt --run runs/mine --out models/mine/1\n",
-               example);
-    else
-        printf("\nexample: sluice train %s --data reviews.tsv --label 1 --text 2 --run runs/mood "
-               "--out models/mood/1 --epochs 3\n",
-               example);
+    print_examples(sl_arch_find(name ? name : "tsa"));
 }
 
 static void init_options(const char *name)
 {
+    const struct sl_arch *arch = sl_arch_find(name ? name : "tsa");
     options_help(init_rows);
     print_hypers("init", name);
+    if (arch->tasks & SL_COMPLETES)
+        printf("\nfor example:\n  sluice init %s --corpus my.txt --out models/drawn/1\n",
+               arch->name);
+    else
+        printf("\nmodels of init complete texts, which %s does not; sluice train %s --help\n",
+               arch->name, arch->name);
 }
 
 /* Sizes are the architecture's standard ones or those of the model to begin from; the other options
