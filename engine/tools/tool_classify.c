@@ -22,7 +22,7 @@
 
 enum { FILES_MAX = 64, ITEMS = 64, ROWS = 8192 };
 
-/* The most that is printed: no text is certain, and six digits would make 1 of what nearly is. */
+/* The most that a line says: no text is certain, and six digits would make 1 of what nearly is. */
 static const double score_most = 0.999999;
 
 struct arguments {
@@ -88,7 +88,7 @@ static bool print_line(struct waiting *w, const char *label, double share)
 {
     for (size_t i = 0; i < w->bytes; i++)
         w->text[i] = w->text[i] == '\t' ? ' ' : w->text[i];
-    return printf("%s\t%.6f\t", label, share) > 0 &&
+    return printf("%s\t%.6f\t", label, fmin(share, score_most)) > 0 &&
            fwrite(w->text, 1, w->bytes, stdout) == w->bytes && putchar('\n') != EOF;
 }
 
@@ -113,7 +113,7 @@ static bool print_item(struct work *w, struct waiting *line, const struct sl_ite
                        w->texts + 1);
     sl_softmax(item->logits, classes, shares);
     int best = sl_highest(shares, classes);
-    double share = fmin((double)shares[best], score_most);
+    double share = (double)shares[best];
     w->texts++;
     if (share < w->a->least)
         return true;
