@@ -211,37 +211,34 @@ static inline const char *answer_header(const struct answer *answer, const char 
     return NULL;
 }
 
-/* The value of a series, as written before its number; 0 when it is not there. */
-static inline double metric(const struct daemon *daemon, const char *series)
+/* The sum of the samples whose line has `begin` before the character `next`, and this part. */
+static inline double samples(const struct daemon *daemon, const char *begin, char next,
+                             const char *part)
 {
     struct answer answer = ask(daemon, "GET", "/metrics", NULL);
     cr_assert_eq(answer.status, 200);
-    double value = 0;
-    size_t length = strlen(series);
+    double sum = 0;
+    size_t length = strlen(begin);
     for (const char *line = answer.body.data; line; line = strchr(line, '\n')) {
         line += *line == '\n';
-        if (strncmp(line, series, length) == 0 && line[length] == ' ')
-            value = strtod(line + length, NULL);
+        const char *end = line + strcspn(line, "\n"), *found = strstr(line, part);
+        if (strncmp(line, begin, length) == 0 && line[length] == next && found && found < end)
+            sum += strtod(memrchr(line, ' ', (size_t)(end - line)), NULL);
     }
     answer_release(&answer);
-    return value;
+    return sum;
+}
+
+/* The value of a series, as written before its number; 0 when it is not there. */
+static inline double metric(const struct daemon *daemon, const char *series)
+{
+    return samples(daemon, series, ' ', "");
 }
 
 /* The sum of a metric's series that have these labels, or this part of them. */
 static inline double metric_sum(const struct daemon *daemon, const char *name, const char *labels)
 {
-    struct answer answer = ask(daemon, "GET", "/metrics", NULL);
-    cr_assert_eq(answer.status, 200);
-    double sum = 0;
-    size_t length = strlen(name);
-    for (const char *line = answer.body.data; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        const char *end = line + strcspn(line, "\n"), *part = strstr(line, labels);
-        if (strncmp(line, name, length) == 0 && line[length] == '{' && part && part < end)
-            sum += strtod(strstr(part, "} ") + 1, NULL);
-    }
-    answer_release(&answer);
-    return sum;
+    return samples(daemon, name, '{', labels);
 }
 
 /* Completions of the tiny model so far, by code and reason. */

@@ -13,10 +13,9 @@ struct sl_number;
 /* A text that is one object. Keys that occur twice are refused. */
 struct json_t *sl_json_parse(const char *text, size_t bytes, struct sl_err *err) SL_MUST_CHECK;
 
-/* The text of a value, indented, with a line break at the end; free() it. Numbers get as many
- * digits as asked. */
-enum { SL_JSON_SHORT = 15, SL_JSON_EXACT = 17 }; /* 0.1 stays 0.1; every double survives */
+enum { SL_JSON_SHORT = 15, SL_JSON_EXACT = 17 }; /* digits: 0.1 stays 0.1; every double survives */
 
+/* The text of a value, indented, with a line break at the end; free() it. */
 char *sl_json_print(const struct json_t *value, int digits, struct sl_err *err) SL_MUST_CHECK;
 
 /* The finite number with the fewest digits that is the same float: 0.9, not 0.89999998. */

@@ -106,6 +106,18 @@ static void turn_to_epoch(struct sl_material *m, int64_t epoch)
     m->epoch = epoch;
 }
 
+/* Examples of an epoch are the texts, then the first crop of each, and so on. */
+static int text_of(const struct sl_material *m, int number)
+{
+    return number % m->train.count;
+}
+
+/* A text of less than three tokens has no piece but itself. */
+static bool is_crop(const struct sl_material *m, int number)
+{
+    return number >= m->train.count && m->train.examples[text_of(m, number)].tokens > 2;
+}
+
 /* Tokens of a text, but for its ends. */
 struct span {
     int first, count;
@@ -119,7 +131,7 @@ static struct span draw_span(const struct sl_material *m, int number)
 
     uint64_t key = sl_random_key((uint64_t)m->recipe->seed, "crops");
     uint64_t crop = sl_random_bits(key, (uint64_t)(m->epoch * epoch_examples(m) + number));
-    int inner = m->train.examples[number % m->train.count].tokens - 2;
+    int inner = m->train.examples[text_of(m, number)].tokens - 2;
     int length = LEAST << sl_random_below(crop, 0, DOUBLINGS);
     length += (int)sl_random_below(crop, 1, (uint64_t)length);
     struct span span = {.count = sl_least(inner, length)};
@@ -127,23 +139,16 @@ static struct span draw_span(const struct sl_material *m, int number)
     return span;
 }
 
-/* Examples of an epoch are the texts, then the first crop of each, and so on. A text of less than
- * three tokens has no piece but itself. */
-static bool is_crop(const struct sl_material *m, int number)
-{
-    return number >= m->train.count && m->train.examples[number % m->train.count].tokens > 2;
-}
-
 static int tokens_of(const struct sl_material *m, int number)
 {
     return is_crop(m, number) ? 2 + draw_span(m, number).count
-                              : m->train.examples[number % m->train.count].tokens;
+                              : m->train.examples[text_of(m, number)].tokens;
 }
 
 /* A crop begins and ends as its text does: with what says that it begins and ends. */
 static const int32_t *cut_crop(struct sl_material *m, int number, int *count)
 {
-    const int32_t *ids = sl_dataset_ids(&m->train, number % m->train.count, count);
+    const int32_t *ids = sl_dataset_ids(&m->train, text_of(m, number), count);
     if (!is_crop(m, number))
         return ids;
     struct span span = draw_span(m, number);
@@ -176,7 +181,7 @@ static void labelled_fill(struct sl_material *m, struct sl_batch *batch, int ste
     for (int i = first; i < last; i++) {
         int number = m->order[base + i], count;
         const int32_t *ids = cut_crop(m, number, &count);
-        m->labels[batch->count] = m->train.examples[number % m->train.count].label;
+        m->labels[batch->count] = m->train.examples[text_of(m, number)].label;
         sl_material_append(m, batch, ids, count);
     }
 }
