@@ -1,4 +1,7 @@
-/* attend_rows.c - attention one query at a time, by the row slots of a level. */
+/* attend_rows.c - attention by the row slots of a level, one query at a time but for the sums of
+ * rows: those are products of the weights of a few queries, with zeros for keys that a query does
+ * not see. Both add up every element in the order of the keys, so that nothing depends on which
+ * queries they are: a product by 0 changes no sum. */
 #include "base/whole.h"
 #include "kernels/levels.h"
 
@@ -6,106 +9,179 @@
 #include <math.h>
 #include <string.h>
 
-enum { LINE = 16 }; /* floats in a cache line */
+enum {
+    LINE = 16,    /* floats in a cache line */
+    TOGETHER = 16 /* queries */
+};
 
 /* A call under way: what it was asked for and with what it answers. */
 struct run {
     const struct sl_kernels *at; /* the table of the level */
     const struct sl_attend *a;
     const float *q, *k, *v;
-    float *scores, *slopes; /* one float per key */
+    float *weights, *slopes; /* TOGETHER rows of a float per key, `stride` floats apart */
+    size_t stride;
 };
 
 size_t sl_attend_rows_scratch(int queries, int keys, int head_dim)
 {
     (void)queries;
     (void)head_dim;
-    return 2 * sl_round_up((size_t)keys, LINE) * sizeof(float);
+    return 2 * TOGETHER * sl_round_up((size_t)keys, LINE) * sizeof(float);
 }
 
 static struct run run_of(const struct sl_kernels *at, const struct sl_attend *a)
 {
     float *scratch = a->scratch;
+    const size_t stride = sl_round_up((size_t)a->keys, LINE);
     return (struct run){
         .at = at,
         .a = a,
         .q = a->q,
         .k = a->k,
         .v = a->v,
-        .scores = scratch,
-        .slopes = scratch + sl_round_up((size_t)a->keys, LINE),
+        .weights = scratch,
+        .slopes = scratch + TOGETHER * stride,
+        .stride = stride,
     };
 }
 
-static struct sl_listing first_rows(size_t stride, int n, int width)
+static struct sl_listing first_rows(const struct sl_attend *a, int n)
 {
-    return (struct sl_listing){.stride = stride, .n = n, .width = width};
+    return (struct sl_listing){.stride = a->kv_stride, .n = n, .width = a->head_dim};
 }
 
-/* scores = softmax(scale q . k) over the visible keys; returns its log-sum-exp. */
-static float probabilities(const struct run *r, int i, int n)
+/* p = softmax(scale q . k) over the n keys that query i sees; returns its log-sum-exp. */
+static float probabilities(const struct run *r, float *p, int i, int n)
 {
-    const struct sl_attend *a = r->a;
-    const struct sl_listing keys = first_rows(a->kv_stride, n, a->head_dim);
-    r->at->dots(r->scores, a->scale, r->q + (size_t)i * a->q_stride, r->k, &keys);
-    return r->at->softmax(r->scores, n);
+    const struct sl_listing keys = first_rows(r->a, n);
+    r->at->dots(p, r->a->scale, r->q + (size_t)i * r->a->q_stride, r->k, &keys);
+    return r->at->softmax(p, n);
 }
 
 static void drop(const struct run *r, float *row, int query, int n)
 {
-    if (r->a->dropout.threshold)
+    if (r->a->dropout.threshold && n > 0)
         r->at->dropout(row, row, r->a->dropout, r->a->row_keys[query], 0, n);
 }
 
-static void attend_one(const struct run *r, int i)
+static int most_visible(const struct sl_attend *a, int first, int last)
+{
+    int most = 0;
+    for (int i = first; i < last; i++) {
+        assert(a->visible[i] >= 0);
+        assert(a->visible[i] <= a->keys);
+        most = a->visible[i] > most ? a->visible[i] : most;
+    }
+    return most;
+}
+
+static void zero_past(float *row, int n, int most)
+{
+    memset(row + n, 0, (size_t)(most - n) * sizeof *row);
+}
+
+/* y_i = sum_j weights_ij rows_j for `queries` queries. One alone has nothing to share. */
+static void sum_keys(const struct run *r, float *y, size_t y_stride, const float *weights,
+                     const float *rows, int queries, int keys)
+{
+    if (queries == 1) {
+        const struct sl_listing all = first_rows(r->a, keys);
+        r->at->mix(y, weights, rows, &all);
+        return;
+    }
+    r->at->product(&(struct sl_product){
+        .x = weights,
+        .x_row = r->stride,
+        .x_col = 1,
+        .b = rows,
+        .b_row = r->a->kv_stride,
+        .y = y,
+        .y_row = y_stride,
+        .m = queries,
+        .n = r->a->head_dim,
+        .k = keys,
+    });
+}
+
+/* y_j += sum_i weights_ij rows_i for `keys` keys. */
+static void sum_queries(const struct run *r, float *y, size_t y_stride, const float *weights,
+                        const float *rows, size_t stride, int queries, int keys)
+{
+    r->at->product(&(struct sl_product){
+        .x = weights,
+        .x_row = 1,
+        .x_col = r->stride,
+        .b = rows,
+        .b_row = stride,
+        .y = y,
+        .y_row = y_stride,
+        .m = keys,
+        .n = r->a->head_dim,
+        .k = queries,
+        .accumulate = true,
+    });
+}
+
+static void attend_some(const struct run *r, int first, int last)
 {
     const struct sl_attend *a = r->a;
-    float *out = (float *)a->out + (size_t)i * a->out_stride;
-    const int n = a->visible[i];
-    float lse = -INFINITY;
-    assert(n >= 0);
-    assert(n <= a->keys);
-    memset(out, 0, (size_t)a->head_dim * sizeof *out);
-    if (n > 0) {
-        lse = probabilities(r, i, n);
-        drop(r, r->scores, i, n);
-        const struct sl_listing values = first_rows(a->kv_stride, n, a->head_dim);
-        r->at->mix(out, r->scores, r->v, &values);
+    const int most = most_visible(a, first, last);
+    float *p = r->weights;
+    for (int i = first; i < last; i++, p += r->stride) {
+        const int n = a->visible[i];
+        const float lse = n > 0 ? probabilities(r, p, i, n) : -INFINITY;
+        drop(r, p, i, n);
+        zero_past(p, n, most);
+        if (a->lse)
+            a->lse[i] = lse;
     }
-    if (a->lse)
-        a->lse[i] = lse;
+    sum_keys(r, (float *)a->out + (size_t)first * a->out_stride, a->out_stride, r->weights, r->v,
+             last - first, most);
 }
 
 void sl_attend_rows(const struct sl_kernels *at, const struct sl_attend *a)
 {
     const struct run r = run_of(at, a);
-    for (int i = 0; i < a->queries; i++)
-        attend_one(&r, i);
+    for (int first = 0; first < a->queries; first += TOGETHER)
+        attend_some(&r, first, sl_least(a->queries, first + TOGETHER));
 }
 
 /* With p = softmax(s), p' = dropout(p) and out = sum_j p'_j v_j:
  *     dv_j += p'_j dout        dp_j = dropout(dout . v_j)
- *     ds_j = p_j (dp_j - sum_i p_i dp_i) scale        dq = sum_j ds_j k_j        dk_j += ds_j q */
-static void attend_one_back(const struct run *r, const struct sl_attend_back *b, int i)
+ *     ds_j = p_j (dp_j - sum_i p_i dp_i) scale        dq = sum_j ds_j k_j        dk_j += ds_j q
+ * This leaves p' in p, and ds. */
+static void slopes_of(const struct run *r, const struct sl_attend_back *b, int i, float *p,
+                      float *ds)
 {
-    const struct sl_attend *a = r->a;
-    const int n = a->visible[i];
-    const struct sl_listing rows = first_rows(a->kv_stride, n, a->head_dim);
-    const struct sl_listing slopes = first_rows(b->dkv_stride, n, a->head_dim);
-    const float *q = r->q + (size_t)i * a->q_stride;
-    const float *dout = b->dout + (size_t)i * b->dout_stride;
-    float *p = r->scores, *ds = r->slopes;
-
-    (void)probabilities(r, i, n);
-    r->at->dots(ds, 1.0f, dout, r->v, &rows);
+    const int n = r->a->visible[i];
+    const struct sl_listing values = first_rows(r->a, n);
+    (void)probabilities(r, p, i, n);
+    r->at->dots(ds, 1.0f, b->dout + (size_t)i * b->dout_stride, r->v, &values);
     drop(r, ds, i, n);
     const float mean = r->at->dot(p, ds, n);
     for (int j = 0; j < n; j++)
-        ds[j] = p[j] * (ds[j] - mean) * a->scale;
-    r->at->mix(b->dq + (size_t)i * b->dq_stride, ds, r->k, &rows);
-    r->at->spread(b->dk, ds, q, &slopes);
+        ds[j] = p[j] * (ds[j] - mean) * r->a->scale;
     drop(r, p, i, n);
-    r->at->spread(b->dv, p, dout, &slopes);
+}
+
+static void attend_some_back(const struct run *r, const struct sl_attend_back *b, int first,
+                             int last)
+{
+    const struct sl_attend *a = r->a;
+    const int most = most_visible(a, first, last), queries = last - first;
+    float *p = r->weights, *ds = r->slopes;
+    for (int i = first; i < last; i++, p += r->stride, ds += r->stride) {
+        if (a->visible[i] > 0)
+            slopes_of(r, b, i, p, ds);
+        zero_past(p, a->visible[i], most);
+        zero_past(ds, a->visible[i], most);
+    }
+    sum_keys(r, b->dq + (size_t)first * b->dq_stride, b->dq_stride, r->slopes, r->k, queries, most);
+    sum_queries(r, b->dk, b->dkv_stride, r->slopes, r->q + (size_t)first * a->q_stride, a->q_stride,
+                queries, most);
+    sum_queries(r, b->dv, b->dkv_stride, r->weights, b->dout + (size_t)first * b->dout_stride,
+                b->dout_stride, queries, most);
 }
 
 void sl_attend_rows_back(const struct sl_kernels *at, const struct sl_attend_back *b)
@@ -117,10 +193,6 @@ void sl_attend_rows_back(const struct sl_kernels *at, const struct sl_attend_bac
         memset(b->dk + (size_t)j * b->dkv_stride, 0, row_bytes);
         memset(b->dv + (size_t)j * b->dkv_stride, 0, row_bytes);
     }
-    for (int i = 0; i < a->queries; i++) {
-        if (a->visible[i] > 0)
-            attend_one_back(&r, b, i);
-        else
-            memset(b->dq + (size_t)i * b->dq_stride, 0, row_bytes);
-    }
+    for (int first = 0; first < a->queries; first += TOGETHER)
+        attend_some_back(&r, b, first, sl_least(a->queries, first + TOGETHER));
 }

@@ -123,7 +123,8 @@ static inline __attribute__((always_inline)) void multiply(const struct sl_produ
 {
     float *y = p->y + (size_t)row * p->y_row + col;
     const float *x = p->x + (size_t)row * p->x_row, *b = p->b + col;
-    const int cols = p->n - col;
+    const int cols = p->n - col, k = p->k;
+    const size_t x_row = p->x_row, x_col = p->x_col, b_row = p->b_row;
     __m256 sums[8], column[2];
 #pragma GCC unroll 8
     for (int s = 0; s < rows * vectors; s++) {
@@ -131,13 +132,13 @@ static inline __attribute__((always_inline)) void multiply(const struct sl_produ
         const float *from = y + (size_t)(s / vectors) * p->y_row + at;
         sums[s] = p->accumulate ? sl_load8(from, cols - at) : _mm256_setzero_ps();
     }
-    for (int i = 0; i < p->k; i++, x += p->x_col, b += p->b_row) {
+    for (int i = 0; i < k; i++, x += x_col, b += b_row) {
 #pragma GCC unroll 2
         for (int v = 0; v < vectors; v++)
             column[v] = sl_load8(b + v * LANES, cols - v * LANES);
 #pragma GCC unroll 8
         for (int s = 0; s < rows * vectors; s++) {
-            const __m256 factor = _mm256_broadcast_ss(x + (size_t)(s / vectors) * p->x_row);
+            const __m256 factor = _mm256_broadcast_ss(x + (size_t)(s / vectors) * x_row);
             sums[s] = _mm256_fmadd_ps(factor, column[s % vectors], sums[s]);
         }
     }
@@ -152,6 +153,10 @@ static inline __attribute__((always_inline)) void multiply(const struct sl_produ
 static inline __attribute__((always_inline)) int multiply_some(const struct sl_product *p, int row,
                                                                int col, const int vectors)
 {
+    if (vectors == 1 && p->m - row >= 8) {
+        multiply(p, row, col, 8, 1);
+        return 8;
+    }
     if (p->m - row >= 4) {
         multiply(p, row, col, 4, vectors);
         return 4;
@@ -172,7 +177,50 @@ static void product(const struct sl_product *p)
                 p->n - col > LANES ? multiply_some(p, row, col, 2) : multiply_some(p, row, col, 1);
 }
 
-/* ------------------------------------------------------------------------------- packing */
+/* -------------------------------------------------------------------- transposes and packing */
+
+/* Pairs of rows, then pairs of pairs, then halves change places. */
+static void transpose_8_by_8(float *out, size_t out_stride, const float *x, size_t x_stride)
+{
+    __m256 pairs[8], quads[8];
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; i++) {
+        const __m256 even = _mm256_loadu_ps(x + 2 * i * x_stride);
+        const __m256 odd = _mm256_loadu_ps(x + (2 * i + 1) * x_stride);
+        pairs[2 * i] = _mm256_unpacklo_ps(even, odd);
+        pairs[2 * i + 1] = _mm256_unpackhi_ps(even, odd);
+    }
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; i++) {
+        const __m256 left = pairs[i / 2 * 4 + i % 2], right = pairs[i / 2 * 4 + i % 2 + 2];
+        quads[i / 2 * 4 + i % 2 * 2] = _mm256_shuffle_ps(left, right, 0x44);
+        quads[i / 2 * 4 + i % 2 * 2 + 1] = _mm256_shuffle_ps(left, right, 0xEE);
+    }
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; i++) {
+        _mm256_storeu_ps(out + i * out_stride,
+                         _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x20));
+        _mm256_storeu_ps(out + (i + 4) * out_stride,
+                         _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x31));
+    }
+}
+
+static void transpose(void *out, size_t out_stride, const void *x, size_t x_stride, int rows,
+                      int cols, bool pad)
+{
+    (void)pad;
+    const size_t whole_rows = (size_t)rows / LANES * LANES,
+                 whole_cols = (size_t)cols / LANES * LANES;
+    const float *from = x;
+    float *to = out;
+    for (size_t c = 0; c < whole_cols; c += LANES)
+        for (size_t r = 0; r < whole_rows; r += LANES)
+            transpose_8_by_8(to + c * out_stride + r, out_stride, from + r * x_stride + c,
+                             x_stride);
+    for (size_t c = 0; c < (size_t)cols; c++)
+        for (size_t r = c < whole_cols ? whole_rows : 0; r < (size_t)rows; r++)
+            to[c * out_stride + r] = from[r * x_stride + c];
+}
 
 /* A panel from rows of B, `cols` of them there. */
 static void pack_rows(float *panel, const float *src, size_t stride, int k, int cols)
@@ -222,4 +270,5 @@ void sl_kernels_avx2(struct sl_kernels *t)
     t->pack = pack;
     t->gemm = gemm;
     t->product = product;
+    t->transpose = transpose;
 }

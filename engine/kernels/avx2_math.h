@@ -40,6 +40,22 @@ static inline float sl_sum8(__m256 v)
     return _mm_cvtss_f32(_mm_add_ss(q, _mm_movehdup_ps(q)));
 }
 
+/* The sums of eight vectors, each as sl_sum8 takes it. */
+static inline __m256 sl_sum8_of_8(const __m256 v[8])
+{
+    __m256 quarters[4], pairs[2];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+        quarters[i] = _mm256_add_ps(_mm256_permute2f128_ps(v[i], v[i + 4], 0x20),
+                                    _mm256_permute2f128_ps(v[i], v[i + 4], 0x31));
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++)
+        pairs[i] = _mm256_add_ps(_mm256_shuffle_ps(quarters[2 * i], quarters[2 * i + 1], 0x44),
+                                 _mm256_shuffle_ps(quarters[2 * i], quarters[2 * i + 1], 0xEE));
+    return _mm256_add_ps(_mm256_shuffle_ps(pairs[0], pairs[1], 0x88),
+                         _mm256_shuffle_ps(pairs[0], pairs[1], 0xDD));
+}
+
 static inline float sl_max8(__m256 v)
 {
     __m128 q = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
