@@ -45,7 +45,7 @@ static const struct {
     {"World\nSports\n", "World=World Sports=Sports "},
     {"0\tWorld\n1\tSports\n2\tSci/Tech\n", "0=World 1=Sports 2=Sci/Tech "},
     {"b\r\na\r\nab\r\n", "b=b a=a ab=ab "},
-    {"x\tsame\ny\tsame", "x=same y=same "},
+    {"x\tleft\ny\tright", "x=left y=right "},
 };
 
 Test(labels, a_file_gives_names_and_order, .init = setup, .fini = teardown)
@@ -74,6 +74,7 @@ static const struct {
     {"a\n", SL_BAD_INPUT, "classes.txt' has 1 label, want 2 to 4096"},
     {"a\nb\n\n", SL_BAD_INPUT, "classes.txt' line 3: the label is empty; want a name, or a label"},
     {"a\nb\na\n", SL_BAD_INPUT, "classes.txt' line 3: label 'a' is there twice"},
+    {"0\ta\n1\tb\n2\ta\n", SL_BAD_INPUT, "line 3: the name 'a' is there twice"},
     {"0\ta\n1\n", SL_BAD_INPUT, "line 2: 1 column, want 2 as in line 1"},
     {"a\n1\tb\n", SL_BAD_INPUT, "line 2: 2 columns, want 1 as in line 1"},
     {"0\ta\n1\t\n", SL_BAD_INPUT, "line 2: the name is empty"},

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int keys_compare(const char *a, const char *b, size_t b_bytes)
+static int compare(const char *a, const char *b, size_t b_bytes)
 {
     return sl_bytes_compare(a, strlen(a), b, b_bytes); /* of UTF-8: the order of code points */
 }
@@ -21,7 +21,7 @@ static int place_of(const struct sl_labels *labels, const char *key, size_t byte
     int low = 0, high = labels->count;
     while (low < high) {
         int middle = low + (high - low) / 2;
-        if (keys_compare(labels->list[labels->sorted[middle]].key, key, bytes) < 0)
+        if (compare(labels->list[labels->sorted[middle]].key, key, bytes) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -37,7 +37,7 @@ int32_t sl_labels_find(const struct sl_labels *labels, const char *key, size_t b
     if (place == labels->count)
         return -1;
     int32_t id = labels->sorted[place];
-    return keys_compare(labels->list[id].key, key, bytes) == 0 ? id : -1;
+    return compare(labels->list[id].key, key, bytes) == 0 ? id : -1;
 }
 
 /* As a string of its own. */
@@ -125,6 +125,17 @@ static bool part_check(const char *what, const char *part, size_t bytes, struct 
                                what, (unsigned)*control);
 }
 
+/* Answers are names: two classes of one name would be one to whoever reads them, and a checkpoint
+ * refuses them, when the training is over. */
+static bool name_check(const struct sl_labels *labels, const char *name, size_t bytes,
+                       struct sl_err *err)
+{
+    for (int i = 0; i < labels->count; i++)
+        if (compare(labels->list[i].name, name, bytes) == 0)
+            return sl_fail(err, SL_BAD_INPUT, "the name '%.*s' is there twice", (int)bytes, name);
+    return true;
+}
+
 /* *columns: how many the file has, 0 before its first line. */
 static bool line_take(struct sl_labels *labels, const struct sl_line *line, int *columns,
                       struct sl_err *err)
@@ -146,7 +157,8 @@ static bool line_take(struct sl_labels *labels, const struct sl_line *line, int 
     if (sl_labels_find(labels, line->text, key_bytes) >= 0)
         return sl_fail(err, SL_BAD_INPUT, "label '%.*s' is there twice", (int)key_bytes,
                        line->text);
-    return label_add(labels, line->text, key_bytes, name, name_bytes, err);
+    return name_check(labels, name, name_bytes, err) &&
+           label_add(labels, line->text, key_bytes, name, name_bytes, err);
 }
 
 static bool lines_take(struct sl_labels *labels, struct sl_lines *lines, struct sl_err *err)

@@ -23,7 +23,7 @@ struct sl_labels {
 };
 
 /* From a file, in its order: one name per line, which is what stands in the data; or two columns, a
- * tab between them: what stands in the data, and its name. */
+ * tab between them: what stands in the data, and its name. Neither may be there twice. */
 bool sl_labels_read(struct sl_labels *labels, const char *path, struct sl_err *err) SL_MUST_CHECK;
 bool sl_labels_copy(struct sl_labels *labels, const struct sl_labels *from, struct sl_err *err)
     SL_MUST_CHECK;
