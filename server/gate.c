@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <math.h>
 
-static const double smoothing = 0.1; /* the pace follows about the last ten texts */
+static const double pace_seconds = 10; /* of work, about the last of which the pace follows */
 
 void sv_gate_init(struct sv_gate *gate, const char *name, int64_t items_max, int64_t tokens_max,
                   struct sv_series *refused)
@@ -35,9 +35,9 @@ static double texts_in_the_way(const struct sv_gate *gate, int items, int64_t to
 /* How long until so many texts have ended, at the pace of late. */
 static int retry_ms(const struct sv_gate *gate, double texts)
 {
-    double ms = 1e3 * gate->item_seconds * texts;
-    if (gate->item_seconds <= 0)
+    if (gate->ended_items <= 0)
         return 1000;
+    double ms = 1e3 * texts * gate->ended_seconds / gate->ended_items;
     if (ms > SV_RETRY_MS_MAX)
         return SV_RETRY_MS_MAX;
     return ms < SV_RETRY_MS_MIN ? SV_RETRY_MS_MIN : (int)ms;
@@ -98,9 +98,9 @@ void sv_gate_end(struct sv_gate *gate, int64_t tokens)
 {
     int64_t now = sv_now_ns();
     pthread_mutex_lock(&gate->lock);
-    double seconds = 1e-9 * (double)(now - gate->ended_ns);
-    gate->item_seconds +=
-        gate->item_seconds > 0 ? smoothing * (seconds - gate->item_seconds) : seconds;
+    double seconds = 1e-9 * (double)(now - gate->ended_ns), kept = exp(-seconds / pace_seconds);
+    gate->ended_items = kept * gate->ended_items + 1;
+    gate->ended_seconds = kept * gate->ended_seconds + seconds;
     gate->ended_ns = now;
     pthread_mutex_unlock(&gate->lock);
     sv_gate_leave(gate, 1, tokens);

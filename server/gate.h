@@ -18,8 +18,10 @@ struct sv_gate {
 
     pthread_mutex_t lock; /* guards the rest */
     int64_t items, tokens;
-    int64_t ended_ns;    /* when the last text ended, or the first one came */
-    double item_seconds; /* from the end of one text to the next, smoothed */
+    int64_t ended_ns; /* when the last text ended, or the first one came */
+    /* Texts that ended of late, and how long they took: what is past counts ever less, by its age
+     * and not by how many came after it, for a batch ends all its texts at once. */
+    double ended_items, ended_seconds;
 };
 
 void sv_gate_init(struct sv_gate *gate, const char *name, int64_t items_max, int64_t tokens_max,

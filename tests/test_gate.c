@@ -43,6 +43,20 @@ Test(gate, tokens_in_the_way_are_waited_for_as_texts_are)
     sv_gate_leave(&gate, 49, 98);
 }
 
+/* Those of a batch, of which half are in the way of as many as there is room for. */
+Test(gate, texts_that_end_together_took_their_time_together)
+{
+    static const struct timespec pause = {.tv_nsec = 400000000};
+    struct sv_problem problem;
+    cr_assert(sv_gate_enter(&gate, 100, 100, &problem));
+    (void)nanosleep(&pause, NULL);
+    for (int i = 0; i < 50; i++)
+        sv_gate_end(&gate, 1);
+    cr_assert_not(sv_gate_enter(&gate, 100, 50, &problem));
+    cr_assert_geq(problem.retry_ms, 399, "50 texts in 400 ms, and 50 are in the way");
+    sv_gate_leave(&gate, 50, 50);
+}
+
 /* For those who have not counted their tokens yet. */
 Test(gate, room_is_told_without_being_taken)
 {
