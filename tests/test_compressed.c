@@ -3,7 +3,7 @@
 #include "data/corpus.h"
 #include "data/dataset.h"
 #include "test.h"
-#include "text/tokenizer.h"
+#include "text/learner.h"
 
 #include <lzma.h>
 #include <zlib.h>
@@ -13,6 +13,7 @@
 enum { PACKED_MAX = 1 << 20, GZIP = 16 };
 
 static char directory[PATH_MAX], path[PATH_MAX];
+static const struct sl_learning characters = {.kind = "characters"};
 
 static void setup(void)
 {
@@ -334,7 +335,7 @@ Test(compressed, a_corpus_may_be_packed, .init = setup, .fini = teardown)
         b.count = 0;
         kinds[kind].add(&b, "abba", 4);
         file_write(&b);
-        EXPECT_OK((tokens = sl_corpus_learn(path, "characters", &err)), err);
+        EXPECT_OK((tokens = sl_corpus_learn(path, &characters, &err)), err);
         EXPECT_OK(sl_corpus_open(&corpus, path, tokens, &err), err);
         cr_assert_eq(corpus.count, 4);
         cr_assert_eq(corpus.ids[1], 1);

@@ -2,13 +2,14 @@
 #include "data/corpus.h"
 #include "data/windows.h"
 #include "test.h"
-#include "text/tokenizer.h"
+#include "text/learner.h"
 
 #include <math.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static char directory[PATH_MAX], path[PATH_MAX];
+static const struct sl_learning characters = {.kind = "characters"};
 
 static void setup(void)
 {
@@ -37,7 +38,7 @@ Test(corpus, a_file_becomes_ids, .init = setup, .fini = teardown)
     struct sl_tokenizer *tokens = NULL;
     struct sl_err err;
     test_write(path, "caf\xC3\xA9\nc");
-    EXPECT_OK((tokens = sl_corpus_learn(path, "characters", &err)), err);
+    EXPECT_OK((tokens = sl_corpus_learn(path, &characters, &err)), err);
     EXPECT_OK(sl_corpus_open(&corpus, path, tokens, &err), err);
     static const int32_t want[] = {2, 1, 3, 4, 0, 2}; /* of \n a c f e' */
     cr_assert_eq(corpus.count, (int64_t)COUNT(want));
@@ -71,7 +72,7 @@ Test(corpus, bad_files_are_refused, .init = setup, .fini = teardown)
                     bad_files[i].want);
         cr_assert_null(corpus.ids, "%s: touched on failure", bad_files[i].name);
         if (strcmp(bad_files[i].name, "stranger") != 0)
-            EXPECT_FAIL(sl_corpus_learn(path, "characters", &err), err, bad_files[i].code,
+            EXPECT_FAIL(sl_corpus_learn(path, &characters, &err), err, bad_files[i].code,
                         bad_files[i].want);
     }
     struct sl_corpus corpus = {0};

@@ -1,5 +1,6 @@
 /* test_material.c - what steps of labelled texts hold when there are crops of the texts, too. */
 #include "net_fixture.h"
+#include "text/tokenizer.h"
 #include "train/material.h"
 
 enum { TEXTS = 6, WORDS = 60, CONTEXT = 64, CROPS = 2, EXAMPLES = TEXTS * (1 + CROPS) };
@@ -144,4 +145,28 @@ Test(material, texts_too_short_for_a_crop_stay_whole)
     cr_expect_eq(batch.count, 2 * (1 + CROPS));
     cr_expect_eq(batch.rows, (1 + 2) * (1 + CROPS));
     sl_material_close(&m);
+}
+
+/* A text's vocabulary is learnt as it is asked for, and so is that of labelled texts. */
+Test(material, vocabularies_have_the_size_and_the_case_that_were_asked_for)
+{
+    enum { SIZE = 40 };
+
+    const struct sl_sources both[] = {{.corpus = data},
+                                      {.data = data, .columns = {.label = "1", .text = "2"}}};
+    for (size_t i = 0; i < sizeof both / sizeof both[0]; i++) {
+        struct sl_err err;
+        struct sl_material m;
+        struct sl_recipe recipe;
+        struct sl_config config = {.context = 8};
+        struct sl_sources sources = both[i];
+        sources.tokenizer = "words";
+        sources.vocabulary_size = SIZE;
+        sources.cased = true;
+        sl_numbers_standard(sl_recipe_rows, &recipe);
+        EXPECT_OK(sl_material_open(&m, &sources, &config, &recipe, &err), err);
+        cr_expect_eq(sl_tokenizer_size(m.tokens), SIZE, "case %zu", i);
+        cr_expect_not(m.tokens->lower, "case %zu", i);
+        sl_material_close(&m);
+    }
 }

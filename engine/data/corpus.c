@@ -2,7 +2,7 @@
 #include "data/corpus.h"
 
 #include "data/compressed.h"
-#include "text/tokenizer.h"
+#include "text/learner.h"
 
 #include <assert.h>
 #include <math.h>
@@ -18,14 +18,15 @@ static bool text_open(struct sl_unpacked *file, const char *path, struct sl_err 
     return sl_fail(err, SL_BAD_INPUT, "'%s' is empty", path);
 }
 
-struct sl_tokenizer *sl_corpus_learn(const char *path, const char *kind, struct sl_err *err)
+struct sl_tokenizer *sl_corpus_learn(const char *path, const struct sl_learning *how,
+                                     struct sl_err *err)
 {
     struct sl_unpacked file = {0};
     if (!text_open(&file, path, err)) {
         sl_wrap(err, "corpus");
         return NULL;
     }
-    struct sl_tokenizer *tokens = sl_tokenizer_learn(kind, file.data, file.size, err);
+    struct sl_tokenizer *tokens = sl_learning_run(how, file.data, file.size, err);
     if (!tokens)
         sl_wrap(err, "corpus '%s'", path);
     sl_unpacked_close(&file);

@@ -24,9 +24,11 @@ struct sl_corpus {
     int64_t count;
 };
 
-/* Learns a tokenizer of one kind from a whole file. */
-struct sl_tokenizer *sl_corpus_learn(const char *path, const char *kind, struct sl_err *err)
-    SL_MUST_CHECK;
+struct sl_learning; /* text/learner.h */
+
+/* Learns a tokenizer from a whole file. */
+struct sl_tokenizer *sl_corpus_learn(const char *path, const struct sl_learning *how,
+                                     struct sl_err *err) SL_MUST_CHECK;
 
 /* Reads a file and encodes it. Unknown characters are an error. */
 bool sl_corpus_open(struct sl_corpus *corpus, const char *path, const struct sl_tokenizer *tokens,

@@ -159,3 +159,18 @@ struct sl_tokenizer *sl_learner_finish(struct sl_learner *learner, struct sl_err
     sl_counts_release(&pieces);
     return tokens;
 }
+
+struct sl_tokenizer *sl_learning_run(const struct sl_learning *how, const char *text, size_t bytes,
+                                     struct sl_err *err)
+{
+    const struct sl_tokenizer_kind *kind = sl_tokenizer_kind_find(how->kind, err);
+    if (!kind)
+        return NULL;
+    if (kind->learn)
+        return kind->learn(text, bytes, err);
+    struct sl_learner *learner = sl_learner_create(how, err);
+    bool ok = learner && sl_learner_add(learner, text, bytes, err);
+    struct sl_tokenizer *tokens = ok ? sl_learner_finish(learner, err) : NULL;
+    sl_learner_destroy(learner);
+    return tokens;
+}

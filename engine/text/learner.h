@@ -46,6 +46,10 @@ struct sl_learner_facts sl_learner_facts(const struct sl_learner *learner);
 struct sl_tokenizer *sl_learner_finish(struct sl_learner *learner, struct sl_err *err)
     SL_MUST_CHECK;
 
+/* All of it, from one text. Kinds that do not split look at the text alone. */
+struct sl_tokenizer *sl_learning_run(const struct sl_learning *how, const char *text, size_t bytes,
+                                     struct sl_err *err) SL_MUST_CHECK;
+
 /* For kinds that choose: begins `pieces` with the special ones. */
 bool sl_pieces_begin(struct sl_counts *pieces, const char *const *names, int count,
                      struct sl_err *err) SL_MUST_CHECK;

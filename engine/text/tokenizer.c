@@ -40,17 +40,8 @@ const struct sl_tokenizer_kind *sl_tokenizer_kind_find(const char *name, struct 
 struct sl_tokenizer *sl_tokenizer_learn(const char *kind, const char *text, size_t bytes,
                                         struct sl_err *err)
 {
-    const struct sl_tokenizer_kind *k = sl_tokenizer_kind_find(kind, err);
-    if (!k)
-        return NULL;
-    if (k->learn)
-        return k->learn(text, bytes, err);
     const struct sl_learning how = {.kind = kind, .size = SL_LEARN_SIZE, .lower = true};
-    struct sl_learner *learner = sl_learner_create(&how, err);
-    bool ok = learner && sl_learner_add(learner, text, bytes, err);
-    struct sl_tokenizer *tokens = ok ? sl_learner_finish(learner, err) : NULL;
-    sl_learner_destroy(learner);
-    return tokens;
+    return sl_learning_run(&how, text, bytes, err);
 }
 
 static bool pieces_copy(struct sl_tokenizer *tokens, const struct sl_piece *pieces, int count)

@@ -3,6 +3,7 @@
 #include "data/corpus.h"
 #include "model/checkpoint.h"
 #include "model/manifest.h"
+#include "text/learner.h"
 #include "tools/arguments.h"
 #include "tools/places.h"
 #include "tools/report.h"
@@ -388,7 +389,8 @@ static bool run_init(int count, char **words, struct sl_err *err)
     if (!place_for_drawn(a.out, err))
         return false;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
-    struct sl_tokenizer *tokens = engine ? sl_corpus_learn(a.corpus, "characters", err) : NULL;
+    const struct sl_learning how = {.kind = "characters"};
+    struct sl_tokenizer *tokens = engine ? sl_corpus_learn(a.corpus, &how, err) : NULL;
     bool ok = tokens && write_drawn(engine, &a, tokens, err);
     sl_tokenizer_destroy(tokens);
     sl_engine_destroy(engine);

@@ -16,6 +16,12 @@ int64_t sl_mark_of(const void *data, size_t bytes)
     return (int64_t)strtoull(hex, NULL, 16);
 }
 
+struct sl_learning sl_material_learning(const struct sl_sources *sources, const char *kind)
+{
+    int size = sources->vocabulary_size ? sources->vocabulary_size : SL_LEARN_SIZE;
+    return (struct sl_learning){.kind = kind, .size = size, .lower = !sources->cased};
+}
+
 static int micro_examples(const struct sl_material *m)
 {
     const struct sl_recipe *r = m->recipe;

@@ -5,6 +5,7 @@
 #include "data/corpus.h"
 #include "data/dataset.h"
 #include "model/net.h"
+#include "text/learner.h"
 #include "train/evaluate.h"
 #include "train/recipe.h"
 
@@ -88,6 +89,8 @@ struct sl_material_kind {
 
 extern const struct sl_material_kind sl_material_text, sl_material_labelled;
 
+/* How a vocabulary of this kind is to be learnt. */
+struct sl_learning sl_material_learning(const struct sl_sources *sources, const char *kind);
 /* The first bits of a SHA-256. */
 int64_t sl_mark_of(const void *data, size_t bytes);
 /* Appends a sequence of tokens to a batch whose arrays have the room. */

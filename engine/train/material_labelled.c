@@ -27,19 +27,8 @@ static bool split(struct sl_material *m, const struct sl_sources *s, struct sl_e
 static struct sl_tokenizer *learn(const struct sl_material *m, const char *kind,
                                   const struct sl_sources *s, struct sl_err *err)
 {
-    if (!sl_vocabulary_splits(kind))
-        return sl_tokenizer_learn(kind, m->train.text, m->train.text_bytes, err);
-    struct sl_learning how = {
-        .kind = kind,
-        .size = s->vocabulary_size ? s->vocabulary_size : SL_LEARN_SIZE,
-        .lower = !s->cased,
-    };
-    struct sl_learner *learner = sl_learner_create(&how, err);
-    struct sl_tokenizer *tokens = NULL;
-    if (learner && sl_learner_add(learner, m->train.text, m->train.text_bytes, err))
-        tokens = sl_learner_finish(learner, err);
-    sl_learner_destroy(learner);
-    return tokens;
+    const struct sl_learning how = sl_material_learning(s, kind);
+    return sl_learning_run(&how, m->train.text, m->train.text_bytes, err);
 }
 
 static bool find_tokens(struct sl_material *m, const struct sl_sources *s, struct sl_err *err)

@@ -15,10 +15,11 @@ static bool text_open(struct sl_material *m, const struct sl_sources *sources,
     const char *kind = sources->tokenizer ? sources->tokenizer : usual;
     if (!sl_tokenizer_kind_find(kind, err))
         return false;
+    const struct sl_learning how = sl_material_learning(sources, kind);
     if (!m->tokens)
         m->tokens = sources->vocabulary
                         ? sl_vocabulary_open(kind, !sources->cased, sources->vocabulary, err)
-                        : sl_corpus_learn(sources->corpus, kind, err);
+                        : sl_corpus_learn(sources->corpus, &how, err);
     return m->tokens && sl_corpus_open(&m->corpus, sources->corpus, m->tokens, err) &&
            sl_corpus_split(&m->corpus, shares, config->context, m->parts, err);
 }
