@@ -32,6 +32,19 @@ bool tool_one_source(const char *corpus, const char *data, struct sl_err *err)
                    "neither --corpus nor --data is given; wanted is a text or labelled texts");
 }
 
+const char *tool_first_given(const struct tool_given *options)
+{
+    while (options->name && !options->given)
+        options++;
+    return options->name;
+}
+
+bool tool_refuse_labelled(const char *option, struct sl_err *err)
+{
+    return sl_fail(err, SL_BAD_INPUT, "--%s is of --data; the text of --corpus has no labels",
+                   option);
+}
+
 bool tool_usage(const struct tool *tool, struct sl_err *err)
 {
     return sl_fail(err, SL_BAD_INPUT, "usage: sluice %s %s (sluice %s --help says more)",

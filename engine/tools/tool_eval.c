@@ -93,13 +93,25 @@ static bool choose_policy(const struct arguments *a, struct sl_policy *policy, s
 /* Who names a part believes that the rest is left alone. */
 static bool check_part(const struct arguments *a, struct sl_err *err)
 {
-    const char *option = a->part                     ? "part"
-                         : a->train_share > 0.0      ? "train-share"
-                         : a->validation_share > 0.0 ? "validation-share"
-                                                     : NULL;
+    const char *option = tool_first_given(
+        (const struct tool_given[]){{"part", a->part},
+                                    {"train-share", a->train_share > 0.0},
+                                    {"validation-share", a->validation_share > 0.0},
+                                    {0}});
     return !a->data || !option ||
            sl_fail(err, SL_BAD_INPUT, "--%s is of --corpus; of --data all texts are measured on",
                    option);
+}
+
+static bool check_labelled(const struct arguments *a, struct sl_err *err)
+{
+    const char *option = tool_first_given((const struct tool_given[]){{"labels", a->labels},
+                                                                      {"label", a->columns.label},
+                                                                      {"text", a->columns.text},
+                                                                      {"format", a->columns.format},
+                                                                      {"keep-last", a->keep_last},
+                                                                      {0}});
+    return a->data || !option || tool_refuse_labelled(option, err);
 }
 
 static bool choose_part(const char *name, enum sl_part *part, struct sl_err *err)
@@ -238,7 +250,7 @@ static bool run(int count, char **words, struct sl_err *err)
         return false;
     if (!model)
         return tool_usage(&tool_eval, err);
-    if (!tool_one_source(a.corpus, a.data, err) || !check_part(&a, err))
+    if (!tool_one_source(a.corpus, a.data, err) || !check_part(&a, err) || !check_labelled(&a, err))
         return false;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
     struct sl_model *m = engine ? tool_model(engine, model, err) : NULL;

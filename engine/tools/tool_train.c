@@ -284,6 +284,32 @@ static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *
     return ok;
 }
 
+/* What is on the line is believed to count. */
+static bool check_sources(const struct arguments *a, struct sl_err *err)
+{
+    const struct sl_sources *s = &a->training.sources;
+    const char *labelled =
+        tool_first_given((const struct tool_given[]){{"validation", s->validation},
+                                                     {"labels", s->labels},
+                                                     {"label", s->columns.label},
+                                                     {"text", s->columns.text},
+                                                     {"format", s->columns.format},
+                                                     {"keep-last", a->keep_last},
+                                                     {0}});
+    const char *vocabulary =
+        tool_first_given((const struct tool_given[]){{"tokenizer", s->tokenizer},
+                                                     {"vocab", s->vocabulary},
+                                                     {"vocab-size", s->vocabulary_size > 0},
+                                                     {"cased", s->cased},
+                                                     {0}});
+    if (!s->data && labelled)
+        return tool_refuse_labelled(labelled, err);
+    return !a->training.from || !vocabulary ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "--%s is given, but the vocabulary is that of the model to begin --from",
+                   vocabulary);
+}
+
 static bool run_train(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {0};
@@ -292,7 +318,7 @@ static bool run_train(int count, char **words, struct sl_err *err)
     if (!read_line(&a, &reader, count, words, err))
         return false;
     a.training.sources.corpus = a.corpus;
-    if (!tool_one_source(a.corpus, a.training.sources.data, err))
+    if (!tool_one_source(a.corpus, a.training.sources.data, err) || !check_sources(&a, err))
         return false;
     if (!a.run)
         return sl_fail(err, SL_BAD_INPUT, "--run DIR is missing: a place for the run's state");

@@ -28,5 +28,17 @@ struct sl_model *tool_model(struct sl_engine *engine, const char *directory, str
 /* Just one of a text and labelled texts is what a command works on. */
 bool tool_one_source(const char *corpus, const char *data, struct sl_err *err) SL_MUST_CHECK;
 
+/* An option, and whether it is on the line. */
+struct tool_given {
+    const char *name;
+    bool given;
+};
+
+/* The first of a list that is on the line; NULL: none. The list ends with a row of zeros. */
+const char *tool_first_given(const struct tool_given *options);
+
+/* What is said of an option that only labelled texts have. */
+bool tool_refuse_labelled(const char *option, struct sl_err *err);
+
 /* Puts "ok" aside from "wrong usage": how a command says that --help is what the caller needs. */
 bool tool_usage(const struct tool *tool, struct sl_err *err);

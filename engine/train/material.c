@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/whole.h"
+#include "model/vocabulary.h"
 #include "text/tokenizer.h"
 
 #include <stdlib.h>
@@ -16,10 +17,26 @@ int64_t sl_mark_of(const void *data, size_t bytes)
     return (int64_t)strtoull(hex, NULL, 16);
 }
 
-struct sl_learning sl_material_learning(const struct sl_sources *sources, const char *kind)
+bool sl_material_vocabulary(struct sl_material *m, const struct sl_sources *s, const char *usual,
+                            struct sl_learning *how, struct sl_err *err)
 {
-    int size = sources->vocabulary_size ? sources->vocabulary_size : SL_LEARN_SIZE;
-    return (struct sl_learning){.kind = kind, .size = size, .lower = !sources->cased};
+    if (m->tokens)
+        return true;
+    const char *kind = s->tokenizer ? s->tokenizer : s->vocabulary ? "wordpiece" : usual;
+    if (!sl_tokenizer_kind_find(kind, err))
+        return false;
+    if ((s->vocabulary_size || s->cased) && !sl_vocabulary_splits(kind))
+        return sl_fail(err, SL_BAD_INPUT,
+                       "a tokenizer of %s has no size or case to choose (vocab-size, cased)", kind);
+    if (s->vocabulary_size && s->vocabulary)
+        return sl_fail(err, SL_BAD_INPUT, "vocab-size is %d, but '%s' has as many as it has",
+                       s->vocabulary_size, s->vocabulary);
+    *how = (struct sl_learning){.kind = kind,
+                                .size = s->vocabulary_size ? s->vocabulary_size : SL_LEARN_SIZE,
+                                .lower = !s->cased};
+    if (s->vocabulary)
+        m->tokens = sl_vocabulary_open(kind, how->lower, s->vocabulary, err);
+    return m->tokens || !s->vocabulary;
 }
 
 static int micro_examples(const struct sl_material *m)

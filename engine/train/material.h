@@ -89,8 +89,11 @@ struct sl_material_kind {
 
 extern const struct sl_material_kind sl_material_text, sl_material_labelled;
 
-/* How a vocabulary of this kind is to be learnt. */
-struct sl_learning sl_material_learning(const struct sl_sources *sources, const char *kind);
+/* Opens the vocabulary that is there; without one, tokens stay NULL and `how` says how it is to be
+ * learnt, as what kind `usual` says when nobody does. */
+bool sl_material_vocabulary(struct sl_material *m, const struct sl_sources *sources,
+                            const char *usual, struct sl_learning *how, struct sl_err *err)
+    SL_MUST_CHECK;
 /* The first bits of a SHA-256. */
 int64_t sl_mark_of(const void *data, size_t bytes);
 /* Appends a sequence of tokens to a batch whose arrays have the room. */

@@ -1,9 +1,6 @@
 /* material_labelled.c - labelled texts: every one once an epoch, in an order of the epoch's own. */
 #include "base/random.h"
 #include "base/whole.h"
-#include "model/vocabulary.h"
-#include "text/learner.h"
-#include "text/tokenizer.h"
 #include "train/material.h"
 
 #include <stdlib.h>
@@ -23,23 +20,15 @@ static bool split(struct sl_material *m, const struct sl_sources *s, struct sl_e
                           &m->validation, err);
 }
 
-/* Of the texts to train on alone: those to measure on may have words that nobody has seen. */
-static struct sl_tokenizer *learn(const struct sl_material *m, const char *kind,
-                                  const struct sl_sources *s, struct sl_err *err)
-{
-    const struct sl_learning how = sl_material_learning(s, kind);
-    return sl_learning_run(&how, m->train.text, m->train.text_bytes, err);
-}
-
+/* Learnt of the texts to train on alone: those to measure on may have words that nobody has
+ * seen. */
 static bool find_tokens(struct sl_material *m, const struct sl_sources *s, struct sl_err *err)
 {
-    if (m->tokens)
-        return true;
-    const char *kind = s->tokenizer ? s->tokenizer : s->vocabulary ? "wordpiece" : "words";
-    if (!sl_tokenizer_kind_find(kind, err))
+    struct sl_learning how;
+    if (!sl_material_vocabulary(m, s, "words", &how, err))
         return false;
-    m->tokens = s->vocabulary ? sl_vocabulary_open(kind, !s->cased, s->vocabulary, err)
-                              : learn(m, kind, s, err);
+    if (!m->tokens)
+        m->tokens = sl_learning_run(&how, m->train.text, m->train.text_bytes, err);
     return m->tokens;
 }
 

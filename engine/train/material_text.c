@@ -1,7 +1,5 @@
 /* material_text.c - windows of a text: random ones to train on, all of a part to measure on. */
 #include "data/windows.h"
-#include "model/vocabulary.h"
-#include "text/tokenizer.h"
 #include "train/material.h"
 
 #include <string.h>
@@ -11,15 +9,14 @@ static bool text_open(struct sl_material *m, const struct sl_sources *sources,
 {
     const struct sl_recipe *r = m->recipe;
     struct sl_shares shares = {(double)r->train_share, (double)r->validation_share};
-    const char *usual = sources->vocabulary ? "wordpiece" : "characters";
-    const char *kind = sources->tokenizer ? sources->tokenizer : usual;
-    if (!sl_tokenizer_kind_find(kind, err))
+    struct sl_learning how;
+    if (r->crops > 0)
+        return sl_fail(err, SL_BAD_INPUT, "crops is %d, but a text has none: labelled texts have",
+                       r->crops);
+    if (!sl_material_vocabulary(m, sources, "characters", &how, err))
         return false;
-    const struct sl_learning how = sl_material_learning(sources, kind);
     if (!m->tokens)
-        m->tokens = sources->vocabulary
-                        ? sl_vocabulary_open(kind, !sources->cased, sources->vocabulary, err)
-                        : sl_corpus_learn(sources->corpus, &how, err);
+        m->tokens = sl_corpus_learn(sources->corpus, &how, err);
     return m->tokens && sl_corpus_open(&m->corpus, sources->corpus, m->tokens, err) &&
            sl_corpus_split(&m->corpus, shares, config->context, m->parts, err);
 }
