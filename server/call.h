@@ -84,7 +84,7 @@ struct sv_call {
 
     struct sv_reply reply;
     enum sv_problem_kind outcome; /* how it ended, for metrics */
-    char model[SV_NAME_MAX], version[16];
+    char model[SV_NAME_MAX], version[SV_VERSION_MAX];
 
     const struct sv_work *work; /* NULL: nothing was left */
     void *state;                /* the work's */

@@ -6,7 +6,9 @@ enum {
     SV_CONFIG_BYTES_MAX = 1 << 20, /* of a configuration file */
 
     SV_MODELS_MAX = 64,
-    SV_NAME_MAX = 96, /* a model's name with its @version, and the end */
+    SV_NAME_MAX = 96,    /* a model's name with its @version, and the end */
+    SV_VERSION_MAX = 16, /* the version, with the end */
+    SV_MODEL_BYTES_MAX = SV_NAME_MAX - 1 - SV_VERSION_MAX, /* the name alone, without it */
     SV_REASON_MAX = 512,
 
     /* libmicrohttpd's memory for one connection. Above 32 KiB it is mapped, so it goes back to the

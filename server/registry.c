@@ -20,7 +20,7 @@ enum { DIRECTORY_MAX = 4096 };
 struct sv_served {
     atomic_int references;
     struct sl_model *model;
-    char name[SV_NAME_MAX], version[16], id[SV_NAME_MAX], fingerprint[16];
+    char name[SV_NAME_MAX], version[SV_VERSION_MAX], id[SV_NAME_MAX], fingerprint[16];
 };
 
 struct sv_registry {
@@ -92,8 +92,7 @@ static struct sv_served *served_create(struct sl_engine *engine, const char *dir
     }
     (void)snprintf(served->name, sizeof served->name, "%s", name);
     (void)snprintf(served->version, sizeof served->version, "%s", version);
-    (void)snprintf(served->id, sizeof served->id, "%.*s@%s", (int)(sizeof served->id - 18), name,
-                   version);
+    (void)snprintf(served->id, sizeof served->id, "%.*s@%s", SV_MODEL_BYTES_MAX, name, version);
     (void)snprintf(served->fingerprint, sizeof served->fingerprint, "fp_%.12s",
                    sl_model_facts(served->model).sha256);
     return served;
@@ -160,23 +159,27 @@ static void miss(struct sv_registry *registry, const char *store, const char *na
            sv_str("reason", reason));
 }
 
-/* Names go into URLs, labels and paths: nothing surprising may be in them. */
-static bool is_name(const char *name)
+/* What is wrong with a model's name; NULL: nothing. Names go into URLs, labels and paths: nothing
+ * surprising may be in them. */
+static const char *fault_of(const char *name, char reason[static SV_REASON_MAX])
 {
     static const char accepted[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                    "-_.";
-    return name[0] != '.' && name[strspn(name, accepted)] == '\0' &&
-           strlen(name) <= SV_NAME_MAX - 18;
+    if (name[0] == '.' || name[strspn(name, accepted)] != '\0')
+        return "a name holds letters, digits, '-', '_' and '.' only";
+    (void)snprintf(reason, SV_REASON_MAX, "a name has at most %d characters", SV_MODEL_BYTES_MAX);
+    return strlen(name) > SV_MODEL_BYTES_MAX ? reason : NULL;
 }
 
 static void load_version(struct sv_registry *registry, const char *store, const char *name,
                          const char *found)
 {
-    char directory[DIRECTORY_MAX], version[16];
+    char directory[DIRECTORY_MAX], version[SV_VERSION_MAX], reason[SV_REASON_MAX];
     (void)snprintf(directory, sizeof directory, "%s/%s/%s", store, name, found);
     (void)snprintf(version, sizeof version, "%ld", sl_version_of(found));
-    if (!is_name(name)) {
-        miss(registry, store, name, version, "a name holds letters, digits, '-', '_' and '.' only");
+    const char *fault = fault_of(name, reason);
+    if (fault) {
+        miss(registry, store, name, version, fault);
         return;
     }
     struct sl_err err = {.text = "no room for more models"};

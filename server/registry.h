@@ -33,7 +33,7 @@ bool sv_registry_is_complete(struct sv_registry *registry);
 
 /* A model of the store that is not served. */
 struct sv_missing {
-    char name[SV_NAME_MAX], version[16]; /* a name too long is cut */
+    char name[SV_NAME_MAX], version[SV_VERSION_MAX]; /* a name too long is cut */
     char reason[SV_REASON_MAX];
 };
 

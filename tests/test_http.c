@@ -708,24 +708,35 @@ Test(sluiced, a_broken_model_is_left_out_and_the_others_serve)
     daemon_stop(&mine);
 }
 
+/* Of 79 bytes. */
+#define TEN     "abcdefghij"
+#define LONGEST TEN TEN TEN TEN TEN TEN TEN "123456789"
+
 Test(sluiced, ready_means_that_every_directory_with_a_version_is_served)
 {
     struct daemon mine;
     daemon_make_store(&mine);
     copy_tiny(mine.store, "padded", "007");
     copy_tiny(mine.store, "bad name", "1");
+    copy_tiny(mine.store, LONGEST, "999999999");
+    copy_tiny(mine.store, LONGEST "0", "1");
     spoil(mine.store);
     daemon_serve(&mine, (const char *const[]){NULL});
     struct answer answer = ask(&mine, "GET", "/v2/health/ready", NULL);
     cr_assert_eq(answer.status, 503);
-    cr_assert(strstr(answer.body.data, "2 are not served: bad name@1, broken@3;"), "%s",
-              answer.body.data);
+    cr_assert(strstr(answer.body.data, "3 are not served: " LONGEST "0@1, bad name@1, broken@3;"),
+              "%s", answer.body.data);
     answer_release(&answer);
     answer = ask(&mine, "POST", "/v2/repository/index", "");
     cr_assert(strstr(answer.body.data, "{\"name\":\"bad name\",\"version\":\"1\",\"state\":"
                                        "\"UNAVAILABLE\",\"reason\":\"a name holds"));
+    cr_assert(strstr(answer.body.data, "\"reason\":\"a name has at most 79 characters\""), "%s",
+              answer.body.data);
     answer_release(&answer);
     answer = ask(&mine, "GET", "/v2/models/padded/versions/7/ready", NULL);
+    cr_assert_eq(answer.status, 200, "%s", answer.body.data);
+    answer_release(&answer);
+    answer = ask(&mine, "GET", "/v2/models/" LONGEST "@999999999/ready", NULL);
     cr_assert_eq(answer.status, 200, "%s", answer.body.data);
     answer_release(&answer);
     daemon_stop(&mine);
