@@ -126,6 +126,30 @@ Test(tool_classify, standard_input_is_a_file_too)
     cr_expect(strchr(r.out, '\n'));
 }
 
+/* A batch is printed when its last line is read, and is not that line's fault. */
+Test(tool_classify, a_full_disk_is_no_fault_of_a_line)
+{
+    enum { BATCHES = 10, LINES = 64 * BATCHES, LINE_BYTES = 5 };
+
+    static struct result r;
+    static char text[LINES * LINE_BYTES + 1];
+    char data[PATH_MAX], lines[PATH_MAX];
+    make_classifier(&r, test_path(data, top, "data.tsv"));
+    for (int i = 0; i < LINES; i++)
+        memcpy(text + i * LINE_BYTES, "61 h\n", LINE_BYTES);
+    test_write(test_path(lines, top, "lines.txt"), text);
+    pid_t pid = fork();
+    cr_assert_geq(pid, 0);
+    if (pid == 0) {
+        (void)dup2(open("/dev/full", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
+        (void)dup2(open(errors, O_WRONLY | O_CLOEXEC | O_TRUNC), STDERR_FILENO);
+        become(WORDS("classify", out, lines));
+    }
+    cr_expect_eq(status_of(pid), 1);
+    read_text(r.err, sizeof r.err, fopen(errors, "re"));
+    cr_expect_str_eq(r.err, "sluice classify: standard output cannot be written\n");
+}
+
 Test(tool_classify, a_classifier_completes_nothing)
 {
     static struct result r;

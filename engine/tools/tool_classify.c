@@ -170,10 +170,9 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
     return true;
 }
 
-static bool add(struct work *w, const struct sl_line *line, struct sl_err *err)
+/* The text in the next place waits, too: for those it shares a batch with, or no longer. */
+static bool add(struct work *w, struct sl_err *err)
 {
-    if (!encode(w, line, err))
-        return false;
     w->tokens += w->waiting[w->count++].count;
     if (w->count < ITEMS && w->tokens + w->m->config.context <= ROWS)
         return true;
@@ -189,7 +188,10 @@ static bool read_lines(struct work *w, const char *path, struct sl_err *err)
         ok = sl_lines_next(lines, &line, err);
         if (!ok || !line.text)
             break;
-        ok = line.bytes == 0 || add(w, &line, err) || sl_lines_wrap(lines, line.number, err);
+        if (line.bytes == 0)
+            continue;
+        ok = encode(w, &line, err) || sl_lines_wrap(lines, line.number, err);
+        ok = ok && add(w, err);
     }
     ok = ok && flush(w, err);
     sl_lines_close(lines);
