@@ -171,6 +171,16 @@ bool sv_call_is_welcome(const struct sv_call *call, struct sv_problem *problem)
     return false;
 }
 
+bool sv_call_takes(const struct sv_call *call, const char *param, int texts,
+                   struct sv_problem *problem)
+{
+    int64_t most = call->server->options->classify_texts;
+    return texts <= most ||
+           sv_refuse(problem, SV_BAD_VALUE, param,
+                     "'%s' holds %d texts, this server takes at most %lld in one request.", param,
+                     texts, (long long)most);
+}
+
 int64_t sv_call_deadline_ns(const struct sv_call *call)
 {
     int64_t most = call->server->options->request_seconds_max * 1000;

@@ -121,6 +121,9 @@ void sv_call_write(const struct sv_call *call, struct sv_text *out);
 
 /* False, with a problem, once shutdown has begun: nothing new is taken on. */
 bool sv_call_is_welcome(const struct sv_call *call, struct sv_problem *problem);
+/* Whether one request may have so many texts to read, in the field that messages call `param`. */
+bool sv_call_takes(const struct sv_call *call, const char *param, int texts,
+                   struct sv_problem *problem);
 /* When its answer must be there: as the client asks, but not later than the server allows. */
 int64_t sv_call_deadline_ns(const struct sv_call *call);
 

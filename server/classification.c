@@ -1,7 +1,6 @@
 /* classification.c - one call's texts on their way through a classifier. */
 #include "classification.h"
 #include "batcher.h"
-#include "options.h"
 #include "selection.h"
 
 #include "sluice/model.h"
@@ -94,13 +93,10 @@ static bool encode_all(struct sv_classification *c, const struct sv_asked *asked
 {
     const struct sv_texts *texts = &asked->texts;
     const char *param = c->manner->param;
-    int64_t most = c->call->server->options->classify_texts;
     int64_t began = sv_now_ns();
     char name[SV_PARAM_MAX];
-    if (texts->count > most)
-        return sv_refuse(problem, SV_BAD_VALUE, param,
-                         "'%s' holds %d texts, this server takes at most %lld in one request.",
-                         param, texts->count, (long long)most);
+    if (!sv_call_takes(c->call, param, texts->count, problem))
+        return false;
     /* An overloaded server does not read what it will refuse. */
     if (!sv_batcher_has_room(c->call->server->batcher, c->served, texts->count, problem))
         return false;

@@ -60,9 +60,9 @@ struct sv_duration {
 };
 
 struct sv_classify_stats {
-    int64_t last_ms;                           /* of the last batch, since 1970 */
-    int64_t items, batches;                    /* texts that got their answer; batches that ran */
-    struct sv_duration success, fail;          /* calls, from their arrival */
+    int64_t last_ms;                  /* of the last batch, since 1970 */
+    int64_t items, batches;           /* texts with numbers that are finite; batches that ran */
+    struct sv_duration success, fail; /* calls, from their arrival */
     struct sv_duration queue, encode, compute; /* of those that succeeded */
     struct sv_duration *by_size;               /* batches of 0 to size_most texts */
     int size_most;

@@ -14,16 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool check_count(const struct sv_call *call, const char *param, int count,
-                        struct sv_problem *problem)
-{
-    int64_t most = call->server->options->classify_texts;
-    return count <= most ||
-           sv_refuse(problem, SV_BAD_VALUE, param,
-                     "'%s' holds %d texts, this server takes at most %lld in one request.", param,
-                     count, (long long)most);
-}
-
 /* ---- tokenize -------------------------------------------------------------------------------- */
 
 static void add_special(struct sv_text *out, const struct sl_tokenizer *tokenizer, int32_t id)
@@ -103,7 +93,7 @@ enum sv_next sv_handle_tokenize(struct sv_call *call)
     struct sv_served *served = sv_select_any(call, call->arguments[0], &problem);
     struct sv_document *document =
         served ? sv_tokenize_request_read(&call->body, &request, &problem) : NULL;
-    bool good = document && check_count(call, "inputs", request.inputs.count, &problem) &&
+    bool good = document && sv_call_takes(call, "inputs", request.inputs.count, &problem) &&
                 tokenize_all(call, served, &request, &problem);
     sv_served_release(served);
     sv_document_release(document);
@@ -153,7 +143,7 @@ enum sv_next sv_handle_decode(struct sv_call *call)
     struct sv_served *served = sv_select_any(call, call->arguments[0], &problem);
     struct sv_document *document =
         served ? sv_decode_request_read(&call->body, &request, &problem) : NULL;
-    bool good = document && check_count(call, "ids", request.ids.count, &problem) &&
+    bool good = document && sv_call_takes(call, "ids", request.ids.count, &problem) &&
                 check_ids_count(&request.ids, &problem);
     sv_text_adds(out, "[");
     for (int i = 0; good && i < request.ids.count; i++) {
