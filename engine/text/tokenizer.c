@@ -235,11 +235,11 @@ long sl_tokenizer_decode(const struct sl_tokenizer *tokens, const struct sl_deco
     size_t used = 0;
     for (long i = 0; i < decoding->count; i++) {
         int32_t id = decoding->ids[i];
-        if (id < 0 || id >= tokens->count)
-            return sl_fail(err, SL_BAD_INPUT, "token %ld is %d; the vocabulary has 0 to %d", i, id,
-                           tokens->count - 1)
-                       ? 0
-                       : -1;
+        if (id < 0 || id >= tokens->count) {
+            sl_fail(err, SL_BAD_INPUT, "token %ld is %d; the vocabulary has 0 to %d", i, id,
+                    tokens->count - 1);
+            return -1;
+        }
         if (!decoding->skip_special || !is_special(tokens, id))
             used = piece_put(tokens, decoding, used, &tokens->pieces[id]);
     }
