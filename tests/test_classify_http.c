@@ -640,6 +640,10 @@ Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
     (void)close(fd);
     wait_for_metric(&d, "sluice_requests_waiting{model=\"mood\",version=\"4\"}", 0);
     wait_for_metric(&d, mood_running, 0);
+    wait_for_metric(&d,
+                    "sluice_requests_total{endpoint=\"/models/{name}/predict\",model=\"mood\","
+                    "version=\"4\",code=\"499\",reason=\"cancelled\"}",
+                    1);
     answer = ask(&d, "POST", "/models/mood/predict", body.data);
     expect_error(&answer, 422, "tokenizer", "'inputs[0]' cannot be read");
     cr_assert_eq(metric(&d, "sluice_queue_full_total{model=\"mood\",version=\"4\"}"), 1);

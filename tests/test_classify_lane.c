@@ -1,10 +1,11 @@
 /* test_classify_lane.c - classifiers' lanes: every text gets its own answer, calls are admitted
  * whole, and nothing is computed for nobody. */
 #include "batcher.h"
+#include "model/net.h"
 #include "oracle.h"
 #include "tiny_classifier.h"
 
-enum { ITEMS = 16, ROWS = 100, WAIT_MS = 30000, TEXTS_MAX = 64 };
+enum { ITEMS = 16, ROWS = 100, WAIT_MS = 30000, TEXTS_MAX = 64, ENCODED_NS = 12345 };
 
 /* What the batcher works in. */
 static struct {
@@ -135,7 +136,8 @@ static struct ask *submit(struct sv_served *served, uint64_t seed, int count)
     ask->task = (struct sv_classify_task){.call = sv_call_create(&world.server, &line, NULL),
                                           .items = ask->items,
                                           .count = count,
-                                          .deadline_ns = deadline_ns};
+                                          .deadline_ns = deadline_ns,
+                                          .encoded_ns = ENCODED_NS};
     ask->task.call->work = &work;
     if (sv_batcher_admit(world.batcher, served, count, tokens, &problem)) {
         sv_batcher_classify(world.batcher, served, &ask->task);
@@ -289,6 +291,37 @@ Test(classify_lane, cancelled_calls_are_not_computed, .init = world_open)
     expect_idle();
 }
 
+static double gauge(enum sv_metric metric)
+{
+    return sv_metric_value(
+        sv_metrics_series(world.metrics, metric, (const char *const[]){"mood", "4"}));
+}
+
+/* Who holds the engine's lock keeps a batch from running, so that it is seen amid it. */
+Test(classify_lane, a_call_that_is_cancelled_amid_a_batch_has_no_answers, .init = world_open)
+{
+    enum { TEXTS = 2 * ITEMS };
+
+    double running = 0;
+    pthread_mutex_lock(&world.engine->lock);
+    struct ask *ask = submit(world.mood, 1, TEXTS);
+    for (int i = 0; i < WAIT_MS && (running == 0 || gauge(SV_METRIC_WAITING) != TEXTS - running);
+         i++) {
+        nap();
+        running = gauge(SV_METRIC_RUNNING);
+    }
+    cr_expect_gt(running, 0);
+    cr_expect_eq(gauge(SV_METRIC_WAITING), TEXTS - running, "those in the batch wait no more");
+    sv_call_cancel(ask->task.call);
+    pthread_mutex_unlock(&world.engine->lock);
+    wait_for(ask);
+    cr_expect_eq(ask->task.problem.kind, SV_CLIENT_LEFT);
+    cr_expect_eq(outcome("mood", "cancelled"), TEXTS);
+    cr_expect_eq(outcome("mood", "ok"), 0);
+    ask_destroy(ask);
+    expect_idle();
+}
+
 Test(classify_lane, expired_calls_are_not_computed, .init = world_open)
 {
     deadline_ns = sv_now_ns();
@@ -402,12 +435,15 @@ Test(classify_lane, statistics_add_up, .init = world_open)
     struct sv_classify_stats stats;
     struct ask *good = submit(world.mood, 1, 40);
     wait_for(good);
+    const struct sv_classify_task *task = &good->task;
     deadline_ns = 0;
     struct ask *late = submit(world.mood, 2, 3);
     wait_for(late);
     cr_assert(sv_batcher_stats(world.batcher, world.mood, &stats));
     cr_assert_eq(stats.size_most, ITEMS);
-    int64_t batches = 0, texts = 0;
+    int64_t batches = 0, texts = 0, tokens = 0;
+    for (int i = 0; i < task->count; i++)
+        tokens += task->items[i].count;
     for (int i = 0; i <= stats.size_most; i++) {
         batches += stats.by_size[i].count;
         texts += i * stats.by_size[i].count;
@@ -420,7 +456,11 @@ Test(classify_lane, statistics_add_up, .init = world_open)
     cr_assert_eq(stats.success.count, 1);
     cr_assert_eq(stats.fail.count, 1);
     cr_assert_eq(stats.queue.count, 1);
+    cr_assert_eq(stats.queue.ns, task->started_ns - task->queued_ns);
+    cr_assert_eq(stats.encode.ns, ENCODED_NS);
     cr_assert_gt(stats.compute.ns, 0);
+    cr_assert_eq(stats.compute.ns, task->finished_ns - task->started_ns);
+    cr_assert_eq(gauge(SV_METRIC_PROMPT_TOKENS), tokens);
     free(stats.by_size);
     ask_destroy(good);
     ask_destroy(late);
