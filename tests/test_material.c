@@ -144,6 +144,7 @@ Test(material, texts_too_short_for_a_crop_stay_whole)
     struct sl_batch batch = sl_material_batch(&m, 0, 0, sl_material_examples(&m, 0));
     cr_expect_eq(batch.count, 2 * (1 + CROPS));
     cr_expect_eq(batch.rows, (1 + 2) * (1 + CROPS));
+    cr_expect_eq(batch.loss_scale, 1.0f / (float)batch.count, "a step that is not full is a mean");
     sl_material_close(&m);
 }
 

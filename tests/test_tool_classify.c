@@ -92,6 +92,43 @@ Test(tool_classify, lines_are_classified)
     cr_expect(strstr(r.out, "\t \n") && strstr(r.out, "\t\x01\n"), "a line for each: %s", r.out);
 }
 
+static double accuracy_on(const char *data, const char *keep)
+{
+    static struct result r;
+    json_t *o = expect_json(
+        &r, WORDS("eval", out, "--data", data, "--label", "1", "--text", "2", "--json", keep));
+    double accuracy = number_in(o, "accuracy");
+    json_decref(o);
+    return accuracy;
+}
+
+/* Of texts whose end says otherwise than their beginning. */
+Test(tool_classify, the_end_of_a_text_is_kept_where_it_is_asked_for)
+{
+    static struct result r;
+    char data[PATH_MAX], lines[PATH_MAX];
+    make_classifier(&r, test_path(data, top, "data.tsv"));
+    test_write(test_path(lines, top, "lines.txt"), "61 h 00000000 60 l\n");
+    expect_success(&r, WORDS("classify", out, lines));
+    cr_expect(strncmp(r.out, "high\t", 5) == 0, "%s", r.out);
+    expect_success(&r, WORDS("classify", out, lines, "--keep-last"));
+    cr_expect(strncmp(r.out, "low\t", 4) == 0, "%s", r.out);
+    test_write(data, "high\t61 h 00000000 60 l\nhigh\t22 h 00000000 11 l\n");
+    cr_expect_eq(accuracy_on(data, NULL), 1.0);
+    cr_expect_eq(accuracy_on(data, "--keep-last"), 0.0);
+    FILE *file = fopen(data, "we");
+    cr_assert(file);
+    for (int i = 0; i < 80; i++)
+        cr_assert_gt(
+            fprintf(file, "%s\t%d 00000000 %s\n", i % 2 ? "high" : "low", i / 2, i % 2 ? "h" : "l"),
+            0);
+    cr_assert_eq(fclose(file), 0);
+    test_directory_remove(run_path);
+    expect_success(&r, learning(data, WORDS("--epochs", "8", "--keep-last")));
+    read_card(r.out, sizeof r.out);
+    cr_expect(strstr(r.out, "\"validation_accuracy\": 1.0"), "%s", r.out);
+}
+
 /* Learnt by heart, and so surer than six digits or a float could say. */
 Test(tool_classify, nearly_sure_is_not_printed_as_sure)
 {

@@ -161,6 +161,8 @@ Test(labelled, a_rule_is_learnt)
                   training.arch->name, f.last.train_accuracy);
         bool halts = training.arch->saving == SL_SAVES_BY_HALTING;
         cr_expect_eq(isfinite(f.last.validation_depth_first), halts, "%s", training.arch->name);
+        cr_expect(halts || f.last.validation_depth == training.config.depth, "%s: %g",
+                  training.arch->name, f.last.validation_depth);
     }
 }
 
