@@ -185,6 +185,7 @@ static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const
     (void)kind;
     f->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
     f->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
+    f->is_odd = f->is_odd || sv_header_is_odd(name, value);
     if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
         f->codings++;
         f->is_chunked = value && strcasecmp(value, "chunked") == 0;

@@ -107,12 +107,30 @@ bool sv_head_read(struct sv_call *call, const char *method, const char *path,
            check_body(call, method, problem);
 }
 
+static bool goes_on(const char *name, const char *start)
+{
+    size_t length = strlen(start);
+    return strncasecmp(name, start, length) == 0 && name[length] != '\0';
+}
+
+bool sv_header_is_odd(const char *name, const char *value)
+{
+    static const char accepted[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                   "!#$%&'*+-.^_`|~";
+    return !name[0] || name[strspn(name, accepted)] != '\0' || goes_on(name, "Content-Length") ||
+           goes_on(name, "Transfer-Encoding") || (value && strchr(value, '\r'));
+}
+
 bool sv_framing_is_clear(const struct sv_framing *f, struct sv_problem *problem)
 {
     bool is_new = strcmp(f->version, "HTTP/1.1") == 0;
     if (!is_new && strcmp(f->version, "HTTP/1.0") != 0)
         return sv_refuse(problem, SV_BAD_REQUEST, NULL,
                          "The request's first line does not end with HTTP/1.1 or HTTP/1.0.");
+    if (f->is_odd)
+        return sv_refuse(problem, SV_BAD_REQUEST, NULL,
+                         "A header's name is no name, with a blank before its colon perhaps, or "
+                         "its value is in several lines.");
     if (f->hosts > 1 || (is_new && f->hosts == 0))
         return sv_refuse(problem, SV_BAD_REQUEST, NULL, "HTTP/1.1 wants one Host header, not %d.",
                          f->hosts);

@@ -465,6 +465,14 @@ Test(http, requests_whose_end_is_in_doubt_are_refused)
         {"HTTP/1.1 501 ", "POST /v1/completions HTTP/1.1\r\nHost: x\r\n"
                           "Transfer-Encoding: gzip\r\n\r\n0\r\n\r\n"},
         {"HTTP/1.1 501 ", "GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n"},
+        {"HTTP/1.1 400 ", "POST /v1/completions HTTP/1.1\r\nHost: x\r\n"
+                          "Content-Length : 30\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n"},
+        {"HTTP/1.1 400 ", "GET / HTTP/1.1\r\nHost: x\r\n"
+                          "Content-Length:\r\n 30\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n"},
+        {"HTTP/1.1 400 ", "POST /v1/completions HTTP/1.1\r\nHost: x\r\n"
+                          "Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n"},
+        {"HTTP/1.1 400 ", "GET / HTTP/1.1\r\nHost: x\r\nA: b\rContent-Length: 30\r\n\r\n"
+                          "GET / HTTP/1.1\r\nHost: x\r\n\r\n"},
         {"HTTP/1.1 400 ", "GET / HTTP/1.1\r\n\r\n"},
         {"HTTP/1.1 400 ", "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"},
     };
