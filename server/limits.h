@@ -38,7 +38,9 @@ enum {
     SV_HTTP_THREADS = 2,
 
     SV_JSON_DEPTH_MAX = 64,
-    SV_PROMPTS_MAX = 512,       /* in one request */
+    SV_JSON_BRACKETS_MAX = 1 << 17, /* arrays and objects: 400 questions have 102,400 choices */
+    SV_JSON_MEMBERS_MAX = 1 << 18,  /* of all objects together */
+    SV_PROMPTS_MAX = 512,           /* in one request */
     SV_TEXTS_MAX = 65536,       /* to classify, in one request; classify_texts is at most this */
     SV_TOKENIZED_MAX = 1 << 18, /* tokens in one answer of /tokenize, or asked for of /decode */
     SV_TOLD_MAX = 256, /* texts told one by one in two headers, 12 bytes each: nginx takes 4 KiB */

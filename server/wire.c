@@ -354,23 +354,51 @@ bool sv_read_list(const struct sv_reader *r, const struct sv_field *field, json_
     return list->items;
 }
 
-/* Brackets nested deeper than we ever need are refused before the parser follows them. */
-static bool is_too_deep(const char *bytes, size_t count)
+/* What of the body costs the parser more than its bytes: each array and each member takes it a
+ * hundred times as much memory as it has bytes. */
+struct outline {
+    int depth, deepest, brackets, members;
+};
+
+static void note(struct outline *o, char byte)
 {
-    int depth = 0;
+    if (byte == '[' || byte == '{') {
+        o->brackets++;
+        o->depth++;
+        o->deepest = o->depth > o->deepest ? o->depth : o->deepest;
+    } else if (byte == ']' || byte == '}')
+        o->depth--;
+    else
+        o->members += byte == ':';
+}
+
+static bool is_within(const struct outline *o)
+{
+    return o->deepest <= SV_JSON_DEPTH_MAX && o->brackets <= SV_JSON_BRACKETS_MAX &&
+           o->members <= SV_JSON_MEMBERS_MAX;
+}
+
+/* What is more than we ever need is refused before the parser follows it. */
+static bool check_outline(const char *bytes, size_t count, struct sv_problem *problem)
+{
+    struct outline o = {0};
     bool quoted = false;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && is_within(&o); i++) {
         if (quoted && bytes[i] == '\\')
             i++;
         else if (bytes[i] == '"')
             quoted = !quoted;
-        else if (!quoted && (bytes[i] == '[' || bytes[i] == '{')) {
-            if (++depth > SV_JSON_DEPTH_MAX)
-                return true;
-        } else if (!quoted && (bytes[i] == ']' || bytes[i] == '}'))
-            depth--;
+        else if (!quoted)
+            note(&o, bytes[i]);
     }
-    return false;
+    if (o.deepest > SV_JSON_DEPTH_MAX)
+        return sv_refuse(problem, SV_BAD_VALUE, NULL, "The body nests deeper than %d levels.",
+                         SV_JSON_DEPTH_MAX);
+    return is_within(&o) ||
+           sv_refuse(problem, SV_BAD_VALUE, NULL,
+                     "The body has more than %d arrays and objects, or more than %d members of "
+                     "objects.",
+                     SV_JSON_BRACKETS_MAX, SV_JSON_MEMBERS_MAX);
 }
 
 /* Some complaints of the parser are about values of well-formed JSON. */
@@ -382,12 +410,9 @@ static enum sv_problem_kind kind_of(enum json_error_code code)
 
 static json_t *parse(const char *bytes, size_t count, struct sv_problem *problem)
 {
-    if (is_too_deep(bytes, count)) {
-        (void)sv_refuse(problem, SV_BAD_VALUE, NULL, "The body nests deeper than %d levels.",
-                        SV_JSON_DEPTH_MAX);
-        return NULL;
-    }
     json_error_t error;
+    if (!check_outline(bytes, count, problem))
+        return NULL;
     json_t *root =
         json_loadb(bytes, count, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
     if (!root)

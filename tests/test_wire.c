@@ -193,6 +193,23 @@ Test(wire, deep_and_wide_bodies_are_refused)
     sv_text_release(&body);
 }
 
+/* Small to send, large to hold: what nobody needs is not parsed at all. */
+Test(wire, bodies_of_many_small_values_are_refused)
+{
+    struct sv_text body = {0};
+    sv_text_adds(&body, M "\"prompt\":[");
+    for (int i = 0; i < SV_JSON_BRACKETS_MAX - 2; i++)
+        sv_text_adds(&body, i ? ",{}" : "{}");
+    expect_refused(body.data, body.bytes, SV_BAD_JSON, "", "not accepted as JSON");
+    sv_text_adds(&body, ",{}");
+    expect_refused(body.data, body.bytes, SV_BAD_VALUE, "", "more than 131072 arrays and objects");
+    sv_text_clear(&body);
+    for (int i = 0; i <= SV_JSON_MEMBERS_MAX; i++)
+        sv_text_adds(&body, i ? ",\"\":0" : "{\"[:\":0");
+    expect_refused(body.data, body.bytes, SV_BAD_VALUE, "", "more than 262144 members");
+    sv_text_release(&body);
+}
+
 /* No cut and no changed byte of a good body may crash the reader. */
 Test(wire, damaged_bodies)
 {
