@@ -121,8 +121,9 @@ static enum MHD_Result reply(struct sv_exchange *x)
         refuse_answer(x);
     if (body->failed)
         return MHD_NO; /* out of memory: half an answer would be worse than none */
-    int64_t seconds = SV_ANSWER_SECONDS + (int64_t)body->bytes / SV_ANSWER_BYTES_PER_SECOND;
-    sv_watcher_expect(x->http->watcher, x->guest, seconds * 1000000000, false);
+    int64_t by_length_ns = (int64_t)body->bytes / SV_ANSWER_BYTES_PER_SECOND * 1000000000;
+    sv_watcher_expect(x->http->watcher, x->guest,
+                      (int64_t)SV_ANSWER_SECONDS * 1000000000 + by_length_ns, by_length_ns);
     struct MHD_Response *response =
         MHD_create_response_from_buffer(body->bytes, body->data, MHD_RESPMEM_MUST_FREE);
     if (response)
@@ -371,7 +372,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     if (x->lingers)
         sv_watcher_linger(x->http->watcher, socket_of(connection));
     sv_watcher_expect(x->http->watcher, x->guest, (int64_t)SV_CONNECTION_IDLE_SECONDS * 1000000000,
-                      true);
+                      0);
     if (x->dispatched)
         end_call(x, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     count_answer(x);

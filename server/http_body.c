@@ -16,7 +16,7 @@ void sv_body_expect(struct sv_exchange *x)
     const struct sv_options *o = x->http->server->options;
     int64_t rest = x->call->received_ns + o->request_seconds_max * 1000000000 - sv_now_ns();
     int64_t step = (int64_t)SV_BODY_STEP_SECONDS * 1000000000;
-    sv_watcher_expect(x->http->watcher, x->guest, rest < step ? rest : step, true);
+    sv_watcher_expect(x->http->watcher, x->guest, rest < step ? rest : step, 0);
 }
 
 void sv_body_drop(struct sv_exchange *x)

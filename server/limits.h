@@ -16,7 +16,7 @@ enum {
     SV_CONNECTION_BYTES = 64 * 1024,
     SV_CONNECTION_IDLE_SECONDS = 60, /* silent for so long, in any phase, is gone */
     SV_FIRST_REQUEST_SECONDS = 15,   /* for the head of a connection's first request to be there */
-    SV_CROWDED_MS = 2000,            /* the same, of any request, when most connections are taken */
+    SV_CROWDED_MS = 2000,            /* the same, of all of this, when most connections are taken */
     SV_BACKLOG = 1024,               /* connections the kernel keeps before we accept them */
     SV_BODIES_BYTES_MAX = 256 << 20, /* request bodies of all connections together */
     SV_BODY_STEP_BYTES = 64 << 10,   /* so much of a body, or the rest of it, has to come */

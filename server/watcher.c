@@ -93,13 +93,10 @@ static void shut_late(struct sv_watcher *watcher)
     pthread_mutex_lock(&watcher->lock);
     bool crowded = watcher->guest_count >= watcher->count - watcher->count / 4;
     for (struct sv_guest *guest = watcher->guests; guest; guest = guest->next) {
-        bool in_the_way =
-            crowded && guest->idle && now - guest->since_ns > (int64_t)SV_CROWDED_MS * 1000000;
-        if (now <= guest->until_ns && !in_the_way)
+        if (now <= (crowded ? guest->crowded_until_ns : guest->until_ns))
             continue;
         (void)shutdown(guest->fd, SHUT_RDWR);
-        guest->idle = false;
-        guest->until_ns = INT64_MAX; /* once is enough */
+        guest->until_ns = guest->crowded_until_ns = INT64_MAX; /* once is enough */
     }
     pthread_mutex_unlock(&watcher->lock);
 }
@@ -297,21 +294,28 @@ void sv_watcher_cancel_all(struct sv_watcher *watcher)
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-static void set_patience(struct sv_watcher *watcher, struct sv_guest *guest, int64_t ns, bool idle)
+static void set_patience(struct sv_watcher *watcher, struct sv_guest *guest, int64_t until_ns,
+                         int64_t crowded_until_ns)
+{
+    pthread_mutex_lock(&watcher->lock);
+    guest->until_ns = until_ns;
+    guest->crowded_until_ns = crowded_until_ns < until_ns ? crowded_until_ns : until_ns;
+    pthread_mutex_unlock(&watcher->lock);
+}
+
+void sv_watcher_expect(struct sv_watcher *watcher, struct sv_guest *guest, int64_t ns,
+                       int64_t more_ns)
 {
     int64_t now = sv_now_ns();
-    pthread_mutex_lock(&watcher->lock);
-    guest->idle = idle;
-    guest->since_ns = now;
-    guest->until_ns = ns == INT64_MAX ? ns : now + ns;
-    pthread_mutex_unlock(&watcher->lock);
+    assert(ns != INT64_MAX);
+    set_patience(watcher, guest, now + ns, now + (int64_t)SV_CROWDED_MS * 1000000 + more_ns);
 }
 
 void sv_watcher_meet(struct sv_watcher *watcher, struct sv_guest *guest, int fd)
 {
     assert(fd >= 0);
     guest->fd = fd;
-    set_patience(watcher, guest, (int64_t)SV_FIRST_REQUEST_SECONDS * 1000000000, true);
+    sv_watcher_expect(watcher, guest, (int64_t)SV_FIRST_REQUEST_SECONDS * 1000000000, 0);
     pthread_mutex_lock(&watcher->lock);
     guest->next = watcher->guests;
     guest->link = &watcher->guests;
@@ -330,12 +334,6 @@ void sv_watcher_part(struct sv_watcher *watcher, struct sv_guest *guest)
         guest->next->link = guest->link;
     watcher->guest_count--;
     pthread_mutex_unlock(&watcher->lock);
-}
-
-void sv_watcher_expect(struct sv_watcher *watcher, struct sv_guest *guest, int64_t ns, bool idle)
-{
-    assert(ns != INT64_MAX);
-    set_patience(watcher, guest, ns, idle);
 }
 
 void sv_watcher_linger(struct sv_watcher *watcher, int fd)
@@ -360,5 +358,5 @@ void sv_watcher_linger(struct sv_watcher *watcher, int fd)
 
 void sv_watcher_trust(struct sv_watcher *watcher, struct sv_guest *guest)
 {
-    set_patience(watcher, guest, INT64_MAX, false);
+    set_patience(watcher, guest, INT64_MAX, INT64_MAX);
 }

@@ -15,8 +15,7 @@ struct sv_watcher;
 struct sv_guest {
     struct sv_guest *next, **link;
     int fd;
-    bool idle; /* between two requests, or amid one */
-    int64_t since_ns, until_ns;
+    int64_t until_ns, crowded_until_ns; /* the second when most connections are taken */
 };
 
 /* Watches at most that many calls, of as many connections. */
@@ -35,9 +34,10 @@ void sv_watcher_cancel_all(struct sv_watcher *watcher);
 /* From its first moment until before its socket is closed. */
 void sv_watcher_meet(struct sv_watcher *watcher, struct sv_guest *guest, int fd);
 void sv_watcher_part(struct sv_watcher *watcher, struct sv_guest *guest);
-/* What comes next has so much time, or its connection is shut; of a client that has no whole
- * request here (`idle`) it has less when most connections are taken. */
-void sv_watcher_expect(struct sv_watcher *watcher, struct sv_guest *guest, int64_t ns, bool idle);
+/* What comes next, or goes, has so much time, or its connection is shut; when most connections are
+ * taken it has SV_CROWDED_MS and `more_ns`. */
+void sv_watcher_expect(struct sv_watcher *watcher, struct sv_guest *guest, int64_t ns,
+                       int64_t more_ns);
 /* The answer is written and the socket will be closed, but the client still sends: closed at once,
  * the connection would be reset, and the answer lost. The watcher reads on for a while. */
 void sv_watcher_linger(struct sv_watcher *watcher, int fd);

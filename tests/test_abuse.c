@@ -251,6 +251,30 @@ Test(abuse, silent_connections_do_not_keep_others_out)
     daemon_stop(&d);
 }
 
+/* Nor do those who ask for much and take nothing. */
+Test(abuse, answers_that_nobody_takes_do_not_keep_others_out)
+{
+    enum { DEAF = 12, REQUESTS = 600 };
+
+    int fds[DEAF];
+    struct sv_text requests = {0};
+    DAEMON_START(&d, "--connections-max", "8");
+    for (int i = 0; i < REQUESTS; i++)
+        sv_text_adds(&requests, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    for (int i = 0; i < DEAF; i++) {
+        fds[i] = raw_connect_holding(&d, 4096);
+        raw_send(fds[i], requests.data);
+    }
+    nap_ms(1000); /* what the sockets hold is full */
+    struct answer answer = ask(&d, "GET", "/v2/health/live", NULL);
+    cr_assert_eq(answer.status, 200, "%ld", answer.status);
+    answer_release(&answer);
+    for (int i = 0; i < DEAF; i++)
+        (void)close(fds[i]);
+    sv_text_release(&requests);
+    daemon_stop(&d);
+}
+
 /* ---- time ----------------------------------------------------------------------------------- */
 
 Test(abuse, a_silent_stream_is_kept_alive_and_a_late_one_ends)
