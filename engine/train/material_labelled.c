@@ -1,6 +1,7 @@
 /* material_labelled.c - labelled texts: every one once an epoch, in an order of the epoch's own. */
 #include "base/random.h"
 #include "base/whole.h"
+#include "text/tokenizer.h"
 #include "train/material.h"
 
 #include <stdlib.h>
@@ -90,37 +91,50 @@ static int text_of(const struct sl_material *m, int number)
     return number % m->train.count;
 }
 
-/* A text of less than three tokens has no piece but itself. */
+/* The first crop of the first text comes after all texts. */
 static bool is_crop(const struct sl_material *m, int number)
 {
-    return number >= m->train.count && m->train.examples[text_of(m, number)].tokens > 2;
+    return number >= m->train.count;
 }
 
-/* Tokens of a text, but for its ends. */
+/* Some of a text's tokens. */
 struct span {
     int first, count;
 };
 
-/* Which part of a text a crop is: 4 to 127 tokens, anywhere; each doubling of the length is as
- * likely as the next. */
+/* All, but for those that say that it begins and ends, which not every tokenizer adds. */
+static struct span words_of(const struct sl_material *m, int number)
+{
+    int count;
+    const int32_t *ids = sl_dataset_ids(&m->train, text_of(m, number), &count);
+    struct span span = {.first = ids[0] == sl_tokenizer_special(m->tokens, SL_SPECIAL_BEGIN)};
+    span.count = count - span.first;
+    span.count -=
+        span.count > 0 && ids[count - 1] == sl_tokenizer_special(m->tokens, SL_SPECIAL_END);
+    return span;
+}
+
+/* Which of them a crop is: 4 to 127, anywhere; each doubling of the length is as likely as the
+ * next. */
 static struct span draw_span(const struct sl_material *m, int number)
 {
     enum { LEAST = 4, DOUBLINGS = 5 };
 
     uint64_t key = sl_random_key((uint64_t)m->recipe->seed, "crops");
     uint64_t crop = sl_random_bits(key, (uint64_t)(m->epoch * epoch_examples(m) + number));
-    int inner = m->train.examples[text_of(m, number)].tokens - 2;
+    const struct span words = words_of(m, number);
     int length = LEAST << sl_random_below(crop, 0, DOUBLINGS);
     length += (int)sl_random_below(crop, 1, (uint64_t)length);
-    struct span span = {.count = sl_least(inner, length)};
-    span.first = 1 + (int)sl_random_below(crop, 2, (uint64_t)(inner - span.count) + 1);
+    struct span span = {.first = words.first, .count = sl_least(words.count, length)};
+    span.first += (int)sl_random_below(crop, 2, (uint64_t)(words.count - span.count) + 1);
     return span;
 }
 
 static int tokens_of(const struct sl_material *m, int number)
 {
-    return is_crop(m, number) ? 2 + draw_span(m, number).count
-                              : m->train.examples[text_of(m, number)].tokens;
+    int tokens = m->train.examples[text_of(m, number)].tokens;
+    return is_crop(m, number) ? tokens - words_of(m, number).count + draw_span(m, number).count
+                              : tokens;
 }
 
 /* A crop begins and ends as its text does: with what says that it begins and ends. */
@@ -129,12 +143,14 @@ static const int32_t *cut_crop(struct sl_material *m, int number, int *count)
     const int32_t *ids = sl_dataset_ids(&m->train, text_of(m, number), count);
     if (!is_crop(m, number))
         return ids;
-    struct span span = draw_span(m, number);
-    m->crop[0] = ids[0];
-    memcpy(m->crop + 1, ids + span.first, (size_t)span.count * sizeof *ids);
-    m->crop[1 + span.count] = ids[*count - 1];
-    *count = span.count + 2;
-    return m->crop;
+    const struct span words = words_of(m, number), span = draw_span(m, number);
+    const int end = words.first + words.count;
+    int32_t *crop = m->crop;
+    memcpy(crop, ids, (size_t)words.first * sizeof *ids);
+    memcpy(crop + words.first, ids + span.first, (size_t)span.count * sizeof *ids);
+    memcpy(crop + words.first + span.count, ids + end, (size_t)(*count - end) * sizeof *ids);
+    *count -= words.count - span.count;
+    return crop;
 }
 
 /* Rows of the step's batch before its example `last`. */
