@@ -183,6 +183,15 @@ static bool open_events(struct sv_watcher *watcher)
            epoll_ctl(watcher->epoll, EPOLL_CTL_ADD, watcher->nudge, &event) == 0;
 }
 
+/* Its reason, which pthread_create returns, is in errno like any other. */
+static bool start(struct sv_watcher *watcher)
+{
+    int failure = pthread_create(&watcher->thread, NULL, run, watcher);
+    if (failure)
+        errno = failure;
+    return failure == 0;
+}
+
 struct sv_watcher *sv_watcher_create(int calls_max, struct sl_err *err)
 {
     assert(calls_max > 0);
@@ -199,8 +208,7 @@ struct sv_watcher *sv_watcher_create(int calls_max, struct sl_err *err)
     watcher->watches = calloc((size_t)calls_max, sizeof *watcher->watches);
     for (int i = 0; watcher->watches && i < calls_max; i++)
         watcher->watches[i].next_free = i + 1;
-    watcher->started = watcher->watches && open_events(watcher) &&
-                       pthread_create(&watcher->thread, NULL, run, watcher) == 0;
+    watcher->started = watcher->watches && open_events(watcher) && start(watcher);
     if (!watcher->started) {
         (void)sl_fail(err, SL_IO, "watcher: %s", strerrordesc_np(errno));
         sv_watcher_destroy(watcher);
