@@ -141,8 +141,10 @@ bool print_info(struct print_info *info, const struct bytes *body, struct fault 
     char *copy = model ? strdup(model) : NULL;
     json_decref(answer);
     *info = (struct print_info){.model = copy, .texts_max = texts, .bytes_max = bytes};
-    return (copy && texts > 0 && bytes > 0) ||
-           fault_set(fault, EXIT_FAILED,
+    if (copy && texts > 0 && bytes > 0)
+        return true;
+    print_info_release(info);
+    return fault_set(fault, EXIT_FAILED,
                      "the daemon does not say which model it is, or what it takes");
 }
 
