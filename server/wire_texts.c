@@ -107,8 +107,12 @@ bool sv_read_shape(const struct sv_reader *r, const struct sv_field *field, json
     struct sv_shape *shape = sv_reader_place(r, field->offset);
     struct sv_spot spot;
     size_t count = json_array_size(value);
-    if (!json_is_array(value))
-        return sv_reader_wrong(r, field, value, "an array of 1 to 8 whole numbers, none below 0");
+    if (!json_is_array(value)) {
+        char wanted[64];
+        (void)snprintf(wanted, sizeof wanted, "an array of 1 to %d whole numbers, none below 0",
+                       SV_SHAPE_MAX);
+        return sv_reader_wrong(r, field, value, wanted);
+    }
     if (!sv_reader_count(r, field, count, "sizes"))
         return false;
     for (size_t i = 0; i < count; i++) {
