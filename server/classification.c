@@ -6,7 +6,6 @@
 #include "sluice/model.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- making and unmaking --------------------------------------------------------------------- */
@@ -103,7 +102,7 @@ static bool encode_all(struct sv_classification *c, const struct sv_asked *asked
     if (!allocate(c, texts->count))
         return sv_out_of_memory(problem);
     for (int i = 0; i < texts->count; i++) {
-        (void)snprintf(name, sizeof name, texts->several ? "%s[%d]" : "%s", param, i);
+        sv_param(param, texts->several, i, name);
         if (!encode(c, asked->reading, &texts->items[i], name, i, problem))
             return false;
     }

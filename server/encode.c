@@ -5,7 +5,6 @@
 #include "sluice/tokens.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -101,7 +100,7 @@ bool sv_check_ids(const struct sv_served *served, const struct sv_prompt *prompt
     for (int i = 0; i < prompt->id_count; i++) {
         if (prompt->ids[i] < vocab)
             continue;
-        (void)snprintf(place, sizeof place, "%.40s[%d]", param, i);
+        sv_param(param, true, i, place);
         return sv_refuse(problem, SV_BAD_TOKEN, place,
                          "'%s' is the token id %d, the vocabulary of '%s' has 0 to %d.", place,
                          (int)prompt->ids[i], sv_served_id(served), vocab - 1);

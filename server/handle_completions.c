@@ -96,9 +96,8 @@ static bool read_prompts(const struct sv_completion_request *request, struct com
     if (!c->prompts || !c->truncations)
         return sv_out_of_memory(problem);
     for (int i = 0; i < count; i++) {
-        char param[SV_PARAM_MAX] = "prompt";
-        if (request->prompt.several)
-            (void)snprintf(param, sizeof param, "prompt[%d]", i);
+        char param[SV_PARAM_MAX];
+        sv_param("prompt", request->prompt.several, i, param);
         const struct sv_prompt *prompt =
             request->prompt.count ? &request->prompt.items[i] : &nothing;
         const struct sv_matter matter = {

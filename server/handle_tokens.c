@@ -11,7 +11,6 @@
 #include "sluice/model.h"
 #include "sluice/tokens.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- tokenize -------------------------------------------------------------------------------- */
@@ -61,7 +60,7 @@ static bool tokenize_all(struct sv_call *call, const struct sv_served *served,
     for (int i = 0; i < request->inputs.count && good; i++) {
         const struct sv_string *text = &request->inputs.items[i];
         char param[SV_PARAM_MAX];
-        (void)snprintf(param, sizeof param, request->inputs.several ? "inputs[%d]" : "inputs", i);
+        sv_param("inputs", request->inputs.several, i, param);
         const struct sv_matter matter = {.text = text,
                                          .param = param,
                                          .replaces_unknown = request->replaces_unknown,
@@ -149,7 +148,7 @@ enum sv_next sv_handle_decode(struct sv_call *call)
     for (int i = 0; good && i < request.ids.count; i++) {
         const struct sv_prompt *ids = &request.ids.items[i];
         char param[SV_PARAM_MAX];
-        (void)snprintf(param, sizeof param, request.ids.several ? "ids[%d]" : "ids", i);
+        sv_param("ids", request.ids.several, i, param);
         sv_text_adds(out, i ? "," : "");
         good = sv_check_ids(served, ids, param, &problem) &&
                decode(served, ids, request.skips_special, out, &problem);

@@ -34,6 +34,14 @@ bool sv_refuse(struct sv_problem *problem, enum sv_problem_kind kind, const char
     return false;
 }
 
+void sv_param(const char *name, bool several, int index, char param[static SV_PARAM_MAX])
+{
+    if (several)
+        (void)snprintf(param, SV_PARAM_MAX, "%.48s[%d]", name, index);
+    else
+        (void)snprintf(param, SV_PARAM_MAX, "%s", name);
+}
+
 bool sv_out_of_memory(struct sv_problem *problem)
 {
     return sv_refuse(problem, SV_INTERNAL, NULL, "Out of memory.");

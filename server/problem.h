@@ -37,6 +37,9 @@ enum sv_family {
 bool sv_refuse(struct sv_problem *problem, enum sv_problem_kind kind, const char *param,
                const char *format, ...) SL_PRINTF(4, 5);
 
+/* What messages call a thing: by its name alone, or as name[index] when it is one of several. */
+void sv_param(const char *name, bool several, int index, char param[static SV_PARAM_MAX]);
+
 bool sv_out_of_memory(struct sv_problem *problem); /* one of them */
 
 /* 200 for SV_FINE */

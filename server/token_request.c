@@ -2,8 +2,6 @@
 #include "token_request.h"
 #include "selection.h"
 
-#include <stdio.h>
-
 #define AT(member) offsetof(struct sv_tokenize_request, member)
 
 static const struct sv_field tokenize_fields[] = {
@@ -41,12 +39,11 @@ static const struct sv_field decode_fields[] = {
     {.kind = SV_FIELD_END},
 };
 
-/* One of several has its place with its name. */
 static bool refuse_empty(const char *name, bool several, int index, const char *what,
                          struct sv_problem *problem)
 {
     char param[SV_PARAM_MAX];
-    (void)snprintf(param, sizeof param, several ? "%s[%d]" : "%s", name, index);
+    sv_param(name, several, index, param);
     return sv_refuse(problem, SV_EMPTY, param, "'%s' is an empty %s.", param, what);
 }
 
