@@ -132,6 +132,7 @@ static bool publish(struct sv_registry *registry, struct sv_served *served)
 static void leave_out(const char *store, char *reason)
 {
     size_t bytes = strlen(store);
+    assert(bytes > 0); /* nothing is everywhere */
     for (char *at = reason; (at = strstr(at, store));)
         if (at[bytes] == '/')
             memmove(at, at + bytes + 1, strlen(at + bytes + 1) + 1);
