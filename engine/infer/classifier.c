@@ -2,6 +2,7 @@
 #include "infer/classifier.h"
 
 #include "base/whole.h"
+#include "infer/logits.h"
 #include "model/net.h"
 
 #include <math.h>
@@ -163,14 +164,6 @@ static struct sl_batch gather(struct sl_classifier *c, const struct sl_item *ite
     return batch;
 }
 
-static bool all_finite(const float *x, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (!isfinite(x[i]))
-            return false;
-    return true;
-}
-
 static void scatter(const struct sl_classifier *c, struct sl_item *items, int count,
                     const struct sl_tensor *logits)
 {
@@ -178,7 +171,7 @@ static void scatter(const struct sl_classifier *c, struct sl_item *items, int co
     for (int i = 0; i < count; i++) {
         struct sl_item *item = &items[i];
         item->logits = sl_row(logits, i);
-        item->finite = all_finite(item->logits, logits->cols);
+        item->finite = sl_all_finite(item->logits, (size_t)logits->cols);
         item->layers_full = (int64_t)item->count * c->model->config.depth;
         item->layers_used = 0;
         for (int j = 0; j < item->count; j++)

@@ -1,6 +1,7 @@
 /* sample.c - the next token from logits: greedy, temperature, top-k, top-p (Holtzman et al.
  * 2020). */
 #include "base/random.h"
+#include "infer/logits.h"
 #include "sluice/infer.h"
 
 #include <assert.h>
@@ -18,13 +19,9 @@ int sl_highest(const float *x, int n)
 
 void sl_log_softmax(const float *logits, int vocab, float *out)
 {
-    float most = logits[sl_highest(logits, vocab)];
-    double sum = 0.0;
+    double whole = sl_log_sum_exp(logits, vocab);
     for (int i = 0; i < vocab; i++)
-        sum += exp((double)logits[i] - (double)most);
-    double lse = (double)most + log(sum);
-    for (int i = 0; i < vocab; i++)
-        out[i] = (float)((double)logits[i] - lse);
+        out[i] = (float)((double)logits[i] - whole);
 }
 
 /* Logits as the caller wants them changed: bias added, what was said before made less likely. */

@@ -2,9 +2,9 @@
 #include "sluice/infer.h"
 
 #include "base/whole.h"
+#include "infer/logits.h"
 #include "model/net.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,14 +216,6 @@ static struct sl_batch gather(struct sl_session *s, const struct sl_feed *feeds,
                              .wanted = wanted == row ? NULL : &s->wanted_rows};
 }
 
-static bool all_finite(const float *x, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(x[i]))
-            return false;
-    return true;
-}
-
 static void scatter(struct sl_session *s, struct sl_feed *feeds, int count,
                     const struct sl_tensor *logits)
 {
@@ -232,7 +224,7 @@ static void scatter(struct sl_session *s, struct sl_feed *feeds, int count,
         struct sl_feed *f = &feeds[i];
         int rows = f->want_all ? f->count : 1;
         f->logits = sl_row(logits, place);
-        f->finite = all_finite(f->logits, (size_t)rows * (size_t)logits->cols);
+        f->finite = sl_all_finite(f->logits, (size_t)rows * (size_t)logits->cols);
         f->layers_full = (int64_t)f->count * s->model->config.depth;
         f->layers_used = 0;
         for (int j = 0; j < f->count; j++)

@@ -1,10 +1,10 @@
 /* evaluate_labelled.c - classifies a whole set of labelled texts, many at a time. */
 #include "base/clock.h"
 #include "infer/classifier.h"
+#include "infer/logits.h"
 #include "sluice/infer.h"
 #include "train/evaluate.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { ITEMS = 64, ROWS = 8192 };
@@ -36,12 +36,8 @@ static int gather(struct evaluation *e, int first)
 
 static void judge(struct evaluation *e, const struct sl_item *item, int label)
 {
-    int best = sl_highest(item->logits, e->classes);
-    double sum = 0.0;
-    for (int i = 0; i < e->classes; i++)
-        sum += exp((double)item->logits[i] - (double)item->logits[best]);
-    e->loss += log(sum) + (double)item->logits[best] - (double)item->logits[label];
-    e->right += best == label;
+    e->loss += sl_log_sum_exp(item->logits, e->classes) - (double)item->logits[label];
+    e->right += sl_highest(item->logits, e->classes) == label;
     e->layers += item->layers_used;
 }
 
