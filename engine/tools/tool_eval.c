@@ -131,40 +131,55 @@ static json_t *number(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-static void print(const struct sl_model *m, const struct sl_evaluation *e,
-                  const struct arguments *a)
+static double bits_of(const struct sl_evaluation *e)
 {
-    double saved = 1.0 - e->layers_mean / m->config.depth, bits = e->loss / log(2.0);
+    return e->loss / log(2.0);
+}
+
+/* The share of token-layer operations that did not run. */
+static double saved_of(const struct sl_model *m, const struct sl_evaluation *e)
+{
+    return 1.0 - e->layers_mean / m->config.depth;
+}
+
+static void print_depth(const struct sl_model *m, const struct sl_evaluation *e, bool follows_all)
+{
+    printf("depth %.3f of %d, %.1f %% of token-layer operations saved\n", e->layers_mean,
+           m->config.depth, 100.0 * saved_of(m, e));
+    if (isfinite(e->gate_mean))
+        printf("gates %.4f soft, %.4f open\n", e->gate_mean, e->active_mean);
+    else if (isfinite(e->active_mean))
+        printf("of the blocks after the first %.4f ran\n", e->active_mean);
+    if (isfinite(e->halting_depth) && follows_all)
+        printf("halting after %.3f steps, first tokens after %.3f\n", e->halting_depth,
+               e->halting_depth_first);
+    else if (isfinite(e->halting_depth))
+        printf("first tokens halt after %.3f steps; --dense follows the others, too\n",
+               e->halting_depth_first);
+}
+
+static void print_text(const struct sl_model *m, const struct sl_evaluation *e, bool dense)
+{
     bool classifier = m->config.task == SL_TASK_CLASSIFICATION;
-    if (!a->json) {
-        if (classifier)
-            printf("accuracy %.2f %%, loss %.4f nats over %lld texts (%lld tokens) in %.1f s\n",
-                   100.0 * e->accuracy, e->loss, (long long)e->examples, (long long)e->tokens,
-                   e->seconds);
-        else
-            printf("loss %.4f nats, %.4f bits per token over %lld tokens in %.1f s\n", e->loss,
-                   bits, (long long)e->tokens, e->seconds);
-        printf("depth %.3f of %d, %.1f %% of token-layer operations saved\n", e->layers_mean,
-               m->config.depth, 100.0 * saved);
-        if (isfinite(e->gate_mean))
-            printf("gates %.4f soft, %.4f open\n", e->gate_mean, e->active_mean);
-        else if (isfinite(e->active_mean))
-            printf("of the blocks after the first %.4f ran\n", e->active_mean);
-        if (isfinite(e->halting_depth) && (a->dense || !classifier))
-            printf("halting after %.3f steps, first tokens after %.3f\n", e->halting_depth,
-                   e->halting_depth_first);
-        else if (isfinite(e->halting_depth))
-            printf("first tokens halt after %.3f steps; --dense follows the others, too\n",
-                   e->halting_depth_first);
-        return;
-    }
-    json_t *o =
-        json_pack("{s:o, s:I, s:o, s:o, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f}", "accuracy",
-                  number(e->accuracy), "examples", (json_int_t)e->examples, "loss", number(e->loss),
-                  "bits", number(bits), "tokens", (json_int_t)e->tokens, "depth_mean",
-                  e->layers_mean, "layer_ops_saved", saved, "gate_mean", number(e->gate_mean),
-                  "active_mean", number(e->active_mean), "halting_depth", number(e->halting_depth),
-                  "halting_depth_first", number(e->halting_depth_first), "seconds", e->seconds);
+    if (classifier)
+        printf("accuracy %.2f %%, loss %.4f nats over %lld texts (%lld tokens) in %.1f s\n",
+               100.0 * e->accuracy, e->loss, (long long)e->examples, (long long)e->tokens,
+               e->seconds);
+    else
+        printf("loss %.4f nats, %.4f bits per token over %lld tokens in %.1f s\n", e->loss,
+               bits_of(e), (long long)e->tokens, e->seconds);
+    print_depth(m, e, dense || !classifier);
+}
+
+static void print_json(const struct sl_model *m, const struct sl_evaluation *e)
+{
+    json_t *o = json_pack(
+        "{s:o, s:I, s:o, s:o, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f}", "accuracy",
+        number(e->accuracy), "examples", (json_int_t)e->examples, "loss", number(e->loss), "bits",
+        number(bits_of(e)), "tokens", (json_int_t)e->tokens, "depth_mean", e->layers_mean,
+        "layer_ops_saved", saved_of(m, e), "gate_mean", number(e->gate_mean), "active_mean",
+        number(e->active_mean), "halting_depth", number(e->halting_depth), "halting_depth_first",
+        number(e->halting_depth_first), "seconds", e->seconds);
     char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(8));
     printf("%s\n", text ? text : "");
     free(text);
@@ -235,8 +250,10 @@ static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_er
                        sl_task_name(m->config.task), classifier ? "--data" : "--corpus");
     bool ok = check_use(a, m, err) && choose_policy(a, &policy, err) &&
               (classifier ? classify : predict)(m, a, &policy, &e, err);
-    if (ok)
-        print(m, &e, a);
+    if (ok && a->json)
+        print_json(m, &e);
+    else if (ok)
+        print_text(m, &e, a->dense);
     return ok;
 }
 
