@@ -1,6 +1,7 @@
 /* test_trainer.c - training runs: the same bits however they were interrupted, losses that fall,
  * and a state that survives whatever goes wrong. */
 #include "base/file.h"
+#include "model/manifest.h"
 #include "net_fixture.h"
 #include "sluice/infer.h"
 #include "train/evaluate.h"
@@ -661,6 +662,31 @@ Test(trainer, a_damaged_state_is_refused)
     (void)test_path(state, run, "state");
     cr_assert_eq(truncate(test_path(path, state, "state.safetensors"), 5000), 0);
     expect_refused(&training, SL_CORRUPT, "state.safetensors");
+}
+
+/* The state stays whole: its digests are right. */
+Test(trainer, a_state_beyond_its_end_is_refused)
+{
+    struct sl_err err;
+    struct sl_member members[] = {{.name = "state.json"}, {.name = "state.safetensors"}};
+    char state[PATH_MAX], path[PATH_MAX], moved[SL_PATH_MAX], text[16384], edited[16384];
+    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    train_until(&training, 4, 1);
+    (void)test_path(path, test_path(state, run, "state"), "state.json");
+    FILE *file = fopen(path, "re");
+    cr_assert(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    (void)fclose(file);
+    const char *at = strstr(text, ": 4,"); /* the step is first */
+    cr_assert(at, "%s", text);
+    (void)snprintf(edited, sizeof edited, "%.*s: 4294967300%s", (int)(at - text), text, at + 3);
+    test_write(path, edited);
+    EXPECT_OK(sl_manifest_begin(moved, state, &err), err);
+    cr_assert_eq(rename(state, moved), 0);
+    const struct sl_manifest manifest = {.members = members, .count = COUNT(members)};
+    EXPECT_OK(sl_manifest_commit(moved, state, &manifest, &err), err);
+    training.resume = true;
+    expect_refused(&training, SL_CORRUPT, "it is at step 4294967300 of 12");
 }
 
 /* -- sl_evaluate ------------------------------------------------------------------------------ */

@@ -11,6 +11,7 @@
 #include "train/progress.h"
 #include "train/run.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,13 +190,18 @@ static bool resume(struct sl_trainer *tr, struct sl_err *err)
     if (!same_training(tr->run.state, asked, count, err) ||
         !sl_state_read(tr->run.state, &state, err))
         return sl_wrap(err, "resume '%s'", tr->run.path);
-    tr->state.step = (int)saved[0].whole;
-    tr->state.best_step = (int)saved[1].whole;
+    int64_t step = saved[0].whole, best_step = saved[1].whole;
+    if (step < 0 || step > tr->training.recipe.steps)
+        return sl_fail(err, SL_CORRUPT, "resume '%s': it is at step %" PRId64 " of %d",
+                       tr->run.path, step, tr->training.recipe.steps);
+    if (best_step < 0 || best_step > step)
+        return sl_fail(err, SL_CORRUPT,
+                       "resume '%s': its best step is %" PRId64 ", and it is at step %" PRId64,
+                       tr->run.path, best_step, step);
+    tr->state.step = (int)step;
+    tr->state.best_step = (int)best_step;
     tr->state.best_loss = saved[2].number;
     tr->state.best_accuracy = saved[3].number;
-    if (tr->state.step < 0 || tr->state.step > tr->training.recipe.steps)
-        return sl_fail(err, SL_CORRUPT, "resume '%s': it is at step %d of %d", tr->run.path,
-                       tr->state.step, tr->training.recipe.steps);
     return true;
 }
 
