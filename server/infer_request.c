@@ -215,12 +215,26 @@ static bool check_output(struct sv_output *output, int index, struct sv_problem 
                      output->name.data);
 }
 
+/* Each is in the answer once: clients look for it by its name, and find the first. */
+static bool check_once(const struct sv_output *outputs, int index, struct sv_problem *problem)
+{
+    char param[SV_PARAM_MAX];
+    int first = 0;
+    while (outputs[first].kind != outputs[index].kind)
+        first++;
+    if (first == index)
+        return true;
+    (void)snprintf(param, sizeof param, "outputs[%d].name", index);
+    return sv_refuse(problem, SV_BAD_VALUE, param, "'%s' is '%s', which outputs[%d] names already.",
+                     param, outputs[index].name.data, first);
+}
+
 static bool check(void *to, struct sv_problem *problem)
 {
     struct sv_infer_request *request = to;
     struct sv_output *outputs = request->outputs.items;
     for (int i = 0; i < request->outputs.count; i++)
-        if (!check_output(&outputs[i], i, problem))
+        if (!check_output(&outputs[i], i, problem) || !check_once(outputs, i, problem))
             return false;
     return sv_reading_check(&request->reading, problem) &&
            check_input(request->inputs.items, problem);

@@ -346,7 +346,6 @@ Test(infer_http, every_output_on_request)
             "[1]",
             "[\"Hello\"]") ",\"outputs\":["
                            "{\"name\":\"truncated\"},{\"name\":\"depth\"},{\"name\":\"logits\"},"
-                           "{\"name\":\"label\",\"parameters\":{\"classification\":1}},"
                            "{\"name\":\"label\",\"parameters\":{\"classification\":2}},"
                            "{\"name\":\"probs\",\"parameters\":{\"classification\":9}}]}");
     cr_assert_str_eq(text_at(root, "id"), "4\"2");
@@ -357,18 +356,22 @@ Test(infer_http, every_output_on_request)
         cr_assert_eq((float)json_number_value(json_array_get(at(root, "outputs/2/data"), k)),
                      v.logits[k]);
     cr_assert_str_eq(text_at(root, "outputs/3/data/0"), mood_labels[v.best]);
-    cr_assert_eq(json_array_size(at(root, "outputs/3/shape")), 1);
-    cr_assert_eq(number_at(root, "outputs/4/shape/1"), 2);
-    cr_assert_str_eq(text_at(root, "outputs/4/data/0"), mood_labels[v.best]);
-    cr_assert_eq(number_at(root, "outputs/5/shape/1"), MOOD_CLASSES);
+    cr_assert_eq(number_at(root, "outputs/3/shape/1"), 2);
+    cr_assert_eq(number_at(root, "outputs/4/shape/1"), MOOD_CLASSES);
     char *rest;
-    const char *top = text_at(root, "outputs/5/data/0");
+    const char *top = text_at(root, "outputs/4/data/0");
     cr_assert_eq(strtof(top, &rest), v.probs[v.best]);
     cr_assert_eq(strtol(rest + 1, &rest, 10), v.best);
     cr_assert_str_eq(rest + 1, mood_labels[v.best], "value:class:label, not %s", top);
     cr_assert_float_eq(number_at(root, "parameters/depth_mean"), v.depth, 1e-4);
     cr_assert_float_eq(number_at(root, "parameters/layer_ops_saved"), 1 - v.depth / 4, 1e-4);
     cr_assert_eq(number_at(root, "parameters/truncated"), 0);
+    json_decref(root);
+    root = inferred(MOOD_INFER,
+                    "{" TEXTS("[1]", "[\"Hello\"]") ",\"outputs\":[{\"name\":\"label\","
+                                                    "\"parameters\":{\"classification\":1}}]}");
+    cr_assert_str_eq(text_at(root, "outputs/0/data/0"), mood_labels[v.best]);
+    cr_assert_eq(json_array_size(at(root, "outputs/0/shape")), 1);
     json_decref(root);
     oracle_close(&mood);
 }
@@ -403,6 +406,10 @@ Test(infer_http, mistakes_are_told_in_the_protocols_shape)
         {MOOD_INFER,
          "{\"inputs\":[{\"name\":\"text\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[\"a\"]}]}",
          "BYTES, not FP32", 400},
+        {MOOD_INFER,
+         "{" TEXTS("[1]", "[\"a\"]") ",\"outputs\":[{\"name\":\"probs\"},{\"name\":\"depth\"},"
+                                     "{\"name\":\"probs\"}]}",
+         "'outputs[2].name' is 'probs', which outputs[0] names already", 400},
         {"/v2/models/none/infer", "{" TEXTS("[1]", "[\"a\"]") "}", "does not exist", 404},
         {"/v2/models/none/infer", "{}", "does not exist", 404},
         {"/v2/models/mood/versions/9/infer", "{" TEXTS("[1]", "[\"a\"]") "}", "'mood@9'", 404},
