@@ -37,7 +37,7 @@ static void squash(const struct writer *w, enum sv_output_kind kind, int index)
 static void add_top(const struct writer *w, const struct sv_output *output, int count)
 {
     struct sv_text word = {0};
-    for (int i = 0; i < w->c->task.count; i++) {
+    for (int i = 0; i < w->c->task.count && !w->out->failed; i++) {
         squash(w, output->kind, i);
         sv_scores_rank(w->values, w->c->classes, w->ranked);
         for (int k = 0; k < count; k++) {
@@ -58,7 +58,7 @@ static void add_top(const struct writer *w, const struct sv_output *output, int 
 
 static void add_values(const struct writer *w, enum sv_output_kind kind)
 {
-    for (int i = 0; i < w->c->task.count; i++) {
+    for (int i = 0; i < w->c->task.count && !w->out->failed; i++) {
         squash(w, kind, i);
         for (int k = 0; k < w->c->classes; k++) {
             sv_text_adds(w->out, i + k ? "," : "");

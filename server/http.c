@@ -103,21 +103,29 @@ static bool count_answer_bytes(struct sv_exchange *x)
     return fits || bytes <= SV_ANSWER_SMALL_BYTES;
 }
 
+/* In place of an answer that is too long by itself, or beside those that wait. */
 static void refuse_answer(struct sv_exchange *x)
 {
     struct sv_problem problem;
+    if (x->call->reply.body.is_full)
+        (void)sv_refuse(&problem, SV_BAD_REQUEST, NULL,
+                        "The answer would have more than %d bytes: ask for less at a time.",
+                        SV_TEXT_GROWN_MAX);
+    else {
+        (void)sv_refuse(
+            &problem, SV_OVERLOADED, NULL,
+            "Answers that clients have not taken yet fill the memory set aside for them.");
+        problem.retry_ms = 1000;
+    }
     uncount_answer(x);
     sv_call_forget(x->call);
-    (void)sv_refuse(&problem, SV_OVERLOADED, NULL,
-                    "Answers that clients have not taken yet fill the memory set aside for them.");
-    problem.retry_ms = 1000;
     (void)sv_call_refuse(x->call, &problem);
 }
 
 static enum MHD_Result reply(struct sv_exchange *x)
 {
     struct sv_text *body = &x->call->reply.body;
-    if (!body->failed && !count_answer_bytes(x))
+    if (body->is_full || (!body->failed && !count_answer_bytes(x)))
         refuse_answer(x);
     if (body->failed)
         return MHD_NO; /* out of memory: half an answer would be worse than none */

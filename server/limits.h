@@ -22,9 +22,10 @@ enum {
     SV_BODY_STEP_BYTES = 64 << 10,   /* so much of a body, or the rest of it, has to come */
     SV_BODY_STEP_SECONDS = 15,       /* within so long */
     SV_ANSWERS_BYTES_MAX = 256 << 20, /* answers that their clients have not taken yet, together; */
-    SV_ANSWER_SMALL_BYTES = 4096,     /* one so small is always given */
-    SV_ANSWER_SECONDS = 60,           /* for an answer to be taken, */
-    SV_ANSWER_BYTES_PER_SECOND = 64 << 10, /* and longer by its length */
+    SV_TEXT_GROWN_MAX = SV_ANSWERS_BYTES_MAX, /* anything written: a longer answer never had room */
+    SV_ANSWER_SMALL_BYTES = 4096,             /* one so small is always given */
+    SV_ANSWER_SECONDS = 60,                   /* for an answer to be taken, */
+    SV_ANSWER_BYTES_PER_SECOND = 64 << 10,    /* and longer by its length */
     SV_DISCARD_BYTES_MAX = 8 << 20, /* of a refused body, read to be polite before the answer */
     SV_LINGER_BYTES_MAX = 64 << 20, /* and after it, so that the answer arrives, */
     SV_LINGER_SECONDS = 5,          /* for so long at most, */

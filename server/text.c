@@ -1,5 +1,6 @@
 /* text.c - bytes being written, one after another, and JSON among them. */
 #include "text.h"
+#include "limits.h"
 
 #include <assert.h>
 #include <math.h>
@@ -21,10 +22,11 @@ void sv_text_clear(struct sv_text *text)
     text->bytes = 0;
 }
 
-/* Makes room for `count` bytes and an end; false when memory is or was out. */
+/* Makes room for `count` bytes and an end; false when memory or the bound is or was reached. */
 static bool make_room(struct sv_text *text, size_t count)
 {
-    if (text->failed || count > SIZE_MAX / 4 - text->bytes) {
+    if (text->failed || count > SV_TEXT_GROWN_MAX - text->bytes) {
+        text->is_full = text->is_full || !text->failed;
         text->failed = true;
         return false;
     }
@@ -32,6 +34,8 @@ static bool make_room(struct sv_text *text, size_t count)
     if (need <= capacity)
         return true;
     capacity = capacity * 2 < FIRST_BYTES ? FIRST_BYTES : capacity * 2;
+    if (capacity > SV_TEXT_GROWN_MAX + 1)
+        capacity = SV_TEXT_GROWN_MAX + 1;
     if (capacity < need)
         capacity = need;
     char *data = realloc(text->data, capacity);

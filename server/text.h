@@ -1,7 +1,8 @@
 /* text.h - bytes being written, one after another, and JSON among them.
  *
- * A text grows as needed. When memory is out it remembers so in `failed` and takes nothing more:
- * whoever writes checks once, at the end. Start from {0}; the owner releases. */
+ * A text grows as needed, to SV_TEXT_GROWN_MAX bytes. When that or memory is not enough it
+ * remembers so in `failed` and takes nothing more: whoever writes checks once, at the end, and now
+ * and then while much is still to come. Start from {0}; the owner releases. */
 #pragma once
 
 #include "sluice/err.h"
@@ -14,6 +15,7 @@ struct sv_text {
     char *data;
     size_t bytes, capacity;
     bool failed;
+    bool is_full; /* it failed for its length, not for want of memory */
 };
 
 void sv_text_release(struct sv_text *text);

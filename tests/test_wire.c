@@ -253,6 +253,25 @@ Test(text, json_strings)
     }
 }
 
+Test(text, none_grows_beyond_its_bound)
+{
+    enum { PIECE_BYTES = 1 << 20 };
+
+    struct sv_text text = {0};
+    char *piece = calloc(1, PIECE_BYTES);
+    cr_assert(piece);
+    for (int i = 0; i < SV_TEXT_GROWN_MAX / PIECE_BYTES; i++)
+        sv_text_add(&text, piece, PIECE_BYTES);
+    cr_assert_not(text.failed);
+    cr_assert_eq(text.bytes, SV_TEXT_GROWN_MAX);
+    cr_assert_leq(text.capacity, (size_t)SV_TEXT_GROWN_MAX + 1);
+    sv_text_adds(&text, "x");
+    cr_assert(text.failed && text.is_full);
+    cr_assert_eq(text.bytes, SV_TEXT_GROWN_MAX);
+    sv_text_release(&text);
+    free(piece);
+}
+
 Test(text, fitting_never_cuts_a_character)
 {
     static const char text[] = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80";
