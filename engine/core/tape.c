@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* Structs and lists of rows: as many as the architecture makes. Untouched pages cost nothing. */
+/* Structs and lists of rows: as many as the architecture makes of these texts, so that no dry run
+ * tells. Untouched pages cost nothing. */
 enum { STRUCT_BYTES = 1 << 22, NODES_MAX = 16384 };
 
 bool sl_tape_init(struct sl_tape *t, const struct sl_kernels *kernels, struct sl_pool *pool,

@@ -1,8 +1,9 @@
 /* classify.h - running a classifier: many texts in one ragged batch, one row of logits each.
  *
  * The numbers are bit for bit the same whether a text is classified alone or among hundreds, with
- * one thread or many. A classifier belongs to one thread at a time; it allocates everything when it
- * is created. */
+ * one thread or many. A classifier belongs to one thread at a time. It allocates room for the
+ * numbers of its largest batch when it is created. How long its lists of rows get depends on the
+ * texts: they have 4 MiB, and more when a batch takes more. */
 #pragma once
 
 #include "sluice/model.h"

@@ -5,7 +5,9 @@
  * token just sampled) and gives the logits that follow. The numbers are bit for bit the same
  * whether a slot runs alone or among hundreds, with one thread or many.
  *
- * A session belongs to one thread at a time. It allocates everything when it is created. */
+ * A session belongs to one thread at a time. It allocates its caches and room for the numbers of
+ * its largest run when it is created. How long its lists of rows get depends on the texts: they
+ * have 4 MiB, and more when a run takes more. */
 #pragma once
 
 #include "sluice/model.h"
