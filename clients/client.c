@@ -67,18 +67,26 @@ static bool add_header(struct client *client, const char *header)
     return headers != NULL;
 }
 
-static bool prepare(struct client *client)
+/* The daemon is told how long somebody waits, so that it does not work for nobody. */
+static bool set_time(struct client *client, int64_t left_ms)
 {
     char timeout[64];
-    (void)snprintf(timeout, sizeof timeout, "X-Request-Timeout-Ms: %lld",
-                   (long long)client->timeout_ms);
+    (void)snprintf(timeout, sizeof timeout, "X-Request-Timeout-Ms: %lld", (long long)left_ms);
+    curl_slist_free_all(client->headers);
+    client->headers = NULL;
+    return add_header(client, "Content-Type: application/json") && add_header(client, timeout) &&
+           curl_easy_setopt(client->easy, CURLOPT_HTTPHEADER, client->headers) == CURLE_OK &&
+           curl_easy_setopt(client->easy, CURLOPT_TIMEOUT_MS, (long)(left_ms + GRACE_MS)) ==
+               CURLE_OK;
+}
+
+static bool prepare(struct client *client)
+{
     client->easy = curl_easy_init();
-    if (!client->easy || !add_header(client, "Content-Type: application/json") ||
-        !add_header(client, timeout))
+    if (!client->easy)
         return false;
     CURL *easy = client->easy;
     return curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, client->why) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_HTTPHEADER, client->headers) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_USERAGENT, "sluicectl") == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
@@ -171,7 +179,8 @@ static bool ask_once(struct client *client, const struct client_request *request
     answer->body.count = 0;
     client->why[0] = '\0';
     (void)curl_easy_setopt(client->easy, CURLOPT_WRITEDATA, &reading);
-    (void)curl_easy_setopt(client->easy, CURLOPT_TIMEOUT_MS, (long)(left_ms + GRACE_MS));
+    if (!set_time(client, left_ms))
+        return fault_no_memory(fault);
     CURLcode code = curl_easy_perform(client->easy);
     answer->status = status_of(client);
     (void)snprintf(answer->request_id, sizeof answer->request_id, "%s",
@@ -210,10 +219,11 @@ bool client_ask(struct client *client, const struct client_request *request,
                 struct client_answer *answer, struct fault *fault)
 {
     int64_t until = now_ms() + client->timeout_ms;
+    int64_t left_ms = client->timeout_ms;
     if (!point_at(client, request, fault))
         return false;
     for (int tries = 0;; tries++) {
-        if (!ask_once(client, request, until - now_ms(), answer, fault))
+        if (!ask_once(client, request, left_ms, answer, fault))
             return false;
         bool later = answer->status == 429 || answer->status == 503;
         if (!later || request->impatient || tries + 1 == TRIES_MAX)
@@ -222,6 +232,9 @@ bool client_ask(struct client *client, const struct client_request *request,
         if (pause > WAIT_MS_MOST || now_ms() + pause >= until)
             return true;
         sleep_ms(pause);
+        left_ms = until - now_ms();
+        if (left_ms <= 0)
+            return true; /* it was a longer sleep than we asked for */
     }
 }
 

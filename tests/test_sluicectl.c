@@ -344,17 +344,17 @@ Test(sluicectl, benchmarks)
 struct actor {
     const char *const *script; /* NULL at the end */
     int socket, asked;
+    long timeout_ms[8]; /* that the first requests came with */
     char url[64], directory[PATH_MAX];
     pthread_t thread;
 };
 
 /* A request's head, and with it as much of its body as came along. */
-static void read_request(int fd)
+static void read_request(int fd, char text[static 8192])
 {
-    char text[8192];
     size_t used = 0;
     ssize_t count;
-    while (used < sizeof text - 1 && (count = read(fd, text + used, sizeof text - 1 - used)) > 0) {
+    while (used < 8191 && (count = read(fd, text + used, 8191 - used)) > 0) {
         used += (size_t)count;
         text[used] = '\0';
         if (strstr(text, "\r\n\r\n") && (strncmp(text, "GET", 3) == 0 || strstr(text, "}")))
@@ -367,7 +367,11 @@ static void *act(void *context)
     struct actor *a = context;
     for (int fd; (fd = accept(a->socket, NULL, NULL)) >= 0; a->asked++) {
         const char *answer = a->script[0];
-        read_request(fd);
+        char request[8192] = "";
+        read_request(fd, request);
+        const char *timeout = strcasestr(request, "X-Request-Timeout-Ms: ");
+        if (timeout && a->asked < 8)
+            a->timeout_ms[a->asked] = strtol(timeout + 22, NULL, 10);
         if (a->script[1])
             a->script++;
         (void)send(fd, answer, strlen(answer), MSG_NOSIGNAL);
@@ -423,13 +427,18 @@ Test(sluicectl, asks_again_when_told_to)
     struct actor a;
     actor_start(&a, script);
     double begun = seconds();
-    const struct result *r = CTL(&a, "complete", "--model", "m", "x");
+    const struct result *r = CTL(&a, "complete", "--model", "m", "x", "--timeout", "20");
     double took = seconds() - begun;
     EXPECT_EXIT(r, 0);
     cr_assert_str_eq(r->out, "fine");
     cr_assert_geq(took, 0.3, "asked again after %.3f s", took);
     cr_assert_lt(took, 9.0, "waited for the wrong header: %.3f s", took);
     cr_assert_eq(actor_stop(&a), 3);
+    cr_assert_leq(a.timeout_ms[0], 20000);
+    for (int i = 1; i < 3; i++) /* what is left of the time, for the daemon works no longer */
+        cr_assert_leq(a.timeout_ms[i], a.timeout_ms[i - 1] - 150, "%ld then %ld",
+                      a.timeout_ms[i - 1], a.timeout_ms[i]);
+    cr_assert_gt(a.timeout_ms[2], 10000);
 }
 
 Test(sluicectl, asks_again_only_so_often)
