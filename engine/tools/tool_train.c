@@ -175,7 +175,9 @@ static bool read_line(struct arguments *a, struct option_reader *reader, int cou
     if (!standard_config(&a->training, count, words, err))
         return false;
     sl_numbers_standard(sl_recipe_rows, &a->training.recipe);
-    a->training.recipe.steps = 0; /* not given: nobody may ask for none */
+    /* Not given: nobody may ask for none. */
+    a->training.recipe.steps = 0;
+    a->training.recipe.train_share = a->training.recipe.validation_share = 0.0f;
     reader->values = a;
     reader->numbers[1] = (struct option_numbers){a->training.arch->hypers, &a->training.config};
     return options_read(reader, count - 1, words + 1, err);
@@ -183,11 +185,14 @@ static bool read_line(struct arguments *a, struct option_reader *reader, int cou
 
 /* -- train ------------------------------------------------------------------------------------ */
 
-/* How long, where nobody has said it. */
-static void choose_length(struct sl_training *t)
+/* How long and on which parts, where nobody has said it. */
+static void fill_in(struct sl_training *t)
 {
     struct sl_recipe standard, *r = &t->recipe;
     sl_numbers_standard(sl_recipe_rows, &standard);
+    r->train_share = r->train_share > 0.0f ? r->train_share : standard.train_share;
+    r->validation_share =
+        r->validation_share > 0.0f ? r->validation_share : standard.validation_share;
     if (t->sources.data && r->steps == 0 && r->epochs == 0)
         r->epochs = EPOCHS_STANDARD;
     if (r->steps == 0)
@@ -284,6 +289,19 @@ static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *
     return ok;
 }
 
+static bool check_shares(const struct arguments *a, struct sl_err *err)
+{
+    const struct sl_sources *s = &a->training.sources;
+    const struct sl_recipe *r = &a->training.recipe;
+    if (s->data && r->train_share > 0.0f)
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "--train-share is of --corpus; of --data all is learnt but --validation-share");
+    return !s->validation || !(r->validation_share > 0.0f) ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "--validation-share is given, but what is measured on is all of --validation");
+}
+
 /* What is on the line is believed to count. */
 static bool check_sources(const struct arguments *a, struct sl_err *err)
 {
@@ -304,10 +322,11 @@ static bool check_sources(const struct arguments *a, struct sl_err *err)
                                                      {0}});
     if (!s->data && labelled)
         return tool_refuse_labelled(labelled, err);
-    return !a->training.from || !vocabulary ||
-           sl_fail(err, SL_BAD_INPUT,
-                   "--%s is given, but the vocabulary is that of the model to begin --from",
-                   vocabulary);
+    if (a->training.from && vocabulary)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "--%s is given, but the vocabulary is that of the model to begin --from",
+                       vocabulary);
+    return check_shares(a, err);
 }
 
 static bool run_train(int count, char **words, struct sl_err *err)
@@ -324,7 +343,7 @@ static bool run_train(int count, char **words, struct sl_err *err)
         return sl_fail(err, SL_BAD_INPUT, "--run DIR is missing: a place for the run's state");
     if (a.best && !a.out)
         return sl_fail(err, SL_BAD_INPUT, "--out DIR is missing: where --best puts the best model");
-    choose_length(&a.training);
+    fill_in(&a.training);
     a.training.sources.keep = a.keep_last ? SL_KEEP_LAST : SL_KEEP_FIRST;
     a.training.run = a.run;
     a.training.resume = a.resume;
