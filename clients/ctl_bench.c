@@ -182,10 +182,50 @@ static bool run_classes(const struct ctl *ctl, const struct arguments *a, struct
     return good;
 }
 
+/* ---- what is asked for ----------------------------------------------------------------------- */
+
+/* An option, and whether it is on the line. */
+struct given {
+    const char *name;
+    bool given;
+};
+
+/* The first on the line of a list that ends with a row of zeros; NULL: none. */
+static const char *first_given(const struct given *options)
+{
+    while (options->name && !options->given)
+        options++;
+    return options->name;
+}
+
+/* What is on the line is believed to count. */
+static bool check(const struct arguments *a, struct fault *fault)
+{
+    const char *writing = first_given((const struct given[]){{"streams", a->streams.given},
+                                                             {"tokens", a->tokens.given},
+                                                             {"prompt", a->prompt},
+                                                             {"temperature", a->temperature.given},
+                                                             {"seed", a->seed.given},
+                                                             {"no-stream", a->no_stream},
+                                                             {0}});
+    const char *classifying =
+        first_given((const struct given[]){{"connections", a->connections.given},
+                                           {"texts", a->texts.given},
+                                           {"seconds", a->seconds.given},
+                                           {0}});
+    if (a->classify && writing)
+        return fault_set(fault, EXIT_MISUSED, "--%s is given, but --classify has nothing written",
+                         writing);
+    return a->classify || !classifying ||
+           fault_set(fault, EXIT_MISUSED, "--%s is of --classify, which is not given", classifying);
+}
+
 static bool run(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
 {
     const struct arguments *a = values;
     (void)operand;
+    if (!check(a, fault))
+        return false;
     if (a->classify)
         return run_classes(ctl, a, fault);
     struct client *client = ctl_client(ctl, fault);

@@ -325,6 +325,12 @@ Test(sluicectl, benchmarks)
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->out, "tiny, 2 streams: ");
     EXPECT_SAID(r->out, "2 requests with 10 tokens");
+    r = CTL(&d, "bench", "--seconds=1", "--tokens=5");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "--seconds is of --classify");
+    r = CTL(&d, "bench", "--classify=texts.txt", "--prompt=a");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "--prompt is given, but --classify has nothing written");
     r = CTL(&d, "bench", "--model=huge", "--tokens=5");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "(404 model_not_found");
