@@ -74,17 +74,6 @@ bool sv_tokenize(const struct sv_served *served, const struct sv_matter *matter,
     return true;
 }
 
-/* Unknown words stand for text; what is added around a text does not. */
-static bool is_empty(const struct sl_tokenizer *tokenizer, const struct sv_tokens *tokens)
-{
-    int32_t begin = sl_tokenizer_special(tokenizer, SL_SPECIAL_BEGIN);
-    int32_t end = sl_tokenizer_special(tokenizer, SL_SPECIAL_END);
-    int i = 0;
-    while (i < tokens->given && (tokens->ids[i] == begin || tokens->ids[i] == end))
-        i++;
-    return i == tokens->given;
-}
-
 bool sv_can_read(const struct sv_served *served, const char *text)
 {
     struct sl_err err;
@@ -145,7 +134,8 @@ bool sv_encode(const struct sv_served *served, const struct sv_reading *reading,
                                      .adds_special = true};
     if (!sv_tokenize(served, &matter, tokens, problem))
         return false;
-    if (is_empty(sl_model_tokenizer(sv_served_model(served)), tokens))
+    if (!sl_tokenizer_has_text(sl_model_tokenizer(sv_served_model(served)), tokens->ids,
+                               tokens->given))
         return sv_refuse(problem, SV_EMPTY, param,
                          "'%s' has no tokens: there is nothing to classify.", param);
     if (!fit(served, reading, param, tokens, problem))

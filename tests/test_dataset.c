@@ -385,7 +385,7 @@ static const struct {
     {2, SL_KEEP_FIRST, "[CLS] [SEP]"},
 };
 
-/* A text that is too long keeps the tokens at its ends; one without words has nothing else. */
+/* A text that is too long keeps the tokens at its ends; one that has nothing else is refused. */
 Test(dataset, special_tokens_stay_where_they_are, .init = setup, .fini = teardown)
 {
     for (size_t i = 0; i < COUNT(cut_texts); i++) {
@@ -393,7 +393,7 @@ Test(dataset, special_tokens_stay_where_they_are, .init = setup, .fini = teardow
         struct sl_dataset set = {0};
         const struct sl_dataset_encoding how = {.context = cut_texts[i].context,
                                                 .keep = cut_texts[i].keep};
-        test_write(path, "0\tone two three\n1\tone\n1\t \n");
+        test_write(path, "0\tone two three\n1\tfour\n");
         EXPECT_OK(sl_dataset_open(&set, path, &by_number, NULL, &err), err);
         const char *words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\none\ntwo\nthree\n";
         struct sl_tokenizer *tokens =
@@ -401,7 +401,13 @@ Test(dataset, special_tokens_stay_where_they_are, .init = setup, .fini = teardow
         cr_assert(tokens, "%s", err.text);
         EXPECT_OK(sl_dataset_encode(&set, tokens, &how, &err), err);
         expect_tokens(&set, 0, tokens, cut_texts[i].want);
-        expect_tokens(&set, 2, tokens, "[CLS] [SEP]");
+        expect_tokens(&set, 1, tokens,
+                      cut_texts[i].context > 2 ? "[CLS] [UNK] [SEP]" : "[CLS] [SEP]");
+        sl_dataset_close(&set);
+        test_write(path, "0\tone two three\n1\t \n");
+        EXPECT_OK(sl_dataset_open(&set, path, &by_number, NULL, &err), err);
+        EXPECT_FAIL(sl_dataset_encode(&set, tokens, &how, &err), err, SL_BAD_INPUT,
+                    "line 2: the text has no tokens");
         sl_dataset_close(&set);
         sl_tokenizer_destroy(tokens);
     }

@@ -92,6 +92,25 @@ Test(tool_classify, lines_are_classified)
     cr_expect(strstr(r.out, "\t \n") && strstr(r.out, "\t\x01\n"), "a line for each: %s", r.out);
 }
 
+/* By none of the commands, as by the daemon: the answer would be that of any such text. */
+Test(tool_classify, a_text_without_tokens_of_its_own_is_not_classified)
+{
+    static struct result r;
+    char data[PATH_MAX], lines[PATH_MAX];
+    write_data(test_path(data, top, "data.tsv"));
+    expect_success(&r, learning(data, WORDS("--epochs", "1", "--tokenizer", "words")));
+    test_write(test_path(lines, top, "lines.txt"), "61 h\n\n \n");
+    test_write(data, "high\t61 h\nlow\t\x01\n");
+    const struct mistake mistakes[] = {
+        {{"classify", out, lines}, 2, "lines.txt' line 3: ", "the text has no tokens"},
+        {{"eval", out, "--data", data, "--label", "1", "--text", "2"},
+         2,
+         "data.tsv' line 2: ",
+         "the text has no tokens"},
+    };
+    expect_messages(mistakes, COUNT(mistakes));
+}
+
 static double accuracy_on(const char *data, const char *keep)
 {
     static struct result r;

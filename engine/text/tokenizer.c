@@ -128,6 +128,15 @@ int32_t sl_tokenizer_special(const struct sl_tokenizer *tokens, enum sl_special 
     return tokens->special[which];
 }
 
+bool sl_tokenizer_has_text(const struct sl_tokenizer *tokens, const int32_t *ids, long count)
+{
+    int32_t begin = tokens->special[SL_SPECIAL_BEGIN], end = tokens->special[SL_SPECIAL_END];
+    for (long i = 0; i < count; i++)
+        if (ids[i] != begin && ids[i] != end)
+            return true;
+    return false;
+}
+
 /* -- encoding --------------------------------------------------------------------------------- */
 
 void sl_sink_put(struct sl_sink *sink, int32_t id, struct sl_place place)

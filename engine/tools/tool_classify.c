@@ -162,10 +162,11 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
     if (count < 0)
         return false;
     assert((size_t)count <= most);
+    if (!sl_tokenizer_has_text(tokens, next->ids, count))
+        return sl_fail(err, SL_BAD_INPUT, "the text has no tokens: there is nothing to classify");
     enum sl_keep keep = w->a->keep_last ? SL_KEEP_LAST : SL_KEEP_FIRST;
     long left = sl_tokenizer_cut(tokens, keep, w->m->config.context, next->ids, NULL, count);
     w->cut += left < count;
-    assert(left > 0); /* lines that are empty were passed over */
     next->count = (int)left;
     return true;
 }

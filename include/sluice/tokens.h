@@ -74,6 +74,11 @@ SL_PUBLIC long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char
                                    size_t bytes, enum sl_unknown unknown, int32_t *ids, long most,
                                    struct sl_err *err) SL_MUST_CHECK;
 
+/* Whether an encoded text has tokens of its own: unknown words stand for text, what is added around
+ * every text does not. A text without any is not classified, nor learnt from. */
+SL_PUBLIC bool sl_tokenizer_has_text(const struct sl_tokenizer *tokens, const int32_t *ids,
+                                     long count);
+
 enum sl_keep { SL_KEEP_FIRST, SL_KEEP_LAST }; /* which end of a text that is too long */
 
 /* Cuts an encoded text, special tokens included, to `most` >= 2 ids, of its first or last ones;
