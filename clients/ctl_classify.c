@@ -44,7 +44,7 @@ struct job {
     const struct arguments *arguments;
     struct client *client;
     char path[PATH_BYTES];     /* of inference */
-    int texts_max;             /* of one request, */
+    int texts_max;             /* of one request, fewer once the daemon could not hold so many, */
     size_t bytes_max;          /* and of its texts as JSON */
     bool has_skipped;          /* a text that cannot be classified, */
     char code[FAULT_CODE_MAX]; /* the last for this */
@@ -102,83 +102,95 @@ static void tell(struct job *job, int64_t number, const char *why)
     job->has_skipped = true;
 }
 
-/* Of the texts that wait, the one that a refusal is about, and what it says of it; -1: it is about
- * more than one text. */
-static int refused_text(const struct job *job, int status, const char *sentence, const char **why)
+/* Of the first `count` texts that wait, the one that a refusal is about, and what it says of it;
+ * -1: it is about more than one text. */
+static int refused_text(int count, int status, const char *sentence, const char **why)
 {
     static const char begin[] = "'text[", end[] = "]' ";
     char *rest;
     *why = sentence;
-    if (status == 413 && job->count == 1)
+    if (status == 413 && count == 1)
         return 0;
     if (status / 100 != 4 || strncmp(sentence, begin, sizeof begin - 1) != 0)
         return -1;
     long index = strtol(sentence + sizeof begin - 1, &rest, 10);
-    if (strncmp(rest, end, sizeof end - 1) != 0 || index < 0 || index >= job->count)
+    if (strncmp(rest, end, sizeof end - 1) != 0 || index < 0 || index >= count)
         return -1;
     *why = rest + sizeof end - 1;
     return (int)index;
 }
 
-/* After a refusal for one text the others wait on; any other is a fault. */
-static bool drop_refused(struct job *job, const struct client_answer *answer, struct fault *fault)
+/* So many texts from the first on wait no longer. */
+static void forget(struct job *job, int first, int count)
+{
+    for (int i = first; i < first + count; i++)
+        free(job->texts[i]);
+    for (int i = first; i + count < job->count; i++) {
+        job->texts[i] = job->texts[i + count];
+        job->numbers[i] = job->numbers[i + count];
+    }
+    job->count -= count;
+}
+
+/* After a refusal for one text the others wait on. What was said of several together, such as that
+ * they have too many tokens, need not hold for half of them. Any other is a fault. */
+static bool take_refusal(struct job *job, int count, const struct client_answer *answer,
+                         struct fault *fault)
 {
     const char *why;
     struct fault refusal = {0};
     (void)print_refusal(answer, &refusal);
-    int index = refused_text(job, answer->status, refusal.text, &why);
+    int index = refused_text(count, answer->status, refusal.text, &why);
+    if (index < 0 && count > 1 && (answer->status == 400 || answer->status == 413)) {
+        job->texts_max = count / 2;
+        return true;
+    }
     if (index < 0) {
         *fault = refusal;
         return false;
     }
     tell(job, job->numbers[index], why);
     memcpy(job->code, refusal.code, sizeof job->code);
-    free(job->texts[index]);
-    job->count--;
-    for (int i = index; i < job->count; i++) {
-        job->texts[i] = job->texts[i + 1];
-        job->numbers[i] = job->numbers[i + 1];
-    }
+    forget(job, index, 1);
     return true;
 }
 
-/* Then no text waits. */
-static void forget(struct job *job)
-{
-    for (int i = 0; i < job->count; i++)
-        free(job->texts[i]);
-    job->count = 0;
-    job->bytes = 0;
-}
-
-/* One request about the texts that wait. Afterwards fewer of them do, or it is a fault. */
+/* One request about the first texts that wait. Afterwards fewer of them do, or the next is about
+ * fewer, or it is a fault. */
 static bool ask(struct job *job, struct fault *fault)
 {
     struct client_answer answer = {0};
-    char *body = write_body(job->arguments, job->texts, job->count);
+    int count = job->count < job->texts_max ? job->count : job->texts_max;
+    char *body = write_body(job->arguments, job->texts, count);
     const struct client_request request = {.path = job->path, .body = body};
     bool good =
         (body || fault_no_memory(fault)) && client_ask(job->client, &request, &answer, fault);
     if (good && answer.status != 200)
-        good = drop_refused(job, &answer, fault);
+        good = take_refusal(job, count, &answer, fault);
     else if (good) {
-        good = print_classes(&job->sheet, &answer.body, (const char *const *)job->texts, job->count,
-                             fault);
-        forget(job);
+        good =
+            print_classes(&job->sheet, &answer.body, (const char *const *)job->texts, count, fault);
+        forget(job, 0, count);
     }
     client_answer_release(&answer);
     free(body);
     return good;
 }
 
-/* Asks about the texts that wait, if any; then none waits. A request for all of them, and at most
- * one more for each that is refused. */
+static void forget_all(struct job *job)
+{
+    forget(job, 0, job->count);
+    job->bytes = 0;
+}
+
+/* Asks about the texts that wait, if any; then none waits. A request for as many as the daemon
+ * holds, and at most one more for each that is refused. */
 static bool flush(struct job *job, struct fault *fault)
 {
     bool good = true;
     while (good && job->count > 0)
         good = ask(job, fault);
-    forget(job);
+    forget_all(job);
     return good;
 }
 
@@ -273,7 +285,7 @@ static bool classify(struct job *job, struct fault *fault)
     job->what = words ? "text" : "line";
     bool good = words ? add_words(job, fault) : add_lines(job, fault);
     if (!good) {
-        forget(job);
+        forget_all(job);
         return false;
     }
     if (!flush(job, fault))

@@ -138,6 +138,30 @@ Test(ctl_classify, classifies_as_many_lines_at_a_time_as_the_daemon_takes)
     daemon_stop(&d.daemon);
 }
 
+/* 64 lines of 26 tokens are more than this daemon holds; 8 are not. */
+Test(ctl_classify, asks_about_fewer_lines_when_the_daemon_holds_no_more)
+{
+    static const char requests[] = "http_requests_total{handler=\"/v2/models/{name}/infer\","
+                                   "method=\"POST\",status=\"%d\"}";
+    struct served d;
+    char good[128], bad[128];
+    daemon_make_store(&d.daemon);
+    tiny_classifiers_make(d.daemon.store);
+    daemon_serve(&d.daemon, (const char *const[]){"--default-classifier", MOOD, "--queue-tokens",
+                                                  "256", NULL});
+    served_reach(&d);
+    expect_lines_in_order(&d, 70, 21);
+    (void)snprintf(good, sizeof good, requests, 200);
+    (void)snprintf(bad, sizeof bad, requests, 400);
+    cr_assert_eq(metric(&d.daemon, good), 9);
+    cr_assert_eq(metric(&d.daemon, bad), 3);
+    const struct result *r = CTL(&d, "classify", "--model", "tiny", "a", "b", "c");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "completes texts");
+    cr_assert_str_eq(r->out, "");
+    daemon_stop(&d.daemon);
+}
+
 Test(ctl_classify, tells_why_a_text_cannot_be_classified)
 {
     struct served d;
