@@ -234,30 +234,48 @@ static bool add_words(struct job *job, struct fault *fault)
     return good;
 }
 
-static bool add_line(struct job *job, char *line, size_t length, int64_t number,
+/* The next line, without its end, of which the first `room` bytes are kept. Returns how long it is;
+ * -1: there is none. */
+static int64_t read_line(char *line, size_t room)
+{
+    int64_t length = 0;
+    int byte;
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread
+    while ((byte = getc_unlocked(stdin)) != EOF && byte != '\n')
+        if ((size_t)length++ < room)
+            line[length - 1] = (char)byte;
+    return byte == EOF && length == 0 ? -1 : length;
+}
+
+static bool add_line(struct job *job, char *line, int64_t length, int64_t number,
                      struct fault *fault)
 {
-    while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
-        line[--length] = '\0';
-    if (length > LINE_BYTES_MAX || strlen(line) != length) {
-        tell(job, number, length > LINE_BYTES_MAX ? "is longer than 1 MiB" : "holds a NUL");
+    while (length > 0 && length <= LINE_BYTES_MAX + 1 && line[length - 1] == '\r')
+        length--;
+    if (length > LINE_BYTES_MAX) {
+        tell(job, number, "is longer than 1 MiB");
         return true;
     }
-    return length == 0 || add(job, line, number, fault);
+    line[length] = '\0';
+    if (strlen(line) == (size_t)length)
+        return length == 0 || add(job, line, number, fault);
+    tell(job, number, "holds a NUL");
+    return true;
 }
 
 /* Those that are empty are passed over. */
 static bool add_lines(struct job *job, struct fault *fault)
 {
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t length;
-    bool good = true;
     if (job->ctl->operand_count == 0 && isatty(STDIN_FILENO))
         return fault_set(fault, EXIT_MISUSED,
                          "what is to be classified? Give texts, or pipe lines");
-    for (int64_t number = 1; good && (length = getline(&line, &room, stdin)) >= 0; number++)
-        good = add_line(job, line, (size_t)length, number, fault);
+    char *line = malloc(LINE_BYTES_MAX + 1);
+    bool good = true;
+    int64_t length;
+    if (!line)
+        return fault_no_memory(fault);
+    for (int64_t number = 1; good && (length = read_line(line, LINE_BYTES_MAX + 1)) >= 0; number++)
+        good = add_line(job, line, length, number, fault);
     free(line);
     return good;
 }

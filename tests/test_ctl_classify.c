@@ -227,6 +227,34 @@ Test(ctl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_it)
     daemon_stop(&d.daemon);
 }
 
+/* What is passed over is not kept: such a line may be longer than there is memory. */
+Test(ctl_classify, a_line_of_any_length_does_not_keep_the_rest_from_it)
+{
+    enum { LONG_BYTES = 300 << 20 };
+
+    struct served d;
+    char input[PATH_MAX], little[PATH_MAX], script[PATH_MAX + 64];
+    serve_classifiers(&d);
+    FILE *file = fopen(test_path(input, d.directory, "in"), "we");
+    cr_assert(file);
+    cr_assert_eq(ftruncate(fileno(file), LONG_BYTES), 0); /* zeros that take no place */
+    cr_assert_eq(fseek(file, LONG_BYTES, SEEK_SET), 0);
+    cr_assert_geq(fputs("\nab\r\nabc", file), 0);
+    cr_assert_eq(fclose(file), 0);
+    (void)snprintf(script, sizeof script, "#!/bin/sh\n%s\nexec '%s' \"$@\"\n",
+                   TEST_SANITIZED ? "" : "ulimit -v 300000",
+                   program("SLUICECTL", SL_BUILD_DIR "/sluicectl"));
+    test_write(test_path(little, d.directory, "little"), script);
+    cr_assert_eq(chmod(little, 0700), 0);
+    cr_assert_eq(setenv("SLUICECTL", little, 1), 0);
+    const struct result *r = CTL(&d, "classify");
+    EXPECT_EXIT(r, 1);
+    cr_assert_str_eq(r->err, "sluicectl: line 1: is longer than 1 MiB\n");
+    EXPECT_SAID(r->out, "\tab\n");
+    EXPECT_SAID(r->out, "\tabc\n");
+    daemon_stop(&d.daemon);
+}
+
 Test(ctl_classify, benchmarks_classification)
 {
     struct served d;
