@@ -211,3 +211,21 @@ Test(tool_places, a_run_is_of_one_process_at_a_time)
         &r, small_and(run_path, out, WORDS("--corpus", corpus, "--steps", "2000", "--resume")));
     cr_expect(is_there("store/bottles/1/manifest.json"));
 }
+
+/* -- names ------------------------------------------------------------------------------------ */
+
+/* JSON is UTF-8, names of files are any bytes: what is said of them is there all the same. */
+Test(tool_places, names_that_are_not_utf8_are_told_as_far_as_they_go)
+{
+    static struct result r;
+    char text[PATH_MAX], model[PATH_MAX], path[PATH_MAX];
+    cr_assert_eq(rename(corpus, test_path(text, top, "caf\xE9.txt")), 0);
+    (void)test_path(model, top, "mod\xE8le/1");
+    expect_success(&r, small_and(run_path, model, WORDS("--corpus", text, "--steps", "2")));
+    cr_expect(strstr(r.out, "mod\uFFFDle/1\""), "%s", r.out);
+    read_text(r.out, sizeof r.out, fopen(test_path(path, model, "config.json"), "re"));
+    cr_expect(strstr(r.out, "\"corpus\": \"caf\uFFFD.txt\""), "%s", r.out);
+    expect_success(&r, WORDS("init", "vanilla", "--corpus", text, "--width", "16", "--json",
+                             "--out", test_path(model, top, "mod\xE8le/2")));
+    cr_expect(strstr(r.out, "mod\uFFFDle/2\""), "%s", r.out);
+}

@@ -2,6 +2,7 @@
 #include "model/json.h"
 
 #include "base/number.h"
+#include "text/utf8.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -62,6 +63,27 @@ char *sl_json_print(const struct json_t *value, int digits, struct sl_err *err)
     }
     memcpy(text + bytes, "\n", 2);
     return text;
+}
+
+json_t *sl_json_string(const char *text)
+{
+    static const char other[] = "\xEF\xBF\xBD";
+    size_t bytes = strlen(text), used = 0;
+    char *valid = malloc(3 * bytes + 1); /* each byte may become one of three */
+    if (!valid)
+        return NULL;
+    for (size_t at = 0; at < bytes;) {
+        uint32_t point;
+        size_t begin = at;
+        bool good = sl_utf8_next(text, bytes, &at, &point);
+        at += !good;
+        size_t length = good ? at - begin : sizeof other - 1;
+        memcpy(valid + used, good ? text + begin : other, length);
+        used += length;
+    }
+    json_t *string = json_stringn(valid, used);
+    free(valid);
+    return string;
 }
 
 json_t *sl_json_float(float value)

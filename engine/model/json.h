@@ -18,6 +18,9 @@ enum { SL_JSON_SHORT = 15, SL_JSON_EXACT = 17 }; /* digits: 0.1 stays 0.1; every
 /* The text of a value, indented, with a line break at the end; free() it. */
 char *sl_json_print(const struct json_t *value, int digits, struct sl_err *err) SL_MUST_CHECK;
 
+/* A string that is always there: what is not UTF-8 becomes U+FFFD. NULL: no memory. */
+struct json_t *sl_json_string(const char *text);
+
 /* The finite number with the fewest digits that is the same float: 0.9, not 0.89999998. */
 struct json_t *sl_json_float(float value);
 

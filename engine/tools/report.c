@@ -213,9 +213,9 @@ static json_t *end_object(const struct report *r, enum ending ending, const char
     put(o, "step", json_integer(r->last.step));
     put(o, "steps", json_integer(r->last.steps));
     if (failure)
-        put(o, "reason", json_string(failure));
+        put(o, "reason", sl_json_string(failure));
     else
-        put(o, "directory", published ? json_string(published) : json_null());
+        put(o, "directory", published ? sl_json_string(published) : json_null());
     if (next[ending])
         put(o, "next", json_string(next[ending]));
     return o;
@@ -256,7 +256,7 @@ static void put_file(json_t *object, const char *key, const char *path)
 {
     const char *slash = path ? strrchr(path, '/') : NULL;
     if (path)
-        put(object, key, json_string(slash ? slash + 1 : path));
+        put(object, key, sl_json_string(slash ? slash + 1 : path));
 }
 
 char *report_provenance(const struct sl_trainer *trainer, struct sl_err *err)

@@ -2,6 +2,7 @@
  * from nothing but a seed. */
 #include "data/corpus.h"
 #include "model/checkpoint.h"
+#include "model/json.h"
 #include "model/manifest.h"
 #include "text/learner.h"
 #include "tools/arguments.h"
@@ -369,7 +370,7 @@ const struct tool tool_train = {
 
 static void say_drawn(const struct arguments *a, int64_t parameters)
 {
-    json_t *o = json_pack("{s:s, s:s, s:I}", "directory", a->out, "architecture",
+    json_t *o = json_pack("{s:o, s:s, s:I}", "directory", sl_json_string(a->out), "architecture",
                           a->training.arch->name, "parameters", (json_int_t)parameters);
     char *text = o && a->json ? json_dumps(o, JSON_COMPACT) : NULL;
     if (a->json)

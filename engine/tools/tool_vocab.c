@@ -1,6 +1,7 @@
 /* tool_vocab.c - `sluice vocab`: learns a vocabulary from texts, or from the texts of records. */
 #include "base/clock.h"
 #include "data/records.h"
+#include "model/json.h"
 #include "model/vocabulary.h"
 #include "text/learner.h"
 #include "tools/arguments.h"
@@ -108,8 +109,8 @@ static void print_json(const struct arguments *a, const struct sl_tokenizer *tok
                        struct sl_learner_facts facts, double seconds)
 {
     json_t *o =
-        json_pack("{s:s, s:s, s:b, s:i, s:I, s:i, s:I, s:f}", "file", a->out, "kind",
-                  sl_tokenizer_kind(tokens), "lower", (int)!a->cased, "pieces",
+        json_pack("{s:o, s:s, s:b, s:i, s:I, s:i, s:I, s:f}", "file", sl_json_string(a->out),
+                  "kind", sl_tokenizer_kind(tokens), "lower", (int)!a->cased, "pieces",
                   sl_tokenizer_size(tokens), "words", (json_int_t)facts.words, "distinct",
                   facts.distinct, "forgotten", (json_int_t)facts.forgotten, "seconds", seconds);
     char *text = o ? json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
