@@ -616,6 +616,8 @@ static void check_inspect(struct result *r, const char *architecture)
     cr_expect_str_eq(json_string_value(json_object_get(o, "architecture")), architecture);
     cr_expect_gt(number_in(o, "parameters"), 1000.0);
     cr_expect_eq(json_array_size(json_object_get(o, "tensors")), 30);
+    cr_expect_str_eq(json_string_value(json_object_get(o, "task")), "completion");
+    cr_expect_eq(number_in(o, "classes"), 0.0);
     json_decref(o);
 }
 

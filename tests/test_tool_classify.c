@@ -83,6 +83,10 @@ Test(tool_classify, lines_are_classified)
     cr_expect_str_eq(line, "61 h");
     cr_expect(strstr(r.out, "\t22 l 11 22 33 44\n"), "%s", r.out);
     test_write(data, r.out);
+    expect_success(&r, WORDS("inspect", out, "--json"));
+    cr_expect(strstr(r.out, "\"task\": \"classification\""), "%s", r.out);
+    cr_expect(strstr(r.out, "\"classes\": 2"), "%s", r.out);
+    cr_expect(strstr(r.out, "\"labels\": [\n    \"high\",\n    \"low\"\n  ]"), "%s", r.out);
     expect_success(&r, WORDS("eval", out, "--data", data, "--label", "1", "--text", "3", "--json"));
     cr_expect(strstr(r.out, "\"accuracy\":1.0,\"examples\":3"), "%s", r.out);
     expect_success(&r, WORDS("classify", out, lines, "--least", "1"));

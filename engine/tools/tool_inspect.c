@@ -33,20 +33,34 @@ static double deviation(const struct sl_parameter *p)
     return sqrt(fmax(0.0, squares / count - sum / count * (sum / count)));
 }
 
-static void print_json(const struct sl_model *m)
+static json_t *list_labels(struct sl_model_facts facts)
 {
-    struct sl_model_facts facts = sl_model_facts(m);
+    json_t *labels = json_array();
+    for (int i = 0; i < facts.classes; i++)
+        (void)json_array_append_new(labels, json_string(facts.labels[i]));
+    return labels;
+}
+
+static json_t *list_tensors(const struct sl_model *m)
+{
     json_t *list = json_array();
     for (int i = 0; i < m->builder.count; i++) {
         const struct sl_parameter *p = &m->builder.parameters[i];
         (void)json_array_append_new(list, json_pack("{s:s, s:[ii], s:f}", "name", p->name, "shape",
                                                     p->rows, p->cols, "deviation", deviation(p)));
     }
-    json_t *o = json_pack("{s:s, s:s, s:I, s:i, s:i, s:i, s:i, s:s, s:s, s:o}", "architecture",
-                          facts.architecture, "paper", facts.paper, "parameters",
-                          (json_int_t)facts.parameters, "vocab", facts.vocab, "context",
-                          facts.context, "depth", facts.depth, "width", facts.width, "gate",
-                          facts.gate, "sha256", facts.sha256, "tensors", list);
+    return list;
+}
+
+static void print_json(const struct sl_model *m)
+{
+    struct sl_model_facts facts = sl_model_facts(m);
+    json_t *o = json_pack(
+        "{s:s, s:s, s:s, s:I, s:i, s:i, s:i, s:i, s:i, s:o, s:s, s:s, s:o}", "architecture",
+        facts.architecture, "paper", facts.paper, "task", sl_task_name(m->config.task),
+        "parameters", (json_int_t)facts.parameters, "vocab", facts.vocab, "context", facts.context,
+        "depth", facts.depth, "width", facts.width, "classes", facts.classes, "labels",
+        list_labels(facts), "gate", facts.gate, "sha256", facts.sha256, "tensors", list_tensors(m));
     char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     printf("%s\n", text ? text : "");
     free(text);
