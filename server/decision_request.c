@@ -9,6 +9,7 @@ static const struct sv_field choice_fields[] = {
      .kind = SV_FIELD_READ,
      .read = sv_read_word,
      .offset = offsetof(struct sv_choice, value),
+     .most = SV_NAME_BYTES_MAX,
      .required = true},
     {.name = "description", .kind = SV_FIELD_IGNORED, .most = SV_TEXT_BYTES_MAX},
     {.kind = SV_FIELD_END},

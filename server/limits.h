@@ -50,7 +50,7 @@ enum {
     SV_QUESTIONS_MAX = 400,       /* about one text */
     SV_CHOICES_MAX = 255,         /* of one question */
     SV_PARTS_MAX = 256,           /* of one message, and messages of one input */
-    SV_WORD_BYTES_MAX = 64,       /* of what stands for a choice: a role, a type, a datatype */
+    SV_WORD_BYTES_MAX = 64,       /* of one word out of a few: a role, a type, a datatype */
     SV_NAME_BYTES_MAX = 256,      /* of names, ids and labels that clients give */
     SV_TEXT_BYTES_MAX = 64 << 20,
     SV_SAMPLES_MAX = 128,    /* n: answers to one prompt */

@@ -179,8 +179,8 @@ bool sv_reader_string(const struct sv_reader *r, const struct sv_field *field, c
                      "'%s' holds the character U+0000, which is not accepted.", param);
 }
 
-static bool read_string(const struct sv_reader *r, const struct sv_field *field,
-                        const json_t *value, struct sv_string *string)
+bool sv_reader_short(const struct sv_reader *r, const struct sv_field *field, const json_t *value,
+                     struct sv_string *string)
 {
     char param[SV_PARAM_MAX];
     if (!sv_reader_string(r, field, value, string))
@@ -266,8 +266,9 @@ static bool read_field(const struct sv_reader *r, const struct sv_field *field, 
     case SV_FIELD_BOOL: return read_bool(r, field, value);
     case SV_FIELD_INT: return read_int(r, field, value);
     case SV_FIELD_NUMBER: return read_number(r, field, value);
-    case SV_FIELD_STRING: return read_string(r, field, value, sv_reader_place(r, field->offset));
-    case SV_FIELD_IGNORED: return read_string(r, field, value, &ignored);
+    case SV_FIELD_STRING:
+        return sv_reader_short(r, field, value, sv_reader_place(r, field->offset));
+    case SV_FIELD_IGNORED: return sv_reader_short(r, field, value, &ignored);
     case SV_FIELD_WORD: return read_word(r, field, value);
     case SV_FIELD_STRINGS: return read_strings(r, field, value);
     case SV_FIELD_READ: return field->read(r, field, value);

@@ -129,7 +129,7 @@ bool sv_read_content(const struct sv_reader *r, const struct sv_field *field, st
 /* struct sv_texts: the parts of one text, out of a text or messages and their parts. */
 bool sv_read_messages(const struct sv_reader *r, const struct sv_field *field,
                       struct json_t *value);
-/* struct sv_word */
+/* struct sv_word, of at most `most` bytes */
 bool sv_read_word(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
 
 struct sv_document; /* a parsed body and what hangs on it */

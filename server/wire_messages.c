@@ -186,7 +186,7 @@ bool sv_read_word(const struct sv_reader *r, const struct sv_field *field, json_
     struct sv_word *word = sv_reader_place(r, field->offset);
     word->is_boolean = json_is_boolean(value);
     if (!word->is_boolean)
-        return json_is_string(value) ? sv_reader_string(r, field, value, &word->text)
+        return json_is_string(value) ? sv_reader_short(r, field, value, &word->text)
                                      : sv_reader_wrong(r, field, value, "a string, true or false");
     word->text.data = json_is_true(value) ? "true" : "false";
     word->text.bytes = strlen(word->text.data);

@@ -40,3 +40,6 @@ bool sv_reader_count(const struct sv_reader *r, const struct sv_field *field, si
 /* A string without U+0000; it belongs to the document. */
 bool sv_reader_string(const struct sv_reader *r, const struct sv_field *field,
                       const struct json_t *value, struct sv_string *string);
+/* One of at most field->most bytes. */
+bool sv_reader_short(const struct sv_reader *r, const struct sv_field *field,
+                     const struct json_t *value, struct sv_string *string);

@@ -216,7 +216,11 @@ Test(wire_classify, decisions)
 
 /* ---- mistakes ------------------------------------------------------------------------------- */
 
-#define IN     "{\"inputs\":[{" TENSOR "\"shape\":[1],\"data\":[\"a\"]}]"
+#define IN   "{\"inputs\":[{" TENSOR "\"shape\":[1],\"data\":[\"a\"]}]"
+#define X16  "xxxxxxxxxxxxxxxx"
+#define X64  X16 X16 X16 X16
+#define X256 X64 X64 X64 X64
+
 #define D      "{\"model\":\"m\",\"input\":\"a\",\"questions\":"
 #define CHOICE "\"type\":\"choice\",\"instructions\":\"?\",\"choices\":"
 
@@ -367,6 +371,8 @@ static const struct {
      "1 objects, 2 to 255"},
     {read_decision, D "[{" CHOICE "[{\"value\":\"a\"},{\"value\":2}]}]}", SV_BAD_VALUE,
      "questions[0].choices[1].value", "a string, true or false, not 2"},
+    {read_decision, D "[{" CHOICE "[{\"value\":\"a\"},{\"value\":\"" X256 "x\"}]}]}", SV_BAD_VALUE,
+     "questions[0].choices[1].value", "has 257 bytes, at most 256"},
     {read_decision, D "[{" CHOICE "[{\"value\":\"a\"},{}]}]}", SV_MISSING,
      "questions[0].choices[1].value", "required"},
     {read_decision,
