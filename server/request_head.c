@@ -98,9 +98,24 @@ static bool check_body(struct sv_call *call, const char *method, struct sv_probl
                      type);
 }
 
-bool sv_head_read(struct sv_call *call, const char *method, const char *path,
+/* The path of a request's target, which may say before it, as to a proxy, whom it is for. */
+static const char *path_of(const char *target)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+        const char *host = target + strlen(schemes[i]);
+        if (strncasecmp(target, schemes[i], strlen(schemes[i])) != 0 || strcspn(host, "/") == 0)
+            continue;
+        const char *path = strchr(host, '/');
+        return path ? path : "/";
+    }
+    return target;
+}
+
+bool sv_head_read(struct sv_call *call, const char *method, const char *target,
                   struct sv_problem *problem)
 {
+    const char *path = path_of(target);
     call->family = sv_route_family(path);
     name_request(call);
     return check_route(call, method, path, problem) && check_timeout(call, problem) &&
