@@ -76,12 +76,19 @@ static bool set_text(const struct row *row, char *to, const char *value, struct 
     return true;
 }
 
+/* Digits as people write them: no blank or sign before, no 064, which YAML 1.1 reads as 52. */
+static bool is_plain_integer(const char *value)
+{
+    const char *digits = value + (*value == '-');
+    return isdigit((unsigned char)digits[0]) && (digits[0] != '0' || digits[1] == '\0');
+}
+
 static bool set_int(const struct row *row, int64_t *to, const char *value, struct sl_err *err)
 {
     char *end;
     errno = 0;
     int64_t number = strtoll(value, &end, 10);
-    if (end == value || *end || errno || number < row->least || number > row->most)
+    if (!is_plain_integer(value) || *end || errno || number < row->least || number > row->most)
         return sl_fail(err, SL_BAD_INPUT, "%s: '%s' is not an integer from %lld to %lld", row->name,
                        value, (long long)row->least, (long long)row->most);
     *to = number;

@@ -128,6 +128,10 @@ Test(options, file_mistakes_are_named_with_their_place)
         {"\tslots: 4\n", "c.yaml: libyaml: ", "accepted are lines 'key: value'"},
         {"slots: *four\n", "c.yaml:1:1: ", "not understood; accepted are lines"},
         {"store: \"\"\n", "c.yaml:1:1", "must have 1 to 255"},
+        {"slots: \" 64\"\n", "c.yaml:1:1", "' 64' is not an integer"},
+        {"slots: 064\n", "c.yaml:1:1", "'064' is not an integer"},
+        {"slots: +64\n", "c.yaml:1:1", "'+64' is not an integer"},
+        {"slots: -64\n", "c.yaml:1:1", "'-64' is not an integer from"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
