@@ -35,6 +35,10 @@ bool sv_options_file(struct sv_options *options, const char *path, struct sl_err
     SL_MUST_CHECK;
 bool sv_options_check(const struct sv_options *options, struct sl_err *err) SL_MUST_CHECK;
 
+const char *sv_options_name(int index); /* by position; NULL past the last */
+/* Fails for a name that no option has, and lists those there are. */
+bool sv_options_unknown(const char *name, struct sl_err *err);
+
 void sv_options_help(struct sv_text *out);
 void sv_options_sample(struct sv_text *out); /* conf/sluiced.yaml: every option at its default */
 /* The name by position, and the value as text; NULL past the last. */

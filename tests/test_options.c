@@ -103,6 +103,8 @@ Test(options, file_sets_every_kind)
     cr_assert_eq(options.slots, 7);
     cr_assert(options.insecure);
     cr_assert_str_eq(options.log_format, "json");
+    EXPECT_OK(read_text("%YAML 1.1\n# mine\n---\nqueue_items: 0\n...\n\n# no more\n", &err), err);
+    cr_assert_eq(options.queue_items, 0);
     EXPECT_OK(read_text("", &err), err);
     EXPECT_OK(read_text("# nothing\n", &err), err);
 }
@@ -132,6 +134,9 @@ Test(options, file_mistakes_are_named_with_their_place)
         {"slots: 064\n", "c.yaml:1:1", "'064' is not an integer"},
         {"slots: +64\n", "c.yaml:1:1", "'+64' is not an integer"},
         {"slots: -64\n", "c.yaml:1:1", "'-64' is not an integer from"},
+        {"# mine\nslots: 4\n---\nlisten: x\n", "c.yaml:3:1", "another document begins"},
+        {"---\n--- # empty\nslots: 4\n", "c.yaml:2:1", "another document begins"},
+        {"slots: 4\n...\n# more\nslots: 5\n", "c.yaml:4:1", "another document begins"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
