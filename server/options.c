@@ -48,6 +48,15 @@ static void list_names(struct sv_text *out)
         sv_text_print(out, i ? ", %s" : "%s", rows[i].name);
 }
 
+/* What a message repeats of a value must not act on the terminal it is read on. */
+static bool hide_controls(struct sl_err *err)
+{
+    for (char *c = err->text; *c; c++)
+        if (iscntrl((unsigned char)*c))
+            *c = '?';
+    return false;
+}
+
 bool sv_options_unknown(const char *name, struct sl_err *err)
 {
     struct sv_text names = {0};
@@ -55,7 +64,7 @@ bool sv_options_unknown(const char *name, struct sl_err *err)
     (void)sl_fail(err, SL_BAD_INPUT, "unknown key '%s'; accepted: %s", name,
                   names.failed ? "" : names.data);
     sv_text_release(&names);
-    return false;
+    return hide_controls(err);
 }
 
 static bool is_among(const char *words, const char *value)
@@ -115,12 +124,13 @@ bool sv_options_set(struct sv_options *options, const char *name, const char *va
     if (!row)
         return sv_options_unknown(name, err);
     char *to = (char *)options + row->offset;
+    bool good = false;
     switch (row->kind) {
-    case TEXT: return set_text(row, to, value, err);
-    case INT: return set_int(row, (int64_t *)(void *)to, value, err);
-    case BOOL: return set_bool(row, (bool *)to, value, err);
+    case TEXT: good = set_text(row, to, value, err); break;
+    case INT: good = set_int(row, (int64_t *)(void *)to, value, err); break;
+    case BOOL: good = set_bool(row, (bool *)to, value, err); break;
     }
-    return false;
+    return good || hide_controls(err);
 }
 
 void sv_options_defaults(struct sv_options *options)

@@ -137,6 +137,9 @@ Test(options, file_mistakes_are_named_with_their_place)
         {"# mine\nslots: 4\n---\nlisten: x\n", "c.yaml:3:1", "another document begins"},
         {"---\n--- # empty\nslots: 4\n", "c.yaml:2:1", "another document begins"},
         {"slots: 4\n...\n# more\nslots: 5\n", "c.yaml:4:1", "another document begins"},
+        {"slots: \"4\\e[2J\\x7F\"\n", "c.yaml:1:1", "'4?[2J?' is not an integer"},
+        {"log_level: \"\\t\"\n", "c.yaml:1:1", "'?' is not one of"},
+        {"\"slo\\ets\": 4\n", "c.yaml:", "unknown key 'slo?ts'"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
