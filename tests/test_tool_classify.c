@@ -102,7 +102,8 @@ Test(tool_classify, a_text_without_tokens_of_its_own_is_not_classified)
     static struct result r;
     char data[PATH_MAX], lines[PATH_MAX];
     write_data(test_path(data, top, "data.tsv"));
-    expect_success(&r, learning(data, WORDS("--epochs", "1", "--tokenizer", "words")));
+    expect_success(&r, learning(data, WORDS("--epochs", "1", "--tokenizer", "words",
+                                            "--validation-share", "0.5")));
     test_write(test_path(lines, top, "lines.txt"), "61 h\n\n \n");
     test_write(data, "high\t61 h\nlow\t\x01\n");
     const struct mistake mistakes[] = {

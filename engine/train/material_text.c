@@ -13,6 +13,10 @@ static bool text_open(struct sl_material *m, const struct sl_sources *sources,
     if (r->crops > 0)
         return sl_fail(err, SL_BAD_INPUT, "crops is %d, but a text has none: labelled texts have",
                        r->crops);
+    if (r->train_share + r->validation_share > 1.0f)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "train_share and validation_share are %g and %g; together at most 1",
+                       (double)r->train_share, (double)r->validation_share);
     if (!sl_material_vocabulary(m, sources, "characters", &how, err))
         return false;
     if (!m->tokens)

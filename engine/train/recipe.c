@@ -53,10 +53,6 @@ bool sl_recipe_check(const struct sl_recipe *r, struct sl_err *err)
     if (r->rate_least > r->rate)
         return sl_fail(err, SL_BAD_INPUT, "rate_least is %g; accepted is at most rate, %g",
                        (double)r->rate_least, (double)r->rate);
-    if (r->train_share + r->validation_share > 1.0f)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "train_share and validation_share are %g and %g; together at most 1",
-                       (double)r->train_share, (double)r->validation_share);
     return true;
 }
 
