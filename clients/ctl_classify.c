@@ -216,12 +216,12 @@ static bool add(struct job *job, const char *text, int64_t number, struct fault 
     }
     if ((job->count == job->texts_max || job->bytes + bytes > job->bytes_max) && !flush(job, fault))
         return false;
-    job->texts[job->count] = strdup(text);
-    if (!job->texts[job->count])
+    char *copy = strdup(text);
+    if (!copy)
         return fault_no_memory(fault);
     job->numbers[job->count] = number;
-    // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is the job's, flush frees it
-    job->count++;
+    job->texts[job->count++] = copy;
+    // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the copy is the job's, flush frees it
     job->bytes += bytes;
     return true;
 }

@@ -113,6 +113,7 @@ static bool run(const struct ctl_command *command, struct ctl *ctl, int count, c
         good = command->run(ctl, values, reader.operands[0], fault);
     if (!good)
         fault->hint = hint_of(command, fault->code);
+    ctl->operands = NULL; /* they lay in the reader */
     free(values);
     return good;
 }

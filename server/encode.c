@@ -120,8 +120,9 @@ static bool fit(const struct sv_served *served, const struct sv_reading *reading
 /* A text has far fewer tokens than bytes, and a cut one fewer still; they may wait for long. */
 static void give_back_room(struct sv_tokens *tokens)
 {
-    int32_t *ids = realloc(tokens->ids, ((size_t)tokens->count + 1) * sizeof *ids);
-    tokens->ids = ids ? ids : tokens->ids;
+    void *smaller = realloc(tokens->ids, ((size_t)tokens->count + 1) * sizeof *tokens->ids);
+    if (smaller)
+        tokens->ids = smaller;
 }
 
 bool sv_encode(const struct sv_served *served, const struct sv_reading *reading,

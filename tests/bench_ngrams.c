@@ -177,7 +177,8 @@ int main(int count, char **words)
     struct regression m = {.r = calloc(FEATURES, sizeof *m.r), .w = calloc(FEATURES, sizeof *m.w)};
     struct bag *bag = calloc(1, sizeof *bag);
     int32_t *order = calloc((size_t)train.count, sizeof *order);
-    need((m.r && m.w && bag && order) || sl_fail(&err, SL_NO_MEMORY, "no memory"), &err);
+    (void)sl_fail(&err, SL_NO_MEMORY, "no memory");
+    need(m.r && m.w && bag && order, &err);
     weigh(&m, &train, bag);
     for (int i = 0; i < PASSES; i++) {
         pass(&m, &train, i, bag, order);

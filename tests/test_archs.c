@@ -141,8 +141,8 @@ static void draw_texts(struct texts *x)
     for (int i = 0; i < x->count; i++) {
         x->lengths[i] = 1 + (int)sl_random_below(key, (uint64_t)i, FIXTURE_CONTEXT);
         for (int j = 0; j < FIXTURE_CONTEXT; j++)
-            x->tokens[i][j] =
-                (int32_t)sl_random_below(key, (uint64_t)(1000 + i * 100 + j), FIXTURE_VOCAB);
+            x->tokens[i][j] = (int32_t)sl_random_below(key, 1000 + (uint64_t)i * 100 + (uint64_t)j,
+                                                       FIXTURE_VOCAB);
     }
 }
 

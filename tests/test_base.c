@@ -155,9 +155,9 @@ Test(arena, some_grow)
     EXPECT_OK(sl_arena_init_growing(&a, 100, &err), err);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 64; i++) {
-            pieces[i] = sl_arena_take(&a, (size_t)(i * 97), 1);
+            pieces[i] = sl_arena_take(&a, (size_t)i * 97, 1);
             cr_assert_eq((uintptr_t)pieces[i] % SL_ALIGN, 0);
-            memset(pieces[i], i, (size_t)(i * 97));
+            memset(pieces[i], i, (size_t)i * 97);
         }
         for (int i = 1; i < 64; i++)
             cr_assert(pieces[i][0] == i && pieces[i][i * 97 - 1] == i, "piece %d", i);

@@ -47,8 +47,8 @@ static void fill(int count, const int *lengths, uint64_t seed)
     uint64_t key = sl_random_key(seed, "texts");
     for (int i = 0; i < count; i++) {
         for (int k = 0; k < lengths[i]; k++)
-            tokens[i][k] =
-                (int32_t)sl_random_below(key, (uint64_t)(i * FIXTURE_CONTEXT + k), FIXTURE_VOCAB);
+            tokens[i][k] = (int32_t)sl_random_below(
+                key, (uint64_t)i * FIXTURE_CONTEXT + (uint64_t)k, FIXTURE_VOCAB);
         items[i] = (struct sl_item){.tokens = tokens[i], .count = lengths[i]};
     }
 }
@@ -229,7 +229,7 @@ Test(classifier, rows_that_nobody_reads_are_left_out_exactly, .fini = close_all)
         for (int pooling = 0; pooling <= SL_POOLING_LAST; pooling++)
             for (int gate = 0; gate <= SL_GATE_HARD; gate++)
                 if (f.task == SL_TASK_CLASSIFICATION)
-                    expect_exact_savings(sl_arch_at(f.arch), pooling, gate);
+                    expect_exact_savings(sl_arch_at(f.arch), pooling, (enum sl_gate_mode)gate);
 }
 
 Test(classifier, broken_promises_are_refused_before_anything_runs, .fini = close_all)

@@ -460,7 +460,7 @@ Test(classify_lane, statistics_add_up, .init = world_open)
     cr_assert_eq(stats.encode.ns, ENCODED_NS);
     cr_assert_gt(stats.compute.ns, 0);
     cr_assert_eq(stats.compute.ns, task->finished_ns - task->started_ns);
-    cr_assert_eq(gauge(SV_METRIC_PROMPT_TOKENS), tokens);
+    cr_assert_eq((int64_t)gauge(SV_METRIC_PROMPT_TOKENS), tokens);
     free(stats.by_size);
     ask_destroy(good);
     ask_destroy(late);

@@ -267,7 +267,7 @@ Test(ctl_classify, benchmarks_classification)
     json_t *bench = parse(r->out);
     cr_assert_eq(whole(bench, "requests"), 40);
     cr_assert_eq(whole(bench, "texts"), 120);
-    cr_assert_eq(whole(bench, "tokens"), 40 * (5 + 6 + 2));
+    cr_assert_eq(whole(bench, "tokens"), 40L * (5 + 6 + 2));
     cr_assert_eq(whole(bench, "failed"), 0);
     cr_assert_gt(number(bench, "texts_per_second"), 0);
     cr_assert_gt(number(bench, "layer_ops_saved"), 0);

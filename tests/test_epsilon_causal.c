@@ -325,7 +325,8 @@ static void slow_begin(struct slow *s, const struct sl_model *m, const int32_t *
     for (int i = 0; i < LENGTH; i++) {
         s->left[i] = 1.0;
         for (int c = 0; c < d; c++) {
-            double angle = i / pow(10000.0, 2.0 * (c / 2) / d);
+            const int pair = c / 2;
+            double angle = i / pow(10000.0, 2.0 * pair / d);
             s->h[i][c] = sqrt(d) * value(named(m, "embedding.tokens"), tokens[i], c) +
                          (c % 2 ? cos(angle) : sin(angle));
         }
@@ -404,7 +405,7 @@ static void slow_halt(struct slow *s, int j, int step)
 static void slow_step(struct slow *s, int step)
 {
     for (int j = 0; j < LENGTH; j++) {
-        double x[MOST];
+        double x[MOST] = {0};
         normed(s->m, "attention_norm", -1.0, s->h[j], x);
         linear(s->m, "attention.key_value.weight", "attention.key_value.bias", x, s->key_value[j]);
     }

@@ -133,6 +133,7 @@ static struct sl_config config_of(const struct golden *g, const struct sl_arch *
 
 static int32_t *ids(const struct golden *g, const char *name, int count)
 {
+    cr_assert_gt(count, 0);
     float *numbers = recorded(g, name, "", (size_t)count);
     int32_t *out = malloc((size_t)count * sizeof *out);
     cr_assert(out);

@@ -387,7 +387,8 @@ static bool has_option(const struct result *r, const char *name)
     char option[80];
     (void)snprintf(option, sizeof option, "--%s ", name);
     for (char *at = option; *at; at++)
-        *at = *at == '_' ? '-' : *at;
+        if (*at == '_')
+            *at = '-';
     return strstr(r->out, option);
 }
 

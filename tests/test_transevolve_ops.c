@@ -30,7 +30,7 @@ static double *nothing(int count)
 /* What is left of numbers as operands. */
 static void as_operands(const struct sl_kernels *k, float *x, int rows, int cols)
 {
-    char *row = calloc(sl_operand_stride(k, cols) * sizeof(float), 1);
+    float *row = calloc(sl_operand_stride(k, cols), sizeof *row); /* the widest operands */
     cr_assert(row);
     for (int r = 0; r < rows; r++) {
         k->narrow(row, x + (size_t)r * (size_t)cols, cols);

@@ -193,7 +193,7 @@ static bool example_encode(struct sl_dataset *set, int example, const struct sl_
     long count = example_tokens(set, example, tokens, encoding->unknown, scratch, err);
     if (count < 0)
         return false;
-    if (!sl_tokenizer_has_text(tokens, scratch->ids, count))
+    if (count < 1 || !sl_tokenizer_has_text(tokens, scratch->ids, count))
         return sl_fail(err, SL_BAD_INPUT, "the text has no tokens");
     long kept =
         sl_tokenizer_cut(tokens, encoding->keep, encoding->context, scratch->ids, NULL, count);

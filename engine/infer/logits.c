@@ -18,5 +18,6 @@ double sl_log_sum_exp(const float *x, int count)
     double most = (double)x[sl_highest(x, count)], sum = 0.0;
     for (int i = 0; i < count; i++)
         sum += exp((double)x[i] - most);
+    // cppcheck-suppress invalidFunctionArg; count > 0, so one term is 1
     return most + log(sum);
 }

@@ -229,6 +229,7 @@ static float softmax(float *x, int n)
         total += (double)x[i];
     }
     scale(x, (float)(1.0 / total), x, n);
+    // cppcheck-suppress invalidFunctionArg; n > 0, so one term is 1
     return max + (float)log(total);
 }
 

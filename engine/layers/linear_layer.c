@@ -4,14 +4,12 @@
 #include <math.h>
 #include <stdio.h>
 
-static struct sl_parameter *part(struct sl_builder *b, const char *name, const char *suffix,
-                                 enum sl_role role, int rows, int cols, struct sl_init init)
+static const char *join(char full[SL_NAME_MAX], const char *name, const char *suffix)
 {
-    char full[SL_NAME_MAX];
-    int length = snprintf(full, sizeof full, "%s.%s", name, suffix);
+    int length = snprintf(full, SL_NAME_MAX, "%s.%s", name, suffix);
     assert(length > 0);
-    assert(length < (int)sizeof full);
-    return sl_parameter_add(b, full, role, rows, cols, init);
+    assert(length < SL_NAME_MAX);
+    return full;
 }
 
 struct sl_linear_layer sl_linear_build(struct sl_builder *b, const char *name,
@@ -22,11 +20,13 @@ struct sl_linear_layer sl_linear_build(struct sl_builder *b, const char *name,
     struct sl_init start = shape.deviation > 0.0f ? sl_normal(shape.deviation) : usual;
     if (shape.bound > 0.0f)
         start = sl_uniform(shape.bound);
-    layer.weight = part(b, name, "weight", SL_ROLE_MATRIX, shape.outs, shape.ins, start);
+    char full[SL_NAME_MAX];
+    layer.weight = sl_parameter_add(b, join(full, name, "weight"), SL_ROLE_MATRIX, shape.outs,
+                                    shape.ins, start);
     bool fixed = shape.bias_zero || shape.bias_start < 0.0f || shape.bias_start > 0.0f;
     if (shape.bias)
-        layer.bias = part(b, name, "bias", SL_ROLE_VECTOR, 1, shape.outs,
-                          fixed ? sl_constant(shape.bias_start) : usual);
+        layer.bias = sl_parameter_add(b, join(full, name, "bias"), SL_ROLE_VECTOR, 1, shape.outs,
+                                      fixed ? sl_constant(shape.bias_start) : usual);
     return layer;
 }
 

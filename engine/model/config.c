@@ -88,9 +88,11 @@ static bool read_label(struct sl_card *card, const json_t *value, int index, str
     if (control)
         return sl_fail(err, SL_CORRUPT, "labels: item %d has a control character, 0x%02x, in it",
                        index, (unsigned)*control);
-    for (int i = 0; i < index; i++)
+    for (int i = 0; i < index; i++) {
+        assert(card->labels[i]);
         if (strcmp(card->labels[i], text) == 0)
             return sl_fail(err, SL_CORRUPT, "labels: '%s' is there twice", text);
+    }
     card->labels[index] = strdup(text);
     card->hyper.classes = index + 1;
     return card->labels[index] || sl_fail(err, SL_NO_MEMORY, "no memory for labels");

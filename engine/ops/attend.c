@@ -169,12 +169,13 @@ static void backward_units(void *ctx, int first, int last, int worker)
     for (int i = first; i < last; i++) {
         const struct block *b = &a->blocks[i / a->args.heads];
         int head = i % a->args.heads, key = n->tape->batch->sequences[b->sequence].first;
+        const size_t column = (size_t)head * (size_t)hd;
         struct sl_attend_back back = {
             .forward = unit_of(p, b, head, worker),
-            .dout = sl_grad_row(n->out, b->first) + head * hd,
-            .dq = sl_grad_row(n->in[QUERY], b->first) + head * hd,
-            .dk = sl_grad_row(n->in[KEY_VALUE], key) + head * hd,
-            .dv = sl_grad_row(n->in[KEY_VALUE], key) + width + head * hd,
+            .dout = sl_grad_row(n->out, b->first) + column,
+            .dq = sl_grad_row(n->in[QUERY], b->first) + column,
+            .dk = sl_grad_row(n->in[KEY_VALUE], key) + column,
+            .dv = sl_grad_row(n->in[KEY_VALUE], key) + width + column,
             .dout_stride = (size_t)width,
             .dq_stride = (size_t)width,
             .dkv_stride = 2 * (size_t)width,

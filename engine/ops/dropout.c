@@ -12,7 +12,7 @@ struct sl_dropout sl_dropout_of(float probability)
 
 uint32_t sl_dropout_row_key(const struct sl_tape *t, uint64_t key, int row)
 {
-    return (uint32_t)(sl_random_bits(key, (uint64_t)(t->batch->row_base + row)) >> 32);
+    return (uint32_t)(sl_random_bits(key, (uint64_t)t->batch->row_base + (uint64_t)row) >> 32);
 }
 
 enum { X };

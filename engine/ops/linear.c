@@ -46,7 +46,7 @@ static size_t block_operand_bytes(const struct sl_node *n)
 static struct forward_scratch forward_layout(const struct sl_node *n)
 {
     size_t x_bytes = sl_round_up(block_operand_bytes(n), SL_ALIGN);
-    size_t y_bytes = n->out->type == SL_F32 ? 0 : BLOCK * CHUNK * sizeof(float);
+    size_t y_bytes = n->out->type == SL_F32 ? 0 : (size_t)BLOCK * CHUNK * sizeof(float);
     return (struct forward_scratch){.stride = x_bytes + sl_round_up(y_bytes, SL_ALIGN),
                                     .x_bytes = x_bytes};
 }
@@ -74,6 +74,7 @@ static const void *block_operands(const struct sl_node *n, int first, int last, 
 }
 
 /* Bias, activation, dropout and rounding of columns c0..c1 of one row, whose products are in y. */
+// NOLINTNEXTLINE(readability-non-const-parameter): y is written over unless there is f.out
 static void epilogue_row(const struct sl_node *n, int row, float *y, int c0, int c1)
 {
     const struct linear *a = n->args;

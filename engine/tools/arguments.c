@@ -17,7 +17,8 @@ static const char *spell(const char *name, char text[NAME_MAX_BYTES])
 {
     (void)snprintf(text, NAME_MAX_BYTES, "%s", name);
     for (char *at = text; *at; at++)
-        *at = *at == '_' ? '-' : *at;
+        if (*at == '_')
+            *at = '-';
     return text;
 }
 

@@ -34,6 +34,7 @@ static void nearest_of(const char *path, char nearest[SL_PATH_MAX])
     (void)snprintf(nearest, SL_PATH_MAX, "%s", path);
     do {
         (void)snprintf(copy, sizeof copy, "%s", nearest);
+        // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's writes to its argument alone
         (void)snprintf(nearest, SL_PATH_MAX, "%s", dirname(copy));
     } while (access(nearest, F_OK) != 0 && errno == ENOENT && !is_topmost(nearest));
 }

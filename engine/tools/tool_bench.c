@@ -85,7 +85,9 @@ static bool measure(struct sl_trainer *trainer, const struct arguments *a, struc
     enum { WARM = 2 };
 
     double *times = calloc((size_t)a->steps, sizeof *times);
-    bool ok = times || sl_fail(err, SL_NO_MEMORY, "no memory for %d times", a->steps);
+    if (!times)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %d times", a->steps);
+    bool ok = true;
     for (int i = -WARM; ok && i < a->steps; i++) {
         double begun = sl_seconds();
         ok = sl_trainer_step(trainer, err);

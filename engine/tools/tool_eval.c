@@ -243,7 +243,7 @@ static bool predict(struct sl_model *m, const struct arguments *a, const struct 
 static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_err *err)
 {
     struct sl_policy policy = m->policy;
-    struct sl_evaluation e;
+    struct sl_evaluation e = {0};
     bool classifier = m->config.task == SL_TASK_CLASSIFICATION;
     if (classifier != (a->data != NULL))
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s: it is measured with %s",

@@ -44,7 +44,7 @@ static struct piece piece_at(const struct sl_optimiser *o, int index)
 bool sl_optimiser_init(struct sl_optimiser *o, struct sl_model *model, struct sl_err *err)
 {
     const struct sl_builder *b = &model->builder;
-    size_t count = (size_t)b->count, bytes = 2 * count * sizeof(float *) + 2 * SL_ALIGN;
+    size_t count = (size_t)b->count, bytes = 2 * count * sizeof(float *) + (size_t)2 * SL_ALIGN;
     for (int i = 0; i < b->count; i++)
         bytes += 2 * (sl_parameter_floats(&b->parameters[i]) * sizeof(float) + SL_ALIGN);
     *o = (struct sl_optimiser){.model = model};
