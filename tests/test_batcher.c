@@ -1,81 +1,27 @@
 /* test_batcher.c - batcher: everybody gets the answer to their own question, and nobody waits for
  * the dead. */
-#include "batcher.h"
-#include "test.h"
+#include "batcher_world.h"
 #include "tiny_store.h"
 
-#include "sluice/sluice.h"
+enum { PROMPT = 5, SLOTS = 4 };
 
-enum { PROMPT = 5, SLOTS = 4, WAIT_MS = 20000 };
+static struct sv_served *served;
 
-/* What the batcher works in. */
-static struct {
-    char store[PATH_MAX];
-    struct sl_engine *engine;
-    struct sv_metrics *metrics;
-    struct sv_registry *registry;
-    struct sv_batcher *batcher;
-    struct sv_served *served;
-    struct sv_server server;
-} world;
-
-static void world_open_with(int64_t items_max, int64_t stall_ms)
+static void open_with(int64_t items_max, int64_t stall_ms)
 {
-    struct sl_err err;
-    const struct sl_engine_options engine = {.threads = 1};
-    const struct sv_batcher_options options = {
+    world_stock(tiny_store_make);
+    served = world_find(TINY_MODEL "@1");
+    world_start(&(struct sv_batcher_options){
         .complete = {.slots = SLOTS,
                      .batch_rows = 8,
                      .bounds = {.items_max = items_max, .tokens_max = 10000000},
-                     .stall_ns = stall_ms * 1000000}};
-    test_directory_make(world.store);
-    tiny_store_make(world.store);
-    EXPECT_OK((world.engine = sl_engine_create(&engine, &err)), err);
-    EXPECT_OK((world.metrics = sv_metrics_create(&err)), err);
-    EXPECT_OK((world.registry = sv_registry_create(world.engine, world.metrics, &err)), err);
-    EXPECT_OK(sv_registry_load(world.registry, world.store, &err), err);
-    cr_assert(sv_registry_is_complete(world.registry));
-    EXPECT_OK((world.served = sv_registry_acquire(world.registry, TINY_MODEL "@1", &err)), err);
-    EXPECT_OK((world.batcher = sv_batcher_create(&options, world.registry, world.metrics, &err)),
-              err);
+                     .stall_ns = stall_ms * 1000000}});
 }
 
-static void world_open(void)
+static void open_usual(void)
 {
-    world_open_with(1000, 60000);
+    open_with(1000, 60000);
 }
-
-static void world_close(void)
-{
-    sv_batcher_destroy(world.batcher);
-    sv_served_release(world.served);
-    sv_registry_destroy(world.registry);
-    sv_metrics_destroy(world.metrics);
-    sl_engine_destroy(world.engine);
-    test_directory_remove(world.store);
-}
-
-/* ---- calls without connections -------------------------------------------------------------- */
-
-static void nothing(void *connection)
-{
-    (void)connection;
-}
-
-static const struct sv_line line = {.suspend = nothing, .resume = nothing};
-
-static void cancel(struct sv_call *call)
-{
-    (void)call;
-    sv_batcher_sweep(world.batcher);
-}
-
-static void keep(void *state)
-{
-    (void)state;
-}
-
-static const struct sv_work work = {.cancel = cancel, .destroy = keep};
 
 /* Of what is submitted from now on. */
 static int64_t deadline_ns = INT64_MAX;
@@ -98,8 +44,7 @@ static struct sl_generation *generate(uint64_t seed, int choice, int tokens)
                                                   .sampling = {.temperature = 1, .top_p = 1},
                                                   .seed = seed,
                                                   .choice = choice};
-    EXPECT_OK((generation = sl_generation_create(sv_served_model(world.served), &options, &err)),
-              err);
+    EXPECT_OK((generation = sl_generation_create(sv_served_model(served), &options, &err)), err);
     return generation;
 }
 
@@ -116,36 +61,23 @@ static struct ask *submit(uint64_t seed, int choices, int tokens, bool streams)
     struct sv_problem problem;
     const struct sv_stream_options stream = {
         .head = {"id", "m", "fp", 0}, .choices = choices, .room = room};
-    if (!sv_batcher_admit(world.batcher, world.served, choices,
-                          (int64_t)choices * (PROMPT + tokens), &problem))
+    if (!sv_batcher_admit(world.batcher, served, choices, (int64_t)choices * (PROMPT + tokens),
+                          &problem))
         return NULL;
     struct ask *ask = calloc(1, sizeof *ask);
     cr_assert(ask);
     for (int i = 0; i < choices; i++)
         ask->sequences[i] = (struct sv_sequence){
             .generation = generate(seed, i, tokens), .choice = i, .cost = PROMPT + tokens};
-    ask->task = (struct sv_task){.call = sv_call_create(&world.server, &line, NULL),
+    ask->task = (struct sv_task){.call = world_call(),
                                  .sequences = ask->sequences,
                                  .count = choices,
                                  .deadline_ns = deadline_ns,
                                  .usage = {.depth = 2}};
-    ask->task.call->work = &work;
     if (streams)
         EXPECT_OK((ask->task.stream = sv_stream_create(&stream, &err)), err);
-    sv_batcher_submit(world.batcher, world.served, &ask->task);
+    sv_batcher_submit(world.batcher, served, &ask->task);
     return ask;
-}
-
-static void nap(void)
-{
-    (void)usleep(1000);
-}
-
-static void wait_for(const struct ask *ask)
-{
-    for (int i = 0; i < WAIT_MS && !atomic_load(&ask->task.finished); i++)
-        nap();
-    cr_assert(atomic_load(&ask->task.finished), "not finished in %d ms", WAIT_MS);
 }
 
 static void ask_destroy(struct ask *ask)
@@ -157,21 +89,13 @@ static void ask_destroy(struct ask *ask)
     free(ask);
 }
 
-static void expect_idle(void)
-{
-    for (int i = 0; i < WAIT_MS && sv_batcher_items(world.batcher) > 0; i++)
-        nap();
-    cr_assert_eq(sv_batcher_items(world.batcher), 0);
-    cr_assert(sv_batcher_is_alive(world.batcher));
-}
-
 /* The text that this seed and choice have when nothing else runs. */
 static void alone(uint64_t seed, int choice, int tokens, char *out, size_t room_bytes)
 {
     struct sl_err err;
     struct sl_session *session;
     const struct sl_session_options options = {.slots = 1, .batch_rows = TINY_CONTEXT};
-    EXPECT_OK((session = sl_session_create(sv_served_model(world.served), &options, &err)), err);
+    EXPECT_OK((session = sl_session_create(sv_served_model(served), &options, &err)), err);
     struct sl_generation *g = generate(seed, choice, tokens);
     while (!sl_generation_finished(g)) {
         struct sl_feed feed = {.slot = 0};
@@ -190,7 +114,7 @@ static void alone(uint64_t seed, int choice, int tokens, char *out, size_t room_
 
 TestSuite(batcher, .fini = world_close);
 
-Test(batcher, everybody_gets_their_own_answer, .init = world_open)
+Test(batcher, everybody_gets_their_own_answer, .init = open_usual)
 {
     enum { ASKS = 40, TOKENS = 90 }; /* past the context, so that windows slide */
 
@@ -198,7 +122,7 @@ Test(batcher, everybody_gets_their_own_answer, .init = world_open)
     for (int i = 0; i < ASKS; i++)
         cr_assert(asks[i] = submit((uint64_t)i, 1 + i % 3, TOKENS, false));
     for (int i = 0; i < ASKS; i++)
-        wait_for(asks[i]);
+        wait_until(&asks[i]->task.finished);
     for (int i = 0; i < ASKS; i++) {
         cr_assert_eq(asks[i]->task.problem.kind, SV_FINE);
         cr_assert_eq(asks[i]->task.usage.completion_tokens, (int64_t)TOKENS * asks[i]->task.count);
@@ -217,26 +141,26 @@ Test(batcher, everybody_gets_their_own_answer, .init = world_open)
 
 static void open_for_three(void)
 {
-    world_open_with(3, 60000);
+    open_with(3, 60000);
 }
 
 Test(batcher, a_request_is_admitted_whole_or_not_at_all, .init = open_for_three)
 {
     struct sv_problem problem;
-    cr_assert(sv_batcher_admit(world.batcher, world.served, 2, 100, &problem));
-    cr_assert_not(sv_batcher_admit(world.batcher, world.served, 2, 100, &problem));
+    cr_assert(sv_batcher_admit(world.batcher, served, 2, 100, &problem));
+    cr_assert_not(sv_batcher_admit(world.batcher, served, 2, 100, &problem));
     cr_assert_eq(problem.kind, SV_OVERLOADED);
     cr_assert_gt(problem.retry_ms, 0);
-    cr_assert_not(sv_batcher_admit(world.batcher, world.served, 1, 10000000, &problem));
+    cr_assert_not(sv_batcher_admit(world.batcher, served, 1, 10000000, &problem));
     cr_assert_eq(problem.kind, SV_OVERLOADED, "too many tokens now");
-    cr_assert(sv_batcher_admit(world.batcher, world.served, 1, 100, &problem));
-    sv_batcher_dismiss(world.batcher, world.served, 3, 200);
-    cr_assert_not(sv_batcher_admit(world.batcher, world.served, 4, 100, &problem));
+    cr_assert(sv_batcher_admit(world.batcher, served, 1, 100, &problem));
+    sv_batcher_dismiss(world.batcher, served, 3, 200);
+    cr_assert_not(sv_batcher_admit(world.batcher, served, 4, 100, &problem));
     cr_assert_eq(problem.kind, SV_BAD_VALUE, "four can never fit");
     expect_idle();
 }
 
-Test(batcher, cancelled_work_is_dropped_while_it_waits_and_while_it_runs, .init = world_open)
+Test(batcher, cancelled_work_is_dropped_while_it_waits_and_while_it_runs, .init = open_usual)
 {
     enum { ASKS = SLOTS * 3, FOREVER = 100000 };
 
@@ -247,27 +171,27 @@ Test(batcher, cancelled_work_is_dropped_while_it_waits_and_while_it_runs, .init 
     for (int i = ASKS - 1; i >= 0; i--)
         sv_call_cancel(asks[i]->task.call);
     for (int i = 0; i < ASKS; i++) {
-        wait_for(asks[i]);
+        wait_until(&asks[i]->task.finished);
         cr_assert_eq(asks[i]->task.problem.kind, SV_CLIENT_LEFT);
         ask_destroy(asks[i]);
     }
     expect_idle();
 }
 
-Test(batcher, expired_work_is_dropped, .init = world_open)
+Test(batcher, expired_work_is_dropped, .init = open_usual)
 {
     struct ask *slow[SLOTS], *late;
     for (int i = 0; i < SLOTS; i++)
         cr_assert(slow[i] = submit(1, 1, 100000, false));
     deadline_ns = sv_now_ns() + 30000000;
     cr_assert(late = submit(2, 2, 100000, false)); /* waits for a slot, in vain */
-    wait_for(late);
+    wait_until(&late->task.finished);
     cr_assert_eq(late->task.problem.kind, SV_EXPIRED);
     ask_destroy(late);
     for (int i = 0; i < SLOTS; i++)
         sv_call_cancel(slow[i]->task.call);
     for (int i = 0; i < SLOTS; i++) {
-        wait_for(slow[i]);
+        wait_until(&slow[i]->task.finished);
         ask_destroy(slow[i]);
     }
     expect_idle();
@@ -275,7 +199,7 @@ Test(batcher, expired_work_is_dropped, .init = world_open)
 
 static void open_impatient(void)
 {
-    world_open_with(1000, 200);
+    open_with(1000, 200);
 }
 
 /* Reads a stream to its end; how many bytes it had. */
@@ -307,10 +231,10 @@ Test(batcher, a_slow_reader_stops_only_itself, .init = open_impatient)
     while (!sv_stream_has_begun(slow->task.stream))
         nap();
     cr_assert(quick = submit(2, 1, QUICK, false));
-    wait_for(quick);
+    wait_until(&quick->task.finished);
     cr_assert_eq(quick->task.problem.kind, SV_FINE);
     ask_destroy(quick);
-    wait_for(slow);
+    wait_until(&slow->task.finished);
     cr_assert_eq(slow->task.problem.kind, SV_STALLED);
     cr_assert_leq(sl_generation_usage(slow->sequences[0].generation).completion_tokens,
                   SV_STREAM_TEXT_BYTES + 1, "it was not fed any more");
@@ -319,21 +243,21 @@ Test(batcher, a_slow_reader_stops_only_itself, .init = open_impatient)
     expect_idle();
 }
 
-Test(batcher, a_reader_gets_all_of_a_text_longer_than_the_buffer, .init = world_open)
+Test(batcher, a_reader_gets_all_of_a_text_longer_than_the_buffer, .init = open_usual)
 {
     enum { TOKENS = SV_STREAM_TEXT_BYTES * 2 + 100, TOTAL = 2 * TOKENS };
 
     struct ask *ask;
     cr_assert(ask = submit(3, 2, TOKENS, true));
     cr_assert_gt(read_stream(ask->task.stream), TOTAL);
-    wait_for(ask);
+    wait_until(&ask->task.finished);
     cr_assert_eq(ask->task.problem.kind, SV_FINE);
     cr_assert_eq(ask->task.usage.completion_tokens, TOTAL);
     ask_destroy(ask);
     expect_idle();
 }
 
-Test(batcher, end_all_ends_all, .init = world_open)
+Test(batcher, end_all_ends_all, .init = open_usual)
 {
     enum { ASKS = SLOTS + 2 };
 
@@ -344,7 +268,7 @@ Test(batcher, end_all_ends_all, .init = world_open)
     (void)sv_refuse(&problem, SV_DRAINING, NULL, "Closing.");
     sv_batcher_end_all(world.batcher, &problem);
     for (int i = 0; i < ASKS; i++) {
-        wait_for(asks[i]);
+        wait_until(&asks[i]->task.finished);
         cr_assert_eq(asks[i]->task.problem.kind, SV_DRAINING);
         ask_destroy(asks[i]);
     }

@@ -1,90 +1,30 @@
 /* test_classify_lane.c - classifiers' lanes: every text gets its own answer, calls are admitted
  * whole, and nothing is computed for nobody. */
-#include "batcher.h"
+#include "batcher_world.h"
 #include "model/net.h"
 #include "oracle.h"
 #include "tiny_classifier.h"
 
-enum { ITEMS = 16, ROWS = 100, WAIT_MS = 30000, TEXTS_MAX = 64, ENCODED_NS = 12345 };
+enum { ITEMS = 16, ROWS = 100, TEXTS_MAX = 64, ENCODED_NS = 12345 };
 
-/* What the batcher works in. */
-static struct {
-    char store[PATH_MAX];
-    struct sl_engine *engine;
-    struct sv_metrics *metrics;
-    struct sv_registry *registry;
-    struct sv_batcher *batcher;
-    struct sv_served *mood, *plain;
-    struct sv_server server;
-} world;
+static struct sv_served *mood_served, *plain_served;
 
-static struct sv_served *find(const char *id)
+static void open_with(int64_t items_max)
 {
-    struct sl_err err;
-    struct sv_served *served;
-    EXPECT_OK((served = sv_registry_acquire(world.registry, id, &err)), err);
-    return served;
-}
-
-static void world_open_with(int64_t items_max)
-{
-    struct sl_err err;
-    const struct sl_engine_options engine = {.threads = 1};
-    const struct sv_batcher_options options = {
+    world_stock(tiny_classifiers_make);
+    mood_served = world_find(MOOD "@4");
+    plain_served = world_find(PLAIN);
+    world_start(&(struct sv_batcher_options){
         .complete = {.slots = 1, .batch_rows = 8, .bounds = {.items_max = 8, .tokens_max = 1000}},
         .classify = {.items = ITEMS,
                      .rows = ROWS,
-                     .bounds = {.items_max = items_max, .tokens_max = 10000000}}};
-    test_directory_make(world.store);
-    tiny_classifiers_make(world.store);
-    EXPECT_OK((world.engine = sl_engine_create(&engine, &err)), err);
-    EXPECT_OK((world.metrics = sv_metrics_create(&err)), err);
-    EXPECT_OK((world.registry = sv_registry_create(world.engine, world.metrics, &err)), err);
-    EXPECT_OK(sv_registry_load(world.registry, world.store, &err), err);
-    cr_assert(sv_registry_is_complete(world.registry));
-    world.mood = find(MOOD "@4");
-    world.plain = find(PLAIN);
-    EXPECT_OK((world.batcher = sv_batcher_create(&options, world.registry, world.metrics, &err)),
-              err);
+                     .bounds = {.items_max = items_max, .tokens_max = 10000000}}});
 }
 
-static void world_open(void)
+static void open_usual(void)
 {
-    world_open_with(1000000);
+    open_with(1000000);
 }
-
-static void world_close(void)
-{
-    sv_batcher_destroy(world.batcher);
-    sv_served_release(world.mood);
-    sv_served_release(world.plain);
-    sv_registry_destroy(world.registry);
-    sv_metrics_destroy(world.metrics);
-    sl_engine_destroy(world.engine);
-    test_directory_remove(world.store);
-}
-
-/* ---- calls without connections -------------------------------------------------------------- */
-
-static void nothing(void *connection)
-{
-    (void)connection;
-}
-
-static const struct sv_line line = {.suspend = nothing, .resume = nothing};
-
-static void cancel(struct sv_call *call)
-{
-    (void)call;
-    sv_batcher_sweep(world.batcher);
-}
-
-static void keep(void *state)
-{
-    (void)state;
-}
-
-static const struct sv_work work = {.cancel = cancel, .destroy = keep};
 
 /* Of what is submitted from now on; and which of its texts breaks the numbers of `plain`. */
 static int64_t deadline_ns = INT64_MAX;
@@ -133,12 +73,11 @@ static struct ask *submit(struct sv_served *served, uint64_t seed, int count)
         if ((int)i == poisoned)
             ids[0] = PLAIN_SPECIAL + PLAIN_SIGNS - 1;
     }
-    ask->task = (struct sv_classify_task){.call = sv_call_create(&world.server, &line, NULL),
+    ask->task = (struct sv_classify_task){.call = world_call(),
                                           .items = ask->items,
                                           .count = count,
                                           .deadline_ns = deadline_ns,
                                           .encoded_ns = ENCODED_NS};
-    ask->task.call->work = &work;
     if (sv_batcher_admit(world.batcher, served, count, tokens, &problem)) {
         sv_batcher_classify(world.batcher, served, &ask->task);
         return ask;
@@ -149,18 +88,6 @@ static struct ask *submit(struct sv_served *served, uint64_t seed, int count)
     free(ask->logits);
     free(ask);
     return NULL;
-}
-
-static void nap(void)
-{
-    (void)usleep(1000);
-}
-
-static void wait_for(const struct ask *ask)
-{
-    for (int i = 0; i < WAIT_MS && !atomic_load(&ask->task.finished); i++)
-        nap();
-    cr_assert(atomic_load(&ask->task.finished), "not finished in %d ms", WAIT_MS);
 }
 
 static void ask_destroy(struct ask *ask)
@@ -176,14 +103,6 @@ static double outcome(const char *model, const char *how)
 {
     return sv_metric_value(
         sv_metrics_series(world.metrics, SV_METRIC_ITEMS, (const char *const[]){model, "4", how}));
-}
-
-static void expect_idle(void)
-{
-    for (int i = 0; i < WAIT_MS && sv_batcher_items(world.batcher) > 0; i++)
-        nap();
-    cr_assert_eq(sv_batcher_items(world.batcher), 0);
-    cr_assert(sv_batcher_is_alive(world.batcher));
 }
 
 /* Every text has the bits that it has alone. */
@@ -204,7 +123,7 @@ static void expect_answers(const struct ask *ask, const struct oracle *oracle)
 
 TestSuite(classify_lane, .fini = world_close);
 
-Test(classify_lane, every_text_gets_its_own_answer_over_any_number_of_batches, .init = world_open)
+Test(classify_lane, every_text_gets_its_own_answer_over_any_number_of_batches, .init = open_usual)
 {
     enum { ASKS = 60 };
 
@@ -212,11 +131,11 @@ Test(classify_lane, every_text_gets_its_own_answer_over_any_number_of_batches, .
     int64_t texts = 0;
     struct oracle mood = oracle_open(world.store, MOOD), plain = oracle_open(world.store, PLAIN);
     for (int i = 0; i < ASKS; i++) {
-        asks[i] = submit(i % 3 ? world.mood : world.plain, (uint64_t)i, 1 + i * 7 % TEXTS_MAX);
+        asks[i] = submit(i % 3 ? mood_served : plain_served, (uint64_t)i, 1 + i * 7 % TEXTS_MAX);
         cr_assert(asks[i]);
     }
     for (int i = 0; i < ASKS; i++) {
-        wait_for(asks[i]);
+        wait_until(&asks[i]->task.finished);
         expect_answers(asks[i], i % 3 ? &mood : &plain);
         texts += asks[i]->task.count;
         ask_destroy(asks[i]);
@@ -236,21 +155,21 @@ Test(classify_lane, every_text_gets_its_own_answer_over_any_number_of_batches, .
 
 static void open_for_three(void)
 {
-    world_open_with(3);
+    open_with(3);
 }
 
 Test(classify_lane, a_call_is_admitted_whole_or_not_at_all, .init = open_for_three)
 {
     struct sv_problem problem;
-    cr_assert(sv_batcher_admit(world.batcher, world.mood, 2, 100, &problem));
-    cr_assert_not(sv_batcher_admit(world.batcher, world.mood, 2, 100, &problem));
+    cr_assert(sv_batcher_admit(world.batcher, mood_served, 2, 100, &problem));
+    cr_assert_not(sv_batcher_admit(world.batcher, mood_served, 2, 100, &problem));
     cr_assert_eq(problem.kind, SV_OVERLOADED);
     cr_assert_gt(problem.retry_ms, 0);
-    cr_assert(sv_batcher_admit(world.batcher, world.plain, 3, 100, &problem), "another queue");
-    cr_assert(sv_batcher_admit(world.batcher, world.mood, 1, 100, &problem));
-    sv_batcher_dismiss(world.batcher, world.mood, 3, 200);
-    sv_batcher_dismiss(world.batcher, world.plain, 3, 100);
-    cr_assert_not(sv_batcher_admit(world.batcher, world.mood, 4, 100, &problem));
+    cr_assert(sv_batcher_admit(world.batcher, plain_served, 3, 100, &problem), "another queue");
+    cr_assert(sv_batcher_admit(world.batcher, mood_served, 1, 100, &problem));
+    sv_batcher_dismiss(world.batcher, mood_served, 3, 200);
+    sv_batcher_dismiss(world.batcher, plain_served, 3, 100);
+    cr_assert_not(sv_batcher_admit(world.batcher, mood_served, 4, 100, &problem));
     cr_assert_eq(problem.kind, SV_BAD_VALUE, "four can never fit");
     expect_idle();
 }
@@ -260,29 +179,29 @@ static struct ask *submit_long(void)
 {
     enum { LONG = 2000 };
 
-    struct ask *ask = submit(world.mood, 1, LONG);
+    struct ask *ask = submit(mood_served, 1, LONG);
     cr_assert(ask);
     return ask;
 }
 
-Test(classify_lane, cancelled_calls_are_not_computed, .init = world_open)
+Test(classify_lane, cancelled_calls_are_not_computed, .init = open_usual)
 {
     enum { ASKS = 8, EACH = 10 };
 
     struct ask *first = submit_long(), *asks[ASKS];
     for (int i = 0; i < ASKS; i++)
-        cr_assert(asks[i] = submit(world.mood, (uint64_t)i, EACH));
+        cr_assert(asks[i] = submit(mood_served, (uint64_t)i, EACH));
     for (int i = 0; i < ASKS; i++)
         sv_call_cancel(asks[i]->task.call);
     for (int i = 0; i < ASKS; i++) {
-        wait_for(asks[i]);
+        wait_until(&asks[i]->task.finished);
         cr_assert_eq(asks[i]->task.problem.kind, SV_CLIENT_LEFT);
         cr_assert_eq(asks[i]->task.started_ns, 0, "it was in a batch");
         ask_destroy(asks[i]);
     }
     cr_assert_not(atomic_load(&first->task.finished), "it was not long enough");
     sv_call_cancel(first->task.call);
-    wait_for(first);
+    wait_until(&first->task.finished);
     cr_assert_eq(first->task.problem.kind, SV_CLIENT_LEFT);
     cr_assert_eq(outcome("mood", "cancelled") + outcome("mood", "ok"),
                  first->task.count + ASKS * EACH);
@@ -298,13 +217,13 @@ static double gauge(enum sv_metric metric)
 }
 
 /* Who holds the engine's lock keeps a batch from running, so that it is seen amid it. */
-Test(classify_lane, a_call_that_is_cancelled_amid_a_batch_has_no_answers, .init = world_open)
+Test(classify_lane, a_call_that_is_cancelled_amid_a_batch_has_no_answers, .init = open_usual)
 {
     enum { TEXTS = 2 * ITEMS };
 
     double running = 0;
     pthread_mutex_lock(&world.engine->lock);
-    struct ask *ask = submit(world.mood, 1, TEXTS);
+    struct ask *ask = submit(mood_served, 1, TEXTS);
     for (int i = 0; i < WAIT_MS && (running == 0 || gauge(SV_METRIC_WAITING) != TEXTS - running);
          i++) {
         nap();
@@ -314,7 +233,7 @@ Test(classify_lane, a_call_that_is_cancelled_amid_a_batch_has_no_answers, .init 
     cr_expect_eq(gauge(SV_METRIC_WAITING), TEXTS - running, "those in the batch wait no more");
     sv_call_cancel(ask->task.call);
     pthread_mutex_unlock(&world.engine->lock);
-    wait_for(ask);
+    wait_until(&ask->task.finished);
     cr_expect_eq(ask->task.problem.kind, SV_CLIENT_LEFT);
     cr_expect_eq(outcome("mood", "cancelled"), TEXTS);
     cr_expect_eq(outcome("mood", "ok"), 0);
@@ -322,14 +241,14 @@ Test(classify_lane, a_call_that_is_cancelled_amid_a_batch_has_no_answers, .init 
     expect_idle();
 }
 
-Test(classify_lane, expired_calls_are_not_computed, .init = world_open)
+Test(classify_lane, expired_calls_are_not_computed, .init = open_usual)
 {
     deadline_ns = sv_now_ns();
-    struct ask *late = submit(world.mood, 1, 5);
+    struct ask *late = submit(mood_served, 1, 5);
     deadline_ns = INT64_MAX;
-    struct ask *fine = submit(world.mood, 2, 5);
-    wait_for(late);
-    wait_for(fine);
+    struct ask *fine = submit(mood_served, 2, 5);
+    wait_until(&late->task.finished);
+    wait_until(&fine->task.finished);
     cr_assert_eq(late->task.problem.kind, SV_EXPIRED);
     cr_assert_eq(late->task.started_ns, 0);
     cr_assert_eq(fine->task.problem.kind, SV_FINE);
@@ -342,14 +261,14 @@ Test(classify_lane, expired_calls_are_not_computed, .init = world_open)
 
 /* First come, first served: a later call of another model does not wait for an earlier one's end,
  * but a later one of the same does. */
-Test(classify_lane, models_take_turns, .init = world_open)
+Test(classify_lane, models_take_turns, .init = open_usual)
 {
-    struct ask *first = submit_long(), *other = submit(world.plain, 2, TEXTS_MAX);
-    struct ask *later = submit(world.mood, 3, 1);
-    wait_for(other);
+    struct ask *first = submit_long(), *other = submit(plain_served, 2, TEXTS_MAX);
+    struct ask *later = submit(mood_served, 3, 1);
+    wait_until(&other->task.finished);
     cr_assert_not(atomic_load(&first->task.finished), "the other model waited for all of it");
     cr_assert_not(atomic_load(&later->task.finished), "it came later");
-    wait_for(later);
+    wait_until(&later->task.finished);
     cr_assert(atomic_load(&first->task.finished));
     ask_destroy(first);
     ask_destroy(other);
@@ -357,7 +276,7 @@ Test(classify_lane, models_take_turns, .init = world_open)
     expect_idle();
 }
 
-Test(classify_lane, numbers_that_are_not_finite_fail_their_call_alone, .init = world_open)
+Test(classify_lane, numbers_that_are_not_finite_fail_their_call_alone, .init = open_usual)
 {
     enum { ASKS = 20, BAD = ASKS / 4, EACH = 6 };
 
@@ -366,10 +285,10 @@ Test(classify_lane, numbers_that_are_not_finite_fail_their_call_alone, .init = w
     struct ask *first = submit_long(); /* so that all the others share batches */
     for (int i = 0; i < ASKS; i++) {
         poisoned = i % 4 == 1 ? 3 : -1;
-        cr_assert(asks[i] = submit(world.plain, (uint64_t)i, EACH));
+        cr_assert(asks[i] = submit(plain_served, (uint64_t)i, EACH));
     }
     for (int i = 0; i < ASKS; i++) {
-        wait_for(asks[i]);
+        wait_until(&asks[i]->task.finished);
         if (i % 4 == 1) {
             cr_assert_eq(asks[i]->task.problem.kind, SV_INTERNAL);
             cr_assert(strstr(asks[i]->task.problem.message, "text 3 of"));
@@ -378,7 +297,7 @@ Test(classify_lane, numbers_that_are_not_finite_fail_their_call_alone, .init = w
         ask_destroy(asks[i]);
     }
     sv_call_cancel(first->task.call);
-    wait_for(first);
+    wait_until(&first->task.finished);
     ask_destroy(first);
     expect_idle();
     cr_assert_eq(outcome("plain", "error"), BAD);
@@ -388,7 +307,7 @@ Test(classify_lane, numbers_that_are_not_finite_fail_their_call_alone, .init = w
 
 /* Each text counts as what came of it, wherever among the others of its call the bad one is and
  * whatever batches they are in. */
-Test(classify_lane, a_text_that_fails_counts_alone_wherever_it_stands, .init = world_open)
+Test(classify_lane, a_text_that_fails_counts_alone_wherever_it_stands, .init = open_usual)
 {
     enum { TEXTS = 3 * ITEMS };
 
@@ -397,9 +316,9 @@ Test(classify_lane, a_text_that_fails_counts_alone_wherever_it_stands, .init = w
     char wanted[32];
     for (int i = 0; i < count; i++) {
         poisoned = places[i];
-        struct ask *ask = submit(world.plain, (uint64_t)i, TEXTS);
+        struct ask *ask = submit(plain_served, (uint64_t)i, TEXTS);
         cr_assert(ask);
-        wait_for(ask);
+        wait_until(&ask->task.finished);
         (void)snprintf(wanted, sizeof wanted, "for text %d of", places[i]);
         cr_assert_eq(ask->task.problem.kind, SV_INTERNAL);
         cr_assert(strstr(ask->task.problem.message, wanted), "%s", ask->task.problem.message);
@@ -410,36 +329,36 @@ Test(classify_lane, a_text_that_fails_counts_alone_wherever_it_stands, .init = w
     expect_idle();
 }
 
-Test(classify_lane, end_all_ends_all, .init = world_open)
+Test(classify_lane, end_all_ends_all, .init = open_usual)
 {
     enum { ASKS = 6 };
 
     struct ask *asks[ASKS], *first = submit_long();
     struct sv_problem problem;
     for (int i = 0; i < ASKS; i++)
-        cr_assert(asks[i] = submit(i % 2 ? world.mood : world.plain, (uint64_t)i, 3));
+        cr_assert(asks[i] = submit(i % 2 ? mood_served : plain_served, (uint64_t)i, 3));
     (void)sv_refuse(&problem, SV_DRAINING, NULL, "Closing.");
     sv_batcher_end_all(world.batcher, &problem);
-    wait_for(first);
+    wait_until(&first->task.finished);
     cr_assert_eq(first->task.problem.kind, SV_DRAINING);
     ask_destroy(first);
     for (int i = 0; i < ASKS; i++) {
-        wait_for(asks[i]);
+        wait_until(&asks[i]->task.finished);
         ask_destroy(asks[i]);
     }
     expect_idle();
 }
 
-Test(classify_lane, statistics_add_up, .init = world_open)
+Test(classify_lane, statistics_add_up, .init = open_usual)
 {
     struct sv_classify_stats stats;
-    struct ask *good = submit(world.mood, 1, 40);
-    wait_for(good);
+    struct ask *good = submit(mood_served, 1, 40);
+    wait_until(&good->task.finished);
     const struct sv_classify_task *task = &good->task;
     deadline_ns = 0;
-    struct ask *late = submit(world.mood, 2, 3);
-    wait_for(late);
-    cr_assert(sv_batcher_stats(world.batcher, world.mood, &stats));
+    struct ask *late = submit(mood_served, 2, 3);
+    wait_until(&late->task.finished);
+    cr_assert(sv_batcher_stats(world.batcher, mood_served, &stats));
     cr_assert_eq(stats.size_most, ITEMS);
     int64_t batches = 0, texts = 0, tokens = 0;
     for (int i = 0; i < task->count; i++)
