@@ -6,6 +6,7 @@
 #include "kernels/avx2_math.h"
 #include "kernels/bf16.h"
 #include "kernels/levels.h"
+#include "kernels/panels.h"
 
 #include <assert.h>
 #include <string.h>
@@ -16,17 +17,8 @@ enum { LANES = 8, PANEL_VECTORS = SL_PANEL / LANES };
  * registers for x and B. */
 enum { SUMS_MAX = 12 };
 
-/* Some rows of x meet some columns of a panel. */
-struct meeting {
-    const float *x, *panel;
-    float *y;
-    size_t x_stride, y_stride;
-    int k, cols;
-    bool accumulate;
-};
-
 /* Puts finished sums where they belong, `width` of them in a row. */
-static void write_sums(const struct meeting *t, int rows, int width, const float *sums)
+static void write_sums(const struct sl_panel_meeting *t, int rows, int width, const float *sums)
 {
     for (int r = 0; r < rows; r++, sums += width)
         for (int c = 0; c < width && c < t->cols; c += LANES) {
@@ -39,8 +31,8 @@ static void write_sums(const struct meeting *t, int rows, int width, const float
 
 /* `rows` and `vectors` are constants wherever this is inlined. Without the pragmas gcc 12 makes the
  * first loop a memset, and so keeps the sums in memory: half as fast. */
-static inline __attribute__((always_inline)) void meet(const struct meeting *t, const int rows,
-                                                       const int vectors)
+static inline __attribute__((always_inline)) void meet(const struct sl_panel_meeting *t,
+                                                       const int rows, const int vectors)
 {
     __m256 sums[SUMS_MAX], column[PANEL_VECTORS];
 #pragma GCC unroll 12
@@ -66,7 +58,8 @@ static inline __attribute__((always_inline)) void meet(const struct meeting *t, 
 }
 
 /* Both halves of a panel, one after the other. */
-static inline __attribute__((always_inline)) void meet_halves(struct meeting t, const int rows)
+static inline __attribute__((always_inline)) void meet_halves(struct sl_panel_meeting t,
+                                                              const int rows)
 {
     const int half = PANEL_VECTORS / 2;
     meet(&t, rows, half);
@@ -79,7 +72,7 @@ static inline __attribute__((always_inline)) void meet_halves(struct meeting t, 
 
 /* As many of the rows as one block takes; returns how many. Few rows take whole panels, since with
  * fewer than 8 sums under way each FMA waits for the one before. */
-static int meet_some(const struct meeting *t, int rows)
+static int meet_some(const struct sl_panel_meeting *t, int rows)
 {
     if (rows >= 6) {
         meet_halves(*t, 6);
@@ -99,21 +92,7 @@ static int meet_some(const struct meeting *t, int rows)
 
 static void gemm(const struct sl_gemm *g)
 {
-    const size_t panel_floats = (size_t)g->k * SL_PANEL;
-    for (int col = 0; col < g->n; col += SL_PANEL)
-        for (int row = 0; row < g->m;) {
-            const struct meeting t = {
-                .x = (const float *)g->x + (size_t)row * g->x_stride,
-                .panel = (const float *)g->packed + (size_t)(col / SL_PANEL) * panel_floats,
-                .y = g->y + (size_t)row * g->y_stride + col,
-                .x_stride = g->x_stride,
-                .y_stride = g->y_stride,
-                .k = g->k,
-                .cols = g->n - col,
-                .accumulate = g->accumulate,
-            };
-            row += meet_some(&t, g->m - row);
-        }
+    sl_gemm_panels(g, meet_some);
 }
 
 /* Factors that are not packed, `rows` rows of y and one or two vectors of its columns at a time. */

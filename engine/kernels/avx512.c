@@ -5,6 +5,7 @@
  * order of k, as in the reference, whatever the block it falls into. */
 #include "kernels/avx512_math.h"
 #include "kernels/levels.h"
+#include "kernels/panels.h"
 
 #include <assert.h>
 
@@ -13,16 +14,7 @@ enum { LANES = 16 };
 /* Rows of x times one panel, sums in registers: 12 rows x 2 vectors fill 24 of the 32. */
 enum { ROWS_MAX = 12 };
 
-/* Some rows of x meet one panel. */
-struct meeting {
-    const float *x, *panel;
-    float *y;
-    size_t x_stride, y_stride;
-    int k, cols;
-    bool accumulate;
-};
-
-static inline __attribute__((always_inline)) void write_row(const struct meeting *t, int r,
+static inline __attribute__((always_inline)) void write_row(const struct sl_panel_meeting *t, int r,
                                                             __m512 left, __m512 right)
 {
     float *y = t->y + (size_t)r * t->y_stride;
@@ -38,7 +30,8 @@ static inline __attribute__((always_inline)) void write_row(const struct meeting
 
 /* `rows` is a constant wherever this is inlined, so the sums live in registers; without the pragmas
  * gcc 12 makes the first loop a memset and keeps them in memory. */
-static inline __attribute__((always_inline)) void meet(const struct meeting *t, const int rows)
+static inline __attribute__((always_inline)) void meet(const struct sl_panel_meeting *t,
+                                                       const int rows)
 {
     __m512 left[ROWS_MAX], right[ROWS_MAX];
 #pragma GCC unroll 12
@@ -60,7 +53,7 @@ static inline __attribute__((always_inline)) void meet(const struct meeting *t, 
 }
 
 /* As many of the rows as one block takes; returns how many. */
-static int meet_some(const struct meeting *t, int rows)
+static int meet_some(const struct sl_panel_meeting *t, int rows)
 {
     if (rows >= 12) {
         meet(t, 12);
@@ -84,21 +77,7 @@ static int meet_some(const struct meeting *t, int rows)
 
 static void gemm(const struct sl_gemm *g)
 {
-    const size_t panel_floats = (size_t)g->k * SL_PANEL;
-    for (int col = 0; col < g->n; col += SL_PANEL)
-        for (int row = 0; row < g->m;) {
-            const struct meeting t = {
-                .x = (const float *)g->x + (size_t)row * g->x_stride,
-                .panel = (const float *)g->packed + (size_t)(col / SL_PANEL) * panel_floats,
-                .y = g->y + (size_t)row * g->y_stride + col,
-                .x_stride = g->x_stride,
-                .y_stride = g->y_stride,
-                .k = g->k,
-                .cols = g->n - col,
-                .accumulate = g->accumulate,
-            };
-            row += meet_some(&t, g->m - row);
-        }
+    sl_gemm_panels(g, meet_some);
 }
 
 /* Factors that are not packed, `rows` rows of y and one or two vectors of its columns at a time. */
