@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Draws docs/reviews.svg from its table in docs/results.md:
+
+    docs/draw.py docs/results.md > docs/reviews.svg
+
+Accuracy over reviews a second, on a logarithmic axis. Rows without an accuracy are left out.
+"""
+
+import html
+import math
+import re
+import sys
+
+WIDTH, HEIGHT = 760, 400
+LEFT, RIGHT, TOP, BOTTOM = 64, 24, 24, 56
+PEER = ("fastText with pairs of words", 89.7)
+COLOURS = {"sentiment": "#b5361c", "Epsilon": "#b5361c", "EAM": "#1c6ab5", "TransEvolve": "#2f7d32"}
+OTHERS = "#555555"
+
+
+def rows_of(text):
+    """(name, reviews a second, per cent right) of each row of the table that has all three."""
+    table = text.split("| model | reviews/s | right |", 1)[1].split("\n\n", 1)[0]
+    for line in table.splitlines()[2:]:
+        name, speed, right = [cell.strip() for cell in line.split("|")[1:4]]
+        if right:
+            name = re.sub(r"[`]|, trained as published| \(.*\)", "", name)
+            yield name, float(speed.replace(",", "")), float(right.rstrip(" %"))
+
+
+def scales_of(rows):
+    """Two functions: where a speed and an accuracy lie, and their ticks."""
+    decades = [10**n for n in range(1, 5) if n <= math.ceil(math.log10(max(row[1] for row in rows)))]
+    least = math.floor(min(row[2] for row in rows)) - 1
+    most = math.ceil(max(row[2] for row in rows)) + 1
+
+    def across(speed):
+        share = math.log(speed / decades[0]) / math.log(decades[-1] / decades[0])
+        return LEFT + share * (WIDTH - LEFT - RIGHT)
+
+    def down(right):
+        return HEIGHT - BOTTOM - (right - least) / (most - least) * (HEIGHT - TOP - BOTTOM)
+
+    return across, down, decades, range(least, most + 1)
+
+
+def text(x, y, words, anchor="middle", colour="#333333", more=""):
+    return (
+        f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" fill="{colour}"{more}>'
+        f"{html.escape(words)}</text>"
+    )
+
+
+def line(x1, y1, x2, y2, style):
+    return f'<path d="M{x1:.0f} {y1:.0f}L{x2:.0f} {y2:.0f}" {style}/>'
+
+
+def axes(across, down, decades, shares):
+    grid = 'stroke="#dddddd"'
+    for speed in decades:
+        yield line(across(speed), TOP, across(speed), HEIGHT - BOTTOM, grid)
+        yield text(across(speed), HEIGHT - BOTTOM + 18, f"{speed:,}")
+    for share in shares:
+        yield line(LEFT, down(share), WIDTH - RIGHT, down(share), grid)
+        yield text(LEFT - 8, down(share) + 4, f"{share} %", "end")
+    middle = (TOP + HEIGHT - BOTTOM) / 2
+    yield text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, "film reviews labelled a second, over HTTP, two cores")
+    yield text(14, middle, "right, official test set", more=f' transform="rotate(-90 14 {middle:.0f})"')
+    name, share = PEER
+    yield line(LEFT, down(share), WIDTH - RIGHT, down(share), 'stroke="#888888" stroke-dasharray="6 4"')
+    yield text(LEFT + 8, down(share) - 6, name, "start", "#666666")
+
+
+def points(rows, across, down):
+    for name, speed, right in rows:
+        x, y = across(speed), down(right)
+        colour = next((c for word, c in COLOURS.items() if name.startswith(word)), OTHERS)
+        yield f'<circle cx="{x:.0f}" cy="{y:.0f}" r="5" fill="{colour}"/>'
+        at_right = x > WIDTH * 0.6
+        yield text(x + (-10 if at_right else 10), y + 4, name, "end" if at_right else "start", colour)
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        rows = list(rows_of(file.read()))
+    across, down, decades, shares = scales_of(rows)
+    print(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
+        f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">'
+    )
+    print(f'<rect width="{WIDTH}" height="{HEIGHT}" rx="6" fill="#ffffff"/>')
+    for part in [*axes(across, down, decades, shares), *points(rows, across, down)]:
+        print(part)
+    print("</svg>")
+
+
+if __name__ == "__main__":
+    main()
