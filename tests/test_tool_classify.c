@@ -96,24 +96,50 @@ Test(tool_classify, lines_are_classified)
     cr_expect(strstr(r.out, "\t \n") && strstr(r.out, "\t\x01\n"), "a line for each: %s", r.out);
 }
 
-/* By none of the commands, as by the daemon: the answer would be that of any such text. */
-Test(tool_classify, a_text_without_tokens_of_its_own_is_not_classified)
+/* As by the daemon: the answer would be that of any such text. */
+Test(tool_classify, a_text_without_tokens_of_its_own_is_not_measured)
 {
     static struct result r;
-    char data[PATH_MAX], lines[PATH_MAX];
+    char data[PATH_MAX];
     write_data(test_path(data, top, "data.tsv"));
     expect_success(&r, learning(data, WORDS("--epochs", "1", "--tokenizer", "words",
                                             "--validation-share", "0.5")));
-    test_write(test_path(lines, top, "lines.txt"), "61 h\n\n \n");
     test_write(data, "high\t61 h\nlow\t\x01\n");
     const struct mistake mistakes[] = {
-        {{"classify", out, lines}, 2, "lines.txt' line 3: ", "the text has no tokens"},
         {{"eval", out, "--data", data, "--label", "1", "--text", "2"},
          2,
          "data.tsv' line 2: ",
          "the text has no tokens"},
     };
     expect_messages(mistakes, COUNT(mistakes));
+}
+
+/* Each of them is told with its line, and the lines around it have their answers. */
+Test(tool_classify, a_line_that_cannot_be_classified_leaves_the_others_alone)
+{
+    enum { LONG = (16 << 20) + 1 };
+
+    static struct result r;
+    char data[PATH_MAX], lines[PATH_MAX];
+    write_data(test_path(data, top, "data.tsv"));
+    expect_success(&r, learning(data, WORDS("--epochs", "1", "--tokenizer", "words",
+                                            "--validation-share", "0.5")));
+    char *text = malloc(LONG + 64);
+    cr_assert(text);
+    size_t bytes = (size_t)snprintf(text, 64, "61 h\n \n\xFF\n60 l\n");
+    memset(text + bytes, 'x', LONG);
+    (void)snprintf(text + bytes + LONG, 32, "\n22 l\n");
+    test_write(test_path(lines, top, "lines.txt"), text);
+    free(text);
+    run(&r, WORDS("classify", out, lines));
+    cr_expect_eq(r.status, 2, "%d: %s", r.status, r.err);
+    const char *first = strstr(r.out, "\t61 h\n"), *second = strstr(r.out, "\t60 l\n");
+    const char *third = strstr(r.out, "\t22 l\n");
+    cr_expect(first && second > first && third > second, "%s", r.out);
+    cr_expect(strstr(r.err, "lines.txt' line 2: the text has no tokens"), "%s", r.err);
+    cr_expect(strstr(r.err, "lines.txt' line 3: not UTF-8"), "%s", r.err);
+    cr_expect(strstr(r.err, "lines.txt' line 5: more than 16777216 bytes"), "%s", r.err);
+    cr_expect(strstr(r.err, "3 of 6 texts could not be classified"), "%s", r.err);
 }
 
 static double accuracy_on(const char *data, const char *keep)

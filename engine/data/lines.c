@@ -20,6 +20,8 @@ struct sl_lines {
     size_t room, start, end;
     int64_t number; /* of the last line given out */
     bool finished;  /* the file has no more than that */
+    bool in_line;   /* what is at `start` is the rest of a line that was too long */
+    bool can_go_on;
 };
 
 struct sl_lines *sl_lines_open(const char *path, const struct sl_data_limits *limits,
@@ -27,7 +29,7 @@ struct sl_lines *sl_lines_open(const char *path, const struct sl_data_limits *li
 {
     assert(path);
     struct sl_lines *l = calloc(1, sizeof *l);
-    char *copy = strdup(path);
+    char *copy = strdup(limits->called ? limits->called : path);
     if (!l || !copy) {
         sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", path);
         free(copy);
@@ -56,6 +58,11 @@ void sl_lines_close(struct sl_lines *lines)
 bool sl_lines_wrap(const struct sl_lines *lines, int64_t number, struct sl_err *err)
 {
     return sl_wrap(err, "'%s' line %lld", lines->path, (long long)number);
+}
+
+bool sl_lines_can_go_on(const struct sl_lines *lines)
+{
+    return lines->can_go_on;
 }
 
 const char *sl_lines_path(const struct sl_lines *lines)
@@ -93,9 +100,11 @@ static bool line_find(struct sl_lines *l, size_t *bytes, struct sl_err *err)
         const char *feed =
             there > searched ? memchr(l->text + l->start + searched, '\n', there - searched) : NULL;
         size_t length = feed ? (size_t)(feed - (l->text + l->start)) : there;
-        if (length > l->record_bytes)
+        if (length > l->record_bytes) {
+            l->in_line = l->can_go_on = true;
             return sl_fail(err, SL_BAD_INPUT, "more than %zu bytes; a record may have that many",
                            l->record_bytes);
+        }
         if (feed || l->finished) {
             *bytes = length + (feed != NULL);
             return true;
@@ -104,6 +113,20 @@ static bool line_find(struct sl_lines *l, size_t *bytes, struct sl_err *err)
         if (!refill(l, err))
             return false;
     }
+}
+
+/* Passes over what is left of a line that was too long. */
+static bool line_leave(struct sl_lines *l, struct sl_err *err)
+{
+    while (l->in_line) {
+        const char *feed =
+            l->end > l->start ? memchr(l->text + l->start, '\n', l->end - l->start) : NULL;
+        l->start = feed ? (size_t)(feed - l->text) + 1 : l->end;
+        l->in_line = !feed && !l->finished;
+        if (l->in_line && !refill(l, err))
+            return false;
+    }
+    return true;
 }
 
 /* How many bytes end the line: CR LF, LF, or none. */
@@ -118,7 +141,8 @@ static bool line_next(struct sl_lines *l, struct sl_line *line, struct sl_err *e
 {
     const size_t mark = sizeof byte_order_mark - 1;
     size_t bytes = 0;
-    if (!line_find(l, &bytes, err))
+    l->can_go_on = false;
+    if (!line_leave(l, err) || !line_find(l, &bytes, err))
         return false;
     if (l->number == 1 && bytes >= mark && memcmp(l->text + l->start, byte_order_mark, mark) == 0) {
         l->start += mark;
@@ -130,11 +154,12 @@ static bool line_next(struct sl_lines *l, struct sl_line *line, struct sl_err *e
     }
     const char *text = l->text + l->start;
     size_t end = end_bytes_of(text, bytes);
+    l->start += bytes;
+    l->can_go_on = true;
     if (!sl_utf8_check(text, bytes, err))
         return false;
     *line =
         (struct sl_line){.text = text, .bytes = bytes - end, .end_bytes = end, .number = l->number};
-    l->start += bytes;
     return true;
 }
 

@@ -7,6 +7,7 @@
 struct sl_data_limits {
     int64_t file_bytes;  /* of a file when unpacked: 4 GiB */
     size_t record_bytes; /* of a line, and of a record of several: 16 MiB */
+    const char *called;  /* what errors call the file; NULL: by its path */
 };
 
 /* One line, without its end: CR LF, LF, or at the end of a file nothing. The end follows the text:
@@ -25,6 +26,8 @@ void sl_lines_close(struct sl_lines *lines); /* NULL is fine */
 
 /* A byte order mark before the first line is passed over. Errors name the file and the line. */
 bool sl_lines_next(struct sl_lines *lines, struct sl_line *line, struct sl_err *err) SL_MUST_CHECK;
+/* Whether the last failure was of one line, too long or not UTF-8: then the next is to be had. */
+bool sl_lines_can_go_on(const struct sl_lines *lines);
 
 /* Prefixes err with a place: "'news.csv' line 7". */
 bool sl_lines_wrap(const struct sl_lines *lines, int64_t number, struct sl_err *err);

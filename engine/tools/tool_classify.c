@@ -47,7 +47,8 @@ static void options(const char *operand)
     printf(
         "\n"
         "Files hold a text per line, UTF-8, as they are or packed by gzip or xz; - is standard\n"
-        "input. Empty lines are passed over. Prints a line per text, in their order: label, its\n"
+        "input. Empty lines are passed over; those that cannot be classified, too, but they are\n"
+        "told and the exit code is 2. Prints a line per text, in their order: label, its\n"
         "probability (0.999999 at most) and the text, separated by tabs; with --json an object\n"
         "of \"label\", \"score\" and \"text\".\n");
 }
@@ -67,7 +68,7 @@ struct work {
     struct sl_classifier *classifier;
     struct waiting waiting[ITEMS];
     int count, tokens; /* that wait */
-    int64_t texts, printed, cut;
+    int64_t texts, printed, cut, passed_over;
     double begun, said;
 };
 
@@ -181,19 +182,44 @@ static bool add(struct work *w, struct sl_err *err)
     return flush(w, err);
 }
 
-static bool read_lines(struct work *w, const char *path, struct sl_err *err)
+/* A line that cannot be classified is told, and those around it are none the worse for it. */
+static bool pass_over(struct work *w, const struct sl_err *err)
 {
-    struct sl_lines *lines = sl_lines_open(path, &(struct sl_data_limits){0}, err);
+    if (err->code != SL_BAD_INPUT)
+        return false;
+    bool live = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+    (void)fprintf(stderr, "%ssluice classify: %s\n", live ? "\r\033[K" : "", err->text);
+    w->passed_over++;
+    return true;
+}
+
+/* The next line that is not empty; none: the end. */
+static bool next_line(struct work *w, struct sl_lines *lines, struct sl_line *line,
+                      struct sl_err *err)
+{
+    for (;;) {
+        if (sl_lines_next(lines, line, err)) {
+            if (!line->text || line->bytes > 0)
+                return true;
+        } else if (!sl_lines_can_go_on(lines) || !pass_over(w, err)) {
+            return false;
+        }
+    }
+}
+
+static bool read_lines(struct work *w, const char *path, const char *called, struct sl_err *err)
+{
+    struct sl_lines *lines = sl_lines_open(path, &(struct sl_data_limits){.called = called}, err);
     bool ok = lines != NULL;
     while (ok) {
         struct sl_line line;
-        ok = sl_lines_next(lines, &line, err);
+        ok = next_line(w, lines, &line, err);
         if (!ok || !line.text)
             break;
-        if (line.bytes == 0)
-            continue;
-        ok = encode(w, &line, err) || sl_lines_wrap(lines, line.number, err);
-        ok = ok && add(w, err);
+        if (encode(w, &line, err))
+            ok = add(w, err);
+        else
+            ok = sl_lines_wrap(lines, line.number, err) || pass_over(w, err);
     }
     ok = ok && flush(w, err);
     sl_lines_close(lines);
@@ -223,14 +249,14 @@ static bool read_input(struct work *w, struct sl_err *err)
     if (fd < 0)
         return sl_fail(err, SL_IO, "standard input: %s", strerrordesc_np(errno));
     (void)snprintf(path, sizeof path, "/dev/fd/%d", fd);
-    bool ok = copy_input(fd, err) && (read_lines(w, path, err) || sl_wrap(err, "standard input"));
+    bool ok = copy_input(fd, err) && read_lines(w, path, "standard input", err);
     (void)close(fd);
     return ok;
 }
 
 static bool read_file(struct work *w, const char *path, struct sl_err *err)
 {
-    return strcmp(path, "-") == 0 ? read_input(w, err) : read_lines(w, path, err);
+    return strcmp(path, "-") == 0 ? read_input(w, err) : read_lines(w, path, NULL, err);
 }
 
 /* A text in place of a file is a likely slip, and is found out before any work. */
@@ -263,8 +289,13 @@ static bool classify(struct work *w, const char *const *files, int count, struct
     if (ok && w->cut > 0)
         (void)fprintf(stderr, "%" PRId64 " of %" PRId64 " texts were cut to %d tokens\n", w->cut,
                       w->texts, context);
-    return (ok && fflush(stdout) == 0) ||
-           (ok && sl_fail(err, SL_IO, "standard output cannot be written"));
+    if (ok && fflush(stdout) != 0)
+        return sl_fail(err, SL_IO, "standard output cannot be written");
+    if (ok && w->passed_over > 0)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "%" PRId64 " of %" PRId64 " texts could not be classified", w->passed_over,
+                       w->passed_over + w->texts);
+    return ok;
 }
 
 static void work_release(struct work *w)
