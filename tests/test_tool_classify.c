@@ -96,6 +96,26 @@ Test(tool_classify, lines_are_classified)
     cr_expect(strstr(r.out, "\t \n") && strstr(r.out, "\t\x01\n"), "a line for each: %s", r.out);
 }
 
+/* Before the first step, a training tells what it learns from, and what looks like a slip. */
+Test(tool_classify, what_is_learnt_from_is_told)
+{
+    static struct result r;
+    char data[PATH_MAX], names[PATH_MAX];
+    write_data(test_path(data, top, "data.tsv"));
+    FILE *file = fopen(data, "ae");
+    cr_assert(file);
+    cr_assert_geq(fprintf(file, "hihg\t1 h, which is longer than the context\n"), 0);
+    cr_assert_eq(fclose(file), 0);
+    expect_success(&r, learning(data, WORDS("--steps", "1")));
+    cr_expect(strstr(r.out, "\"texts\":73,\"validation_texts\":8,\"texts_cut\":1,"), "%s", r.out);
+    cr_expect(strstr(r.out, "\"labels\":{\"high\":36,\"hihg\":1,\"low\":36}"), "%s", r.out);
+    cr_expect(strstr(r.err, "the label 'hihg' is there once, in line 81: a slip"), "%s", r.err);
+    test_write(test_path(names, top, "names.txt"), "high\nlow\nhihg\n");
+    (void)test_path(run_path, top, "second");
+    expect_success(&r, learning(data, WORDS("--steps", "1", "--labels", names)));
+    cr_expect_str_eq(r.err, "");
+}
+
 /* As by the daemon: the answer would be that of any such text. */
 Test(tool_classify, a_text_without_tokens_of_its_own_is_not_measured)
 {

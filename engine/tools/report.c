@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "model/json.h"
 #include "model/manifest.h"
+#include "tools/report_material.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -150,6 +151,35 @@ void report_event(void *report, const struct sl_train_state *s)
         write_line(r, event_object(s));
 }
 
+static void write_begin(struct report *r, const struct sl_trainer *trainer)
+{
+    const struct sl_model *m = sl_trainer_model(trainer);
+    json_t *o = json_object();
+    put(o, "event", json_string("begun"));
+    put(o, "time", json_integer((json_int_t)time(NULL)));
+    put(o, "step", json_integer(r->last.step));
+    put(o, "steps", json_integer(r->last.steps));
+    put(o, "architecture", json_string(m->arch->name));
+    put(o, "parameters", json_integer((json_int_t)sl_net_parameters(m)));
+    put(o, "isa", json_string(sl_engine_isa(m->engine)));
+    put(o, "threads", json_integer(sl_engine_threads(m->engine)));
+    char *material = report_material_json(trainer);
+    json_t *told = material ? json_loads(material, 0, NULL) : NULL;
+    (void)json_object_update(o, told);
+    json_decref(told);
+    free(material);
+    write_line(r, o);
+}
+
+static void say_begin(const struct sl_trainer *trainer)
+{
+    const struct sl_model *m = sl_trainer_model(trainer);
+    (void)printf("%s, %lld parameters, %s, %d threads\n", m->arch->name,
+                 (long long)sl_net_parameters(m), sl_engine_isa(m->engine),
+                 sl_engine_threads(m->engine));
+    report_material_print(trainer);
+}
+
 struct report *report_open(const struct sl_trainer *trainer, const char *run, bool json,
                            struct sl_err *err)
 {
@@ -171,21 +201,10 @@ struct report *report_open(const struct sl_trainer *trainer, const char *run, bo
         free(r);
         return NULL;
     }
-    const struct sl_model *m = sl_trainer_model(trainer);
-    json_t *o = json_object();
-    put(o, "event", json_string("begun"));
-    put(o, "time", json_integer((json_int_t)time(NULL)));
-    put(o, "step", json_integer(r->last.step));
-    put(o, "steps", json_integer(r->last.steps));
-    put(o, "architecture", json_string(m->arch->name));
-    put(o, "parameters", json_integer((json_int_t)sl_net_parameters(m)));
-    put(o, "isa", json_string(sl_engine_isa(m->engine)));
-    put(o, "threads", json_integer(sl_engine_threads(m->engine)));
-    write_line(r, o);
+    write_begin(r, trainer);
     if (r->terminal)
-        (void)printf("%s, %lld parameters, %s, %d threads\n", m->arch->name,
-                     (long long)sl_net_parameters(m), sl_engine_isa(m->engine),
-                     sl_engine_threads(m->engine));
+        say_begin(trainer);
+    report_material_warn(trainer);
     return r;
 }
 

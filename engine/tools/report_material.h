@@ -1,0 +1,11 @@
+/* report_material.h - what a run learns from, told before it begins: how many texts, of which
+ * labels, how many are cut. A text to be completed has none of this. */
+#pragma once
+
+#include "train/trainer.h"
+
+/* As a JSON object, which is free()d; NULL: nothing, or no memory. */
+char *report_material_json(const struct sl_trainer *trainer);
+void report_material_print(const struct sl_trainer *trainer);
+/* On standard error, of labels that nobody listed: one that is there once is a likely slip. */
+void report_material_warn(const struct sl_trainer *trainer);
