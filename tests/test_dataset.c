@@ -523,9 +523,10 @@ static const struct {
     {1, "a validation share of 1; want"},
     {-0.1, "a validation share of -0.1; want"},
     {(double)NAN, "nan; want more than 0"},
-    {0.01, "train.tsv': a share of 0.01 of 20 examples with 2 labels is not one example of any "
-           "label; want a larger share (--validation-share), or a file to validate on "
-           "(--validation)"},
+    {0.01,
+     "train.tsv' has 20 texts of 2 labels, too few to validate on 0.01 of them: that takes 50 "
+     "texts of a label; want more texts, a larger share (--validation-share), or a file to validate on "
+     "(--validation)"},
 };
 
 Test(dataset, bad_cuts_are_refused, .init = setup, .fini = teardown)

@@ -116,8 +116,6 @@ static bool feed_line(struct csv *csv, const struct sl_line *line, struct sl_err
     bool first = csv->row_bytes == 0;
     csv->line = line->number;
     csv->row_bytes += line->bytes + line->end_bytes;
-    if (first && line->bytes == 0)
-        return sl_fail(err, SL_BAD_INPUT, "the line is empty; want fields separated by commas");
     /* Where libcsv would take it for the end of an empty row and say nothing. */
     if (first && line->text[0] == '\r')
         return fail_carriage(csv, err);
@@ -171,7 +169,8 @@ static bool csv_next(void *state, struct sl_lines *lines, struct sl_row *row, st
     struct sl_line line;
     row_begin(csv, row, err);
     while (!csv->ended) {
-        if (!sl_lines_next(lines, &line, err))
+        if (!(csv->row_bytes == 0 ? sl_lines_next_full(lines, &line, err)
+                                  : sl_lines_next(lines, &line, err)))
             return false;
         if (!line.text)
             return csv->row_bytes == 0 || fail_unended(csv, lines, err);

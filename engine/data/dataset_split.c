@@ -63,10 +63,10 @@ static bool examples_choose(const struct sl_dataset *set, double share, uint64_t
     free(draws);
     return total > 0 ||
            sl_fail(err, SL_BAD_INPUT,
-                   "'%s': a share of %g of %d examples with %d labels is not one example of "
-                   "any label; want a larger share (--validation-share), or a file to validate on "
-                   "(--validation)",
-                   set->path, share, set->count, set->labels.count);
+                   "'%s' has %d texts of %d labels, too few to validate on %g of them: that takes "
+                   "%.0f texts of a label; want more texts, a larger share (--validation-share), "
+                   "or a file to validate on (--validation)",
+                   set->path, set->count, set->labels.count, share, fmax(2, ceil(0.5 / share)));
 }
 
 /* ---- moving them ---------------------------------------------------------------------------- */

@@ -1,9 +1,11 @@
 /* jsonl.c - JSON Lines: an object per line, read by jansson. */
 #include "data/format.h"
+#include "data/listing.h"
 
 #include <assert.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { NUMBER_BYTES = 32, LABEL = 0 };
 
@@ -28,8 +30,6 @@ static void jsonl_close(void *state)
 
 static const char *type_name(const json_t *value)
 {
-    if (!value)
-        return "not there";
     switch (json_typeof(value)) {
     case JSON_OBJECT: return "an object";
     case JSON_ARRAY: return "an array";
@@ -70,6 +70,20 @@ static struct sl_field number_print(struct jsonl *jsonl, const json_t *value)
     return (struct sl_field){.data = jsonl->number, .bytes = bytes};
 }
 
+static bool fail_missing(json_t *object, const char *name, struct sl_err *err)
+{
+    struct sl_listing list = {0};
+    const char *key;
+    json_t *value;
+    bool number = name[strspn(name, "0123456789")] == '\0';
+    json_object_foreach (object, key, value)
+        sl_listing_add(&list, key, strlen(key));
+    return sl_fail(err, SL_BAD_INPUT, "no column '%s'; %s%s.%s", name,
+                   list.count ? "there are: " : "the object is empty",
+                   list.count ? sl_listing_text(&list) : "",
+                   number ? " (Columns of JSON Lines have names alone.)" : "");
+}
+
 static bool field_of(struct jsonl *jsonl, int column, struct sl_field *field, struct sl_err *err)
 {
     const char *name = jsonl->chosen.names[column];
@@ -83,6 +97,8 @@ static bool field_of(struct jsonl *jsonl, int column, struct sl_field *field, st
         *field = number_print(jsonl, value);
         return true;
     }
+    if (!value)
+        return fail_missing(jsonl->object, name, err);
     return sl_fail(err, SL_BAD_INPUT, "column '%s' is %s, want a string%s", name, type_name(value),
                    label ? " or a number" : "");
 }
@@ -90,8 +106,6 @@ static bool field_of(struct jsonl *jsonl, int column, struct sl_field *field, st
 static bool row_fill(struct jsonl *jsonl, const struct sl_line *line, struct sl_row *row,
                      struct sl_err *err)
 {
-    if (line->bytes == 0)
-        return sl_fail(err, SL_BAD_INPUT, "the line is empty; want a JSON object");
     if (!object_parse(jsonl, line, err))
         return false;
     for (int i = 0; i < jsonl->chosen.count; i++)
@@ -104,7 +118,7 @@ static bool row_fill(struct jsonl *jsonl, const struct sl_line *line, struct sl_
 static bool jsonl_next(void *state, struct sl_lines *lines, struct sl_row *row, struct sl_err *err)
 {
     struct sl_line line;
-    if (!sl_lines_next(lines, &line, err))
+    if (!sl_lines_next_full(lines, &line, err))
         return false;
     row->line = line.number;
     row->count = 0;

@@ -170,3 +170,12 @@ bool sl_lines_next(struct sl_lines *lines, struct sl_line *line, struct sl_err *
     lines->number++;
     return line_next(lines, line, err) || sl_lines_wrap(lines, lines->number, err);
 }
+
+bool sl_lines_next_full(struct sl_lines *lines, struct sl_line *line, struct sl_err *err)
+{
+    do
+        if (!sl_lines_next(lines, line, err))
+            return false;
+    while (line->text && line->bytes == 0);
+    return true;
+}

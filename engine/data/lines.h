@@ -26,6 +26,9 @@ void sl_lines_close(struct sl_lines *lines); /* NULL is fine */
 
 /* A byte order mark before the first line is passed over. Errors name the file and the line. */
 bool sl_lines_next(struct sl_lines *lines, struct sl_line *line, struct sl_err *err) SL_MUST_CHECK;
+/* The same, but of the lines that are not empty. */
+bool sl_lines_next_full(struct sl_lines *lines, struct sl_line *line, struct sl_err *err)
+    SL_MUST_CHECK;
 /* Whether the last failure was of one line, too long or not UTF-8: then the next is to be had. */
 bool sl_lines_can_go_on(const struct sl_lines *lines);
 

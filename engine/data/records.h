@@ -4,6 +4,8 @@
  *   CSV         RFC 4180: commas, "quoted, fields", "doubled "" quotes", line breaks in quotes
  *   JSON Lines  an object per line
  *
+ * Empty lines are passed over, but within a CSV field's quotes.
+ *
  * Every error names the file, the line and the column, says what was found and what would do. */
 #pragma once
 

@@ -7,8 +7,6 @@
 static bool row_split(const struct sl_line *line, struct sl_row *row, struct sl_err *err)
 {
     const char *at = line->text, *end = line->text + line->bytes;
-    if (line->bytes == 0)
-        return sl_fail(err, SL_BAD_INPUT, "the line is empty; want fields separated by tabs");
     for (;;) {
         const char *tab = memchr(at, '\t', (size_t)(end - at));
         const char *stop = tab ? tab : end;
@@ -26,7 +24,7 @@ static bool tsv_next(void *state, struct sl_lines *lines, struct sl_row *row, st
 {
     struct sl_line line;
     (void)state;
-    if (!sl_lines_next(lines, &line, err))
+    if (!sl_lines_next_full(lines, &line, err))
         return false;
     row->line = line.number;
     row->count = 0;

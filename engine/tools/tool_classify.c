@@ -197,14 +197,10 @@ static bool pass_over(struct work *w, const struct sl_err *err)
 static bool next_line(struct work *w, struct sl_lines *lines, struct sl_line *line,
                       struct sl_err *err)
 {
-    for (;;) {
-        if (sl_lines_next(lines, line, err)) {
-            if (!line->text || line->bytes > 0)
-                return true;
-        } else if (!sl_lines_can_go_on(lines) || !pass_over(w, err)) {
+    while (!sl_lines_next_full(lines, line, err))
+        if (!sl_lines_can_go_on(lines) || !pass_over(w, err))
             return false;
-        }
-    }
+    return true;
 }
 
 static bool read_lines(struct work *w, const char *path, const char *called, struct sl_err *err)

@@ -51,9 +51,10 @@ static bool check(const struct sl_run *run, bool resume, struct sl_err *err)
                                 "begin one",
                                 run->path);
     if (holds)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "'%s' already holds a run; resume it, or choose or empty a directory",
-                       run->path);
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "'%s' already holds a run; go on with it (--resume), or choose or empty a directory",
+            run->path);
     if (!find_stranger(run->path, stranger, err))
         return false;
     return !stranger[0] ||
