@@ -525,8 +525,8 @@ static const struct {
     {(double)NAN, "nan; want more than 0"},
     {0.01,
      "train.tsv' has 20 texts of 2 labels, too few to validate on 0.01 of them: that takes 50 "
-     "texts of a label; want more texts, a larger share (--validation-share), or a file to validate on "
-     "(--validation)"},
+     "texts of a label; want more texts, a larger share (--validation-share), or a file to "
+     "validate on (--validation)"},
 };
 
 Test(dataset, bad_cuts_are_refused, .init = setup, .fini = teardown)
