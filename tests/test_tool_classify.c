@@ -134,6 +134,29 @@ Test(tool_classify, a_text_without_tokens_of_its_own_is_not_measured)
     expect_messages(mistakes, COUNT(mistakes));
 }
 
+/* One text says "h" and is called low; nothing is said to be of a third label. */
+Test(tool_classify, each_label_is_measured)
+{
+    static struct result r;
+    char data[PATH_MAX];
+    make_classifier(&r, test_path(data, top, "data.tsv"));
+    test_write(data, "high\t61 h\nlow\t60 l\nlow\t63 h\n");
+    expect_success(&r, WORDS("eval", out, "--data", data, "--label", "1", "--text", "2", "--json"));
+    cr_expect(strstr(r.out,
+                     "{\"label\":\"high\",\"texts\":1,\"right\":1,\"predicted\":2,\"recall\":1.0,"
+                     "\"precision\":0.5,\"mistaken_for\":null,\"mistaken\":0}"),
+              "%s", r.out);
+    cr_expect(strstr(r.out,
+                     "{\"label\":\"low\",\"texts\":2,\"right\":1,\"predicted\":1,\"recall\":0.5,"
+                     "\"precision\":1.0,\"mistaken_for\":\"high\",\"mistaken\":1}"),
+              "%s", r.out);
+    expect_success(&r, WORDS("eval", out, "--data", data, "--label", "1", "--text", "2"));
+    cr_expect(strstr(r.out, "low          2      50.00 %    100.00 %  high (1)\n"), "%s", r.out);
+    test_write(data, "low\t60 l\n");
+    expect_success(&r, WORDS("eval", out, "--data", data, "--label", "1", "--text", "2"));
+    cr_expect(strstr(r.out, "high         0            -           -\n"), "%s", r.out);
+}
+
 /* Each of them is told with its line, and the lines around it have their answers. */
 Test(tool_classify, a_line_that_cannot_be_classified_leaves_the_others_alone)
 {

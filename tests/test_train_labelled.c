@@ -226,9 +226,9 @@ static void check_depths(const struct sl_model *m, const struct sl_dataset *set)
     struct sl_err err;
     struct sl_evaluation lazy, dense;
     struct sl_policy policy = {.gate = SL_GATE_SOFT, .exit_threshold = 1.0f};
-    EXPECT_OK(sl_evaluate_labelled(m, set, &policy, &lazy, &err), err);
+    EXPECT_OK(sl_evaluate_labelled(m, set, &policy, &lazy, NULL, &err), err);
     policy.dense = true;
-    EXPECT_OK(sl_evaluate_labelled(m, set, &policy, &dense, &err), err);
+    EXPECT_OK(sl_evaluate_labelled(m, set, &policy, &dense, NULL, &err), err);
     cr_expect_float_eq(lazy.loss, dense.loss, 1e-4);
     bool halts = strcmp(m->arch->name, "epsilon") == 0, gates = strcmp(m->arch->name, "tsa") == 0;
     cr_expect_eq(isfinite(lazy.halting_depth), halts);

@@ -3,6 +3,7 @@
 #include "data/corpus.h"
 #include "model/config.h"
 #include "tools/arguments.h"
+#include "tools/eval_labels.h"
 #include "tools/tools.h"
 #include "train/evaluate.h"
 
@@ -126,6 +127,12 @@ static bool choose_part(const char *name, enum sl_part *part, struct sl_err *err
                    name);
 }
 
+/* What was measured; `labels` of a classifier alone. */
+struct outcome {
+    struct sl_evaluation e;
+    struct eval_label *labels;
+};
+
 static json_t *number(double x)
 {
     return isfinite(x) ? json_real(x) : json_null();
@@ -158,8 +165,9 @@ static void print_depth(const struct sl_model *m, const struct sl_evaluation *e,
                e->halting_depth_first);
 }
 
-static void print_text(const struct sl_model *m, const struct sl_evaluation *e, bool dense)
+static void print_text(const struct sl_model *m, const struct outcome *o, bool dense)
 {
+    const struct sl_evaluation *e = &o->e;
     bool classifier = m->config.task == SL_TASK_CLASSIFICATION;
     if (classifier)
         printf("accuracy %.2f %%, loss %.4f nats over %lld texts (%lld tokens) in %.1f s\n",
@@ -169,10 +177,14 @@ static void print_text(const struct sl_model *m, const struct sl_evaluation *e, 
         printf("loss %.4f nats, %.4f bits per token over %lld tokens in %.1f s\n", e->loss,
                bits_of(e), (long long)e->tokens, e->seconds);
     print_depth(m, e, dense || !classifier);
+    if (o->labels)
+        eval_labels_print(m, o->labels);
 }
 
-static void print_json(const struct sl_model *m, const struct sl_evaluation *e)
+static void print_json(const struct sl_model *m, const struct outcome *outcome)
 {
+    const struct sl_evaluation *e = &outcome->e;
+    char *labels = outcome->labels ? eval_labels_json(m, outcome->labels) : NULL;
     json_t *o = json_pack(
         "{s:o, s:I, s:o, s:o, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f}", "accuracy",
         number(e->accuracy), "examples", (json_int_t)e->examples, "loss", number(e->loss), "bits",
@@ -180,9 +192,12 @@ static void print_json(const struct sl_model *m, const struct sl_evaluation *e)
         "layer_ops_saved", saved_of(m, e), "gate_mean", number(e->gate_mean), "active_mean",
         number(e->active_mean), "halting_depth", number(e->halting_depth), "halting_depth_first",
         number(e->halting_depth_first), "seconds", e->seconds);
+    if (labels)
+        (void)json_object_set_new(o, "labels", json_loads(labels, 0, NULL));
     char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(8));
     printf("%s\n", text ? text : "");
     free(text);
+    free(labels);
     json_decref(o);
 }
 
@@ -205,7 +220,7 @@ static bool list_labels(const struct sl_model *m, const char *path, struct sl_la
 }
 
 static bool classify(struct sl_model *m, const struct arguments *a, const struct sl_policy *policy,
-                     struct sl_evaluation *e, struct sl_err *err)
+                     struct outcome *o, struct sl_err *err)
 {
     struct sl_labels labels = {0};
     struct sl_dataset set = {0};
@@ -214,8 +229,13 @@ static bool classify(struct sl_model *m, const struct arguments *a, const struct
                                            .unknown = SL_UNKNOWN_REPLACE};
     bool ok = list_labels(m, a->labels, &labels, err) &&
               sl_dataset_open(&set, a->data, &a->columns, &labels, err) &&
-              sl_dataset_encode(&set, m->tokenizer, &encoding, err) &&
-              sl_evaluate_labelled(m, &set, policy, e, err);
+              sl_dataset_encode(&set, m->tokenizer, &encoding, err);
+    int32_t *taken_for = ok ? calloc((size_t)set.count, sizeof *taken_for) : NULL;
+    ok = ok && (taken_for || sl_fail(err, SL_NO_MEMORY, "no memory for %d texts", set.count)) &&
+         sl_evaluate_labelled(m, &set, policy, &o->e, taken_for, err);
+    o->labels = ok ? eval_labels_count(&set, taken_for, m->config.classes, err) : NULL;
+    ok = o->labels != NULL;
+    free(taken_for);
     if (ok && set.truncated > 0 && !a->json)
         printf("%d of %d texts were cut to %d tokens\n", set.truncated, set.count,
                m->config.context);
@@ -225,7 +245,7 @@ static bool classify(struct sl_model *m, const struct arguments *a, const struct
 }
 
 static bool predict(struct sl_model *m, const struct arguments *a, const struct sl_policy *policy,
-                    struct sl_evaluation *e, struct sl_err *err)
+                    struct outcome *o, struct sl_err *err)
 {
     struct sl_corpus corpus = {0};
     struct sl_span parts[SL_PARTS];
@@ -235,7 +255,7 @@ static bool predict(struct sl_model *m, const struct arguments *a, const struct 
     bool ok = (!a->part || choose_part(a->part, &part, err)) &&
               sl_corpus_open(&corpus, a->corpus, m->tokenizer, err) &&
               sl_corpus_split(&corpus, shares, m->config.context, parts, err) &&
-              sl_evaluate(m, parts[part], policy, e, err);
+              sl_evaluate(m, parts[part], policy, &o->e, err);
     sl_corpus_close(&corpus);
     return ok;
 }
@@ -243,17 +263,18 @@ static bool predict(struct sl_model *m, const struct arguments *a, const struct 
 static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_err *err)
 {
     struct sl_policy policy = m->policy;
-    struct sl_evaluation e = {0};
+    struct outcome o = {0};
     bool classifier = m->config.task == SL_TASK_CLASSIFICATION;
     if (classifier != (a->data != NULL))
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s: it is measured with %s",
                        sl_task_name(m->config.task), classifier ? "--data" : "--corpus");
     bool ok = check_use(a, m, err) && choose_policy(a, &policy, err) &&
-              (classifier ? classify : predict)(m, a, &policy, &e, err);
+              (classifier ? classify : predict)(m, a, &policy, &o, err);
     if (ok && a->json)
-        print_json(m, &e);
+        print_json(m, &o);
     else if (ok)
-        print_text(m, &e, a->dense);
+        print_text(m, &o, a->dense);
+    free(o.labels);
     return ok;
 }
 

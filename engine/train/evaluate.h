@@ -29,7 +29,8 @@ void sl_evaluation_note(struct sl_evaluation *e, const struct sl_notes *sum, int
 bool sl_evaluate(const struct sl_model *model, struct sl_span part, const struct sl_policy *policy,
                  struct sl_evaluation *out, struct sl_err *err) SL_MUST_CHECK;
 
-/* Over a whole encoded set, whose labels are the model's. */
+/* Over a whole encoded set, whose labels are the model's. taken_for: room for the label that each
+ * text is taken for; NULL: not asked. */
 bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset *set,
                           const struct sl_policy *policy, struct sl_evaluation *out,
-                          struct sl_err *err) SL_MUST_CHECK;
+                          int32_t *taken_for, struct sl_err *err) SL_MUST_CHECK;

@@ -17,6 +17,7 @@ struct evaluation {
     double loss;
     struct sl_notes notes;
     int64_t right, layers;
+    int32_t *taken_for;
 };
 
 /* As many of the examples from `first` on as one run takes; returns how many. */
@@ -34,10 +35,14 @@ static int gather(struct evaluation *e, int first)
     return count;
 }
 
-static void judge(struct evaluation *e, const struct sl_item *item, int label)
+static void judge(struct evaluation *e, const struct sl_item *item, int example)
 {
+    const int label = e->set->examples[example].label;
+    const int taken_for = sl_highest(item->logits, e->classes);
     e->loss += sl_log_sum_exp(item->logits, e->classes) - (double)item->logits[label];
-    e->right += sl_highest(item->logits, e->classes) == label;
+    e->right += taken_for == label;
+    if (e->taken_for)
+        e->taken_for[example] = taken_for;
     e->layers += item->layers_used;
 }
 
@@ -49,20 +54,21 @@ static bool measure(struct evaluation *e, struct sl_err *err)
             return false;
         sl_notes_add(&e->notes, sl_classifier_notes(e->classifier));
         for (int i = 0; i < count; i++)
-            judge(e, &e->items[i], e->set->examples[first + i].label);
+            judge(e, &e->items[i], first + i);
     }
     return true;
 }
 
 bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset *set,
                           const struct sl_policy *policy, struct sl_evaluation *out,
-                          struct sl_err *err)
+                          int32_t *taken_for, struct sl_err *err)
 {
     struct sl_model under = *model; /* the same numbers under another policy */
     if (policy)
         under.policy = *policy;
     int context = model->config.context;
     struct evaluation e = {.set = set,
+                           .taken_for = taken_for,
                            .classes = model->config.classes,
                            .batch_rows = context > ROWS ? context : ROWS};
     struct sl_classifier_options options = {.items = ITEMS, .batch_rows = e.batch_rows};

@@ -184,7 +184,7 @@ static bool labelled_evaluate(const struct sl_material *m, const struct sl_model
                               const struct sl_policy *policy, struct sl_evaluation *out,
                               struct sl_err *err)
 {
-    return sl_evaluate_labelled(model, &m->validation, policy, out, err);
+    return sl_evaluate_labelled(model, &m->validation, policy, out, NULL, err);
 }
 
 /* FNV-1a (Fowler, Noll, Vo), of whole numbers instead of bytes. */
