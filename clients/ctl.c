@@ -48,7 +48,7 @@ static char *copy(const char *text, struct fault *fault)
     return made;
 }
 
-/* The one model there is; with others, their names are in the fault. */
+/* The only one; of several, their names are in the fault. */
 static char *choose(char *const *ids, int count, struct fault *fault)
 {
     char names[1024] = "";
@@ -59,7 +59,8 @@ static char *choose(char *const *ids, int count, struct fault *fault)
         used += (size_t)snprintf(names + used, sizeof names - used, " %s", ids[i]);
     if (count == 0)
         (void)fault_set(fault, EXIT_FAILED,
-                        "no model is served; train one with `sluice train` and restart the daemon");
+                        "no model that completes is served; train one with `sluice train` and "
+                        "restart the daemon");
     else
         (void)fault_set(fault, EXIT_MISUSED, "which --model? There are:%s", names);
     return NULL;
@@ -74,7 +75,7 @@ char *ctl_model(struct client *client, const char *wanted, struct fault *fault)
         return copy(wanted, fault);
     int count = -1;
     if (ctl_ask(client, &request, &answer, fault))
-        count = print_model_ids(&answer.body, ids, MODELS_MAX, fault);
+        count = print_model_ids(&answer.body, "completion", ids, MODELS_MAX, fault);
     char *model = count >= 0 ? choose(ids, count, fault) : NULL;
     for (int i = 0; i < MODELS_MAX; i++)
         free(ids[i]);

@@ -41,7 +41,7 @@ void ctl_url(const struct ctl *ctl, const char *path, char *url, size_t room);
 /* As client_ask, but an answer that is no 200 is a fault too, with the daemon's own sentence. */
 bool ctl_ask(struct client *client, const struct client_request *request,
              struct client_answer *answer, struct fault *fault) MUST_CHECK;
-/* The name of a model to ask: `wanted`, or the only one that is served. To be freed. */
+/* The name of a model to ask: `wanted`, or the only one that completes. To be freed. */
 char *ctl_model(struct client *client, const char *wanted, struct fault *fault) MUST_CHECK;
 /* The classifier to ask: `wanted`, or the daemon's default. Release it with print_info_release. */
 bool ctl_classifier(struct client *client, const char *wanted, struct print_info *info,

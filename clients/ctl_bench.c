@@ -23,8 +23,8 @@ struct arguments {
 #define AT(member) offsetof(struct arguments, member)
 
 static const struct switch_row rows[] = {
-    {"model", "NAME", "who is asked [the only one served, the default classifier]", SWITCH_TEXT,
-     AT(model), 0, 0},
+    {"model", "NAME", "who is asked [the only one that completes, the default classifier]",
+     SWITCH_TEXT, AT(model), 0, 0},
     {"classify", "FILE", "have the lines of a file classified, instead of texts written",
      SWITCH_TEXT, AT(classify), 0, 0},
     {"connections", "N", "of those who classify [128]", SWITCH_WHOLE, AT(connections), 1,

@@ -20,7 +20,7 @@ struct arguments {
 #define AT(member) offsetof(struct arguments, member)
 
 static const struct switch_row rows[] = {
-    {"model", "NAME", "who is asked [the only one served]", SWITCH_TEXT, AT(model), 0, 0},
+    {"model", "NAME", "who is asked [the only one that completes]", SWITCH_TEXT, AT(model), 0, 0},
     {"max-tokens", "N", "at most so many tokens [64]", SWITCH_WHOLE, AT(max_tokens), 0, 1e6},
     {"temperature", "T", "0 takes the likeliest token always [1]", SWITCH_NUMBER, AT(temperature),
      0, 2},

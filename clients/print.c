@@ -113,15 +113,21 @@ bool print_models(const struct bytes *body, struct fault *fault)
     return true;
 }
 
-int print_model_ids(const struct bytes *body, char **ids, int most, struct fault *fault)
+int print_model_ids(const struct bytes *body, const char *task, char **ids, int most,
+                    struct fault *fault)
 {
     json_t *answer = parse(body->data, body->count, fault);
     if (!answer)
         return -1;
-    const json_t *list = json_object_get(answer, "data");
-    int count = (int)json_array_size(list);
-    for (int i = 0; i < count && i < most; i++)
-        ids[i] = strdup(text_of(json_array_get(list, (size_t)i), "id"));
+    const json_t *list = json_object_get(answer, "data"), *model;
+    size_t i;
+    int count = 0;
+    json_array_foreach (list, i, model)
+        if (strcmp(text_of(json_object_get(model, "sluice"), "task"), task) == 0) {
+            if (count < most)
+                ids[count] = strdup(text_of(model, "id"));
+            count++;
+        }
     json_decref(answer);
     return count;
 }

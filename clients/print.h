@@ -13,9 +13,10 @@ bool print_refusal(const struct client_answer *answer, struct fault *fault);
 bool print_raw(const struct bytes *body, struct fault *fault) MUST_CHECK;
 /* A list of models, or one. */
 bool print_models(const struct bytes *body, struct fault *fault) MUST_CHECK;
-/* The ids of the models in a list, at most `most`, each to be freed and NULL without
+/* The ids of the models of this task in a list, at most `most`, each to be freed and NULL without
  * memory; returns how many there are. */
-int print_model_ids(const struct bytes *body, char **ids, int most, struct fault *fault) MUST_CHECK;
+int print_model_ids(const struct bytes *body, const char *task, char **ids, int most,
+                    struct fault *fault) MUST_CHECK;
 
 /* The texts of a completion, or of one event of a stream. With `usage`, what it says it used goes
  * to standard error. An error inside an event becomes the fault. */

@@ -502,8 +502,18 @@ Test(sluicectl, tells_what_to_do_when_no_model_is_served)
     actor_start(&a, script);
     const struct result *r = CTL(&a, "complete", "x");
     EXPECT_EXIT(r, 1);
-    EXPECT_SAID(r->err, "no model is served; train one with `sluice train`");
+    EXPECT_SAID(r->err, "no model that completes is served; train one with `sluice train`");
     cr_assert_eq(actor_stop(&a), 1);
+}
+
+Test(sluicectl, asks_the_only_model_that_completes)
+{
+    struct served d;
+    serve_classifiers(&d);
+    const struct result *r = CTL(&d, "complete", "ab", "--max-tokens", "3", "--json");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "\"model\":\"tiny@1\"");
+    daemon_stop(&d.daemon);
 }
 
 Test(sluicectl, health_is_what_it_is_now)

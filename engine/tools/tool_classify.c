@@ -90,7 +90,7 @@ static bool print_line(struct waiting *w, const char *label, double share)
     for (size_t i = 0; i < w->bytes; i++)
         if (w->text[i] == '\t')
             w->text[i] = ' ';
-    return printf("%s\t%.6f\t", label, fmin(share, score_most)) > 0 &&
+    return printf("%s\t%.6g\t", label, fmin(share, score_most)) > 0 &&
            fwrite(w->text, 1, w->bytes, stdout) == w->bytes && putchar('\n') != EOF;
 }
 
