@@ -38,8 +38,7 @@ static enum sv_next not_complete(struct sv_call *call)
     if (count == 0)
         return not_well(call, "No model of the store is served; the log says why.");
     (void)sv_refuse(&problem, SV_NOT_READY, NULL,
-                    "Of the models of the store %d %s not served: %s; the log says why.", count,
-                    count == 1 ? "is" : "are", names);
+                    "Models of the store that are not served: %s. The log says why.", names);
     problem.retry_ms = 1000;
     return sv_call_refuse(call, &problem);
 }

@@ -130,13 +130,28 @@ static bool find_name(const struct sv_call *call, const char *name, char wanted[
                      "What ?model= or X-Model says is no name of a model.");
 }
 
+/* A name that is not the request's own is explained. */
+static void blame_default(struct sv_problem *problem)
+{
+    const struct sv_problem cause = *problem;
+    (void)sv_refuse(problem, cause.kind, "model",
+                    "The request names no model, so the option default_classifier decides: %s",
+                    cause.message);
+    problem->retry_ms = cause.retry_ms;
+}
+
 static struct sv_served *select_classifier(struct sv_call *call, const char *wanted,
                                            struct sv_problem *problem)
 {
-    if (!wanted[0])
-        wanted = call->server->options->default_classifier;
-    if (!wanted[0])
+    const char *otherwise = call->server->options->default_classifier;
+    if (!wanted[0] && !otherwise[0])
         return select_only(call, true, problem);
+    if (!wanted[0]) {
+        struct sv_served *found = select_classifier(call, otherwise, problem);
+        if (!found)
+            blame_default(problem);
+        return found;
+    }
     struct sv_served *served = sv_select(call, wanted, problem);
     if (!served || classifies(served))
         return served;
