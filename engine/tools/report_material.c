@@ -7,6 +7,9 @@
 /* Labels that a terminal is shown. */
 enum { SHOWN_MAX = 20 };
 
+/* A training of fewer steps has hardly begun. */
+enum { STEPS_FEW = 300 };
+
 static int texts_with(const struct sl_dataset *set, int label)
 {
     int count = 0;
@@ -55,6 +58,9 @@ void report_material_print(const struct sl_trainer *trainer)
            m->validation.count, sl_tokenizer_size(m->tokens));
     if (m->train.truncated > 0)
         printf("%d of the texts are cut to %d tokens: --context\n", m->train.truncated, m->context);
+    const struct sl_recipe *recipe = &sl_trainer_training(trainer)->recipe;
+    if (recipe->epochs > 0 && recipe->steps < STEPS_FEW)
+        printf("%d steps are few: more --epochs or a smaller --batch make more\n", recipe->steps);
     printf("labels:");
     for (int i = 0; i < labels->count && i < SHOWN_MAX; i++)
         printf("%s %s %d", i ? "," : "", labels->list[i].name, texts_with(&m->train, i));

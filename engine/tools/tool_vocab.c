@@ -29,7 +29,7 @@ static const struct option_row rows[] = {
      offsetof(struct arguments, size), 8, SL_VOCAB_MAX},
     {"cased", NULL, "keep case and accents; train must be told so too", OPTION_SWITCH,
      offsetof(struct arguments, cased), 0, 0},
-    {"text", "COLUMN", "learn from this column of records; else from whole files", OPTION_TEXT,
+    {"text", "COLUMNS", "learn from these columns of records; else from whole files", OPTION_TEXT,
      offsetof(struct arguments, text), 0, 0},
     {"label", "COLUMN", "the column of their labels, which must be there [not looked at]",
      OPTION_TEXT, offsetof(struct arguments, label), 0, 0},
