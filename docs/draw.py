@@ -16,6 +16,7 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 24, 24, 56
 PEER = ("fastText with pairs of words", 89.7)
 COLOURS = {"sentiment": "#b5361c", "Epsilon": "#b5361c", "EAM": "#1c6ab5", "TransEvolve": "#2f7d32"}
 OTHERS = "#555555"
+LETTER = 6.8  # the mean width of a letter
 
 
 def rows_of(text):
@@ -71,13 +72,33 @@ def axes(across, down, decades, shares):
     yield text(LEFT + 8, down(share) - 6, name, "start", "#666666")
 
 
+def overlap(a, b):
+    """Whether two boxes (left, top, right, bottom) share a point."""
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def places(x, y, words):
+    """Where the words at a point may stand, best first: (x, y, anchor, box)."""
+    width = LETTER * len(words)
+    sides = [("end", x - 10, x - 10 - width), ("start", x + 10, x + 10)]
+    for shift in (0, -14, 14, -28, 28, -42, 42):
+        for anchor, at, left in sides if x > WIDTH * 0.6 else reversed(sides):
+            box = (left, y + shift - 7, left + width, y + shift + 7)
+            if LEFT < left and left + width < WIDTH - RIGHT:
+                yield at, y + 4 + shift, anchor, box
+
+
 def points(rows, across, down):
-    for name, speed, right in rows:
-        x, y = across(speed), down(right)
+    at = [(across(speed), down(right), name) for name, speed, right in rows]
+    taken = [(x - 6, y - 6, x + 6, y + 6) for x, y, _ in at]
+    for x, y, name in at:
         colour = next((c for word, c in COLOURS.items() if name.startswith(word)), OTHERS)
         yield f'<circle cx="{x:.0f}" cy="{y:.0f}" r="5" fill="{colour}"/>'
-        at_right = x > WIDTH * 0.6
-        yield text(x + (-10 if at_right else 10), y + 4, name, "end" if at_right else "start", colour)
+        found = list(places(x, y, name))
+        free = [place for place in found if not any(overlap(place[3], box) for box in taken)]
+        left, base, anchor, box = (free or found)[0]
+        taken.append(box)
+        yield text(left, base, name, anchor, colour)
 
 
 def main():
