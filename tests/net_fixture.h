@@ -73,6 +73,7 @@ static inline struct sl_config fixture_config_for(const struct sl_arch *arch, en
     c.undecided_price = 0.01f;
     c.kl_price = c.entropy_price = 0.3f;
     c.pairs = task == SL_TASK_CLASSIFICATION ? 30 : 0;
+    c.bag = task == SL_TASK_CLASSIFICATION ? 20 : 0;
     fixture_clamp(arch, &c);
     EXPECT_OK(sl_config_check(arch, &c, &err), err);
     return c;

@@ -36,6 +36,7 @@ static struct sl_config config_of(const struct variant *v)
     c.final_norm = v->final_norm;
     c.embedding_dropout = v->embedding_dropout;
     c.pairs = v->pairs;
+    c.bag = v->pairs;
     return c;
 }
 

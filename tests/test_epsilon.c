@@ -18,7 +18,7 @@ static struct sl_config config_of(int context)
     c.context = context;
     c.depth = STEPS;
     c.dropout = 0.0f;
-    c.pairs = 0;
+    c.pairs = c.bag = 0;
     return c;
 }
 

@@ -181,6 +181,19 @@ static struct sl_tensor *use_lookup_pairs(struct sl_tape *t, struct inputs *in)
                                                 .padding_token = 1});
 }
 
+static struct sl_tensor *use_bag(struct sl_tape *t, struct inputs *in)
+{
+    return sl_add_bag(
+        t, in->tensors[0],
+        (struct sl_bag_args){.table = &in->parameters[0], .scale = 0.7f, .padding_token = 1});
+}
+
+/* The second time its input has a gradient already. */
+static struct sl_tensor *use_bag_twice(struct sl_tape *t, struct inputs *in)
+{
+    return sl_residual(t, use_bag(t, in), in->tensors[0], (struct sl_residual_args){0});
+}
+
 static struct sl_tensor *use_residual(struct sl_tape *t, struct inputs *in)
 {
     return sl_residual(t, in->tensors[0], in->tensors[1],
@@ -488,6 +501,8 @@ static const struct op_case cases[] = {
     {"scale columns", {ROWS}, {COLS}, {1}, {COLS + 3}, 0, use_scale_columns},
     {"linear, fixed", {ROWS}, {COLS}, {1}, {OUTS}, 0, use_linear_fixed},
     {"lookup, pairs", {0}, {0}, {OUTS, ROWS, 5}, {COLS, COLS, COLS}, 0, use_lookup_pairs},
+    {"bag", {3}, {OUTS}, {7}, {OUTS}, 0, use_bag},
+    {"bag, twice", {3}, {OUTS}, {7}, {OUTS}, 0, use_bag_twice},
     {"against zero", {ROWS}, {1}, {0}, {0}, 0, use_against_zero},
     {"evolve", {ROWS, ROWS, ROWS}, {COLS, COLS, 4}, {0}, {0}, 0, use_evolve},
     {"evolve, both ways", {ROWS, ROWS, ROWS}, {COLS, COLS, 4}, {0}, {0}, 0, use_evolve_both_ways},
@@ -658,6 +673,41 @@ Test(ops, pairs_are_found_by_a_fixed_hash)
                 .tokens = &table, .positions = &positions, .pairs = &pairs, .scale = 1.0f});
     for (int r = 0; r < y->rows; r++)
         cr_expect_eq(*sl_row(y, r), want[r], "row %d", r);
+    sl_tape_release(&t);
+    sl_engine_destroy(engine);
+}
+
+/* Checkpoints depend on it. Row f of 13 is 2^f, so a sum tells which features were counted: tokens
+ * 3 and 5 have rows 12 and 3, pairs 3-5, 5-3 and 5-5 rows 2, 10 and 4; token 2 has row 1, pair 5-2
+ * row 11. Token 0 is padding. */
+Test(ops, a_bag_counts_each_feature_once)
+{
+    static const int lengths[] = {5, 1, 4, 0};
+    static const int32_t tokens[] = {3, 5, 3, 5, 5, 5, 5, 2, 0, 0};
+    static const float want[] = {1.0f + 0x1p12f + 0x1p3f + 0x1p2f + 0x1p10f + 0x1p4f, 2.0f + 0x1p3f,
+                                 3.0f + 0x1p3f + 0x1p1f + 0x1p11f};
+
+    enum { FEATURES = 13 };
+
+    float powers[FEATURES], before[] = {1.0f, 2.0f, 3.0f};
+    for (int f = 0; f < FEATURES; f++)
+        powers[f] = ldexpf(1.0f, f);
+    const struct sl_parameter table = {.data = powers, .rows = FEATURES, .cols = 1};
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct fixture_batch f;
+    struct sl_tape t;
+    struct sl_err err;
+    fixture_fill(&f, lengths, 1);
+    memcpy(f.tokens, tokens, sizeof tokens);
+    EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 16, &err), err);
+    sl_tape_begin(&t, &f.batch, true);
+    struct sl_tensor *x = sl_tensor_take(&t, 3, 1);
+    for (int s = 0; s < 3; s++)
+        *sl_row(x, s) = before[s];
+    const struct sl_tensor *y =
+        sl_add_bag(&t, x, (struct sl_bag_args){.table = &table, .scale = 1.0f, .padding_token = 1});
+    for (int s = 0; s < 3; s++)
+        cr_expect_eq(*sl_row(y, s), want[s], "text %d: %g", s, (double)*sl_row(y, s));
     sl_tape_release(&t);
     sl_engine_destroy(engine);
 }

@@ -24,6 +24,7 @@ struct sl_config {
     int embedding_scale, final_norm;       /* 0 or 1 */
     float embedding_dropout;
     int pairs;                    /* rows of a table for pairs of neighbouring tokens; 0: none */
+    int bag;                      /* rows of a linear model beside the rest; 0: none */
     int bins, latents, mask_keys; /* Epsilon: B, d_lat */
     float residual_scale, halting_mean, kl_price, entropy_price;
     int pattern, stride, window, pool, experts, experts_used, stabilised; /* EAM */
@@ -69,10 +70,12 @@ enum { SL_COMPLETES = 1u << SL_TASK_COMPLETION, SL_CLASSIFIES = 1u << SL_TASK_CL
                        "tokens that one forward pass can see (T)"),                                \
         SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training")
 
-/* Of classifiers that may look up pairs. */
+/* Of classifiers that may look up pairs, as features or for the answer itself. */
 #define SL_HYPERS_PAIRS                                                                            \
     SL_INTEGER_ROW(sl_config, pairs, 0, 1 << 24, 0,                                                \
-                   "rows of a table for hashed pairs of neighbouring tokens; 0: none")
+                   "rows of a table for hashed pairs of neighbouring tokens; 0: none"),            \
+        SL_INTEGER_ROW(sl_config, bag, 0, 1 << 24, 0,                                              \
+                       "rows of a linear model of tokens and pairs beside the rest; 0: none")
 
 /* What a decoder's architecture needs to know as a classifier. */
 #define SL_HYPERS_CLASSIFIER                                                                       \

@@ -24,6 +24,7 @@ struct encoder {
     struct sl_embedding embedding;
     struct sl_block *blocks;
     struct sl_head head;
+    struct sl_bag bag;
     int depth;
 };
 
@@ -77,6 +78,7 @@ static void encoder_build(struct sl_builder *b, void *self, const struct sl_conf
                                                       .classes = c->classes,
                                                       .pooling = (enum sl_pooling)c->pooling,
                                                       .without_norm = !c->final_norm});
+    m->bag = sl_bag_build(b, (struct sl_bag_shape){.rows = c->bag, .classes = c->classes});
 }
 
 static struct sl_tensor *encoder_forward(struct sl_tape *t, const void *self)
@@ -84,7 +86,7 @@ static struct sl_tensor *encoder_forward(struct sl_tape *t, const void *self)
     const struct encoder *m = self;
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
     h = sl_blocks_apply(t, m->blocks, m->depth, h, sl_head_reads(t, &m->head));
-    return sl_head_apply(t, &m->head, h);
+    return sl_bag_apply(t, &m->bag, sl_head_apply(t, &m->head, h));
 }
 
 static const char *const activations[] = {[GELU] = "gelu", [RELU] = "relu", NULL};

@@ -6,7 +6,7 @@
  *     step t:  h += alpha dropout(HQSA(centre(h)));  h += alpha dropout(FFN(centre(h)))      3.2
  *              HQSA: hqsa.c, 3.3;  FFN: both weights divided by their largest singular value
  *              p_i = min(sigmoid(v_t h_i + c_t), what is left of 1);  y += p_0 h_0           3.4
- *     logits = W y + b                                  of the first token alone
+ *     logits = W y + b                                  of the first token alone (+ bag.c)
  *     loss += kl_price annealed(progress) mean_i KL(p_i, geometric(halting_mean))            4.2
  *     loss += entropy_price mean_i sum_b a_ib log a_ib  of the first step's shares           4.3
  *
@@ -29,8 +29,9 @@ struct epsilon {
     struct sl_histogram attention;
     struct sl_spectral up, down;
     struct sl_halting halting;
-    struct sl_linear_layer classify; /* no weight: completion, */
-    struct sl_head head;             /* by this one */
+    struct sl_linear_layer classify; /* no weight: completion, by the head */
+    struct sl_bag bag;
+    struct sl_head head;
     int depth, padding_token;
     float dropout, residual_scale, entropy_price;
 };
@@ -141,7 +142,9 @@ static struct sl_tensor *classify(struct sl_tape *t, const struct epsilon *m, st
         step(t, m, s);
         sl_tape_forget(t, mark);
     }
-    return sl_linear_apply(t, &m->classify, sl_stream_finish(t, s), (struct sl_linear_args){0});
+    struct sl_tensor *logits =
+        sl_linear_apply(t, &m->classify, sl_stream_finish(t, s), (struct sl_linear_args){0});
+    return sl_bag_apply(t, &m->bag, logits);
 }
 
 static void step_walk(struct sl_tape *t, const struct epsilon *m, struct sl_walk *w)
@@ -176,9 +179,10 @@ static struct sl_tensor *epsilon_forward(struct sl_tape *t, const void *self)
 
 static bool epsilon_check(const struct sl_config *c, struct sl_err *err)
 {
-    if (c->task == SL_TASK_COMPLETION && c->pairs > 0)
-        return sl_fail(err, SL_BAD_INPUT, "pairs is %d; for completion only 0 is accepted",
-                       c->pairs);
+    const char *table = c->pairs > 0 ? "pairs" : c->bag > 0 ? "bag" : NULL;
+    if (c->task == SL_TASK_COMPLETION && table)
+        return sl_fail(err, SL_BAD_INPUT, "%s is %d; for completion only 0 is accepted", table,
+                       c->pairs > 0 ? c->pairs : c->bag);
     return true;
 }
 

@@ -70,6 +70,22 @@ struct sl_tensor *sl_embedding_apply(struct sl_tape *t, const struct sl_embeddin
 struct sl_tensor *sl_embedding_invert(struct sl_tape *t, const struct sl_embedding *e,
                                       struct sl_tensor *h);
 
+/* A linear model beside a deep one (Cheng et al. 2016, "Wide & Deep Learning"): logits that look at
+ * which tokens and pairs a text has and at nothing else, added to those of the rest. They start at
+ * 0. */
+struct sl_bag {
+    struct sl_parameter *table; /* NULL: there is none, and logits stay as they are */
+    int padding_token;
+};
+
+struct sl_bag_shape {
+    int rows, classes;
+    int padding_token; /* as in struct sl_config */
+};
+struct sl_bag sl_bag_build(struct sl_builder *b, struct sl_bag_shape shape);
+struct sl_tensor *sl_bag_apply(struct sl_tape *t, const struct sl_bag *bag,
+                               struct sl_tensor *logits);
+
 /* How a sequence becomes one row. */
 enum sl_pooling { SL_POOLING_MEAN, SL_POOLING_FIRST, SL_POOLING_LAST };
 

@@ -66,6 +66,16 @@ struct sl_lookup_args {
 };
 struct sl_tensor *sl_lookup(struct sl_tape *t, struct sl_lookup_args args);
 
+/* y_s = x_s + scale sum of table_f over the features f of sequence s: its tokens and its pairs of
+ * neighbouring tokens but for padding, by hashes, each once however often it occurs (Wang & Manning
+ * 2012, section 2: presence, not number). x: a row for each sequence; whole texts, none cached. */
+struct sl_bag_args {
+    const struct sl_parameter *table; /* rows for hashes x columns of x */
+    float scale;
+    int padding_token; /* 1 + its id; 0: none */
+};
+struct sl_tensor *sl_add_bag(struct sl_tape *t, struct sl_tensor *x, struct sl_bag_args args);
+
 /* y_i = x_{rows_i}; all of x, uncopied, when rows is NULL. */
 struct sl_tensor *sl_take_rows(struct sl_tape *t, struct sl_tensor *x, const struct sl_rows *rows);
 

@@ -1,0 +1,144 @@
+/* add_bag.c - y_s = x_s + scale sum of table_f over the features f of text s, each counted once
+ * however often it occurs; back, it scatters. A feature is a token or a pair of neighbours, and has
+ * the row that a hash gives it. */
+#include "base/random.h"
+#include "ops/ops.h"
+
+#include <string.h>
+
+enum { X };
+
+enum {
+    EACH = 2, /* features of a row, at most: its token, and the pair that it ends */
+    SLOTS = 4 /* of a set, for each row */
+};
+
+struct bag {
+    float scale;
+    int padding_token;
+    int32_t *features; /* of sequence s from EACH times its first row on, */
+    int *counts;       /* so many */
+};
+
+static int32_t *features_of(const struct sl_node *n, int s)
+{
+    const struct bag *a = n->args;
+    return a->features + (size_t)n->tape->batch->sequences[s].first * EACH;
+}
+
+/* Row of the table for a token (before: 0), or for a pair (before: 1 + the token before). A fixed
+ * function: checkpoints depend on it. */
+static int32_t feature_of(const struct sl_node *n, uint64_t before, int32_t token)
+{
+    uint64_t bits = sl_random_bits(before, (uint64_t)token);
+    return (int32_t)(bits % (uint64_t)n->parameter[0]->rows);
+}
+
+/* Whether a feature was not in the set, where it now is. Empty slots are -1. */
+static bool is_new(int32_t *set, uint32_t slots, int32_t feature)
+{
+    uint32_t mixed = (uint32_t)feature * UINT32_C(0x9E3779B1);
+    uint32_t at = (uint32_t)((uint64_t)mixed * slots >> 32);
+    while (set[at] >= 0 && set[at] != feature)
+        at = at + 1 < slots ? at + 1 : 0;
+    bool fresh = set[at] < 0;
+    set[at] = feature;
+    return fresh;
+}
+
+static void collect(const struct sl_node *n, int s, int32_t *set)
+{
+    const struct bag *a = n->args;
+    const struct sl_sequence *sequence = &n->tape->batch->sequences[s];
+    const int32_t *tokens = n->tape->batch->tokens + sequence->first;
+    uint32_t slots = (uint32_t)sequence->rows * SLOTS;
+    int32_t *features = features_of(n, s);
+    int count = 0;
+    memset(set, -1, slots * sizeof *set);
+    for (int i = 0; i < sequence->rows; i++) {
+        if (tokens[i] + 1 == a->padding_token)
+            continue;
+        for (int pair = 0; pair <= (i > 0); pair++) {
+            uint64_t before = pair ? 1 + (uint64_t)tokens[i - 1] : 0;
+            features[count] = feature_of(n, before, tokens[i]);
+            count += is_new(set, slots, features[count]);
+        }
+    }
+    a->counts[s] = count;
+}
+
+struct pass {
+    const struct sl_node *n;
+    int32_t *sets;
+};
+
+static void forward_sequences(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct sl_node *n = p->n;
+    const struct bag *a = n->args;
+    const struct sl_parameter *table = n->parameter[0];
+    (void)worker;
+    for (int s = first; s < last; s++) {
+        collect(n, s, p->sets + (size_t)n->tape->batch->sequences[s].first * SLOTS);
+        const int32_t *features = features_of(n, s);
+        float *y = sl_row(n->out, s);
+        memcpy(y, sl_row(n->in[X], s), (size_t)table->cols * sizeof *y);
+        for (int i = 0; i < a->counts[s]; i++) {
+            const float *row = table->data + (size_t)features[i] * (size_t)table->cols;
+            for (int c = 0; c < table->cols; c++)
+                y[c] += a->scale * row[c];
+        }
+    }
+}
+
+static size_t bag_scratch(const struct sl_node *n, bool backward)
+{
+    return backward ? 0 : (size_t)n->tape->batch->rows * SLOTS * sizeof(int32_t);
+}
+
+static void bag_forward(const struct sl_node *n)
+{
+    struct pass p = {n, sl_tape_scratch(n, bag_scratch(n, false))};
+    sl_parallel(n->tape->pool, n->out->rows, 1, forward_sequences, &p);
+}
+
+/* Texts share features, so one thread adds up all of them in order: they are few numbers. */
+static void bag_backward(const struct sl_node *n)
+{
+    const struct bag *a = n->args;
+    const struct sl_parameter *table = n->parameter[0];
+    for (int s = 0; s < n->out->rows; s++) {
+        const float *dy = sl_grad_row(n->out, s);
+        const int32_t *features = features_of(n, s);
+        for (int i = 0; i < a->counts[s]; i++) {
+            float *row = table->grad + (size_t)features[i] * (size_t)table->cols;
+            for (int c = 0; c < table->cols; c++)
+                row[c] += a->scale * dy[c];
+        }
+        if (n->in[X]->grad != n->out->grad)
+            n->tape->kernels->axpy(sl_grad_row(n->in[X], s), 1.0f, dy, table->cols);
+    }
+}
+
+static const struct sl_op bag = {.name = "add bag",
+                                 .scratch = bag_scratch,
+                                 .forward = bag_forward,
+                                 .backward = bag_backward,
+                                 .passes = 1 + X};
+
+struct sl_tensor *sl_add_bag(struct sl_tape *t, struct sl_tensor *x, struct sl_bag_args args)
+{
+    const struct sl_batch *batch = t->batch;
+    assert(x->rows == batch->count);
+    assert(x->cols == args.table->cols);
+    struct bag *a = sl_tape_struct(t, 1, sizeof *a);
+    *a = (struct bag){.scale = args.scale, .padding_token = args.padding_token};
+    a->features = sl_tape_take(t, (size_t)batch->rows * EACH, sizeof *a->features);
+    a->counts = sl_tape_take(t, (size_t)batch->count, sizeof *a->counts);
+    return sl_tape_run(t, (struct sl_node){.op = &bag,
+                                           .out = sl_tensor_take(t, x->rows, x->cols),
+                                           .in = {x},
+                                           .parameter = {args.table},
+                                           .args = a});
+}
