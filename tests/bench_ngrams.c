@@ -1,14 +1,16 @@
-/* bench_ngrams.c - the peer of classifiers: logistic regression on pairs of neighbouring tokens,
- * each weighted by how much it tells of a class. Wang & Manning 2012, "Baselines and Bigrams".
+/* bench_ngrams.c - the peer of classifiers: logistic regression on the tokens and n-grams of a
+ * text, each weighted by how much it tells of a class. Wang & Manning 2012, "Baselines and
+ * Bigrams".
  *
- *     bench_ngrams VOCAB TRAIN TEST          accuracy after each pass, as JSON lines
- *     bench_ngrams VOCAB TRAIN TEST TEXTS    and then "label TAB text" for each line of TEXTS of
- *                                            whose label the odds are e or more: what a classifier
- *                                            may be taught with
+ *     bench_ngrams N VOCAB TRAIN TEST          accuracy after each pass, as JSON lines
+ *     bench_ngrams N VOCAB TRAIN TEST TEXTS    and then "label TAB text" for each line of TEXTS of
+ *                                              whose label the odds are e or more: what a
+ *                                              classifier may be taught with
  *
- * VOCAB is a WordPiece vocabulary; TRAIN and TEST have lines "0 or 1 TAB text". A text is the set
- * of its tokens and pairs, found by a hash. With r = log((of class 1 + 1) / (of class 0 + 1)), each
- * over its sum, the odds are exp(b + sum of w r); w learns by steps along each text's gradient. */
+ * N is 2, for pairs of neighbours, or 3, for threes and for pairs around a token, too. VOCAB is a
+ * WordPiece vocabulary; TRAIN and TEST have lines "0 or 1 TAB text". A text is the set of its
+ * features, found by a hash. With r = log((of class 1 + 1) / (of class 0 + 1)), each over its sum,
+ * the odds are exp(b + sum of w r); w learns by steps along each text's gradient. */
 #include "base/random.h"
 #include "base/reserve.h"
 #include "data/dataset.h"
@@ -20,14 +22,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEATURES = 1 << 23, TOKENS_MAX = 8192, PASSES = 5 };
+enum { FEATURES = 1 << 25, TOKENS_MAX = 8192, EACH = 4, PASSES = 5 };
 
 static const double rate = 0.01, decay = 1e-4, sure = 1.0;
 
 /* The features of one text, each once, in order. */
 struct bag {
-    uint32_t list[2 * TOKENS_MAX];
+    uint32_t list[EACH * TOKENS_MAX];
     int count;
+    bool threes; /* N is 3 */
 };
 
 struct regression {
@@ -49,13 +52,26 @@ static int compare(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* Adds the n-gram of a token, by what stands before it: a number for each kind and content. */
+static void add(struct bag *bag, int *count, uint64_t before, int32_t token)
+{
+    bag->list[(*count)++] = (uint32_t)(sl_random_bits(before, (uint64_t)token) % FEATURES);
+}
+
 static void fill(struct bag *bag, const int32_t *ids, int count)
 {
+    enum { TOKENS = 1 << 20 }; /* more than vocabularies have */
+
     int all = 0, kept = 0;
     for (int i = 0; i < count; i++) {
-        uint64_t token = (uint64_t)ids[i], before = i > 0 ? 1 + (uint64_t)ids[i - 1] : 0;
-        bag->list[all++] = (uint32_t)(sl_random_bits(0, token) % FEATURES);
-        bag->list[all++] = (uint32_t)(sl_random_bits(1 + before, token) % FEATURES);
+        add(bag, &all, 0, ids[i]);
+        uint64_t last = i > 0 ? 1 + (uint64_t)ids[i - 1] : 0;
+        add(bag, &all, 1 + last, ids[i]);
+        if (!bag->threes || i < 2)
+            continue;
+        uint64_t around = TOKENS * (1 + (uint64_t)ids[i - 2]);
+        add(bag, &all, around, ids[i]);
+        add(bag, &all, around + last, ids[i]);
     }
     qsort(bag->list, (size_t)all, sizeof *bag->list, compare);
     for (int i = 0; i < all; i++)
@@ -164,28 +180,31 @@ static void label_lines(const struct regression *m, const struct sl_tokenizer *t
 
 int main(int count, char **words)
 {
-    if (count != 4 && count != 5) {
-        printf("bench_ngrams: wants VOCAB TRAIN TEST [TEXTS]; nothing was measured\n");
+    bool threes = count > 1 && strcmp(words[1], "3") == 0;
+    bool known = threes || (count > 1 && strcmp(words[1], "2") == 0);
+    if (!known || (count != 5 && count != 6)) {
+        printf("bench_ngrams: wants 2 or 3, VOCAB TRAIN TEST [TEXTS]; nothing was measured\n");
         return EXIT_SUCCESS;
     }
     struct sl_err err;
     struct sl_dataset train = {0}, test = {0};
-    struct sl_tokenizer *tokens = sl_vocabulary_open("wordpiece", true, words[1], &err);
+    struct sl_tokenizer *tokens = sl_vocabulary_open("wordpiece", true, words[2], &err);
     need(tokens != NULL, &err);
-    open_set(&train, words[2], tokens);
-    open_set(&test, words[3], tokens);
+    open_set(&train, words[3], tokens);
+    open_set(&test, words[4], tokens);
     struct regression m = {.r = calloc(FEATURES, sizeof *m.r), .w = calloc(FEATURES, sizeof *m.w)};
     struct bag *bag = calloc(1, sizeof *bag);
     int32_t *order = calloc((size_t)train.count, sizeof *order);
     (void)sl_fail(&err, SL_NO_MEMORY, "no memory");
     need(m.r && m.w && bag && order, &err);
+    bag->threes = threes;
     weigh(&m, &train, bag);
     for (int i = 0; i < PASSES; i++) {
         pass(&m, &train, i, bag, order);
         (void)fprintf(stderr, "{\"pass\":%d,\"accuracy\":%.5f}\n", i + 1, accuracy(&m, &test, bag));
     }
-    if (count == 5)
-        label_lines(&m, tokens, words[4], bag);
+    if (count == 6)
+        label_lines(&m, tokens, words[5], bag);
     free(order);
     free(bag);
     free(m.r);

@@ -435,6 +435,35 @@ Test(archs, have_the_published_number_of_parameters)
     sl_engine_destroy(engine);
 }
 
+static int64_t parameters_with(struct sl_engine *engine, const struct sl_arch *arch, int pairs,
+                               int bag)
+{
+    struct sl_err err;
+    struct sl_config c = fixture_config_for(arch, SL_TASK_CLASSIFICATION);
+    c.pairs = pairs;
+    c.bag = bag;
+    struct sl_model *m = sl_net_create(engine, arch, &c, &err);
+    cr_assert(m, "%s", err.text);
+    int64_t count = sl_net_parameters(m);
+    sl_model_close(m);
+    return count;
+}
+
+Test(archs, tables_have_as_many_numbers_as_was_asked_for)
+{
+    static const char *const names[] = {"encoder", "epsilon"};
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const struct sl_arch *arch = sl_arch_find(names[i]);
+        int64_t without = parameters_with(engine, arch, 0, 0);
+        int width = fixture_config_for(arch, SL_TASK_CLASSIFICATION).width;
+        cr_expect_eq(parameters_with(engine, arch, 30, 0), without + 30 * width, "%s", names[i]);
+        cr_expect_eq(parameters_with(engine, arch, 0, 20), without + 20 * FIXTURE_CLASSES, "%s",
+                     names[i]);
+    }
+    sl_engine_destroy(engine);
+}
+
 Test(archs, refuse_every_hyper_parameter_out_of_bounds)
 {
     for (int a = 0; sl_arch_at(a); a++) {

@@ -95,6 +95,9 @@ static void epsilon_build(struct sl_builder *b, void *self, const struct sl_conf
                                                  .ins = c->width,
                                                  .bound = sl_glorot(c->width, c->classes).value,
                                                  .bias = true});
+    m->bag = sl_bag_build(b, (struct sl_bag_shape){.rows = c->bag,
+                                                   .classes = c->classes,
+                                                   .padding_token = m->padding_token});
 }
 
 /* Both updates of some rows of h, given what they read from the bins. */

@@ -3,7 +3,7 @@
 
 /* A step of AdamW moves a number by about the rate, whatever its gradient was; a text adds up
  * hundreds of these numbers where a row of logits has one. */
-static const float scale = 0.3f;
+static const float scale = 0.2f;
 
 struct sl_bag sl_bag_build(struct sl_builder *b, struct sl_bag_shape shape)
 {
