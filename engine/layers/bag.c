@@ -3,14 +3,14 @@
 
 /* A step of AdamW moves a number by about the rate, whatever its gradient was; a text adds up
  * hundreds of these numbers where a row of logits has one. */
-static const float scale = 0.2f;
+static const float scale = 0.4f;
 
 struct sl_bag sl_bag_build(struct sl_builder *b, struct sl_bag_shape shape)
 {
     struct sl_bag bag = {.padding_token = shape.padding_token};
     if (shape.rows > 0)
-        bag.table =
-            sl_parameter_add(b, "bag", SL_ROLE_TABLE, shape.rows, shape.classes, sl_constant(0.0f));
+        bag.table = sl_parameter_add(b, "bag", SL_ROLE_TABLE, shape.rows, shape.classes - 1,
+                                     sl_constant(0.0f));
     return bag;
 }
 

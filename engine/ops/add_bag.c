@@ -1,6 +1,6 @@
-/* add_bag.c - y_s = x_s + scale sum of table_f over the features f of text s, each counted once
- * however often it occurs; back, it scatters. A feature is a token or a pair of neighbours, and has
- * the row that a hash gives it. */
+/* add_bag.c - y_s = x_s + scale sum of (0, table_f) over the features f of text s, each counted
+ * once however often it occurs; back, it scatters. A feature is a token or a pair of neighbours,
+ * and has the row that a hash gives it. */
 #include "base/random.h"
 #include "ops/ops.h"
 
@@ -83,11 +83,11 @@ static void forward_sequences(void *ctx, int first, int last, int worker)
         collect(n, s, p->sets + (size_t)n->tape->batch->sequences[s].first * SLOTS);
         const int32_t *features = features_of(n, s);
         float *y = sl_row(n->out, s);
-        memcpy(y, sl_row(n->in[X], s), (size_t)table->cols * sizeof *y);
+        memcpy(y, sl_row(n->in[X], s), (size_t)n->out->cols * sizeof *y);
         for (int i = 0; i < a->counts[s]; i++) {
             const float *row = table->data + (size_t)features[i] * (size_t)table->cols;
             for (int c = 0; c < table->cols; c++)
-                y[c] += a->scale * row[c];
+                y[1 + c] += a->scale * row[c];
         }
     }
 }
@@ -114,10 +114,10 @@ static void bag_backward(const struct sl_node *n)
         for (int i = 0; i < a->counts[s]; i++) {
             float *row = table->grad + (size_t)features[i] * (size_t)table->cols;
             for (int c = 0; c < table->cols; c++)
-                row[c] += a->scale * dy[c];
+                row[c] += a->scale * dy[1 + c];
         }
         if (n->in[X]->grad != n->out->grad)
-            n->tape->kernels->axpy(sl_grad_row(n->in[X], s), 1.0f, dy, table->cols);
+            n->tape->kernels->axpy(sl_grad_row(n->in[X], s), 1.0f, dy, n->out->cols);
     }
 }
 
@@ -131,7 +131,7 @@ struct sl_tensor *sl_add_bag(struct sl_tape *t, struct sl_tensor *x, struct sl_b
 {
     const struct sl_batch *batch = t->batch;
     assert(x->rows == batch->count);
-    assert(x->cols == args.table->cols);
+    assert(x->cols == 1 + args.table->cols);
     struct bag *a = sl_tape_struct(t, 1, sizeof *a);
     *a = (struct bag){.scale = args.scale, .padding_token = args.padding_token};
     a->features = sl_tape_take(t, (size_t)batch->rows * EACH, sizeof *a->features);

@@ -66,11 +66,12 @@ struct sl_lookup_args {
 };
 struct sl_tensor *sl_lookup(struct sl_tape *t, struct sl_lookup_args args);
 
-/* y_s = x_s + scale sum of table_f over the features f of sequence s: its tokens and its pairs of
- * neighbouring tokens but for padding, by hashes, each once however often it occurs (Wang & Manning
- * 2012, section 2: presence, not number). x: a row for each sequence; whole texts, none cached. */
+/* y_s = x_s + scale sum of (0, table_f) over the features f of sequence s: its tokens and its pairs
+ * of neighbouring tokens but for padding, by hashes, each once however often it occurs (Wang &
+ * Manning 2012, section 2: presence, not number). Of logits only differences count, so the first
+ * needs no numbers. x: a row for each sequence; whole texts, none cached. */
 struct sl_bag_args {
-    const struct sl_parameter *table; /* rows for hashes x columns of x */
+    const struct sl_parameter *table; /* rows for hashes x columns of x but the first */
     float scale;
     int padding_token; /* 1 + its id; 0: none */
 };
