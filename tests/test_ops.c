@@ -678,14 +678,15 @@ Test(ops, pairs_are_found_by_a_fixed_hash)
 }
 
 /* Checkpoints depend on it. Row f of 13 is 2^f, so a sum tells which features were counted: tokens
- * 3 and 5 have rows 12 and 3, pairs 3-5, 5-3 and 5-5 rows 2, 10 and 4; token 2 has row 1, pair 5-2
- * row 11. Token 0 is padding. */
+ * 3 and 5 have rows 12 and 3; pairs 3-5, 5-3 and 5-5 rows 2, 10 and 4; threes 3-5-3, 5-3-5 and
+ * 3-5-5 rows 0, 1 and 6; token 2 has row 1, pair 5-2 row 11. Token 0 is padding. */
 Test(ops, a_bag_counts_each_feature_once)
 {
     static const int lengths[] = {5, 1, 4, 0};
     static const int32_t tokens[] = {3, 5, 3, 5, 5, 5, 5, 2, 0, 0};
-    static const float want[] = {1.0f + 0x1p12f + 0x1p3f + 0x1p2f + 0x1p10f + 0x1p4f, 2.0f + 0x1p3f,
-                                 3.0f + 0x1p3f + 0x1p1f + 0x1p11f};
+    static const float want[] = {1.0f + 0x1p12f + 0x1p3f + 0x1p2f + 0x1p10f + 0x1p4f + 0x1p0f +
+                                     0x1p1f + 0x1p6f,
+                                 2.0f + 0x1p3f, 3.0f + 0x1p3f + 0x1p1f + 0x1p11f};
 
     enum { FEATURES = 13 };
 

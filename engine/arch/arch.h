@@ -75,7 +75,7 @@ enum { SL_COMPLETES = 1u << SL_TASK_COMPLETION, SL_CLASSIFIES = 1u << SL_TASK_CL
     SL_INTEGER_ROW(sl_config, pairs, 0, 1 << 24, 0,                                                \
                    "rows of a table for hashed pairs of neighbouring tokens; 0: none"),            \
         SL_INTEGER_ROW(sl_config, bag, 0, 1 << 24, 0,                                              \
-                       "rows of a linear model of tokens and pairs beside the rest; 0: none")
+                       "rows of a linear model of one to three tokens beside the rest; 0: none")
 
 /* What a decoder's architecture needs to know as a classifier. */
 #define SL_HYPERS_CLASSIFIER                                                                       \

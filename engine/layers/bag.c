@@ -1,4 +1,4 @@
-/* bag.c - a linear model of the tokens and pairs in a text, beside a deep one. */
+/* bag.c - a linear model of the tokens, pairs and threes in a text, beside a deep one. */
 #include "layers/layers.h"
 
 /* A step of AdamW moves a number by about the rate, whatever its gradient was; a text adds up

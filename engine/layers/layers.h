@@ -71,8 +71,8 @@ struct sl_tensor *sl_embedding_invert(struct sl_tape *t, const struct sl_embeddi
                                       struct sl_tensor *h);
 
 /* A linear model beside a deep one (Cheng et al. 2016, "Wide & Deep Learning"): logits that look at
- * which tokens and pairs a text has and at nothing else, added to those of the rest. They start at
- * 0. */
+ * which tokens, pairs and threes in a row a text has and at nothing else, added to those of the
+ * rest. They start at 0. */
 struct sl_bag {
     struct sl_parameter *table; /* NULL: there is none, and logits stay as they are */
     int padding_token;

@@ -1,6 +1,6 @@
 /* add_bag.c - y_s = x_s + scale sum of (0, table_f) over the features f of text s, each counted
- * once however often it occurs; back, it scatters. A feature is a token or a pair of neighbours,
- * and has the row that a hash gives it. */
+ * once however often it occurs; back, it scatters. A feature is one, two or three tokens in a row,
+ * and has the row of the table that a hash gives it. */
 #include "base/random.h"
 #include "ops/ops.h"
 
@@ -9,25 +9,25 @@
 enum { X };
 
 enum {
-    EACH = 2, /* features of a row, at most: its token, and the pair that it ends */
-    SLOTS = 4 /* of a set, for each row */
+    LONGEST = 3,        /* tokens of a feature; as many features end in each row, at most */
+    SLOTS = 2 * LONGEST /* of a set, for each row */
 };
 
 struct bag {
     float scale;
     int padding_token;
-    int32_t *features; /* of sequence s from EACH times its first row on, */
+    int32_t *features; /* of sequence s from LONGEST times its first row on, */
     int *counts;       /* so many */
 };
 
 static int32_t *features_of(const struct sl_node *n, int s)
 {
     const struct bag *a = n->args;
-    return a->features + (size_t)n->tape->batch->sequences[s].first * EACH;
+    return a->features + (size_t)n->tape->batch->sequences[s].first * LONGEST;
 }
 
-/* Row of the table for a token (before: 0), or for a pair (before: 1 + the token before). A fixed
- * function: checkpoints depend on it. */
+/* Row of the table for a token and those before it, nearest first in 32 bits each as 1 + its id. A
+ * fixed function: checkpoints depend on it. */
 static int32_t feature_of(const struct sl_node *n, uint64_t before, int32_t token)
 {
     uint64_t bits = sl_random_bits(before, (uint64_t)token);
@@ -58,8 +58,10 @@ static void collect(const struct sl_node *n, int s, int32_t *set)
     for (int i = 0; i < sequence->rows; i++) {
         if (tokens[i] + 1 == a->padding_token)
             continue;
-        for (int pair = 0; pair <= (i > 0); pair++) {
-            uint64_t before = pair ? 1 + (uint64_t)tokens[i - 1] : 0;
+        uint64_t before = 0;
+        for (int back = 0; back < LONGEST && back <= i; back++) {
+            if (back > 0)
+                before = before << 32 | (1 + (uint64_t)tokens[i - back]);
             features[count] = feature_of(n, before, tokens[i]);
             count += is_new(set, slots, features[count]);
         }
@@ -134,7 +136,7 @@ struct sl_tensor *sl_add_bag(struct sl_tape *t, struct sl_tensor *x, struct sl_b
     assert(x->cols == 1 + args.table->cols);
     struct bag *a = sl_tape_struct(t, 1, sizeof *a);
     *a = (struct bag){.scale = args.scale, .padding_token = args.padding_token};
-    a->features = sl_tape_take(t, (size_t)batch->rows * EACH, sizeof *a->features);
+    a->features = sl_tape_take(t, (size_t)batch->rows * LONGEST, sizeof *a->features);
     a->counts = sl_tape_take(t, (size_t)batch->count, sizeof *a->counts);
     return sl_tape_run(t, (struct sl_node){.op = &bag,
                                            .out = sl_tensor_take(t, x->rows, x->cols),

@@ -66,8 +66,8 @@ struct sl_lookup_args {
 };
 struct sl_tensor *sl_lookup(struct sl_tape *t, struct sl_lookup_args args);
 
-/* y_s = x_s + scale sum of (0, table_f) over the features f of sequence s: its tokens and its pairs
- * of neighbouring tokens but for padding, by hashes, each once however often it occurs (Wang &
+/* y_s = x_s + scale sum of (0, table_f) over the features f of sequence s: one, two or
+ * three tokens in a row, but for padding, by hashes, each once however often it occurs (Wang &
  * Manning 2012, section 2: presence, not number). Of logits only differences count, so the first
  * needs no numbers. x: a row for each sequence; whole texts, none cached. */
 struct sl_bag_args {
