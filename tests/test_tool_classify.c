@@ -1,4 +1,5 @@
 /* test_tool_classify.c - the offline tool with classifiers. */
+#include "tiny_classifier.h"
 #include "tool.h"
 
 TestSuite(tool_classify, .init = setup, .fini = teardown);
@@ -183,6 +184,31 @@ Test(tool_classify, a_line_that_cannot_be_classified_leaves_the_others_alone)
     cr_expect(strstr(r.err, "lines.txt' line 3: not UTF-8"), "%s", r.err);
     cr_expect(strstr(r.err, "lines.txt' line 5: more than 16777216 bytes"), "%s", r.err);
     cr_expect(strstr(r.err, "3 of 6 texts could not be classified"), "%s", r.err);
+}
+
+/* The same when it is the model's numbers that are wrong; and no mean is made of them. */
+Test(tool_classify, numbers_that_are_not_finite_are_told_with_their_line)
+{
+    static struct result r;
+    char model[PATH_MAX], lines[PATH_MAX];
+    struct sl_err err;
+    struct sl_engine *engine = sl_engine_create(&(struct sl_engine_options){.threads = 1}, &err);
+    cr_assert(engine, "%s", err.text);
+    tiny_plain_make(engine, top);
+    sl_engine_destroy(engine);
+    (void)test_path(model, top, PLAIN "/4");
+    test_write(test_path(lines, top, "lines.txt"), "good\n\n\xFF\nfine\nbad!\ngood\n");
+    run(&r, WORDS("classify", model, lines));
+    cr_expect_eq(r.status, 2, "%d: %s", r.status, r.err);
+    const char *second = strstr(r.out, "\tfine\n");
+    cr_expect(second && strstr(second, "\tgood\n") && !strstr(r.out, "bad"), "%s", r.out);
+    cr_expect(strstr(r.err, "lines.txt' line 5: the model's numbers are not finite"), "%s", r.err);
+    cr_expect(strstr(r.err, "2 of 5 texts could not be classified"), "%s", r.err);
+    test_write(lines, "true\tgood\nfalse\tbad!\n");
+    run(&r,
+        WORDS("eval", model, "--data", lines, "--format", "tsv", "--label", "1", "--text", "2"));
+    cr_expect_neq(r.status, 0);
+    cr_expect(strstr(r.err, "lines.txt' line 2: the model's numbers are not finite"), "%s", r.err);
 }
 
 static double accuracy_on(const char *data, const char *keep)

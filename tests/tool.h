@@ -20,7 +20,7 @@
 
 enum { PIPE_BYTES = 4096 }; /* of a slow reader's pipe */
 
-static const char program[] = SL_BUILD_DIR "/sluice";
+static const char tool_path[] = SL_BUILD_DIR "/sluice";
 
 static char top[PATH_MAX], corpus[PATH_MAX], run_path[PATH_MAX], out[PATH_MAX], errors[PATH_MAX];
 
@@ -56,12 +56,12 @@ static inline void teardown(void)
 /* Never returns. A child of ours does not outlive us. */
 static inline void become(const char *const *words)
 {
-    char *argv[64] = {(char *)(uintptr_t)program};
+    char *argv[64] = {(char *)(uintptr_t)tool_path};
     int count = 1;
     for (; *words && count < 63; words++)
         argv[count++] = (char *)(uintptr_t)*words;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)execv(program, argv);
+    (void)execv(tool_path, argv);
     _exit(126);
 }
 

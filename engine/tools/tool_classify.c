@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -60,12 +61,14 @@ struct waiting {
     int32_t *ids;
     size_t ids_room;
     int count;
+    int64_t number; /* its line */
 };
 
 struct work {
     const struct arguments *a;
     const struct sl_model *m;
     struct sl_classifier *classifier;
+    const struct sl_lines *lines; /* where the waiting are from */
     struct waiting waiting[ITEMS];
     int count, tokens; /* that wait */
     int64_t texts, printed, cut, passed_over;
@@ -105,14 +108,27 @@ static void say(struct work *w, bool end)
                   (double)w->texts / (now - w->begun + 1e-9), end ? "\n" : "");
 }
 
+/* A line that cannot be classified is told, and those around it are none the worse for it. */
+static bool pass_over(struct work *w, const struct sl_err *err)
+{
+    if (err->code != SL_BAD_INPUT && err->code != SL_NOT_FINITE)
+        return false;
+    bool live = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+    (void)fprintf(stderr, "%ssluice classify: %s\n", live ? "\r\033[K" : "", err->text);
+    w->passed_over++;
+    return true;
+}
+
 static bool print_item(struct work *w, struct waiting *line, const struct sl_item *item,
                        struct sl_err *err)
 {
     float shares[SL_CLASSES_MAX];
     int classes = w->m->config.classes;
-    if (!item->finite)
-        return sl_fail(err, SL_NOT_FINITE, "text %" PRId64 ": the model's numbers are not finite",
-                       w->texts + 1);
+    if (!item->finite) {
+        (void)sl_fail(err, SL_NOT_FINITE, "the model's numbers are not finite");
+        (void)sl_lines_wrap(w->lines, line->number, err);
+        return pass_over(w, err);
+    }
     sl_softmax(item->logits, classes, shares);
     int best = sl_highest(shares, classes);
     double share = (double)shares[best];
@@ -153,6 +169,7 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
         return false;
     memcpy(next->text, line->text, line->bytes);
     next->bytes = line->bytes;
+    next->number = line->number;
     long count = sl_tokenizer_tokenize(tokens,
                                        &(struct sl_encoding){.text = line->text,
                                                              .bytes = line->bytes,
@@ -182,17 +199,6 @@ static bool add(struct work *w, struct sl_err *err)
     return flush(w, err);
 }
 
-/* A line that cannot be classified is told, and those around it are none the worse for it. */
-static bool pass_over(struct work *w, const struct sl_err *err)
-{
-    if (err->code != SL_BAD_INPUT)
-        return false;
-    bool live = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
-    (void)fprintf(stderr, "%ssluice classify: %s\n", live ? "\r\033[K" : "", err->text);
-    w->passed_over++;
-    return true;
-}
-
 /* The next line that is not empty; none: the end. */
 static bool next_line(struct work *w, struct sl_lines *lines, struct sl_line *line,
                       struct sl_err *err)
@@ -207,6 +213,7 @@ static bool read_lines(struct work *w, const char *path, const char *called, str
 {
     struct sl_lines *lines = sl_lines_open(path, &(struct sl_data_limits){.called = called}, err);
     bool ok = lines != NULL;
+    w->lines = lines;
     while (ok) {
         struct sl_line line;
         ok = next_line(w, lines, &line, err);
@@ -241,7 +248,9 @@ static bool copy_input(int to, struct sl_err *err)
 static bool read_input(struct work *w, struct sl_err *err)
 {
     char path[32];
-    int fd = memfd_create("standard input", MFD_CLOEXEC);
+    bool is_open =
+        fcntl(STDIN_FILENO, F_GETFD) >= 0; /* else the next file opened takes its place */
+    int fd = is_open ? memfd_create("standard input", MFD_CLOEXEC) : -1;
     if (fd < 0)
         return sl_fail(err, SL_IO, "standard input: %s", strerrordesc_np(errno));
     (void)snprintf(path, sizeof path, "/dev/fd/%d", fd);

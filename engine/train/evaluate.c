@@ -118,6 +118,8 @@ bool sl_evaluate(const struct sl_model *model, struct sl_span part, const struct
     if (ok)
         measure(&e, out);
     finish(&e);
+    ok = ok &&
+         (isfinite(out->loss) || sl_fail(err, SL_NOT_FINITE, "the model's numbers are not finite"));
     out->seconds = sl_seconds() - begun;
     return ok || sl_wrap(err, "evaluate");
 }

@@ -25,6 +25,8 @@ struct sl_evaluation {
 /* Sets what follows from the notes of all passes, over so many texts. */
 void sl_evaluation_note(struct sl_evaluation *e, const struct sl_notes *sum, int64_t texts);
 
+/* Both fail with SL_NOT_FINITE where the model's numbers are not: a mean of those says nothing. */
+
 /* Over the whole part, under `policy` (NULL: the model's own). */
 bool sl_evaluate(const struct sl_model *model, struct sl_span part, const struct sl_policy *policy,
                  struct sl_evaluation *out, struct sl_err *err) SL_MUST_CHECK;

@@ -35,8 +35,11 @@ static int gather(struct evaluation *e, int first)
     return count;
 }
 
-static void judge(struct evaluation *e, const struct sl_item *item, int example)
+static bool judge(struct evaluation *e, const struct sl_item *item, int example, struct sl_err *err)
 {
+    if (!item->finite)
+        return sl_fail(err, SL_NOT_FINITE, "'%s' line %lld: the model's numbers are not finite",
+                       e->set->path, (long long)e->set->examples[example].line);
     const int label = e->set->examples[example].label;
     const int taken_for = sl_highest(item->logits, e->classes);
     e->loss += sl_log_sum_exp(item->logits, e->classes) - (double)item->logits[label];
@@ -44,6 +47,7 @@ static void judge(struct evaluation *e, const struct sl_item *item, int example)
     if (e->taken_for)
         e->taken_for[example] = taken_for;
     e->layers += item->layers_used;
+    return true;
 }
 
 static bool measure(struct evaluation *e, struct sl_err *err)
@@ -54,7 +58,8 @@ static bool measure(struct evaluation *e, struct sl_err *err)
             return false;
         sl_notes_add(&e->notes, sl_classifier_notes(e->classifier));
         for (int i = 0; i < count; i++)
-            judge(e, &e->items[i], first + i);
+            if (!judge(e, &e->items[i], first + i, err))
+                return false;
     }
     return true;
 }
