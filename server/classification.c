@@ -87,6 +87,16 @@ static bool encode(struct sv_classification *c, const struct sv_reading *reading
     return true;
 }
 
+static bool check_scores(const struct sv_classification *c, int texts, struct sv_problem *problem)
+{
+    int most = SV_SCORES_MAX / c->classes;
+    return texts <= most ||
+           sv_refuse(problem, SV_BAD_VALUE, c->manner->param,
+                     "'%s' holds %d texts, '%s' has %d labels for each: at most %d such texts are "
+                     "accepted in one request.",
+                     c->manner->param, texts, sv_served_id(c->served), c->classes, most);
+}
+
 static bool encode_all(struct sv_classification *c, const struct sv_asked *asked,
                        struct sv_problem *problem)
 {
@@ -94,7 +104,8 @@ static bool encode_all(struct sv_classification *c, const struct sv_asked *asked
     const char *param = c->manner->param;
     int64_t began = sv_now_ns();
     char name[SV_PARAM_MAX];
-    if (!sv_call_takes(c->call, param, texts->count, problem))
+    if (!sv_call_takes(c->call, param, texts->count, problem) ||
+        !check_scores(c, texts->count, problem))
         return false;
     /* An overloaded server does not read what it will refuse. */
     if (!sv_batcher_has_room(c->call->server->batcher, c->served, texts->count, problem))

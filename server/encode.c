@@ -5,14 +5,17 @@
 #include "sluice/tokens.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 /* One of two words, in small letters or large as clients differ, or none, which is the first. */
-static bool check_word(const struct sv_string *given, const char *param, const char *const words[2],
-                       bool *is_second, struct sv_problem *problem)
+static bool check_word(const struct sv_string *given, bool in_parameters, const char *name,
+                       const char *const words[2], bool *is_second, struct sv_problem *problem)
 {
+    char param[SV_PARAM_MAX];
+    (void)snprintf(param, sizeof param, "%s%s", in_parameters ? "parameters." : "", name);
     *is_second = given->data && strcasecmp(given->data, words[1]) == 0;
     if (!given->data || *is_second || strcasecmp(given->data, words[0]) == 0)
         return true;
@@ -20,19 +23,32 @@ static bool check_word(const struct sv_string *given, const char *param, const c
                      param, words[0], words[1], given->data);
 }
 
+static bool check_unknown(const struct sv_string *word, bool in_parameters, bool *replaces_unknown,
+                          struct sv_problem *problem)
+{
+    static const char *const words[] = {"error", "replace"};
+    return check_word(word, in_parameters, "unknown_characters", words, replaces_unknown, problem);
+}
+
 bool sv_unknown_check(const struct sv_string *word, bool *replaces_unknown,
                       struct sv_problem *problem)
 {
-    static const char *const words[] = {"error", "replace"};
-    return check_word(word, "unknown_characters", words, replaces_unknown, problem);
+    return check_unknown(word, /* in_parameters= */ false, replaces_unknown, problem);
 }
 
 bool sv_reading_check(struct sv_reading *reading, struct sv_problem *problem)
 {
     static const char *const directions[] = {"Right", "Left"};
-    return check_word(&reading->direction, "truncation_direction", directions, &reading->from_left,
-                      problem) &&
-           sv_unknown_check(&reading->unknown, &reading->replaces_unknown, problem);
+    return check_word(&reading->direction, reading->in_parameters, "truncation_direction",
+                      directions, &reading->from_left, problem) &&
+           check_unknown(&reading->unknown, reading->in_parameters, &reading->replaces_unknown,
+                         problem);
+}
+
+/* For hints at a member of the request. */
+static const char *where(bool in_parameters)
+{
+    return in_parameters ? " in 'parameters'" : "";
 }
 
 void sv_tokens_release(const struct sv_tokens *tokens)
@@ -67,8 +83,9 @@ bool sv_tokenize(const struct sv_served *served, const struct sv_matter *matter,
     if (count < 0)
         return sv_refuse(problem, SV_UNKNOWN_CHARACTERS, matter->param,
                          "'%s' cannot be read by '%s': %s. With \"unknown_characters\": "
-                         "\"replace\" they are replaced.",
-                         matter->param, sv_served_id(served), err.text);
+                         "\"replace\"%s they are replaced.",
+                         matter->param, sv_served_id(served), err.text,
+                         where(matter->in_parameters));
     tokens->given = (int)count;
     tokens->count = (int)(count < encoding.most ? count : encoding.most);
     return true;
@@ -106,11 +123,12 @@ static bool fit(const struct sv_served *served, const struct sv_reading *reading
     if (tokens->given <= context)
         return true;
     if (!reading->truncate)
-        return sv_refuse(problem, SV_CONTEXT_LENGTH, param,
-                         "'%s' has %d tokens, the context of '%s' has %d. With \"truncate\": true "
-                         "it is cut at its %s.",
-                         param, tokens->given, sv_served_id(served), context,
-                         reading->from_left ? "beginning" : "end");
+        return sv_refuse(
+            problem, SV_CONTEXT_LENGTH, param,
+            "'%s' has %d tokens, the context of '%s' has %d. With \"truncate\": true%s "
+            "it is cut at its %s.",
+            param, tokens->given, sv_served_id(served), context, where(reading->in_parameters),
+            reading->from_left ? "beginning" : "end");
     tokens->count = (int)sl_tokenizer_cut(sl_model_tokenizer(model),
                                           reading->from_left ? SL_KEEP_LAST : SL_KEEP_FIRST,
                                           context, tokens->ids, NULL, tokens->given);
@@ -131,6 +149,7 @@ bool sv_encode(const struct sv_served *served, const struct sv_reading *reading,
 {
     const struct sv_matter matter = {.text = text,
                                      .param = param,
+                                     .in_parameters = reading->in_parameters,
                                      .replaces_unknown = reading->replaces_unknown,
                                      .adds_special = true};
     if (!sv_tokenize(served, &matter, tokens, problem))

@@ -9,7 +9,8 @@
 
 /* How texts are to be read, as a request says it; the same in every family. */
 struct sv_reading {
-    bool truncate; /* a text longer than the context is cut, not refused */
+    bool in_parameters; /* where the family has these words; set before the request is read */
+    bool truncate;      /* a text longer than the context is cut, not refused */
     struct sv_string direction, unknown;
 
     /* What the two words mean, once they have been checked. */
@@ -40,7 +41,8 @@ bool sv_unknown_check(const struct sv_string *word, bool *replaces_unknown,
 /* A text, and what is wanted of it. */
 struct sv_matter {
     const struct sv_string *text;
-    const char *param; /* what messages call it */
+    const char *param;  /* what messages call it */
+    bool in_parameters; /* as in struct sv_reading */
     bool replaces_unknown;
     bool adds_special; /* tokens that the model expects around the text */
     bool wants_places;

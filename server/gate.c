@@ -67,7 +67,7 @@ bool sv_gate_enter(struct sv_gate *gate, int items, int64_t tokens, struct sv_pr
     assert(items > 0);
     if (items > gate->items_max || tokens > gate->tokens_max)
         return sv_refuse(problem, SV_BAD_VALUE, NULL,
-                         "This request asks for %d texts with %lld tokens in prompts and answers; "
+                         "This request asks for %d texts and %lld tokens, read and written; "
                          "this server can hold %lld texts and %lld tokens.",
                          items, (long long)tokens, (long long)gate->items_max,
                          (long long)gate->tokens_max);

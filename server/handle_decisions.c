@@ -92,6 +92,11 @@ static bool map_levels(const struct labels *labels, const struct sv_question *qu
     const struct sv_classification *c = labels->c;
     char param[SV_PARAM_MAX], why[128];
     (void)snprintf(param, sizeof param, "questions[%d].levels", index);
+    if (c->classes > SV_CHOICES_MAX)
+        return sv_refuse(problem, SV_BAD_VALUE, param,
+                         "'%s' must have all labels of '%s', which are %d; %d are the most that a "
+                         "score can have.",
+                         param, sv_served_id(c->served), c->classes, SV_CHOICES_MAX);
     if (question->levels.count != c->classes) {
         (void)snprintf(why, sizeof why, "has %d levels, it must have all %d labels in their order",
                        question->levels.count, c->classes);

@@ -244,6 +244,6 @@ struct sv_document *sv_infer_request_read(const struct sv_text *body,
                                           struct sv_infer_request *request,
                                           struct sv_problem *problem)
 {
-    *request = (struct sv_infer_request){0};
+    *request = (struct sv_infer_request){.reading = {.in_parameters = true}};
     return sv_wire_read(body, fields, check, request, problem);
 }

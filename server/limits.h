@@ -43,6 +43,7 @@ enum {
     SV_JSON_MEMBERS_MAX = 1 << 18,  /* of all objects together */
     SV_PROMPTS_MAX = 512,           /* in one request */
     SV_TEXTS_MAX = 65536,       /* to classify, in one request; classify_texts is at most this */
+    SV_SCORES_MAX = 1 << 18,    /* texts times labels of a request: an answer is written at once */
     SV_TOKENIZED_MAX = 1 << 18, /* tokens in one answer of /tokenize, or asked for of /decode */
     SV_TOLD_MAX = 256, /* texts told one by one in two headers, 12 bytes each: nginx takes 4 KiB */
     SV_OUTPUTS_MAX = 16,          /* of one inference */

@@ -73,7 +73,9 @@ static bool check(void *to, struct sv_problem *problem)
 static struct sv_document *read_by(const struct sv_field *fields, const struct sv_text *body,
                                    struct sv_predict_request *request, struct sv_problem *problem)
 {
-    *request = (struct sv_predict_request){.top_k = SL_CLASSES_MAX, .squash = SV_SOFTMAX};
+    *request = (struct sv_predict_request){.reading = {.in_parameters = fields == hf_fields},
+                                           .top_k = SL_CLASSES_MAX,
+                                           .squash = SV_SOFTMAX};
     return sv_wire_read(body, fields, check, request, problem);
 }
 

@@ -382,6 +382,11 @@ Test(classify_http, mistakes_are_told_in_teis_shape)
         {"/predict?model=", "{\"inputs\":\"a\"}", "validation", "no name of a model", 422},
         {"/tokenize?model=%zz", "{\"inputs\":\"a\"}", "validation", "no name of a model", 422},
         {"/hf/none", "{\"inputs\":\"a\"}", "not_found", "'none' does not exist", 404},
+        {"/hf/mood", "{\"inputs\":\"a\",\"parameters\":{\"truncation_direction\":\"up\"}}",
+         "validation", "'parameters.truncation_direction' must be", 422},
+        {"/hf/mood", "{\"inputs\":\"\\u4e2d\"}", "tokenizer", "\"replace\" in 'parameters'", 422},
+        {"/hf/mood", "{\"inputs\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}",
+         "validation", "With \"truncate\": true in 'parameters'", 422},
         {"/models/mood/nothing", "{}", "not_found", "There is nothing at", 404},
         {"/tokenize", "{\"inputs\":[]}", "empty", "empty array", 400},
         {"/tokenize", "{\"inputs\":[\"a\",\"\\u4e2d\"]}", "tokenizer", "'inputs[1]' cannot be read",
@@ -725,6 +730,65 @@ Test(classify_daemon, a_deadline_is_kept_while_a_batch_runs)
     expect_timeouts(texts);
     cr_assert_eq(metric(&d, "sluice_items_total{model=\"plain\",version=\"4\",outcome=\"ok\"}"), 0);
     curl_slist_free_all(soon);
+    sv_text_release(&body);
+    stop();
+}
+
+enum { MANY_LABELS = 2048, MANY_TEXTS = SV_SCORES_MAX / MANY_LABELS };
+
+/* <store>/many/4, over bytes, with as many labels as make an answer long. */
+static void make_many(void)
+{
+    static char names[MANY_LABELS][8];
+    static char *labels[MANY_LABELS];
+    struct sl_err err;
+    const struct sl_arch *arch = sl_arch_find("encoder");
+    struct sl_engine *engine = sl_engine_create(&(struct sl_engine_options){.threads = 1}, &err);
+    cr_assert(engine, "%s", err.text);
+    struct sl_tokenizer *tokens = sl_tokenizer_learn("bytes", "", 0, &err);
+    cr_assert(tokens, "%s", err.text);
+    struct sl_config config =
+        tiny_classifier_config(arch, sl_tokenizer_size(tokens), MANY_LABELS, PLAIN_CONTEXT);
+    struct sl_model *m = sl_net_create(engine, arch, &config, &err);
+    cr_assert(m, "%s", err.text);
+    sl_net_draw(m, 7);
+    for (int i = 0; i < MANY_LABELS; i++) {
+        (void)snprintf(names[i], sizeof names[i], "%04d", i);
+        labels[i] = names[i];
+    }
+    const struct sl_card card = {.arch = arch,
+                                 .hyper = config,
+                                 .policy = arch->policy,
+                                 .labels = labels,
+                                 .tokenizer = "bytes"};
+    tiny_classifier_write(d.store, "many", m, &card, tokens);
+    sl_model_close(m);
+    sl_tokenizer_destroy(tokens);
+    sl_engine_destroy(engine);
+}
+
+/* An answer is written at once, while other connections of its thread wait. */
+Test(classify_daemon, many_texts_of_many_labels_are_too_much_at_a_time)
+{
+    struct sv_text body = {0};
+    daemon_make_store(&d);
+    make_many();
+    daemon_serve(&d, (const char *const[]){NULL});
+    for (int texts = MANY_TEXTS; texts <= MANY_TEXTS + 1; texts++) {
+        sv_text_clear(&body);
+        for (int i = 0; i < texts; i++)
+            sv_text_adds(&body, i ? ",[\"a\"]" : "{\"inputs\":[[\"a\"]");
+        sv_text_adds(&body, "]}");
+        struct answer answer = ask(&d, "POST", "/models/many/predict", body.data);
+        if (texts > MANY_TEXTS) {
+            expect_error(
+                &answer, 422, "validation",
+                "'inputs' holds 129 texts, 'many@4' has 2048 labels for each: at most 128");
+            break;
+        }
+        cr_assert_eq(answer.status, 200, "%.200s", answer.body.data);
+        answer_release(&answer);
+    }
     sv_text_release(&body);
     stop();
 }

@@ -306,13 +306,14 @@ static const struct {
     {"csv", "1", "2", "a,one\rb,t\"wo\n", "line 1: field 2 has a carriage return"},
     /* JSON's own. */
     {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"x\"}\n{\"label\":1,}\n",
-     "input' line 2: not JSON near byte offset "},
-    {"jsonl", NULL, NULL, "{\"label\":1", "line 1: not JSON near byte offset "},
-    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"x\"} x", "; want an object"},
+     "input' line 2: not accepted as JSON near byte offset "},
+    {"jsonl", NULL, NULL, "{\"label\":1", "line 1: not accepted as JSON near byte offset "},
+    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"x\"} x", ": end of file expected"},
     {"jsonl", NULL, NULL, "{\"label\":1,\"label\":2,\"text\":\"x\"}", "duplicate object key"},
     {"jsonl", NULL, NULL, "[1]", "line 1: the JSON is an array, want an object"},
     {"jsonl", NULL, NULL, "\"x\"", "line 1: the JSON is a string, want an object"},
-    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"\\ud800\"}", "not JSON near byte offset"},
+    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"\\ud800\"}",
+     "not accepted as JSON near byte offset"},
 };
 
 Test(records, errors_name_place_fact_and_cure, .init = setup, .fini = teardown)

@@ -52,7 +52,7 @@ static bool object_parse(struct jsonl *jsonl, const struct sl_line *line, struct
     if (!jsonl->object && error.text[0] == '\0') /* what jansson says when it lacks memory */
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu bytes of JSON", line->bytes);
     if (!jsonl->object)
-        return sl_fail(err, SL_BAD_INPUT, "not JSON near byte offset %d: %s; want an object",
+        return sl_fail(err, SL_BAD_INPUT, "not accepted as JSON near byte offset %d: %s",
                        error.position, error.text);
     return json_is_object(jsonl->object) ||
            sl_fail(err, SL_BAD_INPUT, "the JSON is %s, want an object", type_name(jsonl->object));

@@ -98,7 +98,7 @@ bool sl_trainer_step(struct sl_trainer *tr, struct sl_err *err)
 /* -- saved states --------------------------------------------------------------------------- */
 
 /* Progress first, then what every state has, then what depends on the architecture. */
-enum { COUNTERS_MAX = 96, PROGRESS_COUNTERS = 4, COMMON_COUNTERS = 6 };
+enum { COUNTERS_MAX = 96, PROGRESS_COUNTERS = 4, CORPUS_COUNTER = 5, COMMON_COUNTERS = 6 };
 
 /* All that a state must agree with, after what it may change: step, best loss and best step. */
 static int list_counters(const struct sl_trainer *tr, struct sl_counter list[COUNTERS_MAX])
@@ -115,6 +115,7 @@ static int list_counters(const struct sl_trainer *tr, struct sl_counter list[COU
     const char *arch = tr->training.arch->name;
     list[count++] =
         (struct sl_counter){.name = "architecture", .whole = sl_mark_of(arch, strlen(arch))};
+    assert(count == CORPUS_COUNTER);
     list[count++] = (struct sl_counter){.name = "corpus", .whole = sl_material_mark(&tr->material)};
     assert(count == COMMON_COUNTERS);
     for (const struct sl_number *r = sl_recipe_rows; r->name; r++)
@@ -157,7 +158,8 @@ static bool agree(const struct sl_counter *saved, const struct sl_counter *asked
 {
     for (int i = PROGRESS_COUNTERS; i < count; i++) {
         if (saved[i].kind == SL_WHOLE && saved[i].whole != asked[i].whole)
-            return sl_fail(err, SL_BAD_INPUT, "the run was begun with another %s", asked[i].name);
+            return sl_fail(err, SL_BAD_INPUT, "the run was begun with another %s%s", asked[i].name,
+                           i == CORPUS_COUNTER ? ": other text, data or labels" : "");
         if (saved[i].kind == SL_NUMBER && saved[i].number != asked[i].number) {
             char before[SL_NUMBER_TEXT], now[SL_NUMBER_TEXT];
             sl_number_text(saved[i].number, before);
