@@ -89,7 +89,7 @@ static bool encode(struct sv_classification *c, const struct sv_reading *reading
 
 static bool check_scores(const struct sv_classification *c, int texts, struct sv_problem *problem)
 {
-    int most = SV_SCORES_MAX / c->classes;
+    int most = sv_classify_texts(c->classes);
     return texts <= most ||
            sv_refuse(problem, SV_BAD_VALUE, c->manner->param,
                      "'%s' holds %d texts, '%s' has %d labels for each: at most %d such texts are "

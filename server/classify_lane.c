@@ -38,6 +38,11 @@ int sv_classify_rows(int64_t wanted, int context)
     return wanted > context ? (int)wanted : context;
 }
 
+int sv_classify_texts(int classes)
+{
+    return SV_SCORES_MAX / classes;
+}
+
 static struct sv_series *items_series(const struct lane *lane, enum sv_problem_kind kind)
 {
     const struct sv_served *served = lane->base.served;

@@ -44,6 +44,8 @@ extern const struct sv_lane_kind sv_classify_lanes;
 
 /* The rows that a batch of a model may have when the option says so. */
 int sv_classify_rows(int64_t wanted, int context);
+/* The texts that a request may have, by their labels alone. */
+int sv_classify_texts(int classes);
 
 /* Takes a reference to the model, which must be a classifier. */
 struct sv_lane *sv_classify_lane_create(struct sv_served *served,

@@ -186,6 +186,8 @@ static void add_limits(struct sv_text *out, const struct sv_options *o,
     int64_t queue = classifies ? o->classify_queue : o->queue_items;
     int64_t rows = classifies ? sv_classify_rows(o->classify_rows, facts->context) : o->batch_rows;
     int64_t texts = classifies ? o->classify_texts : SV_PROMPTS_MAX;
+    if (classifies && texts > sv_classify_texts(facts->classes))
+        texts = sv_classify_texts(facts->classes);
     int64_t requests = items + queue;
     sv_text_print(out,
                   ",\"max_concurrent_requests\":%lld,\"max_input_length\":%d,"

@@ -774,6 +774,9 @@ Test(classify_daemon, many_texts_of_many_labels_are_too_much_at_a_time)
     daemon_make_store(&d);
     make_many();
     daemon_serve(&d, (const char *const[]){NULL});
+    struct answer info = ask(&d, "GET", "/models/many/info", NULL);
+    cr_assert(strstr(info.body.data, "\"max_client_batch_size\":128,"), "%s", info.body.data);
+    answer_release(&info);
     for (int texts = MANY_TEXTS; texts <= MANY_TEXTS + 1; texts++) {
         sv_text_clear(&body);
         for (int i = 0; i < texts; i++)
