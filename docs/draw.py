@@ -11,12 +11,12 @@ import math
 import re
 import sys
 
-WIDTH, HEIGHT = 760, 400
+WIDTH, HEIGHT = 860, 420
 LEFT, RIGHT, TOP, BOTTOM = 64, 24, 24, 56
 PEER = ("fastText with pairs of words", 89.7)
 COLOURS = {"sentiment": "#b5361c", "Epsilon": "#b5361c", "EAM": "#1c6ab5", "TransEvolve": "#2f7d32"}
 OTHERS = "#555555"
-LETTER = 6.8  # the mean width of a letter
+LETTER = 7.3  # the mean width of a letter, amply
 
 
 def rows_of(text):
@@ -98,6 +98,8 @@ def points(rows, across, down):
         free = [place for place in found if not any(overlap(place[3], box) for box in taken)]
         left, base, anchor, box = (free or found)[0]
         taken.append(box)
+        if base != y + 4:  # not beside its point: a line leads there
+            yield line(x, y, left + (3 if anchor == "end" else -3), base - 4, f'stroke="{colour}"')
         yield text(left, base, name, anchor, colour)
 
 
