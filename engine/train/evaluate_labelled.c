@@ -73,11 +73,11 @@ bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset 
         under.policy = *policy;
     int context = model->config.context;
     struct evaluation e = {.set = set,
-                           .taken_for = taken_for,
                            .classes = model->config.classes,
                            .batch_rows = context > ROWS ? context : ROWS};
     struct sl_classifier_options options = {.items = ITEMS, .batch_rows = e.batch_rows};
     double begun = sl_seconds();
+    e.taken_for = taken_for;
     e.classifier = sl_classifier_create(&under, &options, err);
     bool ok = e.classifier && measure(&e, err);
     sl_classifier_destroy(e.classifier);
