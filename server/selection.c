@@ -140,18 +140,9 @@ static void blame_default(struct sv_problem *problem)
     problem->retry_ms = cause.retry_ms;
 }
 
-static struct sv_served *select_classifier(struct sv_call *call, const char *wanted,
-                                           struct sv_problem *problem)
+static struct sv_served *select_named(struct sv_call *call, const char *wanted,
+                                      struct sv_problem *problem)
 {
-    const char *otherwise = call->server->options->default_classifier;
-    if (!wanted[0] && !otherwise[0])
-        return select_only(call, true, problem);
-    if (!wanted[0]) {
-        struct sv_served *found = select_classifier(call, otherwise, problem);
-        if (!found)
-            blame_default(problem);
-        return found;
-    }
     struct sv_served *served = sv_select(call, wanted, problem);
     if (!served || classifies(served))
         return served;
@@ -161,6 +152,20 @@ static struct sv_served *select_classifier(struct sv_call *call, const char *wan
                     wanted);
     sv_served_release(served);
     return NULL;
+}
+
+static struct sv_served *select_classifier(struct sv_call *call, const char *wanted,
+                                           struct sv_problem *problem)
+{
+    const char *otherwise = call->server->options->default_classifier;
+    if (wanted[0])
+        return select_named(call, wanted, problem);
+    if (!otherwise[0])
+        return select_only(call, true, problem);
+    struct sv_served *served = select_named(call, otherwise, problem);
+    if (!served)
+        blame_default(problem);
+    return served;
 }
 
 struct sv_served *sv_select_classifier(struct sv_call *call, const char *name,
