@@ -105,6 +105,7 @@ Test(abuse, a_full_queue_refuses_with_429_and_when_to_come_again)
     cr_assert_eq(answer.status, 200, "busy is not dead");
     answer_release(&answer);
     cr_assert_eq(metric(&d, "sluice_queue_full_total" LABELS), 3);
+    wait_for_metric(&d, "sluice_calls_in_flight", 2); /* a call is counted after its last byte */
     cr_assert_eq(calls_ended(&d, "429", "overloaded"), 3);
     (void)close(running);
     raw_expect(waiting, "data: ");
