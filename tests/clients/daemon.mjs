@@ -115,6 +115,12 @@ export class Daemon {
       .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
   }
 
+  /// Calls that ended so, when all have: they are counted after their last byte.
+  async ended(labels) {
+    await until('the last byte', async () => (await this.metric('sluice_calls_in_flight')) === 0);
+    return this.metric('sluice_requests_total', labels);
+  }
+
   cancelled() {
     const labels = { endpoint: '/v1/completions', reason: 'cancelled' };
     return this.metric('sluice_requests_total', labels);

@@ -84,7 +84,7 @@ test('a model that could not be loaded is a 424, asked once', { timeout: SPIN_MS
     return true;
   });
   const labels = { endpoint: '/hf/{name}', code: '424' };
-  assert.equal(await daemon.metric('sluice_requests_total', labels), 1);
+  assert.equal(await daemon.ended(labels), 1);
 });
 
 test('a daemon that is shutting down says 429', { timeout: 4 * SPIN_MS }, async () => {

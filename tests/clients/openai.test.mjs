@@ -357,5 +357,5 @@ test('a deadline of its own is not asked for again', async () => {
     eager.completions.create(fields, { headers: { 'X-Request-Timeout-Ms': '30' } }),
     isError(InternalServerError, 504, { code: 'deadline_exceeded' }),
   );
-  assert.equal(await daemon.metric('sluice_requests_total', { reason: 'expired' }), 1);
+  assert.equal(await daemon.ended({ reason: 'expired' }), 1);
 });
