@@ -739,7 +739,7 @@ enum { MANY_LABELS = 2048, MANY_TEXTS = SV_SCORES_MAX / MANY_LABELS };
 /* <store>/many/4, over bytes, with as many labels as make an answer long. */
 static void make_many(void)
 {
-    static char names[MANY_LABELS][8];
+    static char names[MANY_LABELS][16];
     static char *labels[MANY_LABELS];
     struct sl_err err;
     const struct sl_arch *arch = sl_arch_find("encoder");
