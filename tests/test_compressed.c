@@ -108,7 +108,7 @@ static void expect_pieces(const char *what, const char *text, size_t count, size
     char *buffer = malloc(piece);
     size_t done = 0, got = piece;
     cr_assert(buffer);
-    EXPECT_OK((source = sl_source_open(path, 0, &err)), err);
+    EXPECT_OK((source = sl_source_open(path, NULL, 0, &err)), err);
     while (got == piece) {
         EXPECT_OK(sl_source_read(source, buffer, piece, &got, &err), err);
         cr_assert_leq(got, count - done, "%s: more than was packed", what);
@@ -264,11 +264,11 @@ Test(compressed, a_file_unpacks_to_its_limit_and_no_further, .init = setup, .fin
         b.count = 0;
         kinds[kind].add(&b, zeros, BYTES);
         file_write(&b);
-        EXPECT_OK((source = sl_source_open(path, BYTES, &err)), err);
+        EXPECT_OK((source = sl_source_open(path, NULL, BYTES, &err)), err);
         EXPECT_OK(sl_source_read(source, buffer, BYTES, &got, &err), err);
         cr_assert_eq(got, BYTES);
         sl_source_close(source);
-        EXPECT_OK((source = sl_source_open(path, LIMIT, &err)), err);
+        EXPECT_OK((source = sl_source_open(path, NULL, LIMIT, &err)), err);
         EXPECT_OK(sl_source_read(source, buffer, LIMIT, &got, &err), err);
         EXPECT_FAIL(sl_source_read(source, buffer, 1, &got, &err), err, SL_BAD_INPUT,
                     kind == PLAIN ? "more than 100000 bytes, which is the limit"

@@ -211,6 +211,35 @@ Test(tool_classify, numbers_that_are_not_finite_are_told_with_their_line)
     cr_expect(strstr(r.err, "lines.txt' line 2: the model's numbers are not finite"), "%s", r.err);
 }
 
+/* Runs it with a file as standard input. */
+static void run_on(struct result *r, const char *file, const char *const *words)
+{
+    int input = open(file, O_RDONLY | O_CLOEXEC), before = dup(STDIN_FILENO);
+    cr_assert(input >= 0 && before >= 0);
+    cr_assert_eq(dup2(input, STDIN_FILENO), STDIN_FILENO);
+    (void)close(input);
+    run(r, words);
+    cr_assert_eq(dup2(before, STDIN_FILENO), STDIN_FILENO);
+    (void)close(before);
+}
+
+/* By a name that users know. Texts that were cut are counted among those that have an answer. */
+Test(tool_classify, standard_input_is_read_and_named)
+{
+    static struct result r;
+    char data[PATH_MAX], lines[PATH_MAX];
+    make_classifier(&r, test_path(data, top, "data.tsv"));
+    test_write(test_path(lines, top, "lines.txt"), "61 h\n\xFF\n60 and more than there is room\n");
+    run_on(&r, lines, WORDS("classify", out, "-"));
+    cr_expect_eq(r.status, 2, "%d: %s", r.status, r.err);
+    cr_expect(strstr(r.out, "high\t") == r.out && strstr(r.out, "\t61 h\n"), "%s", r.out);
+    cr_expect(strstr(r.err, "'standard input' line 2: not UTF-8"), "%s", r.err);
+    cr_expect(strstr(r.err, "\n1 of 2 texts were cut to 8 tokens\n"), "%s", r.err);
+    test_write(lines, "PK\3\4 and so on");
+    run_on(&r, lines, WORDS("classify", out, "-"));
+    cr_expect(strstr(r.err, "'standard input': this is zip data; accepted are"), "%s", r.err);
+}
+
 static double accuracy_on(const char *data, const char *keep)
 {
     static struct result r;

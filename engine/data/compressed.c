@@ -188,13 +188,15 @@ static bool source_begin(struct sl_source *s, struct sl_err *err)
 
 /* ---- the source ----------------------------------------------------------------------------- */
 
-struct sl_source *sl_source_open(const char *path, int64_t bytes_max, struct sl_err *err)
+struct sl_source *sl_source_open(const char *path, const char *called, int64_t bytes_max,
+                                 struct sl_err *err)
 {
     assert(path);
     assert(bytes_max >= 0);
+    const char *name = called ? called : path;
     struct sl_source *s = calloc(1, sizeof *s);
     if (!s) {
-        sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", path);
+        sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", name);
         return NULL;
     }
     s->xz = (lzma_stream)LZMA_STREAM_INIT;
@@ -205,7 +207,7 @@ struct sl_source *sl_source_open(const char *path, int64_t bytes_max, struct sl_
         return NULL;
     }
     if (!source_begin(s, err)) {
-        sl_wrap(err, "'%s'", path);
+        sl_wrap(err, "'%s'", name);
         sl_source_close(s);
         return NULL;
     }
@@ -313,7 +315,7 @@ static bool unpack_all(struct sl_unpacked *file, struct sl_source *source, struc
 bool sl_unpacked_open(struct sl_unpacked *file, const char *path, struct sl_err *err)
 {
     assert(file);
-    struct sl_source *source = sl_source_open(path, 0, err);
+    struct sl_source *source = sl_source_open(path, NULL, 0, err);
     if (!source)
         return false;
     bool ok = true;

@@ -13,9 +13,10 @@
 /* A file read from front to back. One thread at a time. */
 struct sl_source;
 
-/* bytes_max: what it may unpack to; 0 for 4 GiB. */
-struct sl_source *sl_source_open(const char *path, int64_t bytes_max, struct sl_err *err)
-    SL_MUST_CHECK;
+/* called: what errors call the file; NULL: by its path. bytes_max: what it may unpack to; 0 for
+ * 4 GiB. */
+struct sl_source *sl_source_open(const char *path, const char *called, int64_t bytes_max,
+                                 struct sl_err *err) SL_MUST_CHECK;
 void sl_source_close(struct sl_source *source); /* NULL is fine */
 
 /* Fills a buffer; *got is less than `bytes` only at the end of the file. Errors do not name the

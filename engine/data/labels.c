@@ -174,14 +174,14 @@ static bool lines_take(struct sl_labels *labels, struct sl_lines *lines, struct 
             return sl_lines_wrap(lines, line.number, err);
     }
     return labels->count >= SL_LABELS_LEAST ||
-           sl_fail(err, SL_BAD_INPUT, "'%s' has %d label%s, want %d to %d", sl_lines_path(lines),
+           sl_fail(err, SL_BAD_INPUT, "'%s' has %d label%s, want %d to %d", sl_lines_name(lines),
                    labels->count, labels->count == 1 ? "" : "s", SL_LABELS_LEAST, SL_LABELS_MAX);
 }
 
 bool sl_labels_read(struct sl_labels *labels, const char *path, struct sl_err *err)
 {
     struct sl_labels fresh = {0};
-    struct sl_lines *lines = sl_lines_open(path, &(struct sl_data_limits){0}, err);
+    struct sl_lines *lines = sl_lines_open(path, NULL, &(struct sl_data_limits){0}, err);
     bool ok = lines && lines_take(&fresh, lines, err);
     sl_lines_close(lines);
     if (ok)

@@ -14,7 +14,7 @@ static const char byte_order_mark[] = "\xEF\xBB\xBF";
 
 struct sl_lines {
     struct sl_source *source;
-    char *path;
+    char *name; /* what errors call the file */
     size_t record_bytes;
     char *text; /* what was read and not yet given out: text[start] to text[end - 1] */
     size_t room, start, end;
@@ -24,21 +24,21 @@ struct sl_lines {
     bool can_go_on;
 };
 
-struct sl_lines *sl_lines_open(const char *path, const struct sl_data_limits *limits,
-                               struct sl_err *err)
+struct sl_lines *sl_lines_open(const char *path, const char *called,
+                               const struct sl_data_limits *limits, struct sl_err *err)
 {
     assert(path);
     struct sl_lines *l = calloc(1, sizeof *l);
-    char *copy = strdup(limits->called ? limits->called : path);
+    char *copy = strdup(called ? called : path);
     if (!l || !copy) {
-        sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", path);
+        sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", called ? called : path);
         free(copy);
         free(l);
         return NULL;
     }
-    l->path = copy;
+    l->name = copy;
     l->record_bytes = limits->record_bytes > 0 ? limits->record_bytes : STANDARD_RECORD_BYTES;
-    l->source = sl_source_open(path, limits->file_bytes, err);
+    l->source = sl_source_open(path, called, limits->file_bytes, err);
     if (l->source)
         return l;
     sl_lines_close(l);
@@ -51,13 +51,13 @@ void sl_lines_close(struct sl_lines *lines)
         return;
     sl_source_close(lines->source);
     free(lines->text);
-    free(lines->path);
+    free(lines->name);
     free(lines);
 }
 
 bool sl_lines_wrap(const struct sl_lines *lines, int64_t number, struct sl_err *err)
 {
-    return sl_wrap(err, "'%s' line %lld", lines->path, (long long)number);
+    return sl_wrap(err, "'%s' line %lld", lines->name, (long long)number);
 }
 
 bool sl_lines_can_go_on(const struct sl_lines *lines)
@@ -65,9 +65,9 @@ bool sl_lines_can_go_on(const struct sl_lines *lines)
     return lines->can_go_on;
 }
 
-const char *sl_lines_path(const struct sl_lines *lines)
+const char *sl_lines_name(const struct sl_lines *lines)
 {
-    return lines->path;
+    return lines->name;
 }
 
 size_t sl_lines_record_bytes(const struct sl_lines *lines)

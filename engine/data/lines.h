@@ -7,7 +7,6 @@
 struct sl_data_limits {
     int64_t file_bytes;  /* of a file when unpacked: 4 GiB */
     size_t record_bytes; /* of a line, and of a record of several: 16 MiB */
-    const char *called;  /* what errors call the file; NULL: by its path */
 };
 
 /* One line, without its end: CR LF, LF, or at the end of a file nothing. The end follows the text:
@@ -20,8 +19,10 @@ struct sl_line {
 
 struct sl_lines;
 
-struct sl_lines *sl_lines_open(const char *path, const struct sl_data_limits *limits,
-                               struct sl_err *err) SL_MUST_CHECK;
+/* called: what errors call the file; NULL: by its path. */
+struct sl_lines *sl_lines_open(const char *path, const char *called,
+                               const struct sl_data_limits *limits, struct sl_err *err)
+    SL_MUST_CHECK;
 void sl_lines_close(struct sl_lines *lines); /* NULL is fine */
 
 /* A byte order mark before the first line is passed over. Errors name the file and the line. */
@@ -35,5 +36,5 @@ bool sl_lines_can_go_on(const struct sl_lines *lines);
 /* Prefixes err with a place: "'news.csv' line 7". */
 bool sl_lines_wrap(const struct sl_lines *lines, int64_t number, struct sl_err *err);
 
-const char *sl_lines_path(const struct sl_lines *lines);
+const char *sl_lines_name(const struct sl_lines *lines);
 size_t sl_lines_record_bytes(const struct sl_lines *lines); /* the limit */

@@ -206,7 +206,7 @@ static bool names_read(struct sl_records *r, struct sl_err *err)
         return false;
     if (r->row.count == 0)
         return sl_fail(err, SL_BAD_INPUT, "'%s' is empty, want a line of column names",
-                       sl_lines_path(r->lines));
+                       sl_lines_name(r->lines));
     r->fields = r->row.count;
     r->fields_line = r->row.line;
     for (int i = 0; i < r->chosen.count; i++)
@@ -231,7 +231,7 @@ static bool records_begin(struct sl_records *r, const char *path,
         return sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", path);
     if (r->format->open && !r->format->open(r->state, &r->chosen, err))
         return false;
-    r->lines = sl_lines_open(path, &options->limits, err);
+    r->lines = sl_lines_open(path, NULL, &options->limits, err);
     return r->lines && (r->format->keyed || r->numbered || names_read(r, err));
 }
 

@@ -61,6 +61,7 @@ struct waiting {
     int32_t *ids;
     size_t ids_room;
     int count;
+    bool cut;
     int64_t number; /* its line */
 };
 
@@ -133,6 +134,7 @@ static bool print_item(struct work *w, struct waiting *line, const struct sl_ite
     int best = sl_highest(shares, classes);
     double share = (double)shares[best];
     w->texts++;
+    w->cut += line->cut;
     if (share < w->a->least)
         return true;
     w->printed++;
@@ -185,7 +187,7 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
         return sl_fail(err, SL_BAD_INPUT, "the text has no tokens: there is nothing to classify");
     enum sl_keep keep = w->a->keep_last ? SL_KEEP_LAST : SL_KEEP_FIRST;
     long left = sl_tokenizer_cut(tokens, keep, w->m->config.context, next->ids, NULL, count);
-    w->cut += left < count;
+    next->cut = left < count;
     next->count = (int)left;
     return true;
 }
@@ -211,7 +213,7 @@ static bool next_line(struct work *w, struct sl_lines *lines, struct sl_line *li
 
 static bool read_lines(struct work *w, const char *path, const char *called, struct sl_err *err)
 {
-    struct sl_lines *lines = sl_lines_open(path, &(struct sl_data_limits){.called = called}, err);
+    struct sl_lines *lines = sl_lines_open(path, called, &(struct sl_data_limits){0}, err);
     bool ok = lines != NULL;
     w->lines = lines;
     while (ok) {
