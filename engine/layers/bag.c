@@ -2,7 +2,7 @@
 #include "layers/layers.h"
 
 /* A step of AdamW moves a number by about the rate, whatever its gradient was; a text adds up
- * hundreds of these numbers where a row of logits has one. */
+ * hundreds of these numbers where a row of logits has one. Checkpoints depend on it. */
 static const float scale = 0.4f;
 
 struct sl_bag sl_bag_build(struct sl_builder *b, struct sl_bag_shape shape)

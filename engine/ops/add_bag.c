@@ -9,8 +9,10 @@
 enum { X };
 
 enum {
-    LONGEST = 3,        /* tokens of a feature; as many features end in each row, at most */
-    SLOTS = 2 * LONGEST /* of a set, for each row */
+    LONGEST = 3,         /* tokens of a feature; as many features end in each row, at most.
+                          * Checkpoints depend on it */
+    SLOTS = 2 * LONGEST, /* of a set, for each row */
+    COLUMNS = 64
 };
 
 struct bag {
@@ -105,22 +107,30 @@ static void bag_forward(const struct sl_node *n)
     sl_parallel(n->tape->pool, n->out->rows, 1, forward_sequences, &p);
 }
 
-/* Texts share features, so one thread adds up all of them in order: they are few numbers. */
-static void bag_backward(const struct sl_node *n)
+/* Two texts may have the same feature, so pieces are columns: each adds up all texts in order. */
+static void backward_columns(void *ctx, int first, int last, int worker)
 {
+    const struct sl_node *n = ctx;
     const struct bag *a = n->args;
     const struct sl_parameter *table = n->parameter[0];
+    (void)worker;
     for (int s = 0; s < n->out->rows; s++) {
-        const float *dy = sl_grad_row(n->out, s);
+        const float *dy = sl_grad_row(n->out, s) + 1;
         const int32_t *features = features_of(n, s);
         for (int i = 0; i < a->counts[s]; i++) {
             float *row = table->grad + (size_t)features[i] * (size_t)table->cols;
-            for (int c = 0; c < table->cols; c++)
-                row[c] += a->scale * dy[1 + c];
+            for (int c = first; c < last; c++)
+                row[c] += a->scale * dy[c];
         }
-        if (n->in[X]->grad != n->out->grad)
-            n->tape->kernels->axpy(sl_grad_row(n->in[X], s), 1.0f, dy, n->out->cols);
     }
+}
+
+static void bag_backward(const struct sl_node *n)
+{
+    sl_node_parallel(n, n->parameter[0]->cols, COLUMNS, backward_columns);
+    for (int s = 0; s < n->out->rows && n->in[X]->grad != n->out->grad; s++)
+        n->tape->kernels->axpy(sl_grad_row(n->in[X], s), 1.0f, sl_grad_row(n->out, s),
+                               n->out->cols);
 }
 
 static const struct sl_op bag = {.name = "add bag",

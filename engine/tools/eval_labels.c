@@ -9,41 +9,39 @@
 
 enum { NAME_COLUMNS_MAX = 32 };
 
-/* What the texts of one label were taken for, as counts. */
-static struct eval_label label_of(const struct sl_dataset *set, const int32_t *taken_for, int label,
-                                  int *counts, int classes)
+/* Of the texts that have a label, counts of what they were taken for. */
+static void judge(struct eval_label *found, int label, const int *counts, int classes)
 {
-    struct eval_label found = {.mistaken_for = -1};
-    memset(counts, 0, (size_t)classes * sizeof *counts);
-    for (int i = 0; i < set->count; i++) {
-        found.predicted += taken_for[i] == label;
-        if (set->examples[i].label != label)
-            continue;
-        found.texts++;
-        counts[taken_for[i]]++;
-    }
-    found.right = counts[label];
+    found->right = counts[label];
+    found->mistaken_for = -1;
     for (int c = 0; c < classes; c++)
-        if (c != label && counts[c] > found.mistaken) {
-            found.mistaken = counts[c];
-            found.mistaken_for = c;
+        if (c != label && counts[c] > found->mistaken) {
+            found->mistaken = counts[c];
+            found->mistaken_for = c;
         }
-    return found;
 }
 
 struct eval_label *eval_labels_count(const struct sl_dataset *set, const int32_t *taken_for,
                                      int classes, struct sl_err *err)
 {
-    struct eval_label *labels = calloc((size_t)classes, sizeof *labels);
-    int *counts = calloc((size_t)classes, sizeof *counts);
-    for (int c = 0; labels && counts && c < classes; c++)
-        labels[c] = label_of(set, taken_for, c, counts, classes);
-    if (!labels || !counts) {
+    size_t count = (size_t)classes;
+    struct eval_label *labels = calloc(count, sizeof *labels);
+    int *confusion = calloc(count * count, sizeof *confusion); /* a row for each label */
+    if (!labels || !confusion) {
         sl_fail(err, SL_NO_MEMORY, "no memory to count %d labels", classes);
         free(labels);
-        labels = NULL;
+        free(confusion);
+        return NULL;
     }
-    free(counts);
+    for (int i = 0; i < set->count; i++) {
+        size_t label = (size_t)set->examples[i].label;
+        labels[label].texts++;
+        labels[taken_for[i]].predicted++;
+        confusion[label * count + (size_t)taken_for[i]]++;
+    }
+    for (int c = 0; c < classes; c++)
+        judge(&labels[c], c, confusion + (size_t)c * count, classes);
+    free(confusion);
     return labels;
 }
 
@@ -90,7 +88,7 @@ static json_t *share_json(double share)
     return isfinite(share) ? json_real(share) : json_null();
 }
 
-char *eval_labels_json(const struct sl_model *m, const struct eval_label *labels)
+json_t *eval_labels_json(const struct sl_model *m, const struct eval_label *labels)
 {
     json_t *list = json_array();
     for (int c = 0; c < m->config.classes; c++) {
@@ -104,7 +102,5 @@ char *eval_labels_json(const struct sl_model *m, const struct eval_label *labels
                       share_json(recall(label)), "precision", share_json(precision(label)),
                       "mistaken_for", worst, "mistaken", label->mistaken));
     }
-    char *text = list ? json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
-    json_decref(list);
-    return text;
+    return list;
 }

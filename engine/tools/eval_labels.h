@@ -4,6 +4,8 @@
 #include "data/dataset.h"
 #include "model/net.h"
 
+struct json_t;
+
 struct eval_label {
     int texts;        /* that have it */
     int right;        /* of them, those that were taken for it */
@@ -17,5 +19,5 @@ struct eval_label *eval_labels_count(const struct sl_dataset *set, const int32_t
                                      int classes, struct sl_err *err) SL_MUST_CHECK;
 /* A line for each. */
 void eval_labels_print(const struct sl_model *m, const struct eval_label *labels);
-/* As a JSON array; free() it. NULL: no memory. */
-char *eval_labels_json(const struct sl_model *m, const struct eval_label *labels);
+/* As a JSON array, the caller's. */
+struct json_t *eval_labels_json(const struct sl_model *m, const struct eval_label *labels);

@@ -163,11 +163,7 @@ static void write_begin(struct report *r, const struct sl_trainer *trainer)
     put(o, "parameters", json_integer((json_int_t)sl_net_parameters(m)));
     put(o, "isa", json_string(sl_engine_isa(m->engine)));
     put(o, "threads", json_integer(sl_engine_threads(m->engine)));
-    char *material = report_material_json(trainer);
-    json_t *told = material ? json_loads(material, 0, NULL) : NULL;
-    (void)json_object_update(o, told);
-    json_decref(told);
-    free(material);
+    report_material_put(trainer, o);
     write_line(r, o);
 }
 

@@ -10,20 +10,17 @@ enum { SHOWN_MAX = 20 };
 /* A training of fewer steps has hardly begun. */
 enum { STEPS_FEW = 300 };
 
-static int texts_with(const struct sl_dataset *set, int label)
-{
-    int count = 0;
-    for (int i = 0; i < set->count; i++)
-        count += set->examples[i].label == label;
-    return count;
-}
+/* How many texts of a set have each label. */
+struct counts {
+    int texts[SL_LABELS_MAX];
+};
 
-static const struct sl_example *first_with(const struct sl_dataset *set, int label)
+static struct counts count_labels(const struct sl_dataset *set)
 {
+    struct counts c = {{0}};
     for (int i = 0; i < set->count; i++)
-        if (set->examples[i].label == label)
-            return &set->examples[i];
-    return NULL;
+        c.texts[set->examples[i].label]++;
+    return c;
 }
 
 static bool is_labelled(const struct sl_material *m)
@@ -31,21 +28,25 @@ static bool is_labelled(const struct sl_material *m)
     return m->kind->task == SL_TASK_CLASSIFICATION;
 }
 
-char *report_material_json(const struct sl_trainer *trainer)
+static void put_whole(json_t *object, const char *key, int value)
+{
+    (void)json_object_set_new(object, key, json_integer(value));
+}
+
+void report_material_put(const struct sl_trainer *trainer, json_t *object)
 {
     const struct sl_material *m = sl_trainer_material(trainer);
     if (!is_labelled(m))
-        return NULL;
+        return;
+    put_whole(object, "texts", m->train.count);
+    put_whole(object, "validation_texts", m->validation.count);
+    put_whole(object, "texts_cut", m->train.truncated);
+    put_whole(object, "vocabulary", sl_tokenizer_size(m->tokens));
+    struct counts with = count_labels(&m->train);
     json_t *labels = json_object();
     for (int i = 0; i < m->train.labels.count; i++)
-        (void)json_object_set_new(labels, m->train.labels.list[i].name,
-                                  json_integer(texts_with(&m->train, i)));
-    json_t *o = json_pack("{s:i, s:i, s:i, s:i, s:o}", "texts", m->train.count, "validation_texts",
-                          m->validation.count, "texts_cut", m->train.truncated, "vocabulary",
-                          sl_tokenizer_size(m->tokens), "labels", labels);
-    char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
-    json_decref(o);
-    return text;
+        put_whole(labels, m->train.labels.list[i].name, with.texts[i]);
+    (void)json_object_set_new(object, "labels", labels);
 }
 
 void report_material_print(const struct sl_trainer *trainer)
@@ -61,9 +62,10 @@ void report_material_print(const struct sl_trainer *trainer)
     const struct sl_recipe *recipe = &sl_trainer_training(trainer)->recipe;
     if (recipe->epochs > 0 && recipe->steps < STEPS_FEW)
         printf("%d steps are few: more --epochs or a smaller --batch make more\n", recipe->steps);
+    struct counts with = count_labels(&m->train);
     printf("labels:");
     for (int i = 0; i < labels->count && i < SHOWN_MAX; i++)
-        printf("%s %s %d", i ? "," : "", labels->list[i].name, texts_with(&m->train, i));
+        printf("%s %s %d", i ? "," : "", labels->list[i].name, with.texts[i]);
     if (labels->count > SHOWN_MAX)
         printf(" and %d more", labels->count - SHOWN_MAX);
     printf("\n");
@@ -74,13 +76,14 @@ void report_material_warn(const struct sl_trainer *trainer)
     const struct sl_material *m = sl_trainer_material(trainer);
     if (!is_labelled(m) || sl_trainer_training(trainer)->sources.labels)
         return;
+    struct counts learnt = count_labels(&m->train), measured = count_labels(&m->validation);
     int rare = 0;
     const struct sl_example *first = NULL;
-    for (int i = 0; i < m->train.labels.count; i++) {
-        const struct sl_example *only = first_with(&m->train, i);
-        if (!only || texts_with(&m->train, i) > 1 || texts_with(&m->validation, i) > 0)
+    for (int i = 0; i < m->train.count; i++) {
+        const struct sl_example *e = &m->train.examples[i];
+        if (learnt.texts[e->label] > 1 || measured.texts[e->label] > 0)
             continue;
-        first = first ? first : only;
+        first = first ? first : e;
         rare++;
     }
     if (!first)

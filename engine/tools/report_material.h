@@ -4,8 +4,10 @@
 
 #include "train/trainer.h"
 
-/* As a JSON object, which is free()d; NULL: nothing, or no memory. */
-char *report_material_json(const struct sl_trainer *trainer);
+struct json_t;
+
+/* Adds it to a JSON object. */
+void report_material_put(const struct sl_trainer *trainer, struct json_t *object);
 void report_material_print(const struct sl_trainer *trainer);
 /* On standard error, of labels that nobody listed: one that is there once is a likely slip. */
 void report_material_warn(const struct sl_trainer *trainer);

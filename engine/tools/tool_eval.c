@@ -184,7 +184,6 @@ static void print_text(const struct sl_model *m, const struct outcome *o, bool d
 static void print_json(const struct sl_model *m, const struct outcome *outcome)
 {
     const struct sl_evaluation *e = &outcome->e;
-    char *labels = outcome->labels ? eval_labels_json(m, outcome->labels) : NULL;
     json_t *o = json_pack(
         "{s:o, s:I, s:o, s:o, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f}", "accuracy",
         number(e->accuracy), "examples", (json_int_t)e->examples, "loss", number(e->loss), "bits",
@@ -192,12 +191,11 @@ static void print_json(const struct sl_model *m, const struct outcome *outcome)
         "layer_ops_saved", saved_of(m, e), "gate_mean", number(e->gate_mean), "active_mean",
         number(e->active_mean), "halting_depth", number(e->halting_depth), "halting_depth_first",
         number(e->halting_depth_first), "seconds", e->seconds);
-    if (labels)
-        (void)json_object_set_new(o, "labels", json_loads(labels, 0, NULL));
+    if (outcome->labels)
+        (void)json_object_set_new(o, "labels", eval_labels_json(m, outcome->labels));
     char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(8));
     printf("%s\n", text ? text : "");
     free(text);
-    free(labels);
     json_decref(o);
 }
 

@@ -28,7 +28,6 @@ struct sl_trainer {
     struct sl_train_state state;
     double gate_sum, gate_count;
     int64_t judged, right; /* labelled texts since the last measurement, and how many of them */
-    bool broken;           /* a number was not finite: there is nothing worth saving */
 };
 
 /* -- one step --------------------------------------------------------------------------------- */
@@ -70,6 +69,16 @@ static void differentiate(struct sl_trainer *tr)
     sl_net_fold(tr->model);
 }
 
+/* Of numbers that are not finite: what to do about it. Measuring may find them, too. */
+static bool fail_step(const struct sl_trainer *tr, struct sl_err *err)
+{
+    const struct sl_err found = *err;
+    if (found.code != SL_NOT_FINITE)
+        return sl_wrap(err, "step %d", tr->state.step);
+    return sl_fail(err, found.code, "step %d: %s; try a smaller rate (now %g) or clip (now %g)",
+                   tr->state.step, found.text, tr->state.rate, (double)tr->training.recipe.clip);
+}
+
 bool sl_trainer_step(struct sl_trainer *tr, struct sl_err *err)
 {
     const struct sl_recipe *r = &tr->training.recipe;
@@ -82,12 +91,9 @@ bool sl_trainer_step(struct sl_trainer *tr, struct sl_err *err)
     tr->state.norm = sl_optimiser_norm(&tr->optimiser);
     tr->state.rate = sl_recipe_rate(r, tr->state.step);
     if (!isfinite(tr->state.loss) || !isfinite(tr->state.norm)) {
-        tr->broken = true;
-        return sl_fail(err, SL_NOT_FINITE,
-                       "step %d: the loss is %g and the norm of the gradients %g; try a smaller "
-                       "rate (now %g) or clip (now %g)",
-                       tr->state.step, tr->state.loss, tr->state.norm, tr->state.rate,
-                       (double)r->clip);
+        sl_fail(err, SL_NOT_FINITE, "the loss is %g and the norm of the gradients %g",
+                tr->state.loss, tr->state.norm);
+        return fail_step(tr, err);
     }
     sl_optimiser_step(&tr->optimiser, r, tr->state.step, tr->state.norm);
     sl_net_pack(tr->model);
@@ -338,7 +344,7 @@ static bool evaluate(struct sl_trainer *tr, const struct sl_train_watch *watch, 
     bool halts = tr->model->arch->saving == SL_SAVES_BY_HALTING;
     struct sl_policy soft = {.gate = SL_GATE_SOFT, .exit_threshold = 1.0f, .dense = halts};
     if (!sl_material_evaluate(&tr->material, tr->model, &soft, &e, err))
-        return false;
+        return fail_step(tr, err);
     struct sl_train_state *s = &tr->state;
     s->validation_loss = e.loss;
     s->validation_gate = e.gate_mean;
@@ -367,13 +373,13 @@ static bool after_step(struct sl_trainer *tr, const struct sl_train_watch *watch
     return !(stopping || due(r->save_every, &tr->state)) || save(tr, watch, err);
 }
 
-bool sl_trainer_run(struct sl_trainer *tr, const struct sl_train_watch *watch, struct sl_err *err)
+static bool go_on(struct sl_trainer *tr, const struct sl_train_watch *watch, struct sl_err *err)
 {
     struct sl_progress progress = sl_progress_begin(tr->state.step);
     bool stopping = false;
     while (!stopping && !sl_trainer_finished(tr)) {
         if (!sl_trainer_step(tr, err))
-            return sl_wrap(err, "the state in '%s' is the last good one", tr->run.path);
+            return false;
         sl_progress_update(&progress, &tr->state);
         tr->state.event = SL_TRAIN_STEPPED;
         watch->report(watch->context, &tr->state);
@@ -384,6 +390,11 @@ bool sl_trainer_run(struct sl_trainer *tr, const struct sl_train_watch *watch, s
     /* A run that was resumed at its end has not been measured by this process. */
     bool measured = !sl_trainer_finished(tr) || isfinite(tr->state.validation_loss);
     return measured || evaluate(tr, watch, err);
+}
+
+bool sl_trainer_run(struct sl_trainer *tr, const struct sl_train_watch *watch, struct sl_err *err)
+{
+    return go_on(tr, watch, err) || sl_wrap(err, "what was saved last is in '%s'", tr->run.path);
 }
 
 bool sl_trainer_finished(const struct sl_trainer *tr)

@@ -57,7 +57,8 @@ struct sl_trainer *sl_trainer_create(struct sl_engine *engine, const struct sl_t
 void sl_trainer_destroy(struct sl_trainer *trainer); /* NULL is fine */
 
 /* Trains until the last step, an error, or until `stop` says true; then the state is saved. A
- * loss that is not finite fails with SL_NOT_FINITE; the last saved state stays as it was. */
+ * loss that is not finite, learning or measuring, fails with SL_NOT_FINITE; the last saved state
+ * stays as it was. */
 bool sl_trainer_run(struct sl_trainer *trainer, const struct sl_train_watch *watch,
                     struct sl_err *err) SL_MUST_CHECK;
 bool sl_trainer_finished(const struct sl_trainer *trainer);
