@@ -71,7 +71,7 @@ enum { SL_COMPLETES = 1u << SL_TASK_COMPLETION, SL_CLASSIFIES = 1u << SL_TASK_CL
         SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training")
 
 /* Of classifiers that may look up pairs, as features or for the answer itself. */
-#define SL_HYPERS_PAIRS                                                                            \
+#define SL_HYPERS_TABLES                                                                           \
     SL_INTEGER_ROW(sl_config, pairs, 0, 1 << 24, 0,                                                \
                    "rows of a table for hashed pairs of neighbouring tokens; 0: none"),            \
         SL_INTEGER_ROW(sl_config, bag, 0, 1 << 24, 0,                                              \

@@ -108,7 +108,7 @@ static const struct sl_number hypers[] = {
     SL_CHOICE_ROW(sl_config, pooling, sl_pooling_names, SL_POOLING_LAST, SL_POOLING_MEAN,
                   "how a text becomes one row"),
     SL_INTEGER_ROW(sl_config, final_norm, 0, 1, 1, "1: a norm before pooling"),
-    SL_HYPERS_PAIRS,
+    SL_HYPERS_TABLES,
     {0}};
 
 const struct sl_arch sl_arch_encoder = {

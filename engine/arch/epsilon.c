@@ -204,7 +204,7 @@ static const struct sl_number hypers[] = {
     SL_REAL_ROW(sl_config, halting_mean, 1.01, 1000, 3, "steps that the price on depth prefers"),
     SL_REAL_ROW(sl_config, kl_price, 0, 100, 0.015, "of halting otherwise, in nats (lambda_KL)"),
     SL_REAL_ROW(sl_config, entropy_price, 0, 100, 0.005, "of few bins, in nats (lambda_ent)"),
-    SL_HYPERS_PAIRS,
+    SL_HYPERS_TABLES,
     {0}};
 
 const struct sl_arch sl_arch_epsilon = {
