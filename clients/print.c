@@ -122,12 +122,13 @@ int print_model_ids(const struct bytes *body, const char *task, char **ids, int 
     const json_t *list = json_object_get(answer, "data"), *model;
     size_t i;
     int count = 0;
-    json_array_foreach (list, i, model)
-        if (strcmp(text_of(json_object_get(model, "sluice"), "task"), task) == 0) {
-            if (count < most)
-                ids[count] = strdup(text_of(model, "id"));
-            count++;
-        }
+    json_array_foreach (list, i, model) {
+        if (strcmp(text_of(json_object_get(model, "sluice"), "task"), task) != 0)
+            continue;
+        if (count < most)
+            ids[count] = strdup(text_of(model, "id"));
+        count++;
+    }
     json_decref(answer);
     return count;
 }

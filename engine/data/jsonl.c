@@ -76,8 +76,9 @@ static bool fail_missing(json_t *object, const char *name, struct sl_err *err)
     const char *key;
     json_t *value;
     bool number = name[strspn(name, "0123456789")] == '\0';
-    json_object_foreach (object, key, value)
+    json_object_foreach (object, key, value) {
         sl_listing_add(&list, key, strlen(key));
+    }
     return sl_fail(err, SL_BAD_INPUT, "no column '%s'; %s%s.%s", name,
                    list.count ? "there are: " : "the object is empty",
                    list.count ? sl_listing_text(&list) : "",
