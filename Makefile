@@ -4,7 +4,7 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 .PHONY: build run test test-dev test-release test-asan test-tsan lint bench packages clean help
 
-CONFIG ?= conf/sluiced.yaml
+CONFIG ?= conf/run.yaml
 # One job per processor, unless told otherwise: make build JOBS=1.
 JOBS ?= $(shell nproc)
 
@@ -23,8 +23,7 @@ build: ## the programs, as shipped: build/release/{sluiced,sluice,sluicectl}
 
 run: build ## the daemon on 127.0.0.1:8080 with the models in models/
 	@.ci/packages run
-	exec build/release/sluiced --config $(CONFIG) \
-	    $(if $(filter conf/sluiced.yaml,$(CONFIG)),--default-classifier sentiment)
+	exec build/release/sluiced --config $(CONFIG)
 
 test: test-release test-asan test-tsan ## everything: units, journeys, sanitizers, rules
 

@@ -29,8 +29,8 @@ done
 "$build/sluice" train tsa --data "$scratch/reviews.tsv" --label 1 --text 2 --out "$scratch/store/mood/1" \
     --run "$scratch/run" $short >/dev/null
 
-"$build/sluiced" --config "$top/conf/sluiced.yaml" --store "$scratch/store" --log_level error \
-    --default-classifier sentiment \
+cp "$scratch/reviews.tsv" "$scratch/more.tsv"
+"$build/sluiced" --config "$top/conf/run.yaml" --store "$scratch/store" --log_level error \
     --listen 127.0.0.1:0 --port_file "$scratch/port" &
 daemon=$!
 tries=0
@@ -81,7 +81,7 @@ sed -i "s/127.0.0.1:8080/127.0.0.1:$port/g" "$scratch"/program*
 while IFS= read -r line; do
     case $line in
     '= '*) expect "${line#= }" && continue ;;
-    *'sluice train'*) line="$line $short" ;;
+    *'sluice train'*) line="$(printf '%s' "$line" | sed 's/ --epochs [0-9]*//') $short" ;;
     *'sluicectl bench'*) line="$line --seconds 0.2" ;;
     esac
     line=$(printf '%s' "$line" | sed "s/127.0.0.1:8080/127.0.0.1:$port/g")
