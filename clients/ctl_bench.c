@@ -84,12 +84,16 @@ static bool count_failures(const struct bench_plan *plan, const struct bench_res
                      warm ? " of the warm-up" : "", why);
 }
 
+static bool is_bad_input(int status)
+{
+    return status / 100 == 4 && status != 429;
+}
+
 /* The requests differ in their seeds only, so what the daemon does not accept in one it does not
  * accept in any: then its word is all there is to say. */
 static bool is_refused_as_such(const struct bench_result *result)
 {
-    int status = result->failure_status;
-    return result->done == 0 && status / 100 == 4 && status != 429;
+    return result->done == 0 && is_bad_input(result->failure_status);
 }
 
 /* What went wrong, with the daemon's sentence about the first request that failed. */
@@ -105,11 +109,13 @@ static bool explain(const struct bench_plan *plan, const struct bench_result *re
         return fault_no_memory(fault);
     (void)print_refusal(&answer, &refusal);
     client_answer_release(&answer);
-    if (is_refused_as_such(result)) {
+    if (is_refused_as_such(result))
         *fault = refusal;
-        return false;
-    }
-    return count_failures(plan, result, refusal.text, fault);
+    else
+        (void)count_failures(plan, result, refusal.text, fault);
+    if (plan->texts > 0 && is_bad_input(result->failure_status))
+        fault->hint = "`sluicectl classify - < FILE` says which lines are not accepted";
+    return false;
 }
 
 /* Runs the plan and says what came of it. */

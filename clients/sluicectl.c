@@ -111,7 +111,7 @@ static bool run(const struct ctl_command *command, struct ctl *ctl, int count, c
     ctl->operand_count = reader.operand_count;
     if (good && !ctl->help)
         good = command->run(ctl, values, reader.operands[0], fault);
-    if (!good)
+    if (!good && !fault->hint)
         fault->hint = hint_of(command, fault->code);
     ctl->operands = NULL; /* they lay in the reader */
     free(values);

@@ -292,5 +292,10 @@ Test(ctl_classify, benchmarks_classification)
     r = CTL(&d, "bench", "--classify", test_path(missing, d.directory, "nothing"));
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "nothing: No such file");
+    test_write(file, "Hello\n \n");
+    r = CTL(&d, "bench", "--model", "plain", "--classify", file, "--texts", "2");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "no tokens");
+    EXPECT_SAID(r->err, "says which lines are not accepted");
     daemon_stop(&d.daemon);
 }

@@ -375,7 +375,8 @@ Test(tool, train_stops_at_control_c)
     cr_expect(pressed);
     cr_expect_eq(status_of(t.pid), 0, "%s", t.text);
     expect_live_line(t.text, 100000000);
-    cr_expect(strstr(t.text, "nothing was published; go on with --resume"), "%s", t.text);
+    cr_expect(strstr(t.text, "nothing was published; the same command with --resume goes on"), "%s",
+              t.text);
     (void)close(t.fd);
 }
 
@@ -507,6 +508,10 @@ Test(tool, mistakes_of_training_are_named_with_what_is_accepted)
          2,
          "--validation-share is given",
          "--validation"},
+        {{"train", "tsa", "--data", corpus, "--steps", "9", "--epochs", "1"},
+         2,
+         "--steps and --epochs",
+         "accepted is one"},
         {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--crops", "1"},
          2,
          "crops is 1, but",

@@ -135,9 +135,10 @@ Test(tool_places, a_store_may_be_new_and_its_name_short)
 
 Test(tool_places, a_model_that_is_not_there_is_told_with_what_is)
 {
-    char entry[PATH_MAX], version[PATH_MAX + 16];
+    char entry[PATH_MAX], other[PATH_MAX], version[PATH_MAX + 16];
     make_model();
     (void)test_path(entry, top, "store/bottles");
+    (void)test_path(other, top, "store/bottles/9");
     (void)snprintf(version, sizeof version, "there is %s", out);
     const struct mistake mistakes[] = {
         {{"generate", entry, "--prompt", "1"}, 1, "no model in", version},
@@ -145,6 +146,7 @@ Test(tool_places, a_model_that_is_not_there_is_told_with_what_is)
         {{"eval", entry, "--corpus", corpus}, 1, "no model in", version},
         {{"classify", entry, corpus}, 1, "no model in", version},
         {{"train", "tsa", "--from", entry}, 1, "no model in", version},
+        {{"inspect", other}, 1, "No such file or directory; ", version},
         {{"inspect", "/nowhere"}, 1, "no model in '/nowhere'", "No such file"},
     };
     expect_messages(mistakes, COUNT(mistakes));

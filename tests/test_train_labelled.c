@@ -283,7 +283,7 @@ Test(labelled, mistakes_are_named)
     expect_refused(&other, "data.tsv");
     other = training;
     other.arch = sl_arch_find("early_exit");
-    expect_refused(&other, "early_exit cannot do classification");
+    expect_refused(&other, "early_exit cannot do classification; these can: vanilla");
     other = training;
     other.sources.tokenizer = "letters";
     expect_refused(&other, "wordpiece");

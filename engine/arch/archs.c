@@ -2,6 +2,7 @@
 #include "arch/arch.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SL_ARCH(name) extern const struct sl_arch sl_arch_##name;
@@ -59,12 +60,23 @@ static bool hypers_check(const struct sl_arch *arch, const struct sl_config *c, 
     return true;
 }
 
+static bool fail_task(const struct sl_arch *arch, enum sl_task task, struct sl_err *err)
+{
+    char others[256] = "";
+    for (int i = 0; i < ARCHS; i++)
+        if (archs[i]->tasks & 1u << task)
+            (void)snprintf(others + strlen(others), sizeof others - strlen(others), " %s",
+                           archs[i]->name);
+    return sl_fail(err, SL_BAD_INPUT, "%s cannot do %s; these can:%s", arch->name,
+                   sl_task_name(task), others);
+}
+
 bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
 {
     if (!hypers_check(arch, c, err))
         return false;
     if (!(arch->tasks & 1u << c->task))
-        return sl_fail(err, SL_BAD_INPUT, "%s cannot do %s", arch->name, sl_task_name(c->task));
+        return fail_task(arch, c->task, err);
     if (c->task == SL_TASK_CLASSIFICATION && c->classes < 2)
         return sl_fail(err, SL_BAD_INPUT, "%d classes; accepted is 2 or more", c->classes);
     if (c->vocab < 1)

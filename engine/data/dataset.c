@@ -2,7 +2,7 @@
 #include "data/dataset.h"
 
 #include "base/reserve.h"
-#include "data/listing.h"
+#include "data/names.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -19,11 +19,13 @@ static bool example_wrap(const struct sl_dataset *set, int64_t line, struct sl_e
 static bool fail_label(const struct sl_dataset *set, const struct sl_record *record,
                        struct sl_err *err)
 {
-    struct sl_listing known = {0};
+    struct sl_names known = {0};
     for (int i = 0; i < set->labels.count; i++)
-        sl_listing_add(&known, set->labels.list[i].key, strlen(set->labels.list[i].key));
-    sl_fail(err, SL_BAD_INPUT, "label '%.*s' is not one of the %d labels: %s",
-            (int)record->label_bytes, record->label, set->labels.count, sl_listing_text(&known));
+        sl_names_add(&known, set->labels.list[i].key, strlen(set->labels.list[i].key));
+    sl_fail(err, SL_BAD_INPUT,
+            "label '%.*s' is not one of the %d labels: %s (--labels FILE says which there are, and "
+            "their names)",
+            (int)record->label_bytes, record->label, set->labels.count, sl_names_text(&known));
     return example_wrap(set, record->line, err);
 }
 

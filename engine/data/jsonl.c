@@ -1,6 +1,6 @@
 /* jsonl.c - JSON Lines: an object per line, read by jansson. */
 #include "data/format.h"
-#include "data/listing.h"
+#include "data/names.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -52,8 +52,10 @@ static bool object_parse(struct jsonl *jsonl, const struct sl_line *line, struct
     if (!jsonl->object && error.text[0] == '\0') /* what jansson says when it lacks memory */
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu bytes of JSON", line->bytes);
     if (!jsonl->object)
-        return sl_fail(err, SL_BAD_INPUT, "not accepted as JSON near byte offset %d: %s",
-                       error.position, error.text);
+        return sl_fail(err, SL_BAD_INPUT, "not accepted as JSON near byte offset %d: %s%s",
+                       error.position, error.text,
+                       line->text[0] == '[' ? " (An object is wanted in each line, no array.)"
+                                            : "");
     return json_is_object(jsonl->object) ||
            sl_fail(err, SL_BAD_INPUT, "the JSON is %s, want an object", type_name(jsonl->object));
 }
@@ -72,16 +74,16 @@ static struct sl_field number_print(struct jsonl *jsonl, const json_t *value)
 
 static bool fail_missing(json_t *object, const char *name, struct sl_err *err)
 {
-    struct sl_listing list = {0};
+    struct sl_names list = {0};
     const char *key;
     json_t *value;
     bool number = name[strspn(name, "0123456789")] == '\0';
     json_object_foreach (object, key, value) {
-        sl_listing_add(&list, key, strlen(key));
+        sl_names_add(&list, key, strlen(key));
     }
     return sl_fail(err, SL_BAD_INPUT, "no column '%s'; %s%s.%s", name,
                    list.count ? "there are: " : "the object is empty",
-                   list.count ? sl_listing_text(&list) : "",
+                   list.count ? sl_names_text(&list) : "",
                    number ? " (Columns of JSON Lines have names alone.)" : "");
 }
 

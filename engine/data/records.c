@@ -4,7 +4,7 @@
 #include "base/reserve.h"
 #include "base/strings.h"
 #include "data/format.h"
-#include "data/listing.h"
+#include "data/names.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -175,12 +175,12 @@ static bool is_whole(const struct sl_row *row)
 
 static bool name_find(struct sl_records *r, int column, struct sl_err *err)
 {
-    struct sl_listing list = {0};
+    struct sl_names list = {0};
     const char *name = r->chosen.names[column];
     int found = -1;
     for (int i = 0; i < r->row.count; i++) {
         const struct sl_field *field = &r->row.fields[i];
-        sl_listing_add(&list, field->data, field->bytes);
+        sl_names_add(&list, field->data, field->bytes);
         if (field->bytes != strlen(name) || memcmp(field->data, name, field->bytes) != 0)
             continue;
         if (found >= 0)
@@ -192,12 +192,12 @@ static bool name_find(struct sl_records *r, int column, struct sl_err *err)
     if (found < 0 && is_whole(&r->row))
         return sl_fail(err, SL_BAD_INPUT,
                        "no column '%s'; there is one: %s. (Fields are separated by %s.)", name,
-                       sl_listing_text(&list), r->format->separator);
+                       sl_names_text(&list), r->format->separator);
     return found >= 0 ||
            sl_fail(err, SL_BAD_INPUT,
                    "no column '%s'; there are: %s. (A file without a line of names has its "
                    "columns chosen by number, from 1.)",
-                   name, sl_listing_text(&list));
+                   name, sl_names_text(&list));
 }
 
 static bool names_read(struct sl_records *r, struct sl_err *err)
@@ -303,9 +303,12 @@ static bool label_check(const struct sl_records *r, const struct sl_field *label
                        "column '%s': a label of %zu bytes, at most %d: is this the label's column?",
                        r->label_column, label->bytes, SL_LABEL_BYTES_MAX);
     const char *control = sl_find_control(label->data, label->bytes);
-    return !control || sl_fail(err, SL_BAD_INPUT,
-                               "column '%s': the label has a control character, 0x%02x, in it",
-                               r->label_column, (unsigned)*control);
+    if (!control)
+        return true;
+    return sl_fail(err, SL_BAD_INPUT,
+                   "column '%s': the label has a control character, 0x%02x, in it%s",
+                   r->label_column, (unsigned)*control,
+                   *control == '\t' ? " (Fields with tabs between them are --format tsv.)" : "");
 }
 
 /* The text columns that are not empty, a space between them. */

@@ -123,14 +123,27 @@ bool place_for_model(const char *out, const char *run, struct sl_err *err)
            check_writable(out, err) && (sl_manifest_may_replace(out, err) || sl_wrap(err, "--out"));
 }
 
+/* There may be another version of the same model. */
+static bool fail_absent(const char *directory, struct sl_err *err)
+{
+    char copy[SL_PATH_MAX], other[SL_VERSION_DIGITS_MAX + 1] = "";
+    const char *why = strerrordesc_np(errno);
+    (void)snprintf(copy, sizeof copy, "%s", directory);
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's writes to its argument alone
+    const char *model = dirname(copy);
+    if (sl_version_find(model, other) > 0)
+        return sl_fail(err, SL_NOT_FOUND, "no model in '%s': %s; there is %s/%s", directory, why,
+                       model, other);
+    return sl_fail(err, SL_NOT_FOUND, "no model in '%s': %s", directory, why);
+}
+
 bool place_of_model(const char *directory, struct sl_err *err)
 {
     char name[SL_VERSION_DIGITS_MAX + 1] = "";
     if (has_manifest(directory))
         return true;
     if (access(directory, F_OK) != 0)
-        return sl_fail(err, SL_NOT_FOUND, "no model in '%s': %s", directory,
-                       strerrordesc_np(errno));
+        return fail_absent(directory, err);
     size_t bytes = strlen(directory);
     if (sl_version_find(directory, name) > 0)
         return sl_fail(err, SL_NOT_FOUND, "no model in '%s'; there is %s%s%s", directory, directory,

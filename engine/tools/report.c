@@ -170,9 +170,10 @@ static void write_begin(struct report *r, const struct sl_trainer *trainer)
 static void say_begin(const struct sl_trainer *trainer)
 {
     const struct sl_model *m = sl_trainer_model(trainer);
-    (void)printf("%s, %lld parameters, %s, %d threads\n", m->arch->name,
-                 (long long)sl_net_parameters(m), sl_engine_isa(m->engine),
-                 sl_engine_threads(m->engine));
+    int threads = sl_engine_threads(m->engine);
+    (void)printf("%s, %lld parameters, %s, %d thread%s\n", m->arch->name,
+                 (long long)sl_net_parameters(m), sl_engine_isa(m->engine), threads,
+                 threads == 1 ? "" : "s");
     report_material_print(trainer);
 }
 
@@ -245,11 +246,12 @@ static void say_end(const struct report *r, enum ending ending, const char *publ
     if (ending == PUBLISHED)
         (void)printf("%s\na daemon that is running serves it after a restart\n", published);
     else if (ending == UNPUBLISHED)
-        (void)printf("nothing was published; --resume --out DIR does it\n");
+        (void)printf("nothing was published; the same command with --resume --out DIR does it\n");
     else if (published)
-        (void)printf("the best model so far is in %s; go on with --resume\n", published);
+        (void)printf("the best model so far is in %s; the same command with --resume goes on\n",
+                     published);
     else
-        (void)printf("nothing was published; go on with --resume\n");
+        (void)printf("nothing was published; the same command with --resume goes on\n");
 }
 
 void report_close(struct report *r, const char *failure, const char *published)

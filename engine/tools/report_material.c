@@ -1,11 +1,15 @@
 /* report_material.c - see report_material.h. */
 #include "tools/report_material.h"
+#include "data/names.h"
 
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Labels that a terminal is shown. */
 enum { SHOWN_MAX = 20 };
+
+enum { NAME_BYTES = 64 };
 
 /* A training of fewer steps has hardly begun. */
 enum { STEPS_FEW = 300 };
@@ -49,6 +53,14 @@ void report_material_put(const struct sl_trainer *trainer, json_t *object)
     (void)json_object_set_new(object, "labels", labels);
 }
 
+/* A name may be a whole sentence: where texts were taken for labels. */
+static const char *short_name(const char *name, char text[NAME_BYTES])
+{
+    size_t bytes = strlen(name), shown = sl_names_cut(name, bytes);
+    (void)snprintf(text, NAME_BYTES, "%.*s%s", (int)shown, name, shown < bytes ? "..." : "");
+    return text;
+}
+
 void report_material_print(const struct sl_trainer *trainer)
 {
     const struct sl_material *m = sl_trainer_material(trainer);
@@ -63,9 +75,10 @@ void report_material_print(const struct sl_trainer *trainer)
     if (recipe->epochs > 0 && recipe->steps < STEPS_FEW)
         printf("%d steps are few: more --epochs or a smaller --batch make more\n", recipe->steps);
     struct counts with = count_labels(&m->train);
+    char name[NAME_BYTES];
     printf("labels:");
     for (int i = 0; i < labels->count && i < SHOWN_MAX; i++)
-        printf("%s %s %d", i ? "," : "", labels->list[i].name, with.texts[i]);
+        printf("%s %s %d", i ? "," : "", short_name(labels->list[i].name, name), with.texts[i]);
     if (labels->count > SHOWN_MAX)
         printf(" and %d more", labels->count - SHOWN_MAX);
     printf("\n");
@@ -78,6 +91,7 @@ void report_material_warn(const struct sl_trainer *trainer)
         return;
     struct counts learnt = count_labels(&m->train), measured = count_labels(&m->validation);
     int rare = 0;
+    char name[NAME_BYTES];
     const struct sl_example *first = NULL;
     for (int i = 0; i < m->train.count; i++) {
         const struct sl_example *e = &m->train.examples[i];
@@ -89,8 +103,11 @@ void report_material_warn(const struct sl_trainer *trainer)
     if (!first)
         return;
     (void)fprintf(stderr, "sluice train: the label '%s' is there once, in line %lld",
-                  m->train.labels.list[first->label].name, (long long)first->line);
+                  short_name(m->train.labels.list[first->label].name, name),
+                  (long long)first->line);
     if (rare > 1)
         (void)fprintf(stderr, ", and %d others likewise", rare - 1);
-    (void)fprintf(stderr, ": a slip, or a line of names? --labels FILE lists those that count\n");
+    (void)fprintf(stderr, ": %s --labels FILE lists those that count\n",
+                  2 * rare > m->train.labels.count ? "are these texts, given as --label?"
+                                                   : "a slip, or a line of names?");
 }

@@ -57,7 +57,8 @@ static void help(void)
            sl_version());
     for (int i = 0; i < TOOLS; i++)
         printf("  sluice %-9s %-42s %s\n", tools[i]->name, tools[i]->operands, tools[i]->help);
-    printf("\nsluice COMMAND --help lists a command's options.\n");
+    printf("\nsluice COMMAND --help lists a command's options.\n"
+           "Exit codes: 0 done; 1 failed; 2 misused, or given what is not accepted.\n");
 }
 
 static bool asks_for_help(int count, char **words)

@@ -81,6 +81,13 @@ static const struct option_row init_rows[] = {
     ENGINE_OPTIONS(struct arguments),
     {0}};
 
+static const char *tasks_of(const struct sl_arch *arch)
+{
+    if (!(arch->tasks & SL_CLASSIFIES))
+        return "completes";
+    return arch->tasks & SL_COMPLETES ? "completes, classifies" : "classifies";
+}
+
 /* The sizes of the architecture that was named, or what could be named. */
 static void print_hypers(const char *command, const char *name)
 {
@@ -92,7 +99,8 @@ static void print_hypers(const char *command, const char *name)
     }
     printf("\nthe architectures (sluice %s NAME --help lists the sizes of one):\n", command);
     for (int i = 0; sl_arch_at(i); i++)
-        printf("  %-12s %s\n", sl_arch_at(i)->name, sl_arch_at(i)->summary);
+        printf("  %-12s %s; %s\n", sl_arch_at(i)->name, sl_arch_at(i)->summary,
+               tasks_of(sl_arch_at(i)));
 }
 
 /* Of what the architecture can learn. */
@@ -290,7 +298,8 @@ static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *
     return ok;
 }
 
-static bool check_shares(const struct arguments *a, struct sl_err *err)
+/* Numbers of the recipe that do not go with others on the line. */
+static bool check_numbers(const struct arguments *a, struct sl_err *err)
 {
     const struct sl_sources *s = &a->training.sources;
     const struct sl_recipe *r = &a->training.recipe;
@@ -298,6 +307,8 @@ static bool check_shares(const struct arguments *a, struct sl_err *err)
         return sl_fail(
             err, SL_BAD_INPUT,
             "--train-share is of --corpus; of --data all is learnt but --validation-share");
+    if (r->steps > 0 && r->epochs > 0)
+        return sl_fail(err, SL_BAD_INPUT, "--steps and --epochs are both given; accepted is one");
     return !s->validation || !(r->validation_share > 0.0f) ||
            sl_fail(err, SL_BAD_INPUT,
                    "--validation-share is given, but what is measured on is all of --validation");
@@ -327,7 +338,7 @@ static bool check_sources(const struct arguments *a, struct sl_err *err)
         return sl_fail(err, SL_BAD_INPUT,
                        "--%s is given, but the vocabulary is that of the model to begin --from",
                        vocabulary);
-    return check_shares(a, err);
+    return check_numbers(a, err);
 }
 
 static bool run_train(int count, char **words, struct sl_err *err)

@@ -170,8 +170,10 @@ static bool agree(const struct sl_counter *saved, const struct sl_counter *asked
             char before[SL_NUMBER_TEXT], now[SL_NUMBER_TEXT];
             sl_number_text(saved[i].number, before);
             sl_number_text(asked[i].number, now);
-            return sl_fail(err, SL_BAD_INPUT, "the run was begun with %s %s, not %s", asked[i].name,
-                           before, now);
+            bool steps = strcmp(asked[i].name, "steps") == 0;
+            return sl_fail(
+                err, SL_BAD_INPUT, "the run was begun with %s %s, not %s%s", asked[i].name, before,
+                now, steps ? "; where they are not given, --epochs and --batch make them" : "");
         }
     }
     return true;
@@ -218,7 +220,7 @@ static bool begin(struct sl_trainer *tr, const struct sl_checkpoint *start, stru
 {
     sl_net_draw(tr->model, (uint64_t)tr->training.recipe.seed);
     if (start && !sl_checkpoint_bind_common(start, tr->model->saved, tr->model->saved_count, err))
-        return sl_wrap(err, "begin from '%s'", tr->training.from);
+        return sl_wrap(err, "begin from '%s' with the sizes given here", tr->training.from);
     return save(tr, NULL, err);
 }
 
@@ -265,8 +267,8 @@ static bool open_start(struct sl_trainer *tr, struct sl_checkpoint *start, struc
     if (!sl_checkpoint_open(start, t->from, err))
         return false;
     if (start->card.arch != t->arch)
-        return sl_fail(err, SL_BAD_INPUT, "'%s' is of architecture %s", t->from,
-                       start->card.arch->name);
+        return sl_fail(err, SL_BAD_INPUT, "'%s' is of architecture %s, want %s", t->from,
+                       start->card.arch->name, t->arch->name);
     t->sources.tokens = start->tokens;
     start->tokens = NULL;
     return true;
