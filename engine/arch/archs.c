@@ -45,6 +45,17 @@ const struct sl_arch *sl_arch_find(const char *name)
     return NULL;
 }
 
+const char *sl_arch_list(unsigned tasks, const char *separator, char list[SL_ARCH_LIST])
+{
+    size_t used = 0;
+    list[0] = '\0';
+    for (int i = 0; i < ARCHS && used < SL_ARCH_LIST; i++)
+        if (archs[i]->tasks & tasks)
+            used += (size_t)snprintf(list + used, SL_ARCH_LIST - used, "%s%s",
+                                     used ? separator : "", archs[i]->name);
+    return list;
+}
+
 void sl_config_standard(const struct sl_arch *arch, struct sl_config *c)
 {
     *c = (struct sl_config){0};
@@ -60,23 +71,14 @@ static bool hypers_check(const struct sl_arch *arch, const struct sl_config *c, 
     return true;
 }
 
-static bool fail_task(const struct sl_arch *arch, enum sl_task task, struct sl_err *err)
-{
-    char others[256] = "";
-    for (int i = 0; i < ARCHS; i++)
-        if (archs[i]->tasks & 1u << task)
-            (void)snprintf(others + strlen(others), sizeof others - strlen(others), " %s",
-                           archs[i]->name);
-    return sl_fail(err, SL_BAD_INPUT, "%s cannot do %s; these can:%s", arch->name,
-                   sl_task_name(task), others);
-}
-
 bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
 {
+    char list[SL_ARCH_LIST];
     if (!hypers_check(arch, c, err))
         return false;
     if (!(arch->tasks & 1u << c->task))
-        return fail_task(arch, c->task, err);
+        return sl_fail(err, SL_BAD_INPUT, "%s cannot do %s; these can: %s", arch->name,
+                       sl_task_name(c->task), sl_arch_list(1u << c->task, " ", list));
     if (c->task == SL_TASK_CLASSIFICATION && c->classes < 2)
         return sl_fail(err, SL_BAD_INPUT, "%d classes; accepted is 2 or more", c->classes);
     if (c->vocab < 1)

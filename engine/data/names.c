@@ -5,9 +5,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { SHOWN_MAX = 8, SHOWN_BYTES = 32, AROUND_BYTES = 7, REST_BYTES = 32 }; /* , '...' */
+enum { SHOWN_MAX = 8, AROUND_BYTES = 4, REST_BYTES = 32 }; /* around: , '' */
 
-static_assert(SHOWN_MAX * (SHOWN_BYTES + AROUND_BYTES) + REST_BYTES <=
+static const char cut[] = "...";
+
+enum { WHOLE_BYTES = SL_NAME_SHOWN - sizeof cut };
+
+static_assert(SHOWN_MAX * (SL_NAME_SHOWN + AROUND_BYTES) + REST_BYTES <=
                   sizeof((struct sl_names *)NULL)->text,
               "room for all that is shown");
 
@@ -17,22 +21,23 @@ static bool is_continuation(char c)
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-size_t sl_names_cut(const char *name, size_t bytes)
+const char *sl_name_shown(const char *name, size_t bytes, char text[SL_NAME_SHOWN])
 {
-    size_t shown = bytes < SHOWN_BYTES ? bytes : SHOWN_BYTES;
+    size_t shown = bytes < WHOLE_BYTES ? bytes : WHOLE_BYTES;
     while (shown > 0 && shown < bytes && is_continuation(name[shown]))
         shown--;
-    return shown;
+    (void)snprintf(text, SL_NAME_SHOWN, "%.*s%s", (int)shown, name, shown < bytes ? cut : "");
+    return text;
 }
 
 void sl_names_add(struct sl_names *names, const char *name, size_t bytes)
 {
-    size_t shown = sl_names_cut(name, bytes);
+    char text[SL_NAME_SHOWN];
     if (names->count++ >= SHOWN_MAX)
         return;
     names->used +=
-        (size_t)snprintf(names->text + names->used, sizeof names->text - names->used, "%s'%.*s%s'",
-                         names->used > 0 ? ", " : "", (int)shown, name, shown < bytes ? "..." : "");
+        (size_t)snprintf(names->text + names->used, sizeof names->text - names->used, "%s'%s'",
+                         names->used > 0 ? ", " : "", sl_name_shown(name, bytes, text));
     assert(names->used < sizeof names->text);
 }
 

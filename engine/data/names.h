@@ -9,9 +9,12 @@ struct sl_names {
     int count; /* of names so far */
 };
 
-/* How many bytes of a name are shown: long ones are cut, between two characters. */
-size_t sl_names_cut(const char *name, size_t bytes);
-/* Whatever is cut ends with three dots. */
+enum { SL_NAME_SHOWN = 36 };
+
+/* A name as it is shown: a long one is cut, between two characters, and ends with three dots.
+ * Returns `text`. */
+const char *sl_name_shown(const char *name, size_t bytes, char text[SL_NAME_SHOWN]);
+
 void sl_names_add(struct sl_names *names, const char *name, size_t bytes);
 /* The text, when all names are added. */
 const char *sl_names_text(struct sl_names *names);

@@ -48,23 +48,15 @@ static bool read_choice(const json_t *object, const char *key, const char *const
     return sl_fail(err, SL_CORRUPT, "'%s' is '%.64s', want one of %s", key, text, list);
 }
 
-static bool fail_arch(const char *name, struct sl_err *err)
-{
-    char list[512] = "";
-    for (int i = 0; sl_arch_at(i); i++) {
-        size_t used = strlen(list);
-        (void)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", sl_arch_at(i)->name);
-    }
-    return sl_fail(err, SL_CORRUPT, "no architecture '%.64s'; there is: %s", name, list);
-}
-
 static bool read_arch(struct sl_card *card, const json_t *root, struct sl_err *err)
 {
+    char list[SL_ARCH_LIST];
     const char *name = sl_json_text(root, "architecture", err);
     if (!name)
         return false;
     card->arch = sl_arch_find(name);
-    return card->arch || fail_arch(name, err);
+    return card->arch || sl_fail(err, SL_CORRUPT, "no architecture '%.64s'; there is: %s", name,
+                                 sl_arch_list(SL_COMPLETES | SL_CLASSIFIES, ", ", list));
 }
 
 static bool read_task(struct sl_card *card, const json_t *root, struct sl_err *err)

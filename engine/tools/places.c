@@ -27,15 +27,20 @@ static bool is_topmost(const char *path)
     return strcmp(path, "/") == 0 || strcmp(path, ".") == 0;
 }
 
+static void parent_of(const char *path, char parent[SL_PATH_MAX])
+{
+    char copy[SL_PATH_MAX];
+    (void)snprintf(copy, sizeof copy, "%s", path);
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's writes to its argument alone
+    (void)snprintf(parent, SL_PATH_MAX, "%s", dirname(copy));
+}
+
 /* The nearest directory above that is there. */
 static void nearest_of(const char *path, char nearest[SL_PATH_MAX])
 {
-    char copy[SL_PATH_MAX];
     (void)snprintf(nearest, SL_PATH_MAX, "%s", path);
     do {
-        (void)snprintf(copy, sizeof copy, "%s", nearest);
-        // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's writes to its argument alone
-        (void)snprintf(nearest, SL_PATH_MAX, "%s", dirname(copy));
+        parent_of(nearest, nearest);
     } while (access(nearest, F_OK) != 0 && errno == ENOENT && !is_topmost(nearest));
 }
 
@@ -126,11 +131,9 @@ bool place_for_model(const char *out, const char *run, struct sl_err *err)
 /* There may be another version of the same model. */
 static bool fail_absent(const char *directory, struct sl_err *err)
 {
-    char copy[SL_PATH_MAX], other[SL_VERSION_DIGITS_MAX + 1] = "";
+    char model[SL_PATH_MAX], other[SL_VERSION_DIGITS_MAX + 1] = "";
     const char *why = strerrordesc_np(errno);
-    (void)snprintf(copy, sizeof copy, "%s", directory);
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's writes to its argument alone
-    const char *model = dirname(copy);
+    parent_of(directory, model);
     if (sl_version_find(model, other) > 0)
         return sl_fail(err, SL_NOT_FOUND, "no model in '%s': %s; there is %s/%s", directory, why,
                        model, other);

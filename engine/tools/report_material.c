@@ -9,8 +9,6 @@
 /* Labels that a terminal is shown. */
 enum { SHOWN_MAX = 20 };
 
-enum { NAME_BYTES = 64 };
-
 /* A training of fewer steps has hardly begun. */
 enum { STEPS_FEW = 300 };
 
@@ -53,12 +51,11 @@ void report_material_put(const struct sl_trainer *trainer, json_t *object)
     (void)json_object_set_new(object, "labels", labels);
 }
 
-/* A name may be a whole sentence: where texts were taken for labels. */
-static const char *short_name(const char *name, char text[NAME_BYTES])
+/* It may be a whole sentence: where texts were taken for labels. */
+static const char *shown(const struct sl_labels *labels, int label, char text[SL_NAME_SHOWN])
 {
-    size_t bytes = strlen(name), shown = sl_names_cut(name, bytes);
-    (void)snprintf(text, NAME_BYTES, "%.*s%s", (int)shown, name, shown < bytes ? "..." : "");
-    return text;
+    const char *name = labels->list[label].name;
+    return sl_name_shown(name, strlen(name), text);
 }
 
 void report_material_print(const struct sl_trainer *trainer)
@@ -75,10 +72,10 @@ void report_material_print(const struct sl_trainer *trainer)
     if (recipe->epochs > 0 && recipe->steps < STEPS_FEW)
         printf("%d steps are few: more --epochs or a smaller --batch make more\n", recipe->steps);
     struct counts with = count_labels(&m->train);
-    char name[NAME_BYTES];
+    char name[SL_NAME_SHOWN];
     printf("labels:");
     for (int i = 0; i < labels->count && i < SHOWN_MAX; i++)
-        printf("%s %s %d", i ? "," : "", short_name(labels->list[i].name, name), with.texts[i]);
+        printf("%s %s %d", i ? "," : "", shown(labels, i, name), with.texts[i]);
     if (labels->count > SHOWN_MAX)
         printf(" and %d more", labels->count - SHOWN_MAX);
     printf("\n");
@@ -91,7 +88,7 @@ void report_material_warn(const struct sl_trainer *trainer)
         return;
     struct counts learnt = count_labels(&m->train), measured = count_labels(&m->validation);
     int rare = 0;
-    char name[NAME_BYTES];
+    char name[SL_NAME_SHOWN];
     const struct sl_example *first = NULL;
     for (int i = 0; i < m->train.count; i++) {
         const struct sl_example *e = &m->train.examples[i];
@@ -103,8 +100,7 @@ void report_material_warn(const struct sl_trainer *trainer)
     if (!first)
         return;
     (void)fprintf(stderr, "sluice train: the label '%s' is there once, in line %lld",
-                  short_name(m->train.labels.list[first->label].name, name),
-                  (long long)first->line);
+                  shown(&m->train.labels, first->label, name), (long long)first->line);
     if (rare > 1)
         (void)fprintf(stderr, ", and %d others likewise", rare - 1);
     (void)fprintf(stderr, ": %s --labels FILE lists those that count\n",

@@ -165,14 +165,11 @@ static bool standard_config(struct sl_training *t, int count, char **words, stru
 /* The first word is the architecture, since what the others may be depends on it. */
 static bool is_architecture(const char *word, struct sl_err *err)
 {
-    char known[256] = "";
+    char list[SL_ARCH_LIST];
     if (word && sl_arch_find(word))
         return true;
-    for (int i = 0; sl_arch_at(i); i++)
-        (void)snprintf(known + strlen(known), sizeof known - strlen(known), " %s",
-                       sl_arch_at(i)->name);
-    return sl_fail(err, SL_BAD_INPUT, "the first word is %s; it is one of:%s",
-                   word ? word : "missing", known);
+    return sl_fail(err, SL_BAD_INPUT, "the first word is %s; it is one of: %s",
+                   word ? word : "missing", sl_arch_list(SL_COMPLETES | SL_CLASSIFIES, " ", list));
 }
 
 static bool read_line(struct arguments *a, struct option_reader *reader, int count, char **words,
