@@ -75,6 +75,18 @@ static inline int test_remove_one(const char *path, const struct stat *status, i
     return remove(path);
 }
 
+/* How many files and directories are in one. */
+static inline int test_entries(const char *directory)
+{
+    int count = 0;
+    DIR *entries = opendir(directory);
+    cr_assert(entries, "%s", directory);
+    for (const struct dirent *e; (e = readdir(entries));)
+        count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    (void)closedir(entries);
+    return count;
+}
+
 /* Removes a directory of test_directory_make and all that is in it. */
 static inline void test_directory_remove(const char *path)
 {

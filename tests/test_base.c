@@ -416,17 +416,6 @@ static void check_content(const char *name, const char *want)
     sl_map_close(&map);
 }
 
-static int count_entries(const char *directory)
-{
-    DIR *entries = opendir(directory);
-    cr_assert(entries);
-    int count = -2; /* without "." and ".." */
-    while (readdir(entries))
-        count++;
-    (void)closedir(entries);
-    return count;
-}
-
 Test(file, replace_writes_the_pieces_in_order)
 {
     struct sl_err err;
@@ -437,7 +426,7 @@ Test(file, replace_writes_the_pieces_in_order)
     check_content(path, "one two");
     EXPECT_OK(sl_file_replace(path, slices, 1, &err), err);
     check_content(path, "one ");
-    cr_assert_eq(count_entries(top), 1, "nothing temporary stays");
+    cr_assert_eq(test_entries(top), 1, "nothing temporary stays");
     cr_assert_eq(stat(path, &status), 0);
     cr_assert_eq(status.st_mode & 0777, 0644);
 }
@@ -487,7 +476,7 @@ Test(file, a_full_disk_leaves_the_old_file)
     cr_assert(strstr(err.text, "write '"), "%s", err.text);
     cr_assert(strstr(err.text, "File too large"), "%s", err.text);
     check_content(path, "old");
-    cr_assert_eq(count_entries(top), 1, "nothing temporary stays");
+    cr_assert_eq(test_entries(top), 1, "nothing temporary stays");
 }
 
 Test(file, paths_have_an_end)
@@ -527,7 +516,7 @@ Test(file, publish_renames)
     (void)test_path(other, top, "1.tmp");
     make_version(other, "first");
     EXPECT_OK(sl_directory_publish(other, path, &err), err);
-    cr_assert_eq(count_entries(top), 1);
+    cr_assert_eq(test_entries(top), 1);
     check_content(test_path(other, path, "weights"), "first");
 }
 
@@ -539,7 +528,7 @@ Test(file, publish_swaps_out_what_was_there)
     make_version(path, "first");
     make_version(other, "second");
     EXPECT_OK(sl_directory_publish(other, path, &err), err);
-    cr_assert_eq(count_entries(top), 1, "the old one is removed");
+    cr_assert_eq(test_entries(top), 1, "the old one is removed");
     check_content(test_path(other, path, "weights"), "second");
 }
 

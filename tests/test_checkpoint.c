@@ -140,17 +140,6 @@ static char *file_read(const char *name, size_t *size)
     return data;
 }
 
-static int files_in(const char *path)
-{
-    int count = 0;
-    DIR *dir = opendir(path);
-    cr_assert(dir, "%s", path);
-    for (const struct dirent *e; (e = readdir(dir));)
-        count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
-    (void)closedir(dir);
-    return count;
-}
-
 /* ---- round trips ---------------------------------------------------------------------------- */
 
 Test(checkpoint, what_is_written_comes_back, .init = setup, .fini = teardown)
@@ -172,8 +161,8 @@ Test(checkpoint, what_is_written_comes_back, .init = setup, .fini = teardown)
     sl_checkpoint_close(&checkpoint);
     cr_assert_str_eq(sl_tokenizer_kind(kept), "characters");
     sl_tokenizer_destroy(kept);
-    cr_assert_eq(files_in(model), 4);
-    cr_assert_eq(files_in(directory), 1);
+    cr_assert_eq(test_entries(model), 4);
+    cr_assert_eq(test_entries(directory), 1);
     fixture_release(&f);
 }
 
@@ -313,7 +302,7 @@ Test(checkpoint, places_that_are_no_checkpoints, .init = setup, .fini = teardown
     test_write(model, "a file");
     EXPECT_FAIL(load(&f, &err), err, SL_IO, "Not a directory");
     EXPECT_FAIL(sl_checkpoint_write(model, &f.parts, &err), err, SL_IO, "Not a directory");
-    cr_assert_eq(files_in(directory), 1, "the failure left something behind");
+    cr_assert_eq(test_entries(directory), 1, "the failure left something behind");
     fixture_release(&f);
 }
 
@@ -486,7 +475,7 @@ Test(checkpoint, what_is_not_finite_is_not_written, .init = setup, .fini = teard
         EXPECT_FAIL(sl_checkpoint_write(model, &f.parts, &err), err, SL_NOT_FINITE,
                     not_finite[i].want);
         expect_model(0.5f);
-        cr_assert_eq(files_in(directory), 1, "the failure left something behind");
+        cr_assert_eq(test_entries(directory), 1, "the failure left something behind");
     }
     fixture_release(&f);
 }
@@ -574,7 +563,7 @@ Test(checkpoint, a_full_disk_leaves_the_old_model, .init = setup, .fini = teardo
         cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
         bool ok = sl_checkpoint_write(model, &f.parts, &err);
         cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-        cr_assert_eq(files_in(directory), 1, "something was left behind");
+        cr_assert_eq(test_entries(directory), 1, "something was left behind");
         if (ok)
             break;
         cr_assert_eq(err.code, SL_IO, "%s", err.text);
@@ -598,7 +587,7 @@ Test(checkpoint, what_a_dead_writer_left_is_no_obstacle, .init = setup, .fini = 
     test_write(test_path(file, stale, "config.json.AbCdEf"), "half");
     fixture_write(&f, 0.25f);
     expect_model(0.25f);
-    cr_assert_eq(files_in(directory), 1);
+    cr_assert_eq(test_entries(directory), 1);
     fixture_release(&f);
 }
 
@@ -611,7 +600,7 @@ Test(checkpoint, a_slash_at_the_end_changes_nothing, .init = setup, .fini = tear
     EXPECT_OK(sl_checkpoint_write(model, &f.parts, &err), err);
     EXPECT_OK(sl_checkpoint_write(model, &f.parts, &err), err);
     expect_model(0.5f);
-    cr_assert_eq(files_in(directory), 1);
+    cr_assert_eq(test_entries(directory), 1);
     fixture_release(&f);
 }
 
@@ -745,6 +734,6 @@ Test(state, a_failed_write_leaves_the_old_state, .init = setup, .fini = teardown
                 "tensor 'second.block.0.up.weight': element 3 is nan");
     EXPECT_OK(sl_state_read(model, &t.state, &err), err);
     cr_assert(isfinite(t.second[2][3]));
-    cr_assert_eq(files_in(directory), 1);
+    cr_assert_eq(test_entries(directory), 1);
     fixture_release(&t.model);
 }

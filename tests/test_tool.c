@@ -1,6 +1,6 @@
 /* test_tool.c - the offline tool as its users meet it: words in, text and exit status out, and
  * signals in the middle. */
-#include "base/file.h"
+#include "file_digest.h"
 #include "tool.h"
 #include "train/trainer.h"
 
@@ -36,22 +36,12 @@ static const char *const *small_and(const char *const *more)
     return words;
 }
 
-static void digest(char hex[65])
-{
-    char path[PATH_MAX];
-    struct sl_map map;
-    struct sl_err err;
-    EXPECT_OK(sl_map_open(&map, test_path(path, out, "model.safetensors"), &err), err);
-    sl_sha256_hex(map.data, map.size, hex);
-    sl_map_close(&map);
-}
-
 /* The model of a training that nothing interrupts. */
 static void digest_undisturbed(char hex[65])
 {
     static struct result r;
     expect_success(&r, small_and(WORDS("--seed", "7")));
-    digest(hex);
+    file_digest(hex, out, "model.safetensors");
     test_directory_remove(run_path);
     test_directory_remove(out);
 }
@@ -167,7 +157,7 @@ static void expect_resumed(int step, const char *want)
     cr_expect_str_eq(e.name, "published");
     cr_assert_eq(fclose(c.out), 0);
     cr_expect_eq(status_of(c.pid), 0);
-    digest(have);
+    file_digest(have, out, "model.safetensors");
     cr_expect_str_eq(have, want, "not the model of an undisturbed run");
 }
 
@@ -276,7 +266,7 @@ Test(tool, train_does_not_need_a_reader)
     wait_for_step(&c, 3);
     cr_assert_eq(fclose(c.out), 0);
     cr_expect_eq(status_of(c.pid), 0);
-    digest(have);
+    file_digest(have, out, "model.safetensors");
     cr_expect_str_eq(have, want);
 }
 

@@ -1,16 +1,14 @@
 /* test_train_labelled.c - learning to classify, for every row of the table that can: a rule is
  * learnt, a run that goes on ends with the same bits, and so does one with more threads; what is
  * published classifies the same texts as the trainer measured. */
-#include "base/file.h"
-#include "net_fixture.h"
 #include "sluice/classify.h"
-#include "train/trainer.h"
+#include "training_run.h"
 
 #include <math.h>
 
 enum { TEXTS = 60 };
 
-static char top[PATH_MAX], data[PATH_MAX], run[PATH_MAX], out[PATH_MAX];
+static char data[PATH_MAX];
 
 /* A text is about what its one telling word says, among others that tell nothing. */
 static void write_data(const char *path)
@@ -33,24 +31,16 @@ static void write_data(const char *path)
     cr_assert_eq(fclose(file), 0);
 }
 
-static void setup(void)
+static void setup_labelled(void)
 {
-    test_directory_make(top);
-    (void)test_path(data, top, "data.tsv");
-    (void)test_path(run, top, "run");
-    (void)test_path(out, top, "out");
-    write_data(data);
+    setup();
+    write_data(test_path(data, top, "data.tsv"));
 }
 
-static void teardown(void)
-{
-    test_directory_remove(top);
-}
-
-TestSuite(labelled, .init = setup, .fini = teardown);
+TestSuite(labelled, .init = setup_labelled, .fini = teardown);
 
 /* The last batch of an epoch, and the last micro-batch of a batch, are smaller than the others. */
-static struct sl_training training_of(const struct sl_arch *arch, int epochs)
+static struct sl_training labelled_of(const struct sl_arch *arch, int epochs)
 {
     struct sl_training t = {.arch = arch,
                             .sources = {.data = data, .columns = {.label = "1", .text = "2"}},
@@ -72,69 +62,29 @@ static struct sl_training training_of(const struct sl_arch *arch, int epochs)
     return t;
 }
 
-struct follow {
-    int stop_at;
-    struct sl_train_state last;
-    int evaluations;
-    struct sl_train_state best; /* among the evaluations, as this file thinks */
-    int decided_by_loss;
-};
+/* The best measurement, as this file thinks. */
+static struct sl_train_state best_seen;
+static int decided_by_loss;
 
-static void follow_best(struct follow *f, const struct sl_train_state *now)
+static void follow_best(struct follow *f)
 {
+    const struct sl_train_state *now = &f->last;
     bool first = f->evaluations == 1,
-         same = now->validation_accuracy == f->best.validation_accuracy;
-    bool lower = now->validation_loss < f->best.validation_loss;
-    if (first || now->validation_accuracy > f->best.validation_accuracy || (same && lower))
-        f->best = *now;
-    f->decided_by_loss += !first && same && lower;
-}
-
-static void report(void *context, const struct sl_train_state *state)
-{
-    struct follow *f = context;
-    f->last = *state;
-    f->evaluations += state->event == SL_TRAIN_EVALUATED;
-    if (state->event == SL_TRAIN_EVALUATED)
-        follow_best(f, state);
-}
-
-static bool stop(void *context)
-{
-    const struct follow *f = context;
-    return f->stop_at > 0 && f->last.step >= f->stop_at;
-}
-
-static struct follow train_until(const struct sl_training *training, int step, int threads)
-{
-    struct sl_err err;
-    struct follow f = {.stop_at = step};
-    struct sl_train_watch watch = {&f, report, stop};
-    struct sl_engine *engine = fixture_engine(NULL, threads);
-    struct sl_trainer *trainer = sl_trainer_create(engine, training, &err);
-    cr_assert(trainer, "%s", err.text);
-    EXPECT_OK(sl_trainer_run(trainer, &watch, &err), err);
-    if (sl_trainer_finished(trainer))
-        EXPECT_OK(sl_trainer_publish(trainer, out, false, "{}", &err), err);
-    sl_trainer_destroy(trainer);
-    sl_engine_destroy(engine);
-    return f;
+         same = now->validation_accuracy == best_seen.validation_accuracy;
+    bool lower = now->validation_loss < best_seen.validation_loss;
+    if (first || now->validation_accuracy > best_seen.validation_accuracy || (same && lower))
+        best_seen = *now;
+    decided_by_loss += !first && same && lower;
 }
 
 static void weights_digest(char hex[65])
 {
-    char path[PATH_MAX];
-    struct sl_map map;
-    struct sl_err err;
-    EXPECT_OK(sl_map_open(&map, test_path(path, out, "model.safetensors"), &err), err);
-    sl_sha256_hex(map.data, map.size, hex);
-    sl_map_close(&map);
+    file_digest(hex, out, "model.safetensors");
 }
 
 static void forget_run(void)
 {
-    char path[PATH_MAX];
-    test_directory_remove(test_path(path, top, "run"));
+    test_directory_remove(run);
 }
 
 static const struct sl_arch *classifier_at(int index)
@@ -150,7 +100,7 @@ Test(labelled, a_rule_is_learnt)
     const int epochs = TEST_SANITIZED ? 4 : 40;
     const double least = TEST_SANITIZED ? 0.0 : 0.9;
     for (int a = 0; classifier_at(a); a++, forget_run()) {
-        struct sl_training training = training_of(classifier_at(a), epochs);
+        struct sl_training training = labelled_of(classifier_at(a), epochs);
         struct follow f = train_until(&training, 0, 2);
         /* 48 texts to train on: 6 steps an epoch. */
         cr_expect_eq(f.last.steps, 6 * epochs, "%d", f.last.steps);
@@ -169,19 +119,25 @@ Test(labelled, a_rule_is_learnt)
 /* Twelve texts to measure on make thirteen accuracies, so that many epochs share one. */
 Test(labelled, of_equal_accuracies_the_one_of_least_loss_is_best)
 {
-    struct sl_training training = training_of(sl_arch_find("encoder"), TEST_SANITIZED ? 16 : 30);
-    struct follow f = train_until(&training, 0, 1);
-    cr_expect_gt(f.decided_by_loss, 0);
-    cr_expect_eq(f.last.best_step, f.best.step);
-    cr_expect_eq(f.last.best_accuracy, f.best.validation_accuracy);
-    cr_expect_eq(f.last.best_loss, f.best.validation_loss);
+    struct sl_training training = labelled_of(sl_arch_find("encoder"), TEST_SANITIZED ? 16 : 30);
+    struct sl_err err;
+    struct follow f = {.at_evaluation = follow_best};
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct sl_trainer *trainer = begin(engine, &training);
+    EXPECT_OK(follow(trainer, &f, &err), err);
+    cr_expect_gt(decided_by_loss, 0);
+    cr_expect_eq(f.last.best_step, best_seen.step);
+    cr_expect_eq(f.last.best_accuracy, best_seen.validation_accuracy);
+    cr_expect_eq(f.last.best_loss, best_seen.validation_loss);
+    sl_trainer_destroy(trainer);
+    sl_engine_destroy(engine);
 }
 
 Test(labelled, a_run_that_goes_on_ends_with_the_same_bits)
 {
     for (int a = 0; classifier_at(a); a++, forget_run()) {
         char whole[65], parts[65], threads[65];
-        struct sl_training training = training_of(classifier_at(a), 3);
+        struct sl_training training = labelled_of(classifier_at(a), 3);
         (void)train_until(&training, 0, 1);
         weights_digest(whole);
         forget_run();
@@ -244,7 +200,7 @@ Test(labelled, what_is_published_is_what_was_measured)
 {
     for (int a = 0; classifier_at(a); a++, forget_run()) {
         struct sl_err err;
-        struct sl_training training = training_of(classifier_at(a), 2);
+        struct sl_training training = labelled_of(classifier_at(a), 2);
         struct sl_engine *engine = fixture_engine(NULL, 2);
         struct follow f = train_until(&training, 0, 2);
         struct sl_model *m = sl_model_open(engine, out, &err);
@@ -278,7 +234,7 @@ static void expect_refused(const struct sl_training *training, const char *want)
 
 Test(labelled, mistakes_are_named)
 {
-    struct sl_training training = training_of(sl_arch_find("vanilla"), 2), other = training;
+    struct sl_training training = labelled_of(sl_arch_find("vanilla"), 2), other = training;
     other.sources.columns.text = "3";
     expect_refused(&other, "data.tsv");
     other = training;
@@ -298,7 +254,7 @@ Test(labelled, mistakes_are_named)
 Test(labelled, a_run_does_not_go_on_with_other_classes)
 {
     char labels[PATH_MAX];
-    struct sl_training training = training_of(sl_arch_find("vanilla"), 2);
+    struct sl_training training = labelled_of(sl_arch_find("vanilla"), 2);
     training.sources.labels = test_path(labels, top, "labels.txt");
     test_write(labels, "0\n1\n2\n");
     (void)train_until(&training, 3, 1);
@@ -311,7 +267,7 @@ Test(labelled, a_run_does_not_go_on_with_other_classes)
 
 static struct sl_training from_model(const struct sl_arch *arch, const char *from)
 {
-    struct sl_training t = training_of(arch, 1);
+    struct sl_training t = labelled_of(arch, 1);
     t.from = from;
     t.recipe.rate = 1e-9f;
     t.recipe.rate_least = 0.0f;
@@ -323,7 +279,7 @@ Test(labelled, a_model_begins_where_another_ended)
 {
     struct sl_err err;
     char first[PATH_MAX], text[PATH_MAX];
-    struct sl_training pretraining = training_of(sl_arch_find("vanilla"), 0);
+    struct sl_training pretraining = labelled_of(sl_arch_find("vanilla"), 0);
     pretraining.config.task = SL_TASK_COMPLETION;
     pretraining.config.classes = 0;
     pretraining.sources = (struct sl_sources){.corpus = test_path(text, top, "data.tsv")};

@@ -32,7 +32,7 @@ Test(trainer, interrupted_runs_end_with_the_same_bits)
         struct sl_training training = training_of(sl_arch_at(a), run);
         struct ending want = ending_without_events(training, 1);
         for (size_t i = 0; i < COUNT(stops); i++) {
-            train_until(&training, stops[i], 1 + (int)i % 3);
+            (void)train_until(&training, stops[i], 1 + (int)i % 3);
             training.resume = true;
             if (stops[i])
                 lose_steps(&training, (int)i % 2 + 1, 2);
@@ -47,7 +47,7 @@ Test(trainer, a_finished_run_resumes_to_the_same_model)
     struct sl_err err;
     struct follow f = {0};
     struct sl_training training = training_of(sl_arch_find("tsa"), run);
-    train_until(&training, 0, 1);
+    (void)train_until(&training, 0, 1);
     struct ending want = ending_of(run);
     test_directory_remove(out);
     training.resume = true;
@@ -347,7 +347,7 @@ Test(trainer, evaluation_agrees_with_what_is_served)
         if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
             continue;
         struct sl_training training = training_of(sl_arch_at(a), run);
-        train_until(&training, 0, 1);
+        (void)train_until(&training, 0, 1);
         check_evaluation(sl_arch_at(a), NULL);
         for (size_t i = 0; i < COUNT(policies); i++)
             check_evaluation(sl_arch_at(a), &policies[i]);

@@ -7,6 +7,16 @@
 
 TestSuite(trainer_failures, .init = setup, .fini = teardown);
 
+/* Takes the run up again after a failure, and finds the state of that step. */
+static void expect_left_at(struct sl_training *training, struct sl_engine *engine, int step)
+{
+    training->resume = true;
+    struct sl_trainer *trainer = begin(engine, training);
+    cr_expect_eq(sl_trainer_state(trainer)->step, step);
+    cr_expect(sl_net_is_finite(sl_trainer_model(trainer)));
+    sl_trainer_destroy(trainer);
+}
+
 /* -- numbers that are not finite -------------------------------------------------------------- */
 
 enum { AT_A_STEP = 7, AT_A_MEASUREMENT = 8 };
@@ -43,12 +53,9 @@ Test(trainer_failures, a_loss_that_is_not_finite_leaves_the_last_good_state)
     EXPECT_FAIL(follow(trainer, &f, &err), err, SL_NOT_FINITE, "saved last");
     cr_expect(strstr(err.text, run) && strstr(err.text, "step 7: the loss"), "%s", err.text);
     sl_trainer_destroy(trainer);
-    training.resume = true;
-    trainer = begin(engine, &training);
-    cr_expect_eq(sl_trainer_state(trainer)->step, 6);
-    sl_trainer_destroy(trainer);
+    expect_left_at(&training, engine, 6);
     sl_engine_destroy(engine);
-    train_until(&training, 0, 1);
+    (void)train_until(&training, 0, 1);
     expect_same(ending_of(run), want, "after a NaN");
 }
 
@@ -63,10 +70,7 @@ Test(trainer_failures, a_measurement_that_is_not_finite_says_what_to_do)
     EXPECT_FAIL(follow(trainer, &f, &err), err, SL_NOT_FINITE, "not finite; try a smaller rate");
     cr_expect(strstr(err.text, run) && strstr(err.text, "step 8: "), "%s", err.text);
     sl_trainer_destroy(trainer);
-    training.resume = true;
-    trainer = begin(engine, &training);
-    cr_expect_eq(sl_trainer_state(trainer)->step, 6);
-    sl_trainer_destroy(trainer);
+    expect_left_at(&training, engine, 6);
     sl_engine_destroy(engine);
 }
 
@@ -81,11 +85,7 @@ Test(trainer_failures, a_rate_far_too_large_fails_and_says_so)
     struct sl_trainer *trainer = begin(engine, &training);
     EXPECT_FAIL(follow(trainer, &f, &err), err, SL_NOT_FINITE, "smaller rate");
     sl_trainer_destroy(trainer);
-    training.resume = true;
-    trainer = begin(engine, &training);
-    cr_expect_eq(sl_trainer_state(trainer)->step, f.saves > 0 ? 3 : 0);
-    cr_expect(sl_net_is_finite(sl_trainer_model(trainer)));
-    sl_trainer_destroy(trainer);
+    expect_left_at(&training, engine, f.saves > 0 ? 3 : 0);
     sl_engine_destroy(engine);
 }
 
@@ -111,7 +111,7 @@ Test(trainer_failures, resuming_with_another_number_is_refused_by_its_name)
 {
     struct sl_err err;
     struct sl_training training = training_of(sl_arch_find("tsa"), run);
-    train_until(&training, 4, 1);
+    (void)train_until(&training, 4, 1);
     training.resume = true;
     for (const struct sl_number *r = sl_recipe_rows; r->name; r++) {
         const struct sl_number *row = r;
@@ -134,7 +134,7 @@ Test(trainer_failures, resuming_with_another_number_is_refused_by_its_name)
 Test(trainer_failures, resuming_with_another_architecture_is_refused)
 {
     struct sl_training training = training_of(sl_arch_find("vanilla"), run);
-    train_until(&training, 4, 1);
+    (void)train_until(&training, 4, 1);
     for (int a = 0; sl_arch_at(a); a++) {
         if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
             continue;
@@ -144,13 +144,13 @@ Test(trainer_failures, resuming_with_another_architecture_is_refused)
             expect_refused(&other, SL_BAD_INPUT, "architecture");
     }
     training.resume = true;
-    train_until(&training, 0, 1);
+    (void)train_until(&training, 0, 1);
 }
 
 Test(trainer_failures, resuming_with_another_corpus_is_refused)
 {
     struct sl_training training = training_of(sl_arch_find("tsa"), run);
-    train_until(&training, 4, 1);
+    (void)train_until(&training, 4, 1);
     training.resume = true;
     write_corpus(corpus, 400, 2); /* the same characters in another order */
     expect_refused(&training, SL_BAD_INPUT, "another corpus");
@@ -158,16 +158,16 @@ Test(trainer_failures, resuming_with_another_corpus_is_refused)
                        "altogether, and so another vocabulary.");
     expect_refused(&training, SL_BAD_INPUT, "another corpus");
     write_corpus(corpus, 400, 1);
-    train_until(&training, 0, 1);
+    (void)train_until(&training, 0, 1);
 }
 
 Test(trainer_failures, beginning_over_a_run_is_refused)
 {
     struct sl_training training = training_of(sl_arch_find("tsa"), run);
-    train_until(&training, 4, 1);
+    (void)train_until(&training, 4, 1);
     expect_refused(&training, SL_BAD_INPUT, "already holds a run");
     training.resume = true;
-    train_until(&training, 0, 1);
+    (void)train_until(&training, 0, 1);
 }
 
 Test(trainer_failures, resuming_what_is_not_there_is_refused)
@@ -238,17 +238,6 @@ static void fill_disk(struct follow *f, int step)
         limit_files(4096);
 }
 
-static int entries_of(const char *path)
-{
-    int count = 0;
-    DIR *directory = opendir(path);
-    cr_assert(directory, "%s", path);
-    for (const struct dirent *e; (e = readdir(directory));)
-        count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
-    (void)closedir(directory);
-    return count;
-}
-
 Test(trainer_failures, a_full_disk_leaves_the_last_state)
 {
     struct sl_err err;
@@ -261,14 +250,11 @@ Test(trainer_failures, a_full_disk_leaves_the_last_state)
     EXPECT_FAIL(follow(trainer, &f, &err), err, SL_IO, "save step 6");
     limit_files(RLIM_INFINITY);
     cr_expect(strstr(err.text, "File too large"), "%s", err.text);
-    cr_expect_eq(entries_of(run), 1, "something is left beside the state");
+    cr_expect_eq(test_entries(run), 1, "something is left beside the state");
     sl_trainer_destroy(trainer);
-    training.resume = true;
-    trainer = begin(engine, &training);
-    cr_expect_eq(sl_trainer_state(trainer)->step, 3);
-    sl_trainer_destroy(trainer);
+    expect_left_at(&training, engine, 3);
     sl_engine_destroy(engine);
-    train_until(&training, 0, 1);
+    (void)train_until(&training, 0, 1);
     expect_same(ending_of(run), want, "after a full disk");
 }
 
@@ -279,14 +265,14 @@ Test(trainer_failures, a_full_disk_at_the_beginning_is_told)
     limit_files(4096);
     expect_refused(&training, SL_IO, "File too large");
     limit_files(RLIM_INFINITY);
-    train_until(&training, 0, 1);
+    (void)train_until(&training, 0, 1);
 }
 
 Test(trainer_failures, a_damaged_state_is_refused)
 {
     char path[PATH_MAX], state[PATH_MAX];
     struct sl_training training = training_of(sl_arch_find("tsa"), run);
-    train_until(&training, 4, 1);
+    (void)train_until(&training, 4, 1);
     training.resume = true;
     (void)test_path(state, run, "state");
     cr_assert_eq(truncate(test_path(path, state, "state.safetensors"), 5000), 0);
@@ -300,7 +286,7 @@ Test(trainer_failures, a_state_beyond_its_end_is_refused)
     struct sl_member members[] = {{.name = "state.json"}, {.name = "state.safetensors"}};
     char state[PATH_MAX], path[PATH_MAX], moved[SL_PATH_MAX], text[16384], edited[16384];
     struct sl_training training = training_of(sl_arch_find("tsa"), run);
-    train_until(&training, 4, 1);
+    (void)train_until(&training, 4, 1);
     (void)test_path(path, test_path(state, run, "state"), "state.json");
     FILE *file = fopen(path, "re");
     cr_assert(file);

@@ -2,7 +2,7 @@
  * it leaves behind. */
 #pragma once
 
-#include "base/file.h"
+#include "file_digest.h"
 #include "model/manifest.h"
 #include "net_fixture.h"
 #include "train/trainer.h"
@@ -66,6 +66,7 @@ static inline struct sl_training training_of(const struct sl_arch *arch, const c
 struct follow {
     int stop_at; /* a step; 0: never */
     void (*at_step)(struct follow *f, int step);
+    void (*at_evaluation)(struct follow *f); /* of which `last` tells */
     struct sl_trainer *trainer;
     struct sl_train_state last;
     int steps, evaluations, saves;
@@ -80,6 +81,8 @@ static inline void report(void *context, const struct sl_train_state *state)
     f->saves += state->event == SL_TRAIN_SAVED;
     if (state->event == SL_TRAIN_STEPPED && f->at_step)
         f->at_step(f, state->step);
+    if (state->event == SL_TRAIN_EVALUATED && f->at_evaluation)
+        f->at_evaluation(f);
 }
 
 static inline bool stop(void *context)
@@ -104,19 +107,21 @@ static inline struct sl_trainer *begin(struct sl_engine *engine, const struct sl
 }
 
 /* Goes on with a run, or begins it, until it ends or `step` is reached. */
-static inline void train_until(const struct sl_training *training, int step, int threads)
+static inline struct follow train_until(const struct sl_training *training, int step, int threads)
 {
     struct sl_err err;
     struct follow f = {.stop_at = step};
     struct sl_engine *engine = fixture_engine(NULL, threads);
     struct sl_trainer *trainer = begin(engine, training);
     EXPECT_OK(follow(trainer, &f, &err), err);
-    cr_assert_eq(f.last.step, step ? step : training->recipe.steps);
-    cr_assert_eq(sl_trainer_finished(trainer), f.last.step == training->recipe.steps);
+    cr_assert_eq(f.last.step, step ? step : f.last.steps);
+    cr_assert_eq(sl_trainer_finished(trainer), f.last.step == f.last.steps);
+    cr_assert(training->recipe.epochs > 0 || f.last.steps == training->recipe.steps);
     if (sl_trainer_finished(trainer))
         EXPECT_OK(sl_trainer_publish(trainer, out, false, "{}", &err), err);
     sl_trainer_destroy(trainer);
     sl_engine_destroy(engine);
+    return f;
 }
 
 /* -- what a run ended with -------------------------------------------------------------------- */
@@ -126,24 +131,14 @@ struct ending {
     char numbers[65], counters[65], model[65];
 };
 
-static inline void digest(char hex[65], const char *directory, const char *name)
-{
-    char path[PATH_MAX];
-    struct sl_map map;
-    struct sl_err err;
-    EXPECT_OK(sl_map_open(&map, test_path(path, directory, name), &err), err);
-    sl_sha256_hex(map.data, map.size, hex);
-    sl_map_close(&map);
-}
-
 static inline struct ending ending_of(const char *directory)
 {
     struct ending e;
     char state[PATH_MAX];
     (void)test_path(state, directory, "state");
-    digest(e.numbers, state, "state.safetensors");
-    digest(e.counters, state, "state.json");
-    digest(e.model, out, "model.safetensors");
+    file_digest(e.numbers, state, "state.safetensors");
+    file_digest(e.counters, state, "state.json");
+    file_digest(e.model, out, "model.safetensors");
     return e;
 }
 
@@ -160,7 +155,7 @@ static inline struct ending ending_without_events(struct sl_training training, i
     char whole[PATH_MAX];
     training.run = test_path(whole, top, "whole");
     training.resume = false;
-    train_until(&training, 0, threads);
+    (void)train_until(&training, 0, threads);
     struct ending e = ending_of(whole);
     test_directory_remove(whole);
     return e;
