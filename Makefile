@@ -59,7 +59,7 @@ lint: ## clang and clang-tidy on every file, layout, cppcheck
 	@.ci/packages build run test lint
 	cmake --preset tidy --log-level=WARNING
 	cmake --build --preset tidy -j $(JOBS)
-	tests/check-format.sh .
+	tests/lint/check-format.sh .
 	cppcheck --enable=warning,performance,portability --inline-suppr --error-exitcode=1 --quiet \
 	    --std=c11 -j $(JOBS) -Iinclude -Iengine --suppress=missingIncludeSystem \
 	    '--suppress=invalidPointerCast:engine/kernels/*' \

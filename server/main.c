@@ -1,14 +1,14 @@
 /* main.c - sluiced: reads options, builds the modules from the bottom up, serves, tears them
  * down. */
-#include "batcher.h"
-#include "http.h"
-#include "listener.h"
-#include "log.h"
-#include "metrics.h"
-#include "options.h"
-#include "registry.h"
-#include "routes.h"
-#include "watcher.h"
+#include "http/routes.h"
+#include "core/log.h"
+#include "core/metrics.h"
+#include "core/options.h"
+#include "http/http.h"
+#include "http/listener.h"
+#include "http/watcher.h"
+#include "registry/registry.h"
+#include "serve/batcher.h"
 
 #include "sluice/engine.h"
 

@@ -2,7 +2,7 @@
 #include "data/corpus.h"
 
 #include "data/compressed.h"
-#include "text/learner.h"
+#include "tokenizer/learner.h"
 
 #include <assert.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "data/lines.h"
 
 #include "base/reserve.h"
-#include "text/utf8.h"
+#include "tokenizer/utf8.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* classifier.h - what the rest of the engine may ask of a classifier. */
 #pragma once
 
-#include "core/tape.h"
+#include "autograd/tape.h"
 #include "sluice/classify.h"
 
 /* What the last run found out about itself. */

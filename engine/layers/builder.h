@@ -5,8 +5,8 @@
  * scope + name: "block.3." + "mlp.up.weight". First values depend on (seed, name) alone. */
 #pragma once
 
+#include "autograd/tensor.h"
 #include "base/arena.h"
-#include "core/tensor.h"
 
 enum sl_init_kind {
     SL_INIT_CONSTANT,

@@ -1,7 +1,7 @@
 /* model.c - a checkpoint, opened: verified, bound, packed, and from then on read-only. */
 #include "sluice/model.h"
 
-#include "model/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "model/net.h"
 
 #include <stdlib.h>

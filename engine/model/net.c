@@ -3,7 +3,7 @@
 
 #include "base/random.h"
 #include "base/whole.h"
-#include "model/config.h"
+#include "checkpoint/config.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * values. */
 #pragma once
 
-#include "core/tape.h"
+#include "autograd/tape.h"
 
 /* The element of a row, of either type, at a column. */
 static inline void *sl_columns(const struct sl_tensor *x, int row, int column)

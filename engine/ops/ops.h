@@ -4,7 +4,7 @@
  * they follow from the architecture, never from input. */
 #pragma once
 
-#include "core/tape.h"
+#include "autograd/tape.h"
 
 /* y = dropout(f(x w^T + b)).  x: n x ins (fp32 or operand), w: outs x ins, b: 1 x outs or NULL. A
  * weight without a gradient (one that is fixed) gets none. */

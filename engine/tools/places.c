@@ -1,7 +1,7 @@
 /* places.c - directories that a command is told: where a model may go, and whether there is one. */
 #include "tools/places.h"
 
-#include "model/manifest.h"
+#include "checkpoint/manifest.h"
 #include "sluice/model.h"
 
 #include <ctype.h>

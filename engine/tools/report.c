@@ -2,8 +2,8 @@
 #include "tools/report.h"
 
 #include "base/clock.h"
-#include "model/json.h"
-#include "model/manifest.h"
+#include "checkpoint/json.h"
+#include "checkpoint/manifest.h"
 #include "tools/report_material.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* tool_bench.c - `sluice bench train`: how long one training step takes, on text drawn for it. */
 #include "base/clock.h"
 #include "base/file.h"
-#include "model/manifest.h"
+#include "checkpoint/manifest.h"
 #include "tools/arguments.h"
 #include "tools/tools.h"
 #include "train/trainer.h"

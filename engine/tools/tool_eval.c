@@ -1,7 +1,7 @@
 /* tool_eval.c - `sluice eval`: how well a model predicts a text, or the labels of texts, and how
  * much of itself it uses. */
+#include "checkpoint/config.h"
 #include "data/corpus.h"
-#include "model/config.h"
 #include "tools/arguments.h"
 #include "tools/eval_labels.h"
 #include "tools/tools.h"

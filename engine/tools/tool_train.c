@@ -1,10 +1,10 @@
 /* tool_train.c - `sluice train` and `sluice init`: a model from a text or from labelled texts, or
  * from nothing but a seed. */
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/json.h"
+#include "checkpoint/manifest.h"
 #include "data/corpus.h"
-#include "model/checkpoint.h"
-#include "model/json.h"
-#include "model/manifest.h"
-#include "text/learner.h"
+#include "tokenizer/learner.h"
 #include "tools/arguments.h"
 #include "tools/places.h"
 #include "tools/report.h"

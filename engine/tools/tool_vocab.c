@@ -1,9 +1,9 @@
 /* tool_vocab.c - `sluice vocab`: learns a vocabulary from texts, or from the texts of records. */
 #include "base/clock.h"
+#include "checkpoint/json.h"
+#include "checkpoint/vocabulary.h"
 #include "data/records.h"
-#include "model/json.h"
-#include "model/vocabulary.h"
-#include "text/learner.h"
+#include "tokenizer/learner.h"
 #include "tools/arguments.h"
 #include "tools/tools.h"
 

@@ -3,8 +3,8 @@
 
 #include "base/file.h"
 #include "base/whole.h"
-#include "model/vocabulary.h"
-#include "text/tokenizer.h"
+#include "checkpoint/vocabulary.h"
+#include "tokenizer/tokenizer.h"
 
 #include <stdlib.h>
 #include <string.h>

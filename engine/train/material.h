@@ -5,7 +5,7 @@
 #include "data/corpus.h"
 #include "data/dataset.h"
 #include "model/net.h"
-#include "text/learner.h"
+#include "tokenizer/learner.h"
 #include "train/evaluate.h"
 #include "train/recipe.h"
 

@@ -1,7 +1,7 @@
 /* material_labelled.c - labelled texts: every one once an epoch, in an order of the epoch's own. */
 #include "base/random.h"
 #include "base/whole.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 #include "train/material.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* run.h - the directory of a training run: its own, and of one process at a time. */
 #pragma once
 
-#include "model/manifest.h"
+#include "checkpoint/manifest.h"
 
 #include <stddef.h>
 

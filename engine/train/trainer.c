@@ -4,8 +4,8 @@
 
 #include "base/random.h"
 #include "base/whole.h"
-#include "model/checkpoint.h"
-#include "model/state.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/state.h"
 #include "sluice/infer.h"
 #include "train/optimiser.h"
 #include "train/progress.h"

@@ -1,0 +1,51 @@
+/* histogram.c - percentiles of any number of measurements, in memory that does not grow. */
+#include "bench/histogram.h"
+
+#include <assert.h>
+
+enum { STEP_BITS = 5 };
+
+_Static_assert(1 << STEP_BITS == HISTOGRAM_STEPS, "steps are what STEP_BITS can count");
+
+/* Small numbers have a bucket each; others share it with those whose first six bits agree. */
+static int bucket_of(int64_t value)
+{
+    if (value < HISTOGRAM_STEPS)
+        return (int)value;
+    int shift = 63 - __builtin_clzll((unsigned long long)value) - STEP_BITS;
+    return (shift + 1) * HISTOGRAM_STEPS + (int)(value >> shift) - HISTOGRAM_STEPS;
+}
+
+static double middle_of(int bucket)
+{
+    if (bucket < HISTOGRAM_STEPS)
+        return bucket;
+    int shift = bucket / HISTOGRAM_STEPS - 1;
+    int64_t first = (int64_t)(bucket % HISTOGRAM_STEPS + HISTOGRAM_STEPS) << shift;
+    return (double)first + ((double)((int64_t)1 << shift) - 1) / 2;
+}
+
+void histogram_add(struct histogram *h, int64_t value)
+{
+    value = value > 0 ? value : 0;
+    int bucket = bucket_of(value);
+    assert(bucket < HISTOGRAM_BUCKETS);
+    h->buckets[bucket]++;
+    h->least = h->count == 0 || value < h->least ? value : h->least;
+    h->most = value > h->most ? value : h->most;
+    h->count++;
+}
+
+double histogram_at(const struct histogram *h, double share)
+{
+    int64_t wanted = (int64_t)(share * (double)h->count), seen = 0;
+    wanted = wanted < h->count ? wanted : h->count - 1;
+    int bucket = 0;
+    while (bucket < HISTOGRAM_BUCKETS && (seen += h->buckets[bucket]) <= wanted)
+        bucket++;
+    if (h->count == 0)
+        return 0;
+    double middle = middle_of(bucket);
+    middle = middle > (double)h->least ? middle : (double)h->least;
+    return middle < (double)h->most ? middle : (double)h->most;
+}

@@ -1,0 +1,252 @@
+/* ctl_bench.c - `sluicectl bench`: how fast the daemon writes, or classifies, for many at once. */
+#include "bench/bench.h"
+#include "bench/bench_texts.h"
+#include "sluicectl/ctl.h"
+#include "sluicectl/print.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STREAMS = 64, TOKENS = 512, TURNS = 4, WARM_UP_TOKENS = 32 };
+
+enum { CONNECTIONS = 128, SECONDS = 10 };
+
+struct arguments {
+    const char *model, *prompt, *classify;
+    struct switch_whole streams, tokens, requests, warm_up, seed, connections, texts;
+    struct switch_number temperature, seconds;
+    bool no_stream;
+};
+
+#define AT(member) offsetof(struct arguments, member)
+
+static const struct switch_row rows[] = {
+    {"model", "NAME", "who is asked [the only one that completes, the default classifier]",
+     SWITCH_TEXT, AT(model), 0, 0},
+    {"classify", "FILE", "have the lines of a file classified, instead of texts written",
+     SWITCH_TEXT, AT(classify), 0, 0},
+    {"connections", "N", "of those who classify [128]", SWITCH_WHOLE, AT(connections), 1,
+     BENCH_STREAMS_MAX},
+    {"texts", "N", "in each of their requests [1]", SWITCH_WHOLE, AT(texts), 1, 4096},
+    {"seconds", "S", "for which they ask [10]", SWITCH_NUMBER, AT(seconds), 0.01, 86400},
+    {"streams", "N", "requests under way at the same time [64]", SWITCH_WHOLE, AT(streams), 1,
+     BENCH_STREAMS_MAX},
+    {"tokens", "N", "tokens that each request asks for [512]", SWITCH_WHOLE, AT(tokens), 1, 1e6},
+    {"requests", "N", "in all [4 times the streams]", SWITCH_WHOLE, AT(requests), 1, 1e9},
+    {"warm-up", "N", "short requests before, not counted [the streams]", SWITCH_WHOLE, AT(warm_up),
+     0, 1e9},
+    {"prompt", "TEXT", "what each goes on with [\"The \"]", SWITCH_TEXT, AT(prompt), 0, 0},
+    {"temperature", "T", "of the texts [1]", SWITCH_NUMBER, AT(temperature), 0, 2},
+    {"seed", "N", "of the first text; others count on from it [1]", SWITCH_WHOLE, AT(seed), 0, 1e9},
+    {"no-stream", NULL, "ask for answers in one piece", SWITCH_ON, AT(no_stream), 0, 0},
+    {0}};
+
+/* What every request has, and where its own seed goes. */
+struct questions {
+    const struct arguments *arguments;
+    const char *model;
+};
+
+static int64_t or_else(const struct switch_whole *whole, int64_t other)
+{
+    return whole->given ? whole->value : other;
+}
+
+static char *write_body(void *context, int64_t number)
+{
+    const struct questions *q = context;
+    const struct arguments *a = q->arguments;
+    int64_t tokens = or_else(&a->tokens, TOKENS);
+    if (number < 0 && tokens > WARM_UP_TOKENS)
+        tokens = WARM_UP_TOKENS;
+    int64_t seed = or_else(&a->seed, 1) + (number < 0 ? 0 : number);
+    json_t *body = json_pack("{s:s, s:s, s:I, s:f, s:I, s:b}", "model", q->model, "prompt",
+                             a->prompt ? a->prompt : "The ", "max_tokens", (json_int_t)tokens,
+                             "temperature", a->temperature.given ? a->temperature.value : 1.0,
+                             "seed", (json_int_t)seed, "stream", !a->no_stream);
+    if (body && !a->no_stream)
+        (void)json_object_set_new(body, "stream_options", json_pack("{s:b}", "include_usage", 1));
+    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    json_decref(body);
+    return text;
+}
+
+/* How many failed, of the warm-up or after it, and why the first did. */
+static bool count_failures(const struct bench_plan *plan, const struct bench_result *r,
+                           const char *why, struct fault *fault)
+{
+    bool warm = r->warm_up_failed > 0;
+    return fault_set(fault, EXIT_FAILED, "%lld of %lld requests%s failed; the first: %.1900s",
+                     (long long)(warm ? r->warm_up_failed : r->failed),
+                     (long long)(warm ? plan->warm_up : r->failed + r->done),
+                     warm ? " of the warm-up" : "", why);
+}
+
+static bool is_bad_input(int status)
+{
+    return status / 100 == 4 && status != 429;
+}
+
+/* The requests differ in their seeds only, so what the daemon does not accept in one it does not
+ * accept in any: then its word is all there is to say. */
+static bool is_refused_as_such(const struct bench_result *result)
+{
+    return result->done == 0 && is_bad_input(result->failure_status);
+}
+
+/* What went wrong, with the daemon's sentence about the first request that failed. */
+static bool explain(const struct bench_plan *plan, const struct bench_result *result,
+                    struct fault *fault)
+{
+    size_t length = strlen(result->failure);
+    struct client_answer answer = {.status = result->failure_status};
+    struct fault refusal = {0};
+    if (result->failure[0] != '{')
+        return count_failures(plan, result, result->failure, fault);
+    if (!bytes_add(&answer.body, result->failure, length))
+        return fault_no_memory(fault);
+    (void)print_refusal(&answer, &refusal);
+    client_answer_release(&answer);
+    if (is_refused_as_such(result))
+        *fault = refusal;
+    else
+        (void)count_failures(plan, result, refusal.text, fault);
+    if (plan->texts > 0 && is_bad_input(result->failure_status))
+        fault->hint = "`sluicectl classify - < FILE` says which lines are not accepted";
+    return false;
+}
+
+/* Runs the plan and says what came of it. */
+static bool run_plan(const struct bench_plan *plan, const char *model, bool json,
+                     struct fault *fault)
+{
+    struct bench_result *result = malloc(sizeof *result); /* histograms are too large for a stack */
+    if (!result)
+        return fault_no_memory(fault);
+    bool good = bench_run(plan, result, fault);
+    if (good && result->done > 0)
+        print_bench(plan, result, model, json);
+    if (good && result->failure[0])
+        good = explain(plan, result, fault);
+    free(result);
+    return good;
+}
+
+static bool measure(const struct ctl *ctl, struct questions *questions, struct fault *fault)
+{
+    const struct arguments *a = questions->arguments;
+    char url[4096];
+    ctl_url(ctl, "/v1/completions", url, sizeof url);
+    int64_t streams = or_else(&a->streams, STREAMS);
+    const struct bench_plan plan = {.url = url,
+                                    .streams = (int)streams,
+                                    .requests = or_else(&a->requests, TURNS * streams),
+                                    .warm_up = or_else(&a->warm_up, streams),
+                                    .timeout_ms = ctl_timeout_ms(ctl),
+                                    .stream = !a->no_stream,
+                                    .body = write_body,
+                                    .context = questions};
+    return run_plan(&plan, questions->model, ctl->json, fault);
+}
+
+/* ---- classification -------------------------------------------------------------------------- */
+
+static bool measure_classes(const struct ctl *ctl, const struct arguments *a, const char *model,
+                            struct fault *fault)
+{
+    struct bench_texts texts;
+    char path[1024], url[4096];
+    int64_t connections = or_else(&a->connections, CONNECTIONS);
+    (void)snprintf(path, sizeof path, "/models/%s/predict", model);
+    ctl_url(ctl, path, url, sizeof url);
+    if (!bench_texts_read(&texts, a->classify, (int)or_else(&a->texts, 1), fault))
+        return false;
+    const struct bench_plan plan = {.url = url,
+                                    .streams = (int)connections,
+                                    .requests = or_else(&a->requests, INT64_MAX),
+                                    .seconds = a->seconds.given ? a->seconds.value : SECONDS,
+                                    .warm_up = or_else(&a->warm_up, connections),
+                                    .timeout_ms = ctl_timeout_ms(ctl),
+                                    .texts = texts.each,
+                                    .body = bench_texts_body,
+                                    .context = &texts};
+    bool good = run_plan(&plan, model, ctl->json, fault);
+    bench_texts_release(&texts);
+    return good;
+}
+
+static bool run_classes(const struct ctl *ctl, const struct arguments *a, struct fault *fault)
+{
+    struct print_info info = {0};
+    struct client *client = ctl_client(ctl, fault);
+    bool good = client && ctl_classifier(client, a->model, &info, fault) &&
+                measure_classes(ctl, a, info.model, fault);
+    print_info_release(&info);
+    client_destroy(client);
+    return good;
+}
+
+/* ---- what is asked for ----------------------------------------------------------------------- */
+
+/* An option, and whether it is on the line. */
+struct given {
+    const char *name;
+    bool given;
+};
+
+/* The first on the line of a list that ends with a row of zeros; NULL: none. */
+static const char *first_given(const struct given *options)
+{
+    while (options->name && !options->given)
+        options++;
+    return options->name;
+}
+
+/* What is on the line is believed to count. */
+static bool check(const struct arguments *a, struct fault *fault)
+{
+    const char *writing = first_given((const struct given[]){{"streams", a->streams.given},
+                                                             {"tokens", a->tokens.given},
+                                                             {"prompt", a->prompt},
+                                                             {"temperature", a->temperature.given},
+                                                             {"seed", a->seed.given},
+                                                             {"no-stream", a->no_stream},
+                                                             {0}});
+    const char *classifying =
+        first_given((const struct given[]){{"connections", a->connections.given},
+                                           {"texts", a->texts.given},
+                                           {"seconds", a->seconds.given},
+                                           {0}});
+    if (a->classify && writing)
+        return fault_set(fault, EXIT_MISUSED, "--%s is given, but --classify has nothing written",
+                         writing);
+    return a->classify || !classifying ||
+           fault_set(fault, EXIT_MISUSED, "--%s is of --classify, which is not given", classifying);
+}
+
+static bool run(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+{
+    const struct arguments *a = values;
+    (void)operand;
+    if (!check(a, fault))
+        return false;
+    if (a->classify)
+        return run_classes(ctl, a, fault);
+    struct client *client = ctl_client(ctl, fault);
+    char *model = client ? ctl_model(client, a->model, fault) : NULL;
+    struct questions questions = {.arguments = a, .model = model};
+    bool good = model && measure(ctl, &questions, fault);
+    free(model);
+    client_destroy(client);
+    return good;
+}
+
+const struct ctl_command ctl_bench = {
+    .name = "bench",
+    .help = "how fast the daemon writes, or classifies, for many at once",
+    .example = "--streams 8 --tokens 128",
+    .rows = rows,
+    .values_bytes = sizeof(struct arguments),
+    .run = run};

@@ -1,0 +1,197 @@
+/* print.c - what sluicectl says, for people and as JSON, and what it reads out of answers' JSON. */
+#include "sluicectl/print.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *parse(const char *json, size_t count, struct fault *fault)
+{
+    json_error_t error;
+    json_t *value = json_loadb(json ? json : "", count, 0, &error);
+    if (!value)
+        (void)fault_set(fault, EXIT_FAILED, "the answer is not JSON: %s", error.text);
+    return value;
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+static int64_t whole_of(const json_t *object, const char *name)
+{
+    return json_integer_value(json_object_get(object, name));
+}
+
+static void print_json(json_t *value)
+{
+    (void)json_dumpf(value, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    (void)putchar('\n');
+}
+
+bool print_raw(const struct bytes *body, struct fault *fault)
+{
+    json_t *value = parse(body->data, body->count, fault);
+    if (value)
+        print_json(value);
+    json_decref(value);
+    return value != NULL;
+}
+
+/* ---- refusals -------------------------------------------------------------------------------- */
+
+/* The three shapes in which the daemon's families of endpoints say no. */
+static const char *sentence_of(const json_t *refusal)
+{
+    const json_t *error = json_object_get(refusal, "error");
+    if (json_is_string(error))
+        return json_string_value(error);
+    return text_of(json_is_object(error) ? error : refusal,
+                   json_is_object(error) ? "message" : "detail");
+}
+
+static bool refuse(const struct client_answer *answer, const json_t *refusal, struct fault *fault)
+{
+    const char *sentence = sentence_of(refusal);
+    const char *own = text_of(json_object_get(refusal, "error"), "code");
+    const char *code = own[0] ? own : answer->code;
+    char status[16] = "", id[CLIENT_ID_MAX + 16] = "";
+    if (answer->status != 200)
+        (void)snprintf(status, sizeof status, "%d", answer->status);
+    if (answer->request_id[0])
+        (void)snprintf(id, sizeof id, ", %s", answer->request_id);
+    (void)fault_set(fault, EXIT_FAILED, "%s (%s%s%s%s)",
+                    sentence[0] ? sentence : "the daemon refused without a word", status,
+                    status[0] && code[0] ? " " : "", code, id);
+    (void)snprintf(fault->code, sizeof fault->code, "%s", code);
+    return false;
+}
+
+/* What a stream says instead of going on. */
+static bool refuse_event(const json_t *refusal, struct fault *fault)
+{
+    return refuse(&(struct client_answer){.status = 200}, refusal, fault);
+}
+
+bool print_refusal(const struct client_answer *answer, struct fault *fault)
+{
+    struct fault ignored;
+    const char *data = answer->body.data;
+    json_t *refusal = parse(data, data ? answer->body.count : 0, &ignored);
+    (void)refuse(answer, refusal, fault);
+    json_decref(refusal);
+    return false;
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+static void print_model(const json_t *model)
+{
+    const json_t *more = json_object_get(model, "sluice");
+    (void)printf("%-24s %7s  %-14s  %-12s %12lld %6lld %8lld\n", text_of(model, "id"),
+                 text_of(more, "version"), text_of(more, "task"), text_of(more, "architecture"),
+                 (long long)whole_of(more, "parameters"), (long long)whole_of(more, "depth"),
+                 (long long)whole_of(model, "max_model_len"));
+}
+
+bool print_models(const struct bytes *body, struct fault *fault)
+{
+    json_t *answer = parse(body->data, body->count, fault);
+    if (!answer)
+        return false;
+    const json_t *list = json_object_get(answer, "data");
+    (void)printf("%-24s %7s  %-14s  %-12s %12s %6s %8s\n", "MODEL", "VERSION", "TASK",
+                 "ARCHITECTURE", "PARAMETERS", "LAYERS", "CONTEXT");
+    if (!list)
+        print_model(answer);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        print_model(json_array_get(list, i));
+    json_decref(answer);
+    return true;
+}
+
+int print_model_ids(const struct bytes *body, const char *task, char **ids, int most,
+                    struct fault *fault)
+{
+    json_t *answer = parse(body->data, body->count, fault);
+    if (!answer)
+        return -1;
+    const json_t *list = json_object_get(answer, "data"), *model;
+    size_t i;
+    int count = 0;
+    json_array_foreach (list, i, model) {
+        if (strcmp(text_of(json_object_get(model, "sluice"), "task"), task) != 0)
+            continue;
+        if (count < most)
+            ids[count] = strdup(text_of(model, "id"));
+        count++;
+    }
+    json_decref(answer);
+    return count;
+}
+
+/* ---- completions ----------------------------------------------------------------------------- */
+
+static void print_usage(const json_t *usage)
+{
+    const json_t *more = json_object_get(usage, "sluice");
+    (void)fprintf(stderr, "[%lld tokens of prompt, %lld written",
+                  (long long)whole_of(usage, "prompt_tokens"),
+                  (long long)whole_of(usage, "completion_tokens"));
+    if (more)
+        (void)fprintf(stderr, "; %.2f layers each, %.1f %% of layer operations saved",
+                      json_number_value(json_object_get(more, "depth_mean")),
+                      100 * json_number_value(json_object_get(more, "layer_ops_saved")));
+    (void)fprintf(stderr, "]\n");
+}
+
+bool print_texts(const char *json, size_t count, bool usage, struct fault *fault)
+{
+    json_t *answer = parse(json, count, fault);
+    if (!answer)
+        return false;
+    const json_t *choices = json_object_get(answer, "choices");
+    bool good = json_is_array(choices) || refuse_event(answer, fault);
+    for (size_t i = 0; i < json_array_size(choices); i++) {
+        const json_t *choice = json_array_get(choices, i), *text = json_object_get(choice, "text");
+        (void)fwrite(text_of(choice, "text"), 1, json_string_length(text), stdout);
+    }
+    if (usage && json_is_object(json_object_get(answer, "usage"))) {
+        (void)fflush(stdout);
+        print_usage(json_object_get(answer, "usage"));
+    }
+    json_decref(answer);
+    return good;
+}
+
+bool print_event(const char *json, size_t count, struct fault *fault)
+{
+    json_t *event = parse(json, count, fault);
+    if (!event)
+        return false;
+    (void)printf("%.*s\n", (int)count, json);
+    bool good = json_is_array(json_object_get(event, "choices")) || refuse_event(event, fault);
+    json_decref(event);
+    return good;
+}
+
+/* ---- health ---------------------------------------------------------------------------------- */
+
+void print_health(const struct print_health *health, const char *url, bool json)
+{
+    if (json) {
+        json_t *object = json_pack("{s:b, s:b, s:s?}", "live", health->live, "ready", health->ready,
+                                   "reason", health->why[0] ? health->why : NULL);
+        print_json(object);
+        json_decref(object);
+        return;
+    }
+    (void)printf("%s is %s%s%s\n", url,
+                 health->ready  ? "ready"
+                 : health->live ? "alive but not ready"
+                                : "not alive",
+                 health->why[0] ? ": " : "", health->why);
+}

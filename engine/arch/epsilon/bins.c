@@ -1,0 +1,33 @@
+/* bins.c - rows cut into tiles, and small matrices turned, for the ops with bins. */
+#include "arch/epsilon/bins.h"
+
+struct sl_tiles sl_tiles_cut(struct sl_tape *t, const struct sl_stretches *stretches,
+                             const struct sl_rows *rows, int count)
+{
+    struct sl_tiles tiles = {.most = count / SL_TILE_ROWS + stretches->count};
+    tiles.at = sl_tape_struct(t, (size_t)tiles.most, sizeof *tiles.at);
+    tiles.first = sl_tape_struct(t, (size_t)stretches->count + 1, sizeof *tiles.first);
+    int row = 0;
+    for (int s = 0; s < stretches->count; s++) {
+        int end = stretches->first[s + 1], last = row;
+        tiles.first[s] = tiles.count;
+        while (last < count && (rows ? rows->index[last] : last) < end)
+            last++;
+        for (; row < last; row += SL_TILE_ROWS) {
+            int rest = last - row < SL_TILE_ROWS ? last - row : SL_TILE_ROWS;
+            tiles.at[tiles.count++] = (struct sl_tile){s, row, rest};
+        }
+        row = last;
+    }
+    tiles.first[stretches->count] = tiles.count;
+    assert(row == count);
+    assert(tiles.count <= tiles.most);
+    return tiles;
+}
+
+void sl_transpose(float *out, const float *x, int rows, int cols)
+{
+    for (int c = 0; c < cols; c++)
+        for (int r = 0; r < rows; r++)
+            out[(size_t)c * (size_t)rows + (size_t)r] = x[(size_t)r * (size_t)cols + (size_t)c];
+}

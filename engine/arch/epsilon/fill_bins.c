@@ -1,0 +1,265 @@
+/* fill_bins.c - keys and values of a stretch of rows become those of a few bins. Epsilon, section
+ * 3.3, step 2. Per head, with the shares a of share_bins.c:
+ *
+ *     M_b = sum_i a_ib + 1e-6
+ *     keys_b = sum_i a_ib K_i / M_b;   values_b = sum_i a_ib V_i / M_b */
+#include "arch/epsilon/bins.h"
+
+#include <string.h>
+
+enum { KEY_VALUE, SHARES };
+
+struct fill {
+    struct sl_fill_args args;
+    struct sl_bins_shape shape;
+    struct sl_tiles tiles;
+    float *masses; /* stretches x heads x bins: M, kept while training */
+};
+
+/* Scratch memory of one direction: what tiles give, what workers need. */
+struct pass {
+    const struct sl_node *n;
+    float *partial; /* forward, per tile and head: sums of keys, of values, of shares */
+    float *workers; /* backward: what `struct slopes` says, for each */
+};
+
+static size_t partial_floats(const struct fill *a)
+{
+    return sl_bins_floats(&a->shape) + (size_t)a->shape.bins;
+}
+
+static size_t worker_floats(const struct fill *a)
+{
+    return 2 * sl_bins_floats(&a->shape) + (size_t)a->shape.bins;
+}
+
+static size_t fill_scratch(const struct sl_node *n, bool backward)
+{
+    const struct fill *a = n->args;
+    size_t pieces = (size_t)a->tiles.most * (size_t)a->shape.heads;
+    size_t threads = (size_t)sl_pool_threads(n->tape->pool);
+    return (backward ? threads * worker_floats(a) : pieces * partial_floats(a)) * sizeof(float);
+}
+
+static float *partial_of(const struct pass *p, int tile, int head)
+{
+    const struct fill *a = p->n->args;
+    return p->partial + (size_t)(tile * a->shape.heads + head) * partial_floats(a);
+}
+
+/* One head's keys of a tile; its values are `width` further. */
+static const float *keys_of(const struct sl_node *n, const struct sl_tile *tile, int head)
+{
+    const struct fill *a = n->args;
+    return sl_row(n->in[KEY_VALUE], tile->first) + sl_head_column(&a->shape, head);
+}
+
+static int width_of(const struct sl_node *n)
+{
+    return n->in[KEY_VALUE]->cols / 2;
+}
+
+/* The column of a head's first share. */
+static size_t share_column(const struct fill *a, int head)
+{
+    return (size_t)head * (size_t)a->shape.bins;
+}
+
+/* -- forward ------------------------------------------------------------------------------ */
+
+/* What the rows of a tile put into one head's bins: keys, values, shares. */
+static void put_in(const struct sl_node *n, const struct sl_tile *tile, int head, float *sums)
+{
+    static const float one = 1.0f;
+    const struct fill *a = n->args;
+    size_t bins = (size_t)a->shape.bins, half = (size_t)a->shape.head_dim * bins;
+    struct sl_product p = {.x = keys_of(n, tile, head),
+                           .x_row = 1,
+                           .x_col = n->in[KEY_VALUE]->stride,
+                           .b = sl_row(n->in[SHARES], tile->first) + share_column(a, head),
+                           .b_row = n->in[SHARES]->stride,
+                           .y_row = bins,
+                           .m = a->shape.head_dim,
+                           .n = a->shape.bins,
+                           .k = tile->count};
+    p.y = sums;
+    n->tape->kernels->product(&p);
+    p.x += width_of(n);
+    p.y += half;
+    n->tape->kernels->product(&p);
+    p.x = &one;
+    p.x_row = p.x_col = 0;
+    p.y += half;
+    p.m = 1;
+    n->tape->kernels->product(&p);
+}
+
+static void forward_tiles(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct fill *a = p->n->args;
+    (void)worker;
+    for (int i = first; i < last; i++)
+        for (int h = 0; h < a->shape.heads; h++)
+            put_in(p->n, &a->tiles.at[i], h, partial_of(p, i, h));
+}
+
+/* One head of one stretch: the sums of its tiles, divided by the masses. */
+static void finish(const struct pass *p, int stretch, int head)
+{
+    const struct fill *a = p->n->args;
+    int bins = a->shape.bins, first = a->tiles.first[stretch], last = a->tiles.first[stretch + 1];
+    float *sums = partial_of(p, first, head), *mass = sums + sl_bins_floats(&a->shape);
+    float *out = sl_row(p->n->out, stretch) + (size_t)head * sl_bins_floats(&a->shape);
+    assert(first < last);
+    for (int i = first + 1; i < last; i++)
+        p->n->tape->kernels->axpy(sums, 1.0f, partial_of(p, i, head), (int)partial_floats(a));
+    for (int b = 0; b < bins; b++)
+        mass[b] = sl_mass_of(mass[b]);
+    for (int c = 0; c < 2 * a->shape.head_dim; c++, sums += bins, out += bins)
+        for (int b = 0; b < bins; b++)
+            out[b] = sums[b] / mass[b];
+    if (a->masses)
+        memcpy(a->masses + (size_t)(stretch * a->shape.heads + head) * (size_t)bins, mass,
+               (size_t)bins * sizeof *mass);
+}
+
+static void forward_stretches(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct fill *a = p->n->args;
+    (void)worker;
+    for (int i = first; i < last; i++)
+        finish(p, i / a->shape.heads, i % a->shape.heads);
+}
+
+static void fill_forward(const struct sl_node *n)
+{
+    const struct fill *a = n->args;
+    struct pass p = {.n = n, .partial = sl_tape_scratch(n, fill_scratch(n, false))};
+    sl_parallel(n->tape->pool, a->tiles.count, 1, forward_tiles, &p);
+    sl_parallel(n->tape->pool, n->out->rows * a->shape.heads, 4, forward_stretches, &p);
+}
+
+/* -- backward ----------------------------------------------------------------------------- */
+
+/* Of one head of one stretch: the gradients of its bins by M, both ways round; and
+ * (keys_b . dkeys_b + values_b . dvalues_b) / M_b. */
+struct slopes {
+    float *by_column, *by_bin, *centre;
+};
+
+static struct slopes slopes_of(const struct pass *p, int stretch, int head, int worker)
+{
+    const struct sl_node *n = p->n;
+    const struct fill *a = n->args;
+    int bins = a->shape.bins, cols = 2 * a->shape.head_dim;
+    size_t floats = sl_bins_floats(&a->shape), at = (size_t)head * floats;
+    const float *out = sl_row(n->out, stretch) + at, *dout = sl_grad_row(n->out, stretch) + at;
+    const float *mass = a->masses + (size_t)(stretch * a->shape.heads + head) * (size_t)bins;
+    float *by_column = p->workers + (size_t)worker * worker_floats(a),
+          *centre = by_column + 2 * floats;
+    memset(centre, 0, (size_t)bins * sizeof *centre);
+    for (int c = 0; c < cols; c++, out += bins, dout += bins)
+        for (int b = 0; b < bins; b++) {
+            float slope = dout[b] / mass[b];
+            by_column[c * bins + b] = slope;
+            centre[b] += out[b] * slope;
+        }
+    sl_transpose(by_column + floats, by_column, cols, bins);
+    return (struct slopes){by_column, by_column + floats, centre};
+}
+
+/* da_ib = (K_i . dkeys_b + V_i . dvalues_b - c_b) / M_b. */
+static void backward_shares(const struct sl_node *n, const struct sl_tile *tile, int head,
+                            const struct slopes *s)
+{
+    const struct fill *a = n->args;
+    struct sl_tensor *shares = n->in[SHARES];
+    struct sl_product p = {.x = keys_of(n, tile, head),
+                           .x_row = n->in[KEY_VALUE]->stride,
+                           .x_col = 1,
+                           .b = s->by_column,
+                           .b_row = (size_t)a->shape.bins,
+                           .y = sl_grad_row(shares, tile->first) + share_column(a, head),
+                           .y_row = (size_t)shares->cols,
+                           .m = tile->count,
+                           .n = a->shape.bins,
+                           .k = a->shape.head_dim,
+                           .accumulate = !n->fresh[SHARES]};
+    n->tape->kernels->product(&p);
+    p.x += width_of(n);
+    p.b += (size_t)a->shape.head_dim * p.b_row;
+    p.accumulate = true;
+    n->tape->kernels->product(&p);
+    for (int i = 0; i < tile->count; i++)
+        n->tape->kernels->axpy(p.y + (size_t)i * p.y_row, -1.0f, s->centre, a->shape.bins);
+}
+
+/* dK_i = sum_b a_ib dkeys_b / M_b;  dV_i = sum_b a_ib dvalues_b / M_b. */
+static void backward_rows(const struct sl_node *n, const struct sl_tile *tile, int head,
+                          const struct slopes *s)
+{
+    const struct fill *a = n->args;
+    int dim = a->shape.head_dim;
+    struct sl_product p = {.x = sl_row(n->in[SHARES], tile->first) + share_column(a, head),
+                           .x_row = n->in[SHARES]->stride,
+                           .x_col = 1,
+                           .b = s->by_bin,
+                           .b_row = 2 * (size_t)dim,
+                           .y = sl_grad_row(n->in[KEY_VALUE], tile->first) +
+                                sl_head_column(&a->shape, head),
+                           .y_row = (size_t)n->in[KEY_VALUE]->cols,
+                           .m = tile->count,
+                           .n = dim,
+                           .k = a->shape.bins,
+                           .accumulate = !n->fresh[KEY_VALUE]};
+    n->tape->kernels->product(&p);
+    p.b += dim;
+    p.y += width_of(n);
+    n->tape->kernels->product(&p);
+}
+
+static void backward_tiles(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct fill *a = p->n->args;
+    for (int i = first; i < last; i++)
+        for (int h = 0; h < a->shape.heads; h++) {
+            const struct sl_tile *tile = &a->tiles.at[i];
+            struct slopes s = slopes_of(p, tile->stretch, h, worker);
+            backward_shares(p->n, tile, h, &s);
+            backward_rows(p->n, tile, h, &s);
+        }
+}
+
+static void fill_backward(const struct sl_node *n)
+{
+    const struct fill *a = n->args;
+    struct pass p = {.n = n, .workers = sl_tape_scratch(n, fill_scratch(n, true))};
+    sl_parallel(n->tape->pool, a->tiles.count, 1, backward_tiles, &p);
+}
+
+static const struct sl_op fill = {.name = "fill_bins",
+                                  .scratch = fill_scratch,
+                                  .forward = fill_forward,
+                                  .backward = fill_backward};
+
+struct sl_tensor *sl_fill_bins(struct sl_tape *t, struct sl_tensor *key_value,
+                               struct sl_tensor *shares, struct sl_fill_args args)
+{
+    int width = key_value->cols / 2, bins = shares->cols / args.heads;
+    assert(key_value->type == SL_F32);
+    assert(shares->rows == key_value->rows);
+    assert(width % args.heads == 0);
+    struct fill *a = sl_tape_struct(t, 1, sizeof *a);
+    a->args = args;
+    a->shape = (struct sl_bins_shape){args.heads, width / args.heads, bins};
+    a->tiles = sl_tiles_cut(t, &args.stretches, NULL, key_value->rows);
+    struct sl_tensor *out = sl_tensor_take(t, args.stretches.count, 2 * width * bins);
+    if (t->training)
+        a->masses =
+            sl_tape_take(t, (size_t)args.stretches.count * (size_t)shares->cols, sizeof *a->masses);
+    return sl_tape_run(
+        t, (struct sl_node){.op = &fill, .out = out, .in = {key_value, shares}, .args = a});
+}

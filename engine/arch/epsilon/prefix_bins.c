@@ -1,0 +1,445 @@
+/* prefix_bins.c - queries attend to the bins that they and the rows before them have filled:
+ * Epsilon, section 3.3, with sums that end at the query's own row. Per head, with the shares a of
+ * share_bins.c and all rows i <= j of the text:
+ *
+ *     M_b = sum_i a_ib + 1e-6;   K^_b = sum_i a_ib K_i;   V^_b = sum_i a_ib V_i
+ *     w_j = softmax_b(Q_j . K^_b / (M_b sqrt(head_dim)));   out_j = sum_b dropout(w_jb) V^_b / M_b
+ *
+ * Every sum is one chain of additions, row after row, so its bits do not depend on how a text is
+ * cut; and the sums, as long as the text may be, are all that a cache has to hold. Nothing of them
+ * is kept for the way back, which makes them again as it goes forwards once more. */
+#include "arch/epsilon/bins.h"
+#include "ops/heads.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { QUERY, KEY_VALUE, SHARES };
+
+enum { ROWS = 64 };
+
+struct prefix {
+    struct sl_prefix_args args;
+    struct sl_bins_shape shape;
+    int32_t *first; /* query of each sequence; and one past the last */
+    struct sl_dropout dropout;
+    uint64_t random_key;
+};
+
+/* Scratch memory of one direction. */
+struct pass {
+    const struct sl_node *n;
+    float *contexts; /* forward: the result in fp32 */
+    float *slopes;   /* backward, per head and row: e, f and g */
+    float *workers;
+};
+
+/* One head's sums, or gradients of them: head_dim x bins, or turned. */
+struct sums {
+    float *keys, *keys_transposed, *values, *values_transposed, *mass;
+};
+
+static size_t half_floats(const struct prefix *a)
+{
+    return sl_bins_floats(&a->shape) / 2;
+}
+
+/* Of a worker: both sums both ways round and the masses, then two rows of bins. */
+static size_t worker_floats(const struct prefix *a)
+{
+    return 4 * half_floats(a) + 3 * (size_t)a->shape.bins;
+}
+
+static size_t slope_floats(const struct sl_node *n)
+{
+    return 3 * (size_t)n->in[SHARES]->cols * (size_t)n->in[SHARES]->rows;
+}
+
+static size_t prefix_scratch(const struct sl_node *n, bool backward)
+{
+    const struct prefix *a = n->args;
+    size_t workers = (size_t)sl_pool_threads(n->tape->pool) * worker_floats(a);
+    size_t contexts = (size_t)n->out->rows * (size_t)n->out->cols;
+    return (workers + (backward ? slope_floats(n) : contexts)) * sizeof(float);
+}
+
+static const float *keys_of(const struct sl_node *n, int row, int head)
+{
+    const struct prefix *a = n->args;
+    return sl_row(n->in[KEY_VALUE], row) + sl_head_column(&a->shape, head);
+}
+
+static const float *shares_of(const struct sl_node *n, int row, int head)
+{
+    const struct prefix *a = n->args;
+    return sl_row(n->in[SHARES], row) + (size_t)head * (size_t)a->shape.bins;
+}
+
+static const float *query_of(const struct sl_node *n, int i, int head)
+{
+    const struct prefix *a = n->args;
+    return sl_row(n->in[QUERY], i) + sl_head_column(&a->shape, head);
+}
+
+static int row_of(const struct prefix *a, int i)
+{
+    return a->args.rows ? a->args.rows->index[i] : i;
+}
+
+static float scale_of(const struct prefix *a)
+{
+    return 1.0f / sqrtf((float)a->shape.head_dim);
+}
+
+/* y (m x n) += x^T b for `rows` rows of x and b: one chain of additions per element. */
+static void add_outer(const struct sl_node *n, const struct sl_product *p)
+{
+    struct sl_product outer = *p;
+    outer.x_row = 1;
+    outer.y_row = (size_t)p->n;
+    outer.accumulate = true;
+    n->tape->kernels->product(&outer);
+}
+
+/* y = or += x b for one row x of k numbers. */
+static void times(const struct sl_node *n, float *y, const float *x, const float *b,
+                  struct sl_product p)
+{
+    p.x = x;
+    p.x_col = 1;
+    p.b = b;
+    p.b_row = (size_t)p.n;
+    p.y = y;
+    p.m = 1;
+    n->tape->kernels->product(&p);
+}
+
+/* -- forward ------------------------------------------------------------------------------ */
+
+/* Where a head's sums are: in the cache of its text, which may hold some of it already, or at the
+ * worker, of nothing. */
+static struct sums sums_of(const struct sl_node *n, int sequence, int head, float *worker)
+{
+    const struct prefix *a = n->args;
+    const struct sl_cache *cache = n->tape->batch->sequences[sequence].cache;
+    size_t floats = 2 * half_floats(a) + (size_t)a->shape.bins;
+    float *at = cache ? cache->state + a->args.cache_at + (size_t)head * floats : worker;
+    if (!cache || cache->length == 0)
+        memset(at, 0, floats * sizeof *at);
+    return (struct sums){
+        .keys = at, .values_transposed = at + half_floats(a), .mass = at + 2 * half_floats(a)};
+}
+
+/* Rows from one up to another go into the sums. */
+static void absorb(const struct sl_node *n, const struct sums *s, int head, int from, int to)
+{
+    const struct prefix *a = n->args;
+    int dim = a->shape.head_dim, bins = a->shape.bins;
+    if (from == to)
+        return;
+    size_t stride = n->in[KEY_VALUE]->stride, shares_stride = n->in[SHARES]->stride;
+    const float *keys = keys_of(n, from, head), *shares = shares_of(n, from, head);
+    add_outer(n, &(struct sl_product){.x = keys,
+                                      .x_col = stride,
+                                      .b = shares,
+                                      .b_row = shares_stride,
+                                      .y = s->keys,
+                                      .m = dim,
+                                      .n = bins,
+                                      .k = to - from});
+    add_outer(n, &(struct sl_product){.x = shares,
+                                      .x_col = shares_stride,
+                                      .b = keys + n->in[KEY_VALUE]->cols / 2,
+                                      .b_row = stride,
+                                      .y = s->values_transposed,
+                                      .m = bins,
+                                      .n = dim,
+                                      .k = to - from});
+    for (int r = from; r < to; r++, shares += shares_stride)
+        for (int b = 0; b < bins; b++)
+            s->mass[b] += shares[b];
+}
+
+/* y = dropout(x) for what a query gives the bins, or its gradient; y may be x. */
+static void drop(const struct sl_node *n, int i, int head, float *y, const float *x)
+{
+    const struct prefix *a = n->args;
+    int row = n->tape->batch->row_base + i;
+    uint32_t key = sl_dropout_head_key(a->random_key, row, head, a->shape.heads);
+    n->tape->kernels->dropout(y, x, a->dropout, key, 0, a->shape.bins);
+}
+
+/* s_j and 1 / M of one query; w_j is the softmax of the former. */
+static void score(const struct sl_node *n, const struct sums *s, const float *query, float *scores,
+                  float *inverse)
+{
+    const struct prefix *a = n->args;
+    float scale = scale_of(a);
+    times(n, scores, query, s->keys,
+          (struct sl_product){.n = a->shape.bins, .k = a->shape.head_dim});
+    for (int b = 0; b < a->shape.bins; b++) {
+        inverse[b] = 1.0f / sl_mass_of(s->mass[b]);
+        scores[b] *= inverse[b] * scale;
+    }
+}
+
+static void read(const struct pass *p, const struct sums *s, int i, int head, float *spare)
+{
+    const struct sl_node *n = p->n;
+    const struct prefix *a = n->args;
+    int bins = a->shape.bins, dim = a->shape.head_dim;
+    float *weights = spare, *inverse = spare + bins;
+    float *out = p->contexts + (size_t)i * (size_t)n->out->cols + sl_head_column(&a->shape, head);
+    score(n, s, query_of(n, i, head), weights, inverse);
+    (void)n->tape->kernels->softmax(weights, bins);
+    if (a->dropout.threshold)
+        drop(n, i, head, weights, weights);
+    for (int b = 0; b < bins; b++)
+        weights[b] *= inverse[b];
+    times(n, out, weights, s->values_transposed, (struct sl_product){.n = dim, .k = bins});
+}
+
+static void forward_head(const struct pass *p, int sequence, int head, float *worker)
+{
+    const struct sl_node *n = p->n;
+    const struct prefix *a = n->args;
+    const struct sl_sequence *text = &n->tape->batch->sequences[sequence];
+    struct sums s = sums_of(n, sequence, head, worker);
+    float *spare = worker + 4 * half_floats(a) + (size_t)a->shape.bins;
+    int done = text->first;
+    for (int i = a->first[sequence]; i < a->first[sequence + 1]; i++) {
+        absorb(n, &s, head, done, row_of(a, i) + 1);
+        done = row_of(a, i) + 1;
+        read(p, &s, i, head, spare);
+    }
+    if (text->cache)
+        absorb(n, &s, head, done, text->first + text->rows);
+}
+
+static void forward_heads(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct prefix *a = p->n->args;
+    float *spare = p->workers + (size_t)worker * worker_floats(a);
+    for (int i = first; i < last; i++)
+        forward_head(p, i / a->shape.heads, i % a->shape.heads, spare);
+}
+
+static void narrow_rows(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct sl_tensor *out = p->n->out;
+    (void)worker;
+    for (int i = first; i < last; i++)
+        p->n->tape->kernels->narrow(sl_row_any(out, i), p->contexts + (size_t)i * (size_t)out->cols,
+                                    out->cols);
+}
+
+static void prefix_forward(const struct sl_node *n)
+{
+    const struct prefix *a = n->args;
+    struct pass p = {.n = n, .contexts = sl_tape_scratch(n, prefix_scratch(n, false))};
+    p.workers = p.contexts + (size_t)n->out->rows * (size_t)n->out->cols;
+    sl_parallel(n->tape->pool, n->tape->batch->count * a->shape.heads, 1, forward_heads, &p);
+    sl_parallel(n->tape->pool, n->out->rows, ROWS, narrow_rows, &p);
+}
+
+/* -- backward ----------------------------------------------------------------------------- */
+
+/* With dw_j = dropout(dout_j V^ / M) and ds_j = w_j (dw_j - <w_j, dw_j>), forwards for every row
+ *
+ *     e_jb = ds_jb / (M_b sqrt(head_dim));   f_jb = dropout(w_jb) / M_b
+ *     g_jb = -(ds_jb s_jb + w_jb dw_jb) / M_b;   dQ_j = sum_b e_jb K^_b
+ *
+ * and then backwards, with the sums over all rows j >= i of a text,
+ *
+ *     dK^_b = sum_j e_jb Q_j;   dV^_b = sum_j f_jb dout_j;   dM_b = sum_j g_jb
+ *     dK_i = sum_b a_ib dK^_b;   dV_i = sum_b a_ib dV^_b
+ *     da_ib = K_i . dK^_b + V_i . dV^_b + dM_b */
+static struct sums zero_sums(const struct prefix *a, float *worker)
+{
+    size_t half = half_floats(a);
+    memset(worker, 0, (4 * half + (size_t)a->shape.bins) * sizeof *worker);
+    return (struct sums){.keys = worker,
+                         .keys_transposed = worker + half,
+                         .values = worker + 2 * half,
+                         .values_transposed = worker + 3 * half,
+                         .mass = worker + 4 * half};
+}
+
+/* y += x^T b and y_transposed += b^T x, one row each; y is as many rows as x has numbers. */
+static void add_both_ways(const struct sl_node *n, float *y, float *y_transposed, const float *x,
+                          const float *b)
+{
+    const struct prefix *a = n->args;
+    int dim = a->shape.head_dim, bins = a->shape.bins;
+    if (y)
+        add_outer(n, &(struct sl_product){.x = x, .b = b, .y = y, .m = dim, .n = bins, .k = 1});
+    if (y_transposed)
+        add_outer(n, &(struct sl_product){
+                         .x = b, .b = x, .y = y_transposed, .m = bins, .n = dim, .k = 1});
+}
+
+static float *slopes_of(const struct pass *p, int row, int head)
+{
+    const struct prefix *a = p->n->args;
+    size_t place = (size_t)head * (size_t)p->n->in[SHARES]->rows + (size_t)row;
+    return p->slopes + place * 3 * (size_t)a->shape.bins;
+}
+
+/* e, f and g of one row, from the sums at it. spare: two rows of bins. */
+static void backward_row(const struct pass *p, const struct sums *s, int row, int head,
+                         float *spare)
+{
+    const struct sl_node *n = p->n;
+    const struct prefix *a = n->args;
+    int bins = a->shape.bins, dim = a->shape.head_dim;
+    float *e = slopes_of(p, row, head), *f = e + bins, *g = f + bins;
+    float *dw = spare, *inverse = spare + bins, scale = scale_of(a);
+    score(n, s, query_of(n, row, head), g, inverse);
+    memcpy(f, g, (size_t)bins * sizeof *f);
+    (void)n->tape->kernels->softmax(f, bins);
+    times(n, dw, sl_grad_row(n->out, row) + sl_head_column(&a->shape, head), s->values,
+          (struct sl_product){.n = bins, .k = dim});
+    for (int b = 0; b < bins; b++)
+        dw[b] *= inverse[b];
+    if (a->dropout.threshold)
+        drop(n, row, head, dw, dw);
+    float mean = n->tape->kernels->dot(f, dw, bins);
+    for (int b = 0; b < bins; b++) {
+        float ds = f[b] * (dw[b] - mean);
+        e[b] = ds * scale * inverse[b];
+        g[b] = -(ds * g[b] + f[b] * dw[b]) * inverse[b];
+    }
+    if (a->dropout.threshold)
+        drop(n, row, head, f, f);
+    for (int b = 0; b < bins; b++)
+        f[b] *= inverse[b];
+}
+
+/* The sums once more; the slopes of every row, and its query's gradient. */
+static void go_forwards(const struct pass *p, const struct sl_sequence *text, int head,
+                        float *worker)
+{
+    const struct sl_node *n = p->n;
+    const struct prefix *a = n->args;
+    struct sums s = zero_sums(a, worker);
+    float *spare = s.mass + a->shape.bins;
+    for (int r = text->first; r < text->first + text->rows; r++) {
+        const float *key = keys_of(n, r, head), *shares = shares_of(n, r, head);
+        add_both_ways(n, s.keys, s.keys_transposed, key, shares);
+        add_both_ways(n, s.values, NULL, key + n->in[KEY_VALUE]->cols / 2, shares);
+        for (int b = 0; b < a->shape.bins; b++)
+            s.mass[b] += shares[b];
+        backward_row(p, &s, r, head, spare);
+        times(n, sl_grad_row(n->in[QUERY], r) + sl_head_column(&a->shape, head),
+              slopes_of(p, r, head), s.keys_transposed,
+              (struct sl_product){
+                  .n = a->shape.head_dim, .k = a->shape.bins, .accumulate = !n->fresh[QUERY]});
+    }
+}
+
+/* The gradients of what a row put into the sums, from those of the sums. */
+static void give_back(const struct sl_node *n, const struct sums *d, int row, int head)
+{
+    const struct prefix *a = n->args;
+    int bins = a->shape.bins, dim = a->shape.head_dim, width = n->in[KEY_VALUE]->cols / 2;
+    const float *key = keys_of(n, row, head), *shares = shares_of(n, row, head);
+    float *dkey = sl_grad_row(n->in[KEY_VALUE], row) + sl_head_column(&a->shape, head);
+    float *dshares = sl_grad_row(n->in[SHARES], row) + (size_t)head * (size_t)bins;
+    struct sl_product to_row = {.n = dim, .k = bins, .accumulate = !n->fresh[KEY_VALUE]};
+    struct sl_product to_bins = {.n = bins, .k = dim, .accumulate = true};
+    times(n, dkey, shares, d->keys_transposed, to_row);
+    times(n, dkey + width, shares, d->values_transposed, to_row);
+    if (n->fresh[SHARES])
+        memcpy(dshares, d->mass, (size_t)bins * sizeof *dshares);
+    else
+        n->tape->kernels->axpy(dshares, 1.0f, d->mass, bins);
+    times(n, dshares, key, d->keys, to_bins);
+    times(n, dshares, key + width, d->values, to_bins);
+}
+
+static void go_backwards(const struct pass *p, const struct sl_sequence *text, int head,
+                         float *worker)
+{
+    const struct sl_node *n = p->n;
+    const struct prefix *a = n->args;
+    struct sums d = zero_sums(a, worker);
+    for (int r = text->first + text->rows - 1; r >= text->first; r--) {
+        const float *e = slopes_of(p, r, head), *f = e + a->shape.bins, *g = f + a->shape.bins;
+        const float *dout = sl_grad_row(n->out, r) + sl_head_column(&a->shape, head);
+        add_both_ways(n, d.keys, d.keys_transposed, query_of(n, r, head), e);
+        add_both_ways(n, d.values, d.values_transposed, dout, f);
+        for (int b = 0; b < a->shape.bins; b++)
+            d.mass[b] += g[b];
+        give_back(n, &d, r, head);
+    }
+}
+
+static void backward_heads(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct prefix *a = p->n->args;
+    float *spare = p->workers + (size_t)worker * worker_floats(a);
+    for (int i = first; i < last; i++) {
+        const struct sl_sequence *text = &p->n->tape->batch->sequences[i / a->shape.heads];
+        go_forwards(p, text, i % a->shape.heads, spare);
+        go_backwards(p, text, i % a->shape.heads, spare);
+    }
+}
+
+static void prefix_backward(const struct sl_node *n)
+{
+    const struct prefix *a = n->args;
+    struct pass p = {.n = n, .slopes = sl_tape_scratch(n, prefix_scratch(n, true))};
+    p.workers = p.slopes + slope_floats(n);
+    sl_parallel(n->tape->pool, n->tape->batch->count * a->shape.heads, 1, backward_heads, &p);
+}
+
+static const struct sl_op prefix = {.name = "prefix_bins",
+                                    .scratch = prefix_scratch,
+                                    .forward = prefix_forward,
+                                    .backward = prefix_backward};
+
+/* Queries ascend, so those of a sequence lie together. */
+static int32_t *first_queries(struct sl_tape *t, const struct prefix *a, int count)
+{
+    const struct sl_batch *batch = t->batch;
+    int32_t *first = sl_tape_struct(t, (size_t)batch->count + 1, sizeof *first);
+    int i = 0;
+    for (int s = 0; s < batch->count; s++) {
+        const struct sl_sequence *text = &batch->sequences[s];
+        assert(!text->cache || text->cache->length == text->position);
+        first[s] = i;
+        while (i < count && row_of(a, i) < text->first + text->rows)
+            i++;
+    }
+    assert(i == count);
+    first[batch->count] = count;
+    return first;
+}
+
+struct sl_tensor *sl_prefix_bins(struct sl_tape *t, struct sl_tensor *query,
+                                 struct sl_tensor *key_value, struct sl_tensor *shares,
+                                 struct sl_prefix_args args)
+{
+    assert(query->type == SL_F32);
+    assert(key_value->type == SL_F32);
+    assert(key_value->rows == t->batch->rows);
+    assert(shares->rows == t->batch->rows);
+    assert(query->rows == (args.rows ? args.rows->count : t->batch->rows));
+    assert(!args.rows || !t->training);
+    struct prefix *a = sl_tape_struct(t, 1, sizeof *a);
+    a->args = args;
+    a->shape =
+        (struct sl_bins_shape){args.heads, query->cols / args.heads, shares->cols / args.heads};
+    a->first = first_queries(t, a, query->rows);
+    if (t->training && args.dropout > 0.0f) {
+        a->dropout = sl_dropout_of(args.dropout);
+        a->random_key = sl_tape_random(t);
+    }
+    return sl_tape_run(t, (struct sl_node){.op = &prefix,
+                                           .out = sl_operand_take(t, query->rows, query->cols),
+                                           .in = {query, key_value, shares},
+                                           .args = a});
+}

@@ -1,0 +1,328 @@
+/* read_bins.c - queries attend to the bins of their stretch. Epsilon, section 3.3, step 3. Per
+ * head:
+ *
+ *     w_j = softmax_b(Q_j . keys_b / sqrt(head_dim));   out_j = sum_b dropout(w_jb) values_b */
+#include "arch/epsilon/bins.h"
+#include "ops/heads.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { QUERY, BINS };
+
+struct reading {
+    struct sl_read_args args;
+    struct sl_bins_shape shape;
+    struct sl_tiles tiles;
+    struct sl_dropout dropout;
+    uint64_t random_key;
+    float *weights; /* heads x queries x bins: w, kept while training */
+};
+
+/* Scratch memory of one direction: what tiles give, what workers need. */
+struct pass {
+    const struct sl_node *n;
+    float *partial; /* backward, per tile and head: gradients of the bins */
+    char *workers;
+    size_t worker_bytes, bytes;
+};
+
+/* What one worker keeps while it is at a head of a tile: two tiles of weights, or their gradients;
+ * the bins turned, keys then values; a tile of results. */
+struct buffers {
+    float *weights, *slopes, *turned, *out;
+};
+
+static struct pass pass_layout(const struct sl_node *n, bool backward)
+{
+    const struct reading *a = n->args;
+    size_t floats = sl_bins_floats(&a->shape), tile = SL_TILE_ROWS * (size_t)a->shape.bins;
+    size_t pieces = backward ? (size_t)a->tiles.most * (size_t)a->shape.heads : 0;
+    struct pass p = {.n = n};
+    p.worker_bytes =
+        sl_aligned((2 * tile + floats + SL_TILE_ROWS * (size_t)n->out->cols) * sizeof(float));
+    p.bytes = sl_aligned(pieces * floats * sizeof(float)) +
+              (size_t)sl_pool_threads(n->tape->pool) * p.worker_bytes;
+    return p;
+}
+
+static size_t read_scratch(const struct sl_node *n, bool backward)
+{
+    return pass_layout(n, backward).bytes;
+}
+
+static struct pass pass_of(const struct sl_node *n, bool backward)
+{
+    struct pass p = pass_layout(n, backward);
+    char *base = sl_tape_scratch(n, p.bytes);
+    p.partial = (float *)(void *)base;
+    p.workers = base + p.bytes - (size_t)sl_pool_threads(n->tape->pool) * p.worker_bytes;
+    return p;
+}
+
+static float *partial_of(const struct pass *p, int tile, int head)
+{
+    const struct reading *a = p->n->args;
+    return p->partial + (size_t)(tile * a->shape.heads + head) * sl_bins_floats(&a->shape);
+}
+
+static struct buffers scratch_of(const struct pass *p, int worker)
+{
+    const struct reading *a = p->n->args;
+    size_t tile = SL_TILE_ROWS * (size_t)a->shape.bins;
+    float *at = (float *)(void *)(p->workers + (size_t)worker * p->worker_bytes);
+    return (struct buffers){at, at + tile, at + 2 * tile,
+                            at + 2 * tile + sl_bins_floats(&a->shape)};
+}
+
+/* The keys of a head's bins, a column for each; the values are half of sl_bins_floats further. */
+static const float *bins_of(const struct sl_node *n, int stretch, int head)
+{
+    const struct reading *a = n->args;
+    return sl_row(n->in[BINS], stretch) + (size_t)head * sl_bins_floats(&a->shape);
+}
+
+static const float *query_of(const struct sl_node *n, const struct sl_tile *tile, int head)
+{
+    const struct reading *a = n->args;
+    return sl_row(n->in[QUERY], tile->first) + sl_head_column(&a->shape, head);
+}
+
+static float *weights_of(const struct sl_node *n, const struct sl_tile *tile, int head)
+{
+    const struct reading *a = n->args;
+    size_t row = (size_t)head * (size_t)n->out->rows + (size_t)tile->first;
+    return a->weights + row * (size_t)a->shape.bins;
+}
+
+static float scale_of(const struct reading *a)
+{
+    return 1.0f / sqrtf((float)a->shape.head_dim);
+}
+
+/* A tile of weights, or of their gradients, dropped out; x itself without dropout. */
+static const float *drop(const struct sl_node *n, const struct sl_tile *tile, int head,
+                         const float *x, float *out)
+{
+    const struct reading *a = n->args;
+    size_t bins = (size_t)a->shape.bins;
+    if (!a->dropout.threshold)
+        return x;
+    for (int i = 0; i < tile->count; i++) {
+        int row = n->tape->batch->row_base + tile->first + i;
+        uint32_t key = sl_dropout_head_key(a->random_key, row, head, a->shape.heads);
+        size_t at = (size_t)i * bins;
+        n->tape->kernels->dropout(out + at, x + at, a->dropout, key, 0, a->shape.bins);
+    }
+    return out;
+}
+
+/* -- forward ------------------------------------------------------------------------------ */
+
+static void weigh(const struct sl_node *n, const struct sl_tile *tile, int head, float *weights)
+{
+    const struct reading *a = n->args;
+    int bins = a->shape.bins;
+    struct sl_product p = {.x = query_of(n, tile, head),
+                           .x_row = n->in[QUERY]->stride,
+                           .x_col = 1,
+                           .b = bins_of(n, tile->stretch, head),
+                           .b_row = (size_t)bins,
+                           .y = weights,
+                           .y_row = (size_t)bins,
+                           .m = tile->count,
+                           .n = bins,
+                           .k = a->shape.head_dim};
+    n->tape->kernels->product(&p);
+    n->tape->kernels->scale(weights, scale_of(a), weights, tile->count * bins);
+    for (int i = 0; i < tile->count; i++, weights += bins)
+        (void)n->tape->kernels->softmax(weights, bins);
+}
+
+/* One head's columns of a tile of results. */
+static void mix(const struct sl_node *n, const struct sl_tile *tile, int head,
+                const struct buffers *d, const float *weights)
+{
+    const struct reading *a = n->args;
+    int dim = a->shape.head_dim, bins = a->shape.bins;
+    const float *values = bins_of(n, tile->stretch, head) + sl_bins_floats(&a->shape) / 2;
+    sl_transpose(d->turned, values, dim, bins);
+    n->tape->kernels->product(&(struct sl_product){.x = weights,
+                                                   .x_row = (size_t)bins,
+                                                   .x_col = 1,
+                                                   .b = d->turned,
+                                                   .b_row = (size_t)dim,
+                                                   .y = d->out + sl_head_column(&a->shape, head),
+                                                   .y_row = (size_t)n->out->cols,
+                                                   .m = tile->count,
+                                                   .n = dim,
+                                                   .k = bins});
+}
+
+static void forward_tiles(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct sl_node *n = p->n;
+    const struct reading *a = n->args;
+    struct buffers d = scratch_of(p, worker);
+    for (int i = first; i < last; i++) {
+        const struct sl_tile *tile = &a->tiles.at[i];
+        for (int h = 0; h < a->shape.heads; h++) {
+            float *weights = a->weights ? weights_of(n, tile, h) : d.weights;
+            weigh(n, tile, h, weights);
+            mix(n, tile, h, &d, drop(n, tile, h, weights, d.slopes));
+        }
+        for (int r = 0; r < tile->count; r++)
+            n->tape->kernels->narrow(sl_row_any(n->out, tile->first + r),
+                                     d.out + (size_t)r * (size_t)n->out->cols, n->out->cols);
+    }
+}
+
+static void read_forward(const struct sl_node *n)
+{
+    const struct reading *a = n->args;
+    struct pass p = pass_of(n, false);
+    sl_parallel(n->tape->pool, a->tiles.count, 1, forward_tiles, &p);
+}
+
+/* -- backward ----------------------------------------------------------------------------- */
+
+/* With dw = dropout'(dout values^T):  ds_j = w_j (dw_j - <w_j, dw_j>) / sqrt(head_dim), into
+ * d->slopes. */
+static void backward_weights(const struct sl_node *n, const struct sl_tile *tile, int head,
+                             const struct buffers *d)
+{
+    const struct reading *a = n->args;
+    int bins = a->shape.bins, width = n->out->cols;
+    const float *w = weights_of(n, tile, head), scale = scale_of(a);
+    n->tape->kernels->product(&(struct sl_product){
+        .x = sl_grad_row(n->out, tile->first) + sl_head_column(&a->shape, head),
+        .x_row = (size_t)width,
+        .x_col = 1,
+        .b = bins_of(n, tile->stretch, head) + sl_bins_floats(&a->shape) / 2,
+        .b_row = (size_t)bins,
+        .y = d->slopes,
+        .y_row = (size_t)bins,
+        .m = tile->count,
+        .n = bins,
+        .k = a->shape.head_dim});
+    (void)drop(n, tile, head, d->slopes, d->slopes);
+    float *ds = d->slopes;
+    for (int i = 0; i < tile->count; i++, w += bins, ds += bins) {
+        float mean = n->tape->kernels->dot(w, ds, bins);
+        for (int b = 0; b < bins; b++)
+            ds[b] = w[b] * (ds[b] - mean) * scale;
+    }
+}
+
+/* dQ_j = sum_b ds_jb keys_b. */
+static void backward_query(const struct sl_node *n, const struct sl_tile *tile, int head,
+                           const struct buffers *d)
+{
+    const struct reading *a = n->args;
+    int bins = a->shape.bins, dim = a->shape.head_dim;
+    sl_transpose(d->turned, bins_of(n, tile->stretch, head), dim, bins);
+    n->tape->kernels->product(&(struct sl_product){.x = d->slopes,
+                                                   .x_row = (size_t)bins,
+                                                   .x_col = 1,
+                                                   .b = d->turned,
+                                                   .b_row = (size_t)dim,
+                                                   .y = sl_grad_row(n->in[QUERY], tile->first) +
+                                                        sl_head_column(&a->shape, head),
+                                                   .y_row = (size_t)n->in[QUERY]->cols,
+                                                   .m = tile->count,
+                                                   .n = dim,
+                                                   .k = bins,
+                                                   .accumulate = !n->fresh[QUERY]});
+}
+
+/* dkeys_b = sum_j ds_jb Q_j;  dvalues_b = sum_j dropout(w_jb) dout_j: of one tile. */
+static void backward_bins(const struct sl_node *n, const struct sl_tile *tile, int head,
+                          const struct buffers *d, float *dbins)
+{
+    const struct reading *a = n->args;
+    struct sl_product p = {.x = query_of(n, tile, head),
+                           .x_row = 1,
+                           .x_col = n->in[QUERY]->stride,
+                           .b = d->slopes,
+                           .b_row = (size_t)a->shape.bins,
+                           .y_row = (size_t)a->shape.bins,
+                           .m = a->shape.head_dim,
+                           .n = a->shape.bins,
+                           .k = tile->count};
+    p.y = dbins;
+    n->tape->kernels->product(&p);
+    p.x = sl_grad_row(n->out, tile->first) + sl_head_column(&a->shape, head);
+    p.x_col = (size_t)n->out->cols;
+    p.b = drop(n, tile, head, weights_of(n, tile, head), d->weights);
+    p.y += sl_bins_floats(&a->shape) / 2;
+    n->tape->kernels->product(&p);
+}
+
+static void backward_tiles(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct reading *a = p->n->args;
+    struct buffers d = scratch_of(p, worker);
+    for (int i = first; i < last; i++)
+        for (int h = 0; h < a->shape.heads; h++) {
+            const struct sl_tile *tile = &a->tiles.at[i];
+            backward_weights(p->n, tile, h, &d);
+            backward_query(p->n, tile, h, &d);
+            backward_bins(p->n, tile, h, &d, partial_of(p, i, h));
+        }
+}
+
+/* Tiles are summed in their order, whoever computed them. */
+static void backward_stretches(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct reading *a = p->n->args;
+    struct sl_tensor *bins = p->n->in[BINS];
+    (void)worker;
+    for (int s = first; s < last; s++) {
+        float *dbins = sl_grad_row(bins, s);
+        if (p->n->fresh[BINS])
+            memset(dbins, 0, (size_t)bins->cols * sizeof *dbins);
+        for (int i = a->tiles.first[s]; i < a->tiles.first[s + 1]; i++)
+            p->n->tape->kernels->axpy(dbins, 1.0f, partial_of(p, i, 0), bins->cols);
+    }
+}
+
+static void read_backward(const struct sl_node *n)
+{
+    const struct reading *a = n->args;
+    struct pass p = pass_of(n, true);
+    sl_parallel(n->tape->pool, a->tiles.count, 1, backward_tiles, &p);
+    sl_parallel(n->tape->pool, n->in[BINS]->rows, 1, backward_stretches, &p);
+}
+
+static const struct sl_op reading = {.name = "read_bins",
+                                     .scratch = read_scratch,
+                                     .forward = read_forward,
+                                     .backward = read_backward};
+
+struct sl_tensor *sl_read_bins(struct sl_tape *t, struct sl_tensor *query, struct sl_tensor *bins,
+                               struct sl_read_args args)
+{
+    assert(query->type == SL_F32);
+    assert(bins->rows == args.stretches.count);
+    assert(bins->cols % (2 * query->cols) == 0);
+    assert(!args.rows || args.rows->count == query->rows);
+    assert(!args.rows || !t->training);
+    struct reading *a = sl_tape_struct(t, 1, sizeof *a);
+    a->args = args;
+    a->shape = (struct sl_bins_shape){args.heads, query->cols / args.heads,
+                                      bins->cols / (2 * query->cols)};
+    a->tiles = sl_tiles_cut(t, &args.stretches, args.rows, query->rows);
+    if (t->training && args.dropout > 0.0f) {
+        a->dropout = sl_dropout_of(args.dropout);
+        a->random_key = sl_tape_random(t);
+    }
+    size_t weights = (size_t)query->rows * (size_t)args.heads * (size_t)a->shape.bins;
+    struct sl_tensor *out = sl_operand_take(t, query->rows, query->cols);
+    if (t->training)
+        a->weights = sl_tape_take(t, weights, sizeof *a->weights);
+    return sl_tape_run(
+        t, (struct sl_node){.op = &reading, .out = out, .in = {query, bins}, .args = a});
+}

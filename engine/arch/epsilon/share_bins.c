@@ -1,0 +1,232 @@
+/* share_bins.c - how the keys of rows are shared out among bins. Epsilon, section 3.3, step 1;
+ * section 4.3. Per head:
+ *
+ *     a_i = softmax_b(K_i . A_b),  0 for what is left out
+ *     loss += price sum_i sum_b a_ib log a_ib */
+#include "arch/epsilon/bins.h"
+#include "base/whole.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { KEY_VALUE };
+
+enum { ASSIGN };
+
+static const float share_least = 1e-9f;
+
+struct sharing {
+    struct sl_share_args args;
+    struct sl_bins_shape shape;
+};
+
+/* Scratch memory of one direction; pieces are SL_TILE_ROWS rows of the batch. */
+struct pass {
+    const struct sl_node *n;
+    double *prices; /* forward, per piece */
+    float *partial; /* backward, per piece: the gradient of A */
+    float *turned;  /* backward: A, a row for each bin */
+    float *workers; /* backward: a tile of gradients for each */
+};
+
+static size_t pieces_of(const struct sl_node *n)
+{
+    return (size_t)sl_steps(n->out->rows, SL_TILE_ROWS);
+}
+
+static size_t tile_floats(const struct sharing *a)
+{
+    return SL_TILE_ROWS * (size_t)a->shape.bins;
+}
+
+static size_t share_scratch(const struct sl_node *n, bool backward)
+{
+    const struct sharing *a = n->args;
+    size_t threads = (size_t)sl_pool_threads(n->tape->pool);
+    size_t assign = sl_parameter_floats(n->parameter[ASSIGN]);
+    if (!backward)
+        return pieces_of(n) * sizeof(double);
+    return ((pieces_of(n) + 1) * assign + threads * tile_floats(a)) * sizeof(float);
+}
+
+/* One head's keys, from a row on. */
+static const float *keys_of(const struct sl_node *n, int row, int head)
+{
+    const struct sharing *a = n->args;
+    return sl_row(n->in[KEY_VALUE], row) + sl_head_column(&a->shape, head);
+}
+
+/* Numbers in one head's part of A. */
+static size_t assign_floats(const struct sharing *a)
+{
+    return sl_bins_floats(&a->shape) / 2;
+}
+
+static bool is_padding(const struct sharing *a, int row)
+{
+    return a->args.padding && a->args.padding[row];
+}
+
+/* -- forward ------------------------------------------------------------------------------ */
+
+/* The softmax of one row of one head, and what its entropy costs. */
+static double share_row(const struct sl_node *n, int row, float *shares)
+{
+    const struct sharing *a = n->args;
+    bool padding = is_padding(a, row);
+    double price = 0.0;
+    if (padding && !a->args.bin_padding) {
+        memset(shares, 0, (size_t)a->shape.bins * sizeof *shares);
+        return 0.0;
+    }
+    (void)n->tape->kernels->softmax(shares, a->shape.bins);
+    for (int b = 0; a->args.entropy_price > 0.0f && !padding && b < a->shape.bins; b++)
+        price += (double)(shares[b] * logf(fmaxf(shares[b], share_least)));
+    return price;
+}
+
+static void forward_rows(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct sl_node *n = p->n;
+    const struct sharing *a = n->args;
+    double price = 0.0;
+    (void)worker;
+    for (int h = 0; h < a->shape.heads; h++) {
+        size_t column = (size_t)h * (size_t)a->shape.bins;
+        n->tape->kernels->product(
+            &(struct sl_product){.x = keys_of(n, first, h),
+                                 .x_row = n->in[KEY_VALUE]->stride,
+                                 .x_col = 1,
+                                 .b = n->parameter[ASSIGN]->data + (size_t)h * assign_floats(a),
+                                 .b_row = (size_t)a->shape.bins,
+                                 .y = sl_row(n->out, first) + column,
+                                 .y_row = n->out->stride,
+                                 .m = last - first,
+                                 .n = a->shape.bins,
+                                 .k = a->shape.head_dim});
+        for (int r = first; r < last; r++)
+            price += share_row(n, r, sl_row(n->out, r) + column);
+    }
+    p->prices[first / SL_TILE_ROWS] = price;
+}
+
+static void share_forward(const struct sl_node *n)
+{
+    const struct sharing *a = n->args;
+    struct pass p = {.n = n, .prices = sl_tape_scratch(n, share_scratch(n, false))};
+    sl_parallel(n->tape->pool, n->out->rows, SL_TILE_ROWS, forward_rows, &p);
+    double price = 0.0;
+    for (size_t i = 0; i < pieces_of(n); i++)
+        price += p.prices[i];
+    n->tape->notes.price += price * (double)a->args.entropy_price;
+}
+
+/* -- backward ----------------------------------------------------------------------------- */
+
+/* With da the gradient of the shares and price (log a_ib + 1):  dl_i = a_i (da_i - <a_i, da_i>). */
+static void backward_row(const struct sl_node *n, int row, size_t column, float *dl)
+{
+    const struct sharing *a = n->args;
+    int bins = a->shape.bins;
+    const float *shares = sl_row(n->out, row) + column;
+    memcpy(dl, sl_grad_row(n->out, row) + column, (size_t)bins * sizeof *dl);
+    bool priced = a->args.entropy_price > 0.0f && !is_padding(a, row);
+    for (int b = 0; priced && b < bins; b++)
+        dl[b] += a->args.entropy_price *
+                 (logf(fmaxf(shares[b], share_least)) + (shares[b] >= share_least ? 1.0f : 0.0f));
+    float mean = n->tape->kernels->dot(shares, dl, bins);
+    for (int b = 0; b < bins; b++)
+        dl[b] = shares[b] * (dl[b] - mean);
+}
+
+/* dK_i += sum_b dl_ib A_b;  dA = K^T dl, of one piece. */
+static void backward_products(const struct pass *pass, int first, int last, int head,
+                              const float *dl)
+{
+    const struct sl_node *n = pass->n;
+    const struct sharing *a = n->args;
+    int dim = a->shape.head_dim, bins = a->shape.bins;
+    size_t at = (size_t)head * assign_floats(a);
+    size_t piece = (size_t)(first / SL_TILE_ROWS) * sl_parameter_floats(n->parameter[ASSIGN]);
+    n->tape->kernels->product(&(struct sl_product){.x = dl,
+                                                   .x_row = (size_t)bins,
+                                                   .x_col = 1,
+                                                   .b = pass->turned + at,
+                                                   .b_row = (size_t)dim,
+                                                   .y = sl_grad_row(n->in[KEY_VALUE], first) +
+                                                        sl_head_column(&a->shape, head),
+                                                   .y_row = (size_t)n->in[KEY_VALUE]->cols,
+                                                   .m = last - first,
+                                                   .n = dim,
+                                                   .k = bins,
+                                                   .accumulate = true});
+    n->tape->kernels->product(&(struct sl_product){.x = keys_of(n, first, head),
+                                                   .x_row = 1,
+                                                   .x_col = n->in[KEY_VALUE]->stride,
+                                                   .b = dl,
+                                                   .b_row = (size_t)bins,
+                                                   .y = pass->partial + piece + at,
+                                                   .y_row = (size_t)bins,
+                                                   .m = dim,
+                                                   .n = bins,
+                                                   .k = last - first});
+}
+
+static void backward_rows(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct sl_node *n = p->n;
+    const struct sharing *a = n->args;
+    size_t bins = (size_t)a->shape.bins, cols = (size_t)n->in[KEY_VALUE]->cols;
+    float *dl = p->workers + (size_t)worker * tile_floats(a);
+    if (n->fresh[KEY_VALUE])
+        memset(sl_grad_row(n->in[KEY_VALUE], first), 0,
+               (size_t)(last - first) * cols * sizeof(float));
+    for (int h = 0; h < a->shape.heads; h++) {
+        for (int r = first; r < last; r++)
+            backward_row(n, r, (size_t)h * bins, dl + (size_t)(r - first) * bins);
+        backward_products(p, first, last, h, dl);
+    }
+}
+
+/* Pieces are summed in their order, whoever computed them. */
+static void share_backward(const struct sl_node *n)
+{
+    const struct sharing *a = n->args;
+    const struct sl_parameter *assign = n->parameter[ASSIGN];
+    size_t floats = sl_parameter_floats(assign);
+    struct pass p = {.n = n, .partial = sl_tape_scratch(n, share_scratch(n, true))};
+    p.turned = p.partial + pieces_of(n) * floats;
+    p.workers = p.turned + floats;
+    for (int h = 0; h < a->shape.heads; h++) {
+        size_t at = (size_t)h * assign_floats(a);
+        sl_transpose(p.turned + at, assign->data + at, a->shape.head_dim, a->shape.bins);
+    }
+    sl_parallel(n->tape->pool, n->out->rows, SL_TILE_ROWS, backward_rows, &p);
+    for (size_t i = 0; i < pieces_of(n); i++)
+        n->tape->kernels->axpy(assign->grad, 1.0f, p.partial + i * floats, (int)floats);
+}
+
+static const struct sl_op sharing = {.name = "share_bins",
+                                     .scratch = share_scratch,
+                                     .forward = share_forward,
+                                     .backward = share_backward};
+
+struct sl_tensor *sl_share_bins(struct sl_tape *t, struct sl_tensor *key_value,
+                                struct sl_share_args args)
+{
+    int width = key_value->cols / 2, bins = args.assign->cols;
+    assert(key_value->type == SL_F32);
+    assert(args.assign->rows == width);
+    assert(width % args.heads == 0);
+    struct sharing *a = sl_tape_struct(t, 1, sizeof *a);
+    a->args = args;
+    a->shape = (struct sl_bins_shape){args.heads, width / args.heads, bins};
+    return sl_tape_run(
+        t, (struct sl_node){.op = &sharing,
+                            .out = sl_tensor_take(t, key_value->rows, args.heads * bins),
+                            .in = {key_value},
+                            .parameter = {args.assign},
+                            .args = a});
+}

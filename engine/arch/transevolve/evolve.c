@@ -1,0 +1,407 @@
+/* evolve.c - one depth of attention that evolves: the table of meet.c, tilted by a bias per key.
+ *
+ *     y_i = sum_j e_ij w_j value_j / sum_j e_ij w_j      w = softmax(bias), e_i = softmax(scores_i)
+ *
+ * which is softmax_j(scores_ij + bias_j) with one product and no exponentials but those of w. Where
+ * scores and biases peak at different keys the sum below may be lost to rounding: such lone rows
+ * are computed from their scores. One piece of work is one head of one block of queries; the way
+ * back goes by whole sequences, since the gradients of values are sums over all queries. */
+#include "arch/transevolve/meeting.h"
+#include "base/whole.h"
+
+#include <string.h>
+
+enum { TABLE, BIAS, VALUE };
+
+/* Rows whose sums are in fp32 at a time. */
+enum { ROWS = 64 };
+
+/* Sums of e_ij w_j below this are not trusted: fp32 ends at 1e-38, so what sums above have lost is
+ * less than 1e-12 of them for each key. */
+static const float total_least = 1e-25f;
+
+struct evolve {
+    struct sl_evolve_args args;
+    const struct sl_meeting *meeting;
+    float *rates; /* per row of the table: 1 / sum_j e_ij w_j, 0 for lone rows; while training */
+};
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* -- what one worker has to itself -------------------------------------------------------- */
+
+struct buffers {
+    float *w, *dw;       /* per key */
+    float *scores;       /* per key, of a lone row */
+    float *wide[2];      /* rows of a head */
+    float *right;        /* what is packed: at most keys x (head + 1) */
+    float *products;     /* ROWS x keys or x (head + 1), or keys x head */
+    char *packed, *left; /* the right side of a product, the left one of ROWS rows */
+    char *spare;         /* an operand row of a head */
+};
+
+static int head_columns(const struct sl_node *n)
+{
+    const struct evolve *a = n->args;
+    return n->out->cols / a->meeting->args.heads;
+}
+
+static size_t lay_out(const struct sl_node *n, struct sl_scratch scratch, struct buffers *d)
+{
+    const struct evolve *a = n->args;
+    const struct sl_meeting *m = a->meeting;
+    const struct sl_kernels *k = n->tape->kernels;
+    const int head = head_columns(n), most = m->keys_most, key = m->key->cols / m->args.heads;
+    const size_t keys = (size_t)most, widest = (size_t)(key > head ? key : head);
+    const size_t columns = (size_t)head + 1, strip = ROWS * larger(keys, columns);
+    d->w = sl_scratch_take(&scratch, keys * sizeof(float));
+    d->dw = sl_scratch_take(&scratch, keys * sizeof(float));
+    d->scores = sl_scratch_take(&scratch, keys * sizeof(float));
+    d->wide[0] = sl_scratch_take(&scratch, widest * sizeof(float));
+    d->wide[1] = sl_scratch_take(&scratch, widest * sizeof(float));
+    d->right = sl_scratch_take(&scratch, keys * columns * sizeof(float));
+    d->products = sl_scratch_take(&scratch, larger(strip, keys * columns) * sizeof(float));
+    d->packed =
+        sl_scratch_take(&scratch, larger(k->pack_bytes(most, head + 1), k->pack_bytes(head, most)));
+    d->left = sl_scratch_take(&scratch, sl_part_bytes(k, ROWS, head));
+    d->spare = sl_scratch_take(&scratch, sl_part_bytes(k, 1, head));
+    return scratch.used;
+}
+
+struct pass {
+    const struct sl_node *n;
+    char *workers;
+    size_t worker_bytes;
+};
+
+/* One unit under way. */
+struct run {
+    const struct sl_node *n;
+    const struct sl_kernels *k;
+    const struct evolve *a;
+    const struct sl_meeting *m;
+    struct sl_unit u;
+    struct buffers d;
+    int keys, head; /* of the sequence; columns */
+};
+
+static struct run run_of(const struct pass *p, int worker)
+{
+    const struct evolve *a = p->n->args;
+    struct run r = {
+        .n = p->n, .k = p->n->tape->kernels, .a = a, .m = a->meeting, .head = head_columns(p->n)};
+    struct sl_scratch scratch = {.base = p->workers + (size_t)worker * p->worker_bytes};
+    (void)lay_out(p->n, scratch, &r.d);
+    return r;
+}
+
+/* -- both directions ---------------------------------------------------------------------- */
+
+/* This depth's biases of the unit's head. */
+static int bias_column(const struct run *r)
+{
+    return r->a->args.depth * r->m->args.heads + r->u.head;
+}
+
+static float bias_of(const struct run *r, int key)
+{
+    return sl_row(r->m->bias, r->u.sequence->first + key)[bias_column(r)];
+}
+
+static void weigh(const struct run *r)
+{
+    for (int j = 0; j < r->keys; j++)
+        r->d.w[j] = bias_of(r, j);
+    (void)r->k->softmax(r->d.w, r->keys);
+}
+
+/* A row that the table cannot give: probabilities from its scores, in scores. */
+static int lone_probabilities(const struct run *r, int i)
+{
+    struct sl_part q = sl_part_of(r->m, r->m->query, &r->u, i, 1);
+    struct sl_part keys = sl_part_of(r->m, r->m->key, &r->u, 0, r->keys);
+    int visible = sl_unit_visible(r->m, &r->u, i);
+    r->k->widen(r->d.wide[0], sl_part_row(&q, 0), q.columns);
+    for (int j = 0; j < visible; j++) {
+        r->k->widen(r->d.wide[1], sl_part_row(&keys, j), keys.columns);
+        float score = r->k->dot(r->d.wide[0], r->d.wide[1], keys.columns);
+        r->d.scores[j] = r->m->scale * score + bias_of(r, j);
+    }
+    (void)r->k->softmax(r->d.scores, visible);
+    return visible;
+}
+
+/* -- forward ------------------------------------------------------------------------------ */
+
+/* The right side, packed: w_j value_j and, in the last column, w_j. */
+static void pack_values(const struct run *r)
+{
+    struct sl_part values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    const int columns = r->head + 1;
+    for (int j = 0; j < r->keys; j++) {
+        float *row = r->d.right + (size_t)j * (size_t)columns;
+        r->k->widen(row, sl_part_row(&values, j), r->head);
+        r->k->scale(row, r->d.w[j], row, r->head);
+        row[r->head] = r->d.w[j];
+    }
+    r->k->pack(r->d.packed, r->d.right, SL_F32, (size_t)columns, false, r->keys, columns, 0,
+               columns);
+}
+
+static void lone_row(const struct run *r, int i, float *y)
+{
+    struct sl_part values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    int visible = lone_probabilities(r, i);
+    memset(y, 0, (size_t)r->head * sizeof *y);
+    for (int j = 0; j < visible; j++) {
+        r->k->widen(r->d.wide[1], sl_part_row(&values, j), r->head);
+        r->k->axpy(y, r->d.scores[j], r->d.wide[1], r->head);
+    }
+}
+
+/* Sums of one query become its row of the result; returns its rate. */
+static float finish(const struct run *r, int i, float *y)
+{
+    float total = y[r->head];
+    if (!(total >= total_least)) {
+        lone_row(r, i, y);
+        return 0.0f;
+    }
+    r->k->scale(y, 1.0f / total, y, r->head);
+    return 1.0f / total;
+}
+
+static void forward_rows(const struct run *r, int first, int rows)
+{
+    struct sl_part out = sl_part_of(r->m, r->n->out, &r->u, first, rows);
+    int row = sl_unit_row(r->m, &r->u, first);
+    struct sl_gemm g = {.x = sl_row_any(r->m->table, row),
+                        .x_stride = r->m->table->stride,
+                        .packed = r->d.packed,
+                        .y = r->d.products,
+                        .y_stride = (size_t)r->head + 1,
+                        .m = rows,
+                        .n = r->head + 1,
+                        .k = r->keys};
+    r->k->gemm(&g);
+    for (int i = 0; i < rows; i++) {
+        float *y = g.y + (size_t)i * g.y_stride, rate = finish(r, first + i, y);
+        sl_part_write(r->k, &out, i, y, r->d.spare);
+        if (r->a->rates)
+            r->a->rates[row + i] = rate;
+    }
+}
+
+static void forward_units(void *ctx, int first, int last, int worker)
+{
+    struct run r = run_of(ctx, worker);
+    for (int piece = first; piece < last; piece++) {
+        r.u = sl_unit_at(r.m, piece);
+        r.keys = r.u.sequence->rows;
+        weigh(&r);
+        pack_values(&r);
+        for (int i = 0; i < r.u.count; i += ROWS)
+            forward_rows(&r, r.u.first + i, sl_least(ROWS, r.u.count - i));
+    }
+}
+
+/* -- backward ----------------------------------------------------------------------------- */
+
+static const float *dy_of(const struct run *r, int i)
+{
+    int row = r->u.sequence->first + i;
+    return sl_grad_row(r->n->out, row) + (size_t)r->u.head * (size_t)r->head;
+}
+
+/* dp_ij = dy_i . value_j for some queries, in products: as many keys as any of them sees. */
+static void spread_back(const struct run *r, int first, int rows)
+{
+    const size_t stride = sl_operand_stride(r->k, r->head), element = sl_type_bytes(r->k->operand);
+    int seen = sl_unit_visible(r->m, &r->u, first + rows - 1);
+    struct sl_gemm g = {.x = r->d.left,
+                        .x_stride = stride,
+                        .packed = r->d.packed,
+                        .y = r->d.products,
+                        .y_stride = (size_t)r->keys,
+                        .m = rows,
+                        .n = seen,
+                        .k = r->head};
+    for (int i = 0; i < rows; i++)
+        r->k->narrow(r->d.left + (size_t)i * stride * element, dy_of(r, first + i), r->head);
+    r->k->gemm(&g);
+}
+
+/* sum_j p_ij dp_ij, which is dy_i . y_i. */
+static float mean_slope(const struct run *r, int i)
+{
+    struct sl_part y = sl_part_of(r->m, r->n->out, &r->u, i, 1);
+    r->k->widen(r->d.wide[0], sl_part_row(&y, 0), r->head);
+    return r->k->dot(r->d.wide[0], dy_of(r, i), r->head);
+}
+
+static void lone_slopes(const struct run *r, int i, const struct sl_slopes *s)
+{
+    (void)lone_probabilities(r, i);
+    for (int j = 0; j < s->n; j++) {
+        float slope = r->d.scores[j] * (s->dp[j] - s->mean);
+        s->ds[j] = s->fresh ? slope : s->ds[j] + slope;
+        s->db[j] += slope;
+    }
+}
+
+/* With p_ij = rate_i w_j e_ij:  ds_ij = p_ij (dp_ij - sum_j p_ij dp_ij),  dbias_j = sum_i ds_ij. */
+static void slope_rows(const struct run *r, int first, int rows)
+{
+    for (int i = first; i < first + rows; i++) {
+        int row = sl_unit_row(r->m, &r->u, i);
+        struct sl_slopes s = {.e = sl_row_any(r->m->table, row),
+                              .w = r->d.w,
+                              .dp = r->d.products + (size_t)(i - first) * (size_t)r->keys,
+                              .ds = sl_grad_row(r->m->table, row),
+                              .db = r->d.dw,
+                              .rate = r->a->rates[row],
+                              .mean = mean_slope(r, i),
+                              .fresh = r->n->fresh[TABLE],
+                              .n = sl_unit_visible(r->m, &r->u, i)};
+        if (s.rate > 0.0f)
+            r->k->slopes(&s);
+        else
+            lone_slopes(r, i, &s);
+    }
+}
+
+/* dvalue_j = sum_i p_ij dy_i = w_j sum_i e_ij (rate_i dy_i), by the table turned. */
+static void value_slopes(const struct run *r)
+{
+    struct sl_part values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    const size_t head = (size_t)r->head;
+    int row = sl_unit_row(r->m, &r->u, 0);
+    for (int i = 0; i < r->keys; i++)
+        r->k->scale(r->d.right + (size_t)i * head, r->a->rates[row + i], dy_of(r, i), r->head);
+    r->k->pack(r->d.packed, r->d.right, SL_F32, head, false, r->keys, r->head, 0, r->head);
+    struct sl_gemm g = {.x = sl_row_any(r->m->turned, row),
+                        .x_stride = r->m->turned->stride,
+                        .packed = r->d.packed,
+                        .y = r->d.products,
+                        .y_stride = head,
+                        .m = r->keys,
+                        .n = r->head,
+                        .k = r->keys};
+    r->k->gemm(&g);
+    for (int j = 0; j < r->keys; j++) {
+        float *dv = sl_grad_row(values.x, values.row + j) + values.column;
+        const float *y = g.y + (size_t)j * head;
+        if (r->n->fresh[VALUE])
+            r->k->scale(dv, r->d.w[j], y, r->head);
+        else
+            r->k->axpy(dv, r->d.w[j], y, r->head);
+    }
+}
+
+/* What lone rows add to that. */
+static void lone_value_slopes(const struct run *r)
+{
+    struct sl_part values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    int row = sl_unit_row(r->m, &r->u, 0);
+    for (int i = 0; i < r->keys; i++) {
+        if (r->a->rates[row + i] > 0.0f)
+            continue;
+        int visible = lone_probabilities(r, i);
+        for (int j = 0; j < visible; j++)
+            r->k->axpy(sl_grad_row(values.x, values.row + j) + values.column, r->d.scores[j],
+                       dy_of(r, i), r->head);
+    }
+}
+
+static void backward_unit(const struct run *r)
+{
+    struct sl_part values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    weigh(r);
+    memset(r->d.dw, 0, (size_t)r->keys * sizeof *r->d.dw);
+    r->k->pack(r->d.packed, sl_part_row(&values, 0), values.x->type, values.x->stride, true,
+               r->head, r->keys, 0, r->keys);
+    for (int i = 0; i < r->keys; i += ROWS) {
+        int rows = sl_least(ROWS, r->keys - i);
+        spread_back(r, i, rows);
+        slope_rows(r, i, rows);
+    }
+    for (int j = 0; j < r->keys; j++)
+        sl_grad_row(r->n->in[BIAS], values.row + j)[bias_column(r)] += r->d.dw[j];
+    value_slopes(r);
+    lone_value_slopes(r);
+}
+
+static void backward_units(void *ctx, int first, int last, int worker)
+{
+    struct run r = run_of(ctx, worker);
+    for (int piece = first; piece < last; piece++) {
+        int heads = r.m->args.heads;
+        r.u = (struct sl_unit){.sequence = &r.n->tape->batch->sequences[piece / heads],
+                               .head = piece % heads};
+        r.keys = r.u.sequence->rows;
+        backward_unit(&r);
+    }
+}
+
+/* -- recording ---------------------------------------------------------------------------- */
+
+static size_t evolve_scratch(const struct sl_node *n, bool backward)
+{
+    struct buffers d;
+    (void)backward;
+    return (size_t)sl_pool_threads(n->tape->pool) * lay_out(n, (struct sl_scratch){0}, &d);
+}
+
+static struct pass pass_of(const struct sl_node *n)
+{
+    struct buffers d;
+    return (struct pass){.n = n,
+                         .workers = sl_tape_scratch(n, evolve_scratch(n, false)),
+                         .worker_bytes = lay_out(n, (struct sl_scratch){0}, &d)};
+}
+
+static void evolve_forward(const struct sl_node *n)
+{
+    const struct evolve *a = n->args;
+    struct pass p = pass_of(n);
+    sl_clear_padding(n->out);
+    sl_parallel(n->tape->pool, a->meeting->block_count * a->meeting->args.heads, 1, forward_units,
+                &p);
+}
+
+static void evolve_backward(const struct sl_node *n)
+{
+    const struct evolve *a = n->args;
+    const struct sl_tensor *bias = n->in[BIAS];
+    struct pass p = pass_of(n);
+    if (n->fresh[BIAS])
+        memset(bias->grad, 0, (size_t)bias->rows * (size_t)bias->cols * sizeof *bias->grad);
+    sl_parallel(n->tape->pool, n->tape->batch->count * a->meeting->args.heads, 1, backward_units,
+                &p);
+}
+
+static const struct sl_op evolve = {.name = "evolve",
+                                    .scratch = evolve_scratch,
+                                    .forward = evolve_forward,
+                                    .backward = evolve_backward};
+
+struct sl_tensor *sl_evolve(struct sl_tape *t, const struct sl_meeting *meeting,
+                            struct sl_tensor *value, struct sl_evolve_args args)
+{
+    assert(value->rows == t->batch->rows);
+    assert(value->cols % meeting->args.heads == 0);
+    assert((args.depth + 1) * meeting->args.heads <= meeting->bias->cols);
+    if (meeting->cached)
+        return sl_recall_evolve(t, meeting, value, args);
+    struct evolve *a = sl_tape_struct(t, 1, sizeof *a);
+    *a = (struct evolve){.args = args, .meeting = meeting};
+    struct sl_tensor *out = sl_operand_take(t, value->rows, value->cols);
+    if (t->training)
+        a->rates = sl_tape_take(t, (size_t)meeting->table->rows, sizeof *a->rates);
+    return sl_tape_run(
+        t, (struct sl_node){
+               .op = &evolve, .out = out, .in = {meeting->table, meeting->bias, value}, .args = a});
+}

@@ -1,0 +1,339 @@
+/* meet.c - queries meet keys, once for all depths of a block: softmax_j(scale q_i . k_j).
+ *
+ * The softmax of the scores alone is what the depths share: with biases b_j,
+ *     softmax_j(s_ij + b_j) = softmax_j(s_ij) softmax_j(b_j) / (their sum over j).
+ * One piece of work is one head of one block of queries; the way back goes by whole sequences,
+ * since the gradients of keys are sums over all queries. */
+#include "arch/transevolve/meeting.h"
+#include "base/whole.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { QUERY, KEY };
+
+/* Queries of a unit, which pack their keys once; rows whose scores are in fp32 at a time. */
+enum { QUERIES_MOST = 512, ROWS = 64 };
+
+/* -- parts of operands -------------------------------------------------------------------- */
+
+void *sl_scratch_take(struct sl_scratch *scratch, size_t bytes)
+{
+    void *piece = scratch->base ? scratch->base + scratch->used : NULL;
+    scratch->used += sl_round_up(bytes, SL_ALIGN);
+    return piece;
+}
+
+size_t sl_part_bytes(const struct sl_kernels *k, int rows, int columns)
+{
+    return (size_t)rows * sl_operand_stride(k, columns) * sl_type_bytes(k->operand);
+}
+
+void sl_part_on_the_left(const struct sl_kernels *k, const struct sl_part *p, void *spare,
+                         struct sl_gemm *g)
+{
+    const bool alone = k->operand == SL_F32 || p->columns % SL_PANEL == 0;
+    const size_t stride = sl_operand_stride(k, p->columns), bytes = sl_type_bytes(k->operand);
+    g->m = p->rows;
+    g->k = p->columns;
+    g->x = alone ? sl_part_row(p, 0) : spare;
+    g->x_stride = alone ? p->x->stride : stride;
+    for (int i = 0; !alone && i < p->rows; i++) {
+        char *row = (char *)spare + (size_t)i * stride * bytes;
+        memset(row, 0, stride * bytes);
+        memcpy(row, sl_part_row(p, i), (size_t)p->columns * bytes);
+    }
+}
+
+void sl_part_write(const struct sl_kernels *k, const struct sl_part *p, int i, const float *y,
+                   void *spare)
+{
+    k->narrow(spare, y, p->columns);
+    memcpy(sl_part_row(p, i), spare, (size_t)p->columns * sl_type_bytes(k->operand));
+}
+
+/* -- forward ------------------------------------------------------------------------------ */
+
+/* What one worker has to itself. */
+struct forward_buffers {
+    char *packed;  /* the keys of one head */
+    float *scores; /* ROWS queries */
+    char *left;
+};
+
+static size_t forward_layout(const struct sl_node *n, struct sl_scratch scratch,
+                             struct forward_buffers *d)
+{
+    const struct sl_meeting *m = n->args;
+    const struct sl_kernels *k = n->tape->kernels;
+    int width = m->key->cols / m->args.heads;
+    d->packed = sl_scratch_take(&scratch, k->pack_bytes(width, m->keys_most));
+    d->scores = sl_scratch_take(&scratch, ROWS * (size_t)m->keys_most * sizeof *d->scores);
+    d->left = sl_scratch_take(&scratch, sl_part_bytes(k, ROWS, width));
+    return scratch.used;
+}
+
+static void pack_keys(const struct sl_kernels *k, const struct sl_part *keys, void *packed)
+{
+    k->pack(packed, sl_part_row(keys, 0), keys->x->type, keys->x->stride, true, keys->columns,
+            keys->rows, 0, keys->rows);
+}
+
+/* Scores of one query become its row of the table. */
+static void softmax_part(const struct sl_node *n, const struct sl_unit *u, int i, float *scores)
+{
+    const struct sl_meeting *m = n->args;
+    const struct sl_kernels *k = n->tape->kernels;
+    int visible = sl_unit_visible(m, u, i), keys = u->sequence->rows;
+    k->scale(scores, m->scale, scores, visible);
+    (void)k->softmax(scores, visible);
+    memset(scores + visible, 0, (size_t)(keys - visible) * sizeof *scores);
+    k->narrow(sl_row_any(m->table, sl_unit_row(m, u, i)), scores, keys);
+}
+
+/* Rows first.. of the unit's square, turned: they are columns there. */
+static void turn(const struct sl_node *n, const struct sl_unit *u, int first, int rows)
+{
+    const struct sl_meeting *m = n->args;
+    int keys = u->sequence->rows;
+    char *out = sl_row_any(m->turned, sl_unit_row(m, u, 0));
+    n->tape->kernels->transpose(out + (size_t)first * sl_type_bytes(m->turned->type),
+                                m->turned->stride, sl_row_any(m->table, sl_unit_row(m, u, first)),
+                                m->table->stride, rows, keys, first + rows == keys);
+}
+
+static void forward_rows(const struct sl_node *n, const struct sl_unit *u, int first, int rows,
+                         const struct forward_buffers *d)
+{
+    const struct sl_meeting *m = n->args;
+    struct sl_part query = sl_part_of(m, m->query, u, first, rows);
+    struct sl_gemm g = {.packed = d->packed,
+                        .y = d->scores,
+                        .y_stride = (size_t)m->keys_most,
+                        .n = u->sequence->rows};
+    sl_part_on_the_left(n->tape->kernels, &query, d->left, &g);
+    n->tape->kernels->gemm(&g);
+    for (int i = 0; i < rows; i++)
+        softmax_part(n, u, first + i, d->scores + (size_t)i * g.y_stride);
+    if (m->turned)
+        turn(n, u, first, rows);
+}
+
+struct pass {
+    const struct sl_node *n;
+    char *workers;
+    size_t worker_bytes;
+};
+
+static struct sl_scratch scratch_of(const struct pass *p, int worker)
+{
+    return (struct sl_scratch){.base = p->workers + (size_t)worker * p->worker_bytes};
+}
+
+static void forward_units(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct sl_meeting *m = p->n->args;
+    struct forward_buffers d;
+    (void)forward_layout(p->n, scratch_of(p, worker), &d);
+    for (int piece = first; piece < last; piece++) {
+        struct sl_unit u = sl_unit_at(m, piece);
+        struct sl_part keys = sl_part_of(m, m->key, &u, 0, u.sequence->rows);
+        pack_keys(p->n->tape->kernels, &keys, d.packed);
+        for (int i = 0; i < u.count; i += ROWS)
+            forward_rows(p->n, &u, u.first + i, sl_least(ROWS, u.count - i), &d);
+    }
+}
+
+/* -- backward ----------------------------------------------------------------------------- */
+
+/* What one worker has to itself. */
+struct backward_buffers {
+    char *packed_keys, *packed_queries; /* as right sides: keys (or queries) x width */
+    float *row;                         /* of slopes */
+    char *slopes, *turned;              /* of ROWS queries; of the whole square, turned */
+    size_t slopes_stride;               /* elements; of both */
+};
+
+static size_t backward_layout(const struct sl_node *n, struct sl_scratch scratch,
+                              struct backward_buffers *d)
+{
+    const struct sl_meeting *m = n->args;
+    const struct sl_kernels *k = n->tape->kernels;
+    int width = m->key->cols / m->args.heads, most = m->keys_most;
+    d->packed_keys = sl_scratch_take(&scratch, k->pack_bytes(most, width));
+    d->packed_queries = sl_scratch_take(&scratch, k->pack_bytes(most, width));
+    d->row = sl_scratch_take(&scratch, (size_t)most * sizeof *d->row);
+    d->slopes = sl_scratch_take(&scratch, sl_part_bytes(k, ROWS, most));
+    d->turned = sl_scratch_take(&scratch, sl_part_bytes(k, most, most));
+    d->slopes_stride = sl_operand_stride(k, most);
+    return scratch.used;
+}
+
+static void pack_right(const struct sl_kernels *k, const struct sl_part *p, void *packed)
+{
+    k->pack(packed, sl_part_row(p, 0), p->x->type, p->x->stride, false, p->rows, p->columns, 0,
+            p->columns);
+}
+
+/* Slopes of some queries as operands, both ways round. */
+static void narrow_slopes(const struct sl_node *n, const struct sl_unit *u, int first, int rows,
+                          const struct backward_buffers *d)
+{
+    const struct sl_meeting *m = n->args;
+    const struct sl_kernels *k = n->tape->kernels;
+    const size_t element = sl_type_bytes(k->operand);
+    int keys = u->sequence->rows;
+    for (int i = 0; i < rows; i++) {
+        int visible = sl_unit_visible(m, u, first + i);
+        const float *slopes = sl_grad_row(m->table, sl_unit_row(m, u, first + i));
+        k->scale(d->row, m->scale, slopes, visible);
+        memset(d->row + visible, 0, (size_t)(keys - visible) * sizeof *d->row);
+        k->narrow(d->slopes + (size_t)i * d->slopes_stride * element, d->row, keys);
+    }
+    k->transpose(d->turned + (size_t)first * element, d->slopes_stride, d->slopes, d->slopes_stride,
+                 rows, keys, first + rows == keys);
+}
+
+/* The gradient of a part becomes the product, or grows by it. */
+static void multiply(const struct sl_kernels *k, const struct sl_part *p, struct sl_gemm g)
+{
+    g.y = sl_grad_row(p->x, p->row) + p->column;
+    g.y_stride = (size_t)p->x->cols;
+    g.m = p->rows;
+    g.n = p->columns;
+    k->gemm(&g);
+}
+
+/* With s the gradient of the scores:  dq_i = scale sum_j s_ij k_j,  dk_j = scale sum_i s_ij q_i. */
+static void backward_unit(const struct sl_node *n, const struct sl_unit *u,
+                          const struct backward_buffers *d)
+{
+    const struct sl_meeting *m = n->args;
+    const struct sl_kernels *k = n->tape->kernels;
+    int rows = u->sequence->rows;
+    struct sl_part queries = sl_part_of(m, m->query, u, 0, rows);
+    struct sl_part keys = sl_part_of(m, m->key, u, 0, rows);
+    struct sl_gemm g = {.x_stride = d->slopes_stride, .k = rows};
+    pack_right(k, &keys, d->packed_keys);
+    pack_right(k, &queries, d->packed_queries);
+    g.x = d->slopes;
+    g.packed = d->packed_keys;
+    g.accumulate = !n->fresh[QUERY];
+    for (int i = 0; i < rows; i += ROWS) {
+        struct sl_part some = sl_part_of(m, m->query, u, i, sl_least(ROWS, rows - i));
+        narrow_slopes(n, u, i, some.rows, d);
+        multiply(k, &some, g);
+    }
+    g.x = d->turned;
+    g.packed = d->packed_queries;
+    g.accumulate = !n->fresh[KEY];
+    multiply(k, &keys, g);
+}
+
+static void backward_units(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    const struct sl_meeting *m = p->n->args;
+    struct backward_buffers d;
+    (void)backward_layout(p->n, scratch_of(p, worker), &d);
+    for (int piece = first; piece < last; piece++) {
+        struct sl_unit u = {.sequence = &p->n->tape->batch->sequences[piece / m->args.heads],
+                            .head = piece % m->args.heads};
+        backward_unit(p->n, &u, &d);
+    }
+}
+
+/* -- recording ---------------------------------------------------------------------------- */
+
+static size_t worker_bytes(const struct sl_node *n, bool backward)
+{
+    struct forward_buffers forward;
+    struct backward_buffers back;
+    struct sl_scratch counted = {0};
+    return backward ? backward_layout(n, counted, &back) : forward_layout(n, counted, &forward);
+}
+
+static size_t meet_scratch(const struct sl_node *n, bool backward)
+{
+    return (size_t)sl_pool_threads(n->tape->pool) * worker_bytes(n, backward);
+}
+
+static struct pass pass_of(const struct sl_node *n, bool backward)
+{
+    return (struct pass){.n = n,
+                         .workers = sl_tape_scratch(n, meet_scratch(n, backward)),
+                         .worker_bytes = worker_bytes(n, backward)};
+}
+
+static void meet_forward(const struct sl_node *n)
+{
+    const struct sl_meeting *m = n->args;
+    struct pass p = pass_of(n, false);
+    sl_parallel(n->tape->pool, m->block_count * m->args.heads, 1, forward_units, &p);
+}
+
+static void meet_backward(const struct sl_node *n)
+{
+    const struct sl_meeting *m = n->args;
+    struct pass p = pass_of(n, true);
+    sl_parallel(n->tape->pool, n->tape->batch->count * m->args.heads, 1, backward_units, &p);
+}
+
+static const struct sl_op meet = {.name = "meet",
+                                  .scratch = meet_scratch,
+                                  .forward = meet_forward,
+                                  .backward = meet_backward};
+
+/* Cuts every sequence's queries into blocks, and finds the most keys. A dry run knows the longest
+ * sequence but not how a real batch divides its rows: the table is as wide for all. */
+static void cut(struct sl_tape *t, struct sl_meeting *m)
+{
+    const struct sl_batch *batch = t->batch;
+    size_t most = (size_t)batch->rows / QUERIES_MOST + (size_t)batch->count;
+    m->blocks = sl_tape_struct(t, most, sizeof *m->blocks);
+    m->cached = batch->sequences[0].cache;
+    for (int s = 0; s < batch->count; s++) {
+        const struct sl_sequence *sequence = &batch->sequences[s];
+        const struct sl_cache *cache = sequence->cache;
+        assert(m->cached == (cache != NULL));
+        assert(!cache || cache->length == sequence->position);
+        int keys = sequence->rows + (cache ? cache->length : 0);
+        if (cache && sl_tape_is_dry(t))
+            keys = cache->capacity;
+        m->keys_most = keys > m->keys_most ? keys : m->keys_most;
+        for (int i = 0; i < sequence->rows; i += QUERIES_MOST)
+            m->blocks[m->block_count++] =
+                (struct sl_unit){.sequence = sequence,
+                                 .first = i,
+                                 .count = sl_least(QUERIES_MOST, sequence->rows - i)};
+    }
+}
+
+struct sl_meeting *sl_meet(struct sl_tape *t, struct sl_tensor *query, struct sl_tensor *key,
+                           struct sl_tensor *bias, struct sl_meet_args args)
+{
+    assert(query->rows == t->batch->rows);
+    assert(key->rows == query->rows);
+    assert(key->cols == query->cols);
+    assert(bias->rows == query->rows);
+    assert(key->cols % args.heads == 0);
+    assert(bias->cols % args.heads == 0);
+    struct sl_meeting *m = sl_tape_struct(t, 1, sizeof *m);
+    *m = (struct sl_meeting){.args = args,
+                             .scale = sqrtf((float)args.heads / (float)query->cols),
+                             .query = query,
+                             .key = key,
+                             .bias = bias};
+    cut(t, m);
+    if (m->cached) {
+        sl_recall_meet(t, m);
+        return m;
+    }
+    m->table = sl_operand_take(t, query->rows * args.heads, m->keys_most);
+    if (t->training)
+        m->turned = sl_operand_take(t, query->rows * args.heads, m->keys_most);
+    (void)sl_tape_run(
+        t, (struct sl_node){.op = &meet, .out = m->table, .in = {query, key}, .args = m});
+    return m;
+}

@@ -1,0 +1,328 @@
+/* recall.c - evolving attention of sequences that remember: one or many new tokens at a time.
+ *
+ * A row's answer must not depend on how many of its text's tokens are fed with it. So every row
+ * takes the softmax of its own scores and biases, over the keys it sees, and whatever is summed
+ * over keys is summed in groups that begin at the same keys for all rows: products of the same
+ * shape, zeros in place of keys that are not there. */
+#include "arch/transevolve/meeting.h"
+#include "base/whole.h"
+
+#include <string.h>
+
+enum { SCORES, VALUE };
+
+enum { GROUP = 64, QUERIES_MOST = 64, APPEND_ROWS = 64 };
+
+struct evolve {
+    struct sl_evolve_args args;
+    const struct sl_meeting *meeting;
+};
+
+static int groups_of(int keys)
+{
+    return sl_steps(keys, GROUP);
+}
+
+/* -- the cache ---------------------------------------------------------------------------- */
+
+/* Operands of one head, `columns` for each token, one token after another. */
+struct memory {
+    const struct sl_tensor *x; /* what is appended to it */
+    int at, columns, heads;
+};
+
+static char *memory_of(const struct memory *m, const struct sl_cache *cache, int head, int token)
+{
+    const int column = m->at + head * m->columns;
+    const size_t elements =
+        (size_t)column * (size_t)cache->capacity + (size_t)token * (size_t)m->columns;
+    return (char *)cache->operands + elements * sl_type_bytes(m->x->type);
+}
+
+struct append {
+    const struct sl_tape *t;
+    struct memory memory;
+    const struct sl_tensor *floats; /* or NULL */
+    int floats_at;
+};
+
+static void append_rows(void *ctx, int first, int last, int worker)
+{
+    const struct append *a = ctx;
+    const struct memory *m = &a->memory;
+    const size_t bytes = (size_t)m->columns * sl_type_bytes(m->x->type);
+    (void)worker;
+    for (int r = first; r < last; r++) {
+        const struct sl_cache *cache = a->t->batch->sequences[a->t->row_sequence[r]].cache;
+        int token = a->t->row_position[r];
+        assert(token < cache->capacity);
+        for (int h = 0; h < m->heads; h++)
+            memcpy(memory_of(m, cache, h, token), (char *)sl_row_any(m->x, r) + (size_t)h * bytes,
+                   bytes);
+        for (int c = 0; a->floats && c < a->floats->cols; c++)
+            cache->floats[(size_t)(a->floats_at + c) * (size_t)cache->capacity + (size_t)token] =
+                sl_row(a->floats, r)[c];
+    }
+}
+
+static void append(struct append *a)
+{
+    sl_parallel(a->t->pool, a->memory.x->rows, APPEND_ROWS, append_rows, a);
+}
+
+/* -- units -------------------------------------------------------------------------------- */
+
+/* What one worker has to itself. */
+struct buffers {
+    char *group, *packed; /* GROUP tokens of a head that the cache has in part; packed groups */
+    char *left;           /* QUERIES_MOST rows: queries, or probabilities */
+    float *row, *sums;    /* scores of a query; QUERIES_MOST rows of values */
+    char *spare;          /* an operand row of values */
+    size_t packed_bytes;  /* of a group */
+};
+
+struct pass {
+    const struct sl_node *n;
+    const struct sl_meeting *m;
+    struct memory memory;
+    char *workers;
+    size_t worker_bytes;
+};
+
+struct run {
+    const struct pass *p;
+    const struct sl_kernels *k;
+    const struct sl_meeting *m;
+    struct sl_unit u;
+    struct buffers d;
+};
+
+/* columns: of one head, in what is read from the cache. */
+static size_t lay_out(const struct sl_node *n, const struct sl_meeting *m, int columns,
+                      struct sl_scratch scratch, struct buffers *d)
+{
+    const struct sl_kernels *k = n->tape->kernels;
+    const int keys = m->table->cols, left = keys > columns ? keys : columns;
+    const size_t as_keys = k->pack_bytes(columns, GROUP), as_rows = k->pack_bytes(GROUP, columns);
+    d->packed_bytes = as_keys > as_rows ? as_keys : as_rows;
+    d->group = sl_scratch_take(&scratch, GROUP * (size_t)columns * sl_type_bytes(k->operand));
+    d->packed = sl_scratch_take(&scratch, (size_t)groups_of(keys) * d->packed_bytes);
+    d->left = sl_scratch_take(&scratch, sl_part_bytes(k, QUERIES_MOST, left));
+    d->row = sl_scratch_take(&scratch, (size_t)keys * sizeof *d->row);
+    d->sums = sl_scratch_take(&scratch, QUERIES_MOST * (size_t)columns * sizeof *d->sums);
+    d->spare = sl_scratch_take(&scratch, sl_part_bytes(k, 1, columns));
+    return scratch.used;
+}
+
+/* Keys that the last of some queries sees. */
+static int seen_by(const struct run *r, int first, int rows)
+{
+    return sl_unit_visible(r->m, &r->u, first + rows - 1);
+}
+
+/* Group by group what the unit's queries see of the cache, zeros past that; keys become columns,
+ * values rows. */
+static void pack_groups(const struct run *r, bool keys)
+{
+    const struct memory *memory = &r->p->memory;
+    const size_t bytes = (size_t)memory->columns * sl_type_bytes(r->k->operand);
+    const int seen = seen_by(r, r->u.first, r->u.count);
+    const int down = keys ? memory->columns : GROUP, across = keys ? GROUP : memory->columns;
+    for (int g = 0; g < groups_of(seen); g++) {
+        const char *src = memory_of(memory, r->u.sequence->cache, r->u.head, g * GROUP);
+        size_t there = (size_t)sl_least(GROUP, seen - g * GROUP);
+        if (there < GROUP) {
+            memcpy(r->d.group, src, there * bytes);
+            memset(r->d.group + there * bytes, 0, (GROUP - there) * bytes);
+            src = r->d.group;
+        }
+        r->k->pack(r->d.packed + (size_t)g * r->d.packed_bytes, src, r->k->operand,
+                   (size_t)memory->columns, keys, down, across, 0, across);
+    }
+}
+
+/* Runs f over every unit, some of its queries at a time. */
+static void each_unit(const struct pass *p, struct sl_unit u, int worker, bool keys,
+                      void (*f)(const struct run *r, int first, int rows))
+{
+    struct run r = {.p = p, .k = p->n->tape->kernels, .m = p->m, .u = u};
+    struct sl_scratch scratch = {.base = p->workers + (size_t)worker * p->worker_bytes};
+    (void)lay_out(p->n, p->m, p->memory.columns, scratch, &r.d);
+    pack_groups(&r, keys);
+    for (int i = 0; i < u.count; i += QUERIES_MOST)
+        f(&r, u.first + i, sl_least(QUERIES_MOST, u.count - i));
+}
+
+static struct pass pass_of(const struct sl_node *n, const struct sl_meeting *m,
+                           struct memory memory)
+{
+    struct buffers d;
+    size_t bytes = lay_out(n, m, memory.columns, (struct sl_scratch){0}, &d);
+    size_t threads = (size_t)sl_pool_threads(n->tape->pool);
+    return (struct pass){.n = n,
+                         .m = m,
+                         .memory = memory,
+                         .workers = sl_tape_scratch(n, threads * bytes),
+                         .worker_bytes = bytes};
+}
+
+/* -- scores ------------------------------------------------------------------------------- */
+
+static struct memory keys_of(const struct sl_meeting *m)
+{
+    return (struct memory){.x = m->key,
+                           .at = m->args.cache_keys,
+                           .columns = m->key->cols / m->args.heads,
+                           .heads = m->args.heads};
+}
+
+static void score_rows(const struct run *r, int first, int rows)
+{
+    struct sl_part queries = sl_part_of(r->m, r->m->query, &r->u, first, rows);
+    const struct sl_tensor *table = r->m->table;
+    int row = sl_unit_row(r->m, &r->u, first);
+    struct sl_gemm g = {.y_stride = table->stride, .n = GROUP};
+    sl_part_on_the_left(r->k, &queries, r->d.left, &g);
+    for (int group = 0; group < groups_of(seen_by(r, first, rows)); group++) {
+        g.packed = r->d.packed + (size_t)group * r->d.packed_bytes;
+        g.y = sl_row(table, row) + (size_t)group * GROUP;
+        r->k->gemm(&g);
+    }
+    for (int i = 0; i < rows; i++) {
+        float *scores = sl_row(table, row + i);
+        r->k->scale(scores, r->m->scale, scores, sl_unit_visible(r->m, &r->u, first + i));
+    }
+}
+
+static void meet_units(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    for (int piece = first; piece < last; piece++)
+        each_unit(p, sl_unit_at(p->m, piece), worker, true, score_rows);
+}
+
+static size_t meet_scratch(const struct sl_node *n, bool backward)
+{
+    const struct sl_meeting *m = n->args;
+    struct buffers d;
+    assert(!backward);
+    return (size_t)sl_pool_threads(n->tape->pool) *
+           lay_out(n, m, keys_of(m).columns, (struct sl_scratch){0}, &d);
+}
+
+static void meet_forward(const struct sl_node *n)
+{
+    const struct sl_meeting *m = n->args;
+    struct append a = {
+        .t = n->tape, .memory = keys_of(m), .floats = m->bias, .floats_at = m->args.cache_bias};
+    append(&a);
+    struct pass p = pass_of(n, m, keys_of(m));
+    sl_parallel(n->tape->pool, m->block_count * m->args.heads, 1, meet_units, &p);
+}
+
+static const struct sl_op recall_meet = {.name = "recall_meet",
+                                         .scratch = meet_scratch,
+                                         .forward = meet_forward};
+
+void sl_recall_meet(struct sl_tape *t, struct sl_meeting *m)
+{
+    assert(!t->training);
+    assert(!m->args.both_ways);
+    m->table = sl_tensor_take(t, m->query->rows * m->args.heads, groups_of(m->keys_most) * GROUP);
+    (void)sl_tape_run(
+        t, (struct sl_node){
+               .op = &recall_meet, .out = m->table, .in = {m->query, m->key, m->bias}, .args = m});
+}
+
+/* -- values ------------------------------------------------------------------------------- */
+
+static struct memory values_of(const struct sl_node *n)
+{
+    const struct evolve *a = n->args;
+    int heads = a->meeting->args.heads;
+    return (struct memory){.x = n->in[VALUE],
+                           .at = a->args.cache_values,
+                           .columns = n->out->cols / heads,
+                           .heads = heads};
+}
+
+/* Probabilities of one query as operands, zeros past the keys it sees. */
+static void softmax_part(const struct run *r, int i, int keys, void *out)
+{
+    const struct evolve *a = r->p->n->args;
+    const struct sl_cache *cache = r->u.sequence->cache;
+    int visible = sl_unit_visible(r->m, &r->u, i);
+    int column = r->m->args.cache_bias + a->args.depth * r->m->args.heads + r->u.head;
+    const float *bias = cache->floats + (size_t)column * (size_t)cache->capacity;
+    memcpy(r->d.row, sl_row(r->m->table, sl_unit_row(r->m, &r->u, i)),
+           (size_t)visible * sizeof *r->d.row);
+    r->k->axpy(r->d.row, 1.0f, bias, visible);
+    (void)r->k->softmax(r->d.row, visible);
+    memset(r->d.row + visible, 0, (size_t)(keys - visible) * sizeof *r->d.row);
+    r->k->narrow(out, r->d.row, keys);
+}
+
+static void blend_rows(const struct run *r, int first, int rows)
+{
+    struct sl_part out = sl_part_of(r->m, r->p->n->out, &r->u, first, rows);
+    const size_t element = sl_type_bytes(r->k->operand);
+    const int groups = groups_of(seen_by(r, first, rows));
+    struct sl_gemm g = {.x_stride = sl_operand_stride(r->k, groups * GROUP),
+                        .y = r->d.sums,
+                        .y_stride = (size_t)out.columns,
+                        .m = rows,
+                        .n = out.columns,
+                        .k = GROUP};
+    for (int i = 0; i < rows; i++)
+        softmax_part(r, first + i, groups * GROUP, r->d.left + (size_t)i * g.x_stride * element);
+    for (int group = 0; group < groups; group++) {
+        g.x = r->d.left + (size_t)group * GROUP * element;
+        g.packed = r->d.packed + (size_t)group * r->d.packed_bytes;
+        g.accumulate = group > 0;
+        r->k->gemm(&g);
+    }
+    for (int i = 0; i < rows; i++)
+        sl_part_write(r->k, &out, i, g.y + (size_t)i * g.y_stride, r->d.spare);
+}
+
+static void evolve_units(void *ctx, int first, int last, int worker)
+{
+    const struct pass *p = ctx;
+    for (int piece = first; piece < last; piece++)
+        each_unit(p, sl_unit_at(p->m, piece), worker, false, blend_rows);
+}
+
+static size_t evolve_scratch(const struct sl_node *n, bool backward)
+{
+    const struct evolve *a = n->args;
+    struct buffers d;
+    assert(!backward);
+    return (size_t)sl_pool_threads(n->tape->pool) *
+           lay_out(n, a->meeting, values_of(n).columns, (struct sl_scratch){0}, &d);
+}
+
+static void evolve_forward(const struct sl_node *n)
+{
+    const struct evolve *a = n->args;
+    struct append values = {.t = n->tape, .memory = values_of(n)};
+    append(&values);
+    sl_clear_padding(n->out);
+    struct pass p = pass_of(n, a->meeting, values_of(n));
+    int pieces = a->meeting->block_count * a->meeting->args.heads;
+    sl_parallel(n->tape->pool, pieces, 1, evolve_units, &p);
+}
+
+static const struct sl_op recall_evolve = {.name = "recall_evolve",
+                                           .scratch = evolve_scratch,
+                                           .forward = evolve_forward};
+
+struct sl_tensor *sl_recall_evolve(struct sl_tape *t, const struct sl_meeting *m,
+                                   struct sl_tensor *value, struct sl_evolve_args args)
+{
+    struct evolve *a = sl_tape_struct(t, 1, sizeof *a);
+    *a = (struct evolve){.args = args, .meeting = m};
+    return sl_tape_run(t, (struct sl_node){.op = &recall_evolve,
+                                           .out = sl_operand_take(t, value->rows, value->cols),
+                                           .in = {m->table, value},
+                                           .args = a});
+}

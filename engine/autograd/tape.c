@@ -1,0 +1,236 @@
+/* tape.c - runs operations, remembers them while training, and walks them back. */
+#include "autograd/tape.h"
+
+#include "base/random.h"
+
+#include <string.h>
+
+/* Structs and lists of rows: as many as the architecture makes of these texts, so that no dry run
+ * tells. Untouched pages cost nothing. */
+enum { STRUCT_BYTES = 1 << 22, NODES_MAX = 16384 };
+
+bool sl_tape_init(struct sl_tape *t, const struct sl_kernels *kernels, struct sl_pool *pool,
+                  size_t arena_bytes, struct sl_err *err)
+{
+    *t = (struct sl_tape){.kernels = kernels, .pool = pool};
+    if (!sl_arena_init_growing(&t->structs, STRUCT_BYTES, err))
+        return sl_wrap(err, "tape");
+    if (arena_bytes == 0) {
+        sl_arena_dry(&t->arena);
+        return true;
+    }
+    if (sl_arena_init(&t->arena, arena_bytes, err))
+        return true;
+    sl_tape_release(t);
+    return sl_wrap(err, "tape");
+}
+
+void sl_tape_release(struct sl_tape *t)
+{
+    sl_arena_release(&t->arena);
+    sl_arena_release(&t->structs);
+}
+
+static void number_rows(struct sl_tape *t)
+{
+    const struct sl_batch *batch = t->batch;
+    t->row_position = sl_tape_struct(t, (size_t)batch->rows, sizeof *t->row_position);
+    t->row_sequence = sl_tape_struct(t, (size_t)batch->rows, sizeof *t->row_sequence);
+    int row = 0;
+    for (int s = 0; s < batch->count; s++) {
+        const struct sl_sequence *sequence = &batch->sequences[s];
+        assert(sequence->first == row);
+        assert(sequence->rows > 0);
+        for (int i = 0; i < sequence->rows; i++, row++) {
+            t->row_position[row] = sequence->position + i;
+            t->row_sequence[row] = s;
+        }
+    }
+    assert(row == batch->rows);
+}
+
+void sl_tape_begin(struct sl_tape *t, const struct sl_batch *batch, bool training)
+{
+    assert(training || t->policy);
+    sl_arena_rewind(&t->arena, 0);
+    sl_arena_rewind(&t->structs, 0);
+    t->batch = batch;
+    t->training = training;
+    t->notes = (struct sl_notes){.layers_used = t->notes.layers_used};
+    t->random_site = 0;
+    t->exits = 0;
+    t->logits = NULL;
+    t->count = 0;
+    t->spare_count = 0;
+    t->nodes = training ? sl_arena_take(&t->structs, NODES_MAX, sizeof *t->nodes) : NULL;
+    number_rows(t);
+}
+
+static struct sl_tensor *tensor_take(struct sl_tape *t, int rows, int cols, enum sl_type type,
+                                     size_t stride)
+{
+    assert(rows >= 0);
+    assert(cols > 0);
+    struct sl_tensor *x = sl_tape_struct(t, 1, sizeof *x);
+    *x = (struct sl_tensor){
+        .data =
+            sl_arena_take(&t->arena, sl_size_product((size_t)rows, stride), sl_type_bytes(type)),
+        .stride = stride,
+        .rows = rows,
+        .cols = cols,
+        .type = type,
+        .needs_grad = t->training,
+    };
+    return x;
+}
+
+struct sl_tensor *sl_tensor_take(struct sl_tape *t, int rows, int cols)
+{
+    return tensor_take(t, rows, cols, SL_F32, (size_t)cols);
+}
+
+struct sl_tensor *sl_operand_take(struct sl_tape *t, int rows, int cols)
+{
+    return tensor_take(t, rows, cols, t->kernels->operand, sl_operand_stride(t->kernels, cols));
+}
+
+void *sl_tape_take(struct sl_tape *t, size_t count, size_t size)
+{
+    return sl_arena_take(&t->arena, count, size);
+}
+
+void *sl_tape_struct(struct sl_tape *t, size_t count, size_t size)
+{
+    void *p = sl_arena_take(&t->structs, count, size);
+    memset(p, 0, sl_size_product(count, size));
+    return p;
+}
+
+void *sl_tape_scratch(const struct sl_node *n, size_t bytes)
+{
+    return sl_arena_take(&n->tape->arena, bytes, 1);
+}
+
+void sl_node_parallel(const struct sl_node *n, int count, int grain,
+                      void (*f)(void *ctx, int first, int last, int worker))
+{
+    struct sl_node copy = *n;
+    sl_parallel(n->tape->pool, count, grain, f, &copy);
+}
+
+/* Runs one direction with scratch memory around it; a dry run only counts the scratch. */
+static void run(const struct sl_node *n, bool backward)
+{
+    struct sl_tape *t = n->tape;
+    size_t mark = sl_arena_mark(&t->arena);
+    if (sl_tape_is_dry(t))
+        (void)sl_tape_scratch(n, n->op->scratch ? n->op->scratch(n, backward) : 0);
+    else if (backward)
+        n->op->backward(n);
+    else
+        n->op->forward(n);
+    sl_arena_rewind(&t->arena, mark);
+}
+
+struct sl_tensor *sl_tape_run(struct sl_tape *t, struct sl_node node)
+{
+    node.tape = t;
+    run(&node, false);
+    if (t->training) {
+        assert(t->count < NODES_MAX);
+        t->nodes[t->count++] = node;
+    }
+    return node.out;
+}
+
+/* Memory for a gradient: one given back if it fits, since that is still in the cache. */
+static float *gradient_take(struct sl_tape *t, size_t floats)
+{
+    for (int i = t->spare_count - 1; i >= 0; i--) {
+        if (t->spare[i].floats != floats)
+            continue;
+        float *data = t->spare[i].data;
+        t->spare[i] = t->spare[--t->spare_count];
+        return data;
+    }
+    return sl_arena_take(&t->arena, floats, sizeof(float));
+}
+
+static size_t gradient_floats(const struct sl_tensor *x)
+{
+    return sl_size_product((size_t)x->rows, (size_t)x->cols);
+}
+
+static void gradient_give_back(struct sl_tape *t, struct sl_tensor *x)
+{
+    const int room = (int)(sizeof t->spare / sizeof t->spare[0]);
+    if (t->spare_count < room) {
+        t->spare[t->spare_count].floats = gradient_floats(x);
+        t->spare[t->spare_count++].data = x->grad;
+    }
+    x->grad = NULL;
+}
+
+static void open_gradients(struct sl_node *n)
+{
+    struct sl_tape *t = n->tape;
+    for (int i = 0; i < SL_NODE_INPUTS; i++) {
+        struct sl_tensor *x = n->in[i];
+        n->fresh[i] = x && x->needs_grad && !x->grad;
+        if (!n->fresh[i])
+            continue;
+        if (n->op->passes == i + 1) {
+            assert(x->rows == n->out->rows);
+            assert(x->cols == n->out->cols);
+            x->grad = n->out->grad;
+            continue;
+        }
+        x->grad = gradient_take(t, gradient_floats(x));
+        if (sl_tape_is_dry(t))
+            x->grad = &t->dry_gradient;
+    }
+}
+
+void sl_tape_backward(struct sl_tape *t)
+{
+    assert(t->training);
+    for (int i = t->count - 1; i >= 0; i--) {
+        struct sl_node *n = &t->nodes[i];
+        if (n->out && !n->out->grad)
+            continue; /* nothing that counts depends on it */
+        open_gradients(n);
+        run(n, true);
+        bool passed = n->op->passes && n->in[n->op->passes - 1]->grad == n->out->grad;
+        if (n->out && !passed)
+            gradient_give_back(t, n->out);
+    }
+}
+
+size_t sl_tape_mark(const struct sl_tape *t)
+{
+    return sl_arena_mark(&t->arena);
+}
+
+void sl_tape_forget(struct sl_tape *t, size_t mark)
+{
+    if (!t->training)
+        sl_arena_rewind(&t->arena, mark);
+}
+
+uint64_t sl_tape_random(struct sl_tape *t)
+{
+    return sl_random_bits(t->random_key, t->random_site++);
+}
+
+void sl_notes_add(struct sl_notes *sum, const struct sl_notes *pass)
+{
+    sum->loss += pass->loss;
+    sum->price += pass->price;
+    sum->gate_sum += pass->gate_sum;
+    sum->gate_count += pass->gate_count;
+    sum->active_sum += pass->active_sum;
+    sum->active_count += pass->active_count;
+    sum->depth_sum += pass->depth_sum;
+    sum->depth_count += pass->depth_count;
+    sum->first_depth += pass->first_depth;
+}

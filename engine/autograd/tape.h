@@ -1,0 +1,186 @@
+/* tape.h - runs operations, remembers them while training, and walks them back.
+ *
+ * The same architecture code trains and serves. While training every op leaves a node, and
+ * sl_tape_backward visits the nodes in reverse. While serving nothing is remembered. In a dry run
+ * nothing is computed either: the tape only counts the memory that the real run will take.
+ *
+ * A batch is ragged: one matrix of rows (the tokens of all sequences, one after another), and for
+ * each sequence where its rows start. There is no padding. Ops that mix tokens (attention,
+ * pooling, losses) look at the sequences; all others see rows only.
+ *
+ * A tape belongs to one thread, which may use the pool's others. It owns its arena and borrows
+ * kernels, pool and batch. */
+#pragma once
+
+#include "autograd/tensor.h"
+#include "base/arena.h"
+#include "base/pool.h"
+
+#include <stdint.h>
+
+/* What the tokens of one sequence so far have left for later ones: columns of operands and columns
+ * of fp32, handed out by the builder. Column c begins `capacity` c elements from the start, so an
+ * op has the place of `width` columns to itself and says what lies where in it: attention gives
+ * each head `capacity` keys, one after another, then as many values, since a head reads all of its
+ * own and nothing else. And fp32 numbers that no token has to itself, such as sums over all of
+ * them: those hold nothing yet while length is 0. */
+struct sl_cache {
+    void *operands;
+    float *floats, *state;
+    int capacity; /* tokens */
+    int length;   /* tokens remembered before this batch; the session advances it after the batch */
+};
+
+struct sl_sequence {
+    int first, rows;        /* its rows in the batch; rows > 0 */
+    int position;           /* of the first row within the text */
+    struct sl_cache *cache; /* the tokens before it; NULL when the sequence is complete */
+};
+
+struct sl_batch {
+    const int32_t *tokens;  /* rows */
+    const int32_t *targets; /* rows, when a loss is asked for: the token to predict, or -1 */
+    const int32_t *labels;  /* count, the same for a classifier: the class of each sequence */
+    const struct sl_sequence *sequences;
+    int rows, count;
+    int row_base;                 /* of row 0 within the whole training batch: numbers dropout */
+    float loss_scale;             /* 1 / targets, or labels, in the whole training batch */
+    float row_scale;              /* 1 / rows in the whole training batch */
+    const struct sl_rows *wanted; /* rows whose logits are asked for; NULL: all */
+};
+
+/* How gates and exits act when not training. */
+enum sl_gate_mode {
+    SL_GATE_SOFT, /* as trained: nothing is skipped */
+    SL_GATE_HARD, /* run fully or not at all: active when p < 1/2 */
+    SL_GATE_MIXED /* as trained where p < gate_limit, else skipped */
+};
+
+struct sl_policy {
+    enum sl_gate_mode gate;
+    float gate_limit;     /* SL_GATE_MIXED: skip where the skip probability is at least this */
+    float exit_threshold; /* early exit: leave when max softmax exceeds this; >= 1: never */
+    bool exit_oracle; /* exited tokens go on for the sake of later keys (measures, saves nothing) */
+    bool dense;       /* compute skipped rows too and multiply by zero: the reference */
+};
+
+struct sl_tape;
+struct sl_node;
+
+/* An operation: a formula with its two directions. Ops split rows over the pool; no sum crosses
+ * pieces, so results do not depend on the number of threads. */
+struct sl_op {
+    const char *name;
+    /* Bytes of scratch memory the op takes in one direction; NULL: none. */
+    size_t (*scratch)(const struct sl_node *n, bool backward);
+    void (*forward)(const struct sl_node *n);
+    /* Adds the gradients of the inputs, given that of the output. Where fresh[i] is true,
+     * in[i]->grad holds nothing yet and is replaced instead. */
+    void (*backward)(const struct sl_node *n);
+    /* 1 + the input whose gradient begins as the output's, without a copy (a residual stream); 0:
+     * none. In backward in[i]->grad == out->grad then says that there is nothing left to add. */
+    int passes;
+};
+
+enum { SL_NODE_INPUTS = 32, SL_NODE_PARAMETERS = 3 };
+
+struct sl_node {
+    const struct sl_op *op;
+    struct sl_tape *tape;
+    struct sl_tensor *out; /* NULL for what only adds to the loss */
+    struct sl_tensor *in[SL_NODE_INPUTS];
+    const struct sl_parameter *parameter[SL_NODE_PARAMETERS];
+    const void *args; /* the op's own struct, in the arena */
+    bool fresh[SL_NODE_INPUTS];
+};
+
+/* What a forward pass found out about itself. */
+struct sl_notes {
+    double loss;          /* summed, already scaled by loss_scale */
+    double price;         /* the auxiliary terms added to it */
+    double gate_sum;      /* soft gates, summed over routers and rows */
+    double gate_count;    /* routers x rows */
+    double active_sum;    /* rows that ran, summed over the blocks that could be skipped */
+    double active_count;  /* those blocks x rows */
+    double depth_sum;     /* steps until a row halted, over the rows whose halting was followed: */
+    double depth_count;   /* so many, all but padding, or first rows alone */
+    double first_depth;   /* the same sum over the first rows of all sequences */
+    int32_t *layers_used; /* per row: blocks that ran; NULL when nobody asks */
+};
+
+/* Adds the sums of a pass to those of others. */
+void sl_notes_add(struct sl_notes *sum, const struct sl_notes *pass);
+
+struct sl_tape {
+    struct sl_arena arena;   /* values, gradients, scratch: counted only in a dry run */
+    struct sl_arena structs; /* tensors, nodes, arguments, lists of rows: always real */
+    const struct sl_kernels *kernels;
+    struct sl_pool *pool;
+    const struct sl_batch *batch;
+    const struct sl_policy *policy; /* not NULL when not training */
+    struct sl_notes notes;
+    bool training;
+    float progress;           /* the share of a training that is done, 0..1: prices may follow it */
+    float token_dropout;      /* the share of tokens that sl_lookup leaves out while training */
+    uint64_t random_key;      /* of this step: dropout */
+    uint64_t random_site;     /* counts the places that drew from it */
+    int exits;                /* logits recorded by sl_exit in this pass */
+    struct sl_tensor *logits; /* of the wanted rows that have left through sl_exit */
+    int32_t *row_position;    /* per row of the batch: its place in its text, */
+    int32_t *row_sequence;    /* and its sequence */
+    struct sl_node *nodes;
+    int count;
+
+    struct {
+        float *data;
+        size_t floats;
+    } spare[64]; /* gradients given back, to be used again while they are in the cache */
+
+    int spare_count;
+    float dry_gradient; /* in a dry run gradients have no address, but must not look missing */
+};
+
+/* Makes a tape over kernels and pool. arena_bytes 0: a dry run, whose arena.peak is then the
+ * arena_bytes of a real one for the same passes. */
+bool sl_tape_init(struct sl_tape *t, const struct sl_kernels *kernels, struct sl_pool *pool,
+                  size_t arena_bytes, struct sl_err *err) SL_MUST_CHECK;
+void sl_tape_release(struct sl_tape *t);
+
+/* Forgets the last pass and gets ready for another over `batch`. */
+void sl_tape_begin(struct sl_tape *t, const struct sl_batch *batch, bool training);
+
+/* A tensor in the arena, contents undefined. Operands get the operand type and stride. */
+struct sl_tensor *sl_tensor_take(struct sl_tape *t, int rows, int cols);
+struct sl_tensor *sl_operand_take(struct sl_tape *t, int rows, int cols);
+
+/* Memory that an op keeps from forward to backward; NULL in a dry run. */
+void *sl_tape_take(struct sl_tape *t, size_t count, size_t size);
+/* Zeroed memory for structs and lists of rows; real in a dry run, too. */
+void *sl_tape_struct(struct sl_tape *t, size_t count, size_t size);
+
+/* Runs a node whose out, in, parameter and args are set, and remembers it while training. */
+struct sl_tensor *sl_tape_run(struct sl_tape *t, struct sl_node node);
+
+/* sl_parallel over a node's tape, for pieces that need to know nothing but the node: ctx is a
+ * struct sl_node. */
+void sl_node_parallel(const struct sl_node *n, int count, int grain,
+                      void (*f)(void *ctx, int first, int last, int worker));
+
+/* Scratch memory inside forward or backward, gone when the op returns. */
+void *sl_tape_scratch(const struct sl_node *n, size_t bytes);
+
+/* Gradients of everything, added to parameter->grad. Follows a forward pass that recorded a
+ * loss. */
+void sl_tape_backward(struct sl_tape *t);
+
+/* While serving, values taken after the mark are forgotten; while training nothing happens. */
+size_t sl_tape_mark(const struct sl_tape *t);
+void sl_tape_forget(struct sl_tape *t, size_t mark);
+
+/* A fresh key for random numbers: one per step and place. */
+uint64_t sl_tape_random(struct sl_tape *t);
+
+static inline bool sl_tape_is_dry(const struct sl_tape *t)
+{
+    return t->arena.dry;
+}

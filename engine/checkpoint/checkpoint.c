@@ -1,0 +1,189 @@
+/* checkpoint.c - puts a model's files together, and takes them apart again. */
+#include "checkpoint/checkpoint.h"
+
+#include "checkpoint/binding.h"
+#include "checkpoint/vocabulary.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum member { CONFIG, VOCAB, WEIGHTS };
+
+/* But for VOCAB, whose name depends on the kind of tokenizer. */
+static const char *const names[SL_CHECKPOINT_FILES] = {
+    [CONFIG] = "config.json",
+    [WEIGHTS] = "model.safetensors",
+};
+
+static void members_name(struct sl_member members[SL_CHECKPOINT_FILES], const char *vocab)
+{
+    for (int i = 0; i < SL_CHECKPOINT_FILES; i++)
+        members[i].name = i == VOCAB ? vocab : names[i];
+}
+
+/* Allocated; NULL without memory. */
+static struct sl_slot *slots_of(const struct sl_parameter *parameters, int count, bool narrow,
+                                struct sl_err *err)
+{
+    struct sl_slot *slots = calloc((size_t)count + 1, sizeof *slots);
+    if (!slots)
+        sl_fail(err, SL_NO_MEMORY, "no memory for %d tensors", count);
+    for (int i = 0; i < count && slots; i++) {
+        const struct sl_parameter *p = &parameters[i];
+        bool vector = p->rows == 1 && !p->product;
+        slots[i] = (struct sl_slot){
+            .name = p->name,
+            .data = p->data,
+            .rows = p->rows,
+            .cols = p->cols,
+            .vector = vector,
+            .narrow = narrow && !vector,
+        };
+    }
+    return slots;
+}
+
+/* -- writing --------------------------------------------------------------------------- */
+
+static bool weights_write(const char *directory, const struct sl_checkpoint_parts *parts,
+                          struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    if (!sl_path_join(path, directory, names[WEIGHTS], err))
+        return false;
+    struct sl_slot *list = slots_of(parts->parameters, parts->count, parts->narrow, err);
+    if (!list)
+        return false;
+    const struct sl_slots slots = {list, parts->count};
+    const struct sl_entry architecture = {"architecture", parts->card->arch->name};
+    bool ok = sl_slots_check(slots, err) && sl_slots_write(path, slots, &architecture, 1, err);
+    free(list);
+    return ok || sl_wrap(err, "'%s'", names[WEIGHTS]);
+}
+
+static bool files_write(const char *tmp, const char *directory,
+                        const struct sl_checkpoint_parts *parts, struct sl_err *err)
+{
+    struct sl_member members[SL_CHECKPOINT_FILES] = {0};
+    members_name(members, sl_vocabulary_file(parts->card->tokenizer));
+    struct sl_card card = *parts->card;
+    card.lower = parts->tokens->lower;
+    const struct sl_manifest manifest = {
+        .members = members,
+        .count = SL_CHECKPOINT_FILES,
+        .created = parts->created ? parts->created : (int64_t)time(NULL),
+    };
+    return sl_manifest_add(tmp, names[CONFIG], sl_card_print(&card, err), err) &&
+           sl_manifest_add(tmp, members[VOCAB].name, sl_vocabulary_print(parts->tokens, err),
+                           err) &&
+           weights_write(tmp, parts, err) && sl_manifest_commit(tmp, directory, &manifest, err);
+}
+
+bool sl_checkpoint_write(const char *directory, const struct sl_checkpoint_parts *parts,
+                         struct sl_err *err)
+{
+    assert(parts->card->hyper.vocab == sl_tokenizer_size(parts->tokens));
+    assert(strcmp(parts->card->tokenizer, sl_tokenizer_kind(parts->tokens)) == 0);
+    char tmp[SL_PATH_MAX];
+    if (!sl_manifest_begin(tmp, directory, err))
+        return sl_wrap(err, "write checkpoint '%s'", directory);
+    if (files_write(tmp, directory, parts, err))
+        return true;
+    sl_manifest_abandon(tmp);
+    return sl_wrap(err, "write checkpoint '%s'", directory);
+}
+
+/* -- reading --------------------------------------------------------------------------- */
+
+static bool parts_read(struct sl_checkpoint *c, struct sl_err *err)
+{
+    const struct sl_map *config = &c->members[CONFIG].map, *vocab = &c->members[VOCAB].map;
+    const struct sl_map *weights = &c->members[WEIGHTS].map;
+    if (!sl_card_read(&c->card, config->data, config->size, err))
+        return sl_wrap(err, "'%s'", names[CONFIG]);
+    c->tokens = sl_vocabulary_read(c->card.tokenizer, c->card.lower, vocab->data, vocab->size, err);
+    if (!c->tokens)
+        return sl_wrap(err, "'%s'", c->members[VOCAB].name);
+    c->card.hyper.padding_token = 1 + sl_tokenizer_special(c->tokens, SL_SPECIAL_PAD);
+    return sl_safetensors_parse(&c->weights, weights->data, weights->size, err) ||
+           sl_wrap(err, "'%s'", names[WEIGHTS]);
+}
+
+/* What two files say of the same thing. */
+static bool parts_agree(const struct sl_checkpoint *c, struct sl_err *err)
+{
+    int size = sl_tokenizer_size(c->tokens);
+    return size == c->card.hyper.vocab ||
+           sl_fail(err, SL_CORRUPT, "'%s' has %d pieces, but 'vocab' in '%s' is %d",
+                   c->members[VOCAB].name, size, names[CONFIG], c->card.hyper.vocab);
+}
+
+/* The vocabulary's file, which config.json knows; not yet believed, but for this. A config.json
+ * that cannot be read is told of when all is checked: until then it is the file that is there. */
+static bool vocab_name(const char **name, const char *directory, struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    struct sl_map map = {0};
+    struct sl_card card = {0};
+    struct sl_err unread;
+    if (!sl_path_join(path, directory, names[CONFIG], err))
+        return false;
+    bool known = sl_map_open(&map, path, &unread) &&
+                 sl_card_read(&card, map.data ? map.data : "", map.size, &unread);
+    *name = known ? sl_vocabulary_file(card.tokenizer) : sl_vocabulary_file_in(directory);
+    sl_card_release(&card);
+    sl_map_close(&map);
+    return true;
+}
+
+bool sl_checkpoint_open(struct sl_checkpoint *c, const char *directory, struct sl_err *err)
+{
+    const char *vocab;
+    *c = (struct sl_checkpoint){0};
+    if (!vocab_name(&vocab, directory, err))
+        return sl_wrap(err, "checkpoint '%s'", directory);
+    members_name(c->members, vocab);
+    struct sl_manifest manifest = {.members = c->members, .count = SL_CHECKPOINT_FILES};
+    if (!sl_manifest_open(directory, &manifest, err) || !parts_read(c, err) ||
+        !parts_agree(c, err)) {
+        sl_checkpoint_close(c);
+        return sl_wrap(err, "checkpoint '%s'", directory);
+    }
+    c->sha256 = c->members[WEIGHTS].sha256;
+    c->created = manifest.created;
+    return true;
+}
+
+bool sl_checkpoint_bind(const struct sl_checkpoint *c, const struct sl_parameter *parameters,
+                        int count, struct sl_err *err)
+{
+    struct sl_slot *slots = slots_of(parameters, count, /* narrow= */ false, err);
+    bool ok = slots && sl_slots_read(&c->weights, (struct sl_slots){slots, count}, err);
+    free(slots);
+    return ok || sl_wrap(err, "'%s'", names[WEIGHTS]);
+}
+
+bool sl_checkpoint_bind_common(const struct sl_checkpoint *c, const struct sl_parameter *parameters,
+                               int count, struct sl_err *err)
+{
+    int common = 0;
+    struct sl_slot *slots = slots_of(parameters, count, /* narrow= */ false, err);
+    bool ok =
+        slots && sl_slots_read_common(&c->weights, (struct sl_slots){slots, count}, &common, err);
+    free(slots);
+    if (ok && common == 0)
+        ok = sl_fail(err, SL_BAD_INPUT, "it has none of the parameters");
+    return ok || sl_wrap(err, "'%s'", names[WEIGHTS]);
+}
+
+void sl_checkpoint_close(struct sl_checkpoint *c)
+{
+    struct sl_manifest manifest = {.members = c->members, .count = SL_CHECKPOINT_FILES};
+    sl_safetensors_close(&c->weights);
+    sl_tokenizer_destroy(c->tokens);
+    sl_card_release(&c->card);
+    sl_manifest_close(&manifest);
+    *c = (struct sl_checkpoint){0};
+}

@@ -1,0 +1,269 @@
+/* manifest.c - sizes and digests of files, written after them and checked before them. */
+#include "checkpoint/manifest.h"
+
+#include "checkpoint/json.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MANIFEST_BYTES_MAX = 1 << 16 };
+
+static const char manifest_name[] = "manifest.json";
+
+/* Of the directory that is being written: nobody else has names like it. */
+static const char suffix[] = ".sluice-tmp";
+
+bool sl_path_join(char path[SL_PATH_MAX], const char *directory, const char *name,
+                  struct sl_err *err)
+{
+    int length = snprintf(path, SL_PATH_MAX, "%s/%s", directory, name);
+    return (length > 0 && length < SL_PATH_MAX) ||
+           sl_fail(err, SL_BAD_INPUT, "the path of '%s' is longer than %d bytes", name,
+                   SL_PATH_MAX - 1);
+}
+
+bool sl_manifest_path(char path[SL_PATH_MAX], const char *directory, struct sl_err *err)
+{
+    return sl_path_join(path, directory, manifest_name, err);
+}
+
+/* -- writing --------------------------------------------------------------------------- */
+
+bool sl_manifest_begin(char tmp[SL_PATH_MAX], const char *directory, struct sl_err *err)
+{
+    /* "x/" and "x" are the same directory, but not with a suffix. */
+    size_t bytes = strlen(directory);
+    while (bytes > 1 && directory[bytes - 1] == '/')
+        bytes--;
+    int length = snprintf(tmp, SL_PATH_MAX, "%.*s%s", (int)bytes, directory, suffix);
+    if (length <= 0 || length >= SL_PATH_MAX)
+        return sl_fail(err, SL_BAD_INPUT, "the path of a directory is longer than %d bytes",
+                       SL_PATH_MAX - (int)sizeof suffix);
+    return sl_manifest_may_replace(directory, err) && sl_directory_remove(tmp, err) &&
+           sl_directory_make(tmp, err);
+}
+
+bool sl_manifest_add(const char *tmp, const char *name, char *text, struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    bool ok = text && sl_path_join(path, tmp, name, err);
+    if (ok) {
+        const struct sl_slice slice = {.data = text, .size = strlen(text)};
+        ok = sl_file_replace(path, &slice, 1, err);
+    }
+    free(text);
+    return ok || sl_wrap(err, "'%s'", name);
+}
+
+/* What the manifest says of one file, from the file itself. */
+static json_t *member_describe(const char *directory, const char *name, struct sl_err *err)
+{
+    char path[SL_PATH_MAX], hex[65];
+    struct sl_map map = {0};
+    if (!sl_path_join(path, directory, name, err) || !sl_map_open(&map, path, err))
+        return NULL;
+    sl_sha256_hex(map.data, map.size, hex);
+    json_t *entry = json_pack("{s:I, s:s}", "size", (json_int_t)map.size, "sha256", hex);
+    sl_map_close(&map);
+    if (!entry)
+        sl_fail(err, SL_NO_MEMORY, "no memory for a manifest");
+    return entry;
+}
+
+static char *manifest_print(const char *directory, const struct sl_manifest *m, struct sl_err *err)
+{
+    json_auto_t *files = json_object();
+    for (int i = 0; i < m->count; i++) {
+        json_t *entry = member_describe(directory, m->members[i].name, err);
+        if (!entry)
+            return NULL;
+        if (json_object_set_new(files, m->members[i].name, entry) != 0) {
+            sl_fail(err, SL_NO_MEMORY, "no memory for a manifest");
+            return NULL;
+        }
+    }
+    json_auto_t *root = json_pack("{s:s, s:I, s:O}", "format", sl_format, "created",
+                                  (json_int_t)m->created, "files", files);
+    if (root)
+        return sl_json_print(root, 15, err);
+    sl_fail(err, SL_NO_MEMORY, "no memory for a manifest");
+    return NULL;
+}
+
+bool sl_manifest_commit(const char *tmp, const char *directory, const struct sl_manifest *manifest,
+                        struct sl_err *err)
+{
+    return sl_manifest_add(tmp, manifest_name, manifest_print(tmp, manifest, err), err) &&
+           sl_directory_publish(tmp, directory, err);
+}
+
+void sl_manifest_abandon(const char *tmp)
+{
+    if (!sl_directory_remove(tmp, NULL))
+        return; /* the next begin tries again, and tells */
+}
+
+/* -- reading --------------------------------------------------------------------------- */
+
+static bool is_member(const struct sl_manifest *m, const char *name)
+{
+    for (int i = 0; i < m->count; i++)
+        if (strcmp(m->members[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_expected(const struct sl_manifest *m, const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, manifest_name) == 0 ||
+           is_member(m, name);
+}
+
+/* Files that the manifest does not know: somebody's hand was in the directory. */
+static bool check_surplus(const struct sl_manifest *m, const char *directory, struct sl_err *err)
+{
+    DIR *dir = opendir(directory);
+    if (!dir)
+        return sl_fail(err, SL_IO, "open '%s': %s", directory, strerrordesc_np(errno));
+    bool ok = true;
+    /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    for (const struct dirent *e; ok && (e = readdir(dir));)
+        if (!is_expected(m, e->d_name))
+            ok = sl_fail(err, SL_CORRUPT, "file '%s' is there but not in the manifest", e->d_name);
+    (void)closedir(dir);
+    return ok;
+}
+
+/* The manifest's files are the members, neither more nor less. */
+static bool check_names(const struct sl_manifest *m, json_t *files, struct sl_err *err)
+{
+    const char *name;
+    json_t *entry;
+    json_object_foreach (files, name, entry) {
+        if (!is_member(m, name))
+            return sl_fail(err, SL_CORRUPT, "the manifest has file '%.255s', which does not belong",
+                           name);
+        if (!json_is_object(entry))
+            return sl_fail(err, SL_CORRUPT, "the manifest's entry of '%s' is %s, want an object",
+                           name, sl_json_type(entry));
+    }
+    for (int i = 0; i < m->count; i++)
+        if (!json_object_get(files, m->members[i].name))
+            return sl_fail(err, SL_CORRUPT, "file '%s' is missing from the manifest",
+                           m->members[i].name);
+    return true;
+}
+
+static bool member_check(struct sl_member *member, json_t *entry, struct sl_err *err)
+{
+    static const char *const keys[] = {"size", "sha256", NULL};
+    static const char changed[] = "the file was changed after the model was written";
+    int64_t size;
+    const char *sha256 = sl_json_text(entry, "sha256", err);
+    if (!sha256 || !sl_json_keys(entry, keys, err) ||
+        !sl_json_whole(entry, "size", (struct sl_bounds){0, INT64_MAX}, &size, err))
+        return sl_wrap(err, "the manifest's entry");
+    if ((uint64_t)size != member->map.size)
+        return sl_fail(err, SL_CORRUPT, "%zu bytes, the manifest says %" PRId64 "; %s",
+                       member->map.size, size, changed);
+    sl_sha256_hex(member->map.data, member->map.size, member->sha256);
+    return strcmp(sha256, member->sha256) == 0 ||
+           sl_fail(err, SL_CORRUPT, "SHA-256 %s, the manifest says %.64s; %s", member->sha256,
+                   sha256, changed);
+}
+
+static bool member_open(struct sl_member *member, const char *directory, json_t *files,
+                        struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    if (!sl_path_join(path, directory, member->name, err) || !sl_map_open(&member->map, path, err))
+        return false;
+    return member_check(member, json_object_get(files, member->name), err) ||
+           sl_wrap(err, "'%s'", member->name);
+}
+
+/* The "files" of the manifest; *root owns them. */
+static json_t *manifest_read(struct sl_manifest *m, const char *directory, json_t **root,
+                             struct sl_err *err)
+{
+    static const char *const keys[] = {"format", "created", "files", NULL};
+    static const struct sl_bounds any_time = {0, INT64_MAX};
+    char path[SL_PATH_MAX];
+    struct sl_map map = {0};
+    if (!sl_manifest_path(path, directory, err) || !sl_map_open(&map, path, err))
+        return NULL;
+    json_t *files = NULL;
+    if (map.size > MANIFEST_BYTES_MAX)
+        sl_fail(err, SL_CORRUPT, "%zu bytes, want at most %d", map.size, MANIFEST_BYTES_MAX);
+    else if ((*root = sl_json_parse(map.data, map.size, err)) && sl_json_format(*root, err) &&
+             sl_json_keys(*root, keys, err) &&
+             sl_json_whole(*root, "created", any_time, &m->created, err))
+        files = sl_json_object(*root, "files", err);
+    sl_map_close(&map);
+    if (!files)
+        sl_wrap(err, "'%s'", manifest_name);
+    return files;
+}
+
+bool sl_manifest_open(const char *directory, struct sl_manifest *manifest, struct sl_err *err)
+{
+    json_auto_t *root = NULL;
+    json_t *files = manifest_read(manifest, directory, &root, err);
+    bool ok = files && check_names(manifest, files, err) && check_surplus(manifest, directory, err);
+    for (int i = 0; i < manifest->count && ok; i++)
+        ok = member_open(&manifest->members[i], directory, files, err);
+    if (!ok)
+        sl_manifest_close(manifest);
+    return ok;
+}
+
+/* -- what may be written over ---------------------------------------------------------- */
+
+/* An entry that is neither the manifest nor named in it, into name; false with err when the
+ * directory cannot be listed. */
+static bool find_stranger(const char *directory, const json_t *files, char name[NAME_MAX + 1],
+                          struct sl_err *err)
+{
+    DIR *dir = opendir(directory);
+    name[0] = '\0';
+    if (!dir)
+        return errno == ENOENT ||
+               sl_fail(err, SL_IO, "open '%s': %s", directory, strerrordesc_np(errno));
+    /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    for (const struct dirent *e; !name[0] && (e = readdir(dir));) {
+        bool ours = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+                    (files && strcmp(e->d_name, manifest_name) == 0) ||
+                    json_object_get(files, e->d_name);
+        if (!ours)
+            (void)snprintf(name, NAME_MAX + 1, "%s", e->d_name);
+    }
+    (void)closedir(dir);
+    return true;
+}
+
+bool sl_manifest_may_replace(const char *directory, struct sl_err *err)
+{
+    json_auto_t *root = NULL;
+    struct sl_manifest manifest = {0};
+    char stranger[NAME_MAX + 1];
+    json_t *files = manifest_read(&manifest, directory, &root, NULL);
+    if (!find_stranger(directory, files, stranger, err))
+        return false;
+    return !stranger[0] ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "'%s' has '%s' in it, which is no part of what sluice writes; accepted is a "
+                   "directory that is not there yet, is empty, or was written by sluice",
+                   directory, stranger);
+}
+
+void sl_manifest_close(struct sl_manifest *manifest)
+{
+    for (int i = 0; i < manifest->count; i++)
+        sl_map_close(&manifest->members[i].map);
+}

@@ -1,0 +1,209 @@
+/* vocabulary.c - pieces to lines or JSON, and back. */
+#include "checkpoint/vocabulary.h"
+
+#include "base/file.h"
+#include "checkpoint/json.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char lines_file[] = "vocab.txt", json_file[] = "vocab.json";
+
+static const struct sl_tokenizer_kind *kind_of(const char *name)
+{
+    struct sl_err err;
+    const struct sl_tokenizer_kind *kind = sl_tokenizer_kind_find(name, &err);
+    assert(kind);
+    return kind;
+}
+
+const char *sl_vocabulary_file(const char *kind)
+{
+    return kind_of(kind)->split ? lines_file : json_file;
+}
+
+const char *sl_vocabulary_file_in(const char *directory)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/%s", directory, lines_file);
+    bool there = length > 0 && length < (int)sizeof path && access(path, F_OK) == 0;
+    return there ? lines_file : json_file;
+}
+
+bool sl_vocabulary_splits(const char *kind)
+{
+    return kind_of(kind)->split;
+}
+
+/* -- lines ------------------------------------------------------------------------------------ */
+
+static char *lines_print(const struct sl_tokenizer *tokens, struct sl_err *err)
+{
+    size_t room = 1, bytes;
+    for (int id = 0; id < tokens->count; id++)
+        room += tokens->pieces[id].bytes + 1;
+    char *text = malloc(room), *out = text;
+    if (!text) {
+        sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
+        return NULL;
+    }
+    for (int id = 0; id < tokens->count; id++) {
+        const char *piece = sl_tokenizer_piece(tokens, id, &bytes);
+        memcpy(out, piece, bytes);
+        out[bytes] = '\n';
+        out += bytes + 1;
+    }
+    *out = '\0';
+    return text;
+}
+
+/* The lines of a text, the last of which need not be ended; -1 when there are more than `most`. */
+static int lines_cut(const char *text, size_t bytes, struct sl_piece *lines, int most)
+{
+    int count = 0;
+    for (const char *end = text + bytes; text < end; count++) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        size_t length = (size_t)((stop ? stop : end) - text);
+        if (count == most)
+            return -1;
+        lines[count] = (struct sl_piece){.text = text, .bytes = length};
+        if (length > 0 && text[length - 1] == '\r') /* written on another system */
+            lines[count].bytes--;
+        text += stop ? length + 1 : length;
+    }
+    return count;
+}
+
+static struct sl_tokenizer *lines_read(const char *kind, bool lower, const char *text, size_t bytes,
+                                       struct sl_err *err)
+{
+    size_t room = bytes < SL_VOCAB_MAX ? bytes : SL_VOCAB_MAX;
+    struct sl_piece *lines = calloc(room + 1, sizeof *lines);
+    struct sl_tokenizer *tokens = NULL;
+    int count = lines ? lines_cut(text, bytes, lines, (int)room) : 0;
+    if (!lines)
+        sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary of %zu bytes", bytes);
+    else if (count < 1)
+        sl_fail(err, SL_CORRUPT, "%s lines, want 1 to %d, a piece on each",
+                count == 0 ? "no" : "too many", SL_VOCAB_MAX);
+    else
+        tokens = sl_tokenizer_create(kind, lower, lines, count, err);
+    free(lines);
+    return tokens;
+}
+
+/* -- JSON ------------------------------------------------------------------------------------- */
+
+static json_t *pieces_print(const struct sl_tokenizer *tokens)
+{
+    json_t *pieces = json_array();
+    for (int id = 0; id < sl_tokenizer_size(tokens); id++) {
+        size_t bytes;
+        const char *text = sl_tokenizer_piece(tokens, id, &bytes);
+        if (json_array_append_new(pieces, json_stringn(text, bytes)) != 0) {
+            json_decref(pieces);
+            return NULL;
+        }
+    }
+    return pieces;
+}
+
+static char *json_print(const struct sl_tokenizer *tokens, struct sl_err *err)
+{
+    json_auto_t *root = json_pack("{s:s}", "kind", tokens->kind->name);
+    if (root &&
+        (tokens->kind->fixed || json_object_set_new(root, "pieces", pieces_print(tokens)) == 0))
+        return sl_json_print(root, 15, err);
+    sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
+    return NULL;
+}
+
+/* The strings of an array, which keeps owning them. */
+static bool pieces_read(struct sl_piece *pieces, const json_t *array, struct sl_err *err)
+{
+    size_t i;
+    json_t *value;
+    json_array_foreach (array, i, value) {
+        if (!json_is_string(value))
+            return sl_fail(err, SL_CORRUPT, "piece %zu is %s, want a string", i,
+                           sl_json_type(value));
+        pieces[i] =
+            (struct sl_piece){.text = json_string_value(value), .bytes = json_string_length(value)};
+    }
+    return true;
+}
+
+static struct sl_tokenizer *tokens_make(const char *kind, const json_t *array, struct sl_err *err)
+{
+    size_t count = json_array_size(array);
+    if (!json_is_array(array) || count < 1 || count > SL_VOCAB_MAX) {
+        sl_fail(err, SL_CORRUPT, "'pieces' is %s of %zu, want an array of 1 to %d",
+                sl_json_type(array), count, SL_VOCAB_MAX);
+        return NULL;
+    }
+    struct sl_piece *pieces = calloc(count, sizeof *pieces);
+    if (!pieces) {
+        sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary of %zu pieces", count);
+        return NULL;
+    }
+    struct sl_tokenizer *tokens = NULL;
+    if (pieces_read(pieces, array, err))
+        tokens = sl_tokenizer_create(kind, /* lower= */ false, pieces, (int)count, err);
+    free(pieces);
+    return tokens;
+}
+
+static struct sl_tokenizer *json_read(const struct sl_tokenizer_kind *kind, const char *text,
+                                      size_t bytes, struct sl_err *err)
+{
+    static const char *const keys[] = {"kind", "pieces", NULL}, *const fixed_keys[] = {"kind",
+                                                                                       NULL};
+    json_auto_t *root = sl_json_parse(text, bytes, err);
+    if (!root || !sl_json_keys(root, kind->fixed ? fixed_keys : keys, err))
+        return NULL;
+    const char *name = sl_json_text(root, "kind", err);
+    if (!name)
+        return NULL;
+    if (strcmp(name, kind->name) != 0) {
+        sl_fail(err, SL_CORRUPT, "it is of kind '%.64s', want '%s'", name, kind->name);
+        return NULL;
+    }
+    return kind->fixed ? sl_tokenizer_learn(kind->name, "", 0, err)
+                       : tokens_make(kind->name, json_object_get(root, "pieces"), err);
+}
+
+/* -- either ----------------------------------------------------------------------------------- */
+
+char *sl_vocabulary_print(const struct sl_tokenizer *tokens, struct sl_err *err)
+{
+    return tokens->kind->split ? lines_print(tokens, err) : json_print(tokens, err);
+}
+
+struct sl_tokenizer *sl_vocabulary_read(const char *kind, bool lower, const char *text,
+                                        size_t bytes, struct sl_err *err)
+{
+    const struct sl_tokenizer_kind *k = kind_of(kind);
+    text = bytes > 0 ? text : ""; /* an empty file is mapped to nothing */
+    return k->split ? lines_read(kind, lower, text, bytes, err) : json_read(k, text, bytes, err);
+}
+
+struct sl_tokenizer *sl_vocabulary_open(const char *kind, bool lower, const char *path,
+                                        struct sl_err *err)
+{
+    struct sl_map map = {0};
+    if (!kind_of(kind)->split) {
+        sl_fail(err, SL_BAD_INPUT, "a tokenizer of %s takes no vocabulary from a file", kind);
+        return NULL;
+    }
+    bool ok = sl_map_open(&map, path, err);
+    struct sl_tokenizer *tokens =
+        ok ? sl_vocabulary_read(kind, lower, map.data, map.size, err) : NULL;
+    if (!tokens)
+        sl_wrap(err, "vocabulary '%s'", path);
+    sl_map_close(&map);
+    return tokens;
+}

@@ -1,0 +1,104 @@
+/* alphabet.c - characters counted, then sorted twice. */
+#include "tokenizer/alphabet.h"
+
+#include "tokenizer/unicode.h"
+#include "tokenizer/utf8.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ALPHABET_MAX = 1000 }; /* ideographs and emoji are many, and each takes two places */
+
+struct character {
+    int64_t times;
+    uint32_t point;
+};
+
+static int by_times(const void *a, const void *b)
+{
+    const struct character *x = a, *y = b;
+    if (x->times != y->times)
+        return x->times > y->times ? -1 : 1;
+    return (x->point > y->point) - (x->point < y->point);
+}
+
+static int by_point(const void *a, const void *b)
+{
+    const struct character *x = a, *y = b;
+    return (x->point > y->point) - (x->point < y->point);
+}
+
+/* How often each character occurs in the words. */
+static bool characters_count(struct sl_counts *characters, const struct sl_counts *words,
+                             struct sl_err *err)
+{
+    for (int i = 0; i < words->count; i++) {
+        struct sl_piece word = sl_counts_text(words, i);
+        for (size_t at = 0, from = 0; at < word.bytes; from = at) {
+            uint32_t point;
+            (void)sl_utf8_next(word.text, word.bytes, &at, &point);
+            struct sl_piece one = {.text = word.text + from, .bytes = at - from};
+            if (!sl_counts_add(characters, one, words->list[i].times, NULL, err))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Fills `out` with the characters, those of the alphabet first and in their order; returns how many
+ * these are. */
+static int alphabet_choose(struct character *out, const struct sl_counts *characters)
+{
+    size_t count = (size_t)characters->count;
+    for (int i = 0; i < characters->count; i++) {
+        struct sl_piece one = sl_counts_text(characters, i);
+        size_t at = 0;
+        out[i].times = characters->list[i].times;
+        (void)sl_utf8_next(one.text, one.bytes, &at, &out[i].point);
+    }
+    qsort(out, count, sizeof *out, by_times);
+    if (count > ALPHABET_MAX)
+        count = ALPHABET_MAX;
+    qsort(out, count, sizeof *out, by_point);
+    return (int)count;
+}
+
+static bool character_add(struct sl_counts *pieces, uint32_t point, const char *joint,
+                          struct sl_err *err)
+{
+    char text[16];
+    size_t length = (size_t)snprintf(text, sizeof text - SL_UTF8_MAX, "%s", joint);
+    size_t bytes = sl_utf8_put(point, text + length);
+    if (!sl_counts_add(pieces, (struct sl_piece){text + length, bytes}, 1, NULL, err))
+        return false;
+    return sl_letter_kind(point) != SL_LETTER_PART ||
+           sl_counts_add(pieces, (struct sl_piece){text, length + bytes}, 1, NULL, err);
+}
+
+static bool alphabet_add(struct sl_counts *pieces, const struct sl_counts *characters,
+                         const char *joint, int size, struct sl_err *err)
+{
+    struct character *alphabet = calloc((size_t)characters->count + 1, sizeof *alphabet);
+    if (!alphabet)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %d characters", characters->count);
+    int count = alphabet_choose(alphabet, characters);
+    bool ok = true;
+    for (int i = 0; i < count && ok; i++)
+        ok = character_add(pieces, alphabet[i].point, joint, err);
+    free(alphabet);
+    if (ok && pieces->count > size)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "a vocabulary of %d pieces is too small: %d characters alone take %d", size,
+                       count, pieces->count);
+    return ok;
+}
+
+bool sl_alphabet_add(struct sl_counts *pieces, const struct sl_counts *words, const char *joint,
+                     int size, struct sl_err *err)
+{
+    struct sl_counts characters = {0};
+    bool ok = characters_count(&characters, words, err) &&
+              alphabet_add(pieces, &characters, joint, size, err);
+    sl_counts_release(&characters);
+    return ok;
+}

@@ -1,0 +1,287 @@
+/* tokenizer.c - the table of kinds, and what all of them have in common: a list of pieces. */
+#include "tokenizer/tokenizer.h"
+
+#include "tokenizer/kinds.h"
+#include "tokenizer/learner.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct sl_tokenizer_kind *const kinds[] = {
+    &sl_tokenizer_characters,
+    &sl_tokenizer_bytes,
+    &sl_tokenizer_words,
+    &sl_tokenizer_wordpiece,
+};
+
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+const char *sl_tokenizer_kind_name(int index)
+{
+    assert(index >= 0);
+    return index < KINDS ? kinds[index]->name : NULL;
+}
+
+const struct sl_tokenizer_kind *sl_tokenizer_kind_find(const char *name, struct sl_err *err)
+{
+    char known[256] = "";
+    for (int i = 0; i < KINDS; i++) {
+        if (strcmp(kinds[i]->name, name) == 0)
+            return kinds[i];
+        size_t used = strlen(known);
+        (void)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", kinds[i]->name);
+    }
+    sl_fail(err, SL_BAD_INPUT, "no tokenizer kind '%.64s'; there is: %s", name, known);
+    return NULL;
+}
+
+struct sl_tokenizer *sl_tokenizer_learn(const char *kind, const char *text, size_t bytes,
+                                        struct sl_err *err)
+{
+    const struct sl_learning how = {.kind = kind, .size = SL_LEARN_SIZE, .lower = true};
+    return sl_learning_run(&how, text, bytes, err);
+}
+
+static bool pieces_copy(struct sl_tokenizer *tokens, const struct sl_piece *pieces, int count)
+{
+    size_t total = 0;
+    for (int i = 0; i < count; i++)
+        total += pieces[i].bytes + 1;
+    tokens->pieces = calloc((size_t)count, sizeof *tokens->pieces);
+    tokens->text = malloc(total);
+    if (!tokens->pieces || !tokens->text)
+        return false;
+
+    char *out = tokens->text;
+    for (int i = 0; i < count; i++) {
+        memcpy(out, pieces[i].text, pieces[i].bytes);
+        out[pieces[i].bytes] = '\0';
+        tokens->pieces[i] = (struct sl_piece){.text = out, .bytes = pieces[i].bytes};
+        out += pieces[i].bytes + 1;
+    }
+    tokens->count = count;
+    return true;
+}
+
+static struct sl_tokenizer *tokens_allocate(const struct sl_tokenizer_kind *kind, bool lower)
+{
+    struct sl_tokenizer *tokens = calloc(1, kind->size);
+    if (!tokens)
+        return NULL;
+    tokens->kind = kind;
+    tokens->lower = lower && kind->split;
+    for (int i = 0; i < SL_SPECIALS; i++)
+        tokens->special[i] = -1;
+    return tokens;
+}
+
+struct sl_tokenizer *sl_tokenizer_create(const char *kind, bool lower,
+                                         const struct sl_piece *pieces, int count,
+                                         struct sl_err *err)
+{
+    const struct sl_tokenizer_kind *k = sl_tokenizer_kind_find(kind, err);
+    if (!k)
+        return NULL;
+    if (count < 1 || count > SL_VOCAB_MAX) {
+        sl_fail(err, SL_BAD_INPUT, "a vocabulary of %d pieces; 1 to %d are possible", count,
+                SL_VOCAB_MAX);
+        return NULL;
+    }
+    struct sl_tokenizer *tokens = tokens_allocate(k, lower);
+    if (!tokens || !pieces_copy(tokens, pieces, count)) {
+        sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary of %d pieces", count);
+        sl_tokenizer_destroy(tokens);
+        return NULL;
+    }
+    if (!k->open(tokens, err)) {
+        sl_tokenizer_destroy(tokens);
+        return NULL;
+    }
+    return tokens;
+}
+
+void sl_tokenizer_destroy(struct sl_tokenizer *tokens)
+{
+    if (!tokens)
+        return;
+    tokens->kind->close(tokens);
+    free(tokens->pieces);
+    free(tokens->text);
+    free(tokens);
+}
+
+int sl_tokenizer_size(const struct sl_tokenizer *tokens)
+{
+    return tokens->count;
+}
+
+const char *sl_tokenizer_kind(const struct sl_tokenizer *tokens)
+{
+    return tokens->kind->name;
+}
+
+int32_t sl_tokenizer_special(const struct sl_tokenizer *tokens, enum sl_special which)
+{
+    assert(which < SL_SPECIALS);
+    return tokens->special[which];
+}
+
+bool sl_tokenizer_has_text(const struct sl_tokenizer *tokens, const int32_t *ids, long count)
+{
+    int32_t begin = tokens->special[SL_SPECIAL_BEGIN], end = tokens->special[SL_SPECIAL_END];
+    for (long i = 0; i < count; i++)
+        if (ids[i] != begin && ids[i] != end)
+            return true;
+    return false;
+}
+
+/* -- encoding --------------------------------------------------------------------------------- */
+
+void sl_sink_put(struct sl_sink *sink, int32_t id, struct sl_place place)
+{
+    const struct sl_encoding *job = sink->job;
+    if (sink->count < job->most) {
+        job->ids[sink->count] = id;
+        if (job->places)
+            job->places[sink->count] = place;
+    }
+    sink->count++;
+}
+
+static void special_put(const struct sl_tokenizer *tokens, struct sl_sink *sink,
+                        enum sl_special which)
+{
+    int32_t id = tokens->special[which];
+    if (sink->job->special && id >= 0)
+        sl_sink_put(sink, id, (struct sl_place){.special = true});
+}
+
+long sl_tokenizer_tokenize(const struct sl_tokenizer *tokens, const struct sl_encoding *encoding,
+                           struct sl_err *err)
+{
+    assert(encoding->most >= 0);
+    assert(encoding->ids || encoding->most == 0);
+    struct sl_sink sink = {.job = encoding};
+    special_put(tokens, &sink, SL_SPECIAL_BEGIN);
+    if (!tokens->kind->encode(tokens, &sink, err))
+        return -1;
+    special_put(tokens, &sink, SL_SPECIAL_END);
+    return sink.count;
+}
+
+/* Parameters as the public header has them. */
+/* NOLINTBEGIN(readability-function-size,readability-non-const-parameter) */
+size_t sl_tokenizer_room(size_t bytes)
+{
+    return bytes + 2;
+}
+
+long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char *text, size_t bytes,
+                         enum sl_unknown unknown, int32_t *ids, long most, struct sl_err *err)
+{
+    const struct sl_encoding job = {
+        .text = text, .bytes = bytes, .unknown = unknown, .ids = ids, .most = most};
+    return sl_tokenizer_tokenize(tokens, &job, err);
+}
+
+/* NOLINTEND(readability-function-size,readability-non-const-parameter) */
+
+/* -- decoding --------------------------------------------------------------------------------- */
+
+static bool is_special(const struct sl_tokenizer *tokens, int32_t id)
+{
+    for (int i = 0; i < SL_SPECIALS; i++)
+        if (tokens->special[i] == id)
+            return true;
+    return false;
+}
+
+/* Writes what there is room for; returns the bytes that the text has then. */
+static size_t text_put(const struct sl_decoding *job, size_t used, const char *bytes, size_t count)
+{
+    if (used < job->most)
+        memcpy(job->text + used, bytes, count < job->most - used ? count : job->most - used);
+    return used + count;
+}
+
+static bool begins(const struct sl_piece *piece, const char *with)
+{
+    size_t length = strlen(with);
+    return piece->bytes >= length && memcmp(piece->text, with, length) == 0;
+}
+
+/* Whether a piece is close to what is before it. */
+static bool clings(const struct sl_tokenizer_kind *kind, const struct sl_piece *piece)
+{
+    const char *const *with = kind->clinging;
+    while (with && *with && !begins(piece, *with))
+        with++;
+    return with && *with;
+}
+
+/* Adds a piece to `used` bytes of text, with what goes before it. */
+static size_t piece_put(const struct sl_tokenizer *tokens, const struct sl_decoding *job,
+                        size_t used, const struct sl_piece *piece)
+{
+    const char *joint = tokens->kind->joint;
+    size_t length = joint ? strlen(joint) : 0;
+    if (used == 0 || !tokens->kind->spaced)
+        return text_put(job, used, piece->text, piece->bytes);
+    if (joint && piece->bytes > length && begins(piece, joint))
+        return text_put(job, used, piece->text + length, piece->bytes - length);
+    if (!clings(tokens->kind, piece))
+        used = text_put(job, used, " ", 1);
+    return text_put(job, used, piece->text, piece->bytes);
+}
+
+long sl_tokenizer_decode(const struct sl_tokenizer *tokens, const struct sl_decoding *decoding,
+                         struct sl_err *err)
+{
+    assert(decoding->count >= 0);
+    assert(decoding->text || decoding->most == 0);
+    size_t used = 0;
+    for (long i = 0; i < decoding->count; i++) {
+        int32_t id = decoding->ids[i];
+        if (id < 0 || id >= tokens->count) {
+            sl_fail(err, SL_BAD_INPUT, "token %ld is %d; the vocabulary has 0 to %d", i, id,
+                    tokens->count - 1);
+            return -1;
+        }
+        if (!decoding->skip_special || !is_special(tokens, id))
+            used = piece_put(tokens, decoding, used, &tokens->pieces[id]);
+    }
+    return (long)used;
+}
+
+const char *sl_tokenizer_piece(const struct sl_tokenizer *tokens, int32_t id, size_t *bytes)
+{
+    if (id < 0 || id >= tokens->count)
+        return NULL;
+    *bytes = tokens->pieces[id].bytes;
+    return tokens->pieces[id].text;
+}
+
+/* Moves the ids from `from` on to `to`. */
+static void shift(int32_t *ids, struct sl_place *places, long from, long to, long count)
+{
+    memmove(ids + to, ids + from, (size_t)count * sizeof *ids);
+    if (places)
+        memmove(places + to, places + from, (size_t)count * sizeof *places);
+}
+
+long sl_tokenizer_cut(const struct sl_tokenizer *tokens, enum sl_keep keep, long most, int32_t *ids,
+                      struct sl_place *places, long count)
+{
+    assert(most >= 2);
+    if (count <= most)
+        return count;
+    int32_t begin = tokens->special[SL_SPECIAL_BEGIN], end = tokens->special[SL_SPECIAL_END];
+    long head = begin >= 0 && ids[0] == begin, tail = end >= 0 && ids[count - 1] == end;
+    if (keep == SL_KEEP_LAST)
+        shift(ids, places, count - (most - head), head, most - head);
+    else
+        shift(ids, places, count - tail, most - tail, tail);
+    return most;
+}

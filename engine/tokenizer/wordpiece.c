@@ -1,0 +1,134 @@
+/* wordpiece.c - BERT's pieces: the longest one that a word begins with, then the longest of those
+ * that begin with "##" and go on with it, until the word is used up; when it cannot be, all of it
+ * is one [UNK] (Devlin et al. 2018, the released tokenizer). */
+#include "tokenizer/alphabet.h"
+#include "tokenizer/kinds.h"
+#include "tokenizer/learner.h"
+#include "tokenizer/merges.h"
+#include "tokenizer/trie.h"
+#include "tokenizer/utf8.h"
+
+static const char joint[] = "##";
+
+/* What stands close to the word before it. Hugging Face's decoder also knows " ' " and " do not",
+ * but looks at one piece at a time with the blank before it, and none has a blank within. */
+static const char *const clinging[] = {".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re", NULL};
+
+/* In this order in a vocabulary that we learn; anywhere in one that is read. */
+static const struct {
+    const char *name;
+    enum sl_special role;
+    bool optional;
+} specials[] = {
+    {"[PAD]", SL_SPECIAL_PAD, false},   {"[UNK]", SL_SPECIAL_UNKNOWN, false},
+    {"[CLS]", SL_SPECIAL_BEGIN, false}, {"[SEP]", SL_SPECIAL_END, false},
+    {"[MASK]", SL_SPECIAL_MASK, true}, /* only pretraining needs it */
+};
+
+enum { NAMES = sizeof specials / sizeof *specials };
+
+struct wordpiece {
+    struct sl_tokenizer tokens;
+    struct sl_rules rules;
+    struct sl_trie trie;
+};
+
+static bool wordpiece_choose(const struct sl_counts *words, const struct sl_learning *how,
+                             struct sl_counts *pieces, struct sl_err *err)
+{
+    const char *names[NAMES];
+    for (int i = 0; i < NAMES; i++)
+        names[i] = specials[i].name;
+    return sl_pieces_begin(pieces, names, NAMES, err) &&
+           sl_alphabet_add(pieces, words, joint, how->size, err) &&
+           sl_merges_add(pieces, words, joint, how, err);
+}
+
+static bool wordpiece_open(struct sl_tokenizer *tokens, struct sl_err *err)
+{
+    struct wordpiece *w = (struct wordpiece *)tokens;
+    sl_rules_init(&w->rules, tokens->lower);
+    if (!sl_trie_fill(&w->trie, tokens, joint, err))
+        return false;
+    for (int i = 0; i < NAMES; i++) {
+        int32_t id = sl_trie_find(&w->trie, specials[i].name);
+        if (id < 0 && !specials[i].optional)
+            return sl_fail(err, SL_BAD_INPUT,
+                           "none of the %d lines is '%s': [PAD], [UNK], [CLS] and [SEP] are wanted",
+                           tokens->count, specials[i].name);
+        tokens->special[specials[i].role] = id;
+    }
+    return true;
+}
+
+static void wordpiece_close(struct sl_tokenizer *tokens)
+{
+    sl_trie_release(&((struct wordpiece *)tokens)->trie);
+}
+
+/* From the first to the last of some letters; marks that were sorted may not be in order. */
+static struct sl_place place_of(const struct sl_word *word, int from, int count)
+{
+    struct sl_place place = {.start = word->letters[from].start, .stop = word->letters[from].stop};
+    for (int i = from + 1; i < from + count; i++) {
+        const struct sl_placed *letter = &word->letters[i];
+        place.start = letter->start < place.start ? letter->start : place.start;
+        place.stop = letter->stop > place.stop ? letter->stop : place.stop;
+    }
+    return place;
+}
+
+/* The lengths and ids of a word's pieces; returns how many there are, 0 for an unknown word. */
+static int word_cut(const struct wordpiece *w, const struct sl_word *word, int *lengths,
+                    int32_t *ids)
+{
+    int count = 0;
+    if (word->count > SL_WORD_LETTERS_MAX)
+        return 0;
+    for (int at = 0; at < word->count; at += lengths[count++]) {
+        enum sl_trie_root root = at == 0 ? SL_TRIE_WORD : SL_TRIE_REST;
+        lengths[count] = sl_trie_match(&w->trie, root, word, at, &ids[count]);
+        if (lengths[count] == 0)
+            return 0;
+    }
+    return count;
+}
+
+static void word_put(const struct wordpiece *w, const struct sl_word *word, struct sl_sink *sink)
+{
+    int lengths[SL_WORD_LETTERS_MAX], at = 0;
+    int32_t ids[SL_WORD_LETTERS_MAX];
+    int count = word_cut(w, word, lengths, ids);
+    for (int i = 0; i < count; at += lengths[i++])
+        sl_sink_put(sink, ids[i], place_of(word, at, lengths[i]));
+    if (count == 0)
+        sl_sink_put(sink, w->tokens.special[SL_SPECIAL_UNKNOWN],
+                    (struct sl_place){.start = word->start, .stop = word->stop});
+}
+
+static bool wordpiece_encode(const struct sl_tokenizer *tokens, struct sl_sink *sink,
+                             struct sl_err *err)
+{
+    const struct wordpiece *w = (const struct wordpiece *)tokens;
+    const struct sl_encoding *job = sink->job;
+    struct sl_splitter splitter = {.rules = &w->rules, .text = job->text, .bytes = job->bytes};
+    struct sl_word word;
+    if (!sl_utf8_check(job->text, job->bytes, err))
+        return false;
+    while (sl_splitter_next(&splitter, &word))
+        word_put(w, &word, sink);
+    return true;
+}
+
+const struct sl_tokenizer_kind sl_tokenizer_wordpiece = {
+    .name = "wordpiece",
+    .size = sizeof(struct wordpiece),
+    .split = true,
+    .spaced = true,
+    .joint = joint,
+    .clinging = clinging,
+    .choose = wordpiece_choose,
+    .open = wordpiece_open,
+    .close = wordpiece_close,
+    .encode = wordpiece_encode,
+};

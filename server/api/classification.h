@@ -1,0 +1,60 @@
+/* classification.h - one call's texts on their way through a classifier: what the families of
+ * endpoints share. */
+#pragma once
+
+#include "core/call.h"
+#include "registry/registry.h"
+#include "serve/answer.h"
+#include "serve/classify_lane.h"
+#include "wire/encode.h"
+
+struct sv_classification {
+    struct sv_call *call;
+    const struct sv_manner *manner;
+    struct sv_served *served;     /* a reference */
+    struct sv_document *document; /* what the request's strings belong to; owned */
+    void *request;                /* the family's struct of the request; owned */
+
+    struct sv_classify_task task; /* its items are in the order of the texts */
+    struct sv_usage usage;
+    const char *const *labels;
+    int classes;
+    int *given;    /* tokens of each text; of one longer than the context, before it was cut */
+    int cut_count; /* how many were */
+    float *logits; /* of all items */
+    int32_t **ids;
+    int64_t characters;
+};
+
+/* What the request of any family comes down to. */
+struct sv_asked {
+    char model[SV_PATH_MAX]; /* when the body names it */
+    struct sv_texts texts;
+    const struct sv_reading *reading;
+};
+
+/* How a family of endpoints asks and is answered. */
+struct sv_manner {
+    size_t request_bytes; /* of its struct of a request */
+    const char *param;    /* what messages call its texts; several become param[0], param[1]... */
+    bool body_names_model;
+    /* The body and the path to a request, and to what it comes down to. NULL: see problem. */
+    struct sv_document *(*read)(struct sv_call *call, void *request, struct sv_asked *asked,
+                                struct sv_problem *problem);
+    /* What can be checked, or done, only once the classifier is known; may be NULL. */
+    bool (*prepare)(const struct sv_classification *c, struct sv_problem *problem);
+    /* Every text has its logits: writes the reply. */
+    enum sv_next (*answer)(struct sv_call *call, const struct sv_classification *c);
+};
+
+/* All that a handler does: if there is room, texts to tokens, every one of them before any is
+ * admitted, and off they go to the batcher; or the problem is the reply. */
+enum sv_next sv_classify(struct sv_call *call, const struct sv_manner *manner);
+
+/* Layers that a token of this text went through, the mean. */
+double sv_classification_depth(const struct sv_classification *c, int index);
+/* Tokens of all texts before any was cut. */
+int64_t sv_classification_tokens_given(const struct sv_classification *c);
+
+/* TEI's headers, and ours: depths, operations saved, texts cut, which model it was. */
+void sv_classification_headers(struct sv_call *call, const struct sv_classification *c);

@@ -1,0 +1,276 @@
+/* handle_oip.c - what the Open Inference Protocol wants to know besides inference: server, models,
+ * readiness, statistics, repository. */
+#include "api/handlers.h"
+#include "registry/selection.h"
+#include "serve/batcher.h"
+#include "wire/infer_request.h"
+
+#include "sluice/engine.h"
+#include "sluice/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static enum sv_next answer_json(struct sv_call *call)
+{
+    return sv_call_answer(call, 200, "application/json");
+}
+
+/* GET /v2 */
+enum sv_next sv_handle_server(struct sv_call *call)
+{
+    struct sv_text *out = &call->reply.body;
+    sv_text_adds(out, "{\"name\":\"sluice\",\"version\":");
+    sv_text_jsons(out, sl_version());
+    sv_text_adds(out, ",\"extensions\":[\"classification\",\"statistics\"]}");
+    return answer_json(call);
+}
+
+/* ---- one model ------------------------------------------------------------------------------- */
+
+static void add_tensor(struct sv_text *out, const char *name, const char *datatype, int columns)
+{
+    sv_text_print(out, "{\"name\":\"%s\",\"datatype\":\"%s\",\"shape\":[-1", name, datatype);
+    if (columns > 0)
+        sv_text_print(out, ",%d", columns);
+    sv_text_adds(out, "]}");
+}
+
+/* A model that completes texts has no tensors: it is asked elsewhere. */
+static void add_tensors(struct sv_text *out, const struct sl_model_facts *facts)
+{
+    sv_text_adds(out, ",\"inputs\":[");
+    if (facts->task == SL_TASK_CLASSIFICATION)
+        add_tensor(out, sv_input_name, "BYTES", 0);
+    sv_text_adds(out, "],\"outputs\":[");
+    for (int i = 0; i < SV_OUTPUTS && facts->task == SL_TASK_CLASSIFICATION; i++) {
+        const struct sv_output_row *row = &sv_output_rows[i];
+        sv_text_adds(out, i ? "," : "");
+        add_tensor(out, row->name, row->datatype, row->is_wide ? facts->classes : 0);
+    }
+    sv_text_adds(out, "]");
+}
+
+/* GET /v2/models/{name}[/versions/{version}] */
+enum sv_next sv_handle_metadata(struct sv_call *call)
+{
+    struct sv_problem problem;
+    char name[SV_PATH_MAX], platform[64];
+    struct sv_text *out = &call->reply.body;
+    struct sv_served *served = sv_select(call, sv_versioned_name(call, name), &problem);
+    if (!served)
+        return sv_call_refuse(call, &problem);
+    struct sl_model_facts facts = sl_model_facts(sv_served_model(served));
+    sv_text_adds(out, "{\"name\":");
+    sv_text_jsons(out, sv_served_name(served));
+    sv_text_adds(out, ",\"versions\":[");
+    sv_text_jsons(out, sv_served_version(served));
+    sv_text_adds(out, "],\"platform\":");
+    (void)snprintf(platform, sizeof platform, "sluice_%s", facts.architecture);
+    sv_text_jsons(out, platform);
+    add_tensors(out, &facts);
+    sv_text_adds(out, ",\"parameters\":{\"labels\":[");
+    for (int i = 0; i < facts.classes; i++) {
+        sv_text_adds(out, i ? "," : "");
+        sv_text_jsons(out, facts.labels[i]);
+    }
+    sv_text_print(out, "],\"max_input_length\":%d,\"gate\":", facts.context);
+    sv_text_jsons(out, facts.gate);
+    sv_text_adds(out, "}}");
+    sv_served_release(served);
+    return answer_json(call);
+}
+
+/* GET /v2/models/{name}[/versions/{version}]/ready: of what is served, whatever else is not. */
+enum sv_next sv_handle_model_ready(struct sv_call *call)
+{
+    struct sv_problem problem;
+    char name[SV_PATH_MAX];
+    struct sv_served *served = NULL;
+    if (sv_call_is_welcome(call, &problem))
+        served = sv_select(call, sv_versioned_name(call, name), &problem);
+    if (!served)
+        return sv_call_refuse(call, &problem);
+    sv_text_adds(&call->reply.body, "{\"name\":");
+    sv_text_jsons(&call->reply.body, sv_served_name(served));
+    sv_text_adds(&call->reply.body, ",\"ready\":true}");
+    sv_served_release(served);
+    return answer_json(call);
+}
+
+/* ---- statistics, as Triton's extension has them ---------------------------------------------- */
+
+static void add_duration(struct sv_text *out, const char *name, const struct sv_duration *duration)
+{
+    sv_text_print(out, "\"%s\":{\"count\":%lld,\"ns\":%lld}", name, (long long)duration->count,
+                  (long long)duration->ns);
+}
+
+static void add_call_stats(struct sv_text *out, const struct sv_classify_stats *stats)
+{
+    static const struct sv_duration never = {0, 0};
+
+    const struct {
+        const char *name;
+        const struct sv_duration *duration;
+    } rows[] = {
+        {"success", &stats->success},
+        {"fail", &stats->fail},
+        {"queue", &stats->queue},
+        {"compute_input", &stats->encode},
+        {"compute_infer", &stats->compute},
+        {"compute_output", &never},
+        {"cache_hit", &never},
+        {"cache_miss", &never},
+    };
+
+    sv_text_adds(out, "\"inference_stats\":{");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        sv_text_adds(out, i ? "," : "");
+        add_duration(out, rows[i].name, rows[i].duration);
+    }
+    sv_text_adds(out, "}");
+}
+
+static void add_batch_stats(struct sv_text *out, const struct sv_classify_stats *stats)
+{
+    static const struct sv_duration never = {0, 0};
+    const char *comma = "";
+    sv_text_adds(out, ",\"batch_stats\":[");
+    for (int size = 1; size <= stats->size_most; size++) {
+        if (stats->by_size[size].count == 0)
+            continue;
+        sv_text_print(out, "%s{\"batch_size\":%d,", comma, size);
+        add_duration(out, "compute_input", &never);
+        sv_text_adds(out, ",");
+        add_duration(out, "compute_infer", &stats->by_size[size]);
+        sv_text_adds(out, ",");
+        add_duration(out, "compute_output", &never);
+        sv_text_adds(out, "}");
+        comma = ",";
+    }
+    sv_text_adds(out, "]");
+}
+
+static void add_stats(struct sv_text *out, struct sv_batcher *batcher,
+                      const struct sv_served *served)
+{
+    struct sv_classify_stats stats;
+    if (!sv_batcher_stats(batcher, served, &stats)) {
+        out->failed = true;
+        return;
+    }
+    sv_text_adds(out, "{\"name\":");
+    sv_text_jsons(out, sv_served_name(served));
+    sv_text_adds(out, ",\"version\":");
+    sv_text_jsons(out, sv_served_version(served));
+    sv_text_print(out,
+                  ",\"last_inference\":%lld,\"inference_count\":%lld,\"execution_count\":%lld,",
+                  (long long)stats.last_ms, (long long)stats.items, (long long)stats.batches);
+    add_call_stats(out, &stats);
+    add_batch_stats(out, &stats);
+    sv_text_adds(out, "}");
+    free(stats.by_size);
+}
+
+/* GET /v2/models/stats: of every classifier. */
+enum sv_next sv_handle_all_stats(struct sv_call *call)
+{
+    struct sv_text *out = &call->reply.body;
+    struct sv_served *served;
+    const char *comma = "";
+    sv_text_adds(out, "{\"model_stats\":[");
+    for (int i = 0; (served = sv_registry_acquire_at(call->server->registry, i)); i++) {
+        if (sl_model_facts(sv_served_model(served)).task == SL_TASK_CLASSIFICATION) {
+            sv_text_adds(out, comma);
+            add_stats(out, call->server->batcher, served);
+            comma = ",";
+        }
+        sv_served_release(served);
+    }
+    sv_text_adds(out, "]}");
+    return answer_json(call);
+}
+
+/* GET /v2/models/{name}[/versions/{version}]/stats */
+enum sv_next sv_handle_stats(struct sv_call *call)
+{
+    struct sv_problem problem;
+    char name[SV_PATH_MAX];
+    struct sv_served *served = sv_select_classifier(call, sv_versioned_name(call, name), &problem);
+    if (!served)
+        return sv_call_refuse(call, &problem);
+    sv_text_adds(&call->reply.body, "{\"model_stats\":[");
+    add_stats(&call->reply.body, call->server->batcher, served);
+    sv_text_adds(&call->reply.body, "]}");
+    sv_served_release(served);
+    return answer_json(call);
+}
+
+/* ---- repository ------------------------------------------------------------------------------ */
+
+struct index_request {
+    bool ready; /* only models that are */
+};
+
+static const struct sv_field index_fields[] = {
+    {.name = "ready", .kind = SV_FIELD_BOOL, .offset = offsetof(struct index_request, ready)},
+    {.kind = SV_FIELD_END},
+};
+
+/* An empty body is as good as an empty object. */
+static bool read_index(const struct sv_call *call, struct index_request *request,
+                       struct sv_problem *problem)
+{
+    *request = (struct index_request){0};
+    if (call->body.bytes == 0)
+        return true;
+    struct sv_document *document = sv_wire_read(&call->body, index_fields, NULL, request, problem);
+    bool good = document != NULL;
+    sv_document_release(document);
+    return good;
+}
+
+static void add_entry(struct sv_text *out, const char *name, const char *version,
+                      const char *reason)
+{
+    sv_text_adds(out, out->bytes > 1 ? ",{\"name\":" : "{\"name\":");
+    sv_text_jsons(out, name);
+    sv_text_adds(out, ",\"version\":");
+    sv_text_jsons(out, version);
+    sv_text_print(out, ",\"state\":\"%s\",\"reason\":", reason[0] ? "UNAVAILABLE" : "READY");
+    sv_text_jsons(out, reason);
+    sv_text_adds(out, "}");
+}
+
+/* POST /v2/repository/index */
+enum sv_next sv_handle_repository(struct sv_call *call)
+{
+    struct sv_problem problem;
+    struct index_request request;
+    struct sv_registry *registry = call->server->registry;
+    struct sv_text *out = &call->reply.body;
+    struct sv_served *served;
+    struct sv_missing missing;
+    if (!read_index(call, &request, &problem))
+        return sv_call_refuse(call, &problem);
+    sv_text_adds(out, "[");
+    for (int i = 0; (served = sv_registry_acquire_at(registry, i)); i++) {
+        add_entry(out, sv_served_name(served), sv_served_version(served), "");
+        sv_served_release(served);
+    }
+    for (int i = 0; !request.ready && sv_registry_missing_at(registry, i, &missing); i++)
+        add_entry(out, missing.name, missing.version, missing.reason);
+    sv_text_adds(out, "]");
+    return answer_json(call);
+}
+
+/* POST /v2/repository/models/{name}/load and /unload */
+enum sv_next sv_handle_load(struct sv_call *call)
+{
+    struct sv_problem problem;
+    (void)sv_refuse(&problem, SV_NOT_DONE_HERE, NULL,
+                    "Models are loaded when the server starts, and stay; restart it to change "
+                    "them.");
+    return sv_call_refuse(call, &problem);
+}

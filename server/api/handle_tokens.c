@@ -1,0 +1,234 @@
+/* handle_tokens.c - texts to tokens and back, and what a model is, as Text Embeddings Inference
+ * says it. */
+#include "api/handlers.h"
+#include "core/options.h"
+#include "registry/selection.h"
+#include "serve/classify_lane.h"
+#include "wire/encode.h"
+#include "wire/token_request.h"
+
+#include "sluice/engine.h"
+#include "sluice/model.h"
+#include "sluice/tokens.h"
+
+#include <stdlib.h>
+
+/* ---- tokenize -------------------------------------------------------------------------------- */
+
+static void add_special(struct sv_text *out, const struct sl_tokenizer *tokenizer, int32_t id)
+{
+    size_t bytes = 0;
+    const char *piece = sl_tokenizer_piece(tokenizer, id, &bytes);
+    sv_text_json(out, piece ? piece : "", piece ? bytes : 0);
+    sv_text_adds(out, ",\"special\":true,\"start\":null,\"stop\":null}");
+}
+
+/* Places count bytes. A token that is a part of a character has the place of all of it: its text is
+ * JSON, which has no parts of characters. */
+static void add_plain(struct sv_text *out, const struct sv_string *text,
+                      const struct sl_place *place)
+{
+    size_t start = place->start, stop = place->stop;
+    sv_utf8_widen(text->data, text->bytes, &start, &stop);
+    sv_text_json(out, text->data + start, stop - start);
+    sv_text_print(out, ",\"special\":false,\"start\":%zu,\"stop\":%zu}", start, stop);
+}
+
+static void add_tokens(struct sv_text *out, const struct sl_tokenizer *tokenizer,
+                       const struct sv_string *text, const struct sv_tokens *tokens)
+{
+    sv_text_adds(out, "[");
+    for (int i = 0; i < tokens->count; i++) {
+        const struct sl_place *place = &tokens->places[i];
+        sv_text_print(out, "%s{\"id\":%d,\"text\":", i ? "," : "", (int)tokens->ids[i]);
+        if (place->special)
+            add_special(out, tokenizer, tokens->ids[i]);
+        else
+            add_plain(out, text, place);
+    }
+    sv_text_adds(out, "]");
+}
+
+static bool tokenize_all(struct sv_call *call, const struct sv_served *served,
+                         const struct sv_tokenize_request *request, struct sv_problem *problem)
+{
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_served_model(served));
+    struct sv_text *out = &call->reply.body;
+    bool good = true;
+    int room = SV_TOKENIZED_MAX;
+    sv_text_adds(out, "[");
+    for (int i = 0; i < request->inputs.count && good; i++) {
+        const struct sv_string *text = &request->inputs.items[i];
+        char param[SV_PARAM_MAX];
+        sv_param("inputs", request->inputs.several, i, param);
+        const struct sv_matter matter = {.text = text,
+                                         .param = param,
+                                         .replaces_unknown = request->replaces_unknown,
+                                         .adds_special = request->adds_special,
+                                         .wants_places = true,
+                                         .most = (size_t)room + 1};
+        struct sv_tokens tokens;
+        good = sv_tokenize(served, &matter, &tokens, problem);
+        if (good && tokens.given > room)
+            good = sv_refuse(problem, SV_BAD_VALUE, "inputs",
+                             "'inputs' has more than the %d tokens that fit into one answer.",
+                             SV_TOKENIZED_MAX);
+        room -= tokens.count;
+        sv_text_adds(out, i ? "," : "");
+        if (good)
+            add_tokens(out, tokenizer, text, &tokens);
+        sv_tokens_release(&tokens);
+    }
+    sv_text_adds(out, "]");
+    return good;
+}
+
+enum sv_next sv_handle_tokenize(struct sv_call *call)
+{
+    struct sv_problem problem;
+    struct sv_tokenize_request request;
+    if (!sv_call_is_welcome(call, &problem))
+        return sv_call_refuse(call, &problem);
+    struct sv_served *served = sv_select_any(call, call->arguments[0], &problem);
+    struct sv_document *document =
+        served ? sv_tokenize_request_read(&call->body, &request, &problem) : NULL;
+    bool good = document && sv_call_takes(call, "inputs", request.inputs.count, &problem) &&
+                tokenize_all(call, served, &request, &problem);
+    sv_served_release(served);
+    sv_document_release(document);
+    return good ? sv_call_answer(call, 200, "application/json") : sv_call_refuse(call, &problem);
+}
+
+/* ---- decode ---------------------------------------------------------------------------------- */
+
+static bool decode(const struct sv_served *served, const struct sv_prompt *prompt,
+                   bool skips_special, struct sv_text *out, struct sv_problem *problem)
+{
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_served_model(served));
+    struct sl_err err;
+    struct sl_decoding decoding = {
+        .ids = prompt->ids, .count = prompt->id_count, .skip_special = skips_special};
+    long bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
+    if (bytes < 0)
+        return sv_refuse(problem, SV_INTERNAL, NULL, "%s", err.text); /* the ids were checked */
+    decoding.most = (size_t)bytes;
+    decoding.text = malloc(decoding.most + 1);
+    if (!decoding.text)
+        return sv_out_of_memory(problem);
+    bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
+    sv_text_json(out, decoding.text, (size_t)bytes);
+    free(decoding.text);
+    return true;
+}
+
+static bool check_ids_count(const struct sv_prompts *ids, struct sv_problem *problem)
+{
+    int64_t total = 0;
+    for (int i = 0; i < ids->count; i++)
+        total += ids->items[i].id_count;
+    return total <= SV_TOKENIZED_MAX ||
+           sv_refuse(problem, SV_BAD_VALUE, "ids",
+                     "'ids' has %lld token ids, one answer has at most %d.", (long long)total,
+                     SV_TOKENIZED_MAX);
+}
+
+enum sv_next sv_handle_decode(struct sv_call *call)
+{
+    struct sv_problem problem;
+    struct sv_decode_request request;
+    struct sv_text *out = &call->reply.body;
+    if (!sv_call_is_welcome(call, &problem))
+        return sv_call_refuse(call, &problem);
+    struct sv_served *served = sv_select_any(call, call->arguments[0], &problem);
+    struct sv_document *document =
+        served ? sv_decode_request_read(&call->body, &request, &problem) : NULL;
+    bool good = document && sv_call_takes(call, "ids", request.ids.count, &problem) &&
+                check_ids_count(&request.ids, &problem);
+    sv_text_adds(out, "[");
+    for (int i = 0; good && i < request.ids.count; i++) {
+        const struct sv_prompt *ids = &request.ids.items[i];
+        char param[SV_PARAM_MAX];
+        sv_param("ids", request.ids.several, i, param);
+        sv_text_adds(out, i ? "," : "");
+        good = sv_check_ids(served, ids, param, &problem) &&
+               decode(served, ids, request.skips_special, out, &problem);
+    }
+    sv_text_adds(out, "]");
+    sv_served_release(served);
+    sv_document_release(document);
+    return good ? sv_call_answer(call, 200, "application/json") : sv_call_refuse(call, &problem);
+}
+
+/* ---- info ------------------------------------------------------------------------------------ */
+
+static void add_labels(struct sv_text *out, const struct sl_model_facts *facts)
+{
+    sv_text_adds(out, "{\"classifier\":{\"id2label\":{");
+    for (int i = 0; i < facts->classes; i++) {
+        sv_text_print(out, "%s\"%d\":", i ? "," : "", i);
+        sv_text_jsons(out, facts->labels[i]);
+    }
+    sv_text_adds(out, "},\"label2id\":{");
+    for (int i = 0; i < facts->classes; i++) {
+        sv_text_adds(out, i ? "," : "");
+        sv_text_jsons(out, facts->labels[i]);
+        sv_text_print(out, ":%d", i);
+    }
+    sv_text_adds(out, "}}}");
+}
+
+/* The limits of the lane that the model is in, by the names that this interface has for them. */
+static void add_limits(struct sv_text *out, const struct sv_options *o,
+                       const struct sl_model_facts *facts)
+{
+    bool classifies = facts->task == SL_TASK_CLASSIFICATION;
+    int64_t items = classifies ? o->classify_items : o->slots;
+    int64_t queue = classifies ? o->classify_queue : o->queue_items;
+    int64_t rows = classifies ? sv_classify_rows(o->classify_rows, facts->context) : o->batch_rows;
+    int64_t texts = classifies ? o->classify_texts : SV_PROMPTS_MAX;
+    if (classifies && texts > sv_classify_texts(facts->classes))
+        texts = sv_classify_texts(facts->classes);
+    int64_t requests = items + queue;
+    sv_text_print(out,
+                  ",\"max_concurrent_requests\":%lld,\"max_input_length\":%d,"
+                  "\"max_batch_tokens\":%lld,\"max_batch_requests\":%lld,"
+                  "\"max_client_batch_size\":%lld",
+                  (long long)requests, facts->context, (long long)rows, (long long)items,
+                  (long long)texts);
+}
+
+static void add_info(struct sv_text *out, const struct sv_server *server,
+                     const struct sv_served *served)
+{
+    const struct sv_options *o = server->options;
+    struct sl_model_facts facts = sl_model_facts(sv_served_model(served));
+    bool is_narrow = sl_engine_precision(server->engine)[0] == 'b';
+    sv_text_adds(out, "{\"model_id\":");
+    sv_text_jsons(out, sv_served_id(served));
+    sv_text_adds(out, ",\"model_sha\":");
+    sv_text_jsons(out, facts.sha256);
+    sv_text_print(
+        out, ",\"model_dtype\":\"%s\",\"served_model_name\":", is_narrow ? "bfloat16" : "float32");
+    sv_text_jsons(out, sv_served_name(served));
+    sv_text_adds(out, ",\"model_type\":");
+    if (facts.task == SL_TASK_CLASSIFICATION)
+        add_labels(out, &facts);
+    else
+        sv_text_adds(out, "{\"completion\":{}}");
+    add_limits(out, o, &facts);
+    sv_text_print(out,
+                  ",\"auto_truncate\":false,\"tokenization_workers\":%d,\"version\":\"%s\","
+                  "\"sha\":null,\"docker_label\":null,\"sluice\":{\"body_bytes_max\":%lld}}",
+                  SV_HTTP_THREADS, sl_version(), (long long)o->body_bytes_max);
+}
+
+enum sv_next sv_handle_info(struct sv_call *call)
+{
+    struct sv_problem problem;
+    struct sv_served *served = sv_select_any(call, call->arguments[0], &problem);
+    if (!served)
+        return sv_call_refuse(call, &problem);
+    add_info(&call->reply.body, call->server, served);
+    sv_served_release(served);
+    return sv_call_answer(call, 200, "application/json");
+}

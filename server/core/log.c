@@ -1,0 +1,77 @@
+/* log.c - what the server tells its operator: one line per event, as key=value or JSON. */
+#include "core/log.h"
+#include "core/text.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const names[] = {"error", "warn", "info", "debug"};
+
+/* Set once before there are threads; read by all. */
+static enum sv_log_level level_most = SV_LOG_INFO;
+static bool as_json;
+
+void sv_log_setup(const char *level, const char *format)
+{
+    for (int i = 0; i <= SV_LOG_DEBUG; i++)
+        if (strcmp(level, names[i]) == 0)
+            level_most = (enum sv_log_level)i;
+    as_json = strcmp(format, "json") == 0;
+}
+
+static void add_time(struct sv_text *line)
+{
+    struct timespec now;
+    struct tm utc;
+    char date[32];
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    if (!gmtime_r(&now.tv_sec, &utc) || strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc) == 0)
+        date[0] = '\0';
+    sv_text_print(line, "%s.%03dZ", date, (int)(now.tv_nsec / 1000000));
+}
+
+/* Quoted, unless it reads well bare: nobody can forge a second field or line. */
+static void add_word(struct sv_text *line, const char *word)
+{
+    size_t bare = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                               "._-/:@%+,[]");
+    if (bare > 0 && word[bare] == '\0')
+        sv_text_adds(line, word);
+    else
+        sv_text_jsons(line, word);
+}
+
+static void add_value(struct sv_text *line, const struct sv_log_field *field)
+{
+    if (!field->text)
+        sv_text_int(line, field->number);
+    else if (as_json)
+        sv_text_jsons(line, field->text);
+    else
+        add_word(line, field->text);
+}
+
+void sv_log_write(enum sv_log_level level, const char *event, const struct sv_log_field *fields)
+{
+    if (level > level_most)
+        return;
+    struct sv_text line = {0};
+    sv_text_adds(&line, as_json ? "{\"time\":\"" : "");
+    add_time(&line);
+    sv_text_print(&line, as_json ? "\",\"level\":\"%s\",\"event\":" : " %-5s ", names[level]);
+    if (as_json)
+        sv_text_jsons(&line, event);
+    else
+        sv_text_adds(&line, event);
+    for (const struct sv_log_field *f = fields; f->key; f++) {
+        sv_text_print(&line, as_json ? ",\"%s\":" : " %s=", f->key);
+        add_value(&line, f);
+    }
+    sv_text_adds(&line, as_json ? "}\n" : "\n");
+    if (!line.failed && write(STDERR_FILENO, line.data, line.bytes) < 0) {
+        /* Nowhere left to say it. */
+    }
+    sv_text_release(&line);
+}

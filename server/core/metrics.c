@@ -1,0 +1,360 @@
+/* metrics.c - what is counted, and how Prometheus reads it. */
+#include "core/metrics.h"
+#include "core/limits.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum type { COUNTER, GAUGE, SECONDS, SIZES, LAYERS };
+
+enum { BOUNDS_MAX = 40 };
+
+struct row {
+    const char *name;
+    enum type type;
+    const char *labels, *help;
+};
+
+static const struct row rows[SV_METRICS] = {
+#define SV_METRIC(id, name, type, labels, help) {name, type, labels, help},
+#include "core/metrics.def"
+#undef SV_METRIC
+};
+
+/* Upper bounds of histogram buckets; +Inf follows. */
+struct bounds {
+    int count;
+    double most[BOUNDS_MAX];
+};
+
+struct sv_series {
+    _Atomic(struct sv_series *) next;
+    const struct bounds *bounds; /* NULL: a number */
+    _Atomic double value;        /* or the sum of what a histogram saw */
+    char *labels;                /* as shown between braces; never changes */
+    atomic_uint_least64_t buckets[];
+};
+
+struct family {
+    _Atomic(struct sv_series *) first;
+    struct sv_series *last; /* under the lock */
+    int count;              /* under the lock */
+    struct sv_series *others;
+    atomic_bool others_used;
+};
+
+struct sv_metrics {
+    pthread_mutex_t lock; /* guards adding a series: last and count of every family */
+    struct bounds seconds, sizes, layers;
+    struct family families[SV_METRICS];
+};
+
+static const struct bounds *bounds_of(const struct sv_metrics *metrics, enum type type)
+{
+    switch (type) {
+    case COUNTER:
+    case GAUGE: return NULL;
+    case SECONDS: return &metrics->seconds;
+    case SIZES: return &metrics->sizes;
+    case LAYERS: return &metrics->layers;
+    }
+    return NULL;
+}
+
+/* Latencies: 40 bounds from 10 us to 74 s, each half as long again; sizes: powers of two. */
+static void set_bounds(struct sv_metrics *metrics)
+{
+    static const double layers[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64};
+    double second = 10e-6;
+    for (int i = 0; i < BOUNDS_MAX; i++) {
+        metrics->seconds.most[i] = second;
+        second *= 1.5;
+    }
+    metrics->seconds.count = BOUNDS_MAX;
+    for (int i = 0; i <= 12; i++)
+        metrics->sizes.most[i] = (double)(1 << i);
+    metrics->sizes.count = 13;
+    metrics->layers.count = sizeof layers / sizeof layers[0];
+    memcpy(metrics->layers.most, layers, sizeof layers);
+}
+
+static struct sv_series *series_create(const struct bounds *bounds, const char *labels)
+{
+    size_t buckets = bounds ? (size_t)bounds->count + 1 : 0;
+    struct sv_series *series = calloc(1, sizeof *series + buckets * sizeof series->buckets[0]);
+    char *copy = strdup(labels);
+    if (!series || !copy) {
+        free(series);
+        free(copy);
+        return NULL;
+    }
+    series->bounds = bounds;
+    series->labels = copy;
+    return series;
+}
+
+static void series_destroy(struct sv_series *series)
+{
+    if (!series)
+        return;
+    free(series->labels);
+    free(series);
+}
+
+/* name="value",...  with what the format wants escaped. */
+static void write_labels(const char *names, const char *const *values, struct sv_text *out)
+{
+    assert(values || !*names);
+    for (const char *name = names; *name;) {
+        size_t length = strcspn(name, ",");
+        sv_text_print(out, out->bytes ? ",%.*s=\"" : "%.*s=\"", (int)length, name);
+        for (const char *c = *values; *c; c++) {
+            if (*c == '\\' || *c == '"')
+                sv_text_add(out, "\\", 1);
+            sv_text_add(out, *c == '\n' ? "\\n" : c, *c == '\n' ? 2 : 1);
+        }
+        sv_text_add(out, "\"", 1);
+        values++;
+        name += length + (name[length] == ',');
+    }
+}
+
+struct sv_metrics *sv_metrics_create(struct sl_err *err)
+{
+    struct sv_metrics *metrics = calloc(1, sizeof *metrics);
+    if (!metrics) {
+        (void)sl_fail(err, SL_NO_MEMORY, "metrics");
+        return NULL;
+    }
+    pthread_mutex_init(&metrics->lock, NULL);
+    set_bounds(metrics);
+    for (int i = 0; i < SV_METRICS; i++) {
+        metrics->families[i].others =
+            series_create(bounds_of(metrics, rows[i].type), "others=\"all\"");
+        if (!metrics->families[i].others) {
+            (void)sl_fail(err, SL_NO_MEMORY, "metrics");
+            sv_metrics_destroy(metrics);
+            return NULL;
+        }
+    }
+    return metrics;
+}
+
+void sv_metrics_destroy(struct sv_metrics *metrics)
+{
+    if (!metrics)
+        return;
+    for (int i = 0; i < SV_METRICS; i++) {
+        struct sv_series *series = atomic_load(&metrics->families[i].first), *next;
+        for (; series; series = next) {
+            next = atomic_load(&series->next);
+            series_destroy(series);
+        }
+        series_destroy(metrics->families[i].others);
+    }
+    pthread_mutex_destroy(&metrics->lock);
+    free(metrics);
+}
+
+static struct sv_series *find(struct family *family, const char *labels)
+{
+    struct sv_series *series = atomic_load_explicit(&family->first, memory_order_acquire);
+    while (series && strcmp(series->labels, labels) != 0)
+        series = atomic_load_explicit(&series->next, memory_order_acquire);
+    return series;
+}
+
+/* Under the lock. Readers walk the list meanwhile: a series is whole before it is linked. */
+static struct sv_series *append(struct family *family, const struct bounds *bounds,
+                                const char *labels)
+{
+    struct sv_series *series = family->count < SV_SERIES_MAX ? series_create(bounds, labels) : NULL;
+    if (!series) {
+        atomic_store(&family->others_used, true);
+        return family->others;
+    }
+    if (family->last)
+        atomic_store_explicit(&family->last->next, series, memory_order_release);
+    else
+        atomic_store_explicit(&family->first, series, memory_order_release);
+    family->last = series;
+    family->count++;
+    return series;
+}
+
+struct sv_series *sv_metrics_series(struct sv_metrics *metrics, enum sv_metric metric,
+                                    const char *const *values)
+{
+    assert(metric < SV_METRICS);
+    struct family *family = &metrics->families[metric];
+    struct sv_text labels = {0};
+    write_labels(rows[metric].labels, values, &labels);
+    sv_text_adds(&labels, "");
+    if (labels.failed) {
+        sv_text_release(&labels);
+        return family->others;
+    }
+    struct sv_series *series = find(family, labels.data);
+    if (!series) {
+        pthread_mutex_lock(&metrics->lock);
+        series = find(family, labels.data);
+        if (!series)
+            series = append(family, bounds_of(metrics, rows[metric].type), labels.data);
+        pthread_mutex_unlock(&metrics->lock);
+    }
+    sv_text_release(&labels);
+    return series;
+}
+
+void sv_metric_add(struct sv_series *series, double by)
+{
+    double old = atomic_load_explicit(&series->value, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&series->value, &old, old + by,
+                                                  memory_order_relaxed, memory_order_relaxed))
+        continue;
+}
+
+void sv_metric_set(struct sv_series *series, double value)
+{
+    atomic_store_explicit(&series->value, value, memory_order_relaxed);
+}
+
+void sv_metric_see(struct sv_series *series, double value)
+{
+    assert(series->bounds);
+    int low = 0, high = series->bounds->count;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (value <= series->bounds->most[middle])
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    atomic_fetch_add_explicit(&series->buckets[low], 1, memory_order_relaxed);
+    sv_metric_add(series, value);
+}
+
+double sv_metric_value(const struct sv_series *series)
+{
+    return atomic_load_explicit(&series->value, memory_order_relaxed);
+}
+
+uint64_t sv_metric_seen(const struct sv_series *series)
+{
+    uint64_t seen = 0;
+    for (int i = 0; i <= series->bounds->count; i++)
+        seen += atomic_load_explicit(&series->buckets[i], memory_order_relaxed);
+    return seen;
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+static int count_fds(void)
+{
+    int count = -3; /* ".", "..", and the directory itself */
+    DIR *directory = opendir("/proc/self/fd");
+    if (!directory)
+        return 0;
+    while (readdir(directory)) // NOLINT(concurrency-mt-unsafe): this stream is ours alone
+        count++;
+    (void)closedir(directory);
+    return count;
+}
+
+static void set(struct sv_metrics *metrics, enum sv_metric metric, double value)
+{
+    sv_metric_set(sv_metrics_series(metrics, metric, NULL), value);
+}
+
+static void sample_memory(struct sv_metrics *metrics)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    char line[128] = "";
+    if (!file)
+        return;
+    if (fgets(line, sizeof line, file)) {
+        char *rest;
+        double page = (double)sysconf(_SC_PAGESIZE);
+        set(metrics, SV_METRIC_VIRTUAL_BYTES, page * (double)strtoull(line, &rest, 10));
+        set(metrics, SV_METRIC_RESIDENT_BYTES, page * (double)strtoull(rest, NULL, 10));
+    }
+    (void)fclose(file);
+}
+
+void sv_metrics_sample_process(struct sv_metrics *metrics)
+{
+    struct timespec cpu;
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) == 0)
+        set(metrics, SV_METRIC_CPU_SECONDS, (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec);
+    struct rlimit fds;
+    if (getrlimit(RLIMIT_NOFILE, &fds) == 0)
+        set(metrics, SV_METRIC_MAX_FDS, (double)fds.rlim_cur);
+    set(metrics, SV_METRIC_OPEN_FDS, count_fds());
+    sample_memory(metrics);
+}
+
+/* ---- shown ----------------------------------------------------------------------------------- */
+
+static void show_number(const char *name, const struct sv_series *series, struct sv_text *out)
+{
+    sv_text_print(out, series->labels[0] ? "%s{%s} %.15g\n" : "%s%s %.15g\n", name, series->labels,
+                  sv_metric_value(series));
+}
+
+static void show_histogram(const char *name, const struct sv_series *series, struct sv_text *out)
+{
+    const char *comma = series->labels[0] ? "," : "";
+    uint64_t seen = 0;
+    for (int i = 0; i <= series->bounds->count; i++) {
+        seen += atomic_load_explicit(&series->buckets[i], memory_order_relaxed);
+        sv_text_print(out, "%s_bucket{%s%sle=\"", name, series->labels, comma);
+        if (i < series->bounds->count)
+            sv_text_print(out, "%.6g", series->bounds->most[i]);
+        else
+            sv_text_adds(out, "+Inf");
+        sv_text_print(out, "\"} %llu\n", (unsigned long long)seen);
+    }
+    const char *open = series->labels[0] ? "{" : "", *close = series->labels[0] ? "}" : "";
+    sv_text_print(out, "%s_sum%s%s%s %.15g\n", name, open, series->labels, close,
+                  sv_metric_value(series));
+    sv_text_print(out, "%s_count%s%s%s %llu\n", name, open, series->labels, close,
+                  (unsigned long long)seen);
+}
+
+static void show_series(const struct row *row, const struct sv_series *series, struct sv_text *out)
+{
+    if (series->bounds)
+        show_histogram(row->name, series, out);
+    else
+        show_number(row->name, series, out);
+}
+
+static void show_family(struct family *family, const struct row *row, struct sv_text *out)
+{
+    static const char *const types[] = {
+        [COUNTER] = "counter", [GAUGE] = "gauge",      [SECONDS] = "histogram",
+        [SIZES] = "histogram", [LAYERS] = "histogram",
+    };
+    const struct sv_series *series = atomic_load_explicit(&family->first, memory_order_acquire);
+    if (!series)
+        return;
+    sv_text_print(out, "# HELP %s %s\n# TYPE %s %s\n", row->name, row->help, row->name,
+                  types[row->type]);
+    for (; series; series = atomic_load_explicit(&series->next, memory_order_acquire))
+        show_series(row, series, out);
+    if (atomic_load(&family->others_used))
+        show_series(row, family->others, out);
+}
+
+void sv_metrics_expose(struct sv_metrics *metrics, struct sv_text *out)
+{
+    for (int i = 0; i < SV_METRICS; i++)
+        show_family(&metrics->families[i], &rows[i], out);
+}

@@ -1,0 +1,41 @@
+/* metrics.h - what is counted, and how Prometheus reads it.
+ *
+ * A series is one metric with one set of label values. Finding it costs a search, so whoever counts
+ * often keeps the pointer: series live as long as the metrics. Counting is lock-free, from any
+ * thread. */
+#pragma once
+
+#include "core/text.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct sv_metrics;
+struct sv_series;
+
+enum sv_metric {
+
+#define SV_METRIC(id, name, type, labels, help) SV_METRIC_##id,
+#include "core/metrics.def"
+#undef SV_METRIC
+    SV_METRICS
+};
+
+struct sv_metrics *sv_metrics_create(struct sl_err *err) SL_MUST_CHECK;
+void sv_metrics_destroy(struct sv_metrics *metrics); /* NULL is fine */
+
+/* The series with these label values, in the order of the metric's row. When a metric has too many,
+ * or memory is out, one that stands for all others. Never NULL. */
+struct sv_series *sv_metrics_series(struct sv_metrics *metrics, enum sv_metric metric,
+                                    const char *const *values);
+
+void sv_metric_add(struct sv_series *series, double by);    /* counters */
+void sv_metric_set(struct sv_series *series, double value); /* gauges */
+void sv_metric_see(struct sv_series *series, double value); /* histograms */
+double sv_metric_value(const struct sv_series *series);     /* counters and gauges */
+uint64_t sv_metric_seen(const struct sv_series *series);    /* histograms: how many values */
+
+/* Reads what the system knows about this process into its process_* series. */
+void sv_metrics_sample_process(struct sv_metrics *metrics);
+/* The exposition, in the order of the rows. */
+void sv_metrics_expose(struct sv_metrics *metrics, struct sv_text *out);

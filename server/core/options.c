@@ -1,0 +1,362 @@
+/* options.c - the settings of the daemon: where each came from, and whether it can be accepted. */
+#include "core/options.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { TEXT, INT, BOOL };
+
+struct row {
+    const char *name;
+    enum kind kind;
+    const char *fallback;
+    int64_t least, most;
+    const char *among; /* accepted words, with blanks between; NULL: any */
+    const char *help;
+    size_t offset;
+};
+
+static const struct row rows[] = {
+#define SV_OPTION(name, kind, fallback, least, most, among, help)                                  \
+    {#name, kind, fallback, least, most, among, help, offsetof(struct sv_options, name)},
+#include "core/options.def"
+#undef SV_OPTION
+};
+
+enum { ROWS = sizeof rows / sizeof rows[0], WRAP = 76, NAME_ROOM = 64 };
+
+static const struct row *find(const char *name)
+{
+    for (int i = 0; i < ROWS; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+const char *sv_options_name(int index)
+{
+    return index < ROWS ? rows[index].name : NULL;
+}
+
+static void list_names(struct sv_text *out)
+{
+    for (int i = 0; i < ROWS; i++)
+        sv_text_print(out, i ? ", %s" : "%s", rows[i].name);
+}
+
+/* What a message repeats of a value must not act on the terminal it is read on. */
+static bool hide_controls(struct sl_err *err)
+{
+    for (char *c = err->text; *c; c++)
+        if (iscntrl((unsigned char)*c))
+            *c = '?';
+    return false;
+}
+
+bool sv_options_unknown(const char *name, struct sl_err *err)
+{
+    struct sv_text names = {0};
+    list_names(&names);
+    (void)sl_fail(err, SL_BAD_INPUT, "unknown key '%s'; accepted: %s", name,
+                  names.failed ? "" : names.data);
+    sv_text_release(&names);
+    return hide_controls(err);
+}
+
+static bool is_among(const char *words, const char *value)
+{
+    size_t length = strlen(value);
+    for (const char *w = words; *w; w += strcspn(w, " "), w += strspn(w, " "))
+        if (strcspn(w, " ") == length && strncmp(w, value, length) == 0)
+            return true;
+    return false;
+}
+
+static bool set_text(const struct row *row, char *to, const char *value, struct sl_err *err)
+{
+    if (row->among && !is_among(row->among, value))
+        return sl_fail(err, SL_BAD_INPUT, "%s: '%s' is not one of: %s", row->name, value,
+                       row->among);
+    size_t length = strlen(value);
+    if ((int64_t)length < row->least || (int64_t)length > row->most)
+        return sl_fail(err, SL_BAD_INPUT, "%s: %zu characters, must have %lld to %lld", row->name,
+                       length, (long long)row->least, (long long)row->most);
+    memcpy(to, value, length + 1);
+    return true;
+}
+
+/* Digits as people write them: no blank or sign before, no 064, which YAML 1.1 reads as 52. */
+static bool is_plain_integer(const char *value)
+{
+    const char *digits = value + (*value == '-');
+    return isdigit((unsigned char)digits[0]) && (digits[0] != '0' || digits[1] == '\0');
+}
+
+static bool set_int(const struct row *row, int64_t *to, const char *value, struct sl_err *err)
+{
+    char *end;
+    errno = 0;
+    int64_t number = strtoll(value, &end, 10);
+    if (!is_plain_integer(value) || *end || errno || number < row->least || number > row->most)
+        return sl_fail(err, SL_BAD_INPUT, "%s: '%s' is not an integer from %lld to %lld", row->name,
+                       value, (long long)row->least, (long long)row->most);
+    *to = number;
+    return true;
+}
+
+static bool set_bool(const struct row *row, bool *to, const char *value, struct sl_err *err)
+{
+    bool yes = is_among("true yes on 1", value);
+    if (!yes && !is_among("false no off 0", value))
+        return sl_fail(err, SL_BAD_INPUT, "%s: '%s' is neither true nor false", row->name, value);
+    *to = yes;
+    return true;
+}
+
+bool sv_options_set(struct sv_options *options, const char *name, const char *value,
+                    struct sl_err *err)
+{
+    const struct row *row = find(name);
+    if (!row)
+        return sv_options_unknown(name, err);
+    char *to = (char *)options + row->offset;
+    bool good = false;
+    switch (row->kind) {
+    case TEXT: good = set_text(row, to, value, err); break;
+    case INT: good = set_int(row, (int64_t *)(void *)to, value, err); break;
+    case BOOL: good = set_bool(row, (bool *)to, value, err); break;
+    }
+    return good || hide_controls(err);
+}
+
+void sv_options_defaults(struct sv_options *options)
+{
+    struct sl_err err;
+    *options = (struct sv_options){0};
+    for (int i = 0; i < ROWS; i++) {
+        bool fits = sv_options_set(options, rows[i].name, rows[i].fallback, &err);
+        assert(fits);
+        (void)fits;
+    }
+}
+
+bool sv_options_check(const struct sv_options *options, struct sl_err *err)
+{
+    if (options->batch_rows < options->slots)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "batch_rows: %lld is less than slots (%lld): not every text could step",
+                       (long long)options->batch_rows, (long long)options->slots);
+    int64_t room = options->classify_items + options->classify_queue;
+    if (options->classify_texts > room)
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "classify_texts: %lld is more than classify_items and classify_queue together "
+            "(%lld): a request of so many could never be taken",
+            (long long)options->classify_texts, (long long)room);
+    return true;
+}
+
+/* ---- the environment and the command line ---------------------------------------------------- */
+
+/* SLUICE_QUEUE_ITEMS for queue_items. */
+static void environment_name(const struct row *row, char name[static NAME_ROOM])
+{
+    static const char prefix[] = "SLUICE_";
+    size_t at = sizeof prefix - 1;
+    memcpy(name, prefix, sizeof prefix);
+    for (const char *c = row->name; *c && at + 1 < NAME_ROOM; c++)
+        name[at++] = (char)(unsigned char)toupper((unsigned char)*c);
+    name[at] = '\0';
+}
+
+static bool read_environment(struct sv_options *options, struct sl_err *err)
+{
+    for (int i = 0; i < ROWS; i++) {
+        char name[NAME_ROOM];
+        environment_name(&rows[i], name);
+        const char *value = getenv(name); // NOLINT(concurrency-mt-unsafe): before there are threads
+        if (value && !sv_options_set(options, rows[i].name, value, err))
+            return sl_wrap(err, "environment %s", name);
+    }
+    return true;
+}
+
+/* --queue-items and --queue_items are the same; buffer has room for any known name. */
+static void plain_name(const char *argument, size_t length, char *name, size_t room)
+{
+    size_t used = length < room - 1 ? length : room - 1;
+    memcpy(name, argument, used);
+    name[used] = '\0';
+    for (char *dash; (dash = strchr(name, '-'));)
+        *dash = '_';
+}
+
+static bool is_errand(const char *argument, enum sv_errand *errand)
+{
+    static const char *const names[] = {
+        [SV_CHECK_CONFIG] = "--check-config",
+        [SV_SAMPLE_CONFIG] = "--sample-config",
+        [SV_HELP] = "--help",
+        [SV_VERSION] = "--version",
+    };
+    for (int i = SV_CHECK_CONFIG; i <= SV_VERSION; i++)
+        if (strcmp(argument, names[i]) == 0) {
+            *errand = (enum sv_errand)i;
+            return true;
+        }
+    return false;
+}
+
+/* One --name value or --name=value; *at moves past it. With file, only --config is of interest. */
+static bool take_argument(struct sv_options *options, int count, char *const *arguments, int *at,
+                          const char **file, struct sl_err *err)
+{
+    const char *argument = arguments[(*at)++];
+    if (strncmp(argument, "--", 2) != 0)
+        return sl_fail(err, SL_BAD_INPUT, "'%s': options begin with --; see --help", argument);
+    char name[NAME_ROOM];
+    size_t length = strcspn(argument + 2, "=");
+    plain_name(argument + 2, length, name, sizeof name);
+    const char *value = argument[2 + length] ? argument + 3 + length : NULL;
+    const struct row *row = find(name);
+    bool is_config = strcmp(name, "config") == 0;
+    if (!row && !is_config)
+        return sv_options_unknown(name, err);
+    if (!value && row && row->kind == BOOL)
+        value = "true";
+    if (!value && *at < count)
+        value = arguments[(*at)++];
+    if (!value)
+        return sl_fail(err, SL_BAD_INPUT, "'%s' wants a value", argument);
+    if (is_config && file)
+        *file = value;
+    return is_config || file || sv_options_set(options, name, value, err);
+}
+
+static bool take_arguments(struct sv_options *options, int count, char *const *arguments,
+                           const char **file, struct sl_err *err)
+{
+    enum sv_errand ignored;
+    for (int at = 1; at < count;) {
+        if (is_errand(arguments[at], &ignored))
+            at++;
+        else if (!take_argument(options, count, arguments, &at, file, err))
+            return sl_wrap(err, "command line");
+    }
+    return true;
+}
+
+bool sv_options_read(struct sv_options *options, int count, char *const *arguments,
+                     enum sv_errand *errand, struct sl_err *err)
+{
+    const char *file = getenv("SLUICE_CONFIG"); // NOLINT(concurrency-mt-unsafe): no threads yet
+    *errand = SV_SERVE;
+    for (int i = count - 1; i > 0; i--)
+        (void)is_errand(arguments[i], errand);
+    sv_options_defaults(options);
+    return take_arguments(options, count, arguments, &file, err) &&
+           (!file || sv_options_file(options, file, err)) && read_environment(options, err) &&
+           take_arguments(options, count, arguments, NULL, err) && sv_options_check(options, err);
+}
+
+/* ---- shown to people ------------------------------------------------------------------------- */
+
+static void add_range(const struct row *row, struct sv_text *out)
+{
+    if (row->among)
+        sv_text_print(out, " One of: %s.", row->among);
+    else if (row->kind == INT)
+        sv_text_print(out, " From %lld to %lld.", (long long)row->least, (long long)row->most);
+}
+
+/* The text broken at blanks, each line after `before`. */
+static void add_wrapped(struct sv_text *out, const char *before, const char *text)
+{
+    while (*text) {
+        size_t length = strlen(text);
+        if (length > WRAP) {
+            length = WRAP;
+            while (length > 0 && text[length] != ' ')
+                length--;
+        }
+        assert(length > 0);
+        sv_text_adds(out, before);
+        sv_text_add(out, text, length);
+        sv_text_adds(out, "\n");
+        text += length + strspn(text + length, " ");
+    }
+}
+
+static void add_help(const struct row *row, const char *before, struct sv_text *out)
+{
+    struct sv_text text = {0};
+    sv_text_print(&text, "%s.", row->help);
+    add_range(row, &text);
+    if (!text.failed)
+        add_wrapped(out, before, text.data);
+    sv_text_release(&text);
+}
+
+void sv_options_help(struct sv_text *out)
+{
+    sv_text_adds(out,
+                 "sluiced serves the models of a store over HTTP.\n\n"
+                 "  sluiced [--config FILE] [--OPTION VALUE]...\n\n"
+                 "  --config FILE     read options from this file (YAML; or SLUICE_CONFIG)\n"
+                 "  --check-config    read all options, say whether they can be used, and leave\n"
+                 "  --sample-config   print a configuration file with every default, and leave\n"
+                 "  --help, --version\n\n"
+                 "An option may stand in the file (name: value), in the environment\n"
+                 "(SLUICE_NAME=value) and here (--name value); the later wins.\n\n");
+    for (int i = 0; i < ROWS; i++) {
+        sv_text_print(out, "  --%s (%s)\n", rows[i].name,
+                      rows[i].fallback[0] ? rows[i].fallback : "empty");
+        add_help(&rows[i], "      ", out);
+    }
+}
+
+void sv_options_sample(struct sv_text *out)
+{
+    sv_text_adds(out, "# sluiced.yaml - every option of the daemon, at its default.\n"
+                      "# Printed by `sluiced --sample-config`; an unknown key is an error.\n");
+    for (int i = 0; i < ROWS; i++) {
+        sv_text_adds(out, "\n");
+        add_help(&rows[i], "# ", out);
+        bool quoted = rows[i].kind == TEXT && !rows[i].among;
+        sv_text_print(out, quoted ? "%s: \"%s\"\n" : "%s: %s\n", rows[i].name, rows[i].fallback);
+    }
+}
+
+const char *sv_options_show(const struct sv_options *options, int index, struct sv_text *value)
+{
+    if (index >= ROWS)
+        return NULL;
+    const struct row *row = &rows[index];
+    const char *from = (const char *)options + row->offset;
+    sv_text_clear(value);
+    switch (row->kind) {
+    case TEXT: sv_text_adds(value, from); break;
+    case INT: sv_text_int(value, *(const int64_t *)(const void *)from); break;
+    case BOOL: sv_text_adds(value, *(const bool *)from ? "true" : "false"); break;
+    }
+    return row->name;
+}
+
+bool sv_options_is_default(const struct sv_options *options, int index)
+{
+    struct sv_options defaults;
+    struct sv_text mine = {0}, standard = {0};
+    sv_options_defaults(&defaults);
+    const char *name = sv_options_show(options, index, &mine);
+    assert(name);
+    (void)name;
+    (void)sv_options_show(&defaults, index, &standard);
+    bool same = !mine.failed && !standard.failed && strcmp(mine.data, standard.data) == 0;
+    sv_text_release(&mine);
+    sv_text_release(&standard);
+    return same;
+}

@@ -1,0 +1,47 @@
+/* options.h - the settings of the daemon: where each came from, and whether it can be accepted.
+ *
+ * Defaults, then the configuration file, then the environment (SLUICE_LISTEN=...), then the command
+ * line (--listen ...): the later wins. A setting never changes once the daemon runs. */
+#pragma once
+
+#include "core/limits.h"
+#include "core/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SV_MEMBER_TEXT(name) char name[SV_OPTION_TEXT_MAX]
+#define SV_MEMBER_INT(name)  int64_t name
+#define SV_MEMBER_BOOL(name) bool name
+
+struct sv_options {
+#define SV_OPTION(name, kind, fallback, least, most, among, help) SV_MEMBER_##kind(name);
+#include "core/options.def"
+#undef SV_OPTION
+};
+
+/* What the command line asks for instead of serving. */
+enum sv_errand { SV_SERVE, SV_CHECK_CONFIG, SV_SAMPLE_CONFIG, SV_HELP, SV_VERSION };
+
+/* Reads all four sources. err says which source, which key, and what would be accepted. */
+bool sv_options_read(struct sv_options *options, int count, char *const *arguments,
+                     enum sv_errand *errand, struct sl_err *err) SL_MUST_CHECK;
+
+/* The single steps of it. */
+void sv_options_defaults(struct sv_options *options);
+bool sv_options_set(struct sv_options *options, const char *name, const char *value,
+                    struct sl_err *err) SL_MUST_CHECK;
+bool sv_options_file(struct sv_options *options, const char *path, struct sl_err *err)
+    SL_MUST_CHECK;
+bool sv_options_check(const struct sv_options *options, struct sl_err *err) SL_MUST_CHECK;
+
+const char *sv_options_name(int index); /* by position; NULL past the last */
+/* Fails for a name that no option has, and lists those there are. */
+bool sv_options_unknown(const char *name, struct sl_err *err);
+
+void sv_options_help(struct sv_text *out);
+void sv_options_sample(struct sv_text *out); /* conf/sluiced.yaml: every option at its default */
+/* The name by position, and the value as text; NULL past the last. */
+const char *sv_options_show(const struct sv_options *options, int index, struct sv_text *value);
+/* Whether the one at this position, which there is, has its default. */
+bool sv_options_is_default(const struct sv_options *options, int index);

@@ -1,0 +1,328 @@
+/* registry.c - the models being served, by name. */
+#include "registry/registry.h"
+#include "core/call.h"
+#include "core/limits.h"
+#include "core/log.h"
+#include "core/metrics.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { DIRECTORY_MAX = 4096 };
+
+struct sv_served {
+    atomic_int references;
+    struct sl_model *model;
+    char name[SV_NAME_MAX], version[SV_VERSION_MAX], id[SV_NAME_MAX], fingerprint[16];
+};
+
+struct sv_registry {
+    struct sl_engine *engine;
+    struct sv_metrics *metrics;
+    pthread_mutex_t lock; /* guards what follows */
+    struct sv_served *slots[SV_MODELS_MAX];
+    int count;
+    struct sv_missing *missing; /* sorted by name, as the store is read */
+    int missing_count;
+    bool complete; /* nothing is missing, not even from the list of what is missing */
+};
+
+struct sv_registry *sv_registry_create(struct sl_engine *engine, struct sv_metrics *metrics,
+                                       struct sl_err *err)
+{
+    struct sv_registry *registry = calloc(1, sizeof *registry);
+    if (!registry) {
+        (void)sl_fail(err, SL_NO_MEMORY, "registry");
+        return NULL;
+    }
+    registry->complete = true;
+    registry->engine = engine;
+    registry->metrics = metrics;
+    pthread_mutex_init(&registry->lock, NULL);
+    return registry;
+}
+
+void sv_registry_destroy(struct sv_registry *registry)
+{
+    if (!registry)
+        return;
+    for (int i = 0; i < registry->count; i++)
+        sv_served_release(registry->slots[i]);
+    pthread_mutex_destroy(&registry->lock);
+    free(registry->missing);
+    free(registry);
+}
+
+struct sv_served *sv_served_acquire(struct sv_served *served)
+{
+    int before = atomic_fetch_add_explicit(&served->references, 1, memory_order_relaxed);
+    assert(before > 0);
+    (void)before;
+    return served;
+}
+
+void sv_served_release(struct sv_served *served)
+{
+    if (!served || atomic_fetch_sub_explicit(&served->references, 1, memory_order_acq_rel) > 1)
+        return;
+    sl_model_close(served->model);
+    free(served);
+}
+
+static struct sv_served *served_create(struct sl_engine *engine, const char *directory,
+                                       const char *name, const char *version, struct sl_err *err)
+{
+    struct sv_served *served = calloc(1, sizeof *served);
+    if (!served) {
+        (void)sl_fail(err, SL_NO_MEMORY, "model");
+        return NULL;
+    }
+    atomic_init(&served->references, 1);
+    served->model = sl_model_open(engine, directory, err);
+    if (!served->model) {
+        free(served);
+        return NULL;
+    }
+    (void)snprintf(served->name, sizeof served->name, "%s", name);
+    (void)snprintf(served->version, sizeof served->version, "%s", version);
+    (void)snprintf(served->id, sizeof served->id, "%.*s@%s", SV_MODEL_BYTES_MAX, name, version);
+    (void)snprintf(served->fingerprint, sizeof served->fingerprint, "fp_%.12s",
+                   sl_model_facts(served->model).sha256);
+    return served;
+}
+
+static void tell_metrics(struct sv_metrics *metrics, const char *name, const char *version,
+                         const struct sv_served *served, double seconds)
+{
+    sv_metric_set(
+        sv_metrics_series(metrics, SV_METRIC_MODEL_READY, (const char *const[]){name, version}),
+        served != NULL);
+    if (!served)
+        return;
+    const char *sha256 = sl_model_facts(served->model).sha256;
+    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_INFO,
+                                    (const char *const[]){name, version, sha256}),
+                  1);
+    sv_metric_set(
+        sv_metrics_series(metrics, SV_METRIC_LOAD_SECONDS, (const char *const[]){name, version}),
+        seconds);
+}
+
+/* Takes the reference. */
+static bool publish(struct sv_registry *registry, struct sv_served *served)
+{
+    pthread_mutex_lock(&registry->lock);
+    bool fits = served && registry->count < SV_MODELS_MAX;
+    if (fits)
+        registry->slots[registry->count++] = served;
+    pthread_mutex_unlock(&registry->lock);
+    if (!fits)
+        sv_served_release(served);
+    return fits;
+}
+
+/* Clients are told paths as they are in the store; where that is, is not their affair. */
+static void leave_out(const char *store, char *reason)
+{
+    size_t bytes = strlen(store);
+    assert(bytes > 0); /* nothing is everywhere */
+    for (char *at = reason; (at = strstr(at, store));)
+        if (at[bytes] == '/')
+            memmove(at, at + bytes + 1, strlen(at + bytes + 1) + 1);
+        else
+            at += bytes;
+}
+
+static void miss(struct sv_registry *registry, const char *store, const char *name,
+                 const char *version, const char *reason)
+{
+    pthread_mutex_lock(&registry->lock);
+    size_t count = (size_t)registry->missing_count;
+    struct sv_missing *more = realloc(registry->missing, (count + 1) * sizeof *more);
+    registry->complete = false;
+    if (more) {
+        registry->missing = more;
+        registry->missing_count++;
+        (void)snprintf(more[count].name, sizeof more->name, "%s", name);
+        (void)snprintf(more[count].version, sizeof more->version, "%s", version);
+        (void)snprintf(more[count].reason, sizeof more->reason, "%s", reason);
+        leave_out(store, more[count].reason);
+    }
+    pthread_mutex_unlock(&registry->lock);
+    SV_LOG(SV_LOG_ERROR, "model not loaded", sv_str("model", name), sv_str("version", version),
+           sv_str("reason", reason));
+}
+
+/* What is wrong with a model's name; NULL: nothing. Names go into URLs, labels and paths: nothing
+ * surprising may be in them. */
+static const char *fault_of(const char *name, char reason[static SV_REASON_MAX])
+{
+    static const char accepted[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                   "-_.";
+    if (name[0] == '.' || name[strspn(name, accepted)] != '\0')
+        return "a name holds letters, digits, '-', '_' and '.' only";
+    (void)snprintf(reason, SV_REASON_MAX, "a name has at most %d characters", SV_MODEL_BYTES_MAX);
+    return strlen(name) > SV_MODEL_BYTES_MAX ? reason : NULL;
+}
+
+static void load_version(struct sv_registry *registry, const char *store, const char *name,
+                         const char *found)
+{
+    char directory[DIRECTORY_MAX], version[SV_VERSION_MAX], reason[SV_REASON_MAX];
+    (void)snprintf(directory, sizeof directory, "%s/%s/%s", store, name, found);
+    (void)snprintf(version, sizeof version, "%ld", sl_version_of(found));
+    const char *fault = fault_of(name, reason);
+    if (fault) {
+        miss(registry, store, name, version, fault);
+        return;
+    }
+    struct sl_err err = {.text = "no room for more models"};
+    int64_t began = sv_now_ns();
+    struct sv_served *served = served_create(registry->engine, directory, name, version, &err);
+    double seconds = 1e-9 * (double)(sv_now_ns() - began);
+    tell_metrics(registry->metrics, name, version, served, seconds);
+    if (publish(registry, served))
+        SV_LOG(SV_LOG_INFO, "model loaded", sv_str("model", name), sv_str("version", version),
+               sv_int("parameters", sl_model_facts(served->model).parameters),
+               sv_int("ms", (int64_t)(seconds * 1e3)));
+    else
+        miss(registry, store, name, version, err.text);
+}
+
+/* A file beside the models is of no interest, a directory was meant to be one. */
+static void tell_no_version(const char *directory)
+{
+    struct stat status;
+    if (stat(directory, &status) == 0 && S_ISDIR(status.st_mode))
+        SV_LOG(SV_LOG_WARN, "no version of a model", sv_str("directory", directory),
+               sv_str("accepted", "<store>/<model>/<number from 1>"));
+}
+
+static void load_model(struct sv_registry *registry, const char *store, const char *name)
+{
+    char directory[DIRECTORY_MAX], found[SL_VERSION_DIGITS_MAX + 1] = "";
+    (void)snprintf(directory, sizeof directory, "%s/%s", store, name);
+    if (sl_version_find(directory, found) > 0)
+        load_version(registry, store, name, found);
+    else
+        tell_no_version(directory);
+}
+
+static bool refuse_store(const char *store, struct sl_err *err)
+{
+    return sl_fail(err, SL_IO, "model store '%s': %s; choose another with --store or SLUICE_STORE",
+                   store, strerrordesc_np(errno));
+}
+
+bool sv_registry_check_store(const char *store, struct sl_err *err)
+{
+    DIR *entries = opendir(store);
+    if (!entries)
+        return refuse_store(store, err);
+    (void)closedir(entries);
+    return true;
+}
+
+bool sv_registry_load(struct sv_registry *registry, const char *store, struct sl_err *err)
+{
+    struct dirent **entries;
+    int count = scandir(store, &entries, NULL, alphasort);
+    if (count < 0)
+        return refuse_store(store, err);
+    for (int i = 0; i < count; i++) {
+        if (entries[i]->d_name[0] != '.')
+            load_model(registry, store, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    if (registry->count == 0)
+        SV_LOG(SV_LOG_WARN, "no model to serve", sv_str("store", store));
+    return true;
+}
+
+bool sv_registry_is_complete(struct sv_registry *registry)
+{
+    pthread_mutex_lock(&registry->lock);
+    bool complete = registry->count > 0 && registry->complete;
+    pthread_mutex_unlock(&registry->lock);
+    return complete;
+}
+
+bool sv_registry_missing_at(struct sv_registry *registry, int index, struct sv_missing *missing)
+{
+    pthread_mutex_lock(&registry->lock);
+    bool found = index < registry->missing_count;
+    if (found)
+        *missing = registry->missing[index];
+    pthread_mutex_unlock(&registry->lock);
+    return found;
+}
+
+bool sv_registry_find_missing(struct sv_registry *registry, const char *name,
+                              struct sv_missing *missing)
+{
+    char id[sizeof missing->name + sizeof missing->version + 1];
+    for (int i = 0; sv_registry_missing_at(registry, i, missing); i++) {
+        (void)snprintf(id, sizeof id, "%s@%s", missing->name, missing->version);
+        if (strcmp(missing->name, name) == 0 || strcmp(id, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+struct sv_served *sv_registry_acquire(struct sv_registry *registry, const char *name,
+                                      struct sl_err *err)
+{
+    struct sv_served *found = NULL;
+    pthread_mutex_lock(&registry->lock);
+    for (int i = 0; i < registry->count && !found; i++) {
+        const struct sv_served *served = registry->slots[i];
+        if (strcmp(served->name, name) == 0 || strcmp(served->id, name) == 0)
+            found = sv_served_acquire(registry->slots[i]);
+    }
+    pthread_mutex_unlock(&registry->lock);
+    if (!found)
+        (void)sl_fail(err, SL_NOT_FOUND, "no model is served as '%.*s'", SV_NAME_MAX, name);
+    return found;
+}
+
+struct sv_served *sv_registry_acquire_at(struct sv_registry *registry, int index)
+{
+    pthread_mutex_lock(&registry->lock);
+    struct sv_served *served =
+        index < registry->count ? sv_served_acquire(registry->slots[index]) : NULL;
+    pthread_mutex_unlock(&registry->lock);
+    return served;
+}
+
+const struct sl_model *sv_served_model(const struct sv_served *served)
+{
+    return served->model;
+}
+
+const char *sv_served_name(const struct sv_served *served)
+{
+    return served->name;
+}
+
+const char *sv_served_version(const struct sv_served *served)
+{
+    return served->version;
+}
+
+const char *sv_served_id(const struct sv_served *served)
+{
+    return served->id;
+}
+
+const char *sv_served_fingerprint(const struct sv_served *served)
+{
+    return served->fingerprint;
+}

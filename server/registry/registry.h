@@ -1,0 +1,59 @@
+/* registry.h - the models being served, by name.
+ *
+ * A served model never changes. A reader keeps a reference for as long as it computes; the last
+ * reference out closes the model. So a call never sees two versions of one.
+ *
+ * Any thread may acquire and release. */
+#pragma once
+
+#include "core/limits.h"
+#include "sluice/err.h"
+#include "sluice/model.h"
+
+#include <stdbool.h>
+
+struct sv_registry;
+struct sv_metrics;
+struct sv_served; /* one version of one model */
+
+/* The engine and the metrics must outlive it. */
+struct sv_registry *sv_registry_create(struct sl_engine *engine, struct sv_metrics *metrics,
+                                       struct sl_err *err) SL_MUST_CHECK;
+void sv_registry_destroy(struct sv_registry *registry); /* NULL is fine */
+
+/* Whether there is a store to load from: a directory that can be read. */
+bool sv_registry_check_store(const char *store, struct sl_err *err) SL_MUST_CHECK;
+/* Serves the highest version of every model in the store. One that does not load, or whose name is
+ * none, is logged with its reason and kept as missing; the registry is then not complete. A
+ * directory without any version is logged and passed over. Fails when the store cannot be read. */
+bool sv_registry_load(struct sv_registry *registry, const char *store, struct sl_err *err)
+    SL_MUST_CHECK;
+/* Some model is served, and every one that the store holds is. */
+bool sv_registry_is_complete(struct sv_registry *registry);
+
+/* A model of the store that is not served. */
+struct sv_missing {
+    char name[SV_NAME_MAX], version[SV_VERSION_MAX]; /* a name too long is cut */
+    char reason[SV_REASON_MAX];
+};
+
+/* By position, to list them all; false past the last. */
+bool sv_registry_missing_at(struct sv_registry *registry, int index, struct sv_missing *missing);
+/* By `name` or `name@version`; false when there is none. */
+bool sv_registry_find_missing(struct sv_registry *registry, const char *name,
+                              struct sv_missing *missing);
+
+/* Borrows the model called `name` or `name@version`; give it back with exactly one release.
+ * NULL, with SL_NOT_FOUND in err, when there is none. */
+struct sv_served *sv_registry_acquire(struct sv_registry *registry, const char *name,
+                                      struct sl_err *err) SL_MUST_CHECK;
+/* The same by position, to list them all; NULL past the last. */
+struct sv_served *sv_registry_acquire_at(struct sv_registry *registry, int index) SL_MUST_CHECK;
+struct sv_served *sv_served_acquire(struct sv_served *served); /* one more reference */
+void sv_served_release(struct sv_served *served);              /* NULL is fine */
+
+const struct sl_model *sv_served_model(const struct sv_served *served);
+const char *sv_served_name(const struct sv_served *served);        /* "shakespeare" */
+const char *sv_served_version(const struct sv_served *served);     /* "1" */
+const char *sv_served_id(const struct sv_served *served);          /* "shakespeare@1" */
+const char *sv_served_fingerprint(const struct sv_served *served); /* "fp_0123456789ab" */

@@ -1,0 +1,292 @@
+/* stream.c - server-sent events: the bounded buffer between the dispatcher and a slow client. */
+#include "serve/stream.h"
+#include "core/limits.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What waits of one choice. */
+struct lane {
+    char *text; /* SV_STREAM_TEXT_BYTES */
+    size_t bytes;
+    struct sl_token_record *records; /* SV_STREAM_RECORDS, or NULL */
+    int record_count;
+    size_t bytes_put; /* of the whole text, ever */
+    int records_put;
+    size_t bytes_sent, characters_sent;
+    enum sl_finish finish; /* SL_RUNNING until it is complete */
+    bool full;             /* something did not fit */
+    bool closed;           /* its finish_reason was sent */
+};
+
+struct sv_stream {
+    struct sv_stream_options options;
+    pthread_mutex_t lock; /* guards everything below */
+    struct sv_text head;  /* "data: {...,"choices":[", before every piece */
+    struct sv_text frame; /* events being sent; [sent] are gone */
+    size_t sent;
+    struct lane *lanes;
+    char *texts;
+    struct sl_token_record *records;
+    struct sv_usage usage;
+    struct sv_problem problem;
+    int closed; /* lanes whose finish_reason was sent */
+    bool begun, ping, done;
+};
+
+static bool allocate(struct sv_stream *stream)
+{
+    size_t choices = (size_t)stream->options.choices;
+    stream->lanes = calloc(choices, sizeof *stream->lanes);
+    stream->texts = malloc(choices * SV_STREAM_TEXT_BYTES);
+    if (stream->options.tokens)
+        stream->records = malloc(choices * SV_STREAM_RECORDS * sizeof *stream->records);
+    if (!stream->lanes || !stream->texts || (stream->options.tokens && !stream->records))
+        return false;
+    for (size_t i = 0; i < choices; i++) {
+        stream->lanes[i].text = stream->texts + i * SV_STREAM_TEXT_BYTES;
+        if (stream->records)
+            stream->lanes[i].records = stream->records + i * SV_STREAM_RECORDS;
+    }
+    return true;
+}
+
+struct sv_stream *sv_stream_create(const struct sv_stream_options *options, struct sl_err *err)
+{
+    assert(options->choices > 0);
+    struct sv_stream *stream = calloc(1, sizeof *stream);
+    if (!stream) {
+        (void)sl_fail(err, SL_NO_MEMORY, "stream");
+        return NULL;
+    }
+    stream->options = *options;
+    pthread_mutex_init(&stream->lock, NULL);
+    sv_text_adds(&stream->head, "data: ");
+    sv_answer_begin(&stream->head, &options->head);
+    if (!allocate(stream) || stream->head.failed) {
+        (void)sl_fail(err, SL_NO_MEMORY, "stream of %d choices", options->choices);
+        sv_stream_destroy(stream);
+        return NULL;
+    }
+    stream->options.head = (struct sv_answer_head){0}; /* its strings may go */
+    return stream;
+}
+
+void sv_stream_destroy(struct sv_stream *stream)
+{
+    if (!stream)
+        return;
+    sv_text_release(&stream->head);
+    sv_text_release(&stream->frame);
+    free(stream->lanes);
+    free(stream->texts);
+    free(stream->records);
+    pthread_mutex_destroy(&stream->lock);
+    free(stream);
+}
+
+/* How many records come along with *bytes more of the text; fewer bytes when not all have room. */
+static int fitting_records(const struct lane *lane, const struct sl_token_record *records,
+                           int count, bool all_text, size_t *bytes)
+{
+    if (!lane->records)
+        return 0;
+    size_t end = lane->bytes_put + *bytes;
+    int room = SV_STREAM_RECORDS - lane->record_count, fit = 0;
+    while (fit < count && fit < room && (all_text || records[fit].text_offset < end))
+        fit++;
+    /* The next one begins inside: its text stays behind with it. */
+    if (fit < count && records[fit].text_offset < end)
+        *bytes = records[fit].text_offset > lane->bytes_put
+                     ? records[fit].text_offset - lane->bytes_put
+                     : 0;
+    return fit;
+}
+
+static bool lane_put(struct lane *lane, const char *text, size_t bytes,
+                     const struct sl_token_record *records, int record_count)
+{
+    size_t left = bytes - lane->bytes_put;
+    size_t take = sv_utf8_fit(text + lane->bytes_put, left, SV_STREAM_TEXT_BYTES - lane->bytes);
+    int fresh = record_count - lane->records_put;
+    const struct sl_token_record *first = records + lane->records_put;
+    int fit = fresh > 0 ? fitting_records(lane, first, fresh, take == left, &take) : 0;
+    memcpy(lane->text + lane->bytes, text + lane->bytes_put, take);
+    if (fit > 0)
+        memcpy(lane->records + lane->record_count, first, (size_t)fit * sizeof *first);
+    lane->bytes += take;
+    lane->bytes_put += take;
+    lane->record_count += fit;
+    lane->records_put += fit;
+    return lane->bytes_put == bytes && (!lane->records || lane->records_put == record_count);
+}
+
+bool sv_stream_put(struct sv_stream *stream, int choice, const char *text, size_t bytes,
+                   const struct sl_token_record *records, int record_count)
+{
+    assert(choice >= 0 && choice < stream->options.choices);
+    pthread_mutex_lock(&stream->lock);
+    struct lane *lane = &stream->lanes[choice];
+    assert(bytes >= lane->bytes_put);
+    assert(lane->finish == SL_RUNNING);
+    bool whole = lane_put(lane, text, bytes, records, record_count);
+    lane->full = !whole;
+    stream->begun = stream->begun || lane->bytes_put > 0;
+    pthread_mutex_unlock(&stream->lock);
+    return whole;
+}
+
+void sv_stream_finish(struct sv_stream *stream, int choice, enum sl_finish finish)
+{
+    assert(finish == SL_FINISH_STOP || finish == SL_FINISH_LENGTH);
+    pthread_mutex_lock(&stream->lock);
+    assert(stream->lanes[choice].finish == SL_RUNNING);
+    stream->lanes[choice].finish = finish;
+    stream->begun = true;
+    pthread_mutex_unlock(&stream->lock);
+}
+
+void sv_stream_usage(struct sv_stream *stream, const struct sv_usage *usage)
+{
+    pthread_mutex_lock(&stream->lock);
+    stream->usage = *usage;
+    pthread_mutex_unlock(&stream->lock);
+}
+
+void sv_stream_fail(struct sv_stream *stream, const struct sv_problem *problem)
+{
+    pthread_mutex_lock(&stream->lock);
+    if (stream->problem.kind == SV_FINE)
+        stream->problem = *problem;
+    pthread_mutex_unlock(&stream->lock);
+}
+
+void sv_stream_ping(struct sv_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    stream->ping = true;
+    stream->begun = true;
+    pthread_mutex_unlock(&stream->lock);
+}
+
+bool sv_stream_has_begun(struct sv_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    bool begun = stream->begun;
+    pthread_mutex_unlock(&stream->lock);
+    return begun;
+}
+
+bool sv_stream_is_delivered(struct sv_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    bool delivered = stream->done && stream->sent == stream->frame.bytes;
+    pthread_mutex_unlock(&stream->lock);
+    return delivered;
+}
+
+/* ---- writing events, with the lock held ------------------------------------------------------ */
+
+/* The end of an event: with usage in its own event, the others say that they have none. */
+static void end_event(struct sv_stream *stream, bool last)
+{
+    struct sv_text *frame = &stream->frame;
+    sv_text_adds(frame, "]");
+    if (last) {
+        sv_text_adds(frame, ",\"usage\":");
+        sv_answer_usage(frame, &stream->usage);
+    } else if (stream->options.include_usage)
+        sv_text_adds(frame, ",\"usage\":null");
+    sv_text_adds(frame, "}\n\n");
+}
+
+static void write_piece(struct sv_stream *stream, int choice, struct lane *lane)
+{
+    const struct sv_piece piece = {
+        .choice = choice,
+        .text = lane->text,
+        .bytes = lane->bytes,
+        .bytes_before = lane->bytes_sent,
+        .characters_before = lane->characters_sent,
+        .tokens = stream->options.tokens,
+        .records = lane->records,
+        .record_count = lane->record_count,
+        .finish = lane->finish,
+    };
+    sv_text_add(&stream->frame, stream->head.data, stream->head.bytes);
+    sv_answer_piece(&stream->frame, &piece);
+    stream->closed += lane->finish != SL_RUNNING;
+    lane->closed = lane->finish != SL_RUNNING;
+    end_event(stream, !stream->options.include_usage && stream->closed == stream->options.choices);
+    lane->bytes_sent += lane->bytes;
+    lane->characters_sent += sv_utf8_count(lane->text, lane->bytes);
+    lane->bytes = 0;
+    lane->record_count = 0;
+}
+
+static void write_end(struct sv_stream *stream)
+{
+    struct sv_text *frame = &stream->frame;
+    bool complete = stream->closed == stream->options.choices;
+    if (!complete) {
+        sv_text_adds(frame, "data: ");
+        (void)sv_problem_write(&stream->problem, SV_FAMILY_OPENAI, frame);
+        sv_text_adds(frame, "\n\n");
+    } else if (stream->options.include_usage) {
+        sv_text_add(frame, stream->head.data, stream->head.bytes);
+        end_event(stream, true);
+    }
+    sv_text_adds(frame, "data: [DONE]\n\n");
+    stream->done = true;
+}
+
+/* Everything that waits becomes events. True: room was made where something did not fit. */
+static bool write_events(struct sv_stream *stream)
+{
+    bool made_room = false;
+    for (int i = 0; i < stream->options.choices; i++) {
+        struct lane *lane = &stream->lanes[i];
+        bool waits = lane->bytes > 0 || lane->record_count > 0 || lane->finish != SL_RUNNING;
+        if (lane->closed || !waits)
+            continue;
+        write_piece(stream, i, lane);
+        made_room = made_room || lane->full;
+        lane->full = false;
+    }
+    if (stream->closed == stream->options.choices || stream->problem.kind != SV_FINE)
+        write_end(stream);
+    else if (stream->ping && stream->frame.bytes == 0)
+        sv_text_adds(&stream->frame, ": ping\n\n");
+    stream->ping = false;
+    return made_room;
+}
+
+static ssize_t take_frame(struct sv_stream *stream, char *bytes, size_t most)
+{
+    size_t left = stream->frame.bytes - stream->sent;
+    size_t take = left < most ? left : most;
+    if (take > 0)
+        memcpy(bytes, stream->frame.data + stream->sent, take);
+    stream->sent += take;
+    return take == 0 && stream->done ? SV_PULL_END : (ssize_t)take;
+}
+
+ssize_t sv_stream_pull(struct sv_stream *stream, char *bytes, size_t most)
+{
+    assert(most > 0);
+    bool made_room = false;
+    pthread_mutex_lock(&stream->lock);
+    if (stream->sent == stream->frame.bytes && !stream->done) {
+        sv_text_clear(&stream->frame);
+        stream->sent = 0;
+        made_room = write_events(stream);
+    }
+    /* An event that was cut short for want of memory must not look like an end. */
+    ssize_t taken = stream->frame.failed ? SV_PULL_BROKEN : take_frame(stream, bytes, most);
+    pthread_mutex_unlock(&stream->lock);
+    if (made_room)
+        stream->options.room(stream->options.context);
+    return taken;
+}

@@ -1,0 +1,24 @@
+/* scores.h - what a classifier thinks of a text: logits to scores, the likeliest first, as JSON. */
+#pragma once
+
+#include "core/text.h"
+
+/* What becomes of logits. */
+enum sv_squash {
+    SV_SOFTMAX, /* probabilities that sum to 1 */
+    SV_SIGMOID, /* of each class by itself */
+    SV_RAW
+};
+
+struct sv_score {
+    int class;
+    float value;
+};
+
+/* In the order of classes; values may be the logits themselves. */
+void sv_scores_squash(const float *logits, int classes, enum sv_squash squash, float *values);
+/* The highest first, and of equals the lower class. */
+void sv_scores_rank(const float *values, int classes, struct sv_score *ranked);
+/* [{"label":"positive","score":0.98},...]: the first `count`. */
+void sv_scores_write(const struct sv_score *ranked, int count, const char *const *labels,
+                     struct sv_text *out);

@@ -1,0 +1,384 @@
+/* test_abuse.c - clients that leave, stall, flood or send rubbish, and signals: nothing is lost. */
+#include "support/daemon.h"
+
+#define TINY    "\"model\":\"" TINY_MODEL "\","
+#define FOREVER TINY "\"max_tokens\":1000000,\"prompt\":\"a\""
+#define LABELS  "{model=\"tiny\",version=\"1\"}"
+
+/* What memory may grow by without a leak. Sanitizers keep what is freed, to see who still uses
+ * it. */
+enum { SLACK = TEST_SANITIZED ? 1 << 30 : 2 << 20 };
+
+static struct daemon d;
+
+static void expect_answers(void)
+{
+    struct answer answer = complete(&d, "{" TINY "\"prompt\":\"a\",\"max_tokens\":2}");
+    cr_assert_eq(answer.status, 200, "%ld %s", answer.status, answer.body.data);
+    answer_release(&answer);
+}
+
+/* ---- clients that leave --------------------------------------------------------------------- */
+
+/* Every call is counted once as cancelled, whether it was read, waited for, or still in the
+ * queue. */
+Test(abuse, clients_that_leave_are_counted_exactly_and_cost_nothing)
+{
+    enum { SLOTS = 4, STREAMS = 6, WHOLES = 5, CLIENTS = STREAMS + WHOLES };
+
+    int fds[CLIENTS];
+    DAEMON_START(&d, "--slots", "4", "--queue-items", "100");
+    for (int i = 0; i < CLIENTS; i++) {
+        fds[i] = raw_complete(&d, i < STREAMS ? "{\"stream\":true," FOREVER "}" : "{" FOREVER "}");
+        if (i < SLOTS)
+            raw_expect(fds[i], "data: ");
+    }
+    wait_for_metric(&d, "sluice_calls_in_flight", CLIENTS);
+    for (int i = 0; i < CLIENTS; i++)
+        (void)close(fds[i]);
+    wait_for_metric(&d, "sluice_calls_in_flight", 0);
+    wait_for_metric(&d, "sluice_requests_running" LABELS, 0);
+    wait_for_metric(&d, "sluice_requests_waiting" LABELS, 0);
+    cr_assert_eq(calls_ended(&d, "499", "cancelled"), CLIENTS);
+    cr_assert_eq(calls_ended(&d, "200", "ok"), 0);
+    expect_answers();
+    wait_for_metric(&d, "sluice_calls_in_flight", 0); /* a call is counted after its last byte */
+    cr_assert_eq(calls_ended(&d, "200", "ok"), 1);
+    daemon_stop(&d);
+}
+
+Test(abuse, bytes_sent_ahead_are_not_leaving)
+{
+    struct sv_text got = {0};
+    DAEMON_START(&d, "--slots", "1");
+    int busy = raw_complete(&d, "{\"stream\":true," FOREVER "}");
+    raw_expect(busy, "data: ");
+    int fd = raw_complete(&d, "{" TINY "\"prompt\":\"a\",\"max_tokens\":3}");
+    raw_send(fd, "GET /v2/health/live HTTP/1.1\r\nHost: x\r\nx-request-id: second\r\n\r\n");
+    nap_ms(200);
+    (void)close(busy);
+    cr_assert(raw_read_until(fd, &got, "{\"live\":true}"), "%s", got.data ? got.data : "nothing");
+    const char *first = strstr(got.data, "text_completion"), *second = strstr(got.data, "second");
+    cr_assert(first && second && first < second, "%s", got.data);
+    sv_text_release(&got);
+    (void)close(fd);
+    wait_for_metric(&d, "sluice_calls_in_flight", 0);
+    cr_assert_eq(calls_ended(&d, "200", "ok"), 1);
+    cr_assert_eq(calls_ended(&d, "499", "cancelled"), 1);
+    daemon_stop(&d);
+}
+
+Test(abuse, a_client_that_does_not_read_is_ended_as_stalled)
+{
+    DAEMON_START(&d, "--stall-seconds", "1");
+    int fd = raw_connect_holding(&d, 4096);
+    raw_send_completion(fd, "{\"stream\":true," FOREVER "}");
+    wait_for_metric(&d, "sluice_requests_running" LABELS, 1);
+    wait_for_metric(&d, "sluice_requests_running" LABELS, 0);
+    expect_answers();
+    raw_expect(fd, "data: [DONE]\n\n"); /* and then it reads: what there was, the error, the end */
+    (void)close(fd);
+    wait_for_metric(&d, "sluice_calls_in_flight", 0);
+    cr_assert_eq(calls_ended(&d, "408", "stalled"), 1);
+    daemon_stop(&d);
+}
+
+/* ---- floods --------------------------------------------------------------------------------- */
+
+Test(abuse, a_full_queue_refuses_with_429_and_when_to_come_again)
+{
+    DAEMON_START(&d, "--slots", "1", "--queue-items", "1");
+    int running = raw_complete(&d, "{\"stream\":true," FOREVER "}");
+    raw_expect(running, "data: ");
+    int waiting = raw_complete(&d, "{\"stream\":true," FOREVER "}");
+    wait_for_metric(&d, "sluice_requests_waiting" LABELS, 1);
+    for (int i = 0; i < 3; i++) {
+        struct answer answer = complete(&d, "{" TINY "\"prompt\":\"a\"}");
+        cr_assert_eq(answer.status, 429, "%ld", answer.status);
+        cr_assert(strstr(answer.body.data, "\"type\":\"rate_limit_error\""));
+        cr_assert(strstr(answer.body.data, "\"code\":\"server_overloaded\""));
+        cr_assert_geq((int)strtol(answer_header(&answer, "retry-after"), NULL, 10), 1);
+        cr_assert_geq((int)strtol(answer_header(&answer, "retry-after-ms"), NULL, 10), 50);
+        answer_release(&answer);
+    }
+    struct answer answer = ask(&d, "GET", "/v2/health/live", NULL);
+    cr_assert_eq(answer.status, 200, "busy is not dead");
+    answer_release(&answer);
+    cr_assert_eq(metric(&d, "sluice_queue_full_total" LABELS), 3);
+    wait_for_metric(&d, "sluice_calls_in_flight", 2); /* a call is counted after its last byte */
+    cr_assert_eq(calls_ended(&d, "429", "overloaded"), 3);
+    (void)close(running);
+    raw_expect(waiting, "data: ");
+    (void)close(waiting);
+    wait_for_metric(&d, "sluice_calls_in_flight", 0);
+    expect_answers();
+    daemon_stop(&d);
+}
+
+/* More clients than slots, all served, each with its own answer. */
+Test(abuse, many_streams_at_once)
+{
+    enum { CLIENTS = 100 };
+
+    int fds[CLIENTS];
+    char body[256];
+    DAEMON_START(&d, "--slots", "32");
+    for (int i = 0; i < CLIENTS; i++) {
+        (void)snprintf(body, sizeof body,
+                       "{" TINY "\"stream\":true,\"prompt\":\"a\",\"max_tokens\":%d}", i + 1);
+        fds[i] = raw_complete(&d, body);
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+        struct sv_text got = {0};
+        char usage[64];
+        (void)snprintf(usage, sizeof usage, "\"completion_tokens\":%d,", i + 1);
+        cr_assert(raw_read_until(fds[i], &got, "data: [DONE]\n\n"));
+        cr_assert(strstr(got.data, usage), "client %d got %s", i, got.data);
+        sv_text_release(&got);
+        (void)close(fds[i]);
+    }
+    wait_for_metric(&d, "sluice_calls_in_flight", 0);
+    cr_assert_eq(calls_ended(&d, "200", "ok"), CLIENTS);
+    cr_assert_gt(metric(&d, "sluice_batch_size_sum" LABELS),
+                 2 * metric(&d, "sluice_batch_size_count" LABELS));
+    daemon_stop(&d);
+}
+
+/* One connection's worth of trouble, by kind. */
+static int trouble(int kind)
+{
+    static const char *const rubbish[] = {
+        "\x16\x03\x01\x02\x01\x01\xfc\x03\x03 this is TLS, or so it says\r\n\r\n",
+        "GET /\r\n\r\n",
+        "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n{\"model\":",
+        "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Le",
+        "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n{}",
+        "POST /v1/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "",
+    };
+
+    enum { KINDS = sizeof rubbish / sizeof rubbish[0] };
+
+    if (kind % (KINDS + 1) == KINDS)
+        return raw_complete(&d, "{\"stream\":true," FOREVER "}");
+    int fd = raw_connect(&d);
+    raw_send(fd, rubbish[kind % (KINDS + 1)]);
+    return fd;
+}
+
+static double abuse(int clients)
+{
+    int *fds = calloc((size_t)clients, sizeof *fds);
+    cr_assert(fds);
+    for (int i = 0; i < clients; i++)
+        fds[i] = trouble(i);
+    for (int i = 0; i < clients; i++)
+        if (i % 8 == 7)
+            raw_expect(fds[i], "data: "); /* in the middle of its stream */
+    for (int i = 0; i < clients; i++)
+        (void)close(fds[i]);
+    free(fds);
+    wait_for_metric(&d, "sluice_calls_in_flight", 0);
+    wait_for_metric(&d, "sluice_connections", 1); /* the one that asks */
+    expect_answers();
+    return metric(&d, "process_resident_memory_bytes");
+}
+
+/* The first round fills what is kept for later; then memory must stay where it is. */
+Test(abuse, four_hundred_connections_of_trouble_leave_nothing_behind)
+{
+    enum { CLIENTS = 400, ROUNDS = 3, STREAMS = (ROUNDS + 1) * CLIENTS / 8, FDS_SLACK = 8 };
+
+    DAEMON_START(&d, "--slots", "64", "--queue-items", "512");
+    double before = abuse(CLIENTS), after = 0;
+    double fds = metric(&d, "process_open_fds");
+    for (int i = 0; i < ROUNDS; i++)
+        after = abuse(CLIENTS);
+    cr_assert_eq(calls_ended(&d, "499", "cancelled"), STREAMS);
+    cr_assert_leq(metric(&d, "process_open_fds"), fds + FDS_SLACK);
+    for (int i = 0; i < 100 && after > before + SLACK; i++, nap_ms(50))
+        after = metric(&d, "process_resident_memory_bytes");
+    cr_assert_leq(after, before + SLACK, "resident memory went from %.0f to %.0f", before, after);
+    cr_assert_eq(metric(&d, "sluice_request_body_bytes"), 0);
+    daemon_stop(&d);
+}
+
+/* ---- clients that let us wait --------------------------------------------------------------- */
+
+static bool has_ended(int fd, int ms)
+{
+    char byte;
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    return poll(&ready, 1, ms) == 1 && read(fd, &byte, 1) <= 0;
+}
+
+/* Each byte is a sign of life, but the whole has its time. */
+Test(abuse, a_body_that_trickles_is_not_waited_for)
+{
+    DAEMON_START(&d, "--request-seconds-max", "1");
+    int fd = raw_connect(&d);
+    raw_send(fd,
+             "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n{\"model\":");
+    bool ended = false;
+    for (int i = 0; i < DAEMON_WAIT_MS / 20 && !ended; i++) {
+        ended = has_ended(fd, 20);
+        (void)!send(fd, " ", 1, MSG_NOSIGNAL);
+    }
+    cr_assert(ended);
+    wait_for_metric(&d, "sluice_request_body_bytes", 0);
+    (void)close(fd);
+    expect_answers();
+    daemon_stop(&d);
+}
+
+/* Those who take connections and say nothing make room for those who ask. */
+Test(abuse, silent_connections_do_not_keep_others_out)
+{
+    enum { CONNECTIONS = 8, SILENT = 12 };
+
+    int fds[SILENT];
+    DAEMON_START(&d, "--connections-max", "8");
+    for (int i = 0; i < SILENT; i++)
+        fds[i] = raw_connect(&d);
+    struct answer answer = ask(&d, "GET", "/v2/health/live", NULL);
+    cr_assert_eq(answer.status, 200, "%ld", answer.status);
+    answer_release(&answer);
+    int ended = 0;
+    for (int i = 0; i < SILENT; i++) {
+        ended += has_ended(fds[i], 0);
+        (void)close(fds[i]);
+    }
+    cr_assert_geq(ended, CONNECTIONS / 2); /* those of a thread */
+    daemon_stop(&d);
+}
+
+/* Nor do those who ask for much and take nothing. */
+Test(abuse, answers_that_nobody_takes_do_not_keep_others_out)
+{
+    enum { DEAF = 12, REQUESTS = 600 };
+
+    int fds[DEAF];
+    struct sv_text requests = {0};
+    DAEMON_START(&d, "--connections-max", "8");
+    for (int i = 0; i < REQUESTS; i++)
+        sv_text_adds(&requests, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    for (int i = 0; i < DEAF; i++) {
+        fds[i] = raw_connect_holding(&d, 4096);
+        raw_send(fds[i], requests.data);
+    }
+    nap_ms(1000); /* what the sockets hold is full */
+    struct answer answer = ask(&d, "GET", "/v2/health/live", NULL);
+    cr_assert_eq(answer.status, 200, "%ld", answer.status);
+    answer_release(&answer);
+    for (int i = 0; i < DEAF; i++)
+        (void)close(fds[i]);
+    sv_text_release(&requests);
+    daemon_stop(&d);
+}
+
+/* ---- time ----------------------------------------------------------------------------------- */
+
+Test(abuse, a_silent_stream_is_kept_alive_and_a_late_one_ends)
+{
+    struct sv_text got = {0};
+    DAEMON_START(&d, "--slots", "1", "--keepalive-seconds", "1", "--request-seconds-max", "4");
+    int busy = raw_complete(&d, "{\"stream\":true," FOREVER "}");
+    raw_expect(busy, "data: ");
+    int silent = raw_complete(&d, "{\"stream\":true," FOREVER "}");
+    cr_assert(raw_read_until(silent, &got, ": ping\n\n"), "no comment while it waits");
+    (void)close(silent);
+    struct sv_text end = {0};
+    cr_assert(raw_read_until(busy, &end, "data: [DONE]\n\n"));
+    cr_assert(strstr(end.data, "\"code\":\"deadline_exceeded\""));
+    (void)close(busy);
+    sv_text_release(&got);
+    sv_text_release(&end);
+    wait_for_metric(&d, "sluice_calls_in_flight", 0);
+    cr_assert_eq(calls_ended(&d, "504", "expired"), 1);
+    daemon_stop(&d);
+}
+
+Test(abuse, a_client_may_ask_for_less_time)
+{
+    DAEMON_START(&d, "--slots", "1", "--request-seconds-max", "1");
+    struct curl_slist *headers = curl_slist_append(NULL, "X-Request-Timeout-Ms: 100");
+    for (int i = 0; i < 2; i++) {
+        const struct curl_slist *wish = i ? NULL : headers;
+        struct answer answer =
+            ask_with(&d, "POST", "/v1/completions", "{" TINY "\"max_tokens\":1000000}", wish);
+        cr_assert_eq(answer.status, 504, "%ld %s", answer.status, answer.body.data);
+        cr_assert(strstr(answer.body.data, "\"code\":\"deadline_exceeded\""));
+        const char *again = answer_header(&answer, "x-should-retry");
+        cr_assert_eq(again && strcmp(again, "false") == 0, wish != NULL);
+        answer_release(&answer);
+    }
+    curl_slist_free_all(headers);
+    daemon_stop(&d);
+}
+
+/* ---- signals -------------------------------------------------------------------------------- */
+
+Test(abuse, sigterm_finishes_what_it_can_and_says_what_it_cannot)
+{
+    struct sv_text short_one = {0}, long_one = {0};
+    DAEMON_START(&d, "--drain-seconds", "8"); /* ample for the short one, even under a sanitizer */
+    int lasting = raw_complete(&d, "{\"stream\":true," TINY "\"max_tokens\":1000000}");
+    raw_expect(lasting, "data: ");
+    int ending = raw_complete(&d, "{\"stream\":true," TINY "\"max_tokens\":1000}");
+    raw_expect(ending, "data: ");
+    cr_assert_eq(kill(d.pid, SIGTERM), 0);
+    struct answer answer = {0};
+    for (int i = 0; i < 100 && answer.status != 503; i++, nap_ms(10)) {
+        answer_release(&answer);
+        answer = ask(&d, "GET", "/v2/health/ready", NULL);
+    }
+    cr_assert_eq(answer.status, 503, "still ready after SIGTERM");
+    cr_assert_str_eq(answer_header(&answer, "connection"), "close");
+    answer_release(&answer);
+    answer = complete(&d, "{" TINY "\"prompt\":\"a\"}");
+    cr_assert_eq(answer.status, 503);
+    cr_assert(strstr(answer.body.data, "\"code\":\"draining\""));
+    answer_release(&answer);
+    answer = ask(&d, "POST", "/tokenize", "{\"inputs\":\"a\"}");
+    cr_assert_eq(answer.status, 503);
+    answer_release(&answer);
+    answer = ask(&d, "POST", "/decode", "{\"ids\":[1]}");
+    cr_assert_eq(answer.status, 503);
+    answer_release(&answer);
+    answer = ask(&d, "POST", "/hf/" TINY_MODEL, "{\"inputs\":\"a\"}");
+    cr_assert_eq(answer.status, 429, "its client would spin on a 503");
+    cr_assert(answer_header(&answer, "retry-after"));
+    cr_assert(strstr(answer.body.data, "\"error_type\":\"overloaded\"}"), "%s", answer.body.data);
+    answer_release(&answer);
+    answer = ask(&d, "POST", "/v2/repository/index", "");
+    cr_assert_eq(answer.status, 200, "what there is may still be asked");
+    answer_release(&answer);
+    cr_assert(raw_read_until(ending, &short_one, "data: [DONE]\n\n"));
+    cr_assert(strstr(short_one.data, "\"finish_reason\":\"length\""));
+    cr_assert(raw_read_until(lasting, &long_one, "data: [DONE]\n\n"));
+    cr_assert(strstr(long_one.data, "\"code\":\"draining\""), "how it ended");
+    cr_assert_not(strstr(long_one.data, "\"finish_reason\":\"length\""));
+    cr_assert_eq(daemon_wait(d.pid), 0);
+    sv_text_release(&short_one);
+    sv_text_release(&long_one);
+    (void)close(lasting);
+    (void)close(ending);
+    test_directory_remove(d.directory);
+}
+
+Test(abuse, a_second_sigterm_does_not_wait)
+{
+    DAEMON_START(&d, "--drain-seconds", "3000");
+    int stream = raw_complete(&d, "{\"stream\":true," TINY "\"max_tokens\":1000000}");
+    int whole = raw_complete(&d, "{" TINY "\"max_tokens\":1000000}");
+    raw_expect(stream, "data: ");
+    wait_for_metric(&d, "sluice_calls_in_flight", 2);
+    cr_assert_eq(kill(d.pid, SIGTERM), 0);
+    nap_ms(200);
+    cr_assert_eq(waitpid(d.pid, NULL, WNOHANG), 0, "it should be draining");
+    cr_assert_eq(kill(d.pid, SIGTERM), 0);
+    cr_assert_eq(daemon_wait(d.pid), 0);
+    (void)close(stream);
+    (void)close(whole);
+    test_directory_remove(d.directory);
+}

@@ -1,0 +1,631 @@
+/* test_sluicectl.c - sluicectl as a process: with a real daemon, and with one that misbehaves. */
+#include "bench/histogram.h"
+#include "sluicectl/events.h"
+
+#include "sluice/engine.h"
+#include "support/sluicectl.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+Test(sluicectl, explains_itself)
+{
+    static const char *const commands[] = {"complete", "classify", "models",
+                                           "health",   "metrics",  "bench"};
+    char directory[PATH_MAX];
+    test_directory_make(directory);
+    const struct result *r = run(directory, (const char *[]){"sluicectl", "--help", NULL});
+    EXPECT_EXIT(r, 0);
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        EXPECT_SAID(r->out, commands[i]);
+    EXPECT_SAID(r->out, "--timeout");
+    EXPECT_SAID(r->out, "Without a command:\n  --version ");
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        r = run(directory, (const char *[]){"sluicectl", commands[i], "--help", NULL});
+        EXPECT_EXIT(r, 0);
+        EXPECT_SAID(r->out, commands[i]);
+        EXPECT_SAID(r->out, "--url URL");
+    }
+    r = run(directory, (const char *[]){"sluicectl", "complete", "--help", NULL});
+    EXPECT_SAID(r->out, "--max-tokens N");
+    EXPECT_SAID(r->out, "--stop TEXT");
+    EXPECT_SAID(r->out, "--replace ");
+    r = run(directory, (const char *[]){"sluicectl", "classify", "--help", NULL});
+    EXPECT_SAID(r->out, "Exit codes: 0 done; 1 some text was not classified");
+    r = run(directory, (const char *[]){"sluicectl", "--version", NULL});
+    EXPECT_EXIT(r, 0);
+    cr_assert_eq(strncmp(r->out, "sluicectl ", 10), 0, "%s", r->out);
+    cr_assert_eq(strcspn(r->out + 10, "\n"), strlen(sl_version()));
+    EXPECT_SAID(r->out, sl_version());
+    test_directory_remove(directory);
+}
+
+Test(sluicectl, help_has_an_example)
+{
+    static const char *const commands[] = {"complete", "classify", "bench"};
+    char directory[PATH_MAX], begin[64];
+    test_directory_make(directory);
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        const struct result *r =
+            run(directory, (const char *[]){"sluicectl", commands[i], "--help", NULL});
+        (void)snprintf(begin, sizeof begin, "\nExample: sluicectl %s ", commands[i]);
+        EXPECT_SAID(r->out, begin);
+    }
+    test_directory_remove(directory);
+}
+
+Test(sluicectl, says_what_it_does_not_understand)
+{
+    static const struct {
+        const char *words[8], *said;
+    } cases[] = {
+        {{"sluicectl"}, "which command? There are: complete"},
+        {{"sluicectl", "compleat"}, "'compleat' is not a command; there are: complete"},
+        {{"sluicectl", "models", "--jason"}, "--jason is not an option here; there are: --url"},
+        {{"sluicectl", "health", "now"}, "'now' is one word too many"},
+        {{"sluicectl", "complete", "a", "b"}, "'b' is one word too many"},
+        {{"sluicectl", "complete", "--seed"}, "--seed needs a value"},
+        {{"sluicectl", "complete", "--stream=1", "a"}, "--stream takes no value"},
+        {{"sluicectl", "complete", "--stream", "--no-stream", "a"}, "which?"},
+        {{"sluicectl", "complete", "--temperature", "3", "a"}, "a number from 0 to 2"},
+        {{"sluicectl", "complete", "--max-tokens", "1e3", "a"}, "a whole number from 0 to 1000000"},
+        {{"sluicectl", "bench", "--streams=0"}, "a whole number from 1 to 4096"},
+        {{"sluicectl", "--url", "ftp://127.0.0.1", "models"}, "is no URL of a daemon"},
+    };
+
+    char directory[PATH_MAX];
+    test_directory_make(directory);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct result *r = run(directory, cases[i].words);
+        EXPECT_EXIT(r, 2);
+        EXPECT_SAID(r->err, cases[i].said);
+        cr_assert_str_eq(r->out, "");
+    }
+    test_directory_remove(directory);
+}
+
+Test(sluicectl, says_when_nobody_listens)
+{
+    char directory[PATH_MAX];
+    test_directory_make(directory);
+    const struct result *r = ctl(directory, "http://127.0.0.1:1", "models", NULL);
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "cannot reach http://127.0.0.1:1");
+    EXPECT_SAID(r->err, "--url or SLUICE_URL says where the daemon is");
+    test_directory_remove(directory);
+}
+
+Test(sluicectl, takes_the_url_from_the_environment)
+{
+    char directory[PATH_MAX];
+    test_directory_make(directory);
+    cr_assert_eq(setenv("SLUICE_URL", "http://127.0.0.1:2/", 1), 0);
+    const struct result *r = run(directory, (const char *[]){"sluicectl", "health", NULL});
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "cannot reach http://127.0.0.1:2:");
+    test_directory_remove(directory);
+}
+
+/* ---- with a daemon --------------------------------------------------------------------------- */
+
+Test(sluicectl, completes)
+{
+    struct served d;
+    char text[128] = "", input[PATH_MAX];
+    serve(&d);
+    const struct result *r = CTL(&d, "complete", "abc", "--max-tokens", "20", "--seed", "-5");
+    EXPECT_EXIT(r, 0);
+    cr_assert_lt(strlen(r->out), sizeof text);
+    memcpy(text, r->out, strlen(r->out));
+    cr_assert_geq(strlen(text), 20, "20 tokens are 20 characters: '%s'", text);
+
+    r = CTL(&d, "complete", "--max-tokens=20", "--seed=-5", "--stream", "--usage", "--", "abc");
+    EXPECT_EXIT(r, 0);
+    cr_assert_str_eq(r->out, text, "the stream says '%s', the whole answer '%s'", r->out, text);
+    EXPECT_SAID(r->err, "[3 tokens of prompt, 20 written; ");
+
+    test_write(test_path(input, d.directory, "in"), "abc");
+    r = CTL(&d, "complete", "--max-tokens", "20", "--seed", "-5");
+    cr_assert_str_eq(r->out, text, "from standard input '%s', not '%s'", r->out, text);
+    r = CTL(&d, "complete", "-", "--max-tokens", "20", "--seed", "-5");
+    cr_assert_str_eq(r->out, text, "of `-` came '%s', not '%s'", r->out, text);
+
+    r = CTL(&d, "complete", "abc", "--max-tokens", "20", "--seed", "-6");
+    cr_assert_str_neq(r->out, text, "another seed, another text");
+
+    char stop[2] = {text[10 + strcspn(text + 10, TINY_TEXT)], '\0'};
+    r = CTL(&d, "complete", "abc", "--max-tokens", "20", "--seed", "-5", "--stop", stop);
+    cr_assert_eq(strlen(r->out), strcspn(text, stop), "'%s' does not end before '%s' of '%s'",
+                 r->out, stop, text);
+    daemon_stop(&d.daemon);
+}
+
+Test(sluicectl, completes_as_json)
+{
+    struct served d;
+    serve(&d);
+    const struct result *r = CTL(&d, "complete", "abc", "--max-tokens", "7", "--json");
+    EXPECT_EXIT(r, 0);
+    json_t *answer = parse(r->out);
+    cr_assert_eq(whole(json_object_get(answer, "usage"), "completion_tokens"), 7);
+    json_decref(answer);
+
+    r = CTL(&d, "complete", "abc", "--max-tokens", "7", "--json", "--stream");
+    EXPECT_EXIT(r, 0);
+    int64_t tokens = 0;
+    char line[4096];
+    for (const char *at = r->out; *at; at += strcspn(at, "\n") + 1) {
+        (void)snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+        answer = parse(line);
+        const json_t *usage = json_object_get(answer, "usage");
+        tokens += json_is_object(usage) ? whole(usage, "completion_tokens") : 0;
+        json_decref(answer);
+    }
+    cr_assert_eq(tokens, 7, "the events of a stream: %s", r->out);
+    daemon_stop(&d.daemon);
+}
+
+Test(sluicectl, a_stream_that_fails_fails_as_json_too)
+{
+    struct served d = {0};
+    DAEMON_START(&d.daemon, "--slots", "4", "--request_seconds_max", "1");
+    served_reach(&d);
+    const struct result *r =
+        CTL(&d, "complete", "abc", "--max-tokens", "1000000", "--json", "--stream");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "deadline_exceeded");
+    daemon_stop(&d.daemon);
+}
+
+Test(sluicectl, tells_the_daemons_own_sentences)
+{
+    struct served d;
+    serve(&d);
+    const struct result *r = CTL(&d, "complete", "--model", "huge", "abc");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "'huge'");
+    EXPECT_SAID(r->err, "(404 model_not_found, ");
+    EXPECT_SAID(r->err, ")\nsluicectl: `sluicectl models` lists the models there are\n");
+    r = CTL(&d, "complete", "five \xE2\x82\xAC %");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "'%'");
+    EXPECT_SAID(r->err, "unknown_characters");
+    EXPECT_SAID(r->err, ")\nsluicectl: --replace has such characters replaced\n");
+    static const char prompt[] = "a prompt with more characters than the four and sixty that this "
+                                 "model can see at once";
+    r = CTL(&d, "complete", prompt, "--max-tokens", "3");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "context_length_exceeded");
+    EXPECT_SAID(r->err, ")\nsluicectl: --truncate cuts what is too long\n");
+    r = CTL(&d, "complete", prompt, "--max-tokens", "3", "--truncate", "--usage");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->err, "[64 tokens of prompt, 3 written");
+    r = CTL(&d, "complete", "not \xff UTF-8");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "not UTF-8");
+    r = CTL(&d, "complete", "a", "--max-tokens", "1000000", "--timeout", "0.2");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "(504 deadline_exceeded, ");
+    daemon_stop(&d.daemon);
+}
+
+Test(sluicectl, completes_nothing_and_what_is_unknown_when_asked_to)
+{
+    struct served d;
+    serve(&d);
+    const struct result *r = CTL(&d, "complete", "--max-tokens", "3", "--usage");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->err, ", 3 written");
+    r = CTL(&d, "complete", "", "--max-tokens", "3", "--usage");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->err, ", 3 written");
+    r = CTL(&d, "complete", "five %", "--max-tokens", "3", "--replace", "--usage");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->err, "[6 tokens of prompt, 3 written");
+    daemon_stop(&d.daemon);
+}
+
+Test(sluicectl, lists_models)
+{
+    struct served d;
+    serve(&d);
+    const struct result *r = CTL(&d, "models");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "MODEL");
+    EXPECT_SAID(r->out, "\ntiny ");
+    EXPECT_SAID(r->out, " tsa ");
+    EXPECT_SAID(r->out, " TASK ");
+    EXPECT_SAID(r->out, " completion ");
+    r = CTL(&d, "models", "--json");
+    json_t *answer = parse(r->out);
+    cr_assert_eq(json_array_size(json_object_get(answer, "data")), 1);
+    json_decref(answer);
+    r = CTL(&d, "models", "tiny", "--json");
+    EXPECT_EXIT(r, 0);
+    answer = parse(r->out);
+    cr_assert_eq(whole(answer, "max_model_len"), TINY_CONTEXT);
+    json_decref(answer);
+    r = CTL(&d, "models", "a/b c?d");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "'a/b c?d'");
+    daemon_stop(&d.daemon);
+}
+
+Test(sluicectl, looks_at_health_and_metrics)
+{
+    struct served d;
+    serve(&d);
+    const struct result *r = CTL(&d, "health");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "is ready\n");
+    r = CTL(&d, "health", "--json");
+    json_t *answer = parse(r->out);
+    cr_assert(json_is_true(json_object_get(answer, "live")));
+    cr_assert(json_is_true(json_object_get(answer, "ready")));
+    json_decref(answer);
+    r = CTL(&d, "metrics", "sluice_model_ready");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "\nsluice_model_ready{model=\"tiny\",version=\"1\"} 1\n");
+    cr_assert(!strstr(r->out, "process_"), "only what begins with the prefix: %s", r->out);
+    r = CTL(&d, "metrics", "--json");
+    EXPECT_EXIT(r, 0);
+    answer = parse(r->out);
+    cr_assert_gt(json_array_size(answer), 50);
+    json_decref(answer);
+    r = CTL(&d, "metrics", "sluice_model_ready", "--json");
+    answer = parse(r->out);
+    const json_t *sample = json_array_get(answer, 0);
+    cr_assert_eq(json_array_size(answer), 1);
+    cr_assert_str_eq(json_string_value(json_object_get(json_object_get(sample, "labels"), "model")),
+                     "tiny");
+    cr_assert_eq((int)number(sample, "value"), 1);
+    json_decref(answer);
+    daemon_stop(&d.daemon);
+}
+
+static void check_percentiles(const json_t *report, const char *name)
+{
+    const json_t *of = json_object_get(report, name);
+    cr_assert_gt(number(of, "p50"), 0, "%s", name);
+    cr_assert_geq(number(of, "p90"), number(of, "p50"), "%s", name);
+    cr_assert_geq(number(of, "p99"), number(of, "p90"), "%s", name);
+}
+
+Test(sluicectl, benchmarks)
+{
+    static const char *const names[] = {"stream_tokens_per_second", "first_token_ms",
+                                        "inter_token_ms", "latency_ms"};
+    struct served d;
+    serve(&d);
+    const struct result *r = CTL(&d, "bench", "--streams", "3", "--tokens", "40", "--requests", "7",
+                                 "--prompt", "abc", "--json");
+    EXPECT_EXIT(r, 0);
+    json_t *report = parse(r->out);
+    cr_assert_eq(whole(report, "requests"), 7);
+    cr_assert_eq(whole(report, "failed"), 0);
+    cr_assert_eq(whole(report, "tokens"), 280);
+    cr_assert_eq(whole(report, "prompt_tokens"), 21);
+    cr_assert_gt(number(report, "tokens_per_second"), 0);
+    cr_assert_geq(number(report, "tokens_per_chunk"), 1);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        check_percentiles(report, names[i]);
+    json_decref(report);
+
+    r = CTL(&d, "bench", "--streams=2", "--tokens=9", "--requests=4", "--warm-up=0", "--prompt=a",
+            "--no-stream", "--json");
+    EXPECT_EXIT(r, 0);
+    report = parse(r->out);
+    cr_assert_eq(whole(report, "tokens"), 36);
+    cr_assert(json_is_null(json_object_get(json_object_get(report, "first_token_ms"), "p50")));
+    json_decref(report);
+
+    r = CTL(&d, "bench", "--streams=2", "--tokens=5", "--requests=2", "--prompt=a");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "tiny, 2 streams: ");
+    EXPECT_SAID(r->out, "2 requests with 10 tokens");
+    r = CTL(&d, "bench", "--seconds=1", "--tokens=5");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "--seconds is of --classify");
+    r = CTL(&d, "bench", "--classify=texts.txt", "--prompt=a");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "--prompt is given, but --classify has nothing written");
+    r = CTL(&d, "bench", "--model=huge", "--tokens=5");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "(404 model_not_found");
+    EXPECT_SAID(r->err, "sluicectl: The model 'huge' does not exist");
+    EXPECT_SAID(r->err, "`sluicectl models`");
+    r = CTL(&d, "bench", "--tokens=5", "--prompt",
+            "a prompt with more characters than the four and sixty that this model can see");
+    EXPECT_SAID(r->err, "context_length_exceeded");
+    cr_assert_not(strstr(r->err, "--truncate"), "it has no such option: %s", r->err);
+    cr_assert_str_eq(r->out, "");
+    daemon_stop(&d.daemon);
+}
+
+/* ---- a daemon that misbehaves ---------------------------------------------------------------- */
+
+/* Gives the answers of a script, one per connection, the last again and again. */
+struct actor {
+    const char *const *script; /* NULL at the end */
+    int socket, asked;
+    long timeout_ms[8]; /* that the first requests came with */
+    char url[64], directory[PATH_MAX];
+    pthread_t thread;
+};
+
+/* A request's head, and with it as much of its body as came along. */
+static void read_request(int fd, char text[static 8192])
+{
+    size_t used = 0;
+    ssize_t count;
+    while (used < 8191 && (count = read(fd, text + used, 8191 - used)) > 0) {
+        used += (size_t)count;
+        text[used] = '\0';
+        if (strstr(text, "\r\n\r\n") && (strncmp(text, "GET", 3) == 0 || strstr(text, "}")))
+            return;
+    }
+}
+
+static void *act(void *context)
+{
+    struct actor *a = context;
+    for (int fd; (fd = accept(a->socket, NULL, NULL)) >= 0; a->asked++) {
+        const char *answer = a->script[0];
+        char request[8192] = "";
+        read_request(fd, request);
+        const char *timeout = strcasestr(request, "X-Request-Timeout-Ms: ");
+        if (timeout && a->asked < 8)
+            a->timeout_ms[a->asked] = strtol(timeout + 22, NULL, 10);
+        if (a->script[1])
+            a->script++;
+        (void)send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+        (void)shutdown(fd, SHUT_WR);
+        (void)close(fd);
+    }
+    return NULL;
+}
+
+static void actor_start(struct actor *a, const char *const *script)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    *a = (struct actor){.script = script, .socket = socket(AF_INET, SOCK_STREAM, 0)};
+    test_directory_make(a->directory);
+    cr_assert_eq(bind(a->socket, (struct sockaddr *)&address, length), 0);
+    cr_assert_eq(listen(a->socket, 16), 0);
+    cr_assert_eq(getsockname(a->socket, (struct sockaddr *)&address, &length), 0);
+    (void)snprintf(a->url, sizeof a->url, "http://127.0.0.1:%d/", ntohs(address.sin_port));
+    cr_assert_eq(pthread_create(&a->thread, NULL, act, a), 0);
+}
+
+/* Returns how many requests there were. */
+static int actor_stop(struct actor *a)
+{
+    (void)shutdown(a->socket, SHUT_RDWR);
+    cr_assert_eq(pthread_join(a->thread, NULL), 0);
+    (void)close(a->socket);
+    test_directory_remove(a->directory);
+    return a->asked;
+}
+
+#define HEAD(status) "HTTP/1.1 " status " X\r\nConnection: close\r\n"
+
+#define REFUSAL "\r\n{\"error\":{\"message\":\"Full.\",\"code\":\"server_overloaded\"}}"
+
+#define ANSWER HEAD("200") "\r\n{\"choices\":[{\"index\":0,\"text\":\"fine\"}]}"
+
+#define STREAM HEAD("200") "Content-Type: text/event-stream\r\n\r\n"
+
+static double seconds(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+Test(sluicectl, asks_again_when_told_to)
+{
+    static const char *const script[] = {
+        HEAD("429") "retry-after-ms: 150\r\nRetry-After: 9\r\n" REFUSAL,
+        HEAD("503") "retry-after-ms: 150\r\n" REFUSAL, ANSWER, NULL};
+    struct actor a;
+    actor_start(&a, script);
+    double begun = seconds();
+    const struct result *r = CTL(&a, "complete", "--model", "m", "x", "--timeout", "20");
+    double took = seconds() - begun;
+    EXPECT_EXIT(r, 0);
+    cr_assert_str_eq(r->out, "fine");
+    cr_assert_geq(took, 0.3, "asked again after %.3f s", took);
+    cr_assert_lt(took, 9.0, "waited for the wrong header: %.3f s", took);
+    cr_assert_eq(actor_stop(&a), 3);
+    cr_assert_leq(a.timeout_ms[0], 20000);
+    for (int i = 1; i < 3; i++) /* what is left of the time, for the daemon works no longer */
+        cr_assert_leq(a.timeout_ms[i], a.timeout_ms[i - 1] - 150, "%ld then %ld",
+                      a.timeout_ms[i - 1], a.timeout_ms[i]);
+    cr_assert_gt(a.timeout_ms[2], 10000);
+}
+
+Test(sluicectl, asks_again_only_so_often)
+{
+    static const char *const script[] = {HEAD("429") "retry-after-ms: 1\r\n" REFUSAL, NULL};
+    struct actor a;
+    actor_start(&a, script);
+    const struct result *r = CTL(&a, "complete", "--model", "m", "x");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "Full. (429 server_overloaded)");
+    cr_assert_eq(actor_stop(&a), 5);
+}
+
+Test(sluicectl, does_not_wait_past_its_deadline)
+{
+    static const char *const script[] = {HEAD("503") "Retry-After: 30\r\n" REFUSAL, NULL};
+    struct actor a;
+    actor_start(&a, script);
+    double begun = seconds();
+    const struct result *r = CTL(&a, "complete", "--model", "m", "x", "--timeout", "20");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "Full. (503 ");
+    cr_assert_lt(seconds() - begun, 15);
+    cr_assert_eq(actor_stop(&a), 1);
+}
+
+Test(sluicectl, does_not_repeat_other_failures)
+{
+    static const char *const script[] = {HEAD("500") "retry-after-ms: 1\r\n" REFUSAL, ANSWER, NULL};
+    struct actor a;
+    actor_start(&a, script);
+    EXPECT_EXIT(CTL(&a, "complete", "--model", "m", "x"), 1);
+    cr_assert_eq(actor_stop(&a), 1);
+}
+
+Test(sluicectl, benchmarks_tell_how_many_failed_and_of_what)
+{
+    static const char *const refusals[] = {HEAD("500") "\r\n{\"error\":\"Ill.\"}", NULL};
+    struct actor a;
+    actor_start(&a, refusals);
+    const struct result *r =
+        CTL(&a, "bench", "--model=m", "--streams=2", "--requests=9", "--warm-up=3");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "sluicectl: 3 of 3 requests of the warm-up failed; the first: Ill. (500)");
+    r = CTL(&a, "bench", "--model=m", "--streams=2", "--requests=9", "--warm-up=0");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "sluicectl: 9 of 9 requests failed; the first: Ill. (500)");
+    (void)actor_stop(&a);
+}
+
+Test(sluicectl, tells_what_to_do_when_no_model_is_served)
+{
+    static const char *const script[] = {HEAD("200") "\r\n{\"data\":[]}", NULL};
+    struct actor a;
+    actor_start(&a, script);
+    const struct result *r = CTL(&a, "complete", "x");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "no model that completes is served; train one with `sluice train`");
+    cr_assert_eq(actor_stop(&a), 1);
+}
+
+Test(sluicectl, asks_the_only_model_that_completes)
+{
+    struct served d;
+    serve_classifiers(&d);
+    const struct result *r = CTL(&d, "complete", "ab", "--max-tokens", "3", "--json");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "\"model\":\"tiny@1\"");
+    daemon_stop(&d.daemon);
+}
+
+Test(sluicectl, health_is_what_it_is_now)
+{
+    static const char *const script[] = {
+        HEAD("503") "Retry-After: 1\r\n\r\n{\"error\":\"Not yet.\"}",
+        HEAD("200") "\r\n{\"live\":true}", NULL};
+    struct actor a;
+    actor_start(&a, script);
+    const struct result *r = CTL(&a, "health");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->out, "is alive but not ready: Not yet. (503)");
+    cr_assert_str_eq(r->err, "");
+    cr_assert_eq(actor_stop(&a), 2);
+}
+
+Test(sluicectl, nearly_sure_is_not_printed_as_sure)
+{
+    static const char *const script[] = {
+        HEAD("200") "\r\n{\"model_id\":\"m@1\",\"max_client_batch_size\":4,"
+                    "\"sluice\":{\"body_bytes_max\":9999}}",
+        HEAD("200") "\r\n{\"outputs\":[{\"name\":\"probs\",\"data\":[\"0.9999998:1:yes\","
+                    "\"3.5481293e-10:0:no\"]},{\"name\":\"depth\",\"data\":[1]},"
+                    "{\"name\":\"truncated\",\"data\":[0]}]}",
+        NULL};
+    struct actor a;
+    actor_start(&a, script);
+    const struct result *r = CTL(&a, "classify", "--top", "2", "x");
+    EXPECT_EXIT(r, 0);
+    cr_assert_str_eq(r->out, "yes\t0.999999\tx\nno\t3.54813e-10\tx\n");
+    cr_assert_eq(actor_stop(&a), 2);
+}
+
+Test(sluicectl, knows_a_broken_stream)
+{
+    static const struct {
+        const char *answer, *out, *err, *bench;
+    } cases[] = {
+        {STREAM "data: {\"choices\":[{\"text\":\"so f\"}],\"usage\":{\"completion_tokens\":4}}\n\n",
+         "so f", "the stream broke off before its end", "the first: the stream broke off"},
+        {STREAM
+         "data: {\"choices\":[{\"text\":\"so f\"}]}\n\n"
+         "data: {\"error\":{\"message\":\"Too slow.\",\"code\":\"late\"}}\n\ndata: [DONE]\n\n",
+         "so f", "Too slow. (late)", "the first: Too slow. (late)"},
+        {STREAM "data: {\"choi\n\ndata: [DONE]\n\n", "", "is not JSON", "how many tokens"},
+        {HEAD("200") "Content-Length: 999\r\n\r\ndata: {\"choices\":[]}\n\n", "", "broke off",
+         "remaining"},
+        {HEAD("404") "\r\n<html>", "", "the daemon refused without a word (404)", "<html>"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *script[] = {cases[i].answer, NULL};
+        struct actor a;
+        actor_start(&a, script);
+        const struct result *r = CTL(&a, "complete", "--model", "m", "x", "--stream");
+        EXPECT_EXIT(r, 1);
+        EXPECT_SAID(r->err, cases[i].err);
+        cr_assert_str_eq(r->out, cases[i].out, "case %zu", i);
+        r = CTL(&a, "bench", "--model", "m", "--streams=1", "--requests=1", "--warm-up=0");
+        EXPECT_EXIT(r, 1);
+        EXPECT_SAID(r->err, cases[i].bench);
+        (void)actor_stop(&a);
+    }
+}
+
+/* ---- the parts ------------------------------------------------------------------------------- */
+
+/* Events, written one behind the other. */
+struct heard {
+    char text[256];
+    int count;
+};
+
+static bool hear(void *context, const char *data, size_t count)
+{
+    struct heard *h = context;
+    size_t used = strlen(h->text);
+    (void)snprintf(h->text + used, sizeof h->text - used, "<%.*s>", (int)count, data);
+    return ++h->count < 6;
+}
+
+Test(sluicectl, events_come_in_any_pieces)
+{
+    static const char stream[] = "data: one\n\n: ping\n\ndata:two\r\n\r\nevent: x\ndata: \xc3\xa9 "
+                                 "three\n\ndata:\n\ndata: [DONE]\n\nlef";
+    for (size_t piece = 1; piece <= sizeof stream - 1; piece++) {
+        struct heard h = {0};
+        struct events e = {.take = hear, .context = &h};
+        for (size_t at = 0; at < sizeof stream - 1; at += piece) {
+            size_t left = sizeof stream - 1 - at;
+            cr_assert(events_feed(&e, stream + at, left < piece ? left : piece));
+        }
+        cr_assert_str_eq(h.text, "<one><two><\xc3\xa9 three><><[DONE]>", "pieces of %zu: %s", piece,
+                         h.text);
+        cr_assert_not(events_feed(&e, "\ndata: six\n", 11), "six events were enough");
+        events_release(&e);
+    }
+}
+
+Test(sluicectl, percentiles_are_close)
+{
+    static struct histogram h; /* too large for a stack */
+    cr_assert_eq(histogram_at(&h, 0.5), 0);
+    for (int64_t i = 1; i <= 100000; i++)
+        histogram_add(&h, i * 977);
+    for (int percent = 1; percent < 100; percent++) {
+        double want = percent * 977000.0, got = histogram_at(&h, percent / 100.0);
+        cr_assert(got > 0.98 * want && got < 1.02 * want, "at %d %%: %.0f, not %.0f", percent, got,
+                  want);
+    }
+    histogram_add(&h, INT64_MAX);
+    histogram_add(&h, -1);
+    cr_assert_eq(h.most, INT64_MAX);
+    cr_assert_eq(histogram_at(&h, 0), 0);
+}

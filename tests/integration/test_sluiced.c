@@ -1,0 +1,247 @@
+/* test_sluiced.c - the program: its errands, what it says of bad options, stores and defaults. */
+#include "support/json_answer.h"
+
+#define TINY "\"model\":\"" TINY_MODEL "\","
+
+static int run(const char *const *words)
+{
+    return daemon_wait(daemon_spawn(words));
+}
+
+Test(sluiced, errands_and_bad_options)
+{
+    cr_assert_eq(run((const char *const[]){"--help", NULL}), 0);
+    cr_assert_eq(run((const char *const[]){"--version", NULL}), 0);
+    cr_assert_eq(run((const char *const[]){"--sample-config", NULL}), 0);
+    cr_assert_eq(run((const char *const[]){"--check-config", "--store", "/", NULL}), 0);
+    cr_assert_eq(run((const char *const[]){"--check-config", "--slots", "0", NULL}), 2);
+    cr_assert_eq(run((const char *const[]){"--slotz", "1", NULL}), 2);
+    cr_assert_eq(run((const char *const[]){"--listen", "nowhere", NULL}), 1);
+    cr_assert_eq(run((const char *const[]){"--listen", "127.0.0.1:70000", NULL}), 1);
+    cr_assert_eq(run((const char *const[]){"--listen", "0.0.0.0:0", NULL}), 1,
+                 "others could reach it");
+    cr_assert_eq(
+        run((const char *const[]){"--listen", "127.0.0.1:0", "--store", "/nonexistent", NULL}), 1);
+}
+
+/* What the daemon says in its log is the test's standard error. */
+static char *log_begin(const char *directory, char path[PATH_MAX])
+{
+    cr_assert(freopen(test_path(path, directory, "log"), "w", stderr));
+    cr_assert_eq(setenv("SLUICE_TEST_LOG", "1", 1), 0);
+    return path;
+}
+
+static void expect_log(const char *path, const char *part, bool wanted)
+{
+    char line[1024];
+    bool found = false;
+    FILE *file = fopen(path, "r");
+    cr_assert(file);
+    while (fgets(line, sizeof line, file))
+        found = found || strstr(line, part);
+    (void)fclose(file);
+    cr_assert_eq(found, wanted, "'%s' in the log", part);
+}
+
+/* A model's directory again, under another name. */
+static void copy_tiny(const char *store, const char *name, const char *version)
+{
+    char from[PATH_MAX], to[PATH_MAX], directory[PATH_MAX];
+    (void)test_path(from, store, TINY_MODEL "/1");
+    (void)test_path(directory, store, name);
+    cr_assert_eq(mkdir(directory, 0700), 0);
+    const char *copy[] = {"/bin/cp", "-r", from, test_path(to, directory, version), NULL};
+    run_program((char *const *)(uintptr_t)copy);
+}
+
+Test(sluiced, what_cannot_be_started_is_not_called_a_configuration)
+{
+    static const struct {
+        const char *words[6], *said;
+    } cases[] = {
+        {{"--check-config", "--store", "/", "--listen", "foo"}, "'foo' is not address:port"},
+        {{"--check-config", "--store", "/", "--listen", "0.0.0.0:0"}, "insecure: true"},
+        {{"--check-config", "--store", "/nope"}, "'/nope': No such file"},
+        {{"--check-config", "--store", "/nope"}, "choose another with --store or SLUICE_STORE"},
+        {{"--check-config", "--store", "/dev/null"}, "'/dev/null': Not a directory"},
+    };
+
+    char directory[PATH_MAX], path[PATH_MAX];
+    test_directory_make(directory);
+    (void)log_begin(directory, path);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cr_assert_eq(run(cases[i].words), 2, "case %zu", i);
+        expect_log(path, cases[i].said, true);
+    }
+    test_directory_remove(directory);
+}
+
+Test(sluiced, a_port_in_use_is_told_with_the_way_out)
+{
+    struct daemon mine;
+    char path[PATH_MAX], address[32];
+    DAEMON_START(&mine, "--slots", "2");
+    (void)log_begin(mine.directory, path);
+    (void)snprintf(address, sizeof address, "127.0.0.1:%d", mine.port);
+    cr_assert_eq(run((const char *const[]){"--listen", address, "--store", mine.store, NULL}), 1);
+    expect_log(path, "in use; choose another with --listen or SLUICE_LISTEN", true);
+    daemon_stop(&mine);
+}
+
+Test(sluiced, options_that_nobody_has_set_are_logged_for_those_who_look_closely)
+{
+    struct daemon mine;
+    char path[PATH_MAX], port[PATH_MAX];
+    daemon_make_store(&mine);
+    (void)log_begin(mine.directory, path);
+    daemon_serve(&mine, (const char *const[]){"--log-level", "info", "--slots", "64", NULL});
+    expect_log(path, "name=threads", true);
+    expect_log(path, "name=slots", false);
+    expect_log(path, "name=keepalive_seconds", false);
+    cr_assert_eq(kill(mine.pid, SIGTERM), 0);
+    cr_assert_eq(daemon_wait(mine.pid), 0);
+    cr_assert_eq(unlink(test_path(port, mine.directory, "port")), 0);
+    daemon_serve(&mine, (const char *const[]){"--log-level", "debug", NULL});
+    expect_log(path, "name=keepalive_seconds", true);
+    daemon_stop(&mine);
+}
+
+Test(sluiced, directories_without_a_version_are_told_and_files_are_not)
+{
+    struct daemon mine;
+    char path[PATH_MAX], file[PATH_MAX];
+    daemon_make_store(&mine);
+    copy_tiny(mine.store, "flat", "latest");
+    copy_tiny(mine.store, "naught", "0");
+    copy_tiny(mine.store, "good", "1");
+    test_write(test_path(file, mine.store, "notes"), "mine");
+    (void)log_begin(mine.directory, path);
+    daemon_serve(&mine, (const char *const[]){NULL});
+    expect_log(path, "store/flat accepted=\"<store>/<model>/<number from 1>\"", true);
+    expect_log(path, "store/naught", true);
+    expect_log(path, "store/good", false);
+    expect_log(path, "store/notes", false);
+    daemon_stop(&mine);
+}
+
+static void spoil(const char *store)
+{
+    char file[PATH_MAX];
+    copy_tiny(store, "broken", "3");
+    test_write(test_path(file, store, "broken/3/model.safetensors"), "not a model");
+}
+
+Test(sluiced, a_broken_model_is_left_out_and_the_others_serve)
+{
+    struct daemon mine;
+    daemon_make_store(&mine);
+    spoil(mine.store);
+    daemon_serve(&mine, (const char *const[]){NULL});
+    struct answer answer = ask(&mine, "GET", "/v2/health/ready", NULL);
+    cr_assert_eq(answer.status, 503);
+    cr_assert(answer_header(&answer, "retry-after"));
+    cr_assert(strstr(answer.body.data, "that are not served: broken@3. The log says why."), "%s",
+              answer.body.data);
+    answer_release(&answer);
+    answer = ask(&mine, "GET", "/v2/health/live", NULL);
+    cr_assert_eq(answer.status, 200);
+    answer_release(&answer);
+    answer = ask(&mine, "GET", "/v1/models", NULL);
+    cr_assert(strstr(answer.body.data, "\"tiny\"") && !strstr(answer.body.data, "broken"));
+    answer_release(&answer);
+    answer = complete(&mine, "{" TINY "\"prompt\":\"a\"}");
+    cr_assert_eq(answer.status, 200);
+    answer_release(&answer);
+    cr_assert_eq(metric(&mine, "sluice_model_ready{model=\"broken\",version=\"3\"}"), 0);
+    static const char *const absent[] = {"/v2/models/broken/ready", "/v2/models/broken",
+                                         "/v2/models/broken/versions/3/ready", "/v1/models/broken"};
+    for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++) {
+        answer = ask(&mine, "GET", absent[i], NULL);
+        cr_assert_eq(answer.status, 503, "%s: %ld", absent[i], answer.status);
+        cr_assert(strstr(answer.body.data, "could not be loaded: "), "%s", answer.body.data);
+        cr_assert_not(strstr(answer.body.data, mine.store), "where the store is, is told");
+        cr_assert(answer_header(&answer, "retry-after"));
+        answer_release(&answer);
+    }
+    answer = ask(&mine, "POST", "/hf/broken", "{\"inputs\":\"a\"}");
+    cr_assert_eq(answer.status, 424, "a 503 would be asked for again, at once and for ever");
+    cr_assert(strstr(answer.body.data, "\"error_type\":\"backend\"}"), "%s", answer.body.data);
+    answer_release(&answer);
+    answer = ask(&mine, "GET", "/v2/models/broken/versions/2/ready", NULL);
+    cr_assert_eq(answer.status, 404);
+    answer_release(&answer);
+    answer = ask(&mine, "POST", "/v2/repository/index", "{}");
+    json_t *root = answer_parse(&answer);
+    cr_assert_eq(json_array_size(root), 2);
+    cr_assert_str_eq(text_at(root, "1/name"), "broken");
+    cr_assert_str_eq(text_at(root, "1/version"), "3");
+    cr_assert_str_eq(text_at(root, "1/state"), "UNAVAILABLE");
+    cr_assert_gt(strlen(text_at(root, "1/reason")), 10);
+    json_decref(root);
+    answer_release(&answer);
+    answer = ask(&mine, "POST", "/v2/repository/index", "{\"ready\":true}");
+    cr_assert_not(strstr(answer.body.data, "broken"));
+    answer_release(&answer);
+    daemon_stop(&mine);
+}
+
+/* Of 79 bytes. */
+#define TEN     "abcdefghij"
+#define LONGEST TEN TEN TEN TEN TEN TEN TEN "123456789"
+
+Test(sluiced, ready_means_that_every_directory_with_a_version_is_served)
+{
+    struct daemon mine;
+    daemon_make_store(&mine);
+    copy_tiny(mine.store, "padded", "007");
+    copy_tiny(mine.store, "bad name", "1");
+    copy_tiny(mine.store, LONGEST, "999999999");
+    copy_tiny(mine.store, LONGEST "0", "1");
+    spoil(mine.store);
+    daemon_serve(&mine, (const char *const[]){NULL});
+    struct answer answer = ask(&mine, "GET", "/v2/health/ready", NULL);
+    cr_assert_eq(answer.status, 503);
+    cr_assert(
+        strstr(answer.body.data, "that are not served: " LONGEST "0@1, bad name@1, broken@3."),
+        "%s", answer.body.data);
+    answer_release(&answer);
+    answer = ask(&mine, "POST", "/v2/repository/index", "");
+    cr_assert(strstr(answer.body.data, "{\"name\":\"bad name\",\"version\":\"1\",\"state\":"
+                                       "\"UNAVAILABLE\",\"reason\":\"a name holds"));
+    cr_assert(strstr(answer.body.data, "\"reason\":\"a name has at most 79 characters\""), "%s",
+              answer.body.data);
+    answer_release(&answer);
+    answer = ask(&mine, "GET", "/v2/models/padded/versions/7/ready", NULL);
+    cr_assert_eq(answer.status, 200, "%s", answer.body.data);
+    answer_release(&answer);
+    answer = ask(&mine, "GET", "/v2/models/" LONGEST "@999999999/ready", NULL);
+    cr_assert_eq(answer.status, 200, "%s", answer.body.data);
+    answer_release(&answer);
+    daemon_stop(&mine);
+}
+
+Test(sluiced, a_default_that_is_not_there_is_told_and_what_clients_cannot_have_is_not)
+{
+    struct daemon mine;
+    char path[PATH_MAX];
+    daemon_make_store(&mine);
+    (void)log_begin(mine.directory, path);
+    cr_assert_eq(run((const char *const[]){"--check-config", "--store", mine.store,
+                                           "--default-classifier", "nobody", NULL}),
+                 0);
+    expect_log(path, "there is no 'nobody' in the store", true);
+    daemon_serve(&mine, (const char *const[]){"--default-classifier", "nobody@2", NULL});
+    struct answer answer = ask(&mine, "POST", "/v2/repository/models/tiny/load", "{}");
+    cr_assert_eq(answer.status, 501);
+    answer_release(&answer);
+    answer = ask(&mine, "POST", "/predict", "{\"inputs\":\"ab\"}");
+    cr_assert_eq(answer.status, 404);
+    cr_assert(strstr(answer.body.data, "default_classifier decides: The model 'nobody@2' does not"),
+              "%s", answer.body.data);
+    answer_release(&answer);
+    wait_for_metric(&mine, "sluice_calls_in_flight", 0);
+    expect_log(path, "no model is served as 'nobody@2'", true);
+    expect_log(path, "/v2/repository", false);
+    daemon_stop(&mine);
+}

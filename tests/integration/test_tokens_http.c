@@ -1,0 +1,187 @@
+/* test_tokens_http.c - what sluiced answers about tokens as Text Embeddings Inference asks for
+ * them: texts to tokens with their places, and back. */
+#include "core/limits.h"
+#include "support/tei_answer.h"
+#include "support/tiny_classifier.h"
+
+static struct daemon d;
+
+static void start(void)
+{
+    daemon_make_store(&d);
+    tiny_classifiers_make(d.store);
+    tiny_others_make(d.store);
+    daemon_serve(&d, (const char *const[]){"--default-classifier", MOOD, NULL});
+}
+
+static void stop(void)
+{
+    daemon_stop(&d);
+}
+
+TestSuite(tokens_http, .init = start, .fini = stop);
+
+static json_t *posted(const char *path, const char *body)
+{
+    return posted_to(&d, path, body);
+}
+
+/* A token as it should be. */
+struct wanted {
+    const char *text;
+    int start, stop; /* bytes; -1: it is a special one, which is nowhere */
+};
+
+static void expect_tokens(const json_t *list, const struct wanted *wanted, size_t count)
+{
+    cr_assert_eq(json_array_size(list), count);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *token = json_array_get(list, i);
+        bool special = wanted[i].start < 0;
+        cr_assert_str_eq(text_at(token, "text"), wanted[i].text, "token %zu", i);
+        cr_assert_eq(json_is_true(at(token, "special")), special, "token %zu", i);
+        cr_assert_eq(json_is_null(at(token, "start")), special, "token %zu", i);
+        cr_assert_eq(json_is_null(at(token, "stop")), special, "token %zu", i);
+        cr_assert(special || number_at(token, "start") == wanted[i].start, "token %zu", i);
+        cr_assert(special || number_at(token, "stop") == wanted[i].stop, "token %zu", i);
+    }
+}
+
+/* Asks for the tokens of one text. */
+#define EXPECT_TOKENS(path, body, ...)                                                             \
+    do {                                                                                           \
+        const struct wanted wanted[] = {__VA_ARGS__};                                              \
+        json_t *root = posted(path, body);                                                         \
+        cr_assert_eq(json_array_size(root), 1);                                                    \
+        expect_tokens(at(root, "0"), wanted, sizeof wanted / sizeof wanted[0]);                    \
+        json_decref(root);                                                                         \
+    } while (0)
+
+/* As TEI says it: in bytes of the text as UTF-8. */
+Test(tokens_http, tokens_say_where_in_the_text_they_are)
+{
+    EXPECT_TOKENS("/tokenize", "{\"inputs\":\"a\\u20acb\"}", {"a", 0, 1}, {"\u20ac", 1, 4},
+                  {"b", 4, 5});
+    EXPECT_TOKENS("/models/plain/tokenize", "{\"inputs\":[\"\\u00c9a C.\"]}", {"[CLS]", -1, -1},
+                  {"\u00c9", 0, 2}, {"a", 2, 3}, {"C", 4, 5}, {".", 5, 6}, {"[SEP]", -1, -1});
+    EXPECT_TOKENS("/tokenize?model=plain", "{\"inputs\":\"ab\",\"add_special_tokens\":false}",
+                  {"a", 0, 1}, {"b", 1, 2});
+    /* Models that complete have tokens too. */
+    EXPECT_TOKENS("/models/tiny/tokenize", "{\"inputs\":\"ab\"}", {"a", 0, 1}, {"b", 1, 2});
+    json_t *root = posted("/models/plain/tokenize", "{\"inputs\":[\"ab\",\"C.\"]}");
+    cr_assert_eq(json_array_size(root), 2);
+    cr_assert_str_eq(text_at(root, "0/2/text"), "b");
+    cr_assert_str_eq(text_at(root, "1/1/text"), "C");
+    json_decref(root);
+}
+
+/* A text cannot be cut within a character, so its bytes have the place of all of it. */
+Test(tokens_http, a_byte_of_a_character_has_the_place_of_all_of_it)
+{
+    EXPECT_TOKENS("/models/raw/tokenize", "{\"inputs\":\"a\\u20acb\\ud83d\\ude00\"}", {"a", 0, 1},
+                  {"\u20ac", 1, 4}, {"\u20ac", 1, 4}, {"\u20ac", 1, 4}, {"b", 4, 5},
+                  {"\U0001f600", 5, 9}, {"\U0001f600", 5, 9}, {"\U0001f600", 5, 9},
+                  {"\U0001f600", 5, 9});
+}
+
+Test(tokens_http, tokens_decode_to_texts)
+{
+    json_t *tokens = posted("/models/plain/tokenize", "{\"inputs\":\"ab c\"}");
+    char body[256] = "{\"ids\":[";
+    for (size_t i = 0; i < json_array_size(at(tokens, "0")); i++)
+        (void)snprintf(
+            body + strlen(body), sizeof body - strlen(body), "%s%d", i ? "," : "",
+            (int)json_integer_value(json_object_get(json_array_get(at(tokens, "0"), i), "id")));
+    size_t end = strlen(body);
+    (void)snprintf(body + end, sizeof body - end, "]}");
+    json_t *root = posted("/models/plain/decode", body);
+    cr_assert_eq(json_array_size(root), 1);
+    cr_assert_str_eq(text_at(root, "0"), "ab c");
+    json_decref(root);
+    (void)snprintf(body + end, sizeof body - end, "],\"skip_special_tokens\":false}");
+    root = posted("/models/plain/decode", body);
+    cr_assert_str_eq(text_at(root, "0"), "[CLS] ab c [SEP]");
+    json_decref(root);
+    root = posted("/models/plain/decode", "{\"ids\":[[9],[10,36],[9,5,10,8]]}");
+    cr_assert_eq(json_array_size(root), 3);
+    cr_assert_str_eq(text_at(root, "1"), "bb");
+    cr_assert_str_eq(text_at(root, "2"), "a. b!");
+    json_decref(root);
+    json_decref(tokens);
+}
+
+Test(tokens_http, one_answer_decodes_so_many_tokens)
+{
+    struct sv_text body = {0};
+    sv_text_adds(&body, "{\"ids\":[[9");
+    for (int i = 0; i < SV_TOKENIZED_MAX; i++)
+        sv_text_adds(&body, ",9");
+    sv_text_adds(&body, "]]}");
+    struct answer answer = ask(&d, "POST", "/models/plain/decode", body.data);
+    expect_error(&answer, 422, "validation", "'ids' has 262145 token ids, one answer has at most");
+    sv_text_release(&body);
+}
+
+Test(tokens_http, what_is_empty_is_told)
+{
+    static const struct {
+        const char *path, *body, *part;
+    } cases[] = {
+        {"/tokenize", "{\"inputs\":\"\"}", "'inputs' is an empty text"},
+        {"/models/plain/tokenize", "{\"inputs\":[\"\"]}", "'inputs[0]' is an empty text"},
+        {"/models/tiny/tokenize", "{\"inputs\":[\"a\",\"\"]}", "'inputs[1]' is an empty text"},
+        {"/tokenize", "{\"inputs\":[]}", "'inputs' is an empty array"},
+        {"/decode", "{\"ids\":[]}", "'ids' is an empty array"},
+        {"/decode", "{\"ids\":[[]]}", "'ids[0]' is an empty array"},
+        {"/models/plain/decode", "{\"ids\":[[9],[10,36],[]]}", "'ids[2]' is an empty array"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct answer answer = ask(&d, "POST", cases[i].path, cases[i].body);
+        expect_error(&answer, 400, "empty", cases[i].part);
+    }
+    json_decref(posted("/tokenize", "{\"inputs\":\" \"}"));
+}
+
+/* The most memory that the daemon has had so far. */
+static long peak_kib(void)
+{
+    char path[64], line[256];
+    long kib = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)d.pid);
+    FILE *file = fopen(path, "re");
+    cr_assert(file, "%s", path);
+    while (kib == 0 && fgets(line, sizeof line, file))
+        if (strncmp(line, "VmHWM:", 6) == 0)
+            kib = strtol(line + 6, NULL, 10);
+    (void)fclose(file);
+    return kib;
+}
+
+/* So many tokens fit into one answer; of more, no more than those are made. */
+Test(tokens_http, one_answer_has_so_many_tokens)
+{
+    enum { BYTES = 2000000, SLACK_KIB = 24 << 10 };
+
+    char *text = malloc(BYTES + 1);
+    struct sv_text body = {0};
+    memset(text, 'a', BYTES);
+    text[BYTES] = '\0';
+    sv_text_print(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZED_MAX, text);
+    struct answer answer = ask(&d, "POST", "/tokenize", body.data);
+    expect_error(&answer, 422, "validation", "'inputs' has more than the 262144 tokens");
+    sv_text_clear(&body);
+    sv_text_print(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZED_MAX - 1, text);
+    json_t *root = posted("/tokenize", body.data);
+    cr_assert_eq(json_array_size(at(root, "1")), SV_TOKENIZED_MAX - 1);
+    json_decref(root);
+    long before = peak_kib();
+    sv_text_clear(&body);
+    sv_text_print(&body, "{\"inputs\":[\"a\",\"%s\"]}", text);
+    answer = ask(&d, "POST", "/tokenize", body.data);
+    expect_error(&answer, 422, "validation", "'inputs' has more than the 262144 tokens");
+    cr_assert(TEST_SANITIZED || peak_kib() < before + SLACK_KIB, "from %ld to %ld KiB", before,
+              peak_kib());
+    sv_text_release(&body);
+    free(text);
+}

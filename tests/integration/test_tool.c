@@ -1,0 +1,688 @@
+/* test_tool.c - the offline tool as its users meet it: words in, text and exit status out, and
+ * signals in the middle. */
+#include "support/file_digest.h"
+#include "support/tool.h"
+#include "train/trainer.h"
+
+#include <math.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+TestSuite(tool, .init = setup, .fini = teardown);
+
+/* A small training with a line of JSON for every step. */
+static const char *const small[] = {"train",  "tsa",          "--corpus", corpus,
+                                    "--run",  run_path,       "--out",    out,
+                                    "--json", "--threads",    "1",        "--width",
+                                    "16",     "--heads",      "2",        "--depth",
+                                    "2",      "--hidden",     "24",       "--context",
+                                    "16",     "--batch",      "2",        "--steps",
+                                    "60",     "--save_every", "7",        "--evaluate_every",
+                                    "1",      "--rate",       "0.01",     "--validation_share",
+                                    "0.02"};
+
+/* `small` and up to three words more; valid until the next call. */
+static const char *const *small_and(const char *const *more)
+{
+    static const char *words[COUNT(small) + 4];
+    memcpy(words, small, sizeof small);
+    size_t count = COUNT(small);
+    for (; *more; more++) {
+        cr_assert_lt(count, COUNT(words) - 1);
+        words[count++] = *more;
+    }
+    words[count] = NULL;
+    return words;
+}
+
+/* The model of a training that nothing interrupts. */
+static void digest_undisturbed(char hex[65])
+{
+    static struct result r;
+    expect_success(&r, small_and(WORDS("--seed", "7")));
+    file_digest(hex, out, "model.safetensors");
+    test_directory_remove(run_path);
+    test_directory_remove(out);
+}
+
+/* -- lines of JSON ---------------------------------------------------------------------------- */
+
+struct event {
+    char name[16], next[16]; /* the options to go on with, or nothing */
+    int step;
+};
+
+/* One line, checked: an object with an event and a step, and a loss once steps were made. */
+static struct event parse_event(const char *line)
+{
+    json_error_t error;
+    json_t *o = json_loads(line, JSON_REJECT_DUPLICATES, &error);
+    cr_assert(o, "%s in: %s", error.text, line);
+    const char *name = json_string_value(json_object_get(o, "event"));
+    cr_assert(name, "%s", line);
+    cr_assert(json_is_integer(json_object_get(o, "step")), "%s", line);
+    struct event e = {.step = (int)json_integer_value(json_object_get(o, "step"))};
+    (void)snprintf(e.name, sizeof e.name, "%s", name);
+    const char *next = json_string_value(json_object_get(o, "next"));
+    (void)snprintf(e.next, sizeof e.next, "%s", next ? next : "");
+    bool ended = strcmp(name, "ended") == 0;
+    cr_assert_eq(json_is_null(json_object_get(o, "directory")), ended, "%s", line);
+    bool measured = strcmp(name, "step") == 0 || strcmp(name, "evaluated") == 0;
+    double loss = json_real_value(json_object_get(o, "train_loss"));
+    cr_assert(!measured || (loss > 0.0 && loss < 10.0), "%s", line);
+    json_int_t peak = json_integer_value(json_object_get(o, "peak_memory"));
+    cr_assert_eq(peak > 1 << 20, strcmp(name, "evaluated") == 0, "%s", line);
+    json_decref(o);
+    return e;
+}
+
+static bool next_line(FILE *file, struct event *e)
+{
+    char line[2048];
+    if (!fgets(line, sizeof line, file))
+        return false;
+    cr_assert(strchr(line, '\n'), "half a line: %s", line);
+    *e = parse_event(line);
+    return true;
+}
+
+/* The next event; false at the end. No evaluation may be missing between two others. */
+static bool next_event(struct child *c, struct event *e)
+{
+    if (!next_line(c->out, e))
+        return false;
+    c->lines++;
+    if (strcmp(e->name, "evaluated") != 0)
+        return true;
+    cr_assert(c->evaluated == 0 || e->step == c->evaluated + 1, "step %d after step %d", e->step,
+              c->evaluated);
+    c->evaluated = e->step;
+    return true;
+}
+
+static struct event last_event(struct child *c)
+{
+    struct event e = {.name = "nothing"};
+    while (next_event(c, &e))
+        continue;
+    return e;
+}
+
+/* Reads until a step was evaluated. The pipe holds few lines, so the child cannot be far ahead. */
+static void wait_for_step(struct child *c, int step)
+{
+    struct event e = {0};
+    while (e.step < step)
+        cr_assert(next_event(c, &e), "it ended before step %d", step);
+}
+
+static void pause_for(long milliseconds)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = milliseconds * 1000000}, NULL);
+}
+
+/* Waits until the child waits, too: for us, in a write to a pipe that has been full for a while. A
+ * save, which takes its time, is nearly always over by then. */
+static void wait_until_it_waits(const struct child *c)
+{
+    enum { LINE_BYTES = 400, POLLS_MAX = 500, POLLS_FULL = 15, POLL_MS = 20 };
+
+    int before = 0, bytes = 0, full = 0;
+    for (int i = 0; i < POLLS_MAX && full < POLLS_FULL; i++) {
+        cr_assert_eq(ioctl(fileno(c->out), FIONREAD, &bytes), 0);
+        full = bytes > PIPE_BYTES - LINE_BYTES && bytes == before ? full + 1 : 0;
+        before = bytes;
+        pause_for(POLL_MS);
+    }
+    cr_assert_eq(full, POLLS_FULL, "%d bytes in the pipe", bytes);
+}
+
+static struct child start_slowly(const char *const *words)
+{
+    struct child c = start(words);
+    cr_assert_geq(fcntl(fileno(c.out), F_SETPIPE_SZ, PIPE_BYTES), PIPE_BYTES);
+    return c;
+}
+
+/* Goes on from a step (-1: whichever it is) to the end. */
+static void expect_resumed(int step, const char *want)
+{
+    char have[65];
+    struct event e;
+    struct child c = start(small_and(WORDS("--seed", "7", "--resume")));
+    cr_assert(next_event(&c, &e));
+    cr_expect(step < 0 || e.step == step, "it goes on from %d, not from %d", e.step, step);
+    e = last_event(&c);
+    cr_expect_str_eq(e.name, "published");
+    cr_assert_eq(fclose(c.out), 0);
+    cr_expect_eq(status_of(c.pid), 0);
+    file_digest(have, out, "model.safetensors");
+    cr_expect_str_eq(have, want, "not the model of an undisturbed run");
+}
+
+/* The log of the one process that worked on the run, read to its end. */
+static struct child read_log(struct event *last)
+{
+    char path[PATH_MAX];
+    struct child log = {.out = fopen(test_path(path, run_path, "log.jsonl"), "re")};
+    cr_assert(log.out, "no %s", path);
+    *last = last_event(&log);
+    cr_assert_eq(fclose(log.out), 0);
+    return log;
+}
+
+Test(tool, train_prints_json_lines_and_keeps_them_in_the_log)
+{
+    struct event e;
+    struct child c = start(small_and(WORDS("--seed", "7")));
+    cr_assert(next_event(&c, &e));
+    cr_expect_str_eq(e.name, "begun");
+    e = last_event(&c);
+    cr_expect_eq(status_of(c.pid), 0);
+    cr_expect_eq(c.evaluated, 60);
+    cr_expect_str_eq(e.name, "published");
+    cr_expect_eq(e.step, 60);
+    cr_assert_eq(fclose(c.out), 0);
+    cr_expect_eq(read_log(&e).lines, c.lines);
+    cr_expect_str_eq(e.name, "published");
+}
+
+Test(tool, a_training_without_a_place_for_its_model_is_published_later)
+{
+    static struct result r;
+    const char *words[COUNT(small) + 1] = {NULL};
+    memcpy(words, small, sizeof small);
+    cr_assert_str_eq(words[6], "--out");
+    words[6] = "--seed"; /* 1, as it is without a word */
+    words[7] = "1";
+    struct child c = start(words);
+    struct event e = last_event(&c);
+    cr_expect_eq(status_of(c.pid), 0);
+    cr_assert_eq(fclose(c.out), 0);
+    cr_expect_str_eq(e.name, "ended");
+    cr_expect_str_eq(e.next, "--resume --out");
+    expect_success(&r, small_and(WORDS("--resume")));
+    cr_expect(strstr(r.out, "\"event\":\"published\""), "%s", r.out);
+    expect_success(&r, WORDS("inspect", out));
+}
+
+/* -- signals ---------------------------------------------------------------------------------- */
+
+/* The signal arrives while the child waits for us to read: no line may suffer from it. */
+static void check_signal(int number)
+{
+    char want[65];
+    digest_undisturbed(want);
+    struct child c = start_slowly(small_and(WORDS("--seed", "7")));
+    wait_for_step(&c, 10);
+    wait_until_it_waits(&c);
+    cr_assert_eq(kill(c.pid, number), 0);
+    pause_for(100); /* room in the pipe would end the write before the signal does */
+    struct event e = last_event(&c);
+    cr_expect_str_eq(e.name, "ended", "signal %d: %s", number, e.name);
+    cr_expect_str_eq(e.next, "--resume");
+    cr_expect_lt(e.step, 60);
+    cr_assert_eq(fclose(c.out), 0);
+    cr_expect_eq(c.lines, read_log(&e).lines, "signal %d swallowed a line", number);
+    cr_expect_eq(status_of(c.pid), 0, "signal %d", number);
+    cr_expect_neq(access(out, F_OK), 0, "half a training was published");
+    expect_resumed(e.step, want);
+}
+
+Test(tool, train_saves_and_leaves_on_sigint)
+{
+    check_signal(SIGINT);
+}
+
+Test(tool, train_saves_and_leaves_on_sigterm)
+{
+    check_signal(SIGTERM);
+}
+
+/* Killed at moments of its own choosing, between saves and perhaps within one. */
+Test(tool, train_goes_on_after_kill_9)
+{
+    char want[65];
+    digest_undisturbed(want);
+    for (int i = 0; i < 5; i++) {
+        const char *const *words =
+            small_and(i ? WORDS("--seed", "7", "--resume") : WORDS("--seed", "7"));
+        struct child c = start_slowly(words);
+        wait_for_step(&c, 1 + 8 * i);
+        pause_for(i);
+        cr_assert_eq(kill(c.pid, SIGKILL), 0);
+        cr_expect_eq(status_of(c.pid), -1);
+        cr_assert_eq(fclose(c.out), 0);
+    }
+    expect_resumed(-1, want);
+}
+
+Test(tool, train_does_not_need_a_reader)
+{
+    char want[65], have[65];
+    digest_undisturbed(want);
+    struct child c = start_slowly(small_and(WORDS("--seed", "7")));
+    wait_for_step(&c, 3);
+    cr_assert_eq(fclose(c.out), 0);
+    cr_expect_eq(status_of(c.pid), 0);
+    file_digest(have, out, "model.safetensors");
+    cr_expect_str_eq(have, want);
+}
+
+/* -- on a terminal ---------------------------------------------------------------------------- */
+
+struct terminal {
+    pid_t pid;
+    int fd;
+    size_t used;
+    char text[1 << 16];
+};
+
+static void terminal_start(struct terminal *t, const char *const *words)
+{
+    t->used = 0;
+    t->pid = forkpty(&t->fd, NULL, NULL, NULL);
+    if (t->pid < 0)
+        cr_skip_test("no pseudo-terminals here");
+    if (t->pid == 0)
+        become(words);
+}
+
+/* Reads more of what it shows; false when it is gone. */
+static bool terminal_read(struct terminal *t)
+{
+    cr_assert_lt(t->used, sizeof t->text - 1, "too much output");
+    ssize_t bytes = read(t->fd, t->text + t->used, sizeof t->text - 1 - t->used);
+    t->used += bytes > 0 ? (size_t)bytes : 0;
+    t->text[t->used] = '\0';
+    return bytes > 0 || (bytes < 0 && errno == EINTR);
+}
+
+/* `small` without its lines of JSON. */
+static const char *const *small_on_terminal(const char *steps)
+{
+    static const char *words[COUNT(small) + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT(small); i++)
+        if (strcmp(small[i], "--json") != 0)
+            words[count++] = strcmp(small[i], "60") == 0 ? steps : small[i];
+    words[count] = NULL;
+    return words;
+}
+
+static double number_of(const char *text)
+{
+    char *end;
+    double x = strtod(text, &end);
+    cr_assert(end != text && *end == '\0', "'%s'", text);
+    return x;
+}
+
+/* [####....] 60/60  loss 2.3  active 0.7  1000 tokens/s  0:00:00 left      the last there is */
+static void expect_live_line(const char *text, int steps)
+{
+    char bar[32], step[16], of[16], loss[16], active[16], speed[16], left[32];
+    const char *at = NULL;
+    for (const char *next = text; (next = strstr(next, "\r[")); next++)
+        at = next;
+    cr_assert(at, "no live line: %s", text);
+    int count = sscanf(at,
+                       "\r[%31[#.]] %15[0-9]/%15[0-9] loss %15[0-9.] active %15[0-9.] %15[0-9] "
+                       "tokens/s %31[0-9:] left",
+                       bar, step, of, loss, active, speed, left);
+    cr_assert_eq(count, 7, "%d parts in: %s", count, at);
+    cr_expect_eq(number_of(of), steps);
+    cr_expect(number_of(step) > 0.0 && number_of(step) <= steps, "step %s", step);
+    cr_expect(number_of(loss) > 0.0 && number_of(loss) < 10.0, "loss %s", loss);
+    cr_expect(number_of(active) > 0.0 && number_of(active) < 1.0, "active %s", active);
+    cr_expect_gt(number_of(speed), 0.0);
+}
+
+Test(tool, train_draws_a_live_line_on_a_terminal)
+{
+    static struct terminal t;
+    terminal_start(&t, small_on_terminal("60"));
+    while (terminal_read(&t))
+        continue;
+    cr_expect_eq(status_of(t.pid), 0, "%s", t.text);
+    expect_live_line(t.text, 60);
+    cr_expect(strstr(t.text, "step 60: validation loss "), "%s", t.text);
+    cr_expect(strstr(t.text, "published at step 60 of 60: "), "%s", t.text);
+    cr_expect(strstr(t.text, "serves it after a restart"), "%s", t.text);
+    cr_expect_not(strstr(t.text, "{\""), "JSON on a terminal: %s", t.text);
+    (void)close(t.fd);
+}
+
+Test(tool, train_stops_at_control_c)
+{
+    static struct terminal t;
+    bool pressed = false;
+    terminal_start(&t, small_on_terminal("100000000"));
+    while (terminal_read(&t))
+        if (!pressed && strstr(t.text, "tokens/s"))
+            pressed = write(t.fd, "\003", 1) == 1;
+    cr_expect(pressed);
+    cr_expect_eq(status_of(t.pid), 0, "%s", t.text);
+    expect_live_line(t.text, 100000000);
+    cr_expect(strstr(t.text, "nothing was published; the same command with --resume goes on"), "%s",
+              t.text);
+    (void)close(t.fd);
+}
+
+/* -- help ------------------------------------------------------------------------------------- */
+
+/* As it is written on a command line. */
+static bool has_option(const struct result *r, const char *name)
+{
+    char option[80];
+    (void)snprintf(option, sizeof option, "--%s ", name);
+    for (char *at = option; *at; at++)
+        if (*at == '_')
+            *at = '-';
+    return strstr(r->out, option);
+}
+
+static void expect_option(const struct result *r, const char *name)
+{
+    cr_expect(has_option(r, name), "--help lacks --%s", name);
+}
+
+static void expect_rows(const struct result *r, const struct sl_number *rows)
+{
+    for (; rows->name; rows++)
+        expect_option(r, rows->name);
+}
+
+Test(tool, every_command_has_help)
+{
+    static struct result all, r;
+    int commands = 0;
+    expect_success(&all, WORDS("--help"));
+    for (const char *at = all.out; (at = strstr(at, "\n  sluice ")); at++) {
+        char name[32];
+        cr_assert_eq(sscanf(at, "\n  sluice %31s", name), 1);
+        expect_success(&r, WORDS(name, "--help"));
+        cr_expect(strstr(r.out, name), "%s", r.out);
+        expect_option(&r, "json");
+        commands++;
+    }
+    cr_expect_geq(commands, 8, "%s", all.out);
+}
+
+/* An example of what it can do, none of what it cannot. */
+static void expect_example(const struct result *r, const char *command, const struct sl_arch *arch,
+                           const char *source, bool wanted)
+{
+    char line[128];
+    (void)snprintf(line, sizeof line, "\n  sluice %s %s %s ", command, arch->name, source);
+    cr_expect_eq(strstr(r->out, line) != NULL, wanted, "'%s' in: %s", line, r->out);
+}
+
+Test(tool, help_lists_every_row_of_recipe_and_architecture)
+{
+    static struct result r;
+    for (int a = 0; sl_arch_at(a); a++) {
+        const struct sl_arch *arch = sl_arch_at(a);
+        expect_success(&r, WORDS("train", arch->name, "--help"));
+        expect_rows(&r, sl_recipe_rows);
+        expect_rows(&r, arch->hypers);
+        cr_expect(strstr(r.out, arch->summary), "%s", r.out);
+        expect_example(&r, "train", arch, "--corpus my.txt", arch->tasks & SL_COMPLETES);
+        expect_example(&r, "train", arch, "--data reviews.tsv", arch->tasks & SL_CLASSIFIES);
+        cr_expect_eq(has_option(&r, "bins"), strcmp(arch->name, "epsilon") == 0, "%s", arch->name);
+        expect_success(&r, WORDS("init", arch->name, "--help"));
+        expect_rows(&r, arch->hypers);
+        expect_example(&r, "init", arch, "--corpus my.txt", arch->tasks & SL_COMPLETES);
+    }
+}
+
+Test(tool, help_lists_the_architectures)
+{
+    static struct result r;
+    const char *const commands[] = {"train", "init"};
+    for (size_t i = 0; i < COUNT(commands); i++) {
+        expect_success(&r, WORDS(commands[i], "--help"));
+        for (int a = 0; sl_arch_at(a); a++)
+            cr_expect(strstr(r.out, sl_arch_at(a)->summary), "no %s", sl_arch_at(a)->name);
+        cr_expect(strstr(r.out, "NAME --help"), "%s", r.out);
+        cr_expect_not(has_option(&r, "width"), "%s", r.out);
+    }
+}
+
+Test(tool, version_is_the_library_s)
+{
+    static struct result r;
+    expect_success(&r, WORDS("--version"));
+    cr_expect(strstr(r.out, sl_version()), "%s", r.out);
+}
+
+/* -- mistakes --------------------------------------------------------------------------------- */
+
+Test(tool, mistakes_of_training_are_named_with_what_is_accepted)
+{
+    static const struct mistake mistakes[] = {
+        {{"frobnicate"}, 2, "frobnicate", "train eval generate inspect classify bench init"},
+        {{"train"}, 2, "missing", "vanilla tsa early_exit"},
+        {{"train", "gpt"}, 2, "gpt", "vanilla tsa early_exit"},
+        {{"train", "gpt", "--help"}, 2, "gpt", "vanilla tsa early_exit"},
+        {{"train", "tsa"}, 2, "neither --corpus nor --data", "wanted is a text or labelled texts"},
+        {{"train", "tsa", "--corpus", "a", "--data", "b"}, 2, "both given", "accepted is one"},
+        {{"train", "tsa", "--corpus", corpus}, 2, "missing", "--run DIR"},
+        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--best"},
+         2,
+         "--out DIR",
+         "--best"},
+        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--epochs", "2"},
+         2,
+         "epochs is 2, but a text has none",
+         "give steps"},
+        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--validation", corpus},
+         2,
+         "--validation is of --data",
+         "no labels"},
+        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--keep-last"},
+         2,
+         "--keep-last is of --data",
+         "no labels"},
+        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--train-share", "0.8",
+          "--validation-share", "0.3"},
+         2,
+         "train_share and validation_share are 0.8 and 0.3",
+         "at most 1"},
+        {{"train", "tsa", "--data", corpus, "--run", run_path, "--train-share", "0.8"},
+         2,
+         "--train-share is of --corpus",
+         "--validation-share"},
+        {{"train", "tsa", "--data", corpus, "--validation", corpus, "--validation-share=0.1"},
+         2,
+         "--validation-share is given",
+         "--validation"},
+        {{"train", "tsa", "--data", corpus, "--steps", "9", "--epochs", "1"},
+         2,
+         "--steps and --epochs",
+         "accepted is one"},
+        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--crops", "1"},
+         2,
+         "crops is 1, but",
+         "labelled texts"},
+        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--vocab-size", "99"},
+         2,
+         "characters has no size",
+         "case"},
+        {{"train", "tsa", "--widht", "16"}, 2, "no option --widht", "do you mean --width?"},
+        {{"train", "tsa", "--corpsu", "x"}, 2, "no option --corpsu", "do you mean --corpus?"},
+        {{"train", "tsa", "--micro_bach=1"}, 2, "--micro-bach;", "do you mean --micro-batch?"},
+        {{"train", "vanilla", "--lambda", "0.1"}, 2, "no option --lambda", "--help lists"},
+        {{"train", "tsa", "--save-every", "1e9"}, 2, "is 1000000000", "from 0 to 100000000 ("},
+        {{"train", "tsa", "--save-every=x"}, 2, "--save-every", "accepted is 0 to 100000000 ("},
+        {{"train", "tsa", "--vocab_size", "1"}, 2, "--vocab-size is 1", "from 8 to 2097152"},
+        {{"train", "tsa", "--rate", "11"}, 2, "rate is 11", "to 10"},
+        {{"train", "tsa", "--rate=fast"}, 2, "--rate", "not a number"},
+        {{"train", "tsa", "--rate=nan"}, 2, "--rate", "not a number"},
+        {{"train", "tsa", "--steps", "1.5"}, 2, "steps is 1.5", "whole number"},
+        {{"train", "tsa", "--steps", "0"}, 2, "steps is 0", "from 1 to"},
+        {{"train", "tsa", "--steps"}, 2, "--steps", "needs a value"},
+        {{"train", "tsa", "--resume=yes"}, 2, "--resume", "takes no value"},
+        {{"train", "tsa", "--threads", "-1"}, 2, "--threads is -1", "from 0 to 1024"},
+        {{"train", "tsa", "more"}, 2, "'more'", "too many"},
+        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--isa", "sse9"},
+         2,
+         "sse9",
+         "avx2"},
+        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--heads", "3"},
+         2,
+         "heads",
+         "divide"},
+        {{"train", "tsa", "--corpus", "/nowhere/c.txt", "--run", run_path},
+         1,
+         "/nowhere/c.txt",
+         "No such file"},
+        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--resume"},
+         1,
+         run_path,
+         "leave out --resume"},
+        {{"train", "tsa", "--corpus", corpus, "--run", corpus}, 1, corpus, "Not a directory"},
+    };
+    expect_messages(mistakes, COUNT(mistakes));
+}
+
+Test(tool, mistakes_of_the_other_commands_are_named_too)
+{
+    static const struct mistake mistakes[] = {
+        {{"init"}, 2, "missing", "vanilla tsa early_exit"},
+        {{"init", "gpt", "--help"}, 2, "gpt", "vanilla tsa early_exit"},
+        {{"init", "tsa", "--corpus", corpus}, 2, "missing", "--out DIR"},
+        {{"init", "tsa", "--out", out}, 2, "missing", "--corpus FILE"},
+        {{"init", "tsa", "--rate", "1"}, 2, "no option --rate", "--help lists"},
+        {{"init", "tsa", "--router_witdh", "1"}, 2, "--router-witdh", "--router-width?"},
+        {{"eval"}, 2, "usage", "MODEL-DIR"},
+        {{"eval", out}, 2, "neither --corpus nor --data", "wanted is a text"},
+        {{"eval", out, "--corpus", corpus, "--part", "all"}, 2, "all", "validation and test"},
+        {{"eval", out, "--data", corpus, "--part", "test"}, 2, "--part is of --corpus", "--data"},
+        {{"eval", out, "--data", corpus, "--train-share", "0.5"},
+         2,
+         "--train-share is of --corpus",
+         "all texts"},
+        {{"eval", out, "--data", corpus, "--validation-share", "0.2"},
+         2,
+         "--validation-share is of --corpus",
+         "all texts"},
+        {{"eval", out, "--corpus", corpus, "--labels", corpus},
+         2,
+         "--labels is of --data",
+         "no labels"},
+        {{"eval", out, "--corpus", corpus, "--gate", "shut"}, 2, "shut", "soft, hard and mixed"},
+        {{"eval", out, "--corpus", corpus, "--gate-limit", "2"}, 2, "--gate-limit is 2", "to 0.9"},
+        {{"eval", out, "--corpus", "/nowhere/c.txt"}, 1, "/nowhere/c.txt", "No such file"},
+        {{"eval", "/nowhere/m", "--corpus", corpus}, 1, "/nowhere/m", "No such file"},
+        {{"generate", out, "--colour", "red"}, 2, "no option --colour", "--help lists"},
+        {{"generate", out, "--topp", "1"}, 2, "no option --topp", "do you mean --top-p?"},
+        {{"generate", out, "--top-p", "2"}, 2, "--top-p is 2", "from 0 to 1"},
+        {{"generate", out, "Once"}, 2, "'Once' is one word too many", "--prompt"},
+        {{"generate", out, "--prompt", "b\xc3\xb6ttles"}, 2, "\xc3\xb6", "vocabulary"},
+        {{"generate", out, "--prompt", "take bottles down, take on"},
+         2,
+         "26 tokens",
+         "context is 16"},
+        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--from", out, "--cased"},
+         2,
+         "--cased is given",
+         "--from"},
+        {{"inspect"}, 2, "usage", "MODEL-DIR"},
+        {{"inspect", out, "again"}, 2, "'again'", "too many"},
+        {{"inspect", top}, 1, top, "no manifest.json"},
+    };
+    make_model();
+    expect_messages(mistakes, COUNT(mistakes));
+}
+
+/* -- what was published, used ----------------------------------------------------------------- */
+
+static double eval_loss(struct result *r, const char *gate)
+{
+    json_t *o = expect_json(r, WORDS("eval", out, "--corpus", corpus, "--json", "--gate", gate));
+    double loss = number_in(o, "loss");
+    cr_expect_gt(number_in(o, "tokens"), 100.0);
+    cr_expect_float_eq(number_in(o, "bits"), loss / log(2.0), 1e-6);
+    json_decref(o);
+    return loss;
+}
+
+static void check_inspect(struct result *r, const char *architecture)
+{
+    expect_success(r, WORDS("inspect", out));
+    cr_expect(strstr(r->out, "block.0.router.up.weight"), "%s", r->out);
+    json_t *o = expect_json(r, WORDS("inspect", out, "--json"));
+    cr_expect_str_eq(json_string_value(json_object_get(o, "architecture")), architecture);
+    cr_expect_gt(number_in(o, "parameters"), 1000.0);
+    cr_expect_eq(json_array_size(json_object_get(o, "tensors")), 30);
+    cr_expect_str_eq(json_string_value(json_object_get(o, "task")), "completion");
+    cr_expect_eq(number_in(o, "classes"), 0.0);
+    json_decref(o);
+}
+
+static void check_generate(struct result *r)
+{
+    static struct result other;
+    const char *prompt = "12 bot";
+    expect_success(r, WORDS("generate", out, "--prompt", prompt, "--max-tokens", "40"));
+    cr_expect_eq(strncmp(r->out, prompt, strlen(prompt)), 0, "%s", r->out);
+    cr_expect_eq(strlen(r->out), strlen(prompt) + 40 + 1, "%s", r->out);
+    expect_success(&other, WORDS("generate", out, "--prompt", prompt, "--max-tokens", "40",
+                                 "--seed", "1", "--threads", "2"));
+    cr_expect_str_eq(other.out, r->out, "the same seed, another text");
+    expect_success(&other,
+                   WORDS("generate", out, "--prompt", prompt, "--max-tokens", "40", "--seed", "2"));
+    cr_expect_str_neq(other.out, r->out, "another seed, the same text");
+}
+
+Test(tool, what_train_published_is_inspected_measured_and_sampled)
+{
+    static struct result r;
+    expect_success(&r, small_and(WORDS("--seed", "7")));
+    check_inspect(&r, "tsa");
+    cr_expect_lt(eval_loss(&r, "soft"), 2.7); /* an untrained one: log 24 = 3.2 */
+    (void)eval_loss(&r, "hard");
+    (void)eval_loss(&r, "mixed");
+    check_generate(&r);
+}
+
+Test(tool, hyphens_and_underscores_are_the_same_in_options)
+{
+    static struct result r;
+    expect_success(&r, WORDS("init", "tsa", "--corpus", corpus, "--out", out, "--width", "16",
+                             "--heads", "2", "--router-width", "24", "--undecided_price=0.5"));
+    expect_success(&r, WORDS("inspect", out));
+    cr_expect(strstr(r.out, "router_width     24"), "%s", r.out);
+    cr_expect(strstr(r.out, "undecided_price  0.5"), "%s", r.out);
+    expect_success(&r, WORDS("eval", out, "--corpus", corpus, "--train_share", "0.7",
+                             "--validation-share", "0.1"));
+    expect_success(&r, WORDS("bench", "train", "--steps", "1", "--batch", "1", "--context", "8",
+                             "--micro_batch", "1"));
+}
+
+Test(tool, what_init_wrote_is_inspected_measured_and_sampled)
+{
+    static struct result r;
+    make_model();
+    check_inspect(&r, "tsa");
+    cr_expect_float_eq(eval_loss(&r, "soft"), log(24.0), 0.1);
+    check_generate(&r);
+}
+
+Test(tool, bf16_halves_a_model)
+{
+    static struct result r;
+    struct stat whole, half;
+    char path[PATH_MAX], other[PATH_MAX];
+    expect_success(&r, WORDS("init", "tsa", "--corpus", corpus, "--out", out, "--width", "64",
+                             "--heads", "2", "--depth", "2", "--bf16"));
+    cr_assert_eq(stat(test_path(path, out, "model.safetensors"), &half), 0);
+    (void)test_path(other, top, "store/bottles/2");
+    expect_success(&r, WORDS("init", "tsa", "--corpus", corpus, "--out", other, "--width", "64",
+                             "--heads", "2", "--depth", "2"));
+    cr_assert_eq(stat(test_path(path, other, "model.safetensors"), &whole), 0);
+    cr_expect_lt((double)half.st_size, 0.6 * (double)whole.st_size);
+    check_generate(&r);
+}

@@ -1,0 +1,107 @@
+#!/bin/sh
+# check-readme.sh - runs what README.md, docs/training.md and docs/api.md tell a reader to type.
+#
+#     tests/lint/check-readme.sh TOP BUILD-DIR
+#
+# Every command of every ```sh block runs, and every ```python and ```mjs block as a program,
+# against a daemon of the build with the bundled models and a small classifier. Changed are only: the
+# port, the folder of the programs, and how long training and measuring last. A ```json or ```text
+# block shows lines of the answer to what is before it; `...` stands for digits. Then every endpoint
+# that there is must have been asked.
+set -eu
+
+top=$1
+build=$2
+scratch=$(mktemp -d)
+daemon=
+trap 'kill $daemon 2>/dev/null || :; rm -rf "$scratch"' EXIT
+short='--steps 2 --batch 2 --width 32 --heads 2 --depth 2 --hidden 64 --context 32'
+
+mkdir "$scratch/build" "$scratch/store"
+ln -s "$build" "$scratch/build/release"
+ln -s "$top"/models/* "$scratch/store"
+i=0
+while [ $i -lt 400 ]; do
+    echo "Once there was line $i of a text that somebody had lying about." >>"$scratch/my.txt"
+    printf 'positive\tWhat a lovely day.\nnegative\tFine. It rained.\n' >>"$scratch/reviews.tsv"
+    i=$((i + 1))
+done
+"$build/sluice" train tsa --data "$scratch/reviews.tsv" --label 1 --text 2 --out "$scratch/store/mood/1" \
+    --run "$scratch/run" $short >/dev/null
+
+cp "$scratch/reviews.tsv" "$scratch/more.tsv"
+"$build/sluiced" --config "$top/conf/run.yaml" --store "$scratch/store" --log_level error \
+    --listen 127.0.0.1:0 --port_file "$scratch/port" &
+daemon=$!
+tries=0
+until [ -s "$scratch/port" ]; do
+    tries=$((tries + 1))
+    [ "$tries" -le 300 ] || { echo "sluiced does not come up" >&2; exit 1; }
+    sleep 0.1
+done
+port=$(cat "$scratch/port")
+export SLUICE_URL="http://127.0.0.1:$port"
+
+# The commands: lines of sh blocks, without comments and placeholders. A line goes on after a
+# backslash, and inside of quotes. A program goes into a file, and a command runs it; lines of
+# answers stand behind "= ".
+commands() {
+    awk -v scratch="$scratch/" '
+        /^```sh$/ { inside = 1; next }
+        /^```(python|mjs)$/ {
+            programs++
+            file = "program" programs "." substr($0, 4)
+            print (/python/ ? "python3 " : "node ") file
+            next
+        }
+        /^```(json|text)$/ { answered = 1; next }
+        /^```/ { inside = answered = 0; file = "" }
+        file { print >(scratch file) }
+        answered { print "= " $0 }
+        inside {
+            sub(/ +#.*/, "")
+            goes_on = sub(/\\$/, "")
+            line = line $0
+            if (!goes_on && gsub(/\047/, "&", line) % 2 == 0) { print line; line = "" }
+        }' "$@" | grep -v '^make \|^sluice .*\[\|DIR\|^$'
+}
+
+# A line that is shown must be one that was answered; else the documents are to be changed.
+expect() {
+    pattern=$(printf '%s' "$1" | sed 's/[].[*^$\\]/\\&/g; s/\\\.\\\.\\\./[0-9]*/g')
+    grep -qx -e "$pattern" "$scratch/out" && return
+    echo "the document shows:  $1" >&2
+    echo "what answered says:  $(cat "$scratch/out")" >&2
+    exit 1
+}
+
+count=0
+commands "$top/README.md" "$top/docs/training.md" "$top/docs/api.md" >"$scratch/commands"
+sed -i "s/127.0.0.1:8080/127.0.0.1:$port/g" "$scratch"/program*
+while IFS= read -r line; do
+    case $line in
+    '= '*) expect "${line#= }" && continue ;;
+    *'sluice train'*) line="$(printf '%s' "$line" | sed 's/ --epochs [0-9]*//') $short" ;;
+    *'sluicectl bench'*) line="$line --seconds 0.2" ;;
+    esac
+    line=$(printf '%s' "$line" | sed "s/127.0.0.1:8080/127.0.0.1:$port/g")
+    echo "+ $line"
+    (cd "$scratch" && sh -c "$line") >"$scratch/out" 2>"$scratch/err" </dev/null ||
+        { cat "$scratch/out" "$scratch/err"; echo "failed: $line" >&2; exit 1; }
+    ! grep -q '"error"' "$scratch/out" || { cat "$scratch/out"; exit 1; }
+    count=$((count + 1))
+done <"$scratch/commands"
+[ "$count" -ge 5 ] || { echo "only $count commands found in README.md" >&2; exit 1; }
+echo "$count commands"
+
+# /metrics does not count itself; loading and unloading, which are not done here, answer 501.
+curl -s "$SLUICE_URL/metrics" >"$scratch/metrics"
+curl -s "$SLUICE_URL/" | sed 's/},{/}\n{/g' |
+    sed -n 's/.*"method":"\([A-Z]*\)","path":"\([^"]*\)".*/\1 \2/p' |
+    grep -v '^GET /metrics$\|^POST /v2/repository/models/{name}/' >"$scratch/endpoints"
+[ -s "$scratch/endpoints" ] || { echo "GET / tells no endpoints" >&2; exit 1; }
+while read -r method path; do
+    grep -qF "http_requests_total{handler=\"$path\",method=\"$method\",status=\"200\"}" \
+        "$scratch/metrics" || { echo "no example asks $method $path" >&2; exit 1; }
+done <"$scratch/endpoints"
+echo "$(wc -l <"$scratch/endpoints") endpoints"

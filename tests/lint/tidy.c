@@ -1,0 +1,720 @@
+/* tidy.c - the rules of the house that no compiler knows, checked on every file of the tree.
+ *
+ *     tidy TOP [WORD...]    checks the tree at TOP; the words are forbidden too
+ *     tidy --self-test      shows each rule a file that breaks it
+ *
+ * Prints file:line: message. To add a rule: a function, a row in `rules`, a case in `cases`. */
+#include <assert.h>
+#include <ctype.h>
+#include <fnmatch.h>
+#include <fts.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    COLUMNS_MAX = 100,
+    LINES_MAX = 500,
+    TEST_LINES_MAX = 800, /* tables of cases are long and harmless */
+    FILES_MAX = 4096,
+    TEXT_BYTES_MAX = 1 << 20 /* longer files are data */
+};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+struct file {
+    const char *path; /* from the top of the tree */
+    const char *text;
+};
+
+/* What was found; in the self-test kept instead of printed. */
+struct findings {
+    int count;
+    bool quiet;
+    char last[256];
+    const char *const *words; /* forbidden ones from the command line, NULL at the end */
+};
+
+/* ---- small helpers -------------------------------------------------------------------------- */
+
+static void __attribute__((format(printf, 4, 5)))
+found(struct findings *f, const struct file *file, int line, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(f->last, sizeof f->last, format, args);
+    va_end(args);
+    f->count++;
+    if (!f->quiet)
+        (void)printf("%s:%d: %s\n", file->path, line, f->last);
+}
+
+struct line {
+    const char *start; /* NULL before the first */
+    int length, number;
+};
+
+/* Moves to the next line of a text; false after the last. */
+static bool next_line(struct line *l, const char *text)
+{
+    const char *start = l->start ? l->start + l->length : text;
+    if (l->start && *start == '\n')
+        start++;
+    if (*start == '\0')
+        return false;
+    *l = (struct line){start, (int)strcspn(start, "\n"), l->number + 1};
+    return true;
+}
+
+static bool matches(const char *path, const char *pattern)
+{
+    return fnmatch(pattern, path, 0) == 0; /* without FNM_PATHNAME: * crosses slashes */
+}
+
+static bool matches_any(const char *path, const char *const *patterns)
+{
+    for (; *patterns; patterns++)
+        if (matches(path, *patterns))
+            return true;
+    return false;
+}
+
+static bool is_code(const struct file *file)
+{
+    return matches(file->path, "*.[ch]") || matches(file->path, "*.def");
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool is_word_part(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The place of a whole word in a text, or NULL. */
+static const char *find_word(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = text; (at = strstr(at, word)); at += length)
+        if ((at == text || !is_word_part(at[-1])) && !is_word_part(at[length]))
+            return at;
+    return NULL;
+}
+
+static int line_of(const char *text, const char *place)
+{
+    int line = 1;
+    for (; text < place; text++)
+        line += *text == '\n';
+    return line;
+}
+
+/* The end of the comment or literal that begins at c; c itself when none does. */
+static const char *skip_dead(const char *c)
+{
+    if (c[0] == '/' && c[1] == '*') {
+        const char *end = strstr(c + 2, "*/");
+        return end ? end + 2 : c + strlen(c);
+    }
+    if (c[0] == '/' && c[1] == '/')
+        return c + strcspn(c, "\n");
+    if (c[0] != '"' && c[0] != '\'')
+        return c;
+    const char *end = c + 1;
+    while (*end && *end != *c && *end != '\n')
+        end += end[0] == '\\' && end[1] ? 2 : 1;
+    return *end ? end + 1 : end;
+}
+
+/* A copy of C code with comments and literals blanked out, line by line as long as before. */
+static char *live_code(const char *text)
+{
+    char *copy = strdup(text);
+    assert(copy);
+    for (const char *c = text; *c;) {
+        const char *end = skip_dead(c);
+        for (const char *dead = c; dead < end; dead++)
+            if (*dead != '\n')
+                copy[dead - text] = ' ';
+        c = end > c ? end : c + 1;
+    }
+    return copy;
+}
+
+/* ---- rules about one file ------------------------------------------------------------------- */
+
+static void check_head(const struct file *file, struct findings *f)
+{
+    char want[256];
+    (void)snprintf(want, sizeof want, "/* %s - ", base_name(file->path));
+    if (is_code(file) && strncmp(file->text, want, strlen(want)) != 0)
+        found(f, file, 1, "must begin with '%s' and one sentence on what it is", want);
+}
+
+static void check_pragma(const struct file *file, struct findings *f)
+{
+    if (matches(file->path, "*.h") && !strstr(file->text, "\n#pragma once\n"))
+        found(f, file, 1, "a header needs #pragma once");
+}
+
+/* Columns, not bytes: a letter of UTF-8 is as wide as any other. */
+static int columns(const struct line *l)
+{
+    int count = 0;
+    for (int i = 0; i < l->length; i++)
+        count += ((unsigned char)l->start[i] & 0xc0) != 0x80;
+    return count;
+}
+
+static void check_length(const struct file *file, struct findings *f)
+{
+    if (!is_code(file))
+        return;
+    struct line l = {0};
+    while (next_line(&l, file->text))
+        if (columns(&l) > COLUMNS_MAX)
+            found(f, file, l.number, "%d columns, at most %d", columns(&l), COLUMNS_MAX);
+    int max = matches(file->path, "tests/*") ? TEST_LINES_MAX : LINES_MAX;
+    if (l.number > max)
+        found(f, file, l.number, "%d lines, at most %d: find the second file in it", l.number, max);
+}
+
+static void check_blanks(const struct file *file, struct findings *f)
+{
+    static const char *const written[] = {"*.[ch]", "*.def", "*.md", "*.txt",    "*.sh", "*.yaml",
+                                          "*.json", "*.js",  "*.py", "Makefile", NULL};
+    if (!matches_any(file->path, written))
+        return;
+    struct line l = {0};
+    while (next_line(&l, file->text)) {
+        if (l.length > 0 && isspace((unsigned char)l.start[l.length - 1]))
+            found(f, file, l.number, "blanks at the end of the line");
+        if (is_code(file) && memchr(l.start, '\t', (size_t)l.length))
+            found(f, file, l.number, "a tab: indent with 4 blanks");
+    }
+}
+
+/* The name included by a line, without its quotes; false when it includes nothing. */
+static bool included(const struct line *l, char name[static 256])
+{
+    return sscanf(l->start, " # include %*[\"<]%255[^\">\n]", name) == 1 && l->length > 0;
+}
+
+/* The rooms of the tree, from the bottom up: which folders each may include besides itself. A name
+ * without its program's folder is the engine's. */
+static const struct {
+    const char *folder, *below;
+} layers[] = {
+    {"engine/base", ""},
+    {"engine/kernels", "base"},
+    {"engine/autograd", "base kernels"},
+    {"engine/ops", "base kernels autograd"},
+    {"engine/layers", "base kernels autograd ops"},
+    {"engine/arch", "base kernels autograd ops layers"},
+    {"engine/tokenizer", "base"},
+    {"engine/model", "base kernels autograd ops layers arch tokenizer checkpoint"},
+    {"engine/checkpoint", "base kernels autograd ops layers arch tokenizer model"},
+    {"engine/data", "base tokenizer"},
+    {"engine/infer", "base kernels autograd ops layers arch model checkpoint"},
+    {"engine/train", "base kernels autograd ops layers arch model checkpoint infer tokenizer data"},
+    {"engine/tools",
+     "base kernels autograd ops layers arch model checkpoint infer tokenizer data train"},
+    {"server/core", ""},
+    {"server/registry", "core"},
+    {"server/serve", "core registry"},
+    {"server/http", "core registry serve"},
+    {"server/wire", "core registry serve"},
+    {"server/api", "core registry serve http wire"},
+    {"clients/bench", "sluicectl"},
+    {"clients/sluicectl", "bench"},
+};
+
+/* The row of a folder such as engine/base, or NULL. */
+static const char *folders_below(const char *program, const char *folder)
+{
+    char path[160];
+    (void)snprintf(path, sizeof path, "%s/%s", program, folder);
+    for (size_t i = 0; i < COUNT(layers); i++)
+        if (strcmp(layers[i].folder, path) == 0)
+            return layers[i].below;
+    return NULL;
+}
+
+static void check_layers(const struct file *file, struct findings *f)
+{
+    char program[64], own[64], name[256], other[64];
+    if (sscanf(file->path, "%63[^/]/%63[^/]/", program, own) != 2 || !is_code(file) ||
+        (strcmp(program, "engine") != 0 && strcmp(program, "server") != 0 &&
+         strcmp(program, "clients") != 0) ||
+        !strchr(file->path + strlen(program) + 1, '/'))
+        return;
+    const char *below = folders_below(program, own);
+    if (!below) {
+        found(f, file, 1, "%s/%s is no layer: give it a place in tests/lint/tidy.c", program, own);
+        return;
+    }
+    struct line l = {0};
+    while (next_line(&l, file->text)) {
+        if (!included(&l, name) || sscanf(name, "%63[^/]/", other) != 1)
+            continue;
+        if (folders_below(program, other) && strchr(name, '/') && strcmp(own, other) != 0 &&
+            !find_word(below, other))
+            found(f, file, l.number, "%s may not include %s: it does not lie below", own, name);
+    }
+}
+
+/* Headers of others, and where alone they may be included: a library is replaced in one place. */
+static const struct {
+    const char *header;
+    const char *where[7];
+} borders[] = {
+    {"microhttpd.h", {"server/http/*.c"}},
+    {"jansson.h",
+     {"server/wire/*.c", "engine/checkpoint/*.c", "engine/data/jsonl.c", "engine/tools/*.c",
+      "clients/*.c", "tests/*"}},
+    {"csv.h", {"engine/data/csv.c"}},
+    {"zlib.h", {"engine/data/compressed.c", "tests/*"}},
+    {"lzma.h", {"engine/data/compressed.c", "tests/*"}},
+    {"cblas.h", {"engine/kernels/blas.c", "tests/bench/*.c"}},
+    {"*intrin.h", {"engine/kernels/*"}},
+    {"curl/*", {"clients/*/client.c", "clients/bench/*.c", "tests/*"}},
+    {"systemd/*", {"server/main.c"}},
+    {"cyaml/*", {"server/core/options_file.c"}},
+    {"nettle/*", {"engine/base/file.c"}},
+    {"utf8proc.h", {"engine/tokenizer/unicode.c"}},
+    {"openssl/*", {NULL}},
+    {"criterion/*", {"tests/support/test.h", "tests/support/fork_runner.c"}},
+};
+
+static void check_borders(const struct file *file, struct findings *f)
+{
+    char name[256];
+    if (!is_code(file))
+        return;
+    struct line l = {0};
+    while (next_line(&l, file->text)) {
+        if (!included(&l, name))
+            continue;
+        for (size_t i = 0; i < COUNT(borders); i++)
+            if (matches(name, borders[i].header) && !matches_any(file->path, borders[i].where))
+                found(f, file, l.number, "<%s> belongs to %s alone", name,
+                      borders[i].where[0] ? borders[i].where[0] : "nobody");
+    }
+}
+
+static const struct {
+    const char *name, *instead;
+} banned[] = {
+    {"strcpy", "memcpy with a length, or snprintf"},
+    {"strcat", "snprintf"},
+    {"strncpy", "memcpy with a length: it may leave no NUL"},
+    {"strncat", "snprintf"},
+    {"sprintf", "snprintf"},
+    {"vsprintf", "vsnprintf"},
+    {"gets", "fgets"},
+    {"scanf", "fgets and strtol"},
+    {"atoi", "strtol, which can fail"},
+    {"atol", "strtol, which can fail"},
+    {"atof", "strtod, which can fail"},
+    {"strtok", "strcspn"},
+    {"alloca", "an arena"},
+    {"system", "posix_spawn"},
+    {"popen", "posix_spawn"},
+    {"rand", "sl_random_bits"},
+    {"srand", "sl_random_key"},
+    {"random", "sl_random_bits"},
+    {"drand48", "sl_random_uniform"},
+    {"asctime", "strftime"},
+    {"ctime", "strftime"},
+    {"gmtime", "gmtime_r"},
+    {"localtime", "localtime_r"},
+    {"strerror", "strerrordesc_np"},
+    {"tmpnam", "mkostemp"},
+    {"mktemp", "mkostemp"},
+    {"setjmp", "a straight line"},
+    {"longjmp", "a straight line"},
+};
+
+/* True when a name found in live code is called there, and is not a member or a declaration's. */
+static bool is_call(const char *code, const char *at, const char *name)
+{
+    if (at > code && (at[-1] == '.' || at[-1] == '>'))
+        return false;
+    at += strlen(name);
+    return at[strspn(at, " ")] == '(';
+}
+
+static void check_banned(const struct file *file, struct findings *f)
+{
+    if (!matches(file->path, "*.[ch]"))
+        return;
+    char *code = live_code(file->text);
+    for (size_t i = 0; i < COUNT(banned); i++) {
+        const char *name = banned[i].name;
+        for (const char *at = code; (at = find_word(at, name)); at += strlen(name))
+            if (is_call(code, at, name))
+                found(f, file, line_of(code, at), "%s is banned: %s", name, banned[i].instead);
+    }
+    free(code);
+}
+
+/* Written in two halves, so that this file does not break its own rule. */
+static const char *const marks[] = {"TO"
+                                    "DO",
+                                    "FIX"
+                                    "ME",
+                                    "XX"
+                                    "X",
+                                    "HA"
+                                    "CK"};
+
+static void check_marks(const struct file *file, struct findings *f)
+{
+    for (size_t i = 0; i < COUNT(marks); i++) {
+        const char *at = find_word(file->text, marks[i]);
+        if (at)
+            found(f, file, line_of(file->text, at), "%s: do it, or say what the limit is",
+                  marks[i]);
+    }
+}
+
+/* Where people keep their trees: names of one machine, of no use on another. */
+static const char *const places[] = {"/ho"
+                                     "me/",
+                                     "/Us"
+                                     "ers/",
+                                     "/wo"
+                                     "rk/",
+                                     "/fa"
+                                     "rm/"};
+
+static void check_words(const struct file *file, struct findings *f)
+{
+    const char *at;
+    for (size_t i = 0; i < COUNT(places); i++)
+        if ((at = strstr(file->text, places[i])))
+            found(f, file, line_of(file->text, at), "a path of somebody's machine: %s", places[i]);
+    for (const char *const *word = f->words; word && *word; word++)
+        if ((at = strcasestr(file->text, *word)))
+            found(f, file, line_of(file->text, at), "a forbidden word: %s", *word);
+}
+
+static const struct {
+    const char *name;
+    void (*check)(const struct file *file, struct findings *f);
+} rules[] = {
+    {"head", check_head},     {"pragma", check_pragma}, {"length", check_length},
+    {"blanks", check_blanks}, {"layers", check_layers}, {"borders", check_borders},
+    {"banned", check_banned}, {"marks", check_marks},   {"words", check_words},
+};
+
+/* ---- rules about the whole tree ------------------------------------------------------------- */
+
+/* A name in a stack trace or a log says which file it was. */
+static void check_unique(const struct file *files, int count, struct findings *f)
+{
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < i; j++)
+            if (is_code(&files[i]) &&
+                strcmp(base_name(files[i].path), base_name(files[j].path)) == 0)
+                found(f, &files[i], 1, "the name is taken by %s", files[j].path);
+}
+
+static bool has_row(const char *rows, const char *stem)
+{
+    char row[128];
+    (void)snprintf(row, sizeof row, "SL_ARCH(%s", stem);
+    const char *at = strstr(rows, row);
+    return at && strchr(",) ", at[strlen(row)]);
+}
+
+/* An architecture without a row would be neither served nor tested. */
+static void check_archs(const struct file *files, int count, struct findings *f)
+{
+    const char *rows = "";
+    for (int i = 0; i < count; i++)
+        if (strcmp(files[i].path, "engine/arch/archs.def") == 0)
+            rows = files[i].text;
+    for (int i = 0; i < count; i++) {
+        char name[64];
+        const char *at = strstr(files[i].text, "\nconst struct sl_arch sl_arch_");
+        if (!matches(files[i].path, "engine/arch/*.c") || !at ||
+            sscanf(at, "\nconst struct sl_arch sl_arch_%63[a-z0-9_]", name) != 1)
+            continue;
+        if (!has_row(rows, name))
+            found(f, &files[i], 1, "no row SL_ARCH(%s in engine/arch/archs.def", name);
+    }
+}
+
+static void check_tree(const struct file *files, int count, struct findings *f)
+{
+    for (int i = 0; i < count; i++)
+        for (size_t r = 0; r < COUNT(rules); r++)
+            rules[r].check(&files[i], f);
+    check_unique(files, count, f);
+    check_archs(files, count, f);
+}
+
+/* ---- reading the tree ----------------------------------------------------------------------- */
+
+/* The text of a file, or NULL when it is no text: too long, or with a NUL in it. */
+static char *read_text(const char *path, size_t bytes)
+{
+    if (bytes > TEXT_BYTES_MAX)
+        return NULL;
+    FILE *file = fopen(path, "re");
+    char *text = malloc(bytes + 1);
+    assert(text);
+    if (!file) {
+        perror(path);
+        exit(EXIT_FAILURE);
+    }
+    size_t length = fread(text, 1, bytes, file);
+    (void)fclose(file);
+    text[length] = '\0';
+    if (strlen(text) == length)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static bool is_skipped(const FTSENT *entry)
+{
+    static const char *const skipped[] = {".git", "build", "var", "__pycache__", NULL};
+    return entry->fts_info == FTS_D && entry->fts_level > 0 &&
+           matches_any(entry->fts_name, skipped);
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* Fills files with every text below top, in the order of their names; returns how many. */
+static int read_tree(char *top, struct file *files)
+{
+    char *const tops[] = {top, NULL};
+    FTS *walk = fts_open(tops, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    assert(walk);
+    int count = 0;
+    for (FTSENT *entry; (entry = fts_read(walk));) {
+        if (is_skipped(entry))
+            (void)fts_set(walk, entry, FTS_SKIP);
+        if (entry->fts_info != FTS_F)
+            continue;
+        char *text = read_text(entry->fts_path, (size_t)entry->fts_statp->st_size);
+        if (!text)
+            continue;
+        assert(count < FILES_MAX);
+        char *path = strdup(entry->fts_path + strlen(top) + 1);
+        assert(path);
+        files[count++] = (struct file){.path = path, .text = text};
+    }
+    (void)fts_close(walk);
+    return count;
+}
+
+static int run(char *top, const char *const *words)
+{
+    static struct file files[FILES_MAX];
+    struct findings f = {.words = words};
+    size_t length = strlen(top);
+    while (length > 1 && top[length - 1] == '/')
+        top[--length] = '\0';
+    int count = read_tree(top, files);
+    check_tree(files, count, &f);
+    (void)printf("%d files, %d findings\n", count, f.count);
+    for (int i = 0; i < count; i++) {
+        free((void *)(uintptr_t)files[i].path);
+        free((void *)(uintptr_t)files[i].text);
+    }
+    return f.count == 0 && count > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* ---- the self-test -------------------------------------------------------------------------- */
+
+#define HEAD  "/* x.c - a file. */\n"
+#define HEADH "/* x.h - a header. */\n#pragma once\n"
+
+/* Files, and what is to be found in each: NULL for nothing at all. */
+static const struct {
+    const char *path, *text, *want;
+} cases[] = {
+    {"engine/base/x.c", HEAD "int x;\n", NULL},
+    {"engine/base/x.h", HEADH, NULL},
+    {"engine/base/x.c", "int x;\n", "must begin with"},
+    {"engine/base/y.c", HEAD, "must begin with '/* y.c - '"},
+    {"engine/arch/archs.def", "SL_ARCH(x)\n", "must begin with"},
+    {"README.md", "# Anything\n", NULL},
+    {"engine/base/x.h", "/* x.h - a header. */\nint x;\n", "#pragma once"},
+    {"engine/base/x.c", HEAD "int x; \n", "blanks at the end"},
+    {"README.md", "two blanks  \n", "blanks at the end"},
+    {"engine/base/x.c", HEAD "\tint x;\n", "a tab"},
+    {"Makefile", "a:\n\techo\n", NULL},
+    {"engine/autograd/x.c", HEAD "#include \"autograd/tape.h\"\n#include \"base/pool.h\"\n", NULL},
+    {"engine/autograd/x.c", HEAD "#include \"sluice/err.h\"\n#include \"near.h\"\n", NULL},
+    {"engine/autograd/x.c", HEAD "#include \"ops/ops.h\"\n", "autograd may not include ops/ops.h"},
+    {"engine/base/x.c", HEAD "#  include \"kernels/kernels.h\"\n", "base may not include"},
+    {"engine/infer/x.c", HEAD "#include \"train/trainer.h\"\n", "infer may not include"},
+    {"engine/infer/x.c", HEAD "#include \"data/x.h\"\n", "infer may not include"},
+    {"engine/train/x.c", HEAD "#include \"infer/session.h\"\n#include \"tokenizer/b.h\"\n", NULL},
+    {"engine/data/x.c", HEAD "#include \"autograd/tensor.h\"\n", "data may not include"},
+    {"engine/tools/x.c", HEAD "#include \"train/trainer.h\"\n", NULL},
+    {"engine/magic/x.c", HEAD, "engine/magic is no layer"},
+    {"server/http/http.c", "/* http.c - bytes. */\n#include <microhttpd.h>\n", NULL},
+    {"server/serve/x.c", HEAD "#include \"serve/call.h\"\n#include \"core/text.h\"\n", NULL},
+    {"server/serve/x.c", HEAD "#include \"http/http.h\"\n", "serve may not include http/http.h"},
+    {"server/main.c", "/* main.c - all. */\n#include \"http/http.h\"\n", NULL},
+    {"server/attic/x.c", HEAD, "server/attic is no layer"},
+    {"clients/x.c", HEAD "#include <microhttpd.h>\n", "<microhttpd.h> belongs to server/http/*.c"},
+    {"engine/base/x.c", HEAD "#include <jansson.h>\n", "<jansson.h> belongs"},
+    {"engine/ops/x.c", HEAD "#include <immintrin.h>\n", "<immintrin.h> belongs"},
+    {"engine/kernels/x.c", HEAD "#include <immintrin.h>\n", NULL},
+    {"engine/kernels/x.c", HEAD "#include <cblas.h>\n", "<cblas.h> belongs"},
+    {"engine/base/x.c", HEAD "#include <curl/curl.h>\n", "<curl/curl.h> belongs"},
+    {"engine/base/x.c", HEAD "#include <systemd/sd-daemon.h>\n", "belongs to server/main.c"},
+    {"engine/base/x.c", HEAD "#include <cyaml/cyaml.h>\n", "belongs to server/core/options_file.c"},
+    {"engine/base/x.c", HEAD "#include <nettle/sha2.h>\n", "belongs to engine/base/file.c"},
+    {"engine/data/x.c", HEAD "#include <csv.h>\n", "belongs to engine/data/csv.c"},
+    {"engine/data/x.c", HEAD "#include <zlib.h>\n", "belongs to engine/data/compressed.c"},
+    {"engine/data/x.c", HEAD "#include <lzma.h>\n", "belongs to engine/data/compressed.c"},
+    {"engine/base/file.c", "/* file.c - x. */\n#include <openssl/sha.h>\n", "nobody"},
+    {"tests/x.c", HEAD "#include <criterion/criterion.h>\n", "belongs to tests/support/test.h"},
+    {"engine/base/x.c", HEAD "int x = atoi(y);\n", "atoi is banned"},
+    {"engine/base/x.c", HEAD "int x = strtok (y);\n", "strtok is banned"},
+    {"engine/base/x.c", HEAD "/* atoi(y) */ char *s = \"\\\"atoi(y)\"; // atoi(y)\n", NULL},
+    {"engine/base/x.c", HEAD "int x = my_atoi(y) + atoi + p->rand() + q.rand();\n", NULL},
+    {"engine/base/x.c", HEAD "char c = '\"'; int x = atoi(y); char d = '\"';\n", "atoi"},
+    {"engine/base/x.c",
+     HEAD "/* TO"
+          "DO: later */\n",
+     "do it"},
+    {"docs/x.md",
+     "FIX"
+     "ME\n",
+     "do it"},
+    {"docs/x.md",
+     "TO"
+     "DOS is an operating system\n",
+     NULL},
+    {"docs/x.md",
+     "in /ho"
+     "me/someone\n",
+     "a path of somebody's machine"},
+    {"docs/x.md", "They call it Quux.\n", "a forbidden word: quux"},
+};
+
+static bool has_found(const struct findings *f, const char *want)
+{
+    return want ? f->count > 0 && strstr(f->last, want) : f->count == 0;
+}
+
+/* Says what went wrong; returns 1 for it. */
+static int complain(const char *what, const char *want, const struct findings *f)
+{
+    (void)printf("%s: want '%s', found %d, last '%s'\n", what, want ? want : "nothing", f->count,
+                 f->last);
+    return 1;
+}
+
+static int test_cases(bool *fired)
+{
+    static const char *const words[] = {"quux", NULL};
+    int failures = 0;
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        const struct file file = {cases[c].path, cases[c].text};
+        struct findings f = {.quiet = true, .words = words};
+        for (size_t r = 0; r < COUNT(rules); r++) {
+            int before = f.count;
+            rules[r].check(&file, &f);
+            fired[r] |= f.count > before;
+        }
+        if (!has_found(&f, cases[c].want) || f.count > 1)
+            failures += complain(cases[c].text, cases[c].want, &f);
+    }
+    return failures;
+}
+
+/* A file of so many lines, and its longest of so many columns. */
+static int test_length(const char *path, int lines, int letters, const char *want)
+{
+    enum { BYTES_MAX = 4096 };
+
+    char text[BYTES_MAX] = "";
+    size_t at = 0;
+    for (int i = 0; i < letters; i++, at += 2)
+        text[at] = '\xc3', text[at + 1] = '\xa9'; /* e with an acute accent */
+    for (int i = 0; i < lines; i++)
+        text[at++] = '\n';
+    assert(at < BYTES_MAX);
+    const struct file file = {path, text};
+    struct findings f = {.quiet = true};
+    check_length(&file, &f);
+    return has_found(&f, want) ? 0 : complain(path, want, &f);
+}
+
+static int test_lengths(void)
+{
+    return test_length("a/x.c", 1, COLUMNS_MAX, NULL) +
+           test_length("a/x.c", 1, COLUMNS_MAX + 1, "101 columns") +
+           test_length("a/x.c", LINES_MAX, 0, NULL) +
+           test_length("a/x.c", LINES_MAX + 1, 0, "501 lines") +
+           test_length("tests/x.c", TEST_LINES_MAX, 0, NULL) +
+           test_length("tests/x.c", TEST_LINES_MAX + 1, 0, "801 lines") +
+           test_length("docs/x.md", LINES_MAX + 1, COLUMNS_MAX + 1, NULL);
+}
+
+static int test_trees(void)
+{
+    static const struct file twins[] = {{"engine/base/x.c", HEAD}, {"server/core/x.c", HEAD}};
+    static const struct file archs[] = {
+        {"engine/arch/archs.c", ""},
+        {"engine/arch/archs.def", "SL_ARCH(tsa)\nSL_ARCH(early)\n"},
+        {"engine/arch/tsa/tsa.c", "\nconst struct sl_arch sl_arch_tsa = {"},
+        {"engine/arch/tsa/early_exit.c", "\nconst struct sl_arch sl_arch_early_exit = {"}};
+    struct findings f = {.quiet = true};
+    int failures = 0;
+    check_unique(twins, 1, &f);
+    check_archs(archs, 3, &f);
+    if (f.count != 0)
+        failures += complain("a good tree", NULL, &f);
+    check_unique(twins, 2, &f);
+    if (!has_found(&f, "the name is taken by engine/base/x.c"))
+        failures += complain("two files of one name", "the name is taken", &f);
+    check_archs(archs, 4, &f);
+    if (!has_found(&f, "no row SL_ARCH(early_exit in"))
+        failures += complain("an architecture without a row", "no row", &f);
+    return failures;
+}
+
+static int self_test(void)
+{
+    bool fired[COUNT(rules)] = {false};
+    int failures = test_cases(fired) + test_lengths() + test_trees();
+    for (size_t r = 0; r < COUNT(rules); r++)
+        if (!fired[r] && rules[r].check != check_length) {
+            (void)printf("rule %s: no case breaks it\n", rules[r].name);
+            failures++;
+        }
+    (void)printf("%zu rules, %zu cases, %d failures\n", COUNT(rules), COUNT(cases), failures);
+    return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int count, char **words)
+{
+    if (count == 2 && strcmp(words[1], "--self-test") == 0)
+        return self_test();
+    if (count < 2) {
+        (void)fprintf(stderr, "usage: tidy TOP [WORD...] | tidy --self-test\n");
+        return EXIT_FAILURE;
+    }
+    return run(words[1], (const char *const *)(words + 2));
+}

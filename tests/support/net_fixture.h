@@ -1,0 +1,183 @@
+/* net_fixture.h - small models and batches for tests that walk the table of architectures. */
+#pragma once
+
+#include "base/random.h"
+#include "model/net.h"
+#include "support/test.h"
+
+enum { FIXTURE_VOCAB = 11, FIXTURE_CONTEXT = 24, FIXTURE_CLASSES = 3 };
+
+/* Every architecture with every task it can do: the first at or after *arch, *task; false past the
+ * last. Walk with `for (f = first; fixture_next(&f); f.task++)`. */
+struct fixture_case {
+    int arch, task;
+};
+
+static inline bool fixture_next(struct fixture_case *c)
+{
+    for (; sl_arch_at(c->arch); c->arch++, c->task = 0)
+        for (; c->task <= SL_TASK_CLASSIFICATION; c->task++)
+            if (sl_arch_at(c->arch)->tasks & 1u << c->task)
+                return true;
+    return false;
+}
+
+/* The level that the test was asked to run at, or the fastest. */
+static inline struct sl_engine *fixture_engine(const char *isa, int threads)
+{
+    struct sl_err err;
+    struct sl_engine_options options = {.threads = threads, .isa = isa};
+    struct sl_engine *engine = sl_engine_create(&options, &err);
+    cr_assert(engine, "%s", err.text);
+    return engine;
+}
+
+/* Where differences of losses can be measured: the level that was asked for, or the fastest, if its
+ * operands are fp32, else the fastest whose are. */
+static inline struct sl_engine *fixture_exact_engine(int threads)
+{
+    struct sl_engine *engine = fixture_engine(NULL, threads);
+    if (engine->kernels->operand == SL_F32)
+        return engine;
+    sl_engine_destroy(engine);
+    return fixture_engine("avx512", threads);
+}
+
+/* What an architecture has no choice in stays as it is. */
+static inline void fixture_clamp(const struct sl_arch *arch, struct sl_config *c)
+{
+    for (const struct sl_number *h = arch->hypers; h->name; h++) {
+        struct sl_err err;
+        double value = sl_number_get(h, c);
+        value = value < h->least ? h->least : value > h->most ? h->most : value;
+        EXPECT_OK(sl_number_set(h, c, value, &err), err);
+    }
+}
+
+/* Sizes at which every code path runs and nothing is a multiple of a tile. */
+static inline struct sl_config fixture_config_for(const struct sl_arch *arch, enum sl_task task)
+{
+    struct sl_config c;
+    struct sl_err err;
+    sl_config_standard(arch, &c);
+    c.task = task;
+    c.classes = task == SL_TASK_CLASSIFICATION ? FIXTURE_CLASSES : 0;
+    c.vocab = FIXTURE_VOCAB;
+    c.padding_token = 1;
+    c.context = FIXTURE_CONTEXT;
+    c.width = 36;
+    c.heads = 3;
+    c.depth = 3;
+    c.hidden = 52;
+    c.lambda = 0.3f;
+    c.undecided_price = 0.01f;
+    c.kl_price = c.entropy_price = 0.3f;
+    c.pairs = task == SL_TASK_CLASSIFICATION ? 30 : 0;
+    c.bag = task == SL_TASK_CLASSIFICATION ? 20 : 0;
+    fixture_clamp(arch, &c);
+    EXPECT_OK(sl_config_check(arch, &c, &err), err);
+    return c;
+}
+
+static inline struct sl_config fixture_config(const struct sl_arch *arch)
+{
+    return fixture_config_for(arch, SL_TASK_COMPLETION);
+}
+
+/* How far a parameter moves from its first values: so far that every parameter matters, that
+ * routers disagree among tokens, and that tokens halt at different steps. Epsilon and
+ * TransEvolve multiply their embeddings by the root of their widths. */
+static inline float fixture_size(const struct sl_arch *arch, const char *name)
+{
+    bool scaled = strcmp(arch->name, "epsilon") == 0 || strcmp(arch->name, "transevolve") == 0;
+    if (strstr(name, "router"))
+        return 1.5f;
+    if (strstr(name, "halting"))
+        return 0.3f;
+    if (strstr(name, "embedding"))
+        return scaled ? 0.15f : 1.0f;
+    return 0.15f;
+}
+
+static inline struct sl_model *fixture_model(struct sl_engine *engine, const struct sl_arch *arch,
+                                             const struct sl_config *config)
+{
+    struct sl_err err;
+    struct sl_model *m = sl_net_create(engine, arch, config, &err);
+    cr_assert(m, "%s", err.text);
+    EXPECT_OK(sl_net_train(m, &err), err);
+    sl_net_draw(m, 7);
+    for (int i = 0; i < m->builder.count; i++) {
+        struct sl_parameter *p = &m->builder.parameters[i];
+        uint64_t key = sl_random_key(8, p->name);
+        float size = fixture_size(arch, p->name);
+        for (int j = 0; j < p->rows * p->cols; j++)
+            p->data[j] += size * (float)sl_random_normal(key, (uint64_t)j);
+    }
+    sl_net_pack(m);
+    return m;
+}
+
+/* Random tokens in sequences of these lengths (0 ends the list), with the next token as target. */
+struct fixture_batch {
+    struct sl_batch batch;
+    struct sl_sequence sequences[80];
+    int32_t tokens[1024], targets[1024], labels[80];
+};
+
+/* The loss as a trainer has it: the mean over targets, or over labels. */
+static inline void fixture_aim(struct fixture_batch *f, enum sl_task task)
+{
+    int count = task == SL_TASK_CLASSIFICATION ? f->batch.count : f->batch.rows;
+    f->batch.loss_scale = 1.0f / (float)count;
+}
+
+static inline void fixture_fill(struct fixture_batch *f, const int *lengths, uint64_t seed)
+{
+    uint64_t key = sl_random_key(seed, "tokens");
+    f->batch = (struct sl_batch){
+        .tokens = f->tokens, .targets = f->targets, .labels = f->labels, .sequences = f->sequences};
+    for (; lengths[f->batch.count]; f->batch.count++) {
+        int rows = lengths[f->batch.count];
+        f->sequences[f->batch.count] = (struct sl_sequence){.first = f->batch.rows, .rows = rows};
+        f->batch.rows += rows;
+    }
+    for (int i = 0; i < f->batch.rows; i++) {
+        f->tokens[i] = (int32_t)sl_random_below(key, (uint64_t)i, FIXTURE_VOCAB);
+        f->targets[i] = (int32_t)sl_random_below(key, (uint64_t)i + 4096, FIXTURE_VOCAB);
+    }
+    for (int i = 0; i < f->batch.count; i++)
+        f->labels[i] = (int32_t)sl_random_below(key, (uint64_t)i + 8192, FIXTURE_CLASSES);
+    f->batch.loss_scale = f->batch.row_scale = 1.0f / (float)f->batch.rows;
+}
+
+/* A tape large enough for one pass over the batch, found by a dry run. */
+static inline void fixture_tape(struct sl_tape *t, const struct sl_model *m,
+                                const struct sl_batch *batch, bool training)
+{
+    struct sl_err err;
+    EXPECT_OK(sl_tape_init(t, m->engine->kernels, m->engine->pool, 0, &err), err);
+    t->policy = &m->policy;
+    sl_tape_begin(t, batch, training);
+    (void)sl_net_forward(m, t);
+    if (training)
+        sl_tape_backward(t);
+    size_t bytes = t->arena.peak;
+    sl_tape_release(t);
+    EXPECT_OK(sl_tape_init(t, m->engine->kernels, m->engine->pool, bytes, &err), err);
+    t->policy = &m->policy;
+}
+
+static inline void fixture_clear_gradients(struct sl_model *m)
+{
+    sl_net_clear(m);
+}
+
+/* The whole loss, price included. */
+static inline double fixture_loss(const struct sl_model *m, struct sl_tape *t,
+                                  const struct sl_batch *batch)
+{
+    sl_tape_begin(t, batch, true);
+    (void)sl_net_forward(m, t);
+    return t->notes.loss + t->notes.price;
+}

@@ -1,0 +1,35 @@
+/* plain.h - numbers and the pieces of attention in double, for tests that write a formula out. */
+#pragma once
+
+#include "support/net_fixture.h"
+
+#include <math.h>
+
+static inline float *plain_drawn(const char *name, int count, double size)
+{
+    float *x = calloc((size_t)count, sizeof *x);
+    cr_assert(x);
+    for (int i = 0; i < count; i++)
+        x[i] = (float)(size * sl_random_normal(sl_random_key(test_seed(), name), (uint64_t)i));
+    return x;
+}
+
+static inline double plain_product(const float *x, const float *y, int n)
+{
+    double sum = 0.0;
+    for (int i = 0; i < n; i++)
+        sum += (double)x[i] * (double)y[i];
+    return sum;
+}
+
+/* softmax in place. */
+static inline void plain_softmax(double *x, int n)
+{
+    double most = -(double)INFINITY, sum = 0.0;
+    for (int i = 0; i < n; i++)
+        most = fmax(most, x[i]);
+    for (int i = 0; i < n; i++)
+        sum += x[i] = exp(x[i] - most);
+    for (int i = 0; i < n; i++)
+        x[i] /= sum;
+}

@@ -1,0 +1,173 @@
+/* tiny_classifier.h - small untrained classifiers for a test's store, made from the inside: of
+ * values so large that every text gets its own answer.
+ *
+ *     "mood"   a tsa over characters; its gates are hard, so that texts differ in depth
+ *     "plain"  an encoder over word pieces, with special tokens; a text with a "!" overflows
+ *     "raw"    as mood, over bytes; only where it is asked for
+ *     "flat"   as mood, over characters without a line break; only where it is asked for */
+#pragma once
+
+#include "base/random.h"
+#include "checkpoint/checkpoint.h"
+#include "model/net.h"
+#include "support/tiny_store.h"
+
+#define MOOD  "mood"
+#define PLAIN "plain"
+#define RAW   "raw"
+#define FLAT  "flat"
+
+enum { MOOD_CLASSES = 3, PLAIN_CLASSES = 2, MOOD_CONTEXT = 48, PLAIN_CONTEXT = 24 };
+
+static const char *const mood_labels[] = {"negative", "so \"so\" \xE2\x82\xAC", "positive"};
+static const char *const plain_labels[] = {"false", "true"};
+
+static inline struct sl_config tiny_classifier_config(const struct sl_arch *arch, int vocab,
+                                                      int classes, int context)
+{
+    struct sl_config c;
+    sl_config_standard(arch, &c);
+    c.task = SL_TASK_CLASSIFICATION;
+    c.classes = classes;
+    c.vocab = vocab;
+    c.context = context;
+    c.width = 36;
+    c.heads = 3;
+    c.depth = 4;
+    c.hidden = 52;
+    return c;
+}
+
+static inline void tiny_classifier_stir(struct sl_model *m)
+{
+    sl_net_draw(m, 7);
+    for (int i = 0; i < m->builder.count; i++) {
+        struct sl_parameter *p = &m->builder.parameters[i];
+        uint64_t key = sl_random_key(8, p->name);
+        float size = strstr(p->name, "router") || strstr(p->name, "embedding") ? 1.5f : 0.3f;
+        for (int j = 0; j < p->rows * p->cols; j++)
+            p->data[j] += size * (float)sl_random_normal(key, (uint64_t)j);
+    }
+}
+
+/* One token's features as large as numbers get, and a class that adds them all up. */
+static inline void tiny_classifier_poison(struct sl_model *m, int32_t token)
+{
+    for (int i = 0; i < m->builder.count; i++) {
+        struct sl_parameter *p = &m->builder.parameters[i];
+        bool is_table = strstr(p->name, "embedding") && p->rows == m->config.vocab;
+        bool is_class = strstr(p->name, "classify") && p->cols == m->config.width;
+        for (int j = 0; is_table && j < p->cols; j++)
+            p->data[token * p->cols + j] = 3e38f;
+        for (int j = 0; is_class && j < p->cols; j++)
+            p->data[j] = 4.0f + 0.01f * (float)j;
+    }
+}
+
+static inline void tiny_classifier_write(const char *store, const char *name,
+                                         const struct sl_model *m, const struct sl_card *card,
+                                         const struct sl_tokenizer *tokens)
+{
+    struct sl_err err;
+    char directory[PATH_MAX], version[PATH_MAX];
+    const struct sl_checkpoint_parts parts = {.card = card,
+                                              .tokens = tokens,
+                                              .parameters = m->saved,
+                                              .count = m->saved_count,
+                                              .created = 1700000000};
+    cr_assert_eq(mkdir(test_path(directory, store, name), 0700), 0);
+    EXPECT_OK(sl_checkpoint_write(test_path(version, directory, "4"), &parts, &err), err);
+}
+
+/* Over the characters of a text, or over bytes. */
+static inline void tiny_gated_make(struct sl_engine *engine, const char *store, const char *name,
+                                   const char *tokenizer, const char *text)
+{
+    struct sl_err err;
+    const struct sl_arch *arch = sl_arch_find("tsa");
+    struct sl_tokenizer *tokens = sl_tokenizer_learn(tokenizer, text, strlen(text), &err);
+    cr_assert(tokens, "%s", err.text);
+    struct sl_config config =
+        tiny_classifier_config(arch, sl_tokenizer_size(tokens), MOOD_CLASSES, MOOD_CONTEXT);
+    struct sl_model *m = sl_net_create(engine, arch, &config, &err);
+    cr_assert(m, "%s", err.text);
+    tiny_classifier_stir(m);
+    struct sl_card card = {.arch = arch,
+                           .hyper = config,
+                           .policy = {.gate = SL_GATE_HARD},
+                           .labels = (char **)(uintptr_t)mood_labels,
+                           .tokenizer = tokenizer};
+    tiny_classifier_write(store, name, m, &card, tokens);
+    sl_model_close(m);
+    sl_tokenizer_destroy(tokens);
+}
+
+enum { PLAIN_SPECIAL = 5, PLAIN_SIGNS = 4, PLAIN_PIECES = PLAIN_SPECIAL + PLAIN_SIGNS + 2 * 26 };
+
+/* The special tokens of BERT, four signs, and every letter, beginning a word and inside one. */
+static inline struct sl_tokenizer *tiny_pieces(void)
+{
+    static const char *const first[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]",
+                                        ".",     ",",     "?",     "!"};
+    struct sl_err err;
+    char letters[2 * 26][4];
+    struct sl_piece pieces[PLAIN_PIECES];
+    for (int i = 0; i < PLAIN_SPECIAL + PLAIN_SIGNS; i++)
+        pieces[i] = (struct sl_piece){.text = first[i], .bytes = strlen(first[i])};
+    for (int i = 0; i < 2 * 26; i++) {
+        (void)snprintf(letters[i], sizeof letters[i], i < 26 ? "%c" : "##%c", 'a' + i % 26);
+        pieces[PLAIN_SPECIAL + PLAIN_SIGNS + i] =
+            (struct sl_piece){.text = letters[i], .bytes = strlen(letters[i])};
+    }
+    struct sl_tokenizer *tokens =
+        sl_tokenizer_create("wordpiece", /* lower= */ true, pieces, PLAIN_PIECES, &err);
+    cr_assert(tokens, "%s", err.text);
+    return tokens;
+}
+
+static inline void tiny_plain_make(struct sl_engine *engine, const char *store)
+{
+    struct sl_err err;
+    const struct sl_arch *arch = sl_arch_find("encoder");
+    struct sl_tokenizer *tokens = tiny_pieces();
+    struct sl_config config =
+        tiny_classifier_config(arch, PLAIN_PIECES, PLAIN_CLASSES, PLAIN_CONTEXT);
+    config.final_norm = 0;
+    struct sl_model *m = sl_net_create(engine, arch, &config, &err);
+    cr_assert(m, "%s", err.text);
+    tiny_classifier_stir(m);
+    tiny_classifier_poison(m, PLAIN_SPECIAL + PLAIN_SIGNS - 1);
+    struct sl_card card = {.arch = arch,
+                           .hyper = config,
+                           .policy = arch->policy,
+                           .labels = (char **)(uintptr_t)plain_labels,
+                           .tokenizer = "wordpiece",
+                           .lower = true};
+    tiny_classifier_write(store, PLAIN, m, &card, tokens);
+    sl_model_close(m);
+    sl_tokenizer_destroy(tokens);
+}
+
+/* Makes <store>/raw/4 and <store>/flat/4. */
+static inline void tiny_others_make(const char *store)
+{
+    struct sl_err err;
+    struct sl_engine *engine = sl_engine_create(&(struct sl_engine_options){.threads = 1}, &err);
+    cr_assert(engine, "%s", err.text);
+    tiny_gated_make(engine, store, RAW, "bytes", TINY_TEXT);
+    cr_assert_eq(TINY_TEXT[0], '\n');
+    tiny_gated_make(engine, store, FLAT, "characters", &TINY_TEXT[1]);
+    sl_engine_destroy(engine);
+}
+
+/* Makes <store>/mood/4 and <store>/plain/4. */
+static inline void tiny_classifiers_make(const char *store)
+{
+    struct sl_err err;
+    const struct sl_engine_options options = {.threads = 1};
+    struct sl_engine *engine = sl_engine_create(&options, &err);
+    cr_assert(engine, "%s", err.text);
+    tiny_gated_make(engine, store, MOOD, "characters", TINY_TEXT);
+    tiny_plain_make(engine, store);
+    sl_engine_destroy(engine);
+}

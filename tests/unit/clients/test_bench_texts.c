@@ -1,0 +1,77 @@
+/* test_bench_texts.c - the texts of a benchmark: the lines of a file, whatever bytes it holds. */
+#include "bench/bench_texts.h"
+#include "support/test.h"
+
+static char directory[PATH_MAX], path[PATH_MAX];
+
+static void begin(void)
+{
+    test_directory_make(directory);
+    (void)test_path(path, directory, "texts");
+}
+
+static void end(void)
+{
+    test_directory_remove(directory);
+}
+
+TestSuite(bench_texts, .init = begin, .fini = end);
+
+static bool read_bytes(struct bench_texts *texts, const char *data, size_t bytes,
+                       struct fault *fault)
+{
+    FILE *file = fopen(path, "we");
+    cr_assert(file);
+    cr_assert_eq(fwrite(data, 1, bytes, file), bytes);
+    cr_assert_eq(fclose(file), 0);
+    *fault = (struct fault){0};
+    return bench_texts_read(texts, path, 2, fault);
+}
+
+#define READ(texts, data, fault) read_bytes((texts), (data), sizeof(data) - 1, (fault))
+
+Test(bench_texts, lines_are_asked_around_and_around)
+{
+    struct bench_texts texts;
+    struct fault fault;
+    cr_assert(READ(&texts, "one\n\n\"two\"\r\n\r\nthree", &fault), "%s", fault.text);
+    cr_assert_eq(texts.count, 3);
+    static const char *const wanted[] = {"[[\"one\"],[\"\\\"two\\\"\"]]", "[[\"three\"],[\"one\"]]",
+                                         "[[\"\\\"two\\\"\"],[\"three\"]]"};
+    for (int i = 0; i < 6; i++) {
+        char *body = bench_texts_body(&texts, i);
+        cr_assert(strstr(body, wanted[i % 3]), "%d: %s", i, body);
+        free(body);
+    }
+    bench_texts_release(&texts);
+}
+
+Test(bench_texts, a_bad_line_is_named)
+{
+    struct bench_texts texts;
+    struct fault fault;
+    char zeros[4096];
+    cr_assert_not(READ(&texts, "one\n\n\ntw\xff\n", &fault));
+    cr_assert(strstr(fault.text, "line 4 is not UTF-8"), "%s", fault.text);
+    cr_assert_not(READ(&texts, "one\n\ntw\0o\n", &fault));
+    cr_assert(strstr(fault.text, "line 3 holds a NUL"), "%s", fault.text);
+    memset(zeros, 0, sizeof zeros);
+    cr_assert_not(read_bytes(&texts, zeros, sizeof zeros, &fault));
+    cr_assert(strstr(fault.text, "line 1 holds a NUL"), "%s", fault.text);
+    for (size_t i = 0; i < sizeof zeros; i += 2)
+        zeros[i] = 'a';
+    cr_assert_not(read_bytes(&texts, zeros, sizeof zeros, &fault));
+    cr_assert(strstr(fault.text, "line 1 holds a NUL"), "%s", fault.text);
+    cr_assert_eq(texts.count, 0);
+    cr_assert_null(texts.lines, "nothing is kept");
+}
+
+Test(bench_texts, a_file_without_text_is_refused)
+{
+    struct bench_texts texts;
+    struct fault fault;
+    cr_assert_not(READ(&texts, "", &fault));
+    cr_assert(strstr(fault.text, "holds no text"), "%s", fault.text);
+    cr_assert_not(READ(&texts, "\r\n\n", &fault));
+    cr_assert(strstr(fault.text, "holds no text"), "%s", fault.text);
+}

@@ -1,0 +1,257 @@
+/* test_config.c - config.json: every architecture comes back, every mistake is named. */
+#include "checkpoint/config.h"
+#include "support/test.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static struct sl_card card_of(const struct sl_arch *arch)
+{
+    struct sl_card card = {.arch = arch, .policy = arch->policy, .tokenizer = "characters"};
+    sl_config_standard(arch, &card.hyper);
+    card.hyper.vocab = 65;
+    return card;
+}
+
+/* ---- round trips ---------------------------------------------------------------------------- */
+
+static void expect_same(const struct sl_card *a, const struct sl_card *b)
+{
+    cr_assert_eq(a->arch, b->arch);
+    cr_assert_eq(a->hyper.task, b->hyper.task);
+    cr_assert_eq(a->hyper.classes, b->hyper.classes);
+    for (int i = 0; i < a->hyper.classes; i++)
+        cr_assert_str_eq(a->labels[i], b->labels[i]);
+    cr_assert_str_eq(a->tokenizer, b->tokenizer);
+    cr_assert_eq(a->hyper.vocab, b->hyper.vocab);
+    for (const struct sl_number *h = a->arch->hypers; h->name; h++)
+        cr_assert_eq(sl_number_get(h, &a->hyper), sl_number_get(h, &b->hyper), "%s", h->name);
+    cr_assert_eq(a->policy.gate, b->policy.gate);
+    cr_assert_eq(a->policy.gate_limit, b->policy.gate_limit);
+    cr_assert_eq(a->policy.exit_threshold, b->policy.exit_threshold);
+    cr_assert_eq(a->policy.exit_oracle, b->policy.exit_oracle);
+}
+
+static void round_trip(const struct sl_card *card)
+{
+    struct sl_card again = {0};
+    struct sl_err err;
+    char *text = NULL;
+    EXPECT_OK((text = sl_card_print(card, &err)), err);
+    EXPECT_OK(sl_card_read(&again, text, strlen(text), &err), err);
+    expect_same(card, &again);
+    free(text);
+    sl_card_release(&again);
+    sl_card_release(&again);
+}
+
+Test(config, every_architecture_comes_back)
+{
+    static char bad_label[] = "bad", good_label[] = "very \"good\"";
+    char *labels[] = {bad_label, good_label};
+    for (int i = 0; sl_arch_at(i); i++) {
+        struct sl_card card = card_of(sl_arch_at(i));
+        if (card.arch->tasks & SL_COMPLETES)
+            round_trip(&card);
+        if (card.arch->tasks & SL_CLASSIFIES) {
+            card.hyper.task = SL_TASK_CLASSIFICATION;
+            card.hyper.classes = COUNT(labels);
+            card.labels = labels;
+        }
+        card.policy = (struct sl_policy){.gate = SL_GATE_HARD,
+                                         .gate_limit = 1.0f / 3.0f,
+                                         .exit_threshold = 0.9f,
+                                         .exit_oracle = true};
+        round_trip(&card);
+    }
+}
+
+/* Each hyper-parameter at both ends of its range. */
+Test(config, every_bound_comes_back)
+{
+    for (int i = 0; sl_arch_at(i); i++) {
+        const struct sl_arch *arch = sl_arch_at(i);
+        for (const struct sl_number *h = arch->hypers; h->name; h++) {
+            struct sl_card card = card_of(arch);
+            struct sl_err err;
+            const double ends[] = {h->least, h->most};
+            for (size_t end = 0; end < COUNT(ends); end++) {
+                EXPECT_OK(sl_number_set(h, &card.hyper, ends[end], &err), err);
+                if (sl_config_check(arch, &card.hyper, &err))
+                    round_trip(&card);
+            }
+        }
+    }
+}
+
+Test(config, numbers_are_printed_as_they_were_meant)
+{
+    struct sl_card card = card_of(sl_arch_find("tsa"));
+    struct sl_err err;
+    card.policy.exit_threshold = 0.9f;
+    card.training = (char[]){"{\"seed\":18446744073709, \"loss\":1.4697, \"by\":\"caf\xC3\xA9\"}"};
+    char *text = sl_card_print(&card, &err);
+    static const char *const want[] = {"\"exit_threshold\": 0.9,", "\"dropout\": 0.1,",
+                                       "\"lambda\": 0.001",        "\"seed\": 18446744073709,",
+                                       "\"loss\": 1.4697,",        "\"by\": \"caf\xC3\xA9\"",
+                                       "\"file\": \"vocab.json\"", "\"format\": \"sluice-1\""};
+    for (size_t i = 0; i < COUNT(want); i++)
+        cr_assert(strstr(text, want[i]), "no %s in %s", want[i], text);
+    cr_assert_eq(text[strlen(text) - 1], '\n');
+
+    struct sl_card again = {0};
+    EXPECT_OK(sl_card_read(&again, text, strlen(text), &err), err);
+    cr_assert(strstr(again.training, "\"loss\": 1.4697"), "%s", again.training);
+    sl_card_release(&again);
+    free(text);
+}
+
+Test(config, never_exiting_is_written_as_one)
+{
+    struct sl_card card = card_of(sl_arch_find("tsa")), again = {0};
+    struct sl_err err;
+    card.policy.exit_threshold = 2.0f;
+    char *text = NULL;
+    EXPECT_OK((text = sl_card_print(&card, &err)), err);
+    EXPECT_OK(sl_card_read(&again, text, strlen(text), &err), err);
+    cr_assert_eq(again.policy.exit_threshold, 1.0f);
+    sl_card_release(&again);
+    free(text);
+}
+
+Test(config, what_could_not_be_read_is_not_printed)
+{
+    struct sl_card card = card_of(sl_arch_find("vanilla"));
+    struct sl_err err;
+    card.training = (char[]){"[1]"};
+    EXPECT_FAIL(sl_card_print(&card, &err), err, SL_CORRUPT, "training: the JSON is an array");
+    card.training = (char[]){"{\"a\":"};
+    EXPECT_FAIL(sl_card_print(&card, &err), err, SL_CORRUPT, "training: not JSON");
+    card.training = NULL;
+    card.policy.gate_limit = 1.5f;
+    EXPECT_FAIL(sl_card_print(&card, &err), err, SL_CORRUPT, "'gate_limit' is 1.5, want 0 to 1");
+}
+
+/* ---- what is refused ------------------------------------------------------------------------ */
+
+#define HYPER                                                                                      \
+    "\"width\":64,\"depth\":2,\"heads\":4,\"hidden\":128,\"context\":32,\"dropout\":0.1,"          \
+    "\"lambda\":0.001,\"router_bias\":-1,\"router_width\":0"
+
+static const char good[] =
+    "{\"format\":\"sluice-1\",\"architecture\":\"tsa\",\"task\":\"completion\",\"hyper\":{" HYPER
+    "},\"vocab\":65,\"tokenizer\":{\"kind\":\"characters\",\"file\":\"vocab.json\"},"
+    "\"inference\":{\"gate\":\"mixed\",\"gate_limit\":0.5},\"training\":{\"any\":[1]}}";
+
+/* `good` with its first `from` replaced by `to`. */
+static const struct {
+    const char *from, *to;
+    enum sl_code code;
+    const char *want;
+} bad_edits[] = {
+    {"{\"format\"", "[{\"format\"", SL_CORRUPT, "not JSON: line 1"},
+    {"\"sluice-1\"", "\"sluice-2\"", SL_CORRUPT, "'format' is 'sluice-2', want 'sluice-1'"},
+    {"\"format\":\"sluice-1\",", "", SL_CORRUPT, "'format' is nothing, want a string"},
+    {"\"vocab\"", "\"vocabulary\"", SL_CORRUPT,
+     "unknown key 'vocabulary'; accepted are: format, architecture, task, labels, hyper, vocab, "
+     "tokenizer, inference, training"},
+    {"\"vocab\":65", "\"vocab\":65,\"vocab\":65", SL_CORRUPT, "duplicate object key"},
+    {"\"vocab\":65,", "", SL_CORRUPT, "'vocab' is nothing, want a whole number"},
+    {"\"vocab\":65", "\"vocab\":65.0", SL_CORRUPT, "'vocab' is a real number"},
+    {"\"vocab\":65", "\"vocab\":0", SL_CORRUPT, "'vocab' is 0, want 1 to 2097152"},
+    {"\"vocab\":65", "\"vocab\":4294967361", SL_CORRUPT, "'vocab' is 4294967361"},
+    {"\"tsa\"", "\"tsar\"", SL_CORRUPT, "no architecture 'tsar'; there is: "},
+    {"\"tsa\"", "7", SL_CORRUPT, "'architecture' is a whole number, want a string"},
+    {"\"tsa\"", "\"ts\\u0000a\"", SL_CORRUPT, "'architecture' contains a NUL"},
+    {"\"completion\"", "\"translation\"", SL_CORRUPT,
+     "'task' is 'translation', want one of 'completion', 'classification'"},
+    {"\"width\":64", "\"widht\":64", SL_CORRUPT,
+     "hyper: unknown key 'widht'; accepted are: width, "},
+    {"\"width\":64", "\"width\":64.0", SL_CORRUPT, "hyper: 'width' is a real number"},
+    {"\"width\":64", "\"width\":\"64\"", SL_CORRUPT, "hyper: 'width' is a string"},
+    {"\"width\":64", "\"width\":0", SL_BAD_INPUT, "hyper: width is 0; accepted is"},
+    {"\"width\":64", "\"width\":4294967360", SL_BAD_INPUT, "hyper: width is 4294967360"},
+    {"\"width\":64", "\"width\":64,\"width\":64", SL_CORRUPT, "duplicate object key"},
+    {"\"dropout\":0.1", "\"dropout\":1", SL_BAD_INPUT, "hyper: dropout is 1; accepted is"},
+    {"\"dropout\":0.1", "\"dropout\":null", SL_CORRUPT, "'dropout' is null, want a real number"},
+    {"\"dropout\":0.1", "\"dropout\":1e999", SL_CORRUPT, "not JSON"},
+    {"\"heads\":4", "\"heads\":3", SL_BAD_INPUT, "heads is 3, which does not divide width, 64"},
+    {"\"hyper\":{" HYPER "}", "\"hyper\":[]", SL_CORRUPT, "'hyper' is an array, want an object"},
+    {"\"characters\"", "\"syllables\"", SL_CORRUPT,
+     "tokenizer: 'kind' is 'syllables', want one of 'characters'"},
+    {"\"vocab.json\"", "\"../vocab.json\"", SL_CORRUPT,
+     "tokenizer: 'file' is '../vocab.json', want one of 'vocab.json'"},
+    {"\"kind\":\"characters\",", "", SL_CORRUPT, "tokenizer: 'kind' is nothing"},
+    {"\"file\":", "\"fiel\":", SL_CORRUPT,
+     "tokenizer: unknown key 'fiel'; accepted are: kind, file"},
+    {"\"mixed\"", "\"medium\"", SL_CORRUPT,
+     "inference: 'gate' is 'medium', want one of 'soft', 'hard', 'mixed'"},
+    {"\"mixed\"", "true", SL_CORRUPT, "inference: 'gate' is true or false, want a string"},
+    {"\"gate_limit\":0.5", "\"gate_limit\":-0.1", SL_CORRUPT,
+     "inference: 'gate_limit' is -0.1, want 0 to 1"},
+    {"\"gate_limit\":0.5", "\"gate_limit\":\"0.5\"", SL_CORRUPT, "'gate_limit' is a string"},
+    {"\"gate_limit\"", "\"gate_limits\"", SL_CORRUPT,
+     "inference: unknown key 'gate_limits'; accepted are: gate, gate_limit, exit_threshold, "
+     "exit_oracle"},
+    {"\"gate_limit\":0.5", "\"exit_oracle\":1", SL_CORRUPT,
+     "inference: 'exit_oracle' is a whole number, want true or false"},
+    {"\"gate_limit\":0.5", "\"exit_threshold\":1.5", SL_CORRUPT,
+     "inference: 'exit_threshold' is 1.5, want 0 to 1"},
+    {"{\"any\":[1]}", "\"none\"", SL_CORRUPT, "'training' is a string, want an object"},
+    {"{\"any\":[1]}", "{\"a\":1,\"a\":2}", SL_CORRUPT, "duplicate object key"},
+};
+
+static void edit(char *out, size_t room, const char *from, const char *to)
+{
+    const char *at = strstr(good, from);
+    cr_assert(at, "no %s to edit", from);
+    int length = snprintf(out, room, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
+    cr_assert_lt((size_t)length, room);
+}
+
+Test(config, mistakes_are_named)
+{
+    for (size_t i = 0; i < COUNT(bad_edits); i++) {
+        char text[2048];
+        struct sl_card card = {.tokenizer = "untouched"};
+        struct sl_err err;
+        edit(text, sizeof text, bad_edits[i].from, bad_edits[i].to);
+        EXPECT_FAIL(sl_card_read(&card, text, strlen(text), &err), err, bad_edits[i].code,
+                    bad_edits[i].want);
+        cr_assert_str_eq(card.tokenizer, "untouched");
+        cr_assert_null(card.arch);
+    }
+}
+
+Test(config, what_may_be_missing)
+{
+    static const char *const optional[] = {"\"inference\":{\"gate\":\"mixed\",\"gate_limit\":0.5},",
+                                           ",\"training\":{\"any\":[1]}", "\"gate\":\"mixed\",",
+                                           ",\"gate_limit\":0.5"};
+    for (size_t i = 0; i < COUNT(optional); i++) {
+        char text[2048];
+        struct sl_card card = {0};
+        struct sl_err err;
+        edit(text, sizeof text, optional[i], "");
+        EXPECT_OK(sl_card_read(&card, text, strlen(text), &err), err);
+        cr_assert_eq(card.policy.gate, sl_arch_find("tsa")->policy.gate);
+        bool said = strstr(text, "gate_limit") != NULL;
+        float limit = said ? 0.5f : sl_arch_find("tsa")->policy.gate_limit;
+        cr_assert_float_eq((double)card.policy.gate_limit, (double)limit, 1e-7);
+        sl_card_release(&card);
+    }
+}
+
+Test(config, every_truncation_is_refused)
+{
+    struct sl_card card = {0};
+    struct sl_err err;
+    EXPECT_OK(sl_card_read(&card, good, strlen(good), &err), err);
+    sl_card_release(&card);
+    for (size_t size = 0; size < strlen(good); size++) {
+        char *cut = malloc(size + !size);
+        cr_assert(cut);
+        memcpy(cut, good, size);
+        EXPECT_FAIL(sl_card_read(&card, cut, size, &err), err, SL_CORRUPT, "not JSON");
+        free(cut);
+    }
+}

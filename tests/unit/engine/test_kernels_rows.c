@@ -1,0 +1,490 @@
+/* test_kernels_rows.c - row slots and the optimiser of every level this machine has. */
+#include "kernels/levels.h"
+#include "support/kernel_data.h"
+
+#include <float.h>
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* A slot that makes one row from one or two. */
+struct row_case {
+    const char *name;
+    void (*run)(const struct sl_kernels *k, float *y, const float *x, const float *x2, int n);
+    float magnitude, tolerance; /* of the inputs; of a result, times what it is made of */
+};
+
+static void run_axpy(const struct sl_kernels *k, float *y, const float *x, const float *x2, int n)
+{
+    memcpy(y, x2, (size_t)n * sizeof *y);
+    k->axpy(y, 0.3f, x, n);
+}
+
+static void run_scale(const struct sl_kernels *k, float *y, const float *x, const float *x2, int n)
+{
+    (void)x2;
+    k->scale(y, 0.3f, x, n);
+}
+
+static void run_dropout(const struct sl_kernels *k, float *y, const float *x, const float *x2,
+                        int n)
+{
+    (void)x2;
+    k->dropout(y, x, (struct sl_dropout){.threshold = 20000, .scale = 1.44f}, 77, 6, n);
+}
+
+static void run_relu(const struct sl_kernels *k, float *y, const float *x, const float *x2, int n)
+{
+    (void)x2;
+    k->activate(y, x, SL_RELU, n);
+}
+
+static void run_gelu(const struct sl_kernels *k, float *y, const float *x, const float *x2, int n)
+{
+    (void)x2;
+    k->activate(y, x, SL_GELU, n);
+}
+
+static void run_linear(const struct sl_kernels *k, float *y, const float *x, const float *x2, int n)
+{
+    (void)x2;
+    k->activate(y, x, SL_LINEAR, n);
+}
+
+static void run_relu_slope(const struct sl_kernels *k, float *y, const float *x, const float *x2,
+                           int n)
+{
+    float *value = output_make((size_t)n * sizeof *value);
+    (void)x2;
+    k->activate_both(value, y, x, SL_RELU, n);
+    output_free(value);
+}
+
+static void run_gelu_slope(const struct sl_kernels *k, float *y, const float *x, const float *x2,
+                           int n)
+{
+    float *value = output_make((size_t)n * sizeof *value);
+    (void)x2;
+    k->activate_both(value, y, x, SL_GELU, n);
+    output_free(value);
+}
+
+static void run_linear_slope(const struct sl_kernels *k, float *y, const float *x, const float *x2,
+                             int n)
+{
+    float *value = output_make((size_t)n * sizeof *value);
+    (void)x2;
+    k->activate_both(value, y, x, SL_LINEAR, n);
+    output_free(value);
+}
+
+static void run_sigmoid(const struct sl_kernels *k, float *y, const float *x, const float *x2,
+                        int n)
+{
+    (void)x2;
+    k->sigmoid(y, x, n);
+}
+
+/* Its lse is added to the first element, so that it is compared too. */
+static void run_softmax(const struct sl_kernels *k, float *y, const float *x, const float *x2,
+                        int n)
+{
+    (void)x2;
+    memcpy(y, x, (size_t)n * sizeof *y);
+    const float lse = k->softmax(y, n);
+    y[0] += lse;
+}
+
+static void run_dot(const struct sl_kernels *k, float *y, const float *x, const float *x2, int n)
+{
+    memset(y, 0, (size_t)n * sizeof *y);
+    y[0] = k->dot(x, x2, n);
+}
+
+static void run_sum(const struct sl_kernels *k, float *y, const float *x, const float *x2, int n)
+{
+    (void)x2;
+    memset(y, 0, (size_t)n * sizeof *y);
+    y[0] = k->sum(x, n);
+}
+
+/* Tolerances: 0 where the contract is the same bits; else a few ulp (6e-8 each) of numbers up to
+ * `magnitude`, and for sums of up to 70 numbers of their total. */
+static const struct row_case row_cases[] = {
+    {"axpy", run_axpy, 3.0f, 0.0f},
+    {"scale", run_scale, 3.0f, 0.0f},
+    {"dropout", run_dropout, 3.0f, 0.0f},
+    {"linear", run_linear, 3.0f, 0.0f},
+    {"relu", run_relu, 3.0f, 0.0f},
+    {"gelu", run_gelu, 6.0f, 6e-7f},
+    {"linear'", run_linear_slope, 3.0f, 0.0f},
+    {"relu'", run_relu_slope, 3.0f, 0.0f},
+    {"gelu'", run_gelu_slope, 5.0f, 2e-6f},
+    {"sigmoid", run_sigmoid, 20.0f, 2e-7f},
+    {"softmax", run_softmax, 20.0f, 4e-6f},
+    {"dot", run_dot, 1.0f, 4e-6f},
+    {"sum", run_sum, 1.0f, 4e-6f},
+};
+
+static void row_is_near(const struct sl_kernels *k, const struct row_case *c, int n)
+{
+    const size_t bytes = (size_t)n * sizeof(float);
+    float *x = input_make((size_t)n, 6, c->magnitude), *x2 = input_make((size_t)n, 7, c->magnitude);
+    float *got = output_make(bytes), *want = output_make(bytes);
+    c->run(k, got, x, x2, n);
+    c->run(reference(), want, x, x2, n);
+    cr_assert(output_guarded(got, bytes), "%s: %s of %d", k->name, c->name, n);
+    for (int i = 0; i < n; i++)
+        cr_assert(is_near(got[i], want[i], c->tolerance), "%s: %s[%d of %d] = %.9g, want %.9g",
+                  k->name, c->name, i, n, (double)got[i], (double)want[i]);
+    free(x);
+    free(x2);
+    output_free(got);
+    output_free(want);
+}
+
+static void rows_are_near(const struct sl_kernels *k)
+{
+    for (size_t c = 0; c < sizeof row_cases / sizeof *row_cases; c++)
+        for (int n = 1; n <= 70; n++)
+            row_is_near(k, &row_cases[c], n);
+}
+
+Test(rows, are_the_reference)
+{
+    at_each_level(rows_are_near);
+}
+
+static void works_in_place(const struct sl_kernels *k)
+{
+    for (int n = 1; n <= 70; n += 3) {
+        float *x = input_make((size_t)n, 8, 3.0f), *y = output_make((size_t)n * sizeof *y);
+        k->activate(y, x, SL_GELU, n);
+        k->sigmoid(y, y, n);
+        k->scale(y, 2.0f, y, n);
+        k->activate(x, x, SL_GELU, n);
+        k->sigmoid(x, x, n);
+        k->scale(x, 2.0f, x, n);
+        cr_assert_eq(memcmp(x, y, (size_t)n * sizeof *y), 0, "%s: in place", k->name);
+        free(x);
+        output_free(y);
+    }
+}
+
+Test(rows, may_be_changed_in_place)
+{
+    at_each_level(works_in_place);
+}
+
+/* The fits, over their whole range and against double: erf within 3e-7 means Phi within 1.5e-7, and
+ * gelu = x Phi(x) adds its own rounding. e^-t is p_1 / p_0 of softmax(0, -t). */
+static void functions_are_exact(const struct sl_kernels *k)
+{
+    for (int i = -6000; i < 6000; i++) {
+        const float x = 0x1p-9f * (float)i;
+        const double d = (double)x, phi = 0.5 * erfc(-d * M_SQRT1_2);
+        const double slope = phi + d * exp(-0.5 * d * d) / sqrt(2.0 * M_PI);
+        float y, same, dy, p[2] = {0.0f, x < 0.0f ? 7.0f * x : 0.0f};
+        k->activate(&y, &x, SL_GELU, 1);
+        k->activate_both(&same, &dy, &x, SL_GELU, 1);
+        cr_assert_eq(memcmp(&y, &same, sizeof y), 0, "%s: gelu(%g) with its slope", k->name, d);
+        cr_assert_float_eq((double)y, d * phi, 1.5e-7 * fmax(1.0, fabs(d)), "%s: gelu(%g)", k->name,
+                           d);
+        cr_assert_float_eq((double)dy, slope, 4e-7, "%s: gelu'(%g)", k->name, d);
+        (void)k->softmax(p, 2);
+        const double want = x < 0.0f ? exp(7.0 * d) : 1.0;
+        cr_assert_float_eq((double)p[1] / (double)p[0], want,
+                           2.0 * (double)FLT_EPSILON * want + 1e-38, "%s: exp(%g)", k->name,
+                           7.0 * d);
+    }
+}
+
+Test(rows, functions_are_as_exact_as_they_say)
+{
+    at_each_level(functions_are_exact);
+}
+
+static void extremes_survive(const struct sl_kernels *k)
+{
+    float x[4] = {-300.0f, 300.0f, NAN, 0.0f}, y[4];
+    k->sigmoid(y, x, 4);
+    cr_assert(y[0] >= 0.0f && y[0] < 1e-37f && is_near(y[1], 1.0f, 0.0f) && isnan(y[2]));
+    k->activate(y, x, SL_GELU, 4);
+    cr_assert(is_near(y[0], 0.0f, 0.0f) && is_near(y[1], 300.0f, 0.0f) && isnan(y[2]));
+    k->activate(y, x, SL_RELU, 4);
+    cr_assert(is_near(y[0], 0.0f, 0.0f) && is_near(y[1], 300.0f, 0.0f) && isnan(y[2]));
+    float s[3] = {-1e30f, 1e30f, 0.0f};
+    cr_assert(is_near(k->softmax(s, 3), 1e30f, 0.0f));
+    cr_assert(is_near(s[0], 0.0f, 0.0f) && is_near(s[1], 1.0f, 0.0f));
+    (void)k->softmax(x, 4);
+    cr_assert(isnan(x[0]) && isnan(x[3]), "%s: softmax hides a NaN", k->name);
+}
+
+Test(rows, extremes_and_nan_survive)
+{
+    at_each_level(extremes_survive);
+}
+
+/* Steps of `epilogue` that are worth telling apart. */
+struct epilogue_case {
+    bool bias, out, slope;
+    enum sl_activation activation;
+    uint32_t threshold;
+};
+
+static const struct epilogue_case epilogue_cases[] = {
+    {true, false, false, SL_LINEAR, 0},    {true, true, false, SL_GELU, 0},
+    {true, true, true, SL_GELU, 9000},     {false, true, true, SL_RELU, 0},
+    {true, false, true, SL_LINEAR, 20000}, {false, true, false, SL_LINEAR, 20000},
+};
+
+/* The fused steps give the bits of the steps one by one, and leave what is around them alone. */
+static void epilogue_is_its_steps(const struct sl_kernels *k, const struct epilogue_case *c, int n)
+{
+    const size_t bytes = sl_operand_stride(k, n) * sl_type_bytes(k->operand), count = (size_t)n;
+    float *x = input_make(count, 20, 3.0f), *bias = input_make(count, 21, 1.0f);
+    float *y[2];
+    unsigned char *out[2], *slope[2];
+    for (int i = 0; i < 2; i++) {
+        y[i] = memcpy(output_make(count * sizeof(float)), x, count * sizeof(float));
+        out[i] = output_make(bytes);
+        slope[i] = output_make(bytes);
+        struct sl_epilogue f = {.products = y[i],
+                                .out = c->out ? out[i] : NULL,
+                                .slope = c->slope ? slope[i] : NULL,
+                                .bias = c->bias ? bias : NULL,
+                                .activation = c->activation,
+                                .dropout = {c->threshold, 1.25f},
+                                .row_key = 99,
+                                .first = 64,
+                                .n = n};
+        if (i == 0)
+            sl_epilogue_by(k, &f);
+        else
+            k->epilogue(&f);
+        cr_assert(output_guarded(out[i], bytes) && output_guarded(slope[i], bytes) &&
+                  output_guarded(y[i], count * sizeof(float)));
+    }
+    const int which = (int)(c - epilogue_cases);
+    cr_assert(c->out || memcmp(y[0], y[1], count * sizeof(float)) == 0, "%s: y, case %d, n %d",
+              k->name, which, n);
+    cr_assert(memcmp(out[0], out[1], bytes) == 0, "%s: out, case %d, n %d", k->name, which, n);
+    cr_assert(memcmp(slope[0], slope[1], bytes) == 0, "%s: slope, case %d, n %d", k->name, which,
+              n);
+    for (int i = 0; i < 2; i++) {
+        output_free(y[i]);
+        output_free(out[i]);
+        output_free(slope[i]);
+    }
+    free(x);
+    free(bias);
+}
+
+static void epilogues_all(const struct sl_kernels *k)
+{
+    for (size_t c = 0; c < sizeof epilogue_cases / sizeof epilogue_cases[0]; c++)
+        for (int n = 1; n <= 140; n += 7)
+            epilogue_is_its_steps(k, &epilogue_cases[c], n);
+}
+
+Test(rows, epilogue_gives_the_bits_of_its_steps)
+{
+    at_each_level(epilogues_all);
+}
+
+static void multiplies_into_operands(const struct sl_kernels *k)
+{
+    for (int n = 1; n <= 70; n += 3) {
+        const size_t count = (size_t)n, bytes = sl_operand_stride(k, n) * sl_type_bytes(k->operand);
+        float *x = input_make(count, 22, 2.0f), *by = input_make(count, 23, 2.0f), wide[128];
+        unsigned char *out = output_make(bytes), *want = output_make(bytes);
+        void *operands = operands_make(k, by, 1, n);
+        k->narrow_product(out, x, operands, n);
+        k->widen(wide, operands, n);
+        for (int i = 0; i < n; i++)
+            wide[i] *= x[i];
+        k->narrow(want, wide, n);
+        cr_assert(output_guarded(out, bytes));
+        cr_assert(memcmp(out, want, bytes) == 0, "%s: %d", k->name, n);
+        output_free(out);
+        output_free(want);
+        free(operands);
+        free(x);
+        free(by);
+    }
+}
+
+Test(rows, products_are_rounded_once)
+{
+    at_each_level(multiplies_into_operands);
+}
+
+static void norms(const struct sl_kernels *k, int n)
+{
+    const size_t count = (size_t)n, bytes = sl_operand_stride(k, n) * sl_type_bytes(k->operand);
+    float *x = input_make(count, 9, 2.0f), *gain = input_make(count, 10, 1.0f);
+    float *shift = input_make(count, 11, 1.0f), *wide = output_make(count * sizeof *wide);
+    float *want = output_make(count * sizeof *want), stats[2], want_stats[2];
+    unsigned char *y = output_make(bytes);
+    for (int i = 0; i < n; i++)
+        x[i] += 3.0f;
+    k->layernorm(y, x, gain, shift, 1e-5f, n, stats);
+    reference()->layernorm(want, x, gain, shift, 1e-5f, n, want_stats);
+    cr_assert(output_guarded(y, bytes), "%s: layernorm of %d", k->name, n);
+    for (size_t i = count * sl_type_bytes(k->operand); i < bytes; i++)
+        cr_assert_eq(y[i], 0, "%s: padding", k->name);
+    k->widen(wide, y, n);
+    /* x is near 3 and the variance near 1, but may be small for small n: then 1 / sqrt(1e-5)
+     * = 316 magnifies the last bit of x. bf16 rounds the result to 8 bits. */
+    const float room = 316.0f * 4e-7f, coarse = k->operand == SL_BF16 ? 0x1p-8f : 0.0f;
+    for (int i = 0; i < n; i++)
+        cr_assert(is_near(wide[i], want[i], room + coarse * fabsf(want[i])),
+                  "%s: layernorm[%d of %d] = %.9g, want %.9g", k->name, i, n, (double)wide[i],
+                  (double)want[i]);
+    cr_assert(is_near(stats[0], want_stats[0], 1e-6f));
+    cr_assert(is_near(stats[1], want_stats[1], 1e-4f * want_stats[1]));
+    float *whole = output_make(count * sizeof *whole), again[2];
+    k->layernorm_wide(whole, x, gain, shift, 1e-5f, n, again);
+    cr_assert(output_guarded((unsigned char *)whole, count * sizeof *whole), "%s: %d", k->name, n);
+    cr_assert(memcmp(stats, again, sizeof stats) == 0);
+    for (int i = 0; i < n; i++)
+        cr_assert(is_near(whole[i], want[i], room), "%s: layernorm_wide[%d of %d]", k->name, i, n);
+    output_free(whole);
+    free(x);
+    free(gain);
+    free(shift);
+    output_free(wide);
+    output_free(want);
+    output_free(y);
+}
+
+static void norms_all_sizes(const struct sl_kernels *k)
+{
+    for (int n = 1; n <= 70; n++)
+        norms(k, n);
+}
+
+Test(layernorm, is_the_reference)
+{
+    at_each_level(norms_all_sizes);
+}
+
+/* dx, dgain and dshift one after another, each n long, from the same starting values. */
+static float *norm_back(const struct sl_kernels *k, int n, bool fresh)
+{
+    const size_t count = (size_t)n;
+    float *x = input_make(count, 12, 2.0f), *dy = input_make(count, 13, 1.0f);
+    float *gain = input_make(count, 14, 1.0f), *out = output_make(3 * count * sizeof *out);
+    float *start = input_make(3 * count, 15, 1.0f);
+    const float stats[2] = {0.1f, 0.9f};
+    memcpy(out, start, 3 * count * sizeof *out);
+    k->layernorm_back(out, fresh, dy, x, gain, stats, out + n, out + 2 * count, n);
+    cr_assert(output_guarded(out, 3 * count * sizeof *out));
+    free(x);
+    free(dy);
+    free(gain);
+    free(start);
+    return out;
+}
+
+static void norms_back(const struct sl_kernels *k)
+{
+    for (int n = 1; n <= 70; n++)
+        for (int fresh = 0; fresh < 2; fresh++) {
+            float *got = norm_back(k, n, fresh), *want = norm_back(reference(), n, fresh);
+            for (int i = 0; i < 3 * n; i++) /* numbers near 1: a few ulp */
+                cr_assert(is_near(got[i], want[i], 2e-6f), "%s: %d of %d: %.9g, want %.9g", k->name,
+                          i, n, (double)got[i], (double)want[i]);
+            output_free(got);
+            output_free(want);
+        }
+}
+
+Test(layernorm, backward_is_the_reference)
+{
+    at_each_level(norms_back);
+}
+
+/* ds, then db, from the same starting values. */
+static float *slopes_of(const struct sl_kernels *k, const void *e, int n, bool fresh)
+{
+    const size_t count = (size_t)n;
+    float *w = input_make(count, 24, 1.0f), *dp = input_make(count, 25, 2.0f);
+    float *start = input_make(2 * count, 26, 1.0f), *out = output_make(2 * count * sizeof *out);
+    memcpy(out, start, 2 * count * sizeof *out);
+    k->slopes(&(struct sl_slopes){.e = e,
+                                  .w = w,
+                                  .dp = dp,
+                                  .ds = out,
+                                  .db = out + n,
+                                  .rate = 1.7f,
+                                  .mean = 0.3f,
+                                  .fresh = fresh,
+                                  .n = n});
+    cr_assert(output_guarded((unsigned char *)out, 2 * count * sizeof *out), "%s: %d", k->name, n);
+    free(w);
+    free(dp);
+    free(start);
+    return out;
+}
+
+/* The reference gets what is left of e as an operand. */
+static void slopes_are_the_reference(const struct sl_kernels *k)
+{
+    for (int n = 1; n <= 70; n++)
+        for (int fresh = 0; fresh < 2; fresh++) {
+            float *e = input_make((size_t)n, 27, 1.0f);
+            void *operands = operands_make(k, e, 1, n);
+            k->widen(e, operands, n);
+            float *got = slopes_of(k, operands, n, fresh);
+            float *want = slopes_of(reference(), e, n, fresh);
+            cr_assert(memcmp(got, want, 2 * (size_t)n * sizeof *got) == 0, "%s: %d", k->name, n);
+            output_free(got);
+            output_free(want);
+            free(operands);
+            free(e);
+        }
+}
+
+Test(rows, slopes_are_the_reference)
+{
+    at_each_level(slopes_are_the_reference);
+}
+
+/* w, m and v one after another, each n long, after two steps. */
+static float *adam_twice(const struct sl_kernels *k, int n)
+{
+    const size_t count = (size_t)n;
+    const struct sl_adamw a = {.grad_scale = 0.37f,
+                               .b1 = 0.9f,
+                               .b2 = 0.98f,
+                               .rate = 1e-2f,
+                               .decay = 1e-3f,
+                               .correction2 = 0.5f,
+                               .epsilon = 1e-8f};
+    float *g = input_make(count, 16, 1.0f), *start = input_make(3 * count, 17, 1.0f);
+    float *out = output_make(3 * count * sizeof *out);
+    memcpy(out, start, 3 * count * sizeof *out);
+    for (int i = 2 * n; i < 3 * n; i++)
+        out[i] = fabsf(out[i]);
+    for (int step = 0; step < 2; step++)
+        k->adamw(out, out + n, out + 2 * count, g, &a, n);
+    cr_assert(output_guarded(out, 3 * count * sizeof *out));
+    free(g);
+    free(start);
+    return out;
+}
+
+static void adams_agree(const struct sl_kernels *k)
+{
+    for (int n = 1; n <= 70; n++) {
+        float *got = adam_twice(k, n), *want = adam_twice(reference(), n);
+        cr_assert_eq(memcmp(got, want, 3 * (size_t)n * sizeof *got), 0, "%s: %d", k->name, n);
+        output_free(got);
+        output_free(want);
+    }
+}
+
+Test(adamw, has_the_same_bits_at_every_level)
+{
+    at_each_level(adams_agree);
+}

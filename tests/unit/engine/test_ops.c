@@ -1,0 +1,757 @@
+/* test_ops.c - every op alone: its gradients with respect to every input and parameter against
+ * finite differences. A row of the table is an op in one of its uses. */
+#include "support/net_fixture.h"
+
+#include "layers/layers.h"
+#include "ops/ops.h"
+
+#include <math.h>
+
+enum {
+    ROWS = 13,
+    COLS = 20,
+    OUTS = 12,
+    NARROW = 8,
+    BINS = 4,
+    LEAVES = 3,
+    PARAMETERS = 4,
+    EXPERTS = 5
+};
+
+/* The inputs that may be varied: leaves are activations. */
+struct inputs {
+    float leaves[LEAVES][ROWS * 2 * COLS];
+    struct sl_tensor *tensors[LEAVES];
+    struct sl_parameter parameters[PARAMETERS];
+    float data[PARAMETERS][OUTS * 2 * COLS], grads[PARAMETERS][OUTS * 2 * COLS];
+};
+
+struct op_case {
+    const char *name;
+    int leaf_rows[LEAVES], leaf_cols[LEAVES];                   /* 0: not used */
+    int parameter_rows[PARAMETERS], parameter_cols[PARAMETERS]; /* 0: not used */
+    int products; /* so many of the parameters, the first ones, are read by products */
+    struct sl_tensor *(*build)(struct sl_tape *t, struct inputs *in);
+};
+
+/* -- a loss that looks at every element: sum of weight times output
+ * ------------------------------ */
+
+static float weight_of(int i)
+{
+    return (float)sl_random_normal(sl_random_key(5, "weights"), (uint64_t)i);
+}
+
+static void probe_forward(const struct sl_node *n)
+{
+    const struct sl_tensor *x = n->in[0];
+    float row[2 * COLS + 2 * NARROW * BINS];
+    for (int r = 0; r < x->rows; r++) {
+        n->tape->kernels->widen(row, sl_row_any(x, r), x->cols);
+        const float *values = x->type == SL_F32 ? sl_row(x, r) : row;
+        for (int c = 0; c < x->cols; c++)
+            n->tape->notes.loss += (double)weight_of(r * x->cols + c) * (double)values[c];
+    }
+}
+
+static void probe_backward(const struct sl_node *n)
+{
+    for (int i = 0; i < n->in[0]->rows * n->in[0]->cols; i++)
+        n->in[0]->grad[i] = weight_of(i) + (n->fresh[0] ? 0.0f : n->in[0]->grad[i]);
+}
+
+static const struct sl_op probe = {.name = "probe",
+                                   .forward = probe_forward,
+                                   .backward = probe_backward};
+
+/* -- the uses
+ * ------------------------------------------------------------------------------------ */
+
+static struct sl_tensor *use_linear(struct sl_tape *t, struct inputs *in)
+{
+    return sl_linear(t, in->tensors[0],
+                     (struct sl_linear_args){.weight = &in->parameters[0],
+                                             .bias = &in->parameters[1],
+                                             .activation = SL_GELU,
+                                             .dropout = 0.3f});
+}
+
+static struct sl_tensor *use_linear_relu_operand(struct sl_tape *t, struct inputs *in)
+{
+    return sl_linear(t, in->tensors[0],
+                     (struct sl_linear_args){.weight = &in->parameters[0],
+                                             .bias = &in->parameters[1],
+                                             .activation = SL_RELU,
+                                             .operand = true});
+}
+
+static struct sl_tensor *use_linear_twice(struct sl_tape *t, struct inputs *in)
+{
+    struct sl_linear_args args = {.weight = &in->parameters[0]};
+    struct sl_tensor *x = in->tensors[0];
+    struct sl_tensor *y = sl_linear(t, x, args);
+    return sl_residual(t, y, sl_linear(t, x, args), (struct sl_residual_args){0});
+}
+
+static struct sl_tensor *use_layernorm(struct sl_tape *t, struct inputs *in)
+{
+    return sl_layernorm(t, in->tensors[0], &in->parameters[0], &in->parameters[1], 1e-5f);
+}
+
+static struct sl_tensor *use_centernorm(struct sl_tape *t, struct inputs *in)
+{
+    return sl_centernorm(t, in->tensors[0], &in->parameters[0], &in->parameters[1]);
+}
+
+static struct sl_tensor *use_layernorm_stream(struct sl_tape *t, struct inputs *in)
+{
+    return sl_layernorm_stream(t, in->tensors[0], &in->parameters[0], &in->parameters[1], 1e-3f);
+}
+
+static struct sl_tensor *use_scale_columns(struct sl_tape *t, struct inputs *in)
+{
+    return sl_scale_columns(t, in->tensors[0], &in->parameters[0]);
+}
+
+/* A weight that is fixed has no gradient; what comes before it has, and so has the bias. */
+static struct sl_tensor *use_linear_fixed(struct sl_tape *t, struct inputs *in)
+{
+    const struct sl_kernels *k = t->kernels;
+    struct sl_parameter *w = sl_tape_struct(t, 1, sizeof *w);
+    *w = (struct sl_parameter){.rows = OUTS, .cols = COLS, .product = true};
+    w->data = sl_tape_struct(t, (size_t)OUTS * COLS, sizeof *w->data);
+    for (int i = 0; i < OUTS * COLS; i++)
+        w->data[i] = weight_of(i);
+    w->packed = sl_tape_struct(t, k->pack_bytes(COLS, OUTS), 1);
+    w->packed_back = sl_tape_struct(t, k->pack_bytes(OUTS, COLS), 1);
+    k->pack(w->packed, w->data, SL_F32, COLS, true, COLS, OUTS, 0, OUTS);
+    k->pack(w->packed_back, w->data, SL_F32, COLS, false, OUTS, COLS, 0, COLS);
+    return sl_linear(t, in->tensors[0],
+                     (struct sl_linear_args){.weight = w, .bias = &in->parameters[0]});
+}
+
+static struct sl_tensor *use_against_zero(struct sl_tape *t, struct inputs *in)
+{
+    return sl_against_zero(t, in->tensors[0]);
+}
+
+/* Two depths of one meeting; keys and values are one, and so is what one depth gives the other. */
+static struct sl_tensor *evolve(struct sl_tape *t, struct inputs *in, bool both_ways)
+{
+    struct sl_tensor *key = in->tensors[1];
+    struct sl_meeting *meeting = sl_meet(t, in->tensors[0], key, in->tensors[2],
+                                         (struct sl_meet_args){.heads = 2, .both_ways = both_ways});
+    struct sl_tensor *value = sl_evolve(t, meeting, key, (struct sl_evolve_args){.depth = 1});
+    return sl_evolve(t, meeting, value, (struct sl_evolve_args){.depth = 0});
+}
+
+static struct sl_tensor *use_evolve(struct sl_tape *t, struct inputs *in)
+{
+    return evolve(t, in, false);
+}
+
+static struct sl_tensor *use_evolve_both_ways(struct sl_tape *t, struct inputs *in)
+{
+    return evolve(t, in, true);
+}
+
+static struct sl_tensor *use_lookup(struct sl_tape *t, struct inputs *in)
+{
+    return sl_lookup(t, (struct sl_lookup_args){.tokens = &in->parameters[0],
+                                                .positions = &in->parameters[1],
+                                                .scale = 1.5f,
+                                                .dropout = 0.2f});
+}
+
+static struct sl_tensor *use_lookup_padded(struct sl_tape *t, struct inputs *in)
+{
+    return sl_lookup(t, (struct sl_lookup_args){.tokens = &in->parameters[0],
+                                                .positions = &in->parameters[1],
+                                                .scale = 1.5f,
+                                                .padding_token = 1});
+}
+
+static struct sl_tensor *use_lookup_pairs(struct sl_tape *t, struct inputs *in)
+{
+    t->token_dropout = 0.3f;
+    return sl_lookup(t, (struct sl_lookup_args){.tokens = &in->parameters[0],
+                                                .positions = &in->parameters[1],
+                                                .pairs = &in->parameters[2],
+                                                .scale = 1.5f,
+                                                .dropout = 0.2f,
+                                                .padding_token = 1});
+}
+
+static struct sl_tensor *use_bag(struct sl_tape *t, struct inputs *in)
+{
+    return sl_add_bag(
+        t, in->tensors[0],
+        (struct sl_bag_args){.table = &in->parameters[0], .scale = 0.7f, .padding_token = 1});
+}
+
+/* The second time its input has a gradient already. */
+static struct sl_tensor *use_bag_twice(struct sl_tape *t, struct inputs *in)
+{
+    return sl_residual(t, use_bag(t, in), in->tensors[0], (struct sl_residual_args){0});
+}
+
+static struct sl_tensor *use_residual(struct sl_tape *t, struct inputs *in)
+{
+    return sl_residual(t, in->tensors[0], in->tensors[1],
+                       (struct sl_residual_args){.gate = in->tensors[2], .dropout = 0.25f});
+}
+
+static const int32_t chosen[] = {0, 2, 3, 7, 12};
+static const struct sl_rows some = {chosen, 5};
+
+static struct sl_tensor *use_residual_rows(struct sl_tape *t, struct inputs *in)
+{
+    return sl_residual(t, in->tensors[0], in->tensors[1],
+                       (struct sl_residual_args){
+                           .gate = in->tensors[2], .rows = &some, .dropout = 0.25f, .scale = 0.4f});
+}
+
+static struct sl_tensor *use_gather(struct sl_tape *t, struct inputs *in)
+{
+    return sl_take_rows(t, in->tensors[0], &some);
+}
+
+static struct sl_tensor *use_complement(struct sl_tape *t, struct inputs *in)
+{
+    return sl_complement(t, in->tensors[0]);
+}
+
+static struct sl_tensor *use_attend(struct sl_tape *t, struct inputs *in)
+{
+    return sl_attend(t, in->tensors[0], in->tensors[1],
+                     (struct sl_attend_args){.heads = 4, .dropout = 0.2f});
+}
+
+static struct sl_tensor *use_attend_rows(struct sl_tape *t, struct inputs *in)
+{
+    return sl_attend(t, in->tensors[0], in->tensors[1],
+                     (struct sl_attend_args){.heads = 2, .rows = &some});
+}
+
+/* The batch's sequences, of which the last row of the first and all of the second are padding. */
+static const int32_t beginnings[] = {0, 6, 7, ROWS};
+static const struct sl_stretches stretches = {beginnings, 3};
+static const bool padding[ROWS] = {[5] = true, [6] = true};
+
+/* Shares, and what the rows fill bins with by them. */
+static struct sl_tensor *use_fill_bins(struct sl_tape *t, struct inputs *in)
+{
+    struct sl_tensor *shares = sl_share_bins(
+        t, in->tensors[0],
+        (struct sl_share_args){
+            .assign = &in->parameters[0], .padding = padding, .heads = 4, .entropy_price = 0.7f});
+    return sl_fill_bins(t, in->tensors[0], shares,
+                        (struct sl_fill_args){.stretches = stretches, .heads = 4});
+}
+
+static struct sl_tensor *use_share_bins(struct sl_tape *t, struct inputs *in)
+{
+    return sl_share_bins(t, in->tensors[0],
+                         (struct sl_share_args){.assign = &in->parameters[0],
+                                                .padding = padding,
+                                                .heads = 2,
+                                                .bin_padding = true,
+                                                .entropy_price = 0.7f});
+}
+
+static struct sl_tensor *use_prefix_bins(struct sl_tape *t, struct inputs *in)
+{
+    return sl_prefix_bins(t, in->tensors[0], in->tensors[1], sl_softmax_rows(t, in->tensors[2]),
+                          (struct sl_prefix_args){.heads = 2, .dropout = 0.2f});
+}
+
+/* The second time every input has a gradient already. */
+static struct sl_tensor *use_prefix_bins_twice(struct sl_tape *t, struct inputs *in)
+{
+    struct sl_tensor *shares = sl_softmax_rows(t, in->tensors[2]), *y = NULL;
+    for (int i = 0; i < 2; i++) {
+        struct sl_tensor *z = sl_prefix_bins(t, in->tensors[0], in->tensors[1], shares,
+                                             (struct sl_prefix_args){.heads = 1});
+        y = y ? sl_residual(t, y, z, (struct sl_residual_args){0}) : z;
+    }
+    return y;
+}
+
+static struct sl_tensor *use_read_bins(struct sl_tape *t, struct inputs *in)
+{
+    return sl_read_bins(t, in->tensors[0], in->tensors[1],
+                        (struct sl_read_args){.stretches = stretches, .heads = 2, .dropout = 0.2f});
+}
+
+/* Three steps, after which some rows have halted and others have not. */
+static struct sl_tensor *halt(struct sl_tape *t, struct inputs *in, int outputs)
+{
+    struct sl_halts halts = {.steps_most = 3,
+                             .steps = sl_tape_struct(t, ROWS, sizeof *halts.steps),
+                             .left = sl_tape_struct(t, ROWS, sizeof *halts.left),
+                             .worth = sl_tape_take(t, ROWS, sizeof *halts.worth),
+                             .padding = sl_tape_struct(t, ROWS, sizeof *halts.padding)};
+    struct sl_halts *kept = sl_tape_struct(t, 1, sizeof *kept);
+    struct sl_tensor *y = sl_tensor_take(t, outputs, COLS), *h = in->tensors[0];
+    struct sl_tensor *z = in->tensors[1];
+    memset(y->data, 0, (size_t)outputs * COLS * sizeof(float));
+    memcpy(halts.padding, padding, sizeof padding);
+    for (int r = 0; r < ROWS; r++)
+        halts.left[r] = 1.0f;
+    *kept = halts;
+    for (int step = 1; step <= 3; step++) {
+        y = sl_halt(t, y, h, z,
+                    (struct sl_halt_args){.halts = kept,
+                                          .every_row = outputs == ROWS,
+                                          .step = step,
+                                          .price = 0.6f,
+                                          .log_prior = -0.5f * (float)step,
+                                          .log_prior_rest = -2.5f});
+        h = sl_residual(t, h, in->tensors[0], (struct sl_residual_args){.scale = 0.7f});
+        z = sl_residual(t, z, in->tensors[1], (struct sl_residual_args){.scale = 0.9f});
+    }
+    return y;
+}
+
+static struct sl_tensor *use_halt(struct sl_tape *t, struct inputs *in)
+{
+    return halt(t, in, 3);
+}
+
+/* Every row has an output. */
+static struct sl_tensor *use_halt_each(struct sl_tape *t, struct inputs *in)
+{
+    return halt(t, in, ROWS);
+}
+
+static struct sl_tensor *use_cross_entropy(struct sl_tape *t, struct inputs *in)
+{
+    sl_cross_entropy(t, in->tensors[0], t->batch->targets, 0.7f);
+    sl_cross_entropy(t, in->tensors[0], t->batch->targets, 0.4f);
+    return NULL;
+}
+
+static struct sl_tensor *use_price(struct sl_tape *t, struct inputs *in)
+{
+    sl_price(t, in->tensors[0], (struct sl_price_args){.open = 1.3f, .undecided = 0.4f});
+    return sl_complement(t, in->tensors[0]);
+}
+
+/* Rows that stand for others, as pooled ones do: their dropout differs from that of 0, 1, 2. */
+static struct sl_tensor *use_linear_origin(struct sl_tape *t, struct inputs *in)
+{
+    static const int32_t origin[ROWS] = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 12, 11, 10};
+    struct sl_linear_args args = {
+        .weight = &in->parameters[0], .dropout = 0.4f, .activation = SL_GELU};
+    args.origin = origin;
+    return sl_linear(t, in->tensors[0], args);
+}
+
+static struct sl_tensor *use_linear_groups(struct sl_tape *t, struct inputs *in)
+{
+    static const int32_t first[] = {0, 8, 8, ROWS};
+    struct sl_group *each = sl_tape_struct(t, 3, sizeof *each);
+    for (int g = 0; g < 3; g++)
+        each[g] = (struct sl_group){&in->parameters[g > 0], &in->parameters[2 + (g > 0)]};
+    return sl_linear_groups(t, in->tensors[0],
+                            (struct sl_groups){.each = each, .first = first, .count = 3},
+                            (struct sl_linear_args){.activation = SL_GELU, .dropout = 0.2f});
+}
+
+static struct sl_tensor *use_drop(struct sl_tape *t, struct inputs *in)
+{
+    return sl_drop(t, in->tensors[0], 0.3f);
+}
+
+static struct sl_tensor *use_attend_log(struct sl_tape *t, struct inputs *in)
+{
+    return sl_attend_sparse(t, in->tensors[0], in->tensors[1],
+                            (struct sl_sparse_args){.heads = 4, .operand = true});
+}
+
+static struct sl_tensor *use_attend_causal(struct sl_tape *t, struct inputs *in)
+{
+    return sl_attend_sparse(
+        t, in->tensors[0], in->tensors[1],
+        (struct sl_sparse_args){.heads = 1, .pattern = {SL_PATTERN_LOG, .causal = true}});
+}
+
+static struct sl_tensor *use_attend_window_and_stride(struct sl_tape *t, struct inputs *in)
+{
+    return sl_attend_sparse(
+        t, in->tensors[0], in->tensors[1],
+        (struct sl_sparse_args){
+            .heads = 2, .rows = &some, .pattern = {SL_PATTERN_WINDOW_STRIDE, 3, 1, false}});
+}
+
+static struct sl_tensor *use_attend_none(struct sl_tape *t, struct inputs *in)
+{
+    return sl_attend_sparse(
+        t, in->tensors[0], in->tensors[1],
+        (struct sl_sparse_args){.heads = 2, .pattern = {.kind = SL_PATTERN_NONE}});
+}
+
+static struct sl_tensor *use_softmax_rows(struct sl_tape *t, struct inputs *in)
+{
+    return sl_softmax_rows(t, in->tensors[0]);
+}
+
+static struct sl_tensor *use_scale_parts(struct sl_tape *t, struct inputs *in)
+{
+    return sl_scale_parts(t, in->tensors[0], in->tensors[1]);
+}
+
+/* A choice that does not depend on what is varied. */
+static const struct sl_routes *routes_to(struct sl_tape *t, int used)
+{
+    struct sl_tensor *shares = sl_tensor_take(t, ROWS, EXPERTS);
+    for (int i = 0; i < ROWS * EXPERTS; i++)
+        sl_row(shares, 0)[i] = weight_of(100 + i);
+    return sl_route(t, shares, used, NULL);
+}
+
+static struct sl_tensor *use_chosen_share(struct sl_tape *t, struct inputs *in)
+{
+    return sl_chosen_shares(t, sl_softmax_rows(t, in->tensors[0]), routes_to(t, 1));
+}
+
+static struct sl_tensor *use_chosen_shares(struct sl_tape *t, struct inputs *in)
+{
+    return sl_chosen_shares(t, sl_softmax_rows(t, in->tensors[0]), routes_to(t, 2));
+}
+
+static struct sl_tensor *use_dispatch(struct sl_tape *t, struct inputs *in)
+{
+    return sl_dispatch(t, in->tensors[0], routes_to(t, 2));
+}
+
+static struct sl_tensor *use_combine(struct sl_tape *t, struct inputs *in)
+{
+    return sl_combine(t, in->tensors[0], in->tensors[1], routes_to(t, 2));
+}
+
+static struct sl_tensor *use_balance(struct sl_tape *t, struct inputs *in)
+{
+    struct sl_tensor *shares = sl_softmax_rows(t, in->tensors[0]);
+    sl_balance(t, shares, routes_to(t, 2), 1.7f);
+    return shares;
+}
+
+static const struct op_case cases[] = {
+    {"linear, gelu, dropout", {ROWS}, {COLS}, {OUTS, 1}, {COLS, OUTS}, 1, use_linear},
+    {"linear, relu, operand", {ROWS}, {COLS}, {OUTS, 1}, {COLS, OUTS}, 1, use_linear_relu_operand},
+    {"linear, twice", {ROWS}, {COLS}, {OUTS}, {COLS}, 1, use_linear_twice},
+    {"layernorm", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, 0, use_layernorm},
+    {"lookup", {0}, {0}, {OUTS, ROWS}, {COLS, COLS}, 0, use_lookup},
+    {"residual", {ROWS, ROWS, ROWS}, {COLS, COLS, 1}, {0}, {0}, 0, use_residual},
+    {"residual, some rows", {ROWS, 5, 5}, {COLS, COLS, 1}, {0}, {0}, 0, use_residual_rows},
+    {"gather", {ROWS}, {COLS}, {0}, {0}, 0, use_gather},
+    {"complement", {ROWS}, {1}, {0}, {0}, 0, use_complement},
+    {"attend", {ROWS, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend},
+    {"attend, some queries", {5, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend_rows},
+    {"cross entropy", {ROWS}, {OUTS}, {0}, {0}, 0, use_cross_entropy},
+    {"linear, origin", {ROWS}, {COLS}, {OUTS}, {COLS}, 1, use_linear_origin},
+    {"linear, groups",
+     {ROWS},
+     {COLS},
+     {OUTS, OUTS, 1, 1},
+     {COLS, COLS, OUTS, OUTS},
+     2,
+     use_linear_groups},
+    {"drop", {ROWS}, {COLS}, {0}, {0}, 0, use_drop},
+    {"attend, log", {ROWS, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend_log},
+    {"attend, causal log", {ROWS, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend_causal},
+    {"attend, window and stride",
+     {5, ROWS},
+     {COLS, 2 * COLS},
+     {0},
+     {0},
+     0,
+     use_attend_window_and_stride},
+    {"attend, no keys", {ROWS, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend_none},
+    {"softmax of rows", {ROWS}, {EXPERTS}, {0}, {0}, 0, use_softmax_rows},
+    {"scale parts", {ROWS, ROWS}, {COLS, EXPERTS}, {0}, {0}, 0, use_scale_parts},
+    {"chosen shares, one", {ROWS}, {EXPERTS}, {0}, {0}, 0, use_chosen_share},
+    {"chosen shares, two", {ROWS}, {EXPERTS}, {0}, {0}, 0, use_chosen_shares},
+    {"dispatch", {ROWS}, {COLS}, {0}, {0}, 0, use_dispatch},
+    {"combine", {2 * ROWS, ROWS}, {COLS, EXPERTS}, {0}, {0}, 0, use_combine},
+    {"balance", {ROWS}, {EXPERTS}, {0}, {0}, 0, use_balance},
+    {"price", {ROWS}, {1}, {0}, {0}, 0, use_price},
+    {"centernorm", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, 0, use_centernorm},
+    {"lookup, padded", {0}, {0}, {OUTS, ROWS}, {COLS, COLS}, 0, use_lookup_padded},
+    {"fill bins", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, 0, use_fill_bins},
+    {"share bins", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, 0, use_share_bins},
+    {"prefix bins",
+     {ROWS, ROWS, ROWS},
+     {NARROW, 2 * NARROW, 2 * BINS},
+     {0},
+     {0},
+     0,
+     use_prefix_bins},
+    {"prefix bins, twice",
+     {ROWS, ROWS, ROWS},
+     {NARROW, 2 * NARROW, BINS},
+     {0},
+     {0},
+     0,
+     use_prefix_bins_twice},
+    {"read bins", {ROWS, 3}, {NARROW, 2 * NARROW *BINS}, {0}, {0}, 0, use_read_bins},
+    {"halt", {3, ROWS}, {COLS, 1}, {0}, {0}, 0, use_halt},
+    {"halt, each row", {ROWS, ROWS}, {COLS, 1}, {0}, {0}, 0, use_halt_each},
+    {"layernorm, of the stream", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, 0, use_layernorm_stream},
+    {"scale columns", {ROWS}, {COLS}, {1}, {COLS + 3}, 0, use_scale_columns},
+    {"linear, fixed", {ROWS}, {COLS}, {1}, {OUTS}, 0, use_linear_fixed},
+    {"lookup, pairs", {0}, {0}, {OUTS, ROWS, 5}, {COLS, COLS, COLS}, 0, use_lookup_pairs},
+    {"bag", {3}, {OUTS}, {7}, {OUTS - 1}, 0, use_bag},
+    {"bag, twice", {3}, {OUTS}, {7}, {OUTS - 1}, 0, use_bag_twice},
+    {"against zero", {ROWS}, {1}, {0}, {0}, 0, use_against_zero},
+    {"evolve", {ROWS, ROWS, ROWS}, {COLS, COLS, 4}, {0}, {0}, 0, use_evolve},
+    {"evolve, both ways", {ROWS, ROWS, ROWS}, {COLS, COLS, 4}, {0}, {0}, 0, use_evolve_both_ways},
+};
+
+/* -- the check
+ * ----------------------------------------------------------------------------------- */
+
+static void set_up(struct inputs *in, const struct op_case *c)
+{
+    static const char *const names[] = {"first", "second", "third", "fourth"};
+    for (int i = 0; i < LEAVES; i++)
+        for (int j = 0; j < c->leaf_rows[i] * c->leaf_cols[i]; j++)
+            in->leaves[i][j] =
+                (float)sl_random_normal(sl_random_key(1, c->name), (uint64_t)(i * 10000 + j));
+    for (int i = 0; i < PARAMETERS; i++) {
+        struct sl_parameter *p = &in->parameters[i];
+        *p = (struct sl_parameter){.name = names[i],
+                                   .data = in->data[i],
+                                   .grad = in->grads[i],
+                                   .rows = c->parameter_rows[i],
+                                   .cols = c->parameter_cols[i],
+                                   .product = i < c->products};
+        for (int j = 0; j < p->rows * p->cols; j++)
+            p->data[j] =
+                (float)sl_random_normal(sl_random_key(2, c->name), (uint64_t)(i * 10000 + j));
+    }
+}
+
+static void pack(const struct sl_kernels *k, struct sl_parameter *p)
+{
+    if (!p->product)
+        return;
+    if (!p->packed) {
+        p->packed = aligned_alloc(64, (k->pack_bytes(p->cols, p->rows) + 63) / 64 * 64);
+        p->packed_back = aligned_alloc(64, (k->pack_bytes(p->rows, p->cols) + 63) / 64 * 64);
+    }
+    k->pack(p->packed, p->data, SL_F32, (size_t)p->cols, true, p->cols, p->rows, 0, p->rows);
+    k->pack(p->packed_back, p->data, SL_F32, (size_t)p->cols, false, p->rows, p->cols, 0, p->cols);
+}
+
+static double run(struct sl_tape *t, const struct sl_batch *batch, struct inputs *in,
+                  const struct op_case *c)
+{
+    sl_tape_begin(t, batch, true);
+    for (int i = 0; i < c->products; i++)
+        pack(t->kernels, &in->parameters[i]);
+    for (int i = 0; i < LEAVES && c->leaf_rows[i]; i++) {
+        in->tensors[i] = sl_tensor_take(t, c->leaf_rows[i], c->leaf_cols[i]);
+        memcpy(in->tensors[i]->data, in->leaves[i],
+               (size_t)(c->leaf_rows[i] * c->leaf_cols[i]) * sizeof(float));
+    }
+    struct sl_tensor *out = c->build(t, in);
+    if (out)
+        (void)sl_tape_run(t, (struct sl_node){.op = &probe, .in = {out}});
+    return t->notes.loss + t->notes.price;
+}
+
+struct checked {
+    struct sl_tape *t;
+    const struct sl_batch *batch;
+    struct inputs *in;
+    const struct op_case *c;
+};
+
+/* Every element on its own: two steps and Richardson extrapolation. */
+static void check_elements(const struct checked *k, const char *what, float *values,
+                           const float *grads, int count)
+{
+    static const double step = 0.01;
+    int compared = 0;
+    for (int i = 0; i < count; i++) {
+        float kept = values[i];
+        double slopes[2];
+        for (int j = 0; j < 2; j++) {
+            double h = step * (j + 1);
+            values[i] = (float)((double)kept + h);
+            double above = run(k->t, k->batch, k->in, k->c);
+            values[i] = (float)((double)kept - h);
+            slopes[j] = (above - run(k->t, k->batch, k->in, k->c)) / (2.0 * h);
+            values[i] = kept;
+        }
+        double want = (4.0 * slopes[0] - slopes[1]) / 3.0, have = (double)grads[i];
+        /* A kink of ReLU within the step shows as slopes that disagree: nothing to learn there. */
+        if (fabs(slopes[0] - slopes[1]) >= 0.02 * (fabs(want) + 0.05))
+            continue;
+        compared++;
+        cr_expect_lt(fabs(want - have), 5e-3 * (fabs(want) + 0.2), "%s, %s[%d]: %g, computed %g",
+                     k->c->name, what, i, want, have);
+    }
+    cr_expect_geq(10 * compared, 9 * count, "%s, %s: %d of %d compared", k->c->name, what, compared,
+                  count);
+}
+
+static void check_case(const struct op_case *c, struct sl_engine *engine)
+{
+    static const int lengths[] = {6, 1, 6, 0};
+    struct inputs *in = calloc(1, sizeof *in);
+    struct sl_tape t;
+    struct sl_err err;
+    struct fixture_batch f;
+    cr_assert(in);
+    fixture_fill(&f, lengths, 4);
+    EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 22, &err), err);
+    set_up(in, c);
+    (void)run(&t, &f.batch, in, c);
+    sl_tape_backward(&t);
+    struct inputs *copy = malloc(sizeof *copy);
+    cr_assert(copy);
+    *copy = *in;
+    struct checked k = {&t, &f.batch, in, c};
+    for (int i = 0; i < LEAVES && c->leaf_rows[i]; i++) {
+        int count = c->leaf_rows[i] * c->leaf_cols[i];
+        float *grads = malloc((size_t)count * sizeof *grads);
+        cr_assert(grads);
+        (void)run(&t, &f.batch, in, c);
+        sl_tape_backward(&t);
+        memcpy(grads, in->tensors[i]->grad, (size_t)count * sizeof *grads);
+        check_elements(&k, "input", in->leaves[i], grads, count);
+        free(grads);
+    }
+    for (int i = 0; i < PARAMETERS && c->parameter_rows[i]; i++)
+        check_elements(&k, in->parameters[i].name, in->data[i], copy->grads[i],
+                       c->parameter_rows[i] * c->parameter_cols[i]);
+    sl_tape_release(&t);
+    for (int i = 0; i < c->products; i++) {
+        free(in->parameters[i].packed);
+        free(in->parameters[i].packed_back);
+    }
+    free(in);
+    free(copy);
+}
+
+Test(ops, gradients_agree_with_finite_differences)
+{
+    struct sl_engine *engine = fixture_exact_engine(1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        check_case(&cases[i], engine);
+    sl_engine_destroy(engine);
+}
+
+/* Checkpoints depend on it: rows 3, 5, 0, 5, 0 of 11 for tokens 3, 5, 3, 5, 5, and 4 for a text
+ * that begins with 5, as SplitMix64 has it. */
+Test(ops, pairs_are_found_by_a_fixed_hash)
+{
+    static const int lengths[] = {5, 1, 0};
+    static const int32_t tokens[] = {3, 5, 3, 5, 5, 5};
+    static const float want[] = {3.0f, 5.0f, 0.0f, 5.0f, 0.0f, 4.0f};
+
+    enum { VOCAB = 6, PAIRS = 11 };
+
+    float zeros[FIXTURE_CONTEXT] = {0}, numbers[PAIRS];
+    for (int i = 0; i < PAIRS; i++)
+        numbers[i] = (float)i;
+    const struct sl_parameter table = {.data = zeros, .rows = VOCAB, .cols = 1};
+    const struct sl_parameter positions = {.data = zeros, .rows = FIXTURE_CONTEXT, .cols = 1};
+    const struct sl_parameter pairs = {.data = numbers, .rows = PAIRS, .cols = 1};
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct fixture_batch f;
+    struct sl_tape t;
+    struct sl_err err;
+    fixture_fill(&f, lengths, 1);
+    memcpy(f.tokens, tokens, sizeof tokens);
+    EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 16, &err), err);
+    sl_tape_begin(&t, &f.batch, true);
+    const struct sl_tensor *y = sl_lookup(
+        &t, (struct sl_lookup_args){
+                .tokens = &table, .positions = &positions, .pairs = &pairs, .scale = 1.0f});
+    for (int r = 0; r < y->rows; r++)
+        cr_expect_eq(*sl_row(y, r), want[r], "row %d", r);
+    sl_tape_release(&t);
+    sl_engine_destroy(engine);
+}
+
+/* Checkpoints depend on it, and on the 0.4. Row f of 13 is 2^f / 0.4, so a sum tells which features
+ * were counted: tokens 3 and 5 have rows 12 and 3; pairs 3-5, 5-3 and 5-5 rows 2, 10 and 4; threes
+ * 3-5-3, 5-3-5 and 3-5-5 rows 0, 1 and 6; token 2 has row 1, pair 5-2 row 11. Token 0 is padding.
+ */
+Test(ops, a_bag_counts_each_feature_once)
+{
+    static const int lengths[] = {5, 1, 4, 0};
+    static const int32_t tokens[] = {3, 5, 3, 5, 5, 5, 5, 2, 0, 0};
+    static const float want[] = {1.0f + 0x1p12f + 0x1p3f + 0x1p2f + 0x1p10f + 0x1p4f + 0x1p0f +
+                                     0x1p1f + 0x1p6f,
+                                 2.0f + 0x1p3f, 3.0f + 0x1p3f + 0x1p1f + 0x1p11f};
+
+    enum { FEATURES = 13 };
+
+    float powers[FEATURES], before[] = {1.0f, 2.0f, 3.0f};
+    for (int f = 0; f < FEATURES; f++)
+        powers[f] = ldexpf(1.0f, f) / 0.4f;
+    struct sl_parameter table = {.data = powers, .rows = FEATURES, .cols = 1};
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct fixture_batch f;
+    struct sl_tape t;
+    struct sl_err err;
+    fixture_fill(&f, lengths, 1);
+    memcpy(f.tokens, tokens, sizeof tokens);
+    EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 16, &err), err);
+    sl_tape_begin(&t, &f.batch, true);
+    struct sl_tensor *x = sl_tensor_take(&t, 3, 2);
+    for (int s = 0; s < 3; s++)
+        sl_row(x, s)[0] = sl_row(x, s)[1] = before[s];
+    const struct sl_tensor *y =
+        sl_bag_apply(&t, &(struct sl_bag){.table = &table, .padding_token = 1}, x);
+    for (int s = 0; s < 3; s++)
+        cr_expect(sl_row(y, s)[0] == before[s] && fabsf(sl_row(y, s)[1] - want[s]) < 0.01f,
+                  "text %d: %g, %g", s, (double)sl_row(y, s)[0], (double)sl_row(y, s)[1]);
+    sl_tape_release(&t);
+    sl_engine_destroy(engine);
+}
+
+/* Of tokens that are all 1, those that stay are 2. Each has a fate of its own, which does not
+ * depend on how the batch was cut. */
+Test(ops, half_of_the_tokens_are_left_out_by_their_place)
+{
+    enum { TEXT = FIXTURE_CONTEXT };
+
+    static const int whole[] = {TEXT, TEXT, 0}, half[] = {TEXT, 0};
+    float ones[FIXTURE_CONTEXT], zeros[FIXTURE_CONTEXT] = {0}, kept[2 * TEXT];
+    for (int i = 0; i < FIXTURE_CONTEXT; i++)
+        ones[i] = 1.0f;
+    const struct sl_parameter table = {.data = ones, .rows = FIXTURE_CONTEXT, .cols = 1};
+    const struct sl_parameter positions = {.data = zeros, .rows = FIXTURE_CONTEXT, .cols = 1};
+    const struct sl_lookup_args args = {.tokens = &table, .positions = &positions, .scale = 1.0f};
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct fixture_batch f;
+    struct sl_tape t;
+    struct sl_err err;
+    EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 16, &err), err);
+    t.token_dropout = 0.5f;
+    fixture_fill(&f, whole, 1);
+    sl_tape_begin(&t, &f.batch, true);
+    const struct sl_tensor *y = sl_lookup(&t, args);
+    float sum = 0.0f;
+    for (int r = 0; r < 2 * TEXT; r++) {
+        kept[r] = *sl_row(y, r);
+        cr_expect(kept[r] == 0.0f || kept[r] == 2.0f, "row %d is %g", r, (double)kept[r]);
+        sum += kept[r];
+    }
+    cr_expect(sum > TEXT && sum < 3 * TEXT, "%g of %d", (double)sum, 2 * TEXT);
+    cr_expect_neq(memcmp(kept, kept + TEXT, TEXT * sizeof *kept), 0);
+    fixture_fill(&f, half, 1);
+    f.batch.row_base = TEXT;
+    sl_tape_begin(&t, &f.batch, true);
+    y = sl_lookup(&t, args);
+    for (int r = 0; r < TEXT; r++)
+        cr_expect_eq(*sl_row(y, r), kept[TEXT + r], "row %d of the second text", r);
+    sl_tape_release(&t);
+    sl_engine_destroy(engine);
+}

@@ -1,0 +1,404 @@
+/* test_safetensors.c - the file format: what comes back, what is refused, what is written. */
+#include "checkpoint/safetensors.h"
+#include "support/test.h"
+
+#include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static char directory[PATH_MAX], path[PATH_MAX];
+
+static void setup(void)
+{
+    test_directory_make(directory);
+    (void)test_path(path, directory, "x.safetensors");
+}
+
+static void teardown(void)
+{
+    test_directory_remove(directory);
+}
+
+/* A file in memory: a header, and a body of as many bytes 1, 2, 3, ... Exactly as large as it is,
+ * so that the address sanitizer sees a byte too many. */
+struct image {
+    char *data;
+    size_t size;
+};
+
+static struct image image_make(const char *header, size_t body)
+{
+    uint64_t length = strlen(header);
+    struct image image = {.size = sizeof length + (size_t)length + body};
+    image.data = malloc(image.size);
+    cr_assert(image.data);
+    memcpy(image.data, &length, sizeof length);
+    memcpy(image.data + sizeof length, header, (size_t)length);
+    for (size_t i = 0; i < body; i++)
+        image.data[sizeof length + length + i] = (char)(i + 1);
+    return image;
+}
+
+static struct image image_read(const char *from)
+{
+    struct sl_map map;
+    struct sl_err err;
+    EXPECT_OK(sl_map_open(&map, from, &err), err);
+    struct image image = {.data = malloc(map.size), .size = map.size};
+    cr_assert(image.data);
+    memcpy(image.data, map.data, map.size);
+    sl_map_close(&map);
+    return image;
+}
+
+/* ---- round trips ---------------------------------------------------------------------------- */
+
+static const float square[] = {1.0f, -2.5f, 0.0f, 3e38f, 1e-45f, -0.0f};
+static const float row[] = {0.5f, 1.5f, -3.0f};
+
+static const struct sl_unstored some_tensors[] = {
+    {"narrow", row, SL_DTYPE_BF16, 1, {3}},
+    {"block.0.wide", square, SL_DTYPE_F32, 2, {2, 3}},
+    {"quoted \"\\ \xC3\xA9", row, SL_DTYPE_F32, 2, {1, 3}},
+};
+
+static const struct sl_entry some_metadata[] = {{"architecture", "tsa"}, {"note", "\"\n"}};
+
+static void some_write(struct image *image)
+{
+    const struct sl_cargo cargo = {.tensors = some_tensors,
+                                   .count = COUNT(some_tensors),
+                                   .metadata = some_metadata,
+                                   .entries = COUNT(some_metadata)};
+    struct sl_err err;
+    EXPECT_OK(sl_safetensors_write(path, &cargo, &err), err);
+    *image = image_read(path);
+}
+
+Test(safetensors, what_is_written_comes_back, .init = setup, .fini = teardown)
+{
+    struct image image;
+    struct sl_safetensors file;
+    struct sl_err err;
+    some_write(&image);
+    EXPECT_OK(sl_safetensors_parse(&file, image.data, image.size, &err), err);
+    cr_assert_eq(file.count, (int)COUNT(some_tensors));
+    for (size_t i = 0; i < COUNT(some_tensors); i++) {
+        const struct sl_unstored *want = &some_tensors[i];
+        const struct sl_stored *have = sl_safetensors_find(&file, want->name);
+        float numbers[6];
+        cr_assert(have, "%s", want->name);
+        cr_assert_eq(have->dtype, want->dtype);
+        cr_assert_eq(have->rank, want->rank);
+        cr_assert_eq(have->shape[0], want->shape[0]);
+        sl_stored_read(have, numbers);
+        cr_assert_eq(memcmp(numbers, want->data, have->count * sizeof(float)), 0, "%s", want->name);
+    }
+    cr_assert_null(sl_safetensors_find(&file, "other"));
+    cr_assert_str_eq(sl_safetensors_metadata(&file, "architecture"), "tsa");
+    cr_assert_str_eq(sl_safetensors_metadata(&file, "note"), "\"\n");
+    cr_assert_null(sl_safetensors_metadata(&file, "other"));
+    sl_safetensors_close(&file);
+    sl_safetensors_close(&file);
+    free(image.data);
+}
+
+Test(safetensors, tensors_are_aligned_and_fp32_comes_first, .init = setup, .fini = teardown)
+{
+    struct image image;
+    struct sl_safetensors file;
+    struct sl_err err;
+    some_write(&image);
+    uint64_t length;
+    memcpy(&length, image.data, sizeof length);
+    cr_assert_eq(length % 8, 0);
+    cr_assert_eq(image.data[8], '{');
+    EXPECT_OK(sl_safetensors_parse(&file, image.data, image.size, &err), err);
+    const char *body = image.data + 8 + length;
+    cr_assert_eq(file.tensors[0].data - body, 0);
+    cr_assert_eq(file.tensors[1].data - body, 24);
+    cr_assert_eq(file.tensors[2].data - body, 36);
+    cr_assert_str_eq(file.tensors[2].name, "narrow");
+    sl_safetensors_close(&file);
+    free(image.data);
+}
+
+Test(safetensors, nothing_is_also_a_file, .init = setup, .fini = teardown)
+{
+    const struct sl_cargo empty = {0};
+    struct sl_safetensors file;
+    struct sl_err err;
+    EXPECT_OK(sl_safetensors_write(path, &empty, &err), err);
+    struct image image = image_read(path);
+    EXPECT_OK(sl_safetensors_parse(&file, image.data, image.size, &err), err);
+    cr_assert_eq(file.count, 0);
+    cr_assert_null(sl_safetensors_metadata(&file, "note"));
+    sl_safetensors_close(&file);
+    free(image.data);
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+static const struct {
+    uint32_t from;
+    uint16_t want;
+} narrowings[] = {
+    {0x3F800000, 0x3F80},                       /* 1 */
+    {0x3F808000, 0x3F80},                       /* half way: to even, down */
+    {0x3F818000, 0x3F82},                       /* half way: to even, up */
+    {0x3F808001, 0x3F81},                       /* just above half way */
+    {0x3F807FFF, 0x3F80},                       /* just below */
+    {0x3FFFFFFF, 0x4000},                       /* carries into the exponent */
+    {0x80000000, 0x8000},                       /* -0 */
+    {0x00000001, 0x0000},                       /* the least subnormal */
+    {0x7F7F0000, 0x7F7F},                       /* the largest that stays finite */
+    {0x7F800000, 0x7F80},                       /* infinity */
+    {0xFF800000, 0xFF80}, {0x7F800001, 0x7FC0}, /* a NaN whose upper half alone would be infinity */
+};
+
+Test(safetensors, bf16_is_the_nearest_even, .init = setup, .fini = teardown)
+{
+    float values[COUNT(narrowings)];
+    struct sl_err err;
+    for (size_t i = 0; i < COUNT(narrowings); i++)
+        memcpy(&values[i], &narrowings[i].from, sizeof values[i]);
+    const struct sl_unstored tensor = {"x", values, SL_DTYPE_BF16, 1, {COUNT(narrowings)}};
+    const struct sl_cargo cargo = {.tensors = &tensor, .count = 1};
+    EXPECT_OK(sl_safetensors_write(path, &cargo, &err), err);
+    struct image image = image_read(path);
+    for (size_t i = 0; i < COUNT(narrowings); i++) {
+        uint16_t have;
+        memcpy(&have, image.data + image.size - 2 * (COUNT(narrowings) - i), sizeof have);
+        cr_assert_eq(have, narrowings[i].want, "%08X: %04X, want %04X", narrowings[i].from, have,
+                     narrowings[i].want);
+    }
+    free(image.data);
+}
+
+static const struct {
+    uint16_t from;
+    float want;
+} halves[] = {
+    {0x0000, 0.0f},     {0x3C00, 1.0f},      {0xC000, -2.0f},        {0x3555, 0x1.554p-2f},
+    {0x7BFF, 65504.0f}, {0x0400, 0x1p-14f},  {0x03FF, 0x1.FF8p-15f}, /* the largest subnormal */
+    {0x0001, 0x1p-24f}, {0x8001, -0x1p-24f}, {0x7C00, INFINITY},     {0xFC00, -INFINITY},
+};
+
+Test(safetensors, f16_is_read)
+{
+    struct image image =
+        image_make("{\"h\":{\"dtype\":\"F16\",\"shape\":[13],\"data_offsets\":[0,26]}}", 26);
+    char *body = image.data + image.size - 26;
+    static const uint16_t minus_zero = 0x8000, not_a_number = 0x7E01;
+    for (size_t i = 0; i < COUNT(halves); i++)
+        memcpy(body + 2 * i, &halves[i].from, 2);
+    memcpy(body + 22, &minus_zero, 2);
+    memcpy(body + 24, &not_a_number, 2);
+
+    struct sl_safetensors file;
+    struct sl_err err;
+    float have[13];
+    EXPECT_OK(sl_safetensors_parse(&file, image.data, image.size, &err), err);
+    sl_stored_read(sl_safetensors_find(&file, "h"), have);
+    for (size_t i = 0; i < COUNT(halves); i++)
+        cr_assert_eq(have[i], halves[i].want, "%04X: %a", halves[i].from, (double)have[i]);
+    cr_assert(have[11] == 0.0f && signbit(have[11]));
+    cr_assert(isnan(have[12]));
+    sl_safetensors_close(&file);
+    free(image.data);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------ */
+
+#define TENSOR(name, dtype, shape, begin, end)                                                     \
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" #begin "," #end \
+    "]}"
+
+static const struct {
+    const char *header;
+    size_t body;
+    const char *want;
+} bad_headers[] = {
+    {"", 0, "does not begin with '{'"},
+    {" {}", 0, "does not begin with '{'"},
+    {"[]", 0, "does not begin with '{'"},
+    {"{", 0, "header: not JSON"},
+    {"{}{}", 0, "header: not JSON"},
+    {"{\"a\":1}", 0, "tensor 'a': is a whole number, want an object"},
+    {"{\"\":{}}", 0, "name is 0 bytes, want 1 to 255"},
+    {"{\"a\":{}}", 0, "tensor 'a': 'dtype' is nothing, want a string"},
+    {"{" TENSOR("a", "F32", "[1]", 0, 4) "," TENSOR("a", "F32", "[1]", 0, 4) "}", 4,
+     "duplicate object key"},
+    {"{" TENSOR("a", "F64", "[1]", 0, 8) "}", 8, "dtype 'F64', want F32, F16 or BF16"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"size\":4}}", 4,
+     "tensor 'a': unknown key 'size'; accepted are: dtype, shape, data_offsets"},
+    {"{" TENSOR("a", "F32", "4", 0, 4) "}", 4, "'shape' is a whole number, want an array"},
+    {"{" TENSOR("a", "F32", "[1.0]", 0, 4) "}", 4, "shape[0] is a real number"},
+    {"{" TENSOR("a", "F32", "[1,\"1\"]", 0, 4) "}", 4, "shape[1] is a string"},
+    {"{" TENSOR("a", "F32", "[-1]", 0, 4) "}", 4, "shape[0] is -1, want 0 or more"},
+    {"{" TENSOR("a", "F32", "[1,1,1,1,1,1,1,1,1]", 0, 4) "}", 4, "9 dimensions, want at most 8"},
+    {"{" TENSOR("a", "F32", "[4294967296,4294967296]", 0, 4) "}", 4, "overflows"},
+    {"{" TENSOR("a", "F32", "[4611686018427387905]", 0, 4) "}", 4, "4 bytes for 46116860184273"},
+    {"{" TENSOR("a", "F32", "[99999999999999999999]", 0, 4) "}", 4, "header: not JSON"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0]}}", 4,
+     "'data_offsets' is an array of 1, want an array of 2"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":{}}}", 4,
+     "'data_offsets' is an object"},
+    {"{" TENSOR("a", "F32", "[1]", 0, 8) "}", 4, "bytes 0 to 8 of 4"},
+    {"{" TENSOR("a", "F32", "[1]", 4, 0) "}", 4, "bytes 4 to 0 of 4"},
+    {"{" TENSOR("a", "F32", "[1]", -4, 0) "}", 4, "data_offsets[0] is -4"},
+    {"{" TENSOR("a", "F32", "[1]", 9223372036854775804, 9223372036854775807) "}", 4,
+     "bytes 9223372036854775804 to 9223372036854775807 of 4"},
+    {"{" TENSOR("a", "F32", "[2,3]", 0, 20) "}", 20, "tensor 'a': 20 bytes for 2x3 of F32"},
+    {"{" TENSOR("a", "BF16", "[]", 0, 4) "}", 4, "4 bytes for scalar of BF16"},
+    {"{" TENSOR("a", "F32", "[2]", 0, 8) "," TENSOR("b", "F32", "[2]", 4, 12) "}", 12,
+     "tensor 'b' begins at byte 4, inside tensor 'a'"},
+    {"{" TENSOR("a", "F32", "[2]", 0, 8) "," TENSOR("b", "F32", "[2]", 0, 8) "}", 8, "inside"},
+    {"{" TENSOR("b", "F32", "[1]", 8, 12) "," TENSOR("a", "F32", "[1]", 0, 4) "}", 12,
+     "bytes 4 to 8 before tensor 'b' belong to none"},
+    {"{" TENSOR("a", "F32", "[1]", 0, 4) "}", 5, "the tensors have 4 bytes, but 5 are there"},
+    {"{}", 1, "the tensors have 0 bytes, but 1 are there"},
+    {"{\"__metadata__\":[]}", 0, "'__metadata__' is an array, want an object"},
+    {"{\"__metadata__\":{\"a\":1}}", 0, "'__metadata__': 'a' is a whole number, want a string"},
+    {"{\"__metadata__\":{\"a\":\"\\u0000\"}}", 0, "'a' contains a NUL character"},
+    {"{\"a\\u0000\":{}}", 0, "header: not JSON"},
+    {"{\"\xFF\":{}}", 0, "header: not JSON"},
+};
+
+Test(safetensors, bad_headers_are_refused)
+{
+    for (size_t i = 0; i < COUNT(bad_headers); i++) {
+        struct image image = image_make(bad_headers[i].header, bad_headers[i].body);
+        struct sl_safetensors file;
+        struct sl_err err;
+        EXPECT_FAIL(sl_safetensors_parse(&file, image.data, image.size, &err), err, SL_CORRUPT,
+                    bad_headers[i].want);
+        free(image.data);
+    }
+}
+
+Test(safetensors, unusual_headers_are_accepted)
+{
+    static const struct {
+        const char *header;
+        size_t body;
+        int tensors;
+    } fine[] = {
+        {"{}", 0, 0},
+        {"{}      ", 0, 0},
+        {"{\"__metadata__\":{}}", 0, 0},
+        {"{" TENSOR("a", "F32", "[]", 0, 4) "}", 4, 1},
+        {"{" TENSOR("a", "F32", "[0,7]", 0, 0) "}", 0, 1},
+        {"{" TENSOR("z", "F32", "[1]", 0, 4) "," TENSOR("e", "F32", "[0]", 4,
+                                                        4) "," TENSOR("f", "F16", "[0]", 0, 0) "}",
+         4, 3},
+        {"{" TENSOR("b", "F32", "[1]", 2, 6) "," TENSOR("a", "BF16", "[1]", 0, 2) "}", 6, 2},
+    };
+
+    for (size_t i = 0; i < COUNT(fine); i++) {
+        struct image image = image_make(fine[i].header, fine[i].body);
+        struct sl_safetensors file;
+        struct sl_err err;
+        EXPECT_OK(sl_safetensors_parse(&file, image.data, image.size, &err), err);
+        cr_assert_eq(file.count, fine[i].tensors);
+        for (int t = 0; t < file.count; t++) {
+            float numbers[8] = {0};
+            sl_stored_read(&file.tensors[t], numbers);
+        }
+        sl_safetensors_close(&file);
+        free(image.data);
+    }
+}
+
+Test(safetensors, lengths_that_lie_are_refused)
+{
+    static const uint64_t lengths[] = {3,         10,         (4 << 20) + 1, UINT32_MAX,
+                                       INT64_MAX, UINT64_MAX, UINT64_MAX - 7};
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        struct image image = image_make("{}", 0);
+        struct sl_safetensors file;
+        struct sl_err err;
+        memcpy(image.data, &lengths[i], sizeof lengths[i]);
+        EXPECT_FAIL(sl_safetensors_parse(&file, image.data, image.size, &err), err, SL_CORRUPT,
+                    "a header of");
+        free(image.data);
+    }
+}
+
+Test(safetensors, every_truncation_is_refused, .init = setup, .fini = teardown)
+{
+    struct image whole;
+    some_write(&whole);
+    for (size_t size = 0; size < whole.size; size++) {
+        struct sl_safetensors file;
+        struct sl_err err;
+        char *cut = malloc(size + !size);
+        cr_assert(cut);
+        memcpy(cut, whole.data, size);
+        EXPECT_FAIL(sl_safetensors_parse(&file, cut, size, &err), err, SL_CORRUPT, "");
+        free(cut);
+    }
+    free(whole.data);
+}
+
+/* A flipped bit may go unnoticed here (the manifest's digest is for that), but what is then read
+ * must lie within the file. */
+Test(safetensors, flipped_bits_never_lead_astray, .init = setup, .fini = teardown)
+{
+    struct image image;
+    some_write(&image);
+    for (size_t bit = 0; bit < image.size * 8; bit++) {
+        struct sl_safetensors file;
+        struct sl_err err = {0};
+        image.data[bit / 8] = (char)(image.data[bit / 8] ^ 1 << bit % 8);
+        if (sl_safetensors_parse(&file, image.data, image.size, &err)) {
+            for (int t = 0; t < file.count; t++) {
+                float *numbers = malloc(file.tensors[t].count * sizeof *numbers + 1);
+                cr_assert(numbers);
+                sl_stored_read(&file.tensors[t], numbers);
+                free(numbers);
+            }
+            sl_safetensors_close(&file);
+        } else {
+            cr_assert_eq(err.code, SL_CORRUPT, "bit %zu: %s", bit, err.text);
+        }
+        image.data[bit / 8] = (char)(image.data[bit / 8] ^ 1 << bit % 8);
+    }
+    free(image.data);
+}
+
+/* ---- the disk ------------------------------------------------------------------------------- */
+
+Test(safetensors, a_full_disk_leaves_the_old_file, .init = setup, .fini = teardown)
+{
+    struct image before;
+    struct sl_err err;
+    some_write(&before);
+    static float many[4096];
+    const struct sl_unstored tensor = {"many", many, SL_DTYPE_F32, 2, {64, 64}};
+    const struct sl_cargo cargo = {.tensors = &tensor, .count = 1};
+    (void)signal(SIGXFSZ, SIG_IGN);
+    struct rlimit limit;
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (rlim_t most = 0; most < 16384; most += 1000) {
+        const struct rlimit small = {.rlim_cur = most, .rlim_max = limit.rlim_max};
+        cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+        EXPECT_FAIL(sl_safetensors_write(path, &cargo, &err), err, SL_IO, "File too large");
+    }
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    struct image after = image_read(path);
+    cr_assert_eq(after.size, before.size);
+    cr_assert_eq(memcmp(after.data, before.data, after.size), 0);
+    free(after.data);
+    free(before.data);
+}
+
+Test(safetensors, a_missing_directory_is_named, .init = setup, .fini = teardown)
+{
+    const struct sl_cargo empty = {0};
+    struct sl_err err;
+    EXPECT_FAIL(sl_safetensors_write("/nonexistent/x.safetensors", &empty, &err), err, SL_NOT_FOUND,
+                "'/nonexistent/x.safetensors'");
+}

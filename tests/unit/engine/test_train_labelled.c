@@ -1,0 +1,317 @@
+/* test_train_labelled.c - learning to classify, for every row of the table that can: a rule is
+ * learnt, a run that goes on ends with the same bits, and so does one with more threads; what is
+ * published classifies the same texts as the trainer measured. */
+#include "sluice/classify.h"
+#include "support/training_run.h"
+
+#include <math.h>
+
+enum { TEXTS = 60 };
+
+static char data[PATH_MAX];
+
+/* A text is about what its one telling word says, among others that tell nothing. */
+static void write_data(const char *path)
+{
+    static const char *const telling[] = {"dull", "fine", "grand"};
+    static const char *const others[] = {"the", "film", "was", "a", "story", "of", "it"};
+    uint64_t key = sl_random_key(3, "texts");
+    FILE *file = fopen(path, "we");
+    cr_assert(file);
+    for (uint64_t i = 0; i < TEXTS; i++) {
+        int label = (int)(i % 3), words = 1 + (int)sl_random_below(key, i, 9);
+        int at = (int)sl_random_below(key, i + 1000, (uint64_t)words);
+        cr_assert_gt(fprintf(file, "%d\t", label), 0);
+        for (int w = 0; w < words; w++) {
+            uint64_t other = sl_random_below(key, 5000 + 20 * i + (uint64_t)w, 7);
+            cr_assert_gt(fprintf(file, "%s ", w == at ? telling[label] : others[other]), 0);
+        }
+        cr_assert_gt(fprintf(file, "\n"), 0);
+    }
+    cr_assert_eq(fclose(file), 0);
+}
+
+static void setup_labelled(void)
+{
+    setup();
+    write_data(test_path(data, top, "data.tsv"));
+}
+
+TestSuite(labelled, .init = setup_labelled, .fini = teardown);
+
+/* The last batch of an epoch, and the last micro-batch of a batch, are smaller than the others. */
+static struct sl_training labelled_of(const struct sl_arch *arch, int epochs)
+{
+    struct sl_training t = {.arch = arch,
+                            .sources = {.data = data, .columns = {.label = "1", .text = "2"}},
+                            .run = run};
+    t.config = fixture_config_for(arch, SL_TASK_CLASSIFICATION);
+    t.config.depth = 2;
+    fixture_clamp(arch, &t.config);
+    t.config.dropout = 0.05f;
+    sl_numbers_standard(sl_recipe_rows, &t.recipe);
+    t.recipe.epochs = epochs;
+    t.recipe.batch = 8;
+    t.recipe.micro_batch = 3;
+    t.recipe.rate = 0.01f;
+    t.recipe.rate_least = 0.001f;
+    t.recipe.decay = 0.0f;
+    t.recipe.token_dropout = 0.1f;
+    t.recipe.save_every = 3;
+    t.recipe.validation_share = 0.2f;
+    return t;
+}
+
+/* The best measurement, as this file thinks. */
+static struct sl_train_state best_seen;
+static int decided_by_loss;
+
+static void follow_best(struct follow *f)
+{
+    const struct sl_train_state *now = &f->last;
+    bool first = f->evaluations == 1,
+         same = now->validation_accuracy == best_seen.validation_accuracy;
+    bool lower = now->validation_loss < best_seen.validation_loss;
+    if (first || now->validation_accuracy > best_seen.validation_accuracy || (same && lower))
+        best_seen = *now;
+    decided_by_loss += !first && same && lower;
+}
+
+static void weights_digest(char hex[65])
+{
+    file_digest(hex, out, "model.safetensors");
+}
+
+static void forget_run(void)
+{
+    test_directory_remove(run);
+}
+
+static const struct sl_arch *classifier_at(int index)
+{
+    for (int i = 0; sl_arch_at(i); i++)
+        if (sl_arch_at(i)->tasks & SL_CLASSIFIES && index-- == 0)
+            return sl_arch_at(i);
+    return NULL;
+}
+
+Test(labelled, a_rule_is_learnt)
+{
+    const int epochs = TEST_SANITIZED ? 4 : 40;
+    const double least = TEST_SANITIZED ? 0.0 : 0.9;
+    for (int a = 0; classifier_at(a); a++, forget_run()) {
+        struct sl_training training = labelled_of(classifier_at(a), epochs);
+        struct follow f = train_until(&training, 0, 2);
+        /* 48 texts to train on: 6 steps an epoch. */
+        cr_expect_eq(f.last.steps, 6 * epochs, "%d", f.last.steps);
+        cr_expect_eq(f.evaluations, epochs, "%d", f.evaluations);
+        cr_expect_gt(f.last.best_accuracy, least, "%s: %g", training.arch->name,
+                     f.last.best_accuracy);
+        cr_expect(f.last.train_accuracy > least && f.last.train_accuracy <= 1.0, "%s: %g",
+                  training.arch->name, f.last.train_accuracy);
+        bool halts = training.arch->saving == SL_SAVES_BY_HALTING;
+        cr_expect_eq(isfinite(f.last.validation_depth_first), halts, "%s", training.arch->name);
+        cr_expect(halts || f.last.validation_depth == training.config.depth, "%s: %g",
+                  training.arch->name, f.last.validation_depth);
+    }
+}
+
+/* Twelve texts to measure on make thirteen accuracies, so that many epochs share one. */
+Test(labelled, of_equal_accuracies_the_one_of_least_loss_is_best)
+{
+    struct sl_training training = labelled_of(sl_arch_find("encoder"), TEST_SANITIZED ? 16 : 30);
+    struct sl_err err;
+    struct follow f = {.at_evaluation = follow_best};
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct sl_trainer *trainer = begin(engine, &training);
+    EXPECT_OK(follow(trainer, &f, &err), err);
+    cr_expect_gt(decided_by_loss, 0);
+    cr_expect_eq(f.last.best_step, best_seen.step);
+    cr_expect_eq(f.last.best_accuracy, best_seen.validation_accuracy);
+    cr_expect_eq(f.last.best_loss, best_seen.validation_loss);
+    sl_trainer_destroy(trainer);
+    sl_engine_destroy(engine);
+}
+
+Test(labelled, a_run_that_goes_on_ends_with_the_same_bits)
+{
+    for (int a = 0; classifier_at(a); a++, forget_run()) {
+        char whole[65], parts[65], threads[65];
+        struct sl_training training = labelled_of(classifier_at(a), 3);
+        (void)train_until(&training, 0, 1);
+        weights_digest(whole);
+        forget_run();
+        (void)train_until(&training, 4, 1);
+        training.resume = true;
+        (void)train_until(&training, 11, 1);
+        (void)train_until(&training, 0, 1);
+        weights_digest(parts);
+        cr_expect_str_eq(whole, parts, "%s", training.arch->name);
+        training.resume = false;
+        forget_run();
+        (void)train_until(&training, 0, 3);
+        weights_digest(threads);
+        cr_expect_str_eq(whole, threads, "%s, threads", training.arch->name);
+    }
+}
+
+static double accuracy_of(const struct sl_model *m, const struct sl_dataset *set)
+{
+    struct sl_err err;
+    struct sl_classifier_options options = {.items = 7, .batch_rows = m->config.context};
+    struct sl_classifier *c = sl_classifier_create(m, &options, &err);
+    cr_assert(c, "%s", err.text);
+    int right = 0;
+    for (int i = 0; i < set->count; i++) {
+        struct sl_item item = {0};
+        int best = 0;
+        item.tokens = sl_dataset_ids(set, i, &item.count);
+        EXPECT_OK(sl_classifier_run(c, &item, 1, &err), err);
+        for (int k = 1; k < m->config.classes; k++)
+            best = item.logits[k] > item.logits[best] ? k : best;
+        right += best == set->examples[i].label;
+    }
+    sl_classifier_destroy(c);
+    return (double)right / set->count;
+}
+
+/* What is measured says how deep texts went, where there is something to say: with everything
+ * computed tokens differ from first tokens; else a text ends with its first. */
+static void check_depths(const struct sl_model *m, const struct sl_dataset *set)
+{
+    struct sl_err err;
+    struct sl_evaluation lazy, dense;
+    struct sl_policy policy = {.gate = SL_GATE_SOFT, .exit_threshold = 1.0f};
+    EXPECT_OK(sl_evaluate_labelled(m, set, &policy, &lazy, NULL, &err), err);
+    policy.dense = true;
+    EXPECT_OK(sl_evaluate_labelled(m, set, &policy, &dense, NULL, &err), err);
+    cr_expect_float_eq(lazy.loss, dense.loss, 1e-4);
+    bool halts = strcmp(m->arch->name, "epsilon") == 0, gates = strcmp(m->arch->name, "tsa") == 0;
+    cr_expect_eq(isfinite(lazy.halting_depth), halts);
+    cr_expect_eq(isfinite(lazy.gate_mean), gates);
+    if (!halts)
+        return;
+    cr_expect(dense.halting_depth >= 1.0 && dense.halting_depth <= m->config.depth);
+    cr_expect_float_eq(lazy.halting_depth_first, dense.halting_depth_first, 1e-9);
+    cr_expect_float_eq(lazy.halting_depth, lazy.halting_depth_first, 1e-9);
+}
+
+Test(labelled, what_is_published_is_what_was_measured)
+{
+    for (int a = 0; classifier_at(a); a++, forget_run()) {
+        struct sl_err err;
+        struct sl_training training = labelled_of(classifier_at(a), 2);
+        struct sl_engine *engine = fixture_engine(NULL, 2);
+        struct follow f = train_until(&training, 0, 2);
+        struct sl_model *m = sl_model_open(engine, out, &err);
+        cr_assert(m, "%s", err.text);
+        struct sl_model_facts facts = sl_model_facts(m);
+        cr_expect_eq(facts.task, SL_TASK_CLASSIFICATION);
+        cr_assert_eq(facts.classes, 3);
+        cr_expect_str_eq(facts.labels[2], "2");
+        m->policy = (struct sl_policy){.gate = SL_GATE_SOFT, .exit_threshold = 1.0f};
+        struct sl_material material;
+        struct sl_recipe recipe = training.recipe;
+        struct sl_config config = training.config;
+        EXPECT_OK(sl_material_open(&material, &training.sources, &config, &recipe, &err), err);
+        double accuracy = accuracy_of(m, &material.validation);
+        cr_expect_float_eq(accuracy, f.last.validation_accuracy, 1e-9, "%s: %g, measured %g",
+                           training.arch->name, accuracy, f.last.validation_accuracy);
+        check_depths(m, &material.validation);
+        sl_material_close(&material);
+        sl_model_close(m);
+        sl_engine_destroy(engine);
+    }
+}
+
+static void expect_refused(const struct sl_training *training, const char *want)
+{
+    struct sl_err err;
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    EXPECT_FAIL(sl_trainer_create(engine, training, &err), err, SL_BAD_INPUT, want);
+    sl_engine_destroy(engine);
+}
+
+Test(labelled, mistakes_are_named)
+{
+    struct sl_training training = labelled_of(sl_arch_find("vanilla"), 2), other = training;
+    other.sources.columns.text = "3";
+    expect_refused(&other, "data.tsv");
+    other = training;
+    other.arch = sl_arch_find("early_exit");
+    expect_refused(&other, "early_exit cannot do classification; these can: vanilla");
+    other = training;
+    other.sources.tokenizer = "letters";
+    expect_refused(&other, "wordpiece");
+    other = training;
+    other.recipe.validation_share = 0.1f;
+    other.sources.corpus = data;
+    other.sources.data = NULL;
+    expect_refused(&other, "epochs is 2, but a text has none");
+}
+
+/* Tokens and their order are the same; what they mean is not. */
+Test(labelled, a_run_does_not_go_on_with_other_classes)
+{
+    char labels[PATH_MAX];
+    struct sl_training training = labelled_of(sl_arch_find("vanilla"), 2);
+    training.sources.labels = test_path(labels, top, "labels.txt");
+    test_write(labels, "0\n1\n2\n");
+    (void)train_until(&training, 3, 1);
+    training.resume = true;
+    test_write(labels, "2\n1\n0\n");
+    expect_refused(&training, "corpus");
+    test_write(labels, "0\n1\n2\n");
+    (void)train_until(&training, 0, 1);
+}
+
+static struct sl_training from_model(const struct sl_arch *arch, const char *from)
+{
+    struct sl_training t = labelled_of(arch, 1);
+    t.from = from;
+    t.recipe.rate = 1e-9f;
+    t.recipe.rate_least = 0.0f;
+    return t;
+}
+
+/* A completion model's table and blocks begin a classifier; its head is drawn. */
+Test(labelled, a_model_begins_where_another_ended)
+{
+    struct sl_err err;
+    char first[PATH_MAX], text[PATH_MAX];
+    struct sl_training pretraining = labelled_of(sl_arch_find("vanilla"), 0);
+    pretraining.config.task = SL_TASK_COMPLETION;
+    pretraining.config.classes = 0;
+    pretraining.sources = (struct sl_sources){.corpus = test_path(text, top, "data.tsv")};
+    pretraining.recipe.steps = 3;
+    pretraining.recipe.validation_share = 0.1f;
+    (void)train_until(&pretraining, 0, 1);
+    cr_assert_eq(rename(out, test_path(first, top, "first")), 0);
+    forget_run();
+
+    struct sl_training training = from_model(sl_arch_find("vanilla"), first);
+    (void)train_until(&training, 0, 1);
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct sl_model *a = sl_model_open(engine, first, &err), *b = sl_model_open(engine, out, &err);
+    cr_assert(a && b, "%s", err.text);
+    cr_expect_str_eq(sl_tokenizer_kind(sl_model_tokenizer(b)), "characters");
+    for (int i = 0; i < a->builder.count; i++) {
+        const struct sl_parameter *p = &a->builder.parameters[i], *q = &b->builder.parameters[i];
+        cr_assert_str_eq(p->name, q->name);
+        for (int j = 0; j < p->rows * p->cols; j++)
+            cr_assert_float_eq((double)p->data[j], (double)q->data[j], 1e-5, "%s", p->name);
+    }
+    sl_model_close(a);
+    sl_model_close(b);
+    forget_run();
+    training.config.width = 24;
+    struct sl_trainer *none = sl_trainer_create(engine, &training, &err);
+    cr_expect_null(none);
+    cr_expect(strstr(err.text, "x36, want"), "%s", err.text);
+    forget_run();
+    training = from_model(sl_arch_find("tsa"), first);
+    none = sl_trainer_create(engine, &training, &err);
+    cr_expect_null(none);
+    cr_expect(strstr(err.text, "is of architecture vanilla"), "%s", err.text);
+    sl_engine_destroy(engine);
+}

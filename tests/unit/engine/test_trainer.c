@@ -1,0 +1,356 @@
+/* test_trainer.c - training runs: the same bits however they were interrupted, and losses that
+ * fall. */
+#include "support/training_run.h"
+
+#include "sluice/infer.h"
+#include "train/evaluate.h"
+
+#include <math.h>
+
+TestSuite(trainer, .init = setup, .fini = teardown);
+
+/* -- the same bits ---------------------------------------------------------------------------- */
+
+/* As if killed: steps that nobody saved. */
+static void lose_steps(const struct sl_training *training, int count, int threads)
+{
+    struct sl_err err;
+    struct sl_engine *engine = fixture_engine(NULL, threads);
+    struct sl_trainer *trainer = begin(engine, training);
+    for (int i = 0; i < count; i++)
+        EXPECT_OK(sl_trainer_step(trainer, &err), err);
+    sl_trainer_destroy(trainer);
+    sl_engine_destroy(engine);
+}
+
+Test(trainer, interrupted_runs_end_with_the_same_bits)
+{
+    static const int stops[] = {1, 4, 5, 9, 11, 0};
+    for (int a = 0; sl_arch_at(a); a++) {
+        if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
+            continue;
+        struct sl_training training = training_of(sl_arch_at(a), run);
+        struct ending want = ending_without_events(training, 1);
+        for (size_t i = 0; i < COUNT(stops); i++) {
+            (void)train_until(&training, stops[i], 1 + (int)i % 3);
+            training.resume = true;
+            if (stops[i])
+                lose_steps(&training, (int)i % 2 + 1, 2);
+        }
+        expect_same(ending_of(run), want, sl_arch_at(a)->name);
+        test_directory_remove(run);
+    }
+}
+
+Test(trainer, a_finished_run_resumes_to_the_same_model)
+{
+    struct sl_err err;
+    struct follow f = {0};
+    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    (void)train_until(&training, 0, 1);
+    struct ending want = ending_of(run);
+    test_directory_remove(out);
+    training.resume = true;
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct sl_trainer *trainer = begin(engine, &training);
+    cr_assert(sl_trainer_finished(trainer));
+    EXPECT_OK(follow(trainer, &f, &err), err);
+    cr_expect_eq(f.steps, 0);
+    EXPECT_OK(sl_trainer_publish(trainer, out, false, "{}", &err), err);
+    expect_same(ending_of(run), want, "resumed when finished");
+    sl_trainer_destroy(trainer);
+    sl_engine_destroy(engine);
+}
+
+Test(trainer, the_best_loss_is_remembered)
+{
+    struct sl_err err;
+    struct follow f = {.stop_at = 5};
+    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct sl_trainer *trainer = begin(engine, &training);
+    EXPECT_OK(follow(trainer, &f, &err), err);
+    sl_trainer_destroy(trainer);
+    training.resume = true;
+    trainer = begin(engine, &training);
+    cr_expect_eq(sl_trainer_state(trainer)->step, 5);
+    cr_expect_eq(sl_trainer_state(trainer)->best_step, 4);
+    cr_expect_lt(f.last.best_loss, 10.0);
+    cr_expect_eq(sl_trainer_state(trainer)->best_loss, f.last.best_loss);
+    sl_trainer_destroy(trainer);
+    sl_engine_destroy(engine);
+}
+
+Test(trainer, threads_do_not_change_a_bit)
+{
+    for (int a = 0; sl_arch_at(a); a++) {
+        if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
+            continue;
+        struct sl_training training = training_of(sl_arch_at(a), run);
+        struct ending one = ending_without_events(training, 1);
+        expect_same(ending_without_events(training, 3), one, sl_arch_at(a)->name);
+    }
+}
+
+Test(trainer, a_seed_changes_everything)
+{
+    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    struct ending one = ending_without_events(training, 1);
+    training.recipe.seed++;
+    struct ending other = ending_without_events(training, 1);
+    cr_expect_str_neq(one.numbers, other.numbers);
+    cr_expect_str_neq(one.model, other.model);
+}
+
+/* All parameters after some steps in micro-batches of a size; returns how many there are. */
+static size_t parameters_after(const struct sl_arch *arch, int micro_batch, int steps, float **all)
+{
+    char path[PATH_MAX], name[32];
+    struct sl_err err;
+    (void)snprintf(name, sizeof name, "micro-%d-%d", micro_batch, steps);
+    struct sl_training training = training_of(arch, test_path(path, top, name));
+    training.recipe.micro_batch = micro_batch;
+    struct sl_engine *engine = fixture_engine(NULL, 2);
+    struct sl_trainer *trainer = begin(engine, &training);
+    for (int i = 0; i < steps; i++)
+        EXPECT_OK(sl_trainer_step(trainer, &err), err);
+    const struct sl_model *m = sl_trainer_model(trainer);
+    size_t count = 0;
+    *all = malloc((size_t)sl_net_parameters(m) * sizeof **all);
+    cr_assert(*all);
+    for (int i = 0; i < m->builder.count; i++) {
+        const struct sl_parameter *p = &m->builder.parameters[i];
+        memcpy(*all + count, p->data, (size_t)(p->rows * p->cols) * sizeof **all);
+        count += (size_t)(p->rows * p->cols);
+    }
+    sl_trainer_destroy(trainer);
+    sl_engine_destroy(engine);
+    test_directory_remove(path);
+    return count;
+}
+
+static double distance(const float *x, const float *y, size_t count)
+{
+    double squares = 0.0;
+    for (size_t i = 0; i < count; i++)
+        squares += pow((double)x[i] - (double)y[i], 2.0);
+    return sqrt(squares);
+}
+
+/* Sums are cut elsewhere, so bits differ, and AdamW makes much of gradients near zero; a window
+ * lost, weighted wrongly or with other dropout would change the direction of whole steps. After
+ * few steps: sooner or later a weight becomes another bf16 number, and all that follows differs. */
+Test(trainer, micro_batches_only_change_rounding)
+{
+    enum { STEPS = 2 };
+
+    for (int a = 0; sl_arch_at(a); a++) {
+        if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
+            continue;
+        float *first, *whole, *cut;
+        size_t count = parameters_after(sl_arch_at(a), 5, 0, &first);
+        (void)parameters_after(sl_arch_at(a), 5, STEPS, &whole);
+        for (int micro_batch = 1; micro_batch < 5; micro_batch++) {
+            (void)parameters_after(sl_arch_at(a), micro_batch, STEPS, &cut);
+            double error = distance(cut, whole, count) / distance(whole, first, count);
+            cr_expect_lt(error, 1e-3, "%s, micro-batches of %d: %g", sl_arch_at(a)->name,
+                         micro_batch, error);
+            free(cut);
+        }
+        free(first);
+        free(whole);
+    }
+}
+
+/* -- learning --------------------------------------------------------------------------------- */
+
+static double loss_on(struct sl_trainer *trainer, enum sl_part part)
+{
+    struct sl_evaluation e;
+    struct sl_err err;
+    struct sl_policy soft = {.gate = SL_GATE_SOFT, .exit_threshold = 1.0f};
+    EXPECT_OK(sl_evaluate(sl_trainer_model(trainer), sl_trainer_material(trainer)->parts[part],
+                          &soft, &e, &err),
+              err);
+    return e.loss;
+}
+
+/* A text short enough to be known by heart: what is left is the first letters of each window. */
+Test(trainer, every_architecture_overfits_a_tiny_text)
+{
+    test_write(corpus, "The quick brown fox jumps over the lazy dog, and then it waits; "
+                       "five dozen jugs of liquor went down the river by night.");
+    for (int a = 0; sl_arch_at(a); a++) {
+        if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
+            continue;
+        struct sl_err err;
+        struct sl_training training = training_of(sl_arch_at(a), run);
+        training.config.width = 32;
+        training.config.heads = 4;
+        training.config.dropout = 0.0f;
+        training.recipe.steps = TEST_SANITIZED ? 20 : 250;
+        training.recipe.batch = training.recipe.micro_batch = 8;
+        training.recipe.evaluate_every = training.recipe.save_every = 0;
+        struct sl_engine *engine = fixture_engine(NULL, 2);
+        struct sl_trainer *trainer = begin(engine, &training);
+        double before = loss_on(trainer, SL_TRAIN);
+        struct follow f = {0};
+        EXPECT_OK(follow(trainer, &f, &err), err);
+        double after = loss_on(trainer, SL_TRAIN);
+        cr_expect_gt(before, 3.0, "%s: %g", sl_arch_at(a)->name, before);
+        cr_expect_lt(after, TEST_SANITIZED ? before : 0.5, "%s: %g", sl_arch_at(a)->name, after);
+        sl_trainer_destroy(trainer);
+        sl_engine_destroy(engine);
+        test_directory_remove(run);
+    }
+}
+
+static void expect_report(const struct sl_train_state *s, double first_loss)
+{
+    cr_expect_eq(s->step, 12);
+    cr_expect_eq(s->steps, 12);
+    cr_expect_lt(s->loss, first_loss);
+    cr_expect_lt(s->validation_loss, first_loss);
+    cr_expect(s->best_loss <= s->validation_loss);
+    cr_expect_eq(s->best_step % 4, 0);
+    cr_expect_gt(s->gate_mean, 0.0);
+    cr_expect_lt(s->gate_mean, 1.0);
+    cr_expect_gt(s->validation_gate, 0.0);
+    cr_expect_gt(s->norm, 0.0);
+    cr_expect_gt(s->tokens_per_second, 0.0);
+    cr_expect_gt(s->seconds, 0.0);
+    cr_expect_float_eq(s->seconds_left, 0.0, 1e-9);
+}
+
+static double first_loss;
+
+static void keep_first_loss(struct follow *f, int step)
+{
+    if (step == 1)
+        first_loss = f->last.loss;
+}
+
+Test(trainer, a_run_reports_every_step_evaluation_and_save)
+{
+    struct sl_err err;
+    struct follow f = {.at_step = keep_first_loss};
+    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct sl_trainer *trainer = begin(engine, &training);
+    EXPECT_OK(follow(trainer, &f, &err), err);
+    cr_expect_eq(f.steps, 12);
+    cr_expect_eq(f.evaluations, 3);
+    cr_expect_eq(f.saves, 4);
+    expect_report(&f.last, first_loss);
+    sl_trainer_destroy(trainer);
+    sl_engine_destroy(engine);
+}
+
+/* -- sl_evaluate ------------------------------------------------------------------------------ */
+
+struct tally {
+    double loss;
+    int64_t tokens, layers;
+};
+
+/* What sl_evaluate should find, from the logits that a session serves. */
+static struct tally tally_served(const struct sl_model *m, struct sl_span part)
+{
+    struct sl_err err;
+    struct sl_session_options options = {.slots = 1, .batch_rows = m->config.context};
+    struct sl_session *s = sl_session_create(m, &options, &err);
+    cr_assert(s, "%s", err.text);
+    int vocab = m->config.vocab;
+    struct tally sum = {0};
+    for (int64_t i = 0; i < sl_window_count(part, m->config.context); i++) {
+        struct sl_window w = sl_window_at(part, m->config.context, i);
+        struct sl_feed feed = {.tokens = w.tokens, .count = w.rows, .want_all = true};
+        sl_session_clear(s, 0);
+        EXPECT_OK(sl_session_run(s, &feed, 1, &err), err);
+        for (int r = 0; r < w.rows; r++) {
+            const float *x = feed.logits + (size_t)r * (size_t)vocab;
+            double total = 0.0;
+            for (int c = 0; c < vocab; c++)
+                total += exp((double)x[c]);
+            sum.loss += log(total) - (double)x[w.targets[r]];
+        }
+        sum.tokens += w.rows;
+        sum.layers += feed.layers_used;
+    }
+    sl_session_destroy(s);
+    return sum;
+}
+
+static struct sl_model *open_model(struct sl_engine *engine)
+{
+    struct sl_err err;
+    struct sl_model *m = sl_model_open(engine, out, &err);
+    cr_assert(m, "%s", err.text);
+    return m;
+}
+
+/* For numbers that may be NaN. */
+static uint64_t bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* Evaluation has no cache: the same logits, softmax in fp32 there, in double here. TransEvolve's
+ * exponentials are shared by its depths there and not here, rounded as operands either way. */
+static double room_of(const struct sl_model *m)
+{
+    bool shared = strcmp(m->arch->name, "transevolve") == 0;
+    return shared && m->engine->kernels->operand == SL_BF16 ? 1e-4 : 1e-6;
+}
+
+/* A trained model, so that its choices differ from token to token. */
+static void check_evaluation(const struct sl_arch *arch, const struct sl_policy *policy)
+{
+    struct sl_err err;
+    struct sl_evaluation one, three;
+    struct sl_corpus text;
+    struct sl_engine *engines[2] = {fixture_engine(NULL, 1), fixture_engine(NULL, 3)};
+    struct sl_model *m = open_model(engines[0]), *again = open_model(engines[1]);
+    EXPECT_OK(sl_corpus_open(&text, corpus, m->tokenizer, &err), err);
+    struct sl_span part = {text.ids, 1000};
+    EXPECT_OK(sl_evaluate(m, part, policy, &one, &err), err);
+    EXPECT_OK(sl_evaluate(again, part, policy, &three, &err), err);
+    cr_expect_eq(bits_of(one.loss), bits_of(three.loss), "%s: threads", arch->name);
+    cr_expect_eq(bits_of(one.gate_mean), bits_of(three.gate_mean), "%s: threads", arch->name);
+    cr_expect_eq(bits_of(one.layers_mean), bits_of(three.layers_mean), "%s: threads", arch->name);
+
+    m->policy = policy ? *policy : m->policy;
+    struct tally want = tally_served(m, part);
+    double loss = want.loss / (double)want.tokens;
+    cr_expect_eq(one.tokens, 999);
+    cr_expect_eq(want.tokens, 999);
+    cr_expect_float_eq(one.loss, loss, room_of(m) * loss, "%s: %.9g, want %.9g", arch->name,
+                       one.loss, loss);
+    cr_expect_float_eq(one.layers_mean, (double)want.layers / 999.0, 1e-9, "%s: %g", arch->name,
+                       one.layers_mean);
+    sl_corpus_close(&text);
+    sl_model_close(m);
+    sl_model_close(again);
+    sl_engine_destroy(engines[0]);
+    sl_engine_destroy(engines[1]);
+}
+
+Test(trainer, evaluation_agrees_with_what_is_served)
+{
+    static const struct sl_policy policies[] = {
+        {.gate = SL_GATE_SOFT, .gate_limit = 0.5f, .exit_threshold = 1.0f},
+        {.gate = SL_GATE_HARD, .gate_limit = 0.5f, .exit_threshold = 0.2f},
+        {.gate = SL_GATE_MIXED, .gate_limit = 0.4f, .exit_threshold = 0.4f}};
+    for (int a = 0; sl_arch_at(a); a++) {
+        if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
+            continue;
+        struct sl_training training = training_of(sl_arch_at(a), run);
+        (void)train_until(&training, 0, 1);
+        check_evaluation(sl_arch_at(a), NULL);
+        for (size_t i = 0; i < COUNT(policies); i++)
+            check_evaluation(sl_arch_at(a), &policies[i]);
+        test_directory_remove(run);
+    }
+}

@@ -1,0 +1,305 @@
+/* test_trainer_failures.c - training runs whose state survives whatever goes wrong. */
+#include "support/training_run.h"
+
+#include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+TestSuite(trainer_failures, .init = setup, .fini = teardown);
+
+/* Takes the run up again after a failure, and finds the state of that step. */
+static void expect_left_at(struct sl_training *training, struct sl_engine *engine, int step)
+{
+    training->resume = true;
+    struct sl_trainer *trainer = begin(engine, training);
+    cr_expect_eq(sl_trainer_state(trainer)->step, step);
+    cr_expect(sl_net_is_finite(sl_trainer_model(trainer)));
+    sl_trainer_destroy(trainer);
+}
+
+/* -- numbers that are not finite -------------------------------------------------------------- */
+
+enum { AT_A_STEP = 7, AT_A_MEASUREMENT = 8 };
+
+static void poison(struct follow *f)
+{
+    const struct sl_parameter *p = &sl_trainer_model(f->trainer)->builder.parameters[0];
+    p->data[0] = (float)NAN;
+    sl_net_pack((struct sl_model *)(uintptr_t)sl_trainer_model(f->trainer));
+}
+
+/* What an overflow in the middle of a run does to the next step. */
+static void poison_step(struct follow *f, int step)
+{
+    if (step == AT_A_STEP)
+        poison(f);
+}
+
+/* And to a measurement, which comes before the next step. */
+static void poison_measurement(struct follow *f, int step)
+{
+    if (step == AT_A_MEASUREMENT)
+        poison(f);
+}
+
+Test(trainer_failures, a_loss_that_is_not_finite_leaves_the_last_good_state)
+{
+    struct sl_err err;
+    struct follow f = {.at_step = poison_step};
+    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    struct ending want = ending_without_events(training, 1);
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct sl_trainer *trainer = begin(engine, &training);
+    EXPECT_FAIL(follow(trainer, &f, &err), err, SL_NOT_FINITE, "saved last");
+    cr_expect(strstr(err.text, run) && strstr(err.text, "step 7: the loss"), "%s", err.text);
+    sl_trainer_destroy(trainer);
+    expect_left_at(&training, engine, 6);
+    sl_engine_destroy(engine);
+    (void)train_until(&training, 0, 1);
+    expect_same(ending_of(run), want, "after a NaN");
+}
+
+/* What a model is measured on may be text or labelled texts; what it says is the same. */
+Test(trainer_failures, a_measurement_that_is_not_finite_says_what_to_do)
+{
+    struct sl_err err;
+    struct follow f = {.at_step = poison_measurement};
+    struct sl_training training = training_of(sl_arch_find("vanilla"), run);
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct sl_trainer *trainer = begin(engine, &training);
+    EXPECT_FAIL(follow(trainer, &f, &err), err, SL_NOT_FINITE, "not finite; try a smaller rate");
+    cr_expect(strstr(err.text, run) && strstr(err.text, "step 8: "), "%s", err.text);
+    sl_trainer_destroy(trainer);
+    expect_left_at(&training, engine, 6);
+    sl_engine_destroy(engine);
+}
+
+Test(trainer_failures, a_rate_far_too_large_fails_and_says_so)
+{
+    struct sl_err err;
+    struct follow f = {0};
+    struct sl_training training = training_of(sl_arch_find("vanilla"), run);
+    training.recipe.rate = 1e30f;
+    training.recipe.clip = 0.0f;
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct sl_trainer *trainer = begin(engine, &training);
+    EXPECT_FAIL(follow(trainer, &f, &err), err, SL_NOT_FINITE, "smaller rate");
+    sl_trainer_destroy(trainer);
+    expect_left_at(&training, engine, f.saves > 0 ? 3 : 0);
+    sl_engine_destroy(engine);
+}
+
+/* -- only the same training goes on ----------------------------------------------------------- */
+
+static void expect_refused(const struct sl_training *training, enum sl_code code, const char *part)
+{
+    struct sl_err err;
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    EXPECT_FAIL(sl_trainer_create(engine, training, &err), err, code, part);
+    sl_engine_destroy(engine);
+}
+
+/* A number near x that is not x, for a row of recipe or architecture. */
+static double other_number(double x, double most, bool whole)
+{
+    if (!whole)
+        return x > 0.0 ? 0.9 * x : 0.5 * most;
+    return x + 1.0 <= most ? x + 1.0 : x - 1.0;
+}
+
+Test(trainer_failures, resuming_with_another_number_is_refused_by_its_name)
+{
+    struct sl_err err;
+    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    (void)train_until(&training, 4, 1);
+    training.resume = true;
+    for (const struct sl_number *r = sl_recipe_rows; r->name; r++) {
+        const struct sl_number *row = r;
+        struct sl_training other = training;
+        double value =
+            other_number(sl_number_get(row, &other.recipe), row->most, row->kind != SL_REAL);
+        EXPECT_OK(sl_number_set(row, &other.recipe, value, &err), err);
+        expect_refused(&other, SL_BAD_INPUT, row->name);
+    }
+    for (const struct sl_number *h = training.arch->hypers; h->name; h++) {
+        struct sl_training other = training;
+        double value = other_number(sl_number_get(h, &other.config), h->most, h->kind != SL_REAL);
+        if (strcmp(h->name, "heads") == 0)
+            value = 2.0;
+        EXPECT_OK(sl_number_set(h, &other.config, value, &err), err);
+        expect_refused(&other, SL_BAD_INPUT, h->name);
+    }
+}
+
+Test(trainer_failures, resuming_with_another_architecture_is_refused)
+{
+    struct sl_training training = training_of(sl_arch_find("vanilla"), run);
+    (void)train_until(&training, 4, 1);
+    for (int a = 0; sl_arch_at(a); a++) {
+        if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
+            continue;
+        struct sl_training other = training_of(sl_arch_at(a), run);
+        other.resume = true;
+        if (other.arch != training.arch)
+            expect_refused(&other, SL_BAD_INPUT, "architecture");
+    }
+    training.resume = true;
+    (void)train_until(&training, 0, 1);
+}
+
+Test(trainer_failures, resuming_with_another_corpus_is_refused)
+{
+    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    (void)train_until(&training, 4, 1);
+    training.resume = true;
+    write_corpus(corpus, 400, 2); /* the same characters in another order */
+    expect_refused(&training, SL_BAD_INPUT, "another corpus");
+    test_write(corpus, "Other characters altogether, and so another vocabulary. Other characters "
+                       "altogether, and so another vocabulary.");
+    expect_refused(&training, SL_BAD_INPUT, "another corpus");
+    write_corpus(corpus, 400, 1);
+    (void)train_until(&training, 0, 1);
+}
+
+Test(trainer_failures, beginning_over_a_run_is_refused)
+{
+    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    (void)train_until(&training, 4, 1);
+    expect_refused(&training, SL_BAD_INPUT, "already holds a run");
+    training.resume = true;
+    (void)train_until(&training, 0, 1);
+}
+
+Test(trainer_failures, resuming_what_is_not_there_is_refused)
+{
+    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    training.resume = true;
+    expect_refused(&training, SL_NOT_FOUND, run);
+    cr_expect_neq(access(run, F_OK), 0, "a failed resume made a directory");
+}
+
+/* -- files that are not as they should be ----------------------------------------------------- */
+
+Test(trainer_failures, a_corpus_that_cannot_be_used_is_named)
+{
+    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    char missing[PATH_MAX];
+    training.sources.corpus = test_path(missing, top, "missing.txt");
+    expect_refused(&training, SL_NOT_FOUND, "missing.txt");
+    training.sources.corpus = top;
+    expect_refused(&training, SL_BAD_INPUT, "not a plain file");
+    training.sources.corpus = corpus;
+    test_write(corpus, "");
+    expect_refused(&training, SL_BAD_INPUT, "empty");
+    test_write(corpus, "too short");
+    expect_refused(&training, SL_BAD_INPUT, "too short for a context of 13");
+    test_write(corpus, "not UTF-8 from byte 27 on: \xff\xfe and so on, for long enough.");
+    expect_refused(&training, SL_BAD_INPUT, "UTF-8");
+    cr_expect_neq(access(run, F_OK), 0, "a failed beginning made a directory");
+}
+
+Test(trainer_failures, a_corpus_without_permission_is_named)
+{
+    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    if (geteuid() == 0) {
+        teardown(); /* which a skipped test does not reach */
+        cr_skip_test("root may read everything");
+    }
+    cr_assert_eq(chmod(corpus, 0), 0);
+    expect_refused(&training, SL_IO, "Permission denied");
+}
+
+Test(trainer_failures, a_directory_that_cannot_be_written_is_named)
+{
+    char below[PATH_MAX];
+    struct sl_training training = training_of(sl_arch_find("tsa"), test_path(below, corpus, "run"));
+    expect_refused(&training, SL_IO, corpus);
+    if (geteuid() == 0)
+        return; /* root may write everywhere */
+    training.run = run;
+    cr_assert_eq(chmod(top, S_IRUSR | S_IXUSR), 0);
+    expect_refused(&training, SL_IO, "Permission denied");
+    cr_assert_eq(chmod(top, S_IRWXU), 0);
+}
+
+/* The size of files that this process may write: as a full disk, but for one process. */
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void fill_disk(struct follow *f, int step)
+{
+    (void)f;
+    if (step == 5)
+        limit_files(4096);
+}
+
+Test(trainer_failures, a_full_disk_leaves_the_last_state)
+{
+    struct sl_err err;
+    struct follow f = {.at_step = fill_disk};
+    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    struct ending want = ending_without_events(training, 1);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct sl_trainer *trainer = begin(engine, &training);
+    EXPECT_FAIL(follow(trainer, &f, &err), err, SL_IO, "save step 6");
+    limit_files(RLIM_INFINITY);
+    cr_expect(strstr(err.text, "File too large"), "%s", err.text);
+    cr_expect_eq(test_entries(run), 1, "something is left beside the state");
+    sl_trainer_destroy(trainer);
+    expect_left_at(&training, engine, 3);
+    sl_engine_destroy(engine);
+    (void)train_until(&training, 0, 1);
+    expect_same(ending_of(run), want, "after a full disk");
+}
+
+Test(trainer_failures, a_full_disk_at_the_beginning_is_told)
+{
+    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    limit_files(4096);
+    expect_refused(&training, SL_IO, "File too large");
+    limit_files(RLIM_INFINITY);
+    (void)train_until(&training, 0, 1);
+}
+
+Test(trainer_failures, a_damaged_state_is_refused)
+{
+    char path[PATH_MAX], state[PATH_MAX];
+    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    (void)train_until(&training, 4, 1);
+    training.resume = true;
+    (void)test_path(state, run, "state");
+    cr_assert_eq(truncate(test_path(path, state, "state.safetensors"), 5000), 0);
+    expect_refused(&training, SL_CORRUPT, "state.safetensors");
+}
+
+/* The state stays whole: its digests are right. */
+Test(trainer_failures, a_state_beyond_its_end_is_refused)
+{
+    struct sl_err err;
+    struct sl_member members[] = {{.name = "state.json"}, {.name = "state.safetensors"}};
+    char state[PATH_MAX], path[PATH_MAX], moved[SL_PATH_MAX], text[16384], edited[16384];
+    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    (void)train_until(&training, 4, 1);
+    (void)test_path(path, test_path(state, run, "state"), "state.json");
+    FILE *file = fopen(path, "re");
+    cr_assert(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    (void)fclose(file);
+    const char *at = strstr(text, ": 4,"); /* the step is first */
+    cr_assert(at, "%s", text);
+    (void)snprintf(edited, sizeof edited, "%.*s: 4294967300%s", (int)(at - text), text, at + 3);
+    test_write(path, edited);
+    EXPECT_OK(sl_manifest_begin(moved, state, &err), err);
+    cr_assert_eq(rename(state, moved), 0);
+    const struct sl_manifest manifest = {.members = members, .count = COUNT(members)};
+    EXPECT_OK(sl_manifest_commit(moved, state, &manifest, &err), err);
+    training.resume = true;
+    expect_refused(&training, SL_CORRUPT, "it is at step 4294967300 of 12");
+}

@@ -1,0 +1,200 @@
+/* test_options.c - options: every source, every kind, and what is said about each mistake. */
+#include "core/options.h"
+#include "support/test.h"
+
+static struct sv_options options;
+
+/* Reads a configuration file with this text. */
+static bool read_text(const char *text, struct sl_err *err)
+{
+    char directory[PATH_MAX], path[PATH_MAX];
+    test_directory_make(directory);
+    test_write(test_path(path, directory, "c.yaml"), text);
+    sv_options_defaults(&options);
+    bool read = sv_options_file(&options, path, err);
+    test_directory_remove(directory);
+    return read;
+}
+
+static bool read_arguments(struct sl_err *err, enum sv_errand *errand, int count,
+                           const char *const *words)
+{
+    char *arguments[8] = {(char *)(uintptr_t) "sluiced"};
+    for (int i = 0; i < count; i++)
+        arguments[i + 1] = (char *)(uintptr_t)words[i];
+    return sv_options_read(&options, count + 1, arguments, errand, err);
+}
+
+#define READ(err, errand, ...)                                                                     \
+    read_arguments(err, errand, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *),            \
+                   (const char *[]){__VA_ARGS__})
+
+Test(options, defaults_are_sane)
+{
+    struct sl_err err;
+    sv_options_defaults(&options);
+    cr_assert_str_eq(options.listen, "127.0.0.1:8080");
+    cr_assert_str_eq(options.store, "models");
+    cr_assert_not(options.insecure);
+    EXPECT_OK(sv_options_check(&options, &err), err);
+}
+
+Test(options, sample_is_the_shipped_file_and_reads_back_as_the_defaults)
+{
+    struct sv_text sample = {0};
+    struct sv_options defaults;
+    struct sl_err err;
+    char shipped[65536] = "";
+    sv_options_sample(&sample);
+    FILE *file = fopen(SL_SOURCE_DIR "/conf/sluiced.yaml", "r");
+    cr_assert(file, "conf/sluiced.yaml is missing");
+    (void)!fread(shipped, 1, sizeof shipped - 1, file);
+    (void)fclose(file);
+    cr_assert_str_eq(shipped, sample.data,
+                     "conf/sluiced.yaml differs from `sluiced --sample-config`");
+    EXPECT_OK(read_text(shipped, &err), err);
+    sv_options_defaults(&defaults);
+    struct sv_text mine = {0}, theirs = {0};
+    const char *name;
+    for (int i = 0; (name = sv_options_show(&options, i, &mine)); i++) {
+        cr_assert_str_eq(sv_options_show(&defaults, i, &theirs), name);
+        cr_assert_str_eq(mine.data, theirs.data, "%s", name);
+    }
+    sv_text_release(&mine);
+    sv_text_release(&theirs);
+    sv_text_release(&sample);
+}
+
+Test(options, help_names_every_option)
+{
+    struct sv_text help = {0}, value = {0};
+    const char *name;
+    sv_options_defaults(&options);
+    sv_options_help(&help);
+    for (int i = 0; (name = sv_options_show(&options, i, &value)); i++)
+        cr_assert(strstr(help.data, name), "%s is not in --help", name);
+    sv_text_release(&help);
+    sv_text_release(&value);
+}
+
+Test(options, limits_that_could_never_be_used_are_refused)
+{
+    struct sl_err err;
+    sv_options_defaults(&options);
+    cr_assert(sv_options_check(&options, &err));
+    options.classify_texts = options.classify_items + options.classify_queue;
+    cr_assert(sv_options_check(&options, &err));
+    options.classify_texts++;
+    cr_assert_not(sv_options_check(&options, &err));
+    cr_assert(strstr(err.text, "classify_texts"), "%s", err.text);
+    options.classify_texts = 1;
+    options.batch_rows = options.slots - 1;
+    cr_assert_not(sv_options_check(&options, &err));
+    cr_assert(strstr(err.text, "batch_rows"), "%s", err.text);
+}
+
+Test(options, file_sets_every_kind)
+{
+    struct sl_err err;
+    EXPECT_OK(
+        read_text("# mine\nlisten: \"[::1]:0\"\nslots: 7\ninsecure: yes\nlog_format: json\n", &err),
+        err);
+    cr_assert_str_eq(options.listen, "[::1]:0");
+    cr_assert_eq(options.slots, 7);
+    cr_assert(options.insecure);
+    cr_assert_str_eq(options.log_format, "json");
+    EXPECT_OK(read_text("%YAML 1.1\n# mine\n---\nqueue_items: 0\n...\n\n# no more\n", &err), err);
+    cr_assert_eq(options.queue_items, 0);
+    EXPECT_OK(read_text("", &err), err);
+    EXPECT_OK(read_text("# nothing\n", &err), err);
+}
+
+Test(options, file_mistakes_are_named_with_their_place)
+{
+    static const struct {
+        const char *text, *place, *message;
+    } cases[] = {
+        {"listen: \"127.0.0.1:1\"\nslotz: 4\n", "c.yaml:2:1",
+         "unknown key 'slotz'; accepted: listen, "},
+        {"slotz: 4\n", "c.yaml:1:1", "queue_items"},
+        {"\n\nslots: four\n", "c.yaml:3:1", "'four' is not an integer from 1 to 4096"},
+        {"slots: 0\n", "c.yaml:1:1", "from 1 to 4096"},
+        {"slots: 99999999999999999999\n", "c.yaml:1:1", "from 1 to 4096"},
+        {"slots: 4\nslots: 5\n", "c.yaml:", "already seen"},
+        {"insecure: maybe\n", "c.yaml:1:1", "neither true nor false"},
+        {"log_level: loud\n", "c.yaml:1:1", "not one of: error warn info debug"},
+        {"slots:\n  - 1\n", "c.yaml:2:3", "Expecting STRING"},
+        {"slots: 4\n  listen: x\n", "c.yaml:", "not allowed"},
+        {"- slots\n", "c.yaml:1:1: Expecting MAPPING", "accepted are lines 'key: value'"},
+        {"slots\n", "c.yaml:1:1: Expecting MAPPING", "accepted are lines 'key: value'"},
+        {"\tslots: 4\n", "c.yaml: libyaml: ", "accepted are lines 'key: value'"},
+        {"slots: *four\n", "c.yaml:1:1: ", "not understood; accepted are lines"},
+        {"store: \"\"\n", "c.yaml:1:1", "must have 1 to 255"},
+        {"slots: \" 64\"\n", "c.yaml:1:1", "' 64' is not an integer"},
+        {"slots: 064\n", "c.yaml:1:1", "'064' is not an integer"},
+        {"slots: +64\n", "c.yaml:1:1", "'+64' is not an integer"},
+        {"slots: -64\n", "c.yaml:1:1", "'-64' is not an integer from"},
+        {"# mine\nslots: 4\n---\nlisten: x\n", "c.yaml:3:1", "another document begins"},
+        {"---\n--- # empty\nslots: 4\n", "c.yaml:2:1", "another document begins"},
+        {"slots: 4\n...\n# more\nslots: 5\n", "c.yaml:4:1", "another document begins"},
+        {"slots: \"4\\e[2J\\x7F\"\n", "c.yaml:1:1", "'4?[2J?' is not an integer"},
+        {"log_level: \"\\t\"\n", "c.yaml:1:1", "'?' is not one of"},
+        {"\"slo\\ets\": 4\n", "c.yaml:", "unknown key 'slo?ts'"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sl_err err;
+        EXPECT_FAIL(read_text(cases[i].text, &err), err, SL_BAD_INPUT, cases[i].place);
+        EXPECT_FAIL(read_text(cases[i].text, &err), err, SL_BAD_INPUT, cases[i].message);
+    }
+}
+
+Test(options, missing_file)
+{
+    struct sl_err err;
+    sv_options_defaults(&options);
+    EXPECT_FAIL(sv_options_file(&options, "/nonexistent/c.yaml", &err), err, SL_IO,
+                "/nonexistent/c.yaml");
+}
+
+Test(options, later_sources_win)
+{
+    struct sl_err err;
+    enum sv_errand errand;
+    char directory[PATH_MAX], path[PATH_MAX];
+    test_directory_make(directory);
+    test_write(test_path(path, directory, "c.yaml"), "slots: 3\nqueue_items: 30\nthreads: 1\n");
+    cr_assert_eq(setenv("SLUICE_QUEUE_ITEMS", "20", 1), 0);
+    cr_assert_eq(setenv("SLUICE_THREADS", "2", 1), 0);
+    EXPECT_OK(READ(&err, &errand, "--threads=4", "--config", path, "--insecure"), err);
+    cr_assert_eq(options.slots, 3);
+    cr_assert_eq(options.queue_items, 20);
+    cr_assert_eq(options.threads, 4);
+    cr_assert(options.insecure);
+    cr_assert_eq(errand, SV_SERVE);
+    cr_assert_eq(setenv("SLUICE_THREADS", "lots", 1), 0);
+    EXPECT_FAIL(READ(&err, &errand, "--slots", "2"), err, SL_BAD_INPUT,
+                "environment SLUICE_THREADS: threads: 'lots'");
+    test_directory_remove(directory);
+}
+
+Test(options, command_line_mistakes)
+{
+    struct sl_err err;
+    enum sv_errand errand;
+    EXPECT_FAIL(READ(&err, &errand, "--slotz", "4"), err, SL_BAD_INPUT, "unknown key 'slotz'");
+    EXPECT_FAIL(READ(&err, &errand, "slots"), err, SL_BAD_INPUT, "begin with --");
+    EXPECT_FAIL(READ(&err, &errand, "--slots"), err, SL_BAD_INPUT, "wants a value");
+    EXPECT_FAIL(READ(&err, &errand, "--slots", "300"), err, SL_BAD_INPUT, "batch_rows: 256");
+}
+
+Test(options, errands)
+{
+    struct sl_err err;
+    enum sv_errand errand;
+    EXPECT_OK(READ(&err, &errand, "--queue-items", "9", "--check-config"), err);
+    cr_assert_eq(errand, SV_CHECK_CONFIG);
+    cr_assert_eq(options.queue_items, 9);
+    EXPECT_OK(READ(&err, &errand, "--help"), err);
+    cr_assert_eq(errand, SV_HELP);
+}

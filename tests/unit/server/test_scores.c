@@ -1,0 +1,43 @@
+/* test_scores.c - what a classifier thinks of a text, ranked and written. */
+#include "support/test.h"
+#include "wire/scores.h"
+
+enum { CLASSES = 6 };
+
+static const float logits[CLASSES] = {0.5f, 2, -1, 2, 0.5f, 2};
+
+/* A client that asks for the likeliest is told the same one by every interface. */
+Test(scores, of_equals_the_lower_class_comes_first)
+{
+    static const int order[CLASSES] = {1, 3, 5, 0, 4, 2};
+    struct sv_score ranked[CLASSES];
+    sv_scores_rank(logits, CLASSES, ranked);
+    for (int i = 0; i < CLASSES; i++) {
+        cr_expect_eq(ranked[i].class, order[i], "place %d", i);
+        cr_expect_eq(ranked[i].value, logits[order[i]], "place %d", i);
+    }
+}
+
+Test(scores, logits_may_be_squashed_where_they_are)
+{
+    for (int squash = SV_SOFTMAX; squash <= SV_RAW; squash++) {
+        float apart[CLASSES], same[CLASSES];
+        memcpy(same, logits, sizeof same);
+        sv_scores_squash(logits, CLASSES, (enum sv_squash)squash, apart);
+        sv_scores_squash(same, CLASSES, (enum sv_squash)squash, same);
+        for (int i = 0; i < CLASSES; i++)
+            cr_expect_eq(apart[i], same[i], "squash %d", squash);
+    }
+}
+
+Test(scores, the_first_few_are_written)
+{
+    static const char *const labels[CLASSES] = {"a", "\"b\"", "c", "d", "e", "f"};
+    struct sv_score ranked[CLASSES];
+    struct sv_text out = {0};
+    sv_scores_rank(logits, CLASSES, ranked);
+    sv_scores_write(ranked, 2, labels, &out);
+    cr_expect_str_eq(out.data,
+                     "[{\"label\":\"\\\"b\\\"\",\"score\":2},{\"label\":\"d\",\"score\":2}]");
+    sv_text_release(&out);
+}
