@@ -1,11 +1,11 @@
 /* main.c - sluiced: reads options, builds the modules from the bottom up, serves, tears them
  * down. */
-#include "http/routes.h"
 #include "core/log.h"
 #include "core/metrics.h"
 #include "core/options.h"
 #include "http/http.h"
 #include "http/listener.h"
+#include "http/routes.h"
 #include "http/watcher.h"
 #include "registry/registry.h"
 #include "serve/batcher.h"

@@ -486,11 +486,11 @@ static char *read_text(const char *path, size_t bytes)
     return NULL;
 }
 
+/* In a second work tree .git is a file. */
 static bool is_skipped(const FTSENT *entry)
 {
     static const char *const skipped[] = {".git", "build", "var", "__pycache__", NULL};
-    return entry->fts_info == FTS_D && entry->fts_level > 0 &&
-           matches_any(entry->fts_name, skipped);
+    return entry->fts_level > 0 && matches_any(entry->fts_name, skipped);
 }
 
 static int by_name(const FTSENT **a, const FTSENT **b)
@@ -508,7 +508,7 @@ static int read_tree(char *top, struct file *files)
     for (FTSENT *entry; (entry = fts_read(walk));) {
         if (is_skipped(entry))
             (void)fts_set(walk, entry, FTS_SKIP);
-        if (entry->fts_info != FTS_F)
+        if (entry->fts_info != FTS_F || is_skipped(entry))
             continue;
         char *text = read_text(entry->fts_path, (size_t)entry->fts_statp->st_size);
         if (!text)
