@@ -1,14 +1,14 @@
 /* main.c - sluiced: reads options, builds the modules from the bottom up, serves, tears them
  * down. */
+#include "api/routes.h"
 #include "core/log.h"
 #include "core/metrics.h"
 #include "core/options.h"
-#include "http/http.h"
+#include "http/connection_watcher.h"
+#include "http/http_server.h"
 #include "http/listener.h"
-#include "http/routes.h"
-#include "http/watcher.h"
 #include "registry/registry.h"
-#include "serve/batcher.h"
+#include "serve/scheduler.h"
 
 #include "sluice/engine.h"
 
@@ -208,7 +208,7 @@ static bool start_http(struct house *house, int socket, struct sl_err *err)
         (void)close(socket);
         return false;
     }
-    house->http = sv_http_start(&house->server, house->watcher, socket, err);
+    house->http = sv_http_start(&house->server, &sv_routes, house->watcher, socket, err);
     return house->http != NULL;
 }
 

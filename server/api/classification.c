@@ -1,7 +1,7 @@
 /* classification.c - one call's texts on their way through a classifier. */
 #include "api/classification.h"
-#include "registry/selection.h"
-#include "serve/batcher.h"
+#include "api/model_resolver.h"
+#include "serve/scheduler.h"
 
 #include "sluice/model.h"
 

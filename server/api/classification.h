@@ -2,11 +2,11 @@
  * endpoints share. */
 #pragma once
 
-#include "core/call.h"
+#include "api/text_to_tokens.h"
+#include "core/request.h"
+#include "core/usage.h"
 #include "registry/registry.h"
-#include "serve/answer.h"
-#include "serve/classify_lane.h"
-#include "wire/encode.h"
+#include "serve/classification_executor.h"
 
 struct sv_classification {
     struct sv_call *call;

@@ -1,10 +1,10 @@
 /* handle_completions.c - POST /v1/completions: requests become generations, their text answers. */
 #include "api/handlers.h"
+#include "api/model_resolver.h"
+#include "api/text_to_tokens.h"
 #include "core/options.h"
-#include "registry/selection.h"
-#include "serve/batcher.h"
-#include "wire/completion_request.h"
-#include "wire/encode.h"
+#include "serve/scheduler.h"
+#include "json/completion_params.h"
 
 #include "sluice/generate.h"
 #include "sluice/model.h"

@@ -5,8 +5,8 @@
  * with the labels that there are. */
 #include "api/classification.h"
 #include "api/handlers.h"
-#include "wire/decision_request.h"
-#include "wire/scores.h"
+#include "json/decision_params.h"
+#include "json/scores.h"
 
 #include "sluice/infer.h"
 

@@ -2,7 +2,7 @@
 #include "api/handlers.h"
 #include "core/metrics.h"
 #include "registry/registry.h"
-#include "serve/batcher.h"
+#include "serve/scheduler.h"
 
 #include <stdio.h>
 

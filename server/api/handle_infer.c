@@ -1,8 +1,8 @@
 /* handle_infer.c - classification as the Open Inference Protocol has it. */
 #include "api/classification.h"
 #include "api/handlers.h"
-#include "wire/infer_request.h"
-#include "wire/scores.h"
+#include "json/infer_params.h"
+#include "json/scores.h"
 
 #include <stdlib.h>
 

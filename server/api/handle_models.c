@@ -1,6 +1,6 @@
 /* handle_models.c - GET /v1/models and /v1/models/{id}: what can be asked, in OpenAI's shape. */
 #include "api/handlers.h"
-#include "registry/selection.h"
+#include "api/model_resolver.h"
 
 #include "sluice/model.h"
 

@@ -1,9 +1,9 @@
 /* handle_oip.c - what the Open Inference Protocol wants to know besides inference: server, models,
  * readiness, statistics, repository. */
 #include "api/handlers.h"
-#include "registry/selection.h"
-#include "serve/batcher.h"
-#include "wire/infer_request.h"
+#include "api/model_resolver.h"
+#include "serve/scheduler.h"
+#include "json/infer_params.h"
 
 #include "sluice/engine.h"
 #include "sluice/model.h"

@@ -1,8 +1,8 @@
 /* handle_predict.c - classification as Text Embeddings Inference and Hugging Face have it. */
 #include "api/classification.h"
 #include "api/handlers.h"
-#include "wire/predict_request.h"
-#include "wire/scores.h"
+#include "json/predict_params.h"
+#include "json/scores.h"
 
 #include <stdlib.h>
 

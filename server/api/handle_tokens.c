@@ -1,11 +1,11 @@
 /* handle_tokens.c - texts to tokens and back, and what a model is, as Text Embeddings Inference
  * says it. */
 #include "api/handlers.h"
+#include "api/model_resolver.h"
+#include "api/text_to_tokens.h"
 #include "core/options.h"
-#include "registry/selection.h"
-#include "serve/classify_lane.h"
-#include "wire/encode.h"
-#include "wire/token_request.h"
+#include "serve/classification_executor.h"
+#include "json/token_params.h"
 
 #include "sluice/engine.h"
 #include "sluice/model.h"

@@ -1,7 +1,7 @@
 /* handlers.h - what each route does: a call in, its reply or the work it left behind out. */
 #pragma once
 
-#include "core/call.h"
+#include "core/request.h"
 
 enum sv_next sv_handle_completions(struct sv_call *call); /* POST /v1/completions */
 enum sv_next sv_handle_decisions(struct sv_call *call);   /* POST /v1/decisions */

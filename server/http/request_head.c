@@ -1,7 +1,6 @@
 /* request_head.c - what a request says before its body: a name, a time, a place, what body. */
 #include "http/request_head.h"
 #include "core/options.h"
-#include "http/routes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,19 +44,19 @@ static bool check_timeout(struct sv_call *call, struct sv_problem *problem)
                      given);
 }
 
-static bool check_route(struct sv_call *call, const char *method, const char *path,
-                        struct sv_problem *problem)
+static bool check_route(struct sv_call *call, const struct sv_router *router, const char *method,
+                        const char *path, struct sv_problem *problem)
 {
     char allow[SV_ALLOW_MAX];
     if (strlen(path) >= SV_PATH_MAX)
         return sv_refuse(problem, SV_PATH_TOO_LONG, NULL, "The path is longer than %d bytes.",
                          SV_PATH_MAX - 1);
-    call->route = sv_route_find(method, path, call->arguments, allow);
+    call->route = sv_router_find(router, method, path, call->arguments, allow);
     if (call->route)
         return true;
     if (!allow[0])
         return sv_refuse(problem, SV_NO_ROUTE, NULL, "There is nothing at %s; %s", path,
-                         sv_route_instead(path));
+                         sv_router_hint(router, path));
     sv_call_header(call, "Allow", "%s", allow);
     return sv_refuse(problem, SV_BAD_METHOD, NULL, "%s accepts %s, not %.32s.", path, allow,
                      method);
@@ -112,13 +111,13 @@ static const char *path_of(const char *target)
     return target;
 }
 
-bool sv_head_read(struct sv_call *call, const char *method, const char *target,
-                  struct sv_problem *problem)
+bool sv_head_read(struct sv_call *call, const struct sv_router *router, const char *method,
+                  const char *target, struct sv_problem *problem)
 {
     const char *path = path_of(target);
-    call->family = sv_route_family(path);
+    call->family = sv_router_family(router, path);
     name_request(call);
-    return check_route(call, method, path, problem) && check_timeout(call, problem) &&
+    return check_route(call, router, method, path, problem) && check_timeout(call, problem) &&
            check_body(call, method, problem);
 }
 

@@ -1,12 +1,12 @@
 /* request_head.h - what a request says before its body. */
 #pragma once
 
-#include "core/call.h"
+#include "http/request_router.h"
 
 /* Fills in the call's family, id, time, route and arguments. The target is a path, or a whole URL,
  * without what follows a question mark. False: the request's body is not wanted. */
-bool sv_head_read(struct sv_call *call, const char *method, const char *target,
-                  struct sv_problem *problem);
+bool sv_head_read(struct sv_call *call, const struct sv_router *router, const char *method,
+                  const char *target, struct sv_problem *problem);
 
 /* How often the headers that say where a request ends, and whose it is, are there. */
 struct sv_framing {

@@ -1,9 +1,9 @@
 /* registry.c - the models being served, by name. */
 #include "registry/registry.h"
-#include "core/call.h"
 #include "core/limits.h"
 #include "core/log.h"
 #include "core/metrics.h"
+#include "core/request.h"
 
 #include <assert.h>
 #include <dirent.h>

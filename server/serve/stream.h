@@ -8,8 +8,9 @@
  * [DONE]. One putting thread, one pulling thread, any thread to fail it. */
 #pragma once
 
-#include "core/problem.h"
-#include "serve/answer.h"
+#include "core/request.h"
+#include "core/request_error.h"
+#include "json/completion_json.h"
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -46,9 +47,7 @@ void sv_stream_ping(struct sv_stream *stream);
  * otherwise. */
 bool sv_stream_has_begun(struct sv_stream *stream);
 
-enum { SV_PULL_NOTHING = 0, SV_PULL_END = -1, SV_PULL_BROKEN = -2 };
-
 /* Everything was pulled, [DONE] included: what a client does next is its own business. */
 bool sv_stream_is_delivered(struct sv_stream *stream);
-/* Bytes of events, at most `most`, or one of the above: none now, [DONE] was sent, no memory. */
+/* Bytes of events, at most `most`, or an SV_PULL_...: none now, [DONE] was sent, no memory. */
 ssize_t sv_stream_pull(struct sv_stream *stream, char *bytes, size_t most);

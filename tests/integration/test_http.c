@@ -1,5 +1,5 @@
 /* test_http.c - what sluiced answers: every route, every mistake, from outside. */
-#include "http/routes.h"
+#include "api/routes.h"
 #include "support/json_answer.h"
 
 #define TINY   "\"model\":\"" TINY_MODEL "\","
@@ -537,9 +537,10 @@ Test(http_routes, what_stands_for_a_part_has_a_name)
 {
     char arguments[SV_ARGUMENTS_MAX][SV_PATH_MAX], allow[SV_ALLOW_MAX];
     const struct sv_route *route;
-    for (int i = 0; (route = sv_route_at(i)); i++)
+    for (int i = 0; i < sv_routes.count && (route = &sv_routes.routes[i]); i++)
         cr_assert_not(strstr(route->path, "{}"), "%s", route->path);
-    route = sv_route_find("GET", "/v2/models/a%20b/versions/12/ready", arguments, allow);
+    route =
+        sv_router_find(&sv_routes, "GET", "/v2/models/a%20b/versions/12/ready", arguments, allow);
     cr_assert(route);
     cr_assert_str_eq(route->path, "/v2/models/{name}/versions/{version}/ready");
     cr_assert_str_eq(arguments[0], "a b");
@@ -550,12 +551,12 @@ Test(http_routes, what_stands_for_a_part_has_a_name)
 Test(http_routes, routes_that_begin_alike_have_errors_that_look_alike)
 {
     const struct sv_route *route;
-    for (int i = 0; (route = sv_route_at(i)); i++) {
+    for (int i = 0; i < sv_routes.count && (route = &sv_routes.routes[i]); i++) {
         cr_assert_neq(route->scope, SV_SCOPE_NONE, "%s", route->path);
-        cr_assert_eq(route->family, sv_route_family(route->path), "%s", route->path);
+        cr_assert_eq(route->family, sv_router_family(&sv_routes, route->path), "%s", route->path);
     }
-    cr_assert_eq(sv_route_family("/"), SV_FAMILY_TEI);
-    cr_assert_eq(sv_route_family("/hf"), SV_FAMILY_HF);
-    cr_assert_eq(sv_route_family(""), SV_FAMILY_PLAIN);
-    cr_assert_eq(sv_route_family("*"), SV_FAMILY_PLAIN);
+    cr_assert_eq(sv_router_family(&sv_routes, "/"), SV_FAMILY_TEI);
+    cr_assert_eq(sv_router_family(&sv_routes, "/hf"), SV_FAMILY_HF);
+    cr_assert_eq(sv_router_family(&sv_routes, ""), SV_FAMILY_PLAIN);
+    cr_assert_eq(sv_router_family(&sv_routes, "*"), SV_FAMILY_PLAIN);
 }

@@ -1,7 +1,7 @@
 /* batcher_world.h - a batcher over a store of tiny models, and calls without connections. */
 #pragma once
 
-#include "serve/batcher.h"
+#include "serve/scheduler.h"
 #include "support/test.h"
 
 #include "sluice/sluice.h"

@@ -1,6 +1,6 @@
 /* test_scores.c - what a classifier thinks of a text, ranked and written. */
 #include "support/test.h"
-#include "wire/scores.h"
+#include "json/scores.h"
 
 enum { CLASSES = 6 };
 

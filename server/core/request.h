@@ -1,0 +1,146 @@
+/* request.h - one request's life, from its first byte to the last byte of its answer.
+ *
+ * http_server.c makes it and is its first owner. A handler answers at once, or leaves asynchronous
+ * work behind: then the connection is suspended until the work wakes it. The scheduler and the
+ * connection watcher hold references while they need it; the last release frees it.
+ *
+ * Fields are the HTTP thread's, except where they say otherwise. */
+#pragma once
+
+#include "core/limits.h"
+#include "core/request_error.h"
+#include "core/server.h"
+#include "core/text.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sv_call;
+struct sv_route;
+
+enum sv_next {
+    SV_ANSWERED, /* call->reply is complete */
+    SV_WAITING,  /* call->work goes on; ask `proceed` when there is news */
+    SV_STREAMING /* headers are complete; the body comes from `pull` */
+};
+
+/* What `pull` returns instead of a number of bytes. */
+enum { SV_PULL_NOTHING = 0, SV_PULL_END = -1, SV_PULL_BROKEN = -2 };
+
+/* What a handler left to be done, and how to ask about it. */
+struct sv_work {
+    enum sv_next (*proceed)(struct sv_call *call);
+    /* Body bytes, at most `most`, or an SV_PULL_...: nothing now, the end, broken. */
+    ssize_t (*pull)(struct sv_call *call, char *bytes, size_t most);
+    /* The client left: stop soon. Any thread, any number of times. */
+    void (*cancel)(struct sv_call *call);
+    /* Now and then, while in flight, from the watcher. True: there is something to say. */
+    bool (*tick)(struct sv_call *call, int64_t now_ns);
+    /* How it ended. `complete`: the connection took the whole answer; if not, the client may still
+     * have had all that matters of it. */
+    enum sv_problem_kind (*outcome)(struct sv_call *call, bool complete);
+    void (*destroy)(void *state);
+};
+
+/* What a call can do with its connection. */
+struct sv_line {
+    /* Puts it to sleep and wakes it; with the call's lock held. */
+    void (*suspend)(void *connection);
+    void (*resume)(void *connection);
+    /* What the client said beside the body, as it was sent; NULL: nothing. While its handler
+     * runs. */
+    const char *(*header)(void *connection, const char *name);
+    const char *(*query)(void *connection, const char *name);
+};
+
+struct sv_header {
+    const char *name;
+    char value[SV_HEADER_VALUE_MAX];
+};
+
+struct sv_long_header {
+    const char *name;
+    struct sv_text value;
+};
+
+struct sv_reply {
+    int status;
+    const char *content_type;
+    struct sv_text body;
+    struct sv_header headers[SV_HEADERS_MAX];
+    int header_count;
+    struct sv_long_header long_headers[SV_LONG_HEADERS_MAX];
+    int long_count;
+};
+
+struct sv_call {
+    struct sv_server *server;
+    const struct sv_route *route; /* NULL: there is none for the path */
+    enum sv_family family;
+    char request_id[SV_REQUEST_ID_MAX + 1];
+    char arguments[SV_ARGUMENTS_MAX][SV_PATH_MAX]; /* what the path holds for the route's {...} */
+    int64_t timeout_ms;                            /* the client's wish; 0: none */
+    int64_t received_ns;
+    struct sv_text body;
+
+    struct sv_reply reply;
+    enum sv_problem_kind outcome; /* how it ended, for metrics */
+    char model[SV_NAME_MAX], version[SV_VERSION_MAX];
+
+    const struct sv_work *work; /* NULL: nothing was left */
+    void *state;                /* the work's */
+
+    atomic_bool cancelled; /* any thread */
+    atomic_int references; /* any thread */
+    pthread_mutex_t lock;  /* guards asleep, news and connection */
+    bool asleep, news;
+    void *connection;
+    const struct sv_line *line;
+};
+
+struct sv_call *sv_call_create(struct sv_server *server, const struct sv_line *line,
+                               void *connection); /* NULL: no memory */
+struct sv_call *sv_call_acquire(struct sv_call *call);
+void sv_call_release(struct sv_call *call);
+
+/* Puts the connection to sleep, unless there was news since the last time: then false. */
+bool sv_call_sleep(struct sv_call *call);
+void sv_call_wake(struct sv_call *call);   /* any thread: there is news */
+void sv_call_cancel(struct sv_call *call); /* any thread: nobody waits for the answer any more */
+
+/* The reply. */
+void sv_call_header(struct sv_call *call, const char *name, const char *format, ...)
+    SL_PRINTF(3, 4);
+/* A few headers may be longer than SV_HEADER_VALUE_MAX: their values are what is written here. */
+struct sv_text *sv_call_long_header(struct sv_call *call, const char *name);
+/* What was written so far is forgotten, and its memory given back. */
+void sv_call_forget(struct sv_call *call);
+enum sv_next sv_call_answer(struct sv_call *call, int status, const char *content_type);
+enum sv_next sv_call_refuse(struct sv_call *call, const struct sv_problem *problem);
+/* What was refused, as HTTP/1.1, for a connection that ends with it. */
+void sv_call_write(const struct sv_call *call, struct sv_text *out);
+
+/* False, with a problem, once shutdown has begun: nothing new is taken on. */
+bool sv_call_is_welcome(const struct sv_call *call, struct sv_problem *problem);
+/* Whether one request may have so many texts to read, in the field that messages call `param`. */
+bool sv_call_takes(const struct sv_call *call, const char *param, int texts,
+                   struct sv_problem *problem);
+/* When its answer must be there: as the client asks, but not later than the server allows. */
+int64_t sv_call_deadline_ns(const struct sv_call *call);
+
+/* Why the work for a call should not go on, if so: nobody waits for it, everything ends (`ending`
+ * is not NULL), or its time is over. The first reason stays in the problem. */
+bool sv_call_must_end(const struct sv_call *call, int64_t deadline_ns,
+                      const struct sv_problem *ending, int64_t now, struct sv_problem *problem);
+
+int64_t sv_now_ns(void); /* monotonic */
+
+static inline long long sv_ms(int64_t ns)
+{
+    return (ns + 500000) / 1000000;
+}
+
+/* A number that this server gives once: for ids, and for seeds nobody asked for. Any thread. */
+uint64_t sv_draw(struct sv_server *server);

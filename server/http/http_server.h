@@ -1,0 +1,21 @@
+/* http_server.h - HTTP/1.1: requests become calls, their replies and streams become bytes.
+ *
+ * Its threads run no model: they read requests, tokenize and write answers, and a call that has to
+ * wait is suspended until it is woken. */
+#pragma once
+
+#include "core/server.h"
+
+#include "sluice/err.h"
+
+struct sv_http;
+struct sv_router;
+struct sv_watcher;
+
+/* Answers on the listening socket, which it takes. Server, router and watcher must outlive
+ * it. */
+struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *router,
+                              struct sv_watcher *watcher, int socket, struct sl_err *err)
+    SL_MUST_CHECK;
+/* Closes every connection. No call may be asleep any more. NULL is fine. */
+void sv_http_stop(struct sv_http *http);

@@ -1,0 +1,84 @@
+/* request_router.c - from a method and a path to the route that answers them. */
+#include "http/request_router.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* The first part of a path: what is between its first two slashes. */
+static size_t first_part(const char *path)
+{
+    return path[0] == '/' ? 1 + strcspn(path + 1, "/") : 0;
+}
+
+enum sv_family sv_router_family(const struct sv_router *router, const char *path)
+{
+    size_t length = first_part(path);
+    for (int i = 0; i < router->count && length > 0; i++)
+        if (first_part(router->routes[i].path) == length &&
+            strncmp(router->routes[i].path, path, length) == 0)
+            return router->routes[i].family;
+    return SV_FAMILY_PLAIN;
+}
+
+/* How much of a raw path counts: under /v2 not a slash at its end. */
+static size_t length_of(const char *path)
+{
+    size_t length = strlen(path);
+    bool ends = length > 1 && path[length - 1] == '/' && strncmp(path, "/v2/", 4) == 0;
+    return length - ends;
+}
+
+static bool matches(const struct sv_route *route, const char *path,
+                    char arguments[static SV_ARGUMENTS_MAX][SV_PATH_MAX])
+{
+    const char *end = path + length_of(path);
+    int count = 0;
+    for (int i = 0; i < SV_ARGUMENTS_MAX; i++)
+        arguments[i][0] = '\0';
+    for (const char *at = route->path; *at;) {
+        size_t fixed = strcspn(at, "{"), left = (size_t)(end - path);
+        if (fixed > left || strncmp(at, path, fixed) != 0)
+            return false;
+        at += fixed;
+        path += fixed;
+        if (*at == '\0')
+            break;
+        size_t part = strcspn(path, "/"), most = (size_t)(end - path);
+        assert(count < SV_ARGUMENTS_MAX);
+        if (!sv_percent_decode(path, part < most ? part : most, arguments[count++], SV_PATH_MAX))
+            return false;
+        path += part;
+        at += strcspn(at, "}") + 1;
+    }
+    return path == end;
+}
+
+static void add_allowed(const char *method, char allow[static SV_ALLOW_MAX])
+{
+    sv_list_add(allow, SV_ALLOW_MAX, strcmp(method, "GET") == 0 ? "GET, HEAD" : method);
+}
+
+const struct sv_route *sv_router_find(const struct sv_router *router, const char *method,
+                                      const char *path,
+                                      char arguments[static SV_ARGUMENTS_MAX][SV_PATH_MAX],
+                                      char allow[static SV_ALLOW_MAX])
+{
+    const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
+    allow[0] = '\0';
+    for (int i = 0; i < router->count; i++) {
+        if (!matches(&router->routes[i], path, arguments))
+            continue;
+        if (strcmp(router->routes[i].method, wanted) == 0)
+            return &router->routes[i];
+        add_allowed(router->routes[i].method, allow);
+    }
+    return NULL;
+}
+
+const char *sv_router_hint(const struct sv_router *router, const char *path)
+{
+    for (const struct sv_route_hint *hint = router->hints; hint->path; hint++)
+        if (strcmp(hint->path, path) == 0)
+            return hint->hint;
+    return "GET / lists what there is.";
+}

@@ -1,0 +1,34 @@
+/* completion_json.h - the JSON of a text completion, whole or in pieces: OpenAI's shape, with
+ * our additions. */
+#pragma once
+
+#include "core/text.h"
+#include "core/usage.h"
+
+#include "sluice/generate.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What all pieces of one answer begin with. */
+struct sv_answer_head {
+    const char *id, *model, *fingerprint;
+    int64_t created;
+};
+
+/* A text, or the next piece of one. */
+struct sv_piece {
+    int choice;
+    const char *text;
+    size_t bytes;
+    size_t bytes_before, characters_before; /* of this text, in pieces before this one */
+    const struct sl_tokenizer *tokens;      /* for the records; NULL: no log probabilities */
+    const struct sl_token_record *records;
+    int record_count;
+    enum sl_finish finish; /* SL_RUNNING: more will come */
+};
+
+/* {"id":...,"choices":[   then pieces with commas between, then   ],"usage":...} */
+void sv_answer_begin(struct sv_text *out, const struct sv_answer_head *head);
+void sv_answer_piece(struct sv_text *out, const struct sv_piece *piece);
+void sv_answer_usage(struct sv_text *out, const struct sv_usage *usage); /* the object alone */

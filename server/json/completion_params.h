@@ -1,0 +1,27 @@
+/* completion_params.h - what POST /v1/completions can be asked: OpenAI's fields, and ours. */
+#pragma once
+
+#include "json/json_schema.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sv_completion_request {
+    struct sv_string model;
+    struct sv_prompts prompt;
+    int64_t max_tokens, n, best_of, logprobs, top_k, seed;
+    bool best_of_given, logprobs_given, seed_given;
+    double temperature, top_p, presence_penalty, frequency_penalty;
+    bool echo, stream, include_usage, include_usage_given;
+    struct sv_strings stop;
+    struct sv_biases bias;
+    bool truncate;            /* ours: keep the end of a prompt that is too long */
+    struct sv_string unknown; /* ours: "error" or "replace" for characters out of vocabulary */
+    bool replaces_unknown;
+};
+
+/* Reads, fills in defaults and checks all that can be without the model. NULL: see problem. The
+ * request's strings and arrays belong to the document. */
+struct sv_document *sv_completion_request_read(const struct sv_text *body,
+                                               struct sv_completion_request *request,
+                                               struct sv_problem *problem) SL_MUST_CHECK;

@@ -1,0 +1,41 @@
+/* decision_params.h - what POST /v1/decisions can be asked: OpenAI's fields, and ours. */
+#pragma once
+
+#include "json/json_schema.h"
+#include "json/tokenize_options.h"
+
+enum sv_question_type { SV_CHOICE, SV_SCORE, SV_PREDICATE };
+
+struct sv_choice {
+    struct sv_word value;
+
+    int class; /* of the model, that the value is the label of; the handler's */
+};
+
+struct sv_level {
+    struct sv_string label;
+};
+
+struct sv_question {
+    struct sv_string type_name, name, instructions;
+    struct sv_list choices; /* struct sv_choice */
+    struct sv_list levels;  /* struct sv_level */
+
+    enum sv_question_type type;
+    int class; /* of a predicate: what it asks after; the handler's */
+};
+
+struct sv_decision_request {
+    struct sv_string model;
+    struct sv_texts input;    /* parts of one text */
+    struct sv_list questions; /* struct sv_question */
+    struct sv_reading reading;
+
+    struct sv_string text; /* the whole of it; the handler's */
+};
+
+/* Reads, fills in defaults and checks all that can be without the model. NULL: see problem. The
+ * request's strings and arrays belong to the document. */
+struct sv_document *sv_decision_request_read(const struct sv_text *body,
+                                             struct sv_decision_request *request,
+                                             struct sv_problem *problem) SL_MUST_CHECK;

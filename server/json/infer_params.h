@@ -1,0 +1,56 @@
+/* infer_params.h - what POST /v2/models/{name}/infer can be asked: the Open Inference Protocol's
+ * fields. */
+#pragma once
+
+#include "json/json_schema.h"
+#include "json/tokenize_options.h"
+
+enum sv_output_kind {
+    SV_OUTPUT_LABEL, /* the likeliest class */
+    SV_OUTPUT_PROBS,
+    SV_OUTPUT_LOGITS,
+    SV_OUTPUT_DEPTH,     /* layers that a token went through, the mean */
+    SV_OUTPUT_TRUNCATED, /* tokens that were cut off */
+    SV_OUTPUTS
+};
+
+struct sv_output_row {
+    const char *name, *datatype;
+    bool has_classes; /* of which a request may want the highest, */
+    bool is_wide;     /* and a number for each: [n, classes]; else [n] */
+};
+
+extern const struct sv_output_row sv_output_rows[SV_OUTPUTS];
+
+struct sv_output {
+    struct sv_string name;
+    int64_t classification; /* so many classes of the highest values instead; 0: all, as numbers */
+    bool wants_binary;      /* as below */
+
+    enum sv_output_kind kind; /* by its name */
+};
+
+struct sv_tensor {
+    struct sv_string name, datatype;
+    struct sv_shape shape;
+    struct sv_texts data;
+};
+
+struct sv_infer_request {
+    struct sv_string id;
+    struct sv_list inputs;  /* one struct sv_tensor, */
+    struct sv_list outputs; /* struct sv_output; none: all there are */
+    struct sv_reading reading;
+    int64_t timeout_us; /* 0: none */
+    int64_t priority;   /* nobody looks at it */
+    bool wants_binary;  /* Triton's clients do, unless told not to, and take JSON as well */
+};
+
+/* The name of the one input. */
+extern const char sv_input_name[]; /* "text" */
+
+/* Reads, fills in defaults and checks. NULL: see problem. The request's strings belong to the
+ * document. */
+struct sv_document *sv_infer_request_read(const struct sv_text *body,
+                                          struct sv_infer_request *request,
+                                          struct sv_problem *problem) SL_MUST_CHECK;

@@ -1,0 +1,45 @@
+/* json_reader.h - what the readers of single fields share; for wire*.c and the tables of requests.
+ *
+ * A reader of a field gets the value that the client gave, never null, and puts what it makes of it
+ * into the struct at the field's offset. */
+#pragma once
+
+#include "json/json_schema.h"
+
+struct json_t; /* jansson's */
+
+/* What reading one field needs to know. */
+struct sv_reader {
+    struct sv_document *document;
+    void *to;           /* the struct being filled */
+    const char *prefix; /* "stream_options." inside that object, else "" */
+    struct sv_problem *problem;
+};
+
+/* The field as messages call it: with everything it is inside of. */
+void sv_reader_param(const struct sv_reader *r, const struct sv_field *field,
+                     char param[static SV_PARAM_MAX]);
+
+/* A field that messages call name[index]: for what is at one place of an array. */
+struct sv_spot {
+    struct sv_field field;
+    char name[SV_PARAM_MAX];
+};
+
+const struct sv_field *sv_reader_at(const struct sv_field *field, size_t index,
+                                    struct sv_spot *spot);
+/* "'param' must be `wanted`, not (what it is)." */
+bool sv_reader_wrong(const struct sv_reader *r, const struct sv_field *field,
+                     const struct json_t *value, const char *wanted);
+void *sv_reader_place(const struct sv_reader *r, size_t offset);
+/* Zeroed memory that lives as long as the document, at least a byte; NULL with the problem. */
+void *sv_reader_take(const struct sv_reader *r, size_t count, size_t size);
+/* Whether an array may have so many; "'param' holds `count` `things`, ..." when not. */
+bool sv_reader_count(const struct sv_reader *r, const struct sv_field *field, size_t count,
+                     const char *things);
+/* A string without U+0000; it belongs to the document. */
+bool sv_reader_string(const struct sv_reader *r, const struct sv_field *field,
+                      const struct json_t *value, struct sv_string *string);
+/* One of at most field->most bytes. */
+bool sv_reader_short(const struct sv_reader *r, const struct sv_field *field,
+                     const struct json_t *value, struct sv_string *string);

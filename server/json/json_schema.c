@@ -1,0 +1,446 @@
+/* json_schema.c - JSON from clients into structs, by tables of fields. */
+#include "json/json_schema.h"
+#include "json/json_reader.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Memory that was taken for what the document holds. */
+struct block {
+    struct block *next;
+    max_align_t memory[];
+};
+
+struct sv_document {
+    json_t *root;
+    struct block *blocks;
+};
+
+void sv_document_release(struct sv_document *document)
+{
+    if (!document)
+        return;
+    for (struct block *block = document->blocks, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+    json_decref(document->root);
+    free(document);
+}
+
+/* ---- for readers ----------------------------------------------------------------------------- */
+
+void *sv_reader_place(const struct sv_reader *r, size_t offset)
+{
+    return (char *)r->to + offset;
+}
+
+void *sv_reader_take(const struct sv_reader *r, size_t count, size_t size)
+{
+    struct block *block = size > 0 && count > (SIZE_MAX - sizeof *block) / size - 1
+                              ? NULL
+                              : calloc(1, sizeof *block + (count > 0 ? count * size : 1));
+    if (!block) {
+        (void)sv_out_of_memory(r->problem);
+        return NULL;
+    }
+    block->next = r->document->blocks;
+    r->document->blocks = block;
+    return block->memory;
+}
+
+void sv_reader_param(const struct sv_reader *r, const struct sv_field *field,
+                     char param[static SV_PARAM_MAX])
+{
+    (void)snprintf(param, SV_PARAM_MAX, "%s%s", r->prefix, field->name);
+}
+
+const struct sv_field *sv_reader_at(const struct sv_field *field, size_t index,
+                                    struct sv_spot *spot)
+{
+    spot->field = *field;
+    (void)snprintf(spot->name, sizeof spot->name, "%.40s[%zu]", field->name, index);
+    spot->field.name = spot->name;
+    return &spot->field;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* With a point or an exponent: 1.0 is no integer here, and must not look like one. */
+static void quote_real(double value, char out[static SV_QUOTE_MAX])
+{
+    int length = snprintf(out, SV_QUOTE_MAX, "%g", value);
+    if (!strpbrk(out, ".e"))
+        (void)snprintf(out + length, SV_QUOTE_MAX - (size_t)length, ".0");
+}
+
+/* A value as a message may repeat it: short, and what it was. */
+static void quote(const json_t *value, char out[static SV_QUOTE_MAX])
+{
+    static const char *const kinds[] = {
+        [JSON_OBJECT] = "an object", [JSON_ARRAY] = "an array", [JSON_STRING] = "a string",
+        [JSON_TRUE] = "true",        [JSON_FALSE] = "false",    [JSON_NULL] = "null",
+    };
+    size_t bytes = json_string_length(value);
+    if (json_is_integer(value))
+        (void)snprintf(out, SV_QUOTE_MAX, "%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value))
+        quote_real(json_real_value(value), out);
+    else if (json_is_string(value) && bytes <= SV_QUOTE_MAX / 2)
+        (void)snprintf(out, SV_QUOTE_MAX, "\"%s\"", json_string_value(value));
+    else
+        (void)snprintf(out, SV_QUOTE_MAX, "%s", kinds[json_typeof(value)]);
+}
+
+bool sv_reader_wrong(const struct sv_reader *r, const struct sv_field *field, const json_t *value,
+                     const char *wanted)
+{
+    char param[SV_PARAM_MAX], got[SV_QUOTE_MAX];
+    sv_reader_param(r, field, param);
+    quote(value, got);
+    return sv_refuse(r->problem, SV_BAD_VALUE, param, "'%s' must be %s, not %s.", param, wanted,
+                     got);
+}
+
+bool sv_reader_count(const struct sv_reader *r, const struct sv_field *field, size_t count,
+                     const char *things)
+{
+    char param[SV_PARAM_MAX];
+    if ((double)count >= field->least && (double)count <= field->most)
+        return true;
+    sv_reader_param(r, field, param);
+    if (count == 0)
+        return sv_refuse(r->problem, SV_EMPTY, param, "'%s' is an empty array: it must hold %s.",
+                         param, things);
+    if (field->least > 1)
+        return sv_refuse(r->problem, SV_BAD_VALUE, param,
+                         "'%s' holds %zu %s, %.0f to %.0f are accepted.", param, count, things,
+                         field->least, field->most);
+    return sv_refuse(r->problem, SV_BAD_VALUE, param,
+                     "'%s' holds %zu %s, at most %.0f are accepted.", param, count, things,
+                     field->most);
+}
+
+static bool read_bool(const struct sv_reader *r, const struct sv_field *field, const json_t *value)
+{
+    if (!json_is_boolean(value))
+        return sv_reader_wrong(r, field, value, "true or false");
+    *(bool *)sv_reader_place(r, field->offset) = json_is_true(value);
+    return true;
+}
+
+/* A bound as the integer that it stands for: doubles round INT64_MAX up, to 2^63. */
+static long long whole_number(double bound)
+{
+    return bound >= 0x1p63 ? INT64_MAX : (long long)bound;
+}
+
+static bool read_int(const struct sv_reader *r, const struct sv_field *field, const json_t *value)
+{
+    json_int_t number = json_integer_value(value);
+    if (!json_is_integer(value) || (double)number < field->least || (double)number > field->most) {
+        char wanted[96];
+        (void)snprintf(wanted, sizeof wanted, "an integer from %lld to %lld",
+                       whole_number(field->least), whole_number(field->most));
+        return sv_reader_wrong(r, field, value, wanted);
+    }
+    *(int64_t *)sv_reader_place(r, field->offset) = number;
+    return true;
+}
+
+static bool read_number(const struct sv_reader *r, const struct sv_field *field,
+                        const json_t *value)
+{
+    double number = json_number_value(value);
+    if (!json_is_number(value) || !(number >= field->least) || !(number <= field->most)) {
+        char wanted[96];
+        (void)snprintf(wanted, sizeof wanted, "a number from %g to %g", field->least, field->most);
+        return sv_reader_wrong(r, field, value, wanted);
+    }
+    *(double *)sv_reader_place(r, field->offset) = number;
+    return true;
+}
+
+bool sv_reader_string(const struct sv_reader *r, const struct sv_field *field, const json_t *value,
+                      struct sv_string *string)
+{
+    char param[SV_PARAM_MAX];
+    string->data = json_string_value(value);
+    string->bytes = json_string_length(value);
+    if (!string->data)
+        return sv_reader_wrong(r, field, value, "a string");
+    if (!memchr(string->data, '\0', string->bytes))
+        return true;
+    sv_reader_param(r, field, param);
+    return sv_refuse(r->problem, SV_BAD_VALUE, param,
+                     "'%s' holds the character U+0000, which is not accepted.", param);
+}
+
+bool sv_reader_short(const struct sv_reader *r, const struct sv_field *field, const json_t *value,
+                     struct sv_string *string)
+{
+    char param[SV_PARAM_MAX];
+    if (!sv_reader_string(r, field, value, string))
+        return false;
+    if ((double)string->bytes <= field->most)
+        return true;
+    sv_reader_param(r, field, param);
+    return sv_refuse(r->problem, SV_BAD_VALUE, param,
+                     "'%s' has %zu bytes, at most %.0f are accepted.", param, string->bytes,
+                     field->most);
+}
+
+static bool read_word(const struct sv_reader *r, const struct sv_field *field, const json_t *value)
+{
+    struct sv_string given;
+    char wanted[96] = "";
+    if (!sv_reader_string(r, field, value, &given))
+        return false;
+    for (int i = 0; field->words[i]; i++) {
+        size_t used = strlen(wanted);
+        if (strcmp(given.data, field->words[i]) == 0)
+            return true;
+        (void)snprintf(wanted + used, sizeof wanted - used, i ? " or \"%s\"" : "\"%s\"",
+                       field->words[i]);
+    }
+    return sv_reader_wrong(r, field, value, wanted);
+}
+
+static bool read_strings(const struct sv_reader *r, const struct sv_field *field,
+                         const json_t *value)
+{
+    struct sv_strings *strings = sv_reader_place(r, field->offset);
+    struct sv_spot spot;
+    bool several = json_is_array(value);
+    size_t count = several ? json_array_size(value) : 1;
+    assert(field->most <= SV_STRINGS_MAX);
+    if (!several && !json_is_string(value)) {
+        char wanted[96];
+        (void)snprintf(wanted, sizeof wanted, "a string or an array of at most %.0f strings",
+                       field->most);
+        return sv_reader_wrong(r, field, value, wanted);
+    }
+    if (several && !sv_reader_count(r, field, count, "strings"))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct sv_field *place = several ? sv_reader_at(field, i, &spot) : field;
+        const json_t *item = several ? json_array_get(value, i) : value;
+        if (!sv_reader_string(r, place, item, &strings->items[i]))
+            return false;
+    }
+    strings->count = (int)count;
+    return true;
+}
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+static const struct sv_field *find(const struct sv_field *fields, const char *name)
+{
+    for (const struct sv_field *f = fields; f->kind != SV_FIELD_END; f++)
+        if (strcmp(f->name, name) == 0)
+            return f;
+    return NULL;
+}
+
+static bool unknown(const struct sv_reader *r, const struct sv_field *fields, const char *name)
+{
+    char names[1024] = "", param[SV_PARAM_MAX];
+    for (const struct sv_field *f = fields; f->kind != SV_FIELD_END; f++)
+        if (f->kind != SV_FIELD_REFUSED)
+            sv_list_add(names, sizeof names, f->name);
+    (void)snprintf(param, sizeof param, "%s%s", r->prefix, name);
+    return sv_refuse(r->problem, SV_UNKNOWN_PARAMETER, param,
+                     "Unknown parameter '%s'. Accepted: %s.", param, names);
+}
+
+static bool read_field(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+{
+    char param[SV_PARAM_MAX];
+    struct sv_string ignored;
+    if (field->given)
+        *(bool *)sv_reader_place(r, field->given) = true;
+    switch (field->kind) {
+    case SV_FIELD_BOOL: return read_bool(r, field, value);
+    case SV_FIELD_INT: return read_int(r, field, value);
+    case SV_FIELD_NUMBER: return read_number(r, field, value);
+    case SV_FIELD_STRING:
+        return sv_reader_short(r, field, value, sv_reader_place(r, field->offset));
+    case SV_FIELD_IGNORED: return sv_reader_short(r, field, value, &ignored);
+    case SV_FIELD_WORD: return read_word(r, field, value);
+    case SV_FIELD_STRINGS: return read_strings(r, field, value);
+    case SV_FIELD_READ: return field->read(r, field, value);
+    case SV_FIELD_END: break;
+    case SV_FIELD_REFUSED:
+        sv_reader_param(r, field, param);
+        return sv_refuse(r->problem, SV_UNSUPPORTED, param,
+                         "The parameter '%s' is not supported here. %s", param,
+                         field->accepted ? field->accepted : "Leave it out.");
+    }
+    assert(field->kind == SV_FIELD_END);
+    return false;
+}
+
+static bool is_complete(const struct sv_reader *r, const struct sv_field *fields,
+                        const json_t *object)
+{
+    char param[SV_PARAM_MAX];
+    for (const struct sv_field *f = fields; f->kind != SV_FIELD_END; f++) {
+        const json_t *value = json_object_get(object, f->name);
+        if (!f->required || (value && !json_is_null(value)))
+            continue;
+        sv_reader_param(r, f, param);
+        return sv_refuse(r->problem, SV_MISSING, param, "'%s' is required.", param);
+    }
+    return true;
+}
+
+/* Every member of the object, and all that is required there. */
+static bool read_members(const struct sv_reader *r, const struct sv_field *fields, json_t *object)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach (object, name, value) {
+        const struct sv_field *field = find(fields, name);
+        if (!field)
+            return unknown(r, fields, name);
+        if (!json_is_null(value) && !read_field(r, field, value))
+            return false;
+    }
+    return is_complete(r, fields, object);
+}
+
+bool sv_read_object(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+{
+    char prefix[SV_PARAM_MAX];
+    if (!json_is_object(value))
+        return sv_reader_wrong(r, field, value, "an object");
+    (void)snprintf(prefix, sizeof prefix, "%s%s.", r->prefix, field->name);
+    struct sv_reader inner = *r;
+    inner.prefix = prefix;
+    return read_members(&inner, field->inner, value);
+}
+
+/* The object at one place of an array, into the struct at the same place of the list. */
+static bool read_item(const struct sv_reader *r, const struct sv_field *field, size_t index,
+                      json_t *value)
+{
+    const struct sv_list *list = sv_reader_place(r, field->offset);
+    char prefix[SV_PARAM_MAX], param[SV_PARAM_MAX];
+    (void)snprintf(param, sizeof param, "%s%s[%zu]", r->prefix, field->name, index);
+    if (!json_is_object(value))
+        return sv_refuse(r->problem, SV_BAD_VALUE, param, "'%s' must be an object.", param);
+    (void)snprintf(prefix, sizeof prefix, "%.62s.", param);
+    struct sv_reader inner = *r;
+    inner.to = (char *)list->items + index * field->size;
+    inner.prefix = prefix;
+    return read_members(&inner, field->inner, value);
+}
+
+bool sv_read_list(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+{
+    struct sv_list *list = sv_reader_place(r, field->offset);
+    size_t count = json_array_size(value);
+    if (!json_is_array(value))
+        return sv_reader_wrong(r, field, value, "an array of objects");
+    if (!sv_reader_count(r, field, count, "objects"))
+        return false;
+    list->items = sv_reader_take(r, count, field->size);
+    list->count = (int)count;
+    for (size_t i = 0; list->items && i < count; i++)
+        if (!read_item(r, field, i, json_array_get(value, i)))
+            return false;
+    return list->items;
+}
+
+/* What of the body costs the parser more than its bytes: each array and each member takes it a
+ * hundred times as much memory as it has bytes. */
+struct outline {
+    int depth, deepest, brackets, members;
+};
+
+static void note(struct outline *o, char byte)
+{
+    if (byte == '[' || byte == '{') {
+        o->brackets++;
+        o->depth++;
+        o->deepest = o->depth > o->deepest ? o->depth : o->deepest;
+    } else if (byte == ']' || byte == '}')
+        o->depth--;
+    else
+        o->members += byte == ':';
+}
+
+static bool is_within(const struct outline *o)
+{
+    return o->deepest <= SV_JSON_DEPTH_MAX && o->brackets <= SV_JSON_BRACKETS_MAX &&
+           o->members <= SV_JSON_MEMBERS_MAX;
+}
+
+/* What is more than we ever need is refused before the parser follows it. */
+static bool check_outline(const char *bytes, size_t count, struct sv_problem *problem)
+{
+    struct outline o = {0};
+    bool quoted = false;
+    for (size_t i = 0; i < count && is_within(&o); i++) {
+        if (quoted && bytes[i] == '\\')
+            i++;
+        else if (bytes[i] == '"')
+            quoted = !quoted;
+        else if (!quoted)
+            note(&o, bytes[i]);
+    }
+    if (o.deepest > SV_JSON_DEPTH_MAX)
+        return sv_refuse(problem, SV_BAD_VALUE, NULL, "The body nests deeper than %d levels.",
+                         SV_JSON_DEPTH_MAX);
+    return is_within(&o) ||
+           sv_refuse(problem, SV_BAD_VALUE, NULL,
+                     "The body has more than %d arrays and objects, or more than %d members of "
+                     "objects.",
+                     SV_JSON_BRACKETS_MAX, SV_JSON_MEMBERS_MAX);
+}
+
+/* Some complaints of the parser are about values of well-formed JSON. */
+static enum sv_problem_kind kind_of(enum json_error_code code)
+{
+    return code == json_error_duplicate_key || code == json_error_null_byte_in_key ? SV_BAD_VALUE
+                                                                                   : SV_BAD_JSON;
+}
+
+static json_t *parse(const char *bytes, size_t count, struct sv_problem *problem)
+{
+    json_error_t error;
+    if (!check_outline(bytes, count, problem))
+        return NULL;
+    json_t *root =
+        json_loadb(bytes, count, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+    if (!root)
+        (void)sv_refuse(problem, kind_of(json_error_code(&error)), NULL,
+                        "The body is not accepted as JSON: %s (line %d, column %d).", error.text,
+                        error.line, error.column);
+    return root;
+}
+
+struct sv_document *sv_wire_read(const struct sv_text *body, const struct sv_field *fields,
+                                 bool (*check)(void *to, struct sv_problem *problem), void *to,
+                                 struct sv_problem *problem)
+{
+    struct sv_document *document = calloc(1, sizeof *document);
+    struct sv_reader reader = {.document = document, .to = to, .prefix = "", .problem = problem};
+    if (!document) {
+        (void)sv_out_of_memory(problem);
+        return NULL;
+    }
+    document->root = parse(body->data ? body->data : "", body->bytes, problem);
+    bool fine = document->root != NULL;
+    if (fine && !json_is_object(document->root))
+        fine = sv_refuse(problem, SV_BAD_VALUE, NULL, "The body must be a JSON object.");
+    fine = fine && read_members(&reader, fields, document->root);
+    if (!fine || (check && !check(to, problem))) {
+        sv_document_release(document);
+        return NULL;
+    }
+    return document;
+}

@@ -1,0 +1,26 @@
+/* predict_params.h - what POST /predict and POST /hf/{name} can be asked: TEI's fields, Hugging
+ * Face's, and ours. */
+#pragma once
+
+#include "json/json_schema.h"
+#include "json/scores.h"
+#include "json/tokenize_options.h"
+
+struct sv_predict_request {
+    struct sv_texts inputs;
+    struct sv_reading reading;
+    bool raw_scores;
+    int64_t top_k; /* scores of the so many likeliest classes */
+    struct sv_string function;
+
+    enum sv_squash squash; /* what the two say of scores */
+};
+
+/* Reads, fills in defaults and checks. NULL: see problem. The request's strings belong to the
+ * document. */
+struct sv_document *sv_predict_request_read(const struct sv_text *body,
+                                            struct sv_predict_request *request,
+                                            struct sv_problem *problem) SL_MUST_CHECK;
+struct sv_document *sv_hf_request_read(const struct sv_text *body,
+                                       struct sv_predict_request *request,
+                                       struct sv_problem *problem) SL_MUST_CHECK;

@@ -1,0 +1,51 @@
+/* scores.c - what a classifier thinks of a text: logits to scores, the likeliest first, as JSON. */
+#include "json/scores.h"
+
+#include "sluice/classify.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void sv_scores_squash(const float *logits, int classes, enum sv_squash squash, float *values)
+{
+    switch (squash) {
+    case SV_SOFTMAX: sl_softmax(logits, classes, values); break;
+    case SV_SIGMOID:
+        for (int i = 0; i < classes; i++)
+            values[i] = (float)(1 / (1 + exp(-(double)logits[i])));
+        break;
+    case SV_RAW:
+        for (int i = 0; i < classes; i++)
+            values[i] = logits[i];
+        break;
+    }
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct sv_score *a = left, *b = right;
+    if (a->value != b->value)
+        return a->value > b->value ? -1 : 1;
+    return a->class - b->class;
+}
+
+void sv_scores_rank(const float *values, int classes, struct sv_score *ranked)
+{
+    for (int i = 0; i < classes; i++)
+        ranked[i] = (struct sv_score){.class = i, .value = values[i]};
+    qsort(ranked, (size_t)classes, sizeof *ranked, compare);
+}
+
+void sv_scores_write(const struct sv_score *ranked, int count, const char *const *labels,
+                     struct sv_text *out)
+{
+    sv_text_adds(out, "[");
+    for (int i = 0; i < count; i++) {
+        sv_text_adds(out, i ? ",{\"label\":" : "{\"label\":");
+        sv_text_jsons(out, labels[ranked[i].class]);
+        sv_text_adds(out, ",\"score\":");
+        sv_text_float(out, ranked[i].value);
+        sv_text_adds(out, "}");
+    }
+    sv_text_adds(out, "]");
+}

@@ -1,0 +1,38 @@
+/* admission.h - limits how many texts and tokens are in progress; a request is admitted whole or
+ * rejected whole.
+ *
+ * Any thread. It also learns the pace at which texts end, to tell the refused when to come
+ * again. */
+#pragma once
+
+#include "core/metrics.h"
+#include "core/request_error.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sv_gate {
+    const char *name; /* of what is behind it, for messages */
+    int64_t items_max, tokens_max;
+    struct sv_series *refused; /* counted here */
+
+    pthread_mutex_t lock; /* guards the rest */
+    int64_t items, tokens;
+    int64_t ended_ns; /* when the last text ended, or the first one came */
+    /* Texts that ended of late, and how long they took: what is past counts ever less, by its age
+     * and not by how many came after it, for a batch ends all its texts at once. */
+    double ended_items, ended_seconds;
+};
+
+void sv_gate_init(struct sv_gate *gate, const char *name, int64_t items_max, int64_t tokens_max,
+                  struct sv_series *refused);
+void sv_gate_release(struct sv_gate *gate);
+
+/* Whether so many texts have room now, for those who have not counted their tokens yet. Nothing is
+ * taken: it may be gone when they enter, where it is also told that they can never fit. */
+bool sv_gate_has_room(struct sv_gate *gate, int items, struct sv_problem *problem);
+bool sv_gate_enter(struct sv_gate *gate, int items, int64_t tokens, struct sv_problem *problem);
+void sv_gate_leave(struct sv_gate *gate, int items, int64_t tokens); /* turned back at the door */
+void sv_gate_end(struct sv_gate *gate, int64_t tokens);              /* one text has ended */
+void sv_gate_inside(struct sv_gate *gate, int64_t *items, int64_t *tokens);

@@ -1,0 +1,386 @@
+/* test_classification_executor.c - every text gets its own answer, requests are admitted
+ * whole, and cancelled ones are not computed. */
+#include "model/net.h"
+#include "support/batcher_world.h"
+#include "support/oracle.h"
+#include "support/tiny_classifier.h"
+
+enum { ITEMS = 16, ROWS = 100, TEXTS_MAX = 64, ENCODED_NS = 12345 };
+
+static struct sv_served *mood_served, *plain_served;
+
+static void open_with(int64_t items_max)
+{
+    world_stock(tiny_classifiers_make);
+    mood_served = world_find(MOOD "@4");
+    plain_served = world_find(PLAIN);
+    world_start(&(struct sv_batcher_options){
+        .complete = {.slots = 1, .batch_rows = 8, .bounds = {.items_max = 8, .tokens_max = 1000}},
+        .classify = {.items = ITEMS,
+                     .rows = ROWS,
+                     .bounds = {.items_max = items_max, .tokens_max = 10000000}}});
+}
+
+static void open_usual(void)
+{
+    open_with(1000000);
+}
+
+/* Of what is submitted from now on; and which of its texts breaks the numbers of `plain`. */
+static int64_t deadline_ns = INT64_MAX;
+static int poisoned = -1;
+
+struct ask {
+    struct sv_classify_task task;
+    struct sv_item *items;
+    int32_t *ids;  /* TEXTS ids of all items, one after another */
+    float *logits; /* and their answers */
+    struct sv_served *served;
+};
+
+/* Text `index` of ask `seed`: a length and ids that no other text has together. */
+static int write_text(uint64_t seed, int index, int vocab, int longest, int32_t *ids)
+{
+    uint64_t key = sl_random_key(seed + 1, "texts");
+    int count = 1 + (int)sl_random_below(key, (uint64_t)index * 100, (uint32_t)longest);
+    for (int i = 0; i < count; i++)
+        ids[i] =
+            (int32_t)sl_random_below(key, (uint64_t)index * 100 + 1 + (uint64_t)i, (uint32_t)vocab);
+    return count;
+}
+
+/* An ask of so many texts; NULL when there is no room for it. */
+static struct ask *submit(struct sv_served *served, uint64_t seed, int count)
+{
+    struct sv_problem problem;
+    struct sl_model_facts facts = sl_model_facts(sv_served_model(served));
+    size_t texts = (size_t)count;
+    int64_t tokens = 0;
+    struct ask *ask = calloc(1, sizeof *ask);
+    cr_assert(ask);
+    ask->served = served;
+    ask->items = calloc(texts, sizeof *ask->items);
+    ask->ids = calloc(texts * (size_t)facts.context, sizeof *ask->ids);
+    ask->logits = calloc(texts * (size_t)facts.classes, sizeof *ask->logits);
+    for (size_t i = 0; i < texts; i++) {
+        int32_t *ids = ask->ids + i * (size_t)facts.context;
+        /* Not the last sign of `plain`, which breaks the numbers. */
+        ask->items[i] = (struct sv_item){
+            .tokens = ids,
+            .count = write_text(seed, (int)i, PLAIN_SPECIAL + PLAIN_SIGNS - 1, facts.context, ids),
+            .logits = ask->logits + i * (size_t)facts.classes};
+        tokens += ask->items[i].count;
+        if ((int)i == poisoned)
+            ids[0] = PLAIN_SPECIAL + PLAIN_SIGNS - 1;
+    }
+    ask->task = (struct sv_classify_task){.call = world_call(),
+                                          .items = ask->items,
+                                          .count = count,
+                                          .deadline_ns = deadline_ns,
+                                          .encoded_ns = ENCODED_NS};
+    if (sv_batcher_admit(world.batcher, served, count, tokens, &problem)) {
+        sv_batcher_classify(world.batcher, served, &ask->task);
+        return ask;
+    }
+    sv_call_release(ask->task.call);
+    free(ask->items);
+    free(ask->ids);
+    free(ask->logits);
+    free(ask);
+    return NULL;
+}
+
+static void ask_destroy(struct ask *ask)
+{
+    sv_call_release(ask->task.call);
+    free(ask->items);
+    free(ask->ids);
+    free(ask->logits);
+    free(ask);
+}
+
+static double outcome(const char *model, const char *how)
+{
+    return sv_metric_value(
+        sv_metrics_series(world.metrics, SV_METRIC_ITEMS, (const char *const[]){model, "4", how}));
+}
+
+/* Every text has the bits that it has alone. */
+static void expect_answers(const struct ask *ask, const struct oracle *oracle)
+{
+    cr_assert_eq(ask->task.problem.kind, SV_FINE, "%s", ask->task.problem.message);
+    for (int i = 0; i < ask->task.count; i++) {
+        const struct sv_item *item = &ask->items[i];
+        struct verdict v = oracle_judge(oracle, item->tokens, item->count);
+        cr_assert_eq(memcmp(v.logits, item->logits, (size_t)v.classes * sizeof *v.logits), 0,
+                     "text %d of %d", i, ask->task.count);
+        cr_assert_eq(item->layers_used, v.layers_used);
+        cr_assert_eq(item->layers_full, v.layers_full);
+    }
+}
+
+/* ---- tests ---------------------------------------------------------------------------------- */
+
+TestSuite(classify_lane, .fini = world_close);
+
+Test(classify_lane, every_text_gets_its_own_answer_over_any_number_of_batches, .init = open_usual)
+{
+    enum { ASKS = 60 };
+
+    struct ask *asks[ASKS];
+    int64_t texts = 0;
+    struct oracle mood = oracle_open(world.store, MOOD), plain = oracle_open(world.store, PLAIN);
+    for (int i = 0; i < ASKS; i++) {
+        asks[i] = submit(i % 3 ? mood_served : plain_served, (uint64_t)i, 1 + i * 7 % TEXTS_MAX);
+        cr_assert(asks[i]);
+    }
+    for (int i = 0; i < ASKS; i++) {
+        wait_until(&asks[i]->task.finished);
+        expect_answers(asks[i], i % 3 ? &mood : &plain);
+        texts += asks[i]->task.count;
+        ask_destroy(asks[i]);
+    }
+    expect_idle();
+    cr_assert_eq(outcome("mood", "ok") + outcome("plain", "ok"), (double)texts);
+    const char *labels[] = {"mood", "4"};
+    const struct sv_series *sizes = sv_metrics_series(world.metrics, SV_METRIC_BATCH_SIZE, labels);
+    const struct sv_series *tokens =
+        sv_metrics_series(world.metrics, SV_METRIC_BATCH_TOKENS, labels);
+    double batches = (double)sv_metric_seen(sizes);
+    cr_assert_gt(sv_metric_value(sizes), 2 * batches, "texts did not share batches");
+    cr_assert_leq(sv_metric_value(tokens), ROWS * batches);
+    oracle_close(&mood);
+    oracle_close(&plain);
+}
+
+static void open_for_three(void)
+{
+    open_with(3);
+}
+
+Test(classify_lane, a_call_is_admitted_whole_or_not_at_all, .init = open_for_three)
+{
+    struct sv_problem problem;
+    cr_assert(sv_batcher_admit(world.batcher, mood_served, 2, 100, &problem));
+    cr_assert_not(sv_batcher_admit(world.batcher, mood_served, 2, 100, &problem));
+    cr_assert_eq(problem.kind, SV_OVERLOADED);
+    cr_assert_gt(problem.retry_ms, 0);
+    cr_assert(sv_batcher_admit(world.batcher, plain_served, 3, 100, &problem), "another queue");
+    cr_assert(sv_batcher_admit(world.batcher, mood_served, 1, 100, &problem));
+    sv_batcher_dismiss(world.batcher, mood_served, 3, 200);
+    sv_batcher_dismiss(world.batcher, plain_served, 3, 100);
+    cr_assert_not(sv_batcher_admit(world.batcher, mood_served, 4, 100, &problem));
+    cr_assert_eq(problem.kind, SV_BAD_VALUE, "four can never fit");
+    expect_idle();
+}
+
+/* Long enough that whatever comes after it has to wait. */
+static struct ask *submit_long(void)
+{
+    enum { LONG = 2000 };
+
+    struct ask *ask = submit(mood_served, 1, LONG);
+    cr_assert(ask);
+    return ask;
+}
+
+Test(classify_lane, cancelled_calls_are_not_computed, .init = open_usual)
+{
+    enum { ASKS = 8, EACH = 10 };
+
+    struct ask *first = submit_long(), *asks[ASKS];
+    for (int i = 0; i < ASKS; i++)
+        cr_assert(asks[i] = submit(mood_served, (uint64_t)i, EACH));
+    for (int i = 0; i < ASKS; i++)
+        sv_call_cancel(asks[i]->task.call);
+    for (int i = 0; i < ASKS; i++) {
+        wait_until(&asks[i]->task.finished);
+        cr_assert_eq(asks[i]->task.problem.kind, SV_CLIENT_LEFT);
+        cr_assert_eq(asks[i]->task.started_ns, 0, "it was in a batch");
+        ask_destroy(asks[i]);
+    }
+    cr_assert_not(atomic_load(&first->task.finished), "it was not long enough");
+    sv_call_cancel(first->task.call);
+    wait_until(&first->task.finished);
+    cr_assert_eq(first->task.problem.kind, SV_CLIENT_LEFT);
+    cr_assert_eq(outcome("mood", "cancelled") + outcome("mood", "ok"),
+                 first->task.count + ASKS * EACH);
+    cr_assert_geq(outcome("mood", "cancelled"), ASKS * EACH + 1, "in the middle");
+    ask_destroy(first);
+    expect_idle();
+}
+
+static double gauge(enum sv_metric metric)
+{
+    return sv_metric_value(
+        sv_metrics_series(world.metrics, metric, (const char *const[]){"mood", "4"}));
+}
+
+/* Who holds the engine's lock keeps a batch from running, so that it is seen amid it. */
+Test(classify_lane, a_call_that_is_cancelled_amid_a_batch_has_no_answers, .init = open_usual)
+{
+    enum { TEXTS = 2 * ITEMS };
+
+    double running = 0;
+    pthread_mutex_lock(&world.engine->lock);
+    struct ask *ask = submit(mood_served, 1, TEXTS);
+    for (int i = 0; i < WAIT_MS && (running == 0 || gauge(SV_METRIC_WAITING) != TEXTS - running);
+         i++) {
+        nap();
+        running = gauge(SV_METRIC_RUNNING);
+    }
+    cr_expect_gt(running, 0);
+    cr_expect_eq(gauge(SV_METRIC_WAITING), TEXTS - running, "those in the batch wait no more");
+    sv_call_cancel(ask->task.call);
+    pthread_mutex_unlock(&world.engine->lock);
+    wait_until(&ask->task.finished);
+    cr_expect_eq(ask->task.problem.kind, SV_CLIENT_LEFT);
+    cr_expect_eq(outcome("mood", "cancelled"), TEXTS);
+    cr_expect_eq(outcome("mood", "ok"), 0);
+    ask_destroy(ask);
+    expect_idle();
+}
+
+Test(classify_lane, expired_calls_are_not_computed, .init = open_usual)
+{
+    deadline_ns = sv_now_ns();
+    struct ask *late = submit(mood_served, 1, 5);
+    deadline_ns = INT64_MAX;
+    struct ask *fine = submit(mood_served, 2, 5);
+    wait_until(&late->task.finished);
+    wait_until(&fine->task.finished);
+    cr_assert_eq(late->task.problem.kind, SV_EXPIRED);
+    cr_assert_eq(late->task.started_ns, 0);
+    cr_assert_eq(fine->task.problem.kind, SV_FINE);
+    cr_assert_eq(outcome("mood", "expired"), 5);
+    cr_assert_eq(outcome("mood", "ok"), 5);
+    ask_destroy(late);
+    ask_destroy(fine);
+    expect_idle();
+}
+
+/* First come, first served: a later call of another model does not wait for an earlier one's end,
+ * but a later one of the same does. */
+Test(classify_lane, models_take_turns, .init = open_usual)
+{
+    struct ask *first = submit_long(), *other = submit(plain_served, 2, TEXTS_MAX);
+    struct ask *later = submit(mood_served, 3, 1);
+    wait_until(&other->task.finished);
+    cr_assert_not(atomic_load(&first->task.finished), "the other model waited for all of it");
+    cr_assert_not(atomic_load(&later->task.finished), "it came later");
+    wait_until(&later->task.finished);
+    cr_assert(atomic_load(&first->task.finished));
+    ask_destroy(first);
+    ask_destroy(other);
+    ask_destroy(later);
+    expect_idle();
+}
+
+Test(classify_lane, numbers_that_are_not_finite_fail_their_call_alone, .init = open_usual)
+{
+    enum { ASKS = 20, BAD = ASKS / 4, EACH = 6 };
+
+    struct ask *asks[ASKS];
+    struct oracle plain = oracle_open(world.store, PLAIN);
+    struct ask *first = submit_long(); /* so that all the others share batches */
+    for (int i = 0; i < ASKS; i++) {
+        poisoned = i % 4 == 1 ? 3 : -1;
+        cr_assert(asks[i] = submit(plain_served, (uint64_t)i, EACH));
+    }
+    for (int i = 0; i < ASKS; i++) {
+        wait_until(&asks[i]->task.finished);
+        if (i % 4 == 1) {
+            cr_assert_eq(asks[i]->task.problem.kind, SV_INTERNAL);
+            cr_assert(strstr(asks[i]->task.problem.message, "text 3 of"));
+        } else
+            expect_answers(asks[i], &plain);
+        ask_destroy(asks[i]);
+    }
+    sv_call_cancel(first->task.call);
+    wait_until(&first->task.finished);
+    ask_destroy(first);
+    expect_idle();
+    cr_assert_eq(outcome("plain", "error"), BAD);
+    cr_assert_eq(outcome("plain", "ok"), ASKS * EACH - BAD);
+    oracle_close(&plain);
+}
+
+/* Each text counts as what came of it, wherever among the others of its call the bad one is and
+ * whatever batches they are in. */
+Test(classify_lane, a_text_that_fails_counts_alone_wherever_it_stands, .init = open_usual)
+{
+    enum { TEXTS = 3 * ITEMS };
+
+    static const int places[] = {0, ITEMS - 1, ITEMS, TEXTS / 2, TEXTS - 1};
+    int count = sizeof places / sizeof places[0];
+    char wanted[32];
+    for (int i = 0; i < count; i++) {
+        poisoned = places[i];
+        struct ask *ask = submit(plain_served, (uint64_t)i, TEXTS);
+        cr_assert(ask);
+        wait_until(&ask->task.finished);
+        (void)snprintf(wanted, sizeof wanted, "for text %d of", places[i]);
+        cr_assert_eq(ask->task.problem.kind, SV_INTERNAL);
+        cr_assert(strstr(ask->task.problem.message, wanted), "%s", ask->task.problem.message);
+        ask_destroy(ask);
+        cr_assert_eq(outcome("plain", "error"), i + 1, "%s", wanted);
+        cr_assert_eq(outcome("plain", "ok"), (i + 1) * (TEXTS - 1), "%s", wanted);
+    }
+    expect_idle();
+}
+
+Test(classify_lane, end_all_ends_all, .init = open_usual)
+{
+    enum { ASKS = 6 };
+
+    struct ask *asks[ASKS], *first = submit_long();
+    struct sv_problem problem;
+    for (int i = 0; i < ASKS; i++)
+        cr_assert(asks[i] = submit(i % 2 ? mood_served : plain_served, (uint64_t)i, 3));
+    (void)sv_refuse(&problem, SV_DRAINING, NULL, "Closing.");
+    sv_batcher_end_all(world.batcher, &problem);
+    wait_until(&first->task.finished);
+    cr_assert_eq(first->task.problem.kind, SV_DRAINING);
+    ask_destroy(first);
+    for (int i = 0; i < ASKS; i++) {
+        wait_until(&asks[i]->task.finished);
+        ask_destroy(asks[i]);
+    }
+    expect_idle();
+}
+
+Test(classify_lane, statistics_add_up, .init = open_usual)
+{
+    struct sv_classify_stats stats;
+    struct ask *good = submit(mood_served, 1, 40);
+    wait_until(&good->task.finished);
+    const struct sv_classify_task *task = &good->task;
+    deadline_ns = 0;
+    struct ask *late = submit(mood_served, 2, 3);
+    wait_until(&late->task.finished);
+    cr_assert(sv_batcher_stats(world.batcher, mood_served, &stats));
+    cr_assert_eq(stats.size_most, ITEMS);
+    int64_t batches = 0, texts = 0, tokens = 0;
+    for (int i = 0; i < task->count; i++)
+        tokens += task->items[i].count;
+    for (int i = 0; i <= stats.size_most; i++) {
+        batches += stats.by_size[i].count;
+        texts += i * stats.by_size[i].count;
+    }
+    cr_assert_eq(stats.by_size[0].count, 0);
+    cr_assert_eq(stats.items, 40);
+    cr_assert_eq(texts, 40);
+    cr_assert_eq(stats.batches, batches);
+    cr_assert_geq(batches, 40 / ITEMS);
+    cr_assert_eq(stats.success.count, 1);
+    cr_assert_eq(stats.fail.count, 1);
+    cr_assert_eq(stats.queue.count, 1);
+    cr_assert_eq(stats.queue.ns, task->started_ns - task->queued_ns);
+    cr_assert_eq(stats.encode.ns, ENCODED_NS);
+    cr_assert_gt(stats.compute.ns, 0);
+    cr_assert_eq(stats.compute.ns, task->finished_ns - task->started_ns);
+    cr_assert_eq((int64_t)gauge(SV_METRIC_PROMPT_TOKENS), tokens);
+    free(stats.by_size);
+    ask_destroy(good);
+    ask_destroy(late);
+}

@@ -1,0 +1,478 @@
+/* test_json_params.c - wire: requests to classify are read exactly in every family, and every
+ * mistake is named. */
+#include "core/text.h"
+#include "support/test.h"
+#include "json/decision_params.h"
+#include "json/infer_params.h"
+#include "json/predict_params.h"
+#include "json/token_params.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static struct sv_problem problem;
+
+/* Of each family: what it was read into, and its reader behind one face. */
+static struct sv_predict_request predict;
+static struct sv_tokenize_request tokenize;
+static struct sv_decode_request decode;
+static struct sv_infer_request infer;
+static struct sv_decision_request decision;
+
+static struct sv_document *read_predict(const struct sv_text *body)
+{
+    return sv_predict_request_read(body, &predict, &problem);
+}
+
+static struct sv_document *read_hf(const struct sv_text *body)
+{
+    return sv_hf_request_read(body, &predict, &problem);
+}
+
+static struct sv_document *read_tokenize(const struct sv_text *body)
+{
+    return sv_tokenize_request_read(body, &tokenize, &problem);
+}
+
+static struct sv_document *read_decode(const struct sv_text *body)
+{
+    return sv_decode_request_read(body, &decode, &problem);
+}
+
+static struct sv_document *read_infer(const struct sv_text *body)
+{
+    return sv_infer_request_read(body, &infer, &problem);
+}
+
+static struct sv_document *read_decision(const struct sv_text *body)
+{
+    return sv_decision_request_read(body, &decision, &problem);
+}
+
+static struct sv_document *expect_read(struct sv_document *read(const struct sv_text *),
+                                       const char *text)
+{
+    const struct sv_text body = {.data = (char *)(uintptr_t)text, .bytes = strlen(text)};
+    struct sv_document *document = read(&body);
+    cr_assert(document, "%s: %s", text, problem.message);
+    return document;
+}
+
+static void expect_refused(struct sv_document *read(const struct sv_text *), const char *text,
+                           enum sv_problem_kind kind, const char *param, const char *message)
+{
+    const struct sv_text body = {.data = (char *)(uintptr_t)text, .bytes = strlen(text)};
+    problem = (struct sv_problem){.kind = SV_FINE};
+    cr_assert_null(read(&body), "%s was accepted", text);
+    cr_assert_eq(problem.kind, kind, "%s: kind %d: %s", text, (int)problem.kind, problem.message);
+    cr_assert_str_eq(problem.param, param, "%s", text);
+    cr_assert(strstr(problem.message, message), "%s: '%s' lacks '%s'", text, problem.message,
+              message);
+}
+
+/* ---- what is good --------------------------------------------------------------------------- */
+
+Test(wire_classify, predict)
+{
+    struct sv_document *document = expect_read(read_predict, "{\"inputs\":\"a\"}");
+    cr_assert_eq(predict.inputs.count, 1);
+    cr_assert_not(predict.inputs.several);
+    cr_assert_eq(predict.squash, SV_SOFTMAX);
+    cr_assert_not(predict.reading.truncate);
+    cr_assert_geq(predict.top_k, 4096);
+    sv_document_release(document);
+
+    document = expect_read(read_predict,
+                           "{\"inputs\":[[\"a\"],[\"bc\"]],\"raw_scores\":true,\"truncate\":true,"
+                           "\"truncation_direction\":\"Left\",\"unknown_characters\":\"replace\"}");
+    cr_assert_eq(predict.inputs.count, 2);
+    cr_assert(predict.inputs.several);
+    cr_assert_str_eq(predict.inputs.items[1].data, "bc");
+    cr_assert_eq(predict.squash, SV_RAW);
+    cr_assert(predict.reading.truncate);
+    cr_assert(predict.reading.from_left);
+    cr_assert(predict.reading.replaces_unknown);
+    sv_document_release(document);
+
+    document = expect_read(read_hf, "{\"inputs\":[\"a\",\"b\",\"c\"],\"parameters\":{\"top_k\":2,"
+                                    "\"function_to_apply\":\"sigmoid\",\"truncate\":true}}");
+    cr_assert_eq(predict.inputs.count, 3);
+    cr_assert_eq(predict.top_k, 2);
+    cr_assert_eq(predict.squash, SV_SIGMOID);
+    cr_assert(predict.reading.truncate);
+    sv_document_release(document);
+}
+
+Test(wire_classify, tokens)
+{
+    struct sv_document *document = expect_read(read_tokenize, "{\"inputs\":\"a\"}");
+    cr_assert(tokenize.adds_special);
+    sv_document_release(document);
+    document =
+        expect_read(read_tokenize,
+                    "{\"inputs\":[\"a\",\"b\"],\"add_special_tokens\":false,\"prompt_name\":null,"
+                    "\"unknown_characters\":\"replace\"}");
+    cr_assert_eq(tokenize.inputs.count, 2);
+    cr_assert_not(tokenize.adds_special);
+    cr_assert(tokenize.replaces_unknown);
+    sv_document_release(document);
+
+    document = expect_read(read_decode, "{\"ids\":[1,2]}");
+    cr_assert_eq(decode.ids.count, 1);
+    cr_assert_eq(decode.ids.items[0].id_count, 2);
+    cr_assert(decode.skips_special);
+    sv_document_release(document);
+    document = expect_read(read_decode, "{\"ids\":[[1],[2,3]],\"skip_special_tokens\":false}");
+    cr_assert_eq(decode.ids.count, 2);
+    cr_assert_eq(decode.ids.items[1].ids[1], 3);
+    cr_assert_not(decode.skips_special);
+    sv_document_release(document);
+}
+
+#define TENSOR "\"name\":\"text\",\"datatype\":\"BYTES\","
+
+Test(wire_classify, infer)
+{
+    struct sv_document *document =
+        expect_read(read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2],\"data\":[\"a\",\"b\"]}]}");
+    const struct sv_tensor *input = infer.inputs.items;
+    cr_assert_eq(input->data.count, 2);
+    cr_assert_eq(infer.outputs.count, 0);
+    cr_assert_null(infer.id.data);
+    sv_document_release(document);
+
+    document = expect_read(
+        read_infer,
+        "{\"id\":\"42\",\"model_name\":\"m\",\"parameters\":{\"timeout\":50000,\"truncate\":true,"
+        "\"content_type\":\"str\",\"binary_data_output\":true},"
+        "\"inputs\":[{\"data\":[[\"a\"],[\"b\"]],\"parameters\":{\"content_type\":\"str\"}," TENSOR
+        "\"shape\":[2,1]}],\"outputs\":[{\"name\":\"probs\"},"
+        "{\"name\":\"logits\",\"parameters\":{\"classification\":2,\"binary_data\":true}}]}");
+    input = infer.inputs.items;
+    const struct sv_output *outputs = infer.outputs.items;
+    cr_assert_str_eq(input->data.items[1].data, "b");
+    cr_assert_str_eq(infer.id.data, "42");
+    cr_assert_eq(infer.timeout_us, 50000);
+    cr_assert(infer.reading.truncate);
+    cr_assert_eq(infer.outputs.count, 2);
+    cr_assert_eq(outputs[0].kind, SV_OUTPUT_PROBS);
+    cr_assert_eq(outputs[1].kind, SV_OUTPUT_LOGITS);
+    cr_assert_eq(outputs[1].classification, 2);
+    sv_document_release(document);
+
+    /* The content types of MLServer under which data are the texts themselves. */
+    document = expect_read(
+        read_infer, "{\"parameters\":{\"content_type\":\"np\"},\"inputs\":[{" TENSOR
+                    "\"parameters\":{\"content_type\":\"np\"},\"shape\":[1],\"data\":[\"a\"]}],"
+                    "\"outputs\":[{\"name\":\"label\",\"parameters\":{\"content_type\":\"str\"}},"
+                    "{\"name\":\"probs\",\"parameters\":{\"content_type\":\"np\"}}]}");
+    sv_document_release(document);
+
+    /* As a client that writes out all it has, null or not. */
+    document = expect_read(read_infer,
+                           "{\"id\":null,\"parameters\":null,\"inputs\":[{" TENSOR
+                           "\"parameters\":{\"content_type\":null,\"headers\":null},\"shape\":[1],"
+                           "\"data\":[\"a\"]}],\"outputs\":[]}");
+    cr_assert_eq(infer.outputs.count, 0);
+    sv_document_release(document);
+}
+
+Test(wire_classify, decisions)
+{
+    struct sv_document *document = expect_read(
+        read_decision,
+        "{\"model\":\"m\",\"input\":[{\"role\":\"user\",\"content\":\"one\"},"
+        "{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\","
+        "\"text\":\"two\"},{\"type\":\"input_text\",\"text\":\"\"}]}],"
+        "\"questions\":[{\"type\":\"choice\",\"name\":\"q\",\"instructions\":\"which?\","
+        "\"choices\":[{\"value\":\"x\",\"description\":\"d\"},{\"value\":true}]},"
+        "{\"type\":\"predicate\",\"instructions\":[{\"type\":\"input_text\",\"text\":\"x\"},"
+        "{\"type\":\"input_text\",\"text\":\"y\"}]},"
+        "{\"type\":\"score\",\"instructions\":\"\",\"levels\":[{\"label\":\"1\"},"
+        "{\"label\":\"2\"}]}],"
+        "\"safety_identifier\":\"me\",\"prompt_cache_key\":\"k\"}");
+    const struct sv_question *questions = decision.questions.items;
+    const struct sv_choice *choices = questions[0].choices.items;
+    const struct sv_level *levels = questions[2].levels.items;
+    static const char *const parts[] = {"one", "two", ""};
+    struct sv_string whole;
+    cr_assert_eq(decision.input.count, COUNT(parts));
+    for (size_t i = 0; i < COUNT(parts); i++)
+        cr_assert_str_eq(decision.input.items[i].data, parts[i]);
+    cr_assert(sv_texts_join(document, &decision.input, ' ', &whole, &problem));
+    cr_assert_str_eq(whole.data, "one two ");
+    cr_assert_eq(whole.bytes, 8);
+    cr_assert_eq(decision.questions.count, 3);
+    cr_assert_eq(questions[0].type, SV_CHOICE);
+    cr_assert_str_eq(questions[0].name.data, "q");
+    cr_assert_str_eq(choices[0].value.text.data, "x");
+    cr_assert(choices[1].value.is_boolean);
+    cr_assert_str_eq(choices[1].value.text.data, "true");
+    cr_assert_eq(questions[1].type, SV_PREDICATE);
+    cr_assert_str_eq(questions[1].instructions.data, "x\ny");
+    cr_assert_null(questions[1].name.data);
+    cr_assert_str_eq(levels[1].label.data, "2");
+    sv_document_release(document);
+}
+
+/* ---- mistakes ------------------------------------------------------------------------------- */
+
+#define IN   "{\"inputs\":[{" TENSOR "\"shape\":[1],\"data\":[\"a\"]}]"
+#define X16  "xxxxxxxxxxxxxxxx"
+#define X64  X16 X16 X16 X16
+#define X256 X64 X64 X64 X64
+
+#define D      "{\"model\":\"m\",\"input\":\"a\",\"questions\":"
+#define CHOICE "\"type\":\"choice\",\"instructions\":\"?\",\"choices\":"
+
+static const struct {
+    struct sv_document *(*read)(const struct sv_text *);
+    const char *text;
+    enum sv_problem_kind kind;
+    const char *param, *message;
+} mistakes[] = {
+    {read_predict, "{\"inputs\":[\"a\",\"b\"]}", SV_BAD_VALUE, "inputs", "one pair"},
+    {read_predict, "{\"inputs\":[\"a\",\"b\",\"c\"]}", SV_BAD_VALUE, "inputs", "of 3 strings"},
+    {read_predict, "{\"inputs\":[[\"a\"],[1]]}", SV_BAD_VALUE, "inputs[1][0]", "not 1"},
+    {read_predict, "{\"inputs\":[[\"a\"],null]}", SV_BAD_VALUE, "inputs[1]", "not null"},
+    {read_predict, "{\"inputs\":[1]}", SV_BAD_VALUE, "inputs[0]", "not 1"},
+    {read_predict, "{\"inputs\":{}}", SV_BAD_VALUE, "inputs",
+     "an array with one string, or an array of such arrays, not an object"},
+    {read_predict, "{\"inputs\":[[\"a\"],[]]}", SV_EMPTY, "inputs[1]", "empty array"},
+    {read_predict, "{\"inputs\":[]}", SV_EMPTY, "inputs", "empty array"},
+    {read_predict, "{}", SV_MISSING, "inputs", "required"},
+    {read_predict, "[]", SV_BAD_VALUE, "", "JSON object"},
+    {read_hf, "{\"inputs\":[[\"a\"]]}", SV_BAD_VALUE, "inputs[0]", "a string, not an array"},
+    {read_hf, "{\"inputs\":\"a\",\"parameters\":{\"top_k\":0}}", SV_BAD_VALUE, "parameters.top_k",
+     "from 1 to 4096, not 0"},
+    {read_hf, "{\"inputs\":\"a\",\"parameters\":{\"x\":0}}", SV_UNKNOWN_PARAMETER, "parameters.x",
+     "Accepted: top_k, function_to_apply"},
+    {read_hf, "{\"inputs\":\"a\",\"parameters\":3}", SV_BAD_VALUE, "parameters",
+     "an object, not 3"},
+    {read_tokenize, "{\"inputs\":[\"a\",1]}", SV_BAD_VALUE, "inputs[1]", "a string, not 1"},
+    {read_tokenize, "{\"inputs\":\"a\",\"unknown_characters\":\"no\"}", SV_BAD_VALUE,
+     "unknown_characters", "not \"no\""},
+    {read_tokenize, "{\"inputs\":\"a\",\"prompt_name\":\"q\"}", SV_UNSUPPORTED, "prompt_name",
+     "no prompts"},
+    {read_tokenize, "{\"inputs\":\"\"}", SV_EMPTY, "inputs", "empty text"},
+    {read_tokenize, "{\"inputs\":[\"a\",\"\"]}", SV_EMPTY, "inputs[1]", "empty text"},
+    {read_decode, "{\"ids\":[]}", SV_EMPTY, "ids", "empty array"},
+    {read_decode, "{\"ids\":[[1],[]]}", SV_EMPTY, "ids[1]", "empty array"},
+    {read_decode, "{\"ids\":\"a\"}", SV_BAD_VALUE, "ids", "array of token ids"},
+    {read_decode, "{\"ids\":[\"a\"]}", SV_BAD_VALUE, "ids", "not \"a\""},
+    {read_decode, "{\"ids\":[[1],2]}", SV_BAD_VALUE, "ids[1]", "not 2"},
+    {read_decode, "{\"ids\":[1,-2]}", SV_BAD_VALUE, "ids[1]", "from 0 to 2147483647, not -2"},
+    {read_decode, "{\"ids\":[1,2.5]}", SV_BAD_VALUE, "ids[1]", "not 2.5"},
+    {read_infer, "{}", SV_MISSING, "inputs", "'inputs' is required"},
+    {read_infer, "{\"inputs\":[]}", SV_EMPTY, "inputs", "empty array"},
+    {read_infer, "{\"inputs\":[1]}", SV_BAD_VALUE, "inputs[0]", "must be an object"},
+    {read_infer, "{\"inputs\":[{},{}]}", SV_BAD_VALUE, "inputs", "2 objects, at most 1"},
+    {read_infer, "{\"inputs\":[{}]}", SV_MISSING, "inputs[0].name", "required"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"data\":[\"a\"]}]}", SV_MISSING, "inputs[0].shape",
+     "required"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1]}]}", SV_MISSING, "inputs[0].data",
+     "required"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":1,\"data\":[\"a\"]}]}", SV_BAD_VALUE,
+     "inputs[0].shape", "whole numbers"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[],\"data\":[\"a\"]}]}", SV_EMPTY,
+     "inputs[0].shape", "empty array"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[-1],\"data\":[\"a\"]}]}", SV_BAD_VALUE,
+     "inputs[0].shape[0]", "not below 0, not -1"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1,2],\"data\":[\"a\",\"b\"]}]}", SV_BAD_VALUE,
+     "inputs[0].shape", "[n] or [n, 1]"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1,1,1],\"data\":[\"a\"]}]}", SV_BAD_VALUE,
+     "inputs[0].shape", "[n] or [n, 1]"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2],\"data\":[\"a\"]}]}", SV_BAD_VALUE,
+     "inputs[0].data", "for 2 texts, its data holds 1"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[9223372036854775807],\"data\":[\"a\"]}]}",
+     SV_BAD_VALUE, "inputs[0].data", "its data holds 1"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[3],\"data\":[\"a\",3,\"b\"]}]}", SV_BAD_VALUE,
+     "inputs[0].data[1]", "a string, not 3"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1],\"data\":3}]}", SV_BAD_VALUE,
+     "inputs[0].data", "array of strings"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2,1],\"data\":[[\"a\",\"b\"]]}]}",
+     SV_BAD_VALUE, "inputs[0].data", "in rows of 2"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2],\"data\":[\"a\",[\"b\"]]}]}", SV_BAD_VALUE,
+     "inputs[0].data[1]", "a string, not an array"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2],\"data\":[[\"a\"],\"b\"]}]}", SV_BAD_VALUE,
+     "inputs[0].data[1]", "an array of 1 strings like the first"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1],\"data\":[[[\"a\"]]]}]}", SV_BAD_VALUE,
+     "inputs[0].data[0][0]", "a string, not an array"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[0],\"data\":[]}]}", SV_EMPTY, "inputs[0].data",
+     "empty array"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1],\"data\":[\"a\\u0000\"]}]}", SV_BAD_VALUE,
+     "inputs[0].data[0]", "U+0000"},
+    {read_infer,
+     "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"BYTES\",\"shape\":[1],\"data\":[\"a\"]}]}",
+     SV_BAD_VALUE, "inputs[0].name", "no input 'x'"},
+    {read_infer,
+     "{\"inputs\":[{\"name\":\"text\",\"datatype\":\"INT64\",\"shape\":[1],\"data\":[\"a\"]}]}",
+     SV_BAD_VALUE, "inputs[0].datatype", "BYTES, not INT64"},
+    {read_infer,
+     "{\"inputs\":[{\"name\":\"text\",\"datatype\":\"STR\",\"shape\":[1],\"data\":[\"a\"]}]}",
+     SV_BAD_VALUE, "inputs[0].datatype", "no datatype of this protocol"},
+    {read_infer,
+     "{\"inputs\":[{" TENSOR
+     "\"shape\":[1],\"data\":[\"a\"],\"parameters\":{\"binary_data_size\":1}}]}",
+     SV_UNSUPPORTED, "inputs[0].parameters.binary_data_size", "send 'data'"},
+    {read_infer, IN ",\"outputs\":[{\"name\":\"probs\"},{\"name\":\"x\"}]}", SV_BAD_VALUE,
+     "outputs[1].name", "label, probs, logits, depth, truncated"},
+    {read_infer, IN ",\"outputs\":[{}]}", SV_MISSING, "outputs[0].name", "required"},
+    {read_infer, IN ",\"outputs\":[{\"name\":\"depth\",\"parameters\":{\"classification\":1}}]}",
+     SV_BAD_VALUE, "outputs[0].name", "no classes"},
+    {read_infer, IN ",\"outputs\":[{\"name\":\"probs\",\"parameters\":{\"classification\":0}}]}",
+     SV_BAD_VALUE, "outputs[0].parameters.classification", "from 1 to"},
+    {read_infer, IN ",\"outputs\":[{\"name\":\"probs\",\"parameters\":{\"binary_data\":1}}]}",
+     SV_BAD_VALUE, "outputs[0].parameters.binary_data", "true or false, not 1"},
+    {read_infer, IN ",\"parameters\":{\"binary_data_output\":\"yes\"}}", SV_BAD_VALUE,
+     "parameters.binary_data_output", "true or false"},
+    {read_infer,
+     "{\"inputs\":[{" TENSOR
+     "\"shape\":[1],\"data\":[\"YQ==\"],\"parameters\":{\"content_type\":\"base64\"}}]}",
+     SV_BAD_VALUE, "inputs[0].parameters.content_type",
+     "must be \"str\" or \"np\", not \"base64\""},
+    {read_infer,
+     "{\"inputs\":[{" TENSOR
+     "\"shape\":[1],\"data\":[\"a\"],\"parameters\":{\"content_type\":\"strings\"}}]}",
+     SV_BAD_VALUE, "inputs[0].parameters.content_type", "not \"strings\""},
+    {read_infer, IN ",\"parameters\":{\"content_type\":\"pd\"}}", SV_BAD_VALUE,
+     "parameters.content_type", "not \"pd\""},
+    {read_infer, IN ",\"parameters\":{\"content_type\":1}}", SV_BAD_VALUE,
+     "parameters.content_type", "not 1"},
+    {read_infer, IN ",\"parameters\":{\"headers\":{\"a\":\"b\"}}}", SV_UNSUPPORTED,
+     "parameters.headers", "headers of the request"},
+    {read_infer,
+     IN ",\"outputs\":[{\"name\":\"label\",\"parameters\":{\"content_type\":\"base64\"}}]}",
+     SV_BAD_VALUE, "outputs[0].parameters.content_type", "not \"base64\""},
+    {read_infer, IN ",\"parameters\":{\"priority\":-1}}", SV_BAD_VALUE, "parameters.priority",
+     "not -1"},
+    {read_infer, IN ",\"parameters\":{\"timeout\":-1}}", SV_BAD_VALUE, "parameters.timeout",
+     "not -1"},
+    {read_infer, IN ",\"parameters\":{\"x\":1}}", SV_UNKNOWN_PARAMETER, "parameters.x",
+     "Accepted: timeout, truncate"},
+    {read_infer, IN ",\"id\":42}", SV_BAD_VALUE, "id", "a string, not 42"},
+    {read_decision, "{\"model\":\"m\",\"input\":\"a\"}", SV_MISSING, "questions", "required"},
+    {read_decision,
+     "{\"model\":\"\",\"input\":\"a\",\"questions\":[{" CHOICE
+     "[{\"value\":\"a\"},{\"value\":\"b\"}]}]}",
+     SV_BAD_VALUE, "model", "empty"},
+    {read_decision, D "[]}", SV_EMPTY, "questions", "empty array"},
+    {read_decision, D "[{}]}", SV_MISSING, "questions[0].type", "required"},
+    {read_decision, D "[{\"type\":\"guess\",\"instructions\":\"?\"}]}", SV_BAD_VALUE,
+     "questions[0].type", "\"choice\", \"score\" or \"predicate\", not \"guess\""},
+    {read_decision, D "[{\"type\":\"choice\",\"instructions\":\"?\"}]}", SV_BAD_VALUE,
+     "questions[0]", "'choices' and no 'levels'"},
+    {read_decision, D "[{\"type\":\"score\",\"instructions\":\"?\"}]}", SV_BAD_VALUE,
+     "questions[0]", "'levels' and no 'choices'"},
+    {read_decision,
+     D "[{\"type\":\"predicate\",\"instructions\":\"?\",\"levels\":["
+       "{\"label\":\"a\"},{\"label\":\"b\"}]}]}",
+     SV_BAD_VALUE, "questions[0]", "neither"},
+    {read_decision, D "[{" CHOICE "[{\"value\":\"a\"}]}]}", SV_BAD_VALUE, "questions[0].choices",
+     "1 objects, 2 to 255"},
+    {read_decision, D "[{" CHOICE "[{\"value\":\"a\"},{\"value\":2}]}]}", SV_BAD_VALUE,
+     "questions[0].choices[1].value", "a string, true or false, not 2"},
+    {read_decision, D "[{" CHOICE "[{\"value\":\"a\"},{\"value\":\"" X256 "x\"}]}]}", SV_BAD_VALUE,
+     "questions[0].choices[1].value", "has 257 bytes, at most 256"},
+    {read_decision, D "[{" CHOICE "[{\"value\":\"a\"},{}]}]}", SV_MISSING,
+     "questions[0].choices[1].value", "required"},
+    {read_decision,
+     "{\"model\":\"m\",\"input\":[{\"role\":\"system\",\"content\":\"a\"}],\"questions\":[]}",
+     SV_BAD_VALUE, "input", "the role \"user\", not \"system\""},
+    {read_decision,
+     "{\"model\":\"m\",\"input\":[{\"role\":\"user\",\"content\":[{\"type\":\"input_image\","
+     "\"image_url\":\"x\"}]}],\"questions\":[]}",
+     SV_UNSUPPORTED, "input[0].content[0].image_url", "read texts"},
+    {read_decision,
+     "{\"model\":\"m\",\"input\":[{\"role\":\"user\",\"content\":[{\"type\":\"output_text\","
+     "\"text\":\"x\"}]}],\"questions\":[]}",
+     SV_BAD_VALUE, "input[0].content", "\"input_text\" with a 'text', not \"output_text\""},
+    {read_decision,
+     "{\"model\":\"m\",\"input\":[{\"type\":\"function_call\",\"role\":\"user\","
+     "\"content\":\"a\"}],\"questions\":[]}",
+     SV_BAD_VALUE, "input", "of type \"message\", not \"function_call\""},
+    {read_decision, "{\"model\":\"m\",\"input\":3,\"questions\":[]}", SV_BAD_VALUE, "input",
+     "array of messages, not 3"},
+    {read_decision, "{\"model\":\"m\",\"input\":[],\"questions\":[]}", SV_EMPTY, "input", "empty"},
+    {read_decision, D "[{" CHOICE "[]}],\"stream\":true}", SV_EMPTY, "questions[0].choices",
+     "empty"},
+};
+
+Test(wire_classify, mistakes_are_named)
+{
+    for (size_t i = 0; i < COUNT(mistakes); i++)
+        expect_refused(mistakes[i].read, mistakes[i].text, mistakes[i].kind, mistakes[i].param,
+                       mistakes[i].message);
+}
+
+Test(wire_classify, counts_are_bounded)
+{
+    struct sv_text body = {0};
+    sv_text_adds(&body, D "[");
+    for (int i = 0; i <= SV_QUESTIONS_MAX; i++)
+        sv_text_adds(&body, i ? ",{}" : "{}");
+    sv_text_adds(&body, "]}");
+    expect_refused(read_decision, body.data, SV_BAD_VALUE, "questions", "401 objects, at most 400");
+    sv_text_release(&body);
+}
+
+/* Changed bytes are fuzz_wire's; but a body may end anywhere. */
+Test(wire_classify, a_body_that_is_cut_is_refused)
+{
+    static const struct {
+        struct sv_document *(*read)(const struct sv_text *);
+        const char *text;
+    } good[] = {
+        {read_predict, "{\"inputs\":[[\"\\u00e9\"],[\"b\"]],\"truncate\":true}"},
+        {read_hf, "{\"inputs\":[\"a\",\"b\"],\"parameters\":{\"top_k\":2}}"},
+        {read_tokenize, "{\"inputs\":[\"a\",\"b\"],\"add_special_tokens\":true}"},
+        {read_decode, "{\"ids\":[[1,2],[3]],\"skip_special_tokens\":true}"},
+        {read_infer, IN ",\"id\":\"1\",\"outputs\":[{\"name\":\"label\"}]}"},
+        {read_decision, D "[{" CHOICE "[{\"value\":true},{\"value\":\"b\"}]}]}"},
+    };
+
+    for (size_t i = 0; i < COUNT(good); i++) {
+        for (size_t bytes = 0; bytes < strlen(good[i].text); bytes++) {
+            const struct sv_text cut = {.data = (char *)(uintptr_t)good[i].text, .bytes = bytes};
+            problem = (struct sv_problem){.kind = SV_FINE};
+            cr_assert_null(good[i].read(&cut), "%.*s", (int)bytes, good[i].text);
+            cr_assert_eq(problem.kind, SV_BAD_JSON, "%.*s", (int)bytes, good[i].text);
+        }
+        sv_document_release(expect_read(good[i].read, good[i].text));
+    }
+}
+
+Test(text, floats_have_as_few_digits_as_tell_them_apart)
+{
+    static const struct {
+        float value;
+        const char *text;
+    } cases[] = {
+        {0.0f, "0"},
+        {1.0f, "1"},
+        {-0.5f, "-0.5"},
+        {0.1f, "0.1"},
+        {0.98f, "0.98"},
+        {1.0f / 3, "0.33333334"},
+        {16777217.0f, "16777216"},
+        {1e-30f, "1e-30"},
+        {3.4028235e38f, "3.4028235e+38"},
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct sv_text out = {0};
+        sv_text_float(&out, cases[i].value);
+        cr_assert_str_eq(out.data, cases[i].text);
+        sv_text_release(&out);
+    }
+    uint64_t seed = test_seed();
+    for (int i = 0; i < 100000; i++) {
+        struct sv_text out = {0};
+        float value;
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        uint32_t bits = (uint32_t)(seed >> 32) & 0xBF7FFFFF; /* never infinite, nor NaN */
+        memcpy(&value, &bits, sizeof value);
+        sv_text_float(&out, value);
+        cr_assert_eq(strtof(out.data, NULL), value, "%s", out.data);
+        sv_text_release(&out);
+    }
+}

@@ -1,0 +1,291 @@
+/* test_json_schema.c - wire: completion requests are read exactly, and every mistake is named. */
+#include "core/text.h"
+#include "support/test.h"
+#include "json/completion_params.h"
+
+static struct sv_completion_request request;
+static struct sv_problem problem;
+
+static struct sv_document *read_text(const char *text, size_t bytes)
+{
+    problem = (struct sv_problem){.kind = SV_FINE};
+    const struct sv_text body = {.data = (char *)(uintptr_t)text, .bytes = bytes};
+    return sv_completion_request_read(&body, &request, &problem);
+}
+
+static struct sv_document *expect_read(const char *text)
+{
+    struct sv_document *document = read_text(text, strlen(text));
+    cr_assert(document, "%s: %s", text, problem.message);
+    return document;
+}
+
+static void expect_refused(const char *text, size_t bytes, enum sv_problem_kind kind,
+                           const char *param, const char *message)
+{
+    struct sv_document *document = read_text(text, bytes);
+    cr_assert_null(document, "%s was accepted", text);
+    cr_assert_eq(problem.kind, kind, "%s: kind %d: %s", text, (int)problem.kind, problem.message);
+    cr_assert_str_eq(problem.param, param, "%s", text);
+    cr_assert(strstr(problem.message, message), "%s: '%s' lacks '%s'", text, problem.message,
+              message);
+}
+
+Test(wire, defaults)
+{
+    struct sv_document *document = expect_read("{\"model\":\"m\"}");
+    cr_assert_str_eq(request.model.data, "m");
+    cr_assert_eq(request.prompt.count, 0);
+    cr_assert_eq(request.max_tokens, 16);
+    cr_assert_eq(request.n, 1);
+    cr_assert_eq(request.temperature, 1);
+    cr_assert_eq(request.top_p, 1);
+    cr_assert_not(request.stream);
+    cr_assert_not(request.logprobs_given);
+    cr_assert_not(request.seed_given);
+    sv_document_release(document);
+}
+
+Test(wire, everything)
+{
+    struct sv_document *document = expect_read(
+        "{\"model\":\"m\",\"prompt\":\"To be\",\"max_tokens\":5,\"temperature\":0.5,\"top_p\":0.9,"
+        "\"top_k\":3,\"n\":2,\"best_of\":2,\"stop\":[\"\\n\",\"x\"],\"seed\":-7,\"logprobs\":0,"
+        "\"echo\":true,\"stream\":true,\"stream_options\":{\"include_usage\":true},"
+        "\"presence_penalty\":-2,\"frequency_penalty\":2,\"logit_bias\":{\"3\":-100,\"4\":1.5},"
+        "\"user\":\"u\",\"truncate\":true,\"unknown_characters\":\"replace\",\"suffix\":null}");
+    cr_assert_eq(request.prompt.count, 1);
+    cr_assert_null(request.prompt.items[0].ids);
+    cr_assert_str_eq(request.prompt.items[0].text.data, "To be");
+    cr_assert_eq(request.top_k, 3);
+    cr_assert_eq(request.seed, -7);
+    cr_assert(request.seed_given);
+    cr_assert(request.logprobs_given);
+    cr_assert_eq(request.logprobs, 0);
+    cr_assert_eq(request.stop.count, 2);
+    cr_assert_str_eq(request.stop.items[0].data, "\n");
+    cr_assert(request.include_usage);
+    cr_assert_eq(request.bias.count, 2);
+    cr_assert_eq(request.bias.items[0].value + request.bias.items[1].value, -98.5f);
+    cr_assert(request.truncate);
+    cr_assert(request.replaces_unknown);
+    sv_document_release(document);
+}
+
+Test(wire, prompts_of_every_kind)
+{
+    struct sv_document *document = expect_read("{\"model\":\"m\",\"prompt\":[\"a\",\"\"]}");
+    cr_assert_eq(request.prompt.count, 2);
+    cr_assert_eq(request.prompt.items[1].text.bytes, 0);
+    sv_document_release(document);
+
+    document = expect_read("{\"model\":\"m\",\"prompt\":[1,2,3]}");
+    cr_assert_eq(request.prompt.count, 1);
+    cr_assert_eq(request.prompt.items[0].id_count, 3);
+    cr_assert_eq(request.prompt.items[0].ids[2], 3);
+    sv_document_release(document);
+
+    document = expect_read("{\"model\":\"m\",\"prompt\":[[1],[],[2,3]]}");
+    cr_assert_eq(request.prompt.count, 3);
+    cr_assert_eq(request.prompt.items[1].id_count, 0);
+    cr_assert_not_null(request.prompt.items[1].ids);
+    cr_assert_eq(request.prompt.items[2].ids[1], 3);
+    sv_document_release(document);
+
+    document = expect_read("{\"model\":\"m\",\"prompt\":null}");
+    cr_assert_eq(request.prompt.count, 0);
+    sv_document_release(document);
+}
+
+/* A body and what is said about it. M stands for the model, so that only one thing is wrong. */
+#define M "{\"model\":\"m\","
+
+Test(wire, mistakes_are_named)
+{
+    static const struct {
+        const char *text;
+        enum sv_problem_kind kind;
+        const char *param, *message;
+    } cases[] = {
+        {"", SV_BAD_JSON, "", "line 1"},
+        {"{\"model\":\"m\"", SV_BAD_JSON, "", "line 1"},
+        {M "}", SV_BAD_JSON, "", "JSON"},
+        {M "\"n\":01}", SV_BAD_JSON, "", "JSON"},
+        {M "\"n\":NaN}", SV_BAD_JSON, "", "JSON"},
+        {M "\"temperature\":1e999}", SV_BAD_JSON, "", "overflow"},
+        {M "\"user\":\"\xff\"}", SV_BAD_JSON, "", "decode byte"},
+        {M "\"user\":\"\\ud800\"}", SV_BAD_JSON, "", "Unicode"},
+        {M "\"n\":1} x", SV_BAD_JSON, "", "end of file"},
+        {"[]", SV_BAD_VALUE, "", "must be a JSON object"},
+        {"3", SV_BAD_VALUE, "", "must be a JSON object"},
+        {M "\"n\":1,\"n\":1}", SV_BAD_VALUE, "", "duplicate"},
+        {M "\"a\\u0000b\":1}", SV_BAD_VALUE, "", "NUL"},
+        {"{}", SV_MISSING, "model", "'model' is required"},
+        {"{\"model\":null}", SV_MISSING, "model", "'model' is required"},
+        {"{\"model\":3}", SV_BAD_VALUE, "model", "must be a string, not 3"},
+        {M "\"promt\":\"x\"}", SV_UNKNOWN_PARAMETER, "promt",
+         "Accepted: model, prompt, max_tokens"},
+        {M "\"suffix\":\"x\"}", SV_UNSUPPORTED, "suffix", "not supported"},
+        {M "\"messages\":[]}", SV_UNSUPPORTED, "messages", "send 'prompt'"},
+        {M "\"tools\":[]}", SV_UNSUPPORTED, "tools", "not supported"},
+        {M "\"best_of\":3}", SV_UNSUPPORTED, "best_of", "equals 'n', and that is 1"},
+        {M "\"max_tokens\":-1}", SV_BAD_VALUE, "max_tokens",
+         "an integer from 0 to 1000000, not -1"},
+        {M "\"max_tokens\":1.5}", SV_BAD_VALUE, "max_tokens", "not 1.5"},
+        {M "\"max_tokens\":\"9\"}", SV_BAD_VALUE, "max_tokens", "not \"9\""},
+        {M "\"max_tokens\":99999999999}", SV_BAD_VALUE, "max_tokens", "to 1000000"},
+        {M "\"temperature\":2.1}", SV_BAD_VALUE, "temperature", "a number from 0 to 2, not 2.1"},
+        {M "\"temperature\":true}", SV_BAD_VALUE, "temperature", "not true"},
+        {M "\"top_p\":-0.1}", SV_BAD_VALUE, "top_p", "from 0 to 1"},
+        {M "\"logprobs\":6}", SV_BAD_VALUE, "logprobs", "from 0 to 5"},
+        {M "\"stream\":1}", SV_BAD_VALUE, "stream", "true or false, not 1"},
+        {M "\"stop\":[\"a\",\"b\",\"c\",\"d\",\"e\"]}", SV_BAD_VALUE, "stop",
+         "holds 5 strings, at most 4"},
+        {M "\"stop\":[1]}", SV_BAD_VALUE, "stop[0]", "a string, not 1"},
+        {M "\"stop\":\"\"}", SV_BAD_VALUE, "stop", "0 bytes"},
+        {M "\"stop\":{}}", SV_BAD_VALUE, "stop", "an object"},
+        {M "\"prompt\":[]}", SV_EMPTY, "prompt", "empty array"},
+        {M "\"prompt\":3}", SV_BAD_VALUE, "prompt", "not 3"},
+        {M "\"seed\":1.0}", SV_BAD_VALUE, "seed", "to 9223372036854775807, not 1.0"},
+        {M "\"prompt\":[1,\"a\"]}", SV_BAD_VALUE, "prompt[1]", "not \"a\""},
+        {M "\"prompt\":[\"a\",1]}", SV_BAD_VALUE, "prompt[1]", "not 1"},
+        {M "\"prompt\":[[1],\"a\"]}", SV_BAD_VALUE, "prompt[1]", "not \"a\""},
+        {M "\"prompt\":[[1],[true]]}", SV_BAD_VALUE, "prompt[1][0]", "not true"},
+        {M "\"prompt\":[-1]}", SV_BAD_VALUE, "prompt[0]", "from 0 to 2147483647, not -1"},
+        {M "\"prompt\":\"a\\u0000b\"}", SV_BAD_VALUE, "prompt", "U+0000"},
+        {M "\"prompt\":[[[1]]]}", SV_BAD_VALUE, "prompt[0][0]", "an array"},
+        {M "\"logit_bias\":{\" 1\":1}}", SV_BAD_VALUE, "logit_bias", "key \" 1\""},
+        {M "\"logit_bias\":{\"01\":1,\"1\":1}}", SV_BAD_VALUE, "logit_bias", "key \"01\""},
+        {M "\"logit_bias\":{\"2147483648\":1}}", SV_BAD_VALUE, "logit_bias", "0 to 2147483647"},
+        {M "\"logit_bias\":{\"x\":1}}", SV_BAD_VALUE, "logit_bias", "keys must be token ids"},
+        {M "\"logit_bias\":{\"1\":101}}", SV_BAD_VALUE, "logit_bias", "from -100 to 100, not 101"},
+        {M "\"logit_bias\":[]}", SV_BAD_VALUE, "logit_bias", "an object"},
+        {M "\"stream_options\":{}}", SV_FINE, "", ""},
+        {M "\"stream_options\":{\"include_usage\":true}}", SV_BAD_VALUE, "stream_options",
+         "'stream': true"},
+        {M "\"stream\":true,\"stream_options\":{\"x\":1}}", SV_UNKNOWN_PARAMETER,
+         "stream_options.x", "Accepted: include_usage"},
+        {M "\"stream_options\":3}", SV_BAD_VALUE, "stream_options", "an object, not 3"},
+        {M "\"unknown_characters\":\"drop\"}", SV_BAD_VALUE, "unknown_characters",
+         "\"error\" or \"replace\", not \"drop\""},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (cases[i].kind == SV_FINE)
+            sv_document_release(expect_read(cases[i].text));
+        else
+            expect_refused(cases[i].text, strlen(cases[i].text), cases[i].kind, cases[i].param,
+                           cases[i].message);
+}
+
+Test(wire, deep_and_wide_bodies_are_refused)
+{
+    struct sv_text body = {0};
+    for (int i = 0; i < 100000; i++)
+        sv_text_adds(&body, "[");
+    expect_refused(body.data, body.bytes, SV_BAD_VALUE, "", "deeper than 64 levels");
+    sv_text_clear(&body);
+    sv_text_adds(&body, M "\"prompt\":[");
+    for (int i = 0; i <= SV_PROMPTS_MAX; i++)
+        sv_text_adds(&body, i ? ",\"[{\\\"\"" : "\"\"");
+    sv_text_adds(&body, "]}");
+    expect_refused(body.data, body.bytes, SV_BAD_VALUE, "prompt", "513 prompts, at most 512");
+    sv_text_release(&body);
+}
+
+/* Small to send, large to hold: what nobody needs is not parsed at all. */
+Test(wire, bodies_of_many_small_values_are_refused)
+{
+    struct sv_text body = {0};
+    sv_text_adds(&body, M "\"prompt\":[");
+    for (int i = 0; i < SV_JSON_BRACKETS_MAX - 2; i++)
+        sv_text_adds(&body, i ? ",{}" : "{}");
+    expect_refused(body.data, body.bytes, SV_BAD_JSON, "", "not accepted as JSON");
+    sv_text_adds(&body, ",{}");
+    expect_refused(body.data, body.bytes, SV_BAD_VALUE, "", "more than 131072 arrays and objects");
+    sv_text_clear(&body);
+    for (int i = 0; i <= SV_JSON_MEMBERS_MAX; i++)
+        sv_text_adds(&body, i ? ",\"\":0" : "{\"[:\":0");
+    expect_refused(body.data, body.bytes, SV_BAD_VALUE, "", "more than 262144 members");
+    sv_text_release(&body);
+}
+
+/* No cut and no changed byte of a good body may crash the reader. */
+Test(wire, damaged_bodies)
+{
+    static const char good[] =
+        M "\"prompt\":[[1,2],[3]],\"stop\":[\"\\u00e9\"],\"logit_bias\":{\"1\":2},\"n\":2,"
+          "\"stream\":true,\"stream_options\":{\"include_usage\":false}}";
+    uint64_t seed = test_seed();
+    sv_document_release(expect_read(good));
+    for (size_t cut = 0; cut < sizeof good - 1; cut++)
+        cr_assert_null(read_text(good, cut));
+    for (int i = 0; i < 20000; i++) {
+        char bad[sizeof good];
+        memcpy(bad, good, sizeof good);
+        for (int k = 0; k < 1 + i % 3; k++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            bad[(seed >> 33) % (sizeof good - 1)] = (char)(seed >> 56);
+        }
+        sv_document_release(read_text(bad, sizeof good - 1));
+    }
+}
+
+Test(text, json_strings)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"", "\"\""},
+        {"a\"b\\c\n\t\r\x01\x7f", "\"a\\\"b\\\\c\\n\\t\\r\\u0001\\u007f\""},
+        {"caf\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80",
+         "\"caf\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80\""},
+        {"\xC3", "\"\xEF\xBF\xBD\""},
+        {"\xED\xA0\x80", "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""},
+        {"\xC0\xAFx", "\"\xEF\xBF\xBD\xEF\xBF\xBDx\""},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sv_text out = {0};
+        sv_text_jsons(&out, cases[i].in);
+        cr_assert_str_eq(out.data, cases[i].out);
+        sv_text_release(&out);
+    }
+}
+
+Test(text, none_grows_beyond_its_bound)
+{
+    enum { PIECE_BYTES = 1 << 20 };
+
+    struct sv_text text = {0};
+    char *piece = calloc(1, PIECE_BYTES);
+    cr_assert(piece);
+    for (int i = 0; i < SV_TEXT_GROWN_MAX / PIECE_BYTES; i++)
+        sv_text_add(&text, piece, PIECE_BYTES);
+    cr_assert_not(text.failed);
+    cr_assert_eq(text.bytes, SV_TEXT_GROWN_MAX);
+    cr_assert_leq(text.capacity, (size_t)SV_TEXT_GROWN_MAX + 1);
+    sv_text_adds(&text, "x");
+    cr_assert(text.failed && text.is_full);
+    cr_assert_eq(text.bytes, SV_TEXT_GROWN_MAX);
+    sv_text_release(&text);
+    free(piece);
+}
+
+Test(text, fitting_never_cuts_a_character)
+{
+    static const char text[] = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80";
+    static const size_t fits[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10};
+    for (size_t most = 0; most < sizeof fits / sizeof fits[0]; most++)
+        cr_assert_eq(sv_utf8_fit(text, sizeof text - 1, most), fits[most], "most %zu", most);
+    cr_assert_eq(sv_utf8_count(text, sizeof text - 1), 4);
+    cr_assert_eq(sv_utf8_count("\x82\xE2\x82", 3), 3, "JSON has U+FFFD for each");
+}
+
+/* A byte-level model may make such text: a stream must find a place to cut it. */
+Test(text, bytes_that_only_continue_are_cut_anywhere)
+{
+    static const char text[] = "\x80\x80\x80\x80\x80\x80\x80\x80";
+    for (size_t most = 0; most <= sizeof text - 1; most++)
+        cr_assert_eq(sv_utf8_fit(text, sizeof text - 1, most), most, "most %zu", most);
+}

@@ -1,0 +1,276 @@
+/* test_scheduler.c - batcher: everybody gets the answer to their own question, and nobody waits for
+ * the dead. */
+#include "support/batcher_world.h"
+#include "support/tiny_store.h"
+
+enum { PROMPT = 5, SLOTS = 4 };
+
+static struct sv_served *served;
+
+static void open_with(int64_t items_max, int64_t stall_ms)
+{
+    world_stock(tiny_store_make);
+    served = world_find(TINY_MODEL "@1");
+    world_start(&(struct sv_batcher_options){
+        .complete = {.slots = SLOTS,
+                     .batch_rows = 8,
+                     .bounds = {.items_max = items_max, .tokens_max = 10000000},
+                     .stall_ns = stall_ms * 1000000}});
+}
+
+static void open_usual(void)
+{
+    open_with(1000, 60000);
+}
+
+/* Of what is submitted from now on. */
+static int64_t deadline_ns = INT64_MAX;
+
+struct ask {
+    struct sv_task task;
+    struct sv_sequence sequences[8];
+};
+
+static struct sl_generation *generate(uint64_t seed, int choice, int tokens)
+{
+    struct sl_err err;
+    struct sl_generation *generation;
+    int32_t prompt[PROMPT];
+    for (int i = 0; i < PROMPT; i++)
+        prompt[i] = (int32_t)((seed * 7 + (uint64_t)i) % 50);
+    const struct sl_generation_options options = {.prompt = prompt,
+                                                  .prompt_count = PROMPT,
+                                                  .max_tokens = tokens,
+                                                  .sampling = {.temperature = 1, .top_p = 1},
+                                                  .seed = seed,
+                                                  .choice = choice};
+    EXPECT_OK((generation = sl_generation_create(sv_served_model(served), &options, &err)), err);
+    return generation;
+}
+
+static void room(void *context)
+{
+    (void)context;
+    sv_batcher_poke(world.batcher);
+}
+
+/* Fills an ask with so many choices; NULL when there is no room for it. */
+static struct ask *submit(uint64_t seed, int choices, int tokens, bool streams)
+{
+    struct sl_err err;
+    struct sv_problem problem;
+    const struct sv_stream_options stream = {
+        .head = {"id", "m", "fp", 0}, .choices = choices, .room = room};
+    if (!sv_batcher_admit(world.batcher, served, choices, (int64_t)choices * (PROMPT + tokens),
+                          &problem))
+        return NULL;
+    struct ask *ask = calloc(1, sizeof *ask);
+    cr_assert(ask);
+    for (int i = 0; i < choices; i++)
+        ask->sequences[i] = (struct sv_sequence){
+            .generation = generate(seed, i, tokens), .choice = i, .cost = PROMPT + tokens};
+    ask->task = (struct sv_task){.call = world_call(),
+                                 .sequences = ask->sequences,
+                                 .count = choices,
+                                 .deadline_ns = deadline_ns,
+                                 .usage = {.depth = 2}};
+    if (streams)
+        EXPECT_OK((ask->task.stream = sv_stream_create(&stream, &err)), err);
+    sv_batcher_submit(world.batcher, served, &ask->task);
+    return ask;
+}
+
+static void ask_destroy(struct ask *ask)
+{
+    for (int i = 0; i < ask->task.count; i++)
+        sl_generation_destroy(ask->sequences[i].generation);
+    sv_stream_destroy(ask->task.stream);
+    sv_call_release(ask->task.call);
+    free(ask);
+}
+
+/* The text that this seed and choice have when nothing else runs. */
+static void alone(uint64_t seed, int choice, int tokens, char *out, size_t room_bytes)
+{
+    struct sl_err err;
+    struct sl_session *session;
+    const struct sl_session_options options = {.slots = 1, .batch_rows = TINY_CONTEXT};
+    EXPECT_OK((session = sl_session_create(sv_served_model(served), &options, &err)), err);
+    struct sl_generation *g = generate(seed, choice, tokens);
+    while (!sl_generation_finished(g)) {
+        struct sl_feed feed = {.slot = 0};
+        sl_generation_feed(g, session, TINY_CONTEXT, &feed);
+        EXPECT_OK(sl_session_run(session, &feed, 1, &err), err);
+        sl_generation_take(g, &feed);
+    }
+    size_t bytes;
+    const char *text = sl_generation_text(g, &bytes);
+    (void)snprintf(out, room_bytes, "%.*s", (int)bytes, text);
+    sl_generation_destroy(g);
+    sl_session_destroy(session);
+}
+
+/* ---- tests ---------------------------------------------------------------------------------- */
+
+TestSuite(batcher, .fini = world_close);
+
+Test(batcher, everybody_gets_their_own_answer, .init = open_usual)
+{
+    enum { ASKS = 40, TOKENS = 90 }; /* past the context, so that windows slide */
+
+    struct ask *asks[ASKS];
+    for (int i = 0; i < ASKS; i++)
+        cr_assert(asks[i] = submit((uint64_t)i, 1 + i % 3, TOKENS, false));
+    for (int i = 0; i < ASKS; i++)
+        wait_until(&asks[i]->task.finished);
+    for (int i = 0; i < ASKS; i++) {
+        cr_assert_eq(asks[i]->task.problem.kind, SV_FINE);
+        cr_assert_eq(asks[i]->task.usage.completion_tokens, (int64_t)TOKENS * asks[i]->task.count);
+        for (int k = 0; k < asks[i]->task.count; k++) {
+            char wanted[1024];
+            size_t bytes;
+            const char *text = sl_generation_text(asks[i]->sequences[k].generation, &bytes);
+            alone((uint64_t)i, k, TOKENS, wanted, sizeof wanted);
+            cr_assert_eq(bytes, strlen(wanted));
+            cr_assert_eq(memcmp(text, wanted, bytes), 0, "ask %d choice %d", i, k);
+        }
+        ask_destroy(asks[i]);
+    }
+    expect_idle();
+}
+
+static void open_for_three(void)
+{
+    open_with(3, 60000);
+}
+
+Test(batcher, a_request_is_admitted_whole_or_not_at_all, .init = open_for_three)
+{
+    struct sv_problem problem;
+    cr_assert(sv_batcher_admit(world.batcher, served, 2, 100, &problem));
+    cr_assert_not(sv_batcher_admit(world.batcher, served, 2, 100, &problem));
+    cr_assert_eq(problem.kind, SV_OVERLOADED);
+    cr_assert_gt(problem.retry_ms, 0);
+    cr_assert_not(sv_batcher_admit(world.batcher, served, 1, 10000000, &problem));
+    cr_assert_eq(problem.kind, SV_OVERLOADED, "too many tokens now");
+    cr_assert(sv_batcher_admit(world.batcher, served, 1, 100, &problem));
+    sv_batcher_dismiss(world.batcher, served, 3, 200);
+    cr_assert_not(sv_batcher_admit(world.batcher, served, 4, 100, &problem));
+    cr_assert_eq(problem.kind, SV_BAD_VALUE, "four can never fit");
+    expect_idle();
+}
+
+Test(batcher, cancelled_work_is_dropped_while_it_waits_and_while_it_runs, .init = open_usual)
+{
+    enum { ASKS = SLOTS * 3, FOREVER = 100000 };
+
+    struct ask *asks[ASKS];
+    for (int i = 0; i < ASKS; i++)
+        cr_assert(asks[i] = submit((uint64_t)i, 1, FOREVER, false));
+    nap();
+    for (int i = ASKS - 1; i >= 0; i--)
+        sv_call_cancel(asks[i]->task.call);
+    for (int i = 0; i < ASKS; i++) {
+        wait_until(&asks[i]->task.finished);
+        cr_assert_eq(asks[i]->task.problem.kind, SV_CLIENT_LEFT);
+        ask_destroy(asks[i]);
+    }
+    expect_idle();
+}
+
+Test(batcher, expired_work_is_dropped, .init = open_usual)
+{
+    struct ask *slow[SLOTS], *late;
+    for (int i = 0; i < SLOTS; i++)
+        cr_assert(slow[i] = submit(1, 1, 100000, false));
+    deadline_ns = sv_now_ns() + 30000000;
+    cr_assert(late = submit(2, 2, 100000, false)); /* waits for a slot, in vain */
+    wait_until(&late->task.finished);
+    cr_assert_eq(late->task.problem.kind, SV_EXPIRED);
+    ask_destroy(late);
+    for (int i = 0; i < SLOTS; i++)
+        sv_call_cancel(slow[i]->task.call);
+    for (int i = 0; i < SLOTS; i++) {
+        wait_until(&slow[i]->task.finished);
+        ask_destroy(slow[i]);
+    }
+    expect_idle();
+}
+
+static void open_impatient(void)
+{
+    open_with(1000, 200);
+}
+
+/* Reads a stream to its end; how many bytes it had. */
+static size_t read_stream(struct sv_stream *stream)
+{
+    char bytes[4096];
+    size_t total = 0;
+    for (int idle = 0; idle < WAIT_MS; idle++) {
+        ssize_t taken = sv_stream_pull(stream, bytes, sizeof bytes);
+        if (taken == SV_PULL_END)
+            return total;
+        cr_assert_geq(taken, 0);
+        total += (size_t)taken;
+        if (taken == 0)
+            nap();
+        else
+            idle = 0; /* however little comes at a time */
+    }
+    cr_assert(false, "no end after %zu bytes", total);
+    return total;
+}
+
+Test(batcher, a_slow_reader_stops_only_itself, .init = open_impatient)
+{
+    enum { QUICK = SV_STREAM_TEXT_BYTES * 3 / 2 }; /* goes on when the other's buffer is full */
+
+    struct ask *slow, *quick;
+    cr_assert(slow = submit(1, 1, 100000, true));
+    while (!sv_stream_has_begun(slow->task.stream))
+        nap();
+    cr_assert(quick = submit(2, 1, QUICK, false));
+    wait_until(&quick->task.finished);
+    cr_assert_eq(quick->task.problem.kind, SV_FINE);
+    ask_destroy(quick);
+    wait_until(&slow->task.finished);
+    cr_assert_eq(slow->task.problem.kind, SV_STALLED);
+    cr_assert_leq(sl_generation_usage(slow->sequences[0].generation).completion_tokens,
+                  SV_STREAM_TEXT_BYTES + 1, "it was not fed any more");
+    cr_assert_gt(read_stream(slow->task.stream), SV_STREAM_TEXT_BYTES);
+    ask_destroy(slow);
+    expect_idle();
+}
+
+Test(batcher, a_reader_gets_all_of_a_text_longer_than_the_buffer, .init = open_usual)
+{
+    enum { TOKENS = SV_STREAM_TEXT_BYTES * 2 + 100, TOTAL = 2 * TOKENS };
+
+    struct ask *ask;
+    cr_assert(ask = submit(3, 2, TOKENS, true));
+    cr_assert_gt(read_stream(ask->task.stream), TOTAL);
+    wait_until(&ask->task.finished);
+    cr_assert_eq(ask->task.problem.kind, SV_FINE);
+    cr_assert_eq(ask->task.usage.completion_tokens, TOTAL);
+    ask_destroy(ask);
+    expect_idle();
+}
+
+Test(batcher, end_all_ends_all, .init = open_usual)
+{
+    enum { ASKS = SLOTS + 2 };
+
+    struct ask *asks[ASKS];
+    struct sv_problem problem;
+    for (int i = 0; i < ASKS; i++)
+        cr_assert(asks[i] = submit((uint64_t)i, 1, 100000, i % 2));
+    (void)sv_refuse(&problem, SV_DRAINING, NULL, "Closing.");
+    sv_batcher_end_all(world.batcher, &problem);
+    for (int i = 0; i < ASKS; i++) {
+        wait_until(&asks[i]->task.finished);
+        cr_assert_eq(asks[i]->task.problem.kind, SV_DRAINING);
+        ask_destroy(asks[i]);
+    }
+    expect_idle();
+}
