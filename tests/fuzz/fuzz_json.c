@@ -2,7 +2,7 @@
  *
  * The first byte says whose: completions, predict, hf, tokenize, decode, infer or a question of
  * decisions ('c', 'p', 'h', 't', 'd', 'i', 'q'). */
-#include "support/replay.h"
+#include "support/fuzz_target.h"
 #include "json/completion_params.h"
 #include "json/decision_params.h"
 #include "json/infer_params.h"

@@ -1,6 +1,6 @@
-/* fuzz_safetensors.c - any bytes, as a safetensors file; see replay.h. */
+/* fuzz_safetensors.c - any bytes, as a safetensors file; see fuzz_target.h. */
 #include "checkpoint/safetensors.h"
-#include "support/replay.h"
+#include "support/fuzz_target.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  * vocabulary ends with the first NUL, and the rest is the text. 'l' and 'm' learn pieces or words
  * from the text instead. */
 #include "checkpoint/vocabulary.h"
-#include "support/replay.h"
+#include "support/fuzz_target.h"
 #include "tokenizer/learner.h"
 #include "tokenizer/utf8.h"
 

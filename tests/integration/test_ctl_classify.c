@@ -22,7 +22,7 @@ Test(ctl_classify, classifies)
     cr_assert_eq(whole(one, "tokens_cut"), 0);
     json_decref(one);
 
-    test_write(test_path(input, d.directory, "in"), "Hello\n\nWorld?\r\nlast");
+    test_write_file(test_path(input, d.directory, "in"), "Hello\n\nWorld?\r\nlast");
     r = CTL(&d, "classify", "--top", "3");
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->out, "\tHello\n");
@@ -105,7 +105,7 @@ static void expect_lines_in_order(const struct served *d, int lines, int bytes)
     char input[PATH_MAX], text[16];
     for (int i = 0; i < lines; i++)
         sv_text_print(&in, "a%cb%cc%0*d\n", 'a' + i % 26, 'A' + i / 26, bytes, 0);
-    test_write(test_path(input, d->directory, "in"), in.data);
+    test_write_file(test_path(input, d->directory, "in"), in.data);
     const struct result *r = CTL(d, "classify", "--replace", "--truncate");
     EXPECT_EXIT(r, 0);
     const char *at = r->out;
@@ -139,7 +139,7 @@ Test(ctl_classify, classifies_as_many_lines_at_a_time_as_the_daemon_takes)
     EXPECT_SAID(r->out, "\tab\n");
     EXPECT_SAID(r->err, "at most 1024 are accepted");
 
-    test_write(test_path(input, d.directory, "in"), "a\nab\n\n\xff\nabc\n");
+    test_write_file(test_path(input, d.directory, "in"), "a\nab\n\n\xff\nabc\n");
     r = CTL(&d, "classify");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->out, "\tab\n");
@@ -213,7 +213,7 @@ Test(ctl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_it)
     serve_classifiers(&d);
     for (int i = 1; i <= 100; i++)
         sv_text_print(&in, i % 3 == 0 ? "%%\n" : "line%c%c\n", 'a' + i / 10, 'a' + i % 10);
-    test_write(test_path(input, d.directory, "in"), in.data);
+    test_write_file(test_path(input, d.directory, "in"), in.data);
     const struct result *r = CTL(&d, "classify");
     EXPECT_EXIT(r, 1);
     const char *out = r->out, *err = r->err;
@@ -254,7 +254,7 @@ Test(ctl_classify, a_line_of_any_length_does_not_keep_the_rest_from_it)
     (void)snprintf(script, sizeof script, "#!/bin/sh\n%s\nexec '%s' \"$@\"\n",
                    TEST_SANITIZED ? "" : "ulimit -v 300000",
                    program("SLUICECTL", SL_BUILD_DIR "/sluicectl"));
-    test_write(test_path(little, d.directory, "little"), script);
+    test_write_file(test_path(little, d.directory, "little"), script);
     cr_assert_eq(chmod(little, 0700), 0);
     cr_assert_eq(setenv("SLUICECTL", little, 1), 0);
     const struct result *r = CTL(&d, "classify");
@@ -270,7 +270,7 @@ Test(ctl_classify, benchmarks_classification)
     struct served d;
     char file[PATH_MAX], missing[PATH_MAX];
     serve_classifiers(&d);
-    test_write(test_path(file, d.directory, "texts"), "Hello\nWorld?\n\nab\n");
+    test_write_file(test_path(file, d.directory, "texts"), "Hello\nWorld?\n\nab\n");
     const struct result *r = CTL(&d, "bench", "--classify", file, "--connections", "8", "--texts",
                                  "3", "--requests", "40", "--json");
     EXPECT_EXIT(r, 0);
@@ -292,7 +292,7 @@ Test(ctl_classify, benchmarks_classification)
     r = CTL(&d, "bench", "--classify", test_path(missing, d.directory, "nothing"));
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "nothing: No such file");
-    test_write(file, "Hello\n \n");
+    test_write_file(file, "Hello\n \n");
     r = CTL(&d, "bench", "--model", "plain", "--classify", file, "--texts", "2");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "no tokens");

@@ -15,7 +15,7 @@ Test(sluicectl, explains_itself)
     static const char *const commands[] = {"complete", "classify", "models",
                                            "health",   "metrics",  "bench"};
     char directory[PATH_MAX];
-    test_directory_make(directory);
+    test_directory_create(directory);
     const struct result *r = run(directory, (const char *[]){"sluicectl", "--help", NULL});
     EXPECT_EXIT(r, 0);
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
@@ -46,7 +46,7 @@ Test(sluicectl, help_has_an_example)
 {
     static const char *const commands[] = {"complete", "classify", "bench"};
     char directory[PATH_MAX], begin[64];
-    test_directory_make(directory);
+    test_directory_create(directory);
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         const struct result *r =
             run(directory, (const char *[]){"sluicectl", commands[i], "--help", NULL});
@@ -76,7 +76,7 @@ Test(sluicectl, says_what_it_does_not_understand)
     };
 
     char directory[PATH_MAX];
-    test_directory_make(directory);
+    test_directory_create(directory);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct result *r = run(directory, cases[i].words);
         EXPECT_EXIT(r, 2);
@@ -89,7 +89,7 @@ Test(sluicectl, says_what_it_does_not_understand)
 Test(sluicectl, says_when_nobody_listens)
 {
     char directory[PATH_MAX];
-    test_directory_make(directory);
+    test_directory_create(directory);
     const struct result *r = ctl(directory, "http://127.0.0.1:1", "models", NULL);
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "cannot reach http://127.0.0.1:1");
@@ -100,7 +100,7 @@ Test(sluicectl, says_when_nobody_listens)
 Test(sluicectl, takes_the_url_from_the_environment)
 {
     char directory[PATH_MAX];
-    test_directory_make(directory);
+    test_directory_create(directory);
     cr_assert_eq(setenv("SLUICE_URL", "http://127.0.0.1:2/", 1), 0);
     const struct result *r = run(directory, (const char *[]){"sluicectl", "health", NULL});
     EXPECT_EXIT(r, 1);
@@ -126,7 +126,7 @@ Test(sluicectl, completes)
     cr_assert_str_eq(r->out, text, "the stream says '%s', the whole answer '%s'", r->out, text);
     EXPECT_SAID(r->err, "[3 tokens of prompt, 20 written; ");
 
-    test_write(test_path(input, d.directory, "in"), "abc");
+    test_write_file(test_path(input, d.directory, "in"), "abc");
     r = CTL(&d, "complete", "--max-tokens", "20", "--seed", "-5");
     cr_assert_str_eq(r->out, text, "from standard input '%s', not '%s'", r->out, text);
     r = CTL(&d, "complete", "-", "--max-tokens", "20", "--seed", "-5");
@@ -392,7 +392,7 @@ static void actor_start(struct actor *a, const char *const *script)
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof address;
     *a = (struct actor){.script = script, .socket = socket(AF_INET, SOCK_STREAM, 0)};
-    test_directory_make(a->directory);
+    test_directory_create(a->directory);
     cr_assert_eq(bind(a->socket, (struct sockaddr *)&address, length), 0);
     cr_assert_eq(listen(a->socket, 16), 0);
     cr_assert_eq(getsockname(a->socket, (struct sockaddr *)&address, &length), 0);

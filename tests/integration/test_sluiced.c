@@ -68,7 +68,7 @@ Test(sluiced, what_cannot_be_started_is_not_called_a_configuration)
     };
 
     char directory[PATH_MAX], path[PATH_MAX];
-    test_directory_make(directory);
+    test_directory_create(directory);
     (void)log_begin(directory, path);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         cr_assert_eq(run(cases[i].words), 2, "case %zu", i);
@@ -115,7 +115,7 @@ Test(sluiced, directories_without_a_version_are_told_and_files_are_not)
     copy_tiny(mine.store, "flat", "latest");
     copy_tiny(mine.store, "naught", "0");
     copy_tiny(mine.store, "good", "1");
-    test_write(test_path(file, mine.store, "notes"), "mine");
+    test_write_file(test_path(file, mine.store, "notes"), "mine");
     (void)log_begin(mine.directory, path);
     daemon_serve(&mine, (const char *const[]){NULL});
     expect_log(path, "store/flat accepted=\"<store>/<model>/<number from 1>\"", true);
@@ -129,7 +129,7 @@ static void spoil(const char *store)
 {
     char file[PATH_MAX];
     copy_tiny(store, "broken", "3");
-    test_write(test_path(file, store, "broken/3/model.safetensors"), "not a model");
+    test_write_file(test_path(file, store, "broken/3/model.safetensors"), "not a model");
 }
 
 Test(sluiced, a_broken_model_is_left_out_and_the_others_serve)

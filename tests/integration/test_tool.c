@@ -1,6 +1,6 @@
 /* test_tool.c - the offline tool as its users meet it: words in, text and exit status out, and
  * signals in the middle. */
-#include "support/file_digest.h"
+#include "support/file_sha256.h"
 #include "support/tool.h"
 #include "train/trainer.h"
 
@@ -41,7 +41,7 @@ static void digest_undisturbed(char hex[65])
 {
     static struct result r;
     expect_success(&r, small_and(WORDS("--seed", "7")));
-    file_digest(hex, out, "model.safetensors");
+    file_sha256(hex, out, "model.safetensors");
     test_directory_remove(run_path);
     test_directory_remove(out);
 }
@@ -157,7 +157,7 @@ static void expect_resumed(int step, const char *want)
     cr_expect_str_eq(e.name, "published");
     cr_assert_eq(fclose(c.out), 0);
     cr_expect_eq(status_of(c.pid), 0);
-    file_digest(have, out, "model.safetensors");
+    file_sha256(have, out, "model.safetensors");
     cr_expect_str_eq(have, want, "not the model of an undisturbed run");
 }
 
@@ -266,7 +266,7 @@ Test(tool, train_does_not_need_a_reader)
     wait_for_step(&c, 3);
     cr_assert_eq(fclose(c.out), 0);
     cr_expect_eq(status_of(c.pid), 0);
-    file_digest(have, out, "model.safetensors");
+    file_sha256(have, out, "model.safetensors");
     cr_expect_str_eq(have, want);
 }
 

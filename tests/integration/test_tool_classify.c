@@ -71,7 +71,7 @@ Test(tool_classify, lines_are_classified)
     static struct result r;
     char data[PATH_MAX], lines[PATH_MAX], line[64];
     make_classifier(&r, test_path(data, top, "data.tsv"));
-    test_write(test_path(lines, top, "lines.txt"), "61 h\n\n60 l\n22 l 11 22\t33 44\n");
+    test_write_file(test_path(lines, top, "lines.txt"), "61 h\n\n60 l\n22 l 11 22\t33 44\n");
     expect_success(&r, WORDS("classify", out, lines, "--json"));
     const char *second = strchr(r.out, '\n'), *third = second ? strchr(second + 1, '\n') : NULL;
     cr_assert(third, "%s", r.out);
@@ -83,7 +83,7 @@ Test(tool_classify, lines_are_classified)
     cr_expect_eq(sscanf(r.out, "high\t%*f\t%63[^\n]", line), 1, "%s", r.out);
     cr_expect_str_eq(line, "61 h");
     cr_expect(strstr(r.out, "\t22 l 11 22 33 44\n"), "%s", r.out);
-    test_write(data, r.out);
+    test_write_file(data, r.out);
     expect_success(&r, WORDS("inspect", out, "--json"));
     cr_expect(strstr(r.out, "\"task\": \"classification\""), "%s", r.out);
     cr_expect(strstr(r.out, "\"classes\": 2"), "%s", r.out);
@@ -92,7 +92,7 @@ Test(tool_classify, lines_are_classified)
     cr_expect(strstr(r.out, "\"accuracy\":1.0,\"examples\":3"), "%s", r.out);
     expect_success(&r, WORDS("classify", out, lines, "--least", "1"));
     cr_expect_str_eq(r.out, "");
-    test_write(lines, " \n\n\x01\n");
+    test_write_file(lines, " \n\n\x01\n");
     expect_success(&r, WORDS("classify", out, lines));
     cr_expect(strstr(r.out, "\t \n") && strstr(r.out, "\t\x01\n"), "a line for each: %s", r.out);
 }
@@ -111,7 +111,7 @@ Test(tool_classify, what_is_learnt_from_is_told)
     cr_expect(strstr(r.out, "\"texts\":73,\"validation_texts\":8,\"texts_cut\":1,"), "%s", r.out);
     cr_expect(strstr(r.out, "\"labels\":{\"high\":36,\"hihg\":1,\"low\":36}"), "%s", r.out);
     cr_expect(strstr(r.err, "the label 'hihg' is there once, in line 81: a slip"), "%s", r.err);
-    test_write(test_path(names, top, "names.txt"), "high\nlow\nhihg\n");
+    test_write_file(test_path(names, top, "names.txt"), "high\nlow\nhihg\n");
     (void)test_path(run_path, top, "second");
     expect_success(&r, learning(data, WORDS("--steps", "1", "--labels", names)));
     cr_expect_str_eq(r.err, "");
@@ -125,7 +125,7 @@ Test(tool_classify, a_text_without_tokens_of_its_own_is_not_measured)
     write_data(test_path(data, top, "data.tsv"));
     expect_success(&r, learning(data, WORDS("--epochs", "1", "--tokenizer", "words",
                                             "--validation-share", "0.5")));
-    test_write(data, "high\t61 h\nlow\t\x01\n");
+    test_write_file(data, "high\t61 h\nlow\t\x01\n");
     const struct mistake mistakes[] = {
         {{"eval", out, "--data", data, "--label", "1", "--text", "2"},
          2,
@@ -141,7 +141,7 @@ Test(tool_classify, each_label_is_measured)
     static struct result r;
     char data[PATH_MAX];
     make_classifier(&r, test_path(data, top, "data.tsv"));
-    test_write(data, "high\t61 h\nlow\t60 l\nlow\t63 h\n");
+    test_write_file(data, "high\t61 h\nlow\t60 l\nlow\t63 h\n");
     expect_success(&r, WORDS("eval", out, "--data", data, "--label", "1", "--text", "2", "--json"));
     cr_expect(strstr(r.out,
                      "{\"label\":\"high\",\"texts\":1,\"right\":1,\"predicted\":2,\"recall\":1.0,"
@@ -153,7 +153,7 @@ Test(tool_classify, each_label_is_measured)
               "%s", r.out);
     expect_success(&r, WORDS("eval", out, "--data", data, "--label", "1", "--text", "2"));
     cr_expect(strstr(r.out, "low          2      50.00 %    100.00 %  high (1)\n"), "%s", r.out);
-    test_write(data, "low\t60 l\n");
+    test_write_file(data, "low\t60 l\n");
     expect_success(&r, WORDS("eval", out, "--data", data, "--label", "1", "--text", "2"));
     cr_expect(strstr(r.out, "high         0            -           -\n"), "%s", r.out);
 }
@@ -173,7 +173,7 @@ Test(tool_classify, a_line_that_cannot_be_classified_leaves_the_others_alone)
     size_t bytes = (size_t)snprintf(text, 64, "61 h\n \n\xFF\n60 l\n");
     memset(text + bytes, 'x', LONG);
     (void)snprintf(text + bytes + LONG, 32, "\n22 l\n");
-    test_write(test_path(lines, top, "lines.txt"), text);
+    test_write_file(test_path(lines, top, "lines.txt"), text);
     free(text);
     run(&r, WORDS("classify", out, lines));
     cr_expect_eq(r.status, 2, "%d: %s", r.status, r.err);
@@ -197,14 +197,14 @@ Test(tool_classify, numbers_that_are_not_finite_are_told_with_their_line)
     tiny_plain_make(engine, top);
     sl_engine_destroy(engine);
     (void)test_path(model, top, PLAIN "/4");
-    test_write(test_path(lines, top, "lines.txt"), "good\n\n\xFF\nfine\nbad!\ngood\n");
+    test_write_file(test_path(lines, top, "lines.txt"), "good\n\n\xFF\nfine\nbad!\ngood\n");
     run(&r, WORDS("classify", model, lines));
     cr_expect_eq(r.status, 2, "%d: %s", r.status, r.err);
     const char *second = strstr(r.out, "\tfine\n");
     cr_expect(second && strstr(second, "\tgood\n") && !strstr(r.out, "bad"), "%s", r.out);
     cr_expect(strstr(r.err, "lines.txt' line 5: the model's numbers are not finite"), "%s", r.err);
     cr_expect(strstr(r.err, "2 of 5 texts could not be classified"), "%s", r.err);
-    test_write(lines, "true\tgood\nfalse\tbad!\n");
+    test_write_file(lines, "true\tgood\nfalse\tbad!\n");
     run(&r,
         WORDS("eval", model, "--data", lines, "--format", "tsv", "--label", "1", "--text", "2"));
     cr_expect_neq(r.status, 0);
@@ -229,13 +229,14 @@ Test(tool_classify, standard_input_is_read_and_named)
     static struct result r;
     char data[PATH_MAX], lines[PATH_MAX];
     make_classifier(&r, test_path(data, top, "data.tsv"));
-    test_write(test_path(lines, top, "lines.txt"), "61 h\n\xFF\n60 and more than there is room\n");
+    test_write_file(test_path(lines, top, "lines.txt"),
+                    "61 h\n\xFF\n60 and more than there is room\n");
     run_on(&r, lines, WORDS("classify", out, "-"));
     cr_expect_eq(r.status, 2, "%d: %s", r.status, r.err);
     cr_expect(strstr(r.out, "high\t") == r.out && strstr(r.out, "\t61 h\n"), "%s", r.out);
     cr_expect(strstr(r.err, "'standard input' line 2: not UTF-8"), "%s", r.err);
     cr_expect(strstr(r.err, "\n1 of 2 texts were cut to 8 tokens\n"), "%s", r.err);
-    test_write(lines, "PK\3\4 and so on");
+    test_write_file(lines, "PK\3\4 and so on");
     run_on(&r, lines, WORDS("classify", out, "-"));
     cr_expect(strstr(r.err, "'standard input': this is zip data; accepted are"), "%s", r.err);
 }
@@ -256,12 +257,12 @@ Test(tool_classify, the_end_of_a_text_is_kept_where_it_is_asked_for)
     static struct result r;
     char data[PATH_MAX], lines[PATH_MAX];
     make_classifier(&r, test_path(data, top, "data.tsv"));
-    test_write(test_path(lines, top, "lines.txt"), "61 h 00000000 60 l\n");
+    test_write_file(test_path(lines, top, "lines.txt"), "61 h 00000000 60 l\n");
     expect_success(&r, WORDS("classify", out, lines));
     cr_expect(strncmp(r.out, "high\t", 5) == 0, "%s", r.out);
     expect_success(&r, WORDS("classify", out, lines, "--keep-last"));
     cr_expect(strncmp(r.out, "low\t", 4) == 0, "%s", r.out);
-    test_write(data, "high\t61 h 00000000 60 l\nhigh\t22 h 00000000 11 l\n");
+    test_write_file(data, "high\t61 h 00000000 60 l\nhigh\t22 h 00000000 11 l\n");
     cr_expect_eq(accuracy_on(data, NULL), 1.0);
     cr_expect_eq(accuracy_on(data, "--keep-last"), 0.0);
     FILE *file = fopen(data, "we");
@@ -284,7 +285,7 @@ Test(tool_classify, nearly_sure_is_not_printed_as_sure)
     char data[PATH_MAX], lines[PATH_MAX];
     write_data(test_path(data, top, "data.tsv"));
     expect_success(&r, learning(data, WORDS("--epochs", "60", "--rate", "0.05", "--decay", "0")));
-    test_write(test_path(lines, top, "lines.txt"), "61 h\n");
+    test_write_file(test_path(lines, top, "lines.txt"), "61 h\n");
     expect_success(&r, WORDS("classify", out, lines, "--least", "0.999999"));
     cr_expect_str_eq(r.out, "high\t0.999999\t61 h\n");
     json_t *o = expect_json(&r, WORDS("classify", out, lines, "--json"));
@@ -299,7 +300,7 @@ Test(tool_classify, standard_input_is_a_file_too)
     char data[PATH_MAX], lines[PATH_MAX];
     int ends[2];
     make_classifier(&r, test_path(data, top, "data.tsv"));
-    test_write(test_path(lines, top, "lines.txt"), "61 h\n\n60 l\n");
+    test_write_file(test_path(lines, top, "lines.txt"), "61 h\n\n60 l\n");
     expect_success(&r, WORDS("classify", out, lines));
     cr_assert_eq(pipe(ends), 0);
     cr_assert_eq(write(ends[1], "61 h\n\n60 l\n", 11), 11);
@@ -322,7 +323,7 @@ Test(tool_classify, a_full_disk_is_no_fault_of_a_line)
     make_classifier(&r, test_path(data, top, "data.tsv"));
     for (int i = 0; i < LINES; i++)
         memcpy(text + i * LINE_BYTES, "61 h\n", LINE_BYTES);
-    test_write(test_path(lines, top, "lines.txt"), text);
+    test_write_file(test_path(lines, top, "lines.txt"), text);
     pid_t pid = fork();
     cr_assert_geq(pid, 0);
     if (pid == 0) {

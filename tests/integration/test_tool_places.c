@@ -69,7 +69,7 @@ Test(tool_places, what_is_not_ours_is_not_written_over)
     };
     cr_assert_eq(mkdir(test_path(mine, top, "mine"), S_IRWXU), 0);
     cr_assert_eq(mkdir(test_path(mine, top, "mine/1"), S_IRWXU), 0);
-    test_write(test_path(file, mine, "diary.txt"), "Dear diary");
+    test_write_file(test_path(file, mine, "diary.txt"), "Dear diary");
     (void)test_path(inside, run_path, "state/1");
     expect_messages(mistakes, COUNT(mistakes));
     cr_expect_eq(access(file, F_OK), 0);
@@ -157,8 +157,9 @@ Test(tool_places, a_model_that_is_not_there_is_told_with_what_is)
 Test(tool_places, a_refused_training_leaves_nothing)
 {
     char latin[PATH_MAX], data[PATH_MAX], deep[PATH_MAX], model[PATH_MAX];
-    test_write(test_path(latin, top, "latin1.txt"), "caf\xe9, and more of it than a context has");
-    test_write(test_path(data, top, "data.tsv"), "good\tfine\nbad\tnot fine\n");
+    test_write_file(test_path(latin, top, "latin1.txt"),
+                    "caf\xe9, and more of it than a context has");
+    test_write_file(test_path(data, top, "data.tsv"), "good\tfine\nbad\tnot fine\n");
     (void)test_path(deep, top, "runs/of/mine");
     (void)test_path(model, top, "models/mine/1");
     expect_refused(small_and(deep, model, WORDS("--corpus", latin)), "latin1.txt", "UTF-8");

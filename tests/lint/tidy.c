@@ -291,7 +291,7 @@ static const struct {
     {"nettle/*", {"engine/base/file.c"}},
     {"utf8proc.h", {"engine/tokenizer/unicode.c"}},
     {"openssl/*", {NULL}},
-    {"criterion/*", {"tests/support/test.h", "tests/support/fork_runner.c"}},
+    {"criterion/*", {"tests/support/test.h", "tests/runners/criterion_fork.c"}},
 };
 
 static void check_borders(const struct file *file, struct findings *f)

@@ -23,7 +23,7 @@ static inline void world_stock(void (*make)(const char *store))
 {
     struct sl_err err;
     const struct sl_engine_options engine = {.threads = 1};
-    test_directory_make(world.store);
+    test_directory_create(world.store);
     make(world.store);
     EXPECT_OK((world.engine = sl_engine_create(&engine, &err)), err);
     EXPECT_OK((world.metrics = sv_metrics_create(&err)), err);

@@ -104,7 +104,7 @@ static inline void daemon_serve(struct daemon *daemon, const char *const *option
 static inline void daemon_make_store(struct daemon *daemon)
 {
     *daemon = (struct daemon){0};
-    test_directory_make(daemon->directory);
+    test_directory_create(daemon->directory);
     (void)test_path(daemon->store, daemon->directory, "store");
     cr_assert_eq(mkdir(daemon->store, 0700), 0);
     tiny_store_make(daemon->store);

@@ -1,14 +1,13 @@
 /* test.h - what the tests share on top of Criterion: failures that must name their reason, folders
  * that vanish, random input that can be repeated.
  *
- * A test file includes this and nothing else of the test framework. */
+ * A test file includes this and nothing else of the test framework. This folder is a
+ * library: contracts are in the headers, and state is in structs that the test owns. */
 #pragma once
 
 #include "sluice/err.h"
 
 #include <criterion/criterion.h>
-#include <dirent.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -44,62 +43,19 @@ enum { TEST_SANITIZED = 0 };
 
 /* The seed of random tests: SLUICE_SEED, or a fixed number. Show it in the message of every check
  * that depends on it. */
-static inline uint64_t test_seed(void)
-{
-    const char *text = getenv("SLUICE_SEED");
-    return text ? strtoull(text, NULL, 0) : 20260101;
-}
+uint64_t test_seed(void);
 
 /* A fresh directory in path, which has PATH_MAX bytes. */
-static inline void test_directory_make(char *path)
-{
-    const char *top = getenv("TMPDIR");
-    (void)snprintf(path, PATH_MAX, "%s/sluice-test-XXXXXX", top ? top : "/tmp");
-    cr_assert(mkdtemp(path), "cannot make %s", path);
-}
+void test_directory_create(char *path);
 
 /* Joins a directory and a name in out, which has PATH_MAX bytes, and returns out. */
-static inline const char *test_path(char *out, const char *directory, const char *name)
-{
-    int length = snprintf(out, PATH_MAX, "%s/%s", directory, name);
-    cr_assert(length > 0 && length < PATH_MAX, "the path of %s is too long", name);
-    return out;
-}
+const char *test_path(char *out, const char *directory, const char *name);
 
-static inline int test_remove_one(const char *path, const struct stat *status, int kind,
-                                  struct FTW *place)
-{
-    (void)status;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
+/* The number of files and directories in a directory. */
+int test_count_entries(const char *directory);
 
-/* How many files and directories are in one. */
-static inline int test_entries(const char *directory)
-{
-    int count = 0;
-    DIR *entries = opendir(directory);
-    cr_assert(entries, "%s", directory);
-    for (const struct dirent *e; (e = readdir(entries));)
-        count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
-    (void)closedir(entries);
-    return count;
-}
-
-/* Removes a directory of test_directory_make and all that is in it. */
-static inline void test_directory_remove(const char *path)
-{
-    enum { OPEN_MAX_HINT = 8 };
-
-    (void)nftw(path, test_remove_one, OPEN_MAX_HINT, FTW_DEPTH | FTW_PHYS);
-}
+/* Removes a directory of test_directory_create and all that is in it. */
+void test_directory_remove(const char *path);
 
 /* Writes text to a file, replacing it. */
-static inline void test_write(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "we");
-    cr_assert(file, "cannot write %s", path);
-    cr_assert_geq(fputs(text, file), 0);
-    cr_assert_eq(fclose(file), 0);
-}
+void test_write_file(const char *path, const char *text);

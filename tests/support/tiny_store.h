@@ -45,7 +45,7 @@ static inline void tiny_store_make(const char *store)
     char corpus[PATH_MAX], model[PATH_MAX], text[BYTES * TINY_REPEATS + 1] = "";
     for (size_t i = 0; i < TINY_REPEATS; i++)
         memcpy(text + i * BYTES, TINY_TEXT, BYTES + 1);
-    test_write(test_path(corpus, store, ".corpus.txt"), text);
+    test_write_file(test_path(corpus, store, ".corpus.txt"), text);
     (void)test_path(model, store, TINY_MODEL);
     cr_assert_eq(mkdir(model, 0700), 0);
     (void)test_path(model, store, TINY_MODEL "/1");

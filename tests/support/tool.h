@@ -37,7 +37,7 @@ static inline void setup(void)
 {
     enum { SECONDS_MAX = 100 };
 
-    test_directory_make(top);
+    test_directory_create(top);
     (void)test_path(corpus, top, "corpus.txt");
     (void)test_path(run_path, top, "run");
     (void)test_path(out, top, "store/bottles/1");

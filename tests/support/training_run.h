@@ -3,8 +3,8 @@
 #pragma once
 
 #include "checkpoint/manifest.h"
-#include "support/file_digest.h"
-#include "support/net_fixture.h"
+#include "support/file_sha256.h"
+#include "support/model_fixture.h"
 #include "train/trainer.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -26,7 +26,7 @@ static inline void write_corpus(const char *path, int words, uint64_t seed)
 
 static inline void setup(void)
 {
-    test_directory_make(top);
+    test_directory_create(top);
     (void)test_path(corpus, top, "corpus.txt");
     (void)test_path(run, top, "run");
     (void)test_path(out, top, "out");
@@ -136,9 +136,9 @@ static inline struct ending ending_of(const char *directory)
     struct ending e;
     char state[PATH_MAX];
     (void)test_path(state, directory, "state");
-    file_digest(e.numbers, state, "state.safetensors");
-    file_digest(e.counters, state, "state.json");
-    file_digest(e.model, out, "model.safetensors");
+    file_sha256(e.numbers, state, "state.safetensors");
+    file_sha256(e.counters, state, "state.json");
+    file_sha256(e.model, out, "model.safetensors");
     return e;
 }
 

@@ -6,7 +6,7 @@ static char directory[PATH_MAX], path[PATH_MAX];
 
 static void begin(void)
 {
-    test_directory_make(directory);
+    test_directory_create(directory);
     (void)test_path(path, directory, "texts");
 }
 

@@ -1,7 +1,8 @@
 /* test_archs.c - what every row of the table of architectures must keep: gradients, the same bits
  * alone and in company, with one thread and with more, with a cache and without, saved and
  * loaded. */
-#include "support/net_gradients.h"
+#include "support/gradient_check.h"
+#include "support/model_fixture.h"
 
 #include "sluice/infer.h"
 #include "tokenizer/tokenizer.h"
@@ -40,10 +41,10 @@ Test(archs, gradients_agree_across_instruction_levels)
             struct sl_model *m = models[e] = fixture_model(engines[e], arch, &config);
             struct fixture_batch f;
             struct sl_tape t;
-            fixture_fill(&f, lengths, 3);
-            fixture_aim(&f, config.task);
-            fixture_tape(&t, m, &f.batch, true);
-            fixture_clear_gradients(m);
+            fixture_batch_init(&f, lengths, 3);
+            fixture_set_loss_scale(&f, config.task);
+            fixture_tape_init(&t, m, &f.batch, true);
+            sl_net_clear(m);
             (void)fixture_loss(m, &t, &f.batch);
             sl_tape_backward(&t);
             sl_net_fold(m);
@@ -83,10 +84,10 @@ static void train_once(struct fixture_case c, int threads, float *out, size_t *c
     struct sl_model *m = fixture_model(engine, arch, &config);
     struct fixture_batch f;
     struct sl_tape t;
-    fixture_fill(&f, lengths, 3);
-    fixture_aim(&f, config.task);
-    fixture_tape(&t, m, &f.batch, true);
-    fixture_clear_gradients(m);
+    fixture_batch_init(&f, lengths, 3);
+    fixture_set_loss_scale(&f, config.task);
+    fixture_tape_init(&t, m, &f.batch, true);
+    sl_net_clear(m);
     (void)fixture_loss(m, &t, &f.batch);
     sl_tape_backward(&t);
     sl_net_fold(m);
@@ -510,8 +511,8 @@ Test(archs, tsa_starts_with_gates_at_0_73)
     sl_net_pack(m);
     struct fixture_batch f;
     struct sl_tape t;
-    fixture_fill(&f, lengths, 3);
-    fixture_tape(&t, m, &f.batch, true);
+    fixture_batch_init(&f, lengths, 3);
+    fixture_tape_init(&t, m, &f.batch, true);
     (void)fixture_loss(m, &t, &f.batch);
     /* sigmoid(1) = 0.731: the last bias starts at -1 and little else speaks yet. */
     cr_expect_float_eq(t.notes.gate_sum / t.notes.gate_count, 0.731, 0.03, "%g",

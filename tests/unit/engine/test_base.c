@@ -394,7 +394,7 @@ static char top[PATH_MAX], path[PATH_MAX], other[PATH_MAX];
 
 static void make_top(void)
 {
-    test_directory_make(top);
+    test_directory_create(top);
 }
 
 static void remove_top(void)
@@ -426,7 +426,7 @@ Test(file, replace_writes_the_pieces_in_order)
     check_content(path, "one two");
     EXPECT_OK(sl_file_replace(path, slices, 1, &err), err);
     check_content(path, "one ");
-    cr_assert_eq(test_entries(top), 1, "nothing temporary stays");
+    cr_assert_eq(test_count_entries(top), 1, "nothing temporary stays");
     cr_assert_eq(stat(path, &status), 0);
     cr_assert_eq(status.st_mode & 0777, 0644);
 }
@@ -463,7 +463,7 @@ Test(file, a_full_disk_leaves_the_old_file)
     struct sl_err err;
     struct rlimit limit = {.rlim_cur = LIMIT, .rlim_max = RLIM_INFINITY};
     const struct sl_slice slice = {big, sizeof big};
-    test_write(test_path(path, top, "file"), "old");
+    test_write_file(test_path(path, top, "file"), "old");
     (void)signal(SIGXFSZ, SIG_IGN);
     cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
     limit.rlim_cur = LIMIT;
@@ -476,7 +476,7 @@ Test(file, a_full_disk_leaves_the_old_file)
     cr_assert(strstr(err.text, "write '"), "%s", err.text);
     cr_assert(strstr(err.text, "File too large"), "%s", err.text);
     check_content(path, "old");
-    cr_assert_eq(test_entries(top), 1, "nothing temporary stays");
+    cr_assert_eq(test_count_entries(top), 1, "nothing temporary stays");
 }
 
 Test(file, paths_have_an_end)
@@ -497,7 +497,7 @@ Test(file, directories_are_made_on_the_way)
     EXPECT_OK(sl_directory_make(path, &err), err);
     cr_assert_eq(stat(path, &status), 0);
     cr_assert(S_ISDIR(status.st_mode));
-    test_write(test_path(path, top, "a/file"), "");
+    test_write_file(test_path(path, top, "a/file"), "");
     EXPECT_FAIL(sl_directory_make(path, &err), err, SL_IO, "there is a file of that name");
     EXPECT_FAIL(sl_directory_make(test_path(path, top, "a/file/d"), &err), err, SL_IO, "file'");
 }
@@ -506,7 +506,7 @@ static void make_version(const char *directory, const char *content)
 {
     char file[PATH_MAX];
     cr_assert_eq(mkdir(directory, 0755), 0);
-    test_write(test_path(file, directory, "weights"), content);
+    test_write_file(test_path(file, directory, "weights"), content);
 }
 
 Test(file, publish_renames)
@@ -516,7 +516,7 @@ Test(file, publish_renames)
     (void)test_path(other, top, "1.tmp");
     make_version(other, "first");
     EXPECT_OK(sl_directory_publish(other, path, &err), err);
-    cr_assert_eq(test_entries(top), 1);
+    cr_assert_eq(test_count_entries(top), 1);
     check_content(test_path(other, path, "weights"), "first");
 }
 
@@ -528,7 +528,7 @@ Test(file, publish_swaps_out_what_was_there)
     make_version(path, "first");
     make_version(other, "second");
     EXPECT_OK(sl_directory_publish(other, path, &err), err);
-    cr_assert_eq(test_entries(top), 1, "the old one is removed");
+    cr_assert_eq(test_count_entries(top), 1, "the old one is removed");
     check_content(test_path(other, path, "weights"), "second");
 }
 

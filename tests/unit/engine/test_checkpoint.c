@@ -14,7 +14,7 @@ static char directory[PATH_MAX], model[PATH_MAX];
 
 static void setup(void)
 {
-    test_directory_make(directory);
+    test_directory_create(directory);
     (void)test_path(model, directory, "1");
 }
 
@@ -161,8 +161,8 @@ Test(checkpoint, what_is_written_comes_back, .init = setup, .fini = teardown)
     sl_checkpoint_close(&checkpoint);
     cr_assert_str_eq(sl_tokenizer_kind(kept), "characters");
     sl_tokenizer_destroy(kept);
-    cr_assert_eq(test_entries(model), 4);
-    cr_assert_eq(test_entries(directory), 1);
+    cr_assert_eq(test_count_entries(model), 4);
+    cr_assert_eq(test_count_entries(directory), 1);
     fixture_release(&f);
 }
 
@@ -258,7 +258,7 @@ Test(checkpoint, damage_is_named, .init = setup, .fini = teardown)
         if (strcmp(damages[i].damage, "remove") == 0)
             cr_assert_eq(unlink(path), 0);
         else
-            test_write(path, damages[i].damage);
+            test_write_file(path, damages[i].damage);
         EXPECT_FAIL(load(&f, &err), err, damages[i].code, damages[i].want);
         cr_assert_eq(strncmp(err.text, "checkpoint '", 12), 0, "%s", err.text);
         fixture_release(&f);
@@ -274,7 +274,7 @@ Test(checkpoint, other_things_stay, .init = setup, .fini = teardown)
     struct sl_err err;
     char path[PATH_MAX];
     fixture_write(&f, 0.5f);
-    test_write(test_path(path, model, "notes.txt"), "mine");
+    test_write_file(test_path(path, model, "notes.txt"), "mine");
     EXPECT_FAIL(sl_checkpoint_write(model, &f.parts, &err), err, SL_BAD_INPUT,
                 "has 'notes.txt' in it");
     cr_assert_eq(unlink(path), 0);
@@ -287,7 +287,7 @@ Test(checkpoint, other_things_stay, .init = setup, .fini = teardown)
     EXPECT_OK(sl_checkpoint_write(model, &f.parts, &err), err);
     (void)test_path(path, directory, "1.tmp");
     cr_assert_eq(mkdir(path, S_IRWXU), 0);
-    test_write(test_path(path, directory, "1.tmp/precious"), "mine");
+    test_write_file(test_path(path, directory, "1.tmp/precious"), "mine");
     EXPECT_OK(sl_checkpoint_write(model, &f.parts, &err), err);
     cr_assert_eq(access(path, F_OK), 0);
     fixture_release(&f);
@@ -299,10 +299,10 @@ Test(checkpoint, places_that_are_no_checkpoints, .init = setup, .fini = teardown
     struct sl_err err;
     fixture_init(&f, 0.5f);
     EXPECT_FAIL(load(&f, &err), err, SL_NOT_FOUND, "manifest.json': No such file");
-    test_write(model, "a file");
+    test_write_file(model, "a file");
     EXPECT_FAIL(load(&f, &err), err, SL_IO, "Not a directory");
     EXPECT_FAIL(sl_checkpoint_write(model, &f.parts, &err), err, SL_IO, "Not a directory");
-    cr_assert_eq(test_entries(directory), 1, "the failure left something behind");
+    cr_assert_eq(test_count_entries(directory), 1, "the failure left something behind");
     fixture_release(&f);
 }
 
@@ -475,7 +475,7 @@ Test(checkpoint, what_is_not_finite_is_not_written, .init = setup, .fini = teard
         EXPECT_FAIL(sl_checkpoint_write(model, &f.parts, &err), err, SL_NOT_FINITE,
                     not_finite[i].want);
         expect_model(0.5f);
-        cr_assert_eq(test_entries(directory), 1, "the failure left something behind");
+        cr_assert_eq(test_count_entries(directory), 1, "the failure left something behind");
     }
     fixture_release(&f);
 }
@@ -563,7 +563,7 @@ Test(checkpoint, a_full_disk_leaves_the_old_model, .init = setup, .fini = teardo
         cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
         bool ok = sl_checkpoint_write(model, &f.parts, &err);
         cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-        cr_assert_eq(test_entries(directory), 1, "something was left behind");
+        cr_assert_eq(test_count_entries(directory), 1, "something was left behind");
         if (ok)
             break;
         cr_assert_eq(err.code, SL_IO, "%s", err.text);
@@ -584,10 +584,10 @@ Test(checkpoint, what_a_dead_writer_left_is_no_obstacle, .init = setup, .fini = 
     char stale[PATH_MAX], file[PATH_MAX];
     (void)test_path(stale, directory, "1.sluice-tmp");
     cr_assert_eq(mkdir(stale, S_IRWXU), 0);
-    test_write(test_path(file, stale, "config.json.AbCdEf"), "half");
+    test_write_file(test_path(file, stale, "config.json.AbCdEf"), "half");
     fixture_write(&f, 0.25f);
     expect_model(0.25f);
-    cr_assert_eq(test_entries(directory), 1);
+    cr_assert_eq(test_count_entries(directory), 1);
     fixture_release(&f);
 }
 
@@ -600,7 +600,7 @@ Test(checkpoint, a_slash_at_the_end_changes_nothing, .init = setup, .fini = tear
     EXPECT_OK(sl_checkpoint_write(model, &f.parts, &err), err);
     EXPECT_OK(sl_checkpoint_write(model, &f.parts, &err), err);
     expect_model(0.5f);
-    cr_assert_eq(test_entries(directory), 1);
+    cr_assert_eq(test_count_entries(directory), 1);
     fixture_release(&f);
 }
 
@@ -734,6 +734,6 @@ Test(state, a_failed_write_leaves_the_old_state, .init = setup, .fini = teardown
                 "tensor 'second.block.0.up.weight': element 3 is nan");
     EXPECT_OK(sl_state_read(model, &t.state, &err), err);
     cr_assert(isfinite(t.second[2][3]));
-    cr_assert_eq(test_entries(directory), 1);
+    cr_assert_eq(test_count_entries(directory), 1);
     fixture_release(&t.model);
 }

@@ -3,7 +3,7 @@
 #include "sluice/classify.h"
 
 #include "layers/layers.h"
-#include "support/net_fixture.h"
+#include "support/model_fixture.h"
 
 enum { ITEMS_MAX = 40, ROWS_MAX = 200, TEXTS = 300 };
 

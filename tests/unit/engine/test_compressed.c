@@ -17,7 +17,7 @@ static const struct sl_learning characters = {.kind = "characters"};
 
 static void setup(void)
 {
-    test_directory_make(directory);
+    test_directory_create(directory);
     (void)test_path(path, directory, "input");
 }
 
@@ -317,7 +317,7 @@ Test(compressed, other_files_are_refused_by_name, .init = setup, .fini = teardow
     struct sl_unpacked file = {0};
     for (size_t i = 0; i < COUNT(bad_files); i++) {
         if (bad_files[i].text)
-            test_write(path, bad_files[i].text);
+            test_write_file(path, bad_files[i].text);
         EXPECT_FAIL(sl_unpacked_open(&file, path, &err), err, bad_files[i].code, bad_files[i].want);
     }
     EXPECT_FAIL(sl_unpacked_open(&file, directory, &err), err, SL_BAD_INPUT, "not a plain file");

@@ -13,7 +13,7 @@ static const struct sl_learning characters = {.kind = "characters"};
 
 static void setup(void)
 {
-    test_directory_make(directory);
+    test_directory_create(directory);
     (void)test_path(path, directory, "input.txt");
 }
 
@@ -37,7 +37,7 @@ Test(corpus, a_file_becomes_ids, .init = setup, .fini = teardown)
     struct sl_corpus corpus = {0};
     struct sl_tokenizer *tokens = NULL;
     struct sl_err err;
-    test_write(path, "caf\xC3\xA9\nc");
+    test_write_file(path, "caf\xC3\xA9\nc");
     EXPECT_OK((tokens = sl_corpus_learn(path, &characters, &err)), err);
     EXPECT_OK(sl_corpus_open(&corpus, path, tokens, &err), err);
     static const int32_t want[] = {2, 1, 3, 4, 0, 2}; /* of \n a c f e' */
@@ -67,7 +67,7 @@ Test(corpus, bad_files_are_refused, .init = setup, .fini = teardown)
     for (size_t i = 0; i < COUNT(bad_files); i++) {
         struct sl_corpus corpus = {0};
         if (bad_files[i].text)
-            test_write(path, bad_files[i].text);
+            test_write_file(path, bad_files[i].text);
         EXPECT_FAIL(sl_corpus_open(&corpus, path, tokens, &err), err, bad_files[i].code,
                     bad_files[i].want);
         cr_assert_null(corpus.ids, "%s: touched on failure", bad_files[i].name);

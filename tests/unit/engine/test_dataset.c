@@ -15,7 +15,7 @@ static const struct sl_record_options by_number = {.label = "1", .text = "2"};
 
 static void setup(void)
 {
-    test_directory_make(directory);
+    test_directory_create(directory);
     (void)test_path(path, directory, "train.tsv");
     (void)test_path(classes, directory, "classes.txt");
 }
@@ -53,7 +53,7 @@ Test(labels, a_file_gives_names_and_order, .init = setup, .fini = teardown)
     for (size_t i = 0; i < COUNT(good_labels); i++) {
         struct sl_err err;
         struct sl_labels labels = {0};
-        test_write(classes, good_labels[i].file);
+        test_write_file(classes, good_labels[i].file);
         EXPECT_OK(sl_labels_read(&labels, classes, &err), err);
         expect_labels(&labels, good_labels[i].want);
         cr_assert_eq(sl_labels_find(&labels, "z", 1), -1);
@@ -89,7 +89,7 @@ Test(labels, bad_files_are_refused, .init = setup, .fini = teardown)
         struct sl_err err;
         struct sl_labels labels = {0};
         if (bad_labels[i].file)
-            test_write(classes, bad_labels[i].file);
+            test_write_file(classes, bad_labels[i].file);
         EXPECT_FAIL(sl_labels_read(&labels, classes, &err), err, bad_labels[i].code,
                     bad_labels[i].want);
         cr_assert_null(labels.list, "case %zu: touched on failure", i);
@@ -104,16 +104,16 @@ Test(labels, there_are_at_most_4096_of_at_most_256_bytes, .init = setup, .fini =
     size_t used = 0;
     for (int i = 0; i < SL_LABELS_MAX; i++)
         used += (size_t)snprintf(file + used, sizeof file - used, "%d\n", i);
-    test_write(classes, file);
+    test_write_file(classes, file);
     EXPECT_OK(sl_labels_read(&labels, classes, &err), err);
     cr_assert_eq(sl_labels_find(&labels, "4095", 4), 4095);
     sl_labels_release(&labels);
     (void)snprintf(file + used, sizeof file - used, "x\n");
-    test_write(classes, file);
+    test_write_file(classes, file);
     EXPECT_FAIL(sl_labels_read(&labels, classes, &err), err, SL_BAD_INPUT,
                 "line 4097: more than 4096 different labels, which is the limit");
     memset(name, 'x', SL_LABEL_BYTES_MAX + 1);
-    test_write(classes, name);
+    test_write_file(classes, name);
     EXPECT_FAIL(sl_labels_read(&labels, classes, &err), err, SL_BAD_INPUT,
                 "line 1: the label has 257 bytes, at most 256");
 }
@@ -151,7 +151,7 @@ Test(dataset, labels_found_are_put_in_order, .init = setup, .fini = teardown)
     for (size_t i = 0; i < COUNT(orders); i++) {
         struct sl_err err;
         struct sl_dataset set = {0};
-        test_write(path, orders[i].file);
+        test_write_file(path, orders[i].file);
         EXPECT_OK(sl_dataset_open(&set, path, &by_number, NULL, &err), err);
         expect_labels(&set.labels, orders[i].want);
         sl_dataset_close(&set);
@@ -163,7 +163,7 @@ Test(dataset, examples_keep_the_order_of_the_file, .init = setup, .fini = teardo
 {
     struct sl_err err;
     struct sl_dataset set = {0};
-    test_write(path, "text\tlabel\none\tb\ntwo two\ta\nthree\tb\n");
+    test_write_file(path, "text\tlabel\none\tb\ntwo two\ta\nthree\tb\n");
     EXPECT_OK(sl_dataset_open(&set, path, &(struct sl_record_options){0}, NULL, &err), err);
     cr_assert_eq(set.count, 3);
     expect_example(&set, 0, 1, "one");
@@ -181,20 +181,20 @@ Test(dataset, labels_may_be_given, .init = setup, .fini = teardown)
     struct sl_err err;
     struct sl_labels labels = {0};
     struct sl_dataset set = {0}, second = {0};
-    test_write(classes, "x\tthe ex\nb\tthe bee\na\tthe ay\n");
+    test_write_file(classes, "x\tthe ex\nb\tthe bee\na\tthe ay\n");
     EXPECT_OK(sl_labels_read(&labels, classes, &err), err);
-    test_write(path, "a\tone\nb\ttwo\n");
+    test_write_file(path, "a\tone\nb\ttwo\n");
     EXPECT_OK(sl_dataset_open(&set, path, &by_number, &labels, &err), err);
     sl_labels_release(&labels);
     expect_labels(&set.labels, "x=the ex b=the bee a=the ay ");
     expect_example(&set, 0, 2, "one");
     expect_example(&set, 1, 1, "two");
-    test_write(path, "x\tthree\n");
+    test_write_file(path, "x\tthree\n");
     EXPECT_OK(sl_dataset_open(&second, path, &by_number, &set.labels, &err), err);
     expect_example(&second, 0, 0, "three");
     cr_assert_eq(second.labels.count, 3);
     sl_dataset_close(&second);
-    test_write(path, "x\tthree\ny\tfour\n");
+    test_write_file(path, "x\tthree\ny\tfour\n");
     EXPECT_FAIL(sl_dataset_open(&second, path, &by_number, &set.labels, &err), err, SL_BAD_INPUT,
                 "train.tsv' line 2: label 'y' is not one of the 3 labels: 'x', 'b', 'a'");
     cr_assert_null(second.text, "touched on failure");
@@ -215,7 +215,7 @@ Test(dataset, bad_files_are_refused, .init = setup, .fini = teardown)
     for (size_t i = 0; i < COUNT(bad_files); i++) {
         struct sl_err err;
         struct sl_dataset set = {0};
-        test_write(path, bad_files[i].file);
+        test_write_file(path, bad_files[i].file);
         EXPECT_FAIL(sl_dataset_open(&set, path, &by_number, NULL, &err), err, SL_BAD_INPUT,
                     bad_files[i].want);
         cr_assert_null(set.path, "touched on failure");
@@ -255,7 +255,7 @@ Test(dataset, an_error_names_some_labels, .init = setup, .fini = teardown)
     struct sl_dataset set = {0}, second = {0};
     many_write(20);
     EXPECT_OK(sl_dataset_open(&set, path, &by_number, NULL, &err), err);
-    test_write(path, "20\tx\n");
+    test_write_file(path, "20\tx\n");
     EXPECT_FAIL(sl_dataset_open(&second, path, &by_number, &set.labels, &err), err, SL_BAD_INPUT,
                 "is not one of the 20 labels: '0', '1', '2', '3', '4', '5', '6', '7' and 12 more");
     sl_dataset_close(&set);
@@ -268,7 +268,7 @@ static struct sl_tokenizer *set_open(struct sl_dataset *set, const char *file)
 {
     struct sl_err err;
     struct sl_tokenizer *tokens = NULL;
-    test_write(path, file);
+    test_write_file(path, file);
     EXPECT_OK(sl_dataset_open(set, path, &by_number, NULL, &err), err);
     EXPECT_OK((tokens = sl_tokenizer_learn("characters", set->text, set->text_bytes, &err)), err);
     return tokens;
@@ -341,7 +341,7 @@ Test(dataset, strangers_fail_or_are_replaced, .init = setup, .fini = teardown)
     struct sl_dataset set = {0}, second = {0};
     struct sl_tokenizer *tokens = set_open(&set, "0\tab?\n1\tab\n");
     struct sl_dataset_encoding how = {.context = 9};
-    test_write(path, "0\tab\n1\tazb\n");
+    test_write_file(path, "0\tab\n1\tazb\n");
     EXPECT_OK(sl_dataset_open(&second, path, &by_number, &set.labels, &err), err);
     EXPECT_FAIL(sl_dataset_encode(&second, tokens, &how, &err), err, SL_BAD_INPUT,
                 "train.tsv' line 2: 1 character is not in the vocabulary: 'z'");
@@ -393,7 +393,7 @@ Test(dataset, special_tokens_stay_where_they_are, .init = setup, .fini = teardow
         struct sl_dataset set = {0};
         const struct sl_dataset_encoding how = {.context = cut_texts[i].context,
                                                 .keep = cut_texts[i].keep};
-        test_write(path, "0\tone two three\n1\tfour\n");
+        test_write_file(path, "0\tone two three\n1\tfour\n");
         EXPECT_OK(sl_dataset_open(&set, path, &by_number, NULL, &err), err);
         const char *words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\none\ntwo\nthree\n";
         struct sl_tokenizer *tokens =
@@ -404,7 +404,7 @@ Test(dataset, special_tokens_stay_where_they_are, .init = setup, .fini = teardow
         expect_tokens(&set, 1, tokens,
                       cut_texts[i].context > 2 ? "[CLS] [UNK] [SEP]" : "[CLS] [SEP]");
         sl_dataset_close(&set);
-        test_write(path, "0\tone two three\n1\t \n");
+        test_write_file(path, "0\tone two three\n1\t \n");
         EXPECT_OK(sl_dataset_open(&set, path, &by_number, NULL, &err), err);
         EXPECT_FAIL(sl_dataset_encode(&set, tokens, &how, &err), err, SL_BAD_INPUT,
                     "line 2: the text has no tokens");

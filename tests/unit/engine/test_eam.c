@@ -1,7 +1,8 @@
 /* test_eam.c - what EAM's specification asks of it beyond what every architecture must keep: sizes,
  * experts chosen or all, dropout, and both of its tasks in all its variants. test_eam_ops.c has its
  * ops. */
-#include "support/net_gradients.h"
+#include "support/gradient_check.h"
+#include "support/model_fixture.h"
 
 #include "sluice/classify.h"
 #include "sluice/infer.h"
@@ -132,10 +133,10 @@ static double train_on(struct sl_model *m, const int *lengths)
 {
     struct fixture_batch f;
     struct sl_tape t;
-    fixture_fill(&f, lengths, 3);
-    fixture_aim(&f, m->config.task);
-    fixture_tape(&t, m, &f.batch, true);
-    fixture_clear_gradients(m);
+    fixture_batch_init(&f, lengths, 3);
+    fixture_set_loss_scale(&f, m->config.task);
+    fixture_tape_init(&t, m, &f.batch, true);
+    sl_net_clear(m);
     double loss = fixture_loss(m, &t, &f.batch);
     sl_tape_backward(&t);
     sl_net_fold(m);
@@ -194,9 +195,9 @@ Test(eam, experts_that_nobody_chose_are_not_computed)
     sl_net_pack(m);
     struct fixture_batch f;
     struct sl_tape t;
-    fixture_fill(&f, texts, 3);
-    fixture_aim(&f, c.task);
-    fixture_tape(&t, m, &f.batch, true);
+    fixture_batch_init(&f, texts, 3);
+    fixture_set_loss_scale(&f, c.task);
+    fixture_tape_init(&t, m, &f.batch, true);
     cr_expect(isfinite(fixture_loss(m, &t, &f.batch)));
     /* K x (all rows go there) x (what the gate gives it). */
     double want = 0.5 * 4 * exp(2.0) / (1.0 + 2.0 * exp(1.0) + exp(2.0));
@@ -217,7 +218,7 @@ Test(eam, without_its_ideas_it_is_attention_and_an_mlp)
     struct fixture_batch f;
     struct sl_tape t;
     struct sl_err err;
-    fixture_fill(&f, texts, 3);
+    fixture_batch_init(&f, texts, 3);
     EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 22, &err), err);
     t.policy = &m->policy;
     sl_tape_begin(&t, &f.batch, false);
@@ -302,12 +303,12 @@ static void train_within(struct sl_model *m, int count, int length)
     int lengths[9] = {0};
     for (int i = 0; i < count; i++)
         lengths[i] = FIXTURE_CONTEXT;
-    fixture_fill(&full, lengths, 3);
+    fixture_batch_init(&full, lengths, 3);
     for (int i = 0; i < count; i++)
         lengths[i] = i % 3 ? FIXTURE_CONTEXT : length;
-    fixture_fill(&f, lengths, 3);
-    fixture_tape(&t, m, &full.batch, true);
-    fixture_clear_gradients(m);
+    fixture_batch_init(&f, lengths, 3);
+    fixture_tape_init(&t, m, &full.batch, true);
+    sl_net_clear(m);
     cr_expect(isfinite(fixture_loss(m, &t, &f.batch)));
     sl_tape_backward(&t);
     sl_tape_release(&t);
@@ -344,9 +345,9 @@ static bool depends_on_dropout(struct sl_config c, bool price)
     for (int i = 0; i < 2; i++) {
         struct fixture_batch f;
         struct sl_tape t;
-        fixture_fill(&f, texts, 3);
-        fixture_aim(&f, c.task);
-        fixture_tape(&t, m, &f.batch, true);
+        fixture_batch_init(&f, texts, 3);
+        fixture_set_loss_scale(&f, c.task);
+        fixture_tape_init(&t, m, &f.batch, true);
         t.random_key = (uint64_t)i;
         (void)fixture_loss(m, &t, &f.batch);
         found[i] = price ? t.notes.price : t.notes.loss;
@@ -414,14 +415,14 @@ Test(eam, dropout_of_windows_does_not_depend_on_the_cut)
         double want = train_on(whole, texts), have = 0.0;
         struct fixture_batch f;
         struct sl_sequence sequences[8];
-        fixture_fill(&f, texts, 3);
-        fixture_aim(&f, c.task);
-        fixture_clear_gradients(cut);
+        fixture_batch_init(&f, texts, 3);
+        fixture_set_loss_scale(&f, c.task);
+        sl_net_clear(cut);
         for (int part = 0; part < 2; part++) {
             struct sl_tape t;
             struct sl_batch batch =
                 part_of(&f.batch, sequences, part ? 3 : 0, part ? f.batch.count : 3);
-            fixture_tape(&t, cut, &batch, true);
+            fixture_tape_init(&t, cut, &batch, true);
             have += fixture_loss(cut, &t, &batch);
             sl_tape_backward(&t);
             sl_tape_release(&t);
@@ -540,7 +541,7 @@ static void forward(const struct sl_model *m, const int32_t *tokens, float *out)
     struct sl_sequence sequence = {.rows = FIXTURE_CONTEXT};
     struct sl_batch batch = {
         .tokens = tokens, .sequences = &sequence, .rows = FIXTURE_CONTEXT, .count = 1};
-    fixture_tape(&t, m, &batch, false);
+    fixture_tape_init(&t, m, &batch, false);
     sl_tape_begin(&t, &batch, false);
     const struct sl_tensor *logits = sl_net_forward(m, &t);
     memcpy(out, logits->data, (size_t)logits->rows * FIXTURE_VOCAB * sizeof *out);

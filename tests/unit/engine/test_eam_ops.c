@@ -1,6 +1,6 @@
 /* test_eam_ops.c - the ops that EAM brought: which keys a pattern lists, attention to them beside
  * attention with a mask, experts chosen by their gates. */
-#include "support/net_fixture.h"
+#include "support/model_fixture.h"
 
 #include "ops/heads.h"
 #include "ops/ops.h"
@@ -130,7 +130,7 @@ static void attended_open(struct attended *a, struct sl_engine *engine, const in
 {
     struct sl_err err;
     static const struct sl_policy policy;
-    fixture_fill(&a->f, lengths, 11);
+    fixture_batch_init(&a->f, lengths, 11);
     int count = a->f.batch.rows * 3 * WIDTH;
     a->values = malloc((size_t)count * sizeof *a->values);
     cr_assert(a->values);

@@ -1,6 +1,8 @@
 /* test_encoder.c - the baselines: the encoder's choices, which make it one paper's or another's. */
-#include "support/net_fixture.h"
-#include "support/net_gradients.h"
+#include "support/gradient_check.h"
+#include "support/model_fixture.h"
+
+#include <math.h>
 
 static const struct sl_arch *encoder(void)
 {

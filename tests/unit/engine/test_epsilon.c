@@ -1,7 +1,7 @@
 /* test_epsilon.c - what the Epsilon paper promises of the model, and that leaving work out changes
  * no bit of an answer. Its parts are in test_epsilon_parts.c, gradients in test_ops.c and
  * test_archs.c, numbers in test_golden.c. */
-#include "support/net_fixture.h"
+#include "support/model_fixture.h"
 
 #include "sluice/classify.h"
 #include "train/optimiser.h"
@@ -81,9 +81,9 @@ Test(epsilon, temperatures_are_held_at_their_least)
     struct fixture_batch f;
     struct sl_tape t;
     float gradient;
-    fixture_fill(&f, two, 2);
-    fixture_aim(&f, config.task);
-    fixture_tape(&t, m, &f.batch, true);
+    fixture_batch_init(&f, two, 2);
+    fixture_set_loss_scale(&f, config.task);
+    fixture_tape_init(&t, m, &f.batch, true);
     /* So small that shares are not yet all or nothing at the least temperature. */
     struct sl_parameter *prototypes = parameter_of(m, "attention.prototypes");
     engine->kernels->scale(prototypes->data, 1e-3f, prototypes->data,
@@ -110,9 +110,9 @@ Test(epsilon, the_fixture_halts_both_ways)
     struct sl_model *m = fixture_model(engine, arch, &config);
     struct fixture_batch f;
     struct sl_tape t;
-    fixture_fill(&f, four, 3);
-    fixture_aim(&f, config.task);
-    fixture_tape(&t, m, &f.batch, true);
+    fixture_batch_init(&f, four, 3);
+    fixture_set_loss_scale(&f, config.task);
+    fixture_tape_init(&t, m, &f.batch, true);
     sl_net_clear(m);
     (void)fixture_loss(m, &t, &f.batch);
     sl_tape_backward(&t);
@@ -145,8 +145,8 @@ Test(epsilon, the_price_on_depth_falls_to_a_tenth)
     struct sl_model *m = model_of(engine, &config);
     struct fixture_batch f;
     struct sl_tape t;
-    fixture_fill(&f, two, 3);
-    fixture_tape(&t, m, &f.batch, true);
+    fixture_batch_init(&f, two, 3);
+    fixture_tape_init(&t, m, &f.batch, true);
     double first = price_at(m, &t, &f, 0.0f);
     cr_assert_gt(first, 1e-3);
     cr_expect_float_eq(price_at(m, &t, &f, 0.5f) / first, 0.55, 1e-5);
@@ -167,8 +167,8 @@ Test(epsilon, the_price_on_few_bins_is_their_entropy)
     struct sl_model *m = model_of(engine, &config);
     struct fixture_batch f;
     struct sl_tape t;
-    fixture_fill(&f, two, 3);
-    fixture_tape(&t, m, &f.batch, true);
+    fixture_batch_init(&f, two, 3);
+    fixture_tape_init(&t, m, &f.batch, true);
     double usual = price_at(m, &t, &f, 0.0f);
     cr_expect(usual > -log(config.bins) && usual < 0.0, "%g", usual);
     const struct sl_parameter *u =
@@ -194,9 +194,9 @@ Test(epsilon, training_stops_when_all_rows_have_halted)
     int32_t layers_used[32] = {0};
     struct fixture_batch f;
     struct sl_tape t;
-    fixture_fill(&f, two, 3);
+    fixture_batch_init(&f, two, 3);
     f.tokens[0] = f.tokens[9] = 1;
-    fixture_tape(&t, m, &f.batch, true);
+    fixture_tape_init(&t, m, &f.batch, true);
     t.notes.layers_used = layers_used;
     (void)fixture_loss(m, &t, &f.batch);
     cr_expect_eq(layers_used[0], STEPS);
@@ -237,9 +237,9 @@ static void school_open(struct school *s, struct sl_engine *engine)
     EXPECT_OK(sl_optimiser_init(&s->optimiser, s->m, &err), err);
     sl_numbers_standard(sl_recipe_rows, &s->recipe);
     s->recipe.steps = 100;
-    fixture_fill(&s->f, three, 3);
-    fixture_aim(&s->f, config.task);
-    fixture_tape(&s->tape, s->m, &s->f.batch, true);
+    fixture_batch_init(&s->f, three, 3);
+    fixture_set_loss_scale(&s->f, config.task);
+    fixture_tape_init(&s->tape, s->m, &s->f.batch, true);
 }
 
 static void school_close(struct school *s)

@@ -1,7 +1,7 @@
 /* test_epsilon_causal.c - Epsilon as a language model: bins end at the row that reads them, rows
  * that have halted stay as they are and are left out, a cache holds sums. Gradients are in
  * test_ops.c and test_archs.c, numbers in test_golden.c. */
-#include "support/net_fixture.h"
+#include "support/model_fixture.h"
 
 #include "ops/ops.h"
 #include "sluice/infer.h"
@@ -65,7 +65,7 @@ static void attend(struct attention *a, const struct piece *p, const int *texts)
     struct sl_tape t;
     struct sl_policy policy = {0};
     const struct sl_kernels *k = p->engine->kernels;
-    fixture_fill(&f, texts, 1);
+    fixture_batch_init(&f, texts, 1);
     f.sequences[0].cache = p->cache;
     f.sequences[0].position = p->cache ? p->cache->length : 0;
     EXPECT_OK(sl_tape_init(&t, k, p->engine->pool, 1 << 22, &err), err);
@@ -535,7 +535,7 @@ Test(epsilon_causal, decoding_is_the_full_forward)
 static void forward(const struct sl_model *m, struct fixture_batch *f, bool training, float *out)
 {
     struct sl_tape t;
-    fixture_tape(&t, m, &f->batch, training);
+    fixture_tape_init(&t, m, &f->batch, training);
     sl_tape_begin(&t, &f->batch, training);
     const struct sl_tensor *logits = sl_net_forward(m, &t);
     for (int r = 0; r < logits->rows; r++)
@@ -553,7 +553,7 @@ Test(epsilon_causal, what_is_trained_is_what_is_served)
     struct fixture_batch f;
     float served[LENGTH][FIXTURE_VOCAB], other[LENGTH][FIXTURE_VOCAB];
     int64_t layers[LENGTH];
-    fixture_fill(&f, texts, 3);
+    fixture_batch_init(&f, texts, 3);
     feed(s, 0, f.tokens, LENGTH, served, layers);
     for (int training = 0; training < 2; training++) {
         forward(m, &f, training, other[0]);
@@ -572,7 +572,7 @@ Test(epsilon_causal, the_past_does_not_see_the_future)
     struct sl_model *m = model_of(engine);
     struct fixture_batch f;
     float before[(5 + LENGTH) * FIXTURE_VOCAB], after[(5 + LENGTH) * FIXTURE_VOCAB];
-    fixture_fill(&f, texts, 3);
+    fixture_batch_init(&f, texts, 3);
     for (int k = 5; k < f.batch.rows; k += 3) {
         forward(m, &f, /* training= */ true, before);
         f.tokens[k] = (f.tokens[k] + 1) % FIXTURE_VOCAB;
@@ -601,11 +601,11 @@ Test(epsilon_causal, halting_at_once_costs_one_step)
     int32_t used[LENGTH] = {0};
     struct sl_tape t;
     named(m, "halting.0.bias")->data[0] = 600.0f;
-    fixture_fill(&f, texts, 3);
+    fixture_batch_init(&f, texts, 3);
     feed(s, 0, f.tokens, 1, logits, layers);
     for (int j = 0; j < LENGTH; j++)
         cr_expect_eq(layers[j], 1, "token %d", j);
-    fixture_tape(&t, m, &f.batch, true);
+    fixture_tape_init(&t, m, &f.batch, true);
     t.notes.layers_used = used;
     (void)fixture_loss(m, &t, &f.batch);
     cr_expect_eq(used[0], 1);

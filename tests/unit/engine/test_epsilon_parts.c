@@ -1,6 +1,6 @@
 /* test_epsilon_parts.c - what the Epsilon paper promises of its parts: histogram attention against
  * its formulas in double, halting against probabilities worked out by hand. */
-#include "support/net_fixture.h"
+#include "support/model_fixture.h"
 
 #include "ops/ops.h"
 
@@ -49,7 +49,7 @@ static void attend(struct attention *a, const char *isa)
     struct sl_tape t;
     struct sl_policy policy = {0};
     struct sl_engine *engine = fixture_engine(isa, 2);
-    fixture_fill(&f, lengths, 1);
+    fixture_batch_init(&f, lengths, 1);
     EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 22, &err), err);
     t.policy = &policy;
     sl_tape_begin(&t, &f.batch, false);
@@ -236,7 +236,7 @@ static void walk(struct walk *w, float price, double mean)
     struct fixture_batch f;
     struct sl_tape t;
     struct sl_engine *engine = fixture_engine("ref", 1);
-    fixture_fill(&f, ones, 1);
+    fixture_batch_init(&f, ones, 1);
     EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 16, &err), err);
     sl_tape_begin(&t, &f.batch, true);
     int32_t steps[TEXTS] = {0};

@@ -4,7 +4,7 @@
 #include "checkpoint/safetensors.h"
 #include "sluice/classify.h"
 #include "sluice/infer.h"
-#include "support/net_fixture.h"
+#include "support/model_fixture.h"
 #include "train/optimiser.h"
 
 #include <math.h>
@@ -367,7 +367,7 @@ Test(golden, served_logits_of_tokens_that_leave_early)
 /* A tape at the point of the training that was recorded, if any. */
 static void training_tape(const struct golden *g, struct sl_tape *t)
 {
-    fixture_tape(t, g->m, &g->batch, true);
+    fixture_tape_init(t, g->m, &g->batch, true);
     if (sl_safetensors_metadata(&g->file, "progress"))
         t->progress = (float)fact(g, "progress");
 }
@@ -410,7 +410,7 @@ Test(golden, trained_logits_loss_and_price)
 
 static void compute_gradients(const struct golden *g, struct sl_tape *t)
 {
-    fixture_clear_gradients(g->m);
+    sl_net_clear(g->m);
     (void)fixture_loss(g->m, t, &g->batch);
     sl_tape_backward(t);
     sl_net_fold(g->m);
@@ -486,7 +486,7 @@ static void check_steps(struct golden *g, int record)
     struct sl_err err;
     struct sl_recipe recipe = recipe_of(g);
     EXPECT_OK(sl_optimiser_init(&o, g->m, &err), err);
-    fixture_tape(&t, g->m, &g->batch, true);
+    fixture_tape_init(&t, g->m, &g->batch, true);
     for (int step = 0; step < recipe.steps; step++) {
         compute_gradients(g, &t);
         double norm = sl_optimiser_norm(&o), want = fact(g, "norm");

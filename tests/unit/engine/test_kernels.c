@@ -1,7 +1,7 @@
 /* test_kernels.c - the tables, matrix products and conversions of every level this machine has,
  * against the reference. Row slots are in test_kernels_rows.c, attention in
  * test_kernels_attend.c. */
-#include "support/kernel_data.h"
+#include "support/kernel_buffers.h"
 
 /* ---- the tables ----------------------------------------------------------------------------- */
 
@@ -20,7 +20,7 @@ static void has_all_slots(const struct sl_kernels *k)
 
 Test(tables, every_slot_is_filled)
 {
-    at_each_level(has_all_slots);
+    for_each_isa(has_all_slots);
 }
 
 Test(tables, the_environment_chooses)
@@ -104,12 +104,12 @@ static void multiplies(const struct sl_kernels *k, struct shape s, bool accumula
     memcpy(want, start, bytes);
     struct product r = {.s = s};
     r.operands = p.x;
-    r.packed = output_make(reference()->pack_bytes(s.k, s.n));
-    reference()->pack(r.packed, p.b, SL_F32, (size_t)s.n, false, s.k, s.n, 0, s.n);
-    struct sl_gemm g = gemm_of(k, &p, got), h = gemm_of(reference(), &r, want);
+    r.packed = output_make(reference_kernels()->pack_bytes(s.k, s.n));
+    reference_kernels()->pack(r.packed, p.b, SL_F32, (size_t)s.n, false, s.k, s.n, 0, s.n);
+    struct sl_gemm g = gemm_of(k, &p, got), h = gemm_of(reference_kernels(), &r, want);
     g.accumulate = h.accumulate = accumulate;
     k->gemm(&g);
-    reference()->gemm(&h);
+    reference_kernels()->gemm(&h);
     cr_assert(output_guarded(got, bytes), "%s %dx%dx%d", k->name, s.m, s.n, s.k);
     for (size_t i = 0; i < count; i++)
         cr_assert(is_near(got[i], want[i], product_tolerance(k, s.k)),
@@ -136,7 +136,7 @@ static void multiplies_all_shapes(const struct sl_kernels *k)
 
 Test(gemm, is_the_reference)
 {
-    at_each_level(multiplies_all_shapes);
+    for_each_isa(multiplies_all_shapes);
 }
 
 /* Rows first .. first + count - 1 alone have the bits they have among all. */
@@ -171,7 +171,7 @@ static void rows_are_independent(const struct sl_kernels *k)
 
 Test(gemm, a_row_does_not_know_its_company)
 {
-    at_each_level(rows_are_independent);
+    for_each_isa(rows_are_independent);
 }
 
 /* ---- products of what is not packed ---------------------------------------------------------- */
@@ -200,7 +200,7 @@ static void products_agree(const struct sl_kernels *k, struct shape s, bool turn
                            .accumulate = accumulate};
     k->product(&p);
     p.y = want;
-    reference()->product(&p);
+    reference_kernels()->product(&p);
     cr_assert(output_guarded(got, bytes), "%s %dx%dx%d", k->name, s.m, s.n, s.k);
     cr_assert_eq(memcmp(got, want, bytes), 0, "%s %dx%dx%d, turned %d, accumulate %d", k->name, s.m,
                  s.n, s.k, turned, accumulate);
@@ -224,7 +224,7 @@ static void products_of_all_shapes(const struct sl_kernels *k)
 
 Test(product, has_the_bits_of_the_reference)
 {
-    at_each_level(products_of_all_shapes);
+    for_each_isa(products_of_all_shapes);
 }
 
 static void packs_alike(const struct sl_kernels *k, int depth, int n)
@@ -265,7 +265,7 @@ static void packs_all_shapes(const struct sl_kernels *k)
 
 Test(pack, does_not_care_how_b_lies)
 {
-    at_each_level(packs_all_shapes);
+    for_each_isa(packs_all_shapes);
 }
 
 static void transposes(const struct sl_kernels *k, int rows, int cols, bool pad)
@@ -303,7 +303,7 @@ static void transposes_all_shapes(const struct sl_kernels *k)
 
 Test(transpose, puts_columns_in_rows)
 {
-    at_each_level(transposes_all_shapes);
+    for_each_isa(transposes_all_shapes);
 }
 
 static void narrows(const struct sl_kernels *k)
@@ -341,5 +341,5 @@ static void narrows(const struct sl_kernels *k)
 
 Test(narrow, rounds_to_even_and_pads)
 {
-    at_each_level(narrows);
+    for_each_isa(narrows);
 }

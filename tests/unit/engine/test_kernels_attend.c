@@ -1,6 +1,6 @@
 /* test_kernels_attend.c - attention of every level this machine has: against a plain computation in
  * double, backward against finite differences, and the same bits in any company. */
-#include "support/kernel_data.h"
+#include "support/kernel_buffers.h"
 
 /* How many keys each query sees. */
 enum pattern { ALL, CAUSAL, SCATTERED /* any number, also none */ };
@@ -131,7 +131,7 @@ static double oracle_row(const struct problem *p, const double *q, int i, double
         total += exp(probabilities[j] - max);
     for (int j = 0; j < n; j++) {
         float pair[2] = {1.0f, 1.0f};
-        reference()->dropout(pair, pair, a.dropout, p->row_keys[i], j - j % 2, 2);
+        reference_kernels()->dropout(pair, pair, a.dropout, p->row_keys[i], j - j % 2, 2);
         probabilities[j] = exp(probabilities[j] - max) / total * (double)pair[j % 2];
     }
     return n > 0 ? max + log(total) : -HUGE_VAL;
@@ -194,7 +194,7 @@ static void attends_all_shapes(const struct sl_kernels *k)
 
 Test(attend, is_the_formula)
 {
-    at_each_level(attends_all_shapes);
+    for_each_isa(attends_all_shapes);
 }
 
 /* Query i alone, seeing `keys` rows of K and V, has the bits it has among all in p. */
@@ -265,7 +265,7 @@ static void has_the_same_bits_in_all_shapes(const struct sl_kernels *k)
 
 Test(attend, a_query_does_not_know_its_company)
 {
-    at_each_level(has_the_same_bits_in_all_shapes);
+    for_each_isa(has_the_same_bits_in_all_shapes);
 }
 
 /* ---- backward ------------------------------------------------------------------------------- */
@@ -352,8 +352,8 @@ Test(attend_back, of_the_reference_is_the_slope)
                                .head_dim = 4,
                                .pattern = SCATTERED,
                                .threshold = (uint32_t)threshold};
-        struct problem p = problem_make(reference(), h);
-        struct gradients g = run_back(reference(), &p);
+        struct problem p = problem_make(reference_kernels(), h);
+        struct gradients g = run_back(reference_kernels(), &p);
         slopes_are(&p, p.q, g.dq, g.q_count, "dq");
         slopes_are(&p, p.k, g.dk, g.kv_count, "dk");
         slopes_are(&p, p.v, g.dv, g.kv_count, "dv");
@@ -382,7 +382,7 @@ static void is_like(const struct sl_kernels *k, const float *got, const float *w
 
 static void back_is_the_reference(const struct sl_kernels *k, struct head h)
 {
-    struct problem p = problem_make(k, h), r = problem_make(reference(), h);
+    struct problem p = problem_make(k, h), r = problem_make(reference_kernels(), h);
     memcpy(r.q_operands, p.q, (size_t)h.queries * (size_t)h.head_dim * sizeof(float));
     memcpy(r.k_operands, p.k, (size_t)h.keys * (size_t)h.head_dim * sizeof(float));
     memcpy(r.v_operands, p.v, (size_t)h.keys * (size_t)h.head_dim * sizeof(float));
@@ -393,7 +393,7 @@ static void back_is_the_reference(const struct sl_kernels *k, struct head h)
         most = p.visible[i] > most ? p.visible[i] : most;
     memset((unsigned char *)p.k_operands + (size_t)most * row, 0xff, (size_t)(h.keys - most) * row);
     memset((unsigned char *)p.v_operands + (size_t)most * row, 0xff, (size_t)(h.keys - most) * row);
-    struct gradients got = run_back(k, &p), want = run_back(reference(), &r);
+    struct gradients got = run_back(k, &p), want = run_back(reference_kernels(), &r);
     is_like(k, got.dq, want.dq, got.q_count, "dq");
     is_like(k, got.dk, want.dk, got.kv_count, "dk");
     is_like(k, got.dv, want.dv, got.kv_count, "dv");
@@ -422,5 +422,5 @@ static void back_in_all_shapes(const struct sl_kernels *k)
 
 Test(attend_back, is_the_reference)
 {
-    at_each_level(back_in_all_shapes);
+    for_each_isa(back_in_all_shapes);
 }

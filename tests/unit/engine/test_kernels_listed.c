@@ -1,5 +1,5 @@
 /* test_kernels_listed.c - the slots for listed rows against sums in double precision. */
-#include "support/kernel_data.h"
+#include "support/kernel_buffers.h"
 
 enum { TABLE_ROWS = 41, LONGEST = 40 };
 
@@ -110,7 +110,7 @@ static void check_level(const struct sl_kernels *k)
 
 Test(listed, rows_are_found_multiplied_and_added_to)
 {
-    at_each_level(check_level);
+    for_each_isa(check_level);
 }
 
 /* A row's bits are its own, whoever stands beside it in the list. */
@@ -132,5 +132,5 @@ static void check_company(const struct sl_kernels *k)
 
 Test(listed, a_dot_has_the_same_bits_alone)
 {
-    at_each_level(check_company);
+    for_each_isa(check_company);
 }

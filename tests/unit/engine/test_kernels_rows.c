@@ -1,6 +1,6 @@
 /* test_kernels_rows.c - row slots and the optimiser of every level this machine has. */
 #include "kernels/levels.h"
-#include "support/kernel_data.h"
+#include "support/kernel_buffers.h"
 
 #include <float.h>
 
@@ -131,7 +131,7 @@ static void row_is_near(const struct sl_kernels *k, const struct row_case *c, in
     float *x = input_make((size_t)n, 6, c->magnitude), *x2 = input_make((size_t)n, 7, c->magnitude);
     float *got = output_make(bytes), *want = output_make(bytes);
     c->run(k, got, x, x2, n);
-    c->run(reference(), want, x, x2, n);
+    c->run(reference_kernels(), want, x, x2, n);
     cr_assert(output_guarded(got, bytes), "%s: %s of %d", k->name, c->name, n);
     for (int i = 0; i < n; i++)
         cr_assert(is_near(got[i], want[i], c->tolerance), "%s: %s[%d of %d] = %.9g, want %.9g",
@@ -151,7 +151,7 @@ static void rows_are_near(const struct sl_kernels *k)
 
 Test(rows, are_the_reference)
 {
-    at_each_level(rows_are_near);
+    for_each_isa(rows_are_near);
 }
 
 static void works_in_place(const struct sl_kernels *k)
@@ -172,7 +172,7 @@ static void works_in_place(const struct sl_kernels *k)
 
 Test(rows, may_be_changed_in_place)
 {
-    at_each_level(works_in_place);
+    for_each_isa(works_in_place);
 }
 
 /* The fits, over their whole range and against double: erf within 3e-7 means Phi within 1.5e-7, and
@@ -200,7 +200,7 @@ static void functions_are_exact(const struct sl_kernels *k)
 
 Test(rows, functions_are_as_exact_as_they_say)
 {
-    at_each_level(functions_are_exact);
+    for_each_isa(functions_are_exact);
 }
 
 static void extremes_survive(const struct sl_kernels *k)
@@ -221,7 +221,7 @@ static void extremes_survive(const struct sl_kernels *k)
 
 Test(rows, extremes_and_nan_survive)
 {
-    at_each_level(extremes_survive);
+    for_each_isa(extremes_survive);
 }
 
 /* Steps of `epilogue` that are worth telling apart. */
@@ -288,7 +288,7 @@ static void epilogues_all(const struct sl_kernels *k)
 
 Test(rows, epilogue_gives_the_bits_of_its_steps)
 {
-    at_each_level(epilogues_all);
+    for_each_isa(epilogues_all);
 }
 
 static void multiplies_into_operands(const struct sl_kernels *k)
@@ -315,7 +315,7 @@ static void multiplies_into_operands(const struct sl_kernels *k)
 
 Test(rows, products_are_rounded_once)
 {
-    at_each_level(multiplies_into_operands);
+    for_each_isa(multiplies_into_operands);
 }
 
 static void norms(const struct sl_kernels *k, int n)
@@ -328,7 +328,7 @@ static void norms(const struct sl_kernels *k, int n)
     for (int i = 0; i < n; i++)
         x[i] += 3.0f;
     k->layernorm(y, x, gain, shift, 1e-5f, n, stats);
-    reference()->layernorm(want, x, gain, shift, 1e-5f, n, want_stats);
+    reference_kernels()->layernorm(want, x, gain, shift, 1e-5f, n, want_stats);
     cr_assert(output_guarded(y, bytes), "%s: layernorm of %d", k->name, n);
     for (size_t i = count * sl_type_bytes(k->operand); i < bytes; i++)
         cr_assert_eq(y[i], 0, "%s: padding", k->name);
@@ -365,7 +365,7 @@ static void norms_all_sizes(const struct sl_kernels *k)
 
 Test(layernorm, is_the_reference)
 {
-    at_each_level(norms_all_sizes);
+    for_each_isa(norms_all_sizes);
 }
 
 /* dx, dgain and dshift one after another, each n long, from the same starting values. */
@@ -390,7 +390,7 @@ static void norms_back(const struct sl_kernels *k)
 {
     for (int n = 1; n <= 70; n++)
         for (int fresh = 0; fresh < 2; fresh++) {
-            float *got = norm_back(k, n, fresh), *want = norm_back(reference(), n, fresh);
+            float *got = norm_back(k, n, fresh), *want = norm_back(reference_kernels(), n, fresh);
             for (int i = 0; i < 3 * n; i++) /* numbers near 1: a few ulp */
                 cr_assert(is_near(got[i], want[i], 2e-6f), "%s: %d of %d: %.9g, want %.9g", k->name,
                           i, n, (double)got[i], (double)want[i]);
@@ -401,7 +401,7 @@ static void norms_back(const struct sl_kernels *k)
 
 Test(layernorm, backward_is_the_reference)
 {
-    at_each_level(norms_back);
+    for_each_isa(norms_back);
 }
 
 /* ds, then db, from the same starting values. */
@@ -436,7 +436,7 @@ static void slopes_are_the_reference(const struct sl_kernels *k)
             void *operands = operands_make(k, e, 1, n);
             k->widen(e, operands, n);
             float *got = slopes_of(k, operands, n, fresh);
-            float *want = slopes_of(reference(), e, n, fresh);
+            float *want = slopes_of(reference_kernels(), e, n, fresh);
             cr_assert(memcmp(got, want, 2 * (size_t)n * sizeof *got) == 0, "%s: %d", k->name, n);
             output_free(got);
             output_free(want);
@@ -447,7 +447,7 @@ static void slopes_are_the_reference(const struct sl_kernels *k)
 
 Test(rows, slopes_are_the_reference)
 {
-    at_each_level(slopes_are_the_reference);
+    for_each_isa(slopes_are_the_reference);
 }
 
 /* w, m and v one after another, each n long, after two steps. */
@@ -477,7 +477,7 @@ static float *adam_twice(const struct sl_kernels *k, int n)
 static void adams_agree(const struct sl_kernels *k)
 {
     for (int n = 1; n <= 70; n++) {
-        float *got = adam_twice(k, n), *want = adam_twice(reference(), n);
+        float *got = adam_twice(k, n), *want = adam_twice(reference_kernels(), n);
         cr_assert_eq(memcmp(got, want, 3 * (size_t)n * sizeof *got), 0, "%s: %d", k->name, n);
         output_free(got);
         output_free(want);
@@ -486,5 +486,5 @@ static void adams_agree(const struct sl_kernels *k)
 
 Test(adamw, has_the_same_bits_at_every_level)
 {
-    at_each_level(adams_agree);
+    for_each_isa(adams_agree);
 }

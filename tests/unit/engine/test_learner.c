@@ -296,7 +296,7 @@ static char top[PATH_MAX], said[PATH_MAX], out[PATH_MAX];
 
 static void setup(void)
 {
-    test_directory_make(top);
+    test_directory_create(top);
     (void)test_path(said, top, "said");
     (void)test_path(out, top, "vocab.txt");
 }
@@ -340,7 +340,7 @@ static int vocab(const char *const *words, char text[4096])
 
 static const char *write_file(char path[PATH_MAX], const char *name, const char *text)
 {
-    test_write(test_path(path, top, name), text);
+    test_write_file(test_path(path, top, name), text);
     return path;
 }
 

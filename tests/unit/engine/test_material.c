@@ -1,5 +1,5 @@
 /* test_material.c - what steps of labelled texts hold when there are crops of the texts, too. */
-#include "support/net_fixture.h"
+#include "support/model_fixture.h"
 #include "tokenizer/tokenizer.h"
 #include "train/material.h"
 
@@ -10,7 +10,7 @@ static char top[PATH_MAX], data[PATH_MAX];
 /* Every text has the same words, each once. */
 static void setup(void)
 {
-    test_directory_make(top);
+    test_directory_create(top);
     FILE *file = fopen(test_path(data, top, "data.tsv"), "we");
     cr_assert(file);
     for (int i = 0; i < 2 * TEXTS; i++) {
@@ -145,7 +145,7 @@ Test(material, texts_too_short_for_a_crop_stay_whole)
     struct sl_config config = {.context = CONTEXT};
     const struct sl_sources sources = {
         .data = data, .tokenizer = "bytes", .columns = {.label = "1", .text = "2"}};
-    test_write(data, "0\ta\n1\tbc\n0\td\n1\tef\n");
+    test_write_file(data, "0\ta\n1\tbc\n0\td\n1\tef\n");
     sl_numbers_standard(sl_recipe_rows, &recipe);
     recipe.epochs = 1;
     recipe.batch = recipe.micro_batch = EXAMPLES;

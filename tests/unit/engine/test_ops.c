@@ -1,6 +1,6 @@
 /* test_ops.c - every op alone: its gradients with respect to every input and parameter against
  * finite differences. A row of the table is an op in one of its uses. */
-#include "support/net_fixture.h"
+#include "support/model_fixture.h"
 
 #include "layers/layers.h"
 #include "ops/ops.h"
@@ -606,7 +606,7 @@ static void check_case(const struct op_case *c, struct sl_engine *engine)
     struct sl_err err;
     struct fixture_batch f;
     cr_assert(in);
-    fixture_fill(&f, lengths, 4);
+    fixture_batch_init(&f, lengths, 4);
     EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 22, &err), err);
     set_up(in, c);
     (void)run(&t, &f.batch, in, c);
@@ -665,7 +665,7 @@ Test(ops, pairs_are_found_by_a_fixed_hash)
     struct fixture_batch f;
     struct sl_tape t;
     struct sl_err err;
-    fixture_fill(&f, lengths, 1);
+    fixture_batch_init(&f, lengths, 1);
     memcpy(f.tokens, tokens, sizeof tokens);
     EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 16, &err), err);
     sl_tape_begin(&t, &f.batch, true);
@@ -700,7 +700,7 @@ Test(ops, a_bag_counts_each_feature_once)
     struct fixture_batch f;
     struct sl_tape t;
     struct sl_err err;
-    fixture_fill(&f, lengths, 1);
+    fixture_batch_init(&f, lengths, 1);
     memcpy(f.tokens, tokens, sizeof tokens);
     EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 16, &err), err);
     sl_tape_begin(&t, &f.batch, true);
@@ -735,7 +735,7 @@ Test(ops, half_of_the_tokens_are_left_out_by_their_place)
     struct sl_err err;
     EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 16, &err), err);
     t.token_dropout = 0.5f;
-    fixture_fill(&f, whole, 1);
+    fixture_batch_init(&f, whole, 1);
     sl_tape_begin(&t, &f.batch, true);
     const struct sl_tensor *y = sl_lookup(&t, args);
     float sum = 0.0f;
@@ -746,7 +746,7 @@ Test(ops, half_of_the_tokens_are_left_out_by_their_place)
     }
     cr_expect(sum > TEXT && sum < 3 * TEXT, "%g of %d", (double)sum, 2 * TEXT);
     cr_expect_neq(memcmp(kept, kept + TEXT, TEXT * sizeof *kept), 0);
-    fixture_fill(&f, half, 1);
+    fixture_batch_init(&f, half, 1);
     f.batch.row_base = TEXT;
     sl_tape_begin(&t, &f.batch, true);
     y = sl_lookup(&t, args);

@@ -11,7 +11,7 @@ static char directory[PATH_MAX], path[PATH_MAX];
 
 static void setup(void)
 {
-    test_directory_make(directory);
+    test_directory_create(directory);
     (void)test_path(path, directory, "input");
 }
 
@@ -106,7 +106,7 @@ Test(records, formats_are_read_as_they_are_defined, .init = setup, .fini = teard
         struct sl_err err;
         const struct sl_record_options options = {
             .format = good[i].format, .label = good[i].label, .text = good[i].text};
-        test_write(path, good[i].file);
+        test_write_file(path, good[i].file);
         EXPECT_OK(records_dump(&options, dump, &err), err);
         cr_assert_str_eq(dump, good[i].want, "case %zu: '%s', want '%s'", i, dump, good[i].want);
     }
@@ -125,15 +125,15 @@ Test(records, the_format_follows_from_the_name, .init = setup, .fini = teardown)
     char dump[DUMP_BYTES];
     struct sl_record_options options = {.label = "1", .text = "2"};
     for (size_t i = 0; i < COUNT(named); i++) {
-        test_write(test_path(path, directory, named[i].name), named[i].file);
+        test_write_file(test_path(path, directory, named[i].name), named[i].file);
         EXPECT_OK(records_dump(&options, dump, &err), err);
         cr_assert_str_eq(dump, "1:a|one;", "%s", named[i].name);
     }
-    test_write(test_path(path, directory, "a.jsonl.xz"), "{\"1\":\"a\",\"2\":\"one\"}");
+    test_write_file(test_path(path, directory, "a.jsonl.xz"), "{\"1\":\"a\",\"2\":\"one\"}");
     EXPECT_OK(records_dump(&options, dump, &err), err);
     cr_assert_str_eq(dump, "1:a|one;");
     options.format = "tsv"; /* what is given counts */
-    test_write(test_path(path, directory, "a.csv"), "a\tone,two\n");
+    test_write_file(test_path(path, directory, "a.csv"), "a\tone,two\n");
     EXPECT_OK(records_dump(&options, dump, &err), err);
     cr_assert_str_eq(dump, "1:a|one,two;");
 }
@@ -327,7 +327,7 @@ Test(records, errors_name_place_fact_and_cure, .init = setup, .fini = teardown)
         struct sl_err err;
         const struct sl_record_options options = {
             .format = bad[i].format, .label = bad[i].label, .text = bad[i].text};
-        test_write(path, bad[i].file);
+        test_write_file(path, bad[i].file);
         EXPECT_FAIL(records_dump(&options, dump, &err), err, SL_BAD_INPUT, bad[i].want);
     }
 }
@@ -368,7 +368,7 @@ Test(records, limits_hold_and_are_named, .init = setup, .fini = teardown)
             .label = "1",
             .text = "2",
             .limits = {.file_bytes = limits[i].file_bytes, .record_bytes = limits[i].record_bytes}};
-        test_write(path, limits[i].file);
+        test_write_file(path, limits[i].file);
         if (limits[i].want)
             EXPECT_FAIL(records_dump(&options, dump, &err), err, SL_BAD_INPUT, limits[i].want);
         else
@@ -405,10 +405,10 @@ Test(records, fields_and_labels_have_bounds, .init = setup, .fini = teardown)
     options = (struct sl_record_options){.format = "csv", .label = "1", .text = "2"};
     memset(label, 'y', sizeof label);
     memcpy(label + SL_LABEL_BYTES_MAX, ",x", sizeof ",x");
-    test_write(path, label);
+    test_write_file(path, label);
     EXPECT_OK(records_dump(&options, dump, &err), err);
     memcpy(label + SL_LABEL_BYTES_MAX, "y,x", sizeof "y,x");
-    test_write(path, label);
+    test_write_file(path, label);
     EXPECT_FAIL(records_dump(&options, dump, &err), err, SL_BAD_INPUT,
                 "line 1: column '1': a label of 257 bytes, at most 256: is this the label's "
                 "column?");

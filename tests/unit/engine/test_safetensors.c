@@ -12,7 +12,7 @@ static char directory[PATH_MAX], path[PATH_MAX];
 
 static void setup(void)
 {
-    test_directory_make(directory);
+    test_directory_create(directory);
     (void)test_path(path, directory, "x.safetensors");
 }
 

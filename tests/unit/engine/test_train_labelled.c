@@ -79,7 +79,7 @@ static void follow_best(struct follow *f)
 
 static void weights_digest(char hex[65])
 {
-    file_digest(hex, out, "model.safetensors");
+    file_sha256(hex, out, "model.safetensors");
 }
 
 static void forget_run(void)
@@ -256,12 +256,12 @@ Test(labelled, a_run_does_not_go_on_with_other_classes)
     char labels[PATH_MAX];
     struct sl_training training = labelled_of(sl_arch_find("vanilla"), 2);
     training.sources.labels = test_path(labels, top, "labels.txt");
-    test_write(labels, "0\n1\n2\n");
+    test_write_file(labels, "0\n1\n2\n");
     (void)train_until(&training, 3, 1);
     training.resume = true;
-    test_write(labels, "2\n1\n0\n");
+    test_write_file(labels, "2\n1\n0\n");
     expect_refused(&training, "corpus");
-    test_write(labels, "0\n1\n2\n");
+    test_write_file(labels, "0\n1\n2\n");
     (void)train_until(&training, 0, 1);
 }
 

@@ -178,8 +178,8 @@ static double loss_on(struct sl_trainer *trainer, enum sl_part part)
 /* A text short enough to be known by heart: what is left is the first letters of each window. */
 Test(trainer, every_architecture_overfits_a_tiny_text)
 {
-    test_write(corpus, "The quick brown fox jumps over the lazy dog, and then it waits; "
-                       "five dozen jugs of liquor went down the river by night.");
+    test_write_file(corpus, "The quick brown fox jumps over the lazy dog, and then it waits; "
+                            "five dozen jugs of liquor went down the river by night.");
     for (int a = 0; sl_arch_at(a); a++) {
         if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
             continue;

@@ -154,8 +154,9 @@ Test(trainer_failures, resuming_with_another_corpus_is_refused)
     training.resume = true;
     write_corpus(corpus, 400, 2); /* the same characters in another order */
     expect_refused(&training, SL_BAD_INPUT, "another corpus");
-    test_write(corpus, "Other characters altogether, and so another vocabulary. Other characters "
-                       "altogether, and so another vocabulary.");
+    test_write_file(corpus,
+                    "Other characters altogether, and so another vocabulary. Other characters "
+                    "altogether, and so another vocabulary.");
     expect_refused(&training, SL_BAD_INPUT, "another corpus");
     write_corpus(corpus, 400, 1);
     (void)train_until(&training, 0, 1);
@@ -189,11 +190,11 @@ Test(trainer_failures, a_corpus_that_cannot_be_used_is_named)
     training.sources.corpus = top;
     expect_refused(&training, SL_BAD_INPUT, "not a plain file");
     training.sources.corpus = corpus;
-    test_write(corpus, "");
+    test_write_file(corpus, "");
     expect_refused(&training, SL_BAD_INPUT, "empty");
-    test_write(corpus, "too short");
+    test_write_file(corpus, "too short");
     expect_refused(&training, SL_BAD_INPUT, "too short for a context of 13");
-    test_write(corpus, "not UTF-8 from byte 27 on: \xff\xfe and so on, for long enough.");
+    test_write_file(corpus, "not UTF-8 from byte 27 on: \xff\xfe and so on, for long enough.");
     expect_refused(&training, SL_BAD_INPUT, "UTF-8");
     cr_expect_neq(access(run, F_OK), 0, "a failed beginning made a directory");
 }
@@ -250,7 +251,7 @@ Test(trainer_failures, a_full_disk_leaves_the_last_state)
     EXPECT_FAIL(follow(trainer, &f, &err), err, SL_IO, "save step 6");
     limit_files(RLIM_INFINITY);
     cr_expect(strstr(err.text, "File too large"), "%s", err.text);
-    cr_expect_eq(test_entries(run), 1, "something is left beside the state");
+    cr_expect_eq(test_count_entries(run), 1, "something is left beside the state");
     sl_trainer_destroy(trainer);
     expect_left_at(&training, engine, 3);
     sl_engine_destroy(engine);
@@ -295,7 +296,7 @@ Test(trainer_failures, a_state_beyond_its_end_is_refused)
     const char *at = strstr(text, ": 4,"); /* the step is first */
     cr_assert(at, "%s", text);
     (void)snprintf(edited, sizeof edited, "%.*s: 4294967300%s", (int)(at - text), text, at + 3);
-    test_write(path, edited);
+    test_write_file(path, edited);
     EXPECT_OK(sl_manifest_begin(moved, state, &err), err);
     cr_assert_eq(rename(state, moved), 0);
     const struct sl_manifest manifest = {.members = members, .count = COUNT(members)};

@@ -1,11 +1,14 @@
 /* test_transevolve.c - models whose attention evolves: their exact simplifications against what
  * they simplify, written out in double; all variants' gradients; texts in parts and in company. */
-#include "support/net_gradients.h"
-#include "support/plain.h"
+#include "support/gradient_check.h"
+#include "support/model_fixture.h"
+#include "support/reference_math.h"
 
 #include "sluice/classify.h"
 #include "sluice/infer.h"
 #include "train/recipe.h"
+
+#include <math.h>
 
 static struct sl_parameter *named(struct sl_parameter *list, int count, const char *name)
 {
@@ -77,10 +80,10 @@ Test(transevolve, without_coefficients_time_moves_nothing)
     struct sl_parameter *coefficients = parameter(m, "block.0.time.0.coefficients");
     const struct sl_parameter *weight = buffer(m, "block.0.time.weight");
     size_t count = (size_t)weight->rows * (size_t)weight->cols;
-    cr_expect_gt(plain_product(weight->data, weight->data, (int)count), 1e-6);
+    cr_expect_gt(reference_dot(weight->data, weight->data, (int)count), 1e-6);
     memset(coefficients->data, 0, (size_t)coefficients->cols * sizeof(float));
     sl_net_pack(m);
-    cr_expect_eq(plain_product(weight->data, weight->data, (int)count), 0.0);
+    cr_expect_eq(reference_dot(weight->data, weight->data, (int)count), 0.0);
     sl_model_close(m);
     sl_engine_destroy(engine);
 }
@@ -141,12 +144,12 @@ static double worst_of(const struct terms *f, const float *query, const float *k
     for (int j = 0; j < count; j++) {
         const float *key = keys + (size_t)j * (size_t)wide;
         double score =
-            plain_product(query + f->head * each, key + f->head * each, each) / sqrt(each);
+            reference_dot(query + f->head * each, key + f->head * each, each) / sqrt(each);
         all[j] = score + moved(f, query, f->key_time) + moved(f, key, f->query_time) + alone(f);
-        left[j] = score + plain_product(key, f->bias, wide);
+        left[j] = score + reference_dot(key, f->bias, wide);
     }
-    plain_softmax(all, count);
-    plain_softmax(left, count);
+    reference_softmax(all, count);
+    reference_softmax(left, count);
     for (int j = 0; j < count; j++)
         worst = fmax(worst, fabs(all[j] - left[j]));
     return worst;
@@ -166,8 +169,8 @@ Test(transevolve, four_terms_of_the_scores_are_one_bias_per_key)
         for (int n = 0; n < 3; n++)
             (void)snprintf(names[n], sizeof names[n], "block.%d.time.%s", v->blocks - 1, parts[n]);
         int depths = buffer(m, names[2])->rows / config.heads;
-        float *keys = plain_drawn("keys", KEYS * 2 * config.width, 1.0);
-        float *query = plain_drawn("a query", 2 * config.width, 1.0);
+        float *keys = reference_random("keys", KEYS * 2 * config.width, 1.0);
+        float *query = reference_random("a query", 2 * config.width, 1.0);
         for (int row = 0; row < depths * config.heads; row++) {
             struct terms f = {.m = m,
                               .v = v,
@@ -190,7 +193,7 @@ Test(transevolve, four_terms_of_the_scores_are_one_bias_per_key)
 
 static double size_of(const struct sl_parameter *p)
 {
-    return sqrt(plain_product(p->grad, p->grad, p->rows * p->cols));
+    return sqrt(reference_dot(p->grad, p->grad, p->rows * p->cols));
 }
 
 Test(transevolve, nothing_depends_on_the_projection_of_time_for_queries)
@@ -201,10 +204,10 @@ Test(transevolve, nothing_depends_on_the_projection_of_time_for_queries)
     struct sl_model *m = model_of(engine, &config);
     struct fixture_batch f;
     struct sl_tape t;
-    fixture_fill(&f, lengths, 3);
-    fixture_aim(&f, config.task);
-    fixture_tape(&t, m, &f.batch, true);
-    fixture_clear_gradients(m);
+    fixture_batch_init(&f, lengths, 3);
+    fixture_set_loss_scale(&f, config.task);
+    fixture_tape_init(&t, m, &f.batch, true);
+    sl_net_clear(m);
     double loss = fixture_loss(m, &t, &f.batch);
     sl_tape_backward(&t);
     sl_net_fold(m);
@@ -289,14 +292,14 @@ Test(transevolve, rotations_in_factors_are_the_weight_that_is_served)
 static double seen_of_balanced(const struct sl_model *m, const char *name)
 {
     const struct sl_parameter *w = buffer(m, name);
-    float *x = plain_drawn("balanced", w->cols, 1.0);
+    float *x = reference_random("balanced", w->cols, 1.0);
     double mean = 0.0, most = 0.0;
     for (int i = 0; i < w->cols; i++)
         mean += (double)x[i] / w->cols;
     for (int i = 0; i < w->cols; i++)
         x[i] -= (float)mean;
     for (int r = 0; r < w->rows; r++)
-        most = fmax(most, fabs(plain_product(w->data + (size_t)r * (size_t)w->cols, x, w->cols)));
+        most = fmax(most, fabs(reference_dot(w->data + (size_t)r * (size_t)w->cols, x, w->cols)));
     free(x);
     return most;
 }
@@ -394,7 +397,7 @@ static void read_at_once(const struct sl_model *m, const int32_t *tokens, float 
     struct sl_sequence sequence = {.rows = LONG};
     struct sl_batch batch = {.tokens = tokens, .sequences = &sequence, .rows = LONG, .count = 1};
     struct sl_tape t;
-    fixture_tape(&t, m, &batch, false);
+    fixture_tape_init(&t, m, &batch, false);
     sl_tape_begin(&t, &batch, false);
     const struct sl_tensor *logits = sl_net_forward(m, &t);
     memcpy(out, logits->data, (size_t)LONG * FIXTURE_VOCAB * sizeof *out);

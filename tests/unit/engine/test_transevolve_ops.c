@@ -1,6 +1,9 @@
 /* test_transevolve_ops.c - attention that evolves by products against plain loops in double, there
  * and back, at every size that they treat differently. */
-#include "support/plain.h"
+#include "support/model_fixture.h"
+#include "support/reference_math.h"
+
+#include <math.h>
 
 /* -- attention, plainly ------------------------------------------------------------------------ */
 
@@ -66,11 +69,11 @@ static void scene_open(struct scene *s, const struct sl_kernels *k)
     s->tokens = calloc((size_t)s->rows, sizeof *s->tokens);
     cr_assert(s->tokens);
     s->batch.tokens = s->tokens;
-    s->query = plain_drawn("query", s->rows * s->width, 1.0);
-    s->key = plain_drawn("key", s->rows * s->width, 1.0);
-    s->bias = plain_drawn("bias", s->rows * s->heads, 1.0);
-    s->value = plain_drawn("value", s->rows * s->columns, 1.0);
-    s->dy = plain_drawn("dy", s->rows * s->columns, 1.0);
+    s->query = reference_random("query", s->rows * s->width, 1.0);
+    s->key = reference_random("key", s->rows * s->width, 1.0);
+    s->bias = reference_random("bias", s->rows * s->heads, 1.0);
+    s->value = reference_random("value", s->rows * s->columns, 1.0);
+    s->dy = reference_random("dy", s->rows * s->columns, 1.0);
     if (s->crossed)
         cross(s);
     as_operands(k, s->query, s->rows, s->width);
@@ -106,10 +109,10 @@ static void plain_row(struct scene *s, const struct sl_sequence *t, int i, int h
     size_t q = (size_t)(row * s->width + head * width);
     size_t out = (size_t)(row * s->columns + head * columns);
     for (int j = 0; j < seen; j++)
-        p[j] = scale * plain_product(s->query + q,
+        p[j] = scale * reference_dot(s->query + q,
                                      s->key + (t->first + j) * s->width + head * width, width) +
                (double)s->bias[(t->first + j) * s->heads + head];
-    plain_softmax(p, seen);
+    reference_softmax(p, seen);
     double mean = 0.0;
     for (int j = 0; j < seen; j++)
         for (int c = 0; c < columns; c++) {
@@ -121,7 +124,7 @@ static void plain_row(struct scene *s, const struct sl_sequence *t, int i, int h
     for (int j = 0; j < seen; j++) {
         size_t k = (size_t)((t->first + j) * s->width + head * width);
         size_t v = (size_t)((t->first + j) * s->columns + head * columns);
-        double slope = p[j] * (plain_product(s->dy + out, s->value + v, columns) - mean);
+        double slope = p[j] * (reference_dot(s->dy + out, s->value + v, columns) - mean);
         s->dbias[(t->first + j) * s->heads + head] += slope;
         for (int c = 0; c < width; c++) {
             s->dquery[q + (size_t)c] += scale * slope * (double)s->key[k + (size_t)c];

@@ -131,13 +131,13 @@ Test(vocabulary, a_file_is_named)
 {
     char top[PATH_MAX], path[PATH_MAX];
     struct sl_err err;
-    test_directory_make(top);
+    test_directory_create(top);
     (void)test_path(path, top, "pieces");
     EXPECT_FAIL(sl_vocabulary_open("wordpiece", true, path, &err), err, SL_NOT_FOUND,
                 "vocabulary '");
-    test_write(path, "");
+    test_write_file(path, "");
     EXPECT_FAIL(sl_vocabulary_open("wordpiece", true, path, &err), err, SL_CORRUPT, "no lines");
-    test_write(path, SPECIALS "a\n");
+    test_write_file(path, SPECIALS "a\n");
     struct sl_tokenizer *tokens = NULL;
     EXPECT_OK((tokens = sl_vocabulary_open("wordpiece", true, path, &err)), err);
     sl_tokenizer_destroy(tokens);
@@ -150,7 +150,7 @@ static char top[PATH_MAX], model[PATH_MAX];
 
 static void setup(void)
 {
-    test_directory_make(top);
+    test_directory_create(top);
     (void)test_path(model, top, "1");
 }
 
@@ -287,7 +287,7 @@ Test(checkpoint_vocabulary, the_other_file_is_noticed, .init = setup, .fini = te
     char path[PATH_MAX];
     struct sl_tokenizer *tokens = read_text("wordpiece", true, kept[0].text);
     checkpoint_write(tokens);
-    test_write(test_path(path, model, "vocab.json"), "{}");
+    test_write_file(test_path(path, model, "vocab.json"), "{}");
     EXPECT_FAIL(sl_checkpoint_open(&checkpoint, model, &err), err, SL_CORRUPT,
                 "file 'vocab.json' is there but not in the manifest");
     cr_assert_eq(unlink(path), 0);

@@ -8,8 +8,8 @@ static struct sv_options options;
 static bool read_text(const char *text, struct sl_err *err)
 {
     char directory[PATH_MAX], path[PATH_MAX];
-    test_directory_make(directory);
-    test_write(test_path(path, directory, "c.yaml"), text);
+    test_directory_create(directory);
+    test_write_file(test_path(path, directory, "c.yaml"), text);
     sv_options_defaults(&options);
     bool read = sv_options_file(&options, path, err);
     test_directory_remove(directory);
@@ -162,8 +162,9 @@ Test(options, later_sources_win)
     struct sl_err err;
     enum sv_errand errand;
     char directory[PATH_MAX], path[PATH_MAX];
-    test_directory_make(directory);
-    test_write(test_path(path, directory, "c.yaml"), "slots: 3\nqueue_items: 30\nthreads: 1\n");
+    test_directory_create(directory);
+    test_write_file(test_path(path, directory, "c.yaml"),
+                    "slots: 3\nqueue_items: 30\nthreads: 1\n");
     cr_assert_eq(setenv("SLUICE_QUEUE_ITEMS", "20", 1), 0);
     cr_assert_eq(setenv("SLUICE_THREADS", "2", 1), 0);
     EXPECT_OK(READ(&err, &errand, "--threads=4", "--config", path, "--insecure"), err);

@@ -1,10 +1,10 @@
-/* file_digest.h - a file as 64 digits, to tell whether two trainings left the same bits. */
-#pragma once
+/* file_sha256.c - see file_sha256.h. */
+#include "support/file_sha256.h"
 
 #include "base/file.h"
 #include "support/test.h"
 
-static inline void file_digest(char hex[65], const char *directory, const char *name)
+void file_sha256(char hex[65], const char *directory, const char *name)
 {
     char path[PATH_MAX];
     struct sl_map map;

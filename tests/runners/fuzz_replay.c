@@ -1,16 +1,8 @@
-/* replay.h - runs a fuzzer's function over files, where no fuzzer is.
+/* fuzz_replay.c - the main function of a fuzz target where no fuzzer is: replays files.
  *
- * With clang's -fsanitize=fuzzer and -DSL_LIBFUZZER a program that includes this is a fuzzer.
- * Without, it replays the files that its arguments name, or those of the folders among them. */
-#pragma once
+ * The arguments name files, or folders of them. */
+#include "support/fuzz_target.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#ifndef SL_LIBFUZZER
 #include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,4 +43,3 @@ int main(int count, char **paths)
     (void)printf("%d files\n", files);
     return ok && files > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
-#endif

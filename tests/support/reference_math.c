@@ -1,11 +1,11 @@
-/* plain.h - numbers and the pieces of attention in double, for tests that write a formula out. */
-#pragma once
+/* reference_math.c - random numbers, a dot product and softmax in double precision. */
+#include "support/reference_math.h"
 
-#include "support/net_fixture.h"
+#include "base/random.h"
 
 #include <math.h>
 
-static inline float *plain_drawn(const char *name, int count, double size)
+float *reference_random(const char *name, int count, double size)
 {
     float *x = calloc((size_t)count, sizeof *x);
     cr_assert(x);
@@ -14,7 +14,7 @@ static inline float *plain_drawn(const char *name, int count, double size)
     return x;
 }
 
-static inline double plain_product(const float *x, const float *y, int n)
+double reference_dot(const float *x, const float *y, int n)
 {
     double sum = 0.0;
     for (int i = 0; i < n; i++)
@@ -22,8 +22,7 @@ static inline double plain_product(const float *x, const float *y, int n)
     return sum;
 }
 
-/* softmax in place. */
-static inline void plain_softmax(double *x, int n)
+void reference_softmax(double *x, int n)
 {
     double most = -(double)INFINITY, sum = 0.0;
     for (int i = 0; i < n; i++)

@@ -1,4 +1,4 @@
-/* fork_runner.c - runs Criterion tests where Criterion itself cannot: under the sanitizers.
+/* criterion_fork.c - runs Criterion tests where Criterion itself cannot: under the sanitizers.
  *
  * Criterion starts its test processes through a memory area at an address that the thread
  * sanitizer keeps for itself (Criterion issue 274), and it counts a test as passed whose process

@@ -1,18 +1,7 @@
-/* kernel_data.h - memory for kernel tests: inputs with NaN behind them, outputs between guards.
- *
- * Whatever a kernel reads past its input is a NaN, and shows in the result; whatever it
- * writes past its output shows in the guards. Also rows in a table's operand type. */
-#pragma once
+/* kernel_buffers.c - random inputs, guarded outputs, operands of a kernel table. */
+#include "support/kernel_buffers.h"
 
-#include "kernels/kernels.h"
-#include "support/test.h"
-
-#include <math.h>
-
-enum { GUARD_BYTES = 256, GUARD = 0xa5, NANS = 64 };
-
-/* A number in [-1, 1) that depends on its place and the seed alone (SplitMix64's finaliser). */
-static inline float random_at(uint64_t place)
+float random_at(uint64_t place)
 {
     uint64_t x = (place + test_seed()) * 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -20,8 +9,7 @@ static inline float random_at(uint64_t place)
     return (float)(x >> 40) * 0x1p-23f - 1.0f;
 }
 
-/* n random floats with NANS times NaN behind them; `which` tells inputs of one test apart. */
-static inline float *input_make(size_t n, uint64_t which, float magnitude)
+float *input_make(size_t n, uint64_t which, float magnitude)
 {
     float *x = malloc((n + NANS) * sizeof *x);
     cr_assert(x);
@@ -30,8 +18,7 @@ static inline float *input_make(size_t n, uint64_t which, float magnitude)
     return x;
 }
 
-/* Room for `bytes`, filled with 0xff (so floats and bf16 are NaN) and guarded on both sides. */
-static inline void *output_make(size_t bytes)
+void *output_make(size_t bytes)
 {
     unsigned char *block = aligned_alloc(64, (bytes + 2 * GUARD_BYTES + 63) / 64 * 64);
     cr_assert(block);
@@ -40,7 +27,7 @@ static inline void *output_make(size_t bytes)
     return block + GUARD_BYTES;
 }
 
-static inline bool output_guarded(const void *output, size_t bytes)
+bool output_guarded(const void *output, size_t bytes)
 {
     const unsigned char *data = output;
     for (size_t i = 1; i <= GUARD_BYTES; i++)
@@ -49,13 +36,12 @@ static inline bool output_guarded(const void *output, size_t bytes)
     return true;
 }
 
-static inline void output_free(void *output)
+void output_free(void *output)
 {
     free((unsigned char *)output - GUARD_BYTES);
 }
 
-/* Rows of floats as rows of operands, `stride` elements apart, NaN behind the last. */
-static inline void *operands_make(const struct sl_kernels *k, const float *x, int rows, int cols)
+void *operands_make(const struct sl_kernels *k, const float *x, int rows, int cols)
 {
     const size_t stride = sl_operand_stride(k, cols), size = sl_type_bytes(k->operand);
     unsigned char *out = malloc((size_t)rows * stride * size + NANS * sizeof(float));
@@ -66,8 +52,7 @@ static inline void *operands_make(const struct sl_kernels *k, const float *x, in
     return out;
 }
 
-/* Makes x what it becomes as operands, so that only the kernel's own rounding is left. */
-static inline void round_to_operands(const struct sl_kernels *k, float *x, int n)
+void round_to_operands(const struct sl_kernels *k, float *x, int n)
 {
     const size_t stride = sl_operand_stride(k, n);
     void *narrow = malloc(stride * sl_type_bytes(k->operand));
@@ -77,12 +62,12 @@ static inline void round_to_operands(const struct sl_kernels *k, float *x, int n
     free(narrow);
 }
 
-static inline const struct sl_kernels *reference(void)
+const struct sl_kernels *reference_kernels(void)
 {
     return sl_kernels_at(SL_ISA_REF);
 }
 
-static inline bool same_bits(float a, float b)
+bool same_bits(float a, float b)
 {
     uint32_t x, y;
     memcpy(&x, &a, sizeof x);
@@ -90,14 +75,12 @@ static inline bool same_bits(float a, float b)
     return x == y;
 }
 
-/* Whether got is want to within `absolute`; NaN is never near. */
-static inline bool is_near(float got, float want, float absolute)
+bool is_near(float got, float want, float absolute)
 {
     return fabsf(got - want) <= absolute;
 }
 
-/* Runs check at every level that this machine has. */
-static inline void at_each_level(void (*check)(const struct sl_kernels *k))
+void for_each_isa(void (*check)(const struct sl_kernels *k))
 {
     for (int isa = 0; isa < SL_ISA_COUNT; isa++)
         if (sl_kernels_at((enum sl_isa)isa))

@@ -1,19 +1,7 @@
-/* net_fixture.h - small models and batches for tests that walk the table of architectures. */
-#pragma once
+/* model_fixture.c - small models of every architecture, and batches of random tokens. */
+#include "support/model_fixture.h"
 
-#include "base/random.h"
-#include "model/net.h"
-#include "support/test.h"
-
-enum { FIXTURE_VOCAB = 11, FIXTURE_CONTEXT = 24, FIXTURE_CLASSES = 3 };
-
-/* Every architecture with every task it can do: the first at or after *arch, *task; false past the
- * last. Walk with `for (f = first; fixture_next(&f); f.task++)`. */
-struct fixture_case {
-    int arch, task;
-};
-
-static inline bool fixture_next(struct fixture_case *c)
+bool fixture_next(struct fixture_case *c)
 {
     for (; sl_arch_at(c->arch); c->arch++, c->task = 0)
         for (; c->task <= SL_TASK_CLASSIFICATION; c->task++)
@@ -22,8 +10,7 @@ static inline bool fixture_next(struct fixture_case *c)
     return false;
 }
 
-/* The level that the test was asked to run at, or the fastest. */
-static inline struct sl_engine *fixture_engine(const char *isa, int threads)
+struct sl_engine *fixture_engine(const char *isa, int threads)
 {
     struct sl_err err;
     struct sl_engine_options options = {.threads = threads, .isa = isa};
@@ -32,9 +19,7 @@ static inline struct sl_engine *fixture_engine(const char *isa, int threads)
     return engine;
 }
 
-/* Where differences of losses can be measured: the level that was asked for, or the fastest, if its
- * operands are fp32, else the fastest whose are. */
-static inline struct sl_engine *fixture_exact_engine(int threads)
+struct sl_engine *fixture_exact_engine(int threads)
 {
     struct sl_engine *engine = fixture_engine(NULL, threads);
     if (engine->kernels->operand == SL_F32)
@@ -43,8 +28,7 @@ static inline struct sl_engine *fixture_exact_engine(int threads)
     return fixture_engine("avx512", threads);
 }
 
-/* What an architecture has no choice in stays as it is. */
-static inline void fixture_clamp(const struct sl_arch *arch, struct sl_config *c)
+void fixture_clamp(const struct sl_arch *arch, struct sl_config *c)
 {
     for (const struct sl_number *h = arch->hypers; h->name; h++) {
         struct sl_err err;
@@ -54,8 +38,7 @@ static inline void fixture_clamp(const struct sl_arch *arch, struct sl_config *c
     }
 }
 
-/* Sizes at which every code path runs and nothing is a multiple of a tile. */
-static inline struct sl_config fixture_config_for(const struct sl_arch *arch, enum sl_task task)
+struct sl_config fixture_config_for(const struct sl_arch *arch, enum sl_task task)
 {
     struct sl_config c;
     struct sl_err err;
@@ -79,7 +62,7 @@ static inline struct sl_config fixture_config_for(const struct sl_arch *arch, en
     return c;
 }
 
-static inline struct sl_config fixture_config(const struct sl_arch *arch)
+struct sl_config fixture_config(const struct sl_arch *arch)
 {
     return fixture_config_for(arch, SL_TASK_COMPLETION);
 }
@@ -87,7 +70,7 @@ static inline struct sl_config fixture_config(const struct sl_arch *arch)
 /* How far a parameter moves from its first values: so far that every parameter matters, that
  * routers disagree among tokens, and that tokens halt at different steps. Epsilon and
  * TransEvolve multiply their embeddings by the root of their widths. */
-static inline float fixture_size(const struct sl_arch *arch, const char *name)
+static float fixture_noise_scale(const struct sl_arch *arch, const char *name)
 {
     bool scaled = strcmp(arch->name, "epsilon") == 0 || strcmp(arch->name, "transevolve") == 0;
     if (strstr(name, "router"))
@@ -99,8 +82,8 @@ static inline float fixture_size(const struct sl_arch *arch, const char *name)
     return 0.15f;
 }
 
-static inline struct sl_model *fixture_model(struct sl_engine *engine, const struct sl_arch *arch,
-                                             const struct sl_config *config)
+struct sl_model *fixture_model(struct sl_engine *engine, const struct sl_arch *arch,
+                               const struct sl_config *config)
 {
     struct sl_err err;
     struct sl_model *m = sl_net_create(engine, arch, config, &err);
@@ -110,7 +93,7 @@ static inline struct sl_model *fixture_model(struct sl_engine *engine, const str
     for (int i = 0; i < m->builder.count; i++) {
         struct sl_parameter *p = &m->builder.parameters[i];
         uint64_t key = sl_random_key(8, p->name);
-        float size = fixture_size(arch, p->name);
+        float size = fixture_noise_scale(arch, p->name);
         for (int j = 0; j < p->rows * p->cols; j++)
             p->data[j] += size * (float)sl_random_normal(key, (uint64_t)j);
     }
@@ -118,21 +101,13 @@ static inline struct sl_model *fixture_model(struct sl_engine *engine, const str
     return m;
 }
 
-/* Random tokens in sequences of these lengths (0 ends the list), with the next token as target. */
-struct fixture_batch {
-    struct sl_batch batch;
-    struct sl_sequence sequences[80];
-    int32_t tokens[1024], targets[1024], labels[80];
-};
-
-/* The loss as a trainer has it: the mean over targets, or over labels. */
-static inline void fixture_aim(struct fixture_batch *f, enum sl_task task)
+void fixture_set_loss_scale(struct fixture_batch *f, enum sl_task task)
 {
     int count = task == SL_TASK_CLASSIFICATION ? f->batch.count : f->batch.rows;
     f->batch.loss_scale = 1.0f / (float)count;
 }
 
-static inline void fixture_fill(struct fixture_batch *f, const int *lengths, uint64_t seed)
+void fixture_batch_init(struct fixture_batch *f, const int *lengths, uint64_t seed)
 {
     uint64_t key = sl_random_key(seed, "tokens");
     f->batch = (struct sl_batch){
@@ -151,9 +126,8 @@ static inline void fixture_fill(struct fixture_batch *f, const int *lengths, uin
     f->batch.loss_scale = f->batch.row_scale = 1.0f / (float)f->batch.rows;
 }
 
-/* A tape large enough for one pass over the batch, found by a dry run. */
-static inline void fixture_tape(struct sl_tape *t, const struct sl_model *m,
-                                const struct sl_batch *batch, bool training)
+void fixture_tape_init(struct sl_tape *t, const struct sl_model *m, const struct sl_batch *batch,
+                       bool training)
 {
     struct sl_err err;
     EXPECT_OK(sl_tape_init(t, m->engine->kernels, m->engine->pool, 0, &err), err);
@@ -168,14 +142,7 @@ static inline void fixture_tape(struct sl_tape *t, const struct sl_model *m,
     t->policy = &m->policy;
 }
 
-static inline void fixture_clear_gradients(struct sl_model *m)
-{
-    sl_net_clear(m);
-}
-
-/* The whole loss, price included. */
-static inline double fixture_loss(const struct sl_model *m, struct sl_tape *t,
-                                  const struct sl_batch *batch)
+double fixture_loss(const struct sl_model *m, struct sl_tape *t, const struct sl_batch *batch)
 {
     sl_tape_begin(t, batch, true);
     (void)sl_net_forward(m, t);

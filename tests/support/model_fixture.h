@@ -1,0 +1,58 @@
+/* model_fixture.h - small models and batches for tests that walk the table of architectures. */
+#pragma once
+
+#include "base/random.h"
+#include "model/net.h"
+#include "support/test.h"
+
+enum { FIXTURE_VOCAB = 11, FIXTURE_CONTEXT = 24, FIXTURE_CLASSES = 3 };
+
+/* An architecture, by its place in the table, and one of its tasks. */
+struct fixture_case {
+    int arch, task;
+};
+
+/* Moves to the first valid case at or after *c; false past the last. Visits all of them with
+ * `for (struct fixture_case c = {0}; fixture_next(&c); c.task++)`. */
+bool fixture_next(struct fixture_case *c);
+
+/* An engine at the level `isa`; NULL: the one in SLUICE_ISA, or the fastest. */
+struct sl_engine *fixture_engine(const char *isa, int threads);
+
+/* An engine whose operands are fp32, so that finite differences can be measured:
+ * fixture_engine(NULL) if it is one, else the fastest such level. */
+struct sl_engine *fixture_exact_engine(int threads);
+
+/* Brings every hyper-parameter of *c within the bounds of the architecture. */
+void fixture_clamp(const struct sl_arch *arch, struct sl_config *c);
+
+/* Sizes at which every code path runs and nothing is a multiple of a tile. */
+struct sl_config fixture_config_for(const struct sl_arch *arch, enum sl_task task);
+
+/* The same, for completion. */
+struct sl_config fixture_config(const struct sl_arch *arch);
+
+/* A model whose weights are far from their initial values, so that every parameter matters, routers
+ * disagree among tokens, and tokens halt at different steps. Close it with sl_model_close. */
+struct sl_model *fixture_model(struct sl_engine *engine, const struct sl_arch *arch,
+                               const struct sl_config *config);
+
+/* A batch and the memory it points to. */
+struct fixture_batch {
+    struct sl_batch batch;
+    struct sl_sequence sequences[80];
+    int32_t tokens[1024], targets[1024], labels[80];
+};
+
+/* Scales the loss as a trainer does: the mean over targets, or over labels. */
+void fixture_set_loss_scale(struct fixture_batch *f, enum sl_task task);
+
+/* Random tokens, targets and labels in sequences of these lengths; 0 ends the list. */
+void fixture_batch_init(struct fixture_batch *f, const int *lengths, uint64_t seed);
+
+/* A tape large enough for one pass over the batch, measured by a dry run. */
+void fixture_tape_init(struct sl_tape *t, const struct sl_model *m, const struct sl_batch *batch,
+                       bool training);
+
+/* The training loss of a forward pass, with its auxiliary terms. */
+double fixture_loss(const struct sl_model *m, struct sl_tape *t, const struct sl_batch *batch);
