@@ -234,3 +234,13 @@ void sl_notes_add(struct sl_notes *sum, const struct sl_notes *pass)
     sum->depth_count += pass->depth_count;
     sum->first_depth += pass->first_depth;
 }
+
+void sl_note_layer(struct sl_tape *t, const struct sl_rows *rows)
+{
+    int32_t *used = t->notes.layers_used;
+    if (!used || sl_tape_is_dry(t))
+        return;
+    int count = rows ? rows->count : t->batch->rows;
+    for (int i = 0; i < count; i++)
+        used[rows ? rows->index[i] : i]++;
+}

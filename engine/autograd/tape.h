@@ -177,6 +177,9 @@ void sl_tape_backward(struct sl_tape *t);
 size_t sl_tape_mark(const struct sl_tape *t);
 void sl_tape_forget(struct sl_tape *t, size_t mark);
 
+/* Records that every row (NULL), or these rows, ran one more block. */
+void sl_note_layer(struct sl_tape *t, const struct sl_rows *rows);
+
 /* A fresh key for random numbers: one per step and place. */
 uint64_t sl_tape_random(struct sl_tape *t);
 

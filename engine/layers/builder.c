@@ -1,7 +1,6 @@
 /* builder.c - parameters, declared once: names, shapes, first values. */
 #include "layers/builder.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +24,6 @@ void sl_scope(struct sl_builder *b, const char *format, ...)
     va_end(args);
     assert(length >= 0);
     assert(length < (int)sizeof b->scope);
-}
-
-struct sl_init sl_glorot(int ins, int outs)
-{
-    return sl_uniform(sqrtf(6.0f / (float)(ins + outs)));
 }
 
 int sl_cache_operands(struct sl_builder *b, int columns)

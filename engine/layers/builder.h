@@ -8,48 +8,28 @@
 #include "autograd/tensor.h"
 #include "base/arena.h"
 
-enum sl_init_kind {
-    SL_INIT_CONSTANT,
-    SL_INIT_NORMAL,
-    SL_INIT_UNIFORM,
-    SL_INIT_SINES,
-    SL_INIT_ROTATION
-};
+#include <stdint.h>
 
-/* value: the constant, the standard deviation, or the bound of U(-value, value). Sines are the
- * position table of Vaswani et al. 2017, section 3.5: value 0 has sine and cosine of a frequency
- * side by side, value 1 all sines before all cosines (as in tensor2tensor). A rotation is one of
- * TransEvolve's frozen factors; the rest of the struct is for it alone. */
+/* The initial values of a matrix, element by element. `args` is whatever a paper's own initialiser
+ * needs: see arch/transevolve/rotation.c. */
 struct sl_init {
-    enum sl_init_kind kind;
+    /* The element at (row, col) of a matrix of `cols` columns. `key` is that of the parameter's
+     * random numbers (base/random.h). */
+    double (*element)(const struct sl_init *init, uint64_t key, int row, int col, int cols);
     float value;
-    int span, time;
+    int args[2];
 };
 
-static inline struct sl_init sl_constant(float value)
-{
-    return (struct sl_init){.kind = SL_INIT_CONSTANT, .value = value};
-}
-
-static inline struct sl_init sl_normal(float deviation)
-{
-    return (struct sl_init){.kind = SL_INIT_NORMAL, .value = deviation};
-}
-
-static inline struct sl_init sl_uniform(float bound)
-{
-    return (struct sl_init){.kind = SL_INIT_UNIFORM, .value = bound};
-}
-
-/* Row p, column a of the matrix is, with q = p mod span / 2 and a normal number w for each (a, q),
- *     value sin(pi time q w) for p < span / 2,     value cos(pi time q w) after that. */
-static inline struct sl_init sl_rotation_init(float value, int span, int time)
-{
-    return (struct sl_init){.kind = SL_INIT_ROTATION, .value = value, .span = span, .time = time};
-}
+struct sl_init sl_constant(float value);
+struct sl_init sl_normal(float deviation); /* N(0, deviation^2) */
+struct sl_init sl_uniform(float bound);    /* U(-bound, bound) */
 
 /* U(-b, b) with b = sqrt(6 / (ins + outs)): Glorot & Bengio 2010, eq. 16. */
 struct sl_init sl_glorot(int ins, int outs);
+
+/* The position table of Vaswani et al. 2017, section 3.5: sine and cosine of a frequency side by
+ * side, or with `halves` all sines before all cosines (as in tensor2tensor). */
+struct sl_init sl_sinusoidal(bool halves);
 
 enum { SL_PARAMETERS_MAX = 4096, SL_BUFFERS_MAX = 1024, SL_NAME_MAX = 96 };
 

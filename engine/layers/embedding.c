@@ -11,12 +11,11 @@ static struct sl_parameter *positions_build(struct sl_builder *b,
         return sl_parameter_add(b, "embedding.positions", SL_ROLE_TABLE, s->context, s->width,
                                 sl_normal(deviation));
     bool halves = s->positions == SL_POSITIONS_HALVES;
-    return sl_buffer_add(
-        b, "embedding.positions",
-        (struct sl_buffer_shape){.kind = SL_BUFFER_FIXED,
-                                 .rows = s->context,
-                                 .cols = s->width,
-                                 .init = {.kind = SL_INIT_SINES, .value = halves ? 1.0f : 0.0f}});
+    return sl_buffer_add(b, "embedding.positions",
+                         (struct sl_buffer_shape){.kind = SL_BUFFER_FIXED,
+                                                  .rows = s->context,
+                                                  .cols = s->width,
+                                                  .init = sl_sinusoidal(halves)});
 }
 
 struct sl_embedding sl_embedding_build(struct sl_builder *b, struct sl_embedding_shape shape)

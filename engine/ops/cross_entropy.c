@@ -1,4 +1,4 @@
-/* cross_entropy.c - the losses: -log softmax(logits)_target, and prices on what a model uses. */
+/* cross_entropy.c - the loss: -log softmax(logits)_target. */
 #include "ops/ops.h"
 
 #include <string.h>
@@ -93,38 +93,4 @@ void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits, const int32_t
     a->weight = weight * t->batch->loss_scale;
     a->lse = sl_tape_take(t, (size_t)logits->rows, sizeof *a->lse);
     (void)sl_tape_run(t, (struct sl_node){.op = &cross_entropy, .in = {logits}, .args = a});
-}
-
-static void price_forward(const struct sl_node *n)
-{
-    const struct sl_price_args *a = n->args;
-    double sum = 0.0;
-    for (int r = 0; r < n->in[X]->rows; r++) {
-        double x = (double)*sl_row(n->in[X], r);
-        sum += (double)a->open * x + (double)a->undecided * 4.0 * x * (1.0 - x);
-    }
-    n->tape->notes.price += sum;
-}
-
-static void price_backward(const struct sl_node *n)
-{
-    const struct sl_price_args *a = n->args;
-    for (int r = 0; r < n->in[X]->rows; r++) {
-        float *dx = sl_grad_row(n->in[X], r), x = *sl_row(n->in[X], r);
-        float slope = a->open + a->undecided * 4.0f * (1.0f - 2.0f * x);
-        *dx = slope + (n->fresh[X] ? 0.0f : *dx);
-    }
-}
-
-static const struct sl_op price = {.name = "price",
-                                   .forward = price_forward,
-                                   .backward = price_backward};
-
-void sl_price(struct sl_tape *t, struct sl_tensor *x, struct sl_price_args args)
-{
-    assert(x->cols == 1);
-    struct sl_price_args *a = sl_tape_struct(t, 1, sizeof *a);
-    a->open = args.open * t->batch->row_scale;
-    a->undecided = args.undecided * t->batch->row_scale;
-    (void)sl_tape_run(t, (struct sl_node){.op = &price, .in = {x}, .args = a});
 }

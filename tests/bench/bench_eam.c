@@ -5,7 +5,7 @@
  *
  * Width 128, 4 heads, both ways, one sequence of n tokens. Milliseconds of this thread on a
  * processor, the best of several runs; backward includes forward. */
-#include "ops/ops.h"
+#include "arch/eam/eam.h"
 
 #include <math.h>
 #include <stdio.h>

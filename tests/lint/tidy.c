@@ -271,6 +271,24 @@ static void check_layers(const struct file *file, struct findings *f)
     }
 }
 
+/* A paper's folder stands on the shared layers alone, and nothing else in engine/ knows a paper. */
+static void check_papers(const struct file *file, struct findings *f)
+{
+    char own[64] = "", other[64], name[256];
+    if (!is_code(file) || !matches(file->path, "engine/*"))
+        return;
+    if (sscanf(file->path, "engine/arch/%63[^/]/", own) != 1 || matches(own, "*.*"))
+        own[0] = '\0'; /* a file of engine/arch itself, or of another layer */
+    struct line l = {0};
+    while (next_line(&l, file->text)) {
+        if (!included(&l, name) || sscanf(name, "arch/%63[^/]/", other) != 1 ||
+            strchr(other, '.') || strcmp(own, other) == 0)
+            continue;
+        found(f, file, l.number, "%s may not include %s: only files of that paper's folder may",
+              own[0] ? own : file->path, name);
+    }
+}
+
 /* Headers of others, and where alone they may be included: a library is replaced in one place. */
 static const struct {
     const char *header;
@@ -411,9 +429,10 @@ static const struct {
     const char *name;
     void (*check)(const struct file *file, struct findings *f);
 } rules[] = {
-    {"head", check_head},     {"pragma", check_pragma}, {"length", check_length},
-    {"blanks", check_blanks}, {"layers", check_layers}, {"borders", check_borders},
-    {"banned", check_banned}, {"marks", check_marks},   {"words", check_words},
+    {"head", check_head},       {"pragma", check_pragma}, {"length", check_length},
+    {"blanks", check_blanks},   {"layers", check_layers}, {"papers", check_papers},
+    {"borders", check_borders}, {"banned", check_banned}, {"marks", check_marks},
+    {"words", check_words},
 };
 
 /* ---- rules about the whole tree ------------------------------------------------------------- */
@@ -568,6 +587,10 @@ static const struct {
     {"engine/train/x.c", HEAD "#include \"infer/session.h\"\n#include \"tokenizer/b.h\"\n", NULL},
     {"engine/data/x.c", HEAD "#include \"autograd/tensor.h\"\n", "data may not include"},
     {"engine/tools/x.c", HEAD "#include \"train/trainer.h\"\n", NULL},
+    {"engine/arch/tsa/x.c", HEAD "#include \"arch/arch.h\"\n#include \"arch/tsa/tsa.h\"\n", NULL},
+    {"engine/arch/tsa/x.c", HEAD "#include \"arch/eam/eam.h\"\n", "tsa may not include arch/eam"},
+    {"engine/arch/x.c", HEAD "#include \"arch/eam/eam.h\"\n", "x.c may not include arch/eam/eam.h"},
+    {"engine/model/x.c", HEAD "#include \"arch/eam/eam.h\"\n", "may not include arch/eam/eam.h"},
     {"engine/magic/x.c", HEAD, "engine/magic is no layer"},
     {"server/http/http_server.c", "/* http_server.c - bytes. */\n#include <microhttpd.h>\n", NULL},
     {"server/serve/x.c", HEAD "#include \"serve/stream.h\"\n#include \"core/text.h\"\n", NULL},

@@ -5,9 +5,9 @@
  * and values, so it adds to them query by query, always in the same order; no list of who looked
  * at a key is needed. Sums are fp32, and it does not matter whether a row came from the batch or
  * from a cache. */
+#include "arch/eam/eam.h"
 #include "base/whole.h"
 #include "ops/heads.h"
-#include "ops/ops.h"
 
 #include <math.h>
 #include <string.h>

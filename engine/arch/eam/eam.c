@@ -17,7 +17,7 @@
  * reads the rows i, i - 1, i - 2, i - 4, ... W_o is not tied to E then either: it is the paper's
  * own output layer with a class per token, and E, which starts N(0, 1), would start logits as large
  * as sqrt(d) |y|. */
-#include "arch/arch.h"
+#include "arch/eam/eam.h"
 
 #include <math.h>
 

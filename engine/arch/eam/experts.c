@@ -9,7 +9,7 @@
  * are sorted by expert and each expert multiplies its own; then W1_k and W2_k are copies of the
  * parts of W1 and W2, so a checkpoint serves either way. In both the second biases are one small
  * product with the gates. */
-#include "layers/layers.h"
+#include "arch/eam/eam.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* pattern.c - which keys a query looks at, as lists made on the fly: they depend on its place and
  * the length of the sequence, so none are kept. Child et al. 2019 (strides), Li et al. 2019
  * (powers of two). */
+#include "arch/eam/eam.h"
 #include "base/whole.h"
-#include "ops/ops.h"
 
 /* Every step-th number from first to last. */
 static int stepped(int first, int last, int step, int32_t *keys)

@@ -1,6 +1,6 @@
 /* route.c - rows sent to the few of many experts that have the largest shares of them, and what
  * comes back. Shazeer et al. 2017, section 2.1; one expert for each: Fedus et al. 2021. */
-#include "ops/ops.h"
+#include "arch/eam/eam.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* scale_parts.c - each part of a row times its own share: z_{p c + j} = share_p x_{p c + j}. */
-#include "ops/ops.h"
+#include "arch/eam/eam.h"
 
 enum { X, SHARES };
 

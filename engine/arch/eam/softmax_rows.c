@@ -1,5 +1,5 @@
 /* softmax_rows.c - y_i = softmax(x_i): shares of few things, such as experts. */
-#include "ops/ops.h"
+#include "arch/eam/eam.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
  * sums over a stretch do not depend on what else is in the batch, nor on who computed them. */
 #pragma once
 
+#include "arch/epsilon/epsilon.h"
 #include "base/whole.h"
-#include "ops/ops.h"
 
 enum { SL_TILE_ROWS = 64 };
 

@@ -1,7 +1,7 @@
 /* centernorm.c - y = gain c (x - mean) + shift with c = sqrt(d / (d - 1)): the mean goes and the
  * size stays. Epsilon, section 3.2. */
+#include "arch/epsilon/epsilon.h"
 #include "base/whole.h"
-#include "ops/ops.h"
 
 #include <math.h>
 #include <string.h>

@@ -19,7 +19,7 @@
  * token has its own y_i += p_i h_i, whose norm meets the tied table, and a token that has halted
  * stays as it is. So the work of a new token goes with its own steps, and what a text remembers
  * does not grow: for each step, head and bin the sums of keys, of values and of shares. */
-#include "arch/arch.h"
+#include "arch/epsilon/epsilon.h"
 
 #include <math.h>
 

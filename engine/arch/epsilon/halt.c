@@ -9,8 +9,8 @@
  * in which a row halts, and only a row that never halts gives it to its last one. (The paper's sum
  * has no leftover; its authors' code adds it to the last state that the batch computes, which
  * makes an answer depend on who shares the batch.) */
+#include "arch/epsilon/epsilon.h"
 #include "base/whole.h"
-#include "ops/ops.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* halting.c - spend less: tokens halt one by one. A text is done when its first token is; one that
  * goes on to grow, when all of its tokens are. Epsilon, section 3.4. */
-#include "layers/layers.h"
+#include "arch/epsilon/epsilon.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * The paper projects every key to d_lat dimensions and multiplies it by the prototypes there. That
  * is one product of the key and U W_bin / tau, which depends on parameters alone: it is made once
  * per step, and its gradient goes back to the three of them once per step. */
-#include "layers/layers.h"
+#include "arch/epsilon/epsilon.h"
 
 #include <math.h>
 

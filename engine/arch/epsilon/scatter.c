@@ -1,5 +1,5 @@
 /* scatter.c - h with rows h_{rows_i} = x_i, where some rows are new and others as they were. */
-#include "ops/ops.h"
+#include "arch/epsilon/epsilon.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* spectral.c - a linear layer whose weight is divided by its largest singular value. Miyato et al.
  * 2018, algorithm 1. */
-#include "layers/layers.h"
+#include "arch/epsilon/epsilon.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* against_zero.c - y_i = (0, x_i): two classes told apart by one number. */
-#include "ops/ops.h"
+#include "arch/transevolve/transevolve.h"
 
 enum { X };
 

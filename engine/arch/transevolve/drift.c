@@ -6,7 +6,7 @@
  * The second term depends on the query alone and the fourth on neither: both cancel in the softmax
  * over keys, exactly, there and back. What is left is linear in the key, so all depths of a block
  * are one matrix that keys are multiplied by, derived from W' and the coefficients of T. */
-#include "layers/layers.h"
+#include "arch/transevolve/transevolve.h"
 
 #include <math.h>
 #include <stdio.h>

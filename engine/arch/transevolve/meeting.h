@@ -6,8 +6,8 @@
  * caches it is scale q_i . k_j in fp32. Either way its gradient is that of the scores. */
 #pragma once
 
+#include "arch/transevolve/transevolve.h"
 #include "ops/heads.h"
-#include "ops/ops.h"
 
 struct sl_unit {
     const struct sl_sequence *sequence;

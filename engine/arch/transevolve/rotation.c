@@ -5,11 +5,29 @@
  *     U_ap = sin(pi time q c_aq) / sqrt(outs) for p < ins / 2, cos after that, q = p mod ins / 2,
  *     c ~ N(0, 1), the paper's N(0, ins^2) already divided by ins;     V likewise, from outs.
  * The rest of either rotation, past the rank of the diagonal, meets zeros and is left out. */
-#include "layers/layers.h"
+#include "arch/transevolve/transevolve.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Row p, column a of the matrix is, with q = p mod span / 2 and a normal number w for each (a, q),
+ *     value sin(pi time q w) for p < span / 2,     value cos(pi time q w) after that.
+ * Arguments reach 10^4: their fraction needs a double. */
+static double rotation_element(const struct sl_init *init, uint64_t key, int row, int col, int cols)
+{
+    int half = init->args[0] / 2, time = init->args[1], pair = row % half;
+    (void)cols;
+    double turns = sl_random_normal(key, (uint64_t)col * (uint64_t)half + (uint64_t)pair);
+    double angle = M_PI * time * pair * turns;
+    return (double)init->value * (row < half ? sin(angle) : cos(angle));
+}
+
+static struct sl_init rotation_init(float value, int span, int time)
+{
+    return (struct sl_init){.element = rotation_element, .value = value, .args = {span, time}};
+}
 
 static const char *part(char full[SL_NAME_MAX], const char *name, const char *suffix)
 {
@@ -35,11 +53,11 @@ struct sl_rotation sl_rotation_build(struct sl_builder *b, const char *name,
                               sl_constant(0.0f));
     fixed.rows = rank;
     fixed.cols = shape.ins;
-    fixed.init = sl_rotation_init(size, shape.ins, shape.time);
+    fixed.init = rotation_init(size, shape.ins, shape.time);
     r.in = sl_buffer_add(b, part(full, name, "in"), fixed);
     fixed.rows = shape.outs;
     fixed.cols = rank;
-    fixed.init = sl_rotation_init(size, shape.outs, shape.time);
+    fixed.init = rotation_init(size, shape.outs, shape.time);
     r.out = sl_buffer_add(b, part(full, name, "out"), fixed);
     r.weight = sl_buffer_add(
         b, part(full, name, "weight"),

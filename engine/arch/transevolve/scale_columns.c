@@ -1,6 +1,6 @@
 /* scale_columns.c - y_ic = x_ic s_c: a diagonal matrix between two products. */
+#include "arch/transevolve/transevolve.h"
 #include "base/whole.h"
-#include "ops/ops.h"
 
 #include <string.h>
 

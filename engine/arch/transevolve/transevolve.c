@@ -18,7 +18,7 @@
  *
  * Two classes are told apart by one number, as in the paper's code; so the counts of parameters are
  * the published ones, the projections of queries' time included, which nothing depends on. */
-#include "arch/arch.h"
+#include "arch/transevolve/transevolve.h"
 
 #include <math.h>
 

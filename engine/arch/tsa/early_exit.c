@@ -5,7 +5,7 @@
  *     loss = mean_i cross_entropy(z_i)                  all blocks, the first included
  *     serving: logits = z_i of the first i >= 1 with max softmax(z_i) > threshold
  */
-#include "arch/arch.h"
+#include "arch/tsa/tsa.h"
 
 struct early_exit {
     struct sl_embedding embedding;

@@ -2,7 +2,7 @@
  * 3.5. Rows that leave keep their state; deeper layers take their keys and values from it
  * (Elbayad et al. 2020), or, as an oracle that saves nothing, from the state they would have
  * had. */
-#include "layers/layers.h"
+#include "arch/tsa/tsa.h"
 
 #include <string.h>
 

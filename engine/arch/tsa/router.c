@@ -1,7 +1,7 @@
 /* router.c - spend less: a small MLP decides, token by token, how much of the next block to take.
  * TSA, sections 2.3 and 2.4: p = sigmoid(w2 relu(w1 h + b1) + b2) is the probability of
  * skipping. */
-#include "layers/layers.h"
+#include "arch/tsa/tsa.h"
 
 #include <math.h>
 
@@ -74,14 +74,14 @@ static void close_gates(struct sl_tape *t, const struct sl_tensor *z, struct sl_
 }
 
 struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
-                               struct sl_price_args price, const struct sl_rows *among)
+                               struct sl_gate_loss_args price, const struct sl_rows *among)
 {
     struct sl_tensor *z = sl_mlp_apply(t, &r->up, &r->down, sl_take_rows(t, h, among),
                                        (struct sl_linear_args){.activation = SL_RELU});
     struct sl_tensor *g = sl_complement(t, z);
     note_gates(t, z, g);
     if (t->training) {
-        sl_price(t, g, price);
+        sl_gate_loss(t, g, price);
         return (struct sl_gate){.value = g};
     }
     if (t->policy->gate == SL_GATE_SOFT)
@@ -94,14 +94,4 @@ struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, str
     bool whole = t->policy->gate == SL_GATE_HARD;
     return (struct sl_gate){.value = whole ? NULL : sl_take_rows(t, g, active),
                             .rows = rows_among(t, among, active)};
-}
-
-void sl_note_layer(struct sl_tape *t, const struct sl_rows *rows)
-{
-    int32_t *used = t->notes.layers_used;
-    if (!used || sl_tape_is_dry(t))
-        return;
-    int count = rows ? rows->count : t->batch->rows;
-    for (int i = 0; i < count; i++)
-        used[rows ? rows->index[i] : i]++;
 }

@@ -6,7 +6,7 @@
  *     g  = 1 - p = 1 - sigmoid(router(h))               eq. 2, of the stream itself, without a norm
  *     h += g attention(norm(h));   h += g mlp(norm(h))  eq. 3 and 4, the same g for both
  *     loss += lambda mean(g)                            eq. 5, over routers and tokens */
-#include "arch/arch.h"
+#include "arch/tsa/tsa.h"
 
 struct tsa {
     struct sl_embedding embedding;
@@ -14,7 +14,7 @@ struct tsa {
     struct sl_router *routers; /* depth - 1: routers[i] gates blocks[i + 1] */
     struct sl_head head;
     int depth;
-    struct sl_price_args price;
+    struct sl_gate_loss_args price;
 };
 
 static int router_width(const struct sl_config *c)
@@ -28,7 +28,7 @@ static void tsa_build(struct sl_builder *b, void *self, const struct sl_config *
     struct tsa *m = self;
     m->depth = c->depth;
     float routers = (float)(c->depth > 1 ? c->depth - 1 : 1);
-    m->price = (struct sl_price_args){c->lambda / routers, c->undecided_price / routers};
+    m->price = (struct sl_gate_loss_args){c->lambda / routers, c->undecided_price / routers};
     m->blocks = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->blocks);
     m->routers = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->routers);
     m->embedding = sl_embedding_build(b, sl_embedding_shape_of(c));

@@ -1,6 +1,7 @@
 /* test_eam.c - what EAM's specification asks of it beyond what every architecture must keep: sizes,
  * experts chosen or all, dropout, and both of its tasks in all its variants. test_eam_ops.c has its
  * ops. */
+#include "arch/eam/eam.h"
 #include "support/gradient_check.h"
 #include "support/model_fixture.h"
 

@@ -1,6 +1,7 @@
 /* test_epsilon.c - what the Epsilon paper promises of the model, and that leaving work out changes
  * no bit of an answer. Its parts are in test_epsilon_parts.c, gradients in test_ops.c and
  * test_archs.c, numbers in test_golden.c. */
+#include "arch/epsilon/epsilon.h"
 #include "support/model_fixture.h"
 
 #include "sluice/classify.h"

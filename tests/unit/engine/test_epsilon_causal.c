@@ -1,9 +1,9 @@
 /* test_epsilon_causal.c - Epsilon as a language model: bins end at the row that reads them, rows
  * that have halted stay as they are and are left out, a cache holds sums. Gradients are in
  * test_ops.c and test_archs.c, numbers in test_golden.c. */
+#include "arch/epsilon/epsilon.h"
 #include "support/model_fixture.h"
 
-#include "ops/ops.h"
 #include "sluice/infer.h"
 
 #include <math.h>

@@ -2,8 +2,10 @@
  * finite differences. A row of the table is an op in one of its uses. */
 #include "support/model_fixture.h"
 
-#include "layers/layers.h"
-#include "ops/ops.h"
+#include "arch/eam/eam.h"
+#include "arch/epsilon/epsilon.h"
+#include "arch/transevolve/transevolve.h"
+#include "arch/tsa/tsa.h"
 
 #include <math.h>
 
@@ -333,7 +335,7 @@ static struct sl_tensor *use_cross_entropy(struct sl_tape *t, struct inputs *in)
 
 static struct sl_tensor *use_price(struct sl_tape *t, struct inputs *in)
 {
-    sl_price(t, in->tensors[0], (struct sl_price_args){.open = 1.3f, .undecided = 0.4f});
+    sl_gate_loss(t, in->tensors[0], (struct sl_gate_loss_args){.open = 1.3f, .undecided = 0.4f});
     return sl_complement(t, in->tensors[0]);
 }
 

@@ -1,5 +1,6 @@
 /* test_transevolve_ops.c - attention that evolves by products against plain loops in double, there
  * and back, at every size that they treat differently. */
+#include "arch/transevolve/transevolve.h"
 #include "support/model_fixture.h"
 #include "support/reference_math.h"
 

@@ -1,5 +1,5 @@
 /* complement.c - y = 1 / (1 + exp(x)): one minus the logistic function, without cancellation. */
-#include "ops/ops.h"
+#include "arch/tsa/tsa.h"
 
 enum { X };
 

@@ -1,0 +1,106 @@
+/* eam.h - the parts of EAM: sparse attention and a mixture of experts. */
+#pragma once
+
+#include "arch/arch.h"
+
+/* -- ops -------------------------------------------------------------------------------------- */
+
+/* y_i = softmax(x_i). */
+struct sl_tensor *sl_softmax_rows(struct sl_tape *t, struct sl_tensor *x);
+
+/* Which keys a query looks at. With n rows in the sequence, row i sees
+ *     log             i, i +- 1, i +- 2, i +- 4, ...
+ *     stride          every j with j = i mod stride
+ *     window_stride   every j with |i - j| <= window or j = 0 mod stride
+ *     dense           all;   none   no key at all: the result is 0
+ * and when causal only those of them that are not after i. */
+enum sl_pattern_kind {
+    SL_PATTERN_LOG,
+    SL_PATTERN_STRIDE,
+    SL_PATTERN_WINDOW_STRIDE,
+    SL_PATTERN_DENSE,
+    SL_PATTERN_NONE
+};
+
+struct sl_pattern {
+    enum sl_pattern_kind kind;
+    int stride, window;
+    bool causal;
+};
+
+/* Writes the keys of `row` in a sequence of `rows`, ascending, to an array of as many; returns how
+ * many there are. */
+int sl_pattern_keys(struct sl_pattern pattern, int row, int rows, int32_t *keys);
+
+/* sl_attend over the keys of a pattern alone, in time proportional to their number. A sequence with
+ * a cache needs a causal pattern. No dropout. */
+struct sl_sparse_args {
+    const struct sl_rows *rows;
+    int heads, cache_at;
+    struct sl_pattern pattern;
+    bool operand; /* the result is read by products only */
+};
+struct sl_tensor *sl_attend_sparse(struct sl_tape *t, struct sl_tensor *query,
+                                   struct sl_tensor *key_value, struct sl_sparse_args args);
+
+/* z_{i, p c + j} = share_{i, p} x_{i, p c + j}: rows of x are as many parts of c columns as shares
+ * have columns. x: operand. Result: operand. */
+struct sl_tensor *sl_scale_parts(struct sl_tape *t, struct sl_tensor *x, struct sl_tensor *shares);
+
+/* Where rows go when each is sent to `used` experts. A place is a row at an expert; places are
+ * numbered expert by expert. */
+struct sl_routes {
+    int rows, used, experts;
+    int32_t *first;  /* per expert, its first place; and one past the last */
+    int32_t *expert; /* rows x used: the experts of each row, ascending, */
+    int32_t *place;  /* and its places there */
+    int32_t *row;    /* per place: whose it is, */
+    int32_t *origin; /* and the row of the batch that stands for: see sl_linear_args */
+};
+
+/* The experts with the largest shares, of equal ones the lower: no gradient passes the choice.
+ * origin: of the rows of shares. */
+const struct sl_routes *sl_route(struct sl_tape *t, const struct sl_tensor *shares, int used,
+                                 const int32_t *origin);
+/* Shares of the chosen, 0 of the others; of two and more divided by their sum. */
+struct sl_tensor *sl_chosen_shares(struct sl_tape *t, struct sl_tensor *shares,
+                                   const struct sl_routes *routes);
+/* y_place = x_row. */
+struct sl_tensor *sl_dispatch(struct sl_tape *t, struct sl_tensor *x,
+                              const struct sl_routes *routes);
+/* y_row = sum over its experts of share_{row, expert} x_place. */
+struct sl_tensor *sl_combine(struct sl_tape *t, struct sl_tensor *x, struct sl_tensor *shares,
+                             const struct sl_routes *routes);
+/* Adds weight * K * sum over experts of (part of the rows sent there) (mean share) to the loss, by
+ * this batch's part of the whole training batch. Fedus et al. 2021, eq. 4; no gradient passes the
+ * first factor. */
+void sl_balance(struct sl_tape *t, struct sl_tensor *shares, const struct sl_routes *routes,
+                float weight);
+
+/* -- layers ----------------------------------------------------------------------------------- */
+
+/* A mixture of `count` MLPs under a gate that looks at each row. used 0: every row takes all of
+ * them, by its gate; else those with the largest gates, and no other is computed. */
+struct sl_experts_shape {
+    int width, hidden, count, used;
+    float dropout;       /* of the hidden features */
+    float balance_price; /* while training, of sending rows to few experts; used > 0 only */
+};
+
+/* The weights of one, which follow from those of all. */
+struct sl_expert {
+    const struct sl_parameter *up, *down;
+};
+
+struct sl_experts {
+    struct sl_linear_layer gate;
+    struct sl_parameter *up, *up_bias;     /* count * hidden x width */
+    struct sl_parameter *down, *down_bias; /* width x count * hidden, width x count */
+    const struct sl_expert *each;          /* NULL when every row takes all of them */
+    int count, hidden, used;
+    float dropout, balance_price;
+};
+struct sl_experts sl_experts_build(struct sl_builder *b, struct sl_experts_shape shape);
+/* origin: as in struct sl_linear_args. */
+struct sl_tensor *sl_experts_apply(struct sl_tape *t, const struct sl_experts *e,
+                                   struct sl_tensor *x, const int32_t *origin);
