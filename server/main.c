@@ -24,10 +24,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LEAVE_BAD_OPTIONS = 2, LAST_TRIES = 40, MAPPED_BYTES = 512 * 1024 };
+enum { EXIT_BAD_OPTIONS = 2, CANCEL_TRIES = 40, MAPPED_BYTES = 512 * 1024 };
 
 /* Everything that runs, in the order in which it is made. */
-struct house {
+struct daemon {
     struct sv_options options;
     struct sl_engine *engine;
     struct sv_server server;
@@ -40,7 +40,7 @@ struct house {
 /* ---- before there are threads --------------------------------------------------------------- */
 
 /* The signals that mean "finish": they wait until we ask for them, in every thread. */
-static sigset_t finish_signals(void)
+static sigset_t shutdown_signals(void)
 {
     sigset_t set;
     (void)sigemptyset(&set);
@@ -51,7 +51,7 @@ static sigset_t finish_signals(void)
 
 static void prepare_process(void)
 {
-    sigset_t set = finish_signals();
+    sigset_t set = shutdown_signals();
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     (void)sigaction(SIGPIPE, &ignore, NULL);
@@ -64,21 +64,21 @@ static void prepare_process(void)
 }
 
 /* A descriptor for every connection, if the system lets us. */
-static void raise_descriptors(const struct sv_options *options)
+static void raise_fd_limit(const struct sv_options *options)
 {
     struct rlimit limit;
-    rlim_t wanted =
+    rlim_t needed =
         (rlim_t)options->connections_max + 64 + SV_LINGERING_MAX; /* ours: sockets, epolls, files */
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
         return;
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted)
+    limit.rlim_cur = limit.rlim_max < needed ? limit.rlim_max : needed;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < needed)
         SV_LOG(SV_LOG_WARN, "fewer file descriptors than connections_max",
                sv_int("descriptors", (int64_t)limit.rlim_cur),
                sv_int("connections_max", options->connections_max));
 }
 
-static int print_and_leave(void (*write_text)(struct sv_text *))
+static int print_and_exit(void (*write_text)(struct sv_text *))
 {
     struct sv_text text = {0};
     write_text(&text);
@@ -96,7 +96,7 @@ static int check_config(const struct sv_options *options)
     if (!sv_listen_check(options->listen, options->insecure, &err) ||
         !sv_registry_check_store(options->store, &err)) {
         (void)fprintf(stderr, "sluiced: %s\n", err.text);
-        return LEAVE_BAD_OPTIONS;
+        return EXIT_BAD_OPTIONS;
     }
     const char *name = options->default_classifier;
     (void)snprintf(path, sizeof path, "%s/%.*s", options->store, (int)strcspn(name, "@"), name);
@@ -106,13 +106,13 @@ static int check_config(const struct sv_options *options)
     return puts("The configuration can be used.") < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int run_errand(enum sv_errand errand, const struct sv_options *options)
+static int run_command(enum sv_command command, const struct sv_options *options)
 {
-    switch (errand) {
+    switch (command) {
     case SV_SERVE: break;
     case SV_CHECK_CONFIG: return check_config(options);
-    case SV_SAMPLE_CONFIG: return print_and_leave(sv_options_sample);
-    case SV_HELP: return print_and_leave(sv_options_help);
+    case SV_SAMPLE_CONFIG: return print_and_exit(sv_options_sample);
+    case SV_HELP: return print_and_exit(sv_options_help);
     case SV_VERSION: return printf("sluiced %s\n", sl_version()) < 0 ? EXIT_FAILURE : 0;
     }
     return EXIT_SUCCESS;
@@ -131,32 +131,32 @@ static void log_options(const struct sv_options *options)
     sv_text_release(&value);
 }
 
-static bool start_engine(struct house *house, struct sl_err *err)
+static bool start_engine(struct daemon *daemon, struct sl_err *err)
 {
-    const struct sv_options *o = &house->options;
+    const struct sv_options *o = &daemon->options;
     const struct sl_engine_options options = {.threads = (int)o->threads,
                                               .isa = strcmp(o->isa, "auto") == 0 ? NULL : o->isa};
-    house->engine = sl_engine_create(&options, err);
-    if (!house->engine)
+    daemon->engine = sl_engine_create(&options, err);
+    if (!daemon->engine)
         return false;
-    house->server.engine = house->engine;
+    daemon->server.engine = daemon->engine;
     SV_LOG(SV_LOG_INFO, "engine", sv_str("version", sl_version()),
-           sv_int("threads", sl_engine_threads(house->engine)),
-           sv_str("isa", sl_engine_isa(house->engine)),
-           sv_str("precision", sl_engine_precision(house->engine)));
+           sv_int("threads", sl_engine_threads(daemon->engine)),
+           sv_str("isa", sl_engine_isa(daemon->engine)),
+           sv_str("precision", sl_engine_precision(daemon->engine)));
     return true;
 }
 
-static void tell_build(struct house *house)
+static void record_build_metrics(struct daemon *daemon)
 {
-    struct sv_metrics *metrics = house->server.metrics;
+    struct sv_metrics *metrics = daemon->server.metrics;
     sv_metric_set(sv_metrics_series(metrics, SV_METRIC_START_SECONDS, NULL), (double)time(NULL));
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_BUDGET, NULL),
-                  sl_engine_threads(house->engine));
+    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_COMPUTE_THREADS, NULL),
+                  sl_engine_threads(daemon->engine));
     sv_metric_set(
         sv_metrics_series(metrics, SV_METRIC_BUILD_INFO,
-                          (const char *const[]){sl_version(), sl_engine_isa(house->engine),
-                                                sl_engine_precision(house->engine)}),
+                          (const char *const[]){sl_version(), sl_engine_isa(daemon->engine),
+                                                sl_engine_precision(daemon->engine)}),
         1);
 }
 
@@ -168,187 +168,190 @@ static void feed_watchdog(void *context)
 }
 
 /* Who asks without a name would be told only then. */
-static void check_default(struct house *house)
+static void check_default_classifier(struct daemon *daemon)
 {
     struct sl_err err = {.text = "it completes texts, it does not classify them"};
-    const char *name = house->options.default_classifier;
-    struct sv_served *served =
-        name[0] ? sv_registry_acquire(house->server.registry, name, &err) : NULL;
-    bool good = served && sl_model_facts(sv_served_model(served)).task == SL_TASK_CLASSIFICATION;
-    sv_served_release(served);
-    if (name[0] && !good)
+    const char *name = daemon->options.default_classifier;
+    struct sv_model_ref *ref =
+        name[0] ? sv_registry_acquire(daemon->server.registry, name, &err) : NULL;
+    bool ok = ref && sl_model_facts(sv_model_ref_model(ref)).task == SL_TASK_CLASSIFICATION;
+    sv_model_ref_release(ref);
+    if (name[0] && !ok)
         SV_LOG(SV_LOG_WARN, "default_classifier cannot answer", sv_str("model", name),
                sv_str("reason", err.text));
 }
 
-static bool start_batcher(struct house *house, struct sl_err *err)
+static bool start_batcher(struct daemon *daemon, struct sl_err *err)
 {
-    const struct sv_options *o = &house->options;
-    const struct sv_batcher_options options = {
+    const struct sv_options *o = &daemon->options;
+    const struct sv_scheduler_options options = {
         .complete = {.slots = (int)o->slots,
                      .batch_rows = (int)o->batch_rows,
                      .bounds = {.items_max = o->slots + o->queue_items,
                                 .tokens_max = o->queue_tokens},
-                     .stall_ns = o->stall_seconds * 1000000000},
+                     .write_timeout_ns = o->stall_seconds * 1000000000},
         .classify = {.items = (int)o->classify_items,
                      .rows = (int)o->classify_rows,
                      .bounds = {.items_max = o->classify_items + o->classify_queue,
                                 .tokens_max = o->queue_tokens}},
-        .beat = sd_watchdog_enabled(0, NULL) > 0 ? feed_watchdog : NULL,
+        .heartbeat = sd_watchdog_enabled(0, NULL) > 0 ? feed_watchdog : NULL,
     };
-    house->server.batcher =
-        sv_batcher_create(&options, house->server.registry, house->server.metrics, err);
-    return house->server.batcher != NULL;
+    daemon->server.scheduler =
+        sv_scheduler_create(&options, daemon->server.registry, daemon->server.metrics, err);
+    return daemon->server.scheduler != NULL;
 }
 
-static bool start_http(struct house *house, int socket, struct sl_err *err)
+static bool start_http(struct daemon *daemon, int socket, struct sl_err *err)
 {
-    house->watcher = sv_watcher_create((int)house->options.connections_max, err);
-    if (!house->watcher) {
+    daemon->watcher = sv_watcher_create((int)daemon->options.connections_max, err);
+    if (!daemon->watcher) {
         (void)close(socket);
         return false;
     }
-    house->http = sv_http_start(&house->server, &sv_routes, house->watcher, socket, err);
-    return house->http != NULL;
+    daemon->http = sv_http_start(&daemon->server, &sv_routes, daemon->watcher, socket, err);
+    return daemon->http != NULL;
 }
 
-static bool write_port(const struct house *house, struct sl_err *err)
+static bool write_port(const struct daemon *daemon, struct sl_err *err)
 {
-    const char *path = house->options.port_file;
+    const char *path = daemon->options.port_file;
     if (!path[0])
         return true;
     FILE *file = fopen(path, "we");
-    bool written = file && fprintf(file, "%d\n", house->port) > 0;
+    bool written = file && fprintf(file, "%d\n", daemon->port) > 0;
     if (file && fclose(file) != 0)
         written = false;
     return written || sl_fail(err, SL_IO, "port_file '%s': %s", path, strerrordesc_np(errno));
 }
 
-static bool build(struct house *house, struct sl_err *err)
+static bool build(struct daemon *daemon, struct sl_err *err)
 {
-    struct sv_server *server = &house->server;
-    server->options = &house->options;
-    server->index = &house->index;
-    sv_routes_index(&house->index);
+    struct sv_server *server = &daemon->server;
+    server->options = &daemon->options;
+    server->index = &daemon->index;
+    sv_routes_index(&daemon->index);
     if (getrandom(&server->salt, sizeof server->salt, 0) != sizeof server->salt)
         return sl_fail(err, SL_IO, "no random numbers: %s", strerrordesc_np(errno));
-    int socket = sv_listen(house->options.listen, house->options.insecure, &house->port, err);
+    int socket = sv_listen(daemon->options.listen, daemon->options.insecure, &daemon->port, err);
     if (socket < 0)
         return false;
-    bool built = start_engine(house, err) && (server->metrics = sv_metrics_create(err)) &&
-                 (server->registry = sv_registry_create(house->engine, server->metrics, err)) &&
-                 sv_registry_load(server->registry, house->options.store, err) &&
-                 start_batcher(house, err);
+    bool built = start_engine(daemon, err) && (server->metrics = sv_metrics_create(err)) &&
+                 (server->registry = sv_registry_create(daemon->engine, server->metrics, err)) &&
+                 sv_registry_load(server->registry, daemon->options.store, err) &&
+                 start_batcher(daemon, err);
     if (!built) {
         (void)close(socket);
         return false;
     }
-    tell_build(house);
-    return start_http(house, socket, err) && write_port(house, err);
+    record_build_metrics(daemon);
+    return start_http(daemon, socket, err) && write_port(daemon, err);
 }
 
-static void tear_down(struct house *house)
+static void tear_down(struct daemon *daemon)
 {
-    sv_http_stop(house->http);
-    sv_watcher_destroy(house->watcher);
-    sv_batcher_destroy(house->server.batcher);
-    sv_registry_destroy(house->server.registry);
-    sv_metrics_destroy(house->server.metrics);
-    sl_engine_destroy(house->engine);
-    sv_text_release(&house->index);
+    sv_http_stop(daemon->http);
+    sv_watcher_destroy(daemon->watcher);
+    sv_scheduler_destroy(daemon->server.scheduler);
+    sv_registry_destroy(daemon->server.registry);
+    sv_metrics_destroy(daemon->server.metrics);
+    sl_engine_destroy(daemon->engine);
+    sv_text_release(&daemon->index);
 }
 
 /* ---- serving -------------------------------------------------------------------------------- */
 
 /* Waits for "finish" or for so long; true: it came. */
-static bool told_to_finish(int64_t ms)
+static bool wait_for_shutdown_signal(int64_t ms)
 {
-    sigset_t set = finish_signals();
+    sigset_t set = shutdown_signals();
     const struct timespec limit = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
     return sigtimedwait(&set, NULL, &limit) > 0;
 }
 
-/* Until no call is left, or a second "finish", or so many seconds. True: no call is left. */
-static bool wait_for_calls(struct house *house, int64_t seconds, bool *hurry)
+/* Until no request is left, or a second "finish", or so many seconds. True: no request is left. */
+static bool wait_for_requests(struct daemon *daemon, int64_t seconds, bool *forced)
 {
     int64_t until = sv_now_ns() + seconds * 1000000000;
-    while (atomic_load(&house->server.calls) > 0 && sv_now_ns() < until && !*hurry)
-        *hurry = told_to_finish(20);
-    return atomic_load(&house->server.calls) == 0;
+    while (atomic_load(&daemon->server.requests_in_flight) > 0 && sv_now_ns() < until && !*forced)
+        *forced = wait_for_shutdown_signal(20);
+    return atomic_load(&daemon->server.requests_in_flight) == 0;
 }
 
-static void drain(struct house *house)
+static void drain(struct daemon *daemon)
 {
-    bool hurry = false;
-    struct sv_problem problem;
-    atomic_store(&house->server.phase, SV_PHASE_DRAINING);
+    bool forced = false;
+    struct sv_error error;
+    atomic_store(&daemon->server.phase, SV_PHASE_DRAINING);
     (void)sd_notifyf(0, "STOPPING=1\nSTATUS=Finishing %d calls.\nEXTEND_TIMEOUT_USEC=%lld",
-                     atomic_load(&house->server.calls),
-                     (long long)(house->options.drain_seconds + SV_FLUSH_SECONDS + 5) * 1000000);
-    SV_LOG(SV_LOG_INFO, "draining", sv_int("calls", atomic_load(&house->server.calls)),
-           sv_int("seconds", house->options.drain_seconds));
-    if (!wait_for_calls(house, house->options.drain_seconds, &hurry)) {
-        (void)sv_refuse(&problem, SV_DRAINING, NULL,
-                        "The server is shutting down and did not finish this in time.");
-        problem.retry_ms = 1000;
-        sv_batcher_end_all(house->server.batcher, &problem);
-        SV_LOG(SV_LOG_WARN, "calls cut short", sv_int("calls", atomic_load(&house->server.calls)));
+                     atomic_load(&daemon->server.requests_in_flight),
+                     (long long)(daemon->options.drain_seconds + SV_FLUSH_SECONDS + 5) * 1000000);
+    SV_LOG(SV_LOG_INFO, "draining",
+           sv_int("calls", atomic_load(&daemon->server.requests_in_flight)),
+           sv_int("seconds", daemon->options.drain_seconds));
+    if (!wait_for_requests(daemon, daemon->options.drain_seconds, &forced)) {
+        (void)sv_fail(&error, SV_DRAINING, NULL,
+                      "The server is shutting down and did not finish this in time.");
+        error.retry_ms = 1000;
+        sv_scheduler_fail_all(daemon->server.scheduler, &error);
+        SV_LOG(SV_LOG_WARN, "calls cut short",
+               sv_int("calls", atomic_load(&daemon->server.requests_in_flight)));
     }
     /* Last words reach whoever reads; those who do not are dropped. */
-    (void)wait_for_calls(house, SV_FLUSH_SECONDS, &hurry);
-    for (int i = 0; i < LAST_TRIES && atomic_load(&house->server.calls) > 0; i++) {
-        sv_watcher_cancel_all(house->watcher);
-        (void)told_to_finish(50);
+    (void)wait_for_requests(daemon, SV_FLUSH_SECONDS, &forced);
+    for (int i = 0; i < CANCEL_TRIES && atomic_load(&daemon->server.requests_in_flight) > 0; i++) {
+        sv_watcher_cancel_all(daemon->watcher);
+        (void)wait_for_shutdown_signal(50);
     }
 }
 
 /* The heap keeps what a crowd of clients needed. When nobody is there any more and somebody was
  * since the last time, the system gets it back. */
-static uint64_t give_memory_back(struct house *house, uint64_t begun_before)
+static uint64_t trim_heap(struct daemon *daemon, uint64_t started_before)
 {
-    uint64_t begun = atomic_load(&house->server.begun);
-    if (begun == begun_before || atomic_load(&house->server.calls) > 0)
-        return begun_before;
+    uint64_t requests_started = atomic_load(&daemon->server.requests_started);
+    if (requests_started == started_before || atomic_load(&daemon->server.requests_in_flight) > 0)
+        return started_before;
     (void)malloc_trim(0);
-    return begun;
+    return requests_started;
 }
 
-static void serve(struct house *house)
+static void serve(struct daemon *daemon)
 {
-    check_default(house);
-    SV_LOG(SV_LOG_INFO, "listening", sv_str("address", house->options.listen),
-           sv_int("port", house->port));
-    (void)sd_notifyf(0, "READY=1\nSTATUS=Serving on port %d%s.", house->port,
-                     sv_registry_is_complete(house->server.registry)
+    check_default_classifier(daemon);
+    SV_LOG(SV_LOG_INFO, "listening", sv_str("address", daemon->options.listen),
+           sv_int("port", daemon->port));
+    (void)sd_notifyf(0, "READY=1\nSTATUS=Serving on port %d%s.", daemon->port,
+                     sv_registry_is_complete(daemon->server.registry)
                          ? ""
                          : "; a model of the store is not served");
-    uint64_t begun = 0;
-    while (!told_to_finish(SV_IDLE_MS))
-        begun = give_memory_back(house, begun);
-    drain(house);
-    SV_LOG(SV_LOG_INFO, "stopped", sv_int("calls", atomic_load(&house->server.calls)));
+    uint64_t requests_started = 0;
+    while (!wait_for_shutdown_signal(SV_IDLE_MS))
+        requests_started = trim_heap(daemon, requests_started);
+    drain(daemon);
+    SV_LOG(SV_LOG_INFO, "stopped",
+           sv_int("calls", atomic_load(&daemon->server.requests_in_flight)));
 }
 
 int main(int count, char **arguments)
 {
-    static struct house house; /* too large for the stack's taste; one per process */
+    static struct daemon daemon; /* too large for the stack's taste; one per process */
     struct sl_err err;
-    enum sv_errand errand;
-    if (!sv_options_read(&house.options, count, arguments, &errand, &err)) {
+    enum sv_command command;
+    if (!sv_options_read(&daemon.options, count, arguments, &command, &err)) {
         (void)fprintf(stderr, "sluiced: %s\n", err.text);
-        return LEAVE_BAD_OPTIONS;
+        return EXIT_BAD_OPTIONS;
     }
-    if (errand != SV_SERVE)
-        return run_errand(errand, &house.options);
-    sv_log_setup(house.options.log_level, house.options.log_format);
+    if (command != SV_SERVE)
+        return run_command(command, &daemon.options);
+    sv_log_setup(daemon.options.log_level, daemon.options.log_format);
     prepare_process();
-    raise_descriptors(&house.options);
-    log_options(&house.options);
-    bool built = build(&house, &err);
+    raise_fd_limit(&daemon.options);
+    log_options(&daemon.options);
+    bool built = build(&daemon, &err);
     if (built)
-        serve(&house);
+        serve(&daemon);
     else
         SV_LOG(SV_LOG_ERROR, "cannot start", sv_str("reason", err.text));
-    tear_down(&house);
+    tear_down(&daemon);
     return built ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,4 +1,4 @@
-/* classification.c - one call's texts on their way through a classifier. */
+/* classification.c - one request's texts on their way through a classifier. */
 #include "api/classification.h"
 #include "api/model_resolver.h"
 #include "serve/scheduler.h"
@@ -10,20 +10,20 @@
 
 /* ---- making and unmaking --------------------------------------------------------------------- */
 
-static struct sv_classification *create(struct sv_call *call, const struct sv_manner *manner,
-                                        struct sv_problem *problem)
+static struct sv_classification *create(struct sv_request *request,
+                                        const struct sv_classify_api *api, struct sv_error *error)
 {
     struct sv_classification *c = calloc(1, sizeof *c);
-    void *request = calloc(1, manner->request_bytes);
-    if (!c || !request) {
+    void *params = calloc(1, api->request_bytes);
+    if (!c || !params) {
         free(c);
-        free(request);
-        (void)sv_out_of_memory(problem);
+        free(params);
+        (void)sv_fail_no_memory(error);
         return NULL;
     }
-    c->call = call;
-    c->manner = manner;
     c->request = request;
+    c->api = api;
+    c->params = params;
     return c;
 }
 
@@ -36,18 +36,18 @@ static void destroy(void *state)
     free(c->task.items);
     free(c->given);
     free(c->logits);
-    free(c->request);
+    free(c->params);
     sv_document_release(c->document);
-    sv_served_release(c->served);
+    sv_model_ref_release(c->ref);
     free(c);
 }
 
-static bool find_model(struct sv_classification *c, const char *name, struct sv_problem *problem)
+static bool find_model(struct sv_classification *c, const char *name, struct sv_error *error)
 {
-    c->served = sv_select_classifier(c->call, name, problem);
-    if (!c->served)
+    c->ref = sv_resolve_classifier(c->request, name, error);
+    if (!c->ref)
         return false;
-    struct sl_model_facts facts = sl_model_facts(sv_served_model(c->served));
+    struct sl_model_facts facts = sl_model_facts(sv_model_ref_model(c->ref));
     c->usage.depth = facts.depth;
     c->classes = facts.classes;
     c->labels = facts.labels;
@@ -67,63 +67,64 @@ static bool allocate(struct sv_classification *c, int count)
     return c->ids && c->task.items && c->given && c->logits;
 }
 
-static bool encode(struct sv_classification *c, const struct sv_reading *reading,
+static bool encode(struct sv_classification *c, const struct sv_tokenize_options *tokenize,
                    const struct sv_string *text, const char *param, int index,
-                   struct sv_problem *problem)
+                   struct sv_error *error)
 {
     struct sv_tokens tokens = {0};
-    bool encoded = sv_encode(c->served, reading, text, param, &tokens, problem);
+    bool encoded = sv_tokenize_for_classifier(c->ref, tokenize, text, param, &tokens, error);
     c->ids[index] = tokens.ids;
     if (!encoded)
         return false;
     c->task.items[index] =
-        (struct sv_item){.tokens = tokens.ids,
-                         .count = tokens.count,
-                         .logits = c->logits + (size_t)index * (size_t)c->classes};
+        (struct sv_classification_item){.tokens = tokens.ids,
+                                        .count = tokens.count,
+                                        .logits = c->logits + (size_t)index * (size_t)c->classes};
     c->usage.prompt_tokens += tokens.count;
     c->characters += (int64_t)sv_utf8_count(text->data, text->bytes);
     c->given[index] = tokens.given;
-    c->cut_count += tokens.given > tokens.count;
+    c->truncated_count += tokens.given > tokens.count;
     return true;
 }
 
-static bool check_scores(const struct sv_classification *c, int texts, struct sv_problem *problem)
+static bool check_scores(const struct sv_classification *c, int texts, struct sv_error *error)
 {
-    int most = sv_classify_texts(c->classes);
-    return texts <= most ||
-           sv_refuse(problem, SV_BAD_VALUE, c->manner->param,
-                     "'%s' holds %d texts, '%s' has %d labels for each: at most %d such texts are "
-                     "accepted in one request.",
-                     c->manner->param, texts, sv_served_id(c->served), c->classes, most);
+    int max = sv_classify_batch_max(c->classes);
+    return texts <= max ||
+           sv_fail(error, SV_INVALID_VALUE, c->api->param,
+                   "'%s' holds %d texts, '%s' has %d labels for each: at most %d such texts are "
+                   "accepted in one request.",
+                   c->api->param, texts, sv_model_ref_id(c->ref), c->classes, max);
 }
 
-static bool encode_all(struct sv_classification *c, const struct sv_asked *asked,
-                       struct sv_problem *problem)
+static bool encode_all(struct sv_classification *c, const struct sv_classify_input *input,
+                       struct sv_error *error)
 {
-    const struct sv_texts *texts = &asked->texts;
-    const char *param = c->manner->param;
+    const struct sv_texts *texts = &input->texts;
+    const char *param = c->api->param;
     int64_t began = sv_now_ns();
     char name[SV_PARAM_MAX];
-    if (!sv_call_takes(c->call, param, texts->count, problem) ||
-        !check_scores(c, texts->count, problem))
+    if (!sv_request_check_batch_size(c->request, param, texts->count, error) ||
+        !check_scores(c, texts->count, error))
         return false;
     /* An overloaded server does not read what it will refuse. */
-    if (!sv_batcher_has_room(c->call->server->batcher, c->served, texts->count, problem))
+    if (!sv_scheduler_has_capacity(c->request->server->scheduler, c->ref, texts->count, error))
         return false;
     if (!allocate(c, texts->count))
-        return sv_out_of_memory(problem);
+        return sv_fail_no_memory(error);
     for (int i = 0; i < texts->count; i++) {
-        sv_param(param, texts->several, i, name);
-        if (!encode(c, asked->reading, &texts->items[i], name, i, problem))
+        sv_param_name(param, texts->is_array, i, name);
+        if (!encode(c, input->tokenize, &texts->items[i], name, i, error))
             return false;
     }
     c->task.encoded_ns = sv_now_ns() - began;
     return true;
 }
 
-/* ---- through the batcher --------------------------------------------------------------------- */
+/* ---- through the scheduler ---------------------------------------------------------------------
+ */
 
-static void add_up(struct sv_classification *c)
+static void sum_layers(struct sv_classification *c)
 {
     if (c->usage.layers_full > 0)
         return; /* done before */
@@ -133,103 +134,104 @@ static void add_up(struct sv_classification *c)
     }
 }
 
-static enum sv_next proceed(struct sv_call *call)
+static enum sv_progress proceed(struct sv_request *request)
 {
-    struct sv_classification *c = call->state;
+    struct sv_classification *c = request->state;
     bool finished = atomic_load(&c->task.finished);
-    struct sv_problem late = {0};
-    if (finished && c->task.problem.kind != SV_FINE)
-        return sv_call_refuse(call, &c->task.problem);
-    /* The lane keeps the task, and with it the call, until the batch that it is in is over. */
-    if (!atomic_load(&call->cancelled) &&
-        sv_call_must_end(call, c->task.deadline_ns, NULL, sv_now_ns(), &late))
-        return sv_call_refuse(call, &late);
+    struct sv_error late = {0};
+    if (finished && c->task.error.kind != SV_OK)
+        return sv_request_fail(request, &c->task.error);
+    /* The executor keeps the task, and with it the request, until the batch that it is in is over.
+     */
+    if (!atomic_load(&request->cancelled) &&
+        sv_request_must_stop(request, c->task.deadline_ns, NULL, sv_now_ns(), &late))
+        return sv_request_fail(request, &late);
     if (!finished)
-        return SV_WAITING;
-    add_up(c);
-    return c->manner->answer(call, c);
+        return SV_PENDING;
+    sum_layers(c);
+    return c->api->respond(request, c);
 }
 
-static void cancel(struct sv_call *call)
+static void cancel(struct sv_request *request)
 {
-    sv_batcher_sweep(call->server->batcher);
+    sv_scheduler_sweep(request->server->scheduler);
 }
 
-static bool tick(struct sv_call *call, int64_t now_ns)
+static bool tick(struct sv_request *request, int64_t now_ns)
 {
-    const struct sv_classification *c = call->state;
+    const struct sv_classification *c = request->state;
     return now_ns > c->task.deadline_ns; /* a batch may run for longer: the refusal need not wait */
 }
 
-static enum sv_problem_kind outcome(struct sv_call *call, bool complete)
+static enum sv_error_kind outcome(struct sv_request *request, bool complete)
 {
-    const struct sv_classification *c = call->state;
-    if (atomic_load(&c->task.finished) && c->task.problem.kind != SV_FINE)
-        return c->task.problem.kind;
-    return complete ? SV_FINE : SV_CLIENT_LEFT;
+    const struct sv_classification *c = request->state;
+    if (atomic_load(&c->task.finished) && c->task.error.kind != SV_OK)
+        return c->task.error.kind;
+    return complete ? SV_OK : SV_CLIENT_DISCONNECTED;
 }
 
-static const struct sv_work work = {.proceed = proceed,
-                                    .cancel = cancel,
-                                    .tick = tick,
-                                    .outcome = outcome,
-                                    .destroy = destroy};
+static const struct sv_async async = {.proceed = proceed,
+                                      .cancel = cancel,
+                                      .tick = tick,
+                                      .outcome = outcome,
+                                      .destroy = destroy};
 
-static bool submit(struct sv_classification *c, struct sv_problem *problem)
+static bool submit(struct sv_classification *c, struct sv_error *error)
 {
-    struct sv_call *call = c->call;
-    struct sv_batcher *batcher = call->server->batcher;
+    struct sv_request *request = c->request;
+    struct sv_scheduler *scheduler = request->server->scheduler;
     assert(c->task.count > 0);
-    if (!sv_batcher_admit(batcher, c->served, c->task.count, c->usage.prompt_tokens, problem))
+    if (!sv_scheduler_admit(scheduler, c->ref, c->task.count, c->usage.prompt_tokens, error))
         return false;
-    c->task.call = call;
-    c->task.deadline_ns = sv_call_deadline_ns(call);
-    call->work = &work; /* from here on the call owns c */
-    call->state = c;
-    sv_batcher_classify(batcher, c->served, &c->task);
+    c->task.request = request;
+    c->task.deadline_ns = sv_request_deadline_ns(request);
+    request->async = &async; /* from here on the request owns c */
+    request->state = c;
+    sv_scheduler_submit_classification(scheduler, c->ref, &c->task);
     return true;
 }
 
-static bool begin(struct sv_classification *c, struct sv_problem *problem)
+static bool begin(struct sv_classification *c, struct sv_error *error)
 {
-    const struct sv_manner *manner = c->manner;
-    struct sv_asked asked = {0};
+    const struct sv_classify_api *api = c->api;
+    struct sv_classify_input input = {0};
     char name[SV_PATH_MAX];
     /* That a model is not there is worth more than what is wrong with the body. */
-    if (!manner->body_names_model && !find_model(c, sv_versioned_name(c->call, name), problem))
+    if (!api->body_names_model && !find_model(c, sv_path_model_id(c->request, name), error))
         return false;
-    c->document = manner->read(c->call, c->request, &asked, problem);
-    return c->document && (c->served || find_model(c, asked.model, problem)) &&
-           (!manner->prepare || manner->prepare(c, problem)) && encode_all(c, &asked, problem) &&
-           submit(c, problem);
+    c->document = api->read(c->request, c->params, &input, error);
+    return c->document && (c->ref || find_model(c, input.model, error)) &&
+           (!api->prepare || api->prepare(c, error)) && encode_all(c, &input, error) &&
+           submit(c, error);
 }
 
-enum sv_next sv_classify(struct sv_call *call, const struct sv_manner *manner)
+enum sv_progress sv_classify(struct sv_request *request, const struct sv_classify_api *api)
 {
-    struct sv_problem problem;
-    if (!sv_call_is_welcome(call, &problem))
-        return sv_call_refuse(call, &problem);
-    struct sv_classification *c = create(call, manner, &problem);
-    if (c && begin(c, &problem))
-        return SV_WAITING;
+    struct sv_error error;
+    if (!sv_request_is_accepted(request, &error))
+        return sv_request_fail(request, &error);
+    struct sv_classification *c = create(request, api, &error);
+    if (c && begin(c, &error))
+        return SV_PENDING;
     if (c)
         destroy(c);
-    return sv_call_refuse(call, &problem);
+    return sv_request_fail(request, &error);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
 double sv_classification_depth(const struct sv_classification *c, int index)
 {
-    const struct sv_item *item = &c->task.items[index];
-    return sv_depth_mean(c->usage.depth, item->layers_used, item->layers_full);
+    const struct sv_classification_item *item = &c->task.items[index];
+    return sv_mean_depth(c->usage.depth, item->layers_used, item->layers_full);
 }
 
-static void add_depths(struct sv_call *call, const struct sv_classification *c)
+static void add_depths(struct sv_request *request, const struct sv_classification *c)
 {
-    if (c->task.count > SV_TOLD_MAX)
+    if (c->task.count > SV_HEADER_LIST_MAX)
         return;
-    struct sv_text *out = sv_call_long_header(call, "x-sluice-depth");
+    struct sv_text *out = sv_request_add_long_header(request, "x-sluice-depth");
     for (int i = 0; i < c->task.count; i++)
         sv_text_print(out, "%s%.2f", i ? "," : "", sv_classification_depth(c, i));
 }
@@ -243,33 +245,35 @@ int64_t sv_classification_tokens_given(const struct sv_classification *c)
 }
 
 /* How many texts were cut, and how many tokens each had before. */
-static void add_truncation(struct sv_call *call, const struct sv_classification *c)
+static void add_truncation(struct sv_request *request, const struct sv_classification *c)
 {
-    if (c->cut_count == 0)
+    if (c->truncated_count == 0)
         return;
-    sv_call_header(call, "x-sluice-truncated", "%d", c->cut_count);
-    if (c->task.count > SV_TOLD_MAX)
+    sv_request_add_header(request, "x-sluice-truncated", "%d", c->truncated_count);
+    if (c->task.count > SV_HEADER_LIST_MAX)
         return;
-    struct sv_text *out = sv_call_long_header(call, "x-sluice-tokens-given");
+    struct sv_text *out = sv_request_add_long_header(request, "x-sluice-tokens-given");
     for (int i = 0; i < c->task.count; i++)
         sv_text_print(out, "%s%d", i ? "," : "", c->given[i]);
 }
 
-void sv_classification_headers(struct sv_call *call, const struct sv_classification *c)
+void sv_classification_headers(struct sv_request *request, const struct sv_classification *c)
 {
-    const struct sv_classify_task *t = &c->task;
-    long long total = sv_ms(sv_now_ns() - call->received_ns);
-    sv_call_header(call, "x-compute-type", "cpu");
-    sv_call_header(call, "x-compute-time", "%lld", total);
-    sv_call_header(call, "x-compute-characters", "%lld", (long long)c->characters);
-    sv_call_header(call, "x-compute-tokens", "%lld", (long long)c->usage.prompt_tokens);
-    sv_call_header(call, "x-total-time", "%lld", total);
-    sv_call_header(call, "x-tokenization-time", "%lld", sv_ms(t->encoded_ns));
-    sv_call_header(call, "x-queue-time", "%lld", sv_ms(t->started_ns - t->queued_ns));
-    sv_call_header(call, "x-inference-time", "%lld", sv_ms(t->finished_ns - t->started_ns));
-    sv_call_header(call, "x-sluice-depth-mean", "%.4f", sv_usage_depth_mean(&c->usage));
-    sv_call_header(call, "x-sluice-layer-ops-saved", "%.4f", sv_usage_saved(&c->usage));
-    sv_call_header(call, "x-sluice-model", "%s", sv_served_id(c->served));
-    add_depths(call, c);
-    add_truncation(call, c);
+    const struct sv_classification_task *t = &c->task;
+    long long total = sv_ms(sv_now_ns() - request->received_ns);
+    sv_request_add_header(request, "x-compute-type", "cpu");
+    sv_request_add_header(request, "x-compute-time", "%lld", total);
+    sv_request_add_header(request, "x-compute-characters", "%lld", (long long)c->characters);
+    sv_request_add_header(request, "x-compute-tokens", "%lld", (long long)c->usage.prompt_tokens);
+    sv_request_add_header(request, "x-total-time", "%lld", total);
+    sv_request_add_header(request, "x-tokenization-time", "%lld", sv_ms(t->encoded_ns));
+    sv_request_add_header(request, "x-queue-time", "%lld", sv_ms(t->started_ns - t->queued_ns));
+    sv_request_add_header(request, "x-inference-time", "%lld",
+                          sv_ms(t->finished_ns - t->started_ns));
+    sv_request_add_header(request, "x-sluice-depth-mean", "%.4f", sv_usage_mean_depth(&c->usage));
+    sv_request_add_header(request, "x-sluice-layer-ops-saved", "%.4f",
+                          sv_usage_layer_ops_skipped(&c->usage));
+    sv_request_add_header(request, "x-sluice-model", "%s", sv_model_ref_id(c->ref));
+    add_depths(request, c);
+    add_truncation(request, c);
 }

@@ -38,36 +38,36 @@ static int compare(const void *left, const void *right)
 /* The class of that label, or -1. */
 static int class_of(const struct labels *labels, const char *label)
 {
-    const struct entry wanted = {.label = label};
-    const struct entry *found = bsearch(&wanted, labels->entries, (size_t)labels->c->classes,
+    const struct entry key = {.label = label};
+    const struct entry *found = bsearch(&key, labels->entries, (size_t)labels->c->classes,
                                         sizeof *labels->entries, compare);
     return found ? found->class : -1;
 }
 
 /* "... The labels of 'm' are: a, b, c", as many as have room. */
-static bool refuse_labels(const struct labels *labels, const char *param, const char *why,
-                          struct sv_problem *problem)
+static bool fail_labels(const struct labels *labels, const char *param, const char *why,
+                        struct sv_error *error)
 {
     char names[512] = "";
     const struct sv_classification *c = labels->c;
     for (int i = 0; i < c->classes; i++)
         sv_list_add(names, sizeof names, c->labels[i]);
-    return sv_refuse(problem, SV_BAD_VALUE, param,
-                     "'%s' %s: this classifier knows its labels and reads no instructions. The "
-                     "labels of '%s' are: %s.",
-                     param, why, sv_served_id(c->served), names);
+    return sv_fail(error, SV_INVALID_VALUE, param,
+                   "'%s' %s: this classifier knows its labels and reads no instructions. The "
+                   "labels of '%s' are: %s.",
+                   param, why, sv_model_ref_id(c->ref), names);
 }
 
-static bool refuse_label(const struct labels *labels, const char *param, const char *what,
-                         const char *found, struct sv_problem *problem)
+static bool fail_label(const struct labels *labels, const char *param, const char *what,
+                       const char *found, struct sv_error *error)
 {
     char why[192];
     (void)snprintf(why, sizeof why, "%s, not \"%.64s\"", what, found);
-    return refuse_labels(labels, param, why, problem);
+    return fail_labels(labels, param, why, error);
 }
 
 static bool map_choices(const struct labels *labels, const struct sv_question *question, int index,
-                        struct sv_problem *problem)
+                        struct sv_error *error)
 {
     struct sv_choice *choices = question->choices.items;
     char param[SV_PARAM_MAX];
@@ -76,87 +76,87 @@ static bool map_choices(const struct labels *labels, const struct sv_question *q
         (void)snprintf(param, sizeof param, "questions[%d].choices[%d].value", index, i);
         choices[i].class = class_of(labels, value);
         if (choices[i].class < 0)
-            return refuse_label(labels, param, "must be a label", value, problem);
+            return fail_label(labels, param, "must be a label", value, error);
         if (labels->seen[choices[i].class] == index + 1)
-            return sv_refuse(problem, SV_BAD_VALUE, param,
-                             "'%s' is \"%.64s\" again: choices must differ.", param, value);
+            return sv_fail(error, SV_INVALID_VALUE, param,
+                           "'%s' is \"%.64s\" again: choices must differ.", param, value);
         labels->seen[choices[i].class] = index + 1;
     }
     return true;
 }
 
 static bool map_levels(const struct labels *labels, const struct sv_question *question, int index,
-                       struct sv_problem *problem)
+                       struct sv_error *error)
 {
     const struct sv_level *levels = question->levels.items;
     const struct sv_classification *c = labels->c;
     char param[SV_PARAM_MAX], why[128];
     (void)snprintf(param, sizeof param, "questions[%d].levels", index);
     if (c->classes > SV_CHOICES_MAX)
-        return sv_refuse(problem, SV_BAD_VALUE, param,
-                         "'%s' must have all labels of '%s', which are %d; %d are the most that a "
-                         "score can have.",
-                         param, sv_served_id(c->served), c->classes, SV_CHOICES_MAX);
+        return sv_fail(error, SV_INVALID_VALUE, param,
+                       "'%s' must have all labels of '%s', which are %d; %d are the most that a "
+                       "score can have.",
+                       param, sv_model_ref_id(c->ref), c->classes, SV_CHOICES_MAX);
     if (question->levels.count != c->classes) {
         (void)snprintf(why, sizeof why, "has %d levels, it must have all %d labels in their order",
                        question->levels.count, c->classes);
-        return refuse_labels(labels, param, why, problem);
+        return fail_labels(labels, param, why, error);
     }
     for (int i = 0; i < c->classes; i++)
         if (strcmp(levels[i].label.data, c->labels[i]) != 0)
-            return refuse_label(labels, param, "must be all labels in their order",
-                                levels[i].label.data, problem);
+            return fail_label(labels, param, "must be all labels in their order",
+                              levels[i].label.data, error);
     return true;
 }
 
 static bool map_question(const struct labels *labels, struct sv_question *question, int index,
-                         struct sv_problem *problem)
+                         struct sv_error *error)
 {
     char param[SV_PARAM_MAX];
     switch (question->type) {
-    case SV_CHOICE: return map_choices(labels, question, index, problem);
-    case SV_SCORE: return map_levels(labels, question, index, problem);
+    case SV_CHOICE: return map_choices(labels, question, index, error);
+    case SV_SCORE: return map_levels(labels, question, index, error);
     case SV_PREDICATE: break;
     }
     (void)snprintf(param, sizeof param, "questions[%d].instructions", index);
     question->class = class_of(labels, question->instructions.data);
     return question->class >= 0 ||
-           refuse_label(labels, param, "must be a label", question->instructions.data, problem);
+           fail_label(labels, param, "must be a label", question->instructions.data, error);
 }
 
-static bool map_questions(const struct sv_classification *c, struct sv_problem *problem)
+static bool map_questions(const struct sv_classification *c, struct sv_error *error)
 {
-    const struct sv_decision_request *request = c->request;
-    struct sv_question *questions = request->questions.items;
+    const struct sv_decision_params *params = c->params;
+    struct sv_question *questions = params->questions.items;
     const struct labels labels = {.c = c,
                                   .entries = calloc((size_t)c->classes, sizeof *labels.entries),
                                   .seen = calloc((size_t)c->classes, sizeof *labels.seen)};
-    bool good = labels.entries && labels.seen;
+    bool ok = labels.entries && labels.seen;
     for (int i = 0; labels.entries && i < c->classes; i++)
         labels.entries[i] = (struct entry){.label = c->labels[i], .class = i};
-    if (good)
+    if (ok)
         qsort(labels.entries, (size_t)c->classes, sizeof *labels.entries, compare);
     else
-        (void)sv_out_of_memory(problem);
-    for (int i = 0; good && i < request->questions.count; i++)
-        good = map_question(&labels, &questions[i], i, problem);
+        (void)sv_fail_no_memory(error);
+    for (int i = 0; ok && i < params->questions.count; i++)
+        ok = map_question(&labels, &questions[i], i, error);
     free(labels.entries);
     free(labels.seen);
-    return good;
+    return ok;
 }
 
 /* A classifier reads one text. Parts of it are lines, or words when the vocabulary has no line
  * breaks. */
-static bool join_input(const struct sv_classification *c, struct sv_problem *problem)
+static bool join_input(const struct sv_classification *c, struct sv_error *error)
 {
-    struct sv_decision_request *request = c->request;
-    char joint = sv_can_read(c->served, "\n") ? '\n' : ' ';
-    return sv_texts_join(c->document, &request->input, joint, &request->text, problem);
+    struct sv_decision_params *params = c->params;
+    char separator = sv_is_tokenizable(c->ref, "\n") ? '\n' : ' ';
+    return sv_texts_join(c->document, &params->input, separator, &params->text, error);
 }
 
-static bool prepare(const struct sv_classification *c, struct sv_problem *problem)
+static bool prepare(const struct sv_classification *c, struct sv_error *error)
 {
-    return map_questions(c, problem) && join_input(c, problem);
+    return map_questions(c, error) && join_input(c, error);
 }
 
 /* ---- classes to answers ---------------------------------------------------------------------- */
@@ -171,12 +171,12 @@ static void add_name(struct sv_text *out, const struct sv_string *name)
 }
 
 /* What came as true or false goes back as that. */
-static void add_word(struct sv_text *out, const struct sv_word *word)
+static void add_string_or_bool(struct sv_text *out, const struct sv_string_or_bool *choice_value)
 {
-    if (word->is_boolean)
-        sv_text_adds(out, word->text.data);
+    if (choice_value->is_boolean)
+        sv_text_adds(out, choice_value->text.data);
     else
-        sv_text_json(out, word->text.data, word->text.bytes);
+        sv_text_json(out, choice_value->text.data, choice_value->text.bytes);
 }
 
 /* Among the choices alone: their probabilities sum to 1. */
@@ -188,17 +188,17 @@ static void add_choice(struct sv_text *out, const struct sv_question *question, 
     for (int i = 0; i < count; i++)
         values[i] = logits[choices[i].class];
     int best = sl_highest(values, count);
-    sv_scores_squash(values, count, SV_SOFTMAX, probs);
+    sv_scores_from_logits(values, count, SV_SOFTMAX, probs);
     sv_text_adds(out, "{\"type\":\"choice\"");
     add_name(out, &question->name);
     sv_text_adds(out, ",\"choice\":");
-    add_word(out, &choices[best].value);
+    add_string_or_bool(out, &choices[best].value);
     sv_text_adds(out, ",\"confidence\":");
     sv_text_float(out, probs[best]);
     sv_text_adds(out, ",\"probabilities\":[");
     for (int i = 0; i < count; i++) {
         sv_text_adds(out, i ? ",{\"value\":" : "{\"value\":");
-        add_word(out, &choices[i].value);
+        add_string_or_bool(out, &choices[i].value);
         sv_text_adds(out, ",\"probability\":");
         sv_text_float(out, probs[i]);
         sv_text_adds(out, "}");
@@ -259,27 +259,28 @@ static void add_usage(struct sv_text *out, const struct sv_classification *c)
                   "\"input_tokens_details\":{\"cached_tokens\":0,\"cache_write_tokens\":0},"
                   "\"output_tokens\":0,\"output_tokens_details\":{\"reasoning_tokens\":0},"
                   "\"total_tokens\":%lld,\"sluice\":{\"depth_mean\":%.4f,\"layer_ops_saved\":%.4f",
-                  tokens, tokens, sv_usage_depth_mean(&c->usage), sv_usage_saved(&c->usage));
-    if (c->cut_count > 0)
+                  tokens, tokens, sv_usage_mean_depth(&c->usage),
+                  sv_usage_layer_ops_skipped(&c->usage));
+    if (c->truncated_count > 0)
         sv_text_print(out, ",\"truncated\":{\"input_tokens_given\":%d,\"input_tokens_used\":%lld}",
                       c->given[0], tokens);
     sv_text_adds(out, "}}");
 }
 
-static enum sv_next answer(struct sv_call *call, const struct sv_classification *c)
+static enum sv_progress respond(struct sv_request *request, const struct sv_classification *c)
 {
-    const struct sv_decision_request *request = c->request;
-    const struct sv_question *questions = request->questions.items;
-    struct sv_text *out = &call->reply.body;
+    const struct sv_decision_params *params = c->params;
+    const struct sv_question *questions = params->questions.items;
+    struct sv_text *out = &request->response.body;
     const float *logits = c->task.items[0].logits;
     float *probs = calloc((size_t)c->classes, sizeof *probs);
     out->failed = out->failed || !probs;
     sv_text_adds(out, "{\"model\":");
-    sv_text_jsons(out, sv_served_id(c->served));
+    sv_text_jsons(out, sv_model_ref_id(c->ref));
     sv_text_adds(out, ",\"answers\":[");
     if (probs)
-        sv_scores_squash(logits, c->classes, SV_SOFTMAX, probs);
-    for (int i = 0; probs && i < request->questions.count; i++) {
+        sv_scores_from_logits(logits, c->classes, SV_SOFTMAX, probs);
+    for (int i = 0; probs && i < params->questions.count; i++) {
         sv_text_adds(out, i ? "," : "");
         add_answer(out, &questions[i], logits, probs);
     }
@@ -287,32 +288,34 @@ static enum sv_next answer(struct sv_call *call, const struct sv_classification 
     add_usage(out, c);
     sv_text_adds(out, "}");
     free(probs);
-    sv_classification_headers(call, c);
-    return sv_call_answer(call, 200, "application/json");
+    sv_classification_headers(request, c);
+    return sv_request_respond(request, 200, "application/json");
 }
 
-/* ---- the call -------------------------------------------------------------------------------- */
+/* ---- the request --------------------------------------------------------------------------------
+ */
 
-static struct sv_document *read(struct sv_call *call, void *to, struct sv_asked *asked,
-                                struct sv_problem *problem)
+static struct sv_document *read(struct sv_request *request, void *to,
+                                struct sv_classify_input *input, struct sv_error *error)
 {
-    struct sv_decision_request *request = to;
-    struct sv_document *document = sv_decision_request_read(&call->body, request, problem);
+    struct sv_decision_params *params = to;
+    struct sv_document *document = sv_decision_params_read(&request->body, params, error);
     if (!document)
         return NULL;
-    (void)snprintf(asked->model, sizeof asked->model, "%s", request->model.data);
-    asked->texts = (struct sv_texts){.count = 1, .items = &request->text};
-    asked->reading = &request->reading;
+    (void)snprintf(input->model, sizeof input->model, "%s", params->model.data);
+    input->texts = (struct sv_texts){.count = 1, .items = &params->text};
+    input->tokenize = &params->tokenize;
     return document;
 }
 
-enum sv_next sv_handle_decisions(struct sv_call *call)
+enum sv_progress sv_handle_decisions(struct sv_request *request)
 {
-    static const struct sv_manner decisions = {.request_bytes = sizeof(struct sv_decision_request),
-                                               .body_names_model = true,
-                                               .param = "input",
-                                               .read = read,
-                                               .prepare = prepare,
-                                               .answer = answer};
-    return sv_classify(call, &decisions);
+    static const struct sv_classify_api decisions = {.request_bytes =
+                                                         sizeof(struct sv_decision_params),
+                                                     .body_names_model = true,
+                                                     .param = "input",
+                                                     .read = read,
+                                                     .prepare = prepare,
+                                                     .respond = respond};
+    return sv_classify(request, &decisions);
 }

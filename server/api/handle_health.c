@@ -6,87 +6,89 @@
 
 #include <stdio.h>
 
-static enum sv_next not_well(struct sv_call *call, const char *why)
+static enum sv_progress fail_not_ready(struct sv_request *request, const char *why)
 {
-    struct sv_problem problem;
-    (void)sv_refuse(&problem, SV_NOT_READY, NULL, "%s", why);
-    problem.retry_ms = 1000;
-    return sv_call_refuse(call, &problem);
+    struct sv_error error;
+    (void)sv_fail(&error, SV_NOT_READY, NULL, "%s", why);
+    error.retry_ms = 1000;
+    return sv_request_fail(request, &error);
 }
 
 /* Dead is only who has work and does not move: a busy server must not be restarted for being
  * busy. */
-enum sv_next sv_handle_live(struct sv_call *call)
+enum sv_progress sv_handle_live(struct sv_request *request)
 {
-    if (!sv_batcher_is_alive(call->server->batcher))
-        return not_well(call, "The dispatcher has stopped moving.");
-    sv_text_adds(&call->reply.body, "{\"live\":true}");
-    return sv_call_answer(call, 200, "application/json");
+    if (!sv_scheduler_is_alive(request->server->scheduler))
+        return fail_not_ready(request, "The dispatcher has stopped moving.");
+    sv_text_adds(&request->response.body, "{\"live\":true}");
+    return sv_request_respond(request, 200, "application/json");
 }
 
 /* Which models of the store are not served. */
-static enum sv_next not_complete(struct sv_call *call)
+static enum sv_progress fail_incomplete(struct sv_request *request)
 {
-    struct sv_problem problem;
-    struct sv_missing missing;
-    char names[1024] = "", id[2 * SV_NAME_MAX];
+    struct sv_error error;
+    struct sv_load_failure failure;
+    char names[1024] = "", id[2 * SV_MODEL_ID_MAX];
     int count = 0;
-    for (; sv_registry_missing_at(call->server->registry, count, &missing); count++) {
-        (void)snprintf(id, sizeof id, "%s@%s", missing.name, missing.version);
+    for (; sv_registry_load_failure_at(request->server->registry, count, &failure); count++) {
+        (void)snprintf(id, sizeof id, "%s@%s", failure.name, failure.version);
         sv_list_add(names, sizeof names, id);
     }
     if (count == 0)
-        return not_well(call, "No model of the store is served; the log says why.");
-    (void)sv_refuse(&problem, SV_NOT_READY, NULL,
-                    "Models of the store that are not served: %s. The log says why.", names);
-    problem.retry_ms = 1000;
-    return sv_call_refuse(call, &problem);
+        return fail_not_ready(request, "No model of the store is served; the log says why.");
+    (void)sv_fail(&error, SV_NOT_READY, NULL,
+                  "Models of the store that are not served: %s. The log says why.", names);
+    error.retry_ms = 1000;
+    return sv_request_fail(request, &error);
 }
 
-enum sv_next sv_handle_ready(struct sv_call *call)
+enum sv_progress sv_handle_ready(struct sv_request *request)
 {
-    if (atomic_load(&call->server->phase) == SV_PHASE_DRAINING)
-        return not_well(call, "The server is shutting down.");
-    if (!sv_registry_is_complete(call->server->registry))
-        return not_complete(call);
-    sv_text_adds(&call->reply.body, "{\"ready\":true}");
-    return sv_call_answer(call, 200, "application/json");
+    if (atomic_load(&request->server->phase) == SV_PHASE_DRAINING)
+        return fail_not_ready(request, "The server is shutting down.");
+    if (!sv_registry_is_complete(request->server->registry))
+        return fail_incomplete(request);
+    sv_text_adds(&request->response.body, "{\"ready\":true}");
+    return sv_request_respond(request, 200, "application/json");
 }
 
 /* What load balancers ask a Text Embeddings Inference: 503 when it is of no use to send more. A
  * model that was left out does not stop the others. */
-enum sv_next sv_handle_health(struct sv_call *call)
+enum sv_progress sv_handle_health(struct sv_request *request)
 {
-    struct sv_problem problem;
-    if (!sv_call_is_welcome(call, &problem))
-        return sv_call_refuse(call, &problem);
-    if (!sv_batcher_is_alive(call->server->batcher))
-        return not_well(call, "The dispatcher has stopped moving.");
-    return sv_call_answer(call, 200, "application/json");
+    struct sv_error error;
+    if (!sv_request_is_accepted(request, &error))
+        return sv_request_fail(request, &error);
+    if (!sv_scheduler_is_alive(request->server->scheduler))
+        return fail_not_ready(request, "The dispatcher has stopped moving.");
+    return sv_request_respond(request, 200, "application/json");
 }
 
-static void set(struct sv_call *call, enum sv_metric metric, int64_t value)
+static void set(struct sv_request *request, enum sv_metric metric, int64_t value)
 {
-    sv_metric_set(sv_metrics_series(call->server->metrics, metric, NULL), (double)value);
+    sv_metric_set(sv_metrics_series(request->server->metrics, metric, NULL), (double)value);
 }
 
-enum sv_next sv_handle_metrics(struct sv_call *call)
+enum sv_progress sv_handle_metrics(struct sv_request *request)
 {
-    struct sv_server *server = call->server;
-    set(call, SV_METRIC_CALLS, atomic_load(&server->calls) - 1); /* without this one */
-    set(call, SV_METRIC_CONNECTIONS, atomic_load(&server->connections));
-    set(call, SV_METRIC_BODY_BYTES, atomic_load(&server->body_bytes));
+    struct sv_server *server = request->server;
+    set(request, SV_METRIC_REQUESTS_IN_FLIGHT,
+        atomic_load(&server->requests_in_flight) - 1); /* without this one */
+    set(request, SV_METRIC_CONNECTIONS, atomic_load(&server->connections));
+    set(request, SV_METRIC_BODY_BYTES, atomic_load(&server->body_bytes));
     sv_metrics_sample_process(server->metrics);
-    sv_metrics_expose(server->metrics, &call->reply.body);
-    return sv_call_answer(call, 200, "text/plain; version=0.0.4; charset=utf-8");
+    sv_metrics_expose(server->metrics, &request->response.body);
+    return sv_request_respond(request, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
 
 /* It is also asked as `/health` is, which has no body. */
-enum sv_next sv_handle_index(struct sv_call *call)
+enum sv_progress sv_handle_root(struct sv_request *request)
 {
-    enum sv_next next = sv_handle_health(call);
-    if (call->reply.status != 200)
+    enum sv_progress next = sv_handle_health(request);
+    if (request->response.status != 200)
         return next;
-    sv_text_add(&call->reply.body, call->server->index->data, call->server->index->bytes);
-    return sv_call_answer(call, 200, "application/json");
+    sv_text_add(&request->response.body, request->server->index->data,
+                request->server->index->bytes);
+    return sv_request_respond(request, 200, "application/json");
 }

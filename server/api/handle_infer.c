@@ -26,40 +26,40 @@ static void begin_output(const struct writer *w, const struct sv_output_row *row
     sv_text_adds(w->out, "],\"data\":[");
 }
 
-static void squash(const struct writer *w, enum sv_output_kind kind, int index)
+static void compute_scores(const struct writer *w, enum sv_output_kind kind, int index)
 {
-    sv_scores_squash(w->c->task.items[index].logits, w->c->classes,
-                     kind == SV_OUTPUT_LOGITS ? SV_RAW : SV_SOFTMAX, w->values);
+    sv_scores_from_logits(w->c->task.items[index].logits, w->c->classes,
+                          kind == SV_OUTPUT_LOGITS ? SV_RAW_LOGITS : SV_SOFTMAX, w->values);
 }
 
 /* "value:class:label" of the highest, as Triton's classification extension has them; for the output
  * `label` the labels alone. */
 static void add_top(const struct writer *w, const struct sv_output *output, int count)
 {
-    struct sv_text word = {0};
+    struct sv_text entry = {0};
     for (int i = 0; i < w->c->task.count && !w->out->failed; i++) {
-        squash(w, output->kind, i);
+        compute_scores(w, output->kind, i);
         sv_scores_rank(w->values, w->c->classes, w->ranked);
         for (int k = 0; k < count; k++) {
             const struct sv_score *score = &w->ranked[k];
-            sv_text_clear(&word);
+            sv_text_clear(&entry);
             if (output->kind != SV_OUTPUT_LABEL) {
-                sv_text_float(&word, score->value);
-                sv_text_print(&word, ":%d:", score->class);
+                sv_text_float(&entry, score->value);
+                sv_text_print(&entry, ":%d:", score->class);
             }
-            sv_text_adds(&word, w->c->labels[score->class]);
+            sv_text_adds(&entry, w->c->labels[score->class]);
             sv_text_adds(w->out, i + k ? "," : "");
-            sv_text_jsons(w->out, word.failed ? "" : word.data);
+            sv_text_jsons(w->out, entry.failed ? "" : entry.data);
         }
     }
-    w->out->failed = w->out->failed || word.failed;
-    sv_text_release(&word);
+    w->out->failed = w->out->failed || entry.failed;
+    sv_text_release(&entry);
 }
 
 static void add_values(const struct writer *w, enum sv_output_kind kind)
 {
     for (int i = 0; i < w->c->task.count && !w->out->failed; i++) {
-        squash(w, kind, i);
+        compute_scores(w, kind, i);
         for (int k = 0; k < w->c->classes; k++) {
             sv_text_adds(w->out, i + k ? "," : "");
             sv_text_float(w->out, w->values[k]);
@@ -92,8 +92,8 @@ static void add_output(const struct writer *w, const struct sv_output *output)
     };
 
     const struct sv_output_row *row = &sv_output_rows[output->kind];
-    int classes = w->c->classes, asked = (int)output->classification;
-    int top = asked < classes ? asked : classes;
+    int classes = w->c->classes, input = (int)output->classification;
+    int top = input < classes ? input : classes;
     bool is_label = output->kind == SV_OUTPUT_LABEL;
     if (is_label && top <= 1) {
         begin_output(w, row, row->datatype, 0);
@@ -102,7 +102,7 @@ static void add_output(const struct writer *w, const struct sv_output *output)
         begin_output(w, row, "BYTES", top);
         add_top(w, output, top);
     } else {
-        begin_output(w, row, row->datatype, row->is_wide ? classes : 0);
+        begin_output(w, row, row->datatype, row->is_per_class ? classes : 0);
         add[output->kind](w, output->kind);
     }
     sv_text_adds(w->out, "]}");
@@ -111,77 +111,78 @@ static void add_output(const struct writer *w, const struct sv_output *output)
 /* ---- the answer ------------------------------------------------------------------------------ */
 
 /* Those that were asked for, or all there are. */
-static void add_outputs(const struct writer *w, const struct sv_infer_request *request)
+static void add_outputs(const struct writer *w, const struct sv_infer_params *params)
 {
-    const struct sv_output *asked = request->outputs.items;
-    int count = request->outputs.count ? request->outputs.count : SV_OUTPUTS;
+    const struct sv_output *input = params->outputs.items;
+    int count = params->outputs.count ? params->outputs.count : SV_OUTPUTS;
     for (int i = 0; i < count; i++) {
         const struct sv_output one = {.kind = (enum sv_output_kind)i};
         sv_text_adds(w->out, i ? "," : "");
-        add_output(w, request->outputs.count ? &asked[i] : &one);
+        add_output(w, params->outputs.count ? &input[i] : &one);
     }
 }
 
-static enum sv_next answer(struct sv_call *call, const struct sv_classification *c)
+static enum sv_progress respond(struct sv_request *request, const struct sv_classification *c)
 {
-    const struct sv_infer_request *request = c->request;
-    const struct writer w = {.out = &call->reply.body,
+    const struct sv_infer_params *params = c->params;
+    const struct writer w = {.out = &request->response.body,
                              .c = c,
                              .values = calloc((size_t)c->classes, sizeof *w.values),
                              .ranked = calloc((size_t)c->classes, sizeof *w.ranked)};
     w.out->failed = w.out->failed || !w.values || !w.ranked;
     sv_text_adds(w.out, "{\"model_name\":");
-    sv_text_jsons(w.out, sv_served_name(c->served));
+    sv_text_jsons(w.out, sv_model_ref_name(c->ref));
     sv_text_adds(w.out, ",\"model_version\":");
-    sv_text_jsons(w.out, sv_served_version(c->served));
-    if (request->id.data) {
+    sv_text_jsons(w.out, sv_model_ref_version(c->ref));
+    if (params->id.data) {
         sv_text_adds(w.out, ",\"id\":");
-        sv_text_json(w.out, request->id.data, request->id.bytes);
+        sv_text_json(w.out, params->id.data, params->id.bytes);
     }
     sv_text_print(w.out, ",\"parameters\":{\"depth_mean\":%.4f,\"layer_ops_saved\":%.4f",
-                  sv_usage_depth_mean(&c->usage), sv_usage_saved(&c->usage));
+                  sv_usage_mean_depth(&c->usage), sv_usage_layer_ops_skipped(&c->usage));
     sv_text_print(w.out, ",\"truncated\":%d,\"tokens_given\":%lld,\"tokens_used\":%lld}",
-                  c->cut_count, (long long)sv_classification_tokens_given(c),
+                  c->truncated_count, (long long)sv_classification_tokens_given(c),
                   (long long)c->usage.prompt_tokens);
     sv_text_adds(w.out, ",\"outputs\":[");
     if (!w.out->failed)
-        add_outputs(&w, request);
+        add_outputs(&w, params);
     sv_text_adds(w.out, "]}");
     free(w.values);
     free(w.ranked);
-    sv_classification_headers(call, c);
-    return sv_call_answer(call, 200, "application/json");
+    sv_classification_headers(request, c);
+    return sv_request_respond(request, 200, "application/json");
 }
 
-/* ---- the call -------------------------------------------------------------------------------- */
+/* ---- the request --------------------------------------------------------------------------------
+ */
 
 /* The client's own deadline, when it is the nearer one. */
-static void take_timeout(struct sv_call *call, int64_t timeout_us)
+static void take_timeout(struct sv_request *request, int64_t timeout_us)
 {
     int64_t ms = (timeout_us + 999) / 1000;
-    if (ms > 0 && (call->timeout_ms == 0 || ms < call->timeout_ms))
-        call->timeout_ms = ms;
+    if (ms > 0 && (request->timeout_ms == 0 || ms < request->timeout_ms))
+        request->timeout_ms = ms;
 }
 
-static struct sv_document *read(struct sv_call *call, void *to, struct sv_asked *asked,
-                                struct sv_problem *problem)
+static struct sv_document *read(struct sv_request *request, void *to,
+                                struct sv_classify_input *input, struct sv_error *error)
 {
-    struct sv_infer_request *request = to;
-    struct sv_document *document = sv_infer_request_read(&call->body, request, problem);
+    struct sv_infer_params *params = to;
+    struct sv_document *document = sv_infer_params_read(&request->body, params, error);
     if (!document)
         return NULL;
-    const struct sv_tensor *input = request->inputs.items;
-    take_timeout(call, request->timeout_us);
-    asked->texts = input->data;
-    asked->reading = &request->reading;
+    const struct sv_tensor *tensor = params->inputs.items;
+    take_timeout(request, params->timeout_us);
+    input->texts = tensor->data;
+    input->tokenize = &params->tokenize;
     return document;
 }
 
-enum sv_next sv_handle_infer(struct sv_call *call)
+enum sv_progress sv_handle_infer(struct sv_request *request)
 {
-    static const struct sv_manner oip = {.request_bytes = sizeof(struct sv_infer_request),
-                                         .param = sv_input_name,
-                                         .read = read,
-                                         .answer = answer};
-    return sv_classify(call, &oip);
+    static const struct sv_classify_api oip = {.request_bytes = sizeof(struct sv_infer_params),
+                                               .param = sv_input_name,
+                                               .read = read,
+                                               .respond = respond};
+    return sv_classify(request, &oip);
 }

@@ -4,15 +4,15 @@
 
 #include "sluice/model.h"
 
-static void write_model(struct sv_text *out, const struct sv_served *served)
+static void write_model(struct sv_text *out, const struct sv_model_ref *ref)
 {
-    struct sl_model_facts facts = sl_model_facts(sv_served_model(served));
+    struct sl_model_facts facts = sl_model_facts(sv_model_ref_model(ref));
     sv_text_adds(out, "{\"id\":");
-    sv_text_jsons(out, sv_served_name(served));
+    sv_text_jsons(out, sv_model_ref_name(ref));
     sv_text_print(out,
                   ",\"object\":\"model\",\"created\":%lld,\"owned_by\":\"local\","
                   "\"max_model_len\":%d,\"sluice\":{\"version\":\"%s\",\"architecture\":",
-                  (long long)facts.created, facts.context, sv_served_version(served));
+                  (long long)facts.created, facts.context, sv_model_ref_version(ref));
     sv_text_jsons(out, facts.architecture);
     sv_text_adds(out, ",\"paper\":");
     sv_text_jsons(out, facts.paper);
@@ -31,27 +31,27 @@ static void write_model(struct sv_text *out, const struct sv_served *served)
     sv_text_adds(out, facts.classes > 0 ? "]}}" : "}}");
 }
 
-enum sv_next sv_handle_models(struct sv_call *call)
+enum sv_progress sv_handle_models(struct sv_request *request)
 {
-    struct sv_text *body = &call->reply.body;
+    struct sv_text *body = &request->response.body;
     sv_text_adds(body, "{\"object\":\"list\",\"data\":[");
-    struct sv_served *served;
-    for (int i = 0; (served = sv_registry_acquire_at(call->server->registry, i)); i++) {
+    struct sv_model_ref *ref;
+    for (int i = 0; (ref = sv_registry_acquire_at(request->server->registry, i)); i++) {
         sv_text_adds(body, i ? "," : "");
-        write_model(body, served);
-        sv_served_release(served);
+        write_model(body, ref);
+        sv_model_ref_release(ref);
     }
     sv_text_adds(body, "]}");
-    return sv_call_answer(call, 200, "application/json");
+    return sv_request_respond(request, 200, "application/json");
 }
 
-enum sv_next sv_handle_model(struct sv_call *call)
+enum sv_progress sv_handle_model(struct sv_request *request)
 {
-    struct sv_problem problem;
-    struct sv_served *served = sv_select(call, call->arguments[0], &problem);
-    if (!served)
-        return sv_call_refuse(call, &problem);
-    write_model(&call->reply.body, served);
-    sv_served_release(served);
-    return sv_call_answer(call, 200, "application/json");
+    struct sv_error error;
+    struct sv_model_ref *ref = sv_resolve_model(request, request->path_params[0], &error);
+    if (!ref)
+        return sv_request_fail(request, &error);
+    write_model(&request->response.body, ref);
+    sv_model_ref_release(ref);
+    return sv_request_respond(request, 200, "application/json");
 }

@@ -11,19 +11,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static enum sv_next answer_json(struct sv_call *call)
+static enum sv_progress respond_json(struct sv_request *request)
 {
-    return sv_call_answer(call, 200, "application/json");
+    return sv_request_respond(request, 200, "application/json");
 }
 
 /* GET /v2 */
-enum sv_next sv_handle_server(struct sv_call *call)
+enum sv_progress sv_handle_server_metadata(struct sv_request *request)
 {
-    struct sv_text *out = &call->reply.body;
+    struct sv_text *out = &request->response.body;
     sv_text_adds(out, "{\"name\":\"sluice\",\"version\":");
     sv_text_jsons(out, sl_version());
     sv_text_adds(out, ",\"extensions\":[\"classification\",\"statistics\"]}");
-    return answer_json(call);
+    return respond_json(request);
 }
 
 /* ---- one model ------------------------------------------------------------------------------- */
@@ -46,25 +46,25 @@ static void add_tensors(struct sv_text *out, const struct sl_model_facts *facts)
     for (int i = 0; i < SV_OUTPUTS && facts->task == SL_TASK_CLASSIFICATION; i++) {
         const struct sv_output_row *row = &sv_output_rows[i];
         sv_text_adds(out, i ? "," : "");
-        add_tensor(out, row->name, row->datatype, row->is_wide ? facts->classes : 0);
+        add_tensor(out, row->name, row->datatype, row->is_per_class ? facts->classes : 0);
     }
     sv_text_adds(out, "]");
 }
 
 /* GET /v2/models/{name}[/versions/{version}] */
-enum sv_next sv_handle_metadata(struct sv_call *call)
+enum sv_progress sv_handle_model_metadata(struct sv_request *request)
 {
-    struct sv_problem problem;
+    struct sv_error error;
     char name[SV_PATH_MAX], platform[64];
-    struct sv_text *out = &call->reply.body;
-    struct sv_served *served = sv_select(call, sv_versioned_name(call, name), &problem);
-    if (!served)
-        return sv_call_refuse(call, &problem);
-    struct sl_model_facts facts = sl_model_facts(sv_served_model(served));
+    struct sv_text *out = &request->response.body;
+    struct sv_model_ref *ref = sv_resolve_model(request, sv_path_model_id(request, name), &error);
+    if (!ref)
+        return sv_request_fail(request, &error);
+    struct sl_model_facts facts = sl_model_facts(sv_model_ref_model(ref));
     sv_text_adds(out, "{\"name\":");
-    sv_text_jsons(out, sv_served_name(served));
+    sv_text_jsons(out, sv_model_ref_name(ref));
     sv_text_adds(out, ",\"versions\":[");
-    sv_text_jsons(out, sv_served_version(served));
+    sv_text_jsons(out, sv_model_ref_version(ref));
     sv_text_adds(out, "],\"platform\":");
     (void)snprintf(platform, sizeof platform, "sluice_%s", facts.architecture);
     sv_text_jsons(out, platform);
@@ -77,25 +77,25 @@ enum sv_next sv_handle_metadata(struct sv_call *call)
     sv_text_print(out, "],\"max_input_length\":%d,\"gate\":", facts.context);
     sv_text_jsons(out, facts.gate);
     sv_text_adds(out, "}}");
-    sv_served_release(served);
-    return answer_json(call);
+    sv_model_ref_release(ref);
+    return respond_json(request);
 }
 
 /* GET /v2/models/{name}[/versions/{version}]/ready: of what is served, whatever else is not. */
-enum sv_next sv_handle_model_ready(struct sv_call *call)
+enum sv_progress sv_handle_model_ready(struct sv_request *request)
 {
-    struct sv_problem problem;
+    struct sv_error error;
     char name[SV_PATH_MAX];
-    struct sv_served *served = NULL;
-    if (sv_call_is_welcome(call, &problem))
-        served = sv_select(call, sv_versioned_name(call, name), &problem);
-    if (!served)
-        return sv_call_refuse(call, &problem);
-    sv_text_adds(&call->reply.body, "{\"name\":");
-    sv_text_jsons(&call->reply.body, sv_served_name(served));
-    sv_text_adds(&call->reply.body, ",\"ready\":true}");
-    sv_served_release(served);
-    return answer_json(call);
+    struct sv_model_ref *ref = NULL;
+    if (sv_request_is_accepted(request, &error))
+        ref = sv_resolve_model(request, sv_path_model_id(request, name), &error);
+    if (!ref)
+        return sv_request_fail(request, &error);
+    sv_text_adds(&request->response.body, "{\"name\":");
+    sv_text_jsons(&request->response.body, sv_model_ref_name(ref));
+    sv_text_adds(&request->response.body, ",\"ready\":true}");
+    sv_model_ref_release(ref);
+    return respond_json(request);
 }
 
 /* ---- statistics, as Triton's extension has them ---------------------------------------------- */
@@ -106,7 +106,7 @@ static void add_duration(struct sv_text *out, const char *name, const struct sv_
                   (long long)duration->ns);
 }
 
-static void add_call_stats(struct sv_text *out, const struct sv_classify_stats *stats)
+static void add_call_stats(struct sv_text *out, const struct sv_classification_stats *stats)
 {
     static const struct sv_duration never = {0, 0};
 
@@ -132,12 +132,12 @@ static void add_call_stats(struct sv_text *out, const struct sv_classify_stats *
     sv_text_adds(out, "}");
 }
 
-static void add_batch_stats(struct sv_text *out, const struct sv_classify_stats *stats)
+static void add_batch_stats(struct sv_text *out, const struct sv_classification_stats *stats)
 {
     static const struct sv_duration never = {0, 0};
     const char *comma = "";
     sv_text_adds(out, ",\"batch_stats\":[");
-    for (int size = 1; size <= stats->size_most; size++) {
+    for (int size = 1; size <= stats->size_max; size++) {
         if (stats->by_size[size].count == 0)
             continue;
         sv_text_print(out, "%s{\"batch_size\":%d,", comma, size);
@@ -152,18 +152,18 @@ static void add_batch_stats(struct sv_text *out, const struct sv_classify_stats 
     sv_text_adds(out, "]");
 }
 
-static void add_stats(struct sv_text *out, struct sv_batcher *batcher,
-                      const struct sv_served *served)
+static void add_stats(struct sv_text *out, struct sv_scheduler *scheduler,
+                      const struct sv_model_ref *ref)
 {
-    struct sv_classify_stats stats;
-    if (!sv_batcher_stats(batcher, served, &stats)) {
+    struct sv_classification_stats stats;
+    if (!sv_scheduler_stats(scheduler, ref, &stats)) {
         out->failed = true;
         return;
     }
     sv_text_adds(out, "{\"name\":");
-    sv_text_jsons(out, sv_served_name(served));
+    sv_text_jsons(out, sv_model_ref_name(ref));
     sv_text_adds(out, ",\"version\":");
-    sv_text_jsons(out, sv_served_version(served));
+    sv_text_jsons(out, sv_model_ref_version(ref));
     sv_text_print(out,
                   ",\"last_inference\":%lld,\"inference_count\":%lld,\"execution_count\":%lld,",
                   (long long)stats.last_ms, (long long)stats.items, (long long)stats.batches);
@@ -174,37 +174,38 @@ static void add_stats(struct sv_text *out, struct sv_batcher *batcher,
 }
 
 /* GET /v2/models/stats: of every classifier. */
-enum sv_next sv_handle_all_stats(struct sv_call *call)
+enum sv_progress sv_handle_all_stats(struct sv_request *request)
 {
-    struct sv_text *out = &call->reply.body;
-    struct sv_served *served;
+    struct sv_text *out = &request->response.body;
+    struct sv_model_ref *ref;
     const char *comma = "";
     sv_text_adds(out, "{\"model_stats\":[");
-    for (int i = 0; (served = sv_registry_acquire_at(call->server->registry, i)); i++) {
-        if (sl_model_facts(sv_served_model(served)).task == SL_TASK_CLASSIFICATION) {
+    for (int i = 0; (ref = sv_registry_acquire_at(request->server->registry, i)); i++) {
+        if (sl_model_facts(sv_model_ref_model(ref)).task == SL_TASK_CLASSIFICATION) {
             sv_text_adds(out, comma);
-            add_stats(out, call->server->batcher, served);
+            add_stats(out, request->server->scheduler, ref);
             comma = ",";
         }
-        sv_served_release(served);
+        sv_model_ref_release(ref);
     }
     sv_text_adds(out, "]}");
-    return answer_json(call);
+    return respond_json(request);
 }
 
 /* GET /v2/models/{name}[/versions/{version}]/stats */
-enum sv_next sv_handle_stats(struct sv_call *call)
+enum sv_progress sv_handle_stats(struct sv_request *request)
 {
-    struct sv_problem problem;
+    struct sv_error error;
     char name[SV_PATH_MAX];
-    struct sv_served *served = sv_select_classifier(call, sv_versioned_name(call, name), &problem);
-    if (!served)
-        return sv_call_refuse(call, &problem);
-    sv_text_adds(&call->reply.body, "{\"model_stats\":[");
-    add_stats(&call->reply.body, call->server->batcher, served);
-    sv_text_adds(&call->reply.body, "]}");
-    sv_served_release(served);
-    return answer_json(call);
+    struct sv_model_ref *ref =
+        sv_resolve_classifier(request, sv_path_model_id(request, name), &error);
+    if (!ref)
+        return sv_request_fail(request, &error);
+    sv_text_adds(&request->response.body, "{\"model_stats\":[");
+    add_stats(&request->response.body, request->server->scheduler, ref);
+    sv_text_adds(&request->response.body, "]}");
+    sv_model_ref_release(ref);
+    return respond_json(request);
 }
 
 /* ---- repository ------------------------------------------------------------------------------ */
@@ -219,16 +220,16 @@ static const struct sv_field index_fields[] = {
 };
 
 /* An empty body is as good as an empty object. */
-static bool read_index(const struct sv_call *call, struct index_request *request,
-                       struct sv_problem *problem)
+static bool read_index(const struct sv_request *request, struct index_request *params,
+                       struct sv_error *error)
 {
-    *request = (struct index_request){0};
-    if (call->body.bytes == 0)
+    *params = (struct index_request){0};
+    if (request->body.bytes == 0)
         return true;
-    struct sv_document *document = sv_wire_read(&call->body, index_fields, NULL, request, problem);
-    bool good = document != NULL;
+    struct sv_document *document = sv_json_read(&request->body, index_fields, NULL, params, error);
+    bool ok = document != NULL;
     sv_document_release(document);
-    return good;
+    return ok;
 }
 
 static void add_entry(struct sv_text *out, const char *name, const char *version,
@@ -244,33 +245,33 @@ static void add_entry(struct sv_text *out, const char *name, const char *version
 }
 
 /* POST /v2/repository/index */
-enum sv_next sv_handle_repository(struct sv_call *call)
+enum sv_progress sv_handle_repository_index(struct sv_request *request)
 {
-    struct sv_problem problem;
-    struct index_request request;
-    struct sv_registry *registry = call->server->registry;
-    struct sv_text *out = &call->reply.body;
-    struct sv_served *served;
-    struct sv_missing missing;
-    if (!read_index(call, &request, &problem))
-        return sv_call_refuse(call, &problem);
+    struct sv_error error;
+    struct index_request params;
+    struct sv_registry *registry = request->server->registry;
+    struct sv_text *out = &request->response.body;
+    struct sv_model_ref *ref;
+    struct sv_load_failure failure;
+    if (!read_index(request, &params, &error))
+        return sv_request_fail(request, &error);
     sv_text_adds(out, "[");
-    for (int i = 0; (served = sv_registry_acquire_at(registry, i)); i++) {
-        add_entry(out, sv_served_name(served), sv_served_version(served), "");
-        sv_served_release(served);
+    for (int i = 0; (ref = sv_registry_acquire_at(registry, i)); i++) {
+        add_entry(out, sv_model_ref_name(ref), sv_model_ref_version(ref), "");
+        sv_model_ref_release(ref);
     }
-    for (int i = 0; !request.ready && sv_registry_missing_at(registry, i, &missing); i++)
-        add_entry(out, missing.name, missing.version, missing.reason);
+    for (int i = 0; !params.ready && sv_registry_load_failure_at(registry, i, &failure); i++)
+        add_entry(out, failure.name, failure.version, failure.reason);
     sv_text_adds(out, "]");
-    return answer_json(call);
+    return respond_json(request);
 }
 
 /* POST /v2/repository/models/{name}/load and /unload */
-enum sv_next sv_handle_load(struct sv_call *call)
+enum sv_progress sv_handle_repository_load(struct sv_request *request)
 {
-    struct sv_problem problem;
-    (void)sv_refuse(&problem, SV_NOT_DONE_HERE, NULL,
-                    "Models are loaded when the server starts, and stay; restart it to change "
-                    "them.");
-    return sv_call_refuse(call, &problem);
+    struct sv_error error;
+    (void)sv_fail(&error, SV_NOT_IMPLEMENTED, NULL,
+                  "Models are loaded when the server starts, and stay; restart it to change "
+                  "them.");
+    return sv_request_fail(request, &error);
 }

@@ -10,16 +10,17 @@
 static void add_scores(struct sv_text *out, const struct sv_classification *c, int index,
                        struct sv_score *ranked, float *values)
 {
-    const struct sv_predict_request *request = c->request;
-    int count = request->top_k < c->classes ? (int)request->top_k : c->classes;
-    sv_scores_squash(c->task.items[index].logits, c->classes, request->squash, values);
+    const struct sv_predict_params *params = c->params;
+    int count = params->top_k < c->classes ? (int)params->top_k : c->classes;
+    sv_scores_from_logits(c->task.items[index].logits, c->classes, params->score_function, values);
     sv_scores_rank(values, c->classes, ranked);
     sv_scores_write(ranked, count, c->labels, out);
 }
 
-static enum sv_next answer(struct sv_call *call, const struct sv_classification *c, bool nested)
+static enum sv_progress respond(struct sv_request *request, const struct sv_classification *c,
+                                bool nested)
 {
-    struct sv_text *body = &call->reply.body;
+    struct sv_text *body = &request->response.body;
     struct sv_score *ranked = calloc((size_t)c->classes, sizeof *ranked);
     float *values = calloc((size_t)c->classes, sizeof *values);
     body->failed = body->failed || !ranked || !values;
@@ -31,57 +32,57 @@ static enum sv_next answer(struct sv_call *call, const struct sv_classification 
     sv_text_adds(body, nested ? "]" : "");
     free(ranked);
     free(values);
-    sv_classification_headers(call, c);
-    return sv_call_answer(call, 200, "application/json");
+    sv_classification_headers(request, c);
+    return sv_request_respond(request, 200, "application/json");
 }
 
 /* One text's scores stand alone, those of an array in an array. */
-static enum sv_next answer_tei(struct sv_call *call, const struct sv_classification *c)
+static enum sv_progress respond_tei(struct sv_request *request, const struct sv_classification *c)
 {
-    const struct sv_predict_request *request = c->request;
-    return answer(call, c, request->inputs.several);
+    const struct sv_predict_params *params = c->params;
+    return respond(request, c, params->inputs.is_array);
 }
 
 /* The client of Hugging Face wants them in an array always. */
-static enum sv_next answer_hf(struct sv_call *call, const struct sv_classification *c)
+static enum sv_progress respond_hf(struct sv_request *request, const struct sv_classification *c)
 {
-    return answer(call, c, true);
+    return respond(request, c, true);
 }
 
-static struct sv_document *ask(struct sv_document *document,
-                               const struct sv_predict_request *request, struct sv_asked *asked)
+static struct sv_document *ask(struct sv_document *document, const struct sv_predict_params *params,
+                               struct sv_classify_input *input)
 {
-    asked->texts = request->inputs;
-    asked->reading = &request->reading;
+    input->texts = params->inputs;
+    input->tokenize = &params->tokenize;
     return document;
 }
 
-static struct sv_document *read_tei(struct sv_call *call, void *request, struct sv_asked *asked,
-                                    struct sv_problem *problem)
+static struct sv_document *read_tei(struct sv_request *request, void *params,
+                                    struct sv_classify_input *input, struct sv_error *error)
 {
-    return ask(sv_predict_request_read(&call->body, request, problem), request, asked);
+    return ask(sv_predict_params_read(&request->body, params, error), params, input);
 }
 
-static struct sv_document *read_hf(struct sv_call *call, void *request, struct sv_asked *asked,
-                                   struct sv_problem *problem)
+static struct sv_document *read_hf(struct sv_request *request, void *params,
+                                   struct sv_classify_input *input, struct sv_error *error)
 {
-    return ask(sv_hf_request_read(&call->body, request, problem), request, asked);
+    return ask(sv_hf_params_read(&request->body, params, error), params, input);
 }
 
-enum sv_next sv_handle_predict(struct sv_call *call)
+enum sv_progress sv_handle_predict(struct sv_request *request)
 {
-    static const struct sv_manner tei = {.request_bytes = sizeof(struct sv_predict_request),
-                                         .param = "inputs",
-                                         .read = read_tei,
-                                         .answer = answer_tei};
-    return sv_classify(call, &tei);
+    static const struct sv_classify_api tei = {.request_bytes = sizeof(struct sv_predict_params),
+                                               .param = "inputs",
+                                               .read = read_tei,
+                                               .respond = respond_tei};
+    return sv_classify(request, &tei);
 }
 
-enum sv_next sv_handle_hf(struct sv_call *call)
+enum sv_progress sv_handle_hf(struct sv_request *request)
 {
-    static const struct sv_manner hf = {.request_bytes = sizeof(struct sv_predict_request),
-                                        .param = "inputs",
-                                        .read = read_hf,
-                                        .answer = answer_hf};
-    return sv_classify(call, &hf);
+    static const struct sv_classify_api hf = {.request_bytes = sizeof(struct sv_predict_params),
+                                              .param = "inputs",
+                                              .read = read_hf,
+                                              .respond = respond_hf};
+    return sv_classify(request, &hf);
 }

@@ -49,114 +49,117 @@ static void add_tokens(struct sv_text *out, const struct sl_tokenizer *tokenizer
     sv_text_adds(out, "]");
 }
 
-static bool tokenize_all(struct sv_call *call, const struct sv_served *served,
-                         const struct sv_tokenize_request *request, struct sv_problem *problem)
+static bool tokenize_all(struct sv_request *request, const struct sv_model_ref *ref,
+                         const struct sv_tokenize_params *params, struct sv_error *error)
 {
-    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_served_model(served));
-    struct sv_text *out = &call->reply.body;
-    bool good = true;
-    int room = SV_TOKENIZED_MAX;
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_model_ref_model(ref));
+    struct sv_text *out = &request->response.body;
+    bool ok = true;
+    int room = SV_TOKENIZE_TOKENS_MAX;
     sv_text_adds(out, "[");
-    for (int i = 0; i < request->inputs.count && good; i++) {
-        const struct sv_string *text = &request->inputs.items[i];
+    for (int i = 0; i < params->inputs.count && ok; i++) {
+        const struct sv_string *text = &params->inputs.items[i];
         char param[SV_PARAM_MAX];
-        sv_param("inputs", request->inputs.several, i, param);
-        const struct sv_matter matter = {.text = text,
-                                         .param = param,
-                                         .replaces_unknown = request->replaces_unknown,
-                                         .adds_special = request->adds_special,
-                                         .wants_places = true,
-                                         .most = (size_t)room + 1};
+        sv_param_name("inputs", params->inputs.is_array, i, param);
+        const struct sv_tokenize_input input = {.text = text,
+                                                .param = param,
+                                                .replaces_unknown = params->replaces_unknown,
+                                                .adds_special = params->adds_special,
+                                                .wants_places = true,
+                                                .most = (size_t)room + 1};
         struct sv_tokens tokens;
-        good = sv_tokenize(served, &matter, &tokens, problem);
-        if (good && tokens.given > room)
-            good = sv_refuse(problem, SV_BAD_VALUE, "inputs",
-                             "'inputs' has more than the %d tokens that fit into one answer.",
-                             SV_TOKENIZED_MAX);
+        ok = sv_tokenize(ref, &input, &tokens, error);
+        if (ok && tokens.given > room)
+            ok = sv_fail(error, SV_INVALID_VALUE, "inputs",
+                         "'inputs' has more than the %d tokens that fit into one answer.",
+                         SV_TOKENIZE_TOKENS_MAX);
         room -= tokens.count;
         sv_text_adds(out, i ? "," : "");
-        if (good)
+        if (ok)
             add_tokens(out, tokenizer, text, &tokens);
         sv_tokens_release(&tokens);
     }
     sv_text_adds(out, "]");
-    return good;
+    return ok;
 }
 
-enum sv_next sv_handle_tokenize(struct sv_call *call)
+enum sv_progress sv_handle_tokenize(struct sv_request *request)
 {
-    struct sv_problem problem;
-    struct sv_tokenize_request request;
-    if (!sv_call_is_welcome(call, &problem))
-        return sv_call_refuse(call, &problem);
-    struct sv_served *served = sv_select_any(call, call->arguments[0], &problem);
+    struct sv_error error;
+    struct sv_tokenize_params params;
+    if (!sv_request_is_accepted(request, &error))
+        return sv_request_fail(request, &error);
+    struct sv_model_ref *ref = sv_resolve_any_model(request, request->path_params[0], &error);
     struct sv_document *document =
-        served ? sv_tokenize_request_read(&call->body, &request, &problem) : NULL;
-    bool good = document && sv_call_takes(call, "inputs", request.inputs.count, &problem) &&
-                tokenize_all(call, served, &request, &problem);
-    sv_served_release(served);
+        ref ? sv_tokenize_params_read(&request->body, &params, &error) : NULL;
+    bool ok = document &&
+              sv_request_check_batch_size(request, "inputs", params.inputs.count, &error) &&
+              tokenize_all(request, ref, &params, &error);
+    sv_model_ref_release(ref);
     sv_document_release(document);
-    return good ? sv_call_answer(call, 200, "application/json") : sv_call_refuse(call, &problem);
+    return ok ? sv_request_respond(request, 200, "application/json")
+              : sv_request_fail(request, &error);
 }
 
 /* ---- decode ---------------------------------------------------------------------------------- */
 
-static bool decode(const struct sv_served *served, const struct sv_prompt *prompt,
-                   bool skips_special, struct sv_text *out, struct sv_problem *problem)
+static bool decode(const struct sv_model_ref *ref, const struct sv_prompt *prompt,
+                   bool skips_special, struct sv_text *out, struct sv_error *error)
 {
-    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_served_model(served));
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_model_ref_model(ref));
     struct sl_err err;
     struct sl_decoding decoding = {
         .ids = prompt->ids, .count = prompt->id_count, .skip_special = skips_special};
     long bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
     if (bytes < 0)
-        return sv_refuse(problem, SV_INTERNAL, NULL, "%s", err.text); /* the ids were checked */
+        return sv_fail(error, SV_INTERNAL, NULL, "%s", err.text); /* the ids were checked */
     decoding.most = (size_t)bytes;
     decoding.text = malloc(decoding.most + 1);
     if (!decoding.text)
-        return sv_out_of_memory(problem);
+        return sv_fail_no_memory(error);
     bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
     sv_text_json(out, decoding.text, (size_t)bytes);
     free(decoding.text);
     return true;
 }
 
-static bool check_ids_count(const struct sv_prompts *ids, struct sv_problem *problem)
+static bool check_ids_count(const struct sv_prompts *ids, struct sv_error *error)
 {
     int64_t total = 0;
     for (int i = 0; i < ids->count; i++)
         total += ids->items[i].id_count;
-    return total <= SV_TOKENIZED_MAX ||
-           sv_refuse(problem, SV_BAD_VALUE, "ids",
-                     "'ids' has %lld token ids, one answer has at most %d.", (long long)total,
-                     SV_TOKENIZED_MAX);
+    return total <= SV_TOKENIZE_TOKENS_MAX ||
+           sv_fail(error, SV_INVALID_VALUE, "ids",
+                   "'ids' has %lld token ids, one answer has at most %d.", (long long)total,
+                   SV_TOKENIZE_TOKENS_MAX);
 }
 
-enum sv_next sv_handle_decode(struct sv_call *call)
+enum sv_progress sv_handle_decode(struct sv_request *request)
 {
-    struct sv_problem problem;
-    struct sv_decode_request request;
-    struct sv_text *out = &call->reply.body;
-    if (!sv_call_is_welcome(call, &problem))
-        return sv_call_refuse(call, &problem);
-    struct sv_served *served = sv_select_any(call, call->arguments[0], &problem);
+    struct sv_error error;
+    struct sv_decode_params params;
+    struct sv_text *out = &request->response.body;
+    if (!sv_request_is_accepted(request, &error))
+        return sv_request_fail(request, &error);
+    struct sv_model_ref *ref = sv_resolve_any_model(request, request->path_params[0], &error);
     struct sv_document *document =
-        served ? sv_decode_request_read(&call->body, &request, &problem) : NULL;
-    bool good = document && sv_call_takes(call, "ids", request.ids.count, &problem) &&
-                check_ids_count(&request.ids, &problem);
+        ref ? sv_decode_params_read(&request->body, &params, &error) : NULL;
+    bool ok = document && sv_request_check_batch_size(request, "ids", params.ids.count, &error) &&
+              check_ids_count(&params.ids, &error);
     sv_text_adds(out, "[");
-    for (int i = 0; good && i < request.ids.count; i++) {
-        const struct sv_prompt *ids = &request.ids.items[i];
+    for (int i = 0; ok && i < params.ids.count; i++) {
+        const struct sv_prompt *ids = &params.ids.items[i];
         char param[SV_PARAM_MAX];
-        sv_param("ids", request.ids.several, i, param);
+        sv_param_name("ids", params.ids.is_array, i, param);
         sv_text_adds(out, i ? "," : "");
-        good = sv_check_ids(served, ids, param, &problem) &&
-               decode(served, ids, request.skips_special, out, &problem);
+        ok = sv_check_token_ids(ref, ids, param, &error) &&
+             decode(ref, ids, params.skips_special, out, &error);
     }
     sv_text_adds(out, "]");
-    sv_served_release(served);
+    sv_model_ref_release(ref);
     sv_document_release(document);
-    return good ? sv_call_answer(call, 200, "application/json") : sv_call_refuse(call, &problem);
+    return ok ? sv_request_respond(request, 200, "application/json")
+              : sv_request_fail(request, &error);
 }
 
 /* ---- info ------------------------------------------------------------------------------------ */
@@ -177,17 +180,19 @@ static void add_labels(struct sv_text *out, const struct sl_model_facts *facts)
     sv_text_adds(out, "}}}");
 }
 
-/* The limits of the lane that the model is in, by the names that this interface has for them. */
+/* The limits of the executor that the model is in, by the names that this interface has for them.
+ */
 static void add_limits(struct sv_text *out, const struct sv_options *o,
                        const struct sl_model_facts *facts)
 {
     bool classifies = facts->task == SL_TASK_CLASSIFICATION;
     int64_t items = classifies ? o->classify_items : o->slots;
     int64_t queue = classifies ? o->classify_queue : o->queue_items;
-    int64_t rows = classifies ? sv_classify_rows(o->classify_rows, facts->context) : o->batch_rows;
+    int64_t rows =
+        classifies ? sv_classify_batch_tokens(o->classify_rows, facts->context) : o->batch_rows;
     int64_t texts = classifies ? o->classify_texts : SV_PROMPTS_MAX;
-    if (classifies && texts > sv_classify_texts(facts->classes))
-        texts = sv_classify_texts(facts->classes);
+    if (classifies && texts > sv_classify_batch_max(facts->classes))
+        texts = sv_classify_batch_max(facts->classes);
     int64_t requests = items + queue;
     sv_text_print(out,
                   ",\"max_concurrent_requests\":%lld,\"max_input_length\":%d,"
@@ -198,18 +203,18 @@ static void add_limits(struct sv_text *out, const struct sv_options *o,
 }
 
 static void add_info(struct sv_text *out, const struct sv_server *server,
-                     const struct sv_served *served)
+                     const struct sv_model_ref *ref)
 {
     const struct sv_options *o = server->options;
-    struct sl_model_facts facts = sl_model_facts(sv_served_model(served));
+    struct sl_model_facts facts = sl_model_facts(sv_model_ref_model(ref));
     bool is_narrow = sl_engine_precision(server->engine)[0] == 'b';
     sv_text_adds(out, "{\"model_id\":");
-    sv_text_jsons(out, sv_served_id(served));
+    sv_text_jsons(out, sv_model_ref_id(ref));
     sv_text_adds(out, ",\"model_sha\":");
     sv_text_jsons(out, facts.sha256);
     sv_text_print(
         out, ",\"model_dtype\":\"%s\",\"served_model_name\":", is_narrow ? "bfloat16" : "float32");
-    sv_text_jsons(out, sv_served_name(served));
+    sv_text_jsons(out, sv_model_ref_name(ref));
     sv_text_adds(out, ",\"model_type\":");
     if (facts.task == SL_TASK_CLASSIFICATION)
         add_labels(out, &facts);
@@ -222,13 +227,13 @@ static void add_info(struct sv_text *out, const struct sv_server *server,
                   SV_HTTP_THREADS, sl_version(), (long long)o->body_bytes_max);
 }
 
-enum sv_next sv_handle_info(struct sv_call *call)
+enum sv_progress sv_handle_info(struct sv_request *request)
 {
-    struct sv_problem problem;
-    struct sv_served *served = sv_select_any(call, call->arguments[0], &problem);
-    if (!served)
-        return sv_call_refuse(call, &problem);
-    add_info(&call->reply.body, call->server, served);
-    sv_served_release(served);
-    return sv_call_answer(call, 200, "application/json");
+    struct sv_error error;
+    struct sv_model_ref *ref = sv_resolve_any_model(request, request->path_params[0], &error);
+    if (!ref)
+        return sv_request_fail(request, &error);
+    add_info(&request->response.body, request->server, ref);
+    sv_model_ref_release(ref);
+    return sv_request_respond(request, 200, "application/json");
 }

@@ -9,22 +9,22 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool classifies(const struct sv_served *served)
+static bool classifies(const struct sv_model_ref *ref)
 {
-    return sl_model_facts(sv_served_model(served)).task == SL_TASK_CLASSIFICATION;
+    return sl_model_facts(sv_model_ref_model(ref)).task == SL_TASK_CLASSIFICATION;
 }
 
-static void name_call(struct sv_call *call, const struct sv_served *served)
+static void set_request_model(struct sv_request *request, const struct sv_model_ref *ref)
 {
-    (void)snprintf(call->model, sizeof call->model, "%s", sv_served_name(served));
-    (void)snprintf(call->version, sizeof call->version, "%s", sv_served_version(served));
+    (void)snprintf(request->model, sizeof request->model, "%s", sv_model_ref_name(ref));
+    (void)snprintf(request->version, sizeof request->version, "%s", sv_model_ref_version(ref));
 }
 
-const char *sv_versioned_name(const struct sv_call *call, char name[static SV_PATH_MAX])
+const char *sv_path_model_id(const struct sv_request *request, char name[static SV_PATH_MAX])
 {
-    const char *version = call->arguments[1];
+    const char *version = request->path_params[1];
     int length =
-        snprintf(name, SV_PATH_MAX, version[0] ? "%s@%s" : "%s", call->arguments[0], version);
+        snprintf(name, SV_PATH_MAX, version[0] ? "%s@%s" : "%s", request->path_params[0], version);
     assert(length >= 0);
     assert(length < SV_PATH_MAX); /* both were in a path together with more */
     (void)length;
@@ -32,156 +32,160 @@ const char *sv_versioned_name(const struct sv_call *call, char name[static SV_PA
 }
 
 /* No model is called so; one may be but for the version. */
-static void refuse_unknown(const struct sv_call *call, const char *name, struct sv_problem *problem)
+static void fail_unknown(const struct sv_request *request, const char *name, struct sv_error *error)
 {
     struct sl_err err;
     char model[SV_PATH_MAX];
     (void)snprintf(model, sizeof model, "%.*s", (int)strcspn(name, "@"), name);
-    struct sv_served *served = sv_registry_acquire(call->server->registry, model, &err);
-    if (served)
-        (void)sv_refuse(problem, SV_NO_MODEL, "model",
-                        "The model '%s' does not exist: only version %s of '%s' is served.", name,
-                        sv_served_version(served), model);
+    struct sv_model_ref *ref = sv_registry_acquire(request->server->registry, model, &err);
+    if (ref)
+        (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
+                      "The model '%s' does not exist: only version %s of '%s' is served.", name,
+                      sv_model_ref_version(ref), model);
     else
-        (void)sv_refuse(problem, SV_NO_MODEL, "model",
-                        "The model '%s' does not exist; GET /v1/models lists those that do. Models "
-                        "are loaded when the daemon starts.",
-                        name);
-    sv_served_release(served);
+        (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
+                      "The model '%s' does not exist; GET /v1/models lists those that do. Models "
+                      "are loaded when the daemon starts.",
+                      name);
+    sv_model_ref_release(ref);
 }
 
 /* A model that did not load is there, but not ready: its caller may come again. */
-static void refuse_name(const struct sv_call *call, const char *name, struct sv_problem *problem)
+static void fail_name(const struct sv_request *request, const char *name, struct sv_error *error)
 {
-    struct sv_missing missing;
-    if (!sv_registry_find_missing(call->server->registry, name, &missing)) {
-        refuse_unknown(call, name, problem);
+    struct sv_load_failure failure;
+    if (!sv_registry_find_load_failure(request->server->registry, name, &failure)) {
+        fail_unknown(request, name, error);
         return;
     }
-    (void)sv_refuse(problem, SV_NOT_READY, "model", "The model '%s' could not be loaded: %s.", name,
-                    missing.reason);
-    problem->retry_ms = 1000;
+    (void)sv_fail(error, SV_NOT_READY, "model", "The model '%s' could not be loaded: %s.", name,
+                  failure.reason);
+    error->retry_ms = 1000;
 }
 
-struct sv_served *sv_select(struct sv_call *call, const char *name, struct sv_problem *problem)
+struct sv_model_ref *sv_resolve_model(struct sv_request *request, const char *name,
+                                      struct sv_error *error)
 {
     struct sl_err err;
-    struct sv_served *served = sv_registry_acquire(call->server->registry, name, &err);
-    if (served)
-        name_call(call, served);
+    struct sv_model_ref *ref = sv_registry_acquire(request->server->registry, name, &err);
+    if (ref)
+        set_request_model(request, ref);
     else
-        refuse_name(call, name, problem);
-    return served;
+        fail_name(request, name, error);
+    return ref;
 }
 
 /* ---- what goes without saying ---------------------------------------------------------------- */
 
-/* The only model, or only classifier, there is; else NULL, and their names in the problem. */
-static struct sv_served *select_only(struct sv_call *call, bool classifiers,
-                                     struct sv_problem *problem)
+/* The only model, or only classifier, there is; else NULL, and their names in the error. */
+static struct sv_model_ref *resolve_only(struct sv_request *request, bool classifiers,
+                                         struct sv_error *error)
 {
-    struct sv_served *found = NULL, *served;
+    struct sv_model_ref *found = NULL, *ref;
     char names[512] = "";
     int count = 0;
-    for (int i = 0; (served = sv_registry_acquire_at(call->server->registry, i)); i++) {
-        if (!classifiers || classifies(served)) {
-            sv_list_add(names, sizeof names, sv_served_name(served));
+    for (int i = 0; (ref = sv_registry_acquire_at(request->server->registry, i)); i++) {
+        if (!classifiers || classifies(ref)) {
+            sv_list_add(names, sizeof names, sv_model_ref_name(ref));
             if (count++ == 0)
-                found = sv_served_acquire(served);
+                found = sv_model_ref_acquire(ref);
         }
-        sv_served_release(served);
+        sv_model_ref_release(ref);
     }
     if (count == 1) {
-        name_call(call, found);
+        set_request_model(request, found);
         return found;
     }
-    sv_served_release(found);
+    sv_model_ref_release(found);
     if (count == 0)
-        (void)sv_refuse(problem, SV_NO_MODEL, "model",
-                        "No %s is served. Train one into the store with `sluice train ... %s FILE "
-                        "--out <store>/<model>/1`, then restart the daemon.",
-                        classifiers ? "classifier" : "model", classifiers ? "--data" : "--corpus");
+        (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
+                      "No %s is served. Train one into the store with `sluice train ... %s FILE "
+                      "--out <store>/<model>/1`, then restart the daemon.",
+                      classifiers ? "classifier" : "model", classifiers ? "--data" : "--corpus");
     else
-        (void)sv_refuse(problem, SV_MISSING, "model",
-                        "Which model? There are: %s. %s The option default_classifier chooses for "
-                        "those who do not say.",
-                        names, sv_naming);
+        (void)sv_fail(error, SV_MISSING_PARAMETER, "model",
+                      "Which model? There are: %s. %s The option default_classifier chooses for "
+                      "those who do not say.",
+                      names, sv_model_naming_hint);
     return NULL;
 }
 
 /* The name in the path or the body, or else what ?model= or X-Model says; "" when nobody says. */
-static bool find_name(const struct sv_call *call, const char *name, char wanted[static SV_PATH_MAX],
-                      struct sv_problem *problem)
+static bool requested_name(const struct sv_request *request, const char *name,
+                           char requested[static SV_PATH_MAX], struct sv_error *error)
 {
     static const char blanks[] = " \t"; /* around a header's value they mean nothing */
-    const char *given = call->line->query(call->connection, "model");
-    given = given ? given : call->line->header(call->connection, "X-Model");
-    (void)snprintf(wanted, SV_PATH_MAX, "%s", name);
+    const char *given = request->transport->query(request->connection, "model");
+    given = given ? given : request->transport->header(request->connection, "X-Model");
+    (void)snprintf(requested, SV_PATH_MAX, "%s", name);
     if (name[0] || !given)
         return true;
     given += strspn(given, blanks);
     size_t length = strlen(given);
     while (length > 0 && strchr(blanks, given[length - 1]))
         length--;
-    return sv_percent_decode(given, length, wanted, SV_PATH_MAX) ||
-           sv_refuse(problem, SV_BAD_VALUE, "model",
-                     "What ?model= or X-Model says is no name of a model.");
+    return sv_percent_decode(given, length, requested, SV_PATH_MAX) ||
+           sv_fail(error, SV_INVALID_VALUE, "model",
+                   "What ?model= or X-Model says is no name of a model.");
 }
 
 /* A name that is not the request's own is explained. */
-static void blame_default(struct sv_problem *problem)
+static void explain_default(struct sv_error *error)
 {
-    const struct sv_problem cause = *problem;
-    (void)sv_refuse(problem, cause.kind, "model",
-                    "The request names no model, so the option default_classifier decides: %s",
-                    cause.message);
-    problem->retry_ms = cause.retry_ms;
+    const struct sv_error cause = *error;
+    (void)sv_fail(error, cause.kind, "model",
+                  "The request names no model, so the option default_classifier decides: %s",
+                  cause.message);
+    error->retry_ms = cause.retry_ms;
 }
 
-static struct sv_served *select_named(struct sv_call *call, const char *wanted,
-                                      struct sv_problem *problem)
+static struct sv_model_ref *resolve_named(struct sv_request *request, const char *requested,
+                                          struct sv_error *error)
 {
-    struct sv_served *served = sv_select(call, wanted, problem);
-    if (!served || classifies(served))
-        return served;
-    (void)sv_refuse(problem, SV_NO_CLASSIFIER, "model",
-                    "The model '%s' completes texts, it does not classify them: ask POST "
-                    "/v1/completions.",
-                    wanted);
-    sv_served_release(served);
+    struct sv_model_ref *ref = sv_resolve_model(request, requested, error);
+    if (!ref || classifies(ref))
+        return ref;
+    (void)sv_fail(error, SV_NOT_A_CLASSIFIER, "model",
+                  "The model '%s' completes texts, it does not classify them: ask POST "
+                  "/v1/completions.",
+                  requested);
+    sv_model_ref_release(ref);
     return NULL;
 }
 
-static struct sv_served *select_classifier(struct sv_call *call, const char *wanted,
-                                           struct sv_problem *problem)
+static struct sv_model_ref *resolve_classifier(struct sv_request *request, const char *requested,
+                                               struct sv_error *error)
 {
-    const char *otherwise = call->server->options->default_classifier;
-    if (wanted[0])
-        return select_named(call, wanted, problem);
-    if (!otherwise[0])
-        return select_only(call, true, problem);
-    struct sv_served *served = select_named(call, otherwise, problem);
-    if (!served)
-        blame_default(problem);
-    return served;
+    const char *default_name = request->server->options->default_classifier;
+    if (requested[0])
+        return resolve_named(request, requested, error);
+    if (!default_name[0])
+        return resolve_only(request, true, error);
+    struct sv_model_ref *ref = resolve_named(request, default_name, error);
+    if (!ref)
+        explain_default(error);
+    return ref;
 }
 
-struct sv_served *sv_select_classifier(struct sv_call *call, const char *name,
-                                       struct sv_problem *problem)
+struct sv_model_ref *sv_resolve_classifier(struct sv_request *request, const char *name,
+                                           struct sv_error *error)
 {
-    char wanted[SV_PATH_MAX];
-    return find_name(call, name, wanted, problem) ? select_classifier(call, wanted, problem) : NULL;
+    char requested[SV_PATH_MAX];
+    return requested_name(request, name, requested, error)
+               ? resolve_classifier(request, requested, error)
+               : NULL;
 }
 
-struct sv_served *sv_select_any(struct sv_call *call, const char *name, struct sv_problem *problem)
+struct sv_model_ref *sv_resolve_any_model(struct sv_request *request, const char *name,
+                                          struct sv_error *error)
 {
-    char wanted[SV_PATH_MAX];
-    if (!find_name(call, name, wanted, problem))
+    char requested[SV_PATH_MAX];
+    if (!requested_name(request, name, requested, error))
         return NULL;
-    if (wanted[0])
-        return sv_select(call, wanted, problem);
-    struct sv_served *served = select_classifier(call, "", problem);
-    if (served || problem->kind != SV_NO_MODEL || call->server->options->default_classifier[0])
-        return served;
-    return select_only(call, false, problem); /* there is no classifier */
+    if (requested[0])
+        return sv_resolve_model(request, requested, error);
+    struct sv_model_ref *ref = resolve_classifier(request, "", error);
+    if (ref || error->kind != SV_MODEL_NOT_FOUND || request->server->options->default_classifier[0])
+        return ref;
+    return resolve_only(request, false, error); /* there is no classifier */
 }

@@ -21,109 +21,108 @@ void sv_tokens_release(const struct sv_tokens *tokens)
     free(tokens->places);
 }
 
-bool sv_tokenize(const struct sv_served *served, const struct sv_matter *matter,
-                 struct sv_tokens *tokens, struct sv_problem *problem)
+bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input *input,
+                 struct sv_tokens *tokens, struct sv_error *error)
 {
     struct sl_err err;
-    size_t bytes = matter->text->bytes, room = sl_tokenizer_room(bytes);
-    if (matter->most > 0 && matter->most < room)
-        room = matter->most;
+    size_t bytes = input->text->bytes, room = sl_tokenizer_room(bytes);
+    if (input->most > 0 && input->most < room)
+        room = input->most;
     *tokens = (struct sv_tokens){.ids = calloc(room, sizeof *tokens->ids)};
-    if (matter->wants_places)
+    if (input->wants_places)
         tokens->places = calloc(room, sizeof *tokens->places);
-    if (!tokens->ids || (matter->wants_places && !tokens->places))
-        return sv_out_of_memory(problem);
+    if (!tokens->ids || (input->wants_places && !tokens->places))
+        return sv_fail_no_memory(error);
     const struct sl_encoding encoding = {
-        .text = bytes > 0 ? matter->text->data : "",
+        .text = bytes > 0 ? input->text->data : "",
         .bytes = bytes,
-        .unknown = matter->replaces_unknown ? SL_UNKNOWN_REPLACE : SL_UNKNOWN_FAIL,
-        .special = matter->adds_special,
+        .unknown = input->replaces_unknown ? SL_UNKNOWN_REPLACE : SL_UNKNOWN_FAIL,
+        .special = input->adds_special,
         .ids = tokens->ids,
         .places = tokens->places,
         .most = (long)room,
     };
     long count =
-        sl_tokenizer_tokenize(sl_model_tokenizer(sv_served_model(served)), &encoding, &err);
+        sl_tokenizer_tokenize(sl_model_tokenizer(sv_model_ref_model(ref)), &encoding, &err);
     if (count < 0)
-        return sv_refuse(problem, SV_UNKNOWN_CHARACTERS, matter->param,
-                         "'%s' cannot be read by '%s': %s. With \"unknown_characters\": "
-                         "\"replace\"%s they are replaced.",
-                         matter->param, sv_served_id(served), err.text,
-                         where(matter->in_parameters));
+        return sv_fail(error, SV_UNKNOWN_CHARACTERS, input->param,
+                       "'%s' cannot be read by '%s': %s. With \"unknown_characters\": "
+                       "\"replace\"%s they are replaced.",
+                       input->param, sv_model_ref_id(ref), err.text, where(input->in_parameters));
     tokens->given = (int)count;
     tokens->count = (int)(count < encoding.most ? count : encoding.most);
     return true;
 }
 
-bool sv_can_read(const struct sv_served *served, const char *text)
+bool sv_is_tokenizable(const struct sv_model_ref *ref, const char *text)
 {
     struct sl_err err;
-    return sl_tokenizer_encode(sl_model_tokenizer(sv_served_model(served)), text, strlen(text),
+    return sl_tokenizer_encode(sl_model_tokenizer(sv_model_ref_model(ref)), text, strlen(text),
                                SL_UNKNOWN_FAIL, NULL, 0, &err) >= 0;
 }
 
-bool sv_check_ids(const struct sv_served *served, const struct sv_prompt *prompt, const char *param,
-                  struct sv_problem *problem)
+bool sv_check_token_ids(const struct sv_model_ref *ref, const struct sv_prompt *prompt,
+                        const char *param, struct sv_error *error)
 {
-    int vocab = sl_model_facts(sv_served_model(served)).vocab;
+    int vocab = sl_model_facts(sv_model_ref_model(ref)).vocab;
     char place[SV_PARAM_MAX];
     for (int i = 0; i < prompt->id_count; i++) {
         if (prompt->ids[i] < vocab)
             continue;
-        sv_param(param, true, i, place);
-        return sv_refuse(problem, SV_BAD_TOKEN, place,
-                         "'%s' is the token id %d, the vocabulary of '%s' has 0 to %d.", place,
-                         (int)prompt->ids[i], sv_served_id(served), vocab - 1);
+        sv_param_name(param, true, i, place);
+        return sv_fail(error, SV_INVALID_TOKEN, place,
+                       "'%s' is the token id %d, the vocabulary of '%s' has 0 to %d.", place,
+                       (int)prompt->ids[i], sv_model_ref_id(ref), vocab - 1);
     }
     return true;
 }
 
 /* A text longer than the context is refused, or cut when the request says so. */
-static bool fit(const struct sv_served *served, const struct sv_reading *reading, const char *param,
-                struct sv_tokens *tokens, struct sv_problem *problem)
+static bool fit(const struct sv_model_ref *ref, const struct sv_tokenize_options *tokenize,
+                const char *param, struct sv_tokens *tokens, struct sv_error *error)
 {
-    const struct sl_model *model = sv_served_model(served);
+    const struct sl_model *model = sv_model_ref_model(ref);
     int context = sl_model_facts(model).context;
     if (tokens->given <= context)
         return true;
-    if (!reading->truncate)
-        return sv_refuse(
-            problem, SV_CONTEXT_LENGTH, param,
-            "'%s' has %d tokens, the context of '%s' has %d. With \"truncate\": true%s "
-            "it is cut at its %s.",
-            param, tokens->given, sv_served_id(served), context, where(reading->in_parameters),
-            reading->from_left ? "beginning" : "end");
+    if (!tokenize->truncate)
+        return sv_fail(error, SV_CONTEXT_LENGTH, param,
+                       "'%s' has %d tokens, the context of '%s' has %d. With \"truncate\": true%s "
+                       "it is cut at its %s.",
+                       param, tokens->given, sv_model_ref_id(ref), context,
+                       where(tokenize->in_parameters), tokenize->from_left ? "beginning" : "end");
     tokens->count = (int)sl_tokenizer_cut(sl_model_tokenizer(model),
-                                          reading->from_left ? SL_KEEP_LAST : SL_KEEP_FIRST,
+                                          tokenize->from_left ? SL_KEEP_LAST : SL_KEEP_FIRST,
                                           context, tokens->ids, NULL, tokens->given);
     return true;
 }
 
 /* A text has far fewer tokens than bytes, and a cut one fewer still; they may wait for long. */
-static void give_back_room(struct sv_tokens *tokens)
+static void shrink(struct sv_tokens *tokens)
 {
     void *smaller = realloc(tokens->ids, ((size_t)tokens->count + 1) * sizeof *tokens->ids);
     if (smaller)
         tokens->ids = smaller;
 }
 
-bool sv_encode(const struct sv_served *served, const struct sv_reading *reading,
-               const struct sv_string *text, const char *param, struct sv_tokens *tokens,
-               struct sv_problem *problem)
+bool sv_tokenize_for_classifier(const struct sv_model_ref *ref,
+                                const struct sv_tokenize_options *tokenize,
+                                const struct sv_string *text, const char *param,
+                                struct sv_tokens *tokens, struct sv_error *error)
 {
-    const struct sv_matter matter = {.text = text,
-                                     .param = param,
-                                     .in_parameters = reading->in_parameters,
-                                     .replaces_unknown = reading->replaces_unknown,
-                                     .adds_special = true};
-    if (!sv_tokenize(served, &matter, tokens, problem))
+    const struct sv_tokenize_input input = {.text = text,
+                                            .param = param,
+                                            .in_parameters = tokenize->in_parameters,
+                                            .replaces_unknown = tokenize->replaces_unknown,
+                                            .adds_special = true};
+    if (!sv_tokenize(ref, &input, tokens, error))
         return false;
-    if (!sl_tokenizer_has_text(sl_model_tokenizer(sv_served_model(served)), tokens->ids,
+    if (!sl_tokenizer_has_text(sl_model_tokenizer(sv_model_ref_model(ref)), tokens->ids,
                                tokens->given))
-        return sv_refuse(problem, SV_EMPTY, param,
-                         "'%s' has no tokens: there is nothing to classify.", param);
-    if (!fit(served, reading, param, tokens, problem))
+        return sv_fail(error, SV_EMPTY_INPUT, param,
+                       "'%s' has no tokens: there is nothing to classify.", param);
+    if (!fit(ref, tokenize, param, tokens, error))
         return false;
-    give_back_room(tokens);
+    shrink(tokens);
     return true;
 }

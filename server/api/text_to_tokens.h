@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 /* A text, and what is wanted of it. */
-struct sv_matter {
+struct sv_tokenize_input {
     const struct sv_string *text;
-    const char *param;  /* what messages call it */
-    bool in_parameters; /* as in struct sv_reading */
+    const char *param;  /* what messages request it */
+    bool in_parameters; /* as in struct sv_tokenize_options */
     bool replaces_unknown;
     bool adds_special; /* tokens that the model expects around the text */
     bool wants_places;
@@ -27,18 +27,19 @@ struct sv_tokens {
 };
 
 /* All tokens of a text, to be released even when it fails. */
-bool sv_tokenize(const struct sv_served *served, const struct sv_matter *matter,
-                 struct sv_tokens *tokens, struct sv_problem *problem);
+bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input *input,
+                 struct sv_tokens *tokens, struct sv_error *error);
 void sv_tokens_release(const struct sv_tokens *tokens);
 
 /* Whether a text has no character that is unknown to the model. */
-bool sv_can_read(const struct sv_served *served, const char *text);
-/* Whether the vocabulary has all of a prompt's ids; messages call the prompt `param`. */
-bool sv_check_ids(const struct sv_served *served, const struct sv_prompt *prompt, const char *param,
-                  struct sv_problem *problem);
+bool sv_is_tokenizable(const struct sv_model_ref *ref, const char *text);
+/* Whether the vocabulary has all of a prompt's ids; messages request the prompt `param`. */
+bool sv_check_token_ids(const struct sv_model_ref *ref, const struct sv_prompt *prompt,
+                        const char *param, struct sv_error *error);
 
 /* The tokens that a classifier reads, 1 to its context: the text is cut if it may be. A text that
  * has no tokens but those that are added around it is refused as empty. */
-bool sv_encode(const struct sv_served *served, const struct sv_reading *reading,
-               const struct sv_string *text, const char *param, struct sv_tokens *tokens,
-               struct sv_problem *problem);
+bool sv_tokenize_for_classifier(const struct sv_model_ref *ref,
+                                const struct sv_tokenize_options *tokenize,
+                                const struct sv_string *text, const char *param,
+                                struct sv_tokens *tokens, struct sv_error *error);

@@ -226,7 +226,7 @@ void sv_metric_set(struct sv_series *series, double value)
     atomic_store_explicit(&series->value, value, memory_order_relaxed);
 }
 
-void sv_metric_see(struct sv_series *series, double value)
+void sv_metric_observe(struct sv_series *series, double value)
 {
     assert(series->bounds);
     int low = 0, high = series->bounds->count;
@@ -246,7 +246,7 @@ double sv_metric_value(const struct sv_series *series)
     return atomic_load_explicit(&series->value, memory_order_relaxed);
 }
 
-uint64_t sv_metric_seen(const struct sv_series *series)
+uint64_t sv_metric_count(const struct sv_series *series)
 {
     uint64_t seen = 0;
     for (int i = 0; i <= series->bounds->count; i++)

@@ -29,11 +29,11 @@ void sv_metrics_destroy(struct sv_metrics *metrics); /* NULL is fine */
 struct sv_series *sv_metrics_series(struct sv_metrics *metrics, enum sv_metric metric,
                                     const char *const *values);
 
-void sv_metric_add(struct sv_series *series, double by);    /* counters */
-void sv_metric_set(struct sv_series *series, double value); /* gauges */
-void sv_metric_see(struct sv_series *series, double value); /* histograms */
-double sv_metric_value(const struct sv_series *series);     /* counters and gauges */
-uint64_t sv_metric_seen(const struct sv_series *series);    /* histograms: how many values */
+void sv_metric_add(struct sv_series *series, double by);        /* counters */
+void sv_metric_set(struct sv_series *series, double value);     /* gauges */
+void sv_metric_observe(struct sv_series *series, double value); /* histograms */
+double sv_metric_value(const struct sv_series *series);         /* counters and gauges */
+uint64_t sv_metric_count(const struct sv_series *series);       /* histograms: how many values */
 
 /* Reads what the system knows about this process into its process_* series. */
 void sv_metrics_sample_process(struct sv_metrics *metrics);

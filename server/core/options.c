@@ -195,7 +195,7 @@ static void plain_name(const char *argument, size_t length, char *name, size_t r
         *dash = '_';
 }
 
-static bool is_errand(const char *argument, enum sv_errand *errand)
+static bool is_command(const char *argument, enum sv_command *errand)
 {
     static const char *const names[] = {
         [SV_CHECK_CONFIG] = "--check-config",
@@ -205,7 +205,7 @@ static bool is_errand(const char *argument, enum sv_errand *errand)
     };
     for (int i = SV_CHECK_CONFIG; i <= SV_VERSION; i++)
         if (strcmp(argument, names[i]) == 0) {
-            *errand = (enum sv_errand)i;
+            *errand = (enum sv_command)i;
             return true;
         }
     return false;
@@ -240,9 +240,9 @@ static bool take_argument(struct sv_options *options, int count, char *const *ar
 static bool take_arguments(struct sv_options *options, int count, char *const *arguments,
                            const char **file, struct sl_err *err)
 {
-    enum sv_errand ignored;
+    enum sv_command ignored;
     for (int at = 1; at < count;) {
-        if (is_errand(arguments[at], &ignored))
+        if (is_command(arguments[at], &ignored))
             at++;
         else if (!take_argument(options, count, arguments, &at, file, err))
             return sl_wrap(err, "command line");
@@ -251,12 +251,12 @@ static bool take_arguments(struct sv_options *options, int count, char *const *a
 }
 
 bool sv_options_read(struct sv_options *options, int count, char *const *arguments,
-                     enum sv_errand *errand, struct sl_err *err)
+                     enum sv_command *errand, struct sl_err *err)
 {
     const char *file = getenv("SLUICE_CONFIG"); // NOLINT(concurrency-mt-unsafe): no threads yet
     *errand = SV_SERVE;
     for (int i = count - 1; i > 0; i--)
-        (void)is_errand(arguments[i], errand);
+        (void)is_command(arguments[i], errand);
     sv_options_defaults(options);
     return take_arguments(options, count, arguments, &file, err) &&
            (!file || sv_options_file(options, file, err)) && read_environment(options, err) &&

@@ -21,11 +21,11 @@ struct sv_options {
 };
 
 /* What the command line asks for instead of serving. */
-enum sv_errand { SV_SERVE, SV_CHECK_CONFIG, SV_SAMPLE_CONFIG, SV_HELP, SV_VERSION };
+enum sv_command { SV_SERVE, SV_CHECK_CONFIG, SV_SAMPLE_CONFIG, SV_HELP, SV_VERSION };
 
 /* Reads all four sources. err says which source, which key, and what would be accepted. */
 bool sv_options_read(struct sv_options *options, int count, char *const *arguments,
-                     enum sv_errand *errand, struct sl_err *err) SL_MUST_CHECK;
+                     enum sv_command *command, struct sl_err *err) SL_MUST_CHECK;
 
 /* The single steps of it. */
 void sv_options_defaults(struct sv_options *options);

@@ -24,15 +24,15 @@ static bool is_marker(const char *line, const char *marker)
 /* Where another document begins; libcyaml reads the first and is silent about others. 0: none. */
 static int another_document(const char *text)
 {
-    bool begun = false, ended = false;
+    bool started = false, ended = false;
     int number = 1;
     for (const char *at = text; *at; number++) {
         bool says = !strchr("#%\r\n", at[strspn(at, " \t")]); /* nor NUL */
         bool closes = is_marker(at, "...");
-        if (begun && (is_marker(at, "---") || (ended && says && !closes)))
+        if (started && (is_marker(at, "---") || (ended && says && !closes)))
             return number;
         ended = ended || closes;
-        begun = begun || says;
+        started = started || says;
         at += strcspn(at, "\n");
         at += *at == '\n';
     }

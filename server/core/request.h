@@ -17,36 +17,36 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct sv_call;
+struct sv_request;
 struct sv_route;
 
-enum sv_next {
-    SV_ANSWERED, /* call->reply is complete */
-    SV_WAITING,  /* call->work goes on; ask `proceed` when there is news */
+enum sv_progress {
+    SV_DONE,     /* request->response is complete */
+    SV_PENDING,  /* request->work goes on; ask `proceed` when there is news */
     SV_STREAMING /* headers are complete; the body comes from `pull` */
 };
 
 /* What `pull` returns instead of a number of bytes. */
-enum { SV_PULL_NOTHING = 0, SV_PULL_END = -1, SV_PULL_BROKEN = -2 };
+enum { SV_PULL_NOTHING = 0, SV_PULL_END = -1, SV_PULL_ERROR = -2 };
 
 /* What a handler left to be done, and how to ask about it. */
-struct sv_work {
-    enum sv_next (*proceed)(struct sv_call *call);
+struct sv_async {
+    enum sv_progress (*proceed)(struct sv_request *request);
     /* Body bytes, at most `most`, or an SV_PULL_...: nothing now, the end, broken. */
-    ssize_t (*pull)(struct sv_call *call, char *bytes, size_t most);
+    ssize_t (*pull)(struct sv_request *request, char *bytes, size_t max);
     /* The client left: stop soon. Any thread, any number of times. */
-    void (*cancel)(struct sv_call *call);
+    void (*cancel)(struct sv_request *request);
     /* Now and then, while in flight, from the watcher. True: there is something to say. */
-    bool (*tick)(struct sv_call *call, int64_t now_ns);
+    bool (*tick)(struct sv_request *request, int64_t now_ns);
     /* How it ended. `complete`: the connection took the whole answer; if not, the client may still
      * have had all that matters of it. */
-    enum sv_problem_kind (*outcome)(struct sv_call *call, bool complete);
+    enum sv_error_kind (*outcome)(struct sv_request *request, bool complete);
     void (*destroy)(void *state);
 };
 
-/* What a call can do with its connection. */
-struct sv_line {
-    /* Puts it to sleep and wakes it; with the call's lock held. */
+/* What a request can do with its connection. */
+struct sv_transport {
+    /* Puts it to sleep and wakes it; with the request's lock held. */
     void (*suspend)(void *connection);
     void (*resume)(void *connection);
     /* What the client said beside the body, as it was sent; NULL: nothing. While its handler
@@ -65,7 +65,7 @@ struct sv_long_header {
     struct sv_text value;
 };
 
-struct sv_reply {
+struct sv_response {
     int status;
     const char *content_type;
     struct sv_text body;
@@ -75,65 +75,69 @@ struct sv_reply {
     int long_count;
 };
 
-struct sv_call {
+struct sv_request {
     struct sv_server *server;
     const struct sv_route *route; /* NULL: there is none for the path */
-    enum sv_family family;
+    enum sv_api api;
     char request_id[SV_REQUEST_ID_MAX + 1];
-    char arguments[SV_ARGUMENTS_MAX][SV_PATH_MAX]; /* what the path holds for the route's {...} */
-    int64_t timeout_ms;                            /* the client's wish; 0: none */
+    char path_params[SV_PATH_PARAMS_MAX]
+                    [SV_PATH_MAX]; /* what the path holds for the route's {...} */
+    int64_t timeout_ms;            /* the client's wish; 0: none */
     int64_t received_ns;
     struct sv_text body;
 
-    struct sv_reply reply;
-    enum sv_problem_kind outcome; /* how it ended, for metrics */
-    char model[SV_NAME_MAX], version[SV_VERSION_MAX];
+    struct sv_response response;
+    enum sv_error_kind outcome; /* how it ended, for metrics */
+    char model[SV_MODEL_ID_MAX], version[SV_VERSION_MAX];
 
-    const struct sv_work *work; /* NULL: nothing was left */
-    void *state;                /* the work's */
+    const struct sv_async *async; /* NULL: nothing was left */
+    void *state;                  /* the work's */
 
     atomic_bool cancelled; /* any thread */
     atomic_int references; /* any thread */
     pthread_mutex_t lock;  /* guards asleep, news and connection */
-    bool asleep, news;
+    bool suspended, wake_pending;
     void *connection;
-    const struct sv_line *line;
+    const struct sv_transport *transport;
 };
 
-struct sv_call *sv_call_create(struct sv_server *server, const struct sv_line *line,
-                               void *connection); /* NULL: no memory */
-struct sv_call *sv_call_acquire(struct sv_call *call);
-void sv_call_release(struct sv_call *call);
+struct sv_request *sv_request_create(struct sv_server *server, const struct sv_transport *transport,
+                                     void *connection); /* NULL: no memory */
+struct sv_request *sv_request_acquire(struct sv_request *request);
+void sv_request_release(struct sv_request *request);
 
 /* Puts the connection to sleep, unless there was news since the last time: then false. */
-bool sv_call_sleep(struct sv_call *call);
-void sv_call_wake(struct sv_call *call);   /* any thread: there is news */
-void sv_call_cancel(struct sv_call *call); /* any thread: nobody waits for the answer any more */
+bool sv_request_suspend(struct sv_request *request);
+void sv_request_wake(struct sv_request *request); /* any thread: there is news */
+void sv_request_cancel(
+    struct sv_request *request); /* any thread: nobody waits for the answer any more */
 
-/* The reply. */
-void sv_call_header(struct sv_call *call, const char *name, const char *format, ...)
+/* The response. */
+void sv_request_add_header(struct sv_request *request, const char *name, const char *format, ...)
     SL_PRINTF(3, 4);
 /* A few headers may be longer than SV_HEADER_VALUE_MAX: their values are what is written here. */
-struct sv_text *sv_call_long_header(struct sv_call *call, const char *name);
+struct sv_text *sv_request_add_long_header(struct sv_request *request, const char *name);
 /* What was written so far is forgotten, and its memory given back. */
-void sv_call_forget(struct sv_call *call);
-enum sv_next sv_call_answer(struct sv_call *call, int status, const char *content_type);
-enum sv_next sv_call_refuse(struct sv_call *call, const struct sv_problem *problem);
+void sv_request_reset_response(struct sv_request *request);
+enum sv_progress sv_request_respond(struct sv_request *request, int status,
+                                    const char *content_type);
+enum sv_progress sv_request_fail(struct sv_request *request, const struct sv_error *error);
 /* What was refused, as HTTP/1.1, for a connection that ends with it. */
-void sv_call_write(const struct sv_call *call, struct sv_text *out);
+void sv_request_write_response(const struct sv_request *request, struct sv_text *out);
 
-/* False, with a problem, once shutdown has begun: nothing new is taken on. */
-bool sv_call_is_welcome(const struct sv_call *call, struct sv_problem *problem);
-/* Whether one request may have so many texts to read, in the field that messages call `param`. */
-bool sv_call_takes(const struct sv_call *call, const char *param, int texts,
-                   struct sv_problem *problem);
+/* False, with an error, once shutdown has begun: nothing new is taken on. */
+bool sv_request_is_accepted(const struct sv_request *request, struct sv_error *error);
+/* Whether one request may have so many texts to read, in the field that messages request `param`.
+ */
+bool sv_request_check_batch_size(const struct sv_request *request, const char *param, int texts,
+                                 struct sv_error *error);
 /* When its answer must be there: as the client asks, but not later than the server allows. */
-int64_t sv_call_deadline_ns(const struct sv_call *call);
+int64_t sv_request_deadline_ns(const struct sv_request *request);
 
-/* Why the work for a call should not go on, if so: nobody waits for it, everything ends (`ending`
- * is not NULL), or its time is over. The first reason stays in the problem. */
-bool sv_call_must_end(const struct sv_call *call, int64_t deadline_ns,
-                      const struct sv_problem *ending, int64_t now, struct sv_problem *problem);
+/* Why the work for a request should not go on, if so: nobody waits for it, everything ends
+ * (`ending` is not NULL), or its time is over. The first reason stays in the error. */
+bool sv_request_must_stop(const struct sv_request *request, int64_t deadline_ns,
+                          const struct sv_error *ending, int64_t now, struct sv_error *error);
 
 int64_t sv_now_ns(void); /* monotonic */
 
@@ -143,4 +147,4 @@ static inline long long sv_ms(int64_t ns)
 }
 
 /* A number that this server gives once: for ids, and for seeds nobody asked for. Any thread. */
-uint64_t sv_draw(struct sv_server *server);
+uint64_t sv_next_id(struct sv_server *server);

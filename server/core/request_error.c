@@ -1,4 +1,5 @@
-/* request_error.c - why a call did not get its answer, and how each family of endpoints says so. */
+/* request_error.c - why a request did not get its answer, and how each family of endpoints says so.
+ */
 #include "core/request_error.h"
 
 #include <assert.h>
@@ -12,113 +13,112 @@ struct row {
 };
 
 static const struct row rows[] = {
-    [SV_FINE] = {.status = 200, .tei_status = 200, .reason = "ok"},
-#define SV_PROBLEM(name, status, type, code, tei_status, tei_type, reason)                         \
+    [SV_OK] = {.status = 200, .tei_status = 200, .reason = "ok"},
+#define SV_ERROR(name, status, type, code, tei_status, tei_type, reason)                           \
     [SV_##name] = {type, code, tei_type, reason, status, tei_status},
 #include "core/request_error.def"
-#undef SV_PROBLEM
+#undef SV_ERROR
 };
 
-bool sv_refuse(struct sv_problem *problem, enum sv_problem_kind kind, const char *param,
-               const char *format, ...)
+bool sv_fail(struct sv_error *error, enum sv_error_kind kind, const char *param, const char *format,
+             ...)
 {
-    assert(kind != SV_FINE);
-    problem->kind = kind;
-    problem->retry_ms = 0;
-    problem->recurs = false;
-    (void)snprintf(problem->param, sizeof problem->param, "%s", param ? param : "");
+    assert(kind != SV_OK);
+    error->kind = kind;
+    error->retry_ms = 0;
+    error->permanent = false;
+    (void)snprintf(error->param, sizeof error->param, "%s", param ? param : "");
     va_list list;
     va_start(list, format);
-    (void)vsnprintf(problem->message, sizeof problem->message, format, list);
+    (void)vsnprintf(error->message, sizeof error->message, format, list);
     va_end(list);
     return false;
 }
 
-void sv_param(const char *name, bool several, int index, char param[static SV_PARAM_MAX])
+void sv_param_name(const char *name, bool is_array, int index, char param[static SV_PARAM_MAX])
 {
-    if (several)
+    if (is_array)
         (void)snprintf(param, SV_PARAM_MAX, "%.48s[%d]", name, index);
     else
         (void)snprintf(param, SV_PARAM_MAX, "%s", name);
 }
 
-bool sv_out_of_memory(struct sv_problem *problem)
+bool sv_fail_no_memory(struct sv_error *error)
 {
-    return sv_refuse(problem, SV_INTERNAL, NULL, "Out of memory.");
+    return sv_fail(error, SV_INTERNAL, NULL, "Out of memory.");
 }
 
 /* Hugging Face's client answers a 503 with the same request, at once and for ever: it is told by
  * other words what other clients may wait for. */
-static const struct row *row_for(enum sv_problem_kind kind, enum sv_family family)
+static const struct row *row_for(enum sv_error_kind kind, enum sv_api api)
 {
-    if (family == SV_FAMILY_HF && kind == SV_NOT_READY)
+    if (api == SV_API_HF && kind == SV_NOT_READY)
         kind = SV_INTERNAL;
-    if (family == SV_FAMILY_HF && kind == SV_DRAINING)
+    if (api == SV_API_HF && kind == SV_DRAINING)
         kind = SV_OVERLOADED;
     return &rows[kind];
 }
 
-int sv_problem_status(enum sv_problem_kind kind, enum sv_family family)
+int sv_error_status(enum sv_error_kind kind, enum sv_api api)
 {
-    bool is_tei = family == SV_FAMILY_TEI || family == SV_FAMILY_HF;
-    const struct row *row = row_for(kind, family);
+    bool is_tei = api == SV_API_TEI || api == SV_API_HF;
+    const struct row *row = row_for(kind, api);
     return is_tei ? row->tei_status : row->status;
 }
 
-bool sv_problem_is_asked_for(enum sv_problem_kind kind)
+bool sv_error_is_client_triggered(enum sv_error_kind kind)
 {
-    return kind == SV_NOT_DONE_HERE || kind == SV_NOT_READY;
+    return kind == SV_NOT_IMPLEMENTED || kind == SV_NOT_READY;
 }
 
-const char *sv_problem_reason(enum sv_problem_kind kind)
+const char *sv_error_reason(enum sv_error_kind kind)
 {
     return rows[kind].reason;
 }
 
-const char *sv_problem_code(enum sv_problem_kind kind)
+const char *sv_error_code(enum sv_error_kind kind)
 {
-    assert(kind != SV_FINE);
+    assert(kind != SV_OK);
     return rows[kind].code;
 }
 
-static void write_openai(const struct sv_problem *problem, struct sv_text *body)
+static void write_openai(const struct sv_error *error, struct sv_text *body)
 {
-    const struct row *row = &rows[problem->kind];
+    const struct row *row = &rows[error->kind];
     sv_text_adds(body, "{\"error\":{\"message\":");
-    sv_text_jsons(body, problem->message);
+    sv_text_jsons(body, error->message);
     sv_text_print(body, ",\"type\":\"%s\",\"param\":", row->type);
-    sv_text_jsons(body, problem->param[0] ? problem->param : NULL);
+    sv_text_jsons(body, error->param[0] ? error->param : NULL);
     sv_text_print(body, ",\"code\":\"%s\"}}", row->code);
 }
 
-static void write_tei(const struct sv_problem *problem, enum sv_family family, struct sv_text *body)
+static void write_tei(const struct sv_error *error, enum sv_api api, struct sv_text *body)
 {
     sv_text_adds(body, "{\"error\":");
-    sv_text_jsons(body, problem->message);
-    sv_text_print(body, ",\"error_type\":\"%s\"}", row_for(problem->kind, family)->tei_type);
+    sv_text_jsons(body, error->message);
+    sv_text_print(body, ",\"error_type\":\"%s\"}", row_for(error->kind, api)->tei_type);
 }
 
-static void write_plain(const struct sv_problem *problem, struct sv_text *body)
+static void write_plain(const struct sv_error *error, struct sv_text *body)
 {
-    const struct row *row = &rows[problem->kind];
+    const struct row *row = &rows[error->kind];
     sv_text_print(body,
                   "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":", row->code,
                   row->status);
-    sv_text_jsons(body, problem->message);
+    sv_text_jsons(body, error->message);
     sv_text_adds(body, "}");
 }
 
-const char *sv_problem_write(const struct sv_problem *problem, enum sv_family family,
-                             struct sv_text *body)
+const char *sv_error_write(const struct sv_error *error, enum sv_api api, struct sv_text *body)
 {
-    switch (family) {
-    case SV_FAMILY_OPENAI: write_openai(problem, body); break;
-    case SV_FAMILY_TEI:
-    case SV_FAMILY_HF: write_tei(problem, family, body); break;
-    case SV_FAMILY_PLAIN: write_plain(problem, body); return "application/problem+json";
-    case SV_FAMILY_OIP:
+    switch (api) {
+    case SV_API_OPENAI: write_openai(error, body); break;
+    case SV_API_TEI:
+    case SV_API_HF: write_tei(error, api, body); break;
+    case SV_API_PLAIN: write_plain(error, body); return "application/problem+json";
+    case SV_API_OIP:
         sv_text_adds(body, "{\"error\":");
-        sv_text_jsons(body, problem->message);
+        sv_text_jsons(body, error->message);
         sv_text_adds(body, "}");
         break;
     }

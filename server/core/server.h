@@ -8,7 +8,7 @@ struct sl_engine;
 struct sv_options;
 struct sv_metrics;
 struct sv_registry;
-struct sv_batcher;
+struct sv_scheduler;
 struct sv_text;
 
 enum sv_phase {
@@ -21,14 +21,14 @@ struct sv_server {
     const struct sl_engine *engine;
     struct sv_metrics *metrics;
     struct sv_registry *registry;
-    struct sv_batcher *batcher;
+    struct sv_scheduler *scheduler;
     _Atomic enum sv_phase phase;
-    atomic_int calls;             /* in flight: their answer is not finished */
-    atomic_int connections;       /* open */
-    _Atomic int64_t body_bytes;   /* of requests: held by all calls, or what was made of them */
-    _Atomic int64_t answer_bytes; /* of answers that are being sent, but for streams */
-    atomic_uint_fast64_t begun;   /* calls so far */
-    uint64_t salt;                /* of this run, for ids and seeds */
-    atomic_uint_fast64_t drawn;   /* numbers drawn so far */
-    const struct sv_text *index;  /* what GET / answers */
+    atomic_int requests_in_flight; /* in flight: their answer is not finished */
+    atomic_int connections;        /* open */
+    _Atomic int64_t body_bytes;    /* of requests: held by all requests, or what was made of them */
+    _Atomic int64_t response_bytes;        /* of answers that are being sent, but for streams */
+    atomic_uint_fast64_t requests_started; /* requests so far */
+    uint64_t salt;                         /* of this run, for ids and seeds */
+    atomic_uint_fast64_t ids_issued;       /* numbers drawn so far */
+    const struct sv_text *index;           /* what GET / answers */
 };

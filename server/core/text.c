@@ -23,7 +23,7 @@ void sv_text_clear(struct sv_text *text)
 }
 
 /* Makes room for `count` bytes and an end; false when memory or the bound is or was reached. */
-static bool make_room(struct sv_text *text, size_t count)
+static bool on_stream_space(struct sv_text *text, size_t count)
 {
     if (text->failed || count > SV_TEXT_GROWN_MAX - text->bytes) {
         text->is_full = text->is_full || !text->failed;
@@ -50,7 +50,7 @@ static bool make_room(struct sv_text *text, size_t count)
 
 void sv_text_add(struct sv_text *text, const char *bytes, size_t count)
 {
-    if (!make_room(text, count))
+    if (!on_stream_space(text, count))
         return;
     if (count > 0)
         memcpy(text->data + text->bytes, bytes, count);
@@ -70,7 +70,7 @@ void sv_text_print(struct sv_text *text, const char *format, ...)
     va_copy(again, list);
     int length = vsnprintf(NULL, 0, format, list);
     assert(length >= 0);
-    if (make_room(text, (size_t)length)) {
+    if (on_stream_space(text, (size_t)length)) {
         (void)vsnprintf(text->data + text->bytes, (size_t)length + 1, format, again);
         text->bytes += (size_t)length;
     }

@@ -17,6 +17,7 @@ struct sv_usage {
 };
 
 /* Layers that each of some tokens went through, the mean, of what was used and what there was. */
-double sv_depth_mean(int depth, int64_t used, int64_t full);
-double sv_usage_depth_mean(const struct sv_usage *usage); /* layers that a token went through */
-double sv_usage_saved(const struct sv_usage *usage);      /* share of layer operations, 0 .. 1 */
+double sv_mean_depth(int depth, int64_t used, int64_t full);
+double sv_usage_mean_depth(const struct sv_usage *usage); /* layers that a token went through */
+double sv_usage_layer_ops_skipped(
+    const struct sv_usage *usage); /* share of layer operations, 0 .. 1 */

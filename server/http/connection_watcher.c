@@ -15,10 +15,10 @@
 
 enum { EVENTS = 64 };
 
-static const uint64_t nudged = UINT64_MAX; /* no watch has this tag */
+static const uint64_t wake_tag = UINT64_MAX; /* no watch has this tag */
 
 struct watch {
-    struct sv_call *call; /* a reference; NULL: free */
+    struct sv_request *request; /* a reference; NULL: free */
     int fd;
     uint32_t generation; /* tells an event of this watch from one of its predecessor */
     int next_free;
@@ -27,18 +27,18 @@ struct watch {
 /* A socket that is read to be polite. */
 struct lingering {
     int fd; /* ours; -1: free */
-    int64_t until_ns, left;
+    int64_t deadline_ns, remaining;
 };
 
 struct sv_watcher {
-    int epoll, nudge; /* the second is an event: look again */
+    int epoll, wake; /* the second is an event: look again */
     pthread_t thread;
     bool started;
     pthread_mutex_t lock; /* guards the rest */
     struct watch *watches;
     int count, free, used;
-    struct sv_guest *guests;
-    int guest_count;
+    struct sv_watched_connection *watched_list;
+    int watched_count;
     struct lingering lingering[SV_LINGERING_MAX];
     bool stop;
 };
@@ -48,20 +48,20 @@ static uint64_t tag_of(int index, uint32_t generation)
     return (uint64_t)generation << 32 | (uint32_t)index;
 }
 
-/* A reference to the call of a watch, if it is still that one; any generation when it is 0. */
-static struct sv_call *call_of(struct sv_watcher *watcher, int index, uint32_t generation)
+/* A reference to the request of a watch, if it is still that one; any generation when it is 0. */
+static struct sv_request *call_of(struct sv_watcher *watcher, int index, uint32_t generation)
 {
     pthread_mutex_lock(&watcher->lock);
     const struct watch *watch = &watcher->watches[index];
-    bool same = watch->call && (generation == 0 || watch->generation == generation);
-    struct sv_call *call = same ? sv_call_acquire(watch->call) : NULL;
+    bool same = watch->request && (generation == 0 || watch->generation == generation);
+    struct sv_request *request = same ? sv_request_acquire(watch->request) : NULL;
     pthread_mutex_unlock(&watcher->lock);
-    return call;
+    return request;
 }
 
-static void nudge(struct sv_watcher *watcher)
+static void wake(struct sv_watcher *watcher)
 {
-    (void)eventfd_write(watcher->nudge, 1);
+    (void)eventfd_write(watcher->wake, 1);
 }
 
 /* How long the thread may sleep; -1: it is to end. */
@@ -73,42 +73,43 @@ static int sleep_ms(struct sv_watcher *watcher)
     return ms;
 }
 
-static void tick_all(struct sv_watcher *watcher)
+static void tick_requests(struct sv_watcher *watcher)
 {
     int64_t now = sv_now_ns();
     for (int i = 0; i < watcher->count; i++) {
-        struct sv_call *call = call_of(watcher, i, 0);
-        if (!call)
+        struct sv_request *request = call_of(watcher, i, 0);
+        if (!request)
             continue;
-        if (call->work->tick(call, now))
-            sv_call_wake(call);
-        sv_call_release(call);
+        if (request->async->tick(request, now))
+            sv_request_wake(request);
+        sv_request_release(request);
     }
 }
 
 /* Shut, not closed: libmicrohttpd sees the end of its socket, and its number is still taken. */
-static void shut_late(struct sv_watcher *watcher)
+static void shut_expired(struct sv_watcher *watcher)
 {
     int64_t now = sv_now_ns();
     pthread_mutex_lock(&watcher->lock);
-    bool crowded = watcher->guest_count >= watcher->count - watcher->count / 4;
-    for (struct sv_guest *guest = watcher->guests; guest; guest = guest->next) {
-        if (now <= (crowded ? guest->crowded_until_ns : guest->until_ns))
+    bool busy = watcher->watched_count >= watcher->count - watcher->count / 4;
+    for (struct sv_watched_connection *watched = watcher->watched_list; watched;
+         watched = watched->next) {
+        if (now <= (busy ? watched->busy_deadline_ns : watched->deadline_ns))
             continue;
-        (void)shutdown(guest->fd, SHUT_RDWR);
-        guest->until_ns = guest->crowded_until_ns = INT64_MAX; /* once is enough */
+        (void)shutdown(watched->fd, SHUT_RDWR);
+        watched->deadline_ns = watched->busy_deadline_ns = INT64_MAX; /* once is enough */
     }
     pthread_mutex_unlock(&watcher->lock);
 }
 
-static void cancel_gone(struct sv_watcher *watcher, const struct epoll_event *event)
+static void cancel_disconnected(struct sv_watcher *watcher, const struct epoll_event *event)
 {
-    struct sv_call *call =
+    struct sv_request *request =
         call_of(watcher, (int)(event->data.u64 & UINT32_MAX), (uint32_t)(event->data.u64 >> 32));
-    if (!call)
+    if (!request)
         return;
-    sv_call_cancel(call);
-    sv_call_release(call);
+    sv_request_cancel(request);
+    sv_request_release(request);
 }
 
 static void stop_lingering(struct lingering *one)
@@ -123,8 +124,8 @@ static void discard(struct sv_watcher *watcher, struct lingering *one)
     char bytes[16384];
     pthread_mutex_lock(&watcher->lock);
     ssize_t count = one->fd >= 0 ? recv(one->fd, bytes, sizeof bytes, MSG_DONTWAIT) : -1;
-    one->left -= count > 0 ? count : 0;
-    if (one->fd >= 0 && (count == 0 || one->left < 0 || (count < 0 && errno != EAGAIN)))
+    one->remaining -= count > 0 ? count : 0;
+    if (one->fd >= 0 && (count == 0 || one->remaining < 0 || (count < 0 && errno != EAGAIN)))
         stop_lingering(one);
     pthread_mutex_unlock(&watcher->lock);
 }
@@ -133,20 +134,20 @@ static void end_lingering(struct sv_watcher *watcher, int64_t now)
 {
     pthread_mutex_lock(&watcher->lock);
     for (int i = 0; i < SV_LINGERING_MAX; i++)
-        if (watcher->lingering[i].fd >= 0 && now > watcher->lingering[i].until_ns)
+        if (watcher->lingering[i].fd >= 0 && now > watcher->lingering[i].deadline_ns)
             stop_lingering(&watcher->lingering[i]);
     pthread_mutex_unlock(&watcher->lock);
 }
 
 static void take_event(struct sv_watcher *watcher, const struct epoll_event *event)
 {
-    eventfd_t nudges;
-    if (event->data.u64 == nudged)
-        (void)eventfd_read(watcher->nudge, &nudges);
+    eventfd_t wakes;
+    if (event->data.u64 == wake_tag)
+        (void)eventfd_read(watcher->wake, &wakes);
     else if (event->data.u64 < SV_LINGERING_MAX) /* no watch has generation 0 */
         discard(watcher, &watcher->lingering[event->data.u64]);
     else
-        cancel_gone(watcher, event);
+        cancel_disconnected(watcher, event);
 }
 
 static void *run(void *argument)
@@ -161,11 +162,11 @@ static void *run(void *argument)
             take_event(watcher, &events[i]);
         if (sv_now_ns() - ticked < (int64_t)SV_SWEEP_MS * 1000000)
             continue;
-        tick_all(watcher);
+        tick_requests(watcher);
         ticked = sv_now_ns();
         if (ticked - shut < (int64_t)SV_IDLE_MS * 1000000)
             continue;
-        shut_late(watcher);
+        shut_expired(watcher);
         end_lingering(watcher, ticked);
         shut = ticked;
     }
@@ -176,11 +177,11 @@ static void *run(void *argument)
 
 static bool open_events(struct sv_watcher *watcher)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = nudged};
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = wake_tag};
     watcher->epoll = epoll_create1(EPOLL_CLOEXEC);
-    watcher->nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return watcher->epoll >= 0 && watcher->nudge >= 0 &&
-           epoll_ctl(watcher->epoll, EPOLL_CTL_ADD, watcher->nudge, &event) == 0;
+    watcher->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return watcher->epoll >= 0 && watcher->wake >= 0 &&
+           epoll_ctl(watcher->epoll, EPOLL_CTL_ADD, watcher->wake, &event) == 0;
 }
 
 /* Its reason, which pthread_create returns, is in errno like any other. */
@@ -192,21 +193,21 @@ static bool start(struct sv_watcher *watcher)
     return failure == 0;
 }
 
-struct sv_watcher *sv_watcher_create(int calls_max, struct sl_err *err)
+struct sv_watcher *sv_watcher_create(int requests_max, struct sl_err *err)
 {
-    assert(calls_max > 0);
+    assert(requests_max > 0);
     struct sv_watcher *watcher = calloc(1, sizeof *watcher);
     if (!watcher) {
         (void)sl_fail(err, SL_NO_MEMORY, "watcher");
         return NULL;
     }
     pthread_mutex_init(&watcher->lock, NULL);
-    watcher->epoll = watcher->nudge = -1;
-    watcher->count = calls_max;
+    watcher->epoll = watcher->wake = -1;
+    watcher->count = requests_max;
     for (int i = 0; i < SV_LINGERING_MAX; i++)
         watcher->lingering[i].fd = -1;
-    watcher->watches = calloc((size_t)calls_max, sizeof *watcher->watches);
-    for (int i = 0; watcher->watches && i < calls_max; i++)
+    watcher->watches = calloc((size_t)requests_max, sizeof *watcher->watches);
+    for (int i = 0; watcher->watches && i < requests_max; i++)
         watcher->watches[i].next_free = i + 1;
     watcher->started = watcher->watches && open_events(watcher) && start(watcher);
     if (!watcher->started) {
@@ -225,17 +226,17 @@ void sv_watcher_destroy(struct sv_watcher *watcher)
         pthread_mutex_lock(&watcher->lock);
         watcher->stop = true;
         pthread_mutex_unlock(&watcher->lock);
-        nudge(watcher);
+        wake(watcher);
         (void)pthread_join(watcher->thread, NULL);
     }
     for (int i = 0; watcher->watches && i < watcher->count; i++)
-        assert(!watcher->watches[i].call);
-    assert(!watcher->guests);
+        assert(!watcher->watches[i].request);
+    assert(!watcher->watched_list);
     end_lingering(watcher, INT64_MAX);
     if (watcher->epoll >= 0)
         (void)close(watcher->epoll);
-    if (watcher->nudge >= 0)
-        (void)close(watcher->nudge);
+    if (watcher->wake >= 0)
+        (void)close(watcher->wake);
     free(watcher->watches);
     pthread_mutex_destroy(&watcher->lock);
     free(watcher);
@@ -243,18 +244,18 @@ void sv_watcher_destroy(struct sv_watcher *watcher)
 
 /* ---- for other threads ----------------------------------------------------------------------- */
 
-int sv_watcher_add(struct sv_watcher *watcher, int fd, struct sv_call *call)
+int sv_watcher_add(struct sv_watcher *watcher, int fd, struct sv_request *request)
 {
-    assert(call->work);
+    assert(request->async);
     pthread_mutex_lock(&watcher->lock);
-    int index = watcher->free < watcher->count ? watcher->free : SV_UNWATCHED;
+    int index = watcher->free < watcher->count ? watcher->free : SV_NOT_WATCHED;
     uint32_t generation = 0;
     bool first = false;
-    if (index != SV_UNWATCHED) {
+    if (index != SV_NOT_WATCHED) {
         struct watch *fresh = &watcher->watches[index];
         watcher->free = fresh->next_free;
         first = watcher->used++ == 0;
-        fresh->call = sv_call_acquire(call);
+        fresh->request = sv_request_acquire(request);
         fresh->fd = fd;
         fresh->generation += fresh->generation == UINT32_MAX ? 2 : 1; /* 0 stands for any */
         generation = fresh->generation;
@@ -263,84 +264,86 @@ int sv_watcher_add(struct sv_watcher *watcher, int fd, struct sv_call *call)
     /* Once is enough; and only hang-ups are asked for, so that bytes do not wake us. */
     struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT,
                                 .data.u64 = tag_of(index, generation)};
-    if (index != SV_UNWATCHED && epoll_ctl(watcher->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+    if (index != SV_NOT_WATCHED && epoll_ctl(watcher->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
         sv_watcher_remove(watcher, index);
-        return SV_UNWATCHED;
+        return SV_NOT_WATCHED;
     }
     if (first)
-        nudge(watcher); /* it sleeps for longer while there is nobody */
+        wake(watcher); /* it sleeps for longer while there is nobody */
     return index;
 }
 
 void sv_watcher_remove(struct sv_watcher *watcher, int watch)
 {
-    if (watch == SV_UNWATCHED)
+    if (watch == SV_NOT_WATCHED)
         return;
     pthread_mutex_lock(&watcher->lock);
     struct watch *old = &watcher->watches[watch];
-    struct sv_call *call = old->call;
-    assert(call);
+    struct sv_request *request = old->request;
+    assert(request);
     (void)epoll_ctl(watcher->epoll, EPOLL_CTL_DEL, old->fd, NULL);
-    old->call = NULL;
+    old->request = NULL;
     old->next_free = watcher->free;
     watcher->free = watch;
     watcher->used--;
     pthread_mutex_unlock(&watcher->lock);
-    sv_call_release(call);
+    sv_request_release(request);
 }
 
 void sv_watcher_cancel_all(struct sv_watcher *watcher)
 {
     for (int i = 0; i < watcher->count; i++) {
-        struct sv_call *call = call_of(watcher, i, 0);
-        if (!call)
+        struct sv_request *request = call_of(watcher, i, 0);
+        if (!request)
             continue;
-        sv_call_cancel(call);
-        sv_call_release(call);
+        sv_request_cancel(request);
+        sv_request_release(request);
     }
 }
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-static void set_patience(struct sv_watcher *watcher, struct sv_guest *guest, int64_t until_ns,
-                         int64_t crowded_until_ns)
+static void set_deadlines(struct sv_watcher *watcher, struct sv_watched_connection *watched,
+                          int64_t deadline_ns, int64_t busy_deadline_ns)
 {
     pthread_mutex_lock(&watcher->lock);
-    guest->until_ns = until_ns;
-    guest->crowded_until_ns = crowded_until_ns < until_ns ? crowded_until_ns : until_ns;
+    watched->deadline_ns = deadline_ns;
+    watched->busy_deadline_ns = busy_deadline_ns < deadline_ns ? busy_deadline_ns : deadline_ns;
     pthread_mutex_unlock(&watcher->lock);
 }
 
-void sv_watcher_expect(struct sv_watcher *watcher, struct sv_guest *guest, int64_t ns,
-                       int64_t more_ns)
+void sv_watcher_set_deadline(struct sv_watcher *watcher, struct sv_watched_connection *watched,
+                             int64_t ns, int64_t more_ns)
 {
     int64_t now = sv_now_ns();
     assert(ns != INT64_MAX);
-    set_patience(watcher, guest, now + ns, now + (int64_t)SV_CROWDED_MS * 1000000 + more_ns);
+    set_deadlines(watcher, watched, now + ns,
+                  now + (int64_t)SV_BUSY_TIMEOUT_MS * 1000000 + more_ns);
 }
 
-void sv_watcher_meet(struct sv_watcher *watcher, struct sv_guest *guest, int fd)
+void sv_watcher_open_connection(struct sv_watcher *watcher, struct sv_watched_connection *watched,
+                                int fd)
 {
     assert(fd >= 0);
-    guest->fd = fd;
-    sv_watcher_expect(watcher, guest, (int64_t)SV_FIRST_REQUEST_SECONDS * 1000000000, 0);
+    watched->fd = fd;
+    sv_watcher_set_deadline(watcher, watched, (int64_t)SV_FIRST_REQUEST_SECONDS * 1000000000, 0);
     pthread_mutex_lock(&watcher->lock);
-    guest->next = watcher->guests;
-    guest->link = &watcher->guests;
-    if (guest->next)
-        guest->next->link = &guest->next;
-    watcher->guests = guest;
-    watcher->guest_count++;
+    watched->next = watcher->watched_list;
+    watched->link = &watcher->watched_list;
+    if (watched->next)
+        watched->next->link = &watched->next;
+    watcher->watched_list = watched;
+    watcher->watched_count++;
     pthread_mutex_unlock(&watcher->lock);
 }
 
-void sv_watcher_part(struct sv_watcher *watcher, struct sv_guest *guest)
+void sv_watcher_close_connection(struct sv_watcher *watcher, struct sv_watched_connection *watched)
 {
     pthread_mutex_lock(&watcher->lock);
-    *guest->link = guest->next;
-    if (guest->next)
-        guest->next->link = guest->link;
-    watcher->guest_count--;
+    *watched->link = watched->next;
+    if (watched->next)
+        watched->next->link = watched->link;
+    watcher->watched_count--;
     pthread_mutex_unlock(&watcher->lock);
 }
 
@@ -354,9 +357,10 @@ void sv_watcher_linger(struct sv_watcher *watcher, int fd)
     int ours = i < SV_LINGERING_MAX ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (ours >= 0) {
         struct lingering *one = &watcher->lingering[i];
-        *one = (struct lingering){.fd = ours,
-                                  .until_ns = sv_now_ns() + (int64_t)SV_LINGER_SECONDS * 1000000000,
-                                  .left = SV_LINGER_BYTES_MAX};
+        *one =
+            (struct lingering){.fd = ours,
+                               .deadline_ns = sv_now_ns() + (int64_t)SV_LINGER_SECONDS * 1000000000,
+                               .remaining = SV_LINGER_BYTES_MAX};
         (void)shutdown(ours, SHUT_WR);
         if (epoll_ctl(watcher->epoll, EPOLL_CTL_ADD, ours, &event) != 0)
             stop_lingering(one);
@@ -364,7 +368,7 @@ void sv_watcher_linger(struct sv_watcher *watcher, int fd)
     pthread_mutex_unlock(&watcher->lock);
 }
 
-void sv_watcher_trust(struct sv_watcher *watcher, struct sv_guest *guest)
+void sv_watcher_clear_deadline(struct sv_watcher *watcher, struct sv_watched_connection *watched)
 {
-    set_patience(watcher, guest, INT64_MAX, INT64_MAX);
+    set_deadlines(watcher, watched, INT64_MAX, INT64_MAX);
 }

@@ -1,4 +1,4 @@
-/* http_server.c - HTTP/1.1: requests become calls, their replies and streams become bytes.
+/* http_server.c - HTTP/1.1: requests become requests, their responses and streams become bytes.
  *
  * libmicrohttpd runs two threads with an epoll each. With one thread its epoll stalls when 128 to
  * 512 connections are busy (tests/bench_http.sh shows it); with two it does not. */
@@ -26,7 +26,7 @@ static int socket_of(struct MHD_Connection *connection)
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
-static struct sv_guest *guest_of(struct MHD_Connection *connection)
+static struct sv_watched_connection *watched_of(struct MHD_Connection *connection)
 {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
@@ -51,132 +51,136 @@ static const char *query_of(void *connection, const char *name)
     return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-static const struct sv_line line = {.suspend = suspend,
-                                    .resume = resume,
-                                    .header = header_of,
-                                    .query = query_of};
+static const struct sv_transport transport = {.suspend = suspend,
+                                              .resume = resume,
+                                              .header = header_of,
+                                              .query = query_of};
 
-/* ---- replies --------------------------------------------------------------------------------- */
+/* ---- responses ---------------------------------------------------------------------------------
+ */
 
-static void add_headers(struct MHD_Response *response, const struct sv_call *call, bool closes)
+static void add_headers(struct MHD_Response *mhd_response, const struct sv_request *request,
+                        bool closes)
 {
-    const struct sv_reply *reply = &call->reply;
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type);
-    (void)MHD_add_response_header(response, "x-request-id", call->request_id);
-    for (int i = 0; i < reply->header_count; i++)
-        (void)MHD_add_response_header(response, reply->headers[i].name, reply->headers[i].value);
-    for (int i = 0; i < reply->long_count; i++)
-        if (!reply->long_headers[i].value.failed)
-            (void)MHD_add_response_header(response, reply->long_headers[i].name,
-                                          reply->long_headers[i].value.data);
-    if (closes || atomic_load(&call->server->phase) == SV_PHASE_DRAINING)
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    const struct sv_response *response = &request->response;
+    (void)MHD_add_response_header(mhd_response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                                  response->content_type);
+    (void)MHD_add_response_header(mhd_response, "x-request-id", request->request_id);
+    for (int i = 0; i < response->header_count; i++)
+        (void)MHD_add_response_header(mhd_response, response->headers[i].name,
+                                      response->headers[i].value);
+    for (int i = 0; i < response->long_count; i++)
+        if (!response->long_headers[i].value.failed)
+            (void)MHD_add_response_header(mhd_response, response->long_headers[i].name,
+                                          response->long_headers[i].value.data);
+    if (closes || atomic_load(&request->server->phase) == SV_PHASE_DRAINING)
+        (void)MHD_add_response_header(mhd_response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
-static void uncount_answer(struct sv_exchange *x)
+static void uncount_response(struct sv_exchange *x)
 {
-    atomic_fetch_sub(&x->http->server->answer_bytes, x->answer_bytes);
-    x->answer_bytes = 0;
+    atomic_fetch_sub(&x->http->server->response_bytes, x->response_bytes);
+    x->response_bytes = 0;
 }
 
-static enum MHD_Result queue(struct sv_exchange *x, struct MHD_Response *response)
+static enum MHD_Result queue(struct sv_exchange *x, struct MHD_Response *mhd_response)
 {
-    if (!response)
+    if (!mhd_response)
         return MHD_NO;
-    add_headers(response, x->call, x->closes);
-    x->replied = true;
+    add_headers(mhd_response, x->request, x->closes);
+    x->responded = true;
     sv_body_uncount(x);
     enum MHD_Result queued =
-        MHD_queue_response(x->connection, (unsigned)x->call->reply.status, response);
-    MHD_destroy_response(response);
+        MHD_queue_response(x->connection, (unsigned)x->request->response.status, mhd_response);
+    MHD_destroy_response(mhd_response);
     return queued;
 }
 
 /* False: clients that do not take theirs leave no room for it. */
-static bool count_answer_bytes(struct sv_exchange *x)
+static bool count_response_bytes(struct sv_exchange *x)
 {
-    int64_t bytes = (int64_t)x->call->reply.body.bytes;
-    x->answer_bytes = bytes;
+    int64_t bytes = (int64_t)x->request->response.body.bytes;
+    x->response_bytes = bytes;
     bool fits =
-        atomic_fetch_add(&x->http->server->answer_bytes, bytes) + bytes <= SV_ANSWERS_BYTES_MAX;
-    return fits || bytes <= SV_ANSWER_SMALL_BYTES;
+        atomic_fetch_add(&x->http->server->response_bytes, bytes) + bytes <= SV_RESPONSES_BYTES_MAX;
+    return fits || bytes <= SV_RESPONSE_SMALL_BYTES;
 }
 
 /* In place of an answer that is too long by itself, or beside those that wait. */
-static void refuse_answer(struct sv_exchange *x)
+static void fail_response(struct sv_exchange *x)
 {
-    struct sv_problem problem;
-    if (x->call->reply.body.is_full)
-        (void)sv_refuse(&problem, SV_BAD_REQUEST, NULL,
-                        "The answer would have more than %d bytes: ask for less at a time.",
-                        SV_TEXT_GROWN_MAX);
+    struct sv_error error;
+    if (x->request->response.body.is_full)
+        (void)sv_fail(&error, SV_BAD_REQUEST, NULL,
+                      "The answer would have more than %d bytes: ask for less at a time.",
+                      SV_TEXT_GROWN_MAX);
     else {
-        (void)sv_refuse(
-            &problem, SV_OVERLOADED, NULL,
+        (void)sv_fail(
+            &error, SV_OVERLOADED, NULL,
             "Answers that clients have not taken yet fill the memory set aside for them.");
-        problem.retry_ms = 1000;
+        error.retry_ms = 1000;
     }
-    uncount_answer(x);
-    sv_call_forget(x->call);
-    (void)sv_call_refuse(x->call, &problem);
+    uncount_response(x);
+    sv_request_reset_response(x->request);
+    (void)sv_request_fail(x->request, &error);
 }
 
-static enum MHD_Result reply(struct sv_exchange *x)
+static enum MHD_Result response(struct sv_exchange *x)
 {
-    struct sv_text *body = &x->call->reply.body;
-    if (body->is_full || (!body->failed && !count_answer_bytes(x)))
-        refuse_answer(x);
+    struct sv_text *body = &x->request->response.body;
+    if (body->is_full || (!body->failed && !count_response_bytes(x)))
+        fail_response(x);
     if (body->failed)
         return MHD_NO; /* out of memory: half an answer would be worse than none */
-    int64_t by_length_ns = (int64_t)body->bytes / SV_ANSWER_BYTES_PER_SECOND * 1000000000;
-    sv_watcher_expect(x->http->watcher, x->guest,
-                      (int64_t)SV_ANSWER_SECONDS * 1000000000 + by_length_ns, by_length_ns);
-    struct MHD_Response *response =
+    int64_t by_length_ns = (int64_t)body->bytes / SV_RESPONSE_BYTES_PER_SECOND * 1000000000;
+    sv_watcher_set_deadline(x->http->watcher, x->watched,
+                            (int64_t)SV_RESPONSE_SECONDS * 1000000000 + by_length_ns, by_length_ns);
+    struct MHD_Response *mhd_response =
         MHD_create_response_from_buffer(body->bytes, body->data, MHD_RESPMEM_MUST_FREE);
-    if (response)
+    if (mhd_response)
         *body = (struct sv_text){0}; /* its memory is the response's now */
-    return queue(x, response);
+    return queue(x, mhd_response);
 }
 
-static ssize_t pull(void *context, uint64_t position, char *bytes, size_t most)
+static ssize_t pull(void *context, uint64_t position, char *bytes, size_t max)
 {
-    struct sv_call *call = context;
+    struct sv_request *request = context;
     (void)position;
     for (;;) {
-        if (atomic_load(&call->cancelled))
+        if (atomic_load(&request->cancelled))
             return MHD_CONTENT_READER_END_WITH_ERROR;
-        ssize_t taken = call->work->pull(call, bytes, most);
+        ssize_t taken = request->async->pull(request, bytes, max);
         if (taken > 0)
             return taken;
         if (taken == SV_PULL_END)
             return MHD_CONTENT_READER_END_OF_STREAM;
-        if (taken == SV_PULL_BROKEN)
+        if (taken == SV_PULL_ERROR)
             return MHD_CONTENT_READER_END_WITH_ERROR;
-        if (sv_call_sleep(call))
+        if (sv_request_suspend(request))
             return 0; /* suspended: we are asked again when there is news */
     }
 }
 
-static void let_go(void *context)
+static void release_request(void *context)
 {
-    sv_call_release(context);
+    sv_request_release(context);
 }
 
-static enum MHD_Result reply_stream(struct sv_exchange *x)
+static enum MHD_Result respond_stream(struct sv_exchange *x)
 {
     enum { BLOCK = 1024 }; /* chunks are written into the connection's own memory */
-    struct sv_call *call = sv_call_acquire(x->call);
-    struct MHD_Response *response =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, pull, call, let_go);
-    if (!response)
-        sv_call_release(call);
-    return queue(x, response);
+    struct sv_request *request = sv_request_acquire(x->request);
+    struct MHD_Response *mhd_response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, pull, request, release_request);
+    if (!mhd_response)
+        sv_request_release(request);
+    return queue(x, mhd_response);
 }
 
-static enum MHD_Result refuse(struct sv_exchange *x)
+static enum MHD_Result fail_request(struct sv_exchange *x)
 {
-    (void)sv_call_refuse(x->call, &x->problem);
-    return reply(x);
+    (void)sv_request_fail(x->request, &x->error);
+    return response(x);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -186,14 +190,14 @@ static const char *header(const struct sv_exchange *x, const char *name)
     return header_of(x->connection, name);
 }
 
-static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const char *name,
-                                   const char *value)
+static enum MHD_Result inspect_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                      const char *value)
 {
     struct sv_framing *f = context;
     (void)kind;
     f->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
     f->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
-    f->is_odd = f->is_odd || sv_header_is_odd(name, value);
+    f->is_suspicious = f->is_suspicious || sv_header_is_suspicious(name, value);
     if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
         f->codings++;
         f->is_chunked = value && strcasecmp(value, "chunked") == 0;
@@ -204,13 +208,13 @@ static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const
 static void check_framing(struct sv_exchange *x, const char *version)
 {
     struct sv_framing framing = {.version = version};
-    (void)MHD_get_connection_values(x->connection, MHD_HEADER_KIND, note_header, &framing);
-    x->closes = !sv_framing_is_clear(&framing, &x->problem);
+    (void)MHD_get_connection_values(x->connection, MHD_HEADER_KIND, inspect_header, &framing);
+    x->closes = !sv_framing_is_valid(&framing, &x->error);
 }
 
 static void exchange_destroy(struct sv_exchange *x)
 {
-    sv_call_release(x->call);
+    sv_request_release(x->request);
     free(x);
 }
 
@@ -218,67 +222,67 @@ static struct sv_exchange *exchange_create(struct sv_http *http, struct MHD_Conn
                                            const char *method, const char *path,
                                            const char *version)
 {
-    struct sv_exchange *x = guest_of(connection) ? calloc(1, sizeof *x) : NULL;
-    struct sv_call *call = x ? sv_call_create(http->server, &line, connection) : NULL;
-    if (!call) {
+    struct sv_exchange *x = watched_of(connection) ? calloc(1, sizeof *x) : NULL;
+    struct sv_request *request = x ? sv_request_create(http->server, &transport, connection) : NULL;
+    if (!request) {
         free(x);
         return NULL;
     }
     x->http = http;
-    x->call = call;
+    x->request = request;
     x->connection = connection;
     x->socket = socket_of(connection);
-    x->guest = guest_of(connection);
+    x->watched = watched_of(connection);
     x->method = method;
-    x->watch = SV_UNWATCHED;
-    sv_body_expect(x);
-    (void)sv_head_read(call, http->router, method, path, &x->problem);
+    x->watch = SV_NOT_WATCHED;
+    sv_body_set_deadline(x);
+    (void)sv_request_head_read(request, http->router, method, path, &x->error);
     check_framing(x, version); /* its refusal is worth more */
     return x;
 }
 
-/* The first news about a call that has to wait is that its client may leave. */
+/* The first news about a request that has to wait is that its client may leave. */
 static void watch(struct sv_exchange *x)
 {
-    if (x->watch == SV_UNWATCHED)
-        x->watch = sv_watcher_add(x->http->watcher, x->socket, x->call);
+    if (x->watch == SV_NOT_WATCHED)
+        x->watch = sv_watcher_add(x->http->watcher, x->socket, x->request);
 }
 
-static enum sv_next begin(struct sv_exchange *x)
+static enum sv_progress begin(struct sv_exchange *x)
 {
     x->dispatched = true;
-    sv_watcher_trust(x->http->watcher, x->guest); /* from here on the call has deadlines itself */
-    atomic_fetch_add(&x->http->server->calls, 1);
-    atomic_fetch_add(&x->http->server->begun, 1);
-    enum sv_next next = x->call->route->handle(x->call);
-    sv_text_release(&x->call->body); /* it counts on: what was made of it is as large */
-    if (next == SV_WAITING)
+    sv_watcher_clear_deadline(x->http->watcher,
+                              x->watched); /* from here on the request has deadlines itself */
+    atomic_fetch_add(&x->http->server->requests_in_flight, 1);
+    atomic_fetch_add(&x->http->server->requests_started, 1);
+    enum sv_progress next = x->request->route->handle(x->request);
+    sv_text_release(&x->request->body); /* it counts on: what was made of it is as large */
+    if (next == SV_PENDING)
         watch(x);
     return next;
 }
 
-/* As far as the call gets without waiting; then its reply, or sleep. */
+/* As far as the request gets without waiting; then its response, or sleep. */
 static enum MHD_Result advance(struct sv_exchange *x)
 {
-    struct sv_call *call = x->call;
-    enum sv_next next = x->dispatched ? call->work->proceed(call) : begin(x);
-    while (next == SV_WAITING) {
-        if (atomic_load(&call->cancelled))
+    struct sv_request *request = x->request;
+    enum sv_progress next = x->dispatched ? request->async->proceed(request) : begin(x);
+    while (next == SV_PENDING) {
+        if (atomic_load(&request->cancelled))
             return MHD_NO; /* nobody is there to be answered */
-        if (sv_call_sleep(call))
+        if (sv_request_suspend(request))
             return MHD_YES;
-        next = call->work->proceed(call);
+        next = request->async->proceed(request);
     }
-    return next == SV_STREAMING ? reply_stream(x) : reply(x);
+    return next == SV_STREAMING ? respond_stream(x) : response(x);
 }
 
 /* True for a refusal that must not wait for the body: the client asks first, or it is huge. */
-static bool refuses_body(const struct sv_exchange *x)
+static bool rejects_body(const struct sv_exchange *x)
 {
     const char *length = header(x, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    return x->problem.kind != SV_FINE &&
-           (x->closes || header(x, MHD_HTTP_HEADER_EXPECT) ||
-            (length && strtoll(length, NULL, 10) > SV_DISCARD_BYTES_MAX));
+    return x->error.kind != SV_OK && (x->closes || header(x, MHD_HTTP_HEADER_EXPECT) ||
+                                      (length && strtoll(length, NULL, 10) > SV_DISCARD_BYTES_MAX));
 }
 
 // NOLINTNEXTLINE(readability-function-size): the parameters are libmicrohttpd's choice
@@ -291,15 +295,15 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         *state = x = exchange_create(context, connection, method, path, version);
         if (!x)
             return MHD_NO;
-        x->lingers = x->closes = refuses_body(x);
-        return x->lingers ? refuse(x) : MHD_YES;
+        x->lingers = x->closes = rejects_body(x);
+        return x->lingers ? fail_request(x) : MHD_YES;
     }
     if (*upload_size > 0) {
-        bool taken = sv_body_take(x, upload, *upload_size);
+        bool taken = sv_body_receive(x, upload, *upload_size);
         *upload_size = 0;
         return taken ? MHD_YES : MHD_NO;
     }
-    return x->problem.kind != SV_FINE ? refuse(x) : advance(x);
+    return x->error.kind != SV_OK ? fail_request(x) : advance(x);
 }
 
 /* ---- endings --------------------------------------------------------------------------------- */
@@ -313,57 +317,58 @@ static const char *known_method(const char *method)
     return "other"; /* clients must not make labels */
 }
 
-static void count_answer(const struct sv_exchange *x)
+static void record_http_metrics(const struct sv_exchange *x)
 {
-    const struct sv_call *call = x->call;
-    struct sv_metrics *metrics = call->server->metrics;
-    const char *handler = call->route ? call->route->path : "none";
+    const struct sv_request *request = x->request;
+    struct sv_metrics *metrics = request->server->metrics;
+    const char *handler = request->route ? request->route->path : "none";
     char status[16];
-    if (!x->replied || strcmp(handler, "/metrics") == 0)
+    if (!x->responded || strcmp(handler, "/metrics") == 0)
         return;
-    (void)snprintf(status, sizeof status, "%d", call->reply.status);
+    (void)snprintf(status, sizeof status, "%d", request->response.status);
     sv_metric_add(
         sv_metrics_series(metrics, SV_METRIC_HTTP_REQUESTS,
                           (const char *const[]){handler, known_method(x->method), status}),
         1);
-    sv_metric_see(
+    sv_metric_observe(
         sv_metrics_series(metrics, SV_METRIC_HTTP_SECONDS, (const char *const[]){handler}),
-        1e-9 * (double)(sv_now_ns() - call->received_ns));
+        1e-9 * (double)(sv_now_ns() - request->received_ns));
 }
 
-/* Every call that was received whole is counted here, once, by how it ended. */
-static void count_call(const struct sv_exchange *x, bool complete)
+/* Every request that was received whole is counted here, once, by how it ended. */
+static void record_request_metrics(const struct sv_exchange *x, bool complete)
 {
-    struct sv_call *call = x->call;
-    enum sv_problem_kind kind = call->outcome;
+    struct sv_request *request = x->request;
+    enum sv_error_kind kind = request->outcome;
     char code[16];
-    if (kind == SV_FINE && call->work)
-        kind = call->work->outcome(call, complete);
-    else if (kind == SV_FINE && !complete)
-        kind = SV_CLIENT_LEFT;
-    int status = sv_problem_status(kind, call->family);
+    if (kind == SV_OK && request->async)
+        kind = request->async->outcome(request, complete);
+    else if (kind == SV_OK && !complete)
+        kind = SV_CLIENT_DISCONNECTED;
+    int status = sv_error_status(kind, request->api);
     (void)snprintf(code, sizeof code, "%d", status);
     sv_metric_add(
-        sv_metrics_series(call->server->metrics, SV_METRIC_REQUESTS,
-                          (const char *const[]){call->route->path, call->model, call->version, code,
-                                                sv_problem_reason(kind)}),
+        sv_metrics_series(request->server->metrics, SV_METRIC_REQUESTS,
+                          (const char *const[]){request->route->path, request->model,
+                                                request->version, code, sv_error_reason(kind)}),
         1);
-    bool asked_for = sv_problem_is_asked_for(kind) || (kind == SV_EXPIRED && call->timeout_ms > 0);
+    bool asked_for = sv_error_is_client_triggered(kind) ||
+                     (kind == SV_DEADLINE_EXCEEDED && request->timeout_ms > 0);
     bool ours = (status >= 500 || kind == SV_INTERNAL) && !asked_for;
-    SV_LOG(ours ? SV_LOG_WARN : SV_LOG_DEBUG, "call", sv_str("endpoint", call->route->path),
-           sv_str("request_id", call->request_id), sv_str("model", call->model),
-           sv_str("reason", sv_problem_reason(kind)),
-           sv_int("ms", (sv_now_ns() - call->received_ns) / 1000000));
+    SV_LOG(ours ? SV_LOG_WARN : SV_LOG_DEBUG, "call", sv_str("endpoint", request->route->path),
+           sv_str("request_id", request->request_id), sv_str("model", request->model),
+           sv_str("reason", sv_error_reason(kind)),
+           sv_int("ms", (sv_now_ns() - request->received_ns) / 1000000));
 }
 
-static void end_call(struct sv_exchange *x, bool complete)
+static void end_request(struct sv_exchange *x, bool complete)
 {
-    struct sv_call *call = x->call;
-    if (call->route->scope == SV_SCOPE_INFER)
-        count_call(x, complete);
-    if (!complete && call->work)
-        sv_call_cancel(call);
-    atomic_fetch_sub(&x->http->server->calls, 1);
+    struct sv_request *request = x->request;
+    if (request->route->scope == SV_SCOPE_INFER)
+        record_request_metrics(x, complete);
+    if (!complete && request->async)
+        sv_request_cancel(request);
+    atomic_fetch_sub(&x->http->server->requests_in_flight, 1);
 }
 
 static void on_completed(void *context, struct MHD_Connection *connection, void **state,
@@ -378,23 +383,24 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     sv_watcher_remove(x->http->watcher, x->watch);
     if (x->lingers)
         sv_watcher_linger(x->http->watcher, socket_of(connection));
-    sv_watcher_expect(x->http->watcher, x->guest, (int64_t)SV_CONNECTION_IDLE_SECONDS * 1000000000,
-                      0);
+    sv_watcher_set_deadline(x->http->watcher, x->watched,
+                            (int64_t)SV_CONNECTION_IDLE_SECONDS * 1000000000, 0);
     if (x->dispatched)
-        end_call(x, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
-    count_answer(x);
-    sv_body_drop(x);
-    uncount_answer(x);
+        end_request(x, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    record_http_metrics(x);
+    sv_body_discard(x);
+    uncount_response(x);
     exchange_destroy(x);
 }
 
 /* NULL when there is no memory: then it gets no answer either. */
-static struct sv_guest *meet(struct sv_http *http, struct MHD_Connection *connection)
+static struct sv_watched_connection *open_connection(struct sv_http *http,
+                                                     struct MHD_Connection *connection)
 {
-    struct sv_guest *guest = calloc(1, sizeof *guest);
-    if (guest)
-        sv_watcher_meet(http->watcher, guest, socket_of(connection));
-    return guest;
+    struct sv_watched_connection *watched = calloc(1, sizeof *watched);
+    if (watched)
+        sv_watcher_open_connection(http->watcher, watched, socket_of(connection));
+    return watched;
 }
 
 static void on_connection(void *context, struct MHD_Connection *connection, void **state,
@@ -403,9 +409,9 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     struct sv_http *http = context;
     atomic_fetch_add(&http->server->connections, code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1);
     if (code == MHD_CONNECTION_NOTIFY_STARTED)
-        *state = meet(http, connection);
+        *state = open_connection(http, connection);
     else if (*state) {
-        sv_watcher_part(http->watcher, *state);
+        sv_watcher_close_connection(http->watcher, *state);
         free(*state);
     }
 }

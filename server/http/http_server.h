@@ -1,7 +1,7 @@
-/* http_server.h - HTTP/1.1: requests become calls, their replies and streams become bytes.
+/* http_server.h - HTTP/1.1: requests become requests, their responses and streams become bytes.
  *
- * Its threads run no model: they read requests, tokenize and write answers, and a call that has to
- * wait is suspended until it is woken. */
+ * Its threads run no model: they read requests, tokenize and write answers, and a request that has
+ * to wait is suspended until it is woken. */
 #pragma once
 
 #include "core/server.h"
@@ -17,5 +17,5 @@ struct sv_watcher;
 struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *router,
                               struct sv_watcher *watcher, int socket, struct sl_err *err)
     SL_MUST_CHECK;
-/* Closes every connection. No call may be asleep any more. NULL is fine. */
+/* Closes every connection. No request may be asleep any more. NULL is fine. */
 void sv_http_stop(struct sv_http *http);

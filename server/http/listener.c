@@ -78,9 +78,9 @@ static struct addrinfo *resolve(const char *address, bool insecure, struct sl_er
                       address);
         return NULL;
     }
-    int told = getaddrinfo(host, service, &hints, &info);
-    if (told != 0) {
-        (void)sl_fail(err, SL_BAD_INPUT, "listen: '%s': %s", host, gai_strerror(told));
+    int status = getaddrinfo(host, service, &hints, &info);
+    if (status != 0) {
+        (void)sl_fail(err, SL_BAD_INPUT, "listen: '%s': %s", host, gai_strerror(status));
         return NULL;
     }
     if (insecure || is_loopback(info->ai_addr))

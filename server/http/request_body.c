@@ -11,56 +11,56 @@ void sv_body_uncount(struct sv_exchange *x)
     x->body_bytes = 0;
 }
 
-void sv_body_expect(struct sv_exchange *x)
+void sv_body_set_deadline(struct sv_exchange *x)
 {
     const struct sv_options *o = x->http->server->options;
-    int64_t rest = x->call->received_ns + o->request_seconds_max * 1000000000 - sv_now_ns();
-    int64_t step = (int64_t)SV_BODY_STEP_SECONDS * 1000000000;
-    sv_watcher_expect(x->http->watcher, x->guest, rest < step ? rest : step, 0);
+    int64_t rest = x->request->received_ns + o->request_seconds_max * 1000000000 - sv_now_ns();
+    int64_t step = (int64_t)SV_BODY_CHUNK_SECONDS * 1000000000;
+    sv_watcher_set_deadline(x->http->watcher, x->watched, rest < step ? rest : step, 0);
 }
 
-void sv_body_drop(struct sv_exchange *x)
+void sv_body_discard(struct sv_exchange *x)
 {
     sv_body_uncount(x);
-    sv_text_release(&x->call->body);
+    sv_text_release(&x->request->body);
 }
 
 /* Libmicrohttpd answers before a body or after it, not within: so this answer is sent by hand, and
  * the connection ends. There is room in the socket: nothing else was sent for this request. */
-static void refuse_amid_body(struct sv_exchange *x)
+static void fail_amid_body(struct sv_exchange *x)
 {
     struct sv_text text = {0};
-    (void)sv_call_refuse(x->call, &x->problem);
-    sv_call_write(x->call, &text);
+    (void)sv_request_fail(x->request, &x->error);
+    sv_request_write_response(x->request, &text);
     if (!text.failed)
-        x->replied = x->lingers = send(x->socket, text.data, text.bytes,
-                                       MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)text.bytes;
+        x->responded = x->lingers = send(x->socket, text.data, text.bytes,
+                                         MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)text.bytes;
     sv_text_release(&text);
 }
 
-bool sv_body_take(struct sv_exchange *x, const char *bytes, size_t count)
+bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count)
 {
     struct sv_server *server = x->http->server;
-    struct sv_text *body = &x->call->body;
-    size_t step = x->received / SV_BODY_STEP_BYTES;
+    struct sv_text *body = &x->request->body;
+    size_t step = x->received / SV_BODY_CHUNK_BYTES;
     x->received += count;
-    if (x->received / SV_BODY_STEP_BYTES > step)
-        sv_body_expect(x);
-    if (x->problem.kind == SV_FINE && body->bytes + count > (size_t)server->options->body_bytes_max)
-        (void)sv_refuse(&x->problem, SV_BODY_TOO_LARGE, NULL,
-                        "The body is longer than the %lld bytes that are accepted.",
-                        (long long)server->options->body_bytes_max);
-    else if (x->problem.kind == SV_FINE &&
+    if (x->received / SV_BODY_CHUNK_BYTES > step)
+        sv_body_set_deadline(x);
+    if (x->error.kind == SV_OK && body->bytes + count > (size_t)server->options->body_bytes_max)
+        (void)sv_fail(&x->error, SV_BODY_TOO_LARGE, NULL,
+                      "The body is longer than the %lld bytes that are accepted.",
+                      (long long)server->options->body_bytes_max);
+    else if (x->error.kind == SV_OK &&
              atomic_load(&server->body_bytes) + (int64_t)count > SV_BODIES_BYTES_MAX) {
-        (void)sv_refuse(&x->problem, SV_OVERLOADED, NULL,
-                        "The bodies of other requests fill the memory set aside for them.");
-        x->problem.retry_ms = 1000;
+        (void)sv_fail(&x->error, SV_OVERLOADED, NULL,
+                      "The bodies of other requests fill the memory set aside for them.");
+        x->error.retry_ms = 1000;
     }
-    if (x->problem.kind != SV_FINE) {
-        sv_body_drop(x);
+    if (x->error.kind != SV_OK) {
+        sv_body_discard(x);
         x->discarded += count;
         if (x->discarded > SV_DISCARD_BYTES_MAX)
-            refuse_amid_body(x);
+            fail_amid_body(x);
         return x->discarded <= SV_DISCARD_BYTES_MAX;
     }
     sv_text_add(body, bytes, count);

@@ -7,94 +7,94 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *header(const struct sv_call *call, const char *name)
+static const char *header(const struct sv_request *request, const char *name)
 {
-    return call->line->header(call->connection, name);
+    return request->transport->header(request->connection, name);
 }
 
 /* The client's own id when there is nothing strange in it, else one of ours. */
-static void name_request(struct sv_call *call)
+static void name_request(struct sv_request *request)
 {
     static const char sane[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                "._-";
-    const char *given = header(call, "x-request-id");
+    const char *given = header(request, "x-request-id");
     size_t length = given ? strspn(given, sane) : 0;
     if (length > 0 && length <= SV_REQUEST_ID_MAX && given[length] == '\0')
-        memcpy(call->request_id, given, length + 1);
+        memcpy(request->request_id, given, length + 1);
     else
-        (void)snprintf(call->request_id, sizeof call->request_id, "req-%016llx",
-                       (unsigned long long)sv_draw(call->server));
+        (void)snprintf(request->request_id, sizeof request->request_id, "req-%016llx",
+                       (unsigned long long)sv_next_id(request->server));
 }
 
 /* Digits only, so that nobody believes in a deadline that nobody keeps. */
-static bool check_timeout(struct sv_call *call, struct sv_problem *problem)
+static bool check_timeout(struct sv_request *request, struct sv_error *error)
 {
     enum { DIGITS_MAX = 12 };
 
-    const char *given = header(call, "X-Request-Timeout-Ms");
+    const char *given = header(request, "X-Request-Timeout-Ms");
     if (!given)
         return true;
     size_t digits = strspn(given, "0123456789");
     if (digits > 0 && digits <= DIGITS_MAX && !given[digits])
-        call->timeout_ms = strtoll(given, NULL, 10);
-    return call->timeout_ms > 0 ||
-           sv_refuse(problem, SV_BAD_VALUE, NULL,
-                     "X-Request-Timeout-Ms must be a whole number of milliseconds, 1 to "
-                     "999999999999, not \"%.40s\".",
-                     given);
+        request->timeout_ms = strtoll(given, NULL, 10);
+    return request->timeout_ms > 0 ||
+           sv_fail(error, SV_INVALID_VALUE, NULL,
+                   "X-Request-Timeout-Ms must be a whole number of milliseconds, 1 to "
+                   "999999999999, not \"%.40s\".",
+                   given);
 }
 
-static bool check_route(struct sv_call *call, const struct sv_router *router, const char *method,
-                        const char *path, struct sv_problem *problem)
+static bool check_route(struct sv_request *request, const struct sv_router *router,
+                        const char *method, const char *path, struct sv_error *error)
 {
     char allow[SV_ALLOW_MAX];
     if (strlen(path) >= SV_PATH_MAX)
-        return sv_refuse(problem, SV_PATH_TOO_LONG, NULL, "The path is longer than %d bytes.",
-                         SV_PATH_MAX - 1);
-    call->route = sv_router_find(router, method, path, call->arguments, allow);
-    if (call->route)
+        return sv_fail(error, SV_PATH_TOO_LONG, NULL, "The path is longer than %d bytes.",
+                       SV_PATH_MAX - 1);
+    request->route = sv_router_find(router, method, path, request->path_params, allow);
+    if (request->route)
         return true;
     if (!allow[0])
-        return sv_refuse(problem, SV_NO_ROUTE, NULL, "There is nothing at %s; %s", path,
-                         sv_router_hint(router, path));
-    sv_call_header(call, "Allow", "%s", allow);
-    return sv_refuse(problem, SV_BAD_METHOD, NULL, "%s accepts %s, not %.32s.", path, allow,
-                     method);
+        return sv_fail(error, SV_ROUTE_NOT_FOUND, NULL, "There is nothing at %s; %s", path,
+                       sv_router_hint(router, path));
+    sv_request_add_header(request, "Allow", "%s", allow);
+    return sv_fail(error, SV_METHOD_NOT_ALLOWED, NULL, "%s accepts %s, not %.32s.", path, allow,
+                   method);
 }
 
-static bool check_body(struct sv_call *call, const char *method, struct sv_problem *problem)
+static bool check_body(struct sv_request *request, const char *method, struct sv_error *error)
 {
-    const char *length = header(call, "Content-Length");
-    const char *type = header(call, "Content-Type");
-    long long most = call->server->options->body_bytes_max;
-    if (length && strtoll(length, NULL, 10) > most)
-        return sv_refuse(problem, SV_BODY_TOO_LARGE, NULL,
-                         "The body has %s bytes, at most %lld are accepted.", length, most);
+    const char *length = header(request, "Content-Length");
+    const char *type = header(request, "Content-Type");
+    long long max = request->server->options->body_bytes_max;
+    if (length && strtoll(length, NULL, 10) > max)
+        return sv_fail(error, SV_BODY_TOO_LARGE, NULL,
+                       "The body has %s bytes, at most %lld are accepted.", length, max);
     if (strcmp(method, "POST") != 0)
         return true;
-    if (header(call, "Inference-Header-Content-Length"))
-        return sv_refuse(problem, SV_UNSUPPORTED, NULL,
-                         "Binary tensors are not supported: send them as JSON, without the header "
-                         "Inference-Header-Content-Length.");
-    const char *encoding = header(call, "Content-Encoding");
+    if (header(request, "Inference-Header-Content-Length"))
+        return sv_fail(error, SV_UNSUPPORTED_PARAMETER, NULL,
+                       "Binary tensors are not supported: send them as JSON, without the header "
+                       "Inference-Header-Content-Length.");
+    const char *encoding = header(request, "Content-Encoding");
     if (encoding && strcasecmp(encoding, "identity") != 0)
-        return sv_refuse(problem, SV_BAD_MEDIA_TYPE, NULL,
-                         "The body must be sent as it is, without Content-Encoding, not \"%.40s\".",
-                         encoding);
+        return sv_fail(error, SV_UNSUPPORTED_MEDIA_TYPE, NULL,
+                       "The body must be sent as it is, without Content-Encoding, not \"%.40s\".",
+                       encoding);
     /* Pages of other origins may send bodies without a type, and without asking. */
-    if (!type && header(call, "Origin"))
-        return sv_refuse(problem, SV_BAD_MEDIA_TYPE, NULL,
-                         "From a browser the body must be JSON, with the header Content-Type: "
-                         "application/json.");
+    if (!type && header(request, "Origin"))
+        return sv_fail(error, SV_UNSUPPORTED_MEDIA_TYPE, NULL,
+                       "From a browser the body must be JSON, with the header Content-Type: "
+                       "application/json.");
     if (!type)
         return true;
     size_t word = strcspn(type, "; \t");
     if (word == strlen("application/json") && strncasecmp(type, "application/json", word) == 0)
         return true;
-    return sv_refuse(problem, SV_BAD_MEDIA_TYPE, NULL,
-                     "The body must be JSON, with the header Content-Type: application/json, not "
-                     "\"%.64s\".",
-                     type);
+    return sv_fail(error, SV_UNSUPPORTED_MEDIA_TYPE, NULL,
+                   "The body must be JSON, with the header Content-Type: application/json, not "
+                   "\"%.64s\".",
+                   type);
 }
 
 /* The path of a request's target, which may say before it, as to a proxy, whom it is for. */
@@ -111,50 +111,50 @@ static const char *path_of(const char *target)
     return target;
 }
 
-bool sv_head_read(struct sv_call *call, const struct sv_router *router, const char *method,
-                  const char *target, struct sv_problem *problem)
+bool sv_request_head_read(struct sv_request *request, const struct sv_router *router,
+                          const char *method, const char *target, struct sv_error *error)
 {
     const char *path = path_of(target);
-    call->family = sv_router_family(router, path);
-    name_request(call);
-    return check_route(call, router, method, path, problem) && check_timeout(call, problem) &&
-           check_body(call, method, problem);
+    request->api = sv_router_family(router, path);
+    name_request(request);
+    return check_route(request, router, method, path, error) && check_timeout(request, error) &&
+           check_body(request, method, error);
 }
 
-static bool goes_on(const char *name, const char *start)
+static bool has_suffix(const char *name, const char *start)
 {
     size_t length = strlen(start);
     return strncasecmp(name, start, length) == 0 && name[length] != '\0';
 }
 
-bool sv_header_is_odd(const char *name, const char *value)
+bool sv_header_is_suspicious(const char *name, const char *value)
 {
     static const char accepted[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                    "!#$%&'*+-.^_`|~";
-    return !name[0] || name[strspn(name, accepted)] != '\0' || goes_on(name, "Content-Length") ||
-           goes_on(name, "Transfer-Encoding") || (value && strchr(value, '\r'));
+    return !name[0] || name[strspn(name, accepted)] != '\0' || has_suffix(name, "Content-Length") ||
+           has_suffix(name, "Transfer-Encoding") || (value && strchr(value, '\r'));
 }
 
-bool sv_framing_is_clear(const struct sv_framing *f, struct sv_problem *problem)
+bool sv_framing_is_valid(const struct sv_framing *f, struct sv_error *error)
 {
-    bool is_new = strcmp(f->version, "HTTP/1.1") == 0;
-    if (!is_new && strcmp(f->version, "HTTP/1.0") != 0)
-        return sv_refuse(problem, SV_BAD_REQUEST, NULL,
-                         "The request's first line does not end with HTTP/1.1 or HTTP/1.0.");
-    if (f->is_odd)
-        return sv_refuse(problem, SV_BAD_REQUEST, NULL,
-                         "A header's name is no name, with a blank before its colon perhaps, or "
-                         "its value is in several lines.");
-    if (f->hosts > 1 || (is_new && f->hosts == 0))
-        return sv_refuse(problem, SV_BAD_REQUEST, NULL, "HTTP/1.1 wants one Host header, not %d.",
-                         f->hosts);
+    bool is_http_1_1 = strcmp(f->version, "HTTP/1.1") == 0;
+    if (!is_http_1_1 && strcmp(f->version, "HTTP/1.0") != 0)
+        return sv_fail(error, SV_BAD_REQUEST, NULL,
+                       "The request's first line does not end with HTTP/1.1 or HTTP/1.0.");
+    if (f->is_suspicious)
+        return sv_fail(error, SV_BAD_REQUEST, NULL,
+                       "A header's name is no name, with a blank before its colon perhaps, or "
+                       "its value is in several lines.");
+    if (f->hosts > 1 || (is_http_1_1 && f->hosts == 0))
+        return sv_fail(error, SV_BAD_REQUEST, NULL, "HTTP/1.1 wants one Host header, not %d.",
+                       f->hosts);
     if (f->lengths > 1 || (f->lengths > 0 && f->codings > 0))
-        return sv_refuse(problem, SV_BAD_REQUEST, NULL,
-                         "The body's length is given more than once, by Content-Length or by "
-                         "Transfer-Encoding.");
+        return sv_fail(error, SV_BAD_REQUEST, NULL,
+                       "The body's length is given more than once, by Content-Length or by "
+                       "Transfer-Encoding.");
     if (f->codings > 1 || (f->codings > 0 && !f->is_chunked))
-        return sv_refuse(problem, SV_NOT_DONE_HERE, NULL,
-                         "Of transfer encodings, only chunked is understood.");
-    return is_new || f->codings == 0 ||
-           sv_refuse(problem, SV_BAD_REQUEST, NULL, "HTTP/1.0 has no transfer encodings.");
+        return sv_fail(error, SV_NOT_IMPLEMENTED, NULL,
+                       "Of transfer encodings, only chunked is understood.");
+    return is_http_1_1 || f->codings == 0 ||
+           sv_fail(error, SV_BAD_REQUEST, NULL, "HTTP/1.0 has no transfer encodings.");
 }

@@ -10,14 +10,14 @@ static size_t first_part(const char *path)
     return path[0] == '/' ? 1 + strcspn(path + 1, "/") : 0;
 }
 
-enum sv_family sv_router_family(const struct sv_router *router, const char *path)
+enum sv_api sv_router_family(const struct sv_router *router, const char *path)
 {
     size_t length = first_part(path);
     for (int i = 0; i < router->count && length > 0; i++)
         if (first_part(router->routes[i].path) == length &&
             strncmp(router->routes[i].path, path, length) == 0)
-            return router->routes[i].family;
-    return SV_FAMILY_PLAIN;
+            return router->routes[i].api;
+    return SV_API_PLAIN;
 }
 
 /* How much of a raw path counts: under /v2 not a slash at its end. */
@@ -29,23 +29,23 @@ static size_t length_of(const char *path)
 }
 
 static bool matches(const struct sv_route *route, const char *path,
-                    char arguments[static SV_ARGUMENTS_MAX][SV_PATH_MAX])
+                    char path_params[static SV_PATH_PARAMS_MAX][SV_PATH_MAX])
 {
     const char *end = path + length_of(path);
     int count = 0;
-    for (int i = 0; i < SV_ARGUMENTS_MAX; i++)
-        arguments[i][0] = '\0';
+    for (int i = 0; i < SV_PATH_PARAMS_MAX; i++)
+        path_params[i][0] = '\0';
     for (const char *at = route->path; *at;) {
-        size_t fixed = strcspn(at, "{"), left = (size_t)(end - path);
-        if (fixed > left || strncmp(at, path, fixed) != 0)
+        size_t fixed = strcspn(at, "{"), remaining = (size_t)(end - path);
+        if (fixed > remaining || strncmp(at, path, fixed) != 0)
             return false;
         at += fixed;
         path += fixed;
         if (*at == '\0')
             break;
-        size_t part = strcspn(path, "/"), most = (size_t)(end - path);
-        assert(count < SV_ARGUMENTS_MAX);
-        if (!sv_percent_decode(path, part < most ? part : most, arguments[count++], SV_PATH_MAX))
+        size_t part = strcspn(path, "/"), max = (size_t)(end - path);
+        assert(count < SV_PATH_PARAMS_MAX);
+        if (!sv_percent_decode(path, part < max ? part : max, path_params[count++], SV_PATH_MAX))
             return false;
         path += part;
         at += strcspn(at, "}") + 1;
@@ -60,15 +60,15 @@ static void add_allowed(const char *method, char allow[static SV_ALLOW_MAX])
 
 const struct sv_route *sv_router_find(const struct sv_router *router, const char *method,
                                       const char *path,
-                                      char arguments[static SV_ARGUMENTS_MAX][SV_PATH_MAX],
+                                      char path_params[static SV_PATH_PARAMS_MAX][SV_PATH_MAX],
                                       char allow[static SV_ALLOW_MAX])
 {
-    const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
+    const char *lookup_method = strcmp(method, "HEAD") == 0 ? "GET" : method;
     allow[0] = '\0';
     for (int i = 0; i < router->count; i++) {
-        if (!matches(&router->routes[i], path, arguments))
+        if (!matches(&router->routes[i], path, path_params))
             continue;
-        if (strcmp(router->routes[i].method, wanted) == 0)
+        if (strcmp(router->routes[i].method, lookup_method) == 0)
             return &router->routes[i];
         add_allowed(router->routes[i].method, allow);
     }

@@ -6,8 +6,8 @@
 
 #include "core/request.h"
 
-/* Who may call. Nobody is asked for a key yet, so the server listens on loopback; every row has its
- * scope all the same, and an empty one would be refused by the tests. */
+/* Who may request. Nobody is asked for a key yet, so the server listens on loopback; every row has
+ * its scope all the same, and an empty one would be refused by the tests. */
 enum sv_scope {
     SV_SCOPE_NONE,
     SV_SCOPE_OPEN,    /* anybody */
@@ -19,8 +19,8 @@ struct sv_route {
     const char *method;
     const char *path; /* each {name} stands for a part between slashes, not empty */
     enum sv_scope scope;
-    enum sv_family family; /* how its mistakes look; the same for all that begin alike */
-    enum sv_next (*handle)(struct sv_call *call);
+    enum sv_api api; /* how its mistakes look; the same for all that begin alike */
+    enum sv_progress (*handle)(struct sv_request *request);
 };
 
 /* What to do about a path without a route, as the end of a sentence. */
@@ -41,10 +41,10 @@ enum { SV_ALLOW_MAX = 64 };
  * under /v2 a slash at the end is as good as none. */
 const struct sv_route *sv_router_find(const struct sv_router *router, const char *method,
                                       const char *path,
-                                      char arguments[static SV_ARGUMENTS_MAX][SV_PATH_MAX],
+                                      char path_params[static SV_PATH_PARAMS_MAX][SV_PATH_MAX],
                                       char allow[static SV_ALLOW_MAX]);
 
 const char *sv_router_hint(const struct sv_router *router, const char *path);
 
 /* How mistakes look at a raw path: as those of the routes that begin with the same part. */
-enum sv_family sv_router_family(const struct sv_router *router, const char *path);
+enum sv_api sv_router_family(const struct sv_router *router, const char *path);

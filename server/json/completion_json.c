@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <math.h>
 
-void sv_answer_begin(struct sv_text *out, const struct sv_answer_head *head)
+void sv_completion_json_begin(struct sv_text *out, const struct sv_completion_head *head)
 {
     sv_text_adds(out, "{\"id\":");
     sv_text_jsons(out, head->id);
@@ -42,7 +42,7 @@ static void add_token(struct sv_text *out, const struct sl_tokenizer *tokens, in
     sv_text_adds(out, "\"");
 }
 
-static void add_tokens(struct sv_text *out, const struct sv_piece *piece)
+static void add_tokens(struct sv_text *out, const struct sv_completion_choice *piece)
 {
     sv_text_adds(out, "{\"tokens\":[");
     for (int i = 0; i < piece->record_count; i++) {
@@ -56,7 +56,7 @@ static void add_tokens(struct sv_text *out, const struct sv_piece *piece)
     }
 }
 
-static void add_top(struct sv_text *out, const struct sv_piece *piece,
+static void add_top(struct sv_text *out, const struct sv_completion_choice *piece,
                     const struct sl_token_record *record)
 {
     if (record->top_count == 0) {
@@ -74,7 +74,7 @@ static void add_top(struct sv_text *out, const struct sv_piece *piece,
 
 /* Offsets count characters, as the clients of this API do. Bytes in the middle of a character are
  * where it begins. */
-static void add_offsets(struct sv_text *out, const struct sv_piece *piece)
+static void add_offsets(struct sv_text *out, const struct sv_completion_choice *piece)
 {
     size_t at = 0, characters = piece->characters_before;
     for (int i = 0; i < piece->record_count; i++) {
@@ -92,7 +92,7 @@ static void add_offsets(struct sv_text *out, const struct sv_piece *piece)
     }
 }
 
-static void add_records(struct sv_text *out, const struct sv_piece *piece)
+static void add_records(struct sv_text *out, const struct sv_completion_choice *piece)
 {
     add_tokens(out, piece);
     sv_text_adds(out, "],\"top_logprobs\":[");
@@ -116,7 +116,7 @@ static const char *finish_name(enum sl_finish finish)
     return "null";
 }
 
-void sv_answer_piece(struct sv_text *out, const struct sv_piece *piece)
+void sv_completion_json_choice(struct sv_text *out, const struct sv_completion_choice *piece)
 {
     sv_text_adds(out, "{\"index\":");
     sv_text_int(out, piece->choice);
@@ -142,14 +142,14 @@ static void add_truncations(struct sv_text *out, const struct sv_usage *usage)
     sv_text_adds(out, usage->truncation_count ? "]" : "");
 }
 
-void sv_answer_usage(struct sv_text *out, const struct sv_usage *usage)
+void sv_completion_json_usage(struct sv_text *out, const struct sv_usage *usage)
 {
     int64_t total = usage->prompt_tokens + usage->completion_tokens;
     sv_text_print(out,
                   "{\"prompt_tokens\":%lld,\"completion_tokens\":%lld,\"total_tokens\":%lld,"
                   "\"sluice\":{\"depth_mean\":%.4f,\"layer_ops_saved\":%.4f",
                   (long long)usage->prompt_tokens, (long long)usage->completion_tokens,
-                  (long long)total, sv_usage_depth_mean(usage), sv_usage_saved(usage));
+                  (long long)total, sv_usage_mean_depth(usage), sv_usage_layer_ops_skipped(usage));
     add_truncations(out, usage);
     sv_text_adds(out, "}}");
 }

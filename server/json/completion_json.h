@@ -11,13 +11,13 @@
 #include <stdint.h>
 
 /* What all pieces of one answer begin with. */
-struct sv_answer_head {
+struct sv_completion_head {
     const char *id, *model, *fingerprint;
     int64_t created;
 };
 
 /* A text, or the next piece of one. */
-struct sv_piece {
+struct sv_completion_choice {
     int choice;
     const char *text;
     size_t bytes;
@@ -29,6 +29,7 @@ struct sv_piece {
 };
 
 /* {"id":...,"choices":[   then pieces with commas between, then   ],"usage":...} */
-void sv_answer_begin(struct sv_text *out, const struct sv_answer_head *head);
-void sv_answer_piece(struct sv_text *out, const struct sv_piece *piece);
-void sv_answer_usage(struct sv_text *out, const struct sv_usage *usage); /* the object alone */
+void sv_completion_json_begin(struct sv_text *out, const struct sv_completion_head *head);
+void sv_completion_json_choice(struct sv_text *out, const struct sv_completion_choice *piece);
+void sv_completion_json_usage(struct sv_text *out,
+                              const struct sv_usage *usage); /* the object alone */

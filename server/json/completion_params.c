@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define AT(member) offsetof(struct sv_completion_request, member)
+#define AT(member) offsetof(struct sv_completion_params, member)
 
 static const struct sv_field stream_options[] = {
     {.name = "include_usage",
@@ -20,135 +20,126 @@ static const struct sv_field fields[] = {
     {.name = "model",
      .kind = SV_FIELD_STRING,
      .offset = AT(model),
-     .least = 0,
-     .most = 256,
+     .min = 0,
+     .max = 256,
      .required = true},
     {.name = "prompt",
-     .kind = SV_FIELD_READ,
+     .kind = SV_FIELD_CUSTOM,
      .read = sv_read_prompts,
      .offset = AT(prompt),
-     .least = 1,
-     .most = SV_PROMPTS_MAX},
+     .min = 1,
+     .max = SV_PROMPTS_MAX},
     {.name = "max_tokens",
      .kind = SV_FIELD_INT,
      .offset = AT(max_tokens),
-     .least = 0,
-     .most = SV_TOKENS_MAX},
-    {.name = "temperature",
-     .kind = SV_FIELD_NUMBER,
-     .offset = AT(temperature),
-     .least = 0,
-     .most = 2},
-    {.name = "top_p", .kind = SV_FIELD_NUMBER, .offset = AT(top_p), .least = 0, .most = 1},
-    {.name = "top_k", .kind = SV_FIELD_INT, .offset = AT(top_k), .least = 0, .most = SV_TOP_K_MAX},
-    {.name = "n", .kind = SV_FIELD_INT, .offset = AT(n), .least = 1, .most = SV_SAMPLES_MAX},
+     .min = 0,
+     .max = SV_TOKENS_MAX},
+    {.name = "temperature", .kind = SV_FIELD_NUMBER, .offset = AT(temperature), .min = 0, .max = 2},
+    {.name = "top_p", .kind = SV_FIELD_NUMBER, .offset = AT(top_p), .min = 0, .max = 1},
+    {.name = "top_k", .kind = SV_FIELD_INT, .offset = AT(top_k), .min = 0, .max = SV_TOP_K_MAX},
+    {.name = "n", .kind = SV_FIELD_INT, .offset = AT(n), .min = 1, .max = SV_N_MAX},
     {.name = "best_of",
      .kind = SV_FIELD_INT,
      .offset = AT(best_of),
-     .least = 1,
-     .most = SV_SAMPLES_MAX,
+     .min = 1,
+     .max = SV_N_MAX,
      .given = AT(best_of_given)},
-    {.name = "stop",
-     .kind = SV_FIELD_STRINGS,
-     .offset = AT(stop),
-     .least = 0,
-     .most = SL_STOPS_MAX},
+    {.name = "stop", .kind = SV_FIELD_STRINGS, .offset = AT(stop), .min = 0, .max = SL_STOPS_MAX},
     {.name = "seed",
      .kind = SV_FIELD_INT,
      .offset = AT(seed),
-     .least = (double)INT64_MIN,
-     .most = (double)INT64_MAX,
+     .min = (double)INT64_MIN,
+     .max = (double)INT64_MAX,
      .given = AT(seed_given)},
     {.name = "logprobs",
      .kind = SV_FIELD_INT,
      .offset = AT(logprobs),
-     .least = 0,
-     .most = SL_LOGPROBS_MAX,
+     .min = 0,
+     .max = SL_LOGPROBS_MAX,
      .given = AT(logprobs_given)},
     {.name = "echo", .kind = SV_FIELD_BOOL, .offset = AT(echo)},
     {.name = "stream", .kind = SV_FIELD_BOOL, .offset = AT(stream)},
     {.name = "stream_options",
-     .kind = SV_FIELD_READ,
+     .kind = SV_FIELD_CUSTOM,
      .read = sv_read_object,
      .inner = stream_options},
     {.name = "presence_penalty",
      .kind = SV_FIELD_NUMBER,
      .offset = AT(presence_penalty),
-     .least = -2,
-     .most = 2},
+     .min = -2,
+     .max = 2},
     {.name = "frequency_penalty",
      .kind = SV_FIELD_NUMBER,
      .offset = AT(frequency_penalty),
-     .least = -2,
-     .most = 2},
+     .min = -2,
+     .max = 2},
     {.name = "logit_bias",
-     .kind = SV_FIELD_READ,
+     .kind = SV_FIELD_CUSTOM,
      .read = sv_read_bias,
      .offset = AT(bias),
-     .least = -100,
-     .most = 100},
-    {.name = "user", .kind = SV_FIELD_IGNORED, .most = 1024},
+     .min = -100,
+     .max = 100},
+    {.name = "user", .kind = SV_FIELD_IGNORED, .max = 1024},
     {.name = "truncate", .kind = SV_FIELD_BOOL, .offset = AT(truncate)},
     {.name = "unknown_characters",
      .kind = SV_FIELD_STRING,
      .offset = AT(unknown),
-     .least = 0,
-     .most = 16},
+     .min = 0,
+     .max = 16},
     {.name = "suffix",
-     .kind = SV_FIELD_REFUSED,
-     .accepted = "These models write after a text, not inside it."},
+     .kind = SV_FIELD_UNSUPPORTED,
+     .advice = "These models write after a text, not inside it."},
     {.name = "messages",
-     .kind = SV_FIELD_REFUSED,
-     .accepted = "These models have no chat; send 'prompt'."},
-    {.name = "max_completion_tokens", .kind = SV_FIELD_REFUSED, .accepted = "Send 'max_tokens'."},
-    {.name = "top_logprobs", .kind = SV_FIELD_REFUSED, .accepted = "Send 'logprobs': 0 to 5."},
-    {.name = "functions", .kind = SV_FIELD_REFUSED},
-    {.name = "function_call", .kind = SV_FIELD_REFUSED},
-    {.name = "tools", .kind = SV_FIELD_REFUSED},
-    {.name = "tool_choice", .kind = SV_FIELD_REFUSED},
-    {.name = "parallel_tool_calls", .kind = SV_FIELD_REFUSED},
-    {.name = "response_format", .kind = SV_FIELD_REFUSED},
-    {.name = "modalities", .kind = SV_FIELD_REFUSED},
-    {.name = "audio", .kind = SV_FIELD_REFUSED},
-    {.name = "prediction", .kind = SV_FIELD_REFUSED},
-    {.name = "reasoning_effort", .kind = SV_FIELD_REFUSED},
-    {.name = "service_tier", .kind = SV_FIELD_REFUSED},
-    {.name = "store", .kind = SV_FIELD_REFUSED},
-    {.name = "metadata", .kind = SV_FIELD_REFUSED},
+     .kind = SV_FIELD_UNSUPPORTED,
+     .advice = "These models have no chat; send 'prompt'."},
+    {.name = "max_completion_tokens", .kind = SV_FIELD_UNSUPPORTED, .advice = "Send 'max_tokens'."},
+    {.name = "top_logprobs", .kind = SV_FIELD_UNSUPPORTED, .advice = "Send 'logprobs': 0 to 5."},
+    {.name = "functions", .kind = SV_FIELD_UNSUPPORTED},
+    {.name = "function_call", .kind = SV_FIELD_UNSUPPORTED},
+    {.name = "tools", .kind = SV_FIELD_UNSUPPORTED},
+    {.name = "tool_choice", .kind = SV_FIELD_UNSUPPORTED},
+    {.name = "parallel_tool_calls", .kind = SV_FIELD_UNSUPPORTED},
+    {.name = "response_format", .kind = SV_FIELD_UNSUPPORTED},
+    {.name = "modalities", .kind = SV_FIELD_UNSUPPORTED},
+    {.name = "audio", .kind = SV_FIELD_UNSUPPORTED},
+    {.name = "prediction", .kind = SV_FIELD_UNSUPPORTED},
+    {.name = "reasoning_effort", .kind = SV_FIELD_UNSUPPORTED},
+    {.name = "service_tier", .kind = SV_FIELD_UNSUPPORTED},
+    {.name = "store", .kind = SV_FIELD_UNSUPPORTED},
+    {.name = "metadata", .kind = SV_FIELD_UNSUPPORTED},
     {.kind = SV_FIELD_END},
 };
 
-static bool check_stops(const struct sv_completion_request *request, struct sv_problem *problem)
+static bool check_stop_strings(const struct sv_completion_params *params, struct sv_error *error)
 {
-    for (int i = 0; i < request->stop.count; i++) {
-        size_t bytes = request->stop.items[i].bytes;
+    for (int i = 0; i < params->stop.count; i++) {
+        size_t bytes = params->stop.items[i].bytes;
         if (bytes == 0 || bytes > SL_STOP_BYTES_MAX)
-            return sv_refuse(problem, SV_BAD_VALUE, "stop",
-                             "'stop' holds a string of %zu bytes, 1 to %d are accepted.", bytes,
-                             SL_STOP_BYTES_MAX);
+            return sv_fail(error, SV_INVALID_VALUE, "stop",
+                           "'stop' holds a string of %zu bytes, 1 to %d are accepted.", bytes,
+                           SL_STOP_BYTES_MAX);
     }
     return true;
 }
 
-static bool check(void *to, struct sv_problem *problem)
+static bool check(void *to, struct sv_error *error)
 {
-    struct sv_completion_request *request = to;
-    if (request->best_of_given && request->best_of != request->n)
-        return sv_refuse(problem, SV_UNSUPPORTED, "best_of",
-                         "'best_of' is supported only when it equals 'n', and that is %lld.",
-                         (long long)request->n);
-    if (request->include_usage_given && !request->stream)
-        return sv_refuse(problem, SV_BAD_VALUE, "stream_options",
-                         "'stream_options' is accepted only with 'stream': true.");
-    return check_stops(request, problem) &&
-           sv_unknown_check(&request->unknown, &request->replaces_unknown, problem);
+    struct sv_completion_params *params = to;
+    if (params->best_of_given && params->best_of != params->n)
+        return sv_fail(error, SV_UNSUPPORTED_PARAMETER, "best_of",
+                       "'best_of' is supported only when it equals 'n', and that is %lld.",
+                       (long long)params->n);
+    if (params->include_usage_given && !params->stream)
+        return sv_fail(error, SV_INVALID_VALUE, "stream_options",
+                       "'stream_options' is accepted only with 'stream': true.");
+    return check_stop_strings(params, error) &&
+           sv_unknown_characters_check(&params->unknown, &params->replaces_unknown, error);
 }
 
-struct sv_document *sv_completion_request_read(const struct sv_text *body,
-                                               struct sv_completion_request *request,
-                                               struct sv_problem *problem)
+struct sv_document *sv_completion_params_read(const struct sv_text *body,
+                                              struct sv_completion_params *params,
+                                              struct sv_error *error)
 {
-    *request =
-        (struct sv_completion_request){.max_tokens = 16, .n = 1, .temperature = 1, .top_p = 1};
-    return sv_wire_read(body, fields, check, request, problem);
+    *params = (struct sv_completion_params){.max_tokens = 16, .n = 1, .temperature = 1, .top_p = 1};
+    return sv_json_read(body, fields, check, params, error);
 }

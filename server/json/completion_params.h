@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sv_completion_request {
+struct sv_completion_params {
     struct sv_string model;
     struct sv_prompts prompt;
     int64_t max_tokens, n, best_of, logprobs, top_k, seed;
@@ -20,8 +20,8 @@ struct sv_completion_request {
     bool replaces_unknown;
 };
 
-/* Reads, fills in defaults and checks all that can be without the model. NULL: see problem. The
+/* Reads, fills in defaults and checks all that can be without the model. NULL: see error. The
  * request's strings and arrays belong to the document. */
-struct sv_document *sv_completion_request_read(const struct sv_text *body,
-                                               struct sv_completion_request *request,
-                                               struct sv_problem *problem) SL_MUST_CHECK;
+struct sv_document *sv_completion_params_read(const struct sv_text *body,
+                                              struct sv_completion_params *params,
+                                              struct sv_error *error) SL_MUST_CHECK;

@@ -7,7 +7,7 @@
 enum sv_question_type { SV_CHOICE, SV_SCORE, SV_PREDICATE };
 
 struct sv_choice {
-    struct sv_word value;
+    struct sv_string_or_bool value;
 
     int class; /* of the model, that the value is the label of; the handler's */
 };
@@ -25,17 +25,17 @@ struct sv_question {
     int class; /* of a predicate: what it asks after; the handler's */
 };
 
-struct sv_decision_request {
+struct sv_decision_params {
     struct sv_string model;
     struct sv_texts input;    /* parts of one text */
     struct sv_list questions; /* struct sv_question */
-    struct sv_reading reading;
+    struct sv_tokenize_options tokenize;
 
     struct sv_string text; /* the whole of it; the handler's */
 };
 
-/* Reads, fills in defaults and checks all that can be without the model. NULL: see problem. The
+/* Reads, fills in defaults and checks all that can be without the model. NULL: see error. The
  * request's strings and arrays belong to the document. */
-struct sv_document *sv_decision_request_read(const struct sv_text *body,
-                                             struct sv_decision_request *request,
-                                             struct sv_problem *problem) SL_MUST_CHECK;
+struct sv_document *sv_decision_params_read(const struct sv_text *body,
+                                            struct sv_decision_params *params,
+                                            struct sv_error *error) SL_MUST_CHECK;

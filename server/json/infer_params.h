@@ -16,8 +16,8 @@ enum sv_output_kind {
 
 struct sv_output_row {
     const char *name, *datatype;
-    bool has_classes; /* of which a request may want the highest, */
-    bool is_wide;     /* and a number for each: [n, classes]; else [n] */
+    bool has_class_values; /* of which a request may want the highest, */
+    bool is_per_class;     /* and a number for each: [n, classes]; else [n] */
 };
 
 extern const struct sv_output_row sv_output_rows[SV_OUTPUTS];
@@ -36,11 +36,11 @@ struct sv_tensor {
     struct sv_texts data;
 };
 
-struct sv_infer_request {
+struct sv_infer_params {
     struct sv_string id;
     struct sv_list inputs;  /* one struct sv_tensor, */
     struct sv_list outputs; /* struct sv_output; none: all there are */
-    struct sv_reading reading;
+    struct sv_tokenize_options tokenize;
     int64_t timeout_us; /* 0: none */
     int64_t priority;   /* nobody looks at it */
     bool wants_binary;  /* Triton's clients do, unless told not to, and take JSON as well */
@@ -49,8 +49,7 @@ struct sv_infer_request {
 /* The name of the one input. */
 extern const char sv_input_name[]; /* "text" */
 
-/* Reads, fills in defaults and checks. NULL: see problem. The request's strings belong to the
+/* Reads, fills in defaults and checks. NULL: see error. The request's strings belong to the
  * document. */
-struct sv_document *sv_infer_request_read(const struct sv_text *body,
-                                          struct sv_infer_request *request,
-                                          struct sv_problem *problem) SL_MUST_CHECK;
+struct sv_document *sv_infer_params_read(const struct sv_text *body, struct sv_infer_params *params,
+                                         struct sv_error *error) SL_MUST_CHECK;

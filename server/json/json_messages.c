@@ -15,18 +15,20 @@ static const struct sv_field part_fields[] = {
     {.name = "type",
      .kind = SV_FIELD_STRING,
      .offset = offsetof(struct part, type),
-     .most = SV_WORD_BYTES_MAX,
+     .max = SV_KEYWORD_BYTES_MAX,
      .required = true},
     {.name = "text",
      .kind = SV_FIELD_STRING,
      .offset = offsetof(struct part, text),
-     .most = SV_TEXT_BYTES_MAX},
+     .max = SV_TEXT_BYTES_MAX},
     {.name = "prompt_cache_breakpoint",
-     .kind = SV_FIELD_REFUSED,
-     .accepted = "Nothing is cached here; leave it out."},
-    {.name = "image_url", .kind = SV_FIELD_REFUSED, .accepted = "Models here read texts."},
-    {.name = "detail", .kind = SV_FIELD_REFUSED, .accepted = "Models here read texts."},
-    {.name = "data", .kind = SV_FIELD_REFUSED, .accepted = "Send it as a part of type input_text."},
+     .kind = SV_FIELD_UNSUPPORTED,
+     .advice = "Nothing is cached here; leave it out."},
+    {.name = "image_url", .kind = SV_FIELD_UNSUPPORTED, .advice = "Models here read texts."},
+    {.name = "detail", .kind = SV_FIELD_UNSUPPORTED, .advice = "Models here read texts."},
+    {.name = "data",
+     .kind = SV_FIELD_UNSUPPORTED,
+     .advice = "Send it as a part of type input_text."},
     {.kind = SV_FIELD_END},
 };
 
@@ -41,21 +43,21 @@ static const struct sv_field message_fields[] = {
     {.name = "role",
      .kind = SV_FIELD_STRING,
      .offset = offsetof(struct message, role),
-     .most = SV_WORD_BYTES_MAX,
+     .max = SV_KEYWORD_BYTES_MAX,
      .required = true},
     {.name = "type",
      .kind = SV_FIELD_STRING,
      .offset = offsetof(struct message, type),
-     .most = SV_WORD_BYTES_MAX},
+     .max = SV_KEYWORD_BYTES_MAX},
     {.name = "content",
-     .kind = SV_FIELD_READ,
+     .kind = SV_FIELD_CUSTOM,
      .read = read_parts,
      .offset = offsetof(struct message, content),
      .required = true},
     {.kind = SV_FIELD_END},
 };
 
-/* The objects of an array, as structs of this size; NULL: see the problem. */
+/* The objects of an array, as structs of this size; NULL: see the error. */
 static void *read_objects(const struct sv_reader *r, const struct sv_field *field, json_t *value,
                           const struct sv_field *inner, size_t size, int *count)
 {
@@ -63,10 +65,10 @@ static void *read_objects(const struct sv_reader *r, const struct sv_field *fiel
     struct sv_reader reader = *r;
     reader.to = &list;
     const struct sv_field as_list = {.name = field->name,
-                                     .kind = SV_FIELD_READ,
+                                     .kind = SV_FIELD_CUSTOM,
                                      .read = sv_read_list,
-                                     .least = 1,
-                                     .most = SV_PARTS_MAX,
+                                     .min = 1,
+                                     .max = SV_PARTS_MAX,
                                      .inner = inner,
                                      .size = size};
     void *items = as_list.read(&reader, &as_list, value) ? list.items : NULL;
@@ -74,23 +76,23 @@ static void *read_objects(const struct sv_reader *r, const struct sv_field *fiel
     return items;
 }
 
-static bool is_word(const struct sv_string *string, const char *word)
+static bool is_keyword(const struct sv_string *string, const char *keyword)
 {
-    return string->data && strcmp(string->data, word) == 0;
+    return string->data && strcmp(string->data, keyword) == 0;
 }
 
-static bool not_so(const struct sv_reader *r, const struct sv_field *field, const char *what,
-                   const struct sv_string *found)
+static bool fail_content(const struct sv_reader *r, const struct sv_field *field, const char *what,
+                         const struct sv_string *found)
 {
     char param[SV_PARAM_MAX];
     sv_reader_param(r, field, param);
-    return sv_refuse(r->problem, SV_BAD_VALUE, param, "'%s' holds %s, not \"%.40s\".", param, what,
-                     found->data ? found->data : "");
+    return sv_fail(r->error, SV_INVALID_VALUE, param, "'%s' holds %s, not \"%.40s\".", param, what,
+                   found->data ? found->data : "");
 }
 
 static struct sv_string *make_texts(const struct sv_reader *r, struct sv_texts *texts, int count)
 {
-    texts->items = sv_reader_take(r, (size_t)count, sizeof *texts->items);
+    texts->items = sv_reader_alloc(r, (size_t)count, sizeof *texts->items);
     texts->count = count;
     return texts->items;
 }
@@ -102,14 +104,15 @@ static bool take_parts(const struct sv_reader *r, const struct sv_field *field, 
     if (json_is_string(value))
         return make_texts(r, texts, 1) && sv_reader_string(r, field, value, texts->items);
     if (!json_is_array(value))
-        return sv_reader_wrong(r, field, value, "a string or an array of parts");
+        return sv_reader_invalid(r, field, value, "a string or an array of parts");
     const struct part *parts = read_objects(r, field, value, part_fields, sizeof *parts, &count);
     if (!parts || !make_texts(r, texts, count))
         return false;
-    texts->several = true;
+    texts->is_array = true;
     for (int i = 0; i < count; i++) {
-        if (!is_word(&parts[i].type, "input_text") || !parts[i].text.data)
-            return not_so(r, field, "parts of type \"input_text\" with a 'text'", &parts[i].type);
+        if (!is_keyword(&parts[i].type, "input_text") || !parts[i].text.data)
+            return fail_content(r, field, "parts of type \"input_text\" with a 'text'",
+                                &parts[i].type);
         texts->items[i] = parts[i].text;
     }
     return true;
@@ -117,14 +120,14 @@ static bool take_parts(const struct sv_reader *r, const struct sv_field *field, 
 
 static bool read_parts(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
-    return take_parts(r, field, value, sv_reader_place(r, field->offset));
+    return take_parts(r, field, value, sv_reader_target(r, field->offset));
 }
 
 bool sv_read_content(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     struct sv_texts parts = {0};
     return take_parts(r, field, value, &parts) &&
-           sv_texts_join(r->document, &parts, '\n', sv_reader_place(r, field->offset), r->problem);
+           sv_texts_join(r->document, &parts, '\n', sv_reader_target(r, field->offset), r->error);
 }
 
 /* The parts of all messages, in their order. */
@@ -135,7 +138,7 @@ static bool collect(const struct sv_reader *r, const struct message *messages, i
     for (int i = 0; i < count; i++)
         total += messages[i].content.count;
     struct sv_string *to = make_texts(r, texts, total);
-    texts->several = true;
+    texts->is_array = true;
     for (int i = 0; to && i < count; i++) {
         const struct sv_texts *content = &messages[i].content;
         memcpy(to, content->items, (size_t)content->count * sizeof *to);
@@ -146,49 +149,50 @@ static bool collect(const struct sv_reader *r, const struct message *messages, i
 
 bool sv_read_messages(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
-    struct sv_texts *texts = sv_reader_place(r, field->offset);
+    struct sv_texts *texts = sv_reader_target(r, field->offset);
     int count;
     if (json_is_string(value))
         return take_parts(r, field, value, texts);
     if (!json_is_array(value))
-        return sv_reader_wrong(r, field, value, "a string or an array of messages");
+        return sv_reader_invalid(r, field, value, "a string or an array of messages");
     const struct message *messages =
         read_objects(r, field, value, message_fields, sizeof *messages, &count);
     for (int i = 0; messages && i < count; i++) {
-        if (messages[i].type.data && !is_word(&messages[i].type, "message"))
-            return not_so(r, field, "items of type \"message\"", &messages[i].type);
-        if (!is_word(&messages[i].role, "user"))
-            return not_so(r, field, "messages of the role \"user\"", &messages[i].role);
+        if (messages[i].type.data && !is_keyword(&messages[i].type, "message"))
+            return fail_content(r, field, "items of type \"message\"", &messages[i].type);
+        if (!is_keyword(&messages[i].role, "user"))
+            return fail_content(r, field, "messages of the role \"user\"", &messages[i].role);
     }
     return messages && collect(r, messages, count, texts);
 }
 
-bool sv_texts_join(struct sv_document *document, const struct sv_texts *texts, char joint,
-                   struct sv_string *whole, struct sv_problem *problem)
+bool sv_texts_join(struct sv_document *document, const struct sv_texts *texts, char separator,
+                   struct sv_string *whole, struct sv_error *error)
 {
-    const struct sv_reader reader = {.document = document, .problem = problem};
+    const struct sv_reader reader = {.document = document, .error = error};
     size_t bytes = (size_t)texts->count;
     for (int i = 0; i < texts->count; i++)
         bytes += texts->items[i].bytes;
-    char *to = sv_reader_take(&reader, bytes + 1, 1);
+    char *to = sv_reader_alloc(&reader, bytes + 1, 1);
     *whole = (struct sv_string){.data = to, .bytes = bytes - 1};
     for (int i = 0; to && i < texts->count; i++) {
         memcpy(to, texts->items[i].data, texts->items[i].bytes);
         to += texts->items[i].bytes;
         if (i + 1 < texts->count)
-            *to++ = joint;
+            *to++ = separator;
     }
     return to;
 }
 
-bool sv_read_word(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+bool sv_read_string_or_bool(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
-    struct sv_word *word = sv_reader_place(r, field->offset);
-    word->is_boolean = json_is_boolean(value);
-    if (!word->is_boolean)
-        return json_is_string(value) ? sv_reader_short(r, field, value, &word->text)
-                                     : sv_reader_wrong(r, field, value, "a string, true or false");
-    word->text.data = json_is_true(value) ? "true" : "false";
-    word->text.bytes = strlen(word->text.data);
+    struct sv_string_or_bool *keyword = sv_reader_target(r, field->offset);
+    keyword->is_boolean = json_is_boolean(value);
+    if (!keyword->is_boolean)
+        return json_is_string(value)
+                   ? sv_reader_bounded_string(r, field, value, &keyword->text)
+                   : sv_reader_invalid(r, field, value, "a string, true or false");
+    keyword->text.data = json_is_true(value) ? "true" : "false";
+    keyword->text.bytes = strlen(keyword->text.data);
     return true;
 }

@@ -10,7 +10,7 @@
 
 /* What a field may be, and what an array of it holds. */
 struct shape {
-    const char *wanted, *things;
+    const char *expected, *things;
 };
 
 static const struct shape of_prompts = {
@@ -25,14 +25,14 @@ static const char id_wanted[] = "a token id, an integer from 0 to 2147483647";
 static bool take_ids(const struct sv_reader *r, const struct sv_field *field, const json_t *array,
                      struct sv_prompt *prompt)
 {
-    struct sv_spot spot;
-    int32_t *ids = sv_reader_take(r, json_array_size(array), sizeof *ids);
+    struct sv_element element;
+    int32_t *ids = sv_reader_alloc(r, json_array_size(array), sizeof *ids);
     size_t count = json_array_size(array);
     for (size_t i = 0; ids && i < count; i++) {
         const json_t *item = json_array_get(array, i);
         json_int_t id = json_integer_value(item);
         if (!json_is_integer(item) || id < 0 || id > INT32_MAX)
-            return sv_reader_wrong(r, sv_reader_at(field, i, &spot), item, id_wanted);
+            return sv_reader_invalid(r, sv_reader_element(field, i, &element), item, id_wanted);
         ids[i] = (int32_t)id;
     }
     prompt->ids = ids;
@@ -42,7 +42,7 @@ static bool take_ids(const struct sv_reader *r, const struct sv_field *field, co
 
 static bool make_prompts(const struct sv_reader *r, struct sv_prompts *prompts, size_t count)
 {
-    prompts->items = sv_reader_take(r, count, sizeof *prompts->items);
+    prompts->items = sv_reader_alloc(r, count, sizeof *prompts->items);
     prompts->count = (int)count;
     return prompts->items;
 }
@@ -54,7 +54,7 @@ static bool read_item(const struct sv_reader *r, const struct sv_field *field, c
     if (is_text)
         return sv_reader_string(r, field, item, &prompt->text);
     if (!json_is_array(item))
-        return sv_reader_wrong(r, field, item, "an array of token ids");
+        return sv_reader_invalid(r, field, item, "an array of token ids");
     return take_ids(r, field, item, prompt);
 }
 
@@ -62,20 +62,20 @@ static bool read_item(const struct sv_reader *r, const struct sv_field *field, c
 static bool read_array(const struct sv_reader *r, const struct sv_field *field, const json_t *array,
                        const struct shape *shape)
 {
-    struct sv_prompts *prompts = sv_reader_place(r, field->offset);
+    struct sv_prompts *prompts = sv_reader_target(r, field->offset);
     size_t count = json_array_size(array);
     if (json_is_integer(json_array_get(array, 0)))
         return make_prompts(r, prompts, 1) && take_ids(r, field, array, prompts->items);
-    if (!sv_reader_count(r, field, count, shape->things) || !make_prompts(r, prompts, count))
+    if (!sv_reader_check_count(r, field, count, shape->things) || !make_prompts(r, prompts, count))
         return false;
     const json_t *first = json_array_get(array, 0);
     bool texts = json_is_string(first);
     if (!texts && !json_is_array(first))
-        return sv_reader_wrong(r, field, first, shape->wanted);
-    prompts->several = true;
+        return sv_reader_invalid(r, field, first, shape->expected);
+    prompts->is_array = true;
     for (size_t i = 0; i < count; i++) {
-        struct sv_spot spot;
-        const struct sv_field *place = sv_reader_at(field, i, &spot);
+        struct sv_element element;
+        const struct sv_field *place = sv_reader_element(field, i, &element);
         if (!read_item(r, place, json_array_get(array, i), texts, &prompts->items[i]))
             return false;
     }
@@ -84,11 +84,11 @@ static bool read_array(const struct sv_reader *r, const struct sv_field *field, 
 
 bool sv_read_prompts(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
-    struct sv_prompts *prompts = sv_reader_place(r, field->offset);
+    struct sv_prompts *prompts = sv_reader_target(r, field->offset);
     if (json_is_array(value))
         return read_array(r, field, value, &of_prompts);
     if (!json_is_string(value))
-        return sv_reader_wrong(r, field, value, of_prompts.wanted);
+        return sv_reader_invalid(r, field, value, of_prompts.expected);
     return make_prompts(r, prompts, 1) &&
            sv_reader_string(r, field, value, &prompts->items[0].text);
 }
@@ -97,7 +97,7 @@ bool sv_read_ids(const struct sv_reader *r, const struct sv_field *field, json_t
 {
     const json_t *first = json_array_get(value, 0);
     if (!json_is_array(value) || json_is_string(first))
-        return sv_reader_wrong(r, field, first ? first : value, of_ids.wanted);
+        return sv_reader_invalid(r, field, first ? first : value, of_ids.expected);
     return read_array(r, field, value, &of_ids);
 }
 
@@ -119,16 +119,16 @@ static bool take_bias(const struct sv_reader *r, const struct sv_field *field, c
 {
     long id;
     if (!is_id(key, &id))
-        return sv_refuse(r->problem, SV_BAD_VALUE, field->name,
-                         "'%s' has the key \"%.40s\": keys must be token ids, 0 to %d, without "
-                         "blanks, signs or zeros before them.",
-                         field->name, key, INT32_MAX);
+        return sv_fail(r->error, SV_INVALID_VALUE, field->name,
+                       "'%s' has the key \"%.40s\": keys must be token ids, 0 to %d, without "
+                       "blanks, signs or zeros before them.",
+                       field->name, key, INT32_MAX);
     double number = json_number_value(value);
-    if (!json_is_number(value) || !(number >= field->least) || !(number <= field->most)) {
-        char wanted[96];
-        (void)snprintf(wanted, sizeof wanted, "an object of numbers from %g to %g", field->least,
-                       field->most);
-        return sv_reader_wrong(r, field, value, wanted);
+    if (!json_is_number(value) || !(number >= field->min) || !(number <= field->max)) {
+        char expected[96];
+        (void)snprintf(expected, sizeof expected, "an object of numbers from %g to %g", field->min,
+                       field->max);
+        return sv_reader_invalid(r, field, value, expected);
     }
     *bias = (struct sv_bias){.id = (int32_t)id, .value = (float)number};
     return true;
@@ -136,15 +136,15 @@ static bool take_bias(const struct sv_reader *r, const struct sv_field *field, c
 
 bool sv_read_bias(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
-    struct sv_biases *biases = sv_reader_place(r, field->offset);
+    struct sv_biases *biases = sv_reader_target(r, field->offset);
     size_t count = json_object_size(value);
     if (!json_is_object(value) || count > SV_BIAS_MAX) {
-        char wanted[96];
-        (void)snprintf(wanted, sizeof wanted, "an object with at most %d token ids as keys",
+        char expected[96];
+        (void)snprintf(expected, sizeof expected, "an object with at most %d token ids as keys",
                        SV_BIAS_MAX);
-        return sv_reader_wrong(r, field, value, wanted);
+        return sv_reader_invalid(r, field, value, expected);
     }
-    struct sv_bias *next = sv_reader_take(r, count, sizeof *next);
+    struct sv_bias *next = sv_reader_alloc(r, count, sizeof *next);
     if (!next)
         return false;
     *biases = (struct sv_biases){.count = (int)count, .items = next};

@@ -13,33 +13,33 @@ struct sv_reader {
     struct sv_document *document;
     void *to;           /* the struct being filled */
     const char *prefix; /* "stream_options." inside that object, else "" */
-    struct sv_problem *problem;
+    struct sv_error *error;
 };
 
-/* The field as messages call it: with everything it is inside of. */
+/* The field as messages request it: with everything it is inside of. */
 void sv_reader_param(const struct sv_reader *r, const struct sv_field *field,
                      char param[static SV_PARAM_MAX]);
 
-/* A field that messages call name[index]: for what is at one place of an array. */
-struct sv_spot {
+/* A field that messages request name[index]: for what is at one place of an array. */
+struct sv_element {
     struct sv_field field;
     char name[SV_PARAM_MAX];
 };
 
-const struct sv_field *sv_reader_at(const struct sv_field *field, size_t index,
-                                    struct sv_spot *spot);
+const struct sv_field *sv_reader_element(const struct sv_field *field, size_t index,
+                                         struct sv_element *element);
 /* "'param' must be `wanted`, not (what it is)." */
-bool sv_reader_wrong(const struct sv_reader *r, const struct sv_field *field,
-                     const struct json_t *value, const char *wanted);
-void *sv_reader_place(const struct sv_reader *r, size_t offset);
-/* Zeroed memory that lives as long as the document, at least a byte; NULL with the problem. */
-void *sv_reader_take(const struct sv_reader *r, size_t count, size_t size);
+bool sv_reader_invalid(const struct sv_reader *r, const struct sv_field *field,
+                       const struct json_t *value, const char *expected);
+void *sv_reader_target(const struct sv_reader *r, size_t offset);
+/* Zeroed memory that lives as long as the document, at least a byte; NULL with the error. */
+void *sv_reader_alloc(const struct sv_reader *r, size_t count, size_t size);
 /* Whether an array may have so many; "'param' holds `count` `things`, ..." when not. */
-bool sv_reader_count(const struct sv_reader *r, const struct sv_field *field, size_t count,
-                     const char *things);
+bool sv_reader_check_count(const struct sv_reader *r, const struct sv_field *field, size_t count,
+                           const char *things);
 /* A string without U+0000; it belongs to the document. */
 bool sv_reader_string(const struct sv_reader *r, const struct sv_field *field,
                       const struct json_t *value, struct sv_string *string);
 /* One of at most field->most bytes. */
-bool sv_reader_short(const struct sv_reader *r, const struct sv_field *field,
-                     const struct json_t *value, struct sv_string *string);
+bool sv_reader_bounded_string(const struct sv_reader *r, const struct sv_field *field,
+                              const struct json_t *value, struct sv_string *string);

@@ -33,18 +33,18 @@ void sv_document_release(struct sv_document *document)
 
 /* ---- for readers ----------------------------------------------------------------------------- */
 
-void *sv_reader_place(const struct sv_reader *r, size_t offset)
+void *sv_reader_target(const struct sv_reader *r, size_t offset)
 {
     return (char *)r->to + offset;
 }
 
-void *sv_reader_take(const struct sv_reader *r, size_t count, size_t size)
+void *sv_reader_alloc(const struct sv_reader *r, size_t count, size_t size)
 {
     struct block *block = size > 0 && count > (SIZE_MAX - sizeof *block) / size - 1
                               ? NULL
                               : calloc(1, sizeof *block + (count > 0 ? count * size : 1));
     if (!block) {
-        (void)sv_out_of_memory(r->problem);
+        (void)sv_fail_no_memory(r->error);
         return NULL;
     }
     block->next = r->document->blocks;
@@ -58,13 +58,13 @@ void sv_reader_param(const struct sv_reader *r, const struct sv_field *field,
     (void)snprintf(param, SV_PARAM_MAX, "%s%s", r->prefix, field->name);
 }
 
-const struct sv_field *sv_reader_at(const struct sv_field *field, size_t index,
-                                    struct sv_spot *spot)
+const struct sv_field *sv_reader_element(const struct sv_field *field, size_t index,
+                                         struct sv_element *element)
 {
-    spot->field = *field;
-    (void)snprintf(spot->name, sizeof spot->name, "%.40s[%zu]", field->name, index);
-    spot->field.name = spot->name;
-    return &spot->field;
+    element->field = *field;
+    (void)snprintf(element->name, sizeof element->name, "%.40s[%zu]", field->name, index);
+    element->field.name = element->name;
+    return &element->field;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -95,40 +95,40 @@ static void quote(const json_t *value, char out[static SV_QUOTE_MAX])
         (void)snprintf(out, SV_QUOTE_MAX, "%s", kinds[json_typeof(value)]);
 }
 
-bool sv_reader_wrong(const struct sv_reader *r, const struct sv_field *field, const json_t *value,
-                     const char *wanted)
+bool sv_reader_invalid(const struct sv_reader *r, const struct sv_field *field, const json_t *value,
+                       const char *expected)
 {
     char param[SV_PARAM_MAX], got[SV_QUOTE_MAX];
     sv_reader_param(r, field, param);
     quote(value, got);
-    return sv_refuse(r->problem, SV_BAD_VALUE, param, "'%s' must be %s, not %s.", param, wanted,
-                     got);
+    return sv_fail(r->error, SV_INVALID_VALUE, param, "'%s' must be %s, not %s.", param, expected,
+                   got);
 }
 
-bool sv_reader_count(const struct sv_reader *r, const struct sv_field *field, size_t count,
-                     const char *things)
+bool sv_reader_check_count(const struct sv_reader *r, const struct sv_field *field, size_t count,
+                           const char *things)
 {
     char param[SV_PARAM_MAX];
-    if ((double)count >= field->least && (double)count <= field->most)
+    if ((double)count >= field->min && (double)count <= field->max)
         return true;
     sv_reader_param(r, field, param);
     if (count == 0)
-        return sv_refuse(r->problem, SV_EMPTY, param, "'%s' is an empty array: it must hold %s.",
-                         param, things);
-    if (field->least > 1)
-        return sv_refuse(r->problem, SV_BAD_VALUE, param,
-                         "'%s' holds %zu %s, %.0f to %.0f are accepted.", param, count, things,
-                         field->least, field->most);
-    return sv_refuse(r->problem, SV_BAD_VALUE, param,
-                     "'%s' holds %zu %s, at most %.0f are accepted.", param, count, things,
-                     field->most);
+        return sv_fail(r->error, SV_EMPTY_INPUT, param, "'%s' is an empty array: it must hold %s.",
+                       param, things);
+    if (field->min > 1)
+        return sv_fail(r->error, SV_INVALID_VALUE, param,
+                       "'%s' holds %zu %s, %.0f to %.0f are accepted.", param, count, things,
+                       field->min, field->max);
+    return sv_fail(r->error, SV_INVALID_VALUE, param,
+                   "'%s' holds %zu %s, at most %.0f are accepted.", param, count, things,
+                   field->max);
 }
 
 static bool read_bool(const struct sv_reader *r, const struct sv_field *field, const json_t *value)
 {
     if (!json_is_boolean(value))
-        return sv_reader_wrong(r, field, value, "true or false");
-    *(bool *)sv_reader_place(r, field->offset) = json_is_true(value);
+        return sv_reader_invalid(r, field, value, "true or false");
+    *(bool *)sv_reader_target(r, field->offset) = json_is_true(value);
     return true;
 }
 
@@ -141,13 +141,13 @@ static long long whole_number(double bound)
 static bool read_int(const struct sv_reader *r, const struct sv_field *field, const json_t *value)
 {
     json_int_t number = json_integer_value(value);
-    if (!json_is_integer(value) || (double)number < field->least || (double)number > field->most) {
-        char wanted[96];
-        (void)snprintf(wanted, sizeof wanted, "an integer from %lld to %lld",
-                       whole_number(field->least), whole_number(field->most));
-        return sv_reader_wrong(r, field, value, wanted);
+    if (!json_is_integer(value) || (double)number < field->min || (double)number > field->max) {
+        char expected[96];
+        (void)snprintf(expected, sizeof expected, "an integer from %lld to %lld",
+                       whole_number(field->min), whole_number(field->max));
+        return sv_reader_invalid(r, field, value, expected);
     }
-    *(int64_t *)sv_reader_place(r, field->offset) = number;
+    *(int64_t *)sv_reader_target(r, field->offset) = number;
     return true;
 }
 
@@ -155,12 +155,12 @@ static bool read_number(const struct sv_reader *r, const struct sv_field *field,
                         const json_t *value)
 {
     double number = json_number_value(value);
-    if (!json_is_number(value) || !(number >= field->least) || !(number <= field->most)) {
-        char wanted[96];
-        (void)snprintf(wanted, sizeof wanted, "a number from %g to %g", field->least, field->most);
-        return sv_reader_wrong(r, field, value, wanted);
+    if (!json_is_number(value) || !(number >= field->min) || !(number <= field->max)) {
+        char expected[96];
+        (void)snprintf(expected, sizeof expected, "a number from %g to %g", field->min, field->max);
+        return sv_reader_invalid(r, field, value, expected);
     }
-    *(double *)sv_reader_place(r, field->offset) = number;
+    *(double *)sv_reader_target(r, field->offset) = number;
     return true;
 }
 
@@ -171,63 +171,64 @@ bool sv_reader_string(const struct sv_reader *r, const struct sv_field *field, c
     string->data = json_string_value(value);
     string->bytes = json_string_length(value);
     if (!string->data)
-        return sv_reader_wrong(r, field, value, "a string");
+        return sv_reader_invalid(r, field, value, "a string");
     if (!memchr(string->data, '\0', string->bytes))
         return true;
     sv_reader_param(r, field, param);
-    return sv_refuse(r->problem, SV_BAD_VALUE, param,
-                     "'%s' holds the character U+0000, which is not accepted.", param);
+    return sv_fail(r->error, SV_INVALID_VALUE, param,
+                   "'%s' holds the character U+0000, which is not accepted.", param);
 }
 
-bool sv_reader_short(const struct sv_reader *r, const struct sv_field *field, const json_t *value,
-                     struct sv_string *string)
+bool sv_reader_bounded_string(const struct sv_reader *r, const struct sv_field *field,
+                              const json_t *value, struct sv_string *string)
 {
     char param[SV_PARAM_MAX];
     if (!sv_reader_string(r, field, value, string))
         return false;
-    if ((double)string->bytes <= field->most)
+    if ((double)string->bytes <= field->max)
         return true;
     sv_reader_param(r, field, param);
-    return sv_refuse(r->problem, SV_BAD_VALUE, param,
-                     "'%s' has %zu bytes, at most %.0f are accepted.", param, string->bytes,
-                     field->most);
+    return sv_fail(r->error, SV_INVALID_VALUE, param,
+                   "'%s' has %zu bytes, at most %.0f are accepted.", param, string->bytes,
+                   field->max);
 }
 
-static bool read_word(const struct sv_reader *r, const struct sv_field *field, const json_t *value)
+static bool read_keyword(const struct sv_reader *r, const struct sv_field *field,
+                         const json_t *value)
 {
     struct sv_string given;
-    char wanted[96] = "";
+    char expected[96] = "";
     if (!sv_reader_string(r, field, value, &given))
         return false;
-    for (int i = 0; field->words[i]; i++) {
-        size_t used = strlen(wanted);
-        if (strcmp(given.data, field->words[i]) == 0)
+    for (int i = 0; field->keywords[i]; i++) {
+        size_t used = strlen(expected);
+        if (strcmp(given.data, field->keywords[i]) == 0)
             return true;
-        (void)snprintf(wanted + used, sizeof wanted - used, i ? " or \"%s\"" : "\"%s\"",
-                       field->words[i]);
+        (void)snprintf(expected + used, sizeof expected - used, i ? " or \"%s\"" : "\"%s\"",
+                       field->keywords[i]);
     }
-    return sv_reader_wrong(r, field, value, wanted);
+    return sv_reader_invalid(r, field, value, expected);
 }
 
 static bool read_strings(const struct sv_reader *r, const struct sv_field *field,
                          const json_t *value)
 {
-    struct sv_strings *strings = sv_reader_place(r, field->offset);
-    struct sv_spot spot;
-    bool several = json_is_array(value);
-    size_t count = several ? json_array_size(value) : 1;
-    assert(field->most <= SV_STRINGS_MAX);
-    if (!several && !json_is_string(value)) {
-        char wanted[96];
-        (void)snprintf(wanted, sizeof wanted, "a string or an array of at most %.0f strings",
-                       field->most);
-        return sv_reader_wrong(r, field, value, wanted);
+    struct sv_strings *strings = sv_reader_target(r, field->offset);
+    struct sv_element element;
+    bool is_array = json_is_array(value);
+    size_t count = is_array ? json_array_size(value) : 1;
+    assert(field->max <= SV_STRINGS_MAX);
+    if (!is_array && !json_is_string(value)) {
+        char expected[96];
+        (void)snprintf(expected, sizeof expected, "a string or an array of at most %.0f strings",
+                       field->max);
+        return sv_reader_invalid(r, field, value, expected);
     }
-    if (several && !sv_reader_count(r, field, count, "strings"))
+    if (is_array && !sv_reader_check_count(r, field, count, "strings"))
         return false;
     for (size_t i = 0; i < count; i++) {
-        const struct sv_field *place = several ? sv_reader_at(field, i, &spot) : field;
-        const json_t *item = several ? json_array_get(value, i) : value;
+        const struct sv_field *place = is_array ? sv_reader_element(field, i, &element) : field;
+        const json_t *item = is_array ? json_array_get(value, i) : value;
         if (!sv_reader_string(r, place, item, &strings->items[i]))
             return false;
     }
@@ -249,11 +250,11 @@ static bool unknown(const struct sv_reader *r, const struct sv_field *fields, co
 {
     char names[1024] = "", param[SV_PARAM_MAX];
     for (const struct sv_field *f = fields; f->kind != SV_FIELD_END; f++)
-        if (f->kind != SV_FIELD_REFUSED)
+        if (f->kind != SV_FIELD_UNSUPPORTED)
             sv_list_add(names, sizeof names, f->name);
     (void)snprintf(param, sizeof param, "%s%s", r->prefix, name);
-    return sv_refuse(r->problem, SV_UNKNOWN_PARAMETER, param,
-                     "Unknown parameter '%s'. Accepted: %s.", param, names);
+    return sv_fail(r->error, SV_UNKNOWN_PARAMETER, param, "Unknown parameter '%s'. Accepted: %s.",
+                   param, names);
 }
 
 static bool read_field(const struct sv_reader *r, const struct sv_field *field, json_t *value)
@@ -261,23 +262,23 @@ static bool read_field(const struct sv_reader *r, const struct sv_field *field, 
     char param[SV_PARAM_MAX];
     struct sv_string ignored;
     if (field->given)
-        *(bool *)sv_reader_place(r, field->given) = true;
+        *(bool *)sv_reader_target(r, field->given) = true;
     switch (field->kind) {
     case SV_FIELD_BOOL: return read_bool(r, field, value);
     case SV_FIELD_INT: return read_int(r, field, value);
     case SV_FIELD_NUMBER: return read_number(r, field, value);
     case SV_FIELD_STRING:
-        return sv_reader_short(r, field, value, sv_reader_place(r, field->offset));
-    case SV_FIELD_IGNORED: return sv_reader_short(r, field, value, &ignored);
-    case SV_FIELD_WORD: return read_word(r, field, value);
+        return sv_reader_bounded_string(r, field, value, sv_reader_target(r, field->offset));
+    case SV_FIELD_IGNORED: return sv_reader_bounded_string(r, field, value, &ignored);
+    case SV_FIELD_KEYWORD: return read_keyword(r, field, value);
     case SV_FIELD_STRINGS: return read_strings(r, field, value);
-    case SV_FIELD_READ: return field->read(r, field, value);
+    case SV_FIELD_CUSTOM: return field->read(r, field, value);
     case SV_FIELD_END: break;
-    case SV_FIELD_REFUSED:
+    case SV_FIELD_UNSUPPORTED:
         sv_reader_param(r, field, param);
-        return sv_refuse(r->problem, SV_UNSUPPORTED, param,
-                         "The parameter '%s' is not supported here. %s", param,
-                         field->accepted ? field->accepted : "Leave it out.");
+        return sv_fail(r->error, SV_UNSUPPORTED_PARAMETER, param,
+                       "The parameter '%s' is not supported here. %s", param,
+                       field->advice ? field->advice : "Leave it out.");
     }
     assert(field->kind == SV_FIELD_END);
     return false;
@@ -292,7 +293,7 @@ static bool is_complete(const struct sv_reader *r, const struct sv_field *fields
         if (!f->required || (value && !json_is_null(value)))
             continue;
         sv_reader_param(r, f, param);
-        return sv_refuse(r->problem, SV_MISSING, param, "'%s' is required.", param);
+        return sv_fail(r->error, SV_MISSING_PARAMETER, param, "'%s' is required.", param);
     }
     return true;
 }
@@ -316,7 +317,7 @@ bool sv_read_object(const struct sv_reader *r, const struct sv_field *field, jso
 {
     char prefix[SV_PARAM_MAX];
     if (!json_is_object(value))
-        return sv_reader_wrong(r, field, value, "an object");
+        return sv_reader_invalid(r, field, value, "an object");
     (void)snprintf(prefix, sizeof prefix, "%s%s.", r->prefix, field->name);
     struct sv_reader inner = *r;
     inner.prefix = prefix;
@@ -327,11 +328,11 @@ bool sv_read_object(const struct sv_reader *r, const struct sv_field *field, jso
 static bool read_item(const struct sv_reader *r, const struct sv_field *field, size_t index,
                       json_t *value)
 {
-    const struct sv_list *list = sv_reader_place(r, field->offset);
+    const struct sv_list *list = sv_reader_target(r, field->offset);
     char prefix[SV_PARAM_MAX], param[SV_PARAM_MAX];
     (void)snprintf(param, sizeof param, "%s%s[%zu]", r->prefix, field->name, index);
     if (!json_is_object(value))
-        return sv_refuse(r->problem, SV_BAD_VALUE, param, "'%s' must be an object.", param);
+        return sv_fail(r->error, SV_INVALID_VALUE, param, "'%s' must be an object.", param);
     (void)snprintf(prefix, sizeof prefix, "%.62s.", param);
     struct sv_reader inner = *r;
     inner.to = (char *)list->items + index * field->size;
@@ -341,13 +342,13 @@ static bool read_item(const struct sv_reader *r, const struct sv_field *field, s
 
 bool sv_read_list(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
-    struct sv_list *list = sv_reader_place(r, field->offset);
+    struct sv_list *list = sv_reader_target(r, field->offset);
     size_t count = json_array_size(value);
     if (!json_is_array(value))
-        return sv_reader_wrong(r, field, value, "an array of objects");
-    if (!sv_reader_count(r, field, count, "objects"))
+        return sv_reader_invalid(r, field, value, "an array of objects");
+    if (!sv_reader_check_count(r, field, count, "objects"))
         return false;
-    list->items = sv_reader_take(r, count, field->size);
+    list->items = sv_reader_alloc(r, count, field->size);
     list->count = (int)count;
     for (size_t i = 0; list->items && i < count; i++)
         if (!read_item(r, field, i, json_array_get(value, i)))
@@ -357,32 +358,32 @@ bool sv_read_list(const struct sv_reader *r, const struct sv_field *field, json_
 
 /* What of the body costs the parser more than its bytes: each array and each member takes it a
  * hundred times as much memory as it has bytes. */
-struct outline {
-    int depth, deepest, brackets, members;
+struct complexity {
+    int depth, max_depth, containers, members;
 };
 
-static void note(struct outline *o, char byte)
+static void count_byte(struct complexity *o, char byte)
 {
     if (byte == '[' || byte == '{') {
-        o->brackets++;
+        o->containers++;
         o->depth++;
-        o->deepest = o->depth > o->deepest ? o->depth : o->deepest;
+        o->max_depth = o->depth > o->max_depth ? o->depth : o->max_depth;
     } else if (byte == ']' || byte == '}')
         o->depth--;
     else
         o->members += byte == ':';
 }
 
-static bool is_within(const struct outline *o)
+static bool is_within(const struct complexity *o)
 {
-    return o->deepest <= SV_JSON_DEPTH_MAX && o->brackets <= SV_JSON_BRACKETS_MAX &&
+    return o->max_depth <= SV_JSON_DEPTH_MAX && o->containers <= SV_JSON_CONTAINERS_MAX &&
            o->members <= SV_JSON_MEMBERS_MAX;
 }
 
 /* What is more than we ever need is refused before the parser follows it. */
-static bool check_outline(const char *bytes, size_t count, struct sv_problem *problem)
+static bool check_outline(const char *bytes, size_t count, struct sv_error *error)
 {
-    struct outline o = {0};
+    struct complexity o = {0};
     bool quoted = false;
     for (size_t i = 0; i < count && is_within(&o); i++) {
         if (quoted && bytes[i] == '\\')
@@ -390,55 +391,56 @@ static bool check_outline(const char *bytes, size_t count, struct sv_problem *pr
         else if (bytes[i] == '"')
             quoted = !quoted;
         else if (!quoted)
-            note(&o, bytes[i]);
+            count_byte(&o, bytes[i]);
     }
-    if (o.deepest > SV_JSON_DEPTH_MAX)
-        return sv_refuse(problem, SV_BAD_VALUE, NULL, "The body nests deeper than %d levels.",
-                         SV_JSON_DEPTH_MAX);
+    if (o.max_depth > SV_JSON_DEPTH_MAX)
+        return sv_fail(error, SV_INVALID_VALUE, NULL, "The body nests deeper than %d levels.",
+                       SV_JSON_DEPTH_MAX);
     return is_within(&o) ||
-           sv_refuse(problem, SV_BAD_VALUE, NULL,
-                     "The body has more than %d arrays and objects, or more than %d members of "
-                     "objects.",
-                     SV_JSON_BRACKETS_MAX, SV_JSON_MEMBERS_MAX);
+           sv_fail(error, SV_INVALID_VALUE, NULL,
+                   "The body has more than %d arrays and objects, or more than %d members of "
+                   "objects.",
+                   SV_JSON_CONTAINERS_MAX, SV_JSON_MEMBERS_MAX);
 }
 
 /* Some complaints of the parser are about values of well-formed JSON. */
-static enum sv_problem_kind kind_of(enum json_error_code code)
+static enum sv_error_kind kind_of(enum json_error_code code)
 {
-    return code == json_error_duplicate_key || code == json_error_null_byte_in_key ? SV_BAD_VALUE
-                                                                                   : SV_BAD_JSON;
+    return code == json_error_duplicate_key || code == json_error_null_byte_in_key
+               ? SV_INVALID_VALUE
+               : SV_INVALID_JSON;
 }
 
-static json_t *parse(const char *bytes, size_t count, struct sv_problem *problem)
+static json_t *parse(const char *bytes, size_t count, struct sv_error *error)
 {
-    json_error_t error;
-    if (!check_outline(bytes, count, problem))
+    json_error_t parse_error;
+    if (!check_outline(bytes, count, error))
         return NULL;
-    json_t *root =
-        json_loadb(bytes, count, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+    json_t *root = json_loadb(
+        bytes, count, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &parse_error);
     if (!root)
-        (void)sv_refuse(problem, kind_of(json_error_code(&error)), NULL,
-                        "The body is not accepted as JSON: %s (line %d, column %d).", error.text,
-                        error.line, error.column);
+        (void)sv_fail(error, kind_of(json_error_code(&parse_error)), NULL,
+                      "The body is not accepted as JSON: %s (line %d, column %d).",
+                      parse_error.text, parse_error.line, parse_error.column);
     return root;
 }
 
-struct sv_document *sv_wire_read(const struct sv_text *body, const struct sv_field *fields,
-                                 bool (*check)(void *to, struct sv_problem *problem), void *to,
-                                 struct sv_problem *problem)
+struct sv_document *sv_json_read(const struct sv_text *body, const struct sv_field *fields,
+                                 bool (*check)(void *to, struct sv_error *error), void *to,
+                                 struct sv_error *error)
 {
     struct sv_document *document = calloc(1, sizeof *document);
-    struct sv_reader reader = {.document = document, .to = to, .prefix = "", .problem = problem};
+    struct sv_reader reader = {.document = document, .to = to, .prefix = "", .error = error};
     if (!document) {
-        (void)sv_out_of_memory(problem);
+        (void)sv_fail_no_memory(error);
         return NULL;
     }
-    document->root = parse(body->data ? body->data : "", body->bytes, problem);
-    bool fine = document->root != NULL;
-    if (fine && !json_is_object(document->root))
-        fine = sv_refuse(problem, SV_BAD_VALUE, NULL, "The body must be a JSON object.");
-    fine = fine && read_members(&reader, fields, document->root);
-    if (!fine || (check && !check(to, problem))) {
+    document->root = parse(body->data ? body->data : "", body->bytes, error);
+    bool ok = document->root != NULL;
+    if (ok && !json_is_object(document->root))
+        ok = sv_fail(error, SV_INVALID_VALUE, NULL, "The body must be a JSON object.");
+    ok = ok && read_members(&reader, fields, document->root);
+    if (!ok || (check && !check(to, error))) {
         sv_document_release(document);
         return NULL;
     }

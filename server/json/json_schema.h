@@ -16,15 +16,15 @@
 
 enum sv_field_kind {
     SV_FIELD_END,
-    SV_FIELD_BOOL,    /* bool */
-    SV_FIELD_INT,     /* int64_t, least .. most */
-    SV_FIELD_NUMBER,  /* double, least .. most */
-    SV_FIELD_STRING,  /* struct sv_string, at most `most` bytes */
-    SV_FIELD_STRINGS, /* struct sv_strings: one string or an array, at most `most` of them */
-    SV_FIELD_READ,    /* what `read` makes of it */
-    SV_FIELD_IGNORED, /* a string of at most `most` bytes that nobody looks at */
-    SV_FIELD_WORD,    /* one of `words`; they mean the same, so nobody looks at it either */
-    SV_FIELD_REFUSED  /* known, and not supported; `accepted` says what to do instead */
+    SV_FIELD_BOOL,       /* bool */
+    SV_FIELD_INT,        /* int64_t, least .. most */
+    SV_FIELD_NUMBER,     /* double, least .. most */
+    SV_FIELD_STRING,     /* struct sv_string, at most `most` bytes */
+    SV_FIELD_STRINGS,    /* struct sv_strings: one string or an array, at most `most` of them */
+    SV_FIELD_CUSTOM,     /* what `read` makes of it */
+    SV_FIELD_IGNORED,    /* a string of at most `most` bytes that nobody looks at */
+    SV_FIELD_KEYWORD,    /* one of `words`; they mean the same, so nobody looks at it either */
+    SV_FIELD_UNSUPPORTED /* known, and not supported; `accepted` says what to do instead */
 };
 
 struct json_t; /* jansson's */
@@ -35,14 +35,14 @@ struct sv_field {
     enum sv_field_kind kind;
     bool required;
     size_t offset;
-    double least, most;
+    double min, max;
     size_t given; /* offset of a bool that tells whether it was there; 0: nobody asks */
     bool (*read)(const struct sv_reader *reader, const struct sv_field *field,
                  struct json_t *value);
     const struct sv_field *inner; /* the table that `read` goes by, if it does */
     size_t size;                  /* and of one struct that such a table fills, in a list */
-    const char *const *words;     /* NULL at the end */
-    const char *accepted;
+    const char *const *keywords;  /* NULL at the end */
+    const char *advice;
 };
 
 struct sv_string {
@@ -66,7 +66,7 @@ struct sv_prompt {
 
 struct sv_prompts {
     int count;
-    bool several;            /* they came as an array, even if of one */
+    bool is_array;           /* they came as an array, even if of one */
     struct sv_prompt *items; /* the document's, as are the ids */
 };
 
@@ -83,7 +83,7 @@ struct sv_biases {
 struct sv_texts {
     int count;
     struct sv_string *items; /* the document's */
-    bool several;            /* they came as an array, even if of one */
+    bool is_array;           /* they came as an array, even if of one */
     size_t columns;          /* of each row, when they came in rows; else 0 */
 };
 
@@ -95,7 +95,7 @@ struct sv_shape {
 };
 
 /* A string, or true or false; then the text is that word. */
-struct sv_word {
+struct sv_string_or_bool {
     struct sv_string text;
     bool is_boolean;
 };
@@ -106,7 +106,7 @@ struct sv_list {
     void *items; /* the document's */
 };
 
-/* Readers for SV_FIELD_READ. Arrays hold `least` to `most`; what is inside is the document's. */
+/* Readers for SV_FIELD_CUSTOM. Arrays hold `least` to `most`; what is inside is the document's. */
 
 /* The fields of `inner`, in the same struct; or in the structs of a sv_list, one per object. */
 bool sv_read_object(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
@@ -129,17 +129,18 @@ bool sv_read_content(const struct sv_reader *r, const struct sv_field *field, st
 /* struct sv_texts: the parts of one text, out of a text or messages and their parts. */
 bool sv_read_messages(const struct sv_reader *r, const struct sv_field *field,
                       struct json_t *value);
-/* struct sv_word, of at most `most` bytes */
-bool sv_read_word(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
+/* struct sv_string_or_bool, of at most `most` bytes */
+bool sv_read_string_or_bool(const struct sv_reader *r, const struct sv_field *field,
+                            struct json_t *value);
 
 struct sv_document; /* a parsed body and what hangs on it */
 
 /* Reads a body into `to` as the table says; `to` holds defaults before. Then `check` looks at what
- * no table can say; NULL: nothing. The result is NULL: see problem. */
-struct sv_document *sv_wire_read(const struct sv_text *body, const struct sv_field *fields,
-                                 bool (*check)(void *to, struct sv_problem *problem), void *to,
-                                 struct sv_problem *problem) SL_MUST_CHECK;
+ * no table can say; NULL: nothing. The result is NULL: see error. */
+struct sv_document *sv_json_read(const struct sv_text *body, const struct sv_field *fields,
+                                 bool (*check)(void *to, struct sv_error *error), void *to,
+                                 struct sv_error *error) SL_MUST_CHECK;
 /* One text of several, 1 at least, with a byte between two; it is the document's. */
-bool sv_texts_join(struct sv_document *document, const struct sv_texts *texts, char joint,
-                   struct sv_string *whole, struct sv_problem *problem);
+bool sv_texts_join(struct sv_document *document, const struct sv_texts *texts, char separator,
+                   struct sv_string *whole, struct sv_error *error);
 void sv_document_release(struct sv_document *document); /* NULL is fine */

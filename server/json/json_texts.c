@@ -7,15 +7,15 @@
 
 static bool make_texts(const struct sv_reader *r, const struct sv_field *field, size_t count)
 {
-    struct sv_texts *texts = sv_reader_place(r, field->offset);
-    texts->items = sv_reader_take(r, count, sizeof *texts->items);
+    struct sv_texts *texts = sv_reader_target(r, field->offset);
+    texts->items = sv_reader_alloc(r, count, sizeof *texts->items);
     texts->count = (int)count;
     return texts->items;
 }
 
 static bool read_one(const struct sv_reader *r, const struct sv_field *field, const json_t *value)
 {
-    const struct sv_texts *texts = sv_reader_place(r, field->offset);
+    const struct sv_texts *texts = sv_reader_target(r, field->offset);
     return make_texts(r, field, 1) && sv_reader_string(r, field, value, &texts->items[0]);
 }
 
@@ -23,9 +23,9 @@ static bool read_one(const struct sv_reader *r, const struct sv_field *field, co
 static bool read_row(const struct sv_reader *r, const struct sv_field *field, const json_t *array,
                      struct sv_string *strings)
 {
-    struct sv_spot spot;
+    struct sv_element element;
     for (size_t i = 0; i < json_array_size(array); i++)
-        if (!sv_reader_string(r, sv_reader_at(field, i, &spot), json_array_get(array, i),
+        if (!sv_reader_string(r, sv_reader_element(field, i, &element), json_array_get(array, i),
                               &strings[i]))
             return false;
     return true;
@@ -33,15 +33,15 @@ static bool read_row(const struct sv_reader *r, const struct sv_field *field, co
 
 bool sv_read_texts(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
-    struct sv_texts *texts = sv_reader_place(r, field->offset);
+    struct sv_texts *texts = sv_reader_target(r, field->offset);
     size_t count = json_array_size(value);
     if (json_is_string(value))
         return read_one(r, field, value);
     if (!json_is_array(value))
-        return sv_reader_wrong(r, field, value, "a string or an array of strings");
-    if (!sv_reader_count(r, field, count, "strings") || !make_texts(r, field, count))
+        return sv_reader_invalid(r, field, value, "a string or an array of strings");
+    if (!sv_reader_check_count(r, field, count, "strings") || !make_texts(r, field, count))
         return false;
-    texts->several = true;
+    texts->is_array = true;
     return read_row(r, field, value, texts->items);
 }
 
@@ -50,51 +50,52 @@ bool sv_read_texts(const struct sv_reader *r, const struct sv_field *field, json
 static const char sequences_wanted[] =
     "a string, an array with one string, or an array of such arrays";
 
-static bool refuse_pair(const struct sv_reader *r, const struct sv_field *field, size_t count)
+static bool fail_pair(const struct sv_reader *r, const struct sv_field *field, size_t count)
 {
     char param[SV_PARAM_MAX];
     sv_reader_param(r, field, param);
-    return sv_refuse(r->problem, SV_BAD_VALUE, param,
-                     "'%s' holds an array of %zu strings: in this interface that is one pair, and "
-                     "models here read single texts. Send [[\"a\"],[\"b\"]] for two texts.",
-                     param, count);
+    return sv_fail(r->error, SV_INVALID_VALUE, param,
+                   "'%s' holds an array of %zu strings: in this interface that is one pair, and "
+                   "models here read single texts. Send [[\"a\"],[\"b\"]] for two texts.",
+                   param, count);
 }
 
 /* The one text of [text]. A pair is a form of this interface that no model here was trained on. */
 static bool read_sequence(const struct sv_reader *r, const struct sv_field *field,
                           const json_t *array, struct sv_string *text)
 {
-    struct sv_spot spot;
+    struct sv_element element;
     char param[SV_PARAM_MAX];
     size_t count = json_array_size(array);
     if (!json_is_array(array))
-        return sv_reader_wrong(r, field, array, "an array with one string");
+        return sv_reader_invalid(r, field, array, "an array with one string");
     sv_reader_param(r, field, param);
     if (count == 0)
-        return sv_refuse(r->problem, SV_EMPTY, param,
-                         "'%s' is an empty array: it must hold one string.", param);
+        return sv_fail(r->error, SV_EMPTY_INPUT, param,
+                       "'%s' is an empty array: it must hold one string.", param);
     for (size_t i = 0; i < count; i++)
-        if (!sv_reader_string(r, sv_reader_at(field, i, &spot), json_array_get(array, i), text))
+        if (!sv_reader_string(r, sv_reader_element(field, i, &element), json_array_get(array, i),
+                              text))
             return false;
-    return count == 1 || refuse_pair(r, field, count);
+    return count == 1 || fail_pair(r, field, count);
 }
 
 bool sv_read_sequences(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
-    struct sv_spot spot;
-    struct sv_texts *texts = sv_reader_place(r, field->offset);
+    struct sv_element element;
+    struct sv_texts *texts = sv_reader_target(r, field->offset);
     size_t count = json_array_size(value);
     if (json_is_string(value))
         return read_one(r, field, value);
     if (!json_is_array(value))
-        return sv_reader_wrong(r, field, value, sequences_wanted);
+        return sv_reader_invalid(r, field, value, sequences_wanted);
     if (json_is_string(json_array_get(value, 0)))
         return make_texts(r, field, 1) && read_sequence(r, field, value, &texts->items[0]);
-    if (!sv_reader_count(r, field, count, "texts") || !make_texts(r, field, count))
+    if (!sv_reader_check_count(r, field, count, "texts") || !make_texts(r, field, count))
         return false;
-    texts->several = true;
+    texts->is_array = true;
     for (size_t i = 0; i < count; i++)
-        if (!read_sequence(r, sv_reader_at(field, i, &spot), json_array_get(value, i),
+        if (!read_sequence(r, sv_reader_element(field, i, &element), json_array_get(value, i),
                            &texts->items[i]))
             return false;
     return true;
@@ -104,23 +105,23 @@ bool sv_read_sequences(const struct sv_reader *r, const struct sv_field *field, 
 
 bool sv_read_shape(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
-    struct sv_shape *shape = sv_reader_place(r, field->offset);
-    struct sv_spot spot;
+    struct sv_shape *shape = sv_reader_target(r, field->offset);
+    struct sv_element element;
     size_t count = json_array_size(value);
     if (!json_is_array(value)) {
-        char wanted[64];
-        (void)snprintf(wanted, sizeof wanted, "an array of 1 to %d whole numbers, none below 0",
+        char expected[64];
+        (void)snprintf(expected, sizeof expected, "an array of 1 to %d whole numbers, none below 0",
                        SV_SHAPE_MAX);
-        return sv_reader_wrong(r, field, value, wanted);
+        return sv_reader_invalid(r, field, value, expected);
     }
-    if (!sv_reader_count(r, field, count, "sizes"))
+    if (!sv_reader_check_count(r, field, count, "sizes"))
         return false;
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(value, i);
         shape->sizes[i] = json_integer_value(item);
         if (!json_is_integer(item) || shape->sizes[i] < 0)
-            return sv_reader_wrong(r, sv_reader_at(field, i, &spot), item,
-                                   "a whole number, not below 0");
+            return sv_reader_invalid(r, sv_reader_element(field, i, &element), item,
+                                     "a whole number, not below 0");
     }
     shape->count = (int)count;
     return true;
@@ -130,15 +131,16 @@ bool sv_read_shape(const struct sv_reader *r, const struct sv_field *field, json
 static bool count_rows(const struct sv_reader *r, const struct sv_field *field, const json_t *value,
                        size_t *count)
 {
-    struct sv_texts *texts = sv_reader_place(r, field->offset);
+    struct sv_texts *texts = sv_reader_target(r, field->offset);
     size_t rows = json_array_size(value), columns = json_array_size(json_array_get(value, 0));
-    struct sv_spot spot;
+    struct sv_element element;
     for (size_t i = 0; i < rows; i++) {
         const json_t *row = json_array_get(value, i);
-        char wanted[64];
-        (void)snprintf(wanted, sizeof wanted, "an array of %zu strings like the first", columns);
+        char expected[64];
+        (void)snprintf(expected, sizeof expected, "an array of %zu strings like the first",
+                       columns);
         if (!json_is_array(row) || json_array_size(row) != columns)
-            return sv_reader_wrong(r, sv_reader_at(field, i, &spot), row, wanted);
+            return sv_reader_invalid(r, sv_reader_element(field, i, &element), row, expected);
     }
     texts->columns = columns;
     *count = rows * columns;
@@ -148,20 +150,20 @@ static bool count_rows(const struct sv_reader *r, const struct sv_field *field, 
 /* Strings one after another, or in rows: both are in row-major order. */
 bool sv_read_data(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
-    const struct sv_texts *texts = sv_reader_place(r, field->offset);
+    const struct sv_texts *texts = sv_reader_target(r, field->offset);
     bool nested = json_is_array(json_array_get(value, 0));
-    struct sv_spot spot;
+    struct sv_element element;
     size_t rows = json_array_size(value), count = rows;
     if (!json_is_array(value))
-        return sv_reader_wrong(r, field, value,
-                               "an array of strings, or an array of arrays of strings");
+        return sv_reader_invalid(r, field, value,
+                                 "an array of strings, or an array of arrays of strings");
     if ((nested && !count_rows(r, field, value, &count)) ||
-        !sv_reader_count(r, field, count, "strings") || !make_texts(r, field, count))
+        !sv_reader_check_count(r, field, count, "strings") || !make_texts(r, field, count))
         return false;
     if (!nested)
         return read_row(r, field, value, texts->items);
     for (size_t i = 0; i < rows; i++)
-        if (!read_row(r, sv_reader_at(field, i, &spot), json_array_get(value, i),
+        if (!read_row(r, sv_reader_element(field, i, &element), json_array_get(value, i),
                       texts->items + i * texts->columns))
             return false;
     return true;

@@ -5,92 +5,86 @@
 
 #include <string.h>
 
-#define AT(member) offsetof(struct sv_predict_request, member)
+#define AT(member) offsetof(struct sv_predict_params, member)
 
 static const struct sv_field predict_fields[] = {
     {.name = "inputs",
-     .kind = SV_FIELD_READ,
+     .kind = SV_FIELD_CUSTOM,
      .read = sv_read_sequences,
      .offset = AT(inputs),
-     .least = 1,
-     .most = INT32_MAX,
+     .min = 1,
+     .max = INT32_MAX,
      .required = true},
     {.name = "raw_scores", .kind = SV_FIELD_BOOL, .offset = AT(raw_scores)},
-    SV_READING_FIELDS(sv_predict_request, reading),
-    {.name = "model", .kind = SV_FIELD_REFUSED, .accepted = sv_naming},
+    SV_TOKENIZE_FIELDS(sv_predict_params, tokenize),
+    {.name = "model", .kind = SV_FIELD_UNSUPPORTED, .advice = sv_model_naming_hint},
     {.kind = SV_FIELD_END},
 };
 
 static const struct sv_field hf_parameters[] = {
-    {.name = "top_k",
-     .kind = SV_FIELD_INT,
-     .offset = AT(top_k),
-     .least = 1,
-     .most = SL_CLASSES_MAX},
+    {.name = "top_k", .kind = SV_FIELD_INT, .offset = AT(top_k), .min = 1, .max = SL_CLASSES_MAX},
     {.name = "function_to_apply",
      .kind = SV_FIELD_STRING,
      .offset = AT(function),
-     .most = SV_WORD_BYTES_MAX},
-    SV_READING_FIELDS(sv_predict_request, reading),
+     .max = SV_KEYWORD_BYTES_MAX},
+    SV_TOKENIZE_FIELDS(sv_predict_params, tokenize),
     {.kind = SV_FIELD_END},
 };
 
 static const struct sv_field hf_fields[] = {
     {.name = "inputs",
-     .kind = SV_FIELD_READ,
+     .kind = SV_FIELD_CUSTOM,
      .read = sv_read_texts,
      .offset = AT(inputs),
-     .least = 1,
-     .most = INT32_MAX,
+     .min = 1,
+     .max = INT32_MAX,
      .required = true},
-    {.name = "parameters", .kind = SV_FIELD_READ, .read = sv_read_object, .inner = hf_parameters},
+    {.name = "parameters", .kind = SV_FIELD_CUSTOM, .read = sv_read_object, .inner = hf_parameters},
     {.kind = SV_FIELD_END},
 };
 
-static bool check_function(struct sv_predict_request *request, struct sv_problem *problem)
+static bool check_function(struct sv_predict_params *params, struct sv_error *error)
 {
     static const char *const names[] = {
-        [SV_SOFTMAX] = "softmax", [SV_SIGMOID] = "sigmoid", [SV_RAW] = "none"};
-    const char *name = request->function.data;
+        [SV_SOFTMAX] = "softmax", [SV_SIGMOID] = "sigmoid", [SV_RAW_LOGITS] = "none"};
+    const char *name = params->function.data;
     for (int i = 0; name && i < (int)(sizeof names / sizeof names[0]); i++)
         if (strcmp(name, names[i]) == 0) {
-            request->squash = (enum sv_squash)i;
+            params->score_function = (enum sv_score_function)i;
             return true;
         }
-    return !name || sv_refuse(problem, SV_BAD_VALUE, "parameters.function_to_apply",
-                              "'parameters.function_to_apply' must be \"softmax\", \"sigmoid\" or "
-                              "\"none\", not \"%s\".",
-                              name);
+    return !name || sv_fail(error, SV_INVALID_VALUE, "parameters.function_to_apply",
+                            "'parameters.function_to_apply' must be \"softmax\", \"sigmoid\" or "
+                            "\"none\", not \"%s\".",
+                            name);
 }
 
-static bool check(void *to, struct sv_problem *problem)
+static bool check(void *to, struct sv_error *error)
 {
-    struct sv_predict_request *request = to;
-    return sv_reading_check(&request->reading, problem) && check_function(request, problem);
+    struct sv_predict_params *params = to;
+    return sv_tokenize_options_check(&params->tokenize, error) && check_function(params, error);
 }
 
 static struct sv_document *read_by(const struct sv_field *fields, const struct sv_text *body,
-                                   struct sv_predict_request *request, struct sv_problem *problem)
+                                   struct sv_predict_params *params, struct sv_error *error)
 {
-    *request = (struct sv_predict_request){.reading = {.in_parameters = fields == hf_fields},
-                                           .top_k = SL_CLASSES_MAX,
-                                           .squash = SV_SOFTMAX};
-    return sv_wire_read(body, fields, check, request, problem);
+    *params = (struct sv_predict_params){.tokenize = {.in_parameters = fields == hf_fields},
+                                         .top_k = SL_CLASSES_MAX,
+                                         .score_function = SV_SOFTMAX};
+    return sv_json_read(body, fields, check, params, error);
 }
 
-struct sv_document *sv_predict_request_read(const struct sv_text *body,
-                                            struct sv_predict_request *request,
-                                            struct sv_problem *problem)
+struct sv_document *sv_predict_params_read(const struct sv_text *body,
+                                           struct sv_predict_params *params, struct sv_error *error)
 {
-    struct sv_document *document = read_by(predict_fields, body, request, problem);
-    if (request->raw_scores)
-        request->squash = SV_RAW;
+    struct sv_document *document = read_by(predict_fields, body, params, error);
+    if (params->raw_scores)
+        params->score_function = SV_RAW_LOGITS;
     return document;
 }
 
-struct sv_document *sv_hf_request_read(const struct sv_text *body,
-                                       struct sv_predict_request *request,
-                                       struct sv_problem *problem)
+struct sv_document *sv_hf_params_read(const struct sv_text *body, struct sv_predict_params *params,
+                                      struct sv_error *error)
 {
-    return read_by(hf_fields, body, request, problem);
+    return read_by(hf_fields, body, params, error);
 }

@@ -6,21 +6,20 @@
 #include "json/scores.h"
 #include "json/tokenize_options.h"
 
-struct sv_predict_request {
+struct sv_predict_params {
     struct sv_texts inputs;
-    struct sv_reading reading;
+    struct sv_tokenize_options tokenize;
     bool raw_scores;
     int64_t top_k; /* scores of the so many likeliest classes */
     struct sv_string function;
 
-    enum sv_squash squash; /* what the two say of scores */
+    enum sv_score_function score_function; /* what the two say of scores */
 };
 
-/* Reads, fills in defaults and checks. NULL: see problem. The request's strings belong to the
+/* Reads, fills in defaults and checks. NULL: see error. The request's strings belong to the
  * document. */
-struct sv_document *sv_predict_request_read(const struct sv_text *body,
-                                            struct sv_predict_request *request,
-                                            struct sv_problem *problem) SL_MUST_CHECK;
-struct sv_document *sv_hf_request_read(const struct sv_text *body,
-                                       struct sv_predict_request *request,
-                                       struct sv_problem *problem) SL_MUST_CHECK;
+struct sv_document *sv_predict_params_read(const struct sv_text *body,
+                                           struct sv_predict_params *params, struct sv_error *error)
+    SL_MUST_CHECK;
+struct sv_document *sv_hf_params_read(const struct sv_text *body, struct sv_predict_params *params,
+                                      struct sv_error *error) SL_MUST_CHECK;

@@ -6,24 +6,25 @@
 #include <math.h>
 #include <stdlib.h>
 
-void sv_scores_squash(const float *logits, int classes, enum sv_squash squash, float *values)
+void sv_scores_from_logits(const float *logits, int classes, enum sv_score_function function,
+                           float *values)
 {
-    switch (squash) {
+    switch (function) {
     case SV_SOFTMAX: sl_softmax(logits, classes, values); break;
     case SV_SIGMOID:
         for (int i = 0; i < classes; i++)
             values[i] = (float)(1 / (1 + exp(-(double)logits[i])));
         break;
-    case SV_RAW:
+    case SV_RAW_LOGITS:
         for (int i = 0; i < classes; i++)
             values[i] = logits[i];
         break;
     }
 }
 
-static int compare(const void *left, const void *right)
+static int compare(const void *remaining, const void *right)
 {
-    const struct sv_score *a = left, *b = right;
+    const struct sv_score *a = remaining, *b = right;
     if (a->value != b->value)
         return a->value > b->value ? -1 : 1;
     return a->class - b->class;

@@ -4,10 +4,10 @@
 #include "core/text.h"
 
 /* What becomes of logits. */
-enum sv_squash {
+enum sv_score_function {
     SV_SOFTMAX, /* probabilities that sum to 1 */
     SV_SIGMOID, /* of each class by itself */
-    SV_RAW
+    SV_RAW_LOGITS
 };
 
 struct sv_score {
@@ -16,7 +16,8 @@ struct sv_score {
 };
 
 /* In the order of classes; values may be the logits themselves. */
-void sv_scores_squash(const float *logits, int classes, enum sv_squash squash, float *values);
+void sv_scores_from_logits(const float *logits, int classes, enum sv_score_function function,
+                           float *values);
 /* The highest first, and of equals the lower class. */
 void sv_scores_rank(const float *values, int classes, struct sv_score *ranked);
 /* [{"label":"positive","score":0.98},...]: the first `count`. */

@@ -4,22 +4,22 @@
 #include "json/json_schema.h"
 #include "json/tokenize_options.h"
 
-struct sv_tokenize_request {
+struct sv_tokenize_params {
     struct sv_texts inputs;
     struct sv_string unknown;
     bool adds_special, replaces_unknown;
 };
 
-struct sv_decode_request {
+struct sv_decode_params {
     struct sv_prompts ids;
     bool skips_special;
 };
 
-/* Read, fill in defaults and check. NULL: see problem. The request's strings belong to the
+/* Read, fill in defaults and check. NULL: see error. The request's strings belong to the
  * document. */
-struct sv_document *sv_tokenize_request_read(const struct sv_text *body,
-                                             struct sv_tokenize_request *request,
-                                             struct sv_problem *problem) SL_MUST_CHECK;
-struct sv_document *sv_decode_request_read(const struct sv_text *body,
-                                           struct sv_decode_request *request,
-                                           struct sv_problem *problem) SL_MUST_CHECK;
+struct sv_document *sv_tokenize_params_read(const struct sv_text *body,
+                                            struct sv_tokenize_params *params,
+                                            struct sv_error *error) SL_MUST_CHECK;
+struct sv_document *sv_decode_params_read(const struct sv_text *body,
+                                          struct sv_decode_params *params, struct sv_error *error)
+    SL_MUST_CHECK;

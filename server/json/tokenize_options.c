@@ -4,40 +4,41 @@
 #include <stdio.h>
 #include <strings.h>
 
-const char sv_naming[] =
+const char sv_model_naming_hint[] =
     "A model is named by the path, /models/{name}/..., by ?model= or by the header X-Model.";
 
 /* One of two words, in small letters or large as clients differ, or none, which is the first. */
-static bool check_word(const struct sv_string *given, bool in_parameters, const char *name,
-                       const char *const words[2], bool *is_second, struct sv_problem *problem)
+static bool check_keyword(const struct sv_string *given, bool in_parameters, const char *name,
+                          const char *const keywords[2], bool *is_second, struct sv_error *error)
 {
     char param[SV_PARAM_MAX];
     (void)snprintf(param, sizeof param, "%s%s", in_parameters ? "parameters." : "", name);
-    *is_second = given->data && strcasecmp(given->data, words[1]) == 0;
-    if (!given->data || *is_second || strcasecmp(given->data, words[0]) == 0)
+    *is_second = given->data && strcasecmp(given->data, keywords[1]) == 0;
+    if (!given->data || *is_second || strcasecmp(given->data, keywords[0]) == 0)
         return true;
-    return sv_refuse(problem, SV_BAD_VALUE, param, "'%s' must be \"%s\" or \"%s\", not \"%s\".",
-                     param, words[0], words[1], given->data);
+    return sv_fail(error, SV_INVALID_VALUE, param, "'%s' must be \"%s\" or \"%s\", not \"%s\".",
+                   param, keywords[0], keywords[1], given->data);
 }
 
-static bool check_unknown(const struct sv_string *word, bool in_parameters, bool *replaces_unknown,
-                          struct sv_problem *problem)
+static bool check_unknown(const struct sv_string *keyword, bool in_parameters,
+                          bool *replaces_unknown, struct sv_error *error)
 {
-    static const char *const words[] = {"error", "replace"};
-    return check_word(word, in_parameters, "unknown_characters", words, replaces_unknown, problem);
+    static const char *const keywords[] = {"error", "replace"};
+    return check_keyword(keyword, in_parameters, "unknown_characters", keywords, replaces_unknown,
+                         error);
 }
 
-bool sv_unknown_check(const struct sv_string *word, bool *replaces_unknown,
-                      struct sv_problem *problem)
+bool sv_unknown_characters_check(const struct sv_string *keyword, bool *replaces_unknown,
+                                 struct sv_error *error)
 {
-    return check_unknown(word, /* in_parameters= */ false, replaces_unknown, problem);
+    return check_unknown(keyword, /* in_parameters= */ false, replaces_unknown, error);
 }
 
-bool sv_reading_check(struct sv_reading *reading, struct sv_problem *problem)
+bool sv_tokenize_options_check(struct sv_tokenize_options *tokenize, struct sv_error *error)
 {
     static const char *const directions[] = {"Right", "Left"};
-    return check_word(&reading->direction, reading->in_parameters, "truncation_direction",
-                      directions, &reading->from_left, problem) &&
-           check_unknown(&reading->unknown, reading->in_parameters, &reading->replaces_unknown,
-                         problem);
+    return check_keyword(&tokenize->direction, tokenize->in_parameters, "truncation_direction",
+                         directions, &tokenize->from_left, error) &&
+           check_unknown(&tokenize->unknown, tokenize->in_parameters, &tokenize->replaces_unknown,
+                         error);
 }

@@ -17,20 +17,20 @@
 
 enum { DIRECTORY_MAX = 4096 };
 
-struct sv_served {
+struct sv_model_ref {
     atomic_int references;
     struct sl_model *model;
-    char name[SV_NAME_MAX], version[SV_VERSION_MAX], id[SV_NAME_MAX], fingerprint[16];
+    char name[SV_MODEL_ID_MAX], version[SV_VERSION_MAX], id[SV_MODEL_ID_MAX], fingerprint[16];
 };
 
 struct sv_registry {
     struct sl_engine *engine;
     struct sv_metrics *metrics;
     pthread_mutex_t lock; /* guards what follows */
-    struct sv_served *slots[SV_MODELS_MAX];
+    struct sv_model_ref *slots[SV_MODELS_MAX];
     int count;
-    struct sv_missing *missing; /* sorted by name, as the store is read */
-    int missing_count;
+    struct sv_load_failure *failures; /* sorted by name, as the store is read */
+    int failure_count;
     bool complete; /* nothing is missing, not even from the list of what is missing */
 };
 
@@ -54,59 +54,59 @@ void sv_registry_destroy(struct sv_registry *registry)
     if (!registry)
         return;
     for (int i = 0; i < registry->count; i++)
-        sv_served_release(registry->slots[i]);
+        sv_model_ref_release(registry->slots[i]);
     pthread_mutex_destroy(&registry->lock);
-    free(registry->missing);
+    free(registry->failures);
     free(registry);
 }
 
-struct sv_served *sv_served_acquire(struct sv_served *served)
+struct sv_model_ref *sv_model_ref_acquire(struct sv_model_ref *ref)
 {
-    int before = atomic_fetch_add_explicit(&served->references, 1, memory_order_relaxed);
+    int before = atomic_fetch_add_explicit(&ref->references, 1, memory_order_relaxed);
     assert(before > 0);
     (void)before;
-    return served;
+    return ref;
 }
 
-void sv_served_release(struct sv_served *served)
+void sv_model_ref_release(struct sv_model_ref *ref)
 {
-    if (!served || atomic_fetch_sub_explicit(&served->references, 1, memory_order_acq_rel) > 1)
+    if (!ref || atomic_fetch_sub_explicit(&ref->references, 1, memory_order_acq_rel) > 1)
         return;
-    sl_model_close(served->model);
-    free(served);
+    sl_model_close(ref->model);
+    free(ref);
 }
 
-static struct sv_served *served_create(struct sl_engine *engine, const char *directory,
-                                       const char *name, const char *version, struct sl_err *err)
+static struct sv_model_ref *served_create(struct sl_engine *engine, const char *directory,
+                                          const char *name, const char *version, struct sl_err *err)
 {
-    struct sv_served *served = calloc(1, sizeof *served);
-    if (!served) {
+    struct sv_model_ref *ref = calloc(1, sizeof *ref);
+    if (!ref) {
         (void)sl_fail(err, SL_NO_MEMORY, "model");
         return NULL;
     }
-    atomic_init(&served->references, 1);
-    served->model = sl_model_open(engine, directory, err);
-    if (!served->model) {
-        free(served);
+    atomic_init(&ref->references, 1);
+    ref->model = sl_model_open(engine, directory, err);
+    if (!ref->model) {
+        free(ref);
         return NULL;
     }
-    (void)snprintf(served->name, sizeof served->name, "%s", name);
-    (void)snprintf(served->version, sizeof served->version, "%s", version);
-    (void)snprintf(served->id, sizeof served->id, "%.*s@%s", SV_MODEL_BYTES_MAX, name, version);
-    (void)snprintf(served->fingerprint, sizeof served->fingerprint, "fp_%.12s",
-                   sl_model_facts(served->model).sha256);
-    return served;
+    (void)snprintf(ref->name, sizeof ref->name, "%s", name);
+    (void)snprintf(ref->version, sizeof ref->version, "%s", version);
+    (void)snprintf(ref->id, sizeof ref->id, "%.*s@%s", SV_MODEL_NAME_BYTES_MAX, name, version);
+    (void)snprintf(ref->fingerprint, sizeof ref->fingerprint, "fp_%.12s",
+                   sl_model_facts(ref->model).sha256);
+    return ref;
 }
 
-static void tell_metrics(struct sv_metrics *metrics, const char *name, const char *version,
-                         const struct sv_served *served, double seconds)
+static void record_metrics(struct sv_metrics *metrics, const char *name, const char *version,
+                           const struct sv_model_ref *ref, double seconds)
 {
     sv_metric_set(
         sv_metrics_series(metrics, SV_METRIC_MODEL_READY, (const char *const[]){name, version}),
-        served != NULL);
-    if (!served)
+        ref != NULL);
+    if (!ref)
         return;
-    const char *sha256 = sl_model_facts(served->model).sha256;
+    const char *sha256 = sl_model_facts(ref->model).sha256;
     sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_INFO,
                                     (const char *const[]){name, version, sha256}),
                   1);
@@ -116,20 +116,20 @@ static void tell_metrics(struct sv_metrics *metrics, const char *name, const cha
 }
 
 /* Takes the reference. */
-static bool publish(struct sv_registry *registry, struct sv_served *served)
+static bool publish(struct sv_registry *registry, struct sv_model_ref *ref)
 {
     pthread_mutex_lock(&registry->lock);
-    bool fits = served && registry->count < SV_MODELS_MAX;
+    bool fits = ref && registry->count < SV_MODELS_MAX;
     if (fits)
-        registry->slots[registry->count++] = served;
+        registry->slots[registry->count++] = ref;
     pthread_mutex_unlock(&registry->lock);
     if (!fits)
-        sv_served_release(served);
+        sv_model_ref_release(ref);
     return fits;
 }
 
 /* Clients are told paths as they are in the store; where that is, is not their affair. */
-static void leave_out(const char *store, char *reason)
+static void strip_path(const char *store, char *reason)
 {
     size_t bytes = strlen(store);
     assert(bytes > 0); /* nothing is everywhere */
@@ -140,20 +140,20 @@ static void leave_out(const char *store, char *reason)
             at += bytes;
 }
 
-static void miss(struct sv_registry *registry, const char *store, const char *name,
-                 const char *version, const char *reason)
+static void record_load_failure(struct sv_registry *registry, const char *store, const char *name,
+                                const char *version, const char *reason)
 {
     pthread_mutex_lock(&registry->lock);
-    size_t count = (size_t)registry->missing_count;
-    struct sv_missing *more = realloc(registry->missing, (count + 1) * sizeof *more);
+    size_t count = (size_t)registry->failure_count;
+    struct sv_load_failure *more = realloc(registry->failures, (count + 1) * sizeof *more);
     registry->complete = false;
     if (more) {
-        registry->missing = more;
-        registry->missing_count++;
+        registry->failures = more;
+        registry->failure_count++;
         (void)snprintf(more[count].name, sizeof more->name, "%s", name);
         (void)snprintf(more[count].version, sizeof more->version, "%s", version);
         (void)snprintf(more[count].reason, sizeof more->reason, "%s", reason);
-        leave_out(store, more[count].reason);
+        strip_path(store, more[count].reason);
     }
     pthread_mutex_unlock(&registry->lock);
     SV_LOG(SV_LOG_ERROR, "model not loaded", sv_str("model", name), sv_str("version", version),
@@ -162,14 +162,15 @@ static void miss(struct sv_registry *registry, const char *store, const char *na
 
 /* What is wrong with a model's name; NULL: nothing. Names go into URLs, labels and paths: nothing
  * surprising may be in them. */
-static const char *fault_of(const char *name, char reason[static SV_REASON_MAX])
+static const char *check_name(const char *name, char reason[static SV_REASON_MAX])
 {
     static const char accepted[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                    "-_.";
     if (name[0] == '.' || name[strspn(name, accepted)] != '\0')
         return "a name holds letters, digits, '-', '_' and '.' only";
-    (void)snprintf(reason, SV_REASON_MAX, "a name has at most %d characters", SV_MODEL_BYTES_MAX);
-    return strlen(name) > SV_MODEL_BYTES_MAX ? reason : NULL;
+    (void)snprintf(reason, SV_REASON_MAX, "a name has at most %d characters",
+                   SV_MODEL_NAME_BYTES_MAX);
+    return strlen(name) > SV_MODEL_NAME_BYTES_MAX ? reason : NULL;
 }
 
 static void load_version(struct sv_registry *registry, const char *store, const char *name,
@@ -178,26 +179,26 @@ static void load_version(struct sv_registry *registry, const char *store, const 
     char directory[DIRECTORY_MAX], version[SV_VERSION_MAX], reason[SV_REASON_MAX];
     (void)snprintf(directory, sizeof directory, "%s/%s/%s", store, name, found);
     (void)snprintf(version, sizeof version, "%ld", sl_version_of(found));
-    const char *fault = fault_of(name, reason);
+    const char *fault = check_name(name, reason);
     if (fault) {
-        miss(registry, store, name, version, fault);
+        record_load_failure(registry, store, name, version, fault);
         return;
     }
     struct sl_err err = {.text = "no room for more models"};
     int64_t began = sv_now_ns();
-    struct sv_served *served = served_create(registry->engine, directory, name, version, &err);
+    struct sv_model_ref *ref = served_create(registry->engine, directory, name, version, &err);
     double seconds = 1e-9 * (double)(sv_now_ns() - began);
-    tell_metrics(registry->metrics, name, version, served, seconds);
-    if (publish(registry, served))
+    record_metrics(registry->metrics, name, version, ref, seconds);
+    if (publish(registry, ref))
         SV_LOG(SV_LOG_INFO, "model loaded", sv_str("model", name), sv_str("version", version),
-               sv_int("parameters", sl_model_facts(served->model).parameters),
+               sv_int("parameters", sl_model_facts(ref->model).parameters),
                sv_int("ms", (int64_t)(seconds * 1e3)));
     else
-        miss(registry, store, name, version, err.text);
+        record_load_failure(registry, store, name, version, err.text);
 }
 
 /* A file beside the models is of no interest, a directory was meant to be one. */
-static void tell_no_version(const char *directory)
+static void warn_no_version(const char *directory)
 {
     struct stat status;
     if (stat(directory, &status) == 0 && S_ISDIR(status.st_mode))
@@ -212,10 +213,10 @@ static void load_model(struct sv_registry *registry, const char *store, const ch
     if (sl_version_find(directory, found) > 0)
         load_version(registry, store, name, found);
     else
-        tell_no_version(directory);
+        warn_no_version(directory);
 }
 
-static bool refuse_store(const char *store, struct sl_err *err)
+static bool fail_store(const char *store, struct sl_err *err)
 {
     return sl_fail(err, SL_IO, "model store '%s': %s; choose another with --store or SLUICE_STORE",
                    store, strerrordesc_np(errno));
@@ -225,7 +226,7 @@ bool sv_registry_check_store(const char *store, struct sl_err *err)
 {
     DIR *entries = opendir(store);
     if (!entries)
-        return refuse_store(store, err);
+        return fail_store(store, err);
     (void)closedir(entries);
     return true;
 }
@@ -235,7 +236,7 @@ bool sv_registry_load(struct sv_registry *registry, const char *store, struct sl
     struct dirent **entries;
     int count = scandir(store, &entries, NULL, alphasort);
     if (count < 0)
-        return refuse_store(store, err);
+        return fail_store(store, err);
     for (int i = 0; i < count; i++) {
         if (entries[i]->d_name[0] != '.')
             load_model(registry, store, entries[i]->d_name);
@@ -255,74 +256,75 @@ bool sv_registry_is_complete(struct sv_registry *registry)
     return complete;
 }
 
-bool sv_registry_missing_at(struct sv_registry *registry, int index, struct sv_missing *missing)
+bool sv_registry_load_failure_at(struct sv_registry *registry, int index,
+                                 struct sv_load_failure *failures)
 {
     pthread_mutex_lock(&registry->lock);
-    bool found = index < registry->missing_count;
+    bool found = index < registry->failure_count;
     if (found)
-        *missing = registry->missing[index];
+        *failures = registry->failures[index];
     pthread_mutex_unlock(&registry->lock);
     return found;
 }
 
-bool sv_registry_find_missing(struct sv_registry *registry, const char *name,
-                              struct sv_missing *missing)
+bool sv_registry_find_load_failure(struct sv_registry *registry, const char *name,
+                                   struct sv_load_failure *failures)
 {
-    char id[sizeof missing->name + sizeof missing->version + 1];
-    for (int i = 0; sv_registry_missing_at(registry, i, missing); i++) {
-        (void)snprintf(id, sizeof id, "%s@%s", missing->name, missing->version);
-        if (strcmp(missing->name, name) == 0 || strcmp(id, name) == 0)
+    char id[sizeof failures->name + sizeof failures->version + 1];
+    for (int i = 0; sv_registry_load_failure_at(registry, i, failures); i++) {
+        (void)snprintf(id, sizeof id, "%s@%s", failures->name, failures->version);
+        if (strcmp(failures->name, name) == 0 || strcmp(id, name) == 0)
             return true;
     }
     return false;
 }
 
-struct sv_served *sv_registry_acquire(struct sv_registry *registry, const char *name,
-                                      struct sl_err *err)
+struct sv_model_ref *sv_registry_acquire(struct sv_registry *registry, const char *name,
+                                         struct sl_err *err)
 {
-    struct sv_served *found = NULL;
+    struct sv_model_ref *found = NULL;
     pthread_mutex_lock(&registry->lock);
     for (int i = 0; i < registry->count && !found; i++) {
-        const struct sv_served *served = registry->slots[i];
-        if (strcmp(served->name, name) == 0 || strcmp(served->id, name) == 0)
-            found = sv_served_acquire(registry->slots[i]);
+        const struct sv_model_ref *ref = registry->slots[i];
+        if (strcmp(ref->name, name) == 0 || strcmp(ref->id, name) == 0)
+            found = sv_model_ref_acquire(registry->slots[i]);
     }
     pthread_mutex_unlock(&registry->lock);
     if (!found)
-        (void)sl_fail(err, SL_NOT_FOUND, "no model is served as '%.*s'", SV_NAME_MAX, name);
+        (void)sl_fail(err, SL_NOT_FOUND, "no model is served as '%.*s'", SV_MODEL_ID_MAX, name);
     return found;
 }
 
-struct sv_served *sv_registry_acquire_at(struct sv_registry *registry, int index)
+struct sv_model_ref *sv_registry_acquire_at(struct sv_registry *registry, int index)
 {
     pthread_mutex_lock(&registry->lock);
-    struct sv_served *served =
-        index < registry->count ? sv_served_acquire(registry->slots[index]) : NULL;
+    struct sv_model_ref *ref =
+        index < registry->count ? sv_model_ref_acquire(registry->slots[index]) : NULL;
     pthread_mutex_unlock(&registry->lock);
-    return served;
+    return ref;
 }
 
-const struct sl_model *sv_served_model(const struct sv_served *served)
+const struct sl_model *sv_model_ref_model(const struct sv_model_ref *ref)
 {
-    return served->model;
+    return ref->model;
 }
 
-const char *sv_served_name(const struct sv_served *served)
+const char *sv_model_ref_name(const struct sv_model_ref *ref)
 {
-    return served->name;
+    return ref->name;
 }
 
-const char *sv_served_version(const struct sv_served *served)
+const char *sv_model_ref_version(const struct sv_model_ref *ref)
 {
-    return served->version;
+    return ref->version;
 }
 
-const char *sv_served_id(const struct sv_served *served)
+const char *sv_model_ref_id(const struct sv_model_ref *ref)
 {
-    return served->id;
+    return ref->id;
 }
 
-const char *sv_served_fingerprint(const struct sv_served *served)
+const char *sv_model_ref_fingerprint(const struct sv_model_ref *ref)
 {
-    return served->fingerprint;
+    return ref->fingerprint;
 }

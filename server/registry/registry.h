@@ -1,7 +1,7 @@
 /* registry.h - the models being served, by name.
  *
  * A served model never changes. A reader keeps a reference for as long as it computes; the last
- * reference out closes the model. So a call never sees two versions of one.
+ * reference out closes the model. So a request never sees two versions of one.
  *
  * Any thread may acquire and release. */
 #pragma once
@@ -14,7 +14,7 @@
 
 struct sv_registry;
 struct sv_metrics;
-struct sv_served; /* one version of one model */
+struct sv_model_ref; /* one version of one model */
 
 /* The engine and the metrics must outlive it. */
 struct sv_registry *sv_registry_create(struct sl_engine *engine, struct sv_metrics *metrics,
@@ -32,28 +32,29 @@ bool sv_registry_load(struct sv_registry *registry, const char *store, struct sl
 bool sv_registry_is_complete(struct sv_registry *registry);
 
 /* A model of the store that is not served. */
-struct sv_missing {
-    char name[SV_NAME_MAX], version[SV_VERSION_MAX]; /* a name too long is cut */
+struct sv_load_failure {
+    char name[SV_MODEL_ID_MAX], version[SV_VERSION_MAX]; /* a name too long is cut */
     char reason[SV_REASON_MAX];
 };
 
 /* By position, to list them all; false past the last. */
-bool sv_registry_missing_at(struct sv_registry *registry, int index, struct sv_missing *missing);
+bool sv_registry_load_failure_at(struct sv_registry *registry, int index,
+                                 struct sv_load_failure *failures);
 /* By `name` or `name@version`; false when there is none. */
-bool sv_registry_find_missing(struct sv_registry *registry, const char *name,
-                              struct sv_missing *missing);
+bool sv_registry_find_load_failure(struct sv_registry *registry, const char *name,
+                                   struct sv_load_failure *failures);
 
 /* Borrows the model called `name` or `name@version`; give it back with exactly one release.
  * NULL, with SL_NOT_FOUND in err, when there is none. */
-struct sv_served *sv_registry_acquire(struct sv_registry *registry, const char *name,
-                                      struct sl_err *err) SL_MUST_CHECK;
+struct sv_model_ref *sv_registry_acquire(struct sv_registry *registry, const char *name,
+                                         struct sl_err *err) SL_MUST_CHECK;
 /* The same by position, to list them all; NULL past the last. */
-struct sv_served *sv_registry_acquire_at(struct sv_registry *registry, int index) SL_MUST_CHECK;
-struct sv_served *sv_served_acquire(struct sv_served *served); /* one more reference */
-void sv_served_release(struct sv_served *served);              /* NULL is fine */
+struct sv_model_ref *sv_registry_acquire_at(struct sv_registry *registry, int index) SL_MUST_CHECK;
+struct sv_model_ref *sv_model_ref_acquire(struct sv_model_ref *ref); /* one more reference */
+void sv_model_ref_release(struct sv_model_ref *ref);                 /* NULL is fine */
 
-const struct sl_model *sv_served_model(const struct sv_served *served);
-const char *sv_served_name(const struct sv_served *served);        /* "shakespeare" */
-const char *sv_served_version(const struct sv_served *served);     /* "1" */
-const char *sv_served_id(const struct sv_served *served);          /* "shakespeare@1" */
-const char *sv_served_fingerprint(const struct sv_served *served); /* "fp_0123456789ab" */
+const struct sl_model *sv_model_ref_model(const struct sv_model_ref *ref);
+const char *sv_model_ref_name(const struct sv_model_ref *ref);        /* "shakespeare" */
+const char *sv_model_ref_version(const struct sv_model_ref *ref);     /* "1" */
+const char *sv_model_ref_id(const struct sv_model_ref *ref);          /* "shakespeare@1" */
+const char *sv_model_ref_fingerprint(const struct sv_model_ref *ref); /* "fp_0123456789ab" */

@@ -9,108 +9,112 @@
 
 static const double pace_seconds = 10; /* of work, about the last of which the pace follows */
 
-void sv_gate_init(struct sv_gate *gate, const char *name, int64_t items_max, int64_t tokens_max,
-                  struct sv_series *refused)
+void sv_admission_init(struct sv_admission *admission, const char *name, int64_t items_max,
+                       int64_t tokens_max, struct sv_series *rejected)
 {
-    *gate = (struct sv_gate){
-        .name = name, .items_max = items_max, .tokens_max = tokens_max, .refused = refused};
-    pthread_mutex_init(&gate->lock, NULL);
+    *admission = (struct sv_admission){
+        .name = name, .items_max = items_max, .tokens_max = tokens_max, .rejected = rejected};
+    pthread_mutex_init(&admission->lock, NULL);
 }
 
-void sv_gate_release(struct sv_gate *gate)
+void sv_admission_release(struct sv_admission *admission)
 {
-    assert(gate->items == 0);
-    pthread_mutex_destroy(&gate->lock);
+    assert(admission->items == 0);
+    pthread_mutex_destroy(&admission->lock);
 }
 
 /* How many of the texts inside must end to make room for these: of tokens, each has its share. */
-static double texts_in_the_way(const struct sv_gate *gate, int items, int64_t tokens)
+static double texts_to_wait_for(const struct sv_admission *admission, int items, int64_t tokens)
 {
-    double by_items = (double)(gate->items + items - gate->items_max);
-    double by_tokens = (double)(gate->tokens + tokens - gate->tokens_max);
-    if (gate->tokens > 0)
-        by_tokens *= (double)gate->items / (double)gate->tokens;
+    double by_items = (double)(admission->items + items - admission->items_max);
+    double by_tokens = (double)(admission->tokens + tokens - admission->tokens_max);
+    if (admission->tokens > 0)
+        by_tokens *= (double)admission->items / (double)admission->tokens;
     return fmax(fmax(by_items, by_tokens), 1.0);
 }
 
 /* How long until so many texts have ended, at the pace of late. */
-static int retry_ms(const struct sv_gate *gate, double texts)
+static int retry_ms(const struct sv_admission *admission, double texts)
 {
-    if (gate->ended_items <= 0)
+    if (admission->ended_items <= 0)
         return 1000;
-    double ms = 1e3 * texts * gate->ended_seconds / gate->ended_items;
+    double ms = 1e3 * texts * admission->ended_seconds / admission->ended_items;
     if (ms > SV_RETRY_MS_MAX)
         return SV_RETRY_MS_MAX;
     return ms < SV_RETRY_MS_MIN ? SV_RETRY_MS_MIN : (int)ms;
 }
 
-static bool refuse_full(struct sv_gate *gate, int items, int wait_ms, struct sv_problem *problem)
+static bool fail_full(struct sv_admission *admission, int items, int wait_ms,
+                      struct sv_error *error)
 {
-    sv_metric_add(gate->refused, 1);
-    (void)sv_refuse(problem, SV_OVERLOADED, NULL,
-                    "The queue of '%s' is full: there is no room for %d more text%s now.",
-                    gate->name, items, items == 1 ? "" : "s");
-    problem->retry_ms = wait_ms;
+    sv_metric_add(admission->rejected, 1);
+    (void)sv_fail(error, SV_OVERLOADED, NULL,
+                  "The queue of '%s' is full: there is no room for %d more text%s now.",
+                  admission->name, items, items == 1 ? "" : "s");
+    error->retry_ms = wait_ms;
     return false;
 }
 
-bool sv_gate_has_room(struct sv_gate *gate, int items, struct sv_problem *problem)
+bool sv_admission_has_capacity(struct sv_admission *admission, int items, struct sv_error *error)
 {
-    pthread_mutex_lock(&gate->lock);
-    bool full = items <= gate->items_max && gate->items + items > gate->items_max;
-    int wait_ms = full ? retry_ms(gate, texts_in_the_way(gate, items, 0)) : 0;
-    pthread_mutex_unlock(&gate->lock);
-    return !full || refuse_full(gate, items, wait_ms, problem);
+    pthread_mutex_lock(&admission->lock);
+    bool full = items <= admission->items_max && admission->items + items > admission->items_max;
+    int wait_ms = full ? retry_ms(admission, texts_to_wait_for(admission, items, 0)) : 0;
+    pthread_mutex_unlock(&admission->lock);
+    return !full || fail_full(admission, items, wait_ms, error);
 }
 
-bool sv_gate_enter(struct sv_gate *gate, int items, int64_t tokens, struct sv_problem *problem)
+bool sv_admission_admit(struct sv_admission *admission, int items, int64_t tokens,
+                        struct sv_error *error)
 {
     assert(items > 0);
-    if (items > gate->items_max || tokens > gate->tokens_max)
-        return sv_refuse(problem, SV_BAD_VALUE, NULL,
-                         "This request asks for %d texts and %lld tokens, read and written; "
-                         "this server can hold %lld texts and %lld tokens.",
-                         items, (long long)tokens, (long long)gate->items_max,
-                         (long long)gate->tokens_max);
-    pthread_mutex_lock(&gate->lock);
-    bool fits = gate->items + items <= gate->items_max && gate->tokens + tokens <= gate->tokens_max;
-    int wait_ms = retry_ms(gate, texts_in_the_way(gate, items, tokens));
-    if (fits && gate->items == 0)
-        gate->ended_ns = sv_now_ns();
+    if (items > admission->items_max || tokens > admission->tokens_max)
+        return sv_fail(error, SV_INVALID_VALUE, NULL,
+                       "This request asks for %d texts and %lld tokens, read and written; "
+                       "this server can hold %lld texts and %lld tokens.",
+                       items, (long long)tokens, (long long)admission->items_max,
+                       (long long)admission->tokens_max);
+    pthread_mutex_lock(&admission->lock);
+    bool fits = admission->items + items <= admission->items_max &&
+                admission->tokens + tokens <= admission->tokens_max;
+    int wait_ms = retry_ms(admission, texts_to_wait_for(admission, items, tokens));
+    if (fits && admission->items == 0)
+        admission->ended_ns = sv_now_ns();
     if (fits) {
-        gate->items += items;
-        gate->tokens += tokens;
+        admission->items += items;
+        admission->tokens += tokens;
     }
-    pthread_mutex_unlock(&gate->lock);
-    return fits || refuse_full(gate, items, wait_ms, problem);
+    pthread_mutex_unlock(&admission->lock);
+    return fits || fail_full(admission, items, wait_ms, error);
 }
 
-void sv_gate_leave(struct sv_gate *gate, int items, int64_t tokens)
+void sv_admission_withdraw(struct sv_admission *admission, int items, int64_t tokens)
 {
-    pthread_mutex_lock(&gate->lock);
-    gate->items -= items;
-    gate->tokens -= tokens;
-    assert(gate->items >= 0);
-    assert(gate->tokens >= 0);
-    pthread_mutex_unlock(&gate->lock);
+    pthread_mutex_lock(&admission->lock);
+    admission->items -= items;
+    admission->tokens -= tokens;
+    assert(admission->items >= 0);
+    assert(admission->tokens >= 0);
+    pthread_mutex_unlock(&admission->lock);
 }
 
-void sv_gate_end(struct sv_gate *gate, int64_t tokens)
+void sv_admission_complete(struct sv_admission *admission, int64_t tokens)
 {
     int64_t now = sv_now_ns();
-    pthread_mutex_lock(&gate->lock);
-    double seconds = 1e-9 * (double)(now - gate->ended_ns), kept = exp(-seconds / pace_seconds);
-    gate->ended_items = kept * gate->ended_items + 1;
-    gate->ended_seconds = kept * gate->ended_seconds + seconds;
-    gate->ended_ns = now;
-    pthread_mutex_unlock(&gate->lock);
-    sv_gate_leave(gate, 1, tokens);
+    pthread_mutex_lock(&admission->lock);
+    double seconds = 1e-9 * (double)(now - admission->ended_ns),
+           kept = exp(-seconds / pace_seconds);
+    admission->ended_items = kept * admission->ended_items + 1;
+    admission->ended_seconds = kept * admission->ended_seconds + seconds;
+    admission->ended_ns = now;
+    pthread_mutex_unlock(&admission->lock);
+    sv_admission_withdraw(admission, 1, tokens);
 }
 
-void sv_gate_inside(struct sv_gate *gate, int64_t *items, int64_t *tokens)
+void sv_admission_admitted(struct sv_admission *admission, int64_t *items, int64_t *tokens)
 {
-    pthread_mutex_lock(&gate->lock);
-    *items = gate->items;
-    *tokens = gate->tokens;
-    pthread_mutex_unlock(&gate->lock);
+    pthread_mutex_lock(&admission->lock);
+    *items = admission->items;
+    *tokens = admission->tokens;
+    pthread_mutex_unlock(&admission->lock);
 }

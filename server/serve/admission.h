@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sv_gate {
+struct sv_admission {
     const char *name; /* of what is behind it, for messages */
     int64_t items_max, tokens_max;
-    struct sv_series *refused; /* counted here */
+    struct sv_series *rejected; /* counted here */
 
     pthread_mutex_t lock; /* guards the rest */
     int64_t items, tokens;
@@ -25,14 +25,16 @@ struct sv_gate {
     double ended_items, ended_seconds;
 };
 
-void sv_gate_init(struct sv_gate *gate, const char *name, int64_t items_max, int64_t tokens_max,
-                  struct sv_series *refused);
-void sv_gate_release(struct sv_gate *gate);
+void sv_admission_init(struct sv_admission *admission, const char *name, int64_t items_max,
+                       int64_t tokens_max, struct sv_series *rejected);
+void sv_admission_release(struct sv_admission *admission);
 
 /* Whether so many texts have room now, for those who have not counted their tokens yet. Nothing is
  * taken: it may be gone when they enter, where it is also told that they can never fit. */
-bool sv_gate_has_room(struct sv_gate *gate, int items, struct sv_problem *problem);
-bool sv_gate_enter(struct sv_gate *gate, int items, int64_t tokens, struct sv_problem *problem);
-void sv_gate_leave(struct sv_gate *gate, int items, int64_t tokens); /* turned back at the door */
-void sv_gate_end(struct sv_gate *gate, int64_t tokens);              /* one text has ended */
-void sv_gate_inside(struct sv_gate *gate, int64_t *items, int64_t *tokens);
+bool sv_admission_has_capacity(struct sv_admission *admission, int items, struct sv_error *error);
+bool sv_admission_admit(struct sv_admission *admission, int items, int64_t tokens,
+                        struct sv_error *error);
+void sv_admission_withdraw(struct sv_admission *admission, int items,
+                           int64_t tokens); /* turned back at the door */
+void sv_admission_complete(struct sv_admission *admission, int64_t tokens); /* one text has ended */
+void sv_admission_admitted(struct sv_admission *admission, int64_t *items, int64_t *tokens);

@@ -1,7 +1,7 @@
-/* classification_executor.h - the lane of a classifier: one ragged batch after another.
+/* classification_executor.h - the executor of a classifier: one ragged batch after another.
  *
- * A task is what one call wants; its items are its texts. A task is admitted whole or not at all,
- * and its items may go through several batches, first come first served. */
+ * A task is what one request wants; its items are its texts. A task is admitted whole or not at
+ * all, and its items may go through several batches, first come first served. */
 #pragma once
 
 #include "serve/executor.h"
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* One text, and what came of it. The ids and the room for logits are the task's owner's. */
-struct sv_item {
+struct sv_classification_item {
     const int32_t *tokens;
     int count;
     float *logits; /* a float for each class of the model */
@@ -19,41 +19,41 @@ struct sv_item {
     bool finite; /* numbers that are not are no answer */
 };
 
-struct sv_classify_task {
-    struct sv_link link;  /* in whichever queue it is */
-    struct sv_call *call; /* a reference from push to the end */
-    struct sv_item *items;
+struct sv_classification_task {
+    struct sv_link link;        /* in whichever queue it is */
+    struct sv_request *request; /* a reference from push to the end */
+    struct sv_classification_item *items;
     int count;
     int64_t deadline_ns;
     int64_t encoded_ns; /* how long its texts took to become tokens */
 
     /* The dispatcher's; to be read once `finished` is true. */
     int64_t queued_ns, started_ns, finished_ns;
-    struct sv_problem problem;
-    int taken; /* items that are in a batch, or were */
-    int left;  /* items not at their end */
+    struct sv_error error;
+    int taken;     /* items that are in a batch, or were */
+    int remaining; /* items not at their end */
     atomic_bool finished;
 };
 
-struct sv_classify_options {
+struct sv_classification_options {
     int items, rows; /* of one batch, at most; rows grow to the model's context */
-    struct sv_lane_bounds bounds;
+    struct sv_executor_limits bounds;
 };
 
-extern const struct sv_lane_kind sv_classify_lanes;
+extern const struct sv_executor_ops sv_classification_executor_ops;
 
 /* The rows that a batch of a model may have when the option says so. */
-int sv_classify_rows(int64_t wanted, int context);
+int sv_classify_batch_tokens(int64_t configured, int context);
 /* The texts that a request may have, by their labels alone. */
-int sv_classify_texts(int classes);
+int sv_classify_batch_max(int classes);
 
 /* Takes a reference to the model, which must be a classifier. */
-struct sv_lane *sv_classify_lane_create(struct sv_served *served,
-                                        const struct sv_classify_options *options,
-                                        struct sv_metrics *metrics, struct sl_err *err)
-    SL_MUST_CHECK;
-/* Any thread: what the gate has let in. */
-void sv_classify_lane_push(struct sv_lane *lane, struct sv_classify_task *task);
+struct sv_executor *sv_classification_executor_create(
+    struct sv_model_ref *ref, const struct sv_classification_options *options,
+    struct sv_metrics *metrics, struct sl_err *err) SL_MUST_CHECK;
+/* Any thread: what admission has let in. */
+void sv_classification_executor_push(struct sv_executor *executor,
+                                     struct sv_classification_task *task);
 
 /* ---- what happened so far, as the protocol's statistics want it ------------------------------ */
 
@@ -61,14 +61,15 @@ struct sv_duration {
     int64_t count, ns;
 };
 
-struct sv_classify_stats {
+struct sv_classification_stats {
     int64_t last_ms;                  /* of the last batch, since 1970 */
     int64_t items, batches;           /* texts with numbers that are finite; batches that ran */
-    struct sv_duration success, fail; /* calls, from their arrival */
+    struct sv_duration success, fail; /* requests, from their arrival */
     struct sv_duration queue, encode, compute; /* of those that succeeded */
     struct sv_duration *by_size;               /* batches of 0 to size_most texts */
-    int size_most;
+    int size_max;
 };
 
 /* Any thread. by_size is to be freed. False: no memory. */
-bool sv_classify_lane_stats(struct sv_lane *lane, struct sv_classify_stats *stats) SL_MUST_CHECK;
+bool sv_classification_executor_stats(struct sv_executor *executor,
+                                      struct sv_classification_stats *stats) SL_MUST_CHECK;

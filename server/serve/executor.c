@@ -1,79 +1,82 @@
 /* executor.c - one model's work: what its two kinds have in common. */
 #include "serve/executor.h"
 
-void sv_lane_init(struct sv_lane *lane, const struct sv_lane_kind *kind, struct sv_served *served,
-                  const struct sv_lane_bounds *bounds, struct sv_metrics *metrics)
+void sv_executor_init(struct sv_executor *executor, const struct sv_executor_ops *kind,
+                      struct sv_model_ref *ref, const struct sv_executor_limits *bounds,
+                      struct sv_metrics *metrics)
 {
-    const char *labels[] = {sv_served_name(served), sv_served_version(served)};
-    lane->kind = kind;
-    lane->served = sv_served_acquire(served);
-    pthread_mutex_init(&lane->lock, NULL);
+    const char *labels[] = {sv_model_ref_name(ref), sv_model_ref_version(ref)};
+    executor->kind = kind;
+    executor->ref = sv_model_ref_acquire(ref);
+    pthread_mutex_init(&executor->lock, NULL);
     for (int i = 0; i < kind->metric_count; i++)
-        lane->series[kind->metrics[i]] = sv_metrics_series(metrics, kind->metrics[i], labels);
-    sv_gate_init(&lane->gate, sv_served_id(served), bounds->items_max, bounds->tokens_max,
-                 lane->series[SV_METRIC_QUEUE_FULL]);
+        executor->series[kind->metrics[i]] = sv_metrics_series(metrics, kind->metrics[i], labels);
+    sv_admission_init(&executor->admission, sv_model_ref_id(ref), bounds->items_max,
+                      bounds->tokens_max, executor->series[SV_METRIC_QUEUE_FULL]);
 }
 
-void sv_lane_release(struct sv_lane *lane)
+void sv_executor_release(struct sv_executor *executor)
 {
-    sv_gate_release(&lane->gate);
-    sv_served_release(lane->served);
-    pthread_mutex_destroy(&lane->lock);
+    sv_admission_release(&executor->admission);
+    sv_model_ref_release(executor->ref);
+    pthread_mutex_destroy(&executor->lock);
 }
 
-int64_t sv_lane_items(struct sv_lane *lane)
+int64_t sv_executor_pending(struct sv_executor *executor)
 {
     int64_t items, tokens;
-    sv_gate_inside(&lane->gate, &items, &tokens);
+    sv_admission_admitted(&executor->admission, &items, &tokens);
     return items;
 }
 
-void sv_lane_collect(struct sv_lane *lane)
+void sv_executor_collect(struct sv_executor *executor)
 {
-    pthread_mutex_lock(&lane->lock);
-    struct sv_queue arrived = lane->arrived;
-    lane->arrived = (struct sv_queue){0};
-    pthread_mutex_unlock(&lane->lock);
+    pthread_mutex_lock(&executor->lock);
+    struct sv_queue arrived = executor->arrived;
+    executor->arrived = (struct sv_queue){0};
+    pthread_mutex_unlock(&executor->lock);
     for (void *item; (item = sv_queue_pop(&arrived));)
-        sv_queue_push(&lane->waiting, item);
-    sv_lane_note_queue(lane);
+        sv_queue_push(&executor->waiting, item);
+    sv_executor_record_queue(executor);
 }
 
-void sv_lane_note_queue(struct sv_lane *lane)
+void sv_executor_record_queue(struct sv_executor *executor)
 {
     int64_t items, tokens;
-    sv_gate_inside(&lane->gate, &items, &tokens);
-    sv_metric_set(lane->series[SV_METRIC_RUNNING], lane->running);
-    sv_metric_set(lane->series[SV_METRIC_WAITING], (double)(items - lane->running));
-    sv_metric_set(lane->series[SV_METRIC_ADMITTED_TOKENS], (double)tokens);
+    sv_admission_admitted(&executor->admission, &items, &tokens);
+    sv_metric_set(executor->series[SV_METRIC_SEQUENCES_RUNNING], executor->running);
+    sv_metric_set(executor->series[SV_METRIC_SEQUENCES_WAITING],
+                  (double)(items - executor->running));
+    sv_metric_set(executor->series[SV_METRIC_ADMITTED_TOKENS], (double)tokens);
 }
 
-void sv_lane_note_start(struct sv_lane *lane, int64_t queued_ns, int64_t now)
+void sv_executor_record_start(struct sv_executor *executor, int64_t queued_ns, int64_t now)
 {
-    sv_metric_see(lane->series[SV_METRIC_QUEUE_SECONDS], 1e-9 * (double)(now - queued_ns));
+    sv_metric_observe(executor->series[SV_METRIC_QUEUE_SECONDS], 1e-9 * (double)(now - queued_ns));
 }
 
-void sv_lane_note_end(struct sv_lane *lane, const struct sv_call *call, int64_t started_ns,
-                      int64_t finished_ns)
+void sv_executor_record_end(struct sv_executor *executor, const struct sv_request *request,
+                            int64_t started_ns, int64_t finished_ns)
 {
-    sv_metric_see(lane->series[SV_METRIC_REQUEST_SECONDS],
-                  1e-9 * (double)(finished_ns - call->received_ns));
+    sv_metric_observe(executor->series[SV_METRIC_REQUEST_SECONDS],
+                      1e-9 * (double)(finished_ns - request->received_ns));
     if (started_ns > 0)
-        sv_metric_see(lane->series[SV_METRIC_INFERENCE_SECONDS],
-                      1e-9 * (double)(finished_ns - started_ns));
+        sv_metric_observe(executor->series[SV_METRIC_INFERENCE_SECONDS],
+                          1e-9 * (double)(finished_ns - started_ns));
 }
 
-void sv_lane_note_batch(struct sv_lane *lane, int texts, int rows, int64_t took)
+void sv_executor_record_batch(struct sv_executor *executor, int texts, int rows, int64_t took)
 {
-    sv_metric_see(lane->series[SV_METRIC_BATCH_SIZE], texts);
-    sv_metric_see(lane->series[SV_METRIC_BATCH_TOKENS], rows);
-    sv_metric_see(lane->series[SV_METRIC_BATCH_SECONDS], 1e-9 * (double)took);
+    sv_metric_observe(executor->series[SV_METRIC_BATCH_SIZE], texts);
+    sv_metric_observe(executor->series[SV_METRIC_BATCH_TOKENS], rows);
+    sv_metric_observe(executor->series[SV_METRIC_BATCH_SECONDS], 1e-9 * (double)took);
 }
 
-void sv_lane_note_layers(struct sv_lane *lane, int64_t used, int64_t full)
+void sv_executor_record_layers(struct sv_executor *executor, int64_t used, int64_t full)
 {
-    sv_metric_set(lane->series[SV_METRIC_LAYER_OPS], (double)used);
-    sv_metric_set(lane->series[SV_METRIC_LAYER_OPS_FULL], (double)full);
+    sv_metric_set(executor->series[SV_METRIC_LAYER_OPS], (double)used);
+    sv_metric_set(executor->series[SV_METRIC_LAYER_OPS_FULL], (double)full);
     if (full > 0)
-        sv_metric_set(lane->series[SV_METRIC_FLOPS_SAVED], 1 - (double)used / (double)full);
+        sv_metric_set(executor->series[SV_METRIC_LAYER_OPS_SKIPPED],
+                      1 - (double)used / (double)full);
 }

@@ -9,100 +9,101 @@
 #include <string.h>
 #include <time.h>
 
-struct sv_batcher {
-    struct sv_batcher_options options;
-    struct sv_lane *lanes[SV_MODELS_MAX];
-    int lane_count;
+struct sv_scheduler {
+    struct sv_scheduler_options options;
+    struct sv_executor *executors[SV_MODELS_MAX];
+    int executor_count;
     pthread_t thread;
     bool started;
 
     pthread_mutex_t lock; /* guards the next four */
-    pthread_cond_t change;
-    bool poked, sweep, stop;
-    struct sv_problem ending; /* of a kind other than SV_FINE: everything ends with it */
+    pthread_cond_t wakeup;
+    bool woken, sweep, stop;
+    struct sv_error ending; /* of a kind other than SV_OK: everything ends with it */
 
-    _Atomic int64_t moved_ns;    /* the last sign of life */
-    atomic_bool waits;           /* has nothing to do */
-    int64_t beaten_ns, swept_ns; /* the dispatcher's */
+    _Atomic int64_t last_progress_ns; /* the last sign of life */
+    atomic_bool is_idle;              /* has nothing to do */
+    int64_t heartbeat_ns, swept_ns;   /* the dispatcher's */
 };
 
 /* What the dispatcher was asked, read under the lock. */
-struct orders {
+struct control {
     bool sweep, stop, ending;
 };
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-static void sleep_until_poked(struct sv_batcher *batcher, int64_t ms)
+static void wait_until_woken(struct sv_scheduler *scheduler, int64_t ms)
 {
     struct timespec until;
     (void)clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += ms * 1000000;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    while (!batcher->poked)
-        if (pthread_cond_timedwait(&batcher->change, &batcher->lock, &until) == ETIMEDOUT)
+    while (!scheduler->woken)
+        if (pthread_cond_timedwait(&scheduler->wakeup, &scheduler->lock, &until) == ETIMEDOUT)
             break;
 }
 
-static struct orders take_orders(struct sv_batcher *batcher, bool idle)
+static struct control wait_for_work(struct sv_scheduler *scheduler, bool idle)
 {
     /* With work that cannot move (streams without room), deadlines still pass. */
-    int64_t ms = sv_batcher_items(batcher) > 0 ? SV_SWEEP_MS : SV_IDLE_MS;
-    pthread_mutex_lock(&batcher->lock);
-    atomic_store(&batcher->waits, idle);
+    int64_t ms = sv_scheduler_pending(scheduler) > 0 ? SV_SWEEP_MS : SV_IDLE_MS;
+    pthread_mutex_lock(&scheduler->lock);
+    atomic_store(&scheduler->is_idle, idle);
     if (idle)
-        sleep_until_poked(batcher, ms);
-    atomic_store(&batcher->waits, false);
-    struct orders orders = {.sweep = batcher->sweep || batcher->ending.kind != SV_FINE,
-                            .stop = batcher->stop,
-                            .ending = batcher->ending.kind != SV_FINE};
-    batcher->poked = false;
-    batcher->sweep = false;
-    pthread_mutex_unlock(&batcher->lock);
-    return orders;
+        wait_until_woken(scheduler, ms);
+    atomic_store(&scheduler->is_idle, false);
+    struct control control = {.sweep = scheduler->sweep || scheduler->ending.kind != SV_OK,
+                              .stop = scheduler->stop,
+                              .ending = scheduler->ending.kind != SV_OK};
+    scheduler->woken = false;
+    scheduler->sweep = false;
+    pthread_mutex_unlock(&scheduler->lock);
+    return control;
 }
 
-static void beat(struct sv_batcher *batcher)
+static void heartbeat(struct sv_scheduler *scheduler)
 {
     int64_t now = sv_now_ns();
-    atomic_store(&batcher->moved_ns, now);
-    if (!batcher->options.beat || now - batcher->beaten_ns < (int64_t)SV_IDLE_MS * 1000000)
+    atomic_store(&scheduler->last_progress_ns, now);
+    if (!scheduler->options.heartbeat ||
+        now - scheduler->heartbeat_ns < (int64_t)SV_IDLE_MS * 1000000)
         return;
-    batcher->beaten_ns = now;
-    batcher->options.beat(batcher->options.context);
+    scheduler->heartbeat_ns = now;
+    scheduler->options.heartbeat(scheduler->options.context);
 }
 
-static bool step_all(struct sv_batcher *batcher, const struct orders *orders)
+static bool step_all(struct sv_scheduler *scheduler, const struct control *control)
 {
     bool ran = false;
     int64_t now = sv_now_ns();
-    bool sweep = orders->sweep || now - batcher->swept_ns > (int64_t)SV_SWEEP_MS * 1000000;
-    for (int i = 0; i < batcher->lane_count; i++) {
+    bool sweep = control->sweep || now - scheduler->swept_ns > (int64_t)SV_SWEEP_MS * 1000000;
+    for (int i = 0; i < scheduler->executor_count; i++) {
         /* `ending` does not change once it is set, so it may be read without the lock. */
-        const struct sv_problem *ending = orders->ending ? &batcher->ending : NULL;
-        struct sv_lane *lane = batcher->lanes[i];
-        sv_lane_collect(lane);
+        const struct sv_error *ending = control->ending ? &scheduler->ending : NULL;
+        struct sv_executor *executor = scheduler->executors[i];
+        sv_executor_collect(executor);
         if (sweep)
-            lane->kind->sweep(lane, ending);
-        ran = lane->kind->step(lane) || ran;
-        beat(batcher);
+            executor->kind->sweep(executor, ending);
+        ran = executor->kind->step(executor) || ran;
+        heartbeat(scheduler);
     }
     if (sweep)
-        batcher->swept_ns = now;
+        scheduler->swept_ns = now;
     return ran;
 }
 
 static void *dispatch(void *argument)
 {
-    struct sv_batcher *batcher = argument;
+    struct sv_scheduler *scheduler = argument;
     bool idle = true;
     (void)pthread_setname_np(pthread_self(), "dispatcher");
     for (;;) {
-        struct orders orders = take_orders(batcher, idle);
-        beat(batcher);
-        idle = !step_all(batcher, &orders);
-        if (orders.stop && sv_batcher_items(batcher) == 0)
+        struct control control = wait_for_work(scheduler, idle);
+        heartbeat(scheduler);
+        idle = !step_all(scheduler, &control);
+        if (control.stop && sv_scheduler_pending(scheduler) == 0)
             return NULL;
     }
 }
@@ -110,171 +111,175 @@ static void *dispatch(void *argument)
 /* ---- making and unmaking --------------------------------------------------------------------- */
 
 /* Of the kind that the model's task wants. */
-static struct sv_lane *make_lane(const struct sv_batcher_options *options, struct sv_served *served,
-                                 struct sv_metrics *metrics, struct sl_err *err)
+static struct sv_executor *make_executor(const struct sv_scheduler_options *options,
+                                         struct sv_model_ref *ref, struct sv_metrics *metrics,
+                                         struct sl_err *err)
 {
-    if (sl_model_facts(sv_served_model(served)).task == SL_TASK_COMPLETION)
-        return sv_complete_lane_create(served, &options->complete, metrics, err);
-    return sv_classify_lane_create(served, &options->classify, metrics, err);
+    if (sl_model_facts(sv_model_ref_model(ref)).task == SL_TASK_COMPLETION)
+        return sv_completion_executor_create(ref, &options->complete, metrics, err);
+    return sv_classification_executor_create(ref, &options->classify, metrics, err);
 }
 
-static bool make_lanes(struct sv_batcher *batcher, struct sv_registry *registry,
-                       struct sv_metrics *metrics, struct sl_err *err)
+static bool make_executors(struct sv_scheduler *scheduler, struct sv_registry *registry,
+                           struct sv_metrics *metrics, struct sl_err *err)
 {
     for (int i = 0; i < SV_MODELS_MAX; i++) {
-        struct sv_served *served = sv_registry_acquire_at(registry, i);
-        if (!served)
+        struct sv_model_ref *ref = sv_registry_acquire_at(registry, i);
+        if (!ref)
             return true;
-        struct sv_lane *lane = make_lane(&batcher->options, served, metrics, err);
-        sv_served_release(served);
-        if (!lane)
+        struct sv_executor *executor = make_executor(&scheduler->options, ref, metrics, err);
+        sv_model_ref_release(ref);
+        if (!executor)
             return false;
-        batcher->lanes[batcher->lane_count++] = lane;
+        scheduler->executors[scheduler->executor_count++] = executor;
     }
     return true;
 }
 
-static void init_change(pthread_cond_t *change)
+static void init_wakeup(pthread_cond_t *wakeup)
 {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(change, &attributes);
+    pthread_cond_init(wakeup, &attributes);
     pthread_condattr_destroy(&attributes);
 }
 
-struct sv_batcher *sv_batcher_create(const struct sv_batcher_options *options,
-                                     struct sv_registry *registry, struct sv_metrics *metrics,
-                                     struct sl_err *err)
+struct sv_scheduler *sv_scheduler_create(const struct sv_scheduler_options *options,
+                                         struct sv_registry *registry, struct sv_metrics *metrics,
+                                         struct sl_err *err)
 {
-    struct sv_batcher *batcher = calloc(1, sizeof *batcher);
-    if (!batcher) {
+    struct sv_scheduler *scheduler = calloc(1, sizeof *scheduler);
+    if (!scheduler) {
         (void)sl_fail(err, SL_NO_MEMORY, "batcher");
         return NULL;
     }
-    batcher->options = *options;
-    pthread_mutex_init(&batcher->lock, NULL);
-    init_change(&batcher->change);
-    atomic_store(&batcher->moved_ns, sv_now_ns());
-    bool fine = make_lanes(batcher, registry, metrics, err);
-    if (fine && pthread_create(&batcher->thread, NULL, dispatch, batcher) != 0)
-        fine = sl_fail(err, SL_IO, "start the dispatcher: no more threads");
-    batcher->started = fine;
-    if (!fine) {
-        sv_batcher_destroy(batcher);
+    scheduler->options = *options;
+    pthread_mutex_init(&scheduler->lock, NULL);
+    init_wakeup(&scheduler->wakeup);
+    atomic_store(&scheduler->last_progress_ns, sv_now_ns());
+    bool ok = make_executors(scheduler, registry, metrics, err);
+    if (ok && pthread_create(&scheduler->thread, NULL, dispatch, scheduler) != 0)
+        ok = sl_fail(err, SL_IO, "start the dispatcher: no more threads");
+    scheduler->started = ok;
+    if (!ok) {
+        sv_scheduler_destroy(scheduler);
         return NULL;
     }
-    return batcher;
+    return scheduler;
 }
 
-void sv_batcher_destroy(struct sv_batcher *batcher)
+void sv_scheduler_destroy(struct sv_scheduler *scheduler)
 {
-    if (!batcher)
+    if (!scheduler)
         return;
-    struct sv_problem problem;
-    (void)sv_refuse(&problem, SV_DRAINING, NULL, "The server is shutting down.");
-    sv_batcher_end_all(batcher, &problem);
-    pthread_mutex_lock(&batcher->lock);
-    batcher->stop = true;
-    pthread_mutex_unlock(&batcher->lock);
-    sv_batcher_poke(batcher);
-    if (batcher->started)
-        (void)pthread_join(batcher->thread, NULL);
-    for (int i = 0; i < batcher->lane_count; i++)
-        batcher->lanes[i]->kind->destroy(batcher->lanes[i]);
-    pthread_cond_destroy(&batcher->change);
-    pthread_mutex_destroy(&batcher->lock);
-    free(batcher);
+    struct sv_error error;
+    (void)sv_fail(&error, SV_DRAINING, NULL, "The server is shutting down.");
+    sv_scheduler_fail_all(scheduler, &error);
+    pthread_mutex_lock(&scheduler->lock);
+    scheduler->stop = true;
+    pthread_mutex_unlock(&scheduler->lock);
+    sv_scheduler_wake(scheduler);
+    if (scheduler->started)
+        (void)pthread_join(scheduler->thread, NULL);
+    for (int i = 0; i < scheduler->executor_count; i++)
+        scheduler->executors[i]->kind->destroy(scheduler->executors[i]);
+    pthread_cond_destroy(&scheduler->wakeup);
+    pthread_mutex_destroy(&scheduler->lock);
+    free(scheduler);
 }
 
 /* ---- for other threads ----------------------------------------------------------------------- */
 
-static struct sv_lane *lane_of(const struct sv_batcher *batcher, const struct sv_served *served)
+static struct sv_executor *executor_of(const struct sv_scheduler *scheduler,
+                                       const struct sv_model_ref *ref)
 {
     int i = 0;
-    while (i < batcher->lane_count && batcher->lanes[i]->served != served)
+    while (i < scheduler->executor_count && scheduler->executors[i]->ref != ref)
         i++;
-    assert(i < batcher->lane_count); /* whatever the registry serves has a lane */
-    return batcher->lanes[i];
+    assert(i < scheduler->executor_count); /* whatever the registry serves has a executor */
+    return scheduler->executors[i];
 }
 
-bool sv_batcher_has_room(struct sv_batcher *batcher, const struct sv_served *served, int items,
-                         struct sv_problem *problem)
+bool sv_scheduler_has_capacity(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
+                               int items, struct sv_error *error)
 {
-    return sv_gate_has_room(&lane_of(batcher, served)->gate, items, problem);
+    return sv_admission_has_capacity(&executor_of(scheduler, ref)->admission, items, error);
 }
 
-bool sv_batcher_admit(struct sv_batcher *batcher, const struct sv_served *served, int items,
-                      int64_t tokens, struct sv_problem *problem)
+bool sv_scheduler_admit(struct sv_scheduler *scheduler, const struct sv_model_ref *ref, int items,
+                        int64_t tokens, struct sv_error *error)
 {
-    return sv_gate_enter(&lane_of(batcher, served)->gate, items, tokens, problem);
+    return sv_admission_admit(&executor_of(scheduler, ref)->admission, items, tokens, error);
 }
 
-void sv_batcher_dismiss(struct sv_batcher *batcher, const struct sv_served *served, int items,
-                        int64_t tokens)
+void sv_scheduler_withdraw(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
+                           int items, int64_t tokens)
 {
-    sv_gate_leave(&lane_of(batcher, served)->gate, items, tokens);
+    sv_admission_withdraw(&executor_of(scheduler, ref)->admission, items, tokens);
 }
 
-void sv_batcher_submit(struct sv_batcher *batcher, const struct sv_served *served,
-                       struct sv_task *task)
+void sv_scheduler_submit_completion(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
+                                    struct sv_completion_task *task)
 {
-    sv_complete_lane_push(lane_of(batcher, served), task);
-    sv_batcher_poke(batcher);
+    sv_completion_executor_push(executor_of(scheduler, ref), task);
+    sv_scheduler_wake(scheduler);
 }
 
-void sv_batcher_classify(struct sv_batcher *batcher, const struct sv_served *served,
-                         struct sv_classify_task *task)
+void sv_scheduler_submit_classification(struct sv_scheduler *scheduler,
+                                        const struct sv_model_ref *ref,
+                                        struct sv_classification_task *task)
 {
-    sv_classify_lane_push(lane_of(batcher, served), task);
-    sv_batcher_poke(batcher);
+    sv_classification_executor_push(executor_of(scheduler, ref), task);
+    sv_scheduler_wake(scheduler);
 }
 
-bool sv_batcher_stats(struct sv_batcher *batcher, const struct sv_served *served,
-                      struct sv_classify_stats *stats)
+bool sv_scheduler_stats(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
+                        struct sv_classification_stats *stats)
 {
-    return sv_classify_lane_stats(lane_of(batcher, served), stats);
+    return sv_classification_executor_stats(executor_of(scheduler, ref), stats);
 }
 
-static void poke(struct sv_batcher *batcher, bool sweep)
+static void wake(struct sv_scheduler *scheduler, bool sweep)
 {
-    pthread_mutex_lock(&batcher->lock);
-    batcher->poked = true;
-    batcher->sweep = batcher->sweep || sweep;
-    pthread_cond_signal(&batcher->change);
-    pthread_mutex_unlock(&batcher->lock);
+    pthread_mutex_lock(&scheduler->lock);
+    scheduler->woken = true;
+    scheduler->sweep = scheduler->sweep || sweep;
+    pthread_cond_signal(&scheduler->wakeup);
+    pthread_mutex_unlock(&scheduler->lock);
 }
 
-void sv_batcher_poke(struct sv_batcher *batcher)
+void sv_scheduler_wake(struct sv_scheduler *scheduler)
 {
-    poke(batcher, false);
+    wake(scheduler, false);
 }
 
-void sv_batcher_sweep(struct sv_batcher *batcher)
+void sv_scheduler_sweep(struct sv_scheduler *scheduler)
 {
-    poke(batcher, true);
+    wake(scheduler, true);
 }
 
-void sv_batcher_end_all(struct sv_batcher *batcher, const struct sv_problem *problem)
+void sv_scheduler_fail_all(struct sv_scheduler *scheduler, const struct sv_error *error)
 {
-    assert(problem->kind != SV_FINE);
-    pthread_mutex_lock(&batcher->lock);
-    if (batcher->ending.kind == SV_FINE)
-        batcher->ending = *problem;
-    pthread_mutex_unlock(&batcher->lock);
-    sv_batcher_sweep(batcher);
+    assert(error->kind != SV_OK);
+    pthread_mutex_lock(&scheduler->lock);
+    if (scheduler->ending.kind == SV_OK)
+        scheduler->ending = *error;
+    pthread_mutex_unlock(&scheduler->lock);
+    sv_scheduler_sweep(scheduler);
 }
 
-int64_t sv_batcher_items(struct sv_batcher *batcher)
+int64_t sv_scheduler_pending(struct sv_scheduler *scheduler)
 {
     int64_t items = 0;
-    for (int i = 0; i < batcher->lane_count; i++)
-        items += sv_lane_items(batcher->lanes[i]);
+    for (int i = 0; i < scheduler->executor_count; i++)
+        items += sv_executor_pending(scheduler->executors[i]);
     return items;
 }
 
-bool sv_batcher_is_alive(const struct sv_batcher *batcher)
+bool sv_scheduler_is_alive(const struct sv_scheduler *scheduler)
 {
-    int64_t silent = sv_now_ns() - atomic_load(&batcher->moved_ns);
-    return atomic_load(&batcher->waits) || silent < (int64_t)SV_HEARTBEAT_SECONDS_MAX * 1000000000;
+    int64_t silent = sv_now_ns() - atomic_load(&scheduler->last_progress_ns);
+    return atomic_load(&scheduler->is_idle) ||
+           silent < (int64_t)SV_HEARTBEAT_SECONDS_MAX * 1000000000;
 }

@@ -8,10 +8,10 @@
 #include <string.h>
 
 /* What waits of one choice. */
-struct lane {
+struct executor {
     char *text; /* SV_STREAM_TEXT_BYTES */
     size_t bytes;
-    struct sl_token_record *records; /* SV_STREAM_RECORDS, or NULL */
+    struct sl_token_record *records; /* SV_STREAM_TOKENS, or NULL */
     int record_count;
     size_t bytes_put; /* of the whole text, ever */
     int records_put;
@@ -27,28 +27,28 @@ struct sv_stream {
     struct sv_text head;  /* "data: {...,"choices":[", before every piece */
     struct sv_text frame; /* events being sent; [sent] are gone */
     size_t sent;
-    struct lane *lanes;
+    struct executor *executors;
     char *texts;
     struct sl_token_record *records;
     struct sv_usage usage;
-    struct sv_problem problem;
-    int closed; /* lanes whose finish_reason was sent */
-    bool begun, ping, done;
+    struct sv_error error;
+    int closed; /* executors whose finish_reason was sent */
+    bool started, ping, done;
 };
 
 static bool allocate(struct sv_stream *stream)
 {
     size_t choices = (size_t)stream->options.choices;
-    stream->lanes = calloc(choices, sizeof *stream->lanes);
+    stream->executors = calloc(choices, sizeof *stream->executors);
     stream->texts = malloc(choices * SV_STREAM_TEXT_BYTES);
     if (stream->options.tokens)
-        stream->records = malloc(choices * SV_STREAM_RECORDS * sizeof *stream->records);
-    if (!stream->lanes || !stream->texts || (stream->options.tokens && !stream->records))
+        stream->records = malloc(choices * SV_STREAM_TOKENS * sizeof *stream->records);
+    if (!stream->executors || !stream->texts || (stream->options.tokens && !stream->records))
         return false;
     for (size_t i = 0; i < choices; i++) {
-        stream->lanes[i].text = stream->texts + i * SV_STREAM_TEXT_BYTES;
+        stream->executors[i].text = stream->texts + i * SV_STREAM_TEXT_BYTES;
         if (stream->records)
-            stream->lanes[i].records = stream->records + i * SV_STREAM_RECORDS;
+            stream->executors[i].records = stream->records + i * SV_STREAM_TOKENS;
     }
     return true;
 }
@@ -64,13 +64,13 @@ struct sv_stream *sv_stream_create(const struct sv_stream_options *options, stru
     stream->options = *options;
     pthread_mutex_init(&stream->lock, NULL);
     sv_text_adds(&stream->head, "data: ");
-    sv_answer_begin(&stream->head, &options->head);
+    sv_completion_json_begin(&stream->head, &options->head);
     if (!allocate(stream) || stream->head.failed) {
         (void)sl_fail(err, SL_NO_MEMORY, "stream of %d choices", options->choices);
         sv_stream_destroy(stream);
         return NULL;
     }
-    stream->options.head = (struct sv_answer_head){0}; /* its strings may go */
+    stream->options.head = (struct sv_completion_head){0}; /* its strings may go */
     return stream;
 }
 
@@ -80,7 +80,7 @@ void sv_stream_destroy(struct sv_stream *stream)
         return;
     sv_text_release(&stream->head);
     sv_text_release(&stream->frame);
-    free(stream->lanes);
+    free(stream->executors);
     free(stream->texts);
     free(stream->records);
     pthread_mutex_destroy(&stream->lock);
@@ -88,39 +88,41 @@ void sv_stream_destroy(struct sv_stream *stream)
 }
 
 /* How many records come along with *bytes more of the text; fewer bytes when not all have room. */
-static int fitting_records(const struct lane *lane, const struct sl_token_record *records,
+static int fitting_records(const struct executor *executor, const struct sl_token_record *records,
                            int count, bool all_text, size_t *bytes)
 {
-    if (!lane->records)
+    if (!executor->records)
         return 0;
-    size_t end = lane->bytes_put + *bytes;
-    int room = SV_STREAM_RECORDS - lane->record_count, fit = 0;
+    size_t end = executor->bytes_put + *bytes;
+    int room = SV_STREAM_TOKENS - executor->record_count, fit = 0;
     while (fit < count && fit < room && (all_text || records[fit].text_offset < end))
         fit++;
     /* The next one begins inside: its text stays behind with it. */
     if (fit < count && records[fit].text_offset < end)
-        *bytes = records[fit].text_offset > lane->bytes_put
-                     ? records[fit].text_offset - lane->bytes_put
+        *bytes = records[fit].text_offset > executor->bytes_put
+                     ? records[fit].text_offset - executor->bytes_put
                      : 0;
     return fit;
 }
 
-static bool lane_put(struct lane *lane, const char *text, size_t bytes,
+static bool lane_put(struct executor *executor, const char *text, size_t bytes,
                      const struct sl_token_record *records, int record_count)
 {
-    size_t left = bytes - lane->bytes_put;
-    size_t take = sv_utf8_fit(text + lane->bytes_put, left, SV_STREAM_TEXT_BYTES - lane->bytes);
-    int fresh = record_count - lane->records_put;
-    const struct sl_token_record *first = records + lane->records_put;
-    int fit = fresh > 0 ? fitting_records(lane, first, fresh, take == left, &take) : 0;
-    memcpy(lane->text + lane->bytes, text + lane->bytes_put, take);
+    size_t remaining = bytes - executor->bytes_put;
+    size_t take =
+        sv_utf8_fit(text + executor->bytes_put, remaining, SV_STREAM_TEXT_BYTES - executor->bytes);
+    int fresh = record_count - executor->records_put;
+    const struct sl_token_record *first = records + executor->records_put;
+    int fit = fresh > 0 ? fitting_records(executor, first, fresh, take == remaining, &take) : 0;
+    memcpy(executor->text + executor->bytes, text + executor->bytes_put, take);
     if (fit > 0)
-        memcpy(lane->records + lane->record_count, first, (size_t)fit * sizeof *first);
-    lane->bytes += take;
-    lane->bytes_put += take;
-    lane->record_count += fit;
-    lane->records_put += fit;
-    return lane->bytes_put == bytes && (!lane->records || lane->records_put == record_count);
+        memcpy(executor->records + executor->record_count, first, (size_t)fit * sizeof *first);
+    executor->bytes += take;
+    executor->bytes_put += take;
+    executor->record_count += fit;
+    executor->records_put += fit;
+    return executor->bytes_put == bytes &&
+           (!executor->records || executor->records_put == record_count);
 }
 
 bool sv_stream_put(struct sv_stream *stream, int choice, const char *text, size_t bytes,
@@ -128,12 +130,12 @@ bool sv_stream_put(struct sv_stream *stream, int choice, const char *text, size_
 {
     assert(choice >= 0 && choice < stream->options.choices);
     pthread_mutex_lock(&stream->lock);
-    struct lane *lane = &stream->lanes[choice];
-    assert(bytes >= lane->bytes_put);
-    assert(lane->finish == SL_RUNNING);
-    bool whole = lane_put(lane, text, bytes, records, record_count);
-    lane->full = !whole;
-    stream->begun = stream->begun || lane->bytes_put > 0;
+    struct executor *executor = &stream->executors[choice];
+    assert(bytes >= executor->bytes_put);
+    assert(executor->finish == SL_RUNNING);
+    bool whole = lane_put(executor, text, bytes, records, record_count);
+    executor->full = !whole;
+    stream->started = stream->started || executor->bytes_put > 0;
     pthread_mutex_unlock(&stream->lock);
     return whole;
 }
@@ -142,9 +144,9 @@ void sv_stream_finish(struct sv_stream *stream, int choice, enum sl_finish finis
 {
     assert(finish == SL_FINISH_STOP || finish == SL_FINISH_LENGTH);
     pthread_mutex_lock(&stream->lock);
-    assert(stream->lanes[choice].finish == SL_RUNNING);
-    stream->lanes[choice].finish = finish;
-    stream->begun = true;
+    assert(stream->executors[choice].finish == SL_RUNNING);
+    stream->executors[choice].finish = finish;
+    stream->started = true;
     pthread_mutex_unlock(&stream->lock);
 }
 
@@ -155,11 +157,11 @@ void sv_stream_usage(struct sv_stream *stream, const struct sv_usage *usage)
     pthread_mutex_unlock(&stream->lock);
 }
 
-void sv_stream_fail(struct sv_stream *stream, const struct sv_problem *problem)
+void sv_stream_fail(struct sv_stream *stream, const struct sv_error *error)
 {
     pthread_mutex_lock(&stream->lock);
-    if (stream->problem.kind == SV_FINE)
-        stream->problem = *problem;
+    if (stream->error.kind == SV_OK)
+        stream->error = *error;
     pthread_mutex_unlock(&stream->lock);
 }
 
@@ -167,16 +169,16 @@ void sv_stream_ping(struct sv_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
     stream->ping = true;
-    stream->begun = true;
+    stream->started = true;
     pthread_mutex_unlock(&stream->lock);
 }
 
 bool sv_stream_has_begun(struct sv_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
-    bool begun = stream->begun;
+    bool started = stream->started;
     pthread_mutex_unlock(&stream->lock);
-    return begun;
+    return started;
 }
 
 bool sv_stream_is_delivered(struct sv_stream *stream)
@@ -196,34 +198,34 @@ static void end_event(struct sv_stream *stream, bool last)
     sv_text_adds(frame, "]");
     if (last) {
         sv_text_adds(frame, ",\"usage\":");
-        sv_answer_usage(frame, &stream->usage);
+        sv_completion_json_usage(frame, &stream->usage);
     } else if (stream->options.include_usage)
         sv_text_adds(frame, ",\"usage\":null");
     sv_text_adds(frame, "}\n\n");
 }
 
-static void write_piece(struct sv_stream *stream, int choice, struct lane *lane)
+static void write_piece(struct sv_stream *stream, int choice, struct executor *executor)
 {
-    const struct sv_piece piece = {
+    const struct sv_completion_choice piece = {
         .choice = choice,
-        .text = lane->text,
-        .bytes = lane->bytes,
-        .bytes_before = lane->bytes_sent,
-        .characters_before = lane->characters_sent,
+        .text = executor->text,
+        .bytes = executor->bytes,
+        .bytes_before = executor->bytes_sent,
+        .characters_before = executor->characters_sent,
         .tokens = stream->options.tokens,
-        .records = lane->records,
-        .record_count = lane->record_count,
-        .finish = lane->finish,
+        .records = executor->records,
+        .record_count = executor->record_count,
+        .finish = executor->finish,
     };
     sv_text_add(&stream->frame, stream->head.data, stream->head.bytes);
-    sv_answer_piece(&stream->frame, &piece);
-    stream->closed += lane->finish != SL_RUNNING;
-    lane->closed = lane->finish != SL_RUNNING;
+    sv_completion_json_choice(&stream->frame, &piece);
+    stream->closed += executor->finish != SL_RUNNING;
+    executor->closed = executor->finish != SL_RUNNING;
     end_event(stream, !stream->options.include_usage && stream->closed == stream->options.choices);
-    lane->bytes_sent += lane->bytes;
-    lane->characters_sent += sv_utf8_count(lane->text, lane->bytes);
-    lane->bytes = 0;
-    lane->record_count = 0;
+    executor->bytes_sent += executor->bytes;
+    executor->characters_sent += sv_utf8_count(executor->text, executor->bytes);
+    executor->bytes = 0;
+    executor->record_count = 0;
 }
 
 static void write_end(struct sv_stream *stream)
@@ -232,7 +234,7 @@ static void write_end(struct sv_stream *stream)
     bool complete = stream->closed == stream->options.choices;
     if (!complete) {
         sv_text_adds(frame, "data: ");
-        (void)sv_problem_write(&stream->problem, SV_FAMILY_OPENAI, frame);
+        (void)sv_error_write(&stream->error, SV_API_OPENAI, frame);
         sv_text_adds(frame, "\n\n");
     } else if (stream->options.include_usage) {
         sv_text_add(frame, stream->head.data, stream->head.bytes);
@@ -247,15 +249,16 @@ static bool write_events(struct sv_stream *stream)
 {
     bool made_room = false;
     for (int i = 0; i < stream->options.choices; i++) {
-        struct lane *lane = &stream->lanes[i];
-        bool waits = lane->bytes > 0 || lane->record_count > 0 || lane->finish != SL_RUNNING;
-        if (lane->closed || !waits)
+        struct executor *executor = &stream->executors[i];
+        bool is_idle =
+            executor->bytes > 0 || executor->record_count > 0 || executor->finish != SL_RUNNING;
+        if (executor->closed || !is_idle)
             continue;
-        write_piece(stream, i, lane);
-        made_room = made_room || lane->full;
-        lane->full = false;
+        write_piece(stream, i, executor);
+        made_room = made_room || executor->full;
+        executor->full = false;
     }
-    if (stream->closed == stream->options.choices || stream->problem.kind != SV_FINE)
+    if (stream->closed == stream->options.choices || stream->error.kind != SV_OK)
         write_end(stream);
     else if (stream->ping && stream->frame.bytes == 0)
         sv_text_adds(&stream->frame, ": ping\n\n");
@@ -263,19 +266,19 @@ static bool write_events(struct sv_stream *stream)
     return made_room;
 }
 
-static ssize_t take_frame(struct sv_stream *stream, char *bytes, size_t most)
+static ssize_t take_frame(struct sv_stream *stream, char *bytes, size_t max)
 {
-    size_t left = stream->frame.bytes - stream->sent;
-    size_t take = left < most ? left : most;
+    size_t remaining = stream->frame.bytes - stream->sent;
+    size_t take = remaining < max ? remaining : max;
     if (take > 0)
         memcpy(bytes, stream->frame.data + stream->sent, take);
     stream->sent += take;
     return take == 0 && stream->done ? SV_PULL_END : (ssize_t)take;
 }
 
-ssize_t sv_stream_pull(struct sv_stream *stream, char *bytes, size_t most)
+ssize_t sv_stream_pull(struct sv_stream *stream, char *bytes, size_t max)
 {
-    assert(most > 0);
+    assert(max > 0);
     bool made_room = false;
     pthread_mutex_lock(&stream->lock);
     if (stream->sent == stream->frame.bytes && !stream->done) {
@@ -284,7 +287,7 @@ ssize_t sv_stream_pull(struct sv_stream *stream, char *bytes, size_t most)
         made_room = write_events(stream);
     }
     /* An event that was cut short for want of memory must not look like an end. */
-    ssize_t taken = stream->frame.failed ? SV_PULL_BROKEN : take_frame(stream, bytes, most);
+    ssize_t taken = stream->frame.failed ? SV_PULL_ERROR : take_frame(stream, bytes, max);
     pthread_mutex_unlock(&stream->lock);
     if (made_room)
         stream->options.room(stream->options.context);

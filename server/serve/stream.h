@@ -18,7 +18,7 @@
 struct sv_stream;
 
 struct sv_stream_options {
-    struct sv_answer_head head; /* copied */
+    struct sv_completion_head head; /* copied */
     int choices;
     const struct sl_tokenizer *tokens; /* for log probabilities; NULL: none. It outlives us */
     bool include_usage;                /* usage in an event of its own, and null in those before */
@@ -39,7 +39,7 @@ void sv_stream_finish(struct sv_stream *stream, int choice, enum sl_finish finis
 /* What all choices used; before the last of them is finished. `truncations` must live on. */
 void sv_stream_usage(struct sv_stream *stream, const struct sv_usage *usage);
 /* Nothing more will come. What was put is still sent. The first of several is told. */
-void sv_stream_fail(struct sv_stream *stream, const struct sv_problem *problem);
+void sv_stream_fail(struct sv_stream *stream, const struct sv_error *error);
 /* Asks for a comment, so that nobody on the way takes the connection for dead. */
 void sv_stream_ping(struct sv_stream *stream);
 
@@ -50,4 +50,4 @@ bool sv_stream_has_begun(struct sv_stream *stream);
 /* Everything was pulled, [DONE] included: what a client does next is its own business. */
 bool sv_stream_is_delivered(struct sv_stream *stream);
 /* Bytes of events, at most `most`, or an SV_PULL_...: none now, [DONE] was sent, no memory. */
-ssize_t sv_stream_pull(struct sv_stream *stream, char *bytes, size_t most);
+ssize_t sv_stream_pull(struct sv_stream *stream, char *bytes, size_t max);

@@ -27,7 +27,7 @@ static void string_check(const struct sv_string *string)
 static void texts_check(const struct sv_texts *texts)
 {
     must(texts->count >= 1);
-    must(texts->several || texts->count == 1);
+    must(texts->is_array || texts->count == 1);
     for (int i = 0; i < texts->count; i++) {
         must(texts->items[i].data);
         string_check(&texts->items[i]);
@@ -46,85 +46,85 @@ static void prompts_check(const struct sv_prompts *prompts)
     }
 }
 
-static struct sv_document *read_completion(const struct sv_text *body, struct sv_problem *problem)
+static struct sv_document *read_completion(const struct sv_text *body, struct sv_error *error)
 {
-    struct sv_completion_request request;
-    struct sv_document *document = sv_completion_request_read(body, &request, problem);
+    struct sv_completion_params params;
+    struct sv_document *document = sv_completion_params_read(body, &params, error);
     if (!document)
         return NULL;
-    string_check(&request.model);
-    prompts_check(&request.prompt);
-    must(request.prompt.count <= SV_PROMPTS_MAX);
-    must(request.max_tokens >= 0 && request.max_tokens <= SV_TOKENS_MAX);
-    must(request.n >= 1 && request.n <= SV_SAMPLES_MAX);
-    must(request.temperature >= 0 && request.temperature <= 2);
-    must(request.bias.count >= 0 && request.bias.count <= SV_BIAS_MAX);
-    must(request.stop.count >= 0 && request.stop.count <= SV_STRINGS_MAX);
-    for (int i = 0; i < request.bias.count; i++)
-        must(request.bias.items[i].id >= 0);
-    for (int i = 0; i < request.stop.count; i++)
-        string_check(&request.stop.items[i]);
+    string_check(&params.model);
+    prompts_check(&params.prompt);
+    must(params.prompt.count <= SV_PROMPTS_MAX);
+    must(params.max_tokens >= 0 && params.max_tokens <= SV_TOKENS_MAX);
+    must(params.n >= 1 && params.n <= SV_N_MAX);
+    must(params.temperature >= 0 && params.temperature <= 2);
+    must(params.bias.count >= 0 && params.bias.count <= SV_BIAS_MAX);
+    must(params.stop.count >= 0 && params.stop.count <= SV_STRINGS_MAX);
+    for (int i = 0; i < params.bias.count; i++)
+        must(params.bias.items[i].id >= 0);
+    for (int i = 0; i < params.stop.count; i++)
+        string_check(&params.stop.items[i]);
     return document;
 }
 
 static struct sv_document *predict_check(struct sv_document *document,
-                                         const struct sv_predict_request *request)
+                                         const struct sv_predict_params *params)
 {
     if (!document)
         return NULL;
-    texts_check(&request->inputs);
-    must(request->top_k >= 1);
+    texts_check(&params->inputs);
+    must(params->top_k >= 1);
     return document;
 }
 
-static struct sv_document *read_predict(const struct sv_text *body, struct sv_problem *problem)
+static struct sv_document *read_predict(const struct sv_text *body, struct sv_error *error)
 {
-    struct sv_predict_request request;
-    return predict_check(sv_predict_request_read(body, &request, problem), &request);
+    struct sv_predict_params params;
+    return predict_check(sv_predict_params_read(body, &params, error), &params);
 }
 
-static struct sv_document *read_hf(const struct sv_text *body, struct sv_problem *problem)
+static struct sv_document *read_hf(const struct sv_text *body, struct sv_error *error)
 {
-    struct sv_predict_request request;
-    return predict_check(sv_hf_request_read(body, &request, problem), &request);
+    struct sv_predict_params params;
+    return predict_check(sv_hf_params_read(body, &params, error), &params);
 }
 
-static struct sv_document *read_tokenize(const struct sv_text *body, struct sv_problem *problem)
+static struct sv_document *read_tokenize(const struct sv_text *body, struct sv_error *error)
 {
-    struct sv_tokenize_request request;
-    struct sv_document *document = sv_tokenize_request_read(body, &request, problem);
+    struct sv_tokenize_params params;
+    struct sv_document *document = sv_tokenize_params_read(body, &params, error);
     if (document)
-        texts_check(&request.inputs);
+        texts_check(&params.inputs);
     return document;
 }
 
-static struct sv_document *read_decode(const struct sv_text *body, struct sv_problem *problem)
+static struct sv_document *read_decode(const struct sv_text *body, struct sv_error *error)
 {
-    struct sv_decode_request request;
-    struct sv_document *document = sv_decode_request_read(body, &request, problem);
+    struct sv_decode_params params;
+    struct sv_document *document = sv_decode_params_read(body, &params, error);
     if (!document)
         return NULL;
-    prompts_check(&request.ids);
-    must(request.ids.count >= 1);
-    for (int i = 0; i < request.ids.count; i++)
-        must(request.ids.items[i].ids);
+    prompts_check(&params.ids);
+    must(params.ids.count >= 1);
+    for (int i = 0; i < params.ids.count; i++)
+        must(params.ids.items[i].ids);
     return document;
 }
 
-static struct sv_document *read_infer(const struct sv_text *body, struct sv_problem *problem)
+static struct sv_document *read_infer(const struct sv_text *body, struct sv_error *error)
 {
-    struct sv_infer_request request;
-    struct sv_document *document = sv_infer_request_read(body, &request, problem);
+    struct sv_infer_params params;
+    struct sv_document *document = sv_infer_params_read(body, &params, error);
     if (!document)
         return NULL;
-    const struct sv_tensor *input = request.inputs.items;
-    const struct sv_output *outputs = request.outputs.items;
-    must(request.inputs.count == 1);
+    const struct sv_tensor *input = params.inputs.items;
+    const struct sv_output *outputs = params.outputs.items;
+    must(params.inputs.count == 1);
     must(input->shape.sizes[0] == input->data.count);
     texts_check(&input->data);
-    string_check(&request.id);
-    must(request.outputs.count <= SV_OUTPUTS_MAX);
-    for (int i = 0; i < request.outputs.count; i++)
+    string_check(&params.id);
+    must(params.outputs.count <= SV_OUTPUTS_MAX);
+    for (int i = 0; i < params.outputs.count; i++)
         must(strcmp(outputs[i].name.data, sv_output_rows[outputs[i].kind].name) == 0);
     return document;
 }
@@ -143,17 +143,17 @@ static void question_check(const struct sv_question *question)
         string_check(&levels[i].label);
 }
 
-static struct sv_document *read_decision(const struct sv_text *body, struct sv_problem *problem)
+static struct sv_document *read_decision(const struct sv_text *body, struct sv_error *error)
 {
-    struct sv_decision_request request;
-    struct sv_document *document = sv_decision_request_read(body, &request, problem);
+    struct sv_decision_params params;
+    struct sv_document *document = sv_decision_params_read(body, &params, error);
     if (!document)
         return NULL;
-    const struct sv_question *questions = request.questions.items;
-    must(request.model.bytes > 0);
-    texts_check(&request.input);
-    must(request.questions.count >= 1 && request.questions.count <= SV_QUESTIONS_MAX);
-    for (int i = 0; i < request.questions.count; i++)
+    const struct sv_question *questions = params.questions.items;
+    must(params.model.bytes > 0);
+    texts_check(&params.input);
+    must(params.questions.count >= 1 && params.questions.count <= SV_QUESTIONS_MAX);
+    for (int i = 0; i < params.questions.count; i++)
         question_check(&questions[i]);
     return document;
 }
@@ -162,20 +162,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct {
         char letter;
-        struct sv_document *(*read)(const struct sv_text *body, struct sv_problem *problem);
+        struct sv_document *(*read)(const struct sv_text *body, struct sv_error *error);
     } tables[] = {{'c', read_completion}, {'p', read_predict}, {'h', read_hf},
                   {'t', read_tokenize},   {'d', read_decode},  {'i', read_infer},
                   {'q', read_decision}};
 
-    struct sv_problem problem = {.kind = SV_FINE};
+    struct sv_error error = {.kind = SV_OK};
     if (size == 0)
         return 0;
     const struct sv_text body = {.data = (char *)(uintptr_t)(data + 1), .bytes = size - 1};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (tables[i].letter != (char)data[0])
             continue;
-        struct sv_document *document = tables[i].read(&body, &problem);
-        must(document ? problem.kind == SV_FINE : problem.kind != SV_FINE && problem.message[0]);
+        struct sv_document *document = tables[i].read(&body, &error);
+        must(document ? error.kind == SV_OK : error.kind != SV_OK && error.message[0]);
         sv_document_release(document);
     }
     return 0;

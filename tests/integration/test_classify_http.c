@@ -327,7 +327,7 @@ Test(classify_http, too_many_texts_are_told_the_servers_bound)
 {
     struct sv_text body = {0};
     sv_text_adds(&body, "{\"inputs\":[");
-    for (int i = 0; i <= SV_TEXTS_MAX; i++)
+    for (int i = 0; i <= SV_CLIENT_BATCH_MAX; i++)
         sv_text_adds(&body, i ? ",[\"a\"]" : "[\"a\"]");
     sv_text_adds(&body, "]}");
     struct answer answer = ask(&d, "POST", "/predict", body.data);

@@ -535,7 +535,7 @@ Test(http, headers_that_would_not_do_what_they_say_are_refused)
 
 Test(http_routes, what_stands_for_a_part_has_a_name)
 {
-    char arguments[SV_ARGUMENTS_MAX][SV_PATH_MAX], allow[SV_ALLOW_MAX];
+    char arguments[SV_PATH_PARAMS_MAX][SV_PATH_MAX], allow[SV_ALLOW_MAX];
     const struct sv_route *route;
     for (int i = 0; i < sv_routes.count && (route = &sv_routes.routes[i]); i++)
         cr_assert_not(strstr(route->path, "{}"), "%s", route->path);
@@ -553,10 +553,10 @@ Test(http_routes, routes_that_begin_alike_have_errors_that_look_alike)
     const struct sv_route *route;
     for (int i = 0; i < sv_routes.count && (route = &sv_routes.routes[i]); i++) {
         cr_assert_neq(route->scope, SV_SCOPE_NONE, "%s", route->path);
-        cr_assert_eq(route->family, sv_router_family(&sv_routes, route->path), "%s", route->path);
+        cr_assert_eq(route->api, sv_router_family(&sv_routes, route->path), "%s", route->path);
     }
-    cr_assert_eq(sv_router_family(&sv_routes, "/"), SV_FAMILY_TEI);
-    cr_assert_eq(sv_router_family(&sv_routes, "/hf"), SV_FAMILY_HF);
-    cr_assert_eq(sv_router_family(&sv_routes, ""), SV_FAMILY_PLAIN);
-    cr_assert_eq(sv_router_family(&sv_routes, "*"), SV_FAMILY_PLAIN);
+    cr_assert_eq(sv_router_family(&sv_routes, "/"), SV_API_TEI);
+    cr_assert_eq(sv_router_family(&sv_routes, "/hf"), SV_API_HF);
+    cr_assert_eq(sv_router_family(&sv_routes, ""), SV_API_PLAIN);
+    cr_assert_eq(sv_router_family(&sv_routes, "*"), SV_API_PLAIN);
 }

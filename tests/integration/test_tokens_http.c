@@ -114,7 +114,7 @@ Test(tokens_http, one_answer_decodes_so_many_tokens)
 {
     struct sv_text body = {0};
     sv_text_adds(&body, "{\"ids\":[[9");
-    for (int i = 0; i < SV_TOKENIZED_MAX; i++)
+    for (int i = 0; i < SV_TOKENIZE_TOKENS_MAX; i++)
         sv_text_adds(&body, ",9");
     sv_text_adds(&body, "]]}");
     struct answer answer = ask(&d, "POST", "/models/plain/decode", body.data);
@@ -167,13 +167,13 @@ Test(tokens_http, one_answer_has_so_many_tokens)
     struct sv_text body = {0};
     memset(text, 'a', BYTES);
     text[BYTES] = '\0';
-    sv_text_print(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZED_MAX, text);
+    sv_text_print(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZE_TOKENS_MAX, text);
     struct answer answer = ask(&d, "POST", "/tokenize", body.data);
     expect_error(&answer, 422, "validation", "'inputs' has more than the 262144 tokens");
     sv_text_clear(&body);
-    sv_text_print(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZED_MAX - 1, text);
+    sv_text_print(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZE_TOKENS_MAX - 1, text);
     json_t *root = posted("/tokenize", body.data);
-    cr_assert_eq(json_array_size(at(root, "1")), SV_TOKENIZED_MAX - 1);
+    cr_assert_eq(json_array_size(at(root, "1")), SV_TOKENIZE_TOKENS_MAX - 1);
     json_decref(root);
     long before = peak_kib();
     sv_text_clear(&body);

@@ -1,4 +1,4 @@
-/* batcher_world.h - a batcher over a store of tiny models, and calls without connections. */
+/* batcher_world.h - a scheduler over a store of tiny models, and requests without connections. */
 #pragma once
 
 #include "serve/scheduler.h"
@@ -13,12 +13,12 @@ static struct {
     struct sl_engine *engine;
     struct sv_metrics *metrics;
     struct sv_registry *registry;
-    struct sv_batcher *batcher;
-    struct sv_served *served[2]; /* that were found */
+    struct sv_scheduler *scheduler;
+    struct sv_model_ref *ref[2]; /* that were found */
     struct sv_server server;
 } world;
 
-/* The models that `make` writes, one thread, no batcher yet. */
+/* The models that `make` writes, one thread, no scheduler yet. */
 static inline void world_stock(void (*make)(const char *store))
 {
     struct sl_err err;
@@ -33,45 +33,46 @@ static inline void world_stock(void (*make)(const char *store))
 }
 
 /* It stays until the world closes. */
-static inline struct sv_served *world_find(const char *id)
+static inline struct sv_model_ref *world_find(const char *id)
 {
     struct sl_err err;
-    struct sv_served **free_place = world.served[0] ? &world.served[1] : &world.served[0];
+    struct sv_model_ref **free_place = world.ref[0] ? &world.ref[1] : &world.ref[0];
     cr_assert_null(*free_place);
     EXPECT_OK((*free_place = sv_registry_acquire(world.registry, id, &err)), err);
     return *free_place;
 }
 
-static inline void world_start(const struct sv_batcher_options *options)
+static inline void world_start(const struct sv_scheduler_options *options)
 {
     struct sl_err err;
-    EXPECT_OK((world.batcher = sv_batcher_create(options, world.registry, world.metrics, &err)),
+    EXPECT_OK((world.scheduler = sv_scheduler_create(options, world.registry, world.metrics, &err)),
               err);
 }
 
 static inline void world_close(void)
 {
-    sv_batcher_destroy(world.batcher);
+    sv_scheduler_destroy(world.scheduler);
     for (int i = 0; i < 2; i++)
-        if (world.served[i])
-            sv_served_release(world.served[i]);
+        if (world.ref[i])
+            sv_model_ref_release(world.ref[i]);
     sv_registry_destroy(world.registry);
     sv_metrics_destroy(world.metrics);
     sl_engine_destroy(world.engine);
     test_directory_remove(world.store);
 }
 
-/* ---- calls without connections -------------------------------------------------------------- */
+/* ---- requests without connections --------------------------------------------------------------
+ */
 
 static inline void world_nothing(void *connection)
 {
     (void)connection;
 }
 
-static inline void world_cancel(struct sv_call *call)
+static inline void world_cancel(struct sv_request *request)
 {
-    (void)call;
-    sv_batcher_sweep(world.batcher);
+    (void)request;
+    sv_scheduler_sweep(world.scheduler);
 }
 
 static inline void world_keep(void *state)
@@ -79,15 +80,16 @@ static inline void world_keep(void *state)
     (void)state;
 }
 
-/* To be released with sv_call_release. */
-static inline struct sv_call *world_call(void)
+/* To be released with sv_request_release. */
+static inline struct sv_request *world_call(void)
 {
-    static const struct sv_line line = {.suspend = world_nothing, .resume = world_nothing};
-    static const struct sv_work work = {.cancel = world_cancel, .destroy = world_keep};
-    struct sv_call *call = sv_call_create(&world.server, &line, NULL);
-    cr_assert(call);
-    call->work = &work;
-    return call;
+    static const struct sv_transport transport = {.suspend = world_nothing,
+                                                  .resume = world_nothing};
+    static const struct sv_async async = {.cancel = world_cancel, .destroy = world_keep};
+    struct sv_request *request = sv_request_create(&world.server, &transport, NULL);
+    cr_assert(request);
+    request->async = &async;
+    return request;
 }
 
 static inline void nap(void)
@@ -104,8 +106,8 @@ static inline void wait_until(const atomic_bool *finished)
 
 static inline void expect_idle(void)
 {
-    for (int i = 0; i < WAIT_MS && sv_batcher_items(world.batcher) > 0; i++)
+    for (int i = 0; i < WAIT_MS && sv_scheduler_pending(world.scheduler) > 0; i++)
         nap();
-    cr_assert_eq(sv_batcher_items(world.batcher), 0);
-    cr_assert(sv_batcher_is_alive(world.batcher));
+    cr_assert_eq(sv_scheduler_pending(world.scheduler), 0);
+    cr_assert(sv_scheduler_is_alive(world.scheduler));
 }

@@ -7,14 +7,14 @@
 
 enum { ITEMS = 16, ROWS = 100, TEXTS_MAX = 64, ENCODED_NS = 12345 };
 
-static struct sv_served *mood_served, *plain_served;
+static struct sv_model_ref *mood_served, *plain_served;
 
 static void open_with(int64_t items_max)
 {
     world_stock(tiny_classifiers_make);
     mood_served = world_find(MOOD "@4");
     plain_served = world_find(PLAIN);
-    world_start(&(struct sv_batcher_options){
+    world_start(&(struct sv_scheduler_options){
         .complete = {.slots = 1, .batch_rows = 8, .bounds = {.items_max = 8, .tokens_max = 1000}},
         .classify = {.items = ITEMS,
                      .rows = ROWS,
@@ -31,11 +31,11 @@ static int64_t deadline_ns = INT64_MAX;
 static int poisoned = -1;
 
 struct ask {
-    struct sv_classify_task task;
-    struct sv_item *items;
+    struct sv_classification_task task;
+    struct sv_classification_item *items;
     int32_t *ids;  /* TEXTS ids of all items, one after another */
     float *logits; /* and their answers */
-    struct sv_served *served;
+    struct sv_model_ref *ref;
 };
 
 /* Text `index` of ask `seed`: a length and ids that no other text has together. */
@@ -50,22 +50,22 @@ static int write_text(uint64_t seed, int index, int vocab, int longest, int32_t 
 }
 
 /* An ask of so many texts; NULL when there is no room for it. */
-static struct ask *submit(struct sv_served *served, uint64_t seed, int count)
+static struct ask *submit(struct sv_model_ref *ref, uint64_t seed, int count)
 {
-    struct sv_problem problem;
-    struct sl_model_facts facts = sl_model_facts(sv_served_model(served));
+    struct sv_error error;
+    struct sl_model_facts facts = sl_model_facts(sv_model_ref_model(ref));
     size_t texts = (size_t)count;
     int64_t tokens = 0;
     struct ask *ask = calloc(1, sizeof *ask);
     cr_assert(ask);
-    ask->served = served;
+    ask->ref = ref;
     ask->items = calloc(texts, sizeof *ask->items);
     ask->ids = calloc(texts * (size_t)facts.context, sizeof *ask->ids);
     ask->logits = calloc(texts * (size_t)facts.classes, sizeof *ask->logits);
     for (size_t i = 0; i < texts; i++) {
         int32_t *ids = ask->ids + i * (size_t)facts.context;
         /* Not the last sign of `plain`, which breaks the numbers. */
-        ask->items[i] = (struct sv_item){
+        ask->items[i] = (struct sv_classification_item){
             .tokens = ids,
             .count = write_text(seed, (int)i, PLAIN_SPECIAL + PLAIN_SIGNS - 1, facts.context, ids),
             .logits = ask->logits + i * (size_t)facts.classes};
@@ -73,16 +73,16 @@ static struct ask *submit(struct sv_served *served, uint64_t seed, int count)
         if ((int)i == poisoned)
             ids[0] = PLAIN_SPECIAL + PLAIN_SIGNS - 1;
     }
-    ask->task = (struct sv_classify_task){.call = world_call(),
-                                          .items = ask->items,
-                                          .count = count,
-                                          .deadline_ns = deadline_ns,
-                                          .encoded_ns = ENCODED_NS};
-    if (sv_batcher_admit(world.batcher, served, count, tokens, &problem)) {
-        sv_batcher_classify(world.batcher, served, &ask->task);
+    ask->task = (struct sv_classification_task){.request = world_call(),
+                                                .items = ask->items,
+                                                .count = count,
+                                                .deadline_ns = deadline_ns,
+                                                .encoded_ns = ENCODED_NS};
+    if (sv_scheduler_admit(world.scheduler, ref, count, tokens, &error)) {
+        sv_scheduler_submit_classification(world.scheduler, ref, &ask->task);
         return ask;
     }
-    sv_call_release(ask->task.call);
+    sv_request_release(ask->task.request);
     free(ask->items);
     free(ask->ids);
     free(ask->logits);
@@ -92,7 +92,7 @@ static struct ask *submit(struct sv_served *served, uint64_t seed, int count)
 
 static void ask_destroy(struct ask *ask)
 {
-    sv_call_release(ask->task.call);
+    sv_request_release(ask->task.request);
     free(ask->items);
     free(ask->ids);
     free(ask->logits);
@@ -108,9 +108,9 @@ static double outcome(const char *model, const char *how)
 /* Every text has the bits that it has alone. */
 static void expect_answers(const struct ask *ask, const struct oracle *oracle)
 {
-    cr_assert_eq(ask->task.problem.kind, SV_FINE, "%s", ask->task.problem.message);
+    cr_assert_eq(ask->task.error.kind, SV_OK, "%s", ask->task.error.message);
     for (int i = 0; i < ask->task.count; i++) {
-        const struct sv_item *item = &ask->items[i];
+        const struct sv_classification_item *item = &ask->items[i];
         struct verdict v = oracle_judge(oracle, item->tokens, item->count);
         cr_assert_eq(memcmp(v.logits, item->logits, (size_t)v.classes * sizeof *v.logits), 0,
                      "text %d of %d", i, ask->task.count);
@@ -146,7 +146,7 @@ Test(classify_lane, every_text_gets_its_own_answer_over_any_number_of_batches, .
     const struct sv_series *sizes = sv_metrics_series(world.metrics, SV_METRIC_BATCH_SIZE, labels);
     const struct sv_series *tokens =
         sv_metrics_series(world.metrics, SV_METRIC_BATCH_TOKENS, labels);
-    double batches = (double)sv_metric_seen(sizes);
+    double batches = (double)sv_metric_count(sizes);
     cr_assert_gt(sv_metric_value(sizes), 2 * batches, "texts did not share batches");
     cr_assert_leq(sv_metric_value(tokens), ROWS * batches);
     oracle_close(&mood);
@@ -160,17 +160,17 @@ static void open_for_three(void)
 
 Test(classify_lane, a_call_is_admitted_whole_or_not_at_all, .init = open_for_three)
 {
-    struct sv_problem problem;
-    cr_assert(sv_batcher_admit(world.batcher, mood_served, 2, 100, &problem));
-    cr_assert_not(sv_batcher_admit(world.batcher, mood_served, 2, 100, &problem));
-    cr_assert_eq(problem.kind, SV_OVERLOADED);
-    cr_assert_gt(problem.retry_ms, 0);
-    cr_assert(sv_batcher_admit(world.batcher, plain_served, 3, 100, &problem), "another queue");
-    cr_assert(sv_batcher_admit(world.batcher, mood_served, 1, 100, &problem));
-    sv_batcher_dismiss(world.batcher, mood_served, 3, 200);
-    sv_batcher_dismiss(world.batcher, plain_served, 3, 100);
-    cr_assert_not(sv_batcher_admit(world.batcher, mood_served, 4, 100, &problem));
-    cr_assert_eq(problem.kind, SV_BAD_VALUE, "four can never fit");
+    struct sv_error error;
+    cr_assert(sv_scheduler_admit(world.scheduler, mood_served, 2, 100, &error));
+    cr_assert_not(sv_scheduler_admit(world.scheduler, mood_served, 2, 100, &error));
+    cr_assert_eq(error.kind, SV_OVERLOADED);
+    cr_assert_gt(error.retry_ms, 0);
+    cr_assert(sv_scheduler_admit(world.scheduler, plain_served, 3, 100, &error), "another queue");
+    cr_assert(sv_scheduler_admit(world.scheduler, mood_served, 1, 100, &error));
+    sv_scheduler_withdraw(world.scheduler, mood_served, 3, 200);
+    sv_scheduler_withdraw(world.scheduler, plain_served, 3, 100);
+    cr_assert_not(sv_scheduler_admit(world.scheduler, mood_served, 4, 100, &error));
+    cr_assert_eq(error.kind, SV_INVALID_VALUE, "four can never fit");
     expect_idle();
 }
 
@@ -192,17 +192,17 @@ Test(classify_lane, cancelled_calls_are_not_computed, .init = open_usual)
     for (int i = 0; i < ASKS; i++)
         cr_assert(asks[i] = submit(mood_served, (uint64_t)i, EACH));
     for (int i = 0; i < ASKS; i++)
-        sv_call_cancel(asks[i]->task.call);
+        sv_request_cancel(asks[i]->task.request);
     for (int i = 0; i < ASKS; i++) {
         wait_until(&asks[i]->task.finished);
-        cr_assert_eq(asks[i]->task.problem.kind, SV_CLIENT_LEFT);
+        cr_assert_eq(asks[i]->task.error.kind, SV_CLIENT_DISCONNECTED);
         cr_assert_eq(asks[i]->task.started_ns, 0, "it was in a batch");
         ask_destroy(asks[i]);
     }
     cr_assert_not(atomic_load(&first->task.finished), "it was not long enough");
-    sv_call_cancel(first->task.call);
+    sv_request_cancel(first->task.request);
     wait_until(&first->task.finished);
-    cr_assert_eq(first->task.problem.kind, SV_CLIENT_LEFT);
+    cr_assert_eq(first->task.error.kind, SV_CLIENT_DISCONNECTED);
     cr_assert_eq(outcome("mood", "cancelled") + outcome("mood", "ok"),
                  first->task.count + ASKS * EACH);
     cr_assert_geq(outcome("mood", "cancelled"), ASKS * EACH + 1, "in the middle");
@@ -224,17 +224,19 @@ Test(classify_lane, a_call_that_is_cancelled_amid_a_batch_has_no_answers, .init 
     double running = 0;
     pthread_mutex_lock(&world.engine->lock);
     struct ask *ask = submit(mood_served, 1, TEXTS);
-    for (int i = 0; i < WAIT_MS && (running == 0 || gauge(SV_METRIC_WAITING) != TEXTS - running);
+    for (int i = 0;
+         i < WAIT_MS && (running == 0 || gauge(SV_METRIC_SEQUENCES_WAITING) != TEXTS - running);
          i++) {
         nap();
-        running = gauge(SV_METRIC_RUNNING);
+        running = gauge(SV_METRIC_SEQUENCES_RUNNING);
     }
     cr_expect_gt(running, 0);
-    cr_expect_eq(gauge(SV_METRIC_WAITING), TEXTS - running, "those in the batch wait no more");
-    sv_call_cancel(ask->task.call);
+    cr_expect_eq(gauge(SV_METRIC_SEQUENCES_WAITING), TEXTS - running,
+                 "those in the batch wait no more");
+    sv_request_cancel(ask->task.request);
     pthread_mutex_unlock(&world.engine->lock);
     wait_until(&ask->task.finished);
-    cr_expect_eq(ask->task.problem.kind, SV_CLIENT_LEFT);
+    cr_expect_eq(ask->task.error.kind, SV_CLIENT_DISCONNECTED);
     cr_expect_eq(outcome("mood", "cancelled"), TEXTS);
     cr_expect_eq(outcome("mood", "ok"), 0);
     ask_destroy(ask);
@@ -249,9 +251,9 @@ Test(classify_lane, expired_calls_are_not_computed, .init = open_usual)
     struct ask *fine = submit(mood_served, 2, 5);
     wait_until(&late->task.finished);
     wait_until(&fine->task.finished);
-    cr_assert_eq(late->task.problem.kind, SV_EXPIRED);
+    cr_assert_eq(late->task.error.kind, SV_DEADLINE_EXCEEDED);
     cr_assert_eq(late->task.started_ns, 0);
-    cr_assert_eq(fine->task.problem.kind, SV_FINE);
+    cr_assert_eq(fine->task.error.kind, SV_OK);
     cr_assert_eq(outcome("mood", "expired"), 5);
     cr_assert_eq(outcome("mood", "ok"), 5);
     ask_destroy(late);
@@ -259,8 +261,8 @@ Test(classify_lane, expired_calls_are_not_computed, .init = open_usual)
     expect_idle();
 }
 
-/* First come, first served: a later call of another model does not wait for an earlier one's end,
- * but a later one of the same does. */
+/* First come, first served: a later request of another model does not wait for an earlier one's
+ * end, but a later one of the same does. */
 Test(classify_lane, models_take_turns, .init = open_usual)
 {
     struct ask *first = submit_long(), *other = submit(plain_served, 2, TEXTS_MAX);
@@ -290,13 +292,13 @@ Test(classify_lane, numbers_that_are_not_finite_fail_their_call_alone, .init = o
     for (int i = 0; i < ASKS; i++) {
         wait_until(&asks[i]->task.finished);
         if (i % 4 == 1) {
-            cr_assert_eq(asks[i]->task.problem.kind, SV_INTERNAL);
-            cr_assert(strstr(asks[i]->task.problem.message, "text 3 of"));
+            cr_assert_eq(asks[i]->task.error.kind, SV_INTERNAL);
+            cr_assert(strstr(asks[i]->task.error.message, "text 3 of"));
         } else
             expect_answers(asks[i], &plain);
         ask_destroy(asks[i]);
     }
-    sv_call_cancel(first->task.call);
+    sv_request_cancel(first->task.request);
     wait_until(&first->task.finished);
     ask_destroy(first);
     expect_idle();
@@ -305,7 +307,7 @@ Test(classify_lane, numbers_that_are_not_finite_fail_their_call_alone, .init = o
     oracle_close(&plain);
 }
 
-/* Each text counts as what came of it, wherever among the others of its call the bad one is and
+/* Each text counts as what came of it, wherever among the others of its request the bad one is and
  * whatever batches they are in. */
 Test(classify_lane, a_text_that_fails_counts_alone_wherever_it_stands, .init = open_usual)
 {
@@ -320,8 +322,8 @@ Test(classify_lane, a_text_that_fails_counts_alone_wherever_it_stands, .init = o
         cr_assert(ask);
         wait_until(&ask->task.finished);
         (void)snprintf(wanted, sizeof wanted, "for text %d of", places[i]);
-        cr_assert_eq(ask->task.problem.kind, SV_INTERNAL);
-        cr_assert(strstr(ask->task.problem.message, wanted), "%s", ask->task.problem.message);
+        cr_assert_eq(ask->task.error.kind, SV_INTERNAL);
+        cr_assert(strstr(ask->task.error.message, wanted), "%s", ask->task.error.message);
         ask_destroy(ask);
         cr_assert_eq(outcome("plain", "error"), i + 1, "%s", wanted);
         cr_assert_eq(outcome("plain", "ok"), (i + 1) * (TEXTS - 1), "%s", wanted);
@@ -334,13 +336,13 @@ Test(classify_lane, end_all_ends_all, .init = open_usual)
     enum { ASKS = 6 };
 
     struct ask *asks[ASKS], *first = submit_long();
-    struct sv_problem problem;
+    struct sv_error error;
     for (int i = 0; i < ASKS; i++)
         cr_assert(asks[i] = submit(i % 2 ? mood_served : plain_served, (uint64_t)i, 3));
-    (void)sv_refuse(&problem, SV_DRAINING, NULL, "Closing.");
-    sv_batcher_end_all(world.batcher, &problem);
+    (void)sv_fail(&error, SV_DRAINING, NULL, "Closing.");
+    sv_scheduler_fail_all(world.scheduler, &error);
     wait_until(&first->task.finished);
-    cr_assert_eq(first->task.problem.kind, SV_DRAINING);
+    cr_assert_eq(first->task.error.kind, SV_DRAINING);
     ask_destroy(first);
     for (int i = 0; i < ASKS; i++) {
         wait_until(&asks[i]->task.finished);
@@ -351,19 +353,19 @@ Test(classify_lane, end_all_ends_all, .init = open_usual)
 
 Test(classify_lane, statistics_add_up, .init = open_usual)
 {
-    struct sv_classify_stats stats;
+    struct sv_classification_stats stats;
     struct ask *good = submit(mood_served, 1, 40);
     wait_until(&good->task.finished);
-    const struct sv_classify_task *task = &good->task;
+    const struct sv_classification_task *task = &good->task;
     deadline_ns = 0;
     struct ask *late = submit(mood_served, 2, 3);
     wait_until(&late->task.finished);
-    cr_assert(sv_batcher_stats(world.batcher, mood_served, &stats));
-    cr_assert_eq(stats.size_most, ITEMS);
+    cr_assert(sv_scheduler_stats(world.scheduler, mood_served, &stats));
+    cr_assert_eq(stats.size_max, ITEMS);
     int64_t batches = 0, texts = 0, tokens = 0;
     for (int i = 0; i < task->count; i++)
         tokens += task->items[i].count;
-    for (int i = 0; i <= stats.size_most; i++) {
+    for (int i = 0; i <= stats.size_max; i++) {
         batches += stats.by_size[i].count;
         texts += i * stats.by_size[i].count;
     }

@@ -9,43 +9,43 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static struct sv_problem problem;
+static struct sv_error error;
 
 /* Of each family: what it was read into, and its reader behind one face. */
-static struct sv_predict_request predict;
-static struct sv_tokenize_request tokenize;
-static struct sv_decode_request decode;
-static struct sv_infer_request infer;
-static struct sv_decision_request decision;
+static struct sv_predict_params predict;
+static struct sv_tokenize_params tokenize;
+static struct sv_decode_params decode;
+static struct sv_infer_params infer;
+static struct sv_decision_params decision;
 
 static struct sv_document *read_predict(const struct sv_text *body)
 {
-    return sv_predict_request_read(body, &predict, &problem);
+    return sv_predict_params_read(body, &predict, &error);
 }
 
 static struct sv_document *read_hf(const struct sv_text *body)
 {
-    return sv_hf_request_read(body, &predict, &problem);
+    return sv_hf_params_read(body, &predict, &error);
 }
 
 static struct sv_document *read_tokenize(const struct sv_text *body)
 {
-    return sv_tokenize_request_read(body, &tokenize, &problem);
+    return sv_tokenize_params_read(body, &tokenize, &error);
 }
 
 static struct sv_document *read_decode(const struct sv_text *body)
 {
-    return sv_decode_request_read(body, &decode, &problem);
+    return sv_decode_params_read(body, &decode, &error);
 }
 
 static struct sv_document *read_infer(const struct sv_text *body)
 {
-    return sv_infer_request_read(body, &infer, &problem);
+    return sv_infer_params_read(body, &infer, &error);
 }
 
 static struct sv_document *read_decision(const struct sv_text *body)
 {
-    return sv_decision_request_read(body, &decision, &problem);
+    return sv_decision_params_read(body, &decision, &error);
 }
 
 static struct sv_document *expect_read(struct sv_document *read(const struct sv_text *),
@@ -53,20 +53,19 @@ static struct sv_document *expect_read(struct sv_document *read(const struct sv_
 {
     const struct sv_text body = {.data = (char *)(uintptr_t)text, .bytes = strlen(text)};
     struct sv_document *document = read(&body);
-    cr_assert(document, "%s: %s", text, problem.message);
+    cr_assert(document, "%s: %s", text, error.message);
     return document;
 }
 
 static void expect_refused(struct sv_document *read(const struct sv_text *), const char *text,
-                           enum sv_problem_kind kind, const char *param, const char *message)
+                           enum sv_error_kind kind, const char *param, const char *message)
 {
     const struct sv_text body = {.data = (char *)(uintptr_t)text, .bytes = strlen(text)};
-    problem = (struct sv_problem){.kind = SV_FINE};
+    error = (struct sv_error){.kind = SV_OK};
     cr_assert_null(read(&body), "%s was accepted", text);
-    cr_assert_eq(problem.kind, kind, "%s: kind %d: %s", text, (int)problem.kind, problem.message);
-    cr_assert_str_eq(problem.param, param, "%s", text);
-    cr_assert(strstr(problem.message, message), "%s: '%s' lacks '%s'", text, problem.message,
-              message);
+    cr_assert_eq(error.kind, kind, "%s: kind %d: %s", text, (int)error.kind, error.message);
+    cr_assert_str_eq(error.param, param, "%s", text);
+    cr_assert(strstr(error.message, message), "%s: '%s' lacks '%s'", text, error.message, message);
 }
 
 /* ---- what is good --------------------------------------------------------------------------- */
@@ -75,9 +74,9 @@ Test(wire_classify, predict)
 {
     struct sv_document *document = expect_read(read_predict, "{\"inputs\":\"a\"}");
     cr_assert_eq(predict.inputs.count, 1);
-    cr_assert_not(predict.inputs.several);
-    cr_assert_eq(predict.squash, SV_SOFTMAX);
-    cr_assert_not(predict.reading.truncate);
+    cr_assert_not(predict.inputs.is_array);
+    cr_assert_eq(predict.score_function, SV_SOFTMAX);
+    cr_assert_not(predict.tokenize.truncate);
     cr_assert_geq(predict.top_k, 4096);
     sv_document_release(document);
 
@@ -85,20 +84,20 @@ Test(wire_classify, predict)
                            "{\"inputs\":[[\"a\"],[\"bc\"]],\"raw_scores\":true,\"truncate\":true,"
                            "\"truncation_direction\":\"Left\",\"unknown_characters\":\"replace\"}");
     cr_assert_eq(predict.inputs.count, 2);
-    cr_assert(predict.inputs.several);
+    cr_assert(predict.inputs.is_array);
     cr_assert_str_eq(predict.inputs.items[1].data, "bc");
-    cr_assert_eq(predict.squash, SV_RAW);
-    cr_assert(predict.reading.truncate);
-    cr_assert(predict.reading.from_left);
-    cr_assert(predict.reading.replaces_unknown);
+    cr_assert_eq(predict.score_function, SV_RAW_LOGITS);
+    cr_assert(predict.tokenize.truncate);
+    cr_assert(predict.tokenize.from_left);
+    cr_assert(predict.tokenize.replaces_unknown);
     sv_document_release(document);
 
     document = expect_read(read_hf, "{\"inputs\":[\"a\",\"b\",\"c\"],\"parameters\":{\"top_k\":2,"
                                     "\"function_to_apply\":\"sigmoid\",\"truncate\":true}}");
     cr_assert_eq(predict.inputs.count, 3);
     cr_assert_eq(predict.top_k, 2);
-    cr_assert_eq(predict.squash, SV_SIGMOID);
-    cr_assert(predict.reading.truncate);
+    cr_assert_eq(predict.score_function, SV_SIGMOID);
+    cr_assert(predict.tokenize.truncate);
     sv_document_release(document);
 }
 
@@ -152,7 +151,7 @@ Test(wire_classify, infer)
     cr_assert_str_eq(input->data.items[1].data, "b");
     cr_assert_str_eq(infer.id.data, "42");
     cr_assert_eq(infer.timeout_us, 50000);
-    cr_assert(infer.reading.truncate);
+    cr_assert(infer.tokenize.truncate);
     cr_assert_eq(infer.outputs.count, 2);
     cr_assert_eq(outputs[0].kind, SV_OUTPUT_PROBS);
     cr_assert_eq(outputs[1].kind, SV_OUTPUT_LOGITS);
@@ -198,7 +197,7 @@ Test(wire_classify, decisions)
     cr_assert_eq(decision.input.count, COUNT(parts));
     for (size_t i = 0; i < COUNT(parts); i++)
         cr_assert_str_eq(decision.input.items[i].data, parts[i]);
-    cr_assert(sv_texts_join(document, &decision.input, ' ', &whole, &problem));
+    cr_assert(sv_texts_join(document, &decision.input, ' ', &whole, &error));
     cr_assert_str_eq(whole.data, "one two ");
     cr_assert_eq(whole.bytes, 8);
     cr_assert_eq(decision.questions.count, 3);
@@ -227,173 +226,175 @@ Test(wire_classify, decisions)
 static const struct {
     struct sv_document *(*read)(const struct sv_text *);
     const char *text;
-    enum sv_problem_kind kind;
+    enum sv_error_kind kind;
     const char *param, *message;
 } mistakes[] = {
-    {read_predict, "{\"inputs\":[\"a\",\"b\"]}", SV_BAD_VALUE, "inputs", "one pair"},
-    {read_predict, "{\"inputs\":[\"a\",\"b\",\"c\"]}", SV_BAD_VALUE, "inputs", "of 3 strings"},
-    {read_predict, "{\"inputs\":[[\"a\"],[1]]}", SV_BAD_VALUE, "inputs[1][0]", "not 1"},
-    {read_predict, "{\"inputs\":[[\"a\"],null]}", SV_BAD_VALUE, "inputs[1]", "not null"},
-    {read_predict, "{\"inputs\":[1]}", SV_BAD_VALUE, "inputs[0]", "not 1"},
-    {read_predict, "{\"inputs\":{}}", SV_BAD_VALUE, "inputs",
+    {read_predict, "{\"inputs\":[\"a\",\"b\"]}", SV_INVALID_VALUE, "inputs", "one pair"},
+    {read_predict, "{\"inputs\":[\"a\",\"b\",\"c\"]}", SV_INVALID_VALUE, "inputs", "of 3 strings"},
+    {read_predict, "{\"inputs\":[[\"a\"],[1]]}", SV_INVALID_VALUE, "inputs[1][0]", "not 1"},
+    {read_predict, "{\"inputs\":[[\"a\"],null]}", SV_INVALID_VALUE, "inputs[1]", "not null"},
+    {read_predict, "{\"inputs\":[1]}", SV_INVALID_VALUE, "inputs[0]", "not 1"},
+    {read_predict, "{\"inputs\":{}}", SV_INVALID_VALUE, "inputs",
      "an array with one string, or an array of such arrays, not an object"},
-    {read_predict, "{\"inputs\":[[\"a\"],[]]}", SV_EMPTY, "inputs[1]", "empty array"},
-    {read_predict, "{\"inputs\":[]}", SV_EMPTY, "inputs", "empty array"},
-    {read_predict, "{}", SV_MISSING, "inputs", "required"},
-    {read_predict, "[]", SV_BAD_VALUE, "", "JSON object"},
-    {read_hf, "{\"inputs\":[[\"a\"]]}", SV_BAD_VALUE, "inputs[0]", "a string, not an array"},
-    {read_hf, "{\"inputs\":\"a\",\"parameters\":{\"top_k\":0}}", SV_BAD_VALUE, "parameters.top_k",
-     "from 1 to 4096, not 0"},
+    {read_predict, "{\"inputs\":[[\"a\"],[]]}", SV_EMPTY_INPUT, "inputs[1]", "empty array"},
+    {read_predict, "{\"inputs\":[]}", SV_EMPTY_INPUT, "inputs", "empty array"},
+    {read_predict, "{}", SV_MISSING_PARAMETER, "inputs", "required"},
+    {read_predict, "[]", SV_INVALID_VALUE, "", "JSON object"},
+    {read_hf, "{\"inputs\":[[\"a\"]]}", SV_INVALID_VALUE, "inputs[0]", "a string, not an array"},
+    {read_hf, "{\"inputs\":\"a\",\"parameters\":{\"top_k\":0}}", SV_INVALID_VALUE,
+     "parameters.top_k", "from 1 to 4096, not 0"},
     {read_hf, "{\"inputs\":\"a\",\"parameters\":{\"x\":0}}", SV_UNKNOWN_PARAMETER, "parameters.x",
      "Accepted: top_k, function_to_apply"},
-    {read_hf, "{\"inputs\":\"a\",\"parameters\":3}", SV_BAD_VALUE, "parameters",
+    {read_hf, "{\"inputs\":\"a\",\"parameters\":3}", SV_INVALID_VALUE, "parameters",
      "an object, not 3"},
-    {read_tokenize, "{\"inputs\":[\"a\",1]}", SV_BAD_VALUE, "inputs[1]", "a string, not 1"},
-    {read_tokenize, "{\"inputs\":\"a\",\"unknown_characters\":\"no\"}", SV_BAD_VALUE,
+    {read_tokenize, "{\"inputs\":[\"a\",1]}", SV_INVALID_VALUE, "inputs[1]", "a string, not 1"},
+    {read_tokenize, "{\"inputs\":\"a\",\"unknown_characters\":\"no\"}", SV_INVALID_VALUE,
      "unknown_characters", "not \"no\""},
-    {read_tokenize, "{\"inputs\":\"a\",\"prompt_name\":\"q\"}", SV_UNSUPPORTED, "prompt_name",
-     "no prompts"},
-    {read_tokenize, "{\"inputs\":\"\"}", SV_EMPTY, "inputs", "empty text"},
-    {read_tokenize, "{\"inputs\":[\"a\",\"\"]}", SV_EMPTY, "inputs[1]", "empty text"},
-    {read_decode, "{\"ids\":[]}", SV_EMPTY, "ids", "empty array"},
-    {read_decode, "{\"ids\":[[1],[]]}", SV_EMPTY, "ids[1]", "empty array"},
-    {read_decode, "{\"ids\":\"a\"}", SV_BAD_VALUE, "ids", "array of token ids"},
-    {read_decode, "{\"ids\":[\"a\"]}", SV_BAD_VALUE, "ids", "not \"a\""},
-    {read_decode, "{\"ids\":[[1],2]}", SV_BAD_VALUE, "ids[1]", "not 2"},
-    {read_decode, "{\"ids\":[1,-2]}", SV_BAD_VALUE, "ids[1]", "from 0 to 2147483647, not -2"},
-    {read_decode, "{\"ids\":[1,2.5]}", SV_BAD_VALUE, "ids[1]", "not 2.5"},
-    {read_infer, "{}", SV_MISSING, "inputs", "'inputs' is required"},
-    {read_infer, "{\"inputs\":[]}", SV_EMPTY, "inputs", "empty array"},
-    {read_infer, "{\"inputs\":[1]}", SV_BAD_VALUE, "inputs[0]", "must be an object"},
-    {read_infer, "{\"inputs\":[{},{}]}", SV_BAD_VALUE, "inputs", "2 objects, at most 1"},
-    {read_infer, "{\"inputs\":[{}]}", SV_MISSING, "inputs[0].name", "required"},
-    {read_infer, "{\"inputs\":[{" TENSOR "\"data\":[\"a\"]}]}", SV_MISSING, "inputs[0].shape",
+    {read_tokenize, "{\"inputs\":\"a\",\"prompt_name\":\"q\"}", SV_UNSUPPORTED_PARAMETER,
+     "prompt_name", "no prompts"},
+    {read_tokenize, "{\"inputs\":\"\"}", SV_EMPTY_INPUT, "inputs", "empty text"},
+    {read_tokenize, "{\"inputs\":[\"a\",\"\"]}", SV_EMPTY_INPUT, "inputs[1]", "empty text"},
+    {read_decode, "{\"ids\":[]}", SV_EMPTY_INPUT, "ids", "empty array"},
+    {read_decode, "{\"ids\":[[1],[]]}", SV_EMPTY_INPUT, "ids[1]", "empty array"},
+    {read_decode, "{\"ids\":\"a\"}", SV_INVALID_VALUE, "ids", "array of token ids"},
+    {read_decode, "{\"ids\":[\"a\"]}", SV_INVALID_VALUE, "ids", "not \"a\""},
+    {read_decode, "{\"ids\":[[1],2]}", SV_INVALID_VALUE, "ids[1]", "not 2"},
+    {read_decode, "{\"ids\":[1,-2]}", SV_INVALID_VALUE, "ids[1]", "from 0 to 2147483647, not -2"},
+    {read_decode, "{\"ids\":[1,2.5]}", SV_INVALID_VALUE, "ids[1]", "not 2.5"},
+    {read_infer, "{}", SV_MISSING_PARAMETER, "inputs", "'inputs' is required"},
+    {read_infer, "{\"inputs\":[]}", SV_EMPTY_INPUT, "inputs", "empty array"},
+    {read_infer, "{\"inputs\":[1]}", SV_INVALID_VALUE, "inputs[0]", "must be an object"},
+    {read_infer, "{\"inputs\":[{},{}]}", SV_INVALID_VALUE, "inputs", "2 objects, at most 1"},
+    {read_infer, "{\"inputs\":[{}]}", SV_MISSING_PARAMETER, "inputs[0].name", "required"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"data\":[\"a\"]}]}", SV_MISSING_PARAMETER,
+     "inputs[0].shape", "required"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1]}]}", SV_MISSING_PARAMETER, "inputs[0].data",
      "required"},
-    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1]}]}", SV_MISSING, "inputs[0].data",
-     "required"},
-    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":1,\"data\":[\"a\"]}]}", SV_BAD_VALUE,
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":1,\"data\":[\"a\"]}]}", SV_INVALID_VALUE,
      "inputs[0].shape", "whole numbers"},
-    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[],\"data\":[\"a\"]}]}", SV_EMPTY,
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[],\"data\":[\"a\"]}]}", SV_EMPTY_INPUT,
      "inputs[0].shape", "empty array"},
-    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[-1],\"data\":[\"a\"]}]}", SV_BAD_VALUE,
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[-1],\"data\":[\"a\"]}]}", SV_INVALID_VALUE,
      "inputs[0].shape[0]", "not below 0, not -1"},
-    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1,2],\"data\":[\"a\",\"b\"]}]}", SV_BAD_VALUE,
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1,2],\"data\":[\"a\",\"b\"]}]}",
+     SV_INVALID_VALUE, "inputs[0].shape", "[n] or [n, 1]"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1,1,1],\"data\":[\"a\"]}]}", SV_INVALID_VALUE,
      "inputs[0].shape", "[n] or [n, 1]"},
-    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1,1,1],\"data\":[\"a\"]}]}", SV_BAD_VALUE,
-     "inputs[0].shape", "[n] or [n, 1]"},
-    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2],\"data\":[\"a\"]}]}", SV_BAD_VALUE,
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2],\"data\":[\"a\"]}]}", SV_INVALID_VALUE,
      "inputs[0].data", "for 2 texts, its data holds 1"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[9223372036854775807],\"data\":[\"a\"]}]}",
-     SV_BAD_VALUE, "inputs[0].data", "its data holds 1"},
-    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[3],\"data\":[\"a\",3,\"b\"]}]}", SV_BAD_VALUE,
-     "inputs[0].data[1]", "a string, not 3"},
-    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1],\"data\":3}]}", SV_BAD_VALUE,
+     SV_INVALID_VALUE, "inputs[0].data", "its data holds 1"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[3],\"data\":[\"a\",3,\"b\"]}]}",
+     SV_INVALID_VALUE, "inputs[0].data[1]", "a string, not 3"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1],\"data\":3}]}", SV_INVALID_VALUE,
      "inputs[0].data", "array of strings"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2,1],\"data\":[[\"a\",\"b\"]]}]}",
-     SV_BAD_VALUE, "inputs[0].data", "in rows of 2"},
-    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2],\"data\":[\"a\",[\"b\"]]}]}", SV_BAD_VALUE,
-     "inputs[0].data[1]", "a string, not an array"},
-    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2],\"data\":[[\"a\"],\"b\"]}]}", SV_BAD_VALUE,
-     "inputs[0].data[1]", "an array of 1 strings like the first"},
-    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1],\"data\":[[[\"a\"]]]}]}", SV_BAD_VALUE,
+     SV_INVALID_VALUE, "inputs[0].data", "in rows of 2"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2],\"data\":[\"a\",[\"b\"]]}]}",
+     SV_INVALID_VALUE, "inputs[0].data[1]", "a string, not an array"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2],\"data\":[[\"a\"],\"b\"]}]}",
+     SV_INVALID_VALUE, "inputs[0].data[1]", "an array of 1 strings like the first"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1],\"data\":[[[\"a\"]]]}]}", SV_INVALID_VALUE,
      "inputs[0].data[0][0]", "a string, not an array"},
-    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[0],\"data\":[]}]}", SV_EMPTY, "inputs[0].data",
-     "empty array"},
-    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1],\"data\":[\"a\\u0000\"]}]}", SV_BAD_VALUE,
-     "inputs[0].data[0]", "U+0000"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[0],\"data\":[]}]}", SV_EMPTY_INPUT,
+     "inputs[0].data", "empty array"},
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1],\"data\":[\"a\\u0000\"]}]}",
+     SV_INVALID_VALUE, "inputs[0].data[0]", "U+0000"},
     {read_infer,
      "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"BYTES\",\"shape\":[1],\"data\":[\"a\"]}]}",
-     SV_BAD_VALUE, "inputs[0].name", "no input 'x'"},
+     SV_INVALID_VALUE, "inputs[0].name", "no input 'x'"},
     {read_infer,
      "{\"inputs\":[{\"name\":\"text\",\"datatype\":\"INT64\",\"shape\":[1],\"data\":[\"a\"]}]}",
-     SV_BAD_VALUE, "inputs[0].datatype", "BYTES, not INT64"},
+     SV_INVALID_VALUE, "inputs[0].datatype", "BYTES, not INT64"},
     {read_infer,
      "{\"inputs\":[{\"name\":\"text\",\"datatype\":\"STR\",\"shape\":[1],\"data\":[\"a\"]}]}",
-     SV_BAD_VALUE, "inputs[0].datatype", "no datatype of this protocol"},
+     SV_INVALID_VALUE, "inputs[0].datatype", "no datatype of this protocol"},
     {read_infer,
      "{\"inputs\":[{" TENSOR
      "\"shape\":[1],\"data\":[\"a\"],\"parameters\":{\"binary_data_size\":1}}]}",
-     SV_UNSUPPORTED, "inputs[0].parameters.binary_data_size", "send 'data'"},
-    {read_infer, IN ",\"outputs\":[{\"name\":\"probs\"},{\"name\":\"x\"}]}", SV_BAD_VALUE,
+     SV_UNSUPPORTED_PARAMETER, "inputs[0].parameters.binary_data_size", "send 'data'"},
+    {read_infer, IN ",\"outputs\":[{\"name\":\"probs\"},{\"name\":\"x\"}]}", SV_INVALID_VALUE,
      "outputs[1].name", "label, probs, logits, depth, truncated"},
-    {read_infer, IN ",\"outputs\":[{}]}", SV_MISSING, "outputs[0].name", "required"},
+    {read_infer, IN ",\"outputs\":[{}]}", SV_MISSING_PARAMETER, "outputs[0].name", "required"},
     {read_infer, IN ",\"outputs\":[{\"name\":\"depth\",\"parameters\":{\"classification\":1}}]}",
-     SV_BAD_VALUE, "outputs[0].name", "no classes"},
+     SV_INVALID_VALUE, "outputs[0].name", "no classes"},
     {read_infer, IN ",\"outputs\":[{\"name\":\"probs\",\"parameters\":{\"classification\":0}}]}",
-     SV_BAD_VALUE, "outputs[0].parameters.classification", "from 1 to"},
+     SV_INVALID_VALUE, "outputs[0].parameters.classification", "from 1 to"},
     {read_infer, IN ",\"outputs\":[{\"name\":\"probs\",\"parameters\":{\"binary_data\":1}}]}",
-     SV_BAD_VALUE, "outputs[0].parameters.binary_data", "true or false, not 1"},
-    {read_infer, IN ",\"parameters\":{\"binary_data_output\":\"yes\"}}", SV_BAD_VALUE,
+     SV_INVALID_VALUE, "outputs[0].parameters.binary_data", "true or false, not 1"},
+    {read_infer, IN ",\"parameters\":{\"binary_data_output\":\"yes\"}}", SV_INVALID_VALUE,
      "parameters.binary_data_output", "true or false"},
     {read_infer,
      "{\"inputs\":[{" TENSOR
      "\"shape\":[1],\"data\":[\"YQ==\"],\"parameters\":{\"content_type\":\"base64\"}}]}",
-     SV_BAD_VALUE, "inputs[0].parameters.content_type",
+     SV_INVALID_VALUE, "inputs[0].parameters.content_type",
      "must be \"str\" or \"np\", not \"base64\""},
     {read_infer,
      "{\"inputs\":[{" TENSOR
      "\"shape\":[1],\"data\":[\"a\"],\"parameters\":{\"content_type\":\"strings\"}}]}",
-     SV_BAD_VALUE, "inputs[0].parameters.content_type", "not \"strings\""},
-    {read_infer, IN ",\"parameters\":{\"content_type\":\"pd\"}}", SV_BAD_VALUE,
+     SV_INVALID_VALUE, "inputs[0].parameters.content_type", "not \"strings\""},
+    {read_infer, IN ",\"parameters\":{\"content_type\":\"pd\"}}", SV_INVALID_VALUE,
      "parameters.content_type", "not \"pd\""},
-    {read_infer, IN ",\"parameters\":{\"content_type\":1}}", SV_BAD_VALUE,
+    {read_infer, IN ",\"parameters\":{\"content_type\":1}}", SV_INVALID_VALUE,
      "parameters.content_type", "not 1"},
-    {read_infer, IN ",\"parameters\":{\"headers\":{\"a\":\"b\"}}}", SV_UNSUPPORTED,
+    {read_infer, IN ",\"parameters\":{\"headers\":{\"a\":\"b\"}}}", SV_UNSUPPORTED_PARAMETER,
      "parameters.headers", "headers of the request"},
     {read_infer,
      IN ",\"outputs\":[{\"name\":\"label\",\"parameters\":{\"content_type\":\"base64\"}}]}",
-     SV_BAD_VALUE, "outputs[0].parameters.content_type", "not \"base64\""},
-    {read_infer, IN ",\"parameters\":{\"priority\":-1}}", SV_BAD_VALUE, "parameters.priority",
+     SV_INVALID_VALUE, "outputs[0].parameters.content_type", "not \"base64\""},
+    {read_infer, IN ",\"parameters\":{\"priority\":-1}}", SV_INVALID_VALUE, "parameters.priority",
      "not -1"},
-    {read_infer, IN ",\"parameters\":{\"timeout\":-1}}", SV_BAD_VALUE, "parameters.timeout",
+    {read_infer, IN ",\"parameters\":{\"timeout\":-1}}", SV_INVALID_VALUE, "parameters.timeout",
      "not -1"},
     {read_infer, IN ",\"parameters\":{\"x\":1}}", SV_UNKNOWN_PARAMETER, "parameters.x",
      "Accepted: timeout, truncate"},
-    {read_infer, IN ",\"id\":42}", SV_BAD_VALUE, "id", "a string, not 42"},
-    {read_decision, "{\"model\":\"m\",\"input\":\"a\"}", SV_MISSING, "questions", "required"},
+    {read_infer, IN ",\"id\":42}", SV_INVALID_VALUE, "id", "a string, not 42"},
+    {read_decision, "{\"model\":\"m\",\"input\":\"a\"}", SV_MISSING_PARAMETER, "questions",
+     "required"},
     {read_decision,
      "{\"model\":\"\",\"input\":\"a\",\"questions\":[{" CHOICE
      "[{\"value\":\"a\"},{\"value\":\"b\"}]}]}",
-     SV_BAD_VALUE, "model", "empty"},
-    {read_decision, D "[]}", SV_EMPTY, "questions", "empty array"},
-    {read_decision, D "[{}]}", SV_MISSING, "questions[0].type", "required"},
-    {read_decision, D "[{\"type\":\"guess\",\"instructions\":\"?\"}]}", SV_BAD_VALUE,
+     SV_INVALID_VALUE, "model", "empty"},
+    {read_decision, D "[]}", SV_EMPTY_INPUT, "questions", "empty array"},
+    {read_decision, D "[{}]}", SV_MISSING_PARAMETER, "questions[0].type", "required"},
+    {read_decision, D "[{\"type\":\"guess\",\"instructions\":\"?\"}]}", SV_INVALID_VALUE,
      "questions[0].type", "\"choice\", \"score\" or \"predicate\", not \"guess\""},
-    {read_decision, D "[{\"type\":\"choice\",\"instructions\":\"?\"}]}", SV_BAD_VALUE,
+    {read_decision, D "[{\"type\":\"choice\",\"instructions\":\"?\"}]}", SV_INVALID_VALUE,
      "questions[0]", "'choices' and no 'levels'"},
-    {read_decision, D "[{\"type\":\"score\",\"instructions\":\"?\"}]}", SV_BAD_VALUE,
+    {read_decision, D "[{\"type\":\"score\",\"instructions\":\"?\"}]}", SV_INVALID_VALUE,
      "questions[0]", "'levels' and no 'choices'"},
     {read_decision,
      D "[{\"type\":\"predicate\",\"instructions\":\"?\",\"levels\":["
        "{\"label\":\"a\"},{\"label\":\"b\"}]}]}",
-     SV_BAD_VALUE, "questions[0]", "neither"},
-    {read_decision, D "[{" CHOICE "[{\"value\":\"a\"}]}]}", SV_BAD_VALUE, "questions[0].choices",
-     "1 objects, 2 to 255"},
-    {read_decision, D "[{" CHOICE "[{\"value\":\"a\"},{\"value\":2}]}]}", SV_BAD_VALUE,
+     SV_INVALID_VALUE, "questions[0]", "neither"},
+    {read_decision, D "[{" CHOICE "[{\"value\":\"a\"}]}]}", SV_INVALID_VALUE,
+     "questions[0].choices", "1 objects, 2 to 255"},
+    {read_decision, D "[{" CHOICE "[{\"value\":\"a\"},{\"value\":2}]}]}", SV_INVALID_VALUE,
      "questions[0].choices[1].value", "a string, true or false, not 2"},
-    {read_decision, D "[{" CHOICE "[{\"value\":\"a\"},{\"value\":\"" X256 "x\"}]}]}", SV_BAD_VALUE,
-     "questions[0].choices[1].value", "has 257 bytes, at most 256"},
-    {read_decision, D "[{" CHOICE "[{\"value\":\"a\"},{}]}]}", SV_MISSING,
+    {read_decision, D "[{" CHOICE "[{\"value\":\"a\"},{\"value\":\"" X256 "x\"}]}]}",
+     SV_INVALID_VALUE, "questions[0].choices[1].value", "has 257 bytes, at most 256"},
+    {read_decision, D "[{" CHOICE "[{\"value\":\"a\"},{}]}]}", SV_MISSING_PARAMETER,
      "questions[0].choices[1].value", "required"},
     {read_decision,
      "{\"model\":\"m\",\"input\":[{\"role\":\"system\",\"content\":\"a\"}],\"questions\":[]}",
-     SV_BAD_VALUE, "input", "the role \"user\", not \"system\""},
+     SV_INVALID_VALUE, "input", "the role \"user\", not \"system\""},
     {read_decision,
      "{\"model\":\"m\",\"input\":[{\"role\":\"user\",\"content\":[{\"type\":\"input_image\","
      "\"image_url\":\"x\"}]}],\"questions\":[]}",
-     SV_UNSUPPORTED, "input[0].content[0].image_url", "read texts"},
+     SV_UNSUPPORTED_PARAMETER, "input[0].content[0].image_url", "read texts"},
     {read_decision,
      "{\"model\":\"m\",\"input\":[{\"role\":\"user\",\"content\":[{\"type\":\"output_text\","
      "\"text\":\"x\"}]}],\"questions\":[]}",
-     SV_BAD_VALUE, "input[0].content", "\"input_text\" with a 'text', not \"output_text\""},
+     SV_INVALID_VALUE, "input[0].content", "\"input_text\" with a 'text', not \"output_text\""},
     {read_decision,
      "{\"model\":\"m\",\"input\":[{\"type\":\"function_call\",\"role\":\"user\","
      "\"content\":\"a\"}],\"questions\":[]}",
-     SV_BAD_VALUE, "input", "of type \"message\", not \"function_call\""},
-    {read_decision, "{\"model\":\"m\",\"input\":3,\"questions\":[]}", SV_BAD_VALUE, "input",
+     SV_INVALID_VALUE, "input", "of type \"message\", not \"function_call\""},
+    {read_decision, "{\"model\":\"m\",\"input\":3,\"questions\":[]}", SV_INVALID_VALUE, "input",
      "array of messages, not 3"},
-    {read_decision, "{\"model\":\"m\",\"input\":[],\"questions\":[]}", SV_EMPTY, "input", "empty"},
-    {read_decision, D "[{" CHOICE "[]}],\"stream\":true}", SV_EMPTY, "questions[0].choices",
+    {read_decision, "{\"model\":\"m\",\"input\":[],\"questions\":[]}", SV_EMPTY_INPUT, "input",
+     "empty"},
+    {read_decision, D "[{" CHOICE "[]}],\"stream\":true}", SV_EMPTY_INPUT, "questions[0].choices",
      "empty"},
 };
 
@@ -411,7 +412,8 @@ Test(wire_classify, counts_are_bounded)
     for (int i = 0; i <= SV_QUESTIONS_MAX; i++)
         sv_text_adds(&body, i ? ",{}" : "{}");
     sv_text_adds(&body, "]}");
-    expect_refused(read_decision, body.data, SV_BAD_VALUE, "questions", "401 objects, at most 400");
+    expect_refused(read_decision, body.data, SV_INVALID_VALUE, "questions",
+                   "401 objects, at most 400");
     sv_text_release(&body);
 }
 
@@ -433,9 +435,9 @@ Test(wire_classify, a_body_that_is_cut_is_refused)
     for (size_t i = 0; i < COUNT(good); i++) {
         for (size_t bytes = 0; bytes < strlen(good[i].text); bytes++) {
             const struct sv_text cut = {.data = (char *)(uintptr_t)good[i].text, .bytes = bytes};
-            problem = (struct sv_problem){.kind = SV_FINE};
+            error = (struct sv_error){.kind = SV_OK};
             cr_assert_null(good[i].read(&cut), "%.*s", (int)bytes, good[i].text);
-            cr_assert_eq(problem.kind, SV_BAD_JSON, "%.*s", (int)bytes, good[i].text);
+            cr_assert_eq(error.kind, SV_INVALID_JSON, "%.*s", (int)bytes, good[i].text);
         }
         sv_document_release(expect_read(good[i].read, good[i].text));
     }

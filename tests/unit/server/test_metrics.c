@@ -17,7 +17,8 @@ static struct sv_metrics *make(void)
 
 static struct sv_series *waiting(struct sv_metrics *metrics, const char *model)
 {
-    return sv_metrics_series(metrics, SV_METRIC_WAITING, (const char *const[]){model, "1"});
+    return sv_metrics_series(metrics, SV_METRIC_SEQUENCES_WAITING,
+                             (const char *const[]){model, "1"});
 }
 
 Test(metrics, same_labels_are_the_same_series)
@@ -35,9 +36,9 @@ Test(metrics, exposition)
     sv_metric_set(waiting(metrics, "odd\\\"\nname"), 3);
     struct sv_series *size =
         sv_metrics_series(metrics, SV_METRIC_BATCH_SIZE, (const char *const[]){"m", "2"});
-    sv_metric_see(size, 1);
-    sv_metric_see(size, 3);
-    sv_metric_see(size, 1e9);
+    sv_metric_observe(size, 1);
+    sv_metric_observe(size, 3);
+    sv_metric_observe(size, 1e9);
     sv_metrics_sample_process(metrics);
     sv_metrics_expose(metrics, &out);
     static const char *const wanted[] = {
@@ -111,7 +112,7 @@ static void *count(void *argument)
         sv_metric_add(sv_metrics_series(metrics, SV_METRIC_GENERATED_TOKENS,
                                         (const char *const[]){model, "1"}),
                       1);
-        sv_metric_see(
+        sv_metric_observe(
             sv_metrics_series(metrics, SV_METRIC_BATCH_SIZE, (const char *const[]){model, "1"}),
             i % 8);
     }
@@ -133,7 +134,7 @@ Test(metrics, nothing_is_lost_between_threads)
         (void)snprintf(model, sizeof model, "m%d", i);
         const char *labels[] = {model, "1"};
         tokens += sv_metric_value(sv_metrics_series(metrics, SV_METRIC_GENERATED_TOKENS, labels));
-        seen += sv_metric_seen(sv_metrics_series(metrics, SV_METRIC_BATCH_SIZE, labels));
+        seen += sv_metric_count(sv_metrics_series(metrics, SV_METRIC_BATCH_SIZE, labels));
     }
     cr_assert_eq(tokens, COUNTED);
     cr_assert_eq(seen, COUNTED);

@@ -16,17 +16,17 @@ static bool read_text(const char *text, struct sl_err *err)
     return read;
 }
 
-static bool read_arguments(struct sl_err *err, enum sv_errand *errand, int count,
+static bool read_arguments(struct sl_err *err, enum sv_command *command, int count,
                            const char *const *words)
 {
     char *arguments[8] = {(char *)(uintptr_t) "sluiced"};
     for (int i = 0; i < count; i++)
         arguments[i + 1] = (char *)(uintptr_t)words[i];
-    return sv_options_read(&options, count + 1, arguments, errand, err);
+    return sv_options_read(&options, count + 1, arguments, command, err);
 }
 
-#define READ(err, errand, ...)                                                                     \
-    read_arguments(err, errand, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *),            \
+#define READ(err, command, ...)                                                                    \
+    read_arguments(err, command, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *),           \
                    (const char *[]){__VA_ARGS__})
 
 Test(options, defaults_are_sane)
@@ -160,21 +160,21 @@ Test(options, missing_file)
 Test(options, later_sources_win)
 {
     struct sl_err err;
-    enum sv_errand errand;
+    enum sv_command command;
     char directory[PATH_MAX], path[PATH_MAX];
     test_directory_create(directory);
     test_write_file(test_path(path, directory, "c.yaml"),
                     "slots: 3\nqueue_items: 30\nthreads: 1\n");
     cr_assert_eq(setenv("SLUICE_QUEUE_ITEMS", "20", 1), 0);
     cr_assert_eq(setenv("SLUICE_THREADS", "2", 1), 0);
-    EXPECT_OK(READ(&err, &errand, "--threads=4", "--config", path, "--insecure"), err);
+    EXPECT_OK(READ(&err, &command, "--threads=4", "--config", path, "--insecure"), err);
     cr_assert_eq(options.slots, 3);
     cr_assert_eq(options.queue_items, 20);
     cr_assert_eq(options.threads, 4);
     cr_assert(options.insecure);
-    cr_assert_eq(errand, SV_SERVE);
+    cr_assert_eq(command, SV_SERVE);
     cr_assert_eq(setenv("SLUICE_THREADS", "lots", 1), 0);
-    EXPECT_FAIL(READ(&err, &errand, "--slots", "2"), err, SL_BAD_INPUT,
+    EXPECT_FAIL(READ(&err, &command, "--slots", "2"), err, SL_BAD_INPUT,
                 "environment SLUICE_THREADS: threads: 'lots'");
     test_directory_remove(directory);
 }
@@ -182,20 +182,20 @@ Test(options, later_sources_win)
 Test(options, command_line_mistakes)
 {
     struct sl_err err;
-    enum sv_errand errand;
-    EXPECT_FAIL(READ(&err, &errand, "--slotz", "4"), err, SL_BAD_INPUT, "unknown key 'slotz'");
-    EXPECT_FAIL(READ(&err, &errand, "slots"), err, SL_BAD_INPUT, "begin with --");
-    EXPECT_FAIL(READ(&err, &errand, "--slots"), err, SL_BAD_INPUT, "wants a value");
-    EXPECT_FAIL(READ(&err, &errand, "--slots", "300"), err, SL_BAD_INPUT, "batch_rows: 256");
+    enum sv_command command;
+    EXPECT_FAIL(READ(&err, &command, "--slotz", "4"), err, SL_BAD_INPUT, "unknown key 'slotz'");
+    EXPECT_FAIL(READ(&err, &command, "slots"), err, SL_BAD_INPUT, "begin with --");
+    EXPECT_FAIL(READ(&err, &command, "--slots"), err, SL_BAD_INPUT, "wants a value");
+    EXPECT_FAIL(READ(&err, &command, "--slots", "300"), err, SL_BAD_INPUT, "batch_rows: 256");
 }
 
 Test(options, errands)
 {
     struct sl_err err;
-    enum sv_errand errand;
-    EXPECT_OK(READ(&err, &errand, "--queue-items", "9", "--check-config"), err);
-    cr_assert_eq(errand, SV_CHECK_CONFIG);
+    enum sv_command command;
+    EXPECT_OK(READ(&err, &command, "--queue-items", "9", "--check-config"), err);
+    cr_assert_eq(command, SV_CHECK_CONFIG);
     cr_assert_eq(options.queue_items, 9);
-    EXPECT_OK(READ(&err, &errand, "--help"), err);
-    cr_assert_eq(errand, SV_HELP);
+    EXPECT_OK(READ(&err, &command, "--help"), err);
+    cr_assert_eq(command, SV_HELP);
 }

@@ -1,21 +1,21 @@
-/* test_scheduler.c - batcher: everybody gets the answer to their own question, and nobody waits for
- * the dead. */
+/* test_scheduler.c - scheduler: everybody gets the answer to their own question, and nobody waits
+ * for the dead. */
 #include "support/batcher_world.h"
 #include "support/tiny_store.h"
 
 enum { PROMPT = 5, SLOTS = 4 };
 
-static struct sv_served *served;
+static struct sv_model_ref *ref;
 
 static void open_with(int64_t items_max, int64_t stall_ms)
 {
     world_stock(tiny_store_make);
-    served = world_find(TINY_MODEL "@1");
-    world_start(&(struct sv_batcher_options){
+    ref = world_find(TINY_MODEL "@1");
+    world_start(&(struct sv_scheduler_options){
         .complete = {.slots = SLOTS,
                      .batch_rows = 8,
                      .bounds = {.items_max = items_max, .tokens_max = 10000000},
-                     .stall_ns = stall_ms * 1000000}});
+                     .write_timeout_ns = stall_ms * 1000000}});
 }
 
 static void open_usual(void)
@@ -27,7 +27,7 @@ static void open_usual(void)
 static int64_t deadline_ns = INT64_MAX;
 
 struct ask {
-    struct sv_task task;
+    struct sv_completion_task task;
     struct sv_sequence sequences[8];
 };
 
@@ -44,39 +44,39 @@ static struct sl_generation *generate(uint64_t seed, int choice, int tokens)
                                                   .sampling = {.temperature = 1, .top_p = 1},
                                                   .seed = seed,
                                                   .choice = choice};
-    EXPECT_OK((generation = sl_generation_create(sv_served_model(served), &options, &err)), err);
+    EXPECT_OK((generation = sl_generation_create(sv_model_ref_model(ref), &options, &err)), err);
     return generation;
 }
 
 static void room(void *context)
 {
     (void)context;
-    sv_batcher_poke(world.batcher);
+    sv_scheduler_wake(world.scheduler);
 }
 
 /* Fills an ask with so many choices; NULL when there is no room for it. */
 static struct ask *submit(uint64_t seed, int choices, int tokens, bool streams)
 {
     struct sl_err err;
-    struct sv_problem problem;
+    struct sv_error error;
     const struct sv_stream_options stream = {
         .head = {"id", "m", "fp", 0}, .choices = choices, .room = room};
-    if (!sv_batcher_admit(world.batcher, served, choices, (int64_t)choices * (PROMPT + tokens),
-                          &problem))
+    if (!sv_scheduler_admit(world.scheduler, ref, choices, (int64_t)choices * (PROMPT + tokens),
+                            &error))
         return NULL;
     struct ask *ask = calloc(1, sizeof *ask);
     cr_assert(ask);
     for (int i = 0; i < choices; i++)
         ask->sequences[i] = (struct sv_sequence){
             .generation = generate(seed, i, tokens), .choice = i, .cost = PROMPT + tokens};
-    ask->task = (struct sv_task){.call = world_call(),
-                                 .sequences = ask->sequences,
-                                 .count = choices,
-                                 .deadline_ns = deadline_ns,
-                                 .usage = {.depth = 2}};
+    ask->task = (struct sv_completion_task){.request = world_call(),
+                                            .sequences = ask->sequences,
+                                            .count = choices,
+                                            .deadline_ns = deadline_ns,
+                                            .usage = {.depth = 2}};
     if (streams)
         EXPECT_OK((ask->task.stream = sv_stream_create(&stream, &err)), err);
-    sv_batcher_submit(world.batcher, served, &ask->task);
+    sv_scheduler_submit_completion(world.scheduler, ref, &ask->task);
     return ask;
 }
 
@@ -85,7 +85,7 @@ static void ask_destroy(struct ask *ask)
     for (int i = 0; i < ask->task.count; i++)
         sl_generation_destroy(ask->sequences[i].generation);
     sv_stream_destroy(ask->task.stream);
-    sv_call_release(ask->task.call);
+    sv_request_release(ask->task.request);
     free(ask);
 }
 
@@ -95,7 +95,7 @@ static void alone(uint64_t seed, int choice, int tokens, char *out, size_t room_
     struct sl_err err;
     struct sl_session *session;
     const struct sl_session_options options = {.slots = 1, .batch_rows = TINY_CONTEXT};
-    EXPECT_OK((session = sl_session_create(sv_served_model(served), &options, &err)), err);
+    EXPECT_OK((session = sl_session_create(sv_model_ref_model(ref), &options, &err)), err);
     struct sl_generation *g = generate(seed, choice, tokens);
     while (!sl_generation_finished(g)) {
         struct sl_feed feed = {.slot = 0};
@@ -112,9 +112,9 @@ static void alone(uint64_t seed, int choice, int tokens, char *out, size_t room_
 
 /* ---- tests ---------------------------------------------------------------------------------- */
 
-TestSuite(batcher, .fini = world_close);
+TestSuite(scheduler, .fini = world_close);
 
-Test(batcher, everybody_gets_their_own_answer, .init = open_usual)
+Test(scheduler, everybody_gets_their_own_answer, .init = open_usual)
 {
     enum { ASKS = 40, TOKENS = 90 }; /* past the context, so that windows slide */
 
@@ -124,7 +124,7 @@ Test(batcher, everybody_gets_their_own_answer, .init = open_usual)
     for (int i = 0; i < ASKS; i++)
         wait_until(&asks[i]->task.finished);
     for (int i = 0; i < ASKS; i++) {
-        cr_assert_eq(asks[i]->task.problem.kind, SV_FINE);
+        cr_assert_eq(asks[i]->task.error.kind, SV_OK);
         cr_assert_eq(asks[i]->task.usage.completion_tokens, (int64_t)TOKENS * asks[i]->task.count);
         for (int k = 0; k < asks[i]->task.count; k++) {
             char wanted[1024];
@@ -144,23 +144,23 @@ static void open_for_three(void)
     open_with(3, 60000);
 }
 
-Test(batcher, a_request_is_admitted_whole_or_not_at_all, .init = open_for_three)
+Test(scheduler, a_request_is_admitted_whole_or_not_at_all, .init = open_for_three)
 {
-    struct sv_problem problem;
-    cr_assert(sv_batcher_admit(world.batcher, served, 2, 100, &problem));
-    cr_assert_not(sv_batcher_admit(world.batcher, served, 2, 100, &problem));
-    cr_assert_eq(problem.kind, SV_OVERLOADED);
-    cr_assert_gt(problem.retry_ms, 0);
-    cr_assert_not(sv_batcher_admit(world.batcher, served, 1, 10000000, &problem));
-    cr_assert_eq(problem.kind, SV_OVERLOADED, "too many tokens now");
-    cr_assert(sv_batcher_admit(world.batcher, served, 1, 100, &problem));
-    sv_batcher_dismiss(world.batcher, served, 3, 200);
-    cr_assert_not(sv_batcher_admit(world.batcher, served, 4, 100, &problem));
-    cr_assert_eq(problem.kind, SV_BAD_VALUE, "four can never fit");
+    struct sv_error error;
+    cr_assert(sv_scheduler_admit(world.scheduler, ref, 2, 100, &error));
+    cr_assert_not(sv_scheduler_admit(world.scheduler, ref, 2, 100, &error));
+    cr_assert_eq(error.kind, SV_OVERLOADED);
+    cr_assert_gt(error.retry_ms, 0);
+    cr_assert_not(sv_scheduler_admit(world.scheduler, ref, 1, 10000000, &error));
+    cr_assert_eq(error.kind, SV_OVERLOADED, "too many tokens now");
+    cr_assert(sv_scheduler_admit(world.scheduler, ref, 1, 100, &error));
+    sv_scheduler_withdraw(world.scheduler, ref, 3, 200);
+    cr_assert_not(sv_scheduler_admit(world.scheduler, ref, 4, 100, &error));
+    cr_assert_eq(error.kind, SV_INVALID_VALUE, "four can never fit");
     expect_idle();
 }
 
-Test(batcher, cancelled_work_is_dropped_while_it_waits_and_while_it_runs, .init = open_usual)
+Test(scheduler, cancelled_work_is_dropped_while_it_waits_and_while_it_runs, .init = open_usual)
 {
     enum { ASKS = SLOTS * 3, FOREVER = 100000 };
 
@@ -169,16 +169,16 @@ Test(batcher, cancelled_work_is_dropped_while_it_waits_and_while_it_runs, .init 
         cr_assert(asks[i] = submit((uint64_t)i, 1, FOREVER, false));
     nap();
     for (int i = ASKS - 1; i >= 0; i--)
-        sv_call_cancel(asks[i]->task.call);
+        sv_request_cancel(asks[i]->task.request);
     for (int i = 0; i < ASKS; i++) {
         wait_until(&asks[i]->task.finished);
-        cr_assert_eq(asks[i]->task.problem.kind, SV_CLIENT_LEFT);
+        cr_assert_eq(asks[i]->task.error.kind, SV_CLIENT_DISCONNECTED);
         ask_destroy(asks[i]);
     }
     expect_idle();
 }
 
-Test(batcher, expired_work_is_dropped, .init = open_usual)
+Test(scheduler, expired_work_is_dropped, .init = open_usual)
 {
     struct ask *slow[SLOTS], *late;
     for (int i = 0; i < SLOTS; i++)
@@ -186,10 +186,10 @@ Test(batcher, expired_work_is_dropped, .init = open_usual)
     deadline_ns = sv_now_ns() + 30000000;
     cr_assert(late = submit(2, 2, 100000, false)); /* waits for a slot, in vain */
     wait_until(&late->task.finished);
-    cr_assert_eq(late->task.problem.kind, SV_EXPIRED);
+    cr_assert_eq(late->task.error.kind, SV_DEADLINE_EXCEEDED);
     ask_destroy(late);
     for (int i = 0; i < SLOTS; i++)
-        sv_call_cancel(slow[i]->task.call);
+        sv_request_cancel(slow[i]->task.request);
     for (int i = 0; i < SLOTS; i++) {
         wait_until(&slow[i]->task.finished);
         ask_destroy(slow[i]);
@@ -222,7 +222,7 @@ static size_t read_stream(struct sv_stream *stream)
     return total;
 }
 
-Test(batcher, a_slow_reader_stops_only_itself, .init = open_impatient)
+Test(scheduler, a_slow_reader_stops_only_itself, .init = open_impatient)
 {
     enum { QUICK = SV_STREAM_TEXT_BYTES * 3 / 2 }; /* goes on when the other's buffer is full */
 
@@ -232,10 +232,10 @@ Test(batcher, a_slow_reader_stops_only_itself, .init = open_impatient)
         nap();
     cr_assert(quick = submit(2, 1, QUICK, false));
     wait_until(&quick->task.finished);
-    cr_assert_eq(quick->task.problem.kind, SV_FINE);
+    cr_assert_eq(quick->task.error.kind, SV_OK);
     ask_destroy(quick);
     wait_until(&slow->task.finished);
-    cr_assert_eq(slow->task.problem.kind, SV_STALLED);
+    cr_assert_eq(slow->task.error.kind, SV_CLIENT_TOO_SLOW);
     cr_assert_leq(sl_generation_usage(slow->sequences[0].generation).completion_tokens,
                   SV_STREAM_TEXT_BYTES + 1, "it was not fed any more");
     cr_assert_gt(read_stream(slow->task.stream), SV_STREAM_TEXT_BYTES);
@@ -243,7 +243,7 @@ Test(batcher, a_slow_reader_stops_only_itself, .init = open_impatient)
     expect_idle();
 }
 
-Test(batcher, a_reader_gets_all_of_a_text_longer_than_the_buffer, .init = open_usual)
+Test(scheduler, a_reader_gets_all_of_a_text_longer_than_the_buffer, .init = open_usual)
 {
     enum { TOKENS = SV_STREAM_TEXT_BYTES * 2 + 100, TOTAL = 2 * TOKENS };
 
@@ -251,25 +251,25 @@ Test(batcher, a_reader_gets_all_of_a_text_longer_than_the_buffer, .init = open_u
     cr_assert(ask = submit(3, 2, TOKENS, true));
     cr_assert_gt(read_stream(ask->task.stream), TOTAL);
     wait_until(&ask->task.finished);
-    cr_assert_eq(ask->task.problem.kind, SV_FINE);
+    cr_assert_eq(ask->task.error.kind, SV_OK);
     cr_assert_eq(ask->task.usage.completion_tokens, TOTAL);
     ask_destroy(ask);
     expect_idle();
 }
 
-Test(batcher, end_all_ends_all, .init = open_usual)
+Test(scheduler, end_all_ends_all, .init = open_usual)
 {
     enum { ASKS = SLOTS + 2 };
 
     struct ask *asks[ASKS];
-    struct sv_problem problem;
+    struct sv_error error;
     for (int i = 0; i < ASKS; i++)
         cr_assert(asks[i] = submit((uint64_t)i, 1, 100000, i % 2));
-    (void)sv_refuse(&problem, SV_DRAINING, NULL, "Closing.");
-    sv_batcher_end_all(world.batcher, &problem);
+    (void)sv_fail(&error, SV_DRAINING, NULL, "Closing.");
+    sv_scheduler_fail_all(world.scheduler, &error);
     for (int i = 0; i < ASKS; i++) {
         wait_until(&asks[i]->task.finished);
-        cr_assert_eq(asks[i]->task.problem.kind, SV_DRAINING);
+        cr_assert_eq(asks[i]->task.error.kind, SV_DRAINING);
         ask_destroy(asks[i]);
     }
     expect_idle();

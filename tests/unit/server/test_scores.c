@@ -20,13 +20,13 @@ Test(scores, of_equals_the_lower_class_comes_first)
 
 Test(scores, logits_may_be_squashed_where_they_are)
 {
-    for (int squash = SV_SOFTMAX; squash <= SV_RAW; squash++) {
+    for (int score_function = SV_SOFTMAX; score_function <= SV_RAW_LOGITS; score_function++) {
         float apart[CLASSES], same[CLASSES];
         memcpy(same, logits, sizeof same);
-        sv_scores_squash(logits, CLASSES, (enum sv_squash)squash, apart);
-        sv_scores_squash(same, CLASSES, (enum sv_squash)squash, same);
+        sv_scores_from_logits(logits, CLASSES, (enum sv_score_function)score_function, apart);
+        sv_scores_from_logits(same, CLASSES, (enum sv_score_function)score_function, same);
         for (int i = 0; i < CLASSES; i++)
-            cr_expect_eq(apart[i], same[i], "squash %d", squash);
+            cr_expect_eq(apart[i], same[i], "squash %d", score_function);
     }
 }
 

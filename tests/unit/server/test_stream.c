@@ -142,10 +142,10 @@ Test(stream, failure_after_text)
 {
     struct sv_stream *stream = make(2, false);
     struct heard heard = {0};
-    struct sv_problem problem, second;
-    (void)sv_refuse(&problem, SV_DRAINING, NULL, "Going away.");
-    (void)sv_refuse(&second, SV_INTERNAL, NULL, "Not this one.");
-    sv_stream_fail(stream, &problem);
+    struct sv_error error, second;
+    (void)sv_fail(&error, SV_DRAINING, NULL, "Going away.");
+    (void)sv_fail(&second, SV_INTERNAL, NULL, "Not this one.");
+    sv_stream_fail(stream, &error);
     sv_stream_fail(stream, &second);
     cr_assert_not(sv_stream_has_begun(stream), "it can still be told as a status");
     cr_assert(sv_stream_put(stream, 1, "x", 1, NULL, 0));
@@ -164,11 +164,11 @@ Test(stream, a_failure_after_the_last_finish_is_too_late)
 {
     struct sv_stream *stream = make(1, false);
     struct heard heard = {0};
-    struct sv_problem problem;
-    (void)sv_refuse(&problem, SV_CLIENT_LEFT, NULL, "Left.");
+    struct sv_error error;
+    (void)sv_fail(&error, SV_CLIENT_DISCONNECTED, NULL, "Left.");
     cr_assert(sv_stream_put(stream, 0, "x", 1, NULL, 0));
     sv_stream_finish(stream, 0, SL_FINISH_STOP);
-    sv_stream_fail(stream, &problem);
+    sv_stream_fail(stream, &error);
     cr_assert_not(sv_stream_is_delivered(stream));
     cr_assert(pull_all(stream, &heard, 4096));
     cr_assert(sv_stream_is_delivered(stream));
@@ -250,9 +250,9 @@ static void *write_choices(void *argument)
             !sv_stream_put(w->stream, choice, text->bytes ? text->data : "", text->bytes, NULL, 0))
             (void)sched_yield();
         if (w->fails && draw(&w->seed) % 50 == 0) {
-            struct sv_problem problem;
-            (void)sv_refuse(&problem, SV_INTERNAL, NULL, "Broken.");
-            sv_stream_fail(w->stream, &problem);
+            struct sv_error error;
+            (void)sv_fail(&error, SV_INTERNAL, NULL, "Broken.");
+            sv_stream_fail(w->stream, &error);
             return NULL;
         }
         if (draw(&w->seed) % 60 == 0) {
@@ -320,9 +320,9 @@ Test(answer, bytes_have_names_of_their_own_and_offsets_of_whole_characters)
                                               .text_offset = (size_t)i,
                                               .top_count = 2,
                                               .top_ids = {1 + 0xE2, 1 + 0x82}};
-    const struct sv_piece piece = {
+    const struct sv_completion_choice piece = {
         .text = text, .bytes = TOKENS, .tokens = bytes, .records = records, .record_count = TOKENS};
-    sv_answer_piece(&out, &piece);
+    sv_completion_json_choice(&out, &piece);
     json_t *root = json_loads(out.data, JSON_REJECT_DUPLICATES, &error);
     cr_assert(root, "%s: %s", error.text, out.data);
     cr_assert(strstr(out.data,
