@@ -15,18 +15,6 @@
 
 enum { HYPERS_MAX = 64 };
 
-static const char *const gates[] = {
-    [SL_GATE_SOFT] = "soft",
-    [SL_GATE_HARD] = "hard",
-    [SL_GATE_MIXED] = "mixed",
-    NULL,
-};
-
-const char *sl_gate_name(enum sl_gate_mode gate)
-{
-    return gates[gate];
-}
-
 /* -- reading --------------------------------------------------------------------------- */
 
 /* Which of the choices (ends with NULL) a member is. */
@@ -165,7 +153,7 @@ static bool read_vocab(struct sl_card *card, const json_t *root, struct sl_err *
 static bool read_gate(enum sl_gate_mode *out, const json_t *object, struct sl_err *err)
 {
     int gate = (int)*out;
-    if (json_object_get(object, "gate") && !read_choice(object, "gate", gates, &gate, err))
+    if (json_object_get(object, "gate") && !read_choice(object, "gate", sl_gate_names, &gate, err))
         return false;
     *out = (enum sl_gate_mode)gate;
     return true;
@@ -293,7 +281,7 @@ void sl_card_release(struct sl_card *card)
 static json_t *print_policy(const struct sl_policy *p)
 {
     json_t *threshold = sl_json_float(fminf(p->exit_threshold, 1.0f));
-    return json_pack("{s:s, s:o, s:o, s:b}", "gate", gates[p->gate], "gate_limit",
+    return json_pack("{s:s, s:o, s:o, s:b}", "gate", sl_gate_names[p->gate], "gate_limit",
                      sl_json_float(p->gate_limit), "exit_threshold", threshold, "exit_oracle",
                      (int)p->exit_oracle);
 }

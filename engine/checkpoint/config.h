@@ -13,8 +13,7 @@
  * and "training" may be missing, and so may members of "inference": the architecture's own hold. */
 #pragma once
 
-#include "arch/arch.h"
-#include "sluice/model.h"
+#include "model/model.h"
 
 /* What config.json says. */
 struct sl_card {
@@ -34,6 +33,3 @@ void sl_card_release(struct sl_card *card); /* frees what read made; a zeroed ca
 /* The text of a card; free() it. Fails when it could not be read back: `training` is not a JSON
  * object, or a number is out of bounds. */
 char *sl_card_print(const struct sl_card *card, struct sl_err *err) SL_MUST_CHECK;
-
-/* "soft": as in the file. */
-const char *sl_gate_name(enum sl_gate_mode gate);

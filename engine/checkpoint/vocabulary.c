@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "checkpoint/json.h"
+#include "tokenizer/learner.h"
 
 #include <assert.h>
 #include <jansson.h>

@@ -3,9 +3,8 @@
 
 #include "base/whole.h"
 #include "infer/logits.h"
-#include "model/net.h"
+#include "model/model.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +32,7 @@ static size_t measure(const struct sl_classifier *c, struct sl_tape *dry, int it
         batch.rows += length;
     }
     sl_tape_begin(dry, &batch, false);
-    (void)sl_net_forward(c->model, dry);
+    (void)sl_model_forward(c->model, dry);
     return dry->arena.peak;
 }
 
@@ -187,19 +186,8 @@ bool sl_classifier_run(struct sl_classifier *c, struct sl_item *items, int count
     struct sl_batch batch = gather(c, items, count);
     pthread_mutex_lock(&c->model->engine->lock);
     sl_tape_begin(&c->tape, &batch, false);
-    struct sl_tensor *logits = sl_net_forward(c->model, &c->tape);
+    struct sl_tensor *logits = sl_model_forward(c->model, &c->tape);
     pthread_mutex_unlock(&c->model->engine->lock);
     scatter(c, items, count, logits);
     return true;
-}
-
-void sl_softmax(const float *logits, int classes, float *out)
-{
-    double most = -(double)INFINITY, sum = 0.0;
-    for (int i = 0; i < classes; i++)
-        most = fmax(most, (double)logits[i]);
-    for (int i = 0; i < classes; i++)
-        sum += exp((double)logits[i] - most);
-    for (int i = 0; i < classes; i++)
-        out[i] = (float)(exp((double)logits[i] - most) / sum);
 }

@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "base/reserve.h"
 #include "base/whole.h"
-#include "model/net.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,15 @@
-/* logits.c - what is asked of logits, whoever they are for. */
+/* logits.c - argmax, softmax and their relatives, in double where sums are long. */
 #include "infer/logits.h"
 
-#include "sluice/infer.h"
-
 #include <math.h>
+
+int sl_argmax(const float *x, int n)
+{
+    int best = 0;
+    for (int i = 1; i < n; i++)
+        best = x[i] > x[best] ? i : best;
+    return best;
+}
 
 bool sl_all_finite(const float *x, size_t count)
 {
@@ -15,9 +21,27 @@ bool sl_all_finite(const float *x, size_t count)
 
 double sl_log_sum_exp(const float *x, int count)
 {
-    double most = (double)x[sl_highest(x, count)], sum = 0.0;
+    double most = (double)x[sl_argmax(x, count)], sum = 0.0;
     for (int i = 0; i < count; i++)
         sum += exp((double)x[i] - most);
     // cppcheck-suppress invalidFunctionArg; count > 0, so one term is 1
     return most + log(sum);
+}
+
+void sl_softmax(const float *logits, int classes, float *out)
+{
+    double most = -(double)INFINITY, sum = 0.0;
+    for (int i = 0; i < classes; i++)
+        most = fmax(most, (double)logits[i]);
+    for (int i = 0; i < classes; i++)
+        sum += exp((double)logits[i] - most);
+    for (int i = 0; i < classes; i++)
+        out[i] = (float)(exp((double)logits[i] - most) / sum);
+}
+
+void sl_log_softmax(const float *logits, int vocab, float *out)
+{
+    double whole = sl_log_sum_exp(logits, vocab);
+    for (int i = 0; i < vocab; i++)
+        out[i] = (float)((double)logits[i] - whole);
 }

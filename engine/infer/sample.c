@@ -1,30 +1,16 @@
 /* sample.c - the next token from logits: greedy, temperature, top-k, top-p (Holtzman et al.
  * 2020). */
+#include "sluice/infer.h"
+
 #include "base/random.h"
 #include "infer/logits.h"
-#include "sluice/infer.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-int sl_highest(const float *x, int n)
-{
-    int best = 0;
-    for (int i = 1; i < n; i++)
-        best = x[i] > x[best] ? i : best;
-    return best;
-}
-
-void sl_log_softmax(const float *logits, int vocab, float *out)
-{
-    double whole = sl_log_sum_exp(logits, vocab);
-    for (int i = 0; i < vocab; i++)
-        out[i] = (float)((double)logits[i] - whole);
-}
-
-/* Logits as the caller wants them changed: bias added, what was said before made less likely. */
+/* Adds the bias and subtracts the penalties of tokens that were generated before. */
 static void adjust(const float *logits, int vocab, const struct sl_sampling *s,
                    const int32_t *counts, float *out)
 {
@@ -91,7 +77,7 @@ int32_t sl_sample(const struct sl_choice *c)
     float *adjusted = (float *)(void *)(list + c->vocab);
     adjust(c->logits, c->vocab, c->sampling, c->counts, adjusted);
     if (c->sampling->temperature <= 0.0f)
-        return sl_highest(adjusted, c->vocab);
+        return sl_argmax(adjusted, c->vocab);
     for (int32_t i = 0; i < c->vocab; i++)
         list[i] = (struct candidate){adjusted[i], i};
     return draw(list, c->vocab, c->sampling, sl_random_uniform(c->key, c->index));

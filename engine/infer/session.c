@@ -3,7 +3,7 @@
 
 #include "base/whole.h"
 #include "infer/logits.h"
-#include "model/net.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static bool measure(struct sl_session *s, size_t *bytes, struct sl_err *err)
     batch.wanted = &s->wanted_rows;
     dry.policy = &m->policy;
     sl_tape_begin(&dry, &batch, false);
-    (void)sl_net_forward(m, &dry);
+    (void)sl_model_forward(m, &dry);
     *bytes = dry.arena.peak;
     sl_tape_release(&dry);
     return true;
@@ -242,7 +242,7 @@ bool sl_session_run(struct sl_session *s, struct sl_feed *feeds, int count, stru
     struct sl_batch batch = gather(s, feeds, count);
     pthread_mutex_lock(&s->model->engine->lock);
     sl_tape_begin(&s->tape, &batch, false);
-    struct sl_tensor *logits = sl_net_forward(s->model, &s->tape);
+    struct sl_tensor *logits = sl_model_forward(s->model, &s->tape);
     pthread_mutex_unlock(&s->model->engine->lock);
     scatter(s, feeds, count, logits);
     return true;

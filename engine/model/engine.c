@@ -1,5 +1,8 @@
 /* engine.c - the kernels and the threads that everything computes with. */
-#include "model/net.h"
+#include "model/engine.h"
+
+#include "base/cpu.h"
+#include "base/pool.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,46 +1,142 @@
-/* model.c - a checkpoint, opened: verified, bound, packed, and from then on read-only. */
-#include "sluice/model.h"
+/* model.c - a model in memory: allocates, initializes, packs and runs it. */
+#include "model/model.h"
 
-#include "checkpoint/checkpoint.h"
-#include "model/net.h"
+#include "base/whole.h"
+#include "model/initialize.h"
+#include "tokenizer/tokenizer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_checkpoint *c,
-                                        struct sl_err *err)
+/* Structs, names and tables of parameters: mostly untouched. */
+enum { STRUCT_BYTES = 1 << 22 };
+
+const char *const sl_gate_names[] = {
+    [SL_GATE_SOFT] = "soft",
+    [SL_GATE_HARD] = "hard",
+    [SL_GATE_MIXED] = "mixed",
+    NULL,
+};
+
+/* Parameters, then buffers; NULL past the last. */
+static struct sl_parameter *parameter_at(const struct sl_model *m, int index)
 {
-    struct sl_model *m = sl_net_create(engine, c->card.arch, &c->card.hyper, err);
-    if (!m)
-        return NULL;
-    if (!sl_checkpoint_bind(c, m->saved, m->saved_count, err)) {
-        sl_model_close(m);
-        return NULL;
-    }
-    m->policy = c->card.policy;
-    m->tokenizer = c->tokens;
-    c->tokens = NULL;
-    m->labels = c->card.labels;
-    c->card.labels = NULL;
-    m->created = c->created;
-    memcpy(m->sha256, c->sha256, sizeof m->sha256);
-    pthread_mutex_lock(&engine->lock);
-    sl_net_pack(m);
-    pthread_mutex_unlock(&engine->lock);
-    return m;
+    const struct sl_builder *b = &m->builder;
+    if (index < b->count)
+        return &b->parameters[index];
+    index -= b->count;
+    return index < b->buffer_count ? &b->buffers[index] : NULL;
 }
 
-struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory, struct sl_err *err)
+static bool has_gradient(const struct sl_model *m, int index)
 {
-    struct sl_checkpoint checkpoint;
-    struct sl_model *m = NULL;
-    if (sl_checkpoint_open(&checkpoint, directory, err)) {
-        m = from_checkpoint(engine, &checkpoint, err);
-        sl_checkpoint_close(&checkpoint);
+    const struct sl_builder *b = &m->builder;
+    return index < b->count || b->buffer_kinds[index - b->count] == SL_BUFFER_DERIVED;
+}
+
+/* Takes memory for every value, or every gradient, from an arena. */
+static void allocate(struct sl_model *m, struct sl_arena *arena, bool grads)
+{
+    struct sl_parameter *p;
+    for (int i = 0; (p = parameter_at(m, i)); i++) {
+        if (grads && !has_gradient(m, i))
+            continue;
+        float *at = sl_arena_take(arena, sl_parameter_floats(p), sizeof(float));
+        if (grads)
+            p->grad = at;
+        else
+            p->data = at;
     }
-    if (!m)
-        sl_wrap(err, "open '%s'", directory);
-    return m;
+}
+
+static void allocate_packed(struct sl_model *m, struct sl_arena *arena, bool back)
+{
+    const struct sl_kernels *k = m->engine->kernels;
+    struct sl_parameter *p;
+    for (int i = 0; (p = parameter_at(m, i)); i++) {
+        if (!p->product)
+            continue;
+        p->packed = sl_arena_take(arena, k->pack_bytes(p->cols, p->rows), 1);
+        if (back)
+            p->packed_back = sl_arena_take(arena, k->pack_bytes(p->rows, p->cols), 1);
+    }
+}
+
+/* An arena of exactly the size that a dry run of the allocation counts. */
+static bool allocated(struct sl_model *m, struct sl_arena *arena,
+                      void (*f)(struct sl_model *, struct sl_arena *, bool), bool flag,
+                      struct sl_err *err)
+{
+    struct sl_arena dry;
+    sl_arena_dry(&dry);
+    f(m, &dry, flag);
+    if (!sl_arena_init(arena, dry.peak, err))
+        return false;
+    f(m, arena, flag);
+    return true;
+}
+
+static void initialize_buffers(struct sl_model *m, enum sl_buffer_kind kind, uint64_t seed)
+{
+    const struct sl_builder *b = &m->builder;
+    for (int i = 0; i < b->buffer_count; i++)
+        if (b->buffer_kinds[i] == kind)
+            sl_initialize(&b->buffers[i], b->buffer_inits[i], seed);
+}
+
+static void list_state_dict(struct sl_model *m)
+{
+    const struct sl_builder *b = &m->builder;
+    size_t most = (size_t)b->count + (size_t)b->buffer_count;
+    m->state_dict = sl_arena_take(&m->structs, most, sizeof *m->state_dict);
+    for (int i = 0; i < b->count; i++)
+        m->state_dict[m->state_dict_count++] = b->parameters[i];
+    for (int i = 0; i < b->buffer_count; i++)
+        if (b->buffer_kinds[i] == SL_BUFFER_SAVED)
+            m->state_dict[m->state_dict_count++] = b->buffers[i];
+}
+
+/* 2^31 parameters: 8 GiB of fp32, four times that with gradients and moments. */
+static bool fits(const struct sl_model *m, struct sl_err *err)
+{
+    const size_t max = (size_t)1 << 31;
+    const struct sl_parameter *p;
+    size_t total = 0;
+    for (int i = 0; (p = parameter_at(m, i)); i++)
+        total += sl_parameter_floats(p);
+    return total <= max ||
+           sl_fail(err, SL_BAD_INPUT, "%s of these sizes has %.3g parameters; the limit is %.3g",
+                   m->arch->name, (double)total, (double)max);
+}
+
+struct sl_model *sl_model_create(struct sl_engine *engine, const struct sl_arch *arch,
+                                 const struct sl_config *config, struct sl_err *err)
+{
+    struct sl_model *m = calloc(1, sizeof *m);
+    if (!m) {
+        sl_fail(err, SL_NO_MEMORY, "no memory for a model");
+        return NULL;
+    }
+    *m = (struct sl_model){
+        .engine = engine, .arch = arch, .config = *config, .policy = arch->policy};
+    bool ok = sl_arena_init_growing(&m->structs, STRUCT_BYTES, err);
+    if (ok) {
+        sl_builder_init(&m->builder, &m->structs);
+        m->self = sl_arena_take(&m->structs, 1, arch->size);
+        memset(m->self, 0, arch->size);
+        arch->build(&m->builder, m->self, config);
+        ok = fits(m, err) && allocated(m, &m->values, allocate, false, err) &&
+             allocated(m, &m->packed, allocate_packed, false, err);
+    }
+    if (ok) {
+        list_state_dict(m);
+        initialize_buffers(m, SL_BUFFER_FIXED, 0);
+        sl_model_describe(m);
+        return m;
+    }
+    sl_model_close(m);
+    return NULL;
 }
 
 void sl_model_close(struct sl_model *m)
@@ -58,21 +154,179 @@ void sl_model_close(struct sl_model *m)
     free(m);
 }
 
-struct sl_model_facts sl_model_facts(const struct sl_model *m)
+bool sl_model_allocate_gradients(struct sl_model *m, struct sl_err *err)
 {
-    return (struct sl_model_facts){.architecture = m->arch->name,
-                                   .paper = m->arch->paper,
-                                   .sha256 = m->sha256,
-                                   .task = m->config.task,
-                                   .classes = m->config.classes,
-                                   .labels = (const char *const *)m->labels,
-                                   .context = m->config.context,
-                                   .vocab = m->config.vocab,
-                                   .depth = m->config.depth,
-                                   .width = m->config.width,
-                                   .parameters = sl_net_parameters(m),
-                                   .created = m->created,
-                                   .gate = sl_policy_name(m)};
+    sl_arena_release(&m->packed);
+    return allocated(m, &m->grads, allocate, true, err) &&
+           allocated(m, &m->packed, allocate_packed, true, err);
+}
+
+static void update_buffers(struct sl_model *m, bool fresh)
+{
+    for (int i = 0; i < m->builder.kept_count; i++) {
+        const struct sl_kept *kept = &m->builder.kept[i];
+        if (kept->upkeep->follow)
+            kept->upkeep->follow(kept->layer, m->engine->kernels, fresh);
+    }
+}
+
+void sl_model_initialize(struct sl_model *m, uint64_t seed)
+{
+    for (int i = 0; i < m->builder.count; i++)
+        sl_initialize(&m->builder.parameters[i], m->builder.inits[i], seed);
+    initialize_buffers(m, SL_BUFFER_SAVED, seed);
+    update_buffers(m, /* fresh= */ true);
+}
+
+/* -- gradients -------------------------------------------------------------------------------- */
+
+static void clear_gradients(void *ctx, int first, int last, int worker)
+{
+    const struct sl_model *m = ctx;
+    (void)worker;
+    for (int i = first; i < last; i++) {
+        const struct sl_parameter *p = parameter_at(m, i);
+        if (p && has_gradient(m, i))
+            memset(p->grad, 0, sl_parameter_floats(p) * sizeof(float));
+    }
+}
+
+void sl_model_zero_gradients(struct sl_model *m)
+{
+    int count = m->builder.count + m->builder.buffer_count;
+    sl_parallel(m->engine->pool, count, 1, clear_gradients, m);
+}
+
+void sl_model_backprop_buffers(struct sl_model *m)
+{
+    for (int i = 0; i < m->builder.kept_count; i++) {
+        const struct sl_kept *kept = &m->builder.kept[i];
+        if (kept->upkeep->fold)
+            kept->upkeep->fold(kept->layer, m->engine->kernels);
+    }
+}
+
+void sl_model_update_buffers(struct sl_model *m)
+{
+    update_buffers(m, /* fresh= */ false);
+}
+
+/* -- packing: pieces are panels of all parameters, in both directions ------------------------ */
+
+static int panels(int columns)
+{
+    return sl_steps(columns, SL_PANEL);
+}
+
+static int panels_of(const struct sl_parameter *p)
+{
+    if (!p->product)
+        return 0;
+    return panels(p->rows) + (p->packed_back ? panels(p->cols) : 0);
+}
+
+static void pack_panel(const struct sl_kernels *k, const struct sl_parameter *p, int panel)
+{
+    bool back = panel >= panels(p->rows);
+    int first = (back ? panel - panels(p->rows) : panel) * SL_PANEL;
+    int depth = back ? p->rows : p->cols, columns = back ? p->cols : p->rows;
+    int last = sl_least(first + SL_PANEL, columns);
+    k->pack(back ? p->packed_back : p->packed, p->data, SL_F32, (size_t)p->cols, !back, depth,
+            columns, first, last);
+}
+
+static void pack_panels(void *ctx, int first, int last, int worker)
+{
+    const struct sl_model *m = ctx;
+    (void)worker;
+    int before = 0;
+    const struct sl_parameter *p;
+    for (int i = 0; (p = parameter_at(m, i)) && before < last; i++) {
+        int here = panels_of(p);
+        for (int j = first > before ? first : before; j < last && j < before + here; j++)
+            pack_panel(m->engine->kernels, p, j - before);
+        before += here;
+    }
+}
+
+void sl_model_pack(struct sl_model *m)
+{
+    int total = 0;
+    const struct sl_parameter *p;
+    for (int i = 0; i < m->builder.kept_count; i++) {
+        const struct sl_kept *kept = &m->builder.kept[i];
+        if (kept->upkeep->derive)
+            kept->upkeep->derive(kept->layer, m->engine->kernels);
+    }
+    for (int i = 0; (p = parameter_at(m, i)); i++)
+        total += panels_of(p);
+    sl_parallel(m->engine->pool, total, 8, pack_panels, m);
+}
+
+/* -- description ------------------------------------------------------------------------------ */
+
+int64_t sl_model_parameter_count(const struct sl_model *m)
+{
+    int64_t total = 0;
+    for (int i = 0; i < m->builder.count; i++)
+        total += (int64_t)sl_parameter_floats(&m->builder.parameters[i]);
+    return total;
+}
+
+bool sl_model_is_finite(const struct sl_model *m)
+{
+    for (int i = 0; i < m->builder.count; i++) {
+        const struct sl_parameter *p = &m->builder.parameters[i];
+        size_t count = sl_parameter_floats(p);
+        for (size_t j = 0; j < count; j++)
+            if (!isfinite(p->data[j]))
+                return false;
+    }
+    return true;
+}
+
+struct sl_tensor *sl_model_forward(const struct sl_model *m, struct sl_tape *t)
+{
+    const struct sl_batch *batch = t->batch;
+    struct sl_tensor *logits = m->arch->forward(t, m->self);
+    const int32_t *targets =
+        m->config.task == SL_TASK_CLASSIFICATION ? batch->labels : batch->targets;
+    if (targets && t->exits == 0)
+        sl_cross_entropy(t, logits, targets, 1.0f);
+    return logits;
+}
+
+static const char *gating_of(const struct sl_model *m)
+{
+    switch (m->arch->saving) {
+    case SL_SAVES_NOTHING: break;
+    case SL_SAVES_BY_GATES: return sl_gate_names[m->policy.gate];
+    case SL_SAVES_BY_EXITS: return "exit";
+    case SL_SAVES_BY_HALTING: return "halt";
+    }
+    return "none";
+}
+
+void sl_model_describe(struct sl_model *m)
+{
+    m->info = (struct sl_model_info){.architecture = m->arch->name,
+                                     .paper = m->arch->paper,
+                                     .sha256 = m->sha256,
+                                     .task = m->config.task,
+                                     .classes = m->config.classes,
+                                     .labels = (const char *const *)m->labels,
+                                     .context = m->config.context,
+                                     .vocab = m->config.vocab,
+                                     .depth = m->config.depth,
+                                     .width = m->config.width,
+                                     .parameters = sl_model_parameter_count(m),
+                                     .created = m->created,
+                                     .gate = gating_of(m)};
+}
+
+const struct sl_model_info *sl_model_info(const struct sl_model *m)
+{
+    return &m->info;
 }
 
 const struct sl_tokenizer *sl_model_tokenizer(const struct sl_model *m)

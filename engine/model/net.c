@@ -1,5 +1,5 @@
 /* net.c - a model in memory: builds, draws, packs, runs. */
-#include "model/net.h"
+#include "model/model.h"
 
 #include "base/random.h"
 #include "base/whole.h"
@@ -114,7 +114,7 @@ static bool fits(const struct sl_model *m, struct sl_err *err)
                    m->arch->name, (double)total, (double)most);
 }
 
-struct sl_model *sl_net_create(struct sl_engine *engine, const struct sl_arch *arch,
+struct sl_model *sl_model_create(struct sl_engine *engine, const struct sl_arch *arch,
                                const struct sl_config *config, struct sl_err *err)
 {
     struct sl_model *m = calloc(1, sizeof *m);
@@ -142,7 +142,7 @@ struct sl_model *sl_net_create(struct sl_engine *engine, const struct sl_arch *a
     return NULL;
 }
 
-bool sl_net_train(struct sl_model *m, struct sl_err *err)
+bool sl_model_allocate_gradients(struct sl_model *m, struct sl_err *err)
 {
     sl_arena_release(&m->packed);
     return placed(m, &m->grads, place, true, err) && placed(m, &m->packed, place_packed, true, err);
@@ -157,7 +157,7 @@ static void follow(struct sl_model *m, bool fresh)
     }
 }
 
-void sl_net_draw(struct sl_model *m, uint64_t seed)
+void sl_model_initialize(struct sl_model *m, uint64_t seed)
 {
     for (int i = 0; i < m->builder.count; i++)
         draw(&m->builder.parameters[i], m->builder.inits[i], seed);
@@ -178,13 +178,13 @@ static void clear_gradients(void *ctx, int first, int last, int worker)
     }
 }
 
-void sl_net_clear(struct sl_model *m)
+void sl_model_zero_gradients(struct sl_model *m)
 {
     int count = m->builder.count + m->builder.buffer_count;
     sl_parallel(m->engine->pool, count, 1, clear_gradients, m);
 }
 
-void sl_net_fold(struct sl_model *m)
+void sl_model_backprop_buffers(struct sl_model *m)
 {
     for (int i = 0; i < m->builder.kept_count; i++) {
         const struct sl_kept *kept = &m->builder.kept[i];
@@ -193,7 +193,7 @@ void sl_net_fold(struct sl_model *m)
     }
 }
 
-void sl_net_follow(struct sl_model *m)
+void sl_model_update_buffers(struct sl_model *m)
 {
     follow(m, /* fresh= */ false);
 }
@@ -236,7 +236,7 @@ static void pack_panels(void *ctx, int first, int last, int worker)
     }
 }
 
-void sl_net_pack(struct sl_model *m)
+void sl_model_pack(struct sl_model *m)
 {
     int total = 0;
     const struct sl_parameter *p;
@@ -252,7 +252,7 @@ void sl_net_pack(struct sl_model *m)
 
 /* -- facts ------------------------------------------------------------------------------------- */
 
-int64_t sl_net_parameters(const struct sl_model *m)
+int64_t sl_model_parameter_count(const struct sl_model *m)
 {
     int64_t total = 0;
     for (int i = 0; i < m->builder.count; i++)
@@ -260,7 +260,7 @@ int64_t sl_net_parameters(const struct sl_model *m)
     return total;
 }
 
-bool sl_net_is_finite(const struct sl_model *m)
+bool sl_model_is_finite(const struct sl_model *m)
 {
     for (int i = 0; i < m->builder.count; i++) {
         const struct sl_parameter *p = &m->builder.parameters[i];
@@ -272,7 +272,7 @@ bool sl_net_is_finite(const struct sl_model *m)
     return true;
 }
 
-struct sl_tensor *sl_net_forward(const struct sl_model *m, struct sl_tape *t)
+struct sl_tensor *sl_model_forward(const struct sl_model *m, struct sl_tape *t)
 {
     const struct sl_batch *batch = t->batch;
     struct sl_tensor *logits = m->arch->forward(t, m->self);
@@ -283,7 +283,7 @@ struct sl_tensor *sl_net_forward(const struct sl_model *m, struct sl_tape *t)
     return logits;
 }
 
-const char *sl_policy_name(const struct sl_model *m)
+const char *sl_model_gate_name(const struct sl_model *m)
 {
     switch (m->arch->saving) {
     case SL_SAVES_NOTHING: break;

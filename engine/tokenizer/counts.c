@@ -99,6 +99,15 @@ bool sl_counts_add(struct sl_counts *counts, struct sl_piece text, int64_t times
     return true;
 }
 
+bool sl_counts_add_all(struct sl_counts *counts, const char *const *texts, int count,
+                       struct sl_err *err)
+{
+    for (int i = 0; i < count; i++)
+        if (!sl_counts_add(counts, (struct sl_piece){texts[i], strlen(texts[i])}, 1, NULL, err))
+            return false;
+    return true;
+}
+
 bool sl_counts_prune(struct sl_counts *counts, int64_t times, struct sl_err *err)
 {
     struct sl_counts kept = {0};

@@ -25,6 +25,9 @@ void sl_counts_release(struct sl_counts *counts);
 /* Counts a text `times` more; *number is which it is, and may be NULL. */
 bool sl_counts_add(struct sl_counts *counts, struct sl_piece text, int64_t times, int *number,
                    struct sl_err *err) SL_MUST_CHECK;
+/* Counts each of several texts once more. */
+bool sl_counts_add_all(struct sl_counts *counts, const char *const *texts, int count,
+                       struct sl_err *err) SL_MUST_CHECK;
 /* -1 when it was never counted. */
 int sl_counts_find(const struct sl_counts *counts, struct sl_piece text);
 /* The bytes of one, valid until the next is added. */

@@ -122,15 +122,6 @@ bool sl_learner_add(struct sl_learner *learner, const char *text, size_t bytes, 
 
 /* -- choosing --------------------------------------------------------------------------------- */
 
-bool sl_pieces_begin(struct sl_counts *pieces, const char *const *names, int count,
-                     struct sl_err *err)
-{
-    for (int i = 0; i < count; i++)
-        if (!sl_counts_add(pieces, (struct sl_piece){names[i], strlen(names[i])}, 1, NULL, err))
-            return false;
-    return true;
-}
-
 static struct sl_tokenizer *tokens_make(const struct sl_learner *learner,
                                         const struct sl_counts *chosen, struct sl_err *err)
 {
@@ -173,4 +164,11 @@ struct sl_tokenizer *sl_learning_run(const struct sl_learning *how, const char *
     struct sl_tokenizer *tokens = ok ? sl_learner_finish(learner, err) : NULL;
     sl_learner_destroy(learner);
     return tokens;
+}
+
+struct sl_tokenizer *sl_tokenizer_learn(const char *kind, const char *text, size_t bytes,
+                                        struct sl_err *err)
+{
+    const struct sl_learning how = {.kind = kind, .size = SL_LEARN_SIZE, .lower = true};
+    return sl_learning_run(&how, text, bytes, err);
 }

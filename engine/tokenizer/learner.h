@@ -13,17 +13,6 @@
 #include "tokenizer/counts.h"
 #include "tokenizer/tokenizer.h"
 
-enum { SL_LEARN_SIZE = 30000 }; /* about what BERT has */
-
-struct sl_learning {
-    const char *kind; /* of those that split: "words", "wordpiece" */
-    int size;         /* at most so many pieces, special ones included */
-    bool lower;
-    /* Called now and then while pieces are chosen; may be NULL. */
-    void (*progress)(void *context, int pieces, int size);
-    void *context;
-};
-
 struct sl_learner;
 
 struct sl_learner *sl_learner_create(const struct sl_learning *how, struct sl_err *err)
@@ -50,6 +39,6 @@ struct sl_tokenizer *sl_learner_finish(struct sl_learner *learner, struct sl_err
 struct sl_tokenizer *sl_learning_run(const struct sl_learning *how, const char *text, size_t bytes,
                                      struct sl_err *err) SL_MUST_CHECK;
 
-/* For kinds that choose: begins `pieces` with the special ones. */
-bool sl_pieces_begin(struct sl_counts *pieces, const char *const *names, int count,
-                     struct sl_err *err) SL_MUST_CHECK;
+/* The same with the standard size, lower-cased. */
+struct sl_tokenizer *sl_tokenizer_learn(const char *kind, const char *text, size_t bytes,
+                                        struct sl_err *err) SL_MUST_CHECK;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tokenizer/counts.h"
-#include "tokenizer/learner.h"
+#include "tokenizer/tokenizer.h"
 
 /* Adds pieces until there are as many as `how` asks for, or no pair is left that occurs twice. The
  * characters must be there. */

@@ -2,7 +2,6 @@
 #include "tokenizer/tokenizer.h"
 
 #include "tokenizer/kinds.h"
-#include "tokenizer/learner.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -35,13 +34,6 @@ const struct sl_tokenizer_kind *sl_tokenizer_kind_find(const char *name, struct 
     }
     sl_fail(err, SL_BAD_INPUT, "no tokenizer kind '%.64s'; there is: %s", name, known);
     return NULL;
-}
-
-struct sl_tokenizer *sl_tokenizer_learn(const char *kind, const char *text, size_t bytes,
-                                        struct sl_err *err)
-{
-    const struct sl_learning how = {.kind = kind, .size = SL_LEARN_SIZE, .lower = true};
-    return sl_learning_run(&how, text, bytes, err);
 }
 
 static bool pieces_copy(struct sl_tokenizer *tokens, const struct sl_piece *pieces, int count)

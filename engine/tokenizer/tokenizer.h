@@ -19,8 +19,18 @@ enum {
     SL_PIECE_BYTES_MAX = 512
 };
 
+enum { SL_LEARN_SIZE = 30000 }; /* about what BERT has */
+
+struct sl_learning {
+    const char *kind; /* of those that split: "words", "wordpiece" */
+    int size;         /* at most so many pieces, special ones included */
+    bool lower;
+    /* Called now and then while pieces are chosen; may be NULL. */
+    void (*progress)(void *context, int pieces, int size);
+    void *context;
+};
+
 struct sl_tokenizer_kind;
-struct sl_learning;
 struct sl_counts;
 
 struct sl_tokenizer {
@@ -69,10 +79,6 @@ const char *sl_tokenizer_kind_name(int index);
 const struct sl_tokenizer_kind *sl_tokenizer_kind_find(const char *name, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* A vocabulary for all of a text; for kinds that split, of the standard size and lower-cased
- * (learner.h asks for others). */
-struct sl_tokenizer *sl_tokenizer_learn(const char *kind, const char *text, size_t bytes,
-                                        struct sl_err *err) SL_MUST_CHECK;
 /* The same tokenizer again, from its pieces. Copies them. */
 struct sl_tokenizer *sl_tokenizer_create(const char *kind, bool lower,
                                          const struct sl_piece *pieces, int count,

@@ -3,7 +3,6 @@
  * is one [UNK] (Devlin et al. 2018, the released tokenizer). */
 #include "tokenizer/alphabet.h"
 #include "tokenizer/kinds.h"
-#include "tokenizer/learner.h"
 #include "tokenizer/merges.h"
 #include "tokenizer/trie.h"
 #include "tokenizer/utf8.h"
@@ -39,7 +38,7 @@ static bool wordpiece_choose(const struct sl_counts *words, const struct sl_lear
     const char *names[NAMES];
     for (int i = 0; i < NAMES; i++)
         names[i] = specials[i].name;
-    return sl_pieces_begin(pieces, names, NAMES, err) &&
+    return sl_counts_add_all(pieces, names, NAMES, err) &&
            sl_alphabet_add(pieces, words, joint, how->size, err) &&
            sl_merges_add(pieces, words, joint, how, err);
 }

@@ -6,7 +6,6 @@
 #include "base/strings.h"
 #include "tokenizer/counts.h"
 #include "tokenizer/kinds.h"
-#include "tokenizer/learner.h"
 #include "tokenizer/trie.h"
 #include "tokenizer/utf8.h"
 
@@ -63,7 +62,7 @@ static bool words_choose(const struct sl_counts *words, const struct sl_learning
     struct ranked *ranks = calloc((size_t)words->count + 1, sizeof *ranks);
     if (!ranks)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %d words", words->count);
-    bool ok = sl_pieces_begin(pieces, specials, SPECIALS, err);
+    bool ok = sl_counts_add_all(pieces, specials, SPECIALS, err);
     int count = words_rank(words, ranks);
     for (int i = 0; i < count && pieces->count < how->size && ok; i++)
         ok = sl_counts_add(pieces, ranks[i].word, 1, NULL, err);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "data/dataset.h"
-#include "model/net.h"
+#include "model/model.h"
 
 struct json_t;
 

@@ -160,7 +160,7 @@ static void write_begin(struct report *r, const struct sl_trainer *trainer)
     put(o, "step", json_integer(r->last.step));
     put(o, "steps", json_integer(r->last.steps));
     put(o, "architecture", json_string(m->arch->name));
-    put(o, "parameters", json_integer((json_int_t)sl_net_parameters(m)));
+    put(o, "parameters", json_integer((json_int_t)sl_model_parameter_count(m)));
     put(o, "isa", json_string(sl_engine_isa(m->engine)));
     put(o, "threads", json_integer(sl_engine_threads(m->engine)));
     report_material_put(trainer, o);
@@ -172,7 +172,7 @@ static void say_begin(const struct sl_trainer *trainer)
     const struct sl_model *m = sl_trainer_model(trainer);
     int threads = sl_engine_threads(m->engine);
     (void)printf("%s, %lld parameters, %s, %d thread%s\n", m->arch->name,
-                 (long long)sl_net_parameters(m), sl_engine_isa(m->engine), threads,
+                 (long long)sl_model_parameter_count(m), sl_engine_isa(m->engine), threads,
                  threads == 1 ? "" : "s");
     report_material_print(trainer);
 }

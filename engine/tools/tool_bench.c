@@ -69,13 +69,13 @@ static void print(const struct arguments *a, const struct sl_trainer *trainer, d
         printf("{\"bench\":\"train\",\"architecture\":\"%s\",\"parameters\":%lld,\"batch\":%d,"
                "\"context\":%d,\"isa\":\"%s\",\"threads\":%d,\"milliseconds_median\":%.1f,"
                "\"milliseconds_least\":%.1f,\"tokens_per_second\":%.0f}\n",
-               m->arch->name, (long long)sl_net_parameters(m), a->batch, a->context,
+               m->arch->name, (long long)sl_model_parameter_count(m), a->batch, a->context,
                sl_engine_isa(m->engine), sl_engine_threads(m->engine), 1e3 * median, 1e3 * times[0],
                tokens / median);
     else
         printf("%s, %lld parameters, batch %d x %d, %s, %d threads: %.1f ms per step (least %.1f), "
                "%.0f tokens/s\n",
-               m->arch->name, (long long)sl_net_parameters(m), a->batch, a->context,
+               m->arch->name, (long long)sl_model_parameter_count(m), a->batch, a->context,
                sl_engine_isa(m->engine), sl_engine_threads(m->engine), 1e3 * median, 1e3 * times[0],
                tokens / median);
 }

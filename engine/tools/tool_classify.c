@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/reserve.h"
 #include "data/lines.h"
-#include "model/net.h"
+#include "model/model.h"
 #include "sluice/classify.h"
 #include "sluice/infer.h"
 #include "tools/arguments.h"
@@ -131,7 +131,7 @@ static bool print_item(struct work *w, struct waiting *line, const struct sl_ite
         return pass_over(w, err);
     }
     sl_softmax(item->logits, classes, shares);
-    int best = sl_highest(shares, classes);
+    int best = sl_argmax(shares, classes);
     double share = (double)shares[best];
     w->texts++;
     w->cut += line->cut;

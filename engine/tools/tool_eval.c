@@ -77,9 +77,9 @@ static bool check_use(const struct arguments *a, const struct sl_model *m, struc
 static bool choose_policy(const struct arguments *a, struct sl_policy *policy, struct sl_err *err)
 {
     for (int i = SL_GATE_SOFT; a->gate && i <= SL_GATE_MIXED; i++)
-        if (strcmp(a->gate, sl_gate_name((enum sl_gate_mode)i)) == 0)
+        if (strcmp(a->gate, sl_gate_names[i]) == 0)
             policy->gate = (enum sl_gate_mode)i;
-    if (a->gate && strcmp(a->gate, sl_gate_name(policy->gate)) != 0)
+    if (a->gate && strcmp(a->gate, sl_gate_names[policy->gate]) != 0)
         return sl_fail(err, SL_BAD_INPUT, "--gate is %s; accepted are soft, hard and mixed",
                        a->gate);
     if (a->gate_limit > 0.0)

@@ -1,5 +1,5 @@
 /* tool_generate.c - `sluice generate`: completes a prompt on standard output. */
-#include "model/net.h"
+#include "model/model.h"
 #include "sluice/generate.h"
 #include "tools/arguments.h"
 #include "tools/tools.h"
@@ -59,7 +59,7 @@ static bool print_all(struct sl_generation *g, struct sl_session *session, struc
 
 static bool generate(const struct sl_model *m, const struct arguments *a, struct sl_err *err)
 {
-    int context = sl_model_facts(m).context;
+    int context = sl_model_info(m)->context;
     int32_t *prompt = calloc((size_t)context, sizeof *prompt);
     struct sl_session_options options = {.slots = 1, .batch_rows = 512};
     struct sl_session *session = NULL;

@@ -1,5 +1,5 @@
 /* tool_inspect.c - `sluice inspect`: what a checkpoint is and what it is made of. */
-#include "model/net.h"
+#include "model/model.h"
 #include "tools/arguments.h"
 #include "tools/tools.h"
 
@@ -33,11 +33,11 @@ static double deviation(const struct sl_parameter *p)
     return sqrt(fmax(0.0, squares / count - sum / count * (sum / count)));
 }
 
-static json_t *list_labels(struct sl_model_facts facts)
+static json_t *list_labels(const struct sl_model_info *info)
 {
     json_t *labels = json_array();
-    for (int i = 0; i < facts.classes; i++)
-        (void)json_array_append_new(labels, json_string(facts.labels[i]));
+    for (int i = 0; i < info->classes; i++)
+        (void)json_array_append_new(labels, json_string(info->labels[i]));
     return labels;
 }
 
@@ -54,13 +54,13 @@ static json_t *list_tensors(const struct sl_model *m)
 
 static void print_json(const struct sl_model *m)
 {
-    struct sl_model_facts facts = sl_model_facts(m);
+    const struct sl_model_info *info = sl_model_info(m);
     json_t *o = json_pack(
         "{s:s, s:s, s:s, s:I, s:i, s:i, s:i, s:i, s:i, s:o, s:s, s:s, s:o}", "architecture",
-        facts.architecture, "paper", facts.paper, "task", sl_task_name(m->config.task),
-        "parameters", (json_int_t)facts.parameters, "vocab", facts.vocab, "context", facts.context,
-        "depth", facts.depth, "width", facts.width, "classes", facts.classes, "labels",
-        list_labels(facts), "gate", facts.gate, "sha256", facts.sha256, "tensors", list_tensors(m));
+        info->architecture, "paper", info->paper, "task", sl_task_name(m->config.task),
+        "parameters", (json_int_t)info->parameters, "vocab", info->vocab, "context", info->context,
+        "depth", info->depth, "width", info->width, "classes", info->classes, "labels",
+        list_labels(info), "gate", info->gate, "sha256", info->sha256, "tensors", list_tensors(m));
     char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     printf("%s\n", text ? text : "");
     free(text);
@@ -77,10 +77,10 @@ static bool applies(const struct sl_number *hyper, const struct sl_model *m)
 
 static void print_text(const struct sl_model *m)
 {
-    struct sl_model_facts facts = sl_model_facts(m);
+    const struct sl_model_info *info = sl_model_info(m);
     printf("%s (%s)\n%" PRId64 " parameters, vocabulary %d, context %d, gates %s\nsha256 %s\n\n",
-           facts.architecture, facts.paper, facts.parameters, facts.vocab, facts.context,
-           facts.gate, facts.sha256);
+           info->architecture, info->paper, info->parameters, info->vocab, info->context,
+           info->gate, info->sha256);
     for (const struct sl_number *h = m->arch->hypers; h->name; h++) {
         char value[SL_NUMBER_TEXT];
         if (!applies(h, m))
@@ -88,8 +88,8 @@ static void print_text(const struct sl_model *m)
         sl_number_print(h, sl_number_get(h, &m->config), value);
         printf("  %-16s %s\n", h->name, value);
     }
-    for (int i = 0; i < facts.classes; i++)
-        printf("%s%s", i ? ", " : "  labels           ", facts.labels[i]);
+    for (int i = 0; i < info->classes; i++)
+        printf("%s%s", i ? ", " : "  labels           ", info->labels[i]);
     printf("\n");
     for (int i = 0; i < m->builder.count; i++) {
         const struct sl_parameter *p = &m->builder.parameters[i];

@@ -397,10 +397,10 @@ static bool write_drawn(struct sl_engine *engine, const struct arguments *a,
     config.vocab = sl_tokenizer_size(tokens);
     if (!sl_config_check(a->training.arch, &config, err))
         return false;
-    struct sl_model *model = sl_net_create(engine, a->training.arch, &config, err);
+    struct sl_model *model = sl_model_create(engine, a->training.arch, &config, err);
     if (!model)
         return false;
-    sl_net_draw(model, (uint64_t)a->seed);
+    sl_model_initialize(model, (uint64_t)a->seed);
     char none[] = "{}";
     struct sl_card card = {.arch = a->training.arch,
                            .hyper = config,
@@ -409,12 +409,12 @@ static bool write_drawn(struct sl_engine *engine, const struct arguments *a,
                            .training = none};
     struct sl_checkpoint_parts parts = {.card = &card,
                                         .tokens = tokens,
-                                        .parameters = model->saved,
-                                        .count = model->saved_count,
+                                        .parameters = model->state_dict,
+                                        .count = model->state_dict_count,
                                         .narrow = a->bf16};
     bool ok = sl_checkpoint_write(a->out, &parts, err);
     if (ok)
-        say_drawn(a, sl_net_parameters(model));
+        say_drawn(a, sl_model_parameter_count(model));
     sl_model_close(model);
     return ok;
 }

@@ -37,7 +37,7 @@ static struct sl_batch gather(struct evaluation *e, int64_t first)
 static void forward(struct evaluation *e, const struct sl_batch *batch)
 {
     sl_tape_begin(&e->tape, batch, false);
-    (void)sl_net_forward(e->model, &e->tape);
+    (void)sl_model_forward(e->model, &e->tape);
 }
 
 static bool start(struct evaluation *e, const struct sl_policy *policy, struct sl_err *err)

@@ -6,7 +6,7 @@
 
 #include "data/dataset.h"
 #include "data/windows.h"
-#include "model/net.h"
+#include "model/model.h"
 
 struct sl_evaluation {
     double loss;        /* mean -log p, nats per token or per text */

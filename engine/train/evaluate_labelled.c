@@ -41,7 +41,7 @@ static bool judge(struct evaluation *e, const struct sl_item *item, int example,
         return sl_fail(err, SL_NOT_FINITE, "'%s' line %lld: the model's numbers are not finite",
                        e->set->path, (long long)e->set->examples[example].line);
     const int label = e->set->examples[example].label;
-    const int taken_for = sl_highest(item->logits, e->classes);
+    const int taken_for = sl_argmax(item->logits, e->classes);
     e->loss += sl_log_sum_exp(item->logits, e->classes) - (double)item->logits[label];
     e->right += taken_for == label;
     if (e->taken_for)

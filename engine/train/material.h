@@ -4,7 +4,7 @@
 
 #include "data/corpus.h"
 #include "data/dataset.h"
-#include "model/net.h"
+#include "model/model.h"
 #include "tokenizer/learner.h"
 #include "train/evaluate.h"
 #include "train/recipe.h"

@@ -115,5 +115,5 @@ void sl_optimiser_step(const struct sl_optimiser *o, const struct sl_recipe *rec
     struct update u = {.o = o, .recipe = recipe, .with = without, .without = without};
     u.with.decay = (float)(rate * (double)recipe->decay);
     sl_parallel(o->model->engine->pool, pieces_in(o->model), 1, update_pieces, &u);
-    sl_net_follow(o->model);
+    sl_model_update_buffers(o->model);
 }

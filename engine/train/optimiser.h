@@ -1,7 +1,7 @@
 /* optimiser.h - AdamW over all parameters of a model: clipping, moments, decay. */
 #pragma once
 
-#include "model/net.h"
+#include "model/model.h"
 #include "train/recipe.h"
 
 /* The moments, laid out as the parameters are: m[i] and v[i] belong to parameter i. */

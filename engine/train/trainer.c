@@ -36,7 +36,7 @@ struct sl_trainer {
 static void judge(struct sl_trainer *tr, const struct sl_tensor *logits, const int32_t *labels)
 {
     for (int i = 0; i < logits->rows; i++)
-        tr->right += sl_highest(sl_row(logits, i), logits->cols) == labels[i];
+        tr->right += sl_argmax(sl_row(logits, i), logits->cols) == labels[i];
     tr->judged += logits->rows;
 }
 
@@ -44,7 +44,7 @@ static int micro_batch(struct sl_trainer *tr, int first, int last)
 {
     struct sl_batch batch = sl_material_batch(&tr->material, tr->state.step, first, last);
     sl_tape_begin(&tr->tape, &batch, true);
-    const struct sl_tensor *logits = sl_net_forward(tr->model, &tr->tape);
+    const struct sl_tensor *logits = sl_model_forward(tr->model, &tr->tape);
     if (tr->model->config.task == SL_TASK_CLASSIFICATION)
         judge(tr, logits, batch.labels);
     sl_tape_backward(&tr->tape);
@@ -61,12 +61,12 @@ static void differentiate(struct sl_trainer *tr)
     int examples = sl_material_examples(&tr->material, tr->state.step);
     tr->state.loss = tr->gate_sum = tr->gate_count = 0.0;
     tr->state.tokens = 0;
-    sl_net_clear(tr->model);
+    sl_model_zero_gradients(tr->model);
     for (int first = 0; first < examples; first += r->micro_batch) {
         int last = first + r->micro_batch;
         tr->state.tokens += micro_batch(tr, first, sl_least(last, examples));
     }
-    sl_net_fold(tr->model);
+    sl_model_backprop_buffers(tr->model);
 }
 
 /* Of numbers that are not finite: what to do about it. Measuring may find them, too. */
@@ -96,7 +96,7 @@ bool sl_trainer_step(struct sl_trainer *tr, struct sl_err *err)
         return fail_step(tr, err);
     }
     sl_optimiser_step(&tr->optimiser, r, tr->state.step, tr->state.norm);
-    sl_net_pack(tr->model);
+    sl_model_pack(tr->model);
     tr->state.step++;
     return true;
 }
@@ -136,11 +136,11 @@ static int list_counters(const struct sl_trainer *tr, struct sl_counter list[COU
 
 static struct sl_state state_of(const struct sl_trainer *tr, struct sl_counter *list, int count)
 {
-    return (struct sl_state){.parameters = tr->model->saved,
+    return (struct sl_state){.parameters = tr->model->state_dict,
                              .first = tr->optimiser.m,
                              .second = tr->optimiser.v,
-                             .count = tr->model->saved_count,
-                             .buffers = tr->model->saved_count - tr->model->builder.count,
+                             .count = tr->model->state_dict_count,
+                             .buffers = tr->model->state_dict_count - tr->model->builder.count,
                              .counters = list,
                              .counters_count = count};
 }
@@ -218,8 +218,9 @@ static bool resume(struct sl_trainer *tr, struct sl_err *err)
 /* A run that cannot be written is found out before any work is done. */
 static bool begin(struct sl_trainer *tr, const struct sl_checkpoint *start, struct sl_err *err)
 {
-    sl_net_draw(tr->model, (uint64_t)tr->training.recipe.seed);
-    if (start && !sl_checkpoint_bind_common(start, tr->model->saved, tr->model->saved_count, err))
+    sl_model_initialize(tr->model, (uint64_t)tr->training.recipe.seed);
+    if (start &&
+        !sl_checkpoint_bind_common(start, tr->model->state_dict, tr->model->state_dict_count, err))
         return sl_wrap(err, "begin from '%s' with the sizes given here", tr->training.from);
     return save(tr, NULL, err);
 }
@@ -234,7 +235,7 @@ static bool make_room(struct sl_trainer *tr, struct sl_err *err)
         return false;
     struct sl_batch batch = sl_material_largest(&tr->material);
     sl_tape_begin(&tr->tape, &batch, true);
-    (void)sl_net_forward(tr->model, &tr->tape);
+    (void)sl_model_forward(tr->model, &tr->tape);
     sl_tape_backward(&tr->tape);
     size_t bytes = tr->tape.arena.peak;
     sl_tape_release(&tr->tape);
@@ -248,13 +249,13 @@ static bool prepare(struct sl_trainer *tr, const struct sl_checkpoint *start, st
         !sl_config_check(t->arch, &t->config, err))
         return false;
     tr->state.steps = t->recipe.steps;
-    tr->model = sl_net_create(tr->engine, t->arch, &t->config, err);
-    if (!tr->model || !sl_net_train(tr->model, err) ||
+    tr->model = sl_model_create(tr->engine, t->arch, &t->config, err);
+    if (!tr->model || !sl_model_allocate_gradients(tr->model, err) ||
         !sl_optimiser_init(&tr->optimiser, tr->model, err) || !make_room(tr, err))
         return false;
     if (!(t->resume ? resume(tr, err) : begin(tr, start, err)))
         return false;
-    sl_net_pack(tr->model);
+    sl_model_pack(tr->model);
     return true;
 }
 
@@ -375,6 +376,14 @@ static bool after_step(struct sl_trainer *tr, const struct sl_train_watch *watch
     return !(stopping || due(r->save_every, &tr->state)) || save(tr, watch, err);
 }
 
+static void update_progress(struct sl_progress *p, struct sl_train_state *s)
+{
+    sl_progress_update(p, s->step, s->steps, s->tokens);
+    s->seconds = p->seconds;
+    s->seconds_left = p->seconds_left;
+    s->tokens_per_second = p->tokens_per_second;
+}
+
 static bool go_on(struct sl_trainer *tr, const struct sl_train_watch *watch, struct sl_err *err)
 {
     struct sl_progress progress = sl_progress_begin(tr->state.step);
@@ -382,7 +391,7 @@ static bool go_on(struct sl_trainer *tr, const struct sl_train_watch *watch, str
     while (!stopping && !sl_trainer_finished(tr)) {
         if (!sl_trainer_step(tr, err))
             return false;
-        sl_progress_update(&progress, &tr->state);
+        update_progress(&progress, &tr->state);
         tr->state.event = SL_TRAIN_STEPPED;
         watch->report(watch->context, &tr->state);
         stopping = watch->stop && watch->stop(watch->context);
@@ -441,8 +450,8 @@ bool sl_trainer_publish(const struct sl_trainer *tr, const char *directory, bool
                            .training = training};
     struct sl_checkpoint_parts parts = {.card = &card,
                                         .tokens = tr->material.tokens,
-                                        .parameters = tr->model->saved,
-                                        .count = tr->model->saved_count,
+                                        .parameters = tr->model->state_dict,
+                                        .count = tr->model->state_dict_count,
                                         .narrow = narrow};
     bool ok = sl_checkpoint_write(directory, &parts, err);
     free(training);

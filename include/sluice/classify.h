@@ -6,6 +6,7 @@
  * texts: they have 4 MiB, and more when a batch takes more. */
 #pragma once
 
+#include "sluice/logits.h"
 #include "sluice/model.h"
 
 struct sl_classifier;
@@ -37,6 +38,3 @@ struct sl_item {
  * runs. */
 SL_PUBLIC bool sl_classifier_run(struct sl_classifier *classifier, struct sl_item *items, int count,
                                  struct sl_err *err) SL_MUST_CHECK;
-
-/* Probabilities from logits: softmax, into out. */
-SL_PUBLIC void sl_softmax(const float *logits, int classes, float *out);

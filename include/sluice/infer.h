@@ -10,6 +10,7 @@
  * have 4 MiB, and more when a run takes more. */
 #pragma once
 
+#include "sluice/logits.h"
 #include "sluice/model.h"
 
 struct sl_session;
@@ -69,8 +70,3 @@ struct sl_choice {
 enum { SL_SAMPLE_BYTES = 12 };
 
 SL_PUBLIC int32_t sl_sample(const struct sl_choice *choice);
-
-/* Which of n numbers is the highest; the first of equals. */
-SL_PUBLIC int sl_highest(const float *x, int n);
-/* log softmax of logits, into out. */
-SL_PUBLIC void sl_log_softmax(const float *logits, int vocab, float *out);

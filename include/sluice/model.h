@@ -30,8 +30,8 @@ enum sl_task { SL_TASK_COMPLETION, SL_TASK_CLASSIFICATION };
 
 enum { SL_CLASSES_LEAST = 2, SL_CLASSES_MAX = 4096, SL_LABEL_BYTES_MAX = 256 };
 
-/* Facts about a model; strings belong to it. */
-struct sl_model_facts {
+/* What a model is; strings belong to it. */
+struct sl_model_info {
     const char *architecture, *paper, *sha256; /* of model.safetensors, 64 hex digits */
     enum sl_task task;
     int context, vocab, depth, width;
@@ -42,5 +42,5 @@ struct sl_model_facts {
     /* How compute is saved when serving: "soft", "hard", "mixed", "exit", "halt" or "none". */
     const char *gate;
 };
-SL_PUBLIC struct sl_model_facts sl_model_facts(const struct sl_model *model);
+SL_PUBLIC const struct sl_model_info *sl_model_info(const struct sl_model *model);
 SL_PUBLIC const struct sl_tokenizer *sl_model_tokenizer(const struct sl_model *model);

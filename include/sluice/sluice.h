@@ -6,5 +6,6 @@
 #include "sluice/err.h"
 #include "sluice/generate.h"
 #include "sluice/infer.h"
+#include "sluice/logits.h"
 #include "sluice/model.h"
 #include "sluice/tokens.h"

@@ -219,7 +219,7 @@ static void add_score(struct sv_text *out, const struct sv_question *question, c
     sv_text_adds(out, ",\"score\":");
     sv_text_float(out, (float)mean);
     sv_text_adds(out, ",\"confidence\":");
-    sv_text_float(out, probs[sl_highest(probs, question->levels.count)]);
+    sv_text_float(out, probs[sl_argmax(probs, question->levels.count)]);
     sv_text_adds(out, ",\"probabilities\":[");
     for (int i = 0; i < question->levels.count; i++) {
         sv_text_adds(out, i ? ",{\"label\":" : "{\"label\":");

@@ -15,20 +15,20 @@ static void write_model(struct sv_text *out, const struct sv_model_ref *ref)
                   (long long)facts.created, facts.context, sv_model_ref_version(ref));
     sv_text_jsons(out, facts.architecture);
     sv_text_adds(out, ",\"paper\":");
-    sv_text_jsons(out, facts.paper);
+    sv_text_jsons(out, info->paper);
     sv_text_print(out,
                   ",\"task\":\"%s\",\"parameters\":%lld,\"depth\":%d,\"width\":%d,\"vocab\":%d",
-                  facts.task == SL_TASK_COMPLETION ? "completion" : "classification",
-                  (long long)facts.parameters, facts.depth, facts.width, facts.vocab);
+                  info->task == SL_TASK_COMPLETION ? "completion" : "classification",
+                  (long long)info->parameters, info->depth, info->width, info->vocab);
     sv_text_adds(out, ",\"gate\":");
-    sv_text_jsons(out, facts.gate);
+    sv_text_jsons(out, info->gate);
     sv_text_adds(out, ",\"sha256\":");
-    sv_text_jsons(out, facts.sha256);
-    for (int i = 0; i < facts.classes; i++) {
+    sv_text_jsons(out, info->sha256);
+    for (int i = 0; i < info->classes; i++) {
         sv_text_adds(out, i ? "," : ",\"labels\":[");
-        sv_text_jsons(out, facts.labels[i]);
+        sv_text_jsons(out, info->labels[i]);
     }
-    sv_text_adds(out, facts.classes > 0 ? "]}}" : "}}");
+    sv_text_adds(out, info->classes > 0 ? "]}}" : "}}");
 }
 
 enum sv_progress sv_handle_models(struct sv_request *request)

@@ -37,13 +37,13 @@ static void add_tensor(struct sv_text *out, const char *name, const char *dataty
 }
 
 /* A model that completes texts has no tensors: it is asked elsewhere. */
-static void add_tensors(struct sv_text *out, const struct sl_model_facts *facts)
+static void add_tensors(struct sv_text *out, const struct sl_model_info *info)
 {
     sv_text_adds(out, ",\"inputs\":[");
-    if (facts->task == SL_TASK_CLASSIFICATION)
+    if (info->task == SL_TASK_CLASSIFICATION)
         add_tensor(out, sv_input_name, "BYTES", 0);
     sv_text_adds(out, "],\"outputs\":[");
-    for (int i = 0; i < SV_OUTPUTS && facts->task == SL_TASK_CLASSIFICATION; i++) {
+    for (int i = 0; i < SV_OUTPUTS && info->task == SL_TASK_CLASSIFICATION; i++) {
         const struct sv_output_row *row = &sv_output_rows[i];
         sv_text_adds(out, i ? "," : "");
         add_tensor(out, row->name, row->datatype, row->is_per_class ? facts->classes : 0);
@@ -66,16 +66,16 @@ enum sv_progress sv_handle_model_metadata(struct sv_request *request)
     sv_text_adds(out, ",\"versions\":[");
     sv_text_jsons(out, sv_model_ref_version(ref));
     sv_text_adds(out, "],\"platform\":");
-    (void)snprintf(platform, sizeof platform, "sluice_%s", facts.architecture);
+    (void)snprintf(platform, sizeof platform, "sluice_%s", info->architecture);
     sv_text_jsons(out, platform);
-    add_tensors(out, &facts);
+    add_tensors(out, info);
     sv_text_adds(out, ",\"parameters\":{\"labels\":[");
-    for (int i = 0; i < facts.classes; i++) {
+    for (int i = 0; i < info->classes; i++) {
         sv_text_adds(out, i ? "," : "");
-        sv_text_jsons(out, facts.labels[i]);
+        sv_text_jsons(out, info->labels[i]);
     }
-    sv_text_print(out, "],\"max_input_length\":%d,\"gate\":", facts.context);
-    sv_text_jsons(out, facts.gate);
+    sv_text_print(out, "],\"max_input_length\":%d,\"gate\":", info->context);
+    sv_text_jsons(out, info->gate);
     sv_text_adds(out, "}}");
     sv_model_ref_release(ref);
     return respond_json(request);

@@ -164,17 +164,17 @@ enum sv_progress sv_handle_decode(struct sv_request *request)
 
 /* ---- info ------------------------------------------------------------------------------------ */
 
-static void add_labels(struct sv_text *out, const struct sl_model_facts *facts)
+static void add_labels(struct sv_text *out, const struct sl_model_info *info)
 {
     sv_text_adds(out, "{\"classifier\":{\"id2label\":{");
-    for (int i = 0; i < facts->classes; i++) {
+    for (int i = 0; i < info->classes; i++) {
         sv_text_print(out, "%s\"%d\":", i ? "," : "", i);
-        sv_text_jsons(out, facts->labels[i]);
+        sv_text_jsons(out, info->labels[i]);
     }
     sv_text_adds(out, "},\"label2id\":{");
-    for (int i = 0; i < facts->classes; i++) {
+    for (int i = 0; i < info->classes; i++) {
         sv_text_adds(out, i ? "," : "");
-        sv_text_jsons(out, facts->labels[i]);
+        sv_text_jsons(out, info->labels[i]);
         sv_text_print(out, ":%d", i);
     }
     sv_text_adds(out, "}}}");
@@ -183,9 +183,9 @@ static void add_labels(struct sv_text *out, const struct sl_model_facts *facts)
 /* The limits of the executor that the model is in, by the names that this interface has for them.
  */
 static void add_limits(struct sv_text *out, const struct sv_options *o,
-                       const struct sl_model_facts *facts)
+                       const struct sl_model_info *info)
 {
-    bool classifies = facts->task == SL_TASK_CLASSIFICATION;
+    bool classifies = info->task == SL_TASK_CLASSIFICATION;
     int64_t items = classifies ? o->classify_items : o->slots;
     int64_t queue = classifies ? o->classify_queue : o->queue_items;
     int64_t rows =
@@ -198,7 +198,7 @@ static void add_limits(struct sv_text *out, const struct sv_options *o,
                   ",\"max_concurrent_requests\":%lld,\"max_input_length\":%d,"
                   "\"max_batch_tokens\":%lld,\"max_batch_requests\":%lld,"
                   "\"max_client_batch_size\":%lld",
-                  (long long)requests, facts->context, (long long)rows, (long long)items,
+                  (long long)requests, info->context, (long long)rows, (long long)items,
                   (long long)texts);
 }
 
@@ -211,16 +211,16 @@ static void add_info(struct sv_text *out, const struct sv_server *server,
     sv_text_adds(out, "{\"model_id\":");
     sv_text_jsons(out, sv_model_ref_id(ref));
     sv_text_adds(out, ",\"model_sha\":");
-    sv_text_jsons(out, facts.sha256);
+    sv_text_jsons(out, info->sha256);
     sv_text_print(
         out, ",\"model_dtype\":\"%s\",\"served_model_name\":", is_narrow ? "bfloat16" : "float32");
     sv_text_jsons(out, sv_model_ref_name(ref));
     sv_text_adds(out, ",\"model_type\":");
-    if (facts.task == SL_TASK_CLASSIFICATION)
-        add_labels(out, &facts);
+    if (info->task == SL_TASK_CLASSIFICATION)
+        add_labels(out, info);
     else
         sv_text_adds(out, "{\"completion\":{}}");
-    add_limits(out, o, &facts);
+    add_limits(out, o, info);
     sv_text_print(out,
                   ",\"auto_truncate\":false,\"tokenization_workers\":%d,\"version\":\"%s\","
                   "\"sha\":null,\"docker_label\":null,\"sluice\":{\"body_bytes_max\":%lld}}",

@@ -146,7 +146,7 @@ static void write_cuts(const struct question *q, struct sv_text *body)
 /* A choice among all labels, in their order, and a predicate for each. */
 static void write_decision(const struct question *q, struct sv_text *body)
 {
-    int classes = sl_model_facts(oracles[q->model].model).classes;
+    int classes = sl_model_info(oracles[q->model].model)->classes;
     sv_text_print(body, "{\"model\":\"%s\",\"input\":", models[q->model]);
     write_texts(q, body);
     sv_text_adds(body, q->cuts ? "," : "");

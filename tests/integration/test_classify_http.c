@@ -4,6 +4,7 @@
 #include "support/oracle.h"
 #include "support/tei_answer.h"
 #include "support/tiny_classifier.h"
+#include "tokenizer/learner.h"
 
 #include <math.h>
 
@@ -749,9 +750,9 @@ static void make_many(void)
     cr_assert(tokens, "%s", err.text);
     struct sl_config config =
         tiny_classifier_config(arch, sl_tokenizer_size(tokens), MANY_LABELS, PLAIN_CONTEXT);
-    struct sl_model *m = sl_net_create(engine, arch, &config, &err);
+    struct sl_model *m = sl_model_create(engine, arch, &config, &err);
     cr_assert(m, "%s", err.text);
-    sl_net_draw(m, 7);
+    sl_model_initialize(m, 7);
     for (int i = 0; i < MANY_LABELS; i++) {
         (void)snprintf(names[i], sizeof names[i], "%04d", i);
         labels[i] = names[i];

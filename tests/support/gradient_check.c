@@ -37,7 +37,7 @@ static double loss_at(const struct gradient_line *l, double step)
 {
     for (int j = 0; j < l->p->rows * l->p->cols; j++)
         l->p->data[j] = l->from[j] + (float)(step * (double)l->direction[j]);
-    sl_net_pack(l->m);
+    sl_model_pack(l->m);
     return fixture_loss(l->m, l->t, l->batch);
 }
 
@@ -110,10 +110,10 @@ void gradient_check_model(struct sl_model *m, const int *lengths)
     fixture_batch_init(&f, lengths, 3);
     fixture_set_loss_scale(&f, m->config.task);
     fixture_tape_init(&t, m, &f.batch, true);
-    sl_net_clear(m);
+    sl_model_zero_gradients(m);
     (void)fixture_loss(m, &t, &f.batch);
     sl_tape_backward(&t);
-    sl_net_fold(m);
+    sl_model_backprop_buffers(m);
     for (int i = 0; i < m->builder.count; i++)
         check_parameter(m, &t, &f.batch, &m->builder.parameters[i]);
     sl_tape_release(&t);

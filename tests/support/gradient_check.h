@@ -2,7 +2,7 @@
  * loss. */
 #pragma once
 
-#include "model/net.h"
+#include "model/model.h"
 
 /* Checks the gradient of every parameter of m, for one batch of sequences of these lengths (0 ends
  * the list). m needs an engine of fixture_exact_engine. */

@@ -86,10 +86,10 @@ struct sl_model *fixture_model(struct sl_engine *engine, const struct sl_arch *a
                                const struct sl_config *config)
 {
     struct sl_err err;
-    struct sl_model *m = sl_net_create(engine, arch, config, &err);
+    struct sl_model *m = sl_model_create(engine, arch, config, &err);
     cr_assert(m, "%s", err.text);
-    EXPECT_OK(sl_net_train(m, &err), err);
-    sl_net_draw(m, 7);
+    EXPECT_OK(sl_model_allocate_gradients(m, &err), err);
+    sl_model_initialize(m, 7);
     for (int i = 0; i < m->builder.count; i++) {
         struct sl_parameter *p = &m->builder.parameters[i];
         uint64_t key = sl_random_key(8, p->name);
@@ -97,7 +97,7 @@ struct sl_model *fixture_model(struct sl_engine *engine, const struct sl_arch *a
         for (int j = 0; j < p->rows * p->cols; j++)
             p->data[j] += size * (float)sl_random_normal(key, (uint64_t)j);
     }
-    sl_net_pack(m);
+    sl_model_pack(m);
     return m;
 }
 
@@ -133,7 +133,7 @@ void fixture_tape_init(struct sl_tape *t, const struct sl_model *m, const struct
     EXPECT_OK(sl_tape_init(t, m->engine->kernels, m->engine->pool, 0, &err), err);
     t->policy = &m->policy;
     sl_tape_begin(t, batch, training);
-    (void)sl_net_forward(m, t);
+    (void)sl_model_forward(m, t);
     if (training)
         sl_tape_backward(t);
     size_t bytes = t->arena.peak;
@@ -145,6 +145,6 @@ void fixture_tape_init(struct sl_tape *t, const struct sl_model *m, const struct
 double fixture_loss(const struct sl_model *m, struct sl_tape *t, const struct sl_batch *batch)
 {
     sl_tape_begin(t, batch, true);
-    (void)sl_net_forward(m, t);
+    (void)sl_model_forward(m, t);
     return t->notes.loss + t->notes.price;
 }

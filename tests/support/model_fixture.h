@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/random.h"
-#include "model/net.h"
+#include "model/model.h"
 #include "support/test.h"
 
 enum { FIXTURE_VOCAB = 11, FIXTURE_CONTEXT = 24, FIXTURE_CLASSES = 3 };

@@ -34,7 +34,7 @@ static inline struct oracle oracle_open(const char *store, const char *name)
     EXPECT_OK((o.engine = sl_engine_create(&engine, &err)), err);
     EXPECT_OK((o.model = sl_model_open(o.engine, version, &err)), err);
     const struct sl_classifier_options options = {.items = 1,
-                                                  .batch_rows = sl_model_facts(o.model).context};
+                                                  .batch_rows = sl_model_info(o.model)->context};
     EXPECT_OK((o.classifier = sl_classifier_create(o.model, &options, &err)), err);
     return o;
 }
@@ -51,15 +51,15 @@ static inline void oracle_close(struct oracle *o)
 static inline struct verdict oracle_judge(const struct oracle *o, const int32_t *ids, int count)
 {
     struct sl_err err;
-    struct sl_model_facts facts = sl_model_facts(o->model);
+    const struct sl_model_info *info = sl_model_info(o->model);
     struct sl_item item = {.tokens = ids, .count = count};
-    struct verdict v = {.classes = facts.classes, .tokens = count, .given = count};
+    struct verdict v = {.classes = info->classes, .tokens = count, .given = count};
     EXPECT_OK(sl_classifier_run(o->classifier, &item, 1, &err), err);
-    memcpy(v.logits, item.logits, (size_t)facts.classes * sizeof *v.logits);
+    memcpy(v.logits, item.logits, (size_t)info->classes * sizeof *v.logits);
     v.finite = item.finite;
     v.layers_used = item.layers_used;
     v.layers_full = item.layers_full;
-    v.depth = facts.depth * (double)item.layers_used / (double)item.layers_full;
+    v.depth = info->depth * (double)item.layers_used / (double)item.layers_full;
     if (v.finite)
         sl_softmax(v.logits, v.classes, v.probs);
     for (int i = 1; i < v.classes; i++)
@@ -71,7 +71,7 @@ static inline struct verdict oracle_judge(const struct oracle *o, const int32_t 
 static inline int oracle_cut(const struct oracle *o, bool from_left, int32_t *ids, int count)
 {
     const struct sl_tokenizer *tokens = sl_model_tokenizer(o->model);
-    int context = sl_model_facts(o->model).context;
+    int context = sl_model_info(o->model)->context;
     int head = ids[0] == sl_tokenizer_special(tokens, SL_SPECIAL_BEGIN);
     int tail = ids[count - 1] == sl_tokenizer_special(tokens, SL_SPECIAL_END);
     int kept = context - head - tail, from = from_left ? count - tail - kept : head;

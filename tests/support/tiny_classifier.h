@@ -9,8 +9,9 @@
 
 #include "base/random.h"
 #include "checkpoint/checkpoint.h"
-#include "model/net.h"
+#include "model/model.h"
 #include "support/tiny_store.h"
+#include "tokenizer/learner.h"
 
 #define MOOD  "mood"
 #define PLAIN "plain"
@@ -40,7 +41,7 @@ static inline struct sl_config tiny_classifier_config(const struct sl_arch *arch
 
 static inline void tiny_classifier_stir(struct sl_model *m)
 {
-    sl_net_draw(m, 7);
+    sl_model_initialize(m, 7);
     for (int i = 0; i < m->builder.count; i++) {
         struct sl_parameter *p = &m->builder.parameters[i];
         uint64_t key = sl_random_key(8, p->name);
@@ -72,8 +73,8 @@ static inline void tiny_classifier_write(const char *store, const char *name,
     char directory[PATH_MAX], version[PATH_MAX];
     const struct sl_checkpoint_parts parts = {.card = card,
                                               .tokens = tokens,
-                                              .parameters = m->saved,
-                                              .count = m->saved_count,
+                                              .parameters = m->state_dict,
+                                              .count = m->state_dict_count,
                                               .created = 1700000000};
     cr_assert_eq(mkdir(test_path(directory, store, name), 0700), 0);
     EXPECT_OK(sl_checkpoint_write(test_path(version, directory, "4"), &parts, &err), err);
@@ -89,7 +90,7 @@ static inline void tiny_gated_make(struct sl_engine *engine, const char *store, 
     cr_assert(tokens, "%s", err.text);
     struct sl_config config =
         tiny_classifier_config(arch, sl_tokenizer_size(tokens), MOOD_CLASSES, MOOD_CONTEXT);
-    struct sl_model *m = sl_net_create(engine, arch, &config, &err);
+    struct sl_model *m = sl_model_create(engine, arch, &config, &err);
     cr_assert(m, "%s", err.text);
     tiny_classifier_stir(m);
     struct sl_card card = {.arch = arch,
@@ -133,7 +134,7 @@ static inline void tiny_plain_make(struct sl_engine *engine, const char *store)
     struct sl_config config =
         tiny_classifier_config(arch, PLAIN_PIECES, PLAIN_CLASSES, PLAIN_CONTEXT);
     config.final_norm = 0;
-    struct sl_model *m = sl_net_create(engine, arch, &config, &err);
+    struct sl_model *m = sl_model_create(engine, arch, &config, &err);
     cr_assert(m, "%s", err.text);
     tiny_classifier_stir(m);
     tiny_classifier_poison(m, PLAIN_SPECIAL + PLAIN_SIGNS - 1);

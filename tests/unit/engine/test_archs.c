@@ -44,10 +44,10 @@ Test(archs, gradients_agree_across_instruction_levels)
             fixture_batch_init(&f, lengths, 3);
             fixture_set_loss_scale(&f, config.task);
             fixture_tape_init(&t, m, &f.batch, true);
-            sl_net_clear(m);
+            sl_model_zero_gradients(m);
             (void)fixture_loss(m, &t, &f.batch);
             sl_tape_backward(&t);
-            sl_net_fold(m);
+            sl_model_backprop_buffers(m);
             sl_tape_release(&t);
         }
         /* Of few labels less is left after terms cancel than of many targets. */
@@ -87,10 +87,10 @@ static void train_once(struct fixture_case c, int threads, float *out, size_t *c
     fixture_batch_init(&f, lengths, 3);
     fixture_set_loss_scale(&f, config.task);
     fixture_tape_init(&t, m, &f.batch, true);
-    sl_net_clear(m);
+    sl_model_zero_gradients(m);
     (void)fixture_loss(m, &t, &f.batch);
     sl_tape_backward(&t);
-    sl_net_fold(m);
+    sl_model_backprop_buffers(m);
     *count = 0;
     for (int i = 0; i < m->builder.count; i++) {
         const struct sl_parameter *p = &m->builder.parameters[i];
@@ -313,9 +313,9 @@ Test(archs, sessions_may_be_large_and_models_deep)
         struct sl_config config = fixture_config_for(arch, (enum sl_task)c.task);
         config.depth = 128;
         fixture_clamp(arch, &config);
-        struct sl_model *m = sl_net_create(engine, arch, &config, &err);
+        struct sl_model *m = sl_model_create(engine, arch, &config, &err);
         cr_assert(m, "%s: %s", arch->name, err.text);
-        sl_net_pack(m);
+        sl_model_pack(m);
         struct sl_session *s = sl_session_create(m, &options, &err);
         cr_expect(s, "%s: %s", arch->name, err.text);
         sl_session_destroy(s);
@@ -427,10 +427,10 @@ Test(archs, have_the_published_number_of_parameters)
         c.hidden = sizes[3] ? sizes[3] : c.hidden;
         c.blocks = sizes[5] ? sizes[5] : c.blocks;
         c.mixing = sizes[6] ? sizes[6] : c.mixing;
-        struct sl_model *m = sl_net_create(engine, arch, &c, &err);
+        struct sl_model *m = sl_model_create(engine, arch, &c, &err);
         cr_assert(m, "%s", err.text);
-        cr_expect_eq(sl_net_parameters(m), published[i].count, "%s: %lld", published[i].name,
-                     (long long)sl_net_parameters(m));
+        cr_expect_eq(sl_model_parameter_count(m), published[i].count, "%s: %lld", published[i].name,
+                     (long long)sl_model_parameter_count(m));
         sl_model_close(m);
     }
     sl_engine_destroy(engine);
@@ -443,9 +443,9 @@ static int64_t parameters_with(struct sl_engine *engine, const struct sl_arch *a
     struct sl_config c = fixture_config_for(arch, SL_TASK_CLASSIFICATION);
     c.pairs = pairs;
     c.bag = bag;
-    struct sl_model *m = sl_net_create(engine, arch, &c, &err);
+    struct sl_model *m = sl_model_create(engine, arch, &c, &err);
     cr_assert(m, "%s", err.text);
-    int64_t count = sl_net_parameters(m);
+    int64_t count = sl_model_parameter_count(m);
     sl_model_close(m);
     return count;
 }
@@ -504,11 +504,11 @@ Test(archs, tsa_starts_with_gates_at_0_73)
     struct sl_err err;
     sl_config_standard(arch, &config);
     config.vocab = FIXTURE_VOCAB;
-    struct sl_model *m = sl_net_create(engine, arch, &config, &err);
+    struct sl_model *m = sl_model_create(engine, arch, &config, &err);
     cr_assert(m, "%s", err.text);
-    EXPECT_OK(sl_net_train(m, &err), err);
-    sl_net_draw(m, 1);
-    sl_net_pack(m);
+    EXPECT_OK(sl_model_allocate_gradients(m, &err), err);
+    sl_model_initialize(m, 1);
+    sl_model_pack(m);
     struct fixture_batch f;
     struct sl_tape t;
     fixture_batch_init(&f, lengths, 3);
@@ -531,7 +531,7 @@ static void force_routers(struct sl_model *m, float bias)
         for (int j = 0; last && j < p->rows * p->cols; j++)
             p->data[j] = strstr(p->name, "bias") ? bias : 0.0f;
     }
-    sl_net_pack(m);
+    sl_model_pack(m);
 }
 
 /* Copies every parameter of one model that another has, too. */
@@ -544,7 +544,7 @@ static void copy_parameters(struct sl_model *to, const struct sl_model *from)
             if (strcmp(p->name, q->name) == 0)
                 memcpy(p->data, q->data, (size_t)p->rows * (size_t)p->cols * sizeof *p->data);
         }
-    sl_net_pack(to);
+    sl_model_pack(to);
 }
 
 Test(archs, tsa_with_open_routers_is_vanilla_and_with_closed_ones_its_first_block)

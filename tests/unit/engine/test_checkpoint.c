@@ -3,6 +3,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/state.h"
 #include "support/test.h"
+#include "tokenizer/learner.h"
 
 #include <math.h>
 #include <signal.h>

@@ -3,6 +3,7 @@
 #include "checkpoint/vocabulary.h"
 #include "data/dataset.h"
 #include "support/test.h"
+#include "tokenizer/learner.h"
 #include "tokenizer/tokenizer.h"
 
 #include <math.h>

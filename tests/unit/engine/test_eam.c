@@ -89,10 +89,10 @@ Test(eam, sizes_follow_from_its_choices)
         c.stabilised = cases[i].v.stabilised;
         c.experts_used = cases[i].v.used;
         EXPECT_OK(sl_config_check(eam(), &c, &err), err);
-        struct sl_model *m = sl_net_create(engine, eam(), &c, &err);
+        struct sl_model *m = sl_model_create(engine, eam(), &c, &err);
         cr_assert(m, "%s", err.text);
-        cr_expect_eq(sl_net_parameters(m), cases[i].count, "%s: %lld", cases[i].v.name,
-                     (long long)sl_net_parameters(m));
+        cr_expect_eq(sl_model_parameter_count(m), cases[i].count, "%s: %lld", cases[i].v.name,
+                     (long long)sl_model_parameter_count(m));
         sl_model_close(m);
     }
     sl_engine_destroy(engine);
@@ -121,7 +121,8 @@ Test(eam, refuses_what_does_not_go_together)
     c.hidden = 32768;
     EXPECT_OK(sl_config_check(eam(), &c, &err), err);
     struct sl_engine *engine = fixture_engine(NULL, 1);
-    EXPECT_FAIL(sl_net_create(engine, eam(), &c, &err), err, SL_BAD_INPUT, "numbers to hold");
+    EXPECT_FAIL(sl_model_create(engine, eam(), &c, &err), err, SL_BAD_INPUT,
+                "has 3.46e+10 parameters");
     sl_engine_destroy(engine);
 }
 
@@ -137,10 +138,10 @@ static double train_on(struct sl_model *m, const int *lengths)
     fixture_batch_init(&f, lengths, 3);
     fixture_set_loss_scale(&f, m->config.task);
     fixture_tape_init(&t, m, &f.batch, true);
-    sl_net_clear(m);
+    sl_model_zero_gradients(m);
     double loss = fixture_loss(m, &t, &f.batch);
     sl_tape_backward(&t);
-    sl_net_fold(m);
+    sl_model_backprop_buffers(m);
     sl_tape_release(&t);
     return loss;
 }
@@ -193,7 +194,7 @@ Test(eam, experts_that_nobody_chose_are_not_computed)
     for (int i = 0; i < up->rows * up->cols; i++)
         if (i / up->cols / c.hidden != 2)
             up->data[i] = NAN;
-    sl_net_pack(m);
+    sl_model_pack(m);
     struct fixture_batch f;
     struct sl_tape t;
     fixture_batch_init(&f, texts, 3);
@@ -223,7 +224,7 @@ Test(eam, without_its_ideas_it_is_attention_and_an_mlp)
     EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 22, &err), err);
     t.policy = &m->policy;
     sl_tape_begin(&t, &f.batch, false);
-    const struct sl_tensor *have = sl_net_forward(m, &t);
+    const struct sl_tensor *have = sl_model_forward(m, &t);
     struct sl_parameter bias = *parameter(m, "experts.down.bias");
     bias.cols = bias.rows;
     bias.rows = 1;
@@ -309,7 +310,7 @@ static void train_within(struct sl_model *m, int count, int length)
         lengths[i] = i % 3 ? FIXTURE_CONTEXT : length;
     fixture_batch_init(&f, lengths, 3);
     fixture_tape_init(&t, m, &full.batch, true);
-    sl_net_clear(m);
+    sl_model_zero_gradients(m);
     cr_expect(isfinite(fixture_loss(m, &t, &f.batch)));
     sl_tape_backward(&t);
     sl_tape_release(&t);
@@ -418,7 +419,7 @@ Test(eam, dropout_of_windows_does_not_depend_on_the_cut)
         struct sl_sequence sequences[8];
         fixture_batch_init(&f, texts, 3);
         fixture_set_loss_scale(&f, c.task);
-        sl_net_clear(cut);
+        sl_model_zero_gradients(cut);
         for (int part = 0; part < 2; part++) {
             struct sl_tape t;
             struct sl_batch batch =
@@ -428,7 +429,7 @@ Test(eam, dropout_of_windows_does_not_depend_on_the_cut)
             sl_tape_backward(&t);
             sl_tape_release(&t);
         }
-        sl_net_fold(cut);
+        sl_model_backprop_buffers(cut);
         cr_expect_float_eq(have, want, 1e-5 * want, "%d used: %g, want %g", used, have, want);
         expect_gradients(cut, whole, 1e-4);
         sl_model_close(whole);
@@ -544,7 +545,7 @@ static void forward(const struct sl_model *m, const int32_t *tokens, float *out)
         .tokens = tokens, .sequences = &sequence, .rows = FIXTURE_CONTEXT, .count = 1};
     fixture_tape_init(&t, m, &batch, false);
     sl_tape_begin(&t, &batch, false);
-    const struct sl_tensor *logits = sl_net_forward(m, &t);
+    const struct sl_tensor *logits = sl_model_forward(m, &t);
     memcpy(out, logits->data, (size_t)logits->rows * FIXTURE_VOCAB * sizeof *out);
     sl_tape_release(&t);
 }

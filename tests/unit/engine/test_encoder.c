@@ -59,10 +59,10 @@ Test(encoder, gradients_of_every_variant_agree_with_finite_differences)
 static struct sl_model *drawn(struct sl_engine *engine, const struct sl_config *c)
 {
     struct sl_err err;
-    struct sl_model *m = sl_net_create(engine, encoder(), c, &err);
+    struct sl_model *m = sl_model_create(engine, encoder(), c, &err);
     cr_assert(m, "%s", err.text);
-    EXPECT_OK(sl_net_train(m, &err), err);
-    sl_net_draw(m, 7);
+    EXPECT_OK(sl_model_allocate_gradients(m, &err), err);
+    sl_model_initialize(m, 7);
     return m;
 }
 
@@ -119,8 +119,8 @@ Test(encoder, eams_transformer_has_its_published_size)
     c.hidden = 1024;
     c.classes = 2;
     struct sl_model *m = drawn(engine, &c);
-    cr_assert_eq(sl_model_facts(m).parameters, 2269826, "%lld",
-                 (long long)sl_model_facts(m).parameters);
+    cr_assert_eq(sl_model_info(m)->parameters, 2269826, "%lld",
+                 (long long)sl_model_info(m)->parameters);
     sl_model_close(m);
     sl_engine_destroy(engine);
 }

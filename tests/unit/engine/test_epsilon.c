@@ -36,7 +36,7 @@ static void shift_halting(struct sl_model *m, float by)
         if (strncmp(p->name, "halting.", 8) == 0 && strstr(p->name, ".bias"))
             p->data[0] += by;
     }
-    sl_net_pack(m);
+    sl_model_pack(m);
 }
 
 static const struct sl_parameter *named(const struct sl_parameter *list, int count,
@@ -63,11 +63,11 @@ static double loss_at(struct sl_model *m, struct sl_tape *t, const struct sl_bat
     struct sl_parameter *log_tau = parameter_of(m, "attention.log_tau");
     for (int h = 0; h < log_tau->cols; h++)
         log_tau->data[h] = logf(tau);
-    sl_net_pack(m);
-    sl_net_clear(m);
+    sl_model_pack(m);
+    sl_model_zero_gradients(m);
     double loss = fixture_loss(m, t, batch);
     sl_tape_backward(t);
-    sl_net_fold(m);
+    sl_model_backprop_buffers(m);
     *gradient = sqrtf(k->dot(log_tau->grad, log_tau->grad, log_tau->cols));
     return loss;
 }
@@ -114,7 +114,7 @@ Test(epsilon, the_fixture_halts_both_ways)
     fixture_batch_init(&f, four, 3);
     fixture_set_loss_scale(&f, config.task);
     fixture_tape_init(&t, m, &f.batch, true);
-    sl_net_clear(m);
+    sl_model_zero_gradients(m);
     (void)fixture_loss(m, &t, &f.batch);
     sl_tape_backward(&t);
     double mean = t.notes.depth_sum / t.notes.depth_count;
@@ -175,10 +175,10 @@ Test(epsilon, the_price_on_few_bins_is_their_entropy)
     const struct sl_parameter *u =
         named(m->builder.parameters, m->builder.count, "attention.prototypes");
     engine->kernels->scale(u->data, 1e4f, u->data, u->rows * u->cols);
-    sl_net_pack(m);
+    sl_model_pack(m);
     cr_expect_float_eq(price_at(m, &t, &f, 0.0f), 0.0, 0.02);
     engine->kernels->scale(u->data, 0.0f, u->data, u->rows * u->cols);
-    sl_net_pack(m);
+    sl_model_pack(m);
     cr_expect_float_eq(price_at(m, &t, &f, 0.0f), -log(config.bins), 1e-5);
     sl_tape_release(&t);
     sl_model_close(m);
@@ -230,11 +230,11 @@ static void school_open(struct school *s, struct sl_engine *engine)
     struct sl_err err;
     struct sl_config config = config_of(24);
     config.dropout = 0.1f;
-    *s = (struct school){.m = sl_net_create(engine, sl_arch_find("epsilon"), &config, &err)};
+    *s = (struct school){.m = sl_model_create(engine, sl_arch_find("epsilon"), &config, &err)};
     cr_assert(s->m, "%s", err.text);
-    EXPECT_OK(sl_net_train(s->m, &err), err);
-    sl_net_draw(s->m, 11);
-    sl_net_pack(s->m);
+    EXPECT_OK(sl_model_allocate_gradients(s->m, &err), err);
+    sl_model_initialize(s->m, 11);
+    sl_model_pack(s->m);
     EXPECT_OK(sl_optimiser_init(&s->optimiser, s->m, &err), err);
     sl_numbers_standard(sl_recipe_rows, &s->recipe);
     s->recipe.steps = 100;
@@ -254,12 +254,12 @@ static void learn(struct school *s, int steps)
 {
     for (; steps > 0; steps--, s->step++) {
         s->tape.random_key = sl_random_bits(sl_random_key(5, "dropout"), (uint64_t)s->step);
-        sl_net_clear(s->m);
+        sl_model_zero_gradients(s->m);
         (void)fixture_loss(s->m, &s->tape, &s->f.batch);
         sl_tape_backward(&s->tape);
-        sl_net_fold(s->m);
+        sl_model_backprop_buffers(s->m);
         sl_optimiser_step(&s->optimiser, &s->recipe, s->step, sl_optimiser_norm(&s->optimiser));
-        sl_net_pack(s->m);
+        sl_model_pack(s->m);
     }
 }
 
@@ -315,22 +315,22 @@ Test(epsilon, weights_of_the_mlp_have_a_largest_singular_value_of_1)
 static void copy_school(struct school *to, const struct school *from)
 {
     const struct sl_model *m = from->m;
-    for (int i = 0; i < m->saved_count; i++)
-        memcpy(to->m->saved[i].data, m->saved[i].data,
-               sl_parameter_floats(&m->saved[i]) * sizeof(float));
+    for (int i = 0; i < m->state_dict_count; i++)
+        memcpy(to->m->state_dict[i].data, m->state_dict[i].data,
+               sl_parameter_floats(&m->state_dict[i]) * sizeof(float));
     for (int i = 0; i < m->builder.count; i++) {
         size_t bytes = sl_parameter_floats(&m->builder.parameters[i]) * sizeof(float);
         memcpy(to->optimiser.m[i], from->optimiser.m[i], bytes);
         memcpy(to->optimiser.v[i], from->optimiser.v[i], bytes);
     }
     to->step = from->step;
-    sl_net_pack(to->m);
+    sl_model_pack(to->m);
 }
 
 static void expect_same(const struct sl_model *a, const struct sl_model *b)
 {
-    for (int i = 0; i < a->saved_count; i++) {
-        const struct sl_parameter *p = &a->saved[i], *q = &b->saved[i];
+    for (int i = 0; i < a->state_dict_count; i++) {
+        const struct sl_parameter *p = &a->state_dict[i], *q = &b->state_dict[i];
         cr_expect_eq(memcmp(p->data, q->data, sl_parameter_floats(p) * sizeof(float)), 0, "%s",
                      p->name);
     }
@@ -349,7 +349,7 @@ Test(epsilon, a_training_that_was_saved_goes_on_with_the_same_bits)
     for (int saved_at = 0; saved_at < 4; saved_at += 3) {
         learn(&begun, saved_at);
         copy_school(&resumed, &begun);
-        sl_net_pack(resumed.m); /* as often as one likes */
+        sl_model_pack(resumed.m); /* as often as one likes */
         learn(&resumed, 7 - saved_at);
         expect_same(whole.m, resumed.m);
     }

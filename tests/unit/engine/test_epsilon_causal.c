@@ -256,7 +256,7 @@ static struct sl_model *model_of(struct sl_engine *engine)
         else if (strncmp(p->name, "halting.", 8) == 0)
             p->data[0] -= p->name[8] - '0' == STEPS - 1 ? 300.0f : 4.0f;
     }
-    sl_net_pack(m);
+    sl_model_pack(m);
     return m;
 }
 
@@ -537,7 +537,7 @@ static void forward(const struct sl_model *m, struct fixture_batch *f, bool trai
     struct sl_tape t;
     fixture_tape_init(&t, m, &f->batch, training);
     sl_tape_begin(&t, &f->batch, training);
-    const struct sl_tensor *logits = sl_net_forward(m, &t);
+    const struct sl_tensor *logits = sl_model_forward(m, &t);
     for (int r = 0; r < logits->rows; r++)
         memcpy(out + (size_t)r * FIXTURE_VOCAB, sl_row(logits, r), FIXTURE_VOCAB * sizeof *out);
     sl_tape_release(&t);

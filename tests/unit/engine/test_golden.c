@@ -173,14 +173,14 @@ static void load_batch(struct golden *g)
 /* And the buffers that belong to a checkpoint. */
 static void load_parameters(const struct golden *g)
 {
-    for (int i = 0; i < g->m->saved_count; i++) {
-        const struct sl_parameter *p = &g->m->saved[i];
+    for (int i = 0; i < g->m->state_dict_count; i++) {
+        const struct sl_parameter *p = &g->m->state_dict[i];
         bool buffer = i >= g->m->builder.count;
         float *values = recorded(g, buffer ? "buffer." : "parameter.", p->name, count_of(p));
         memcpy(p->data, values, count_of(p) * sizeof *values);
         free(values);
     }
-    sl_net_pack(g->m);
+    sl_model_pack(g->m);
 }
 
 /* As many parameters on both sides: a missing one is caught by name, a surplus one here. */
@@ -204,8 +204,8 @@ static void golden_open(struct golden *g, const char *name)
     const struct sl_arch *arch = sl_arch_find(sl_safetensors_metadata(&g->file, "architecture"));
     cr_assert(arch);
     struct sl_config config = config_of(g, arch);
-    EXPECT_OK((g->m = sl_net_create(g->engine, arch, &config, &err)), err);
-    EXPECT_OK(sl_net_train(g->m, &err), err);
+    EXPECT_OK((g->m = sl_model_create(g->engine, arch, &config, &err)), err);
+    EXPECT_OK(sl_model_allocate_gradients(g->m, &err), err);
     cr_assert_eq(recorded_parameters(g), g->m->builder.count);
     load_parameters(g);
     load_batch(g);
@@ -389,7 +389,7 @@ static void check_trained(struct golden *g, int record)
     struct sl_tape t;
     training_tape(g, &t);
     sl_tape_begin(&t, &g->batch, true);
-    const struct sl_tensor *logits = sl_net_forward(g->m, &t);
+    const struct sl_tensor *logits = sl_model_forward(g->m, &t);
     cr_assert_eq(logits == NULL, records[record].exits);
     if (logits)
         check_trained_logits(g, logits);
@@ -410,10 +410,10 @@ Test(golden, trained_logits_loss_and_price)
 
 static void compute_gradients(const struct golden *g, struct sl_tape *t)
 {
-    sl_net_clear(g->m);
+    sl_model_zero_gradients(g->m);
     (void)fixture_loss(g->m, t, &g->batch);
     sl_tape_backward(t);
-    sl_net_fold(g->m);
+    sl_model_backprop_buffers(g->m);
 }
 
 static void check_gradients(struct golden *g, int record)
@@ -494,7 +494,7 @@ static void check_steps(struct golden *g, int record)
             cr_expect_float_eq(norm, want, g->bounds.loss * want, "%s: norm %g, want %g", g->name,
                                norm, want);
         sl_optimiser_step(&o, &recipe, step, norm);
-        sl_net_pack(g->m);
+        sl_model_pack(g->m);
     }
     for (int i = 0; i < g->m->builder.count; i++)
         expect_change(g, &g->m->builder.parameters[i]);

@@ -1,5 +1,6 @@
 /* test_tokenizer.c - UTF-8, and the tokenizer of characters. */
 #include "support/test.h"
+#include "tokenizer/learner.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/utf8.h"
 

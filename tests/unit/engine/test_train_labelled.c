@@ -205,10 +205,10 @@ Test(labelled, what_is_published_is_what_was_measured)
         struct follow f = train_until(&training, 0, 2);
         struct sl_model *m = sl_model_open(engine, out, &err);
         cr_assert(m, "%s", err.text);
-        struct sl_model_facts facts = sl_model_facts(m);
-        cr_expect_eq(facts.task, SL_TASK_CLASSIFICATION);
-        cr_assert_eq(facts.classes, 3);
-        cr_expect_str_eq(facts.labels[2], "2");
+        const struct sl_model_info *info = sl_model_info(m);
+        cr_expect_eq(info->task, SL_TASK_CLASSIFICATION);
+        cr_assert_eq(info->classes, 3);
+        cr_expect_str_eq(info->labels[2], "2");
         m->policy = (struct sl_policy){.gate = SL_GATE_SOFT, .exit_threshold = 1.0f};
         struct sl_material material;
         struct sl_recipe recipe = training.recipe;

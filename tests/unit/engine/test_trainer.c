@@ -116,7 +116,7 @@ static size_t parameters_after(const struct sl_arch *arch, int micro_batch, int 
         EXPECT_OK(sl_trainer_step(trainer, &err), err);
     const struct sl_model *m = sl_trainer_model(trainer);
     size_t count = 0;
-    *all = malloc((size_t)sl_net_parameters(m) * sizeof **all);
+    *all = malloc((size_t)sl_model_parameter_count(m) * sizeof **all);
     cr_assert(*all);
     for (int i = 0; i < m->builder.count; i++) {
         const struct sl_parameter *p = &m->builder.parameters[i];

@@ -13,7 +13,7 @@ static void expect_left_at(struct sl_training *training, struct sl_engine *engin
     training->resume = true;
     struct sl_trainer *trainer = begin(engine, training);
     cr_expect_eq(sl_trainer_state(trainer)->step, step);
-    cr_expect(sl_net_is_finite(sl_trainer_model(trainer)));
+    cr_expect(sl_model_is_finite(sl_trainer_model(trainer)));
     sl_trainer_destroy(trainer);
 }
 
@@ -25,7 +25,7 @@ static void poison(struct follow *f)
 {
     const struct sl_parameter *p = &sl_trainer_model(f->trainer)->builder.parameters[0];
     p->data[0] = (float)NAN;
-    sl_net_pack((struct sl_model *)(uintptr_t)sl_trainer_model(f->trainer));
+    sl_model_pack((struct sl_model *)(uintptr_t)sl_trainer_model(f->trainer));
 }
 
 /* What an overflow in the middle of a run does to the next step. */

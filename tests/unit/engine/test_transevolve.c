@@ -83,7 +83,7 @@ Test(transevolve, without_coefficients_time_moves_nothing)
     size_t count = (size_t)weight->rows * (size_t)weight->cols;
     cr_expect_gt(reference_dot(weight->data, weight->data, (int)count), 1e-6);
     memset(coefficients->data, 0, (size_t)coefficients->cols * sizeof(float));
-    sl_net_pack(m);
+    sl_model_pack(m);
     cr_expect_eq(reference_dot(weight->data, weight->data, (int)count), 0.0);
     sl_model_close(m);
     sl_engine_destroy(engine);
@@ -208,16 +208,16 @@ Test(transevolve, nothing_depends_on_the_projection_of_time_for_queries)
     fixture_batch_init(&f, lengths, 3);
     fixture_set_loss_scale(&f, config.task);
     fixture_tape_init(&t, m, &f.batch, true);
-    sl_net_clear(m);
+    sl_model_zero_gradients(m);
     double loss = fixture_loss(m, &t, &f.batch);
     sl_tape_backward(&t);
-    sl_net_fold(m);
+    sl_model_backprop_buffers(m);
     struct sl_parameter *dead = parameter(m, "block.0.time.key");
     cr_expect_lt(size_of(dead), 1e-7 * size_of(parameter(m, "block.0.time.query")));
     cr_expect_gt(size_of(parameter(m, "block.0.time.query")), 1e-3);
     for (int i = 0; i < dead->rows * dead->cols; i++)
         dead->data[i] += 1.0f;
-    sl_net_pack(m);
+    sl_model_pack(m);
     cr_expect_float_eq(fixture_loss(m, &t, &f.batch), loss, 0.0, "the loss moved");
     sl_tape_release(&t);
     sl_model_close(m);
@@ -230,12 +230,12 @@ Test(transevolve, nothing_depends_on_the_projection_of_time_for_queries)
 static struct sl_model *served_copy(const struct sl_model *m)
 {
     struct sl_err err;
-    struct sl_model *copy = sl_net_create(m->engine, m->arch, &m->config, &err);
+    struct sl_model *copy = sl_model_create(m->engine, m->arch, &m->config, &err);
     cr_assert(copy, "%s", err.text);
     for (int i = 0; i < m->builder.count; i++)
         memcpy(copy->builder.parameters[i].data, m->builder.parameters[i].data,
                sl_parameter_floats(&m->builder.parameters[i]) * sizeof(float));
-    sl_net_pack(copy);
+    sl_model_pack(copy);
     return copy;
 }
 
@@ -400,7 +400,7 @@ static void read_at_once(const struct sl_model *m, const int32_t *tokens, float 
     struct sl_tape t;
     fixture_tape_init(&t, m, &batch, false);
     sl_tape_begin(&t, &batch, false);
-    const struct sl_tensor *logits = sl_net_forward(m, &t);
+    const struct sl_tensor *logits = sl_model_forward(m, &t);
     memcpy(out, logits->data, (size_t)LONG * FIXTURE_VOCAB * sizeof *out);
     sl_tape_release(&t);
 }

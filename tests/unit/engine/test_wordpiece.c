@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "checkpoint/vocabulary.h"
 #include "support/test.h"
+#include "tokenizer/learner.h"
 #include "tokenizer/unicode.h"
 #include "tokenizer/utf8.h"
 

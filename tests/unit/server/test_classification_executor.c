@@ -1,6 +1,6 @@
 /* test_classification_executor.c - every text gets its own answer, requests are admitted
  * whole, and cancelled ones are not computed. */
-#include "model/net.h"
+#include "model/model.h"
 #include "support/batcher_world.h"
 #include "support/oracle.h"
 #include "support/tiny_classifier.h"
@@ -60,15 +60,15 @@ static struct ask *submit(struct sv_model_ref *ref, uint64_t seed, int count)
     cr_assert(ask);
     ask->ref = ref;
     ask->items = calloc(texts, sizeof *ask->items);
-    ask->ids = calloc(texts * (size_t)facts.context, sizeof *ask->ids);
-    ask->logits = calloc(texts * (size_t)facts.classes, sizeof *ask->logits);
+    ask->ids = calloc(texts * (size_t)info->context, sizeof *ask->ids);
+    ask->logits = calloc(texts * (size_t)info->classes, sizeof *ask->logits);
     for (size_t i = 0; i < texts; i++) {
-        int32_t *ids = ask->ids + i * (size_t)facts.context;
+        int32_t *ids = ask->ids + i * (size_t)info->context;
         /* Not the last sign of `plain`, which breaks the numbers. */
         ask->items[i] = (struct sv_classification_item){
             .tokens = ids,
-            .count = write_text(seed, (int)i, PLAIN_SPECIAL + PLAIN_SIGNS - 1, facts.context, ids),
-            .logits = ask->logits + i * (size_t)facts.classes};
+            .count = write_text(seed, (int)i, PLAIN_SPECIAL + PLAIN_SIGNS - 1, info->context, ids),
+            .logits = ask->logits + i * (size_t)info->classes};
         tokens += ask->items[i].count;
         if ((int)i == poisoned)
             ids[0] = PLAIN_SPECIAL + PLAIN_SIGNS - 1;

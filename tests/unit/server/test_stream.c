@@ -2,6 +2,7 @@
 #include "core/limits.h"
 #include "serve/stream.h"
 #include "support/test.h"
+#include "tokenizer/learner.h"
 #include "tokenizer/tokenizer.h"
 
 #include <jansson.h>

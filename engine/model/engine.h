@@ -1,0 +1,13 @@
+/* engine.h - the kernels and the thread pool that all models of a process compute with. */
+#pragma once
+
+#include "autograd/tape.h"
+#include "sluice/engine.h"
+
+#include <pthread.h>
+
+struct sl_engine {
+    const struct sl_kernels *kernels;
+    struct sl_pool *pool;
+    pthread_mutex_t lock; /* held by the thread that runs work on the pool */
+};

@@ -1,0 +1,62 @@
+/* model.h - a model in memory: an architecture, its sizes, and its parameters with every packed
+ * form.
+ *
+ * sl_model_create allocates the parameters. They are then initialized (sl_model_initialize) or read
+ * from a checkpoint (sl_model_open does both), and packed. A served model is read-only from there
+ * on; a trainer changes the values and packs again after each step. */
+#pragma once
+
+#include "arch/arch.h"
+#include "model/engine.h"
+#include "sluice/model.h"
+
+struct sl_model {
+    struct sl_engine *engine;
+    const struct sl_arch *arch;
+    struct sl_config config;
+    struct sl_policy policy;
+    struct sl_tokenizer *tokenizer; /* owned; may be NULL in tests */
+    struct sl_arena structs;
+    struct sl_builder builder; /* names, shapes and initial values */
+    struct sl_arena values, packed, grads;
+    void *self;                      /* the architecture's own struct */
+    struct sl_parameter *state_dict; /* what a checkpoint holds: parameters, then saved buffers */
+    int state_dict_count;
+    char **labels; /* config.classes names, owned; NULL in tests */
+    char sha256[65];
+    int64_t created;
+    struct sl_model_info info;
+};
+
+/* Takes no ownership of anything. The config must have passed sl_config_check. */
+struct sl_model *sl_model_create(struct sl_engine *engine, const struct sl_arch *arch,
+                                 const struct sl_config *config, struct sl_err *err) SL_MUST_CHECK;
+
+/* Computes info again: after labels, policy, digest or date were set. */
+void sl_model_describe(struct sl_model *m);
+
+/* Initial values of parameters and saved buffers, from (seed, name). */
+void sl_model_initialize(struct sl_model *m, uint64_t seed);
+
+/* Memory for gradients and for the packed forms that backward reads. */
+bool sl_model_allocate_gradients(struct sl_model *m, struct sl_err *err) SL_MUST_CHECK;
+
+/* Brings derived buffers and packed forms up to date with the values. Runs on the engine's pool. */
+void sl_model_pack(struct sl_model *m);
+
+/* Around the backward passes of one step: gradients begin at zero; at the end those of derived
+ * buffers are propagated to the parameters from which they were computed. */
+void sl_model_zero_gradients(struct sl_model *m);
+void sl_model_backprop_buffers(struct sl_model *m);
+
+/* Updates saved buffers after an optimizer step has changed the parameters. */
+void sl_model_update_buffers(struct sl_model *m);
+
+int64_t sl_model_parameter_count(const struct sl_model *m);
+bool sl_model_is_finite(const struct sl_model *m);
+
+/* One forward pass over the tape's batch: logits of the requested rows, or of each sequence for a
+ * classifier; with targets or labels also the loss. */
+struct sl_tensor *sl_model_forward(const struct sl_model *m, struct sl_tape *t);
+
+extern const char *const sl_gate_names[]; /* by enum sl_gate_mode, as in config.json; NULL last */
