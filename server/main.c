@@ -174,7 +174,7 @@ static void check_default_classifier(struct daemon *daemon)
     const char *name = daemon->options.default_classifier;
     struct sv_model_ref *ref =
         name[0] ? sv_registry_acquire(daemon->server.registry, name, &err) : NULL;
-    bool ok = ref && sl_model_facts(sv_model_ref_model(ref)).task == SL_TASK_CLASSIFICATION;
+    bool ok = ref && sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_CLASSIFICATION;
     sv_model_ref_release(ref);
     if (name[0] && !ok)
         SV_LOG(SV_LOG_WARN, "default_classifier cannot answer", sv_str("model", name),

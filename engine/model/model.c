@@ -1,8 +1,8 @@
 /* model.c - a model in memory: allocates, initializes, packs and runs it. */
 #include "model/model.h"
 
+#include "base/random.h"
 #include "base/whole.h"
-#include "model/initialize.h"
 #include "tokenizer/tokenizer.h"
 
 #include <math.h>
@@ -77,12 +77,23 @@ static bool allocated(struct sl_model *m, struct sl_arena *arena,
     return true;
 }
 
+static void initialize(struct sl_parameter *p, struct sl_init init, uint64_t seed)
+{
+    uint64_t key = sl_random_key(seed, p->name);
+    float *out = p->data;
+    if (!init.element) /* derived: computed later */
+        return;
+    for (int row = 0; row < p->rows; row++)
+        for (int col = 0; col < p->cols; col++)
+            *out++ = (float)init.element(&init, key, row, col, p->cols);
+}
+
 static void initialize_buffers(struct sl_model *m, enum sl_buffer_kind kind, uint64_t seed)
 {
     const struct sl_builder *b = &m->builder;
     for (int i = 0; i < b->buffer_count; i++)
         if (b->buffer_kinds[i] == kind)
-            sl_initialize(&b->buffers[i], b->buffer_inits[i], seed);
+            initialize(&b->buffers[i], b->buffer_inits[i], seed);
 }
 
 static void list_state_dict(struct sl_model *m)
@@ -173,7 +184,7 @@ static void update_buffers(struct sl_model *m, bool fresh)
 void sl_model_initialize(struct sl_model *m, uint64_t seed)
 {
     for (int i = 0; i < m->builder.count; i++)
-        sl_initialize(&m->builder.parameters[i], m->builder.inits[i], seed);
+        initialize(&m->builder.parameters[i], m->builder.inits[i], seed);
     initialize_buffers(m, SL_BUFFER_SAVED, seed);
     update_buffers(m, /* fresh= */ true);
 }

@@ -47,10 +47,10 @@ static bool find_model(struct sv_classification *c, const char *name, struct sv_
     c->ref = sv_resolve_classifier(c->request, name, error);
     if (!c->ref)
         return false;
-    struct sl_model_facts facts = sl_model_facts(sv_model_ref_model(c->ref));
-    c->usage.depth = facts.depth;
-    c->classes = facts.classes;
-    c->labels = facts.labels;
+    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(c->ref));
+    c->usage.depth = info->depth;
+    c->classes = info->classes;
+    c->labels = info->labels;
     return true;
 }
 

@@ -71,7 +71,7 @@ static bool fit(const struct sv_completion_params *params, struct completion *c,
                 const char *param, struct sv_error *error)
 {
     struct sv_tokens *t = &c->prompts[index];
-    int context = sl_model_facts(sv_model_ref_model(c->ref)).context;
+    int context = sl_model_info(sv_model_ref_model(c->ref))->context;
     t->count = t->given < context ? t->given : context;
     if (t->count == t->given)
         return true;
@@ -211,7 +211,7 @@ static bool make_stream(const struct sv_completion_params *params, struct comple
 static bool make_task(const struct sv_completion_params *params, struct completion *c,
                       struct sv_error *error)
 {
-    int vocab = sl_model_facts(sv_model_ref_model(c->ref)).vocab;
+    int vocab = sl_model_info(sv_model_ref_model(c->ref))->vocab;
     float *bias = NULL;
     uint64_t seed = params->seed_given ? (uint64_t)params->seed : sv_next_id(c->request->server);
     struct sl_generation_options options = generation_options(params, vocab, seed);
@@ -345,9 +345,9 @@ static bool find_model(const struct sv_completion_params *params, struct complet
     c->ref = sv_resolve_model(c->request, params->model.data, error);
     if (!c->ref)
         return false;
-    struct sl_model_facts facts = sl_model_facts(sv_model_ref_model(c->ref));
-    c->task.usage.depth = facts.depth;
-    if (facts.task != SL_TASK_COMPLETION)
+    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(c->ref));
+    c->task.usage.depth = info->depth;
+    if (info->task != SL_TASK_COMPLETION)
         return sv_fail(error, SV_INVALID_VALUE, "model",
                        "The model '%s' classifies texts, it does not complete them: ask POST "
                        "/v1/decisions or /models/%s/predict.",

@@ -187,7 +187,7 @@ static void add_choice(struct sv_text *out, const struct sv_question *question, 
     float values[SV_CHOICES_MAX], probs[SV_CHOICES_MAX];
     for (int i = 0; i < count; i++)
         values[i] = logits[choices[i].class];
-    int best = sl_highest(values, count);
+    int best = sl_argmax(values, count);
     sv_scores_from_logits(values, count, SV_SOFTMAX, probs);
     sv_text_adds(out, "{\"type\":\"choice\"");
     add_name(out, &question->name);

@@ -6,14 +6,14 @@
 
 static void write_model(struct sv_text *out, const struct sv_model_ref *ref)
 {
-    struct sl_model_facts facts = sl_model_facts(sv_model_ref_model(ref));
+    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
     sv_text_adds(out, "{\"id\":");
     sv_text_jsons(out, sv_model_ref_name(ref));
     sv_text_print(out,
                   ",\"object\":\"model\",\"created\":%lld,\"owned_by\":\"local\","
                   "\"max_model_len\":%d,\"sluice\":{\"version\":\"%s\",\"architecture\":",
-                  (long long)facts.created, facts.context, sv_model_ref_version(ref));
-    sv_text_jsons(out, facts.architecture);
+                  (long long)info->created, info->context, sv_model_ref_version(ref));
+    sv_text_jsons(out, info->architecture);
     sv_text_adds(out, ",\"paper\":");
     sv_text_jsons(out, info->paper);
     sv_text_print(out,

@@ -46,7 +46,7 @@ static void add_tensors(struct sv_text *out, const struct sl_model_info *info)
     for (int i = 0; i < SV_OUTPUTS && info->task == SL_TASK_CLASSIFICATION; i++) {
         const struct sv_output_row *row = &sv_output_rows[i];
         sv_text_adds(out, i ? "," : "");
-        add_tensor(out, row->name, row->datatype, row->is_per_class ? facts->classes : 0);
+        add_tensor(out, row->name, row->datatype, row->is_per_class ? info->classes : 0);
     }
     sv_text_adds(out, "]");
 }
@@ -60,7 +60,7 @@ enum sv_progress sv_handle_model_metadata(struct sv_request *request)
     struct sv_model_ref *ref = sv_resolve_model(request, sv_path_model_id(request, name), &error);
     if (!ref)
         return sv_request_fail(request, &error);
-    struct sl_model_facts facts = sl_model_facts(sv_model_ref_model(ref));
+    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
     sv_text_adds(out, "{\"name\":");
     sv_text_jsons(out, sv_model_ref_name(ref));
     sv_text_adds(out, ",\"versions\":[");
@@ -181,7 +181,7 @@ enum sv_progress sv_handle_all_stats(struct sv_request *request)
     const char *comma = "";
     sv_text_adds(out, "{\"model_stats\":[");
     for (int i = 0; (ref = sv_registry_acquire_at(request->server->registry, i)); i++) {
-        if (sl_model_facts(sv_model_ref_model(ref)).task == SL_TASK_CLASSIFICATION) {
+        if (sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_CLASSIFICATION) {
             sv_text_adds(out, comma);
             add_stats(out, request->server->scheduler, ref);
             comma = ",";

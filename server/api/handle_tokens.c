@@ -189,10 +189,10 @@ static void add_limits(struct sv_text *out, const struct sv_options *o,
     int64_t items = classifies ? o->classify_items : o->slots;
     int64_t queue = classifies ? o->classify_queue : o->queue_items;
     int64_t rows =
-        classifies ? sv_classify_batch_tokens(o->classify_rows, facts->context) : o->batch_rows;
+        classifies ? sv_classify_batch_tokens(o->classify_rows, info->context) : o->batch_rows;
     int64_t texts = classifies ? o->classify_texts : SV_PROMPTS_MAX;
-    if (classifies && texts > sv_classify_batch_max(facts->classes))
-        texts = sv_classify_batch_max(facts->classes);
+    if (classifies && texts > sv_classify_batch_max(info->classes))
+        texts = sv_classify_batch_max(info->classes);
     int64_t requests = items + queue;
     sv_text_print(out,
                   ",\"max_concurrent_requests\":%lld,\"max_input_length\":%d,"
@@ -206,7 +206,7 @@ static void add_info(struct sv_text *out, const struct sv_server *server,
                      const struct sv_model_ref *ref)
 {
     const struct sv_options *o = server->options;
-    struct sl_model_facts facts = sl_model_facts(sv_model_ref_model(ref));
+    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
     bool is_narrow = sl_engine_precision(server->engine)[0] == 'b';
     sv_text_adds(out, "{\"model_id\":");
     sv_text_jsons(out, sv_model_ref_id(ref));

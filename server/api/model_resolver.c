@@ -11,7 +11,7 @@
 
 static bool classifies(const struct sv_model_ref *ref)
 {
-    return sl_model_facts(sv_model_ref_model(ref)).task == SL_TASK_CLASSIFICATION;
+    return sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_CLASSIFICATION;
 }
 
 static void set_request_model(struct sv_request *request, const struct sv_model_ref *ref)

@@ -64,7 +64,7 @@ bool sv_is_tokenizable(const struct sv_model_ref *ref, const char *text)
 bool sv_check_token_ids(const struct sv_model_ref *ref, const struct sv_prompt *prompt,
                         const char *param, struct sv_error *error)
 {
-    int vocab = sl_model_facts(sv_model_ref_model(ref)).vocab;
+    int vocab = sl_model_info(sv_model_ref_model(ref))->vocab;
     char place[SV_PARAM_MAX];
     for (int i = 0; i < prompt->id_count; i++) {
         if (prompt->ids[i] < vocab)
@@ -82,7 +82,7 @@ static bool fit(const struct sv_model_ref *ref, const struct sv_tokenize_options
                 const char *param, struct sv_tokens *tokens, struct sv_error *error)
 {
     const struct sl_model *model = sv_model_ref_model(ref);
-    int context = sl_model_facts(model).context;
+    int context = sl_model_info(model)->context;
     if (tokens->given <= context)
         return true;
     if (!tokenize->truncate)

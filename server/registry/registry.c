@@ -94,7 +94,7 @@ static struct sv_model_ref *served_create(struct sl_engine *engine, const char *
     (void)snprintf(ref->version, sizeof ref->version, "%s", version);
     (void)snprintf(ref->id, sizeof ref->id, "%.*s@%s", SV_MODEL_NAME_BYTES_MAX, name, version);
     (void)snprintf(ref->fingerprint, sizeof ref->fingerprint, "fp_%.12s",
-                   sl_model_facts(ref->model).sha256);
+                   sl_model_info(ref->model)->sha256);
     return ref;
 }
 
@@ -106,7 +106,7 @@ static void record_metrics(struct sv_metrics *metrics, const char *name, const c
         ref != NULL);
     if (!ref)
         return;
-    const char *sha256 = sl_model_facts(ref->model).sha256;
+    const char *sha256 = sl_model_info(ref->model)->sha256;
     sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_INFO,
                                     (const char *const[]){name, version, sha256}),
                   1);
@@ -191,7 +191,7 @@ static void load_version(struct sv_registry *registry, const char *store, const 
     record_metrics(registry->metrics, name, version, ref, seconds);
     if (publish(registry, ref))
         SV_LOG(SV_LOG_INFO, "model loaded", sv_str("model", name), sv_str("version", version),
-               sv_int("parameters", sl_model_facts(ref->model).parameters),
+               sv_int("parameters", sl_model_info(ref->model)->parameters),
                sv_int("ms", (int64_t)(seconds * 1e3)));
     else
         record_load_failure(registry, store, name, version, err.text);

@@ -84,8 +84,8 @@ struct sv_executor *sv_classification_executor_create(
     struct sv_model_ref *ref, const struct sv_classification_options *options,
     struct sv_metrics *metrics, struct sl_err *err)
 {
-    struct sl_model_facts facts = sl_model_facts(sv_model_ref_model(ref));
-    assert(facts.task == SL_TASK_CLASSIFICATION);
+    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    assert(info->task == SL_TASK_CLASSIFICATION);
     assert(options->items >= 1);
     assert(options->items <= SV_CLASSIFY_BATCH_MAX);
     struct executor *executor = calloc(1, sizeof *executor);
@@ -94,10 +94,10 @@ struct sv_executor *sv_classification_executor_create(
         return NULL;
     }
     executor->options = *options;
-    executor->options.rows = sv_classify_batch_tokens(options->rows, facts.context);
+    executor->options.rows = sv_classify_batch_tokens(options->rows, info->context);
     executor->metrics = metrics;
-    executor->classes = facts.classes;
-    executor->depth = facts.depth;
+    executor->classes = info->classes;
+    executor->depth = info->depth;
     sv_executor_init(&executor->base, &sv_classification_executor_ops, ref, &options->bounds,
                      metrics);
     executor->answered = outcome_series(executor, SV_OK);

@@ -115,7 +115,7 @@ static struct sv_executor *make_executor(const struct sv_scheduler_options *opti
                                          struct sv_model_ref *ref, struct sv_metrics *metrics,
                                          struct sl_err *err)
 {
-    if (sl_model_facts(sv_model_ref_model(ref)).task == SL_TASK_COMPLETION)
+    if (sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_COMPLETION)
         return sv_completion_executor_create(ref, &options->complete, metrics, err);
     return sv_classification_executor_create(ref, &options->classify, metrics, err);
 }

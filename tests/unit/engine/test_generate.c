@@ -1,8 +1,8 @@
 /* test_generate.c - one text being completed, against a plain loop that runs the model on the whole
  * window for every token: however feeds are cut, whatever is recorded, wherever it stops. */
 #include "sluice/generate.h"
-#include "tokenizer/learner.h"
 #include "support/model_fixture.h"
+#include "tokenizer/learner.h"
 #include "tokenizer/tokenizer.h"
 
 #include <math.h>

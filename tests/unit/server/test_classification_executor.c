@@ -53,7 +53,7 @@ static int write_text(uint64_t seed, int index, int vocab, int longest, int32_t 
 static struct ask *submit(struct sv_model_ref *ref, uint64_t seed, int count)
 {
     struct sv_error error;
-    struct sl_model_facts facts = sl_model_facts(sv_model_ref_model(ref));
+    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
     size_t texts = (size_t)count;
     int64_t tokens = 0;
     struct ask *ask = calloc(1, sizeof *ask);
