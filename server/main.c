@@ -1,6 +1,7 @@
 /* main.c - sluiced: reads options, builds the modules from the bottom up, serves, tears them
  * down. */
 #include "api/routes.h"
+#include "base/clock.h"
 #include "core/log.h"
 #include "core/metrics.h"
 #include "core/options.h"
@@ -31,7 +32,7 @@ struct daemon {
     struct sv_options options;
     struct sl_engine *engine;
     struct sv_server server;
-    struct sv_text index;
+    struct sl_buffer index;
     struct sv_watcher *watcher;
     struct sv_http *http;
     int port;
@@ -78,12 +79,12 @@ static void raise_fd_limit(const struct sv_options *options)
                sv_int("connections_max", options->connections_max));
 }
 
-static int print_and_exit(void (*write_text)(struct sv_text *))
+static int print_and_exit(void (*write_text)(struct sl_buffer *))
 {
-    struct sv_text text = {0};
+    struct sl_buffer text = {0};
     write_text(&text);
     bool printed = !text.failed && fwrite(text.data, 1, text.bytes, stdout) == text.bytes;
-    sv_text_release(&text);
+    sl_buffer_release(&text);
     return printed && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -123,12 +124,12 @@ static int run_command(enum sv_command command, const struct sv_options *options
 /* What somebody has set, and for those who look closely everything. */
 static void log_options(const struct sv_options *options)
 {
-    struct sv_text value = {0};
+    struct sl_buffer value = {0};
     const char *name;
     for (int i = 0; (name = sv_options_show(options, i, &value)); i++)
         SV_LOG(sv_options_is_default(options, i) ? SV_LOG_DEBUG : SV_LOG_INFO, "option",
                sv_str("name", name), sv_str("value", value.failed ? "" : value.data));
-    sv_text_release(&value);
+    sl_buffer_release(&value);
 }
 
 static bool start_engine(struct daemon *daemon, struct sl_err *err)
@@ -255,7 +256,7 @@ static void tear_down(struct daemon *daemon)
     sv_registry_destroy(daemon->server.registry);
     sv_metrics_destroy(daemon->server.metrics);
     sl_engine_destroy(daemon->engine);
-    sv_text_release(&daemon->index);
+    sl_buffer_release(&daemon->index);
 }
 
 /* ---- serving -------------------------------------------------------------------------------- */
@@ -271,8 +272,8 @@ static bool wait_for_shutdown_signal(int64_t ms)
 /* Until no request is left, or a second "finish", or so many seconds. True: no request is left. */
 static bool wait_for_requests(struct daemon *daemon, int64_t seconds, bool *forced)
 {
-    int64_t until = sv_now_ns() + seconds * 1000000000;
-    while (atomic_load(&daemon->server.requests_in_flight) > 0 && sv_now_ns() < until && !*forced)
+    int64_t until = sl_now_ns() + seconds * 1000000000;
+    while (atomic_load(&daemon->server.requests_in_flight) > 0 && sl_now_ns() < until && !*forced)
         *forced = wait_for_shutdown_signal(20);
     return atomic_load(&daemon->server.requests_in_flight) == 0;
 }

@@ -3,6 +3,7 @@
  * curl's multi interface over our own epoll: curl's own loop looks at every connection whenever one
  * of them has news, and with 64 streams that costs more than the news. */
 #include "bench/bench.h"
+#include "base/clock.h"
 #include "bench/bench_stream.h"
 
 #include <assert.h>
@@ -49,7 +50,7 @@ static int set_timer(CURLM *multi, long ms, void *context)
 {
     struct bench *b = context;
     (void)multi;
-    b->timer_ns = ms < 0 ? 0 : bench_now_ns() + (int64_t)ms * 1000000;
+    b->timer_ns = ms < 0 ? 0 : sl_now_ns() + (int64_t)ms * 1000000;
     return 0;
 }
 
@@ -59,7 +60,7 @@ static int wait_ms(const struct bench *b)
 
     if (b->timer_ns == 0)
         return LONGEST_MS;
-    int64_t left = b->timer_ns - bench_now_ns();
+    int64_t left = b->timer_ns - sl_now_ns();
     if (left <= 0)
         return 0;
     return left < LONGEST_MS * (int64_t)1000000 ? (int)(left / 1000000) + 1 : LONGEST_MS;
@@ -78,7 +79,7 @@ static void start(struct bench *b, struct bench_stream *s)
 
 static bool goes_on(const struct bench *b)
 {
-    bool is_late = b->closes_ns > 0 && bench_now_ns() >= b->closes_ns;
+    bool is_late = b->closes_ns > 0 && sl_now_ns() >= b->closes_ns;
     return b->next < b->until && !b->out_of_memory && !is_late;
 }
 
@@ -111,7 +112,7 @@ static void turn(struct bench *b)
                    (events[i].events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
         (void)curl_multi_socket_action(b->multi, events[i].data.fd, what, &running);
     }
-    if (b->timer_ns && bench_now_ns() >= b->timer_ns) {
+    if (b->timer_ns && sl_now_ns() >= b->timer_ns) {
         b->timer_ns = 0;
         (void)curl_multi_socket_action(b->multi, CURL_SOCKET_TIMEOUT, 0, &running);
     }
@@ -144,11 +145,11 @@ static void measure(struct bench *b)
     if (b->plan->warm_up > 0 && b->result->failure[0])
         return; /* what did not even warm up is not worth measuring */
     double processor = processor_seconds();
-    int64_t begun = bench_now_ns();
+    int64_t begun = sl_now_ns();
     if (b->plan->seconds > 0)
         b->closes_ns = begun + (int64_t)(b->plan->seconds * 1e9);
     run_until(b, 0, b->plan->requests);
-    b->result->seconds = 1e-9 * (double)(bench_now_ns() - begun);
+    b->result->seconds = 1e-9 * (double)(sl_now_ns() - begun);
     b->result->client_seconds = processor_seconds() - processor;
 }
 

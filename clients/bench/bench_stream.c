@@ -1,21 +1,14 @@
 /* bench_stream.c - one of the benchmark's clients. */
 #include "bench/bench_stream.h"
+#include "base/clock.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 _Static_assert(BENCH_WHY_MAX >= CURL_ERROR_SIZE, "room for curl's explanations");
-
-int64_t bench_now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- the few fields of an answer that are looked at ------------------------------------------ */
 
@@ -75,7 +68,7 @@ static bool take_event(void *context, const char *data, size_t count)
         s->usage = usage;
         return true;
     }
-    int64_t now = bench_now_ns();
+    int64_t now = sl_now_ns();
     if (s->chunks++ == 0)
         s->first_ns = now;
     else if (s->counts)
@@ -168,7 +161,7 @@ bool bench_stream_begin(struct bench_stream *s, int64_t number)
     s->failure[0] = s->why[0] = '\0';
     if (!s->body || curl_easy_setopt(s->easy, CURLOPT_POSTFIELDS, s->body) != CURLE_OK)
         return false;
-    s->begun_ns = bench_now_ns();
+    s->begun_ns = sl_now_ns();
     return true;
 }
 
@@ -206,7 +199,7 @@ static void add_times(const struct bench_stream *s, int64_t now, struct bench_re
 
 void bench_stream_finish(struct bench_stream *s, int code, struct bench_result *result)
 {
-    int64_t now = bench_now_ns();
+    int64_t now = sl_now_ns();
     if (s->status == 200 && !s->plan->stream && s->plan->texts == 0 && s->answer.data)
         s->usage = read_usage(s->answer.data, s->answer.count);
     bool failed = has_failed(s, code);

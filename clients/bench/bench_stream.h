@@ -1,6 +1,7 @@
 /* bench_stream.h - one of the benchmark's clients: its connection, and what it has seen so far. */
 #pragma once
 
+#include "base/clock.h"
 #include "bench/bench.h"
 #include "sluicectl/events.h"
 
@@ -31,8 +32,6 @@ struct bench_stream {
     struct histogram *between;
     char failure[1024]; /* the error inside an event */
 };
-
-int64_t bench_now_ns(void);
 
 bool bench_stream_init(struct bench_stream *s, const struct bench_plan *plan,
                        struct bench_result *result) MUST_CHECK; /* false: no memory */

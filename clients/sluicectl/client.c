@@ -1,11 +1,11 @@
 /* client.c - one question to the daemon at a time: libcurl, with a deadline and patience. */
 #include "sluicectl/client.h"
+#include "base/clock.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     TRIES_MAX = 5,
@@ -34,9 +34,7 @@ struct reading {
 
 static int64_t now_ms(void)
 {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return sl_now_ns() / 1000000;
 }
 
 static int status_of(const struct client *client)

@@ -101,7 +101,7 @@ const struct sl_arch *sl_arch_at(int index);          /* NULL past the last */
 enum { SL_ARCH_LIST = 512 };
 
 /* The names of those that can do one of the tasks, for errors; returns `list`. */
-const char *sl_arch_list(unsigned tasks, const char *separator, char list[SL_ARCH_LIST]);
+const char *sl_arch_list(unsigned tasks, char list[SL_ARCH_LIST]);
 
 /* Fills c with the standards of its table. vocab stays 0: it comes from the tokenizer. */
 void sl_config_standard(const struct sl_arch *arch, struct sl_config *c);

@@ -1,5 +1,6 @@
 /* archs.c - the table of architectures, and their hyper-parameters by name. */
 #include "arch/arch.h"
+#include "base/list.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,14 +46,12 @@ const struct sl_arch *sl_arch_find(const char *name)
     return NULL;
 }
 
-const char *sl_arch_list(unsigned tasks, const char *separator, char list[SL_ARCH_LIST])
+const char *sl_arch_list(unsigned tasks, char list[SL_ARCH_LIST])
 {
-    size_t used = 0;
     list[0] = '\0';
-    for (int i = 0; i < ARCHS && used < SL_ARCH_LIST; i++)
+    for (int i = 0; i < ARCHS; i++)
         if (archs[i]->tasks & tasks)
-            used += (size_t)snprintf(list + used, SL_ARCH_LIST - used, "%s%s",
-                                     used ? separator : "", archs[i]->name);
+            sl_list_add(list, SL_ARCH_LIST, archs[i]->name);
     return list;
 }
 
@@ -78,7 +77,7 @@ bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, stru
         return false;
     if (!(arch->tasks & 1u << c->task))
         return sl_fail(err, SL_BAD_INPUT, "%s cannot do %s; these can: %s", arch->name,
-                       sl_task_name(c->task), sl_arch_list(1u << c->task, " ", list));
+                       sl_task_name(c->task), sl_arch_list(1u << c->task, list));
     if (c->task == SL_TASK_CLASSIFICATION && c->classes < 2)
         return sl_fail(err, SL_BAD_INPUT, "%d classes; accepted is 2 or more", c->classes);
     if (c->vocab < 1)

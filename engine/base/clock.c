@@ -1,11 +1,31 @@
-/* clock.c - seconds of a clock that only goes forward. */
+/* clock.c - the monotonic clock and the wall clock, in nanoseconds. */
 #include "base/clock.h"
 
-#include <time.h>
+enum { NS_PER_SECOND = 1000000000 };
 
-double sl_seconds(void)
+static int64_t read_clock(clockid_t clock)
 {
     struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    (void)clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * NS_PER_SECOND + t.tv_nsec;
+}
+
+int64_t sl_now_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+double sl_now_seconds(void)
+{
+    return 1e-9 * (double)sl_now_ns();
+}
+
+int64_t sl_wall_ns(void)
+{
+    return read_clock(CLOCK_REALTIME);
+}
+
+struct timespec sl_timespec(int64_t ns)
+{
+    return (struct timespec){.tv_sec = ns / NS_PER_SECOND, .tv_nsec = ns % NS_PER_SECOND};
 }

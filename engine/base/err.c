@@ -1,6 +1,7 @@
 /* err.c - error texts: formatted with a bound, prefixed on the way up, cut in the middle when too
  * long, because the first words say what failed and the last ones say why. */
 #include "sluice/err.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -14,12 +15,6 @@ enum { DRAFT_MAX = 4 * SL_ERR_TEXT_MAX };
 
 static const char gap[] = " ... ";
 
-/* True inside a UTF-8 character: a cut there would leave half a letter, and no valid JSON. */
-static bool is_continuation(char c)
-{
-    return ((unsigned char)c & 0xc0) == 0x80;
-}
-
 /* Copies text to out, of SL_ERR_TEXT_MAX bytes; what does not fit is lost from the middle. */
 static void squeeze(char *out, const char *text)
 {
@@ -31,9 +26,9 @@ static void squeeze(char *out, const char *text)
     size_t keep = SL_ERR_TEXT_MAX - sizeof gap;
     size_t head = keep / 2;
     size_t tail = length - (keep - head);
-    while (head > 0 && is_continuation(text[head]))
+    while (head > 0 && sl_utf8_is_continuation(text[head]))
         head--;
-    while (is_continuation(text[tail]))
+    while (sl_utf8_is_continuation(text[tail]))
         tail++;
     memcpy(out, text, head);
     memcpy(out + head, gap, sizeof gap - 1);

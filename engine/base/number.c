@@ -1,5 +1,6 @@
 /* number.c - structs of numbers, by the names in their tables. */
 #include "base/number.h"
+#include "base/list.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -73,10 +74,8 @@ bool sl_number_set(const struct sl_number *row, void *object, double value, stru
 
 void sl_number_choices(const struct sl_number *row, char *list, size_t size)
 {
-    size_t used = 0;
     list[0] = '\0';
-    for (int i = 0; row->choices[i] && used < size; i++)
-        used += (size_t)snprintf(list + used, size - used, "%s%s", i ? ", " : "", row->choices[i]);
+    (void)sl_list_join(list, size, row->choices);
 }
 
 static bool choose(const struct sl_number *row, void *object, const char *text, struct sl_err *err)

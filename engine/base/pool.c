@@ -8,6 +8,7 @@
  * nothing left, and claims nothing; so the caller waits for the pieces only, never for a thread
  * that has not woken up. */
 #include "base/pool.h"
+#include "base/clock.h"
 
 #include "base/cpu.h"
 
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     LINE = 64,
@@ -73,13 +73,6 @@ static void relax(void)
 static uint32_t batch_of(uint64_t ticket)
 {
     return (uint32_t)(ticket >> 32);
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* Claims one piece of a share and returns how many there were to choose from; 0 when there is
@@ -167,14 +160,14 @@ static bool spin(struct worker *self, bool (*event)(struct worker *, uint32_t), 
         return true;
     if (self->pool->spin_ns == 0)
         return false;
-    int64_t end = now_ns() + self->pool->spin_ns;
+    int64_t end = sl_now_ns() + self->pool->spin_ns;
     do {
         for (int i = 0; i < SPIN_LOOKS; i++) {
             if (event(self, seen))
                 return true;
             relax();
         }
-    } while (now_ns() < end);
+    } while (sl_now_ns() < end);
     return false;
 }
 

@@ -1,6 +1,7 @@
 /* config.c - config.json to struct and back; each member is read by one function and printed by
  * one. */
 #include "checkpoint/config.h"
+#include "base/list.h"
 
 #include "base/strings.h"
 #include "checkpoint/json.h"
@@ -30,8 +31,7 @@ static bool read_choice(const json_t *object, const char *key, const char *const
             *out = i;
             return true;
         }
-        size_t used = strlen(list);
-        (void)snprintf(list + used, sizeof list - used, "%s'%s'", i ? ", " : "", choices[i]);
+        sl_list_add_quoted(list, sizeof list, choices[i]);
     }
     return sl_fail(err, SL_CORRUPT, "'%s' is '%.64s', want one of %s", key, text, list);
 }
@@ -44,7 +44,7 @@ static bool read_arch(struct sl_card *card, const json_t *root, struct sl_err *e
         return false;
     card->arch = sl_arch_find(name);
     return card->arch || sl_fail(err, SL_CORRUPT, "no architecture '%.64s'; there is: %s", name,
-                                 sl_arch_list(SL_COMPLETES | SL_CLASSIFIES, ", ", list));
+                                 sl_arch_list(SL_COMPLETES | SL_CLASSIFIES, list));
 }
 
 static bool read_task(struct sl_card *card, const json_t *root, struct sl_err *err)

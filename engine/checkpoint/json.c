@@ -1,8 +1,9 @@
 /* json.c - jansson, with our errors. */
 #include "checkpoint/json.h"
 
+#include "base/list.h"
 #include "base/number.h"
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -67,7 +68,7 @@ char *sl_json_print(const struct json_t *value, int digits, struct sl_err *err)
 
 json_t *sl_json_string(const char *text)
 {
-    static const char other[] = "\xEF\xBF\xBD";
+    static const char other[] = SL_UTF8_REPLACEMENT;
     size_t bytes = strlen(text), used = 0;
     char *valid = malloc(3 * bytes + 1); /* each byte may become one of three */
     if (!valid)
@@ -128,10 +129,8 @@ static bool is_among(const char *const *accepted, const char *key)
 static bool fail_key(const char *key, const char *const *accepted, struct sl_err *err)
 {
     char list[512] = "";
-    for (size_t used = 0; *accepted && used < sizeof list; accepted++)
-        used +=
-            (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", *accepted);
-    return sl_fail(err, SL_CORRUPT, "unknown key '%.64s'; accepted are: %s", key, list);
+    return sl_fail(err, SL_CORRUPT, "unknown key '%.64s'; accepted are: %s", key,
+                   sl_list_join(list, sizeof list, accepted));
 }
 
 bool sl_json_keys(struct json_t *object, const char *const *accepted, struct sl_err *err)

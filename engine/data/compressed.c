@@ -2,7 +2,7 @@
 #define ZLIB_CONST /* zlib leaves its input alone */
 #include "data/compressed.h"
 
-#include "base/reserve.h"
+#include "base/dynarray.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -299,7 +299,7 @@ static bool unpack_all(struct sl_unpacked *file, struct sl_source *source, struc
     size_t used = 0, room = 0, got = 1;
     bool ok = true;
     while (ok && got > 0) {
-        ok = sl_reserve(&memory, &room, used + PIECE_BYTES, 1, err) &&
+        ok = sl_dynarray_reserve(&memory, &room, used + PIECE_BYTES, 1, err) &&
              sl_source_read(source, memory + used, room - used, &got, err);
         used += ok ? got : 0;
     }
@@ -307,7 +307,7 @@ static bool unpack_all(struct sl_unpacked *file, struct sl_source *source, struc
         free(memory);
         return false;
     }
-    sl_trim(&memory, &room, used, 1);
+    sl_dynarray_shrink(&memory, &room, used, 1);
     *file = (struct sl_unpacked){.data = used > 0 ? memory : NULL, .size = used, .memory = memory};
     return true;
 }

@@ -2,7 +2,7 @@
  * the other, so that we know where it is when something is wrong. */
 #include "data/format.h"
 
-#include "base/reserve.h"
+#include "base/dynarray.h"
 
 #include <assert.h>
 #include <csv.h>
@@ -60,7 +60,7 @@ static bool field_add(struct csv *csv, const void *data, size_t bytes)
         return sl_fail(csv->err, SL_BAD_INPUT, "more than %d fields, which is the limit",
                        SL_FIELDS_MAX);
     /* One byte more, so that a row of empty fields has a place, too. */
-    if (!sl_reserve(&csv->text, &csv->room, csv->used + bytes + 1, 1, csv->err))
+    if (!sl_dynarray_reserve(&csv->text, &csv->room, csv->used + bytes + 1, 1, csv->err))
         return false;
     if (bytes > 0)
         memcpy(csv->text + csv->used, data, bytes);

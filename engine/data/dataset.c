@@ -1,7 +1,7 @@
 /* dataset.c - reading labelled texts, and encoding them. */
 #include "data/dataset.h"
 
-#include "base/reserve.h"
+#include "base/dynarray.h"
 #include "data/names.h"
 
 #include <assert.h>
@@ -48,9 +48,10 @@ static bool example_add(struct sl_dataset *set, int32_t label, const struct sl_r
 {
     if (set->count == INT_MAX)
         return sl_fail(err, SL_BAD_INPUT, "'%s' has more than %d examples", set->path, INT_MAX);
-    if (!sl_reserve(&set->examples, &set->examples_room, (size_t)set->count + 1,
-                    sizeof *set->examples, err) ||
-        !sl_reserve(&set->text, &set->text_room, set->text_bytes + record->text_bytes + 1, 1, err))
+    if (!sl_dynarray_reserve(&set->examples, &set->examples_room, (size_t)set->count + 1,
+                             sizeof *set->examples, err) ||
+        !sl_dynarray_reserve(&set->text, &set->text_room, set->text_bytes + record->text_bytes + 1,
+                             1, err))
         return sl_wrap(err, "'%s'", set->path);
     set->examples[set->count++] = (struct sl_example){.label = label,
                                                       .text = (int64_t)set->text_bytes,
@@ -101,8 +102,9 @@ static bool dataset_read(struct sl_dataset *set, const struct sl_record_options 
         return false;
     if (set->count == 0)
         return sl_fail(err, SL_BAD_INPUT, "'%s' has no records, want at least one", set->path);
-    sl_trim(&set->examples, &set->examples_room, (size_t)set->count, sizeof *set->examples);
-    sl_trim(&set->text, &set->text_room, set->text_bytes, 1);
+    sl_dynarray_shrink(&set->examples, &set->examples_room, (size_t)set->count,
+                       sizeof *set->examples);
+    sl_dynarray_shrink(&set->text, &set->text_room, set->text_bytes, 1);
     return given || labels_settle(set, err);
 }
 
@@ -170,7 +172,8 @@ static long example_tokens(const struct sl_dataset *set, int example,
         long count = sl_tokenizer_tokenize(tokens, &job, err);
         if (count <= room)
             return count;
-        if (!sl_reserve(&scratch->ids, &scratch->room, (size_t)count, sizeof *scratch->ids, err))
+        if (!sl_dynarray_reserve(&scratch->ids, &scratch->room, (size_t)count, sizeof *scratch->ids,
+                                 err))
             return -1;
     }
 }
@@ -178,8 +181,8 @@ static long example_tokens(const struct sl_dataset *set, int example,
 static bool example_append(struct sl_dataset *set, int example, const int32_t *ids, int count,
                            struct sl_err *err)
 {
-    if (!sl_reserve(&set->ids, &set->ids_room, set->ids_count + (size_t)count, sizeof *set->ids,
-                    err))
+    if (!sl_dynarray_reserve(&set->ids, &set->ids_room, set->ids_count + (size_t)count,
+                             sizeof *set->ids, err))
         return false;
     memcpy(set->ids + set->ids_count, ids, (size_t)count * sizeof *ids);
     set->examples[example].ids = (int64_t)set->ids_count;
@@ -240,7 +243,7 @@ bool sl_dataset_encode(struct sl_dataset *set, const struct sl_tokenizer *tokens
         ids_drop(set);
         return sl_wrap(err, "data");
     }
-    sl_trim(&set->ids, &set->ids_room, set->ids_count, sizeof *set->ids);
+    sl_dynarray_shrink(&set->ids, &set->ids_room, set->ids_count, sizeof *set->ids);
     if (!encoding->keep_text)
         text_drop(set);
     return true;

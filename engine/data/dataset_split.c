@@ -1,6 +1,6 @@
 /* dataset_split.c - which examples are validated on, and the order in which the others are met. */
+#include "base/dynarray.h"
 #include "base/random.h"
-#include "base/reserve.h"
 #include "base/whole.h"
 #include "data/dataset.h"
 
@@ -82,8 +82,9 @@ static bool cut_make(const struct sl_dataset *set, const bool *taken, struct sl_
     }
     cut->path = strdup(set->path);
     return (cut->path || sl_fail(err, SL_NO_MEMORY, "no memory to divide '%s'", set->path)) &&
-           sl_reserve(&cut->examples, &cut->examples_room, examples, sizeof *cut->examples, err) &&
-           sl_reserve(&cut->text, &cut->text_room, bytes, 1, err) &&
+           sl_dynarray_reserve(&cut->examples, &cut->examples_room, examples, sizeof *cut->examples,
+                               err) &&
+           sl_dynarray_reserve(&cut->text, &cut->text_room, bytes, 1, err) &&
            sl_labels_copy(&cut->labels, &set->labels, err);
 }
 
@@ -105,8 +106,9 @@ static void examples_move(struct sl_dataset *set, const bool *taken, struct sl_d
     set->text_bytes = 0;
     for (int i = 0; i < count; i++)
         example_move(taken[i] ? cut : set, set->text, set->examples[i]);
-    sl_trim(&set->examples, &set->examples_room, (size_t)set->count, sizeof *set->examples);
-    sl_trim(&set->text, &set->text_room, set->text_bytes, 1);
+    sl_dynarray_shrink(&set->examples, &set->examples_room, (size_t)set->count,
+                       sizeof *set->examples);
+    sl_dynarray_shrink(&set->text, &set->text_room, set->text_bytes, 1);
 }
 
 static bool share_check(double share, struct sl_err *err)

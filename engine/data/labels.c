@@ -1,7 +1,7 @@
 /* labels.c - lists of labels, searched by halving. */
 #include "data/labels.h"
 
-#include "base/reserve.h"
+#include "base/dynarray.h"
 #include "base/strings.h"
 #include "data/lines.h"
 #include "data/records.h"
@@ -59,8 +59,9 @@ static bool label_add(struct sl_labels *labels, const char *key, size_t key_byte
     if (labels->count == SL_LABELS_MAX)
         return sl_fail(err, SL_BAD_INPUT, "more than %d different labels, which is the limit",
                        SL_LABELS_MAX);
-    if (!sl_reserve(&labels->list, &labels->list_room, want, sizeof *labels->list, err) ||
-        !sl_reserve(&labels->sorted, &labels->sorted_room, want, sizeof *labels->sorted, err))
+    if (!sl_dynarray_reserve(&labels->list, &labels->list_room, want, sizeof *labels->list, err) ||
+        !sl_dynarray_reserve(&labels->sorted, &labels->sorted_room, want, sizeof *labels->sorted,
+                             err))
         return false;
     struct sl_label fresh = {.key = copy(key, key_bytes), .name = copy(name, name_bytes)};
     if (!fresh.key || !fresh.name) {

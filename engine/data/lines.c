@@ -1,8 +1,8 @@
 /* lines.c - a window over an unpacked file, with the present line at its start. */
 #include "data/lines.h"
 
-#include "base/reserve.h"
-#include "tokenizer/utf8.h"
+#include "base/dynarray.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static bool refill(struct sl_lines *l, struct sl_err *err)
         memmove(l->text, l->text + l->start, l->end - l->start);
     l->end -= l->start;
     l->start = 0;
-    if (!sl_reserve(&l->text, &l->room, l->end + PIECE_BYTES, 1, err) ||
+    if (!sl_dynarray_reserve(&l->text, &l->room, l->end + PIECE_BYTES, 1, err) ||
         !sl_source_read(l->source, l->text + l->end, l->room - l->end, &got, err))
         return false;
     l->finished = got < l->room - l->end;

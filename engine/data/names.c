@@ -1,5 +1,6 @@
 /* names.c - names one after another, as many as fit. */
 #include "data/names.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -15,17 +16,9 @@ static_assert(SHOWN_MAX * (SL_NAME_SHOWN + AROUND_BYTES) + REST_BYTES <=
                   sizeof((struct sl_names *)NULL)->text,
               "room for all that is shown");
 
-/* A cut through a UTF-8 character would leave no valid text. */
-static bool is_continuation(char c)
-{
-    return ((unsigned char)c & 0xC0) == 0x80;
-}
-
 const char *sl_name_shown(const char *name, size_t bytes, char text[SL_NAME_SHOWN])
 {
-    size_t shown = bytes < WHOLE_BYTES ? bytes : WHOLE_BYTES;
-    while (shown > 0 && shown < bytes && is_continuation(name[shown]))
-        shown--;
+    size_t shown = sl_utf8_fit(name, bytes, WHOLE_BYTES);
     (void)snprintf(text, SL_NAME_SHOWN, "%.*s%s", (int)shown, name, shown < bytes ? cut : "");
     return text;
 }

@@ -1,7 +1,7 @@
 /* records.c - the table of formats, and what they share: which columns, joined how, and checked. */
 #include "data/records.h"
 
-#include "base/reserve.h"
+#include "base/dynarray.h"
 #include "base/strings.h"
 #include "data/format.h"
 #include "data/names.h"
@@ -317,7 +317,7 @@ static bool text_join(struct sl_records *r, struct sl_field *text, struct sl_err
     size_t used = 0;
     for (int i = LABEL + 1; i < r->chosen.count; i++) {
         const struct sl_field *field = &r->row.fields[r->places[i]];
-        if (!sl_reserve(&r->text, &r->room, used + 1 + field->bytes, 1, err))
+        if (!sl_dynarray_reserve(&r->text, &r->room, used + 1 + field->bytes, 1, err))
             return false;
         if (used > 0 && field->bytes > 0)
             r->text[used++] = ' ';

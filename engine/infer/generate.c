@@ -2,8 +2,9 @@
  * window. */
 #include "sluice/generate.h"
 
+#include "base/dynarray.h"
 #include "base/random.h"
-#include "base/reserve.h"
+#include "base/utf8.h"
 #include "base/whole.h"
 #include "model/model.h"
 
@@ -193,7 +194,7 @@ static void top_tokens(const struct sl_generation *g, struct sl_token_record *re
 static bool append_record(struct sl_generation *g, int32_t id, const float *logits)
 {
     size_t want = (size_t)g->records_count + 1;
-    if (!sl_reserve(&g->records, &g->records_room, want, sizeof *g->records, NULL))
+    if (!sl_dynarray_reserve(&g->records, &g->records_room, want, sizeof *g->records, NULL))
         return false;
     struct sl_token_record *record = &g->records[g->records_count++];
     *record =
@@ -210,7 +211,7 @@ static void append_token(struct sl_generation *g, int32_t id, const float *logit
 {
     size_t bytes;
     const char *piece = sl_tokenizer_piece(g->model->tokenizer, id, &bytes);
-    if (!sl_reserve(&g->text, &g->text_room, g->text_bytes + bytes + 1, 1, NULL) ||
+    if (!sl_dynarray_reserve(&g->text, &g->text_room, g->text_bytes + bytes + 1, 1, NULL) ||
         (g->options.logprobs && !append_record(g, id, logits))) {
         g->finish = SL_FINISH_ERROR;
         return;
@@ -247,19 +248,6 @@ static size_t doubtful(const struct sl_generation *g)
     return most;
 }
 
-/* Bytes at the end that are the beginning of a UTF-8 character (tokens may be bytes). */
-static size_t unfinished_character(const char *text, size_t bytes)
-{
-    for (size_t back = 1; back <= 3 && back <= bytes; back++) {
-        unsigned char c = (unsigned char)text[bytes - back];
-        if ((c & 0xC0) == 0x80)
-            continue;
-        size_t length = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC0 ? 2 : 1;
-        return length > back ? back : 0;
-    }
-    return 0;
-}
-
 static size_t record_end(const struct sl_generation *g, int record)
 {
     bool last = record + 1 == g->records_count;
@@ -272,7 +260,7 @@ static void settle(struct sl_generation *g)
     size_t certain = g->text_bytes;
     if (g->finish == SL_RUNNING) {
         certain -= doubtful(g);
-        certain -= unfinished_character(g->text, certain);
+        certain -= sl_utf8_incomplete(g->text, certain);
     }
     g->certain = certain > g->certain ? certain : g->certain;
     while (g->records_certain < g->records_count &&

@@ -1,8 +1,8 @@
 /* alphabet.c - characters counted, then sorted twice. */
 #include "tokenizer/alphabet.h"
 
+#include "base/utf8.h"
 #include "tokenizer/unicode.h"
-#include "tokenizer/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* characters.c - one id per Unicode code point, numbered in code point order. */
+#include "base/list.h"
+#include "base/utf8.h"
 #include "tokenizer/kinds.h"
-#include "tokenizer/utf8.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -189,12 +190,11 @@ static void stranger_describe(uint32_t point, long place, char text[STRANGER_BYT
 
 static bool fail_strangers(const struct strangers *s, struct sl_err *err)
 {
-    char list[STRANGERS_MAX * (STRANGER_BYTES + 2)] = "";
+    char list[STRANGERS_MAX * (STRANGER_BYTES + 2) + STRANGER_BYTES] = "";
     for (int i = 0; i < s->count; i++) {
         char one[STRANGER_BYTES];
         stranger_describe(s->points[i], s->places[i], one);
-        size_t used = strlen(list);
-        (void)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", one);
+        sl_list_add(list, sizeof list, one);
     }
     return sl_fail(err, SL_BAD_INPUT, "%s%d character%s not in the vocabulary: %s%s",
                    s->more ? "more than " : "", s->count, s->count == 1 ? " is" : "s are", list,

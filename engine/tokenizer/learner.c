@@ -1,8 +1,8 @@
 /* learner.c - texts in, counted words between, pieces of the kind's choice out. */
 #include "tokenizer/learner.h"
 
+#include "base/utf8.h"
 #include "tokenizer/splitter.h"
-#include "tokenizer/utf8.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -15,8 +15,8 @@
  * gets a new entry at once. */
 #include "tokenizer/merges.h"
 
-#include "base/reserve.h"
-#include "tokenizer/utf8.h"
+#include "base/dynarray.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -122,7 +122,7 @@ static struct pair *pair_get(struct merger *m, int32_t left, int32_t right)
         return &m->pairs[*slot - 1];
     if (m->pair_count >= PAIRS_MAX)
         return NULL;
-    if (!sl_reserve(&m->pairs, &m->pair_room, m->pair_count + 1, sizeof *m->pairs, NULL))
+    if (!sl_dynarray_reserve(&m->pairs, &m->pair_room, m->pair_count + 1, sizeof *m->pairs, NULL))
         return NULL;
     if (m->pair_count >= m->mask / 2 && !slots_resize(m, (m->mask + 1) * 2))
         return NULL;
@@ -141,7 +141,7 @@ static int32_t use_new(struct merger *m)
     }
     if (m->use_count >= PAIRS_MAX)
         return -1;
-    if (!sl_reserve(&m->uses, &m->use_room, m->use_count + 1, sizeof *m->uses, NULL))
+    if (!sl_dynarray_reserve(&m->uses, &m->use_room, m->use_count + 1, sizeof *m->uses, NULL))
         return -1;
     return (int32_t)m->use_count++;
 }
@@ -171,7 +171,7 @@ static bool is_before(const struct merger *m, struct entry a, struct entry b)
 
 static bool heap_push(struct merger *m, uint32_t pair)
 {
-    if (!sl_reserve(&m->heap, &m->heap_room, m->heap_count + 1, sizeof *m->heap, NULL))
+    if (!sl_dynarray_reserve(&m->heap, &m->heap_room, m->heap_count + 1, sizeof *m->heap, NULL))
         return false;
     struct entry fresh = {.count = m->pairs[pair].count, .pair = pair};
     m->pairs[pair].heaped = fresh.count;
@@ -242,7 +242,8 @@ static bool pairs_put(struct merger *m, int32_t word, int32_t fresh)
         p->count += part->times;
         if (fresh >= 0 && p->left != fresh && p->right != fresh)
             continue;
-        if (!sl_reserve(&m->risen, &m->risen_room, m->risen_count + 1, sizeof *m->risen, NULL) ||
+        if (!sl_dynarray_reserve(&m->risen, &m->risen_room, m->risen_count + 1, sizeof *m->risen,
+                                 NULL) ||
             !use_add(m, p, word))
             return false;
         if (p->count > p->heaped && (fresh >= 0 || p->count == part->times))

@@ -2,7 +2,7 @@
  * letters, and not all of one word. */
 #include "tokenizer/splitter.h"
 
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 

@@ -1,5 +1,6 @@
 /* tokenizer.c - the table of kinds, and what all of them have in common: a list of pieces. */
 #include "tokenizer/tokenizer.h"
+#include "base/list.h"
 
 #include "tokenizer/kinds.h"
 
@@ -29,8 +30,7 @@ const struct sl_tokenizer_kind *sl_tokenizer_kind_find(const char *name, struct 
     for (int i = 0; i < KINDS; i++) {
         if (strcmp(kinds[i]->name, name) == 0)
             return kinds[i];
-        size_t used = strlen(known);
-        (void)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", kinds[i]->name);
+        sl_list_add(known, sizeof known, kinds[i]->name);
     }
     sl_fail(err, SL_BAD_INPUT, "no tokenizer kind '%.64s'; there is: %s", name, known);
     return NULL;

@@ -1,8 +1,8 @@
 /* trie.c - edges in one hash table: a node is a number, and costs nothing more than its edge. */
 #include "tokenizer/trie.h"
 
-#include "base/reserve.h"
-#include "tokenizer/utf8.h"
+#include "base/dynarray.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static bool edges_resize(struct sl_trie *t, uint32_t count)
 
 static bool node_add(struct sl_trie *t)
 {
-    if (!sl_reserve(&t->ids, &t->room, t->nodes + 1, sizeof *t->ids, NULL))
+    if (!sl_dynarray_reserve(&t->ids, &t->room, t->nodes + 1, sizeof *t->ids, NULL))
         return false;
     t->ids[t->nodes++] = -1;
     return true;

@@ -1,11 +1,11 @@
 /* wordpiece.c - BERT's pieces: the longest one that a word begins with, then the longest of those
  * that begin with "##" and go on with it, until the word is used up; when it cannot be, all of it
  * is one [UNK] (Devlin et al. 2018, the released tokenizer). */
+#include "base/utf8.h"
 #include "tokenizer/alphabet.h"
 #include "tokenizer/kinds.h"
 #include "tokenizer/merges.h"
 #include "tokenizer/trie.h"
-#include "tokenizer/utf8.h"
 
 static const char joint[] = "##";
 

@@ -4,10 +4,10 @@
  * over. Words of one count are numbered by their bytes: were it by where they first appeared, those
  * left out would be of the last texts, and of the last class where texts are sorted by class. */
 #include "base/strings.h"
+#include "base/utf8.h"
 #include "tokenizer/counts.h"
 #include "tokenizer/kinds.h"
 #include "tokenizer/trie.h"
-#include "tokenizer/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -126,7 +126,7 @@ static void draw_live_line(struct report *r, const struct sl_train_state *s)
 
 static void on_terminal(struct report *r, const struct sl_train_state *s)
 {
-    double at = sl_seconds();
+    double at = sl_now_seconds();
     if (s->event == SL_TRAIN_STEPPED && (at - r->drawn > 0.1 || s->step == s->steps)) {
         draw_live_line(r, s);
         r->drawn = at;

@@ -89,10 +89,10 @@ static bool measure(struct sl_trainer *trainer, const struct arguments *a, struc
         return sl_fail(err, SL_NO_MEMORY, "no memory for %d times", a->steps);
     bool ok = true;
     for (int i = -WARM; ok && i < a->steps; i++) {
-        double begun = sl_seconds();
+        double begun = sl_now_seconds();
         ok = sl_trainer_step(trainer, err);
         if (i >= 0)
-            times[i] = sl_seconds() - begun;
+            times[i] = sl_now_seconds() - begun;
     }
     if (ok)
         print(a, trainer, times);

@@ -1,7 +1,7 @@
 /* tool_classify.c - `sluice classify`: what a classifier makes of each line of some files. What it
  * prints is what `sluice train` reads: one model can label the texts that another learns from. */
 #include "base/clock.h"
-#include "base/reserve.h"
+#include "base/dynarray.h"
 #include "data/lines.h"
 #include "model/model.h"
 #include "sluice/classify.h"
@@ -101,7 +101,7 @@ static bool print_line(struct waiting *w, const char *label, double share)
 /* The live line, on standard error when that is a terminal and the results go elsewhere. */
 static void say(struct work *w, bool end)
 {
-    double now = sl_seconds();
+    double now = sl_now_seconds();
     if (!isatty(STDERR_FILENO) || isatty(STDOUT_FILENO) || (!end && now - w->said < 0.2))
         return;
     w->said = now;
@@ -166,8 +166,8 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
     struct waiting *next = &w->waiting[w->count];
     const struct sl_tokenizer *tokens = w->m->tokenizer;
     size_t most = sl_tokenizer_room(line->bytes);
-    if (!sl_reserve(&next->text, &next->text_room, line->bytes + 1, 1, err) ||
-        !sl_reserve(&next->ids, &next->ids_room, most, sizeof *next->ids, err))
+    if (!sl_dynarray_reserve(&next->text, &next->text_room, line->bytes + 1, 1, err) ||
+        !sl_dynarray_reserve(&next->ids, &next->ids_room, most, sizeof *next->ids, err))
         return false;
     memcpy(next->text, line->text, line->bytes);
     next->bytes = line->bytes;
@@ -328,7 +328,7 @@ static bool run(int count, char **words, struct sl_err *err)
         return false;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
     struct sl_model *m = engine ? tool_model(engine, operands[0], err) : NULL;
-    struct work w = {.a = &a, .m = m, .begun = sl_seconds()};
+    struct work w = {.a = &a, .m = m, .begun = sl_now_seconds()};
     bool ok = m && classify(&w, operands + 1, reader.operands_count - 1, err);
     work_release(&w);
     sl_model_close(m);

@@ -169,7 +169,7 @@ static bool is_architecture(const char *word, struct sl_err *err)
     if (word && sl_arch_find(word))
         return true;
     return sl_fail(err, SL_BAD_INPUT, "the first word is %s; it is one of: %s",
-                   word ? word : "missing", sl_arch_list(SL_COMPLETES | SL_CLASSIFIES, " ", list));
+                   word ? word : "missing", sl_arch_list(SL_COMPLETES | SL_CLASSIFIES, list));
 }
 
 static bool read_line(struct arguments *a, struct option_reader *reader, int count, char **words,

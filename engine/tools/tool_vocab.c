@@ -172,14 +172,14 @@ static bool run(int count, char **words, struct sl_err *err)
         return tool_usage(&tool_vocab, err);
     const struct sl_learning how = {
         .kind = operands[0], .size = a.size, .lower = !a.cased, .progress = on_progress};
-    double start = sl_seconds();
+    double start = sl_now_seconds();
     struct sl_learner *learner = sl_learner_create(&how, err);
     struct sl_tokenizer *tokens =
         learner ? learn(learner, &a, operands + 1, reader.operands_count - 1, err) : NULL;
     bool ok = tokens && save(tokens, a.out, err);
     if (ok)
         (a.json ? print_json : print_text)(&a, tokens, sl_learner_facts(learner),
-                                           sl_seconds() - start);
+                                           sl_now_seconds() - start);
     sl_tokenizer_destroy(tokens);
     sl_learner_destroy(learner);
     return ok;

@@ -108,7 +108,7 @@ bool sl_evaluate(const struct sl_model *model, struct sl_span part, const struct
                  struct sl_evaluation *out, struct sl_err *err)
 {
     struct evaluation e = {.model = model, .part = part};
-    double begun = sl_seconds();
+    double begun = sl_now_seconds();
     *out = (struct sl_evaluation){0};
     if (part.count < 2)
         return sl_fail(err, SL_BAD_INPUT,
@@ -120,6 +120,6 @@ bool sl_evaluate(const struct sl_model *model, struct sl_span part, const struct
     finish(&e);
     ok = ok &&
          (isfinite(out->loss) || sl_fail(err, SL_NOT_FINITE, "the model's numbers are not finite"));
-    out->seconds = sl_seconds() - begun;
+    out->seconds = sl_now_seconds() - begun;
     return ok || sl_wrap(err, "evaluate");
 }

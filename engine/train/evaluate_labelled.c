@@ -76,7 +76,7 @@ bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset 
                            .classes = model->config.classes,
                            .batch_rows = context > ROWS ? context : ROWS};
     struct sl_classifier_options options = {.items = ITEMS, .batch_rows = e.batch_rows};
-    double begun = sl_seconds();
+    double begun = sl_now_seconds();
     e.taken_for = taken_for;
     e.classifier = sl_classifier_create(&under, &options, err);
     bool ok = e.classifier && measure(&e, err);
@@ -86,7 +86,7 @@ bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset 
                                   .examples = set->count,
                                   .tokens = (int64_t)set->ids_count,
                                   .layers_mean = (double)e.layers / (double)set->ids_count,
-                                  .seconds = sl_seconds() - begun};
+                                  .seconds = sl_now_seconds() - begun};
     sl_evaluation_note(out, &e.notes, set->count);
     return ok || sl_wrap(err, "evaluate");
 }

@@ -7,14 +7,14 @@
 
 struct sl_progress sl_progress_begin(int step)
 {
-    double now = sl_seconds();
+    double now = sl_now_seconds();
     return (struct sl_progress){.started = now, .last = now, .first_step = step};
 }
 
 void sl_progress_update(struct sl_progress *p, int step, int steps, int64_t tokens)
 {
     static const double weight = 0.02; /* of the newest step in the moving average */
-    double now = sl_seconds(), latest = now - p->last;
+    double now = sl_now_seconds(), latest = now - p->last;
     p->last = now;
     bool first = step == p->first_step + 1;
     p->seconds_per_step += first ? latest : weight * (latest - p->seconds_per_step);

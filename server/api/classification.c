@@ -1,6 +1,8 @@
 /* classification.c - one request's texts on their way through a classifier. */
 #include "api/classification.h"
 #include "api/model_resolver.h"
+#include "base/clock.h"
+#include "base/utf8.h"
 #include "serve/scheduler.h"
 
 #include "sluice/model.h"
@@ -81,7 +83,7 @@ static bool encode(struct sv_classification *c, const struct sv_tokenize_options
                                         .count = tokens.count,
                                         .logits = c->logits + (size_t)index * (size_t)c->classes};
     c->usage.prompt_tokens += tokens.count;
-    c->characters += (int64_t)sv_utf8_count(text->data, text->bytes);
+    c->characters += (int64_t)sl_utf8_count(text->data, text->bytes);
     c->given[index] = tokens.given;
     c->truncated_count += tokens.given > tokens.count;
     return true;
@@ -102,7 +104,7 @@ static bool encode_all(struct sv_classification *c, const struct sv_classify_inp
 {
     const struct sv_texts *texts = &input->texts;
     const char *param = c->api->param;
-    int64_t began = sv_now_ns();
+    int64_t began = sl_now_ns();
     char name[SV_PARAM_MAX];
     if (!sv_request_check_batch_size(c->request, param, texts->count, error) ||
         !check_scores(c, texts->count, error))
@@ -117,7 +119,7 @@ static bool encode_all(struct sv_classification *c, const struct sv_classify_inp
         if (!encode(c, input->tokenize, &texts->items[i], name, i, error))
             return false;
     }
-    c->task.encoded_ns = sv_now_ns() - began;
+    c->task.encoded_ns = sl_now_ns() - began;
     return true;
 }
 
@@ -144,7 +146,7 @@ static enum sv_progress proceed(struct sv_request *request)
     /* The executor keeps the task, and with it the request, until the batch that it is in is over.
      */
     if (!atomic_load(&request->cancelled) &&
-        sv_request_must_stop(request, c->task.deadline_ns, NULL, sv_now_ns(), &late))
+        sv_request_must_stop(request, c->task.deadline_ns, NULL, sl_now_ns(), &late))
         return sv_request_fail(request, &late);
     if (!finished)
         return SV_PENDING;
@@ -231,9 +233,9 @@ static void add_depths(struct sv_request *request, const struct sv_classificatio
 {
     if (c->task.count > SV_HEADER_LIST_MAX)
         return;
-    struct sv_text *out = sv_request_add_long_header(request, "x-sluice-depth");
+    struct sl_buffer *out = sv_request_add_long_header(request, "x-sluice-depth");
     for (int i = 0; i < c->task.count; i++)
-        sv_text_print(out, "%s%.2f", i ? "," : "", sv_classification_depth(c, i));
+        sl_buffer_printf(out, "%s%.2f", i ? "," : "", sv_classification_depth(c, i));
 }
 
 int64_t sv_classification_tokens_given(const struct sv_classification *c)
@@ -252,15 +254,15 @@ static void add_truncation(struct sv_request *request, const struct sv_classific
     sv_request_add_header(request, "x-sluice-truncated", "%d", c->truncated_count);
     if (c->task.count > SV_HEADER_LIST_MAX)
         return;
-    struct sv_text *out = sv_request_add_long_header(request, "x-sluice-tokens-given");
+    struct sl_buffer *out = sv_request_add_long_header(request, "x-sluice-tokens-given");
     for (int i = 0; i < c->task.count; i++)
-        sv_text_print(out, "%s%d", i ? "," : "", c->given[i]);
+        sl_buffer_printf(out, "%s%d", i ? "," : "", c->given[i]);
 }
 
 void sv_classification_headers(struct sv_request *request, const struct sv_classification *c)
 {
     const struct sv_classification_task *t = &c->task;
-    long long total = sv_ms(sv_now_ns() - request->received_ns);
+    long long total = sv_ms(sl_now_ns() - request->received_ns);
     sv_request_add_header(request, "x-compute-type", "cpu");
     sv_request_add_header(request, "x-compute-time", "%lld", total);
     sv_request_add_header(request, "x-compute-characters", "%lld", (long long)c->characters);

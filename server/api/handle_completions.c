@@ -2,6 +2,7 @@
 #include "api/handlers.h"
 #include "api/model_resolver.h"
 #include "api/text_to_tokens.h"
+#include "base/clock.h"
 #include "core/options.h"
 #include "serve/scheduler.h"
 #include "json/completion_params.h"
@@ -234,12 +235,12 @@ static void add_headers(struct sv_request *request, const struct completion *c)
     sv_request_add_header(request, "x-inference-time", "%lld",
                           sv_ms(t->finished_ns - t->started_ns));
     sv_request_add_header(request, "x-total-time", "%lld",
-                          sv_ms(sv_now_ns() - request->received_ns));
+                          sv_ms(sl_now_ns() - request->received_ns));
     if (t->usage.truncation_count > 0)
         sv_request_add_header(request, "x-sluice-truncated", "%d", t->usage.truncation_count);
 }
 
-static void add_choice(struct sv_text *out, const struct completion *c,
+static void add_choice(struct sl_buffer *out, const struct completion *c,
                        const struct sv_sequence *sequence)
 {
     struct sv_completion_choice piece = {.choice = sequence->choice,
@@ -254,19 +255,19 @@ static void add_choice(struct sv_text *out, const struct completion *c,
 
 static enum sv_progress respond_complete(struct sv_request *request, const struct completion *c)
 {
-    struct sv_text *body = &request->response.body;
+    struct sl_buffer *body = &request->response.body;
     const struct sv_completion_head head = {.id = c->id,
                                             .model = sv_model_ref_id(c->ref),
                                             .fingerprint = sv_model_ref_fingerprint(c->ref),
                                             .created = c->created};
     sv_completion_json_begin(body, &head);
     for (int i = 0; i < c->task.count; i++) {
-        sv_text_adds(body, i ? "," : "");
+        sl_buffer_append_string(body, i ? "," : "");
         add_choice(body, c, &c->task.sequences[i]);
     }
-    sv_text_adds(body, "],\"usage\":");
+    sl_buffer_append_string(body, "],\"usage\":");
     sv_completion_json_usage(body, &c->task.usage);
-    sv_text_adds(body, "}");
+    sl_buffer_append_string(body, "}");
     add_headers(request, c);
     return sv_request_respond(request, 200, "application/json");
 }
@@ -300,7 +301,7 @@ static ssize_t pull(struct sv_request *request, char *bytes, size_t max)
     struct completion *c = request->state;
     ssize_t taken = sv_stream_pull(c->task.stream, bytes, max);
     if (taken > 0)
-        atomic_store(&c->last_sent_ns, sv_now_ns());
+        atomic_store(&c->last_sent_ns, sl_now_ns());
     return taken;
 }
 

@@ -5,6 +5,8 @@
  * with the labels that there are. */
 #include "api/classification.h"
 #include "api/handlers.h"
+#include "base/json_writer.h"
+#include "base/list.h"
 #include "json/decision_params.h"
 #include "json/scores.h"
 
@@ -51,7 +53,7 @@ static bool fail_labels(const struct labels *labels, const char *param, const ch
     char names[512] = "";
     const struct sv_classification *c = labels->c;
     for (int i = 0; i < c->classes; i++)
-        sv_list_add(names, sizeof names, c->labels[i]);
+        sl_list_add(names, sizeof names, c->labels[i]);
     return sv_fail(error, SV_INVALID_VALUE, param,
                    "'%s' %s: this classifier knows its labels and reads no instructions. The "
                    "labels of '%s' are: %s.",
@@ -161,26 +163,27 @@ static bool prepare(const struct sv_classification *c, struct sv_error *error)
 
 /* ---- classes to answers ---------------------------------------------------------------------- */
 
-static void add_name(struct sv_text *out, const struct sv_string *name)
+static void add_name(struct sl_buffer *out, const struct sv_string *name)
 {
-    sv_text_adds(out, ",\"name\":");
+    sl_buffer_append_string(out, ",\"name\":");
     if (name->data)
-        sv_text_json(out, name->data, name->bytes);
+        sl_json_quote_bytes(out, name->data, name->bytes);
     else
-        sv_text_adds(out, "null");
+        sl_buffer_append_string(out, "null");
 }
 
 /* What came as true or false goes back as that. */
-static void add_string_or_bool(struct sv_text *out, const struct sv_string_or_bool *choice_value)
+static void add_string_or_bool(struct sl_buffer *out, const struct sv_string_or_bool *choice_value)
 {
     if (choice_value->is_boolean)
-        sv_text_adds(out, choice_value->text.data);
+        sl_buffer_append_string(out, choice_value->text.data);
     else
-        sv_text_json(out, choice_value->text.data, choice_value->text.bytes);
+        sl_json_quote_bytes(out, choice_value->text.data, choice_value->text.bytes);
 }
 
 /* Among the choices alone: their probabilities sum to 1. */
-static void add_choice(struct sv_text *out, const struct sv_question *question, const float *logits)
+static void add_choice(struct sl_buffer *out, const struct sv_question *question,
+                       const float *logits)
 {
     const struct sv_choice *choices = question->choices.items;
     int count = question->choices.count;
@@ -189,60 +192,60 @@ static void add_choice(struct sv_text *out, const struct sv_question *question, 
         values[i] = logits[choices[i].class];
     int best = sl_argmax(values, count);
     sv_scores_from_logits(values, count, SV_SOFTMAX, probs);
-    sv_text_adds(out, "{\"type\":\"choice\"");
+    sl_buffer_append_string(out, "{\"type\":\"choice\"");
     add_name(out, &question->name);
-    sv_text_adds(out, ",\"choice\":");
+    sl_buffer_append_string(out, ",\"choice\":");
     add_string_or_bool(out, &choices[best].value);
-    sv_text_adds(out, ",\"confidence\":");
-    sv_text_float(out, probs[best]);
-    sv_text_adds(out, ",\"probabilities\":[");
+    sl_buffer_append_string(out, ",\"confidence\":");
+    sl_buffer_append_float(out, probs[best]);
+    sl_buffer_append_string(out, ",\"probabilities\":[");
     for (int i = 0; i < count; i++) {
-        sv_text_adds(out, i ? ",{\"value\":" : "{\"value\":");
+        sl_buffer_append_string(out, i ? ",{\"value\":" : "{\"value\":");
         add_string_or_bool(out, &choices[i].value);
-        sv_text_adds(out, ",\"probability\":");
-        sv_text_float(out, probs[i]);
-        sv_text_adds(out, "}");
+        sl_buffer_append_string(out, ",\"probability\":");
+        sl_buffer_append_float(out, probs[i]);
+        sl_buffer_append_string(out, "}");
     }
-    sv_text_adds(out, "]}");
+    sl_buffer_append_string(out, "]}");
 }
 
 /* The score is the mean of the levels' places, which count from 0; the confidence is that of the
  * likeliest. */
-static void add_score(struct sv_text *out, const struct sv_question *question, const float *probs)
+static void add_score(struct sl_buffer *out, const struct sv_question *question, const float *probs)
 {
     const struct sv_level *levels = question->levels.items;
     double mean = 0;
     for (int i = 0; i < question->levels.count; i++)
         mean += i * (double)probs[i];
-    sv_text_adds(out, "{\"type\":\"score\"");
+    sl_buffer_append_string(out, "{\"type\":\"score\"");
     add_name(out, &question->name);
-    sv_text_adds(out, ",\"score\":");
-    sv_text_float(out, (float)mean);
-    sv_text_adds(out, ",\"confidence\":");
-    sv_text_float(out, probs[sl_argmax(probs, question->levels.count)]);
-    sv_text_adds(out, ",\"probabilities\":[");
+    sl_buffer_append_string(out, ",\"score\":");
+    sl_buffer_append_float(out, (float)mean);
+    sl_buffer_append_string(out, ",\"confidence\":");
+    sl_buffer_append_float(out, probs[sl_argmax(probs, question->levels.count)]);
+    sl_buffer_append_string(out, ",\"probabilities\":[");
     for (int i = 0; i < question->levels.count; i++) {
-        sv_text_adds(out, i ? ",{\"label\":" : "{\"label\":");
-        sv_text_json(out, levels[i].label.data, levels[i].label.bytes);
-        sv_text_print(out, ",\"value\":%d,\"probability\":", i);
-        sv_text_float(out, probs[i]);
-        sv_text_adds(out, "}");
+        sl_buffer_append_string(out, i ? ",{\"label\":" : "{\"label\":");
+        sl_json_quote_bytes(out, levels[i].label.data, levels[i].label.bytes);
+        sl_buffer_printf(out, ",\"value\":%d,\"probability\":", i);
+        sl_buffer_append_float(out, probs[i]);
+        sl_buffer_append_string(out, "}");
     }
-    sv_text_adds(out, "]}");
+    sl_buffer_append_string(out, "]}");
 }
 
-static void add_predicate(struct sv_text *out, const struct sv_question *question,
+static void add_predicate(struct sl_buffer *out, const struct sv_question *question,
                           const float *probs)
 {
-    sv_text_adds(out, "{\"type\":\"predicate\"");
+    sl_buffer_append_string(out, "{\"type\":\"predicate\"");
     add_name(out, &question->name);
-    sv_text_adds(out, ",\"probability\":");
-    sv_text_float(out, probs[question->class]);
-    sv_text_adds(out, "}");
+    sl_buffer_append_string(out, ",\"probability\":");
+    sl_buffer_append_float(out, probs[question->class]);
+    sl_buffer_append_string(out, "}");
 }
 
-static void add_answer(struct sv_text *out, const struct sv_question *question, const float *logits,
-                       const float *probs)
+static void add_answer(struct sl_buffer *out, const struct sv_question *question,
+                       const float *logits, const float *probs)
 {
     switch (question->type) {
     case SV_CHOICE: add_choice(out, question, logits); break;
@@ -251,42 +254,43 @@ static void add_answer(struct sv_text *out, const struct sv_question *question, 
     }
 }
 
-static void add_usage(struct sv_text *out, const struct sv_classification *c)
+static void add_usage(struct sl_buffer *out, const struct sv_classification *c)
 {
     long long tokens = (long long)c->usage.prompt_tokens;
-    sv_text_print(out,
-                  "{\"input_tokens\":%lld,"
-                  "\"input_tokens_details\":{\"cached_tokens\":0,\"cache_write_tokens\":0},"
-                  "\"output_tokens\":0,\"output_tokens_details\":{\"reasoning_tokens\":0},"
-                  "\"total_tokens\":%lld,\"sluice\":{\"depth_mean\":%.4f,\"layer_ops_saved\":%.4f",
-                  tokens, tokens, sv_usage_mean_depth(&c->usage),
-                  sv_usage_layer_ops_skipped(&c->usage));
+    sl_buffer_printf(
+        out,
+        "{\"input_tokens\":%lld,"
+        "\"input_tokens_details\":{\"cached_tokens\":0,\"cache_write_tokens\":0},"
+        "\"output_tokens\":0,\"output_tokens_details\":{\"reasoning_tokens\":0},"
+        "\"total_tokens\":%lld,\"sluice\":{\"depth_mean\":%.4f,\"layer_ops_saved\":%.4f",
+        tokens, tokens, sv_usage_mean_depth(&c->usage), sv_usage_layer_ops_skipped(&c->usage));
     if (c->truncated_count > 0)
-        sv_text_print(out, ",\"truncated\":{\"input_tokens_given\":%d,\"input_tokens_used\":%lld}",
-                      c->given[0], tokens);
-    sv_text_adds(out, "}}");
+        sl_buffer_printf(out,
+                         ",\"truncated\":{\"input_tokens_given\":%d,\"input_tokens_used\":%lld}",
+                         c->given[0], tokens);
+    sl_buffer_append_string(out, "}}");
 }
 
 static enum sv_progress respond(struct sv_request *request, const struct sv_classification *c)
 {
     const struct sv_decision_params *params = c->params;
     const struct sv_question *questions = params->questions.items;
-    struct sv_text *out = &request->response.body;
+    struct sl_buffer *out = &request->response.body;
     const float *logits = c->task.items[0].logits;
     float *probs = calloc((size_t)c->classes, sizeof *probs);
     out->failed = out->failed || !probs;
-    sv_text_adds(out, "{\"model\":");
-    sv_text_jsons(out, sv_model_ref_id(c->ref));
-    sv_text_adds(out, ",\"answers\":[");
+    sl_buffer_append_string(out, "{\"model\":");
+    sl_json_quote(out, sv_model_ref_id(c->ref));
+    sl_buffer_append_string(out, ",\"answers\":[");
     if (probs)
         sv_scores_from_logits(logits, c->classes, SV_SOFTMAX, probs);
     for (int i = 0; probs && i < params->questions.count; i++) {
-        sv_text_adds(out, i ? "," : "");
+        sl_buffer_append_string(out, i ? "," : "");
         add_answer(out, &questions[i], logits, probs);
     }
-    sv_text_adds(out, "],\"usage\":");
+    sl_buffer_append_string(out, "],\"usage\":");
     add_usage(out, c);
-    sv_text_adds(out, "}");
+    sl_buffer_append_string(out, "}");
     free(probs);
     sv_classification_headers(request, c);
     return sv_request_respond(request, 200, "application/json");

@@ -1,5 +1,6 @@
 /* handle_health.c - live, ready, metrics and the front page: answered without asking the engine. */
 #include "api/handlers.h"
+#include "base/list.h"
 #include "core/metrics.h"
 #include "registry/registry.h"
 #include "serve/scheduler.h"
@@ -20,7 +21,7 @@ enum sv_progress sv_handle_live(struct sv_request *request)
 {
     if (!sv_scheduler_is_alive(request->server->scheduler))
         return fail_not_ready(request, "The dispatcher has stopped moving.");
-    sv_text_adds(&request->response.body, "{\"live\":true}");
+    sl_buffer_append_string(&request->response.body, "{\"live\":true}");
     return sv_request_respond(request, 200, "application/json");
 }
 
@@ -33,7 +34,7 @@ static enum sv_progress fail_incomplete(struct sv_request *request)
     int count = 0;
     for (; sv_registry_load_failure_at(request->server->registry, count, &failure); count++) {
         (void)snprintf(id, sizeof id, "%s@%s", failure.name, failure.version);
-        sv_list_add(names, sizeof names, id);
+        sl_list_add(names, sizeof names, id);
     }
     if (count == 0)
         return fail_not_ready(request, "No model of the store is served; the log says why.");
@@ -49,7 +50,7 @@ enum sv_progress sv_handle_ready(struct sv_request *request)
         return fail_not_ready(request, "The server is shutting down.");
     if (!sv_registry_is_complete(request->server->registry))
         return fail_incomplete(request);
-    sv_text_adds(&request->response.body, "{\"ready\":true}");
+    sl_buffer_append_string(&request->response.body, "{\"ready\":true}");
     return sv_request_respond(request, 200, "application/json");
 }
 
@@ -88,7 +89,7 @@ enum sv_progress sv_handle_root(struct sv_request *request)
     enum sv_progress next = sv_handle_health(request);
     if (request->response.status != 200)
         return next;
-    sv_text_add(&request->response.body, request->server->index->data,
-                request->server->index->bytes);
+    sl_buffer_append(&request->response.body, request->server->index->data,
+                     request->server->index->bytes);
     return sv_request_respond(request, 200, "application/json");
 }

@@ -1,6 +1,7 @@
 /* handle_infer.c - classification as the Open Inference Protocol has it. */
 #include "api/classification.h"
 #include "api/handlers.h"
+#include "base/json_writer.h"
 #include "json/infer_params.h"
 #include "json/scores.h"
 
@@ -8,7 +9,7 @@
 
 /* What writing one answer needs. */
 struct writer {
-    struct sv_text *out;
+    struct sl_buffer *out;
     const struct sv_classification *c;
     float *values; /* of one text */
     struct sv_score *ranked;
@@ -19,11 +20,11 @@ struct writer {
 static void begin_output(const struct writer *w, const struct sv_output_row *row,
                          const char *datatype, int columns)
 {
-    sv_text_print(w->out, "{\"name\":\"%s\",\"datatype\":\"%s\",\"shape\":[%d", row->name, datatype,
-                  w->c->task.count);
+    sl_buffer_printf(w->out, "{\"name\":\"%s\",\"datatype\":\"%s\",\"shape\":[%d", row->name,
+                     datatype, w->c->task.count);
     if (columns > 0)
-        sv_text_print(w->out, ",%d", columns);
-    sv_text_adds(w->out, "],\"data\":[");
+        sl_buffer_printf(w->out, ",%d", columns);
+    sl_buffer_append_string(w->out, "],\"data\":[");
 }
 
 static void compute_scores(const struct writer *w, enum sv_output_kind kind, int index)
@@ -36,24 +37,24 @@ static void compute_scores(const struct writer *w, enum sv_output_kind kind, int
  * `label` the labels alone. */
 static void add_top(const struct writer *w, const struct sv_output *output, int count)
 {
-    struct sv_text entry = {0};
+    struct sl_buffer entry = {0};
     for (int i = 0; i < w->c->task.count && !w->out->failed; i++) {
         compute_scores(w, output->kind, i);
         sv_scores_rank(w->values, w->c->classes, w->ranked);
         for (int k = 0; k < count; k++) {
             const struct sv_score *score = &w->ranked[k];
-            sv_text_clear(&entry);
+            sl_buffer_clear(&entry);
             if (output->kind != SV_OUTPUT_LABEL) {
-                sv_text_float(&entry, score->value);
-                sv_text_print(&entry, ":%d:", score->class);
+                sl_buffer_append_float(&entry, score->value);
+                sl_buffer_printf(&entry, ":%d:", score->class);
             }
-            sv_text_adds(&entry, w->c->labels[score->class]);
-            sv_text_adds(w->out, i + k ? "," : "");
-            sv_text_jsons(w->out, entry.failed ? "" : entry.data);
+            sl_buffer_append_string(&entry, w->c->labels[score->class]);
+            sl_buffer_append_string(w->out, i + k ? "," : "");
+            sl_json_quote(w->out, entry.failed ? "" : entry.data);
         }
     }
     w->out->failed = w->out->failed || entry.failed;
-    sv_text_release(&entry);
+    sl_buffer_release(&entry);
 }
 
 static void add_values(const struct writer *w, enum sv_output_kind kind)
@@ -61,8 +62,8 @@ static void add_values(const struct writer *w, enum sv_output_kind kind)
     for (int i = 0; i < w->c->task.count && !w->out->failed; i++) {
         compute_scores(w, kind, i);
         for (int k = 0; k < w->c->classes; k++) {
-            sv_text_adds(w->out, i + k ? "," : "");
-            sv_text_float(w->out, w->values[k]);
+            sl_buffer_append_string(w->out, i + k ? "," : "");
+            sl_buffer_append_float(w->out, w->values[k]);
         }
     }
 }
@@ -71,7 +72,7 @@ static void add_depths(const struct writer *w, enum sv_output_kind kind)
 {
     (void)kind;
     for (int i = 0; i < w->c->task.count; i++)
-        sv_text_print(w->out, "%s%.4f", i ? "," : "", sv_classification_depth(w->c, i));
+        sl_buffer_printf(w->out, "%s%.4f", i ? "," : "", sv_classification_depth(w->c, i));
 }
 
 /* How many tokens each text lost; most lost none. */
@@ -79,7 +80,7 @@ static void add_truncated(const struct writer *w, enum sv_output_kind kind)
 {
     (void)kind;
     for (int i = 0; i < w->c->task.count; i++)
-        sv_text_print(w->out, "%s%d", i ? "," : "", w->c->given[i] - w->c->task.items[i].count);
+        sl_buffer_printf(w->out, "%s%d", i ? "," : "", w->c->given[i] - w->c->task.items[i].count);
 }
 
 static void add_output(const struct writer *w, const struct sv_output *output)
@@ -105,7 +106,7 @@ static void add_output(const struct writer *w, const struct sv_output *output)
         begin_output(w, row, row->datatype, row->is_per_class ? classes : 0);
         add[output->kind](w, output->kind);
     }
-    sv_text_adds(w->out, "]}");
+    sl_buffer_append_string(w->out, "]}");
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
@@ -117,7 +118,7 @@ static void add_outputs(const struct writer *w, const struct sv_infer_params *pa
     int count = params->outputs.count ? params->outputs.count : SV_OUTPUTS;
     for (int i = 0; i < count; i++) {
         const struct sv_output one = {.kind = (enum sv_output_kind)i};
-        sv_text_adds(w->out, i ? "," : "");
+        sl_buffer_append_string(w->out, i ? "," : "");
         add_output(w, params->outputs.count ? &input[i] : &one);
     }
 }
@@ -130,23 +131,23 @@ static enum sv_progress respond(struct sv_request *request, const struct sv_clas
                              .values = calloc((size_t)c->classes, sizeof *w.values),
                              .ranked = calloc((size_t)c->classes, sizeof *w.ranked)};
     w.out->failed = w.out->failed || !w.values || !w.ranked;
-    sv_text_adds(w.out, "{\"model_name\":");
-    sv_text_jsons(w.out, sv_model_ref_name(c->ref));
-    sv_text_adds(w.out, ",\"model_version\":");
-    sv_text_jsons(w.out, sv_model_ref_version(c->ref));
+    sl_buffer_append_string(w.out, "{\"model_name\":");
+    sl_json_quote(w.out, sv_model_ref_name(c->ref));
+    sl_buffer_append_string(w.out, ",\"model_version\":");
+    sl_json_quote(w.out, sv_model_ref_version(c->ref));
     if (params->id.data) {
-        sv_text_adds(w.out, ",\"id\":");
-        sv_text_json(w.out, params->id.data, params->id.bytes);
+        sl_buffer_append_string(w.out, ",\"id\":");
+        sl_json_quote_bytes(w.out, params->id.data, params->id.bytes);
     }
-    sv_text_print(w.out, ",\"parameters\":{\"depth_mean\":%.4f,\"layer_ops_saved\":%.4f",
-                  sv_usage_mean_depth(&c->usage), sv_usage_layer_ops_skipped(&c->usage));
-    sv_text_print(w.out, ",\"truncated\":%d,\"tokens_given\":%lld,\"tokens_used\":%lld}",
-                  c->truncated_count, (long long)sv_classification_tokens_given(c),
-                  (long long)c->usage.prompt_tokens);
-    sv_text_adds(w.out, ",\"outputs\":[");
+    sl_buffer_printf(w.out, ",\"parameters\":{\"depth_mean\":%.4f,\"layer_ops_saved\":%.4f",
+                     sv_usage_mean_depth(&c->usage), sv_usage_layer_ops_skipped(&c->usage));
+    sl_buffer_printf(w.out, ",\"truncated\":%d,\"tokens_given\":%lld,\"tokens_used\":%lld}",
+                     c->truncated_count, (long long)sv_classification_tokens_given(c),
+                     (long long)c->usage.prompt_tokens);
+    sl_buffer_append_string(w.out, ",\"outputs\":[");
     if (!w.out->failed)
         add_outputs(&w, params);
-    sv_text_adds(w.out, "]}");
+    sl_buffer_append_string(w.out, "]}");
     free(w.values);
     free(w.ranked);
     sv_classification_headers(request, c);

@@ -2,6 +2,7 @@
  * readiness, statistics, repository. */
 #include "api/handlers.h"
 #include "api/model_resolver.h"
+#include "base/json_writer.h"
 #include "serve/scheduler.h"
 #include "json/infer_params.h"
 
@@ -19,36 +20,36 @@ static enum sv_progress respond_json(struct sv_request *request)
 /* GET /v2 */
 enum sv_progress sv_handle_server_metadata(struct sv_request *request)
 {
-    struct sv_text *out = &request->response.body;
-    sv_text_adds(out, "{\"name\":\"sluice\",\"version\":");
-    sv_text_jsons(out, sl_version());
-    sv_text_adds(out, ",\"extensions\":[\"classification\",\"statistics\"]}");
+    struct sl_buffer *out = &request->response.body;
+    sl_buffer_append_string(out, "{\"name\":\"sluice\",\"version\":");
+    sl_json_quote(out, sl_version());
+    sl_buffer_append_string(out, ",\"extensions\":[\"classification\",\"statistics\"]}");
     return respond_json(request);
 }
 
 /* ---- one model ------------------------------------------------------------------------------- */
 
-static void add_tensor(struct sv_text *out, const char *name, const char *datatype, int columns)
+static void add_tensor(struct sl_buffer *out, const char *name, const char *datatype, int columns)
 {
-    sv_text_print(out, "{\"name\":\"%s\",\"datatype\":\"%s\",\"shape\":[-1", name, datatype);
+    sl_buffer_printf(out, "{\"name\":\"%s\",\"datatype\":\"%s\",\"shape\":[-1", name, datatype);
     if (columns > 0)
-        sv_text_print(out, ",%d", columns);
-    sv_text_adds(out, "]}");
+        sl_buffer_printf(out, ",%d", columns);
+    sl_buffer_append_string(out, "]}");
 }
 
 /* A model that completes texts has no tensors: it is asked elsewhere. */
-static void add_tensors(struct sv_text *out, const struct sl_model_info *info)
+static void add_tensors(struct sl_buffer *out, const struct sl_model_info *info)
 {
-    sv_text_adds(out, ",\"inputs\":[");
+    sl_buffer_append_string(out, ",\"inputs\":[");
     if (info->task == SL_TASK_CLASSIFICATION)
         add_tensor(out, sv_input_name, "BYTES", 0);
-    sv_text_adds(out, "],\"outputs\":[");
+    sl_buffer_append_string(out, "],\"outputs\":[");
     for (int i = 0; i < SV_OUTPUTS && info->task == SL_TASK_CLASSIFICATION; i++) {
         const struct sv_output_row *row = &sv_output_rows[i];
-        sv_text_adds(out, i ? "," : "");
+        sl_buffer_append_string(out, i ? "," : "");
         add_tensor(out, row->name, row->datatype, row->is_per_class ? info->classes : 0);
     }
-    sv_text_adds(out, "]");
+    sl_buffer_append_string(out, "]");
 }
 
 /* GET /v2/models/{name}[/versions/{version}] */
@@ -56,27 +57,27 @@ enum sv_progress sv_handle_model_metadata(struct sv_request *request)
 {
     struct sv_error error;
     char name[SV_PATH_MAX], platform[64];
-    struct sv_text *out = &request->response.body;
+    struct sl_buffer *out = &request->response.body;
     struct sv_model_ref *ref = sv_resolve_model(request, sv_path_model_id(request, name), &error);
     if (!ref)
         return sv_request_fail(request, &error);
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
-    sv_text_adds(out, "{\"name\":");
-    sv_text_jsons(out, sv_model_ref_name(ref));
-    sv_text_adds(out, ",\"versions\":[");
-    sv_text_jsons(out, sv_model_ref_version(ref));
-    sv_text_adds(out, "],\"platform\":");
+    sl_buffer_append_string(out, "{\"name\":");
+    sl_json_quote(out, sv_model_ref_name(ref));
+    sl_buffer_append_string(out, ",\"versions\":[");
+    sl_json_quote(out, sv_model_ref_version(ref));
+    sl_buffer_append_string(out, "],\"platform\":");
     (void)snprintf(platform, sizeof platform, "sluice_%s", info->architecture);
-    sv_text_jsons(out, platform);
+    sl_json_quote(out, platform);
     add_tensors(out, info);
-    sv_text_adds(out, ",\"parameters\":{\"labels\":[");
+    sl_buffer_append_string(out, ",\"parameters\":{\"labels\":[");
     for (int i = 0; i < info->classes; i++) {
-        sv_text_adds(out, i ? "," : "");
-        sv_text_jsons(out, info->labels[i]);
+        sl_buffer_append_string(out, i ? "," : "");
+        sl_json_quote(out, info->labels[i]);
     }
-    sv_text_print(out, "],\"max_input_length\":%d,\"gate\":", info->context);
-    sv_text_jsons(out, info->gate);
-    sv_text_adds(out, "}}");
+    sl_buffer_printf(out, "],\"max_input_length\":%d,\"gate\":", info->context);
+    sl_json_quote(out, info->gate);
+    sl_buffer_append_string(out, "}}");
     sv_model_ref_release(ref);
     return respond_json(request);
 }
@@ -91,22 +92,23 @@ enum sv_progress sv_handle_model_ready(struct sv_request *request)
         ref = sv_resolve_model(request, sv_path_model_id(request, name), &error);
     if (!ref)
         return sv_request_fail(request, &error);
-    sv_text_adds(&request->response.body, "{\"name\":");
-    sv_text_jsons(&request->response.body, sv_model_ref_name(ref));
-    sv_text_adds(&request->response.body, ",\"ready\":true}");
+    sl_buffer_append_string(&request->response.body, "{\"name\":");
+    sl_json_quote(&request->response.body, sv_model_ref_name(ref));
+    sl_buffer_append_string(&request->response.body, ",\"ready\":true}");
     sv_model_ref_release(ref);
     return respond_json(request);
 }
 
 /* ---- statistics, as Triton's extension has them ---------------------------------------------- */
 
-static void add_duration(struct sv_text *out, const char *name, const struct sv_duration *duration)
+static void add_duration(struct sl_buffer *out, const char *name,
+                         const struct sv_duration *duration)
 {
-    sv_text_print(out, "\"%s\":{\"count\":%lld,\"ns\":%lld}", name, (long long)duration->count,
-                  (long long)duration->ns);
+    sl_buffer_printf(out, "\"%s\":{\"count\":%lld,\"ns\":%lld}", name, (long long)duration->count,
+                     (long long)duration->ns);
 }
 
-static void add_call_stats(struct sv_text *out, const struct sv_classification_stats *stats)
+static void add_call_stats(struct sl_buffer *out, const struct sv_classification_stats *stats)
 {
     static const struct sv_duration never = {0, 0};
 
@@ -124,35 +126,35 @@ static void add_call_stats(struct sv_text *out, const struct sv_classification_s
         {"cache_miss", &never},
     };
 
-    sv_text_adds(out, "\"inference_stats\":{");
+    sl_buffer_append_string(out, "\"inference_stats\":{");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        sv_text_adds(out, i ? "," : "");
+        sl_buffer_append_string(out, i ? "," : "");
         add_duration(out, rows[i].name, rows[i].duration);
     }
-    sv_text_adds(out, "}");
+    sl_buffer_append_string(out, "}");
 }
 
-static void add_batch_stats(struct sv_text *out, const struct sv_classification_stats *stats)
+static void add_batch_stats(struct sl_buffer *out, const struct sv_classification_stats *stats)
 {
     static const struct sv_duration never = {0, 0};
     const char *comma = "";
-    sv_text_adds(out, ",\"batch_stats\":[");
+    sl_buffer_append_string(out, ",\"batch_stats\":[");
     for (int size = 1; size <= stats->size_max; size++) {
         if (stats->by_size[size].count == 0)
             continue;
-        sv_text_print(out, "%s{\"batch_size\":%d,", comma, size);
+        sl_buffer_printf(out, "%s{\"batch_size\":%d,", comma, size);
         add_duration(out, "compute_input", &never);
-        sv_text_adds(out, ",");
+        sl_buffer_append_string(out, ",");
         add_duration(out, "compute_infer", &stats->by_size[size]);
-        sv_text_adds(out, ",");
+        sl_buffer_append_string(out, ",");
         add_duration(out, "compute_output", &never);
-        sv_text_adds(out, "}");
+        sl_buffer_append_string(out, "}");
         comma = ",";
     }
-    sv_text_adds(out, "]");
+    sl_buffer_append_string(out, "]");
 }
 
-static void add_stats(struct sv_text *out, struct sv_scheduler *scheduler,
+static void add_stats(struct sl_buffer *out, struct sv_scheduler *scheduler,
                       const struct sv_model_ref *ref)
 {
     struct sv_classification_stats stats;
@@ -160,35 +162,35 @@ static void add_stats(struct sv_text *out, struct sv_scheduler *scheduler,
         out->failed = true;
         return;
     }
-    sv_text_adds(out, "{\"name\":");
-    sv_text_jsons(out, sv_model_ref_name(ref));
-    sv_text_adds(out, ",\"version\":");
-    sv_text_jsons(out, sv_model_ref_version(ref));
-    sv_text_print(out,
-                  ",\"last_inference\":%lld,\"inference_count\":%lld,\"execution_count\":%lld,",
-                  (long long)stats.last_ms, (long long)stats.items, (long long)stats.batches);
+    sl_buffer_append_string(out, "{\"name\":");
+    sl_json_quote(out, sv_model_ref_name(ref));
+    sl_buffer_append_string(out, ",\"version\":");
+    sl_json_quote(out, sv_model_ref_version(ref));
+    sl_buffer_printf(out,
+                     ",\"last_inference\":%lld,\"inference_count\":%lld,\"execution_count\":%lld,",
+                     (long long)stats.last_ms, (long long)stats.items, (long long)stats.batches);
     add_call_stats(out, &stats);
     add_batch_stats(out, &stats);
-    sv_text_adds(out, "}");
+    sl_buffer_append_string(out, "}");
     free(stats.by_size);
 }
 
 /* GET /v2/models/stats: of every classifier. */
 enum sv_progress sv_handle_all_stats(struct sv_request *request)
 {
-    struct sv_text *out = &request->response.body;
+    struct sl_buffer *out = &request->response.body;
     struct sv_model_ref *ref;
     const char *comma = "";
-    sv_text_adds(out, "{\"model_stats\":[");
+    sl_buffer_append_string(out, "{\"model_stats\":[");
     for (int i = 0; (ref = sv_registry_acquire_at(request->server->registry, i)); i++) {
         if (sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_CLASSIFICATION) {
-            sv_text_adds(out, comma);
+            sl_buffer_append_string(out, comma);
             add_stats(out, request->server->scheduler, ref);
             comma = ",";
         }
         sv_model_ref_release(ref);
     }
-    sv_text_adds(out, "]}");
+    sl_buffer_append_string(out, "]}");
     return respond_json(request);
 }
 
@@ -201,9 +203,9 @@ enum sv_progress sv_handle_stats(struct sv_request *request)
         sv_resolve_classifier(request, sv_path_model_id(request, name), &error);
     if (!ref)
         return sv_request_fail(request, &error);
-    sv_text_adds(&request->response.body, "{\"model_stats\":[");
+    sl_buffer_append_string(&request->response.body, "{\"model_stats\":[");
     add_stats(&request->response.body, request->server->scheduler, ref);
-    sv_text_adds(&request->response.body, "]}");
+    sl_buffer_append_string(&request->response.body, "]}");
     sv_model_ref_release(ref);
     return respond_json(request);
 }
@@ -232,16 +234,16 @@ static bool read_index(const struct sv_request *request, struct index_request *p
     return ok;
 }
 
-static void add_entry(struct sv_text *out, const char *name, const char *version,
+static void add_entry(struct sl_buffer *out, const char *name, const char *version,
                       const char *reason)
 {
-    sv_text_adds(out, out->bytes > 1 ? ",{\"name\":" : "{\"name\":");
-    sv_text_jsons(out, name);
-    sv_text_adds(out, ",\"version\":");
-    sv_text_jsons(out, version);
-    sv_text_print(out, ",\"state\":\"%s\",\"reason\":", reason[0] ? "UNAVAILABLE" : "READY");
-    sv_text_jsons(out, reason);
-    sv_text_adds(out, "}");
+    sl_buffer_append_string(out, out->bytes > 1 ? ",{\"name\":" : "{\"name\":");
+    sl_json_quote(out, name);
+    sl_buffer_append_string(out, ",\"version\":");
+    sl_json_quote(out, version);
+    sl_buffer_printf(out, ",\"state\":\"%s\",\"reason\":", reason[0] ? "UNAVAILABLE" : "READY");
+    sl_json_quote(out, reason);
+    sl_buffer_append_string(out, "}");
 }
 
 /* POST /v2/repository/index */
@@ -250,19 +252,19 @@ enum sv_progress sv_handle_repository_index(struct sv_request *request)
     struct sv_error error;
     struct index_request params;
     struct sv_registry *registry = request->server->registry;
-    struct sv_text *out = &request->response.body;
+    struct sl_buffer *out = &request->response.body;
     struct sv_model_ref *ref;
     struct sv_load_failure failure;
     if (!read_index(request, &params, &error))
         return sv_request_fail(request, &error);
-    sv_text_adds(out, "[");
+    sl_buffer_append_string(out, "[");
     for (int i = 0; (ref = sv_registry_acquire_at(registry, i)); i++) {
         add_entry(out, sv_model_ref_name(ref), sv_model_ref_version(ref), "");
         sv_model_ref_release(ref);
     }
     for (int i = 0; !params.ready && sv_registry_load_failure_at(registry, i, &failure); i++)
         add_entry(out, failure.name, failure.version, failure.reason);
-    sv_text_adds(out, "]");
+    sl_buffer_append_string(out, "]");
     return respond_json(request);
 }
 

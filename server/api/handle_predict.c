@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* One text's scores, the likeliest first. */
-static void add_scores(struct sv_text *out, const struct sv_classification *c, int index,
+static void add_scores(struct sl_buffer *out, const struct sv_classification *c, int index,
                        struct sv_score *ranked, float *values)
 {
     const struct sv_predict_params *params = c->params;
@@ -20,16 +20,16 @@ static void add_scores(struct sv_text *out, const struct sv_classification *c, i
 static enum sv_progress respond(struct sv_request *request, const struct sv_classification *c,
                                 bool nested)
 {
-    struct sv_text *body = &request->response.body;
+    struct sl_buffer *body = &request->response.body;
     struct sv_score *ranked = calloc((size_t)c->classes, sizeof *ranked);
     float *values = calloc((size_t)c->classes, sizeof *values);
     body->failed = body->failed || !ranked || !values;
-    sv_text_adds(body, nested ? "[" : "");
+    sl_buffer_append_string(body, nested ? "[" : "");
     for (int i = 0; i < c->task.count && !body->failed; i++) {
-        sv_text_adds(body, i ? "," : "");
+        sl_buffer_append_string(body, i ? "," : "");
         add_scores(body, c, i, ranked, values);
     }
-    sv_text_adds(body, nested ? "]" : "");
+    sl_buffer_append_string(body, nested ? "]" : "");
     free(ranked);
     free(values);
     sv_classification_headers(request, c);

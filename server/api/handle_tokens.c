@@ -3,6 +3,8 @@
 #include "api/handlers.h"
 #include "api/model_resolver.h"
 #include "api/text_to_tokens.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
 #include "core/options.h"
 #include "serve/classification_executor.h"
 #include "json/token_params.h"
@@ -15,48 +17,48 @@
 
 /* ---- tokenize -------------------------------------------------------------------------------- */
 
-static void add_special(struct sv_text *out, const struct sl_tokenizer *tokenizer, int32_t id)
+static void add_special(struct sl_buffer *out, const struct sl_tokenizer *tokenizer, int32_t id)
 {
     size_t bytes = 0;
     const char *piece = sl_tokenizer_piece(tokenizer, id, &bytes);
-    sv_text_json(out, piece ? piece : "", piece ? bytes : 0);
-    sv_text_adds(out, ",\"special\":true,\"start\":null,\"stop\":null}");
+    sl_json_quote_bytes(out, piece ? piece : "", piece ? bytes : 0);
+    sl_buffer_append_string(out, ",\"special\":true,\"start\":null,\"stop\":null}");
 }
 
 /* Places count bytes. A token that is a part of a character has the place of all of it: its text is
  * JSON, which has no parts of characters. */
-static void add_plain(struct sv_text *out, const struct sv_string *text,
+static void add_plain(struct sl_buffer *out, const struct sv_string *text,
                       const struct sl_place *place)
 {
     size_t start = place->start, stop = place->stop;
-    sv_utf8_widen(text->data, text->bytes, &start, &stop);
-    sv_text_json(out, text->data + start, stop - start);
-    sv_text_print(out, ",\"special\":false,\"start\":%zu,\"stop\":%zu}", start, stop);
+    sl_utf8_widen(text->data, text->bytes, &start, &stop);
+    sl_json_quote_bytes(out, text->data + start, stop - start);
+    sl_buffer_printf(out, ",\"special\":false,\"start\":%zu,\"stop\":%zu}", start, stop);
 }
 
-static void add_tokens(struct sv_text *out, const struct sl_tokenizer *tokenizer,
+static void add_tokens(struct sl_buffer *out, const struct sl_tokenizer *tokenizer,
                        const struct sv_string *text, const struct sv_tokens *tokens)
 {
-    sv_text_adds(out, "[");
+    sl_buffer_append_string(out, "[");
     for (int i = 0; i < tokens->count; i++) {
         const struct sl_place *place = &tokens->places[i];
-        sv_text_print(out, "%s{\"id\":%d,\"text\":", i ? "," : "", (int)tokens->ids[i]);
+        sl_buffer_printf(out, "%s{\"id\":%d,\"text\":", i ? "," : "", (int)tokens->ids[i]);
         if (place->special)
             add_special(out, tokenizer, tokens->ids[i]);
         else
             add_plain(out, text, place);
     }
-    sv_text_adds(out, "]");
+    sl_buffer_append_string(out, "]");
 }
 
 static bool tokenize_all(struct sv_request *request, const struct sv_model_ref *ref,
                          const struct sv_tokenize_params *params, struct sv_error *error)
 {
     const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_model_ref_model(ref));
-    struct sv_text *out = &request->response.body;
+    struct sl_buffer *out = &request->response.body;
     bool ok = true;
     int room = SV_TOKENIZE_TOKENS_MAX;
-    sv_text_adds(out, "[");
+    sl_buffer_append_string(out, "[");
     for (int i = 0; i < params->inputs.count && ok; i++) {
         const struct sv_string *text = &params->inputs.items[i];
         char param[SV_PARAM_MAX];
@@ -74,12 +76,12 @@ static bool tokenize_all(struct sv_request *request, const struct sv_model_ref *
                          "'inputs' has more than the %d tokens that fit into one answer.",
                          SV_TOKENIZE_TOKENS_MAX);
         room -= tokens.count;
-        sv_text_adds(out, i ? "," : "");
+        sl_buffer_append_string(out, i ? "," : "");
         if (ok)
             add_tokens(out, tokenizer, text, &tokens);
         sv_tokens_release(&tokens);
     }
-    sv_text_adds(out, "]");
+    sl_buffer_append_string(out, "]");
     return ok;
 }
 
@@ -104,7 +106,7 @@ enum sv_progress sv_handle_tokenize(struct sv_request *request)
 /* ---- decode ---------------------------------------------------------------------------------- */
 
 static bool decode(const struct sv_model_ref *ref, const struct sv_prompt *prompt,
-                   bool skips_special, struct sv_text *out, struct sv_error *error)
+                   bool skips_special, struct sl_buffer *out, struct sv_error *error)
 {
     const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_model_ref_model(ref));
     struct sl_err err;
@@ -118,7 +120,7 @@ static bool decode(const struct sv_model_ref *ref, const struct sv_prompt *promp
     if (!decoding.text)
         return sv_fail_no_memory(error);
     bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
-    sv_text_json(out, decoding.text, (size_t)bytes);
+    sl_json_quote_bytes(out, decoding.text, (size_t)bytes);
     free(decoding.text);
     return true;
 }
@@ -138,7 +140,7 @@ enum sv_progress sv_handle_decode(struct sv_request *request)
 {
     struct sv_error error;
     struct sv_decode_params params;
-    struct sv_text *out = &request->response.body;
+    struct sl_buffer *out = &request->response.body;
     if (!sv_request_is_accepted(request, &error))
         return sv_request_fail(request, &error);
     struct sv_model_ref *ref = sv_resolve_any_model(request, request->path_params[0], &error);
@@ -146,16 +148,16 @@ enum sv_progress sv_handle_decode(struct sv_request *request)
         ref ? sv_decode_params_read(&request->body, &params, &error) : NULL;
     bool ok = document && sv_request_check_batch_size(request, "ids", params.ids.count, &error) &&
               check_ids_count(&params.ids, &error);
-    sv_text_adds(out, "[");
+    sl_buffer_append_string(out, "[");
     for (int i = 0; ok && i < params.ids.count; i++) {
         const struct sv_prompt *ids = &params.ids.items[i];
         char param[SV_PARAM_MAX];
         sv_param_name("ids", params.ids.is_array, i, param);
-        sv_text_adds(out, i ? "," : "");
+        sl_buffer_append_string(out, i ? "," : "");
         ok = sv_check_token_ids(ref, ids, param, &error) &&
              decode(ref, ids, params.skips_special, out, &error);
     }
-    sv_text_adds(out, "]");
+    sl_buffer_append_string(out, "]");
     sv_model_ref_release(ref);
     sv_document_release(document);
     return ok ? sv_request_respond(request, 200, "application/json")
@@ -164,25 +166,25 @@ enum sv_progress sv_handle_decode(struct sv_request *request)
 
 /* ---- info ------------------------------------------------------------------------------------ */
 
-static void add_labels(struct sv_text *out, const struct sl_model_info *info)
+static void add_labels(struct sl_buffer *out, const struct sl_model_info *info)
 {
-    sv_text_adds(out, "{\"classifier\":{\"id2label\":{");
+    sl_buffer_append_string(out, "{\"classifier\":{\"id2label\":{");
     for (int i = 0; i < info->classes; i++) {
-        sv_text_print(out, "%s\"%d\":", i ? "," : "", i);
-        sv_text_jsons(out, info->labels[i]);
+        sl_buffer_printf(out, "%s\"%d\":", i ? "," : "", i);
+        sl_json_quote(out, info->labels[i]);
     }
-    sv_text_adds(out, "},\"label2id\":{");
+    sl_buffer_append_string(out, "},\"label2id\":{");
     for (int i = 0; i < info->classes; i++) {
-        sv_text_adds(out, i ? "," : "");
-        sv_text_jsons(out, info->labels[i]);
-        sv_text_print(out, ":%d", i);
+        sl_buffer_append_string(out, i ? "," : "");
+        sl_json_quote(out, info->labels[i]);
+        sl_buffer_printf(out, ":%d", i);
     }
-    sv_text_adds(out, "}}}");
+    sl_buffer_append_string(out, "}}}");
 }
 
 /* The limits of the executor that the model is in, by the names that this interface has for them.
  */
-static void add_limits(struct sv_text *out, const struct sv_options *o,
+static void add_limits(struct sl_buffer *out, const struct sv_options *o,
                        const struct sl_model_info *info)
 {
     bool classifies = info->task == SL_TASK_CLASSIFICATION;
@@ -194,37 +196,37 @@ static void add_limits(struct sv_text *out, const struct sv_options *o,
     if (classifies && texts > sv_classify_batch_max(info->classes))
         texts = sv_classify_batch_max(info->classes);
     int64_t requests = items + queue;
-    sv_text_print(out,
-                  ",\"max_concurrent_requests\":%lld,\"max_input_length\":%d,"
-                  "\"max_batch_tokens\":%lld,\"max_batch_requests\":%lld,"
-                  "\"max_client_batch_size\":%lld",
-                  (long long)requests, info->context, (long long)rows, (long long)items,
-                  (long long)texts);
+    sl_buffer_printf(out,
+                     ",\"max_concurrent_requests\":%lld,\"max_input_length\":%d,"
+                     "\"max_batch_tokens\":%lld,\"max_batch_requests\":%lld,"
+                     "\"max_client_batch_size\":%lld",
+                     (long long)requests, info->context, (long long)rows, (long long)items,
+                     (long long)texts);
 }
 
-static void add_info(struct sv_text *out, const struct sv_server *server,
+static void add_info(struct sl_buffer *out, const struct sv_server *server,
                      const struct sv_model_ref *ref)
 {
     const struct sv_options *o = server->options;
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
     bool is_narrow = sl_engine_precision(server->engine)[0] == 'b';
-    sv_text_adds(out, "{\"model_id\":");
-    sv_text_jsons(out, sv_model_ref_id(ref));
-    sv_text_adds(out, ",\"model_sha\":");
-    sv_text_jsons(out, info->sha256);
-    sv_text_print(
+    sl_buffer_append_string(out, "{\"model_id\":");
+    sl_json_quote(out, sv_model_ref_id(ref));
+    sl_buffer_append_string(out, ",\"model_sha\":");
+    sl_json_quote(out, info->sha256);
+    sl_buffer_printf(
         out, ",\"model_dtype\":\"%s\",\"served_model_name\":", is_narrow ? "bfloat16" : "float32");
-    sv_text_jsons(out, sv_model_ref_name(ref));
-    sv_text_adds(out, ",\"model_type\":");
+    sl_json_quote(out, sv_model_ref_name(ref));
+    sl_buffer_append_string(out, ",\"model_type\":");
     if (info->task == SL_TASK_CLASSIFICATION)
         add_labels(out, info);
     else
-        sv_text_adds(out, "{\"completion\":{}}");
+        sl_buffer_append_string(out, "{\"completion\":{}}");
     add_limits(out, o, info);
-    sv_text_print(out,
-                  ",\"auto_truncate\":false,\"tokenization_workers\":%d,\"version\":\"%s\","
-                  "\"sha\":null,\"docker_label\":null,\"sluice\":{\"body_bytes_max\":%lld}}",
-                  SV_HTTP_THREADS, sl_version(), (long long)o->body_bytes_max);
+    sl_buffer_printf(out,
+                     ",\"auto_truncate\":false,\"tokenization_workers\":%d,\"version\":\"%s\","
+                     "\"sha\":null,\"docker_label\":null,\"sluice\":{\"body_bytes_max\":%lld}}",
+                     SV_HTTP_THREADS, sl_version(), (long long)o->body_bytes_max);
 }
 
 enum sv_progress sv_handle_info(struct sv_request *request)

@@ -1,6 +1,8 @@
 /* model_resolver.c - finds the model that a request means: the one it names, or the default. */
 #include "api/model_resolver.h"
+#include "base/list.h"
 #include "core/options.h"
+#include "core/percent.h"
 #include "json/tokenize_options.h"
 
 #include "sluice/model.h"
@@ -86,7 +88,7 @@ static struct sv_model_ref *resolve_only(struct sv_request *request, bool classi
     int count = 0;
     for (int i = 0; (ref = sv_registry_acquire_at(request->server->registry, i)); i++) {
         if (!classifiers || classifies(ref)) {
-            sv_list_add(names, sizeof names, sv_model_ref_name(ref));
+            sl_list_add(names, sizeof names, sv_model_ref_name(ref));
             if (count++ == 0)
                 found = sv_model_ref_acquire(ref);
         }

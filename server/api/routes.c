@@ -63,15 +63,16 @@ const struct sv_router sv_routes = {.routes = routes,
                                     .count = sizeof routes / sizeof routes[0],
                                     .hints = hints};
 
-void sv_routes_index(struct sv_text *out)
+void sv_routes_index(struct sl_buffer *out)
 {
-    sv_text_print(out,
-                  "{\"name\":\"sluice\",\"version\":\"%s\",\"description\":\"Adaptive-computation "
-                  "transformers on CPUs: text completion and classification.\","
-                  "\"endpoints\":[",
-                  sl_version());
+    sl_buffer_printf(
+        out,
+        "{\"name\":\"sluice\",\"version\":\"%s\",\"description\":\"Adaptive-computation "
+        "transformers on CPUs: text completion and classification.\","
+        "\"endpoints\":[",
+        sl_version());
     for (int i = 0; i < sv_routes.count; i++)
-        sv_text_print(out, "%s{\"method\":\"%s\",\"path\":\"%s\"}", i ? "," : "", routes[i].method,
-                      routes[i].path);
-    sv_text_adds(out, "]}\n");
+        sl_buffer_printf(out, "%s{\"method\":\"%s\",\"path\":\"%s\"}", i ? "," : "",
+                         routes[i].method, routes[i].path);
+    sl_buffer_append_string(out, "]}\n");
 }

@@ -21,10 +21,7 @@ enum {
     SV_BODIES_BYTES_MAX = 256 << 20, /* request bodies of all connections together */
     SV_BODY_CHUNK_BYTES = 64 << 10,  /* so much of a body, or the rest of it, has to come */
     SV_BODY_CHUNK_SECONDS = 15,      /* within so long */
-    SV_RESPONSES_BYTES_MAX =
-        256 << 20, /* answers that their clients have not taken yet, together; */
-    SV_TEXT_GROWN_MAX =
-        SV_RESPONSES_BYTES_MAX,              /* anything written: a longer answer never had room */
+    SV_RESPONSES_BYTES_MAX = 256 << 20,      /* responses not read by clients yet, together; */
     SV_RESPONSE_SMALL_BYTES = 4096,          /* one so small is always given */
     SV_RESPONSE_SECONDS = 60,                /* for an answer to be taken, */
     SV_RESPONSE_BYTES_PER_SECOND = 64 << 10, /* and longer by its length */

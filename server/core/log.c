@@ -1,6 +1,8 @@
 /* log.c - what the server tells its operator: one line per event, as key=value or JSON. */
 #include "core/log.h"
-#include "core/text.h"
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/json_writer.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -21,34 +23,33 @@ void sv_log_setup(const char *level, const char *format)
     as_json = strcmp(format, "json") == 0;
 }
 
-static void add_time(struct sv_text *line)
+static void add_time(struct sl_buffer *line)
 {
-    struct timespec now;
+    struct timespec now = sl_timespec(sl_wall_ns());
     struct tm utc;
     char date[32];
-    (void)clock_gettime(CLOCK_REALTIME, &now);
     if (!gmtime_r(&now.tv_sec, &utc) || strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc) == 0)
         date[0] = '\0';
-    sv_text_print(line, "%s.%03dZ", date, (int)(now.tv_nsec / 1000000));
+    sl_buffer_printf(line, "%s.%03dZ", date, (int)(now.tv_nsec / 1000000));
 }
 
 /* Quoted, unless it reads well bare: nobody can forge a second field or line. */
-static void add_word(struct sv_text *line, const char *word)
+static void add_word(struct sl_buffer *line, const char *word)
 {
     size_t bare = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                "._-/:@%+,[]");
     if (bare > 0 && word[bare] == '\0')
-        sv_text_adds(line, word);
+        sl_buffer_append_string(line, word);
     else
-        sv_text_jsons(line, word);
+        sl_json_quote(line, word);
 }
 
-static void add_value(struct sv_text *line, const struct sv_log_field *field)
+static void add_value(struct sl_buffer *line, const struct sv_log_field *field)
 {
     if (!field->text)
-        sv_text_int(line, field->number);
+        sl_buffer_append_int(line, field->number);
     else if (as_json)
-        sv_text_jsons(line, field->text);
+        sl_json_quote(line, field->text);
     else
         add_word(line, field->text);
 }
@@ -57,21 +58,21 @@ void sv_log_write(enum sv_log_level level, const char *event, const struct sv_lo
 {
     if (level > level_most)
         return;
-    struct sv_text line = {0};
-    sv_text_adds(&line, as_json ? "{\"time\":\"" : "");
+    struct sl_buffer line = {0};
+    sl_buffer_append_string(&line, as_json ? "{\"time\":\"" : "");
     add_time(&line);
-    sv_text_print(&line, as_json ? "\",\"level\":\"%s\",\"event\":" : " %-5s ", names[level]);
+    sl_buffer_printf(&line, as_json ? "\",\"level\":\"%s\",\"event\":" : " %-5s ", names[level]);
     if (as_json)
-        sv_text_jsons(&line, event);
+        sl_json_quote(&line, event);
     else
-        sv_text_adds(&line, event);
+        sl_buffer_append_string(&line, event);
     for (const struct sv_log_field *f = fields; f->key; f++) {
-        sv_text_print(&line, as_json ? ",\"%s\":" : " %s=", f->key);
+        sl_buffer_printf(&line, as_json ? ",\"%s\":" : " %s=", f->key);
         add_value(&line, f);
     }
-    sv_text_adds(&line, as_json ? "}\n" : "\n");
+    sl_buffer_append_string(&line, as_json ? "}\n" : "\n");
     if (!line.failed && write(STDERR_FILENO, line.data, line.bytes) < 0) {
         /* Nowhere left to say it. */
     }
-    sv_text_release(&line);
+    sl_buffer_release(&line);
 }

@@ -109,18 +109,18 @@ static void series_destroy(struct sv_series *series)
 }
 
 /* name="value",...  with what the format wants escaped. */
-static void write_labels(const char *names, const char *const *values, struct sv_text *out)
+static void write_labels(const char *names, const char *const *values, struct sl_buffer *out)
 {
     assert(values || !*names);
     for (const char *name = names; *name;) {
         size_t length = strcspn(name, ",");
-        sv_text_print(out, out->bytes ? ",%.*s=\"" : "%.*s=\"", (int)length, name);
+        sl_buffer_printf(out, out->bytes ? ",%.*s=\"" : "%.*s=\"", (int)length, name);
         for (const char *c = *values; *c; c++) {
             if (*c == '\\' || *c == '"')
-                sv_text_add(out, "\\", 1);
-            sv_text_add(out, *c == '\n' ? "\\n" : c, *c == '\n' ? 2 : 1);
+                sl_buffer_append(out, "\\", 1);
+            sl_buffer_append(out, *c == '\n' ? "\\n" : c, *c == '\n' ? 2 : 1);
         }
-        sv_text_add(out, "\"", 1);
+        sl_buffer_append(out, "\"", 1);
         values++;
         name += length + (name[length] == ',');
     }
@@ -194,11 +194,11 @@ struct sv_series *sv_metrics_series(struct sv_metrics *metrics, enum sv_metric m
 {
     assert(metric < SV_METRICS);
     struct family *family = &metrics->families[metric];
-    struct sv_text labels = {0};
+    struct sl_buffer labels = {0};
     write_labels(rows[metric].labels, values, &labels);
-    sv_text_adds(&labels, "");
+    sl_buffer_append_string(&labels, "");
     if (labels.failed) {
-        sv_text_release(&labels);
+        sl_buffer_release(&labels);
         return family->others;
     }
     struct sv_series *series = find(family, labels.data);
@@ -209,7 +209,7 @@ struct sv_series *sv_metrics_series(struct sv_metrics *metrics, enum sv_metric m
             series = append(family, bounds_of(metrics, rows[metric].type), labels.data);
         pthread_mutex_unlock(&metrics->lock);
     }
-    sv_text_release(&labels);
+    sl_buffer_release(&labels);
     return series;
 }
 
@@ -302,33 +302,34 @@ void sv_metrics_sample_process(struct sv_metrics *metrics)
 
 /* ---- shown ----------------------------------------------------------------------------------- */
 
-static void show_number(const char *name, const struct sv_series *series, struct sv_text *out)
+static void show_number(const char *name, const struct sv_series *series, struct sl_buffer *out)
 {
-    sv_text_print(out, series->labels[0] ? "%s{%s} %.15g\n" : "%s%s %.15g\n", name, series->labels,
-                  sv_metric_value(series));
+    sl_buffer_printf(out, series->labels[0] ? "%s{%s} %.15g\n" : "%s%s %.15g\n", name,
+                     series->labels, sv_metric_value(series));
 }
 
-static void show_histogram(const char *name, const struct sv_series *series, struct sv_text *out)
+static void show_histogram(const char *name, const struct sv_series *series, struct sl_buffer *out)
 {
     const char *comma = series->labels[0] ? "," : "";
     uint64_t seen = 0;
     for (int i = 0; i <= series->bounds->count; i++) {
         seen += atomic_load_explicit(&series->buckets[i], memory_order_relaxed);
-        sv_text_print(out, "%s_bucket{%s%sle=\"", name, series->labels, comma);
+        sl_buffer_printf(out, "%s_bucket{%s%sle=\"", name, series->labels, comma);
         if (i < series->bounds->count)
-            sv_text_print(out, "%.6g", series->bounds->most[i]);
+            sl_buffer_printf(out, "%.6g", series->bounds->most[i]);
         else
-            sv_text_adds(out, "+Inf");
-        sv_text_print(out, "\"} %llu\n", (unsigned long long)seen);
+            sl_buffer_append_string(out, "+Inf");
+        sl_buffer_printf(out, "\"} %llu\n", (unsigned long long)seen);
     }
     const char *open = series->labels[0] ? "{" : "", *close = series->labels[0] ? "}" : "";
-    sv_text_print(out, "%s_sum%s%s%s %.15g\n", name, open, series->labels, close,
-                  sv_metric_value(series));
-    sv_text_print(out, "%s_count%s%s%s %llu\n", name, open, series->labels, close,
-                  (unsigned long long)seen);
+    sl_buffer_printf(out, "%s_sum%s%s%s %.15g\n", name, open, series->labels, close,
+                     sv_metric_value(series));
+    sl_buffer_printf(out, "%s_count%s%s%s %llu\n", name, open, series->labels, close,
+                     (unsigned long long)seen);
 }
 
-static void show_series(const struct row *row, const struct sv_series *series, struct sv_text *out)
+static void show_series(const struct row *row, const struct sv_series *series,
+                        struct sl_buffer *out)
 {
     if (series->bounds)
         show_histogram(row->name, series, out);
@@ -336,7 +337,7 @@ static void show_series(const struct row *row, const struct sv_series *series, s
         show_number(row->name, series, out);
 }
 
-static void show_family(struct family *family, const struct row *row, struct sv_text *out)
+static void show_family(struct family *family, const struct row *row, struct sl_buffer *out)
 {
     static const char *const types[] = {
         [COUNTER] = "counter", [GAUGE] = "gauge",      [SECONDS] = "histogram",
@@ -345,15 +346,15 @@ static void show_family(struct family *family, const struct row *row, struct sv_
     const struct sv_series *series = atomic_load_explicit(&family->first, memory_order_acquire);
     if (!series)
         return;
-    sv_text_print(out, "# HELP %s %s\n# TYPE %s %s\n", row->name, row->help, row->name,
-                  types[row->type]);
+    sl_buffer_printf(out, "# HELP %s %s\n# TYPE %s %s\n", row->name, row->help, row->name,
+                     types[row->type]);
     for (; series; series = atomic_load_explicit(&series->next, memory_order_acquire))
         show_series(row, series, out);
     if (atomic_load(&family->others_used))
         show_series(row, family->others, out);
 }
 
-void sv_metrics_expose(struct sv_metrics *metrics, struct sv_text *out)
+void sv_metrics_expose(struct sv_metrics *metrics, struct sl_buffer *out)
 {
     for (int i = 0; i < SV_METRICS; i++)
         show_family(&metrics->families[i], &rows[i], out);

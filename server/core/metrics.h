@@ -5,7 +5,7 @@
  * thread. */
 #pragma once
 
-#include "core/text.h"
+#include "base/buffer.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -38,4 +38,4 @@ uint64_t sv_metric_count(const struct sv_series *series);       /* histograms: h
 /* Reads what the system knows about this process into its process_* series. */
 void sv_metrics_sample_process(struct sv_metrics *metrics);
 /* The exposition, in the order of the rows. */
-void sv_metrics_expose(struct sv_metrics *metrics, struct sv_text *out);
+void sv_metrics_expose(struct sv_metrics *metrics, struct sl_buffer *out);

@@ -42,10 +42,10 @@ const char *sv_options_name(int index)
     return index < ROWS ? rows[index].name : NULL;
 }
 
-static void list_names(struct sv_text *out)
+static void list_names(struct sl_buffer *out)
 {
     for (int i = 0; i < ROWS; i++)
-        sv_text_print(out, i ? ", %s" : "%s", rows[i].name);
+        sl_buffer_printf(out, i ? ", %s" : "%s", rows[i].name);
 }
 
 /* What a message repeats of a value must not act on the terminal it is read on. */
@@ -59,11 +59,11 @@ static bool hide_controls(struct sl_err *err)
 
 bool sv_options_unknown(const char *name, struct sl_err *err)
 {
-    struct sv_text names = {0};
+    struct sl_buffer names = {0};
     list_names(&names);
     (void)sl_fail(err, SL_BAD_INPUT, "unknown key '%s'; accepted: %s", name,
                   names.failed ? "" : names.data);
-    sv_text_release(&names);
+    sl_buffer_release(&names);
     return hide_controls(err);
 }
 
@@ -265,16 +265,16 @@ bool sv_options_read(struct sv_options *options, int count, char *const *argumen
 
 /* ---- shown to people ------------------------------------------------------------------------- */
 
-static void add_range(const struct row *row, struct sv_text *out)
+static void add_range(const struct row *row, struct sl_buffer *out)
 {
     if (row->among)
-        sv_text_print(out, " One of: %s.", row->among);
+        sl_buffer_printf(out, " One of: %s.", row->among);
     else if (row->kind == INT)
-        sv_text_print(out, " From %lld to %lld.", (long long)row->least, (long long)row->most);
+        sl_buffer_printf(out, " From %lld to %lld.", (long long)row->least, (long long)row->most);
 }
 
 /* The text broken at blanks, each line after `before`. */
-static void add_wrapped(struct sv_text *out, const char *before, const char *text)
+static void add_wrapped(struct sl_buffer *out, const char *before, const char *text)
 {
     while (*text) {
         size_t length = strlen(text);
@@ -284,64 +284,65 @@ static void add_wrapped(struct sv_text *out, const char *before, const char *tex
                 length--;
         }
         assert(length > 0);
-        sv_text_adds(out, before);
-        sv_text_add(out, text, length);
-        sv_text_adds(out, "\n");
+        sl_buffer_append_string(out, before);
+        sl_buffer_append(out, text, length);
+        sl_buffer_append_string(out, "\n");
         text += length + strspn(text + length, " ");
     }
 }
 
-static void add_help(const struct row *row, const char *before, struct sv_text *out)
+static void add_help(const struct row *row, const char *before, struct sl_buffer *out)
 {
-    struct sv_text text = {0};
-    sv_text_print(&text, "%s.", row->help);
+    struct sl_buffer text = {0};
+    sl_buffer_printf(&text, "%s.", row->help);
     add_range(row, &text);
     if (!text.failed)
         add_wrapped(out, before, text.data);
-    sv_text_release(&text);
+    sl_buffer_release(&text);
 }
 
-void sv_options_help(struct sv_text *out)
+void sv_options_help(struct sl_buffer *out)
 {
-    sv_text_adds(out,
-                 "sluiced serves the models of a store over HTTP.\n\n"
-                 "  sluiced [--config FILE] [--OPTION VALUE]...\n\n"
-                 "  --config FILE     read options from this file (YAML; or SLUICE_CONFIG)\n"
-                 "  --check-config    read all options, say whether they can be used, and leave\n"
-                 "  --sample-config   print a configuration file with every default, and leave\n"
-                 "  --help, --version\n\n"
-                 "An option may stand in the file (name: value), in the environment\n"
-                 "(SLUICE_NAME=value) and here (--name value); the later wins.\n\n");
+    sl_buffer_append_string(
+        out, "sluiced serves the models of a store over HTTP.\n\n"
+             "  sluiced [--config FILE] [--OPTION VALUE]...\n\n"
+             "  --config FILE     read options from this file (YAML; or SLUICE_CONFIG)\n"
+             "  --check-config    read all options, say whether they can be used, and leave\n"
+             "  --sample-config   print a configuration file with every default, and leave\n"
+             "  --help, --version\n\n"
+             "An option may stand in the file (name: value), in the environment\n"
+             "(SLUICE_NAME=value) and here (--name value); the later wins.\n\n");
     for (int i = 0; i < ROWS; i++) {
-        sv_text_print(out, "  --%s (%s)\n", rows[i].name,
-                      rows[i].fallback[0] ? rows[i].fallback : "empty");
+        sl_buffer_printf(out, "  --%s (%s)\n", rows[i].name,
+                         rows[i].fallback[0] ? rows[i].fallback : "empty");
         add_help(&rows[i], "      ", out);
     }
 }
 
-void sv_options_sample(struct sv_text *out)
+void sv_options_sample(struct sl_buffer *out)
 {
-    sv_text_adds(out, "# sluiced.yaml - every option of the daemon, at its default.\n"
-                      "# Printed by `sluiced --sample-config`; an unknown key is an error.\n");
+    sl_buffer_append_string(
+        out, "# sluiced.yaml - every option of the daemon, at its default.\n"
+             "# Printed by `sluiced --sample-config`; an unknown key is an error.\n");
     for (int i = 0; i < ROWS; i++) {
-        sv_text_adds(out, "\n");
+        sl_buffer_append_string(out, "\n");
         add_help(&rows[i], "# ", out);
         bool quoted = rows[i].kind == TEXT && !rows[i].among;
-        sv_text_print(out, quoted ? "%s: \"%s\"\n" : "%s: %s\n", rows[i].name, rows[i].fallback);
+        sl_buffer_printf(out, quoted ? "%s: \"%s\"\n" : "%s: %s\n", rows[i].name, rows[i].fallback);
     }
 }
 
-const char *sv_options_show(const struct sv_options *options, int index, struct sv_text *value)
+const char *sv_options_show(const struct sv_options *options, int index, struct sl_buffer *value)
 {
     if (index >= ROWS)
         return NULL;
     const struct row *row = &rows[index];
     const char *from = (const char *)options + row->offset;
-    sv_text_clear(value);
+    sl_buffer_clear(value);
     switch (row->kind) {
-    case TEXT: sv_text_adds(value, from); break;
-    case INT: sv_text_int(value, *(const int64_t *)(const void *)from); break;
-    case BOOL: sv_text_adds(value, *(const bool *)from ? "true" : "false"); break;
+    case TEXT: sl_buffer_append_string(value, from); break;
+    case INT: sl_buffer_append_int(value, *(const int64_t *)(const void *)from); break;
+    case BOOL: sl_buffer_append_string(value, *(const bool *)from ? "true" : "false"); break;
     }
     return row->name;
 }
@@ -349,14 +350,14 @@ const char *sv_options_show(const struct sv_options *options, int index, struct 
 bool sv_options_is_default(const struct sv_options *options, int index)
 {
     struct sv_options defaults;
-    struct sv_text mine = {0}, standard = {0};
+    struct sl_buffer mine = {0}, standard = {0};
     sv_options_defaults(&defaults);
     const char *name = sv_options_show(options, index, &mine);
     assert(name);
     (void)name;
     (void)sv_options_show(&defaults, index, &standard);
     bool same = !mine.failed && !standard.failed && strcmp(mine.data, standard.data) == 0;
-    sv_text_release(&mine);
-    sv_text_release(&standard);
+    sl_buffer_release(&mine);
+    sl_buffer_release(&standard);
     return same;
 }

@@ -4,8 +4,8 @@
  * line (--listen ...): the later wins. A setting never changes once the daemon runs. */
 #pragma once
 
+#include "base/buffer.h"
 #include "core/limits.h"
-#include "core/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,9 +39,9 @@ const char *sv_options_name(int index); /* by position; NULL past the last */
 /* Fails for a name that no option has, and lists those there are. */
 bool sv_options_unknown(const char *name, struct sl_err *err);
 
-void sv_options_help(struct sv_text *out);
-void sv_options_sample(struct sv_text *out); /* conf/sluiced.yaml: every option at its default */
+void sv_options_help(struct sl_buffer *out);
+void sv_options_sample(struct sl_buffer *out); /* conf/sluiced.yaml: every option at its default */
 /* The name by position, and the value as text; NULL past the last. */
-const char *sv_options_show(const struct sv_options *options, int index, struct sv_text *value);
+const char *sv_options_show(const struct sv_options *options, int index, struct sl_buffer *value);
 /* Whether the one at this position, which there is, has its default. */
 bool sv_options_is_default(const struct sv_options *options, int index);

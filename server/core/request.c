@@ -1,19 +1,12 @@
 /* request.c - one request's life, from its first byte to the last byte of its answer. */
 #include "core/request.h"
+#include "base/clock.h"
 #include "core/options.h"
 
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-
-int64_t sv_now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* The finaliser of splitmix64 (Steele, Lea, Flood 2014): one to one, so no number comes twice. */
 uint64_t sv_next_id(struct sv_server *server)
@@ -34,7 +27,7 @@ struct sv_request *sv_request_create(struct sv_server *server, const struct sv_t
     request->server = server;
     request->transport = transport;
     request->connection = connection;
-    request->received_ns = sv_now_ns();
+    request->received_ns = sl_now_ns();
     atomic_init(&request->references, 1);
     pthread_mutex_init(&request->lock, NULL);
     return request;
@@ -56,10 +49,10 @@ void sv_request_release(struct sv_request *request)
         return;
     if (request->async)
         request->async->destroy(request->state);
-    sv_text_release(&request->body);
-    sv_text_release(&request->response.body);
+    sl_buffer_release(&request->body);
+    sl_buffer_release(&request->response.body);
     for (int i = 0; i < request->response.long_count; i++)
-        sv_text_release(&request->response.long_headers[i].value);
+        sl_buffer_release(&request->response.long_headers[i].value);
     pthread_mutex_destroy(&request->lock);
     free(request);
 }
@@ -109,7 +102,7 @@ void sv_request_add_header(struct sv_request *request, const char *name, const c
     va_end(list);
 }
 
-struct sv_text *sv_request_add_long_header(struct sv_request *request, const char *name)
+struct sl_buffer *sv_request_add_long_header(struct sv_request *request, const char *name)
 {
     assert(request->response.long_count < SV_LONG_HEADERS_MAX);
     struct sv_long_header *header = &request->response.long_headers[request->response.long_count++];
@@ -129,16 +122,16 @@ enum sv_progress sv_request_respond(struct sv_request *request, int status,
 void sv_request_reset_response(struct sv_request *request)
 {
     struct sv_response *response = &request->response;
-    sv_text_release(&response->body);
+    sl_buffer_release(&response->body);
     for (int i = 0; i < response->long_count; i++)
-        sv_text_release(&response->long_headers[i].value);
+        sl_buffer_release(&response->long_headers[i].value);
     response->header_count = response->long_count = 0;
 }
 
 enum sv_progress sv_request_fail(struct sv_request *request, const struct sv_error *error)
 {
     request->outcome = error->kind;
-    sv_text_clear(&request->response.body);
+    sl_buffer_clear(&request->response.body);
     const char *type = sv_error_write(error, request->api, &request->response.body);
     sv_request_add_header(request, "x-sluice-error", "%s", sv_error_code(error->kind));
     if (error->retry_ms > 0) {
@@ -150,18 +143,18 @@ enum sv_progress sv_request_fail(struct sv_request *request, const struct sv_err
     return sv_request_respond(request, sv_error_status(error->kind, request->api), type);
 }
 
-void sv_request_write_response(const struct sv_request *request, struct sv_text *out)
+void sv_request_write_response(const struct sv_request *request, struct sl_buffer *out)
 {
     const struct sv_response *response = &request->response;
-    sv_text_print(out,
-                  "HTTP/1.1 %d Refused\r\nContent-Type: %s\r\nx-request-id: %s\r\n"
-                  "Connection: close\r\nContent-Length: %zu\r\n",
-                  response->status, response->content_type, request->request_id,
-                  response->body.bytes);
+    sl_buffer_printf(out,
+                     "HTTP/1.1 %d Refused\r\nContent-Type: %s\r\nx-request-id: %s\r\n"
+                     "Connection: close\r\nContent-Length: %zu\r\n",
+                     response->status, response->content_type, request->request_id,
+                     response->body.bytes);
     for (int i = 0; i < response->header_count; i++)
-        sv_text_print(out, "%s: %s\r\n", response->headers[i].name, response->headers[i].value);
-    sv_text_adds(out, "\r\n");
-    sv_text_add(out, response->body.data, response->body.bytes);
+        sl_buffer_printf(out, "%s: %s\r\n", response->headers[i].name, response->headers[i].value);
+    sl_buffer_append_string(out, "\r\n");
+    sl_buffer_append(out, response->body.data, response->body.bytes);
     out->failed = out->failed || response->body.failed;
 }
 

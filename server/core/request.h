@@ -7,10 +7,11 @@
  * Fields are the HTTP thread's, except where they say otherwise. */
 #pragma once
 
+#include "base/buffer.h"
+#include "base/clock.h"
 #include "core/limits.h"
 #include "core/request_error.h"
 #include "core/server.h"
-#include "core/text.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -62,13 +63,13 @@ struct sv_header {
 
 struct sv_long_header {
     const char *name;
-    struct sv_text value;
+    struct sl_buffer value;
 };
 
 struct sv_response {
     int status;
     const char *content_type;
-    struct sv_text body;
+    struct sl_buffer body;
     struct sv_header headers[SV_HEADERS_MAX];
     int header_count;
     struct sv_long_header long_headers[SV_LONG_HEADERS_MAX];
@@ -84,7 +85,7 @@ struct sv_request {
                     [SV_PATH_MAX]; /* what the path holds for the route's {...} */
     int64_t timeout_ms;            /* the client's wish; 0: none */
     int64_t received_ns;
-    struct sv_text body;
+    struct sl_buffer body;
 
     struct sv_response response;
     enum sv_error_kind outcome; /* how it ended, for metrics */
@@ -116,14 +117,14 @@ void sv_request_cancel(
 void sv_request_add_header(struct sv_request *request, const char *name, const char *format, ...)
     SL_PRINTF(3, 4);
 /* A few headers may be longer than SV_HEADER_VALUE_MAX: their values are what is written here. */
-struct sv_text *sv_request_add_long_header(struct sv_request *request, const char *name);
+struct sl_buffer *sv_request_add_long_header(struct sv_request *request, const char *name);
 /* What was written so far is forgotten, and its memory given back. */
 void sv_request_reset_response(struct sv_request *request);
 enum sv_progress sv_request_respond(struct sv_request *request, int status,
                                     const char *content_type);
 enum sv_progress sv_request_fail(struct sv_request *request, const struct sv_error *error);
 /* What was refused, as HTTP/1.1, for a connection that ends with it. */
-void sv_request_write_response(const struct sv_request *request, struct sv_text *out);
+void sv_request_write_response(const struct sv_request *request, struct sl_buffer *out);
 
 /* False, with an error, once shutdown has begun: nothing new is taken on. */
 bool sv_request_is_accepted(const struct sv_request *request, struct sv_error *error);
@@ -138,8 +139,6 @@ int64_t sv_request_deadline_ns(const struct sv_request *request);
  * (`ending` is not NULL), or its time is over. The first reason stays in the error. */
 bool sv_request_must_stop(const struct sv_request *request, int64_t deadline_ns,
                           const struct sv_error *ending, int64_t now, struct sv_error *error);
-
-int64_t sv_now_ns(void); /* monotonic */
 
 static inline long long sv_ms(int64_t ns)
 {

@@ -1,6 +1,7 @@
 /* request_error.c - why a request did not get its answer, and how each family of endpoints says so.
  */
 #include "core/request_error.h"
+#include "base/json_writer.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -82,34 +83,33 @@ const char *sv_error_code(enum sv_error_kind kind)
     return rows[kind].code;
 }
 
-static void write_openai(const struct sv_error *error, struct sv_text *body)
+static void write_openai(const struct sv_error *error, struct sl_buffer *body)
 {
     const struct row *row = &rows[error->kind];
-    sv_text_adds(body, "{\"error\":{\"message\":");
-    sv_text_jsons(body, error->message);
-    sv_text_print(body, ",\"type\":\"%s\",\"param\":", row->type);
-    sv_text_jsons(body, error->param[0] ? error->param : NULL);
-    sv_text_print(body, ",\"code\":\"%s\"}}", row->code);
+    sl_buffer_append_string(body, "{\"error\":{\"message\":");
+    sl_json_quote(body, error->message);
+    sl_buffer_printf(body, ",\"type\":\"%s\",\"param\":", row->type);
+    sl_json_quote(body, error->param[0] ? error->param : NULL);
+    sl_buffer_printf(body, ",\"code\":\"%s\"}}", row->code);
 }
 
-static void write_tei(const struct sv_error *error, enum sv_api api, struct sv_text *body)
+static void write_tei(const struct sv_error *error, enum sv_api api, struct sl_buffer *body)
 {
-    sv_text_adds(body, "{\"error\":");
-    sv_text_jsons(body, error->message);
-    sv_text_print(body, ",\"error_type\":\"%s\"}", row_for(error->kind, api)->tei_type);
+    sl_buffer_append_string(body, "{\"error\":");
+    sl_json_quote(body, error->message);
+    sl_buffer_printf(body, ",\"error_type\":\"%s\"}", row_for(error->kind, api)->tei_type);
 }
 
-static void write_plain(const struct sv_error *error, struct sv_text *body)
+static void write_plain(const struct sv_error *error, struct sl_buffer *body)
 {
     const struct row *row = &rows[error->kind];
-    sv_text_print(body,
-                  "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":", row->code,
-                  row->status);
-    sv_text_jsons(body, error->message);
-    sv_text_adds(body, "}");
+    sl_buffer_printf(body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":",
+                     row->code, row->status);
+    sl_json_quote(body, error->message);
+    sl_buffer_append_string(body, "}");
 }
 
-const char *sv_error_write(const struct sv_error *error, enum sv_api api, struct sv_text *body)
+const char *sv_error_write(const struct sv_error *error, enum sv_api api, struct sl_buffer *body)
 {
     switch (api) {
     case SV_API_OPENAI: write_openai(error, body); break;
@@ -117,9 +117,9 @@ const char *sv_error_write(const struct sv_error *error, enum sv_api api, struct
     case SV_API_HF: write_tei(error, api, body); break;
     case SV_API_PLAIN: write_plain(error, body); return "application/problem+json";
     case SV_API_OIP:
-        sv_text_adds(body, "{\"error\":");
-        sv_text_jsons(body, error->message);
-        sv_text_adds(body, "}");
+        sl_buffer_append_string(body, "{\"error\":");
+        sl_json_quote(body, error->message);
+        sl_buffer_append_string(body, "}");
         break;
     }
     return "application/json";

@@ -2,7 +2,7 @@
  */
 #pragma once
 
-#include "core/text.h"
+#include "base/buffer.h"
 
 #include <stdbool.h>
 
@@ -52,4 +52,4 @@ const char *sv_error_reason(enum sv_error_kind kind); /* "ok" for SV_OK */
 const char *sv_error_code(enum sv_error_kind kind);   /* not for SV_OK */
 
 /* Writes the body in the family's shape; its content type is returned. */
-const char *sv_error_write(const struct sv_error *error, enum sv_api api, struct sv_text *body);
+const char *sv_error_write(const struct sv_error *error, enum sv_api api, struct sl_buffer *body);

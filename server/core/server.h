@@ -9,7 +9,7 @@ struct sv_options;
 struct sv_metrics;
 struct sv_registry;
 struct sv_scheduler;
-struct sv_text;
+struct sl_buffer;
 
 enum sv_phase {
     SV_PHASE_SERVING,
@@ -30,5 +30,5 @@ struct sv_server {
     atomic_uint_fast64_t requests_started; /* requests so far */
     uint64_t salt;                         /* of this run, for ids and seeds */
     atomic_uint_fast64_t ids_issued;       /* numbers drawn so far */
-    const struct sv_text *index;           /* what GET / answers */
+    const struct sl_buffer *index;         /* what GET / answers */
 };

@@ -1,6 +1,7 @@
 /* connection_watcher.c - notices clients that left or stalled while their connections are
  * suspended. */
 #include "http/connection_watcher.h"
+#include "base/clock.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -75,7 +76,7 @@ static int sleep_ms(struct sv_watcher *watcher)
 
 static void tick_requests(struct sv_watcher *watcher)
 {
-    int64_t now = sv_now_ns();
+    int64_t now = sl_now_ns();
     for (int i = 0; i < watcher->count; i++) {
         struct sv_request *request = call_of(watcher, i, 0);
         if (!request)
@@ -89,7 +90,7 @@ static void tick_requests(struct sv_watcher *watcher)
 /* Shut, not closed: libmicrohttpd sees the end of its socket, and its number is still taken. */
 static void shut_expired(struct sv_watcher *watcher)
 {
-    int64_t now = sv_now_ns();
+    int64_t now = sl_now_ns();
     pthread_mutex_lock(&watcher->lock);
     bool busy = watcher->watched_count >= watcher->count - watcher->count / 4;
     for (struct sv_watched_connection *watched = watcher->watched_list; watched;
@@ -154,16 +155,16 @@ static void *run(void *argument)
 {
     struct sv_watcher *watcher = argument;
     struct epoll_event events[EVENTS];
-    int64_t ticked = sv_now_ns(), shut = ticked;
+    int64_t ticked = sl_now_ns(), shut = ticked;
     (void)pthread_setname_np(pthread_self(), "watcher");
     for (int ms; (ms = sleep_ms(watcher)) >= 0;) {
         int count = epoll_wait(watcher->epoll, events, EVENTS, ms);
         for (int i = 0; i < count; i++)
             take_event(watcher, &events[i]);
-        if (sv_now_ns() - ticked < (int64_t)SV_SWEEP_MS * 1000000)
+        if (sl_now_ns() - ticked < (int64_t)SV_SWEEP_MS * 1000000)
             continue;
         tick_requests(watcher);
-        ticked = sv_now_ns();
+        ticked = sl_now_ns();
         if (ticked - shut < (int64_t)SV_IDLE_MS * 1000000)
             continue;
         shut_expired(watcher);
@@ -315,7 +316,7 @@ static void set_deadlines(struct sv_watcher *watcher, struct sv_watched_connecti
 void sv_watcher_set_deadline(struct sv_watcher *watcher, struct sv_watched_connection *watched,
                              int64_t ns, int64_t more_ns)
 {
-    int64_t now = sv_now_ns();
+    int64_t now = sl_now_ns();
     assert(ns != INT64_MAX);
     set_deadlines(watcher, watched, now + ns,
                   now + (int64_t)SV_BUSY_TIMEOUT_MS * 1000000 + more_ns);
@@ -359,7 +360,7 @@ void sv_watcher_linger(struct sv_watcher *watcher, int fd)
         struct lingering *one = &watcher->lingering[i];
         *one =
             (struct lingering){.fd = ours,
-                               .deadline_ns = sv_now_ns() + (int64_t)SV_LINGER_SECONDS * 1000000000,
+                               .deadline_ns = sl_now_ns() + (int64_t)SV_LINGER_SECONDS * 1000000000,
                                .remaining = SV_LINGER_BYTES_MAX};
         (void)shutdown(ours, SHUT_WR);
         if (epoll_ctl(watcher->epoll, EPOLL_CTL_ADD, ours, &event) != 0)

@@ -3,6 +3,7 @@
  * libmicrohttpd runs two threads with an epoll each. With one thread its epoll stalls when 128 to
  * 512 connections are busy (tests/bench_http.sh shows it); with two it does not. */
 #include "http/http_server.h"
+#include "base/clock.h"
 #include "core/log.h"
 #include "core/metrics.h"
 #include "core/options.h"
@@ -113,7 +114,7 @@ static void fail_response(struct sv_exchange *x)
     if (x->request->response.body.is_full)
         (void)sv_fail(&error, SV_BAD_REQUEST, NULL,
                       "The answer would have more than %d bytes: ask for less at a time.",
-                      SV_TEXT_GROWN_MAX);
+                      SL_BUFFER_BYTES_MAX);
     else {
         (void)sv_fail(
             &error, SV_OVERLOADED, NULL,
@@ -127,7 +128,7 @@ static void fail_response(struct sv_exchange *x)
 
 static enum MHD_Result response(struct sv_exchange *x)
 {
-    struct sv_text *body = &x->request->response.body;
+    struct sl_buffer *body = &x->request->response.body;
     if (body->is_full || (!body->failed && !count_response_bytes(x)))
         fail_response(x);
     if (body->failed)
@@ -138,7 +139,7 @@ static enum MHD_Result response(struct sv_exchange *x)
     struct MHD_Response *mhd_response =
         MHD_create_response_from_buffer(body->bytes, body->data, MHD_RESPMEM_MUST_FREE);
     if (mhd_response)
-        *body = (struct sv_text){0}; /* its memory is the response's now */
+        *body = (struct sl_buffer){0}; /* its memory is the response's now */
     return queue(x, mhd_response);
 }
 
@@ -256,7 +257,7 @@ static enum sv_progress begin(struct sv_exchange *x)
     atomic_fetch_add(&x->http->server->requests_in_flight, 1);
     atomic_fetch_add(&x->http->server->requests_started, 1);
     enum sv_progress next = x->request->route->handle(x->request);
-    sv_text_release(&x->request->body); /* it counts on: what was made of it is as large */
+    sl_buffer_release(&x->request->body); /* it counts on: what was made of it is as large */
     if (next == SV_PENDING)
         watch(x);
     return next;
@@ -332,7 +333,7 @@ static void record_http_metrics(const struct sv_exchange *x)
         1);
     sv_metric_observe(
         sv_metrics_series(metrics, SV_METRIC_HTTP_SECONDS, (const char *const[]){handler}),
-        1e-9 * (double)(sv_now_ns() - request->received_ns));
+        1e-9 * (double)(sl_now_ns() - request->received_ns));
 }
 
 /* Every request that was received whole is counted here, once, by how it ended. */
@@ -358,7 +359,7 @@ static void record_request_metrics(const struct sv_exchange *x, bool complete)
     SV_LOG(ours ? SV_LOG_WARN : SV_LOG_DEBUG, "call", sv_str("endpoint", request->route->path),
            sv_str("request_id", request->request_id), sv_str("model", request->model),
            sv_str("reason", sv_error_reason(kind)),
-           sv_int("ms", (sv_now_ns() - request->received_ns) / 1000000));
+           sv_int("ms", (sl_now_ns() - request->received_ns) / 1000000));
 }
 
 static void end_request(struct sv_exchange *x, bool complete)

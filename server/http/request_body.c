@@ -1,5 +1,6 @@
 /* request_body.c - the body of a request: counted, bounded, waited for. */
 #include "http/request_body.h"
+#include "base/clock.h"
 #include "core/options.h"
 #include "http/connection_watcher.h"
 
@@ -14,7 +15,7 @@ void sv_body_uncount(struct sv_exchange *x)
 void sv_body_set_deadline(struct sv_exchange *x)
 {
     const struct sv_options *o = x->http->server->options;
-    int64_t rest = x->request->received_ns + o->request_seconds_max * 1000000000 - sv_now_ns();
+    int64_t rest = x->request->received_ns + o->request_seconds_max * 1000000000 - sl_now_ns();
     int64_t step = (int64_t)SV_BODY_CHUNK_SECONDS * 1000000000;
     sv_watcher_set_deadline(x->http->watcher, x->watched, rest < step ? rest : step, 0);
 }
@@ -22,26 +23,26 @@ void sv_body_set_deadline(struct sv_exchange *x)
 void sv_body_discard(struct sv_exchange *x)
 {
     sv_body_uncount(x);
-    sv_text_release(&x->request->body);
+    sl_buffer_release(&x->request->body);
 }
 
 /* Libmicrohttpd answers before a body or after it, not within: so this answer is sent by hand, and
  * the connection ends. There is room in the socket: nothing else was sent for this request. */
 static void fail_amid_body(struct sv_exchange *x)
 {
-    struct sv_text text = {0};
+    struct sl_buffer text = {0};
     (void)sv_request_fail(x->request, &x->error);
     sv_request_write_response(x->request, &text);
     if (!text.failed)
         x->responded = x->lingers = send(x->socket, text.data, text.bytes,
                                          MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)text.bytes;
-    sv_text_release(&text);
+    sl_buffer_release(&text);
 }
 
 bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count)
 {
     struct sv_server *server = x->http->server;
-    struct sv_text *body = &x->request->body;
+    struct sl_buffer *body = &x->request->body;
     size_t step = x->received / SV_BODY_CHUNK_BYTES;
     x->received += count;
     if (x->received / SV_BODY_CHUNK_BYTES > step)
@@ -63,7 +64,7 @@ bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count)
             fail_amid_body(x);
         return x->discarded <= SV_DISCARD_BYTES_MAX;
     }
-    sv_text_add(body, bytes, count);
+    sl_buffer_append(body, bytes, count);
     if (body->failed)
         return false;
     x->body_bytes += (int64_t)count;

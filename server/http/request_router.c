@@ -1,5 +1,7 @@
 /* request_router.c - from a method and a path to the route that answers them. */
 #include "http/request_router.h"
+#include "base/list.h"
+#include "core/percent.h"
 
 #include <assert.h>
 #include <string.h>
@@ -55,7 +57,7 @@ static bool matches(const struct sv_route *route, const char *path,
 
 static void add_allowed(const char *method, char allow[static SV_ALLOW_MAX])
 {
-    sv_list_add(allow, SV_ALLOW_MAX, strcmp(method, "GET") == 0 ? "GET, HEAD" : method);
+    sl_list_add(allow, SV_ALLOW_MAX, strcmp(method, "GET") == 0 ? "GET, HEAD" : method);
 }
 
 const struct sv_route *sv_router_find(const struct sv_router *router, const char *method,

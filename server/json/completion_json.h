@@ -2,7 +2,7 @@
  * our additions. */
 #pragma once
 
-#include "core/text.h"
+#include "base/buffer.h"
 #include "core/usage.h"
 
 #include "sluice/generate.h"
@@ -29,7 +29,7 @@ struct sv_completion_choice {
 };
 
 /* {"id":...,"choices":[   then pieces with commas between, then   ],"usage":...} */
-void sv_completion_json_begin(struct sv_text *out, const struct sv_completion_head *head);
-void sv_completion_json_choice(struct sv_text *out, const struct sv_completion_choice *piece);
-void sv_completion_json_usage(struct sv_text *out,
+void sv_completion_json_begin(struct sl_buffer *out, const struct sv_completion_head *head);
+void sv_completion_json_choice(struct sl_buffer *out, const struct sv_completion_choice *piece);
+void sv_completion_json_usage(struct sl_buffer *out,
                               const struct sv_usage *usage); /* the object alone */

@@ -136,7 +136,7 @@ static bool check(void *to, struct sv_error *error)
            sv_unknown_characters_check(&params->unknown, &params->replaces_unknown, error);
 }
 
-struct sv_document *sv_completion_params_read(const struct sv_text *body,
+struct sv_document *sv_completion_params_read(const struct sl_buffer *body,
                                               struct sv_completion_params *params,
                                               struct sv_error *error)
 {

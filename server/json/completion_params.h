@@ -22,6 +22,6 @@ struct sv_completion_params {
 
 /* Reads, fills in defaults and checks all that can be without the model. NULL: see error. The
  * request's strings and arrays belong to the document. */
-struct sv_document *sv_completion_params_read(const struct sv_text *body,
+struct sv_document *sv_completion_params_read(const struct sl_buffer *body,
                                               struct sv_completion_params *params,
                                               struct sv_error *error) SL_MUST_CHECK;

@@ -128,7 +128,7 @@ static bool check(void *to, struct sv_error *error)
     return sv_tokenize_options_check(&params->tokenize, error);
 }
 
-struct sv_document *sv_decision_params_read(const struct sv_text *body,
+struct sv_document *sv_decision_params_read(const struct sl_buffer *body,
                                             struct sv_decision_params *params,
                                             struct sv_error *error)
 {

@@ -1,5 +1,6 @@
 /* infer_params.c - what POST /v2/models/{name}/infer can be asked. */
 #include "json/infer_params.h"
+#include "base/list.h"
 
 #include "sluice/model.h"
 
@@ -195,7 +196,7 @@ static bool fail_name(const struct sv_output *output, const char *param, struct 
 {
     char names[128] = "";
     for (int i = 0; i < SV_OUTPUTS; i++)
-        sv_list_add(names, sizeof names, sv_output_rows[i].name);
+        sl_list_add(names, sizeof names, sv_output_rows[i].name);
     return sv_fail(error, SV_INVALID_VALUE, param,
                    "'%s' is '%s', and there is no such output; classifiers here have %s.", param,
                    output->name.data, names);
@@ -242,8 +243,8 @@ static bool check(void *to, struct sv_error *error)
            check_input(params->inputs.items, error);
 }
 
-struct sv_document *sv_infer_params_read(const struct sv_text *body, struct sv_infer_params *params,
-                                         struct sv_error *error)
+struct sv_document *sv_infer_params_read(const struct sl_buffer *body,
+                                         struct sv_infer_params *params, struct sv_error *error)
 {
     *params = (struct sv_infer_params){.tokenize = {.in_parameters = true}};
     return sv_json_read(body, fields, check, params, error);

@@ -51,5 +51,6 @@ extern const char sv_input_name[]; /* "text" */
 
 /* Reads, fills in defaults and checks. NULL: see error. The request's strings belong to the
  * document. */
-struct sv_document *sv_infer_params_read(const struct sv_text *body, struct sv_infer_params *params,
-                                         struct sv_error *error) SL_MUST_CHECK;
+struct sv_document *sv_infer_params_read(const struct sl_buffer *body,
+                                         struct sv_infer_params *params, struct sv_error *error)
+    SL_MUST_CHECK;

@@ -1,5 +1,6 @@
 /* json_schema.c - JSON from clients into structs, by tables of fields. */
 #include "json/json_schema.h"
+#include "base/list.h"
 #include "json/json_reader.h"
 
 #include <assert.h>
@@ -251,7 +252,7 @@ static bool unknown(const struct sv_reader *r, const struct sv_field *fields, co
     char names[1024] = "", param[SV_PARAM_MAX];
     for (const struct sv_field *f = fields; f->kind != SV_FIELD_END; f++)
         if (f->kind != SV_FIELD_UNSUPPORTED)
-            sv_list_add(names, sizeof names, f->name);
+            sl_list_add(names, sizeof names, f->name);
     (void)snprintf(param, sizeof param, "%s%s", r->prefix, name);
     return sv_fail(r->error, SV_UNKNOWN_PARAMETER, param, "Unknown parameter '%s'. Accepted: %s.",
                    param, names);
@@ -425,7 +426,7 @@ static json_t *parse(const char *bytes, size_t count, struct sv_error *error)
     return root;
 }
 
-struct sv_document *sv_json_read(const struct sv_text *body, const struct sv_field *fields,
+struct sv_document *sv_json_read(const struct sl_buffer *body, const struct sv_field *fields,
                                  bool (*check)(void *to, struct sv_error *error), void *to,
                                  struct sv_error *error)
 {

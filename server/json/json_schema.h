@@ -137,7 +137,7 @@ struct sv_document; /* a parsed body and what hangs on it */
 
 /* Reads a body into `to` as the table says; `to` holds defaults before. Then `check` looks at what
  * no table can say; NULL: nothing. The result is NULL: see error. */
-struct sv_document *sv_json_read(const struct sv_text *body, const struct sv_field *fields,
+struct sv_document *sv_json_read(const struct sl_buffer *body, const struct sv_field *fields,
                                  bool (*check)(void *to, struct sv_error *error), void *to,
                                  struct sv_error *error) SL_MUST_CHECK;
 /* One text of several, 1 at least, with a byte between two; it is the document's. */

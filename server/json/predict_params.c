@@ -65,7 +65,7 @@ static bool check(void *to, struct sv_error *error)
     return sv_tokenize_options_check(&params->tokenize, error) && check_function(params, error);
 }
 
-static struct sv_document *read_by(const struct sv_field *fields, const struct sv_text *body,
+static struct sv_document *read_by(const struct sv_field *fields, const struct sl_buffer *body,
                                    struct sv_predict_params *params, struct sv_error *error)
 {
     *params = (struct sv_predict_params){.tokenize = {.in_parameters = fields == hf_fields},
@@ -74,7 +74,7 @@ static struct sv_document *read_by(const struct sv_field *fields, const struct s
     return sv_json_read(body, fields, check, params, error);
 }
 
-struct sv_document *sv_predict_params_read(const struct sv_text *body,
+struct sv_document *sv_predict_params_read(const struct sl_buffer *body,
                                            struct sv_predict_params *params, struct sv_error *error)
 {
     struct sv_document *document = read_by(predict_fields, body, params, error);
@@ -83,8 +83,8 @@ struct sv_document *sv_predict_params_read(const struct sv_text *body,
     return document;
 }
 
-struct sv_document *sv_hf_params_read(const struct sv_text *body, struct sv_predict_params *params,
-                                      struct sv_error *error)
+struct sv_document *sv_hf_params_read(const struct sl_buffer *body,
+                                      struct sv_predict_params *params, struct sv_error *error)
 {
     return read_by(hf_fields, body, params, error);
 }

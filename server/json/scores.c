@@ -1,5 +1,6 @@
 /* scores.c - what a classifier thinks of a text: logits to scores, the likeliest first, as JSON. */
 #include "json/scores.h"
+#include "base/json_writer.h"
 
 #include "sluice/classify.h"
 
@@ -38,15 +39,15 @@ void sv_scores_rank(const float *values, int classes, struct sv_score *ranked)
 }
 
 void sv_scores_write(const struct sv_score *ranked, int count, const char *const *labels,
-                     struct sv_text *out)
+                     struct sl_buffer *out)
 {
-    sv_text_adds(out, "[");
+    sl_buffer_append_string(out, "[");
     for (int i = 0; i < count; i++) {
-        sv_text_adds(out, i ? ",{\"label\":" : "{\"label\":");
-        sv_text_jsons(out, labels[ranked[i].class]);
-        sv_text_adds(out, ",\"score\":");
-        sv_text_float(out, ranked[i].value);
-        sv_text_adds(out, "}");
+        sl_buffer_append_string(out, i ? ",{\"label\":" : "{\"label\":");
+        sl_json_quote(out, labels[ranked[i].class]);
+        sl_buffer_append_string(out, ",\"score\":");
+        sl_buffer_append_float(out, ranked[i].value);
+        sl_buffer_append_string(out, "}");
     }
-    sv_text_adds(out, "]");
+    sl_buffer_append_string(out, "]");
 }

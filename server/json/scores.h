@@ -1,7 +1,7 @@
 /* scores.h - what a classifier thinks of a text: logits to scores, the likeliest first, as JSON. */
 #pragma once
 
-#include "core/text.h"
+#include "base/buffer.h"
 
 /* What becomes of logits. */
 enum sv_score_function {
@@ -22,4 +22,4 @@ void sv_scores_from_logits(const float *logits, int classes, enum sv_score_funct
 void sv_scores_rank(const float *values, int classes, struct sv_score *ranked);
 /* [{"label":"positive","score":0.98},...]: the first `count`. */
 void sv_scores_write(const struct sv_score *ranked, int count, const char *const *labels,
-                     struct sv_text *out);
+                     struct sl_buffer *out);

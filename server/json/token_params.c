@@ -66,7 +66,7 @@ static bool check_decode(void *to, struct sv_error *error)
     return true;
 }
 
-struct sv_document *sv_tokenize_params_read(const struct sv_text *body,
+struct sv_document *sv_tokenize_params_read(const struct sl_buffer *body,
                                             struct sv_tokenize_params *params,
                                             struct sv_error *error)
 {
@@ -74,7 +74,7 @@ struct sv_document *sv_tokenize_params_read(const struct sv_text *body,
     return sv_json_read(body, tokenize_fields, check_tokenize, params, error);
 }
 
-struct sv_document *sv_decode_params_read(const struct sv_text *body,
+struct sv_document *sv_decode_params_read(const struct sl_buffer *body,
                                           struct sv_decode_params *params, struct sv_error *error)
 {
     *params = (struct sv_decode_params){.skips_special = true};

@@ -17,9 +17,9 @@ struct sv_decode_params {
 
 /* Read, fill in defaults and check. NULL: see error. The request's strings belong to the
  * document. */
-struct sv_document *sv_tokenize_params_read(const struct sv_text *body,
+struct sv_document *sv_tokenize_params_read(const struct sl_buffer *body,
                                             struct sv_tokenize_params *params,
                                             struct sv_error *error) SL_MUST_CHECK;
-struct sv_document *sv_decode_params_read(const struct sv_text *body,
+struct sv_document *sv_decode_params_read(const struct sl_buffer *body,
                                           struct sv_decode_params *params, struct sv_error *error)
     SL_MUST_CHECK;

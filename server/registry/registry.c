@@ -1,5 +1,6 @@
 /* registry.c - the models being served, by name. */
 #include "registry/registry.h"
+#include "base/clock.h"
 #include "core/limits.h"
 #include "core/log.h"
 #include "core/metrics.h"
@@ -185,9 +186,9 @@ static void load_version(struct sv_registry *registry, const char *store, const 
         return;
     }
     struct sl_err err = {.text = "no room for more models"};
-    int64_t began = sv_now_ns();
+    int64_t began = sl_now_ns();
     struct sv_model_ref *ref = served_create(registry->engine, directory, name, version, &err);
-    double seconds = 1e-9 * (double)(sv_now_ns() - began);
+    double seconds = 1e-9 * (double)(sl_now_ns() - began);
     record_metrics(registry->metrics, name, version, ref, seconds);
     if (publish(registry, ref))
         SV_LOG(SV_LOG_INFO, "model loaded", sv_str("model", name), sv_str("version", version),

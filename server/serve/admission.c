@@ -1,6 +1,7 @@
 /* admission.c - limits how many texts and tokens are in progress; a request is admitted whole or
  * rejected whole. */
 #include "serve/admission.h"
+#include "base/clock.h"
 #include "core/limits.h"
 #include "core/request.h"
 
@@ -79,7 +80,7 @@ bool sv_admission_admit(struct sv_admission *admission, int items, int64_t token
                 admission->tokens + tokens <= admission->tokens_max;
     int wait_ms = retry_ms(admission, texts_to_wait_for(admission, items, tokens));
     if (fits && admission->items == 0)
-        admission->ended_ns = sv_now_ns();
+        admission->ended_ns = sl_now_ns();
     if (fits) {
         admission->items += items;
         admission->tokens += tokens;
@@ -100,7 +101,7 @@ void sv_admission_withdraw(struct sv_admission *admission, int items, int64_t to
 
 void sv_admission_complete(struct sv_admission *admission, int64_t tokens)
 {
-    int64_t now = sv_now_ns();
+    int64_t now = sl_now_ns();
     pthread_mutex_lock(&admission->lock);
     double seconds = 1e-9 * (double)(now - admission->ended_ns),
            kept = exp(-seconds / pace_seconds);

@@ -1,5 +1,6 @@
 /* classification_executor.c - the executor of a classifier: one ragged batch after another. */
 #include "serve/classification_executor.h"
+#include "base/clock.h"
 #include "core/limits.h"
 #include "core/log.h"
 #include "core/usage.h"
@@ -10,7 +11,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static_assert(offsetof(struct sv_classification_task, link) == 0, "it stands in queues");
 
@@ -117,7 +117,7 @@ void sv_classification_executor_push(struct sv_executor *executor,
     assert(executor->kind == &sv_classification_executor_ops);
     assert(task->count > 0);
     task->request = sv_request_acquire(task->request);
-    task->queued_ns = sv_now_ns();
+    task->queued_ns = sl_now_ns();
     task->taken = 0;
     task->remaining = task->count;
     pthread_mutex_lock(&executor->lock);
@@ -183,7 +183,7 @@ static void fail_if_not_finite(struct sv_classification_task *task)
 static void finish_task(struct executor *executor, struct sv_classification_task *task)
 {
     struct sv_request *request = task->request;
-    task->finished_ns = sv_now_ns();
+    task->finished_ns = sl_now_ns();
     fail_if_not_finite(task);
     record_task(executor, task);
     atomic_store(&task->finished, true);
@@ -222,7 +222,7 @@ static void drop(struct executor *executor, struct sv_classification_task *task)
 static void sweep(struct sv_executor *base, const struct sv_error *ending)
 {
     struct executor *executor = (struct executor *)base;
-    int64_t now = sv_now_ns();
+    int64_t now = sl_now_ns();
     struct sv_queue before = base->waiting;
     base->waiting = (struct sv_queue){0};
     for (struct sv_classification_task *task; (task = sv_queue_pop(&before));)
@@ -279,10 +279,8 @@ static void record_batch(struct executor *executor, int count, int64_t took)
     }
     sv_executor_record_batch(&executor->base, count, rows, took);
     sv_metric_add(executor->base.series[SV_METRIC_PROMPT_TOKENS], rows);
-    struct timespec today;
-    (void)clock_gettime(CLOCK_REALTIME, &today);
     pthread_mutex_lock(&executor->base.lock);
-    executor->stats.last_ms = (int64_t)today.tv_sec * 1000 + today.tv_nsec / 1000000;
+    executor->stats.last_ms = sl_wall_ns() / 1000000;
     executor->stats.items += answered;
     executor->stats.batches++;
     count_duration(&executor->stats.by_size[count], took);
@@ -327,13 +325,13 @@ static bool step(struct sv_executor *base)
 {
     struct executor *executor = (struct executor *)base;
     struct sl_err err;
-    int64_t began = sv_now_ns();
+    int64_t began = sl_now_ns();
     int count = base->running = build_batch(executor, began);
     sv_executor_record_queue(base);
     if (count == 0)
         return false;
     if (sl_classifier_run(executor->classifier, executor->feeds, count, &err)) {
-        int64_t now = sv_now_ns();
+        int64_t now = sl_now_ns();
         record_batch(executor, count, now - began);
         for (int i = 0; i < count; i++)
             take(executor, i, now);

@@ -1,5 +1,6 @@
 /* completion_executor.c - the executor of a model that completes texts. */
 #include "serve/completion_executor.h"
+#include "base/clock.h"
 #include "core/limits.h"
 #include "core/log.h"
 
@@ -76,7 +77,7 @@ void sv_completion_executor_push(struct sv_executor *executor, struct sv_complet
 {
     assert(executor->kind == &sv_completion_executor_ops);
     task->request = sv_request_acquire(task->request);
-    task->queued_ns = sv_now_ns();
+    task->queued_ns = sl_now_ns();
     task->remaining = task->count;
     for (int i = 0; i < task->count; i++) {
         task->sequences[i].task = task;
@@ -105,7 +106,7 @@ static void add_usage(struct sv_completion_task *task)
 static void finish_task(struct executor *executor, struct sv_completion_task *task)
 {
     struct sv_request *request = task->request;
-    task->finished_ns = sv_now_ns();
+    task->finished_ns = sl_now_ns();
     sv_executor_record_end(&executor->base, request, task->started_ns, task->finished_ns);
     if (task->error.kind != SV_OK && task->stream)
         sv_stream_fail(task->stream, &task->error);
@@ -193,7 +194,7 @@ static void sweep_list(struct executor *executor, struct sv_queue *list,
 static void sweep(struct sv_executor *base, const struct sv_error *ending)
 {
     struct executor *executor = (struct executor *)base;
-    int64_t now = sv_now_ns();
+    int64_t now = sl_now_ns();
     sweep_list(executor, &executor->base.waiting, ending, now);
     sweep_list(executor, &executor->draining, ending, now);
     for (int i = 0; i < executor->options.slots; i++)
@@ -366,18 +367,18 @@ static bool step(struct sv_executor *base)
 {
     struct executor *executor = (struct executor *)base;
     struct sl_err err;
-    int64_t now = sv_now_ns();
+    int64_t now = sl_now_ns();
     retry_blocked(executor, now);
     fill_slots(executor, now);
     int count = build_batch(executor);
     if (count == 0)
         return false;
-    int64_t began = sv_now_ns();
+    int64_t began = sl_now_ns();
     if (!sl_session_run(executor->session, executor->feeds, count, &err)) {
         fail_batch(executor, count, &err);
         return true;
     }
-    now = sv_now_ns();
+    now = sl_now_ns();
     record_batch(executor, count, now - began);
     for (int i = 0; i < count; i++) {
         struct sv_sequence *s = executor->fed[i];

@@ -1,5 +1,6 @@
 /* scheduler.c - the dispatcher: one thread that runs what was admitted, batch after batch. */
 #include "serve/scheduler.h"
+#include "base/clock.h"
 #include "core/limits.h"
 
 #include <assert.h>
@@ -7,7 +8,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct sv_scheduler {
     struct sv_scheduler_options options;
@@ -35,11 +35,7 @@ struct control {
 
 static void wait_until_woken(struct sv_scheduler *scheduler, int64_t ms)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += ms * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    struct timespec until = sl_timespec(sl_now_ns() + ms * 1000000);
     while (!scheduler->woken)
         if (pthread_cond_timedwait(&scheduler->wakeup, &scheduler->lock, &until) == ETIMEDOUT)
             break;
@@ -65,7 +61,7 @@ static struct control wait_for_work(struct sv_scheduler *scheduler, bool idle)
 
 static void heartbeat(struct sv_scheduler *scheduler)
 {
-    int64_t now = sv_now_ns();
+    int64_t now = sl_now_ns();
     atomic_store(&scheduler->last_progress_ns, now);
     if (!scheduler->options.heartbeat ||
         now - scheduler->heartbeat_ns < (int64_t)SV_IDLE_MS * 1000000)
@@ -77,7 +73,7 @@ static void heartbeat(struct sv_scheduler *scheduler)
 static bool step_all(struct sv_scheduler *scheduler, const struct control *control)
 {
     bool ran = false;
-    int64_t now = sv_now_ns();
+    int64_t now = sl_now_ns();
     bool sweep = control->sweep || now - scheduler->swept_ns > (int64_t)SV_SWEEP_MS * 1000000;
     for (int i = 0; i < scheduler->executor_count; i++) {
         /* `ending` does not change once it is set, so it may be read without the lock. */
@@ -157,7 +153,7 @@ struct sv_scheduler *sv_scheduler_create(const struct sv_scheduler_options *opti
     scheduler->options = *options;
     pthread_mutex_init(&scheduler->lock, NULL);
     init_wakeup(&scheduler->wakeup);
-    atomic_store(&scheduler->last_progress_ns, sv_now_ns());
+    atomic_store(&scheduler->last_progress_ns, sl_now_ns());
     bool ok = make_executors(scheduler, registry, metrics, err);
     if (ok && pthread_create(&scheduler->thread, NULL, dispatch, scheduler) != 0)
         ok = sl_fail(err, SL_IO, "start the dispatcher: no more threads");
@@ -279,7 +275,7 @@ int64_t sv_scheduler_pending(struct sv_scheduler *scheduler)
 
 bool sv_scheduler_is_alive(const struct sv_scheduler *scheduler)
 {
-    int64_t silent = sv_now_ns() - atomic_load(&scheduler->last_progress_ns);
+    int64_t silent = sl_now_ns() - atomic_load(&scheduler->last_progress_ns);
     return atomic_load(&scheduler->is_idle) ||
            silent < (int64_t)SV_HEARTBEAT_SECONDS_MAX * 1000000000;
 }

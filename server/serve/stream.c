@@ -1,5 +1,6 @@
 /* stream.c - server-sent events: the bounded buffer between the dispatcher and a slow client. */
 #include "serve/stream.h"
+#include "base/utf8.h"
 #include "core/limits.h"
 
 #include <assert.h>
@@ -23,9 +24,9 @@ struct executor {
 
 struct sv_stream {
     struct sv_stream_options options;
-    pthread_mutex_t lock; /* guards everything below */
-    struct sv_text head;  /* "data: {...,"choices":[", before every piece */
-    struct sv_text frame; /* events being sent; [sent] are gone */
+    pthread_mutex_t lock;   /* guards everything below */
+    struct sl_buffer head;  /* "data: {...,"choices":[", before every piece */
+    struct sl_buffer frame; /* events being sent; [sent] are gone */
     size_t sent;
     struct executor *executors;
     char *texts;
@@ -63,7 +64,7 @@ struct sv_stream *sv_stream_create(const struct sv_stream_options *options, stru
     }
     stream->options = *options;
     pthread_mutex_init(&stream->lock, NULL);
-    sv_text_adds(&stream->head, "data: ");
+    sl_buffer_append_string(&stream->head, "data: ");
     sv_completion_json_begin(&stream->head, &options->head);
     if (!allocate(stream) || stream->head.failed) {
         (void)sl_fail(err, SL_NO_MEMORY, "stream of %d choices", options->choices);
@@ -78,8 +79,8 @@ void sv_stream_destroy(struct sv_stream *stream)
 {
     if (!stream)
         return;
-    sv_text_release(&stream->head);
-    sv_text_release(&stream->frame);
+    sl_buffer_release(&stream->head);
+    sl_buffer_release(&stream->frame);
     free(stream->executors);
     free(stream->texts);
     free(stream->records);
@@ -110,7 +111,7 @@ static bool lane_put(struct executor *executor, const char *text, size_t bytes,
 {
     size_t remaining = bytes - executor->bytes_put;
     size_t take =
-        sv_utf8_fit(text + executor->bytes_put, remaining, SV_STREAM_TEXT_BYTES - executor->bytes);
+        sl_utf8_fit(text + executor->bytes_put, remaining, SV_STREAM_TEXT_BYTES - executor->bytes);
     int fresh = record_count - executor->records_put;
     const struct sl_token_record *first = records + executor->records_put;
     int fit = fresh > 0 ? fitting_records(executor, first, fresh, take == remaining, &take) : 0;
@@ -194,14 +195,14 @@ bool sv_stream_is_delivered(struct sv_stream *stream)
 /* The end of an event: with usage in its own event, the others say that they have none. */
 static void end_event(struct sv_stream *stream, bool last)
 {
-    struct sv_text *frame = &stream->frame;
-    sv_text_adds(frame, "]");
+    struct sl_buffer *frame = &stream->frame;
+    sl_buffer_append_string(frame, "]");
     if (last) {
-        sv_text_adds(frame, ",\"usage\":");
+        sl_buffer_append_string(frame, ",\"usage\":");
         sv_completion_json_usage(frame, &stream->usage);
     } else if (stream->options.include_usage)
-        sv_text_adds(frame, ",\"usage\":null");
-    sv_text_adds(frame, "}\n\n");
+        sl_buffer_append_string(frame, ",\"usage\":null");
+    sl_buffer_append_string(frame, "}\n\n");
 }
 
 static void write_piece(struct sv_stream *stream, int choice, struct executor *executor)
@@ -217,30 +218,30 @@ static void write_piece(struct sv_stream *stream, int choice, struct executor *e
         .record_count = executor->record_count,
         .finish = executor->finish,
     };
-    sv_text_add(&stream->frame, stream->head.data, stream->head.bytes);
+    sl_buffer_append(&stream->frame, stream->head.data, stream->head.bytes);
     sv_completion_json_choice(&stream->frame, &piece);
     stream->closed += executor->finish != SL_RUNNING;
     executor->closed = executor->finish != SL_RUNNING;
     end_event(stream, !stream->options.include_usage && stream->closed == stream->options.choices);
     executor->bytes_sent += executor->bytes;
-    executor->characters_sent += sv_utf8_count(executor->text, executor->bytes);
+    executor->characters_sent += sl_utf8_count(executor->text, executor->bytes);
     executor->bytes = 0;
     executor->record_count = 0;
 }
 
 static void write_end(struct sv_stream *stream)
 {
-    struct sv_text *frame = &stream->frame;
+    struct sl_buffer *frame = &stream->frame;
     bool complete = stream->closed == stream->options.choices;
     if (!complete) {
-        sv_text_adds(frame, "data: ");
+        sl_buffer_append_string(frame, "data: ");
         (void)sv_error_write(&stream->error, SV_API_OPENAI, frame);
-        sv_text_adds(frame, "\n\n");
+        sl_buffer_append_string(frame, "\n\n");
     } else if (stream->options.include_usage) {
-        sv_text_add(frame, stream->head.data, stream->head.bytes);
+        sl_buffer_append(frame, stream->head.data, stream->head.bytes);
         end_event(stream, true);
     }
-    sv_text_adds(frame, "data: [DONE]\n\n");
+    sl_buffer_append_string(frame, "data: [DONE]\n\n");
     stream->done = true;
 }
 
@@ -261,7 +262,7 @@ static bool write_events(struct sv_stream *stream)
     if (stream->closed == stream->options.choices || stream->error.kind != SV_OK)
         write_end(stream);
     else if (stream->ping && stream->frame.bytes == 0)
-        sv_text_adds(&stream->frame, ": ping\n\n");
+        sl_buffer_append_string(&stream->frame, ": ping\n\n");
     stream->ping = false;
     return made_room;
 }
@@ -282,7 +283,7 @@ ssize_t sv_stream_pull(struct sv_stream *stream, char *bytes, size_t max)
     bool made_room = false;
     pthread_mutex_lock(&stream->lock);
     if (stream->sent == stream->frame.bytes && !stream->done) {
-        sv_text_clear(&stream->frame);
+        sl_buffer_clear(&stream->frame);
         stream->sent = 0;
         made_room = write_events(stream);
     }

@@ -11,8 +11,8 @@
  * WordPiece vocabulary; TRAIN and TEST have lines "0 or 1 TAB text". A text is the set of its
  * features, found by a hash. With r = log((of class 1 + 1) / (of class 0 + 1)), each over its sum,
  * the odds are exp(b + sum of w r); w learns by steps along each text's gradient. */
+#include "base/dynarray.h"
 #include "base/random.h"
-#include "base/reserve.h"
 #include "checkpoint/vocabulary.h"
 #include "data/dataset.h"
 #include "sluice/tokens.h"

@@ -46,7 +46,7 @@ static void prompts_check(const struct sv_prompts *prompts)
     }
 }
 
-static struct sv_document *read_completion(const struct sv_text *body, struct sv_error *error)
+static struct sv_document *read_completion(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_completion_params params;
     struct sv_document *document = sv_completion_params_read(body, &params, error);
@@ -77,19 +77,19 @@ static struct sv_document *predict_check(struct sv_document *document,
     return document;
 }
 
-static struct sv_document *read_predict(const struct sv_text *body, struct sv_error *error)
+static struct sv_document *read_predict(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_predict_params params;
     return predict_check(sv_predict_params_read(body, &params, error), &params);
 }
 
-static struct sv_document *read_hf(const struct sv_text *body, struct sv_error *error)
+static struct sv_document *read_hf(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_predict_params params;
     return predict_check(sv_hf_params_read(body, &params, error), &params);
 }
 
-static struct sv_document *read_tokenize(const struct sv_text *body, struct sv_error *error)
+static struct sv_document *read_tokenize(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_tokenize_params params;
     struct sv_document *document = sv_tokenize_params_read(body, &params, error);
@@ -98,7 +98,7 @@ static struct sv_document *read_tokenize(const struct sv_text *body, struct sv_e
     return document;
 }
 
-static struct sv_document *read_decode(const struct sv_text *body, struct sv_error *error)
+static struct sv_document *read_decode(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_decode_params params;
     struct sv_document *document = sv_decode_params_read(body, &params, error);
@@ -111,7 +111,7 @@ static struct sv_document *read_decode(const struct sv_text *body, struct sv_err
     return document;
 }
 
-static struct sv_document *read_infer(const struct sv_text *body, struct sv_error *error)
+static struct sv_document *read_infer(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_infer_params params;
     struct sv_document *document = sv_infer_params_read(body, &params, error);
@@ -143,7 +143,7 @@ static void question_check(const struct sv_question *question)
         string_check(&levels[i].label);
 }
 
-static struct sv_document *read_decision(const struct sv_text *body, struct sv_error *error)
+static struct sv_document *read_decision(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_decision_params params;
     struct sv_document *document = sv_decision_params_read(body, &params, error);
@@ -162,7 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct {
         char letter;
-        struct sv_document *(*read)(const struct sv_text *body, struct sv_error *error);
+        struct sv_document *(*read)(const struct sl_buffer *body, struct sv_error *error);
     } tables[] = {{'c', read_completion}, {'p', read_predict}, {'h', read_hf},
                   {'t', read_tokenize},   {'d', read_decode},  {'i', read_infer},
                   {'q', read_decision}};
@@ -170,7 +170,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sv_error error = {.kind = SV_OK};
     if (size == 0)
         return 0;
-    const struct sv_text body = {.data = (char *)(uintptr_t)(data + 1), .bytes = size - 1};
+    const struct sl_buffer body = {.data = (char *)(uintptr_t)(data + 1), .bytes = size - 1};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (tables[i].letter != (char)data[0])
             continue;

@@ -2,9 +2,9 @@
  *
  * The first byte says how the rest is read: as TSV, CSV or JSON Lines ('t', 'c', 'j') with columns
  * by number, or in capitals by name. Packed data is recognised by itself. */
+#include "base/utf8.h"
 #include "data/dataset.h"
 #include "support/fuzz_target.h"
-#include "tokenizer/utf8.h"
 
 #include <stdint.h>
 #include <stdio.h>

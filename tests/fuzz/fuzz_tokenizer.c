@@ -3,10 +3,10 @@
  * The first byte says what kind the vocabulary is of, and in capitals that it is cased; the
  * vocabulary ends with the first NUL, and the rest is the text. 'l' and 'm' learn pieces or words
  * from the text instead. */
+#include "base/utf8.h"
 #include "checkpoint/vocabulary.h"
 #include "support/fuzz_target.h"
 #include "tokenizer/learner.h"
-#include "tokenizer/utf8.h"
 
 #include <ctype.h>
 #include <stdlib.h>

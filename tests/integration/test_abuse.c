@@ -49,7 +49,7 @@ Test(abuse, clients_that_leave_are_counted_exactly_and_cost_nothing)
 
 Test(abuse, bytes_sent_ahead_are_not_leaving)
 {
-    struct sv_text got = {0};
+    struct sl_buffer got = {0};
     DAEMON_START(&d, "--slots", "1");
     int busy = raw_complete(&d, "{\"stream\":true," FOREVER "}");
     raw_expect(busy, "data: ");
@@ -60,7 +60,7 @@ Test(abuse, bytes_sent_ahead_are_not_leaving)
     cr_assert(raw_read_until(fd, &got, "{\"live\":true}"), "%s", got.data ? got.data : "nothing");
     const char *first = strstr(got.data, "text_completion"), *second = strstr(got.data, "second");
     cr_assert(first && second && first < second, "%s", got.data);
-    sv_text_release(&got);
+    sl_buffer_release(&got);
     (void)close(fd);
     wait_for_metric(&d, "sluice_calls_in_flight", 0);
     cr_assert_eq(calls_ended(&d, "200", "ok"), 1);
@@ -129,12 +129,12 @@ Test(abuse, many_streams_at_once)
         fds[i] = raw_complete(&d, body);
     }
     for (int i = 0; i < CLIENTS; i++) {
-        struct sv_text got = {0};
+        struct sl_buffer got = {0};
         char usage[64];
         (void)snprintf(usage, sizeof usage, "\"completion_tokens\":%d,", i + 1);
         cr_assert(raw_read_until(fds[i], &got, "data: [DONE]\n\n"));
         cr_assert(strstr(got.data, usage), "client %d got %s", i, got.data);
-        sv_text_release(&got);
+        sl_buffer_release(&got);
         (void)close(fds[i]);
     }
     wait_for_metric(&d, "sluice_calls_in_flight", 0);
@@ -258,10 +258,10 @@ Test(abuse, answers_that_nobody_takes_do_not_keep_others_out)
     enum { DEAF = 12, REQUESTS = 600 };
 
     int fds[DEAF];
-    struct sv_text requests = {0};
+    struct sl_buffer requests = {0};
     DAEMON_START(&d, "--connections-max", "8");
     for (int i = 0; i < REQUESTS; i++)
-        sv_text_adds(&requests, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        sl_buffer_append_string(&requests, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
     for (int i = 0; i < DEAF; i++) {
         fds[i] = raw_connect_holding(&d, 4096);
         raw_send(fds[i], requests.data);
@@ -272,7 +272,7 @@ Test(abuse, answers_that_nobody_takes_do_not_keep_others_out)
     answer_release(&answer);
     for (int i = 0; i < DEAF; i++)
         (void)close(fds[i]);
-    sv_text_release(&requests);
+    sl_buffer_release(&requests);
     daemon_stop(&d);
 }
 
@@ -280,19 +280,19 @@ Test(abuse, answers_that_nobody_takes_do_not_keep_others_out)
 
 Test(abuse, a_silent_stream_is_kept_alive_and_a_late_one_ends)
 {
-    struct sv_text got = {0};
+    struct sl_buffer got = {0};
     DAEMON_START(&d, "--slots", "1", "--keepalive-seconds", "1", "--request-seconds-max", "4");
     int busy = raw_complete(&d, "{\"stream\":true," FOREVER "}");
     raw_expect(busy, "data: ");
     int silent = raw_complete(&d, "{\"stream\":true," FOREVER "}");
     cr_assert(raw_read_until(silent, &got, ": ping\n\n"), "no comment while it waits");
     (void)close(silent);
-    struct sv_text end = {0};
+    struct sl_buffer end = {0};
     cr_assert(raw_read_until(busy, &end, "data: [DONE]\n\n"));
     cr_assert(strstr(end.data, "\"code\":\"deadline_exceeded\""));
     (void)close(busy);
-    sv_text_release(&got);
-    sv_text_release(&end);
+    sl_buffer_release(&got);
+    sl_buffer_release(&end);
     wait_for_metric(&d, "sluice_calls_in_flight", 0);
     cr_assert_eq(calls_ended(&d, "504", "expired"), 1);
     daemon_stop(&d);
@@ -320,7 +320,7 @@ Test(abuse, a_client_may_ask_for_less_time)
 
 Test(abuse, sigterm_finishes_what_it_can_and_says_what_it_cannot)
 {
-    struct sv_text short_one = {0}, long_one = {0};
+    struct sl_buffer short_one = {0}, long_one = {0};
     DAEMON_START(&d, "--drain-seconds", "8"); /* ample for the short one, even under a sanitizer */
     int lasting = raw_complete(&d, "{\"stream\":true," TINY "\"max_tokens\":1000000}");
     raw_expect(lasting, "data: ");
@@ -359,8 +359,8 @@ Test(abuse, sigterm_finishes_what_it_can_and_says_what_it_cannot)
     cr_assert(strstr(long_one.data, "\"code\":\"draining\""), "how it ended");
     cr_assert_not(strstr(long_one.data, "\"finish_reason\":\"length\""));
     cr_assert_eq(daemon_wait(d.pid), 0);
-    sv_text_release(&short_one);
-    sv_text_release(&long_one);
+    sl_buffer_release(&short_one);
+    sl_buffer_release(&long_one);
     (void)close(lasting);
     (void)close(ending);
     test_directory_remove(d.directory);

@@ -3,6 +3,8 @@
  * answer known beforehand to the last digit.
  *
  *     SLUICE_ANSWERS=100000 build/release/tests/test_answers      the long run */
+#include "base/buffer.h"
+#include "base/json_writer.h"
 #include "support/json_answer.h"
 #include "support/oracle.h"
 #include "support/tiny_classifier.h"
@@ -126,47 +128,48 @@ static void make_question(struct question *q, uint64_t number)
 }
 
 /* The texts hold nothing that JSON would escape. */
-static void write_texts(const struct question *q, struct sv_text *body)
+static void write_texts(const struct question *q, struct sl_buffer *body)
 {
     const char *before = q->family == TEI ? "[\"" : "\"", *after = q->family == TEI ? "\"]" : "\"";
     for (int i = 0; i < q->count; i++)
         if (q->fault == NO_TEXT && i == q->bad)
-            sv_text_adds(body, i ? ",7" : "7");
+            sl_buffer_append_string(body, i ? ",7" : "7");
         else
-            sv_text_print(body, "%s%s%s%s", i ? "," : "", before, q->texts[i], after);
+            sl_buffer_printf(body, "%s%s%s%s", i ? "," : "", before, q->texts[i], after);
 }
 
-static void write_cuts(const struct question *q, struct sv_text *body)
+static void write_cuts(const struct question *q, struct sl_buffer *body)
 {
     if (q->cuts)
-        sv_text_print(body, "\"truncate\":true,\"truncation_direction\":\"%s\"",
-                      q->from_left ? "Left" : "Right");
+        sl_buffer_printf(body, "\"truncate\":true,\"truncation_direction\":\"%s\"",
+                         q->from_left ? "Left" : "Right");
 }
 
 /* A choice among all labels, in their order, and a predicate for each. */
-static void write_decision(const struct question *q, struct sv_text *body)
+static void write_decision(const struct question *q, struct sl_buffer *body)
 {
     int classes = sl_model_info(oracles[q->model].model)->classes;
-    sv_text_print(body, "{\"model\":\"%s\",\"input\":", models[q->model]);
+    sl_buffer_printf(body, "{\"model\":\"%s\",\"input\":", models[q->model]);
     write_texts(q, body);
-    sv_text_adds(body, q->cuts ? "," : "");
+    sl_buffer_append_string(body, q->cuts ? "," : "");
     write_cuts(q, body);
-    sv_text_adds(body, ",\"questions\":[{\"type\":\"choice\",\"instructions\":\"?\",\"choices\":[");
+    sl_buffer_append_string(
+        body, ",\"questions\":[{\"type\":\"choice\",\"instructions\":\"?\",\"choices\":[");
     for (int i = 0; i < classes; i++) {
-        sv_text_adds(body, i ? ",{\"value\":" : "{\"value\":");
-        sv_text_jsons(body, labels[q->model][i]);
-        sv_text_adds(body, "}");
+        sl_buffer_append_string(body, i ? ",{\"value\":" : "{\"value\":");
+        sl_json_quote(body, labels[q->model][i]);
+        sl_buffer_append_string(body, "}");
     }
-    sv_text_adds(body, "]}");
+    sl_buffer_append_string(body, "]}");
     for (int i = 0; i < classes; i++) {
-        sv_text_adds(body, ",{\"type\":\"predicate\",\"instructions\":");
-        sv_text_jsons(body, labels[q->model][i]);
-        sv_text_adds(body, "}");
+        sl_buffer_append_string(body, ",{\"type\":\"predicate\",\"instructions\":");
+        sl_json_quote(body, labels[q->model][i]);
+        sl_buffer_append_string(body, "}");
     }
-    sv_text_adds(body, "]}");
+    sl_buffer_append_string(body, "]}");
 }
 
-static void write_body(const struct question *q, struct sv_text *body)
+static void write_body(const struct question *q, struct sl_buffer *body)
 {
     static const struct {
         const char *begin, *end, *parameters, *finish;
@@ -184,14 +187,14 @@ static void write_body(const struct question *q, struct sv_text *body)
         return;
     }
     if (q->family == OIP)
-        sv_text_print(body, "{\"id\":\"%llu\",\"inputs\":[{\"name\":\"text\",\"shape\":[%d],",
-                      (unsigned long long)q->number, q->count);
-    sv_text_adds(body, forms[q->family].begin);
+        sl_buffer_printf(body, "{\"id\":\"%llu\",\"inputs\":[{\"name\":\"text\",\"shape\":[%d],",
+                         (unsigned long long)q->number, q->count);
+    sl_buffer_append_string(body, forms[q->family].begin);
     write_texts(q, body);
-    sv_text_adds(body, forms[q->family].end);
-    sv_text_adds(body, q->cuts ? forms[q->family].parameters : "");
+    sl_buffer_append_string(body, forms[q->family].end);
+    sl_buffer_append_string(body, q->cuts ? forms[q->family].parameters : "");
     write_cuts(q, body);
-    sv_text_adds(body, q->cuts ? forms[q->family].finish : "}");
+    sl_buffer_append_string(body, q->cuts ? forms[q->family].finish : "}");
 }
 
 static void write_url(const struct question *q, char *url, size_t room)
@@ -283,7 +286,7 @@ static void expect_decision(const struct question *q, const struct verdict *v, c
 
 /* The header holds this, or is not there when this is nothing. */
 static void expect_header(const struct question *q, const struct answer *answer, const char *name,
-                          const struct sv_text *wanted)
+                          const struct sl_buffer *wanted)
 {
     const char *found = answer_header(answer, name);
     cr_assert_eq(found != NULL, wanted->bytes > 0, "question %llu: %s is %s",
@@ -296,24 +299,24 @@ static void expect_header(const struct question *q, const struct answer *answer,
 static void expect_headers(const struct question *q, const struct verdict *verdicts,
                            const struct answer *answer)
 {
-    struct sv_text depths = {0}, given = {0}, cut = {0};
+    struct sl_buffer depths = {0}, given = {0}, cut = {0};
     int cuts = 0;
     for (int i = 0; i < q->count; i++) {
-        sv_text_print(&depths, "%s%.2f", i ? "," : "", verdicts[i].depth);
-        sv_text_print(&given, "%s%d", i ? "," : "", verdicts[i].given);
+        sl_buffer_printf(&depths, "%s%.2f", i ? "," : "", verdicts[i].depth);
+        sl_buffer_printf(&given, "%s%d", i ? "," : "", verdicts[i].given);
         cuts += verdicts[i].given > verdicts[i].tokens;
     }
     if (cuts > 0)
-        sv_text_print(&cut, "%d", cuts);
+        sl_buffer_printf(&cut, "%d", cuts);
     else
-        sv_text_clear(&given);
+        sl_buffer_clear(&given);
     cr_assert_eq(cuts > 0, q->cuts);
     expect_header(q, answer, "x-sluice-depth", &depths);
     expect_header(q, answer, "x-sluice-truncated", &cut);
     expect_header(q, answer, "x-sluice-tokens-given", &given);
-    sv_text_release(&depths);
-    sv_text_release(&given);
-    sv_text_release(&cut);
+    sl_buffer_release(&depths);
+    sl_buffer_release(&given);
+    sl_buffer_release(&cut);
 }
 
 static void check_good(const struct question *q, const struct answer *answer)
@@ -369,7 +372,7 @@ static void check_answer(const struct question *q, const struct answer *answer)
 struct client {
     CURL *curl;
     struct question question;
-    struct sv_text body;
+    struct sl_buffer body;
     struct answer answer;
     int64_t leaves_ns; /* 0: stays to the end */
     bool busy;
@@ -388,10 +391,10 @@ static void begin(CURLM *multi, struct client *c, uint64_t number, const struct 
 {
     char url[128];
     make_question(&c->question, number);
-    sv_text_clear(&c->body);
-    sv_text_clear(&c->answer.head);
-    sv_text_clear(&c->answer.body);
-    sv_text_adds(&c->answer.body, "");
+    sl_buffer_clear(&c->body);
+    sl_buffer_clear(&c->answer.head);
+    sl_buffer_clear(&c->answer.body);
+    sl_buffer_append_string(&c->answer.body, "");
     write_body(&c->question, &c->body);
     write_url(&c->question, url, sizeof url);
     curl_easy_setopt(c->curl, CURLOPT_URL, url);
@@ -508,7 +511,7 @@ Test(answers, every_answer_belongs_to_its_question)
     cr_assert_gt(tally.abandoned, 0);
     for (int i = 0; i < CLIENTS; i++) {
         curl_easy_cleanup(clients[i].curl);
-        sv_text_release(&clients[i].body);
+        sl_buffer_release(&clients[i].body);
         answer_release(&clients[i].answer);
     }
     curl_slist_free_all(headers);

@@ -1,5 +1,6 @@
 /* test_classify_http.c - what sluiced answers about texts as Text Embeddings Inference and Hugging
  * Face ask it: every shape, every mistake, from outside. */
+#include "base/buffer.h"
 #include "core/limits.h"
 #include "support/oracle.h"
 #include "support/tei_answer.h"
@@ -188,15 +189,15 @@ Test(classify_http, two_hundred_and_fifty_six_texts_in_one_call)
     enum { TEXTS = 256 };
 
     struct oracle mood = oracle_open(d.store, MOOD);
-    struct sv_text body = {0};
+    struct sl_buffer body = {0};
     char text[16];
     for (int extra = 0; extra < 2; extra++) {
-        sv_text_clear(&body);
-        sv_text_adds(&body, "{\"inputs\":");
+        sl_buffer_clear(&body);
+        sl_buffer_append_string(&body, "{\"inputs\":");
         for (int i = 0; i < TEXTS + extra; i++)
-            sv_text_print(&body, "%s[\"a%cb%.*s\"]", i ? "," : "[", 'A' + i % 26, i % 9,
-                          "xyzxyzxyz");
-        sv_text_adds(&body, "]}");
+            sl_buffer_printf(&body, "%s[\"a%cb%.*s\"]", i ? "," : "[", 'A' + i % 26, i % 9,
+                             "xyzxyzxyz");
+        sl_buffer_append_string(&body, "]}");
         struct answer answer = ask(&d, "POST", "/predict", body.data);
         if (extra) {
             expect_error(&answer, 422, "validation", "257 texts, this server takes at most 256");
@@ -211,7 +212,7 @@ Test(classify_http, two_hundred_and_fifty_six_texts_in_one_call)
         json_decref(root);
         answer_release(&answer);
     }
-    sv_text_release(&body);
+    sl_buffer_release(&body);
     oracle_close(&mood);
     cr_assert_eq(metric(&d, "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}"),
                  TEXTS);
@@ -326,14 +327,14 @@ Test(classify_http, a_text_that_breaks_the_numbers_fails_its_call_alone)
 /* The server's own bound is far below what the reader of JSON takes, and is the one to be told. */
 Test(classify_http, too_many_texts_are_told_the_servers_bound)
 {
-    struct sv_text body = {0};
-    sv_text_adds(&body, "{\"inputs\":[");
+    struct sl_buffer body = {0};
+    sl_buffer_append_string(&body, "{\"inputs\":[");
     for (int i = 0; i <= SV_CLIENT_BATCH_MAX; i++)
-        sv_text_adds(&body, i ? ",[\"a\"]" : "[\"a\"]");
-    sv_text_adds(&body, "]}");
+        sl_buffer_append_string(&body, i ? ",[\"a\"]" : "[\"a\"]");
+    sl_buffer_append_string(&body, "]}");
     struct answer answer = ask(&d, "POST", "/predict", body.data);
     expect_error(&answer, 422, "validation", "holds 65537 texts, this server takes at most 256");
-    sv_text_release(&body);
+    sl_buffer_release(&body);
 }
 
 Test(classify_http, mistakes_are_told_in_teis_shape)
@@ -541,13 +542,13 @@ Test(classify_daemon, without_a_classifier_that_is_told_and_tokens_are_those_of_
 /* Headers have an end: of more texts than fit, the mean is told alone. */
 Test(classify_daemon, depths_are_told_of_as_many_texts_as_headers_have_room_for)
 {
-    struct sv_text body = {0};
+    struct sl_buffer body = {0};
     start_with((const char *const[]){"--classify-texts", "1000", NULL});
     for (int count = 256; count <= 257; count++) {
-        sv_text_clear(&body);
+        sl_buffer_clear(&body);
         for (int i = 0; i < count; i++)
-            sv_text_adds(&body, i ? ",[\"a\"]" : "{\"inputs\":[[\"a\"]");
-        sv_text_adds(&body, "]}");
+            sl_buffer_append_string(&body, i ? ",[\"a\"]" : "{\"inputs\":[[\"a\"]");
+        sl_buffer_append_string(&body, "]}");
         struct answer answer = ask(&d, "POST", "/models/mood/predict", body.data);
         cr_assert_eq(answer.status, 200, "%s", answer.body.data);
         const char *depths = answer_header(&answer, "x-sluice-depth");
@@ -558,18 +559,18 @@ Test(classify_daemon, depths_are_told_of_as_many_texts_as_headers_have_room_for)
         cr_assert(answer_header(&answer, "x-sluice-depth-mean"));
         answer_release(&answer);
     }
-    sv_text_release(&body);
+    sl_buffer_release(&body);
     stop();
 }
 
 static const char mood_running[] = "sluice_requests_running{model=\"mood\",version=\"4\"}";
 
 /* Texts of 48 characters for `mood`, in one request. */
-static void write_long(struct sv_text *body, int texts)
+static void write_long(struct sl_buffer *body, int texts)
 {
     for (int i = 0; i < texts; i++)
-        sv_text_print(body, "%s[\"%048d\"]", i ? "," : "{\"inputs\":[", 0);
-    sv_text_adds(body, "],\"unknown_characters\":\"replace\"}");
+        sl_buffer_printf(body, "%s[\"%048d\"]", i ? "," : "{\"inputs\":[", 0);
+    sl_buffer_append_string(body, "],\"unknown_characters\":\"replace\"}");
 }
 
 /* A call's texts are admitted together or not at all: what was refused leaves no trace. */
@@ -577,21 +578,21 @@ Test(classify_daemon, a_full_queue_refuses_whole_calls)
 {
     enum { CALLS = 12, TEXTS = 64 };
 
-    struct sv_text body = {0}, request = {0};
+    struct sl_buffer body = {0}, request = {0};
     int fds[CALLS], good = 0, refused = 0;
     start_with((const char *const[]){"--classify-items", "16", "--classify-queue", "48",
                                      "--classify-texts", "64", NULL});
     write_long(&body, TEXTS);
-    sv_text_print(&request,
-                  "POST /models/mood/predict HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n"
-                  "Connection: close\r\n\r\n%s",
-                  body.bytes, body.data);
+    sl_buffer_printf(&request,
+                     "POST /models/mood/predict HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n"
+                     "Connection: close\r\n\r\n%s",
+                     body.bytes, body.data);
     for (int i = 0; i < CALLS; i++) {
         fds[i] = raw_connect(&d);
         raw_send(fds[i], request.data);
     }
     for (int i = 0; i < CALLS; i++) {
-        struct sv_text got = {0};
+        struct sl_buffer got = {0};
         (void)raw_read_until(fds[i], &got, "never there"); /* to the end */
         cr_assert(got.data);
         bool is_good = strstr(got.data, "200 OK"), is_refused = strstr(got.data, "429 ");
@@ -602,7 +603,7 @@ Test(classify_daemon, a_full_queue_refuses_whole_calls)
                   "%s", got.data);
         good += is_good;
         refused += is_refused;
-        sv_text_release(&got);
+        sl_buffer_release(&got);
         (void)close(fds[i]);
     }
     cr_assert_gt(good, 0);
@@ -610,14 +611,14 @@ Test(classify_daemon, a_full_queue_refuses_whole_calls)
     cr_assert_eq(metric(&d, "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}"),
                  good * TEXTS);
     cr_assert_eq(metric(&d, "sluice_queue_full_total{model=\"mood\",version=\"4\"}"), refused);
-    sv_text_clear(&body);
+    sl_buffer_clear(&body);
     for (int i = 0; i <= TEXTS; i++)
-        sv_text_adds(&body, i ? ",[\"a\"]" : "{\"inputs\":[[\"a\"]");
-    sv_text_adds(&body, "]}");
+        sl_buffer_append_string(&body, i ? ",[\"a\"]" : "{\"inputs\":[[\"a\"]");
+    sl_buffer_append_string(&body, "]}");
     struct answer answer = ask(&d, "POST", "/models/mood/predict", body.data);
     expect_error(&answer, 422, "validation", "takes at most 64");
-    sv_text_release(&body);
-    sv_text_release(&request);
+    sl_buffer_release(&body);
+    sl_buffer_release(&request);
     stop();
 }
 
@@ -626,20 +627,20 @@ Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
 {
     enum { TEXTS = 1024 };
 
-    struct sv_text body = {0}, request = {0};
+    struct sl_buffer body = {0}, request = {0};
     start_with((const char *const[]){"--classify-items", "16", "--classify-queue", "1008",
                                      "--classify-texts", "1024", "--isa", "ref", NULL});
     write_long(&body, TEXTS);
-    sv_text_print(&request,
-                  "POST /models/mood/predict HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n%s",
-                  body.bytes, body.data);
+    sl_buffer_printf(
+        &request, "POST /models/mood/predict HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n%s",
+        body.bytes, body.data);
     int fd = raw_connect(&d);
     raw_send(fd, request.data);
     wait_for_metric(&d, mood_running, 16);
-    sv_text_clear(&body);
+    sl_buffer_clear(&body);
     for (int i = 0; i < TEXTS; i++)
-        sv_text_adds(&body, i ? ",[\"\u4e2d\"]" : "{\"inputs\":[[\"\u4e2d\"]");
-    sv_text_adds(&body, "]}");
+        sl_buffer_append_string(&body, i ? ",[\"\u4e2d\"]" : "{\"inputs\":[[\"\u4e2d\"]");
+    sl_buffer_append_string(&body, "]}");
     struct answer answer = ask(&d, "POST", "/models/mood/predict", body.data);
     cr_assert(answer_header(&answer, "retry-after-ms"));
     expect_error(&answer, 429, "overloaded", "no room for 1024 more texts");
@@ -653,8 +654,8 @@ Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
     answer = ask(&d, "POST", "/models/mood/predict", body.data);
     expect_error(&answer, 422, "tokenizer", "'inputs[0]' cannot be read");
     cr_assert_eq(metric(&d, "sluice_queue_full_total{model=\"mood\",version=\"4\"}"), 1);
-    sv_text_release(&body);
-    sv_text_release(&request);
+    sl_buffer_release(&body);
+    sl_buffer_release(&request);
     stop();
 }
 
@@ -681,20 +682,20 @@ static void expect_timeouts(int texts)
         {NULL, 60000000, 200},
         {NULL, 0, 200},
     };
-    struct sv_text body = {0};
+    struct sl_buffer body = {0};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct curl_slist *headers =
             cases[i].header ? curl_slist_append(NULL, cases[i].header) : NULL;
         int count = cases[i].status == 200 ? 1 : texts;
-        sv_text_clear(&body);
-        sv_text_print(
+        sl_buffer_clear(&body);
+        sl_buffer_printf(
             &body,
             "{\"parameters\":{\"timeout\":%lld,\"unknown_characters\":\"replace\"},"
             "\"inputs\":[{\"name\":\"text\",\"datatype\":\"BYTES\",\"shape\":[%d],\"data\":[",
             cases[i].timeout_us, count);
         for (int k = 0; k < count; k++)
-            sv_text_print(&body, "%s\"%048d\"", k ? "," : "", 0);
-        sv_text_adds(&body, "]}]}");
+            sl_buffer_printf(&body, "%s\"%048d\"", k ? "," : "", 0);
+        sl_buffer_append_string(&body, "]}]}");
         struct answer answer = ask_with(&d, "POST", "/v2/models/mood/infer", body.data, headers);
         cr_assert_eq(answer.status, cases[i].status, "case %zu: %ld %.200s", i, answer.status,
                      answer.body.data);
@@ -702,7 +703,7 @@ static void expect_timeouts(int texts)
         curl_slist_free_all(headers);
         wait_for_metric(&d, mood_running, 0);
     }
-    sv_text_release(&body);
+    sl_buffer_release(&body);
 }
 
 /* A batch is not interrupted, but nobody waits for its end in vain: not the call in it, and not
@@ -712,7 +713,7 @@ Test(classify_daemon, a_deadline_is_kept_while_a_batch_runs)
 {
     enum { TEXTS_MAX = 4096 };
 
-    struct sv_text body = {0};
+    struct sl_buffer body = {0};
     start_with((const char *const[]){"--classify-texts", "4096", "--classify-items", "4096",
                                      "--classify-rows", "65536", "--isa", "ref", NULL});
     struct curl_slist *soon = curl_slist_append(NULL, "X-Request-Timeout-Ms: 50");
@@ -720,7 +721,7 @@ Test(classify_daemon, a_deadline_is_kept_while_a_batch_runs)
     int texts = 16;
     while (!kept && texts < TEXTS_MAX) {
         texts *= 4;
-        sv_text_clear(&body);
+        sl_buffer_clear(&body);
         write_long(&body, texts);
         kept = is_late("/models/mood/predict", body.data, soon) &&
                is_late("/models/plain/predict", "{\"inputs\":\"a\"}", soon) &&
@@ -731,7 +732,7 @@ Test(classify_daemon, a_deadline_is_kept_while_a_batch_runs)
     expect_timeouts(texts);
     cr_assert_eq(metric(&d, "sluice_items_total{model=\"plain\",version=\"4\",outcome=\"ok\"}"), 0);
     curl_slist_free_all(soon);
-    sv_text_release(&body);
+    sl_buffer_release(&body);
     stop();
 }
 
@@ -771,7 +772,7 @@ static void make_many(void)
 /* An answer is written at once, while other connections of its thread wait. */
 Test(classify_daemon, many_texts_of_many_labels_are_too_much_at_a_time)
 {
-    struct sv_text body = {0};
+    struct sl_buffer body = {0};
     daemon_make_store(&d);
     make_many();
     daemon_serve(&d, (const char *const[]){NULL});
@@ -779,10 +780,10 @@ Test(classify_daemon, many_texts_of_many_labels_are_too_much_at_a_time)
     cr_assert(strstr(info.body.data, "\"max_client_batch_size\":128,"), "%s", info.body.data);
     answer_release(&info);
     for (int texts = MANY_TEXTS; texts <= MANY_TEXTS + 1; texts++) {
-        sv_text_clear(&body);
+        sl_buffer_clear(&body);
         for (int i = 0; i < texts; i++)
-            sv_text_adds(&body, i ? ",[\"a\"]" : "{\"inputs\":[[\"a\"]");
-        sv_text_adds(&body, "]}");
+            sl_buffer_append_string(&body, i ? ",[\"a\"]" : "{\"inputs\":[[\"a\"]");
+        sl_buffer_append_string(&body, "]}");
         struct answer answer = ask(&d, "POST", "/models/many/predict", body.data);
         if (texts > MANY_TEXTS) {
             expect_error(
@@ -793,6 +794,6 @@ Test(classify_daemon, many_texts_of_many_labels_are_too_much_at_a_time)
         cr_assert_eq(answer.status, 200, "%.200s", answer.body.data);
         answer_release(&answer);
     }
-    sv_text_release(&body);
+    sl_buffer_release(&body);
     stop();
 }

@@ -1,4 +1,5 @@
 /* test_ctl_classify.c - `sluicectl classify` and its benchmark as processes, with a real daemon. */
+#include "base/buffer.h"
 #include "support/oracle.h"
 #include "support/sluicectl.h"
 
@@ -101,10 +102,10 @@ Test(ctl_classify, prints_a_table_for_people)
 /* Lines of so many bytes and more are classified, each once and in its place. */
 static void expect_lines_in_order(const struct served *d, int lines, int bytes)
 {
-    struct sv_text in = {0};
+    struct sl_buffer in = {0};
     char input[PATH_MAX], text[16];
     for (int i = 0; i < lines; i++)
-        sv_text_print(&in, "a%cb%cc%0*d\n", 'a' + i % 26, 'A' + i / 26, bytes, 0);
+        sl_buffer_printf(&in, "a%cb%cc%0*d\n", 'a' + i % 26, 'A' + i / 26, bytes, 0);
     test_write_file(test_path(input, d->directory, "in"), in.data);
     const struct result *r = CTL(d, "classify", "--replace", "--truncate");
     EXPECT_EXIT(r, 0);
@@ -113,7 +114,7 @@ static void expect_lines_in_order(const struct served *d, int lines, int bytes)
         (void)snprintf(text, sizeof text, "\ta%cb%cc0", 'a' + i % 26, 'A' + i / 26);
         cr_assert((at = strstr(at, text)), "line %d is not there, or not in its place", i);
     }
-    sv_text_release(&in);
+    sl_buffer_release(&in);
 }
 
 Test(ctl_classify, classifies_more_lines_than_fit_into_a_request)
@@ -208,11 +209,11 @@ Test(ctl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_it)
     static const char answers[] = "http_requests_total{handler=\"/v2/models/{name}/infer\","
                                   "method=\"POST\",status=\"200\"}";
     struct served d;
-    struct sv_text in = {0};
+    struct sl_buffer in = {0};
     char input[PATH_MAX], told[64];
     serve_classifiers(&d);
     for (int i = 1; i <= 100; i++)
-        sv_text_print(&in, i % 3 == 0 ? "%%\n" : "line%c%c\n", 'a' + i / 10, 'a' + i % 10);
+        sl_buffer_printf(&in, i % 3 == 0 ? "%%\n" : "line%c%c\n", 'a' + i / 10, 'a' + i % 10);
     test_write_file(test_path(input, d.directory, "in"), in.data);
     const struct result *r = CTL(&d, "classify");
     EXPECT_EXIT(r, 1);
@@ -227,7 +228,7 @@ Test(ctl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_it)
         cr_assert((*at = strstr(*at, told)), "'%s' is not there, or not in its place", told);
     }
     cr_assert_eq(metric(&d.daemon, answers), 2, "64 lines at a time");
-    sv_text_release(&in);
+    sl_buffer_release(&in);
 
     r = CTL(&d, "classify", "ab", "", "abc");
     EXPECT_EXIT(r, 1);

@@ -1,5 +1,6 @@
 /* test_http.c - what sluiced answers: every route, every mistake, from outside. */
 #include "api/routes.h"
+#include "base/buffer.h"
 #include "support/json_answer.h"
 
 #define TINY   "\"model\":\"" TINY_MODEL "\","
@@ -377,11 +378,11 @@ Test(http, each_family_has_its_errors)
 
 Test(http, bodies_are_bounded_and_typed)
 {
-    struct sv_text body = {0};
-    sv_text_adds(&body, "{" TINY "\"prompt\":\"");
+    struct sl_buffer body = {0};
+    sl_buffer_append_string(&body, "{" TINY "\"prompt\":\"");
     while (body.bytes < 70000)
-        sv_text_adds(&body, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
-    sv_text_adds(&body, "\"}");
+        sl_buffer_append_string(&body, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    sl_buffer_append_string(&body, "\"}");
     struct answer answer = complete(&d, body.data);
     expect_error(&answer, 413, NULL, "payload_too_large");
     struct curl_slist *chunked = curl_slist_append(NULL, "Transfer-Encoding: chunked");
@@ -393,7 +394,7 @@ Test(http, bodies_are_bounded_and_typed)
     answer = ask_with(&d, "POST", "/v1/completions", NULL, form);
     expect_error(&answer, 415, NULL, "unsupported_media_type");
     curl_slist_free_all(form);
-    sv_text_release(&body);
+    sl_buffer_release(&body);
     wait_for_metric(&d, "sluice_request_body_bytes", 0);
 }
 
@@ -425,7 +426,7 @@ Test(http, bodies_of_any_length_get_their_413)
     char *piece = calloc(1, PIECE);
     cr_assert(piece);
     for (int i = 0; i < 2; i++) {
-        struct sv_text got = {0};
+        struct sl_buffer got = {0};
         int fd = raw_connect(&d);
         raw_send(fd, "POST /v1/completions HTTP/1.1\r\nHost: x\r\n");
         raw_send(fd, framings[i]);
@@ -434,7 +435,7 @@ Test(http, bodies_of_any_length_get_their_413)
                          framings[i], sent);
         cr_assert(raw_read_until(fd, &got, "payload_too_large"), "%s", framings[i]);
         cr_assert_eq(strncmp(got.data, "HTTP/1.1 413 ", 13), 0, "%s", got.data);
-        sv_text_release(&got);
+        sl_buffer_release(&got);
         (void)close(fd);
     }
     free(piece);
@@ -443,14 +444,14 @@ Test(http, bodies_of_any_length_get_their_413)
 /* Sends so many bytes; the answer, to the end of its connection, begins with this. */
 static void expect_refusal(const char *bytes, size_t count, const char *start)
 {
-    struct sv_text got = {0};
+    struct sl_buffer got = {0};
     int fd = raw_connect(&d);
     cr_assert_eq(send(fd, bytes, count, MSG_NOSIGNAL), (ssize_t)count);
     cr_assert(!raw_read_until(fd, &got, "never there"));
     cr_assert(got.data && strncmp(got.data, start, strlen(start)) == 0, "%s: %s", bytes,
               got.data ? got.data : "nothing");
     cr_assert(!strstr(got.data + 1, "HTTP/1.1 2"), "%s: %s", bytes, got.data);
-    sv_text_release(&got);
+    sl_buffer_release(&got);
     (void)close(fd);
 }
 

@@ -1,5 +1,6 @@
 /* test_infer_http.c - what sluiced answers about texts as the Open Inference Protocol and OpenAI's
  * decisions ask it, and that every answer under /v2 keeps the protocol's contract. */
+#include "base/buffer.h"
 #include "support/json_answer.h"
 #include "support/oracle.h"
 #include "support/tiny_classifier.h"
@@ -279,11 +280,11 @@ Test(infer_http, texts_flat_and_nested_in_rows_and_columns)
  */
 static json_t *inferred_by_hand(const char *lines, const char *body)
 {
-    struct sv_text request = {0}, answer = {0};
-    sv_text_print(&request,
-                  "POST " MOOD_INFER " HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s"
-                  "Content-Length: %zu\r\n\r\n%s",
-                  d.port, lines, strlen(body), body);
+    struct sl_buffer request = {0}, answer = {0};
+    sl_buffer_printf(&request,
+                     "POST " MOOD_INFER " HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s"
+                     "Content-Length: %zu\r\n\r\n%s",
+                     d.port, lines, strlen(body), body);
     int fd = raw_connect(&d);
     raw_send(fd, request.data);
     cr_assert(raw_read_until(fd, &answer, "}]}"), "%s", answer.data ? answer.data : "nothing");
@@ -296,8 +297,8 @@ static json_t *inferred_by_hand(const char *lines, const char *body)
     expect_inference(root);
     cr_assert_str_eq(text_at(root, "id"), ID);
     (void)close(fd);
-    sv_text_release(&request);
-    sv_text_release(&answer);
+    sl_buffer_release(&request);
+    sl_buffer_release(&answer);
     return root;
 }
 
@@ -563,8 +564,8 @@ Test(infer_http, decisions_keep_booleans_and_join_messages)
 /* Of one label, as a classifier answers when it reads these parts of a message. */
 static double decided(const char *model, const char *parts)
 {
-    struct sv_text body = {0};
-    sv_text_print(
+    struct sl_buffer body = {0};
+    sl_buffer_printf(
         &body,
         "{\"model\":\"%s\",\"input\":[{\"role\":\"user\",\"content\":%s}],\"questions\":[{"
         "\"type\":\"predicate\",\"instructions\":\"positive\"}]}",
@@ -572,7 +573,7 @@ static double decided(const char *model, const char *parts)
     json_t *root = posted("/v1/decisions", body.data);
     double probability = number_at(root, "answers/0/probability");
     json_decref(root);
-    sv_text_release(&body);
+    sl_buffer_release(&body);
     return probability;
 }
 
@@ -608,19 +609,20 @@ Test(infer_daemon, parts_are_joined_by_what_the_vocabulary_has)
 Test(infer_http, four_hundred_questions_about_one_text)
 {
     enum { QUESTIONS = 400 };
-    struct sv_text body = {0};
-    sv_text_adds(&body, DECIDE "[");
+    struct sl_buffer body = {0};
+    sl_buffer_append_string(&body, DECIDE "[");
     for (int i = 0; i < QUESTIONS; i++)
-        sv_text_print(&body, "%s{\"type\":\"predicate\",\"name\":\"%d\",\"instructions\":\"%s\"}",
-                      i ? "," : "", i, i % 2 ? "positive" : "negative");
-    sv_text_adds(&body, "]}");
+        sl_buffer_printf(&body,
+                         "%s{\"type\":\"predicate\",\"name\":\"%d\",\"instructions\":\"%s\"}",
+                         i ? "," : "", i, i % 2 ? "positive" : "negative");
+    sl_buffer_append_string(&body, "]}");
     json_t *root = posted("/v1/decisions", body.data);
     cr_assert_eq(json_array_size(at(root, "answers")), QUESTIONS);
     cr_assert_str_eq(text_at(json_array_get(at(root, "answers"), 399), "name"), "399");
     cr_assert_eq(metric(&d, "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}"), 1,
                  "the text is classified once");
     json_decref(root);
-    sv_text_release(&body);
+    sl_buffer_release(&body);
 }
 
 Test(infer_http, decisions_that_a_classifier_cannot_make_are_refused)

@@ -34,15 +34,15 @@ Test(request_head, targets_may_say_where_they_are_asked)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct sv_text got = {0}, request = {0};
+        struct sl_buffer got = {0}, request = {0};
         int fd = raw_connect(&d);
-        sv_text_print(&request, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", cases[i].target);
+        sl_buffer_printf(&request, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", cases[i].target);
         raw_send(fd, request.data);
         cr_assert(raw_read_until(fd, &got, "\r\n\r\n"), "%s", cases[i].target);
         cr_expect_eq(strncmp(got.data, cases[i].status, strlen(cases[i].status)), 0, "%s: %s",
                      cases[i].target, got.data);
         (void)close(fd);
-        sv_text_release(&got);
-        sv_text_release(&request);
+        sl_buffer_release(&got);
+        sl_buffer_release(&request);
     }
 }

@@ -1,5 +1,6 @@
 /* test_tokens_http.c - what sluiced answers about tokens as Text Embeddings Inference asks for
  * them: texts to tokens with their places, and back. */
+#include "base/buffer.h"
 #include "core/limits.h"
 #include "support/tei_answer.h"
 #include "support/tiny_classifier.h"
@@ -112,14 +113,14 @@ Test(tokens_http, tokens_decode_to_texts)
 
 Test(tokens_http, one_answer_decodes_so_many_tokens)
 {
-    struct sv_text body = {0};
-    sv_text_adds(&body, "{\"ids\":[[9");
+    struct sl_buffer body = {0};
+    sl_buffer_append_string(&body, "{\"ids\":[[9");
     for (int i = 0; i < SV_TOKENIZE_TOKENS_MAX; i++)
-        sv_text_adds(&body, ",9");
-    sv_text_adds(&body, "]]}");
+        sl_buffer_append_string(&body, ",9");
+    sl_buffer_append_string(&body, "]]}");
     struct answer answer = ask(&d, "POST", "/models/plain/decode", body.data);
     expect_error(&answer, 422, "validation", "'ids' has 262145 token ids, one answer has at most");
-    sv_text_release(&body);
+    sl_buffer_release(&body);
 }
 
 Test(tokens_http, what_is_empty_is_told)
@@ -164,24 +165,24 @@ Test(tokens_http, one_answer_has_so_many_tokens)
     enum { BYTES = 2000000, SLACK_KIB = 24 << 10 };
 
     char *text = malloc(BYTES + 1);
-    struct sv_text body = {0};
+    struct sl_buffer body = {0};
     memset(text, 'a', BYTES);
     text[BYTES] = '\0';
-    sv_text_print(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZE_TOKENS_MAX, text);
+    sl_buffer_printf(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZE_TOKENS_MAX, text);
     struct answer answer = ask(&d, "POST", "/tokenize", body.data);
     expect_error(&answer, 422, "validation", "'inputs' has more than the 262144 tokens");
-    sv_text_clear(&body);
-    sv_text_print(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZE_TOKENS_MAX - 1, text);
+    sl_buffer_clear(&body);
+    sl_buffer_printf(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZE_TOKENS_MAX - 1, text);
     json_t *root = posted("/tokenize", body.data);
     cr_assert_eq(json_array_size(at(root, "1")), SV_TOKENIZE_TOKENS_MAX - 1);
     json_decref(root);
     long before = peak_kib();
-    sv_text_clear(&body);
-    sv_text_print(&body, "{\"inputs\":[\"a\",\"%s\"]}", text);
+    sl_buffer_clear(&body);
+    sl_buffer_printf(&body, "{\"inputs\":[\"a\",\"%s\"]}", text);
     answer = ask(&d, "POST", "/tokenize", body.data);
     expect_error(&answer, 422, "validation", "'inputs' has more than the 262144 tokens");
     cr_assert(TEST_SANITIZED || peak_kib() < before + SLACK_KIB, "from %ld to %ld KiB", before,
               peak_kib());
-    sv_text_release(&body);
+    sl_buffer_release(&body);
     free(text);
 }

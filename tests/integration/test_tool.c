@@ -463,9 +463,9 @@ Test(tool, mistakes_of_training_are_named_with_what_is_accepted)
 {
     static const struct mistake mistakes[] = {
         {{"frobnicate"}, 2, "frobnicate", "train eval generate inspect classify bench init"},
-        {{"train"}, 2, "missing", "vanilla tsa early_exit"},
-        {{"train", "gpt"}, 2, "gpt", "vanilla tsa early_exit"},
-        {{"train", "gpt", "--help"}, 2, "gpt", "vanilla tsa early_exit"},
+        {{"train"}, 2, "missing", "vanilla, tsa, early_exit"},
+        {{"train", "gpt"}, 2, "gpt", "vanilla, tsa, early_exit"},
+        {{"train", "gpt", "--help"}, 2, "gpt", "vanilla, tsa, early_exit"},
         {{"train", "tsa"}, 2, "neither --corpus nor --data", "wanted is a text or labelled texts"},
         {{"train", "tsa", "--corpus", "a", "--data", "b"}, 2, "both given", "accepted is one"},
         {{"train", "tsa", "--corpus", corpus}, 2, "missing", "--run DIR"},
@@ -550,8 +550,8 @@ Test(tool, mistakes_of_training_are_named_with_what_is_accepted)
 Test(tool, mistakes_of_the_other_commands_are_named_too)
 {
     static const struct mistake mistakes[] = {
-        {{"init"}, 2, "missing", "vanilla tsa early_exit"},
-        {{"init", "gpt", "--help"}, 2, "gpt", "vanilla tsa early_exit"},
+        {{"init"}, 2, "missing", "vanilla, tsa, early_exit"},
+        {{"init", "gpt", "--help"}, 2, "gpt", "vanilla, tsa, early_exit"},
         {{"init", "tsa", "--corpus", corpus}, 2, "missing", "--out DIR"},
         {{"init", "tsa", "--out", out}, 2, "missing", "--corpus FILE"},
         {{"init", "tsa", "--rate", "1"}, 2, "no option --rate", "--help lists"},

@@ -1,7 +1,7 @@
 /* daemon.h - a sluiced for a test alone: started on a free port, asked by libcurl or by hand. */
 #pragma once
 
-#include "core/text.h"
+#include "base/buffer.h"
 #include "support/test.h"
 #include "support/tiny_store.h"
 
@@ -130,19 +130,19 @@ static inline void daemon_stop(struct daemon *daemon)
 struct answer {
     long status; /* 0: none came */
     CURLcode told;
-    struct sv_text head, body;
+    struct sl_buffer head, body;
 };
 
 static inline size_t answer_take(char *bytes, size_t size, size_t count, void *text)
 {
-    sv_text_add(text, bytes, size * count);
+    sl_buffer_append(text, bytes, size * count);
     return size * count;
 }
 
 static inline void answer_release(struct answer *answer)
 {
-    sv_text_release(&answer->head);
-    sv_text_release(&answer->body);
+    sl_buffer_release(&answer->head);
+    sl_buffer_release(&answer->body);
 }
 
 /* One request on a connection of its own. body NULL: none. headers NULL, or lines to send
@@ -179,8 +179,8 @@ static inline struct answer ask_with(const struct daemon *daemon, const char *me
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);
     curl_slist_free_all(all);
     curl_easy_cleanup(curl);
-    sv_text_adds(&answer.body, ""); /* an empty body is a string too */
-    sv_text_adds(&answer.head, "");
+    sl_buffer_append_string(&answer.body, ""); /* an empty body is a string too */
+    sl_buffer_append_string(&answer.head, "");
     return answer;
 }
 
@@ -290,13 +290,14 @@ static inline void raw_send(int fd, const char *bytes)
 /* A completion request with this JSON, sent but not read. */
 static inline void raw_send_completion(int fd, const char *json)
 {
-    struct sv_text request = {0};
-    sv_text_print(&request,
-                  "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-                  "Content-Length: %zu\r\n\r\n%s",
-                  strlen(json), json);
+    struct sl_buffer request = {0};
+    sl_buffer_printf(
+        &request,
+        "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        "Content-Length: %zu\r\n\r\n%s",
+        strlen(json), json);
     raw_send(fd, request.data);
-    sv_text_release(&request);
+    sl_buffer_release(&request);
 }
 
 static inline int raw_complete(const struct daemon *daemon, const char *json)
@@ -307,7 +308,7 @@ static inline int raw_complete(const struct daemon *daemon, const char *json)
 }
 
 /* Reads until the text is there; false when the other end closed before, or time is over. */
-static inline bool raw_read_until(int fd, struct sv_text *got, const char *text)
+static inline bool raw_read_until(int fd, struct sl_buffer *got, const char *text)
 {
     char bytes[4096];
     while (!got->data || !strstr(got->data, text)) {
@@ -315,7 +316,7 @@ static inline bool raw_read_until(int fd, struct sv_text *got, const char *text)
         ssize_t count = poll(&ready, 1, DAEMON_WAIT_MS) == 1 ? read(fd, bytes, sizeof bytes) : -1;
         if (count <= 0)
             return false;
-        sv_text_add(got, bytes, (size_t)count);
+        sl_buffer_append(got, bytes, (size_t)count);
     }
     return true;
 }
@@ -323,8 +324,8 @@ static inline bool raw_read_until(int fd, struct sv_text *got, const char *text)
 /* The same, without keeping what was read. */
 static inline void raw_expect(int fd, const char *text)
 {
-    struct sv_text got = {0};
+    struct sl_buffer got = {0};
     cr_assert(raw_read_until(fd, &got, text), "'%s' did not come, but: %s", text,
               got.data ? got.data : "nothing");
-    sv_text_release(&got);
+    sl_buffer_release(&got);
 }

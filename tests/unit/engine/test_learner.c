@@ -1,10 +1,10 @@
 /* test_learner.c - vocabularies learnt from texts: against a slow and obvious reference, at their
  * bounds, and as `sluice vocab` does it. */
 #include "base/random.h"
+#include "base/utf8.h"
 #include "checkpoint/vocabulary.h"
 #include "support/test.h"
 #include "tokenizer/learner.h"
-#include "tokenizer/utf8.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>

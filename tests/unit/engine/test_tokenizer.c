@@ -1,8 +1,8 @@
 /* test_tokenizer.c - UTF-8, and the tokenizer of characters. */
+#include "base/utf8.h"
 #include "support/test.h"
 #include "tokenizer/learner.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/utf8.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

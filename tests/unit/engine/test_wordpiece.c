@@ -1,11 +1,11 @@
 /* test_wordpiece.c - the tokenizers that are not of characters: pieces, words and bytes. Pieces are
  * compared with what another implementation recorded (golden/record_tokens.py). */
 #include "base/file.h"
+#include "base/utf8.h"
 #include "checkpoint/vocabulary.h"
 #include "support/test.h"
 #include "tokenizer/learner.h"
 #include "tokenizer/unicode.h"
-#include "tokenizer/utf8.h"
 
 #include <jansson.h>
 

@@ -1,5 +1,6 @@
 /* test_classification_executor.c - every text gets its own answer, requests are admitted
  * whole, and cancelled ones are not computed. */
+#include "base/clock.h"
 #include "model/model.h"
 #include "support/batcher_world.h"
 #include "support/oracle.h"
@@ -245,7 +246,7 @@ Test(classify_lane, a_call_that_is_cancelled_amid_a_batch_has_no_answers, .init 
 
 Test(classify_lane, expired_calls_are_not_computed, .init = open_usual)
 {
-    deadline_ns = sv_now_ns();
+    deadline_ns = sl_now_ns();
     struct ask *late = submit(mood_served, 1, 5);
     deadline_ns = INT64_MAX;
     struct ask *fine = submit(mood_served, 2, 5);

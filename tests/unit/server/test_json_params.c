@@ -1,6 +1,6 @@
 /* test_json_params.c - wire: requests to classify are read exactly in every family, and every
  * mistake is named. */
-#include "core/text.h"
+#include "base/buffer.h"
 #include "support/test.h"
 #include "json/decision_params.h"
 #include "json/infer_params.h"
@@ -18,49 +18,49 @@ static struct sv_decode_params decode;
 static struct sv_infer_params infer;
 static struct sv_decision_params decision;
 
-static struct sv_document *read_predict(const struct sv_text *body)
+static struct sv_document *read_predict(const struct sl_buffer *body)
 {
     return sv_predict_params_read(body, &predict, &error);
 }
 
-static struct sv_document *read_hf(const struct sv_text *body)
+static struct sv_document *read_hf(const struct sl_buffer *body)
 {
     return sv_hf_params_read(body, &predict, &error);
 }
 
-static struct sv_document *read_tokenize(const struct sv_text *body)
+static struct sv_document *read_tokenize(const struct sl_buffer *body)
 {
     return sv_tokenize_params_read(body, &tokenize, &error);
 }
 
-static struct sv_document *read_decode(const struct sv_text *body)
+static struct sv_document *read_decode(const struct sl_buffer *body)
 {
     return sv_decode_params_read(body, &decode, &error);
 }
 
-static struct sv_document *read_infer(const struct sv_text *body)
+static struct sv_document *read_infer(const struct sl_buffer *body)
 {
     return sv_infer_params_read(body, &infer, &error);
 }
 
-static struct sv_document *read_decision(const struct sv_text *body)
+static struct sv_document *read_decision(const struct sl_buffer *body)
 {
     return sv_decision_params_read(body, &decision, &error);
 }
 
-static struct sv_document *expect_read(struct sv_document *read(const struct sv_text *),
+static struct sv_document *expect_read(struct sv_document *read(const struct sl_buffer *),
                                        const char *text)
 {
-    const struct sv_text body = {.data = (char *)(uintptr_t)text, .bytes = strlen(text)};
+    const struct sl_buffer body = {.data = (char *)(uintptr_t)text, .bytes = strlen(text)};
     struct sv_document *document = read(&body);
     cr_assert(document, "%s: %s", text, error.message);
     return document;
 }
 
-static void expect_refused(struct sv_document *read(const struct sv_text *), const char *text,
+static void expect_refused(struct sv_document *read(const struct sl_buffer *), const char *text,
                            enum sv_error_kind kind, const char *param, const char *message)
 {
-    const struct sv_text body = {.data = (char *)(uintptr_t)text, .bytes = strlen(text)};
+    const struct sl_buffer body = {.data = (char *)(uintptr_t)text, .bytes = strlen(text)};
     error = (struct sv_error){.kind = SV_OK};
     cr_assert_null(read(&body), "%s was accepted", text);
     cr_assert_eq(error.kind, kind, "%s: kind %d: %s", text, (int)error.kind, error.message);
@@ -224,7 +224,7 @@ Test(wire_classify, decisions)
 #define CHOICE "\"type\":\"choice\",\"instructions\":\"?\",\"choices\":"
 
 static const struct {
-    struct sv_document *(*read)(const struct sv_text *);
+    struct sv_document *(*read)(const struct sl_buffer *);
     const char *text;
     enum sv_error_kind kind;
     const char *param, *message;
@@ -407,21 +407,21 @@ Test(wire_classify, mistakes_are_named)
 
 Test(wire_classify, counts_are_bounded)
 {
-    struct sv_text body = {0};
-    sv_text_adds(&body, D "[");
+    struct sl_buffer body = {0};
+    sl_buffer_append_string(&body, D "[");
     for (int i = 0; i <= SV_QUESTIONS_MAX; i++)
-        sv_text_adds(&body, i ? ",{}" : "{}");
-    sv_text_adds(&body, "]}");
+        sl_buffer_append_string(&body, i ? ",{}" : "{}");
+    sl_buffer_append_string(&body, "]}");
     expect_refused(read_decision, body.data, SV_INVALID_VALUE, "questions",
                    "401 objects, at most 400");
-    sv_text_release(&body);
+    sl_buffer_release(&body);
 }
 
 /* Changed bytes are fuzz_wire's; but a body may end anywhere. */
 Test(wire_classify, a_body_that_is_cut_is_refused)
 {
     static const struct {
-        struct sv_document *(*read)(const struct sv_text *);
+        struct sv_document *(*read)(const struct sl_buffer *);
         const char *text;
     } good[] = {
         {read_predict, "{\"inputs\":[[\"\\u00e9\"],[\"b\"]],\"truncate\":true}"},
@@ -434,7 +434,7 @@ Test(wire_classify, a_body_that_is_cut_is_refused)
 
     for (size_t i = 0; i < COUNT(good); i++) {
         for (size_t bytes = 0; bytes < strlen(good[i].text); bytes++) {
-            const struct sv_text cut = {.data = (char *)(uintptr_t)good[i].text, .bytes = bytes};
+            const struct sl_buffer cut = {.data = (char *)(uintptr_t)good[i].text, .bytes = bytes};
             error = (struct sv_error){.kind = SV_OK};
             cr_assert_null(good[i].read(&cut), "%.*s", (int)bytes, good[i].text);
             cr_assert_eq(error.kind, SV_INVALID_JSON, "%.*s", (int)bytes, good[i].text);
@@ -461,20 +461,20 @@ Test(text, floats_have_as_few_digits_as_tell_them_apart)
     };
 
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct sv_text out = {0};
-        sv_text_float(&out, cases[i].value);
+        struct sl_buffer out = {0};
+        sl_buffer_append_float(&out, cases[i].value);
         cr_assert_str_eq(out.data, cases[i].text);
-        sv_text_release(&out);
+        sl_buffer_release(&out);
     }
     uint64_t seed = test_seed();
     for (int i = 0; i < 100000; i++) {
-        struct sv_text out = {0};
+        struct sl_buffer out = {0};
         float value;
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         uint32_t bits = (uint32_t)(seed >> 32) & 0xBF7FFFFF; /* never infinite, nor NaN */
         memcpy(&value, &bits, sizeof value);
-        sv_text_float(&out, value);
+        sl_buffer_append_float(&out, value);
         cr_assert_eq(strtof(out.data, NULL), value, "%s", out.data);
-        sv_text_release(&out);
+        sl_buffer_release(&out);
     }
 }

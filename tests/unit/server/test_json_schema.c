@@ -1,5 +1,7 @@
 /* test_json_schema.c - wire: completion requests are read exactly, and every mistake is named. */
-#include "core/text.h"
+#include "base/buffer.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
 #include "support/test.h"
 #include "json/completion_params.h"
 
@@ -9,7 +11,7 @@ static struct sv_error error;
 static struct sv_document *read_text(const char *text, size_t bytes)
 {
     error = (struct sv_error){.kind = SV_OK};
-    const struct sv_text body = {.data = (char *)(uintptr_t)text, .bytes = bytes};
+    const struct sl_buffer body = {.data = (char *)(uintptr_t)text, .bytes = bytes};
     return sv_completion_params_read(&body, &params, &error);
 }
 
@@ -181,35 +183,35 @@ Test(wire, mistakes_are_named)
 
 Test(wire, deep_and_wide_bodies_are_refused)
 {
-    struct sv_text body = {0};
+    struct sl_buffer body = {0};
     for (int i = 0; i < 100000; i++)
-        sv_text_adds(&body, "[");
+        sl_buffer_append_string(&body, "[");
     expect_refused(body.data, body.bytes, SV_INVALID_VALUE, "", "deeper than 64 levels");
-    sv_text_clear(&body);
-    sv_text_adds(&body, M "\"prompt\":[");
+    sl_buffer_clear(&body);
+    sl_buffer_append_string(&body, M "\"prompt\":[");
     for (int i = 0; i <= SV_PROMPTS_MAX; i++)
-        sv_text_adds(&body, i ? ",\"[{\\\"\"" : "\"\"");
-    sv_text_adds(&body, "]}");
+        sl_buffer_append_string(&body, i ? ",\"[{\\\"\"" : "\"\"");
+    sl_buffer_append_string(&body, "]}");
     expect_refused(body.data, body.bytes, SV_INVALID_VALUE, "prompt", "513 prompts, at most 512");
-    sv_text_release(&body);
+    sl_buffer_release(&body);
 }
 
 /* Small to send, large to hold: what nobody needs is not parsed at all. */
 Test(wire, bodies_of_many_small_values_are_refused)
 {
-    struct sv_text body = {0};
-    sv_text_adds(&body, M "\"prompt\":[");
+    struct sl_buffer body = {0};
+    sl_buffer_append_string(&body, M "\"prompt\":[");
     for (int i = 0; i < SV_JSON_CONTAINERS_MAX - 2; i++)
-        sv_text_adds(&body, i ? ",{}" : "{}");
+        sl_buffer_append_string(&body, i ? ",{}" : "{}");
     expect_refused(body.data, body.bytes, SV_INVALID_JSON, "", "not accepted as JSON");
-    sv_text_adds(&body, ",{}");
+    sl_buffer_append_string(&body, ",{}");
     expect_refused(body.data, body.bytes, SV_INVALID_VALUE, "",
                    "more than 131072 arrays and objects");
-    sv_text_clear(&body);
+    sl_buffer_clear(&body);
     for (int i = 0; i <= SV_JSON_MEMBERS_MAX; i++)
-        sv_text_adds(&body, i ? ",\"\":0" : "{\"[:\":0");
+        sl_buffer_append_string(&body, i ? ",\"\":0" : "{\"[:\":0");
     expect_refused(body.data, body.bytes, SV_INVALID_VALUE, "", "more than 262144 members");
-    sv_text_release(&body);
+    sl_buffer_release(&body);
 }
 
 /* No cut and no changed byte of a good body may crash the reader. */
@@ -248,10 +250,10 @@ Test(text, json_strings)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct sv_text out = {0};
-        sv_text_jsons(&out, cases[i].in);
+        struct sl_buffer out = {0};
+        sl_json_quote(&out, cases[i].in);
         cr_assert_str_eq(out.data, cases[i].out);
-        sv_text_release(&out);
+        sl_buffer_release(&out);
     }
 }
 
@@ -259,18 +261,18 @@ Test(text, none_grows_beyond_its_bound)
 {
     enum { PIECE_BYTES = 1 << 20 };
 
-    struct sv_text text = {0};
+    struct sl_buffer text = {0};
     char *piece = calloc(1, PIECE_BYTES);
     cr_assert(piece);
-    for (int i = 0; i < SV_TEXT_GROWN_MAX / PIECE_BYTES; i++)
-        sv_text_add(&text, piece, PIECE_BYTES);
+    for (int i = 0; i < SL_BUFFER_BYTES_MAX / PIECE_BYTES; i++)
+        sl_buffer_append(&text, piece, PIECE_BYTES);
     cr_assert_not(text.failed);
-    cr_assert_eq(text.bytes, SV_TEXT_GROWN_MAX);
-    cr_assert_leq(text.capacity, (size_t)SV_TEXT_GROWN_MAX + 1);
-    sv_text_adds(&text, "x");
+    cr_assert_eq(text.bytes, SL_BUFFER_BYTES_MAX);
+    cr_assert_leq(text.capacity, (size_t)SL_BUFFER_BYTES_MAX + 1);
+    sl_buffer_append_string(&text, "x");
     cr_assert(text.failed && text.is_full);
-    cr_assert_eq(text.bytes, SV_TEXT_GROWN_MAX);
-    sv_text_release(&text);
+    cr_assert_eq(text.bytes, SL_BUFFER_BYTES_MAX);
+    sl_buffer_release(&text);
     free(piece);
 }
 
@@ -279,9 +281,9 @@ Test(text, fitting_never_cuts_a_character)
     static const char text[] = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80";
     static const size_t fits[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10};
     for (size_t most = 0; most < sizeof fits / sizeof fits[0]; most++)
-        cr_assert_eq(sv_utf8_fit(text, sizeof text - 1, most), fits[most], "most %zu", most);
-    cr_assert_eq(sv_utf8_count(text, sizeof text - 1), 4);
-    cr_assert_eq(sv_utf8_count("\x82\xE2\x82", 3), 3, "JSON has U+FFFD for each");
+        cr_assert_eq(sl_utf8_fit(text, sizeof text - 1, most), fits[most], "most %zu", most);
+    cr_assert_eq(sl_utf8_count(text, sizeof text - 1), 4);
+    cr_assert_eq(sl_utf8_count("\x82\xE2\x82", 3), 3, "JSON has U+FFFD for each");
 }
 
 /* A byte-level model may make such text: a stream must find a place to cut it. */
@@ -289,5 +291,5 @@ Test(text, bytes_that_only_continue_are_cut_anywhere)
 {
     static const char text[] = "\x80\x80\x80\x80\x80\x80\x80\x80";
     for (size_t most = 0; most <= sizeof text - 1; most++)
-        cr_assert_eq(sv_utf8_fit(text, sizeof text - 1, most), most, "most %zu", most);
+        cr_assert_eq(sl_utf8_fit(text, sizeof text - 1, most), most, "most %zu", most);
 }

@@ -1,5 +1,6 @@
 /* test_metrics.c - metrics: counting from many threads, and an exposition that Prometheus
  * accepts. */
+#include "base/buffer.h"
 #include "core/limits.h"
 #include "core/metrics.h"
 #include "support/test.h"
@@ -32,7 +33,7 @@ Test(metrics, same_labels_are_the_same_series)
 Test(metrics, exposition)
 {
     struct sv_metrics *metrics = make();
-    struct sv_text out = {0};
+    struct sl_buffer out = {0};
     sv_metric_set(waiting(metrics, "odd\\\"\nname"), 3);
     struct sv_series *size =
         sv_metrics_series(metrics, SV_METRIC_BATCH_SIZE, (const char *const[]){"m", "2"});
@@ -56,7 +57,7 @@ Test(metrics, exposition)
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
         cr_assert(strstr(out.data, wanted[i]), "no %s in\n%s", wanted[i], out.data);
     cr_assert_not(strstr(out.data, "sluice_time_to_first_token"), "nobody counted that");
-    sv_text_release(&out);
+    sl_buffer_release(&out);
     sv_metrics_destroy(metrics);
 }
 
@@ -64,7 +65,7 @@ Test(metrics, exposition)
 Test(metrics, every_line_has_the_right_form)
 {
     struct sv_metrics *metrics = make();
-    struct sv_text out = {0};
+    struct sl_buffer out = {0};
     for (int i = 0; i < SV_METRICS; i++)
         (void)sv_metrics_series(metrics, (enum sv_metric)i,
                                 (const char *const[]){"a", "b", "c", "d", "e"});
@@ -79,7 +80,7 @@ Test(metrics, every_line_has_the_right_form)
         cr_assert(value && isfinite(strtod(value + 1, NULL)), "%s", line);
         cr_assert(line[name] == ' ' || value[-1] == '}', "%s", line);
     }
-    sv_text_release(&out);
+    sl_buffer_release(&out);
     sv_metrics_destroy(metrics);
 }
 
@@ -94,10 +95,10 @@ Test(metrics, series_are_bounded)
     struct sv_series *others = waiting(metrics, "one too many");
     cr_assert_eq(others, waiting(metrics, "and another"));
     sv_metric_set(others, 42);
-    struct sv_text out = {0};
+    struct sl_buffer out = {0};
     sv_metrics_expose(metrics, &out);
     cr_assert(strstr(out.data, "sluice_requests_waiting{others=\"all\"} 42\n"));
-    sv_text_release(&out);
+    sl_buffer_release(&out);
     sv_metrics_destroy(metrics);
 }
 

@@ -1,4 +1,5 @@
 /* test_options.c - options: every source, every kind, and what is said about each mistake. */
+#include "base/buffer.h"
 #include "core/options.h"
 #include "support/test.h"
 
@@ -41,7 +42,7 @@ Test(options, defaults_are_sane)
 
 Test(options, sample_is_the_shipped_file_and_reads_back_as_the_defaults)
 {
-    struct sv_text sample = {0};
+    struct sl_buffer sample = {0};
     struct sv_options defaults;
     struct sl_err err;
     char shipped[65536] = "";
@@ -54,27 +55,27 @@ Test(options, sample_is_the_shipped_file_and_reads_back_as_the_defaults)
                      "conf/sluiced.yaml differs from `sluiced --sample-config`");
     EXPECT_OK(read_text(shipped, &err), err);
     sv_options_defaults(&defaults);
-    struct sv_text mine = {0}, theirs = {0};
+    struct sl_buffer mine = {0}, theirs = {0};
     const char *name;
     for (int i = 0; (name = sv_options_show(&options, i, &mine)); i++) {
         cr_assert_str_eq(sv_options_show(&defaults, i, &theirs), name);
         cr_assert_str_eq(mine.data, theirs.data, "%s", name);
     }
-    sv_text_release(&mine);
-    sv_text_release(&theirs);
-    sv_text_release(&sample);
+    sl_buffer_release(&mine);
+    sl_buffer_release(&theirs);
+    sl_buffer_release(&sample);
 }
 
 Test(options, help_names_every_option)
 {
-    struct sv_text help = {0}, value = {0};
+    struct sl_buffer help = {0}, value = {0};
     const char *name;
     sv_options_defaults(&options);
     sv_options_help(&help);
     for (int i = 0; (name = sv_options_show(&options, i, &value)); i++)
         cr_assert(strstr(help.data, name), "%s is not in --help", name);
-    sv_text_release(&help);
-    sv_text_release(&value);
+    sl_buffer_release(&help);
+    sl_buffer_release(&value);
 }
 
 Test(options, limits_that_could_never_be_used_are_refused)

@@ -1,5 +1,6 @@
 /* test_scheduler.c - scheduler: everybody gets the answer to their own question, and nobody waits
  * for the dead. */
+#include "base/clock.h"
 #include "support/batcher_world.h"
 #include "support/tiny_store.h"
 
@@ -183,7 +184,7 @@ Test(scheduler, expired_work_is_dropped, .init = open_usual)
     struct ask *slow[SLOTS], *late;
     for (int i = 0; i < SLOTS; i++)
         cr_assert(slow[i] = submit(1, 1, 100000, false));
-    deadline_ns = sv_now_ns() + 30000000;
+    deadline_ns = sl_now_ns() + 30000000;
     cr_assert(late = submit(2, 2, 100000, false)); /* waits for a slot, in vain */
     wait_until(&late->task.finished);
     cr_assert_eq(late->task.error.kind, SV_DEADLINE_EXCEEDED);

@@ -1,4 +1,5 @@
 /* test_scores.c - what a classifier thinks of a text, ranked and written. */
+#include "base/buffer.h"
 #include "support/test.h"
 #include "json/scores.h"
 
@@ -34,10 +35,10 @@ Test(scores, the_first_few_are_written)
 {
     static const char *const labels[CLASSES] = {"a", "\"b\"", "c", "d", "e", "f"};
     struct sv_score ranked[CLASSES];
-    struct sv_text out = {0};
+    struct sl_buffer out = {0};
     sv_scores_rank(logits, CLASSES, ranked);
     sv_scores_write(ranked, 2, labels, &out);
     cr_expect_str_eq(out.data,
                      "[{\"label\":\"\\\"b\\\"\",\"score\":2},{\"label\":\"d\",\"score\":2}]");
-    sv_text_release(&out);
+    sl_buffer_release(&out);
 }

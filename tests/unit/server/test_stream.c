@@ -1,4 +1,5 @@
 /* test_stream.c - streams: whatever the timing, one ending, whole characters, all of the text. */
+#include "base/buffer.h"
 #include "core/limits.h"
 #include "serve/stream.h"
 #include "support/test.h"
@@ -34,16 +35,16 @@ static struct sv_stream *make(int choices, bool include_usage)
 
 /* What a client has made of a stream. */
 struct heard {
-    struct sv_text raw;
-    struct sv_text texts[CHOICES];
+    struct sl_buffer raw;
+    struct sl_buffer texts[CHOICES];
     int finishes[CHOICES], errors, dones, usages, pings;
 };
 
 static void hear_release(struct heard *heard)
 {
-    sv_text_release(&heard->raw);
+    sl_buffer_release(&heard->raw);
     for (int i = 0; i < CHOICES; i++)
-        sv_text_release(&heard->texts[i]);
+        sl_buffer_release(&heard->texts[i]);
 }
 
 static void hear_chunk(struct heard *heard, const char *json)
@@ -58,7 +59,8 @@ static void hear_chunk(struct heard *heard, const char *json)
     json_array_foreach (json_object_get(root, "choices"), i, choice) {
         json_int_t index = json_integer_value(json_object_get(choice, "index"));
         cr_assert_eq(heard->finishes[index], 0, "text after its finish");
-        sv_text_adds(&heard->texts[index], json_string_value(json_object_get(choice, "text")));
+        sl_buffer_append_string(&heard->texts[index],
+                                json_string_value(json_object_get(choice, "text")));
         heard->finishes[index] += json_is_string(json_object_get(choice, "finish_reason"));
     }
     json_decref(root);
@@ -92,7 +94,7 @@ static bool pull_all(struct sv_stream *stream, struct heard *heard, size_t most)
         ssize_t taken = sv_stream_pull(stream, bytes, most < sizeof bytes ? most : sizeof bytes);
         if (taken <= 0)
             return taken == SV_PULL_END;
-        sv_text_add(&heard->raw, bytes, (size_t)taken);
+        sl_buffer_append(&heard->raw, bytes, (size_t)taken);
     }
 }
 
@@ -225,7 +227,7 @@ struct writer {
     struct sv_stream *stream;
     uint64_t seed;
     bool fails;
-    struct sv_text texts[CHOICES];
+    struct sl_buffer texts[CHOICES];
 };
 
 static uint64_t draw(uint64_t *seed)
@@ -242,11 +244,11 @@ static void *write_choices(void *argument)
     bool finished[CHOICES] = {false};
     for (int left = CHOICES; left > 0;) {
         int choice = (int)(draw(&w->seed) % CHOICES);
-        struct sv_text *text = &w->texts[choice];
+        struct sl_buffer *text = &w->texts[choice];
         if (finished[choice])
             continue;
         for (uint64_t i = draw(&w->seed) % 40; i > 0; i--)
-            sv_text_adds(text, characters[draw(&w->seed) % 6]);
+            sl_buffer_append_string(text, characters[draw(&w->seed) % 6]);
         while (
             !sv_stream_put(w->stream, choice, text->bytes ? text->data : "", text->bytes, NULL, 0))
             (void)sched_yield();
@@ -299,7 +301,7 @@ Test(stream, ends_once_whatever_the_timing)
         expect_one_ending(&w, &heard);
         hear_release(&heard);
         for (int i = 0; i < CHOICES; i++)
-            sv_text_release(&w.texts[i]);
+            sl_buffer_release(&w.texts[i]);
         sv_stream_destroy(w.stream);
     }
 }
@@ -311,7 +313,7 @@ Test(answer, bytes_have_names_of_their_own_and_offsets_of_whole_characters)
 
     enum { TOKENS = sizeof text - 1 };
     struct sl_err err;
-    struct sv_text out = {0};
+    struct sl_buffer out = {0};
     json_error_t error;
     struct sl_token_record records[TOKENS] = {0};
     struct sl_tokenizer *bytes = sl_tokenizer_learn("bytes", "a", 1, &err);
@@ -332,6 +334,6 @@ Test(answer, bytes_have_names_of_their_own_and_offsets_of_whole_characters)
               "%s", out.data);
     cr_assert(strstr(out.data, "\"text_offset\":[0,1,1,2,3]"), "%s", out.data);
     json_decref(root);
-    sv_text_release(&out);
+    sl_buffer_release(&out);
     sl_tokenizer_destroy(bytes);
 }

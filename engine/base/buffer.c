@@ -1,0 +1,121 @@
+/* buffer.c - bytes appended one after another, in memory that at least doubles. */
+#include "base/buffer.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BYTES = 512, INT_DIGITS_MAX = 20 };
+
+void sl_buffer_release(struct sl_buffer *buffer)
+{
+    free(buffer->data);
+    *buffer = (struct sl_buffer){.bytes_max = buffer->bytes_max};
+}
+
+void sl_buffer_clear(struct sl_buffer *buffer)
+{
+    buffer->bytes = 0;
+}
+
+static size_t bound_of(const struct sl_buffer *buffer)
+{
+    return buffer->bytes_max ? buffer->bytes_max : SL_BUFFER_BYTES_MAX;
+}
+
+/* Makes room for `count` bytes and a NUL; false when memory or the bound is or was reached. */
+static bool make_room(struct sl_buffer *buffer, size_t count)
+{
+    size_t max = bound_of(buffer);
+    if (buffer->failed || buffer->bytes > max || count > max - buffer->bytes) {
+        buffer->is_full = buffer->is_full || !buffer->failed;
+        buffer->failed = true;
+        return false;
+    }
+    size_t need = buffer->bytes + count + 1, capacity = buffer->capacity;
+    if (need <= capacity)
+        return true;
+    capacity = capacity * 2 < FIRST_BYTES ? FIRST_BYTES : capacity * 2;
+    if (capacity > max + 1)
+        capacity = max + 1;
+    if (capacity < need)
+        capacity = need;
+    char *data = realloc(buffer->data, capacity);
+    if (!data) {
+        buffer->failed = true;
+        return false;
+    }
+    buffer->data = data;
+    buffer->capacity = capacity;
+    return true;
+}
+
+void sl_buffer_append(struct sl_buffer *buffer, const char *bytes, size_t count)
+{
+    if (!make_room(buffer, count))
+        return;
+    if (count > 0)
+        memcpy(buffer->data + buffer->bytes, bytes, count);
+    buffer->bytes += count;
+    buffer->data[buffer->bytes] = '\0';
+}
+
+void sl_buffer_append_string(struct sl_buffer *buffer, const char *string)
+{
+    sl_buffer_append(buffer, string, strlen(string));
+}
+
+void sl_buffer_printf(struct sl_buffer *buffer, const char *format, ...)
+{
+    va_list list, again;
+    va_start(list, format);
+    va_copy(again, list);
+    int length = vsnprintf(NULL, 0, format, list);
+    assert(length >= 0);
+    if (make_room(buffer, (size_t)length)) {
+        (void)vsnprintf(buffer->data + buffer->bytes, (size_t)length + 1, format, again);
+        buffer->bytes += (size_t)length;
+    }
+    va_end(again);
+    va_end(list);
+}
+
+void sl_buffer_append_int(struct sl_buffer *buffer, int64_t value)
+{
+    char digits[INT_DIGITS_MAX];
+    size_t at = sizeof digits;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do {
+        digits[--at] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    if (value < 0)
+        digits[--at] = '-';
+    sl_buffer_append(buffer, digits + at, sizeof digits - at);
+}
+
+void sl_buffer_append_float(struct sl_buffer *buffer, float value)
+{
+    enum { DIGITS_FEW = 6, DIGITS_MAX = 9 };
+
+    char digits[32];
+    assert(isfinite(value));
+    for (int count = DIGITS_FEW; count <= DIGITS_MAX; count++) {
+        (void)snprintf(digits, sizeof digits, "%.*g", count, (double)value);
+        if (strtof(digits, NULL) == value)
+            break;
+    }
+    sl_buffer_append_string(buffer, digits);
+}
+
+bool sl_buffer_check(const struct sl_buffer *buffer, struct sl_err *err)
+{
+    if (!buffer->failed)
+        return true;
+    if (buffer->is_full)
+        return sl_fail(err, SL_BAD_INPUT, "more than %zu bytes", bound_of(buffer));
+    return sl_fail(err, SL_NO_MEMORY, "no memory for more than %zu bytes", buffer->bytes);
+}

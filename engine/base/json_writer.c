@@ -1,0 +1,190 @@
+/* json_writer.c - JSON text written from front to back: a comma is due after every value. */
+#include "base/json_writer.h"
+#include "base/utf8.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- strings --------------------------------------------------------------------------------- */
+
+/* The two-character form of what JSON does not allow as it is; 0 when there is none. */
+static char short_escape(char c)
+{
+    switch (c) {
+    case '"':
+    case '\\': return c;
+    case '\n': return 'n';
+    case '\r': return 'r';
+    case '\t': return 't';
+    default: return 0;
+    }
+}
+
+/* Writes one character that is not plain ASCII; returns how many bytes it was. */
+static size_t quote_character(struct sl_buffer *out, const char *bytes, size_t count)
+{
+    size_t length = sl_utf8_length(bytes, count);
+    if (length == 0) {
+        sl_buffer_append_string(out, SL_UTF8_REPLACEMENT);
+        return 1;
+    }
+    char escape = short_escape(bytes[0]);
+    if (length > 1)
+        sl_buffer_append(out, bytes, length);
+    else if (escape)
+        sl_buffer_append(out, (const char[]){'\\', escape}, 2);
+    else
+        sl_buffer_printf(out, "\\u%04x", (unsigned)(unsigned char)bytes[0]);
+    return length;
+}
+
+static bool is_plain(char c)
+{
+    return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
+}
+
+void sl_json_quote_bytes(struct sl_buffer *out, const char *bytes, size_t count)
+{
+    sl_buffer_append(out, "\"", 1);
+    for (size_t at = 0; at < count;) {
+        size_t plain = at;
+        while (plain < count && is_plain(bytes[plain]))
+            plain++;
+        sl_buffer_append(out, bytes + at, plain - at);
+        at = plain;
+        if (at < count)
+            at += quote_character(out, bytes + at, count - at);
+    }
+    sl_buffer_append(out, "\"", 1);
+}
+
+void sl_json_quote(struct sl_buffer *out, const char *string)
+{
+    if (string)
+        sl_json_quote_bytes(out, string, strlen(string));
+    else
+        sl_buffer_append_string(out, "null");
+}
+
+/* ---- structure ------------------------------------------------------------------------------- */
+
+/* The comma that is due before a key or value; after a value the next one is. */
+static struct sl_buffer *next_value(struct sl_json_writer *json)
+{
+    if (json->needs_comma)
+        sl_buffer_append(json->out, ",", 1);
+    json->needs_comma = true;
+    return json->out;
+}
+
+static void begin(struct sl_json_writer *json, const char *bracket)
+{
+    sl_buffer_append(next_value(json), bracket, 1);
+    json->needs_comma = false;
+    json->depth++;
+}
+
+static void end(struct sl_json_writer *json, const char *bracket)
+{
+    assert(json->depth > 0);
+    sl_buffer_append(json->out, bracket, 1);
+    json->needs_comma = true;
+    json->depth--;
+}
+
+void sl_json_begin_object(struct sl_json_writer *json)
+{
+    begin(json, "{");
+}
+
+void sl_json_end_object(struct sl_json_writer *json)
+{
+    end(json, "}");
+}
+
+void sl_json_begin_array(struct sl_json_writer *json)
+{
+    begin(json, "[");
+}
+
+void sl_json_end_array(struct sl_json_writer *json)
+{
+    end(json, "]");
+}
+
+struct sl_json_writer *sl_json_key(struct sl_json_writer *json, const char *key)
+{
+    sl_json_quote(next_value(json), key);
+    sl_buffer_append(json->out, ":", 1);
+    json->needs_comma = false;
+    return json;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+void sl_json_add_string(struct sl_json_writer *json, const char *string)
+{
+    sl_json_quote(next_value(json), string);
+}
+
+void sl_json_add_bytes(struct sl_json_writer *json, const char *bytes, size_t count)
+{
+    sl_json_quote_bytes(next_value(json), bytes, count);
+}
+
+void sl_json_add_int(struct sl_json_writer *json, int64_t value)
+{
+    sl_buffer_append_int(next_value(json), value);
+}
+
+void sl_json_add_float(struct sl_json_writer *json, float value)
+{
+    if (isfinite(value))
+        sl_buffer_append_float(next_value(json), value);
+    else
+        sl_json_add_null(json);
+}
+
+void sl_json_add_real(struct sl_json_writer *json, double value)
+{
+    enum { DIGITS_FEW = 15, DIGITS_MAX = 17 };
+
+    char digits[32] = "null";
+    for (int count = DIGITS_FEW; isfinite(value) && count <= DIGITS_MAX; count++) {
+        (void)snprintf(digits, sizeof digits, "%.*g", count, value);
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    sl_buffer_append_string(next_value(json), digits);
+}
+
+void sl_json_add_bool(struct sl_json_writer *json, bool value)
+{
+    sl_buffer_append_string(next_value(json), value ? "true" : "false");
+}
+
+void sl_json_add_null(struct sl_json_writer *json)
+{
+    sl_buffer_append_string(next_value(json), "null");
+}
+
+void sl_json_add_raw(struct sl_json_writer *json, const char *text, size_t count)
+{
+    sl_buffer_append(next_value(json), text, count);
+}
+
+void sl_json_printf(struct sl_json_writer *json, const char *format, ...)
+{
+    char text[256];
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    assert(length >= 0);
+    assert((size_t)length < sizeof text);
+    sl_json_add_raw(json, text, (size_t)length);
+}

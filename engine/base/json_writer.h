@@ -1,0 +1,49 @@
+/* json_writer.h - JSON text written from front to back into a buffer.
+ *
+ *     struct sl_json_writer json = {.out = &buffer};
+ *     sl_json_begin_object(&json);
+ *     sl_json_add_string(sl_json_key(&json, "id"), id);
+ *     sl_json_begin_array(sl_json_key(&json, "labels"));
+ *     ...
+ *     sl_json_end_array(&json);
+ *     sl_json_end_object(&json);
+ *
+ * The writer puts the commas, in compact form without blanks, and escapes strings. The buffer stays
+ * the caller's; when it is full or memory is short, it says so (sl_buffer_check). A value where a
+ * key belongs, or an end without its begin, is an error of the program. One thread at a time. */
+#pragma once
+
+#include "base/buffer.h"
+
+struct sl_json_writer {
+    struct sl_buffer *out;
+    int depth;        /* objects and arrays that are open */
+    bool needs_comma; /* before the next key or value */
+};
+
+void sl_json_begin_object(struct sl_json_writer *json);
+void sl_json_end_object(struct sl_json_writer *json);
+void sl_json_begin_array(struct sl_json_writer *json);
+void sl_json_end_array(struct sl_json_writer *json);
+
+/* The name of the next member, which is to follow. Returns the writer, so that both fit a line. */
+struct sl_json_writer *sl_json_key(struct sl_json_writer *json, const char *key);
+
+void sl_json_add_string(struct sl_json_writer *json, const char *string); /* NULL becomes null */
+void sl_json_add_bytes(struct sl_json_writer *json, const char *bytes, size_t count);
+void sl_json_add_int(struct sl_json_writer *json, int64_t value);
+/* Shortest forms that read back as the same number. NaN and infinity, which JSON lacks, become
+ * null. */
+void sl_json_add_float(struct sl_json_writer *json, float value);
+void sl_json_add_real(struct sl_json_writer *json, double value);
+void sl_json_add_bool(struct sl_json_writer *json, bool value);
+void sl_json_add_null(struct sl_json_writer *json);
+/* A value, or several with commas, that is JSON already. */
+void sl_json_add_raw(struct sl_json_writer *json, const char *text, size_t count);
+/* A number, say, in a form of its own. What it prints must be JSON. */
+void sl_json_printf(struct sl_json_writer *json, const char *format, ...) SL_PRINTF(2, 3);
+
+/* A JSON string alone, in quotes, without a writer. What is not UTF-8 becomes U+FFFD, a byte at a
+ * time. NULL becomes null. */
+void sl_json_quote(struct sl_buffer *out, const char *string);
+void sl_json_quote_bytes(struct sl_buffer *out, const char *bytes, size_t count);

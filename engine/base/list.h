@@ -1,0 +1,14 @@
+/* list.h - items put in a row for people to read: "a, b, c". The caller owns the array. */
+#pragma once
+
+#include <stddef.h>
+
+/* Appends an item, after ", " unless it is the first. What does not fit is left out as a whole, and
+ * the list then ends with ", ...". An array of `capacity` bytes begins as "". */
+void sl_list_add(char *list, size_t capacity, const char *item);
+
+/* The same in 'quotes'. */
+void sl_list_add_quoted(char *list, size_t capacity, const char *item);
+
+/* Appends all items of an array that ends with NULL, and returns the list. */
+const char *sl_list_join(char *list, size_t capacity, const char *const *items);

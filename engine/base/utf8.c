@@ -1,0 +1,110 @@
+/* utf8.c - decoding by utf8proc, and what texts that arrive in pieces need besides. */
+#include "base/utf8.h"
+
+#include <assert.h>
+#include <utf8proc.h>
+
+/* Bytes of the valid character that begins here and its code point, or a number below 1. */
+static utf8proc_ssize_t decode(const char *text, size_t bytes, utf8proc_int32_t *point)
+{
+    size_t look = bytes < SL_UTF8_MAX ? bytes : SL_UTF8_MAX;
+    return utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)look, point);
+}
+
+bool sl_utf8_next(const char *text, size_t bytes, size_t *at, uint32_t *point)
+{
+    assert(*at < bytes);
+    if ((unsigned char)text[*at] < 0x80) { /* most text: not worth a call */
+        *point = (unsigned char)text[(*at)++];
+        return true;
+    }
+    utf8proc_int32_t value;
+    utf8proc_ssize_t length = decode(text + *at, bytes - *at, &value);
+    if (length < 1)
+        return false;
+    *at += (size_t)length;
+    *point = (uint32_t)value;
+    return true;
+}
+
+size_t sl_utf8_put(uint32_t point, char out[SL_UTF8_MAX])
+{
+    assert(point < SL_CODE_POINTS);
+    return (size_t)utf8proc_encode_char((utf8proc_int32_t)point, (utf8proc_uint8_t *)out);
+}
+
+size_t sl_utf8_length(const char *text, size_t bytes)
+{
+    utf8proc_int32_t point;
+    utf8proc_ssize_t length = decode(text, bytes, &point);
+    return length < 1 ? 0 : (size_t)length;
+}
+
+size_t sl_utf8_step(const char *text, size_t bytes)
+{
+    size_t length = sl_utf8_length(text, bytes);
+    return length == 0 && bytes > 0 ? 1 : length;
+}
+
+/* The offset of the first byte that is not UTF-8; `bytes` when there is none. */
+static size_t find_invalid(const char *text, size_t bytes)
+{
+    size_t at = 0;
+    while (at < bytes) {
+        size_t length = (unsigned char)text[at] < 0x80 ? 1 : sl_utf8_length(text + at, bytes - at);
+        if (length == 0)
+            return at;
+        at += length;
+    }
+    return bytes;
+}
+
+bool sl_utf8_is_valid(const char *text, size_t bytes)
+{
+    return find_invalid(text, bytes) == bytes;
+}
+
+bool sl_utf8_check(const char *text, size_t bytes, struct sl_err *err)
+{
+    size_t at = find_invalid(text, bytes);
+    return at == bytes || sl_fail(err, SL_BAD_INPUT, "not UTF-8: byte 0x%02X at byte offset %zu",
+                                  (unsigned)(unsigned char)text[at], at);
+}
+
+size_t sl_utf8_count(const char *text, size_t bytes)
+{
+    size_t characters = 0;
+    for (size_t at = 0; at < bytes; at += sl_utf8_step(text + at, bytes - at))
+        characters++;
+    return characters;
+}
+
+size_t sl_utf8_fit(const char *text, size_t bytes, size_t max)
+{
+    if (bytes <= max)
+        return bytes;
+    size_t fit = max;
+    while (fit > 0 && max - fit < SL_UTF8_MAX - 1 && sl_utf8_is_continuation(text[fit]))
+        fit--;
+    return sl_utf8_is_continuation(text[fit]) ? max : fit; /* no character is that long */
+}
+
+void sl_utf8_widen(const char *text, size_t bytes, size_t *start, size_t *stop)
+{
+    while (*start > 0 && *start < bytes && sl_utf8_is_continuation(text[*start]))
+        --*start;
+    while (*stop < bytes && sl_utf8_is_continuation(text[*stop]))
+        ++*stop;
+}
+
+size_t sl_utf8_incomplete(const char *text, size_t bytes)
+{
+    for (size_t back = 1; back < SL_UTF8_MAX && back <= bytes; back++) {
+        unsigned char first = (unsigned char)text[bytes - back];
+        if (sl_utf8_is_continuation(text[bytes - back]))
+            continue;
+        size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
+        return length > back ? back : 0;
+    }
+    return 0;
+}
