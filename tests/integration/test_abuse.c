@@ -1,5 +1,16 @@
 /* test_abuse.c - clients that leave, stall, flood or send rubbish, and signals: nothing is lost. */
+#include "base/buffer.h"
 #include "support/daemon.h"
+#include "support/http_client.h"
+#include "support/program.h"
+#include "support/raw_socket.h"
+#include "support/test.h"
+#include "support/tiny_store.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
 #define TINY    "\"model\":\"" TINY_MODEL "\","
 #define FOREVER TINY "\"max_tokens\":1000000,\"prompt\":\"a\""
@@ -13,9 +24,9 @@ static struct daemon d;
 
 static void expect_answers(void)
 {
-    struct answer answer = complete(&d, "{" TINY "\"prompt\":\"a\",\"max_tokens\":2}");
+    struct http_response answer = http_complete(&d, "{" TINY "\"prompt\":\"a\",\"max_tokens\":2}");
     cr_assert_eq(answer.status, 200, "%ld %s", answer.status, answer.body.data);
-    answer_release(&answer);
+    http_response_release(&answer);
 }
 
 /* ---- clients that leave --------------------------------------------------------------------- */
@@ -33,17 +44,17 @@ Test(abuse, clients_that_leave_are_counted_exactly_and_cost_nothing)
         if (i < SLOTS)
             raw_expect(fds[i], "data: ");
     }
-    wait_for_metric(&d, "sluice_calls_in_flight", CLIENTS);
+    metric_wait(&d, "sluice_calls_in_flight", CLIENTS);
     for (int i = 0; i < CLIENTS; i++)
         (void)close(fds[i]);
-    wait_for_metric(&d, "sluice_calls_in_flight", 0);
-    wait_for_metric(&d, "sluice_requests_running" LABELS, 0);
-    wait_for_metric(&d, "sluice_requests_waiting" LABELS, 0);
-    cr_assert_eq(calls_ended(&d, "499", "cancelled"), CLIENTS);
-    cr_assert_eq(calls_ended(&d, "200", "ok"), 0);
+    metric_wait(&d, "sluice_calls_in_flight", 0);
+    metric_wait(&d, "sluice_requests_running" LABELS, 0);
+    metric_wait(&d, "sluice_requests_waiting" LABELS, 0);
+    cr_assert_eq(metric_completions(&d, "499", "cancelled"), CLIENTS);
+    cr_assert_eq(metric_completions(&d, "200", "ok"), 0);
     expect_answers();
-    wait_for_metric(&d, "sluice_calls_in_flight", 0); /* a call is counted after its last byte */
-    cr_assert_eq(calls_ended(&d, "200", "ok"), 1);
+    metric_wait(&d, "sluice_calls_in_flight", 0); /* a call is counted after its last byte */
+    cr_assert_eq(metric_completions(&d, "200", "ok"), 1);
     daemon_stop(&d);
 }
 
@@ -55,16 +66,16 @@ Test(abuse, bytes_sent_ahead_are_not_leaving)
     raw_expect(busy, "data: ");
     int fd = raw_complete(&d, "{" TINY "\"prompt\":\"a\",\"max_tokens\":3}");
     raw_send(fd, "GET /v2/health/live HTTP/1.1\r\nHost: x\r\nx-request-id: second\r\n\r\n");
-    nap_ms(200);
+    sleep_ms(200);
     (void)close(busy);
     cr_assert(raw_read_until(fd, &got, "{\"live\":true}"), "%s", got.data ? got.data : "nothing");
     const char *first = strstr(got.data, "text_completion"), *second = strstr(got.data, "second");
     cr_assert(first && second && first < second, "%s", got.data);
     sl_buffer_release(&got);
     (void)close(fd);
-    wait_for_metric(&d, "sluice_calls_in_flight", 0);
-    cr_assert_eq(calls_ended(&d, "200", "ok"), 1);
-    cr_assert_eq(calls_ended(&d, "499", "cancelled"), 1);
+    metric_wait(&d, "sluice_calls_in_flight", 0);
+    cr_assert_eq(metric_completions(&d, "200", "ok"), 1);
+    cr_assert_eq(metric_completions(&d, "499", "cancelled"), 1);
     daemon_stop(&d);
 }
 
@@ -73,13 +84,13 @@ Test(abuse, a_client_that_does_not_read_is_ended_as_stalled)
     DAEMON_START(&d, "--stall-seconds", "1");
     int fd = raw_connect_holding(&d, 4096);
     raw_send_completion(fd, "{\"stream\":true," FOREVER "}");
-    wait_for_metric(&d, "sluice_requests_running" LABELS, 1);
-    wait_for_metric(&d, "sluice_requests_running" LABELS, 0);
+    metric_wait(&d, "sluice_requests_running" LABELS, 1);
+    metric_wait(&d, "sluice_requests_running" LABELS, 0);
     expect_answers();
     raw_expect(fd, "data: [DONE]\n\n"); /* and then it reads: what there was, the error, the end */
     (void)close(fd);
-    wait_for_metric(&d, "sluice_calls_in_flight", 0);
-    cr_assert_eq(calls_ended(&d, "408", "stalled"), 1);
+    metric_wait(&d, "sluice_calls_in_flight", 0);
+    cr_assert_eq(metric_completions(&d, "408", "stalled"), 1);
     daemon_stop(&d);
 }
 
@@ -91,26 +102,26 @@ Test(abuse, a_full_queue_refuses_with_429_and_when_to_come_again)
     int running = raw_complete(&d, "{\"stream\":true," FOREVER "}");
     raw_expect(running, "data: ");
     int waiting = raw_complete(&d, "{\"stream\":true," FOREVER "}");
-    wait_for_metric(&d, "sluice_requests_waiting" LABELS, 1);
+    metric_wait(&d, "sluice_requests_waiting" LABELS, 1);
     for (int i = 0; i < 3; i++) {
-        struct answer answer = complete(&d, "{" TINY "\"prompt\":\"a\"}");
+        struct http_response answer = http_complete(&d, "{" TINY "\"prompt\":\"a\"}");
         cr_assert_eq(answer.status, 429, "%ld", answer.status);
         cr_assert(strstr(answer.body.data, "\"type\":\"rate_limit_error\""));
         cr_assert(strstr(answer.body.data, "\"code\":\"server_overloaded\""));
-        cr_assert_geq((int)strtol(answer_header(&answer, "retry-after"), NULL, 10), 1);
-        cr_assert_geq((int)strtol(answer_header(&answer, "retry-after-ms"), NULL, 10), 50);
-        answer_release(&answer);
+        cr_assert_geq((int)strtol(http_response_header(&answer, "retry-after"), NULL, 10), 1);
+        cr_assert_geq((int)strtol(http_response_header(&answer, "retry-after-ms"), NULL, 10), 50);
+        http_response_release(&answer);
     }
-    struct answer answer = ask(&d, "GET", "/v2/health/live", NULL);
+    struct http_response answer = http_request(&d, "GET", "/v2/health/live", NULL);
     cr_assert_eq(answer.status, 200, "busy is not dead");
-    answer_release(&answer);
-    cr_assert_eq(metric(&d, "sluice_queue_full_total" LABELS), 3);
-    wait_for_metric(&d, "sluice_calls_in_flight", 2); /* a call is counted after its last byte */
-    cr_assert_eq(calls_ended(&d, "429", "overloaded"), 3);
+    http_response_release(&answer);
+    cr_assert_eq(metric_value(&d, "sluice_queue_full_total" LABELS), 3);
+    metric_wait(&d, "sluice_calls_in_flight", 2); /* a call is counted after its last byte */
+    cr_assert_eq(metric_completions(&d, "429", "overloaded"), 3);
     (void)close(running);
     raw_expect(waiting, "data: ");
     (void)close(waiting);
-    wait_for_metric(&d, "sluice_calls_in_flight", 0);
+    metric_wait(&d, "sluice_calls_in_flight", 0);
     expect_answers();
     daemon_stop(&d);
 }
@@ -137,10 +148,10 @@ Test(abuse, many_streams_at_once)
         sl_buffer_release(&got);
         (void)close(fds[i]);
     }
-    wait_for_metric(&d, "sluice_calls_in_flight", 0);
-    cr_assert_eq(calls_ended(&d, "200", "ok"), CLIENTS);
-    cr_assert_gt(metric(&d, "sluice_batch_size_sum" LABELS),
-                 2 * metric(&d, "sluice_batch_size_count" LABELS));
+    metric_wait(&d, "sluice_calls_in_flight", 0);
+    cr_assert_eq(metric_completions(&d, "200", "ok"), CLIENTS);
+    cr_assert_gt(metric_value(&d, "sluice_batch_size_sum" LABELS),
+                 2 * metric_value(&d, "sluice_batch_size_count" LABELS));
     daemon_stop(&d);
 }
 
@@ -178,10 +189,10 @@ static double abuse(int clients)
     for (int i = 0; i < clients; i++)
         (void)close(fds[i]);
     free(fds);
-    wait_for_metric(&d, "sluice_calls_in_flight", 0);
-    wait_for_metric(&d, "sluice_connections", 1); /* the one that asks */
+    metric_wait(&d, "sluice_calls_in_flight", 0);
+    metric_wait(&d, "sluice_connections", 1); /* the one that asks */
     expect_answers();
-    return metric(&d, "process_resident_memory_bytes");
+    return metric_value(&d, "process_resident_memory_bytes");
 }
 
 /* The first round fills what is kept for later; then memory must stay where it is. */
@@ -191,15 +202,15 @@ Test(abuse, four_hundred_connections_of_trouble_leave_nothing_behind)
 
     DAEMON_START(&d, "--slots", "64", "--queue-items", "512");
     double before = abuse(CLIENTS), after = 0;
-    double fds = metric(&d, "process_open_fds");
+    double fds = metric_value(&d, "process_open_fds");
     for (int i = 0; i < ROUNDS; i++)
         after = abuse(CLIENTS);
-    cr_assert_eq(calls_ended(&d, "499", "cancelled"), STREAMS);
-    cr_assert_leq(metric(&d, "process_open_fds"), fds + FDS_SLACK);
-    for (int i = 0; i < 100 && after > before + SLACK; i++, nap_ms(50))
-        after = metric(&d, "process_resident_memory_bytes");
+    cr_assert_eq(metric_completions(&d, "499", "cancelled"), STREAMS);
+    cr_assert_leq(metric_value(&d, "process_open_fds"), fds + FDS_SLACK);
+    for (int i = 0; i < 100 && after > before + SLACK; i++, sleep_ms(50))
+        after = metric_value(&d, "process_resident_memory_bytes");
     cr_assert_leq(after, before + SLACK, "resident memory went from %.0f to %.0f", before, after);
-    cr_assert_eq(metric(&d, "sluice_request_body_bytes"), 0);
+    cr_assert_eq(metric_value(&d, "sluice_request_body_bytes"), 0);
     daemon_stop(&d);
 }
 
@@ -225,7 +236,7 @@ Test(abuse, a_body_that_trickles_is_not_waited_for)
         (void)!send(fd, " ", 1, MSG_NOSIGNAL);
     }
     cr_assert(ended);
-    wait_for_metric(&d, "sluice_request_body_bytes", 0);
+    metric_wait(&d, "sluice_request_body_bytes", 0);
     (void)close(fd);
     expect_answers();
     daemon_stop(&d);
@@ -240,9 +251,9 @@ Test(abuse, silent_connections_do_not_keep_others_out)
     DAEMON_START(&d, "--connections-max", "8");
     for (int i = 0; i < SILENT; i++)
         fds[i] = raw_connect(&d);
-    struct answer answer = ask(&d, "GET", "/v2/health/live", NULL);
+    struct http_response answer = http_request(&d, "GET", "/v2/health/live", NULL);
     cr_assert_eq(answer.status, 200, "%ld", answer.status);
-    answer_release(&answer);
+    http_response_release(&answer);
     int ended = 0;
     for (int i = 0; i < SILENT; i++) {
         ended += has_ended(fds[i], 0);
@@ -266,10 +277,10 @@ Test(abuse, answers_that_nobody_takes_do_not_keep_others_out)
         fds[i] = raw_connect_holding(&d, 4096);
         raw_send(fds[i], requests.data);
     }
-    nap_ms(1000); /* what the sockets hold is full */
-    struct answer answer = ask(&d, "GET", "/v2/health/live", NULL);
+    sleep_ms(1000); /* what the sockets hold is full */
+    struct http_response answer = http_request(&d, "GET", "/v2/health/live", NULL);
     cr_assert_eq(answer.status, 200, "%ld", answer.status);
-    answer_release(&answer);
+    http_response_release(&answer);
     for (int i = 0; i < DEAF; i++)
         (void)close(fds[i]);
     sl_buffer_release(&requests);
@@ -293,8 +304,8 @@ Test(abuse, a_silent_stream_is_kept_alive_and_a_late_one_ends)
     (void)close(busy);
     sl_buffer_release(&got);
     sl_buffer_release(&end);
-    wait_for_metric(&d, "sluice_calls_in_flight", 0);
-    cr_assert_eq(calls_ended(&d, "504", "expired"), 1);
+    metric_wait(&d, "sluice_calls_in_flight", 0);
+    cr_assert_eq(metric_completions(&d, "504", "expired"), 1);
     daemon_stop(&d);
 }
 
@@ -304,13 +315,13 @@ Test(abuse, a_client_may_ask_for_less_time)
     struct curl_slist *headers = curl_slist_append(NULL, "X-Request-Timeout-Ms: 100");
     for (int i = 0; i < 2; i++) {
         const struct curl_slist *wish = i ? NULL : headers;
-        struct answer answer =
-            ask_with(&d, "POST", "/v1/completions", "{" TINY "\"max_tokens\":1000000}", wish);
+        struct http_response answer = http_request_with(&d, "POST", "/v1/completions",
+                                                        "{" TINY "\"max_tokens\":1000000}", wish);
         cr_assert_eq(answer.status, 504, "%ld %s", answer.status, answer.body.data);
         cr_assert(strstr(answer.body.data, "\"code\":\"deadline_exceeded\""));
-        const char *again = answer_header(&answer, "x-should-retry");
+        const char *again = http_response_header(&answer, "x-should-retry");
         cr_assert_eq(again && strcmp(again, "false") == 0, wish != NULL);
-        answer_release(&answer);
+        http_response_release(&answer);
     }
     curl_slist_free_all(headers);
     daemon_stop(&d);
@@ -327,38 +338,38 @@ Test(abuse, sigterm_finishes_what_it_can_and_says_what_it_cannot)
     int ending = raw_complete(&d, "{\"stream\":true," TINY "\"max_tokens\":1000}");
     raw_expect(ending, "data: ");
     cr_assert_eq(kill(d.pid, SIGTERM), 0);
-    struct answer answer = {0};
-    for (int i = 0; i < 100 && answer.status != 503; i++, nap_ms(10)) {
-        answer_release(&answer);
-        answer = ask(&d, "GET", "/v2/health/ready", NULL);
+    struct http_response answer = {0};
+    for (int i = 0; i < 100 && answer.status != 503; i++, sleep_ms(10)) {
+        http_response_release(&answer);
+        answer = http_request(&d, "GET", "/v2/health/ready", NULL);
     }
     cr_assert_eq(answer.status, 503, "still ready after SIGTERM");
-    cr_assert_str_eq(answer_header(&answer, "connection"), "close");
-    answer_release(&answer);
-    answer = complete(&d, "{" TINY "\"prompt\":\"a\"}");
+    cr_assert_str_eq(http_response_header(&answer, "connection"), "close");
+    http_response_release(&answer);
+    answer = http_complete(&d, "{" TINY "\"prompt\":\"a\"}");
     cr_assert_eq(answer.status, 503);
     cr_assert(strstr(answer.body.data, "\"code\":\"draining\""));
-    answer_release(&answer);
-    answer = ask(&d, "POST", "/tokenize", "{\"inputs\":\"a\"}");
+    http_response_release(&answer);
+    answer = http_request(&d, "POST", "/tokenize", "{\"inputs\":\"a\"}");
     cr_assert_eq(answer.status, 503);
-    answer_release(&answer);
-    answer = ask(&d, "POST", "/decode", "{\"ids\":[1]}");
+    http_response_release(&answer);
+    answer = http_request(&d, "POST", "/decode", "{\"ids\":[1]}");
     cr_assert_eq(answer.status, 503);
-    answer_release(&answer);
-    answer = ask(&d, "POST", "/hf/" TINY_MODEL, "{\"inputs\":\"a\"}");
+    http_response_release(&answer);
+    answer = http_request(&d, "POST", "/hf/" TINY_MODEL, "{\"inputs\":\"a\"}");
     cr_assert_eq(answer.status, 429, "its client would spin on a 503");
-    cr_assert(answer_header(&answer, "retry-after"));
+    cr_assert(http_response_header(&answer, "retry-after"));
     cr_assert(strstr(answer.body.data, "\"error_type\":\"overloaded\"}"), "%s", answer.body.data);
-    answer_release(&answer);
-    answer = ask(&d, "POST", "/v2/repository/index", "");
+    http_response_release(&answer);
+    answer = http_request(&d, "POST", "/v2/repository/index", "");
     cr_assert_eq(answer.status, 200, "what there is may still be asked");
-    answer_release(&answer);
+    http_response_release(&answer);
     cr_assert(raw_read_until(ending, &short_one, "data: [DONE]\n\n"));
     cr_assert(strstr(short_one.data, "\"finish_reason\":\"length\""));
     cr_assert(raw_read_until(lasting, &long_one, "data: [DONE]\n\n"));
     cr_assert(strstr(long_one.data, "\"code\":\"draining\""), "how it ended");
     cr_assert_not(strstr(long_one.data, "\"finish_reason\":\"length\""));
-    cr_assert_eq(daemon_wait(d.pid), 0);
+    cr_assert_eq(program_wait(d.pid), 0);
     sl_buffer_release(&short_one);
     sl_buffer_release(&long_one);
     (void)close(lasting);
@@ -372,12 +383,12 @@ Test(abuse, a_second_sigterm_does_not_wait)
     int stream = raw_complete(&d, "{\"stream\":true," TINY "\"max_tokens\":1000000}");
     int whole = raw_complete(&d, "{" TINY "\"max_tokens\":1000000}");
     raw_expect(stream, "data: ");
-    wait_for_metric(&d, "sluice_calls_in_flight", 2);
+    metric_wait(&d, "sluice_calls_in_flight", 2);
     cr_assert_eq(kill(d.pid, SIGTERM), 0);
-    nap_ms(200);
+    sleep_ms(200);
     cr_assert_eq(waitpid(d.pid, NULL, WNOHANG), 0, "it should be draining");
     cr_assert_eq(kill(d.pid, SIGTERM), 0);
-    cr_assert_eq(daemon_wait(d.pid), 0);
+    cr_assert_eq(program_wait(d.pid), 0);
     (void)close(stream);
     (void)close(whole);
     test_directory_remove(d.directory);

@@ -5,11 +5,16 @@
  *     SLUICE_ANSWERS=100000 build/release/tests/test_answers      the long run */
 #include "base/buffer.h"
 #include "base/json_writer.h"
-#include "support/json_answer.h"
-#include "support/oracle.h"
-#include "support/tiny_classifier.h"
+#include "base/random.h"
+#include "support/daemon.h"
+#include "support/http_client.h"
+#include "support/json_query.h"
+#include "support/reference_classifier.h"
+#include "support/test.h"
+#include "support/tiny_classifiers.h"
 
 #include <math.h>
+#include <time.h>
 
 enum { CLIENTS = 32, TEXTS_MAX = 256, TEXT_BYTES = 96 };
 
@@ -17,7 +22,7 @@ enum { CLIENTS = 32, TEXTS_MAX = 256, TEXT_BYTES = 96 };
 enum { QUESTIONS = TEST_SANITIZED ? 150 : 1000 };
 
 static struct daemon d;
-static struct oracle oracles[2];
+static struct reference_classifier oracles[2];
 static const char *const models[] = {MOOD, PLAIN};
 static const char *const *const labels[] = {mood_labels, plain_labels};
 static const int contexts[] = {MOOD_CONTEXT, PLAIN_CONTEXT};
@@ -217,14 +222,16 @@ static struct {
     int64_t texts, texts_most;
 } tally;
 
-static void expect_scores(const struct question *q, const struct verdict *v, const json_t *list)
+static void expect_scores(const struct question *q, const struct classification *v,
+                          const json_t *list)
 {
     cr_assert_eq(json_array_size(list), (size_t)v->classes);
     for (size_t i = 0; i < (size_t)v->classes; i++) {
         const json_t *one = json_array_get(list, i);
-        float score = (float)number_at(one, "score");
+        float score = (float)json_number_at(one, "score");
         int class = 0;
-        while (class < v->classes && strcmp(labels[q->model][class], text_at(one, "label")) != 0)
+        while (class < v->classes &&
+               strcmp(labels[q->model][class], json_string_at(one, "label")) != 0)
             class ++;
         cr_assert_lt(class, v->classes);
         cr_assert_eq(score, v->probs[class], "question %llu: %.9g, not %.9g",
@@ -241,20 +248,21 @@ static void expect_rounded(const struct question *q, double found, double wanted
                  (unsigned long long)q->number, found, digits);
 }
 
-static void expect_tensors(const struct question *q, const struct verdict *verdicts,
+static void expect_tensors(const struct question *q, const struct classification *verdicts,
                            const json_t *root)
 {
     char id[32];
-    const json_t *logits = at(root, "outputs/0/data"), *depths = at(root, "outputs/1/data");
-    const json_t *lost = at(root, "outputs/2/data");
+    const json_t *logits = json_at(root, "outputs/0/data"),
+                 *depths = json_at(root, "outputs/1/data");
+    const json_t *lost = json_at(root, "outputs/2/data");
     size_t count = (size_t)q->count, classes = (size_t)verdicts->classes;
     (void)snprintf(id, sizeof id, "%llu", (unsigned long long)q->number);
-    cr_assert_str_eq(text_at(root, "id"), id);
+    cr_assert_str_eq(json_string_at(root, "id"), id);
     cr_assert_eq(json_array_size(logits), count * classes);
     cr_assert_eq(json_array_size(depths), count);
     cr_assert_eq(json_array_size(lost), count);
     for (size_t i = 0; i < count; i++) {
-        const struct verdict *v = &verdicts[i];
+        const struct classification *v = &verdicts[i];
         for (size_t k = 0; k < classes; k++)
             cr_assert_eq((float)json_number_value(json_array_get(logits, i * classes + k)),
                          v->logits[k], "question %s, text %zu", id, i);
@@ -264,31 +272,32 @@ static void expect_tensors(const struct question *q, const struct verdict *verdi
     }
 }
 
-static void expect_decision(const struct question *q, const struct verdict *v, const json_t *root)
+static void expect_decision(const struct question *q, const struct classification *v,
+                            const json_t *root)
 {
-    const json_t *answers = at(root, "answers");
+    const json_t *answers = json_at(root, "answers");
     cr_assert_eq(json_array_size(answers), (size_t)v->classes + 1);
-    cr_assert_str_eq(text_at(root, "answers/0/choice"), labels[q->model][v->best]);
+    cr_assert_str_eq(json_string_at(root, "answers/0/choice"), labels[q->model][v->best]);
     for (size_t i = 0; i < (size_t)v->classes; i++) {
-        const json_t *one = json_array_get(at(root, "answers/0/probabilities"), i);
+        const json_t *one = json_array_get(json_at(root, "answers/0/probabilities"), i);
         const json_t *predicate = json_array_get(answers, i + 1);
-        cr_assert_str_eq(text_at(one, "value"), labels[q->model][i]);
-        cr_assert_eq((float)number_at(one, "probability"), v->probs[i]);
-        cr_assert_eq((float)number_at(predicate, "probability"), v->probs[i]);
+        cr_assert_str_eq(json_string_at(one, "value"), labels[q->model][i]);
+        cr_assert_eq((float)json_number_at(one, "probability"), v->probs[i]);
+        cr_assert_eq((float)json_number_at(predicate, "probability"), v->probs[i]);
     }
-    cr_assert_eq(number_at(root, "usage/input_tokens"), v->tokens);
-    expect_rounded(q, number_at(root, "usage/sluice/depth_mean"), v->depth);
+    cr_assert_eq(json_number_at(root, "usage/input_tokens"), v->tokens);
+    expect_rounded(q, json_number_at(root, "usage/sluice/depth_mean"), v->depth);
     if (v->given > v->tokens)
-        cr_assert_eq(number_at(root, "usage/sluice/truncated/input_tokens_given"), v->given);
+        cr_assert_eq(json_number_at(root, "usage/sluice/truncated/input_tokens_given"), v->given);
     else
-        cr_assert_null(at(root, "usage/sluice/truncated"));
+        cr_assert_null(json_at(root, "usage/sluice/truncated"));
 }
 
 /* The header holds this, or is not there when this is nothing. */
-static void expect_header(const struct question *q, const struct answer *answer, const char *name,
+static void expect_header(const struct question *q, struct http_response *answer, const char *name,
                           const struct sl_buffer *wanted)
 {
-    const char *found = answer_header(answer, name);
+    const char *found = http_response_header(answer, name);
     cr_assert_eq(found != NULL, wanted->bytes > 0, "question %llu: %s is %s",
                  (unsigned long long)q->number, name, found ? found : "not there");
     cr_assert(!found || strcmp(found, wanted->data) == 0, "question %llu: %s is %s, not %s",
@@ -296,8 +305,8 @@ static void expect_header(const struct question *q, const struct answer *answer,
 }
 
 /* How deep each text went, and how long each was when some were cut. */
-static void expect_headers(const struct question *q, const struct verdict *verdicts,
-                           const struct answer *answer)
+static void expect_headers(const struct question *q, const struct classification *verdicts,
+                           struct http_response *answer)
 {
     struct sl_buffer depths = {0}, given = {0}, cut = {0};
     int cuts = 0;
@@ -319,12 +328,12 @@ static void expect_headers(const struct question *q, const struct verdict *verdi
     sl_buffer_release(&cut);
 }
 
-static void check_good(const struct question *q, const struct answer *answer)
+static void check_good(const struct question *q, struct http_response *answer)
 {
-    static struct verdict verdicts[TEXTS_MAX];
-    json_t *root = answer_parse(answer);
+    static struct classification verdicts[TEXTS_MAX];
+    json_t *root = json_from_response(answer);
     for (int i = 0; i < q->count; i++)
-        verdicts[i] = oracle_read(&oracles[q->model], q->texts[i], q->from_left);
+        verdicts[i] = reference_classify_cut(&oracles[q->model], q->texts[i], q->from_left);
     expect_headers(q, verdicts, answer);
     if (q->family == OIP)
         expect_tensors(q, verdicts, root);
@@ -357,7 +366,7 @@ static long status_of(const struct question *q)
     return 200;
 }
 
-static void check_answer(const struct question *q, const struct answer *answer)
+static void check_answer(const struct question *q, struct http_response *answer)
 {
     cr_assert_eq(answer->status, status_of(q), "question %llu (fault %d): %ld %s",
                  (unsigned long long)q->number, (int)q->fault, answer->status, answer->body.data);
@@ -373,7 +382,7 @@ struct client {
     CURL *curl;
     struct question question;
     struct sl_buffer body;
-    struct answer answer;
+    struct http_response answer;
     int64_t leaves_ns; /* 0: stays to the end */
     bool busy;
 };
@@ -401,9 +410,9 @@ static void begin(CURLM *multi, struct client *c, uint64_t number, const struct 
     curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE, (long)c->body.bytes);
     curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, c->body.data);
-    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, answer_take);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, http_append);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &c->answer.body);
-    curl_easy_setopt(c->curl, CURLOPT_HEADERFUNCTION, answer_take);
+    curl_easy_setopt(c->curl, CURLOPT_HEADERFUNCTION, http_append);
     curl_easy_setopt(c->curl, CURLOPT_HEADERDATA, &c->answer.head);
     curl_easy_setopt(c->curl, CURLOPT_PRIVATE, c);
     curl_easy_setopt(c->curl, CURLOPT_NOSIGNAL, 1L);
@@ -462,15 +471,15 @@ static void run_all(CURLM *multi, uint64_t count, const struct curl_slist *heade
 static void expect_use(void)
 {
     double all = 0;
-    wait_for_metric(&d, "sluice_calls_in_flight", 0);
+    metric_wait(&d, "sluice_calls_in_flight", 0);
     for (int i = 0; i < 2; i++) {
         char series[96], label[32];
         (void)snprintf(series, sizeof series, "sluice_requests_waiting{model=\"%s\",version=\"4\"}",
                        models[i]);
-        wait_for_metric(&d, series, 0);
+        metric_wait(&d, series, 0);
         (void)snprintf(series, sizeof series, "sluice_admitted_tokens{model=\"%s\",version=\"4\"}",
                        models[i]);
-        wait_for_metric(&d, series, 0);
+        metric_wait(&d, series, 0);
         (void)snprintf(label, sizeof label, "model=\"%s\"", models[i]);
         double batches = metric_sum(&d, "sluice_batch_size_count", label);
         cr_assert_gt(metric_sum(&d, "sluice_batch_size_sum", label), batches, "texts stand alone");
@@ -492,7 +501,7 @@ Test(answers, every_answer_belongs_to_its_question)
     daemon_serve(&d, (const char *const[]){"--classify-items", "48", "--classify-rows", "500",
                                            "--threads", "2", NULL});
     for (int i = 0; i < 2; i++)
-        oracles[i] = oracle_open(d.store, models[i]);
+        oracles[i] = reference_open(d.store, models[i]);
     CURLM *multi = curl_multi_init();
     struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
     for (int i = 0; i < CLIENTS; i++)
@@ -512,12 +521,12 @@ Test(answers, every_answer_belongs_to_its_question)
     for (int i = 0; i < CLIENTS; i++) {
         curl_easy_cleanup(clients[i].curl);
         sl_buffer_release(&clients[i].body);
-        answer_release(&clients[i].answer);
+        http_response_release(&clients[i].answer);
     }
     curl_slist_free_all(headers);
     curl_multi_cleanup(multi);
     expect_use();
     for (int i = 0; i < 2; i++)
-        oracle_close(&oracles[i]);
+        reference_close(&oracles[i]);
     daemon_stop(&d);
 }

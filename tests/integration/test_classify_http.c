@@ -2,9 +2,14 @@
  * Face ask it: every shape, every mistake, from outside. */
 #include "base/buffer.h"
 #include "core/limits.h"
-#include "support/oracle.h"
-#include "support/tei_answer.h"
-#include "support/tiny_classifier.h"
+#include "support/daemon.h"
+#include "support/http_client.h"
+#include "support/json_query.h"
+#include "support/raw_socket.h"
+#include "support/reference_classifier.h"
+#include "support/tei_client.h"
+#include "support/test.h"
+#include "support/tiny_classifiers.h"
 #include "tokenizer/learner.h"
 
 #include <math.h>
@@ -34,7 +39,7 @@ TestSuite(classify_http, .init = start, .fini = stop);
 
 static json_t *posted(const char *path, const char *body)
 {
-    return posted_to(&d, path, body);
+    return tei_post(&d, path, body);
 }
 
 /* The list holds every class with its score, the highest first. */
@@ -46,12 +51,12 @@ static void expect_scores(const json_t *list, const float *values, int classes,
     int seen = 0;
     for (size_t i = 0; i < (size_t)classes; i++) {
         const json_t *one = json_array_get(list, i);
-        float score = (float)number_at(one, "score");
+        float score = (float)json_number_at(one, "score");
         cr_assert_eq(json_object_size(one), 2);
         cr_assert_leq(score, last);
         last = score;
         for (int k = 0; k < classes; k++)
-            if (strcmp(text_at(one, "label"), labels[k]) == 0) {
+            if (strcmp(json_string_at(one, "label"), labels[k]) == 0) {
                 cr_assert_eq(score, values[k], "%s: %.9g, not %.9g", labels[k], (double)score,
                              (double)values[k]);
                 seen |= 1 << k;
@@ -60,9 +65,10 @@ static void expect_scores(const json_t *list, const float *values, int classes,
     cr_assert_eq(seen, (1 << classes) - 1);
 }
 
-static void expect_mood(const json_t *list, const struct oracle *oracle, const char *text)
+static void expect_mood(const json_t *list, const struct reference_classifier *oracle,
+                        const char *text)
 {
-    struct verdict v = oracle_ask(oracle, text);
+    struct classification v = reference_classify(oracle, text);
     expect_scores(list, v.probs, v.classes, mood_labels);
 }
 
@@ -70,7 +76,7 @@ static void expect_mood(const json_t *list, const struct oracle *oracle, const c
 
 Test(classify_http, one_text_stands_alone_and_an_array_in_an_array)
 {
-    struct oracle mood = oracle_open(d.store, MOOD);
+    struct reference_classifier mood = reference_open(d.store, MOOD);
     static const char *const singles[] = {
         "{\"inputs\":\"Hello\"}",
         "{\"inputs\":[\"Hello\"]}",
@@ -84,24 +90,24 @@ Test(classify_http, one_text_stands_alone_and_an_array_in_an_array)
     }
     json_t *root = posted("/predict", "{\"inputs\":[[\"Hello\"],[\"World?\"]]}");
     cr_assert_eq(json_array_size(root), 2);
-    expect_mood(at(root, "0"), &mood, "Hello");
-    expect_mood(at(root, "1"), &mood, "World?");
+    expect_mood(json_at(root, "0"), &mood, "Hello");
+    expect_mood(json_at(root, "1"), &mood, "World?");
     json_decref(root);
     root = posted("/predict", "{\"inputs\":[[\"Hello\"]]}");
     cr_assert_eq(json_array_size(root), 1);
-    expect_mood(at(root, "0"), &mood, "Hello");
+    expect_mood(json_at(root, "0"), &mood, "Hello");
     json_decref(root);
-    oracle_close(&mood);
+    reference_close(&mood);
 }
 
 Test(classify_http, raw_scores_are_the_logits)
 {
-    struct oracle mood = oracle_open(d.store, MOOD);
-    struct verdict v = oracle_ask(&mood, "Hello");
+    struct reference_classifier mood = reference_open(d.store, MOOD);
+    struct classification v = reference_classify(&mood, "Hello");
     json_t *root = posted("/predict", "{\"inputs\":\"Hello\",\"raw_scores\":true}");
     expect_scores(root, v.logits, v.classes, mood_labels);
     json_decref(root);
-    oracle_close(&mood);
+    reference_close(&mood);
 }
 
 Test(classify_http, every_way_to_name_a_classifier)
@@ -128,13 +134,13 @@ Test(classify_http, every_way_to_name_a_classifier)
         char id[32];
         struct curl_slist *headers =
             cases[i].header ? curl_slist_append(NULL, cases[i].header) : NULL;
-        struct answer answer =
-            ask_with(&d, "POST", cases[i].path, "{\"inputs\":\"hello\"}", headers);
+        struct http_response answer =
+            http_request_with(&d, "POST", cases[i].path, "{\"inputs\":\"hello\"}", headers);
         (void)snprintf(id, sizeof id, "%s@4", cases[i].model);
         cr_assert_eq(answer.status, 200, "%s: %s", cases[i].path, answer.body.data);
-        cr_assert_str_eq(answer_header(&answer, "x-sluice-model"), id);
+        cr_assert_str_eq(http_response_header(&answer, "x-sluice-model"), id);
         curl_slist_free_all(headers);
-        answer_release(&answer);
+        http_response_release(&answer);
     }
 }
 
@@ -144,9 +150,10 @@ Test(classify_http, a_name_that_nobody_asks_for_is_not_read)
                                         "/v2/health/live?model=%zz", "/v2/models/mood?model=%zz"};
     struct curl_slist *headers = curl_slist_append(NULL, "X-Model: 100%");
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-        struct answer answer = ask_with(&d, "GET", paths[i], NULL, i % 2 ? headers : NULL);
+        struct http_response answer =
+            http_request_with(&d, "GET", paths[i], NULL, i % 2 ? headers : NULL);
         cr_assert_eq(answer.status, 200, "%s: %s", paths[i], answer.body.data);
-        answer_release(&answer);
+        http_response_release(&answer);
     }
     curl_slist_free_all(headers);
 }
@@ -155,32 +162,34 @@ Test(classify_http, headers_tell_times_tokens_and_depth)
 {
     static const char *const times[] = {"x-compute-time", "x-total-time", "x-tokenization-time",
                                         "x-queue-time", "x-inference-time"};
-    struct oracle mood = oracle_open(d.store, MOOD);
-    struct verdict one = oracle_ask(&mood, "Hello"), two = oracle_ask(&mood, "W\xE2\x82\xAC");
-    struct answer answer = ask(&d, "POST", "/predict", "{\"inputs\":[[\"Hello\"],[\"W\\u20ac\"]]}");
+    struct reference_classifier mood = reference_open(d.store, MOOD);
+    struct classification one = reference_classify(&mood, "Hello"),
+                          two = reference_classify(&mood, "W\xE2\x82\xAC");
+    struct http_response answer =
+        http_request(&d, "POST", "/predict", "{\"inputs\":[[\"Hello\"],[\"W\\u20ac\"]]}");
     cr_assert_eq(answer.status, 200);
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
-        const char *value = answer_header(&answer, times[i]);
+        const char *value = http_response_header(&answer, times[i]);
         cr_assert(value && value[strspn(value, "0123456789")] == '\0', "%s", times[i]);
     }
-    cr_assert_str_eq(answer_header(&answer, "x-compute-type"), "cpu");
-    cr_assert_str_eq(answer_header(&answer, "x-compute-characters"), "7");
-    cr_assert_str_eq(answer_header(&answer, "x-compute-tokens"), "7");
-    cr_assert_null(answer_header(&answer, "x-sluice-truncated"));
-    cr_assert_null(answer_header(&answer, "x-sluice-tokens-given"));
+    cr_assert_str_eq(http_response_header(&answer, "x-compute-type"), "cpu");
+    cr_assert_str_eq(http_response_header(&answer, "x-compute-characters"), "7");
+    cr_assert_str_eq(http_response_header(&answer, "x-compute-tokens"), "7");
+    cr_assert_null(http_response_header(&answer, "x-sluice-truncated"));
+    cr_assert_null(http_response_header(&answer, "x-sluice-tokens-given"));
     char depth[32], saved[32];
     double share =
         (double)(one.layers_used + two.layers_used) / (double)(one.layers_full + two.layers_full);
     (void)snprintf(depth, sizeof depth, "%.4f", 4 * share);
     (void)snprintf(saved, sizeof saved, "%.4f", 1 - share);
     cr_assert_lt(share, 1, "no gate is closed: the model is of no use here");
-    cr_assert_str_eq(answer_header(&answer, "x-sluice-depth-mean"), depth);
+    cr_assert_str_eq(http_response_header(&answer, "x-sluice-depth-mean"), depth);
     (void)snprintf(depth, sizeof depth, "%.2f,%.2f", one.depth, two.depth);
-    cr_assert_str_eq(answer_header(&answer, "x-sluice-depth"), depth);
+    cr_assert_str_eq(http_response_header(&answer, "x-sluice-depth"), depth);
     cr_assert_neq(strtod(depth, NULL), strtod(strchr(depth, ',') + 1, NULL));
-    cr_assert_str_eq(answer_header(&answer, "x-sluice-layer-ops-saved"), saved);
-    answer_release(&answer);
-    oracle_close(&mood);
+    cr_assert_str_eq(http_response_header(&answer, "x-sluice-layer-ops-saved"), saved);
+    http_response_release(&answer);
+    reference_close(&mood);
 }
 
 /* As many as one request may have; more is refused. */
@@ -188,7 +197,7 @@ Test(classify_http, two_hundred_and_fifty_six_texts_in_one_call)
 {
     enum { TEXTS = 256 };
 
-    struct oracle mood = oracle_open(d.store, MOOD);
+    struct reference_classifier mood = reference_open(d.store, MOOD);
     struct sl_buffer body = {0};
     char text[16];
     for (int extra = 0; extra < 2; extra++) {
@@ -198,29 +207,31 @@ Test(classify_http, two_hundred_and_fifty_six_texts_in_one_call)
             sl_buffer_printf(&body, "%s[\"a%cb%.*s\"]", i ? "," : "[", 'A' + i % 26, i % 9,
                              "xyzxyzxyz");
         sl_buffer_append_string(&body, "]}");
-        struct answer answer = ask(&d, "POST", "/predict", body.data);
+        struct http_response answer = http_request(&d, "POST", "/predict", body.data);
         if (extra) {
-            expect_error(&answer, 422, "validation", "257 texts, this server takes at most 256");
+            tei_expect_error(&answer, 422, "validation",
+                             "257 texts, this server takes at most 256");
             continue;
         }
-        json_t *root = answer_parse(&answer);
+        json_t *root = json_from_response(&answer);
         cr_assert_eq(json_array_size(root), TEXTS);
         for (int i = 0; i < TEXTS; i++) {
             (void)snprintf(text, sizeof text, "a%cb%.*s", 'A' + i % 26, i % 9, "xyzxyzxyz");
             expect_mood(json_array_get(root, (size_t)i), &mood, text);
         }
         json_decref(root);
-        answer_release(&answer);
+        http_response_release(&answer);
     }
     sl_buffer_release(&body);
-    oracle_close(&mood);
-    cr_assert_eq(metric(&d, "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}"),
-                 TEXTS);
-    cr_assert_gt(metric(&d, "sluice_batch_size_sum{model=\"mood\",version=\"4\"}"), TEXTS - 1);
-    cr_assert_gt(metric(&d, "sluice_flops_saved_ratio{model=\"mood\",version=\"4\"}"), 0);
-    cr_assert_gt(metric(&d, "sluice_batch_duration_seconds_count{model=\"mood\",version=\"4\"}"),
-                 0);
-    cr_assert_eq(metric(&d, "sluice_requests_waiting{model=\"mood\",version=\"4\"}"), 0);
+    reference_close(&mood);
+    cr_assert_eq(
+        metric_value(&d, "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}"), TEXTS);
+    cr_assert_gt(metric_value(&d, "sluice_batch_size_sum{model=\"mood\",version=\"4\"}"),
+                 TEXTS - 1);
+    cr_assert_gt(metric_value(&d, "sluice_flops_saved_ratio{model=\"mood\",version=\"4\"}"), 0);
+    cr_assert_gt(
+        metric_value(&d, "sluice_batch_duration_seconds_count{model=\"mood\",version=\"4\"}"), 0);
+    cr_assert_eq(metric_value(&d, "sluice_requests_waiting{model=\"mood\",version=\"4\"}"), 0);
 }
 
 /* ---- texts that do not fit ------------------------------------------------------------------ */
@@ -229,15 +240,15 @@ Test(classify_http, a_text_longer_than_the_context_is_refused_or_cut_as_asked)
 {
     enum { LONG = MOOD_CONTEXT + 9 };
 
-    struct oracle mood = oracle_open(d.store, MOOD);
+    struct reference_classifier mood = reference_open(d.store, MOOD);
     char text[LONG + 1], body[256];
     for (int i = 0; i < LONG; i++)
         text[i] = (char)('a' + i * 7 % 26);
     text[LONG] = '\0';
     (void)snprintf(body, sizeof body, "{\"inputs\":[[\"ok\"],[\"%s\"]]}", text);
-    struct answer answer = ask(&d, "POST", "/predict", body);
-    expect_error(&answer, 422, "validation",
-                 "'inputs[1]' has 57 tokens, the context of 'mood@4' has 48");
+    struct http_response answer = http_request(&d, "POST", "/predict", body);
+    tei_expect_error(&answer, 422, "validation",
+                     "'inputs[1]' has 57 tokens, the context of 'mood@4' has 48");
     static const char *const directions[] = {"Right", "Left", "right", "left"};
     for (int i = 0; i < 4; i++) {
         bool left = i % 2;
@@ -245,19 +256,19 @@ Test(classify_http, a_text_longer_than_the_context_is_refused_or_cut_as_asked)
                        "{\"inputs\":[[\"ok\"],[\"%s\"]],\"truncate\":true,"
                        "\"truncation_direction\":\"%s\"}",
                        text, directions[i]);
-        answer = ask(&d, "POST", "/predict", body);
+        answer = http_request(&d, "POST", "/predict", body);
         cr_assert_eq(answer.status, 200, "%s", answer.body.data);
-        cr_assert_str_eq(answer_header(&answer, "x-sluice-truncated"), "1");
-        cr_assert_str_eq(answer_header(&answer, "x-sluice-tokens-given"), "2,57");
-        cr_assert_str_eq(answer_header(&answer, "x-compute-tokens"), "50");
-        json_t *root = answer_parse(&answer);
+        cr_assert_str_eq(http_response_header(&answer, "x-sluice-truncated"), "1");
+        cr_assert_str_eq(http_response_header(&answer, "x-sluice-tokens-given"), "2,57");
+        cr_assert_str_eq(http_response_header(&answer, "x-compute-tokens"), "50");
+        json_t *root = json_from_response(&answer);
         char kept[MOOD_CONTEXT + 1];
         (void)snprintf(kept, sizeof kept, "%s", text + (left ? LONG - MOOD_CONTEXT : 0));
-        expect_mood(at(root, "1"), &mood, kept);
+        expect_mood(json_at(root, "1"), &mood, kept);
         json_decref(root);
-        answer_release(&answer);
+        http_response_release(&answer);
     }
-    oracle_close(&mood);
+    reference_close(&mood);
 }
 
 /* [CLS] and [SEP] stay at the ends of what is left. */
@@ -265,7 +276,7 @@ Test(classify_http, special_tokens_survive_a_cut)
 {
     enum { LETTERS = 30, CLS = 2, SEP = 3, KEPT = PLAIN_CONTEXT - 2 };
 
-    struct oracle plain = oracle_open(d.store, PLAIN);
+    struct reference_classifier plain = reference_open(d.store, PLAIN);
     char text[LETTERS + 1], body[256];
     int32_t all[LETTERS], ids[PLAIN_CONTEXT];
     struct sl_err err;
@@ -283,43 +294,47 @@ Test(classify_http, special_tokens_survive_a_cut)
         ids[0] = CLS;
         memcpy(ids + 1, all + (left ? LETTERS - KEPT : 0), KEPT * sizeof *ids);
         ids[PLAIN_CONTEXT - 1] = SEP;
-        struct verdict v = oracle_judge(&plain, ids, PLAIN_CONTEXT);
+        struct classification v = reference_classify_tokens(&plain, ids, PLAIN_CONTEXT);
         expect_scores(root, v.probs, v.classes, plain_labels);
         json_decref(root);
     }
-    oracle_close(&plain);
+    reference_close(&plain);
 }
 
 Test(classify_http, unknown_characters_are_named_or_replaced_as_asked)
 {
-    struct answer answer = ask(&d, "POST", "/predict", "{\"inputs\":\"a\\u4e2d\"}");
+    struct http_response answer = http_request(&d, "POST", "/predict", "{\"inputs\":\"a\\u4e2d\"}");
     cr_assert(strstr(answer.body.data, "U+4E2D"), "%s", answer.body.data);
-    expect_error(&answer, 422, "tokenizer", "'inputs' cannot be read by 'mood@4'");
-    struct oracle mood = oracle_open(d.store, MOOD);
+    tei_expect_error(&answer, 422, "tokenizer", "'inputs' cannot be read by 'mood@4'");
+    struct reference_classifier mood = reference_open(d.store, MOOD);
     json_t *root =
         posted("/predict", "{\"inputs\":\"a\\u4e2d\",\"unknown_characters\":\"replace\"}");
     expect_mood(root, &mood, "a?");
     json_decref(root);
-    oracle_close(&mood);
+    reference_close(&mood);
 }
 
 /* ---- numbers that are not finite ------------------------------------------------------------ */
 
 Test(classify_http, a_text_that_breaks_the_numbers_fails_its_call_alone)
 {
-    struct answer answer = ask(&d, "POST", "/models/plain/predict", "{\"inputs\":\"ab!\"}");
-    expect_error(&answer, 424, "backend", "not finite");
-    answer = ask(&d, "POST", "/models/plain/predict", "{\"inputs\":[[\"ab\"],[\"c!\"],[\"d\"]]}");
-    expect_error(&answer, 424, "backend", "text 1 of this request");
+    struct http_response answer =
+        http_request(&d, "POST", "/models/plain/predict", "{\"inputs\":\"ab!\"}");
+    tei_expect_error(&answer, 424, "backend", "not finite");
+    answer = http_request(&d, "POST", "/models/plain/predict",
+                          "{\"inputs\":[[\"ab\"],[\"c!\"],[\"d\"]]}");
+    tei_expect_error(&answer, 424, "backend", "text 1 of this request");
     json_decref(posted("/models/plain/predict", "{\"inputs\":\"ab\"}"));
-    cr_assert_eq(metric(&d, "sluice_items_total{model=\"plain\",version=\"4\",outcome=\"error\"}"),
-                 2);
-    cr_assert_eq(metric(&d, "sluice_items_total{model=\"plain\",version=\"4\",outcome=\"ok\"}"), 3);
-    wait_for_metric(&d, "sluice_calls_in_flight", 0);
-    cr_assert_eq(metric(&d,
-                        "sluice_requests_total{endpoint=\"/models/{name}/predict\",model=\"plain\","
-                        "version=\"4\",code=\"424\",reason=\"error\"}"),
-                 2);
+    cr_assert_eq(
+        metric_value(&d, "sluice_items_total{model=\"plain\",version=\"4\",outcome=\"error\"}"), 2);
+    cr_assert_eq(
+        metric_value(&d, "sluice_items_total{model=\"plain\",version=\"4\",outcome=\"ok\"}"), 3);
+    metric_wait(&d, "sluice_calls_in_flight", 0);
+    cr_assert_eq(
+        metric_value(&d,
+                     "sluice_requests_total{endpoint=\"/models/{name}/predict\",model=\"plain\","
+                     "version=\"4\",code=\"424\",reason=\"error\"}"),
+        2);
 }
 
 /* ---- mistakes ------------------------------------------------------------------------------- */
@@ -332,8 +347,9 @@ Test(classify_http, too_many_texts_are_told_the_servers_bound)
     for (int i = 0; i <= SV_CLIENT_BATCH_MAX; i++)
         sl_buffer_append_string(&body, i ? ",[\"a\"]" : "[\"a\"]");
     sl_buffer_append_string(&body, "]}");
-    struct answer answer = ask(&d, "POST", "/predict", body.data);
-    expect_error(&answer, 422, "validation", "holds 65537 texts, this server takes at most 256");
+    struct http_response answer = http_request(&d, "POST", "/predict", body.data);
+    tei_expect_error(&answer, 422, "validation",
+                     "holds 65537 texts, this server takes at most 256");
     sl_buffer_release(&body);
 }
 
@@ -402,41 +418,41 @@ Test(classify_http, mistakes_are_told_in_teis_shape)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct answer answer = ask(&d, "POST", cases[i].path, cases[i].body);
-        expect_error(&answer, cases[i].status, cases[i].type, cases[i].part);
+        struct http_response answer = http_request(&d, "POST", cases[i].path, cases[i].body);
+        tei_expect_error(&answer, cases[i].status, cases[i].type, cases[i].part);
     }
-    struct answer answer = ask(&d, "GET", "/predict", NULL);
-    cr_assert_str_eq(answer_header(&answer, "allow"), "POST");
-    expect_error(&answer, 405, "validation", "accepts POST, not GET");
-    cr_assert_eq(metric(&d, "sluice_admitted_tokens{model=\"mood\",version=\"4\"}"), 0);
+    struct http_response answer = http_request(&d, "GET", "/predict", NULL);
+    cr_assert_str_eq(http_response_header(&answer, "allow"), "POST");
+    tei_expect_error(&answer, 405, "validation", "accepts POST, not GET");
+    cr_assert_eq(metric_value(&d, "sluice_admitted_tokens{model=\"mood\",version=\"4\"}"), 0);
 }
 
 Test(classify_http, completions_are_not_for_classifiers)
 {
-    struct answer answer = complete(&d, "{\"model\":\"mood\",\"prompt\":\"a\"}");
+    struct http_response answer = http_complete(&d, "{\"model\":\"mood\",\"prompt\":\"a\"}");
     cr_assert_eq(answer.status, 400);
     cr_assert(strstr(answer.body.data, "/models/mood/predict"), "%s", answer.body.data);
-    answer_release(&answer);
-    answer = complete(&d, "{\"model\":\"tiny\",\"prompt\":\"a\",\"max_tokens\":2}");
+    http_response_release(&answer);
+    answer = http_complete(&d, "{\"model\":\"tiny\",\"prompt\":\"a\",\"max_tokens\":2}");
     cr_assert_eq(answer.status, 200);
-    answer_release(&answer);
+    http_response_release(&answer);
 }
 
 Test(classify_http, models_list_classifiers_with_their_labels)
 {
-    struct answer answer = ask(&d, "GET", "/v1/models/mood", NULL);
-    json_t *root = answer_parse(&answer);
-    cr_assert_str_eq(text_at(root, "sluice/task"), "classification");
+    struct http_response answer = http_request(&d, "GET", "/v1/models/mood", NULL);
+    json_t *root = json_from_response(&answer);
+    cr_assert_str_eq(json_string_at(root, "sluice/task"), "classification");
     for (size_t i = 0; i < MOOD_CLASSES; i++)
-        cr_assert_str_eq(json_string_value(json_array_get(at(root, "sluice/labels"), i)),
+        cr_assert_str_eq(json_string_value(json_array_get(json_at(root, "sluice/labels"), i)),
                          mood_labels[i]);
     json_decref(root);
-    answer_release(&answer);
-    answer = ask(&d, "GET", "/v1/models", NULL);
-    root = answer_parse(&answer);
-    cr_assert_eq(json_array_size(at(root, "data")), 3);
+    http_response_release(&answer);
+    answer = http_request(&d, "GET", "/v1/models", NULL);
+    root = json_from_response(&answer);
+    cr_assert_eq(json_array_size(json_at(root, "data")), 3);
     json_decref(root);
-    answer_release(&answer);
+    http_response_release(&answer);
 }
 
 /* ---- what a model is ------------------------------------------------------------------------ */
@@ -445,23 +461,23 @@ Test(classify_http, info_tells_the_limits_in_force)
 {
     static const char *const paths[] = {"/info", "/models/mood/info", "/info?model=mood"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-        struct answer answer = ask(&d, "GET", paths[i], NULL);
+        struct http_response answer = http_request(&d, "GET", paths[i], NULL);
         cr_assert_eq(answer.status, 200, "%s", answer.body.data);
-        json_t *root = answer_parse(&answer);
-        cr_assert_str_eq(text_at(root, "model_id"), "mood@4");
-        cr_assert_str_eq(text_at(root, "served_model_name"), "mood");
-        cr_assert_eq(strlen(text_at(root, "model_sha")), 64);
-        cr_assert_str_eq(text_at(root, "model_type/classifier/id2label/2"), "positive");
-        cr_assert_eq(number_at(root, "model_type/classifier/label2id/positive"), 2);
-        cr_assert_eq(number_at(root, "max_input_length"), MOOD_CONTEXT);
-        cr_assert_eq(number_at(root, "max_batch_tokens"), 4096);
-        cr_assert_eq(number_at(root, "max_batch_requests"), 256);
-        cr_assert_eq(number_at(root, "max_client_batch_size"), 256);
-        cr_assert_eq(number_at(root, "max_concurrent_requests"), 8192 + 256);
-        cr_assert_eq(number_at(root, "sluice/body_bytes_max"), 2097152);
-        cr_assert(json_is_false(at(root, "auto_truncate")));
+        json_t *root = json_from_response(&answer);
+        cr_assert_str_eq(json_string_at(root, "model_id"), "mood@4");
+        cr_assert_str_eq(json_string_at(root, "served_model_name"), "mood");
+        cr_assert_eq(strlen(json_string_at(root, "model_sha")), 64);
+        cr_assert_str_eq(json_string_at(root, "model_type/classifier/id2label/2"), "positive");
+        cr_assert_eq(json_number_at(root, "model_type/classifier/label2id/positive"), 2);
+        cr_assert_eq(json_number_at(root, "max_input_length"), MOOD_CONTEXT);
+        cr_assert_eq(json_number_at(root, "max_batch_tokens"), 4096);
+        cr_assert_eq(json_number_at(root, "max_batch_requests"), 256);
+        cr_assert_eq(json_number_at(root, "max_client_batch_size"), 256);
+        cr_assert_eq(json_number_at(root, "max_concurrent_requests"), 8192 + 256);
+        cr_assert_eq(json_number_at(root, "sluice/body_bytes_max"), 2097152);
+        cr_assert(json_is_false(json_at(root, "auto_truncate")));
         json_decref(root);
-        answer_release(&answer);
+        http_response_release(&answer);
     }
 }
 
@@ -469,30 +485,30 @@ Test(classify_http, info_tells_the_limits_in_force)
 
 Test(classify_http, the_alias_for_hugging_face_always_nests)
 {
-    struct oracle mood = oracle_open(d.store, MOOD);
-    struct verdict v = oracle_ask(&mood, "Hello");
+    struct reference_classifier mood = reference_open(d.store, MOOD);
+    struct classification v = reference_classify(&mood, "Hello");
     json_t *root = posted("/hf/mood", "{\"inputs\":\"Hello\"}");
     cr_assert_eq(json_array_size(root), 1);
-    expect_scores(at(root, "0"), v.probs, v.classes, mood_labels);
+    expect_scores(json_at(root, "0"), v.probs, v.classes, mood_labels);
     json_decref(root);
     root = posted("/hf/mood", "{\"inputs\":[\"Hello\",\"x\"],\"parameters\":{\"top_k\":1}}");
     cr_assert_eq(json_array_size(root), 2);
-    cr_assert_eq(json_array_size(at(root, "1")), 1);
-    cr_assert_str_eq(text_at(root, "0/0/label"), mood_labels[v.best]);
+    cr_assert_eq(json_array_size(json_at(root, "1")), 1);
+    cr_assert_str_eq(json_string_at(root, "0/0/label"), mood_labels[v.best]);
     json_decref(root);
     root = posted("/hf/mood",
                   "{\"inputs\":\"Hello\",\"parameters\":{\"function_to_apply\":\"none\"}}");
-    expect_scores(at(root, "0"), v.logits, v.classes, mood_labels);
+    expect_scores(json_at(root, "0"), v.logits, v.classes, mood_labels);
     json_decref(root);
     root = posted("/hf/mood",
                   "{\"inputs\":\"Hello\",\"parameters\":{\"function_to_apply\":\"sigmoid\"}}");
-    cr_assert_float_eq(number_at(root, "0/0/score"), 1 / (1 + exp(-(double)v.logits[v.best])),
+    cr_assert_float_eq(json_number_at(root, "0/0/score"), 1 / (1 + exp(-(double)v.logits[v.best])),
                        1e-6);
     json_decref(root);
-    struct answer answer = ask(&d, "POST", "/hf/mood",
-                               "{\"inputs\":\"a\",\"parameters\":{\"function_to_apply\":\"x\"}}");
-    expect_error(&answer, 422, "validation", "\"softmax\", \"sigmoid\" or \"none\"");
-    oracle_close(&mood);
+    struct http_response answer = http_request(
+        &d, "POST", "/hf/mood", "{\"inputs\":\"a\",\"parameters\":{\"function_to_apply\":\"x\"}}");
+    tei_expect_error(&answer, 422, "validation", "\"softmax\", \"sigmoid\" or \"none\"");
+    reference_close(&mood);
 }
 
 /* ---- health --------------------------------------------------------------------------------- */
@@ -501,10 +517,10 @@ Test(classify_http, health_is_empty_and_good)
 {
     static const char *const paths[] = {"/health", "/ping"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-        struct answer answer = ask(&d, "GET", paths[i], NULL);
+        struct http_response answer = http_request(&d, "GET", paths[i], NULL);
         cr_assert_eq(answer.status, 200);
         cr_assert_eq(answer.body.bytes, 0);
-        answer_release(&answer);
+        http_response_release(&answer);
     }
 }
 
@@ -513,29 +529,29 @@ Test(classify_http, health_is_empty_and_good)
 Test(classify_daemon, without_a_default_the_choice_is_told)
 {
     start_with((const char *const[]){"--log-format", "text", NULL});
-    struct answer answer = ask(&d, "POST", "/predict", "{\"inputs\":\"a\"}");
-    expect_error(&answer, 422, "validation",
-                 "There are: mood, plain. A model is named by the path, /models/{name}/");
-    answer = ask(&d, "POST", "/predict?model=mood", "{\"inputs\":\"a\"}");
+    struct http_response answer = http_request(&d, "POST", "/predict", "{\"inputs\":\"a\"}");
+    tei_expect_error(&answer, 422, "validation",
+                     "There are: mood, plain. A model is named by the path, /models/{name}/");
+    answer = http_request(&d, "POST", "/predict?model=mood", "{\"inputs\":\"a\"}");
     cr_assert_eq(answer.status, 200);
-    answer_release(&answer);
+    http_response_release(&answer);
     stop();
 }
 
 Test(classify_daemon, without_a_classifier_that_is_told_and_tokens_are_those_of_the_only_model)
 {
     DAEMON_START(&d, "--log-format", "text", "--slots", "3", "--queue-items", "5");
-    struct answer answer = ask(&d, "POST", "/predict", "{\"inputs\":\"a\"}");
-    expect_error(&answer, 404, "not_found", "No classifier is served. Train one");
+    struct http_response answer = http_request(&d, "POST", "/predict", "{\"inputs\":\"a\"}");
+    tei_expect_error(&answer, 404, "not_found", "No classifier is served. Train one");
     json_decref(posted("/tokenize", "{\"inputs\":\"ab\"}"));
-    answer = ask(&d, "GET", "/info", NULL);
+    answer = http_request(&d, "GET", "/info", NULL);
     cr_assert_eq(answer.status, 200);
-    json_t *root = answer_parse(&answer);
-    cr_assert(json_is_object(at(root, "model_type/completion")));
-    cr_assert_eq(number_at(root, "max_batch_requests"), 3, "its own lane's limits");
-    cr_assert_eq(number_at(root, "max_concurrent_requests"), 3 + 5);
+    json_t *root = json_from_response(&answer);
+    cr_assert(json_is_object(json_at(root, "model_type/completion")));
+    cr_assert_eq(json_number_at(root, "max_batch_requests"), 3, "its own lane's limits");
+    cr_assert_eq(json_number_at(root, "max_concurrent_requests"), 3 + 5);
     json_decref(root);
-    answer_release(&answer);
+    http_response_release(&answer);
     stop();
 }
 
@@ -549,15 +565,15 @@ Test(classify_daemon, depths_are_told_of_as_many_texts_as_headers_have_room_for)
         for (int i = 0; i < count; i++)
             sl_buffer_append_string(&body, i ? ",[\"a\"]" : "{\"inputs\":[[\"a\"]");
         sl_buffer_append_string(&body, "]}");
-        struct answer answer = ask(&d, "POST", "/models/mood/predict", body.data);
+        struct http_response answer = http_request(&d, "POST", "/models/mood/predict", body.data);
         cr_assert_eq(answer.status, 200, "%s", answer.body.data);
-        const char *depths = answer_header(&answer, "x-sluice-depth");
+        const char *depths = http_response_header(&answer, "x-sluice-depth");
         int told = depths != NULL;
         for (const char *comma = depths; comma && (comma = strchr(comma, ',')); comma++)
             told++;
         cr_assert_eq(told, count > 256 ? 0 : count);
-        cr_assert(answer_header(&answer, "x-sluice-depth-mean"));
-        answer_release(&answer);
+        cr_assert(http_response_header(&answer, "x-sluice-depth-mean"));
+        http_response_release(&answer);
     }
     sl_buffer_release(&body);
     stop();
@@ -608,15 +624,17 @@ Test(classify_daemon, a_full_queue_refuses_whole_calls)
     }
     cr_assert_gt(good, 0);
     cr_assert_gt(refused, 0, "the queue was never full");
-    cr_assert_eq(metric(&d, "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}"),
-                 good * TEXTS);
-    cr_assert_eq(metric(&d, "sluice_queue_full_total{model=\"mood\",version=\"4\"}"), refused);
+    cr_assert_eq(
+        metric_value(&d, "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}"),
+        good * TEXTS);
+    cr_assert_eq(metric_value(&d, "sluice_queue_full_total{model=\"mood\",version=\"4\"}"),
+                 refused);
     sl_buffer_clear(&body);
     for (int i = 0; i <= TEXTS; i++)
         sl_buffer_append_string(&body, i ? ",[\"a\"]" : "{\"inputs\":[[\"a\"]");
     sl_buffer_append_string(&body, "]}");
-    struct answer answer = ask(&d, "POST", "/models/mood/predict", body.data);
-    expect_error(&answer, 422, "validation", "takes at most 64");
+    struct http_response answer = http_request(&d, "POST", "/models/mood/predict", body.data);
+    tei_expect_error(&answer, 422, "validation", "takes at most 64");
     sl_buffer_release(&body);
     sl_buffer_release(&request);
     stop();
@@ -636,24 +654,24 @@ Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
         body.bytes, body.data);
     int fd = raw_connect(&d);
     raw_send(fd, request.data);
-    wait_for_metric(&d, mood_running, 16);
+    metric_wait(&d, mood_running, 16);
     sl_buffer_clear(&body);
     for (int i = 0; i < TEXTS; i++)
         sl_buffer_append_string(&body, i ? ",[\"\u4e2d\"]" : "{\"inputs\":[[\"\u4e2d\"]");
     sl_buffer_append_string(&body, "]}");
-    struct answer answer = ask(&d, "POST", "/models/mood/predict", body.data);
-    cr_assert(answer_header(&answer, "retry-after-ms"));
-    expect_error(&answer, 429, "overloaded", "no room for 1024 more texts");
+    struct http_response answer = http_request(&d, "POST", "/models/mood/predict", body.data);
+    cr_assert(http_response_header(&answer, "retry-after-ms"));
+    tei_expect_error(&answer, 429, "overloaded", "no room for 1024 more texts");
     (void)close(fd);
-    wait_for_metric(&d, "sluice_requests_waiting{model=\"mood\",version=\"4\"}", 0);
-    wait_for_metric(&d, mood_running, 0);
-    wait_for_metric(&d,
-                    "sluice_requests_total{endpoint=\"/models/{name}/predict\",model=\"mood\","
-                    "version=\"4\",code=\"499\",reason=\"cancelled\"}",
-                    1);
-    answer = ask(&d, "POST", "/models/mood/predict", body.data);
-    expect_error(&answer, 422, "tokenizer", "'inputs[0]' cannot be read");
-    cr_assert_eq(metric(&d, "sluice_queue_full_total{model=\"mood\",version=\"4\"}"), 1);
+    metric_wait(&d, "sluice_requests_waiting{model=\"mood\",version=\"4\"}", 0);
+    metric_wait(&d, mood_running, 0);
+    metric_wait(&d,
+                "sluice_requests_total{endpoint=\"/models/{name}/predict\",model=\"mood\","
+                "version=\"4\",code=\"499\",reason=\"cancelled\"}",
+                1);
+    answer = http_request(&d, "POST", "/models/mood/predict", body.data);
+    tei_expect_error(&answer, 422, "tokenizer", "'inputs[0]' cannot be read");
+    cr_assert_eq(metric_value(&d, "sluice_queue_full_total{model=\"mood\",version=\"4\"}"), 1);
     sl_buffer_release(&body);
     sl_buffer_release(&request);
     stop();
@@ -661,9 +679,9 @@ Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
 
 static bool is_late(const char *path, const char *body, const struct curl_slist *headers)
 {
-    struct answer answer = ask_with(&d, "POST", path, body, headers);
+    struct http_response answer = http_request_with(&d, "POST", path, body, headers);
     bool late = answer.status == 504 && strstr(answer.body.data, "\"overloaded\"");
-    answer_release(&answer);
+    http_response_release(&answer);
     return late;
 }
 
@@ -696,12 +714,13 @@ static void expect_timeouts(int texts)
         for (int k = 0; k < count; k++)
             sl_buffer_printf(&body, "%s\"%048d\"", k ? "," : "", 0);
         sl_buffer_append_string(&body, "]}]}");
-        struct answer answer = ask_with(&d, "POST", "/v2/models/mood/infer", body.data, headers);
+        struct http_response answer =
+            http_request_with(&d, "POST", "/v2/models/mood/infer", body.data, headers);
         cr_assert_eq(answer.status, cases[i].status, "case %zu: %ld %.200s", i, answer.status,
                      answer.body.data);
-        answer_release(&answer);
+        http_response_release(&answer);
         curl_slist_free_all(headers);
-        wait_for_metric(&d, mood_running, 0);
+        metric_wait(&d, mood_running, 0);
     }
     sl_buffer_release(&body);
 }
@@ -725,12 +744,13 @@ Test(classify_daemon, a_deadline_is_kept_while_a_batch_runs)
         write_long(&body, texts);
         kept = is_late("/models/mood/predict", body.data, soon) &&
                is_late("/models/plain/predict", "{\"inputs\":\"a\"}", soon) &&
-               metric(&d, mood_running) > 0;
-        wait_for_metric(&d, mood_running, 0);
+               metric_value(&d, mood_running) > 0;
+        metric_wait(&d, mood_running, 0);
     }
     cr_assert(kept, "answers came when the batch was over");
     expect_timeouts(texts);
-    cr_assert_eq(metric(&d, "sluice_items_total{model=\"plain\",version=\"4\",outcome=\"ok\"}"), 0);
+    cr_assert_eq(
+        metric_value(&d, "sluice_items_total{model=\"plain\",version=\"4\",outcome=\"ok\"}"), 0);
     curl_slist_free_all(soon);
     sl_buffer_release(&body);
     stop();
@@ -742,31 +762,12 @@ enum { MANY_LABELS = 2048, MANY_TEXTS = SV_SCORES_MAX / MANY_LABELS };
 static void make_many(void)
 {
     static char names[MANY_LABELS][16];
-    static char *labels[MANY_LABELS];
-    struct sl_err err;
-    const struct sl_arch *arch = sl_arch_find("encoder");
-    struct sl_engine *engine = sl_engine_create(&(struct sl_engine_options){.threads = 1}, &err);
-    cr_assert(engine, "%s", err.text);
-    struct sl_tokenizer *tokens = sl_tokenizer_learn("bytes", "", 0, &err);
-    cr_assert(tokens, "%s", err.text);
-    struct sl_config config =
-        tiny_classifier_config(arch, sl_tokenizer_size(tokens), MANY_LABELS, PLAIN_CONTEXT);
-    struct sl_model *m = sl_model_create(engine, arch, &config, &err);
-    cr_assert(m, "%s", err.text);
-    sl_model_initialize(m, 7);
+    static const char *labels[MANY_LABELS];
     for (int i = 0; i < MANY_LABELS; i++) {
         (void)snprintf(names[i], sizeof names[i], "%04d", i);
         labels[i] = names[i];
     }
-    const struct sl_card card = {.arch = arch,
-                                 .hyper = config,
-                                 .policy = arch->policy,
-                                 .labels = labels,
-                                 .tokenizer = "bytes"};
-    tiny_classifier_write(d.store, "many", m, &card, tokens);
-    sl_model_close(m);
-    sl_tokenizer_destroy(tokens);
-    sl_engine_destroy(engine);
+    tiny_labelled_make(d.store, "many", labels, MANY_LABELS);
 }
 
 /* An answer is written at once, while other connections of its thread wait. */
@@ -776,23 +777,23 @@ Test(classify_daemon, many_texts_of_many_labels_are_too_much_at_a_time)
     daemon_make_store(&d);
     make_many();
     daemon_serve(&d, (const char *const[]){NULL});
-    struct answer info = ask(&d, "GET", "/models/many/info", NULL);
+    struct http_response info = http_request(&d, "GET", "/models/many/info", NULL);
     cr_assert(strstr(info.body.data, "\"max_client_batch_size\":128,"), "%s", info.body.data);
-    answer_release(&info);
+    http_response_release(&info);
     for (int texts = MANY_TEXTS; texts <= MANY_TEXTS + 1; texts++) {
         sl_buffer_clear(&body);
         for (int i = 0; i < texts; i++)
             sl_buffer_append_string(&body, i ? ",[\"a\"]" : "{\"inputs\":[[\"a\"]");
         sl_buffer_append_string(&body, "]}");
-        struct answer answer = ask(&d, "POST", "/models/many/predict", body.data);
+        struct http_response answer = http_request(&d, "POST", "/models/many/predict", body.data);
         if (texts > MANY_TEXTS) {
-            expect_error(
+            tei_expect_error(
                 &answer, 422, "validation",
                 "'inputs' holds 129 texts, 'many@4' has 2048 labels for each: at most 128");
             break;
         }
         cr_assert_eq(answer.status, 200, "%.200s", answer.body.data);
-        answer_release(&answer);
+        http_response_release(&answer);
     }
     sl_buffer_release(&body);
     stop();

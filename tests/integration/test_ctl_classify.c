@@ -1,29 +1,38 @@
 /* test_ctl_classify.c - `sluicectl classify` and its benchmark as processes, with a real daemon. */
 #include "base/buffer.h"
-#include "support/oracle.h"
-#include "support/sluicectl.h"
+#include "support/daemon.h"
+#include "support/http_client.h"
+#include "support/json_query.h"
+#include "support/program.h"
+#include "support/reference_classifier.h"
+#include "support/sluicectl_cli.h"
+#include "support/test.h"
+#include "support/tiny_classifiers.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
 
 Test(ctl_classify, classifies)
 {
-    struct served d;
-    char input[PATH_MAX];
-    serve_classifiers(&d);
-    struct oracle mood = oracle_open(d.daemon.store, MOOD);
-    struct verdict v = oracle_ask(&mood, "Hello");
-    const struct result *r = CTL(&d, "classify", "--json", "Hello", "World?");
+    static struct ctl_target d;
+    ctl_serve_classifiers(&d);
+    struct reference_classifier mood = reference_open(d.daemon.store, MOOD);
+    struct classification v = reference_classify(&mood, "Hello");
+    const struct program_result *r = CTL(&d, "classify", "--json", "Hello", "World?");
     EXPECT_EXIT(r, 0);
     char *second = strchr(r->out, '\n');
     cr_assert(second && strchr(second + 1, '\n'), "two lines, not '%s'", r->out);
     *second = '\0';
-    json_t *one = parse(r->out), *label = json_array_get(json_object_get(one, "labels"), 0);
+    json_t *one = json_from_text(r->out),
+           *label = json_array_get(json_object_get(one, "labels"), 0);
     cr_assert_str_eq(json_string_value(json_object_get(one, "text")), "Hello");
     cr_assert_str_eq(json_string_value(json_object_get(label, "label")), mood_labels[v.best]);
-    cr_assert_eq((float)number(label, "score"), v.probs[v.best]);
-    cr_assert_float_eq(number(one, "depth"), v.depth, 1e-4);
-    cr_assert_eq(whole(one, "tokens_cut"), 0);
+    cr_assert_eq((float)json_number_at(label, "score"), v.probs[v.best]);
+    cr_assert_float_eq(json_number_at(one, "depth"), v.depth, 1e-4);
+    cr_assert_eq(json_integer_at(one, "tokens_cut"), 0);
     json_decref(one);
 
-    test_write_file(test_path(input, d.directory, "in"), "Hello\n\nWorld?\r\nlast");
+    test_write_file(d.input, "Hello\n\nWorld?\r\nlast");
     r = CTL(&d, "classify", "--top", "3");
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->out, "\tHello\n");
@@ -38,12 +47,12 @@ Test(ctl_classify, classifies)
     r = CTL(&d, "classify", "--model", "plain", "ab");
     EXPECT_EXIT(r, 0);
     cr_assert(strstr(r->out, "true") || strstr(r->out, "false"), "%s", r->out);
-    oracle_close(&mood);
+    reference_close(&mood);
     daemon_stop(&d.daemon);
 }
 
 /* Label, score and text; of a score six digits that count, whatever its size. */
-static void expect_row(const char *row, const struct verdict *v, const char *text)
+static void expect_row(const char *row, const struct classification *v, const char *text)
 {
     char score[32], end[64];
     const char *label = mood_labels[v->best];
@@ -55,14 +64,16 @@ static void expect_row(const char *row, const struct verdict *v, const char *tex
 }
 
 /* What sluicectl says on this terminal, which is then closed. */
-static void read_terminal(int terminal, const struct served *d, const char *const *words,
-                          char *said, size_t room)
+static void read_terminal(int terminal, const char *const *args, char *said, size_t room)
 {
     char name[64];
     size_t count = 0;
     cr_assert(grantpt(terminal) == 0 && unlockpt(terminal) == 0);
     cr_assert_eq(ptsname_r(terminal, name, sizeof name), 0);
-    cr_assert_eq(daemon_wait(spawn(d->directory, name, words)), 0);
+    int out = open(name, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    cr_assert_geq(out, 0);
+    cr_assert_eq(program_wait(program_start("sluicectl", args, (const int[]){-1, out, -1})), 0);
+    (void)close(out);
     for (ssize_t got = 1; got > 0; count += got > 0 ? (size_t)got : 0)
         got = read(terminal, said + count, room - 1 - count);
     said[count] = '\0';
@@ -71,16 +82,17 @@ static void read_terminal(int terminal, const struct served *d, const char *cons
 
 Test(ctl_classify, prints_rows_for_programs)
 {
-    struct served d;
-    serve_classifiers(&d);
-    struct oracle mood = oracle_open(d.daemon.store, MOOD);
-    struct verdict v = oracle_ask(&mood, "Hello"), w = oracle_ask(&mood, "a\nb");
-    const struct result *r = CTL(&d, "classify", "Hello", "a\nb", "--replace");
+    static struct ctl_target d;
+    ctl_serve_classifiers(&d);
+    struct reference_classifier mood = reference_open(d.daemon.store, MOOD);
+    struct classification v = reference_classify(&mood, "Hello"),
+                          w = reference_classify(&mood, "a\nb");
+    const struct program_result *r = CTL(&d, "classify", "Hello", "a\nb", "--replace");
     EXPECT_EXIT(r, 0);
     expect_row(r->out, &v, "Hello");
     expect_row(strchr(r->out, '\n') + 1, &w, "a b");
     cr_assert_str_eq(r->err, "");
-    oracle_close(&mood);
+    reference_close(&mood);
     daemon_stop(&d.daemon);
 }
 
@@ -89,25 +101,25 @@ Test(ctl_classify, prints_a_table_for_people)
     int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (terminal < 0)
         cr_skip_test("no pseudo-terminals here");
-    struct served d;
+    static struct ctl_target d;
     char said[4096];
-    serve_classifiers(&d);
-    const char *words[] = {"sluicectl", "--url", d.url, "classify", "--top", "2", "Hello", NULL};
-    read_terminal(terminal, &d, words, said, sizeof said);
+    ctl_serve_classifiers(&d);
+    read_terminal(terminal, ARGS("--url", d.url, "classify", "--top", "2", "Hello"), said,
+                  sizeof said);
     EXPECT_SAID(said, "SCORE  LAYERS  TEXT\r\n");
     EXPECT_SAID(said, "  Hello\r\n");
     daemon_stop(&d.daemon);
 }
 
 /* Lines of so many bytes and more are classified, each once and in its place. */
-static void expect_lines_in_order(const struct served *d, int lines, int bytes)
+static void expect_lines_in_order(struct ctl_target *d, int lines, int bytes)
 {
     struct sl_buffer in = {0};
-    char input[PATH_MAX], text[16];
+    char text[16];
     for (int i = 0; i < lines; i++)
         sl_buffer_printf(&in, "a%cb%cc%0*d\n", 'a' + i % 26, 'A' + i / 26, bytes, 0);
-    test_write_file(test_path(input, d->directory, "in"), in.data);
-    const struct result *r = CTL(d, "classify", "--replace", "--truncate");
+    test_write_file(d->input, in.data);
+    const struct program_result *r = CTL(d, "classify", "--replace", "--truncate");
     EXPECT_EXIT(r, 0);
     const char *at = r->out;
     for (int i = 0; i < lines; i++) {
@@ -119,8 +131,8 @@ static void expect_lines_in_order(const struct served *d, int lines, int bytes)
 
 Test(ctl_classify, classifies_more_lines_than_fit_into_a_request)
 {
-    struct served d;
-    serve_classifiers(&d);
+    static struct ctl_target d;
+    ctl_serve_classifiers(&d);
     expect_lines_in_order(&d, 150, 1);
     daemon_stop(&d.daemon);
 }
@@ -128,19 +140,19 @@ Test(ctl_classify, classifies_more_lines_than_fit_into_a_request)
 Test(ctl_classify, classifies_as_many_lines_at_a_time_as_the_daemon_takes)
 {
     static const char items[] = "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}";
-    struct served d;
-    char input[PATH_MAX], text[1200] = "";
-    serve_classifiers_of(&d, "5", "1024");
+    static struct ctl_target d;
+    char text[1200] = "";
+    ctl_serve_classifiers_with(&d, "5", "1024");
     expect_lines_in_order(&d, 32, 1);
     expect_lines_in_order(&d, 32, 200);
-    cr_assert_eq(metric(&d.daemon, items), 64);
+    cr_assert_eq(metric_value(&d.daemon, items), 64);
     memset(text, 'a', sizeof text - 1);
-    const struct result *r = CTL(&d, "classify", "--truncate", "ab", text);
+    const struct program_result *r = CTL(&d, "classify", "--truncate", "ab", text);
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->out, "\tab\n");
     EXPECT_SAID(r->err, "at most 1024 are accepted");
 
-    test_write_file(test_path(input, d.directory, "in"), "a\nab\n\n\xff\nabc\n");
+    test_write_file(d.input, "a\nab\n\n\xff\nabc\n");
     r = CTL(&d, "classify");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->out, "\tab\n");
@@ -154,19 +166,19 @@ Test(ctl_classify, asks_about_fewer_lines_when_the_daemon_holds_no_more)
 {
     static const char requests[] = "http_requests_total{handler=\"/v2/models/{name}/infer\","
                                    "method=\"POST\",status=\"%d\"}";
-    struct served d;
+    static struct ctl_target d;
     char good[128], bad[128];
     daemon_make_store(&d.daemon);
     tiny_classifiers_make(d.daemon.store);
     daemon_serve(&d.daemon, (const char *const[]){"--default-classifier", MOOD, "--queue-tokens",
                                                   "256", NULL});
-    served_reach(&d);
+    ctl_reach(&d);
     expect_lines_in_order(&d, 70, 21);
     (void)snprintf(good, sizeof good, requests, 200);
     (void)snprintf(bad, sizeof bad, requests, 400);
-    cr_assert_eq(metric(&d.daemon, good), 9);
-    cr_assert_eq(metric(&d.daemon, bad), 3);
-    const struct result *r = CTL(&d, "classify", "--model", "tiny", "a", "b", "c");
+    cr_assert_eq(metric_value(&d.daemon, good), 9);
+    cr_assert_eq(metric_value(&d.daemon, bad), 3);
+    const struct program_result *r = CTL(&d, "classify", "--model", "tiny", "a", "b", "c");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "completes texts");
     cr_assert_str_eq(r->out, "");
@@ -175,9 +187,9 @@ Test(ctl_classify, asks_about_fewer_lines_when_the_daemon_holds_no_more)
 
 Test(ctl_classify, tells_why_a_text_cannot_be_classified)
 {
-    struct served d;
-    serve_classifiers(&d);
-    const struct result *r = CTL(&d, "classify", "--model", "tiny", "a");
+    static struct ctl_target d;
+    ctl_serve_classifiers(&d);
+    const struct program_result *r = CTL(&d, "classify", "--model", "tiny", "a");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "completes texts");
     r = CTL(&d, "classify", "--model", "none", "a");
@@ -208,14 +220,14 @@ Test(ctl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_it)
 {
     static const char answers[] = "http_requests_total{handler=\"/v2/models/{name}/infer\","
                                   "method=\"POST\",status=\"200\"}";
-    struct served d;
+    static struct ctl_target d;
     struct sl_buffer in = {0};
-    char input[PATH_MAX], told[64];
-    serve_classifiers(&d);
+    char told[64];
+    ctl_serve_classifiers(&d);
     for (int i = 1; i <= 100; i++)
         sl_buffer_printf(&in, i % 3 == 0 ? "%%\n" : "line%c%c\n", 'a' + i / 10, 'a' + i % 10);
-    test_write_file(test_path(input, d.directory, "in"), in.data);
-    const struct result *r = CTL(&d, "classify");
+    test_write_file(d.input, in.data);
+    const struct program_result *r = CTL(&d, "classify");
     EXPECT_EXIT(r, 1);
     const char *out = r->out, *err = r->err;
     for (int i = 1; i <= 100; i++) {
@@ -227,7 +239,7 @@ Test(ctl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_it)
             (void)snprintf(told, sizeof told, "\tline%c%c\n", 'a' + i / 10, 'a' + i % 10);
         cr_assert((*at = strstr(*at, told)), "'%s' is not there, or not in its place", told);
     }
-    cr_assert_eq(metric(&d.daemon, answers), 2, "64 lines at a time");
+    cr_assert_eq(metric_value(&d.daemon, answers), 2, "64 lines at a time");
     sl_buffer_release(&in);
 
     r = CTL(&d, "classify", "ab", "", "abc");
@@ -243,22 +255,21 @@ Test(ctl_classify, a_line_of_any_length_does_not_keep_the_rest_from_it)
 {
     enum { LONG_BYTES = 300 << 20 };
 
-    struct served d;
-    char input[PATH_MAX], little[PATH_MAX], script[PATH_MAX + 64];
-    serve_classifiers(&d);
-    FILE *file = fopen(test_path(input, d.directory, "in"), "we");
+    static struct ctl_target d;
+    char path[PATH_MAX], little[PATH_MAX], script[PATH_MAX + 64];
+    ctl_serve_classifiers(&d);
+    FILE *file = fopen(d.input, "we");
     cr_assert(file);
     cr_assert_eq(ftruncate(fileno(file), LONG_BYTES), 0); /* zeros that take no place */
     cr_assert_eq(fseek(file, LONG_BYTES, SEEK_SET), 0);
     cr_assert_geq(fputs("\nab\r\nabc", file), 0);
     cr_assert_eq(fclose(file), 0);
     (void)snprintf(script, sizeof script, "#!/bin/sh\n%s\nexec '%s' \"$@\"\n",
-                   TEST_SANITIZED ? "" : "ulimit -v 300000",
-                   program("SLUICECTL", SL_BUILD_DIR "/sluicectl"));
-    test_write_file(test_path(little, d.directory, "little"), script);
+                   TEST_SANITIZED ? "" : "ulimit -v 300000", program_path(path, "sluicectl"));
+    test_write_file(test_path(little, d.daemon.directory, "little"), script);
     cr_assert_eq(chmod(little, 0700), 0);
-    cr_assert_eq(setenv("SLUICECTL", little, 1), 0);
-    const struct result *r = CTL(&d, "classify");
+    const struct program_result *r = &d.result;
+    program_run(&d.result, little, d.input, ARGS("--url", d.url, "classify"));
     EXPECT_EXIT(r, 1);
     cr_assert_str_eq(r->err, "sluicectl: line 1: is longer than 1 MiB\n");
     EXPECT_SAID(r->out, "\tab\n");
@@ -268,29 +279,29 @@ Test(ctl_classify, a_line_of_any_length_does_not_keep_the_rest_from_it)
 
 Test(ctl_classify, benchmarks_classification)
 {
-    struct served d;
+    static struct ctl_target d;
     char file[PATH_MAX], missing[PATH_MAX];
-    serve_classifiers(&d);
-    test_write_file(test_path(file, d.directory, "texts"), "Hello\nWorld?\n\nab\n");
-    const struct result *r = CTL(&d, "bench", "--classify", file, "--connections", "8", "--texts",
-                                 "3", "--requests", "40", "--json");
+    ctl_serve_classifiers(&d);
+    test_write_file(test_path(file, d.daemon.directory, "texts"), "Hello\nWorld?\n\nab\n");
+    const struct program_result *r = CTL(&d, "bench", "--classify", file, "--connections", "8",
+                                         "--texts", "3", "--requests", "40", "--json");
     EXPECT_EXIT(r, 0);
-    json_t *bench = parse(r->out);
-    cr_assert_eq(whole(bench, "requests"), 40);
-    cr_assert_eq(whole(bench, "texts"), 120);
-    cr_assert_eq(whole(bench, "tokens"), 40L * (5 + 6 + 2));
-    cr_assert_eq(whole(bench, "failed"), 0);
-    cr_assert_gt(number(bench, "texts_per_second"), 0);
-    cr_assert_gt(number(bench, "layer_ops_saved"), 0);
-    cr_assert_gt(number(json_object_get(bench, "latency_ms"), "p99"), 0);
+    json_t *bench = json_from_text(r->out);
+    cr_assert_eq(json_integer_at(bench, "requests"), 40);
+    cr_assert_eq(json_integer_at(bench, "texts"), 120);
+    cr_assert_eq(json_integer_at(bench, "tokens"), 40L * (5 + 6 + 2));
+    cr_assert_eq(json_integer_at(bench, "failed"), 0);
+    cr_assert_gt(json_number_at(bench, "texts_per_second"), 0);
+    cr_assert_gt(json_number_at(bench, "layer_ops_saved"), 0);
+    cr_assert_gt(json_number_at(json_object_get(bench, "latency_ms"), "p99"), 0);
     json_decref(bench);
-    cr_assert_eq(metric(&d.daemon, "sluice_items_total{model=\"mood\",version=\"4\","
-                                   "outcome=\"ok\"}"),
+    cr_assert_eq(metric_value(&d.daemon, "sluice_items_total{model=\"mood\",version=\"4\","
+                                         "outcome=\"ok\"}"),
                  (40 + 8) * 3, "with the warm-up");
     r = CTL(&d, "bench", "--classify", file, "--connections", "2", "--seconds", "0.2");
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->out, " texts/s, ");
-    r = CTL(&d, "bench", "--classify", test_path(missing, d.directory, "nothing"));
+    r = CTL(&d, "bench", "--classify", test_path(missing, d.daemon.directory, "nothing"));
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "nothing: No such file");
     test_write_file(file, "Hello\n \n");

@@ -1,7 +1,14 @@
 /* test_http.c - what sluiced answers: every route, every mistake, from outside. */
 #include "api/routes.h"
 #include "base/buffer.h"
-#include "support/json_answer.h"
+#include "support/daemon.h"
+#include "support/http_client.h"
+#include "support/json_query.h"
+#include "support/raw_socket.h"
+#include "support/test.h"
+#include "support/tiny_store.h"
+
+#include <sys/socket.h>
 
 #define TINY   "\"model\":\"" TINY_MODEL "\","
 #define STREAM TINY "\"stream\":true,"
@@ -25,10 +32,10 @@ TestSuite(http, .init = start, .fini = stop);
 /* Completes well; the parsed answer. */
 static json_t *completed(const char *body)
 {
-    struct answer answer = complete(&d, body);
+    struct http_response answer = http_complete(&d, body);
     cr_assert_eq(answer.status, 200, "%s: %s", body, answer.body.data);
-    json_t *root = answer_parse(&answer);
-    answer_release(&answer);
+    json_t *root = json_from_response(&answer);
+    http_response_release(&answer);
     return root;
 }
 
@@ -39,32 +46,33 @@ static void gather(const char *events, int choice, char *text, size_t room, int 
     text[0] = '\0';
     for (const char *event = events; (event = strstr(event, "data: {")); event++) {
         json_t *root = json_loads(event + 6, JSON_DISABLE_EOF_CHECK, NULL);
-        const json_t *first = at(root, "choices/0"), *finish = at(first, "finish_reason");
+        const json_t *first = json_at(root, "choices/0"), *finish = json_at(first, "finish_reason");
         cr_assert(root, "%.200s", event);
-        if (first && json_integer_value(at(first, "index")) == choice) {
+        if (first && json_integer_value(json_at(first, "index")) == choice) {
             size_t used = strlen(text);
-            (void)snprintf(text + used, room - used, "%s", text_at(first, "text"));
+            (void)snprintf(text + used, room - used, "%s", json_string_at(first, "text"));
             *finishes += json_is_string(finish);
         }
         json_decref(root);
     }
 }
 
-static void expect_error(struct answer *answer, long status, const char *param, const char *code)
+static void tei_expect_error(struct http_response *answer, long status, const char *param,
+                             const char *code)
 {
-    json_t *root = answer_parse(answer);
+    json_t *root = json_from_response(answer);
     cr_assert_eq(answer->status, status, "%ld: %s", answer->status, answer->body.data);
-    cr_assert_eq(json_object_size(at(root, "error")), 4, "%s", answer->body.data);
-    cr_assert_str_eq(text_at(root, "error/code"), code);
-    cr_assert_gt(strlen(text_at(root, "error/message")), 10);
-    cr_assert(at(root, "error/type"));
+    cr_assert_eq(json_object_size(json_at(root, "error")), 4, "%s", answer->body.data);
+    cr_assert_str_eq(json_string_at(root, "error/code"), code);
+    cr_assert_gt(strlen(json_string_at(root, "error/message")), 10);
+    cr_assert(json_at(root, "error/type"));
     if (param)
-        cr_assert_str_eq(text_at(root, "error/param"), param);
+        cr_assert_str_eq(json_string_at(root, "error/param"), param);
     else
-        cr_assert(json_is_null(at(root, "error/param")));
-    cr_assert(answer_header(answer, "x-request-id"));
+        cr_assert(json_is_null(json_at(root, "error/param")));
+    cr_assert(http_response_header(answer, "x-request-id"));
     json_decref(root);
-    answer_release(answer);
+    http_response_release(answer);
 }
 
 /* ---- what is there -------------------------------------------------------------------------- */
@@ -85,27 +93,27 @@ Test(http, front_page_and_health)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct answer answer = ask(&d, "GET", cases[i].path, NULL);
+        struct http_response answer = http_request(&d, "GET", cases[i].path, NULL);
         cr_assert_eq(answer.status, 200, "%s: %ld", cases[i].path, answer.status);
         cr_assert(strstr(answer.body.data, cases[i].part), "%s: %s", cases[i].path,
                   answer.body.data);
-        cr_assert_str_eq(answer_header(&answer, "content-type"), "application/json");
-        json_decref(answer_parse(&answer));
-        answer_release(&answer);
-        answer = ask(&d, "HEAD", cases[i].path, NULL);
+        cr_assert_str_eq(http_response_header(&answer, "content-type"), "application/json");
+        json_decref(json_from_response(&answer));
+        http_response_release(&answer);
+        answer = http_request(&d, "HEAD", cases[i].path, NULL);
         cr_assert_eq(answer.status, 200);
         cr_assert_eq(answer.body.bytes, 0);
-        answer_release(&answer);
+        http_response_release(&answer);
     }
 }
 
 Test(http, metrics_have_the_form_that_prometheus_wants)
 {
     json_decref(completed("{" TINY "\"prompt\":\"ab\",\"max_tokens\":3}"));
-    wait_for_metric(&d, "sluice_calls_in_flight", 0); /* a call is counted after its last byte */
-    wait_for_metric(&d, "sluice_requests_running{model=\"tiny\",version=\"1\"}", 0);
-    struct answer answer = ask(&d, "GET", "/metrics", NULL);
-    cr_assert_str_eq(answer_header(&answer, "content-type"),
+    metric_wait(&d, "sluice_calls_in_flight", 0); /* a call is counted after its last byte */
+    metric_wait(&d, "sluice_requests_running{model=\"tiny\",version=\"1\"}", 0);
+    struct http_response answer = http_request(&d, "GET", "/metrics", NULL);
+    cr_assert_str_eq(http_response_header(&answer, "content-type"),
                      "text/plain; version=0.0.4; charset=utf-8");
     static const char *const parts[] = {
         "sluice_generation_tokens_total{model=\"tiny\",version=\"1\"} 3\n",
@@ -122,34 +130,34 @@ Test(http, metrics_have_the_form_that_prometheus_wants)
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         cr_assert(strstr(answer.body.data, parts[i]), "no %s in %s", parts[i], answer.body.data);
     cr_assert_not(strstr(answer.body.data, "handler=\"/metrics\""), "it counts itself");
-    answer_release(&answer);
-    cr_assert_eq(calls_ended(&d, "200", "ok"), 1);
+    http_response_release(&answer);
+    cr_assert_eq(metric_completions(&d, "200", "ok"), 1);
 }
 
 /* ---- completions ---------------------------------------------------------------------------- */
 
 Test(http, complete)
 {
-    struct answer answer =
-        complete(&d, "{" TINY "\"prompt\":\"Hello\",\"max_tokens\":7,\"seed\":1,\"user\":\"me\"}");
-    json_t *root = answer_parse(&answer);
+    struct http_response answer = http_complete(
+        &d, "{" TINY "\"prompt\":\"Hello\",\"max_tokens\":7,\"seed\":1,\"user\":\"me\"}");
+    json_t *root = json_from_response(&answer);
     cr_assert_eq(answer.status, 200);
-    cr_assert_eq(strncmp(text_at(root, "id"), "cmpl-", 5), 0);
-    cr_assert_str_eq(text_at(root, "object"), "text_completion");
-    cr_assert_str_eq(text_at(root, "model"), "tiny@1");
-    cr_assert_eq(strlen(text_at(root, "system_fingerprint")), 15);
-    cr_assert_str_eq(text_at(root, "choices/0/finish_reason"), "length");
-    cr_assert(json_is_null(at(root, "choices/0/logprobs")));
-    cr_assert_eq(json_integer_value(at(root, "usage/prompt_tokens")), 5);
-    cr_assert_eq(json_integer_value(at(root, "usage/completion_tokens")), 7);
-    cr_assert_eq(json_integer_value(at(root, "usage/total_tokens")), 12);
-    cr_assert_gt(json_number_value(at(root, "usage/sluice/depth_mean")), 0.9);
+    cr_assert_eq(strncmp(json_string_at(root, "id"), "cmpl-", 5), 0);
+    cr_assert_str_eq(json_string_at(root, "object"), "text_completion");
+    cr_assert_str_eq(json_string_at(root, "model"), "tiny@1");
+    cr_assert_eq(strlen(json_string_at(root, "system_fingerprint")), 15);
+    cr_assert_str_eq(json_string_at(root, "choices/0/finish_reason"), "length");
+    cr_assert(json_is_null(json_at(root, "choices/0/logprobs")));
+    cr_assert_eq(json_integer_value(json_at(root, "usage/prompt_tokens")), 5);
+    cr_assert_eq(json_integer_value(json_at(root, "usage/completion_tokens")), 7);
+    cr_assert_eq(json_integer_value(json_at(root, "usage/total_tokens")), 12);
+    cr_assert_gt(json_number_value(json_at(root, "usage/sluice/depth_mean")), 0.9);
     static const char *const headers[] = {"x-sluice-depth-mean", "x-sluice-layer-ops-saved",
                                           "x-queue-time", "x-inference-time", "x-total-time"};
     for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
-        cr_assert(answer_header(&answer, headers[i]), "%s is missing", headers[i]);
+        cr_assert(http_response_header(&answer, headers[i]), "%s is missing", headers[i]);
     json_decref(root);
-    answer_release(&answer);
+    http_response_release(&answer);
 }
 
 Test(http, a_seed_gives_the_same_text_alone_among_others_and_streamed)
@@ -159,23 +167,24 @@ Test(http, a_seed_gives_the_same_text_alone_among_others_and_streamed)
     json_t *one = completed("{" TINY "\"prompt\":\"Hello\",\"max_tokens\":200,\"seed\":5}");
     json_t *many = completed(
         "{" TINY "\"prompt\":[\"Wor\",\"Hello\",\"\"],\"max_tokens\":200,\"seed\":5,\"n\":2}");
-    const char *text = text_at(one, "choices/0/text");
-    cr_assert_eq(json_array_size(at(many, "choices")), 6);
-    cr_assert_str_eq(text_at(many, "choices/2/text"), text);
-    cr_assert_str_neq(text_at(many, "choices/3/text"), text);
-    struct answer answer = complete(
+    const char *text = json_string_at(one, "choices/0/text");
+    cr_assert_eq(json_array_size(json_at(many, "choices")), 6);
+    cr_assert_str_eq(json_string_at(many, "choices/2/text"), text);
+    cr_assert_str_neq(json_string_at(many, "choices/3/text"), text);
+    struct http_response answer = http_complete(
         &d, "{" STREAM "\"prompt\":[\"Wor\",\"Hello\"],\"max_tokens\":200,\"seed\":5,\"n\":2}");
-    cr_assert_str_eq(answer_header(&answer, "content-type"), "text/event-stream; charset=utf-8");
+    cr_assert_str_eq(http_response_header(&answer, "content-type"),
+                     "text/event-stream; charset=utf-8");
     for (int i = 0; i < 4; i++) {
         char path[32], streamed[ROOM];
         int finishes;
         (void)snprintf(path, sizeof path, "choices/%d/text", i);
         gather(answer.body.data, i, streamed, ROOM, &finishes);
-        cr_assert_str_eq(streamed, text_at(many, path));
+        cr_assert_str_eq(streamed, json_string_at(many, path));
         cr_assert_eq(finishes, 1);
     }
     cr_assert_str_eq(answer.body.data + answer.body.bytes - 14, "data: [DONE]\n\n");
-    answer_release(&answer);
+    http_response_release(&answer);
     json_decref(one);
     json_decref(many);
 }
@@ -183,7 +192,7 @@ Test(http, a_seed_gives_the_same_text_alone_among_others_and_streamed)
 Test(http, greedy_needs_no_seed_and_stop_ends_the_text)
 {
     json_t *all = completed("{" TINY "\"prompt\":\"ab\",\"max_tokens\":30,\"temperature\":0}");
-    const char *text = text_at(all, "choices/0/text");
+    const char *text = json_string_at(all, "choices/0/text");
     char body[512], stop[8] = {text[10], '\0'};
     cr_assert_gt(strlen(text), 10);
     size_t until = (size_t)(strchr(text, stop[0]) - text);
@@ -193,9 +202,9 @@ Test(http, greedy_needs_no_seed_and_stop_ends_the_text)
                    "{" TINY "\"prompt\":\"ab\",\"max_tokens\":30,\"temperature\":0,\"stop\":[%s]}",
                    word);
     json_t *cut = completed(body);
-    cr_assert_str_eq(text_at(cut, "choices/0/finish_reason"), "stop");
-    cr_assert_eq(strlen(text_at(cut, "choices/0/text")), until);
-    cr_assert_eq(strncmp(text_at(cut, "choices/0/text"), text, until), 0);
+    cr_assert_str_eq(json_string_at(cut, "choices/0/finish_reason"), "stop");
+    cr_assert_eq(strlen(json_string_at(cut, "choices/0/text")), until);
+    cr_assert_eq(strncmp(json_string_at(cut, "choices/0/text"), text, until), 0);
     free(word);
     json_decref(quoted);
     json_decref(cut);
@@ -206,27 +215,28 @@ Test(http, echo_and_log_probabilities)
 {
     json_t *root = completed("{" TINY "\"prompt\":\"a\\u20acb\",\"max_tokens\":2,\"echo\":true,"
                              "\"logprobs\":3,\"seed\":1}");
-    cr_assert_eq(strncmp(text_at(root, "choices/0/text"),
+    cr_assert_eq(strncmp(json_string_at(root, "choices/0/text"),
                          "a\xE2\x82\xAC"
                          "b",
                          5),
                  0);
-    const json_t *logprobs = at(root, "choices/0/logprobs");
-    cr_assert_eq(json_array_size(at(logprobs, "tokens")), 5);
-    cr_assert_eq(json_array_size(at(logprobs, "token_logprobs")), 5);
-    cr_assert(json_is_null(at(logprobs, "token_logprobs/0")));
-    cr_assert_lt(json_real_value(at(logprobs, "token_logprobs/1")), 0);
-    cr_assert_str_eq(text_at(logprobs, "tokens/1"), "\xE2\x82\xAC");
-    cr_assert_eq(json_object_size(at(logprobs, "top_logprobs/4")), 3);
+    const json_t *logprobs = json_at(root, "choices/0/logprobs");
+    cr_assert_eq(json_array_size(json_at(logprobs, "tokens")), 5);
+    cr_assert_eq(json_array_size(json_at(logprobs, "token_logprobs")), 5);
+    cr_assert(json_is_null(json_at(logprobs, "token_logprobs/0")));
+    cr_assert_lt(json_real_value(json_at(logprobs, "token_logprobs/1")), 0);
+    cr_assert_str_eq(json_string_at(logprobs, "tokens/1"), "\xE2\x82\xAC");
+    cr_assert_eq(json_object_size(json_at(logprobs, "top_logprobs/4")), 3);
     for (size_t i = 0; i < 5; i++) /* characters, not bytes */
-        cr_assert_eq(json_integer_value(json_array_get(at(logprobs, "text_offset"), i)), (int)i);
+        cr_assert_eq(json_integer_value(json_array_get(json_at(logprobs, "text_offset"), i)),
+                     (int)i);
     json_decref(root);
     root = completed("{" TINY "\"prompt\":\"ab\",\"max_tokens\":0,\"echo\":true,\"logprobs\":0}");
-    cr_assert_str_eq(text_at(root, "choices/0/text"), "ab");
-    cr_assert_eq(json_array_size(at(root, "choices/0/logprobs/tokens")), 2);
+    cr_assert_str_eq(json_string_at(root, "choices/0/text"), "ab");
+    cr_assert_eq(json_array_size(json_at(root, "choices/0/logprobs/tokens")), 2);
     json_decref(root);
     root = completed("{" TINY "\"prompt\":\"ab\",\"max_tokens\":0}");
-    cr_assert_str_eq(text_at(root, "choices/0/text"), "");
+    cr_assert_str_eq(json_string_at(root, "choices/0/text"), "");
     json_decref(root);
 }
 
@@ -234,26 +244,27 @@ Test(http, token_prompts_and_bias)
 {
     json_t *root = completed("{" TINY "\"prompt\":[[3,4],[5]],\"max_tokens\":4,"
                              "\"logit_bias\":{\"6\":100},\"temperature\":0}");
-    cr_assert_eq(json_array_size(at(root, "choices")), 2);
-    const char *text = text_at(root, "choices/0/text");
+    cr_assert_eq(json_array_size(json_at(root, "choices")), 2);
+    const char *text = json_string_at(root, "choices/0/text");
     cr_assert(strspn(text, (char[]){text[0], '\0'}) == 4, "the favoured token only, not '%s'",
               text);
     json_decref(root);
     root = completed("{" TINY "\"prompt\":null,\"max_tokens\":1}");
-    cr_assert_eq(json_array_size(at(root, "choices")), 1);
+    cr_assert_eq(json_array_size(json_at(root, "choices")), 1);
     json_decref(root);
 }
 
 Test(http, stream_with_usage)
 {
-    struct answer answer = complete(&d, "{" STREAM "\"prompt\":\"ab\",\"max_tokens\":3,\"seed\":1,"
-                                        "\"stream_options\":{\"include_usage\":true}}");
-    cr_assert_str_eq(answer_header(&answer, "cache-control"), "no-cache");
+    struct http_response answer =
+        http_complete(&d, "{" STREAM "\"prompt\":\"ab\",\"max_tokens\":3,\"seed\":1,"
+                          "\"stream_options\":{\"include_usage\":true}}");
+    cr_assert_str_eq(http_response_header(&answer, "cache-control"), "no-cache");
     cr_assert(strstr(answer.body.data, "\"finish_reason\":\"length\"}],\"usage\":null}\n\n"));
     cr_assert(strstr(answer.body.data,
                      "\"choices\":[],\"usage\":{\"prompt_tokens\":2,\"completion_tokens\":3,"
                      "\"total_tokens\":5,\"sluice\":{\"depth_mean\":"));
-    answer_release(&answer);
+    http_response_release(&answer);
 }
 
 Test(http, a_prompt_longer_than_the_context_is_refused_or_cut_as_asked)
@@ -262,29 +273,29 @@ Test(http, a_prompt_longer_than_the_context_is_refused_or_cut_as_asked)
     memset(prompt, 'a', 100);
     prompt[100] = '\0';
     (void)snprintf(body, sizeof body, "{" TINY "\"prompt\":\"%s\",\"seed\":1}", prompt);
-    struct answer answer = complete(&d, body);
+    struct http_response answer = http_complete(&d, body);
     cr_assert(strstr(answer.body.data, "has 100 tokens") && strstr(answer.body.data, "has 64"));
-    expect_error(&answer, 400, "prompt", "context_length_exceeded");
+    tei_expect_error(&answer, 400, "prompt", "context_length_exceeded");
     (void)snprintf(body, sizeof body, "{" TINY "\"prompt\":[\"b\",\"%s\"]}", prompt);
-    answer = complete(&d, body);
+    answer = http_complete(&d, body);
     cr_assert(strstr(answer.body.data, "'prompt[1]' has 100 tokens"));
-    expect_error(&answer, 400, "prompt[1]", "context_length_exceeded");
+    tei_expect_error(&answer, 400, "prompt[1]", "context_length_exceeded");
     (void)snprintf(body, sizeof body,
                    "{" TINY "\"prompt\":[\"b\",\"%s\"],\"seed\":1,\"truncate\":true}", prompt);
     json_t *root = completed(body);
-    cr_assert_eq(json_integer_value(at(root, "usage/prompt_tokens")), 65);
-    const json_t *cut = at(root, "usage/sluice/truncated/0");
-    cr_assert_eq(json_integer_value(at(cut, "prompt")), 1);
-    cr_assert_eq(json_integer_value(at(cut, "prompt_tokens_given")), 100);
-    cr_assert_eq(json_integer_value(at(cut, "prompt_tokens_used")), 64);
+    cr_assert_eq(json_integer_value(json_at(root, "usage/prompt_tokens")), 65);
+    const json_t *cut = json_at(root, "usage/sluice/truncated/0");
+    cr_assert_eq(json_integer_value(json_at(cut, "prompt")), 1);
+    cr_assert_eq(json_integer_value(json_at(cut, "prompt_tokens_given")), 100);
+    cr_assert_eq(json_integer_value(json_at(cut, "prompt_tokens_used")), 64);
     json_decref(root);
 }
 
 Test(http, unknown_characters_are_named_or_replaced_as_asked)
 {
-    struct answer answer = complete(&d, "{" TINY "\"prompt\":\"a\\u4e2d\"}");
+    struct http_response answer = http_complete(&d, "{" TINY "\"prompt\":\"a\\u4e2d\"}");
     cr_assert(strstr(answer.body.data, "U+4E2D"), "%s", answer.body.data);
-    expect_error(&answer, 400, "prompt", "unknown_characters");
+    tei_expect_error(&answer, 400, "prompt", "unknown_characters");
     json_decref(completed("{" TINY "\"prompt\":\"a\\u4e2d\",\"unknown_characters\":\"replace\"}"));
 }
 
@@ -314,10 +325,10 @@ Test(http, mistakes_in_completions)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct answer answer = complete(&d, cases[i].body);
-        expect_error(&answer, cases[i].status, cases[i].param, cases[i].code);
+        struct http_response answer = http_complete(&d, cases[i].body);
+        tei_expect_error(&answer, cases[i].status, cases[i].param, cases[i].code);
     }
-    cr_assert_eq(metric(&d, "sluice_requests_waiting{model=\"tiny\",version=\"1\"}"), 0);
+    cr_assert_eq(metric_value(&d, "sluice_requests_waiting{model=\"tiny\",version=\"1\"}"), 0);
 }
 
 Test(http, wrong_methods_are_told_the_right_ones)
@@ -326,17 +337,17 @@ Test(http, wrong_methods_are_told_the_right_ones)
                                        "/v2/models/tiny", "/v1/models",      "/v1/models/tiny",
                                        "/v2/health/ready"};
     for (size_t i = 0; i < sizeof gets / sizeof gets[0]; i++) {
-        struct answer answer = ask(&d, "DELETE", gets[i], NULL);
+        struct http_response answer = http_request(&d, "DELETE", gets[i], NULL);
         cr_assert_eq(answer.status, 405, "%s: %ld", gets[i], answer.status);
-        cr_assert_str_eq(answer_header(&answer, "allow"), "GET, HEAD");
-        answer_release(&answer);
-        answer = ask(&d, "POST", gets[i], "{}");
+        cr_assert_str_eq(http_response_header(&answer, "allow"), "GET, HEAD");
+        http_response_release(&answer);
+        answer = http_request(&d, "POST", gets[i], "{}");
         cr_assert_eq(answer.status, 405);
-        answer_release(&answer);
+        http_response_release(&answer);
     }
-    struct answer answer = ask(&d, "GET", "/v1/completions", NULL);
-    cr_assert_str_eq(answer_header(&answer, "allow"), "POST");
-    expect_error(&answer, 405, NULL, "method_not_allowed");
+    struct http_response answer = http_request(&d, "GET", "/v1/completions", NULL);
+    cr_assert_str_eq(http_response_header(&answer, "allow"), "POST");
+    tei_expect_error(&answer, 405, NULL, "method_not_allowed");
 }
 
 Test(http, each_family_has_its_errors)
@@ -365,14 +376,15 @@ Test(http, each_family_has_its_errors)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct answer answer = ask(&d, "GET", cases[i].path, NULL);
+        struct http_response answer = http_request(&d, "GET", cases[i].path, NULL);
         cr_assert_eq(answer.status, 404, "%s: %ld", cases[i].path, answer.status);
-        cr_assert_str_eq(answer_header(&answer, "content-type"), cases[i].type);
+        cr_assert_str_eq(http_response_header(&answer, "content-type"), cases[i].type);
         cr_assert(strstr(answer.body.data, cases[i].part), "%s: %s", cases[i].path,
                   answer.body.data);
-        cr_assert(strstr(answer_header(&answer, "x-sluice-error"), "not_found"), "a code for each");
-        json_decref(answer_parse(&answer));
-        answer_release(&answer);
+        cr_assert(strstr(http_response_header(&answer, "x-sluice-error"), "not_found"),
+                  "a code for each");
+        json_decref(json_from_response(&answer));
+        http_response_release(&answer);
     }
 }
 
@@ -383,19 +395,19 @@ Test(http, bodies_are_bounded_and_typed)
     while (body.bytes < 70000)
         sl_buffer_append_string(&body, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
     sl_buffer_append_string(&body, "\"}");
-    struct answer answer = complete(&d, body.data);
-    expect_error(&answer, 413, NULL, "payload_too_large");
+    struct http_response answer = http_complete(&d, body.data);
+    tei_expect_error(&answer, 413, NULL, "payload_too_large");
     struct curl_slist *chunked = curl_slist_append(NULL, "Transfer-Encoding: chunked");
     chunked = curl_slist_append(chunked, "Expect:");
-    answer = ask_with(&d, "POST", "/v1/completions", body.data, chunked);
-    expect_error(&answer, 413, NULL, "payload_too_large");
+    answer = http_request_with(&d, "POST", "/v1/completions", body.data, chunked);
+    tei_expect_error(&answer, 413, NULL, "payload_too_large");
     curl_slist_free_all(chunked);
     struct curl_slist *form = curl_slist_append(NULL, "Content-Type: text/plain");
-    answer = ask_with(&d, "POST", "/v1/completions", NULL, form);
-    expect_error(&answer, 415, NULL, "unsupported_media_type");
+    answer = http_request_with(&d, "POST", "/v1/completions", NULL, form);
+    tei_expect_error(&answer, 415, NULL, "unsupported_media_type");
     curl_slist_free_all(form);
     sl_buffer_release(&body);
-    wait_for_metric(&d, "sluice_request_body_bytes", 0);
+    metric_wait(&d, "sluice_request_body_bytes", 0);
 }
 
 /* A page of another origin may send a body without a type, but none of type JSON unasked. */
@@ -495,11 +507,11 @@ Test(http, request_ids)
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct curl_slist *headers = curl_slist_append(NULL, cases[i].sent);
-        struct answer answer = ask_with(&d, "GET", "/v1/nothing", NULL, headers);
-        const char *id = answer_header(&answer, "x-request-id");
+        struct http_response answer = http_request_with(&d, "GET", "/v1/nothing", NULL, headers);
+        const char *id = http_response_header(&answer, "x-request-id");
         cr_assert_eq(strcmp(id, cases[i].sent + 14) == 0, cases[i].kept, "%s", id);
         cr_assert_eq(strncmp(id, "req-", 4) == 0, !cases[i].kept);
-        answer_release(&answer);
+        http_response_release(&answer);
         curl_slist_free_all(headers);
     }
 }
@@ -524,10 +536,11 @@ Test(http, headers_that_would_not_do_what_they_say_are_refused)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct curl_slist *headers = curl_slist_append(NULL, cases[i].header);
         const char *body = strchr(cases[i].header, ';') ? NULL : "{" TINY "\"max_tokens\":1}";
-        struct answer answer = ask_with(&d, "POST", "/v1/completions", body, headers);
+        struct http_response answer =
+            http_request_with(&d, "POST", "/v1/completions", body, headers);
         cr_assert_eq(answer.status, cases[i].status, "%s: %ld", cases[i].header, answer.status);
         cr_assert(strstr(answer.body.data, cases[i].part), "%s", answer.body.data);
-        answer_release(&answer);
+        http_response_release(&answer);
         curl_slist_free_all(headers);
     }
 }

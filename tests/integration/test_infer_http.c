@@ -1,9 +1,13 @@
 /* test_infer_http.c - what sluiced answers about texts as the Open Inference Protocol and OpenAI's
  * decisions ask it, and that every answer under /v2 keeps the protocol's contract. */
 #include "base/buffer.h"
-#include "support/json_answer.h"
-#include "support/oracle.h"
-#include "support/tiny_classifier.h"
+#include "support/daemon.h"
+#include "support/http_client.h"
+#include "support/json_query.h"
+#include "support/raw_socket.h"
+#include "support/reference_classifier.h"
+#include "support/test.h"
+#include "support/tiny_classifiers.h"
 
 #include <math.h>
 
@@ -53,7 +57,7 @@ static void expect_tensor(const json_t *tensor, bool has_data)
     expect_text(tensor, "name", true);
     expect_text(tensor, "datatype", true);
     const json_t *data = json_object_get(tensor, "data");
-    const char *datatype = text_at(tensor, "datatype");
+    const char *datatype = json_string_at(tensor, "datatype");
     int64_t size = shape_size(json_object_get(tensor, "shape"), has_data);
     cr_assert(strcmp(datatype, "BYTES") == 0 || strcmp(datatype, "FP32") == 0 ||
               strcmp(datatype, "INT32") == 0);
@@ -99,34 +103,34 @@ static void expect_metadata(const json_t *root)
 }
 
 /* Asks, and the answer is one of the protocol's errors. */
-static void expect_error(const char *method, const char *path, const char *body, long status,
-                         const char *part)
+static void tei_expect_error(const char *method, const char *path, const char *body, long status,
+                             const char *part)
 {
-    struct answer answer = ask(&d, method, path, body);
+    struct http_response answer = http_request(&d, method, path, body);
     cr_assert_eq(answer.status, status, "%s: %ld %s", path, answer.status, answer.body.data);
-    json_t *root = answer_parse(&answer);
+    json_t *root = json_from_response(&answer);
     cr_assert_eq(json_object_size(root), 1);
-    cr_assert(strstr(text_at(root, "error"), part), "'%s' lacks '%s'", text_at(root, "error"),
-              part);
+    cr_assert(strstr(json_string_at(root, "error"), part), "'%s' lacks '%s'",
+              json_string_at(root, "error"), part);
     json_decref(root);
-    answer_release(&answer);
+    http_response_release(&answer);
 }
 
 static json_t *got(const char *path)
 {
-    struct answer answer = ask(&d, "GET", path, NULL);
+    struct http_response answer = http_request(&d, "GET", path, NULL);
     cr_assert_eq(answer.status, 200, "%s: %ld %s", path, answer.status, answer.body.data);
-    json_t *root = answer_parse(&answer);
-    answer_release(&answer);
+    json_t *root = json_from_response(&answer);
+    http_response_release(&answer);
     return root;
 }
 
 static json_t *posted(const char *path, const char *body)
 {
-    struct answer answer = ask(&d, "POST", path, body);
+    struct http_response answer = http_request(&d, "POST", path, body);
     cr_assert_eq(answer.status, 200, "%s: %s", body, answer.body.data);
-    json_t *root = answer_parse(&answer);
-    answer_release(&answer);
+    json_t *root = json_from_response(&answer);
+    http_response_release(&answer);
     return root;
 }
 
@@ -144,15 +148,15 @@ Test(infer_http, server_metadata_with_and_without_a_slash)
     static const char *const paths[] = {"/v2", "/v2/"};
     for (size_t i = 0; i < 2; i++) {
         json_t *root = got(paths[i]);
-        cr_assert_str_eq(text_at(root, "name"), "sluice");
+        cr_assert_str_eq(json_string_at(root, "name"), "sluice");
         expect_text(root, "version", true);
-        cr_assert_str_eq(text_at(root, "extensions/0"), "classification");
-        cr_assert_str_eq(text_at(root, "extensions/1"), "statistics");
+        cr_assert_str_eq(json_string_at(root, "extensions/0"), "classification");
+        cr_assert_str_eq(json_string_at(root, "extensions/1"), "statistics");
         json_decref(root);
     }
     json_decref(got("/v2/health/live/"));
     json_decref(got("/v2/health/ready/"));
-    expect_error("GET", "/v2//", NULL, 404, "There is nothing at /v2//");
+    tei_expect_error("GET", "/v2//", NULL, 404, "There is nothing at /v2//");
 }
 
 Test(infer_http, model_metadata)
@@ -163,33 +167,33 @@ Test(infer_http, model_metadata)
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         json_t *root = got(paths[i]);
         expect_metadata(root);
-        cr_assert_str_eq(text_at(root, "name"), "mood");
-        cr_assert_str_eq(text_at(root, "versions/0"), "4");
-        cr_assert_str_eq(text_at(root, "platform"), "sluice_tsa");
-        cr_assert_str_eq(text_at(root, "inputs/0/name"), "text");
-        cr_assert_eq(number_at(root, "inputs/0/shape/0"), -1);
-        cr_assert_eq(json_array_size(at(root, "outputs")), 5);
-        cr_assert_eq(number_at(root, "outputs/1/shape/1"), MOOD_CLASSES);
-        cr_assert_str_eq(text_at(root, "parameters/labels/2"), "positive");
+        cr_assert_str_eq(json_string_at(root, "name"), "mood");
+        cr_assert_str_eq(json_string_at(root, "versions/0"), "4");
+        cr_assert_str_eq(json_string_at(root, "platform"), "sluice_tsa");
+        cr_assert_str_eq(json_string_at(root, "inputs/0/name"), "text");
+        cr_assert_eq(json_number_at(root, "inputs/0/shape/0"), -1);
+        cr_assert_eq(json_array_size(json_at(root, "outputs")), 5);
+        cr_assert_eq(json_number_at(root, "outputs/1/shape/1"), MOOD_CLASSES);
+        cr_assert_str_eq(json_string_at(root, "parameters/labels/2"), "positive");
         json_decref(root);
     }
     json_t *root = got("/v2/models/tiny");
     expect_metadata(root);
-    cr_assert_eq(json_array_size(at(root, "inputs")), 0);
+    cr_assert_eq(json_array_size(json_at(root, "inputs")), 0);
     json_decref(root);
-    expect_error("GET", "/v2/models/none", NULL, 404, "'none' does not exist");
-    expect_error("GET", "/v2/models/mood/versions/5", NULL, 404, "only version 4 of 'mood'");
+    tei_expect_error("GET", "/v2/models/none", NULL, 404, "'none' does not exist");
+    tei_expect_error("GET", "/v2/models/mood/versions/5", NULL, 404, "only version 4 of 'mood'");
 }
 
 Test(infer_http, model_readiness)
 {
     json_t *root = got("/v2/models/mood/ready");
-    cr_assert_str_eq(text_at(root, "name"), "mood");
-    cr_assert(json_is_true(at(root, "ready")));
+    cr_assert_str_eq(json_string_at(root, "name"), "mood");
+    cr_assert(json_is_true(json_at(root, "ready")));
     json_decref(root);
     json_decref(got("/v2/models/tiny/ready/"));
     json_decref(got("/v2/models/mood/versions/4/ready"));
-    expect_error("GET", "/v2/models/none/ready", NULL, 404, "does not exist");
+    tei_expect_error("GET", "/v2/models/none/ready", NULL, 404, "does not exist");
 }
 
 Test(infer_http, repository_index_and_what_comes_later)
@@ -198,15 +202,17 @@ Test(infer_http, repository_index_and_what_comes_later)
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         json_t *root = posted("/v2/repository/index", bodies[i]);
         cr_assert_eq(json_array_size(root), 3);
-        cr_assert_str_eq(text_at(root, "0/name"), "mood");
-        cr_assert_str_eq(text_at(root, "0/version"), "4");
-        cr_assert_str_eq(text_at(root, "0/state"), "READY");
-        cr_assert_str_eq(text_at(root, "0/reason"), "");
+        cr_assert_str_eq(json_string_at(root, "0/name"), "mood");
+        cr_assert_str_eq(json_string_at(root, "0/version"), "4");
+        cr_assert_str_eq(json_string_at(root, "0/state"), "READY");
+        cr_assert_str_eq(json_string_at(root, "0/reason"), "");
         json_decref(root);
     }
-    expect_error("POST", "/v2/repository/index", "{\"raedy\":true}", 400, "Accepted: ready");
-    expect_error("POST", "/v2/repository/models/mood/load", "{}", 501, "when the server starts");
-    expect_error("POST", "/v2/repository/models/mood/unload", "{}", 501, "when the server starts");
+    tei_expect_error("POST", "/v2/repository/index", "{\"raedy\":true}", 400, "Accepted: ready");
+    tei_expect_error("POST", "/v2/repository/models/mood/load", "{}", 501,
+                     "when the server starts");
+    tei_expect_error("POST", "/v2/repository/models/mood/unload", "{}", 501,
+                     "when the server starts");
 }
 
 /* ---- inference ------------------------------------------------------------------------------ */
@@ -217,22 +223,24 @@ Test(infer_http, repository_index_and_what_comes_later)
 #define MOOD_INFER "/v2/models/mood/infer"
 
 /* label and probs of "Hello" and "World?", in this order, the first of so many outputs. */
-static void expect_usual(const json_t *root, const struct oracle *mood, size_t outputs)
+static void expect_usual(const json_t *root, const struct reference_classifier *mood,
+                         size_t outputs)
 {
-    const struct verdict verdicts[] = {oracle_ask(mood, "Hello"), oracle_ask(mood, "World?")};
-    cr_assert_eq(json_array_size(at(root, "outputs")), outputs);
-    cr_assert_str_eq(text_at(root, "outputs/0/name"), "label");
-    cr_assert_str_eq(text_at(root, "outputs/1/name"), "probs");
+    const struct classification verdicts[] = {reference_classify(mood, "Hello"),
+                                              reference_classify(mood, "World?")};
+    cr_assert_eq(json_array_size(json_at(root, "outputs")), outputs);
+    cr_assert_str_eq(json_string_at(root, "outputs/0/name"), "label");
+    cr_assert_str_eq(json_string_at(root, "outputs/1/name"), "probs");
     if (outputs > 2)
-        cr_assert_str_eq(text_at(root, "outputs/4/name"), "truncated");
-    cr_assert_eq(json_array_size(at(root, "outputs/0/shape")), 1);
-    cr_assert_eq(json_array_size(at(root, "outputs/1/shape")), 2);
+        cr_assert_str_eq(json_string_at(root, "outputs/4/name"), "truncated");
+    cr_assert_eq(json_array_size(json_at(root, "outputs/0/shape")), 1);
+    cr_assert_eq(json_array_size(json_at(root, "outputs/1/shape")), 2);
     for (size_t i = 0; i < 2; i++) {
-        const json_t *label = json_array_get(at(root, "outputs/0/data"), i);
+        const json_t *label = json_array_get(json_at(root, "outputs/0/data"), i);
         cr_assert_str_eq(json_string_value(label), mood_labels[verdicts[i].best]);
         for (size_t k = 0; k < MOOD_CLASSES; k++)
             cr_assert_eq((float)json_number_value(
-                             json_array_get(at(root, "outputs/1/data"), MOOD_CLASSES * i + k)),
+                             json_array_get(json_at(root, "outputs/1/data"), MOOD_CLASSES * i + k)),
                          verdicts[i].probs[k]);
     }
 }
@@ -263,15 +271,15 @@ Test(infer_http, texts_flat_and_nested_in_rows_and_columns)
          "\"outputs\":null}"},
     };
 
-    struct oracle mood = oracle_open(d.store, MOOD);
+    struct reference_classifier mood = reference_open(d.store, MOOD);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         json_t *root = inferred(cases[i].path, cases[i].body);
-        cr_assert_str_eq(text_at(root, "model_name"), "mood");
-        cr_assert_str_eq(text_at(root, "model_version"), "4");
+        cr_assert_str_eq(json_string_at(root, "model_name"), "mood");
+        cr_assert_str_eq(json_string_at(root, "model_version"), "4");
         expect_usual(root, &mood, cases[i].outputs);
         json_decref(root);
     }
-    oracle_close(&mood);
+    reference_close(&mood);
 }
 
 #define ID "4be4e82e-5500-420a-a5c5-ac86841e271b"
@@ -295,7 +303,7 @@ static json_t *inferred_by_hand(const char *lines, const char *body)
     json_t *root = json_loads(strstr(answer.data, "\r\n\r\n") + 4, 0, NULL);
     cr_assert(root, "%s", answer.data);
     expect_inference(root);
-    cr_assert_str_eq(text_at(root, "id"), ID);
+    cr_assert_str_eq(json_string_at(root, "id"), ID);
     (void)close(fd);
     sl_buffer_release(&request);
     sl_buffer_release(&answer);
@@ -316,7 +324,7 @@ Test(infer_http, a_request_as_kserve_sends_it)
  * and takes JSON where no header tells of binary data. */
 Test(infer_http, a_request_as_mlserver_sends_it)
 {
-    struct oracle mood = oracle_open(d.store, MOOD);
+    struct reference_classifier mood = reference_open(d.store, MOOD);
     json_t *root = inferred_by_hand(
         "content-type: application/json\r\nseldon-puid: " ID "\r\nx-request-id: " ID "\r\n"
         "Accept: */*\r\nAccept-Encoding: gzip, deflate\r\n"
@@ -334,13 +342,13 @@ Test(infer_http, a_request_as_mlserver_sends_it)
                             "{\"name\":\"probs\",\"parameters\":{\"binary_data\":true}}]}");
     expect_usual(root, &mood, 2);
     json_decref(root);
-    oracle_close(&mood);
+    reference_close(&mood);
 }
 
 Test(infer_http, every_output_on_request)
 {
-    struct oracle mood = oracle_open(d.store, MOOD);
-    struct verdict v = oracle_ask(&mood, "Hello");
+    struct reference_classifier mood = reference_open(d.store, MOOD);
+    struct classification v = reference_classify(&mood, "Hello");
     json_t *root = inferred(
         MOOD_INFER,
         "{\"id\":\"4\\\"2\"," TEXTS(
@@ -349,32 +357,32 @@ Test(infer_http, every_output_on_request)
                            "{\"name\":\"truncated\"},{\"name\":\"depth\"},{\"name\":\"logits\"},"
                            "{\"name\":\"label\",\"parameters\":{\"classification\":2}},"
                            "{\"name\":\"probs\",\"parameters\":{\"classification\":9}}]}");
-    cr_assert_str_eq(text_at(root, "id"), "4\"2");
-    cr_assert_eq(number_at(root, "outputs/0/data/0"), 0);
-    cr_assert_float_eq(number_at(root, "outputs/1/data/0"), v.depth, 1e-4);
+    cr_assert_str_eq(json_string_at(root, "id"), "4\"2");
+    cr_assert_eq(json_number_at(root, "outputs/0/data/0"), 0);
+    cr_assert_float_eq(json_number_at(root, "outputs/1/data/0"), v.depth, 1e-4);
     cr_assert_lt(v.depth, 4, "no gate is closed");
     for (size_t k = 0; k < MOOD_CLASSES; k++)
-        cr_assert_eq((float)json_number_value(json_array_get(at(root, "outputs/2/data"), k)),
+        cr_assert_eq((float)json_number_value(json_array_get(json_at(root, "outputs/2/data"), k)),
                      v.logits[k]);
-    cr_assert_str_eq(text_at(root, "outputs/3/data/0"), mood_labels[v.best]);
-    cr_assert_eq(number_at(root, "outputs/3/shape/1"), 2);
-    cr_assert_eq(number_at(root, "outputs/4/shape/1"), MOOD_CLASSES);
+    cr_assert_str_eq(json_string_at(root, "outputs/3/data/0"), mood_labels[v.best]);
+    cr_assert_eq(json_number_at(root, "outputs/3/shape/1"), 2);
+    cr_assert_eq(json_number_at(root, "outputs/4/shape/1"), MOOD_CLASSES);
     char *rest;
-    const char *top = text_at(root, "outputs/4/data/0");
+    const char *top = json_string_at(root, "outputs/4/data/0");
     cr_assert_eq(strtof(top, &rest), v.probs[v.best]);
     cr_assert_eq(strtol(rest + 1, &rest, 10), v.best);
     cr_assert_str_eq(rest + 1, mood_labels[v.best], "value:class:label, not %s", top);
-    cr_assert_float_eq(number_at(root, "parameters/depth_mean"), v.depth, 1e-4);
-    cr_assert_float_eq(number_at(root, "parameters/layer_ops_saved"), 1 - v.depth / 4, 1e-4);
-    cr_assert_eq(number_at(root, "parameters/truncated"), 0);
+    cr_assert_float_eq(json_number_at(root, "parameters/depth_mean"), v.depth, 1e-4);
+    cr_assert_float_eq(json_number_at(root, "parameters/layer_ops_saved"), 1 - v.depth / 4, 1e-4);
+    cr_assert_eq(json_number_at(root, "parameters/truncated"), 0);
     json_decref(root);
     root = inferred(MOOD_INFER,
                     "{" TEXTS("[1]", "[\"Hello\"]") ",\"outputs\":[{\"name\":\"label\","
                                                     "\"parameters\":{\"classification\":1}}]}");
-    cr_assert_str_eq(text_at(root, "outputs/0/data/0"), mood_labels[v.best]);
-    cr_assert_eq(json_array_size(at(root, "outputs/0/shape")), 1);
+    cr_assert_str_eq(json_string_at(root, "outputs/0/data/0"), mood_labels[v.best]);
+    cr_assert_eq(json_array_size(json_at(root, "outputs/0/shape")), 1);
     json_decref(root);
-    oracle_close(&mood);
+    reference_close(&mood);
 }
 
 Test(infer_http, a_cut_text_says_how_much_it_lost)
@@ -385,10 +393,10 @@ Test(infer_http, a_cut_text_says_how_much_it_lost)
                          "aaaaaaaaaaaaa\",\"b\"]") ","
                                                    "\"parameters\":{\"truncate\":true},"
                                                    "\"outputs\":[{\"name\":\"truncated\"}]}");
-    cr_assert_eq(number_at(root, "outputs/0/data/0"), 0);
-    cr_assert_eq(number_at(root, "outputs/0/data/1"), 53 - MOOD_CONTEXT);
-    cr_assert_eq(number_at(root, "outputs/0/data/2"), 0);
-    cr_assert_eq(number_at(root, "parameters/truncated"), 1);
+    cr_assert_eq(json_number_at(root, "outputs/0/data/0"), 0);
+    cr_assert_eq(json_number_at(root, "outputs/0/data/1"), 53 - MOOD_CONTEXT);
+    cr_assert_eq(json_number_at(root, "outputs/0/data/2"), 0);
+    cr_assert_eq(json_number_at(root, "parameters/truncated"), 1);
     json_decref(root);
 }
 
@@ -419,9 +427,9 @@ Test(infer_http, mistakes_are_told_in_the_protocols_shape)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        expect_error("POST", cases[i].path, cases[i].body, cases[i].status, cases[i].part);
-    expect_error("GET", MOOD_INFER, NULL, 405, "accepts POST");
-    expect_error("POST", "/v2/models//infer", "{}", 404, "There is nothing at");
+        tei_expect_error("POST", cases[i].path, cases[i].body, cases[i].status, cases[i].part);
+    tei_expect_error("GET", MOOD_INFER, NULL, 405, "accepts POST");
+    tei_expect_error("POST", "/v2/models//infer", "{}", 404, "There is nothing at");
 }
 
 /* As the clients of Triton ask unless told otherwise. */
@@ -429,20 +437,20 @@ Test(infer_http, binary_tensors_are_refused_with_the_way_out)
 {
     static const char *const paths[] = {"/health", "/v2", "/v2/health/ready", "/metrics"};
     struct curl_slist *headers = curl_slist_append(NULL, "Inference-Header-Content-Length: 2");
-    struct answer answer = ask_with(&d, "POST", MOOD_INFER, "{}", headers);
+    struct http_response answer = http_request_with(&d, "POST", MOOD_INFER, "{}", headers);
     cr_assert_eq(answer.status, 400, "%ld", answer.status);
     cr_assert(strstr(answer.body.data, "send them as JSON"), "%s", answer.body.data);
-    answer_release(&answer);
+    http_response_release(&answer);
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-        answer = ask_with(&d, "GET", paths[i], NULL, headers);
+        answer = http_request_with(&d, "GET", paths[i], NULL, headers);
         cr_assert_eq(answer.status, 200, "the header means nothing at %s", paths[i]);
-        answer_release(&answer);
+        http_response_release(&answer);
     }
     headers = curl_slist_append(headers, "Content-Type: application/octet-stream");
-    answer = ask_with(&d, "POST", MOOD_INFER, NULL, headers);
+    answer = http_request_with(&d, "POST", MOOD_INFER, NULL, headers);
     cr_assert_eq(answer.status, 400, "%ld", answer.status);
     cr_assert(strstr(answer.body.data, "send them as JSON"), "%s", answer.body.data);
-    answer_release(&answer);
+    http_response_release(&answer);
     curl_slist_free_all(headers);
 }
 
@@ -453,7 +461,7 @@ static void expect_durations(const json_t *object, const char *const *names, siz
     for (size_t i = 0; i < count; i++) {
         const json_t *one = json_object_get(object, names[i]);
         cr_assert(json_is_integer(json_object_get(one, "count")), "%s", names[i]);
-        cr_assert_geq(number_at(one, "ns"), 0);
+        cr_assert_geq(json_number_at(one, "ns"), 0);
     }
 }
 
@@ -464,32 +472,33 @@ Test(infer_http, statistics_count_texts_calls_and_batches)
                                         "cache_hit",     "cache_miss"};
     json_decref(inferred(MOOD_INFER, "{" TEXTS("[3]", "[\"a\",\"b\",\"c\"]") "}"));
     json_decref(inferred(MOOD_INFER, "{" TEXTS("[1]", "[\"a\"]") "}"));
-    expect_error("POST", "/v2/models/plain/infer", "{" TEXTS("[1]", "[\"b!\"]") "}", 500, "finite");
+    tei_expect_error("POST", "/v2/models/plain/infer", "{" TEXTS("[1]", "[\"b!\"]") "}", 500,
+                     "finite");
     static const char *const paths[] = {"/v2/models/mood/stats", "/v2/models/mood/versions/4/stats",
                                         "/v2/models/stats"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         json_t *root = got(paths[i]);
-        const json_t *stats = at(root, "model_stats/0");
-        cr_assert_eq(json_array_size(at(root, "model_stats")), i == 2 ? 2 : 1);
-        cr_assert_str_eq(text_at(stats, "name"), "mood");
-        cr_assert_str_eq(text_at(stats, "version"), "4");
-        cr_assert_eq(number_at(stats, "inference_count"), 4);
-        cr_assert_eq(number_at(stats, "execution_count"), 2);
-        cr_assert_gt(number_at(stats, "last_inference"), 1.7e12);
-        expect_durations(at(stats, "inference_stats"), kinds, sizeof kinds / sizeof kinds[0]);
-        cr_assert_eq(number_at(stats, "inference_stats/success/count"), 2);
-        cr_assert_eq(number_at(stats, "inference_stats/fail/count"), 0);
-        cr_assert_eq(number_at(stats, "batch_stats/0/batch_size"), 1);
-        cr_assert_eq(number_at(stats, "batch_stats/1/batch_size"), 3);
-        cr_assert_eq(number_at(stats, "batch_stats/1/compute_infer/count"), 1);
+        const json_t *stats = json_at(root, "model_stats/0");
+        cr_assert_eq(json_array_size(json_at(root, "model_stats")), i == 2 ? 2 : 1);
+        cr_assert_str_eq(json_string_at(stats, "name"), "mood");
+        cr_assert_str_eq(json_string_at(stats, "version"), "4");
+        cr_assert_eq(json_number_at(stats, "inference_count"), 4);
+        cr_assert_eq(json_number_at(stats, "execution_count"), 2);
+        cr_assert_gt(json_number_at(stats, "last_inference"), 1.7e12);
+        expect_durations(json_at(stats, "inference_stats"), kinds, sizeof kinds / sizeof kinds[0]);
+        cr_assert_eq(json_number_at(stats, "inference_stats/success/count"), 2);
+        cr_assert_eq(json_number_at(stats, "inference_stats/fail/count"), 0);
+        cr_assert_eq(json_number_at(stats, "batch_stats/0/batch_size"), 1);
+        cr_assert_eq(json_number_at(stats, "batch_stats/1/batch_size"), 3);
+        cr_assert_eq(json_number_at(stats, "batch_stats/1/compute_infer/count"), 1);
         json_decref(root);
     }
     json_t *root = got("/v2/models/plain/stats");
-    cr_assert_eq(number_at(root, "model_stats/0/inference_count"), 0);
-    cr_assert_eq(number_at(root, "model_stats/0/inference_stats/fail/count"), 1);
+    cr_assert_eq(json_number_at(root, "model_stats/0/inference_count"), 0);
+    cr_assert_eq(json_number_at(root, "model_stats/0/inference_stats/fail/count"), 1);
     json_decref(root);
-    expect_error("GET", "/v2/models/tiny/stats", NULL, 400, "completes texts");
-    expect_error("GET", "/v2/models/none/stats", NULL, 404, "does not exist");
+    tei_expect_error("GET", "/v2/models/tiny/stats", NULL, 400, "completes texts");
+    tei_expect_error("GET", "/v2/models/none/stats", NULL, 404, "does not exist");
 }
 
 /* ---- decisions ------------------------------------------------------------------------------ */
@@ -498,8 +507,8 @@ Test(infer_http, statistics_count_texts_calls_and_batches)
 
 Test(infer_http, decisions_of_every_type)
 {
-    struct oracle mood = oracle_open(d.store, MOOD);
-    struct verdict v = oracle_ask(&mood, "Hello");
+    struct reference_classifier mood = reference_open(d.store, MOOD);
+    struct classification v = reference_classify(&mood, "Hello");
     json_t *root =
         posted("/v1/decisions",
                DECIDE "[{\"type\":\"choice\",\"name\":\"mood\",\"instructions\":\"?\",\"choices\":["
@@ -510,55 +519,55 @@ Test(infer_http, decisions_of_every_type)
                       "{\"label\":\"positive\"}]}]}");
     double sum = (double)v.probs[0] + (double)v.probs[2];
     double likeliest = fmax(fmax((double)v.probs[0], (double)v.probs[1]), (double)v.probs[2]);
-    cr_assert_str_eq(text_at(root, "model"), "mood@4");
-    cr_assert_eq(json_array_size(at(root, "answers")), 3);
-    cr_assert_str_eq(text_at(root, "answers/0/type"), "choice");
-    cr_assert_str_eq(text_at(root, "answers/0/name"), "mood");
-    cr_assert_str_eq(text_at(root, "answers/0/choice"),
+    cr_assert_str_eq(json_string_at(root, "model"), "mood@4");
+    cr_assert_eq(json_array_size(json_at(root, "answers")), 3);
+    cr_assert_str_eq(json_string_at(root, "answers/0/type"), "choice");
+    cr_assert_str_eq(json_string_at(root, "answers/0/name"), "mood");
+    cr_assert_str_eq(json_string_at(root, "answers/0/choice"),
                      v.probs[2] > v.probs[0] ? "positive" : "negative");
-    cr_assert_str_eq(text_at(root, "answers/0/probabilities/0/value"), "positive");
-    cr_assert_float_eq(number_at(root, "answers/0/probabilities/0/probability"),
+    cr_assert_str_eq(json_string_at(root, "answers/0/probabilities/0/value"), "positive");
+    cr_assert_float_eq(json_number_at(root, "answers/0/probabilities/0/probability"),
                        (double)v.probs[2] / sum, 1e-6);
-    cr_assert_float_eq(number_at(root, "answers/0/confidence"),
+    cr_assert_float_eq(json_number_at(root, "answers/0/confidence"),
                        fmax((double)v.probs[0], (double)v.probs[2]) / sum, 1e-6);
-    cr_assert_str_eq(text_at(root, "answers/1/type"), "predicate");
-    cr_assert(json_is_null(at(root, "answers/1/name")));
-    cr_assert_eq((float)number_at(root, "answers/1/probability"), v.probs[2]);
-    cr_assert_str_eq(text_at(root, "answers/2/type"), "score");
-    cr_assert_float_eq(number_at(root, "answers/2/score"),
+    cr_assert_str_eq(json_string_at(root, "answers/1/type"), "predicate");
+    cr_assert(json_is_null(json_at(root, "answers/1/name")));
+    cr_assert_eq((float)json_number_at(root, "answers/1/probability"), v.probs[2]);
+    cr_assert_str_eq(json_string_at(root, "answers/2/type"), "score");
+    cr_assert_float_eq(json_number_at(root, "answers/2/score"),
                        (double)v.probs[1] + 2 * (double)v.probs[2], 1e-6);
-    cr_assert_float_eq(number_at(root, "answers/2/confidence"), likeliest, 1e-6);
-    cr_assert_str_eq(text_at(root, "answers/2/probabilities/1/label"), mood_labels[1]);
-    cr_assert_eq(number_at(root, "answers/2/probabilities/2/value"), 2);
-    cr_assert_eq(number_at(root, "usage/input_tokens"), 5);
-    cr_assert_eq(number_at(root, "usage/output_tokens"), 0);
-    cr_assert_eq(number_at(root, "usage/total_tokens"), 5);
-    cr_assert_eq(number_at(root, "usage/input_tokens_details/cached_tokens"), 0);
-    cr_assert_eq(number_at(root, "usage/output_tokens_details/reasoning_tokens"), 0);
-    cr_assert_float_eq(number_at(root, "usage/sluice/depth_mean"), v.depth, 1e-4);
+    cr_assert_float_eq(json_number_at(root, "answers/2/confidence"), likeliest, 1e-6);
+    cr_assert_str_eq(json_string_at(root, "answers/2/probabilities/1/label"), mood_labels[1]);
+    cr_assert_eq(json_number_at(root, "answers/2/probabilities/2/value"), 2);
+    cr_assert_eq(json_number_at(root, "usage/input_tokens"), 5);
+    cr_assert_eq(json_number_at(root, "usage/output_tokens"), 0);
+    cr_assert_eq(json_number_at(root, "usage/total_tokens"), 5);
+    cr_assert_eq(json_number_at(root, "usage/input_tokens_details/cached_tokens"), 0);
+    cr_assert_eq(json_number_at(root, "usage/output_tokens_details/reasoning_tokens"), 0);
+    cr_assert_float_eq(json_number_at(root, "usage/sluice/depth_mean"), v.depth, 1e-4);
     json_decref(root);
-    oracle_close(&mood);
+    reference_close(&mood);
 }
 
 Test(infer_http, decisions_keep_booleans_and_join_messages)
 {
-    struct oracle plain = oracle_open(d.store, PLAIN);
-    struct verdict v = oracle_ask(&plain, "one\ntwo");
+    struct reference_classifier plain = reference_open(d.store, PLAIN);
+    struct classification v = reference_classify(&plain, "one\ntwo");
     json_t *root = posted(
         "/v1/decisions",
         "{\"model\":\"plain\",\"input\":[{\"role\":\"user\",\"content\":\"one\"},"
         "{\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"two\"}]}],"
         "\"questions\":[{\"type\":\"choice\",\"instructions\":\"?\",\"choices\":[{\"value\":true},"
         "{\"value\":\"false\"}]}]}");
-    const json_t *choice = at(root, "answers/0/choice");
+    const json_t *choice = json_at(root, "answers/0/choice");
     if (v.probs[1] > v.probs[0])
         cr_assert(json_is_true(choice));
     else
         cr_assert_str_eq(json_string_value(choice), "false");
-    cr_assert(json_is_true(at(root, "answers/0/probabilities/0/value")));
-    cr_assert_str_eq(text_at(root, "answers/0/probabilities/1/value"), "false");
+    cr_assert(json_is_true(json_at(root, "answers/0/probabilities/0/value")));
+    cr_assert_str_eq(json_string_at(root, "answers/0/probabilities/1/value"), "false");
     json_decref(root);
-    oracle_close(&plain);
+    reference_close(&plain);
 }
 
 /* Of one label, as a classifier answers when it reads these parts of a message. */
@@ -571,7 +580,7 @@ static double decided(const char *model, const char *parts)
         "\"type\":\"predicate\",\"instructions\":\"positive\"}]}",
         model, parts);
     json_t *root = posted("/v1/decisions", body.data);
-    double probability = number_at(root, "answers/0/probability");
+    double probability = json_number_at(root, "answers/0/probability");
     json_decref(root);
     sl_buffer_release(&body);
     return probability;
@@ -588,21 +597,21 @@ Test(infer_daemon, parts_are_joined_by_what_the_vocabulary_has)
     tiny_others_make(d.store);
     daemon_serve(&d, (const char *const[]){NULL});
     for (int i = 0; i < 2; i++) {
-        struct oracle oracle = oracle_open(d.store, models[i]);
-        struct verdict v = oracle_ask(&oracle, wholes[i]);
+        struct reference_classifier oracle = reference_open(d.store, models[i]);
+        struct classification v = reference_classify(&oracle, wholes[i]);
         cr_assert_eq((float)decided(models[i], "[" PART("one") "," PART("two") "]"), v.probs[2]);
         cr_assert_eq(
             (float)decided(models[i], "\"one\"},{\"role\":\"user\",\"content\":[" PART("two") "]"),
             v.probs[2]);
-        oracle_close(&oracle);
+        reference_close(&oracle);
     }
-    struct answer answer = ask(
+    struct http_response answer = http_request(
         &d, "POST", "/v1/decisions",
         "{\"model\":\"flat\",\"input\":[{\"role\":\"user\",\"content\":[" PART("a\\nb") "," PART(
             "c") "]}],\"questions\":[{\"type\":\"predicate\",\"instructions\":\"positive\"}]}");
     cr_assert_eq(answer.status, 400, "a line break of the text's own is not replaced");
     cr_assert(strstr(answer.body.data, "U+000A"), "%s", answer.body.data);
-    answer_release(&answer);
+    http_response_release(&answer);
     stop();
 }
 
@@ -617,10 +626,11 @@ Test(infer_http, four_hundred_questions_about_one_text)
                          i ? "," : "", i, i % 2 ? "positive" : "negative");
     sl_buffer_append_string(&body, "]}");
     json_t *root = posted("/v1/decisions", body.data);
-    cr_assert_eq(json_array_size(at(root, "answers")), QUESTIONS);
-    cr_assert_str_eq(text_at(json_array_get(at(root, "answers"), 399), "name"), "399");
-    cr_assert_eq(metric(&d, "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}"), 1,
-                 "the text is classified once");
+    cr_assert_eq(json_array_size(json_at(root, "answers")), QUESTIONS);
+    cr_assert_str_eq(json_string_at(json_array_get(json_at(root, "answers"), 399), "name"), "399");
+    cr_assert_eq(
+        metric_value(&d, "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}"), 1,
+        "the text is classified once");
     json_decref(root);
     sl_buffer_release(&body);
 }
@@ -673,20 +683,20 @@ Test(infer_http, decisions_that_a_classifier_cannot_make_are_refused)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct answer answer = ask(&d, "POST", "/v1/decisions", cases[i].body);
+        struct http_response answer = http_request(&d, "POST", "/v1/decisions", cases[i].body);
         cr_assert_eq(answer.status, cases[i].status, "%ld %s", answer.status, answer.body.data);
-        json_t *root = answer_parse(&answer);
-        cr_assert_eq(json_object_size(at(root, "error")), 4);
-        cr_assert_str_eq(text_at(root, "error/code"), cases[i].code);
-        cr_assert(strstr(text_at(root, "error/message"), cases[i].part), "%s",
-                  text_at(root, "error/message"));
+        json_t *root = json_from_response(&answer);
+        cr_assert_eq(json_object_size(json_at(root, "error")), 4);
+        cr_assert_str_eq(json_string_at(root, "error/code"), cases[i].code);
+        cr_assert(strstr(json_string_at(root, "error/message"), cases[i].part), "%s",
+                  json_string_at(root, "error/message"));
         if (cases[i].param)
-            cr_assert_str_eq(text_at(root, "error/param"), cases[i].param);
-        const char *again = answer_header(&answer, "x-should-retry");
+            cr_assert_str_eq(json_string_at(root, "error/param"), cases[i].param);
+        const char *again = http_response_header(&answer, "x-should-retry");
         cr_assert_eq(again && strcmp(again, "false") == 0, cases[i].status == 500,
                      "the numbers will be no better");
         json_decref(root);
-        answer_release(&answer);
+        http_response_release(&answer);
     }
 }
 
@@ -700,8 +710,8 @@ Test(infer_http, a_decision_about_a_cut_text_says_so)
                    "\"type\":\"predicate\",\"instructions\":\"positive\"}]}",
                    text);
     json_t *root = posted("/v1/decisions", body);
-    cr_assert_eq(number_at(root, "usage/sluice/truncated/input_tokens_given"), 60);
-    cr_assert_eq(number_at(root, "usage/sluice/truncated/input_tokens_used"), MOOD_CONTEXT);
-    cr_assert_eq(number_at(root, "usage/input_tokens"), MOOD_CONTEXT);
+    cr_assert_eq(json_number_at(root, "usage/sluice/truncated/input_tokens_given"), 60);
+    cr_assert_eq(json_number_at(root, "usage/sluice/truncated/input_tokens_used"), MOOD_CONTEXT);
+    cr_assert_eq(json_number_at(root, "usage/input_tokens"), MOOD_CONTEXT);
     json_decref(root);
 }

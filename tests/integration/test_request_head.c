@@ -1,5 +1,8 @@
 /* test_request_head.c - what may stand in the first line of a request. */
+#include "base/buffer.h"
 #include "support/daemon.h"
+#include "support/raw_socket.h"
+#include "support/test.h"
 
 static struct daemon d;
 

@@ -3,119 +3,121 @@
 #include "sluicectl/events.h"
 
 #include "sluice/engine.h"
-#include "support/sluicectl.h"
+#include "support/daemon.h"
+#include "support/json_query.h"
+#include "support/program.h"
+#include "support/sluicectl_cli.h"
+#include "support/test.h"
+#include "support/tiny_store.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sys/socket.h>
+#include <time.h>
 
 /* ---- the command line ------------------------------------------------------------------------ */
+
+/* The result of the last run. */
+static const struct program_result *run(const char *const *args)
+{
+    static struct program_result result;
+    program_run(&result, "sluicectl", NULL, args);
+    return &result;
+}
 
 Test(sluicectl, explains_itself)
 {
     static const char *const commands[] = {"complete", "classify", "models",
                                            "health",   "metrics",  "bench"};
-    char directory[PATH_MAX];
-    test_directory_create(directory);
-    const struct result *r = run(directory, (const char *[]){"sluicectl", "--help", NULL});
+    const struct program_result *r = run(ARGS("--help"));
     EXPECT_EXIT(r, 0);
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         EXPECT_SAID(r->out, commands[i]);
     EXPECT_SAID(r->out, "--timeout");
     EXPECT_SAID(r->out, "Without a command:\n  --version ");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        r = run(directory, (const char *[]){"sluicectl", commands[i], "--help", NULL});
+        r = run(ARGS(commands[i], "--help"));
         EXPECT_EXIT(r, 0);
         EXPECT_SAID(r->out, commands[i]);
         EXPECT_SAID(r->out, "--url URL");
     }
-    r = run(directory, (const char *[]){"sluicectl", "complete", "--help", NULL});
+    r = run(ARGS("complete", "--help"));
     EXPECT_SAID(r->out, "--max-tokens N");
     EXPECT_SAID(r->out, "--stop TEXT");
     EXPECT_SAID(r->out, "--replace ");
-    r = run(directory, (const char *[]){"sluicectl", "classify", "--help", NULL});
+    r = run(ARGS("classify", "--help"));
     EXPECT_SAID(r->out, "Exit codes: 0 done; 1 some text was not classified");
-    r = run(directory, (const char *[]){"sluicectl", "--version", NULL});
+    r = run(ARGS("--version"));
     EXPECT_EXIT(r, 0);
     cr_assert_eq(strncmp(r->out, "sluicectl ", 10), 0, "%s", r->out);
     cr_assert_eq(strcspn(r->out + 10, "\n"), strlen(sl_version()));
     EXPECT_SAID(r->out, sl_version());
-    test_directory_remove(directory);
 }
 
 Test(sluicectl, help_has_an_example)
 {
     static const char *const commands[] = {"complete", "classify", "bench"};
-    char directory[PATH_MAX], begin[64];
-    test_directory_create(directory);
+    char begin[64];
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        const struct result *r =
-            run(directory, (const char *[]){"sluicectl", commands[i], "--help", NULL});
+        const struct program_result *r = run(ARGS(commands[i], "--help"));
         (void)snprintf(begin, sizeof begin, "\nExample: sluicectl %s ", commands[i]);
         EXPECT_SAID(r->out, begin);
     }
-    test_directory_remove(directory);
 }
 
 Test(sluicectl, says_what_it_does_not_understand)
 {
     static const struct {
-        const char *words[8], *said;
+        const char *args[8], *said;
     } cases[] = {
-        {{"sluicectl"}, "which command? There are: complete"},
-        {{"sluicectl", "compleat"}, "'compleat' is not a command; there are: complete"},
-        {{"sluicectl", "models", "--jason"}, "--jason is not an option here; there are: --url"},
-        {{"sluicectl", "health", "now"}, "'now' is one word too many"},
-        {{"sluicectl", "complete", "a", "b"}, "'b' is one word too many"},
-        {{"sluicectl", "complete", "--seed"}, "--seed needs a value"},
-        {{"sluicectl", "complete", "--stream=1", "a"}, "--stream takes no value"},
-        {{"sluicectl", "complete", "--stream", "--no-stream", "a"}, "which?"},
-        {{"sluicectl", "complete", "--temperature", "3", "a"}, "a number from 0 to 2"},
-        {{"sluicectl", "complete", "--max-tokens", "1e3", "a"}, "a whole number from 0 to 1000000"},
-        {{"sluicectl", "bench", "--streams=0"}, "a whole number from 1 to 4096"},
-        {{"sluicectl", "--url", "ftp://127.0.0.1", "models"}, "is no URL of a daemon"},
+        {{NULL}, "which command? There are: complete"},
+        {{"compleat"}, "'compleat' is not a command; there are: complete"},
+        {{"models", "--jason"}, "--jason is not an option here; there are: --url"},
+        {{"health", "now"}, "'now' is one word too many"},
+        {{"complete", "a", "b"}, "'b' is one word too many"},
+        {{"complete", "--seed"}, "--seed needs a value"},
+        {{"complete", "--stream=1", "a"}, "--stream takes no value"},
+        {{"complete", "--stream", "--no-stream", "a"}, "which?"},
+        {{"complete", "--temperature", "3", "a"}, "a number from 0 to 2"},
+        {{"complete", "--max-tokens", "1e3", "a"}, "a whole number from 0 to 1000000"},
+        {{"bench", "--streams=0"}, "a whole number from 1 to 4096"},
+        {{"--url", "ftp://127.0.0.1", "models"}, "is no URL of a daemon"},
     };
 
-    char directory[PATH_MAX];
-    test_directory_create(directory);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const struct result *r = run(directory, cases[i].words);
+        const struct program_result *r = run(cases[i].args);
         EXPECT_EXIT(r, 2);
         EXPECT_SAID(r->err, cases[i].said);
         cr_assert_str_eq(r->out, "");
     }
-    test_directory_remove(directory);
 }
 
 Test(sluicectl, says_when_nobody_listens)
 {
-    char directory[PATH_MAX];
-    test_directory_create(directory);
-    const struct result *r = ctl(directory, "http://127.0.0.1:1", "models", NULL);
+    const struct program_result *r = run(ARGS("--url", "http://127.0.0.1:1", "models"));
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "cannot reach http://127.0.0.1:1");
     EXPECT_SAID(r->err, "--url or SLUICE_URL says where the daemon is");
-    test_directory_remove(directory);
 }
 
 Test(sluicectl, takes_the_url_from_the_environment)
 {
-    char directory[PATH_MAX];
-    test_directory_create(directory);
     cr_assert_eq(setenv("SLUICE_URL", "http://127.0.0.1:2/", 1), 0);
-    const struct result *r = run(directory, (const char *[]){"sluicectl", "health", NULL});
+    const struct program_result *r = run(ARGS("health"));
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "cannot reach http://127.0.0.1:2:");
-    test_directory_remove(directory);
 }
 
 /* ---- with a daemon --------------------------------------------------------------------------- */
 
 Test(sluicectl, completes)
 {
-    struct served d;
-    char text[128] = "", input[PATH_MAX];
-    serve(&d);
-    const struct result *r = CTL(&d, "complete", "abc", "--max-tokens", "20", "--seed", "-5");
+    static struct ctl_target d;
+    char text[128] = "";
+    ctl_serve(&d);
+    const struct program_result *r =
+        CTL(&d, "complete", "abc", "--max-tokens", "20", "--seed", "-5");
     EXPECT_EXIT(r, 0);
     cr_assert_lt(strlen(r->out), sizeof text);
     memcpy(text, r->out, strlen(r->out));
@@ -126,7 +128,7 @@ Test(sluicectl, completes)
     cr_assert_str_eq(r->out, text, "the stream says '%s', the whole answer '%s'", r->out, text);
     EXPECT_SAID(r->err, "[3 tokens of prompt, 20 written; ");
 
-    test_write_file(test_path(input, d.directory, "in"), "abc");
+    test_write_file(d.input, "abc");
     r = CTL(&d, "complete", "--max-tokens", "20", "--seed", "-5");
     cr_assert_str_eq(r->out, text, "from standard input '%s', not '%s'", r->out, text);
     r = CTL(&d, "complete", "-", "--max-tokens", "20", "--seed", "-5");
@@ -144,12 +146,12 @@ Test(sluicectl, completes)
 
 Test(sluicectl, completes_as_json)
 {
-    struct served d;
-    serve(&d);
-    const struct result *r = CTL(&d, "complete", "abc", "--max-tokens", "7", "--json");
+    static struct ctl_target d;
+    ctl_serve(&d);
+    const struct program_result *r = CTL(&d, "complete", "abc", "--max-tokens", "7", "--json");
     EXPECT_EXIT(r, 0);
-    json_t *answer = parse(r->out);
-    cr_assert_eq(whole(json_object_get(answer, "usage"), "completion_tokens"), 7);
+    json_t *answer = json_from_text(r->out);
+    cr_assert_eq(json_integer_at(json_object_get(answer, "usage"), "completion_tokens"), 7);
     json_decref(answer);
 
     r = CTL(&d, "complete", "abc", "--max-tokens", "7", "--json", "--stream");
@@ -158,9 +160,9 @@ Test(sluicectl, completes_as_json)
     char line[4096];
     for (const char *at = r->out; *at; at += strcspn(at, "\n") + 1) {
         (void)snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
-        answer = parse(line);
+        answer = json_from_text(line);
         const json_t *usage = json_object_get(answer, "usage");
-        tokens += json_is_object(usage) ? whole(usage, "completion_tokens") : 0;
+        tokens += json_is_object(usage) ? json_integer_at(usage, "completion_tokens") : 0;
         json_decref(answer);
     }
     cr_assert_eq(tokens, 7, "the events of a stream: %s", r->out);
@@ -169,10 +171,10 @@ Test(sluicectl, completes_as_json)
 
 Test(sluicectl, a_stream_that_fails_fails_as_json_too)
 {
-    struct served d = {0};
+    static struct ctl_target d = {0};
     DAEMON_START(&d.daemon, "--slots", "4", "--request_seconds_max", "1");
-    served_reach(&d);
-    const struct result *r =
+    ctl_reach(&d);
+    const struct program_result *r =
         CTL(&d, "complete", "abc", "--max-tokens", "1000000", "--json", "--stream");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "deadline_exceeded");
@@ -181,9 +183,9 @@ Test(sluicectl, a_stream_that_fails_fails_as_json_too)
 
 Test(sluicectl, tells_the_daemons_own_sentences)
 {
-    struct served d;
-    serve(&d);
-    const struct result *r = CTL(&d, "complete", "--model", "huge", "abc");
+    static struct ctl_target d;
+    ctl_serve(&d);
+    const struct program_result *r = CTL(&d, "complete", "--model", "huge", "abc");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "'huge'");
     EXPECT_SAID(r->err, "(404 model_not_found, ");
@@ -213,9 +215,9 @@ Test(sluicectl, tells_the_daemons_own_sentences)
 
 Test(sluicectl, completes_nothing_and_what_is_unknown_when_asked_to)
 {
-    struct served d;
-    serve(&d);
-    const struct result *r = CTL(&d, "complete", "--max-tokens", "3", "--usage");
+    static struct ctl_target d;
+    ctl_serve(&d);
+    const struct program_result *r = CTL(&d, "complete", "--max-tokens", "3", "--usage");
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->err, ", 3 written");
     r = CTL(&d, "complete", "", "--max-tokens", "3", "--usage");
@@ -229,9 +231,9 @@ Test(sluicectl, completes_nothing_and_what_is_unknown_when_asked_to)
 
 Test(sluicectl, lists_models)
 {
-    struct served d;
-    serve(&d);
-    const struct result *r = CTL(&d, "models");
+    static struct ctl_target d;
+    ctl_serve(&d);
+    const struct program_result *r = CTL(&d, "models");
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->out, "MODEL");
     EXPECT_SAID(r->out, "\ntiny ");
@@ -239,13 +241,13 @@ Test(sluicectl, lists_models)
     EXPECT_SAID(r->out, " TASK ");
     EXPECT_SAID(r->out, " completion ");
     r = CTL(&d, "models", "--json");
-    json_t *answer = parse(r->out);
+    json_t *answer = json_from_text(r->out);
     cr_assert_eq(json_array_size(json_object_get(answer, "data")), 1);
     json_decref(answer);
     r = CTL(&d, "models", "tiny", "--json");
     EXPECT_EXIT(r, 0);
-    answer = parse(r->out);
-    cr_assert_eq(whole(answer, "max_model_len"), TINY_CONTEXT);
+    answer = json_from_text(r->out);
+    cr_assert_eq(json_integer_at(answer, "max_model_len"), TINY_CONTEXT);
     json_decref(answer);
     r = CTL(&d, "models", "a/b c?d");
     EXPECT_EXIT(r, 1);
@@ -255,13 +257,13 @@ Test(sluicectl, lists_models)
 
 Test(sluicectl, looks_at_health_and_metrics)
 {
-    struct served d;
-    serve(&d);
-    const struct result *r = CTL(&d, "health");
+    static struct ctl_target d;
+    ctl_serve(&d);
+    const struct program_result *r = CTL(&d, "health");
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->out, "is ready\n");
     r = CTL(&d, "health", "--json");
-    json_t *answer = parse(r->out);
+    json_t *answer = json_from_text(r->out);
     cr_assert(json_is_true(json_object_get(answer, "live")));
     cr_assert(json_is_true(json_object_get(answer, "ready")));
     json_decref(answer);
@@ -271,16 +273,16 @@ Test(sluicectl, looks_at_health_and_metrics)
     cr_assert(!strstr(r->out, "process_"), "only what begins with the prefix: %s", r->out);
     r = CTL(&d, "metrics", "--json");
     EXPECT_EXIT(r, 0);
-    answer = parse(r->out);
+    answer = json_from_text(r->out);
     cr_assert_gt(json_array_size(answer), 50);
     json_decref(answer);
     r = CTL(&d, "metrics", "sluice_model_ready", "--json");
-    answer = parse(r->out);
+    answer = json_from_text(r->out);
     const json_t *sample = json_array_get(answer, 0);
     cr_assert_eq(json_array_size(answer), 1);
     cr_assert_str_eq(json_string_value(json_object_get(json_object_get(sample, "labels"), "model")),
                      "tiny");
-    cr_assert_eq((int)number(sample, "value"), 1);
+    cr_assert_eq((int)json_number_at(sample, "value"), 1);
     json_decref(answer);
     daemon_stop(&d.daemon);
 }
@@ -288,27 +290,27 @@ Test(sluicectl, looks_at_health_and_metrics)
 static void check_percentiles(const json_t *report, const char *name)
 {
     const json_t *of = json_object_get(report, name);
-    cr_assert_gt(number(of, "p50"), 0, "%s", name);
-    cr_assert_geq(number(of, "p90"), number(of, "p50"), "%s", name);
-    cr_assert_geq(number(of, "p99"), number(of, "p90"), "%s", name);
+    cr_assert_gt(json_number_at(of, "p50"), 0, "%s", name);
+    cr_assert_geq(json_number_at(of, "p90"), json_number_at(of, "p50"), "%s", name);
+    cr_assert_geq(json_number_at(of, "p99"), json_number_at(of, "p90"), "%s", name);
 }
 
 Test(sluicectl, benchmarks)
 {
     static const char *const names[] = {"stream_tokens_per_second", "first_token_ms",
                                         "inter_token_ms", "latency_ms"};
-    struct served d;
-    serve(&d);
-    const struct result *r = CTL(&d, "bench", "--streams", "3", "--tokens", "40", "--requests", "7",
-                                 "--prompt", "abc", "--json");
+    static struct ctl_target d;
+    ctl_serve(&d);
+    const struct program_result *r = CTL(&d, "bench", "--streams", "3", "--tokens", "40",
+                                         "--requests", "7", "--prompt", "abc", "--json");
     EXPECT_EXIT(r, 0);
-    json_t *report = parse(r->out);
-    cr_assert_eq(whole(report, "requests"), 7);
-    cr_assert_eq(whole(report, "failed"), 0);
-    cr_assert_eq(whole(report, "tokens"), 280);
-    cr_assert_eq(whole(report, "prompt_tokens"), 21);
-    cr_assert_gt(number(report, "tokens_per_second"), 0);
-    cr_assert_geq(number(report, "tokens_per_chunk"), 1);
+    json_t *report = json_from_text(r->out);
+    cr_assert_eq(json_integer_at(report, "requests"), 7);
+    cr_assert_eq(json_integer_at(report, "failed"), 0);
+    cr_assert_eq(json_integer_at(report, "tokens"), 280);
+    cr_assert_eq(json_integer_at(report, "prompt_tokens"), 21);
+    cr_assert_gt(json_number_at(report, "tokens_per_second"), 0);
+    cr_assert_geq(json_number_at(report, "tokens_per_chunk"), 1);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         check_percentiles(report, names[i]);
     json_decref(report);
@@ -316,8 +318,8 @@ Test(sluicectl, benchmarks)
     r = CTL(&d, "bench", "--streams=2", "--tokens=9", "--requests=4", "--warm-up=0", "--prompt=a",
             "--no-stream", "--json");
     EXPECT_EXIT(r, 0);
-    report = parse(r->out);
-    cr_assert_eq(whole(report, "tokens"), 36);
+    report = json_from_text(r->out);
+    cr_assert_eq(json_integer_at(report, "tokens"), 36);
     cr_assert(json_is_null(json_object_get(json_object_get(report, "first_token_ms"), "p50")));
     json_decref(report);
 
@@ -351,8 +353,10 @@ struct actor {
     const char *const *script; /* NULL at the end */
     int socket, asked;
     long timeout_ms[8]; /* that the first requests came with */
-    char url[64], directory[PATH_MAX];
+    char url[64];
     pthread_t thread;
+    const char *input; /* none */
+    struct program_result result;
 };
 
 /* A request's head, and with it as much of its body as came along. */
@@ -392,7 +396,6 @@ static void actor_start(struct actor *a, const char *const *script)
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof address;
     *a = (struct actor){.script = script, .socket = socket(AF_INET, SOCK_STREAM, 0)};
-    test_directory_create(a->directory);
     cr_assert_eq(bind(a->socket, (struct sockaddr *)&address, length), 0);
     cr_assert_eq(listen(a->socket, 16), 0);
     cr_assert_eq(getsockname(a->socket, (struct sockaddr *)&address, &length), 0);
@@ -406,7 +409,6 @@ static int actor_stop(struct actor *a)
     (void)shutdown(a->socket, SHUT_RDWR);
     cr_assert_eq(pthread_join(a->thread, NULL), 0);
     (void)close(a->socket);
-    test_directory_remove(a->directory);
     return a->asked;
 }
 
@@ -430,10 +432,10 @@ Test(sluicectl, asks_again_when_told_to)
     static const char *const script[] = {
         HEAD("429") "retry-after-ms: 150\r\nRetry-After: 9\r\n" REFUSAL,
         HEAD("503") "retry-after-ms: 150\r\n" REFUSAL, ANSWER, NULL};
-    struct actor a;
+    static struct actor a;
     actor_start(&a, script);
     double begun = seconds();
-    const struct result *r = CTL(&a, "complete", "--model", "m", "x", "--timeout", "20");
+    const struct program_result *r = CTL(&a, "complete", "--model", "m", "x", "--timeout", "20");
     double took = seconds() - begun;
     EXPECT_EXIT(r, 0);
     cr_assert_str_eq(r->out, "fine");
@@ -450,9 +452,9 @@ Test(sluicectl, asks_again_when_told_to)
 Test(sluicectl, asks_again_only_so_often)
 {
     static const char *const script[] = {HEAD("429") "retry-after-ms: 1\r\n" REFUSAL, NULL};
-    struct actor a;
+    static struct actor a;
     actor_start(&a, script);
-    const struct result *r = CTL(&a, "complete", "--model", "m", "x");
+    const struct program_result *r = CTL(&a, "complete", "--model", "m", "x");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "Full. (429 server_overloaded)");
     cr_assert_eq(actor_stop(&a), 5);
@@ -461,10 +463,10 @@ Test(sluicectl, asks_again_only_so_often)
 Test(sluicectl, does_not_wait_past_its_deadline)
 {
     static const char *const script[] = {HEAD("503") "Retry-After: 30\r\n" REFUSAL, NULL};
-    struct actor a;
+    static struct actor a;
     actor_start(&a, script);
     double begun = seconds();
-    const struct result *r = CTL(&a, "complete", "--model", "m", "x", "--timeout", "20");
+    const struct program_result *r = CTL(&a, "complete", "--model", "m", "x", "--timeout", "20");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "Full. (503 ");
     cr_assert_lt(seconds() - begun, 15);
@@ -474,7 +476,7 @@ Test(sluicectl, does_not_wait_past_its_deadline)
 Test(sluicectl, does_not_repeat_other_failures)
 {
     static const char *const script[] = {HEAD("500") "retry-after-ms: 1\r\n" REFUSAL, ANSWER, NULL};
-    struct actor a;
+    static struct actor a;
     actor_start(&a, script);
     EXPECT_EXIT(CTL(&a, "complete", "--model", "m", "x"), 1);
     cr_assert_eq(actor_stop(&a), 1);
@@ -483,9 +485,9 @@ Test(sluicectl, does_not_repeat_other_failures)
 Test(sluicectl, benchmarks_tell_how_many_failed_and_of_what)
 {
     static const char *const refusals[] = {HEAD("500") "\r\n{\"error\":\"Ill.\"}", NULL};
-    struct actor a;
+    static struct actor a;
     actor_start(&a, refusals);
-    const struct result *r =
+    const struct program_result *r =
         CTL(&a, "bench", "--model=m", "--streams=2", "--requests=9", "--warm-up=3");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "sluicectl: 3 of 3 requests of the warm-up failed; the first: Ill. (500)");
@@ -498,9 +500,9 @@ Test(sluicectl, benchmarks_tell_how_many_failed_and_of_what)
 Test(sluicectl, tells_what_to_do_when_no_model_is_served)
 {
     static const char *const script[] = {HEAD("200") "\r\n{\"data\":[]}", NULL};
-    struct actor a;
+    static struct actor a;
     actor_start(&a, script);
-    const struct result *r = CTL(&a, "complete", "x");
+    const struct program_result *r = CTL(&a, "complete", "x");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "no model that completes is served; train one with `sluice train`");
     cr_assert_eq(actor_stop(&a), 1);
@@ -508,9 +510,9 @@ Test(sluicectl, tells_what_to_do_when_no_model_is_served)
 
 Test(sluicectl, asks_the_only_model_that_completes)
 {
-    struct served d;
-    serve_classifiers(&d);
-    const struct result *r = CTL(&d, "complete", "ab", "--max-tokens", "3", "--json");
+    static struct ctl_target d;
+    ctl_serve_classifiers(&d);
+    const struct program_result *r = CTL(&d, "complete", "ab", "--max-tokens", "3", "--json");
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->out, "\"model\":\"tiny@1\"");
     daemon_stop(&d.daemon);
@@ -521,9 +523,9 @@ Test(sluicectl, health_is_what_it_is_now)
     static const char *const script[] = {
         HEAD("503") "Retry-After: 1\r\n\r\n{\"error\":\"Not yet.\"}",
         HEAD("200") "\r\n{\"live\":true}", NULL};
-    struct actor a;
+    static struct actor a;
     actor_start(&a, script);
-    const struct result *r = CTL(&a, "health");
+    const struct program_result *r = CTL(&a, "health");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->out, "is alive but not ready: Not yet. (503)");
     cr_assert_str_eq(r->err, "");
@@ -539,9 +541,9 @@ Test(sluicectl, nearly_sure_is_not_printed_as_sure)
                     "\"3.5481293e-10:0:no\"]},{\"name\":\"depth\",\"data\":[1]},"
                     "{\"name\":\"truncated\",\"data\":[0]}]}",
         NULL};
-    struct actor a;
+    static struct actor a;
     actor_start(&a, script);
-    const struct result *r = CTL(&a, "classify", "--top", "2", "x");
+    const struct program_result *r = CTL(&a, "classify", "--top", "2", "x");
     EXPECT_EXIT(r, 0);
     cr_assert_str_eq(r->out, "yes\t0.999999\tx\nno\t3.54813e-10\tx\n");
     cr_assert_eq(actor_stop(&a), 2);
@@ -566,9 +568,9 @@ Test(sluicectl, knows_a_broken_stream)
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *script[] = {cases[i].answer, NULL};
-        struct actor a;
+        static struct actor a;
         actor_start(&a, script);
-        const struct result *r = CTL(&a, "complete", "--model", "m", "x", "--stream");
+        const struct program_result *r = CTL(&a, "complete", "--model", "m", "x", "--stream");
         EXPECT_EXIT(r, 1);
         EXPECT_SAID(r->err, cases[i].err);
         cr_assert_str_eq(r->out, cases[i].out, "case %zu", i);

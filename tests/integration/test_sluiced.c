@@ -1,11 +1,18 @@
 /* test_sluiced.c - the program: its errands, what it says of bad options, stores and defaults. */
-#include "support/json_answer.h"
+#include "support/daemon.h"
+#include "support/http_client.h"
+#include "support/json_query.h"
+#include "support/program.h"
+#include "support/test.h"
+#include "support/tiny_store.h"
+
+#include <signal.h>
 
 #define TINY "\"model\":\"" TINY_MODEL "\","
 
 static int run(const char *const *words)
 {
-    return daemon_wait(daemon_spawn(words));
+    return program_wait(daemon_spawn(words));
 }
 
 Test(sluiced, errands_and_bad_options)
@@ -51,8 +58,8 @@ static void copy_tiny(const char *store, const char *name, const char *version)
     (void)test_path(from, store, TINY_MODEL "/1");
     (void)test_path(directory, store, name);
     cr_assert_eq(mkdir(directory, 0700), 0);
-    const char *copy[] = {"/bin/cp", "-r", from, test_path(to, directory, version), NULL};
-    run_program((char *const *)(uintptr_t)copy);
+    const char *const *args = ARGS("-r", from, test_path(to, directory, version));
+    cr_assert_eq(program_wait(program_start("/bin/cp", args, (const int[]){-1, -1, -1})), 0);
 }
 
 Test(sluiced, what_cannot_be_started_is_not_called_a_configuration)
@@ -100,7 +107,7 @@ Test(sluiced, options_that_nobody_has_set_are_logged_for_those_who_look_closely)
     expect_log(path, "name=slots", false);
     expect_log(path, "name=keepalive_seconds", false);
     cr_assert_eq(kill(mine.pid, SIGTERM), 0);
-    cr_assert_eq(daemon_wait(mine.pid), 0);
+    cr_assert_eq(program_wait(mine.pid), 0);
     cr_assert_eq(unlink(test_path(port, mine.directory, "port")), 0);
     daemon_serve(&mine, (const char *const[]){"--log-level", "debug", NULL});
     expect_log(path, "name=keepalive_seconds", true);
@@ -138,51 +145,51 @@ Test(sluiced, a_broken_model_is_left_out_and_the_others_serve)
     daemon_make_store(&mine);
     spoil(mine.store);
     daemon_serve(&mine, (const char *const[]){NULL});
-    struct answer answer = ask(&mine, "GET", "/v2/health/ready", NULL);
+    struct http_response answer = http_request(&mine, "GET", "/v2/health/ready", NULL);
     cr_assert_eq(answer.status, 503);
-    cr_assert(answer_header(&answer, "retry-after"));
+    cr_assert(http_response_header(&answer, "retry-after"));
     cr_assert(strstr(answer.body.data, "that are not served: broken@3. The log says why."), "%s",
               answer.body.data);
-    answer_release(&answer);
-    answer = ask(&mine, "GET", "/v2/health/live", NULL);
+    http_response_release(&answer);
+    answer = http_request(&mine, "GET", "/v2/health/live", NULL);
     cr_assert_eq(answer.status, 200);
-    answer_release(&answer);
-    answer = ask(&mine, "GET", "/v1/models", NULL);
+    http_response_release(&answer);
+    answer = http_request(&mine, "GET", "/v1/models", NULL);
     cr_assert(strstr(answer.body.data, "\"tiny\"") && !strstr(answer.body.data, "broken"));
-    answer_release(&answer);
-    answer = complete(&mine, "{" TINY "\"prompt\":\"a\"}");
+    http_response_release(&answer);
+    answer = http_complete(&mine, "{" TINY "\"prompt\":\"a\"}");
     cr_assert_eq(answer.status, 200);
-    answer_release(&answer);
-    cr_assert_eq(metric(&mine, "sluice_model_ready{model=\"broken\",version=\"3\"}"), 0);
+    http_response_release(&answer);
+    cr_assert_eq(metric_value(&mine, "sluice_model_ready{model=\"broken\",version=\"3\"}"), 0);
     static const char *const absent[] = {"/v2/models/broken/ready", "/v2/models/broken",
                                          "/v2/models/broken/versions/3/ready", "/v1/models/broken"};
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++) {
-        answer = ask(&mine, "GET", absent[i], NULL);
+        answer = http_request(&mine, "GET", absent[i], NULL);
         cr_assert_eq(answer.status, 503, "%s: %ld", absent[i], answer.status);
         cr_assert(strstr(answer.body.data, "could not be loaded: "), "%s", answer.body.data);
         cr_assert_not(strstr(answer.body.data, mine.store), "where the store is, is told");
-        cr_assert(answer_header(&answer, "retry-after"));
-        answer_release(&answer);
+        cr_assert(http_response_header(&answer, "retry-after"));
+        http_response_release(&answer);
     }
-    answer = ask(&mine, "POST", "/hf/broken", "{\"inputs\":\"a\"}");
+    answer = http_request(&mine, "POST", "/hf/broken", "{\"inputs\":\"a\"}");
     cr_assert_eq(answer.status, 424, "a 503 would be asked for again, at once and for ever");
     cr_assert(strstr(answer.body.data, "\"error_type\":\"backend\"}"), "%s", answer.body.data);
-    answer_release(&answer);
-    answer = ask(&mine, "GET", "/v2/models/broken/versions/2/ready", NULL);
+    http_response_release(&answer);
+    answer = http_request(&mine, "GET", "/v2/models/broken/versions/2/ready", NULL);
     cr_assert_eq(answer.status, 404);
-    answer_release(&answer);
-    answer = ask(&mine, "POST", "/v2/repository/index", "{}");
-    json_t *root = answer_parse(&answer);
+    http_response_release(&answer);
+    answer = http_request(&mine, "POST", "/v2/repository/index", "{}");
+    json_t *root = json_from_response(&answer);
     cr_assert_eq(json_array_size(root), 2);
-    cr_assert_str_eq(text_at(root, "1/name"), "broken");
-    cr_assert_str_eq(text_at(root, "1/version"), "3");
-    cr_assert_str_eq(text_at(root, "1/state"), "UNAVAILABLE");
-    cr_assert_gt(strlen(text_at(root, "1/reason")), 10);
+    cr_assert_str_eq(json_string_at(root, "1/name"), "broken");
+    cr_assert_str_eq(json_string_at(root, "1/version"), "3");
+    cr_assert_str_eq(json_string_at(root, "1/state"), "UNAVAILABLE");
+    cr_assert_gt(strlen(json_string_at(root, "1/reason")), 10);
     json_decref(root);
-    answer_release(&answer);
-    answer = ask(&mine, "POST", "/v2/repository/index", "{\"ready\":true}");
+    http_response_release(&answer);
+    answer = http_request(&mine, "POST", "/v2/repository/index", "{\"ready\":true}");
     cr_assert_not(strstr(answer.body.data, "broken"));
-    answer_release(&answer);
+    http_response_release(&answer);
     daemon_stop(&mine);
 }
 
@@ -200,24 +207,24 @@ Test(sluiced, ready_means_that_every_directory_with_a_version_is_served)
     copy_tiny(mine.store, LONGEST "0", "1");
     spoil(mine.store);
     daemon_serve(&mine, (const char *const[]){NULL});
-    struct answer answer = ask(&mine, "GET", "/v2/health/ready", NULL);
+    struct http_response answer = http_request(&mine, "GET", "/v2/health/ready", NULL);
     cr_assert_eq(answer.status, 503);
     cr_assert(
         strstr(answer.body.data, "that are not served: " LONGEST "0@1, bad name@1, broken@3."),
         "%s", answer.body.data);
-    answer_release(&answer);
-    answer = ask(&mine, "POST", "/v2/repository/index", "");
+    http_response_release(&answer);
+    answer = http_request(&mine, "POST", "/v2/repository/index", "");
     cr_assert(strstr(answer.body.data, "{\"name\":\"bad name\",\"version\":\"1\",\"state\":"
                                        "\"UNAVAILABLE\",\"reason\":\"a name holds"));
     cr_assert(strstr(answer.body.data, "\"reason\":\"a name has at most 79 characters\""), "%s",
               answer.body.data);
-    answer_release(&answer);
-    answer = ask(&mine, "GET", "/v2/models/padded/versions/7/ready", NULL);
+    http_response_release(&answer);
+    answer = http_request(&mine, "GET", "/v2/models/padded/versions/7/ready", NULL);
     cr_assert_eq(answer.status, 200, "%s", answer.body.data);
-    answer_release(&answer);
-    answer = ask(&mine, "GET", "/v2/models/" LONGEST "@999999999/ready", NULL);
+    http_response_release(&answer);
+    answer = http_request(&mine, "GET", "/v2/models/" LONGEST "@999999999/ready", NULL);
     cr_assert_eq(answer.status, 200, "%s", answer.body.data);
-    answer_release(&answer);
+    http_response_release(&answer);
     daemon_stop(&mine);
 }
 
@@ -232,15 +239,16 @@ Test(sluiced, a_default_that_is_not_there_is_told_and_what_clients_cannot_have_i
                  0);
     expect_log(path, "there is no 'nobody' in the store", true);
     daemon_serve(&mine, (const char *const[]){"--default-classifier", "nobody@2", NULL});
-    struct answer answer = ask(&mine, "POST", "/v2/repository/models/tiny/load", "{}");
+    struct http_response answer =
+        http_request(&mine, "POST", "/v2/repository/models/tiny/load", "{}");
     cr_assert_eq(answer.status, 501);
-    answer_release(&answer);
-    answer = ask(&mine, "POST", "/predict", "{\"inputs\":\"ab\"}");
+    http_response_release(&answer);
+    answer = http_request(&mine, "POST", "/predict", "{\"inputs\":\"ab\"}");
     cr_assert_eq(answer.status, 404);
     cr_assert(strstr(answer.body.data, "default_classifier decides: The model 'nobody@2' does not"),
               "%s", answer.body.data);
-    answer_release(&answer);
-    wait_for_metric(&mine, "sluice_calls_in_flight", 0);
+    http_response_release(&answer);
+    metric_wait(&mine, "sluice_calls_in_flight", 0);
     expect_log(path, "no model is served as 'nobody@2'", true);
     expect_log(path, "/v2/repository", false);
     daemon_stop(&mine);

@@ -2,8 +2,12 @@
  * them: texts to tokens with their places, and back. */
 #include "base/buffer.h"
 #include "core/limits.h"
-#include "support/tei_answer.h"
-#include "support/tiny_classifier.h"
+#include "support/daemon.h"
+#include "support/http_client.h"
+#include "support/json_query.h"
+#include "support/tei_client.h"
+#include "support/test.h"
+#include "support/tiny_classifiers.h"
 
 static struct daemon d;
 
@@ -24,7 +28,7 @@ TestSuite(tokens_http, .init = start, .fini = stop);
 
 static json_t *posted(const char *path, const char *body)
 {
-    return posted_to(&d, path, body);
+    return tei_post(&d, path, body);
 }
 
 /* A token as it should be. */
@@ -39,12 +43,12 @@ static void expect_tokens(const json_t *list, const struct wanted *wanted, size_
     for (size_t i = 0; i < count; i++) {
         const json_t *token = json_array_get(list, i);
         bool special = wanted[i].start < 0;
-        cr_assert_str_eq(text_at(token, "text"), wanted[i].text, "token %zu", i);
-        cr_assert_eq(json_is_true(at(token, "special")), special, "token %zu", i);
-        cr_assert_eq(json_is_null(at(token, "start")), special, "token %zu", i);
-        cr_assert_eq(json_is_null(at(token, "stop")), special, "token %zu", i);
-        cr_assert(special || number_at(token, "start") == wanted[i].start, "token %zu", i);
-        cr_assert(special || number_at(token, "stop") == wanted[i].stop, "token %zu", i);
+        cr_assert_str_eq(json_string_at(token, "text"), wanted[i].text, "token %zu", i);
+        cr_assert_eq(json_is_true(json_at(token, "special")), special, "token %zu", i);
+        cr_assert_eq(json_is_null(json_at(token, "start")), special, "token %zu", i);
+        cr_assert_eq(json_is_null(json_at(token, "stop")), special, "token %zu", i);
+        cr_assert(special || json_number_at(token, "start") == wanted[i].start, "token %zu", i);
+        cr_assert(special || json_number_at(token, "stop") == wanted[i].stop, "token %zu", i);
     }
 }
 
@@ -54,7 +58,7 @@ static void expect_tokens(const json_t *list, const struct wanted *wanted, size_
         const struct wanted wanted[] = {__VA_ARGS__};                                              \
         json_t *root = posted(path, body);                                                         \
         cr_assert_eq(json_array_size(root), 1);                                                    \
-        expect_tokens(at(root, "0"), wanted, sizeof wanted / sizeof wanted[0]);                    \
+        expect_tokens(json_at(root, "0"), wanted, sizeof wanted / sizeof wanted[0]);               \
         json_decref(root);                                                                         \
     } while (0)
 
@@ -71,8 +75,8 @@ Test(tokens_http, tokens_say_where_in_the_text_they_are)
     EXPECT_TOKENS("/models/tiny/tokenize", "{\"inputs\":\"ab\"}", {"a", 0, 1}, {"b", 1, 2});
     json_t *root = posted("/models/plain/tokenize", "{\"inputs\":[\"ab\",\"C.\"]}");
     cr_assert_eq(json_array_size(root), 2);
-    cr_assert_str_eq(text_at(root, "0/2/text"), "b");
-    cr_assert_str_eq(text_at(root, "1/1/text"), "C");
+    cr_assert_str_eq(json_string_at(root, "0/2/text"), "b");
+    cr_assert_str_eq(json_string_at(root, "1/1/text"), "C");
     json_decref(root);
 }
 
@@ -89,24 +93,24 @@ Test(tokens_http, tokens_decode_to_texts)
 {
     json_t *tokens = posted("/models/plain/tokenize", "{\"inputs\":\"ab c\"}");
     char body[256] = "{\"ids\":[";
-    for (size_t i = 0; i < json_array_size(at(tokens, "0")); i++)
-        (void)snprintf(
-            body + strlen(body), sizeof body - strlen(body), "%s%d", i ? "," : "",
-            (int)json_integer_value(json_object_get(json_array_get(at(tokens, "0"), i), "id")));
+    for (size_t i = 0; i < json_array_size(json_at(tokens, "0")); i++)
+        (void)snprintf(body + strlen(body), sizeof body - strlen(body), "%s%d", i ? "," : "",
+                       (int)json_integer_value(
+                           json_object_get(json_array_get(json_at(tokens, "0"), i), "id")));
     size_t end = strlen(body);
     (void)snprintf(body + end, sizeof body - end, "]}");
     json_t *root = posted("/models/plain/decode", body);
     cr_assert_eq(json_array_size(root), 1);
-    cr_assert_str_eq(text_at(root, "0"), "ab c");
+    cr_assert_str_eq(json_string_at(root, "0"), "ab c");
     json_decref(root);
     (void)snprintf(body + end, sizeof body - end, "],\"skip_special_tokens\":false}");
     root = posted("/models/plain/decode", body);
-    cr_assert_str_eq(text_at(root, "0"), "[CLS] ab c [SEP]");
+    cr_assert_str_eq(json_string_at(root, "0"), "[CLS] ab c [SEP]");
     json_decref(root);
     root = posted("/models/plain/decode", "{\"ids\":[[9],[10,36],[9,5,10,8]]}");
     cr_assert_eq(json_array_size(root), 3);
-    cr_assert_str_eq(text_at(root, "1"), "bb");
-    cr_assert_str_eq(text_at(root, "2"), "a. b!");
+    cr_assert_str_eq(json_string_at(root, "1"), "bb");
+    cr_assert_str_eq(json_string_at(root, "2"), "a. b!");
     json_decref(root);
     json_decref(tokens);
 }
@@ -118,8 +122,9 @@ Test(tokens_http, one_answer_decodes_so_many_tokens)
     for (int i = 0; i < SV_TOKENIZE_TOKENS_MAX; i++)
         sl_buffer_append_string(&body, ",9");
     sl_buffer_append_string(&body, "]]}");
-    struct answer answer = ask(&d, "POST", "/models/plain/decode", body.data);
-    expect_error(&answer, 422, "validation", "'ids' has 262145 token ids, one answer has at most");
+    struct http_response answer = http_request(&d, "POST", "/models/plain/decode", body.data);
+    tei_expect_error(&answer, 422, "validation",
+                     "'ids' has 262145 token ids, one answer has at most");
     sl_buffer_release(&body);
 }
 
@@ -138,8 +143,8 @@ Test(tokens_http, what_is_empty_is_told)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct answer answer = ask(&d, "POST", cases[i].path, cases[i].body);
-        expect_error(&answer, 400, "empty", cases[i].part);
+        struct http_response answer = http_request(&d, "POST", cases[i].path, cases[i].body);
+        tei_expect_error(&answer, 400, "empty", cases[i].part);
     }
     json_decref(posted("/tokenize", "{\"inputs\":\" \"}"));
 }
@@ -169,18 +174,18 @@ Test(tokens_http, one_answer_has_so_many_tokens)
     memset(text, 'a', BYTES);
     text[BYTES] = '\0';
     sl_buffer_printf(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZE_TOKENS_MAX, text);
-    struct answer answer = ask(&d, "POST", "/tokenize", body.data);
-    expect_error(&answer, 422, "validation", "'inputs' has more than the 262144 tokens");
+    struct http_response answer = http_request(&d, "POST", "/tokenize", body.data);
+    tei_expect_error(&answer, 422, "validation", "'inputs' has more than the 262144 tokens");
     sl_buffer_clear(&body);
     sl_buffer_printf(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZE_TOKENS_MAX - 1, text);
     json_t *root = posted("/tokenize", body.data);
-    cr_assert_eq(json_array_size(at(root, "1")), SV_TOKENIZE_TOKENS_MAX - 1);
+    cr_assert_eq(json_array_size(json_at(root, "1")), SV_TOKENIZE_TOKENS_MAX - 1);
     json_decref(root);
     long before = peak_kib();
     sl_buffer_clear(&body);
     sl_buffer_printf(&body, "{\"inputs\":[\"a\",\"%s\"]}", text);
-    answer = ask(&d, "POST", "/tokenize", body.data);
-    expect_error(&answer, 422, "validation", "'inputs' has more than the 262144 tokens");
+    answer = http_request(&d, "POST", "/tokenize", body.data);
+    tei_expect_error(&answer, 422, "validation", "'inputs' has more than the 262144 tokens");
     cr_assert(TEST_SANITIZED || peak_kib() < before + SLACK_KIB, "from %ld to %ld KiB", before,
               peak_kib());
     sl_buffer_release(&body);

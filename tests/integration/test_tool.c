@@ -1,19 +1,39 @@
 /* test_tool.c - the offline tool as its users meet it: words in, text and exit status out, and
  * signals in the middle. */
 #include "support/file_sha256.h"
-#include "support/tool.h"
+#include "support/json_query.h"
+#include "support/program.h"
+#include "support/sluice_cli.h"
+#include "support/test.h"
 #include "train/trainer.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pty.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <time.h>
+
+static struct workspace dirs;
+
+static void setup(void)
+{
+    sluice_setup(&dirs);
+}
+
+static void teardown(void)
+{
+    workspace_remove(&dirs);
+}
+
+enum { PIPE_BYTES = 4096 }; /* of a slow reader's pipe */
 
 TestSuite(tool, .init = setup, .fini = teardown);
 
 /* A small training with a line of JSON for every step. */
-static const char *const small[] = {"train",  "tsa",          "--corpus", corpus,
-                                    "--run",  run_path,       "--out",    out,
+static const char *const small[] = {"train",  "tsa",          "--corpus", dirs.corpus,
+                                    "--run",  dirs.run,       "--out",    dirs.output,
                                     "--json", "--threads",    "1",        "--width",
                                     "16",     "--heads",      "2",        "--depth",
                                     "2",      "--hidden",     "24",       "--context",
@@ -39,11 +59,24 @@ static const char *const *small_and(const char *const *more)
 /* The model of a training that nothing interrupts. */
 static void digest_undisturbed(char hex[65])
 {
-    static struct result r;
-    expect_success(&r, small_and(WORDS("--seed", "7")));
-    file_sha256(hex, out, "model.safetensors");
-    test_directory_remove(run_path);
-    test_directory_remove(out);
+    static struct program_result r;
+    sluice_expect_success(&r, small_and(ARGS("--seed", "7")));
+    file_sha256(hex, dirs.output, "model.safetensors");
+    test_directory_remove(dirs.run);
+    test_directory_remove(dirs.output);
+}
+
+struct child {
+    pid_t pid;
+    FILE *out;
+    int lines, evaluated; /* read so far; the last step whose evaluation was among them, or 0 */
+};
+
+static struct child start(const char *const *args)
+{
+    struct child c = {0};
+    c.pid = sluice_start(args, &c.out);
+    return c;
 }
 
 /* -- lines of JSON ---------------------------------------------------------------------------- */
@@ -150,14 +183,14 @@ static void expect_resumed(int step, const char *want)
 {
     char have[65];
     struct event e;
-    struct child c = start(small_and(WORDS("--seed", "7", "--resume")));
+    struct child c = start(small_and(ARGS("--seed", "7", "--resume")));
     cr_assert(next_event(&c, &e));
     cr_expect(step < 0 || e.step == step, "it goes on from %d, not from %d", e.step, step);
     e = last_event(&c);
     cr_expect_str_eq(e.name, "published");
     cr_assert_eq(fclose(c.out), 0);
-    cr_expect_eq(status_of(c.pid), 0);
-    file_sha256(have, out, "model.safetensors");
+    cr_expect_eq(program_wait(c.pid), 0);
+    file_sha256(have, dirs.output, "model.safetensors");
     cr_expect_str_eq(have, want, "not the model of an undisturbed run");
 }
 
@@ -165,7 +198,7 @@ static void expect_resumed(int step, const char *want)
 static struct child read_log(struct event *last)
 {
     char path[PATH_MAX];
-    struct child log = {.out = fopen(test_path(path, run_path, "log.jsonl"), "re")};
+    struct child log = {.out = fopen(test_path(path, dirs.run, "log.jsonl"), "re")};
     cr_assert(log.out, "no %s", path);
     *last = last_event(&log);
     cr_assert_eq(fclose(log.out), 0);
@@ -175,11 +208,11 @@ static struct child read_log(struct event *last)
 Test(tool, train_prints_json_lines_and_keeps_them_in_the_log)
 {
     struct event e;
-    struct child c = start(small_and(WORDS("--seed", "7")));
+    struct child c = start(small_and(ARGS("--seed", "7")));
     cr_assert(next_event(&c, &e));
     cr_expect_str_eq(e.name, "begun");
     e = last_event(&c);
-    cr_expect_eq(status_of(c.pid), 0);
+    cr_expect_eq(program_wait(c.pid), 0);
     cr_expect_eq(c.evaluated, 60);
     cr_expect_str_eq(e.name, "published");
     cr_expect_eq(e.step, 60);
@@ -190,7 +223,7 @@ Test(tool, train_prints_json_lines_and_keeps_them_in_the_log)
 
 Test(tool, a_training_without_a_place_for_its_model_is_published_later)
 {
-    static struct result r;
+    static struct program_result r;
     const char *words[COUNT(small) + 1] = {NULL};
     memcpy(words, small, sizeof small);
     cr_assert_str_eq(words[6], "--out");
@@ -198,13 +231,13 @@ Test(tool, a_training_without_a_place_for_its_model_is_published_later)
     words[7] = "1";
     struct child c = start(words);
     struct event e = last_event(&c);
-    cr_expect_eq(status_of(c.pid), 0);
+    cr_expect_eq(program_wait(c.pid), 0);
     cr_assert_eq(fclose(c.out), 0);
     cr_expect_str_eq(e.name, "ended");
     cr_expect_str_eq(e.next, "--resume --out");
-    expect_success(&r, small_and(WORDS("--resume")));
+    sluice_expect_success(&r, small_and(ARGS("--resume")));
     cr_expect(strstr(r.out, "\"event\":\"published\""), "%s", r.out);
-    expect_success(&r, WORDS("inspect", out));
+    sluice_expect_success(&r, ARGS("inspect", dirs.output));
 }
 
 /* -- signals ---------------------------------------------------------------------------------- */
@@ -214,7 +247,7 @@ static void check_signal(int number)
 {
     char want[65];
     digest_undisturbed(want);
-    struct child c = start_slowly(small_and(WORDS("--seed", "7")));
+    struct child c = start_slowly(small_and(ARGS("--seed", "7")));
     wait_for_step(&c, 10);
     wait_until_it_waits(&c);
     cr_assert_eq(kill(c.pid, number), 0);
@@ -225,8 +258,8 @@ static void check_signal(int number)
     cr_expect_lt(e.step, 60);
     cr_assert_eq(fclose(c.out), 0);
     cr_expect_eq(c.lines, read_log(&e).lines, "signal %d swallowed a line", number);
-    cr_expect_eq(status_of(c.pid), 0, "signal %d", number);
-    cr_expect_neq(access(out, F_OK), 0, "half a training was published");
+    cr_expect_eq(program_wait(c.pid), 0, "signal %d", number);
+    cr_expect_neq(access(dirs.output, F_OK), 0, "half a training was published");
     expect_resumed(e.step, want);
 }
 
@@ -247,12 +280,12 @@ Test(tool, train_goes_on_after_kill_9)
     digest_undisturbed(want);
     for (int i = 0; i < 5; i++) {
         const char *const *words =
-            small_and(i ? WORDS("--seed", "7", "--resume") : WORDS("--seed", "7"));
+            small_and(i ? ARGS("--seed", "7", "--resume") : ARGS("--seed", "7"));
         struct child c = start_slowly(words);
         wait_for_step(&c, 1 + 8 * i);
         pause_for(i);
         cr_assert_eq(kill(c.pid, SIGKILL), 0);
-        cr_expect_eq(status_of(c.pid), -1);
+        cr_expect_eq(program_wait(c.pid), -1);
         cr_assert_eq(fclose(c.out), 0);
     }
     expect_resumed(-1, want);
@@ -262,11 +295,11 @@ Test(tool, train_does_not_need_a_reader)
 {
     char want[65], have[65];
     digest_undisturbed(want);
-    struct child c = start_slowly(small_and(WORDS("--seed", "7")));
+    struct child c = start_slowly(small_and(ARGS("--seed", "7")));
     wait_for_step(&c, 3);
     cr_assert_eq(fclose(c.out), 0);
-    cr_expect_eq(status_of(c.pid), 0);
-    file_sha256(have, out, "model.safetensors");
+    cr_expect_eq(program_wait(c.pid), 0);
+    file_sha256(have, dirs.output, "model.safetensors");
     cr_expect_str_eq(have, want);
 }
 
@@ -285,8 +318,10 @@ static void terminal_start(struct terminal *t, const char *const *words)
     t->pid = forkpty(&t->fd, NULL, NULL, NULL);
     if (t->pid < 0)
         cr_skip_test("no pseudo-terminals here");
-    if (t->pid == 0)
-        become(words);
+    if (t->pid == 0) {
+        program_exec("sluice", words);
+        _exit(127);
+    }
 }
 
 /* Reads more of what it shows; false when it is gone. */
@@ -345,7 +380,7 @@ Test(tool, train_draws_a_live_line_on_a_terminal)
     terminal_start(&t, small_on_terminal("60"));
     while (terminal_read(&t))
         continue;
-    cr_expect_eq(status_of(t.pid), 0, "%s", t.text);
+    cr_expect_eq(program_wait(t.pid), 0, "%s", t.text);
     expect_live_line(t.text, 60);
     cr_expect(strstr(t.text, "step 60: validation loss "), "%s", t.text);
     cr_expect(strstr(t.text, "published at step 60 of 60: "), "%s", t.text);
@@ -363,7 +398,7 @@ Test(tool, train_stops_at_control_c)
         if (!pressed && strstr(t.text, "tokens/s"))
             pressed = write(t.fd, "\003", 1) == 1;
     cr_expect(pressed);
-    cr_expect_eq(status_of(t.pid), 0, "%s", t.text);
+    cr_expect_eq(program_wait(t.pid), 0, "%s", t.text);
     expect_live_line(t.text, 100000000);
     cr_expect(strstr(t.text, "nothing was published; the same command with --resume goes on"), "%s",
               t.text);
@@ -373,7 +408,7 @@ Test(tool, train_stops_at_control_c)
 /* -- help ------------------------------------------------------------------------------------- */
 
 /* As it is written on a command line. */
-static bool has_option(const struct result *r, const char *name)
+static bool has_option(const struct program_result *r, const char *name)
 {
     char option[80];
     (void)snprintf(option, sizeof option, "--%s ", name);
@@ -383,12 +418,12 @@ static bool has_option(const struct result *r, const char *name)
     return strstr(r->out, option);
 }
 
-static void expect_option(const struct result *r, const char *name)
+static void expect_option(const struct program_result *r, const char *name)
 {
     cr_expect(has_option(r, name), "--help lacks --%s", name);
 }
 
-static void expect_rows(const struct result *r, const struct sl_number *rows)
+static void expect_rows(const struct program_result *r, const struct sl_number *rows)
 {
     for (; rows->name; rows++)
         expect_option(r, rows->name);
@@ -396,13 +431,13 @@ static void expect_rows(const struct result *r, const struct sl_number *rows)
 
 Test(tool, every_command_has_help)
 {
-    static struct result all, r;
+    static struct program_result all, r;
     int commands = 0;
-    expect_success(&all, WORDS("--help"));
+    sluice_expect_success(&all, ARGS("--help"));
     for (const char *at = all.out; (at = strstr(at, "\n  sluice ")); at++) {
         char name[32];
         cr_assert_eq(sscanf(at, "\n  sluice %31s", name), 1);
-        expect_success(&r, WORDS(name, "--help"));
+        sluice_expect_success(&r, ARGS(name, "--help"));
         cr_expect(strstr(r.out, name), "%s", r.out);
         expect_option(&r, "json");
         commands++;
@@ -411,8 +446,8 @@ Test(tool, every_command_has_help)
 }
 
 /* An example of what it can do, none of what it cannot. */
-static void expect_example(const struct result *r, const char *command, const struct sl_arch *arch,
-                           const char *source, bool wanted)
+static void expect_example(const struct program_result *r, const char *command,
+                           const struct sl_arch *arch, const char *source, bool wanted)
 {
     char line[128];
     (void)snprintf(line, sizeof line, "\n  sluice %s %s %s ", command, arch->name, source);
@@ -421,17 +456,17 @@ static void expect_example(const struct result *r, const char *command, const st
 
 Test(tool, help_lists_every_row_of_recipe_and_architecture)
 {
-    static struct result r;
+    static struct program_result r;
     for (int a = 0; sl_arch_at(a); a++) {
         const struct sl_arch *arch = sl_arch_at(a);
-        expect_success(&r, WORDS("train", arch->name, "--help"));
+        sluice_expect_success(&r, ARGS("train", arch->name, "--help"));
         expect_rows(&r, sl_recipe_rows);
         expect_rows(&r, arch->hypers);
         cr_expect(strstr(r.out, arch->summary), "%s", r.out);
         expect_example(&r, "train", arch, "--corpus my.txt", arch->tasks & SL_COMPLETES);
         expect_example(&r, "train", arch, "--data reviews.tsv", arch->tasks & SL_CLASSIFIES);
         cr_expect_eq(has_option(&r, "bins"), strcmp(arch->name, "epsilon") == 0, "%s", arch->name);
-        expect_success(&r, WORDS("init", arch->name, "--help"));
+        sluice_expect_success(&r, ARGS("init", arch->name, "--help"));
         expect_rows(&r, arch->hypers);
         expect_example(&r, "init", arch, "--corpus my.txt", arch->tasks & SL_COMPLETES);
     }
@@ -439,10 +474,10 @@ Test(tool, help_lists_every_row_of_recipe_and_architecture)
 
 Test(tool, help_lists_the_architectures)
 {
-    static struct result r;
+    static struct program_result r;
     const char *const commands[] = {"train", "init"};
     for (size_t i = 0; i < COUNT(commands); i++) {
-        expect_success(&r, WORDS(commands[i], "--help"));
+        sluice_expect_success(&r, ARGS(commands[i], "--help"));
         for (int a = 0; sl_arch_at(a); a++)
             cr_expect(strstr(r.out, sl_arch_at(a)->summary), "no %s", sl_arch_at(a)->name);
         cr_expect(strstr(r.out, "NAME --help"), "%s", r.out);
@@ -452,8 +487,8 @@ Test(tool, help_lists_the_architectures)
 
 Test(tool, version_is_the_library_s)
 {
-    static struct result r;
-    expect_success(&r, WORDS("--version"));
+    static struct program_result r;
+    sluice_expect_success(&r, ARGS("--version"));
     cr_expect(strstr(r.out, sl_version()), "%s", r.out);
 }
 
@@ -461,52 +496,53 @@ Test(tool, version_is_the_library_s)
 
 Test(tool, mistakes_of_training_are_named_with_what_is_accepted)
 {
-    static const struct mistake mistakes[] = {
+    static const struct usage_error mistakes[] = {
         {{"frobnicate"}, 2, "frobnicate", "train eval generate inspect classify bench init"},
         {{"train"}, 2, "missing", "vanilla, tsa, early_exit"},
         {{"train", "gpt"}, 2, "gpt", "vanilla, tsa, early_exit"},
         {{"train", "gpt", "--help"}, 2, "gpt", "vanilla, tsa, early_exit"},
         {{"train", "tsa"}, 2, "neither --corpus nor --data", "wanted is a text or labelled texts"},
         {{"train", "tsa", "--corpus", "a", "--data", "b"}, 2, "both given", "accepted is one"},
-        {{"train", "tsa", "--corpus", corpus}, 2, "missing", "--run DIR"},
-        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--best"},
+        {{"train", "tsa", "--corpus", dirs.corpus}, 2, "missing", "--run DIR"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--best"},
          2,
          "--out DIR",
          "--best"},
-        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--epochs", "2"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--epochs", "2"},
          2,
          "epochs is 2, but a text has none",
          "give steps"},
-        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--validation", corpus},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--validation", dirs.corpus},
          2,
          "--validation is of --data",
          "no labels"},
-        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--keep-last"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--keep-last"},
          2,
          "--keep-last is of --data",
          "no labels"},
-        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--train-share", "0.8",
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--train-share", "0.8",
           "--validation-share", "0.3"},
          2,
          "train_share and validation_share are 0.8 and 0.3",
          "at most 1"},
-        {{"train", "tsa", "--data", corpus, "--run", run_path, "--train-share", "0.8"},
+        {{"train", "tsa", "--data", dirs.corpus, "--run", dirs.run, "--train-share", "0.8"},
          2,
          "--train-share is of --corpus",
          "--validation-share"},
-        {{"train", "tsa", "--data", corpus, "--validation", corpus, "--validation-share=0.1"},
+        {{"train", "tsa", "--data", dirs.corpus, "--validation", dirs.corpus,
+          "--validation-share=0.1"},
          2,
          "--validation-share is given",
          "--validation"},
-        {{"train", "tsa", "--data", corpus, "--steps", "9", "--epochs", "1"},
+        {{"train", "tsa", "--data", dirs.corpus, "--steps", "9", "--epochs", "1"},
          2,
          "--steps and --epochs",
          "accepted is one"},
-        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--crops", "1"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--crops", "1"},
          2,
          "crops is 1, but",
          "labelled texts"},
-        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--vocab-size", "99"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--vocab-size", "99"},
          2,
          "characters has no size",
          "case"},
@@ -526,121 +562,139 @@ Test(tool, mistakes_of_training_are_named_with_what_is_accepted)
         {{"train", "tsa", "--resume=yes"}, 2, "--resume", "takes no value"},
         {{"train", "tsa", "--threads", "-1"}, 2, "--threads is -1", "from 0 to 1024"},
         {{"train", "tsa", "more"}, 2, "'more'", "too many"},
-        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--isa", "sse9"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--isa", "sse9"},
          2,
          "sse9",
          "avx2"},
-        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--heads", "3"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--heads", "3"},
          2,
          "heads",
          "divide"},
-        {{"train", "tsa", "--corpus", "/nowhere/c.txt", "--run", run_path},
+        {{"train", "tsa", "--corpus", "/nowhere/c.txt", "--run", dirs.run},
          1,
          "/nowhere/c.txt",
          "No such file"},
-        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--resume"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--resume"},
          1,
-         run_path,
+         dirs.run,
          "leave out --resume"},
-        {{"train", "tsa", "--corpus", corpus, "--run", corpus}, 1, corpus, "Not a directory"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.corpus},
+         1,
+         dirs.corpus,
+         "Not a directory"},
     };
-    expect_messages(mistakes, COUNT(mistakes));
+    sluice_expect_usage_errors(mistakes, COUNT(mistakes));
 }
 
 Test(tool, mistakes_of_the_other_commands_are_named_too)
 {
-    static const struct mistake mistakes[] = {
+    static const struct usage_error mistakes[] = {
         {{"init"}, 2, "missing", "vanilla, tsa, early_exit"},
         {{"init", "gpt", "--help"}, 2, "gpt", "vanilla, tsa, early_exit"},
-        {{"init", "tsa", "--corpus", corpus}, 2, "missing", "--out DIR"},
-        {{"init", "tsa", "--out", out}, 2, "missing", "--corpus FILE"},
+        {{"init", "tsa", "--corpus", dirs.corpus}, 2, "missing", "--out DIR"},
+        {{"init", "tsa", "--out", dirs.output}, 2, "missing", "--corpus FILE"},
         {{"init", "tsa", "--rate", "1"}, 2, "no option --rate", "--help lists"},
         {{"init", "tsa", "--router_witdh", "1"}, 2, "--router-witdh", "--router-width?"},
         {{"eval"}, 2, "usage", "MODEL-DIR"},
-        {{"eval", out}, 2, "neither --corpus nor --data", "wanted is a text"},
-        {{"eval", out, "--corpus", corpus, "--part", "all"}, 2, "all", "validation and test"},
-        {{"eval", out, "--data", corpus, "--part", "test"}, 2, "--part is of --corpus", "--data"},
-        {{"eval", out, "--data", corpus, "--train-share", "0.5"},
+        {{"eval", dirs.output}, 2, "neither --corpus nor --data", "wanted is a text"},
+        {{"eval", dirs.output, "--corpus", dirs.corpus, "--part", "all"},
+         2,
+         "all",
+         "validation and test"},
+        {{"eval", dirs.output, "--data", dirs.corpus, "--part", "test"},
+         2,
+         "--part is of --corpus",
+         "--data"},
+        {{"eval", dirs.output, "--data", dirs.corpus, "--train-share", "0.5"},
          2,
          "--train-share is of --corpus",
          "all texts"},
-        {{"eval", out, "--data", corpus, "--validation-share", "0.2"},
+        {{"eval", dirs.output, "--data", dirs.corpus, "--validation-share", "0.2"},
          2,
          "--validation-share is of --corpus",
          "all texts"},
-        {{"eval", out, "--corpus", corpus, "--labels", corpus},
+        {{"eval", dirs.output, "--corpus", dirs.corpus, "--labels", dirs.corpus},
          2,
          "--labels is of --data",
          "no labels"},
-        {{"eval", out, "--corpus", corpus, "--gate", "shut"}, 2, "shut", "soft, hard and mixed"},
-        {{"eval", out, "--corpus", corpus, "--gate-limit", "2"}, 2, "--gate-limit is 2", "to 0.9"},
-        {{"eval", out, "--corpus", "/nowhere/c.txt"}, 1, "/nowhere/c.txt", "No such file"},
-        {{"eval", "/nowhere/m", "--corpus", corpus}, 1, "/nowhere/m", "No such file"},
-        {{"generate", out, "--colour", "red"}, 2, "no option --colour", "--help lists"},
-        {{"generate", out, "--topp", "1"}, 2, "no option --topp", "do you mean --top-p?"},
-        {{"generate", out, "--top-p", "2"}, 2, "--top-p is 2", "from 0 to 1"},
-        {{"generate", out, "Once"}, 2, "'Once' is one word too many", "--prompt"},
-        {{"generate", out, "--prompt", "b\xc3\xb6ttles"}, 2, "\xc3\xb6", "vocabulary"},
-        {{"generate", out, "--prompt", "take bottles down, take on"},
+        {{"eval", dirs.output, "--corpus", dirs.corpus, "--gate", "shut"},
+         2,
+         "shut",
+         "soft, hard and mixed"},
+        {{"eval", dirs.output, "--corpus", dirs.corpus, "--gate-limit", "2"},
+         2,
+         "--gate-limit is 2",
+         "to 0.9"},
+        {{"eval", dirs.output, "--corpus", "/nowhere/c.txt"}, 1, "/nowhere/c.txt", "No such file"},
+        {{"eval", "/nowhere/m", "--corpus", dirs.corpus}, 1, "/nowhere/m", "No such file"},
+        {{"generate", dirs.output, "--colour", "red"}, 2, "no option --colour", "--help lists"},
+        {{"generate", dirs.output, "--topp", "1"}, 2, "no option --topp", "do you mean --top-p?"},
+        {{"generate", dirs.output, "--top-p", "2"}, 2, "--top-p is 2", "from 0 to 1"},
+        {{"generate", dirs.output, "Once"}, 2, "'Once' is one word too many", "--prompt"},
+        {{"generate", dirs.output, "--prompt", "b\xc3\xb6ttles"}, 2, "\xc3\xb6", "vocabulary"},
+        {{"generate", dirs.output, "--prompt", "take bottles down, take on"},
          2,
          "26 tokens",
          "context is 16"},
-        {{"train", "tsa", "--corpus", corpus, "--run", run_path, "--from", out, "--cased"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--from", dirs.output,
+          "--cased"},
          2,
          "--cased is given",
          "--from"},
         {{"inspect"}, 2, "usage", "MODEL-DIR"},
-        {{"inspect", out, "again"}, 2, "'again'", "too many"},
-        {{"inspect", top}, 1, top, "no manifest.json"},
+        {{"inspect", dirs.output, "again"}, 2, "'again'", "too many"},
+        {{"inspect", dirs.top}, 1, dirs.top, "no manifest.json"},
     };
-    make_model();
-    expect_messages(mistakes, COUNT(mistakes));
+    sluice_make_model(&dirs);
+    sluice_expect_usage_errors(mistakes, COUNT(mistakes));
 }
 
 /* -- what was published, used ----------------------------------------------------------------- */
 
-static double eval_loss(struct result *r, const char *gate)
+static double eval_loss(struct program_result *r, const char *gate)
 {
-    json_t *o = expect_json(r, WORDS("eval", out, "--corpus", corpus, "--json", "--gate", gate));
-    double loss = number_in(o, "loss");
-    cr_expect_gt(number_in(o, "tokens"), 100.0);
-    cr_expect_float_eq(number_in(o, "bits"), loss / log(2.0), 1e-6);
+    json_t *o = sluice_expect_json(
+        r, ARGS("eval", dirs.output, "--corpus", dirs.corpus, "--json", "--gate", gate));
+    double loss = json_number_at(o, "loss");
+    cr_expect_gt(json_number_at(o, "tokens"), 100.0);
+    cr_expect_float_eq(json_number_at(o, "bits"), loss / log(2.0), 1e-6);
     json_decref(o);
     return loss;
 }
 
-static void check_inspect(struct result *r, const char *architecture)
+static void check_inspect(struct program_result *r, const char *architecture)
 {
-    expect_success(r, WORDS("inspect", out));
+    sluice_expect_success(r, ARGS("inspect", dirs.output));
     cr_expect(strstr(r->out, "block.0.router.up.weight"), "%s", r->out);
-    json_t *o = expect_json(r, WORDS("inspect", out, "--json"));
+    json_t *o = sluice_expect_json(r, ARGS("inspect", dirs.output, "--json"));
     cr_expect_str_eq(json_string_value(json_object_get(o, "architecture")), architecture);
-    cr_expect_gt(number_in(o, "parameters"), 1000.0);
+    cr_expect_gt(json_number_at(o, "parameters"), 1000.0);
     cr_expect_eq(json_array_size(json_object_get(o, "tensors")), 30);
     cr_expect_str_eq(json_string_value(json_object_get(o, "task")), "completion");
-    cr_expect_eq(number_in(o, "classes"), 0.0);
+    cr_expect_eq(json_number_at(o, "classes"), 0.0);
     json_decref(o);
 }
 
-static void check_generate(struct result *r)
+static void check_generate(struct program_result *r)
 {
-    static struct result other;
+    static struct program_result other;
     const char *prompt = "12 bot";
-    expect_success(r, WORDS("generate", out, "--prompt", prompt, "--max-tokens", "40"));
+    sluice_expect_success(r,
+                          ARGS("generate", dirs.output, "--prompt", prompt, "--max-tokens", "40"));
     cr_expect_eq(strncmp(r->out, prompt, strlen(prompt)), 0, "%s", r->out);
     cr_expect_eq(strlen(r->out), strlen(prompt) + 40 + 1, "%s", r->out);
-    expect_success(&other, WORDS("generate", out, "--prompt", prompt, "--max-tokens", "40",
-                                 "--seed", "1", "--threads", "2"));
+    sluice_expect_success(&other, ARGS("generate", dirs.output, "--prompt", prompt, "--max-tokens",
+                                       "40", "--seed", "1", "--threads", "2"));
     cr_expect_str_eq(other.out, r->out, "the same seed, another text");
-    expect_success(&other,
-                   WORDS("generate", out, "--prompt", prompt, "--max-tokens", "40", "--seed", "2"));
+    sluice_expect_success(&other, ARGS("generate", dirs.output, "--prompt", prompt, "--max-tokens",
+                                       "40", "--seed", "2"));
     cr_expect_str_neq(other.out, r->out, "another seed, the same text");
 }
 
 Test(tool, what_train_published_is_inspected_measured_and_sampled)
 {
-    static struct result r;
-    expect_success(&r, small_and(WORDS("--seed", "7")));
+    static struct program_result r;
+    sluice_expect_success(&r, small_and(ARGS("--seed", "7")));
     check_inspect(&r, "tsa");
     cr_expect_lt(eval_loss(&r, "soft"), 2.7); /* an untrained one: log 24 = 3.2 */
     (void)eval_loss(&r, "hard");
@@ -650,22 +704,23 @@ Test(tool, what_train_published_is_inspected_measured_and_sampled)
 
 Test(tool, hyphens_and_underscores_are_the_same_in_options)
 {
-    static struct result r;
-    expect_success(&r, WORDS("init", "tsa", "--corpus", corpus, "--out", out, "--width", "16",
-                             "--heads", "2", "--router-width", "24", "--undecided_price=0.5"));
-    expect_success(&r, WORDS("inspect", out));
+    static struct program_result r;
+    sluice_expect_success(&r, ARGS("init", "tsa", "--corpus", dirs.corpus, "--out", dirs.output,
+                                   "--width", "16", "--heads", "2", "--router-width", "24",
+                                   "--undecided_price=0.5"));
+    sluice_expect_success(&r, ARGS("inspect", dirs.output));
     cr_expect(strstr(r.out, "router_width     24"), "%s", r.out);
     cr_expect(strstr(r.out, "undecided_price  0.5"), "%s", r.out);
-    expect_success(&r, WORDS("eval", out, "--corpus", corpus, "--train_share", "0.7",
-                             "--validation-share", "0.1"));
-    expect_success(&r, WORDS("bench", "train", "--steps", "1", "--batch", "1", "--context", "8",
-                             "--micro_batch", "1"));
+    sluice_expect_success(&r, ARGS("eval", dirs.output, "--corpus", dirs.corpus, "--train_share",
+                                   "0.7", "--validation-share", "0.1"));
+    sluice_expect_success(&r, ARGS("bench", "train", "--steps", "1", "--batch", "1", "--context",
+                                   "8", "--micro_batch", "1"));
 }
 
 Test(tool, what_init_wrote_is_inspected_measured_and_sampled)
 {
-    static struct result r;
-    make_model();
+    static struct program_result r;
+    sluice_make_model(&dirs);
     check_inspect(&r, "tsa");
     cr_expect_float_eq(eval_loss(&r, "soft"), log(24.0), 0.1);
     check_generate(&r);
@@ -673,15 +728,15 @@ Test(tool, what_init_wrote_is_inspected_measured_and_sampled)
 
 Test(tool, bf16_halves_a_model)
 {
-    static struct result r;
+    static struct program_result r;
     struct stat whole, half;
     char path[PATH_MAX], other[PATH_MAX];
-    expect_success(&r, WORDS("init", "tsa", "--corpus", corpus, "--out", out, "--width", "64",
-                             "--heads", "2", "--depth", "2", "--bf16"));
-    cr_assert_eq(stat(test_path(path, out, "model.safetensors"), &half), 0);
-    (void)test_path(other, top, "store/bottles/2");
-    expect_success(&r, WORDS("init", "tsa", "--corpus", corpus, "--out", other, "--width", "64",
-                             "--heads", "2", "--depth", "2"));
+    sluice_expect_success(&r, ARGS("init", "tsa", "--corpus", dirs.corpus, "--out", dirs.output,
+                                   "--width", "64", "--heads", "2", "--depth", "2", "--bf16"));
+    cr_assert_eq(stat(test_path(path, dirs.output, "model.safetensors"), &half), 0);
+    (void)test_path(other, dirs.top, "store/bottles/2");
+    sluice_expect_success(&r, ARGS("init", "tsa", "--corpus", dirs.corpus, "--out", other,
+                                   "--width", "64", "--heads", "2", "--depth", "2"));
     cr_assert_eq(stat(test_path(path, other, "model.safetensors"), &whole), 0);
     cr_expect_lt((double)half.st_size, 0.6 * (double)whole.st_size);
     check_generate(&r);

@@ -1,6 +1,24 @@
 /* test_tool_classify.c - the offline tool with classifiers. */
-#include "support/tiny_classifier.h"
-#include "support/tool.h"
+#include "support/json_query.h"
+#include "support/program.h"
+#include "support/sluice_cli.h"
+#include "support/test.h"
+#include "support/tiny_classifiers.h"
+
+#include <fcntl.h>
+#include <signal.h>
+
+static struct workspace dirs;
+
+static void setup(void)
+{
+    sluice_setup(&dirs);
+}
+
+static void teardown(void)
+{
+    workspace_remove(&dirs);
+}
 
 TestSuite(tool_classify, .init = setup, .fini = teardown);
 
@@ -29,9 +47,9 @@ static const char *const *learning(const char *data, const char *const *more)
     words[count++] = "--data";
     words[count++] = data;
     words[count++] = "--run";
-    words[count++] = run_path;
+    words[count++] = dirs.run;
     words[count++] = "--out";
-    words[count++] = out;
+    words[count++] = dirs.output;
     memcpy(words + count, usual, sizeof usual);
     for (count += COUNT(usual); *more; more++) {
         cr_assert_lt(count, COUNT(words) - 1);
@@ -42,17 +60,17 @@ static const char *const *learning(const char *data, const char *const *more)
 }
 
 /* The store's model can tell them apart. */
-static void make_classifier(struct result *r, const char *data)
+static void make_classifier(struct program_result *r, const char *data)
 {
     write_data(data);
-    expect_success(r, learning(data, WORDS("--epochs", "8")));
+    sluice_expect_success(r, learning(data, ARGS("--epochs", "8")));
 }
 
 /* What its file says of the training. */
 static void read_card(char *text, size_t bytes)
 {
     char path[PATH_MAX];
-    read_text(text, bytes, fopen(test_path(path, out, "config.json"), "re"));
+    test_read_file(text, bytes, test_path(path, dirs.output, "config.json"));
 }
 
 static void expect_object(const char *line, const char *label, const char *text)
@@ -61,88 +79,90 @@ static void expect_object(const char *line, const char *label, const char *text)
     cr_assert(o, "%s", line);
     cr_expect_str_eq(json_string_value(json_object_get(o, "label")), label);
     cr_expect_str_eq(json_string_value(json_object_get(o, "text")), text);
-    cr_expect(number_in(o, "score") > 0.5 && number_in(o, "score") <= 1.0, "%s", line);
+    cr_expect(json_number_at(o, "score") > 0.5 && json_number_at(o, "score") <= 1.0, "%s", line);
     json_decref(o);
 }
 
 /* Each line gets its answer, in order, as text and as JSON; and can be learnt from again. */
 Test(tool_classify, lines_are_classified)
 {
-    static struct result r;
+    static struct program_result r;
     char data[PATH_MAX], lines[PATH_MAX], line[64];
-    make_classifier(&r, test_path(data, top, "data.tsv"));
-    test_write_file(test_path(lines, top, "lines.txt"), "61 h\n\n60 l\n22 l 11 22\t33 44\n");
-    expect_success(&r, WORDS("classify", out, lines, "--json"));
+    make_classifier(&r, test_path(data, dirs.top, "data.tsv"));
+    test_write_file(test_path(lines, dirs.top, "lines.txt"), "61 h\n\n60 l\n22 l 11 22\t33 44\n");
+    sluice_expect_success(&r, ARGS("classify", dirs.output, lines, "--json"));
     const char *second = strchr(r.out, '\n'), *third = second ? strchr(second + 1, '\n') : NULL;
     cr_assert(third, "%s", r.out);
     expect_object(r.out, "high", "61 h");
     expect_object(second + 1, "low", "60 l");
     expect_object(third + 1, "low", "22 l 11 22\t33 44");
     cr_expect(strstr(r.err, "1 of 3 texts were cut to 8 tokens"), "%s", r.err);
-    expect_success(&r, WORDS("classify", out, lines));
+    sluice_expect_success(&r, ARGS("classify", dirs.output, lines));
     cr_expect_eq(sscanf(r.out, "high\t%*f\t%63[^\n]", line), 1, "%s", r.out);
     cr_expect_str_eq(line, "61 h");
     cr_expect(strstr(r.out, "\t22 l 11 22 33 44\n"), "%s", r.out);
     test_write_file(data, r.out);
-    expect_success(&r, WORDS("inspect", out, "--json"));
+    sluice_expect_success(&r, ARGS("inspect", dirs.output, "--json"));
     cr_expect(strstr(r.out, "\"task\": \"classification\""), "%s", r.out);
     cr_expect(strstr(r.out, "\"classes\": 2"), "%s", r.out);
     cr_expect(strstr(r.out, "\"labels\": [\n    \"high\",\n    \"low\"\n  ]"), "%s", r.out);
-    expect_success(&r, WORDS("eval", out, "--data", data, "--label", "1", "--text", "3", "--json"));
+    sluice_expect_success(
+        &r, ARGS("eval", dirs.output, "--data", data, "--label", "1", "--text", "3", "--json"));
     cr_expect(strstr(r.out, "\"accuracy\":1.0,\"examples\":3"), "%s", r.out);
-    expect_success(&r, WORDS("classify", out, lines, "--least", "1"));
+    sluice_expect_success(&r, ARGS("classify", dirs.output, lines, "--least", "1"));
     cr_expect_str_eq(r.out, "");
     test_write_file(lines, " \n\n\x01\n");
-    expect_success(&r, WORDS("classify", out, lines));
+    sluice_expect_success(&r, ARGS("classify", dirs.output, lines));
     cr_expect(strstr(r.out, "\t \n") && strstr(r.out, "\t\x01\n"), "a line for each: %s", r.out);
 }
 
 /* Before the first step, a training tells what it learns from, and what looks like a slip. */
 Test(tool_classify, what_is_learnt_from_is_told)
 {
-    static struct result r;
+    static struct program_result r;
     char data[PATH_MAX], names[PATH_MAX];
-    write_data(test_path(data, top, "data.tsv"));
+    write_data(test_path(data, dirs.top, "data.tsv"));
     FILE *file = fopen(data, "ae");
     cr_assert(file);
     cr_assert_geq(fprintf(file, "hihg\t1 h, which is longer than the context\n"), 0);
     cr_assert_eq(fclose(file), 0);
-    expect_success(&r, learning(data, WORDS("--steps", "1")));
+    sluice_expect_success(&r, learning(data, ARGS("--steps", "1")));
     cr_expect(strstr(r.out, "\"texts\":73,\"validation_texts\":8,\"texts_cut\":1,"), "%s", r.out);
     cr_expect(strstr(r.out, "\"labels\":{\"high\":36,\"hihg\":1,\"low\":36}"), "%s", r.out);
     cr_expect(strstr(r.err, "the label 'hihg' is there once, in line 81: a slip"), "%s", r.err);
-    test_write_file(test_path(names, top, "names.txt"), "high\nlow\nhihg\n");
-    (void)test_path(run_path, top, "second");
-    expect_success(&r, learning(data, WORDS("--steps", "1", "--labels", names)));
+    test_write_file(test_path(names, dirs.top, "names.txt"), "high\nlow\nhihg\n");
+    (void)test_path(dirs.run, dirs.top, "second");
+    sluice_expect_success(&r, learning(data, ARGS("--steps", "1", "--labels", names)));
     cr_expect_str_eq(r.err, "");
 }
 
 /* As by the daemon: the answer would be that of any such text. */
 Test(tool_classify, a_text_without_tokens_of_its_own_is_not_measured)
 {
-    static struct result r;
+    static struct program_result r;
     char data[PATH_MAX];
-    write_data(test_path(data, top, "data.tsv"));
-    expect_success(&r, learning(data, WORDS("--epochs", "1", "--tokenizer", "words",
-                                            "--validation-share", "0.5")));
+    write_data(test_path(data, dirs.top, "data.tsv"));
+    sluice_expect_success(&r, learning(data, ARGS("--epochs", "1", "--tokenizer", "words",
+                                                  "--validation-share", "0.5")));
     test_write_file(data, "high\t61 h\nlow\t\x01\n");
-    const struct mistake mistakes[] = {
-        {{"eval", out, "--data", data, "--label", "1", "--text", "2"},
+    const struct usage_error mistakes[] = {
+        {{"eval", dirs.output, "--data", data, "--label", "1", "--text", "2"},
          2,
          "data.tsv' line 2: ",
          "the text has no tokens"},
     };
-    expect_messages(mistakes, COUNT(mistakes));
+    sluice_expect_usage_errors(mistakes, COUNT(mistakes));
 }
 
 /* One text says "h" and is called low; nothing is said to be of a third label. */
 Test(tool_classify, each_label_is_measured)
 {
-    static struct result r;
+    static struct program_result r;
     char data[PATH_MAX];
-    make_classifier(&r, test_path(data, top, "data.tsv"));
+    make_classifier(&r, test_path(data, dirs.top, "data.tsv"));
     test_write_file(data, "high\t61 h\nlow\t60 l\nlow\t63 h\n");
-    expect_success(&r, WORDS("eval", out, "--data", data, "--label", "1", "--text", "2", "--json"));
+    sluice_expect_success(
+        &r, ARGS("eval", dirs.output, "--data", data, "--label", "1", "--text", "2", "--json"));
     cr_expect(strstr(r.out,
                      "{\"label\":\"high\",\"texts\":1,\"right\":1,\"predicted\":2,\"recall\":1.0,"
                      "\"precision\":0.5,\"mistaken_for\":null,\"mistaken\":0}"),
@@ -151,10 +171,12 @@ Test(tool_classify, each_label_is_measured)
                      "{\"label\":\"low\",\"texts\":2,\"right\":1,\"predicted\":1,\"recall\":0.5,"
                      "\"precision\":1.0,\"mistaken_for\":\"high\",\"mistaken\":1}"),
               "%s", r.out);
-    expect_success(&r, WORDS("eval", out, "--data", data, "--label", "1", "--text", "2"));
+    sluice_expect_success(&r,
+                          ARGS("eval", dirs.output, "--data", data, "--label", "1", "--text", "2"));
     cr_expect(strstr(r.out, "low          2      50.00 %    100.00 %  high (1)\n"), "%s", r.out);
     test_write_file(data, "low\t60 l\n");
-    expect_success(&r, WORDS("eval", out, "--data", data, "--label", "1", "--text", "2"));
+    sluice_expect_success(&r,
+                          ARGS("eval", dirs.output, "--data", data, "--label", "1", "--text", "2"));
     cr_expect(strstr(r.out, "high         0            -           -\n"), "%s", r.out);
 }
 
@@ -163,20 +185,20 @@ Test(tool_classify, a_line_that_cannot_be_classified_leaves_the_others_alone)
 {
     enum { LONG = (16 << 20) + 1 };
 
-    static struct result r;
+    static struct program_result r;
     char data[PATH_MAX], lines[PATH_MAX];
-    write_data(test_path(data, top, "data.tsv"));
-    expect_success(&r, learning(data, WORDS("--epochs", "1", "--tokenizer", "words",
-                                            "--validation-share", "0.5")));
+    write_data(test_path(data, dirs.top, "data.tsv"));
+    sluice_expect_success(&r, learning(data, ARGS("--epochs", "1", "--tokenizer", "words",
+                                                  "--validation-share", "0.5")));
     char *text = malloc(LONG + 64);
     cr_assert(text);
     size_t bytes = (size_t)snprintf(text, 64, "61 h\n \n\xFF\n60 l\n");
     memset(text + bytes, 'x', LONG);
     (void)snprintf(text + bytes + LONG, 32, "\n22 l\n");
-    test_write_file(test_path(lines, top, "lines.txt"), text);
+    test_write_file(test_path(lines, dirs.top, "lines.txt"), text);
     free(text);
-    run(&r, WORDS("classify", out, lines));
-    cr_expect_eq(r.status, 2, "%d: %s", r.status, r.err);
+    sluice_run(&r, ARGS("classify", dirs.output, lines));
+    cr_expect_eq(r.exit_code, 2, "%d: %s", r.exit_code, r.err);
     const char *first = strstr(r.out, "\t61 h\n"), *second = strstr(r.out, "\t60 l\n");
     const char *third = strstr(r.out, "\t22 l\n");
     cr_expect(first && second > first && third > second, "%s", r.out);
@@ -189,64 +211,52 @@ Test(tool_classify, a_line_that_cannot_be_classified_leaves_the_others_alone)
 /* The same when it is the model's numbers that are wrong; and no mean is made of them. */
 Test(tool_classify, numbers_that_are_not_finite_are_told_with_their_line)
 {
-    static struct result r;
+    static struct program_result r;
     char model[PATH_MAX], lines[PATH_MAX];
     struct sl_err err;
     struct sl_engine *engine = sl_engine_create(&(struct sl_engine_options){.threads = 1}, &err);
     cr_assert(engine, "%s", err.text);
-    tiny_plain_make(engine, top);
+    tiny_plain_make(engine, dirs.top);
     sl_engine_destroy(engine);
-    (void)test_path(model, top, PLAIN "/4");
-    test_write_file(test_path(lines, top, "lines.txt"), "good\n\n\xFF\nfine\nbad!\ngood\n");
-    run(&r, WORDS("classify", model, lines));
-    cr_expect_eq(r.status, 2, "%d: %s", r.status, r.err);
+    (void)test_path(model, dirs.top, PLAIN "/4");
+    test_write_file(test_path(lines, dirs.top, "lines.txt"), "good\n\n\xFF\nfine\nbad!\ngood\n");
+    sluice_run(&r, ARGS("classify", model, lines));
+    cr_expect_eq(r.exit_code, 2, "%d: %s", r.exit_code, r.err);
     const char *second = strstr(r.out, "\tfine\n");
     cr_expect(second && strstr(second, "\tgood\n") && !strstr(r.out, "bad"), "%s", r.out);
     cr_expect(strstr(r.err, "lines.txt' line 5: the model's numbers are not finite"), "%s", r.err);
     cr_expect(strstr(r.err, "2 of 5 texts could not be classified"), "%s", r.err);
     test_write_file(lines, "true\tgood\nfalse\tbad!\n");
-    run(&r,
-        WORDS("eval", model, "--data", lines, "--format", "tsv", "--label", "1", "--text", "2"));
-    cr_expect_neq(r.status, 0);
+    sluice_run(
+        &r, ARGS("eval", model, "--data", lines, "--format", "tsv", "--label", "1", "--text", "2"));
+    cr_expect_neq(r.exit_code, 0);
     cr_expect(strstr(r.err, "lines.txt' line 2: the model's numbers are not finite"), "%s", r.err);
-}
-
-/* Runs it with a file as standard input. */
-static void run_on(struct result *r, const char *file, const char *const *words)
-{
-    int input = open(file, O_RDONLY | O_CLOEXEC), before = dup(STDIN_FILENO);
-    cr_assert(input >= 0 && before >= 0);
-    cr_assert_eq(dup2(input, STDIN_FILENO), STDIN_FILENO);
-    (void)close(input);
-    run(r, words);
-    cr_assert_eq(dup2(before, STDIN_FILENO), STDIN_FILENO);
-    (void)close(before);
 }
 
 /* By a name that users know. Texts that were cut are counted among those that have an answer. */
 Test(tool_classify, standard_input_is_read_and_named)
 {
-    static struct result r;
+    static struct program_result r;
     char data[PATH_MAX], lines[PATH_MAX];
-    make_classifier(&r, test_path(data, top, "data.tsv"));
-    test_write_file(test_path(lines, top, "lines.txt"),
+    make_classifier(&r, test_path(data, dirs.top, "data.tsv"));
+    test_write_file(test_path(lines, dirs.top, "lines.txt"),
                     "61 h\n\xFF\n60 and more than there is room\n");
-    run_on(&r, lines, WORDS("classify", out, "-"));
-    cr_expect_eq(r.status, 2, "%d: %s", r.status, r.err);
+    program_run(&r, "sluice", lines, ARGS("classify", dirs.output, "-"));
+    cr_expect_eq(r.exit_code, 2, "%d: %s", r.exit_code, r.err);
     cr_expect(strstr(r.out, "high\t") == r.out && strstr(r.out, "\t61 h\n"), "%s", r.out);
     cr_expect(strstr(r.err, "'standard input' line 2: not UTF-8"), "%s", r.err);
     cr_expect(strstr(r.err, "\n1 of 2 texts were cut to 8 tokens\n"), "%s", r.err);
     test_write_file(lines, "PK\3\4 and so on");
-    run_on(&r, lines, WORDS("classify", out, "-"));
+    program_run(&r, "sluice", lines, ARGS("classify", dirs.output, "-"));
     cr_expect(strstr(r.err, "'standard input': this is zip data; accepted are"), "%s", r.err);
 }
 
 static double accuracy_on(const char *data, const char *keep)
 {
-    static struct result r;
-    json_t *o = expect_json(
-        &r, WORDS("eval", out, "--data", data, "--label", "1", "--text", "2", "--json", keep));
-    double accuracy = number_in(o, "accuracy");
+    static struct program_result r;
+    json_t *o = sluice_expect_json(&r, ARGS("eval", dirs.output, "--data", data, "--label", "1",
+                                            "--text", "2", "--json", keep));
+    double accuracy = json_number_at(o, "accuracy");
     json_decref(o);
     return accuracy;
 }
@@ -254,13 +264,13 @@ static double accuracy_on(const char *data, const char *keep)
 /* Of texts whose end says otherwise than their beginning. */
 Test(tool_classify, the_end_of_a_text_is_kept_where_it_is_asked_for)
 {
-    static struct result r;
+    static struct program_result r;
     char data[PATH_MAX], lines[PATH_MAX];
-    make_classifier(&r, test_path(data, top, "data.tsv"));
-    test_write_file(test_path(lines, top, "lines.txt"), "61 h 00000000 60 l\n");
-    expect_success(&r, WORDS("classify", out, lines));
+    make_classifier(&r, test_path(data, dirs.top, "data.tsv"));
+    test_write_file(test_path(lines, dirs.top, "lines.txt"), "61 h 00000000 60 l\n");
+    sluice_expect_success(&r, ARGS("classify", dirs.output, lines));
     cr_expect(strncmp(r.out, "high\t", 5) == 0, "%s", r.out);
-    expect_success(&r, WORDS("classify", out, lines, "--keep-last"));
+    sluice_expect_success(&r, ARGS("classify", dirs.output, lines, "--keep-last"));
     cr_expect(strncmp(r.out, "low\t", 4) == 0, "%s", r.out);
     test_write_file(data, "high\t61 h 00000000 60 l\nhigh\t22 h 00000000 11 l\n");
     cr_expect_eq(accuracy_on(data, NULL), 1.0);
@@ -272,8 +282,8 @@ Test(tool_classify, the_end_of_a_text_is_kept_where_it_is_asked_for)
             fprintf(file, "%s\t%d 00000000 %s\n", i % 2 ? "high" : "low", i / 2, i % 2 ? "h" : "l"),
             0);
     cr_assert_eq(fclose(file), 0);
-    test_directory_remove(run_path);
-    expect_success(&r, learning(data, WORDS("--epochs", "8", "--keep-last")));
+    test_directory_remove(dirs.run);
+    sluice_expect_success(&r, learning(data, ARGS("--epochs", "8", "--keep-last")));
     read_card(r.out, sizeof r.out);
     cr_expect(strstr(r.out, "\"validation_accuracy\": 1.0"), "%s", r.out);
 }
@@ -281,32 +291,35 @@ Test(tool_classify, the_end_of_a_text_is_kept_where_it_is_asked_for)
 /* Learnt by heart, and so surer than six digits or a float could say. */
 Test(tool_classify, nearly_sure_is_not_printed_as_sure)
 {
-    static struct result r;
+    static struct program_result r;
     char data[PATH_MAX], lines[PATH_MAX];
-    write_data(test_path(data, top, "data.tsv"));
-    expect_success(&r, learning(data, WORDS("--epochs", "60", "--rate", "0.05", "--decay", "0")));
-    test_write_file(test_path(lines, top, "lines.txt"), "61 h\n");
-    expect_success(&r, WORDS("classify", out, lines, "--least", "0.999999"));
+    write_data(test_path(data, dirs.top, "data.tsv"));
+    sluice_expect_success(&r,
+                          learning(data, ARGS("--epochs", "60", "--rate", "0.05", "--decay", "0")));
+    test_write_file(test_path(lines, dirs.top, "lines.txt"), "61 h\n");
+    sluice_expect_success(&r, ARGS("classify", dirs.output, lines, "--least", "0.999999"));
     cr_expect_str_eq(r.out, "high\t0.999999\t61 h\n");
-    json_t *o = expect_json(&r, WORDS("classify", out, lines, "--json"));
-    cr_expect_gt(number_in(o, "score"), 0.999999, "JSON has the number itself");
+    json_t *o = sluice_expect_json(&r, ARGS("classify", dirs.output, lines, "--json"));
+    cr_expect_gt(json_number_at(o, "score"), 0.999999, "JSON has the number itself");
     json_decref(o);
 }
 
 /* The same answers, whether the lines come from a file or through a pipe. */
 Test(tool_classify, standard_input_is_a_file_too)
 {
-    static struct result r, piped;
-    char data[PATH_MAX], lines[PATH_MAX];
+    static struct program_result r, piped;
+    char data[PATH_MAX], lines[PATH_MAX], end[32];
     int ends[2];
-    make_classifier(&r, test_path(data, top, "data.tsv"));
-    test_write_file(test_path(lines, top, "lines.txt"), "61 h\n\n60 l\n");
-    expect_success(&r, WORDS("classify", out, lines));
+    make_classifier(&r, test_path(data, dirs.top, "data.tsv"));
+    test_write_file(test_path(lines, dirs.top, "lines.txt"), "61 h\n\n60 l\n");
+    sluice_expect_success(&r, ARGS("classify", dirs.output, lines));
     cr_assert_eq(pipe(ends), 0);
     cr_assert_eq(write(ends[1], "61 h\n\n60 l\n", 11), 11);
     cr_assert_eq(close(ends[1]), 0);
-    cr_assert_eq(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
-    expect_success(&piped, WORDS("classify", out, "-"));
+    (void)snprintf(end, sizeof end, "/dev/fd/%d", ends[0]);
+    program_run(&piped, "sluice", end, ARGS("classify", dirs.output, "-"));
+    EXPECT_EXIT(&piped, 0);
+    cr_assert_eq(close(ends[0]), 0);
     cr_expect_str_eq(piped.out, r.out);
     cr_expect_str_eq(piped.err, r.err);
     cr_expect(strchr(r.out, '\n'));
@@ -317,40 +330,48 @@ Test(tool_classify, a_full_disk_is_no_fault_of_a_line)
 {
     enum { BATCHES = 10, LINES = 64 * BATCHES, LINE_BYTES = 5 };
 
-    static struct result r;
+    static struct program_result r;
     static char text[LINES * LINE_BYTES + 1];
     char data[PATH_MAX], lines[PATH_MAX];
-    make_classifier(&r, test_path(data, top, "data.tsv"));
+    make_classifier(&r, test_path(data, dirs.top, "data.tsv"));
     for (int i = 0; i < LINES; i++)
         memcpy(text + i * LINE_BYTES, "61 h\n", LINE_BYTES);
-    test_write_file(test_path(lines, top, "lines.txt"), text);
-    pid_t pid = fork();
-    cr_assert_geq(pid, 0);
-    if (pid == 0) {
-        (void)dup2(open("/dev/full", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
-        (void)dup2(open(errors, O_WRONLY | O_CLOEXEC | O_TRUNC), STDERR_FILENO);
-        become(WORDS("classify", out, lines));
-    }
-    cr_expect_eq(status_of(pid), 1);
-    read_text(r.err, sizeof r.err, fopen(errors, "re"));
+    test_write_file(test_path(lines, dirs.top, "lines.txt"), text);
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    FILE *err = tmpfile();
+    cr_assert(full >= 0 && err);
+    pid_t pid = program_start("sluice", ARGS("classify", dirs.output, lines),
+                              (const int[]){-1, full, fileno(err)});
+    cr_expect_eq(program_wait(pid), 1);
+    rewind(err);
+    cr_assert(fgets(r.err, sizeof r.err, err));
+    cr_expect_eq(fgetc(err), EOF, "more than one line");
+    (void)close(full);
+    (void)fclose(err);
     cr_expect_str_eq(r.err, "sluice classify: standard output cannot be written\n");
 }
 
 Test(tool_classify, a_classifier_completes_nothing)
 {
-    static struct result r;
+    static struct program_result r;
     char data[PATH_MAX];
-    make_classifier(&r, test_path(data, top, "data.tsv"));
-    expect_success(&r, WORDS("inspect", out));
+    make_classifier(&r, test_path(data, dirs.top, "data.tsv"));
+    sluice_expect_success(&r, ARGS("inspect", dirs.output));
     cr_expect(strstr(r.out, "  pooling          mean\n"), "%s", r.out);
     read_card(r.out, sizeof r.out);
     cr_expect(strstr(r.out, "\"best_accuracy\"") && strstr(r.out, "\"validation_accuracy\""));
-    const struct mistake mistakes[] = {
-        {{"generate", out, "--prompt", "a"}, 2, "classification", "sluice classify"},
-        {{"eval", out, "--data", data, "--gate", "hard"}, 2, "encoder has no gates", "--gate"},
-        {{"eval", out, "--data", data, "--exit-threshold", "0.5"}, 2, "no early exits", "--exit-"},
+    const struct usage_error mistakes[] = {
+        {{"generate", dirs.output, "--prompt", "a"}, 2, "classification", "sluice classify"},
+        {{"eval", dirs.output, "--data", data, "--gate", "hard"},
+         2,
+         "encoder has no gates",
+         "--gate"},
+        {{"eval", dirs.output, "--data", data, "--exit-threshold", "0.5"},
+         2,
+         "no early exits",
+         "--exit-"},
     };
-    expect_messages(mistakes, COUNT(mistakes));
+    sluice_expect_usage_errors(mistakes, COUNT(mistakes));
 }
 
 /* The steps and epochs that a model says it was trained. */
@@ -360,17 +381,17 @@ static void expect_length(double steps, double epochs)
     read_card(text, sizeof text);
     json_t *card = json_loads(text, 0, NULL);
     const json_t *recipe = json_object_get(json_object_get(card, "training"), "recipe");
-    cr_expect_eq(number_in(recipe, "steps"), steps);
-    cr_expect_eq(number_in(recipe, "epochs"), epochs);
+    cr_expect_eq(json_number_at(recipe, "steps"), steps);
+    cr_expect_eq(json_number_at(recipe, "epochs"), epochs);
     json_decref(card);
 }
 
 /* With the steps that came of the epochs, and numbers as they were typed. */
 Test(tool_classify, a_model_says_how_it_was_trained)
 {
-    static struct result r;
+    static struct program_result r;
     char data[PATH_MAX];
-    make_classifier(&r, test_path(data, top, "data.tsv"));
+    make_classifier(&r, test_path(data, dirs.top, "data.tsv"));
     expect_length(72.0, 8.0); /* of 72 texts, 8 at a time */
     read_card(r.out, sizeof r.out);
     cr_expect(strstr(r.out, "\"schedule\": \"cosine\""), "%s", r.out);
@@ -379,31 +400,32 @@ Test(tool_classify, a_model_says_how_it_was_trained)
 
 Test(tool_classify, labelled_texts_are_learnt_for_ten_epochs_unless_it_is_said)
 {
-    static struct result r;
+    static struct program_result r;
     char data[PATH_MAX];
-    write_data(test_path(data, top, "data.tsv"));
-    expect_success(&r, learning(data, WORDS(NULL)));
+    write_data(test_path(data, dirs.top, "data.tsv"));
+    sluice_expect_success(&r, learning(data, ARGS(NULL)));
     expect_length(90.0, 10.0);
-    test_directory_remove(run_path);
-    expect_success(&r, learning(data, WORDS("--steps", "3")));
+    test_directory_remove(dirs.run);
+    sluice_expect_success(&r, learning(data, ARGS("--steps", "3")));
     expect_length(3.0, 0.0);
-    expect_success(&r, WORDS("train", "encoder", "--help"));
+    sluice_expect_success(&r, ARGS("train", "encoder", "--help"));
     cr_expect(strstr(r.out, "--data without --steps and --epochs: 10 epochs"), "%s", r.out);
 }
 
 Test(tool_classify, a_training_that_is_stopped_says_where_its_best_model_is)
 {
     char data[PATH_MAX], line[2048], directory[PATH_MAX + 32];
-    write_data(test_path(data, top, "data.tsv"));
-    struct child c = start(learning(data, WORDS("--best", "--epochs", "100000")));
-    while (fgets(line, sizeof line, c.out) && !strstr(line, "\"evaluated\""))
+    write_data(test_path(data, dirs.top, "data.tsv"));
+    FILE *out;
+    pid_t pid = sluice_start(learning(data, ARGS("--best", "--epochs", "100000")), &out);
+    while (fgets(line, sizeof line, out) && !strstr(line, "\"evaluated\""))
         continue;
-    cr_assert_eq(kill(c.pid, SIGINT), 0);
-    while (fgets(line, sizeof line, c.out))
+    cr_assert_eq(kill(pid, SIGINT), 0);
+    while (fgets(line, sizeof line, out))
         continue;
-    cr_expect_eq(status_of(c.pid), 0);
-    cr_assert_eq(fclose(c.out), 0);
-    (void)snprintf(directory, sizeof directory, "\"directory\":\"%s\"", out);
+    cr_expect_eq(program_wait(pid), 0);
+    cr_assert_eq(fclose(out), 0);
+    (void)snprintf(directory, sizeof directory, "\"directory\":\"%s\"", dirs.output);
     cr_expect(strstr(line, "\"ended\"") && strstr(line, directory), "%s", line);
     cr_expect(strstr(line, "\"next\":\"--resume\""), "%s", line);
 }
@@ -411,12 +433,12 @@ Test(tool_classify, a_training_that_is_stopped_says_where_its_best_model_is)
 /* Accuracies, what sees both ways, how rows are pooled: a model that completes has none of it. */
 Test(tool_classify, a_model_that_completes_has_nothing_of_a_classifier)
 {
-    static struct result r;
-    expect_success(&r, WORDS("train", "tsa", "--corpus", corpus, "--run", run_path, "--out", out,
-                             "--width", "16", "--heads", "2", "--depth", "2", "--context", "16",
-                             "--steps", "2", "--batch", "2"));
+    static struct program_result r;
+    sluice_expect_success(&r, ARGS("train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run,
+                                   "--out", dirs.output, "--width", "16", "--heads", "2", "--depth",
+                                   "2", "--context", "16", "--steps", "2", "--batch", "2"));
     cr_expect_not(strstr(r.out, "accuracy"), "%s", r.out);
-    expect_success(&r, WORDS("inspect", out));
+    sluice_expect_success(&r, ARGS("inspect", dirs.output));
     cr_expect(strstr(r.out, "  router_width "), "%s", r.out);
     cr_expect_not(strstr(r.out, "both_ways") || strstr(r.out, "  pooling "), "%s", r.out);
     read_card(r.out, sizeof r.out);
@@ -426,15 +448,15 @@ Test(tool_classify, a_model_that_completes_has_nothing_of_a_classifier)
 
 Test(tool_classify, mistakes_of_classify_are_named)
 {
-    static const struct mistake mistakes[] = {
-        {{"classify", out}, 2, "usage", "TEXT-FILE"},
-        {{"classify", out, corpus, "my parcel is late"},
+    static const struct usage_error mistakes[] = {
+        {{"classify", dirs.output}, 2, "usage", "TEXT-FILE"},
+        {{"classify", dirs.output, dirs.corpus, "my parcel is late"},
          1,
          "No such file",
          "one per line, or - for"},
-        {{"classify", out, corpus}, 2, "completion", "sluice generate"},
-        {{"classify", out, corpus, "--least", "2"}, 2, "--least is 2", "from 0 to 1"},
+        {{"classify", dirs.output, dirs.corpus}, 2, "completion", "sluice generate"},
+        {{"classify", dirs.output, dirs.corpus, "--least", "2"}, 2, "--least is 2", "from 0 to 1"},
     };
-    make_model();
-    expect_messages(mistakes, COUNT(mistakes));
+    sluice_make_model(&dirs);
+    sluice_expect_usage_errors(mistakes, COUNT(mistakes));
 }

@@ -1,6 +1,22 @@
 /* test_tool_places.c - where the offline tool writes: what it does not write over, what it does not
  * leave behind, and that a run is of one process at a time. */
-#include "support/tool.h"
+#include "support/program.h"
+#include "support/sluice_cli.h"
+#include "support/test.h"
+
+#include <signal.h>
+
+static struct workspace dirs;
+
+static void setup(void)
+{
+    sluice_setup(&dirs);
+}
+
+static void teardown(void)
+{
+    workspace_remove(&dirs);
+}
 
 TestSuite(tool_places, .init = setup, .fini = teardown);
 
@@ -31,9 +47,9 @@ static const char *const *small_and(const char *directory, const char *model,
 
 static void expect_refused(const char *const *words, const char *named, const char *accepted)
 {
-    static struct result r;
-    run(&r, words);
-    cr_expect(r.status == 1 || r.status == 2, "status %d: %s", r.status, r.err);
+    static struct program_result r;
+    sluice_run(&r, words);
+    cr_expect(r.exit_code == 1 || r.exit_code == 2, "status %d: %s", r.exit_code, r.err);
     cr_expect(strstr(r.err, named), "'%s' is not in: %s", named, r.err);
     cr_expect(strstr(r.err, accepted), "'%s' is not in: %s", accepted, r.err);
 }
@@ -41,84 +57,86 @@ static void expect_refused(const char *const *words, const char *named, const ch
 static bool is_there(const char *name)
 {
     char path[PATH_MAX];
-    return access(test_path(path, top, name), F_OK) == 0;
+    return access(test_path(path, dirs.top, name), F_OK) == 0;
 }
 
 /* -- what may be there ------------------------------------------------------------------------ */
 
 Test(tool_places, what_is_not_ours_is_not_written_over)
 {
-    static struct result r;
+    static struct program_result r;
     char inside[PATH_MAX], mine[PATH_MAX], file[PATH_MAX];
     struct stat status;
-    const struct mistake mistakes[] = {
-        {{"init", "vanilla", "--corpus", corpus, "--out", mine}, 2, "diary.txt", "written by"},
-        {{"train", "vanilla", "--corpus", corpus, "--run", run_path, "--out", mine},
+    const struct usage_error mistakes[] = {
+        {{"init", "vanilla", "--corpus", dirs.corpus, "--out", mine}, 2, "diary.txt", "written by"},
+        {{"train", "vanilla", "--corpus", dirs.corpus, "--run", dirs.run, "--out", mine},
          2,
          "diary.txt",
          "written by"},
-        {{"train", "vanilla", "--corpus", corpus, "--run", run_path, "--out", inside},
+        {{"train", "vanilla", "--corpus", dirs.corpus, "--run", dirs.run, "--out", inside},
          2,
          "lies in --run",
          "another place"},
-        {{"train", "vanilla", "--corpus", corpus, "--run", run_path, "--out", run_path},
+        {{"train", "vanilla", "--corpus", dirs.corpus, "--run", dirs.run, "--out", dirs.run},
          2,
          "lies in --run",
          "another place"},
-        {{"vocab", "words", "--out", "/dev/null", corpus}, 2, "/dev/null", "not a plain file"},
+        {{"vocab", "words", "--out", "/dev/null", dirs.corpus}, 2, "/dev/null", "not a plain file"},
     };
-    cr_assert_eq(mkdir(test_path(mine, top, "mine"), S_IRWXU), 0);
-    cr_assert_eq(mkdir(test_path(mine, top, "mine/1"), S_IRWXU), 0);
+    cr_assert_eq(mkdir(test_path(mine, dirs.top, "mine"), S_IRWXU), 0);
+    cr_assert_eq(mkdir(test_path(mine, dirs.top, "mine/1"), S_IRWXU), 0);
     test_write_file(test_path(file, mine, "diary.txt"), "Dear diary");
-    (void)test_path(inside, run_path, "state/1");
-    expect_messages(mistakes, COUNT(mistakes));
+    (void)test_path(inside, dirs.run, "state/1");
+    sluice_expect_usage_errors(mistakes, COUNT(mistakes));
     cr_expect_eq(access(file, F_OK), 0);
     cr_expect(stat("/dev/null", &status) == 0 && S_ISCHR(status.st_mode));
     cr_assert_eq(unlink(file), 0);
-    expect_success(&r, WORDS("init", "vanilla", "--corpus", corpus, "--out", mine, "--width", "8",
-                             "--heads", "1"));
+    sluice_expect_success(&r, ARGS("init", "vanilla", "--corpus", dirs.corpus, "--out", mine,
+                                   "--width", "8", "--heads", "1"));
     cr_expect(strstr(r.out, "parameters, as drawn"), "%s", r.out);
-    expect_refused(WORDS("init", "vanilla", "--corpus", corpus, "--out", mine), mine,
+    expect_refused(ARGS("init", "vanilla", "--corpus", dirs.corpus, "--out", mine), mine,
                    "there is a model");
 }
 
 /* A model with a run in it could be loaded by nobody. */
 Test(tool_places, a_run_takes_no_directory_of_something_else)
 {
-    static struct result r;
+    static struct program_result r;
     char other[PATH_MAX], store[PATH_MAX], below[PATH_MAX];
-    (void)test_path(below, out, "runs/mine");
-    (void)test_path(other, top, "models/mine/1");
-    (void)test_path(store, top, "store");
-    make_model();
-    expect_refused(small_and(out, other, WORDS("--corpus", corpus, "--steps", "2")), out,
-                   "no part of a run");
-    expect_refused(small_and(store, other, WORDS("--corpus", corpus, "--steps", "2")),
+    (void)test_path(below, dirs.output, "runs/mine");
+    (void)test_path(other, dirs.top, "models/mine/1");
+    (void)test_path(store, dirs.top, "store");
+    sluice_make_model(&dirs);
+    expect_refused(small_and(dirs.output, other, ARGS("--corpus", dirs.corpus, "--steps", "2")),
+                   dirs.output, "no part of a run");
+    expect_refused(small_and(store, other, ARGS("--corpus", dirs.corpus, "--steps", "2")),
                    "no part of a run", "is empty or holds a run");
-    expect_refused(small_and(below, other, WORDS("--corpus", corpus, "--steps", "2")), below,
+    expect_refused(small_and(below, other, ARGS("--corpus", dirs.corpus, "--steps", "2")), below,
                    "has a model in it");
-    expect_success(&r, WORDS("inspect", out));
+    sluice_expect_success(&r, ARGS("inspect", dirs.output));
     cr_expect_not(is_there("store/state"));
 }
 
 Test(tool_places, a_model_goes_where_it_is_served)
 {
     char flat[PATH_MAX], zero[PATH_MAX], third[PATH_MAX], below[PATH_MAX];
-    make_model();
-    (void)test_path(flat, top, "models/flat");
-    (void)test_path(zero, top, "models/flat/0");
-    (void)test_path(third, top, "models/flat/v3/");
-    (void)test_path(below, out, "1");
-    expect_refused(small_and(run_path, flat, WORDS("--corpus", corpus)), "models/flat'",
+    sluice_make_model(&dirs);
+    (void)test_path(flat, dirs.top, "models/flat");
+    (void)test_path(zero, dirs.top, "models/flat/0");
+    (void)test_path(third, dirs.top, "models/flat/v3/");
+    (void)test_path(below, dirs.output, "1");
+    expect_refused(small_and(dirs.run, flat, ARGS("--corpus", dirs.corpus)), "models/flat'",
                    "a number from 1: ");
-    expect_refused(small_and(run_path, zero, WORDS("--corpus", corpus)), "the version",
+    expect_refused(small_and(dirs.run, zero, ARGS("--corpus", dirs.corpus)), "the version",
                    "models/flat/1\n");
-    expect_refused(small_and(run_path, third, WORDS("--corpus", corpus)), "the version",
+    expect_refused(small_and(dirs.run, third, ARGS("--corpus", dirs.corpus)), "the version",
                    "models/flat/3\n");
-    expect_refused(small_and(run_path, below, WORDS("--corpus", corpus)), out, "a model itself");
-    (void)test_path(below, out, "deep/below/1");
-    expect_refused(small_and(run_path, below, WORDS("--corpus", corpus)), out, "a model itself");
-    expect_refused(WORDS("init", "vanilla", "--corpus", corpus, "--out", flat), "the version",
+    expect_refused(small_and(dirs.run, below, ARGS("--corpus", dirs.corpus)), dirs.output,
+                   "a model itself");
+    (void)test_path(below, dirs.output, "deep/below/1");
+    expect_refused(small_and(dirs.run, below, ARGS("--corpus", dirs.corpus)), dirs.output,
+                   "a model itself");
+    expect_refused(ARGS("init", "vanilla", "--corpus", dirs.corpus, "--out", flat), "the version",
                    "models/flat/1");
     cr_expect_not(is_there("models"));
     cr_expect_not(is_there("run"));
@@ -126,30 +144,30 @@ Test(tool_places, a_model_goes_where_it_is_served)
 
 Test(tool_places, a_store_may_be_new_and_its_name_short)
 {
-    static struct result r;
-    cr_assert_eq(chdir(top), 0);
-    expect_success(&r, WORDS("init", "vanilla", "--corpus", corpus, "--out", "m/bottles/1",
-                             "--width", "8", "--heads", "1"));
+    static struct program_result r;
+    cr_assert_eq(chdir(dirs.top), 0);
+    sluice_expect_success(&r, ARGS("init", "vanilla", "--corpus", dirs.corpus, "--out",
+                                   "m/bottles/1", "--width", "8", "--heads", "1"));
     cr_expect(is_there("m/bottles/1/manifest.json"));
 }
 
 Test(tool_places, a_model_that_is_not_there_is_told_with_what_is)
 {
     char entry[PATH_MAX], other[PATH_MAX], version[PATH_MAX + 16];
-    make_model();
-    (void)test_path(entry, top, "store/bottles");
-    (void)test_path(other, top, "store/bottles/9");
-    (void)snprintf(version, sizeof version, "there is %s", out);
-    const struct mistake mistakes[] = {
+    sluice_make_model(&dirs);
+    (void)test_path(entry, dirs.top, "store/bottles");
+    (void)test_path(other, dirs.top, "store/bottles/9");
+    (void)snprintf(version, sizeof version, "there is %s", dirs.output);
+    const struct usage_error mistakes[] = {
         {{"generate", entry, "--prompt", "1"}, 1, "no model in", version},
         {{"inspect", entry}, 1, "no model in", version},
-        {{"eval", entry, "--corpus", corpus}, 1, "no model in", version},
-        {{"classify", entry, corpus}, 1, "no model in", version},
+        {{"eval", entry, "--corpus", dirs.corpus}, 1, "no model in", version},
+        {{"classify", entry, dirs.corpus}, 1, "no model in", version},
         {{"train", "tsa", "--from", entry}, 1, "no model in", version},
         {{"inspect", other}, 1, "No such file or directory; ", version},
         {{"inspect", "/nowhere"}, 1, "no model in '/nowhere'", "No such file"},
     };
-    expect_messages(mistakes, COUNT(mistakes));
+    sluice_expect_usage_errors(mistakes, COUNT(mistakes));
 }
 
 /* -- what is left behind ---------------------------------------------------------------------- */
@@ -157,38 +175,39 @@ Test(tool_places, a_model_that_is_not_there_is_told_with_what_is)
 Test(tool_places, a_refused_training_leaves_nothing)
 {
     char latin[PATH_MAX], data[PATH_MAX], deep[PATH_MAX], model[PATH_MAX];
-    test_write_file(test_path(latin, top, "latin1.txt"),
+    test_write_file(test_path(latin, dirs.top, "latin1.txt"),
                     "caf\xe9, and more of it than a context has");
-    test_write_file(test_path(data, top, "data.tsv"), "good\tfine\nbad\tnot fine\n");
-    (void)test_path(deep, top, "runs/of/mine");
-    (void)test_path(model, top, "models/mine/1");
-    expect_refused(small_and(deep, model, WORDS("--corpus", latin)), "latin1.txt", "UTF-8");
-    expect_refused(small_and(deep, model, WORDS("--corpus", corpus, "--resume")),
+    test_write_file(test_path(data, dirs.top, "data.tsv"), "good\tfine\nbad\tnot fine\n");
+    (void)test_path(deep, dirs.top, "runs/of/mine");
+    (void)test_path(model, dirs.top, "models/mine/1");
+    expect_refused(small_and(deep, model, ARGS("--corpus", latin)), "latin1.txt", "UTF-8");
+    expect_refused(small_and(deep, model, ARGS("--corpus", dirs.corpus, "--resume")),
                    "there is no run in", "leave out --resume");
-    expect_refused(small_and(deep, model, WORDS("--data", data, "--label", "7", "--text", "2")),
+    expect_refused(small_and(deep, model, ARGS("--data", data, "--label", "7", "--text", "2")),
                    "column", "7");
     cr_expect_not(is_there("runs"));
     cr_expect_not(is_there("models"));
 }
 
-static void wait_for_line(struct child *c)
+static void wait_for_line(FILE *out)
 {
     char line[2048];
-    cr_assert(fgets(line, sizeof line, c->out), "it said nothing");
+    cr_assert(fgets(line, sizeof line, out), "it said nothing");
 }
 
 Test(tool_places, a_training_that_is_stopped_leaves_its_run_alone)
 {
     char model[PATH_MAX];
-    (void)test_path(model, top, "models/mine/1");
-    struct child c =
-        start(small_and(run_path, model, WORDS("--corpus", corpus, "--steps", "100000000")));
-    wait_for_line(&c);
-    cr_assert_eq(kill(c.pid, SIGINT), 0);
-    while (fgetc(c.out) != EOF)
+    (void)test_path(model, dirs.top, "models/mine/1");
+    FILE *out;
+    pid_t pid = sluice_start(
+        small_and(dirs.run, model, ARGS("--corpus", dirs.corpus, "--steps", "100000000")), &out);
+    wait_for_line(out);
+    cr_assert_eq(kill(pid, SIGINT), 0);
+    while (fgetc(out) != EOF)
         continue;
-    cr_assert_eq(fclose(c.out), 0);
-    cr_expect_eq(status_of(c.pid), 0);
+    cr_assert_eq(fclose(out), 0);
+    cr_expect_eq(program_wait(pid), 0);
     cr_expect(is_there("run/state"));
     cr_expect_not(is_there("models"));
 }
@@ -197,21 +216,24 @@ Test(tool_places, a_training_that_is_stopped_leaves_its_run_alone)
 
 Test(tool_places, a_run_is_of_one_process_at_a_time)
 {
-    static struct result r;
+    static struct program_result r;
     char other[PATH_MAX];
-    (void)test_path(other, top, "store/bottles/2");
-    struct child c = start(small_and(run_path, out, WORDS("--corpus", corpus, "--steps", "2000")));
-    wait_for_line(&c);
-    cr_assert_eq(kill(c.pid, SIGSTOP), 0); /* so that it does not end before the others come */
-    expect_refused(small_and(run_path, other, WORDS("--corpus", corpus, "--resume")),
-                   "another process is training in", run_path);
-    expect_refused(small_and(run_path, other, WORDS("--corpus", corpus)),
-                   "another process is training in", run_path);
-    cr_assert_eq(kill(c.pid, SIGKILL), 0);
-    cr_expect_eq(status_of(c.pid), -1);
-    cr_assert_eq(fclose(c.out), 0);
-    expect_success(
-        &r, small_and(run_path, out, WORDS("--corpus", corpus, "--steps", "2000", "--resume")));
+    (void)test_path(other, dirs.top, "store/bottles/2");
+    FILE *out;
+    pid_t pid = sluice_start(
+        small_and(dirs.run, dirs.output, ARGS("--corpus", dirs.corpus, "--steps", "2000")), &out);
+    wait_for_line(out);
+    cr_assert_eq(kill(pid, SIGSTOP), 0); /* so that it does not end before the others come */
+    expect_refused(small_and(dirs.run, other, ARGS("--corpus", dirs.corpus, "--resume")),
+                   "another process is training in", dirs.run);
+    expect_refused(small_and(dirs.run, other, ARGS("--corpus", dirs.corpus)),
+                   "another process is training in", dirs.run);
+    cr_assert_eq(kill(pid, SIGKILL), 0);
+    cr_expect_eq(program_wait(pid), -1);
+    cr_assert_eq(fclose(out), 0);
+    sluice_expect_success(&r,
+                          small_and(dirs.run, dirs.output,
+                                    ARGS("--corpus", dirs.corpus, "--steps", "2000", "--resume")));
     cr_expect(is_there("store/bottles/1/manifest.json"));
 }
 
@@ -220,15 +242,15 @@ Test(tool_places, a_run_is_of_one_process_at_a_time)
 /* JSON is UTF-8, names of files are any bytes: what is said of them is there all the same. */
 Test(tool_places, names_that_are_not_utf8_are_told_as_far_as_they_go)
 {
-    static struct result r;
+    static struct program_result r;
     char text[PATH_MAX], model[PATH_MAX], path[PATH_MAX];
-    cr_assert_eq(rename(corpus, test_path(text, top, "caf\xE9.txt")), 0);
-    (void)test_path(model, top, "mod\xE8le/1");
-    expect_success(&r, small_and(run_path, model, WORDS("--corpus", text, "--steps", "2")));
+    cr_assert_eq(rename(dirs.corpus, test_path(text, dirs.top, "caf\xE9.txt")), 0);
+    (void)test_path(model, dirs.top, "mod\xE8le/1");
+    sluice_expect_success(&r, small_and(dirs.run, model, ARGS("--corpus", text, "--steps", "2")));
     cr_expect(strstr(r.out, "mod\uFFFDle/1\""), "%s", r.out);
-    read_text(r.out, sizeof r.out, fopen(test_path(path, model, "config.json"), "re"));
+    test_read_file(r.out, sizeof r.out, test_path(path, model, "config.json"));
     cr_expect(strstr(r.out, "\"corpus\": \"caf\uFFFD.txt\""), "%s", r.out);
-    expect_success(&r, WORDS("init", "vanilla", "--corpus", text, "--width", "16", "--json",
-                             "--out", test_path(model, top, "mod\xE8le/2")));
+    sluice_expect_success(&r, ARGS("init", "vanilla", "--corpus", text, "--width", "16", "--json",
+                                   "--out", test_path(model, dirs.top, "mod\xE8le/2")));
     cr_expect(strstr(r.out, "mod\uFFFDle/2\""), "%s", r.out);
 }

@@ -57,3 +57,11 @@ void test_write_file(const char *path, const char *text)
     cr_assert_geq(fputs(text, file), 0);
     cr_assert_eq(fclose(file), 0);
 }
+
+void test_read_file(char *text, size_t bytes, const char *path)
+{
+    FILE *file = fopen(path, "re");
+    cr_assert(file, "cannot read %s", path);
+    text[fread(text, 1, bytes - 1, file)] = '\0';
+    cr_assert_eq(fclose(file), 0);
+}

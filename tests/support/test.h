@@ -24,6 +24,9 @@ enum { TEST_SANITIZED = 1 };
 enum { TEST_SANITIZED = 0 };
 #endif
 
+/* The number of elements of an array. */
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
 /* Passes when call succeeded; shows err's text when it did not. */
 #define EXPECT_OK(call, err)                                                                       \
     do {                                                                                           \
@@ -59,3 +62,6 @@ void test_directory_remove(const char *path);
 
 /* Writes text to a file, replacing it. */
 void test_write_file(const char *path, const char *text);
+
+/* Reads a file into text, which has room for so many bytes: as much as fits, and a NUL. */
+void test_read_file(char *text, size_t bytes, const char *path);

@@ -1,8 +1,10 @@
 /* test_archs.c - what every row of the table of architectures must keep: gradients, the same bits
  * alone and in company, with one thread and with more, with a cache and without, saved and
  * loaded. */
+#include "base/random.h"
 #include "support/gradient_check.h"
 #include "support/model_fixture.h"
+#include "support/test.h"
 
 #include "sluice/infer.h"
 #include "tokenizer/tokenizer.h"

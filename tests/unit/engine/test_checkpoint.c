@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/state.h"
+#include "support/model_fixture.h"
 #include "support/test.h"
 #include "tokenizer/learner.h"
 

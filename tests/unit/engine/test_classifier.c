@@ -2,8 +2,10 @@
  * took, and no text's answer depends on its company. */
 #include "sluice/classify.h"
 
+#include "base/random.h"
 #include "layers/layers.h"
 #include "support/model_fixture.h"
+#include "support/test.h"
 
 enum { ITEMS_MAX = 40, ROWS_MAX = 200, TEXTS = 300 };
 

@@ -2,8 +2,10 @@
  * experts chosen or all, dropout, and both of its tasks in all its variants. test_eam_ops.c has its
  * ops. */
 #include "arch/eam/eam.h"
+#include "base/random.h"
 #include "support/gradient_check.h"
 #include "support/model_fixture.h"
+#include "support/test.h"
 
 #include "sluice/classify.h"
 #include "sluice/infer.h"

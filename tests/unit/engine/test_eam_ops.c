@@ -1,7 +1,9 @@
 /* test_eam_ops.c - the ops that EAM brought: which keys a pattern lists, attention to them beside
  * attention with a mask, experts chosen by their gates. */
 #include "arch/eam/eam.h"
+#include "base/random.h"
 #include "support/model_fixture.h"
+#include "support/test.h"
 
 #include "ops/heads.h"
 

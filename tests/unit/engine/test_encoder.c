@@ -1,6 +1,7 @@
 /* test_encoder.c - the baselines: the encoder's choices, which make it one paper's or another's. */
 #include "support/gradient_check.h"
 #include "support/model_fixture.h"
+#include "support/test.h"
 
 #include <math.h>
 

@@ -2,7 +2,9 @@
  * no bit of an answer. Its parts are in test_epsilon_parts.c, gradients in test_ops.c and
  * test_archs.c, numbers in test_golden.c. */
 #include "arch/epsilon/epsilon.h"
+#include "base/random.h"
 #include "support/model_fixture.h"
+#include "support/test.h"
 
 #include "sluice/classify.h"
 #include "train/optimiser.h"

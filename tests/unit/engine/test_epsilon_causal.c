@@ -2,7 +2,9 @@
  * that have halted stay as they are and are left out, a cache holds sums. Gradients are in
  * test_ops.c and test_archs.c, numbers in test_golden.c. */
 #include "arch/epsilon/epsilon.h"
+#include "base/random.h"
 #include "support/model_fixture.h"
+#include "support/test.h"
 
 #include "sluice/infer.h"
 

@@ -1,7 +1,9 @@
 /* test_epsilon_parts.c - what the Epsilon paper promises of its parts: histogram attention against
  * its formulas in double, halting against probabilities worked out by hand. */
 #include "arch/epsilon/epsilon.h"
+#include "base/random.h"
 #include "support/model_fixture.h"
+#include "support/test.h"
 
 #include <math.h>
 

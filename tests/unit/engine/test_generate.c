@@ -1,7 +1,9 @@
 /* test_generate.c - one text being completed, against a plain loop that runs the model on the whole
  * window for every token: however feeds are cut, whatever is recorded, wherever it stops. */
+#include "base/random.h"
 #include "sluice/generate.h"
 #include "support/model_fixture.h"
+#include "support/test.h"
 #include "tokenizer/learner.h"
 #include "tokenizer/tokenizer.h"
 

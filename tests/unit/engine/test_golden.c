@@ -5,6 +5,7 @@
 #include "sluice/classify.h"
 #include "sluice/infer.h"
 #include "support/model_fixture.h"
+#include "support/test.h"
 #include "train/optimiser.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
  * against the reference. Row slots are in test_kernels_rows.c, attention in
  * test_kernels_attend.c. */
 #include "support/kernel_buffers.h"
+#include "support/test.h"
 
 /* ---- the tables ----------------------------------------------------------------------------- */
 

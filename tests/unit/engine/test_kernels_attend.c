@@ -1,6 +1,7 @@
 /* test_kernels_attend.c - attention of every level this machine has: against a plain computation in
  * double, backward against finite differences, and the same bits in any company. */
 #include "support/kernel_buffers.h"
+#include "support/test.h"
 
 /* How many keys each query sees. */
 enum pattern { ALL, CAUSAL, SCATTERED /* any number, also none */ };

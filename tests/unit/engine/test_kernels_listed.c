@@ -1,5 +1,6 @@
 /* test_kernels_listed.c - the slots for listed rows against sums in double precision. */
 #include "support/kernel_buffers.h"
+#include "support/test.h"
 
 enum { TABLE_ROWS = 41, LONGEST = 40 };
 

@@ -1,6 +1,7 @@
 /* test_kernels_rows.c - row slots and the optimiser of every level this machine has. */
 #include "kernels/levels.h"
 #include "support/kernel_buffers.h"
+#include "support/test.h"
 
 #include <float.h>
 

@@ -1,5 +1,6 @@
 /* test_material.c - what steps of labelled texts hold when there are crops of the texts, too. */
 #include "support/model_fixture.h"
+#include "support/test.h"
 #include "tokenizer/tokenizer.h"
 #include "train/material.h"
 

@@ -1,6 +1,8 @@
 /* test_ops.c - every op alone: its gradients with respect to every input and parameter against
  * finite differences. A row of the table is an op in one of its uses. */
+#include "base/random.h"
 #include "support/model_fixture.h"
+#include "support/test.h"
 
 #include "arch/eam/eam.h"
 #include "arch/epsilon/epsilon.h"

@@ -1,13 +1,18 @@
 /* test_train_labelled.c - learning to classify, for every row of the table that can: a rule is
  * learnt, a run that goes on ends with the same bits, and so does one with more threads; what is
  * published classifies the same texts as the trainer measured. */
+#include "base/random.h"
 #include "sluice/classify.h"
-#include "support/training_run.h"
+#include "support/file_sha256.h"
+#include "support/model_fixture.h"
+#include "support/test.h"
+#include "support/trainer_fixture.h"
 
 #include <math.h>
 
 enum { TEXTS = 60 };
 
+static struct workspace dirs;
 static char data[PATH_MAX];
 
 /* A text is about what its one telling word says, among others that tell nothing. */
@@ -31,20 +36,25 @@ static void write_data(const char *path)
     cr_assert_eq(fclose(file), 0);
 }
 
-static void setup_labelled(void)
+static void setup(void)
 {
-    setup();
-    write_data(test_path(data, top, "data.tsv"));
+    trainer_fixture_setup(&dirs);
+    write_data(test_path(data, dirs.top, "data.tsv"));
 }
 
-TestSuite(labelled, .init = setup_labelled, .fini = teardown);
+static void teardown(void)
+{
+    workspace_remove(&dirs);
+}
+
+TestSuite(labelled, .init = setup, .fini = teardown);
 
 /* The last batch of an epoch, and the last micro-batch of a batch, are smaller than the others. */
 static struct sl_training labelled_of(const struct sl_arch *arch, int epochs)
 {
     struct sl_training t = {.arch = arch,
                             .sources = {.data = data, .columns = {.label = "1", .text = "2"}},
-                            .run = run};
+                            .run = dirs.run};
     t.config = fixture_config_for(arch, SL_TASK_CLASSIFICATION);
     t.config.depth = 2;
     fixture_clamp(arch, &t.config);
@@ -66,7 +76,7 @@ static struct sl_training labelled_of(const struct sl_arch *arch, int epochs)
 static struct sl_train_state best_seen;
 static int decided_by_loss;
 
-static void follow_best(struct follow *f)
+static void follow_best(struct train_follower *f)
 {
     const struct sl_train_state *now = &f->last;
     bool first = f->evaluations == 1,
@@ -79,12 +89,12 @@ static void follow_best(struct follow *f)
 
 static void weights_digest(char hex[65])
 {
-    file_sha256(hex, out, "model.safetensors");
+    file_sha256(hex, dirs.output, "model.safetensors");
 }
 
 static void forget_run(void)
 {
-    test_directory_remove(run);
+    test_directory_remove(dirs.run);
 }
 
 static const struct sl_arch *classifier_at(int index)
@@ -101,7 +111,7 @@ Test(labelled, a_rule_is_learnt)
     const double least = TEST_SANITIZED ? 0.0 : 0.9;
     for (int a = 0; classifier_at(a); a++, forget_run()) {
         struct sl_training training = labelled_of(classifier_at(a), epochs);
-        struct follow f = train_until(&training, 0, 2);
+        struct train_follower f = train_until(&dirs, &training, 0, 2);
         /* 48 texts to train on: 6 steps an epoch. */
         cr_expect_eq(f.last.steps, 6 * epochs, "%d", f.last.steps);
         cr_expect_eq(f.evaluations, epochs, "%d", f.evaluations);
@@ -121,10 +131,10 @@ Test(labelled, of_equal_accuracies_the_one_of_least_loss_is_best)
 {
     struct sl_training training = labelled_of(sl_arch_find("encoder"), TEST_SANITIZED ? 16 : 30);
     struct sl_err err;
-    struct follow f = {.at_evaluation = follow_best};
+    struct train_follower f = {.at_evaluation = follow_best};
     struct sl_engine *engine = fixture_engine(NULL, 1);
-    struct sl_trainer *trainer = begin(engine, &training);
-    EXPECT_OK(follow(trainer, &f, &err), err);
+    struct sl_trainer *trainer = trainer_begin(engine, &training);
+    EXPECT_OK(trainer_follow(trainer, &f, &err), err);
     cr_expect_gt(decided_by_loss, 0);
     cr_expect_eq(f.last.best_step, best_seen.step);
     cr_expect_eq(f.last.best_accuracy, best_seen.validation_accuracy);
@@ -138,18 +148,18 @@ Test(labelled, a_run_that_goes_on_ends_with_the_same_bits)
     for (int a = 0; classifier_at(a); a++, forget_run()) {
         char whole[65], parts[65], threads[65];
         struct sl_training training = labelled_of(classifier_at(a), 3);
-        (void)train_until(&training, 0, 1);
+        (void)train_until(&dirs, &training, 0, 1);
         weights_digest(whole);
         forget_run();
-        (void)train_until(&training, 4, 1);
+        (void)train_until(&dirs, &training, 4, 1);
         training.resume = true;
-        (void)train_until(&training, 11, 1);
-        (void)train_until(&training, 0, 1);
+        (void)train_until(&dirs, &training, 11, 1);
+        (void)train_until(&dirs, &training, 0, 1);
         weights_digest(parts);
         cr_expect_str_eq(whole, parts, "%s", training.arch->name);
         training.resume = false;
         forget_run();
-        (void)train_until(&training, 0, 3);
+        (void)train_until(&dirs, &training, 0, 3);
         weights_digest(threads);
         cr_expect_str_eq(whole, threads, "%s, threads", training.arch->name);
     }
@@ -202,8 +212,8 @@ Test(labelled, what_is_published_is_what_was_measured)
         struct sl_err err;
         struct sl_training training = labelled_of(classifier_at(a), 2);
         struct sl_engine *engine = fixture_engine(NULL, 2);
-        struct follow f = train_until(&training, 0, 2);
-        struct sl_model *m = sl_model_open(engine, out, &err);
+        struct train_follower f = train_until(&dirs, &training, 0, 2);
+        struct sl_model *m = sl_model_open(engine, dirs.output, &err);
         cr_assert(m, "%s", err.text);
         const struct sl_model_info *info = sl_model_info(m);
         cr_expect_eq(info->task, SL_TASK_CLASSIFICATION);
@@ -255,14 +265,14 @@ Test(labelled, a_run_does_not_go_on_with_other_classes)
 {
     char labels[PATH_MAX];
     struct sl_training training = labelled_of(sl_arch_find("vanilla"), 2);
-    training.sources.labels = test_path(labels, top, "labels.txt");
+    training.sources.labels = test_path(labels, dirs.top, "labels.txt");
     test_write_file(labels, "0\n1\n2\n");
-    (void)train_until(&training, 3, 1);
+    (void)train_until(&dirs, &training, 3, 1);
     training.resume = true;
     test_write_file(labels, "2\n1\n0\n");
     expect_refused(&training, "corpus");
     test_write_file(labels, "0\n1\n2\n");
-    (void)train_until(&training, 0, 1);
+    (void)train_until(&dirs, &training, 0, 1);
 }
 
 static struct sl_training from_model(const struct sl_arch *arch, const char *from)
@@ -282,17 +292,18 @@ Test(labelled, a_model_begins_where_another_ended)
     struct sl_training pretraining = labelled_of(sl_arch_find("vanilla"), 0);
     pretraining.config.task = SL_TASK_COMPLETION;
     pretraining.config.classes = 0;
-    pretraining.sources = (struct sl_sources){.corpus = test_path(text, top, "data.tsv")};
+    pretraining.sources = (struct sl_sources){.corpus = test_path(text, dirs.top, "data.tsv")};
     pretraining.recipe.steps = 3;
     pretraining.recipe.validation_share = 0.1f;
-    (void)train_until(&pretraining, 0, 1);
-    cr_assert_eq(rename(out, test_path(first, top, "first")), 0);
+    (void)train_until(&dirs, &pretraining, 0, 1);
+    cr_assert_eq(rename(dirs.output, test_path(first, dirs.top, "first")), 0);
     forget_run();
 
     struct sl_training training = from_model(sl_arch_find("vanilla"), first);
-    (void)train_until(&training, 0, 1);
+    (void)train_until(&dirs, &training, 0, 1);
     struct sl_engine *engine = fixture_engine(NULL, 1);
-    struct sl_model *a = sl_model_open(engine, first, &err), *b = sl_model_open(engine, out, &err);
+    struct sl_model *a = sl_model_open(engine, first, &err),
+                    *b = sl_model_open(engine, dirs.output, &err);
     cr_assert(a && b, "%s", err.text);
     cr_expect_str_eq(sl_tokenizer_kind(sl_model_tokenizer(b)), "characters");
     for (int i = 0; i < a->builder.count; i++) {

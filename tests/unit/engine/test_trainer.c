@@ -1,11 +1,25 @@
 /* test_trainer.c - training runs: the same bits however they were interrupted, and losses that
  * fall. */
-#include "support/training_run.h"
+#include "support/model_fixture.h"
+#include "support/test.h"
+#include "support/trainer_fixture.h"
 
 #include "sluice/infer.h"
 #include "train/evaluate.h"
 
 #include <math.h>
+
+static struct workspace dirs;
+
+static void setup(void)
+{
+    trainer_fixture_setup(&dirs);
+}
+
+static void teardown(void)
+{
+    workspace_remove(&dirs);
+}
 
 TestSuite(trainer, .init = setup, .fini = teardown);
 
@@ -16,7 +30,7 @@ static void lose_steps(const struct sl_training *training, int count, int thread
 {
     struct sl_err err;
     struct sl_engine *engine = fixture_engine(NULL, threads);
-    struct sl_trainer *trainer = begin(engine, training);
+    struct sl_trainer *trainer = trainer_begin(engine, training);
     for (int i = 0; i < count; i++)
         EXPECT_OK(sl_trainer_step(trainer, &err), err);
     sl_trainer_destroy(trainer);
@@ -29,35 +43,35 @@ Test(trainer, interrupted_runs_end_with_the_same_bits)
     for (int a = 0; sl_arch_at(a); a++) {
         if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
             continue;
-        struct sl_training training = training_of(sl_arch_at(a), run);
-        struct ending want = ending_without_events(training, 1);
+        struct sl_training training = small_training(&dirs, sl_arch_at(a), dirs.run);
+        struct run_digests want = digests_without_events(&dirs, training, 1);
         for (size_t i = 0; i < COUNT(stops); i++) {
-            (void)train_until(&training, stops[i], 1 + (int)i % 3);
+            (void)train_until(&dirs, &training, stops[i], 1 + (int)i % 3);
             training.resume = true;
             if (stops[i])
                 lose_steps(&training, (int)i % 2 + 1, 2);
         }
-        expect_same(ending_of(run), want, sl_arch_at(a)->name);
-        test_directory_remove(run);
+        expect_same_digests(digests_of(&dirs, dirs.run), want, sl_arch_at(a)->name);
+        test_directory_remove(dirs.run);
     }
 }
 
 Test(trainer, a_finished_run_resumes_to_the_same_model)
 {
     struct sl_err err;
-    struct follow f = {0};
-    struct sl_training training = training_of(sl_arch_find("tsa"), run);
-    (void)train_until(&training, 0, 1);
-    struct ending want = ending_of(run);
-    test_directory_remove(out);
+    struct train_follower f = {0};
+    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    (void)train_until(&dirs, &training, 0, 1);
+    struct run_digests want = digests_of(&dirs, dirs.run);
+    test_directory_remove(dirs.output);
     training.resume = true;
     struct sl_engine *engine = fixture_engine(NULL, 1);
-    struct sl_trainer *trainer = begin(engine, &training);
+    struct sl_trainer *trainer = trainer_begin(engine, &training);
     cr_assert(sl_trainer_finished(trainer));
-    EXPECT_OK(follow(trainer, &f, &err), err);
+    EXPECT_OK(trainer_follow(trainer, &f, &err), err);
     cr_expect_eq(f.steps, 0);
-    EXPECT_OK(sl_trainer_publish(trainer, out, false, "{}", &err), err);
-    expect_same(ending_of(run), want, "resumed when finished");
+    EXPECT_OK(sl_trainer_publish(trainer, dirs.output, false, "{}", &err), err);
+    expect_same_digests(digests_of(&dirs, dirs.run), want, "resumed when finished");
     sl_trainer_destroy(trainer);
     sl_engine_destroy(engine);
 }
@@ -65,14 +79,14 @@ Test(trainer, a_finished_run_resumes_to_the_same_model)
 Test(trainer, the_best_loss_is_remembered)
 {
     struct sl_err err;
-    struct follow f = {.stop_at = 5};
-    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    struct train_follower f = {.stop_at = 5};
+    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     struct sl_engine *engine = fixture_engine(NULL, 1);
-    struct sl_trainer *trainer = begin(engine, &training);
-    EXPECT_OK(follow(trainer, &f, &err), err);
+    struct sl_trainer *trainer = trainer_begin(engine, &training);
+    EXPECT_OK(trainer_follow(trainer, &f, &err), err);
     sl_trainer_destroy(trainer);
     training.resume = true;
-    trainer = begin(engine, &training);
+    trainer = trainer_begin(engine, &training);
     cr_expect_eq(sl_trainer_state(trainer)->step, 5);
     cr_expect_eq(sl_trainer_state(trainer)->best_step, 4);
     cr_expect_lt(f.last.best_loss, 10.0);
@@ -86,18 +100,18 @@ Test(trainer, threads_do_not_change_a_bit)
     for (int a = 0; sl_arch_at(a); a++) {
         if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
             continue;
-        struct sl_training training = training_of(sl_arch_at(a), run);
-        struct ending one = ending_without_events(training, 1);
-        expect_same(ending_without_events(training, 3), one, sl_arch_at(a)->name);
+        struct sl_training training = small_training(&dirs, sl_arch_at(a), dirs.run);
+        struct run_digests one = digests_without_events(&dirs, training, 1);
+        expect_same_digests(digests_without_events(&dirs, training, 3), one, sl_arch_at(a)->name);
     }
 }
 
 Test(trainer, a_seed_changes_everything)
 {
-    struct sl_training training = training_of(sl_arch_find("tsa"), run);
-    struct ending one = ending_without_events(training, 1);
+    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct run_digests one = digests_without_events(&dirs, training, 1);
     training.recipe.seed++;
-    struct ending other = ending_without_events(training, 1);
+    struct run_digests other = digests_without_events(&dirs, training, 1);
     cr_expect_str_neq(one.numbers, other.numbers);
     cr_expect_str_neq(one.model, other.model);
 }
@@ -108,10 +122,10 @@ static size_t parameters_after(const struct sl_arch *arch, int micro_batch, int 
     char path[PATH_MAX], name[32];
     struct sl_err err;
     (void)snprintf(name, sizeof name, "micro-%d-%d", micro_batch, steps);
-    struct sl_training training = training_of(arch, test_path(path, top, name));
+    struct sl_training training = small_training(&dirs, arch, test_path(path, dirs.top, name));
     training.recipe.micro_batch = micro_batch;
     struct sl_engine *engine = fixture_engine(NULL, 2);
-    struct sl_trainer *trainer = begin(engine, &training);
+    struct sl_trainer *trainer = trainer_begin(engine, &training);
     for (int i = 0; i < steps; i++)
         EXPECT_OK(sl_trainer_step(trainer, &err), err);
     const struct sl_model *m = sl_trainer_model(trainer);
@@ -178,13 +192,13 @@ static double loss_on(struct sl_trainer *trainer, enum sl_part part)
 /* A text short enough to be known by heart: what is left is the first letters of each window. */
 Test(trainer, every_architecture_overfits_a_tiny_text)
 {
-    test_write_file(corpus, "The quick brown fox jumps over the lazy dog, and then it waits; "
-                            "five dozen jugs of liquor went down the river by night.");
+    test_write_file(dirs.corpus, "The quick brown fox jumps over the lazy dog, and then it waits; "
+                                 "five dozen jugs of liquor went down the river by night.");
     for (int a = 0; sl_arch_at(a); a++) {
         if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
             continue;
         struct sl_err err;
-        struct sl_training training = training_of(sl_arch_at(a), run);
+        struct sl_training training = small_training(&dirs, sl_arch_at(a), dirs.run);
         training.config.width = 32;
         training.config.heads = 4;
         training.config.dropout = 0.0f;
@@ -192,16 +206,16 @@ Test(trainer, every_architecture_overfits_a_tiny_text)
         training.recipe.batch = training.recipe.micro_batch = 8;
         training.recipe.evaluate_every = training.recipe.save_every = 0;
         struct sl_engine *engine = fixture_engine(NULL, 2);
-        struct sl_trainer *trainer = begin(engine, &training);
+        struct sl_trainer *trainer = trainer_begin(engine, &training);
         double before = loss_on(trainer, SL_TRAIN);
-        struct follow f = {0};
-        EXPECT_OK(follow(trainer, &f, &err), err);
+        struct train_follower f = {0};
+        EXPECT_OK(trainer_follow(trainer, &f, &err), err);
         double after = loss_on(trainer, SL_TRAIN);
         cr_expect_gt(before, 3.0, "%s: %g", sl_arch_at(a)->name, before);
         cr_expect_lt(after, TEST_SANITIZED ? before : 0.5, "%s: %g", sl_arch_at(a)->name, after);
         sl_trainer_destroy(trainer);
         sl_engine_destroy(engine);
-        test_directory_remove(run);
+        test_directory_remove(dirs.run);
     }
 }
 
@@ -224,7 +238,7 @@ static void expect_report(const struct sl_train_state *s, double first_loss)
 
 static double first_loss;
 
-static void keep_first_loss(struct follow *f, int step)
+static void keep_first_loss(struct train_follower *f, int step)
 {
     if (step == 1)
         first_loss = f->last.loss;
@@ -233,11 +247,11 @@ static void keep_first_loss(struct follow *f, int step)
 Test(trainer, a_run_reports_every_step_evaluation_and_save)
 {
     struct sl_err err;
-    struct follow f = {.at_step = keep_first_loss};
-    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    struct train_follower f = {.at_step = keep_first_loss};
+    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     struct sl_engine *engine = fixture_engine(NULL, 1);
-    struct sl_trainer *trainer = begin(engine, &training);
-    EXPECT_OK(follow(trainer, &f, &err), err);
+    struct sl_trainer *trainer = trainer_begin(engine, &training);
+    EXPECT_OK(trainer_follow(trainer, &f, &err), err);
     cr_expect_eq(f.steps, 12);
     cr_expect_eq(f.evaluations, 3);
     cr_expect_eq(f.saves, 4);
@@ -284,7 +298,7 @@ static struct tally tally_served(const struct sl_model *m, struct sl_span part)
 static struct sl_model *open_model(struct sl_engine *engine)
 {
     struct sl_err err;
-    struct sl_model *m = sl_model_open(engine, out, &err);
+    struct sl_model *m = sl_model_open(engine, dirs.output, &err);
     cr_assert(m, "%s", err.text);
     return m;
 }
@@ -313,7 +327,7 @@ static void check_evaluation(const struct sl_arch *arch, const struct sl_policy 
     struct sl_corpus text;
     struct sl_engine *engines[2] = {fixture_engine(NULL, 1), fixture_engine(NULL, 3)};
     struct sl_model *m = open_model(engines[0]), *again = open_model(engines[1]);
-    EXPECT_OK(sl_corpus_open(&text, corpus, m->tokenizer, &err), err);
+    EXPECT_OK(sl_corpus_open(&text, dirs.corpus, m->tokenizer, &err), err);
     struct sl_span part = {text.ids, 1000};
     EXPECT_OK(sl_evaluate(m, part, policy, &one, &err), err);
     EXPECT_OK(sl_evaluate(again, part, policy, &three, &err), err);
@@ -346,11 +360,11 @@ Test(trainer, evaluation_agrees_with_what_is_served)
     for (int a = 0; sl_arch_at(a); a++) {
         if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
             continue;
-        struct sl_training training = training_of(sl_arch_at(a), run);
-        (void)train_until(&training, 0, 1);
+        struct sl_training training = small_training(&dirs, sl_arch_at(a), dirs.run);
+        (void)train_until(&dirs, &training, 0, 1);
         check_evaluation(sl_arch_at(a), NULL);
         for (size_t i = 0; i < COUNT(policies); i++)
             check_evaluation(sl_arch_at(a), &policies[i]);
-        test_directory_remove(run);
+        test_directory_remove(dirs.run);
     }
 }

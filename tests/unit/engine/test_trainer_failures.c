@@ -1,9 +1,24 @@
 /* test_trainer_failures.c - training runs whose state survives whatever goes wrong. */
-#include "support/training_run.h"
+#include "checkpoint/manifest.h"
+#include "support/model_fixture.h"
+#include "support/test.h"
+#include "support/trainer_fixture.h"
 
 #include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
+
+static struct workspace dirs;
+
+static void setup(void)
+{
+    trainer_fixture_setup(&dirs);
+}
+
+static void teardown(void)
+{
+    workspace_remove(&dirs);
+}
 
 TestSuite(trainer_failures, .init = setup, .fini = teardown);
 
@@ -11,7 +26,7 @@ TestSuite(trainer_failures, .init = setup, .fini = teardown);
 static void expect_left_at(struct sl_training *training, struct sl_engine *engine, int step)
 {
     training->resume = true;
-    struct sl_trainer *trainer = begin(engine, training);
+    struct sl_trainer *trainer = trainer_begin(engine, training);
     cr_expect_eq(sl_trainer_state(trainer)->step, step);
     cr_expect(sl_model_is_finite(sl_trainer_model(trainer)));
     sl_trainer_destroy(trainer);
@@ -21,7 +36,7 @@ static void expect_left_at(struct sl_training *training, struct sl_engine *engin
 
 enum { AT_A_STEP = 7, AT_A_MEASUREMENT = 8 };
 
-static void poison(struct follow *f)
+static void poison(struct train_follower *f)
 {
     const struct sl_parameter *p = &sl_trainer_model(f->trainer)->builder.parameters[0];
     p->data[0] = (float)NAN;
@@ -29,14 +44,14 @@ static void poison(struct follow *f)
 }
 
 /* What an overflow in the middle of a run does to the next step. */
-static void poison_step(struct follow *f, int step)
+static void poison_step(struct train_follower *f, int step)
 {
     if (step == AT_A_STEP)
         poison(f);
 }
 
 /* And to a measurement, which comes before the next step. */
-static void poison_measurement(struct follow *f, int step)
+static void poison_measurement(struct train_follower *f, int step)
 {
     if (step == AT_A_MEASUREMENT)
         poison(f);
@@ -45,30 +60,31 @@ static void poison_measurement(struct follow *f, int step)
 Test(trainer_failures, a_loss_that_is_not_finite_leaves_the_last_good_state)
 {
     struct sl_err err;
-    struct follow f = {.at_step = poison_step};
-    struct sl_training training = training_of(sl_arch_find("tsa"), run);
-    struct ending want = ending_without_events(training, 1);
+    struct train_follower f = {.at_step = poison_step};
+    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct run_digests want = digests_without_events(&dirs, training, 1);
     struct sl_engine *engine = fixture_engine(NULL, 1);
-    struct sl_trainer *trainer = begin(engine, &training);
-    EXPECT_FAIL(follow(trainer, &f, &err), err, SL_NOT_FINITE, "saved last");
-    cr_expect(strstr(err.text, run) && strstr(err.text, "step 7: the loss"), "%s", err.text);
+    struct sl_trainer *trainer = trainer_begin(engine, &training);
+    EXPECT_FAIL(trainer_follow(trainer, &f, &err), err, SL_NOT_FINITE, "saved last");
+    cr_expect(strstr(err.text, dirs.run) && strstr(err.text, "step 7: the loss"), "%s", err.text);
     sl_trainer_destroy(trainer);
     expect_left_at(&training, engine, 6);
     sl_engine_destroy(engine);
-    (void)train_until(&training, 0, 1);
-    expect_same(ending_of(run), want, "after a NaN");
+    (void)train_until(&dirs, &training, 0, 1);
+    expect_same_digests(digests_of(&dirs, dirs.run), want, "after a NaN");
 }
 
 /* What a model is measured on may be text or labelled texts; what it says is the same. */
 Test(trainer_failures, a_measurement_that_is_not_finite_says_what_to_do)
 {
     struct sl_err err;
-    struct follow f = {.at_step = poison_measurement};
-    struct sl_training training = training_of(sl_arch_find("vanilla"), run);
+    struct train_follower f = {.at_step = poison_measurement};
+    struct sl_training training = small_training(&dirs, sl_arch_find("vanilla"), dirs.run);
     struct sl_engine *engine = fixture_engine(NULL, 1);
-    struct sl_trainer *trainer = begin(engine, &training);
-    EXPECT_FAIL(follow(trainer, &f, &err), err, SL_NOT_FINITE, "not finite; try a smaller rate");
-    cr_expect(strstr(err.text, run) && strstr(err.text, "step 8: "), "%s", err.text);
+    struct sl_trainer *trainer = trainer_begin(engine, &training);
+    EXPECT_FAIL(trainer_follow(trainer, &f, &err), err, SL_NOT_FINITE,
+                "not finite; try a smaller rate");
+    cr_expect(strstr(err.text, dirs.run) && strstr(err.text, "step 8: "), "%s", err.text);
     sl_trainer_destroy(trainer);
     expect_left_at(&training, engine, 6);
     sl_engine_destroy(engine);
@@ -77,13 +93,13 @@ Test(trainer_failures, a_measurement_that_is_not_finite_says_what_to_do)
 Test(trainer_failures, a_rate_far_too_large_fails_and_says_so)
 {
     struct sl_err err;
-    struct follow f = {0};
-    struct sl_training training = training_of(sl_arch_find("vanilla"), run);
+    struct train_follower f = {0};
+    struct sl_training training = small_training(&dirs, sl_arch_find("vanilla"), dirs.run);
     training.recipe.rate = 1e30f;
     training.recipe.clip = 0.0f;
     struct sl_engine *engine = fixture_engine(NULL, 1);
-    struct sl_trainer *trainer = begin(engine, &training);
-    EXPECT_FAIL(follow(trainer, &f, &err), err, SL_NOT_FINITE, "smaller rate");
+    struct sl_trainer *trainer = trainer_begin(engine, &training);
+    EXPECT_FAIL(trainer_follow(trainer, &f, &err), err, SL_NOT_FINITE, "smaller rate");
     sl_trainer_destroy(trainer);
     expect_left_at(&training, engine, f.saves > 0 ? 3 : 0);
     sl_engine_destroy(engine);
@@ -110,8 +126,8 @@ static double other_number(double x, double most, bool whole)
 Test(trainer_failures, resuming_with_another_number_is_refused_by_its_name)
 {
     struct sl_err err;
-    struct sl_training training = training_of(sl_arch_find("tsa"), run);
-    (void)train_until(&training, 4, 1);
+    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    (void)train_until(&dirs, &training, 4, 1);
     training.resume = true;
     for (const struct sl_number *r = sl_recipe_rows; r->name; r++) {
         const struct sl_number *row = r;
@@ -133,94 +149,95 @@ Test(trainer_failures, resuming_with_another_number_is_refused_by_its_name)
 
 Test(trainer_failures, resuming_with_another_architecture_is_refused)
 {
-    struct sl_training training = training_of(sl_arch_find("vanilla"), run);
-    (void)train_until(&training, 4, 1);
+    struct sl_training training = small_training(&dirs, sl_arch_find("vanilla"), dirs.run);
+    (void)train_until(&dirs, &training, 4, 1);
     for (int a = 0; sl_arch_at(a); a++) {
         if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
             continue;
-        struct sl_training other = training_of(sl_arch_at(a), run);
+        struct sl_training other = small_training(&dirs, sl_arch_at(a), dirs.run);
         other.resume = true;
         if (other.arch != training.arch)
             expect_refused(&other, SL_BAD_INPUT, "architecture");
     }
     training.resume = true;
-    (void)train_until(&training, 0, 1);
+    (void)train_until(&dirs, &training, 0, 1);
 }
 
 Test(trainer_failures, resuming_with_another_corpus_is_refused)
 {
-    struct sl_training training = training_of(sl_arch_find("tsa"), run);
-    (void)train_until(&training, 4, 1);
+    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    (void)train_until(&dirs, &training, 4, 1);
     training.resume = true;
-    write_corpus(corpus, 400, 2); /* the same characters in another order */
+    trainer_write_corpus(dirs.corpus, 400, 2); /* the same characters in another order */
     expect_refused(&training, SL_BAD_INPUT, "another corpus");
-    test_write_file(corpus,
+    test_write_file(dirs.corpus,
                     "Other characters altogether, and so another vocabulary. Other characters "
                     "altogether, and so another vocabulary.");
     expect_refused(&training, SL_BAD_INPUT, "another corpus");
-    write_corpus(corpus, 400, 1);
-    (void)train_until(&training, 0, 1);
+    trainer_write_corpus(dirs.corpus, 400, 1);
+    (void)train_until(&dirs, &training, 0, 1);
 }
 
 Test(trainer_failures, beginning_over_a_run_is_refused)
 {
-    struct sl_training training = training_of(sl_arch_find("tsa"), run);
-    (void)train_until(&training, 4, 1);
+    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    (void)train_until(&dirs, &training, 4, 1);
     expect_refused(&training, SL_BAD_INPUT, "already holds a run");
     training.resume = true;
-    (void)train_until(&training, 0, 1);
+    (void)train_until(&dirs, &training, 0, 1);
 }
 
 Test(trainer_failures, resuming_what_is_not_there_is_refused)
 {
-    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     training.resume = true;
-    expect_refused(&training, SL_NOT_FOUND, run);
-    cr_expect_neq(access(run, F_OK), 0, "a failed resume made a directory");
+    expect_refused(&training, SL_NOT_FOUND, dirs.run);
+    cr_expect_neq(access(dirs.run, F_OK), 0, "a failed resume made a directory");
 }
 
 /* -- files that are not as they should be ----------------------------------------------------- */
 
 Test(trainer_failures, a_corpus_that_cannot_be_used_is_named)
 {
-    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     char missing[PATH_MAX];
-    training.sources.corpus = test_path(missing, top, "missing.txt");
+    training.sources.corpus = test_path(missing, dirs.top, "missing.txt");
     expect_refused(&training, SL_NOT_FOUND, "missing.txt");
-    training.sources.corpus = top;
+    training.sources.corpus = dirs.top;
     expect_refused(&training, SL_BAD_INPUT, "not a plain file");
-    training.sources.corpus = corpus;
-    test_write_file(corpus, "");
+    training.sources.corpus = dirs.corpus;
+    test_write_file(dirs.corpus, "");
     expect_refused(&training, SL_BAD_INPUT, "empty");
-    test_write_file(corpus, "too short");
+    test_write_file(dirs.corpus, "too short");
     expect_refused(&training, SL_BAD_INPUT, "too short for a context of 13");
-    test_write_file(corpus, "not UTF-8 from byte 27 on: \xff\xfe and so on, for long enough.");
+    test_write_file(dirs.corpus, "not UTF-8 from byte 27 on: \xff\xfe and so on, for long enough.");
     expect_refused(&training, SL_BAD_INPUT, "UTF-8");
-    cr_expect_neq(access(run, F_OK), 0, "a failed beginning made a directory");
+    cr_expect_neq(access(dirs.run, F_OK), 0, "a failed beginning made a directory");
 }
 
 Test(trainer_failures, a_corpus_without_permission_is_named)
 {
-    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     if (geteuid() == 0) {
         teardown(); /* which a skipped test does not reach */
         cr_skip_test("root may read everything");
     }
-    cr_assert_eq(chmod(corpus, 0), 0);
+    cr_assert_eq(chmod(dirs.corpus, 0), 0);
     expect_refused(&training, SL_IO, "Permission denied");
 }
 
 Test(trainer_failures, a_directory_that_cannot_be_written_is_named)
 {
     char below[PATH_MAX];
-    struct sl_training training = training_of(sl_arch_find("tsa"), test_path(below, corpus, "run"));
-    expect_refused(&training, SL_IO, corpus);
+    struct sl_training training =
+        small_training(&dirs, sl_arch_find("tsa"), test_path(below, dirs.corpus, "run"));
+    expect_refused(&training, SL_IO, dirs.corpus);
     if (geteuid() == 0)
         return; /* root may write everywhere */
-    training.run = run;
-    cr_assert_eq(chmod(top, S_IRUSR | S_IXUSR), 0);
+    training.run = dirs.run;
+    cr_assert_eq(chmod(dirs.top, S_IRUSR | S_IXUSR), 0);
     expect_refused(&training, SL_IO, "Permission denied");
-    cr_assert_eq(chmod(top, S_IRWXU), 0);
+    cr_assert_eq(chmod(dirs.top, S_IRWXU), 0);
 }
 
 /* The size of files that this process may write: as a full disk, but for one process. */
@@ -232,7 +249,7 @@ static void limit_files(rlim_t bytes)
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static void fill_disk(struct follow *f, int step)
+static void fill_disk(struct train_follower *f, int step)
 {
     (void)f;
     if (step == 5)
@@ -242,40 +259,40 @@ static void fill_disk(struct follow *f, int step)
 Test(trainer_failures, a_full_disk_leaves_the_last_state)
 {
     struct sl_err err;
-    struct follow f = {.at_step = fill_disk};
-    struct sl_training training = training_of(sl_arch_find("tsa"), run);
-    struct ending want = ending_without_events(training, 1);
+    struct train_follower f = {.at_step = fill_disk};
+    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct run_digests want = digests_without_events(&dirs, training, 1);
     (void)signal(SIGXFSZ, SIG_IGN);
     struct sl_engine *engine = fixture_engine(NULL, 1);
-    struct sl_trainer *trainer = begin(engine, &training);
-    EXPECT_FAIL(follow(trainer, &f, &err), err, SL_IO, "save step 6");
+    struct sl_trainer *trainer = trainer_begin(engine, &training);
+    EXPECT_FAIL(trainer_follow(trainer, &f, &err), err, SL_IO, "save step 6");
     limit_files(RLIM_INFINITY);
     cr_expect(strstr(err.text, "File too large"), "%s", err.text);
-    cr_expect_eq(test_count_entries(run), 1, "something is left beside the state");
+    cr_expect_eq(test_count_entries(dirs.run), 1, "something is left beside the state");
     sl_trainer_destroy(trainer);
     expect_left_at(&training, engine, 3);
     sl_engine_destroy(engine);
-    (void)train_until(&training, 0, 1);
-    expect_same(ending_of(run), want, "after a full disk");
+    (void)train_until(&dirs, &training, 0, 1);
+    expect_same_digests(digests_of(&dirs, dirs.run), want, "after a full disk");
 }
 
 Test(trainer_failures, a_full_disk_at_the_beginning_is_told)
 {
-    struct sl_training training = training_of(sl_arch_find("tsa"), run);
+    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     (void)signal(SIGXFSZ, SIG_IGN);
     limit_files(4096);
     expect_refused(&training, SL_IO, "File too large");
     limit_files(RLIM_INFINITY);
-    (void)train_until(&training, 0, 1);
+    (void)train_until(&dirs, &training, 0, 1);
 }
 
 Test(trainer_failures, a_damaged_state_is_refused)
 {
     char path[PATH_MAX], state[PATH_MAX];
-    struct sl_training training = training_of(sl_arch_find("tsa"), run);
-    (void)train_until(&training, 4, 1);
+    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    (void)train_until(&dirs, &training, 4, 1);
     training.resume = true;
-    (void)test_path(state, run, "state");
+    (void)test_path(state, dirs.run, "state");
     cr_assert_eq(truncate(test_path(path, state, "state.safetensors"), 5000), 0);
     expect_refused(&training, SL_CORRUPT, "state.safetensors");
 }
@@ -286,9 +303,9 @@ Test(trainer_failures, a_state_beyond_its_end_is_refused)
     struct sl_err err;
     struct sl_member members[] = {{.name = "state.json"}, {.name = "state.safetensors"}};
     char state[PATH_MAX], path[PATH_MAX], moved[SL_PATH_MAX], text[16384], edited[16384];
-    struct sl_training training = training_of(sl_arch_find("tsa"), run);
-    (void)train_until(&training, 4, 1);
-    (void)test_path(path, test_path(state, run, "state"), "state.json");
+    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    (void)train_until(&dirs, &training, 4, 1);
+    (void)test_path(path, test_path(state, dirs.run, "state"), "state.json");
     FILE *file = fopen(path, "re");
     cr_assert(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';

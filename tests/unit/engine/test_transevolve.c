@@ -1,9 +1,11 @@
 /* test_transevolve.c - models whose attention evolves: their exact simplifications against what
  * they simplify, written out in double; all variants' gradients; texts in parts and in company. */
 #include "arch/transevolve/transevolve.h"
+#include "base/random.h"
 #include "support/gradient_check.h"
 #include "support/model_fixture.h"
 #include "support/reference_math.h"
+#include "support/test.h"
 
 #include "sluice/classify.h"
 #include "sluice/infer.h"

@@ -3,6 +3,7 @@
 #include "arch/transevolve/transevolve.h"
 #include "support/model_fixture.h"
 #include "support/reference_math.h"
+#include "support/test.h"
 
 #include <math.h>
 

@@ -1,25 +1,40 @@
 /* test_classification_executor.c - every text gets its own answer, requests are admitted
  * whole, and cancelled ones are not computed. */
 #include "base/clock.h"
+#include "base/random.h"
 #include "model/model.h"
-#include "support/batcher_world.h"
-#include "support/oracle.h"
-#include "support/tiny_classifier.h"
+#include "support/reference_classifier.h"
+#include "support/scheduler_fixture.h"
+#include "support/test.h"
+#include "support/tiny_classifiers.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
 
 enum { ITEMS = 16, ROWS = 100, TEXTS_MAX = 64, ENCODED_NS = 12345 };
+
+static struct scheduler_fixture fixture;
+
+static void teardown(void)
+{
+    scheduler_fixture_release(&fixture);
+}
 
 static struct sv_model_ref *mood_served, *plain_served;
 
 static void open_with(int64_t items_max)
 {
-    world_stock(tiny_classifiers_make);
-    mood_served = world_find(MOOD "@4");
-    plain_served = world_find(PLAIN);
-    world_start(&(struct sv_scheduler_options){
-        .complete = {.slots = 1, .batch_rows = 8, .bounds = {.items_max = 8, .tokens_max = 1000}},
-        .classify = {.items = ITEMS,
-                     .rows = ROWS,
-                     .bounds = {.items_max = items_max, .tokens_max = 10000000}}});
+    scheduler_fixture_init(&fixture, tiny_classifiers_make);
+    mood_served = scheduler_fixture_acquire(&fixture, MOOD "@4");
+    plain_served = scheduler_fixture_acquire(&fixture, PLAIN);
+    scheduler_fixture_start(
+        &fixture, &(struct sv_scheduler_options){
+                      .complete = {.slots = 1,
+                                   .batch_rows = 8,
+                                   .bounds = {.items_max = 8, .tokens_max = 1000}},
+                      .classify = {.items = ITEMS,
+                                   .rows = ROWS,
+                                   .bounds = {.items_max = items_max, .tokens_max = 10000000}}});
 }
 
 static void open_usual(void)
@@ -74,13 +89,13 @@ static struct ask *submit(struct sv_model_ref *ref, uint64_t seed, int count)
         if ((int)i == poisoned)
             ids[0] = PLAIN_SPECIAL + PLAIN_SIGNS - 1;
     }
-    ask->task = (struct sv_classification_task){.request = world_call(),
+    ask->task = (struct sv_classification_task){.request = scheduler_fixture_request(&fixture),
                                                 .items = ask->items,
                                                 .count = count,
                                                 .deadline_ns = deadline_ns,
                                                 .encoded_ns = ENCODED_NS};
-    if (sv_scheduler_admit(world.scheduler, ref, count, tokens, &error)) {
-        sv_scheduler_submit_classification(world.scheduler, ref, &ask->task);
+    if (sv_scheduler_admit(fixture.scheduler, ref, count, tokens, &error)) {
+        sv_scheduler_submit_classification(fixture.scheduler, ref, &ask->task);
         return ask;
     }
     sv_request_release(ask->task.request);
@@ -102,17 +117,17 @@ static void ask_destroy(struct ask *ask)
 
 static double outcome(const char *model, const char *how)
 {
-    return sv_metric_value(
-        sv_metrics_series(world.metrics, SV_METRIC_ITEMS, (const char *const[]){model, "4", how}));
+    return sv_metric_value(sv_metrics_series(fixture.metrics, SV_METRIC_ITEMS,
+                                             (const char *const[]){model, "4", how}));
 }
 
 /* Every text has the bits that it has alone. */
-static void expect_answers(const struct ask *ask, const struct oracle *oracle)
+static void expect_answers(const struct ask *ask, const struct reference_classifier *oracle)
 {
     cr_assert_eq(ask->task.error.kind, SV_OK, "%s", ask->task.error.message);
     for (int i = 0; i < ask->task.count; i++) {
         const struct sv_classification_item *item = &ask->items[i];
-        struct verdict v = oracle_judge(oracle, item->tokens, item->count);
+        struct classification v = reference_classify_tokens(oracle, item->tokens, item->count);
         cr_assert_eq(memcmp(v.logits, item->logits, (size_t)v.classes * sizeof *v.logits), 0,
                      "text %d of %d", i, ask->task.count);
         cr_assert_eq(item->layers_used, v.layers_used);
@@ -122,7 +137,7 @@ static void expect_answers(const struct ask *ask, const struct oracle *oracle)
 
 /* ---- tests ---------------------------------------------------------------------------------- */
 
-TestSuite(classify_lane, .fini = world_close);
+TestSuite(classify_lane, .fini = teardown);
 
 Test(classify_lane, every_text_gets_its_own_answer_over_any_number_of_batches, .init = open_usual)
 {
@@ -130,28 +145,30 @@ Test(classify_lane, every_text_gets_its_own_answer_over_any_number_of_batches, .
 
     struct ask *asks[ASKS];
     int64_t texts = 0;
-    struct oracle mood = oracle_open(world.store, MOOD), plain = oracle_open(world.store, PLAIN);
+    struct reference_classifier mood = reference_open(fixture.store, MOOD),
+                                plain = reference_open(fixture.store, PLAIN);
     for (int i = 0; i < ASKS; i++) {
         asks[i] = submit(i % 3 ? mood_served : plain_served, (uint64_t)i, 1 + i * 7 % TEXTS_MAX);
         cr_assert(asks[i]);
     }
     for (int i = 0; i < ASKS; i++) {
-        wait_until(&asks[i]->task.finished);
+        scheduler_fixture_wait(&asks[i]->task.finished);
         expect_answers(asks[i], i % 3 ? &mood : &plain);
         texts += asks[i]->task.count;
         ask_destroy(asks[i]);
     }
-    expect_idle();
+    scheduler_fixture_expect_idle(&fixture);
     cr_assert_eq(outcome("mood", "ok") + outcome("plain", "ok"), (double)texts);
     const char *labels[] = {"mood", "4"};
-    const struct sv_series *sizes = sv_metrics_series(world.metrics, SV_METRIC_BATCH_SIZE, labels);
+    const struct sv_series *sizes =
+        sv_metrics_series(fixture.metrics, SV_METRIC_BATCH_SIZE, labels);
     const struct sv_series *tokens =
-        sv_metrics_series(world.metrics, SV_METRIC_BATCH_TOKENS, labels);
+        sv_metrics_series(fixture.metrics, SV_METRIC_BATCH_TOKENS, labels);
     double batches = (double)sv_metric_count(sizes);
     cr_assert_gt(sv_metric_value(sizes), 2 * batches, "texts did not share batches");
     cr_assert_leq(sv_metric_value(tokens), ROWS * batches);
-    oracle_close(&mood);
-    oracle_close(&plain);
+    reference_close(&mood);
+    reference_close(&plain);
 }
 
 static void open_for_three(void)
@@ -162,17 +179,17 @@ static void open_for_three(void)
 Test(classify_lane, a_call_is_admitted_whole_or_not_at_all, .init = open_for_three)
 {
     struct sv_error error;
-    cr_assert(sv_scheduler_admit(world.scheduler, mood_served, 2, 100, &error));
-    cr_assert_not(sv_scheduler_admit(world.scheduler, mood_served, 2, 100, &error));
+    cr_assert(sv_scheduler_admit(fixture.scheduler, mood_served, 2, 100, &error));
+    cr_assert_not(sv_scheduler_admit(fixture.scheduler, mood_served, 2, 100, &error));
     cr_assert_eq(error.kind, SV_OVERLOADED);
     cr_assert_gt(error.retry_ms, 0);
-    cr_assert(sv_scheduler_admit(world.scheduler, plain_served, 3, 100, &error), "another queue");
-    cr_assert(sv_scheduler_admit(world.scheduler, mood_served, 1, 100, &error));
-    sv_scheduler_withdraw(world.scheduler, mood_served, 3, 200);
-    sv_scheduler_withdraw(world.scheduler, plain_served, 3, 100);
-    cr_assert_not(sv_scheduler_admit(world.scheduler, mood_served, 4, 100, &error));
+    cr_assert(sv_scheduler_admit(fixture.scheduler, plain_served, 3, 100, &error), "another queue");
+    cr_assert(sv_scheduler_admit(fixture.scheduler, mood_served, 1, 100, &error));
+    sv_scheduler_withdraw(fixture.scheduler, mood_served, 3, 200);
+    sv_scheduler_withdraw(fixture.scheduler, plain_served, 3, 100);
+    cr_assert_not(sv_scheduler_admit(fixture.scheduler, mood_served, 4, 100, &error));
     cr_assert_eq(error.kind, SV_INVALID_VALUE, "four can never fit");
-    expect_idle();
+    scheduler_fixture_expect_idle(&fixture);
 }
 
 /* Long enough that whatever comes after it has to wait. */
@@ -195,26 +212,26 @@ Test(classify_lane, cancelled_calls_are_not_computed, .init = open_usual)
     for (int i = 0; i < ASKS; i++)
         sv_request_cancel(asks[i]->task.request);
     for (int i = 0; i < ASKS; i++) {
-        wait_until(&asks[i]->task.finished);
+        scheduler_fixture_wait(&asks[i]->task.finished);
         cr_assert_eq(asks[i]->task.error.kind, SV_CLIENT_DISCONNECTED);
         cr_assert_eq(asks[i]->task.started_ns, 0, "it was in a batch");
         ask_destroy(asks[i]);
     }
     cr_assert_not(atomic_load(&first->task.finished), "it was not long enough");
     sv_request_cancel(first->task.request);
-    wait_until(&first->task.finished);
+    scheduler_fixture_wait(&first->task.finished);
     cr_assert_eq(first->task.error.kind, SV_CLIENT_DISCONNECTED);
     cr_assert_eq(outcome("mood", "cancelled") + outcome("mood", "ok"),
                  first->task.count + ASKS * EACH);
     cr_assert_geq(outcome("mood", "cancelled"), ASKS * EACH + 1, "in the middle");
     ask_destroy(first);
-    expect_idle();
+    scheduler_fixture_expect_idle(&fixture);
 }
 
 static double gauge(enum sv_metric metric)
 {
     return sv_metric_value(
-        sv_metrics_series(world.metrics, metric, (const char *const[]){"mood", "4"}));
+        sv_metrics_series(fixture.metrics, metric, (const char *const[]){"mood", "4"}));
 }
 
 /* Who holds the engine's lock keeps a batch from running, so that it is seen amid it. */
@@ -223,25 +240,25 @@ Test(classify_lane, a_call_that_is_cancelled_amid_a_batch_has_no_answers, .init 
     enum { TEXTS = 2 * ITEMS };
 
     double running = 0;
-    pthread_mutex_lock(&world.engine->lock);
+    pthread_mutex_lock(&fixture.engine->lock);
     struct ask *ask = submit(mood_served, 1, TEXTS);
-    for (int i = 0;
-         i < WAIT_MS && (running == 0 || gauge(SV_METRIC_SEQUENCES_WAITING) != TEXTS - running);
+    for (int i = 0; i < SCHEDULER_WAIT_MS &&
+                    (running == 0 || gauge(SV_METRIC_SEQUENCES_WAITING) != TEXTS - running);
          i++) {
-        nap();
+        (void)usleep(1000);
         running = gauge(SV_METRIC_SEQUENCES_RUNNING);
     }
     cr_expect_gt(running, 0);
     cr_expect_eq(gauge(SV_METRIC_SEQUENCES_WAITING), TEXTS - running,
                  "those in the batch wait no more");
     sv_request_cancel(ask->task.request);
-    pthread_mutex_unlock(&world.engine->lock);
-    wait_until(&ask->task.finished);
+    pthread_mutex_unlock(&fixture.engine->lock);
+    scheduler_fixture_wait(&ask->task.finished);
     cr_expect_eq(ask->task.error.kind, SV_CLIENT_DISCONNECTED);
     cr_expect_eq(outcome("mood", "cancelled"), TEXTS);
     cr_expect_eq(outcome("mood", "ok"), 0);
     ask_destroy(ask);
-    expect_idle();
+    scheduler_fixture_expect_idle(&fixture);
 }
 
 Test(classify_lane, expired_calls_are_not_computed, .init = open_usual)
@@ -250,8 +267,8 @@ Test(classify_lane, expired_calls_are_not_computed, .init = open_usual)
     struct ask *late = submit(mood_served, 1, 5);
     deadline_ns = INT64_MAX;
     struct ask *fine = submit(mood_served, 2, 5);
-    wait_until(&late->task.finished);
-    wait_until(&fine->task.finished);
+    scheduler_fixture_wait(&late->task.finished);
+    scheduler_fixture_wait(&fine->task.finished);
     cr_assert_eq(late->task.error.kind, SV_DEADLINE_EXCEEDED);
     cr_assert_eq(late->task.started_ns, 0);
     cr_assert_eq(fine->task.error.kind, SV_OK);
@@ -259,7 +276,7 @@ Test(classify_lane, expired_calls_are_not_computed, .init = open_usual)
     cr_assert_eq(outcome("mood", "ok"), 5);
     ask_destroy(late);
     ask_destroy(fine);
-    expect_idle();
+    scheduler_fixture_expect_idle(&fixture);
 }
 
 /* First come, first served: a later request of another model does not wait for an earlier one's
@@ -268,15 +285,15 @@ Test(classify_lane, models_take_turns, .init = open_usual)
 {
     struct ask *first = submit_long(), *other = submit(plain_served, 2, TEXTS_MAX);
     struct ask *later = submit(mood_served, 3, 1);
-    wait_until(&other->task.finished);
+    scheduler_fixture_wait(&other->task.finished);
     cr_assert_not(atomic_load(&first->task.finished), "the other model waited for all of it");
     cr_assert_not(atomic_load(&later->task.finished), "it came later");
-    wait_until(&later->task.finished);
+    scheduler_fixture_wait(&later->task.finished);
     cr_assert(atomic_load(&first->task.finished));
     ask_destroy(first);
     ask_destroy(other);
     ask_destroy(later);
-    expect_idle();
+    scheduler_fixture_expect_idle(&fixture);
 }
 
 Test(classify_lane, numbers_that_are_not_finite_fail_their_call_alone, .init = open_usual)
@@ -284,14 +301,14 @@ Test(classify_lane, numbers_that_are_not_finite_fail_their_call_alone, .init = o
     enum { ASKS = 20, BAD = ASKS / 4, EACH = 6 };
 
     struct ask *asks[ASKS];
-    struct oracle plain = oracle_open(world.store, PLAIN);
+    struct reference_classifier plain = reference_open(fixture.store, PLAIN);
     struct ask *first = submit_long(); /* so that all the others share batches */
     for (int i = 0; i < ASKS; i++) {
         poisoned = i % 4 == 1 ? 3 : -1;
         cr_assert(asks[i] = submit(plain_served, (uint64_t)i, EACH));
     }
     for (int i = 0; i < ASKS; i++) {
-        wait_until(&asks[i]->task.finished);
+        scheduler_fixture_wait(&asks[i]->task.finished);
         if (i % 4 == 1) {
             cr_assert_eq(asks[i]->task.error.kind, SV_INTERNAL);
             cr_assert(strstr(asks[i]->task.error.message, "text 3 of"));
@@ -300,12 +317,12 @@ Test(classify_lane, numbers_that_are_not_finite_fail_their_call_alone, .init = o
         ask_destroy(asks[i]);
     }
     sv_request_cancel(first->task.request);
-    wait_until(&first->task.finished);
+    scheduler_fixture_wait(&first->task.finished);
     ask_destroy(first);
-    expect_idle();
+    scheduler_fixture_expect_idle(&fixture);
     cr_assert_eq(outcome("plain", "error"), BAD);
     cr_assert_eq(outcome("plain", "ok"), ASKS * EACH - BAD);
-    oracle_close(&plain);
+    reference_close(&plain);
 }
 
 /* Each text counts as what came of it, wherever among the others of its request the bad one is and
@@ -321,7 +338,7 @@ Test(classify_lane, a_text_that_fails_counts_alone_wherever_it_stands, .init = o
         poisoned = places[i];
         struct ask *ask = submit(plain_served, (uint64_t)i, TEXTS);
         cr_assert(ask);
-        wait_until(&ask->task.finished);
+        scheduler_fixture_wait(&ask->task.finished);
         (void)snprintf(wanted, sizeof wanted, "for text %d of", places[i]);
         cr_assert_eq(ask->task.error.kind, SV_INTERNAL);
         cr_assert(strstr(ask->task.error.message, wanted), "%s", ask->task.error.message);
@@ -329,7 +346,7 @@ Test(classify_lane, a_text_that_fails_counts_alone_wherever_it_stands, .init = o
         cr_assert_eq(outcome("plain", "error"), i + 1, "%s", wanted);
         cr_assert_eq(outcome("plain", "ok"), (i + 1) * (TEXTS - 1), "%s", wanted);
     }
-    expect_idle();
+    scheduler_fixture_expect_idle(&fixture);
 }
 
 Test(classify_lane, end_all_ends_all, .init = open_usual)
@@ -341,27 +358,27 @@ Test(classify_lane, end_all_ends_all, .init = open_usual)
     for (int i = 0; i < ASKS; i++)
         cr_assert(asks[i] = submit(i % 2 ? mood_served : plain_served, (uint64_t)i, 3));
     (void)sv_fail(&error, SV_DRAINING, NULL, "Closing.");
-    sv_scheduler_fail_all(world.scheduler, &error);
-    wait_until(&first->task.finished);
+    sv_scheduler_fail_all(fixture.scheduler, &error);
+    scheduler_fixture_wait(&first->task.finished);
     cr_assert_eq(first->task.error.kind, SV_DRAINING);
     ask_destroy(first);
     for (int i = 0; i < ASKS; i++) {
-        wait_until(&asks[i]->task.finished);
+        scheduler_fixture_wait(&asks[i]->task.finished);
         ask_destroy(asks[i]);
     }
-    expect_idle();
+    scheduler_fixture_expect_idle(&fixture);
 }
 
 Test(classify_lane, statistics_add_up, .init = open_usual)
 {
     struct sv_classification_stats stats;
     struct ask *good = submit(mood_served, 1, 40);
-    wait_until(&good->task.finished);
+    scheduler_fixture_wait(&good->task.finished);
     const struct sv_classification_task *task = &good->task;
     deadline_ns = 0;
     struct ask *late = submit(mood_served, 2, 3);
-    wait_until(&late->task.finished);
-    cr_assert(sv_scheduler_stats(world.scheduler, mood_served, &stats));
+    scheduler_fixture_wait(&late->task.finished);
+    cr_assert(sv_scheduler_stats(fixture.scheduler, mood_served, &stats));
     cr_assert_eq(stats.size_max, ITEMS);
     int64_t batches = 0, texts = 0, tokens = 0;
     for (int i = 0; i < task->count; i++)

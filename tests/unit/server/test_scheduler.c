@@ -1,22 +1,31 @@
 /* test_scheduler.c - scheduler: everybody gets the answer to their own question, and nobody waits
  * for the dead. */
 #include "base/clock.h"
-#include "support/batcher_world.h"
+#include "support/scheduler_fixture.h"
+#include "support/test.h"
 #include "support/tiny_store.h"
 
 enum { PROMPT = 5, SLOTS = 4 };
+
+static struct scheduler_fixture fixture;
+
+static void teardown(void)
+{
+    scheduler_fixture_release(&fixture);
+}
 
 static struct sv_model_ref *ref;
 
 static void open_with(int64_t items_max, int64_t stall_ms)
 {
-    world_stock(tiny_store_make);
-    ref = world_find(TINY_MODEL "@1");
-    world_start(&(struct sv_scheduler_options){
-        .complete = {.slots = SLOTS,
-                     .batch_rows = 8,
-                     .bounds = {.items_max = items_max, .tokens_max = 10000000},
-                     .write_timeout_ns = stall_ms * 1000000}});
+    scheduler_fixture_init(&fixture, tiny_store_make);
+    ref = scheduler_fixture_acquire(&fixture, TINY_MODEL "@1");
+    scheduler_fixture_start(
+        &fixture, &(struct sv_scheduler_options){
+                      .complete = {.slots = SLOTS,
+                                   .batch_rows = 8,
+                                   .bounds = {.items_max = items_max, .tokens_max = 10000000},
+                                   .write_timeout_ns = stall_ms * 1000000}});
 }
 
 static void open_usual(void)
@@ -52,7 +61,7 @@ static struct sl_generation *generate(uint64_t seed, int choice, int tokens)
 static void room(void *context)
 {
     (void)context;
-    sv_scheduler_wake(world.scheduler);
+    sv_scheduler_wake(fixture.scheduler);
 }
 
 /* Fills an ask with so many choices; NULL when there is no room for it. */
@@ -62,7 +71,7 @@ static struct ask *submit(uint64_t seed, int choices, int tokens, bool streams)
     struct sv_error error;
     const struct sv_stream_options stream = {
         .head = {"id", "m", "fp", 0}, .choices = choices, .room = room};
-    if (!sv_scheduler_admit(world.scheduler, ref, choices, (int64_t)choices * (PROMPT + tokens),
+    if (!sv_scheduler_admit(fixture.scheduler, ref, choices, (int64_t)choices * (PROMPT + tokens),
                             &error))
         return NULL;
     struct ask *ask = calloc(1, sizeof *ask);
@@ -70,14 +79,14 @@ static struct ask *submit(uint64_t seed, int choices, int tokens, bool streams)
     for (int i = 0; i < choices; i++)
         ask->sequences[i] = (struct sv_sequence){
             .generation = generate(seed, i, tokens), .choice = i, .cost = PROMPT + tokens};
-    ask->task = (struct sv_completion_task){.request = world_call(),
+    ask->task = (struct sv_completion_task){.request = scheduler_fixture_request(&fixture),
                                             .sequences = ask->sequences,
                                             .count = choices,
                                             .deadline_ns = deadline_ns,
                                             .usage = {.depth = 2}};
     if (streams)
         EXPECT_OK((ask->task.stream = sv_stream_create(&stream, &err)), err);
-    sv_scheduler_submit_completion(world.scheduler, ref, &ask->task);
+    sv_scheduler_submit_completion(fixture.scheduler, ref, &ask->task);
     return ask;
 }
 
@@ -113,7 +122,7 @@ static void alone(uint64_t seed, int choice, int tokens, char *out, size_t room_
 
 /* ---- tests ---------------------------------------------------------------------------------- */
 
-TestSuite(scheduler, .fini = world_close);
+TestSuite(scheduler, .fini = teardown);
 
 Test(scheduler, everybody_gets_their_own_answer, .init = open_usual)
 {
@@ -123,7 +132,7 @@ Test(scheduler, everybody_gets_their_own_answer, .init = open_usual)
     for (int i = 0; i < ASKS; i++)
         cr_assert(asks[i] = submit((uint64_t)i, 1 + i % 3, TOKENS, false));
     for (int i = 0; i < ASKS; i++)
-        wait_until(&asks[i]->task.finished);
+        scheduler_fixture_wait(&asks[i]->task.finished);
     for (int i = 0; i < ASKS; i++) {
         cr_assert_eq(asks[i]->task.error.kind, SV_OK);
         cr_assert_eq(asks[i]->task.usage.completion_tokens, (int64_t)TOKENS * asks[i]->task.count);
@@ -137,7 +146,7 @@ Test(scheduler, everybody_gets_their_own_answer, .init = open_usual)
         }
         ask_destroy(asks[i]);
     }
-    expect_idle();
+    scheduler_fixture_expect_idle(&fixture);
 }
 
 static void open_for_three(void)
@@ -148,17 +157,17 @@ static void open_for_three(void)
 Test(scheduler, a_request_is_admitted_whole_or_not_at_all, .init = open_for_three)
 {
     struct sv_error error;
-    cr_assert(sv_scheduler_admit(world.scheduler, ref, 2, 100, &error));
-    cr_assert_not(sv_scheduler_admit(world.scheduler, ref, 2, 100, &error));
+    cr_assert(sv_scheduler_admit(fixture.scheduler, ref, 2, 100, &error));
+    cr_assert_not(sv_scheduler_admit(fixture.scheduler, ref, 2, 100, &error));
     cr_assert_eq(error.kind, SV_OVERLOADED);
     cr_assert_gt(error.retry_ms, 0);
-    cr_assert_not(sv_scheduler_admit(world.scheduler, ref, 1, 10000000, &error));
+    cr_assert_not(sv_scheduler_admit(fixture.scheduler, ref, 1, 10000000, &error));
     cr_assert_eq(error.kind, SV_OVERLOADED, "too many tokens now");
-    cr_assert(sv_scheduler_admit(world.scheduler, ref, 1, 100, &error));
-    sv_scheduler_withdraw(world.scheduler, ref, 3, 200);
-    cr_assert_not(sv_scheduler_admit(world.scheduler, ref, 4, 100, &error));
+    cr_assert(sv_scheduler_admit(fixture.scheduler, ref, 1, 100, &error));
+    sv_scheduler_withdraw(fixture.scheduler, ref, 3, 200);
+    cr_assert_not(sv_scheduler_admit(fixture.scheduler, ref, 4, 100, &error));
     cr_assert_eq(error.kind, SV_INVALID_VALUE, "four can never fit");
-    expect_idle();
+    scheduler_fixture_expect_idle(&fixture);
 }
 
 Test(scheduler, cancelled_work_is_dropped_while_it_waits_and_while_it_runs, .init = open_usual)
@@ -168,15 +177,15 @@ Test(scheduler, cancelled_work_is_dropped_while_it_waits_and_while_it_runs, .ini
     struct ask *asks[ASKS];
     for (int i = 0; i < ASKS; i++)
         cr_assert(asks[i] = submit((uint64_t)i, 1, FOREVER, false));
-    nap();
+    (void)usleep(1000);
     for (int i = ASKS - 1; i >= 0; i--)
         sv_request_cancel(asks[i]->task.request);
     for (int i = 0; i < ASKS; i++) {
-        wait_until(&asks[i]->task.finished);
+        scheduler_fixture_wait(&asks[i]->task.finished);
         cr_assert_eq(asks[i]->task.error.kind, SV_CLIENT_DISCONNECTED);
         ask_destroy(asks[i]);
     }
-    expect_idle();
+    scheduler_fixture_expect_idle(&fixture);
 }
 
 Test(scheduler, expired_work_is_dropped, .init = open_usual)
@@ -186,16 +195,16 @@ Test(scheduler, expired_work_is_dropped, .init = open_usual)
         cr_assert(slow[i] = submit(1, 1, 100000, false));
     deadline_ns = sl_now_ns() + 30000000;
     cr_assert(late = submit(2, 2, 100000, false)); /* waits for a slot, in vain */
-    wait_until(&late->task.finished);
+    scheduler_fixture_wait(&late->task.finished);
     cr_assert_eq(late->task.error.kind, SV_DEADLINE_EXCEEDED);
     ask_destroy(late);
     for (int i = 0; i < SLOTS; i++)
         sv_request_cancel(slow[i]->task.request);
     for (int i = 0; i < SLOTS; i++) {
-        wait_until(&slow[i]->task.finished);
+        scheduler_fixture_wait(&slow[i]->task.finished);
         ask_destroy(slow[i]);
     }
-    expect_idle();
+    scheduler_fixture_expect_idle(&fixture);
 }
 
 static void open_impatient(void)
@@ -208,14 +217,14 @@ static size_t read_stream(struct sv_stream *stream)
 {
     char bytes[4096];
     size_t total = 0;
-    for (int idle = 0; idle < WAIT_MS; idle++) {
+    for (int idle = 0; idle < SCHEDULER_WAIT_MS; idle++) {
         ssize_t taken = sv_stream_pull(stream, bytes, sizeof bytes);
         if (taken == SV_PULL_END)
             return total;
         cr_assert_geq(taken, 0);
         total += (size_t)taken;
         if (taken == 0)
-            nap();
+            (void)usleep(1000);
         else
             idle = 0; /* however little comes at a time */
     }
@@ -230,18 +239,18 @@ Test(scheduler, a_slow_reader_stops_only_itself, .init = open_impatient)
     struct ask *slow, *quick;
     cr_assert(slow = submit(1, 1, 100000, true));
     while (!sv_stream_has_begun(slow->task.stream))
-        nap();
+        (void)usleep(1000);
     cr_assert(quick = submit(2, 1, QUICK, false));
-    wait_until(&quick->task.finished);
+    scheduler_fixture_wait(&quick->task.finished);
     cr_assert_eq(quick->task.error.kind, SV_OK);
     ask_destroy(quick);
-    wait_until(&slow->task.finished);
+    scheduler_fixture_wait(&slow->task.finished);
     cr_assert_eq(slow->task.error.kind, SV_CLIENT_TOO_SLOW);
     cr_assert_leq(sl_generation_usage(slow->sequences[0].generation).completion_tokens,
                   SV_STREAM_TEXT_BYTES + 1, "it was not fed any more");
     cr_assert_gt(read_stream(slow->task.stream), SV_STREAM_TEXT_BYTES);
     ask_destroy(slow);
-    expect_idle();
+    scheduler_fixture_expect_idle(&fixture);
 }
 
 Test(scheduler, a_reader_gets_all_of_a_text_longer_than_the_buffer, .init = open_usual)
@@ -251,11 +260,11 @@ Test(scheduler, a_reader_gets_all_of_a_text_longer_than_the_buffer, .init = open
     struct ask *ask;
     cr_assert(ask = submit(3, 2, TOKENS, true));
     cr_assert_gt(read_stream(ask->task.stream), TOTAL);
-    wait_until(&ask->task.finished);
+    scheduler_fixture_wait(&ask->task.finished);
     cr_assert_eq(ask->task.error.kind, SV_OK);
     cr_assert_eq(ask->task.usage.completion_tokens, TOTAL);
     ask_destroy(ask);
-    expect_idle();
+    scheduler_fixture_expect_idle(&fixture);
 }
 
 Test(scheduler, end_all_ends_all, .init = open_usual)
@@ -267,11 +276,11 @@ Test(scheduler, end_all_ends_all, .init = open_usual)
     for (int i = 0; i < ASKS; i++)
         cr_assert(asks[i] = submit((uint64_t)i, 1, 100000, i % 2));
     (void)sv_fail(&error, SV_DRAINING, NULL, "Closing.");
-    sv_scheduler_fail_all(world.scheduler, &error);
+    sv_scheduler_fail_all(fixture.scheduler, &error);
     for (int i = 0; i < ASKS; i++) {
-        wait_until(&asks[i]->task.finished);
+        scheduler_fixture_wait(&asks[i]->task.finished);
         cr_assert_eq(asks[i]->task.error.kind, SV_DRAINING);
         ask_destroy(asks[i]);
     }
-    expect_idle();
+    scheduler_fixture_expect_idle(&fixture);
 }

@@ -1,18 +1,12 @@
-/* training_run.h - one training of a tiny model, followed, interrupted and gone on with, and what
- * it leaves behind. */
-#pragma once
+/* trainer_fixture.c - a small training, with callbacks, and digests of what it left. */
+#include "support/trainer_fixture.h"
 
-#include "checkpoint/manifest.h"
+#include "base/random.h"
 #include "support/file_sha256.h"
 #include "support/model_fixture.h"
-#include "train/trainer.h"
+#include "support/test.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static char top[PATH_MAX], corpus[PATH_MAX], run[PATH_MAX], out[PATH_MAX];
-
-/* Words in an order that can be repeated: there is something to learn, and no end of it. */
-static inline void write_corpus(const char *path, int words, uint64_t seed)
+void trainer_write_corpus(const char *path, int words, uint64_t seed)
 {
     static const char *const some[] = {"water ", "runs ",  "down ", "the ",     "gate.\n",
                                        "a ",     "stone ", "is ",   "lighter ", "below? "};
@@ -24,24 +18,16 @@ static inline void write_corpus(const char *path, int words, uint64_t seed)
     cr_assert_eq(fclose(file), 0);
 }
 
-static inline void setup(void)
+void trainer_fixture_setup(struct workspace *w)
 {
-    test_directory_create(top);
-    (void)test_path(corpus, top, "corpus.txt");
-    (void)test_path(run, top, "run");
-    (void)test_path(out, top, "out");
-    write_corpus(corpus, 400, 1);
+    workspace_create(w, "out");
+    trainer_write_corpus(w->corpus, 400, 1);
 }
 
-static inline void teardown(void)
+struct sl_training small_training(const struct workspace *w, const struct sl_arch *arch,
+                                  const char *directory)
 {
-    test_directory_remove(top);
-}
-
-/* Sizes that are no multiples of anything; a step's last micro-batch is smaller than the others. */
-static inline struct sl_training training_of(const struct sl_arch *arch, const char *directory)
-{
-    struct sl_training t = {.arch = arch, .sources.corpus = corpus, .run = directory};
+    struct sl_training t = {.arch = arch, .sources.corpus = w->corpus, .run = directory};
     sl_config_standard(arch, &t.config);
     t.config.width = 20;
     t.config.heads = 1;
@@ -63,18 +49,9 @@ static inline struct sl_training training_of(const struct sl_arch *arch, const c
 
 /* -- following a run -------------------------------------------------------------------------- */
 
-struct follow {
-    int stop_at; /* a step; 0: never */
-    void (*at_step)(struct follow *f, int step);
-    void (*at_evaluation)(struct follow *f); /* of which `last` tells */
-    struct sl_trainer *trainer;
-    struct sl_train_state last;
-    int steps, evaluations, saves;
-};
-
-static inline void report(void *context, const struct sl_train_state *state)
+static void report(void *context, const struct sl_train_state *state)
 {
-    struct follow *f = context;
+    struct train_follower *f = context;
     f->last = *state;
     f->steps += state->event == SL_TRAIN_STEPPED;
     f->evaluations += state->event == SL_TRAIN_EVALUATED;
@@ -85,20 +62,20 @@ static inline void report(void *context, const struct sl_train_state *state)
         f->at_evaluation(f);
 }
 
-static inline bool stop(void *context)
+static bool stop(void *context)
 {
-    const struct follow *f = context;
+    const struct train_follower *f = context;
     return f->stop_at > 0 && f->last.step == f->stop_at;
 }
 
-static inline bool follow(struct sl_trainer *trainer, struct follow *f, struct sl_err *err)
+bool trainer_follow(struct sl_trainer *trainer, struct train_follower *f, struct sl_err *err)
 {
     struct sl_train_watch watch = {.context = f, .report = report, .stop = stop};
     f->trainer = trainer;
     return sl_trainer_run(trainer, &watch, err);
 }
 
-static inline struct sl_trainer *begin(struct sl_engine *engine, const struct sl_training *training)
+struct sl_trainer *trainer_begin(struct sl_engine *engine, const struct sl_training *training)
 {
     struct sl_err err;
     struct sl_trainer *trainer = sl_trainer_create(engine, training, &err);
@@ -106,19 +83,19 @@ static inline struct sl_trainer *begin(struct sl_engine *engine, const struct sl
     return trainer;
 }
 
-/* Goes on with a run, or begins it, until it ends or `step` is reached. */
-static inline struct follow train_until(const struct sl_training *training, int step, int threads)
+struct train_follower train_until(const struct workspace *w, const struct sl_training *training,
+                                  int step, int threads)
 {
     struct sl_err err;
-    struct follow f = {.stop_at = step};
+    struct train_follower f = {.stop_at = step};
     struct sl_engine *engine = fixture_engine(NULL, threads);
-    struct sl_trainer *trainer = begin(engine, training);
-    EXPECT_OK(follow(trainer, &f, &err), err);
+    struct sl_trainer *trainer = trainer_begin(engine, training);
+    EXPECT_OK(trainer_follow(trainer, &f, &err), err);
     cr_assert_eq(f.last.step, step ? step : f.last.steps);
     cr_assert_eq(sl_trainer_finished(trainer), f.last.step == f.last.steps);
     cr_assert(training->recipe.epochs > 0 || f.last.steps == training->recipe.steps);
     if (sl_trainer_finished(trainer))
-        EXPECT_OK(sl_trainer_publish(trainer, out, false, "{}", &err), err);
+        EXPECT_OK(sl_trainer_publish(trainer, w->output, false, "{}", &err), err);
     sl_trainer_destroy(trainer);
     sl_engine_destroy(engine);
     return f;
@@ -126,37 +103,32 @@ static inline struct follow train_until(const struct sl_training *training, int 
 
 /* -- what a run ended with -------------------------------------------------------------------- */
 
-/* Digests of everything that a run leaves behind but dates. */
-struct ending {
-    char numbers[65], counters[65], model[65];
-};
-
-static inline struct ending ending_of(const char *directory)
+struct run_digests digests_of(const struct workspace *w, const char *directory)
 {
-    struct ending e;
+    struct run_digests e;
     char state[PATH_MAX];
     (void)test_path(state, directory, "state");
     file_sha256(e.numbers, state, "state.safetensors");
     file_sha256(e.counters, state, "state.json");
-    file_sha256(e.model, out, "model.safetensors");
+    file_sha256(e.model, w->output, "model.safetensors");
     return e;
 }
 
-static inline void expect_same(struct ending have, struct ending want, const char *what)
+void expect_same_digests(struct run_digests have, struct run_digests want, const char *what)
 {
     cr_expect_str_eq(have.numbers, want.numbers, "%s: other parameters or moments", what);
     cr_expect_str_eq(have.counters, want.counters, "%s: other counters", what);
     cr_expect_str_eq(have.model, want.model, "%s: another model", what);
 }
 
-/* The ending of a training that nothing interrupts, in a run of its own. */
-static inline struct ending ending_without_events(struct sl_training training, int threads)
+struct run_digests digests_without_events(const struct workspace *w, struct sl_training training,
+                                          int threads)
 {
     char whole[PATH_MAX];
-    training.run = test_path(whole, top, "whole");
+    training.run = test_path(whole, w->top, "whole");
     training.resume = false;
-    (void)train_until(&training, 0, threads);
-    struct ending e = ending_of(whole);
+    (void)train_until(w, &training, 0, threads);
+    struct run_digests e = digests_of(w, whole);
     test_directory_remove(whole);
     return e;
 }

@@ -1,30 +1,18 @@
-/* tiny_classifier.h - small untrained classifiers for a test's store, made from the inside: of
- * values so large that every text gets its own answer.
- *
- *     "mood"   a tsa over characters; its gates are hard, so that texts differ in depth
- *     "plain"  an encoder over word pieces, with special tokens; a text with a "!" overflows
- *     "raw"    as mood, over bytes; only where it is asked for
- *     "flat"   as mood, over characters without a line break; only where it is asked for */
-#pragma once
+/* tiny_classifiers.c - makes small classifiers from the inside, and writes them to a store. */
+#include "support/tiny_classifiers.h"
 
 #include "base/random.h"
 #include "checkpoint/checkpoint.h"
 #include "model/model.h"
+#include "support/test.h"
 #include "support/tiny_store.h"
 #include "tokenizer/learner.h"
 
-#define MOOD  "mood"
-#define PLAIN "plain"
-#define RAW   "raw"
-#define FLAT  "flat"
+const char *const mood_labels[MOOD_CLASSES] = {"negative", "so \"so\" \xE2\x82\xAC", "positive"};
+const char *const plain_labels[PLAIN_CLASSES] = {"false", "true"};
 
-enum { MOOD_CLASSES = 3, PLAIN_CLASSES = 2, MOOD_CONTEXT = 48, PLAIN_CONTEXT = 24 };
-
-static const char *const mood_labels[] = {"negative", "so \"so\" \xE2\x82\xAC", "positive"};
-static const char *const plain_labels[] = {"false", "true"};
-
-static inline struct sl_config tiny_classifier_config(const struct sl_arch *arch, int vocab,
-                                                      int classes, int context)
+static struct sl_config small_config(const struct sl_arch *arch, int vocab, int classes,
+                                     int context)
 {
     struct sl_config c;
     sl_config_standard(arch, &c);
@@ -39,7 +27,7 @@ static inline struct sl_config tiny_classifier_config(const struct sl_arch *arch
     return c;
 }
 
-static inline void tiny_classifier_stir(struct sl_model *m)
+static void randomize(struct sl_model *m)
 {
     sl_model_initialize(m, 7);
     for (int i = 0; i < m->builder.count; i++) {
@@ -52,7 +40,7 @@ static inline void tiny_classifier_stir(struct sl_model *m)
 }
 
 /* One token's features as large as numbers get, and a class that adds them all up. */
-static inline void tiny_classifier_poison(struct sl_model *m, int32_t token)
+static void make_token_overflow(struct sl_model *m, int32_t token)
 {
     for (int i = 0; i < m->builder.count; i++) {
         struct sl_parameter *p = &m->builder.parameters[i];
@@ -65,9 +53,8 @@ static inline void tiny_classifier_poison(struct sl_model *m, int32_t token)
     }
 }
 
-static inline void tiny_classifier_write(const char *store, const char *name,
-                                         const struct sl_model *m, const struct sl_card *card,
-                                         const struct sl_tokenizer *tokens)
+static void write_model(const char *store, const char *name, const struct sl_model *m,
+                        const struct sl_card *card, const struct sl_tokenizer *tokens)
 {
     struct sl_err err;
     char directory[PATH_MAX], version[PATH_MAX];
@@ -81,32 +68,30 @@ static inline void tiny_classifier_write(const char *store, const char *name,
 }
 
 /* Over the characters of a text, or over bytes. */
-static inline void tiny_gated_make(struct sl_engine *engine, const char *store, const char *name,
-                                   const char *tokenizer, const char *text)
+static void make_gated(struct sl_engine *engine, const char *store, const char *name,
+                       const char *tokenizer, const char *text)
 {
     struct sl_err err;
     const struct sl_arch *arch = sl_arch_find("tsa");
     struct sl_tokenizer *tokens = sl_tokenizer_learn(tokenizer, text, strlen(text), &err);
     cr_assert(tokens, "%s", err.text);
     struct sl_config config =
-        tiny_classifier_config(arch, sl_tokenizer_size(tokens), MOOD_CLASSES, MOOD_CONTEXT);
+        small_config(arch, sl_tokenizer_size(tokens), MOOD_CLASSES, MOOD_CONTEXT);
     struct sl_model *m = sl_model_create(engine, arch, &config, &err);
     cr_assert(m, "%s", err.text);
-    tiny_classifier_stir(m);
+    randomize(m);
     struct sl_card card = {.arch = arch,
                            .hyper = config,
                            .policy = {.gate = SL_GATE_HARD},
                            .labels = (char **)(uintptr_t)mood_labels,
                            .tokenizer = tokenizer};
-    tiny_classifier_write(store, name, m, &card, tokens);
+    write_model(store, name, m, &card, tokens);
     sl_model_close(m);
     sl_tokenizer_destroy(tokens);
 }
 
-enum { PLAIN_SPECIAL = 5, PLAIN_SIGNS = 4, PLAIN_PIECES = PLAIN_SPECIAL + PLAIN_SIGNS + 2 * 26 };
-
 /* The special tokens of BERT, four signs, and every letter, beginning a word and inside one. */
-static inline struct sl_tokenizer *tiny_pieces(void)
+static struct sl_tokenizer *create_pieces(void)
 {
     static const char *const first[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]",
                                         ".",     ",",     "?",     "!"};
@@ -126,49 +111,69 @@ static inline struct sl_tokenizer *tiny_pieces(void)
     return tokens;
 }
 
-static inline void tiny_plain_make(struct sl_engine *engine, const char *store)
+void tiny_plain_make(struct sl_engine *engine, const char *store)
 {
     struct sl_err err;
     const struct sl_arch *arch = sl_arch_find("encoder");
-    struct sl_tokenizer *tokens = tiny_pieces();
-    struct sl_config config =
-        tiny_classifier_config(arch, PLAIN_PIECES, PLAIN_CLASSES, PLAIN_CONTEXT);
+    struct sl_tokenizer *tokens = create_pieces();
+    struct sl_config config = small_config(arch, PLAIN_PIECES, PLAIN_CLASSES, PLAIN_CONTEXT);
     config.final_norm = 0;
     struct sl_model *m = sl_model_create(engine, arch, &config, &err);
     cr_assert(m, "%s", err.text);
-    tiny_classifier_stir(m);
-    tiny_classifier_poison(m, PLAIN_SPECIAL + PLAIN_SIGNS - 1);
+    randomize(m);
+    make_token_overflow(m, PLAIN_SPECIAL + PLAIN_SIGNS - 1);
     struct sl_card card = {.arch = arch,
                            .hyper = config,
                            .policy = arch->policy,
                            .labels = (char **)(uintptr_t)plain_labels,
                            .tokenizer = "wordpiece",
                            .lower = true};
-    tiny_classifier_write(store, PLAIN, m, &card, tokens);
+    write_model(store, PLAIN, m, &card, tokens);
     sl_model_close(m);
     sl_tokenizer_destroy(tokens);
 }
 
-/* Makes <store>/raw/4 and <store>/flat/4. */
-static inline void tiny_others_make(const char *store)
+void tiny_labelled_make(const char *store, const char *name, const char *const *labels, int count)
+{
+    struct sl_err err;
+    const struct sl_arch *arch = sl_arch_find("encoder");
+    struct sl_engine *engine = sl_engine_create(&(struct sl_engine_options){.threads = 1}, &err);
+    cr_assert(engine, "%s", err.text);
+    struct sl_tokenizer *tokens = sl_tokenizer_learn("bytes", "", 0, &err);
+    cr_assert(tokens, "%s", err.text);
+    struct sl_config config = small_config(arch, sl_tokenizer_size(tokens), count, PLAIN_CONTEXT);
+    struct sl_model *m = sl_model_create(engine, arch, &config, &err);
+    cr_assert(m, "%s", err.text);
+    sl_model_initialize(m, 7);
+    const struct sl_card card = {.arch = arch,
+                                 .hyper = config,
+                                 .policy = arch->policy,
+                                 .labels = (char **)(uintptr_t)labels,
+                                 .tokenizer = "bytes"};
+    write_model(store, name, m, &card, tokens);
+    sl_model_close(m);
+    sl_tokenizer_destroy(tokens);
+    sl_engine_destroy(engine);
+}
+
+void tiny_others_make(const char *store)
 {
     struct sl_err err;
     struct sl_engine *engine = sl_engine_create(&(struct sl_engine_options){.threads = 1}, &err);
     cr_assert(engine, "%s", err.text);
-    tiny_gated_make(engine, store, RAW, "bytes", TINY_TEXT);
+    make_gated(engine, store, RAW, "bytes", TINY_TEXT);
     cr_assert_eq(TINY_TEXT[0], '\n');
-    tiny_gated_make(engine, store, FLAT, "characters", &TINY_TEXT[1]);
+    make_gated(engine, store, FLAT, "characters", &TINY_TEXT[1]);
     sl_engine_destroy(engine);
 }
 
-/* Makes <store>/mood/4 and <store>/plain/4. */
-static inline void tiny_classifiers_make(const char *store)
+void tiny_classifiers_make(const char *store)
 {
     struct sl_err err;
     const struct sl_engine_options options = {.threads = 1};
     struct sl_engine *engine = sl_engine_create(&options, &err);
     cr_assert(engine, "%s", err.text);
-    tiny_gated_make(engine, store, MOOD, "characters", TINY_TEXT);
+    make_gated(engine, store, MOOD, "characters", TINY_TEXT);
     tiny_plain_make(engine, store);
     sl_engine_destroy(engine);
 }
