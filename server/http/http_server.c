@@ -1,7 +1,7 @@
 /* http_server.c - HTTP/1.1: requests become requests, their responses and streams become bytes.
  *
  * libmicrohttpd runs two threads with an epoll each. With one thread its epoll stalls when 128 to
- * 512 connections are busy (tests/bench_http.sh shows it); with two it does not. */
+ * 512 connections are busy (tests/bench/bench_http.sh shows it); with two it does not. */
 #include "http/http_server.h"
 #include "base/clock.h"
 #include "core/log.h"

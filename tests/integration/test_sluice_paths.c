@@ -1,5 +1,5 @@
-/* test_tool_places.c - where the offline tool writes: what it does not write over, what it does not
- * leave behind, and that a run is of one process at a time. */
+/* test_sluice_paths.c - where the sluice program writes: what it does not write over or leave
+ * behind, and that a run is of one process at a time. */
 #include "support/program.h"
 #include "support/sluice_cli.h"
 #include "support/test.h"
@@ -18,7 +18,7 @@ static void teardown(void)
     workspace_remove(&dirs);
 }
 
-TestSuite(tool_places, .init = setup, .fini = teardown);
+TestSuite(sluice_paths, .init = setup, .fini = teardown);
 
 /* A small training: `more` follows; valid until the next call. */
 static const char *const *small_and(const char *directory, const char *model,
@@ -62,7 +62,7 @@ static bool is_there(const char *name)
 
 /* -- what may be there ------------------------------------------------------------------------ */
 
-Test(tool_places, what_is_not_ours_is_not_written_over)
+Test(sluice_paths, what_is_not_ours_is_not_written_over)
 {
     static struct program_result r;
     char inside[PATH_MAX], mine[PATH_MAX], file[PATH_MAX];
@@ -99,7 +99,7 @@ Test(tool_places, what_is_not_ours_is_not_written_over)
 }
 
 /* A model with a run in it could be loaded by nobody. */
-Test(tool_places, a_run_takes_no_directory_of_something_else)
+Test(sluice_paths, a_run_takes_no_directory_of_something_else)
 {
     static struct program_result r;
     char other[PATH_MAX], store[PATH_MAX], below[PATH_MAX];
@@ -117,7 +117,7 @@ Test(tool_places, a_run_takes_no_directory_of_something_else)
     cr_expect_not(is_there("store/state"));
 }
 
-Test(tool_places, a_model_goes_where_it_is_served)
+Test(sluice_paths, a_model_goes_where_it_is_served)
 {
     char flat[PATH_MAX], zero[PATH_MAX], third[PATH_MAX], below[PATH_MAX];
     sluice_make_model(&dirs);
@@ -142,7 +142,7 @@ Test(tool_places, a_model_goes_where_it_is_served)
     cr_expect_not(is_there("run"));
 }
 
-Test(tool_places, a_store_may_be_new_and_its_name_short)
+Test(sluice_paths, a_store_may_be_new_and_its_name_short)
 {
     static struct program_result r;
     cr_assert_eq(chdir(dirs.top), 0);
@@ -151,7 +151,7 @@ Test(tool_places, a_store_may_be_new_and_its_name_short)
     cr_expect(is_there("m/bottles/1/manifest.json"));
 }
 
-Test(tool_places, a_model_that_is_not_there_is_told_with_what_is)
+Test(sluice_paths, a_model_that_is_not_there_is_told_with_what_is)
 {
     char entry[PATH_MAX], other[PATH_MAX], version[PATH_MAX + 16];
     sluice_make_model(&dirs);
@@ -172,7 +172,7 @@ Test(tool_places, a_model_that_is_not_there_is_told_with_what_is)
 
 /* -- what is left behind ---------------------------------------------------------------------- */
 
-Test(tool_places, a_refused_training_leaves_nothing)
+Test(sluice_paths, a_refused_training_leaves_nothing)
 {
     char latin[PATH_MAX], data[PATH_MAX], deep[PATH_MAX], model[PATH_MAX];
     test_write_file(test_path(latin, dirs.top, "latin1.txt"),
@@ -195,7 +195,7 @@ static void wait_for_line(FILE *out)
     cr_assert(fgets(line, sizeof line, out), "it said nothing");
 }
 
-Test(tool_places, a_training_that_is_stopped_leaves_its_run_alone)
+Test(sluice_paths, a_training_that_is_stopped_leaves_its_run_alone)
 {
     char model[PATH_MAX];
     (void)test_path(model, dirs.top, "models/mine/1");
@@ -214,7 +214,7 @@ Test(tool_places, a_training_that_is_stopped_leaves_its_run_alone)
 
 /* -- one at a time ---------------------------------------------------------------------------- */
 
-Test(tool_places, a_run_is_of_one_process_at_a_time)
+Test(sluice_paths, a_run_is_of_one_process_at_a_time)
 {
     static struct program_result r;
     char other[PATH_MAX];
@@ -240,7 +240,7 @@ Test(tool_places, a_run_is_of_one_process_at_a_time)
 /* -- names ------------------------------------------------------------------------------------ */
 
 /* JSON is UTF-8, names of files are any bytes: what is said of them is there all the same. */
-Test(tool_places, names_that_are_not_utf8_are_told_as_far_as_they_go)
+Test(sluice_paths, names_that_are_not_utf8_are_told_as_far_as_they_go)
 {
     static struct program_result r;
     char text[PATH_MAX], model[PATH_MAX], path[PATH_MAX];

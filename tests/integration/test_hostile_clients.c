@@ -1,4 +1,5 @@
-/* test_abuse.c - clients that leave, stall, flood or send rubbish, and signals: nothing is lost. */
+/* test_hostile_clients.c - clients that leave, stall, flood or send rubbish, and signals: nothing
+ * is lost. */
 #include "base/buffer.h"
 #include "support/daemon.h"
 #include "support/http_client.h"
@@ -33,7 +34,7 @@ static void expect_answers(void)
 
 /* Every call is counted once as cancelled, whether it was read, waited for, or still in the
  * queue. */
-Test(abuse, clients_that_leave_are_counted_exactly_and_cost_nothing)
+Test(hostile_clients, clients_that_leave_are_counted_exactly_and_cost_nothing)
 {
     enum { SLOTS = 4, STREAMS = 6, WHOLES = 5, CLIENTS = STREAMS + WHOLES };
 
@@ -58,7 +59,7 @@ Test(abuse, clients_that_leave_are_counted_exactly_and_cost_nothing)
     daemon_stop(&d);
 }
 
-Test(abuse, bytes_sent_ahead_are_not_leaving)
+Test(hostile_clients, bytes_sent_ahead_are_not_leaving)
 {
     struct sl_buffer got = {0};
     DAEMON_START(&d, "--slots", "1");
@@ -79,7 +80,7 @@ Test(abuse, bytes_sent_ahead_are_not_leaving)
     daemon_stop(&d);
 }
 
-Test(abuse, a_client_that_does_not_read_is_ended_as_stalled)
+Test(hostile_clients, a_client_that_does_not_read_is_ended_as_stalled)
 {
     DAEMON_START(&d, "--stall-seconds", "1");
     int fd = raw_connect_holding(&d, 4096);
@@ -96,7 +97,7 @@ Test(abuse, a_client_that_does_not_read_is_ended_as_stalled)
 
 /* ---- floods --------------------------------------------------------------------------------- */
 
-Test(abuse, a_full_queue_refuses_with_429_and_when_to_come_again)
+Test(hostile_clients, a_full_queue_refuses_with_429_and_when_to_come_again)
 {
     DAEMON_START(&d, "--slots", "1", "--queue-items", "1");
     int running = raw_complete(&d, "{\"stream\":true," FOREVER "}");
@@ -127,7 +128,7 @@ Test(abuse, a_full_queue_refuses_with_429_and_when_to_come_again)
 }
 
 /* More clients than slots, all served, each with its own answer. */
-Test(abuse, many_streams_at_once)
+Test(hostile_clients, many_streams_at_once)
 {
     enum { CLIENTS = 100 };
 
@@ -196,7 +197,7 @@ static double abuse(int clients)
 }
 
 /* The first round fills what is kept for later; then memory must stay where it is. */
-Test(abuse, four_hundred_connections_of_trouble_leave_nothing_behind)
+Test(hostile_clients, four_hundred_connections_of_trouble_leave_nothing_behind)
 {
     enum { CLIENTS = 400, ROUNDS = 3, STREAMS = (ROUNDS + 1) * CLIENTS / 8, FDS_SLACK = 8 };
 
@@ -224,7 +225,7 @@ static bool has_ended(int fd, int ms)
 }
 
 /* Each byte is a sign of life, but the whole has its time. */
-Test(abuse, a_body_that_trickles_is_not_waited_for)
+Test(hostile_clients, a_body_that_trickles_is_not_waited_for)
 {
     DAEMON_START(&d, "--request-seconds-max", "1");
     int fd = raw_connect(&d);
@@ -243,7 +244,7 @@ Test(abuse, a_body_that_trickles_is_not_waited_for)
 }
 
 /* Those who take connections and say nothing make room for those who ask. */
-Test(abuse, silent_connections_do_not_keep_others_out)
+Test(hostile_clients, silent_connections_do_not_keep_others_out)
 {
     enum { CONNECTIONS = 8, SILENT = 12 };
 
@@ -264,7 +265,7 @@ Test(abuse, silent_connections_do_not_keep_others_out)
 }
 
 /* Nor do those who ask for much and take nothing. */
-Test(abuse, answers_that_nobody_takes_do_not_keep_others_out)
+Test(hostile_clients, answers_that_nobody_takes_do_not_keep_others_out)
 {
     enum { DEAF = 12, REQUESTS = 600 };
 
@@ -289,7 +290,7 @@ Test(abuse, answers_that_nobody_takes_do_not_keep_others_out)
 
 /* ---- time ----------------------------------------------------------------------------------- */
 
-Test(abuse, a_silent_stream_is_kept_alive_and_a_late_one_ends)
+Test(hostile_clients, a_silent_stream_is_kept_alive_and_a_late_one_ends)
 {
     struct sl_buffer got = {0};
     DAEMON_START(&d, "--slots", "1", "--keepalive-seconds", "1", "--request-seconds-max", "4");
@@ -309,7 +310,7 @@ Test(abuse, a_silent_stream_is_kept_alive_and_a_late_one_ends)
     daemon_stop(&d);
 }
 
-Test(abuse, a_client_may_ask_for_less_time)
+Test(hostile_clients, a_client_may_ask_for_less_time)
 {
     DAEMON_START(&d, "--slots", "1", "--request-seconds-max", "1");
     struct curl_slist *headers = curl_slist_append(NULL, "X-Request-Timeout-Ms: 100");
@@ -329,7 +330,7 @@ Test(abuse, a_client_may_ask_for_less_time)
 
 /* ---- signals -------------------------------------------------------------------------------- */
 
-Test(abuse, sigterm_finishes_what_it_can_and_says_what_it_cannot)
+Test(hostile_clients, sigterm_finishes_what_it_can_and_says_what_it_cannot)
 {
     struct sl_buffer short_one = {0}, long_one = {0};
     DAEMON_START(&d, "--drain-seconds", "8"); /* ample for the short one, even under a sanitizer */
@@ -377,7 +378,7 @@ Test(abuse, sigterm_finishes_what_it_can_and_says_what_it_cannot)
     test_directory_remove(d.directory);
 }
 
-Test(abuse, a_second_sigterm_does_not_wait)
+Test(hostile_clients, a_second_sigterm_does_not_wait)
 {
     DAEMON_START(&d, "--drain-seconds", "3000");
     int stream = raw_complete(&d, "{\"stream\":true," TINY "\"max_tokens\":1000000}");

@@ -1,4 +1,5 @@
-/* test_ctl_classify.c - `sluicectl classify` and its benchmark as processes, with a real daemon. */
+/* test_sluicectl_classify.c - `sluicectl classify` and its benchmark as processes, with a real
+ * daemon. */
 #include "base/buffer.h"
 #include "support/daemon.h"
 #include "support/http_client.h"
@@ -12,7 +13,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-Test(ctl_classify, classifies)
+Test(sluicectl_classify, classifies)
 {
     static struct ctl_target d;
     ctl_serve_classifiers(&d);
@@ -80,7 +81,7 @@ static void read_terminal(int terminal, const char *const *args, char *said, siz
     (void)close(terminal);
 }
 
-Test(ctl_classify, prints_rows_for_programs)
+Test(sluicectl_classify, prints_rows_for_programs)
 {
     static struct ctl_target d;
     ctl_serve_classifiers(&d);
@@ -96,7 +97,7 @@ Test(ctl_classify, prints_rows_for_programs)
     daemon_stop(&d.daemon);
 }
 
-Test(ctl_classify, prints_a_table_for_people)
+Test(sluicectl_classify, prints_a_table_for_people)
 {
     int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (terminal < 0)
@@ -129,7 +130,7 @@ static void expect_lines_in_order(struct ctl_target *d, int lines, int bytes)
     sl_buffer_release(&in);
 }
 
-Test(ctl_classify, classifies_more_lines_than_fit_into_a_request)
+Test(sluicectl_classify, classifies_more_lines_than_fit_into_a_request)
 {
     static struct ctl_target d;
     ctl_serve_classifiers(&d);
@@ -137,7 +138,7 @@ Test(ctl_classify, classifies_more_lines_than_fit_into_a_request)
     daemon_stop(&d.daemon);
 }
 
-Test(ctl_classify, classifies_as_many_lines_at_a_time_as_the_daemon_takes)
+Test(sluicectl_classify, classifies_as_many_lines_at_a_time_as_the_daemon_takes)
 {
     static const char items[] = "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}";
     static struct ctl_target d;
@@ -162,7 +163,7 @@ Test(ctl_classify, classifies_as_many_lines_at_a_time_as_the_daemon_takes)
 }
 
 /* 64 lines of 26 tokens are more than this daemon holds; 8 are not. */
-Test(ctl_classify, asks_about_fewer_lines_when_the_daemon_holds_no_more)
+Test(sluicectl_classify, asks_about_fewer_lines_when_the_daemon_holds_no_more)
 {
     static const char requests[] = "http_requests_total{handler=\"/v2/models/{name}/infer\","
                                    "method=\"POST\",status=\"%d\"}";
@@ -185,7 +186,7 @@ Test(ctl_classify, asks_about_fewer_lines_when_the_daemon_holds_no_more)
     daemon_stop(&d.daemon);
 }
 
-Test(ctl_classify, tells_why_a_text_cannot_be_classified)
+Test(sluicectl_classify, tells_why_a_text_cannot_be_classified)
 {
     static struct ctl_target d;
     ctl_serve_classifiers(&d);
@@ -216,7 +217,7 @@ Test(ctl_classify, tells_why_a_text_cannot_be_classified)
 
 /* Every third of these lines is not in the vocabulary. The others come out of one good answer for
  * each request's worth of lines, and not of one for each line. */
-Test(ctl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_it)
+Test(sluicectl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_it)
 {
     static const char answers[] = "http_requests_total{handler=\"/v2/models/{name}/infer\","
                                   "method=\"POST\",status=\"200\"}";
@@ -251,7 +252,7 @@ Test(ctl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_it)
 }
 
 /* What is passed over is not kept: such a line may be longer than there is memory. */
-Test(ctl_classify, a_line_of_any_length_does_not_keep_the_rest_from_it)
+Test(sluicectl_classify, a_line_of_any_length_does_not_keep_the_rest_from_it)
 {
     enum { LONG_BYTES = 300 << 20 };
 
@@ -277,7 +278,7 @@ Test(ctl_classify, a_line_of_any_length_does_not_keep_the_rest_from_it)
     daemon_stop(&d.daemon);
 }
 
-Test(ctl_classify, benchmarks_classification)
+Test(sluicectl_classify, benchmarks_classification)
 {
     static struct ctl_target d;
     char file[PATH_MAX], missing[PATH_MAX];

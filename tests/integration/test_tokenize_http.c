@@ -1,4 +1,4 @@
-/* test_tokens_http.c - what sluiced answers about tokens as Text Embeddings Inference asks for
+/* test_tokenize_http.c - what sluiced answers about tokens as Text Embeddings Inference asks for
  * them: texts to tokens with their places, and back. */
 #include "base/buffer.h"
 #include "core/limits.h"

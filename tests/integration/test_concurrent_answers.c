@@ -1,8 +1,8 @@
-/* test_answers.c - every answer belongs to its question: many calls at once, of two models, four
- * families and all sizes, some with texts to be cut, some of them bad, some of them abandoned, each
+/* test_concurrent_answers.c - every answer belongs to its question: many requests at once, of two
+ * models, four families and all sizes, some with texts to be cut, some bad, some abandoned, each
  * answer known beforehand to the last digit.
  *
- *     SLUICE_ANSWERS=100000 build/release/tests/test_answers      the long run */
+ *     SLUICE_ANSWERS=100000 build/release/tests/test_concurrent_answers      the long run */
 #include "base/buffer.h"
 #include "base/json_writer.h"
 #include "base/random.h"
@@ -492,7 +492,7 @@ static void expect_use(void)
                  "it went on with all their texts");
 }
 
-Test(answers, every_answer_belongs_to_its_question)
+Test(concurrent_answers, every_answer_belongs_to_its_question)
 {
     const char *text = getenv("SLUICE_ANSWERS");
     uint64_t count = text ? strtoull(text, NULL, 10) : QUESTIONS;

@@ -1,7 +1,7 @@
 #!/bin/sh
-# check-readme.sh - runs what README.md, docs/training.md and docs/api.md tell a reader to type.
+# run-examples.sh - runs what README.md, docs/training.md and docs/api.md tell a reader to type.
 #
-#     tests/lint/check-readme.sh TOP BUILD-DIR
+#     tests/docs/run-examples.sh TOP BUILD-DIR
 #
 # Every command of every ```sh block runs, and every ```python and ```mjs block as a program,
 # against a daemon of the build with the bundled models and a small classifier. Changed are only: the

@@ -1,4 +1,4 @@
-/* test_tool.c - the offline tool as its users meet it: words in, text and exit status out, and
+/* test_sluice.c - the offline tool as its users meet it: words in, text and exit status out, and
  * signals in the middle. */
 #include "support/file_sha256.h"
 #include "support/json_query.h"
@@ -29,7 +29,7 @@ static void teardown(void)
 
 enum { PIPE_BYTES = 4096 }; /* of a slow reader's pipe */
 
-TestSuite(tool, .init = setup, .fini = teardown);
+TestSuite(sluice, .init = setup, .fini = teardown);
 
 /* A small training with a line of JSON for every step. */
 static const char *const small[] = {"train",  "tsa",          "--corpus", dirs.corpus,
@@ -205,7 +205,7 @@ static struct child read_log(struct event *last)
     return log;
 }
 
-Test(tool, train_prints_json_lines_and_keeps_them_in_the_log)
+Test(sluice, train_prints_json_lines_and_keeps_them_in_the_log)
 {
     struct event e;
     struct child c = start(small_and(ARGS("--seed", "7")));
@@ -221,7 +221,7 @@ Test(tool, train_prints_json_lines_and_keeps_them_in_the_log)
     cr_expect_str_eq(e.name, "published");
 }
 
-Test(tool, a_training_without_a_place_for_its_model_is_published_later)
+Test(sluice, a_training_without_a_place_for_its_model_is_published_later)
 {
     static struct program_result r;
     const char *words[COUNT(small) + 1] = {NULL};
@@ -263,18 +263,18 @@ static void check_signal(int number)
     expect_resumed(e.step, want);
 }
 
-Test(tool, train_saves_and_leaves_on_sigint)
+Test(sluice, train_saves_and_leaves_on_sigint)
 {
     check_signal(SIGINT);
 }
 
-Test(tool, train_saves_and_leaves_on_sigterm)
+Test(sluice, train_saves_and_leaves_on_sigterm)
 {
     check_signal(SIGTERM);
 }
 
 /* Killed at moments of its own choosing, between saves and perhaps within one. */
-Test(tool, train_goes_on_after_kill_9)
+Test(sluice, train_goes_on_after_kill_9)
 {
     char want[65];
     digest_undisturbed(want);
@@ -291,7 +291,7 @@ Test(tool, train_goes_on_after_kill_9)
     expect_resumed(-1, want);
 }
 
-Test(tool, train_does_not_need_a_reader)
+Test(sluice, train_does_not_need_a_reader)
 {
     char want[65], have[65];
     digest_undisturbed(want);
@@ -374,7 +374,7 @@ static void expect_live_line(const char *text, int steps)
     cr_expect_gt(number_of(speed), 0.0);
 }
 
-Test(tool, train_draws_a_live_line_on_a_terminal)
+Test(sluice, train_draws_a_live_line_on_a_terminal)
 {
     static struct terminal t;
     terminal_start(&t, small_on_terminal("60"));
@@ -389,7 +389,7 @@ Test(tool, train_draws_a_live_line_on_a_terminal)
     (void)close(t.fd);
 }
 
-Test(tool, train_stops_at_control_c)
+Test(sluice, train_stops_at_control_c)
 {
     static struct terminal t;
     bool pressed = false;
@@ -429,7 +429,7 @@ static void expect_rows(const struct program_result *r, const struct sl_number *
         expect_option(r, rows->name);
 }
 
-Test(tool, every_command_has_help)
+Test(sluice, every_command_has_help)
 {
     static struct program_result all, r;
     int commands = 0;
@@ -454,7 +454,7 @@ static void expect_example(const struct program_result *r, const char *command,
     cr_expect_eq(strstr(r->out, line) != NULL, wanted, "'%s' in: %s", line, r->out);
 }
 
-Test(tool, help_lists_every_row_of_recipe_and_architecture)
+Test(sluice, help_lists_every_row_of_recipe_and_architecture)
 {
     static struct program_result r;
     for (int a = 0; sl_arch_at(a); a++) {
@@ -472,7 +472,7 @@ Test(tool, help_lists_every_row_of_recipe_and_architecture)
     }
 }
 
-Test(tool, help_lists_the_architectures)
+Test(sluice, help_lists_the_architectures)
 {
     static struct program_result r;
     const char *const commands[] = {"train", "init"};
@@ -485,7 +485,7 @@ Test(tool, help_lists_the_architectures)
     }
 }
 
-Test(tool, version_is_the_library_s)
+Test(sluice, version_is_the_library_s)
 {
     static struct program_result r;
     sluice_expect_success(&r, ARGS("--version"));
@@ -494,7 +494,7 @@ Test(tool, version_is_the_library_s)
 
 /* -- mistakes --------------------------------------------------------------------------------- */
 
-Test(tool, mistakes_of_training_are_named_with_what_is_accepted)
+Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
 {
     static const struct usage_error mistakes[] = {
         {{"frobnicate"}, 2, "frobnicate", "train eval generate inspect classify bench init"},
@@ -586,7 +586,7 @@ Test(tool, mistakes_of_training_are_named_with_what_is_accepted)
     sluice_expect_usage_errors(mistakes, COUNT(mistakes));
 }
 
-Test(tool, mistakes_of_the_other_commands_are_named_too)
+Test(sluice, mistakes_of_the_other_commands_are_named_too)
 {
     static const struct usage_error mistakes[] = {
         {{"init"}, 2, "missing", "vanilla, tsa, early_exit"},
@@ -691,7 +691,7 @@ static void check_generate(struct program_result *r)
     cr_expect_str_neq(other.out, r->out, "another seed, the same text");
 }
 
-Test(tool, what_train_published_is_inspected_measured_and_sampled)
+Test(sluice, what_train_published_is_inspected_measured_and_sampled)
 {
     static struct program_result r;
     sluice_expect_success(&r, small_and(ARGS("--seed", "7")));
@@ -702,7 +702,7 @@ Test(tool, what_train_published_is_inspected_measured_and_sampled)
     check_generate(&r);
 }
 
-Test(tool, hyphens_and_underscores_are_the_same_in_options)
+Test(sluice, hyphens_and_underscores_are_the_same_in_options)
 {
     static struct program_result r;
     sluice_expect_success(&r, ARGS("init", "tsa", "--corpus", dirs.corpus, "--out", dirs.output,
@@ -717,7 +717,7 @@ Test(tool, hyphens_and_underscores_are_the_same_in_options)
                                    "8", "--micro_batch", "1"));
 }
 
-Test(tool, what_init_wrote_is_inspected_measured_and_sampled)
+Test(sluice, what_init_wrote_is_inspected_measured_and_sampled)
 {
     static struct program_result r;
     sluice_make_model(&dirs);
@@ -726,7 +726,7 @@ Test(tool, what_init_wrote_is_inspected_measured_and_sampled)
     check_generate(&r);
 }
 
-Test(tool, bf16_halves_a_model)
+Test(sluice, bf16_halves_a_model)
 {
     static struct program_result r;
     struct stat whole, half;

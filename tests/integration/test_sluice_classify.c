@@ -1,4 +1,4 @@
-/* test_tool_classify.c - the offline tool with classifiers. */
+/* test_sluice_classify.c - the offline tool with classifiers. */
 #include "support/json_query.h"
 #include "support/program.h"
 #include "support/sluice_cli.h"
@@ -20,7 +20,7 @@ static void teardown(void)
     workspace_remove(&dirs);
 }
 
-TestSuite(tool_classify, .init = setup, .fini = teardown);
+TestSuite(sluice_classify, .init = setup, .fini = teardown);
 
 /* Which of two letters a text has. */
 static void write_data(const char *data)
@@ -84,7 +84,7 @@ static void expect_object(const char *line, const char *label, const char *text)
 }
 
 /* Each line gets its answer, in order, as text and as JSON; and can be learnt from again. */
-Test(tool_classify, lines_are_classified)
+Test(sluice_classify, lines_are_classified)
 {
     static struct program_result r;
     char data[PATH_MAX], lines[PATH_MAX], line[64];
@@ -117,7 +117,7 @@ Test(tool_classify, lines_are_classified)
 }
 
 /* Before the first step, a training tells what it learns from, and what looks like a slip. */
-Test(tool_classify, what_is_learnt_from_is_told)
+Test(sluice_classify, what_is_learnt_from_is_told)
 {
     static struct program_result r;
     char data[PATH_MAX], names[PATH_MAX];
@@ -137,7 +137,7 @@ Test(tool_classify, what_is_learnt_from_is_told)
 }
 
 /* As by the daemon: the answer would be that of any such text. */
-Test(tool_classify, a_text_without_tokens_of_its_own_is_not_measured)
+Test(sluice_classify, a_text_without_tokens_of_its_own_is_not_measured)
 {
     static struct program_result r;
     char data[PATH_MAX];
@@ -155,7 +155,7 @@ Test(tool_classify, a_text_without_tokens_of_its_own_is_not_measured)
 }
 
 /* One text says "h" and is called low; nothing is said to be of a third label. */
-Test(tool_classify, each_label_is_measured)
+Test(sluice_classify, each_label_is_measured)
 {
     static struct program_result r;
     char data[PATH_MAX];
@@ -181,7 +181,7 @@ Test(tool_classify, each_label_is_measured)
 }
 
 /* Each of them is told with its line, and the lines around it have their answers. */
-Test(tool_classify, a_line_that_cannot_be_classified_leaves_the_others_alone)
+Test(sluice_classify, a_line_that_cannot_be_classified_leaves_the_others_alone)
 {
     enum { LONG = (16 << 20) + 1 };
 
@@ -209,7 +209,7 @@ Test(tool_classify, a_line_that_cannot_be_classified_leaves_the_others_alone)
 }
 
 /* The same when it is the model's numbers that are wrong; and no mean is made of them. */
-Test(tool_classify, numbers_that_are_not_finite_are_told_with_their_line)
+Test(sluice_classify, numbers_that_are_not_finite_are_told_with_their_line)
 {
     static struct program_result r;
     char model[PATH_MAX], lines[PATH_MAX];
@@ -234,7 +234,7 @@ Test(tool_classify, numbers_that_are_not_finite_are_told_with_their_line)
 }
 
 /* By a name that users know. Texts that were cut are counted among those that have an answer. */
-Test(tool_classify, standard_input_is_read_and_named)
+Test(sluice_classify, standard_input_is_read_and_named)
 {
     static struct program_result r;
     char data[PATH_MAX], lines[PATH_MAX];
@@ -262,7 +262,7 @@ static double accuracy_on(const char *data, const char *keep)
 }
 
 /* Of texts whose end says otherwise than their beginning. */
-Test(tool_classify, the_end_of_a_text_is_kept_where_it_is_asked_for)
+Test(sluice_classify, the_end_of_a_text_is_kept_where_it_is_asked_for)
 {
     static struct program_result r;
     char data[PATH_MAX], lines[PATH_MAX];
@@ -289,7 +289,7 @@ Test(tool_classify, the_end_of_a_text_is_kept_where_it_is_asked_for)
 }
 
 /* Learnt by heart, and so surer than six digits or a float could say. */
-Test(tool_classify, nearly_sure_is_not_printed_as_sure)
+Test(sluice_classify, nearly_sure_is_not_printed_as_sure)
 {
     static struct program_result r;
     char data[PATH_MAX], lines[PATH_MAX];
@@ -305,7 +305,7 @@ Test(tool_classify, nearly_sure_is_not_printed_as_sure)
 }
 
 /* The same answers, whether the lines come from a file or through a pipe. */
-Test(tool_classify, standard_input_is_a_file_too)
+Test(sluice_classify, standard_input_is_a_file_too)
 {
     static struct program_result r, piped;
     char data[PATH_MAX], lines[PATH_MAX], end[32];
@@ -326,7 +326,7 @@ Test(tool_classify, standard_input_is_a_file_too)
 }
 
 /* A batch is printed when its last line is read, and is not that line's fault. */
-Test(tool_classify, a_full_disk_is_no_fault_of_a_line)
+Test(sluice_classify, a_full_disk_is_no_fault_of_a_line)
 {
     enum { BATCHES = 10, LINES = 64 * BATCHES, LINE_BYTES = 5 };
 
@@ -351,7 +351,7 @@ Test(tool_classify, a_full_disk_is_no_fault_of_a_line)
     cr_expect_str_eq(r.err, "sluice classify: standard output cannot be written\n");
 }
 
-Test(tool_classify, a_classifier_completes_nothing)
+Test(sluice_classify, a_classifier_completes_nothing)
 {
     static struct program_result r;
     char data[PATH_MAX];
@@ -387,7 +387,7 @@ static void expect_length(double steps, double epochs)
 }
 
 /* With the steps that came of the epochs, and numbers as they were typed. */
-Test(tool_classify, a_model_says_how_it_was_trained)
+Test(sluice_classify, a_model_says_how_it_was_trained)
 {
     static struct program_result r;
     char data[PATH_MAX];
@@ -398,7 +398,7 @@ Test(tool_classify, a_model_says_how_it_was_trained)
     cr_expect(strstr(r.out, "\"rate\": 0.01,"), "%s", r.out);
 }
 
-Test(tool_classify, labelled_texts_are_learnt_for_ten_epochs_unless_it_is_said)
+Test(sluice_classify, labelled_texts_are_learnt_for_ten_epochs_unless_it_is_said)
 {
     static struct program_result r;
     char data[PATH_MAX];
@@ -412,7 +412,7 @@ Test(tool_classify, labelled_texts_are_learnt_for_ten_epochs_unless_it_is_said)
     cr_expect(strstr(r.out, "--data without --steps and --epochs: 10 epochs"), "%s", r.out);
 }
 
-Test(tool_classify, a_training_that_is_stopped_says_where_its_best_model_is)
+Test(sluice_classify, a_training_that_is_stopped_says_where_its_best_model_is)
 {
     char data[PATH_MAX], line[2048], directory[PATH_MAX + 32];
     write_data(test_path(data, dirs.top, "data.tsv"));
@@ -431,7 +431,7 @@ Test(tool_classify, a_training_that_is_stopped_says_where_its_best_model_is)
 }
 
 /* Accuracies, what sees both ways, how rows are pooled: a model that completes has none of it. */
-Test(tool_classify, a_model_that_completes_has_nothing_of_a_classifier)
+Test(sluice_classify, a_model_that_completes_has_nothing_of_a_classifier)
 {
     static struct program_result r;
     sluice_expect_success(&r, ARGS("train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run,
@@ -446,7 +446,7 @@ Test(tool_classify, a_model_that_completes_has_nothing_of_a_classifier)
     cr_expect_not(strstr(r.out, "accuracy"), "%s", r.out);
 }
 
-Test(tool_classify, mistakes_of_classify_are_named)
+Test(sluice_classify, mistakes_of_classify_are_named)
 {
     static const struct usage_error mistakes[] = {
         {{"classify", dirs.output}, 2, "usage", "TEXT-FILE"},
