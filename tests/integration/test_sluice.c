@@ -496,7 +496,7 @@ Test(sluice, version_is_the_library_s)
 
 Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
 {
-    static const struct usage_error mistakes[] = {
+    const struct usage_error mistakes[] = {
         {{"frobnicate"}, 2, "frobnicate", "train eval generate inspect classify bench init"},
         {{"train"}, 2, "missing", "vanilla, tsa, early_exit"},
         {{"train", "gpt"}, 2, "gpt", "vanilla, tsa, early_exit"},
@@ -573,7 +573,7 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
         {{"train", "tsa", "--corpus", "/nowhere/c.txt", "--run", dirs.run},
          1,
          "/nowhere/c.txt",
-         "No such file"},
+         strerrordesc_np(ENOENT)},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--resume"},
          1,
          dirs.run,
@@ -581,14 +581,14 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
         {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.corpus},
          1,
          dirs.corpus,
-         "Not a directory"},
+         strerrordesc_np(ENOTDIR)},
     };
     sluice_expect_usage_errors(mistakes, COUNT(mistakes));
 }
 
 Test(sluice, mistakes_of_the_other_commands_are_named_too)
 {
-    static const struct usage_error mistakes[] = {
+    const struct usage_error mistakes[] = {
         {{"init"}, 2, "missing", "vanilla, tsa, early_exit"},
         {{"init", "gpt", "--help"}, 2, "gpt", "vanilla, tsa, early_exit"},
         {{"init", "tsa", "--corpus", dirs.corpus}, 2, "missing", "--out DIR"},
@@ -625,8 +625,11 @@ Test(sluice, mistakes_of_the_other_commands_are_named_too)
          2,
          "--gate-limit is 2",
          "to 0.9"},
-        {{"eval", dirs.output, "--corpus", "/nowhere/c.txt"}, 1, "/nowhere/c.txt", "No such file"},
-        {{"eval", "/nowhere/m", "--corpus", dirs.corpus}, 1, "/nowhere/m", "No such file"},
+        {{"eval", dirs.output, "--corpus", "/nowhere/c.txt"},
+         1,
+         "/nowhere/c.txt",
+         strerrordesc_np(ENOENT)},
+        {{"eval", "/nowhere/m", "--corpus", dirs.corpus}, 1, "/nowhere/m", strerrordesc_np(ENOENT)},
         {{"generate", dirs.output, "--colour", "red"}, 2, "no option --colour", "--help lists"},
         {{"generate", dirs.output, "--topp", "1"}, 2, "no option --topp", "do you mean --top-p?"},
         {{"generate", dirs.output, "--top-p", "2"}, 2, "--top-p is 2", "from 0 to 1"},

@@ -5,6 +5,7 @@
 #include "support/test.h"
 #include "support/tiny_classifiers.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 
@@ -448,11 +449,11 @@ Test(sluice_classify, a_model_that_completes_has_nothing_of_a_classifier)
 
 Test(sluice_classify, mistakes_of_classify_are_named)
 {
-    static const struct usage_error mistakes[] = {
+    const struct usage_error mistakes[] = {
         {{"classify", dirs.output}, 2, "usage", "TEXT-FILE"},
         {{"classify", dirs.output, dirs.corpus, "my parcel is late"},
          1,
-         "No such file",
+         strerrordesc_np(ENOENT),
          "one per line, or - for"},
         {{"classify", dirs.output, dirs.corpus}, 2, "completion", "sluice generate"},
         {{"classify", dirs.output, dirs.corpus, "--least", "2"}, 2, "--least is 2", "from 0 to 1"},

@@ -4,6 +4,7 @@
 #include "support/sluice_cli.h"
 #include "support/test.h"
 
+#include <errno.h>
 #include <signal.h>
 
 static struct workspace dirs;
@@ -164,8 +165,8 @@ Test(sluice_paths, a_model_that_is_not_there_is_told_with_what_is)
         {{"eval", entry, "--corpus", dirs.corpus}, 1, "no model in", version},
         {{"classify", entry, dirs.corpus}, 1, "no model in", version},
         {{"train", "tsa", "--from", entry}, 1, "no model in", version},
-        {{"inspect", other}, 1, "No such file or directory; ", version},
-        {{"inspect", "/nowhere"}, 1, "no model in '/nowhere'", "No such file"},
+        {{"inspect", other}, 1, strerrordesc_np(ENOENT), version},
+        {{"inspect", "/nowhere"}, 1, "no model in '/nowhere'", strerrordesc_np(ENOENT)},
     };
     sluice_expect_usage_errors(mistakes, COUNT(mistakes));
 }

@@ -562,7 +562,7 @@ Test(sluicectl, knows_a_broken_stream)
          "so f", "Too slow. (late)", "the first: Too slow. (late)"},
         {STREAM "data: {\"choi\n\ndata: [DONE]\n\n", "", "is not JSON", "how many tokens"},
         {HEAD("200") "Content-Length: 999\r\n\r\ndata: {\"choices\":[]}\n\n", "", "broke off",
-         "remaining"},
+         "1 of 1 requests failed"},
         {HEAD("404") "\r\n<html>", "", "the daemon refused without a word (404)", "<html>"},
     };
 

@@ -6,6 +6,7 @@
 #include "support/test.h"
 #include "tokenizer/learner.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -226,10 +227,10 @@ static const struct {
     enum sl_code code;
     const char *want;
 } damages[] = {
-    {"manifest.json", "remove", SL_NOT_FOUND, "manifest.json': No such file"},
-    {"config.json", "remove", SL_NOT_FOUND, "config.json': No such file"},
-    {"vocab.json", "remove", SL_NOT_FOUND, "vocab.json': No such file"},
-    {"model.safetensors", "remove", SL_NOT_FOUND, "model.safetensors': No such file"},
+    {"manifest.json", "remove", SL_NOT_FOUND, "manifest.json'"},
+    {"config.json", "remove", SL_NOT_FOUND, "config.json'"},
+    {"vocab.json", "remove", SL_NOT_FOUND, "vocab.json'"},
+    {"model.safetensors", "remove", SL_NOT_FOUND, "model.safetensors'"},
     {"notes.txt", "add", SL_CORRUPT, "file 'notes.txt' is there but not in the manifest"},
     {"config.json", "{}", SL_CORRUPT, "'config.json': 2 bytes, the manifest says"},
     {"manifest.json", "{}", SL_CORRUPT, "'manifest.json': 'format' is nothing"},
@@ -300,10 +301,10 @@ Test(checkpoint, places_that_are_no_checkpoints, .init = setup, .fini = teardown
     struct fixture f;
     struct sl_err err;
     fixture_init(&f, 0.5f);
-    EXPECT_FAIL(load(&f, &err), err, SL_NOT_FOUND, "manifest.json': No such file");
+    EXPECT_FAIL(load(&f, &err), err, SL_NOT_FOUND, "manifest.json'");
     test_write_file(model, "a file");
-    EXPECT_FAIL(load(&f, &err), err, SL_IO, "Not a directory");
-    EXPECT_FAIL(sl_checkpoint_write(model, &f.parts, &err), err, SL_IO, "Not a directory");
+    EXPECT_FAIL(load(&f, &err), err, SL_IO, strerrordesc_np(ENOTDIR));
+    EXPECT_FAIL(sl_checkpoint_write(model, &f.parts, &err), err, SL_IO, strerrordesc_np(ENOTDIR));
     cr_assert_eq(test_count_entries(directory), 1, "the failure left something behind");
     fixture_release(&f);
 }
@@ -318,7 +319,7 @@ Test(checkpoint, a_directory_without_permission_is_named, .init = setup, .fini =
     struct sl_err err;
     fixture_write(&f, 0.5f);
     cr_assert_eq(chmod(model, 0), 0);
-    EXPECT_FAIL(load(&f, &err), err, SL_IO, "Permission denied");
+    EXPECT_FAIL(load(&f, &err), err, SL_IO, strerrordesc_np(EACCES));
     cr_assert_eq(chmod(model, S_IRWXU), 0);
     fixture_release(&f);
 }

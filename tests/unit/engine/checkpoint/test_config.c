@@ -154,7 +154,7 @@ static const struct {
     {"\"vocab\"", "\"vocabulary\"", SL_CORRUPT,
      "unknown key 'vocabulary'; accepted are: format, architecture, task, labels, hyper, vocab, "
      "tokenizer, inference, training"},
-    {"\"vocab\":65", "\"vocab\":65,\"vocab\":65", SL_CORRUPT, "duplicate object key"},
+    {"\"vocab\":65", "\"vocab\":65,\"vocab\":65", SL_CORRUPT, "not JSON"},
     {"\"vocab\":65,", "", SL_CORRUPT, "'vocab' is nothing, want a whole number"},
     {"\"vocab\":65", "\"vocab\":65.0", SL_CORRUPT, "'vocab' is a real number"},
     {"\"vocab\":65", "\"vocab\":0", SL_CORRUPT, "'vocab' is 0, want 1 to 2097152"},
@@ -170,7 +170,7 @@ static const struct {
     {"\"width\":64", "\"width\":\"64\"", SL_CORRUPT, "hyper: 'width' is a string"},
     {"\"width\":64", "\"width\":0", SL_BAD_INPUT, "hyper: width is 0; accepted is"},
     {"\"width\":64", "\"width\":4294967360", SL_BAD_INPUT, "hyper: width is 4294967360"},
-    {"\"width\":64", "\"width\":64,\"width\":64", SL_CORRUPT, "duplicate object key"},
+    {"\"width\":64", "\"width\":64,\"width\":64", SL_CORRUPT, "not JSON"},
     {"\"dropout\":0.1", "\"dropout\":1", SL_BAD_INPUT, "hyper: dropout is 1; accepted is"},
     {"\"dropout\":0.1", "\"dropout\":null", SL_CORRUPT, "'dropout' is null, want a real number"},
     {"\"dropout\":0.1", "\"dropout\":1e999", SL_CORRUPT, "not JSON"},
@@ -197,7 +197,7 @@ static const struct {
     {"\"gate_limit\":0.5", "\"exit_threshold\":1.5", SL_CORRUPT,
      "inference: 'exit_threshold' is 1.5, want 0 to 1"},
     {"{\"any\":[1]}", "\"none\"", SL_CORRUPT, "'training' is a string, want an object"},
-    {"{\"any\":[1]}", "{\"a\":1,\"a\":2}", SL_CORRUPT, "duplicate object key"},
+    {"{\"any\":[1]}", "{\"a\":1,\"a\":2}", SL_CORRUPT, "not JSON"},
 };
 
 static void edit(char *out, size_t room, const char *from, const char *to)

