@@ -69,14 +69,14 @@ static void raise_fd_limit(const struct sv_options *options)
 {
     struct rlimit limit;
     rlim_t needed =
-        (rlim_t)options->connections_max + 64 + SV_LINGERING_MAX; /* ours: sockets, epolls, files */
+        (rlim_t)options->max_connections + 64 + SV_LINGERING_MAX; /* ours: sockets, epolls, files */
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
         return;
     limit.rlim_cur = limit.rlim_max < needed ? limit.rlim_max : needed;
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < needed)
-        SV_LOG(SV_LOG_WARN, "fewer file descriptors than connections_max",
+        SV_LOG(SV_LOG_WARN, "fewer file descriptors than max_connections",
                sv_int("descriptors", (int64_t)limit.rlim_cur),
-               sv_int("connections_max", options->connections_max));
+               sv_int("max_connections", options->max_connections));
 }
 
 static int print_and_exit(void (*write_text)(struct sl_buffer *))
@@ -186,15 +186,16 @@ static bool start_batcher(struct daemon *daemon, struct sl_err *err)
 {
     const struct sv_options *o = &daemon->options;
     const struct sv_scheduler_options options = {
-        .complete = {.slots = (int)o->slots,
-                     .batch_rows = (int)o->batch_rows,
-                     .bounds = {.items_max = o->slots + o->queue_items,
-                                .tokens_max = o->queue_tokens},
-                     .write_timeout_ns = o->stall_seconds * 1000000000},
-        .classify = {.items = (int)o->classify_items,
-                     .rows = (int)o->classify_rows,
-                     .bounds = {.items_max = o->classify_items + o->classify_queue,
-                                .tokens_max = o->queue_tokens}},
+        .complete = {.max_sequences = (int)o->max_sequences,
+                     .max_batch_tokens = (int)o->max_batch_tokens,
+                     .bounds = {.items_max = o->max_sequences + o->max_queue_size,
+                                .tokens_max = o->max_admitted_tokens},
+                     .write_timeout_ns = o->write_timeout * 1000000000},
+        .classify = {.max_batch_size = (int)o->classify_max_batch_size,
+                     .max_batch_tokens = (int)o->classify_max_batch_tokens,
+                     .bounds = {.items_max =
+                                    o->classify_max_batch_size + o->classify_max_queue_size,
+                                .tokens_max = o->max_admitted_tokens}},
         .heartbeat = sd_watchdog_enabled(0, NULL) > 0 ? feed_watchdog : NULL,
     };
     daemon->server.scheduler =
@@ -204,7 +205,7 @@ static bool start_batcher(struct daemon *daemon, struct sl_err *err)
 
 static bool start_http(struct daemon *daemon, int socket, struct sl_err *err)
 {
-    daemon->watcher = sv_watcher_create((int)daemon->options.connections_max, err);
+    daemon->watcher = sv_watcher_create((int)daemon->options.max_connections, err);
     if (!daemon->watcher) {
         (void)close(socket);
         return false;
@@ -285,11 +286,11 @@ static void drain(struct daemon *daemon)
     atomic_store(&daemon->server.phase, SV_PHASE_DRAINING);
     (void)sd_notifyf(0, "STOPPING=1\nSTATUS=Finishing %d calls.\nEXTEND_TIMEOUT_USEC=%lld",
                      atomic_load(&daemon->server.requests_in_flight),
-                     (long long)(daemon->options.drain_seconds + SV_FLUSH_SECONDS + 5) * 1000000);
+                     (long long)(daemon->options.drain_timeout + SV_FLUSH_SECONDS + 5) * 1000000);
     SV_LOG(SV_LOG_INFO, "draining",
            sv_int("calls", atomic_load(&daemon->server.requests_in_flight)),
-           sv_int("seconds", daemon->options.drain_seconds));
-    if (!wait_for_requests(daemon, daemon->options.drain_seconds, &forced)) {
+           sv_int("seconds", daemon->options.drain_timeout));
+    if (!wait_for_requests(daemon, daemon->options.drain_timeout, &forced)) {
         (void)sv_fail(&error, SV_DRAINING, NULL,
                       "The server is shutting down and did not finish this in time.");
         error.retry_ms = 1000;

@@ -40,7 +40,7 @@ static struct bench_usage read_usage(const char *json, size_t count)
     usage.known = true;
     usage.tokens = (int64_t)number_behind(object, left, "\"completion_tokens\":");
     usage.prompt_tokens = (int64_t)number_behind(object, left, "\"prompt_tokens\":");
-    usage.saved = number_behind(object, left, "\"layer_ops_saved\":");
+    usage.saved = number_behind(object, left, "\"layer_ops_skipped\":");
     return usage;
 }
 
@@ -94,7 +94,7 @@ static size_t read_body(char *data, size_t size, size_t count, void *context)
 /* What a classification says of itself: tokens read, and operations saved. */
 static size_t read_header(char *data, size_t size, size_t count, void *context)
 {
-    static const char tokens[] = "x-compute-tokens:", saved[] = "x-sluice-layer-ops-saved:";
+    static const char tokens[] = "x-compute-tokens:", saved[] = "x-sluice-layer-ops-skipped:";
     struct bench_stream *s = context;
     char line[128];
     count *= size;

@@ -144,7 +144,7 @@ static void print_usage(const json_t *usage)
     if (more)
         (void)fprintf(stderr, "; %.2f layers each, %.1f %% of layer operations saved",
                       json_number_value(json_object_get(more, "depth_mean")),
-                      100 * json_number_value(json_object_get(more, "layer_ops_saved")));
+                      100 * json_number_value(json_object_get(more, "layer_ops_skipped")));
     (void)fprintf(stderr, "]\n");
 }
 

@@ -49,9 +49,9 @@ static void print_object(const struct bench_plan *plan, const struct bench_resul
                   (json_int_t)r->prompt_tokens, "seconds", r->seconds);
     json_t *rest = json_pack(
         "{s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "tokens_per_second",
-        per_second(r->tokens, r), "requests_per_second", per_second(r->done, r), "layer_ops_saved",
-        r->saved, "tokens_per_chunk", per_chunk(r), "client_processors", client_load(r),
-        "stream_tokens_per_second", percentiles(&r->rate, 1000), "first_token_ms",
+        per_second(r->tokens, r), "requests_per_second", per_second(r->done, r),
+        "layer_ops_skipped", r->saved, "tokens_per_chunk", per_chunk(r), "client_processors",
+        client_load(r), "stream_tokens_per_second", percentiles(&r->rate, 1000), "first_token_ms",
         percentiles(&r->first, ns_per_ms), "inter_token_ms", percentiles(&r->per_token, ns_per_ms),
         "inter_chunk_ms", percentiles(&r->between, ns_per_ms), "latency_ms",
         percentiles(&r->latency, ns_per_ms));
@@ -103,11 +103,11 @@ static void print_classes_object(const struct bench_plan *plan, const struct ben
         model, "connections", plan->streams, "texts_per_request", plan->texts, "requests",
         (json_int_t)r->done, "failed", (json_int_t)r->failed, "refused", (json_int_t)r->refused,
         "texts", (json_int_t)texts, "tokens", (json_int_t)r->prompt_tokens, "seconds", r->seconds);
-    json_t *rest =
-        json_pack("{s:f, s:f, s:f, s:f, s:f, s:o}", "texts_per_second", per_second(texts, r),
-                  "requests_per_second", per_second(r->done, r), "tokens_per_second",
-                  per_second(r->prompt_tokens, r), "layer_ops_saved", r->saved, "client_processors",
-                  client_load(r), "latency_ms", percentiles(&r->latency, ns_per_ms));
+    json_t *rest = json_pack("{s:f, s:f, s:f, s:f, s:f, s:o}", "texts_per_second",
+                             per_second(texts, r), "requests_per_second", per_second(r->done, r),
+                             "tokens_per_second", per_second(r->prompt_tokens, r),
+                             "layer_ops_skipped", r->saved, "client_processors", client_load(r),
+                             "latency_ms", percentiles(&r->latency, ns_per_ms));
     (void)json_object_update(object, rest);
     (void)json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
     (void)putchar('\n');

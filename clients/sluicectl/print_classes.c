@@ -137,7 +137,7 @@ bool print_info(struct print_info *info, const struct bytes *body, struct fault 
     const json_t *ours = json_object_get(answer, "sluice");
     const char *model = json_string_value(json_object_get(answer, "model_id"));
     int64_t texts = json_integer_value(json_object_get(answer, "max_client_batch_size"));
-    int64_t bytes = json_integer_value(json_object_get(ours, "body_bytes_max"));
+    int64_t bytes = json_integer_value(json_object_get(ours, "max_body_bytes"));
     char *copy = model ? strdup(model) : NULL;
     json_decref(answer);
     *info = (struct print_info){.model = copy, .texts_max = texts, .bytes_max = bytes};

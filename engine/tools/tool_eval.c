@@ -188,7 +188,7 @@ static void print_json(const struct sl_model *m, const struct outcome *outcome)
         "{s:o, s:I, s:o, s:o, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f}", "accuracy",
         number(e->accuracy), "examples", (json_int_t)e->examples, "loss", number(e->loss), "bits",
         number(bits_of(e)), "tokens", (json_int_t)e->tokens, "depth_mean", e->layers_mean,
-        "layer_ops_saved", saved_of(m, e), "gate_mean", number(e->gate_mean), "active_mean",
+        "layer_ops_skipped", saved_of(m, e), "gate_mean", number(e->gate_mean), "active_mean",
         number(e->active_mean), "halting_depth", number(e->halting_depth), "halting_depth_first",
         number(e->halting_depth_first), "seconds", e->seconds);
     if (outcome->labels)

@@ -229,7 +229,7 @@ static void add_headers(struct sv_request *request, const struct completion *c)
 {
     const struct sv_completion_task *t = &c->task;
     sv_request_add_header(request, "x-sluice-depth-mean", "%.4f", sv_usage_mean_depth(&t->usage));
-    sv_request_add_header(request, "x-sluice-layer-ops-saved", "%.4f",
+    sv_request_add_header(request, "x-sluice-layer-ops-skipped", "%.4f",
                           sv_usage_layer_ops_skipped(&t->usage));
     sv_request_add_header(request, "x-queue-time", "%lld", sv_ms(t->started_ns - t->queued_ns));
     sv_request_add_header(request, "x-inference-time", "%lld",
@@ -314,7 +314,7 @@ static bool tick(struct sv_request *request, int64_t now_ns)
 {
     struct completion *c = request->state;
     int64_t silent = now_ns - atomic_load(&c->last_sent_ns);
-    if (!c->task.stream || silent < request->server->options->keepalive_seconds * ns_per_second)
+    if (!c->task.stream || silent < request->server->options->sse_ping_seconds * ns_per_second)
         return false;
     atomic_store(&c->last_sent_ns, now_ns);
     sv_stream_ping(c->task.stream);

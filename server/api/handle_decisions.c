@@ -262,7 +262,7 @@ static void add_usage(struct sl_buffer *out, const struct sv_classification *c)
         "{\"input_tokens\":%lld,"
         "\"input_tokens_details\":{\"cached_tokens\":0,\"cache_write_tokens\":0},"
         "\"output_tokens\":0,\"output_tokens_details\":{\"reasoning_tokens\":0},"
-        "\"total_tokens\":%lld,\"sluice\":{\"depth_mean\":%.4f,\"layer_ops_saved\":%.4f",
+        "\"total_tokens\":%lld,\"sluice\":{\"depth_mean\":%.4f,\"layer_ops_skipped\":%.4f",
         tokens, tokens, sv_usage_mean_depth(&c->usage), sv_usage_layer_ops_skipped(&c->usage));
     if (c->truncated_count > 0)
         sl_buffer_printf(out,

@@ -139,7 +139,7 @@ static enum sv_progress respond(struct sv_request *request, const struct sv_clas
         sl_buffer_append_string(w.out, ",\"id\":");
         sl_json_quote_bytes(w.out, params->id.data, params->id.bytes);
     }
-    sl_buffer_printf(w.out, ",\"parameters\":{\"depth_mean\":%.4f,\"layer_ops_saved\":%.4f",
+    sl_buffer_printf(w.out, ",\"parameters\":{\"depth_mean\":%.4f,\"layer_ops_skipped\":%.4f",
                      sv_usage_mean_depth(&c->usage), sv_usage_layer_ops_skipped(&c->usage));
     sl_buffer_printf(w.out, ",\"truncated\":%d,\"tokens_given\":%lld,\"tokens_used\":%lld}",
                      c->truncated_count, (long long)sv_classification_tokens_given(c),

@@ -188,11 +188,12 @@ static void add_limits(struct sl_buffer *out, const struct sv_options *o,
                        const struct sl_model_info *info)
 {
     bool classifies = info->task == SL_TASK_CLASSIFICATION;
-    int64_t items = classifies ? o->classify_items : o->slots;
-    int64_t queue = classifies ? o->classify_queue : o->queue_items;
-    int64_t rows =
-        classifies ? sv_classify_batch_tokens(o->classify_rows, info->context) : o->batch_rows;
-    int64_t texts = classifies ? o->classify_texts : SV_PROMPTS_MAX;
+    int64_t items = classifies ? o->classify_max_batch_size : o->max_sequences;
+    int64_t queue = classifies ? o->classify_max_queue_size : o->max_queue_size;
+    int64_t rows = classifies
+                       ? sv_classify_batch_tokens(o->classify_max_batch_tokens, info->context)
+                       : o->max_batch_tokens;
+    int64_t texts = classifies ? o->max_client_batch_size : SV_PROMPTS_MAX;
     if (classifies && texts > sv_classify_batch_max(info->classes))
         texts = sv_classify_batch_max(info->classes);
     int64_t requests = items + queue;
@@ -225,8 +226,8 @@ static void add_info(struct sl_buffer *out, const struct sv_server *server,
     add_limits(out, o, info);
     sl_buffer_printf(out,
                      ",\"auto_truncate\":false,\"tokenization_workers\":%d,\"version\":\"%s\","
-                     "\"sha\":null,\"docker_label\":null,\"sluice\":{\"body_bytes_max\":%lld}}",
-                     SV_HTTP_THREADS, sl_version(), (long long)o->body_bytes_max);
+                     "\"sha\":null,\"docker_label\":null,\"sluice\":{\"max_body_bytes\":%lld}}",
+                     SV_HTTP_THREADS, sl_version(), (long long)o->max_body_bytes);
 }
 
 enum sv_progress sv_handle_info(struct sv_request *request)

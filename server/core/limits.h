@@ -41,8 +41,9 @@ enum {
     SV_JSON_CONTAINERS_MAX = 1 << 17, /* arrays and objects: 400 questions have 102,400 choices */
     SV_JSON_MEMBERS_MAX = 1 << 18,    /* of all objects together */
     SV_PROMPTS_MAX = 512,             /* in one request */
-    SV_CLIENT_BATCH_MAX = 65536, /* to classify, in one request; classify_texts is at most this */
-    SV_SCORES_MAX = 1 << 18,     /* texts times labels of a request: an answer is written at once */
+    SV_CLIENT_BATCH_MAX =
+        65536, /* to classify, in one request; max_client_batch_size is at most this */
+    SV_SCORES_MAX = 1 << 18, /* texts times labels of a request: an answer is written at once */
     SV_TOKENIZE_TOKENS_MAX =
         1 << 18, /* tokens in one answer of /tokenize, or asked for of /decode */
     SV_HEADER_LIST_MAX =

@@ -11,23 +11,23 @@
 enum kind { TEXT, INT, BOOL };
 
 struct row {
-    const char *name;
+    const char *section, *name;
     enum kind kind;
     const char *fallback;
-    int64_t least, most;
-    const char *among; /* accepted words, with blanks between; NULL: any */
+    int64_t min, max;
+    const char *among; /* accepted words, separated by spaces; NULL: any */
     const char *help;
     size_t offset;
 };
 
 static const struct row rows[] = {
-#define SV_OPTION(name, kind, fallback, least, most, among, help)                                  \
-    {#name, kind, fallback, least, most, among, help, offsetof(struct sv_options, name)},
+#define SV_OPTION(section, name, kind, fallback, min, max, among, help)                            \
+    {section, #name, kind, fallback, min, max, among, help, offsetof(struct sv_options, name)},
 #include "core/options.def"
 #undef SV_OPTION
 };
 
-enum { ROWS = sizeof rows / sizeof rows[0], WRAP = 76, NAME_ROOM = 64 };
+enum { ROWS = sizeof rows / sizeof rows[0], WRAP = 90, NAME_ROOM = 64 };
 
 static const struct row *find(const char *name)
 {
@@ -82,9 +82,9 @@ static bool set_text(const struct row *row, char *to, const char *value, struct 
         return sl_fail(err, SL_BAD_INPUT, "%s: '%s' is not one of: %s", row->name, value,
                        row->among);
     size_t length = strlen(value);
-    if ((int64_t)length < row->least || (int64_t)length > row->most)
+    if ((int64_t)length < row->min || (int64_t)length > row->max)
         return sl_fail(err, SL_BAD_INPUT, "%s: %zu characters, must have %lld to %lld", row->name,
-                       length, (long long)row->least, (long long)row->most);
+                       length, (long long)row->min, (long long)row->max);
     memcpy(to, value, length + 1);
     return true;
 }
@@ -101,9 +101,9 @@ static bool set_int(const struct row *row, int64_t *to, const char *value, struc
     char *end;
     errno = 0;
     int64_t number = strtoll(value, &end, 10);
-    if (!is_plain_integer(value) || *end || errno || number < row->least || number > row->most)
+    if (!is_plain_integer(value) || *end || errno || number < row->min || number > row->max)
         return sl_fail(err, SL_BAD_INPUT, "%s: '%s' is not an integer from %lld to %lld", row->name,
-                       value, (long long)row->least, (long long)row->most);
+                       value, (long long)row->min, (long long)row->max);
     *to = number;
     return true;
 }
@@ -146,23 +146,23 @@ void sv_options_defaults(struct sv_options *options)
 
 bool sv_options_check(const struct sv_options *options, struct sl_err *err)
 {
-    if (options->batch_rows < options->slots)
+    if (options->max_batch_tokens < options->max_sequences)
         return sl_fail(err, SL_BAD_INPUT,
-                       "batch_rows: %lld is less than slots (%lld): not every text could step",
-                       (long long)options->batch_rows, (long long)options->slots);
-    int64_t room = options->classify_items + options->classify_queue;
-    if (options->classify_texts > room)
-        return sl_fail(
-            err, SL_BAD_INPUT,
-            "classify_texts: %lld is more than classify_items and classify_queue together "
-            "(%lld): a request of so many could never be taken",
-            (long long)options->classify_texts, (long long)room);
+                       "max_batch_tokens: %lld is less than max_sequences (%lld); every running "
+                       "sequence needs a token in each step",
+                       (long long)options->max_batch_tokens, (long long)options->max_sequences);
+    int64_t capacity = options->classify_max_batch_size + options->classify_max_queue_size;
+    if (options->max_client_batch_size > capacity)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "max_client_batch_size: %lld is more than classify_max_batch_size plus "
+                       "classify_max_queue_size (%lld); such a request could never be admitted",
+                       (long long)options->max_client_batch_size, (long long)capacity);
     return true;
 }
 
 /* ---- the environment and the command line ---------------------------------------------------- */
 
-/* SLUICE_QUEUE_ITEMS for queue_items. */
+/* SLUICE_MAX_QUEUE_SIZE for max_queue_size. */
 static void environment_name(const struct row *row, char name[static NAME_ROOM])
 {
     static const char prefix[] = "SLUICE_";
@@ -185,7 +185,7 @@ static bool read_environment(struct sv_options *options, struct sl_err *err)
     return true;
 }
 
-/* --queue-items and --queue_items are the same; buffer has room for any known name. */
+/* --max-queue-size and --max_queue_size are the same; buffer has room for any known name. */
 static void plain_name(const char *argument, size_t length, char *name, size_t room)
 {
     size_t used = length < room - 1 ? length : room - 1;
@@ -270,7 +270,7 @@ static void add_range(const struct row *row, struct sl_buffer *out)
     if (row->among)
         sl_buffer_printf(out, " One of: %s.", row->among);
     else if (row->kind == INT)
-        sl_buffer_printf(out, " From %lld to %lld.", (long long)row->least, (long long)row->most);
+        sl_buffer_printf(out, " From %lld to %lld.", (long long)row->min, (long long)row->max);
 }
 
 /* The text broken at blanks, each line after `before`. */
@@ -291,42 +291,65 @@ static void add_wrapped(struct sl_buffer *out, const char *before, const char *t
     }
 }
 
-static void add_help(const struct row *row, const char *before, struct sl_buffer *out)
+static bool begins_section(int i)
+{
+    return i == 0 || strcmp(rows[i].section, rows[i - 1].section) != 0;
+}
+
+static void add_help(const struct row *row, const char *before, bool with_default,
+                     struct sl_buffer *out)
 {
     struct sl_buffer text = {0};
-    sl_buffer_printf(&text, "%s.", row->help);
+    sl_buffer_printf(&text, "%c%s.", toupper((unsigned char)row->help[0]), row->help + 1);
     add_range(row, &text);
+    if (with_default)
+        sl_buffer_printf(&text, " [%s]", row->fallback);
     if (!text.failed)
         add_wrapped(out, before, text.data);
     sl_buffer_release(&text);
 }
 
+/* --max-queue-size for max_queue_size */
+static void add_flag(const struct row *row, struct sl_buffer *out)
+{
+    static const char *const values[] = {[TEXT] = " TEXT\n", [INT] = " N\n", [BOOL] = "\n"};
+    sl_buffer_append_string(out, "  --");
+    for (const char *c = row->name; *c; c++)
+        sl_buffer_append(out, *c == '_' ? "-" : c, 1);
+    sl_buffer_append_string(out, values[row->kind]);
+}
+
 void sv_options_help(struct sl_buffer *out)
 {
     sl_buffer_append_string(
-        out, "sluiced serves the models of a store over HTTP.\n\n"
-             "  sluiced [--config FILE] [--OPTION VALUE]...\n\n"
-             "  --config FILE     read options from this file (YAML; or SLUICE_CONFIG)\n"
-             "  --check-config    read all options, say whether they can be used, and leave\n"
-             "  --sample-config   print a configuration file with every default, and leave\n"
-             "  --help, --version\n\n"
-             "An option may stand in the file (name: value), in the environment\n"
-             "(SLUICE_NAME=value) and here (--name value); the later wins.\n\n");
+        out, "sluiced serves models over HTTP.\n\n"
+             "Usage: sluiced [--config FILE] [--OPTION VALUE]...\n\n"
+             "  --config FILE     read options from a YAML file (also SLUICE_CONFIG)\n"
+             "  --check-config    check all options and exit\n"
+             "  --sample-config   print a configuration file with all defaults and exit\n"
+             "  --help            print this help and exit\n"
+             "  --version         print the version and exit\n\n"
+             "An option can be set in the file (max_queue_size: 9), in the environment\n"
+             "(SLUICE_MAX_QUEUE_SIZE=9) or here (--max-queue-size 9); the last of these wins.\n"
+             "Defaults are in brackets.\n");
     for (int i = 0; i < ROWS; i++) {
-        sl_buffer_printf(out, "  --%s (%s)\n", rows[i].name,
-                         rows[i].fallback[0] ? rows[i].fallback : "empty");
-        add_help(&rows[i], "      ", out);
+        if (begins_section(i))
+            sl_buffer_printf(out, "\n%s:\n", rows[i].section);
+        add_flag(&rows[i], out);
+        add_help(&rows[i], "      ", rows[i].fallback[0], out);
     }
 }
 
 void sv_options_sample(struct sl_buffer *out)
 {
     sl_buffer_append_string(
-        out, "# sluiced.yaml - every option of the daemon, at its default.\n"
-             "# Printed by `sluiced --sample-config`; an unknown key is an error.\n");
+        out, "# sluiced.yaml - every option of the daemon at its default.\n"
+             "# `sluiced --sample-config` prints this file. An unknown key is an error.\n");
     for (int i = 0; i < ROWS; i++) {
+        if (begins_section(i))
+            sl_buffer_printf(out, "\n# ---- %s ----\n", rows[i].section);
         sl_buffer_append_string(out, "\n");
-        add_help(&rows[i], "# ", out);
+        add_help(&rows[i], "# ", false, out);
         bool quoted = rows[i].kind == TEXT && !rows[i].among;
         sl_buffer_printf(out, quoted ? "%s: \"%s\"\n" : "%s: %s\n", rows[i].name, rows[i].fallback);
     }

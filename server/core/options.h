@@ -15,7 +15,7 @@
 #define SV_MEMBER_BOOL(name) bool name
 
 struct sv_options {
-#define SV_OPTION(name, kind, fallback, least, most, among, help) SV_MEMBER_##kind(name);
+#define SV_OPTION(section, name, kind, fallback, min, max, among, help) SV_MEMBER_##kind(name);
 #include "core/options.def"
 #undef SV_OPTION
 };

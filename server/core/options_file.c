@@ -9,7 +9,7 @@
 
 enum {
 
-#define SV_OPTION(name, kind, fallback, least, most, among, help) ROW_##name,
+#define SV_OPTION(section, name, kind, fallback, min, max, among, help) ROW_##name,
 #include "core/options.def"
 #undef SV_OPTION
     ROWS

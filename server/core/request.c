@@ -170,7 +170,7 @@ bool sv_request_is_accepted(const struct sv_request *request, struct sv_error *e
 bool sv_request_check_batch_size(const struct sv_request *request, const char *param, int texts,
                                  struct sv_error *error)
 {
-    int64_t max = request->server->options->classify_texts;
+    int64_t max = request->server->options->max_client_batch_size;
     return texts <= max ||
            sv_fail(error, SV_INVALID_VALUE, param,
                    "'%s' holds %d texts, this server takes at most %lld in one request.", param,
@@ -179,7 +179,7 @@ bool sv_request_check_batch_size(const struct sv_request *request, const char *p
 
 int64_t sv_request_deadline_ns(const struct sv_request *request)
 {
-    int64_t max = request->server->options->request_seconds_max * 1000;
+    int64_t max = request->server->options->request_timeout * 1000;
     int64_t requested =
         request->timeout_ms > 0 && request->timeout_ms < max ? request->timeout_ms : max;
     return request->received_ns + requested * 1000000;

@@ -450,7 +450,7 @@ struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *
             MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,           //
             MHD_OPTION_LISTEN_SOCKET, socket,                       //
             MHD_OPTION_THREAD_POOL_SIZE, (unsigned)SV_HTTP_THREADS, //
-            MHD_OPTION_CONNECTION_LIMIT, (unsigned)server->options->connections_max,
+            MHD_OPTION_CONNECTION_LIMIT, (unsigned)server->options->max_connections,
             MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SV_CONNECTION_IDLE_SECONDS,
             MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SV_CONNECTION_BYTES,
             MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,   //

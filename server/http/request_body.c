@@ -15,7 +15,7 @@ void sv_body_uncount(struct sv_exchange *x)
 void sv_body_set_deadline(struct sv_exchange *x)
 {
     const struct sv_options *o = x->http->server->options;
-    int64_t rest = x->request->received_ns + o->request_seconds_max * 1000000000 - sl_now_ns();
+    int64_t rest = x->request->received_ns + o->request_timeout * 1000000000 - sl_now_ns();
     int64_t step = (int64_t)SV_BODY_CHUNK_SECONDS * 1000000000;
     sv_watcher_set_deadline(x->http->watcher, x->watched, rest < step ? rest : step, 0);
 }
@@ -47,10 +47,10 @@ bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count)
     x->received += count;
     if (x->received / SV_BODY_CHUNK_BYTES > step)
         sv_body_set_deadline(x);
-    if (x->error.kind == SV_OK && body->bytes + count > (size_t)server->options->body_bytes_max)
+    if (x->error.kind == SV_OK && body->bytes + count > (size_t)server->options->max_body_bytes)
         (void)sv_fail(&x->error, SV_BODY_TOO_LARGE, NULL,
                       "The body is longer than the %lld bytes that are accepted.",
-                      (long long)server->options->body_bytes_max);
+                      (long long)server->options->max_body_bytes);
     else if (x->error.kind == SV_OK &&
              atomic_load(&server->body_bytes) + (int64_t)count > SV_BODIES_BYTES_MAX) {
         (void)sv_fail(&x->error, SV_OVERLOADED, NULL,

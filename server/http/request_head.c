@@ -66,7 +66,7 @@ static bool check_body(struct sv_request *request, const char *method, struct sv
 {
     const char *length = header(request, "Content-Length");
     const char *type = header(request, "Content-Type");
-    long long max = request->server->options->body_bytes_max;
+    long long max = request->server->options->max_body_bytes;
     if (length && strtoll(length, NULL, 10) > max)
         return sv_fail(error, SV_BODY_TOO_LARGE, NULL,
                        "The body has %s bytes, at most %lld are accepted.", length, max);

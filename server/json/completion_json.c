@@ -150,7 +150,7 @@ void sv_completion_json_usage(struct sl_buffer *out, const struct sv_usage *usag
     int64_t total = usage->prompt_tokens + usage->completion_tokens;
     sl_buffer_printf(out,
                      "{\"prompt_tokens\":%lld,\"completion_tokens\":%lld,\"total_tokens\":%lld,"
-                     "\"sluice\":{\"depth_mean\":%.4f,\"layer_ops_saved\":%.4f",
+                     "\"sluice\":{\"depth_mean\":%.4f,\"layer_ops_skipped\":%.4f",
                      (long long)usage->prompt_tokens, (long long)usage->completion_tokens,
                      (long long)total, sv_usage_mean_depth(usage),
                      sv_usage_layer_ops_skipped(usage));

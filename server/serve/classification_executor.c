@@ -65,16 +65,16 @@ static void destroy(struct sv_executor *base)
 
 static bool allocate(struct executor *executor, struct sl_err *err)
 {
-    size_t items = (size_t)executor->options.items;
+    size_t items = (size_t)executor->options.max_batch_size;
     executor->feeds = calloc(items, sizeof *executor->feeds);
     executor->fed = calloc(items, sizeof(struct sv_classification_item *));
     executor->owner = calloc(items, sizeof(struct sv_classification_task *));
     executor->stats.by_size = calloc(items + 1, sizeof *executor->stats.by_size);
-    executor->stats.size_max = executor->options.items;
+    executor->stats.size_max = executor->options.max_batch_size;
     if (!executor->feeds || !executor->fed || !executor->owner || !executor->stats.by_size)
-        return sl_fail(err, SL_NO_MEMORY, "%d items", executor->options.items);
-    const struct sl_classifier_options options = {.items = executor->options.items,
-                                                  .batch_rows = executor->options.rows};
+        return sl_fail(err, SL_NO_MEMORY, "%d items", executor->options.max_batch_size);
+    const struct sl_classifier_options options = {.items = executor->options.max_batch_size,
+                                                  .batch_rows = executor->options.max_batch_tokens};
     executor->classifier =
         sl_classifier_create(sv_model_ref_model(executor->base.ref), &options, err);
     return executor->classifier;
@@ -86,15 +86,16 @@ struct sv_executor *sv_classification_executor_create(
 {
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
     assert(info->task == SL_TASK_CLASSIFICATION);
-    assert(options->items >= 1);
-    assert(options->items <= SV_CLASSIFY_BATCH_MAX);
+    assert(options->max_batch_size >= 1);
+    assert(options->max_batch_size <= SV_CLASSIFY_BATCH_MAX);
     struct executor *executor = calloc(1, sizeof *executor);
     if (!executor) {
         (void)sl_fail(err, SL_NO_MEMORY, "classifier's lane");
         return NULL;
     }
     executor->options = *options;
-    executor->options.rows = sv_classify_batch_tokens(options->rows, info->context);
+    executor->options.max_batch_tokens =
+        sv_classify_batch_tokens(options->max_batch_tokens, info->context);
     executor->metrics = metrics;
     executor->classes = info->classes;
     executor->depth = info->depth;
@@ -130,7 +131,7 @@ bool sv_classification_executor_stats(struct sv_executor *base,
 {
     struct executor *executor = (struct executor *)base;
     assert(base->kind == &sv_classification_executor_ops);
-    size_t sizes = (size_t)executor->options.items + 1;
+    size_t sizes = (size_t)executor->options.max_batch_size + 1;
     struct sv_duration *by_size = calloc(sizes, sizeof *by_size);
     if (!by_size)
         return false;
@@ -251,9 +252,9 @@ static void feed(struct executor *executor, struct sv_classification_task *task,
 /* In the order in which they came, as many as fit. What nobody wants any more is not computed. */
 static int build_batch(struct executor *executor, int64_t now)
 {
-    int count = 0, rows = executor->options.rows;
+    int count = 0, rows = executor->options.max_batch_tokens;
     struct sv_queue *waiting = &executor->base.waiting;
-    while (count < executor->options.items && waiting->first) {
+    while (count < executor->options.max_batch_size && waiting->first) {
         struct sv_classification_task *task = (struct sv_classification_task *)waiting->first;
         if (must_end(task, NULL, now)) {
             drop(executor, sv_queue_pop(waiting));

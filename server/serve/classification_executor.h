@@ -36,7 +36,8 @@ struct sv_classification_task {
 };
 
 struct sv_classification_options {
-    int items, rows; /* of one batch, at most; rows grow to the model's context */
+    int max_batch_size,
+        max_batch_tokens; /* of one batch, at most; rows grow to the model's context */
     struct sv_executor_limits bounds;
 };
 

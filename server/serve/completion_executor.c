@@ -41,14 +41,14 @@ static void destroy(struct sv_executor *base)
 
 static bool allocate(struct executor *executor, struct sl_err *err)
 {
-    size_t slots = (size_t)executor->options.slots;
+    size_t slots = (size_t)executor->options.max_sequences;
     executor->running = calloc(slots, sizeof(struct sv_sequence *));
     executor->fed = calloc(slots, sizeof(struct sv_sequence *));
     executor->feeds = calloc(slots, sizeof *executor->feeds);
     if (!executor->running || !executor->fed || !executor->feeds)
-        return sl_fail(err, SL_NO_MEMORY, "%d slots", executor->options.slots);
-    const struct sl_session_options session = {.slots = executor->options.slots,
-                                               .batch_rows = executor->options.batch_rows};
+        return sl_fail(err, SL_NO_MEMORY, "%d slots", executor->options.max_sequences);
+    const struct sl_session_options session = {.slots = executor->options.max_sequences,
+                                               .batch_rows = executor->options.max_batch_tokens};
     executor->session = sl_session_create(sv_model_ref_model(executor->base.ref), &session, err);
     return executor->session;
 }
@@ -57,7 +57,7 @@ struct sv_executor *sv_completion_executor_create(struct sv_model_ref *ref,
                                                   const struct sv_completion_options *options,
                                                   struct sv_metrics *metrics, struct sl_err *err)
 {
-    assert(options->batch_rows >= options->slots);
+    assert(options->max_batch_tokens >= options->max_sequences);
     struct executor *executor = calloc(1, sizeof *executor);
     if (!executor) {
         (void)sl_fail(err, SL_NO_MEMORY, "lane");
@@ -197,7 +197,7 @@ static void sweep(struct sv_executor *base, const struct sv_error *ending)
     int64_t now = sl_now_ns();
     sweep_list(executor, &executor->base.waiting, ending, now);
     sweep_list(executor, &executor->draining, ending, now);
-    for (int i = 0; i < executor->options.slots; i++)
+    for (int i = 0; i < executor->options.max_sequences; i++)
         if (executor->running[i] && must_end(executor, executor->running[i], ending, now))
             end_sequence(executor, executor->running[i]);
     sv_executor_record_queue(&executor->base);
@@ -265,7 +265,7 @@ static void fill_slot(struct executor *executor, int slot, int64_t now)
 
 static void fill_slots(struct executor *executor, int64_t now)
 {
-    for (int slot = 0; slot < executor->options.slots; slot++)
+    for (int slot = 0; slot < executor->options.max_sequences; slot++)
         while (!executor->running[slot] && executor->base.waiting.first)
             fill_slot(executor, slot, now);
 }
@@ -282,7 +282,7 @@ static void retry_blocked(struct executor *executor, int64_t now)
             sv_queue_push(&executor->draining, s);
             wake_reader(s->task);
         }
-    for (int i = 0; i < executor->options.slots; i++)
+    for (int i = 0; i < executor->options.max_sequences; i++)
         if (executor->running[i] && executor->running[i]->blocked_ns > 0) {
             (void)flush(executor->running[i], now);
             wake_reader(executor->running[i]->task);
@@ -292,10 +292,10 @@ static void retry_blocked(struct executor *executor, int64_t now)
 /* Asks every running sequence what to feed. All step: each leaves a row for those after it. */
 static int build_batch(struct executor *executor)
 {
-    int slots = executor->options.slots, runnable = 0, count = 0;
+    int slots = executor->options.max_sequences, runnable = 0, count = 0;
     for (int i = 0; i < slots; i++)
         runnable += executor->running[i] && executor->running[i]->blocked_ns == 0;
-    int rows = executor->options.batch_rows;
+    int rows = executor->options.max_batch_tokens;
     executor->next_slot = (executor->next_slot + 1) % slots;
     for (int i = 0; i < slots && count < runnable; i++) {
         struct sv_sequence *s = executor->running[(executor->next_slot + i) % slots];

@@ -48,7 +48,7 @@ struct sv_completion_task {
 };
 
 struct sv_completion_options {
-    int slots, batch_rows;
+    int max_sequences, max_batch_tokens;
     struct sv_executor_limits bounds;
     int64_t write_timeout_ns;
 };

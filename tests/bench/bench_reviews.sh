@@ -67,7 +67,7 @@ if not os.path.exists(peer):
 ratio = seen["texts_per_second"] / json.load(open(peer))["texts_per_second"]
 print(
     f"{name:22} {seen['texts_per_second']:7.0f} texts/s {seen['tokens_per_second']:9.0f} tokens/s"
-    f"  p99 {seen['latency_ms']['p99']:6.0f} ms  saved {100 * seen['layer_ops_saved']:4.1f} %"
+    f"  p99 {seen['latency_ms']['p99']:6.0f} ms  saved {100 * seen['layer_ops_skipped']:4.1f} %"
     f"  failed {seen['failed']}  x {ratio:.2f}"
 )
 PRINT

@@ -117,7 +117,7 @@ export class Daemon {
 
   /// Calls that ended so, when all have: they are counted after their last byte.
   async ended(labels) {
-    await until('the last byte', async () => (await this.metric('sluice_calls_in_flight')) === 0);
+    await until('the last byte', async () => (await this.metric('sluice_requests_in_flight')) === 0);
     return this.metric('sluice_requests_total', labels);
   }
 
@@ -127,6 +127,6 @@ export class Daemon {
   }
 
   running() {
-    return this.metric('sluice_requests_running');
+    return this.metric('sluice_sequences_running');
   }
 }

@@ -88,7 +88,7 @@ test('a model that could not be loaded is a 424, asked once', { timeout: SPIN_MS
 });
 
 test('a daemon that is shutting down says 429', { timeout: 4 * SPIN_MS }, async () => {
-  const own = await Daemon.start(folder, 'draining', { 'drain-seconds': 600 });
+  const own = await Daemon.start(folder, 'draining', { 'drain-timeout': 600 });
   const lasting = new AbortController();
   try {
     const stream = await fetch(`${own.url}/v1/completions`, {

@@ -106,13 +106,13 @@ test('completes', async () => {
   assert.equal(choice.logprobs, null);
   const { sluice, ...usage } = completion.usage;
   assert.deepEqual(usage, { prompt_tokens: 3, completion_tokens: 8, total_tokens: 11 });
-  assert.ok(sluice.depth_mean > 0 && sluice.layer_ops_saved >= 0);
+  assert.ok(sluice.depth_mean > 0 && sluice.layer_ops_skipped >= 0);
 });
 
 test('says in headers what an answer used', async () => {
   const { response } = await complete({}).withResponse();
   assert.ok(Number(response.headers.get('x-sluice-depth-mean')) > 0);
-  assert.ok(Number(response.headers.get('x-sluice-layer-ops-saved')) >= 0);
+  assert.ok(Number(response.headers.get('x-sluice-layer-ops-skipped')) >= 0);
 });
 
 test('takes the request id of whoever has one', async () => {
@@ -318,7 +318,7 @@ test('what there is not is a NotFoundError', async () => {
 });
 
 test('a full queue is a RateLimitError, and passes', async () => {
-  const small = await Daemon.start(folder, 'small', { slots: 1, 'queue-items': 0 });
+  const small = await Daemon.start(folder, 'small', { 'max-sequences': 1, 'max-queue-size': 0 });
   const fields = { model: MODEL, prompt: 'abc' };
   let refusals = 0;
   try {

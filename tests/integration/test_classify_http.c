@@ -187,7 +187,7 @@ Test(classify_http, headers_tell_times_tokens_and_depth)
     (void)snprintf(depth, sizeof depth, "%.2f,%.2f", one.depth, two.depth);
     cr_assert_str_eq(http_response_header(&answer, "x-sluice-depth"), depth);
     cr_assert_neq(strtod(depth, NULL), strtod(strchr(depth, ',') + 1, NULL));
-    cr_assert_str_eq(http_response_header(&answer, "x-sluice-layer-ops-saved"), saved);
+    cr_assert_str_eq(http_response_header(&answer, "x-sluice-layer-ops-skipped"), saved);
     http_response_release(&answer);
     reference_close(&mood);
 }
@@ -224,14 +224,14 @@ Test(classify_http, two_hundred_and_fifty_six_texts_in_one_call)
     }
     sl_buffer_release(&body);
     reference_close(&mood);
-    cr_assert_eq(
-        metric_value(&d, "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}"), TEXTS);
+    cr_assert_eq(tei_texts_by_outcome(&d, "mood", "ok"), TEXTS);
     cr_assert_gt(metric_value(&d, "sluice_batch_size_sum{model=\"mood\",version=\"4\"}"),
                  TEXTS - 1);
-    cr_assert_gt(metric_value(&d, "sluice_flops_saved_ratio{model=\"mood\",version=\"4\"}"), 0);
+    cr_assert_gt(metric_value(&d, "sluice_layer_ops_skipped_ratio{model=\"mood\",version=\"4\"}"),
+                 0);
     cr_assert_gt(
         metric_value(&d, "sluice_batch_duration_seconds_count{model=\"mood\",version=\"4\"}"), 0);
-    cr_assert_eq(metric_value(&d, "sluice_requests_waiting{model=\"mood\",version=\"4\"}"), 0);
+    cr_assert_eq(metric_value(&d, "sluice_sequences_waiting{model=\"mood\",version=\"4\"}"), 0);
 }
 
 /* ---- texts that do not fit ------------------------------------------------------------------ */
@@ -325,11 +325,9 @@ Test(classify_http, a_text_that_breaks_the_numbers_fails_its_call_alone)
                           "{\"inputs\":[[\"ab\"],[\"c!\"],[\"d\"]]}");
     tei_expect_error(&answer, 424, "backend", "text 1 of this request");
     json_decref(posted("/models/plain/predict", "{\"inputs\":\"ab\"}"));
-    cr_assert_eq(
-        metric_value(&d, "sluice_items_total{model=\"plain\",version=\"4\",outcome=\"error\"}"), 2);
-    cr_assert_eq(
-        metric_value(&d, "sluice_items_total{model=\"plain\",version=\"4\",outcome=\"ok\"}"), 3);
-    metric_wait(&d, "sluice_calls_in_flight", 0);
+    cr_assert_eq(tei_texts_by_outcome(&d, "plain", "error"), 2);
+    cr_assert_eq(tei_texts_by_outcome(&d, "plain", "ok"), 3);
+    metric_wait(&d, "sluice_requests_in_flight", 0);
     cr_assert_eq(
         metric_value(&d,
                      "sluice_requests_total{endpoint=\"/models/{name}/predict\",model=\"plain\","
@@ -474,7 +472,7 @@ Test(classify_http, info_tells_the_limits_in_force)
         cr_assert_eq(json_number_at(root, "max_batch_requests"), 256);
         cr_assert_eq(json_number_at(root, "max_client_batch_size"), 256);
         cr_assert_eq(json_number_at(root, "max_concurrent_requests"), 8192 + 256);
-        cr_assert_eq(json_number_at(root, "sluice/body_bytes_max"), 2097152);
+        cr_assert_eq(json_number_at(root, "sluice/max_body_bytes"), 2097152);
         cr_assert(json_is_false(json_at(root, "auto_truncate")));
         json_decref(root);
         http_response_release(&answer);
@@ -540,7 +538,7 @@ Test(classify_daemon, without_a_default_the_choice_is_told)
 
 Test(classify_daemon, without_a_classifier_that_is_told_and_tokens_are_those_of_the_only_model)
 {
-    DAEMON_START(&d, "--log-format", "text", "--slots", "3", "--queue-items", "5");
+    DAEMON_START(&d, "--log-format", "text", "--max-sequences", "3", "--max-queue-size", "5");
     struct http_response answer = http_request(&d, "POST", "/predict", "{\"inputs\":\"a\"}");
     tei_expect_error(&answer, 404, "not_found", "No classifier is served. Train one");
     json_decref(posted("/tokenize", "{\"inputs\":\"ab\"}"));
@@ -559,7 +557,7 @@ Test(classify_daemon, without_a_classifier_that_is_told_and_tokens_are_those_of_
 Test(classify_daemon, depths_are_told_of_as_many_texts_as_headers_have_room_for)
 {
     struct sl_buffer body = {0};
-    start_with((const char *const[]){"--classify-texts", "1000", NULL});
+    start_with((const char *const[]){"--max-client-batch-size", "1000", NULL});
     for (int count = 256; count <= 257; count++) {
         sl_buffer_clear(&body);
         for (int i = 0; i < count; i++)
@@ -579,7 +577,7 @@ Test(classify_daemon, depths_are_told_of_as_many_texts_as_headers_have_room_for)
     stop();
 }
 
-static const char mood_running[] = "sluice_requests_running{model=\"mood\",version=\"4\"}";
+static const char mood_running[] = "sluice_sequences_running{model=\"mood\",version=\"4\"}";
 
 /* Texts of 48 characters for `mood`, in one request. */
 static void write_long(struct sl_buffer *body, int texts)
@@ -596,8 +594,8 @@ Test(classify_daemon, a_full_queue_refuses_whole_calls)
 
     struct sl_buffer body = {0}, request = {0};
     int fds[CALLS], good = 0, refused = 0;
-    start_with((const char *const[]){"--classify-items", "16", "--classify-queue", "48",
-                                     "--classify-texts", "64", NULL});
+    start_with((const char *const[]){"--classify-max-batch-size", "16", "--classify-max-queue-size",
+                                     "48", "--max-client-batch-size", "64", NULL});
     write_long(&body, TEXTS);
     sl_buffer_printf(&request,
                      "POST /models/mood/predict HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n"
@@ -624,9 +622,7 @@ Test(classify_daemon, a_full_queue_refuses_whole_calls)
     }
     cr_assert_gt(good, 0);
     cr_assert_gt(refused, 0, "the queue was never full");
-    cr_assert_eq(
-        metric_value(&d, "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}"),
-        good * TEXTS);
+    cr_assert_eq(tei_texts_by_outcome(&d, "mood", "ok"), good * TEXTS);
     cr_assert_eq(metric_value(&d, "sluice_queue_full_total{model=\"mood\",version=\"4\"}"),
                  refused);
     sl_buffer_clear(&body);
@@ -646,8 +642,9 @@ Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
     enum { TEXTS = 1024 };
 
     struct sl_buffer body = {0}, request = {0};
-    start_with((const char *const[]){"--classify-items", "16", "--classify-queue", "1008",
-                                     "--classify-texts", "1024", "--isa", "ref", NULL});
+    start_with((const char *const[]){"--classify-max-batch-size", "16", "--classify-max-queue-size",
+                                     "1008", "--max-client-batch-size", "1024", "--isa", "ref",
+                                     NULL});
     write_long(&body, TEXTS);
     sl_buffer_printf(
         &request, "POST /models/mood/predict HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n%s",
@@ -663,7 +660,7 @@ Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
     cr_assert(http_response_header(&answer, "retry-after-ms"));
     tei_expect_error(&answer, 429, "overloaded", "no room for 1024 more texts");
     (void)close(fd);
-    metric_wait(&d, "sluice_requests_waiting{model=\"mood\",version=\"4\"}", 0);
+    metric_wait(&d, "sluice_sequences_waiting{model=\"mood\",version=\"4\"}", 0);
     metric_wait(&d, mood_running, 0);
     metric_wait(&d,
                 "sluice_requests_total{endpoint=\"/models/{name}/predict\",model=\"mood\","
@@ -733,8 +730,9 @@ Test(classify_daemon, a_deadline_is_kept_while_a_batch_runs)
     enum { TEXTS_MAX = 4096 };
 
     struct sl_buffer body = {0};
-    start_with((const char *const[]){"--classify-texts", "4096", "--classify-items", "4096",
-                                     "--classify-rows", "65536", "--isa", "ref", NULL});
+    start_with((const char *const[]){"--max-client-batch-size", "4096", "--classify-max-batch-size",
+                                     "4096", "--classify-max-batch-tokens", "65536", "--isa", "ref",
+                                     NULL});
     struct curl_slist *soon = curl_slist_append(NULL, "X-Request-Timeout-Ms: 50");
     bool kept = false;
     int texts = 16;
@@ -749,8 +747,7 @@ Test(classify_daemon, a_deadline_is_kept_while_a_batch_runs)
     }
     cr_assert(kept, "answers came when the batch was over");
     expect_timeouts(texts);
-    cr_assert_eq(
-        metric_value(&d, "sluice_items_total{model=\"plain\",version=\"4\",outcome=\"ok\"}"), 0);
+    cr_assert_eq(tei_texts_by_outcome(&d, "plain", "ok"), 0);
     curl_slist_free_all(soon);
     sl_buffer_release(&body);
     stop();

@@ -471,11 +471,11 @@ static void run_all(CURLM *multi, uint64_t count, const struct curl_slist *heade
 static void expect_use(void)
 {
     double all = 0;
-    metric_wait(&d, "sluice_calls_in_flight", 0);
+    metric_wait(&d, "sluice_requests_in_flight", 0);
     for (int i = 0; i < 2; i++) {
         char series[96], label[32];
-        (void)snprintf(series, sizeof series, "sluice_requests_waiting{model=\"%s\",version=\"4\"}",
-                       models[i]);
+        (void)snprintf(series, sizeof series,
+                       "sluice_sequences_waiting{model=\"%s\",version=\"4\"}", models[i]);
         metric_wait(&d, series, 0);
         (void)snprintf(series, sizeof series, "sluice_admitted_tokens{model=\"%s\",version=\"4\"}",
                        models[i]);
@@ -488,7 +488,7 @@ static void expect_use(void)
     cr_assert_lt(all, tally.good, "texts of different calls share no batches");
     cr_assert_gt(metric_sum(&d, "sluice_requests_total", "reason=\"cancelled\""), 0,
                  "the daemon noticed nobody leave");
-    cr_assert_gt(metric_sum(&d, "sluice_items_total", "outcome=\"cancelled\""), 0,
+    cr_assert_gt(metric_sum(&d, "sluice_classified_texts_total", "outcome=\"cancelled\""), 0,
                  "it went on with all their texts");
 }
 
@@ -498,8 +498,9 @@ Test(concurrent_answers, every_answer_belongs_to_its_question)
     uint64_t count = text ? strtoull(text, NULL, 10) : QUESTIONS;
     daemon_make_store(&d);
     tiny_classifiers_make(d.store);
-    daemon_serve(&d, (const char *const[]){"--classify-items", "48", "--classify-rows", "500",
-                                           "--threads", "2", NULL});
+    daemon_serve(&d, (const char *const[]){"--classify-max-batch-size", "48",
+                                           "--classify-max-batch-tokens", "500", "--threads", "2",
+                                           NULL});
     for (int i = 0; i < 2; i++)
         oracles[i] = reference_open(d.store, models[i]);
     CURLM *multi = curl_multi_init();

@@ -39,22 +39,22 @@ Test(hostile_clients, clients_that_leave_are_counted_exactly_and_cost_nothing)
     enum { SLOTS = 4, STREAMS = 6, WHOLES = 5, CLIENTS = STREAMS + WHOLES };
 
     int fds[CLIENTS];
-    DAEMON_START(&d, "--slots", "4", "--queue-items", "100");
+    DAEMON_START(&d, "--max-sequences", "4", "--max-queue-size", "100");
     for (int i = 0; i < CLIENTS; i++) {
         fds[i] = raw_complete(&d, i < STREAMS ? "{\"stream\":true," FOREVER "}" : "{" FOREVER "}");
         if (i < SLOTS)
             raw_expect(fds[i], "data: ");
     }
-    metric_wait(&d, "sluice_calls_in_flight", CLIENTS);
+    metric_wait(&d, "sluice_requests_in_flight", CLIENTS);
     for (int i = 0; i < CLIENTS; i++)
         (void)close(fds[i]);
-    metric_wait(&d, "sluice_calls_in_flight", 0);
-    metric_wait(&d, "sluice_requests_running" LABELS, 0);
-    metric_wait(&d, "sluice_requests_waiting" LABELS, 0);
+    metric_wait(&d, "sluice_requests_in_flight", 0);
+    metric_wait(&d, "sluice_sequences_running" LABELS, 0);
+    metric_wait(&d, "sluice_sequences_waiting" LABELS, 0);
     cr_assert_eq(metric_completions(&d, "499", "cancelled"), CLIENTS);
     cr_assert_eq(metric_completions(&d, "200", "ok"), 0);
     expect_answers();
-    metric_wait(&d, "sluice_calls_in_flight", 0); /* a call is counted after its last byte */
+    metric_wait(&d, "sluice_requests_in_flight", 0); /* a call is counted after its last byte */
     cr_assert_eq(metric_completions(&d, "200", "ok"), 1);
     daemon_stop(&d);
 }
@@ -62,7 +62,7 @@ Test(hostile_clients, clients_that_leave_are_counted_exactly_and_cost_nothing)
 Test(hostile_clients, bytes_sent_ahead_are_not_leaving)
 {
     struct sl_buffer got = {0};
-    DAEMON_START(&d, "--slots", "1");
+    DAEMON_START(&d, "--max-sequences", "1");
     int busy = raw_complete(&d, "{\"stream\":true," FOREVER "}");
     raw_expect(busy, "data: ");
     int fd = raw_complete(&d, "{" TINY "\"prompt\":\"a\",\"max_tokens\":3}");
@@ -74,7 +74,7 @@ Test(hostile_clients, bytes_sent_ahead_are_not_leaving)
     cr_assert(first && second && first < second, "%s", got.data);
     sl_buffer_release(&got);
     (void)close(fd);
-    metric_wait(&d, "sluice_calls_in_flight", 0);
+    metric_wait(&d, "sluice_requests_in_flight", 0);
     cr_assert_eq(metric_completions(&d, "200", "ok"), 1);
     cr_assert_eq(metric_completions(&d, "499", "cancelled"), 1);
     daemon_stop(&d);
@@ -82,15 +82,15 @@ Test(hostile_clients, bytes_sent_ahead_are_not_leaving)
 
 Test(hostile_clients, a_client_that_does_not_read_is_ended_as_stalled)
 {
-    DAEMON_START(&d, "--stall-seconds", "1");
+    DAEMON_START(&d, "--write-timeout", "1");
     int fd = raw_connect_holding(&d, 4096);
     raw_send_completion(fd, "{\"stream\":true," FOREVER "}");
-    metric_wait(&d, "sluice_requests_running" LABELS, 1);
-    metric_wait(&d, "sluice_requests_running" LABELS, 0);
+    metric_wait(&d, "sluice_sequences_running" LABELS, 1);
+    metric_wait(&d, "sluice_sequences_running" LABELS, 0);
     expect_answers();
     raw_expect(fd, "data: [DONE]\n\n"); /* and then it reads: what there was, the error, the end */
     (void)close(fd);
-    metric_wait(&d, "sluice_calls_in_flight", 0);
+    metric_wait(&d, "sluice_requests_in_flight", 0);
     cr_assert_eq(metric_completions(&d, "408", "stalled"), 1);
     daemon_stop(&d);
 }
@@ -99,11 +99,11 @@ Test(hostile_clients, a_client_that_does_not_read_is_ended_as_stalled)
 
 Test(hostile_clients, a_full_queue_refuses_with_429_and_when_to_come_again)
 {
-    DAEMON_START(&d, "--slots", "1", "--queue-items", "1");
+    DAEMON_START(&d, "--max-sequences", "1", "--max-queue-size", "1");
     int running = raw_complete(&d, "{\"stream\":true," FOREVER "}");
     raw_expect(running, "data: ");
     int waiting = raw_complete(&d, "{\"stream\":true," FOREVER "}");
-    metric_wait(&d, "sluice_requests_waiting" LABELS, 1);
+    metric_wait(&d, "sluice_sequences_waiting" LABELS, 1);
     for (int i = 0; i < 3; i++) {
         struct http_response answer = http_complete(&d, "{" TINY "\"prompt\":\"a\"}");
         cr_assert_eq(answer.status, 429, "%ld", answer.status);
@@ -117,12 +117,12 @@ Test(hostile_clients, a_full_queue_refuses_with_429_and_when_to_come_again)
     cr_assert_eq(answer.status, 200, "busy is not dead");
     http_response_release(&answer);
     cr_assert_eq(metric_value(&d, "sluice_queue_full_total" LABELS), 3);
-    metric_wait(&d, "sluice_calls_in_flight", 2); /* a call is counted after its last byte */
+    metric_wait(&d, "sluice_requests_in_flight", 2); /* a call is counted after its last byte */
     cr_assert_eq(metric_completions(&d, "429", "overloaded"), 3);
     (void)close(running);
     raw_expect(waiting, "data: ");
     (void)close(waiting);
-    metric_wait(&d, "sluice_calls_in_flight", 0);
+    metric_wait(&d, "sluice_requests_in_flight", 0);
     expect_answers();
     daemon_stop(&d);
 }
@@ -134,7 +134,7 @@ Test(hostile_clients, many_streams_at_once)
 
     int fds[CLIENTS];
     char body[256];
-    DAEMON_START(&d, "--slots", "32");
+    DAEMON_START(&d, "--max-sequences", "32");
     for (int i = 0; i < CLIENTS; i++) {
         (void)snprintf(body, sizeof body,
                        "{" TINY "\"stream\":true,\"prompt\":\"a\",\"max_tokens\":%d}", i + 1);
@@ -149,7 +149,7 @@ Test(hostile_clients, many_streams_at_once)
         sl_buffer_release(&got);
         (void)close(fds[i]);
     }
-    metric_wait(&d, "sluice_calls_in_flight", 0);
+    metric_wait(&d, "sluice_requests_in_flight", 0);
     cr_assert_eq(metric_completions(&d, "200", "ok"), CLIENTS);
     cr_assert_gt(metric_value(&d, "sluice_batch_size_sum" LABELS),
                  2 * metric_value(&d, "sluice_batch_size_count" LABELS));
@@ -190,8 +190,8 @@ static double abuse(int clients)
     for (int i = 0; i < clients; i++)
         (void)close(fds[i]);
     free(fds);
-    metric_wait(&d, "sluice_calls_in_flight", 0);
-    metric_wait(&d, "sluice_connections", 1); /* the one that asks */
+    metric_wait(&d, "sluice_requests_in_flight", 0);
+    metric_wait(&d, "sluice_http_connections", 1); /* the one that asks */
     expect_answers();
     return metric_value(&d, "process_resident_memory_bytes");
 }
@@ -201,7 +201,7 @@ Test(hostile_clients, four_hundred_connections_of_trouble_leave_nothing_behind)
 {
     enum { CLIENTS = 400, ROUNDS = 3, STREAMS = (ROUNDS + 1) * CLIENTS / 8, FDS_SLACK = 8 };
 
-    DAEMON_START(&d, "--slots", "64", "--queue-items", "512");
+    DAEMON_START(&d, "--max-sequences", "64", "--max-queue-size", "512");
     double before = abuse(CLIENTS), after = 0;
     double fds = metric_value(&d, "process_open_fds");
     for (int i = 0; i < ROUNDS; i++)
@@ -227,7 +227,7 @@ static bool has_ended(int fd, int ms)
 /* Each byte is a sign of life, but the whole has its time. */
 Test(hostile_clients, a_body_that_trickles_is_not_waited_for)
 {
-    DAEMON_START(&d, "--request-seconds-max", "1");
+    DAEMON_START(&d, "--request-timeout", "1");
     int fd = raw_connect(&d);
     raw_send(fd,
              "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n{\"model\":");
@@ -249,7 +249,7 @@ Test(hostile_clients, silent_connections_do_not_keep_others_out)
     enum { CONNECTIONS = 8, SILENT = 12 };
 
     int fds[SILENT];
-    DAEMON_START(&d, "--connections-max", "8");
+    DAEMON_START(&d, "--max-connections", "8");
     for (int i = 0; i < SILENT; i++)
         fds[i] = raw_connect(&d);
     struct http_response answer = http_request(&d, "GET", "/v2/health/live", NULL);
@@ -271,7 +271,7 @@ Test(hostile_clients, answers_that_nobody_takes_do_not_keep_others_out)
 
     int fds[DEAF];
     struct sl_buffer requests = {0};
-    DAEMON_START(&d, "--connections-max", "8");
+    DAEMON_START(&d, "--max-connections", "8");
     for (int i = 0; i < REQUESTS; i++)
         sl_buffer_append_string(&requests, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
     for (int i = 0; i < DEAF; i++) {
@@ -293,7 +293,7 @@ Test(hostile_clients, answers_that_nobody_takes_do_not_keep_others_out)
 Test(hostile_clients, a_silent_stream_is_kept_alive_and_a_late_one_ends)
 {
     struct sl_buffer got = {0};
-    DAEMON_START(&d, "--slots", "1", "--keepalive-seconds", "1", "--request-seconds-max", "4");
+    DAEMON_START(&d, "--max-sequences", "1", "--sse-ping-seconds", "1", "--request-timeout", "4");
     int busy = raw_complete(&d, "{\"stream\":true," FOREVER "}");
     raw_expect(busy, "data: ");
     int silent = raw_complete(&d, "{\"stream\":true," FOREVER "}");
@@ -305,14 +305,14 @@ Test(hostile_clients, a_silent_stream_is_kept_alive_and_a_late_one_ends)
     (void)close(busy);
     sl_buffer_release(&got);
     sl_buffer_release(&end);
-    metric_wait(&d, "sluice_calls_in_flight", 0);
+    metric_wait(&d, "sluice_requests_in_flight", 0);
     cr_assert_eq(metric_completions(&d, "504", "expired"), 1);
     daemon_stop(&d);
 }
 
 Test(hostile_clients, a_client_may_ask_for_less_time)
 {
-    DAEMON_START(&d, "--slots", "1", "--request-seconds-max", "1");
+    DAEMON_START(&d, "--max-sequences", "1", "--request-timeout", "1");
     struct curl_slist *headers = curl_slist_append(NULL, "X-Request-Timeout-Ms: 100");
     for (int i = 0; i < 2; i++) {
         const struct curl_slist *wish = i ? NULL : headers;
@@ -333,7 +333,7 @@ Test(hostile_clients, a_client_may_ask_for_less_time)
 Test(hostile_clients, sigterm_finishes_what_it_can_and_says_what_it_cannot)
 {
     struct sl_buffer short_one = {0}, long_one = {0};
-    DAEMON_START(&d, "--drain-seconds", "8"); /* ample for the short one, even under a sanitizer */
+    DAEMON_START(&d, "--drain-timeout", "8"); /* ample for the short one, even under a sanitizer */
     int lasting = raw_complete(&d, "{\"stream\":true," TINY "\"max_tokens\":1000000}");
     raw_expect(lasting, "data: ");
     int ending = raw_complete(&d, "{\"stream\":true," TINY "\"max_tokens\":1000}");
@@ -380,11 +380,11 @@ Test(hostile_clients, sigterm_finishes_what_it_can_and_says_what_it_cannot)
 
 Test(hostile_clients, a_second_sigterm_does_not_wait)
 {
-    DAEMON_START(&d, "--drain-seconds", "3000");
+    DAEMON_START(&d, "--drain-timeout", "3000");
     int stream = raw_complete(&d, "{\"stream\":true," TINY "\"max_tokens\":1000000}");
     int whole = raw_complete(&d, "{" TINY "\"max_tokens\":1000000}");
     raw_expect(stream, "data: ");
-    metric_wait(&d, "sluice_calls_in_flight", 2);
+    metric_wait(&d, "sluice_requests_in_flight", 2);
     cr_assert_eq(kill(d.pid, SIGTERM), 0);
     sleep_ms(200);
     cr_assert_eq(waitpid(d.pid, NULL, WNOHANG), 0, "it should be draining");

@@ -17,7 +17,7 @@ static struct daemon d;
 
 static void start(void)
 {
-    DAEMON_START(&d, "--body-bytes-max", "65536");
+    DAEMON_START(&d, "--max-body-bytes", "65536");
 }
 
 static void stop(void)
@@ -110,8 +110,8 @@ Test(http, front_page_and_health)
 Test(http, metrics_have_the_form_that_prometheus_wants)
 {
     json_decref(completed("{" TINY "\"prompt\":\"ab\",\"max_tokens\":3}"));
-    metric_wait(&d, "sluice_calls_in_flight", 0); /* a call is counted after its last byte */
-    metric_wait(&d, "sluice_requests_running{model=\"tiny\",version=\"1\"}", 0);
+    metric_wait(&d, "sluice_requests_in_flight", 0); /* a call is counted after its last byte */
+    metric_wait(&d, "sluice_sequences_running{model=\"tiny\",version=\"1\"}", 0);
     struct http_response answer = http_request(&d, "GET", "/metrics", NULL);
     cr_assert_str_eq(http_response_header(&answer, "content-type"),
                      "text/plain; version=0.0.4; charset=utf-8");
@@ -121,11 +121,11 @@ Test(http, metrics_have_the_form_that_prometheus_wants)
         "sluice_time_to_first_token_seconds_count{model=\"tiny\",version=\"1\"} 1\n",
         "sluice_inter_token_latency_seconds_count{model=\"tiny\",version=\"1\"} 2\n",
         "sluice_batch_size_count{model=\"tiny\",version=\"1\"} 3\n",
-        "sluice_requests_running{model=\"tiny\",version=\"1\"} 0\n",
+        "sluice_sequences_running{model=\"tiny\",version=\"1\"} 0\n",
         "sluice_model_ready{model=\"tiny\",version=\"1\"} 1\n",
         "http_requests_total{handler=\"/v1/completions\",method=\"POST\",status=\"200\"} 1\n",
         "process_resident_memory_bytes ",
-        "sluice_cpu_budget 1\n",
+        "sluice_compute_threads 1\n",
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         cr_assert(strstr(answer.body.data, parts[i]), "no %s in %s", parts[i], answer.body.data);
@@ -152,7 +152,7 @@ Test(http, complete)
     cr_assert_eq(json_integer_value(json_at(root, "usage/completion_tokens")), 7);
     cr_assert_eq(json_integer_value(json_at(root, "usage/total_tokens")), 12);
     cr_assert_gt(json_number_value(json_at(root, "usage/sluice/depth_mean")), 0.9);
-    static const char *const headers[] = {"x-sluice-depth-mean", "x-sluice-layer-ops-saved",
+    static const char *const headers[] = {"x-sluice-depth-mean", "x-sluice-layer-ops-skipped",
                                           "x-queue-time", "x-inference-time", "x-total-time"};
     for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
         cr_assert(http_response_header(&answer, headers[i]), "%s is missing", headers[i]);
@@ -328,7 +328,7 @@ Test(http, mistakes_in_completions)
         struct http_response answer = http_complete(&d, cases[i].body);
         tei_expect_error(&answer, cases[i].status, cases[i].param, cases[i].code);
     }
-    cr_assert_eq(metric_value(&d, "sluice_requests_waiting{model=\"tiny\",version=\"1\"}"), 0);
+    cr_assert_eq(metric_value(&d, "sluice_sequences_waiting{model=\"tiny\",version=\"1\"}"), 0);
 }
 
 Test(http, wrong_methods_are_told_the_right_ones)

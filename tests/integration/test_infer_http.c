@@ -373,7 +373,7 @@ Test(infer_http, every_output_on_request)
     cr_assert_eq(strtol(rest + 1, &rest, 10), v.best);
     cr_assert_str_eq(rest + 1, mood_labels[v.best], "value:class:label, not %s", top);
     cr_assert_float_eq(json_number_at(root, "parameters/depth_mean"), v.depth, 1e-4);
-    cr_assert_float_eq(json_number_at(root, "parameters/layer_ops_saved"), 1 - v.depth / 4, 1e-4);
+    cr_assert_float_eq(json_number_at(root, "parameters/layer_ops_skipped"), 1 - v.depth / 4, 1e-4);
     cr_assert_eq(json_number_at(root, "parameters/truncated"), 0);
     json_decref(root);
     root = inferred(MOOD_INFER,
@@ -629,8 +629,9 @@ Test(infer_http, four_hundred_questions_about_one_text)
     cr_assert_eq(json_array_size(json_at(root, "answers")), QUESTIONS);
     cr_assert_str_eq(json_string_at(json_array_get(json_at(root, "answers"), 399), "name"), "399");
     cr_assert_eq(
-        metric_value(&d, "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}"), 1,
-        "the text is classified once");
+        metric_value(&d,
+                     "sluice_classified_texts_total{model=\"mood\",version=\"4\",outcome=\"ok\"}"),
+        1, "the text is classified once");
     json_decref(root);
     sl_buffer_release(&body);
 }

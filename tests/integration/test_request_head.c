@@ -8,7 +8,7 @@ static struct daemon d;
 
 static void start(void)
 {
-    DAEMON_START(&d, "--slots", "4");
+    DAEMON_START(&d, "--max-sequences", "4");
 }
 
 static void stop(void)

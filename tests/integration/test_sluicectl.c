@@ -172,7 +172,7 @@ Test(sluicectl, completes_as_json)
 Test(sluicectl, a_stream_that_fails_fails_as_json_too)
 {
     static struct ctl_target d = {0};
-    DAEMON_START(&d.daemon, "--slots", "4", "--request_seconds_max", "1");
+    DAEMON_START(&d.daemon, "--max-sequences", "4", "--request_timeout", "1");
     ctl_reach(&d);
     const struct program_result *r =
         CTL(&d, "complete", "abc", "--max-tokens", "1000000", "--json", "--stream");
@@ -536,7 +536,7 @@ Test(sluicectl, nearly_sure_is_not_printed_as_sure)
 {
     static const char *const script[] = {
         HEAD("200") "\r\n{\"model_id\":\"m@1\",\"max_client_batch_size\":4,"
-                    "\"sluice\":{\"body_bytes_max\":9999}}",
+                    "\"sluice\":{\"max_body_bytes\":9999}}",
         HEAD("200") "\r\n{\"outputs\":[{\"name\":\"probs\",\"data\":[\"0.9999998:1:yes\","
                     "\"3.5481293e-10:0:no\"]},{\"name\":\"depth\",\"data\":[1]},"
                     "{\"name\":\"truncated\",\"data\":[0]}]}",

@@ -140,7 +140,8 @@ Test(sluicectl_classify, classifies_more_lines_than_fit_into_a_request)
 
 Test(sluicectl_classify, classifies_as_many_lines_at_a_time_as_the_daemon_takes)
 {
-    static const char items[] = "sluice_items_total{model=\"mood\",version=\"4\",outcome=\"ok\"}";
+    static const char items[] =
+        "sluice_classified_texts_total{model=\"mood\",version=\"4\",outcome=\"ok\"}";
     static struct ctl_target d;
     char text[1200] = "";
     ctl_serve_classifiers_with(&d, "5", "1024");
@@ -171,8 +172,8 @@ Test(sluicectl_classify, asks_about_fewer_lines_when_the_daemon_holds_no_more)
     char good[128], bad[128];
     daemon_make_store(&d.daemon);
     tiny_classifiers_make(d.daemon.store);
-    daemon_serve(&d.daemon, (const char *const[]){"--default-classifier", MOOD, "--queue-tokens",
-                                                  "256", NULL});
+    daemon_serve(&d.daemon, (const char *const[]){"--default-classifier", MOOD,
+                                                  "--max-admitted-tokens", "256", NULL});
     ctl_reach(&d);
     expect_lines_in_order(&d, 70, 21);
     (void)snprintf(good, sizeof good, requests, 200);
@@ -293,11 +294,12 @@ Test(sluicectl_classify, benchmarks_classification)
     cr_assert_eq(json_integer_at(bench, "tokens"), 40L * (5 + 6 + 2));
     cr_assert_eq(json_integer_at(bench, "failed"), 0);
     cr_assert_gt(json_number_at(bench, "texts_per_second"), 0);
-    cr_assert_gt(json_number_at(bench, "layer_ops_saved"), 0);
+    cr_assert_gt(json_number_at(bench, "layer_ops_skipped"), 0);
     cr_assert_gt(json_number_at(json_object_get(bench, "latency_ms"), "p99"), 0);
     json_decref(bench);
-    cr_assert_eq(metric_value(&d.daemon, "sluice_items_total{model=\"mood\",version=\"4\","
-                                         "outcome=\"ok\"}"),
+    cr_assert_eq(metric_value(&d.daemon,
+                              "sluice_classified_texts_total{model=\"mood\",version=\"4\","
+                              "outcome=\"ok\"}"),
                  (40 + 8) * 3, "with the warm-up");
     r = CTL(&d, "bench", "--classify", file, "--connections", "2", "--seconds", "0.2");
     EXPECT_EXIT(r, 0);

@@ -21,8 +21,8 @@ Test(sluiced, errands_and_bad_options)
     cr_assert_eq(run((const char *const[]){"--version", NULL}), 0);
     cr_assert_eq(run((const char *const[]){"--sample-config", NULL}), 0);
     cr_assert_eq(run((const char *const[]){"--check-config", "--store", "/", NULL}), 0);
-    cr_assert_eq(run((const char *const[]){"--check-config", "--slots", "0", NULL}), 2);
-    cr_assert_eq(run((const char *const[]){"--slotz", "1", NULL}), 2);
+    cr_assert_eq(run((const char *const[]){"--check-config", "--max-sequences", "0", NULL}), 2);
+    cr_assert_eq(run((const char *const[]){"--max_sequencez", "1", NULL}), 2);
     cr_assert_eq(run((const char *const[]){"--listen", "nowhere", NULL}), 1);
     cr_assert_eq(run((const char *const[]){"--listen", "127.0.0.1:70000", NULL}), 1);
     cr_assert_eq(run((const char *const[]){"--listen", "0.0.0.0:0", NULL}), 1,
@@ -88,7 +88,7 @@ Test(sluiced, a_port_in_use_is_told_with_the_way_out)
 {
     struct daemon mine;
     char path[PATH_MAX], address[32];
-    DAEMON_START(&mine, "--slots", "2");
+    DAEMON_START(&mine, "--max-sequences", "2");
     (void)log_begin(mine.directory, path);
     (void)snprintf(address, sizeof address, "127.0.0.1:%d", mine.port);
     cr_assert_eq(run((const char *const[]){"--listen", address, "--store", mine.store, NULL}), 1);
@@ -102,15 +102,16 @@ Test(sluiced, options_that_nobody_has_set_are_logged_for_those_who_look_closely)
     char path[PATH_MAX], port[PATH_MAX];
     daemon_make_store(&mine);
     (void)log_begin(mine.directory, path);
-    daemon_serve(&mine, (const char *const[]){"--log-level", "info", "--slots", "64", NULL});
+    daemon_serve(&mine,
+                 (const char *const[]){"--log-level", "info", "--max-sequences", "64", NULL});
     expect_log(path, "name=threads", true);
-    expect_log(path, "name=slots", false);
-    expect_log(path, "name=keepalive_seconds", false);
+    expect_log(path, "name=max_sequences", false);
+    expect_log(path, "name=sse_ping_seconds", false);
     cr_assert_eq(kill(mine.pid, SIGTERM), 0);
     cr_assert_eq(program_wait(mine.pid), 0);
     cr_assert_eq(unlink(test_path(port, mine.directory, "port")), 0);
     daemon_serve(&mine, (const char *const[]){"--log-level", "debug", NULL});
-    expect_log(path, "name=keepalive_seconds", true);
+    expect_log(path, "name=sse_ping_seconds", true);
     daemon_stop(&mine);
 }
 
@@ -248,7 +249,7 @@ Test(sluiced, a_default_that_is_not_there_is_told_and_what_clients_cannot_have_i
     cr_assert(strstr(answer.body.data, "default_classifier decides: The model 'nobody@2' does not"),
               "%s", answer.body.data);
     http_response_release(&answer);
-    metric_wait(&mine, "sluice_calls_in_flight", 0);
+    metric_wait(&mine, "sluice_requests_in_flight", 0);
     expect_log(path, "no model is served as 'nobody@2'", true);
     expect_log(path, "/v2/repository", false);
     daemon_stop(&mine);

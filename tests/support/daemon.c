@@ -48,11 +48,18 @@ void daemon_make_store(struct daemon *daemon)
 void daemon_serve(struct daemon *daemon, const char *const *options)
 {
     char port_file[PATH_MAX];
-    const char *args[PROGRAM_ARGS_MAX + 1] = {
-        "--listen",       "127.0.0.1:0", "--store",
-        daemon->store,    "--port-file", test_path(port_file, daemon->directory, "port"),
-        "--queue-tokens", "1000000000",  "--log-level",
-        "warn",           "--threads",   "1"};
+    const char *args[PROGRAM_ARGS_MAX + 1] = {"--listen",
+                                              "127.0.0.1:0",
+                                              "--store",
+                                              daemon->store,
+                                              "--port-file",
+                                              test_path(port_file, daemon->directory, "port"),
+                                              "--max-admitted-tokens",
+                                              "1000000000",
+                                              "--log-level",
+                                              "warn",
+                                              "--threads",
+                                              "1"};
     int count = 12;
     for (; *options; options++) {
         cr_assert_lt(count, PROGRAM_ARGS_MAX);

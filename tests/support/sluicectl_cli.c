@@ -14,7 +14,7 @@ void ctl_reach(struct ctl_target *t)
 
 void ctl_serve(struct ctl_target *t)
 {
-    DAEMON_START(&t->daemon, "--slots", "4");
+    DAEMON_START(&t->daemon, "--max-sequences", "4");
     ctl_reach(t);
 }
 
@@ -22,8 +22,9 @@ void ctl_serve_classifiers_with(struct ctl_target *t, const char *texts, const c
 {
     daemon_make_store(&t->daemon);
     tiny_classifiers_make(t->daemon.store);
-    daemon_serve(&t->daemon, (const char *const[]){"--default-classifier", MOOD, "--classify-texts",
-                                                   texts, "--body-bytes-max", bytes, NULL});
+    daemon_serve(&t->daemon,
+                 (const char *const[]){"--default-classifier", MOOD, "--max-client-batch-size",
+                                       texts, "--max-body-bytes", bytes, NULL});
     ctl_reach(t);
 }
 

@@ -26,3 +26,12 @@ void tei_expect_error(struct http_response *response, long status, const char *t
     json_decref(root);
     http_response_release(response);
 }
+
+double tei_texts_by_outcome(const struct daemon *daemon, const char *model, const char *outcome)
+{
+    char series[128];
+    (void)snprintf(series, sizeof series,
+                   "sluice_classified_texts_total{model=\"%s\",version=\"4\",outcome=\"%s\"}",
+                   model, outcome);
+    return metric_value(daemon, series);
+}

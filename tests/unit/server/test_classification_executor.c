@@ -29,11 +29,11 @@ static void open_with(int64_t items_max)
     plain_served = scheduler_fixture_acquire(&fixture, PLAIN);
     scheduler_fixture_start(
         &fixture, &(struct sv_scheduler_options){
-                      .complete = {.slots = 1,
-                                   .batch_rows = 8,
+                      .complete = {.max_sequences = 1,
+                                   .max_batch_tokens = 8,
                                    .bounds = {.items_max = 8, .tokens_max = 1000}},
-                      .classify = {.items = ITEMS,
-                                   .rows = ROWS,
+                      .classify = {.max_batch_size = ITEMS,
+                                   .max_batch_tokens = ROWS,
                                    .bounds = {.items_max = items_max, .tokens_max = 10000000}}});
 }
 

@@ -43,8 +43,8 @@ Test(metrics, exposition)
     sv_metrics_sample_process(metrics);
     sv_metrics_expose(metrics, &out);
     static const char *const wanted[] = {
-        "# TYPE sluice_requests_waiting gauge\n",
-        "sluice_requests_waiting{model=\"odd\\\\\\\"\\nname\",version=\"1\"} 3\n",
+        "# TYPE sluice_sequences_waiting gauge\n",
+        "sluice_sequences_waiting{model=\"odd\\\\\\\"\\nname\",version=\"1\"} 3\n",
         "# TYPE sluice_batch_size histogram\n",
         "sluice_batch_size_bucket{model=\"m\",version=\"2\",le=\"1\"} 1\n",
         "sluice_batch_size_bucket{model=\"m\",version=\"2\",le=\"4\"} 2\n",
@@ -97,7 +97,7 @@ Test(metrics, series_are_bounded)
     sv_metric_set(others, 42);
     struct sl_buffer out = {0};
     sv_metrics_expose(metrics, &out);
-    cr_assert(strstr(out.data, "sluice_requests_waiting{others=\"all\"} 42\n"));
+    cr_assert(strstr(out.data, "sluice_sequences_waiting{others=\"all\"} 42\n"));
     sl_buffer_release(&out);
     sv_metrics_destroy(metrics);
 }

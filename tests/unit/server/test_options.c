@@ -72,8 +72,12 @@ Test(options, help_names_every_option)
     const char *name;
     sv_options_defaults(&options);
     sv_options_help(&help);
-    for (int i = 0; (name = sv_options_show(&options, i, &value)); i++)
-        cr_assert(strstr(help.data, name), "%s is not in --help", name);
+    for (int i = 0; (name = sv_options_show(&options, i, &value)); i++) {
+        char flag[64] = "--";
+        for (size_t c = 0; name[c]; c++)
+            flag[c + 2] = name[c] == '_' ? '-' : name[c];
+        cr_assert(strstr(help.data, flag), "%s is not in --help", flag);
+    }
     sl_buffer_release(&help);
     sl_buffer_release(&value);
 }
@@ -83,29 +87,33 @@ Test(options, limits_that_could_never_be_used_are_refused)
     struct sl_err err;
     sv_options_defaults(&options);
     cr_assert(sv_options_check(&options, &err));
-    options.classify_texts = options.classify_items + options.classify_queue;
+    options.max_client_batch_size =
+        options.classify_max_batch_size + options.classify_max_queue_size;
     cr_assert(sv_options_check(&options, &err));
-    options.classify_texts++;
+    options.max_client_batch_size++;
     cr_assert_not(sv_options_check(&options, &err));
-    cr_assert(strstr(err.text, "classify_texts"), "%s", err.text);
-    options.classify_texts = 1;
-    options.batch_rows = options.slots - 1;
+    cr_assert(strstr(err.text, "max_client_batch_size"), "%s", err.text);
+    options.max_client_batch_size = 1;
+    options.max_batch_tokens = options.max_sequences - 1;
     cr_assert_not(sv_options_check(&options, &err));
-    cr_assert(strstr(err.text, "batch_rows"), "%s", err.text);
+    cr_assert(strstr(err.text, "max_batch_tokens"), "%s", err.text);
 }
 
 Test(options, file_sets_every_kind)
 {
     struct sl_err err;
     EXPECT_OK(
-        read_text("# mine\nlisten: \"[::1]:0\"\nslots: 7\ninsecure: yes\nlog_format: json\n", &err),
+        read_text(
+            "# mine\nlisten: \"[::1]:0\"\nmax_sequences: 7\ninsecure: yes\nlog_format: json\n",
+            &err),
         err);
     cr_assert_str_eq(options.listen, "[::1]:0");
-    cr_assert_eq(options.slots, 7);
+    cr_assert_eq(options.max_sequences, 7);
     cr_assert(options.insecure);
     cr_assert_str_eq(options.log_format, "json");
-    EXPECT_OK(read_text("%YAML 1.1\n# mine\n---\nqueue_items: 0\n...\n\n# no more\n", &err), err);
-    cr_assert_eq(options.queue_items, 0);
+    EXPECT_OK(read_text("%YAML 1.1\n# mine\n---\nmax_queue_size: 0\n...\n\n# no more\n", &err),
+              err);
+    cr_assert_eq(options.max_queue_size, 0);
     EXPECT_OK(read_text("", &err), err);
     EXPECT_OK(read_text("# nothing\n", &err), err);
 }
@@ -115,30 +123,31 @@ Test(options, file_mistakes_are_named_with_their_place)
     static const struct {
         const char *text, *place, *message;
     } cases[] = {
-        {"listen: \"127.0.0.1:1\"\nslotz: 4\n", "c.yaml:2:1",
-         "unknown key 'slotz'; accepted: listen, "},
-        {"slotz: 4\n", "c.yaml:1:1", "queue_items"},
-        {"\n\nslots: four\n", "c.yaml:3:1", "'four' is not an integer from 1 to 4096"},
-        {"slots: 0\n", "c.yaml:1:1", "from 1 to 4096"},
-        {"slots: 99999999999999999999\n", "c.yaml:1:1", "from 1 to 4096"},
-        {"slots: 4\nslots: 5\n", "c.yaml:", "already seen"},
+        {"listen: \"127.0.0.1:1\"\nmax_sequencez: 4\n", "c.yaml:2:1",
+         "unknown key 'max_sequencez'; accepted: listen, "},
+        {"max_sequencez: 4\n", "c.yaml:1:1", "max_queue_size"},
+        {"\n\nmax_sequences: four\n", "c.yaml:3:1", "'four' is not an integer from 1 to 4096"},
+        {"max_sequences: 0\n", "c.yaml:1:1", "from 1 to 4096"},
+        {"max_sequences: 99999999999999999999\n", "c.yaml:1:1", "from 1 to 4096"},
+        {"max_sequences: 4\nmax_sequences: 5\n", "c.yaml:", "already seen"},
         {"insecure: maybe\n", "c.yaml:1:1", "neither true nor false"},
         {"log_level: loud\n", "c.yaml:1:1", "not one of: error warn info debug"},
-        {"slots:\n  - 1\n", "c.yaml:2:3", "Expecting STRING"},
-        {"slots: 4\n  listen: x\n", "c.yaml:", "not allowed"},
-        {"- slots\n", "c.yaml:1:1: Expecting MAPPING", "accepted are lines 'key: value'"},
-        {"slots\n", "c.yaml:1:1: Expecting MAPPING", "accepted are lines 'key: value'"},
-        {"\tslots: 4\n", "c.yaml: libyaml: ", "accepted are lines 'key: value'"},
-        {"slots: *four\n", "c.yaml:1:1: ", "not understood; accepted are lines"},
+        {"max_sequences:\n  - 1\n", "c.yaml:2:3", "Expecting STRING"},
+        {"max_sequences: 4\n  listen: x\n", "c.yaml:", "not allowed"},
+        {"- max_sequences\n", "c.yaml:1:1: Expecting MAPPING", "accepted are lines 'key: value'"},
+        {"max_sequences\n", "c.yaml:1:1: Expecting MAPPING", "accepted are lines 'key: value'"},
+        {"\tmax_sequences: 4\n", "c.yaml: libyaml: ", "accepted are lines 'key: value'"},
+        {"max_sequences: *four\n", "c.yaml:1:1: ", "not understood; accepted are lines"},
         {"store: \"\"\n", "c.yaml:1:1", "must have 1 to 255"},
-        {"slots: \" 64\"\n", "c.yaml:1:1", "' 64' is not an integer"},
-        {"slots: 064\n", "c.yaml:1:1", "'064' is not an integer"},
-        {"slots: +64\n", "c.yaml:1:1", "'+64' is not an integer"},
-        {"slots: -64\n", "c.yaml:1:1", "'-64' is not an integer from"},
-        {"# mine\nslots: 4\n---\nlisten: x\n", "c.yaml:3:1", "another document begins"},
-        {"---\n--- # empty\nslots: 4\n", "c.yaml:2:1", "another document begins"},
-        {"slots: 4\n...\n# more\nslots: 5\n", "c.yaml:4:1", "another document begins"},
-        {"slots: \"4\\e[2J\\x7F\"\n", "c.yaml:1:1", "'4?[2J?' is not an integer"},
+        {"max_sequences: \" 64\"\n", "c.yaml:1:1", "' 64' is not an integer"},
+        {"max_sequences: 064\n", "c.yaml:1:1", "'064' is not an integer"},
+        {"max_sequences: +64\n", "c.yaml:1:1", "'+64' is not an integer"},
+        {"max_sequences: -64\n", "c.yaml:1:1", "'-64' is not an integer from"},
+        {"# mine\nmax_sequences: 4\n---\nlisten: x\n", "c.yaml:3:1", "another document begins"},
+        {"---\n--- # empty\nmax_sequences: 4\n", "c.yaml:2:1", "another document begins"},
+        {"max_sequences: 4\n...\n# more\nmax_sequences: 5\n", "c.yaml:4:1",
+         "another document begins"},
+        {"max_sequences: \"4\\e[2J\\x7F\"\n", "c.yaml:1:1", "'4?[2J?' is not an integer"},
         {"log_level: \"\\t\"\n", "c.yaml:1:1", "'?' is not one of"},
         {"\"slo\\ets\": 4\n", "c.yaml:", "unknown key 'slo?ts'"},
     };
@@ -165,17 +174,17 @@ Test(options, later_sources_win)
     char directory[PATH_MAX], path[PATH_MAX];
     test_directory_create(directory);
     test_write_file(test_path(path, directory, "c.yaml"),
-                    "slots: 3\nqueue_items: 30\nthreads: 1\n");
-    cr_assert_eq(setenv("SLUICE_QUEUE_ITEMS", "20", 1), 0);
+                    "max_sequences: 3\nmax_queue_size: 30\nthreads: 1\n");
+    cr_assert_eq(setenv("SLUICE_MAX_QUEUE_SIZE", "20", 1), 0);
     cr_assert_eq(setenv("SLUICE_THREADS", "2", 1), 0);
     EXPECT_OK(READ(&err, &command, "--threads=4", "--config", path, "--insecure"), err);
-    cr_assert_eq(options.slots, 3);
-    cr_assert_eq(options.queue_items, 20);
+    cr_assert_eq(options.max_sequences, 3);
+    cr_assert_eq(options.max_queue_size, 20);
     cr_assert_eq(options.threads, 4);
     cr_assert(options.insecure);
     cr_assert_eq(command, SV_SERVE);
     cr_assert_eq(setenv("SLUICE_THREADS", "lots", 1), 0);
-    EXPECT_FAIL(READ(&err, &command, "--slots", "2"), err, SL_BAD_INPUT,
+    EXPECT_FAIL(READ(&err, &command, "--max-sequences", "2"), err, SL_BAD_INPUT,
                 "environment SLUICE_THREADS: threads: 'lots'");
     test_directory_remove(directory);
 }
@@ -184,19 +193,21 @@ Test(options, command_line_mistakes)
 {
     struct sl_err err;
     enum sv_command command;
-    EXPECT_FAIL(READ(&err, &command, "--slotz", "4"), err, SL_BAD_INPUT, "unknown key 'slotz'");
-    EXPECT_FAIL(READ(&err, &command, "slots"), err, SL_BAD_INPUT, "begin with --");
-    EXPECT_FAIL(READ(&err, &command, "--slots"), err, SL_BAD_INPUT, "wants a value");
-    EXPECT_FAIL(READ(&err, &command, "--slots", "300"), err, SL_BAD_INPUT, "batch_rows: 256");
+    EXPECT_FAIL(READ(&err, &command, "--max_sequencez", "4"), err, SL_BAD_INPUT,
+                "unknown key 'max_sequencez'");
+    EXPECT_FAIL(READ(&err, &command, "max_sequences"), err, SL_BAD_INPUT, "begin with --");
+    EXPECT_FAIL(READ(&err, &command, "--max-sequences"), err, SL_BAD_INPUT, "wants a value");
+    EXPECT_FAIL(READ(&err, &command, "--max-sequences", "300"), err, SL_BAD_INPUT,
+                "max_batch_tokens: 256");
 }
 
 Test(options, errands)
 {
     struct sl_err err;
     enum sv_command command;
-    EXPECT_OK(READ(&err, &command, "--queue-items", "9", "--check-config"), err);
+    EXPECT_OK(READ(&err, &command, "--max-queue-size", "9", "--check-config"), err);
     cr_assert_eq(command, SV_CHECK_CONFIG);
-    cr_assert_eq(options.queue_items, 9);
+    cr_assert_eq(options.max_queue_size, 9);
     EXPECT_OK(READ(&err, &command, "--help"), err);
     cr_assert_eq(command, SV_HELP);
 }

@@ -134,7 +134,7 @@ Test(stream, usage_in_its_own_event)
     cr_assert(pull_all(stream, &heard, 4096));
     cr_assert(strstr(heard.raw.data, "\"finish_reason\":\"stop\"}],\"usage\":null}"));
     cr_assert(strstr(heard.raw.data, "\"choices\":[],\"usage\":{"));
-    cr_assert(strstr(heard.raw.data, "{\"depth_mean\":1.5000,\"layer_ops_saved\":0.2500}"));
+    cr_assert(strstr(heard.raw.data, "{\"depth_mean\":1.5000,\"layer_ops_skipped\":0.2500}"));
     hear_all(&heard);
     cr_assert_eq(heard.usages, 1);
     hear_release(&heard);
