@@ -1,60 +1,63 @@
 /* arch.h - what an architecture is: a name, a paper, its hyper-parameters, build and forward.
  *
- * One file per architecture and one row in archs.def. The file holds no backward code and knows
- * nothing of threads, batches, files or HTTP. */
+ * A paper is a folder and a row in archs.def for each of its architectures. The folder holds what
+ * the paper alone has: hyper-parameters, initial values, ops, layers. It knows nothing of threads,
+ * batches, files or HTTP. */
 #pragma once
 
 #include "base/number.h"
 #include "layers/layers.h"
 #include "sluice/model.h"
 
-/* Every hyper-parameter that any architecture has; each lists those it reads in its table. Task,
- * vocab, padding and classes are no hyper-parameters: they come from what is learnt. */
+enum { SL_CONFIG_OWN_BYTES = 64 };
+
+/* What a model is made of: hyper-parameters that several papers have, and in `own` a struct of the
+ * paper's folder with those that it alone has. Task, vocab, padding and classes are no
+ * hyper-parameters: they come from what is learnt. */
 struct sl_config {
     enum sl_task task;
     int vocab, classes; /* classes: 0 unless the task is classification */
     int padding_token;  /* of the vocabulary: 1 + its id; 0: it has none */
     int context, width, depth, heads, hidden;
-    float dropout;
-    int router_width; /* 0: max(width / 4, 16) */
-    float router_bias, lambda, undecided_price;
-    int attention;                         /* enum sl_attention */
-    int pooling;                           /* enum sl_pooling */
-    int norm, activation, embedding_start; /* choices of the encoder */
-    int embedding_scale, final_norm;       /* 0 or 1 */
-    float embedding_dropout;
-    int pairs;                    /* rows of a table for pairs of neighbouring tokens; 0: none */
-    int bag;                      /* rows of a linear model beside the rest; 0: none */
-    int bins, latents, mask_keys; /* Epsilon: B, d_lat */
-    float residual_scale, halting_mean, kl_price, entropy_price;
-    int pattern, stride, window, pool, experts, experts_used, stabilised; /* EAM */
-    float balance_price;
-    int blocks, mixing, time_form, random_offset; /* TransEvolve */
+    float dropout, embedding_dropout;
+    /* Of classifiers only. */
+    bool bidirectional; /* a token sees the whole text */
+    int pooling;        /* enum sl_pooling */
+    int pairs;          /* rows of a table for pairs of neighbouring tokens; 0: none */
+    int bag;            /* rows of a linear model beside the rest; 0: none */
+    _Alignas(8) unsigned char own[SL_CONFIG_OWN_BYTES];
 };
 
-enum sl_attention { SL_ATTENTION_CAUSAL, SL_ATTENTION_BOTH_WAYS };
+/* The paper's own struct within a config. SL_CONFIG_FITS(struct) belongs beside its declaration. */
+static inline const void *sl_config_own(const struct sl_config *c)
+{
+    return c->own;
+}
 
-/* How a model leaves work out when it serves. */
-enum sl_saving {
-    SL_SAVES_NOTHING,
-    SL_SAVES_BY_GATES,   /* as policy.gate says */
-    SL_SAVES_BY_EXITS,   /* policy.exit_threshold */
-    SL_SAVES_BY_HALTING, /* its tokens decide alone */
-};
+static inline const void *sl_policy_own(const struct sl_policy *p)
+{
+    return p->own;
+}
+
+#define SL_CONFIG_FITS(type)                                                                       \
+    _Static_assert(sizeof(type) <= SL_CONFIG_OWN_BYTES, "raise SL_CONFIG_OWN_BYTES")
+#define SL_POLICY_FITS(type)                                                                       \
+    _Static_assert(sizeof(type) <= SL_POLICY_OWN_BYTES, "raise SL_POLICY_OWN_BYTES")
 
 struct sl_arch {
     const char *name, *paper, *summary;
-    const struct sl_number *hypers; /* of struct sl_config */
-    enum sl_saving saving;
-    unsigned tasks;          /* bits: 1u << SL_TASK_... for each that it can do */
-    struct sl_policy policy; /* how it is served unless its checkpoint says otherwise */
-    size_t size;             /* of its own struct */
+    const struct sl_number *hypers; /* of struct sl_config; cases are tasks, as in `tasks` */
+    const struct sl_number *policy; /* of sl_policy.own; NULL: there is nothing to choose */
+    /* How it leaves work out when it is served so, in a word; NULL: never. */
+    const char *(*skipping)(const struct sl_policy *policy);
+    unsigned tasks; /* bits: 1u << SL_TASK_... for each that it can do */
+    size_t size;    /* of its own struct */
     /* What no single bound says about its hyper-parameters, or NULL; part of sl_config_check. */
     bool (*check)(const struct sl_config *c, struct sl_err *err);
     /* Declares the parameters and fills self. c has been checked against hypers and by `check`. */
     void (*build)(struct sl_builder *b, void *self, const struct sl_config *c);
     /* Logits of the wanted rows, or of each sequence when the task is classification; NULL while
-     * training if all went to sl_exit. */
+     * training if it has added its losses itself. */
     struct sl_tensor *(*forward)(struct sl_tape *t, const void *self);
 };
 
@@ -70,20 +73,39 @@ enum { SL_COMPLETES = 1u << SL_TASK_COMPLETION, SL_CLASSIFIES = 1u << SL_TASK_CL
                        "tokens that one forward pass can see (T)"),                                \
         SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training")
 
+/* A row that is for classifiers only. */
+#define SL_CLASSIFIER_ROW(member, sort, low, high, usual, says, names)                             \
+    SL_NUMBER_ROW_AT(0, sl_config, member, sort, low, high, usual, says, names, SL_CLASSIFIES)
+
 /* Of classifiers that may look up pairs, as features or for the answer itself. */
 #define SL_HYPERS_TABLES                                                                           \
-    SL_INTEGER_ROW(sl_config, pairs, 0, 1 << 24, 0,                                                \
-                   "rows of a table for hashed pairs of neighbouring tokens; 0: none"),            \
-        SL_INTEGER_ROW(sl_config, bag, 0, 1 << 24, 0,                                              \
-                       "rows of a linear model of one to three tokens beside the rest; 0: none")
+    SL_CLASSIFIER_ROW(pairs, SL_INTEGER, 0, 1 << 24, 0,                                            \
+                      "rows of a table for hashed pairs of neighbouring tokens; 0: none", NULL),   \
+        SL_CLASSIFIER_ROW(bag, SL_INTEGER, 0, 1 << 24, 0,                                          \
+                          "rows of a linear model of one to three tokens beside the rest; "        \
+                          "0: none",                                                               \
+                          NULL)
 
 /* What a decoder's architecture needs to know as a classifier. */
 #define SL_HYPERS_CLASSIFIER                                                                       \
-    SL_CHOICE_ROW(sl_config, attention, sl_attention_names, SL_ATTENTION_BOTH_WAYS,                \
-                  SL_ATTENTION_BOTH_WAYS, "what a token sees, as a classifier"),                   \
-        SL_CHOICE_ROW(sl_config, pooling, sl_pooling_names, SL_POOLING_LAST, SL_POOLING_MEAN,      \
-                      "how a text becomes one row, as a classifier")
-extern const char *const sl_attention_names[]; /* ends with NULL */
+    SL_CLASSIFIER_ROW(bidirectional, SL_FLAG, 0, 1, 1, "a token sees those after it, too", NULL),  \
+        SL_HYPERS_POOLING
+#define SL_HYPERS_POOLING                                                                          \
+    SL_CLASSIFIER_ROW(pooling, SL_CHOICE, 0, SL_POOLING_LAST, SL_POOLING_MEAN,                     \
+                      "how a text becomes one row", sl_pooling_names)
+
+/* Rows of a paper's own struct, for use like SL_INTEGER_ROW and its like. */
+#define SL_OWN_ROW(of, member, sort, low, high, usual, says, names)                                \
+    SL_NUMBER_ROW_AT(offsetof(struct sl_config, own), of, member, sort, low, high, usual, says,    \
+                     names, 0)
+#define SL_OWN_INTEGER_ROW(of, member, least, most, standard, help)                                \
+    SL_OWN_ROW(of, member, SL_INTEGER, least, most, standard, help, NULL)
+#define SL_OWN_REAL_ROW(of, member, least, most, standard, help)                                   \
+    SL_OWN_ROW(of, member, SL_REAL, least, most, standard, help, NULL)
+#define SL_OWN_CHOICE_ROW(of, member, choices, last, standard, help)                               \
+    SL_OWN_ROW(of, member, SL_CHOICE, 0, last, standard, help, choices)
+#define SL_OWN_FLAG_ROW(of, member, standard, help)                                                \
+    SL_OWN_ROW(of, member, SL_FLAG, 0, 1, standard, help, NULL)
 
 /* A decoder's tables, N(0, 0.02^2) at first, tied to the logits when it completes. */
 struct sl_embedding_shape sl_embedding_shape_of(const struct sl_config *c);
@@ -105,6 +127,18 @@ const char *sl_arch_list(unsigned tasks, char list[SL_ARCH_LIST]);
 
 /* Fills c with the standards of its table. vocab stays 0: it comes from the tokenizer. */
 void sl_config_standard(const struct sl_arch *arch, struct sl_config *c);
-/* Every hyper-parameter within its bounds, and what no single bound says: heads divide width. */
+/* Every hyper-parameter within its bounds, and what no single bound says: heads divide width, and
+ * what is not for the task is as the table has it. */
 bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
     SL_MUST_CHECK;
+
+/* Whether a hyper-parameter is for a task. */
+static inline bool sl_hyper_is_for(const struct sl_number *hyper, enum sl_task task)
+{
+    return !hyper->cases || (hyper->cases & 1u << task);
+}
+
+/* How an architecture is served unless its checkpoint says otherwise. */
+struct sl_policy sl_policy_standard(const struct sl_arch *arch);
+/* The rows of its policy; none when it has none. */
+const struct sl_number *sl_policy_rows(const struct sl_arch *arch);

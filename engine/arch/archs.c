@@ -18,12 +18,6 @@ static const struct sl_arch *const archs[] = {
 
 enum { ARCHS = sizeof archs / sizeof archs[0] };
 
-const char *const sl_attention_names[] = {
-    [SL_ATTENTION_CAUSAL] = "causal",
-    [SL_ATTENTION_BOTH_WAYS] = "both_ways",
-    NULL,
-};
-
 const char *sl_task_name(enum sl_task task)
 {
     static const char *const names[] = {
@@ -61,12 +55,42 @@ void sl_config_standard(const struct sl_arch *arch, struct sl_config *c)
     sl_numbers_standard(arch->hypers, c);
 }
 
+const struct sl_number *sl_policy_rows(const struct sl_arch *arch)
+{
+    static const struct sl_number none[] = {{0}};
+    return arch->policy ? arch->policy : none;
+}
+
+struct sl_policy sl_policy_standard(const struct sl_arch *arch)
+{
+    struct sl_policy policy = {0};
+    sl_numbers_standard(sl_policy_rows(arch), policy.own);
+    return policy;
+}
+
 static bool hypers_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
 {
     struct sl_config copy = *c;
     for (const struct sl_number *h = arch->hypers; h->name; h++)
         if (!sl_number_set(h, &copy, sl_number_get(h, c), err))
             return false;
+    return true;
+}
+
+/* Whoever sets what the task does not use believes that it does something. */
+static bool cases_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
+{
+    struct sl_config usual;
+    sl_config_standard(arch, &usual);
+    for (const struct sl_number *h = arch->hypers; h->name; h++) {
+        char value[SL_NUMBER_TEXT];
+        bool same = !(fabs(sl_number_get(h, c) - sl_number_get(h, &usual)) > 0.0);
+        if (same || sl_hyper_is_for(h, c->task))
+            continue;
+        sl_number_print(h, sl_number_get(h, c), value);
+        return sl_fail(err, SL_BAD_INPUT, "%s is %s, but %s does not use it", h->name, value,
+                       sl_task_name(c->task));
+    }
     return true;
 }
 
@@ -78,6 +102,8 @@ bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, stru
     if (!(arch->tasks & 1u << c->task))
         return sl_fail(err, SL_BAD_INPUT, "%s cannot do %s; these can: %s", arch->name,
                        sl_task_name(c->task), sl_arch_list(1u << c->task, list));
+    if (!cases_check(arch, c, err))
+        return false;
     if (c->task == SL_TASK_CLASSIFICATION && c->classes < 2)
         return sl_fail(err, SL_BAD_INPUT, "%d classes; accepted is 2 or more", c->classes);
     if (c->vocab < 1)
@@ -108,6 +134,6 @@ struct sl_block_shape sl_block_shape_of(const struct sl_config *c)
         .activation = SL_GELU,
         .residual_deviation = 0.02f / sqrtf(2.0f * (float)c->depth),
         .dropout = c->dropout,
-        .both_ways = c->task == SL_TASK_CLASSIFICATION && c->attention == SL_ATTENTION_BOTH_WAYS,
+        .both_ways = c->task == SL_TASK_CLASSIFICATION && c->bidirectional,
     };
 }

@@ -58,8 +58,6 @@ void sl_tape_begin(struct sl_tape *t, const struct sl_batch *batch, bool trainin
     t->training = training;
     t->notes = (struct sl_notes){.layers_used = t->notes.layers_used};
     t->random_site = 0;
-    t->exits = 0;
-    t->logits = NULL;
     t->count = 0;
     t->spare_count = 0;
     t->nodes = training ? sl_arena_take(&t->structs, NODES_MAX, sizeof *t->nodes) : NULL;

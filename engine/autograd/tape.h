@@ -49,19 +49,13 @@ struct sl_batch {
     const struct sl_rows *wanted; /* rows whose logits are asked for; NULL: all */
 };
 
-/* How gates and exits act when not training. */
-enum sl_gate_mode {
-    SL_GATE_SOFT, /* as trained: nothing is skipped */
-    SL_GATE_HARD, /* run fully or not at all: active when p < 1/2 */
-    SL_GATE_MIXED /* as trained where p < gate_limit, else skipped */
-};
+/* How a model is served, as far as there is a choice. Zeroes are a model as it was trained: nothing
+ * is left out. The architecture's own choices are a struct of its folder (arch/arch.h). */
+enum { SL_POLICY_OWN_BYTES = 16 };
 
 struct sl_policy {
-    enum sl_gate_mode gate;
-    float gate_limit;     /* SL_GATE_MIXED: skip where the skip probability is at least this */
-    float exit_threshold; /* early exit: leave when max softmax exceeds this; >= 1: never */
-    bool exit_oracle; /* exited tokens go on for the sake of later keys (measures, saves nothing) */
-    bool dense;       /* compute skipped rows too and multiply by zero: the reference */
+    bool dense; /* compute skipped rows too and multiply by zero: the reference */
+    _Alignas(8) unsigned char own[SL_POLICY_OWN_BYTES];
 };
 
 struct sl_tape;
@@ -120,14 +114,12 @@ struct sl_tape {
     const struct sl_policy *policy; /* not NULL when not training */
     struct sl_notes notes;
     bool training;
-    float progress;           /* the share of a training that is done, 0..1: prices may follow it */
-    float token_dropout;      /* the share of tokens that sl_lookup leaves out while training */
-    uint64_t random_key;      /* of this step: dropout */
-    uint64_t random_site;     /* counts the places that drew from it */
-    int exits;                /* logits recorded by sl_exit in this pass */
-    struct sl_tensor *logits; /* of the wanted rows that have left through sl_exit */
-    int32_t *row_position;    /* per row of the batch: its place in its text, */
-    int32_t *row_sequence;    /* and its sequence */
+    float progress;        /* the share of a training that is done, 0..1: prices may follow it */
+    float token_dropout;   /* the share of tokens that sl_lookup leaves out while training */
+    uint64_t random_key;   /* of this step: dropout */
+    uint64_t random_site;  /* counts the places that drew from it */
+    int32_t *row_position; /* per row of the batch: its place in its text, */
+    int32_t *row_sequence; /* and its sequence */
     struct sl_node *nodes;
     int count;
 

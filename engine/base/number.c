@@ -14,23 +14,36 @@ static void put(const struct sl_number *row, void *object, double value)
     char *at = (char *)object + row->offset;
     int whole = (int)value;
     float real = (float)value;
-    if (row->kind == SL_REAL)
-        memcpy(at, &real, sizeof real);
-    else
-        memcpy(at, &whole, sizeof whole);
+    bool flag = value > 0.0;
+    switch (row->kind) {
+    case SL_REAL: memcpy(at, &real, sizeof real); break;
+    case SL_FLAG: memcpy(at, &flag, sizeof flag); break;
+    case SL_INTEGER:
+    case SL_CHOICE: memcpy(at, &whole, sizeof whole); break;
+    }
+}
+
+const struct sl_number *sl_number_find(const struct sl_number *rows, const char *name)
+{
+    for (; rows->name; rows++)
+        if (strcmp(rows->name, name) == 0)
+            return rows;
+    return NULL;
 }
 
 double sl_number_get(const struct sl_number *row, const void *object)
 {
     const char *at = (const char *)object + row->offset;
-    int whole;
+    int whole = 0;
     float real;
-    if (row->kind != SL_REAL) {
-        memcpy(&whole, at, sizeof whole);
-        return whole;
+    bool flag;
+    switch (row->kind) {
+    case SL_REAL: memcpy(&real, at, sizeof real); return (double)real;
+    case SL_FLAG: memcpy(&flag, at, sizeof flag); return flag;
+    case SL_INTEGER:
+    case SL_CHOICE: memcpy(&whole, at, sizeof whole); break;
     }
-    memcpy(&real, at, sizeof real);
-    return (double)real;
+    return whole;
 }
 
 void sl_numbers_standard(const struct sl_number *rows, void *object)
@@ -78,6 +91,17 @@ void sl_number_choices(const struct sl_number *row, char *list, size_t size)
     (void)sl_list_join(list, size, row->choices);
 }
 
+static bool read_flag(const struct sl_number *row, void *object, const char *text,
+                      struct sl_err *err)
+{
+    bool yes = strcmp(text, "true") == 0;
+    if (!yes && strcmp(text, "false") != 0)
+        return sl_fail(err, SL_BAD_INPUT, "%s is '%.64s'; expected true or false (%s)", row->name,
+                       text, row->help);
+    put(row, object, yes);
+    return true;
+}
+
 static bool choose(const struct sl_number *row, void *object, const char *text, struct sl_err *err)
 {
     char list[256];
@@ -96,6 +120,8 @@ bool sl_number_read(const struct sl_number *row, void *object, const char *text,
     char *end;
     if (row->kind == SL_CHOICE)
         return choose(row, object, text, err);
+    if (row->kind == SL_FLAG)
+        return read_flag(row, object, text, err);
     double value = strtod(text, &end);
     if (end == text || *end || !isfinite(value)) {
         char range[RANGE_TEXT];
@@ -110,6 +136,8 @@ void sl_number_print(const struct sl_number *row, double value, char text[SL_NUM
 {
     if (row->kind == SL_CHOICE)
         (void)snprintf(text, SL_NUMBER_TEXT, "%s", row->choices[(int)value]);
+    else if (row->kind == SL_FLAG)
+        (void)snprintf(text, SL_NUMBER_TEXT, "%s", value > 0.0 ? "true" : "false");
     else
         sl_number_text(value, text);
 }

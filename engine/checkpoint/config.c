@@ -9,12 +9,11 @@
 
 #include <assert.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { HYPERS_MAX = 64 };
+enum { NUMBERS_MAX = 64 };
 
 /* -- reading --------------------------------------------------------------------------- */
 
@@ -98,45 +97,53 @@ static bool read_labels(struct sl_card *card, const json_t *root, struct sl_err 
     return ok;
 }
 
-/* The names in the architecture's table, which are the keys of "hyper". */
-static void hyper_keys(const struct sl_arch *arch, const char *keys[HYPERS_MAX + 1])
+static bool read_number(const struct sl_number *row, void *object, const json_t *value,
+                        struct sl_err *err)
 {
-    int count = 0;
-    for (const struct sl_number *h = arch->hypers; h->name; h++) {
-        assert(count < HYPERS_MAX);
-        keys[count++] = h->name;
-    }
-    keys[count] = NULL;
+    static const char *const wanted[] = {[SL_INTEGER] = "a whole number",
+                                         [SL_REAL] = "a real number",
+                                         [SL_CHOICE] = "a string",
+                                         [SL_FLAG] = "true or false"};
+    bool right[] = {[SL_INTEGER] = json_is_integer(value),
+                    [SL_REAL] = json_is_number(value),
+                    [SL_CHOICE] = json_is_string(value),
+                    [SL_FLAG] = json_is_boolean(value)};
+    if (!right[row->kind])
+        return sl_fail(err, SL_CORRUPT, "'%s' is %s, want %s", row->name, sl_json_type(value),
+                       wanted[row->kind]);
+    if (row->kind == SL_CHOICE)
+        return sl_number_read(row, object, json_string_value(value), err);
+    double number = row->kind == SL_FLAG ? json_is_true(value) : json_number_value(value);
+    return sl_number_set(row, object, number, err);
 }
 
-static bool read_hyper(struct sl_card *card, const struct sl_number *h, const json_t *hyper,
-                       struct sl_err *err)
+/* Members of an object by the rows of a table that are for this task. One that is missing keeps its
+ * standard: the file may be older than it. */
+static bool read_numbers(const struct sl_number *rows, void *object, json_t *members,
+                         enum sl_task task, struct sl_err *err)
 {
-    const json_t *value = json_object_get(hyper, h->name);
-    if (!value)
-        return true; /* a checkpoint older than this member */
-    if (h->kind == SL_CHOICE && !json_is_string(value))
-        return sl_fail(err, SL_CORRUPT, "'%s' is %s, want a string", h->name, sl_json_type(value));
-    if (h->kind == SL_CHOICE)
-        return sl_number_read(h, &card->hyper, json_string_value(value), err);
-    if (h->kind == SL_REAL ? !json_is_number(value) : !json_is_integer(value))
-        return sl_fail(err, SL_CORRUPT, "'%s' is %s, want a %s number", h->name,
-                       sl_json_type(value), h->kind == SL_REAL ? "real" : "whole");
-    return sl_number_set(h, &card->hyper, json_number_value(value), err);
+    const char *keys[NUMBERS_MAX + 1];
+    int count = 0;
+    sl_numbers_standard(rows, object);
+    for (const struct sl_number *r = rows; r->name; r++) {
+        assert(count < NUMBERS_MAX);
+        if (sl_hyper_is_for(r, task))
+            keys[count++] = r->name;
+    }
+    keys[count] = NULL;
+    bool ok = sl_json_keys(members, keys, err);
+    for (const struct sl_number *r = rows; r->name && ok; r++) {
+        const json_t *value = json_object_get(members, r->name);
+        ok = !value || read_number(r, object, value, err);
+    }
+    return ok;
 }
 
 static bool read_hypers(struct sl_card *card, const json_t *root, struct sl_err *err)
 {
-    const char *keys[HYPERS_MAX + 1];
     json_t *hyper = sl_json_object(root, "hyper", err);
-    if (!hyper)
-        return false;
-    hyper_keys(card->arch, keys);
-    sl_numbers_standard(card->arch->hypers, &card->hyper);
-    bool ok = sl_json_keys(hyper, keys, err);
-    for (const struct sl_number *h = card->arch->hypers; h->name && ok; h++)
-        ok = read_hyper(card, h, hyper, err);
-    return ok || sl_wrap(err, "hyper");
+    return hyper && (read_numbers(card->arch->hypers, &card->hyper, hyper, card->hyper.task, err) ||
+                     sl_wrap(err, "hyper"));
 }
 
 /* The vocabulary's size comes last of the sizes: only now can they be checked together. */
@@ -147,31 +154,6 @@ static bool read_vocab(struct sl_card *card, const json_t *root, struct sl_err *
         return false;
     card->hyper.vocab = (int)vocab;
     return sl_config_check(card->arch, &card->hyper, err);
-}
-
-/* Optional members: what is not there keeps its value. */
-static bool read_gate(enum sl_gate_mode *out, const json_t *object, struct sl_err *err)
-{
-    int gate = (int)*out;
-    if (json_object_get(object, "gate") && !read_choice(object, "gate", sl_gate_names, &gate, err))
-        return false;
-    *out = (enum sl_gate_mode)gate;
-    return true;
-}
-
-static bool read_real(float *out, const json_t *object, const char *key, double most,
-                      struct sl_err *err)
-{
-    const json_t *value = json_object_get(object, key);
-    if (!value)
-        return true;
-    if (!json_is_number(value))
-        return sl_fail(err, SL_CORRUPT, "'%s' is %s, want a number", key, sl_json_type(value));
-    double number = json_number_value(value);
-    if (!(number >= 0 && number <= most))
-        return sl_fail(err, SL_CORRUPT, "'%s' is %g, want 0 to %g", key, number, most);
-    *out = (float)number;
-    return true;
 }
 
 static bool read_flag(bool *out, const json_t *object, const char *key, struct sl_err *err)
@@ -221,19 +203,13 @@ static bool read_tokenizer(struct sl_card *card, const json_t *root, struct sl_e
 
 static bool read_policy(struct sl_card *card, const json_t *root, struct sl_err *err)
 {
-    static const char *const keys[] = {"gate", "gate_limit", "exit_threshold", "exit_oracle", NULL};
-    struct sl_policy *p = &card->policy;
-    *p = card->arch->policy;
+    const struct sl_number *rows = sl_policy_rows(card->arch);
+    card->policy = sl_policy_standard(card->arch);
     if (!json_object_get(root, "inference"))
         return true;
     json_t *inference = sl_json_object(root, "inference", err);
-    if (!inference)
-        return false;
-    bool ok = sl_json_keys(inference, keys, err) && read_gate(&p->gate, inference, err) &&
-              read_real(&p->gate_limit, inference, "gate_limit", 1, err) &&
-              read_real(&p->exit_threshold, inference, "exit_threshold", 1, err) &&
-              read_flag(&p->exit_oracle, inference, "exit_oracle", err);
-    return ok || sl_wrap(err, "inference");
+    return inference && (read_numbers(rows, card->policy.own, inference, card->hyper.task, err) ||
+                         sl_wrap(err, "inference"));
 }
 
 static bool read_training(struct sl_card *card, const json_t *root, struct sl_err *err)
@@ -277,15 +253,6 @@ void sl_card_release(struct sl_card *card)
 
 /* -- printing -------------------------------------------------------------------------- */
 
-/* A threshold above 1 means what 1 means: never. */
-static json_t *print_policy(const struct sl_policy *p)
-{
-    json_t *threshold = sl_json_float(fminf(p->exit_threshold, 1.0f));
-    return json_pack("{s:s, s:o, s:o, s:b}", "gate", sl_gate_names[p->gate], "gate_limit",
-                     sl_json_float(p->gate_limit), "exit_threshold", threshold, "exit_oracle",
-                     (int)p->exit_oracle);
-}
-
 static json_t *print_training(const struct sl_card *card, struct sl_err *err)
 {
     if (!card->training)
@@ -294,6 +261,14 @@ static json_t *print_training(const struct sl_card *card, struct sl_err *err)
     if (!training)
         sl_wrap(err, "training");
     return training;
+}
+
+/* Nothing when there is nothing to choose. */
+static bool print_policy(json_t *root, const struct sl_card *card)
+{
+    const struct sl_number *rows = sl_policy_rows(card->arch);
+    return !rows->name ||
+           json_object_set_new(root, "inference", sl_json_numbers(rows, card->policy.own, 0)) == 0;
 }
 
 static bool print_labels(json_t *root, const struct sl_card *card)
@@ -322,11 +297,11 @@ static char *card_print(const struct sl_card *card, struct sl_err *err)
     if (!training)
         return NULL;
     json_auto_t *root = json_pack(
-        "{s:s, s:s, s:s, s:o, s:i, s:o, s:o, s:o}", "format", sl_format, "architecture",
+        "{s:s, s:s, s:s, s:o, s:i, s:o, s:o}", "format", sl_format, "architecture",
         card->arch->name, "task", sl_task_name(card->hyper.task), "hyper",
-        sl_json_numbers(card->arch->hypers, &card->hyper), "vocab", card->hyper.vocab, "tokenizer",
-        print_tokenizer(card), "inference", print_policy(&card->policy), "training", training);
-    if (root && print_labels(root, card))
+        sl_json_numbers(card->arch->hypers, &card->hyper, 1u << card->hyper.task), "vocab",
+        card->hyper.vocab, "tokenizer", print_tokenizer(card), "training", training);
+    if (root && print_policy(root, card) && print_labels(root, card))
         return sl_json_print(root, SL_JSON_SHORT, err);
     sl_fail(err, SL_NO_MEMORY, "no memory for the description of a model");
     return NULL;

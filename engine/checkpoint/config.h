@@ -2,11 +2,10 @@
  *
  *     {"format": "sluice-1", "architecture": "tsa", "task": "completion",
  *      "labels": ["negative", "positive"],     for classification only, in the order of classes
- *      "hyper": {every row of the architecture's table}, "vocab": 65,
+ *      "hyper": {the rows of the architecture's table that are for the task}, "vocab": 65,
  *      "tokenizer": {"kind": "characters", "file": "vocab.json"},
  *                or {"kind": "wordpiece", "file": "vocab.txt", "lower": true},
- *      "inference": {"gate": "mixed", "gate_limit": 0.5, "exit_threshold": 1,
- *                    "exit_oracle": false},
+ *      "inference": {"gate": "mixed", "gate_limit": 0.5},  where the architecture has a policy
  *      "training": {where it came from: any object}}
  *
  * What has been read has been checked: hyper-parameters are complete and within bounds. "inference"

@@ -102,13 +102,17 @@ static json_t *number_value(const struct sl_number *row, double value)
 {
     if (row->kind == SL_CHOICE)
         return json_string(row->choices[(int)value]);
+    if (row->kind == SL_FLAG)
+        return json_boolean(value > 0.0);
     return row->kind == SL_REAL ? sl_json_float((float)value) : json_integer((json_int_t)value);
 }
 
-json_t *sl_json_numbers(const struct sl_number *rows, const void *object)
+json_t *sl_json_numbers(const struct sl_number *rows, const void *object, unsigned cases)
 {
     json_t *numbers = json_object();
     for (const struct sl_number *r = rows; r->name; r++) {
+        if (cases && r->cases && !(r->cases & cases))
+            continue;
         json_t *value = number_value(r, sl_number_get(r, object));
         if (json_object_set_new(numbers, r->name, value) != 0) {
             json_decref(numbers);

@@ -24,8 +24,9 @@ struct json_t *sl_json_string(const char *text);
 /* The finite number with the fewest digits that is the same float: 0.9, not 0.89999998. */
 struct json_t *sl_json_float(float value);
 
-/* An object with every number of a table by its name; choices are their names. NULL: no memory. */
-struct json_t *sl_json_numbers(const struct sl_number *rows, const void *object);
+/* An object with the numbers of a table by their names; choices are their names. cases: bits, only
+ * rows that are for one of them; 0: all rows. NULL: no memory. */
+struct json_t *sl_json_numbers(const struct sl_number *rows, const void *object, unsigned cases);
 
 /* Fails for a key that is not among `accepted` (ends with NULL), and lists those that are. */
 bool sl_json_keys(struct json_t *object, const char *const *accepted, struct sl_err *err)

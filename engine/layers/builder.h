@@ -68,6 +68,7 @@ struct sl_builder {
     int kept_count;
     int cache_operands, cache_floats; /* columns of the cache that are spoken for */
     size_t cache_state;               /* likewise, of what does not grow with a text */
+    float embedding_scale; /* by which the rows of the token table are multiplied; 0: no table */
     char scope[SL_NAME_MAX];
 };
 

@@ -22,6 +22,7 @@ struct sl_embedding sl_embedding_build(struct sl_builder *b, struct sl_embedding
 {
     struct sl_embedding e = {
         .scale = shape.scale, .dropout = shape.dropout, .padding_token = shape.padding_token};
+    b->embedding_scale = shape.scale;
     e.tokens = sl_parameter_add(b, "embedding.tokens", SL_ROLE_TABLE, shape.vocab, shape.width,
                                 shape.start);
     e.tokens->product = shape.tied;

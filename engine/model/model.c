@@ -12,13 +12,6 @@
 /* Structs, names and tables of parameters: mostly untouched. */
 enum { STRUCT_BYTES = 1 << 22 };
 
-const char *const sl_gate_names[] = {
-    [SL_GATE_SOFT] = "soft",
-    [SL_GATE_HARD] = "hard",
-    [SL_GATE_MIXED] = "mixed",
-    NULL,
-};
-
 /* Parameters, then buffers; NULL past the last. */
 static struct sl_parameter *parameter_at(const struct sl_model *m, int index)
 {
@@ -130,7 +123,7 @@ struct sl_model *sl_model_create(struct sl_engine *engine, const struct sl_arch 
         return NULL;
     }
     *m = (struct sl_model){
-        .engine = engine, .arch = arch, .config = *config, .policy = arch->policy};
+        .engine = engine, .arch = arch, .config = *config, .policy = sl_policy_standard(arch)};
     bool ok = sl_arena_init_growing(&m->structs, STRUCT_BYTES, err);
     if (ok) {
         sl_builder_init(&m->builder, &m->structs);
@@ -302,20 +295,14 @@ struct sl_tensor *sl_model_forward(const struct sl_model *m, struct sl_tape *t)
     struct sl_tensor *logits = m->arch->forward(t, m->self);
     const int32_t *targets =
         m->config.task == SL_TASK_CLASSIFICATION ? batch->labels : batch->targets;
-    if (targets && t->exits == 0)
+    if (targets && logits)
         sl_cross_entropy(t, logits, targets, 1.0f);
     return logits;
 }
 
 static const char *gating_of(const struct sl_model *m)
 {
-    switch (m->arch->saving) {
-    case SL_SAVES_NOTHING: break;
-    case SL_SAVES_BY_GATES: return sl_gate_names[m->policy.gate];
-    case SL_SAVES_BY_EXITS: return "exit";
-    case SL_SAVES_BY_HALTING: return "halt";
-    }
-    return "none";
+    return m->arch->skipping ? m->arch->skipping(&m->policy) : "none";
 }
 
 void sl_model_describe(struct sl_model *m)

@@ -58,5 +58,3 @@ bool sl_model_is_finite(const struct sl_model *m);
 /* One forward pass over the tape's batch: logits of the requested rows, or of each sequence for a
  * classifier; with targets or labels also the loss. */
 struct sl_tensor *sl_model_forward(const struct sl_model *m, struct sl_tape *t);
-
-extern const char *const sl_gate_names[]; /* by enum sl_gate_mode, as in config.json; NULL last */

@@ -293,7 +293,7 @@ char *report_provenance(const struct sl_trainer *trainer, struct sl_err *err)
     put(o, "best_step", json_integer(s->best_step));
     put(o, "seconds", number(s->seconds));
     put(o, "finished", json_integer((json_int_t)time(NULL)));
-    put(o, "recipe", sl_json_numbers(sl_recipe_rows, &t->recipe));
+    put(o, "recipe", sl_json_numbers(sl_recipe_rows, &t->recipe, 0));
     char *text = json_dumps(o, JSON_REAL_PRECISION(SL_JSON_SHORT));
     json_decref(o);
     if (!text)

@@ -14,9 +14,9 @@
 #include <string.h>
 
 struct arguments {
-    const char *corpus, *data, *labels, *part, *gate, *isa;
+    const char *corpus, *data, *labels, *part, *isa;
+    const char *gate, *gate_limit, *exit_threshold; /* NULL: the model's own */
     struct sl_record_options columns;
-    double gate_limit, exit_threshold;
     double train_share, validation_share; /* 0: not given */
     bool oracle, dense, json, keep_last;
     int threads;
@@ -41,10 +41,10 @@ static const struct option_row rows[] = {
      offsetof(struct arguments, part), 0, 0},
     {"gate", "MODE", "soft, hard or mixed instead of the model's own", OPTION_TEXT,
      offsetof(struct arguments, gate), 0, 0},
-    {"gate-limit", "P", "mixed: skip where the skip probability is at least this", OPTION_NUMBER,
-     offsetof(struct arguments, gate_limit), 1e-6, 0.999999},
-    {"exit-threshold", "P", "early exit: leave above this confidence; 1: never", OPTION_NUMBER,
-     offsetof(struct arguments, exit_threshold), 0, 1},
+    {"gate-limit", "P", "mixed: skip where the skip probability is at least this", OPTION_TEXT,
+     offsetof(struct arguments, gate_limit), 0, 0},
+    {"exit-threshold", "P", "early exit: leave above this confidence; 0 or 1: never", OPTION_TEXT,
+     offsetof(struct arguments, exit_threshold), 0, 0},
     {"exit-oracle", NULL, "exited tokens go on for later keys: the paper's measure, saves nothing",
      OPTION_SWITCH, offsetof(struct arguments, oracle), 0, 0},
     {"dense", NULL, "compute what is skipped, too, and multiply by zero", OPTION_SWITCH,
@@ -63,32 +63,29 @@ static void options(const char *operand)
 }
 
 /* What a model cannot do is not passed over in silence. */
-static bool check_use(const struct arguments *a, const struct sl_model *m, struct sl_err *err)
+static bool choose(const struct sl_model *m, struct sl_policy *policy, const char *option,
+                   const char *text, struct sl_err *err)
 {
-    bool gates = m->arch->saving == SL_SAVES_BY_GATES;
-    bool exits = m->arch->saving == SL_SAVES_BY_EXITS;
-    const char *option = (a->gate || a->gate_limit > 0.0) && !gates          ? "--gate"
-                         : (a->exit_threshold >= 0.0 || a->oracle) && !exits ? "--exit-"
-                                                                             : NULL;
-    return !option || sl_fail(err, SL_BAD_INPUT, "%s has no %s: %s... is not for it", m->arch->name,
-                              option[2] == 'g' ? "gates" : "early exits", option);
+    char name[32];
+    (void)snprintf(name, sizeof name, "%s", option);
+    for (char *at = name; *at; at++)
+        *at = *at == '-' ? '_' : *at;
+    const struct sl_number *row = sl_number_find(sl_policy_rows(m->arch), name);
+    if (!text)
+        return true;
+    if (!row)
+        return sl_fail(err, SL_BAD_INPUT, "--%s is not for %s", option, m->arch->name);
+    return sl_number_read(row, policy->own, text, err) || sl_wrap(err, "--%s", option);
 }
 
-static bool choose_policy(const struct arguments *a, struct sl_policy *policy, struct sl_err *err)
+static bool choose_policy(const struct arguments *a, const struct sl_model *m,
+                          struct sl_policy *policy, struct sl_err *err)
 {
-    for (int i = SL_GATE_SOFT; a->gate && i <= SL_GATE_MIXED; i++)
-        if (strcmp(a->gate, sl_gate_names[i]) == 0)
-            policy->gate = (enum sl_gate_mode)i;
-    if (a->gate && strcmp(a->gate, sl_gate_names[policy->gate]) != 0)
-        return sl_fail(err, SL_BAD_INPUT, "--gate is %s; accepted are soft, hard and mixed",
-                       a->gate);
-    if (a->gate_limit > 0.0)
-        policy->gate_limit = (float)a->gate_limit;
-    if (a->exit_threshold >= 0.0)
-        policy->exit_threshold = (float)a->exit_threshold;
-    policy->exit_oracle = policy->exit_oracle || a->oracle;
     policy->dense = a->dense;
-    return true;
+    return choose(m, policy, "gate", a->gate, err) &&
+           choose(m, policy, "gate-limit", a->gate_limit, err) &&
+           choose(m, policy, "exit-threshold", a->exit_threshold, err) &&
+           choose(m, policy, "exit-oracle", a->oracle ? "true" : NULL, err);
 }
 
 /* Who names a part believes that the rest is left alone. */
@@ -266,7 +263,7 @@ static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_er
     if (classifier != (a->data != NULL))
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s: it is measured with %s",
                        sl_task_name(m->config.task), classifier ? "--data" : "--corpus");
-    bool ok = check_use(a, m, err) && choose_policy(a, &policy, err) &&
+    bool ok = choose_policy(a, m, &policy, err) &&
               (classifier ? classify : predict)(m, a, &policy, &o, err);
     if (ok && a->json)
         print_json(m, &o);
@@ -279,7 +276,7 @@ static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_er
 static bool run(int count, char **words, struct sl_err *err)
 {
     const char *model = NULL;
-    struct arguments a = {.exit_threshold = -1.0};
+    struct arguments a = {0};
     struct option_reader reader = {
         .rows = rows, .values = &a, .operands = &model, .operands_most = 1};
     if (!options_read(&reader, count, words, err))

@@ -67,14 +67,6 @@ static void print_json(const struct sl_model *m)
     json_decref(o);
 }
 
-/* What only a classifier reads, a model that completes has not. */
-static bool applies(const struct sl_number *hyper, const struct sl_model *m)
-{
-    bool classifier = hyper->offset == offsetof(struct sl_config, attention) ||
-                      hyper->offset == offsetof(struct sl_config, pooling);
-    return !classifier || m->config.task == SL_TASK_CLASSIFICATION;
-}
-
 static void print_text(const struct sl_model *m)
 {
     const struct sl_model_info *info = sl_model_info(m);
@@ -83,7 +75,7 @@ static void print_text(const struct sl_model *m)
            info->gate, info->sha256);
     for (const struct sl_number *h = m->arch->hypers; h->name; h++) {
         char value[SL_NUMBER_TEXT];
-        if (!applies(h, m))
+        if (!sl_hyper_is_for(h, m->config.task))
             continue;
         sl_number_print(h, sl_number_get(h, &m->config), value);
         printf("  %-16s %s\n", h->name, value);

@@ -404,7 +404,7 @@ static bool write_drawn(struct sl_engine *engine, const struct arguments *a,
     char none[] = "{}";
     struct sl_card card = {.arch = a->training.arch,
                            .hyper = config,
-                           .policy = a->training.arch->policy,
+                           .policy = sl_policy_standard(a->training.arch),
                            .tokenizer = sl_tokenizer_kind(tokens),
                            .training = none};
     struct sl_checkpoint_parts parts = {.card = &card,

@@ -344,16 +344,15 @@ static bool is_best(const struct sl_train_state *s, const struct sl_evaluation *
 static bool evaluate(struct sl_trainer *tr, const struct sl_train_watch *watch, struct sl_err *err)
 {
     struct sl_evaluation e;
-    bool halts = tr->model->arch->saving == SL_SAVES_BY_HALTING;
-    struct sl_policy soft = {.gate = SL_GATE_SOFT, .exit_threshold = 1.0f, .dense = halts};
-    if (!sl_material_evaluate(&tr->material, tr->model, &soft, &e, err))
+    const struct sl_policy as_trained = {.dense = true};
+    if (!sl_material_evaluate(&tr->material, tr->model, &as_trained, &e, err))
         return fail_step(tr, err);
     struct sl_train_state *s = &tr->state;
     s->validation_loss = e.loss;
     s->validation_gate = e.gate_mean;
     s->validation_accuracy = e.accuracy;
-    s->validation_depth = halts ? e.halting_depth : e.layers_mean;
-    s->validation_depth_first = halts ? e.halting_depth_first : (double)NAN;
+    s->validation_depth = isfinite(e.halting_depth) ? e.halting_depth : e.layers_mean;
+    s->validation_depth_first = e.halting_depth_first;
     s->train_accuracy = tr->judged > 0 ? (double)tr->right / (double)tr->judged : (double)NAN;
     tr->judged = tr->right = 0;
     if (is_best(s, &e)) {
@@ -444,7 +443,7 @@ bool sl_trainer_publish(const struct sl_trainer *tr, const char *directory, bool
     }
     struct sl_card card = {.arch = tr->training.arch,
                            .hyper = tr->training.config,
-                           .policy = tr->training.arch->policy,
+                           .policy = sl_policy_standard(tr->training.arch),
                            .labels = labels,
                            .tokenizer = sl_tokenizer_kind(tr->material.tokens),
                            .training = training};

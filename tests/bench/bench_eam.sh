@@ -31,7 +31,7 @@ for isa in ${LEVELS:-avx2 avx512 amx}; do
     for _ in $(seq "$rounds"); do
         eam=$(seconds_of eam)
         transformer=$(seconds_of encoder --width 128 --depth 3 --heads 4 --hidden 1024 \
-            --activation relu --final-norm 0)
+            --activation relu --final-norm false)
         echo "$eam $transformer"
     done | awk -v isa="$isa" '
         { eam += $1; transformer += $2; ratios = ratios sprintf(" %.2f", $2 / $1) }

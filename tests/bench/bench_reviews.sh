@@ -25,7 +25,7 @@ cut -f 2 "$scratch/some.tsv" > "$scratch/texts.txt"
 "$build/sluice" vocab wordpiece --size 30522 --out "$scratch/pieces.txt" --text 2 "$texts" > "$scratch/log" 2>&1
 
 pieces="--tokenizer wordpiece --vocab $scratch/pieces.txt --context 512"
-large="--width 128 --depth 3 --heads 4 --hidden 1024 --activation relu --final-norm 0"
+large="--width 128 --depth 3 --heads 4 --hidden 1024 --activation relu --final-norm false"
 words="--tokenizer words --vocab-size 20002 --context 512"
 while read -r name architecture options; do
     [ -d "$scratch/store/$name" ] && continue

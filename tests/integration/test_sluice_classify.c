@@ -365,11 +365,11 @@ Test(sluice_classify, a_classifier_completes_nothing)
         {{"generate", dirs.output, "--prompt", "a"}, 2, "classification", "sluice classify"},
         {{"eval", dirs.output, "--data", data, "--gate", "hard"},
          2,
-         "encoder has no gates",
+         "--gate is not for encoder",
          "--gate"},
         {{"eval", dirs.output, "--data", data, "--exit-threshold", "0.5"},
          2,
-         "no early exits",
+         "is not for encoder",
          "--exit-"},
     };
     sluice_expect_usage_errors(mistakes, COUNT(mistakes));
@@ -441,7 +441,7 @@ Test(sluice_classify, a_model_that_completes_has_nothing_of_a_classifier)
     cr_expect_not(strstr(r.out, "accuracy"), "%s", r.out);
     sluice_expect_success(&r, ARGS("inspect", dirs.output));
     cr_expect(strstr(r.out, "  router_width "), "%s", r.out);
-    cr_expect_not(strstr(r.out, "both_ways") || strstr(r.out, "  pooling "), "%s", r.out);
+    cr_expect_not(strstr(r.out, "  bidirectional ") || strstr(r.out, "  pooling "), "%s", r.out);
     read_card(r.out, sizeof r.out);
     cr_expect(strstr(r.out, "\"best_loss\""), "%s", r.out);
     cr_expect_not(strstr(r.out, "accuracy"), "%s", r.out);

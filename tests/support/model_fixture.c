@@ -1,6 +1,8 @@
 /* model_fixture.c - small models of every architecture, and batches of random tokens. */
 #include "support/model_fixture.h"
 
+#include <math.h>
+
 bool fixture_next(struct fixture_case *c)
 {
     for (; sl_arch_at(c->arch); c->arch++, c->task = 0)
@@ -38,6 +40,52 @@ void fixture_clamp(const struct sl_arch *arch, struct sl_config *c)
     }
 }
 
+/* Weights of auxiliary losses at which their gradients can be measured, and small tables. */
+static void set_where_used(const struct sl_arch *arch, struct sl_config *c)
+{
+    static const struct {
+        const char *name;
+        double value;
+    } values[] = {{"lambda", 0.3},   {"undecided_price", 0.01},
+                  {"kl_price", 0.3}, {"entropy_price", 0.3},
+                  {"pairs", 30},     {"bag", 20}};
+
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        const struct sl_number *row = sl_number_find(arch->hypers, values[i].name);
+        if (row && sl_hyper_is_for(row, c->task))
+            fixture_set(arch, c, values[i].name, values[i].value);
+    }
+}
+
+void fixture_set(const struct sl_arch *arch, struct sl_config *c, const char *name, double value)
+{
+    struct sl_err err;
+    const struct sl_number *row = sl_number_find(arch->hypers, name);
+    cr_assert(row, "%s has no %s", arch->name, name);
+    EXPECT_OK(sl_number_set(row, c, value, &err), err);
+}
+
+void *fixture_own(struct sl_config *c)
+{
+    return c->own;
+}
+
+struct sl_policy fixture_policy(const struct sl_arch *arch, int index)
+{
+    static const double parts[FIXTURE_POLICIES] = {0.0, 0.3, 0.6, 0.25, 0.3, 0.5};
+    struct sl_policy policy = {0};
+    struct sl_err err;
+    for (const struct sl_number *r = sl_policy_rows(arch); index > 0 && r->name; r++) {
+        double value = r->least + parts[index] * (r->most - r->least);
+        if (r->kind == SL_CHOICE || r->kind == SL_INTEGER)
+            value = fmod(index, r->most + 1.0);
+        if (r->kind == SL_FLAG)
+            value = index / 4;
+        EXPECT_OK(sl_number_set(r, policy.own, value, &err), err);
+    }
+    return policy;
+}
+
 struct sl_config fixture_config_for(const struct sl_arch *arch, enum sl_task task)
 {
     struct sl_config c;
@@ -52,11 +100,7 @@ struct sl_config fixture_config_for(const struct sl_arch *arch, enum sl_task tas
     c.heads = 3;
     c.depth = 3;
     c.hidden = 52;
-    c.lambda = 0.3f;
-    c.undecided_price = 0.01f;
-    c.kl_price = c.entropy_price = 0.3f;
-    c.pairs = task == SL_TASK_CLASSIFICATION ? 30 : 0;
-    c.bag = task == SL_TASK_CLASSIFICATION ? 20 : 0;
+    set_where_used(arch, &c);
     fixture_clamp(arch, &c);
     EXPECT_OK(sl_config_check(arch, &c, &err), err);
     return c;
@@ -68,17 +112,15 @@ struct sl_config fixture_config(const struct sl_arch *arch)
 }
 
 /* How far a parameter moves from its first values: so far that every parameter matters, that
- * routers disagree among tokens, and that tokens halt at different steps. Epsilon and
- * TransEvolve multiply their embeddings by the root of their widths. */
-static float fixture_noise_scale(const struct sl_arch *arch, const char *name)
+ * routers disagree among tokens, and that tokens halt at different steps. */
+static float fixture_noise_scale(const struct sl_builder *b, const char *name)
 {
-    bool scaled = strcmp(arch->name, "epsilon") == 0 || strcmp(arch->name, "transevolve") == 0;
     if (strstr(name, "router"))
         return 1.5f;
     if (strstr(name, "halting"))
         return 0.3f;
     if (strstr(name, "embedding"))
-        return scaled ? 0.15f : 1.0f;
+        return b->embedding_scale > 1.0f ? 0.9f / b->embedding_scale : 1.0f;
     return 0.15f;
 }
 
@@ -93,7 +135,7 @@ struct sl_model *fixture_model(struct sl_engine *engine, const struct sl_arch *a
     for (int i = 0; i < m->builder.count; i++) {
         struct sl_parameter *p = &m->builder.parameters[i];
         uint64_t key = sl_random_key(8, p->name);
-        float size = fixture_noise_scale(arch, p->name);
+        float size = fixture_noise_scale(&m->builder, p->name);
         for (int j = 0; j < p->rows * p->cols; j++)
             p->data[j] += size * (float)sl_random_normal(key, (uint64_t)j);
     }

@@ -26,6 +26,15 @@ struct sl_engine *fixture_exact_engine(int threads);
 /* Brings every hyper-parameter of *c within the bounds of the architecture. */
 void fixture_clamp(const struct sl_arch *arch, struct sl_config *c);
 
+/* Sets a hyper-parameter by its name, which must be one of the architecture's. */
+void fixture_set(const struct sl_arch *arch, struct sl_config *c, const char *name, double value);
+/* The paper's own struct in a config, to be changed. */
+void *fixture_own(struct sl_config *c);
+
+/* Policies that walk every choice of an architecture; 0: as trained. */
+enum { FIXTURE_POLICIES = 6 };
+struct sl_policy fixture_policy(const struct sl_arch *arch, int index);
+
 /* Sizes at which every code path runs and nothing is a multiple of a tile. */
 struct sl_config fixture_config_for(const struct sl_arch *arch, enum sl_task task);
 

@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "checkpoint/checkpoint.h"
 #include "model/model.h"
+#include "support/model_fixture.h"
 #include "support/test.h"
 #include "support/tiny_store.h"
 #include "tokenizer/learner.h"
@@ -82,7 +83,7 @@ static void make_gated(struct sl_engine *engine, const char *store, const char *
     randomize(m);
     struct sl_card card = {.arch = arch,
                            .hyper = config,
-                           .policy = {.gate = SL_GATE_HARD},
+                           .policy = fixture_policy(arch, 1),
                            .labels = (char **)(uintptr_t)mood_labels,
                            .tokenizer = tokenizer};
     write_model(store, name, m, &card, tokens);
@@ -117,14 +118,14 @@ void tiny_plain_make(struct sl_engine *engine, const char *store)
     const struct sl_arch *arch = sl_arch_find("encoder");
     struct sl_tokenizer *tokens = create_pieces();
     struct sl_config config = small_config(arch, PLAIN_PIECES, PLAIN_CLASSES, PLAIN_CONTEXT);
-    config.final_norm = 0;
+    fixture_set(arch, &config, "final_norm", 0);
     struct sl_model *m = sl_model_create(engine, arch, &config, &err);
     cr_assert(m, "%s", err.text);
     randomize(m);
     make_token_overflow(m, PLAIN_SPECIAL + PLAIN_SIGNS - 1);
     struct sl_card card = {.arch = arch,
                            .hyper = config,
-                           .policy = arch->policy,
+                           .policy = sl_policy_standard(arch),
                            .labels = (char **)(uintptr_t)plain_labels,
                            .tokenizer = "wordpiece",
                            .lower = true};
@@ -147,7 +148,7 @@ void tiny_labelled_make(const char *store, const char *name, const char *const *
     sl_model_initialize(m, 7);
     const struct sl_card card = {.arch = arch,
                                  .hyper = config,
-                                 .policy = arch->policy,
+                                 .policy = sl_policy_standard(arch),
                                  .labels = (char **)(uintptr_t)labels,
                                  .tokenizer = "bytes"};
     write_model(store, name, m, &card, tokens);

@@ -40,38 +40,41 @@ struct eam {
 /* Windows see the future, so a language model has none. */
 static int pool_of(const struct sl_config *c)
 {
+    const struct sl_eam_config *own = sl_config_own(c);
     int usual = c->task == SL_TASK_COMPLETION ? 1 : 2;
-    return c->pool ? c->pool : usual;
+    return own->pool ? own->pool : usual;
 }
 
 static void embedding_build(struct sl_builder *b, struct eam *m, const struct sl_config *c)
 {
-    m->embedding = sl_embedding_build(
-        b,
-        (struct sl_embedding_shape){.vocab = c->vocab,
-                                    .context = c->context,
-                                    .width = c->width,
-                                    .start = sl_normal(c->embedding_start == SMALL ? 0.02f : 1.0f),
-                                    .positions = SL_POSITIONS_SINES,
-                                    .scale = 1.0f,
-                                    .dropout = c->embedding_dropout});
+    const struct sl_eam_config *own = sl_config_own(c);
+    m->embedding =
+        sl_embedding_build(b, (struct sl_embedding_shape){
+                                  .vocab = c->vocab,
+                                  .context = c->context,
+                                  .width = c->width,
+                                  .start = sl_normal(own->embedding_start == SMALL ? 0.02f : 1.0f),
+                                  .positions = SL_POSITIONS_SINES,
+                                  .scale = 1.0f,
+                                  .dropout = c->embedding_dropout});
 }
 
 /* Glorot's first values for each of the four matrices, keys and values being two of them. */
 static void attention_build(struct sl_builder *b, struct eam *m, const struct sl_config *c)
 {
+    const struct sl_eam_config *own = sl_config_own(c);
     int d = c->width;
     float bound = sqrtf(6.0f / (2.0f * (float)d));
     struct sl_linear_shape shape = {
         .outs = d, .ins = d, .bound = bound, .bias = true, .bias_zero = true};
-    m->pattern = (struct sl_pattern){.kind = (enum sl_pattern_kind)c->pattern,
-                                     .stride = c->stride,
-                                     .window = c->window,
+    m->pattern = (struct sl_pattern){.kind = (enum sl_pattern_kind)own->pattern,
+                                     .stride = own->stride,
+                                     .window = own->window,
                                      .causal = m->completes};
     if (m->pattern.kind == SL_PATTERN_NONE)
         return;
     m->cache_at = sl_cache_operands(b, 2 * d);
-    if (c->stabilised)
+    if (own->stabilised)
         m->attention_norm = sl_norm_build(b, "attention_norm", d);
     m->query = sl_linear_build(b, "attention.query", shape);
     if (c->heads > 1)
@@ -82,6 +85,7 @@ static void attention_build(struct sl_builder *b, struct eam *m, const struct sl
 
 static void eam_build(struct sl_builder *b, void *self, const struct sl_config *c)
 {
+    const struct sl_eam_config *own = sl_config_own(c);
     struct eam *m = self;
     m->completes = c->task == SL_TASK_COMPLETION;
     m->heads = c->heads;
@@ -89,14 +93,15 @@ static void eam_build(struct sl_builder *b, void *self, const struct sl_config *
     m->dropout = c->dropout;
     embedding_build(b, m, c);
     attention_build(b, m, c);
-    if (c->stabilised)
+    if (own->stabilised)
         m->experts_norm = sl_norm_build(b, "experts_norm", c->width);
-    m->experts = sl_experts_build(b, (struct sl_experts_shape){.width = c->width,
-                                                               .hidden = c->hidden,
-                                                               .count = c->experts,
-                                                               .used = c->experts_used,
-                                                               .dropout = c->dropout,
-                                                               .balance_price = c->balance_price});
+    m->experts =
+        sl_experts_build(b, (struct sl_experts_shape){.width = c->width,
+                                                      .hidden = c->hidden,
+                                                      .count = own->experts,
+                                                      .used = own->experts_used,
+                                                      .dropout = c->dropout,
+                                                      .balance_price = own->balance_price});
     int outs = m->completes ? c->vocab : c->classes;
     m->output = sl_linear_build(
         b, "output", (struct sl_linear_shape){.outs = outs, .ins = c->width, .bias = true});
@@ -214,20 +219,21 @@ static struct sl_tensor *eam_forward(struct sl_tape *t, const void *self)
 
 static bool eam_check(const struct sl_config *c, struct sl_err *err)
 {
+    const struct sl_eam_config *own = sl_config_own(c);
     if (c->task == SL_TASK_COMPLETION && pool_of(c) != 1)
         return sl_fail(
             err, SL_BAD_INPUT,
             "pool is %d; for completion only 1 is accepted: a window of tokens would see "
             "those it is to predict",
-            c->pool);
-    if (c->experts_used > c->experts)
+            own->pool);
+    if (own->experts_used > own->experts)
         return sl_fail(err, SL_BAD_INPUT, "experts_used is %d; accepted is 0, or 1 to experts, %d",
-                       c->experts_used, c->experts);
-    if (c->experts_used == 0 && c->balance_price > 0.0f)
+                       own->experts_used, own->experts);
+    if (own->experts_used == 0 && own->balance_price > 0.0f)
         return sl_fail(err, SL_BAD_INPUT,
                        "balance_price is %g; while every token takes all experts (experts_used 0) "
                        "there is nothing to balance: accepted is 0",
-                       (double)c->balance_price);
+                       (double)own->balance_price);
     return true;
 }
 
@@ -246,21 +252,22 @@ static const struct sl_number hypers[] = {
                    "attention heads; divides width; 1, as in the paper, has no projection"),
     SL_INTEGER_ROW(sl_config, hidden, 8, 32768, 256, "features inside each expert (f)"),
     SL_INTEGER_ROW(sl_config, context, 2, 8192, 256, "tokens of a text, at most (n)"),
-    SL_CHOICE_ROW(sl_config, pattern, patterns, SL_PATTERN_NONE, SL_PATTERN_LOG,
-                  "the keys that a token looks at; none: no attention at all"),
-    SL_INTEGER_ROW(sl_config, stride, 1, 8192, 16, "of the patterns stride and window_stride (s)"),
-    SL_INTEGER_ROW(sl_config, window, 0, 8192, 16,
-                   "of the pattern window_stride: tokens to each side (w)"),
-    SL_INTEGER_ROW(sl_config, pool, 0, 64, 0,
-                   "tokens averaged before the experts (p); 0: 2, or 1 for completion"),
-    SL_INTEGER_ROW(sl_config, experts, 1, 64, 4, "experts (K)"),
-    SL_INTEGER_ROW(sl_config, experts_used, 0, 64, 0,
-                   "experts computed for a token, by its gate; 0: all, as in the paper"),
-    SL_REAL_ROW(sl_config, balance_price, 0, 100, 0,
-                "price of uneven use when experts are chosen; 0.01 is usual"),
-    SL_INTEGER_ROW(sl_config, stabilised, 0, 1, 0, "1: norms before and residuals around"),
-    SL_CHOICE_ROW(sl_config, embedding_start, starts, SMALL, UNIT,
-                  "first values of tokens: N(0, 1), N(0, 0.02^2)"),
+    SL_OWN_CHOICE_ROW(sl_eam_config, pattern, patterns, SL_PATTERN_NONE, SL_PATTERN_LOG,
+                      "the keys that a token looks at; none: no attention at all"),
+    SL_OWN_INTEGER_ROW(sl_eam_config, stride, 1, 8192, 16,
+                       "of the patterns stride and window_stride (s)"),
+    SL_OWN_INTEGER_ROW(sl_eam_config, window, 0, 8192, 16,
+                       "of the pattern window_stride: tokens to each side (w)"),
+    SL_OWN_INTEGER_ROW(sl_eam_config, pool, 0, 64, 0,
+                       "tokens averaged before the experts (p); 0: 2, or 1 for completion"),
+    SL_OWN_INTEGER_ROW(sl_eam_config, experts, 1, 64, 4, "experts (K)"),
+    SL_OWN_INTEGER_ROW(sl_eam_config, experts_used, 0, 64, 0,
+                       "experts computed for a token, by its gate; 0: all, as in the paper"),
+    SL_OWN_REAL_ROW(sl_eam_config, balance_price, 0, 100, 0,
+                    "price of uneven use when experts are chosen; 0.01 is usual"),
+    SL_OWN_FLAG_ROW(sl_eam_config, stabilised, 0, "norms before and residuals around"),
+    SL_OWN_CHOICE_ROW(sl_eam_config, embedding_start, starts, SMALL, UNIT,
+                      "first values of tokens: N(0, 1), N(0, 0.02^2)"),
     SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1,
                 "probability of dropping after attention and in experts, while training"),
     SL_REAL_ROW(sl_config, embedding_dropout, 0, 0.9, 0, "the same, of the first sum"),

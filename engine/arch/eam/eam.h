@@ -3,6 +3,16 @@
 
 #include "arch/arch.h"
 
+struct sl_eam_config {
+    int pattern, stride, window, pool; /* pattern: enum sl_pattern_kind */
+    int experts, experts_used;
+    bool stabilised;
+    int embedding_start;
+    float balance_price;
+};
+
+SL_CONFIG_FITS(struct sl_eam_config);
+
 /* -- ops -------------------------------------------------------------------------------------- */
 
 /* y_i = softmax(x_i). */

@@ -58,23 +58,25 @@ static struct sl_embedding_shape embedding_shape(const struct sl_config *c)
 
 static struct sl_histogram_shape attention_shape(const struct sl_config *c)
 {
+    const struct sl_epsilon_config *own = sl_config_own(c);
     return (struct sl_histogram_shape){.width = c->width,
                                        .heads = c->heads,
-                                       .bins = c->bins,
-                                       .latents = c->latents,
+                                       .bins = own->bins,
+                                       .latents = own->latents,
                                        .dropout = c->dropout,
-                                       .bin_padding = !c->mask_keys,
+                                       .bin_padding = !own->mask_keys,
                                        .steps = c->task == SL_TASK_COMPLETION ? c->depth : 0};
 }
 
 static void epsilon_build(struct sl_builder *b, void *self, const struct sl_config *c)
 {
+    const struct sl_epsilon_config *own = sl_config_own(c);
     struct epsilon *m = self;
     m->depth = c->depth;
     m->padding_token = padding_token(c);
     m->dropout = c->dropout;
-    m->residual_scale = c->residual_scale;
-    m->entropy_price = c->entropy_price;
+    m->residual_scale = own->residual_scale;
+    m->entropy_price = own->entropy_price;
     m->embedding = sl_embedding_build(b, embedding_shape(c));
     m->attention_norm = sl_norm_build(b, "attention_norm", c->width);
     m->attention = sl_histogram_build(b, attention_shape(c));
@@ -83,8 +85,8 @@ static void epsilon_build(struct sl_builder *b, void *self, const struct sl_conf
     m->down = sl_spectral_build(b, "mlp.down", c->width, c->hidden);
     m->halting = sl_halting_build(b, (struct sl_halting_shape){.width = c->width,
                                                                .steps_most = c->depth,
-                                                               .price = c->kl_price,
-                                                               .mean = c->halting_mean});
+                                                               .price = own->kl_price,
+                                                               .mean = own->halting_mean});
     if (c->task == SL_TASK_COMPLETION) {
         m->head = sl_head_build(b, (struct sl_head_shape){.embedding = m->embedding});
         return;
@@ -180,13 +182,10 @@ static struct sl_tensor *epsilon_forward(struct sl_tape *t, const void *self)
     return m->classify.weight ? classify(t, m, h) : complete(t, m, h);
 }
 
-static bool epsilon_check(const struct sl_config *c, struct sl_err *err)
+static const char *skipping(const struct sl_policy *policy)
 {
-    const char *table = c->pairs > 0 ? "pairs" : c->bag > 0 ? "bag" : NULL;
-    if (c->task == SL_TASK_COMPLETION && table)
-        return sl_fail(err, SL_BAD_INPUT, "%s is %d; for completion only 0 is accepted", table,
-                       c->pairs > 0 ? c->pairs : c->bag);
-    return true;
+    (void)policy;
+    return "halt";
 }
 
 static const struct sl_number hypers[] = {
@@ -196,14 +195,20 @@ static const struct sl_number hypers[] = {
     SL_INTEGER_ROW(sl_config, hidden, 8, 32768, 72, "features inside the MLP (d_ff)"),
     SL_INTEGER_ROW(sl_config, context, 2, 8192, 512, "tokens of a text, at most"),
     SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training"),
-    SL_INTEGER_ROW(sl_config, bins, 1, 1024, 16, "bins that keys are shared out among (B)"),
-    SL_INTEGER_ROW(sl_config, latents, 1, 1024, 8, "dimensions in which keys meet bins (d_lat)"),
-    SL_INTEGER_ROW(sl_config, mask_keys, 0, 1, 1,
-                   "0: padding goes into the bins, too; batches of texts have none"),
-    SL_REAL_ROW(sl_config, residual_scale, 0.001, 10, 0.25, "of both updates (alpha)"),
-    SL_REAL_ROW(sl_config, halting_mean, 1.01, 1000, 3, "steps that the price on depth prefers"),
-    SL_REAL_ROW(sl_config, kl_price, 0, 100, 0.015, "of halting otherwise, in nats (lambda_KL)"),
-    SL_REAL_ROW(sl_config, entropy_price, 0, 100, 0.005, "of few bins, in nats (lambda_ent)"),
+    SL_OWN_INTEGER_ROW(sl_epsilon_config, bins, 1, 1024, 16,
+                       "bins that keys are shared out among (B)"),
+    SL_OWN_INTEGER_ROW(sl_epsilon_config, latents, 1, 1024, 8,
+                       "dimensions in which keys meet bins (d_lat)"),
+    SL_NUMBER_ROW_AT(offsetof(struct sl_config, own), sl_epsilon_config, mask_keys, SL_FLAG, 0, 1,
+                     1, "false: padding goes into the bins, too; batches of texts have none", NULL,
+                     SL_CLASSIFIES),
+    SL_OWN_REAL_ROW(sl_epsilon_config, residual_scale, 0.001, 10, 0.25, "of both updates (alpha)"),
+    SL_OWN_REAL_ROW(sl_epsilon_config, halting_mean, 1.01, 1000, 3,
+                    "steps that the price on depth prefers"),
+    SL_OWN_REAL_ROW(sl_epsilon_config, kl_price, 0, 100, 0.015,
+                    "of halting otherwise, in nats (lambda_KL)"),
+    SL_OWN_REAL_ROW(sl_epsilon_config, entropy_price, 0, 100, 0.005,
+                    "of few bins, in nats (lambda_ent)"),
     SL_HYPERS_TABLES,
     {0}};
 
@@ -212,10 +217,9 @@ const struct sl_arch sl_arch_epsilon = {
     .paper = "Epsilon: A Transformer with Adaptive Computation and Quantized Attention",
     .summary = "one block, repeated until the tokens have halted; attention to a few bins",
     .hypers = hypers,
-    .saving = SL_SAVES_BY_HALTING,
+    .skipping = skipping,
     .tasks = SL_COMPLETES | SL_CLASSIFIES,
     .size = sizeof(struct epsilon),
-    .check = epsilon_check,
     .build = epsilon_build,
     .forward = epsilon_forward,
 };

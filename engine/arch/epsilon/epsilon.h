@@ -3,6 +3,14 @@
 
 #include "arch/arch.h"
 
+struct sl_epsilon_config {
+    int bins, latents; /* B, d_lat */
+    bool mask_keys;
+    float residual_scale, halting_mean, kl_price, entropy_price;
+};
+
+SL_CONFIG_FITS(struct sl_epsilon_config);
+
 /* -- ops -------------------------------------------------------------------------------------- */
 
 /* y_i = gain sqrt(cols / (cols - 1)) (x_i - mean) + shift, as an operand. Epsilon, section 3.2. */

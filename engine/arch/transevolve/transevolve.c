@@ -81,14 +81,15 @@ static struct sl_linear_layer dense_build(struct sl_builder *b, const char *name
  * the layer sees of its input no more than a sum that the norm has made 0. */
 static void mixing_build(struct sl_builder *b, struct layer *k, const struct sl_config *c, int l)
 {
+    const struct sl_transevolve_config *own = sl_config_own(c);
     int sizes[3] = {c->width, c->hidden, c->width};
     static const char *const names[2] = {"mixing.up", "mixing.down"};
     for (int i = 0; i < 2; i++) {
         struct sl_rotation_shape turn = {.outs = sizes[i + 1],
                                          .ins = sizes[i],
-                                         .time = c->random_offset + l,
+                                         .time = own->random_offset + l,
                                          .bound = sqrtf(6.0f / (float)c->width)};
-        if (c->mixing == RANDOM)
+        if (own->mixing == RANDOM)
             k->turn[i] = sl_rotation_build(b, names[i], turn);
         else
             k->mix[i] = dense_build(b, names[i], sizes[i + 1], sizes[i], true);
@@ -99,7 +100,8 @@ static void mixing_build(struct sl_builder *b, struct layer *k, const struct sl_
  * column; its code by fixed steps, from 0. */
 static struct sl_drift_shape drift_shape(const struct sl_config *c, int depths)
 {
-    bool paper = c->time_form == PAPER;
+    const struct sl_transevolve_config *own = sl_config_own(c);
+    bool paper = own->time_form == PAPER;
     double last = (double)c->width * (double)depths;
     return (struct sl_drift_shape){.keys = 2 * c->width,
                                    .width = c->width,
@@ -138,20 +140,21 @@ static void block_build(struct sl_builder *b, struct block *k, const struct sl_c
 
 static void transevolve_build(struct sl_builder *b, void *self, const struct sl_config *c)
 {
+    const struct sl_transevolve_config *own = sl_config_own(c);
     struct transevolve *m = self;
-    m->count = c->blocks;
-    m->mixing = (enum mixing)c->mixing;
+    m->count = own->blocks;
+    m->mixing = (enum mixing)own->mixing;
     m->dropout = c->dropout;
-    m->blocks = sl_arena_take(b->arena, (size_t)c->blocks, sizeof *m->blocks);
+    m->blocks = sl_arena_take(b->arena, (size_t)own->blocks, sizeof *m->blocks);
     struct sl_embedding_shape embedding = sl_embedding_shape_of(c);
     embedding.start = sl_normal(1.0f / sqrtf((float)c->width));
     embedding.positions = SL_POSITIONS_HALVES;
     embedding.scale = sqrtf((float)c->width);
     embedding.dropout = 0.0f;
     m->embedding = sl_embedding_build(b, embedding);
-    for (int i = 0; i < c->blocks; i++) {
+    for (int i = 0; i < own->blocks; i++) {
         m->blocks[i] =
-            (struct block){.depth = c->depth * (i + 1) / c->blocks - c->depth * i / c->blocks};
+            (struct block){.depth = c->depth * (i + 1) / own->blocks - c->depth * i / own->blocks};
         block_build(b, &m->blocks[i], c, i);
     }
     sl_scope(b, "%s", "");
@@ -234,9 +237,10 @@ static struct sl_tensor *transevolve_forward(struct sl_tape *t, const void *self
 
 static bool transevolve_check(const struct sl_config *c, struct sl_err *err)
 {
-    if (c->blocks > c->depth)
+    const struct sl_transevolve_config *own = sl_config_own(c);
+    if (own->blocks > c->depth)
         return sl_fail(err, SL_BAD_INPUT, "blocks is %d; accepted is 1 to depth, which is %d",
-                       c->blocks, c->depth);
+                       own->blocks, c->depth);
     if (c->width % 2 != 0 || c->hidden % 2 != 0)
         return sl_fail(err, SL_BAD_INPUT, "width is %d and hidden %d; both must be even", c->width,
                        c->hidden);
@@ -248,13 +252,14 @@ static const char *const time_forms[] = {[CODE] = "code", [PAPER] = "paper", NUL
 
 static const struct sl_number hypers[] = {
     SL_HYPERS_DECODER,
-    SL_INTEGER_ROW(sl_config, blocks, 1, 128, 2, "times that queries meet keys; depth is cut so"),
-    SL_CHOICE_ROW(sl_config, mixing, mixings, RANDOM, FULL,
-                  "the MLP's matrices: learnt in full, or frozen random rotations"),
-    SL_CHOICE_ROW(sl_config, time_form, time_forms, PAPER, CODE,
-                  "angles of time: steps of pi / 64, or a turn by the last depth"),
-    SL_INTEGER_ROW(sl_config, random_offset, 0, 1, 1,
-                   "time of a block's first rotations; 0 as published, which is degenerate"),
+    SL_OWN_INTEGER_ROW(sl_transevolve_config, blocks, 1, 128, 2,
+                       "times that queries meet keys; depth is cut so"),
+    SL_OWN_CHOICE_ROW(sl_transevolve_config, mixing, mixings, RANDOM, FULL,
+                      "the MLP's matrices: learnt in full, or frozen random rotations"),
+    SL_OWN_CHOICE_ROW(sl_transevolve_config, time_form, time_forms, PAPER, CODE,
+                      "angles of time: steps of pi / 64, or a turn by the last depth"),
+    SL_OWN_FLAG_ROW(sl_transevolve_config, random_offset, 1,
+                    "rotations begin at time 1; false: at 0 as published, which is degenerate"),
     {0}};
 
 const struct sl_arch sl_arch_transevolve = {

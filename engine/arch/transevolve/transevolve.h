@@ -3,6 +3,14 @@
 
 #include "arch/arch.h"
 
+struct sl_transevolve_config {
+    int blocks;
+    int mixing, time_form; /* enum mixing, enum time_form */
+    bool random_offset;
+};
+
+SL_CONFIG_FITS(struct sl_transevolve_config);
+
 /* -- ops -------------------------------------------------------------------------------------- */
 
 /* y_ic = x_ic s_c, as an operand. x: fp32; numbers of s past the columns of x are not used. */

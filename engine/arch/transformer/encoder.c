@@ -20,6 +20,13 @@ enum activation { GELU, RELU };
 
 enum embedding_start { UNIT, SMALL, GLOROT, WIDTH };
 
+struct encoder_config {
+    int activation, embedding_start; /* enum activation, enum embedding_start */
+    bool embedding_scale, final_norm;
+};
+
+SL_CONFIG_FITS(struct encoder_config);
+
 struct encoder {
     struct sl_embedding embedding;
     struct sl_block *blocks;
@@ -30,7 +37,8 @@ struct encoder {
 
 static struct sl_init embedding_start(const struct sl_config *c)
 {
-    switch ((enum embedding_start)c->embedding_start) {
+    const struct encoder_config *own = sl_config_own(c);
+    switch ((enum embedding_start)own->embedding_start) {
     case SMALL: return sl_normal(0.02f);
     case GLOROT: return sl_glorot(c->vocab, c->width);
     case WIDTH: return sl_normal(1.0f / sqrtf((float)c->width));
@@ -41,18 +49,21 @@ static struct sl_init embedding_start(const struct sl_config *c)
 
 static struct sl_embedding_shape embedding_shape(const struct sl_config *c)
 {
+    const struct encoder_config *own = sl_config_own(c);
     return (struct sl_embedding_shape){.vocab = c->vocab,
                                        .context = c->context,
                                        .width = c->width,
                                        .start = embedding_start(c),
                                        .positions = SL_POSITIONS_SINES,
-                                       .scale = c->embedding_scale ? sqrtf((float)c->width) : 1.0f,
+                                       .scale =
+                                           own->embedding_scale ? sqrtf((float)c->width) : 1.0f,
                                        .dropout = c->embedding_dropout,
                                        .pairs = c->pairs};
 }
 
 static struct sl_block_shape block_shape(const struct sl_config *c)
 {
+    const struct encoder_config *own = sl_config_own(c);
     return (struct sl_block_shape){.width = c->width,
                                    .heads = c->heads,
                                    .hidden = c->hidden,
@@ -60,11 +71,12 @@ static struct sl_block_shape block_shape(const struct sl_config *c)
                                    .residual_dropout = c->dropout,
                                    .both_ways = true,
                                    .bias = true,
-                                   .activation = c->activation == RELU ? SL_RELU : SL_GELU};
+                                   .activation = own->activation == RELU ? SL_RELU : SL_GELU};
 }
 
 static void encoder_build(struct sl_builder *b, void *self, const struct sl_config *c)
 {
+    const struct encoder_config *own = sl_config_own(c);
     struct encoder *m = self;
     m->depth = c->depth;
     m->blocks = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->blocks);
@@ -77,7 +89,7 @@ static void encoder_build(struct sl_builder *b, void *self, const struct sl_conf
     m->head = sl_head_build(b, (struct sl_head_shape){.embedding = m->embedding,
                                                       .classes = c->classes,
                                                       .pooling = (enum sl_pooling)c->pooling,
-                                                      .without_norm = !c->final_norm});
+                                                      .without_norm = !own->final_norm});
     m->bag = sl_bag_build(b, (struct sl_bag_shape){.rows = c->bag, .classes = c->classes});
 }
 
@@ -101,13 +113,12 @@ static const struct sl_number hypers[] = {
     SL_INTEGER_ROW(sl_config, context, 2, 8192, 512, "tokens of a text, at most"),
     SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training"),
     SL_REAL_ROW(sl_config, embedding_dropout, 0, 0.9, 0, "the same, of the first sum"),
-    SL_CHOICE_ROW(sl_config, activation, activations, RELU, GELU, "of the MLP"),
-    SL_CHOICE_ROW(sl_config, embedding_start, starts, WIDTH, UNIT,
-                  "first values of tokens: N(0, 1), N(0, 0.02^2), Glorot's, N(0, 1/width)"),
-    SL_INTEGER_ROW(sl_config, embedding_scale, 0, 1, 0, "1: tokens times sqrt(width)"),
-    SL_CHOICE_ROW(sl_config, pooling, sl_pooling_names, SL_POOLING_LAST, SL_POOLING_MEAN,
-                  "how a text becomes one row"),
-    SL_INTEGER_ROW(sl_config, final_norm, 0, 1, 1, "1: a norm before pooling"),
+    SL_OWN_CHOICE_ROW(encoder_config, activation, activations, RELU, GELU, "of the MLP"),
+    SL_OWN_CHOICE_ROW(encoder_config, embedding_start, starts, WIDTH, UNIT,
+                      "first values of tokens: N(0, 1), N(0, 0.02^2), Glorot's, N(0, 1/width)"),
+    SL_OWN_FLAG_ROW(encoder_config, embedding_scale, 0, "tokens times sqrt(width)"),
+    SL_HYPERS_POOLING,
+    SL_OWN_FLAG_ROW(encoder_config, final_norm, 1, "a norm before pooling"),
     SL_HYPERS_TABLES,
     {0}};
 

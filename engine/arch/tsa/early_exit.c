@@ -3,7 +3,7 @@
  *
  *     h_i = block_i(h_{i-1});   z_i = norm_i(h_i) E^T
  *     loss = mean_i cross_entropy(z_i)                  all blocks, the first included
- *     serving: logits = z_i of the first i >= 1 with max softmax(z_i) > threshold
+ *     serving: logits = z_i of the first i >= 1 with max softmax(z_i) > exit_threshold
  */
 #include "arch/tsa/tsa.h"
 
@@ -41,28 +41,42 @@ static struct sl_tensor *early_exit_forward(struct sl_tape *t, const void *self)
 {
     const struct early_exit *m = self;
     const struct sl_rows *staying = NULL;
-    sl_exit_begin(t, m->vocab);
+    struct sl_tensor *final = sl_exit_begin(t, m->vocab);
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
     for (int i = 0; i < m->depth; i++) {
-        struct sl_exit_rule rule = {.weight = 1.0f / (float)m->depth, .last = i + 1 == m->depth};
+        struct sl_exit_rule rule = {
+            .final = final, .weight = 1.0f / (float)m->depth, .last = i + 1 == m->depth};
         size_t mark = sl_tape_mark(t);
         h = sl_block_apply(t, &m->blocks[i], h, sl_exit_gate(t, staying));
         if (t->training || i > 0 || rule.last)
             staying = sl_exit(t, predict(t, m, i, h, staying), staying, rule);
         sl_tape_forget(t, mark);
     }
-    return t->logits;
+    return final;
+}
+
+static const char *skipping(const struct sl_policy *policy)
+{
+    (void)policy;
+    return "exit";
 }
 
 static const struct sl_number hypers[] = {SL_HYPERS_DECODER, {0}};
+
+static const struct sl_number policy[] = {
+    SL_REAL_ROW(sl_early_exit_policy, exit_threshold, 0, 1, 0.9,
+                "confidence above which a token leaves; 0 or 1: never"),
+    SL_FLAG_ROW(sl_early_exit_policy, exit_oracle, 0,
+                "exited tokens go on for later keys: the paper's measure, saves nothing"),
+    {0}};
 
 const struct sl_arch sl_arch_early_exit = {
     .name = "early_exit",
     .paper = "Depth-Adaptive Transformer, 2020; as in TSA, section 3.5",
     .summary = "leaves the stack after the first confident block",
     .hypers = hypers,
-    .saving = SL_SAVES_BY_EXITS,
-    .policy = {.exit_threshold = 0.9f},
+    .policy = policy,
+    .skipping = skipping,
     .tasks = SL_COMPLETES,
     .size = sizeof(struct early_exit),
     .build = early_exit_build,

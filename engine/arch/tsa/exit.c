@@ -22,38 +22,39 @@ static int place_of(const struct sl_rows *wanted, int row)
     return low < wanted->count && wanted->index[low] == row ? low : -1;
 }
 
-void sl_exit_begin(struct sl_tape *t, int vocab)
+struct sl_tensor *sl_exit_begin(struct sl_tape *t, int vocab)
 {
     const struct sl_rows *wanted = t->batch->wanted;
-    if (!t->training)
-        t->logits = sl_tensor_take(t, wanted ? wanted->count : t->batch->rows, vocab);
+    if (t->training)
+        return NULL;
+    return sl_tensor_take(t, wanted ? wanted->count : t->batch->rows, vocab);
 }
 
 /* max softmax > threshold, without computing the softmax of rows that are clear. */
 static bool confident(const struct sl_tape *t, const float *logits, int n, float *spare)
 {
-    if (t->policy->exit_threshold >= 1.0f)
+    const struct sl_early_exit_policy *policy = sl_policy_own(t->policy);
+    if (policy->exit_threshold <= 0.0f || policy->exit_threshold >= 1.0f)
         return false;
     memcpy(spare, logits, (size_t)n * sizeof *spare);
     (void)t->kernels->softmax(spare, n);
     float most = 0.0f;
     for (int i = 0; i < n; i++)
         most = spare[i] > most ? spare[i] : most;
-    return most > t->policy->exit_threshold;
+    return most > policy->exit_threshold;
 }
 
-static void settle(struct sl_tape *t, int row, const float *logits)
+static void settle(const struct sl_tape *t, struct sl_tensor *final, int row, const float *logits)
 {
     int place = place_of(t->batch->wanted, row);
     if (place >= 0)
-        memcpy(sl_row(t->logits, place), logits, (size_t)t->logits->cols * sizeof *logits);
+        memcpy(sl_row(final, place), logits, (size_t) final->cols * sizeof *logits);
 }
 
 const struct sl_rows *sl_exit(struct sl_tape *t, struct sl_tensor *logits,
                               const struct sl_rows *staying, struct sl_exit_rule rule)
 {
     if (t->training) {
-        t->exits++;
         sl_cross_entropy(t, logits, t->batch->targets, rule.weight);
         return NULL;
     }
@@ -70,7 +71,7 @@ const struct sl_rows *sl_exit(struct sl_tape *t, struct sl_tensor *logits,
         }
         bool leaves = rule.last || confident(t, sl_row(logits, i), logits->cols, spare);
         if (leaves)
-            settle(t, row, sl_row(logits, i));
+            settle(t, rule.final, row, sl_row(logits, i));
         else
             index[rest->count++] = row;
     }
@@ -80,7 +81,8 @@ const struct sl_rows *sl_exit(struct sl_tape *t, struct sl_tensor *logits,
 
 struct sl_gate sl_exit_gate(struct sl_tape *t, const struct sl_rows *staying)
 {
-    if (!staying || t->policy->exit_oracle)
+    const struct sl_early_exit_policy *policy = t->policy ? sl_policy_own(t->policy) : NULL;
+    if (!staying || policy->exit_oracle)
         return (struct sl_gate){0};
     if (!t->policy->dense)
         return (struct sl_gate){.rows = staying};

@@ -18,7 +18,7 @@ struct sl_router sl_router_build(struct sl_builder *b, int width, int hidden, fl
 
 /* A row is active where z < limit: the logit of the largest skip probability that still runs.
  * Hard gates compare with 0, so no logistic function and no rounding decides. */
-static float limit_of(const struct sl_policy *policy)
+static float limit_of(const struct sl_tsa_policy *policy)
 {
     if (policy->gate == SL_GATE_HARD)
         return 0.0f;
@@ -27,7 +27,8 @@ static float limit_of(const struct sl_policy *policy)
 
 static void note_gates(struct sl_tape *t, const struct sl_tensor *z, const struct sl_tensor *g)
 {
-    float limit = t->policy && t->policy->gate != SL_GATE_SOFT ? limit_of(t->policy) : 0.0f;
+    const struct sl_tsa_policy *policy = t->policy ? sl_policy_own(t->policy) : NULL;
+    float limit = policy && policy->gate != SL_GATE_SOFT ? limit_of(policy) : 0.0f;
     for (int r = 0; !sl_tape_is_dry(t) && r < z->rows; r++) {
         t->notes.gate_sum += (double)*sl_row(g, r);
         t->notes.active_sum += *sl_row(z, r) < limit ? 1.0 : 0.0;
@@ -66,9 +67,10 @@ static const struct sl_rows *rows_among(struct sl_tape *t, const struct sl_rows 
 /* The reference: every row runs, and those to be skipped are multiplied by zero. */
 static void close_gates(struct sl_tape *t, const struct sl_tensor *z, struct sl_tensor *g)
 {
-    float limit = limit_of(t->policy);
+    const struct sl_tsa_policy *policy = sl_policy_own(t->policy);
+    float limit = limit_of(policy);
     for (int r = 0; !sl_tape_is_dry(t) && r < z->rows; r++) {
-        float open = t->policy->gate == SL_GATE_HARD ? 1.0f : *sl_row(g, r);
+        float open = policy->gate == SL_GATE_HARD ? 1.0f : *sl_row(g, r);
         *sl_row(g, r) = *sl_row(z, r) < limit ? open : 0.0f;
     }
 }
@@ -84,14 +86,15 @@ struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, str
         sl_gate_loss(t, g, price);
         return (struct sl_gate){.value = g};
     }
-    if (t->policy->gate == SL_GATE_SOFT)
+    const struct sl_tsa_policy *policy = sl_policy_own(t->policy);
+    if (policy->gate == SL_GATE_SOFT)
         return (struct sl_gate){.value = g, .rows = among};
     if (t->policy->dense) {
         close_gates(t, z, g);
         return (struct sl_gate){.value = g};
     }
-    const struct sl_rows *active = active_rows(t, z, limit_of(t->policy));
-    bool whole = t->policy->gate == SL_GATE_HARD;
+    const struct sl_rows *active = active_rows(t, z, limit_of(policy));
+    bool whole = policy->gate == SL_GATE_HARD;
     return (struct sl_gate){.value = whole ? NULL : sl_take_rows(t, g, active),
                             .rows = rows_among(t, among, active)};
 }

@@ -19,16 +19,18 @@ struct tsa {
 
 static int router_width(const struct sl_config *c)
 {
+    const struct sl_tsa_config *own = sl_config_own(c);
     int quarter = c->width / 4 > 16 ? c->width / 4 : 16;
-    return c->router_width ? c->router_width : quarter;
+    return own->router_width ? own->router_width : quarter;
 }
 
 static void tsa_build(struct sl_builder *b, void *self, const struct sl_config *c)
 {
+    const struct sl_tsa_config *own = sl_config_own(c);
     struct tsa *m = self;
     m->depth = c->depth;
     float routers = (float)(c->depth > 1 ? c->depth - 1 : 1);
-    m->price = (struct sl_gate_loss_args){c->lambda / routers, c->undecided_price / routers};
+    m->price = (struct sl_gate_loss_args){own->lambda / routers, own->undecided_price / routers};
     m->blocks = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->blocks);
     m->routers = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->routers);
     m->embedding = sl_embedding_build(b, sl_embedding_shape_of(c));
@@ -36,7 +38,7 @@ static void tsa_build(struct sl_builder *b, void *self, const struct sl_config *
         sl_scope(b, "block.%d.", i);
         m->blocks[i] = sl_block_build(b, sl_block_shape_of(c));
         if (i + 1 < c->depth)
-            m->routers[i] = sl_router_build(b, c->width, router_width(c), c->router_bias);
+            m->routers[i] = sl_router_build(b, c->width, router_width(c), own->router_bias);
     }
     sl_scope(b, "%s", "");
     m->head = sl_head_build(b, (struct sl_head_shape){.embedding = m->embedding,
@@ -61,16 +63,32 @@ static struct sl_tensor *tsa_forward(struct sl_tape *t, const void *self)
     return sl_head_apply(t, &m->head, h);
 }
 
+static const char *const gates[] =
+    {[SL_GATE_SOFT] = "soft", [SL_GATE_HARD] = "hard", [SL_GATE_MIXED] = "mixed", NULL};
+
+static const char *skipping(const struct sl_policy *p)
+{
+    const struct sl_tsa_policy *own = sl_policy_own(p);
+    return gates[own->gate];
+}
+
+static const struct sl_number policy[] = {
+    SL_CHOICE_ROW(sl_tsa_policy, gate, gates, SL_GATE_MIXED, SL_GATE_MIXED, "how gates act"),
+    SL_REAL_ROW(sl_tsa_policy, gate_limit, 0, 1, 0.9,
+                "mixed: skip probability from which a token is skipped"),
+    {0}};
+
 static const struct sl_number hypers[] = {
     SL_HYPERS_DECODER,
     SL_HYPERS_CLASSIFIER,
-    SL_REAL_ROW(sl_config, lambda, 0, 100, 0.001, "price of taking all of every block, in nats"),
-    SL_REAL_ROW(sl_config, undecided_price, 0, 100, 0,
-                "price of gates that stand at one half, in nats; none in the paper"),
-    SL_REAL_ROW(sl_config, router_bias, -20, 20, -1.0,
-                "first value of the routers' last bias: lower starts with more open gates"),
-    SL_INTEGER_ROW(sl_config, router_width, 0, 8192, 0,
-                   "features inside the routers; 0: a quarter of width, at least 16"),
+    SL_OWN_REAL_ROW(sl_tsa_config, lambda, 0, 100, 0.001,
+                    "price of taking all of every block, in nats"),
+    SL_OWN_REAL_ROW(sl_tsa_config, undecided_price, 0, 100, 0,
+                    "price of gates that stand at one half, in nats; none in the paper"),
+    SL_OWN_REAL_ROW(sl_tsa_config, router_bias, -20, 20, -1.0,
+                    "first value of the routers' last bias: lower starts with more open gates"),
+    SL_OWN_INTEGER_ROW(sl_tsa_config, router_width, 0, 8192, 0,
+                       "features inside the routers; 0: a quarter of width, at least 16"),
     {0}};
 
 const struct sl_arch sl_arch_tsa = {
@@ -78,8 +96,8 @@ const struct sl_arch sl_arch_tsa = {
     .paper = "Adaptive Computation Depth via Learned Token Routing in Transformers, 2026",
     .summary = "routers gate each token's part in every block after the first",
     .hypers = hypers,
-    .saving = SL_SAVES_BY_GATES,
-    .policy = {.gate = SL_GATE_MIXED, .gate_limit = 0.9f},
+    .policy = policy,
+    .skipping = skipping,
     .tasks = SL_COMPLETES | SL_CLASSIFIES,
     .size = sizeof(struct tsa),
     .build = tsa_build,

@@ -3,6 +3,36 @@
 
 #include "arch/arch.h"
 
+/* What TSA has besides what every decoder has. */
+struct sl_tsa_config {
+    float lambda, undecided_price;
+    float router_bias;
+    int router_width; /* 0: max(width / 4, 16) */
+};
+
+SL_CONFIG_FITS(struct sl_tsa_config);
+
+/* How gates act when the model is served. */
+enum sl_gate_mode {
+    SL_GATE_SOFT, /* as trained: nothing is skipped */
+    SL_GATE_HARD, /* run fully or not at all: active when p < 1/2 */
+    SL_GATE_MIXED /* as trained where p < gate_limit, else skipped */
+};
+
+struct sl_tsa_policy {
+    int gate;         /* enum sl_gate_mode */
+    float gate_limit; /* SL_GATE_MIXED: skip where the skip probability is at least this */
+};
+
+SL_POLICY_FITS(struct sl_tsa_policy);
+
+struct sl_early_exit_policy {
+    float exit_threshold; /* leave when max softmax exceeds this; 0 or 1: never */
+    bool exit_oracle; /* exited tokens go on for the sake of later keys (measures, saves nothing) */
+};
+
+SL_POLICY_FITS(struct sl_early_exit_policy);
+
 /* -- ops -------------------------------------------------------------------------------------- */
 
 /* y = 1 / (1 + exp(x)): one minus the logistic of x, without cancellation. */
@@ -33,11 +63,13 @@ struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, str
  * softmax exceeds the policy's threshold leave: their logits are final. logits has one row per
  * row of `staying` (NULL: all). Returns the rows that stay; the last exit takes everybody. */
 struct sl_exit_rule {
-    float weight; /* of this exit's loss */
+    struct sl_tensor *final; /* of the wanted rows that have left; NULL while training */
+    float weight;            /* of this exit's loss */
     bool last;
 };
 
-void sl_exit_begin(struct sl_tape *t, int vocab);
+/* Where the logits of rows that leave are collected. */
+struct sl_tensor *sl_exit_begin(struct sl_tape *t, int vocab);
 const struct sl_rows *sl_exit(struct sl_tape *t, struct sl_tensor *logits,
                               const struct sl_rows *staying, struct sl_exit_rule rule);
 /* The gate of the rows that stay, as the policy has it. */

@@ -121,16 +121,6 @@ Test(archs, gradients_do_not_depend_on_threads)
     free(three);
 }
 
-/* A policy of each kind, so that every way of saving is walked. */
-static const struct sl_policy policies[] = {
-    {.gate = SL_GATE_SOFT, .gate_limit = 0.5f, .exit_threshold = 1.0f},
-    {.gate = SL_GATE_HARD, .gate_limit = 0.5f, .exit_threshold = 0.3f},
-    {.gate = SL_GATE_MIXED, .gate_limit = 0.6f, .exit_threshold = 0.25f},
-    {.gate = SL_GATE_HARD, .gate_limit = 0.5f, .exit_threshold = 0.3f, .exit_oracle = true},
-};
-
-enum { POLICIES = sizeof policies / sizeof policies[0] };
-
 struct texts {
     int count;
     int lengths[64];
@@ -182,11 +172,10 @@ static void each_policy(int threads, void (*check)(struct sl_model *m, const cha
             continue;
         struct sl_config config = fixture_config(sl_arch_at(a));
         struct sl_model *m = fixture_model(engine, sl_arch_at(a), &config);
-        bool saves = sl_arch_at(a)->saving != SL_SAVES_NOTHING;
-        for (int p = 0; p < (saves ? POLICIES : 1); p++) {
+        for (int p = 0; p < (sl_arch_at(a)->policy ? FIXTURE_POLICIES : 1); p++) {
             char name[64];
             (void)snprintf(name, sizeof name, "%s, policy %d", sl_arch_at(a)->name, p);
-            m->policy = policies[p];
+            m->policy = fixture_policy(m->arch, p);
             check(m, name);
         }
         sl_model_close(m);
@@ -427,8 +416,10 @@ Test(archs, have_the_published_number_of_parameters)
         c.depth = sizes[1] ? sizes[1] : c.depth;
         c.heads = sizes[2] ? sizes[2] : c.heads;
         c.hidden = sizes[3] ? sizes[3] : c.hidden;
-        c.blocks = sizes[5] ? sizes[5] : c.blocks;
-        c.mixing = sizes[6] ? sizes[6] : c.mixing;
+        if (sizes[5]) {
+            fixture_set(arch, &c, "blocks", sizes[5]);
+            fixture_set(arch, &c, "mixing", sizes[6]);
+        }
         struct sl_model *m = sl_model_create(engine, arch, &c, &err);
         cr_assert(m, "%s", err.text);
         cr_expect_eq(sl_model_parameter_count(m), published[i].count, "%s: %lld", published[i].name,
@@ -492,6 +483,19 @@ Test(archs, refuse_heads_that_do_not_divide_the_width)
     c.vocab = 65;
     c.heads = 7;
     EXPECT_FAIL(sl_config_check(sl_arch_find("vanilla"), &c, &err), err, SL_BAD_INPUT, "divide");
+}
+
+/* Whoever sets a number that the task has no use for would wait for its effect. */
+Test(archs, refuse_what_the_task_does_not_use)
+{
+    struct sl_err err;
+    struct sl_config c = fixture_config(sl_arch_find("vanilla"));
+    c.bidirectional = false;
+    EXPECT_FAIL(sl_config_check(sl_arch_find("vanilla"), &c, &err), err, SL_BAD_INPUT,
+                "bidirectional is false, but completion does not use it");
+    c = fixture_config_for(sl_arch_find("vanilla"), SL_TASK_CLASSIFICATION);
+    c.bidirectional = false;
+    EXPECT_OK(sl_config_check(sl_arch_find("vanilla"), &c, &err), err);
 }
 
 /* -- what the TSA paper says of its routers
@@ -565,8 +569,8 @@ Test(archs, tsa_with_open_routers_is_vanilla_and_with_closed_ones_its_first_bloc
     for (int open = 0; open < 2; open++) {
         struct sl_model *same = open ? vanilla : first;
         force_routers(tsa, open ? -200.0f : 200.0f);
-        for (int p = 0; p < POLICIES; p++) {
-            tsa->policy = policies[p];
+        for (int p = 0; p < FIXTURE_POLICIES; p++) {
+            tsa->policy = fixture_policy(tsa->arch, p);
             struct sl_session *s = session_of(tsa, 1), *u = session_of(same, 1);
             logits_alone(s, x.tokens[0], FIXTURE_CONTEXT, false, a);
             logits_alone(u, x.tokens[0], FIXTURE_CONTEXT, false, b);

@@ -40,17 +40,22 @@ static const struct variant variants[] = {
 
 enum { VARIANTS = sizeof variants / sizeof variants[0] };
 
+static struct sl_eam_config *own(struct sl_config *c)
+{
+    return fixture_own(c);
+}
+
 static struct sl_config config_of(const struct variant *v, enum sl_task task)
 {
     struct sl_err err;
     struct sl_config c = fixture_config_for(eam(), task);
-    c.pattern = v->pattern;
+    own(&c)->pattern = v->pattern;
     c.heads = v->heads ? v->heads : c.heads;
-    c.pool = task == SL_TASK_CLASSIFICATION ? v->pool : 0;
-    c.experts_used = v->used;
-    c.stabilised = v->stabilised;
-    c.stride = 5;
-    c.window = 2;
+    own(&c)->pool = task == SL_TASK_CLASSIFICATION ? v->pool : 0;
+    own(&c)->experts_used = v->used;
+    own(&c)->stabilised = v->stabilised;
+    own(&c)->stride = 5;
+    own(&c)->window = 2;
     EXPECT_OK(sl_config_check(eam(), &c, &err), err);
     return c;
 }
@@ -86,10 +91,10 @@ Test(eam, sizes_follow_from_its_choices)
         c.task = SL_TASK_CLASSIFICATION;
         c.classes = 2;
         c.vocab = 10000;
-        c.pattern = cases[i].v.pattern;
+        own(&c)->pattern = cases[i].v.pattern;
         c.heads = cases[i].v.heads ? cases[i].v.heads : c.heads;
-        c.stabilised = cases[i].v.stabilised;
-        c.experts_used = cases[i].v.used;
+        own(&c)->stabilised = cases[i].v.stabilised;
+        own(&c)->experts_used = cases[i].v.used;
         EXPECT_OK(sl_config_check(eam(), &c, &err), err);
         struct sl_model *m = sl_model_create(engine, eam(), &c, &err);
         cr_assert(m, "%s", err.text);
@@ -104,20 +109,20 @@ Test(eam, refuses_what_does_not_go_together)
 {
     struct sl_err err;
     struct sl_config c = fixture_config_for(eam(), SL_TASK_COMPLETION);
-    c.pool = 1;
+    own(&c)->pool = 1;
     EXPECT_OK(sl_config_check(eam(), &c, &err), err);
-    c.pool = 2;
+    own(&c)->pool = 2;
     EXPECT_FAIL(sl_config_check(eam(), &c, &err), err, SL_BAD_INPUT, "only 1 is accepted");
     c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
-    c.pool = 2;
+    own(&c)->pool = 2;
     EXPECT_OK(sl_config_check(eam(), &c, &err), err);
-    c.experts_used = c.experts + 1;
+    own(&c)->experts_used = own(&c)->experts + 1;
     EXPECT_FAIL(sl_config_check(eam(), &c, &err), err, SL_BAD_INPUT, "experts_used is 5");
-    c.experts_used = 0;
-    c.balance_price = 0.01f;
+    own(&c)->experts_used = 0;
+    own(&c)->balance_price = 0.01f;
     EXPECT_FAIL(sl_config_check(eam(), &c, &err), err, SL_BAD_INPUT, "nothing to balance");
     c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
-    c.experts = 64;
+    own(&c)->experts = 64;
     c.width = 8192;
     c.heads = 8;
     c.hidden = 32768;
@@ -170,7 +175,7 @@ Test(eam, all_experts_chosen_equal_all_experts)
     struct sl_config c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
     c.dropout = 0.0f;
     struct sl_model *all = fixture_model(engine, eam(), &c);
-    c.experts_used = c.experts;
+    own(&c)->experts_used = own(&c)->experts;
     struct sl_model *chosen = fixture_model(engine, eam(), &c);
     double want = train_on(all, texts), have = train_on(chosen, texts);
     cr_expect_float_eq(have, want, 1e-5 * want, "loss %.9g, want %.9g", have, want);
@@ -185,8 +190,8 @@ Test(eam, experts_that_nobody_chose_are_not_computed)
 {
     struct sl_engine *engine = fixture_engine(NULL, 2);
     struct sl_config c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
-    c.experts_used = 1;
-    c.balance_price = 0.5f;
+    own(&c)->experts_used = 1;
+    own(&c)->balance_price = 0.5f;
     struct sl_model *m = fixture_model(engine, eam(), &c);
     const struct sl_parameter *gate = parameter(m, "experts.gate.weight");
     memset(gate->data, 0, (size_t)gate->rows * (size_t)gate->cols * sizeof *gate->data);
@@ -216,8 +221,8 @@ Test(eam, without_its_ideas_it_is_attention_and_an_mlp)
 {
     struct sl_engine *engine = fixture_engine("ref", 1);
     struct sl_config c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
-    c.heads = c.experts = c.pool = 1;
-    c.pattern = SL_PATTERN_DENSE;
+    c.heads = own(&c)->experts = own(&c)->pool = 1;
+    own(&c)->pattern = SL_PATTERN_DENSE;
     struct sl_model *m = fixture_model(engine, eam(), &c);
     struct fixture_batch f;
     struct sl_tape t;
@@ -265,7 +270,7 @@ Test(eam, gradients_of_every_variant_agree_with_finite_differences)
     struct sl_engine *engine = fixture_exact_engine(2);
     for (int v = 0; v < VARIANTS; v++) {
         struct sl_config c = config_of(&variants[v], SL_TASK_CLASSIFICATION);
-        c.balance_price = variants[v].used ? 0.3f : 0.0f;
+        own(&c)->balance_price = variants[v].used ? 0.3f : 0.0f;
         struct sl_model *m = fixture_model(engine, eam(), &c);
         gradient_check_model(m, lengths);
         sl_model_close(m);
@@ -326,10 +331,10 @@ Test(eam, room_for_full_texts_is_enough_for_others)
     for (int used = 0; used <= 3; used++)
         for (int pool = 2; pool <= 4; pool++) {
             struct sl_config c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
-            c.pool = pool;
+            own(&c)->pool = pool;
             c.hidden = c.width / 4 * pool; /* experts * hidden = pool * width */
-            c.experts_used = used;
-            c.stabilised = 1;
+            own(&c)->experts_used = used;
+            own(&c)->stabilised = 1;
             struct sl_model *m = fixture_model(engine, eam(), &c);
             for (int length = 1; length <= FIXTURE_CONTEXT; length++) {
                 train_within(m, 1, length);
@@ -367,19 +372,19 @@ static bool depends_on_dropout(struct sl_config c, bool price)
 Test(eam, drops_after_attention_and_in_experts)
 {
     struct sl_config c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
-    c.balance_price = 1.0f;
-    c.experts_used = 1;
+    own(&c)->balance_price = 1.0f;
+    own(&c)->experts_used = 1;
     for (int i = 0; i < 8; i++) {
         c.dropout = i % 2 ? 0.4f : 0.0f;
-        c.stabilised = i / 2 % 2;
+        own(&c)->stabilised = i / 2 % 2;
         c.heads = i / 4 ? 1 : 3;
         cr_expect_eq(depends_on_dropout(c, true), i % 2, "case %d", i);
     }
-    c.pattern = SL_PATTERN_NONE;
+    own(&c)->pattern = SL_PATTERN_NONE;
     cr_expect(!depends_on_dropout(c, true));
     cr_expect(depends_on_dropout(c, false));
-    c.balance_price = 0.0f;
-    c.experts_used = 0;
+    own(&c)->balance_price = 0.0f;
+    own(&c)->experts_used = 0;
     cr_expect(depends_on_dropout(c, false));
     c.dropout = 0.0f;
     cr_expect(!depends_on_dropout(c, false));
@@ -413,7 +418,7 @@ Test(eam, dropout_of_windows_does_not_depend_on_the_cut)
     for (int used = 0; used < 3; used++) {
         struct sl_config c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
         c.dropout = 0.4f;
-        c.experts_used = used;
+        own(&c)->experts_used = used;
         struct sl_model *whole = fixture_model(engine, eam(), &c);
         struct sl_model *cut = fixture_model(engine, eam(), &c);
         double want = train_on(whole, texts), have = 0.0;

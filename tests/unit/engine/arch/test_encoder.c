@@ -32,11 +32,11 @@ enum { VARIANTS = sizeof variants / sizeof variants[0] };
 static struct sl_config config_of(const struct variant *v)
 {
     struct sl_config c = fixture_config_for(encoder(), SL_TASK_CLASSIFICATION);
-    c.activation = v->activation;
+    fixture_set(encoder(), &c, "activation", v->activation);
     c.pooling = v->pooling;
-    c.embedding_start = v->embedding_start;
-    c.embedding_scale = v->embedding_scale;
-    c.final_norm = v->final_norm;
+    fixture_set(encoder(), &c, "embedding_start", v->embedding_start);
+    fixture_set(encoder(), &c, "embedding_scale", v->embedding_scale);
+    fixture_set(encoder(), &c, "final_norm", v->final_norm);
     c.embedding_dropout = v->embedding_dropout;
     c.pairs = v->pairs;
     c.bag = v->pairs;

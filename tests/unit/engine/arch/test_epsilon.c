@@ -15,6 +15,11 @@ enum { STEPS = 4 };
 
 /* -- the model -------------------------------------------------------------------------------- */
 
+static struct sl_epsilon_config *own(struct sl_config *c)
+{
+    return fixture_own(c);
+}
+
 static struct sl_config config_of(int context)
 {
     struct sl_config c = fixture_config_for(sl_arch_find("epsilon"), SL_TASK_CLASSIFICATION);
@@ -144,7 +149,7 @@ Test(epsilon, the_price_on_depth_falls_to_a_tenth)
     static const int two[] = {9, 20, 0};
     struct sl_engine *engine = fixture_engine("ref", 1);
     struct sl_config config = config_of(24);
-    config.entropy_price = 0.0f;
+    own(&config)->entropy_price = 0.0f;
     struct sl_model *m = model_of(engine, &config);
     struct fixture_batch f;
     struct sl_tape t;
@@ -165,15 +170,15 @@ Test(epsilon, the_price_on_few_bins_is_their_entropy)
     static const int two[] = {9, 20, 0};
     struct sl_engine *engine = fixture_engine("ref", 1);
     struct sl_config config = config_of(24);
-    config.kl_price = 0.0f;
-    config.entropy_price = 1.0f;
+    own(&config)->kl_price = 0.0f;
+    own(&config)->entropy_price = 1.0f;
     struct sl_model *m = model_of(engine, &config);
     struct fixture_batch f;
     struct sl_tape t;
     fixture_batch_init(&f, two, 3);
     fixture_tape_init(&t, m, &f.batch, true);
     double usual = price_at(m, &t, &f, 0.0f);
-    cr_expect(usual > -log(config.bins) && usual < 0.0, "%g", usual);
+    cr_expect(usual > -log(own(&config)->bins) && usual < 0.0, "%g", usual);
     const struct sl_parameter *u =
         named(m->builder.parameters, m->builder.count, "attention.prototypes");
     engine->kernels->scale(u->data, 1e4f, u->data, u->rows * u->cols);
@@ -181,7 +186,7 @@ Test(epsilon, the_price_on_few_bins_is_their_entropy)
     cr_expect_float_eq(price_at(m, &t, &f, 0.0f), 0.0, 0.02);
     engine->kernels->scale(u->data, 0.0f, u->data, u->rows * u->cols);
     sl_model_pack(m);
-    cr_expect_float_eq(price_at(m, &t, &f, 0.0f), -log(config.bins), 1e-5);
+    cr_expect_float_eq(price_at(m, &t, &f, 0.0f), -log(own(&config)->bins), 1e-5);
     sl_tape_release(&t);
     sl_model_close(m);
     sl_engine_destroy(engine);
@@ -485,7 +490,7 @@ Test(epsilon, leaving_work_out_changes_no_bit)
     struct sl_config config = config_of(CONTEXT), large = config;
     large.width = 48;
     large.heads = 4;
-    large.bins = 37;
+    own(&large)->bins = 37;
     compare_ways(&config, 0.0f, depths);
     compare_ways(&config, -1.5f, depths);
     compare_ways(&large, 1.0f, depths);
@@ -507,7 +512,7 @@ Test(epsilon, padding_is_left_out_unless_asked_for)
     for (int c = 0; c < 3; c++) {
         struct answers bare, padded;
         config.padding_token = cases[c].padding_token;
-        config.mask_keys = cases[c].mask_keys;
+        own(&config)->mask_keys = cases[c].mask_keys;
         draw_texts(&x);
         struct sl_model *m = model_of(engine, &config);
         classify(m, &x, ITEMS, &bare);

@@ -370,6 +370,7 @@ static void slow_read(const struct slow *s, int j, int head, const double *query
 static void slow_update(struct slow *s, int j)
 {
     const struct sl_config *c = &s->m->config;
+    const struct sl_epsilon_config *own = sl_config_own(c);
     double x[MOST], query[MOST], read[MOST] = {0}, y[MOST], hidden[MOST];
     normed(s->m, "attention_norm", -1.0, s->h[j], x);
     linear(s->m, "attention.query.weight", "attention.query.bias", x, query);
@@ -377,14 +378,14 @@ static void slow_update(struct slow *s, int j)
         slow_read(s, j, head, query, read);
     linear(s->m, "attention.project.weight", "attention.project.bias", read, y);
     for (int i = 0; i < c->width; i++)
-        s->h[j][i] += (double)c->residual_scale * y[i];
+        s->h[j][i] += (double)own->residual_scale * y[i];
     normed(s->m, "mlp_norm", -1.0, s->h[j], x);
     linear(s->m, "mlp.up.normal", "mlp.up.bias", x, hidden);
     for (int i = 0; i < c->hidden; i++)
         hidden[i] *= 0.5 * (1.0 + erf(hidden[i] / sqrt(2.0)));
     linear(s->m, "mlp.down.normal", "mlp.down.bias", hidden, y);
     for (int i = 0; i < c->width; i++)
-        s->h[j][i] += (double)c->residual_scale * y[i];
+        s->h[j][i] += (double)own->residual_scale * y[i];
 }
 
 static void slow_halt(struct slow *s, int j, int step)
@@ -624,7 +625,8 @@ Test(epsilon_causal, remembers_sums_alone)
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct sl_model *m = model_of(engine);
     const struct sl_config *c = &m->config;
-    size_t dim = (size_t)(c->width / c->heads), heads = (size_t)c->heads, bins = (size_t)c->bins;
+    const struct sl_epsilon_config *own = sl_config_own(c);
+    size_t dim = (size_t)(c->width / c->heads), heads = (size_t)c->heads, bins = (size_t)own->bins;
     cr_expect_eq(m->builder.cache_state, STEPS * heads * bins * (2 * dim + 1));
     cr_expect_eq(m->builder.cache_operands, 0);
     cr_expect_eq(m->builder.cache_floats, 0);

@@ -43,12 +43,17 @@ static const struct variant variants[] = {{1, 0, 0}, {2, 0, 1}, {1, 1, 0}, {2, 1
 
 enum { VARIANTS = sizeof variants / sizeof variants[0], RANDOM = 1, PAPER = 1 };
 
+static struct sl_transevolve_config *own(struct sl_config *c)
+{
+    return fixture_own(c);
+}
+
 static struct sl_config config_of(const struct variant *v, enum sl_task task)
 {
     struct sl_config c = fixture_config_for(sl_arch_find("transevolve"), task);
-    c.blocks = v->blocks;
-    c.mixing = v->mixing;
-    c.time_form = v->time_form;
+    own(&c)->blocks = v->blocks;
+    own(&c)->mixing = v->mixing;
+    own(&c)->time_form = v->time_form;
     return c;
 }
 
@@ -312,7 +317,7 @@ Test(transevolve, rotations_at_time_0_see_only_a_sum)
     struct sl_engine *engine = fixture_engine("ref", 1);
     for (int offset = 0; offset < 2; offset++) {
         struct sl_config config = config_of(&variants[2], SL_TASK_CLASSIFICATION);
-        config.random_offset = offset;
+        own(&config)->random_offset = offset;
         struct sl_model *m = model_of(engine, &config), *served = served_copy(m);
         double first = seen_of_balanced(served, "block.0.0.mixing.up.weight");
         double second = seen_of_balanced(served, "block.0.1.mixing.up.weight");
@@ -335,7 +340,7 @@ Test(transevolve, rotations_are_sines_and_cosines_of_frozen_numbers)
     struct sl_model *m = model_of(engine, &config);
     const char *name = "block.0.2.mixing.up.in";
     const struct sl_parameter *u = buffer(m, name);
-    int span = config.width, half = span / 2, l = 2 + config.random_offset;
+    int span = config.width, half = span / 2, l = 2 + own(&config)->random_offset;
     for (int a = 0; a < span; a++)
         for (int p = 0; p < span; p++) {
             uint64_t place = (uint64_t)(a * half + p % half);
@@ -473,9 +478,9 @@ Test(transevolve, sizes_that_do_not_fit_each_other_are_refused)
     const struct sl_arch *arch = sl_arch_find("transevolve");
     struct sl_config c = config_of(&variants[0], SL_TASK_COMPLETION);
     EXPECT_OK(sl_config_check(arch, &c, &err), err);
-    c.blocks = c.depth + 1;
+    own(&c)->blocks = c.depth + 1;
     EXPECT_FAIL(sl_config_check(arch, &c, &err), err, SL_BAD_INPUT, "accepted is 1 to depth");
-    c.blocks = 1;
+    own(&c)->blocks = 1;
     c.width = c.heads = 9;
     EXPECT_FAIL(sl_config_check(arch, &c, &err), err, SL_BAD_INPUT, "even");
 }

@@ -58,7 +58,7 @@ static void fixture_init(struct fixture *f, float start)
     }
     EXPECT_OK((f->tokens = sl_tokenizer_learn("characters", "\n ab", 4, &err)), err);
     f->card = (struct sl_card){.arch = sl_arch_find("tsa"), .tokenizer = "characters"};
-    f->card.policy = f->card.arch->policy;
+    f->card.policy = sl_policy_standard(f->card.arch);
     sl_config_standard(f->card.arch, &f->card.hyper);
     f->card.hyper.vocab = 4;
     f->card.training = training;

@@ -1,12 +1,14 @@
 /* test_config.c - config.json: every architecture comes back, every mistake is named. */
+#include "arch/tsa/tsa.h"
 #include "checkpoint/config.h"
-#include "support/test.h"
+#include "support/model_fixture.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static struct sl_card card_of(const struct sl_arch *arch)
 {
-    struct sl_card card = {.arch = arch, .policy = arch->policy, .tokenizer = "characters"};
+    struct sl_card card = {
+        .arch = arch, .policy = sl_policy_standard(arch), .tokenizer = "characters"};
     sl_config_standard(arch, &card.hyper);
     card.hyper.vocab = 65;
     return card;
@@ -25,10 +27,9 @@ static void expect_same(const struct sl_card *a, const struct sl_card *b)
     cr_assert_eq(a->hyper.vocab, b->hyper.vocab);
     for (const struct sl_number *h = a->arch->hypers; h->name; h++)
         cr_assert_eq(sl_number_get(h, &a->hyper), sl_number_get(h, &b->hyper), "%s", h->name);
-    cr_assert_eq(a->policy.gate, b->policy.gate);
-    cr_assert_eq(a->policy.gate_limit, b->policy.gate_limit);
-    cr_assert_eq(a->policy.exit_threshold, b->policy.exit_threshold);
-    cr_assert_eq(a->policy.exit_oracle, b->policy.exit_oracle);
+    for (const struct sl_number *r = sl_policy_rows(a->arch); r->name; r++)
+        cr_assert_eq(sl_number_get(r, a->policy.own), sl_number_get(r, b->policy.own), "%s",
+                     r->name);
 }
 
 static void round_trip(const struct sl_card *card)
@@ -57,11 +58,10 @@ Test(config, every_architecture_comes_back)
             card.hyper.classes = COUNT(labels);
             card.labels = labels;
         }
-        card.policy = (struct sl_policy){.gate = SL_GATE_HARD,
-                                         .gate_limit = 1.0f / 3.0f,
-                                         .exit_threshold = 0.9f,
-                                         .exit_oracle = true};
-        round_trip(&card);
+        for (int p = 0; p < FIXTURE_POLICIES; p++) {
+            card.policy = fixture_policy(card.arch, p);
+            round_trip(&card);
+        }
     }
 }
 
@@ -87,10 +87,9 @@ Test(config, numbers_are_printed_as_they_were_meant)
 {
     struct sl_card card = card_of(sl_arch_find("tsa"));
     struct sl_err err;
-    card.policy.exit_threshold = 0.9f;
     card.training = (char[]){"{\"seed\":18446744073709, \"loss\":1.4697, \"by\":\"caf\xC3\xA9\"}"};
     char *text = sl_card_print(&card, &err);
-    static const char *const want[] = {"\"exit_threshold\": 0.9,", "\"dropout\": 0.1,",
+    static const char *const want[] = {"\"gate_limit\": 0.9",      "\"dropout\": 0.1,",
                                        "\"lambda\": 0.001",        "\"seed\": 18446744073709,",
                                        "\"loss\": 1.4697,",        "\"by\": \"caf\xC3\xA9\"",
                                        "\"file\": \"vocab.json\"", "\"format\": \"sluice-1\""};
@@ -105,16 +104,24 @@ Test(config, numbers_are_printed_as_they_were_meant)
     free(text);
 }
 
-Test(config, never_exiting_is_written_as_one)
+/* What a task or an architecture does not use is not written, and not accepted either. */
+Test(config, holds_only_what_its_task_uses)
 {
-    struct sl_card card = card_of(sl_arch_find("tsa")), again = {0};
+    static char bad_label[] = "bad", good_label[] = "good";
+    char *labels[] = {bad_label, good_label}, *text;
     struct sl_err err;
-    card.policy.exit_threshold = 2.0f;
-    char *text = NULL;
+    struct sl_card card = card_of(sl_arch_find("vanilla"));
     EXPECT_OK((text = sl_card_print(&card, &err)), err);
-    EXPECT_OK(sl_card_read(&again, text, strlen(text), &err), err);
-    cr_assert_eq(again.policy.exit_threshold, 1.0f);
-    sl_card_release(&again);
+    cr_assert_null(strstr(text, "bidirectional"), "%s", text);
+    cr_assert_null(strstr(text, "pooling"), "%s", text);
+    cr_assert_null(strstr(text, "inference"), "%s", text);
+    free(text);
+    card.hyper.task = SL_TASK_CLASSIFICATION;
+    card.hyper.classes = COUNT(labels);
+    card.labels = labels;
+    EXPECT_OK((text = sl_card_print(&card, &err)), err);
+    cr_assert(strstr(text, "\"bidirectional\": true"), "%s", text);
+    cr_assert(strstr(text, "\"pooling\": \"mean\""), "%s", text);
     free(text);
 }
 
@@ -127,8 +134,8 @@ Test(config, what_could_not_be_read_is_not_printed)
     card.training = (char[]){"{\"a\":"};
     EXPECT_FAIL(sl_card_print(&card, &err), err, SL_CORRUPT, "training: not JSON");
     card.training = NULL;
-    card.policy.gate_limit = 1.5f;
-    EXPECT_FAIL(sl_card_print(&card, &err), err, SL_CORRUPT, "'gate_limit' is 1.5, want 0 to 1");
+    card.hyper.width = 0;
+    EXPECT_FAIL(sl_card_print(&card, &err), err, SL_BAD_INPUT, "width is 0; accepted is");
 }
 
 /* ---- what is refused ------------------------------------------------------------------------ */
@@ -183,19 +190,18 @@ static const struct {
     {"\"kind\":\"characters\",", "", SL_CORRUPT, "tokenizer: 'kind' is nothing"},
     {"\"file\":", "\"fiel\":", SL_CORRUPT,
      "tokenizer: unknown key 'fiel'; accepted are: kind, file"},
-    {"\"mixed\"", "\"medium\"", SL_CORRUPT,
-     "inference: 'gate' is 'medium', want one of 'soft', 'hard', 'mixed'"},
+    {"\"width\":64", "\"width\":64,\"pooling\":\"mean\"", SL_CORRUPT,
+     "hyper: unknown key 'pooling'; accepted are: width, "},
+    {"\"mixed\"", "\"medium\"", SL_BAD_INPUT,
+     "inference: gate is 'medium'; accepted is one of soft, hard, mixed"},
     {"\"mixed\"", "true", SL_CORRUPT, "inference: 'gate' is true or false, want a string"},
-    {"\"gate_limit\":0.5", "\"gate_limit\":-0.1", SL_CORRUPT,
-     "inference: 'gate_limit' is -0.1, want 0 to 1"},
+    {"\"gate_limit\":0.5", "\"gate_limit\":-0.1", SL_BAD_INPUT,
+     "inference: gate_limit is -0.1; accepted is a number from 0 to 1"},
     {"\"gate_limit\":0.5", "\"gate_limit\":\"0.5\"", SL_CORRUPT, "'gate_limit' is a string"},
     {"\"gate_limit\"", "\"gate_limits\"", SL_CORRUPT,
-     "inference: unknown key 'gate_limits'; accepted are: gate, gate_limit, exit_threshold, "
-     "exit_oracle"},
-    {"\"gate_limit\":0.5", "\"exit_oracle\":1", SL_CORRUPT,
-     "inference: 'exit_oracle' is a whole number, want true or false"},
-    {"\"gate_limit\":0.5", "\"exit_threshold\":1.5", SL_CORRUPT,
-     "inference: 'exit_threshold' is 1.5, want 0 to 1"},
+     "inference: unknown key 'gate_limits'; accepted are: gate, gate_limit"},
+    {"\"gate_limit\":0.5", "\"exit_threshold\":1", SL_CORRUPT,
+     "inference: unknown key 'exit_threshold'; accepted are: gate, gate_limit"},
     {"{\"any\":[1]}", "\"none\"", SL_CORRUPT, "'training' is a string, want an object"},
     {"{\"any\":[1]}", "{\"a\":1,\"a\":2}", SL_CORRUPT, "not JSON"},
 };
@@ -233,10 +239,12 @@ Test(config, what_may_be_missing)
         struct sl_err err;
         edit(text, sizeof text, optional[i], "");
         EXPECT_OK(sl_card_read(&card, text, strlen(text), &err), err);
-        cr_assert_eq(card.policy.gate, sl_arch_find("tsa")->policy.gate);
+        struct sl_policy usual = sl_policy_standard(card.arch);
+        const struct sl_tsa_policy *own = sl_policy_own(&card.policy),
+                                   *want = sl_policy_own(&usual);
         bool said = strstr(text, "gate_limit") != NULL;
-        float limit = said ? 0.5f : sl_arch_find("tsa")->policy.gate_limit;
-        cr_assert_float_eq((double)card.policy.gate_limit, (double)limit, 1e-7);
+        cr_assert_eq(own->gate, want->gate);
+        cr_assert_float_eq((double)own->gate_limit, said ? 0.5 : (double)want->gate_limit, 1e-7);
         sl_card_release(&card);
     }
 }

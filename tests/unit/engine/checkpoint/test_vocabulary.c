@@ -165,7 +165,7 @@ static void checkpoint_write(const struct sl_tokenizer *tokens)
     static char training[] = "{}";
     struct sl_parameter parameter = {.name = "weight", .rows = 1, .cols = 8, .data = data};
     struct sl_card card = {.arch = sl_arch_find("tsa"), .tokenizer = sl_tokenizer_kind(tokens)};
-    card.policy = card.arch->policy;
+    card.policy = sl_policy_standard(card.arch);
     sl_config_standard(card.arch, &card.hyper);
     card.hyper.vocab = sl_tokenizer_size(tokens);
     card.training = training;
@@ -255,7 +255,7 @@ Test(checkpoint_vocabulary, config_says_kind_file_and_lower)
 {
     struct sl_err err;
     struct sl_card card = {.arch = sl_arch_find("tsa"), .tokenizer = "characters"};
-    card.policy = card.arch->policy;
+    card.policy = sl_policy_standard(card.arch);
     sl_config_standard(card.arch, &card.hyper);
     card.hyper.vocab = 65;
     char *whole = NULL;

@@ -19,7 +19,7 @@ static void open_model(const struct fixture_case *f)
     struct sl_config config = fixture_config_for(arch, SL_TASK_CLASSIFICATION);
     engine = fixture_engine(NULL, 2);
     model = fixture_model(engine, arch, &config);
-    model->policy.gate = arch->policy.gate ? SL_GATE_HARD : arch->policy.gate;
+    model->policy = fixture_policy(arch, 1);
 }
 
 static void open_classifier(int items, int rows)
@@ -180,10 +180,7 @@ Test(classifier, the_same_bits_alone_and_in_company, .fini = close_all)
 
 static bool has_pooling(const struct sl_arch *arch)
 {
-    for (const struct sl_number *h = arch->hypers; h->name; h++)
-        if (strcmp(h->name, "pooling") == 0)
-            return true;
-    return false;
+    return sl_number_find(arch->hypers, "pooling");
 }
 
 static void classify_as(bool dense, int count, float logits[][FIXTURE_CLASSES], int64_t *used)
@@ -199,7 +196,7 @@ static void classify_as(bool dense, int count, float logits[][FIXTURE_CLASSES], 
     }
 }
 
-static void expect_exact_savings(const struct sl_arch *arch, int pooling, enum sl_gate_mode gate)
+static void expect_exact_savings(const struct sl_arch *arch, int pooling, int policy)
 {
     float all[ITEMS_MAX][FIXTURE_CLASSES], some[ITEMS_MAX][FIXTURE_CLASSES];
     int64_t used_all, used;
@@ -208,18 +205,18 @@ static void expect_exact_savings(const struct sl_arch *arch, int pooling, enum s
     config.pooling = pooling;
     engine = fixture_engine(NULL, 2);
     model = fixture_model(engine, arch, &config);
-    model->policy.gate = gate;
+    model->policy = fixture_policy(arch, policy);
     fill(count, lengths, 5);
     classify_as(true, count, all, &used_all);
     classify_as(false, count, some, &used);
-    cr_expect_eq(memcmp(all, some, (size_t)count * sizeof all[0]), 0, "%s, pooling %d, gate %d",
-                 arch->name, pooling, gate);
+    cr_expect_eq(memcmp(all, some, (size_t)count * sizeof all[0]), 0, "%s, pooling %d, policy %d",
+                 arch->name, pooling, policy);
     int64_t rows = 0, most = used_all;
     for (int i = 0; i < count; i++)
         rows += lengths[i];
     if (has_pooling(arch) && pooling != SL_POOLING_MEAN)
         most = rows * (config.depth - 1) + count;
-    cr_expect_leq(used, most, "%s, pooling %d, gate %d: %lld", arch->name, pooling, gate,
+    cr_expect_leq(used, most, "%s, pooling %d, policy %d: %lld", arch->name, pooling, policy,
                   (long long)used);
     close_all();
 }
@@ -229,9 +226,9 @@ Test(classifier, rows_that_nobody_reads_are_left_out_exactly, .fini = close_all)
 {
     for (struct fixture_case f = {0}; fixture_next(&f); f.task++)
         for (int pooling = 0; pooling <= SL_POOLING_LAST; pooling++)
-            for (int gate = 0; gate <= SL_GATE_HARD; gate++)
+            for (int policy = 0; policy < FIXTURE_POLICIES; policy++)
                 if (f.task == SL_TASK_CLASSIFICATION)
-                    expect_exact_savings(sl_arch_at(f.arch), pooling, (enum sl_gate_mode)gate);
+                    expect_exact_savings(sl_arch_at(f.arch), pooling, policy);
 }
 
 Test(classifier, broken_promises_are_refused_before_anything_runs, .fini = close_all)

@@ -182,9 +182,9 @@ static double loss_on(struct sl_trainer *trainer, enum sl_part part)
 {
     struct sl_evaluation e;
     struct sl_err err;
-    struct sl_policy soft = {.gate = SL_GATE_SOFT, .exit_threshold = 1.0f};
+    const struct sl_policy as_trained = {0};
     EXPECT_OK(sl_evaluate(sl_trainer_model(trainer), sl_trainer_material(trainer)->parts[part],
-                          &soft, &e, &err),
+                          &as_trained, &e, &err),
               err);
     return e.loss;
 }
@@ -353,18 +353,16 @@ static void check_evaluation(const struct sl_arch *arch, const struct sl_policy 
 
 Test(trainer, evaluation_agrees_with_what_is_served)
 {
-    static const struct sl_policy policies[] = {
-        {.gate = SL_GATE_SOFT, .gate_limit = 0.5f, .exit_threshold = 1.0f},
-        {.gate = SL_GATE_HARD, .gate_limit = 0.5f, .exit_threshold = 0.2f},
-        {.gate = SL_GATE_MIXED, .gate_limit = 0.4f, .exit_threshold = 0.4f}};
     for (int a = 0; sl_arch_at(a); a++) {
         if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
             continue;
         struct sl_training training = small_training(&dirs, sl_arch_at(a), dirs.run);
         (void)train_until(&dirs, &training, 0, 1);
         check_evaluation(sl_arch_at(a), NULL);
-        for (size_t i = 0; i < COUNT(policies); i++)
-            check_evaluation(sl_arch_at(a), &policies[i]);
+        for (int i = 0; i < FIXTURE_POLICIES; i++) {
+            struct sl_policy policy = fixture_policy(sl_arch_at(a), i);
+            check_evaluation(sl_arch_at(a), &policy);
+        }
         test_directory_remove(dirs.run);
     }
 }
