@@ -102,22 +102,13 @@ static void tell(struct job *job, int64_t number, const char *why)
     job->has_skipped = true;
 }
 
-/* Of the first `count` texts that wait, the one that a refusal is about, and what it says of it;
- * -1: it is about more than one text. */
-static int refused_text(int count, int status, const char *sentence, const char **why)
+/* Of the first `count` texts that wait, the one that a refusal is about; -1: it is about more than
+ * one text. */
+static int refused_text(int count, int status, const struct fault *refusal)
 {
-    static const char begin[] = "'text[", end[] = "]' ";
-    char *rest;
-    *why = sentence;
     if (status == 413 && count == 1)
         return 0;
-    if (status / 100 != 4 || strncmp(sentence, begin, sizeof begin - 1) != 0)
-        return -1;
-    long index = strtol(sentence + sizeof begin - 1, &rest, 10);
-    if (strncmp(rest, end, sizeof end - 1) != 0 || index < 0 || index >= count)
-        return -1;
-    *why = rest + sizeof end - 1;
-    return (int)index;
+    return status / 100 == 4 && refusal->index < count ? refusal->index : -1;
 }
 
 /* So many texts from the first on wait no longer. */
@@ -137,10 +128,9 @@ static void forget(struct job *job, int first, int count)
 static bool take_refusal(struct job *job, int count, const struct client_answer *answer,
                          struct fault *fault)
 {
-    const char *why;
     struct fault refusal = {0};
     (void)print_refusal(answer, &refusal);
-    int index = refused_text(count, answer->status, refusal.text, &why);
+    int index = refused_text(count, answer->status, &refusal);
     if (index < 0 && count > 1 && (answer->status == 400 || answer->status == 413)) {
         job->texts_max = count / 2;
         return true;
@@ -149,7 +139,7 @@ static bool take_refusal(struct job *job, int count, const struct client_answer 
         *fault = refusal;
         return false;
     }
-    tell(job, job->numbers[index], why);
+    tell(job, job->numbers[index], refusal.text);
     memcpy(job->code, refusal.code, sizeof job->code);
     forget(job, index, 1);
     return true;

@@ -10,6 +10,7 @@ bool fault_set(struct fault *fault, int exit_code, const char *format, ...)
     fault->exit_code = exit_code;
     fault->code[0] = '\0';
     fault->hint = NULL;
+    fault->index = -1;
     va_start(list, format);
     (void)vsnprintf(fault->text, sizeof fault->text, format, list);
     va_end(list);

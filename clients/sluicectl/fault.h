@@ -21,6 +21,7 @@ struct fault {
     int exit_code;
     char text[FAULT_TEXT_MAX];
     char code[FAULT_CODE_MAX]; /* the daemon's for its refusal; "": it was none, or has none */
+    int index;                 /* of the text that the daemon refuses, from 0; -1 */
     const char *hint;          /* what may help; NULL: who knows */
 };
 

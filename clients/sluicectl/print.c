@@ -43,6 +43,21 @@ bool print_raw(const struct bytes *body, struct fault *fault)
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
+/* Which of several texts a refusal is about; -1 when it does not say. *skip: what its sentence
+ * begins with to call it by its place, which our own numbers replace. */
+static int index_of(const json_t *refusal, const char *sentence, size_t *skip)
+{
+    const json_t *error = json_object_get(refusal, "error");
+    const json_t *object = json_is_object(error) ? error : refusal;
+    const json_t *index = json_object_get(object, "index");
+    const char *param = text_of(object, "param");
+    size_t length = strlen(param);
+    bool begins = length > 0 && sentence[0] == '\'' && strncmp(sentence + 1, param, length) == 0 &&
+                  strncmp(sentence + 1 + length, "' ", 2) == 0;
+    *skip = json_is_integer(index) && begins ? length + 3 : 0;
+    return json_is_integer(index) ? (int)json_integer_value(index) : -1;
+}
+
 /* The three shapes in which the daemon's families of endpoints say no. */
 static const char *sentence_of(const json_t *refusal)
 {
@@ -59,6 +74,9 @@ static bool refuse(const struct client_answer *answer, const json_t *refusal, st
     const char *own = text_of(json_object_get(refusal, "error"), "code");
     const char *code = own[0] ? own : answer->code;
     char status[16] = "", id[CLIENT_ID_MAX + 16] = "";
+    size_t skip;
+    int index = index_of(refusal, sentence, &skip);
+    sentence += skip;
     if (answer->status != 200)
         (void)snprintf(status, sizeof status, "%d", answer->status);
     if (answer->request_id[0])
@@ -67,6 +85,7 @@ static bool refuse(const struct client_answer *answer, const json_t *refusal, st
                     sentence[0] ? sentence : "the daemon refused without a word", status,
                     status[0] && code[0] ? " " : "", code, id);
     (void)snprintf(fault->code, sizeof fault->code, "%s", code);
+    fault->index = index;
     return false;
 }
 

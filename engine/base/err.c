@@ -59,6 +59,9 @@ bool sl_fail(struct sl_err *err, enum sl_code code, const char *format, ...)
     compose(err, format, args, "");
     va_end(args);
     err->code = code;
+    err->path[0] = err->field[0] = '\0';
+    err->line = err->column = err->reason_bytes = 0;
+    err->index = -1;
     return false;
 }
 
@@ -74,4 +77,45 @@ bool sl_wrap(struct sl_err *err, const char *format, ...)
     compose(err, format, args, reason);
     va_end(args);
     return false;
+}
+
+/* ---- fields --------------------------------------------------------------------------------- */
+
+bool sl_err_set_path(struct sl_err *err, const char *path)
+{
+    if (!err || err->path[0])
+        return false;
+    (void)snprintf(err->path, sizeof err->path, "%s", path);
+    err->reason_bytes = (int)strlen(err->text);
+    return false;
+}
+
+bool sl_err_set_place(struct sl_err *err, int line, int column)
+{
+    if (err && err->line == 0) {
+        err->line = line;
+        err->column = column;
+    }
+    return false;
+}
+
+bool sl_err_set_field(struct sl_err *err, const char *field)
+{
+    if (err && !err->field[0])
+        (void)snprintf(err->field, sizeof err->field, "%s", field);
+    return false;
+}
+
+bool sl_err_set_index(struct sl_err *err, int64_t index)
+{
+    if (err && err->index < 0)
+        err->index = index;
+    return false;
+}
+
+const char *sl_err_reason(const struct sl_err *err)
+{
+    size_t length = strlen(err->text), bytes = (size_t)err->reason_bytes;
+    /* Of a reason that was cut in the middle the end is left. */
+    return bytes > 0 && bytes < length ? err->text + length - bytes : err->text;
 }

@@ -19,8 +19,22 @@ static bool fail_errno(struct sl_err *err, const char *step, const char *path)
 {
     int number = errno;
     const char *why = strerrordesc_np(number);
-    return sl_fail(err, number == ENOENT ? SL_NOT_FOUND : SL_IO, "%s '%s': %s", step, path,
-                   why ? why : "unknown error");
+    sl_fail(err, number == ENOENT ? SL_NOT_FOUND : SL_IO, "%s", why ? why : "unknown error");
+    sl_err_set_path(err, path);
+    return sl_wrap(err, "%s '%s'", step, path);
+}
+
+/* The same about an entry of a directory. */
+static bool fail_entry(struct sl_err *err, const char *step, const char *path, const char *name)
+{
+    fail_errno(err, step, name);
+    return sl_wrap(err, "in '%s'", path);
+}
+
+static bool fail_kind(struct sl_err *err, const char *path, const char *what)
+{
+    sl_fail(err, SL_BAD_INPUT, "'%s' %s", path, what);
+    return sl_err_set_path(err, path);
 }
 
 static bool fail_long(struct sl_err *err, const char *path)
@@ -36,7 +50,7 @@ static bool map_descriptor(struct sl_map *map, int fd, const char *path, struct 
     if (fstat(fd, &status) != 0)
         return fail_errno(err, "stat", path);
     if (!S_ISREG(status.st_mode))
-        return sl_fail(err, SL_BAD_INPUT, "'%s' is not a plain file", path);
+        return fail_kind(err, path, "is not a plain file");
     size_t size = (size_t)status.st_size;
     void *data = NULL;
     if (size > 0) {
@@ -134,7 +148,7 @@ bool sl_file_replace(const char *path, const struct sl_slice *slices, int count,
     char fresh[PATH_MAX];
     struct stat status;
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-        return sl_fail(err, SL_BAD_INPUT, "'%s' is there and is not a plain file", path);
+        return fail_kind(err, path, "is there and is not a plain file");
     int length = snprintf(fresh, sizeof fresh, "%s.XXXXXX", path);
     if (length < 0 || (size_t)length >= sizeof fresh)
         return fail_long(err, path);
@@ -223,8 +237,8 @@ static bool sync_entry(int fd, const char *path, const char *name, struct sl_err
 {
     int file = openat(fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0)
-        return fail_errno(err, "open", name) || sl_wrap(err, "in '%s'", path);
-    bool ok = fsync(file) == 0 || fail_errno(err, "fsync", name) || sl_wrap(err, "in '%s'", path);
+        return fail_entry(err, "open", path, name);
+    bool ok = fsync(file) == 0 || fail_entry(err, "fsync", path, name);
     (void)close(file);
     return ok;
 }
@@ -262,7 +276,7 @@ static bool remove_entry(int fd, const char *path, const char *name, struct sl_e
 {
     if (unlinkat(fd, name, 0) == 0 || errno == ENOENT)
         return true;
-    return fail_errno(err, "remove", name) || sl_wrap(err, "in '%s'", path);
+    return fail_entry(err, "remove", path, name);
 }
 
 bool sl_directory_remove(const char *path, struct sl_err *err)

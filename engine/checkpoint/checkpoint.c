@@ -120,6 +120,12 @@ static bool parts_agree(const struct sl_checkpoint *c, struct sl_err *err)
                    c->members[VOCAB].name, size, names[CONFIG], c->card.hyper.vocab);
 }
 
+static bool fail_in(const char *directory, struct sl_err *err)
+{
+    sl_err_set_path(err, directory);
+    return sl_wrap(err, "checkpoint '%s'", directory);
+}
+
 /* The vocabulary's file, which config.json knows; not yet believed, but for this. A config.json
  * that cannot be read is told of when all is checked: until then it is the file that is there. */
 static bool vocab_name(const char **name, const char *directory, struct sl_err *err)
@@ -143,13 +149,13 @@ bool sl_checkpoint_open(struct sl_checkpoint *c, const char *directory, struct s
     const char *vocab;
     *c = (struct sl_checkpoint){0};
     if (!vocab_name(&vocab, directory, err))
-        return sl_wrap(err, "checkpoint '%s'", directory);
+        return fail_in(directory, err);
     members_name(c->members, vocab);
     struct sl_manifest manifest = {.members = c->members, .count = SL_CHECKPOINT_FILES};
     if (!sl_manifest_open(directory, &manifest, err) || !parts_read(c, err) ||
         !parts_agree(c, err)) {
         sl_checkpoint_close(c);
-        return sl_wrap(err, "checkpoint '%s'", directory);
+        return fail_in(directory, err);
     }
     c->sha256 = c->members[WEIGHTS].sha256;
     c->created = manifest.created;

@@ -37,6 +37,6 @@ struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory, 
         sl_checkpoint_close(&checkpoint);
     }
     if (!m)
-        sl_wrap(err, "open '%s'", directory);
+        (void)(sl_err_set_path(err, directory) || sl_wrap(err, "open '%s'", directory));
     return m;
 }

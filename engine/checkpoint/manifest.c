@@ -125,12 +125,19 @@ static bool is_expected(const struct sl_manifest *m, const char *name)
            is_member(m, name);
 }
 
+static bool fail_list(const char *directory, struct sl_err *err)
+{
+    sl_fail(err, SL_IO, "%s", strerrordesc_np(errno));
+    sl_err_set_path(err, directory);
+    return sl_wrap(err, "open '%s'", directory);
+}
+
 /* Files that the manifest does not know: somebody's hand was in the directory. */
 static bool check_surplus(const struct sl_manifest *m, const char *directory, struct sl_err *err)
 {
     DIR *dir = opendir(directory);
     if (!dir)
-        return sl_fail(err, SL_IO, "open '%s': %s", directory, strerrordesc_np(errno));
+        return fail_list(directory, err);
     bool ok = true;
     /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     for (const struct dirent *e; ok && (e = readdir(dir));)
@@ -233,8 +240,7 @@ static bool find_stranger(const char *directory, const json_t *files, char name[
     DIR *dir = opendir(directory);
     name[0] = '\0';
     if (!dir)
-        return errno == ENOENT ||
-               sl_fail(err, SL_IO, "open '%s': %s", directory, strerrordesc_np(errno));
+        return errno == ENOENT || fail_list(directory, err);
     /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     for (const struct dirent *e; !name[0] && (e = readdir(dir));) {
         bool ours = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||

@@ -1,4 +1,4 @@
-/* err.h - how every failure in the engine is told: a code for the caller, a sentence for a person.
+/* err.h - errors: a code and fields for the caller, a sentence for a person.
  *
  * A function that can fail returns bool (or a pointer that may be NULL), is marked SL_MUST_CHECK
  * and takes `struct sl_err *err` last; err is written only on failure. The place that knows the
@@ -6,10 +6,13 @@
  *
  *     publish 'news': load '/srv/news/1': tensor 'block.3.mlp.up': shape 96x24, want 288x72
  *
+ * The sentence is for people: no program reads it. What a program needs is in the fields.
+ *
  * No memory is owned. One sl_err belongs to one thread at a time. */
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define SL_MUST_CHECK   __attribute__((warn_unused_result))
 #define SL_PRINTF(f, a) __attribute__((format(printf, f, a)))
@@ -27,16 +30,34 @@ enum sl_code {
     SL_NOT_FINITE /* numbers became NaN or infinite */
 };
 
-enum { SL_ERR_TEXT_MAX = 1024 };
+enum { SL_ERR_TEXT_MAX = 1024, SL_ERR_PATH_MAX = 512, SL_ERR_FIELD_MAX = 64 };
 
 struct sl_err {
     enum sl_code code;
     char text[SL_ERR_TEXT_MAX];
+
+    /* Where, as far as it is known. */
+    char path[SL_ERR_PATH_MAX];   /* the file or directory concerned; "" */
+    char field[SL_ERR_FIELD_MAX]; /* the option, key or parameter; "" */
+    int line, column;             /* in the file, from 1; 0 */
+    int64_t index;                /* of the text or record at fault, from 0; -1 */
+    int reason_bytes;             /* for sl_err_reason */
 };
 
-/* Sets err and returns false, so that `return sl_fail(err, ...)` is the whole error path.
- * err may be NULL when nobody wants to know. */
+/* Sets err and returns false, so that `return sl_fail(err, ...)` is the whole error path. The
+ * fields become unknown. err may be NULL when nobody wants to know. */
 bool sl_fail(struct sl_err *err, enum sl_code code, const char *format, ...) SL_PRINTF(3, 4);
 
 /* Prefixes err's text with what was being attempted and returns false. */
 bool sl_wrap(struct sl_err *err, const char *format, ...) SL_PRINTF(2, 3);
+
+/* Say where a failure was, between sl_fail and sl_wrap. What is known already stays: the innermost
+ * place knows best. They return false. */
+bool sl_err_set_path(struct sl_err *err, const char *path); /* the text so far is the reason */
+bool sl_err_set_place(struct sl_err *err, int line, int column);
+bool sl_err_set_field(struct sl_err *err, const char *field);
+bool sl_err_set_index(struct sl_err *err, int64_t index);
+
+/* The text without what was said of the path and around it: for readers who must not see where
+ * files are, or who know. The whole text when no path was set. */
+const char *sl_err_reason(const struct sl_err *err);

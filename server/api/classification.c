@@ -116,8 +116,10 @@ static bool encode_all(struct sv_classification *c, const struct sv_classify_inp
         return sv_fail_no_memory(error);
     for (int i = 0; i < texts->count; i++) {
         sv_param_name(param, texts->is_array, i, name);
-        if (!encode(c, input->tokenize, &texts->items[i], name, i, error))
+        if (!encode(c, input->tokenize, &texts->items[i], name, i, error)) {
+            error->index = texts->is_array ? i : -1;
             return false;
+        }
     }
     c->task.encoded_ns = sl_now_ns() - began;
     return true;

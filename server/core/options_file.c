@@ -1,186 +1,193 @@
-/* options_file.c - the settings of the daemon that its configuration file has. */
+/* options_file.c - the settings of the daemon that its configuration file has: one YAML mapping. */
 #include "core/options.h"
 
-#include <cyaml/cyaml.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <yaml.h>
 
-enum {
+static const char accepted[] = "accepted are lines 'key: value', each key once";
 
-#define SV_OPTION(section, name, kind, fallback, min, max, among, help) ROW_##name,
-#include "core/options.def"
-#undef SV_OPTION
-    ROWS
+/* One file being read. */
+struct reader {
+    const char *path;
+    yaml_parser_t parser;
+    yaml_document_t *document;
+    struct sv_options *options;
 };
-
-static bool is_marker(const char *line, const char *marker)
-{
-    size_t length = strlen(marker);
-    return strncmp(line, marker, length) == 0 && strchr(" \t\r\n", line[length]);
-}
-
-/* Where another document begins; libcyaml reads the first and is silent about others. 0: none. */
-static int another_document(const char *text)
-{
-    bool started = false, ended = false;
-    int number = 1;
-    for (const char *at = text; *at; number++) {
-        bool says = !strchr("#%\r\n", at[strspn(at, " \t")]); /* nor NUL */
-        bool closes = is_marker(at, "...");
-        if (started && (is_marker(at, "---") || (ended && says && !closes)))
-            return number;
-        ended = ended || closes;
-        started = started || says;
-        at += strcspn(at, "\n");
-        at += *at == '\n';
-    }
-    return 0;
-}
-
-/* Every option is read as text and optional; sv_options_set does the rest, as for other sources. */
-struct file_values {
-    char *values[ROWS];
-};
-
-/* Where libcyaml's complaints go: the first is the fact, the next position is where. */
-struct complaint {
-    char fact[256];
-    int line, column;
-};
-
-static void SL_PRINTF(3, 0) hear(cyaml_log_t level, void *context, const char *format, va_list list)
-{
-    struct complaint *complaint = context;
-    char text[256];
-    (void)level;
-    (void)vsnprintf(text, sizeof text, format, list);
-    text[strcspn(text, "\n")] = '\0';
-    const char *where = strstr(text, "(line: ");
-    if (where && complaint->line == 0) {
-        const char *column = strstr(where, "column: ");
-        complaint->line = (int)strtol(where + strlen("(line: "), NULL, 10);
-        complaint->column = column ? (int)strtol(column + strlen("column: "), NULL, 10) : 1;
-    }
-    if (!where && !complaint->fact[0] && !strstr(text, "Backtrace"))
-        (void)snprintf(complaint->fact, sizeof complaint->fact, "%s",
-                       strncmp(text, "Load: ", 6) == 0 ? text + 6 : text);
-}
-
-/* The place of a top-level key in the file's text; libcyaml tells the place of the one before. */
-static bool locate(const char *text, const char *key, int *line, int *column)
-{
-    size_t length = strlen(key);
-    *line = 1;
-    for (const char *at = text; at; at = strchr(at, '\n'), at += at != NULL, ++*line) {
-        size_t blanks = strspn(at, " \t\"'");
-        *column = (int)blanks + 1;
-        if (strncmp(at + blanks, key, length) == 0 && strspn(at + blanks + length, " \t\"':"))
-            return true;
-    }
-    return false;
-}
 
 static char *read_whole(const char *path, size_t *bytes, struct sl_err *err)
 {
     FILE *file = fopen(path, "rbe");
-    char *text = file ? malloc(SV_CONFIG_BYTES_MAX + 1) : NULL;
-    if (text) {
+    char *text = file ? malloc(SV_CONFIG_BYTES_MAX) : NULL;
+    const char *why = file ? "cannot be read" : strerrordesc_np(errno);
+    if (text)
         *bytes = fread(text, 1, SV_CONFIG_BYTES_MAX, file);
-        text[*bytes] = '\0';
+    bool good = text && !ferror(file);
+    if (good && *bytes == SV_CONFIG_BYTES_MAX) {
+        why = "too long";
+        good = false;
     }
-    bool broken = !text || ferror(file) || *bytes == SV_CONFIG_BYTES_MAX || strlen(text) != *bytes;
-    if (broken)
-        (void)sl_fail(err, SL_IO, "%s: %s", path,
-                      !file                   ? strerrordesc_np(errno)
-                      : text && !ferror(file) ? "too long, or holds a NUL"
-                                              : "cannot be read");
     if (file)
         (void)fclose(file);
-    if (broken)
-        free(text);
-    return broken ? NULL : text;
+    if (good)
+        return text;
+    free(text);
+    (void)sl_fail(err, SL_IO, "%s", why);
+    sl_err_set_path(err, path);
+    (void)sl_wrap(err, "%s", path);
+    return NULL;
 }
 
-static bool begins_with(const char *text, const char *what)
+/* Puts file:line:column before what err says. Lines and columns count from 1. */
+static bool fail_at(const struct reader *r, yaml_mark_t mark, struct sl_err *err)
 {
-    return strncmp(text, what, strlen(what)) == 0;
+    int line = (int)mark.line + 1, column = (int)mark.column + 1;
+    sl_err_set_path(err, r->path);
+    sl_err_set_place(err, line, column);
+    return sl_wrap(err, "%s:%d:%d", r->path, line, column);
 }
 
-/* Lines and columns count from 1. A file that is no mapping is wrong from its beginning; of some
- * other mistakes no place is known. */
-static bool complain(const char *path, const char *text, struct complaint *complaint,
+/* The text is not YAML. */
+static bool fail_syntax(const struct reader *r, struct sl_err *err)
+{
+    const yaml_parser_t *p = &r->parser;
+    if (p->error == YAML_MEMORY_ERROR)
+        return sl_fail(err, SL_NO_MEMORY, "no memory to read %s", r->path);
+    const char *problem = p->problem ? p->problem : "this is not YAML";
+    if (p->error != YAML_READER_ERROR) {
+        (void)sl_fail(err, SL_BAD_INPUT, "%s; %s", problem, accepted);
+        return fail_at(r, p->problem_mark, err);
+    }
+    (void)sl_fail(err, SL_BAD_INPUT, "byte %zu: %s", p->problem_offset, problem);
+    sl_err_set_path(err, r->path);
+    return sl_wrap(err, "%s", r->path);
+}
+
+static bool fail_kind(const struct reader *r, const yaml_node_t *node, const char *what,
+                      struct sl_err *err)
+{
+    static const char *const kinds[] = {[YAML_NO_NODE] = "nothing",
+                                        [YAML_SCALAR_NODE] = "a single value",
+                                        [YAML_SEQUENCE_NODE] = "a list",
+                                        [YAML_MAPPING_NODE] = "a mapping"};
+    (void)sl_fail(err, SL_BAD_INPUT, "%s is %s; %s", what, kinds[node->type], accepted);
+    return fail_at(r, node->start_mark, err);
+}
+
+/* A scalar's text; NULL when the node is none. */
+static const char *text_of(const yaml_node_t *node)
+{
+    return node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : NULL;
+}
+
+static const yaml_node_t *node_at(const struct reader *r, int id)
+{
+    return yaml_document_get_node(r->document, id);
+}
+
+/* The key's line before this pair, from 1; 0: the key is new. */
+static int line_before(const struct reader *r, const yaml_node_t *root, const char *key,
+                       const yaml_node_pair_t *end)
+{
+    for (const yaml_node_pair_t *p = root->data.mapping.pairs.start; p < end; p++) {
+        const yaml_node_t *node = node_at(r, p->key);
+        if (strcmp(text_of(node), key) == 0) /* it was a text, or we would not be here */
+            return (int)node->start_mark.line + 1;
+    }
+    return 0;
+}
+
+static bool is_known(const char *key)
+{
+    const char *name = sv_options_name(0);
+    for (int i = 0; name && strcmp(name, key) != 0; i++)
+        name = sv_options_name(i + 1);
+    return name != NULL;
+}
+
+static bool set_pair(struct reader *r, const yaml_node_t *root, const yaml_node_pair_t *pair,
                      struct sl_err *err)
 {
-    static const char unexpected[] = "Unexpected key: ";
-    if (begins_with(complaint->fact, unexpected)) {
-        const char *key = complaint->fact + sizeof unexpected - 1;
-        (void)locate(text, key, &complaint->line, &complaint->column);
-        (void)sv_options_unknown(key, err);
-    } else
-        (void)sl_fail(err, SL_BAD_INPUT, "%s; accepted are lines 'key: value', each key once",
-                      complaint->fact[0] ? complaint->fact : "this is not understood");
-    if (complaint->line == 0 && begins_with(complaint->fact, "Expecting"))
-        complaint->line = complaint->column = 1;
-    return complaint->line > 0 ? sl_wrap(err, "%s:%d:%d", path, complaint->line, complaint->column)
-                               : sl_wrap(err, "%s", path);
+    const yaml_node_t *key = node_at(r, pair->key), *value = node_at(r, pair->value);
+    const char *name = text_of(key), *text = text_of(value);
+    if (!name)
+        return fail_kind(r, key, "a key", err);
+    if (!is_known(name)) {
+        (void)sv_options_unknown(name, err);
+        return fail_at(r, key->start_mark, err);
+    }
+    int before = line_before(r, root, name, pair);
+    if (before > 0) {
+        (void)sl_fail(err, SL_BAD_INPUT, "'%s' is set already, in line %d", name, before);
+        return fail_at(r, key->start_mark, err);
+    }
+    if (!text)
+        return fail_kind(r, value, name, err);
+    if (strlen(text) != value->data.scalar.length) {
+        (void)sl_fail(err, SL_BAD_INPUT, "%s: a value holds no NUL", name);
+        return fail_at(r, value->start_mark, err);
+    }
+    if (sv_options_set(r->options, name, text, err))
+        return true;
+    sl_err_set_field(err, name);
+    return fail_at(r, key->start_mark, err);
 }
 
-static bool set_from_file(struct sv_options *options, const char *path, const char *text,
-                          const struct file_values *file, struct sl_err *err)
+/* An empty document has no root, or an empty one. */
+static bool is_empty(const yaml_node_t *root)
 {
-    for (int i = 0; i < ROWS; i++) {
-        int line = 0, column = 0;
-        if (!file->values[i] || sv_options_set(options, sv_options_name(i), file->values[i], err))
-            continue;
-        (void)locate(text, sv_options_name(i), &line, &column);
-        return sl_wrap(err, "%s:%d:%d", path, line, column);
-    }
+    return !root || (root->type == YAML_SCALAR_NODE && root->data.scalar.length == 0 &&
+                     root->data.scalar.style == YAML_PLAIN_SCALAR_STYLE);
+}
+
+static bool set_all(struct reader *r, struct sl_err *err)
+{
+    const yaml_node_t *root = yaml_document_get_root_node(r->document);
+    if (is_empty(root))
+        return true;
+    if (root->type != YAML_MAPPING_NODE)
+        return fail_kind(r, root, "the file", err);
+    const yaml_node_pair_t *end = root->data.mapping.pairs.top;
+    for (const yaml_node_pair_t *pair = root->data.mapping.pairs.start; pair < end; pair++)
+        if (!set_pair(r, root, pair, err))
+            return false;
     return true;
 }
 
-static cyaml_schema_field_t field_of(int i)
+/* One document, the first; after it the file must end. */
+static bool read_document(struct reader *r, bool first, struct sl_err *err)
 {
-    return (cyaml_schema_field_t){
-        .key = sv_options_name(i),
-        .data_offset = (uint32_t)((size_t)i * sizeof(char *)),
-        .value = {.type = CYAML_STRING,
-                  .flags = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-                  .data_size = sizeof(char),
-                  .string = {.min = 0, .max = SV_OPTION_TEXT_MAX - 1}},
-    };
+    yaml_document_t document;
+    if (!yaml_parser_load(&r->parser, &document))
+        return fail_syntax(r, err);
+    bool good = true;
+    r->document = &document;
+    if (first)
+        good = set_all(r, err);
+    else if (yaml_document_get_root_node(&document)) {
+        (void)sl_fail(err, SL_BAD_INPUT, "another document begins; accepted is one");
+        good = fail_at(r, document.start_mark, err);
+    }
+    yaml_document_delete(&document);
+    return good;
 }
 
 bool sv_options_file(struct sv_options *options, const char *path, struct sl_err *err)
 {
-    cyaml_schema_field_t fields[ROWS + 1] = {[ROWS] = CYAML_FIELD_END};
-    for (int i = 0; i < ROWS; i++)
-        fields[i] = field_of(i);
-    const cyaml_schema_value_t schema = {
-        CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct file_values, fields)};
-    struct complaint complaint = {.fact = ""};
-    const cyaml_config_t config = {.log_fn = hear,
-                                   .log_ctx = &complaint,
-                                   .mem_fn = cyaml_mem,
-                                   .log_level = CYAML_LOG_WARNING,
-                                   .flags = CYAML_CFG_NO_ALIAS};
+    struct reader r = {.path = path, .options = options};
     size_t bytes = 0;
     char *text = read_whole(path, &bytes, err);
     if (!text)
         return false;
-    int another = another_document(text);
-    if (another > 0) {
-        free(text);
-        return sl_fail(err, SL_BAD_INPUT, "%s:%d:1: another document begins; accepted is one", path,
-                       another);
+    bool good = yaml_parser_initialize(&r.parser) ||
+                sl_fail(err, SL_NO_MEMORY, "no memory to read %s", path);
+    if (good) {
+        yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, bytes);
+        good = read_document(&r, true, err) && read_document(&r, false, err);
+        yaml_parser_delete(&r.parser);
     }
-    cyaml_data_t *data = NULL;
-    cyaml_err_t told = cyaml_load_data((const uint8_t *)text, bytes, &config, &schema, &data, NULL);
-    bool fine = told == CYAML_OK || complain(path, text, &complaint, err);
-    if (fine && data)
-        fine = set_from_file(options, path, text, data, err);
-    (void)cyaml_free(&config, &schema, data, 0);
     free(text);
-    return fine;
+    return good;
 }

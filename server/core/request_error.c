@@ -27,6 +27,7 @@ bool sv_fail(struct sv_error *error, enum sv_error_kind kind, const char *param,
     assert(kind != SV_OK);
     error->kind = kind;
     error->retry_ms = 0;
+    error->index = -1;
     error->permanent = false;
     (void)snprintf(error->param, sizeof error->param, "%s", param ? param : "");
     va_list list;
@@ -83,44 +84,66 @@ const char *sv_error_code(enum sv_error_kind kind)
     return rows[kind].code;
 }
 
-static void write_openai(const struct sv_error *error, struct sl_buffer *body)
+/* Which of several texts it is about, for programs. */
+static void write_index(const struct sv_error *error, struct sl_json_writer *json)
 {
-    const struct row *row = &rows[error->kind];
-    sl_buffer_append_string(body, "{\"error\":{\"message\":");
-    sl_json_quote(body, error->message);
-    sl_buffer_printf(body, ",\"type\":\"%s\",\"param\":", row->type);
-    sl_json_quote(body, error->param[0] ? error->param : NULL);
-    sl_buffer_printf(body, ",\"code\":\"%s\"}}", row->code);
+    if (error->index >= 0)
+        sl_json_add_int(sl_json_key(json, "index"), error->index);
 }
 
-static void write_tei(const struct sv_error *error, enum sv_api api, struct sl_buffer *body)
-{
-    sl_buffer_append_string(body, "{\"error\":");
-    sl_json_quote(body, error->message);
-    sl_buffer_printf(body, ",\"error_type\":\"%s\"}", row_for(error->kind, api)->tei_type);
-}
-
-static void write_plain(const struct sv_error *error, struct sl_buffer *body)
+static void write_openai(const struct sv_error *error, struct sl_json_writer *json)
 {
     const struct row *row = &rows[error->kind];
-    sl_buffer_printf(body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":",
-                     row->code, row->status);
-    sl_json_quote(body, error->message);
-    sl_buffer_append_string(body, "}");
+    sl_json_begin_object(json);
+    sl_json_begin_object(sl_json_key(json, "error"));
+    sl_json_add_string(sl_json_key(json, "message"), error->message);
+    sl_json_add_string(sl_json_key(json, "type"), row->type);
+    sl_json_add_string(sl_json_key(json, "param"), error->param[0] ? error->param : NULL);
+    sl_json_add_string(sl_json_key(json, "code"), row->code);
+    write_index(error, json);
+    sl_json_end_object(json);
+    sl_json_end_object(json);
+}
+
+static void write_tei(const struct sv_error *error, enum sv_api api, struct sl_json_writer *json)
+{
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "error"), error->message);
+    write_index(error, json);
+    sl_json_add_string(sl_json_key(json, "error_type"), row_for(error->kind, api)->tei_type);
+    sl_json_end_object(json);
+}
+
+static void write_plain(const struct sv_error *error, struct sl_json_writer *json)
+{
+    const struct row *row = &rows[error->kind];
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "type"), "about:blank");
+    sl_json_add_string(sl_json_key(json, "title"), row->code);
+    sl_json_add_int(sl_json_key(json, "status"), row->status);
+    sl_json_add_string(sl_json_key(json, "detail"), error->message);
+    sl_json_end_object(json);
+}
+
+static void write_oip(const struct sv_error *error, struct sl_json_writer *json)
+{
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "error"), error->message);
+    if (error->index >= 0)
+        sl_json_add_string(sl_json_key(json, "param"), error->param);
+    write_index(error, json);
+    sl_json_end_object(json);
 }
 
 const char *sv_error_write(const struct sv_error *error, enum sv_api api, struct sl_buffer *body)
 {
+    struct sl_json_writer json = {.out = body};
     switch (api) {
-    case SV_API_OPENAI: write_openai(error, body); break;
+    case SV_API_OPENAI: write_openai(error, &json); break;
     case SV_API_TEI:
-    case SV_API_HF: write_tei(error, api, body); break;
-    case SV_API_PLAIN: write_plain(error, body); return "application/problem+json";
-    case SV_API_OIP:
-        sl_buffer_append_string(body, "{\"error\":");
-        sl_json_quote(body, error->message);
-        sl_buffer_append_string(body, "}");
-        break;
+    case SV_API_HF: write_tei(error, api, &json); break;
+    case SV_API_PLAIN: write_plain(error, &json); return "application/problem+json";
+    case SV_API_OIP: write_oip(error, &json); break;
     }
     return "application/json";
 }

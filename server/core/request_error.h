@@ -20,6 +20,7 @@ struct sv_error {
     enum sv_error_kind kind;
     int retry_ms;             /* OVERLOADED, DRAINING, NOT_READY: when to come again */
     bool permanent;           /* the same request would end so again: no client need try */
+    int index;                /* of the text it is about, from 0; -1 when none */
     char param[SV_PARAM_MAX]; /* the field it is about; "" when none */
     char message[SV_ERROR_MESSAGE_MAX];
 };

@@ -129,20 +129,19 @@ static bool publish(struct sv_registry *registry, struct sv_model_ref *ref)
     return fits;
 }
 
-/* Clients are told paths as they are in the store; where that is, is not their affair. */
-static void strip_path(const char *store, char *reason)
+/* What clients are told: the path as it is in the store. Where the store is does not concern them.
+ */
+static void describe(const char *store, const struct sl_err *err, char reason[static SV_REASON_MAX])
 {
     size_t bytes = strlen(store);
-    assert(bytes > 0); /* nothing is everywhere */
-    for (char *at = reason; (at = strstr(at, store));)
-        if (at[bytes] == '/')
-            memmove(at, at + bytes + 1, strlen(at + bytes + 1) + 1);
-        else
-            at += bytes;
+    bool inside = strncmp(err->path, store, bytes) == 0 && err->path[bytes] == '/';
+    (void)snprintf(reason, SV_REASON_MAX, "%s%s%s", inside ? err->path + bytes + 1 : "",
+                   inside ? ": " : "", sl_err_reason(err));
 }
 
-static void record_load_failure(struct sv_registry *registry, const char *store, const char *name,
-                                const char *version, const char *reason)
+/* reason: for clients; detail: for the log. */
+static void record_load_failure(struct sv_registry *registry, const char *name, const char *version,
+                                const char *reason, const char *detail)
 {
     pthread_mutex_lock(&registry->lock);
     size_t count = (size_t)registry->failure_count;
@@ -154,11 +153,10 @@ static void record_load_failure(struct sv_registry *registry, const char *store,
         (void)snprintf(more[count].name, sizeof more->name, "%s", name);
         (void)snprintf(more[count].version, sizeof more->version, "%s", version);
         (void)snprintf(more[count].reason, sizeof more->reason, "%s", reason);
-        strip_path(store, more[count].reason);
     }
     pthread_mutex_unlock(&registry->lock);
     SV_LOG(SV_LOG_ERROR, "model not loaded", sv_str("model", name), sv_str("version", version),
-           sv_str("reason", reason));
+           sv_str("reason", detail));
 }
 
 /* What is wrong with a model's name; NULL: nothing. Names go into URLs, labels and paths: nothing
@@ -182,7 +180,7 @@ static void load_version(struct sv_registry *registry, const char *store, const 
     (void)snprintf(version, sizeof version, "%ld", sl_version_of(found));
     const char *fault = check_name(name, reason);
     if (fault) {
-        record_load_failure(registry, store, name, version, fault);
+        record_load_failure(registry, name, version, fault, fault);
         return;
     }
     struct sl_err err = {.text = "no room for more models"};
@@ -194,8 +192,10 @@ static void load_version(struct sv_registry *registry, const char *store, const 
         SV_LOG(SV_LOG_INFO, "model loaded", sv_str("model", name), sv_str("version", version),
                sv_int("parameters", sl_model_info(ref->model)->parameters),
                sv_int("ms", (int64_t)(seconds * 1e3)));
-    else
-        record_load_failure(registry, store, name, version, err.text);
+    else {
+        describe(store, &err, reason);
+        record_load_failure(registry, name, version, reason, err.text);
+    }
 }
 
 /* A file beside the models is of no interest, a directory was meant to be one. */

@@ -129,15 +129,22 @@ Test(options, file_mistakes_are_named_with_their_place)
         {"\n\nmax_sequences: four\n", "c.yaml:3:1", "'four' is not an integer from 1 to 4096"},
         {"max_sequences: 0\n", "c.yaml:1:1", "from 1 to 4096"},
         {"max_sequences: 99999999999999999999\n", "c.yaml:1:1", "from 1 to 4096"},
-        {"max_sequences: 4\nmax_sequences: 5\n", "c.yaml:", "already seen"},
+        {"max_sequences: 4\nmax_sequences: 5\n", "c.yaml:2:1",
+         "'max_sequences' is set already, in line 1"},
         {"insecure: maybe\n", "c.yaml:1:1", "neither true nor false"},
         {"log_level: loud\n", "c.yaml:1:1", "not one of: error warn info debug"},
-        {"max_sequences:\n  - 1\n", "c.yaml:2:3", "Expecting STRING"},
-        {"max_sequences: 4\n  listen: x\n", "c.yaml:", "not allowed"},
-        {"- max_sequences\n", "c.yaml:1:1: Expecting MAPPING", "accepted are lines 'key: value'"},
-        {"max_sequences\n", "c.yaml:1:1: Expecting MAPPING", "accepted are lines 'key: value'"},
-        {"\tmax_sequences: 4\n", "c.yaml: libyaml: ", "accepted are lines 'key: value'"},
-        {"max_sequences: *four\n", "c.yaml:1:1: ", "not understood; accepted are lines"},
+        {"max_sequences:\n  - 1\n", "c.yaml:2:3",
+         "max_sequences is a list; accepted are lines 'key: value'"},
+        {"max_sequences: 4\n  listen: x\n", "c.yaml:2:9", "not allowed"},
+        {"- max_sequences\n", "c.yaml:1:1: the file is a list", "accepted are lines 'key: value'"},
+        {"max_sequences\n", "c.yaml:1:1: the file is a single value",
+         "accepted are lines 'key: value'"},
+        {"\tmax_sequences: 4\n", "c.yaml:1:1: ", "accepted are lines 'key: value'"},
+        {"max_sequences: *four\n", "c.yaml:1:16: ", "undefined alias; accepted are lines"},
+        {"max_sequences: \"\\0\"\n", "c.yaml:1:16: ", "a value holds no NUL"},
+        {"max_sequences: \xFF\n", "c.yaml: byte 15", "UTF-8"},
+        {"[max_sequences]: 4\n", "c.yaml:1:1: a key is a list", "accepted are"},
+        {"\"slo\ets\": [4]\n", "c.yaml:1:1", "unknown key 'slo?ts'"},
         {"store: \"\"\n", "c.yaml:1:1", "must have 1 to 255"},
         {"max_sequences: \" 64\"\n", "c.yaml:1:1", "' 64' is not an integer"},
         {"max_sequences: 064\n", "c.yaml:1:1", "'064' is not an integer"},
@@ -146,7 +153,7 @@ Test(options, file_mistakes_are_named_with_their_place)
         {"# mine\nmax_sequences: 4\n---\nlisten: x\n", "c.yaml:3:1", "another document begins"},
         {"---\n--- # empty\nmax_sequences: 4\n", "c.yaml:2:1", "another document begins"},
         {"max_sequences: 4\n...\n# more\nmax_sequences: 5\n", "c.yaml:4:1",
-         "another document begins"},
+         "expected <document start>"},
         {"max_sequences: \"4\\e[2J\\x7F\"\n", "c.yaml:1:1", "'4?[2J?' is not an integer"},
         {"log_level: \"\\t\"\n", "c.yaml:1:1", "'?' is not one of"},
         {"\"slo\\ets\": 4\n", "c.yaml:", "unknown key 'slo?ts'"},
@@ -156,6 +163,7 @@ Test(options, file_mistakes_are_named_with_their_place)
         struct sl_err err;
         EXPECT_FAIL(read_text(cases[i].text, &err), err, SL_BAD_INPUT, cases[i].place);
         EXPECT_FAIL(read_text(cases[i].text, &err), err, SL_BAD_INPUT, cases[i].message);
+        cr_expect(strstr(err.path, "c.yaml"), "case %zu: '%s'", i, err.path);
     }
 }
 
