@@ -144,7 +144,7 @@ Test(options, file_mistakes_are_named_with_their_place)
         {"max_sequences: \"\\0\"\n", "c.yaml:1:16: ", "a value holds no NUL"},
         {"max_sequences: \xFF\n", "c.yaml: byte 15", "UTF-8"},
         {"[max_sequences]: 4\n", "c.yaml:1:1: a key is a list", "accepted are"},
-        {"\"slo\ets\": [4]\n", "c.yaml:1:1", "unknown key 'slo?ts'"},
+        {"\"slo\\ets\": [4]\n", "c.yaml:1:1", "unknown key 'slo?ts'"},
         {"store: \"\"\n", "c.yaml:1:1", "must have 1 to 255"},
         {"max_sequences: \" 64\"\n", "c.yaml:1:1", "' 64' is not an integer"},
         {"max_sequences: 064\n", "c.yaml:1:1", "'064' is not an integer"},
