@@ -217,7 +217,8 @@ struct index_request {
 };
 
 static const struct sv_field index_fields[] = {
-    {.name = "ready", .kind = SV_FIELD_BOOL, .offset = offsetof(struct index_request, ready)},
+    SV_FIELD("ready", BOOL, offsetof(struct index_request, ready), 0, 1, .fallback = "false",
+             .help = "only list models that are loaded"),
     {.kind = SV_FIELD_END},
 };
 

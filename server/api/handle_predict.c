@@ -11,7 +11,8 @@ static void add_scores(struct sl_buffer *out, const struct sv_classification *c,
                        struct sv_score *ranked, float *values)
 {
     const struct sv_predict_params *params = c->params;
-    int count = params->top_k < c->classes ? (int)params->top_k : c->classes;
+    bool is_limited = params->top_k > 0 && params->top_k < c->classes;
+    int count = is_limited ? (int)params->top_k : c->classes;
     sv_scores_from_logits(c->task.items[index].logits, c->classes, params->score_function, values);
     sv_scores_rank(values, c->classes, ranked);
     sv_scores_write(ranked, count, c->labels, out);

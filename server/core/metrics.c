@@ -38,7 +38,9 @@ struct sv_series {
     _Atomic(struct sv_series *) next;
     const struct bounds *bounds; /* NULL: a number */
     _Atomic double value;        /* or the sum of what a histogram saw */
-    char *labels;                /* as shown between braces; never changes */
+    uint64_t hash;               /* of the label values; these three never change */
+    char *values;                /* the label values, each with its NUL; NULL: has none */
+    char *labels;                /* as exposed between braces */
     atomic_uint_least64_t buckets[];
 };
 
@@ -85,27 +87,27 @@ static void set_bounds(struct sv_metrics *metrics)
     memcpy(metrics->layers.most, layers, sizeof layers);
 }
 
-static struct sv_series *series_create(const struct bounds *bounds, const char *labels)
-{
-    size_t buckets = bounds ? (size_t)bounds->count + 1 : 0;
-    struct sv_series *series = calloc(1, sizeof *series + buckets * sizeof series->buckets[0]);
-    char *copy = strdup(labels);
-    if (!series || !copy) {
-        free(series);
-        free(copy);
-        return NULL;
-    }
-    series->bounds = bounds;
-    series->labels = copy;
-    return series;
-}
-
 static void series_destroy(struct sv_series *series)
 {
     if (!series)
         return;
+    free(series->values);
     free(series->labels);
     free(series);
+}
+
+static struct sv_series *series_create(const struct bounds *bounds, const char *labels)
+{
+    size_t buckets = bounds ? (size_t)bounds->count + 1 : 0;
+    struct sv_series *series = calloc(1, sizeof *series + buckets * sizeof series->buckets[0]);
+    if (!series)
+        return NULL;
+    series->bounds = bounds;
+    series->labels = strdup(labels);
+    if (series->labels)
+        return series;
+    series_destroy(series);
+    return NULL;
 }
 
 /* name="value",...  with what the format wants escaped. */
@@ -163,19 +165,75 @@ void sv_metrics_destroy(struct sv_metrics *metrics)
     free(metrics);
 }
 
-static struct sv_series *find(struct family *family, const char *labels)
+/* ---- finding a series: without memory or locks, as each request does it several times -------- */
+
+static int count_labels(const char *names)
+{
+    int count = *names != '\0';
+    for (; *names; names++)
+        count += *names == ',';
+    return count;
+}
+
+/* FNV-1a, over the values with their NULs. */
+static uint64_t hash_values(const char *const *values, int count)
+{
+    uint64_t hash = 0xCBF29CE484222325u;
+    for (int i = 0; i < count; i++)
+        for (const char *c = values[i];; c++) {
+            hash = (hash ^ (unsigned char)*c) * 0x100000001B3u;
+            if (*c == '\0')
+                break;
+        }
+    return hash;
+}
+
+static bool has_values(const struct sv_series *series, const char *const *values, int count)
+{
+    const char *mine = series->values;
+    for (int i = 0; i < count; mine += strlen(mine) + 1, i++)
+        if (strcmp(mine, values[i]) != 0)
+            return false;
+    return true;
+}
+
+static struct sv_series *find(struct family *family, uint64_t hash, const char *const *values,
+                              int count)
 {
     struct sv_series *series = atomic_load_explicit(&family->first, memory_order_acquire);
-    while (series && strcmp(series->labels, labels) != 0)
+    while (series && (series->hash != hash || !has_values(series, values, count)))
         series = atomic_load_explicit(&series->next, memory_order_acquire);
     return series;
 }
 
-/* Under the lock. Readers walk the list meanwhile: a series is whole before it is linked. */
-static struct sv_series *append(struct family *family, const struct bounds *bounds,
-                                const char *labels)
+static bool copy_values(struct sv_series *series, const char *const *values, int count)
 {
-    struct sv_series *series = family->count < SV_SERIES_MAX ? series_create(bounds, labels) : NULL;
+    struct sl_buffer copy = {0};
+    for (int i = 0; i < count; i++)
+        sl_buffer_append(&copy, values[i], strlen(values[i]) + 1);
+    series->values = copy.data;
+    series->hash = hash_values(values, count);
+    return !copy.failed;
+}
+
+static struct sv_series *make_series(const struct sv_metrics *metrics, enum sv_metric metric,
+                                     const char *const *values)
+{
+    struct sl_buffer labels = {0};
+    write_labels(rows[metric].labels, values, &labels);
+    sl_buffer_append_string(&labels, "");
+    struct sv_series *series =
+        labels.failed ? NULL : series_create(bounds_of(metrics, rows[metric].type), labels.data);
+    sl_buffer_release(&labels);
+    if (series && copy_values(series, values, count_labels(rows[metric].labels)))
+        return series;
+    series_destroy(series);
+    return NULL;
+}
+
+/* Under the lock. Readers walk the list meanwhile: a series is complete before it is linked. */
+static struct sv_series *append(struct family *family, struct sv_series *series)
+{
     if (!series) {
         atomic_store(&family->others_used, true);
         return family->others;
@@ -194,22 +252,18 @@ struct sv_series *sv_metrics_series(struct sv_metrics *metrics, enum sv_metric m
 {
     assert(metric < SV_METRICS);
     struct family *family = &metrics->families[metric];
-    struct sl_buffer labels = {0};
-    write_labels(rows[metric].labels, values, &labels);
-    sl_buffer_append_string(&labels, "");
-    if (labels.failed) {
-        sl_buffer_release(&labels);
-        return family->others;
-    }
-    struct sv_series *series = find(family, labels.data);
-    if (!series) {
-        pthread_mutex_lock(&metrics->lock);
-        series = find(family, labels.data);
-        if (!series)
-            series = append(family, bounds_of(metrics, rows[metric].type), labels.data);
-        pthread_mutex_unlock(&metrics->lock);
-    }
-    sl_buffer_release(&labels);
+    int count = count_labels(rows[metric].labels);
+    assert(values || count == 0);
+    uint64_t hash = hash_values(values, count);
+    struct sv_series *series = find(family, hash, values, count);
+    if (series)
+        return series;
+    pthread_mutex_lock(&metrics->lock);
+    series = find(family, hash, values, count);
+    if (!series)
+        series = append(family, family->count < SV_SERIES_MAX ? make_series(metrics, metric, values)
+                                                              : NULL);
+    pthread_mutex_unlock(&metrics->lock);
     return series;
 }
 

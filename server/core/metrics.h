@@ -1,8 +1,8 @@
-/* metrics.h - what is counted, and how Prometheus reads it.
+/* metrics.h - counters, gauges and histograms, and how Prometheus reads them.
  *
- * A series is one metric with one set of label values. Finding it costs a search, so whoever counts
- * often keeps the pointer: series live as long as the metrics. Counting is lock-free, from any
- * thread. */
+ * A series is one metric with one set of label values. It lives as long as the metrics, so code
+ * that counts often keeps the pointer. Finding a series and counting are lock-free, from any
+ * thread; only the first use of a set of values takes a lock. */
 #pragma once
 
 #include "base/buffer.h"

@@ -28,121 +28,75 @@ static const char *const plain_types[] = {"str", "np", NULL};
 
 /* What MLServer's types write out as parameters of everything. */
 #define MLSERVER_FIELDS                                                                            \
-    {.name = "content_type", .kind = SV_FIELD_KEYWORD, .keywords = plain_types},                   \
-    {                                                                                              \
-        .name = "headers", .kind = SV_FIELD_UNSUPPORTED,                                           \
-        .advice = "Send them as headers of the request."                                           \
-    }
+    SV_FIELD("content_type", KEYWORD, 0, 0, 0, .keywords = plain_types,                            \
+             .help = "content type of MLServer; ignored"),                                         \
+        SV_UNSUPPORTED_FIELD("headers", "Send them as headers of the request.")
 
 static const struct sv_field tensor_parameters[] = {
     MLSERVER_FIELDS,
-    {.name = "binary_data_size",
-     .kind = SV_FIELD_UNSUPPORTED,
-     .advice = "Tensors are JSON here: send 'data'."},
+    SV_UNSUPPORTED_FIELD("binary_data_size", "Tensors are JSON here: send 'data'."),
     {.kind = SV_FIELD_END},
 };
 
 static const struct sv_field tensor_fields[] = {
-    {.name = "name",
-     .kind = SV_FIELD_STRING,
-     .offset = offsetof(struct sv_tensor, name),
-     .max = SV_NAME_BYTES_MAX,
-     .required = true},
-    {.name = "datatype",
-     .kind = SV_FIELD_STRING,
-     .offset = offsetof(struct sv_tensor, datatype),
-     .max = SV_KEYWORD_BYTES_MAX,
-     .required = true},
-    {.name = "shape",
-     .kind = SV_FIELD_CUSTOM,
-     .read = sv_read_shape,
-     .offset = offsetof(struct sv_tensor, shape),
-     .min = 1,
-     .max = SV_SHAPE_MAX,
-     .required = true},
-    {.name = "parameters",
-     .kind = SV_FIELD_CUSTOM,
-     .read = sv_read_object,
-     .inner = tensor_parameters},
-    {.name = "data",
-     .kind = SV_FIELD_CUSTOM,
-     .read = sv_read_data,
-     .offset = offsetof(struct sv_tensor, data),
-     .min = 1,
-     .max = INT32_MAX,
-     .required = true},
+    SV_FIELD("name", STRING, offsetof(struct sv_tensor, name), 0, SV_NAME_BYTES_MAX,
+             .required = true, .help = "\"text\""),
+    SV_FIELD("datatype", STRING, offsetof(struct sv_tensor, datatype), 0, SV_KEYWORD_BYTES_MAX,
+             .required = true, .help = "BYTES"),
+    SV_CUSTOM_FIELD("shape", sv_read_shape, offsetof(struct sv_tensor, shape), 1, SV_SHAPE_MAX,
+                    .required = true, .help = "[n] or [n, 1] for n texts"),
+    SV_OBJECT_FIELD("parameters", tensor_parameters,
+                    .help = "parameters of the protocol and its extensions"),
+    SV_CUSTOM_FIELD("data", sv_read_data, offsetof(struct sv_tensor, data), 1, INT32_MAX,
+                    .required = true, .help = "texts, in one array or in rows"),
     {.kind = SV_FIELD_END},
 };
 
 static const struct sv_field output_parameters[] = {
-    {.name = "classification",
-     .kind = SV_FIELD_INT,
-     .offset = offsetof(struct sv_output, classification),
-     .min = 1,
-     .max = SL_CLASSES_MAX},
+    SV_FIELD("classification", INT, offsetof(struct sv_output, classification), 1, SL_CLASSES_MAX,
+             .fallback = "0",
+             .help =
+                 "return this many classes of the highest values, as strings; 0 for all values"),
     MLSERVER_FIELDS,
-    {.name = "binary_data",
-     .kind = SV_FIELD_BOOL,
-     .offset = offsetof(struct sv_output, wants_binary)},
+    SV_FIELD("binary_data", BOOL, offsetof(struct sv_output, wants_binary), 0, 1,
+             .fallback = "false", .help = "ignored: outputs are JSON"),
     {.kind = SV_FIELD_END},
 };
 
 static const struct sv_field output_fields[] = {
-    {.name = "name",
-     .kind = SV_FIELD_STRING,
-     .offset = offsetof(struct sv_output, name),
-     .max = SV_NAME_BYTES_MAX,
-     .required = true},
-    {.name = "parameters",
-     .kind = SV_FIELD_CUSTOM,
-     .read = sv_read_object,
-     .inner = output_parameters},
+    SV_FIELD("name", STRING, offsetof(struct sv_output, name), 0, SV_NAME_BYTES_MAX,
+             .required = true, .help = "name of the output"),
+    SV_OBJECT_FIELD("parameters", output_parameters,
+                    .help = "parameters of the protocol and its extensions"),
     {.kind = SV_FIELD_END},
 };
 
 #define AT(member) offsetof(struct sv_infer_params, member)
 
 static const struct sv_field parameters[] = {
-    {.name = "timeout",
-     .kind = SV_FIELD_INT,
-     .offset = AT(timeout_us),
-     .min = 0,
-     .max = (double)INT32_MAX * 1000},
+    SV_FIELD("timeout", INT, AT(timeout_us), 0, (double)INT32_MAX * 1000, .fallback = "0",
+             .help = "deadline of the request in microseconds; 0 for none"),
     SV_TOKENIZE_FIELDS(sv_infer_params, tokenize),
     MLSERVER_FIELDS,
-    {.name = "binary_data_output", .kind = SV_FIELD_BOOL, .offset = AT(wants_binary)},
-    {.name = "priority", /* there is one: texts are taken in the order in which they come */
-     .kind = SV_FIELD_INT,
-     .offset = AT(priority),
-     .min = 0,
-     .max = INT32_MAX},
-    {.name = "sequence_id", .kind = SV_FIELD_UNSUPPORTED, .advice = "Texts stand alone here."},
+    SV_FIELD("binary_data_output", BOOL, AT(wants_binary), 0, 1, .fallback = "false",
+             .help = "ignored: outputs are JSON"),
+    SV_FIELD("priority", INT, AT(priority), 0, INT32_MAX, .fallback = "0",
+             .help = "ignored: requests are served in order of arrival"),
+    SV_UNSUPPORTED_FIELD("sequence_id", "Texts stand alone here."),
     {.kind = SV_FIELD_END},
 };
 
 static const struct sv_field fields[] = {
-    {.name = "id", .kind = SV_FIELD_STRING, .offset = AT(id), .max = SV_NAME_BYTES_MAX},
-    {.name = "parameters", .kind = SV_FIELD_CUSTOM, .read = sv_read_object, .inner = parameters},
-    {.name = "inputs",
-     .kind = SV_FIELD_CUSTOM,
-     .read = sv_read_list,
-     .offset = AT(inputs),
-     .min = 1,
-     .max = 1,
-     .inner = tensor_fields,
-     .size = sizeof(struct sv_tensor),
-     .required = true},
-    {.name = "outputs",
-     .kind = SV_FIELD_CUSTOM,
-     .read = sv_read_list,
-     .offset = AT(outputs),
-     .min = 0,
-     .max = SV_OUTPUTS_MAX,
-     .inner = output_fields,
-     .size = sizeof(struct sv_output)},
+    SV_FIELD("id", STRING, AT(id), 0, SV_NAME_BYTES_MAX, .help = "id to repeat in the response"),
+    SV_OBJECT_FIELD("parameters", parameters,
+                    .help = "parameters of the protocol and its extensions"),
+    SV_LIST_FIELD("inputs", AT(inputs), 1, 1, tensor_fields, struct sv_tensor, .required = true,
+                  .help = "the one input, \"text\""),
+    SV_LIST_FIELD("outputs", AT(outputs), 0, SV_OUTPUTS_MAX, output_fields, struct sv_output,
+                  .help = "outputs to return; all if absent or empty"),
     /* The client of KServe sends them too; the path decides. */
-    {.name = "model_name", .kind = SV_FIELD_IGNORED, .max = SV_NAME_BYTES_MAX},
-    {.name = "model_version", .kind = SV_FIELD_IGNORED, .max = SV_NAME_BYTES_MAX},
+    SV_IGNORED_FIELD("model_name", SV_NAME_BYTES_MAX),
+    SV_IGNORED_FIELD("model_version", SV_NAME_BYTES_MAX),
     {.kind = SV_FIELD_END},
 };
 

@@ -12,23 +12,13 @@ struct part {
 };
 
 static const struct sv_field part_fields[] = {
-    {.name = "type",
-     .kind = SV_FIELD_STRING,
-     .offset = offsetof(struct part, type),
-     .max = SV_KEYWORD_BYTES_MAX,
-     .required = true},
-    {.name = "text",
-     .kind = SV_FIELD_STRING,
-     .offset = offsetof(struct part, text),
-     .max = SV_TEXT_BYTES_MAX},
-    {.name = "prompt_cache_breakpoint",
-     .kind = SV_FIELD_UNSUPPORTED,
-     .advice = "Nothing is cached here; leave it out."},
-    {.name = "image_url", .kind = SV_FIELD_UNSUPPORTED, .advice = "Models here read texts."},
-    {.name = "detail", .kind = SV_FIELD_UNSUPPORTED, .advice = "Models here read texts."},
-    {.name = "data",
-     .kind = SV_FIELD_UNSUPPORTED,
-     .advice = "Send it as a part of type input_text."},
+    SV_FIELD("type", STRING, offsetof(struct part, type), 0, SV_KEYWORD_BYTES_MAX, .required = true,
+             .help = "\"input_text\""),
+    SV_FIELD("text", STRING, offsetof(struct part, text), 0, SV_TEXT_BYTES_MAX, .help = "the text"),
+    SV_UNSUPPORTED_FIELD("prompt_cache_breakpoint", "Nothing is cached here; leave it out."),
+    SV_UNSUPPORTED_FIELD("image_url", "Models here read texts."),
+    SV_UNSUPPORTED_FIELD("detail", "Models here read texts."),
+    SV_UNSUPPORTED_FIELD("data", "Send it as a part of type input_text."),
     {.kind = SV_FIELD_END},
 };
 
@@ -40,20 +30,12 @@ struct message {
 static bool read_parts(const struct sv_reader *r, const struct sv_field *field, json_t *value);
 
 static const struct sv_field message_fields[] = {
-    {.name = "role",
-     .kind = SV_FIELD_STRING,
-     .offset = offsetof(struct message, role),
-     .max = SV_KEYWORD_BYTES_MAX,
-     .required = true},
-    {.name = "type",
-     .kind = SV_FIELD_STRING,
-     .offset = offsetof(struct message, type),
-     .max = SV_KEYWORD_BYTES_MAX},
-    {.name = "content",
-     .kind = SV_FIELD_CUSTOM,
-     .read = read_parts,
-     .offset = offsetof(struct message, content),
-     .required = true},
+    SV_FIELD("role", STRING, offsetof(struct message, role), 0, SV_KEYWORD_BYTES_MAX,
+             .required = true, .help = "\"user\""),
+    SV_FIELD("type", STRING, offsetof(struct message, type), 0, SV_KEYWORD_BYTES_MAX,
+             .help = "\"message\""),
+    SV_CUSTOM_FIELD("content", read_parts, offsetof(struct message, content), 0, 0,
+                    .required = true, .help = "text, or parts of type \"input_text\""),
     {.kind = SV_FIELD_END},
 };
 

@@ -278,8 +278,7 @@ static bool read_field(const struct sv_reader *r, const struct sv_field *field, 
     case SV_FIELD_UNSUPPORTED:
         sv_reader_param(r, field, param);
         return sv_fail(r->error, SV_UNSUPPORTED_PARAMETER, param,
-                       "The parameter '%s' is not supported here. %s", param,
-                       field->advice ? field->advice : "Leave it out.");
+                       "The parameter '%s' is not supported here. %s", param, field->help);
     }
     assert(field->kind == SV_FIELD_END);
     return false;
@@ -299,11 +298,35 @@ static bool is_complete(const struct sv_reader *r, const struct sv_field *fields
     return true;
 }
 
+static void set_default(const struct sv_field *field, char *place)
+{
+    switch (field->kind) {
+    case SV_FIELD_BOOL: *(bool *)place = field->fallback[0] == 't'; break;
+    case SV_FIELD_INT: *(int64_t *)(void *)place = strtoll(field->fallback, NULL, 10); break;
+    case SV_FIELD_NUMBER: *(double *)(void *)place = strtod(field->fallback, NULL); break;
+    case SV_FIELD_STRING:
+    case SV_FIELD_STRINGS:
+    case SV_FIELD_CUSTOM:
+    case SV_FIELD_IGNORED:
+    case SV_FIELD_KEYWORD:
+    case SV_FIELD_UNSUPPORTED:
+    case SV_FIELD_END: assert(!"only booleans and numbers have defaults");
+    }
+}
+
+static void set_defaults(const struct sv_field *fields, char *to)
+{
+    for (const struct sv_field *f = fields; f->kind != SV_FIELD_END; f++)
+        if (f->fallback)
+            set_default(f, to + f->offset);
+}
+
 /* Every member of the object, and all that is required there. */
 static bool read_members(const struct sv_reader *r, const struct sv_field *fields, json_t *object)
 {
     const char *name;
     json_t *value;
+    set_defaults(fields, r->to);
     json_object_foreach (object, name, value) {
         const struct sv_field *field = find(fields, name);
         if (!field)

@@ -1,7 +1,7 @@
-/* json_schema.h - JSON from clients into structs, by tables of fields. It knows no HTTP.
+/* json_schema.h - reads JSON bodies into structs, by tables of fields. It knows no HTTP.
  *
- * A table says for each field its name, its kind, where in the struct it goes and what it may be.
- * Whatever does not fit is refused with the field's name and what would be accepted: unknown and
+ * A row of a table says a field's name, type, bounds, default and help, and where in the struct it
+ * goes. What does not fit is rejected with the field's name and what would be accepted: unknown and
  * repeated fields, wrong types, numbers out of range, a NUL inside a string. `null` is the same as
  * leaving a field out. Strings belong to the document: release it last. */
 #pragma once
@@ -17,14 +17,14 @@
 enum sv_field_kind {
     SV_FIELD_END,
     SV_FIELD_BOOL,       /* bool */
-    SV_FIELD_INT,        /* int64_t, least .. most */
-    SV_FIELD_NUMBER,     /* double, least .. most */
-    SV_FIELD_STRING,     /* struct sv_string, at most `most` bytes */
-    SV_FIELD_STRINGS,    /* struct sv_strings: one string or an array, at most `most` of them */
+    SV_FIELD_INT,        /* int64_t, min .. max */
+    SV_FIELD_NUMBER,     /* double, min .. max */
+    SV_FIELD_STRING,     /* struct sv_string, at most `max` bytes */
+    SV_FIELD_STRINGS,    /* struct sv_strings: one string or an array of at most `max` */
     SV_FIELD_CUSTOM,     /* what `read` makes of it */
-    SV_FIELD_IGNORED,    /* a string of at most `most` bytes that nobody looks at */
-    SV_FIELD_KEYWORD,    /* one of `words`; they mean the same, so nobody looks at it either */
-    SV_FIELD_UNSUPPORTED /* known, and not supported; `accepted` says what to do instead */
+    SV_FIELD_IGNORED,    /* a string of at most `max` bytes that is not used */
+    SV_FIELD_KEYWORD,    /* one of `keywords`; they all mean the same, so it is not stored */
+    SV_FIELD_UNSUPPORTED /* known but not supported; `help` says what to do instead */
 };
 
 struct json_t; /* jansson's */
@@ -33,17 +33,37 @@ struct sv_reader;
 struct sv_field {
     const char *name;
     enum sv_field_kind kind;
-    bool required;
     size_t offset;
     double min, max;
-    size_t given; /* offset of a bool that tells whether it was there; 0: nobody asks */
+    const char *help;
+    const char *fallback; /* default of a BOOL, INT or NUMBER, as JSON; NULL: none, false or 0 is
+                             stored. In an object that is absent nothing is stored */
+    bool required;
+    size_t given; /* offset of a bool: whether the field was there; 0: not stored */
     bool (*read)(const struct sv_reader *reader, const struct sv_field *field,
                  struct json_t *value);
-    const struct sv_field *inner; /* the table that `read` goes by, if it does */
-    size_t size;                  /* and of one struct that such a table fills, in a list */
+    const struct sv_field *inner; /* the fields of an object, or of each object of an array */
+    size_t size;                  /* of the struct for each object of an array */
     const char *const *keywords;  /* NULL at the end */
-    const char *advice;
 };
+
+/* Rows of a table. What follows the bounds are members by name, `.help` among them. */
+#define SV_FIELD(json_name, type, place, low, high, ...)                                           \
+    {                                                                                              \
+        .name = json_name, .kind = SV_FIELD_##type, .offset = place, .min = low, .max = high,      \
+        __VA_ARGS__                                                                                \
+    }
+#define SV_CUSTOM_FIELD(json_name, reader, place, low, high, ...)                                  \
+    SV_FIELD(json_name, CUSTOM, place, low, high, .read = reader, __VA_ARGS__)
+#define SV_OBJECT_FIELD(json_name, fields, ...)                                                    \
+    SV_CUSTOM_FIELD(json_name, sv_read_object, 0, 0, 0, .inner = fields, __VA_ARGS__)
+#define SV_LIST_FIELD(json_name, place, low, high, fields, type, ...)                              \
+    SV_CUSTOM_FIELD(json_name, sv_read_list, place, low, high, .inner = fields,                    \
+                    .size = sizeof(type), __VA_ARGS__)
+#define SV_IGNORED_FIELD(json_name, high)                                                          \
+    SV_FIELD(json_name, IGNORED, 0, 0, high, .help = "ignored")
+#define SV_UNSUPPORTED_FIELD(json_name, advice)                                                    \
+    SV_FIELD(json_name, UNSUPPORTED, 0, 0, 0, .help = advice)
 
 struct sv_string {
     const char *data; /* NULL: not given */
@@ -135,8 +155,8 @@ bool sv_read_string_or_bool(const struct sv_reader *r, const struct sv_field *fi
 
 struct sv_document; /* a parsed body and what hangs on it */
 
-/* Reads a body into `to` as the table says; `to` holds defaults before. Then `check` looks at what
- * no table can say; NULL: nothing. The result is NULL: see error. */
+/* Reads a body into `to`, a zeroed struct, as the table says, defaults included. Then `check` looks
+ * at what no table can say; it may be NULL. Returns NULL on failure, with the error. */
 struct sv_document *sv_json_read(const struct sl_buffer *body, const struct sv_field *fields,
                                  bool (*check)(void *to, struct sv_error *error), void *to,
                                  struct sv_error *error) SL_MUST_CHECK;

@@ -8,38 +8,30 @@
 #define AT(member) offsetof(struct sv_predict_params, member)
 
 static const struct sv_field predict_fields[] = {
-    {.name = "inputs",
-     .kind = SV_FIELD_CUSTOM,
-     .read = sv_read_sequences,
-     .offset = AT(inputs),
-     .min = 1,
-     .max = INT32_MAX,
-     .required = true},
-    {.name = "raw_scores", .kind = SV_FIELD_BOOL, .offset = AT(raw_scores)},
+    SV_CUSTOM_FIELD("inputs", sv_read_sequences, AT(inputs), 1, INT32_MAX, .required = true,
+                    .help = "text or texts to classify"),
+    SV_FIELD("raw_scores", BOOL, AT(raw_scores), 0, 1, .fallback = "false",
+             .help = "return logits, not probabilities"),
     SV_TOKENIZE_FIELDS(sv_predict_params, tokenize),
-    {.name = "model", .kind = SV_FIELD_UNSUPPORTED, .advice = sv_model_naming_hint},
+    SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
     {.kind = SV_FIELD_END},
 };
 
 static const struct sv_field hf_parameters[] = {
-    {.name = "top_k", .kind = SV_FIELD_INT, .offset = AT(top_k), .min = 1, .max = SL_CLASSES_MAX},
-    {.name = "function_to_apply",
-     .kind = SV_FIELD_STRING,
-     .offset = AT(function),
-     .max = SV_KEYWORD_BYTES_MAX},
+    SV_FIELD("top_k", INT, AT(top_k), 1, SL_CLASSES_MAX,
+             .help = "number of most likely classes to return; all if absent"),
+    SV_FIELD(
+        "function_to_apply", STRING, AT(function), 0, SV_KEYWORD_BYTES_MAX,
+        .help =
+            "\"softmax\", \"sigmoid\" or \"none\", to turn logits into scores; softmax if absent"),
     SV_TOKENIZE_FIELDS(sv_predict_params, tokenize),
     {.kind = SV_FIELD_END},
 };
 
 static const struct sv_field hf_fields[] = {
-    {.name = "inputs",
-     .kind = SV_FIELD_CUSTOM,
-     .read = sv_read_texts,
-     .offset = AT(inputs),
-     .min = 1,
-     .max = INT32_MAX,
-     .required = true},
-    {.name = "parameters", .kind = SV_FIELD_CUSTOM, .read = sv_read_object, .inner = hf_parameters},
+    SV_CUSTOM_FIELD("inputs", sv_read_texts, AT(inputs), 1, INT32_MAX, .required = true,
+                    .help = "text or texts to classify"),
+    SV_OBJECT_FIELD("parameters", hf_parameters, .help = "parameters of the pipeline"),
     {.kind = SV_FIELD_END},
 };
 
@@ -69,7 +61,7 @@ static struct sv_document *read_by(const struct sv_field *fields, const struct s
                                    struct sv_predict_params *params, struct sv_error *error)
 {
     *params = (struct sv_predict_params){.tokenize = {.in_parameters = fields == hf_fields},
-                                         .top_k = SL_CLASSES_MAX,
+
                                          .score_function = SV_SOFTMAX};
     return sv_json_read(body, fields, check, params, error);
 }

@@ -10,7 +10,7 @@ struct sv_predict_params {
     struct sv_texts inputs;
     struct sv_tokenize_options tokenize;
     bool raw_scores;
-    int64_t top_k; /* scores of the so many likeliest classes */
+    int64_t top_k; /* number of most likely classes to return; 0: all */
     struct sv_string function;
 
     enum sv_score_function score_function; /* what the two say of scores */

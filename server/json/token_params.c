@@ -4,37 +4,22 @@
 #define AT(member) offsetof(struct sv_tokenize_params, member)
 
 static const struct sv_field tokenize_fields[] = {
-    {.name = "inputs",
-     .kind = SV_FIELD_CUSTOM,
-     .read = sv_read_texts,
-     .offset = AT(inputs),
-     .min = 1,
-     .max = INT32_MAX,
-     .required = true},
-    {.name = "add_special_tokens", .kind = SV_FIELD_BOOL, .offset = AT(adds_special)},
-    {.name = "unknown_characters",
-     .kind = SV_FIELD_STRING,
-     .offset = AT(unknown),
-     .max = SV_KEYWORD_BYTES_MAX},
-    {.name = "prompt_name",
-     .kind = SV_FIELD_UNSUPPORTED,
-     .advice = "Models here have no prompts of their own; leave it out."},
-    {.name = "model", .kind = SV_FIELD_UNSUPPORTED, .advice = sv_model_naming_hint},
+    SV_CUSTOM_FIELD("inputs", sv_read_texts, AT(inputs), 1, INT32_MAX, .required = true,
+                    .help = "text or texts to tokenize"),
+    SV_FIELD("add_special_tokens", BOOL, AT(adds_special), 0, 1, .fallback = "true",
+             .help = "add the tokens that the model expects around a text"),
+    SV_UNKNOWN_CHARACTERS_FIELD(AT(unknown)),
+    SV_UNSUPPORTED_FIELD("prompt_name", "Models here have no prompts of their own; leave it out."),
+    SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
     {.kind = SV_FIELD_END},
 };
 
 static const struct sv_field decode_fields[] = {
-    {.name = "ids",
-     .kind = SV_FIELD_CUSTOM,
-     .read = sv_read_ids,
-     .offset = offsetof(struct sv_decode_params, ids),
-     .min = 1,
-     .max = INT32_MAX,
-     .required = true},
-    {.name = "skip_special_tokens",
-     .kind = SV_FIELD_BOOL,
-     .offset = offsetof(struct sv_decode_params, skips_special)},
-    {.name = "model", .kind = SV_FIELD_UNSUPPORTED, .advice = sv_model_naming_hint},
+    SV_CUSTOM_FIELD("ids", sv_read_ids, offsetof(struct sv_decode_params, ids), 1, INT32_MAX,
+                    .required = true, .help = "token ids, or an array of arrays of them"),
+    SV_FIELD("skip_special_tokens", BOOL, offsetof(struct sv_decode_params, skips_special), 0, 1,
+             .fallback = "true", .help = "leave special tokens out of the text"),
+    SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
     {.kind = SV_FIELD_END},
 };
 
@@ -70,13 +55,13 @@ struct sv_document *sv_tokenize_params_read(const struct sl_buffer *body,
                                             struct sv_tokenize_params *params,
                                             struct sv_error *error)
 {
-    *params = (struct sv_tokenize_params){.adds_special = true};
+    *params = (struct sv_tokenize_params){0};
     return sv_json_read(body, tokenize_fields, check_tokenize, params, error);
 }
 
 struct sv_document *sv_decode_params_read(const struct sl_buffer *body,
                                           struct sv_decode_params *params, struct sv_error *error)
 {
-    *params = (struct sv_decode_params){.skips_special = true};
+    *params = (struct sv_decode_params){0};
     return sv_json_read(body, decode_fields, check_decode, params, error);
 }

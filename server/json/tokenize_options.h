@@ -19,19 +19,17 @@ struct sv_tokenize_options {
 
 /* Its rows in the table of a request: `member` is a struct sv_tokenize_options in `type`. */
 #define SV_TOKENIZE_FIELDS(type, member)                                                           \
-    {.name = "truncate",                                                                           \
-     .kind = SV_FIELD_BOOL,                                                                        \
-     .offset = offsetof(struct type, member) + offsetof(struct sv_tokenize_options, truncate)},    \
-        {.name = "truncation_direction",                                                           \
-         .kind = SV_FIELD_STRING,                                                                  \
-         .offset =                                                                                 \
-             offsetof(struct type, member) + offsetof(struct sv_tokenize_options, direction),      \
-         .max = SV_KEYWORD_BYTES_MAX},                                                             \
-    {                                                                                              \
-        .name = "unknown_characters", .kind = SV_FIELD_STRING,                                     \
-        .offset = offsetof(struct type, member) + offsetof(struct sv_tokenize_options, unknown),   \
-        .max = SV_KEYWORD_BYTES_MAX                                                                \
-    }
+    SV_FIELD("truncate", BOOL, offsetof(struct type, member.truncate), 0, 1, .fallback = "false",  \
+             .help = "cut a text that is longer than the context"),                                \
+        SV_FIELD("truncation_direction", STRING, offsetof(struct type, member.direction), 0,       \
+                 SV_KEYWORD_BYTES_MAX,                                                             \
+                 .help = "\"Right\" cuts the end, \"Left\" the beginning; Right if absent"),       \
+        SV_UNKNOWN_CHARACTERS_FIELD(offsetof(struct type, member.unknown))
+
+#define SV_UNKNOWN_CHARACTERS_FIELD(place)                                                         \
+    SV_FIELD("unknown_characters", STRING, place, 0, SV_KEYWORD_BYTES_MAX,                         \
+             .help = "\"error\" or \"replace\" for characters outside the vocabulary; error if "   \
+                     "absent")
 
 bool sv_tokenize_options_check(struct sv_tokenize_options *tokenize, struct sv_error *error);
 /* Of the word alone, for those who cut nothing. */

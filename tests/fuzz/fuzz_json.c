@@ -73,7 +73,7 @@ static struct sv_document *predict_check(struct sv_document *document,
     if (!document)
         return NULL;
     texts_check(&params->inputs);
-    must(params->top_k >= 1);
+    must(params->top_k >= 0); /* 0: all */
     return document;
 }
 

@@ -77,7 +77,7 @@ Test(wire_classify, predict)
     cr_assert_not(predict.inputs.is_array);
     cr_assert_eq(predict.score_function, SV_SOFTMAX);
     cr_assert_not(predict.tokenize.truncate);
-    cr_assert_geq(predict.top_k, 4096);
+    cr_assert_eq(predict.top_k, 0); /* all */
     sv_document_release(document);
 
     document = expect_read(read_predict,
