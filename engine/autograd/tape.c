@@ -56,7 +56,7 @@ void sl_tape_begin(struct sl_tape *t, const struct sl_batch *batch, bool trainin
     sl_arena_rewind(&t->structs, 0);
     t->batch = batch;
     t->training = training;
-    t->notes = (struct sl_notes){.layers_used = t->notes.layers_used};
+    t->stats = (struct sl_forward_stats){.layers_used = t->stats.layers_used};
     t->random_site = 0;
     t->count = 0;
     t->spare_count = 0;
@@ -220,7 +220,7 @@ uint64_t sl_tape_random(struct sl_tape *t)
     return sl_random_bits(t->random_key, t->random_site++);
 }
 
-void sl_notes_add(struct sl_notes *sum, const struct sl_notes *pass)
+void sl_forward_stats_add(struct sl_forward_stats *sum, const struct sl_forward_stats *pass)
 {
     sum->loss += pass->loss;
     sum->price += pass->price;
@@ -235,7 +235,7 @@ void sl_notes_add(struct sl_notes *sum, const struct sl_notes *pass)
 
 void sl_note_layer(struct sl_tape *t, const struct sl_rows *rows)
 {
-    int32_t *used = t->notes.layers_used;
+    int32_t *used = t->stats.layers_used;
     if (!used || sl_tape_is_dry(t))
         return;
     int count = rows ? rows->count : t->batch->rows;

@@ -89,7 +89,7 @@ struct sl_node {
 };
 
 /* What a forward pass found out about itself. */
-struct sl_notes {
+struct sl_forward_stats {
     double loss;          /* summed, already scaled by loss_scale */
     double price;         /* the auxiliary terms added to it */
     double gate_sum;      /* soft gates, summed over routers and rows */
@@ -103,7 +103,7 @@ struct sl_notes {
 };
 
 /* Adds the sums of a pass to those of others. */
-void sl_notes_add(struct sl_notes *sum, const struct sl_notes *pass);
+void sl_forward_stats_add(struct sl_forward_stats *sum, const struct sl_forward_stats *pass);
 
 struct sl_tape {
     struct sl_arena arena;   /* values, gradients, scratch: counted only in a dry run */
@@ -112,7 +112,7 @@ struct sl_tape {
     struct sl_pool *pool;
     const struct sl_batch *batch;
     const struct sl_policy *policy; /* not NULL when not training */
-    struct sl_notes notes;
+    struct sl_forward_stats stats;
     bool training;
     float progress;        /* the share of a training that is done, 0..1: prices may follow it */
     float token_dropout;   /* the share of tokens that sl_lookup leaves out while training */

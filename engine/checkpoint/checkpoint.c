@@ -1,7 +1,7 @@
 /* checkpoint.c - puts a model's files together, and takes them apart again. */
 #include "checkpoint/checkpoint.h"
 
-#include "checkpoint/binding.h"
+#include "checkpoint/tensor_io.h"
 #include "checkpoint/vocabulary.h"
 
 #include <assert.h>
@@ -17,29 +17,29 @@ static const char *const names[SL_CHECKPOINT_FILES] = {
     [WEIGHTS] = "model.safetensors",
 };
 
-static void members_name(struct sl_member members[SL_CHECKPOINT_FILES], const char *vocab)
+static void members_name(struct sl_manifest_file members[SL_CHECKPOINT_FILES], const char *vocab)
 {
     for (int i = 0; i < SL_CHECKPOINT_FILES; i++)
         members[i].name = i == VOCAB ? vocab : names[i];
 }
 
 /* Allocated; NULL without memory. */
-static struct sl_slot *slots_of(const struct sl_parameter *parameters, int count, bool narrow,
-                                struct sl_err *err)
+static struct sl_tensor_slot *slots_of(const struct sl_parameter *parameters, int count, bool bf16,
+                                       struct sl_err *err)
 {
-    struct sl_slot *slots = calloc((size_t)count + 1, sizeof *slots);
+    struct sl_tensor_slot *slots = calloc((size_t)count + 1, sizeof *slots);
     if (!slots)
         sl_fail(err, SL_NO_MEMORY, "no memory for %d tensors", count);
     for (int i = 0; i < count && slots; i++) {
         const struct sl_parameter *p = &parameters[i];
         bool vector = p->rows == 1 && !p->product;
-        slots[i] = (struct sl_slot){
+        slots[i] = (struct sl_tensor_slot){
             .name = p->name,
             .data = p->data,
             .rows = p->rows,
             .cols = p->cols,
             .vector = vector,
-            .narrow = narrow && !vector,
+            .bf16 = bf16 && !vector,
         };
     }
     return slots;
@@ -53,12 +53,12 @@ static bool weights_write(const char *directory, const struct sl_checkpoint_part
     char path[SL_PATH_MAX];
     if (!sl_path_join(path, directory, names[WEIGHTS], err))
         return false;
-    struct sl_slot *list = slots_of(parts->parameters, parts->count, parts->narrow, err);
+    struct sl_tensor_slot *list = slots_of(parts->parameters, parts->count, parts->bf16, err);
     if (!list)
         return false;
-    const struct sl_slots slots = {list, parts->count};
-    const struct sl_entry architecture = {"architecture", parts->card->arch->name};
-    bool ok = sl_slots_check(slots, err) && sl_slots_write(path, slots, &architecture, 1, err);
+    const struct sl_tensor_slots slots = {list, parts->count};
+    const struct sl_metadata_entry architecture = {"architecture", parts->model_config->arch->name};
+    bool ok = sl_tensors_check(slots, err) && sl_tensors_write(path, slots, &architecture, 1, err);
     free(list);
     return ok || sl_wrap(err, "'%s'", names[WEIGHTS]);
 }
@@ -66,16 +66,16 @@ static bool weights_write(const char *directory, const struct sl_checkpoint_part
 static bool files_write(const char *tmp, const char *directory,
                         const struct sl_checkpoint_parts *parts, struct sl_err *err)
 {
-    struct sl_member members[SL_CHECKPOINT_FILES] = {0};
-    members_name(members, sl_vocabulary_file(parts->card->tokenizer));
-    struct sl_card card = *parts->card;
-    card.lower = parts->tokens->lower;
+    struct sl_manifest_file members[SL_CHECKPOINT_FILES] = {0};
+    members_name(members, sl_vocabulary_file(parts->model_config->tokenizer));
+    struct sl_model_config model_config = *parts->model_config;
+    model_config.lower = parts->tokens->lower;
     const struct sl_manifest manifest = {
         .members = members,
         .count = SL_CHECKPOINT_FILES,
         .created = parts->created ? parts->created : (int64_t)time(NULL),
     };
-    return sl_manifest_add(tmp, names[CONFIG], sl_card_print(&card, err), err) &&
+    return sl_manifest_add(tmp, names[CONFIG], sl_model_config_print(&model_config, err), err) &&
            sl_manifest_add(tmp, members[VOCAB].name, sl_vocabulary_print(parts->tokens, err),
                            err) &&
            weights_write(tmp, parts, err) && sl_manifest_commit(tmp, directory, &manifest, err);
@@ -84,8 +84,8 @@ static bool files_write(const char *tmp, const char *directory,
 bool sl_checkpoint_write(const char *directory, const struct sl_checkpoint_parts *parts,
                          struct sl_err *err)
 {
-    assert(parts->card->hyper.vocab == sl_tokenizer_size(parts->tokens));
-    assert(strcmp(parts->card->tokenizer, sl_tokenizer_kind(parts->tokens)) == 0);
+    assert(parts->model_config->hyper.vocab == sl_tokenizer_size(parts->tokens));
+    assert(strcmp(parts->model_config->tokenizer, sl_tokenizer_kind(parts->tokens)) == 0);
     char tmp[SL_PATH_MAX];
     if (!sl_manifest_begin(tmp, directory, err))
         return sl_wrap(err, "write checkpoint '%s'", directory);
@@ -101,12 +101,13 @@ static bool parts_read(struct sl_checkpoint *c, struct sl_err *err)
 {
     const struct sl_map *config = &c->members[CONFIG].map, *vocab = &c->members[VOCAB].map;
     const struct sl_map *weights = &c->members[WEIGHTS].map;
-    if (!sl_card_read(&c->card, config->data, config->size, err))
+    if (!sl_model_config_read(&c->model_config, config->data, config->size, err))
         return sl_wrap(err, "'%s'", names[CONFIG]);
-    c->tokens = sl_vocabulary_read(c->card.tokenizer, c->card.lower, vocab->data, vocab->size, err);
+    c->tokens = sl_vocabulary_read(c->model_config.tokenizer, c->model_config.lower, vocab->data,
+                                   vocab->size, err);
     if (!c->tokens)
         return sl_wrap(err, "'%s'", c->members[VOCAB].name);
-    c->card.hyper.padding_token = 1 + sl_tokenizer_special(c->tokens, SL_SPECIAL_PAD);
+    c->model_config.hyper.padding_token = 1 + sl_tokenizer_special(c->tokens, SL_SPECIAL_PAD);
     return sl_safetensors_parse(&c->weights, weights->data, weights->size, err) ||
            sl_wrap(err, "'%s'", names[WEIGHTS]);
 }
@@ -115,9 +116,9 @@ static bool parts_read(struct sl_checkpoint *c, struct sl_err *err)
 static bool parts_agree(const struct sl_checkpoint *c, struct sl_err *err)
 {
     int size = sl_tokenizer_size(c->tokens);
-    return size == c->card.hyper.vocab ||
-           sl_fail(err, SL_CORRUPT, "'%s' has %d pieces, but 'vocab' in '%s' is %d",
-                   c->members[VOCAB].name, size, names[CONFIG], c->card.hyper.vocab);
+    return size == c->model_config.hyper.vocab ||
+           sl_fail(err, SL_CORRUPT, "'%s' has %d pieces, but 'vocab_size' in '%s' is %d",
+                   c->members[VOCAB].name, size, names[CONFIG], c->model_config.hyper.vocab);
 }
 
 static bool fail_in(const char *directory, struct sl_err *err)
@@ -132,14 +133,14 @@ static bool vocab_name(const char **name, const char *directory, struct sl_err *
 {
     char path[SL_PATH_MAX];
     struct sl_map map = {0};
-    struct sl_card card = {0};
+    struct sl_model_config model_config = {0};
     struct sl_err unread;
     if (!sl_path_join(path, directory, names[CONFIG], err))
         return false;
     bool known = sl_map_open(&map, path, &unread) &&
-                 sl_card_read(&card, map.data ? map.data : "", map.size, &unread);
-    *name = known ? sl_vocabulary_file(card.tokenizer) : sl_vocabulary_file_in(directory);
-    sl_card_release(&card);
+                 sl_model_config_read(&model_config, map.data ? map.data : "", map.size, &unread);
+    *name = known ? sl_vocabulary_file(model_config.tokenizer) : sl_vocabulary_file_in(directory);
+    sl_model_config_release(&model_config);
     sl_map_close(&map);
     return true;
 }
@@ -162,22 +163,23 @@ bool sl_checkpoint_open(struct sl_checkpoint *c, const char *directory, struct s
     return true;
 }
 
-bool sl_checkpoint_bind(const struct sl_checkpoint *c, const struct sl_parameter *parameters,
+bool sl_checkpoint_load(const struct sl_checkpoint *c, const struct sl_parameter *parameters,
                         int count, struct sl_err *err)
 {
-    struct sl_slot *slots = slots_of(parameters, count, /* narrow= */ false, err);
-    bool ok = slots && sl_slots_read(&c->weights, (struct sl_slots){slots, count}, err);
+    struct sl_tensor_slot *slots = slots_of(parameters, count, /* bf16= */ false, err);
+    bool ok = slots && sl_tensors_read(&c->weights, (struct sl_tensor_slots){slots, count}, err);
     free(slots);
     return ok || sl_wrap(err, "'%s'", names[WEIGHTS]);
 }
 
-bool sl_checkpoint_bind_common(const struct sl_checkpoint *c, const struct sl_parameter *parameters,
-                               int count, struct sl_err *err)
+bool sl_checkpoint_load_matching(const struct sl_checkpoint *c,
+                                 const struct sl_parameter *parameters, int count,
+                                 struct sl_err *err)
 {
     int common = 0;
-    struct sl_slot *slots = slots_of(parameters, count, /* narrow= */ false, err);
-    bool ok =
-        slots && sl_slots_read_common(&c->weights, (struct sl_slots){slots, count}, &common, err);
+    struct sl_tensor_slot *slots = slots_of(parameters, count, /* bf16= */ false, err);
+    bool ok = slots && sl_tensors_read_matching(&c->weights, (struct sl_tensor_slots){slots, count},
+                                                &common, err);
     free(slots);
     if (ok && common == 0)
         ok = sl_fail(err, SL_BAD_INPUT, "it has none of the parameters");
@@ -189,7 +191,7 @@ void sl_checkpoint_close(struct sl_checkpoint *c)
     struct sl_manifest manifest = {.members = c->members, .count = SL_CHECKPOINT_FILES};
     sl_safetensors_close(&c->weights);
     sl_tokenizer_destroy(c->tokens);
-    sl_card_release(&c->card);
+    sl_model_config_release(&c->model_config);
     sl_manifest_close(&manifest);
     *c = (struct sl_checkpoint){0};
 }

@@ -7,18 +7,18 @@
 static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_checkpoint *c,
                                         struct sl_err *err)
 {
-    struct sl_model *m = sl_model_create(engine, c->card.arch, &c->card.hyper, err);
+    struct sl_model *m = sl_model_create(engine, c->model_config.arch, &c->model_config.hyper, err);
     if (!m)
         return NULL;
-    if (!sl_checkpoint_bind(c, m->state_dict, m->state_dict_count, err)) {
+    if (!sl_checkpoint_load(c, m->state_dict, m->state_dict_count, err)) {
         sl_model_close(m);
         return NULL;
     }
-    m->policy = c->card.policy;
+    m->policy = c->model_config.policy;
     m->tokenizer = c->tokens;
     c->tokens = NULL;
-    m->labels = c->card.labels;
-    c->card.labels = NULL;
+    m->labels = c->model_config.labels;
+    c->model_config.labels = NULL;
     m->created = c->created;
     memcpy(m->sha256, c->sha256, sizeof m->sha256);
     sl_model_describe(m);

@@ -167,7 +167,7 @@ static bool check_names(const struct sl_manifest *m, json_t *files, struct sl_er
     return true;
 }
 
-static bool member_check(struct sl_member *member, json_t *entry, struct sl_err *err)
+static bool member_check(struct sl_manifest_file *member, json_t *entry, struct sl_err *err)
 {
     static const char *const keys[] = {"size", "sha256", NULL};
     static const char changed[] = "the file was changed after the model was written";
@@ -185,7 +185,7 @@ static bool member_check(struct sl_member *member, json_t *entry, struct sl_err 
                    sha256, changed);
 }
 
-static bool member_open(struct sl_member *member, const char *directory, json_t *files,
+static bool member_open(struct sl_manifest_file *member, const char *directory, json_t *files,
                         struct sl_err *err)
 {
     char path[SL_PATH_MAX];

@@ -19,14 +19,14 @@ bool sl_manifest_path(char path[SL_PATH_MAX], const char *directory, struct sl_e
     SL_MUST_CHECK;
 
 /* One file of such a directory. The caller gives the name, opening fills in the rest. */
-struct sl_member {
+struct sl_manifest_file {
     const char *name;
     struct sl_map map;
     char sha256[65];
 };
 
 struct sl_manifest {
-    struct sl_member *members;
+    struct sl_manifest_file *members;
     int count;
     int64_t created; /* seconds since 1970 */
 };

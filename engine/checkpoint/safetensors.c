@@ -36,12 +36,12 @@ struct body {
     size_t size;
 };
 
-static size_t stored_bytes(const struct sl_stored *t)
+static size_t stored_bytes(const struct sl_safetensor *t)
 {
     return t->count * dtypes[t->dtype].bytes;
 }
 
-static bool read_dtype(struct sl_stored *t, const json_t *entry, struct sl_err *err)
+static bool read_dtype(struct sl_safetensor *t, const json_t *entry, struct sl_err *err)
 {
     const char *name = sl_json_text(entry, "dtype", err);
     if (!name)
@@ -68,7 +68,7 @@ static bool read_size(const json_t *array, size_t i, const char *what, int64_t *
            sl_fail(err, SL_CORRUPT, "%s[%zu] is %lld, want 0 or more", what, i, (long long)*out);
 }
 
-static bool read_shape(struct sl_stored *t, const json_t *entry, struct sl_err *err)
+static bool read_shape(struct sl_safetensor *t, const json_t *entry, struct sl_err *err)
 {
     const json_t *shape = json_object_get(entry, "shape");
     if (!json_is_array(shape))
@@ -88,7 +88,7 @@ static bool read_shape(struct sl_stored *t, const json_t *entry, struct sl_err *
     return true;
 }
 
-static bool read_offsets(struct sl_stored *t, const json_t *entry, const struct body *body,
+static bool read_offsets(struct sl_safetensor *t, const json_t *entry, const struct body *body,
                          struct sl_err *err)
 {
     const json_t *offsets = json_object_get(entry, "data_offsets");
@@ -105,7 +105,7 @@ static bool read_offsets(struct sl_stored *t, const json_t *entry, const struct 
 
     size_t want;
     char shape[SL_SHAPE_TEXT];
-    sl_stored_shape(t, shape);
+    sl_safetensor_shape(t, shape);
     if (__builtin_mul_overflow(t->count, dtypes[t->dtype].bytes, &want) ||
         want != (size_t)(end - begin))
         return sl_fail(err, SL_CORRUPT, "%lld bytes for %s of %s", (long long)(end - begin), shape,
@@ -114,7 +114,7 @@ static bool read_offsets(struct sl_stored *t, const json_t *entry, const struct 
     return true;
 }
 
-static bool read_tensor(struct sl_stored *t, const char *name, json_t *entry,
+static bool read_tensor(struct sl_safetensor *t, const char *name, json_t *entry,
                         const struct body *body, struct sl_err *err)
 {
     static const char *const keys[] = {"dtype", "shape", "data_offsets", NULL};
@@ -166,7 +166,7 @@ static bool read_tensors(struct sl_safetensors *file, const struct body *body, s
 
 static int stored_compare(const void *a, const void *b)
 {
-    const struct sl_stored *x = a, *y = b;
+    const struct sl_safetensor *x = a, *y = b;
     if (x->data != y->data)
         return x->data < y->data ? -1 : 1;
     size_t p = stored_bytes(x), q = stored_bytes(y); /* empty ones first */
@@ -179,7 +179,7 @@ static bool check_layout(const struct sl_safetensors *file, const struct body *b
 {
     size_t covered = 0;
     for (int i = 0; i < file->count; i++) {
-        const struct sl_stored *t = &file->tensors[i];
+        const struct sl_safetensor *t = &file->tensors[i];
         size_t begin = (size_t)(t->data - body->data);
         if (begin < covered)
             return sl_fail(err, SL_CORRUPT, "tensor '%s' begins at byte %zu, inside tensor '%s'",
@@ -238,7 +238,7 @@ void sl_safetensors_close(struct sl_safetensors *file)
     *file = (struct sl_safetensors){0};
 }
 
-const struct sl_stored *sl_safetensors_find(const struct sl_safetensors *file, const char *name)
+const struct sl_safetensor *sl_safetensors_find(const struct sl_safetensors *file, const char *name)
 {
     for (int i = 0; i < file->count; i++)
         if (strcmp(file->tensors[i].name, name) == 0)
@@ -251,7 +251,7 @@ const char *sl_safetensors_metadata(const struct sl_safetensors *file, const cha
     return json_string_value(json_object_get(json_object_get(file->header, metadata_key), key));
 }
 
-void sl_stored_shape(const struct sl_stored *tensor, char text[SL_SHAPE_TEXT])
+void sl_safetensor_shape(const struct sl_safetensor *tensor, char text[SL_SHAPE_TEXT])
 {
     static_assert(SL_SHAPE_TEXT >= SL_RANK_MAX * 21 + 8, "a dimension has at most 20 digits");
     (void)snprintf(text, SL_SHAPE_TEXT, "scalar");
@@ -279,7 +279,7 @@ static float float_of_f16(uint16_t half)
     return copysignf(ldexpf((float)fraction, -24), float_of_bits(sign));
 }
 
-void sl_stored_read(const struct sl_stored *tensor, float *out)
+void sl_safetensor_read(const struct sl_safetensor *tensor, float *out)
 {
     if (tensor->dtype == SL_DTYPE_F32) {
         if (tensor->count > 0)
@@ -317,12 +317,12 @@ static uint16_t bf16_of_float(float value)
     return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-static size_t unstored_count(const struct sl_unstored *t)
+static size_t unstored_count(const struct sl_safetensor_source *t)
 {
     return (size_t)t->shape[0] * (t->rank == 2 ? (size_t)t->shape[1] : 1);
 }
 
-static struct sl_slice slice_of(struct image *image, const struct sl_unstored *t)
+static struct sl_slice slice_of(struct image *image, const struct sl_safetensor_source *t)
 {
     size_t count = unstored_count(t);
     if (t->dtype == SL_DTYPE_F32)
@@ -334,7 +334,7 @@ static struct sl_slice slice_of(struct image *image, const struct sl_unstored *t
     return (struct sl_slice){.data = halves, .size = count * sizeof *halves};
 }
 
-static bool image_add(struct image *image, const struct sl_unstored *t, size_t *end)
+static bool image_add(struct image *image, const struct sl_safetensor_source *t, size_t *end)
 {
     assert(t->rank == 1 || t->rank == 2);
     assert(!json_object_get(image->header, t->name));
@@ -352,7 +352,7 @@ static bool image_add(struct image *image, const struct sl_unstored *t, size_t *
     return json_object_set_new(image->header, t->name, entry) == 0;
 }
 
-static bool image_metadata(struct image *image, const struct sl_cargo *cargo)
+static bool image_metadata(struct image *image, const struct sl_safetensors_content *cargo)
 {
     if (cargo->entries == 0)
         return true;
@@ -379,7 +379,7 @@ static bool image_finish(struct image *image)
     return true;
 }
 
-static bool image_make(struct image *image, const struct sl_cargo *cargo)
+static bool image_make(struct image *image, const struct sl_safetensors_content *cargo)
 {
     size_t halves = 0, end = 0;
     for (int i = 0; i < cargo->count; i++)
@@ -403,7 +403,8 @@ static bool image_make(struct image *image, const struct sl_cargo *cargo)
     return image_finish(image);
 }
 
-bool sl_safetensors_write(const char *path, const struct sl_cargo *cargo, struct sl_err *err)
+bool sl_safetensors_write(const char *path, const struct sl_safetensors_content *cargo,
+                          struct sl_err *err)
 {
     assert(cargo->count <= SL_TENSORS_MAX);
     struct image image = {0};

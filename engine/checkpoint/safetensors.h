@@ -19,7 +19,7 @@ enum {
 };
 
 /* One tensor of a file. */
-struct sl_stored {
+struct sl_safetensor {
     const char *name;
     const char *data; /* in the file; no alignment */
     size_t count;     /* elements */
@@ -31,7 +31,7 @@ struct sl_stored {
 struct json_t;
 
 struct sl_safetensors {
-    struct sl_stored *tensors; /* in the order of their bytes */
+    struct sl_safetensor *tensors; /* in the order of their bytes */
     int count;
     struct json_t *header;
 };
@@ -42,16 +42,17 @@ bool sl_safetensors_parse(struct sl_safetensors *file, const void *data, size_t 
 void sl_safetensors_close(struct sl_safetensors *file); /* a zeroed one is fine */
 
 /* By name; NULL when there is none. */
-const struct sl_stored *sl_safetensors_find(const struct sl_safetensors *file, const char *name);
+const struct sl_safetensor *sl_safetensors_find(const struct sl_safetensors *file,
+                                                const char *name);
 const char *sl_safetensors_metadata(const struct sl_safetensors *file, const char *key);
 
 /* All elements as fp32. */
-void sl_stored_read(const struct sl_stored *tensor, float *out);
+void sl_safetensor_read(const struct sl_safetensor *tensor, float *out);
 /* "96x24", or "scalar". */
-void sl_stored_shape(const struct sl_stored *tensor, char text[SL_SHAPE_TEXT]);
+void sl_safetensor_shape(const struct sl_safetensor *tensor, char text[SL_SHAPE_TEXT]);
 
 /* One tensor to be written. */
-struct sl_unstored {
+struct sl_safetensor_source {
     const char *name;
     const float *data;
     enum sl_dtype dtype; /* what it becomes in the file: F32, or BF16 (nearest even) */
@@ -60,17 +61,17 @@ struct sl_unstored {
 };
 
 /* An entry of the file's metadata. */
-struct sl_entry {
+struct sl_metadata_entry {
     const char *key, *value;
 };
 
 /* What a file is to hold. fp32 tensors come first in it, so that all are aligned. */
-struct sl_cargo {
-    const struct sl_unstored *tensors;
+struct sl_safetensors_content {
+    const struct sl_safetensor_source *tensors;
     int count;
-    const struct sl_entry *metadata;
+    const struct sl_metadata_entry *metadata;
     int entries;
 };
 
-bool sl_safetensors_write(const char *path, const struct sl_cargo *cargo, struct sl_err *err)
-    SL_MUST_CHECK;
+bool sl_safetensors_write(const char *path, const struct sl_safetensors_content *cargo,
+                          struct sl_err *err) SL_MUST_CHECK;

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-long sl_version_of(const char *name)
+long sl_version_parse(const char *name)
 {
     size_t digits = strspn(name, "0123456789");
     bool fits = digits > 0 && digits <= SL_VERSION_DIGITS_MAX && !name[digits];
     return fits ? strtol(name, NULL, 10) : 0;
 }
 
-long sl_version_find(const char *directory, char found[SL_VERSION_DIGITS_MAX + 1])
+long sl_version_latest(const char *directory, char found[SL_VERSION_DIGITS_MAX + 1])
 {
     long highest = 0;
     DIR *entries = opendir(directory);
@@ -20,7 +20,7 @@ long sl_version_find(const char *directory, char found[SL_VERSION_DIGITS_MAX + 1
         return 0;
     /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     for (const struct dirent *entry; (entry = readdir(entries));) {
-        long version = sl_version_of(entry->d_name);
+        long version = sl_version_parse(entry->d_name);
         if (version <= highest)
             continue;
         highest = version;

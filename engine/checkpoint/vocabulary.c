@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "checkpoint/json.h"
-#include "tokenizer/learner.h"
+#include "tokenizer/tokenizer_trainer.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -173,7 +173,7 @@ static struct sl_tokenizer *json_read(const struct sl_tokenizer_kind *kind, cons
         sl_fail(err, SL_CORRUPT, "it is of kind '%.64s', want '%s'", name, kind->name);
         return NULL;
     }
-    return kind->fixed ? sl_tokenizer_learn(kind->name, "", 0, err)
+    return kind->fixed ? sl_tokenizer_train_default(kind->name, "", 0, err)
                        : tokens_make(kind->name, json_object_get(root, "pieces"), err);
 }
 

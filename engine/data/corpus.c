@@ -2,7 +2,7 @@
 #include "data/corpus.h"
 
 #include "data/compressed.h"
-#include "tokenizer/learner.h"
+#include "tokenizer/tokenizer_trainer.h"
 
 #include <assert.h>
 #include <math.h>
@@ -18,15 +18,16 @@ static bool text_open(struct sl_unpacked *file, const char *path, struct sl_err 
     return sl_fail(err, SL_BAD_INPUT, "'%s' is empty", path);
 }
 
-struct sl_tokenizer *sl_corpus_learn(const char *path, const struct sl_learning *how,
-                                     struct sl_err *err)
+struct sl_tokenizer *sl_corpus_train_tokenizer(const char *path,
+                                               const struct sl_tokenizer_options *how,
+                                               struct sl_err *err)
 {
     struct sl_unpacked file = {0};
     if (!text_open(&file, path, err)) {
         sl_wrap(err, "corpus");
         return NULL;
     }
-    struct sl_tokenizer *tokens = sl_learning_run(how, file.data, file.size, err);
+    struct sl_tokenizer *tokens = sl_tokenizer_train(how, file.data, file.size, err);
     if (!tokens)
         sl_wrap(err, "corpus '%s'", path);
     sl_unpacked_close(&file);
@@ -76,7 +77,7 @@ static int64_t share_of(double share, int64_t n)
     return (int64_t)floor(share * (double)n + 1e-6);
 }
 
-static bool shares_check(struct sl_shares s, struct sl_err *err)
+static bool shares_check(struct sl_split_fractions s, struct sl_err *err)
 {
     /* Written so that NaN fails. */
     bool fine = s.train > 0 && s.validation >= 0 && s.train + s.validation <= 1 + 1e-6; /* floats */
@@ -86,8 +87,8 @@ static bool shares_check(struct sl_shares s, struct sl_err *err)
                            s.train, s.validation);
 }
 
-bool sl_corpus_split(const struct sl_corpus *corpus, struct sl_shares shares, int context,
-                     struct sl_span parts[SL_PARTS], struct sl_err *err)
+bool sl_corpus_split(const struct sl_corpus *corpus, struct sl_split_fractions shares, int context,
+                     struct sl_span parts[SL_SPLITS], struct sl_err *err)
 {
     assert(context > 0);
     if (!shares_check(shares, err))

@@ -1,6 +1,6 @@
 /* csv.c - comma-separated values after RFC 4180: libcsv in its strict mode, given one line after
  * the other, so that we know where it is when something is wrong. */
-#include "data/format.h"
+#include "data/record_format.h"
 
 #include "base/dynarray.h"
 
@@ -128,20 +128,20 @@ static bool feed_line(struct csv *csv, const struct sl_line *line, struct sl_err
     return feed(csv, end, line->end_bytes > 0 ? line->end_bytes : 1, err);
 }
 
-static bool fail_unended(const struct csv *csv, struct sl_lines *lines, struct sl_err *err)
+static bool fail_unended(const struct csv *csv, struct sl_line_reader *lines, struct sl_err *err)
 {
     sl_fail(err, SL_BAD_INPUT, "field %d begins with a quote that is never closed",
             csv->row->count + 1);
-    return sl_lines_wrap(lines, csv->field_line, err);
+    return sl_line_reader_wrap(lines, csv->field_line, err);
 }
 
-static bool fail_long(const struct csv *csv, struct sl_lines *lines, struct sl_err *err)
+static bool fail_long(const struct csv *csv, struct sl_line_reader *lines, struct sl_err *err)
 {
     sl_fail(err, SL_BAD_INPUT,
             "field %d begins with a quote and makes the record longer than %zu bytes, which is the "
             "limit: is the quote ever closed?",
-            csv->row->count + 1, sl_lines_record_bytes(lines));
-    return sl_lines_wrap(lines, csv->field_line, err);
+            csv->row->count + 1, sl_line_reader_record_bytes(lines));
+    return sl_line_reader_wrap(lines, csv->field_line, err);
 }
 
 static void fields_place(struct csv *csv)
@@ -163,31 +163,32 @@ static void row_begin(struct csv *csv, struct sl_row *row, struct sl_err *err)
     csv->ended = false;
 }
 
-static bool csv_next(void *state, struct sl_lines *lines, struct sl_row *row, struct sl_err *err)
+static bool csv_next(void *state, struct sl_line_reader *lines, struct sl_row *row,
+                     struct sl_err *err)
 {
     struct csv *csv = state;
     struct sl_line line;
     row_begin(csv, row, err);
     while (!csv->ended) {
-        if (!(csv->row_bytes == 0 ? sl_lines_next_full(lines, &line, err)
-                                  : sl_lines_next(lines, &line, err)))
+        if (!(csv->row_bytes == 0 ? sl_line_reader_next_nonempty(lines, &line, err)
+                                  : sl_line_reader_next(lines, &line, err)))
             return false;
         if (!line.text)
             return csv->row_bytes == 0 || fail_unended(csv, lines, err);
         if (csv->row_bytes == 0)
             row->line = csv->field_line = line.number;
-        if (csv->row_bytes + line.bytes > sl_lines_record_bytes(lines))
+        if (csv->row_bytes + line.bytes > sl_line_reader_record_bytes(lines))
             return fail_long(csv, lines, err);
         if (!feed_line(csv, &line, err))
-            return sl_lines_wrap(lines, line.number, err);
+            return sl_line_reader_wrap(lines, line.number, err);
     }
     fields_place(csv);
     return true;
 }
 
-const struct sl_format sl_format_csv = {.name = "csv",
-                                        .separator = "commas",
-                                        .size = sizeof(struct csv),
-                                        .open = csv_open,
-                                        .next = csv_next,
-                                        .close = csv_close};
+const struct sl_record_format sl_record_format_csv = {.name = "csv",
+                                                      .separator = "commas",
+                                                      .size = sizeof(struct csv),
+                                                      .open = csv_open,
+                                                      .next = csv_next,
+                                                      .close = csv_close};

@@ -2,7 +2,7 @@
 #include "data/dataset.h"
 
 #include "base/dynarray.h"
-#include "data/names.h"
+#include "data/name_list.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -19,13 +19,13 @@ static bool example_wrap(const struct sl_dataset *set, int64_t line, struct sl_e
 static bool fail_label(const struct sl_dataset *set, const struct sl_record *record,
                        struct sl_err *err)
 {
-    struct sl_names known = {0};
+    struct sl_name_list known = {0};
     for (int i = 0; i < set->labels.count; i++)
-        sl_names_add(&known, set->labels.list[i].key, strlen(set->labels.list[i].key));
+        sl_name_list_add(&known, set->labels.list[i].key, strlen(set->labels.list[i].key));
     sl_fail(err, SL_BAD_INPUT,
             "label '%.*s' is not one of the %d labels: %s (--labels FILE says which there are, and "
             "their names)",
-            (int)record->label_bytes, record->label, set->labels.count, sl_names_text(&known));
+            (int)record->label_bytes, record->label, set->labels.count, sl_name_list_text(&known));
     return example_wrap(set, record->line, err);
 }
 
@@ -63,13 +63,13 @@ static bool example_add(struct sl_dataset *set, int32_t label, const struct sl_r
     return true;
 }
 
-static bool records_take(struct sl_dataset *set, bool given, struct sl_records *records,
+static bool records_take(struct sl_dataset *set, bool given, struct sl_record_reader *records,
                          struct sl_err *err)
 {
     for (;;) {
         struct sl_record record;
         int32_t label;
-        if (!sl_records_next(records, &record, err))
+        if (!sl_record_reader_next(records, &record, err))
             return false;
         if (!record.text)
             return true;
@@ -82,9 +82,9 @@ static bool records_take(struct sl_dataset *set, bool given, struct sl_records *
 static bool labels_settle(struct sl_dataset *set, struct sl_err *err)
 {
     int32_t fresh[SL_LABELS_MAX];
-    if (set->labels.count < SL_LABELS_LEAST)
+    if (set->labels.count < SL_LABELS_MIN)
         return sl_fail(err, SL_BAD_INPUT, "'%s' has only the label '%s', want at least %d",
-                       set->path, set->labels.list[0].key, SL_LABELS_LEAST);
+                       set->path, set->labels.list[0].key, SL_LABELS_MIN);
     if (!sl_labels_arrange(&set->labels, fresh, err))
         return false;
     for (int i = 0; i < set->count; i++)
@@ -95,9 +95,9 @@ static bool labels_settle(struct sl_dataset *set, struct sl_err *err)
 static bool dataset_read(struct sl_dataset *set, const struct sl_record_options *options,
                          bool given, struct sl_err *err)
 {
-    struct sl_records *records = sl_records_open(set->path, options, err);
+    struct sl_record_reader *records = sl_record_reader_open(set->path, options, err);
     bool ok = records && records_take(set, given, records, err);
-    sl_records_close(records);
+    sl_record_reader_close(records);
     if (!ok)
         return false;
     if (set->count == 0)
@@ -200,8 +200,8 @@ static bool example_encode(struct sl_dataset *set, int example, const struct sl_
         return false;
     if (count < 1 || !sl_tokenizer_has_text(tokens, scratch->ids, count))
         return sl_fail(err, SL_BAD_INPUT, "the text has no tokens");
-    long kept =
-        sl_tokenizer_cut(tokens, encoding->keep, encoding->context, scratch->ids, NULL, count);
+    long kept = sl_tokenizer_truncate(tokens, encoding->truncation, encoding->context, scratch->ids,
+                                      NULL, count);
     set->truncated += kept < count;
     return example_append(set, example, scratch->ids, (int)kept, err);
 }

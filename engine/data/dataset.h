@@ -8,7 +8,7 @@
 #pragma once
 
 #include "data/labels.h"
-#include "data/records.h"
+#include "data/record_reader.h"
 #include "sluice/tokens.h"
 
 struct sl_example {
@@ -48,12 +48,12 @@ void sl_dataset_close(struct sl_dataset *set); /* a zeroed one is fine */
 /* Moves a share of the examples (0 to 1, neither included) to a second set: that share of each
  * label's, rounded to the nearest, but never all of them. Which ones is a function of the seed and
  * of the examples' numbers. Only before encoding. On failure both sets are as they were. */
-bool sl_dataset_cut(struct sl_dataset *set, double share, uint64_t seed, struct sl_dataset *cut,
-                    struct sl_err *err) SL_MUST_CHECK;
+bool sl_dataset_split(struct sl_dataset *set, double share, uint64_t seed, struct sl_dataset *cut,
+                      struct sl_err *err) SL_MUST_CHECK;
 
 struct sl_dataset_encoding {
     int context; /* tokens of an example, at most */
-    enum sl_keep keep;
+    enum sl_truncation truncation;
     enum sl_unknown unknown;
     bool keep_text;
 };

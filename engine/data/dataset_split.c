@@ -62,11 +62,12 @@ static bool examples_choose(const struct sl_dataset *set, double share, uint64_t
     int total = draws_take(draws, set->count, share, taken);
     free(draws);
     return total > 0 ||
-           sl_fail(err, SL_BAD_INPUT,
-                   "'%s' has %d texts of %d labels, too few to validate on %g of them: that takes "
-                   "%.0f texts of a label; want more texts, a larger share (--validation-share), "
-                   "or a file to validate on (--validation)",
-                   set->path, set->count, set->labels.count, share, fmax(2, ceil(0.5 / share)));
+           sl_fail(
+               err, SL_BAD_INPUT,
+               "'%s' has %d texts of %d labels, too few to validate on %g of them: that takes "
+               "%.0f texts of a label; want more texts, a larger share (--validation-fraction), "
+               "or a file to validate on (--validation)",
+               set->path, set->count, set->labels.count, share, fmax(2, ceil(0.5 / share)));
 }
 
 /* ---- moving them ---------------------------------------------------------------------------- */
@@ -119,8 +120,8 @@ static bool share_check(double share, struct sl_err *err)
                            "a validation share of %g; want more than 0 and less than 1", share);
 }
 
-bool sl_dataset_cut(struct sl_dataset *set, double share, uint64_t seed, struct sl_dataset *cut,
-                    struct sl_err *err)
+bool sl_dataset_split(struct sl_dataset *set, double share, uint64_t seed, struct sl_dataset *cut,
+                      struct sl_err *err)
 {
     assert(set->text);
     assert(!set->ids);

@@ -1,6 +1,6 @@
 /* jsonl.c - JSON Lines: an object per line, read by jansson. */
-#include "data/format.h"
-#include "data/names.h"
+#include "data/name_list.h"
+#include "data/record_format.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -74,16 +74,16 @@ static struct sl_field number_print(struct jsonl *jsonl, const json_t *value)
 
 static bool fail_missing(json_t *object, const char *name, struct sl_err *err)
 {
-    struct sl_names list = {0};
+    struct sl_name_list list = {0};
     const char *key;
     json_t *value;
     bool number = name[strspn(name, "0123456789")] == '\0';
     json_object_foreach (object, key, value) {
-        sl_names_add(&list, key, strlen(key));
+        sl_name_list_add(&list, key, strlen(key));
     }
     return sl_fail(err, SL_BAD_INPUT, "no column '%s'; %s%s.%s", name,
                    list.count ? "there are: " : "the object is empty",
-                   list.count ? sl_names_text(&list) : "",
+                   list.count ? sl_name_list_text(&list) : "",
                    number ? " (Columns of JSON Lines have names alone.)" : "");
 }
 
@@ -118,19 +118,21 @@ static bool row_fill(struct jsonl *jsonl, const struct sl_line *line, struct sl_
     return true;
 }
 
-static bool jsonl_next(void *state, struct sl_lines *lines, struct sl_row *row, struct sl_err *err)
+static bool jsonl_next(void *state, struct sl_line_reader *lines, struct sl_row *row,
+                       struct sl_err *err)
 {
     struct sl_line line;
-    if (!sl_lines_next_full(lines, &line, err))
+    if (!sl_line_reader_next_nonempty(lines, &line, err))
         return false;
     row->line = line.number;
     row->count = 0;
-    return !line.text || row_fill(state, &line, row, err) || sl_lines_wrap(lines, line.number, err);
+    return !line.text || row_fill(state, &line, row, err) ||
+           sl_line_reader_wrap(lines, line.number, err);
 }
 
-const struct sl_format sl_format_jsonl = {.name = "jsonl",
-                                          .keyed = true,
-                                          .size = sizeof(struct jsonl),
-                                          .open = jsonl_open,
-                                          .next = jsonl_next,
-                                          .close = jsonl_close};
+const struct sl_record_format sl_record_format_jsonl = {.name = "jsonl",
+                                                        .keyed = true,
+                                                        .size = sizeof(struct jsonl),
+                                                        .open = jsonl_open,
+                                                        .next = jsonl_next,
+                                                        .close = jsonl_close};

@@ -3,8 +3,8 @@
 
 #include "base/dynarray.h"
 #include "base/strings.h"
-#include "data/lines.h"
-#include "data/records.h"
+#include "data/line_reader.h"
+#include "data/record_reader.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -162,29 +162,31 @@ static bool line_take(struct sl_labels *labels, const struct sl_line *line, int 
            label_add(labels, line->text, key_bytes, name, name_bytes, err);
 }
 
-static bool lines_take(struct sl_labels *labels, struct sl_lines *lines, struct sl_err *err)
+static bool lines_take(struct sl_labels *labels, struct sl_line_reader *lines, struct sl_err *err)
 {
     struct sl_line line;
     int columns = 0;
     for (;;) {
-        if (!sl_lines_next(lines, &line, err))
+        if (!sl_line_reader_next(lines, &line, err))
             return false;
         if (!line.text)
             break;
         if (!line_take(labels, &line, &columns, err))
-            return sl_lines_wrap(lines, line.number, err);
+            return sl_line_reader_wrap(lines, line.number, err);
     }
-    return labels->count >= SL_LABELS_LEAST ||
-           sl_fail(err, SL_BAD_INPUT, "'%s' has %d label%s, want %d to %d", sl_lines_name(lines),
-                   labels->count, labels->count == 1 ? "" : "s", SL_LABELS_LEAST, SL_LABELS_MAX);
+    return labels->count >= SL_LABELS_MIN ||
+           sl_fail(err, SL_BAD_INPUT, "'%s' has %d label%s, want %d to %d",
+                   sl_line_reader_name(lines), labels->count, labels->count == 1 ? "" : "s",
+                   SL_LABELS_MIN, SL_LABELS_MAX);
 }
 
 bool sl_labels_read(struct sl_labels *labels, const char *path, struct sl_err *err)
 {
     struct sl_labels fresh = {0};
-    struct sl_lines *lines = sl_lines_open(path, NULL, &(struct sl_data_limits){0}, err);
+    struct sl_line_reader *lines =
+        sl_line_reader_open(path, NULL, &(struct sl_data_limits){0}, err);
     bool ok = lines && lines_take(&fresh, lines, err);
-    sl_lines_close(lines);
+    sl_line_reader_close(lines);
     if (ok)
         *labels = fresh;
     else

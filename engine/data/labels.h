@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SL_LABELS_LEAST = SL_CLASSES_LEAST, SL_LABELS_MAX = SL_CLASSES_MAX };
+enum { SL_LABELS_MIN = SL_CLASSES_MIN, SL_LABELS_MAX = SL_CLASSES_MAX };
 
 struct sl_label {
     char *key;  /* in the data */

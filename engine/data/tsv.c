@@ -1,5 +1,5 @@
 /* tsv.c - tab-separated values: no quoting, so no text with tabs or line breaks. */
-#include "data/format.h"
+#include "data/record_format.h"
 
 #include <assert.h>
 #include <string.h>
@@ -20,15 +20,18 @@ static bool row_split(const struct sl_line *line, struct sl_row *row, struct sl_
     }
 }
 
-static bool tsv_next(void *state, struct sl_lines *lines, struct sl_row *row, struct sl_err *err)
+static bool tsv_next(void *state, struct sl_line_reader *lines, struct sl_row *row,
+                     struct sl_err *err)
 {
     struct sl_line line;
     (void)state;
-    if (!sl_lines_next_full(lines, &line, err))
+    if (!sl_line_reader_next_nonempty(lines, &line, err))
         return false;
     row->line = line.number;
     row->count = 0;
-    return !line.text || row_split(&line, row, err) || sl_lines_wrap(lines, line.number, err);
+    return !line.text || row_split(&line, row, err) || sl_line_reader_wrap(lines, line.number, err);
 }
 
-const struct sl_format sl_format_tsv = {.name = "tsv", .separator = "tabs", .next = tsv_next};
+const struct sl_record_format sl_record_format_tsv = {.name = "tsv",
+                                                      .separator = "tabs",
+                                                      .next = tsv_next};

@@ -51,7 +51,7 @@ static bool open_tape(struct sl_classifier *c, struct sl_err *err)
     if (!sl_tape_init(&c->tape, m->engine->kernels, m->engine->pool, bytes, err))
         return false;
     c->tape.policy = &m->policy;
-    c->tape.notes.layers_used = c->layers_used;
+    c->tape.stats.layers_used = c->layers_used;
     return true;
 }
 
@@ -112,15 +112,15 @@ void sl_classifier_destroy(struct sl_classifier *c)
     free(c);
 }
 
-const struct sl_notes *sl_classifier_notes(const struct sl_classifier *c)
+const struct sl_forward_stats *sl_classifier_stats(const struct sl_classifier *c)
 {
-    return &c->tape.notes;
+    return &c->tape.stats;
 }
 
 /* -- a run ------------------------------------------------------------------------------------ */
 
-static bool check_item(const struct sl_classifier *c, const struct sl_item *item, int index,
-                       struct sl_err *err)
+static bool check_item(const struct sl_classifier *c, const struct sl_classifier_item *item,
+                       int index, struct sl_err *err)
 {
     int vocab = c->model->config.vocab, context = c->model->config.context;
     if (item->count < 1 || item->count > context)
@@ -133,8 +133,8 @@ static bool check_item(const struct sl_classifier *c, const struct sl_item *item
     return true;
 }
 
-static bool check_items(const struct sl_classifier *c, const struct sl_item *items, int count,
-                        struct sl_err *err)
+static bool check_items(const struct sl_classifier *c, const struct sl_classifier_item *items,
+                        int count, struct sl_err *err)
 {
     int rows = 0;
     if (count < 1 || count > c->options.items)
@@ -151,7 +151,8 @@ static bool check_items(const struct sl_classifier *c, const struct sl_item *ite
     return true;
 }
 
-static struct sl_batch gather(struct sl_classifier *c, const struct sl_item *items, int count)
+static struct sl_batch gather(struct sl_classifier *c, const struct sl_classifier_item *items,
+                              int count)
 {
     struct sl_batch batch = {.tokens = c->tokens, .sequences = c->sequences, .count = count};
     for (int i = 0; i < count; i++) {
@@ -163,12 +164,12 @@ static struct sl_batch gather(struct sl_classifier *c, const struct sl_item *ite
     return batch;
 }
 
-static void scatter(const struct sl_classifier *c, struct sl_item *items, int count,
+static void scatter(const struct sl_classifier *c, struct sl_classifier_item *items, int count,
                     const struct sl_tensor *logits)
 {
     assert(logits->rows == count);
     for (int i = 0; i < count; i++) {
-        struct sl_item *item = &items[i];
+        struct sl_classifier_item *item = &items[i];
         item->logits = sl_row(logits, i);
         item->finite = sl_all_finite(item->logits, (size_t)logits->cols);
         item->layers_full = (int64_t)item->count * c->model->config.depth;
@@ -178,7 +179,7 @@ static void scatter(const struct sl_classifier *c, struct sl_item *items, int co
     }
 }
 
-bool sl_classifier_run(struct sl_classifier *c, struct sl_item *items, int count,
+bool sl_classifier_run(struct sl_classifier *c, struct sl_classifier_item *items, int count,
                        struct sl_err *err)
 {
     if (!check_items(c, items, count, err))

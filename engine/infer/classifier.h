@@ -5,4 +5,4 @@
 #include "sluice/classify.h"
 
 /* What the last run found out about itself. */
-const struct sl_notes *sl_classifier_notes(const struct sl_classifier *classifier);
+const struct sl_forward_stats *sl_classifier_stats(const struct sl_classifier *classifier);

@@ -31,7 +31,7 @@ struct sl_generation {
     size_t text_bytes, text_room, certain;
     size_t
         echoed; /* bytes of the prompt at the start of the text: no stop string is sought there */
-    struct sl_token_record *records;
+    struct sl_token_logprob *records;
     size_t records_room;
     int records_count, records_certain;
 
@@ -172,7 +172,7 @@ void sl_generation_destroy(struct sl_generation *g)
 
 /* -- the text --------------------------------------------------------------------------------- */
 
-static void top_tokens(const struct sl_generation *g, struct sl_token_record *record)
+static void top_tokens(const struct sl_generation *g, struct sl_token_logprob *record)
 {
     const float *lp = g->log_probabilities;
     for (; record->top_count < g->options.top_logprobs && record->top_count < vocab_of(g);
@@ -196,9 +196,9 @@ static bool append_record(struct sl_generation *g, int32_t id, const float *logi
     size_t want = (size_t)g->records_count + 1;
     if (!sl_dynarray_reserve(&g->records, &g->records_room, want, sizeof *g->records, NULL))
         return false;
-    struct sl_token_record *record = &g->records[g->records_count++];
+    struct sl_token_logprob *record = &g->records[g->records_count++];
     *record =
-        (struct sl_token_record){.id = id, .log_probability = NAN, .text_offset = g->text_bytes};
+        (struct sl_token_logprob){.id = id, .log_probability = NAN, .text_offset = g->text_bytes};
     if (!logits)
         return true;
     sl_log_softmax(logits, vocab_of(g), g->log_probabilities);
@@ -275,8 +275,8 @@ static bool prompt_is_needed(const struct sl_generation *g)
     return g->options.max_tokens > 0 || (g->options.echo && g->options.logprobs);
 }
 
-void sl_generation_feed(struct sl_generation *g, struct sl_session *session, int rows_max,
-                        struct sl_feed *feed)
+void sl_generation_next_chunk(struct sl_generation *g, struct sl_session *session, int rows_max,
+                              struct sl_chunk *feed)
 {
     assert(rows_max > 0);
     assert(!sl_generation_finished(g));
@@ -292,11 +292,11 @@ void sl_generation_feed(struct sl_generation *g, struct sl_session *session, int
     count = sl_least(count, room);
     feed->tokens = g->history + g->fed;
     feed->count = sl_least(count, rows_max);
-    feed->want_all = g->options.echo && g->options.logprobs && g->usage.completion_tokens == 0;
+    feed->all_logits = g->options.echo && g->options.logprobs && g->usage.completion_tokens == 0;
 }
 
 /* The echoed prompt's log probabilities come from the logits of the token before each. */
-static void echo(struct sl_generation *g, const struct sl_feed *feed)
+static void echo(struct sl_generation *g, const struct sl_chunk *feed)
 {
     int first = (int)(feed->tokens - g->history);
     if (first == 0 && g->history_start == 0)
@@ -313,13 +313,13 @@ static void choose(struct sl_generation *g, const float *logits)
 {
     const struct sl_sampling *s = &g->options.sampling;
     bool penalised = s->presence_penalty != 0.0f || s->frequency_penalty != 0.0f;
-    struct sl_choice choice = {.logits = logits,
-                               .vocab = vocab_of(g),
-                               .sampling = s,
-                               .counts = penalised ? g->counts : NULL,
-                               .key = g->key,
-                               .index = (uint64_t)g->usage.completion_tokens,
-                               .scratch = g->scratch};
+    struct sl_sample_params choice = {.logits = logits,
+                                      .vocab = vocab_of(g),
+                                      .sampling = s,
+                                      .counts = penalised ? g->counts : NULL,
+                                      .key = g->key,
+                                      .index = (uint64_t)g->usage.completion_tokens,
+                                      .scratch = g->scratch};
     int32_t id = sl_sample(&choice);
     size_t from = g->text_bytes;
     g->counts[id]++;
@@ -339,7 +339,7 @@ static void choose(struct sl_generation *g, const float *logits)
     }
 }
 
-void sl_generation_take(struct sl_generation *g, const struct sl_feed *feed)
+void sl_generation_accept(struct sl_generation *g, const struct sl_chunk *feed)
 {
     g->usage.layers_used += feed->layers_used;
     g->usage.layers_full += feed->layers_full;
@@ -349,11 +349,11 @@ void sl_generation_take(struct sl_generation *g, const struct sl_feed *feed)
         settle(g);
         return;
     }
-    if (feed->want_all)
+    if (feed->all_logits)
         echo(g, feed);
     bool caught_up = g->fed == g->history_count;
     const float *last =
-        feed->logits + (feed->want_all ? (size_t)(feed->count - 1) * (size_t)vocab_of(g) : 0);
+        feed->logits + (feed->all_logits ? (size_t)(feed->count - 1) * (size_t)vocab_of(g) : 0);
     if (caught_up && g->options.max_tokens > 0)
         choose(g, last);
     else if (caught_up)
@@ -377,7 +377,7 @@ const char *sl_generation_text(const struct sl_generation *g, size_t *bytes)
     return g->text ? g->text : "";
 }
 
-const struct sl_token_record *sl_generation_records(const struct sl_generation *g, int *count)
+const struct sl_token_logprob *sl_generation_logprobs(const struct sl_generation *g, int *count)
 {
     *count = g->records_certain;
     return g->records;

@@ -70,7 +70,7 @@ static int32_t draw(struct candidate *list, int vocab, const struct sl_sampling 
     return list[left - 1].id; /* u * total rounded up to the sum */
 }
 
-int32_t sl_sample(const struct sl_choice *c)
+int32_t sl_sample(const struct sl_sample_params *c)
 {
     static_assert(sizeof(struct candidate) + sizeof(float) == SL_SAMPLE_BYTES, "one of each");
     struct candidate *list = c->scratch;

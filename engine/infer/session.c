@@ -91,7 +91,7 @@ static bool allocate(struct sl_session *s, struct sl_err *err)
         !sl_tape_init(&s->tape, m->engine->kernels, m->engine->pool, bytes, err))
         return false;
     s->tape.policy = &m->policy;
-    s->tape.notes.layers_used = s->layers_used;
+    s->tape.stats.layers_used = s->layers_used;
     return true;
 }
 
@@ -157,7 +157,7 @@ void sl_session_clear(struct sl_session *s, int slot)
 
 /* -- a run ------------------------------------------------------------------------------------ */
 
-static bool check_tokens(const struct sl_session *s, const struct sl_feed *f, struct sl_err *err)
+static bool check_tokens(const struct sl_session *s, const struct sl_chunk *f, struct sl_err *err)
 {
     int vocab = s->model->config.vocab, context = s->model->config.context;
     if (f->count < 1 || f->count > context - s->caches[f->slot].length)
@@ -171,13 +171,13 @@ static bool check_tokens(const struct sl_session *s, const struct sl_feed *f, st
 }
 
 /* Every promise is checked before anything runs: one bad feed must not harm the others. */
-static bool check_feeds(struct sl_session *s, const struct sl_feed *feeds, int count,
+static bool check_feeds(struct sl_session *s, const struct sl_chunk *feeds, int count,
                         struct sl_err *err)
 {
     int rows = 0;
     memset(s->fed, 0, (size_t)s->options.slots * sizeof *s->fed);
     for (int i = 0; i < count; i++) {
-        const struct sl_feed *f = &feeds[i];
+        const struct sl_chunk *f = &feeds[i];
         if (f->slot < 0 || f->slot >= s->options.slots)
             return sl_fail(err, SL_BAD_INPUT, "feed %d is for slot %d; accepted is 0 to %d", i,
                            f->slot, s->options.slots - 1);
@@ -194,16 +194,16 @@ static bool check_feeds(struct sl_session *s, const struct sl_feed *feeds, int c
     return count > 0 || sl_fail(err, SL_BAD_INPUT, "a run without feeds");
 }
 
-static struct sl_batch gather(struct sl_session *s, const struct sl_feed *feeds, int count)
+static struct sl_batch gather(struct sl_session *s, const struct sl_chunk *feeds, int count)
 {
     int row = 0, wanted = 0;
     for (int i = 0; i < count; i++) {
-        const struct sl_feed *f = &feeds[i];
+        const struct sl_chunk *f = &feeds[i];
         struct sl_cache *cache = &s->caches[f->slot];
         s->sequences[i] = (struct sl_sequence){
             .first = row, .rows = f->count, .position = cache->length, .cache = cache};
         memcpy(s->tokens + row, f->tokens, (size_t)f->count * sizeof *s->tokens);
-        for (int j = f->want_all ? 0 : f->count - 1; j < f->count; j++)
+        for (int j = f->all_logits ? 0 : f->count - 1; j < f->count; j++)
             s->wanted[wanted++] = row + j;
         row += f->count;
     }
@@ -216,13 +216,13 @@ static struct sl_batch gather(struct sl_session *s, const struct sl_feed *feeds,
                              .wanted = wanted == row ? NULL : &s->wanted_rows};
 }
 
-static void scatter(struct sl_session *s, struct sl_feed *feeds, int count,
+static void scatter(struct sl_session *s, struct sl_chunk *feeds, int count,
                     const struct sl_tensor *logits)
 {
     int place = 0;
     for (int i = 0; i < count; i++) {
-        struct sl_feed *f = &feeds[i];
-        int rows = f->want_all ? f->count : 1;
+        struct sl_chunk *f = &feeds[i];
+        int rows = f->all_logits ? f->count : 1;
         f->logits = sl_row(logits, place);
         f->finite = sl_all_finite(f->logits, (size_t)rows * (size_t)logits->cols);
         f->layers_full = (int64_t)f->count * s->model->config.depth;
@@ -235,7 +235,7 @@ static void scatter(struct sl_session *s, struct sl_feed *feeds, int count,
     assert(place == logits->rows);
 }
 
-bool sl_session_run(struct sl_session *s, struct sl_feed *feeds, int count, struct sl_err *err)
+bool sl_session_run(struct sl_session *s, struct sl_chunk *feeds, int count, struct sl_err *err)
 {
     if (!check_feeds(s, feeds, count, err))
         return sl_wrap(err, "run");

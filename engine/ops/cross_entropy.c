@@ -47,7 +47,7 @@ static void cross_entropy_forward(const struct sl_node *n)
         if (target >= 0)
             sum += (double)a->lse[r] - (double)sl_row(n->in[X], r)[target];
     }
-    n->tape->notes.loss += sum * (double)a->weight;
+    n->tape->stats.loss += sum * (double)a->weight;
 }
 
 /* dx = weight (softmax(x) - onehot(target)); 0 for rows without a target. */

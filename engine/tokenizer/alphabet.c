@@ -2,7 +2,7 @@
 #include "tokenizer/alphabet.h"
 
 #include "base/utf8.h"
-#include "tokenizer/unicode.h"
+#include "tokenizer/normalizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,16 +29,16 @@ static int by_point(const void *a, const void *b)
 }
 
 /* How often each character occurs in the words. */
-static bool characters_count(struct sl_counts *characters, const struct sl_counts *words,
-                             struct sl_err *err)
+static bool characters_count(struct sl_string_counter *characters,
+                             const struct sl_string_counter *words, struct sl_err *err)
 {
     for (int i = 0; i < words->count; i++) {
-        struct sl_piece word = sl_counts_text(words, i);
+        struct sl_piece word = sl_string_counter_text(words, i);
         for (size_t at = 0, from = 0; at < word.bytes; from = at) {
             uint32_t point;
             (void)sl_utf8_next(word.text, word.bytes, &at, &point);
             struct sl_piece one = {.text = word.text + from, .bytes = at - from};
-            if (!sl_counts_add(characters, one, words->list[i].times, NULL, err))
+            if (!sl_string_counter_add(characters, one, words->list[i].times, NULL, err))
                 return false;
         }
     }
@@ -47,11 +47,11 @@ static bool characters_count(struct sl_counts *characters, const struct sl_count
 
 /* Fills `out` with the characters, those of the alphabet first and in their order; returns how many
  * these are. */
-static int alphabet_choose(struct character *out, const struct sl_counts *characters)
+static int alphabet_choose(struct character *out, const struct sl_string_counter *characters)
 {
     size_t count = (size_t)characters->count;
     for (int i = 0; i < characters->count; i++) {
-        struct sl_piece one = sl_counts_text(characters, i);
+        struct sl_piece one = sl_string_counter_text(characters, i);
         size_t at = 0;
         out[i].times = characters->list[i].times;
         (void)sl_utf8_next(one.text, one.bytes, &at, &out[i].point);
@@ -63,20 +63,21 @@ static int alphabet_choose(struct character *out, const struct sl_counts *charac
     return (int)count;
 }
 
-static bool character_add(struct sl_counts *pieces, uint32_t point, const char *joint,
+static bool character_add(struct sl_string_counter *pieces, uint32_t point, const char *joint,
                           struct sl_err *err)
 {
     char text[16];
     size_t length = (size_t)snprintf(text, sizeof text - SL_UTF8_MAX, "%s", joint);
     size_t bytes = sl_utf8_put(point, text + length);
-    if (!sl_counts_add(pieces, (struct sl_piece){text + length, bytes}, 1, NULL, err))
+    if (!sl_string_counter_add(pieces, (struct sl_piece){text + length, bytes}, 1, NULL, err))
         return false;
-    return sl_letter_kind(point) != SL_LETTER_PART ||
-           sl_counts_add(pieces, (struct sl_piece){text, length + bytes}, 1, NULL, err);
+    return sl_codepoint_kind(point) != SL_CODEPOINT_PART ||
+           sl_string_counter_add(pieces, (struct sl_piece){text, length + bytes}, 1, NULL, err);
 }
 
-static bool alphabet_add(struct sl_counts *pieces, const struct sl_counts *characters,
-                         const char *joint, int size, struct sl_err *err)
+static bool alphabet_add(struct sl_string_counter *pieces,
+                         const struct sl_string_counter *characters, const char *joint, int size,
+                         struct sl_err *err)
 {
     struct character *alphabet = calloc((size_t)characters->count + 1, sizeof *alphabet);
     if (!alphabet)
@@ -93,12 +94,12 @@ static bool alphabet_add(struct sl_counts *pieces, const struct sl_counts *chara
     return ok;
 }
 
-bool sl_alphabet_add(struct sl_counts *pieces, const struct sl_counts *words, const char *joint,
-                     int size, struct sl_err *err)
+bool sl_alphabet_add(struct sl_string_counter *pieces, const struct sl_string_counter *words,
+                     const char *joint, int size, struct sl_err *err)
 {
-    struct sl_counts characters = {0};
+    struct sl_string_counter characters = {0};
     bool ok = characters_count(&characters, words, err) &&
               alphabet_add(pieces, &characters, joint, size, err);
-    sl_counts_release(&characters);
+    sl_string_counter_release(&characters);
     return ok;
 }

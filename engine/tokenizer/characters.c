@@ -201,7 +201,7 @@ static bool fail_strangers(const struct strangers *s, struct sl_err *err)
                    s->more ? ", and others" : "");
 }
 
-static bool characters_encode(const struct sl_tokenizer *tokens, struct sl_sink *sink,
+static bool characters_encode(const struct sl_tokenizer *tokens, struct sl_encoder_output *sink,
                               struct sl_err *err)
 {
     const struct characters *c = (const struct characters *)tokens;
@@ -219,7 +219,7 @@ static bool characters_encode(const struct sl_tokenizer *tokens, struct sl_sink 
             id = otherwise;
         if (id < 0)
             stranger_note(&strangers, point, sink->count);
-        sl_sink_put(sink, id, (struct sl_place){.start = start, .stop = at});
+        sl_encoder_emit(sink, id, (struct sl_token_offset){.start = start, .stop = at});
     }
     return strangers.count == 0 || fail_strangers(&strangers, err);
 }

@@ -3,8 +3,8 @@
  * The criterion is the plain count, that of byte pair encoding (Sennrich et al. 2016), and not the
  * count divided by those of the two parts, which papers describe as WordPiece's likelihood. Google
  * never published its trainer; the one in common use, of the Python package `tokenizers`, counts.
- * The quotient favours pairs of rare letters over frequent words, and since it changes with every
- * count of either part it cannot be kept up to date pair by pair.
+ * The quotient favours pairs of rare characters over frequent words. It changes with every count of
+ * either part, so it cannot be updated pair by pair.
  *
  * Of pairs with one count that one is joined whose left piece has the smaller id, then whose right
  * piece has. Words of `aaa` have the pair (a, a) twice and are joined from the left.
@@ -52,7 +52,7 @@ struct part {
 };
 
 struct merger {
-    struct sl_counts *pieces;
+    struct sl_string_counter *pieces;
     const char *joint;
     struct part *parts;
     int32_t *ids; /* of the pieces of all words */
@@ -318,8 +318,8 @@ static int word_spell(const struct merger *m, struct sl_piece word, int32_t *ids
         (void)sl_utf8_next(word.text, word.bytes, &at, &point);
         memcpy(text + length, word.text + from, at - from);
         size_t skip = from == 0 ? length : 0;
-        int id =
-            sl_counts_find(m->pieces, (struct sl_piece){text + skip, length + at - from - skip});
+        int id = sl_string_counter_find(m->pieces,
+                                        (struct sl_piece){text + skip, length + at - from - skip});
         if (id < 0)
             return 0;
         ids[count++] = id;
@@ -327,7 +327,7 @@ static int word_spell(const struct merger *m, struct sl_piece word, int32_t *ids
     return count;
 }
 
-static bool merger_init(struct merger *m, const struct sl_counts *words)
+static bool merger_init(struct merger *m, const struct sl_string_counter *words)
 {
     m->spare = -1;
     m->parts = calloc((size_t)words->count + 1, sizeof *m->parts);
@@ -336,7 +336,7 @@ static bool merger_init(struct merger *m, const struct sl_counts *words)
         return false;
     size_t start = 0;
     for (int32_t word = 0; word < words->count; word++) {
-        int count = word_spell(m, sl_counts_text(words, word), m->ids + start);
+        int count = word_spell(m, sl_string_counter_text(words, word), m->ids + start);
         m->parts[word] =
             (struct part){.start = start, .count = count, .times = words->list[word].times};
         start += (size_t)count;
@@ -350,18 +350,18 @@ static bool merger_init(struct merger *m, const struct sl_counts *words)
 static bool piece_join(struct merger *m, const struct pair *pair, int *joined, struct sl_err *err)
 {
     char text[2 * SL_PIECE_BYTES_MAX];
-    struct sl_piece left = sl_counts_text(m->pieces, pair->left);
-    struct sl_piece right = sl_counts_text(m->pieces, pair->right);
+    struct sl_piece left = sl_string_counter_text(m->pieces, pair->left);
+    struct sl_piece right = sl_string_counter_text(m->pieces, pair->right);
     size_t length = strlen(m->joint);
     assert(right.bytes > length);
     assert(left.bytes + right.bytes <= sizeof text);
     memcpy(text, left.text, left.bytes);
     memcpy(text + left.bytes, right.text + length, right.bytes - length);
-    return sl_counts_add(m->pieces, (struct sl_piece){text, left.bytes + right.bytes - length}, 1,
-                         joined, err);
+    return sl_string_counter_add(
+        m->pieces, (struct sl_piece){text, left.bytes + right.bytes - length}, 1, joined, err);
 }
 
-static bool pieces_add(struct merger *m, const struct sl_learning *how, struct sl_err *err)
+static bool pieces_add(struct merger *m, const struct sl_tokenizer_options *how, struct sl_err *err)
 {
     while (m->pieces->count < how->size) {
         uint32_t pair;
@@ -378,8 +378,8 @@ static bool pieces_add(struct merger *m, const struct sl_learning *how, struct s
     return true;
 }
 
-bool sl_merges_add(struct sl_counts *pieces, const struct sl_counts *words, const char *joint,
-                   const struct sl_learning *how, struct sl_err *err)
+bool sl_merges_add(struct sl_string_counter *pieces, const struct sl_string_counter *words,
+                   const char *joint, const struct sl_tokenizer_options *how, struct sl_err *err)
 {
     struct merger m = {.pieces = pieces, .joint = joint};
     bool ok = merger_init(&m, words) ? pieces_add(&m, how, err) : fail_memory(&m, err);

@@ -131,7 +131,7 @@ bool sl_tokenizer_has_text(const struct sl_tokenizer *tokens, const int32_t *ids
 
 /* -- encoding --------------------------------------------------------------------------------- */
 
-void sl_sink_put(struct sl_sink *sink, int32_t id, struct sl_place place)
+void sl_encoder_emit(struct sl_encoder_output *sink, int32_t id, struct sl_token_offset place)
 {
     const struct sl_encoding *job = sink->job;
     if (sink->count < job->most) {
@@ -142,12 +142,12 @@ void sl_sink_put(struct sl_sink *sink, int32_t id, struct sl_place place)
     sink->count++;
 }
 
-static void special_put(const struct sl_tokenizer *tokens, struct sl_sink *sink,
+static void special_put(const struct sl_tokenizer *tokens, struct sl_encoder_output *sink,
                         enum sl_special which)
 {
     int32_t id = tokens->special[which];
     if (sink->job->special && id >= 0)
-        sl_sink_put(sink, id, (struct sl_place){.special = true});
+        sl_encoder_emit(sink, id, (struct sl_token_offset){.special = true});
 }
 
 long sl_tokenizer_tokenize(const struct sl_tokenizer *tokens, const struct sl_encoding *encoding,
@@ -155,7 +155,7 @@ long sl_tokenizer_tokenize(const struct sl_tokenizer *tokens, const struct sl_en
 {
     assert(encoding->most >= 0);
     assert(encoding->ids || encoding->most == 0);
-    struct sl_sink sink = {.job = encoding};
+    struct sl_encoder_output sink = {.job = encoding};
     special_put(tokens, &sink, SL_SPECIAL_BEGIN);
     if (!tokens->kind->encode(tokens, &sink, err))
         return -1;
@@ -165,7 +165,7 @@ long sl_tokenizer_tokenize(const struct sl_tokenizer *tokens, const struct sl_en
 
 /* Parameters as the public header has them. */
 /* NOLINTBEGIN(readability-function-size,readability-non-const-parameter) */
-size_t sl_tokenizer_room(size_t bytes)
+size_t sl_tokenizer_max_tokens(size_t bytes)
 {
     return bytes + 2;
 }
@@ -256,22 +256,22 @@ const char *sl_tokenizer_piece(const struct sl_tokenizer *tokens, int32_t id, si
 }
 
 /* Moves the ids from `from` on to `to`. */
-static void shift(int32_t *ids, struct sl_place *places, long from, long to, long count)
+static void shift(int32_t *ids, struct sl_token_offset *places, long from, long to, long count)
 {
     memmove(ids + to, ids + from, (size_t)count * sizeof *ids);
     if (places)
         memmove(places + to, places + from, (size_t)count * sizeof *places);
 }
 
-long sl_tokenizer_cut(const struct sl_tokenizer *tokens, enum sl_keep keep, long most, int32_t *ids,
-                      struct sl_place *places, long count)
+long sl_tokenizer_truncate(const struct sl_tokenizer *tokens, enum sl_truncation keep, long most,
+                           int32_t *ids, struct sl_token_offset *places, long count)
 {
     assert(most >= 2);
     if (count <= most)
         return count;
     int32_t begin = tokens->special[SL_SPECIAL_BEGIN], end = tokens->special[SL_SPECIAL_END];
     long head = begin >= 0 && ids[0] == begin, tail = end >= 0 && ids[count - 1] == end;
-    if (keep == SL_KEEP_LAST)
+    if (keep == SL_TRUNCATE_LEFT)
         shift(ids, places, count - (most - head), head, most - head);
     else
         shift(ids, places, count - tail, most - tail, tail);

@@ -19,9 +19,9 @@ enum {
     SL_PIECE_BYTES_MAX = 512
 };
 
-enum { SL_LEARN_SIZE = 30000 }; /* about what BERT has */
+enum { SL_VOCAB_SIZE_DEFAULT = 30000 }; /* about what BERT has */
 
-struct sl_learning {
+struct sl_tokenizer_options {
     const char *kind; /* of those that split: "words", "wordpiece" */
     int size;         /* at most so many pieces, special ones included */
     bool lower;
@@ -31,7 +31,7 @@ struct sl_learning {
 };
 
 struct sl_tokenizer_kind;
-struct sl_counts;
+struct sl_string_counter;
 
 struct sl_tokenizer {
     const struct sl_tokenizer_kind *kind;
@@ -43,12 +43,12 @@ struct sl_tokenizer {
 };
 
 /* Where an encoder puts what it finds. */
-struct sl_sink {
+struct sl_encoder_output {
     const struct sl_encoding *job;
     long count;
 };
 
-void sl_sink_put(struct sl_sink *sink, int32_t id, struct sl_place place);
+void sl_encoder_emit(struct sl_encoder_output *sink, int32_t id, struct sl_token_offset place);
 
 struct sl_tokenizer_kind {
     const char *name;
@@ -64,13 +64,14 @@ struct sl_tokenizer_kind {
      * sl_tokenizer_create; */
     struct sl_tokenizer *(*learn)(const char *text, size_t bytes, struct sl_err *err);
     /* or in counted words, added to `pieces` in the order of their ids. */
-    bool (*choose)(const struct sl_counts *words, const struct sl_learning *how,
-                   struct sl_counts *pieces, struct sl_err *err);
+    bool (*choose)(const struct sl_string_counter *words, const struct sl_tokenizer_options *how,
+                   struct sl_string_counter *pieces, struct sl_err *err);
 
     /* Pieces are set: checks them, finds the special ones, builds whatever encode needs. */
     bool (*open)(struct sl_tokenizer *tokens, struct sl_err *err);
     void (*close)(struct sl_tokenizer *tokens); /* undoes open, also one that failed */
-    bool (*encode)(const struct sl_tokenizer *tokens, struct sl_sink *sink, struct sl_err *err);
+    bool (*encode)(const struct sl_tokenizer *tokens, struct sl_encoder_output *sink,
+                   struct sl_err *err);
 };
 
 /* The names of the kinds, by index; NULL past the last. */

@@ -149,11 +149,11 @@ int32_t sl_trie_find(const struct sl_trie *trie, const char *text)
 int sl_trie_match(const struct sl_trie *trie, enum sl_trie_root root, const struct sl_word *word,
                   int from, int32_t *id)
 {
-    assert(word->count <= SL_WORD_LETTERS_MAX);
+    assert(word->count <= SL_WORD_CODEPOINTS_MAX);
     int length = 0;
     uint32_t node = root;
     for (int at = from; at < word->count; at++) {
-        node = edge_at(trie, node, word->letters[at].point)->next;
+        node = edge_at(trie, node, word->codepoints[at].point)->next;
         if (node == 0)
             break;
         if (trie->ids[node] >= 0) {

@@ -4,7 +4,7 @@
  * then read by any thread. */
 #pragma once
 
-#include "tokenizer/splitter.h"
+#include "tokenizer/pre_tokenizer.h"
 #include "tokenizer/tokenizer.h"
 
 enum sl_trie_root { SL_TRIE_WORD, SL_TRIE_REST, SL_TRIE_ROOTS };
@@ -31,7 +31,7 @@ void sl_trie_release(struct sl_trie *trie); /* a zeroed one is fine */
 /* The id of a whole piece, written as in the file; -1: none. */
 int32_t sl_trie_find(const struct sl_trie *trie, const char *text);
 
-/* How many letters of a word, from the one at `from` on, the longest piece has, and its id; 0 when
- * there is none. */
+/* The length in code points of the longest piece that matches the word from code point `from` on,
+ * and its id; 0 if none matches. */
 int sl_trie_match(const struct sl_trie *trie, enum sl_trie_root root, const struct sl_word *word,
                   int from, int32_t *id);

@@ -28,17 +28,18 @@ enum { NAMES = sizeof specials / sizeof *specials };
 
 struct wordpiece {
     struct sl_tokenizer tokens;
-    struct sl_rules rules;
+    struct sl_normalizer normalizer;
     struct sl_trie trie;
 };
 
-static bool wordpiece_choose(const struct sl_counts *words, const struct sl_learning *how,
-                             struct sl_counts *pieces, struct sl_err *err)
+static bool wordpiece_choose(const struct sl_string_counter *words,
+                             const struct sl_tokenizer_options *how,
+                             struct sl_string_counter *pieces, struct sl_err *err)
 {
     const char *names[NAMES];
     for (int i = 0; i < NAMES; i++)
         names[i] = specials[i].name;
-    return sl_counts_add_all(pieces, names, NAMES, err) &&
+    return sl_string_counter_add_all(pieces, names, NAMES, err) &&
            sl_alphabet_add(pieces, words, joint, how->size, err) &&
            sl_merges_add(pieces, words, joint, how, err);
 }
@@ -46,7 +47,7 @@ static bool wordpiece_choose(const struct sl_counts *words, const struct sl_lear
 static bool wordpiece_open(struct sl_tokenizer *tokens, struct sl_err *err)
 {
     struct wordpiece *w = (struct wordpiece *)tokens;
-    sl_rules_init(&w->rules, tokens->lower);
+    sl_normalizer_init(&w->normalizer, tokens->lower);
     if (!sl_trie_fill(&w->trie, tokens, joint, err))
         return false;
     for (int i = 0; i < NAMES; i++) {
@@ -65,14 +66,15 @@ static void wordpiece_close(struct sl_tokenizer *tokens)
     sl_trie_release(&((struct wordpiece *)tokens)->trie);
 }
 
-/* From the first to the last of some letters; marks that were sorted may not be in order. */
-static struct sl_place place_of(const struct sl_word *word, int from, int count)
+/* From the first to the last of some codepoints; marks that were sorted may not be in order. */
+static struct sl_token_offset place_of(const struct sl_word *word, int from, int count)
 {
-    struct sl_place place = {.start = word->letters[from].start, .stop = word->letters[from].stop};
+    struct sl_token_offset place = {.start = word->codepoints[from].start,
+                                    .stop = word->codepoints[from].stop};
     for (int i = from + 1; i < from + count; i++) {
-        const struct sl_placed *letter = &word->letters[i];
-        place.start = letter->start < place.start ? letter->start : place.start;
-        place.stop = letter->stop > place.stop ? letter->stop : place.stop;
+        const struct sl_word_codepoint *codepoint = &word->codepoints[i];
+        place.start = codepoint->start < place.start ? codepoint->start : place.start;
+        place.stop = codepoint->stop > place.stop ? codepoint->stop : place.stop;
     }
     return place;
 }
@@ -82,7 +84,7 @@ static int word_cut(const struct wordpiece *w, const struct sl_word *word, int *
                     int32_t *ids)
 {
     int count = 0;
-    if (word->count > SL_WORD_LETTERS_MAX)
+    if (word->count > SL_WORD_CODEPOINTS_MAX)
         return 0;
     for (int at = 0; at < word->count; at += lengths[count++]) {
         enum sl_trie_root root = at == 0 ? SL_TRIE_WORD : SL_TRIE_REST;
@@ -93,28 +95,30 @@ static int word_cut(const struct wordpiece *w, const struct sl_word *word, int *
     return count;
 }
 
-static void word_put(const struct wordpiece *w, const struct sl_word *word, struct sl_sink *sink)
+static void word_put(const struct wordpiece *w, const struct sl_word *word,
+                     struct sl_encoder_output *sink)
 {
-    int lengths[SL_WORD_LETTERS_MAX], at = 0;
-    int32_t ids[SL_WORD_LETTERS_MAX];
+    int lengths[SL_WORD_CODEPOINTS_MAX], at = 0;
+    int32_t ids[SL_WORD_CODEPOINTS_MAX];
     int count = word_cut(w, word, lengths, ids);
     for (int i = 0; i < count; at += lengths[i++])
-        sl_sink_put(sink, ids[i], place_of(word, at, lengths[i]));
+        sl_encoder_emit(sink, ids[i], place_of(word, at, lengths[i]));
     if (count == 0)
-        sl_sink_put(sink, w->tokens.special[SL_SPECIAL_UNKNOWN],
-                    (struct sl_place){.start = word->start, .stop = word->stop});
+        sl_encoder_emit(sink, w->tokens.special[SL_SPECIAL_UNKNOWN],
+                        (struct sl_token_offset){.start = word->start, .stop = word->stop});
 }
 
-static bool wordpiece_encode(const struct sl_tokenizer *tokens, struct sl_sink *sink,
+static bool wordpiece_encode(const struct sl_tokenizer *tokens, struct sl_encoder_output *sink,
                              struct sl_err *err)
 {
     const struct wordpiece *w = (const struct wordpiece *)tokens;
     const struct sl_encoding *job = sink->job;
-    struct sl_splitter splitter = {.rules = &w->rules, .text = job->text, .bytes = job->bytes};
+    struct sl_pre_tokenizer pre_tokenizer = {
+        .normalizer = &w->normalizer, .text = job->text, .bytes = job->bytes};
     struct sl_word word;
     if (!sl_utf8_check(job->text, job->bytes, err))
         return false;
-    while (sl_splitter_next(&splitter, &word))
+    while (sl_pre_tokenizer_next(&pre_tokenizer, &word))
         word_put(w, &word, sink);
     return true;
 }

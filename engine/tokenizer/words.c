@@ -5,8 +5,8 @@
  * left out would be of the last texts, and of the last class where texts are sorted by class. */
 #include "base/strings.h"
 #include "base/utf8.h"
-#include "tokenizer/counts.h"
 #include "tokenizer/kinds.h"
+#include "tokenizer/string_counter.h"
 #include "tokenizer/trie.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const char *const specials[SPECIALS] =
 
 struct words {
     struct sl_tokenizer tokens;
-    struct sl_rules rules;
+    struct sl_normalizer normalizer;
     struct sl_trie trie;
 };
 
@@ -43,29 +43,31 @@ static bool is_punctuation(struct sl_piece word)
     size_t at = 0;
     uint32_t point = 0;
     (void)sl_utf8_next(word.text, word.bytes, &at, &point);
-    return sl_letter_kind(point) == SL_LETTER_PUNCTUATION;
+    return sl_codepoint_kind(point) == SL_CODEPOINT_PUNCTUATION;
 }
 
-static int words_rank(const struct sl_counts *words, struct ranked *ranks)
+static int words_rank(const struct sl_string_counter *words, struct ranked *ranks)
 {
     int count = 0;
     for (int i = 0; i < words->count; i++)
-        if (!is_punctuation(sl_counts_text(words, i)))
-            ranks[count++] = (struct ranked){words->list[i].times, sl_counts_text(words, i)};
+        if (!is_punctuation(sl_string_counter_text(words, i)))
+            ranks[count++] =
+                (struct ranked){words->list[i].times, sl_string_counter_text(words, i)};
     qsort(ranks, (size_t)count, sizeof *ranks, ranked_compare);
     return count;
 }
 
-static bool words_choose(const struct sl_counts *words, const struct sl_learning *how,
-                         struct sl_counts *pieces, struct sl_err *err)
+static bool words_choose(const struct sl_string_counter *words,
+                         const struct sl_tokenizer_options *how, struct sl_string_counter *pieces,
+                         struct sl_err *err)
 {
     struct ranked *ranks = calloc((size_t)words->count + 1, sizeof *ranks);
     if (!ranks)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %d words", words->count);
-    bool ok = sl_counts_add_all(pieces, specials, SPECIALS, err);
+    bool ok = sl_string_counter_add_all(pieces, specials, SPECIALS, err);
     int count = words_rank(words, ranks);
     for (int i = 0; i < count && pieces->count < how->size && ok; i++)
-        ok = sl_counts_add(pieces, ranks[i].word, 1, NULL, err);
+        ok = sl_string_counter_add(pieces, ranks[i].word, 1, NULL, err);
     free(ranks);
     return ok;
 }
@@ -75,7 +77,7 @@ static bool words_choose(const struct sl_counts *words, const struct sl_learning
 static bool words_open(struct sl_tokenizer *tokens, struct sl_err *err)
 {
     struct words *w = (struct words *)tokens;
-    sl_rules_init(&w->rules, tokens->lower);
+    sl_normalizer_init(&w->normalizer, tokens->lower);
     if (!sl_trie_fill(&w->trie, tokens, NULL, err))
         return false;
     for (int32_t id = 0; id < SPECIALS; id++)
@@ -96,24 +98,25 @@ static void words_close(struct sl_tokenizer *tokens)
 static int32_t word_id(const struct words *w, const struct sl_word *word)
 {
     int32_t id = UNKNOWN;
-    bool whole = word->count <= SL_WORD_LETTERS_MAX &&
+    bool whole = word->count <= SL_WORD_CODEPOINTS_MAX &&
                  sl_trie_match(&w->trie, SL_TRIE_WORD, word, 0, &id) == word->count;
     return whole ? id : UNKNOWN;
 }
 
-static bool words_encode(const struct sl_tokenizer *tokens, struct sl_sink *sink,
+static bool words_encode(const struct sl_tokenizer *tokens, struct sl_encoder_output *sink,
                          struct sl_err *err)
 {
     const struct words *w = (const struct words *)tokens;
     const struct sl_encoding *job = sink->job;
-    struct sl_splitter splitter = {.rules = &w->rules, .text = job->text, .bytes = job->bytes};
+    struct sl_pre_tokenizer pre_tokenizer = {
+        .normalizer = &w->normalizer, .text = job->text, .bytes = job->bytes};
     struct sl_word word;
     if (!sl_utf8_check(job->text, job->bytes, err))
         return false;
-    while (sl_splitter_next(&splitter, &word))
-        if (word.kind != SL_LETTER_PUNCTUATION)
-            sl_sink_put(sink, word_id(w, &word),
-                        (struct sl_place){.start = word.start, .stop = word.stop});
+    while (sl_pre_tokenizer_next(&pre_tokenizer, &word))
+        if (word.kind != SL_CODEPOINT_PUNCTUATION)
+            sl_encoder_emit(sink, word_id(w, &word),
+                            (struct sl_token_offset){.start = word.start, .stop = word.stop});
     return true;
 }
 

@@ -96,11 +96,11 @@ json_t *eval_labels_json(const struct sl_model *m, const struct eval_label *labe
         json_t *worst =
             label->mistaken_for >= 0 ? json_string(m->labels[label->mistaken_for]) : json_null();
         (void)json_array_append_new(
-            list,
-            json_pack("{s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:i}", "label", m->labels[c], "texts",
-                      label->texts, "right", label->right, "predicted", label->predicted, "recall",
-                      share_json(recall(label)), "precision", share_json(precision(label)),
-                      "mistaken_for", worst, "mistaken", label->mistaken));
+            list, json_pack("{s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:i}", "label", m->labels[c],
+                            "texts", label->texts, "correct", label->right, "predicted",
+                            label->predicted, "recall", share_json(recall(label)), "precision",
+                            share_json(precision(label)), "most_confused_with", worst, "confused",
+                            label->mistaken));
     }
     return list;
 }

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "checkpoint/json.h"
 #include "checkpoint/manifest.h"
-#include "tools/report_material.h"
+#include "tools/report_data.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -22,7 +22,7 @@ struct report {
     FILE *log;
     bool terminal, line_open;
     double drawn; /* when the live line was last drawn */
-    struct sl_train_state last;
+    struct sl_train_progress last;
 };
 
 static json_t *number(double x)
@@ -36,7 +36,7 @@ static void put(json_t *object, const char *key, json_t *value)
 }
 
 /* Of labelled texts; a text has none. */
-static void put_accuracy(json_t *object, const struct sl_train_state *s)
+static void put_accuracy(json_t *object, const struct sl_train_progress *s)
 {
     if (!isfinite(s->validation_accuracy))
         return;
@@ -52,7 +52,7 @@ static json_int_t peak_memory(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (json_int_t)usage.ru_maxrss * 1024 : 0;
 }
 
-static json_t *event_object(const struct sl_train_state *s)
+static json_t *event_object(const struct sl_train_progress *s)
 {
     static const char *const names[] = {"step", "evaluated", "saved"};
     json_t *o = json_object();
@@ -61,22 +61,22 @@ static json_t *event_object(const struct sl_train_state *s)
     put(o, "step", json_integer(s->step));
     put(o, "steps", json_integer(s->steps));
     put(o, "train_loss", number(s->loss));
-    put(o, "active", number(s->gate_mean));
-    put(o, "rate", number(s->rate));
-    put(o, "gradient_norm", number(s->norm));
+    put(o, "gate_mean", number(s->gate_mean));
+    put(o, "learning_rate", number(s->learning_rate));
+    put(o, "grad_norm", number(s->grad_norm));
     put(o, "tokens_per_second", number(s->tokens_per_second));
     put(o, "seconds", number(s->seconds));
     put(o, "seconds_left", number(s->seconds_left));
     if (s->event == SL_TRAIN_EVALUATED) {
         put(o, "validation_loss", number(s->validation_loss));
-        put(o, "validation_active", number(s->validation_gate));
+        put(o, "validation_gate_mean", number(s->validation_gate));
         put_accuracy(o, s);
         put(o, "validation_depth", number(s->validation_depth));
         if (isfinite(s->validation_depth_first))
             put(o, "validation_depth_first", number(s->validation_depth_first));
         put(o, "best_loss", number(s->best_loss));
         put(o, "best_step", json_integer(s->best_step));
-        put(o, "peak_memory", json_integer(peak_memory()));
+        put(o, "peak_memory_bytes", json_integer(peak_memory()));
     }
     return o;
 }
@@ -106,7 +106,7 @@ static void end_live_line(struct report *r)
     r->line_open = false;
 }
 
-static void draw_live_line(struct report *r, const struct sl_train_state *s)
+static void draw_live_line(struct report *r, const struct sl_train_progress *s)
 {
     enum { WIDTH = 24 };
 
@@ -124,7 +124,7 @@ static void draw_live_line(struct report *r, const struct sl_train_state *s)
     r->line_open = true;
 }
 
-static void on_terminal(struct report *r, const struct sl_train_state *s)
+static void on_terminal(struct report *r, const struct sl_train_progress *s)
 {
     double at = sl_now_seconds();
     if (s->event == SL_TRAIN_STEPPED && (at - r->drawn > 0.1 || s->step == s->steps)) {
@@ -141,7 +141,7 @@ static void on_terminal(struct report *r, const struct sl_train_state *s)
     }
 }
 
-void report_event(void *report, const struct sl_train_state *s)
+void report_event(void *report, const struct sl_train_progress *s)
 {
     struct report *r = report;
     r->last = *s;
@@ -155,7 +155,7 @@ static void write_begin(struct report *r, const struct sl_trainer *trainer)
 {
     const struct sl_model *m = sl_trainer_model(trainer);
     json_t *o = json_object();
-    put(o, "event", json_string("begun"));
+    put(o, "event", json_string("started"));
     put(o, "time", json_integer((json_int_t)time(NULL)));
     put(o, "step", json_integer(r->last.step));
     put(o, "steps", json_integer(r->last.steps));
@@ -163,7 +163,7 @@ static void write_begin(struct report *r, const struct sl_trainer *trainer)
     put(o, "parameters", json_integer((json_int_t)sl_model_parameter_count(m)));
     put(o, "isa", json_string(sl_engine_isa(m->engine)));
     put(o, "threads", json_integer(sl_engine_threads(m->engine)));
-    report_material_put(trainer, o);
+    report_data_put(trainer, o);
     write_line(r, o);
 }
 
@@ -174,7 +174,7 @@ static void say_begin(const struct sl_trainer *trainer)
     (void)printf("%s, %lld parameters, %s, %d thread%s\n", m->arch->name,
                  (long long)sl_model_parameter_count(m), sl_engine_isa(m->engine), threads,
                  threads == 1 ? "" : "s");
-    report_material_print(trainer);
+    report_data_print(trainer);
 }
 
 struct report *report_open(const struct sl_trainer *trainer, const char *run, bool json,
@@ -191,7 +191,7 @@ struct report *report_open(const struct sl_trainer *trainer, const char *run, bo
         return NULL;
     }
     r->terminal = !json && isatty(STDOUT_FILENO);
-    r->last = *sl_trainer_state(trainer);
+    r->last = *sl_trainer_progress(trainer);
     r->log = fopen(path, "ae");
     if (!r->log) {
         sl_fail(err, SL_IO, "cannot append to '%s': %s", path, strerrordesc_np(errno));
@@ -201,7 +201,7 @@ struct report *report_open(const struct sl_trainer *trainer, const char *run, bo
     write_begin(r, trainer);
     if (r->terminal)
         say_begin(trainer);
-    report_material_warn(trainer);
+    report_data_warn(trainer);
     return r;
 }
 
@@ -222,7 +222,7 @@ static json_t *end_object(const struct report *r, enum ending ending, const char
                           const char *published)
 {
     static const char *const events[] = {"failed", "ended", "ended", "published"};
-    static const char *const next[] = {NULL, "--resume", "--resume --out", NULL};
+    static const char *const next[] = {NULL, "--resume", "--resume --output", NULL};
     json_t *o = json_object();
     put(o, "event", json_string(events[ending]));
     put(o, "time", json_integer((json_int_t)time(NULL)));
@@ -246,7 +246,8 @@ static void say_end(const struct report *r, enum ending ending, const char *publ
     if (ending == PUBLISHED)
         (void)printf("%s\na daemon that is running serves it after a restart\n", published);
     else if (ending == UNPUBLISHED)
-        (void)printf("nothing was published; the same command with --resume --out DIR does it\n");
+        (void)printf(
+            "nothing was published; the same command with --resume --output DIR does it\n");
     else if (published)
         (void)printf("the best model so far is in %s; the same command with --resume goes on\n",
                      published);
@@ -278,8 +279,8 @@ static void put_file(json_t *object, const char *key, const char *path)
 
 char *report_provenance(const struct sl_trainer *trainer, struct sl_err *err)
 {
-    const struct sl_training *t = sl_trainer_training(trainer);
-    const struct sl_train_state *s = sl_trainer_state(trainer);
+    const struct sl_train_options *t = sl_trainer_options(trainer);
+    const struct sl_train_progress *s = sl_trainer_progress(trainer);
     json_t *o = json_object();
     put_file(o, "corpus", t->sources.corpus);
     put_file(o, "data", t->sources.data);
@@ -287,13 +288,13 @@ char *report_provenance(const struct sl_trainer *trainer, struct sl_err *err)
     put_file(o, "vocabulary", t->sources.vocabulary);
     put(o, "steps", json_integer(s->step));
     put(o, "validation_loss", number(s->validation_loss));
-    put(o, "validation_active", number(s->validation_gate));
+    put(o, "validation_gate_mean", number(s->validation_gate));
     put_accuracy(o, s);
     put(o, "best_loss", number(s->best_loss));
     put(o, "best_step", json_integer(s->best_step));
     put(o, "seconds", number(s->seconds));
     put(o, "finished", json_integer((json_int_t)time(NULL)));
-    put(o, "recipe", sl_json_numbers(sl_recipe_rows, &t->recipe, 0));
+    put(o, "hyperparameters", sl_json_numbers(sl_hyperparameter_rows, &t->hyperparameters, 0));
     char *text = json_dumps(o, JSON_REAL_PRECISION(SL_JSON_SHORT));
     json_decref(o);
     if (!text)

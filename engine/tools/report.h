@@ -8,7 +8,7 @@ struct report;
 
 struct report *report_open(const struct sl_trainer *trainer, const char *run, bool json,
                            struct sl_err *err) SL_MUST_CHECK;
-void report_event(void *report, const struct sl_train_state *state);
+void report_event(void *report, const struct sl_train_progress *state);
 /* failure: why the run ended early, or NULL; published: where it has left a model so far, or
  * NULL. */
 void report_close(struct report *report, const char *failure, const char *published);

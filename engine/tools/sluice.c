@@ -1,6 +1,6 @@
 /* sluice.c - the offline tool: train, evaluate, generate, inspect and measure, without a server. */
 #include "sluice/model.h"
-#include "tools/places.h"
+#include "tools/model_path.h"
 #include "tools/tools.h"
 
 #include <stdio.h>
@@ -20,16 +20,24 @@ struct sl_engine *tool_engine(int threads, const char *isa, struct sl_err *err)
 
 struct sl_model *tool_model(struct sl_engine *engine, const char *directory, struct sl_err *err)
 {
-    return place_of_model(directory, err) ? sl_model_open(engine, directory, err) : NULL;
+    return model_path_check_input(directory, err) ? sl_model_open(engine, directory, err) : NULL;
 }
 
-bool tool_one_source(const char *corpus, const char *data, struct sl_err *err)
+bool tool_check_source(const char *corpus, const char *data, struct sl_err *err)
 {
     if (corpus && data)
         return sl_fail(err, SL_BAD_INPUT, "--corpus and --data are both given; accepted is one");
     return corpus || data ||
            sl_fail(err, SL_BAD_INPUT,
                    "neither --corpus nor --data is given; wanted is a text or labelled texts");
+}
+
+bool tool_truncation(const char *name, enum sl_truncation *side, struct sl_err *err)
+{
+    bool left = name && strcmp(name, "left") == 0;
+    *side = left ? SL_TRUNCATE_LEFT : SL_TRUNCATE_RIGHT;
+    return left || !name || strcmp(name, "right") == 0 ||
+           sl_fail(err, SL_BAD_INPUT, "invalid --truncate '%s': expected left or right", name);
 }
 
 const char *tool_first_given(const struct tool_given *options)

@@ -23,11 +23,11 @@ static const struct option_row rows[] = {
      offsetof(struct arguments, arch), 0, 0},
     {"steps", "N", "steps measured, after two that are not [10]", OPTION_WHOLE,
      offsetof(struct arguments, steps), 1, 10000},
-    {"batch", "N", "windows per step [64]", OPTION_WHOLE, offsetof(struct arguments, batch), 1,
+    {"batch-size", "N", "windows per step [64]", OPTION_WHOLE, offsetof(struct arguments, batch), 1,
      4096},
     {"context", "N", "tokens per window [128]", OPTION_WHOLE, offsetof(struct arguments, context),
      2, 8192},
-    {"micro-batch", "N", "windows computed at a time [the recipe's]", OPTION_WHOLE,
+    {"micro-batch-size", "N", "windows computed at a time [the hyperparameters's]", OPTION_WHOLE,
      offsetof(struct arguments, micro_batch), 0, 4096},
     ENGINE_OPTIONS(struct arguments),
     {0}};
@@ -68,7 +68,7 @@ static void print(const struct arguments *a, const struct sl_trainer *trainer, d
     if (a->json)
         printf("{\"bench\":\"train\",\"architecture\":\"%s\",\"parameters\":%lld,\"batch\":%d,"
                "\"context\":%d,\"isa\":\"%s\",\"threads\":%d,\"milliseconds_median\":%.1f,"
-               "\"milliseconds_least\":%.1f,\"tokens_per_second\":%.0f}\n",
+               "\"milliseconds_min\":%.1f,\"tokens_per_second\":%.0f}\n",
                m->arch->name, (long long)sl_model_parameter_count(m), a->batch, a->context,
                sl_engine_isa(m->engine), sl_engine_threads(m->engine), 1e3 * median, 1e3 * times[0],
                tokens / median);
@@ -104,14 +104,16 @@ static bool bench(struct sl_engine *engine, const struct arguments *a, const cha
                   struct sl_err *err)
 {
     char corpus[SL_PATH_MAX], run[SL_PATH_MAX], state[SL_PATH_MAX];
-    struct sl_training t = {.arch = sl_arch_find(a->arch), .sources.corpus = corpus, .run = run};
+    struct sl_train_options t = {
+        .arch = sl_arch_find(a->arch), .sources.corpus = corpus, .run = run};
     if (!t.arch)
         return sl_fail(err, SL_BAD_INPUT, "--arch is %s, which there is not", a->arch);
     sl_config_standard(t.arch, &t.config);
-    sl_numbers_standard(sl_recipe_rows, &t.recipe);
+    sl_numbers_standard(sl_hyperparameter_rows, &t.hyperparameters);
     t.config.context = a->context;
-    t.recipe.batch = a->batch;
-    t.recipe.micro_batch = a->micro_batch ? a->micro_batch : t.recipe.micro_batch;
+    t.hyperparameters.batch_size = a->batch;
+    t.hyperparameters.micro_batch_size =
+        a->micro_batch ? a->micro_batch : t.hyperparameters.micro_batch_size;
     if (!sl_path_join(corpus, directory, "text", err) ||
         !sl_path_join(run, directory, "run", err) || !sl_path_join(state, run, "state", err) ||
         !write_text(corpus, err))

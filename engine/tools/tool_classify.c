@@ -2,7 +2,7 @@
  * prints is what `sluice train` reads: one model can label the texts that another learns from. */
 #include "base/clock.h"
 #include "base/dynarray.h"
-#include "data/lines.h"
+#include "data/line_reader.h"
 #include "model/model.h"
 #include "sluice/classify.h"
 #include "sluice/infer.h"
@@ -29,15 +29,17 @@ static const double score_most = 0.999999;
 struct arguments {
     const char *isa;
     double least;
-    bool keep_last, json;
+    const char *truncate;
+    enum sl_truncation truncation; /* from `truncate` */
+    bool json;
     int threads;
 };
 
 static const struct option_row rows[] = {
-    {"least", "P", "leave out texts whose label is less probable than this [0]", OPTION_NUMBER,
+    {"min-score", "P", "leave out texts whose label is less probable than this [0]", OPTION_NUMBER,
      offsetof(struct arguments, least), 0, 1},
-    {"keep-last", NULL, "of a text that is too long keep the end, not the beginning", OPTION_SWITCH,
-     offsetof(struct arguments, keep_last), 0, 0},
+    {"truncate", "SIDE", "side that a too long text loses: left or right [right]", OPTION_TEXT,
+     offsetof(struct arguments, truncate), 0, 0},
     ENGINE_OPTIONS(struct arguments),
     {0}};
 
@@ -69,7 +71,7 @@ struct work {
     const struct arguments *a;
     const struct sl_model *m;
     struct sl_classifier *classifier;
-    const struct sl_lines *lines; /* where the waiting are from */
+    const struct sl_line_reader *lines; /* where the waiting are from */
     struct waiting waiting[ITEMS];
     int count, tokens; /* that wait */
     int64_t texts, printed, cut, passed_over;
@@ -120,14 +122,14 @@ static bool pass_over(struct work *w, const struct sl_err *err)
     return true;
 }
 
-static bool print_item(struct work *w, struct waiting *line, const struct sl_item *item,
+static bool print_item(struct work *w, struct waiting *line, const struct sl_classifier_item *item,
                        struct sl_err *err)
 {
     float shares[SL_CLASSES_MAX];
     int classes = w->m->config.classes;
     if (!item->finite) {
         (void)sl_fail(err, SL_NOT_FINITE, "the model's numbers are not finite");
-        (void)sl_lines_wrap(w->lines, line->number, err);
+        (void)sl_line_reader_wrap(w->lines, line->number, err);
         return pass_over(w, err);
     }
     sl_softmax(item->logits, classes, shares);
@@ -147,7 +149,7 @@ static bool print_item(struct work *w, struct waiting *line, const struct sl_ite
 
 static bool flush(struct work *w, struct sl_err *err)
 {
-    struct sl_item items[ITEMS] = {{0}};
+    struct sl_classifier_item items[ITEMS] = {{0}};
     for (int i = 0; i < w->count; i++) {
         items[i].tokens = w->waiting[i].ids;
         items[i].count = w->waiting[i].count;
@@ -165,7 +167,7 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
 {
     struct waiting *next = &w->waiting[w->count];
     const struct sl_tokenizer *tokens = w->m->tokenizer;
-    size_t most = sl_tokenizer_room(line->bytes);
+    size_t most = sl_tokenizer_max_tokens(line->bytes);
     if (!sl_dynarray_reserve(&next->text, &next->text_room, line->bytes + 1, 1, err) ||
         !sl_dynarray_reserve(&next->ids, &next->ids_room, most, sizeof *next->ids, err))
         return false;
@@ -185,8 +187,8 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
     assert((size_t)count <= most);
     if (!sl_tokenizer_has_text(tokens, next->ids, count))
         return sl_fail(err, SL_BAD_INPUT, "the text has no tokens: there is nothing to classify");
-    enum sl_keep keep = w->a->keep_last ? SL_KEEP_LAST : SL_KEEP_FIRST;
-    long left = sl_tokenizer_cut(tokens, keep, w->m->config.context, next->ids, NULL, count);
+    long left = sl_tokenizer_truncate(tokens, w->a->truncation, w->m->config.context, next->ids,
+                                      NULL, count);
     next->cut = left < count;
     next->count = (int)left;
     return true;
@@ -202,18 +204,19 @@ static bool add(struct work *w, struct sl_err *err)
 }
 
 /* The next line that is not empty; none: the end. */
-static bool next_line(struct work *w, struct sl_lines *lines, struct sl_line *line,
+static bool next_line(struct work *w, struct sl_line_reader *lines, struct sl_line *line,
                       struct sl_err *err)
 {
-    while (!sl_lines_next_full(lines, line, err))
-        if (!sl_lines_can_go_on(lines) || !pass_over(w, err))
+    while (!sl_line_reader_next_nonempty(lines, line, err))
+        if (!sl_line_reader_can_continue(lines) || !pass_over(w, err))
             return false;
     return true;
 }
 
 static bool read_lines(struct work *w, const char *path, const char *called, struct sl_err *err)
 {
-    struct sl_lines *lines = sl_lines_open(path, called, &(struct sl_data_limits){0}, err);
+    struct sl_line_reader *lines =
+        sl_line_reader_open(path, called, &(struct sl_data_limits){0}, err);
     bool ok = lines != NULL;
     w->lines = lines;
     while (ok) {
@@ -224,10 +227,10 @@ static bool read_lines(struct work *w, const char *path, const char *called, str
         if (encode(w, &line, err))
             ok = add(w, err);
         else
-            ok = sl_lines_wrap(lines, line.number, err) || pass_over(w, err);
+            ok = sl_line_reader_wrap(lines, line.number, err) || pass_over(w, err);
     }
     ok = ok && flush(w, err);
-    sl_lines_close(lines);
+    sl_line_reader_close(lines);
     return ok;
 }
 
@@ -324,7 +327,8 @@ static bool run(int count, char **words, struct sl_err *err)
         return false;
     if (reader.operands_count < 2)
         return tool_usage(&tool_classify, err);
-    if (!check_files(operands + 1, reader.operands_count - 1, err))
+    if (!tool_truncation(a.truncate, &a.truncation, err) ||
+        !check_files(operands + 1, reader.operands_count - 1, err))
         return false;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
     struct sl_model *m = engine ? tool_model(engine, operands[0], err) : NULL;

@@ -1,6 +1,6 @@
 /* tool_eval.c - `sluice eval`: how well a model predicts a text, or the labels of texts, and how
  * much of itself it uses. */
-#include "checkpoint/config.h"
+#include "checkpoint/model_config.h"
 #include "data/corpus.h"
 #include "tools/arguments.h"
 #include "tools/eval_labels.h"
@@ -18,7 +18,9 @@ struct arguments {
     const char *gate, *gate_limit, *exit_threshold; /* NULL: the model's own */
     struct sl_record_options columns;
     double train_share, validation_share; /* 0: not given */
-    bool oracle, dense, json, keep_last;
+    const char *truncate;
+    enum sl_truncation truncation; /* from `truncate` */
+    bool oracle, dense, json;
     int threads;
 };
 
@@ -35,9 +37,9 @@ static const struct option_row rows[] = {
      offsetof(struct arguments, columns.text), 0, 0},
     {"format", "NAME", "tsv, csv or jsonl [by the file's name]", OPTION_TEXT,
      offsetof(struct arguments, columns.format), 0, 0},
-    {"keep-last", NULL, "of a text that is too long keep the end, not the beginning", OPTION_SWITCH,
-     offsetof(struct arguments, keep_last), 0, 0},
-    {"part", "NAME", "of --corpus: train, validation or test [validation]", OPTION_TEXT,
+    {"truncate", "SIDE", "side that a too long text loses: left or right [right]", OPTION_TEXT,
+     offsetof(struct arguments, truncate), 0, 0},
+    {"split", "NAME", "of --corpus: train, validation or test [validation]", OPTION_TEXT,
      offsetof(struct arguments, part), 0, 0},
     {"gate", "MODE", "soft, hard or mixed instead of the model's own", OPTION_TEXT,
      offsetof(struct arguments, gate), 0, 0},
@@ -49,9 +51,9 @@ static const struct option_row rows[] = {
      OPTION_SWITCH, offsetof(struct arguments, oracle), 0, 0},
     {"dense", NULL, "compute what is skipped, too, and multiply by zero", OPTION_SWITCH,
      offsetof(struct arguments, dense), 0, 0},
-    {"train-share", "X", "of --corpus: share before validation [0.8]", OPTION_NUMBER,
+    {"train-fraction", "X", "of --corpus: share before validation [0.8]", OPTION_NUMBER,
      offsetof(struct arguments, train_share), 0.01, 0.99},
-    {"validation-share", "X", "of --corpus: share for validation [0.1]", OPTION_NUMBER,
+    {"validation-fraction", "X", "of --corpus: share for validation [0.1]", OPTION_NUMBER,
      offsetof(struct arguments, validation_share), 0.001, 0.99},
     ENGINE_OPTIONS(struct arguments),
     {0}};
@@ -92,9 +94,9 @@ static bool choose_policy(const struct arguments *a, const struct sl_model *m,
 static bool check_part(const struct arguments *a, struct sl_err *err)
 {
     const char *option = tool_first_given(
-        (const struct tool_given[]){{"part", a->part},
-                                    {"train-share", a->train_share > 0.0},
-                                    {"validation-share", a->validation_share > 0.0},
+        (const struct tool_given[]){{"split", a->part},
+                                    {"train-fraction", a->train_share > 0.0},
+                                    {"validation-fraction", a->validation_share > 0.0},
                                     {0}});
     return !a->data || !option ||
            sl_fail(err, SL_BAD_INPUT, "--%s is of --corpus; of --data all texts are measured on",
@@ -107,20 +109,20 @@ static bool check_labelled(const struct arguments *a, struct sl_err *err)
                                                                       {"label", a->columns.label},
                                                                       {"text", a->columns.text},
                                                                       {"format", a->columns.format},
-                                                                      {"keep-last", a->keep_last},
+                                                                      {"truncate", a->truncate},
                                                                       {0}});
     return a->data || !option || tool_refuse_labelled(option, err);
 }
 
-static bool choose_part(const char *name, enum sl_part *part, struct sl_err *err)
+static bool choose_part(const char *name, enum sl_split *part, struct sl_err *err)
 {
-    static const char *const parts[SL_PARTS] = {"train", "validation", "test"};
-    for (int i = 0; i < SL_PARTS; i++)
+    static const char *const parts[SL_SPLITS] = {"train", "validation", "test"};
+    for (int i = 0; i < SL_SPLITS; i++)
         if (strcmp(name, parts[i]) == 0) {
-            *part = (enum sl_part)i;
+            *part = (enum sl_split)i;
             return true;
         }
-    return sl_fail(err, SL_BAD_INPUT, "--part is %s; accepted are train, validation and test",
+    return sl_fail(err, SL_BAD_INPUT, "--split is %s; accepted are train, validation and test",
                    name);
 }
 
@@ -183,11 +185,11 @@ static void print_json(const struct sl_model *m, const struct outcome *outcome)
     const struct sl_evaluation *e = &outcome->e;
     json_t *o = json_pack(
         "{s:o, s:I, s:o, s:o, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f}", "accuracy",
-        number(e->accuracy), "examples", (json_int_t)e->examples, "loss", number(e->loss), "bits",
-        number(bits_of(e)), "tokens", (json_int_t)e->tokens, "depth_mean", e->layers_mean,
-        "layer_ops_skipped", saved_of(m, e), "gate_mean", number(e->gate_mean), "active_mean",
-        number(e->active_mean), "halting_depth", number(e->halting_depth), "halting_depth_first",
-        number(e->halting_depth_first), "seconds", e->seconds);
+        number(e->accuracy), "examples", (json_int_t)e->examples, "loss", number(e->loss),
+        "bits_per_token", number(bits_of(e)), "tokens", (json_int_t)e->tokens, "depth_mean",
+        e->layers_mean, "layer_ops_skipped", saved_of(m, e), "gate_mean", number(e->gate_mean),
+        "gate_open_mean", number(e->active_mean), "halting_depth", number(e->halting_depth),
+        "halting_depth_first", number(e->halting_depth_first), "seconds", e->seconds);
     if (outcome->labels)
         (void)json_object_set_new(o, "labels", eval_labels_json(m, outcome->labels));
     char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(8));
@@ -220,7 +222,8 @@ static bool classify(struct sl_model *m, const struct arguments *a, const struct
     struct sl_labels labels = {0};
     struct sl_dataset set = {0};
     struct sl_dataset_encoding encoding = {.context = m->config.context,
-                                           .keep = a->keep_last ? SL_KEEP_LAST : SL_KEEP_FIRST,
+                                           .truncation =
+                                               a->truncation,
                                            .unknown = SL_UNKNOWN_REPLACE};
     bool ok = list_labels(m, a->labels, &labels, err) &&
               sl_dataset_open(&set, a->data, &a->columns, &labels, err) &&
@@ -243,10 +246,10 @@ static bool predict(struct sl_model *m, const struct arguments *a, const struct 
                     struct outcome *o, struct sl_err *err)
 {
     struct sl_corpus corpus = {0};
-    struct sl_span parts[SL_PARTS];
-    struct sl_shares shares = {a->train_share > 0.0 ? a->train_share : 0.8,
-                               a->validation_share > 0.0 ? a->validation_share : 0.1};
-    enum sl_part part = SL_VALIDATION;
+    struct sl_span parts[SL_SPLITS];
+    struct sl_split_fractions shares = {a->train_share > 0.0 ? a->train_share : 0.8,
+                                        a->validation_share > 0.0 ? a->validation_share : 0.1};
+    enum sl_split part = SL_VALIDATION;
     bool ok = (!a->part || choose_part(a->part, &part, err)) &&
               sl_corpus_open(&corpus, a->corpus, m->tokenizer, err) &&
               sl_corpus_split(&corpus, shares, m->config.context, parts, err) &&
@@ -283,7 +286,8 @@ static bool run(int count, char **words, struct sl_err *err)
         return false;
     if (!model)
         return tool_usage(&tool_eval, err);
-    if (!tool_one_source(a.corpus, a.data, err) || !check_part(&a, err) || !check_labelled(&a, err))
+    if (!tool_check_source(a.corpus, a.data, err) || !check_part(&a, err) ||
+        !check_labelled(&a, err) || !tool_truncation(a.truncate, &a.truncation, err))
         return false;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
     struct sl_model *m = engine ? tool_model(engine, model, err) : NULL;

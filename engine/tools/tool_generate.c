@@ -41,11 +41,11 @@ static bool print_all(struct sl_generation *g, struct sl_session *session, struc
 {
     size_t printed = 0, bytes;
     while (!sl_generation_finished(g)) {
-        struct sl_feed feed = {.slot = 0};
-        sl_generation_feed(g, session, 512, &feed);
+        struct sl_chunk feed = {.slot = 0};
+        sl_generation_next_chunk(g, session, 512, &feed);
         if (!sl_session_run(session, &feed, 1, err))
             return false;
-        sl_generation_take(g, &feed);
+        sl_generation_accept(g, &feed);
         const char *text = sl_generation_text(g, &bytes);
         (void)fwrite(text + printed, 1, bytes - printed, stdout);
         (void)fflush(stdout);

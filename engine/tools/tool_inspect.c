@@ -47,7 +47,7 @@ static json_t *list_tensors(const struct sl_model *m)
     for (int i = 0; i < m->builder.count; i++) {
         const struct sl_parameter *p = &m->builder.parameters[i];
         (void)json_array_append_new(list, json_pack("{s:s, s:[ii], s:f}", "name", p->name, "shape",
-                                                    p->rows, p->cols, "deviation", deviation(p)));
+                                                    p->rows, p->cols, "std", deviation(p)));
     }
     return list;
 }

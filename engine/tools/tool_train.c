@@ -4,9 +4,9 @@
 #include "checkpoint/json.h"
 #include "checkpoint/manifest.h"
 #include "data/corpus.h"
-#include "tokenizer/learner.h"
+#include "tokenizer/tokenizer_trainer.h"
 #include "tools/arguments.h"
-#include "tools/places.h"
+#include "tools/model_path.h"
 #include "tools/report.h"
 #include "tools/tools.h"
 #include "train/trainer.h"
@@ -22,9 +22,10 @@ enum { EPOCHS_STANDARD = 10 }; /* of labelled texts, which are soon known by hea
 
 struct arguments {
     const char *corpus, *run, *out, *isa;
-    bool resume, bf16, json, best, keep_last;
+    const char *truncate;
+    bool resume, bf16, json, best;
     int threads, seed;
-    struct sl_training training;
+    struct sl_train_options training;
 };
 
 #define SOURCE(member) offsetof(struct arguments, training.sources.member)
@@ -46,23 +47,23 @@ static const struct option_row train_rows[] = {
      SOURCE(columns.format), 0, 0},
     {"tokenizer", "KIND", "characters, bytes, words or wordpiece [characters; of labels: words]",
      OPTION_TEXT, SOURCE(tokenizer), 0, 0},
-    {"vocab", "FILE", "its pieces, one per line, as `sluice vocab` writes them [learnt]",
+    {"vocab-file", "FILE", "its pieces, one per line, as `sluice vocab` writes them [learnt]",
      OPTION_TEXT, SOURCE(vocabulary), 0, 0},
     {"vocab-size", "N", "pieces to learn [30000]", OPTION_WHOLE, SOURCE(vocabulary_size), 8,
      SL_VOCAB_MAX},
     {"cased", NULL, "keep case and accents", OPTION_SWITCH, SOURCE(cased), 0, 0},
-    {"keep-last", NULL, "of a text that is too long keep the end, not the beginning", OPTION_SWITCH,
-     offsetof(struct arguments, keep_last), 0, 0},
-    {"from", "DIR",
+    {"truncate", "SIDE", "side that a too long text loses: left or right [right]", OPTION_TEXT,
+     offsetof(struct arguments, truncate), 0, 0},
+    {"init-from", "DIR",
      "a model to begin from: its sizes and vocabulary, and its numbers as far as they go",
      OPTION_TEXT, offsetof(struct arguments, training.from), 0, 0},
-    {"best", NULL, "publish the best model so far at each measurement, not the last one",
+    {"save-best", NULL, "publish the best model so far at each measurement, not the last one",
      OPTION_SWITCH, offsetof(struct arguments, best), 0, 0},
-    {"run", "DIR", "where the run keeps its state and log.jsonl", OPTION_TEXT,
+    {"run-dir", "DIR", "where the run keeps its state and log.jsonl", OPTION_TEXT,
      offsetof(struct arguments, run), 0, 0},
-    {"out", "DIR", "where the finished model goes: <store>/<model>/<version>", OPTION_TEXT,
+    {"output", "DIR", "where the finished model goes: <store>/<model>/<version>", OPTION_TEXT,
      offsetof(struct arguments, out), 0, 0},
-    {"resume", NULL, "go on with the run in --run", OPTION_SWITCH,
+    {"resume", NULL, "go on with the run in --run-dir", OPTION_SWITCH,
      offsetof(struct arguments, resume), 0, 0},
     {"bf16", NULL, "keep the matrices of the finished model in bf16: half the size", OPTION_SWITCH,
      offsetof(struct arguments, bf16), 0, 0},
@@ -72,7 +73,7 @@ static const struct option_row train_rows[] = {
 static const struct option_row init_rows[] = {
     {"corpus", "FILE", "the text whose characters are the vocabulary", OPTION_TEXT,
      offsetof(struct arguments, corpus), 0, 0},
-    {"out", "DIR", "where the model goes: <store>/<model>/<version>, not there yet", OPTION_TEXT,
+    {"output", "DIR", "where the model goes: <store>/<model>/<version>, not there yet", OPTION_TEXT,
      offsetof(struct arguments, out), 0, 0},
     {"seed", "N", "of the first values", OPTION_WHOLE, offsetof(struct arguments, seed), 0,
      2147483647},
@@ -108,19 +109,20 @@ static void print_examples(const struct sl_arch *arch)
 {
     printf("\nfor example:\n");
     if (arch->tasks & SL_COMPLETES)
-        printf("  sluice train %s --corpus my.txt --run runs/mine --out models/mine/1\n",
+        printf("  sluice train %s --corpus my.txt --run-dir runs/mine --output models/mine/1\n",
                arch->name);
     if (arch->tasks & SL_CLASSIFIES)
-        printf("  sluice train %s --data reviews.tsv --label 1 --text 2 --run runs/mood "
-               "--out models/mood/1\n",
+        printf("  sluice train %s --data reviews.tsv --label 1 --text 2 --run-dir runs/mood "
+               "--output models/mood/1\n",
                arch->name);
 }
 
 static void train_options(const char *name)
 {
     options_help(train_rows);
-    printf("\nthe recipe (--data without --steps and --epochs: %d epochs):\n", EPOCHS_STANDARD);
-    numbers_help(sl_recipe_rows);
+    printf("\nthe hyperparameters (--data without --steps and --epochs: %d epochs):\n",
+           EPOCHS_STANDARD);
+    numbers_help(sl_hyperparameter_rows);
     print_hypers("train", name);
     print_examples(sl_arch_find(name ? name : "tsa"));
 }
@@ -131,7 +133,7 @@ static void init_options(const char *name)
     options_help(init_rows);
     print_hypers("init", name);
     if (arch->tasks & SL_COMPLETES)
-        printf("\nfor example:\n  sluice init %s --corpus my.txt --out models/drawn/1\n",
+        printf("\nfor example:\n  sluice init %s --corpus my.txt --output models/drawn/1\n",
                arch->name);
     else
         printf("\nmodels of init complete texts, which %s does not; sluice train %s --help\n",
@@ -140,23 +142,23 @@ static void init_options(const char *name)
 
 /* Sizes are the architecture's standard ones or those of the model to begin from; the other options
  * may change them, so this one is looked for first. */
-static bool standard_config(struct sl_training *t, int count, char **words, struct sl_err *err)
+static bool standard_config(struct sl_train_options *t, int count, char **words, struct sl_err *err)
 {
     const char *from = NULL;
     struct sl_checkpoint start;
     sl_config_standard(t->arch, &t->config);
     for (int i = 1; i < count; i++) {
-        if (strncmp(words[i], "--from=", 7) == 0)
-            from = words[i] + 7;
-        else if (strcmp(words[i], "--from") == 0 && i + 1 < count)
+        if (strncmp(words[i], "--init-from=", 12) == 0)
+            from = words[i] + 12;
+        else if (strcmp(words[i], "--init-from") == 0 && i + 1 < count)
             from = words[i + 1];
     }
     if (!from)
         return true;
-    if (!place_of_model(from, err) || !sl_checkpoint_open(&start, from, err))
-        return sl_wrap(err, "--from");
-    if (start.card.arch == t->arch)
-        t->config = start.card.hyper;
+    if (!model_path_check_input(from, err) || !sl_checkpoint_open(&start, from, err))
+        return sl_wrap(err, "--init-from");
+    if (start.model_config.arch == t->arch)
+        t->config = start.model_config.hyper;
     sl_checkpoint_close(&start);
     t->config.classes = 0;
     return true;
@@ -180,10 +182,11 @@ static bool read_line(struct arguments *a, struct option_reader *reader, int cou
     a->training.arch = sl_arch_find(words[0]);
     if (!standard_config(&a->training, count, words, err))
         return false;
-    sl_numbers_standard(sl_recipe_rows, &a->training.recipe);
+    sl_numbers_standard(sl_hyperparameter_rows, &a->training.hyperparameters);
     /* Not given: nobody may ask for none. */
-    a->training.recipe.steps = 0;
-    a->training.recipe.train_share = a->training.recipe.validation_share = 0.0f;
+    a->training.hyperparameters.steps = 0;
+    a->training.hyperparameters.train_fraction = a->training.hyperparameters.validation_fraction =
+        0.0f;
     reader->values = a;
     reader->numbers[1] = (struct option_numbers){a->training.arch->hypers, &a->training.config};
     return options_read(reader, count - 1, words + 1, err);
@@ -192,13 +195,13 @@ static bool read_line(struct arguments *a, struct option_reader *reader, int cou
 /* -- train ------------------------------------------------------------------------------------ */
 
 /* How long and on which parts, where nobody has said it. */
-static void fill_in(struct sl_training *t)
+static void fill_in(struct sl_train_options *t)
 {
-    struct sl_recipe standard, *r = &t->recipe;
-    sl_numbers_standard(sl_recipe_rows, &standard);
-    r->train_share = r->train_share > 0.0f ? r->train_share : standard.train_share;
-    r->validation_share =
-        r->validation_share > 0.0f ? r->validation_share : standard.validation_share;
+    struct sl_hyperparameters standard, *r = &t->hyperparameters;
+    sl_numbers_standard(sl_hyperparameter_rows, &standard);
+    r->train_fraction = r->train_fraction > 0.0f ? r->train_fraction : standard.train_fraction;
+    r->validation_fraction =
+        r->validation_fraction > 0.0f ? r->validation_fraction : standard.validation_fraction;
     if (t->sources.data && r->steps == 0 && r->epochs == 0)
         r->epochs = EPOCHS_STANDARD;
     if (r->steps == 0)
@@ -242,7 +245,7 @@ struct watch {
     bool failed;
 };
 
-static void on_event(void *context, const struct sl_train_state *s)
+static void on_event(void *context, const struct sl_train_progress *s)
 {
     struct watch *w = context;
     report_event(w->report, s);
@@ -259,7 +262,7 @@ static bool should_stop(void *context)
 
 static bool watch_run(struct watch *w, struct sl_err *err)
 {
-    struct sl_train_watch watch = {w, on_event, should_stop};
+    struct sl_train_callbacks watch = {w, on_event, should_stop};
     if (!sl_trainer_run(w->trainer, &watch, err))
         return false;
     if (w->failed)
@@ -273,13 +276,13 @@ static const char *published(const struct arguments *a, const struct sl_trainer 
 {
     bool any = sl_trainer_finished(trainer);
     if (a->out && a->best)
-        any = sl_trainer_state(trainer)->best_step > 0 && place_of_model(a->out, NULL);
+        any = sl_trainer_progress(trainer)->best_step > 0 && model_path_check_input(a->out, NULL);
     return any ? a->out : NULL;
 }
 
 static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *err)
 {
-    if (a->out && !place_for_model(a->out, a->run, err))
+    if (a->out && !model_path_check_output(a->out, a->run, err))
         return false;
     struct sl_trainer *trainer = sl_trainer_create(engine, &a->training, err);
     if (!trainer)
@@ -295,65 +298,68 @@ static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *
     return ok;
 }
 
-/* Numbers of the recipe that do not go with others on the line. */
+/* Numbers of the hyperparameters that do not go with others on the line. */
 static bool check_numbers(const struct arguments *a, struct sl_err *err)
 {
-    const struct sl_sources *s = &a->training.sources;
-    const struct sl_recipe *r = &a->training.recipe;
-    if (s->data && r->train_share > 0.0f)
+    const struct sl_data_sources *s = &a->training.sources;
+    const struct sl_hyperparameters *r = &a->training.hyperparameters;
+    if (s->data && r->train_fraction > 0.0f)
         return sl_fail(
             err, SL_BAD_INPUT,
-            "--train-share is of --corpus; of --data all is learnt but --validation-share");
+            "--train-fraction is of --corpus; of --data all is learnt but --validation-fraction");
     if (r->steps > 0 && r->epochs > 0)
         return sl_fail(err, SL_BAD_INPUT, "--steps and --epochs are both given; accepted is one");
-    return !s->validation || !(r->validation_share > 0.0f) ||
-           sl_fail(err, SL_BAD_INPUT,
-                   "--validation-share is given, but what is measured on is all of --validation");
+    return !s->validation || !(r->validation_fraction > 0.0f) ||
+           sl_fail(
+               err, SL_BAD_INPUT,
+               "--validation-fraction is given, but what is measured on is all of --validation");
 }
 
 /* What is on the line is believed to count. */
 static bool check_sources(const struct arguments *a, struct sl_err *err)
 {
-    const struct sl_sources *s = &a->training.sources;
+    const struct sl_data_sources *s = &a->training.sources;
     const char *labelled =
         tool_first_given((const struct tool_given[]){{"validation", s->validation},
                                                      {"labels", s->labels},
                                                      {"label", s->columns.label},
                                                      {"text", s->columns.text},
                                                      {"format", s->columns.format},
-                                                     {"keep-last", a->keep_last},
+                                                     {"truncate", a->truncate},
                                                      {0}});
     const char *vocabulary =
         tool_first_given((const struct tool_given[]){{"tokenizer", s->tokenizer},
-                                                     {"vocab", s->vocabulary},
+                                                     {"vocab-file", s->vocabulary},
                                                      {"vocab-size", s->vocabulary_size > 0},
                                                      {"cased", s->cased},
                                                      {0}});
     if (!s->data && labelled)
         return tool_refuse_labelled(labelled, err);
     if (a->training.from && vocabulary)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "--%s is given, but the vocabulary is that of the model to begin --from",
-                       vocabulary);
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "--%s is given, but the vocabulary is that of the model to begin --init-from",
+            vocabulary);
     return check_numbers(a, err);
 }
 
 static bool run_train(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {0};
-    struct option_reader reader = {.rows = train_rows,
-                                   .numbers = {{sl_recipe_rows, &a.training.recipe}}};
+    struct option_reader reader = {
+        .rows = train_rows, .numbers = {{sl_hyperparameter_rows, &a.training.hyperparameters}}};
     if (!read_line(&a, &reader, count, words, err))
         return false;
     a.training.sources.corpus = a.corpus;
-    if (!tool_one_source(a.corpus, a.training.sources.data, err) || !check_sources(&a, err))
+    if (!tool_check_source(a.corpus, a.training.sources.data, err) || !check_sources(&a, err) ||
+        !tool_truncation(a.truncate, &a.training.sources.truncation, err))
         return false;
     if (!a.run)
-        return sl_fail(err, SL_BAD_INPUT, "--run DIR is missing: a place for the run's state");
+        return sl_fail(err, SL_BAD_INPUT, "--run-dir DIR is missing: a place for the run's state");
     if (a.best && !a.out)
-        return sl_fail(err, SL_BAD_INPUT, "--out DIR is missing: where --best puts the best model");
+        return sl_fail(err, SL_BAD_INPUT,
+                       "--output DIR is missing: where --save-best puts the best model");
     fill_in(&a.training);
-    a.training.sources.keep = a.keep_last ? SL_KEEP_LAST : SL_KEEP_FIRST;
     a.training.run = a.run;
     a.training.resume = a.resume;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
@@ -367,7 +373,7 @@ static bool run_train(int count, char **words, struct sl_err *err)
 
 const struct tool tool_train = {
     .name = "train",
-    .operands = "ARCHITECTURE (--corpus | --data) FILE --run DIR ...",
+    .operands = "ARCHITECTURE (--corpus | --data) FILE --run-dir DIR ...",
     .help = "trains a model on a text, or on labelled texts",
     .run = run_train,
     .options = train_options,
@@ -402,16 +408,16 @@ static bool write_drawn(struct sl_engine *engine, const struct arguments *a,
         return false;
     sl_model_initialize(model, (uint64_t)a->seed);
     char none[] = "{}";
-    struct sl_card card = {.arch = a->training.arch,
-                           .hyper = config,
-                           .policy = sl_policy_standard(a->training.arch),
-                           .tokenizer = sl_tokenizer_kind(tokens),
-                           .training = none};
-    struct sl_checkpoint_parts parts = {.card = &card,
+    struct sl_model_config model_config = {.arch = a->training.arch,
+                                           .hyper = config,
+                                           .policy = sl_policy_standard(a->training.arch),
+                                           .tokenizer = sl_tokenizer_kind(tokens),
+                                           .training = none};
+    struct sl_checkpoint_parts parts = {.model_config = &model_config,
                                         .tokens = tokens,
                                         .parameters = model->state_dict,
                                         .count = model->state_dict_count,
-                                        .narrow = a->bf16};
+                                        .bf16 = a->bf16};
     bool ok = sl_checkpoint_write(a->out, &parts, err);
     if (ok)
         say_drawn(a, sl_model_parameter_count(model));
@@ -422,11 +428,11 @@ static bool write_drawn(struct sl_engine *engine, const struct arguments *a,
 /* Training replaces a model by a better one; what is drawn is worth less than any that is there. */
 static bool place_for_drawn(const char *out, struct sl_err *err)
 {
-    if (!place_for_model(out, NULL, err))
+    if (!model_path_check_output(out, NULL, err))
         return false;
-    return !place_of_model(out, NULL) ||
+    return !model_path_check_input(out, NULL) ||
            sl_fail(err, SL_BAD_INPUT,
-                   "--out '%s': there is a model; accepted is a version that is not there yet",
+                   "--output '%s': there is a model; accepted is a version that is not there yet",
                    out);
 }
 
@@ -438,13 +444,13 @@ static bool run_init(int count, char **words, struct sl_err *err)
         return false;
     if (!a.corpus || !a.out)
         return sl_fail(err, SL_BAD_INPUT, "%s is missing",
-                       a.corpus ? "--out DIR, a place for the model,"
+                       a.corpus ? "--output DIR, a place for the model,"
                                 : "--corpus FILE, a text whose characters are the vocabulary,");
     if (!place_for_drawn(a.out, err))
         return false;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
-    const struct sl_learning how = {.kind = "characters"};
-    struct sl_tokenizer *tokens = engine ? sl_corpus_learn(a.corpus, &how, err) : NULL;
+    const struct sl_tokenizer_options how = {.kind = "characters"};
+    struct sl_tokenizer *tokens = engine ? sl_corpus_train_tokenizer(a.corpus, &how, err) : NULL;
     bool ok = tokens && write_drawn(engine, &a, tokens, err);
     sl_tokenizer_destroy(tokens);
     sl_engine_destroy(engine);
@@ -453,7 +459,7 @@ static bool run_init(int count, char **words, struct sl_err *err)
 
 const struct tool tool_init = {
     .name = "init",
-    .operands = "ARCHITECTURE --corpus FILE --out DIR ...",
+    .operands = "ARCHITECTURE --corpus FILE --output DIR ...",
     .help = "writes an untrained model: for trying things out",
     .run = run_init,
     .options = init_options,

@@ -2,8 +2,8 @@
 #include "base/clock.h"
 #include "checkpoint/json.h"
 #include "checkpoint/vocabulary.h"
-#include "data/records.h"
-#include "tokenizer/learner.h"
+#include "data/record_reader.h"
+#include "tokenizer/tokenizer_trainer.h"
 #include "tools/arguments.h"
 #include "tools/tools.h"
 
@@ -23,9 +23,9 @@ struct arguments {
 };
 
 static const struct option_row rows[] = {
-    {"out", "FILE", "where the vocabulary goes: vocab.txt, say", OPTION_TEXT,
+    {"output", "FILE", "where the vocabulary goes: vocab.txt, say", OPTION_TEXT,
      offsetof(struct arguments, out), 0, 0},
-    {"size", "N", "pieces at most, special ones included [30000]", OPTION_WHOLE,
+    {"vocab-size", "N", "pieces at most, special ones included [30000]", OPTION_WHOLE,
      offsetof(struct arguments, size), 8, SL_VOCAB_MAX},
     {"cased", NULL, "keep case and accents; train must be told so too", OPTION_SWITCH,
      offsetof(struct arguments, cased), 0, 0},
@@ -52,30 +52,30 @@ static void options(const char *operand)
 
 /* -- reading ---------------------------------------------------------------------------------- */
 
-static bool read_records(struct sl_learner *learner, const char *path, const struct arguments *a,
-                         struct sl_err *err)
+static bool read_records(struct sl_tokenizer_trainer *trainer, const char *path,
+                         const struct arguments *a, struct sl_err *err)
 {
     const struct sl_record_options how = {
         .format = a->format, .label = a->label, .text = a->text, .unlabelled = !a->label};
-    struct sl_records *records = sl_records_open(path, &how, err);
+    struct sl_record_reader *records = sl_record_reader_open(path, &how, err);
     bool ok = records != NULL;
     while (ok) {
         struct sl_record record;
-        ok = sl_records_next(records, &record, err);
+        ok = sl_record_reader_next(records, &record, err);
         if (!ok || !record.text)
             break;
-        ok = sl_learner_add(learner, record.text, record.text_bytes, err);
+        ok = sl_tokenizer_trainer_add(trainer, record.text, record.text_bytes, err);
     }
-    sl_records_close(records);
+    sl_record_reader_close(records);
     return ok;
 }
 
-static bool read_plain(struct sl_learner *learner, const char *path, struct sl_err *err)
+static bool read_plain(struct sl_tokenizer_trainer *trainer, const char *path, struct sl_err *err)
 {
     struct sl_unpacked file = {0};
     if (!sl_unpacked_open(&file, path, err))
         return false;
-    bool ok = sl_learner_add(learner, file.data, file.size, err);
+    bool ok = sl_tokenizer_trainer_add(trainer, file.data, file.size, err);
     sl_unpacked_close(&file);
     return ok || sl_wrap(err, "'%s'", path);
 }
@@ -106,13 +106,13 @@ static void on_file(const char *path, int number, int count)
 /* -- saying ----------------------------------------------------------------------------------- */
 
 static void print_json(const struct arguments *a, const struct sl_tokenizer *tokens,
-                       struct sl_learner_facts facts, double seconds)
+                       struct sl_tokenizer_trainer_stats facts, double seconds)
 {
     json_t *o =
         json_pack("{s:o, s:s, s:b, s:i, s:I, s:i, s:I, s:f}", "file", sl_json_string(a->out),
-                  "kind", sl_tokenizer_kind(tokens), "lower", (int)!a->cased, "pieces",
-                  sl_tokenizer_size(tokens), "words", (json_int_t)facts.words, "distinct",
-                  facts.distinct, "forgotten", (json_int_t)facts.forgotten, "seconds", seconds);
+                  "kind", sl_tokenizer_kind(tokens), "lowercase", (int)!a->cased, "pieces",
+                  sl_tokenizer_size(tokens), "words", (json_int_t)facts.words, "distinct_words",
+                  facts.distinct, "pruned_up_to", (json_int_t)facts.forgotten, "seconds", seconds);
     char *text = o ? json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
     printf("%s\n", text ? text : "");
     free(text);
@@ -120,7 +120,7 @@ static void print_json(const struct arguments *a, const struct sl_tokenizer *tok
 }
 
 static void print_text(const struct arguments *a, const struct sl_tokenizer *tokens,
-                       struct sl_learner_facts facts, double seconds)
+                       struct sl_tokenizer_trainer_stats facts, double seconds)
 {
     printf("%s: %d pieces (%s, %s) from %" PRId64 " words, %d of them distinct, in %.1f s\n",
            a->out, sl_tokenizer_size(tokens), sl_tokenizer_kind(tokens),
@@ -146,16 +146,16 @@ static bool save(const struct sl_tokenizer *tokens, const char *path, struct sl_
     return ok;
 }
 
-static struct sl_tokenizer *learn(struct sl_learner *learner, const struct arguments *a,
+static struct sl_tokenizer *learn(struct sl_tokenizer_trainer *trainer, const struct arguments *a,
                                   const char *const *files, int count, struct sl_err *err)
 {
     bool ok = true;
     bool records = a->text || a->label || a->format;
     for (int i = 0; i < count && ok; i++) {
         on_file(files[i], i + 1, count);
-        ok = records ? read_records(learner, files[i], a, err) : read_plain(learner, files[i], err);
+        ok = records ? read_records(trainer, files[i], a, err) : read_plain(trainer, files[i], err);
     }
-    struct sl_tokenizer *tokens = ok ? sl_learner_finish(learner, err) : NULL;
+    struct sl_tokenizer *tokens = ok ? sl_tokenizer_trainer_finish(trainer, err) : NULL;
     live_line("");
     return tokens;
 }
@@ -163,31 +163,31 @@ static struct sl_tokenizer *learn(struct sl_learner *learner, const struct argum
 static bool run(int count, char **words, struct sl_err *err)
 {
     const char *operands[OPERANDS_MAX + 1];
-    struct arguments a = {.size = SL_LEARN_SIZE};
+    struct arguments a = {.size = SL_VOCAB_SIZE_DEFAULT};
     struct option_reader reader = {
         .rows = rows, .values = &a, .operands = operands, .operands_most = OPERANDS_MAX + 1};
     if (!options_read(&reader, count, words, err))
         return false;
     if (reader.operands_count < 2 || !a.out)
         return tool_usage(&tool_vocab, err);
-    const struct sl_learning how = {
+    const struct sl_tokenizer_options how = {
         .kind = operands[0], .size = a.size, .lower = !a.cased, .progress = on_progress};
     double start = sl_now_seconds();
-    struct sl_learner *learner = sl_learner_create(&how, err);
+    struct sl_tokenizer_trainer *trainer = sl_tokenizer_trainer_create(&how, err);
     struct sl_tokenizer *tokens =
-        learner ? learn(learner, &a, operands + 1, reader.operands_count - 1, err) : NULL;
+        trainer ? learn(trainer, &a, operands + 1, reader.operands_count - 1, err) : NULL;
     bool ok = tokens && save(tokens, a.out, err);
     if (ok)
-        (a.json ? print_json : print_text)(&a, tokens, sl_learner_facts(learner),
+        (a.json ? print_json : print_text)(&a, tokens, sl_tokenizer_trainer_stats(trainer),
                                            sl_now_seconds() - start);
     sl_tokenizer_destroy(tokens);
-    sl_learner_destroy(learner);
+    sl_tokenizer_trainer_destroy(trainer);
     return ok;
 }
 
 const struct tool tool_vocab = {
     .name = "vocab",
-    .operands = "KIND --out FILE TEXT-FILE...",
+    .operands = "KIND --output FILE TEXT-FILE...",
     .help = "learns a vocabulary from texts",
     .run = run,
     .options = options,

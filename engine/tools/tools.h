@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sluice/engine.h"
+#include "sluice/tokens.h"
 
 struct sl_model;
 
@@ -26,7 +27,10 @@ struct sl_model *tool_model(struct sl_engine *engine, const char *directory, str
     SL_MUST_CHECK;
 
 /* Just one of a text and labelled texts is what a command works on. */
-bool tool_one_source(const char *corpus, const char *data, struct sl_err *err) SL_MUST_CHECK;
+bool tool_check_source(const char *corpus, const char *data, struct sl_err *err) SL_MUST_CHECK;
+
+/* The side that --truncate names; NULL: the right one. */
+bool tool_truncation(const char *name, enum sl_truncation *side, struct sl_err *err) SL_MUST_CHECK;
 
 /* An option, and whether it is on the line. */
 struct tool_given {

@@ -59,7 +59,7 @@ static bool start(struct evaluation *e, const struct sl_policy *policy, struct s
     if (!sl_tape_init(&e->tape, engine->kernels, engine->pool, bytes, err))
         return false;
     e->tape.policy = policy;
-    e->tape.notes.layers_used = e->layers_used;
+    e->tape.stats.layers_used = e->layers_used;
     return true;
 }
 
@@ -76,7 +76,8 @@ static double ratio(double sum, double count)
     return count > 0.0 ? sum / count : (double)NAN;
 }
 
-void sl_evaluation_note(struct sl_evaluation *e, const struct sl_notes *sum, int64_t texts)
+void sl_evaluation_set_means(struct sl_evaluation *e, const struct sl_forward_stats *sum,
+                             int64_t texts)
 {
     e->gate_mean = ratio(sum->gate_sum, sum->gate_count);
     e->active_mean = ratio(sum->active_sum, sum->active_count);
@@ -87,12 +88,12 @@ void sl_evaluation_note(struct sl_evaluation *e, const struct sl_notes *sum, int
 
 static void measure(struct evaluation *e, struct sl_evaluation *out)
 {
-    struct sl_notes sum = {0};
+    struct sl_forward_stats sum = {0};
     int64_t layers = 0, count = sl_window_count(e->part, e->model->config.context);
     for (int64_t i = 0; i < count; i += WINDOWS) {
         struct sl_batch batch = gather(e, i);
         forward(e, &batch);
-        sl_notes_add(&sum, &e->tape.notes);
+        sl_forward_stats_add(&sum, &e->tape.stats);
         for (int r = 0; r < batch.rows; r++)
             layers += e->layers_used[r];
         out->tokens += batch.rows;
@@ -100,7 +101,7 @@ static void measure(struct evaluation *e, struct sl_evaluation *out)
     out->examples = out->tokens;
     out->accuracy = (double)NAN;
     out->loss = sum.loss / (double)out->tokens;
-    sl_evaluation_note(out, &sum, count);
+    sl_evaluation_set_means(out, &sum, count);
     out->layers_mean = (double)layers / (double)out->tokens;
 }
 

@@ -23,7 +23,8 @@ struct sl_evaluation {
 };
 
 /* Sets what follows from the notes of all passes, over so many texts. */
-void sl_evaluation_note(struct sl_evaluation *e, const struct sl_notes *sum, int64_t texts);
+void sl_evaluation_set_means(struct sl_evaluation *e, const struct sl_forward_stats *sum,
+                             int64_t texts);
 
 /* Both fail with SL_NOT_FINITE where the model's numbers are not: a mean of those says nothing. */
 

@@ -12,10 +12,10 @@ enum { ITEMS = 64, ROWS = 8192 };
 struct evaluation {
     const struct sl_dataset *set;
     struct sl_classifier *classifier;
-    struct sl_item items[ITEMS];
+    struct sl_classifier_item items[ITEMS];
     int classes, batch_rows;
     double loss;
-    struct sl_notes notes;
+    struct sl_forward_stats stats;
     int64_t right, layers;
     int32_t *taken_for;
 };
@@ -25,7 +25,7 @@ static int gather(struct evaluation *e, int first)
 {
     int count = 0, rows = 0;
     while (count < ITEMS && first + count < e->set->count) {
-        struct sl_item item = {0};
+        struct sl_classifier_item item = {0};
         item.tokens = sl_dataset_ids(e->set, first + count, &item.count);
         if (item.count > e->batch_rows - rows)
             break;
@@ -35,7 +35,8 @@ static int gather(struct evaluation *e, int first)
     return count;
 }
 
-static bool judge(struct evaluation *e, const struct sl_item *item, int example, struct sl_err *err)
+static bool judge(struct evaluation *e, const struct sl_classifier_item *item, int example,
+                  struct sl_err *err)
 {
     if (!item->finite)
         return sl_fail(err, SL_NOT_FINITE, "'%s' line %lld: the model's numbers are not finite",
@@ -56,7 +57,7 @@ static bool measure(struct evaluation *e, struct sl_err *err)
         count = gather(e, first);
         if (!sl_classifier_run(e->classifier, e->items, count, err))
             return false;
-        sl_notes_add(&e->notes, sl_classifier_notes(e->classifier));
+        sl_forward_stats_add(&e->stats, sl_classifier_stats(e->classifier));
         for (int i = 0; i < count; i++)
             if (!judge(e, &e->items[i], first + i, err))
                 return false;
@@ -87,6 +88,6 @@ bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset 
                                   .tokens = (int64_t)set->ids_count,
                                   .layers_mean = (double)e.layers / (double)set->ids_count,
                                   .seconds = sl_now_seconds() - begun};
-    sl_evaluation_note(out, &e.notes, set->count);
+    sl_evaluation_set_means(out, &e.stats, set->count);
     return ok || sl_wrap(err, "evaluate");
 }

@@ -5,11 +5,11 @@
 #include "base/random.h"
 #include "base/whole.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/state.h"
+#include "checkpoint/training_state.h"
 #include "sluice/infer.h"
-#include "train/optimiser.h"
-#include "train/progress.h"
-#include "train/run.h"
+#include "train/optimizer.h"
+#include "train/run_dir.h"
+#include "train/throughput.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,13 +19,13 @@
 
 struct sl_trainer {
     struct sl_engine *engine;
-    struct sl_training training; /* its paths are the caller's until creation is over */
-    struct sl_run run;
-    struct sl_material material;
+    struct sl_train_options training; /* its paths are the caller's until creation is over */
+    struct sl_run_dir run;
+    struct sl_dataloader dataloader;
     struct sl_model *model;
-    struct sl_optimiser optimiser;
+    struct sl_optimizer optimizer;
     struct sl_tape tape;
-    struct sl_train_state state;
+    struct sl_train_progress state;
     double gate_sum, gate_count;
     int64_t judged, right; /* labelled texts since the last measurement, and how many of them */
 };
@@ -42,28 +42,28 @@ static void judge(struct sl_trainer *tr, const struct sl_tensor *logits, const i
 
 static int micro_batch(struct sl_trainer *tr, int first, int last)
 {
-    struct sl_batch batch = sl_material_batch(&tr->material, tr->state.step, first, last);
+    struct sl_batch batch = sl_dataloader_batch(&tr->dataloader, tr->state.step, first, last);
     sl_tape_begin(&tr->tape, &batch, true);
     const struct sl_tensor *logits = sl_model_forward(tr->model, &tr->tape);
     if (tr->model->config.task == SL_TASK_CLASSIFICATION)
         judge(tr, logits, batch.labels);
     sl_tape_backward(&tr->tape);
-    tr->state.loss += tr->tape.notes.loss;
-    tr->gate_sum += tr->tape.notes.gate_sum;
-    tr->gate_count += tr->tape.notes.gate_count;
+    tr->state.loss += tr->tape.stats.loss;
+    tr->gate_sum += tr->tape.stats.gate_sum;
+    tr->gate_count += tr->tape.stats.gate_count;
     return batch.rows;
 }
 
 /* All gradients of a step. */
 static void differentiate(struct sl_trainer *tr)
 {
-    const struct sl_recipe *r = &tr->training.recipe;
-    int examples = sl_material_examples(&tr->material, tr->state.step);
+    const struct sl_hyperparameters *r = &tr->training.hyperparameters;
+    int examples = sl_dataloader_examples(&tr->dataloader, tr->state.step);
     tr->state.loss = tr->gate_sum = tr->gate_count = 0.0;
     tr->state.tokens = 0;
     sl_model_zero_gradients(tr->model);
-    for (int first = 0; first < examples; first += r->micro_batch) {
-        int last = first + r->micro_batch;
+    for (int first = 0; first < examples; first += r->micro_batch_size) {
+        int last = first + r->micro_batch_size;
         tr->state.tokens += micro_batch(tr, first, sl_least(last, examples));
     }
     sl_model_backprop_buffers(tr->model);
@@ -76,26 +76,27 @@ static bool fail_step(const struct sl_trainer *tr, struct sl_err *err)
     if (found.code != SL_NOT_FINITE)
         return sl_wrap(err, "step %d", tr->state.step);
     return sl_fail(err, found.code, "step %d: %s; try a smaller rate (now %g) or clip (now %g)",
-                   tr->state.step, found.text, tr->state.rate, (double)tr->training.recipe.clip);
+                   tr->state.step, found.text, tr->state.learning_rate,
+                   (double)tr->training.hyperparameters.max_grad_norm);
 }
 
 bool sl_trainer_step(struct sl_trainer *tr, struct sl_err *err)
 {
-    const struct sl_recipe *r = &tr->training.recipe;
+    const struct sl_hyperparameters *r = &tr->training.hyperparameters;
     uint64_t seed = (uint64_t)r->seed, step = (uint64_t)tr->state.step;
     tr->tape.random_key = sl_random_bits(sl_random_key(seed, "dropout"), step);
-    tr->tape.progress = (float)sl_recipe_progress(r, tr->state.step);
-    tr->tape.token_dropout = r->token_dropout;
+    tr->tape.progress = (float)sl_training_fraction(r, tr->state.step);
+    tr->tape.token_dropout = r->word_dropout;
     differentiate(tr);
     tr->state.gate_mean = tr->gate_count > 0.0 ? tr->gate_sum / tr->gate_count : (double)NAN;
-    tr->state.norm = sl_optimiser_norm(&tr->optimiser);
-    tr->state.rate = sl_recipe_rate(r, tr->state.step);
-    if (!isfinite(tr->state.loss) || !isfinite(tr->state.norm)) {
+    tr->state.grad_norm = sl_optimizer_norm(&tr->optimizer);
+    tr->state.learning_rate = sl_learning_rate_at(r, tr->state.step);
+    if (!isfinite(tr->state.loss) || !isfinite(tr->state.grad_norm)) {
         sl_fail(err, SL_NOT_FINITE, "the loss is %g and the norm of the gradients %g",
-                tr->state.loss, tr->state.norm);
+                tr->state.loss, tr->state.grad_norm);
         return fail_step(tr, err);
     }
-    sl_optimiser_step(&tr->optimiser, r, tr->state.step, tr->state.norm);
+    sl_optimizer_step(&tr->optimizer, r, tr->state.step, tr->state.grad_norm);
     sl_model_pack(tr->model);
     tr->state.step++;
     return true;
@@ -107,50 +108,56 @@ bool sl_trainer_step(struct sl_trainer *tr, struct sl_err *err)
 enum { COUNTERS_MAX = 96, PROGRESS_COUNTERS = 4, CORPUS_COUNTER = 5, COMMON_COUNTERS = 6 };
 
 /* All that a state must agree with, after what it may change: step, best loss and best step. */
-static int list_counters(const struct sl_trainer *tr, struct sl_counter list[COUNTERS_MAX])
+static int list_counters(const struct sl_trainer *tr, struct sl_state_entry list[COUNTERS_MAX])
 {
-    const struct sl_train_state *s = &tr->state;
+    const struct sl_train_progress *s = &tr->state;
     int count = 0;
-    list[count++] = (struct sl_counter){.name = "step", .whole = s->step};
-    list[count++] = (struct sl_counter){.name = "best_step", .whole = s->best_step};
+    list[count++] = (struct sl_state_entry){.name = "step", .whole = s->step};
+    list[count++] = (struct sl_state_entry){.name = "best_step", .whole = s->best_step};
     list[count++] =
-        (struct sl_counter){.name = "best_loss", .kind = SL_NUMBER, .number = s->best_loss};
-    list[count++] =
-        (struct sl_counter){.name = "best_accuracy", .kind = SL_NUMBER, .number = s->best_accuracy};
+        (struct sl_state_entry){.name = "best_loss", .kind = SL_ENTRY_REAL, .number = s->best_loss};
+    list[count++] = (struct sl_state_entry){
+        .name = "best_accuracy", .kind = SL_ENTRY_REAL, .number = s->best_accuracy};
     assert(count == PROGRESS_COUNTERS);
     const char *arch = tr->training.arch->name;
-    list[count++] =
-        (struct sl_counter){.name = "architecture", .whole = sl_mark_of(arch, strlen(arch))};
+    list[count++] = (struct sl_state_entry){.name = "architecture",
+                                            .whole = sl_fingerprint(arch, strlen(arch))};
     assert(count == CORPUS_COUNTER);
-    list[count++] = (struct sl_counter){.name = "corpus", .whole = sl_material_mark(&tr->material)};
+    list[count++] =
+        (struct sl_state_entry){.name = "corpus", .whole = sl_dataloader_mark(&tr->dataloader)};
     assert(count == COMMON_COUNTERS);
-    for (const struct sl_number *r = sl_recipe_rows; r->name; r++)
-        list[count++] = (struct sl_counter){
-            .name = r->name, .kind = SL_NUMBER, .number = sl_number_get(r, &tr->training.recipe)};
+    for (const struct sl_number *r = sl_hyperparameter_rows; r->name; r++)
+        list[count++] =
+            (struct sl_state_entry){.name = r->name,
+                                    .kind = SL_ENTRY_REAL,
+                                    .number = sl_number_get(r, &tr->training.hyperparameters)};
     for (const struct sl_number *h = tr->training.arch->hypers; h->name; h++)
-        list[count++] = (struct sl_counter){
-            .name = h->name, .kind = SL_NUMBER, .number = sl_number_get(h, &tr->training.config)};
+        list[count++] = (struct sl_state_entry){.name = h->name,
+                                                .kind = SL_ENTRY_REAL,
+                                                .number = sl_number_get(h, &tr->training.config)};
     assert(count <= COUNTERS_MAX);
     return count;
 }
 
-static struct sl_state state_of(const struct sl_trainer *tr, struct sl_counter *list, int count)
+static struct sl_training_state state_of(const struct sl_trainer *tr, struct sl_state_entry *list,
+                                         int count)
 {
-    return (struct sl_state){.parameters = tr->model->state_dict,
-                             .first = tr->optimiser.m,
-                             .second = tr->optimiser.v,
-                             .count = tr->model->state_dict_count,
-                             .buffers = tr->model->state_dict_count - tr->model->builder.count,
-                             .counters = list,
-                             .counters_count = count};
+    return (struct sl_training_state){.parameters = tr->model->state_dict,
+                                      .first = tr->optimizer.m,
+                                      .second = tr->optimizer.v,
+                                      .count = tr->model->state_dict_count,
+                                      .buffers =
+                                          tr->model->state_dict_count - tr->model->builder.count,
+                                      .counters = list,
+                                      .counters_count = count};
 }
 
-static bool save(struct sl_trainer *tr, const struct sl_train_watch *watch, struct sl_err *err)
+static bool save(struct sl_trainer *tr, const struct sl_train_callbacks *watch, struct sl_err *err)
 {
-    struct sl_counter list[COUNTERS_MAX];
+    struct sl_state_entry list[COUNTERS_MAX];
     int count = list_counters(tr, list);
-    struct sl_state state = state_of(tr, list, count);
-    if (!sl_state_write(tr->run.state, &state, err))
+    struct sl_training_state state = state_of(tr, list, count);
+    if (!sl_training_state_write(tr->run.state, &state, err))
         return sl_wrap(err, "save step %d", tr->state.step);
     tr->state.event = SL_TRAIN_SAVED;
     if (watch && watch->report)
@@ -158,22 +165,23 @@ static bool save(struct sl_trainer *tr, const struct sl_train_watch *watch, stru
     return true;
 }
 
-/* The same training: every number of recipe and architecture, and the text. */
-static bool agree(const struct sl_counter *saved, const struct sl_counter *asked, int count,
+/* The same training: every number of hyperparameters and architecture, and the text. */
+static bool agree(const struct sl_state_entry *saved, const struct sl_state_entry *asked, int count,
                   struct sl_err *err)
 {
     for (int i = PROGRESS_COUNTERS; i < count; i++) {
-        if (saved[i].kind == SL_WHOLE && saved[i].whole != asked[i].whole)
+        if (saved[i].kind == SL_ENTRY_INTEGER && saved[i].whole != asked[i].whole)
             return sl_fail(err, SL_BAD_INPUT, "the run was begun with another %s%s", asked[i].name,
                            i == CORPUS_COUNTER ? ": other text, data or labels" : "");
-        if (saved[i].kind == SL_NUMBER && saved[i].number != asked[i].number) {
+        if (saved[i].kind == SL_ENTRY_REAL && saved[i].number != asked[i].number) {
             char before[SL_NUMBER_TEXT], now[SL_NUMBER_TEXT];
             sl_number_text(saved[i].number, before);
             sl_number_text(asked[i].number, now);
             bool steps = strcmp(asked[i].name, "steps") == 0;
-            return sl_fail(
-                err, SL_BAD_INPUT, "the run was begun with %s %s, not %s%s", asked[i].name, before,
-                now, steps ? "; where they are not given, --epochs and --batch make them" : "");
+            return sl_fail(err, SL_BAD_INPUT, "the run was begun with %s %s, not %s%s",
+                           asked[i].name, before, now,
+                           steps ? "; where they are not given, --epochs and --batch-size make them"
+                                 : "");
         }
     }
     return true;
@@ -181,29 +189,29 @@ static bool agree(const struct sl_counter *saved, const struct sl_counter *asked
 
 /* Asked before anything as large as this training's own shapes is read: another width is to be
  * told as such, not as a tensor that does not fit. */
-static bool same_training(const char *path, const struct sl_counter *asked, int count,
+static bool same_training(const char *path, const struct sl_state_entry *asked, int count,
                           struct sl_err *err)
 {
-    struct sl_counter saved[COUNTERS_MAX];
+    struct sl_state_entry saved[COUNTERS_MAX];
     memcpy(saved, asked, (size_t)count * sizeof *saved);
-    return sl_state_peek(path, saved, COMMON_COUNTERS, err) &&
-           agree(saved, asked, COMMON_COUNTERS, err) && sl_state_peek(path, saved, count, err) &&
-           agree(saved, asked, count, err);
+    return sl_training_state_peek(path, saved, COMMON_COUNTERS, err) &&
+           agree(saved, asked, COMMON_COUNTERS, err) &&
+           sl_training_state_peek(path, saved, count, err) && agree(saved, asked, count, err);
 }
 
 static bool resume(struct sl_trainer *tr, struct sl_err *err)
 {
-    struct sl_counter saved[COUNTERS_MAX], asked[COUNTERS_MAX];
+    struct sl_state_entry saved[COUNTERS_MAX], asked[COUNTERS_MAX];
     int count = list_counters(tr, asked);
     (void)list_counters(tr, saved);
-    struct sl_state state = state_of(tr, saved, count);
+    struct sl_training_state state = state_of(tr, saved, count);
     if (!same_training(tr->run.state, asked, count, err) ||
-        !sl_state_read(tr->run.state, &state, err))
+        !sl_training_state_read(tr->run.state, &state, err))
         return sl_wrap(err, "resume '%s'", tr->run.path);
     int64_t step = saved[0].whole, best_step = saved[1].whole;
-    if (step < 0 || step > tr->training.recipe.steps)
+    if (step < 0 || step > tr->training.hyperparameters.steps)
         return sl_fail(err, SL_CORRUPT, "resume '%s': it is at step %" PRId64 " of %d",
-                       tr->run.path, step, tr->training.recipe.steps);
+                       tr->run.path, step, tr->training.hyperparameters.steps);
     if (best_step < 0 || best_step > step)
         return sl_fail(err, SL_CORRUPT,
                        "resume '%s': its best step is %" PRId64 ", and it is at step %" PRId64,
@@ -218,9 +226,9 @@ static bool resume(struct sl_trainer *tr, struct sl_err *err)
 /* A run that cannot be written is found out before any work is done. */
 static bool begin(struct sl_trainer *tr, const struct sl_checkpoint *start, struct sl_err *err)
 {
-    sl_model_initialize(tr->model, (uint64_t)tr->training.recipe.seed);
-    if (start &&
-        !sl_checkpoint_bind_common(start, tr->model->state_dict, tr->model->state_dict_count, err))
+    sl_model_initialize(tr->model, (uint64_t)tr->training.hyperparameters.seed);
+    if (start && !sl_checkpoint_load_matching(start, tr->model->state_dict,
+                                              tr->model->state_dict_count, err))
         return sl_wrap(err, "begin from '%s' with the sizes given here", tr->training.from);
     return save(tr, NULL, err);
 }
@@ -233,7 +241,7 @@ static bool make_room(struct sl_trainer *tr, struct sl_err *err)
     const struct sl_kernels *kernels = tr->engine->kernels;
     if (!sl_tape_init(&tr->tape, kernels, tr->engine->pool, 0, err))
         return false;
-    struct sl_batch batch = sl_material_largest(&tr->material);
+    struct sl_batch batch = sl_dataloader_largest(&tr->dataloader);
     sl_tape_begin(&tr->tape, &batch, true);
     (void)sl_model_forward(tr->model, &tr->tape);
     sl_tape_backward(&tr->tape);
@@ -244,14 +252,14 @@ static bool make_room(struct sl_trainer *tr, struct sl_err *err)
 
 static bool prepare(struct sl_trainer *tr, const struct sl_checkpoint *start, struct sl_err *err)
 {
-    struct sl_training *t = &tr->training;
-    if (!sl_material_open(&tr->material, &t->sources, &t->config, &t->recipe, err) ||
+    struct sl_train_options *t = &tr->training;
+    if (!sl_dataloader_open(&tr->dataloader, &t->sources, &t->config, &t->hyperparameters, err) ||
         !sl_config_check(t->arch, &t->config, err))
         return false;
-    tr->state.steps = t->recipe.steps;
+    tr->state.steps = t->hyperparameters.steps;
     tr->model = sl_model_create(tr->engine, t->arch, &t->config, err);
     if (!tr->model || !sl_model_allocate_gradients(tr->model, err) ||
-        !sl_optimiser_init(&tr->optimiser, tr->model, err) || !make_room(tr, err))
+        !sl_optimizer_init(&tr->optimizer, tr->model, err) || !make_room(tr, err))
         return false;
     if (!(t->resume ? resume(tr, err) : begin(tr, start, err)))
         return false;
@@ -262,21 +270,21 @@ static bool prepare(struct sl_trainer *tr, const struct sl_checkpoint *start, st
 /* The vocabulary goes over to the sources. */
 static bool open_start(struct sl_trainer *tr, struct sl_checkpoint *start, struct sl_err *err)
 {
-    struct sl_training *t = &tr->training;
+    struct sl_train_options *t = &tr->training;
     if (!t->from)
         return true;
     if (!sl_checkpoint_open(start, t->from, err))
         return false;
-    if (start->card.arch != t->arch)
+    if (start->model_config.arch != t->arch)
         return sl_fail(err, SL_BAD_INPUT, "'%s' is of architecture %s, want %s", t->from,
-                       start->card.arch->name, t->arch->name);
+                       start->model_config.arch->name, t->arch->name);
     t->sources.tokens = start->tokens;
     start->tokens = NULL;
     return true;
 }
 
-struct sl_trainer *sl_trainer_create(struct sl_engine *engine, const struct sl_training *training,
-                                     struct sl_err *err)
+struct sl_trainer *sl_trainer_create(struct sl_engine *engine,
+                                     const struct sl_train_options *training, struct sl_err *err)
 {
     struct sl_trainer *tr = calloc(1, sizeof *tr);
     if (!tr) {
@@ -286,17 +294,17 @@ struct sl_trainer *sl_trainer_create(struct sl_engine *engine, const struct sl_t
     tr->engine = engine;
     tr->training = *training;
     const double unknown = (double)NAN;
-    tr->state = (struct sl_train_state){.validation_loss = unknown,
-                                        .validation_accuracy = unknown,
-                                        .validation_depth = unknown,
-                                        .validation_depth_first = unknown,
-                                        .train_accuracy = unknown,
-                                        .validation_gate = unknown,
-                                        .gate_mean = unknown,
-                                        .best_loss = (double)INFINITY};
+    tr->state = (struct sl_train_progress){.validation_loss = unknown,
+                                           .validation_accuracy = unknown,
+                                           .validation_depth = unknown,
+                                           .validation_depth_first = unknown,
+                                           .train_accuracy = unknown,
+                                           .validation_gate = unknown,
+                                           .gate_mean = unknown,
+                                           .best_loss = (double)INFINITY};
     struct sl_checkpoint start = {0};
-    bool ok = sl_recipe_check(&training->recipe, err) &&
-              sl_run_open(&tr->run, training->run, training->resume, err) &&
+    bool ok = sl_hyperparameters_check(&training->hyperparameters, err) &&
+              sl_run_dir_open(&tr->run, training->run, training->resume, err) &&
               open_start(tr, &start, err) && prepare(tr, training->from ? &start : NULL, err);
     sl_checkpoint_close(&start);
     if (ok)
@@ -311,43 +319,44 @@ void sl_trainer_destroy(struct sl_trainer *tr)
     if (!tr)
         return;
     sl_tape_release(&tr->tape);
-    sl_optimiser_release(&tr->optimiser);
+    sl_optimizer_release(&tr->optimizer);
     sl_model_close(tr->model);
-    sl_material_close(&tr->material);
-    sl_run_close(&tr->run);
+    sl_dataloader_close(&tr->dataloader);
+    sl_run_dir_close(&tr->run);
     free(tr);
 }
 
 /* -- the run ---------------------------------------------------------------------------------- */
 
-static bool due(int every, const struct sl_train_state *s)
+static bool due(int every, const struct sl_train_progress *s)
 {
     return s->step == s->steps || (every > 0 && s->step % every == 0);
 }
 
-/* Epochs end with a measurement; steps have theirs when the recipe says so. */
+/* Epochs end with a measurement; steps have theirs when the hyperparameters says so. */
 static bool due_evaluation(const struct sl_trainer *tr)
 {
-    const struct sl_recipe *r = &tr->training.recipe;
-    return due(r->epochs > 0 ? sl_material_epoch_steps(&tr->material) : r->evaluate_every,
+    const struct sl_hyperparameters *r = &tr->training.hyperparameters;
+    return due(r->epochs > 0 ? sl_dataloader_epoch_steps(&tr->dataloader) : r->evaluate_every,
                &tr->state);
 }
 
 /* Few texts make few accuracies, so that many models share the best: then the loss decides. */
-static bool is_best(const struct sl_train_state *s, const struct sl_evaluation *e)
+static bool is_best(const struct sl_train_progress *s, const struct sl_evaluation *e)
 {
     if (isfinite(e->accuracy) && e->accuracy != s->best_accuracy)
         return e->accuracy > s->best_accuracy;
     return e->loss < s->best_loss;
 }
 
-static bool evaluate(struct sl_trainer *tr, const struct sl_train_watch *watch, struct sl_err *err)
+static bool evaluate(struct sl_trainer *tr, const struct sl_train_callbacks *watch,
+                     struct sl_err *err)
 {
     struct sl_evaluation e;
     const struct sl_policy as_trained = {.dense = true};
-    if (!sl_material_evaluate(&tr->material, tr->model, &as_trained, &e, err))
+    if (!sl_dataloader_evaluate(&tr->dataloader, tr->model, &as_trained, &e, err))
         return fail_step(tr, err);
-    struct sl_train_state *s = &tr->state;
+    struct sl_train_progress *s = &tr->state;
     s->validation_loss = e.loss;
     s->validation_gate = e.gate_mean;
     s->validation_accuracy = e.accuracy;
@@ -366,26 +375,26 @@ static bool evaluate(struct sl_trainer *tr, const struct sl_train_watch *watch, 
 }
 
 /* Stopping is also a moment to save, but not twice at one step. */
-static bool after_step(struct sl_trainer *tr, const struct sl_train_watch *watch, bool stopping,
+static bool after_step(struct sl_trainer *tr, const struct sl_train_callbacks *watch, bool stopping,
                        struct sl_err *err)
 {
-    const struct sl_recipe *r = &tr->training.recipe;
+    const struct sl_hyperparameters *r = &tr->training.hyperparameters;
     if (due_evaluation(tr) && !evaluate(tr, watch, err))
         return false;
     return !(stopping || due(r->save_every, &tr->state)) || save(tr, watch, err);
 }
 
-static void update_progress(struct sl_progress *p, struct sl_train_state *s)
+static void update_progress(struct sl_throughput *p, struct sl_train_progress *s)
 {
-    sl_progress_update(p, s->step, s->steps, s->tokens);
+    sl_throughput_update(p, s->step, s->steps, s->tokens);
     s->seconds = p->seconds;
     s->seconds_left = p->seconds_left;
     s->tokens_per_second = p->tokens_per_second;
 }
 
-static bool go_on(struct sl_trainer *tr, const struct sl_train_watch *watch, struct sl_err *err)
+static bool go_on(struct sl_trainer *tr, const struct sl_train_callbacks *watch, struct sl_err *err)
 {
-    struct sl_progress progress = sl_progress_begin(tr->state.step);
+    struct sl_throughput progress = sl_throughput_begin(tr->state.step);
     bool stopping = false;
     while (!stopping && !sl_trainer_finished(tr)) {
         if (!sl_trainer_step(tr, err))
@@ -402,7 +411,8 @@ static bool go_on(struct sl_trainer *tr, const struct sl_train_watch *watch, str
     return measured || evaluate(tr, watch, err);
 }
 
-bool sl_trainer_run(struct sl_trainer *tr, const struct sl_train_watch *watch, struct sl_err *err)
+bool sl_trainer_run(struct sl_trainer *tr, const struct sl_train_callbacks *watch,
+                    struct sl_err *err)
 {
     return go_on(tr, watch, err) || sl_wrap(err, "what was saved last is in '%s'", tr->run.path);
 }
@@ -412,7 +422,7 @@ bool sl_trainer_finished(const struct sl_trainer *tr)
     return tr->state.step >= tr->state.steps;
 }
 
-const struct sl_train_state *sl_trainer_state(const struct sl_trainer *tr)
+const struct sl_train_progress *sl_trainer_progress(const struct sl_trainer *tr)
 {
     return &tr->state;
 }
@@ -422,36 +432,36 @@ const struct sl_model *sl_trainer_model(const struct sl_trainer *tr)
     return tr->model;
 }
 
-const struct sl_training *sl_trainer_training(const struct sl_trainer *tr)
+const struct sl_train_options *sl_trainer_options(const struct sl_trainer *tr)
 {
     return &tr->training;
 }
 
-const struct sl_material *sl_trainer_material(const struct sl_trainer *tr)
+const struct sl_dataloader *sl_trainer_dataloader(const struct sl_trainer *tr)
 {
-    return &tr->material;
+    return &tr->dataloader;
 }
 
-bool sl_trainer_publish(const struct sl_trainer *tr, const char *directory, bool narrow,
+bool sl_trainer_publish(const struct sl_trainer *tr, const char *directory, bool bf16,
                         const char *provenance, struct sl_err *err)
 {
-    char *training = strdup(provenance), **labels = sl_material_labels(&tr->material);
+    char *training = strdup(provenance), **labels = sl_dataloader_labels(&tr->dataloader);
     if (!training || (tr->model->config.classes > 0 && !labels)) {
         free(training);
         free(labels);
         return sl_fail(err, SL_NO_MEMORY, "no memory for a provenance");
     }
-    struct sl_card card = {.arch = tr->training.arch,
-                           .hyper = tr->training.config,
-                           .policy = sl_policy_standard(tr->training.arch),
-                           .labels = labels,
-                           .tokenizer = sl_tokenizer_kind(tr->material.tokens),
-                           .training = training};
-    struct sl_checkpoint_parts parts = {.card = &card,
-                                        .tokens = tr->material.tokens,
+    struct sl_model_config model_config = {.arch = tr->training.arch,
+                                           .hyper = tr->training.config,
+                                           .policy = sl_policy_standard(tr->training.arch),
+                                           .labels = labels,
+                                           .tokenizer = sl_tokenizer_kind(tr->dataloader.tokens),
+                                           .training = training};
+    struct sl_checkpoint_parts parts = {.model_config = &model_config,
+                                        .tokens = tr->dataloader.tokens,
                                         .parameters = tr->model->state_dict,
                                         .count = tr->model->state_dict_count,
-                                        .narrow = narrow};
+                                        .bf16 = bf16};
     bool ok = sl_checkpoint_write(directory, &parts, err);
     free(training);
     free(labels);

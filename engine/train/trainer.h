@@ -8,32 +8,32 @@
  * One thread at a time; it uses the engine's pool while it runs. */
 #pragma once
 
-#include "train/material.h"
+#include "train/dataloader.h"
 
 struct sl_trainer;
 
-struct sl_training {
+struct sl_train_options {
     const struct sl_arch *arch;
     struct sl_config config; /* what follows from the sources is filled in */
-    struct sl_recipe recipe;
-    struct sl_sources sources;
+    struct sl_hyperparameters hyperparameters;
+    struct sl_data_sources sources;
     const char
         *from;       /* a checkpoint of the same architecture whose vocabulary and numbers are where
                        * to begin, as far as they go; NULL: first values are drawn */
-    const char *run; /* directory of the run, as sl_run_open takes it */
+    const char *run; /* directory of the run, as sl_run_dir_open takes it */
     bool resume;     /* go on from the run's state, which must be of the same training */
 };
 
 enum sl_train_event { SL_TRAIN_STEPPED, SL_TRAIN_EVALUATED, SL_TRAIN_SAVED };
 
 /* Where the run is; reported after every step, evaluation and save. */
-struct sl_train_state {
+struct sl_train_progress {
     enum sl_train_event event;
     int step, steps;
-    int64_t tokens;    /* of the last step's batch */
-    double loss;       /* of the last step's batch, without the price; nats per token or text */
-    double gate_mean;  /* of the last step's batch; NAN without gates */
-    double rate, norm; /* learning rate; norm of the gradients before clipping */
+    int64_t tokens;   /* of the last step's batch */
+    double loss;      /* of the last step's batch, without the price; nats per token or text */
+    double gate_mean; /* of the last step's batch; NAN without gates */
+    double learning_rate, grad_norm; /* learning rate; norm of the gradients before clipping */
     double tokens_per_second;
     double seconds, seconds_left;            /* seconds: since this process began */
     double validation_loss, validation_gate; /* NAN before the first evaluation */
@@ -46,33 +46,34 @@ struct sl_train_state {
     int best_step;
 };
 
-struct sl_train_watch {
+struct sl_train_callbacks {
     void *context;
-    void (*report)(void *context, const struct sl_train_state *state);
+    void (*report)(void *context, const struct sl_train_progress *state);
     bool (*stop)(void *context); /* asked after every step */
 };
 
-struct sl_trainer *sl_trainer_create(struct sl_engine *engine, const struct sl_training *training,
-                                     struct sl_err *err) SL_MUST_CHECK;
+struct sl_trainer *sl_trainer_create(struct sl_engine *engine,
+                                     const struct sl_train_options *training, struct sl_err *err)
+    SL_MUST_CHECK;
 void sl_trainer_destroy(struct sl_trainer *trainer); /* NULL is fine */
 
 /* Trains until the last step, an error, or until `stop` says true; then the state is saved. A
  * loss that is not finite, learning or measuring, fails with SL_NOT_FINITE; the last saved state
  * stays as it was. */
-bool sl_trainer_run(struct sl_trainer *trainer, const struct sl_train_watch *watch,
+bool sl_trainer_run(struct sl_trainer *trainer, const struct sl_train_callbacks *watch,
                     struct sl_err *err) SL_MUST_CHECK;
 bool sl_trainer_finished(const struct sl_trainer *trainer);
-const struct sl_train_state *sl_trainer_state(const struct sl_trainer *trainer);
+const struct sl_train_progress *sl_trainer_progress(const struct sl_trainer *trainer);
 
 /* One step without saving or evaluating: for benchmarks and tests. */
 bool sl_trainer_step(struct sl_trainer *trainer, struct sl_err *err) SL_MUST_CHECK;
 
 const struct sl_model *sl_trainer_model(const struct sl_trainer *trainer);
 /* What it was asked for, with what follows from the sources filled in. */
-const struct sl_training *sl_trainer_training(const struct sl_trainer *trainer);
+const struct sl_train_options *sl_trainer_options(const struct sl_trainer *trainer);
 /* What it learns from. */
-const struct sl_material *sl_trainer_material(const struct sl_trainer *trainer);
+const struct sl_dataloader *sl_trainer_dataloader(const struct sl_trainer *trainer);
 
 /* Writes the present model as a checkpoint. `provenance` is a JSON object. */
-bool sl_trainer_publish(const struct sl_trainer *trainer, const char *directory, bool narrow,
+bool sl_trainer_publish(const struct sl_trainer *trainer, const char *directory, bool bf16,
                         const char *provenance, struct sl_err *err) SL_MUST_CHECK;

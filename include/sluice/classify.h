@@ -23,7 +23,7 @@ SL_PUBLIC struct sl_classifier *sl_classifier_create(const struct sl_model *mode
 SL_PUBLIC void sl_classifier_destroy(struct sl_classifier *classifier); /* NULL is fine */
 
 /* One text, and what came of it. */
-struct sl_item {
+struct sl_classifier_item {
     /* in */
     const int32_t *tokens; /* ids below the vocabulary's size */
     int count;             /* 1 .. the model's context */
@@ -36,5 +36,5 @@ struct sl_item {
 
 /* Runs the items as one batch. Fails only for broken promises of the caller, before anything
  * runs. */
-SL_PUBLIC bool sl_classifier_run(struct sl_classifier *classifier, struct sl_item *items, int count,
-                                 struct sl_err *err) SL_MUST_CHECK;
+SL_PUBLIC bool sl_classifier_run(struct sl_classifier *classifier, struct sl_classifier_item *items,
+                                 int count, struct sl_err *err) SL_MUST_CHECK;

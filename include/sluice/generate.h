@@ -4,10 +4,10 @@
  * feed, runs all feeds as one batch, and hands each generation its own feed back.
  *
  *     while (!sl_generation_finished(g)) {
- *         struct sl_feed feed = {.slot = slot};
- *         sl_generation_feed(g, session, rows_left, &feed);
+ *         struct sl_chunk feed = {.slot = slot};
+ *         sl_generation_next_chunk(g, session, rows_left, &feed);
  *         sl_session_run(session, &feed, 1, err);
- *         sl_generation_take(g, &feed);
+ *         sl_generation_accept(g, &feed);
  *     }
  *
  * A text longer than the model's context goes on over a sliding window: when the slot is full it is
@@ -45,7 +45,7 @@ enum sl_finish {
 };
 
 /* One token of the text, when logprobs were asked for. */
-struct sl_token_record {
+struct sl_token_logprob {
     int32_t id;
     float log_probability; /* NAN for the first token of an echoed prompt: nothing came before it */
     size_t text_offset;    /* bytes, into the text */
@@ -65,12 +65,12 @@ SL_PUBLIC struct sl_generation *sl_generation_create(const struct sl_model *mode
                                                      struct sl_err *err) SL_MUST_CHECK;
 SL_PUBLIC void sl_generation_destroy(struct sl_generation *g); /* NULL is fine */
 
-/* Fills tokens, count and want_all for feed->slot, at most rows_max (> 0) tokens; clears the slot
+/* Fills tokens, count and all_logits for feed->slot, at most rows_max (> 0) tokens; clears the slot
  * when the window slides. The slot must be empty the first time. Not after it has finished. */
-SL_PUBLIC void sl_generation_feed(struct sl_generation *g, struct sl_session *session, int rows_max,
-                                  struct sl_feed *feed);
+SL_PUBLIC void sl_generation_next_chunk(struct sl_generation *g, struct sl_session *session,
+                                        int rows_max, struct sl_chunk *feed);
 /* Takes the outcome of that feed: samples, appends text, decides whether to stop. */
-SL_PUBLIC void sl_generation_take(struct sl_generation *g, const struct sl_feed *feed);
+SL_PUBLIC void sl_generation_accept(struct sl_generation *g, const struct sl_chunk *feed);
 
 SL_PUBLIC enum sl_finish sl_generation_finish(const struct sl_generation *g);
 SL_PUBLIC bool sl_generation_finished(const struct sl_generation *g);
@@ -80,6 +80,6 @@ SL_PUBLIC bool sl_generation_finished(const struct sl_generation *g);
  * the next take. */
 SL_PUBLIC const char *sl_generation_text(const struct sl_generation *g, size_t *bytes);
 /* The records of the tokens of that certain text. */
-SL_PUBLIC const struct sl_token_record *sl_generation_records(const struct sl_generation *g,
-                                                              int *count);
+SL_PUBLIC const struct sl_token_logprob *sl_generation_logprobs(const struct sl_generation *g,
+                                                                int *count);
 SL_PUBLIC struct sl_generation_usage sl_generation_usage(const struct sl_generation *g);

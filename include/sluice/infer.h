@@ -27,14 +27,14 @@ SL_PUBLIC struct sl_session *sl_session_create(const struct sl_model *model,
 SL_PUBLIC void sl_session_destroy(struct sl_session *session); /* NULL is fine */
 
 /* New tokens for one slot, and what came of them. */
-struct sl_feed {
+struct sl_chunk {
     /* in */
     int slot;              /* 0 .. slots-1, each at most once in a run */
     const int32_t *tokens; /* ids below the vocabulary's size */
     int count;             /* > 0; with what the slot holds at most the model's context */
-    bool want_all;         /* logits after every token, not only the last */
+    bool all_logits;       /* logits after every token, not only the last */
     /* out */
-    const float *logits; /* vocab floats (count x vocab with want_all), until the next run */
+    const float *logits; /* vocab floats (count x vocab with all_logits), until the next run */
     int64_t layers_used; /* token-layer operations that ran */
     int64_t layers_full; /* that a model without gates would have run: count x depth */
     bool finite; /* false: these logits hold NaN or infinity; other feeds are not affected */
@@ -42,7 +42,7 @@ struct sl_feed {
 
 /* Runs the feeds as one batch. Fails only for broken promises of the caller, before anything
  * runs. */
-SL_PUBLIC bool sl_session_run(struct sl_session *session, struct sl_feed *feeds, int count,
+SL_PUBLIC bool sl_session_run(struct sl_session *session, struct sl_chunk *feeds, int count,
                               struct sl_err *err) SL_MUST_CHECK;
 
 SL_PUBLIC int sl_session_length(const struct sl_session *session, int slot); /* tokens it holds */
@@ -58,7 +58,7 @@ struct sl_sampling {
 };
 
 /* One decision. The same logits, sampling, counts, key and index give the same token. */
-struct sl_choice {
+struct sl_sample_params {
     const float *logits;
     int vocab;
     const struct sl_sampling *sampling;
@@ -69,4 +69,4 @@ struct sl_choice {
 
 enum { SL_SAMPLE_BYTES = 12 };
 
-SL_PUBLIC int32_t sl_sample(const struct sl_choice *choice);
+SL_PUBLIC int32_t sl_sample(const struct sl_sample_params *choice);

@@ -16,9 +16,9 @@ struct sl_model;
 enum { SL_VERSION_DIGITS_MAX = 9 };
 
 /* The version that a directory's name stands for; 0: none. */
-SL_PUBLIC long sl_version_of(const char *name);
+SL_PUBLIC long sl_version_parse(const char *name);
 /* The highest version in a model's directory; 0: none. `found`: how it is written, such as 007. */
-SL_PUBLIC long sl_version_find(const char *directory, char found[SL_VERSION_DIGITS_MAX + 1]);
+SL_PUBLIC long sl_version_latest(const char *directory, char found[SL_VERSION_DIGITS_MAX + 1]);
 
 /* Opens, verifies and packs. The engine must outlive the model. */
 SL_PUBLIC struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory,
@@ -28,7 +28,7 @@ SL_PUBLIC void sl_model_close(struct sl_model *model);
 
 enum sl_task { SL_TASK_COMPLETION, SL_TASK_CLASSIFICATION };
 
-enum { SL_CLASSES_LEAST = 2, SL_CLASSES_MAX = 4096, SL_LABEL_BYTES_MAX = 256 };
+enum { SL_CLASSES_MIN = 2, SL_CLASSES_MAX = 4096, SL_LABEL_BYTES_MAX = 256 };
 
 /* What a model is; strings belong to it. */
 struct sl_model_info {

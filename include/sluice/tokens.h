@@ -42,7 +42,7 @@ SL_PUBLIC int32_t sl_tokenizer_special(const struct sl_tokenizer *tokens, enum s
 
 /* Where a token comes from: bytes [start, stop) of the text as it was given, from the first to the
  * last character that the token was made of. Both are 0 for a special token that was added. */
-struct sl_place {
+struct sl_token_offset {
     size_t start, stop;
     bool special;
 };
@@ -52,9 +52,9 @@ struct sl_encoding {
     const char *text; /* UTF-8; any bytes for `bytes` */
     size_t bytes;
     enum sl_unknown unknown;
-    bool special;            /* with the special tokens that the kind adds */
-    int32_t *ids;            /* room for `most`; may be NULL when most is 0 */
-    struct sl_place *places; /* room for `most`; NULL: not wanted */
+    bool special;                   /* with the special tokens that the kind adds */
+    int32_t *ids;                   /* room for `most`; may be NULL when most is 0 */
+    struct sl_token_offset *places; /* room for `most`; NULL: not wanted */
     long most;
 };
 
@@ -67,7 +67,7 @@ SL_PUBLIC long sl_tokenizer_tokenize(const struct sl_tokenizer *tokens,
 
 /* Room for the tokens of any text of so many bytes: no token is shorter than a byte, but for one
  * special token at each end. */
-SL_PUBLIC size_t sl_tokenizer_room(size_t bytes);
+SL_PUBLIC size_t sl_tokenizer_max_tokens(size_t bytes);
 
 /* The same in short: ids alone, without special tokens. */
 SL_PUBLIC long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char *text,
@@ -79,12 +79,16 @@ SL_PUBLIC long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char
 SL_PUBLIC bool sl_tokenizer_has_text(const struct sl_tokenizer *tokens, const int32_t *ids,
                                      long count);
 
-enum sl_keep { SL_KEEP_FIRST, SL_KEEP_LAST }; /* which end of a text that is too long */
+enum sl_truncation {
+    SL_TRUNCATE_RIGHT,
+    SL_TRUNCATE_LEFT
+}; /* which end of a text that is too long */
 
 /* Cuts an encoded text, special tokens included, to `most` >= 2 ids, of its first or last ones;
  * special tokens at its ends stay. Returns how many ids are left. places may be NULL. */
-SL_PUBLIC long sl_tokenizer_cut(const struct sl_tokenizer *tokens, enum sl_keep keep, long most,
-                                int32_t *ids, struct sl_place *places, long count);
+SL_PUBLIC long sl_tokenizer_truncate(const struct sl_tokenizer *tokens, enum sl_truncation keep,
+                                     long most, int32_t *ids, struct sl_token_offset *places,
+                                     long count);
 
 /* What is to be decoded, and where to. */
 struct sl_decoding {

@@ -248,7 +248,7 @@ static void add_choice(struct sl_buffer *out, const struct completion *c,
     piece.text = sl_generation_text(sequence->generation, &piece.bytes);
     if (c->with_tokens) {
         piece.tokens = sl_model_tokenizer(sv_model_ref_model(c->ref));
-        piece.records = sl_generation_records(sequence->generation, &piece.record_count);
+        piece.records = sl_generation_logprobs(sequence->generation, &piece.record_count);
     }
     sv_completion_json_choice(out, &piece);
 }

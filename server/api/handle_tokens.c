@@ -28,7 +28,7 @@ static void add_special(struct sl_buffer *out, const struct sl_tokenizer *tokeni
 /* Places count bytes. A token that is a part of a character has the place of all of it: its text is
  * JSON, which has no parts of characters. */
 static void add_plain(struct sl_buffer *out, const struct sv_string *text,
-                      const struct sl_place *place)
+                      const struct sl_token_offset *place)
 {
     size_t start = place->start, stop = place->stop;
     sl_utf8_widen(text->data, text->bytes, &start, &stop);
@@ -41,7 +41,7 @@ static void add_tokens(struct sl_buffer *out, const struct sl_tokenizer *tokeniz
 {
     sl_buffer_append_string(out, "[");
     for (int i = 0; i < tokens->count; i++) {
-        const struct sl_place *place = &tokens->places[i];
+        const struct sl_token_offset *place = &tokens->places[i];
         sl_buffer_printf(out, "%s{\"id\":%d,\"text\":", i ? "," : "", (int)tokens->ids[i]);
         if (place->special)
             add_special(out, tokenizer, tokens->ids[i]);

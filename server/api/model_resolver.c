@@ -102,7 +102,7 @@ static struct sv_model_ref *resolve_only(struct sv_request *request, bool classi
     if (count == 0)
         (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
                       "No %s is served. Train one into the store with `sluice train ... %s FILE "
-                      "--out <store>/<model>/1`, then restart the daemon.",
+                      "--output <store>/<model>/1`, then restart the daemon.",
                       classifiers ? "classifier" : "model", classifiers ? "--data" : "--corpus");
     else
         (void)sv_fail(error, SV_MISSING_PARAMETER, "model",

@@ -25,7 +25,7 @@ bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input 
                  struct sv_tokens *tokens, struct sv_error *error)
 {
     struct sl_err err;
-    size_t bytes = input->text->bytes, room = sl_tokenizer_room(bytes);
+    size_t bytes = input->text->bytes, room = sl_tokenizer_max_tokens(bytes);
     if (input->most > 0 && input->most < room)
         room = input->most;
     *tokens = (struct sv_tokens){.ids = calloc(room, sizeof *tokens->ids)};
@@ -91,9 +91,9 @@ static bool fit(const struct sv_model_ref *ref, const struct sv_tokenize_options
                        "it is cut at its %s.",
                        param, tokens->given, sv_model_ref_id(ref), context,
                        where(tokenize->in_parameters), tokenize->from_left ? "beginning" : "end");
-    tokens->count = (int)sl_tokenizer_cut(sl_model_tokenizer(model),
-                                          tokenize->from_left ? SL_KEEP_LAST : SL_KEEP_FIRST,
-                                          context, tokens->ids, NULL, tokens->given);
+    tokens->count = (int)sl_tokenizer_truncate(
+        sl_model_tokenizer(model), tokenize->from_left ? SL_TRUNCATE_LEFT : SL_TRUNCATE_RIGHT,
+        context, tokens->ids, NULL, tokens->given);
     return true;
 }
 

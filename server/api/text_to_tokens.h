@@ -21,9 +21,9 @@ struct sv_tokenize_input {
 
 struct sv_tokens {
     int32_t *ids;
-    struct sl_place *places; /* NULL: nobody wants them */
-    int given;               /* how many there are, */
-    int count;               /* and those that the model reads; the same unless they were cut */
+    struct sl_token_offset *places; /* NULL: nobody wants them */
+    int given;                      /* how many there are, */
+    int count; /* and those that the model reads; the same unless they were cut */
 };
 
 /* All tokens of a text, to be released even when it fails. */

@@ -59,7 +59,7 @@ static void add_tokens(struct sl_buffer *out, const struct sv_completion_choice 
 }
 
 static void add_top(struct sl_buffer *out, const struct sv_completion_choice *piece,
-                    const struct sl_token_record *record)
+                    const struct sl_token_logprob *record)
 {
     if (record->top_count == 0) {
         sl_buffer_append_string(out, "null");

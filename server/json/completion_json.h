@@ -23,7 +23,7 @@ struct sv_completion_choice {
     size_t bytes;
     size_t bytes_before, characters_before; /* of this text, in pieces before this one */
     const struct sl_tokenizer *tokens;      /* for the records; NULL: no log probabilities */
-    const struct sl_token_record *records;
+    const struct sl_token_logprob *records;
     int record_count;
     enum sl_finish finish; /* SL_RUNNING: more will come */
 };

@@ -177,7 +177,7 @@ static void load_version(struct sv_registry *registry, const char *store, const 
 {
     char directory[DIRECTORY_MAX], version[SV_VERSION_MAX], reason[SV_REASON_MAX];
     (void)snprintf(directory, sizeof directory, "%s/%s/%s", store, name, found);
-    (void)snprintf(version, sizeof version, "%ld", sl_version_of(found));
+    (void)snprintf(version, sizeof version, "%ld", sl_version_parse(found));
     const char *fault = check_name(name, reason);
     if (fault) {
         record_load_failure(registry, name, version, fault, fault);
@@ -211,7 +211,7 @@ static void load_model(struct sv_registry *registry, const char *store, const ch
 {
     char directory[DIRECTORY_MAX], found[SL_VERSION_DIGITS_MAX + 1] = "";
     (void)snprintf(directory, sizeof directory, "%s/%s", store, name);
-    if (sl_version_find(directory, found) > 0)
+    if (sl_version_latest(directory, found) > 0)
         load_version(registry, store, name, found);
     else
         warn_no_version(directory);

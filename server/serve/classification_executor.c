@@ -23,7 +23,7 @@ struct executor {
     struct sv_series *answered; /* items by outcome: ok */
     int classes, depth;
 
-    struct sl_item *feeds;
+    struct sl_classifier_item *feeds;
     struct sv_classification_item **fed;   /* whose answer a feed is, */
     struct sv_classification_task **owner; /* and whose item that is */
     int64_t layers_used, layers_full;
@@ -240,7 +240,8 @@ static void feed(struct executor *executor, struct sv_classification_task *task,
                  int64_t now)
 {
     struct sv_classification_item *item = &task->items[task->taken++];
-    executor->feeds[index] = (struct sl_item){.tokens = item->tokens, .count = item->count};
+    executor->feeds[index] =
+        (struct sl_classifier_item){.tokens = item->tokens, .count = item->count};
     executor->fed[index] = item;
     executor->owner[index] = task;
     if (task->started_ns > 0)
@@ -292,7 +293,7 @@ static void record_batch(struct executor *executor, int count, int64_t took)
  * text alone, though its request fails with it in the end; one that comes too late is no answer. */
 static void take(struct executor *executor, int index, int64_t now)
 {
-    const struct sl_item *fed = &executor->feeds[index];
+    const struct sl_classifier_item *fed = &executor->feeds[index];
     struct sv_classification_item *item = executor->fed[index];
     struct sv_classification_task *task = executor->owner[index];
     assert(item >= task->items);

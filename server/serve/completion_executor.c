@@ -21,7 +21,7 @@ struct executor {
     struct sv_sequence **running; /* by slot; NULL: free */
     int next_slot;                /* the slot that is fed first in the next step */
     struct sv_queue draining;     /* written, but the stream has not taken all */
-    struct sl_feed *feeds;
+    struct sl_chunk *feeds;
     struct sv_sequence **fed;
     int64_t layers_used, layers_full;
 };
@@ -214,7 +214,7 @@ static bool flush(struct sv_sequence *sequence, int64_t now)
     size_t bytes;
     int records;
     const char *text = sl_generation_text(sequence->generation, &bytes);
-    const struct sl_token_record *record = sl_generation_records(sequence->generation, &records);
+    const struct sl_token_logprob *record = sl_generation_logprobs(sequence->generation, &records);
     if (bytes == sequence->flushed && records == sequence->flushed_records &&
         sequence->blocked_ns == 0)
         return true;
@@ -301,9 +301,10 @@ static int build_batch(struct executor *executor)
         struct sv_sequence *s = executor->running[(executor->next_slot + i) % slots];
         if (!s || s->blocked_ns > 0)
             continue;
-        struct sl_feed *feed = &executor->feeds[count];
-        *feed = (struct sl_feed){.slot = s->slot};
-        sl_generation_feed(s->generation, executor->session, rows - (runnable - count - 1), feed);
+        struct sl_chunk *feed = &executor->feeds[count];
+        *feed = (struct sl_chunk){.slot = s->slot};
+        sl_generation_next_chunk(s->generation, executor->session, rows - (runnable - count - 1),
+                                 feed);
         rows -= feed->count;
         executor->fed[count++] = s;
     }
@@ -329,11 +330,11 @@ static void record_tokens(struct executor *executor, struct sv_sequence *sequenc
 }
 
 static void apply_result(struct executor *executor, struct sv_sequence *sequence,
-                         const struct sl_feed *feed, int64_t now)
+                         const struct sl_chunk *feed, int64_t now)
 {
     executor->layers_used += feed->layers_used;
     executor->layers_full += feed->layers_full;
-    sl_generation_take(sequence->generation, feed);
+    sl_generation_accept(sequence->generation, feed);
     record_tokens(executor, sequence, now);
     if (sl_generation_finished(sequence->generation))
         finish_decoding(executor, sequence, now);

@@ -12,7 +12,7 @@
 struct executor {
     char *text; /* SV_STREAM_TEXT_BYTES */
     size_t bytes;
-    struct sl_token_record *records; /* SV_STREAM_TOKENS, or NULL */
+    struct sl_token_logprob *records; /* SV_STREAM_TOKENS, or NULL */
     int record_count;
     size_t bytes_put; /* of the whole text, ever */
     int records_put;
@@ -30,7 +30,7 @@ struct sv_stream {
     size_t sent;
     struct executor *executors;
     char *texts;
-    struct sl_token_record *records;
+    struct sl_token_logprob *records;
     struct sv_usage usage;
     struct sv_error error;
     int closed; /* executors whose finish_reason was sent */
@@ -89,7 +89,7 @@ void sv_stream_destroy(struct sv_stream *stream)
 }
 
 /* How many records come along with *bytes more of the text; fewer bytes when not all have room. */
-static int fitting_records(const struct executor *executor, const struct sl_token_record *records,
+static int fitting_records(const struct executor *executor, const struct sl_token_logprob *records,
                            int count, bool all_text, size_t *bytes)
 {
     if (!executor->records)
@@ -107,13 +107,13 @@ static int fitting_records(const struct executor *executor, const struct sl_toke
 }
 
 static bool lane_put(struct executor *executor, const char *text, size_t bytes,
-                     const struct sl_token_record *records, int record_count)
+                     const struct sl_token_logprob *records, int record_count)
 {
     size_t remaining = bytes - executor->bytes_put;
     size_t take =
         sl_utf8_fit(text + executor->bytes_put, remaining, SV_STREAM_TEXT_BYTES - executor->bytes);
     int fresh = record_count - executor->records_put;
-    const struct sl_token_record *first = records + executor->records_put;
+    const struct sl_token_logprob *first = records + executor->records_put;
     int fit = fresh > 0 ? fitting_records(executor, first, fresh, take == remaining, &take) : 0;
     memcpy(executor->text + executor->bytes, text + executor->bytes_put, take);
     if (fit > 0)
@@ -127,7 +127,7 @@ static bool lane_put(struct executor *executor, const char *text, size_t bytes,
 }
 
 bool sv_stream_put(struct sv_stream *stream, int choice, const char *text, size_t bytes,
-                   const struct sl_token_record *records, int record_count)
+                   const struct sl_token_logprob *records, int record_count)
 {
     assert(choice >= 0 && choice < stream->options.choices);
     pthread_mutex_lock(&stream->lock);

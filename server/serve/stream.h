@@ -33,7 +33,7 @@ void sv_stream_destroy(struct sv_stream *stream); /* NULL is fine */
 /* Puts what of a choice's text and records is not in yet. Both are whole, from the text's
  * beginning. False: the buffer is full and some is left. */
 bool sv_stream_put(struct sv_stream *stream, int choice, const char *text, size_t bytes,
-                   const struct sl_token_record *records, int record_count);
+                   const struct sl_token_logprob *records, int record_count);
 /* That choice is complete, and all its text was put. */
 void sv_stream_finish(struct sv_stream *stream, int choice, enum sl_finish finish);
 /* What all choices used; before the last of them is finished. `truncations` must live on. */

@@ -21,8 +21,8 @@ data=${2:-$scratch/made-up.tsv}
 seconds_of() {
     rm -rf "$scratch/run"
     "$sluice" train "$@" --data "$data" --label 1 --text 2 --tokenizer words --vocab-size 10000 \
-        --context 256 --steps "$steps" --batch 64 --micro-batch 16 --rate 1e-3 --schedule constant \
-        --beta2 0.999 --decay 0 --evaluate-every 0 --threads 1 --isa "$isa" --run "$scratch/run" \
+        --context 256 --steps "$steps" --batch-size 64 --micro-batch-size 16 --learning-rate 1e-3 --lr-schedule constant \
+        --beta2 0.999 --weight-decay 0 --evaluate-every 0 --threads 1 --isa "$isa" --run-dir "$scratch/run" \
         --json | sed -n 's/^{"event":"saved".*"seconds":\([0-9.]*\).*/\1/p'
 }
 

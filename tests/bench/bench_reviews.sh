@@ -22,17 +22,17 @@ mkdir "$scratch/store"
 # Files often have one label behind the other, so the texts are taken from all over.
 awk -v each="$(($(wc -l < "$texts") / 5000 + 1))" 'NR % each == 0' "$texts" > "$scratch/some.tsv"
 cut -f 2 "$scratch/some.tsv" > "$scratch/texts.txt"
-"$build/sluice" vocab wordpiece --size 30522 --out "$scratch/pieces.txt" --text 2 "$texts" > "$scratch/log" 2>&1
+"$build/sluice" vocab wordpiece --vocab-size 30522 --output "$scratch/pieces.txt" --text 2 "$texts" > "$scratch/log" 2>&1
 
-pieces="--tokenizer wordpiece --vocab $scratch/pieces.txt --context 512"
+pieces="--tokenizer wordpiece --vocab-file $scratch/pieces.txt --context 512"
 large="--width 128 --depth 3 --heads 4 --hidden 1024 --activation relu --final-norm false"
 words="--tokenizer words --vocab-size 20002 --context 512"
 while read -r name architecture options; do
     [ -d "$scratch/store/$name" ] && continue
     # shellcheck disable=SC2086 # lists of words, on purpose
     "$build/sluice" train "$architecture" $options --data "$scratch/some.tsv" --label 1 --text 2 \
-        --validation-share 0.01 --batch 8 --steps 1 --evaluate-every 0 --run "$scratch/run-$name" \
-        --out "$scratch/store/$name/1" > "$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
+        --validation-fraction 0.01 --batch-size 8 --steps 1 --evaluate-every 0 --run-dir "$scratch/run-$name" \
+        --output "$scratch/store/$name/1" > "$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
 done <<SIZES
 encoder-12 encoder $pieces
 epsilon-micro epsilon $pieces

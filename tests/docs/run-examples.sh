@@ -15,7 +15,7 @@ build=$2
 scratch=$(mktemp -d)
 daemon=
 trap 'kill $daemon 2>/dev/null || :; rm -rf "$scratch"' EXIT
-short='--steps 2 --batch 2 --width 32 --heads 2 --depth 2 --hidden 64 --context 32'
+short='--steps 2 --batch-size 2 --width 32 --heads 2 --depth 2 --hidden 64 --context 32'
 
 mkdir "$scratch/build" "$scratch/store"
 ln -s "$build" "$scratch/build/release"
@@ -26,8 +26,8 @@ while [ $i -lt 400 ]; do
     printf 'positive\tWhat a lovely day.\nnegative\tFine. It rained.\n' >>"$scratch/reviews.tsv"
     i=$((i + 1))
 done
-"$build/sluice" train tsa --data "$scratch/reviews.tsv" --label 1 --text 2 --out "$scratch/store/mood/1" \
-    --run "$scratch/run" $short >/dev/null
+"$build/sluice" train tsa --data "$scratch/reviews.tsv" --label 1 --text 2 --output "$scratch/store/mood/1" \
+    --run-dir "$scratch/run" $short >/dev/null
 
 cp "$scratch/reviews.tsv" "$scratch/more.tsv"
 "$build/sluiced" --config "$top/conf/run.yaml" --store "$scratch/store" --log_level error \

@@ -35,7 +35,7 @@ static struct sl_record_options options_of(uint8_t first)
     return options;
 }
 
-/* What sl_records_next promises of a record. */
+/* What sl_record_reader_next promises of a record. */
 static void record_check(const struct sl_record *record)
 {
     struct sl_err err;
@@ -53,19 +53,19 @@ static int records_count(const char *path, const struct sl_record_options *optio
 {
     struct sl_err err = {0};
     struct sl_record record = {.text = ""};
-    struct sl_records *records = sl_records_open(path, options, &err);
+    struct sl_record_reader *records = sl_record_reader_open(path, options, &err);
     bool ok = records != NULL;
     int count = 0;
     while (ok && record.text) {
         int64_t last = record.line;
-        ok = sl_records_next(records, &record, &err);
+        ok = sl_record_reader_next(records, &record, &err);
         if (!ok || !record.text)
             break;
         must(record.line > last);
         record_check(&record);
         count++;
     }
-    sl_records_close(records);
+    sl_record_reader_close(records);
     must(ok || (err.code != SL_OK && err.text[0]));
     return ok ? count : -1;
 }
@@ -79,10 +79,10 @@ static void dataset_check(const char *path, const struct sl_record_options *opti
         return;
     }
     must(set.count == count);
-    must(set.labels.count >= SL_LABELS_LEAST);
+    must(set.labels.count >= SL_LABELS_MIN);
     for (int i = 0; i < set.count; i++)
         must(set.examples[i].label >= 0 && set.examples[i].label < set.labels.count);
-    if (sl_dataset_cut(&set, 0.5, 1, &cut, &err))
+    if (sl_dataset_split(&set, 0.5, 1, &cut, &err))
         must(set.count + cut.count == count);
     sl_dataset_close(&set);
     sl_dataset_close(&cut);

@@ -4,11 +4,11 @@
 
 #include <stdlib.h>
 
-static void numbers_read(const struct sl_stored *tensor)
+static void numbers_read(const struct sl_safetensor *tensor)
 {
     float *numbers = malloc(tensor->count * sizeof *numbers + 1);
     if (numbers)
-        sl_stored_read(tensor, numbers);
+        sl_safetensor_read(tensor, numbers);
     free(numbers);
 }
 
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     for (int i = 0; i < file.count; i++) {
         char shape[SL_SHAPE_TEXT];
-        sl_stored_shape(&file.tensors[i], shape);
+        sl_safetensor_shape(&file.tensors[i], shape);
         numbers_read(&file.tensors[i]);
         if (sl_safetensors_find(&file, file.tensors[i].name) != &file.tensors[i])
             abort();

@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "checkpoint/vocabulary.h"
 #include "support/fuzz_target.h"
-#include "tokenizer/learner.h"
+#include "tokenizer/tokenizer_trainer.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -27,11 +27,11 @@ static void must(bool truth)
 static struct sl_tokenizer *learn(const struct input *in, const char *kind, bool lower,
                                   struct sl_err *err)
 {
-    const struct sl_learning how = {.kind = kind, .size = 64, .lower = lower};
-    struct sl_learner *learner = sl_learner_create(&how, err);
-    bool ok = learner && sl_learner_add(learner, in->text, in->bytes, err);
-    struct sl_tokenizer *tokens = ok ? sl_learner_finish(learner, err) : NULL;
-    sl_learner_destroy(learner);
+    const struct sl_tokenizer_options how = {.kind = kind, .size = 64, .lower = lower};
+    struct sl_tokenizer_trainer *learner = sl_tokenizer_trainer_create(&how, err);
+    bool ok = learner && sl_tokenizer_trainer_add(learner, in->text, in->bytes, err);
+    struct sl_tokenizer *tokens = ok ? sl_tokenizer_trainer_finish(learner, err) : NULL;
+    sl_tokenizer_trainer_destroy(learner);
     return tokens;
 }
 
@@ -56,7 +56,7 @@ static bool begins_character(const struct input *in, size_t at)
 }
 
 static void place_check(const struct sl_tokenizer *tokens, const struct input *in,
-                        struct sl_place place)
+                        struct sl_token_offset place)
 {
     if (place.special) {
         must(place.start == 0 && place.stop == 0);

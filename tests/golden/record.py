@@ -21,8 +21,8 @@ SHAPE = {"width": 32, "depth": 3, "heads": 4, "hidden": 64, "context": 24, "drop
 VOCAB, SEQUENCES = 17, 4
 TSA = {"lambda": 0.05, "router_width": 16}
 GATE_LIMIT = 0.6  # of the mixed mode
-RECIPE = {"rate": 1e-2, "rate_least": 1e-2, "warmup": 0, "beta1": 0.9, "beta2": 0.95,
-          "epsilon": 1e-8, "decay": 0.1, "decay_all": 0, "bias_correction": 1, "clip": 1.0}
+HYPERPARAMETERS = {"learning_rate": 1e-2, "min_learning_rate": 1e-2, "warmup_steps": 0, "beta1": 0.9, "beta2": 0.95,
+          "adam_eps": 1e-8, "weight_decay": 0.1, "weight_decay_all": 0, "bias_correction": 1, "max_grad_norm": 1.0}
 STEPS = 3
 # No router's logit is as near as MARGIN to where its token would change sides, and every router
 # opens for a share of the tokens within OPEN: rounding decides nothing, and both sides are well
@@ -161,14 +161,14 @@ def train(p, tokens, targets):
     """STEPS steps of AdamW on the same batch, in place; decay on matrices only."""
     decays = [x for name, x in p.items() if x.dim() == 2 and not name.startswith("embedding")]
     others = [x for name, x in p.items() if x.dim() == 1 or name.startswith("embedding")]
-    groups = [{"params": decays, "weight_decay": RECIPE["decay"]},
+    groups = [{"params": decays, "weight_decay": HYPERPARAMETERS["weight_decay"]},
               {"params": others, "weight_decay": 0.0}]
-    optimiser = torch.optim.AdamW(groups, lr=RECIPE["rate"], eps=RECIPE["epsilon"],
-                                  betas=(RECIPE["beta1"], RECIPE["beta2"]))
+    optimiser = torch.optim.AdamW(groups, lr=HYPERPARAMETERS["learning_rate"], eps=HYPERPARAMETERS["adam_eps"],
+                                  betas=(HYPERPARAMETERS["beta1"], HYPERPARAMETERS["beta2"]))
     for _ in range(STEPS):
         gradients(p, tokens, targets)
-        norms = torch.nn.utils.clip_grad_norm_(list(p.values()), RECIPE["clip"])
-        assert norms > RECIPE["clip"], "clipping would not be tested"
+        norms = torch.nn.utils.clip_grad_norm_(list(p.values()), HYPERPARAMETERS["max_grad_norm"])
+        assert norms > HYPERPARAMETERS["max_grad_norm"], "clipping would not be tested"
         optimiser.step()
 
 
@@ -186,7 +186,7 @@ def record(tsa):
     tensors = {"tokens": tokens, "targets": targets, "logits.soft": forward(p, tokens)[0]}
     tensors, facts = case(p, {**SHAPE, **(TSA if tsa else {})}, facts, tensors)
     if tsa:
-        facts.update({"gate_limit": GATE_LIMIT, "steps": STEPS, **prefixed("recipe.", RECIPE)})
+        facts.update({"gate_limit": GATE_LIMIT, "steps": STEPS, **prefixed("training.", HYPERPARAMETERS)})
         for mode in ("hard", "mixed"):
             tensors["logits." + mode] = forward(p, tokens, mode)[0]
         train(p, tokens, targets)

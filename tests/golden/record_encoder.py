@@ -44,8 +44,8 @@ LEAST, LARGE = 0.02, 2.0
 # Decay counts as much as the gradient. A bias of keys moves nothing, so its gradient is rounding,
 # which epsilon keeps small beside the others.
 STEPPED, STEPS = "encoder", 3
-RECIPE = {"rate": 1e-2, "rate_least": 1e-2, "warmup": 0, "beta1": 0.9, "beta2": 0.95,
-          "epsilon": 1e-3, "decay": 1.0, "decay_all": 1, "bias_correction": 0, "clip": 0.5}
+HYPERPARAMETERS = {"learning_rate": 1e-2, "min_learning_rate": 1e-2, "warmup_steps": 0, "beta1": 0.9, "beta2": 0.95,
+          "adam_eps": 1e-3, "weight_decay": 1.0, "weight_decay_all": 1, "bias_correction": 0, "max_grad_norm": 0.5}
 
 
 # ---- parameters: the names of the engine, the shapes of the paper ----------------------------
@@ -150,19 +150,19 @@ def train(p, model, texts, labels):
         m = b1 m + (1 - b1) g;   v = b2 v + (1 - b2) g^2
         w = (1 - rate decay) w - rate m / (sqrt(v) + epsilon)
     """
-    rate, b1, b2 = RECIPE["rate"], RECIPE["beta1"], RECIPE["beta2"]
+    rate, b1, b2 = HYPERPARAMETERS["learning_rate"], HYPERPARAMETERS["beta1"], HYPERPARAMETERS["beta2"]
     m, v = {name: 0.0 for name in p}, {name: 0.0 for name in p}
     for _ in range(STEPS):
         gradients(p, model, texts, labels)
         size = norm_of_all(p)
-        assert size > RECIPE["clip"], "clipping would not be tested"
+        assert size > HYPERPARAMETERS["max_grad_norm"], "clipping would not be tested"
         for name, x in p.items():
-            g = x.grad * RECIPE["clip"] / (size + 1e-6)
+            g = x.grad * HYPERPARAMETERS["max_grad_norm"] / (size + 1e-6)
             m[name] = b1 * m[name] + (1.0 - b1) * g
             v[name] = b2 * v[name] + (1.0 - b2) * g ** 2
-            step = rate * m[name] / (torch.sqrt(v[name]) + RECIPE["epsilon"])
+            step = rate * m[name] / (torch.sqrt(v[name]) + HYPERPARAMETERS["adam_eps"])
             with torch.no_grad():
-                x.copy_((1.0 - rate * RECIPE["decay"]) * x - step)
+                x.copy_((1.0 - rate * HYPERPARAMETERS["weight_decay"]) * x - step)
 
 
 def record(name):
@@ -181,7 +181,7 @@ def record(name):
                "logits.soft": logits}
     tensors, facts = case(p, {**SHAPE, **model}, facts, tensors)
     if name == STEPPED:
-        facts.update({"steps": STEPS, **prefixed("recipe.", RECIPE)})
+        facts.update({"steps": STEPS, **prefixed("training.", HYPERPARAMETERS)})
         train(p, model, texts, labels)
         tensors.update(prefixed("after.", p))
     return tensors, facts

@@ -10,7 +10,7 @@
 #include "support/tei_client.h"
 #include "support/test.h"
 #include "support/tiny_classifiers.h"
-#include "tokenizer/learner.h"
+#include "tokenizer/tokenizer_trainer.h"
 
 #include <math.h>
 

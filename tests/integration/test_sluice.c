@@ -32,14 +32,22 @@ enum { PIPE_BYTES = 4096 }; /* of a slow reader's pipe */
 TestSuite(sluice, .init = setup, .fini = teardown);
 
 /* A small training with a line of JSON for every step. */
-static const char *const small[] = {"train",  "tsa",          "--corpus", dirs.corpus,
-                                    "--run",  dirs.run,       "--out",    dirs.output,
-                                    "--json", "--threads",    "1",        "--width",
-                                    "16",     "--heads",      "2",        "--depth",
-                                    "2",      "--hidden",     "24",       "--context",
-                                    "16",     "--batch",      "2",        "--steps",
-                                    "60",     "--save_every", "7",        "--evaluate_every",
-                                    "1",      "--rate",       "0.01",     "--validation_share",
+static const char *const small[] = {"train",     "tsa",
+                                    "--corpus",  dirs.corpus,
+                                    "--run-dir", dirs.run,
+                                    "--output",  dirs.output,
+                                    "--json",    "--threads",
+                                    "1",         "--width",
+                                    "16",        "--heads",
+                                    "2",         "--depth",
+                                    "2",         "--hidden",
+                                    "24",        "--context",
+                                    "16",        "--batch-size",
+                                    "2",         "--steps",
+                                    "60",        "--save_every",
+                                    "7",         "--evaluate_every",
+                                    "1",         "--learning-rate",
+                                    "0.01",      "--validation_fraction",
                                     "0.02"};
 
 /* `small` and up to three words more; valid until the next call. */
@@ -82,7 +90,7 @@ static struct child start(const char *const *args)
 /* -- lines of JSON ---------------------------------------------------------------------------- */
 
 struct event {
-    char name[16], next[16]; /* the options to go on with, or nothing */
+    char name[16], next[32]; /* the options to go on with, or nothing */
     int step;
 };
 
@@ -104,7 +112,7 @@ static struct event parse_event(const char *line)
     bool measured = strcmp(name, "step") == 0 || strcmp(name, "evaluated") == 0;
     double loss = json_real_value(json_object_get(o, "train_loss"));
     cr_assert(!measured || (loss > 0.0 && loss < 10.0), "%s", line);
-    json_int_t peak = json_integer_value(json_object_get(o, "peak_memory"));
+    json_int_t peak = json_integer_value(json_object_get(o, "peak_memory_bytes"));
     cr_assert_eq(peak > 1 << 20, strcmp(name, "evaluated") == 0, "%s", line);
     json_decref(o);
     return e;
@@ -210,7 +218,7 @@ Test(sluice, train_prints_json_lines_and_keeps_them_in_the_log)
     struct event e;
     struct child c = start(small_and(ARGS("--seed", "7")));
     cr_assert(next_event(&c, &e));
-    cr_expect_str_eq(e.name, "begun");
+    cr_expect_str_eq(e.name, "started");
     e = last_event(&c);
     cr_expect_eq(program_wait(c.pid), 0);
     cr_expect_eq(c.evaluated, 60);
@@ -226,7 +234,7 @@ Test(sluice, a_training_without_a_place_for_its_model_is_published_later)
     static struct program_result r;
     const char *words[COUNT(small) + 1] = {NULL};
     memcpy(words, small, sizeof small);
-    cr_assert_str_eq(words[6], "--out");
+    cr_assert_str_eq(words[6], "--output");
     words[6] = "--seed"; /* 1, as it is without a word */
     words[7] = "1";
     struct child c = start(words);
@@ -234,7 +242,7 @@ Test(sluice, a_training_without_a_place_for_its_model_is_published_later)
     cr_expect_eq(program_wait(c.pid), 0);
     cr_assert_eq(fclose(c.out), 0);
     cr_expect_str_eq(e.name, "ended");
-    cr_expect_str_eq(e.next, "--resume --out");
+    cr_expect_str_eq(e.next, "--resume --output");
     sluice_expect_success(&r, small_and(ARGS("--resume")));
     cr_expect(strstr(r.out, "\"event\":\"published\""), "%s", r.out);
     sluice_expect_success(&r, ARGS("inspect", dirs.output));
@@ -460,7 +468,7 @@ Test(sluice, help_lists_every_row_of_recipe_and_architecture)
     for (int a = 0; sl_arch_at(a); a++) {
         const struct sl_arch *arch = sl_arch_at(a);
         sluice_expect_success(&r, ARGS("train", arch->name, "--help"));
-        expect_rows(&r, sl_recipe_rows);
+        expect_rows(&r, sl_hyperparameter_rows);
         expect_rows(&r, arch->hypers);
         cr_expect(strstr(r.out, arch->summary), "%s", r.out);
         expect_example(&r, "train", arch, "--corpus my.txt", arch->tasks & SL_COMPLETES);
@@ -503,82 +511,86 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
         {{"train", "gpt", "--help"}, 2, "gpt", "vanilla, tsa, early_exit"},
         {{"train", "tsa"}, 2, "neither --corpus nor --data", "wanted is a text or labelled texts"},
         {{"train", "tsa", "--corpus", "a", "--data", "b"}, 2, "both given", "accepted is one"},
-        {{"train", "tsa", "--corpus", dirs.corpus}, 2, "missing", "--run DIR"},
-        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--best"},
+        {{"train", "tsa", "--corpus", dirs.corpus}, 2, "missing", "--run-dir DIR"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--save-best"},
          2,
-         "--out DIR",
-         "--best"},
-        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--epochs", "2"},
+         "--output DIR",
+         "--save-best"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--epochs", "2"},
          2,
          "epochs is 2, but a text has none",
          "give steps"},
-        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--validation", dirs.corpus},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--validation",
+          dirs.corpus},
          2,
          "--validation is of --data",
          "no labels"},
-        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--keep-last"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--truncate", "left"},
          2,
-         "--keep-last is of --data",
+         "--truncate is of --data",
          "no labels"},
-        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--train-share", "0.8",
-          "--validation-share", "0.3"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--train-fraction", "0.8",
+          "--validation-fraction", "0.3"},
          2,
-         "train_share and validation_share are 0.8 and 0.3",
-         "at most 1"},
-        {{"train", "tsa", "--data", dirs.corpus, "--run", dirs.run, "--train-share", "0.8"},
+         "train_fraction and validation_fraction are 0.8 and 0.3",
+         "must not exceed 1"},
+        {{"train", "tsa", "--data", dirs.corpus, "--run-dir", dirs.run, "--train-fraction", "0.8"},
          2,
-         "--train-share is of --corpus",
-         "--validation-share"},
+         "--train-fraction is of --corpus",
+         "--validation-fraction"},
         {{"train", "tsa", "--data", dirs.corpus, "--validation", dirs.corpus,
-          "--validation-share=0.1"},
+          "--validation-fraction=0.1"},
          2,
-         "--validation-share is given",
+         "--validation-fraction is given",
          "--validation"},
         {{"train", "tsa", "--data", dirs.corpus, "--steps", "9", "--epochs", "1"},
          2,
          "--steps and --epochs",
          "accepted is one"},
-        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--crops", "1"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--random-crops", "1"},
          2,
-         "crops is 1, but",
+         "random_crops is 1: only labelled",
          "labelled texts"},
-        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--vocab-size", "99"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--vocab-size", "99"},
          2,
          "characters has no size",
          "case"},
         {{"train", "tsa", "--widht", "16"}, 2, "no option --widht", "do you mean --width?"},
         {{"train", "tsa", "--corpsu", "x"}, 2, "no option --corpsu", "do you mean --corpus?"},
-        {{"train", "tsa", "--micro_bach=1"}, 2, "--micro-bach;", "do you mean --micro-batch?"},
+        {{"train", "tsa", "--micro_bach_size=1"},
+         2,
+         "--micro-bach-size;",
+         "do you mean --micro-batch-size?"},
         {{"train", "vanilla", "--lambda", "0.1"}, 2, "no option --lambda", "--help lists"},
         {{"train", "tsa", "--save-every", "1e9"}, 2, "is 1000000000", "from 0 to 100000000 ("},
         {{"train", "tsa", "--save-every=x"}, 2, "--save-every", "accepted is 0 to 100000000 ("},
         {{"train", "tsa", "--vocab_size", "1"}, 2, "--vocab-size is 1", "from 8 to 2097152"},
-        {{"train", "tsa", "--rate", "11"}, 2, "rate is 11", "to 10"},
-        {{"train", "tsa", "--rate=fast"}, 2, "--rate", "not a number"},
-        {{"train", "tsa", "--rate=nan"}, 2, "--rate", "not a number"},
+        {{"train", "tsa", "--learning-rate", "11"}, 2, "rate is 11", "to 10"},
+        {{"train", "tsa", "--learning-rate=fast"}, 2, "--learning-rate", "not a number"},
+        {{"train", "tsa", "--learning-rate=nan"}, 2, "--learning-rate", "not a number"},
         {{"train", "tsa", "--steps", "1.5"}, 2, "steps is 1.5", "whole number"},
         {{"train", "tsa", "--steps", "0"}, 2, "steps is 0", "from 1 to"},
         {{"train", "tsa", "--steps"}, 2, "--steps", "needs a value"},
         {{"train", "tsa", "--resume=yes"}, 2, "--resume", "takes no value"},
         {{"train", "tsa", "--threads", "-1"}, 2, "--threads is -1", "from 0 to 1024"},
         {{"train", "tsa", "more"}, 2, "'more'", "too many"},
-        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--isa", "sse9"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--isa", "sse9"},
          2,
          "sse9",
          "avx2"},
-        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--heads", "3"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--heads", "3"},
          2,
          "heads",
          "divide"},
-        {{"train", "tsa", "--corpus", "/nowhere/c.txt", "--run", dirs.run},
+        {{"train", "tsa", "--corpus", "/nowhere/c.txt", "--run-dir", dirs.run},
          1,
          "/nowhere/c.txt",
          strerrordesc_np(ENOENT)},
-        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--resume"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--resume"},
          1,
          dirs.run,
          "leave out --resume"},
-        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.corpus},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.corpus},
          1,
          dirs.corpus,
          strerrordesc_np(ENOTDIR)},
@@ -591,27 +603,27 @@ Test(sluice, mistakes_of_the_other_commands_are_named_too)
     const struct usage_error mistakes[] = {
         {{"init"}, 2, "missing", "vanilla, tsa, early_exit"},
         {{"init", "gpt", "--help"}, 2, "gpt", "vanilla, tsa, early_exit"},
-        {{"init", "tsa", "--corpus", dirs.corpus}, 2, "missing", "--out DIR"},
-        {{"init", "tsa", "--out", dirs.output}, 2, "missing", "--corpus FILE"},
-        {{"init", "tsa", "--rate", "1"}, 2, "no option --rate", "--help lists"},
+        {{"init", "tsa", "--corpus", dirs.corpus}, 2, "missing", "--output DIR"},
+        {{"init", "tsa", "--output", dirs.output}, 2, "missing", "--corpus FILE"},
+        {{"init", "tsa", "--learning-rate", "1"}, 2, "no option --learning-rate", "--help lists"},
         {{"init", "tsa", "--router_witdh", "1"}, 2, "--router-witdh", "--router-width?"},
         {{"eval"}, 2, "usage", "MODEL-DIR"},
         {{"eval", dirs.output}, 2, "neither --corpus nor --data", "wanted is a text"},
-        {{"eval", dirs.output, "--corpus", dirs.corpus, "--part", "all"},
+        {{"eval", dirs.output, "--corpus", dirs.corpus, "--split", "all"},
          2,
          "all",
          "validation and test"},
-        {{"eval", dirs.output, "--data", dirs.corpus, "--part", "test"},
+        {{"eval", dirs.output, "--data", dirs.corpus, "--split", "test"},
          2,
-         "--part is of --corpus",
+         "--split is of --corpus",
          "--data"},
-        {{"eval", dirs.output, "--data", dirs.corpus, "--train-share", "0.5"},
+        {{"eval", dirs.output, "--data", dirs.corpus, "--train-fraction", "0.5"},
          2,
-         "--train-share is of --corpus",
+         "--train-fraction is of --corpus",
          "all texts"},
-        {{"eval", dirs.output, "--data", dirs.corpus, "--validation-share", "0.2"},
+        {{"eval", dirs.output, "--data", dirs.corpus, "--validation-fraction", "0.2"},
          2,
-         "--validation-share is of --corpus",
+         "--validation-fraction is of --corpus",
          "all texts"},
         {{"eval", dirs.output, "--corpus", dirs.corpus, "--labels", dirs.corpus},
          2,
@@ -639,11 +651,11 @@ Test(sluice, mistakes_of_the_other_commands_are_named_too)
          2,
          "26 tokens",
          "context is 16"},
-        {{"train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run, "--from", dirs.output,
-          "--cased"},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--init-from",
+          dirs.output, "--cased"},
          2,
          "--cased is given",
-         "--from"},
+         "--init-from"},
         {{"inspect"}, 2, "usage", "MODEL-DIR"},
         {{"inspect", dirs.output, "again"}, 2, "'again'", "too many"},
         {{"inspect", dirs.top}, 1, dirs.top, "no manifest.json"},
@@ -660,7 +672,7 @@ static double eval_loss(struct program_result *r, const char *gate)
         r, ARGS("eval", dirs.output, "--corpus", dirs.corpus, "--json", "--gate", gate));
     double loss = json_number_at(o, "loss");
     cr_expect_gt(json_number_at(o, "tokens"), 100.0);
-    cr_expect_float_eq(json_number_at(o, "bits"), loss / log(2.0), 1e-6);
+    cr_expect_float_eq(json_number_at(o, "bits_per_token"), loss / log(2.0), 1e-6);
     json_decref(o);
     return loss;
 }
@@ -708,16 +720,16 @@ Test(sluice, what_train_published_is_inspected_measured_and_sampled)
 Test(sluice, hyphens_and_underscores_are_the_same_in_options)
 {
     static struct program_result r;
-    sluice_expect_success(&r, ARGS("init", "tsa", "--corpus", dirs.corpus, "--out", dirs.output,
+    sluice_expect_success(&r, ARGS("init", "tsa", "--corpus", dirs.corpus, "--output", dirs.output,
                                    "--width", "16", "--heads", "2", "--router-width", "24",
                                    "--undecided_price=0.5"));
     sluice_expect_success(&r, ARGS("inspect", dirs.output));
     cr_expect(strstr(r.out, "router_width     24"), "%s", r.out);
     cr_expect(strstr(r.out, "undecided_price  0.5"), "%s", r.out);
-    sluice_expect_success(&r, ARGS("eval", dirs.output, "--corpus", dirs.corpus, "--train_share",
-                                   "0.7", "--validation-share", "0.1"));
-    sluice_expect_success(&r, ARGS("bench", "train", "--steps", "1", "--batch", "1", "--context",
-                                   "8", "--micro_batch", "1"));
+    sluice_expect_success(&r, ARGS("eval", dirs.output, "--corpus", dirs.corpus, "--train_fraction",
+                                   "0.7", "--validation-fraction", "0.1"));
+    sluice_expect_success(&r, ARGS("bench", "train", "--steps", "1", "--batch-size", "1",
+                                   "--context", "8", "--micro_batch_size", "1"));
 }
 
 Test(sluice, what_init_wrote_is_inspected_measured_and_sampled)
@@ -734,11 +746,11 @@ Test(sluice, bf16_halves_a_model)
     static struct program_result r;
     struct stat whole, half;
     char path[PATH_MAX], other[PATH_MAX];
-    sluice_expect_success(&r, ARGS("init", "tsa", "--corpus", dirs.corpus, "--out", dirs.output,
+    sluice_expect_success(&r, ARGS("init", "tsa", "--corpus", dirs.corpus, "--output", dirs.output,
                                    "--width", "64", "--heads", "2", "--depth", "2", "--bf16"));
     cr_assert_eq(stat(test_path(path, dirs.output, "model.safetensors"), &half), 0);
     (void)test_path(other, dirs.top, "store/bottles/2");
-    sluice_expect_success(&r, ARGS("init", "tsa", "--corpus", dirs.corpus, "--out", other,
+    sluice_expect_success(&r, ARGS("init", "tsa", "--corpus", dirs.corpus, "--output", other,
                                    "--width", "64", "--heads", "2", "--depth", "2"));
     cr_assert_eq(stat(test_path(path, other, "model.safetensors"), &whole), 0);
     cr_expect_lt((double)half.st_size, 0.6 * (double)whole.st_size);

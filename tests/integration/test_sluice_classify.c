@@ -38,18 +38,19 @@ static void write_data(const char *data)
 static const char *const *learning(const char *data, const char *const *more)
 {
     static const char *const usual[] = {
-        "--label", "1",    "--text",      "2",     "--width",   "16", "--heads",  "2",
-        "--depth", "1",    "--context",   "8",     "--batch",   "8",  "--warmup", "0",
-        "--rate",  "0.01", "--tokenizer", "bytes", "--threads", "1"};
+        "--label",      "1",     "--text",         "2", "--width",         "16",
+        "--heads",      "2",     "--depth",        "1", "--context",       "8",
+        "--batch-size", "8",     "--warmup-steps", "0", "--learning-rate", "0.01",
+        "--tokenizer",  "bytes", "--threads",      "1"};
     static const char *words[8 + COUNT(usual) + 8];
     size_t count = 0;
     words[count++] = "train";
     words[count++] = "encoder";
     words[count++] = "--data";
     words[count++] = data;
-    words[count++] = "--run";
+    words[count++] = "--run-dir";
     words[count++] = dirs.run;
-    words[count++] = "--out";
+    words[count++] = "--output";
     words[count++] = dirs.output;
     memcpy(words + count, usual, sizeof usual);
     for (count += COUNT(usual); *more; more++) {
@@ -110,7 +111,7 @@ Test(sluice_classify, lines_are_classified)
     sluice_expect_success(
         &r, ARGS("eval", dirs.output, "--data", data, "--label", "1", "--text", "3", "--json"));
     cr_expect(strstr(r.out, "\"accuracy\":1.0,\"examples\":3"), "%s", r.out);
-    sluice_expect_success(&r, ARGS("classify", dirs.output, lines, "--least", "1"));
+    sluice_expect_success(&r, ARGS("classify", dirs.output, lines, "--min-score", "1"));
     cr_expect_str_eq(r.out, "");
     test_write_file(lines, " \n\n\x01\n");
     sluice_expect_success(&r, ARGS("classify", dirs.output, lines));
@@ -128,7 +129,8 @@ Test(sluice_classify, what_is_learnt_from_is_told)
     cr_assert_geq(fprintf(file, "hihg\t1 h, which is longer than the context\n"), 0);
     cr_assert_eq(fclose(file), 0);
     sluice_expect_success(&r, learning(data, ARGS("--steps", "1")));
-    cr_expect(strstr(r.out, "\"texts\":73,\"validation_texts\":8,\"texts_cut\":1,"), "%s", r.out);
+    cr_expect(strstr(r.out, "\"texts\":73,\"validation_texts\":8,\"texts_truncated\":1,"), "%s",
+              r.out);
     cr_expect(strstr(r.out, "\"labels\":{\"high\":36,\"hihg\":1,\"low\":36}"), "%s", r.out);
     cr_expect(strstr(r.err, "the label 'hihg' is there once, in line 81: a slip"), "%s", r.err);
     test_write_file(test_path(names, dirs.top, "names.txt"), "high\nlow\nhihg\n");
@@ -144,7 +146,7 @@ Test(sluice_classify, a_text_without_tokens_of_its_own_is_not_measured)
     char data[PATH_MAX];
     write_data(test_path(data, dirs.top, "data.tsv"));
     sluice_expect_success(&r, learning(data, ARGS("--epochs", "1", "--tokenizer", "words",
-                                                  "--validation-share", "0.5")));
+                                                  "--validation-fraction", "0.5")));
     test_write_file(data, "high\t61 h\nlow\t\x01\n");
     const struct usage_error mistakes[] = {
         {{"eval", dirs.output, "--data", data, "--label", "1", "--text", "2"},
@@ -165,12 +167,12 @@ Test(sluice_classify, each_label_is_measured)
     sluice_expect_success(
         &r, ARGS("eval", dirs.output, "--data", data, "--label", "1", "--text", "2", "--json"));
     cr_expect(strstr(r.out,
-                     "{\"label\":\"high\",\"texts\":1,\"right\":1,\"predicted\":2,\"recall\":1.0,"
-                     "\"precision\":0.5,\"mistaken_for\":null,\"mistaken\":0}"),
+                     "{\"label\":\"high\",\"texts\":1,\"correct\":1,\"predicted\":2,\"recall\":1.0,"
+                     "\"precision\":0.5,\"most_confused_with\":null,\"confused\":0}"),
               "%s", r.out);
     cr_expect(strstr(r.out,
-                     "{\"label\":\"low\",\"texts\":2,\"right\":1,\"predicted\":1,\"recall\":0.5,"
-                     "\"precision\":1.0,\"mistaken_for\":\"high\",\"mistaken\":1}"),
+                     "{\"label\":\"low\",\"texts\":2,\"correct\":1,\"predicted\":1,\"recall\":0.5,"
+                     "\"precision\":1.0,\"most_confused_with\":\"high\",\"confused\":1}"),
               "%s", r.out);
     sluice_expect_success(&r,
                           ARGS("eval", dirs.output, "--data", data, "--label", "1", "--text", "2"));
@@ -190,7 +192,7 @@ Test(sluice_classify, a_line_that_cannot_be_classified_leaves_the_others_alone)
     char data[PATH_MAX], lines[PATH_MAX];
     write_data(test_path(data, dirs.top, "data.tsv"));
     sluice_expect_success(&r, learning(data, ARGS("--epochs", "1", "--tokenizer", "words",
-                                                  "--validation-share", "0.5")));
+                                                  "--validation-fraction", "0.5")));
     char *text = malloc(LONG + 64);
     cr_assert(text);
     size_t bytes = (size_t)snprintf(text, 64, "61 h\n \n\xFF\n60 l\n");
@@ -271,11 +273,11 @@ Test(sluice_classify, the_end_of_a_text_is_kept_where_it_is_asked_for)
     test_write_file(test_path(lines, dirs.top, "lines.txt"), "61 h 00000000 60 l\n");
     sluice_expect_success(&r, ARGS("classify", dirs.output, lines));
     cr_expect(strncmp(r.out, "high\t", 5) == 0, "%s", r.out);
-    sluice_expect_success(&r, ARGS("classify", dirs.output, lines, "--keep-last"));
+    sluice_expect_success(&r, ARGS("classify", dirs.output, lines, "--truncate", "left"));
     cr_expect(strncmp(r.out, "low\t", 4) == 0, "%s", r.out);
     test_write_file(data, "high\t61 h 00000000 60 l\nhigh\t22 h 00000000 11 l\n");
     cr_expect_eq(accuracy_on(data, NULL), 1.0);
-    cr_expect_eq(accuracy_on(data, "--keep-last"), 0.0);
+    cr_expect_eq(accuracy_on(data, "--truncate=left"), 0.0);
     FILE *file = fopen(data, "we");
     cr_assert(file);
     for (int i = 0; i < 80; i++)
@@ -284,7 +286,7 @@ Test(sluice_classify, the_end_of_a_text_is_kept_where_it_is_asked_for)
             0);
     cr_assert_eq(fclose(file), 0);
     test_directory_remove(dirs.run);
-    sluice_expect_success(&r, learning(data, ARGS("--epochs", "8", "--keep-last")));
+    sluice_expect_success(&r, learning(data, ARGS("--epochs", "8", "--truncate", "left")));
     read_card(r.out, sizeof r.out);
     cr_expect(strstr(r.out, "\"validation_accuracy\": 1.0"), "%s", r.out);
 }
@@ -295,10 +297,10 @@ Test(sluice_classify, nearly_sure_is_not_printed_as_sure)
     static struct program_result r;
     char data[PATH_MAX], lines[PATH_MAX];
     write_data(test_path(data, dirs.top, "data.tsv"));
-    sluice_expect_success(&r,
-                          learning(data, ARGS("--epochs", "60", "--rate", "0.05", "--decay", "0")));
+    sluice_expect_success(&r, learning(data, ARGS("--epochs", "60", "--learning-rate", "0.05",
+                                                  "--weight-decay", "0")));
     test_write_file(test_path(lines, dirs.top, "lines.txt"), "61 h\n");
-    sluice_expect_success(&r, ARGS("classify", dirs.output, lines, "--least", "0.999999"));
+    sluice_expect_success(&r, ARGS("classify", dirs.output, lines, "--min-score", "0.999999"));
     cr_expect_str_eq(r.out, "high\t0.999999\t61 h\n");
     json_t *o = sluice_expect_json(&r, ARGS("classify", dirs.output, lines, "--json"));
     cr_expect_gt(json_number_at(o, "score"), 0.999999, "JSON has the number itself");
@@ -380,11 +382,12 @@ static void expect_length(double steps, double epochs)
 {
     static char text[1 << 16];
     read_card(text, sizeof text);
-    json_t *card = json_loads(text, 0, NULL);
-    const json_t *recipe = json_object_get(json_object_get(card, "training"), "recipe");
-    cr_expect_eq(json_number_at(recipe, "steps"), steps);
-    cr_expect_eq(json_number_at(recipe, "epochs"), epochs);
-    json_decref(card);
+    json_t *model_config = json_loads(text, 0, NULL);
+    const json_t *hyperparameters =
+        json_object_get(json_object_get(model_config, "training"), "hyperparameters");
+    cr_expect_eq(json_number_at(hyperparameters, "steps"), steps);
+    cr_expect_eq(json_number_at(hyperparameters, "epochs"), epochs);
+    json_decref(model_config);
 }
 
 /* With the steps that came of the epochs, and numbers as they were typed. */
@@ -395,8 +398,8 @@ Test(sluice_classify, a_model_says_how_it_was_trained)
     make_classifier(&r, test_path(data, dirs.top, "data.tsv"));
     expect_length(72.0, 8.0); /* of 72 texts, 8 at a time */
     read_card(r.out, sizeof r.out);
-    cr_expect(strstr(r.out, "\"schedule\": \"cosine\""), "%s", r.out);
-    cr_expect(strstr(r.out, "\"rate\": 0.01,"), "%s", r.out);
+    cr_expect(strstr(r.out, "\"lr_schedule\": \"cosine\""), "%s", r.out);
+    cr_expect(strstr(r.out, "\"learning_rate\": 0.01,"), "%s", r.out);
 }
 
 Test(sluice_classify, labelled_texts_are_learnt_for_ten_epochs_unless_it_is_said)
@@ -418,7 +421,7 @@ Test(sluice_classify, a_training_that_is_stopped_says_where_its_best_model_is)
     char data[PATH_MAX], line[2048], directory[PATH_MAX + 32];
     write_data(test_path(data, dirs.top, "data.tsv"));
     FILE *out;
-    pid_t pid = sluice_start(learning(data, ARGS("--best", "--epochs", "100000")), &out);
+    pid_t pid = sluice_start(learning(data, ARGS("--save-best", "--epochs", "100000")), &out);
     while (fgets(line, sizeof line, out) && !strstr(line, "\"evaluated\""))
         continue;
     cr_assert_eq(kill(pid, SIGINT), 0);
@@ -435,9 +438,10 @@ Test(sluice_classify, a_training_that_is_stopped_says_where_its_best_model_is)
 Test(sluice_classify, a_model_that_completes_has_nothing_of_a_classifier)
 {
     static struct program_result r;
-    sluice_expect_success(&r, ARGS("train", "tsa", "--corpus", dirs.corpus, "--run", dirs.run,
-                                   "--out", dirs.output, "--width", "16", "--heads", "2", "--depth",
-                                   "2", "--context", "16", "--steps", "2", "--batch", "2"));
+    sluice_expect_success(&r,
+                          ARGS("train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run,
+                               "--output", dirs.output, "--width", "16", "--heads", "2", "--depth",
+                               "2", "--context", "16", "--steps", "2", "--batch-size", "2"));
     cr_expect_not(strstr(r.out, "accuracy"), "%s", r.out);
     sluice_expect_success(&r, ARGS("inspect", dirs.output));
     cr_expect(strstr(r.out, "  router_width "), "%s", r.out);
@@ -456,7 +460,10 @@ Test(sluice_classify, mistakes_of_classify_are_named)
          strerrordesc_np(ENOENT),
          "one per line, or - for"},
         {{"classify", dirs.output, dirs.corpus}, 2, "completion", "sluice generate"},
-        {{"classify", dirs.output, dirs.corpus, "--least", "2"}, 2, "--least is 2", "from 0 to 1"},
+        {{"classify", dirs.output, dirs.corpus, "--min-score", "2"},
+         2,
+         "--min-score is 2",
+         "from 0 to 1"},
     };
     sluice_make_model(&dirs);
     sluice_expect_usage_errors(mistakes, COUNT(mistakes));

@@ -26,15 +26,15 @@ static const char *const *small_and(const char *directory, const char *model,
                                     const char *const *more)
 {
     static const char *words[32];
-    static const char *const sizes[] = {"--threads", "1",       "--width", "16",        "--heads",
-                                        "2",         "--depth", "1",       "--context", "8",
-                                        "--batch",   "2",       "--json",  NULL};
+    static const char *const sizes[] = {"--threads", "1", "--width",   "16", "--heads",      "2",
+                                        "--depth",   "1", "--context", "8",  "--batch-size", "2",
+                                        "--json",    NULL};
     size_t count = 0;
     words[count++] = "train";
     words[count++] = "vanilla";
-    words[count++] = "--run";
+    words[count++] = "--run-dir";
     words[count++] = directory;
-    words[count++] = "--out";
+    words[count++] = "--output";
     words[count++] = model;
     for (size_t i = 0; sizes[i]; i++)
         words[count++] = sizes[i];
@@ -69,20 +69,26 @@ Test(sluice_paths, what_is_not_ours_is_not_written_over)
     char inside[PATH_MAX], mine[PATH_MAX], file[PATH_MAX];
     struct stat status;
     const struct usage_error mistakes[] = {
-        {{"init", "vanilla", "--corpus", dirs.corpus, "--out", mine}, 2, "diary.txt", "written by"},
-        {{"train", "vanilla", "--corpus", dirs.corpus, "--run", dirs.run, "--out", mine},
+        {{"init", "vanilla", "--corpus", dirs.corpus, "--output", mine},
          2,
          "diary.txt",
          "written by"},
-        {{"train", "vanilla", "--corpus", dirs.corpus, "--run", dirs.run, "--out", inside},
+        {{"train", "vanilla", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--output", mine},
          2,
-         "lies in --run",
-         "another place"},
-        {{"train", "vanilla", "--corpus", dirs.corpus, "--run", dirs.run, "--out", dirs.run},
+         "diary.txt",
+         "written by"},
+        {{"train", "vanilla", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--output", inside},
          2,
-         "lies in --run",
+         "lies in --run-dir",
          "another place"},
-        {{"vocab", "words", "--out", "/dev/null", dirs.corpus}, 2, "/dev/null", "not a plain file"},
+        {{"train", "vanilla", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--output", dirs.run},
+         2,
+         "lies in --run-dir",
+         "another place"},
+        {{"vocab", "words", "--output", "/dev/null", dirs.corpus},
+         2,
+         "/dev/null",
+         "not a plain file"},
     };
     cr_assert_eq(mkdir(test_path(mine, dirs.top, "mine"), S_IRWXU), 0);
     cr_assert_eq(mkdir(test_path(mine, dirs.top, "mine/1"), S_IRWXU), 0);
@@ -92,10 +98,10 @@ Test(sluice_paths, what_is_not_ours_is_not_written_over)
     cr_expect_eq(access(file, F_OK), 0);
     cr_expect(stat("/dev/null", &status) == 0 && S_ISCHR(status.st_mode));
     cr_assert_eq(unlink(file), 0);
-    sluice_expect_success(&r, ARGS("init", "vanilla", "--corpus", dirs.corpus, "--out", mine,
+    sluice_expect_success(&r, ARGS("init", "vanilla", "--corpus", dirs.corpus, "--output", mine,
                                    "--width", "8", "--heads", "1"));
     cr_expect(strstr(r.out, "parameters, as drawn"), "%s", r.out);
-    expect_refused(ARGS("init", "vanilla", "--corpus", dirs.corpus, "--out", mine), mine,
+    expect_refused(ARGS("init", "vanilla", "--corpus", dirs.corpus, "--output", mine), mine,
                    "there is a model");
 }
 
@@ -137,8 +143,8 @@ Test(sluice_paths, a_model_goes_where_it_is_served)
     (void)test_path(below, dirs.output, "deep/below/1");
     expect_refused(small_and(dirs.run, below, ARGS("--corpus", dirs.corpus)), dirs.output,
                    "a model itself");
-    expect_refused(ARGS("init", "vanilla", "--corpus", dirs.corpus, "--out", flat), "the version",
-                   "models/flat/1");
+    expect_refused(ARGS("init", "vanilla", "--corpus", dirs.corpus, "--output", flat),
+                   "the version", "models/flat/1");
     cr_expect_not(is_there("models"));
     cr_expect_not(is_there("run"));
 }
@@ -147,7 +153,7 @@ Test(sluice_paths, a_store_may_be_new_and_its_name_short)
 {
     static struct program_result r;
     cr_assert_eq(chdir(dirs.top), 0);
-    sluice_expect_success(&r, ARGS("init", "vanilla", "--corpus", dirs.corpus, "--out",
+    sluice_expect_success(&r, ARGS("init", "vanilla", "--corpus", dirs.corpus, "--output",
                                    "m/bottles/1", "--width", "8", "--heads", "1"));
     cr_expect(is_there("m/bottles/1/manifest.json"));
 }
@@ -164,7 +170,7 @@ Test(sluice_paths, a_model_that_is_not_there_is_told_with_what_is)
         {{"inspect", entry}, 1, "no model in", version},
         {{"eval", entry, "--corpus", dirs.corpus}, 1, "no model in", version},
         {{"classify", entry, dirs.corpus}, 1, "no model in", version},
-        {{"train", "tsa", "--from", entry}, 1, "no model in", version},
+        {{"train", "tsa", "--init-from", entry}, 1, "no model in", version},
         {{"inspect", other}, 1, strerrordesc_np(ENOENT), version},
         {{"inspect", "/nowhere"}, 1, "no model in '/nowhere'", strerrordesc_np(ENOENT)},
     };
@@ -252,6 +258,6 @@ Test(sluice_paths, names_that_are_not_utf8_are_told_as_far_as_they_go)
     test_read_file(r.out, sizeof r.out, test_path(path, model, "config.json"));
     cr_expect(strstr(r.out, "\"corpus\": \"caf\uFFFD.txt\""), "%s", r.out);
     sluice_expect_success(&r, ARGS("init", "vanilla", "--corpus", text, "--width", "16", "--json",
-                                   "--out", test_path(model, dirs.top, "mod\xE8le/2")));
+                                   "--output", test_path(model, dirs.top, "mod\xE8le/2")));
     cr_expect(strstr(r.out, "mod\uFFFDle/2\""), "%s", r.out);
 }

@@ -325,7 +325,7 @@ static const struct {
     {"systemd/*", {"server/main.c"}},
     {"yaml.h", {"server/core/options_file.c"}},
     {"nettle/*", {"engine/base/file.c"}},
-    {"utf8proc.h", {"engine/base/utf8.c", "engine/tokenizer/unicode.c"}},
+    {"utf8proc.h", {"engine/base/utf8.c", "engine/tokenizer/normalizer.c"}},
     {"openssl/*", {NULL}},
     {"criterion/*", {"tests/support/test.h", "tests/runners/criterion_fork.c"}},
 };

@@ -7,7 +7,7 @@
 #include "support/model_fixture.h"
 #include "support/test.h"
 #include "support/tiny_store.h"
-#include "tokenizer/learner.h"
+#include "tokenizer/tokenizer_trainer.h"
 
 const char *const mood_labels[MOOD_CLASSES] = {"negative", "so \"so\" \xE2\x82\xAC", "positive"};
 const char *const plain_labels[PLAIN_CLASSES] = {"false", "true"};
@@ -55,11 +55,12 @@ static void make_token_overflow(struct sl_model *m, int32_t token)
 }
 
 static void write_model(const char *store, const char *name, const struct sl_model *m,
-                        const struct sl_card *card, const struct sl_tokenizer *tokens)
+                        const struct sl_model_config *model_config,
+                        const struct sl_tokenizer *tokens)
 {
     struct sl_err err;
     char directory[PATH_MAX], version[PATH_MAX];
-    const struct sl_checkpoint_parts parts = {.card = card,
+    const struct sl_checkpoint_parts parts = {.model_config = model_config,
                                               .tokens = tokens,
                                               .parameters = m->state_dict,
                                               .count = m->state_dict_count,
@@ -74,19 +75,19 @@ static void make_gated(struct sl_engine *engine, const char *store, const char *
 {
     struct sl_err err;
     const struct sl_arch *arch = sl_arch_find("tsa");
-    struct sl_tokenizer *tokens = sl_tokenizer_learn(tokenizer, text, strlen(text), &err);
+    struct sl_tokenizer *tokens = sl_tokenizer_train_default(tokenizer, text, strlen(text), &err);
     cr_assert(tokens, "%s", err.text);
     struct sl_config config =
         small_config(arch, sl_tokenizer_size(tokens), MOOD_CLASSES, MOOD_CONTEXT);
     struct sl_model *m = sl_model_create(engine, arch, &config, &err);
     cr_assert(m, "%s", err.text);
     randomize(m);
-    struct sl_card card = {.arch = arch,
-                           .hyper = config,
-                           .policy = fixture_policy(arch, 1),
-                           .labels = (char **)(uintptr_t)mood_labels,
-                           .tokenizer = tokenizer};
-    write_model(store, name, m, &card, tokens);
+    struct sl_model_config model_config = {.arch = arch,
+                                           .hyper = config,
+                                           .policy = fixture_policy(arch, 1),
+                                           .labels = (char **)(uintptr_t)mood_labels,
+                                           .tokenizer = tokenizer};
+    write_model(store, name, m, &model_config, tokens);
     sl_model_close(m);
     sl_tokenizer_destroy(tokens);
 }
@@ -123,13 +124,13 @@ void tiny_plain_make(struct sl_engine *engine, const char *store)
     cr_assert(m, "%s", err.text);
     randomize(m);
     make_token_overflow(m, PLAIN_SPECIAL + PLAIN_SIGNS - 1);
-    struct sl_card card = {.arch = arch,
-                           .hyper = config,
-                           .policy = sl_policy_standard(arch),
-                           .labels = (char **)(uintptr_t)plain_labels,
-                           .tokenizer = "wordpiece",
-                           .lower = true};
-    write_model(store, PLAIN, m, &card, tokens);
+    struct sl_model_config model_config = {.arch = arch,
+                                           .hyper = config,
+                                           .policy = sl_policy_standard(arch),
+                                           .labels = (char **)(uintptr_t)plain_labels,
+                                           .tokenizer = "wordpiece",
+                                           .lower = true};
+    write_model(store, PLAIN, m, &model_config, tokens);
     sl_model_close(m);
     sl_tokenizer_destroy(tokens);
 }
@@ -140,18 +141,18 @@ void tiny_labelled_make(const char *store, const char *name, const char *const *
     const struct sl_arch *arch = sl_arch_find("encoder");
     struct sl_engine *engine = sl_engine_create(&(struct sl_engine_options){.threads = 1}, &err);
     cr_assert(engine, "%s", err.text);
-    struct sl_tokenizer *tokens = sl_tokenizer_learn("bytes", "", 0, &err);
+    struct sl_tokenizer *tokens = sl_tokenizer_train_default("bytes", "", 0, &err);
     cr_assert(tokens, "%s", err.text);
     struct sl_config config = small_config(arch, sl_tokenizer_size(tokens), count, PLAIN_CONTEXT);
     struct sl_model *m = sl_model_create(engine, arch, &config, &err);
     cr_assert(m, "%s", err.text);
     sl_model_initialize(m, 7);
-    const struct sl_card card = {.arch = arch,
-                                 .hyper = config,
-                                 .policy = sl_policy_standard(arch),
-                                 .labels = (char **)(uintptr_t)labels,
-                                 .tokenizer = "bytes"};
-    write_model(store, name, m, &card, tokens);
+    const struct sl_model_config model_config = {.arch = arch,
+                                                 .hyper = config,
+                                                 .policy = sl_policy_standard(arch),
+                                                 .labels = (char **)(uintptr_t)labels,
+                                                 .tokenizer = "bytes"};
+    write_model(store, name, m, &model_config, tokens);
     sl_model_close(m);
     sl_tokenizer_destroy(tokens);
     sl_engine_destroy(engine);

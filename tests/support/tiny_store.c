@@ -15,7 +15,7 @@ void tiny_store_make(const char *store)
     cr_assert_eq(mkdir(test_path(model, store, TINY_MODEL), 0700), 0);
     (void)test_path(model, store, TINY_MODEL "/1");
     const char *const *args =
-        ARGS("init", "tsa", "--corpus", corpus, "--out", model, "--width", "32", "--depth", "2",
+        ARGS("init", "tsa", "--corpus", corpus, "--output", model, "--width", "32", "--depth", "2",
              "--heads", "2", "--hidden", "64", "--context", "64");
     pid_t pid = program_start("sluice", args, (const int[]){-1, -1, STDERR_FILENO});
     cr_assert_eq(program_wait(pid), 0, "sluice init failed");

@@ -24,10 +24,10 @@ void trainer_fixture_setup(struct workspace *w)
     trainer_write_corpus(w->corpus, 400, 1);
 }
 
-struct sl_training small_training(const struct workspace *w, const struct sl_arch *arch,
-                                  const char *directory)
+struct sl_train_options small_training(const struct workspace *w, const struct sl_arch *arch,
+                                       const char *directory)
 {
-    struct sl_training t = {.arch = arch, .sources.corpus = w->corpus, .run = directory};
+    struct sl_train_options t = {.arch = arch, .sources.corpus = w->corpus, .run = directory};
     sl_config_standard(arch, &t.config);
     t.config.width = 20;
     t.config.heads = 1;
@@ -35,21 +35,21 @@ struct sl_training small_training(const struct workspace *w, const struct sl_arc
     t.config.hidden = 36;
     t.config.context = 13;
     fixture_clamp(arch, &t.config);
-    sl_numbers_standard(sl_recipe_rows, &t.recipe);
-    t.recipe.steps = 12;
-    t.recipe.batch = 5;
-    t.recipe.micro_batch = 2;
-    t.recipe.warmup = 3;
-    t.recipe.rate = 0.01f;
-    t.recipe.rate_least = 0.001f;
-    t.recipe.evaluate_every = 4;
-    t.recipe.save_every = 3;
+    sl_numbers_standard(sl_hyperparameter_rows, &t.hyperparameters);
+    t.hyperparameters.steps = 12;
+    t.hyperparameters.batch_size = 5;
+    t.hyperparameters.micro_batch_size = 2;
+    t.hyperparameters.warmup_steps = 3;
+    t.hyperparameters.learning_rate = 0.01f;
+    t.hyperparameters.min_learning_rate = 0.001f;
+    t.hyperparameters.evaluate_every = 4;
+    t.hyperparameters.save_every = 3;
     return t;
 }
 
 /* -- following a run -------------------------------------------------------------------------- */
 
-static void report(void *context, const struct sl_train_state *state)
+static void report(void *context, const struct sl_train_progress *state)
 {
     struct train_follower *f = context;
     f->last = *state;
@@ -70,12 +70,12 @@ static bool stop(void *context)
 
 bool trainer_follow(struct sl_trainer *trainer, struct train_follower *f, struct sl_err *err)
 {
-    struct sl_train_watch watch = {.context = f, .report = report, .stop = stop};
+    struct sl_train_callbacks watch = {.context = f, .report = report, .stop = stop};
     f->trainer = trainer;
     return sl_trainer_run(trainer, &watch, err);
 }
 
-struct sl_trainer *trainer_begin(struct sl_engine *engine, const struct sl_training *training)
+struct sl_trainer *trainer_begin(struct sl_engine *engine, const struct sl_train_options *training)
 {
     struct sl_err err;
     struct sl_trainer *trainer = sl_trainer_create(engine, training, &err);
@@ -83,8 +83,8 @@ struct sl_trainer *trainer_begin(struct sl_engine *engine, const struct sl_train
     return trainer;
 }
 
-struct train_follower train_until(const struct workspace *w, const struct sl_training *training,
-                                  int step, int threads)
+struct train_follower train_until(const struct workspace *w,
+                                  const struct sl_train_options *training, int step, int threads)
 {
     struct sl_err err;
     struct train_follower f = {.stop_at = step};
@@ -93,7 +93,8 @@ struct train_follower train_until(const struct workspace *w, const struct sl_tra
     EXPECT_OK(trainer_follow(trainer, &f, &err), err);
     cr_assert_eq(f.last.step, step ? step : f.last.steps);
     cr_assert_eq(sl_trainer_finished(trainer), f.last.step == f.last.steps);
-    cr_assert(training->recipe.epochs > 0 || f.last.steps == training->recipe.steps);
+    cr_assert(training->hyperparameters.epochs > 0 ||
+              f.last.steps == training->hyperparameters.steps);
     if (sl_trainer_finished(trainer))
         EXPECT_OK(sl_trainer_publish(trainer, w->output, false, "{}", &err), err);
     sl_trainer_destroy(trainer);
@@ -121,8 +122,8 @@ void expect_same_digests(struct run_digests have, struct run_digests want, const
     cr_expect_str_eq(have.model, want.model, "%s: another model", what);
 }
 
-struct run_digests digests_without_events(const struct workspace *w, struct sl_training training,
-                                          int threads)
+struct run_digests digests_without_events(const struct workspace *w,
+                                          struct sl_train_options training, int threads)
 {
     char whole[PATH_MAX];
     training.run = test_path(whole, w->top, "whole");

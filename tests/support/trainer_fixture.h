@@ -13,8 +13,8 @@ void trainer_write_corpus(const char *path, int words, uint64_t seed);
 
 /* 12 steps in a run directory, on the workspace's corpus. The sizes are multiples of nothing, and
  * each step's last micro-batch is smaller than the others. */
-struct sl_training small_training(const struct workspace *w, const struct sl_arch *arch,
-                                  const char *directory);
+struct sl_train_options small_training(const struct workspace *w, const struct sl_arch *arch,
+                                       const char *directory);
 
 /* ---- following a run ------------------------------------------------------------------------ */
 
@@ -23,7 +23,7 @@ struct train_follower {
     void (*at_step)(struct train_follower *f, int step);
     void (*at_evaluation)(struct train_follower *f); /* which `last` describes */
     struct sl_trainer *trainer;
-    struct sl_train_state last;
+    struct sl_train_progress last;
     int steps, evaluations, saves; /* so far */
 };
 
@@ -31,12 +31,12 @@ struct train_follower {
 bool trainer_follow(struct sl_trainer *trainer, struct train_follower *f, struct sl_err *err);
 
 /* Makes a trainer, or fails. */
-struct sl_trainer *trainer_begin(struct sl_engine *engine, const struct sl_training *training);
+struct sl_trainer *trainer_begin(struct sl_engine *engine, const struct sl_train_options *training);
 
 /* Begins or resumes a run, until it ends or `step` is reached. One that ends is published to the
  * workspace's output. */
-struct train_follower train_until(const struct workspace *w, const struct sl_training *training,
-                                  int step, int threads);
+struct train_follower train_until(const struct workspace *w,
+                                  const struct sl_train_options *training, int step, int threads);
 
 /* ---- what a run left ------------------------------------------------------------------------ */
 
@@ -50,5 +50,5 @@ struct run_digests digests_of(const struct workspace *w, const char *directory);
 void expect_same_digests(struct run_digests have, struct run_digests want, const char *what);
 
 /* The digests of a training that nothing interrupts, in a run of its own. */
-struct run_digests digests_without_events(const struct workspace *w, struct sl_training training,
-                                          int threads);
+struct run_digests digests_without_events(const struct workspace *w,
+                                          struct sl_train_options training, int threads);

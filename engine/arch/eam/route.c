@@ -269,7 +269,7 @@ static void balance_forward(const struct sl_node *n)
     for (int r = 0; r < n->in[X]->rows; r++)
         for (int e = 0; e < n->in[X]->cols; e++)
             sum += load_of(a->routes, e) * (double)sl_row(n->in[X], r)[e];
-    n->tape->notes.price += sum * a->weight;
+    n->tape->stats.price += sum * a->weight;
 }
 
 static void balance_backward(const struct sl_node *n)

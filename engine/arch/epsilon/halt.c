@@ -139,7 +139,7 @@ static void halt_forward(const struct sl_node *n)
     double price = 0.0;
     for (int i = 0; i < pieces_of(n); i++)
         price += pass.prices[i];
-    n->tape->notes.price += price * (double)a->args.price;
+    n->tape->stats.price += price * (double)a->args.price;
 }
 
 /* -- backward ----------------------------------------------------------------------------- */

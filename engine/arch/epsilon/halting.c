@@ -245,17 +245,17 @@ static void note_depths(struct sl_tape *t, const struct sl_halts *halts, bool ot
     for (int r = 0; r < t->batch->rows; r++) {
         bool first = is_first(t, r);
         if (first)
-            t->notes.first_depth += depth_of(halts, r);
+            t->stats.first_depth += depth_of(halts, r);
         if (halts->padding[r] || (!others && !first))
             continue;
-        t->notes.depth_sum += depth_of(halts, r);
-        t->notes.depth_count += 1.0;
+        t->stats.depth_sum += depth_of(halts, r);
+        t->stats.depth_count += 1.0;
     }
 }
 
 static void note_layers(struct sl_tape *t, const struct sl_stream *s)
 {
-    int32_t *used = t->notes.layers_used;
+    int32_t *used = t->stats.layers_used;
     for (int r = 0; used && r < t->batch->rows; r++) {
         int first = t->batch->sequences[t->row_sequence[r]].first;
         used[r] += is_lazy(t) ? depth_of(&s->halts, first) - (r != first) : s->step - 1;

@@ -119,7 +119,7 @@ static void share_forward(const struct sl_node *n)
     double price = 0.0;
     for (size_t i = 0; i < pieces_of(n); i++)
         price += p.prices[i];
-    n->tape->notes.price += price * (double)a->args.entropy_price;
+    n->tape->stats.price += price * (double)a->args.entropy_price;
 }
 
 /* -- backward ----------------------------------------------------------------------------- */

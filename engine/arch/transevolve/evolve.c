@@ -121,8 +121,8 @@ static void weigh(const struct run *r)
 /* A row that the table cannot give: probabilities from its scores, in scores. */
 static int lone_probabilities(const struct run *r, int i)
 {
-    struct sl_part q = sl_part_of(r->m, r->m->query, &r->u, i, 1);
-    struct sl_part keys = sl_part_of(r->m, r->m->key, &r->u, 0, r->keys);
+    struct sl_split q = sl_part_of(r->m, r->m->query, &r->u, i, 1);
+    struct sl_split keys = sl_part_of(r->m, r->m->key, &r->u, 0, r->keys);
     int visible = sl_unit_visible(r->m, &r->u, i);
     r->k->widen(r->d.wide[0], sl_part_row(&q, 0), q.columns);
     for (int j = 0; j < visible; j++) {
@@ -139,7 +139,7 @@ static int lone_probabilities(const struct run *r, int i)
 /* The right side, packed: w_j value_j and, in the last column, w_j. */
 static void pack_values(const struct run *r)
 {
-    struct sl_part values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    struct sl_split values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
     const int columns = r->head + 1;
     for (int j = 0; j < r->keys; j++) {
         float *row = r->d.right + (size_t)j * (size_t)columns;
@@ -153,7 +153,7 @@ static void pack_values(const struct run *r)
 
 static void lone_row(const struct run *r, int i, float *y)
 {
-    struct sl_part values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    struct sl_split values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
     int visible = lone_probabilities(r, i);
     memset(y, 0, (size_t)r->head * sizeof *y);
     for (int j = 0; j < visible; j++) {
@@ -176,7 +176,7 @@ static float finish(const struct run *r, int i, float *y)
 
 static void forward_rows(const struct run *r, int first, int rows)
 {
-    struct sl_part out = sl_part_of(r->m, r->n->out, &r->u, first, rows);
+    struct sl_split out = sl_part_of(r->m, r->n->out, &r->u, first, rows);
     int row = sl_unit_row(r->m, &r->u, first);
     struct sl_gemm g = {.x = sl_row_any(r->m->table, row),
                         .x_stride = r->m->table->stride,
@@ -237,7 +237,7 @@ static void spread_back(const struct run *r, int first, int rows)
 /* sum_j p_ij dp_ij, which is dy_i . y_i. */
 static float mean_slope(const struct run *r, int i)
 {
-    struct sl_part y = sl_part_of(r->m, r->n->out, &r->u, i, 1);
+    struct sl_split y = sl_part_of(r->m, r->n->out, &r->u, i, 1);
     r->k->widen(r->d.wide[0], sl_part_row(&y, 0), r->head);
     return r->k->dot(r->d.wide[0], dy_of(r, i), r->head);
 }
@@ -276,7 +276,7 @@ static void slope_rows(const struct run *r, int first, int rows)
 /* dvalue_j = sum_i p_ij dy_i = w_j sum_i e_ij (rate_i dy_i), by the table turned. */
 static void value_slopes(const struct run *r)
 {
-    struct sl_part values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    struct sl_split values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
     const size_t head = (size_t)r->head;
     int row = sl_unit_row(r->m, &r->u, 0);
     for (int i = 0; i < r->keys; i++)
@@ -304,7 +304,7 @@ static void value_slopes(const struct run *r)
 /* What lone rows add to that. */
 static void lone_value_slopes(const struct run *r)
 {
-    struct sl_part values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    struct sl_split values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
     int row = sl_unit_row(r->m, &r->u, 0);
     for (int i = 0; i < r->keys; i++) {
         if (r->a->rates[row + i] > 0.0f)
@@ -318,7 +318,7 @@ static void lone_value_slopes(const struct run *r)
 
 static void backward_unit(const struct run *r)
 {
-    struct sl_part values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    struct sl_split values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
     weigh(r);
     memset(r->d.dw, 0, (size_t)r->keys * sizeof *r->d.dw);
     r->k->pack(r->d.packed, sl_part_row(&values, 0), values.x->type, values.x->stride, true,

@@ -29,7 +29,7 @@ size_t sl_part_bytes(const struct sl_kernels *k, int rows, int columns)
     return (size_t)rows * sl_operand_stride(k, columns) * sl_type_bytes(k->operand);
 }
 
-void sl_part_on_the_left(const struct sl_kernels *k, const struct sl_part *p, void *spare,
+void sl_part_on_the_left(const struct sl_kernels *k, const struct sl_split *p, void *spare,
                          struct sl_gemm *g)
 {
     const bool alone = k->operand == SL_F32 || p->columns % SL_PANEL == 0;
@@ -45,7 +45,7 @@ void sl_part_on_the_left(const struct sl_kernels *k, const struct sl_part *p, vo
     }
 }
 
-void sl_part_write(const struct sl_kernels *k, const struct sl_part *p, int i, const float *y,
+void sl_part_write(const struct sl_kernels *k, const struct sl_split *p, int i, const float *y,
                    void *spare)
 {
     k->narrow(spare, y, p->columns);
@@ -73,7 +73,7 @@ static size_t forward_layout(const struct sl_node *n, struct sl_scratch scratch,
     return scratch.used;
 }
 
-static void pack_keys(const struct sl_kernels *k, const struct sl_part *keys, void *packed)
+static void pack_keys(const struct sl_kernels *k, const struct sl_split *keys, void *packed)
 {
     k->pack(packed, sl_part_row(keys, 0), keys->x->type, keys->x->stride, true, keys->columns,
             keys->rows, 0, keys->rows);
@@ -106,7 +106,7 @@ static void forward_rows(const struct sl_node *n, const struct sl_unit *u, int f
                          const struct forward_buffers *d)
 {
     const struct sl_meeting *m = n->args;
-    struct sl_part query = sl_part_of(m, m->query, u, first, rows);
+    struct sl_split query = sl_part_of(m, m->query, u, first, rows);
     struct sl_gemm g = {.packed = d->packed,
                         .y = d->scores,
                         .y_stride = (size_t)m->keys_most,
@@ -138,7 +138,7 @@ static void forward_units(void *ctx, int first, int last, int worker)
     (void)forward_layout(p->n, scratch_of(p, worker), &d);
     for (int piece = first; piece < last; piece++) {
         struct sl_unit u = sl_unit_at(m, piece);
-        struct sl_part keys = sl_part_of(m, m->key, &u, 0, u.sequence->rows);
+        struct sl_split keys = sl_part_of(m, m->key, &u, 0, u.sequence->rows);
         pack_keys(p->n->tape->kernels, &keys, d.packed);
         for (int i = 0; i < u.count; i += ROWS)
             forward_rows(p->n, &u, u.first + i, sl_least(ROWS, u.count - i), &d);
@@ -170,7 +170,7 @@ static size_t backward_layout(const struct sl_node *n, struct sl_scratch scratch
     return scratch.used;
 }
 
-static void pack_right(const struct sl_kernels *k, const struct sl_part *p, void *packed)
+static void pack_right(const struct sl_kernels *k, const struct sl_split *p, void *packed)
 {
     k->pack(packed, sl_part_row(p, 0), p->x->type, p->x->stride, false, p->rows, p->columns, 0,
             p->columns);
@@ -196,7 +196,7 @@ static void narrow_slopes(const struct sl_node *n, const struct sl_unit *u, int 
 }
 
 /* The gradient of a part becomes the product, or grows by it. */
-static void multiply(const struct sl_kernels *k, const struct sl_part *p, struct sl_gemm g)
+static void multiply(const struct sl_kernels *k, const struct sl_split *p, struct sl_gemm g)
 {
     g.y = sl_grad_row(p->x, p->row) + p->column;
     g.y_stride = (size_t)p->x->cols;
@@ -212,8 +212,8 @@ static void backward_unit(const struct sl_node *n, const struct sl_unit *u,
     const struct sl_meeting *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     int rows = u->sequence->rows;
-    struct sl_part queries = sl_part_of(m, m->query, u, 0, rows);
-    struct sl_part keys = sl_part_of(m, m->key, u, 0, rows);
+    struct sl_split queries = sl_part_of(m, m->query, u, 0, rows);
+    struct sl_split keys = sl_part_of(m, m->key, u, 0, rows);
     struct sl_gemm g = {.x_stride = d->slopes_stride, .k = rows};
     pack_right(k, &keys, d->packed_keys);
     pack_right(k, &queries, d->packed_queries);
@@ -221,7 +221,7 @@ static void backward_unit(const struct sl_node *n, const struct sl_unit *u,
     g.packed = d->packed_keys;
     g.accumulate = !n->fresh[QUERY];
     for (int i = 0; i < rows; i += ROWS) {
-        struct sl_part some = sl_part_of(m, m->query, u, i, sl_least(ROWS, rows - i));
+        struct sl_split some = sl_part_of(m, m->query, u, i, sl_least(ROWS, rows - i));
         narrow_slopes(n, u, i, some.rows, d);
         multiply(k, &some, g);
     }

@@ -49,24 +49,24 @@ static inline int sl_unit_visible(const struct sl_meeting *m, const struct sl_un
 }
 
 /* The columns of one head in some rows. */
-struct sl_part {
+struct sl_split {
     const struct sl_tensor *x;
     int row, rows, column, columns;
 };
 
 /* What a head has of some queries (or keys, which without caches are as many). */
-static inline struct sl_part sl_part_of(const struct sl_meeting *m, const struct sl_tensor *x,
-                                        const struct sl_unit *u, int first, int rows)
+static inline struct sl_split sl_part_of(const struct sl_meeting *m, const struct sl_tensor *x,
+                                         const struct sl_unit *u, int first, int rows)
 {
     const int columns = x->cols / m->args.heads;
-    return (struct sl_part){.x = x,
-                            .row = u->sequence->first + first,
-                            .rows = rows,
-                            .column = u->head * columns,
-                            .columns = columns};
+    return (struct sl_split){.x = x,
+                             .row = u->sequence->first + first,
+                             .rows = rows,
+                             .column = u->head * columns,
+                             .columns = columns};
 }
 
-static inline void *sl_part_row(const struct sl_part *p, int i)
+static inline void *sl_part_row(const struct sl_split *p, int i)
 {
     return sl_columns(p->x, p->row + i, p->column);
 }
@@ -74,10 +74,10 @@ static inline void *sl_part_row(const struct sl_part *p, int i)
 /* Makes a part of an operand the left side of a product. It is copied to spare where the product
  * would read into the columns of another head. */
 size_t sl_part_bytes(const struct sl_kernels *k, int rows, int columns);
-void sl_part_on_the_left(const struct sl_kernels *k, const struct sl_part *p, void *spare,
+void sl_part_on_the_left(const struct sl_kernels *k, const struct sl_split *p, void *spare,
                          struct sl_gemm *g);
 /* Writes one row of a part; spare: sl_part_bytes of one row. */
-void sl_part_write(const struct sl_kernels *k, const struct sl_part *p, int i, const float *y,
+void sl_part_write(const struct sl_kernels *k, const struct sl_split *p, int i, const float *y,
                    void *spare);
 
 /* A worker's memory, handed out piece after piece; without any it only counts. */

@@ -178,7 +178,7 @@ static struct memory keys_of(const struct sl_meeting *m)
 
 static void score_rows(const struct run *r, int first, int rows)
 {
-    struct sl_part queries = sl_part_of(r->m, r->m->query, &r->u, first, rows);
+    struct sl_split queries = sl_part_of(r->m, r->m->query, &r->u, first, rows);
     const struct sl_tensor *table = r->m->table;
     int row = sl_unit_row(r->m, &r->u, first);
     struct sl_gemm g = {.y_stride = table->stride, .n = GROUP};
@@ -264,7 +264,7 @@ static void softmax_part(const struct run *r, int i, int keys, void *out)
 
 static void blend_rows(const struct run *r, int first, int rows)
 {
-    struct sl_part out = sl_part_of(r->m, r->p->n->out, &r->u, first, rows);
+    struct sl_split out = sl_part_of(r->m, r->p->n->out, &r->u, first, rows);
     const size_t element = sl_type_bytes(r->k->operand);
     const int groups = groups_of(seen_by(r, first, rows));
     struct sl_gemm g = {.x_stride = sl_operand_stride(r->k, groups * GROUP),

@@ -58,8 +58,8 @@ const struct sl_rows *sl_exit(struct sl_tape *t, struct sl_tensor *logits,
         sl_cross_entropy(t, logits, t->batch->targets, rule.weight);
         return NULL;
     }
-    t->notes.active_sum += (double)logits->rows;
-    t->notes.active_count += (double)t->batch->rows;
+    t->stats.active_sum += (double)logits->rows;
+    t->stats.active_count += (double)t->batch->rows;
     struct sl_rows *rest = sl_tape_struct(t, 1, sizeof *rest);
     int32_t *index = sl_tape_struct(t, (size_t)logits->rows, sizeof *index);
     float *spare = sl_tape_take(t, (size_t)logits->cols, sizeof *spare);

@@ -11,7 +11,7 @@ static void gate_loss_forward(const struct sl_node *n)
         double x = (double)*sl_row(n->in[X], r);
         sum += (double)a->open * x + (double)a->undecided * 4.0 * x * (1.0 - x);
     }
-    n->tape->notes.price += sum;
+    n->tape->stats.price += sum;
 }
 
 static void gate_loss_backward(const struct sl_node *n)

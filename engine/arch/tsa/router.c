@@ -30,11 +30,11 @@ static void note_gates(struct sl_tape *t, const struct sl_tensor *z, const struc
     const struct sl_tsa_policy *policy = t->policy ? sl_policy_own(t->policy) : NULL;
     float limit = policy && policy->gate != SL_GATE_SOFT ? limit_of(policy) : 0.0f;
     for (int r = 0; !sl_tape_is_dry(t) && r < z->rows; r++) {
-        t->notes.gate_sum += (double)*sl_row(g, r);
-        t->notes.active_sum += *sl_row(z, r) < limit ? 1.0 : 0.0;
+        t->stats.gate_sum += (double)*sl_row(g, r);
+        t->stats.active_sum += *sl_row(z, r) < limit ? 1.0 : 0.0;
     }
-    t->notes.gate_count += (double)z->rows;
-    t->notes.active_count += (double)z->rows;
+    t->stats.gate_count += (double)z->rows;
+    t->stats.active_count += (double)z->rows;
 }
 
 /* The rows whose logit is below the limit, by their places in z; all of them in a dry run, which is

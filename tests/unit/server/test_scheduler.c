@@ -108,10 +108,10 @@ static void alone(uint64_t seed, int choice, int tokens, char *out, size_t room_
     EXPECT_OK((session = sl_session_create(sv_model_ref_model(ref), &options, &err)), err);
     struct sl_generation *g = generate(seed, choice, tokens);
     while (!sl_generation_finished(g)) {
-        struct sl_feed feed = {.slot = 0};
-        sl_generation_feed(g, session, TINY_CONTEXT, &feed);
+        struct sl_chunk feed = {.slot = 0};
+        sl_generation_next_chunk(g, session, TINY_CONTEXT, &feed);
         EXPECT_OK(sl_session_run(session, &feed, 1, &err), err);
-        sl_generation_take(g, &feed);
+        sl_generation_accept(g, &feed);
     }
     size_t bytes;
     const char *text = sl_generation_text(g, &bytes);

@@ -3,8 +3,8 @@
 #include "core/limits.h"
 #include "serve/stream.h"
 #include "support/test.h"
-#include "tokenizer/learner.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/tokenizer_trainer.h"
 
 #include <jansson.h>
 #include <pthread.h>
@@ -315,14 +315,14 @@ Test(answer, bytes_have_names_of_their_own_and_offsets_of_whole_characters)
     struct sl_err err;
     struct sl_buffer out = {0};
     json_error_t error;
-    struct sl_token_record records[TOKENS] = {0};
-    struct sl_tokenizer *bytes = sl_tokenizer_learn("bytes", "a", 1, &err);
+    struct sl_token_logprob records[TOKENS] = {0};
+    struct sl_tokenizer *bytes = sl_tokenizer_train_default("bytes", "a", 1, &err);
     EXPECT_OK(bytes, err);
     for (int i = 0; i < TOKENS; i++)
-        records[i] = (struct sl_token_record){.id = 1 + (unsigned char)text[i],
-                                              .text_offset = (size_t)i,
-                                              .top_count = 2,
-                                              .top_ids = {1 + 0xE2, 1 + 0x82}};
+        records[i] = (struct sl_token_logprob){.id = 1 + (unsigned char)text[i],
+                                               .text_offset = (size_t)i,
+                                               .top_count = 2,
+                                               .top_ids = {1 + 0xE2, 1 + 0x82}};
     const struct sv_completion_choice piece = {
         .text = text, .bytes = TOKENS, .tokens = bytes, .records = records, .record_count = TOKENS};
     sv_completion_json_choice(&out, &piece);

@@ -155,8 +155,8 @@ static void logits_alone(struct sl_session *s, const int32_t *tokens, int count,
     struct sl_err err;
     sl_session_clear(s, 0);
     for (int i = 0; i < count;) {
-        struct sl_feed feed = {
-            .tokens = tokens + i, .count = stepwise ? 1 : count, .want_all = true};
+        struct sl_chunk feed = {
+            .tokens = tokens + i, .count = stepwise ? 1 : count, .all_logits = true};
         EXPECT_OK(sl_session_run(s, &feed, 1, &err), err);
         memcpy(out + (size_t)i * FIXTURE_VOCAB, feed.logits,
                (size_t)feed.count * FIXTURE_VOCAB * sizeof *out);
@@ -187,17 +187,17 @@ static void alone_and_among_64(struct sl_model *m, const char *name)
 {
     struct texts x;
     struct sl_err err;
-    struct sl_feed feeds[64] = {0};
+    struct sl_chunk feeds[64] = {0};
     float alone[FIXTURE_CONTEXT * FIXTURE_VOCAB];
     draw_texts(&x);
     struct sl_session *many = session_of(m, 64), *one = session_of(m, 1);
     for (int i = 0; i < 64; i++)
-        feeds[i] = (struct sl_feed){
-            .slot = 63 - i, .tokens = x.tokens[i], .count = x.lengths[i], .want_all = i % 3 != 0};
+        feeds[i] = (struct sl_chunk){
+            .slot = 63 - i, .tokens = x.tokens[i], .count = x.lengths[i], .all_logits = i % 3 != 0};
     EXPECT_OK(sl_session_run(many, feeds, 64, &err), err);
     for (int i = 0; i < 64; i++) {
         logits_alone(one, x.tokens[i], x.lengths[i], false, alone);
-        size_t rows = feeds[i].want_all ? (size_t)x.lengths[i] : 1;
+        size_t rows = feeds[i].all_logits ? (size_t)x.lengths[i] : 1;
         const float *want = alone + ((size_t)x.lengths[i] - rows) * FIXTURE_VOCAB;
         cr_expect_eq(memcmp(feeds[i].logits, want, rows * FIXTURE_VOCAB * sizeof *want), 0,
                      "%s: text %d of %d tokens (seed %llu)", name, i, x.lengths[i],
@@ -277,9 +277,9 @@ static void want_all_but_one(struct sl_model *m, const char *name)
     const struct sl_session_options options = {.slots = 3, .batch_rows = 2 * FIXTURE_CONTEXT};
     struct sl_session *s = sl_session_create(m, &options, &err);
     cr_assert(s, "%s: %s", name, err.text);
-    struct sl_feed feeds[] = {
-        {.slot = 0, .tokens = zeros, .count = FIXTURE_CONTEXT, .want_all = true},
-        {.slot = 1, .tokens = zeros, .count = FIXTURE_CONTEXT - 2, .want_all = true},
+    struct sl_chunk feeds[] = {
+        {.slot = 0, .tokens = zeros, .count = FIXTURE_CONTEXT, .all_logits = true},
+        {.slot = 1, .tokens = zeros, .count = FIXTURE_CONTEXT - 2, .all_logits = true},
         {.slot = 2, .tokens = zeros, .count = 2},
     };
     EXPECT_OK(sl_session_run(s, feeds, 3, &err), err);
@@ -521,8 +521,8 @@ Test(archs, tsa_starts_with_gates_at_0_73)
     fixture_tape_init(&t, m, &f.batch, true);
     (void)fixture_loss(m, &t, &f.batch);
     /* sigmoid(1) = 0.731: the last bias starts at -1 and little else speaks yet. */
-    cr_expect_float_eq(t.notes.gate_sum / t.notes.gate_count, 0.731, 0.03, "%g",
-                       t.notes.gate_sum / t.notes.gate_count);
+    cr_expect_float_eq(t.stats.gate_sum / t.stats.gate_count, 0.731, 0.03, "%g",
+                       t.stats.gate_sum / t.stats.gate_count);
     sl_tape_release(&t);
     sl_model_close(m);
     sl_engine_destroy(engine);

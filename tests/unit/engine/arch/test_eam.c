@@ -210,7 +210,7 @@ Test(eam, experts_that_nobody_chose_are_not_computed)
     cr_expect(isfinite(fixture_loss(m, &t, &f.batch)));
     /* K x (all rows go there) x (what the gate gives it). */
     double want = 0.5 * 4 * exp(2.0) / (1.0 + 2.0 * exp(1.0) + exp(2.0));
-    cr_expect_float_eq(t.notes.price, want, 1e-5, "price %g, want %g", t.notes.price, want);
+    cr_expect_float_eq(t.stats.price, want, 1e-5, "price %g, want %g", t.stats.price, want);
     sl_tape_release(&t);
     sl_model_close(m);
     sl_engine_destroy(engine);
@@ -359,7 +359,7 @@ static bool depends_on_dropout(struct sl_config c, bool price)
         fixture_tape_init(&t, m, &f.batch, true);
         t.random_key = (uint64_t)i;
         (void)fixture_loss(m, &t, &f.batch);
-        found[i] = price ? t.notes.price : t.notes.loss;
+        found[i] = price ? t.stats.price : t.stats.loss;
         sl_tape_release(&t);
     }
     sl_model_close(m);
@@ -450,7 +450,7 @@ Test(eam, dropout_of_windows_does_not_depend_on_the_cut)
 enum { ITEMS = 23, ROWS = 251 };
 
 /* Texts that fill a classifier to its last row; tokens must outlive the items. */
-static void draw_items(struct sl_item *items, int32_t *tokens)
+static void draw_items(struct sl_classifier_item *items, int32_t *tokens)
 {
     int left = ROWS;
     for (int i = 0; i < ROWS; i++)
@@ -459,7 +459,7 @@ static void draw_items(struct sl_item *items, int32_t *tokens)
         int most = left - (ITEMS - 1 - i), least = left - (ITEMS - 1 - i) * FIXTURE_CONTEXT;
         int count = 1 + (int)sl_random_below(test_seed(), 1000 + (uint64_t)i, 21);
         count = count > most ? most : count < least ? least : count;
-        items[i] = (struct sl_item){.tokens = tokens + ROWS - left, .count = count};
+        items[i] = (struct sl_classifier_item){.tokens = tokens + ROWS - left, .count = count};
         left -= count;
     }
     cr_assert_eq(left, 0);
@@ -486,7 +486,7 @@ Test(eam, classes_do_not_depend_on_company_or_threads)
         struct sl_model *one = fixture_model(engines[0], eam(), &config);
         struct sl_model *other = fixture_model(engines[1], eam(), &config);
         struct sl_classifier *alone = classifier_of(one, 1), *many = classifier_of(other, ITEMS);
-        struct sl_item items[ITEMS], item;
+        struct sl_classifier_item items[ITEMS], item;
         draw_items(items, tokens);
         EXPECT_OK(sl_classifier_run(many, items, ITEMS, &err), err);
         for (int i = 0; i < ITEMS; i++) {
@@ -519,10 +519,10 @@ Test(eam, the_most_windows_find_room)
     struct sl_model *m = fixture_model(engine, eam(), &config);
     struct sl_classifier_options options = {.items = TEXTS, .batch_rows = 10 * TEXTS};
     struct sl_classifier *c = sl_classifier_create(m, &options, &err);
-    struct sl_item items[TEXTS];
+    struct sl_classifier_item items[TEXTS];
     cr_assert(c, "%s", err.text);
     for (int i = 0; i < TEXTS; i++)
-        items[i] = (struct sl_item){.tokens = tokens, .count = i % 2 ? 9 : 11};
+        items[i] = (struct sl_classifier_item){.tokens = tokens, .count = i % 2 ? 9 : 11};
     EXPECT_OK(sl_classifier_run(c, items, TEXTS, &err), err);
     sl_classifier_destroy(c);
     sl_model_close(m);
@@ -535,7 +535,7 @@ static void feed(struct sl_session *s, const int32_t *tokens, int size, bool all
     struct sl_err err;
     sl_session_clear(s, 0);
     for (int i = 0; i < FIXTURE_CONTEXT; i += size) {
-        struct sl_feed f = {.tokens = tokens + i, .count = size, .want_all = all};
+        struct sl_chunk f = {.tokens = tokens + i, .count = size, .all_logits = all};
         EXPECT_OK(sl_session_run(s, &f, 1, &err), err);
         int rows = all ? size : 1;
         memcpy(out + (size_t)(i + size - rows) * FIXTURE_VOCAB, f.logits,

@@ -7,7 +7,7 @@
 #include "support/test.h"
 
 #include "sluice/classify.h"
-#include "train/optimiser.h"
+#include "train/optimizer.h"
 
 #include <math.h>
 
@@ -124,7 +124,7 @@ Test(epsilon, the_fixture_halts_both_ways)
     sl_model_zero_gradients(m);
     (void)fixture_loss(m, &t, &f.batch);
     sl_tape_backward(&t);
-    double mean = t.notes.depth_sum / t.notes.depth_count;
+    double mean = t.stats.depth_sum / t.stats.depth_count;
     cr_expect(mean > 1.5 && mean < config.depth - 0.2, "mean depth %g", mean);
     /* The last scores count only for rows that do not halt. */
     const struct sl_parameter *p =
@@ -140,7 +140,7 @@ static double price_at(struct sl_model *m, struct sl_tape *t, const struct fixtu
 {
     t->progress = progress;
     (void)fixture_loss(m, t, &f->batch);
-    return t->notes.price;
+    return t->stats.price;
 }
 
 /* 0.1 + 0.45 (1 + cos(pi progress)): 1, 0.55, 0.1. */
@@ -205,15 +205,15 @@ Test(epsilon, training_stops_when_all_rows_have_halted)
     fixture_batch_init(&f, two, 3);
     f.tokens[0] = f.tokens[9] = 1;
     fixture_tape_init(&t, m, &f.batch, true);
-    t.notes.layers_used = layers_used;
+    t.stats.layers_used = layers_used;
     (void)fixture_loss(m, &t, &f.batch);
     cr_expect_eq(layers_used[0], STEPS);
     shift_halting(m, 40.0f);
     memset(layers_used, 0, sizeof layers_used);
     (void)fixture_loss(m, &t, &f.batch);
     cr_expect_eq(layers_used[0], 1);
-    cr_expect_float_eq(t.notes.depth_sum, t.notes.depth_count, 1e-9);
-    cr_expect_float_eq(t.notes.first_depth, 2.0, 1e-9);
+    cr_expect_float_eq(t.stats.depth_sum, t.stats.depth_count, 1e-9);
+    cr_expect_float_eq(t.stats.first_depth, 2.0, 1e-9);
     sl_tape_release(&t);
     sl_model_close(m);
     sl_engine_destroy(engine);
@@ -224,8 +224,8 @@ Test(epsilon, training_stops_when_all_rows_have_halted)
 /* A model in training, on one batch again and again. */
 struct school {
     struct sl_model *m;
-    struct sl_optimiser optimiser;
-    struct sl_recipe recipe;
+    struct sl_optimizer optimizer;
+    struct sl_hyperparameters hyperparameters;
     struct fixture_batch f;
     struct sl_tape tape;
     int step;
@@ -242,9 +242,9 @@ static void school_open(struct school *s, struct sl_engine *engine)
     EXPECT_OK(sl_model_allocate_gradients(s->m, &err), err);
     sl_model_initialize(s->m, 11);
     sl_model_pack(s->m);
-    EXPECT_OK(sl_optimiser_init(&s->optimiser, s->m, &err), err);
-    sl_numbers_standard(sl_recipe_rows, &s->recipe);
-    s->recipe.steps = 100;
+    EXPECT_OK(sl_optimizer_init(&s->optimizer, s->m, &err), err);
+    sl_numbers_standard(sl_hyperparameter_rows, &s->hyperparameters);
+    s->hyperparameters.steps = 100;
     fixture_batch_init(&s->f, three, 3);
     fixture_set_loss_scale(&s->f, config.task);
     fixture_tape_init(&s->tape, s->m, &s->f.batch, true);
@@ -253,7 +253,7 @@ static void school_open(struct school *s, struct sl_engine *engine)
 static void school_close(struct school *s)
 {
     sl_tape_release(&s->tape);
-    sl_optimiser_release(&s->optimiser);
+    sl_optimizer_release(&s->optimizer);
     sl_model_close(s->m);
 }
 
@@ -265,7 +265,8 @@ static void learn(struct school *s, int steps)
         (void)fixture_loss(s->m, &s->tape, &s->f.batch);
         sl_tape_backward(&s->tape);
         sl_model_backprop_buffers(s->m);
-        sl_optimiser_step(&s->optimiser, &s->recipe, s->step, sl_optimiser_norm(&s->optimiser));
+        sl_optimizer_step(&s->optimizer, &s->hyperparameters, s->step,
+                          sl_optimizer_norm(&s->optimizer));
         sl_model_pack(s->m);
     }
 }
@@ -327,8 +328,8 @@ static void copy_school(struct school *to, const struct school *from)
                sl_parameter_floats(&m->state_dict[i]) * sizeof(float));
     for (int i = 0; i < m->builder.count; i++) {
         size_t bytes = sl_parameter_floats(&m->builder.parameters[i]) * sizeof(float);
-        memcpy(to->optimiser.m[i], from->optimiser.m[i], bytes);
-        memcpy(to->optimiser.v[i], from->optimiser.v[i], bytes);
+        memcpy(to->optimizer.m[i], from->optimizer.m[i], bytes);
+        memcpy(to->optimizer.v[i], from->optimizer.v[i], bytes);
     }
     to->step = from->step;
     sl_model_pack(to->m);
@@ -411,10 +412,10 @@ static void classify(const struct sl_model *m, const struct texts *x, int togeth
     struct sl_err err;
     struct sl_classifier *c = classifier_of(m);
     for (int first = 0; first < ITEMS; first += together) {
-        struct sl_item items[ITEMS] = {0};
+        struct sl_classifier_item items[ITEMS] = {0};
         for (int i = 0; i < together; i++)
-            items[i] =
-                (struct sl_item){.tokens = x->tokens[first + i], .count = x->counts[first + i]};
+            items[i] = (struct sl_classifier_item){.tokens = x->tokens[first + i],
+                                                   .count = x->counts[first + i]};
         EXPECT_OK(sl_classifier_run(c, items, together, &err), err);
         for (int i = 0; i < together; i++) {
             memcpy(a->logits[first + i], items[i].logits, sizeof a->logits[0]);

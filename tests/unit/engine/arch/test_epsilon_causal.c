@@ -464,7 +464,8 @@ static void feed(struct sl_session *s, int slot, const int32_t *tokens, int piec
     sl_session_clear(s, slot);
     for (int i = 0; i < LENGTH; i += piece) {
         int count = LENGTH - i < piece ? LENGTH - i : piece;
-        struct sl_feed f = {.slot = slot, .tokens = tokens + i, .count = count, .want_all = true};
+        struct sl_chunk f = {
+            .slot = slot, .tokens = tokens + i, .count = count, .all_logits = true};
         EXPECT_OK(sl_session_run(s, &f, 1, &err), err);
         cr_expect_eq(f.layers_full, (int64_t)count * STEPS);
         memcpy(logits[i], f.logits, (size_t)count * sizeof logits[0]);
@@ -609,10 +610,10 @@ Test(epsilon_causal, halting_at_once_costs_one_step)
     for (int j = 0; j < LENGTH; j++)
         cr_expect_eq(layers[j], 1, "token %d", j);
     fixture_tape_init(&t, m, &f.batch, true);
-    t.notes.layers_used = used;
+    t.stats.layers_used = used;
     (void)fixture_loss(m, &t, &f.batch);
     cr_expect_eq(used[0], 1);
-    cr_expect_float_eq(t.notes.depth_sum / t.notes.depth_count, 1.0, 1e-9);
+    cr_expect_float_eq(t.stats.depth_sum / t.stats.depth_count, 1.0, 1e-9);
     sl_tape_release(&t);
     sl_session_destroy(s);
     sl_model_close(m);

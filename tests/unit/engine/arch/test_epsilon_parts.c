@@ -262,7 +262,7 @@ static void walk(struct walk *w, float price, double mean)
                         .log_prior_rest = (float)(STEPS * log(1.0 - 1.0 / mean))});
     }
     memcpy(w->outputs, y->data, sizeof w->outputs);
-    w->price = t.notes.price;
+    w->price = t.stats.price;
     sl_tape_release(&t);
     sl_engine_destroy(engine);
 }

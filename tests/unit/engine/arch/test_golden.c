@@ -6,7 +6,7 @@
 #include "sluice/infer.h"
 #include "support/model_fixture.h"
 #include "support/test.h"
-#include "train/optimiser.h"
+#include "train/optimizer.h"
 
 #include <math.h>
 
@@ -82,12 +82,12 @@ static float *recorded(const struct golden *g, const char *prefix, const char *n
 {
     char full[160];
     (void)snprintf(full, sizeof full, "%s%s", prefix, name);
-    const struct sl_stored *t = sl_safetensors_find(&g->file, full);
+    const struct sl_safetensor *t = sl_safetensors_find(&g->file, full);
     cr_assert(t, "no %s is recorded", full);
     cr_assert_eq(t->count, count, "%s: %zu numbers, want %zu", full, t->count, count);
     float *out = malloc(count * sizeof *out);
     cr_assert(out);
-    sl_stored_read(t, out);
+    sl_safetensor_read(t, out);
     return out;
 }
 
@@ -281,14 +281,14 @@ static void expect_logits(const struct golden *g, const char *mode, const char *
 static void serve_classes(const struct golden *g, float *out)
 {
     struct sl_err err;
-    struct sl_item items[16] = {0};
+    struct sl_classifier_item items[16] = {0};
     struct sl_classifier_options options = {.items = g->batch.count, .batch_rows = g->batch.rows};
     struct sl_classifier *c = sl_classifier_create(g->m, &options, &err);
     cr_assert(c, "%s", err.text);
     cr_assert_leq(g->batch.count, 16);
     for (int i = 0; i < g->batch.count; i++)
-        items[i] = (struct sl_item){.tokens = g->tokens + g->sequences[i].first,
-                                    .count = g->sequences[i].rows};
+        items[i] = (struct sl_classifier_item){.tokens = g->tokens + g->sequences[i].first,
+                                               .count = g->sequences[i].rows};
     EXPECT_OK(sl_classifier_run(c, items, g->batch.count, &err), err);
     size_t each = (size_t)g->m->config.classes;
     for (int i = 0; i < g->batch.count; i++)
@@ -300,16 +300,16 @@ static void serve_classes(const struct golden *g, float *out)
 static void serve(const struct golden *g, float *out)
 {
     struct sl_err err;
-    struct sl_feed feeds[16] = {0};
+    struct sl_chunk feeds[16] = {0};
     struct sl_session_options options = {.slots = g->batch.count, .batch_rows = g->batch.rows};
     struct sl_session *s = sl_session_create(g->m, &options, &err);
     cr_assert(s, "%s", err.text);
     cr_assert_leq(g->batch.count, 16);
     for (int i = 0; i < g->batch.count; i++)
-        feeds[i] = (struct sl_feed){.slot = i,
-                                    .tokens = g->tokens + g->sequences[i].first,
-                                    .count = g->sequences[i].rows,
-                                    .want_all = true};
+        feeds[i] = (struct sl_chunk){.slot = i,
+                                     .tokens = g->tokens + g->sequences[i].first,
+                                     .count = g->sequences[i].rows,
+                                     .all_logits = true};
     EXPECT_OK(sl_session_run(s, feeds, g->batch.count, &err), err);
     size_t vocab = (size_t)g->m->config.vocab;
     for (int i = 0; i < g->batch.count; i++)
@@ -401,10 +401,10 @@ static void check_trained(struct golden *g, int record)
     if (logits)
         check_trained_logits(g, logits);
     double loss = fact(g, "loss"), price = fact(g, "price");
-    cr_expect_float_eq(t.notes.loss, loss, g->bounds.loss * loss, "%s: loss %.9g, want %.9g",
-                       g->name, t.notes.loss, loss);
-    cr_expect_float_eq(t.notes.price, price, g->bounds.loss * price + 1e-12,
-                       "%s: price %.9g, want %.9g", g->name, t.notes.price, price);
+    cr_expect_float_eq(t.stats.loss, loss, g->bounds.loss * loss, "%s: loss %.9g, want %.9g",
+                       g->name, t.stats.loss, loss);
+    cr_expect_float_eq(t.stats.price, price, g->bounds.loss * price + 1e-12,
+                       "%s: price %.9g, want %.9g", g->name, t.stats.price, price);
     sl_tape_release(&t);
 }
 
@@ -446,23 +446,23 @@ Test(golden, gradients_of_every_parameter)
 
 /* -- the optimiser ---------------------------------------------------------------------------- */
 
-static struct sl_recipe recipe_of(const struct golden *g)
+static struct sl_hyperparameters hyperparameters_of(const struct golden *g)
 {
-    struct sl_recipe recipe;
+    struct sl_hyperparameters hyperparameters;
     struct sl_err err;
     int found = 0;
-    sl_numbers_standard(sl_recipe_rows, &recipe);
-    for (const struct sl_number *r = sl_recipe_rows; r->name; r++) {
+    sl_numbers_standard(sl_hyperparameter_rows, &hyperparameters);
+    for (const struct sl_number *r = sl_hyperparameter_rows; r->name; r++) {
         char name[64];
-        (void)snprintf(name, sizeof name, "recipe.%s", r->name);
+        (void)snprintf(name, sizeof name, "training.%s", r->name);
         if (!sl_safetensors_metadata(&g->file, name))
             continue;
-        EXPECT_OK(sl_number_set(r, &recipe, fact(g, name), &err), err);
+        EXPECT_OK(sl_number_set(r, &hyperparameters, fact(g, name), &err), err);
         found++;
     }
-    cr_assert_geq(found, 10, "%d numbers of a recipe", found);
-    recipe.steps = (int)fact(g, "steps");
-    return recipe;
+    cr_assert_geq(found, 10, "%d numbers of a hyperparameters", found);
+    hyperparameters.steps = (int)fact(g, "steps");
+    return hyperparameters;
 }
 
 /* Of what the steps changed, not of the parameters: those hide a missing step. */
@@ -489,24 +489,24 @@ static void check_steps(struct golden *g, int record)
     if (!records[record].steps)
         return;
     struct sl_tape t;
-    struct sl_optimiser o;
+    struct sl_optimizer o;
     struct sl_err err;
-    struct sl_recipe recipe = recipe_of(g);
-    EXPECT_OK(sl_optimiser_init(&o, g->m, &err), err);
+    struct sl_hyperparameters hyperparameters = hyperparameters_of(g);
+    EXPECT_OK(sl_optimizer_init(&o, g->m, &err), err);
     fixture_tape_init(&t, g->m, &g->batch, true);
-    for (int step = 0; step < recipe.steps; step++) {
+    for (int step = 0; step < hyperparameters.steps; step++) {
         compute_gradients(g, &t);
-        double norm = sl_optimiser_norm(&o), want = fact(g, "norm");
+        double norm = sl_optimizer_norm(&o), want = fact(g, "norm");
         if (step == 0)
             cr_expect_float_eq(norm, want, g->bounds.loss * want, "%s: norm %g, want %g", g->name,
                                norm, want);
-        sl_optimiser_step(&o, &recipe, step, norm);
+        sl_optimizer_step(&o, &hyperparameters, step, norm);
         sl_model_pack(g->m);
     }
     for (int i = 0; i < g->m->builder.count; i++)
         expect_change(g, &g->m->builder.parameters[i]);
     sl_tape_release(&t);
-    sl_optimiser_release(&o);
+    sl_optimizer_release(&o);
 }
 
 Test(golden, parameters_after_steps_of_the_optimiser)

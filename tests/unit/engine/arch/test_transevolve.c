@@ -9,7 +9,7 @@
 
 #include "sluice/classify.h"
 #include "sluice/infer.h"
-#include "train/recipe.h"
+#include "train/hyperparameters.h"
 
 #include <math.h>
 
@@ -248,7 +248,7 @@ static struct sl_model *served_copy(const struct sl_model *m)
 
 struct texts {
     int32_t tokens[6][FIXTURE_CONTEXT];
-    struct sl_item items[6];
+    struct sl_classifier_item items[6];
 };
 
 static void draw_texts(struct texts *x)
@@ -258,12 +258,14 @@ static void draw_texts(struct texts *x)
         for (int j = 0; j < FIXTURE_CONTEXT; j++)
             x->tokens[i][j] =
                 (int32_t)sl_random_below(key, (uint64_t)(i * FIXTURE_CONTEXT + j), FIXTURE_VOCAB);
-        x->items[i] = (struct sl_item){.tokens = x->tokens[i], .count = FIXTURE_CONTEXT - 4 * i};
+        x->items[i] =
+            (struct sl_classifier_item){.tokens = x->tokens[i], .count = FIXTURE_CONTEXT - 4 * i};
     }
 }
 
 /* Logits of some of the texts in one batch. */
-static void classify(const struct sl_model *m, struct sl_item *items, int count, float *out)
+static void classify(const struct sl_model *m, struct sl_classifier_item *items, int count,
+                     float *out)
 {
     struct sl_err err;
     struct sl_classifier_options options = {.items = count, .batch_rows = 6 * FIXTURE_CONTEXT};
@@ -390,7 +392,7 @@ static void read_in_pieces(const struct sl_model *m, const int32_t *tokens, cons
     cr_assert(s, "%s", err.text);
     for (int i = 0, piece = 0; i < LONG; piece = pieces[piece + 1] ? piece + 1 : 0) {
         int count = pieces[piece] < LONG - i ? pieces[piece] : LONG - i;
-        struct sl_feed feed = {.tokens = tokens + i, .count = count, .want_all = true};
+        struct sl_chunk feed = {.tokens = tokens + i, .count = count, .all_logits = true};
         EXPECT_OK(sl_session_run(s, &feed, 1, &err), err);
         memcpy(out + (size_t)i * FIXTURE_VOCAB, feed.logits,
                (size_t)(count * FIXTURE_VOCAB) * sizeof *out);
@@ -447,19 +449,19 @@ Test(transevolve, a_text_read_in_pieces_is_the_text_read_at_once)
     }
 }
 
-/* -- the recipe -------------------------------------------------------------------------------- */
+/* -- the hyper-parameters -------------------------------------------------------------------- */
 
 /* The published rate: most / sqrt(width) min(step^-1/2, step warmup^-3/2), steps from 1. */
 static void check_rates(double most, int width, int warmup, double peak)
 {
-    struct sl_recipe r = {.schedule = SL_INVERSE_ROOT, .warmup = warmup};
-    r.rate = (float)(most / sqrt((double)width * warmup));
-    cr_expect_float_eq(sl_recipe_rate(&r, warmup - 1), peak, 1e-3 * peak);
+    struct sl_hyperparameters r = {.lr_schedule = SL_LR_INVERSE_SQRT, .warmup_steps = warmup};
+    r.learning_rate = (float)(most / sqrt((double)width * warmup));
+    cr_expect_float_eq(sl_learning_rate_at(&r, warmup - 1), peak, 1e-3 * peak);
     const int steps[] = {1, 100, warmup - 1, warmup, warmup + 1, 5 * warmup};
     for (int i = 0; i < 6; i++) {
         double rising = steps[i] * pow(warmup, -1.5), falling = 1.0 / sqrt(steps[i]);
         double want = most / sqrt(width) * fmin(rising, falling);
-        cr_expect_float_eq(sl_recipe_rate(&r, steps[i] - 1), want, 1e-6 * want, "step %d",
+        cr_expect_float_eq(sl_learning_rate_at(&r, steps[i] - 1), want, 1e-6 * want, "step %d",
                            steps[i]);
     }
 }

@@ -1,10 +1,10 @@
 /* test_checkpoint.c - checkpoints and training states: all or nothing, and nothing believed. */
 #include "base/file.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/state.h"
+#include "checkpoint/training_state.h"
 #include "support/model_fixture.h"
 #include "support/test.h"
-#include "tokenizer/learner.h"
+#include "tokenizer/tokenizer_trainer.h"
 
 #include <errno.h>
 #include <math.h>
@@ -35,7 +35,7 @@ struct fixture {
     float data[PARAMETERS][NUMBERS];
     struct sl_parameter parameters[PARAMETERS];
     struct sl_tokenizer *tokens;
-    struct sl_card card;
+    struct sl_model_config model_config;
     struct sl_checkpoint_parts parts;
 };
 
@@ -56,13 +56,14 @@ static void fixture_init(struct fixture *f, float start)
         for (int j = 0; j < NUMBERS; j++)
             f->data[i][j] = start + (float)(i * NUMBERS + j) / 64.0f;
     }
-    EXPECT_OK((f->tokens = sl_tokenizer_learn("characters", "\n ab", 4, &err)), err);
-    f->card = (struct sl_card){.arch = sl_arch_find("tsa"), .tokenizer = "characters"};
-    f->card.policy = sl_policy_standard(f->card.arch);
-    sl_config_standard(f->card.arch, &f->card.hyper);
-    f->card.hyper.vocab = 4;
-    f->card.training = training;
-    f->parts = (struct sl_checkpoint_parts){.card = &f->card,
+    EXPECT_OK((f->tokens = sl_tokenizer_train_default("characters", "\n ab", 4, &err)), err);
+    f->model_config =
+        (struct sl_model_config){.arch = sl_arch_find("tsa"), .tokenizer = "characters"};
+    f->model_config.policy = sl_policy_standard(f->model_config.arch);
+    sl_config_standard(f->model_config.arch, &f->model_config.hyper);
+    f->model_config.hyper.vocab = 4;
+    f->model_config.training = training;
+    f->parts = (struct sl_checkpoint_parts){.model_config = &f->model_config,
                                             .tokens = f->tokens,
                                             .parameters = f->parameters,
                                             .count = PARAMETERS,
@@ -87,7 +88,7 @@ static bool load(struct fixture *f, struct sl_err *err)
     struct sl_checkpoint checkpoint;
     if (!sl_checkpoint_open(&checkpoint, model, err))
         return false;
-    bool ok = sl_checkpoint_bind(&checkpoint, f->parameters, PARAMETERS, err);
+    bool ok = sl_checkpoint_load(&checkpoint, f->parameters, PARAMETERS, err);
     sl_checkpoint_close(&checkpoint);
     return ok;
 }
@@ -155,9 +156,9 @@ Test(checkpoint, what_is_written_comes_back, .init = setup, .fini = teardown)
     EXPECT_OK(sl_checkpoint_open(&checkpoint, model, &err), err);
     cr_assert_eq(checkpoint.created, 1700000000);
     cr_assert_eq(strlen(checkpoint.sha256), 64);
-    cr_assert_eq(checkpoint.card.arch, f.card.arch);
+    cr_assert_eq(checkpoint.model_config.arch, f.model_config.arch);
     cr_assert_eq(sl_tokenizer_size(checkpoint.tokens), 4);
-    cr_assert(strstr(checkpoint.card.training, "\"seed\": 7"));
+    cr_assert(strstr(checkpoint.model_config.training, "\"seed\": 7"));
     struct sl_tokenizer *kept = checkpoint.tokens;
     checkpoint.tokens = NULL;
     sl_checkpoint_close(&checkpoint);
@@ -198,7 +199,7 @@ Test(checkpoint, matrices_may_be_narrow, .init = setup, .fini = teardown)
     struct sl_checkpoint checkpoint;
     struct sl_err err;
     fixture_init(&f, 1.0f);
-    f.parts.narrow = true;
+    f.parts.bf16 = true;
     f.data[0][0] = 0x1.01p0f; /* not a BF16 */
     f.data[3][0] = 0x1.01p0f;
     EXPECT_OK(sl_checkpoint_write(model, &f.parts, &err), err);
@@ -208,11 +209,12 @@ Test(checkpoint, matrices_may_be_narrow, .init = setup, .fini = teardown)
 
     static const int ranks[] = {2, 2, 2, 1};
     for (int i = 0; i < PARAMETERS; i++) {
-        const struct sl_stored *t = sl_safetensors_find(&checkpoint.weights, f.parameters[i].name);
+        const struct sl_safetensor *t =
+            sl_safetensors_find(&checkpoint.weights, f.parameters[i].name);
         cr_assert_eq(t->dtype, want[i], "%s", t->name);
         cr_assert_eq(t->rank, ranks[i], "%s", t->name);
     }
-    EXPECT_OK(sl_checkpoint_bind(&checkpoint, f.parameters, PARAMETERS, &err), err);
+    EXPECT_OK(sl_checkpoint_load(&checkpoint, f.parameters, PARAMETERS, &err), err);
     cr_assert_eq(f.data[0][0], 1.0f);
     cr_assert_eq(f.data[3][0], 0x1.01p0f);
     sl_checkpoint_close(&checkpoint);
@@ -436,7 +438,7 @@ Test(checkpoint, tensors_that_do_not_fit_are_named, .init = setup, .fini = teard
         parameters[misfits[i].parameter] = misfits[i].instead;
         parameters[misfits[i].parameter].data = data;
         EXPECT_OK(sl_checkpoint_open(&checkpoint, model, &err), err);
-        EXPECT_FAIL(sl_checkpoint_bind(&checkpoint, parameters, misfits[i].count, &err), err,
+        EXPECT_FAIL(sl_checkpoint_load(&checkpoint, parameters, misfits[i].count, &err), err,
                     SL_CORRUPT, misfits[i].want);
         sl_checkpoint_close(&checkpoint);
     }
@@ -458,7 +460,7 @@ Test(checkpoint, one_row_fits_with_one_dimension_or_two, .init = setup, .fini = 
 
 static const struct {
     float value;
-    bool narrow;
+    bool bf16;
     const char *want;
 } not_finite[] = {
     {NAN, false, "tensor 'embedding.tokens': element 5 is nan"},
@@ -474,7 +476,7 @@ Test(checkpoint, what_is_not_finite_is_not_written, .init = setup, .fini = teard
     fixture_write(&f, 0.5f);
     for (size_t i = 0; i < COUNT(not_finite); i++) {
         f.data[0][5] = not_finite[i].value;
-        f.parts.narrow = not_finite[i].narrow;
+        f.parts.bf16 = not_finite[i].bf16;
         EXPECT_FAIL(sl_checkpoint_write(model, &f.parts, &err), err, SL_NOT_FINITE,
                     not_finite[i].want);
         expect_model(0.5f);
@@ -521,9 +523,9 @@ Test(checkpoint, vocabulary_and_config_must_agree, .init = setup, .fini = teardo
     /* Written whole, as a model of three characters, and then given the other's vocabulary. */
     char other[PATH_MAX], from[PATH_MAX], to[PATH_MAX], manifests[2][PATH_MAX];
     struct sl_tokenizer *three = NULL;
-    EXPECT_OK((three = sl_tokenizer_learn("characters", "abc", 3, &err)), err);
+    EXPECT_OK((three = sl_tokenizer_train_default("characters", "abc", 3, &err)), err);
     EXPECT_OK(sl_checkpoint_write(model, &f.parts, &err), err);
-    f.card.hyper.vocab = 3;
+    f.model_config.hyper.vocab = 3;
     f.parts.tokens = three;
     EXPECT_OK(sl_checkpoint_write(test_path(other, directory, "2"), &f.parts, &err), err);
     (void)test_path(from, other, "config.json");
@@ -541,7 +543,7 @@ Test(checkpoint, vocabulary_and_config_must_agree, .init = setup, .fini = teardo
     int length = snprintf(mixed, sizeof mixed, "%.*s%s", (int)(vocab - theirs), theirs, model_at);
     file_change("manifest.json", mixed, (size_t)length);
     EXPECT_FAIL(load(&f, &err), err, SL_CORRUPT,
-                "'vocab.json' has 4 pieces, but 'vocab' in 'config.json' is 3");
+                "'vocab.json' has 4 pieces, but 'vocab_size' in 'config.json' is 3");
     free(theirs);
     free(ours);
     sl_tokenizer_destroy(three);
@@ -615,8 +617,8 @@ struct trainer {
     struct fixture model;
     float moments[2][PARAMETERS][NUMBERS];
     float *first[PARAMETERS], *second[PARAMETERS];
-    struct sl_counter counters[COUNTERS];
-    struct sl_state state;
+    struct sl_state_entry counters[COUNTERS];
+    struct sl_training_state state;
 };
 
 static void trainer_init(struct trainer *t, float start)
@@ -630,19 +632,19 @@ static void trainer_init(struct trainer *t, float start)
             t->second[i][j] = start * 1e-39f + 1e-12f * (float)(i + j);
         }
     }
-    static const struct sl_counter counters[COUNTERS] = {
-        {.name = "step", .kind = SL_WHOLE, .whole = 4321},
-        {.name = "seed", .kind = SL_WHOLE, .whole = INT64_MIN},
-        {.name = "best", .kind = SL_NUMBER, .number = 0x1.8765432101234p0},
-        {.name = "worst", .kind = SL_NUMBER, .number = (double)INFINITY},
+    static const struct sl_state_entry counters[COUNTERS] = {
+        {.name = "step", .kind = SL_ENTRY_INTEGER, .whole = 4321},
+        {.name = "seed", .kind = SL_ENTRY_INTEGER, .whole = INT64_MIN},
+        {.name = "best", .kind = SL_ENTRY_REAL, .number = 0x1.8765432101234p0},
+        {.name = "worst", .kind = SL_ENTRY_REAL, .number = (double)INFINITY},
     };
     memcpy(t->counters, counters, sizeof counters);
-    t->state = (struct sl_state){.parameters = t->model.parameters,
-                                 .first = t->first,
-                                 .second = t->second,
-                                 .count = PARAMETERS,
-                                 .counters = t->counters,
-                                 .counters_count = COUNTERS};
+    t->state = (struct sl_training_state){.parameters = t->model.parameters,
+                                          .first = t->first,
+                                          .second = t->second,
+                                          .count = PARAMETERS,
+                                          .counters = t->counters,
+                                          .counters_count = COUNTERS};
 }
 
 Test(state, what_is_written_comes_back_bit_for_bit, .init = setup, .fini = teardown)
@@ -655,8 +657,8 @@ Test(state, what_is_written_comes_back_bit_for_bit, .init = setup, .fini = teard
         again.counters[i].whole = 0;
         again.counters[i].number = 0;
     }
-    EXPECT_OK(sl_state_write(model, &t.state, &err), err);
-    EXPECT_OK(sl_state_read(model, &again.state, &err), err);
+    EXPECT_OK(sl_training_state_write(model, &t.state, &err), err);
+    EXPECT_OK(sl_training_state_read(model, &again.state, &err), err);
     for (int i = 0; i < PARAMETERS; i++) {
         size_t bytes = sizeof(float) * (size_t)(t.model.parameters[i].rows) *
                        (size_t)t.model.parameters[i].cols;
@@ -673,12 +675,12 @@ Test(state, what_is_written_comes_back_bit_for_bit, .init = setup, .fini = teard
 }
 
 static const struct {
-    struct sl_counter counters[2];
+    struct sl_state_entry counters[2];
     int count;
     const char *want;
 } bad_counters[] = {
     {{{.name = "step"}, {.name = "epoch"}}, 2, "'epoch' is nothing, want a whole number"},
-    {{{.name = "step"}, {.name = "loss", .kind = SL_NUMBER}},
+    {{{.name = "step"}, {.name = "loss", .kind = SL_ENTRY_REAL}},
      2,
      "'loss' is nothing, want a number"},
     {{{.name = "best"}}, 1, "'best' is a real number, want a whole number"},
@@ -690,11 +692,12 @@ Test(state, counters_that_do_not_fit_are_named, .init = setup, .fini = teardown)
     struct trainer t;
     struct sl_err err;
     trainer_init(&t, 1.0f);
-    EXPECT_OK(sl_state_write(model, &t.state, &err), err);
+    EXPECT_OK(sl_training_state_write(model, &t.state, &err), err);
     for (size_t i = 0; i < COUNT(bad_counters); i++) {
         memcpy(t.counters, bad_counters[i].counters, sizeof bad_counters[i].counters);
         t.state.counters_count = bad_counters[i].count;
-        EXPECT_FAIL(sl_state_read(model, &t.state, &err), err, SL_CORRUPT, bad_counters[i].want);
+        EXPECT_FAIL(sl_training_state_read(model, &t.state, &err), err, SL_CORRUPT,
+                    bad_counters[i].want);
     }
     fixture_release(&t.model);
 }
@@ -704,13 +707,13 @@ Test(state, another_model_does_not_fit, .init = setup, .fini = teardown)
     struct trainer t;
     struct sl_err err;
     trainer_init(&t, 1.0f);
-    EXPECT_OK(sl_state_write(model, &t.state, &err), err);
+    EXPECT_OK(sl_training_state_write(model, &t.state, &err), err);
     t.model.parameters[1].rows = 4;
-    EXPECT_FAIL(sl_state_read(model, &t.state, &err), err, SL_CORRUPT,
+    EXPECT_FAIL(sl_training_state_read(model, &t.state, &err), err, SL_CORRUPT,
                 "tensor 'parameter.embedding.positions': shape 5x8, want 4x8");
     t.model.parameters[1].rows = 5;
     t.state.count--;
-    EXPECT_FAIL(sl_state_read(model, &t.state, &err), err, SL_CORRUPT, "is unexpected");
+    EXPECT_FAIL(sl_training_state_read(model, &t.state, &err), err, SL_CORRUPT, "is unexpected");
     fixture_release(&t.model);
 }
 
@@ -719,10 +722,11 @@ Test(state, a_state_is_not_a_checkpoint, .init = setup, .fini = teardown)
     struct trainer t;
     struct sl_err err;
     trainer_init(&t, 1.0f);
-    EXPECT_OK(sl_state_write(model, &t.state, &err), err);
+    EXPECT_OK(sl_training_state_write(model, &t.state, &err), err);
     EXPECT_FAIL(load(&t.model, &err), err, SL_CORRUPT, "which does not belong");
     EXPECT_OK(sl_checkpoint_write(model, &t.model.parts, &err), err);
-    EXPECT_FAIL(sl_state_read(model, &t.state, &err), err, SL_CORRUPT, "which does not belong");
+    EXPECT_FAIL(sl_training_state_read(model, &t.state, &err), err, SL_CORRUPT,
+                "which does not belong");
     fixture_release(&t.model);
 }
 
@@ -731,11 +735,11 @@ Test(state, a_failed_write_leaves_the_old_state, .init = setup, .fini = teardown
     struct trainer t;
     struct sl_err err;
     trainer_init(&t, 1.0f);
-    EXPECT_OK(sl_state_write(model, &t.state, &err), err);
+    EXPECT_OK(sl_training_state_write(model, &t.state, &err), err);
     t.second[2][3] = NAN;
-    EXPECT_FAIL(sl_state_write(model, &t.state, &err), err, SL_NOT_FINITE,
-                "tensor 'second.block.0.up.weight': element 3 is nan");
-    EXPECT_OK(sl_state_read(model, &t.state, &err), err);
+    EXPECT_FAIL(sl_training_state_write(model, &t.state, &err), err, SL_NOT_FINITE,
+                "tensor 'exp_avg_sq.block.0.up.weight': element 3 is nan");
+    EXPECT_OK(sl_training_state_read(model, &t.state, &err), err);
     cr_assert(isfinite(t.second[2][3]));
     cr_assert_eq(test_count_entries(directory), 1);
     fixture_release(&t.model);

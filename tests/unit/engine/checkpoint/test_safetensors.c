@@ -58,20 +58,20 @@ static struct image image_read(const char *from)
 static const float square[] = {1.0f, -2.5f, 0.0f, 3e38f, 1e-45f, -0.0f};
 static const float row[] = {0.5f, 1.5f, -3.0f};
 
-static const struct sl_unstored some_tensors[] = {
+static const struct sl_safetensor_source some_tensors[] = {
     {"narrow", row, SL_DTYPE_BF16, 1, {3}},
     {"block.0.wide", square, SL_DTYPE_F32, 2, {2, 3}},
     {"quoted \"\\ \xC3\xA9", row, SL_DTYPE_F32, 2, {1, 3}},
 };
 
-static const struct sl_entry some_metadata[] = {{"architecture", "tsa"}, {"note", "\"\n"}};
+static const struct sl_metadata_entry some_metadata[] = {{"architecture", "tsa"}, {"note", "\"\n"}};
 
 static void some_write(struct image *image)
 {
-    const struct sl_cargo cargo = {.tensors = some_tensors,
-                                   .count = COUNT(some_tensors),
-                                   .metadata = some_metadata,
-                                   .entries = COUNT(some_metadata)};
+    const struct sl_safetensors_content cargo = {.tensors = some_tensors,
+                                                 .count = COUNT(some_tensors),
+                                                 .metadata = some_metadata,
+                                                 .entries = COUNT(some_metadata)};
     struct sl_err err;
     EXPECT_OK(sl_safetensors_write(path, &cargo, &err), err);
     *image = image_read(path);
@@ -86,14 +86,14 @@ Test(safetensors, what_is_written_comes_back, .init = setup, .fini = teardown)
     EXPECT_OK(sl_safetensors_parse(&file, image.data, image.size, &err), err);
     cr_assert_eq(file.count, (int)COUNT(some_tensors));
     for (size_t i = 0; i < COUNT(some_tensors); i++) {
-        const struct sl_unstored *want = &some_tensors[i];
-        const struct sl_stored *have = sl_safetensors_find(&file, want->name);
+        const struct sl_safetensor_source *want = &some_tensors[i];
+        const struct sl_safetensor *have = sl_safetensors_find(&file, want->name);
         float numbers[6];
         cr_assert(have, "%s", want->name);
         cr_assert_eq(have->dtype, want->dtype);
         cr_assert_eq(have->rank, want->rank);
         cr_assert_eq(have->shape[0], want->shape[0]);
-        sl_stored_read(have, numbers);
+        sl_safetensor_read(have, numbers);
         cr_assert_eq(memcmp(numbers, want->data, have->count * sizeof(float)), 0, "%s", want->name);
     }
     cr_assert_null(sl_safetensors_find(&file, "other"));
@@ -127,7 +127,7 @@ Test(safetensors, tensors_are_aligned_and_fp32_comes_first, .init = setup, .fini
 
 Test(safetensors, nothing_is_also_a_file, .init = setup, .fini = teardown)
 {
-    const struct sl_cargo empty = {0};
+    const struct sl_safetensors_content empty = {0};
     struct sl_safetensors file;
     struct sl_err err;
     EXPECT_OK(sl_safetensors_write(path, &empty, &err), err);
@@ -164,8 +164,8 @@ Test(safetensors, bf16_is_the_nearest_even, .init = setup, .fini = teardown)
     struct sl_err err;
     for (size_t i = 0; i < COUNT(narrowings); i++)
         memcpy(&values[i], &narrowings[i].from, sizeof values[i]);
-    const struct sl_unstored tensor = {"x", values, SL_DTYPE_BF16, 1, {COUNT(narrowings)}};
-    const struct sl_cargo cargo = {.tensors = &tensor, .count = 1};
+    const struct sl_safetensor_source tensor = {"x", values, SL_DTYPE_BF16, 1, {COUNT(narrowings)}};
+    const struct sl_safetensors_content cargo = {.tensors = &tensor, .count = 1};
     EXPECT_OK(sl_safetensors_write(path, &cargo, &err), err);
     struct image image = image_read(path);
     for (size_t i = 0; i < COUNT(narrowings); i++) {
@@ -201,7 +201,7 @@ Test(safetensors, f16_is_read)
     struct sl_err err;
     float have[13];
     EXPECT_OK(sl_safetensors_parse(&file, image.data, image.size, &err), err);
-    sl_stored_read(sl_safetensors_find(&file, "h"), have);
+    sl_safetensor_read(sl_safetensors_find(&file, "h"), have);
     for (size_t i = 0; i < COUNT(halves); i++)
         cr_assert_eq(have[i], halves[i].want, "%04X: %a", halves[i].from, (double)have[i]);
     cr_assert(have[11] == 0.0f && signbit(have[11]));
@@ -304,7 +304,7 @@ Test(safetensors, unusual_headers_are_accepted)
         cr_assert_eq(file.count, fine[i].tensors);
         for (int t = 0; t < file.count; t++) {
             float numbers[8] = {0};
-            sl_stored_read(&file.tensors[t], numbers);
+            sl_safetensor_read(&file.tensors[t], numbers);
         }
         sl_safetensors_close(&file);
         free(image.data);
@@ -356,7 +356,7 @@ Test(safetensors, flipped_bits_never_lead_astray, .init = setup, .fini = teardow
             for (int t = 0; t < file.count; t++) {
                 float *numbers = malloc(file.tensors[t].count * sizeof *numbers + 1);
                 cr_assert(numbers);
-                sl_stored_read(&file.tensors[t], numbers);
+                sl_safetensor_read(&file.tensors[t], numbers);
                 free(numbers);
             }
             sl_safetensors_close(&file);
@@ -376,8 +376,8 @@ Test(safetensors, a_full_disk_leaves_the_old_file, .init = setup, .fini = teardo
     struct sl_err err;
     some_write(&before);
     static float many[4096];
-    const struct sl_unstored tensor = {"many", many, SL_DTYPE_F32, 2, {64, 64}};
-    const struct sl_cargo cargo = {.tensors = &tensor, .count = 1};
+    const struct sl_safetensor_source tensor = {"many", many, SL_DTYPE_F32, 2, {64, 64}};
+    const struct sl_safetensors_content cargo = {.tensors = &tensor, .count = 1};
     (void)signal(SIGXFSZ, SIG_IGN);
     struct rlimit limit;
     cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -396,7 +396,7 @@ Test(safetensors, a_full_disk_leaves_the_old_file, .init = setup, .fini = teardo
 
 Test(safetensors, a_missing_directory_is_named, .init = setup, .fini = teardown)
 {
-    const struct sl_cargo empty = {0};
+    const struct sl_safetensors_content empty = {0};
     struct sl_err err;
     EXPECT_FAIL(sl_safetensors_write("/nonexistent/x.safetensors", &empty, &err), err, SL_NOT_FOUND,
                 "'/nonexistent/x.safetensors'");

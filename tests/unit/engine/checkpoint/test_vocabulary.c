@@ -164,13 +164,17 @@ static void checkpoint_write(const struct sl_tokenizer *tokens)
     static float data[8];
     static char training[] = "{}";
     struct sl_parameter parameter = {.name = "weight", .rows = 1, .cols = 8, .data = data};
-    struct sl_card card = {.arch = sl_arch_find("tsa"), .tokenizer = sl_tokenizer_kind(tokens)};
-    card.policy = sl_policy_standard(card.arch);
-    sl_config_standard(card.arch, &card.hyper);
-    card.hyper.vocab = sl_tokenizer_size(tokens);
-    card.training = training;
-    const struct sl_checkpoint_parts parts = {
-        .card = &card, .tokens = tokens, .parameters = &parameter, .count = 1, .created = 1};
+    struct sl_model_config model_config = {.arch = sl_arch_find("tsa"),
+                                           .tokenizer = sl_tokenizer_kind(tokens)};
+    model_config.policy = sl_policy_standard(model_config.arch);
+    sl_config_standard(model_config.arch, &model_config.hyper);
+    model_config.hyper.vocab = sl_tokenizer_size(tokens);
+    model_config.training = training;
+    const struct sl_checkpoint_parts parts = {.model_config = &model_config,
+                                              .tokens = tokens,
+                                              .parameters = &parameter,
+                                              .count = 1,
+                                              .created = 1};
     struct sl_err err;
     EXPECT_OK(sl_checkpoint_write(model, &parts, &err), err);
 }
@@ -207,11 +211,12 @@ static const struct {
     const char *text, *config; /* "tokenizer" in config.json */
 } kept[] = {
     {"wordpiece", true, SPECIALS "cafe\na\n##b\nA\n##B\n",
-     "{\n    \"kind\": \"wordpiece\",\n    \"file\": \"vocab.txt\",\n    \"lower\": true\n  }"},
+     "{\n    \"kind\": \"wordpiece\",\n    \"file\": \"vocab.txt\",\n    \"lowercase\": true\n  }"},
     {"wordpiece", false, SPECIALS "Caf\xC3\xA9\na\n##b\nA\n##B\n",
-     "{\n    \"kind\": \"wordpiece\",\n    \"file\": \"vocab.txt\",\n    \"lower\": false\n  }"},
+     "{\n    \"kind\": \"wordpiece\",\n    \"file\": \"vocab.txt\",\n    "
+     "\"lowercase\": false\n  }"},
     {"words", false, "[PAD]\n[START]\n[UNK]\nAB\nab\n",
-     "{\n    \"kind\": \"words\",\n    \"file\": \"vocab.txt\",\n    \"lower\": false\n  }"},
+     "{\n    \"kind\": \"words\",\n    \"file\": \"vocab.txt\",\n    \"lowercase\": false\n  }"},
     {"characters", true, "{\"kind\":\"characters\",\"pieces\":[\" \",\"A\",\"C\",\"a\"]}",
      "{\n    \"kind\": \"characters\",\n    \"file\": \"vocab.json\"\n  }"},
     {"bytes", true, "{\"kind\":\"bytes\"}",
@@ -239,14 +244,14 @@ static const struct {
     bool lower;
 } cards[] = {
     {"{\"kind\":\"wordpiece\",\"file\":\"vocab.txt\"}", NULL, true},
-    {"{\"kind\":\"wordpiece\",\"file\":\"vocab.txt\",\"lower\":false}", NULL, false},
+    {"{\"kind\":\"wordpiece\",\"file\":\"vocab.txt\",\"lowercase\":false}", NULL, false},
     {"{\"kind\":\"bytes\",\"file\":\"vocab.json\"}", NULL, false},
     {"{\"kind\":\"wordpiece\",\"file\":\"vocab.json\"}",
      "tokenizer: 'file' is 'vocab.json', want one of 'vocab.txt'", false},
-    {"{\"kind\":\"words\",\"file\":\"vocab.txt\",\"lower\":1}",
-     "tokenizer: 'lower' is a whole number, want true or false", false},
-    {"{\"kind\":\"bytes\",\"file\":\"vocab.json\",\"lower\":true}",
-     "tokenizer: unknown key 'lower'; accepted are: kind, file", false},
+    {"{\"kind\":\"words\",\"file\":\"vocab.txt\",\"lowercase\":1}",
+     "tokenizer: 'lowercase' is a whole number, want true or false", false},
+    {"{\"kind\":\"bytes\",\"file\":\"vocab.json\",\"lowercase\":true}",
+     "tokenizer: unknown key 'lowercase'; accepted are: kind, file", false},
     {"{\"kind\":\"syllables\",\"file\":\"vocab.txt\"}",
      "want one of 'characters', 'bytes', 'words', 'wordpiece'", false},
 };
@@ -254,28 +259,28 @@ static const struct {
 Test(checkpoint_vocabulary, config_says_kind_file_and_lower)
 {
     struct sl_err err;
-    struct sl_card card = {.arch = sl_arch_find("tsa"), .tokenizer = "characters"};
-    card.policy = sl_policy_standard(card.arch);
-    sl_config_standard(card.arch, &card.hyper);
-    card.hyper.vocab = 65;
+    struct sl_model_config model_config = {.arch = sl_arch_find("tsa"), .tokenizer = "characters"};
+    model_config.policy = sl_policy_standard(model_config.arch);
+    sl_config_standard(model_config.arch, &model_config.hyper);
+    model_config.hyper.vocab = 65;
     char *whole = NULL;
-    EXPECT_OK((whole = sl_card_print(&card, &err)), err);
+    EXPECT_OK((whole = sl_model_config_print(&model_config, &err)), err);
     char *from = strstr(whole, "\"tokenizer\": {"), *to = from ? strchr(from, '}') : NULL;
     cr_assert(from && to);
     for (size_t i = 0; i < COUNT(cards); i++) {
         char text[8192];
-        struct sl_card read = {0};
+        struct sl_model_config read = {0};
         int length = snprintf(text, sizeof text, "%.*s\"tokenizer\": %s%s", (int)(from - whole),
                               whole, cards[i].tokenizer, to + 1);
         cr_assert(length > 0 && length < (int)sizeof text);
         if (cards[i].want) {
-            EXPECT_FAIL(sl_card_read(&read, text, strlen(text), &err), err, SL_CORRUPT,
+            EXPECT_FAIL(sl_model_config_read(&read, text, strlen(text), &err), err, SL_CORRUPT,
                         cards[i].want);
             continue;
         }
-        EXPECT_OK(sl_card_read(&read, text, strlen(text), &err), err);
+        EXPECT_OK(sl_model_config_read(&read, text, strlen(text), &err), err);
         cr_assert_eq(read.lower, cards[i].lower, "%s", cards[i].tokenizer);
-        sl_card_release(&read);
+        sl_model_config_release(&read);
     }
     free(whole);
 }

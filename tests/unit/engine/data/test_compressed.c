@@ -3,7 +3,7 @@
 #include "data/corpus.h"
 #include "data/dataset.h"
 #include "support/test.h"
-#include "tokenizer/learner.h"
+#include "tokenizer/tokenizer_trainer.h"
 
 #include <lzma.h>
 #include <zlib.h>
@@ -13,7 +13,7 @@
 enum { PACKED_MAX = 1 << 20, GZIP = 16 };
 
 static char directory[PATH_MAX], path[PATH_MAX];
-static const struct sl_learning characters = {.kind = "characters"};
+static const struct sl_tokenizer_options characters = {.kind = "characters"};
 
 static void setup(void)
 {
@@ -335,7 +335,7 @@ Test(compressed, a_corpus_may_be_packed, .init = setup, .fini = teardown)
         b.count = 0;
         kinds[kind].add(&b, "abba", 4);
         file_write(&b);
-        EXPECT_OK((tokens = sl_corpus_learn(path, &characters, &err)), err);
+        EXPECT_OK((tokens = sl_corpus_train_tokenizer(path, &characters, &err)), err);
         EXPECT_OK(sl_corpus_open(&corpus, path, tokens, &err), err);
         cr_assert_eq(corpus.count, 4);
         cr_assert_eq(corpus.ids[1], 1);

@@ -2,14 +2,14 @@
 #include "data/corpus.h"
 #include "data/windows.h"
 #include "support/test.h"
-#include "tokenizer/learner.h"
+#include "tokenizer/tokenizer_trainer.h"
 
 #include <math.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static char directory[PATH_MAX], path[PATH_MAX];
-static const struct sl_learning characters = {.kind = "characters"};
+static const struct sl_tokenizer_options characters = {.kind = "characters"};
 
 static void setup(void)
 {
@@ -38,7 +38,7 @@ Test(corpus, a_file_becomes_ids, .init = setup, .fini = teardown)
     struct sl_tokenizer *tokens = NULL;
     struct sl_err err;
     test_write_file(path, "caf\xC3\xA9\nc");
-    EXPECT_OK((tokens = sl_corpus_learn(path, &characters, &err)), err);
+    EXPECT_OK((tokens = sl_corpus_train_tokenizer(path, &characters, &err)), err);
     EXPECT_OK(sl_corpus_open(&corpus, path, tokens, &err), err);
     static const int32_t want[] = {2, 1, 3, 4, 0, 2}; /* of \n a c f e' */
     cr_assert_eq(corpus.count, (int64_t)COUNT(want));
@@ -63,7 +63,7 @@ static const struct {
 Test(corpus, bad_files_are_refused, .init = setup, .fini = teardown)
 {
     struct sl_err err;
-    struct sl_tokenizer *tokens = sl_tokenizer_learn("characters", "abc", 3, &err);
+    struct sl_tokenizer *tokens = sl_tokenizer_train_default("characters", "abc", 3, &err);
     for (size_t i = 0; i < COUNT(bad_files); i++) {
         struct sl_corpus corpus = {0};
         if (bad_files[i].text)
@@ -72,7 +72,7 @@ Test(corpus, bad_files_are_refused, .init = setup, .fini = teardown)
                     bad_files[i].want);
         cr_assert_null(corpus.ids, "%s: touched on failure", bad_files[i].name);
         if (strcmp(bad_files[i].name, "stranger") != 0)
-            EXPECT_FAIL(sl_corpus_learn(path, &characters, &err), err, bad_files[i].code,
+            EXPECT_FAIL(sl_corpus_train_tokenizer(path, &characters, &err), err, bad_files[i].code,
                         bad_files[i].want);
     }
     struct sl_corpus corpus = {0};
@@ -85,8 +85,8 @@ Test(corpus, bad_files_are_refused, .init = setup, .fini = teardown)
 
 static const struct {
     int64_t count;
-    struct sl_shares shares;
-    int64_t want[SL_PARTS];
+    struct sl_split_fractions shares;
+    int64_t want[SL_SPLITS];
 } splits[] = {
     {1115394, {0.8, 0.1}, {892315, 111539, 111540}}, /* Tiny Shakespeare, as in the TSA paper */
     {100, {0.29, 0.57}, {29, 57, 14}},               /* 0.29 * 100 < 29 in binary */
@@ -100,12 +100,12 @@ Test(corpus, parts_follow_one_another)
 {
     for (size_t i = 0; i < COUNT(splits); i++) {
         struct sl_corpus corpus;
-        struct sl_span parts[SL_PARTS];
+        struct sl_span parts[SL_SPLITS];
         struct sl_err err;
         numbers_make(&corpus, splits[i].count);
         EXPECT_OK(sl_corpus_split(&corpus, splits[i].shares, 4, parts, &err), err);
         const int32_t *next = corpus.ids;
-        for (int part = 0; part < SL_PARTS; part++) {
+        for (int part = 0; part < SL_SPLITS; part++) {
             cr_assert_eq(parts[part].count, splits[i].want[part], "case %zu part %d: %lld", i, part,
                          (long long)parts[part].count);
             cr_assert_eq(parts[part].ids, next);
@@ -117,7 +117,7 @@ Test(corpus, parts_follow_one_another)
 }
 
 static const struct {
-    struct sl_shares shares;
+    struct sl_split_fractions shares;
     int context;
     const char *want;
 } bad_splits[] = {
@@ -140,7 +140,7 @@ Test(corpus, bad_splits_are_refused)
     struct sl_corpus corpus;
     numbers_make(&corpus, 100);
     for (size_t i = 0; i < COUNT(bad_splits); i++) {
-        struct sl_span parts[SL_PARTS];
+        struct sl_span parts[SL_SPLITS];
         struct sl_err err;
         EXPECT_FAIL(
             sl_corpus_split(&corpus, bad_splits[i].shares, bad_splits[i].context, parts, &err), err,

@@ -3,8 +3,8 @@
 #include "checkpoint/vocabulary.h"
 #include "data/dataset.h"
 #include "support/test.h"
-#include "tokenizer/learner.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/tokenizer_trainer.h"
 
 #include <math.h>
 
@@ -271,7 +271,8 @@ static struct sl_tokenizer *set_open(struct sl_dataset *set, const char *file)
     struct sl_tokenizer *tokens = NULL;
     test_write_file(path, file);
     EXPECT_OK(sl_dataset_open(set, path, &by_number, NULL, &err), err);
-    EXPECT_OK((tokens = sl_tokenizer_learn("characters", set->text, set->text_bytes, &err)), err);
+    EXPECT_OK((tokens = sl_tokenizer_train_default("characters", set->text, set->text_bytes, &err)),
+              err);
     return tokens;
 }
 
@@ -289,15 +290,15 @@ static const char *const alphabet = "0\tabcdef\n1\tfed\n1\tc\n0\tabcdefabcdef\n"
 
 static const struct {
     int context;
-    enum sl_keep keep;
+    enum sl_truncation truncation;
     int truncated;
     const char *want[4];
 } encodings[] = {
-    {12, SL_KEEP_FIRST, 0, {"abcdef", "fed", "c", "abcdefabcdef"}},
-    {11, SL_KEEP_FIRST, 1, {"abcdef", "fed", "c", "abcdefabcde"}},
-    {11, SL_KEEP_LAST, 1, {"abcdef", "fed", "c", "bcdefabcdef"}},
-    {2, SL_KEEP_FIRST, 3, {"ab", "fe", "c", "ab"}},
-    {2, SL_KEEP_LAST, 3, {"ef", "ed", "c", "ef"}},
+    {12, SL_TRUNCATE_RIGHT, 0, {"abcdef", "fed", "c", "abcdefabcdef"}},
+    {11, SL_TRUNCATE_RIGHT, 1, {"abcdef", "fed", "c", "abcdefabcde"}},
+    {11, SL_TRUNCATE_LEFT, 1, {"abcdef", "fed", "c", "bcdefabcdef"}},
+    {2, SL_TRUNCATE_RIGHT, 3, {"ab", "fe", "c", "ab"}},
+    {2, SL_TRUNCATE_LEFT, 3, {"ef", "ed", "c", "ef"}},
 };
 
 Test(dataset, texts_become_tokens_as_many_as_the_context_holds, .init = setup, .fini = teardown)
@@ -307,7 +308,7 @@ Test(dataset, texts_become_tokens_as_many_as_the_context_holds, .init = setup, .
         struct sl_dataset set = {0};
         struct sl_tokenizer *tokens = set_open(&set, alphabet);
         const struct sl_dataset_encoding how = {.context = encodings[i].context,
-                                                .keep = encodings[i].keep};
+                                                .truncation = encodings[i].truncation};
         EXPECT_OK(sl_dataset_encode(&set, tokens, &how, &err), err);
         size_t total = 0;
         for (int e = 0; e < set.count; e++) {
@@ -376,14 +377,14 @@ static void expect_tokens(const struct sl_dataset *set, int example,
 
 static const struct {
     int context;
-    enum sl_keep keep;
+    enum sl_truncation truncation;
     const char *want;
 } cut_texts[] = {
-    {9, SL_KEEP_FIRST, "[CLS] one two three [SEP]"},
-    {4, SL_KEEP_FIRST, "[CLS] one two [SEP]"},
-    {4, SL_KEEP_LAST, "[CLS] two three [SEP]"},
-    {3, SL_KEEP_LAST, "[CLS] three [SEP]"},
-    {2, SL_KEEP_FIRST, "[CLS] [SEP]"},
+    {9, SL_TRUNCATE_RIGHT, "[CLS] one two three [SEP]"},
+    {4, SL_TRUNCATE_RIGHT, "[CLS] one two [SEP]"},
+    {4, SL_TRUNCATE_LEFT, "[CLS] two three [SEP]"},
+    {3, SL_TRUNCATE_LEFT, "[CLS] three [SEP]"},
+    {2, SL_TRUNCATE_RIGHT, "[CLS] [SEP]"},
 };
 
 /* A text that is too long keeps the tokens at its ends; one that has nothing else is refused. */
@@ -393,7 +394,7 @@ Test(dataset, special_tokens_stay_where_they_are, .init = setup, .fini = teardow
         struct sl_err err;
         struct sl_dataset set = {0};
         const struct sl_dataset_encoding how = {.context = cut_texts[i].context,
-                                                .keep = cut_texts[i].keep};
+                                                .truncation = cut_texts[i].truncation};
         test_write_file(path, "0\tone two three\n1\tfour\n");
         EXPECT_OK(sl_dataset_open(&set, path, &by_number, NULL, &err), err);
         const char *words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\none\ntwo\nthree\n";
@@ -480,7 +481,7 @@ Test(dataset, a_cut_takes_a_share_of_each_label, .init = setup, .fini = teardown
         struct sl_dataset set = {0}, cut = {0};
         int seen[MOST] = {0}, total = cuts[i].each * LABELS;
         mixed_open(&set, cuts[i].each, LABELS);
-        EXPECT_OK(sl_dataset_cut(&set, cuts[i].share, 7, &cut, &err), err);
+        EXPECT_OK(sl_dataset_split(&set, cuts[i].share, 7, &cut, &err), err);
         seen_mark(&set, seen, 1);
         seen_mark(&cut, seen, 2);
         cr_assert_eq(set.count + cut.count, total);
@@ -500,7 +501,7 @@ static uint64_t cut_bits(uint64_t seed)
     struct sl_dataset set = {0}, cut = {0};
     uint64_t bits = 0;
     mixed_open(&set, 30, 2);
-    EXPECT_OK(sl_dataset_cut(&set, 0.2, seed, &cut, &err), err);
+    EXPECT_OK(sl_dataset_split(&set, 0.2, seed, &cut, &err), err);
     for (int i = 0; i < cut.count; i++)
         bits |= UINT64_C(1) << number_of(&cut, i);
     sl_dataset_close(&set);
@@ -526,7 +527,7 @@ static const struct {
     {(double)NAN, "nan; want more than 0"},
     {0.01,
      "train.tsv' has 20 texts of 2 labels, too few to validate on 0.01 of them: that takes 50 "
-     "texts of a label; want more texts, a larger share (--validation-share), or a file to "
+     "texts of a label; want more texts, a larger share (--validation-fraction), or a file to "
      "validate on (--validation)"},
 };
 
@@ -536,7 +537,7 @@ Test(dataset, bad_cuts_are_refused, .init = setup, .fini = teardown)
     struct sl_dataset set = {0}, cut = {0};
     mixed_open(&set, 10, 2);
     for (size_t i = 0; i < COUNT(bad_cuts); i++) {
-        EXPECT_FAIL(sl_dataset_cut(&set, bad_cuts[i].share, 1, &cut, &err), err, SL_BAD_INPUT,
+        EXPECT_FAIL(sl_dataset_split(&set, bad_cuts[i].share, 1, &cut, &err), err, SL_BAD_INPUT,
                     bad_cuts[i].want);
         cr_assert_null(cut.text);
         cr_assert_eq(set.count, 20);

@@ -1,6 +1,6 @@
 /* test_records.c - records read from TSV, CSV and JSON Lines, and every way in which they can be
  * wrong. */
-#include "data/records.h"
+#include "data/record_reader.h"
 #include "support/test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -34,16 +34,16 @@ static void dump_add(char *dump, const struct sl_record *r)
 static bool records_dump(const struct sl_record_options *options, char dump[DUMP_BYTES],
                          struct sl_err *err)
 {
-    struct sl_records *records = sl_records_open(path, options, err);
+    struct sl_record_reader *records = sl_record_reader_open(path, options, err);
     struct sl_record record = {.text = ""};
     dump[0] = '\0';
     bool ok = records != NULL;
     while (ok && record.text) {
-        ok = sl_records_next(records, &record, err);
+        ok = sl_record_reader_next(records, &record, err);
         if (ok && record.text)
             dump_add(dump, &record);
     }
-    sl_records_close(records);
+    sl_record_reader_close(records);
     return ok;
 }
 
@@ -165,26 +165,26 @@ Test(records, no_record_is_lost_between_pieces, .init = setup, .fini = teardown)
     for (size_t n = 0; n < COUNT(names); n++) {
         struct sl_err err;
         struct sl_record record;
-        struct sl_records *records = NULL;
+        struct sl_record_reader *records = NULL;
         const struct sl_record_options options = {.format = names[n], .label = "1", .text = "2"};
         memset(text, 'x', LINES);
         long_write(names[n], text, LINES);
-        EXPECT_OK((records = sl_records_open(path, &options, &err)), err);
+        EXPECT_OK((records = sl_record_reader_open(path, &options, &err)), err);
         for (int i = 0; i < LINES; i++) {
             char label[16];
             (void)snprintf(label, sizeof label, "%d", i);
-            EXPECT_OK(sl_records_next(records, &record, &err), err);
+            EXPECT_OK(sl_record_reader_next(records, &record, &err), err);
             cr_assert_eq(record.line, i + 1);
             cr_assert_eq(record.text_bytes, (size_t)i + 1, "%s line %d", names[n], i + 1);
             cr_assert_eq(memcmp(record.text + 1, text, (size_t)i), 0);
             cr_assert_eq(record.label_bytes, strlen(label));
             cr_assert_eq(memcmp(record.label, label, record.label_bytes), 0);
         }
-        EXPECT_OK(sl_records_next(records, &record, &err), err);
+        EXPECT_OK(sl_record_reader_next(records, &record, &err), err);
         cr_assert_null(record.text);
-        EXPECT_OK(sl_records_next(records, &record, &err), err);
+        EXPECT_OK(sl_record_reader_next(records, &record, &err), err);
         cr_assert_null(record.text);
-        sl_records_close(records);
+        sl_record_reader_close(records);
     }
 }
 
@@ -197,7 +197,7 @@ Test(records, a_line_may_end_where_a_piece_does, .init = setup, .fini = teardown
     for (int bytes = PIECE - AROUND; bytes <= PIECE + AROUND; bytes++) {
         struct sl_err err;
         struct sl_record record;
-        struct sl_records *records = NULL;
+        struct sl_record_reader *records = NULL;
         const struct sl_record_options options = {.format = "tsv", .label = "1", .text = "2"};
         FILE *file = fopen(path, "we");
         cr_assert(file);
@@ -205,13 +205,13 @@ Test(records, a_line_may_end_where_a_piece_does, .init = setup, .fini = teardown
         text[bytes] = '\0';
         cr_assert_gt(fprintf(file, "a\t%s\r\nb\ty\n", text + 2), 0);
         cr_assert_eq(fclose(file), 0);
-        EXPECT_OK((records = sl_records_open(path, &options, &err)), err);
-        EXPECT_OK(sl_records_next(records, &record, &err), err);
+        EXPECT_OK((records = sl_record_reader_open(path, &options, &err)), err);
+        EXPECT_OK(sl_record_reader_next(records, &record, &err), err);
         cr_assert_eq(record.text_bytes, (size_t)bytes - 2, "line of %d bytes", bytes);
-        EXPECT_OK(sl_records_next(records, &record, &err), err);
+        EXPECT_OK(sl_record_reader_next(records, &record, &err), err);
         cr_assert_eq(record.text_bytes, 1);
         cr_assert_eq(record.text[0], 'y');
-        sl_records_close(records);
+        sl_record_reader_close(records);
     }
 }
 
@@ -336,7 +336,7 @@ Test(records, a_missing_file_is_named, .init = setup, .fini = teardown)
 {
     struct sl_err err;
     const struct sl_record_options options = {.format = "csv"};
-    EXPECT_FAIL(sl_records_open(path, &options, &err), err, SL_NOT_FOUND, "input'");
+    EXPECT_FAIL(sl_record_reader_open(path, &options, &err), err, SL_NOT_FOUND, "input'");
 }
 
 /* ---- limits --------------------------------------------------------------------------------- */

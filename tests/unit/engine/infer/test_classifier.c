@@ -42,7 +42,7 @@ static void close_all(void)
 
 /* Texts with these lengths, of random tokens. */
 static int32_t tokens[ITEMS_MAX][FIXTURE_CONTEXT];
-static struct sl_item items[ITEMS_MAX];
+static struct sl_classifier_item items[ITEMS_MAX];
 
 static void fill(int count, const int *lengths, uint64_t seed)
 {
@@ -51,7 +51,7 @@ static void fill(int count, const int *lengths, uint64_t seed)
         for (int k = 0; k < lengths[i]; k++)
             tokens[i][k] = (int32_t)sl_random_below(
                 key, (uint64_t)i * FIXTURE_CONTEXT + (uint64_t)k, FIXTURE_VOCAB);
-        items[i] = (struct sl_item){.tokens = tokens[i], .count = lengths[i]};
+        items[i] = (struct sl_classifier_item){.tokens = tokens[i], .count = lengths[i]};
     }
 }
 
@@ -117,10 +117,10 @@ static void run_full(int texts, int longest)
 {
     static const int32_t zeros[FULL_CONTEXT];
     struct sl_err err;
-    struct sl_item list[FULL_ITEMS] = {0};
+    struct sl_classifier_item list[FULL_ITEMS] = {0};
     int lengths[FULL_ITEMS], rows = full_lengths(lengths, texts, longest);
     for (int i = 0; i < texts; i++)
-        list[i] = (struct sl_item){.tokens = zeros, .count = lengths[i]};
+        list[i] = (struct sl_classifier_item){.tokens = zeros, .count = lengths[i]};
     EXPECT_OK(sl_classifier_run(classifier, list, texts, &err), err);
     cr_expect(rows == FULL_ROWS || texts * longest < FULL_ROWS);
     for (int i = 0; i < texts; i++)
@@ -168,7 +168,7 @@ Test(classifier, the_same_bits_alone_and_in_company, .fini = close_all)
             cr_assert(items[i].finite);
         }
         for (int i = 0; i < count; i++) {
-            struct sl_item alone = {.tokens = tokens[i], .count = lengths[i]};
+            struct sl_classifier_item alone = {.tokens = tokens[i], .count = lengths[i]};
             EXPECT_OK(sl_classifier_run(classifier, &alone, 1, &err), err);
             cr_assert_eq(memcmp(alone.logits, together[i], sizeof together[i]), 0, "text %d", i);
             cr_assert_eq(alone.layers_used, used[i]);

@@ -4,8 +4,8 @@
 #include "sluice/generate.h"
 #include "support/model_fixture.h"
 #include "support/test.h"
-#include "tokenizer/learner.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/tokenizer_trainer.h"
 
 #include <math.h>
 
@@ -22,7 +22,7 @@ static void setup(void)
     engine = fixture_engine(NULL, 1);
     struct sl_config config = fixture_config(sl_arch_at(0));
     m = fixture_model(engine, sl_arch_at(0), &config);
-    m->tokenizer = sl_tokenizer_learn("characters", text, sizeof text - 1, &err);
+    m->tokenizer = sl_tokenizer_train_default("characters", text, sizeof text - 1, &err);
     cr_assert(m->tokenizer, "%s", err.text);
 }
 
@@ -55,11 +55,11 @@ static struct sl_generation *run(const struct sl_generation_options *options, in
     struct sl_generation *g = sl_generation_create(m, options, &err);
     cr_assert(g, "%s", err.text);
     while (!sl_generation_finished(g)) {
-        struct sl_feed feed = {.slot = 0};
-        sl_generation_feed(g, session, rows, &feed);
+        struct sl_chunk feed = {.slot = 0};
+        sl_generation_next_chunk(g, session, rows, &feed);
         cr_assert(feed.count >= 1 && feed.count <= rows);
         EXPECT_OK(sl_session_run(session, &feed, 1, &err), err);
-        sl_generation_take(g, &feed);
+        sl_generation_accept(g, &feed);
     }
     sl_session_destroy(session);
     return g;
@@ -85,7 +85,7 @@ static int plain_logits(const int32_t *history, int count, float logits[FIXTURE_
     while (kept > FIXTURE_CONTEXT)
         kept -=
             FIXTURE_CONTEXT - FIXTURE_CONTEXT / 2 + 1; /* the last was sampled when it was full */
-    struct sl_feed feed = {.slot = 0, .tokens = history + count - kept, .count = kept};
+    struct sl_chunk feed = {.slot = 0, .tokens = history + count - kept, .count = kept};
     EXPECT_OK(sl_session_run(session, &feed, 1, &err), err);
     memcpy(logits, feed.logits, FIXTURE_VOCAB * sizeof *logits);
     sl_session_destroy(session);
@@ -103,12 +103,12 @@ static void plain_text(int max_tokens, char *text)
         float logits[FIXTURE_VOCAB];
         size_t bytes;
         (void)plain_logits(history, PROMPT + i, logits);
-        struct sl_choice choice = {.logits = logits,
-                                   .vocab = FIXTURE_VOCAB,
-                                   .sampling = &how,
-                                   .key = sl_random_bits(sl_random_key(5, "sample"), 0),
-                                   .index = (uint64_t)i,
-                                   .scratch = scratch};
+        struct sl_sample_params choice = {.logits = logits,
+                                          .vocab = FIXTURE_VOCAB,
+                                          .sampling = &how,
+                                          .key = sl_random_bits(sl_random_key(5, "sample"), 0),
+                                          .index = (uint64_t)i,
+                                          .scratch = scratch};
         history[PROMPT + i] = sl_sample(&choice);
         const char *piece = sl_tokenizer_piece(m->tokenizer, history[PROMPT + i], &bytes);
         memcpy(text + used, piece, bytes);
@@ -187,10 +187,10 @@ Test(generate, certain_text_only_grows)
     cr_assert(session && g);
     size_t before = 0, end = (size_t)(strstr(all, stop) - all);
     while (!sl_generation_finished(g)) {
-        struct sl_feed feed = {.slot = 0};
-        sl_generation_feed(g, session, FIXTURE_CONTEXT, &feed);
+        struct sl_chunk feed = {.slot = 0};
+        sl_generation_next_chunk(g, session, FIXTURE_CONTEXT, &feed);
         EXPECT_OK(sl_session_run(session, &feed, 1, &err), err);
-        sl_generation_take(g, &feed);
+        sl_generation_accept(g, &feed);
         size_t bytes;
         const char *text = sl_generation_text(g, &bytes);
         cr_expect(bytes >= before && bytes <= end);
@@ -202,7 +202,7 @@ Test(generate, certain_text_only_grows)
     sl_session_destroy(session);
 }
 
-static void expect_record(const struct sl_token_record *r, const float *logits)
+static void expect_record(const struct sl_token_logprob *r, const float *logits)
 {
     float lp[FIXTURE_VOCAB];
     sl_log_softmax(logits, FIXTURE_VOCAB, lp);
@@ -227,7 +227,7 @@ Test(generate, records_are_what_the_model_said)
     options.top_logprobs = 3;
     struct sl_generation *g = run(&options, 4);
     int count;
-    const struct sl_token_record *records = sl_generation_records(g, &count);
+    const struct sl_token_logprob *records = sl_generation_logprobs(g, &count);
     cr_assert_eq(count, PROMPT + ANSWER);
     cr_expect(isnan(records[0].log_probability));
     int32_t history[PROMPT + ANSWER];

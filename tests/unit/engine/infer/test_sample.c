@@ -13,13 +13,13 @@ static int32_t draw(const struct sl_sampling *how, const float *logits, const in
                     uint64_t key, uint64_t index)
 {
     uint64_t scratch[VOCAB * SL_SAMPLE_BYTES / 8 + 1];
-    return sl_sample(&(struct sl_choice){.logits = logits,
-                                         .vocab = VOCAB,
-                                         .sampling = how,
-                                         .counts = counts,
-                                         .key = key,
-                                         .index = index,
-                                         .scratch = scratch});
+    return sl_sample(&(struct sl_sample_params){.logits = logits,
+                                                .vocab = VOCAB,
+                                                .sampling = how,
+                                                .counts = counts,
+                                                .key = key,
+                                                .index = index,
+                                                .scratch = scratch});
 }
 
 static void logits_of(float *logits)

@@ -54,7 +54,7 @@ static void probe_forward(const struct sl_node *n)
         n->tape->kernels->widen(row, sl_row_any(x, r), x->cols);
         const float *values = x->type == SL_F32 ? sl_row(x, r) : row;
         for (int c = 0; c < x->cols; c++)
-            n->tape->notes.loss += (double)weight_of(r * x->cols + c) * (double)values[c];
+            n->tape->stats.loss += (double)weight_of(r * x->cols + c) * (double)values[c];
     }
 }
 
@@ -563,7 +563,7 @@ static double run(struct sl_tape *t, const struct sl_batch *batch, struct inputs
     struct sl_tensor *out = c->build(t, in);
     if (out)
         (void)sl_tape_run(t, (struct sl_node){.op = &probe, .in = {out}});
-    return t->notes.loss + t->notes.price;
+    return t->stats.loss + t->stats.price;
 }
 
 struct checked {

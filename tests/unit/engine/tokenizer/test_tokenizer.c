@@ -1,8 +1,8 @@
 /* test_tokenizer.c - UTF-8, and the tokenizer of characters. */
 #include "base/utf8.h"
 #include "support/test.h"
-#include "tokenizer/learner.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/tokenizer_trainer.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -10,7 +10,7 @@ static struct sl_tokenizer *learn(const char *text)
 {
     struct sl_err err;
     struct sl_tokenizer *tokens = NULL;
-    EXPECT_OK((tokens = sl_tokenizer_learn("characters", text, strlen(text), &err)), err);
+    EXPECT_OK((tokens = sl_tokenizer_train_default("characters", text, strlen(text), &err)), err);
     return tokens;
 }
 
@@ -72,8 +72,9 @@ Test(utf8, bad_texts_are_refused_with_their_place)
         struct sl_err err;
         char want[64];
         (void)snprintf(want, sizeof want, "at byte offset %zu", bad_texts[i].at);
-        EXPECT_FAIL(sl_tokenizer_learn("characters", bad_texts[i].text, bad_texts[i].bytes, &err),
-                    err, SL_BAD_INPUT, want);
+        EXPECT_FAIL(
+            sl_tokenizer_train_default("characters", bad_texts[i].text, bad_texts[i].bytes, &err),
+            err, SL_BAD_INPUT, want);
         EXPECT_FAIL(sl_tokenizer_encode(tokens, bad_texts[i].text, bad_texts[i].bytes,
                                         SL_UNKNOWN_REPLACE, NULL, 0, &err) >= 0,
                     err, SL_BAD_INPUT, want);
@@ -129,7 +130,7 @@ Test(tokenizer, a_nul_is_a_character)
     static const char text[] = {'b', '\0', 'a'};
     struct sl_err err;
     int32_t ids[3];
-    struct sl_tokenizer *tokens = sl_tokenizer_learn("characters", text, sizeof text, &err);
+    struct sl_tokenizer *tokens = sl_tokenizer_train_default("characters", text, sizeof text, &err);
     cr_assert_eq(sl_tokenizer_encode(tokens, text, 3, SL_UNKNOWN_FAIL, ids, 3, &err), 3);
     cr_assert_eq(ids[0], 2);
     cr_assert_eq(ids[1], 0);
@@ -147,7 +148,7 @@ Test(tokenizer, all_of_unicode_is_a_vocabulary)
     for (uint32_t point = 0; point < SL_CODE_POINTS; point++)
         if (point < 0xD800 || point > 0xDFFF)
             bytes += sl_utf8_put(point, text + bytes);
-    struct sl_tokenizer *tokens = sl_tokenizer_learn("characters", text, bytes, &err);
+    struct sl_tokenizer *tokens = sl_tokenizer_train_default("characters", text, bytes, &err);
     cr_assert_eq(sl_tokenizer_size(tokens), SL_CODE_POINTS - 0x800);
     long count =
         sl_tokenizer_encode(tokens, text, bytes, SL_UNKNOWN_FAIL, ids, SL_CODE_POINTS, &err);
@@ -287,8 +288,9 @@ Test(tokenizer, kinds_are_known_by_name)
     while (sl_tokenizer_kind_name(count))
         count++;
     cr_assert_leq(count, 16, "the reader of config.json has room for 16");
-    EXPECT_FAIL(sl_tokenizer_learn("syllables", "a", 1, &err), err, SL_BAD_INPUT,
+    EXPECT_FAIL(sl_tokenizer_train_default("syllables", "a", 1, &err), err, SL_BAD_INPUT,
                 "no tokenizer kind 'syllables'; there is: characters");
-    EXPECT_FAIL(sl_tokenizer_learn("characters", "", 0, &err), err, SL_BAD_INPUT, "empty text");
+    EXPECT_FAIL(sl_tokenizer_train_default("characters", "", 0, &err), err, SL_BAD_INPUT,
+                "empty text");
     sl_tokenizer_destroy(NULL);
 }

@@ -50,35 +50,35 @@ static void teardown(void)
 TestSuite(labelled, .init = setup, .fini = teardown);
 
 /* The last batch of an epoch, and the last micro-batch of a batch, are smaller than the others. */
-static struct sl_training labelled_of(const struct sl_arch *arch, int epochs)
+static struct sl_train_options labelled_of(const struct sl_arch *arch, int epochs)
 {
-    struct sl_training t = {.arch = arch,
-                            .sources = {.data = data, .columns = {.label = "1", .text = "2"}},
-                            .run = dirs.run};
+    struct sl_train_options t = {.arch = arch,
+                                 .sources = {.data = data, .columns = {.label = "1", .text = "2"}},
+                                 .run = dirs.run};
     t.config = fixture_config_for(arch, SL_TASK_CLASSIFICATION);
     t.config.depth = 2;
     fixture_clamp(arch, &t.config);
     t.config.dropout = 0.05f;
-    sl_numbers_standard(sl_recipe_rows, &t.recipe);
-    t.recipe.epochs = epochs;
-    t.recipe.batch = 8;
-    t.recipe.micro_batch = 3;
-    t.recipe.rate = 0.01f;
-    t.recipe.rate_least = 0.001f;
-    t.recipe.decay = 0.0f;
-    t.recipe.token_dropout = 0.1f;
-    t.recipe.save_every = 3;
-    t.recipe.validation_share = 0.2f;
+    sl_numbers_standard(sl_hyperparameter_rows, &t.hyperparameters);
+    t.hyperparameters.epochs = epochs;
+    t.hyperparameters.batch_size = 8;
+    t.hyperparameters.micro_batch_size = 3;
+    t.hyperparameters.learning_rate = 0.01f;
+    t.hyperparameters.min_learning_rate = 0.001f;
+    t.hyperparameters.weight_decay = 0.0f;
+    t.hyperparameters.word_dropout = 0.1f;
+    t.hyperparameters.save_every = 3;
+    t.hyperparameters.validation_fraction = 0.2f;
     return t;
 }
 
 /* The best measurement, as this file thinks. */
-static struct sl_train_state best_seen;
+static struct sl_train_progress best_seen;
 static int decided_by_loss;
 
 static void follow_best(struct train_follower *f)
 {
-    const struct sl_train_state *now = &f->last;
+    const struct sl_train_progress *now = &f->last;
     bool first = f->evaluations == 1,
          same = now->validation_accuracy == best_seen.validation_accuracy;
     bool lower = now->validation_loss < best_seen.validation_loss;
@@ -110,7 +110,7 @@ Test(labelled, a_rule_is_learnt)
     const int epochs = TEST_SANITIZED ? 4 : 40;
     const double least = TEST_SANITIZED ? 0.0 : 0.9;
     for (int a = 0; classifier_at(a); a++, forget_run()) {
-        struct sl_training training = labelled_of(classifier_at(a), epochs);
+        struct sl_train_options training = labelled_of(classifier_at(a), epochs);
         struct train_follower f = train_until(&dirs, &training, 0, 2);
         /* 48 texts to train on: 6 steps an epoch. */
         cr_expect_eq(f.last.steps, 6 * epochs, "%d", f.last.steps);
@@ -129,7 +129,8 @@ Test(labelled, a_rule_is_learnt)
 /* Twelve texts to measure on make thirteen accuracies, so that many epochs share one. */
 Test(labelled, of_equal_accuracies_the_one_of_least_loss_is_best)
 {
-    struct sl_training training = labelled_of(sl_arch_find("encoder"), TEST_SANITIZED ? 16 : 30);
+    struct sl_train_options training =
+        labelled_of(sl_arch_find("encoder"), TEST_SANITIZED ? 16 : 30);
     struct sl_err err;
     struct train_follower f = {.at_evaluation = follow_best};
     struct sl_engine *engine = fixture_engine(NULL, 1);
@@ -147,7 +148,7 @@ Test(labelled, a_run_that_goes_on_ends_with_the_same_bits)
 {
     for (int a = 0; classifier_at(a); a++, forget_run()) {
         char whole[65], parts[65], threads[65];
-        struct sl_training training = labelled_of(classifier_at(a), 3);
+        struct sl_train_options training = labelled_of(classifier_at(a), 3);
         (void)train_until(&dirs, &training, 0, 1);
         weights_digest(whole);
         forget_run();
@@ -173,7 +174,7 @@ static double accuracy_of(const struct sl_model *m, const struct sl_dataset *set
     cr_assert(c, "%s", err.text);
     int right = 0;
     for (int i = 0; i < set->count; i++) {
-        struct sl_item item = {0};
+        struct sl_classifier_item item = {0};
         int best = 0;
         item.tokens = sl_dataset_ids(set, i, &item.count);
         EXPECT_OK(sl_classifier_run(c, &item, 1, &err), err);
@@ -210,7 +211,7 @@ Test(labelled, what_is_published_is_what_was_measured)
 {
     for (int a = 0; classifier_at(a); a++, forget_run()) {
         struct sl_err err;
-        struct sl_training training = labelled_of(classifier_at(a), 2);
+        struct sl_train_options training = labelled_of(classifier_at(a), 2);
         struct sl_engine *engine = fixture_engine(NULL, 2);
         struct train_follower f = train_until(&dirs, &training, 0, 2);
         struct sl_model *m = sl_model_open(engine, dirs.output, &err);
@@ -220,21 +221,23 @@ Test(labelled, what_is_published_is_what_was_measured)
         cr_assert_eq(info->classes, 3);
         cr_expect_str_eq(info->labels[2], "2");
         m->policy = (struct sl_policy){0};
-        struct sl_material material;
-        struct sl_recipe recipe = training.recipe;
+        struct sl_dataloader dataloader;
+        struct sl_hyperparameters hyperparameters = training.hyperparameters;
         struct sl_config config = training.config;
-        EXPECT_OK(sl_material_open(&material, &training.sources, &config, &recipe, &err), err);
-        double accuracy = accuracy_of(m, &material.validation);
+        EXPECT_OK(
+            sl_dataloader_open(&dataloader, &training.sources, &config, &hyperparameters, &err),
+            err);
+        double accuracy = accuracy_of(m, &dataloader.validation);
         cr_expect_float_eq(accuracy, f.last.validation_accuracy, 1e-9, "%s: %g, measured %g",
                            training.arch->name, accuracy, f.last.validation_accuracy);
-        check_depths(m, &material.validation);
-        sl_material_close(&material);
+        check_depths(m, &dataloader.validation);
+        sl_dataloader_close(&dataloader);
         sl_model_close(m);
         sl_engine_destroy(engine);
     }
 }
 
-static void expect_refused(const struct sl_training *training, const char *want)
+static void expect_refused(const struct sl_train_options *training, const char *want)
 {
     struct sl_err err;
     struct sl_engine *engine = fixture_engine(NULL, 1);
@@ -244,7 +247,7 @@ static void expect_refused(const struct sl_training *training, const char *want)
 
 Test(labelled, mistakes_are_named)
 {
-    struct sl_training training = labelled_of(sl_arch_find("vanilla"), 2), other = training;
+    struct sl_train_options training = labelled_of(sl_arch_find("vanilla"), 2), other = training;
     other.sources.columns.text = "3";
     expect_refused(&other, "data.tsv");
     other = training;
@@ -254,7 +257,7 @@ Test(labelled, mistakes_are_named)
     other.sources.tokenizer = "letters";
     expect_refused(&other, "wordpiece");
     other = training;
-    other.recipe.validation_share = 0.1f;
+    other.hyperparameters.validation_fraction = 0.1f;
     other.sources.corpus = data;
     other.sources.data = NULL;
     expect_refused(&other, "epochs is 2, but a text has none");
@@ -264,7 +267,7 @@ Test(labelled, mistakes_are_named)
 Test(labelled, a_run_does_not_go_on_with_other_classes)
 {
     char labels[PATH_MAX];
-    struct sl_training training = labelled_of(sl_arch_find("vanilla"), 2);
+    struct sl_train_options training = labelled_of(sl_arch_find("vanilla"), 2);
     training.sources.labels = test_path(labels, dirs.top, "labels.txt");
     test_write_file(labels, "0\n1\n2\n");
     (void)train_until(&dirs, &training, 3, 1);
@@ -275,12 +278,12 @@ Test(labelled, a_run_does_not_go_on_with_other_classes)
     (void)train_until(&dirs, &training, 0, 1);
 }
 
-static struct sl_training from_model(const struct sl_arch *arch, const char *from)
+static struct sl_train_options from_model(const struct sl_arch *arch, const char *from)
 {
-    struct sl_training t = labelled_of(arch, 1);
+    struct sl_train_options t = labelled_of(arch, 1);
     t.from = from;
-    t.recipe.rate = 1e-9f;
-    t.recipe.rate_least = 0.0f;
+    t.hyperparameters.learning_rate = 1e-9f;
+    t.hyperparameters.min_learning_rate = 0.0f;
     return t;
 }
 
@@ -289,17 +292,17 @@ Test(labelled, a_model_begins_where_another_ended)
 {
     struct sl_err err;
     char first[PATH_MAX], text[PATH_MAX];
-    struct sl_training pretraining = labelled_of(sl_arch_find("vanilla"), 0);
+    struct sl_train_options pretraining = labelled_of(sl_arch_find("vanilla"), 0);
     pretraining.config.task = SL_TASK_COMPLETION;
     pretraining.config.classes = 0;
-    pretraining.sources = (struct sl_sources){.corpus = test_path(text, dirs.top, "data.tsv")};
-    pretraining.recipe.steps = 3;
-    pretraining.recipe.validation_share = 0.1f;
+    pretraining.sources = (struct sl_data_sources){.corpus = test_path(text, dirs.top, "data.tsv")};
+    pretraining.hyperparameters.steps = 3;
+    pretraining.hyperparameters.validation_fraction = 0.1f;
     (void)train_until(&dirs, &pretraining, 0, 1);
     cr_assert_eq(rename(dirs.output, test_path(first, dirs.top, "first")), 0);
     forget_run();
 
-    struct sl_training training = from_model(sl_arch_find("vanilla"), first);
+    struct sl_train_options training = from_model(sl_arch_find("vanilla"), first);
     (void)train_until(&dirs, &training, 0, 1);
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct sl_model *a = sl_model_open(engine, first, &err),

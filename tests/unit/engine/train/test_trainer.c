@@ -26,7 +26,7 @@ TestSuite(trainer, .init = setup, .fini = teardown);
 /* -- the same bits ---------------------------------------------------------------------------- */
 
 /* As if killed: steps that nobody saved. */
-static void lose_steps(const struct sl_training *training, int count, int threads)
+static void lose_steps(const struct sl_train_options *training, int count, int threads)
 {
     struct sl_err err;
     struct sl_engine *engine = fixture_engine(NULL, threads);
@@ -43,7 +43,7 @@ Test(trainer, interrupted_runs_end_with_the_same_bits)
     for (int a = 0; sl_arch_at(a); a++) {
         if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
             continue;
-        struct sl_training training = small_training(&dirs, sl_arch_at(a), dirs.run);
+        struct sl_train_options training = small_training(&dirs, sl_arch_at(a), dirs.run);
         struct run_digests want = digests_without_events(&dirs, training, 1);
         for (size_t i = 0; i < COUNT(stops); i++) {
             (void)train_until(&dirs, &training, stops[i], 1 + (int)i % 3);
@@ -60,7 +60,7 @@ Test(trainer, a_finished_run_resumes_to_the_same_model)
 {
     struct sl_err err;
     struct train_follower f = {0};
-    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     (void)train_until(&dirs, &training, 0, 1);
     struct run_digests want = digests_of(&dirs, dirs.run);
     test_directory_remove(dirs.output);
@@ -80,17 +80,17 @@ Test(trainer, the_best_loss_is_remembered)
 {
     struct sl_err err;
     struct train_follower f = {.stop_at = 5};
-    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct sl_trainer *trainer = trainer_begin(engine, &training);
     EXPECT_OK(trainer_follow(trainer, &f, &err), err);
     sl_trainer_destroy(trainer);
     training.resume = true;
     trainer = trainer_begin(engine, &training);
-    cr_expect_eq(sl_trainer_state(trainer)->step, 5);
-    cr_expect_eq(sl_trainer_state(trainer)->best_step, 4);
+    cr_expect_eq(sl_trainer_progress(trainer)->step, 5);
+    cr_expect_eq(sl_trainer_progress(trainer)->best_step, 4);
     cr_expect_lt(f.last.best_loss, 10.0);
-    cr_expect_eq(sl_trainer_state(trainer)->best_loss, f.last.best_loss);
+    cr_expect_eq(sl_trainer_progress(trainer)->best_loss, f.last.best_loss);
     sl_trainer_destroy(trainer);
     sl_engine_destroy(engine);
 }
@@ -100,7 +100,7 @@ Test(trainer, threads_do_not_change_a_bit)
     for (int a = 0; sl_arch_at(a); a++) {
         if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
             continue;
-        struct sl_training training = small_training(&dirs, sl_arch_at(a), dirs.run);
+        struct sl_train_options training = small_training(&dirs, sl_arch_at(a), dirs.run);
         struct run_digests one = digests_without_events(&dirs, training, 1);
         expect_same_digests(digests_without_events(&dirs, training, 3), one, sl_arch_at(a)->name);
     }
@@ -108,9 +108,9 @@ Test(trainer, threads_do_not_change_a_bit)
 
 Test(trainer, a_seed_changes_everything)
 {
-    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     struct run_digests one = digests_without_events(&dirs, training, 1);
-    training.recipe.seed++;
+    training.hyperparameters.seed++;
     struct run_digests other = digests_without_events(&dirs, training, 1);
     cr_expect_str_neq(one.numbers, other.numbers);
     cr_expect_str_neq(one.model, other.model);
@@ -122,8 +122,8 @@ static size_t parameters_after(const struct sl_arch *arch, int micro_batch, int 
     char path[PATH_MAX], name[32];
     struct sl_err err;
     (void)snprintf(name, sizeof name, "micro-%d-%d", micro_batch, steps);
-    struct sl_training training = small_training(&dirs, arch, test_path(path, dirs.top, name));
-    training.recipe.micro_batch = micro_batch;
+    struct sl_train_options training = small_training(&dirs, arch, test_path(path, dirs.top, name));
+    training.hyperparameters.micro_batch_size = micro_batch;
     struct sl_engine *engine = fixture_engine(NULL, 2);
     struct sl_trainer *trainer = trainer_begin(engine, &training);
     for (int i = 0; i < steps; i++)
@@ -178,12 +178,12 @@ Test(trainer, micro_batches_only_change_rounding)
 
 /* -- learning --------------------------------------------------------------------------------- */
 
-static double loss_on(struct sl_trainer *trainer, enum sl_part part)
+static double loss_on(struct sl_trainer *trainer, enum sl_split part)
 {
     struct sl_evaluation e;
     struct sl_err err;
     const struct sl_policy as_trained = {0};
-    EXPECT_OK(sl_evaluate(sl_trainer_model(trainer), sl_trainer_material(trainer)->parts[part],
+    EXPECT_OK(sl_evaluate(sl_trainer_model(trainer), sl_trainer_dataloader(trainer)->parts[part],
                           &as_trained, &e, &err),
               err);
     return e.loss;
@@ -198,13 +198,13 @@ Test(trainer, every_architecture_overfits_a_tiny_text)
         if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
             continue;
         struct sl_err err;
-        struct sl_training training = small_training(&dirs, sl_arch_at(a), dirs.run);
+        struct sl_train_options training = small_training(&dirs, sl_arch_at(a), dirs.run);
         training.config.width = 32;
         training.config.heads = 4;
         training.config.dropout = 0.0f;
-        training.recipe.steps = TEST_SANITIZED ? 20 : 250;
-        training.recipe.batch = training.recipe.micro_batch = 8;
-        training.recipe.evaluate_every = training.recipe.save_every = 0;
+        training.hyperparameters.steps = TEST_SANITIZED ? 20 : 250;
+        training.hyperparameters.batch_size = training.hyperparameters.micro_batch_size = 8;
+        training.hyperparameters.evaluate_every = training.hyperparameters.save_every = 0;
         struct sl_engine *engine = fixture_engine(NULL, 2);
         struct sl_trainer *trainer = trainer_begin(engine, &training);
         double before = loss_on(trainer, SL_TRAIN);
@@ -219,7 +219,7 @@ Test(trainer, every_architecture_overfits_a_tiny_text)
     }
 }
 
-static void expect_report(const struct sl_train_state *s, double first_loss)
+static void expect_report(const struct sl_train_progress *s, double first_loss)
 {
     cr_expect_eq(s->step, 12);
     cr_expect_eq(s->steps, 12);
@@ -230,7 +230,7 @@ static void expect_report(const struct sl_train_state *s, double first_loss)
     cr_expect_gt(s->gate_mean, 0.0);
     cr_expect_lt(s->gate_mean, 1.0);
     cr_expect_gt(s->validation_gate, 0.0);
-    cr_expect_gt(s->norm, 0.0);
+    cr_expect_gt(s->grad_norm, 0.0);
     cr_expect_gt(s->tokens_per_second, 0.0);
     cr_expect_gt(s->seconds, 0.0);
     cr_expect_float_eq(s->seconds_left, 0.0, 1e-9);
@@ -248,7 +248,7 @@ Test(trainer, a_run_reports_every_step_evaluation_and_save)
 {
     struct sl_err err;
     struct train_follower f = {.at_step = keep_first_loss};
-    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct sl_trainer *trainer = trainer_begin(engine, &training);
     EXPECT_OK(trainer_follow(trainer, &f, &err), err);
@@ -278,7 +278,7 @@ static struct tally tally_served(const struct sl_model *m, struct sl_span part)
     struct tally sum = {0};
     for (int64_t i = 0; i < sl_window_count(part, m->config.context); i++) {
         struct sl_window w = sl_window_at(part, m->config.context, i);
-        struct sl_feed feed = {.tokens = w.tokens, .count = w.rows, .want_all = true};
+        struct sl_chunk feed = {.tokens = w.tokens, .count = w.rows, .all_logits = true};
         sl_session_clear(s, 0);
         EXPECT_OK(sl_session_run(s, &feed, 1, &err), err);
         for (int r = 0; r < w.rows; r++) {
@@ -356,7 +356,7 @@ Test(trainer, evaluation_agrees_with_what_is_served)
     for (int a = 0; sl_arch_at(a); a++) {
         if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
             continue;
-        struct sl_training training = small_training(&dirs, sl_arch_at(a), dirs.run);
+        struct sl_train_options training = small_training(&dirs, sl_arch_at(a), dirs.run);
         (void)train_until(&dirs, &training, 0, 1);
         check_evaluation(sl_arch_at(a), NULL);
         for (int i = 0; i < FIXTURE_POLICIES; i++) {

@@ -24,11 +24,11 @@ static void teardown(void)
 TestSuite(trainer_failures, .init = setup, .fini = teardown);
 
 /* Takes the run up again after a failure, and finds the state of that step. */
-static void expect_left_at(struct sl_training *training, struct sl_engine *engine, int step)
+static void expect_left_at(struct sl_train_options *training, struct sl_engine *engine, int step)
 {
     training->resume = true;
     struct sl_trainer *trainer = trainer_begin(engine, training);
-    cr_expect_eq(sl_trainer_state(trainer)->step, step);
+    cr_expect_eq(sl_trainer_progress(trainer)->step, step);
     cr_expect(sl_model_is_finite(sl_trainer_model(trainer)));
     sl_trainer_destroy(trainer);
 }
@@ -62,7 +62,7 @@ Test(trainer_failures, a_loss_that_is_not_finite_leaves_the_last_good_state)
 {
     struct sl_err err;
     struct train_follower f = {.at_step = poison_step};
-    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     struct run_digests want = digests_without_events(&dirs, training, 1);
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct sl_trainer *trainer = trainer_begin(engine, &training);
@@ -80,7 +80,7 @@ Test(trainer_failures, a_measurement_that_is_not_finite_says_what_to_do)
 {
     struct sl_err err;
     struct train_follower f = {.at_step = poison_measurement};
-    struct sl_training training = small_training(&dirs, sl_arch_find("vanilla"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("vanilla"), dirs.run);
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct sl_trainer *trainer = trainer_begin(engine, &training);
     EXPECT_FAIL(trainer_follow(trainer, &f, &err), err, SL_NOT_FINITE,
@@ -95,9 +95,9 @@ Test(trainer_failures, a_rate_far_too_large_fails_and_says_so)
 {
     struct sl_err err;
     struct train_follower f = {0};
-    struct sl_training training = small_training(&dirs, sl_arch_find("vanilla"), dirs.run);
-    training.recipe.rate = 1e30f;
-    training.recipe.clip = 0.0f;
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("vanilla"), dirs.run);
+    training.hyperparameters.learning_rate = 1e30f;
+    training.hyperparameters.max_grad_norm = 0.0f;
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct sl_trainer *trainer = trainer_begin(engine, &training);
     EXPECT_FAIL(trainer_follow(trainer, &f, &err), err, SL_NOT_FINITE, "smaller rate");
@@ -108,7 +108,8 @@ Test(trainer_failures, a_rate_far_too_large_fails_and_says_so)
 
 /* -- only the same training goes on ----------------------------------------------------------- */
 
-static void expect_refused(const struct sl_training *training, enum sl_code code, const char *part)
+static void expect_refused(const struct sl_train_options *training, enum sl_code code,
+                           const char *part)
 {
     struct sl_err err;
     struct sl_engine *engine = fixture_engine(NULL, 1);
@@ -116,7 +117,7 @@ static void expect_refused(const struct sl_training *training, enum sl_code code
     sl_engine_destroy(engine);
 }
 
-/* A number near x that is not x, for a row of recipe or architecture. */
+/* A number near x that is not x, for a row of hyperparameters or architecture. */
 static double other_number(double x, double most, bool whole)
 {
     if (!whole)
@@ -127,19 +128,19 @@ static double other_number(double x, double most, bool whole)
 Test(trainer_failures, resuming_with_another_number_is_refused_by_its_name)
 {
     struct sl_err err;
-    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     (void)train_until(&dirs, &training, 4, 1);
     training.resume = true;
-    for (const struct sl_number *r = sl_recipe_rows; r->name; r++) {
+    for (const struct sl_number *r = sl_hyperparameter_rows; r->name; r++) {
         const struct sl_number *row = r;
-        struct sl_training other = training;
-        double value =
-            other_number(sl_number_get(row, &other.recipe), row->most, row->kind != SL_REAL);
-        EXPECT_OK(sl_number_set(row, &other.recipe, value, &err), err);
+        struct sl_train_options other = training;
+        double value = other_number(sl_number_get(row, &other.hyperparameters), row->most,
+                                    row->kind != SL_REAL);
+        EXPECT_OK(sl_number_set(row, &other.hyperparameters, value, &err), err);
         expect_refused(&other, SL_BAD_INPUT, row->name);
     }
     for (const struct sl_number *h = training.arch->hypers; h->name; h++) {
-        struct sl_training other = training;
+        struct sl_train_options other = training;
         double value = other_number(sl_number_get(h, &other.config), h->most, h->kind != SL_REAL);
         if (strcmp(h->name, "heads") == 0)
             value = 2.0;
@@ -150,12 +151,12 @@ Test(trainer_failures, resuming_with_another_number_is_refused_by_its_name)
 
 Test(trainer_failures, resuming_with_another_architecture_is_refused)
 {
-    struct sl_training training = small_training(&dirs, sl_arch_find("vanilla"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("vanilla"), dirs.run);
     (void)train_until(&dirs, &training, 4, 1);
     for (int a = 0; sl_arch_at(a); a++) {
         if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
             continue;
-        struct sl_training other = small_training(&dirs, sl_arch_at(a), dirs.run);
+        struct sl_train_options other = small_training(&dirs, sl_arch_at(a), dirs.run);
         other.resume = true;
         if (other.arch != training.arch)
             expect_refused(&other, SL_BAD_INPUT, "architecture");
@@ -166,7 +167,7 @@ Test(trainer_failures, resuming_with_another_architecture_is_refused)
 
 Test(trainer_failures, resuming_with_another_corpus_is_refused)
 {
-    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     (void)train_until(&dirs, &training, 4, 1);
     training.resume = true;
     trainer_write_corpus(dirs.corpus, 400, 2); /* the same characters in another order */
@@ -181,7 +182,7 @@ Test(trainer_failures, resuming_with_another_corpus_is_refused)
 
 Test(trainer_failures, beginning_over_a_run_is_refused)
 {
-    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     (void)train_until(&dirs, &training, 4, 1);
     expect_refused(&training, SL_BAD_INPUT, "already holds a run");
     training.resume = true;
@@ -190,7 +191,7 @@ Test(trainer_failures, beginning_over_a_run_is_refused)
 
 Test(trainer_failures, resuming_what_is_not_there_is_refused)
 {
-    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     training.resume = true;
     expect_refused(&training, SL_NOT_FOUND, dirs.run);
     cr_expect_neq(access(dirs.run, F_OK), 0, "a failed resume made a directory");
@@ -200,7 +201,7 @@ Test(trainer_failures, resuming_what_is_not_there_is_refused)
 
 Test(trainer_failures, a_corpus_that_cannot_be_used_is_named)
 {
-    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     char missing[PATH_MAX];
     training.sources.corpus = test_path(missing, dirs.top, "missing.txt");
     expect_refused(&training, SL_NOT_FOUND, "missing.txt");
@@ -218,7 +219,7 @@ Test(trainer_failures, a_corpus_that_cannot_be_used_is_named)
 
 Test(trainer_failures, a_corpus_without_permission_is_named)
 {
-    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     if (geteuid() == 0) {
         teardown(); /* which a skipped test does not reach */
         cr_skip_test("root may read everything");
@@ -230,7 +231,7 @@ Test(trainer_failures, a_corpus_without_permission_is_named)
 Test(trainer_failures, a_directory_that_cannot_be_written_is_named)
 {
     char below[PATH_MAX];
-    struct sl_training training =
+    struct sl_train_options training =
         small_training(&dirs, sl_arch_find("tsa"), test_path(below, dirs.corpus, "run"));
     expect_refused(&training, SL_IO, dirs.corpus);
     if (geteuid() == 0)
@@ -261,7 +262,7 @@ Test(trainer_failures, a_full_disk_leaves_the_last_state)
 {
     struct sl_err err;
     struct train_follower f = {.at_step = fill_disk};
-    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     struct run_digests want = digests_without_events(&dirs, training, 1);
     (void)signal(SIGXFSZ, SIG_IGN);
     struct sl_engine *engine = fixture_engine(NULL, 1);
@@ -279,7 +280,7 @@ Test(trainer_failures, a_full_disk_leaves_the_last_state)
 
 Test(trainer_failures, a_full_disk_at_the_beginning_is_told)
 {
-    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     (void)signal(SIGXFSZ, SIG_IGN);
     limit_files(4096);
     expect_refused(&training, SL_IO, "File too large");
@@ -290,7 +291,7 @@ Test(trainer_failures, a_full_disk_at_the_beginning_is_told)
 Test(trainer_failures, a_damaged_state_is_refused)
 {
     char path[PATH_MAX], state[PATH_MAX];
-    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     (void)train_until(&dirs, &training, 4, 1);
     training.resume = true;
     (void)test_path(state, dirs.run, "state");
@@ -302,9 +303,9 @@ Test(trainer_failures, a_damaged_state_is_refused)
 Test(trainer_failures, a_state_beyond_its_end_is_refused)
 {
     struct sl_err err;
-    struct sl_member members[] = {{.name = "state.json"}, {.name = "state.safetensors"}};
+    struct sl_manifest_file members[] = {{.name = "state.json"}, {.name = "state.safetensors"}};
     char state[PATH_MAX], path[PATH_MAX], moved[SL_PATH_MAX], text[16384], edited[16384];
-    struct sl_training training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     (void)train_until(&dirs, &training, 4, 1);
     (void)test_path(path, test_path(state, dirs.run, "state"), "state.json");
     FILE *file = fopen(path, "re");

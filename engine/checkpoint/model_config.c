@@ -1,0 +1,332 @@
+/* model_config.c - config.json to struct and back: one function reads a member, one prints it. */
+#include "checkpoint/model_config.h"
+#include "base/list.h"
+
+#include "base/strings.h"
+#include "checkpoint/json.h"
+#include "checkpoint/vocabulary.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBERS_MAX = 64 };
+
+/* -- reading --------------------------------------------------------------------------- */
+
+/* Which of the choices (ends with NULL) a member is. */
+static bool read_choice(const json_t *object, const char *key, const char *const *choices, int *out,
+                        struct sl_err *err)
+{
+    const char *text = sl_json_text(object, key, err);
+    if (!text)
+        return false;
+    char list[256] = "";
+    for (int i = 0; choices[i]; i++) {
+        if (strcmp(choices[i], text) == 0) {
+            *out = i;
+            return true;
+        }
+        sl_list_add_quoted(list, sizeof list, choices[i]);
+    }
+    return sl_fail(err, SL_CORRUPT, "'%s' is '%.64s', want one of %s", key, text, list);
+}
+
+static bool read_arch(struct sl_model_config *model_config, const json_t *root, struct sl_err *err)
+{
+    char list[SL_ARCH_LIST];
+    const char *name = sl_json_text(root, "architecture", err);
+    if (!name)
+        return false;
+    model_config->arch = sl_arch_find(name);
+    return model_config->arch || sl_fail(err, SL_CORRUPT, "no architecture '%.64s'; there is: %s",
+                                         name, sl_arch_list(SL_COMPLETES | SL_CLASSIFIES, list));
+}
+
+static bool read_task(struct sl_model_config *model_config, const json_t *root, struct sl_err *err)
+{
+    const char *const tasks[] = {sl_task_name(SL_TASK_COMPLETION),
+                                 sl_task_name(SL_TASK_CLASSIFICATION), NULL};
+    int task = 0;
+    if (!read_choice(root, "task", tasks, &task, err))
+        return false;
+    model_config->hyper.task = (enum sl_task)task;
+    return true;
+}
+
+static bool read_label(struct sl_model_config *model_config, const json_t *value, int index,
+                       struct sl_err *err)
+{
+    const char *text = json_string_value(value);
+    if (!text || !*text || json_string_length(value) > SL_LABEL_BYTES_MAX)
+        return sl_fail(err, SL_CORRUPT, "labels: item %d is %s, want a string of 1 to %d bytes",
+                       index, text ? "of another length" : sl_json_type(value), SL_LABEL_BYTES_MAX);
+    const char *control = sl_find_control(text, json_string_length(value));
+    if (control)
+        return sl_fail(err, SL_CORRUPT, "labels: item %d has a control character, 0x%02x, in it",
+                       index, (unsigned)*control);
+    for (int i = 0; i < index; i++) {
+        assert(model_config->labels[i]);
+        if (strcmp(model_config->labels[i], text) == 0)
+            return sl_fail(err, SL_CORRUPT, "labels: '%s' is there twice", text);
+    }
+    model_config->labels[index] = strdup(text);
+    model_config->hyper.classes = index + 1;
+    return model_config->labels[index] || sl_fail(err, SL_NO_MEMORY, "no memory for labels");
+}
+
+/* A classifier has them, nothing else has. */
+static bool read_labels(struct sl_model_config *model_config, const json_t *root,
+                        struct sl_err *err)
+{
+    const json_t *list = json_object_get(root, "labels");
+    bool wanted = model_config->hyper.task == SL_TASK_CLASSIFICATION;
+    size_t count = json_array_size(list);
+    if (!wanted)
+        return !list || sl_fail(err, SL_CORRUPT, "'labels' is for classification only");
+    if (!json_is_array(list) || count < SL_CLASSES_MIN || count > SL_CLASSES_MAX)
+        return sl_fail(err, SL_CORRUPT, "'labels' is %s of %zu, want an array of 2 to %d",
+                       sl_json_type(list), count, SL_CLASSES_MAX);
+    model_config->labels = calloc(count, sizeof *model_config->labels);
+    if (!model_config->labels)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %zu labels", count);
+    bool ok = true;
+    for (size_t i = 0; i < count && ok; i++)
+        ok = read_label(model_config, json_array_get(list, i), (int)i, err);
+    return ok;
+}
+
+static bool read_number(const struct sl_number *row, void *object, const json_t *value,
+                        struct sl_err *err)
+{
+    static const char *const wanted[] = {[SL_INTEGER] = "a whole number",
+                                         [SL_REAL] = "a real number",
+                                         [SL_CHOICE] = "a string",
+                                         [SL_FLAG] = "true or false"};
+    bool right[] = {[SL_INTEGER] = json_is_integer(value),
+                    [SL_REAL] = json_is_number(value),
+                    [SL_CHOICE] = json_is_string(value),
+                    [SL_FLAG] = json_is_boolean(value)};
+    if (!right[row->kind])
+        return sl_fail(err, SL_CORRUPT, "'%s' is %s, want %s", row->name, sl_json_type(value),
+                       wanted[row->kind]);
+    if (row->kind == SL_CHOICE)
+        return sl_number_read(row, object, json_string_value(value), err);
+    double number = row->kind == SL_FLAG ? json_is_true(value) : json_number_value(value);
+    return sl_number_set(row, object, number, err);
+}
+
+/* Members of an object by the rows of a table that are for this task. One that is missing keeps its
+ * standard: the file may be older than it. */
+static bool read_numbers(const struct sl_number *rows, void *object, json_t *members,
+                         enum sl_task task, struct sl_err *err)
+{
+    const char *keys[NUMBERS_MAX + 1];
+    int count = 0;
+    sl_numbers_standard(rows, object);
+    for (const struct sl_number *r = rows; r->name; r++) {
+        assert(count < NUMBERS_MAX);
+        if (sl_hyper_is_for(r, task))
+            keys[count++] = r->name;
+    }
+    keys[count] = NULL;
+    bool ok = sl_json_keys(members, keys, err);
+    for (const struct sl_number *r = rows; r->name && ok; r++) {
+        const json_t *value = json_object_get(members, r->name);
+        ok = !value || read_number(r, object, value, err);
+    }
+    return ok;
+}
+
+static bool read_hypers(struct sl_model_config *model_config, const json_t *root,
+                        struct sl_err *err)
+{
+    json_t *hyper = sl_json_object(root, "hyperparameters", err);
+    return hyper && (read_numbers(model_config->arch->hypers, &model_config->hyper, hyper,
+                                  model_config->hyper.task, err) ||
+                     sl_wrap(err, "hyperparameters"));
+}
+
+/* The vocabulary's size comes last of the sizes: only now can they be checked together. */
+static bool read_vocab(struct sl_model_config *model_config, const json_t *root, struct sl_err *err)
+{
+    int64_t vocab;
+    if (!sl_json_whole(root, "vocab_size", (struct sl_bounds){1, SL_VOCAB_MAX}, &vocab, err))
+        return false;
+    model_config->hyper.vocab = (int)vocab;
+    return sl_config_check(model_config->arch, &model_config->hyper, err);
+}
+
+static bool read_flag(bool *out, const json_t *object, const char *key, struct sl_err *err)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!value)
+        return true;
+    if (!json_is_boolean(value))
+        return sl_fail(err, SL_CORRUPT, "'%s' is %s, want true or false", key, sl_json_type(value));
+    *out = json_is_true(value);
+    return true;
+}
+
+/* The kind by the name that outlives the file. */
+static bool read_kind(const char **out, const json_t *tokenizer, struct sl_err *err)
+{
+    enum { KINDS_MAX = 16 };
+
+    const char *kinds[KINDS_MAX + 1] = {0};
+    for (int i = 0; i < KINDS_MAX && sl_tokenizer_kind_name(i); i++)
+        kinds[i] = sl_tokenizer_kind_name(i);
+    int kind = 0;
+    if (!read_choice(tokenizer, "kind", kinds, &kind, err))
+        return false;
+    *out = kinds[kind];
+    return true;
+}
+
+/* "lowercase" is there for kinds that split into words alone; when it is missing, it is true. */
+static bool read_tokenizer(struct sl_model_config *model_config, const json_t *root,
+                           struct sl_err *err)
+{
+    static const char *const keys[] = {"kind", "file", NULL};
+    static const char *const split_keys[] = {"kind", "file", "lowercase", NULL};
+    json_t *tokenizer = sl_json_object(root, "tokenizer", err);
+    if (!tokenizer)
+        return false;
+    if (!read_kind(&model_config->tokenizer, tokenizer, err))
+        return sl_wrap(err, "tokenizer");
+    const char *const files[] = {sl_vocabulary_file(model_config->tokenizer), NULL};
+    int file = 0;
+    model_config->lower = sl_vocabulary_splits(model_config->tokenizer);
+    bool ok = sl_json_keys(tokenizer, model_config->lower ? split_keys : keys, err) &&
+              read_choice(tokenizer, "file", files, &file, err) &&
+              read_flag(&model_config->lower, tokenizer, "lowercase", err);
+    return ok || sl_wrap(err, "tokenizer");
+}
+
+static bool read_policy(struct sl_model_config *model_config, const json_t *root,
+                        struct sl_err *err)
+{
+    const struct sl_number *rows = sl_policy_rows(model_config->arch);
+    model_config->policy = sl_policy_standard(model_config->arch);
+    if (!json_object_get(root, "inference"))
+        return true;
+    json_t *inference = sl_json_object(root, "inference", err);
+    return inference && (read_numbers(rows, model_config->policy.own, inference,
+                                      model_config->hyper.task, err) ||
+                         sl_wrap(err, "inference"));
+}
+
+static bool read_training(struct sl_model_config *model_config, const json_t *root,
+                          struct sl_err *err)
+{
+    if (!json_object_get(root, "training"))
+        return true;
+    const json_t *training = sl_json_object(root, "training", err);
+    if (!training)
+        return false;
+    model_config->training = sl_json_print(training, SL_JSON_SHORT, err);
+    return model_config->training;
+}
+
+bool sl_model_config_read(struct sl_model_config *model_config, const char *text, size_t bytes,
+                          struct sl_err *err)
+{
+    static const char *const keys[] = {
+        "format",     "architecture", "task",      "labels",   "hyperparameters",
+        "vocab_size", "tokenizer",    "inference", "training", NULL};
+    json_auto_t *root = sl_json_parse(text, bytes, err);
+    struct sl_model_config fresh = {0};
+    /* The format first: keys of another format are not ours to judge. */
+    bool ok = root && sl_json_format(root, err) && sl_json_keys(root, keys, err) &&
+              read_arch(&fresh, root, err) && read_task(&fresh, root, err) &&
+              read_labels(&fresh, root, err) && read_hypers(&fresh, root, err) &&
+              read_vocab(&fresh, root, err) && read_tokenizer(&fresh, root, err) &&
+              read_policy(&fresh, root, err) && read_training(&fresh, root, err);
+    if (ok)
+        *model_config = fresh;
+    else
+        sl_model_config_release(&fresh);
+    return ok;
+}
+
+void sl_model_config_release(struct sl_model_config *model_config)
+{
+    for (int i = 0; model_config->labels && i < model_config->hyper.classes; i++)
+        free(model_config->labels[i]);
+    free(model_config->labels);
+    free(model_config->training);
+    *model_config = (struct sl_model_config){0};
+}
+
+/* -- printing -------------------------------------------------------------------------- */
+
+static json_t *print_training(const struct sl_model_config *model_config, struct sl_err *err)
+{
+    if (!model_config->training)
+        return json_object();
+    json_t *training = sl_json_parse(model_config->training, strlen(model_config->training), err);
+    if (!training)
+        sl_wrap(err, "training");
+    return training;
+}
+
+/* Nothing when there is nothing to choose. */
+static bool print_policy(json_t *root, const struct sl_model_config *model_config)
+{
+    const struct sl_number *rows = sl_policy_rows(model_config->arch);
+    return !rows->name ||
+           json_object_set_new(root, "inference",
+                               sl_json_numbers(rows, model_config->policy.own, 0)) == 0;
+}
+
+static bool print_labels(json_t *root, const struct sl_model_config *model_config)
+{
+    json_t *labels = json_array();
+    bool ok = true;
+    for (int i = 0; i < model_config->hyper.classes && ok; i++)
+        ok = json_array_append_new(labels, json_string(model_config->labels[i])) == 0;
+    if (ok && model_config->hyper.task == SL_TASK_CLASSIFICATION)
+        return json_object_set_new(root, "labels", labels) == 0;
+    json_decref(labels);
+    return ok;
+}
+
+static json_t *print_tokenizer(const struct sl_model_config *model_config)
+{
+    const char *kind = model_config->tokenizer, *file = sl_vocabulary_file(kind);
+    return sl_vocabulary_splits(kind) ? json_pack("{s:s, s:s, s:b}", "kind", kind, "file", file,
+                                                  "lowercase", (int)model_config->lower)
+                                      : json_pack("{s:s, s:s}", "kind", kind, "file", file);
+}
+
+static char *card_print(const struct sl_model_config *model_config, struct sl_err *err)
+{
+    json_t *training = print_training(model_config, err);
+    if (!training)
+        return NULL;
+    json_auto_t *root = json_pack("{s:s, s:s, s:s, s:o, s:i, s:o, s:o}", "format", sl_format,
+                                  "architecture", model_config->arch->name, "task",
+                                  sl_task_name(model_config->hyper.task), "hyperparameters",
+                                  sl_json_numbers(model_config->arch->hypers, &model_config->hyper,
+                                                  1u << model_config->hyper.task),
+                                  "vocab_size", model_config->hyper.vocab, "tokenizer",
+                                  print_tokenizer(model_config), "training", training);
+    if (root && print_policy(root, model_config) && print_labels(root, model_config))
+        return sl_json_print(root, SL_JSON_SHORT, err);
+    sl_fail(err, SL_NO_MEMORY, "no memory for the description of a model");
+    return NULL;
+}
+
+char *sl_model_config_print(const struct sl_model_config *model_config, struct sl_err *err)
+{
+    char *text = card_print(model_config, err);
+    struct sl_model_config again = {0};
+    if (text && !sl_model_config_read(&again, text, strlen(text), err)) {
+        free(text);
+        text = NULL;
+    }
+    sl_model_config_release(&again);
+    return text;
+}

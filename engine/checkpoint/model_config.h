@@ -1,0 +1,37 @@
+/* model_config.h - config.json: everything about a model but its numbers and its vocabulary.
+ *
+ *     {"format": "sluice-1", "architecture": "tsa", "task": "completion",
+ *      "labels": ["negative", "positive"],     for classification only, in the order of classes
+ *      "hyperparameters": {the rows of the architecture's table that are for the task},
+ *      "vocab_size": 65,
+ *      "tokenizer": {"kind": "characters", "file": "vocab.json"},
+ *                or {"kind": "wordpiece", "file": "vocab.txt", "lowercase": true},
+ *      "inference": {"gate": "mixed", "gate_limit": 0.5},  where the architecture has a policy
+ *      "training": {where it came from: any object}}
+ *
+ * What has been read has been checked: hyper-parameters are complete and within bounds. "inference"
+ * and "training" may be missing, and so may members of "inference": the architecture's own hold. */
+#pragma once
+
+#include "model/model.h"
+
+/* What config.json says. */
+struct sl_model_config {
+    const struct sl_arch *arch;
+    struct sl_config hyper; /* with the size of the vocabulary */
+    struct sl_policy policy;
+    char **labels;         /* hyper.classes names; owned when it was read */
+    const char *tokenizer; /* the name of a kind, from its table */
+    bool lower;            /* and whether it lower-cases, for kinds that split into words */
+    char *training;        /* a JSON object, owned when it was read; NULL: {} */
+};
+
+bool sl_model_config_read(struct sl_model_config *model_config, const char *text, size_t bytes,
+                          struct sl_err *err) SL_MUST_CHECK;
+void sl_model_config_release(
+    struct sl_model_config *model_config); /* frees what read made; a zeroed model_config is fine */
+
+/* The text of config.json; free() it. Fails if it could not be read back: `training` is not a JSON
+ * object, or a number is out of bounds. */
+char *sl_model_config_print(const struct sl_model_config *model_config, struct sl_err *err)
+    SL_MUST_CHECK;

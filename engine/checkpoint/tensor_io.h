@@ -1,0 +1,38 @@
+/* tensor_io.h - tensors in memory to a safetensors file and back: by name, every shape and value
+ * checked. */
+#pragma once
+
+#include "checkpoint/safetensors.h"
+
+#include <stdbool.h>
+
+/* A matrix in memory, and how it is kept in a file. Owns nothing. */
+struct sl_tensor_slot {
+    const char *name;
+    float *data; /* rows x cols */
+    int rows, cols;
+    bool vector; /* one dimension in the file: a bias, a gain; rows is 1 */
+    bool bf16;   /* BF16 in the file */
+};
+
+struct sl_tensor_slots {
+    const struct sl_tensor_slot *list;
+    int count;
+};
+
+/* Fails for a number that is not finite, or would not be in the file. */
+bool sl_tensors_check(struct sl_tensor_slots slots, struct sl_err *err) SL_MUST_CHECK;
+
+bool sl_tensors_write(const char *path, struct sl_tensor_slots slots,
+                      const struct sl_metadata_entry *metadata, int entries, struct sl_err *err)
+    SL_MUST_CHECK;
+
+/* Fills every slot. The file must hold these tensors, no others, in these shapes, and finite.
+ * On failure the slots hold anything. */
+bool sl_tensors_read(const struct sl_safetensors *file, struct sl_tensor_slots slots,
+                     struct sl_err *err) SL_MUST_CHECK;
+
+/* Fills the slots that the file has a tensor for, and says how many. Others, on both sides, are
+ * left alone; a shape that does not fit is an error. */
+bool sl_tensors_read_matching(const struct sl_safetensors *file, struct sl_tensor_slots slots,
+                              int *count, struct sl_err *err) SL_MUST_CHECK;

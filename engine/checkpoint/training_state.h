@@ -1,0 +1,42 @@
+/* training_state.h - what resuming a training needs: parameters and AdamW's moments in fp32, and
+ * the trainer's own numbers.
+ *
+ * A directory like a checkpoint's, written all or nothing: state.safetensors ("parameter.",
+ * "exp_avg." and "exp_avg_sq." before each name), state.json, manifest.json. All numbers come back
+ * bit for bit. One writer at a time per directory. */
+#pragma once
+
+#include "autograd/tensor.h"
+#include "sluice/err.h"
+
+enum sl_state_entry_kind { SL_ENTRY_INTEGER, SL_ENTRY_REAL };
+
+/* One of the trainer's own numbers: the step, the seed, the best loss. */
+struct sl_state_entry {
+    const char *name;
+    enum sl_state_entry_kind kind;
+    int64_t whole; /* SL_ENTRY_INTEGER */
+    double number; /* SL_ENTRY_REAL; infinity and NaN are kept */
+};
+
+/* Where the parts of a state are in the trainer's memory; nothing is owned. */
+struct sl_training_state {
+    const struct sl_parameter *parameters;
+    float *const *first, *const *second; /* Adam's moments, as large as each parameter */
+    int count;                           /* of parameters, */
+    int buffers;                         /* of which the last have no moments */
+    struct sl_state_entry *counters;
+    int counters_count;
+};
+
+bool sl_training_state_write(const char *directory, const struct sl_training_state *state,
+                             struct sl_err *err) SL_MUST_CHECK;
+
+/* Fills these counters only, which the directory may have more of: whose state it is. */
+bool sl_training_state_peek(const char *directory, struct sl_state_entry *counters, int count,
+                            struct sl_err *err) SL_MUST_CHECK;
+
+/* Fills parameters, moments and the counters, by name: the directory must hold exactly these.
+ * On failure they hold anything. */
+bool sl_training_state_read(const char *directory, const struct sl_training_state *state,
+                            struct sl_err *err) SL_MUST_CHECK;

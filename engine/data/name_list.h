@@ -1,0 +1,20 @@
+/* name_list.h - the first few of many names, for errors: 'a', 'b' and 3 more. */
+#pragma once
+
+#include <stddef.h>
+
+struct sl_name_list {
+    char text[352]; /* starts as "" */
+    size_t used;
+    int count; /* of names so far */
+};
+
+enum { SL_NAME_SHORT = 36 };
+
+/* A name as it is shown: a long one is cut, between two characters, and ends with three dots.
+ * Returns `text`. */
+const char *sl_name_shorten(const char *name, size_t bytes, char text[SL_NAME_SHORT]);
+
+void sl_name_list_add(struct sl_name_list *names, const char *name, size_t bytes);
+/* The text, when all names are added. */
+const char *sl_name_list_text(struct sl_name_list *names);

@@ -1,0 +1,370 @@
+/* record_reader.c - the table of formats, and what they share: column selection and checks. */
+#include "data/record_reader.h"
+
+#include "base/dynarray.h"
+#include "base/strings.h"
+#include "data/name_list.h"
+#include "data/record_format.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct sl_record_format *const formats[] = {
+    &sl_record_format_tsv, &sl_record_format_csv, &sl_record_format_jsonl};
+
+enum { FORMATS = sizeof formats / sizeof formats[0], LABEL = 0 };
+
+struct sl_record_reader {
+    const struct sl_record_format *format;
+    struct sl_line_reader *lines;
+    void *state;
+    char *label_column, *text_columns; /* as the caller wrote them, for errors */
+    char *names;                       /* the same, cut into names */
+    struct sl_chosen chosen;
+    bool numbered;             /* columns are chosen by number */
+    int places[SL_CHOSEN_MAX]; /* of the chosen columns in a row, from 0 */
+    int fields;                /* of every row; 0 before the first */
+    int64_t fields_line;       /* which was in this line */
+    struct sl_row row;
+    char *text; /* columns joined */
+    size_t room;
+};
+
+/* ---- which format --------------------------------------------------------------------------- */
+
+static bool ends_with(const char *text, size_t bytes, const char *end)
+{
+    size_t length = strlen(end);
+    return bytes >= length && strncmp(text + bytes - length, end, length) == 0;
+}
+
+static const struct sl_record_format *format_of_path(const char *path, struct sl_err *err)
+{
+    size_t bytes = strlen(path);
+    if (ends_with(path, bytes, ".xz") || ends_with(path, bytes, ".gz"))
+        bytes -= strlen(".xz");
+    for (int i = 0; i < FORMATS; i++) {
+        size_t name = strlen(formats[i]->name);
+        if (bytes > name && path[bytes - name - 1] == '.' &&
+            ends_with(path, bytes, formats[i]->name))
+            return formats[i];
+    }
+    sl_fail(err, SL_BAD_INPUT,
+            "'%s' does not say its format: name it .tsv, .csv or .jsonl (and .gz or .xz after "
+            "that), or give the format (--format)",
+            path);
+    return NULL;
+}
+
+static const struct sl_record_format *format_find(const char *path, const char *name,
+                                                  struct sl_err *err)
+{
+    if (!name)
+        return format_of_path(path, err);
+    for (int i = 0; i < FORMATS; i++)
+        if (strcmp(formats[i]->name, name) == 0)
+            return formats[i];
+    sl_fail(err, SL_BAD_INPUT, "no format '%.64s'; there are tsv, csv and jsonl", name);
+    return NULL;
+}
+
+/* ---- which columns -------------------------------------------------------------------------- */
+
+static bool is_number(const char *name)
+{
+    return name[0] && name[strspn(name, "0123456789")] == '\0';
+}
+
+static bool chosen_add(struct sl_record_reader *r, const char *name, struct sl_err *err)
+{
+    if (!name[0])
+        return sl_fail(err, SL_BAD_INPUT,
+                       "an empty column name in '%s'; want one name, or several with commas",
+                       r->chosen.count == LABEL ? r->label_column : r->text_columns);
+    if (r->chosen.count == SL_CHOSEN_MAX)
+        return sl_fail(err, SL_BAD_INPUT, "more than %d text columns in '%s'", SL_CHOSEN_MAX - 1,
+                       r->text_columns);
+    for (int i = r->chosen.unlabelled ? LABEL + 1 : LABEL; i < r->chosen.count; i++)
+        if (strcmp(r->chosen.names[i], name) == 0)
+            return sl_fail(err, SL_BAD_INPUT, "column '%s' is chosen twice%s", name,
+                           i == LABEL ? ", for the label and for the text" : "");
+    r->chosen.names[r->chosen.count++] = name;
+    return true;
+}
+
+/* The label's name is one whole; the text's are separated by commas. */
+static bool chosen_split(struct sl_record_reader *r, struct sl_err *err)
+{
+    size_t label_bytes = strlen(r->label_column) + 1, text_bytes = strlen(r->text_columns) + 1;
+    r->names = malloc(label_bytes + text_bytes);
+    if (!r->names)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns");
+    memcpy(r->names, r->label_column, label_bytes);
+    memcpy(r->names + label_bytes, r->text_columns, text_bytes);
+    if (r->chosen.unlabelled)
+        r->chosen.count = LABEL + 1;
+    else if (!chosen_add(r, r->names, err))
+        return false;
+    for (char *name = r->names + label_bytes;;) {
+        size_t length = strcspn(name, ",");
+        bool last = name[length] == '\0';
+        name[length] = '\0';
+        if (!chosen_add(r, name, err))
+            return false;
+        if (last)
+            return true;
+        name += length + 1;
+    }
+}
+
+/* 01 is refused with 0: it would be a second name for 1. */
+static bool place_read(struct sl_record_reader *r, int column, struct sl_err *err)
+{
+    const char *name = r->chosen.names[column];
+    long number = strtol(name, NULL, 10);
+    if (name[0] == '0' || number > SL_FIELDS_MAX)
+        return sl_fail(err, SL_BAD_INPUT, "column %s; columns are numbered from 1 to %d", name,
+                       SL_FIELDS_MAX);
+    r->places[column] = (int)number - 1;
+    return true;
+}
+
+static bool columns_number(struct sl_record_reader *r, struct sl_err *err)
+{
+    int numbers = 0;
+    for (int i = 0; i < r->chosen.count; i++)
+        numbers += is_number(r->chosen.names[i]);
+    if (numbers > 0 && numbers < r->chosen.count)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "label column '%s', text column '%s': choose all by name or all by number",
+                       r->label_column, r->text_columns);
+    r->numbered = numbers > 0;
+    for (int i = 0; r->numbered && i < r->chosen.count; i++)
+        if (!place_read(r, i, err))
+            return false;
+    return true;
+}
+
+static bool columns_choose(struct sl_record_reader *r, const struct sl_record_options *options,
+                           struct sl_err *err)
+{
+    r->chosen.unlabelled = options->unlabelled;
+    r->label_column = strdup(options->label ? options->label : "label");
+    r->text_columns = strdup(options->text ? options->text : "text");
+    if (!r->label_column || !r->text_columns)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns");
+    if (!chosen_split(r, err))
+        return false;
+    if (r->chosen.unlabelled)
+        r->chosen.names[LABEL] = r->chosen.names[LABEL + 1];
+    for (int i = 0; i < r->chosen.count; i++)
+        r->places[i] = i;
+    return r->format->keyed || columns_number(r, err);
+}
+
+/* ---- the line of names ---------------------------------------------------------------------- */
+
+/* One field that has the separator of another format in it has not come apart. */
+static bool is_whole(const struct sl_row *row)
+{
+    static const char separators[] = {'\t', ',', ';'};
+    bool found = false;
+    for (size_t i = 0; i < sizeof separators; i++)
+        found = found || memchr(row->fields[0].data, separators[i], row->fields[0].bytes);
+    return row->count == 1 && found;
+}
+
+static bool name_find(struct sl_record_reader *r, int column, struct sl_err *err)
+{
+    struct sl_name_list list = {0};
+    const char *name = r->chosen.names[column];
+    int found = -1;
+    for (int i = 0; i < r->row.count; i++) {
+        const struct sl_field *field = &r->row.fields[i];
+        sl_name_list_add(&list, field->data, field->bytes);
+        if (field->bytes != strlen(name) || memcmp(field->data, name, field->bytes) != 0)
+            continue;
+        if (found >= 0)
+            return sl_fail(err, SL_BAD_INPUT, "fields %d and %d are both named '%s'", found + 1,
+                           i + 1, name);
+        found = i;
+    }
+    r->places[column] = found;
+    if (found < 0 && is_whole(&r->row))
+        return sl_fail(err, SL_BAD_INPUT,
+                       "no column '%s'; there is one: %s. (Fields are separated by %s.)", name,
+                       sl_name_list_text(&list), r->format->separator);
+    return found >= 0 ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "no column '%s'; there are: %s. (A file without a line of names has its "
+                   "columns chosen by number, from 1.)",
+                   name, sl_name_list_text(&list));
+}
+
+static bool names_read(struct sl_record_reader *r, struct sl_err *err)
+{
+    if (!r->format->next(r->state, r->lines, &r->row, err))
+        return false;
+    if (r->row.count == 0)
+        return sl_fail(err, SL_BAD_INPUT, "'%s' is empty, want a line of column names",
+                       sl_line_reader_name(r->lines));
+    r->fields = r->row.count;
+    r->fields_line = r->row.line;
+    for (int i = 0; i < r->chosen.count; i++)
+        if (!name_find(r, i, err))
+            return sl_line_reader_wrap(r->lines, r->row.line, err);
+    return true;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static bool records_begin(struct sl_record_reader *r, const char *path,
+                          const struct sl_record_options *options, struct sl_err *err)
+{
+    r->format = format_find(path, options->format, err);
+    if (!r->format)
+        return false;
+    if (!columns_choose(r, options, err))
+        return sl_wrap(err, "'%s'", path);
+    /* One byte where there is no state, so that NULL says there is no memory. */
+    r->state = calloc(1, r->format->size + 1);
+    if (!r->state)
+        return sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", path);
+    if (r->format->open && !r->format->open(r->state, &r->chosen, err))
+        return false;
+    r->lines = sl_line_reader_open(path, NULL, &options->limits, err);
+    return r->lines && (r->format->keyed || r->numbered || names_read(r, err));
+}
+
+struct sl_record_reader *sl_record_reader_open(const char *path,
+                                               const struct sl_record_options *options,
+                                               struct sl_err *err)
+{
+    assert(path);
+    assert(options);
+    struct sl_record_reader *r = calloc(1, sizeof *r);
+    if (!r) {
+        sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", path);
+        return NULL;
+    }
+    if (records_begin(r, path, options, err))
+        return r;
+    sl_record_reader_close(r);
+    return NULL;
+}
+
+void sl_record_reader_close(struct sl_record_reader *records)
+{
+    if (!records)
+        return;
+    if (records->state && records->format->close)
+        records->format->close(records->state);
+    sl_line_reader_close(records->lines);
+    free(records->state);
+    free(records->label_column);
+    free(records->text_columns);
+    free(records->names);
+    free(records->text);
+    free(records);
+}
+
+/* ---- one record ----------------------------------------------------------------------------- */
+
+static bool number_missing(const struct sl_record_reader *r, int place, struct sl_err *err)
+{
+    if (r->row.count == 1)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "no column %d: there is 1 field. (Fields are separated by %s.)", place + 1,
+                       r->format->separator);
+    return sl_fail(err, SL_BAD_INPUT, "no column %d: there are %d fields", place + 1, r->row.count);
+}
+
+/* A row with a field too many or too few has most likely come apart at the wrong place. */
+static bool fields_check(struct sl_record_reader *r, struct sl_err *err)
+{
+    if (r->fields == 0) {
+        r->fields = r->row.count;
+        r->fields_line = r->row.line;
+    }
+    if (r->row.count != r->fields)
+        return sl_fail(err, SL_BAD_INPUT, "%d field%s, want %d as in line %lld", r->row.count,
+                       r->row.count == 1 ? "" : "s", r->fields, (long long)r->fields_line);
+    for (int i = 0; i < r->chosen.count; i++)
+        if (r->places[i] >= r->row.count)
+            return number_missing(r, r->places[i], err);
+    return true;
+}
+
+static bool label_check(const struct sl_record_reader *r, const struct sl_field *label,
+                        struct sl_err *err)
+{
+    if (label->bytes == 0)
+        return sl_fail(err, SL_BAD_INPUT, "column '%s': the label is empty", r->label_column);
+    if (label->bytes > SL_LABEL_BYTES_MAX)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "column '%s': a label of %zu bytes, at most %d: is this the label's column?",
+                       r->label_column, label->bytes, SL_LABEL_BYTES_MAX);
+    const char *control = sl_find_control(label->data, label->bytes);
+    if (!control)
+        return true;
+    return sl_fail(err, SL_BAD_INPUT,
+                   "column '%s': the label has a control character, 0x%02x, in it%s",
+                   r->label_column, (unsigned)*control,
+                   *control == '\t' ? " (Fields with tabs between them are --format tsv.)" : "");
+}
+
+/* The text columns that are not empty, a space between them. */
+static bool text_join(struct sl_record_reader *r, struct sl_field *text, struct sl_err *err)
+{
+    size_t used = 0;
+    for (int i = LABEL + 1; i < r->chosen.count; i++) {
+        const struct sl_field *field = &r->row.fields[r->places[i]];
+        if (!sl_dynarray_reserve(&r->text, &r->room, used + 1 + field->bytes, 1, err))
+            return false;
+        if (used > 0 && field->bytes > 0)
+            r->text[used++] = ' ';
+        if (field->bytes > 0)
+            memcpy(r->text + used, field->data, field->bytes);
+        used += field->bytes;
+    }
+    *text = (struct sl_field){.data = r->text, .bytes = used};
+    return true;
+}
+
+static bool record_take(struct sl_record_reader *r, struct sl_record *record, struct sl_err *err)
+{
+    if (!r->format->keyed && !fields_check(r, err))
+        return false;
+    struct sl_field label = {0};
+    struct sl_field text = r->row.fields[r->places[LABEL + 1]];
+    if (!r->chosen.unlabelled)
+        label = r->row.fields[r->places[LABEL]];
+    if (!r->chosen.unlabelled && !label_check(r, &label, err))
+        return false;
+    if (r->chosen.count > LABEL + 2 && !text_join(r, &text, err))
+        return false;
+    if (text.bytes == 0)
+        return sl_fail(err, SL_BAD_INPUT, "column '%s': the text is empty", r->text_columns);
+    *record = (struct sl_record){.line = r->row.line,
+                                 .label = label.data,
+                                 .label_bytes = label.bytes,
+                                 .text = text.data,
+                                 .text_bytes = text.bytes};
+    return true;
+}
+
+bool sl_record_reader_next(struct sl_record_reader *records, struct sl_record *record,
+                           struct sl_err *err)
+{
+    assert(records);
+    assert(record);
+    if (!records->format->next(records->state, records->lines, &records->row, err))
+        return false;
+    if (records->row.count == 0) {
+        *record = (struct sl_record){0};
+        return true;
+    }
+    return record_take(records, record, err) ||
+           sl_line_reader_wrap(records->lines, records->row.line, err);
+}

@@ -1,0 +1,39 @@
+/* string_counter.h - counts distinct strings, numbered in the order of first appearance. */
+#pragma once
+
+#include "tokenizer/tokenizer.h"
+
+struct sl_string_count {
+    size_t start; /* of its bytes, in `text` */
+    uint32_t bytes;
+    int64_t times;
+};
+
+/* Starts as zeros. */
+struct sl_string_counter {
+    struct sl_string_count *list;
+    int count;
+    char *text;
+    size_t bytes;
+    uint32_t *slots; /* number + 1 by hash, open addressing, at most half full; 0: free */
+    uint32_t mask;
+    size_t list_room, text_room;
+};
+
+void sl_string_counter_release(struct sl_string_counter *counts);
+
+/* Counts a text `times` more; *number is which it is, and may be NULL. */
+bool sl_string_counter_add(struct sl_string_counter *counts, struct sl_piece text, int64_t times,
+                           int *number, struct sl_err *err) SL_MUST_CHECK;
+/* Counts each of several texts once more. */
+bool sl_string_counter_add_all(struct sl_string_counter *counts, const char *const *texts,
+                               int count, struct sl_err *err) SL_MUST_CHECK;
+/* -1 when it was never counted. */
+int sl_string_counter_find(const struct sl_string_counter *counts, struct sl_piece text);
+/* The bytes of one, valid until the next is added. */
+struct sl_piece sl_string_counter_text(const struct sl_string_counter *counts, int number);
+
+/* Forgets those that were counted `times` or less; the others keep their order, not their
+ * numbers. */
+bool sl_string_counter_prune(struct sl_string_counter *counts, int64_t times, struct sl_err *err)
+    SL_MUST_CHECK;

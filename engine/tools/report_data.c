@@ -1,0 +1,111 @@
+/* report_data.c - see report_material.h. */
+#include "tools/report_data.h"
+#include "data/name_list.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Labels that a terminal is shown. */
+enum { SHOWN_MAX = 20 };
+
+/* A training of fewer steps has hardly begun. */
+enum { STEPS_FEW = 300 };
+
+/* How many texts of a set have each label. */
+struct counts {
+    int texts[SL_LABELS_MAX];
+};
+
+static struct counts count_labels(const struct sl_dataset *set)
+{
+    struct counts c = {{0}};
+    for (int i = 0; i < set->count; i++)
+        c.texts[set->examples[i].label]++;
+    return c;
+}
+
+static bool is_labelled(const struct sl_dataloader *m)
+{
+    return m->kind->task == SL_TASK_CLASSIFICATION;
+}
+
+static void put_whole(json_t *object, const char *key, int value)
+{
+    (void)json_object_set_new(object, key, json_integer(value));
+}
+
+void report_data_put(const struct sl_trainer *trainer, json_t *object)
+{
+    const struct sl_dataloader *m = sl_trainer_dataloader(trainer);
+    if (!is_labelled(m))
+        return;
+    put_whole(object, "texts", m->train.count);
+    put_whole(object, "validation_texts", m->validation.count);
+    put_whole(object, "texts_truncated", m->train.truncated);
+    put_whole(object, "vocabulary", sl_tokenizer_size(m->tokens));
+    struct counts with = count_labels(&m->train);
+    json_t *labels = json_object();
+    for (int i = 0; i < m->train.labels.count; i++)
+        put_whole(labels, m->train.labels.list[i].name, with.texts[i]);
+    (void)json_object_set_new(object, "labels", labels);
+}
+
+/* It may be a whole sentence: where texts were taken for labels. */
+static const char *shown(const struct sl_labels *labels, int label, char text[SL_NAME_SHORT])
+{
+    const char *name = labels->list[label].name;
+    return sl_name_shorten(name, strlen(name), text);
+}
+
+void report_data_print(const struct sl_trainer *trainer)
+{
+    const struct sl_dataloader *m = sl_trainer_dataloader(trainer);
+    if (!is_labelled(m))
+        return;
+    const struct sl_labels *labels = &m->train.labels;
+    printf("%d texts to learn from, %d to validate on, a vocabulary of %d\n", m->train.count,
+           m->validation.count, sl_tokenizer_size(m->tokens));
+    if (m->train.truncated > 0)
+        printf("%d of the texts are cut to %d tokens: --context\n", m->train.truncated, m->context);
+    const struct sl_hyperparameters *hyperparameters =
+        &sl_trainer_options(trainer)->hyperparameters;
+    if (hyperparameters->epochs > 0 && hyperparameters->steps < STEPS_FEW)
+        printf("%d steps are few: more --epochs or a smaller --batch-size make more\n",
+               hyperparameters->steps);
+    struct counts with = count_labels(&m->train);
+    char name[SL_NAME_SHORT];
+    printf("labels:");
+    for (int i = 0; i < labels->count && i < SHOWN_MAX; i++)
+        printf("%s %s %d", i ? "," : "", shown(labels, i, name), with.texts[i]);
+    if (labels->count > SHOWN_MAX)
+        printf(" and %d more", labels->count - SHOWN_MAX);
+    printf("\n");
+}
+
+void report_data_warn(const struct sl_trainer *trainer)
+{
+    const struct sl_dataloader *m = sl_trainer_dataloader(trainer);
+    if (!is_labelled(m) || sl_trainer_options(trainer)->sources.labels)
+        return;
+    struct counts learnt = count_labels(&m->train), measured = count_labels(&m->validation);
+    int rare = 0;
+    char name[SL_NAME_SHORT];
+    const struct sl_example *first = NULL;
+    for (int i = 0; i < m->train.count; i++) {
+        const struct sl_example *e = &m->train.examples[i];
+        if (learnt.texts[e->label] > 1 || measured.texts[e->label] > 0)
+            continue;
+        first = first ? first : e;
+        rare++;
+    }
+    if (!first)
+        return;
+    (void)fprintf(stderr, "sluice train: the label '%s' is there once, in line %lld",
+                  shown(&m->train.labels, first->label, name), (long long)first->line);
+    if (rare > 1)
+        (void)fprintf(stderr, ", and %d others likewise", rare - 1);
+    (void)fprintf(stderr, ": %s --labels FILE lists those that count\n",
+                  2 * rare > m->train.labels.count ? "are these texts, given as --label?"
+                                                   : "a slip, or a line of names?");
+}

@@ -1,0 +1,174 @@
+/* dataloader.c - what is the same for every kind of dataloader: memory, limits, a batch's shape. */
+#include "train/dataloader.h"
+
+#include "base/file.h"
+#include "base/whole.h"
+#include "checkpoint/vocabulary.h"
+#include "tokenizer/tokenizer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int64_t sl_fingerprint(const void *data, size_t bytes)
+{
+    char hex[65];
+    sl_sha256_hex(data, bytes, hex);
+    hex[15] = '\0';
+    return (int64_t)strtoull(hex, NULL, 16);
+}
+
+bool sl_dataloader_vocabulary(struct sl_dataloader *m, const struct sl_data_sources *s,
+                              const char *usual, struct sl_tokenizer_options *how,
+                              struct sl_err *err)
+{
+    if (m->tokens)
+        return true;
+    const char *kind = s->tokenizer ? s->tokenizer : s->vocabulary ? "wordpiece" : usual;
+    if (!sl_tokenizer_kind_find(kind, err))
+        return false;
+    if ((s->vocabulary_size || s->cased) && !sl_vocabulary_splits(kind))
+        return sl_fail(err, SL_BAD_INPUT,
+                       "a tokenizer of %s has no size or case to choose (vocab-size, cased)", kind);
+    if (s->vocabulary_size && s->vocabulary)
+        return sl_fail(err, SL_BAD_INPUT, "vocab-size is %d, but '%s' has as many as it has",
+                       s->vocabulary_size, s->vocabulary);
+    *how = (struct sl_tokenizer_options){.kind = kind,
+                                         .size = s->vocabulary_size ? s->vocabulary_size
+                                                                    : SL_VOCAB_SIZE_DEFAULT,
+                                         .lower = !s->cased};
+    if (s->vocabulary)
+        m->tokens = sl_vocabulary_open(kind, how->lower, s->vocabulary, err);
+    return m->tokens || !s->vocabulary;
+}
+
+static int micro_examples(const struct sl_dataloader *m)
+{
+    const struct sl_hyperparameters *r = m->hyperparameters;
+    return sl_least(r->micro_batch_size, r->batch_size);
+}
+
+static bool make_room(struct sl_dataloader *m, struct sl_err *err)
+{
+    size_t examples = (size_t)micro_examples(m), rows = examples * (size_t)m->context;
+    m->ids = calloc(rows, sizeof *m->ids);
+    m->targets = calloc(rows, sizeof *m->targets);
+    m->labels = calloc(examples, sizeof *m->labels);
+    m->sequences = calloc(examples, sizeof *m->sequences);
+    if (m->ids && m->targets && m->labels && m->sequences)
+        return true;
+    return sl_fail(err, SL_NO_MEMORY, "no memory for a micro-batch of %zu rows", rows);
+}
+
+/* Epochs are steps as soon as it is known how many an epoch has. */
+static bool count_steps(const struct sl_dataloader *m, struct sl_hyperparameters *hyperparameters,
+                        struct sl_err *err)
+{
+    int per_epoch = m->kind->epoch_steps(m);
+    int64_t steps = (int64_t)hyperparameters->epochs * per_epoch;
+    if (hyperparameters->epochs == 0)
+        return true;
+    if (per_epoch == 0)
+        return sl_fail(err, SL_BAD_INPUT, "epochs is %d, but a text has none: give steps instead",
+                       hyperparameters->epochs);
+    if (steps > INT32_MAX)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "epochs is %d, which makes %lld steps; accepted is at most %d steps",
+                       hyperparameters->epochs, (long long)steps, INT32_MAX);
+    hyperparameters->steps = (int)steps;
+    return true;
+}
+
+bool sl_dataloader_open(struct sl_dataloader *m, const struct sl_data_sources *sources,
+                        struct sl_config *config, struct sl_hyperparameters *hyperparameters,
+                        struct sl_err *err)
+{
+    *m = (struct sl_dataloader){.kind =
+                                    sources->data ? &sl_dataloader_labelled : &sl_dataloader_text,
+                                .hyperparameters = hyperparameters,
+                                .tokens = sources->tokens,
+                                .context = config->context,
+                                .epoch = -1};
+    config->task = m->kind->task;
+    if (!m->kind->open(m, sources, config, err))
+        return false;
+    config->vocab = sl_tokenizer_size(m->tokens);
+    config->padding_token = 1 + sl_tokenizer_special(m->tokens, SL_SPECIAL_PAD);
+    return count_steps(m, hyperparameters, err) && make_room(m, err);
+}
+
+void sl_dataloader_close(struct sl_dataloader *m)
+{
+    sl_tokenizer_destroy(m->tokens);
+    sl_corpus_close(&m->corpus);
+    sl_dataset_close(&m->train);
+    sl_dataset_close(&m->validation);
+    free(m->order);
+    free(m->crop);
+    free(m->ids);
+    free(m->targets);
+    free(m->labels);
+    free(m->sequences);
+    *m = (struct sl_dataloader){0};
+}
+
+int sl_dataloader_examples(const struct sl_dataloader *m, int step)
+{
+    return m->kind->examples(m, step);
+}
+
+int sl_dataloader_epoch_steps(const struct sl_dataloader *m)
+{
+    return m->kind->epoch_steps(m);
+}
+
+void sl_dataloader_append(struct sl_dataloader *m, struct sl_batch *batch, const int32_t *tokens,
+                          int count)
+{
+    m->sequences[batch->count++] = (struct sl_sequence){.first = batch->rows, .rows = count};
+    memcpy(m->ids + batch->rows, tokens, (size_t)count * sizeof *tokens);
+    batch->rows += count;
+}
+
+struct sl_batch sl_dataloader_batch(struct sl_dataloader *m, int step, int first, int last)
+{
+    struct sl_batch batch = {
+        .tokens = m->ids, .targets = m->targets, .labels = m->labels, .sequences = m->sequences};
+    m->kind->fill(m, &batch, step, first, last);
+    return batch;
+}
+
+struct sl_batch sl_dataloader_largest(struct sl_dataloader *m)
+{
+    struct sl_batch batch = {.tokens = m->ids,
+                             .targets = m->targets,
+                             .labels = m->labels,
+                             .sequences = m->sequences,
+                             .loss_scale = 1.0f,
+                             .row_scale = 1.0f};
+    for (int i = 0; i < micro_examples(m); i++) {
+        m->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = m->context};
+        batch.rows += m->context;
+    }
+    return batch;
+}
+
+bool sl_dataloader_evaluate(const struct sl_dataloader *m, const struct sl_model *model,
+                            const struct sl_policy *policy, struct sl_evaluation *out,
+                            struct sl_err *err)
+{
+    return m->kind->evaluate(m, model, policy, out, err);
+}
+
+int64_t sl_dataloader_mark(const struct sl_dataloader *m)
+{
+    return m->kind->mark(m);
+}
+
+char **sl_dataloader_labels(const struct sl_dataloader *m)
+{
+    const struct sl_labels *labels = &m->train.labels;
+    char **names = labels->count > 0 ? calloc((size_t)labels->count, sizeof *names) : NULL;
+    for (int i = 0; names && i < labels->count; i++)
+        names[i] = labels->list[i].name;
+    return names;
+}

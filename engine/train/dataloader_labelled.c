@@ -1,0 +1,225 @@
+/* dataloader_labelled.c - labelled texts, each once per epoch, shuffled anew for every epoch. */
+#include "base/random.h"
+#include "base/whole.h"
+#include "tokenizer/tokenizer.h"
+#include "train/dataloader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool split(struct sl_dataloader *m, const struct sl_data_sources *s, struct sl_err *err)
+{
+    struct sl_labels listed = {0};
+    bool ok = (!s->labels || sl_labels_read(&listed, s->labels, err)) &&
+              sl_dataset_open(&m->train, s->data, &s->columns, s->labels ? &listed : NULL, err);
+    sl_labels_release(&listed);
+    if (!ok)
+        return false;
+    if (s->validation)
+        return sl_dataset_open(&m->validation, s->validation, &s->columns, &m->train.labels, err);
+    return sl_dataset_split(&m->train, (double)m->hyperparameters->validation_fraction,
+                            (uint64_t)m->hyperparameters->seed, &m->validation, err);
+}
+
+/* Learnt of the texts to train on alone: those to measure on may have words that nobody has
+ * seen. */
+static bool find_tokens(struct sl_dataloader *m, const struct sl_data_sources *s,
+                        struct sl_err *err)
+{
+    struct sl_tokenizer_options how;
+    if (!sl_dataloader_vocabulary(m, s, "words", &how, err))
+        return false;
+    if (!m->tokens)
+        m->tokens = sl_tokenizer_train(&how, m->train.text, m->train.text_bytes, err);
+    return m->tokens;
+}
+
+/* Every text, and the crops of each. */
+static int epoch_examples(const struct sl_dataloader *m)
+{
+    return m->train.count * (1 + m->hyperparameters->random_crops);
+}
+
+static bool order_open(struct sl_dataloader *m, struct sl_err *err)
+{
+    int crops = m->hyperparameters->random_crops;
+    if (m->train.count > INT32_MAX / (1 + crops))
+        return sl_fail(err, SL_BAD_INPUT, "random_crops is %d; the limit for %d texts is %d", crops,
+                       m->train.count, INT32_MAX / m->train.count - 1);
+    m->order = malloc((size_t)epoch_examples(m) * sizeof *m->order);
+    m->crop = malloc((size_t)m->context * sizeof *m->crop);
+    return (m->order && m->crop) ||
+           sl_fail(err, SL_NO_MEMORY, "no memory for %d examples", epoch_examples(m));
+}
+
+static bool labelled_open(struct sl_dataloader *m, const struct sl_data_sources *s,
+                          struct sl_config *config, struct sl_err *err)
+{
+    struct sl_dataset_encoding encoding = {
+        .context = config->context, .truncation = s->truncation, .unknown = SL_UNKNOWN_REPLACE};
+    if (!split(m, s, err) || !find_tokens(m, s, err) ||
+        !sl_dataset_encode(&m->train, m->tokens, &encoding, err) ||
+        !sl_dataset_encode(&m->validation, m->tokens, &encoding, err))
+        return false;
+    config->classes = m->train.labels.count;
+    return order_open(m, err);
+}
+
+static int labelled_epoch_steps(const struct sl_dataloader *m)
+{
+    return sl_steps(epoch_examples(m), m->hyperparameters->batch_size);
+}
+
+/* The last batch of an epoch is what is left. */
+static int labelled_examples(const struct sl_dataloader *m, int step)
+{
+    int first = step % labelled_epoch_steps(m) * m->hyperparameters->batch_size;
+    int left = epoch_examples(m) - first;
+    return sl_least(left, m->hyperparameters->batch_size);
+}
+
+static void turn_to_epoch(struct sl_dataloader *m, int64_t epoch)
+{
+    if (m->epoch == epoch)
+        return;
+    sl_dataset_order((uint64_t)m->hyperparameters->seed, (uint64_t)epoch, epoch_examples(m),
+                     m->order);
+    m->epoch = epoch;
+}
+
+/* Examples of an epoch are the texts, then the first crop of each, and so on. */
+static int text_of(const struct sl_dataloader *m, int number)
+{
+    return number % m->train.count;
+}
+
+/* The first crop of the first text comes after all texts. */
+static bool is_crop(const struct sl_dataloader *m, int number)
+{
+    return number >= m->train.count;
+}
+
+/* Some of a text's tokens. */
+struct span {
+    int first, count;
+};
+
+/* All, but for those that say that it begins and ends, which not every tokenizer adds. */
+static struct span words_of(const struct sl_dataloader *m, int number)
+{
+    int count;
+    const int32_t *ids = sl_dataset_ids(&m->train, text_of(m, number), &count);
+    struct span span = {.first = ids[0] == sl_tokenizer_special(m->tokens, SL_SPECIAL_BEGIN)};
+    span.count = count - span.first;
+    span.count -=
+        span.count > 0 && ids[count - 1] == sl_tokenizer_special(m->tokens, SL_SPECIAL_END);
+    return span;
+}
+
+/* Which of them a crop is: 4 to 127, anywhere; each doubling of the length is as likely as the
+ * next. */
+static struct span draw_span(const struct sl_dataloader *m, int number)
+{
+    enum { LEAST = 4, DOUBLINGS = 5 };
+
+    uint64_t key = sl_random_key((uint64_t)m->hyperparameters->seed, "crops");
+    uint64_t crop = sl_random_bits(key, (uint64_t)(m->epoch * epoch_examples(m) + number));
+    const struct span words = words_of(m, number);
+    int length = LEAST << sl_random_below(crop, 0, DOUBLINGS);
+    length += (int)sl_random_below(crop, 1, (uint64_t)length);
+    struct span span = {.first = words.first, .count = sl_least(words.count, length)};
+    span.first += (int)sl_random_below(crop, 2, (uint64_t)(words.count - span.count) + 1);
+    return span;
+}
+
+static int tokens_of(const struct sl_dataloader *m, int number)
+{
+    int tokens = m->train.examples[text_of(m, number)].tokens;
+    return is_crop(m, number) ? tokens - words_of(m, number).count + draw_span(m, number).count
+                              : tokens;
+}
+
+/* A crop begins and ends as its text does: with what says that it begins and ends. */
+static const int32_t *cut_crop(struct sl_dataloader *m, int number, int *count)
+{
+    const int32_t *ids = sl_dataset_ids(&m->train, text_of(m, number), count);
+    if (!is_crop(m, number))
+        return ids;
+    const struct span words = words_of(m, number), span = draw_span(m, number);
+    const int end = words.first + words.count;
+    int32_t *crop = m->crop;
+    memcpy(crop, ids, (size_t)words.first * sizeof *ids);
+    memcpy(crop + words.first, ids + span.first, (size_t)span.count * sizeof *ids);
+    memcpy(crop + words.first + span.count, ids + end, (size_t)(*count - end) * sizeof *ids);
+    *count -= words.count - span.count;
+    return crop;
+}
+
+/* Rows of the step's batch before its example `last`. */
+static int rows_until(const struct sl_dataloader *m, int base, int last)
+{
+    int rows = 0;
+    for (int i = 0; i < last; i++)
+        rows += tokens_of(m, m->order[base + i]);
+    return rows;
+}
+
+static void labelled_fill(struct sl_dataloader *m, struct sl_batch *batch, int step, int first,
+                          int last)
+{
+    int steps = labelled_epoch_steps(m), base = step % steps * m->hyperparameters->batch_size;
+    int examples = labelled_examples(m, step);
+    turn_to_epoch(m, step / steps);
+    batch->targets = NULL;
+    batch->row_base = rows_until(m, base, first);
+    batch->loss_scale = 1.0f / (float)examples;
+    batch->row_scale = 1.0f / (float)rows_until(m, base, examples);
+    for (int i = first; i < last; i++) {
+        int number = m->order[base + i], count;
+        const int32_t *ids = cut_crop(m, number, &count);
+        m->labels[batch->count] = m->train.examples[text_of(m, number)].label;
+        sl_dataloader_append(m, batch, ids, count);
+    }
+}
+
+static bool labelled_evaluate(const struct sl_dataloader *m, const struct sl_model *model,
+                              const struct sl_policy *policy, struct sl_evaluation *out,
+                              struct sl_err *err)
+{
+    return sl_evaluate_labelled(model, &m->validation, policy, out, NULL, err);
+}
+
+/* FNV-1a (Fowler, Noll, Vo), of whole numbers instead of bytes. */
+static void mix(uint64_t *mark, int64_t x)
+{
+    *mark = (*mark ^ (uint64_t)x) * 0x100000001b3u;
+}
+
+/* Of tokens, of where texts end and of their labels. */
+static void mix_set(uint64_t *mark, const struct sl_dataset *set)
+{
+    mix(mark, sl_fingerprint(set->ids, set->ids_count * sizeof *set->ids));
+    for (int i = 0; i < set->count; i++) {
+        mix(mark, set->examples[i].tokens);
+        mix(mark, set->examples[i].label);
+    }
+}
+
+static int64_t labelled_mark(const struct sl_dataloader *m)
+{
+    const struct sl_labels *labels = &m->train.labels;
+    uint64_t mark = 0xcbf29ce484222325u;
+    mix_set(&mark, &m->train);
+    mix_set(&mark, &m->validation);
+    for (int i = 0; i < labels->count; i++)
+        mix(&mark, sl_fingerprint(labels->list[i].name, strlen(labels->list[i].name)));
+    return (int64_t)(mark >> 4); /* as many bits as one of a text has */
+}
+
+const struct sl_dataloader_kind sl_dataloader_labelled = {.task = SL_TASK_CLASSIFICATION,
+                                                          .open = labelled_open,
+                                                          .epoch_steps = labelled_epoch_steps,
+                                                          .examples = labelled_examples,
+                                                          .fill = labelled_fill,
+                                                          .evaluate = labelled_evaluate,
+                                                          .mark = labelled_mark};

@@ -1,0 +1,147 @@
+/* run_dir.c - claims a run's directory: what may be in it, who else trains there, what is removed.
+ *
+ * The lock is on the directory itself, so there is no file to go stale or to be resumed with. */
+#include "train/run_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* What a run has in its directory; the last is of a state that somebody died writing. */
+static const char *const members[] = {"state", "log.jsonl", "state.sluice-tmp"};
+
+static bool is_member(const char *name)
+{
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (strcmp(members[i], name) == 0)
+            return true;
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* An entry that no run has, into name. */
+static bool find_stranger(const char *path, char name[NAME_MAX + 1], struct sl_err *err)
+{
+    DIR *directory = opendir(path);
+    name[0] = '\0';
+    if (!directory)
+        return errno == ENOENT ||
+               sl_fail(err, SL_IO, "open '%s': %s", path, strerrordesc_np(errno));
+    /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    for (const struct dirent *e; !name[0] && (e = readdir(directory));)
+        if (!is_member(e->d_name))
+            (void)snprintf(name, NAME_MAX + 1, "%s", e->d_name);
+    (void)closedir(directory);
+    return true;
+}
+
+/* Whether there is a run is what the caller must agree with: asked before the directory is made, so
+ * that nothing is, and when it is ours, so that nobody changes it. */
+static bool check(const struct sl_run_dir *run, bool resume, struct sl_err *err)
+{
+    char stranger[NAME_MAX + 1];
+    bool holds = access(run->state, F_OK) == 0;
+    if (resume)
+        return holds || sl_fail(err, SL_NOT_FOUND,
+                                "there is no run in '%s' to go on with; leave out --resume to "
+                                "begin one",
+                                run->path);
+    if (holds)
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "'%s' already holds a run; go on with it (--resume), or choose or empty a directory",
+            run->path);
+    if (!find_stranger(run->path, stranger, err))
+        return false;
+    return !stranger[0] ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "'%s' has '%s' in it, which is no part of a run; accepted is a directory that "
+                   "is not there yet, is empty or holds a run",
+                   run->path, stranger);
+}
+
+/* How much of the path, of which so many bytes count, is left without its last part. */
+static size_t bytes_above(const char *path, size_t bytes)
+{
+    while (bytes > 0 && path[bytes - 1] != '/')
+        bytes--;
+    while (bytes > 0 && path[bytes - 1] == '/')
+        bytes--;
+    return bytes;
+}
+
+/* How much of the path names what is there. */
+static size_t count_there(const char *path)
+{
+    char part[SL_PATH_MAX];
+    size_t bytes = strlen(path);
+    memcpy(part, path, bytes + 1);
+    while (bytes > 0 && access(part, F_OK) != 0) {
+        bytes = bytes_above(part, bytes);
+        part[bytes] = '\0';
+    }
+    return bytes;
+}
+
+/* A file system that knows no locks is no reason not to train. */
+static bool take(struct sl_run_dir *run, struct sl_err *err)
+{
+    int fd = open(run->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return sl_fail(err, SL_IO, "open '%s': %s", run->path, strerrordesc_np(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+        run->lock = fd;
+        return true;
+    }
+    (void)close(fd);
+    run->there = strlen(run->path); /* and whose it is, whoever made it */
+    return sl_fail(err, SL_BUSY, "another process is training in '%s'", run->path);
+}
+
+/* A model with anything else in it is one that nothing loads. */
+static bool check_above(const struct sl_run_dir *run, struct sl_err *err)
+{
+    char above[SL_PATH_MAX], manifest[SL_PATH_MAX];
+    (void)snprintf(above, sizeof above, "%.*s", (int)run->there, run->path);
+    if (run->there == 0)
+        return true;
+    if (!sl_manifest_path(manifest, above, err))
+        return false;
+    return access(manifest, F_OK) != 0 ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "'%s' lies in '%s', which has a model in it; accepted is another place",
+                   run->path, above);
+}
+
+bool sl_run_dir_open(struct sl_run_dir *run, const char *path, bool resume, struct sl_err *err)
+{
+    *run = (struct sl_run_dir){0};
+    if (!sl_path_join(run->state, path, "state", err))
+        return false;
+    (void)snprintf(run->path, sizeof run->path, "%s", path);
+    run->there = strlen(path);
+    if (access(path, F_OK) != 0) {
+        if (!check(run, resume, err))
+            return false;
+        run->there = count_there(path);
+        if (!check_above(run, err) || !sl_directory_make(path, err))
+            return false;
+    }
+    return take(run, err) && check(run, resume, err);
+}
+
+void sl_run_dir_close(struct sl_run_dir *run)
+{
+    size_t bytes = strlen(run->path);
+    while (bytes > run->there && (rmdir(run->path) == 0 || errno == ENOENT)) {
+        bytes = bytes_above(run->path, bytes);
+        run->path[bytes] = '\0';
+    }
+    if (run->lock > 0)
+        (void)close(run->lock);
+    *run = (struct sl_run_dir){0};
+}

@@ -1,0 +1,273 @@
+/* test_model_config.c - config.json: every architecture comes back, every mistake is named. */
+#include "arch/tsa/tsa.h"
+#include "checkpoint/model_config.h"
+#include "support/model_fixture.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static struct sl_model_config card_of(const struct sl_arch *arch)
+{
+    struct sl_model_config model_config = {
+        .arch = arch, .policy = sl_policy_standard(arch), .tokenizer = "characters"};
+    sl_config_standard(arch, &model_config.hyper);
+    model_config.hyper.vocab = 65;
+    return model_config;
+}
+
+/* ---- round trips ---------------------------------------------------------------------------- */
+
+static void expect_same(const struct sl_model_config *a, const struct sl_model_config *b)
+{
+    cr_assert_eq(a->arch, b->arch);
+    cr_assert_eq(a->hyper.task, b->hyper.task);
+    cr_assert_eq(a->hyper.classes, b->hyper.classes);
+    for (int i = 0; i < a->hyper.classes; i++)
+        cr_assert_str_eq(a->labels[i], b->labels[i]);
+    cr_assert_str_eq(a->tokenizer, b->tokenizer);
+    cr_assert_eq(a->hyper.vocab, b->hyper.vocab);
+    for (const struct sl_number *h = a->arch->hypers; h->name; h++)
+        cr_assert_eq(sl_number_get(h, &a->hyper), sl_number_get(h, &b->hyper), "%s", h->name);
+    for (const struct sl_number *r = sl_policy_rows(a->arch); r->name; r++)
+        cr_assert_eq(sl_number_get(r, a->policy.own), sl_number_get(r, b->policy.own), "%s",
+                     r->name);
+}
+
+static void round_trip(const struct sl_model_config *model_config)
+{
+    struct sl_model_config again = {0};
+    struct sl_err err;
+    char *text = NULL;
+    EXPECT_OK((text = sl_model_config_print(model_config, &err)), err);
+    EXPECT_OK(sl_model_config_read(&again, text, strlen(text), &err), err);
+    expect_same(model_config, &again);
+    free(text);
+    sl_model_config_release(&again);
+    sl_model_config_release(&again);
+}
+
+Test(config, every_architecture_comes_back)
+{
+    static char bad_label[] = "bad", good_label[] = "very \"good\"";
+    char *labels[] = {bad_label, good_label};
+    for (int i = 0; sl_arch_at(i); i++) {
+        struct sl_model_config model_config = card_of(sl_arch_at(i));
+        if (model_config.arch->tasks & SL_COMPLETES)
+            round_trip(&model_config);
+        if (model_config.arch->tasks & SL_CLASSIFIES) {
+            model_config.hyper.task = SL_TASK_CLASSIFICATION;
+            model_config.hyper.classes = COUNT(labels);
+            model_config.labels = labels;
+        }
+        for (int p = 0; p < FIXTURE_POLICIES; p++) {
+            model_config.policy = fixture_policy(model_config.arch, p);
+            round_trip(&model_config);
+        }
+    }
+}
+
+/* Each hyper-parameter at both ends of its range. */
+Test(config, every_bound_comes_back)
+{
+    for (int i = 0; sl_arch_at(i); i++) {
+        const struct sl_arch *arch = sl_arch_at(i);
+        for (const struct sl_number *h = arch->hypers; h->name; h++) {
+            struct sl_model_config model_config = card_of(arch);
+            struct sl_err err;
+            const double ends[] = {h->least, h->most};
+            for (size_t end = 0; end < COUNT(ends); end++) {
+                EXPECT_OK(sl_number_set(h, &model_config.hyper, ends[end], &err), err);
+                if (sl_config_check(arch, &model_config.hyper, &err))
+                    round_trip(&model_config);
+            }
+        }
+    }
+}
+
+Test(config, numbers_are_printed_as_they_were_meant)
+{
+    struct sl_model_config model_config = card_of(sl_arch_find("tsa"));
+    struct sl_err err;
+    model_config.training =
+        (char[]){"{\"seed\":18446744073709, \"loss\":1.4697, \"by\":\"caf\xC3\xA9\"}"};
+    char *text = sl_model_config_print(&model_config, &err);
+    static const char *const want[] = {"\"gate_limit\": 0.9",      "\"dropout\": 0.1,",
+                                       "\"lambda\": 0.001",        "\"seed\": 18446744073709,",
+                                       "\"loss\": 1.4697,",        "\"by\": \"caf\xC3\xA9\"",
+                                       "\"file\": \"vocab.json\"", "\"format\": \"sluice-1\""};
+    for (size_t i = 0; i < COUNT(want); i++)
+        cr_assert(strstr(text, want[i]), "no %s in %s", want[i], text);
+    cr_assert_eq(text[strlen(text) - 1], '\n');
+
+    struct sl_model_config again = {0};
+    EXPECT_OK(sl_model_config_read(&again, text, strlen(text), &err), err);
+    cr_assert(strstr(again.training, "\"loss\": 1.4697"), "%s", again.training);
+    sl_model_config_release(&again);
+    free(text);
+}
+
+/* What a task or an architecture does not use is not written, and not accepted either. */
+Test(config, holds_only_what_its_task_uses)
+{
+    static char bad_label[] = "bad", good_label[] = "good";
+    char *labels[] = {bad_label, good_label}, *text;
+    struct sl_err err;
+    struct sl_model_config model_config = card_of(sl_arch_find("vanilla"));
+    EXPECT_OK((text = sl_model_config_print(&model_config, &err)), err);
+    cr_assert_null(strstr(text, "bidirectional"), "%s", text);
+    cr_assert_null(strstr(text, "pooling"), "%s", text);
+    cr_assert_null(strstr(text, "inference"), "%s", text);
+    free(text);
+    model_config.hyper.task = SL_TASK_CLASSIFICATION;
+    model_config.hyper.classes = COUNT(labels);
+    model_config.labels = labels;
+    EXPECT_OK((text = sl_model_config_print(&model_config, &err)), err);
+    cr_assert(strstr(text, "\"bidirectional\": true"), "%s", text);
+    cr_assert(strstr(text, "\"pooling\": \"mean\""), "%s", text);
+    free(text);
+}
+
+Test(config, what_could_not_be_read_is_not_printed)
+{
+    struct sl_model_config model_config = card_of(sl_arch_find("vanilla"));
+    struct sl_err err;
+    model_config.training = (char[]){"[1]"};
+    EXPECT_FAIL(sl_model_config_print(&model_config, &err), err, SL_CORRUPT,
+                "training: the JSON is an array");
+    model_config.training = (char[]){"{\"a\":"};
+    EXPECT_FAIL(sl_model_config_print(&model_config, &err), err, SL_CORRUPT, "training: not JSON");
+    model_config.training = NULL;
+    model_config.hyper.width = 0;
+    EXPECT_FAIL(sl_model_config_print(&model_config, &err), err, SL_BAD_INPUT,
+                "width is 0; accepted is");
+}
+
+/* ---- what is refused ------------------------------------------------------------------------ */
+
+#define HYPER                                                                                      \
+    "\"width\":64,\"depth\":2,\"heads\":4,\"hidden\":128,\"context\":32,\"dropout\":0.1,"          \
+    "\"lambda\":0.001,\"router_bias\":-1,\"router_width\":0"
+
+static const char good[] =
+    "{\"format\":\"sluice-1\",\"architecture\":\"tsa\",\"task\":\"completion\","
+    "\"hyperparameters\":{" HYPER
+    "},\"vocab_size\":65,\"tokenizer\":{\"kind\":\"characters\",\"file\":\"vocab.json\"},"
+    "\"inference\":{\"gate\":\"mixed\",\"gate_limit\":0.5},\"training\":{\"any\":[1]}}";
+
+/* `good` with its first `from` replaced by `to`. */
+static const struct {
+    const char *from, *to;
+    enum sl_code code;
+    const char *want;
+} bad_edits[] = {
+    {"{\"format\"", "[{\"format\"", SL_CORRUPT, "not JSON: line 1"},
+    {"\"sluice-1\"", "\"sluice-2\"", SL_CORRUPT, "'format' is 'sluice-2', want 'sluice-1'"},
+    {"\"format\":\"sluice-1\",", "", SL_CORRUPT, "'format' is nothing, want a string"},
+    {"\"vocab_size\"", "\"vocabulary\"", SL_CORRUPT,
+     "unknown key 'vocabulary'; accepted are: format, architecture, task, labels, "
+     "hyperparameters, vocab_size, "
+     "tokenizer, inference, training"},
+    {"\"vocab_size\":65", "\"vocab_size\":65,\"vocab_size\":65", SL_CORRUPT, "not JSON"},
+    {"\"vocab_size\":65,", "", SL_CORRUPT, "'vocab_size' is nothing, want a whole number"},
+    {"\"vocab_size\":65", "\"vocab_size\":65.0", SL_CORRUPT, "'vocab_size' is a real number"},
+    {"\"vocab_size\":65", "\"vocab_size\":0", SL_CORRUPT, "'vocab_size' is 0, want 1 to 2097152"},
+    {"\"vocab_size\":65", "\"vocab_size\":4294967361", SL_CORRUPT, "'vocab_size' is 4294967361"},
+    {"\"tsa\"", "\"tsar\"", SL_CORRUPT, "no architecture 'tsar'; there is: "},
+    {"\"tsa\"", "7", SL_CORRUPT, "'architecture' is a whole number, want a string"},
+    {"\"tsa\"", "\"ts\\u0000a\"", SL_CORRUPT, "'architecture' contains a NUL"},
+    {"\"completion\"", "\"translation\"", SL_CORRUPT,
+     "'task' is 'translation', want one of 'completion', 'classification'"},
+    {"\"width\":64", "\"widht\":64", SL_CORRUPT,
+     "hyperparameters: unknown key 'widht'; accepted are: width, "},
+    {"\"width\":64", "\"width\":64.0", SL_CORRUPT, "hyperparameters: 'width' is a real number"},
+    {"\"width\":64", "\"width\":\"64\"", SL_CORRUPT, "hyperparameters: 'width' is a string"},
+    {"\"width\":64", "\"width\":0", SL_BAD_INPUT, "hyperparameters: width is 0; accepted is"},
+    {"\"width\":64", "\"width\":4294967360", SL_BAD_INPUT, "hyperparameters: width is 4294967360"},
+    {"\"width\":64", "\"width\":64,\"width\":64", SL_CORRUPT, "not JSON"},
+    {"\"dropout\":0.1", "\"dropout\":1", SL_BAD_INPUT,
+     "hyperparameters: dropout is 1; accepted is"},
+    {"\"dropout\":0.1", "\"dropout\":null", SL_CORRUPT, "'dropout' is null, want a real number"},
+    {"\"dropout\":0.1", "\"dropout\":1e999", SL_CORRUPT, "not JSON"},
+    {"\"heads\":4", "\"heads\":3", SL_BAD_INPUT, "heads is 3, which does not divide width, 64"},
+    {"\"hyperparameters\":{" HYPER "}", "\"hyperparameters\":[]", SL_CORRUPT,
+     "'hyperparameters' is an array, want an object"},
+    {"\"characters\"", "\"syllables\"", SL_CORRUPT,
+     "tokenizer: 'kind' is 'syllables', want one of 'characters'"},
+    {"\"vocab.json\"", "\"../vocab.json\"", SL_CORRUPT,
+     "tokenizer: 'file' is '../vocab.json', want one of 'vocab.json'"},
+    {"\"kind\":\"characters\",", "", SL_CORRUPT, "tokenizer: 'kind' is nothing"},
+    {"\"file\":", "\"fiel\":", SL_CORRUPT,
+     "tokenizer: unknown key 'fiel'; accepted are: kind, file"},
+    {"\"width\":64", "\"width\":64,\"pooling\":\"mean\"", SL_CORRUPT,
+     "hyperparameters: unknown key 'pooling'; accepted are: width, "},
+    {"\"mixed\"", "\"medium\"", SL_BAD_INPUT,
+     "inference: gate is 'medium'; accepted is one of soft, hard, mixed"},
+    {"\"mixed\"", "true", SL_CORRUPT, "inference: 'gate' is true or false, want a string"},
+    {"\"gate_limit\":0.5", "\"gate_limit\":-0.1", SL_BAD_INPUT,
+     "inference: gate_limit is -0.1; accepted is a number from 0 to 1"},
+    {"\"gate_limit\":0.5", "\"gate_limit\":\"0.5\"", SL_CORRUPT, "'gate_limit' is a string"},
+    {"\"gate_limit\"", "\"gate_limits\"", SL_CORRUPT,
+     "inference: unknown key 'gate_limits'; accepted are: gate, gate_limit"},
+    {"\"gate_limit\":0.5", "\"exit_threshold\":1", SL_CORRUPT,
+     "inference: unknown key 'exit_threshold'; accepted are: gate, gate_limit"},
+    {"{\"any\":[1]}", "\"none\"", SL_CORRUPT, "'training' is a string, want an object"},
+    {"{\"any\":[1]}", "{\"a\":1,\"a\":2}", SL_CORRUPT, "not JSON"},
+};
+
+static void edit(char *out, size_t room, const char *from, const char *to)
+{
+    const char *at = strstr(good, from);
+    cr_assert(at, "no %s to edit", from);
+    int length = snprintf(out, room, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
+    cr_assert_lt((size_t)length, room);
+}
+
+Test(config, mistakes_are_named)
+{
+    for (size_t i = 0; i < COUNT(bad_edits); i++) {
+        char text[2048];
+        struct sl_model_config model_config = {.tokenizer = "untouched"};
+        struct sl_err err;
+        edit(text, sizeof text, bad_edits[i].from, bad_edits[i].to);
+        EXPECT_FAIL(sl_model_config_read(&model_config, text, strlen(text), &err), err,
+                    bad_edits[i].code, bad_edits[i].want);
+        cr_assert_str_eq(model_config.tokenizer, "untouched");
+        cr_assert_null(model_config.arch);
+    }
+}
+
+Test(config, what_may_be_missing)
+{
+    static const char *const optional[] = {"\"inference\":{\"gate\":\"mixed\",\"gate_limit\":0.5},",
+                                           ",\"training\":{\"any\":[1]}", "\"gate\":\"mixed\",",
+                                           ",\"gate_limit\":0.5"};
+    for (size_t i = 0; i < COUNT(optional); i++) {
+        char text[2048];
+        struct sl_model_config model_config = {0};
+        struct sl_err err;
+        edit(text, sizeof text, optional[i], "");
+        EXPECT_OK(sl_model_config_read(&model_config, text, strlen(text), &err), err);
+        struct sl_policy usual = sl_policy_standard(model_config.arch);
+        const struct sl_tsa_policy *own = sl_policy_own(&model_config.policy),
+                                   *want = sl_policy_own(&usual);
+        bool said = strstr(text, "gate_limit") != NULL;
+        cr_assert_eq(own->gate, want->gate);
+        cr_assert_float_eq((double)own->gate_limit, said ? 0.5 : (double)want->gate_limit, 1e-7);
+        sl_model_config_release(&model_config);
+    }
+}
+
+Test(config, every_truncation_is_refused)
+{
+    struct sl_model_config model_config = {0};
+    struct sl_err err;
+    EXPECT_OK(sl_model_config_read(&model_config, good, strlen(good), &err), err);
+    sl_model_config_release(&model_config);
+    for (size_t size = 0; size < strlen(good); size++) {
+        char *cut = malloc(size + !size);
+        cr_assert(cut);
+        memcpy(cut, good, size);
+        EXPECT_FAIL(sl_model_config_read(&model_config, cut, size, &err), err, SL_CORRUPT,
+                    "not JSON");
+        free(cut);
+    }
+}
