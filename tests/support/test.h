@@ -48,7 +48,8 @@ enum { TEST_SANITIZED = 0 };
  * that depends on it. */
 uint64_t test_seed(void);
 
-/* A fresh directory in path, which has PATH_MAX bytes. */
+/* Makes a fresh directory, in TMPDIR, memory or /tmp. Its path goes to path, which has PATH_MAX
+ * bytes. */
 void test_directory_create(char *path);
 
 /* Joins a directory and a name in out, which has PATH_MAX bytes, and returns out. */
