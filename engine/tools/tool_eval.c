@@ -221,10 +221,8 @@ static bool classify(struct sl_model *m, const struct arguments *a, const struct
 {
     struct sl_labels labels = {0};
     struct sl_dataset set = {0};
-    struct sl_dataset_encoding encoding = {.context = m->config.context,
-                                           .truncation =
-                                               a->truncation,
-                                           .unknown = SL_UNKNOWN_REPLACE};
+    struct sl_dataset_encoding encoding = {
+        .context = m->config.context, .truncation = a->truncation, .unknown = SL_UNKNOWN_REPLACE};
     bool ok = list_labels(m, a->labels, &labels, err) &&
               sl_dataset_open(&set, a->data, &a->columns, &labels, err) &&
               sl_dataset_encode(&set, m->tokenizer, &encoding, err);

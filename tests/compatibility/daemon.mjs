@@ -54,7 +54,7 @@ export class Daemon {
     writeFileSync(join(folder, 'corpus'), CORPUS);
     const given = {
       corpus: join(folder, 'corpus'),
-      out: join(folder, 'store', MODEL, '1'),
+      output: join(folder, 'store', MODEL, '1'),
       ...{ width: 32, heads: 2, depth: 2, hidden: 64, context: CONTEXT },
     };
     sluice('init', 'tsa', ...options(given));
@@ -66,7 +66,7 @@ export class Daemon {
     writeFileSync(join(folder, 'texts.tsv'), TEXTS.repeat(8));
     const given = {
       ...{ data: join(folder, 'texts.tsv'), text: 1, label: 2, tokenizer: 'characters' },
-      ...{ run: join(folder, 'run'), out: join(folder, 'store', CLASSIFIER, '1'), steps: 4 },
+      ...{ 'run-dir': join(folder, 'run'), output: join(folder, 'store', CLASSIFIER, '1'), steps: 4 },
       ...{ width: 16, heads: 2, depth: 2, hidden: 16, context: CONTEXT },
     };
     sluice('train', 'tsa', ...options(given));

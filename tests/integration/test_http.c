@@ -462,7 +462,7 @@ static void expect_refusal(const char *bytes, size_t count, const char *start)
     cr_assert(!raw_read_until(fd, &got, "never there"));
     cr_assert(got.data && strncmp(got.data, start, strlen(start)) == 0, "%s: %s", bytes,
               got.data ? got.data : "nothing");
-    cr_assert(!strstr(got.data + 1, "HTTP/1.1 2"), "%s: %s", bytes, got.data);
+    cr_assert(!strstr(got.data, "HTTP/1.1 2"), "%s: %s", bytes, got.data);
     sl_buffer_release(&got);
     (void)close(fd);
 }
@@ -470,14 +470,15 @@ static void expect_refusal(const char *bytes, size_t count, const char *start)
 /* What a proxy may understand in another way is not guessed at. */
 Test(http, requests_whose_end_is_in_doubt_are_refused)
 {
+    static const char either[] = "HTTP/1.1 "; /* 501 from libmicrohttpd 0.9, 400 from 1.0 */
     static const char *const heads[][2] = {
         {"HTTP/1.1 400 ", "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
                           "Content-Length: 60\r\n\r\n{}GET / HTTP/1.1\r\nHost: x\r\n\r\n"},
         {"HTTP/1.1 400 ", "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
                           "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
-        {"HTTP/1.1 501 ", "POST /v1/completions HTTP/1.1\r\nHost: x\r\n"
-                          "Transfer-Encoding: gzip\r\n\r\n0\r\n\r\n"},
-        {"HTTP/1.1 501 ", "GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n"},
+        {either, "POST /v1/completions HTTP/1.1\r\nHost: x\r\n"
+                 "Transfer-Encoding: gzip\r\n\r\n0\r\n\r\n"},
+        {either, "GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n"},
         {"HTTP/1.1 400 ", "POST /v1/completions HTTP/1.1\r\nHost: x\r\n"
                           "Content-Length : 30\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n"},
         {"HTTP/1.1 400 ", "GET / HTTP/1.1\r\nHost: x\r\n"
