@@ -446,8 +446,10 @@ struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *
         http->watcher = watcher;
         http->daemon = MHD_start_daemon(
             MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL,
-            NULL, on_request, http,                                 //
-            MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,           //
+            NULL, on_request, http,                       //
+            MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL, //
+            /* From 1.0 on, folded lines would be joined; a proxy may read them in another way. */
+            MHD_OPTION_STRICT_FOR_CLIENT, 1,                        //
             MHD_OPTION_LISTEN_SOCKET, socket,                       //
             MHD_OPTION_THREAD_POOL_SIZE, (unsigned)SV_HTTP_THREADS, //
             MHD_OPTION_CONNECTION_LIMIT, (unsigned)server->options->max_connections,
