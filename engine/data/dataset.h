@@ -9,6 +9,7 @@
 
 #include "data/labels.h"
 #include "data/record_reader.h"
+#include "sluice/dataset.h"
 #include "sluice/tokens.h"
 
 struct sl_example {

@@ -105,7 +105,7 @@ static bool bench(struct sl_engine *engine, const struct arguments *a, const cha
 {
     char corpus[SL_PATH_MAX], run[SL_PATH_MAX], state[SL_PATH_MAX];
     struct sl_train_options t = {
-        .arch = sl_arch_find(a->arch), .sources.corpus = corpus, .run = run};
+        .arch = sl_arch_find(a->arch), .sources.corpus = corpus, .run_dir = run};
     if (!t.arch)
         return sl_fail(err, SL_BAD_INPUT, "--arch is %s, which there is not", a->arch);
     sl_config_standard(t.arch, &t.config);

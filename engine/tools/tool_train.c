@@ -18,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EPOCHS_STANDARD = 10 }; /* of labelled texts, which are soon known by heart */
-
 struct arguments {
     const char *corpus, *run, *out, *isa;
     const char *truncate;
@@ -56,7 +54,7 @@ static const struct option_row train_rows[] = {
      offsetof(struct arguments, truncate), 0, 0},
     {"init-from", "DIR",
      "a model to begin from: its sizes and vocabulary, and its numbers as far as they go",
-     OPTION_TEXT, offsetof(struct arguments, training.from), 0, 0},
+     OPTION_TEXT, offsetof(struct arguments, training.init_from), 0, 0},
     {"save-best", NULL, "publish the best model so far at each measurement, not the last one",
      OPTION_SWITCH, offsetof(struct arguments, best), 0, 0},
     {"run-dir", "DIR", "where the run keeps its state and log.jsonl", OPTION_TEXT,
@@ -121,7 +119,7 @@ static void train_options(const char *name)
 {
     options_help(train_rows);
     printf("\nthe hyperparameters (--data without --steps and --epochs: %d epochs):\n",
-           EPOCHS_STANDARD);
+           SL_EPOCHS_DEFAULT);
     numbers_help(sl_hyperparameter_rows);
     print_hypers("train", name);
     print_examples(sl_arch_find(name ? name : "tsa"));
@@ -145,8 +143,6 @@ static void init_options(const char *name)
 static bool standard_config(struct sl_train_options *t, int count, char **words, struct sl_err *err)
 {
     const char *from = NULL;
-    struct sl_checkpoint start;
-    sl_config_standard(t->arch, &t->config);
     for (int i = 1; i < count; i++) {
         if (strncmp(words[i], "--init-from=", 12) == 0)
             from = words[i] + 12;
@@ -155,13 +151,8 @@ static bool standard_config(struct sl_train_options *t, int count, char **words,
     }
     if (!from)
         return true;
-    if (!model_path_check_input(from, err) || !sl_checkpoint_open(&start, from, err))
-        return sl_wrap(err, "--init-from");
-    if (start.model_config.arch == t->arch)
-        t->config = start.model_config.hyper;
-    sl_checkpoint_close(&start);
-    t->config.classes = 0;
-    return true;
+    return (model_path_check_input(from, err) && sl_train_options_init_from(t, from, err)) ||
+           sl_wrap(err, "--init-from");
 }
 
 /* The first word is the architecture, since what the others may be depends on it. */
@@ -179,34 +170,15 @@ static bool read_line(struct arguments *a, struct option_reader *reader, int cou
 {
     if (!is_architecture(count > 0 ? words[0] : NULL, err))
         return false;
-    a->training.arch = sl_arch_find(words[0]);
+    sl_train_options_init(&a->training, sl_arch_find(words[0]));
     if (!standard_config(&a->training, count, words, err))
         return false;
-    sl_numbers_standard(sl_hyperparameter_rows, &a->training.hyperparameters);
-    /* Not given: nobody may ask for none. */
-    a->training.hyperparameters.steps = 0;
-    a->training.hyperparameters.train_fraction = a->training.hyperparameters.validation_fraction =
-        0.0f;
     reader->values = a;
     reader->numbers[1] = (struct option_numbers){a->training.arch->hypers, &a->training.config};
     return options_read(reader, count - 1, words + 1, err);
 }
 
 /* -- train ------------------------------------------------------------------------------------ */
-
-/* How long and on which parts, where nobody has said it. */
-static void fill_in(struct sl_train_options *t)
-{
-    struct sl_hyperparameters standard, *r = &t->hyperparameters;
-    sl_numbers_standard(sl_hyperparameter_rows, &standard);
-    r->train_fraction = r->train_fraction > 0.0f ? r->train_fraction : standard.train_fraction;
-    r->validation_fraction =
-        r->validation_fraction > 0.0f ? r->validation_fraction : standard.validation_fraction;
-    if (t->sources.data && r->steps == 0 && r->epochs == 0)
-        r->epochs = EPOCHS_STANDARD;
-    if (r->steps == 0)
-        r->steps = standard.steps;
-}
 
 static volatile sig_atomic_t stopped;
 
@@ -287,7 +259,7 @@ static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *
     struct sl_trainer *trainer = sl_trainer_create(engine, &a->training, err);
     if (!trainer)
         return false;
-    struct report *report = report_open(trainer, a->training.run, a->json, err);
+    struct report *report = report_open(trainer, a->training.run_dir, a->json, err);
     bool ok = report != NULL;
     if (ok) {
         struct watch w = {.a = a, .trainer = trainer, .report = report};
@@ -335,7 +307,7 @@ static bool check_sources(const struct arguments *a, struct sl_err *err)
                                                      {0}});
     if (!s->data && labelled)
         return tool_refuse_labelled(labelled, err);
-    if (a->training.from && vocabulary)
+    if (a->training.init_from && vocabulary)
         return sl_fail(
             err, SL_BAD_INPUT,
             "--%s is given, but the vocabulary is that of the model to begin --init-from",
@@ -359,8 +331,8 @@ static bool run_train(int count, char **words, struct sl_err *err)
     if (a.best && !a.out)
         return sl_fail(err, SL_BAD_INPUT,
                        "--output DIR is missing: where --save-best puts the best model");
-    fill_in(&a.training);
-    a.training.run = a.run;
+    sl_train_options_complete(&a.training);
+    a.training.run_dir = a.run;
     a.training.resume = a.resume;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
     if (!engine)

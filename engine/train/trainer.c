@@ -27,17 +27,18 @@ struct sl_trainer {
     struct sl_tape tape;
     struct sl_train_progress state;
     double gate_sum, gate_count;
-    int64_t judged, right; /* labelled texts since the last measurement, and how many of them */
+    int64_t seen, correct; /* labelled texts since the last evaluation */
 };
 
 /* -- one step --------------------------------------------------------------------------------- */
 
-/* As they were when they were learned from: with dropout, and by a model that goes on changing. */
-static void judge(struct sl_trainer *tr, const struct sl_tensor *logits, const int32_t *labels)
+/* Of training batches: with dropout, and by a model that changes from batch to batch. */
+static void count_correct(struct sl_trainer *tr, const struct sl_tensor *logits,
+                          const int32_t *labels)
 {
     for (int i = 0; i < logits->rows; i++)
-        tr->right += sl_argmax(sl_row(logits, i), logits->cols) == labels[i];
-    tr->judged += logits->rows;
+        tr->correct += sl_argmax(sl_row(logits, i), logits->cols) == labels[i];
+    tr->seen += logits->rows;
 }
 
 static int micro_batch(struct sl_trainer *tr, int first, int last)
@@ -46,7 +47,7 @@ static int micro_batch(struct sl_trainer *tr, int first, int last)
     sl_tape_begin(&tr->tape, &batch, true);
     const struct sl_tensor *logits = sl_model_forward(tr->model, &tr->tape);
     if (tr->model->config.task == SL_TASK_CLASSIFICATION)
-        judge(tr, logits, batch.labels);
+        count_correct(tr, logits, batch.labels);
     sl_tape_backward(&tr->tape);
     tr->state.loss += tr->tape.stats.loss;
     tr->gate_sum += tr->tape.stats.gate_sum;
@@ -75,7 +76,8 @@ static bool fail_step(const struct sl_trainer *tr, struct sl_err *err)
     const struct sl_err found = *err;
     if (found.code != SL_NOT_FINITE)
         return sl_wrap(err, "step %d", tr->state.step);
-    return sl_fail(err, found.code, "step %d: %s; try a smaller rate (now %g) or clip (now %g)",
+    return sl_fail(err, found.code,
+                   "step %d: %s; try a smaller learning_rate (now %g) or max_grad_norm (now %g)",
                    tr->state.step, found.text, tr->state.learning_rate,
                    (double)tr->training.hyperparameters.max_grad_norm);
 }
@@ -152,16 +154,23 @@ static struct sl_training_state state_of(const struct sl_trainer *tr, struct sl_
                                       .counters_count = count};
 }
 
-static bool save(struct sl_trainer *tr, const struct sl_train_callbacks *watch, struct sl_err *err)
+static void report(struct sl_trainer *tr, const struct sl_train_callbacks *callbacks,
+                   enum sl_train_event event)
+{
+    tr->state.event = event;
+    if (callbacks && callbacks->report)
+        callbacks->report(callbacks->context, &tr->state);
+}
+
+static bool save(struct sl_trainer *tr, const struct sl_train_callbacks *callbacks,
+                 struct sl_err *err)
 {
     struct sl_state_entry list[COUNTERS_MAX];
     int count = list_counters(tr, list);
     struct sl_training_state state = state_of(tr, list, count);
     if (!sl_training_state_write(tr->run.state, &state, err))
         return sl_wrap(err, "save step %d", tr->state.step);
-    tr->state.event = SL_TRAIN_SAVED;
-    if (watch && watch->report)
-        watch->report(watch->context, &tr->state);
+    report(tr, callbacks, SL_TRAIN_SAVED);
     return true;
 }
 
@@ -229,7 +238,7 @@ static bool begin(struct sl_trainer *tr, const struct sl_checkpoint *start, stru
     sl_model_initialize(tr->model, (uint64_t)tr->training.hyperparameters.seed);
     if (start && !sl_checkpoint_load_matching(start, tr->model->state_dict,
                                               tr->model->state_dict_count, err))
-        return sl_wrap(err, "begin from '%s' with the sizes given here", tr->training.from);
+        return sl_wrap(err, "begin from '%s' with the sizes given here", tr->training.init_from);
     return save(tr, NULL, err);
 }
 
@@ -271,12 +280,12 @@ static bool prepare(struct sl_trainer *tr, const struct sl_checkpoint *start, st
 static bool open_start(struct sl_trainer *tr, struct sl_checkpoint *start, struct sl_err *err)
 {
     struct sl_train_options *t = &tr->training;
-    if (!t->from)
+    if (!t->init_from)
         return true;
-    if (!sl_checkpoint_open(start, t->from, err))
+    if (!sl_checkpoint_open(start, t->init_from, err))
         return false;
     if (start->model_config.arch != t->arch)
-        return sl_fail(err, SL_BAD_INPUT, "'%s' is of architecture %s, want %s", t->from,
+        return sl_fail(err, SL_BAD_INPUT, "'%s' is of architecture %s, want %s", t->init_from,
                        start->model_config.arch->name, t->arch->name);
     t->sources.tokens = start->tokens;
     start->tokens = NULL;
@@ -304,8 +313,8 @@ struct sl_trainer *sl_trainer_create(struct sl_engine *engine,
                                            .best_loss = (double)INFINITY};
     struct sl_checkpoint start = {0};
     bool ok = sl_hyperparameters_check(&training->hyperparameters, err) &&
-              sl_run_dir_open(&tr->run, training->run, training->resume, err) &&
-              open_start(tr, &start, err) && prepare(tr, training->from ? &start : NULL, err);
+              sl_run_dir_open(&tr->run, training->run_dir, training->resume, err) &&
+              open_start(tr, &start, err) && prepare(tr, training->init_from ? &start : NULL, err);
     sl_checkpoint_close(&start);
     if (ok)
         return tr;
@@ -349,7 +358,7 @@ static bool is_best(const struct sl_train_progress *s, const struct sl_evaluatio
     return e->loss < s->best_loss;
 }
 
-static bool evaluate(struct sl_trainer *tr, const struct sl_train_callbacks *watch,
+static bool evaluate(struct sl_trainer *tr, const struct sl_train_callbacks *callbacks,
                      struct sl_err *err)
 {
     struct sl_evaluation e;
@@ -362,26 +371,25 @@ static bool evaluate(struct sl_trainer *tr, const struct sl_train_callbacks *wat
     s->validation_accuracy = e.accuracy;
     s->validation_depth = isfinite(e.halting_depth) ? e.halting_depth : e.layers_mean;
     s->validation_depth_first = e.halting_depth_first;
-    s->train_accuracy = tr->judged > 0 ? (double)tr->right / (double)tr->judged : (double)NAN;
-    tr->judged = tr->right = 0;
+    s->train_accuracy = tr->seen > 0 ? (double)tr->correct / (double)tr->seen : (double)NAN;
+    tr->seen = tr->correct = 0;
     if (is_best(s, &e)) {
         s->best_loss = e.loss;
         s->best_accuracy = isfinite(e.accuracy) ? e.accuracy : 0.0;
         s->best_step = s->step;
     }
-    s->event = SL_TRAIN_EVALUATED;
-    watch->report(watch->context, s);
+    report(tr, callbacks, SL_TRAIN_EVALUATED);
     return true;
 }
 
 /* Stopping is also a moment to save, but not twice at one step. */
-static bool after_step(struct sl_trainer *tr, const struct sl_train_callbacks *watch, bool stopping,
-                       struct sl_err *err)
+static bool after_step(struct sl_trainer *tr, const struct sl_train_callbacks *callbacks,
+                       bool stopping, struct sl_err *err)
 {
     const struct sl_hyperparameters *r = &tr->training.hyperparameters;
-    if (due_evaluation(tr) && !evaluate(tr, watch, err))
+    if (due_evaluation(tr) && !evaluate(tr, callbacks, err))
         return false;
-    return !(stopping || due(r->save_every, &tr->state)) || save(tr, watch, err);
+    return !(stopping || due(r->save_every, &tr->state)) || save(tr, callbacks, err);
 }
 
 static void update_progress(struct sl_throughput *p, struct sl_train_progress *s)
@@ -392,7 +400,8 @@ static void update_progress(struct sl_throughput *p, struct sl_train_progress *s
     s->tokens_per_second = p->tokens_per_second;
 }
 
-static bool go_on(struct sl_trainer *tr, const struct sl_train_callbacks *watch, struct sl_err *err)
+static bool train(struct sl_trainer *tr, const struct sl_train_callbacks *callbacks,
+                  struct sl_err *err)
 {
     struct sl_throughput progress = sl_throughput_begin(tr->state.step);
     bool stopping = false;
@@ -400,21 +409,31 @@ static bool go_on(struct sl_trainer *tr, const struct sl_train_callbacks *watch,
         if (!sl_trainer_step(tr, err))
             return false;
         update_progress(&progress, &tr->state);
-        tr->state.event = SL_TRAIN_STEPPED;
-        watch->report(watch->context, &tr->state);
-        stopping = watch->stop && watch->stop(watch->context);
-        if (!after_step(tr, watch, stopping, err))
+        report(tr, callbacks, SL_TRAIN_STEPPED);
+        stopping = callbacks && callbacks->stop && callbacks->stop(callbacks->context);
+        if (!after_step(tr, callbacks, stopping, err))
             return false;
     }
     /* A run that was resumed at its end has not been measured by this process. */
     bool measured = !sl_trainer_finished(tr) || isfinite(tr->state.validation_loss);
-    return measured || evaluate(tr, watch, err);
+    return measured || evaluate(tr, callbacks, err);
 }
 
-bool sl_trainer_run(struct sl_trainer *tr, const struct sl_train_callbacks *watch,
+bool sl_trainer_run(struct sl_trainer *tr, const struct sl_train_callbacks *callbacks,
                     struct sl_err *err)
 {
-    return go_on(tr, watch, err) || sl_wrap(err, "what was saved last is in '%s'", tr->run.path);
+    return train(tr, callbacks, err) ||
+           sl_wrap(err, "the last saved state is in '%s'", tr->run.path);
+}
+
+bool sl_trainer_evaluate(struct sl_trainer *tr, struct sl_err *err)
+{
+    return evaluate(tr, NULL, err);
+}
+
+bool sl_trainer_save(struct sl_trainer *tr, struct sl_err *err)
+{
+    return save(tr, NULL, err);
 }
 
 bool sl_trainer_finished(const struct sl_trainer *tr)

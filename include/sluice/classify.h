@@ -9,6 +9,10 @@
 #include "sluice/logits.h"
 #include "sluice/model.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct sl_classifier;
 
 struct sl_classifier_options {
@@ -38,3 +42,7 @@ struct sl_classifier_item {
  * runs. */
 SL_PUBLIC bool sl_classifier_run(struct sl_classifier *classifier, struct sl_classifier_item *items,
                                  int count, struct sl_err *err) SL_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif

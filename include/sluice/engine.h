@@ -7,6 +7,10 @@
 
 #include "sluice/err.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct sl_engine;
 
 struct sl_engine_options {
@@ -23,3 +27,7 @@ SL_PUBLIC const char *sl_engine_isa(const struct sl_engine *engine);
 /* "bf16" or "fp32": what matrix products read. */
 SL_PUBLIC const char *sl_engine_precision(const struct sl_engine *engine);
 SL_PUBLIC const char *sl_version(void); /* of this library, "0.1.0" */
+
+#ifdef __cplusplus
+}
+#endif

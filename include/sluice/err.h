@@ -14,6 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define SL_MUST_CHECK   __attribute__((warn_unused_result))
 #define SL_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define SL_PUBLIC       __attribute__((visibility("default")))
@@ -61,3 +65,7 @@ bool sl_err_set_index(struct sl_err *err, int64_t index);
 /* The text without what was said of the path and around it: for readers who must not see where
  * files are, or who know. The whole text when no path was set. */
 const char *sl_err_reason(const struct sl_err *err);
+
+#ifdef __cplusplus
+}
+#endif

@@ -19,6 +19,10 @@
 
 #include "sluice/infer.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct sl_generation;
 
 enum { SL_STOPS_MAX = 4, SL_STOP_BYTES_MAX = 256, SL_LOGPROBS_MAX = 5 };
@@ -83,3 +87,7 @@ SL_PUBLIC const char *sl_generation_text(const struct sl_generation *g, size_t *
 SL_PUBLIC const struct sl_token_logprob *sl_generation_logprobs(const struct sl_generation *g,
                                                                 int *count);
 SL_PUBLIC struct sl_generation_usage sl_generation_usage(const struct sl_generation *g);
+
+#ifdef __cplusplus
+}
+#endif

@@ -13,6 +13,10 @@
 #include "sluice/logits.h"
 #include "sluice/model.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct sl_session;
 
 struct sl_session_options {
@@ -70,3 +74,7 @@ struct sl_sample_params {
 enum { SL_SAMPLE_BYTES = 12 };
 
 SL_PUBLIC int32_t sl_sample(const struct sl_sample_params *choice);
+
+#ifdef __cplusplus
+}
+#endif

@@ -3,8 +3,16 @@
 
 #include "sluice/err.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The index of the largest of count numbers; the first of equals. */
 SL_PUBLIC int sl_argmax(const float *x, int count);
 /* softmax(logits) and log softmax(logits), into out: count floats. Sums are in double. */
 SL_PUBLIC void sl_softmax(const float *logits, int count, float *out);
 SL_PUBLIC void sl_log_softmax(const float *logits, int count, float *out);
+
+#ifdef __cplusplus
+}
+#endif

@@ -10,6 +10,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct sl_model;
 
 /* Versions are whole numbers from 1. */
@@ -44,3 +48,7 @@ struct sl_model_info {
 };
 SL_PUBLIC const struct sl_model_info *sl_model_info(const struct sl_model *model);
 SL_PUBLIC const struct sl_tokenizer *sl_model_tokenizer(const struct sl_model *model);
+
+#ifdef __cplusplus
+}
+#endif

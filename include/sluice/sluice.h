@@ -1,7 +1,22 @@
-/* sluice.h - the whole public interface of the engine. */
+/* sluice.h - the whole public interface of the engine.
+ *
+ *     struct sl_err err;
+ *     struct sl_engine *engine = sl_engine_create(&(struct sl_engine_options){0}, &err);
+ *     struct sl_model *model = engine ? sl_model_open(engine, "models/sentiment/1", &err) : NULL;
+ *     if (!model)
+ *         fprintf(stderr, "%s\n", err.text);
+ *     ...                       sl_classifier_run (classify.h) or sl_session_run (infer.h)
+ *     sl_model_close(model);
+ *     sl_engine_destroy(engine);
+ *
+ * What can fail returns bool or a pointer, and on failure fills `err` with a code and a sentence.
+ * What X_create, X_open or X_load returns, X_destroy or X_close frees; they accept NULL. Everything
+ * else that is returned belongs to the object it was asked of. Compile and link with
+ * `pkg-config --cflags --libs sluice`. Complete programs are in examples/. */
 #pragma once
 
 #include "sluice/classify.h"
+#include "sluice/dataset.h"
 #include "sluice/engine.h"
 #include "sluice/err.h"
 #include "sluice/generate.h"
@@ -9,3 +24,4 @@
 #include "sluice/logits.h"
 #include "sluice/model.h"
 #include "sluice/tokens.h"
+#include "sluice/train.h"

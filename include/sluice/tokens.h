@@ -17,6 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct sl_tokenizer;
 
 /* What characters do with one that the vocabulary does not have. Other kinds do not ask. */
@@ -112,3 +116,7 @@ SL_PUBLIC long sl_tokenizer_decode(const struct sl_tokenizer *tokens,
  * `bytes`. NULL when id is out of range. */
 SL_PUBLIC const char *sl_tokenizer_piece(const struct sl_tokenizer *tokens, int32_t id,
                                          size_t *bytes);
+
+#ifdef __cplusplus
+}
+#endif

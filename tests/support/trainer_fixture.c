@@ -27,7 +27,7 @@ void trainer_fixture_setup(struct workspace *w)
 struct sl_train_options small_training(const struct workspace *w, const struct sl_arch *arch,
                                        const char *directory)
 {
-    struct sl_train_options t = {.arch = arch, .sources.corpus = w->corpus, .run = directory};
+    struct sl_train_options t = {.arch = arch, .sources.corpus = w->corpus, .run_dir = directory};
     sl_config_standard(arch, &t.config);
     t.config.width = 20;
     t.config.heads = 1;
@@ -126,7 +126,7 @@ struct run_digests digests_without_events(const struct workspace *w,
                                           struct sl_train_options training, int threads)
 {
     char whole[PATH_MAX];
-    training.run = test_path(whole, w->top, "whole");
+    training.run_dir = test_path(whole, w->top, "whole");
     training.resume = false;
     (void)train_until(w, &training, 0, threads);
     struct run_digests e = digests_of(w, whole);

@@ -54,7 +54,7 @@ static struct sl_train_options labelled_of(const struct sl_arch *arch, int epoch
 {
     struct sl_train_options t = {.arch = arch,
                                  .sources = {.data = data, .columns = {.label = "1", .text = "2"}},
-                                 .run = dirs.run};
+                                 .run_dir = dirs.run};
     t.config = fixture_config_for(arch, SL_TASK_CLASSIFICATION);
     t.config.depth = 2;
     fixture_clamp(arch, &t.config);
@@ -281,7 +281,7 @@ Test(labelled, a_run_does_not_go_on_with_other_classes)
 static struct sl_train_options from_model(const struct sl_arch *arch, const char *from)
 {
     struct sl_train_options t = labelled_of(arch, 1);
-    t.from = from;
+    t.init_from = from;
     t.hyperparameters.learning_rate = 1e-9f;
     t.hyperparameters.min_learning_rate = 0.0f;
     return t;

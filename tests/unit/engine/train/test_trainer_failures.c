@@ -66,7 +66,7 @@ Test(trainer_failures, a_loss_that_is_not_finite_leaves_the_last_good_state)
     struct run_digests want = digests_without_events(&dirs, training, 1);
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct sl_trainer *trainer = trainer_begin(engine, &training);
-    EXPECT_FAIL(trainer_follow(trainer, &f, &err), err, SL_NOT_FINITE, "saved last");
+    EXPECT_FAIL(trainer_follow(trainer, &f, &err), err, SL_NOT_FINITE, "last saved state");
     cr_expect(strstr(err.text, dirs.run) && strstr(err.text, "step 7: the loss"), "%s", err.text);
     sl_trainer_destroy(trainer);
     expect_left_at(&training, engine, 6);
@@ -84,7 +84,7 @@ Test(trainer_failures, a_measurement_that_is_not_finite_says_what_to_do)
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct sl_trainer *trainer = trainer_begin(engine, &training);
     EXPECT_FAIL(trainer_follow(trainer, &f, &err), err, SL_NOT_FINITE,
-                "not finite; try a smaller rate");
+                "not finite; try a smaller learning_rate");
     cr_expect(strstr(err.text, dirs.run) && strstr(err.text, "step 8: "), "%s", err.text);
     sl_trainer_destroy(trainer);
     expect_left_at(&training, engine, 6);
@@ -100,7 +100,7 @@ Test(trainer_failures, a_rate_far_too_large_fails_and_says_so)
     training.hyperparameters.max_grad_norm = 0.0f;
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct sl_trainer *trainer = trainer_begin(engine, &training);
-    EXPECT_FAIL(trainer_follow(trainer, &f, &err), err, SL_NOT_FINITE, "smaller rate");
+    EXPECT_FAIL(trainer_follow(trainer, &f, &err), err, SL_NOT_FINITE, "smaller learning_rate");
     sl_trainer_destroy(trainer);
     expect_left_at(&training, engine, f.saves > 0 ? 3 : 0);
     sl_engine_destroy(engine);
@@ -236,7 +236,7 @@ Test(trainer_failures, a_directory_that_cannot_be_written_is_named)
     expect_refused(&training, SL_IO, dirs.corpus);
     if (geteuid() == 0)
         return; /* root may write everywhere */
-    training.run = dirs.run;
+    training.run_dir = dirs.run;
     cr_assert_eq(chmod(dirs.top, S_IRUSR | S_IXUSR), 0);
     expect_refused(&training, SL_IO, strerrordesc_np(EACCES));
     cr_assert_eq(chmod(dirs.top, S_IRWXU), 0);

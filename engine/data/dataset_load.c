@@ -1,0 +1,67 @@
+/* dataset_load.c - the public view of a data set: loaded whole, read by index. */
+#include "data/dataset.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static bool load(struct sl_dataset *set, const char *path, const struct sl_dataset_options *o,
+                 struct sl_err *err)
+{
+    const struct sl_record_options columns = {
+        .format = o->format, .label = o->label, .text = o->text};
+    struct sl_labels listed = {0};
+    bool ok = (!o->labels || sl_labels_read(&listed, o->labels, err)) &&
+              sl_dataset_open(set, path, &columns, o->labels ? &listed : NULL, err);
+    sl_labels_release(&listed);
+    return ok;
+}
+
+struct sl_dataset *sl_dataset_load(const char *path, const struct sl_dataset_options *options,
+                                   struct sl_err *err)
+{
+    static const struct sl_dataset_options defaults;
+    struct sl_dataset *set = calloc(1, sizeof *set);
+    if (!set) {
+        sl_fail(err, SL_NO_MEMORY, "no memory for a data set");
+        return NULL;
+    }
+    if (load(set, path, options ? options : &defaults, err))
+        return set;
+    sl_dataset_destroy(set);
+    return NULL;
+}
+
+void sl_dataset_destroy(struct sl_dataset *set)
+{
+    if (!set)
+        return;
+    sl_dataset_close(set);
+    free(set);
+}
+
+int sl_dataset_size(const struct sl_dataset *set)
+{
+    return set->count;
+}
+
+int sl_dataset_label_count(const struct sl_dataset *set)
+{
+    return set->labels.count;
+}
+
+const char *sl_dataset_label(const struct sl_dataset *set, int label)
+{
+    assert(label >= 0);
+    assert(label < set->labels.count);
+    return set->labels.list[label].name;
+}
+
+struct sl_dataset_example sl_dataset_example(const struct sl_dataset *set, int index)
+{
+    assert(index >= 0);
+    assert(index < set->count);
+    struct sl_dataset_example e = {.label = set->examples[index].label,
+                                   .line = set->examples[index].line};
+    e.text = sl_dataset_text(set, index, &e.bytes);
+    return e;
+}

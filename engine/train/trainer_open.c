@@ -1,0 +1,114 @@
+/* trainer_open.c - a trainer from names and texts: defaults, checks, hyper-parameters by name. */
+#include "checkpoint/checkpoint.h"
+#include "train/trainer.h"
+
+#include <stdio.h>
+
+enum { NAME_MAX_BYTES = 64 };
+
+void sl_train_options_init(struct sl_train_options *t, const struct sl_arch *arch)
+{
+    *t = (struct sl_train_options){.arch = arch};
+    sl_config_standard(arch, &t->config);
+    sl_numbers_standard(sl_hyperparameter_rows, &t->hyperparameters);
+    t->hyperparameters.steps = 0; /* 0 is not accepted, so it can mean: not given */
+    t->hyperparameters.train_fraction = t->hyperparameters.validation_fraction = 0.0f;
+}
+
+bool sl_train_options_init_from(struct sl_train_options *t, const char *directory,
+                                struct sl_err *err)
+{
+    struct sl_checkpoint start;
+    if (!sl_checkpoint_open(&start, directory, err))
+        return false;
+    if (start.model_config.arch == t->arch)
+        t->config = start.model_config.hyper;
+    sl_checkpoint_close(&start);
+    t->config.classes = 0;
+    return true;
+}
+
+void sl_train_options_complete(struct sl_train_options *t)
+{
+    struct sl_hyperparameters standard, *h = &t->hyperparameters;
+    sl_numbers_standard(sl_hyperparameter_rows, &standard);
+    if (!(h->train_fraction > 0.0f))
+        h->train_fraction = standard.train_fraction;
+    if (!(h->validation_fraction > 0.0f))
+        h->validation_fraction = standard.validation_fraction;
+    if (t->sources.data && h->steps == 0 && h->epochs == 0)
+        h->epochs = SL_EPOCHS_DEFAULT;
+    if (h->steps == 0)
+        h->steps = standard.steps;
+}
+
+static bool apply_setting(struct sl_train_options *t, const struct sl_setting *setting,
+                          struct sl_err *err)
+{
+    char name[NAME_MAX_BYTES];
+    (void)snprintf(name, sizeof name, "%s", setting->name);
+    for (char *c = name; *c; c++)
+        *c = *c == '-' ? '_' : *c;
+    const struct sl_number *row = sl_number_find(sl_hyperparameter_rows, name);
+    if (row)
+        return sl_number_read(row, &t->hyperparameters, setting->value, err) ||
+               sl_wrap(err, "%s", name);
+    row = sl_number_find(t->arch->hypers, name);
+    if (!row)
+        return sl_fail(err, SL_BAD_INPUT, "unknown hyper-parameter '%s' of %s", setting->name,
+                       t->arch->name);
+    return sl_number_read(row, &t->config, setting->value, err) || sl_wrap(err, "%s", name);
+}
+
+static bool apply_settings(struct sl_train_options *t, const struct sl_trainer_options *o,
+                           struct sl_err *err)
+{
+    bool ok = !o->init_from || sl_train_options_init_from(t, o->init_from, err);
+    for (int i = 0; i < o->settings_count && ok; i++)
+        ok = apply_setting(t, &o->settings[i], err);
+    return ok;
+}
+
+static struct sl_data_sources sources_of(const struct sl_trainer_options *o)
+{
+    return (struct sl_data_sources){
+        .corpus = o->corpus,
+        .data = o->data,
+        .validation = o->validation,
+        .labels = o->labels,
+        .columns = {.format = o->format, .label = o->label, .text = o->text},
+        .tokenizer = o->tokenizer,
+        .vocabulary = o->vocab_file,
+        .vocabulary_size = o->vocab_size,
+        .cased = o->cased};
+}
+
+static bool check(const struct sl_trainer_options *o, struct sl_err *err)
+{
+    char list[SL_ARCH_LIST];
+    if (!o->architecture || !sl_arch_find(o->architecture))
+        return sl_fail(err, SL_BAD_INPUT, "unknown architecture '%s'; choose one of: %s",
+                       o->architecture ? o->architecture : "",
+                       sl_arch_list(SL_COMPLETES | SL_CLASSIFIES, list));
+    if (!o->corpus == !o->data)
+        return sl_fail(err, SL_BAD_INPUT, "set either corpus or data, not %s",
+                       o->data ? "both" : "neither");
+    return o->run_dir || sl_fail(err, SL_BAD_INPUT, "run_dir is not set");
+}
+
+struct sl_trainer *sl_trainer_open(struct sl_engine *engine,
+                                   const struct sl_trainer_options *options, struct sl_err *err)
+{
+    struct sl_train_options t;
+    if (!check(options, err))
+        return NULL;
+    sl_train_options_init(&t, sl_arch_find(options->architecture));
+    if (!apply_settings(&t, options, err))
+        return NULL;
+    t.sources = sources_of(options);
+    t.init_from = options->init_from;
+    t.run_dir = options->run_dir;
+    t.resume = options->resume;
+    sl_train_options_complete(&t);
+    return sl_trainer_create(engine, &t, err);
+}

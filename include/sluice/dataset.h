@@ -1,0 +1,57 @@
+/* dataset.h - labelled texts from TSV, CSV or JSON Lines, plain or compressed with gzip or xz.
+ *
+ *     struct sl_dataset *set = sl_dataset_load("reviews.tsv", NULL, &err);
+ *     for (int i = 0; i < sl_dataset_size(set); i++) {
+ *         struct sl_dataset_example e = sl_dataset_example(set, i);
+ *         printf("%s\t%.*s\n", sl_dataset_label(set, e.label), (int)e.bytes, e.text);
+ *     }
+ *     sl_dataset_destroy(set);
+ *
+ * A data set owns its memory and never changes; any thread may read it. */
+#pragma once
+
+#include "sluice/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sl_dataset;
+
+/* Which columns to read: by name, and then TSV and CSV files begin with a line of names, or by
+ * number from 1, and then they do not. Several text columns are joined by a space: "title,body". */
+struct sl_dataset_options {
+    const char *format; /* "tsv", "csv" or "jsonl"; NULL: by the file's name */
+    const char *label;  /* column; NULL: "label" */
+    const char *text;   /* columns; NULL: "text" */
+    const char *labels; /* file with one label per line, in the order of classes; NULL: those found,
+                         * sorted */
+};
+
+/* Reads a whole file. options NULL: the defaults. Errors name the file, the line and the column. */
+SL_PUBLIC struct sl_dataset *sl_dataset_load(const char *path,
+                                             const struct sl_dataset_options *options,
+                                             struct sl_err *err) SL_MUST_CHECK;
+SL_PUBLIC void sl_dataset_destroy(struct sl_dataset *set); /* NULL is fine */
+
+SL_PUBLIC int sl_dataset_size(const struct sl_dataset *set);        /* examples */
+SL_PUBLIC int sl_dataset_label_count(const struct sl_dataset *set); /* classes */
+/* The name of a class, 0 .. label_count - 1; belongs to the set. */
+SL_PUBLIC const char *sl_dataset_label(const struct sl_dataset *set, int label);
+
+struct sl_dataset_example {
+    const char *text; /* UTF-8, `bytes` long, not terminated; belongs to the set */
+    size_t bytes;
+    int label;    /* 0 .. label_count - 1 */
+    int64_t line; /* of the file, from 1 */
+};
+
+/* index: 0 .. size - 1, in the order of the file. */
+SL_PUBLIC struct sl_dataset_example sl_dataset_example(const struct sl_dataset *set, int index);
+
+#ifdef __cplusplus
+}
+#endif
