@@ -1,0 +1,77 @@
+#!/bin/sh
+# check-words.sh TOP BUILD - what users read has the field's words: every --help, `sluice inspect` and
+# the sample configuration use none of the words of words.gone.
+#
+#     tests/lint/check-words.sh --self-test      shows it a text with each of the words
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+
+# Prints the lines of a text, on standard input, that have a word of words.gone, and what to say
+# instead; exits with 1 when there is one. An option is itself and nothing longer; a word may be
+# a part of a name, as price is of kl_price.
+check() {
+    awk -v text="$1" '
+        NR == FNR { if (/^[^#]/) { split($0, part, / *\| */); gone[part[1]] = part[2] } next }
+        {
+            line = " " tolower($0) " "
+            for (word in gone) {
+                around = word ~ /^--/ ? "[^-a-z0-9_]" : "[^a-z0-9]"
+                if (line ~ around word around) {
+                    printf "%s:%d: \"%s\" is gone: %s\n    %s\n", text, FNR, word, gone[word], $0
+                    found = 1
+                }
+            }
+        }
+        END { exit found }' "$here/words.gone" -
+}
+
+if [ "$1" = --self-test ]; then
+    sed -n '/^[^#]/{s/ *|.*//; s/\[-_\]/-/g; s/?//g; p}' "$here/words.gone" >"${TMPDIR:-/tmp}/words.$$"
+    while read -r word; do
+        ! echo "with $word in it" | check self-test >/dev/null || { echo "not found: $word"; exit 1; }
+    done <"${TMPDIR:-/tmp}/words.$$"
+    rm "${TMPDIR:-/tmp}/words.$$"
+    echo "--learning-rate, --rated, shared and generate are well" | check self-test
+    exit
+fi
+
+top=$1
+build=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+status=0
+
+# said NAME COMMAND... - checks what a command prints.
+said() {
+    name=$1
+    shift
+    "$@" >"$scratch/text" || { echo "failed: $*" >&2; exit 1; }
+    [ -s "$scratch/text" ] || { echo "said nothing: $*" >&2; exit 1; }
+    check "$name" <"$scratch/text" || status=1
+}
+
+# The commands that a --help lists: its lines that begin with the program's name.
+commands() {
+    "$build/$1" --help | sed -n "s/^ *$1 \([a-z][a-z]*\) .*/\1/p" | sort -u
+}
+
+for program in sluice sluicectl sluiced; do
+    said "$program --help" "$build/$program" --help
+done
+for program in sluice sluicectl; do
+    [ "$(commands $program | wc -l)" -ge 5 ] || { echo "$program --help lists no commands" >&2; exit 1; }
+    for command in $(commands $program); do
+        said "$program $command --help" "$build/$program" "$command" --help
+    done
+done
+for arch in $(sed -n 's/^SL_ARCH(\([a-z_0-9]*\).*/\1/p' "$top/engine/arch/archs.def"); do
+    said "sluice train $arch --help" "$build/sluice" train "$arch" --help
+done
+for model in "$top"/models/*/*; do
+    said "sluice inspect ${model#"$top/"}" "$build/sluice" inspect "$model"
+done
+said "sluiced --sample-config" "$build/sluiced" --sample-config
+for file in "$top"/conf/*.yaml; do
+    said "conf/${file##*/}" cat "$file"
+done
+exit $status
