@@ -443,6 +443,29 @@ static void check_words(const struct file *file, struct findings *f)
             found(f, file, line_of(file->text, at), "a forbidden word: %s", *word);
 }
 
+/* Names that are gone, and what took their place: old branches and old habits bring them back. */
+static const struct {
+    const char *name, *instead;
+} gone[] = {
+    {"sv_batcher", "sv_scheduler"},       {"sv_call", "sv_request"},
+    {"sv_reply", "sv_response"},          {"sv_served", "sv_model_ref"},
+    {"sv_line", "sv_transport"},          {"sv_work", "sv_async"},
+    {"sv_problem", "sv_error"},           {"sv_text", "sl_buffer"},
+    {"sl_net_create", "sl_model_create"}, {"sl_model_facts", "sl_model_info"},
+};
+
+static void check_gone(const struct file *file, struct findings *f)
+{
+    if (matches(file->path, "tests/lint/tidy.c"))
+        return;
+    for (size_t i = 0; i < COUNT(gone); i++) {
+        const char *at = find_word(file->text, gone[i].name);
+        if (at)
+            found(f, file, line_of(file->text, at), "%s is gone: %s", gone[i].name,
+                  gone[i].instead);
+    }
+}
+
 static const struct {
     const char *name;
     void (*check)(const struct file *file, struct findings *f);
@@ -450,7 +473,7 @@ static const struct {
     {"head", check_head},       {"pragma", check_pragma}, {"length", check_length},
     {"blanks", check_blanks},   {"layers", check_layers}, {"papers", check_papers},
     {"borders", check_borders}, {"banned", check_banned}, {"marks", check_marks},
-    {"words", check_words},
+    {"words", check_words},     {"gone", check_gone},
 };
 
 /* ---- rules about the whole tree ------------------------------------------------------------- */
@@ -659,6 +682,7 @@ static const struct {
      "me/someone\n",
      "a path of somebody's machine"},
     {"docs/x.md", "They call it Quux.\n", "a forbidden word: quux"},
+    {"server/main.c", "/* main.c - x. */\nstruct sv_call *c;\n", "sv_call is gone: sv_request"},
 };
 
 static bool has_found(const struct findings *f, const char *want)
