@@ -27,7 +27,7 @@
 
 enum { EXIT_BAD_OPTIONS = 2, CANCEL_TRIES = 40, MAPPED_BYTES = 512 * 1024 };
 
-/* Everything that runs, in the order in which it is made. */
+/* Everything that runs, in the order of creation. */
 struct daemon {
     struct sv_options options;
     struct sl_engine *engine;
@@ -40,7 +40,7 @@ struct daemon {
 
 /* ---- before there are threads --------------------------------------------------------------- */
 
-/* The signals that mean "finish": they wait until we ask for them, in every thread. */
+/* The signals that shut the daemon down. They are blocked in every thread and awaited by main. */
 static sigset_t shutdown_signals(void)
 {
     sigset_t set;
@@ -56,20 +56,20 @@ static void prepare_process(void)
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     (void)sigaction(SIGPIPE, &ignore, NULL);
-    /* One heap for all threads: what one connection frees the next one uses. What is large is
-     * mapped and goes back to the system at once. */
+    /* One heap for all threads, so that memory freed by one connection serves the next. Large
+     * blocks are mapped and return to the system at once. */
     /* NOLINTBEGIN(concurrency-mt-unsafe): there are no threads yet */
     (void)mallopt(M_ARENA_MAX, 1);
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
     /* NOLINTEND(concurrency-mt-unsafe) */
 }
 
-/* A descriptor for every connection, if the system lets us. */
+/* Raises the limit of file descriptors to what max_connections needs. */
 static void raise_fd_limit(const struct sv_options *options)
 {
     struct rlimit limit;
-    rlim_t needed =
-        (rlim_t)options->max_connections + 64 + SV_LINGERING_MAX; /* ours: sockets, epolls, files */
+    rlim_t needed = (rlim_t)options->max_connections + 64 +
+                    SV_LINGERING_MAX; /* for our own sockets and files */
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
         return;
     limit.rlim_cur = limit.rlim_max < needed ? limit.rlim_max : needed;
@@ -88,8 +88,8 @@ static int print_and_exit(void (*write_text)(struct sl_buffer *))
     return printed && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* As at the start, but nothing is opened. The store may be filled later, so a default that is not
- * in it is a warning and no mistake. */
+/* Checks without opening anything. The store may be filled later, so a missing default_classifier
+ * is only a warning. */
 static int check_config(const struct sv_options *options)
 {
     struct sl_err err;
@@ -102,9 +102,10 @@ static int check_config(const struct sv_options *options)
     const char *name = options->default_classifier;
     (void)snprintf(path, sizeof path, "%s/%.*s", options->store, (int)strcspn(name, "@"), name);
     if (name[0] && access(path, F_OK) != 0)
-        (void)fprintf(stderr, "sluiced: default_classifier: there is no '%s' in the store '%s'\n",
-                      name, options->store);
-    return puts("The configuration can be used.") < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        (void)fprintf(stderr,
+                      "sluiced: warning: default_classifier '%s' is not in the store '%s'\n", name,
+                      options->store);
+    return puts("The configuration is valid.") < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int run_command(enum sv_command command, const struct sv_options *options)
@@ -121,7 +122,7 @@ static int run_command(enum sv_command command, const struct sv_options *options
 
 /* ---- building ------------------------------------------------------------------------------- */
 
-/* What somebody has set, and for those who look closely everything. */
+/* Logs options that differ from their default, and all at level debug. */
 static void log_options(const struct sv_options *options)
 {
     struct sl_buffer value = {0};
@@ -161,17 +162,17 @@ static void record_build_metrics(struct daemon *daemon)
         1);
 }
 
-/* The watchdog is fed by the dispatcher, so that a dispatcher that hangs is noticed. */
+/* The scheduler notifies systemd's watchdog, so that a hanging scheduler is noticed. */
 static void feed_watchdog(void *context)
 {
     (void)context;
     (void)sd_notify(0, "WATCHDOG=1");
 }
 
-/* Who asks without a name would be told only then. */
+/* Warn at start, not at the first request without a model. */
 static void check_default_classifier(struct daemon *daemon)
 {
-    struct sl_err err = {.text = "it completes texts, it does not classify them"};
+    struct sl_err err = {.text = "it is not a classifier"};
     const char *name = daemon->options.default_classifier;
     struct sv_model_ref *ref =
         name[0] ? sv_registry_acquire(daemon->server.registry, name, &err) : NULL;
@@ -182,7 +183,7 @@ static void check_default_classifier(struct daemon *daemon)
                sv_str("reason", err.text));
 }
 
-static bool start_batcher(struct daemon *daemon, struct sl_err *err)
+static bool start_scheduler(struct daemon *daemon, struct sl_err *err)
 {
     const struct sv_options *o = &daemon->options;
     const struct sv_scheduler_options options = {
@@ -233,14 +234,14 @@ static bool build(struct daemon *daemon, struct sl_err *err)
     server->index = &daemon->index;
     sv_routes_index(&daemon->index);
     if (getrandom(&server->salt, sizeof server->salt, 0) != sizeof server->salt)
-        return sl_fail(err, SL_IO, "no random numbers: %s", strerrordesc_np(errno));
+        return sl_fail(err, SL_IO, "cannot get random numbers: %s", strerrordesc_np(errno));
     int socket = sv_listen(daemon->options.listen, daemon->options.insecure, &daemon->port, err);
     if (socket < 0)
         return false;
     bool built = start_engine(daemon, err) && (server->metrics = sv_metrics_create(err)) &&
                  (server->registry = sv_registry_create(daemon->engine, server->metrics, err)) &&
                  sv_registry_load(server->registry, daemon->options.store, err) &&
-                 start_batcher(daemon, err);
+                 start_scheduler(daemon, err);
     if (!built) {
         (void)close(socket);
         return false;
@@ -262,7 +263,7 @@ static void tear_down(struct daemon *daemon)
 
 /* ---- serving -------------------------------------------------------------------------------- */
 
-/* Waits for "finish" or for so long; true: it came. */
+/* Waits for a shutdown signal, at most `ms`. True: it came. */
 static bool wait_for_shutdown_signal(int64_t ms)
 {
     sigset_t set = shutdown_signals();
@@ -270,7 +271,8 @@ static bool wait_for_shutdown_signal(int64_t ms)
     return sigtimedwait(&set, NULL, &limit) > 0;
 }
 
-/* Until no request is left, or a second "finish", or so many seconds. True: no request is left. */
+/* Waits until no request is left, a second signal comes, or the time is over. True: none is left.
+ */
 static bool wait_for_requests(struct daemon *daemon, int64_t seconds, bool *forced)
 {
     int64_t until = sl_now_ns() + seconds * 1000000000;
@@ -292,13 +294,13 @@ static void drain(struct daemon *daemon)
            sv_int("seconds", daemon->options.drain_timeout));
     if (!wait_for_requests(daemon, daemon->options.drain_timeout, &forced)) {
         (void)sv_fail(&error, SV_DRAINING, NULL,
-                      "The server is shutting down and did not finish this in time.");
+                      "The server shut down before the request finished.");
         error.retry_ms = 1000;
         sv_scheduler_fail_all(daemon->server.scheduler, &error);
         SV_LOG(SV_LOG_WARN, "calls cut short",
                sv_int("calls", atomic_load(&daemon->server.requests_in_flight)));
     }
-    /* Last words reach whoever reads; those who do not are dropped. */
+    /* Errors are flushed to clients that read; the others are disconnected. */
     (void)wait_for_requests(daemon, SV_FLUSH_SECONDS, &forced);
     for (int i = 0; i < CANCEL_TRIES && atomic_load(&daemon->server.requests_in_flight) > 0; i++) {
         sv_watcher_cancel_all(daemon->watcher);
@@ -306,8 +308,8 @@ static void drain(struct daemon *daemon)
     }
 }
 
-/* The heap keeps what a crowd of clients needed. When nobody is there any more and somebody was
- * since the last time, the system gets it back. */
+/* The heap keeps its peak size. When the server becomes idle after requests, free memory returns to
+ * the system. */
 static uint64_t trim_heap(struct daemon *daemon, uint64_t started_before)
 {
     uint64_t requests_started = atomic_load(&daemon->server.requests_started);
@@ -323,9 +325,8 @@ static void serve(struct daemon *daemon)
     SV_LOG(SV_LOG_INFO, "listening", sv_str("address", daemon->options.listen),
            sv_int("port", daemon->port));
     (void)sd_notifyf(0, "READY=1\nSTATUS=Serving on port %d%s.", daemon->port,
-                     sv_registry_is_complete(daemon->server.registry)
-                         ? ""
-                         : "; a model of the store is not served");
+                     sv_registry_is_complete(daemon->server.registry) ? ""
+                                                                      : "; a model failed to load");
     uint64_t requests_started = 0;
     while (!wait_for_shutdown_signal(SV_IDLE_MS))
         requests_started = trim_heap(daemon, requests_started);
@@ -336,7 +337,7 @@ static void serve(struct daemon *daemon)
 
 int main(int count, char **arguments)
 {
-    static struct daemon daemon; /* too large for the stack's taste; one per process */
+    static struct daemon daemon; /* too large for the stack */
     struct sl_err err;
     enum sv_command command;
     if (!sv_options_read(&daemon.options, count, arguments, &command, &err)) {

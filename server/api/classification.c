@@ -93,10 +93,11 @@ static bool check_scores(const struct sv_classification *c, int texts, struct sv
 {
     int max = sv_classify_batch_max(c->classes);
     return texts <= max ||
-           sv_fail(error, SV_INVALID_VALUE, c->api->param,
-                   "'%s' holds %d texts, '%s' has %d labels for each: at most %d such texts are "
-                   "accepted in one request.",
-                   c->api->param, texts, sv_model_ref_id(c->ref), c->classes, max);
+           sv_fail(
+               error, SV_INVALID_VALUE, c->api->param,
+               "'%s' holds %d texts and '%s' has %d labels; at most %d texts with so many labels "
+               "are accepted in one request.",
+               c->api->param, texts, sv_model_ref_id(c->ref), c->classes, max);
 }
 
 static bool encode_all(struct sv_classification *c, const struct sv_classify_input *input,
@@ -109,7 +110,7 @@ static bool encode_all(struct sv_classification *c, const struct sv_classify_inp
     if (!sv_request_check_batch_size(c->request, param, texts->count, error) ||
         !check_scores(c, texts->count, error))
         return false;
-    /* An overloaded server does not read what it will refuse. */
+    /* Reject before tokenizing if the queue is full. */
     if (!sv_scheduler_has_capacity(c->request->server->scheduler, c->ref, texts->count, error))
         return false;
     if (!allocate(c, texts->count))
@@ -131,7 +132,7 @@ static bool encode_all(struct sv_classification *c, const struct sv_classify_inp
 static void sum_layers(struct sv_classification *c)
 {
     if (c->usage.layers_full > 0)
-        return; /* done before */
+        return; /* already done */
     for (int i = 0; i < c->task.count; i++) {
         c->usage.layers_used += c->task.items[i].layers_used;
         c->usage.layers_full += c->task.items[i].layers_full;
@@ -145,8 +146,7 @@ static enum sv_progress proceed(struct sv_request *request)
     struct sv_error late = {0};
     if (finished && c->task.error.kind != SV_OK)
         return sv_request_fail(request, &c->task.error);
-    /* The executor keeps the task, and with it the request, until the batch that it is in is over.
-     */
+    /* The executor holds the task and the request until its batch is finished. */
     if (!atomic_load(&request->cancelled) &&
         sv_request_must_stop(request, c->task.deadline_ns, NULL, sl_now_ns(), &late))
         return sv_request_fail(request, &late);
@@ -164,7 +164,9 @@ static void cancel(struct sv_request *request)
 static bool tick(struct sv_request *request, int64_t now_ns)
 {
     const struct sv_classification *c = request->state;
-    return now_ns > c->task.deadline_ns; /* a batch may run for longer: the refusal need not wait */
+    return now_ns >
+           c->task
+               .deadline_ns; /* a batch may run past the deadline; the error need not wait for it */
 }
 
 static enum sv_error_kind outcome(struct sv_request *request, bool complete)
@@ -201,7 +203,7 @@ static bool begin(struct sv_classification *c, struct sv_error *error)
     const struct sv_classify_api *api = c->api;
     struct sv_classify_input input = {0};
     char name[SV_PATH_MAX];
-    /* That a model is not there is worth more than what is wrong with the body. */
+    /* An unknown model takes precedence over errors in the body. */
     if (!api->body_names_model && !find_model(c, sv_path_model_id(c->request, name), error))
         return false;
     c->document = api->read(c->request, c->params, &input, error);
@@ -248,7 +250,7 @@ int64_t sv_classification_tokens_given(const struct sv_classification *c)
     return given;
 }
 
-/* How many texts were cut, and how many tokens each had before. */
+/* How many texts were truncated, and the tokens that each had before. */
 static void add_truncation(struct sv_request *request, const struct sv_classification *c)
 {
     if (c->truncated_count == 0)

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* What a request is about, from the first look at its body to its end. */
+/* The state of one request. */
 struct completion {
     struct sv_request *request;
     struct sv_model_ref *ref;
@@ -26,8 +26,8 @@ struct completion {
     struct sv_completion_task task;
     char id[32];
     int64_t created;
-    bool with_tokens;             /* log probabilities were asked for */
-    _Atomic int64_t last_sent_ns; /* when the stream last said something */
+    bool with_tokens;             /* log probabilities are requested */
+    _Atomic int64_t last_sent_ns; /* when the stream last sent something */
 };
 
 static const int64_t ns_per_second = 1000000000;
@@ -67,7 +67,7 @@ static bool copy_ids(const struct completion *c, const struct sv_prompt *prompt,
     return sv_check_token_ids(c->ref, prompt, param, error);
 }
 
-/* A prompt longer than the context is refused, or its end is kept when the request says so. */
+/* A prompt longer than the context is rejected, or truncated if the request allows it. */
 static bool fit(const struct sv_completion_params *params, struct completion *c, int index,
                 const char *param, struct sv_error *error)
 {
@@ -77,10 +77,11 @@ static bool fit(const struct sv_completion_params *params, struct completion *c,
     if (t->count == t->given)
         return true;
     if (!params->truncate)
-        return sv_fail(error, SV_CONTEXT_LENGTH, param,
-                       "'%s' has %d tokens, the context of '%s' has %d. With \"truncate\": "
-                       "true the last %d are used.",
-                       param, t->given, sv_model_ref_id(c->ref), context, context);
+        return sv_fail(
+            error, SV_CONTEXT_LENGTH, param,
+            "'%s' has %d tokens; the context of '%s' has %d. Set \"truncate\": true to use the "
+            "last %d.",
+            param, t->given, sv_model_ref_id(c->ref), context, context);
     c->truncations[c->task.usage.truncation_count++] =
         (struct sv_truncation){.prompt = index, .given = t->given, .used = t->count};
     return true;
@@ -114,7 +115,7 @@ static bool read_prompts(const struct sv_completion_params *params, struct compl
 
 /* ---- generations ----------------------------------------------------------------------------- */
 
-/* The bias as the sampler wants it, a number per id of the vocabulary; NULL when there is none. */
+/* Expands the bias to one number per id of the vocabulary; NULL if there is none. */
 static bool expand_logit_bias(const struct sv_biases *biases, int vocab, float **out,
                               struct sv_error *error)
 {
@@ -127,7 +128,7 @@ static bool expand_logit_bias(const struct sv_biases *biases, int vocab, float *
     for (int i = 0; i < biases->count; i++) {
         if (biases->items[i].id >= vocab)
             return sv_fail(error, SV_INVALID_VALUE, "logit_bias",
-                           "'logit_bias' names the token id %d, the vocabulary has 0 to %d.",
+                           "'logit_bias' names the token id %d; the vocabulary has 0 to %d.",
                            (int)biases->items[i].id, vocab - 1);
         (*out)[biases->items[i].id] = biases->items[i].value;
     }
@@ -200,7 +201,7 @@ static bool make_stream(const struct sv_completion_params *params, struct comple
         .choices = c->task.count,
         .tokens = c->with_tokens ? sl_model_tokenizer(sv_model_ref_model(c->ref)) : NULL,
         .include_usage = params->include_usage,
-        .room = on_stream_space,
+        .on_space = on_stream_space,
         .context = c,
     };
     if (!params->stream)
@@ -292,7 +293,7 @@ static enum sv_progress proceed(struct sv_request *request)
         return SV_PENDING;
     if (c->task.error.kind != SV_OK)
         return sv_request_fail(request, &c->task.error);
-    assert(!c->task.stream); /* one that finished well has begun */
+    assert(!c->task.stream); /* a finished stream has begun */
     return respond_complete(request, c);
 }
 
@@ -349,14 +350,14 @@ static bool find_model(const struct sv_completion_params *params, struct complet
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(c->ref));
     c->task.usage.depth = info->depth;
     if (info->task != SL_TASK_COMPLETION)
-        return sv_fail(error, SV_INVALID_VALUE, "model",
-                       "The model '%s' classifies texts, it does not complete them: ask POST "
-                       "/v1/decisions or /models/%s/predict.",
-                       params->model.data, sv_model_ref_name(c->ref));
+        return sv_fail(
+            error, SV_INVALID_VALUE, "model",
+            "The model '%s' is a classifier; use POST /v1/decisions or POST /models/%s/predict.",
+            params->model.data, sv_model_ref_name(c->ref));
     return true;
 }
 
-/* Admits the whole request, makes what it needs, and hands it over. */
+/* Admits the request, makes its generations and submits them. */
 static bool submit(struct sv_request *request, const struct sv_completion_params *params,
                    struct completion *c, struct sv_error *error)
 {
@@ -371,7 +372,7 @@ static bool submit(struct sv_request *request, const struct sv_completion_params
         sv_scheduler_withdraw(scheduler, c->ref, c->task.count, cost);
         return false;
     }
-    release_prompts(c); /* generations have copies, cut to the context */
+    release_prompts(c); /* the generations have copies */
     c->task.request = request;
     c->task.deadline_ns = sv_request_deadline_ns(request);
     c->task.usage.truncations = c->truncations;

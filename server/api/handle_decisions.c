@@ -1,8 +1,8 @@
-/* handle_decisions.c - POST /v1/decisions: typed questions about a text, to a classifier.
+/* handle_decisions.c - POST /v1/decisions: typed questions about a text, for a classifier.
  *
- * A classifier knows its labels and reads no instructions. So a choice is among labels, a score has
- * all labels as its levels, and a predicate's instructions are a label; anything else is refused
- * with the labels that there are. */
+ * A classifier knows its labels and does not read instructions. So a choice must be among labels, a
+ * score must have all labels as its levels, and the instructions of a predicate must be a label.
+ * Anything else is rejected with the list of labels. */
 #include "api/classification.h"
 #include "api/handlers.h"
 #include "base/json_writer.h"
@@ -18,13 +18,13 @@
 
 /* ---- questions to classes -------------------------------------------------------------------- */
 
-/* A label and the class that it names; sorted, to be found fast. */
+/* A label and its class, sorted for bsearch. */
 struct entry {
     const char *label;
     int class;
 };
 
-/* What is needed to understand the questions of one request. */
+/* What maps the questions of a request to classes. */
 struct labels {
     const struct sv_classification *c;
     struct entry *entries;
@@ -46,7 +46,7 @@ static int class_of(const struct labels *labels, const char *label)
     return found ? found->class : -1;
 }
 
-/* "... The labels of 'm' are: a, b, c", as many as have room. */
+/* Fails with as many labels as fit into the message. */
 static bool fail_labels(const struct labels *labels, const char *param, const char *why,
                         struct sv_error *error)
 {
@@ -54,10 +54,11 @@ static bool fail_labels(const struct labels *labels, const char *param, const ch
     const struct sv_classification *c = labels->c;
     for (int i = 0; i < c->classes; i++)
         sl_list_add(names, sizeof names, c->labels[i]);
-    return sv_fail(error, SV_INVALID_VALUE, param,
-                   "'%s' %s: this classifier knows its labels and reads no instructions. The "
-                   "labels of '%s' are: %s.",
-                   param, why, sv_model_ref_id(c->ref), names);
+    return sv_fail(
+        error, SV_INVALID_VALUE, param,
+        "'%s' %s; a classifier knows its labels and does not read instructions. The labels of '%s' "
+        "are: %s.",
+        param, why, sv_model_ref_id(c->ref), names);
 }
 
 static bool fail_label(const struct labels *labels, const char *param, const char *what,
@@ -81,7 +82,7 @@ static bool map_choices(const struct labels *labels, const struct sv_question *q
             return fail_label(labels, param, "must be a label", value, error);
         if (labels->seen[choices[i].class] == index + 1)
             return sv_fail(error, SV_INVALID_VALUE, param,
-                           "'%s' is \"%.64s\" again: choices must differ.", param, value);
+                           "'%s' repeats \"%.64s\"; choices must differ.", param, value);
         labels->seen[choices[i].class] = index + 1;
     }
     return true;
@@ -96,18 +97,17 @@ static bool map_levels(const struct labels *labels, const struct sv_question *qu
     (void)snprintf(param, sizeof param, "questions[%d].levels", index);
     if (c->classes > SV_CHOICES_MAX)
         return sv_fail(error, SV_INVALID_VALUE, param,
-                       "'%s' must have all labels of '%s', which are %d; %d are the most that a "
-                       "score can have.",
+                       "'%s' must have all labels of '%s', which has %d; a score has at most %d.",
                        param, sv_model_ref_id(c->ref), c->classes, SV_CHOICES_MAX);
     if (question->levels.count != c->classes) {
-        (void)snprintf(why, sizeof why, "has %d levels, it must have all %d labels in their order",
+        (void)snprintf(why, sizeof why, "has %d levels; it must have all %d labels in order",
                        question->levels.count, c->classes);
         return fail_labels(labels, param, why, error);
     }
     for (int i = 0; i < c->classes; i++)
         if (strcmp(levels[i].label.data, c->labels[i]) != 0)
-            return fail_label(labels, param, "must be all labels in their order",
-                              levels[i].label.data, error);
+            return fail_label(labels, param, "must be all labels in order", levels[i].label.data,
+                              error);
     return true;
 }
 
@@ -147,8 +147,8 @@ static bool map_questions(const struct sv_classification *c, struct sv_error *er
     return ok;
 }
 
-/* A classifier reads one text. Parts of it are lines, or words when the vocabulary has no line
- * breaks. */
+/* A classifier reads one text. Its parts are joined by newlines, or by spaces if the vocabulary has
+ * no newline. */
 static bool join_input(const struct sv_classification *c, struct sv_error *error)
 {
     struct sv_decision_params *params = c->params;
@@ -172,7 +172,7 @@ static void add_name(struct sl_buffer *out, const struct sv_string *name)
         sl_buffer_append_string(out, "null");
 }
 
-/* What came as true or false goes back as that. */
+/* A boolean is returned as a boolean. */
 static void add_string_or_bool(struct sl_buffer *out, const struct sv_string_or_bool *choice_value)
 {
     if (choice_value->is_boolean)
@@ -181,7 +181,7 @@ static void add_string_or_bool(struct sl_buffer *out, const struct sv_string_or_
         sl_json_quote_bytes(out, choice_value->text.data, choice_value->text.bytes);
 }
 
-/* Among the choices alone: their probabilities sum to 1. */
+/* The probabilities of the given choices sum to 1. */
 static void add_choice(struct sl_buffer *out, const struct sv_question *question,
                        const float *logits)
 {
@@ -209,8 +209,8 @@ static void add_choice(struct sl_buffer *out, const struct sv_question *question
     sl_buffer_append_string(out, "]}");
 }
 
-/* The score is the mean of the levels' places, which count from 0; the confidence is that of the
- * likeliest. */
+/* The score is the mean index of the levels, from 0; the confidence is that of the most likely
+ * level. */
 static void add_score(struct sl_buffer *out, const struct sv_question *question, const float *probs)
 {
     const struct sv_level *levels = question->levels.items;

@@ -1,4 +1,5 @@
-/* handle_health.c - live, ready, metrics and the front page: answered without asking the engine. */
+/* handle_health.c - liveness, readiness, metrics and the front page, which never wait for the
+ * engine. */
 #include "api/handlers.h"
 #include "base/list.h"
 #include "core/metrics.h"
@@ -15,17 +16,16 @@ static enum sv_progress fail_not_ready(struct sv_request *request, const char *w
     return sv_request_fail(request, &error);
 }
 
-/* Dead is only who has work and does not move: a busy server must not be restarted for being
- * busy. */
+/* Only a server with work and without progress is dead. A busy one must not be restarted. */
 enum sv_progress sv_handle_live(struct sv_request *request)
 {
     if (!sv_scheduler_is_alive(request->server->scheduler))
-        return fail_not_ready(request, "The dispatcher has stopped moving.");
+        return fail_not_ready(request, "The scheduler makes no progress.");
     sl_buffer_append_string(&request->response.body, "{\"live\":true}");
     return sv_request_respond(request, 200, "application/json");
 }
 
-/* Which models of the store are not served. */
+/* Names the models that failed to load. */
 static enum sv_progress fail_incomplete(struct sv_request *request)
 {
     struct sv_error error;
@@ -37,9 +37,9 @@ static enum sv_progress fail_incomplete(struct sv_request *request)
         sl_list_add(names, sizeof names, id);
     }
     if (count == 0)
-        return fail_not_ready(request, "No model of the store is served; the log says why.");
-    (void)sv_fail(&error, SV_NOT_READY, NULL,
-                  "Models of the store that are not served: %s. The log says why.", names);
+        return fail_not_ready(request, "No model is loaded; see the log.");
+    (void)sv_fail(&error, SV_NOT_READY, NULL, "Models that failed to load: %s. See the log.",
+                  names);
     error.retry_ms = 1000;
     return sv_request_fail(request, &error);
 }
@@ -54,15 +54,15 @@ enum sv_progress sv_handle_ready(struct sv_request *request)
     return sv_request_respond(request, 200, "application/json");
 }
 
-/* What load balancers ask a Text Embeddings Inference: 503 when it is of no use to send more. A
- * model that was left out does not stop the others. */
+/* The health check of Text Embeddings Inference: 503 if load balancers should send no more
+ * requests. A model that failed to load does not stop the others. */
 enum sv_progress sv_handle_health(struct sv_request *request)
 {
     struct sv_error error;
     if (!sv_request_is_accepted(request, &error))
         return sv_request_fail(request, &error);
     if (!sv_scheduler_is_alive(request->server->scheduler))
-        return fail_not_ready(request, "The dispatcher has stopped moving.");
+        return fail_not_ready(request, "The scheduler makes no progress.");
     return sv_request_respond(request, 200, "application/json");
 }
 
@@ -83,7 +83,7 @@ enum sv_progress sv_handle_metrics(struct sv_request *request)
     return sv_request_respond(request, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
 
-/* It is also asked as `/health` is, which has no body. */
+/* Clients also use it as a health check. */
 enum sv_progress sv_handle_root(struct sv_request *request)
 {
     enum sv_progress next = sv_handle_health(request);

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* What writing one answer needs. */
+/* What writing a response needs. */
 struct writer {
     struct sl_buffer *out;
     const struct sv_classification *c;
@@ -33,8 +33,8 @@ static void compute_scores(const struct writer *w, enum sv_output_kind kind, int
                           kind == SV_OUTPUT_LOGITS ? SV_RAW_LOGITS : SV_SOFTMAX, w->values);
 }
 
-/* "value:class:label" of the highest, as Triton's classification extension has them; for the output
- * `label` the labels alone. */
+/* The highest classes as "value:class:label", as in Triton's classification extension; for the
+ * output `label` the labels alone. */
 static void add_top(const struct writer *w, const struct sv_output *output, int count)
 {
     struct sl_buffer entry = {0};
@@ -75,7 +75,7 @@ static void add_depths(const struct writer *w, enum sv_output_kind kind)
         sl_buffer_printf(w->out, "%s%.4f", i ? "," : "", sv_classification_depth(w->c, i));
 }
 
-/* How many tokens each text lost; most lost none. */
+/* How many tokens were cut off each text. */
 static void add_truncated(const struct writer *w, enum sv_output_kind kind)
 {
     (void)kind;
@@ -111,7 +111,7 @@ static void add_output(const struct writer *w, const struct sv_output *output)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* Those that were asked for, or all there are. */
+/* The requested outputs, or all. */
 static void add_outputs(const struct writer *w, const struct sv_infer_params *params)
 {
     const struct sv_output *input = params->outputs.items;
@@ -157,7 +157,7 @@ static enum sv_progress respond(struct sv_request *request, const struct sv_clas
 /* ---- the request --------------------------------------------------------------------------------
  */
 
-/* The client's own deadline, when it is the nearer one. */
+/* Applies the client's deadline if it is earlier. */
 static void take_timeout(struct sv_request *request, int64_t timeout_us)
 {
     int64_t ms = (timeout_us + 999) / 1000;

@@ -37,7 +37,7 @@ static void add_tensor(struct sl_buffer *out, const char *name, const char *data
     sl_buffer_append_string(out, "]}");
 }
 
-/* A model that completes texts has no tensors: it is asked elsewhere. */
+/* A completion model has no tensors in this protocol. */
 static void add_tensors(struct sl_buffer *out, const struct sl_model_info *info)
 {
     sl_buffer_append_string(out, ",\"inputs\":[");
@@ -222,7 +222,7 @@ static const struct sv_field index_fields[] = {
     {.kind = SV_FIELD_END},
 };
 
-/* An empty body is as good as an empty object. */
+/* An empty body counts as an empty object. */
 static bool read_index(const struct sv_request *request, struct index_request *params,
                        struct sv_error *error)
 {
@@ -274,7 +274,6 @@ enum sv_progress sv_handle_repository_load(struct sv_request *request)
 {
     struct sv_error error;
     (void)sv_fail(&error, SV_NOT_IMPLEMENTED, NULL,
-                  "Models are loaded when the server starts, and stay; restart it to change "
-                  "them.");
+                  "Models are loaded when the server starts; restart it to change them.");
     return sv_request_fail(request, &error);
 }

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* One text's scores, the likeliest first. */
+/* One text's scores, highest first. */
 static void add_scores(struct sl_buffer *out, const struct sv_classification *c, int index,
                        struct sv_score *ranked, float *values)
 {
@@ -37,14 +37,14 @@ static enum sv_progress respond(struct sv_request *request, const struct sv_clas
     return sv_request_respond(request, 200, "application/json");
 }
 
-/* One text's scores stand alone, those of an array in an array. */
+/* The scores of a single text stand alone, those of an array in an array. */
 static enum sv_progress respond_tei(struct sv_request *request, const struct sv_classification *c)
 {
     const struct sv_predict_params *params = c->params;
     return respond(request, c, params->inputs.is_array);
 }
 
-/* The client of Hugging Face wants them in an array always. */
+/* Hugging Face's client always expects an array. */
 static enum sv_progress respond_hf(struct sv_request *request, const struct sv_classification *c)
 {
     return respond(request, c, true);

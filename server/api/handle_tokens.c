@@ -25,8 +25,8 @@ static void add_special(struct sl_buffer *out, const struct sl_tokenizer *tokeni
     sl_buffer_append_string(out, ",\"special\":true,\"start\":null,\"stop\":null}");
 }
 
-/* Places count bytes. A token that is a part of a character has the place of all of it: its text is
- * JSON, which has no parts of characters. */
+/* Offsets count bytes. A token that is part of a character gets the offsets of the whole character,
+ * because JSON cannot hold part of one. */
 static void add_plain(struct sl_buffer *out, const struct sv_string *text,
                       const struct sl_token_offset *place)
 {
@@ -73,7 +73,7 @@ static bool tokenize_all(struct sv_request *request, const struct sv_model_ref *
         ok = sv_tokenize(ref, &input, &tokens, error);
         if (ok && tokens.given > room)
             ok = sv_fail(error, SV_INVALID_VALUE, "inputs",
-                         "'inputs' has more than the %d tokens that fit into one answer.",
+                         "'inputs' has more than %d tokens, the maximum of one response.",
                          SV_TOKENIZE_TOKENS_MAX);
         room -= tokens.count;
         sl_buffer_append_string(out, i ? "," : "");
@@ -114,7 +114,7 @@ static bool decode(const struct sv_model_ref *ref, const struct sv_prompt *promp
         .ids = prompt->ids, .count = prompt->id_count, .skip_special = skips_special};
     long bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
     if (bytes < 0)
-        return sv_fail(error, SV_INTERNAL, NULL, "%s", err.text); /* the ids were checked */
+        return sv_fail(error, SV_INTERNAL, NULL, "%s", err.text); /* the ids were checked before */
     decoding.most = (size_t)bytes;
     decoding.text = malloc(decoding.most + 1);
     if (!decoding.text)
@@ -132,7 +132,7 @@ static bool check_ids_count(const struct sv_prompts *ids, struct sv_error *error
         total += ids->items[i].id_count;
     return total <= SV_TOKENIZE_TOKENS_MAX ||
            sv_fail(error, SV_INVALID_VALUE, "ids",
-                   "'ids' has %lld token ids, one answer has at most %d.", (long long)total,
+                   "'ids' has %lld token ids; one response has at most %d.", (long long)total,
                    SV_TOKENIZE_TOKENS_MAX);
 }
 
@@ -182,8 +182,7 @@ static void add_labels(struct sl_buffer *out, const struct sl_model_info *info)
     sl_buffer_append_string(out, "}}}");
 }
 
-/* The limits of the executor that the model is in, by the names that this interface has for them.
- */
+/* The limits of the model's executor, under TEI's names. */
 static void add_limits(struct sl_buffer *out, const struct sv_options *o,
                        const struct sl_model_info *info)
 {

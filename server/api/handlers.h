@@ -1,4 +1,4 @@
-/* handlers.h - what each route does: a request in, its response or the work it left behind out. */
+/* handlers.h - one function per route: it responds, or starts asynchronous work. */
 #pragma once
 
 #include "core/request.h"

@@ -28,12 +28,12 @@ const char *sv_path_model_id(const struct sv_request *request, char name[static 
     int length =
         snprintf(name, SV_PATH_MAX, version[0] ? "%s@%s" : "%s", request->path_params[0], version);
     assert(length >= 0);
-    assert(length < SV_PATH_MAX); /* both were in a path together with more */
+    assert(length < SV_PATH_MAX); /* both come from one path */
     (void)length;
     return name;
 }
 
-/* No model is called so; one may be but for the version. */
+/* No such model; perhaps another version of it is loaded. */
 static void fail_unknown(const struct sv_request *request, const char *name, struct sv_error *error)
 {
     struct sl_err err;
@@ -42,17 +42,18 @@ static void fail_unknown(const struct sv_request *request, const char *name, str
     struct sv_model_ref *ref = sv_registry_acquire(request->server->registry, model, &err);
     if (ref)
         (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
-                      "The model '%s' does not exist: only version %s of '%s' is served.", name,
+                      "The model '%s' does not exist; version %s of '%s' is loaded.", name,
                       sv_model_ref_version(ref), model);
     else
-        (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
-                      "The model '%s' does not exist; GET /v1/models lists those that do. Models "
-                      "are loaded when the daemon starts.",
-                      name);
+        (void)sv_fail(
+            error, SV_MODEL_NOT_FOUND, "model",
+            "The model '%s' does not exist; GET /v1/models lists the loaded models. Models are "
+            "loaded when the daemon starts.",
+            name);
     sv_model_ref_release(ref);
 }
 
-/* A model that did not load is there, but not ready: its caller may come again. */
+/* A model that failed to load is not ready; the client may retry. */
 static void fail_name(const struct sv_request *request, const char *name, struct sv_error *error)
 {
     struct sv_load_failure failure;
@@ -79,7 +80,7 @@ struct sv_model_ref *sv_resolve_model(struct sv_request *request, const char *na
 
 /* ---- what goes without saying ---------------------------------------------------------------- */
 
-/* The only model, or only classifier, there is; else NULL, and their names in the error. */
+/* The only loaded model or classifier; else NULL with the candidates in the error. */
 static struct sv_model_ref *resolve_only(struct sv_request *request, bool classifiers,
                                          struct sv_error *error)
 {
@@ -100,23 +101,24 @@ static struct sv_model_ref *resolve_only(struct sv_request *request, bool classi
     }
     sv_model_ref_release(found);
     if (count == 0)
-        (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
-                      "No %s is served. Train one into the store with `sluice train ... %s FILE "
-                      "--output <store>/<model>/1`, then restart the daemon.",
-                      classifiers ? "classifier" : "model", classifiers ? "--data" : "--corpus");
+        (void)sv_fail(
+            error, SV_MODEL_NOT_FOUND, "model",
+            "No %s is loaded. Train one into the store with `sluice train ... %s FILE --output "
+            "<store>/<model>/1`, then restart the daemon.",
+            classifiers ? "classifier" : "model", classifiers ? "--data" : "--corpus");
     else
         (void)sv_fail(error, SV_MISSING_PARAMETER, "model",
-                      "Which model? There are: %s. %s The option default_classifier chooses for "
-                      "those who do not say.",
+                      "The request names no model and several are loaded: %s. %s Or set the option "
+                      "default_classifier.",
                       names, sv_model_naming_hint);
     return NULL;
 }
 
-/* The name in the path or the body, or else what ?model= or X-Model says; "" when nobody says. */
+/* The name in the path or body, else that of ?model= or X-Model, else "". */
 static bool requested_name(const struct sv_request *request, const char *name,
                            char requested[static SV_PATH_MAX], struct sv_error *error)
 {
-    static const char blanks[] = " \t"; /* around a header's value they mean nothing */
+    static const char blanks[] = " \t"; /* ignored around a header's value */
     const char *given = request->transport->query(request->connection, "model");
     given = given ? given : request->transport->header(request->connection, "X-Model");
     (void)snprintf(requested, SV_PATH_MAX, "%s", name);
@@ -127,17 +129,15 @@ static bool requested_name(const struct sv_request *request, const char *name,
     while (length > 0 && strchr(blanks, given[length - 1]))
         length--;
     return sv_percent_decode(given, length, requested, SV_PATH_MAX) ||
-           sv_fail(error, SV_INVALID_VALUE, "model",
-                   "What ?model= or X-Model says is no name of a model.");
+           sv_fail(error, SV_INVALID_VALUE, "model", "Invalid model name in ?model= or X-Model.");
 }
 
-/* A name that is not the request's own is explained. */
+/* Says where the name comes from if it is not in the request. */
 static void explain_default(struct sv_error *error)
 {
     const struct sv_error cause = *error;
     (void)sv_fail(error, cause.kind, "model",
-                  "The request names no model, so the option default_classifier decides: %s",
-                  cause.message);
+                  "The request names no model, so default_classifier applies: %s", cause.message);
     error->retry_ms = cause.retry_ms;
 }
 
@@ -148,9 +148,7 @@ static struct sv_model_ref *resolve_named(struct sv_request *request, const char
     if (!ref || classifies(ref))
         return ref;
     (void)sv_fail(error, SV_NOT_A_CLASSIFIER, "model",
-                  "The model '%s' completes texts, it does not classify them: ask POST "
-                  "/v1/completions.",
-                  requested);
+                  "The model '%s' is not a classifier; use POST /v1/completions.", requested);
     sv_model_ref_release(ref);
     return NULL;
 }
@@ -189,5 +187,5 @@ struct sv_model_ref *sv_resolve_any_model(struct sv_request *request, const char
     struct sv_model_ref *ref = resolve_classifier(request, "", error);
     if (ref || error->kind != SV_MODEL_NOT_FOUND || request->server->options->default_classifier[0])
         return ref;
-    return resolve_only(request, false, error); /* there is no classifier */
+    return resolve_only(request, false, error); /* no classifier is loaded */
 }

@@ -4,20 +4,19 @@
 #include "core/request.h"
 #include "registry/registry.h"
 
-/* The name in the path, as name@version when the path has a version too; "": it has none. */
+/* The model in the path, as name or name@version; "" if it has none. */
 const char *sv_path_model_id(const struct sv_request *request, char name[static SV_PATH_MAX]);
 
-/* What is found is borrowed, to be released; from then on the request counts as that model's. NULL:
- * see the error. */
+/* These return a reference to be released, and count the request for that model. NULL: see error.
+ */
 
-/* The model called so, `name@version` included. */
+/* The model `name` or `name@version`. */
 struct sv_model_ref *sv_resolve_model(struct sv_request *request, const char *name,
                                       struct sv_error *error);
-/* The classifier called so. "": what ?model= or X-Model says; when they do not, the option
- * default_classifier, or the only classifier there is. */
+/* The classifier `name`. If "": that of ?model= or X-Model, else default_classifier, else the only
+ * classifier. */
 struct sv_model_ref *sv_resolve_classifier(struct sv_request *request, const char *name,
                                            struct sv_error *error);
-/* The same for what every model can do: a model that completes is as good, if it is named or the
- * only one. */
+/* The same, but a completion model is accepted too, if it is named or the only model. */
 struct sv_model_ref *sv_resolve_any_model(struct sv_request *request, const char *name,
                                           struct sv_error *error);

@@ -50,8 +50,7 @@ static const struct sv_route routes[] = {
      sv_handle_repository_load},
 };
 
-static const char no_chats[] =
-    "models here complete texts and hold no chats: POST /v1/completions.";
+static const char no_chats[] = "chat is not supported; use POST /v1/completions.";
 
 static const struct sv_route_hint hints[] = {
     {"/v1/chat/completions", no_chats},

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For hints at a member of the request. */
+/* Where to set a field, for messages. */
 static const char *where(bool in_parameters)
 {
     return in_parameters ? " in 'parameters'" : "";
@@ -45,10 +45,11 @@ bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input 
     long count =
         sl_tokenizer_tokenize(sl_model_tokenizer(sv_model_ref_model(ref)), &encoding, &err);
     if (count < 0)
-        return sv_fail(error, SV_UNKNOWN_CHARACTERS, input->param,
-                       "'%s' cannot be read by '%s': %s. With \"unknown_characters\": "
-                       "\"replace\"%s they are replaced.",
-                       input->param, sv_model_ref_id(ref), err.text, where(input->in_parameters));
+        return sv_fail(
+            error, SV_UNKNOWN_CHARACTERS, input->param,
+            "'%s' cannot be tokenized by '%s': %s. Set \"unknown_characters\": \"replace\"%s to "
+            "replace them.",
+            input->param, sv_model_ref_id(ref), err.text, where(input->in_parameters));
     tokens->given = (int)count;
     tokens->count = (int)(count < encoding.most ? count : encoding.most);
     return true;
@@ -71,13 +72,13 @@ bool sv_check_token_ids(const struct sv_model_ref *ref, const struct sv_prompt *
             continue;
         sv_param_name(param, true, i, place);
         return sv_fail(error, SV_INVALID_TOKEN, place,
-                       "'%s' is the token id %d, the vocabulary of '%s' has 0 to %d.", place,
+                       "'%s' is the token id %d; the vocabulary of '%s' has 0 to %d.", place,
                        (int)prompt->ids[i], sv_model_ref_id(ref), vocab - 1);
     }
     return true;
 }
 
-/* A text longer than the context is refused, or cut when the request says so. */
+/* A text longer than the context is rejected, or truncated if the request allows it. */
 static bool fit(const struct sv_model_ref *ref, const struct sv_tokenize_options *tokenize,
                 const char *param, struct sv_tokens *tokens, struct sv_error *error)
 {
@@ -86,18 +87,19 @@ static bool fit(const struct sv_model_ref *ref, const struct sv_tokenize_options
     if (tokens->given <= context)
         return true;
     if (!tokenize->truncate)
-        return sv_fail(error, SV_CONTEXT_LENGTH, param,
-                       "'%s' has %d tokens, the context of '%s' has %d. With \"truncate\": true%s "
-                       "it is cut at its %s.",
-                       param, tokens->given, sv_model_ref_id(ref), context,
-                       where(tokenize->in_parameters), tokenize->from_left ? "beginning" : "end");
+        return sv_fail(
+            error, SV_CONTEXT_LENGTH, param,
+            "'%s' has %d tokens; the context of '%s' has %d. Set \"truncate\": true%s to cut its "
+            "%s.",
+            param, tokens->given, sv_model_ref_id(ref), context, where(tokenize->in_parameters),
+            tokenize->from_left ? "beginning" : "end");
     tokens->count = (int)sl_tokenizer_truncate(
         sl_model_tokenizer(model), tokenize->from_left ? SL_TRUNCATE_LEFT : SL_TRUNCATE_RIGHT,
         context, tokens->ids, NULL, tokens->given);
     return true;
 }
 
-/* A text has far fewer tokens than bytes, and a cut one fewer still; they may wait for long. */
+/* There are far fewer tokens than bytes, and they may wait long in the queue. */
 static void shrink(struct sv_tokens *tokens)
 {
     void *smaller = realloc(tokens->ids, ((size_t)tokens->count + 1) * sizeof *tokens->ids);
@@ -119,8 +121,7 @@ bool sv_tokenize_for_classifier(const struct sv_model_ref *ref,
         return false;
     if (!sl_tokenizer_has_text(sl_model_tokenizer(sv_model_ref_model(ref)), tokens->ids,
                                tokens->given))
-        return sv_fail(error, SV_EMPTY_INPUT, param,
-                       "'%s' has no tokens: there is nothing to classify.", param);
+        return sv_fail(error, SV_EMPTY_INPUT, param, "'%s' has no tokens to classify.", param);
     if (!fit(ref, tokenize, param, tokens, error))
         return false;
     shrink(tokens);

@@ -8,37 +8,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A text, and what is wanted of it. */
+/* A text and how to tokenize it. */
 struct sv_tokenize_input {
     const struct sv_string *text;
-    const char *param;  /* what messages request it */
+    const char *param;  /* its name in messages */
     bool in_parameters; /* as in struct sv_tokenize_options */
     bool replaces_unknown;
-    bool adds_special; /* tokens that the model expects around the text */
+    bool adds_special; /* add the tokens that the model expects around a text */
     bool wants_places;
-    size_t most; /* room is made for so many tokens, others are only counted; 0: for all */
+    size_t most; /* store at most this many tokens and count the rest; 0: store all */
 };
 
 struct sv_tokens {
     int32_t *ids;
-    struct sl_token_offset *places; /* NULL: nobody wants them */
-    int given;                      /* how many there are, */
-    int count; /* and those that the model reads; the same unless they were cut */
+    struct sl_token_offset *places; /* NULL: not requested */
+    int given;                      /* number of tokens, */
+    int count;                      /* and after truncation */
 };
 
-/* All tokens of a text, to be released even when it fails. */
+/* Tokenizes a text. Release the tokens even after a failure. */
 bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input *input,
                  struct sv_tokens *tokens, struct sv_error *error);
 void sv_tokens_release(const struct sv_tokens *tokens);
 
-/* Whether a text has no character that is unknown to the model. */
+/* Whether every character of a text is in the vocabulary. */
 bool sv_is_tokenizable(const struct sv_model_ref *ref, const char *text);
-/* Whether the vocabulary has all of a prompt's ids; messages request the prompt `param`. */
+/* Checks that the vocabulary has all ids of a prompt, which messages call `param`. */
 bool sv_check_token_ids(const struct sv_model_ref *ref, const struct sv_prompt *prompt,
                         const char *param, struct sv_error *error);
 
-/* The tokens that a classifier reads, 1 to its context: the text is cut if it may be. A text that
- * has no tokens but those that are added around it is refused as empty. */
+/* Tokenizes a text for a classifier and truncates it if allowed. A text without tokens of its own
+ * is rejected as empty. */
 bool sv_tokenize_for_classifier(const struct sv_model_ref *ref,
                                 const struct sv_tokenize_options *tokenize,
                                 const struct sv_string *text, const char *param,

@@ -33,7 +33,7 @@ static void add_time(struct sl_buffer *line)
     sl_buffer_printf(line, "%s.%03dZ", date, (int)(now.tv_nsec / 1000000));
 }
 
-/* Quoted, unless it reads well bare: nobody can forge a second field or line. */
+/* Quoted unless it is harmless, so that a value cannot forge a second field or line. */
 static void add_word(struct sl_buffer *line, const char *word)
 {
     size_t bare = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -72,7 +72,7 @@ void sv_log_write(enum sv_log_level level, const char *event, const struct sv_lo
     }
     sl_buffer_append_string(&line, as_json ? "}\n" : "\n");
     if (!line.failed && write(STDERR_FILENO, line.data, line.bytes) < 0) {
-        /* Nowhere left to say it. */
+        /* stderr is broken: nothing can be done */
     }
     sl_buffer_release(&line);
 }

@@ -37,7 +37,7 @@ struct bounds {
 struct sv_series {
     _Atomic(struct sv_series *) next;
     const struct bounds *bounds; /* NULL: a number */
-    _Atomic double value;        /* or the sum of what a histogram saw */
+    _Atomic double value;        /* or the sum of a histogram's values */
     uint64_t hash;               /* of the label values; these three never change */
     char *values;                /* the label values, each with its NUL; NULL: has none */
     char *labels;                /* as exposed between braces */
@@ -70,7 +70,7 @@ static const struct bounds *bounds_of(const struct sv_metrics *metrics, enum typ
     return NULL;
 }
 
-/* Latencies: 40 bounds from 10 us to 74 s, each half as long again; sizes: powers of two. */
+/* Latencies: 40 bounds from 10 us to 74 s, each 1.5 times the one before. Sizes: powers of two. */
 static void set_bounds(struct sv_metrics *metrics)
 {
     static const double layers[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64};
@@ -110,7 +110,7 @@ static struct sv_series *series_create(const struct bounds *bounds, const char *
     return NULL;
 }
 
-/* name="value",...  with what the format wants escaped. */
+/* name="value",... escaped as the exposition format requires. */
 static void write_labels(const char *names, const char *const *values, struct sl_buffer *out)
 {
     assert(values || !*names);

@@ -24,8 +24,8 @@ enum sv_metric {
 struct sv_metrics *sv_metrics_create(struct sl_err *err) SL_MUST_CHECK;
 void sv_metrics_destroy(struct sv_metrics *metrics); /* NULL is fine */
 
-/* The series with these label values, in the order of the metric's row. When a metric has too many,
- * or memory is out, one that stands for all others. Never NULL. */
+/* The series with these label values, in the order of the metric's row. If the metric has too many
+ * series, or memory is short, the series others="all". Never NULL. */
 struct sv_series *sv_metrics_series(struct sv_metrics *metrics, enum sv_metric metric,
                                     const char *const *values);
 
@@ -35,7 +35,7 @@ void sv_metric_observe(struct sv_series *series, double value); /* histograms */
 double sv_metric_value(const struct sv_series *series);         /* counters and gauges */
 uint64_t sv_metric_count(const struct sv_series *series);       /* histograms: how many values */
 
-/* Reads what the system knows about this process into its process_* series. */
+/* Updates the process_* series. */
 void sv_metrics_sample_process(struct sv_metrics *metrics);
-/* The exposition, in the order of the rows. */
+/* Writes the Prometheus text format, in the order of the rows. */
 void sv_metrics_expose(struct sv_metrics *metrics, struct sl_buffer *out);

@@ -48,7 +48,7 @@ static void list_names(struct sl_buffer *out)
         sl_buffer_printf(out, i ? ", %s" : "%s", rows[i].name);
 }
 
-/* What a message repeats of a value must not act on the terminal it is read on. */
+/* A value repeated in a message must not control the terminal. */
 static bool hide_controls(struct sl_err *err)
 {
     for (char *c = err->text; *c; c++)
@@ -83,13 +83,13 @@ static bool set_text(const struct row *row, char *to, const char *value, struct 
                        row->among);
     size_t length = strlen(value);
     if ((int64_t)length < row->min || (int64_t)length > row->max)
-        return sl_fail(err, SL_BAD_INPUT, "%s: %zu characters, must have %lld to %lld", row->name,
+        return sl_fail(err, SL_BAD_INPUT, "%s: %zu characters; expected %lld to %lld", row->name,
                        length, (long long)row->min, (long long)row->max);
     memcpy(to, value, length + 1);
     return true;
 }
 
-/* Digits as people write them: no blank or sign before, no 064, which YAML 1.1 reads as 52. */
+/* Decimal digits, without spaces, plus sign or leading zeros: YAML 1.1 reads 064 as 52. */
 static bool is_plain_integer(const char *value)
 {
     const char *digits = value + (*value == '-');
@@ -211,13 +211,15 @@ static bool is_command(const char *argument, enum sv_command *errand)
     return false;
 }
 
-/* One --name value or --name=value; *at moves past it. With file, only --config is of interest. */
+/* One --name value or --name=value; *at moves past it. If `file` is not NULL, only --config is
+ * read. */
 static bool take_argument(struct sv_options *options, int count, char *const *arguments, int *at,
                           const char **file, struct sl_err *err)
 {
     const char *argument = arguments[(*at)++];
     if (strncmp(argument, "--", 2) != 0)
-        return sl_fail(err, SL_BAD_INPUT, "'%s': options begin with --; see --help", argument);
+        return sl_fail(err, SL_BAD_INPUT,
+                       "'%s' is not an option: options begin with --; see --help", argument);
     char name[NAME_ROOM];
     size_t length = strcspn(argument + 2, "=");
     plain_name(argument + 2, length, name, sizeof name);
@@ -231,7 +233,7 @@ static bool take_argument(struct sv_options *options, int count, char *const *ar
     if (!value && *at < count)
         value = arguments[(*at)++];
     if (!value)
-        return sl_fail(err, SL_BAD_INPUT, "'%s' wants a value", argument);
+        return sl_fail(err, SL_BAD_INPUT, "option '%s' needs a value", argument);
     if (is_config && file)
         *file = value;
     return is_config || file || sv_options_set(options, name, value, err);
@@ -273,7 +275,7 @@ static void add_range(const struct row *row, struct sl_buffer *out)
         sl_buffer_printf(out, " From %lld to %lld.", (long long)row->min, (long long)row->max);
 }
 
-/* The text broken at blanks, each line after `before`. */
+/* The text wrapped at spaces, `before` in front of each line. */
 static void add_wrapped(struct sl_buffer *out, const char *before, const char *text)
 {
     while (*text) {

@@ -20,14 +20,14 @@ struct sv_options {
 #undef SV_OPTION
 };
 
-/* What the command line asks for instead of serving. */
+/* What the command line asks for; SV_SERVE unless it has another command. */
 enum sv_command { SV_SERVE, SV_CHECK_CONFIG, SV_SAMPLE_CONFIG, SV_HELP, SV_VERSION };
 
 /* Reads all four sources. err says which source, which key, and what would be accepted. */
 bool sv_options_read(struct sv_options *options, int count, char *const *arguments,
                      enum sv_command *command, struct sl_err *err) SL_MUST_CHECK;
 
-/* The single steps of it. */
+/* Its steps, for tests. */
 void sv_options_defaults(struct sv_options *options);
 bool sv_options_set(struct sv_options *options, const char *name, const char *value,
                     struct sl_err *err) SL_MUST_CHECK;
@@ -36,12 +36,12 @@ bool sv_options_file(struct sv_options *options, const char *path, struct sl_err
 bool sv_options_check(const struct sv_options *options, struct sl_err *err) SL_MUST_CHECK;
 
 const char *sv_options_name(int index); /* by position; NULL past the last */
-/* Fails for a name that no option has, and lists those there are. */
+/* Fails with the list of all options. */
 bool sv_options_unknown(const char *name, struct sl_err *err);
 
 void sv_options_help(struct sl_buffer *out);
 void sv_options_sample(struct sl_buffer *out); /* conf/sluiced.yaml: every option at its default */
 /* The name by position, and the value as text; NULL past the last. */
 const char *sv_options_show(const struct sv_options *options, int index, struct sl_buffer *value);
-/* Whether the one at this position, which there is, has its default. */
+/* Whether the option at this position has its default value. */
 bool sv_options_is_default(const struct sv_options *options, int index);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <yaml.h>
 
-static const char accepted[] = "accepted are lines 'key: value', each key once";
+static const char accepted[] = "expected lines 'key: value', each key once";
 
 /* One file being read. */
 struct reader {
@@ -167,7 +167,7 @@ static bool read_document(struct reader *r, bool first, struct sl_err *err)
     if (first)
         good = set_all(r, err);
     else if (yaml_document_get_root_node(&document)) {
-        (void)sl_fail(err, SL_BAD_INPUT, "another document begins; accepted is one");
+        (void)sl_fail(err, SL_BAD_INPUT, "a second document begins; only one is accepted");
         good = fail_at(r, document.start_mark, err);
     }
     yaml_document_delete(&document);

@@ -74,7 +74,7 @@ bool sv_request_suspend(struct sv_request *request)
 void sv_request_wake(struct sv_request *request)
 {
     pthread_mutex_lock(&request->lock);
-    /* A connection is alive for as long as it is asleep: nobody but us can end that. */
+    /* While it is suspended the connection exists: only this function resumes it. */
     if (request->suspended)
         request->transport->resume(request->connection);
     else
@@ -138,7 +138,7 @@ enum sv_progress sv_request_fail(struct sv_request *request, const struct sv_err
         sv_request_add_header(request, "Retry-After", "%d", (error->retry_ms + 999) / 1000);
         sv_request_add_header(request, "retry-after-ms", "%d", error->retry_ms);
     }
-    if (error->permanent) /* clients of OpenAI try after any 5xx */
+    if (error->permanent) /* OpenAI's clients retry after any 5xx */
         sv_request_add_header(request, "x-should-retry", "false");
     return sv_request_respond(request, sv_error_status(error->kind, request->api), type);
 }
@@ -171,10 +171,9 @@ bool sv_request_check_batch_size(const struct sv_request *request, const char *p
                                  struct sv_error *error)
 {
     int64_t max = request->server->options->max_client_batch_size;
-    return texts <= max ||
-           sv_fail(error, SV_INVALID_VALUE, param,
-                   "'%s' holds %d texts, this server takes at most %lld in one request.", param,
-                   texts, (long long)max);
+    return texts <= max || sv_fail(error, SV_INVALID_VALUE, param,
+                                   "'%s' holds %d texts; at most %lld are accepted in one request.",
+                                   param, texts, (long long)max);
 }
 
 int64_t sv_request_deadline_ns(const struct sv_request *request)
@@ -199,7 +198,7 @@ bool sv_request_must_stop(const struct sv_request *request, int64_t deadline_ns,
     if (now <= deadline_ns)
         return false;
     (void)sv_fail(error, SV_DEADLINE_EXCEEDED, NULL,
-                  "The answer was not finished in the time allowed for it.");
-    error->permanent = request->timeout_ms > 0; /* the client's own deadline: it waits no longer */
+                  "The request did not finish before its deadline.");
+    error->permanent = request->timeout_ms > 0; /* it was the client's own deadline */
     return true;
 }

@@ -23,35 +23,34 @@ struct sv_route;
 
 enum sv_progress {
     SV_DONE,     /* request->response is complete */
-    SV_PENDING,  /* request->work goes on; ask `proceed` when there is news */
+    SV_PENDING,  /* the asynchronous work goes on; call `proceed` when it wakes the request */
     SV_STREAMING /* headers are complete; the body comes from `pull` */
 };
 
 /* What `pull` returns instead of a number of bytes. */
 enum { SV_PULL_NOTHING = 0, SV_PULL_END = -1, SV_PULL_ERROR = -2 };
 
-/* What a handler left to be done, and how to ask about it. */
+/* The asynchronous work of a request. */
 struct sv_async {
     enum sv_progress (*proceed)(struct sv_request *request);
-    /* Body bytes, at most `most`, or an SV_PULL_...: nothing now, the end, broken. */
+    /* Writes at most `max` bytes of the body and returns how many, or an SV_PULL_... value. */
     ssize_t (*pull)(struct sv_request *request, char *bytes, size_t max);
-    /* The client left: stop soon. Any thread, any number of times. */
+    /* The client disconnected: stop soon. Any thread, any number of times. */
     void (*cancel)(struct sv_request *request);
-    /* Now and then, while in flight, from the watcher. True: there is something to say. */
+    /* Called by the watcher from time to time. True: `proceed` or `pull` has something new. */
     bool (*tick)(struct sv_request *request, int64_t now_ns);
-    /* How it ended. `complete`: the connection took the whole answer; if not, the client may still
-     * have had all that matters of it. */
+    /* How the request ended. `complete`: the whole response was sent. If not, the client may still
+     * have received all that matters. */
     enum sv_error_kind (*outcome)(struct sv_request *request, bool complete);
     void (*destroy)(void *state);
 };
 
-/* What a request can do with its connection. */
+/* What a request needs of its connection; http implements it. */
 struct sv_transport {
-    /* Puts it to sleep and wakes it; with the request's lock held. */
+    /* Called with the request's lock held. */
     void (*suspend)(void *connection);
     void (*resume)(void *connection);
-    /* What the client said beside the body, as it was sent; NULL: nothing. While its handler
-     * runs. */
+    /* A header or a query parameter as it was sent, or NULL. Only while the handler runs. */
     const char *(*header)(void *connection, const char *name);
     const char *(*query)(void *connection, const char *name);
 };
@@ -78,12 +77,11 @@ struct sv_response {
 
 struct sv_request {
     struct sv_server *server;
-    const struct sv_route *route; /* NULL: there is none for the path */
+    const struct sv_route *route; /* NULL: no route has this path */
     enum sv_api api;
     char request_id[SV_REQUEST_ID_MAX + 1];
-    char path_params[SV_PATH_PARAMS_MAX]
-                    [SV_PATH_MAX]; /* what the path holds for the route's {...} */
-    int64_t timeout_ms;            /* the client's wish; 0: none */
+    char path_params[SV_PATH_PARAMS_MAX][SV_PATH_MAX]; /* the values of the route's {name} parts */
+    int64_t timeout_ms;                                /* as the client asks; 0: none */
     int64_t received_ns;
     struct sl_buffer body;
 
@@ -91,12 +89,12 @@ struct sv_request {
     enum sv_error_kind outcome; /* how it ended, for metrics */
     char model[SV_MODEL_ID_MAX], version[SV_VERSION_MAX];
 
-    const struct sv_async *async; /* NULL: nothing was left */
-    void *state;                  /* the work's */
+    const struct sv_async *async; /* NULL: the handler responded at once */
+    void *state;                  /* of the asynchronous work */
 
     atomic_bool cancelled; /* any thread */
     atomic_int references; /* any thread */
-    pthread_mutex_t lock;  /* guards asleep, news and connection */
+    pthread_mutex_t lock;  /* guards suspended, wake_pending and connection */
     bool suspended, wake_pending;
     void *connection;
     const struct sv_transport *transport;
@@ -107,36 +105,34 @@ struct sv_request *sv_request_create(struct sv_server *server, const struct sv_t
 struct sv_request *sv_request_acquire(struct sv_request *request);
 void sv_request_release(struct sv_request *request);
 
-/* Puts the connection to sleep, unless there was news since the last time: then false. */
+/* Suspends the connection. False if the request was woken since the last time: then go on. */
 bool sv_request_suspend(struct sv_request *request);
-void sv_request_wake(struct sv_request *request); /* any thread: there is news */
-void sv_request_cancel(
-    struct sv_request *request); /* any thread: nobody waits for the answer any more */
+void sv_request_wake(struct sv_request *request);   /* any thread */
+void sv_request_cancel(struct sv_request *request); /* any thread: the client is gone */
 
 /* The response. */
 void sv_request_add_header(struct sv_request *request, const char *name, const char *format, ...)
     SL_PRINTF(3, 4);
-/* A few headers may be longer than SV_HEADER_VALUE_MAX: their values are what is written here. */
+/* For values longer than SV_HEADER_VALUE_MAX: append to the returned buffer. */
 struct sl_buffer *sv_request_add_long_header(struct sv_request *request, const char *name);
-/* What was written so far is forgotten, and its memory given back. */
+/* Discards what was written so far and frees its memory. */
 void sv_request_reset_response(struct sv_request *request);
 enum sv_progress sv_request_respond(struct sv_request *request, int status,
                                     const char *content_type);
 enum sv_progress sv_request_fail(struct sv_request *request, const struct sv_error *error);
-/* What was refused, as HTTP/1.1, for a connection that ends with it. */
+/* Writes the whole response as HTTP/1.1, for a connection that is closed after it. */
 void sv_request_write_response(const struct sv_request *request, struct sl_buffer *out);
 
-/* False, with an error, once shutdown has begun: nothing new is taken on. */
+/* False, with an error, once the server is draining. */
 bool sv_request_is_accepted(const struct sv_request *request, struct sv_error *error);
-/* Whether one request may have so many texts to read, in the field that messages request `param`.
- */
+/* Checks the number of texts against max_client_batch_size; `param` is the field's name. */
 bool sv_request_check_batch_size(const struct sv_request *request, const char *param, int texts,
                                  struct sv_error *error);
-/* When its answer must be there: as the client asks, but not later than the server allows. */
+/* The client's deadline, but not later than request_timeout allows. */
 int64_t sv_request_deadline_ns(const struct sv_request *request);
 
-/* Why the work for a request should not go on, if so: nobody waits for it, everything ends
- * (`ending` is not NULL), or its time is over. The first reason stays in the error. */
+/* True, with the reason in `error`, if work on the request must stop: the client disconnected,
+ * `ending` is not NULL, or the deadline has passed. An error that is already set stays. */
 bool sv_request_must_stop(const struct sv_request *request, int64_t deadline_ns,
                           const struct sv_error *ending, int64_t now, struct sv_error *error);
 
@@ -145,5 +141,5 @@ static inline long long sv_ms(int64_t ns)
     return (ns + 500000) / 1000000;
 }
 
-/* A number that this server gives once: for ids, and for seeds nobody asked for. Any thread. */
+/* A number that does not repeat while the server runs, for ids and default seeds. Any thread. */
 uint64_t sv_next_id(struct sv_server *server);

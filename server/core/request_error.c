@@ -1,5 +1,4 @@
-/* request_error.c - why a request did not get its answer, and how each family of endpoints says so.
- */
+/* request_error.c - why a request failed, in the format of each API. */
 #include "core/request_error.h"
 #include "base/json_writer.h"
 
@@ -50,8 +49,8 @@ bool sv_fail_no_memory(struct sv_error *error)
     return sv_fail(error, SV_INTERNAL, NULL, "Out of memory.");
 }
 
-/* Hugging Face's client answers a 503 with the same request, at once and for ever: it is told by
- * other words what other clients may wait for. */
+/* Hugging Face's client repeats a request at once and forever after 503, so it gets other errors.
+ */
 static const struct row *row_for(enum sv_error_kind kind, enum sv_api api)
 {
     if (api == SV_API_HF && kind == SV_NOT_READY)
@@ -84,7 +83,7 @@ const char *sv_error_code(enum sv_error_kind kind)
     return rows[kind].code;
 }
 
-/* Which of several texts it is about, for programs. */
+/* The index of the text at fault, for programs. */
 static void write_index(const struct sv_error *error, struct sl_json_writer *json)
 {
     if (error->index >= 0)

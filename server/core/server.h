@@ -13,7 +13,7 @@ struct sl_buffer;
 
 enum sv_phase {
     SV_PHASE_SERVING,
-    SV_PHASE_DRAINING /* what is in progress finishes; nothing new begins */
+    SV_PHASE_DRAINING /* requests in progress finish; new ones are rejected */
 };
 
 struct sv_server {
@@ -23,12 +23,12 @@ struct sv_server {
     struct sv_registry *registry;
     struct sv_scheduler *scheduler;
     _Atomic enum sv_phase phase;
-    atomic_int requests_in_flight; /* in flight: their answer is not finished */
+    atomic_int requests_in_flight; /* their response is not finished */
     atomic_int connections;        /* open */
-    _Atomic int64_t body_bytes;    /* of requests: held by all requests, or what was made of them */
-    _Atomic int64_t response_bytes;        /* of answers that are being sent, but for streams */
-    atomic_uint_fast64_t requests_started; /* requests so far */
-    uint64_t salt;                         /* of this run, for ids and seeds */
-    atomic_uint_fast64_t ids_issued;       /* numbers drawn so far */
-    const struct sl_buffer *index;         /* what GET / answers */
+    _Atomic int64_t body_bytes;    /* memory held by request bodies and what was parsed from them */
+    _Atomic int64_t response_bytes;        /* responses being sent, except streams */
+    atomic_uint_fast64_t requests_started; /* since the start */
+    uint64_t salt;                         /* random, for ids and seeds */
+    atomic_uint_fast64_t ids_issued;       /* counter of sv_next_id */
+    const struct sl_buffer *index;         /* the body of GET / */
 };

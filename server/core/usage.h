@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* A prompt that was longer than the context, and cut because the request allows it. */
+/* A prompt that was longer than the context and was truncated. */
 struct sv_truncation {
     int prompt, given, used;
 };
@@ -16,8 +16,8 @@ struct sv_usage {
     int truncation_count;
 };
 
-/* Layers that each of some tokens went through, the mean, of what was used and what there was. */
+/* Mean number of layers per token, from the layer operations used and the full number. */
 double sv_mean_depth(int depth, int64_t used, int64_t full);
-double sv_usage_mean_depth(const struct sv_usage *usage); /* layers that a token went through */
+double sv_usage_mean_depth(const struct sv_usage *usage); /* mean layers per token */
 double sv_usage_layer_ops_skipped(
-    const struct sv_usage *usage); /* share of layer operations, 0 .. 1 */
+    const struct sv_usage *usage); /* fraction of layer operations skipped, 0 .. 1 */

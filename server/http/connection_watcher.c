@@ -16,23 +16,23 @@
 
 enum { EVENTS = 64 };
 
-static const uint64_t wake_tag = UINT64_MAX; /* no watch has this tag */
+static const uint64_t wake_tag = UINT64_MAX; /* a tag that no watch has */
 
 struct watch {
     struct sv_request *request; /* a reference; NULL: free */
     int fd;
-    uint32_t generation; /* tells an event of this watch from one of its predecessor */
+    uint32_t generation; /* tells events of this watch from those of an earlier one */
     int next_free;
 };
 
-/* A socket that is read to be polite. */
+/* A socket that is read and discarded before it is closed, as nginx's lingering_close does. */
 struct lingering {
     int fd; /* ours; -1: free */
     int64_t deadline_ns, remaining;
 };
 
 struct sv_watcher {
-    int epoll, wake; /* the second is an event: look again */
+    int epoll, wake; /* the second is an eventfd that wakes the thread */
     pthread_t thread;
     bool started;
     pthread_mutex_t lock; /* guards the rest */
@@ -49,7 +49,7 @@ static uint64_t tag_of(int index, uint32_t generation)
     return (uint64_t)generation << 32 | (uint32_t)index;
 }
 
-/* A reference to the request of a watch, if it is still that one; any generation when it is 0. */
+/* A reference to the watched request, or NULL if the slot was reused. Generation 0 matches any. */
 static struct sv_request *call_of(struct sv_watcher *watcher, int index, uint32_t generation)
 {
     pthread_mutex_lock(&watcher->lock);
@@ -65,7 +65,7 @@ static void wake(struct sv_watcher *watcher)
     (void)eventfd_write(watcher->wake, 1);
 }
 
-/* How long the thread may sleep; -1: it is to end. */
+/* How long the thread may sleep; -1: it must end. */
 static int sleep_ms(struct sv_watcher *watcher)
 {
     pthread_mutex_lock(&watcher->lock);
@@ -87,7 +87,7 @@ static void tick_requests(struct sv_watcher *watcher)
     }
 }
 
-/* Shut, not closed: libmicrohttpd sees the end of its socket, and its number is still taken. */
+/* Shut down, not closed: libmicrohttpd sees the end of its socket and closes it itself. */
 static void shut_expired(struct sv_watcher *watcher)
 {
     int64_t now = sl_now_ns();
@@ -115,11 +115,11 @@ static void cancel_disconnected(struct sv_watcher *watcher, const struct epoll_e
 
 static void stop_lingering(struct lingering *one)
 {
-    (void)close(one->fd); /* which takes it from the epoll too */
+    (void)close(one->fd); /* also removes it from the epoll */
     one->fd = -1;
 }
 
-/* One helping, so that no client keeps the others waiting. */
+/* One read at a time, so that no client delays the others. */
 static void discard(struct sv_watcher *watcher, struct lingering *one)
 {
     char bytes[16384];
@@ -185,7 +185,7 @@ static bool open_events(struct sv_watcher *watcher)
            epoll_ctl(watcher->epoll, EPOLL_CTL_ADD, watcher->wake, &event) == 0;
 }
 
-/* Its reason, which pthread_create returns, is in errno like any other. */
+/* pthread_create returns its error; the caller reads errno. */
 static bool start(struct sv_watcher *watcher)
 {
     int failure = pthread_create(&watcher->thread, NULL, run, watcher);
@@ -262,7 +262,7 @@ int sv_watcher_add(struct sv_watcher *watcher, int fd, struct sv_request *reques
         generation = fresh->generation;
     }
     pthread_mutex_unlock(&watcher->lock);
-    /* Once is enough; and only hang-ups are asked for, so that bytes do not wake us. */
+    /* One event is enough. Only hang-ups are requested: data must not wake the thread. */
     struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT,
                                 .data.u64 = tag_of(index, generation)};
     if (index != SV_NOT_WATCHED && epoll_ctl(watcher->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
@@ -270,7 +270,7 @@ int sv_watcher_add(struct sv_watcher *watcher, int fd, struct sv_request *reques
         return SV_NOT_WATCHED;
     }
     if (first)
-        wake(watcher); /* it sleeps for longer while there is nobody */
+        wake(watcher); /* the thread sleeps longer while it watches nothing */
     return index;
 }
 

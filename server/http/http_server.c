@@ -1,4 +1,4 @@
-/* http_server.c - HTTP/1.1: requests become requests, their responses and streams become bytes.
+/* http_server.c - HTTP/1.1: bytes become requests, responses and streams become bytes.
  *
  * libmicrohttpd runs two threads with an epoll each. With one thread its epoll stalls when 128 to
  * 512 connections are busy (tests/bench/bench_http.sh shows it); with two it does not. */
@@ -97,7 +97,7 @@ static enum MHD_Result queue(struct sv_exchange *x, struct MHD_Response *mhd_res
     return queued;
 }
 
-/* False: clients that do not take theirs leave no room for it. */
+/* False: unread responses of other clients use up the memory. */
 static bool count_response_bytes(struct sv_exchange *x)
 {
     int64_t bytes = (int64_t)x->request->response.body.bytes;
@@ -107,18 +107,20 @@ static bool count_response_bytes(struct sv_exchange *x)
     return fits || bytes <= SV_RESPONSE_SMALL_BYTES;
 }
 
-/* In place of an answer that is too long by itself, or beside those that wait. */
+/* Replaces a response that is too large, alone or together with the unread ones. */
 static void fail_response(struct sv_exchange *x)
 {
     struct sv_error error;
     if (x->request->response.body.is_full)
-        (void)sv_fail(&error, SV_BAD_REQUEST, NULL,
-                      "The answer would have more than %d bytes: ask for less at a time.",
-                      SL_BUFFER_BYTES_MAX);
+        (void)sv_fail(
+            &error, SV_BAD_REQUEST, NULL,
+            "The response would be larger than %d bytes; send fewer or smaller inputs per request.",
+            SL_BUFFER_BYTES_MAX);
     else {
         (void)sv_fail(
             &error, SV_OVERLOADED, NULL,
-            "Answers that clients have not taken yet fill the memory set aside for them.");
+            "The memory for responses is full of responses that clients have not read; retry "
+            "later.");
         error.retry_ms = 1000;
     }
     uncount_response(x);
@@ -132,14 +134,14 @@ static enum MHD_Result response(struct sv_exchange *x)
     if (body->is_full || (!body->failed && !count_response_bytes(x)))
         fail_response(x);
     if (body->failed)
-        return MHD_NO; /* out of memory: half an answer would be worse than none */
+        return MHD_NO; /* out of memory: close rather than send half a response */
     int64_t by_length_ns = (int64_t)body->bytes / SV_RESPONSE_BYTES_PER_SECOND * 1000000000;
     sv_watcher_set_deadline(x->http->watcher, x->watched,
                             (int64_t)SV_RESPONSE_SECONDS * 1000000000 + by_length_ns, by_length_ns);
     struct MHD_Response *mhd_response =
         MHD_create_response_from_buffer(body->bytes, body->data, MHD_RESPMEM_MUST_FREE);
     if (mhd_response)
-        *body = (struct sl_buffer){0}; /* its memory is the response's now */
+        *body = (struct sl_buffer){0}; /* libmicrohttpd owns the memory now */
     return queue(x, mhd_response);
 }
 
@@ -158,7 +160,7 @@ static ssize_t pull(void *context, uint64_t position, char *bytes, size_t max)
         if (taken == SV_PULL_ERROR)
             return MHD_CONTENT_READER_END_WITH_ERROR;
         if (sv_request_suspend(request))
-            return 0; /* suspended: we are asked again when there is news */
+            return 0; /* suspended: called again after the request is woken */
     }
 }
 
@@ -169,7 +171,7 @@ static void release_request(void *context)
 
 static enum MHD_Result respond_stream(struct sv_exchange *x)
 {
-    enum { BLOCK = 1024 }; /* chunks are written into the connection's own memory */
+    enum { BLOCK = 1024 }; /* chunks go through the connection's own buffer */
     struct sv_request *request = sv_request_acquire(x->request);
     struct MHD_Response *mhd_response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, pull, request, release_request);
@@ -238,11 +240,11 @@ static struct sv_exchange *exchange_create(struct sv_http *http, struct MHD_Conn
     x->watch = SV_NOT_WATCHED;
     sv_body_set_deadline(x);
     (void)sv_request_head_read(request, http->router, method, path, &x->error);
-    check_framing(x, version); /* its refusal is worth more */
+    check_framing(x, version); /* its error takes precedence */
     return x;
 }
 
-/* The first news about a request that has to wait is that its client may leave. */
+/* A request that waits is watched for its client's disconnection. */
 static void watch(struct sv_exchange *x)
 {
     if (x->watch == SV_NOT_WATCHED)
@@ -253,24 +255,24 @@ static enum sv_progress begin(struct sv_exchange *x)
 {
     x->dispatched = true;
     sv_watcher_clear_deadline(x->http->watcher,
-                              x->watched); /* from here on the request has deadlines itself */
+                              x->watched); /* from here on the request has its own deadline */
     atomic_fetch_add(&x->http->server->requests_in_flight, 1);
     atomic_fetch_add(&x->http->server->requests_started, 1);
     enum sv_progress next = x->request->route->handle(x->request);
-    sl_buffer_release(&x->request->body); /* it counts on: what was made of it is as large */
+    sl_buffer_release(&x->request->body); /* still counted: what was parsed from it is as large */
     if (next == SV_PENDING)
         watch(x);
     return next;
 }
 
-/* As far as the request gets without waiting; then its response, or sleep. */
+/* Advances the request until it responds or has to wait. */
 static enum MHD_Result advance(struct sv_exchange *x)
 {
     struct sv_request *request = x->request;
     enum sv_progress next = x->dispatched ? request->async->proceed(request) : begin(x);
     while (next == SV_PENDING) {
         if (atomic_load(&request->cancelled))
-            return MHD_NO; /* nobody is there to be answered */
+            return MHD_NO; /* the client is gone */
         if (sv_request_suspend(request))
             return MHD_YES;
         next = request->async->proceed(request);
@@ -278,7 +280,8 @@ static enum MHD_Result advance(struct sv_exchange *x)
     return next == SV_STREAMING ? respond_stream(x) : response(x);
 }
 
-/* True for a refusal that must not wait for the body: the client asks first, or it is huge. */
+/* Whether an error is sent without reading the body: the client expects 100-continue, or the body
+ * is huge. */
 static bool rejects_body(const struct sv_exchange *x)
 {
     const char *length = header(x, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -315,7 +318,7 @@ static const char *known_method(const char *method)
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i], method) == 0)
             return known[i];
-    return "other"; /* clients must not make labels */
+    return "other"; /* clients must not create label values */
 }
 
 static void record_http_metrics(const struct sv_exchange *x)
@@ -336,7 +339,7 @@ static void record_http_metrics(const struct sv_exchange *x)
         1e-9 * (double)(sl_now_ns() - request->received_ns));
 }
 
-/* Every request that was received whole is counted here, once, by how it ended. */
+/* Counts every request that was received in full, once, by its outcome. */
 static void record_request_metrics(const struct sv_exchange *x, bool complete)
 {
     struct sv_request *request = x->request;
@@ -380,7 +383,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     if (!x)
         return;
     *state = NULL;
-    /* Before libmicrohttpd closes the socket and its number goes to somebody else. */
+    /* Before libmicrohttpd closes the socket and the descriptor is reused. */
     sv_watcher_remove(x->http->watcher, x->watch);
     if (x->lingers)
         sv_watcher_linger(x->http->watcher, socket_of(connection));
@@ -394,7 +397,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     exchange_destroy(x);
 }
 
-/* NULL when there is no memory: then it gets no answer either. */
+/* NULL without memory: then its requests get no response. */
 static struct sv_watched_connection *open_connection(struct sv_http *http,
                                                      struct MHD_Connection *connection)
 {
@@ -426,7 +429,7 @@ static void SL_PRINTF(2, 0) on_message(void *context, const char *format, va_lis
     SV_LOG(SV_LOG_DEBUG, "libmicrohttpd", sv_str("message", text));
 }
 
-/* Paths arrive as they were sent: only the router knows which escapes may be undone. */
+/* Paths stay escaped: only the router knows where decoding is safe. */
 static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text)
 {
     (void)context;
@@ -460,7 +463,8 @@ struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *
             MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
     }
     if (!http || !http->daemon) {
-        (void)sl_fail(err, SL_IO, "start HTTP: libmicrohttpd refuses; see the log at level debug");
+        (void)sl_fail(err, SL_IO,
+                      "cannot start HTTP: libmicrohttpd failed; see the log at level debug");
         (void)close(socket);
         free(http);
         return NULL;

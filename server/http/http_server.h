@@ -1,4 +1,4 @@
-/* http_server.h - HTTP/1.1: requests become requests, their responses and streams become bytes.
+/* http_server.h - HTTP/1.1: bytes become requests, responses and streams become bytes.
  *
  * Its threads run no model: they read requests, tokenize and write answers, and a request that has
  * to wait is suspended until it is woken. */
@@ -12,10 +12,9 @@ struct sv_http;
 struct sv_router;
 struct sv_watcher;
 
-/* Answers on the listening socket, which it takes. Server, router and watcher must outlive
- * it. */
+/* Serves on the listening socket and owns it. Server, router and watcher must outlive it. */
 struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *router,
                               struct sv_watcher *watcher, int socket, struct sl_err *err)
     SL_MUST_CHECK;
-/* Closes every connection. No request may be asleep any more. NULL is fine. */
+/* Closes every connection. No request may be suspended any more. NULL is fine. */
 void sv_http_stop(struct sv_http *http);

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* "127.0.0.1:8080" or "[::1]:8080" into its two halves. */
+/* Splits "127.0.0.1:8080" or "[::1]:8080". */
 static bool split(const char *address, char host[static 256], char port[static 8])
 {
     const char *colon = strrchr(address, ':');
@@ -67,7 +67,7 @@ static int open_socket(const struct addrinfo *info)
     return -1;
 }
 
-/* What may be listened on, to be freed; NULL with the reason. */
+/* The address to listen on; the caller frees it. NULL: see err. */
 static struct addrinfo *resolve(const char *address, bool insecure, struct sl_err *err)
 {
     char host[256], service[8];
@@ -85,10 +85,11 @@ static struct addrinfo *resolve(const char *address, bool insecure, struct sl_er
     }
     if (insecure || is_loopback(info->ai_addr))
         return info;
-    (void)sl_fail(err, SL_BAD_INPUT,
-                  "listen: '%s' can be reached from other machines, and nobody is asked for a "
-                  "key; put a proxy in front, or say insecure: true",
-                  address);
+    (void)sl_fail(
+        err, SL_BAD_INPUT,
+        "listen: '%s' can be reached from other machines and there is no authentication; listen on "
+        "a loopback address behind a proxy, or set insecure: true",
+        address);
     freeaddrinfo(info);
     return NULL;
 }
@@ -108,7 +109,7 @@ int sv_listen(const char *address, bool insecure, int *port, struct sl_err *err)
         return -1;
     int fd = open_socket(info);
     if (fd < 0)
-        (void)sl_fail(err, SL_IO, "listen: '%s': %s; choose another with --listen or SLUICE_LISTEN",
+        (void)sl_fail(err, SL_IO, "listen: '%s': %s; set another with --listen or SLUICE_LISTEN",
                       address, strerrordesc_np(errno));
     else
         *port = port_of(fd);

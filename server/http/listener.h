@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/* Whether such an address may be listened on; whether its port is free shows only then. */
+/* Checks an address without binding it. */
 bool sv_listen_check(const char *address, bool insecure, struct sl_err *err) SL_MUST_CHECK;
-/* Binds "address:port" and listens; *port gets the port in use. Without `insecure` only addresses
- * of this machine itself are accepted. -1: see err. The caller closes it. */
+/* Binds "address:port" and listens; *port gets the port in use. Without `insecure` only loopback
+ * addresses are accepted. Returns the socket, which the caller closes, or -1. */
 int sv_listen(const char *address, bool insecure, int *port, struct sl_err *err) SL_MUST_CHECK;

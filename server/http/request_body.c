@@ -26,8 +26,9 @@ void sv_body_discard(struct sv_exchange *x)
     sl_buffer_release(&x->request->body);
 }
 
-/* Libmicrohttpd answers before a body or after it, not within: so this answer is sent by hand, and
- * the connection ends. There is room in the socket: nothing else was sent for this request. */
+/* libmicrohttpd can respond before or after a body but not in the middle, so this response is sent
+ * directly and the connection closed. It fits into the socket's buffer: nothing else was sent for
+ * this request. */
 static void fail_amid_body(struct sv_exchange *x)
 {
     struct sl_buffer text = {0};
@@ -49,12 +50,12 @@ bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count)
         sv_body_set_deadline(x);
     if (x->error.kind == SV_OK && body->bytes + count > (size_t)server->options->max_body_bytes)
         (void)sv_fail(&x->error, SV_BODY_TOO_LARGE, NULL,
-                      "The body is longer than the %lld bytes that are accepted.",
+                      "The body is larger than %lld bytes, the maximum.",
                       (long long)server->options->max_body_bytes);
     else if (x->error.kind == SV_OK &&
              atomic_load(&server->body_bytes) + (int64_t)count > SV_BODIES_BYTES_MAX) {
         (void)sv_fail(&x->error, SV_OVERLOADED, NULL,
-                      "The bodies of other requests fill the memory set aside for them.");
+                      "The memory for request bodies is full; retry later.");
         x->error.retry_ms = 1000;
     }
     if (x->error.kind != SV_OK) {

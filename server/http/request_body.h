@@ -8,7 +8,7 @@ struct sv_watcher;
 struct sv_watched_connection;
 struct sv_router;
 
-/* What all of them share. */
+/* Shared by all exchanges. */
 struct sv_http {
     struct sv_server *server;
     const struct sv_router *router;
@@ -21,23 +21,23 @@ struct sv_exchange {
     struct sv_request *request;
     struct MHD_Connection *connection;
     int socket;
-    struct sv_watched_connection *watched; /* the connection's, to the watcher */
+    struct sv_watched_connection *watched; /* this connection */
     const char *method;                    /* libmicrohttpd's */
-    bool dispatched;                       /* received whole and handed to its handler */
+    bool dispatched;                       /* received in full and passed to its handler */
     bool responded;
-    bool lingers; /* answered before its body had come */
-    bool closes;  /* where its body ends is not known, or not waited for */
+    bool lingers; /* responded before the body arrived */
+    bool closes;  /* the connection closes: the end of the body is unknown or not awaited */
     int watch;
-    size_t received, discarded;         /* bytes of the body, and those of them that nobody wants */
-    int64_t body_bytes, response_bytes; /* as they are counted for the whole server */
+    size_t received, discarded;         /* bytes of the body, and those discarded */
+    int64_t body_bytes, response_bytes; /* as counted in struct sv_server */
     struct sv_error error;              /* found before the body was read */
 };
 
-/* Takes what came of a body. One that was refused is read to its end, within reason: a client that
- * still sends would lose the answer. False: the connection is to end. */
+/* Receives part of a body. The rest of a rejected body is discarded up to a limit, because a client
+ * that is still sending would lose the response. False: close the connection. */
 bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count);
-/* A step of the body, which has its time, is waited for; and all of the request has its time. */
+/* Sets the deadline for the next part of the body, within the deadline of the whole request. */
 void sv_body_set_deadline(struct sv_exchange *x);
-/* What was made of the body may live as long as the request waits; then it counts no more. */
+/* Stops counting the body's memory. */
 void sv_body_uncount(struct sv_exchange *x);
-void sv_body_discard(struct sv_exchange *x); /* its bytes, too */
+void sv_body_discard(struct sv_exchange *x); /* and frees its bytes */

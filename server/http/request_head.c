@@ -12,7 +12,7 @@ static const char *header(const struct sv_request *request, const char *name)
     return request->transport->header(request->connection, name);
 }
 
-/* The client's own id when there is nothing strange in it, else one of ours. */
+/* The client's id if it is well-formed, else a new one. */
 static void name_request(struct sv_request *request)
 {
     static const char sane[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -26,7 +26,7 @@ static void name_request(struct sv_request *request)
                        (unsigned long long)sv_next_id(request->server));
 }
 
-/* Digits only, so that nobody believes in a deadline that nobody keeps. */
+/* Digits only: a value read in another way than meant would set a wrong deadline. */
 static bool check_timeout(struct sv_request *request, struct sv_error *error)
 {
     enum { DIGITS_MAX = 12 };
@@ -38,10 +38,11 @@ static bool check_timeout(struct sv_request *request, struct sv_error *error)
     if (digits > 0 && digits <= DIGITS_MAX && !given[digits])
         request->timeout_ms = strtoll(given, NULL, 10);
     return request->timeout_ms > 0 ||
-           sv_fail(error, SV_INVALID_VALUE, NULL,
-                   "X-Request-Timeout-Ms must be a whole number of milliseconds, 1 to "
-                   "999999999999, not \"%.40s\".",
-                   given);
+           sv_fail(
+               error, SV_INVALID_VALUE, NULL,
+               "X-Request-Timeout-Ms must be an integer from 1 to 999999999999 (milliseconds), not "
+               "\"%.40s\".",
+               given);
 }
 
 static bool check_route(struct sv_request *request, const struct sv_router *router,
@@ -55,7 +56,7 @@ static bool check_route(struct sv_request *request, const struct sv_router *rout
     if (request->route)
         return true;
     if (!allow[0])
-        return sv_fail(error, SV_ROUTE_NOT_FOUND, NULL, "There is nothing at %s; %s", path,
+        return sv_fail(error, SV_ROUTE_NOT_FOUND, NULL, "No such endpoint: %s; %s", path,
                        sv_router_hint(router, path));
     sv_request_add_header(request, "Allow", "%s", allow);
     return sv_fail(error, SV_METHOD_NOT_ALLOWED, NULL, "%s accepts %s, not %.32s.", path, allow,
@@ -69,35 +70,34 @@ static bool check_body(struct sv_request *request, const char *method, struct sv
     long long max = request->server->options->max_body_bytes;
     if (length && strtoll(length, NULL, 10) > max)
         return sv_fail(error, SV_BODY_TOO_LARGE, NULL,
-                       "The body has %s bytes, at most %lld are accepted.", length, max);
+                       "The body has %s bytes; at most %lld are accepted.", length, max);
     if (strcmp(method, "POST") != 0)
         return true;
     if (header(request, "Inference-Header-Content-Length"))
         return sv_fail(error, SV_UNSUPPORTED_PARAMETER, NULL,
-                       "Binary tensors are not supported: send them as JSON, without the header "
+                       "Binary tensors are not supported; send JSON, without the header "
                        "Inference-Header-Content-Length.");
     const char *encoding = header(request, "Content-Encoding");
     if (encoding && strcasecmp(encoding, "identity") != 0)
-        return sv_fail(error, SV_UNSUPPORTED_MEDIA_TYPE, NULL,
-                       "The body must be sent as it is, without Content-Encoding, not \"%.40s\".",
-                       encoding);
-    /* Pages of other origins may send bodies without a type, and without asking. */
+        return sv_fail(
+            error, SV_UNSUPPORTED_MEDIA_TYPE, NULL,
+            "Content-Encoding \"%.40s\" is not supported; send the body without encoding.",
+            encoding);
+    /* Browsers let pages of other origins send bodies without a Content-Type, without a preflight.
+     */
     if (!type && header(request, "Origin"))
         return sv_fail(error, SV_UNSUPPORTED_MEDIA_TYPE, NULL,
-                       "From a browser the body must be JSON, with the header Content-Type: "
-                       "application/json.");
+                       "Requests from a browser need the header Content-Type: application/json.");
     if (!type)
         return true;
     size_t word = strcspn(type, "; \t");
     if (word == strlen("application/json") && strncasecmp(type, "application/json", word) == 0)
         return true;
     return sv_fail(error, SV_UNSUPPORTED_MEDIA_TYPE, NULL,
-                   "The body must be JSON, with the header Content-Type: application/json, not "
-                   "\"%.64s\".",
-                   type);
+                   "Content-Type must be application/json, not \"%.64s\".", type);
 }
 
-/* The path of a request's target, which may say before it, as to a proxy, whom it is for. */
+/* The path of a request target, which may be an absolute URL. */
 static const char *path_of(const char *target)
 {
     static const char *const schemes[] = {"http://", "https://"};
@@ -140,21 +140,21 @@ bool sv_framing_is_valid(const struct sv_framing *f, struct sv_error *error)
     bool is_http_1_1 = strcmp(f->version, "HTTP/1.1") == 0;
     if (!is_http_1_1 && strcmp(f->version, "HTTP/1.0") != 0)
         return sv_fail(error, SV_BAD_REQUEST, NULL,
-                       "The request's first line does not end with HTTP/1.1 or HTTP/1.0.");
+                       "The request line does not end with HTTP/1.1 or HTTP/1.0.");
     if (f->is_suspicious)
-        return sv_fail(error, SV_BAD_REQUEST, NULL,
-                       "A header's name is no name, with a blank before its colon perhaps, or "
-                       "its value is in several lines.");
+        return sv_fail(
+            error, SV_BAD_REQUEST, NULL,
+            "A header has an invalid name, a space before its colon, or a value on several lines.");
     if (f->hosts > 1 || (is_http_1_1 && f->hosts == 0))
-        return sv_fail(error, SV_BAD_REQUEST, NULL, "HTTP/1.1 wants one Host header, not %d.",
-                       f->hosts);
-    if (f->lengths > 1 || (f->lengths > 0 && f->codings > 0))
         return sv_fail(error, SV_BAD_REQUEST, NULL,
-                       "The body's length is given more than once, by Content-Length or by "
-                       "Transfer-Encoding.");
+                       "HTTP/1.1 needs exactly one Host header, not %d.", f->hosts);
+    if (f->lengths > 1 || (f->lengths > 0 && f->codings > 0))
+        return sv_fail(
+            error, SV_BAD_REQUEST, NULL,
+            "Content-Length and Transfer-Encoding give the length of the body more than once.");
     if (f->codings > 1 || (f->codings > 0 && !f->is_chunked))
         return sv_fail(error, SV_NOT_IMPLEMENTED, NULL,
-                       "Of transfer encodings, only chunked is understood.");
+                       "The only supported transfer encoding is chunked.");
     return is_http_1_1 || f->codings == 0 ||
            sv_fail(error, SV_BAD_REQUEST, NULL, "HTTP/1.0 has no transfer encodings.");
 }

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* The first part of a path: what is between its first two slashes. */
+/* The length of the first path segment with its slash. */
 static size_t first_part(const char *path)
 {
     return path[0] == '/' ? 1 + strcspn(path + 1, "/") : 0;
@@ -22,7 +22,7 @@ enum sv_api sv_router_family(const struct sv_router *router, const char *path)
     return SV_API_PLAIN;
 }
 
-/* How much of a raw path counts: under /v2 not a slash at its end. */
+/* The length of a path; under /v2 without a trailing slash. */
 static size_t length_of(const char *path)
 {
     size_t length = strlen(path);
@@ -82,5 +82,5 @@ const char *sv_router_hint(const struct sv_router *router, const char *path)
     for (const struct sv_route_hint *hint = router->hints; hint->path; hint++)
         if (strcmp(hint->path, path) == 0)
             return hint->hint;
-    return "GET / lists what there is.";
+    return "GET / lists the endpoints.";
 }

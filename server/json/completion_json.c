@@ -19,7 +19,7 @@ void sv_completion_json_begin(struct sl_buffer *out, const struct sv_completion_
     sl_buffer_append_string(out, ",\"choices\":[");
 }
 
-/* JSON has no infinities; -9999 is what this API shows for "never". */
+/* JSON has no infinity; this API writes -9999. */
 static void add_probability(struct sl_buffer *out, float log_probability)
 {
     if (isnan(log_probability))
@@ -28,8 +28,8 @@ static void add_probability(struct sl_buffer *out, float log_probability)
         sl_buffer_printf(out, "%.7g", isinf(log_probability) ? -9999.0 : (double)log_probability);
 }
 
-/* Bytes that are no characters are named as this API does it, "bytes:\xe2\x82": as U+FFFD one could
- * not be told from another, and names of an object must differ. */
+/* Bytes that are not a character are written as this API does it, "bytes:\xe2\x82". As U+FFFD they
+ * would all be the same, and names of an object must differ. */
 static void add_token(struct sl_buffer *out, const struct sl_tokenizer *tokens, int32_t id)
 {
     size_t bytes = 0;
@@ -74,8 +74,8 @@ static void add_top(struct sl_buffer *out, const struct sv_completion_choice *pi
     sl_buffer_append_string(out, "}");
 }
 
-/* Offsets count characters, as the clients of this API do. Bytes in the middle of a character are
- * where it begins. */
+/* Offsets count characters, as this API does. Bytes inside a character have the offset of its
+ * beginning. */
 static void add_offsets(struct sl_buffer *out, const struct sv_completion_choice *piece)
 {
     size_t at = 0, characters = piece->characters_before;

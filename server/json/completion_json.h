@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What all pieces of one answer begin with. */
+/* The beginning of every chunk of a response. */
 struct sv_completion_head {
     const char *id, *model, *fingerprint;
     int64_t created;
 };
 
-/* A text, or the next piece of one. */
+/* A text or its next piece. */
 struct sv_completion_choice {
     int choice;
     const char *text;

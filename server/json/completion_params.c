@@ -51,8 +51,8 @@ static const struct sv_field fields[] = {
     SV_FIELD("truncate", BOOL, AT(truncate), 0, 1, .fallback = "false",
              .help = "keep the end of a prompt that is longer than the context"),
     SV_UNKNOWN_CHARACTERS_FIELD(AT(unknown)),
-    SV_UNSUPPORTED_FIELD("suffix", "These models write after a text, not inside it."),
-    SV_UNSUPPORTED_FIELD("messages", "These models have no chat; send 'prompt'."),
+    SV_UNSUPPORTED_FIELD("suffix", "Infilling is not supported."),
+    SV_UNSUPPORTED_FIELD("messages", "Chat is not supported; send 'prompt'."),
     SV_UNSUPPORTED_FIELD("max_completion_tokens", "Send 'max_tokens'."),
     SV_UNSUPPORTED_FIELD("top_logprobs", "Send 'logprobs': 0 to 5."),
     SV_UNSUPPORTED_FIELD("functions", "Leave it out."),
@@ -77,7 +77,7 @@ static bool check_stop_strings(const struct sv_completion_params *params, struct
         size_t bytes = params->stop.items[i].bytes;
         if (bytes == 0 || bytes > SL_STOP_BYTES_MAX)
             return sv_fail(error, SV_INVALID_VALUE, "stop",
-                           "'stop' holds a string of %zu bytes, 1 to %d are accepted.", bytes,
+                           "'stop' holds a string of %zu bytes; 1 to %d are accepted.", bytes,
                            SL_STOP_BYTES_MAX);
     }
     return true;
@@ -88,8 +88,7 @@ static bool check(void *to, struct sv_error *error)
     struct sv_completion_params *params = to;
     if (params->best_of_given && params->best_of != params->n)
         return sv_fail(error, SV_UNSUPPORTED_PARAMETER, "best_of",
-                       "'best_of' is supported only when it equals 'n', and that is %lld.",
-                       (long long)params->n);
+                       "'best_of' must equal 'n', which is %lld.", (long long)params->n);
     if (params->include_usage_given && !params->stream)
         return sv_fail(error, SV_INVALID_VALUE, "stream_options",
                        "'stream_options' is accepted only with 'stream': true.");

@@ -15,8 +15,8 @@ struct sv_completion_params {
     bool echo, stream, include_usage, include_usage_given;
     struct sv_strings stop;
     struct sv_biases bias;
-    bool truncate;            /* ours: keep the end of a prompt that is too long */
-    struct sv_string unknown; /* ours: "error" or "replace" for characters out of vocabulary */
+    bool truncate;            /* Sluice's own: keep the end of a prompt that is too long */
+    struct sv_string unknown; /* Sluice's own: "error" or "replace" */
     bool replaces_unknown;
 };
 

@@ -47,11 +47,11 @@ static const struct sv_field fields[] = {
     SV_TOKENIZE_FIELDS(sv_decision_params, tokenize),
     SV_IGNORED_FIELD("prompt_cache_key", SV_NAME_BYTES_MAX),
     SV_IGNORED_FIELD("safety_identifier", SV_NAME_BYTES_MAX),
-    SV_UNSUPPORTED_FIELD("prompt_cache_options", "Nothing is cached here; leave it out."),
+    SV_UNSUPPORTED_FIELD("prompt_cache_options", "Prompt caching is not supported; leave it out."),
     {.kind = SV_FIELD_END},
 };
 
-/* A question has what its type needs, and nothing else. */
+/* A question must have what its type needs and nothing else. */
 static bool check_question(struct sv_question *question, int index, struct sv_error *error)
 {
     static const char *const types[] = {
@@ -70,7 +70,7 @@ static bool check_question(struct sv_question *question, int index, struct sv_er
     if ((question->choices.count > 0) == (type == SV_CHOICE) &&
         (question->levels.count > 0) == (type == SV_SCORE))
         return true;
-    return sv_fail(error, SV_INVALID_VALUE, param, "'%s' is a %s: it must have %s.", param,
+    return sv_fail(error, SV_INVALID_VALUE, param, "'%s' is a %s; it must have %s.", param,
                    types[type],
                    type == SV_CHOICE  ? "'choices' and no 'levels'"
                    : type == SV_SCORE ? "'levels' and no 'choices'"

@@ -9,7 +9,7 @@ enum sv_question_type { SV_CHOICE, SV_SCORE, SV_PREDICATE };
 struct sv_choice {
     struct sv_string_or_bool value;
 
-    int class; /* of the model, that the value is the label of; the handler's */
+    int class; /* whose label the value is; set by the handler */
 };
 
 struct sv_level {
@@ -22,7 +22,7 @@ struct sv_question {
     struct sv_list levels;  /* struct sv_level */
 
     enum sv_question_type type;
-    int class; /* of a predicate: what it asks after; the handler's */
+    int class; /* of a predicate; set by the handler */
 };
 
 struct sv_decision_params {
@@ -31,7 +31,7 @@ struct sv_decision_params {
     struct sv_list questions; /* struct sv_question */
     struct sv_tokenize_options tokenize;
 
-    struct sv_string text; /* the whole of it; the handler's */
+    struct sv_string text; /* the whole text; set by the handler */
 };
 
 /* Reads, fills in defaults and checks all that can be without the model. NULL: see error. The

@@ -23,10 +23,10 @@ const struct sv_output_row sv_output_rows[SV_OUTPUTS] = {
     [SV_OUTPUT_TRUNCATED] = {.name = "truncated", .datatype = "INT32"},
 };
 
-/* Under these content types of MLServer data are JSON as it is: texts are texts, not base64. */
+/* MLServer's content types under which texts are plain JSON strings, not base64. */
 static const char *const plain_types[] = {"str", "np", NULL};
 
-/* What MLServer's types write out as parameters of everything. */
+/* MLServer's types add these parameters everywhere. */
 #define MLSERVER_FIELDS                                                                            \
     SV_FIELD("content_type", KEYWORD, 0, 0, 0, .keywords = plain_types,                            \
              .help = "content type of MLServer; ignored"),                                         \
@@ -34,7 +34,7 @@ static const char *const plain_types[] = {"str", "np", NULL};
 
 static const struct sv_field tensor_parameters[] = {
     MLSERVER_FIELDS,
-    SV_UNSUPPORTED_FIELD("binary_data_size", "Tensors are JSON here: send 'data'."),
+    SV_UNSUPPORTED_FIELD("binary_data_size", "Binary tensors are not supported; send 'data'."),
     {.kind = SV_FIELD_END},
 };
 
@@ -82,7 +82,7 @@ static const struct sv_field parameters[] = {
              .help = "ignored: outputs are JSON"),
     SV_FIELD("priority", INT, AT(priority), 0, INT32_MAX, .fallback = "0",
              .help = "ignored: requests are served in order of arrival"),
-    SV_UNSUPPORTED_FIELD("sequence_id", "Texts stand alone here."),
+    SV_UNSUPPORTED_FIELD("sequence_id", "Sequences of requests are not supported."),
     {.kind = SV_FIELD_END},
 };
 
@@ -94,7 +94,7 @@ static const struct sv_field fields[] = {
                   .help = "the one input, \"text\""),
     SV_LIST_FIELD("outputs", AT(outputs), 0, SV_OUTPUTS_MAX, output_fields, struct sv_output,
                   .help = "outputs to return; all if absent or empty"),
-    /* The client of KServe sends them too; the path decides. */
+    /* KServe's client sends these too; the path decides. */
     SV_IGNORED_FIELD("model_name", SV_NAME_BYTES_MAX),
     SV_IGNORED_FIELD("model_version", SV_NAME_BYTES_MAX),
     {.kind = SV_FIELD_END},
@@ -111,11 +111,11 @@ static bool check_datatype(const struct sv_tensor *input, struct sv_error *error
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(datatype, known[i]) == 0)
             return sv_fail(error, SV_INVALID_VALUE, "inputs[0].datatype",
-                           "The input '%s' has the datatype BYTES, not %s.", sv_input_name,
+                           "The input '%s' must have the datatype BYTES, not %s.", sv_input_name,
                            datatype);
     return sv_fail(error, SV_INVALID_VALUE, "inputs[0].datatype",
-                   "\"%s\" is no datatype of this protocol; the input '%s' has BYTES.", datatype,
-                   sv_input_name);
+                   "\"%s\" is not a datatype of this protocol; the input '%s' must have BYTES.",
+                   datatype, sv_input_name);
 }
 
 /* [n] or [n, 1], and n texts. */
@@ -125,14 +125,14 @@ static bool check_shape(const struct sv_tensor *input, struct sv_error *error)
     bool is_column = shape->count == 1 || (shape->count == 2 && shape->sizes[1] == 1);
     if (!is_column)
         return sv_fail(error, SV_INVALID_VALUE, "inputs[0].shape",
-                       "The input '%s' has the shape [n] or [n, 1].", sv_input_name);
+                       "The input '%s' must have the shape [n] or [n, 1].", sv_input_name);
     if (input->data.columns > 1)
         return sv_fail(error, SV_INVALID_VALUE, "inputs[0].data",
-                       "The data of '%s' is in rows of %zu, its shape is for rows of one.",
+                       "The data of '%s' has rows of %zu strings, but its shape says one per row.",
                        sv_input_name, input->data.columns);
     return shape->sizes[0] == input->data.count ||
            sv_fail(error, SV_INVALID_VALUE, "inputs[0].data",
-                   "The shape of '%s' is for %lld texts, its data holds %d.", sv_input_name,
+                   "The shape of '%s' says %lld texts, but its data holds %d.", sv_input_name,
                    (long long)shape->sizes[0], input->data.count);
 }
 
@@ -141,7 +141,7 @@ static bool check_input(struct sv_tensor *input, struct sv_error *error)
     input->data.is_array = true;
     if (strcmp(input->name.data, sv_input_name) != 0)
         return sv_fail(error, SV_INVALID_VALUE, "inputs[0].name",
-                       "There is no input '%s'; classifiers here have one, '%s'.", input->name.data,
+                       "There is no input '%s'; the only input is '%s'.", input->name.data,
                        sv_input_name);
     return check_datatype(input, error) && check_shape(input, error);
 }
@@ -152,7 +152,7 @@ static bool fail_name(const struct sv_output *output, const char *param, struct 
     for (int i = 0; i < SV_OUTPUTS; i++)
         sl_list_add(names, sizeof names, sv_output_rows[i].name);
     return sv_fail(error, SV_INVALID_VALUE, param,
-                   "'%s' is '%s', and there is no such output; classifiers here have %s.", param,
+                   "'%s' is '%s', which is not an output; the outputs are %s.", param,
                    output->name.data, names);
 }
 
@@ -168,11 +168,11 @@ static bool check_output(struct sv_output *output, int index, struct sv_error *e
     output->kind = (enum sv_output_kind)kind;
     return output->classification == 0 || sv_output_rows[kind].has_class_values ||
            sv_fail(error, SV_INVALID_VALUE, param,
-                   "'%s' is '%s', which has no classes: leave out 'classification'.", param,
+                   "'%s' is '%s', which has no classes; leave out 'classification'.", param,
                    output->name.data);
 }
 
-/* Each is in the answer once: clients look for it by its name, and find the first. */
+/* Clients look an output up by its name and find the first, so each may occur once. */
 static bool check_once(const struct sv_output *outputs, int index, struct sv_error *error)
 {
     char param[SV_PARAM_MAX];
@@ -182,7 +182,7 @@ static bool check_once(const struct sv_output *outputs, int index, struct sv_err
     if (first == index)
         return true;
     (void)snprintf(param, sizeof param, "outputs[%d].name", index);
-    return sv_fail(error, SV_INVALID_VALUE, param, "'%s' is '%s', which outputs[%d] names already.",
+    return sv_fail(error, SV_INVALID_VALUE, param, "'%s' is '%s', which outputs[%d] already names.",
                    param, outputs[index].name.data, first);
 }
 

@@ -6,25 +6,25 @@
 #include "json/tokenize_options.h"
 
 enum sv_output_kind {
-    SV_OUTPUT_LABEL, /* the likeliest class */
+    SV_OUTPUT_LABEL, /* the most likely class */
     SV_OUTPUT_PROBS,
     SV_OUTPUT_LOGITS,
-    SV_OUTPUT_DEPTH,     /* layers that a token went through, the mean */
+    SV_OUTPUT_DEPTH,     /* mean layers per token */
     SV_OUTPUT_TRUNCATED, /* tokens that were cut off */
     SV_OUTPUTS
 };
 
 struct sv_output_row {
     const char *name, *datatype;
-    bool has_class_values; /* of which a request may want the highest, */
-    bool is_per_class;     /* and a number for each: [n, classes]; else [n] */
+    bool has_class_values; /* its classes can be ranked, */
+    bool is_per_class;     /* shape [n, classes]; else [n] */
 };
 
 extern const struct sv_output_row sv_output_rows[SV_OUTPUTS];
 
 struct sv_output {
     struct sv_string name;
-    int64_t classification; /* so many classes of the highest values instead; 0: all, as numbers */
+    int64_t classification; /* classes to return as strings; 0: all values as numbers */
     bool wants_binary;      /* as below */
 
     enum sv_output_kind kind; /* by its name */
@@ -42,8 +42,8 @@ struct sv_infer_params {
     struct sv_list outputs; /* struct sv_output; none: all there are */
     struct sv_tokenize_options tokenize;
     int64_t timeout_us; /* 0: none */
-    int64_t priority;   /* nobody looks at it */
-    bool wants_binary;  /* Triton's clients do, unless told not to, and take JSON as well */
+    int64_t priority;   /* ignored */
+    bool wants_binary;  /* ignored: Triton's clients ask for it and accept JSON */
 };
 
 /* The name of the one input. */

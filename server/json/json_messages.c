@@ -15,9 +15,10 @@ static const struct sv_field part_fields[] = {
     SV_FIELD("type", STRING, offsetof(struct part, type), 0, SV_KEYWORD_BYTES_MAX, .required = true,
              .help = "\"input_text\""),
     SV_FIELD("text", STRING, offsetof(struct part, text), 0, SV_TEXT_BYTES_MAX, .help = "the text"),
-    SV_UNSUPPORTED_FIELD("prompt_cache_breakpoint", "Nothing is cached here; leave it out."),
-    SV_UNSUPPORTED_FIELD("image_url", "Models here read texts."),
-    SV_UNSUPPORTED_FIELD("detail", "Models here read texts."),
+    SV_UNSUPPORTED_FIELD("prompt_cache_breakpoint",
+                         "Prompt caching is not supported; leave it out."),
+    SV_UNSUPPORTED_FIELD("image_url", "Only text is supported."),
+    SV_UNSUPPORTED_FIELD("detail", "Only text is supported."),
     SV_UNSUPPORTED_FIELD("data", "Send it as a part of type input_text."),
     {.kind = SV_FIELD_END},
 };
@@ -39,7 +40,7 @@ static const struct sv_field message_fields[] = {
     {.kind = SV_FIELD_END},
 };
 
-/* The objects of an array, as structs of this size; NULL: see the error. */
+/* Reads an array of objects into structs of this size. NULL: see error. */
 static void *read_objects(const struct sv_reader *r, const struct sv_field *field, json_t *value,
                           const struct sv_field *inner, size_t size, int *count)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a field may be, and what an array of it holds. */
+/* The values that a field accepts, and the name of its elements, for messages. */
 struct shape {
     const char *expected, *things;
 };
@@ -19,7 +19,7 @@ static const struct shape of_prompts = {
 static const struct shape of_ids = {"an array of token ids, or an array of arrays of token ids",
                                     "arrays of token ids"};
 
-/* What the vocabulary has of these is checked once the model is known. */
+/* The vocabulary's bound is checked once the model is known. */
 static const char id_wanted[] = "a token id, an integer from 0 to 2147483647";
 
 static bool take_ids(const struct sv_reader *r, const struct sv_field *field, const json_t *array,
@@ -47,7 +47,7 @@ static bool make_prompts(const struct sv_reader *r, struct sv_prompts *prompts, 
     return prompts->items;
 }
 
-/* One of several, which are all of a kind. */
+/* An element of an array whose elements all have one type. */
 static bool read_item(const struct sv_reader *r, const struct sv_field *field, const json_t *item,
                       bool is_text, struct sv_prompt *prompt)
 {
@@ -58,7 +58,7 @@ static bool read_item(const struct sv_reader *r, const struct sv_field *field, c
     return take_ids(r, field, item, prompt);
 }
 
-/* An array: of ids, which are one prompt, or of prompts. */
+/* An array of ids, which is one prompt, or an array of prompts. */
 static bool read_array(const struct sv_reader *r, const struct sv_field *field, const json_t *array,
                        const struct shape *shape)
 {
@@ -103,7 +103,7 @@ bool sv_read_ids(const struct sv_reader *r, const struct sv_field *field, json_t
 
 /* ---- logit_bias ------------------------------------------------------------------------------ */
 
-/* One way to write each id: a second key must not name the same token unnoticed. */
+/* Each id has one spelling, so that two keys cannot name the same token. */
 static bool is_id(const char *key, long *id)
 {
     size_t digits = strspn(key, "0123456789");
@@ -119,10 +119,11 @@ static bool take_bias(const struct sv_reader *r, const struct sv_field *field, c
 {
     long id;
     if (!is_id(key, &id))
-        return sv_fail(r->error, SV_INVALID_VALUE, field->name,
-                       "'%s' has the key \"%.40s\": keys must be token ids, 0 to %d, without "
-                       "blanks, signs or zeros before them.",
-                       field->name, key, INT32_MAX);
+        return sv_fail(
+            r->error, SV_INVALID_VALUE, field->name,
+            "'%s' has the key \"%.40s\"; keys must be token ids from 0 to %d, without spaces, "
+            "signs or leading zeros.",
+            field->name, key, INT32_MAX);
     double number = json_number_value(value);
     if (!json_is_number(value) || !(number >= field->min) || !(number <= field->max)) {
         char expected[96];

@@ -16,11 +16,11 @@ struct sv_reader {
     struct sv_error *error;
 };
 
-/* The field as messages request it: with everything it is inside of. */
+/* The field's full name for messages, such as "parameters.top_k". */
 void sv_reader_param(const struct sv_reader *r, const struct sv_field *field,
                      char param[static SV_PARAM_MAX]);
 
-/* A field that messages request name[index]: for what is at one place of an array. */
+/* An element of an array, whose name is "name[index]". */
 struct sv_element {
     struct sv_field field;
     char name[SV_PARAM_MAX];
@@ -28,18 +28,18 @@ struct sv_element {
 
 const struct sv_field *sv_reader_element(const struct sv_field *field, size_t index,
                                          struct sv_element *element);
-/* "'param' must be `wanted`, not (what it is)." */
+/* Fails with "'param' must be `expected`, not (the value)." */
 bool sv_reader_invalid(const struct sv_reader *r, const struct sv_field *field,
                        const struct json_t *value, const char *expected);
 void *sv_reader_target(const struct sv_reader *r, size_t offset);
-/* Zeroed memory that lives as long as the document, at least a byte; NULL with the error. */
+/* Zeroed memory that the document owns, at least one byte; NULL with an error. */
 void *sv_reader_alloc(const struct sv_reader *r, size_t count, size_t size);
-/* Whether an array may have so many; "'param' holds `count` `things`, ..." when not. */
+/* Checks the number of elements; fails with "'param' holds `count` `things`; ...". */
 bool sv_reader_check_count(const struct sv_reader *r, const struct sv_field *field, size_t count,
                            const char *things);
 /* A string without U+0000; it belongs to the document. */
 bool sv_reader_string(const struct sv_reader *r, const struct sv_field *field,
                       const struct json_t *value, struct sv_string *string);
-/* One of at most field->most bytes. */
+/* A string of at most field->max bytes. */
 bool sv_reader_bounded_string(const struct sv_reader *r, const struct sv_field *field,
                               const struct json_t *value, struct sv_string *string);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory that was taken for what the document holds. */
+/* Memory that a document owns. */
 struct block {
     struct block *next;
     max_align_t memory[];
@@ -70,7 +70,7 @@ const struct sv_field *sv_reader_element(const struct sv_field *field, size_t in
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* With a point or an exponent: 1.0 is no integer here, and must not look like one. */
+/* With a point or an exponent: 1.0 is not an integer here and must not look like one. */
 static void quote_real(double value, char out[static SV_QUOTE_MAX])
 {
     int length = snprintf(out, SV_QUOTE_MAX, "%g", value);
@@ -78,7 +78,7 @@ static void quote_real(double value, char out[static SV_QUOTE_MAX])
         (void)snprintf(out + length, SV_QUOTE_MAX - (size_t)length, ".0");
 }
 
-/* A value as a message may repeat it: short, and what it was. */
+/* A value as a message repeats it, shortened. */
 static void quote(const json_t *value, char out[static SV_QUOTE_MAX])
 {
     static const char *const kinds[] = {
@@ -114,14 +114,14 @@ bool sv_reader_check_count(const struct sv_reader *r, const struct sv_field *fie
         return true;
     sv_reader_param(r, field, param);
     if (count == 0)
-        return sv_fail(r->error, SV_EMPTY_INPUT, param, "'%s' is an empty array: it must hold %s.",
+        return sv_fail(r->error, SV_EMPTY_INPUT, param, "'%s' is an empty array; expected %s.",
                        param, things);
     if (field->min > 1)
         return sv_fail(r->error, SV_INVALID_VALUE, param,
-                       "'%s' holds %zu %s, %.0f to %.0f are accepted.", param, count, things,
+                       "'%s' holds %zu %s; %.0f to %.0f are accepted.", param, count, things,
                        field->min, field->max);
     return sv_fail(r->error, SV_INVALID_VALUE, param,
-                   "'%s' holds %zu %s, at most %.0f are accepted.", param, count, things,
+                   "'%s' holds %zu %s; at most %.0f are accepted.", param, count, things,
                    field->max);
 }
 
@@ -133,7 +133,7 @@ static bool read_bool(const struct sv_reader *r, const struct sv_field *field, c
     return true;
 }
 
-/* A bound as the integer that it stands for: doubles round INT64_MAX up, to 2^63. */
+/* A bound as an integer: as a double, INT64_MAX is rounded up to 2^63. */
 static long long whole_number(double bound)
 {
     return bound >= 0x1p63 ? INT64_MAX : (long long)bound;
@@ -190,7 +190,7 @@ bool sv_reader_bounded_string(const struct sv_reader *r, const struct sv_field *
         return true;
     sv_reader_param(r, field, param);
     return sv_fail(r->error, SV_INVALID_VALUE, param,
-                   "'%s' has %zu bytes, at most %.0f are accepted.", param, string->bytes,
+                   "'%s' has %zu bytes; at most %.0f are accepted.", param, string->bytes,
                    field->max);
 }
 
@@ -348,7 +348,7 @@ bool sv_read_object(const struct sv_reader *r, const struct sv_field *field, jso
     return read_members(&inner, field->inner, value);
 }
 
-/* The object at one place of an array, into the struct at the same place of the list. */
+/* Reads element `index` of an array into element `index` of the list. */
 static bool read_item(const struct sv_reader *r, const struct sv_field *field, size_t index,
                       json_t *value)
 {
@@ -380,8 +380,8 @@ bool sv_read_list(const struct sv_reader *r, const struct sv_field *field, json_
     return list->items;
 }
 
-/* What of the body costs the parser more than its bytes: each array and each member takes it a
- * hundred times as much memory as it has bytes. */
+/* What costs the parser far more memory than its bytes: arrays, objects and members take a hundred
+ * times as much. */
 struct complexity {
     int depth, max_depth, containers, members;
 };
@@ -404,7 +404,7 @@ static bool is_within(const struct complexity *o)
            o->members <= SV_JSON_MEMBERS_MAX;
 }
 
-/* What is more than we ever need is refused before the parser follows it. */
+/* Rejects what exceeds all needs before the parser allocates for it. */
 static bool check_outline(const char *bytes, size_t count, struct sv_error *error)
 {
     struct complexity o = {0};
@@ -418,7 +418,7 @@ static bool check_outline(const char *bytes, size_t count, struct sv_error *erro
             count_byte(&o, bytes[i]);
     }
     if (o.max_depth > SV_JSON_DEPTH_MAX)
-        return sv_fail(error, SV_INVALID_VALUE, NULL, "The body nests deeper than %d levels.",
+        return sv_fail(error, SV_INVALID_VALUE, NULL, "The body is nested deeper than %d levels.",
                        SV_JSON_DEPTH_MAX);
     return is_within(&o) ||
            sv_fail(error, SV_INVALID_VALUE, NULL,
@@ -427,7 +427,7 @@ static bool check_outline(const char *bytes, size_t count, struct sv_error *erro
                    SV_JSON_CONTAINERS_MAX, SV_JSON_MEMBERS_MAX);
 }
 
-/* Some complaints of the parser are about values of well-formed JSON. */
+/* Some errors of the parser concern values of well-formed JSON. */
 static enum sv_error_kind kind_of(enum json_error_code code)
 {
     return code == json_error_duplicate_key || code == json_error_null_byte_in_key
@@ -444,8 +444,8 @@ static json_t *parse(const char *bytes, size_t count, struct sv_error *error)
         bytes, count, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &parse_error);
     if (!root)
         (void)sv_fail(error, kind_of(json_error_code(&parse_error)), NULL,
-                      "The body is not accepted as JSON: %s (line %d, column %d).",
-                      parse_error.text, parse_error.line, parse_error.column);
+                      "The body is not valid JSON: %s (line %d, column %d).", parse_error.text,
+                      parse_error.line, parse_error.column);
     return root;
 }
 

@@ -86,7 +86,7 @@ struct sv_prompt {
 
 struct sv_prompts {
     int count;
-    bool is_array;           /* they came as an array, even if of one */
+    bool is_array;           /* the client sent an array, even of one */
     struct sv_prompt *items; /* the document's, as are the ids */
 };
 
@@ -103,7 +103,7 @@ struct sv_biases {
 struct sv_texts {
     int count;
     struct sv_string *items; /* the document's */
-    bool is_array;           /* they came as an array, even if of one */
+    bool is_array;           /* the client sent an array, even of one */
     size_t columns;          /* of each row, when they came in rows; else 0 */
 };
 
@@ -114,7 +114,7 @@ struct sv_shape {
     int64_t sizes[SV_SHAPE_MAX];
 };
 
-/* A string, or true or false; then the text is that word. */
+/* A string or a boolean, whose text is "true" or "false". */
 struct sv_string_or_bool {
     struct sv_string text;
     bool is_boolean;
@@ -126,7 +126,7 @@ struct sv_list {
     void *items; /* the document's */
 };
 
-/* Readers for SV_FIELD_CUSTOM. Arrays hold `least` to `most`; what is inside is the document's. */
+/* Readers for SV_FIELD_CUSTOM. Arrays hold `min` to `max` elements, which the document owns. */
 
 /* The fields of `inner`, in the same struct; or in the structs of a sv_list, one per object. */
 bool sv_read_object(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
@@ -134,33 +134,33 @@ bool sv_read_list(const struct sv_reader *r, const struct sv_field *field, struc
 /* struct sv_prompts: texts or token ids; or token ids only. */
 bool sv_read_prompts(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
 bool sv_read_ids(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
-/* struct sv_biases, each from least to most. */
+/* struct sv_biases, each from `min` to `max`. */
 bool sv_read_bias(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
-/* struct sv_texts: "a", ["a", "b"]; or "a", [["a"], ["b"]], where ["a", "b"] is a refused pair; or
- * ["a", "b"] and [["a"], ["b"]] alike. */
+/* struct sv_texts. The first accepts "a" and ["a", "b"]; the second "a" and [["a"], ["b"]], while
+ * ["a", "b"] is a pair and rejected; the third ["a", "b"] and [["a"], ["b"]]. */
 bool sv_read_texts(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
 bool sv_read_sequences(const struct sv_reader *r, const struct sv_field *field,
                        struct json_t *value);
 bool sv_read_data(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
 /* struct sv_shape */
 bool sv_read_shape(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
-/* struct sv_string: a text, or the texts of parts as lines of one. */
+/* struct sv_string: a text, or parts joined as its lines. */
 bool sv_read_content(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
-/* struct sv_texts: the parts of one text, out of a text or messages and their parts. */
+/* struct sv_texts: the parts of one text, from a string or from messages. */
 bool sv_read_messages(const struct sv_reader *r, const struct sv_field *field,
                       struct json_t *value);
-/* struct sv_string_or_bool, of at most `most` bytes */
+/* struct sv_string_or_bool, at most `max` bytes */
 bool sv_read_string_or_bool(const struct sv_reader *r, const struct sv_field *field,
                             struct json_t *value);
 
-struct sv_document; /* a parsed body and what hangs on it */
+struct sv_document; /* a parsed body and the memory made for it */
 
 /* Reads a body into `to`, a zeroed struct, as the table says, defaults included. Then `check` looks
  * at what no table can say; it may be NULL. Returns NULL on failure, with the error. */
 struct sv_document *sv_json_read(const struct sl_buffer *body, const struct sv_field *fields,
                                  bool (*check)(void *to, struct sv_error *error), void *to,
                                  struct sv_error *error) SL_MUST_CHECK;
-/* One text of several, 1 at least, with a byte between two; it is the document's. */
+/* Joins texts, at least one, with a separator. The document owns the result. */
 bool sv_texts_join(struct sv_document *document, const struct sv_texts *texts, char separator,
                    struct sv_string *whole, struct sv_error *error);
 void sv_document_release(struct sv_document *document); /* NULL is fine */

@@ -1,4 +1,4 @@
-/* json_texts.c - JSON into texts: one, several, pairs that are refused, tensors of strings. */
+/* json_texts.c - reads JSON into texts: a string, an array of them, tensors of strings. */
 #include "json/json_reader.h"
 #include "json/json_schema.h"
 
@@ -19,7 +19,7 @@ static bool read_one(const struct sv_reader *r, const struct sv_field *field, co
     return make_texts(r, field, 1) && sv_reader_string(r, field, value, &texts->items[0]);
 }
 
-/* An array of strings, into as many places. */
+/* Reads an array of strings. */
 static bool read_row(const struct sv_reader *r, const struct sv_field *field, const json_t *array,
                      struct sv_string *strings)
 {
@@ -54,13 +54,14 @@ static bool fail_pair(const struct sv_reader *r, const struct sv_field *field, s
 {
     char param[SV_PARAM_MAX];
     sv_reader_param(r, field, param);
-    return sv_fail(r->error, SV_INVALID_VALUE, param,
-                   "'%s' holds an array of %zu strings: in this interface that is one pair, and "
-                   "models here read single texts. Send [[\"a\"],[\"b\"]] for two texts.",
-                   param, count);
+    return sv_fail(
+        r->error, SV_INVALID_VALUE, param,
+        "'%s' holds an array of %zu strings, which is a pair here, and pairs are not supported. "
+        "For two texts send [[\"a\"],[\"b\"]].",
+        param, count);
 }
 
-/* The one text of [text]. A pair is a form of this interface that no model here was trained on. */
+/* The text of [text]. A pair [a, b] is rejected: no model here is trained on pairs. */
 static bool read_sequence(const struct sv_reader *r, const struct sv_field *field,
                           const json_t *array, struct sv_string *text)
 {
@@ -72,7 +73,7 @@ static bool read_sequence(const struct sv_reader *r, const struct sv_field *fiel
     sv_reader_param(r, field, param);
     if (count == 0)
         return sv_fail(r->error, SV_EMPTY_INPUT, param,
-                       "'%s' is an empty array: it must hold one string.", param);
+                       "'%s' is an empty array; expected one string.", param);
     for (size_t i = 0; i < count; i++)
         if (!sv_reader_string(r, sv_reader_element(field, i, &element), json_array_get(array, i),
                               text))
@@ -110,7 +111,7 @@ bool sv_read_shape(const struct sv_reader *r, const struct sv_field *field, json
     size_t count = json_array_size(value);
     if (!json_is_array(value)) {
         char expected[64];
-        (void)snprintf(expected, sizeof expected, "an array of 1 to %d whole numbers, none below 0",
+        (void)snprintf(expected, sizeof expected, "an array of 1 to %d non-negative integers",
                        SV_SHAPE_MAX);
         return sv_reader_invalid(r, field, value, expected);
     }
@@ -121,13 +122,13 @@ bool sv_read_shape(const struct sv_reader *r, const struct sv_field *field, json
         shape->sizes[i] = json_integer_value(item);
         if (!json_is_integer(item) || shape->sizes[i] < 0)
             return sv_reader_invalid(r, sv_reader_element(field, i, &element), item,
-                                     "a whole number, not below 0");
+                                     "a non-negative integer");
     }
     shape->count = (int)count;
     return true;
 }
 
-/* Rows of strings: the first one's form is that of all. */
+/* All rows must be as long as the first. */
 static bool count_rows(const struct sv_reader *r, const struct sv_field *field, const json_t *value,
                        size_t *count)
 {
@@ -147,7 +148,7 @@ static bool count_rows(const struct sv_reader *r, const struct sv_field *field, 
     return true;
 }
 
-/* Strings one after another, or in rows: both are in row-major order. */
+/* An array of strings, or rows of them in row-major order. */
 bool sv_read_data(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     const struct sv_texts *texts = sv_reader_target(r, field->offset);

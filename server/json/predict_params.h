@@ -13,7 +13,7 @@ struct sv_predict_params {
     int64_t top_k; /* number of most likely classes to return; 0: all */
     struct sv_string function;
 
-    enum sv_score_function score_function; /* what the two say of scores */
+    enum sv_score_function score_function; /* from raw_scores or function_to_apply */
 };
 
 /* Reads, fills in defaults and checks. NULL: see error. The request's strings belong to the

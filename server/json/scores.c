@@ -1,4 +1,4 @@
-/* scores.c - what a classifier thinks of a text: logits to scores, the likeliest first, as JSON. */
+/* scores.c - turns logits into scores, ranks them, writes them as JSON. */
 #include "json/scores.h"
 #include "base/json_writer.h"
 

@@ -1,12 +1,12 @@
-/* scores.h - what a classifier thinks of a text: logits to scores, the likeliest first, as JSON. */
+/* scores.h - turns logits into scores, ranks them, writes them as JSON. */
 #pragma once
 
 #include "base/buffer.h"
 
-/* What becomes of logits. */
+/* How logits become scores. */
 enum sv_score_function {
     SV_SOFTMAX, /* probabilities that sum to 1 */
-    SV_SIGMOID, /* of each class by itself */
+    SV_SIGMOID, /* of each class separately */
     SV_RAW_LOGITS
 };
 
@@ -18,7 +18,7 @@ struct sv_score {
 /* In the order of classes; values may be the logits themselves. */
 void sv_scores_from_logits(const float *logits, int classes, enum sv_score_function function,
                            float *values);
-/* The highest first, and of equals the lower class. */
+/* Highest first; among equals the lower class. */
 void sv_scores_rank(const float *values, int classes, struct sv_score *ranked);
 /* [{"label":"positive","score":0.98},...]: the first `count`. */
 void sv_scores_write(const struct sv_score *ranked, int count, const char *const *labels,

@@ -5,9 +5,9 @@
 #include <strings.h>
 
 const char sv_model_naming_hint[] =
-    "A model is named by the path, /models/{name}/..., by ?model= or by the header X-Model.";
+    "Name the model in the path (/models/{name}/...), with ?model= or with the header X-Model.";
 
-/* One of two words, in small letters or large as clients differ, or none, which is the first. */
+/* One of two keywords, in any case because clients differ. Absent means the first. */
 static bool check_keyword(const struct sv_string *given, bool in_parameters, const char *name,
                           const char *const keywords[2], bool *is_second, struct sv_error *error)
 {

@@ -6,18 +6,18 @@
 
 #include <stdbool.h>
 
-/* How texts are to be read, as a request says it; the same in every family. */
+/* How the texts of a request are tokenized; the same in every API. */
 struct sv_tokenize_options {
-    bool in_parameters; /* where the family has these words; set before the request is read */
-    bool truncate;      /* a text longer than the context is cut, not refused */
+    bool in_parameters; /* the API has these fields inside `parameters`; set before reading */
+    bool truncate;      /* truncate texts longer than the context instead of rejecting them */
     struct sv_string direction, unknown;
 
-    /* What the two words mean, once they have been checked. */
-    bool from_left;        /* the beginning goes, not the end */
-    bool replaces_unknown; /* characters out of vocabulary */
+    /* Set by sv_tokenize_options_check. */
+    bool from_left;        /* truncate the beginning, not the end */
+    bool replaces_unknown; /* characters outside the vocabulary */
 };
 
-/* Its rows in the table of a request: `member` is a struct sv_tokenize_options in `type`. */
+/* Rows for a struct sv_tokenize_options that is `member` of `type`. */
 #define SV_TOKENIZE_FIELDS(type, member)                                                           \
     SV_FIELD("truncate", BOOL, offsetof(struct type, member.truncate), 0, 1, .fallback = "false",  \
              .help = "cut a text that is longer than the context"),                                \
@@ -32,9 +32,9 @@ struct sv_tokenize_options {
                      "absent")
 
 bool sv_tokenize_options_check(struct sv_tokenize_options *tokenize, struct sv_error *error);
-/* Of the word alone, for those who cut nothing. */
+/* For requests without truncation. */
 bool sv_unknown_characters_check(const struct sv_string *keyword, bool *replaces_unknown,
                                  struct sv_error *error);
 
-/* How a model is named where the body does not do it, as a sentence. */
+/* A sentence that says how to name the model outside the body. */
 extern const char sv_model_naming_hint[];

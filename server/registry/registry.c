@@ -32,7 +32,7 @@ struct sv_registry {
     int count;
     struct sv_load_failure *failures; /* sorted by name, as the store is read */
     int failure_count;
-    bool complete; /* nothing is missing, not even from the list of what is missing */
+    bool complete; /* no model failed to load; also false if a failure could not be recorded */
 };
 
 struct sv_registry *sv_registry_create(struct sl_engine *engine, struct sv_metrics *metrics,
@@ -129,8 +129,7 @@ static bool publish(struct sv_registry *registry, struct sv_model_ref *ref)
     return fits;
 }
 
-/* What clients are told: the path as it is in the store. Where the store is does not concern them.
- */
+/* Clients see paths relative to the store, not where the store is. */
 static void describe(const char *store, const struct sl_err *err, char reason[static SV_REASON_MAX])
 {
     size_t bytes = strlen(store);
@@ -159,15 +158,14 @@ static void record_load_failure(struct sv_registry *registry, const char *name, 
            sv_str("reason", detail));
 }
 
-/* What is wrong with a model's name; NULL: nothing. Names go into URLs, labels and paths: nothing
- * surprising may be in them. */
+/* What is wrong with a model's name, or NULL. Names are used in URLs, labels and paths. */
 static const char *check_name(const char *name, char reason[static SV_REASON_MAX])
 {
     static const char accepted[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                    "-_.";
     if (name[0] == '.' || name[strspn(name, accepted)] != '\0')
-        return "a name holds letters, digits, '-', '_' and '.' only";
-    (void)snprintf(reason, SV_REASON_MAX, "a name has at most %d characters",
+        return "a model name may hold only letters, digits, '-', '_' and '.'";
+    (void)snprintf(reason, SV_REASON_MAX, "a model name has at most %d characters",
                    SV_MODEL_NAME_BYTES_MAX);
     return strlen(name) > SV_MODEL_NAME_BYTES_MAX ? reason : NULL;
 }
@@ -183,7 +181,7 @@ static void load_version(struct sv_registry *registry, const char *store, const 
         record_load_failure(registry, name, version, fault, fault);
         return;
     }
-    struct sl_err err = {.text = "no room for more models"};
+    struct sl_err err = {.text = "too many models"};
     int64_t began = sl_now_ns();
     struct sv_model_ref *ref = served_create(registry->engine, directory, name, version, &err);
     double seconds = 1e-9 * (double)(sl_now_ns() - began);
@@ -198,12 +196,12 @@ static void load_version(struct sv_registry *registry, const char *store, const 
     }
 }
 
-/* A file beside the models is of no interest, a directory was meant to be one. */
+/* Files in the store are ignored; a directory was probably meant to be a model. */
 static void warn_no_version(const char *directory)
 {
     struct stat status;
     if (stat(directory, &status) == 0 && S_ISDIR(status.st_mode))
-        SV_LOG(SV_LOG_WARN, "no version of a model", sv_str("directory", directory),
+        SV_LOG(SV_LOG_WARN, "directory without a model version", sv_str("directory", directory),
                sv_str("accepted", "<store>/<model>/<number from 1>"));
 }
 
@@ -219,7 +217,8 @@ static void load_model(struct sv_registry *registry, const char *store, const ch
 
 static bool fail_store(const char *store, struct sl_err *err)
 {
-    return sl_fail(err, SL_IO, "model store '%s': %s; choose another with --store or SLUICE_STORE",
+    return sl_fail(err, SL_IO,
+                   "cannot read the model store '%s': %s; set another with --store or SLUICE_STORE",
                    store, strerrordesc_np(errno));
 }
 
@@ -245,7 +244,7 @@ bool sv_registry_load(struct sv_registry *registry, const char *store, struct sl
     }
     free(entries);
     if (registry->count == 0)
-        SV_LOG(SV_LOG_WARN, "no model to serve", sv_str("store", store));
+        SV_LOG(SV_LOG_WARN, "no model in the store", sv_str("store", store));
     return true;
 }
 
@@ -292,7 +291,7 @@ struct sv_model_ref *sv_registry_acquire(struct sv_registry *registry, const cha
     }
     pthread_mutex_unlock(&registry->lock);
     if (!found)
-        (void)sl_fail(err, SL_NOT_FOUND, "no model is served as '%.*s'", SV_MODEL_ID_MAX, name);
+        (void)sl_fail(err, SL_NOT_FOUND, "no model '%.*s'", SV_MODEL_ID_MAX, name);
     return found;
 }
 

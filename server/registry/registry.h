@@ -1,7 +1,7 @@
 /* registry.h - the models being served, by name.
  *
- * A served model never changes. A reader keeps a reference for as long as it computes; the last
- * reference out closes the model. So a request never sees two versions of one.
+ * A loaded model never changes. A reader holds a reference while it computes, and the last release
+ * closes the model, so a request never sees two versions.
  *
  * Any thread may acquire and release. */
 #pragma once
@@ -21,19 +21,19 @@ struct sv_registry *sv_registry_create(struct sl_engine *engine, struct sv_metri
                                        struct sl_err *err) SL_MUST_CHECK;
 void sv_registry_destroy(struct sv_registry *registry); /* NULL is fine */
 
-/* Whether there is a store to load from: a directory that can be read. */
+/* Checks that the store is a directory that can be read. */
 bool sv_registry_check_store(const char *store, struct sl_err *err) SL_MUST_CHECK;
-/* Serves the highest version of every model in the store. One that does not load, or whose name is
- * none, is logged with its reason and kept as missing; the registry is then not complete. A
- * directory without any version is logged and passed over. Fails when the store cannot be read. */
+/* Loads the highest version of every model in the store. A model that fails to load, or has an
+ * invalid name, is logged and recorded as a load failure; the registry is then not complete. A
+ * directory without a version is logged and skipped. Fails if the store cannot be read. */
 bool sv_registry_load(struct sv_registry *registry, const char *store, struct sl_err *err)
     SL_MUST_CHECK;
-/* Some model is served, and every one that the store holds is. */
+/* At least one model is loaded, and none failed. */
 bool sv_registry_is_complete(struct sv_registry *registry);
 
-/* A model of the store that is not served. */
+/* A model of the store that is not loaded. */
 struct sv_load_failure {
-    char name[SV_MODEL_ID_MAX], version[SV_VERSION_MAX]; /* a name too long is cut */
+    char name[SV_MODEL_ID_MAX], version[SV_VERSION_MAX]; /* a longer name is truncated */
     char reason[SV_REASON_MAX];
 };
 
@@ -44,8 +44,7 @@ bool sv_registry_load_failure_at(struct sv_registry *registry, int index,
 bool sv_registry_find_load_failure(struct sv_registry *registry, const char *name,
                                    struct sv_load_failure *failures);
 
-/* Borrows the model called `name` or `name@version`; give it back with exactly one release.
- * NULL, with SL_NOT_FOUND in err, when there is none. */
+/* A reference to the model `name` or `name@version`, to be released. NULL with SL_NOT_FOUND. */
 struct sv_model_ref *sv_registry_acquire(struct sv_registry *registry, const char *name,
                                          struct sl_err *err) SL_MUST_CHECK;
 /* The same by position, to list them all; NULL past the last. */

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <math.h>
 
-static const double pace_seconds = 10; /* of work, about the last of which the pace follows */
+static const double pace_seconds = 10; /* time constant of the moving average of the pace */
 
 void sv_admission_init(struct sv_admission *admission, const char *name, int64_t items_max,
                        int64_t tokens_max, struct sv_series *rejected)
@@ -24,7 +24,7 @@ void sv_admission_release(struct sv_admission *admission)
     pthread_mutex_destroy(&admission->lock);
 }
 
-/* How many of the texts inside must end to make room for these: of tokens, each has its share. */
+/* How many of the admitted texts must end before these fit; tokens count as the mean text's. */
 static double texts_to_wait_for(const struct sv_admission *admission, int items, int64_t tokens)
 {
     double by_items = (double)(admission->items + items - admission->items_max);
@@ -34,7 +34,7 @@ static double texts_to_wait_for(const struct sv_admission *admission, int items,
     return fmax(fmax(by_items, by_tokens), 1.0);
 }
 
-/* How long until so many texts have ended, at the pace of late. */
+/* How long that takes at the current pace. */
 static int retry_ms(const struct sv_admission *admission, double texts)
 {
     if (admission->ended_items <= 0)
@@ -50,8 +50,8 @@ static bool fail_full(struct sv_admission *admission, int items, int wait_ms,
 {
     sv_metric_add(admission->rejected, 1);
     (void)sv_fail(error, SV_OVERLOADED, NULL,
-                  "The queue of '%s' is full: there is no room for %d more text%s now.",
-                  admission->name, items, items == 1 ? "" : "s");
+                  "The queue of '%s' is full: %d more text%s do not fit now.", admission->name,
+                  items, items == 1 ? "" : "s");
     error->retry_ms = wait_ms;
     return false;
 }
@@ -70,11 +70,12 @@ bool sv_admission_admit(struct sv_admission *admission, int items, int64_t token
 {
     assert(items > 0);
     if (items > admission->items_max || tokens > admission->tokens_max)
-        return sv_fail(error, SV_INVALID_VALUE, NULL,
-                       "This request asks for %d texts and %lld tokens, read and written; "
-                       "this server can hold %lld texts and %lld tokens.",
-                       items, (long long)tokens, (long long)admission->items_max,
-                       (long long)admission->tokens_max);
+        return sv_fail(
+            error, SV_INVALID_VALUE, NULL,
+            "This request needs %d texts and %lld tokens, prompt and max_tokens together; this "
+            "server admits at most %lld texts and %lld tokens.",
+            items, (long long)tokens, (long long)admission->items_max,
+            (long long)admission->tokens_max);
     pthread_mutex_lock(&admission->lock);
     bool fits = admission->items + items <= admission->items_max &&
                 admission->tokens + tokens <= admission->tokens_max;

@@ -14,7 +14,7 @@
 
 static_assert(offsetof(struct sv_classification_task, link) == 0, "it stands in queues");
 
-/* Tasks wait for as long as they have items that were in no batch. */
+/* Tasks stay in `waiting` until all their items were in a batch. */
 struct executor {
     struct sv_executor base; /* its lock guards the stats too */
     struct sv_classification_options options;
@@ -24,8 +24,8 @@ struct executor {
     int classes, depth;
 
     struct sl_classifier_item *feeds;
-    struct sv_classification_item **fed;   /* whose answer a feed is, */
-    struct sv_classification_task **owner; /* and whose item that is */
+    struct sv_classification_item **fed;   /* the item of each feed, */
+    struct sv_classification_task **owner; /* and its task */
     int64_t layers_used, layers_full;
 
     struct sv_classification_stats stats;
@@ -90,7 +90,7 @@ struct sv_executor *sv_classification_executor_create(
     assert(options->max_batch_size <= SV_CLASSIFY_BATCH_MAX);
     struct executor *executor = calloc(1, sizeof *executor);
     if (!executor) {
-        (void)sl_fail(err, SL_NO_MEMORY, "classifier's lane");
+        (void)sl_fail(err, SL_NO_MEMORY, "classification executor");
         return NULL;
     }
     executor->options = *options;
@@ -167,7 +167,7 @@ static void record_task(struct executor *executor, const struct sv_classificatio
     pthread_mutex_unlock(&executor->base.lock);
 }
 
-/* A request whose items were all computed fails with the first that has no answer. */
+/* A request fails with the first of its items that is not finite. */
 static void fail_if_not_finite(struct sv_classification_task *task)
 {
     int i = 0;
@@ -176,11 +176,11 @@ static void fail_if_not_finite(struct sv_classification_task *task)
     if (i == task->count || task->error.kind != SV_OK)
         return;
     (void)sv_fail(&task->error, SV_INTERNAL, NULL,
-                  "The model gave numbers that are not finite for text %d of this request.", i);
+                  "The model produced NaN or infinity for text %d of this request.", i);
     task->error.permanent = true;
 }
 
-/* The last item is at its end: from here on the task is its request's again. */
+/* After the last item the task belongs to its request again. */
 static void finish_task(struct executor *executor, struct sv_classification_task *task)
 {
     struct sv_request *request = task->request;
@@ -192,8 +192,7 @@ static void finish_task(struct executor *executor, struct sv_classification_task
     sv_request_release(request);
 }
 
-/* What came of an item is counted. It will not be touched again; nor, when it was the last, the
- * task. */
+/* Counts an item's outcome. The item may be gone afterwards; after the last one, the task too. */
 static void end_item(struct executor *executor, struct sv_classification_task *task,
                      const struct sv_classification_item *item, enum sv_error_kind kind)
 {
@@ -210,7 +209,7 @@ static bool must_end(struct sv_classification_task *task, const struct sv_error 
     return sv_request_must_stop(task->request, task->deadline_ns, ending, now, &task->error);
 }
 
-/* Ends what of a task is in no batch; it is in no queue any more. */
+/* Ends the items of a task that were in no batch. The task has left its queue. */
 static void drop(struct executor *executor, struct sv_classification_task *task)
 {
     int first = task->taken, count = task->count;
@@ -250,7 +249,7 @@ static void feed(struct executor *executor, struct sv_classification_task *task,
     sv_executor_record_start(&executor->base, task->queued_ns, now);
 }
 
-/* In the order in which they came, as many as fit. What nobody wants any more is not computed. */
+/* As many items as fit, first come first served. Cancelled and expired tasks are dropped. */
 static int build_batch(struct executor *executor, int64_t now)
 {
     int count = 0, rows = executor->options.max_batch_tokens;
@@ -289,8 +288,8 @@ static void record_batch(struct executor *executor, int count, int64_t took)
     pthread_mutex_unlock(&executor->base.lock);
 }
 
-/* The answer goes to whom the batch was told it belongs. One that is no number is a fault of that
- * text alone, though its request fails with it in the end; one that comes too late is no answer. */
+/* Copies a result to its item. NaN or infinity fails only this item, and its request in the end;
+ * after the deadline the result does not count. */
 static void take(struct executor *executor, int index, int64_t now)
 {
     const struct sl_classifier_item *fed = &executor->feeds[index];
@@ -310,7 +309,7 @@ static void take(struct executor *executor, int index, int64_t now)
     end_item(executor, task, item, fed->finite ? task->error.kind : SV_INTERNAL);
 }
 
-/* The engine refused the batch: a mistake of ours. Those in it are told, the daemon goes on. */
+/* The engine rejected the batch, which is a bug. Its requests fail; the daemon goes on. */
 static void fail_batch(struct executor *executor, int count, const struct sl_err *err)
 {
     SV_LOG(SV_LOG_ERROR, "batch failed", sv_str("model", sv_model_ref_id(executor->base.ref)),
@@ -318,7 +317,7 @@ static void fail_batch(struct executor *executor, int count, const struct sl_err
     for (int i = 0; i < count; i++) {
         struct sv_classification_task *task = executor->owner[i];
         if (task->error.kind == SV_OK)
-            (void)sv_fail(&task->error, SV_INTERNAL, NULL, "The model could not be run.");
+            (void)sv_fail(&task->error, SV_INTERNAL, NULL, "The model failed to run.");
         end_item(executor, task, executor->fed[i], task->error.kind);
     }
 }

@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One text, and what came of it. The ids and the room for logits are the task's owner's. */
+/* One text and its result. The task's owner owns the tokens and the logits. */
 struct sv_classification_item {
     const int32_t *tokens;
     int count;
-    float *logits; /* a float for each class of the model */
+    float *logits; /* one float per class */
     int64_t layers_used, layers_full;
-    bool finite; /* numbers that are not are no answer */
+    bool finite; /* no NaN or infinity among the logits */
 };
 
 struct sv_classification_task {
@@ -25,34 +25,33 @@ struct sv_classification_task {
     struct sv_classification_item *items;
     int count;
     int64_t deadline_ns;
-    int64_t encoded_ns; /* how long its texts took to become tokens */
+    int64_t encoded_ns; /* time spent tokenizing */
 
-    /* The dispatcher's; to be read once `finished` is true. */
+    /* Written by the scheduler; readable once `finished` is true. */
     int64_t queued_ns, started_ns, finished_ns;
     struct sv_error error;
-    int taken;     /* items that are in a batch, or were */
-    int remaining; /* items not at their end */
+    int taken;     /* items that are or were in a batch */
+    int remaining; /* items that have not ended */
     atomic_bool finished;
 };
 
 struct sv_classification_options {
-    int max_batch_size,
-        max_batch_tokens; /* of one batch, at most; rows grow to the model's context */
+    int max_batch_size, max_batch_tokens; /* of one batch; at least the context's length */
     struct sv_executor_limits bounds;
 };
 
 extern const struct sv_executor_ops sv_classification_executor_ops;
 
-/* The rows that a batch of a model may have when the option says so. */
+/* The token limit of a model's batch for a value of the option. */
 int sv_classify_batch_tokens(int64_t configured, int context);
-/* The texts that a request may have, by their labels alone. */
+/* How many texts a request may have, given the number of labels. */
 int sv_classify_batch_max(int classes);
 
 /* Takes a reference to the model, which must be a classifier. */
 struct sv_executor *sv_classification_executor_create(
     struct sv_model_ref *ref, const struct sv_classification_options *options,
     struct sv_metrics *metrics, struct sl_err *err) SL_MUST_CHECK;
-/* Any thread: what admission has let in. */
+/* Any thread. The task must be admitted. */
 void sv_classification_executor_push(struct sv_executor *executor,
                                      struct sv_classification_task *task);
 
@@ -63,9 +62,9 @@ struct sv_duration {
 };
 
 struct sv_classification_stats {
-    int64_t last_ms;                  /* of the last batch, since 1970 */
-    int64_t items, batches;           /* texts with numbers that are finite; batches that ran */
-    struct sv_duration success, fail; /* requests, from their arrival */
+    int64_t last_ms;                           /* of the last batch, since 1970 */
+    int64_t items, batches;                    /* texts with a result; batches run */
+    struct sv_duration success, fail;          /* requests, from arrival to end */
     struct sv_duration queue, encode, compute; /* of those that succeeded */
     struct sv_duration *by_size;               /* batches of 0 to size_most texts */
     int size_max;

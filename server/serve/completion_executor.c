@@ -12,15 +12,15 @@
 
 static_assert(offsetof(struct sv_sequence, link) == 0, "it stands in queues");
 
-/* Those that wait want a slot. */
+/* Sequences in `waiting` need a slot. */
 struct executor {
     struct sv_executor base;
     struct sv_completion_options options;
     struct sl_session *session;
 
-    struct sv_sequence **running; /* by slot; NULL: free */
-    int next_slot;                /* the slot that is fed first in the next step */
-    struct sv_queue draining;     /* written, but the stream has not taken all */
+    struct sv_sequence **running; /* by slot; NULL: the slot is free */
+    int next_slot;                /* the first slot of the next step, for fairness */
+    struct sv_queue draining;     /* generated, but not yet all in the stream */
     struct sl_chunk *feeds;
     struct sv_sequence **fed;
     int64_t layers_used, layers_full;
@@ -60,7 +60,7 @@ struct sv_executor *sv_completion_executor_create(struct sv_model_ref *ref,
     assert(options->max_batch_tokens >= options->max_sequences);
     struct executor *executor = calloc(1, sizeof *executor);
     if (!executor) {
-        (void)sl_fail(err, SL_NO_MEMORY, "lane");
+        (void)sl_fail(err, SL_NO_MEMORY, "completion executor");
         return NULL;
     }
     executor->options = *options;
@@ -102,7 +102,7 @@ static void add_usage(struct sv_completion_task *task)
     }
 }
 
-/* The last sequence is at its end: from here on the task is its request's again. */
+/* After the last sequence the task belongs to its request again. */
 static void finish_task(struct executor *executor, struct sv_completion_task *task)
 {
     struct sv_request *request = task->request;
@@ -126,7 +126,7 @@ static void free_slot(struct executor *executor, struct sv_sequence *sequence)
     sequence->slot = -1;
 }
 
-/* Wakes a reader once for all that a step has brought it. */
+/* Wakes the reader of a stream once per step. */
 static void wake_reader(struct sv_completion_task *task)
 {
     if (task->has_output && task->stream)
@@ -134,7 +134,7 @@ static void wake_reader(struct sv_completion_task *task)
     task->has_output = false;
 }
 
-/* The sequence is in no list and will not be touched again. */
+/* The sequence has left all lists and may be gone afterwards. */
 static void end_sequence(struct executor *executor, struct sv_sequence *sequence)
 {
     struct sv_completion_task *task = sequence->task;
@@ -151,7 +151,7 @@ static void end_sequence(struct executor *executor, struct sv_sequence *sequence
         wake_reader(task);
 }
 
-/* Its text is complete and all told. */
+/* The text is complete and in the stream. */
 static void complete(struct executor *executor, struct sv_sequence *sequence)
 {
     struct sv_completion_task *task = sequence->task;
@@ -166,7 +166,7 @@ static void complete(struct executor *executor, struct sv_sequence *sequence)
     end_sequence(executor, sequence);
 }
 
-/* The task's first reason is the one that is told. */
+/* The first error of a task is the one that is sent. */
 static bool must_end(const struct executor *executor, const struct sv_sequence *sequence,
                      const struct sv_error *ending, int64_t now)
 {
@@ -176,7 +176,7 @@ static bool must_end(const struct executor *executor, const struct sv_sequence *
     return sequence->blocked_ns > 0 &&
            now - sequence->blocked_ns > executor->options.write_timeout_ns &&
            !sv_fail(&task->error, SV_CLIENT_TOO_SLOW, NULL,
-                    "The client did not read the stream for too long.");
+                    "The client did not read the stream in time.");
 }
 
 static void sweep_list(struct executor *executor, struct sv_queue *list,
@@ -205,7 +205,7 @@ static void sweep(struct sv_executor *base, const struct sv_error *ending)
 
 /* ---- one step -------------------------------------------------------------------------------- */
 
-/* Puts the text that is certain into the stream. False: it has no room for all. */
+/* Puts the stable text into the stream. False: it does not all fit. */
 static bool flush(struct sv_sequence *sequence, int64_t now)
 {
     struct sv_completion_task *task = sequence->task;
@@ -229,14 +229,14 @@ static bool flush(struct sv_sequence *sequence, int64_t now)
     return whole;
 }
 
-/* Its generation is at its end; its slot is for others, even if the client has more to read. */
+/* The generation has ended. Its slot is freed even if the client has not read everything. */
 static void finish_decoding(struct executor *executor, struct sv_sequence *sequence, int64_t now)
 {
     free_slot(executor, sequence);
     if (sl_generation_finish(sequence->generation) == SL_FINISH_ERROR) {
         struct sv_error *error = &sequence->task->error;
         if (error->kind == SV_OK) {
-            (void)sv_fail(error, SV_INTERNAL, NULL, "The model gave numbers that are not finite.");
+            (void)sv_fail(error, SV_INTERNAL, NULL, "The model produced NaN or infinity.");
             error->permanent = true;
         }
         end_sequence(executor, sequence);
@@ -248,7 +248,7 @@ static void finish_decoding(struct executor *executor, struct sv_sequence *seque
     }
 }
 
-/* The one that has waited longest; it may be at its end at once. */
+/* Starts the sequence that has waited longest. */
 static void fill_slot(struct executor *executor, int slot, int64_t now)
 {
     struct sv_sequence *sequence = sv_queue_pop(&executor->base.waiting);
@@ -260,7 +260,7 @@ static void fill_slot(struct executor *executor, int slot, int64_t now)
         sv_executor_record_start(&executor->base, sequence->task->queued_ns, now);
     }
     if (sl_generation_finished(sequence->generation))
-        finish_decoding(executor, sequence, now); /* nothing was asked for: max_tokens 0 */
+        finish_decoding(executor, sequence, now); /* max_tokens is 0 */
 }
 
 static void fill_slots(struct executor *executor, int64_t now)
@@ -270,7 +270,7 @@ static void fill_slots(struct executor *executor, int64_t now)
             fill_slot(executor, slot, now);
 }
 
-/* Those whose stream had no room try again. */
+/* Sequences whose stream was full try again. */
 static void retry_blocked(struct executor *executor, int64_t now)
 {
     struct sv_queue before = executor->draining;
@@ -289,7 +289,8 @@ static void retry_blocked(struct executor *executor, int64_t now)
         }
 }
 
-/* Asks every running sequence what to feed. All step: each leaves a row for those after it. */
+/* Collects what every running sequence feeds. All take part: each leaves a token for the later
+ * ones. */
 static int build_batch(struct executor *executor)
 {
     int slots = executor->options.max_sequences, runnable = 0, count = 0;
@@ -351,7 +352,7 @@ static void record_batch(struct executor *executor, int count, int64_t took)
     sv_executor_record_layers(&executor->base, executor->layers_used, executor->layers_full);
 }
 
-/* The engine refused the batch: a mistake of ours. Those in it are told, the daemon goes on. */
+/* The engine rejected the batch, which is a bug. Its requests fail; the daemon goes on. */
 static void fail_batch(struct executor *executor, int count, const struct sl_err *err)
 {
     SV_LOG(SV_LOG_ERROR, "batch failed", sv_str("model", sv_model_ref_id(executor->base.ref)),
@@ -359,7 +360,7 @@ static void fail_batch(struct executor *executor, int count, const struct sl_err
     for (int i = 0; i < count; i++) {
         struct sv_sequence *s = executor->fed[i];
         if (s->task->error.kind == SV_OK)
-            (void)sv_fail(&s->task->error, SV_INTERNAL, NULL, "The model could not be run.");
+            (void)sv_fail(&s->task->error, SV_INTERNAL, NULL, "The model failed to run.");
         end_sequence(executor, s);
     }
 }
@@ -384,8 +385,7 @@ static bool step(struct sv_executor *base)
     for (int i = 0; i < count; i++) {
         struct sv_sequence *s = executor->fed[i];
         apply_result(executor, s, &executor->feeds[i], now);
-        /* Whoever lost its slot may be gone, and its task with it: those were woken at their
-         * end. */
+        /* A sequence without a slot has ended and may be gone; its reader was woken then. */
         if (executor->running[executor->feeds[i].slot] == s)
             wake_reader(s->task);
     }

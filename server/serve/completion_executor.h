@@ -14,35 +14,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One text being written. */
+/* One text being generated. */
 struct sv_sequence {
     struct sv_link link;              /* in whichever queue it is */
     struct sl_generation *generation; /* its task's owner made it and destroys it */
     int choice;
-    int64_t cost; /* tokens of prompt and answer */
+    int64_t cost; /* tokens of the prompt plus max_tokens */
 
-    /* The dispatcher's. */
+    /* Used by the scheduler's thread only. */
     struct sv_completion_task *task;
     int slot;            /* -1: none */
-    int generated;       /* tokens seen so far */
-    size_t flushed;      /* bytes of text put into the stream, */
-    int flushed_records; /* and records of tokens */
-    int64_t stepped_ns;  /* when the last token came */
-    int64_t blocked_ns;  /* since when the stream has no room; 0: it has */
+    int generated;       /* tokens so far */
+    size_t flushed;      /* bytes of text in the stream, */
+    int flushed_records; /* and token records */
+    int64_t stepped_ns;  /* time of the last token */
+    int64_t blocked_ns;  /* since when the stream is full; 0: it is not */
 };
 
 struct sv_completion_task {
     struct sv_request *request; /* a reference from push to the end */
     struct sv_sequence *sequences;
     int count;
-    struct sv_stream *stream; /* NULL: the answer is given whole */
+    struct sv_stream *stream; /* NULL: the response is sent at once */
     int64_t deadline_ns;
-    struct sv_usage usage; /* with depth and truncations set; the sums are filled in */
+    struct sv_usage usage; /* the caller sets depth and truncations; the rest is filled in */
 
-    /* The dispatcher's; to be read once `finished` is true. */
+    /* Written by the scheduler; readable once `finished` is true. */
     int64_t queued_ns, started_ns, finished_ns;
     struct sv_error error;
-    int remaining; /* sequences not at their end */
+    int remaining; /* sequences that have not ended */
     bool has_output;
     atomic_bool finished;
 };
@@ -60,5 +60,5 @@ struct sv_executor *sv_completion_executor_create(struct sv_model_ref *ref,
                                                   const struct sv_completion_options *options,
                                                   struct sv_metrics *metrics, struct sl_err *err)
     SL_MUST_CHECK;
-/* Any thread: what admission has let in. */
+/* Any thread. The task must be admitted. */
 void sv_completion_executor_push(struct sv_executor *executor, struct sv_completion_task *task);

@@ -1,4 +1,4 @@
-/* executor.c - one model's work: what its two kinds have in common. */
+/* executor.c - what the executors of completion models and of classifiers have in common. */
 #include "serve/executor.h"
 
 void sv_executor_init(struct sv_executor *executor, const struct sv_executor_ops *kind,

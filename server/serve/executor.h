@@ -1,7 +1,7 @@
 /* executor.h - what the executors of completion models and of classifiers have in common.
  *
- * There are two kinds, for models that complete texts and for classifiers; a executor of a kind
- * begins with this. HTTP threads go through admission and push; the dispatcher does the rest. */
+ * Every model has one executor. HTTP threads admit and push; the scheduler's thread does the rest.
+ * The struct of either kind begins with a struct sv_executor. */
 #pragma once
 
 #include "core/metrics.h"
@@ -13,9 +13,9 @@
 struct sv_executor;
 
 struct sv_executor_ops {
-    const enum sv_metric *metrics; /* those of its series */
+    const enum sv_metric *metrics; /* the metrics that it records */
     int metric_count;
-    /* Ends what nobody wants any more; when `ending` is not NULL, everything, with that error. */
+    /* Ends cancelled and expired work; all work, with this error, if `ending` is not NULL. */
     void (*sweep)(struct sv_executor *executor, const struct sv_error *ending);
     bool (*step)(struct sv_executor *executor); /* one batch; false: there was nothing to run */
     void (*destroy)(struct sv_executor *executor);
@@ -25,36 +25,36 @@ struct sv_executor {
     const struct sv_executor_ops *kind;
     struct sv_model_ref *ref; /* a reference */
     struct sv_admission admission;
-    struct sv_series *series[SV_METRICS]; /* those with the labels model and version */
+    struct sv_series *series[SV_METRICS]; /* with the labels model and version */
 
-    pthread_mutex_t lock; /* guards arrived, and what a kind says besides */
+    pthread_mutex_t lock; /* guards `arrived` and what the kind documents */
     struct sv_queue arrived;
 
-    struct sv_queue waiting; /* the dispatcher's; to be run */
-    int running;             /* texts in the batch, or that have a slot */
+    struct sv_queue waiting; /* to be run; used by the scheduler's thread only */
+    int running;             /* texts in the batch or in a slot */
 };
 
 struct sv_executor_limits {
     int64_t items_max, tokens_max; /* admitted at the same time */
 };
 
-/* The first and the last thing that a kind does with its executor. */
+/* Called first and last by the kinds. */
 void sv_executor_init(struct sv_executor *executor, const struct sv_executor_ops *kind,
                       struct sv_model_ref *ref, const struct sv_executor_limits *bounds,
                       struct sv_metrics *metrics);
 void sv_executor_release(struct sv_executor *executor);
 
 int64_t sv_executor_pending(
-    struct sv_executor *executor); /* texts admitted and not at their end; any thread */
+    struct sv_executor *executor); /* texts admitted and not ended; any thread */
 
-/* The dispatcher: what was pushed waits from now on. */
+/* Moves what was pushed to `waiting`. */
 void sv_executor_collect(struct sv_executor *executor);
-/* After whatever changed who waits and who runs: nobody looks while the dispatcher sleeps. */
+/* Updates the gauges. Call after every change: nothing else does while the scheduler sleeps. */
 void sv_executor_record_queue(struct sv_executor *executor);
 void sv_executor_record_start(struct sv_executor *executor, int64_t queued_ns, int64_t now);
-/* Of a request; started_ns is 0 when it never was in a batch. */
+/* started_ns is 0 if the request was in no batch. */
 void sv_executor_record_end(struct sv_executor *executor, const struct sv_request *request,
                             int64_t started_ns, int64_t finished_ns);
-/* Of a batch, and of all layers that this executor's tokens went through since it was made. */
+/* The second takes totals since the executor was made. */
 void sv_executor_record_batch(struct sv_executor *executor, int texts, int rows, int64_t took);
 void sv_executor_record_layers(struct sv_executor *executor, int64_t used, int64_t full);

@@ -1,4 +1,4 @@
-/* scheduler.c - the dispatcher: one thread that runs what was admitted, batch after batch. */
+/* scheduler.c - one thread that runs what was admitted, batch after batch. */
 #include "serve/scheduler.h"
 #include "base/clock.h"
 #include "core/limits.h"
@@ -19,14 +19,14 @@ struct sv_scheduler {
     pthread_mutex_t lock; /* guards the next four */
     pthread_cond_t wakeup;
     bool woken, sweep, stop;
-    struct sv_error ending; /* of a kind other than SV_OK: everything ends with it */
+    struct sv_error ending; /* if its kind is not SV_OK, all work ends with it */
 
-    _Atomic int64_t last_progress_ns; /* the last sign of life */
-    atomic_bool is_idle;              /* has nothing to do */
-    int64_t heartbeat_ns, swept_ns;   /* the dispatcher's */
+    _Atomic int64_t last_progress_ns; /* the last progress */
+    atomic_bool is_idle;
+    int64_t heartbeat_ns, swept_ns; /* used by the scheduler's thread only */
 };
 
-/* What the dispatcher was asked, read under the lock. */
+/* Requests of other threads, read under the lock. */
 struct control {
     bool sweep, stop, ending;
 };
@@ -43,7 +43,7 @@ static void wait_until_woken(struct sv_scheduler *scheduler, int64_t ms)
 
 static struct control wait_for_work(struct sv_scheduler *scheduler, bool idle)
 {
-    /* With work that cannot move (streams without room), deadlines still pass. */
+    /* Even if no work can advance (all streams are full), deadlines pass. */
     int64_t ms = sv_scheduler_pending(scheduler) > 0 ? SV_SWEEP_MS : SV_IDLE_MS;
     pthread_mutex_lock(&scheduler->lock);
     atomic_store(&scheduler->is_idle, idle);
@@ -94,7 +94,7 @@ static void *dispatch(void *argument)
 {
     struct sv_scheduler *scheduler = argument;
     bool idle = true;
-    (void)pthread_setname_np(pthread_self(), "dispatcher");
+    (void)pthread_setname_np(pthread_self(), "scheduler");
     for (;;) {
         struct control control = wait_for_work(scheduler, idle);
         heartbeat(scheduler);
@@ -106,7 +106,7 @@ static void *dispatch(void *argument)
 
 /* ---- making and unmaking --------------------------------------------------------------------- */
 
-/* Of the kind that the model's task wants. */
+/* The kind depends on the model's task. */
 static struct sv_executor *make_executor(const struct sv_scheduler_options *options,
                                          struct sv_model_ref *ref, struct sv_metrics *metrics,
                                          struct sl_err *err)
@@ -147,7 +147,7 @@ struct sv_scheduler *sv_scheduler_create(const struct sv_scheduler_options *opti
 {
     struct sv_scheduler *scheduler = calloc(1, sizeof *scheduler);
     if (!scheduler) {
-        (void)sl_fail(err, SL_NO_MEMORY, "batcher");
+        (void)sl_fail(err, SL_NO_MEMORY, "scheduler");
         return NULL;
     }
     scheduler->options = *options;
@@ -156,7 +156,7 @@ struct sv_scheduler *sv_scheduler_create(const struct sv_scheduler_options *opti
     atomic_store(&scheduler->last_progress_ns, sl_now_ns());
     bool ok = make_executors(scheduler, registry, metrics, err);
     if (ok && pthread_create(&scheduler->thread, NULL, dispatch, scheduler) != 0)
-        ok = sl_fail(err, SL_IO, "start the dispatcher: no more threads");
+        ok = sl_fail(err, SL_IO, "cannot start the scheduler's thread");
     scheduler->started = ok;
     if (!ok) {
         sv_scheduler_destroy(scheduler);
@@ -193,7 +193,7 @@ static struct sv_executor *executor_of(const struct sv_scheduler *scheduler,
     int i = 0;
     while (i < scheduler->executor_count && scheduler->executors[i]->ref != ref)
         i++;
-    assert(i < scheduler->executor_count); /* whatever the registry serves has a executor */
+    assert(i < scheduler->executor_count); /* every model of the registry has an executor */
     return scheduler->executors[i];
 }
 

@@ -1,7 +1,7 @@
-/* scheduler.h - the dispatcher: one thread that runs what was admitted, batch after batch.
+/* scheduler.h - one thread that runs what was admitted, batch after batch.
  *
- * There is no window: while the engine computes, work accumulates; when it is free it takes what is
- * there. Models take turns, a step each: some text is written, or one batch is classified. */
+ * Batching needs no waiting time: while the engine computes, work accumulates, and the next batch
+ * takes what is there. Models take turns, one step each. */
 #pragma once
 
 #include "serve/classification_executor.h"
@@ -16,29 +16,28 @@ struct sv_scheduler_options {
     struct sv_completion_options complete;
     struct sv_classification_options classify;
     void (*heartbeat)(
-        void *context); /* called by the dispatcher, about twice a second while it works;
-                                    may be NULL */
+        void *
+            context); /* called about twice a second while the thread makes progress; may be NULL */
     void *context;
 };
 
-/* Makes a executor for every model of the registry and starts the dispatcher. */
+/* Makes an executor for every model of the registry and starts the thread. */
 struct sv_scheduler *sv_scheduler_create(const struct sv_scheduler_options *options,
                                          struct sv_registry *registry, struct sv_metrics *metrics,
                                          struct sl_err *err) SL_MUST_CHECK;
-/* Ends what is left, stops the dispatcher, frees. NULL is fine. */
+/* Fails all remaining work, stops the thread, frees. NULL is fine. */
 void sv_scheduler_destroy(struct sv_scheduler *scheduler);
 
-/* Whether so many texts have room in the model's executor now; nothing is taken (admission.h). */
+/* Whether so many texts fit now; reserves nothing (see admission.h). */
 bool sv_scheduler_has_capacity(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
                                int items, struct sv_error *error);
-/* Makes room in the model's executor; then exactly one submit, or dismiss with the same numbers. */
+/* Admits a request; then call exactly one of submit_..., or withdraw with the same numbers. */
 bool sv_scheduler_admit(struct sv_scheduler *scheduler, const struct sv_model_ref *ref, int items,
                         int64_t tokens, struct sv_error *error);
 void sv_scheduler_withdraw(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
                            int items, int64_t tokens);
-void sv_scheduler_submit_completion(
-    struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
-    struct sv_completion_task *task); /* to a model that completes */
+void sv_scheduler_submit_completion(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
+                                    struct sv_completion_task *task); /* to a completion model */
 void sv_scheduler_submit_classification(struct sv_scheduler *scheduler,
                                         const struct sv_model_ref *ref,
                                         struct sv_classification_task *task); /* to a classifier */
@@ -46,11 +45,11 @@ void sv_scheduler_submit_classification(struct sv_scheduler *scheduler,
 bool sv_scheduler_stats(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
                         struct sv_classification_stats *stats) SL_MUST_CHECK;
 
-void sv_scheduler_wake(struct sv_scheduler *scheduler);  /* a stream has room again */
-void sv_scheduler_sweep(struct sv_scheduler *scheduler); /* some request was cancelled */
+void sv_scheduler_wake(struct sv_scheduler *scheduler);  /* a stream can take text again */
+void sv_scheduler_sweep(struct sv_scheduler *scheduler); /* a request was cancelled */
 void sv_scheduler_fail_all(struct sv_scheduler *scheduler,
                            const struct sv_error *error); /* for good */
 
-int64_t sv_scheduler_pending(struct sv_scheduler *scheduler); /* admitted and not at their end */
-/* False: there is work and the dispatcher has not moved for long. Never waits. */
+int64_t sv_scheduler_pending(struct sv_scheduler *scheduler); /* texts admitted and not ended */
+/* False: there is work but no progress for SV_HEARTBEAT_SECONDS_MAX. Never blocks. */
 bool sv_scheduler_is_alive(const struct sv_scheduler *scheduler);

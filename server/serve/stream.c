@@ -1,4 +1,4 @@
-/* stream.c - server-sent events: the bounded buffer between the dispatcher and a slow client. */
+/* stream.c - server-sent events: the bounded buffer between the scheduler and a slow client. */
 #include "serve/stream.h"
 #include "base/utf8.h"
 #include "core/limits.h"
@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What waits of one choice. */
+/* The buffered text of one choice. */
 struct executor {
     char *text; /* SV_STREAM_TEXT_BYTES */
     size_t bytes;
     struct sl_token_logprob *records; /* SV_STREAM_TOKENS, or NULL */
     int record_count;
-    size_t bytes_put; /* of the whole text, ever */
+    size_t bytes_put; /* so far, of the whole text */
     int records_put;
     size_t bytes_sent, characters_sent;
     enum sl_finish finish; /* SL_RUNNING until it is complete */
@@ -26,14 +26,14 @@ struct sv_stream {
     struct sv_stream_options options;
     pthread_mutex_t lock;   /* guards everything below */
     struct sl_buffer head;  /* "data: {...,"choices":[", before every piece */
-    struct sl_buffer frame; /* events being sent; [sent] are gone */
+    struct sl_buffer frame; /* events being sent; the first `sent` bytes are gone */
     size_t sent;
     struct executor *executors;
     char *texts;
     struct sl_token_logprob *records;
     struct sv_usage usage;
     struct sv_error error;
-    int closed; /* executors whose finish_reason was sent */
+    int closed; /* choices whose finish_reason was sent */
     bool started, ping, done;
 };
 
@@ -71,7 +71,7 @@ struct sv_stream *sv_stream_create(const struct sv_stream_options *options, stru
         sv_stream_destroy(stream);
         return NULL;
     }
-    stream->options.head = (struct sv_completion_head){0}; /* its strings may go */
+    stream->options.head = (struct sv_completion_head){0}; /* its strings belong to the caller */
     return stream;
 }
 
@@ -88,7 +88,7 @@ void sv_stream_destroy(struct sv_stream *stream)
     free(stream);
 }
 
-/* How many records come along with *bytes more of the text; fewer bytes when not all have room. */
+/* How many records belong to the next *bytes of text. Reduces *bytes if not all records fit. */
 static int fitting_records(const struct executor *executor, const struct sl_token_logprob *records,
                            int count, bool all_text, size_t *bytes)
 {
@@ -98,7 +98,7 @@ static int fitting_records(const struct executor *executor, const struct sl_toke
     int room = SV_STREAM_TOKENS - executor->record_count, fit = 0;
     while (fit < count && fit < room && (all_text || records[fit].text_offset < end))
         fit++;
-    /* The next one begins inside: its text stays behind with it. */
+    /* The next record begins inside: its text waits with it. */
     if (fit < count && records[fit].text_offset < end)
         *bytes = records[fit].text_offset > executor->bytes_put
                      ? records[fit].text_offset - executor->bytes_put
@@ -192,7 +192,7 @@ bool sv_stream_is_delivered(struct sv_stream *stream)
 
 /* ---- writing events, with the lock held ------------------------------------------------------ */
 
-/* The end of an event: with usage in its own event, the others say that they have none. */
+/* The end of an event. If usage has an event of its own, the others have "usage":null. */
 static void end_event(struct sv_stream *stream, bool last)
 {
     struct sl_buffer *frame = &stream->frame;
@@ -245,7 +245,7 @@ static void write_end(struct sv_stream *stream)
     stream->done = true;
 }
 
-/* Everything that waits becomes events. True: room was made where something did not fit. */
+/* Turns everything buffered into events. True: a full buffer has space again. */
 static bool write_events(struct sv_stream *stream)
 {
     bool made_room = false;
@@ -287,10 +287,10 @@ ssize_t sv_stream_pull(struct sv_stream *stream, char *bytes, size_t max)
         stream->sent = 0;
         made_room = write_events(stream);
     }
-    /* An event that was cut short for want of memory must not look like an end. */
+    /* An event truncated by lack of memory must not look complete. */
     ssize_t taken = stream->frame.failed ? SV_PULL_ERROR : take_frame(stream, bytes, max);
     pthread_mutex_unlock(&stream->lock);
     if (made_room)
-        stream->options.room(stream->options.context);
+        stream->options.on_space(stream->options.context);
     return taken;
 }

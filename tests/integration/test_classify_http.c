@@ -209,8 +209,7 @@ Test(classify_http, two_hundred_and_fifty_six_texts_in_one_call)
         sl_buffer_append_string(&body, "]}");
         struct http_response answer = http_request(&d, "POST", "/predict", body.data);
         if (extra) {
-            tei_expect_error(&answer, 422, "validation",
-                             "257 texts, this server takes at most 256");
+            tei_expect_error(&answer, 422, "validation", "257 texts; at most 256 are accepted");
             continue;
         }
         json_t *root = json_from_response(&answer);
@@ -248,7 +247,7 @@ Test(classify_http, a_text_longer_than_the_context_is_refused_or_cut_as_asked)
     (void)snprintf(body, sizeof body, "{\"inputs\":[[\"ok\"],[\"%s\"]]}", text);
     struct http_response answer = http_request(&d, "POST", "/predict", body);
     tei_expect_error(&answer, 422, "validation",
-                     "'inputs[1]' has 57 tokens, the context of 'mood@4' has 48");
+                     "'inputs[1]' has 57 tokens; the context of 'mood@4' has 48");
     static const char *const directions[] = {"Right", "Left", "right", "left"};
     for (int i = 0; i < 4; i++) {
         bool left = i % 2;
@@ -305,7 +304,7 @@ Test(classify_http, unknown_characters_are_named_or_replaced_as_asked)
 {
     struct http_response answer = http_request(&d, "POST", "/predict", "{\"inputs\":\"a\\u4e2d\"}");
     cr_assert(strstr(answer.body.data, "U+4E2D"), "%s", answer.body.data);
-    tei_expect_error(&answer, 422, "tokenizer", "'inputs' cannot be read by 'mood@4'");
+    tei_expect_error(&answer, 422, "tokenizer", "'inputs' cannot be tokenized by 'mood@4'");
     struct reference_classifier mood = reference_open(d.store, MOOD);
     json_t *root =
         posted("/predict", "{\"inputs\":\"a\\u4e2d\",\"unknown_characters\":\"replace\"}");
@@ -320,7 +319,7 @@ Test(classify_http, a_text_that_breaks_the_numbers_fails_its_call_alone)
 {
     struct http_response answer =
         http_request(&d, "POST", "/models/plain/predict", "{\"inputs\":\"ab!\"}");
-    tei_expect_error(&answer, 424, "backend", "not finite");
+    tei_expect_error(&answer, 424, "backend", "NaN or infinity");
     answer = http_request(&d, "POST", "/models/plain/predict",
                           "{\"inputs\":[[\"ab\"],[\"c!\"],[\"d\"]]}");
     tei_expect_error(&answer, 424, "backend", "text 1 of this request");
@@ -346,8 +345,7 @@ Test(classify_http, too_many_texts_are_told_the_servers_bound)
         sl_buffer_append_string(&body, i ? ",[\"a\"]" : "[\"a\"]");
     sl_buffer_append_string(&body, "]}");
     struct http_response answer = http_request(&d, "POST", "/predict", body.data);
-    tei_expect_error(&answer, 422, "validation",
-                     "holds 65537 texts, this server takes at most 256");
+    tei_expect_error(&answer, 422, "validation", "holds 65537 texts; at most 256 are accepted");
     sl_buffer_release(&body);
 }
 
@@ -358,7 +356,7 @@ Test(classify_http, mistakes_are_told_in_teis_shape)
         long status;
     } cases[] = {
         {"/predict", "{\"inputs\":[\"a\",\"b\"]}", "validation", "[[\"a\"],[\"b\"]]", 422},
-        {"/predict", "{\"inputs\":[[\"a\"],[\"b\",\"c\"]]}", "validation", "one pair", 422},
+        {"/predict", "{\"inputs\":[[\"a\"],[\"b\",\"c\"]]}", "validation", "a pair", 422},
         {"/predict", "{\"inputs\":[[\"a\"],\"b\"]}", "validation", "not \"b\"", 422},
         {"/predict", "{\"inputs\":[[\"good\"],[3],[\"bad\"]]}", "validation",
          "'inputs[1][0]' must be a string, not 3", 422},
@@ -384,7 +382,7 @@ Test(classify_http, mistakes_are_told_in_teis_shape)
          422},
         {"/tokenize", "{\"inputs\":\"a\",\"model\":\"plain\"}", "validation", "?model= or", 422},
         {"/decode", "{\"ids\":[1],\"model\":\"plain\"}", "validation", "X-Model", 422},
-        {"/predict", "{", "validation", "not accepted as JSON", 422},
+        {"/predict", "{", "validation", "not valid JSON", 422},
         {"/models/none/predict", "{\"inputs\":\"a\"}", "not_found", "'none' does not exist", 404},
         {"/models/none/predict", "{", "not_found", "'none' does not exist", 404},
         {"/models/none/tokenize", "{", "not_found", "'none' does not exist", 404},
@@ -392,23 +390,23 @@ Test(classify_http, mistakes_are_told_in_teis_shape)
         {"/decode?model=none", "{", "not_found", "'none' does not exist", 404},
         {"/models/none@1/predict", "{", "not_found", "loaded when the daemon starts", 404},
         {"/models/mood@9/predict", "{\"inputs\":\"a\"}", "not_found",
-         "'mood@9' does not exist: only version 4 of 'mood' is served", 404},
-        {"/models/tiny/predict", "{\"inputs\":\"a\"}", "backend", "completes texts", 424},
-        {"/predict?model=%ff", "{\"inputs\":\"a\"}", "validation", "no name of a model", 422},
-        {"/predict?model=", "{\"inputs\":\"a\"}", "validation", "no name of a model", 422},
-        {"/tokenize?model=%zz", "{\"inputs\":\"a\"}", "validation", "no name of a model", 422},
+         "'mood@9' does not exist; version 4 of 'mood' is loaded", 404},
+        {"/models/tiny/predict", "{\"inputs\":\"a\"}", "backend", "is not a classifier", 424},
+        {"/predict?model=%ff", "{\"inputs\":\"a\"}", "validation", "Invalid model name", 422},
+        {"/predict?model=", "{\"inputs\":\"a\"}", "validation", "Invalid model name", 422},
+        {"/tokenize?model=%zz", "{\"inputs\":\"a\"}", "validation", "Invalid model name", 422},
         {"/hf/none", "{\"inputs\":\"a\"}", "not_found", "'none' does not exist", 404},
         {"/hf/mood", "{\"inputs\":\"a\",\"parameters\":{\"truncation_direction\":\"up\"}}",
          "validation", "'parameters.truncation_direction' must be", 422},
         {"/hf/mood", "{\"inputs\":\"\\u4e2d\"}", "tokenizer", "\"replace\" in 'parameters'", 422},
         {"/hf/mood", "{\"inputs\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}",
-         "validation", "With \"truncate\": true in 'parameters'", 422},
-        {"/models/mood/nothing", "{}", "not_found", "There is nothing at", 404},
+         "validation", "Set \"truncate\": true in 'parameters'", 422},
+        {"/models/mood/nothing", "{}", "not_found", "No such endpoint", 404},
         {"/tokenize", "{\"inputs\":[]}", "empty", "empty array", 400},
-        {"/tokenize", "{\"inputs\":[\"a\",\"\\u4e2d\"]}", "tokenizer", "'inputs[1]' cannot be read",
-         422},
         {"/tokenize", "{\"inputs\":[\"a\",\"\\u4e2d\"]}", "tokenizer",
-         "With \"unknown_characters\"", 422},
+         "'inputs[1]' cannot be tokenized", 422},
+        {"/tokenize", "{\"inputs\":[\"a\",\"\\u4e2d\"]}", "tokenizer", "Set \"unknown_characters\"",
+         422},
         {"/decode", "{\"ids\":[9999]}", "tokenizer", "'ids[0]' is the token id 9999", 422},
         {"/decode", "{\"ids\":[[1],[2,9999]]}", "tokenizer", "'ids[1][1]' is the token id 9999",
          422},
@@ -528,8 +526,9 @@ Test(classify_daemon, without_a_default_the_choice_is_told)
 {
     start_with((const char *const[]){"--log-format", "text", NULL});
     struct http_response answer = http_request(&d, "POST", "/predict", "{\"inputs\":\"a\"}");
-    tei_expect_error(&answer, 422, "validation",
-                     "There are: mood, plain. A model is named by the path, /models/{name}/");
+    tei_expect_error(
+        &answer, 422, "validation",
+        "several are loaded: mood, plain. Name the model in the path (/models/{name}/");
     answer = http_request(&d, "POST", "/predict?model=mood", "{\"inputs\":\"a\"}");
     cr_assert_eq(answer.status, 200);
     http_response_release(&answer);
@@ -540,7 +539,7 @@ Test(classify_daemon, without_a_classifier_that_is_told_and_tokens_are_those_of_
 {
     DAEMON_START(&d, "--log-format", "text", "--max-sequences", "3", "--max-queue-size", "5");
     struct http_response answer = http_request(&d, "POST", "/predict", "{\"inputs\":\"a\"}");
-    tei_expect_error(&answer, 404, "not_found", "No classifier is served. Train one");
+    tei_expect_error(&answer, 404, "not_found", "No classifier is loaded. Train one");
     json_decref(posted("/tokenize", "{\"inputs\":\"ab\"}"));
     answer = http_request(&d, "GET", "/info", NULL);
     cr_assert_eq(answer.status, 200);
@@ -630,7 +629,7 @@ Test(classify_daemon, a_full_queue_refuses_whole_calls)
         sl_buffer_append_string(&body, i ? ",[\"a\"]" : "{\"inputs\":[[\"a\"]");
     sl_buffer_append_string(&body, "]}");
     struct http_response answer = http_request(&d, "POST", "/models/mood/predict", body.data);
-    tei_expect_error(&answer, 422, "validation", "takes at most 64");
+    tei_expect_error(&answer, 422, "validation", "at most 64 are accepted");
     sl_buffer_release(&body);
     sl_buffer_release(&request);
     stop();
@@ -658,7 +657,7 @@ Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
     sl_buffer_append_string(&body, "]}");
     struct http_response answer = http_request(&d, "POST", "/models/mood/predict", body.data);
     cr_assert(http_response_header(&answer, "retry-after-ms"));
-    tei_expect_error(&answer, 429, "overloaded", "no room for 1024 more texts");
+    tei_expect_error(&answer, 429, "overloaded", "1024 more texts do not fit");
     (void)close(fd);
     metric_wait(&d, "sluice_sequences_waiting{model=\"mood\",version=\"4\"}", 0);
     metric_wait(&d, mood_running, 0);
@@ -667,7 +666,7 @@ Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
                 "version=\"4\",code=\"499\",reason=\"cancelled\"}",
                 1);
     answer = http_request(&d, "POST", "/models/mood/predict", body.data);
-    tei_expect_error(&answer, 422, "tokenizer", "'inputs[0]' cannot be read");
+    tei_expect_error(&answer, 422, "tokenizer", "'inputs[0]' cannot be tokenized");
     cr_assert_eq(metric_value(&d, "sluice_queue_full_total{model=\"mood\",version=\"4\"}"), 1);
     sl_buffer_release(&body);
     sl_buffer_release(&request);
@@ -784,9 +783,8 @@ Test(classify_daemon, many_texts_of_many_labels_are_too_much_at_a_time)
         sl_buffer_append_string(&body, "]}");
         struct http_response answer = http_request(&d, "POST", "/models/many/predict", body.data);
         if (texts > MANY_TEXTS) {
-            tei_expect_error(
-                &answer, 422, "validation",
-                "'inputs' holds 129 texts, 'many@4' has 2048 labels for each: at most 128");
+            tei_expect_error(&answer, 422, "validation",
+                             "'inputs' holds 129 texts and 'many@4' has 2048 labels; at most 128");
             break;
         }
         cr_assert_eq(answer.status, 200, "%.200s", answer.body.data);

@@ -157,7 +157,7 @@ Test(infer_http, server_metadata_with_and_without_a_slash)
     }
     json_decref(got("/v2/health/live/"));
     json_decref(got("/v2/health/ready/"));
-    tei_expect_error("GET", "/v2//", NULL, 404, "There is nothing at /v2//");
+    tei_expect_error("GET", "/v2//", NULL, 404, "No such endpoint: /v2//");
 }
 
 Test(infer_http, model_metadata)
@@ -183,7 +183,8 @@ Test(infer_http, model_metadata)
     cr_assert_eq(json_array_size(json_at(root, "inputs")), 0);
     json_decref(root);
     tei_expect_error("GET", "/v2/models/none", NULL, 404, "'none' does not exist");
-    tei_expect_error("GET", "/v2/models/mood/versions/5", NULL, 404, "only version 4 of 'mood'");
+    tei_expect_error("GET", "/v2/models/mood/versions/5", NULL, 404,
+                     "version 4 of 'mood' is loaded");
 }
 
 Test(infer_http, model_readiness)
@@ -407,9 +408,9 @@ Test(infer_http, mistakes_are_told_in_the_protocols_shape)
         const char *path, *body, *part;
         long status;
     } cases[] = {
-        {MOOD_INFER, "{", "not accepted as JSON", 400},
+        {MOOD_INFER, "{", "not valid JSON", 400},
         {MOOD_INFER, "{}", "'inputs' is required", 400},
-        {MOOD_INFER, "{" TEXTS("[2]", "[\"a\"]") "}", "for 2 texts, its data holds 1", 400},
+        {MOOD_INFER, "{" TEXTS("[2]", "[\"a\"]") "}", "says 2 texts, but its data holds 1", 400},
         {MOOD_INFER, "{" TEXTS("[1]", "[\"\"]") "}", "'text[0]' has no tokens", 400},
         {"/v2/models/plain/infer", "{" TEXTS("[1]", "[\" \"]") "}", "'text[0]' has no tokens", 400},
         {MOOD_INFER, "{" TEXTS("[1]", "[\"\\u4e2d\"]") "}", "U+4E2D", 400},
@@ -419,18 +420,18 @@ Test(infer_http, mistakes_are_told_in_the_protocols_shape)
         {MOOD_INFER,
          "{" TEXTS("[1]", "[\"a\"]") ",\"outputs\":[{\"name\":\"probs\"},{\"name\":\"depth\"},"
                                      "{\"name\":\"probs\"}]}",
-         "'outputs[2].name' is 'probs', which outputs[0] names already", 400},
+         "'outputs[2].name' is 'probs', which outputs[0] already names", 400},
         {"/v2/models/none/infer", "{" TEXTS("[1]", "[\"a\"]") "}", "does not exist", 404},
         {"/v2/models/none/infer", "{}", "does not exist", 404},
         {"/v2/models/mood/versions/9/infer", "{" TEXTS("[1]", "[\"a\"]") "}", "'mood@9'", 404},
-        {"/v2/models/tiny/infer", "{" TEXTS("[1]", "[\"a\"]") "}", "completes texts", 400},
-        {"/v2/models/plain/infer", "{" TEXTS("[2]", "[\"a\",\"b!\"]") "}", "not finite", 500},
+        {"/v2/models/tiny/infer", "{" TEXTS("[1]", "[\"a\"]") "}", "is not a classifier", 400},
+        {"/v2/models/plain/infer", "{" TEXTS("[2]", "[\"a\",\"b!\"]") "}", "NaN or infinity", 500},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         tei_expect_error("POST", cases[i].path, cases[i].body, cases[i].status, cases[i].part);
     tei_expect_error("GET", MOOD_INFER, NULL, 405, "accepts POST");
-    tei_expect_error("POST", "/v2/models//infer", "{}", 404, "There is nothing at");
+    tei_expect_error("POST", "/v2/models//infer", "{}", 404, "No such endpoint");
 }
 
 /* As the clients of Triton ask unless told otherwise. */
@@ -440,7 +441,7 @@ Test(infer_http, binary_tensors_are_refused_with_the_way_out)
     struct curl_slist *headers = curl_slist_append(NULL, "Inference-Header-Content-Length: 2");
     struct http_response answer = http_request_with(&d, "POST", MOOD_INFER, "{}", headers);
     cr_assert_eq(answer.status, 400, "%ld", answer.status);
-    cr_assert(strstr(answer.body.data, "send them as JSON"), "%s", answer.body.data);
+    cr_assert(strstr(answer.body.data, "send JSON"), "%s", answer.body.data);
     http_response_release(&answer);
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         answer = http_request_with(&d, "GET", paths[i], NULL, headers);
@@ -450,7 +451,7 @@ Test(infer_http, binary_tensors_are_refused_with_the_way_out)
     headers = curl_slist_append(headers, "Content-Type: application/octet-stream");
     answer = http_request_with(&d, "POST", MOOD_INFER, NULL, headers);
     cr_assert_eq(answer.status, 400, "%ld", answer.status);
-    cr_assert(strstr(answer.body.data, "send them as JSON"), "%s", answer.body.data);
+    cr_assert(strstr(answer.body.data, "send JSON"), "%s", answer.body.data);
     http_response_release(&answer);
     curl_slist_free_all(headers);
 }
@@ -474,7 +475,7 @@ Test(infer_http, statistics_count_texts_calls_and_batches)
     json_decref(inferred(MOOD_INFER, "{" TEXTS("[3]", "[\"a\",\"b\",\"c\"]") "}"));
     json_decref(inferred(MOOD_INFER, "{" TEXTS("[1]", "[\"a\"]") "}"));
     tei_expect_error("POST", "/v2/models/plain/infer", "{" TEXTS("[1]", "[\"b!\"]") "}", 500,
-                     "finite");
+                     "NaN or infinity");
     static const char *const paths[] = {"/v2/models/mood/stats", "/v2/models/mood/versions/4/stats",
                                         "/v2/models/stats"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
@@ -498,7 +499,7 @@ Test(infer_http, statistics_count_texts_calls_and_batches)
     cr_assert_eq(json_number_at(root, "model_stats/0/inference_count"), 0);
     cr_assert_eq(json_number_at(root, "model_stats/0/inference_stats/fail/count"), 1);
     json_decref(root);
-    tei_expect_error("GET", "/v2/models/tiny/stats", NULL, 400, "completes texts");
+    tei_expect_error("GET", "/v2/models/tiny/stats", NULL, 400, "is not a classifier");
     tei_expect_error("GET", "/v2/models/none/stats", NULL, 404, "does not exist");
 }
 
@@ -647,13 +648,13 @@ Test(infer_http, decisions_that_a_classifier_cannot_make_are_refused)
          "[{\"type\":\"choice\",\"instructions\":\"?\",\"choices\":[{\"value\":\"positive\"},"
          "{\"value\":\"happy\"}]}]}",
          "questions[0].choices[1].value", "invalid_value",
-         "not \"happy\": this classifier knows its labels and reads no instructions. The labels "
+         "not \"happy\"; a classifier knows its labels and does not read instructions. The labels "
          "of 'mood@4' are: negative, ",
          400},
         {DECIDE
          "[{\"type\":\"choice\",\"instructions\":\"?\",\"choices\":[{\"value\":\"positive\"},"
          "{\"value\":\"positive\"}]}]}",
-         "questions[0].choices[1].value", "invalid_value", "again", 400},
+         "questions[0].choices[1].value", "invalid_value", "repeats", 400},
         {DECIDE
          "[{\"type\":\"choice\",\"instructions\":\"?\",\"choices\":[{\"value\":\"positive\"},"
          "{\"value\":true}]}]}",
@@ -663,13 +664,13 @@ Test(infer_http, decisions_that_a_classifier_cannot_make_are_refused)
          "questions[1].instructions", "invalid_value", "must be a label", 400},
         {DECIDE "[{\"type\":\"score\",\"instructions\":\"?\",\"levels\":[{\"label\":\"negative\"},"
                 "{\"label\":\"positive\"}]}]}",
-         "questions[0].levels", "invalid_value", "has 2 levels, it must have all 3 labels", 400},
+         "questions[0].levels", "invalid_value", "has 2 levels; it must have all 3 labels", 400},
         {DECIDE "[{\"type\":\"score\",\"instructions\":\"?\",\"levels\":[{\"label\":\"positive\"},"
                 "{\"label\":\"neutral\"},{\"label\":\"negative\"}]}]}",
-         "questions[0].levels", "invalid_value", "in their order, not \"positive\"", 400},
+         "questions[0].levels", "invalid_value", "in order, not \"positive\"", 400},
         {"{\"model\":\"tiny\",\"input\":\"a\",\"questions\":[{\"type\":\"predicate\","
          "\"instructions\":\"a\"}]}",
-         "model", "invalid_value", "completes texts", 400},
+         "model", "invalid_value", "is not a classifier", 400},
         {"{\"model\":\"none\",\"input\":\"a\",\"questions\":[{\"type\":\"predicate\","
          "\"instructions\":\"a\"}]}",
          "model", "model_not_found", "does not exist", 404},
@@ -681,7 +682,7 @@ Test(infer_http, decisions_that_a_classifier_cannot_make_are_refused)
          "input", "invalid_value", "no tokens", 400},
         {"{\"model\":\"plain\",\"input\":\"!\",\"questions\":[{\"type\":\"predicate\","
          "\"instructions\":\"true\"}]}",
-         NULL, "internal", "not finite", 500},
+         NULL, "internal", "NaN or infinity", 500},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -182,7 +182,7 @@ Test(sluicectl_classify, asks_about_fewer_lines_when_the_daemon_holds_no_more)
     cr_assert_eq(metric_value(&d.daemon, bad), 3);
     const struct program_result *r = CTL(&d, "classify", "--model", "tiny", "a", "b", "c");
     EXPECT_EXIT(r, 1);
-    EXPECT_SAID(r->err, "completes texts");
+    EXPECT_SAID(r->err, "is not a classifier");
     cr_assert_str_eq(r->out, "");
     daemon_stop(&d.daemon);
 }
@@ -193,7 +193,7 @@ Test(sluicectl_classify, tells_why_a_text_cannot_be_classified)
     ctl_serve_classifiers(&d);
     const struct program_result *r = CTL(&d, "classify", "--model", "tiny", "a");
     EXPECT_EXIT(r, 1);
-    EXPECT_SAID(r->err, "completes texts");
+    EXPECT_SAID(r->err, "is not a classifier");
     r = CTL(&d, "classify", "--model", "none", "a");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "'none' does not exist");
@@ -236,7 +236,7 @@ Test(sluicectl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_i
         const char **at = i % 3 == 0 ? &err : &out;
         if (i % 3 == 0)
             (void)snprintf(told, sizeof told,
-                           "sluicectl: line %d: cannot be read by 'mood@4': ", i);
+                           "sluicectl: line %d: cannot be tokenized by 'mood@4': ", i);
         else
             (void)snprintf(told, sizeof told, "\tline%c%c\n", 'a' + i / 10, 'a' + i % 10);
         cr_assert((*at = strstr(*at, told)), "'%s' is not there, or not in its place", told);
@@ -248,7 +248,7 @@ Test(sluicectl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_i
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->out, "\tab\n");
     EXPECT_SAID(r->out, "\tabc\n");
-    EXPECT_SAID(r->err, "sluicectl: text 2: has no tokens: there is nothing to classify. (400");
+    EXPECT_SAID(r->err, "sluicectl: text 2: has no tokens to classify. (400");
     daemon_stop(&d.daemon);
 }
 

@@ -70,7 +70,7 @@ Test(sluiced, what_cannot_be_started_is_not_called_a_configuration)
         {{"--check-config", "--store", "/", "--listen", "foo"}, "'foo' is not address:port"},
         {{"--check-config", "--store", "/", "--listen", "0.0.0.0:0"}, "insecure: true"},
         {{"--check-config", "--store", "/nope"}, "'/nope'"},
-        {{"--check-config", "--store", "/nope"}, "choose another with --store or SLUICE_STORE"},
+        {{"--check-config", "--store", "/nope"}, "set another with --store or SLUICE_STORE"},
         {{"--check-config", "--store", "/dev/null"}, "'/dev/null'"},
     };
 
@@ -92,7 +92,7 @@ Test(sluiced, a_port_in_use_is_told_with_the_way_out)
     (void)log_begin(mine.directory, path);
     (void)snprintf(address, sizeof address, "127.0.0.1:%d", mine.port);
     cr_assert_eq(run((const char *const[]){"--listen", address, "--store", mine.store, NULL}), 1);
-    expect_log(path, "in use; choose another with --listen or SLUICE_LISTEN", true);
+    expect_log(path, "in use; set another with --listen or SLUICE_LISTEN", true);
     daemon_stop(&mine);
 }
 
@@ -149,7 +149,7 @@ Test(sluiced, a_broken_model_is_left_out_and_the_others_serve)
     struct http_response answer = http_request(&mine, "GET", "/v2/health/ready", NULL);
     cr_assert_eq(answer.status, 503);
     cr_assert(http_response_header(&answer, "retry-after"));
-    cr_assert(strstr(answer.body.data, "that are not served: broken@3. The log says why."), "%s",
+    cr_assert(strstr(answer.body.data, "that failed to load: broken@3. See the log."), "%s",
               answer.body.data);
     http_response_release(&answer);
     answer = http_request(&mine, "GET", "/v2/health/live", NULL);
@@ -211,14 +211,14 @@ Test(sluiced, ready_means_that_every_directory_with_a_version_is_served)
     struct http_response answer = http_request(&mine, "GET", "/v2/health/ready", NULL);
     cr_assert_eq(answer.status, 503);
     cr_assert(
-        strstr(answer.body.data, "that are not served: " LONGEST "0@1, bad name@1, broken@3."),
+        strstr(answer.body.data, "that failed to load: " LONGEST "0@1, bad name@1, broken@3."),
         "%s", answer.body.data);
     http_response_release(&answer);
     answer = http_request(&mine, "POST", "/v2/repository/index", "");
     cr_assert(strstr(answer.body.data, "{\"name\":\"bad name\",\"version\":\"1\",\"state\":"
-                                       "\"UNAVAILABLE\",\"reason\":\"a name holds"));
-    cr_assert(strstr(answer.body.data, "\"reason\":\"a name has at most 79 characters\""), "%s",
-              answer.body.data);
+                                       "\"UNAVAILABLE\",\"reason\":\"a model name may hold"));
+    cr_assert(strstr(answer.body.data, "\"reason\":\"a model name has at most 79 characters\""),
+              "%s", answer.body.data);
     http_response_release(&answer);
     answer = http_request(&mine, "GET", "/v2/models/padded/versions/7/ready", NULL);
     cr_assert_eq(answer.status, 200, "%s", answer.body.data);
@@ -238,7 +238,7 @@ Test(sluiced, a_default_that_is_not_there_is_told_and_what_clients_cannot_have_i
     cr_assert_eq(run((const char *const[]){"--check-config", "--store", mine.store,
                                            "--default-classifier", "nobody", NULL}),
                  0);
-    expect_log(path, "there is no 'nobody' in the store", true);
+    expect_log(path, "default_classifier 'nobody' is not in the store", true);
     daemon_serve(&mine, (const char *const[]){"--default-classifier", "nobody@2", NULL});
     struct http_response answer =
         http_request(&mine, "POST", "/v2/repository/models/tiny/load", "{}");
@@ -246,11 +246,11 @@ Test(sluiced, a_default_that_is_not_there_is_told_and_what_clients_cannot_have_i
     http_response_release(&answer);
     answer = http_request(&mine, "POST", "/predict", "{\"inputs\":\"ab\"}");
     cr_assert_eq(answer.status, 404);
-    cr_assert(strstr(answer.body.data, "default_classifier decides: The model 'nobody@2' does not"),
+    cr_assert(strstr(answer.body.data, "default_classifier applies: The model 'nobody@2' does not"),
               "%s", answer.body.data);
     http_response_release(&answer);
     metric_wait(&mine, "sluice_requests_in_flight", 0);
-    expect_log(path, "no model is served as 'nobody@2'", true);
+    expect_log(path, "no model 'nobody@2'", true);
     expect_log(path, "/v2/repository", false);
     daemon_stop(&mine);
 }

@@ -124,7 +124,7 @@ Test(tokens_http, one_answer_decodes_so_many_tokens)
     sl_buffer_append_string(&body, "]]}");
     struct http_response answer = http_request(&d, "POST", "/models/plain/decode", body.data);
     tei_expect_error(&answer, 422, "validation",
-                     "'ids' has 262145 token ids, one answer has at most");
+                     "'ids' has 262145 token ids; one response has at most");
     sl_buffer_release(&body);
 }
 
@@ -175,7 +175,7 @@ Test(tokens_http, one_answer_has_so_many_tokens)
     text[BYTES] = '\0';
     sl_buffer_printf(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZE_TOKENS_MAX, text);
     struct http_response answer = http_request(&d, "POST", "/tokenize", body.data);
-    tei_expect_error(&answer, 422, "validation", "'inputs' has more than the 262144 tokens");
+    tei_expect_error(&answer, 422, "validation", "'inputs' has more than 262144 tokens");
     sl_buffer_clear(&body);
     sl_buffer_printf(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZE_TOKENS_MAX - 1, text);
     json_t *root = posted("/tokenize", body.data);
@@ -185,7 +185,7 @@ Test(tokens_http, one_answer_has_so_many_tokens)
     sl_buffer_clear(&body);
     sl_buffer_printf(&body, "{\"inputs\":[\"a\",\"%s\"]}", text);
     answer = http_request(&d, "POST", "/tokenize", body.data);
-    tei_expect_error(&answer, 422, "validation", "'inputs' has more than the 262144 tokens");
+    tei_expect_error(&answer, 422, "validation", "'inputs' has more than 262144 tokens");
     cr_assert(TEST_SANITIZED || peak_kib() < before + SLACK_KIB, "from %ld to %ld KiB", before,
               peak_kib());
     sl_buffer_release(&body);

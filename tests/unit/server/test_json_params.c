@@ -229,7 +229,7 @@ static const struct {
     enum sv_error_kind kind;
     const char *param, *message;
 } mistakes[] = {
-    {read_predict, "{\"inputs\":[\"a\",\"b\"]}", SV_INVALID_VALUE, "inputs", "one pair"},
+    {read_predict, "{\"inputs\":[\"a\",\"b\"]}", SV_INVALID_VALUE, "inputs", "a pair"},
     {read_predict, "{\"inputs\":[\"a\",\"b\",\"c\"]}", SV_INVALID_VALUE, "inputs", "of 3 strings"},
     {read_predict, "{\"inputs\":[[\"a\"],[1]]}", SV_INVALID_VALUE, "inputs[1][0]", "not 1"},
     {read_predict, "{\"inputs\":[[\"a\"],null]}", SV_INVALID_VALUE, "inputs[1]", "not null"},
@@ -264,24 +264,24 @@ static const struct {
     {read_infer, "{}", SV_MISSING_PARAMETER, "inputs", "'inputs' is required"},
     {read_infer, "{\"inputs\":[]}", SV_EMPTY_INPUT, "inputs", "empty array"},
     {read_infer, "{\"inputs\":[1]}", SV_INVALID_VALUE, "inputs[0]", "must be an object"},
-    {read_infer, "{\"inputs\":[{},{}]}", SV_INVALID_VALUE, "inputs", "2 objects, at most 1"},
+    {read_infer, "{\"inputs\":[{},{}]}", SV_INVALID_VALUE, "inputs", "2 objects; at most 1"},
     {read_infer, "{\"inputs\":[{}]}", SV_MISSING_PARAMETER, "inputs[0].name", "required"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"data\":[\"a\"]}]}", SV_MISSING_PARAMETER,
      "inputs[0].shape", "required"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1]}]}", SV_MISSING_PARAMETER, "inputs[0].data",
      "required"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":1,\"data\":[\"a\"]}]}", SV_INVALID_VALUE,
-     "inputs[0].shape", "whole numbers"},
+     "inputs[0].shape", "non-negative integers"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[],\"data\":[\"a\"]}]}", SV_EMPTY_INPUT,
      "inputs[0].shape", "empty array"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[-1],\"data\":[\"a\"]}]}", SV_INVALID_VALUE,
-     "inputs[0].shape[0]", "not below 0, not -1"},
+     "inputs[0].shape[0]", "a non-negative integer, not -1"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1,2],\"data\":[\"a\",\"b\"]}]}",
      SV_INVALID_VALUE, "inputs[0].shape", "[n] or [n, 1]"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1,1,1],\"data\":[\"a\"]}]}", SV_INVALID_VALUE,
      "inputs[0].shape", "[n] or [n, 1]"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2],\"data\":[\"a\"]}]}", SV_INVALID_VALUE,
-     "inputs[0].data", "for 2 texts, its data holds 1"},
+     "inputs[0].data", "says 2 texts, but its data holds 1"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[9223372036854775807],\"data\":[\"a\"]}]}",
      SV_INVALID_VALUE, "inputs[0].data", "its data holds 1"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[3],\"data\":[\"a\",3,\"b\"]}]}",
@@ -289,7 +289,7 @@ static const struct {
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1],\"data\":3}]}", SV_INVALID_VALUE,
      "inputs[0].data", "array of strings"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2,1],\"data\":[[\"a\",\"b\"]]}]}",
-     SV_INVALID_VALUE, "inputs[0].data", "in rows of 2"},
+     SV_INVALID_VALUE, "inputs[0].data", "rows of 2 strings"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2],\"data\":[\"a\",[\"b\"]]}]}",
      SV_INVALID_VALUE, "inputs[0].data[1]", "a string, not an array"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2],\"data\":[[\"a\"],\"b\"]}]}",
@@ -308,7 +308,7 @@ static const struct {
      SV_INVALID_VALUE, "inputs[0].datatype", "BYTES, not INT64"},
     {read_infer,
      "{\"inputs\":[{\"name\":\"text\",\"datatype\":\"STR\",\"shape\":[1],\"data\":[\"a\"]}]}",
-     SV_INVALID_VALUE, "inputs[0].datatype", "no datatype of this protocol"},
+     SV_INVALID_VALUE, "inputs[0].datatype", "not a datatype of this protocol"},
     {read_infer,
      "{\"inputs\":[{" TENSOR
      "\"shape\":[1],\"data\":[\"a\"],\"parameters\":{\"binary_data_size\":1}}]}",
@@ -368,11 +368,11 @@ static const struct {
        "{\"label\":\"a\"},{\"label\":\"b\"}]}]}",
      SV_INVALID_VALUE, "questions[0]", "neither"},
     {read_decision, D "[{" CHOICE "[{\"value\":\"a\"}]}]}", SV_INVALID_VALUE,
-     "questions[0].choices", "1 objects, 2 to 255"},
+     "questions[0].choices", "1 objects; 2 to 255"},
     {read_decision, D "[{" CHOICE "[{\"value\":\"a\"},{\"value\":2}]}]}", SV_INVALID_VALUE,
      "questions[0].choices[1].value", "a string, true or false, not 2"},
     {read_decision, D "[{" CHOICE "[{\"value\":\"a\"},{\"value\":\"" X256 "x\"}]}]}",
-     SV_INVALID_VALUE, "questions[0].choices[1].value", "has 257 bytes, at most 256"},
+     SV_INVALID_VALUE, "questions[0].choices[1].value", "has 257 bytes; at most 256"},
     {read_decision, D "[{" CHOICE "[{\"value\":\"a\"},{}]}]}", SV_MISSING_PARAMETER,
      "questions[0].choices[1].value", "required"},
     {read_decision,
@@ -413,7 +413,7 @@ Test(wire_classify, counts_are_bounded)
         sl_buffer_append_string(&body, i ? ",{}" : "{}");
     sl_buffer_append_string(&body, "]}");
     expect_refused(read_decision, body.data, SV_INVALID_VALUE, "questions",
-                   "401 objects, at most 400");
+                   "401 objects; at most 400");
     sl_buffer_release(&body);
 }
 

@@ -129,7 +129,7 @@ Test(wire, mistakes_are_named)
         {M "\"suffix\":\"x\"}", SV_UNSUPPORTED_PARAMETER, "suffix", "not supported"},
         {M "\"messages\":[]}", SV_UNSUPPORTED_PARAMETER, "messages", "send 'prompt'"},
         {M "\"tools\":[]}", SV_UNSUPPORTED_PARAMETER, "tools", "not supported"},
-        {M "\"best_of\":3}", SV_UNSUPPORTED_PARAMETER, "best_of", "equals 'n', and that is 1"},
+        {M "\"best_of\":3}", SV_UNSUPPORTED_PARAMETER, "best_of", "must equal 'n', which is 1"},
         {M "\"max_tokens\":-1}", SV_INVALID_VALUE, "max_tokens",
          "an integer from 0 to 1000000, not -1"},
         {M "\"max_tokens\":1.5}", SV_INVALID_VALUE, "max_tokens", "not 1.5"},
@@ -142,7 +142,7 @@ Test(wire, mistakes_are_named)
         {M "\"logprobs\":6}", SV_INVALID_VALUE, "logprobs", "from 0 to 5"},
         {M "\"stream\":1}", SV_INVALID_VALUE, "stream", "true or false, not 1"},
         {M "\"stop\":[\"a\",\"b\",\"c\",\"d\",\"e\"]}", SV_INVALID_VALUE, "stop",
-         "holds 5 strings, at most 4"},
+         "holds 5 strings; at most 4"},
         {M "\"stop\":[1]}", SV_INVALID_VALUE, "stop[0]", "a string, not 1"},
         {M "\"stop\":\"\"}", SV_INVALID_VALUE, "stop", "0 bytes"},
         {M "\"stop\":{}}", SV_INVALID_VALUE, "stop", "an object"},
@@ -192,7 +192,7 @@ Test(wire, deep_and_wide_bodies_are_refused)
     for (int i = 0; i <= SV_PROMPTS_MAX; i++)
         sl_buffer_append_string(&body, i ? ",\"[{\\\"\"" : "\"\"");
     sl_buffer_append_string(&body, "]}");
-    expect_refused(body.data, body.bytes, SV_INVALID_VALUE, "prompt", "513 prompts, at most 512");
+    expect_refused(body.data, body.bytes, SV_INVALID_VALUE, "prompt", "513 prompts; at most 512");
     sl_buffer_release(&body);
 }
 
@@ -203,7 +203,7 @@ Test(wire, bodies_of_many_small_values_are_refused)
     sl_buffer_append_string(&body, M "\"prompt\":[");
     for (int i = 0; i < SV_JSON_CONTAINERS_MAX - 2; i++)
         sl_buffer_append_string(&body, i ? ",{}" : "{}");
-    expect_refused(body.data, body.bytes, SV_INVALID_JSON, "", "not accepted as JSON");
+    expect_refused(body.data, body.bytes, SV_INVALID_JSON, "", "not valid JSON");
     sl_buffer_append_string(&body, ",{}");
     expect_refused(body.data, body.bytes, SV_INVALID_VALUE, "",
                    "more than 131072 arrays and objects");

@@ -134,24 +134,24 @@ Test(options, file_mistakes_are_named_with_their_place)
         {"insecure: maybe\n", "c.yaml:1:1", "neither true nor false"},
         {"log_level: loud\n", "c.yaml:1:1", "not one of: error warn info debug"},
         {"max_sequences:\n  - 1\n", "c.yaml:2:3",
-         "max_sequences is a list; accepted are lines 'key: value'"},
+         "max_sequences is a list; expected lines 'key: value'"},
         {"max_sequences: 4\n  listen: x\n", "c.yaml:2:9", "not allowed"},
-        {"- max_sequences\n", "c.yaml:1:1: the file is a list", "accepted are lines 'key: value'"},
+        {"- max_sequences\n", "c.yaml:1:1: the file is a list", "expected lines 'key: value'"},
         {"max_sequences\n", "c.yaml:1:1: the file is a single value",
-         "accepted are lines 'key: value'"},
-        {"\tmax_sequences: 4\n", "c.yaml:1:1: ", "accepted are lines 'key: value'"},
-        {"max_sequences: *four\n", "c.yaml:1:16: ", "undefined alias; accepted are lines"},
+         "expected lines 'key: value'"},
+        {"\tmax_sequences: 4\n", "c.yaml:1:1: ", "expected lines 'key: value'"},
+        {"max_sequences: *four\n", "c.yaml:1:16: ", "undefined alias; expected lines"},
         {"max_sequences: \"\\0\"\n", "c.yaml:1:16: ", "a value holds no NUL"},
         {"max_sequences: \xFF\n", "c.yaml: byte 15", "UTF-8"},
-        {"[max_sequences]: 4\n", "c.yaml:1:1: a key is a list", "accepted are"},
+        {"[max_sequences]: 4\n", "c.yaml:1:1: a key is a list", "expected"},
         {"\"slo\\ets\": [4]\n", "c.yaml:1:1", "unknown key 'slo?ts'"},
-        {"store: \"\"\n", "c.yaml:1:1", "must have 1 to 255"},
+        {"store: \"\"\n", "c.yaml:1:1", "expected 1 to 255"},
         {"max_sequences: \" 64\"\n", "c.yaml:1:1", "' 64' is not an integer"},
         {"max_sequences: 064\n", "c.yaml:1:1", "'064' is not an integer"},
         {"max_sequences: +64\n", "c.yaml:1:1", "'+64' is not an integer"},
         {"max_sequences: -64\n", "c.yaml:1:1", "'-64' is not an integer from"},
-        {"# mine\nmax_sequences: 4\n---\nlisten: x\n", "c.yaml:3:1", "another document begins"},
-        {"---\n--- # empty\nmax_sequences: 4\n", "c.yaml:2:1", "another document begins"},
+        {"# mine\nmax_sequences: 4\n---\nlisten: x\n", "c.yaml:3:1", "a second document begins"},
+        {"---\n--- # empty\nmax_sequences: 4\n", "c.yaml:2:1", "a second document begins"},
         {"max_sequences: 4\n...\n# more\nmax_sequences: 5\n", "c.yaml:4:1",
          "expected <document start>"},
         {"max_sequences: \"4\\e[2J\\x7F\"\n", "c.yaml:1:1", "'4?[2J?' is not an integer"},
@@ -204,7 +204,7 @@ Test(options, command_line_mistakes)
     EXPECT_FAIL(READ(&err, &command, "--max_sequencez", "4"), err, SL_BAD_INPUT,
                 "unknown key 'max_sequencez'");
     EXPECT_FAIL(READ(&err, &command, "max_sequences"), err, SL_BAD_INPUT, "begin with --");
-    EXPECT_FAIL(READ(&err, &command, "--max-sequences"), err, SL_BAD_INPUT, "wants a value");
+    EXPECT_FAIL(READ(&err, &command, "--max-sequences"), err, SL_BAD_INPUT, "needs a value");
     EXPECT_FAIL(READ(&err, &command, "--max-sequences", "300"), err, SL_BAD_INPUT,
                 "max_batch_tokens: 256");
 }

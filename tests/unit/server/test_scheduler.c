@@ -64,13 +64,13 @@ static void room(void *context)
     sv_scheduler_wake(fixture.scheduler);
 }
 
-/* Fills an ask with so many choices; NULL when there is no room for it. */
+/* Fills an ask with so many choices; NULL when there is more textit. */
 static struct ask *submit(uint64_t seed, int choices, int tokens, bool streams)
 {
     struct sl_err err;
     struct sv_error error;
     const struct sv_stream_options stream = {
-        .head = {"id", "m", "fp", 0}, .choices = choices, .room = room};
+        .head = {"id", "m", "fp", 0}, .choices = choices, .on_space = room};
     if (!sv_scheduler_admit(fixture.scheduler, ref, choices, (int64_t)choices * (PROMPT + tokens),
                             &error))
         return NULL;

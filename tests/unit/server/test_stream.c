@@ -27,7 +27,7 @@ static struct sv_stream *make(int choices, bool include_usage)
         .head = {.id = "cmpl-1", .model = "m@1", .fingerprint = "fp_0", .created = 7},
         .choices = choices,
         .include_usage = include_usage,
-        .room = count_room,
+        .on_space = count_room,
     };
     EXPECT_OK((stream = sv_stream_create(&options, &err)), err);
     return stream;
