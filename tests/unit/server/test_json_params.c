@@ -381,7 +381,7 @@ static const struct {
     {read_decision,
      "{\"model\":\"m\",\"input\":[{\"role\":\"user\",\"content\":[{\"type\":\"input_image\","
      "\"image_url\":\"x\"}]}],\"questions\":[]}",
-     SV_UNSUPPORTED_PARAMETER, "input[0].content[0].image_url", "read texts"},
+     SV_UNSUPPORTED_PARAMETER, "input[0].content[0].image_url", "Only text is supported"},
     {read_decision,
      "{\"model\":\"m\",\"input\":[{\"role\":\"user\",\"content\":[{\"type\":\"output_text\","
      "\"text\":\"x\"}]}],\"questions\":[]}",
