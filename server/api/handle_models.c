@@ -1,48 +1,61 @@
-/* handle_models.c - GET /v1/models and /v1/models/{id}: what can be asked, in OpenAI's shape. */
+/* handle_models.c - GET /v1/models and /v1/models/{id}: the loaded models, in OpenAI's format. */
 #include "api/handlers.h"
 #include "api/model_resolver.h"
 #include "base/json_writer.h"
 
 #include "sluice/model.h"
 
-static void write_model(struct sl_buffer *out, const struct sv_model_ref *ref)
+/* What OpenAI's API does not have. */
+static void add_details(struct sl_json_writer *json, const struct sv_model_ref *ref)
 {
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
-    sl_buffer_append_string(out, "{\"id\":");
-    sl_json_quote(out, sv_model_ref_name(ref));
-    sl_buffer_printf(out,
-                     ",\"object\":\"model\",\"created\":%lld,\"owned_by\":\"local\","
-                     "\"max_model_len\":%d,\"sluice\":{\"version\":\"%s\",\"architecture\":",
-                     (long long)info->created, info->context, sv_model_ref_version(ref));
-    sl_json_quote(out, info->architecture);
-    sl_buffer_append_string(out, ",\"paper\":");
-    sl_json_quote(out, info->paper);
-    sl_buffer_printf(out,
-                     ",\"task\":\"%s\",\"parameters\":%lld,\"depth\":%d,\"width\":%d,\"vocab\":%d",
-                     info->task == SL_TASK_COMPLETION ? "completion" : "classification",
-                     (long long)info->parameters, info->depth, info->width, info->vocab);
-    sl_buffer_append_string(out, ",\"gate\":");
-    sl_json_quote(out, info->gate);
-    sl_buffer_append_string(out, ",\"sha256\":");
-    sl_json_quote(out, info->sha256);
-    for (int i = 0; i < info->classes; i++) {
-        sl_buffer_append_string(out, i ? "," : ",\"labels\":[");
-        sl_json_quote(out, info->labels[i]);
-    }
-    sl_buffer_append_string(out, info->classes > 0 ? "]}}" : "}}");
+    bool completes = info->task == SL_TASK_COMPLETION;
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "version"), sv_model_ref_version(ref));
+    sl_json_add_string(sl_json_key(json, "architecture"), info->architecture);
+    sl_json_add_string(sl_json_key(json, "paper"), info->paper);
+    sl_json_add_string(sl_json_key(json, "task"), completes ? "completion" : "classification");
+    sl_json_add_int(sl_json_key(json, "parameters"), info->parameters);
+    sl_json_add_int(sl_json_key(json, "depth"), info->depth);
+    sl_json_add_int(sl_json_key(json, "width"), info->width);
+    sl_json_add_int(sl_json_key(json, "vocab"), info->vocab);
+    sl_json_add_string(sl_json_key(json, "gate"), info->gate);
+    sl_json_add_string(sl_json_key(json, "sha256"), info->sha256);
+    if (info->classes > 0)
+        sl_json_begin_array(sl_json_key(json, "labels"));
+    for (int i = 0; i < info->classes; i++)
+        sl_json_add_string(json, info->labels[i]);
+    if (info->classes > 0)
+        sl_json_end_array(json);
+    sl_json_end_object(json);
+}
+
+static void add_model(struct sl_json_writer *json, const struct sv_model_ref *ref)
+{
+    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "id"), sv_model_ref_name(ref));
+    sl_json_add_string(sl_json_key(json, "object"), "model");
+    sl_json_add_int(sl_json_key(json, "created"), info->created);
+    sl_json_add_string(sl_json_key(json, "owned_by"), "local");
+    sl_json_add_int(sl_json_key(json, "max_model_len"), info->context);
+    add_details(sl_json_key(json, "sluice"), ref);
+    sl_json_end_object(json);
 }
 
 enum sv_progress sv_handle_models(struct sv_request *request)
 {
-    struct sl_buffer *body = &request->response.body;
-    sl_buffer_append_string(body, "{\"object\":\"list\",\"data\":[");
+    struct sl_json_writer json = {.out = &request->response.body};
     struct sv_model_ref *ref;
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "object"), "list");
+    sl_json_begin_array(sl_json_key(&json, "data"));
     for (int i = 0; (ref = sv_registry_acquire_at(request->server->registry, i)); i++) {
-        sl_buffer_append_string(body, i ? "," : "");
-        write_model(body, ref);
+        add_model(&json, ref);
         sv_model_ref_release(ref);
     }
-    sl_buffer_append_string(body, "]}");
+    sl_json_end_array(&json);
+    sl_json_end_object(&json);
     return sv_request_respond(request, 200, "application/json");
 }
 
@@ -52,7 +65,8 @@ enum sv_progress sv_handle_model(struct sv_request *request)
     struct sv_model_ref *ref = sv_resolve_model(request, request->path_params[0], &error);
     if (!ref)
         return sv_request_fail(request, &error);
-    write_model(&request->response.body, ref);
+    struct sl_json_writer json = {.out = &request->response.body};
+    add_model(&json, ref);
     sv_model_ref_release(ref);
     return sv_request_respond(request, 200, "application/json");
 }

@@ -20,36 +20,59 @@ static enum sv_progress respond_json(struct sv_request *request)
 /* GET /v2 */
 enum sv_progress sv_handle_server_metadata(struct sv_request *request)
 {
-    struct sl_buffer *out = &request->response.body;
-    sl_buffer_append_string(out, "{\"name\":\"sluice\",\"version\":");
-    sl_json_quote(out, sl_version());
-    sl_buffer_append_string(out, ",\"extensions\":[\"classification\",\"statistics\"]}");
+    struct sl_json_writer json = {.out = &request->response.body};
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "name"), "sluice");
+    sl_json_add_string(sl_json_key(&json, "version"), sl_version());
+    sl_json_begin_array(sl_json_key(&json, "extensions"));
+    sl_json_add_string(&json, "classification");
+    sl_json_add_string(&json, "statistics");
+    sl_json_end_array(&json);
+    sl_json_end_object(&json);
     return respond_json(request);
 }
 
 /* ---- one model ------------------------------------------------------------------------------- */
 
-static void add_tensor(struct sl_buffer *out, const char *name, const char *datatype, int columns)
+static void add_tensor(struct sl_json_writer *json, const char *name, const char *datatype,
+                       int columns)
 {
-    sl_buffer_printf(out, "{\"name\":\"%s\",\"datatype\":\"%s\",\"shape\":[-1", name, datatype);
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "name"), name);
+    sl_json_add_string(sl_json_key(json, "datatype"), datatype);
+    sl_json_begin_array(sl_json_key(json, "shape"));
+    sl_json_add_int(json, -1);
     if (columns > 0)
-        sl_buffer_printf(out, ",%d", columns);
-    sl_buffer_append_string(out, "]}");
+        sl_json_add_int(json, columns);
+    sl_json_end_array(json);
+    sl_json_end_object(json);
 }
 
 /* A completion model has no tensors in this protocol. */
-static void add_tensors(struct sl_buffer *out, const struct sl_model_info *info)
+static void add_tensors(struct sl_json_writer *json, const struct sl_model_info *info)
 {
-    sl_buffer_append_string(out, ",\"inputs\":[");
+    sl_json_begin_array(sl_json_key(json, "inputs"));
     if (info->task == SL_TASK_CLASSIFICATION)
-        add_tensor(out, sv_input_name, "BYTES", 0);
-    sl_buffer_append_string(out, "],\"outputs\":[");
+        add_tensor(json, sv_input_name, "BYTES", 0);
+    sl_json_end_array(json);
+    sl_json_begin_array(sl_json_key(json, "outputs"));
     for (int i = 0; i < SV_OUTPUTS && info->task == SL_TASK_CLASSIFICATION; i++) {
         const struct sv_output_row *row = &sv_output_rows[i];
-        sl_buffer_append_string(out, i ? "," : "");
-        add_tensor(out, row->name, row->datatype, row->is_per_class ? info->classes : 0);
+        add_tensor(json, row->name, row->datatype, row->is_per_class ? info->classes : 0);
     }
-    sl_buffer_append_string(out, "]");
+    sl_json_end_array(json);
+}
+
+static void add_parameters(struct sl_json_writer *json, const struct sl_model_info *info)
+{
+    sl_json_begin_object(json);
+    sl_json_begin_array(sl_json_key(json, "labels"));
+    for (int i = 0; i < info->classes; i++)
+        sl_json_add_string(json, info->labels[i]);
+    sl_json_end_array(json);
+    sl_json_add_int(sl_json_key(json, "max_input_length"), info->context);
+    sl_json_add_string(sl_json_key(json, "gate"), info->gate);
+    sl_json_end_object(json);
 }
 
 /* GET /v2/models/{name}[/versions/{version}] */
@@ -57,140 +80,133 @@ enum sv_progress sv_handle_model_metadata(struct sv_request *request)
 {
     struct sv_error error;
     char name[SV_PATH_MAX], platform[64];
-    struct sl_buffer *out = &request->response.body;
+    struct sl_json_writer json = {.out = &request->response.body};
     struct sv_model_ref *ref = sv_resolve_model(request, sv_path_model_id(request, name), &error);
     if (!ref)
         return sv_request_fail(request, &error);
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
-    sl_buffer_append_string(out, "{\"name\":");
-    sl_json_quote(out, sv_model_ref_name(ref));
-    sl_buffer_append_string(out, ",\"versions\":[");
-    sl_json_quote(out, sv_model_ref_version(ref));
-    sl_buffer_append_string(out, "],\"platform\":");
     (void)snprintf(platform, sizeof platform, "sluice_%s", info->architecture);
-    sl_json_quote(out, platform);
-    add_tensors(out, info);
-    sl_buffer_append_string(out, ",\"parameters\":{\"labels\":[");
-    for (int i = 0; i < info->classes; i++) {
-        sl_buffer_append_string(out, i ? "," : "");
-        sl_json_quote(out, info->labels[i]);
-    }
-    sl_buffer_printf(out, "],\"max_input_length\":%d,\"gate\":", info->context);
-    sl_json_quote(out, info->gate);
-    sl_buffer_append_string(out, "}}");
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "name"), sv_model_ref_name(ref));
+    sl_json_begin_array(sl_json_key(&json, "versions"));
+    sl_json_add_string(&json, sv_model_ref_version(ref));
+    sl_json_end_array(&json);
+    sl_json_add_string(sl_json_key(&json, "platform"), platform);
+    add_tensors(&json, info);
+    add_parameters(sl_json_key(&json, "parameters"), info);
+    sl_json_end_object(&json);
     sv_model_ref_release(ref);
     return respond_json(request);
 }
 
-/* GET /v2/models/{name}[/versions/{version}]/ready: of what is served, whatever else is not. */
+/* GET /v2/models/{name}[/versions/{version}]/ready: whatever other models are. */
 enum sv_progress sv_handle_model_ready(struct sv_request *request)
 {
     struct sv_error error;
     char name[SV_PATH_MAX];
+    struct sl_json_writer json = {.out = &request->response.body};
     struct sv_model_ref *ref = NULL;
     if (sv_request_is_accepted(request, &error))
         ref = sv_resolve_model(request, sv_path_model_id(request, name), &error);
     if (!ref)
         return sv_request_fail(request, &error);
-    sl_buffer_append_string(&request->response.body, "{\"name\":");
-    sl_json_quote(&request->response.body, sv_model_ref_name(ref));
-    sl_buffer_append_string(&request->response.body, ",\"ready\":true}");
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "name"), sv_model_ref_name(ref));
+    sl_json_add_bool(sl_json_key(&json, "ready"), true);
+    sl_json_end_object(&json);
     sv_model_ref_release(ref);
     return respond_json(request);
 }
 
 /* ---- statistics, as Triton's extension has them ---------------------------------------------- */
 
-static void add_duration(struct sl_buffer *out, const char *name,
+static const struct sv_duration never;
+
+static void add_duration(struct sl_json_writer *json, const char *name,
                          const struct sv_duration *duration)
 {
-    sl_buffer_printf(out, "\"%s\":{\"count\":%lld,\"ns\":%lld}", name, (long long)duration->count,
-                     (long long)duration->ns);
+    sl_json_begin_object(sl_json_key(json, name));
+    sl_json_add_int(sl_json_key(json, "count"), duration->count);
+    sl_json_add_int(sl_json_key(json, "ns"), duration->ns);
+    sl_json_end_object(json);
 }
 
-static void add_call_stats(struct sl_buffer *out, const struct sv_classification_stats *stats)
+static void add_request_stats(struct sl_json_writer *json,
+                              const struct sv_classification_stats *stats)
 {
-    static const struct sv_duration never = {0, 0};
-
-    const struct {
-        const char *name;
-        const struct sv_duration *duration;
-    } rows[] = {
-        {"success", &stats->success},
-        {"fail", &stats->fail},
-        {"queue", &stats->queue},
-        {"compute_input", &stats->encode},
-        {"compute_infer", &stats->compute},
-        {"compute_output", &never},
-        {"cache_hit", &never},
-        {"cache_miss", &never},
-    };
-
-    sl_buffer_append_string(out, "\"inference_stats\":{");
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        sl_buffer_append_string(out, i ? "," : "");
-        add_duration(out, rows[i].name, rows[i].duration);
-    }
-    sl_buffer_append_string(out, "}");
+    sl_json_begin_object(json);
+    add_duration(json, "success", &stats->success);
+    add_duration(json, "fail", &stats->fail);
+    add_duration(json, "queue", &stats->queue);
+    add_duration(json, "compute_input", &stats->encode);
+    add_duration(json, "compute_infer", &stats->compute);
+    add_duration(json, "compute_output", &never);
+    add_duration(json, "cache_hit", &never);
+    add_duration(json, "cache_miss", &never);
+    sl_json_end_object(json);
 }
 
-static void add_batch_stats(struct sl_buffer *out, const struct sv_classification_stats *stats)
+static void add_batch_stats(struct sl_json_writer *json,
+                            const struct sv_classification_stats *stats)
 {
-    static const struct sv_duration never = {0, 0};
-    const char *comma = "";
-    sl_buffer_append_string(out, ",\"batch_stats\":[");
+    sl_json_begin_array(json);
     for (int size = 1; size <= stats->size_max; size++) {
         if (stats->by_size[size].count == 0)
             continue;
-        sl_buffer_printf(out, "%s{\"batch_size\":%d,", comma, size);
-        add_duration(out, "compute_input", &never);
-        sl_buffer_append_string(out, ",");
-        add_duration(out, "compute_infer", &stats->by_size[size]);
-        sl_buffer_append_string(out, ",");
-        add_duration(out, "compute_output", &never);
-        sl_buffer_append_string(out, "}");
-        comma = ",";
+        sl_json_begin_object(json);
+        sl_json_add_int(sl_json_key(json, "batch_size"), size);
+        add_duration(json, "compute_input", &never);
+        add_duration(json, "compute_infer", &stats->by_size[size]);
+        add_duration(json, "compute_output", &never);
+        sl_json_end_object(json);
     }
-    sl_buffer_append_string(out, "]");
+    sl_json_end_array(json);
 }
 
-static void add_stats(struct sl_buffer *out, struct sv_scheduler *scheduler,
+static void add_stats(struct sl_json_writer *json, struct sv_scheduler *scheduler,
                       const struct sv_model_ref *ref)
 {
     struct sv_classification_stats stats;
     if (!sv_scheduler_stats(scheduler, ref, &stats)) {
-        out->failed = true;
+        json->out->failed = true;
         return;
     }
-    sl_buffer_append_string(out, "{\"name\":");
-    sl_json_quote(out, sv_model_ref_name(ref));
-    sl_buffer_append_string(out, ",\"version\":");
-    sl_json_quote(out, sv_model_ref_version(ref));
-    sl_buffer_printf(out,
-                     ",\"last_inference\":%lld,\"inference_count\":%lld,\"execution_count\":%lld,",
-                     (long long)stats.last_ms, (long long)stats.items, (long long)stats.batches);
-    add_call_stats(out, &stats);
-    add_batch_stats(out, &stats);
-    sl_buffer_append_string(out, "}");
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "name"), sv_model_ref_name(ref));
+    sl_json_add_string(sl_json_key(json, "version"), sv_model_ref_version(ref));
+    sl_json_add_int(sl_json_key(json, "last_inference"), stats.last_ms);
+    sl_json_add_int(sl_json_key(json, "inference_count"), stats.items);
+    sl_json_add_int(sl_json_key(json, "execution_count"), stats.batches);
+    add_request_stats(sl_json_key(json, "inference_stats"), &stats);
+    add_batch_stats(sl_json_key(json, "batch_stats"), &stats);
+    sl_json_end_object(json);
     free(stats.by_size);
+}
+
+static void begin_stats(struct sl_json_writer *json)
+{
+    sl_json_begin_object(json);
+    sl_json_begin_array(sl_json_key(json, "model_stats"));
+}
+
+static void end_stats(struct sl_json_writer *json)
+{
+    sl_json_end_array(json);
+    sl_json_end_object(json);
 }
 
 /* GET /v2/models/stats: of every classifier. */
 enum sv_progress sv_handle_all_stats(struct sv_request *request)
 {
-    struct sl_buffer *out = &request->response.body;
+    struct sl_json_writer json = {.out = &request->response.body};
     struct sv_model_ref *ref;
-    const char *comma = "";
-    sl_buffer_append_string(out, "{\"model_stats\":[");
+    begin_stats(&json);
     for (int i = 0; (ref = sv_registry_acquire_at(request->server->registry, i)); i++) {
-        if (sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_CLASSIFICATION) {
-            sl_buffer_append_string(out, comma);
-            add_stats(out, request->server->scheduler, ref);
-            comma = ",";
-        }
+        if (sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_CLASSIFICATION)
+            add_stats(&json, request->server->scheduler, ref);
         sv_model_ref_release(ref);
     }
-    sl_buffer_append_string(out, "]}");
+    end_stats(&json);
     return respond_json(request);
 }
 
@@ -199,13 +215,14 @@ enum sv_progress sv_handle_stats(struct sv_request *request)
 {
     struct sv_error error;
     char name[SV_PATH_MAX];
+    struct sl_json_writer json = {.out = &request->response.body};
     struct sv_model_ref *ref =
         sv_resolve_classifier(request, sv_path_model_id(request, name), &error);
     if (!ref)
         return sv_request_fail(request, &error);
-    sl_buffer_append_string(&request->response.body, "{\"model_stats\":[");
-    add_stats(&request->response.body, request->server->scheduler, ref);
-    sl_buffer_append_string(&request->response.body, "]}");
+    begin_stats(&json);
+    add_stats(&json, request->server->scheduler, ref);
+    end_stats(&json);
     sv_model_ref_release(ref);
     return respond_json(request);
 }
@@ -235,16 +252,15 @@ static bool read_index(const struct sv_request *request, struct index_request *p
     return ok;
 }
 
-static void add_entry(struct sl_buffer *out, const char *name, const char *version,
+static void add_entry(struct sl_json_writer *json, const char *name, const char *version,
                       const char *reason)
 {
-    sl_buffer_append_string(out, out->bytes > 1 ? ",{\"name\":" : "{\"name\":");
-    sl_json_quote(out, name);
-    sl_buffer_append_string(out, ",\"version\":");
-    sl_json_quote(out, version);
-    sl_buffer_printf(out, ",\"state\":\"%s\",\"reason\":", reason[0] ? "UNAVAILABLE" : "READY");
-    sl_json_quote(out, reason);
-    sl_buffer_append_string(out, "}");
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "name"), name);
+    sl_json_add_string(sl_json_key(json, "version"), version);
+    sl_json_add_string(sl_json_key(json, "state"), reason[0] ? "UNAVAILABLE" : "READY");
+    sl_json_add_string(sl_json_key(json, "reason"), reason);
+    sl_json_end_object(json);
 }
 
 /* POST /v2/repository/index */
@@ -253,19 +269,19 @@ enum sv_progress sv_handle_repository_index(struct sv_request *request)
     struct sv_error error;
     struct index_request params;
     struct sv_registry *registry = request->server->registry;
-    struct sl_buffer *out = &request->response.body;
+    struct sl_json_writer json = {.out = &request->response.body};
     struct sv_model_ref *ref;
     struct sv_load_failure failure;
     if (!read_index(request, &params, &error))
         return sv_request_fail(request, &error);
-    sl_buffer_append_string(out, "[");
+    sl_json_begin_array(&json);
     for (int i = 0; (ref = sv_registry_acquire_at(registry, i)); i++) {
-        add_entry(out, sv_model_ref_name(ref), sv_model_ref_version(ref), "");
+        add_entry(&json, sv_model_ref_name(ref), sv_model_ref_version(ref), "");
         sv_model_ref_release(ref);
     }
     for (int i = 0; !params.ready && sv_registry_load_failure_at(registry, i, &failure); i++)
-        add_entry(out, failure.name, failure.version, failure.reason);
-    sl_buffer_append_string(out, "]");
+        add_entry(&json, failure.name, failure.version, failure.reason);
+    sl_json_end_array(&json);
     return respond_json(request);
 }
 

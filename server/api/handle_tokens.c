@@ -13,6 +13,7 @@
 #include "sluice/model.h"
 #include "sluice/tokens.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- tokenize -------------------------------------------------------------------------------- */
@@ -166,24 +167,37 @@ enum sv_progress sv_handle_decode(struct sv_request *request)
 
 /* ---- info ------------------------------------------------------------------------------------ */
 
-static void add_labels(struct sl_buffer *out, const struct sl_model_info *info)
+static void add_labels(struct sl_json_writer *json, const struct sl_model_info *info)
 {
-    sl_buffer_append_string(out, "{\"classifier\":{\"id2label\":{");
+    char id[16];
+    sl_json_begin_object(json);
+    sl_json_begin_object(sl_json_key(json, "id2label"));
     for (int i = 0; i < info->classes; i++) {
-        sl_buffer_printf(out, "%s\"%d\":", i ? "," : "", i);
-        sl_json_quote(out, info->labels[i]);
+        (void)snprintf(id, sizeof id, "%d", i);
+        sl_json_add_string(sl_json_key(json, id), info->labels[i]);
     }
-    sl_buffer_append_string(out, "},\"label2id\":{");
-    for (int i = 0; i < info->classes; i++) {
-        sl_buffer_append_string(out, i ? "," : "");
-        sl_json_quote(out, info->labels[i]);
-        sl_buffer_printf(out, ":%d", i);
+    sl_json_end_object(json);
+    sl_json_begin_object(sl_json_key(json, "label2id"));
+    for (int i = 0; i < info->classes; i++)
+        sl_json_add_int(sl_json_key(json, info->labels[i]), i);
+    sl_json_end_object(json);
+    sl_json_end_object(json);
+}
+
+static void add_model_type(struct sl_json_writer *json, const struct sl_model_info *info)
+{
+    sl_json_begin_object(json);
+    if (info->task == SL_TASK_CLASSIFICATION)
+        add_labels(sl_json_key(json, "classifier"), info);
+    else {
+        sl_json_begin_object(sl_json_key(json, "completion"));
+        sl_json_end_object(json);
     }
-    sl_buffer_append_string(out, "}}}");
+    sl_json_end_object(json);
 }
 
 /* The limits of the model's executor, under TEI's names. */
-static void add_limits(struct sl_buffer *out, const struct sv_options *o,
+static void add_limits(struct sl_json_writer *json, const struct sv_options *o,
                        const struct sl_model_info *info)
 {
     bool classifies = info->task == SL_TASK_CLASSIFICATION;
@@ -195,38 +209,34 @@ static void add_limits(struct sl_buffer *out, const struct sv_options *o,
     int64_t texts = classifies ? o->max_client_batch_size : SV_PROMPTS_MAX;
     if (classifies && texts > sv_classify_batch_max(info->classes))
         texts = sv_classify_batch_max(info->classes);
-    int64_t requests = items + queue;
-    sl_buffer_printf(out,
-                     ",\"max_concurrent_requests\":%lld,\"max_input_length\":%d,"
-                     "\"max_batch_tokens\":%lld,\"max_batch_requests\":%lld,"
-                     "\"max_client_batch_size\":%lld",
-                     (long long)requests, info->context, (long long)rows, (long long)items,
-                     (long long)texts);
+    sl_json_add_int(sl_json_key(json, "max_concurrent_requests"), items + queue);
+    sl_json_add_int(sl_json_key(json, "max_input_length"), info->context);
+    sl_json_add_int(sl_json_key(json, "max_batch_tokens"), rows);
+    sl_json_add_int(sl_json_key(json, "max_batch_requests"), items);
+    sl_json_add_int(sl_json_key(json, "max_client_batch_size"), texts);
 }
 
-static void add_info(struct sl_buffer *out, const struct sv_server *server,
+static void add_info(struct sl_json_writer *json, const struct sv_server *server,
                      const struct sv_model_ref *ref)
 {
-    const struct sv_options *o = server->options;
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
-    bool is_narrow = sl_engine_precision(server->engine)[0] == 'b';
-    sl_buffer_append_string(out, "{\"model_id\":");
-    sl_json_quote(out, sv_model_ref_id(ref));
-    sl_buffer_append_string(out, ",\"model_sha\":");
-    sl_json_quote(out, info->sha256);
-    sl_buffer_printf(
-        out, ",\"model_dtype\":\"%s\",\"served_model_name\":", is_narrow ? "bfloat16" : "float32");
-    sl_json_quote(out, sv_model_ref_name(ref));
-    sl_buffer_append_string(out, ",\"model_type\":");
-    if (info->task == SL_TASK_CLASSIFICATION)
-        add_labels(out, info);
-    else
-        sl_buffer_append_string(out, "{\"completion\":{}}");
-    add_limits(out, o, info);
-    sl_buffer_printf(out,
-                     ",\"auto_truncate\":false,\"tokenization_workers\":%d,\"version\":\"%s\","
-                     "\"sha\":null,\"docker_label\":null,\"sluice\":{\"max_body_bytes\":%lld}}",
-                     SV_HTTP_THREADS, sl_version(), (long long)o->max_body_bytes);
+    bool is_bf16 = sl_engine_precision(server->engine)[0] == 'b';
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "model_id"), sv_model_ref_id(ref));
+    sl_json_add_string(sl_json_key(json, "model_sha"), info->sha256);
+    sl_json_add_string(sl_json_key(json, "model_dtype"), is_bf16 ? "bfloat16" : "float32");
+    sl_json_add_string(sl_json_key(json, "served_model_name"), sv_model_ref_name(ref));
+    add_model_type(sl_json_key(json, "model_type"), info);
+    add_limits(json, server->options, info);
+    sl_json_add_bool(sl_json_key(json, "auto_truncate"), false);
+    sl_json_add_int(sl_json_key(json, "tokenization_workers"), SV_HTTP_THREADS);
+    sl_json_add_string(sl_json_key(json, "version"), sl_version());
+    sl_json_add_null(sl_json_key(json, "sha"));
+    sl_json_add_null(sl_json_key(json, "docker_label"));
+    sl_json_begin_object(sl_json_key(json, "sluice"));
+    sl_json_add_int(sl_json_key(json, "max_body_bytes"), server->options->max_body_bytes);
+    sl_json_end_object(json);
+    sl_json_end_object(json);
 }
 
 enum sv_progress sv_handle_info(struct sv_request *request)
@@ -235,7 +245,8 @@ enum sv_progress sv_handle_info(struct sv_request *request)
     struct sv_model_ref *ref = sv_resolve_any_model(request, request->path_params[0], &error);
     if (!ref)
         return sv_request_fail(request, &error);
-    add_info(&request->response.body, request->server, ref);
+    struct sl_json_writer json = {.out = &request->response.body};
+    add_info(&json, request->server, ref);
     sv_model_ref_release(ref);
     return sv_request_respond(request, 200, "application/json");
 }

@@ -1,6 +1,7 @@
 /* routes.c - the table of endpoints: method, path, who may, what is done. */
 #include "api/routes.h"
 #include "api/handlers.h"
+#include "base/json_writer.h"
 
 #include "sluice/engine.h"
 
@@ -64,14 +65,21 @@ const struct sv_router sv_routes = {.routes = routes,
 
 void sv_routes_index(struct sl_buffer *out)
 {
-    sl_buffer_printf(
-        out,
-        "{\"name\":\"sluice\",\"version\":\"%s\",\"description\":\"Adaptive-computation "
-        "transformers on CPUs: text completion and classification.\","
-        "\"endpoints\":[",
-        sl_version());
-    for (int i = 0; i < sv_routes.count; i++)
-        sl_buffer_printf(out, "%s{\"method\":\"%s\",\"path\":\"%s\"}", i ? "," : "",
-                         routes[i].method, routes[i].path);
-    sl_buffer_append_string(out, "]}\n");
+    struct sl_json_writer json = {.out = out};
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "name"), "sluice");
+    sl_json_add_string(sl_json_key(&json, "version"), sl_version());
+    sl_json_add_string(sl_json_key(&json, "description"),
+                       "Adaptive-computation transformers on CPUs: text completion and "
+                       "classification.");
+    sl_json_begin_array(sl_json_key(&json, "endpoints"));
+    for (int i = 0; i < sv_routes.count; i++) {
+        sl_json_begin_object(&json);
+        sl_json_add_string(sl_json_key(&json, "method"), routes[i].method);
+        sl_json_add_string(sl_json_key(&json, "path"), routes[i].path);
+        sl_json_end_object(&json);
+    }
+    sl_json_end_array(&json);
+    sl_json_end_object(&json);
+    sl_buffer_append_string(out, "\n");
 }
