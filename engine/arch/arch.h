@@ -18,13 +18,13 @@ struct sl_config {
     enum sl_task task;
     int vocab, classes; /* classes: 0 unless the task is classification */
     int padding_token;  /* of the vocabulary: 1 + its id; 0: it has none */
-    int context, width, depth, heads, hidden;
+    int context_length, width, depth, heads, ffn_width;
     float dropout, embedding_dropout;
     /* Of classifiers only. */
     bool bidirectional; /* a token sees the whole text */
     int pooling;        /* enum sl_pooling */
-    int pairs;          /* rows of a table for pairs of neighbouring tokens; 0: none */
-    int bag;            /* rows of a linear model beside the rest; 0: none */
+    int hash_bigrams;   /* rows of a table for pairs of neighbouring tokens; 0: none */
+    int wide_ngrams;    /* rows of a linear model beside the rest; 0: none */
     _Alignas(8) unsigned char own[SL_CONFIG_OWN_BYTES];
 };
 
@@ -68,8 +68,8 @@ enum { SL_COMPLETES = 1u << SL_TASK_COMPLETION, SL_CLASSIFIES = 1u << SL_TASK_CL
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 256, "features per token (d)"),                      \
         SL_INTEGER_ROW(sl_config, depth, 1, 128, 6, "blocks (L)"),                                 \
         SL_INTEGER_ROW(sl_config, heads, 1, 128, 8, "attention heads (H); divides width"),         \
-        SL_INTEGER_ROW(sl_config, hidden, 8, 32768, 1024, "features inside the MLP (d_ff)"),       \
-        SL_INTEGER_ROW(sl_config, context, 2, 8192, 128,                                           \
+        SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 1024, "features inside the MLP (d_ff)"),    \
+        SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 128,                                    \
                        "tokens that one forward pass can see (T)"),                                \
         SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training")
 
@@ -79,9 +79,9 @@ enum { SL_COMPLETES = 1u << SL_TASK_COMPLETION, SL_CLASSIFIES = 1u << SL_TASK_CL
 
 /* Of classifiers that may look up pairs, as features or for the answer itself. */
 #define SL_HYPERS_TABLES                                                                           \
-    SL_CLASSIFIER_ROW(pairs, SL_INTEGER, 0, 1 << 24, 0,                                            \
+    SL_CLASSIFIER_ROW(hash_bigrams, SL_INTEGER, 0, 1 << 24, 0,                                     \
                       "rows of a table for hashed pairs of neighbouring tokens; 0: none", NULL),   \
-        SL_CLASSIFIER_ROW(bag, SL_INTEGER, 0, 1 << 24, 0,                                          \
+        SL_CLASSIFIER_ROW(wide_ngrams, SL_INTEGER, 0, 1 << 24, 0,                                  \
                           "rows of a linear model of one to three tokens beside the rest; "        \
                           "0: none",                                                               \
                           NULL)

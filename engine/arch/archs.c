@@ -117,7 +117,7 @@ bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, stru
 struct sl_embedding_shape sl_embedding_shape_of(const struct sl_config *c)
 {
     return (struct sl_embedding_shape){.vocab = c->vocab,
-                                       .context = c->context,
+                                       .context_length = c->context_length,
                                        .width = c->width,
                                        .start = sl_normal(0.02f),
                                        .scale = 1.0f,
@@ -130,7 +130,7 @@ struct sl_block_shape sl_block_shape_of(const struct sl_config *c)
     return (struct sl_block_shape){
         .width = c->width,
         .heads = c->heads,
-        .hidden = c->hidden,
+        .ffn_width = c->ffn_width,
         .activation = SL_GELU,
         .residual_deviation = 0.02f / sqrtf(2.0f * (float)c->depth),
         .dropout = c->dropout,

@@ -21,7 +21,7 @@ struct sl_classifier {
  * always is; so there may be a few more rows in it than there can be in a batch. */
 static size_t measure(const struct sl_classifier *c, struct sl_tape *dry, int items)
 {
-    int rows = c->options.batch_rows, context = c->model->config.context;
+    int rows = c->options.batch_rows, context = c->model->config.context_length;
     struct sl_batch batch = {.sequences = c->sequences, .tokens = c->tokens};
     while (batch.count < items) {
         int others = items - batch.count - 1, left = rows - batch.rows - others;
@@ -44,7 +44,7 @@ static bool open_tape(struct sl_classifier *c, struct sl_err *err)
         return false;
     dry.policy = &m->policy;
     /* The most memory is taken by the longest texts, or by as many as can be beside a long one. */
-    int context = m->config.context, long_ones = sl_steps(c->options.batch_rows, context);
+    int context = m->config.context_length, long_ones = sl_steps(c->options.batch_rows, context);
     (void)measure(c, &dry, sl_least(long_ones, c->options.items));
     size_t bytes = measure(c, &dry, c->options.items);
     sl_tape_release(&dry);
@@ -73,11 +73,11 @@ static bool check_options(const struct sl_model *m, const struct sl_classifier_o
 
     if (m->config.task != SL_TASK_CLASSIFICATION)
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(m->config.task));
-    if (o->items < 1 || o->items > ITEMS_MOST || o->batch_rows < m->config.context ||
+    if (o->items < 1 || o->items > ITEMS_MOST || o->batch_rows < m->config.context_length ||
         o->batch_rows > ROWS_MOST)
         return sl_fail(err, SL_BAD_INPUT,
                        "%d items and %d batch rows; accepted are 1 to %d items and %d to %d rows",
-                       o->items, o->batch_rows, ITEMS_MOST, m->config.context, ROWS_MOST);
+                       o->items, o->batch_rows, ITEMS_MOST, m->config.context_length, ROWS_MOST);
     return true;
 }
 
@@ -122,7 +122,7 @@ const struct sl_forward_stats *sl_classifier_stats(const struct sl_classifier *c
 static bool check_item(const struct sl_classifier *c, const struct sl_classifier_item *item,
                        int index, struct sl_err *err)
 {
-    int vocab = c->model->config.vocab, context = c->model->config.context;
+    int vocab = c->model->config.vocab, context = c->model->config.context_length;
     if (item->count < 1 || item->count > context)
         return sl_fail(err, SL_BAD_INPUT, "item %d has %d tokens; accepted is 1 to %d", index,
                        item->count, context);

@@ -83,9 +83,9 @@ static bool check_prompt(const struct sl_model *m, const struct sl_generation_op
 
     if (m->config.task != SL_TASK_COMPLETION)
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(m->config.task));
-    if (o->prompt_count < 0 || o->prompt_count > m->config.context)
+    if (o->prompt_count < 0 || o->prompt_count > m->config.context_length)
         return sl_fail(err, SL_BAD_INPUT, "the prompt has %d tokens; the model's context is %d",
-                       o->prompt_count, m->config.context);
+                       o->prompt_count, m->config.context_length);
     if (o->max_tokens < 0 || o->max_tokens > TOKENS_MOST)
         return sl_fail(err, SL_BAD_INPUT, "max_tokens is %d; accepted is 0 to %d", o->max_tokens,
                        TOKENS_MOST);
@@ -280,7 +280,7 @@ void sl_generation_next_chunk(struct sl_generation *g, struct sl_session *sessio
 {
     assert(rows_max > 0);
     assert(!sl_generation_finished(g));
-    int context = g->model->config.context;
+    int context = g->model->config.context_length;
     if (sl_session_length(session, feed->slot) == context) {
         /* Half the window goes on: positions are relative to where it begins. */
         sl_session_clear(session, feed->slot);

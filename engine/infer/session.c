@@ -24,10 +24,10 @@ struct sl_session {
 /* One slot's cache: first in a dry arena, which only counts. */
 static struct sl_cache cache_take(const struct sl_model *m, struct sl_arena *arena)
 {
-    size_t capacity = (size_t)m->config.context;
+    size_t capacity = (size_t)m->config.context_length;
     size_t operands = sl_size_product(capacity, (size_t)m->builder.cache_operands);
     size_t floats = sl_size_product(capacity, (size_t)m->builder.cache_floats);
-    struct sl_cache cache = {.capacity = m->config.context};
+    struct sl_cache cache = {.capacity = m->config.context_length};
     cache.operands = sl_arena_take(arena, operands, sl_type_bytes(m->engine->kernels->operand));
     cache.floats = sl_arena_take(arena, floats, sizeof *cache.floats);
     cache.state = sl_arena_take(arena, m->builder.cache_state, sizeof *cache.state);
@@ -49,9 +49,9 @@ static bool measure(struct sl_session *s, size_t *bytes, struct sl_err *err)
     if (!sl_tape_init(&dry, m->engine->kernels, m->engine->pool, 0, err))
         return false;
     struct sl_batch batch = {.rows = s->options.batch_rows};
-    struct sl_cache cache = {.capacity = m->config.context};
+    struct sl_cache cache = {.capacity = m->config.context_length};
     for (int row = 0; row < batch.rows; batch.count++) {
-        int rows = sl_least(batch.rows - row, m->config.context);
+        int rows = sl_least(batch.rows - row, m->config.context_length);
         s->sequences[batch.count] =
             (struct sl_sequence){.first = row, .rows = rows, .cache = &cache};
         row += rows;
@@ -159,7 +159,7 @@ void sl_session_clear(struct sl_session *s, int slot)
 
 static bool check_tokens(const struct sl_session *s, const struct sl_chunk *f, struct sl_err *err)
 {
-    int vocab = s->model->config.vocab, context = s->model->config.context;
+    int vocab = s->model->config.vocab, context = s->model->config.context_length;
     if (f->count < 1 || f->count > context - s->caches[f->slot].length)
         return sl_fail(err, SL_BAD_INPUT, "slot %d holds %d tokens and is fed %d; at most %d fit",
                        f->slot, s->caches[f->slot].length, f->count, context);

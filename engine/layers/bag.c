@@ -9,8 +9,8 @@ struct sl_bag sl_bag_build(struct sl_builder *b, struct sl_bag_shape shape)
 {
     struct sl_bag bag = {.padding_token = shape.padding_token};
     if (shape.rows > 0)
-        bag.table = sl_parameter_add(b, "bag", SL_ROLE_TABLE, shape.rows, shape.classes - 1,
-                                     sl_constant(0.0f));
+        bag.table = sl_parameter_add(b, "wide_ngrams.weight", SL_ROLE_TABLE, shape.rows,
+                                     shape.classes - 1, sl_constant(0.0f));
     return bag;
 }
 

@@ -20,7 +20,7 @@ static void attention_build(struct sl_builder *b, struct sl_block *k, struct sl_
     k->query = sl_linear_build(b, "attention.query", in);
     in.outs = 2 * d;
     k->key_value = sl_linear_build(b, "attention.key_value", in);
-    k->project = sl_linear_build(b, "attention.project",
+    k->project = sl_linear_build(b, "attention.output",
                                  (struct sl_linear_shape){.outs = d,
                                                           .ins = d,
                                                           .deviation = shape.residual_deviation,
@@ -40,12 +40,13 @@ struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape
     k.attention_norm = sl_norm_build(b, "attention_norm", d);
     attention_build(b, &k, shape);
     k.mlp_norm = sl_norm_build(b, "mlp_norm", d);
-    k.up = sl_linear_build(b, "mlp.up",
-                           (struct sl_linear_shape){.outs = shape.hidden, .ins = d, .bias = true});
-    k.down = sl_linear_build(
-        b, "mlp.down",
-        (struct sl_linear_shape){
-            .outs = d, .ins = shape.hidden, .bias = true, .deviation = shape.residual_deviation});
+    k.up = sl_linear_build(
+        b, "mlp.up", (struct sl_linear_shape){.outs = shape.ffn_width, .ins = d, .bias = true});
+    k.down = sl_linear_build(b, "mlp.down",
+                             (struct sl_linear_shape){.outs = d,
+                                                      .ins = shape.ffn_width,
+                                                      .bias = true,
+                                                      .deviation = shape.residual_deviation});
     return k;
 }
 

@@ -2,7 +2,7 @@
  *
  * An architecture's build function asks the builder for layers; from the list that results come
  * checkpoint names, parameter counts, optimiser groups and gradient tests. Names are
- * scope + name: "block.3." + "mlp.up.weight". First values depend on (seed, name) alone. */
+ * scope + name: "layers.3." + "mlp.up.weight". First values depend on (seed, name) alone. */
 #pragma once
 
 #include "autograd/tensor.h"
@@ -18,6 +18,9 @@ struct sl_init {
     double (*element)(const struct sl_init *init, uint64_t key, int row, int col, int cols);
     float value;
     int args[2];
+    /* What random numbers are drawn from in place of (seed, name); NULL: those. For numbers that
+     * are neither learnt nor saved, so that renaming a parameter changes no trained model. */
+    const char *stream;
 };
 
 struct sl_init sl_constant(float value);
@@ -68,7 +71,7 @@ struct sl_builder {
     int kept_count;
     int cache_operands, cache_floats; /* columns of the cache that are spoken for */
     size_t cache_state;               /* likewise, of what does not grow with a text */
-    float embedding_scale; /* by which the rows of the token table are multiplied; 0: no table */
+    float scale_embedding; /* by which the rows of the token table are multiplied; 0: no table */
     char scope[SL_NAME_MAX];
 };
 
@@ -94,7 +97,7 @@ enum sl_role {
     SL_ROLE_MATRIX, /* read by products, decays */
     SL_ROLE_SOURCE, /* decays; what products read is derived from it */
     SL_ROLE_TABLE,  /* looked up, perhaps read by products; does not decay */
-    SL_ROLE_VECTOR  /* bias, gain or shift; does not decay */
+    SL_ROLE_VECTOR  /* bias, or a norm's weight; does not decay */
 };
 
 struct sl_parameter *sl_parameter_add(struct sl_builder *b, const char *name, enum sl_role role,

@@ -8,12 +8,12 @@ static struct sl_parameter *positions_build(struct sl_builder *b,
                                             const struct sl_embedding_shape *s)
 {
     if (s->positions == SL_POSITIONS_LEARNT)
-        return sl_parameter_add(b, "embedding.positions", SL_ROLE_TABLE, s->context, s->width,
-                                sl_normal(deviation));
+        return sl_parameter_add(b, "position_embedding.weight", SL_ROLE_TABLE, s->context_length,
+                                s->width, sl_normal(deviation));
     bool halves = s->positions == SL_POSITIONS_HALVES;
-    return sl_buffer_add(b, "embedding.positions",
+    return sl_buffer_add(b, "position_embedding.weight",
                          (struct sl_buffer_shape){.kind = SL_BUFFER_FIXED,
-                                                  .rows = s->context,
+                                                  .rows = s->context_length,
                                                   .cols = s->width,
                                                   .init = sl_sinusoidal(halves)});
 }
@@ -22,14 +22,14 @@ struct sl_embedding sl_embedding_build(struct sl_builder *b, struct sl_embedding
 {
     struct sl_embedding e = {
         .scale = shape.scale, .dropout = shape.dropout, .padding_token = shape.padding_token};
-    b->embedding_scale = shape.scale;
-    e.tokens = sl_parameter_add(b, "embedding.tokens", SL_ROLE_TABLE, shape.vocab, shape.width,
-                                shape.start);
+    b->scale_embedding = shape.scale;
+    e.tokens = sl_parameter_add(b, "token_embedding.weight", SL_ROLE_TABLE, shape.vocab,
+                                shape.width, shape.start);
     e.tokens->product = shape.tied;
     e.positions = positions_build(b, &shape);
-    if (shape.pairs > 0)
-        e.pairs = sl_parameter_add(b, "embedding.pairs", SL_ROLE_TABLE, shape.pairs, shape.width,
-                                   sl_constant(0.0f));
+    if (shape.hash_bigrams > 0)
+        e.pairs = sl_parameter_add(b, "bigram_embedding.weight", SL_ROLE_TABLE, shape.hash_bigrams,
+                                   shape.width, sl_constant(0.0f));
     return e;
 }
 

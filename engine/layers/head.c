@@ -13,17 +13,17 @@ struct sl_head sl_head_build(struct sl_builder *b, struct sl_head_shape shape)
     int width = shape.embedding.tokens->cols;
     struct sl_head head = {.embedding = shape.embedding, .pooling = shape.pooling};
     if (!shape.without_norm)
-        head.norm = sl_norm_build(b, "norm", width);
+        head.norm = sl_norm_build(b, "final_norm", width);
     if (shape.classes > 0)
         head.classify = sl_linear_build(
-            b, "classify",
+            b, "classifier",
             (struct sl_linear_shape){.outs = shape.classes, .ins = width, .bias = true});
     return head;
 }
 
 static struct sl_tensor *normed(struct sl_tape *t, const struct sl_head *head, struct sl_tensor *h)
 {
-    return head->norm.gain ? sl_norm_apply(t, &head->norm, h) : h;
+    return head->norm.weight ? sl_norm_apply(t, &head->norm, h) : h;
 }
 
 /* The first rows of all sequences, or the last. */

@@ -30,10 +30,10 @@ struct sl_tensor *sl_mlp_apply(struct sl_tape *t, const struct sl_linear_layer *
                                const struct sl_linear_layer *down, struct sl_tensor *x,
                                struct sl_linear_args hidden);
 
-/* Layer normalisation, gain 1 and shift 0 at first. Epsilon is 1e-5 unless whoever built it sets
+/* Layer normalisation, weight 1 and bias 0 at first. Epsilon is 1e-5 unless whoever built it sets
  * another. */
 struct sl_norm {
-    struct sl_parameter *gain, *shift;
+    struct sl_parameter *weight, *bias;
     float epsilon;
 };
 struct sl_norm sl_norm_build(struct sl_builder *b, const char *name, int width);
@@ -50,13 +50,13 @@ enum sl_positions {
 };
 
 struct sl_embedding_shape {
-    int vocab, context, width;
+    int vocab, context_length, width;
     struct sl_init start; /* of the tokens' rows */
     enum sl_positions positions;
     float scale, dropout;
     bool tied;         /* the table also gives the logits */
     int padding_token; /* as in struct sl_config: a row of zeros that learns nothing */
-    int pairs;         /* rows for hashed pairs of neighbours, 0 at first; 0: no such table */
+    int hash_bigrams;  /* rows for hashed pairs of neighbours, 0 at first; 0: no such table */
 };
 
 struct sl_embedding {
@@ -94,7 +94,7 @@ extern const char *const sl_pooling_names[]; /* ends with NULL */
 /* From the stream to answers: for completion the norm of the wanted rows times the tied table; for
  * classification the norm of all rows, one row per sequence, and a linear layer. */
 struct sl_head {
-    struct sl_norm norm; /* no gain: none */
+    struct sl_norm norm; /* no weight: none */
     struct sl_embedding embedding;
     struct sl_linear_layer classify; /* no weight: completion */
     enum sl_pooling pooling;
@@ -125,7 +125,7 @@ struct sl_gate {
  *     h += g attention(norm(h));   h += g mlp(norm(h))
  * Skipped rows cost only what others need of them: the first norm, their keys and their values. */
 struct sl_block_shape {
-    int width, heads, hidden;
+    int width, heads, ffn_width;
     float residual_deviation; /* of the weights that write to the residual stream */
     float dropout;
     bool both_ways; /* attention looks at the whole sequence */

@@ -72,7 +72,7 @@ static bool allocated(struct sl_model *m, struct sl_arena *arena,
 
 static void initialize(struct sl_parameter *p, struct sl_init init, uint64_t seed)
 {
-    uint64_t key = sl_random_key(seed, p->name);
+    uint64_t key = sl_random_key(seed, init.stream ? init.stream : p->name);
     float *out = p->data;
     if (!init.element) /* derived: computed later */
         return;
@@ -313,7 +313,7 @@ void sl_model_describe(struct sl_model *m)
                                      .task = m->config.task,
                                      .classes = m->config.classes,
                                      .labels = (const char *const *)m->labels,
-                                     .context = m->config.context,
+                                     .context = m->config.context_length,
                                      .vocab = m->config.vocab,
                                      .depth = m->config.depth,
                                      .width = m->config.width,

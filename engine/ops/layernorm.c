@@ -1,4 +1,4 @@
-/* layernorm.c - y = (x - mean) / sqrt(var + epsilon) * gain + shift.  Ba et al. 2016, eq. 4. */
+/* layernorm.c - y = (x - mean) / sqrt(var + epsilon) * weight + bias.  Ba et al. 2016, eq. 4. */
 #include "base/whole.h"
 #include "ops/ops.h"
 
@@ -8,7 +8,7 @@ enum { X };
 
 enum { GAIN, SHIFT };
 
-enum { BLOCK = 64 }; /* rows whose gradients of gain and shift are summed together */
+enum { BLOCK = 64 }; /* rows whose gradients of weight and bias are summed together */
 
 struct layernorm {
     float epsilon;
@@ -22,15 +22,15 @@ static void forward_row(const struct sl_node *n, int r, float *spare)
     const struct layernorm *a = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     const struct sl_tensor *x = n->in[X];
-    const float *gain = n->parameter[GAIN]->data, *shift = n->parameter[SHIFT]->data;
+    const float *weight = n->parameter[GAIN]->data, *bias = n->parameter[SHIFT]->data;
     float unused[2], *stats = a->stats ? a->stats + 2 * (size_t)r : unused;
     if (!a->stream) {
-        k->layernorm(sl_row_any(n->out, r), sl_row(x, r), gain, shift, a->epsilon, x->cols, stats);
+        k->layernorm(sl_row_any(n->out, r), sl_row(x, r), weight, bias, a->epsilon, x->cols, stats);
         return;
     }
     bool over = n->out == x;
     float *y = over ? spare : sl_row(n->out, r);
-    k->layernorm_wide(y, sl_row(x, r), gain, shift, a->epsilon, x->cols, stats);
+    k->layernorm_wide(y, sl_row(x, r), weight, bias, a->epsilon, x->cols, stats);
     if (over)
         memcpy(sl_row(x, r), y, (size_t)x->cols * sizeof *y);
 }
@@ -50,7 +50,7 @@ static void forward_rows(void *ctx, int first, int last, int worker)
 
 struct backward_pass {
     const struct sl_node *n;
-    float *partial; /* per block of rows: the gradients of gain, then of shift */
+    float *partial; /* per block of rows: the gradients of weight, then of bias */
 };
 
 static void backward_block(void *ctx, int first, int last, int worker)
@@ -119,19 +119,19 @@ static struct sl_tensor *record(struct sl_tape *t, struct sl_node n, struct laye
 }
 
 struct sl_tensor *sl_layernorm(struct sl_tape *t, struct sl_tensor *x,
-                               const struct sl_parameter *gain, const struct sl_parameter *shift,
+                               const struct sl_parameter *weight, const struct sl_parameter *bias,
                                float epsilon)
 {
     struct sl_tensor *out = sl_operand_take(t, x->rows, x->cols);
-    return record(t, (struct sl_node){.out = out, .in = {x}, .parameter = {gain, shift}},
+    return record(t, (struct sl_node){.out = out, .in = {x}, .parameter = {weight, bias}},
                   (struct layernorm){.epsilon = epsilon});
 }
 
 struct sl_tensor *sl_layernorm_stream(struct sl_tape *t, struct sl_tensor *x,
-                                      const struct sl_parameter *gain,
-                                      const struct sl_parameter *shift, float epsilon)
+                                      const struct sl_parameter *weight,
+                                      const struct sl_parameter *bias, float epsilon)
 {
     struct sl_tensor *out = t->training ? sl_tensor_take(t, x->rows, x->cols) : x;
-    return record(t, (struct sl_node){.out = out, .in = {x}, .parameter = {gain, shift}},
+    return record(t, (struct sl_node){.out = out, .in = {x}, .parameter = {weight, bias}},
                   (struct layernorm){.epsilon = epsilon, .stream = true});
 }

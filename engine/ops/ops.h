@@ -37,14 +37,15 @@ struct sl_tensor *sl_linear_groups(struct sl_tape *t, struct sl_tensor *x, struc
 /* y = dropout(x) while training, else x itself; fp32. */
 struct sl_tensor *sl_drop(struct sl_tape *t, struct sl_tensor *x, float probability);
 
-/* y_i = (x_i - mean) / sqrt(var + epsilon) * gain + shift, as an operand. Ba et al. 2016, eq. 4. */
+/* y_i = (x_i - mean) / sqrt(var + epsilon) * weight + bias, as an operand. Ba et al. 2016, eq.
+ * 4. */
 struct sl_tensor *sl_layernorm(struct sl_tape *t, struct sl_tensor *x,
-                               const struct sl_parameter *gain, const struct sl_parameter *shift,
+                               const struct sl_parameter *weight, const struct sl_parameter *bias,
                                float epsilon);
 /* The same as fp32, for a stream that goes on. Not training, x itself is replaced and returned. */
 struct sl_tensor *sl_layernorm_stream(struct sl_tape *t, struct sl_tensor *x,
-                                      const struct sl_parameter *gain,
-                                      const struct sl_parameter *shift, float epsilon);
+                                      const struct sl_parameter *weight,
+                                      const struct sl_parameter *bias, float epsilon);
 
 /* y_i = dropout(scale (tokens_[token_i] + pairs_[hash(token_{i-1}, token_i)])
  *               + positions_[position_i])

@@ -67,7 +67,8 @@ void report_data_print(const struct sl_trainer *trainer)
     printf("%d texts to learn from, %d to validate on, a vocabulary of %d\n", m->train.count,
            m->validation.count, sl_tokenizer_size(m->tokens));
     if (m->train.truncated > 0)
-        printf("%d of the texts are cut to %d tokens: --context\n", m->train.truncated, m->context);
+        printf("%d of the texts are cut to %d tokens: --context-length\n", m->train.truncated,
+               m->context);
     const struct sl_hyperparameters *hyperparameters =
         &sl_trainer_options(trainer)->hyperparameters;
     if (hyperparameters->epochs > 0 && hyperparameters->steps < STEPS_FEW)

@@ -25,8 +25,8 @@ static const struct option_row rows[] = {
      offsetof(struct arguments, steps), 1, 10000},
     {"batch-size", "N", "windows per step [64]", OPTION_WHOLE, offsetof(struct arguments, batch), 1,
      4096},
-    {"context", "N", "tokens per window [128]", OPTION_WHOLE, offsetof(struct arguments, context),
-     2, 8192},
+    {"context-length", "N", "tokens per window [128]", OPTION_WHOLE,
+     offsetof(struct arguments, context), 2, 8192},
     {"micro-batch-size", "N", "windows computed at a time [the hyperparameters's]", OPTION_WHOLE,
      offsetof(struct arguments, micro_batch), 0, 4096},
     ENGINE_OPTIONS(struct arguments),
@@ -110,7 +110,7 @@ static bool bench(struct sl_engine *engine, const struct arguments *a, const cha
         return sl_fail(err, SL_BAD_INPUT, "--arch is %s, which there is not", a->arch);
     sl_config_standard(t.arch, &t.config);
     sl_numbers_standard(sl_hyperparameter_rows, &t.hyperparameters);
-    t.config.context = a->context;
+    t.config.context_length = a->context;
     t.hyperparameters.batch_size = a->batch;
     t.hyperparameters.micro_batch_size =
         a->micro_batch ? a->micro_batch : t.hyperparameters.micro_batch_size;

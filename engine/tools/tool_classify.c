@@ -187,8 +187,8 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
     assert((size_t)count <= most);
     if (!sl_tokenizer_has_text(tokens, next->ids, count))
         return sl_fail(err, SL_BAD_INPUT, "the text has no tokens: there is nothing to classify");
-    long left = sl_tokenizer_truncate(tokens, w->a->truncation, w->m->config.context, next->ids,
-                                      NULL, count);
+    long left = sl_tokenizer_truncate(tokens, w->a->truncation, w->m->config.context_length,
+                                      next->ids, NULL, count);
     next->cut = left < count;
     next->count = (int)left;
     return true;
@@ -198,7 +198,7 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
 static bool add(struct work *w, struct sl_err *err)
 {
     w->tokens += w->waiting[w->count++].count;
-    if (w->count < ITEMS && w->tokens + w->m->config.context <= ROWS)
+    if (w->count < ITEMS && w->tokens + w->m->config.context_length <= ROWS)
         return true;
     return flush(w, err);
 }
@@ -285,7 +285,7 @@ static bool check_files(const char *const *files, int count, struct sl_err *err)
 
 static bool classify(struct work *w, const char *const *files, int count, struct sl_err *err)
 {
-    int context = w->m->config.context;
+    int context = w->m->config.context_length;
     if (w->m->config.task != SL_TASK_CLASSIFICATION)
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s; `sluice generate` runs those",
                        sl_task_name(w->m->config.task));

@@ -221,8 +221,9 @@ static bool classify(struct sl_model *m, const struct arguments *a, const struct
 {
     struct sl_labels labels = {0};
     struct sl_dataset set = {0};
-    struct sl_dataset_encoding encoding = {
-        .context = m->config.context, .truncation = a->truncation, .unknown = SL_UNKNOWN_REPLACE};
+    struct sl_dataset_encoding encoding = {.context = m->config.context_length,
+                                           .truncation = a->truncation,
+                                           .unknown = SL_UNKNOWN_REPLACE};
     bool ok = list_labels(m, a->labels, &labels, err) &&
               sl_dataset_open(&set, a->data, &a->columns, &labels, err) &&
               sl_dataset_encode(&set, m->tokenizer, &encoding, err);
@@ -234,7 +235,7 @@ static bool classify(struct sl_model *m, const struct arguments *a, const struct
     free(taken_for);
     if (ok && set.truncated > 0 && !a->json)
         printf("%d of %d texts were cut to %d tokens\n", set.truncated, set.count,
-               m->config.context);
+               m->config.context_length);
     sl_dataset_close(&set);
     sl_labels_release(&labels);
     return ok;
@@ -250,7 +251,7 @@ static bool predict(struct sl_model *m, const struct arguments *a, const struct 
     enum sl_split part = SL_VALIDATION;
     bool ok = (!a->part || choose_part(a->part, &part, err)) &&
               sl_corpus_open(&corpus, a->corpus, m->tokenizer, err) &&
-              sl_corpus_split(&corpus, shares, m->config.context, parts, err) &&
+              sl_corpus_split(&corpus, shares, m->config.context_length, parts, err) &&
               sl_evaluate(m, parts[part], policy, &o->e, err);
     sl_corpus_close(&corpus);
     return ok;

@@ -78,10 +78,10 @@ static void print_text(const struct sl_model *m)
         if (!sl_hyper_is_for(h, m->config.task))
             continue;
         sl_number_print(h, sl_number_get(h, &m->config), value);
-        printf("  %-16s %s\n", h->name, value);
+        printf("  %-24s %s\n", h->name, value);
     }
     for (int i = 0; i < info->classes; i++)
-        printf("%s%s", i ? ", " : "  labels           ", info->labels[i]);
+        printf("%s%s", i ? ", " : "  labels                   ", info->labels[i]);
     printf("\n");
     for (int i = 0; i < m->builder.count; i++) {
         const struct sl_parameter *p = &m->builder.parameters[i];

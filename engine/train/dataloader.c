@@ -86,7 +86,7 @@ bool sl_dataloader_open(struct sl_dataloader *m, const struct sl_data_sources *s
                                     sources->data ? &sl_dataloader_labelled : &sl_dataloader_text,
                                 .hyperparameters = hyperparameters,
                                 .tokens = sources->tokens,
-                                .context = config->context,
+                                .context = config->context_length,
                                 .epoch = -1};
     config->task = m->kind->task;
     if (!m->kind->open(m, sources, config, err))

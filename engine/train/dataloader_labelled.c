@@ -55,8 +55,9 @@ static bool order_open(struct sl_dataloader *m, struct sl_err *err)
 static bool labelled_open(struct sl_dataloader *m, const struct sl_data_sources *s,
                           struct sl_config *config, struct sl_err *err)
 {
-    struct sl_dataset_encoding encoding = {
-        .context = config->context, .truncation = s->truncation, .unknown = SL_UNKNOWN_REPLACE};
+    struct sl_dataset_encoding encoding = {.context = config->context_length,
+                                           .truncation = s->truncation,
+                                           .unknown = SL_UNKNOWN_REPLACE};
     if (!split(m, s, err) || !find_tokens(m, s, err) ||
         !sl_dataset_encode(&m->train, m->tokens, &encoding, err) ||
         !sl_dataset_encode(&m->validation, m->tokens, &encoding, err))

@@ -19,7 +19,7 @@ struct evaluation {
 
 static struct sl_batch gather(struct evaluation *e, int64_t first)
 {
-    int context = e->model->config.context;
+    int context = e->model->config.context_length;
     int64_t count = sl_window_count(e->part, context);
     struct sl_batch batch = {
         .tokens = e->tokens, .targets = e->targets, .sequences = e->sequences, .loss_scale = 1.0f};
@@ -43,7 +43,7 @@ static void forward(struct evaluation *e, const struct sl_batch *batch)
 static bool start(struct evaluation *e, const struct sl_policy *policy, struct sl_err *err)
 {
     struct sl_engine *engine = e->model->engine;
-    size_t rows = WINDOWS * (size_t)e->model->config.context;
+    size_t rows = WINDOWS * (size_t)e->model->config.context_length;
     e->tokens = calloc(rows, sizeof *e->tokens);
     e->targets = calloc(rows, sizeof *e->targets);
     e->layers_used = calloc(rows, sizeof *e->layers_used);
@@ -89,7 +89,7 @@ void sl_evaluation_set_means(struct sl_evaluation *e, const struct sl_forward_st
 static void measure(struct evaluation *e, struct sl_evaluation *out)
 {
     struct sl_forward_stats sum = {0};
-    int64_t layers = 0, count = sl_window_count(e->part, e->model->config.context);
+    int64_t layers = 0, count = sl_window_count(e->part, e->model->config.context_length);
     for (int64_t i = 0; i < count; i += WINDOWS) {
         struct sl_batch batch = gather(e, i);
         forward(e, &batch);

@@ -72,7 +72,7 @@ bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset 
     struct sl_model under = *model; /* the same numbers under another policy */
     if (policy)
         under.policy = *policy;
-    int context = model->config.context;
+    int context = model->config.context_length;
     struct evaluation e = {.set = set,
                            .classes = model->config.classes,
                            .batch_rows = context > ROWS ? context : ROWS};

@@ -21,7 +21,7 @@ data=${2:-$scratch/made-up.tsv}
 seconds_of() {
     rm -rf "$scratch/run"
     "$sluice" train "$@" --data "$data" --label 1 --text 2 --tokenizer words --vocab-size 10000 \
-        --context 256 --steps "$steps" --batch-size 64 --micro-batch-size 16 --learning-rate 1e-3 --lr-schedule constant \
+        --context-length 256 --steps "$steps" --batch-size 64 --micro-batch-size 16 --learning-rate 1e-3 --lr-schedule constant \
         --beta2 0.999 --weight-decay 0 --evaluate-every 0 --threads 1 --isa "$isa" --run-dir "$scratch/run" \
         --json | sed -n 's/^{"event":"saved".*"seconds":\([0-9.]*\).*/\1/p'
 }
@@ -30,7 +30,7 @@ for isa in ${LEVELS:-avx2 avx512 amx}; do
     grep -q "${isa%x*}" /proc/cpuinfo || continue
     for _ in $(seq "$rounds"); do
         eam=$(seconds_of eam)
-        transformer=$(seconds_of encoder --width 128 --depth 3 --heads 4 --hidden 1024 \
+        transformer=$(seconds_of encoder --width 128 --depth 3 --heads 4 --ffn-width 1024 \
             --activation relu --final-norm false)
         echo "$eam $transformer"
     done | awk -v isa="$isa" '

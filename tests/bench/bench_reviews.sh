@@ -24,9 +24,9 @@ awk -v each="$(($(wc -l < "$texts") / 5000 + 1))" 'NR % each == 0' "$texts" > "$
 cut -f 2 "$scratch/some.tsv" > "$scratch/texts.txt"
 "$build/sluice" vocab wordpiece --vocab-size 30522 --output "$scratch/pieces.txt" --text 2 "$texts" > "$scratch/log" 2>&1
 
-pieces="--tokenizer wordpiece --vocab-file $scratch/pieces.txt --context 512"
-large="--width 128 --depth 3 --heads 4 --hidden 1024 --activation relu --final-norm false"
-words="--tokenizer words --vocab-size 20002 --context 512"
+pieces="--tokenizer wordpiece --vocab-file $scratch/pieces.txt --context-length 512"
+large="--width 128 --depth 3 --heads 4 --ffn-width 1024 --activation relu --final-norm false"
+words="--tokenizer words --vocab-size 20002 --context-length 512"
 while read -r name architecture options; do
     [ -d "$scratch/store/$name" ] && continue
     # shellcheck disable=SC2086 # lists of words, on purpose
@@ -36,12 +36,12 @@ while read -r name architecture options; do
 done <<SIZES
 encoder-12 encoder $pieces
 epsilon-micro epsilon $pieces
-eam-transformer encoder --tokenizer words --vocab-size 10000 --context 256 $large
-eam eam --tokenizer words --vocab-size 10000 --context 256
-transevolve-random-1 transevolve $words --blocks 1 --mixing random
-transevolve-random-2 transevolve $words --blocks 2 --mixing random
-transevolve-full-1 transevolve $words --blocks 1 --mixing full
-transevolve-full-2 transevolve $words --blocks 2 --mixing full
+eam-transformer encoder --tokenizer words --vocab-size 10000 --context-length 256 $large
+eam eam --tokenizer words --vocab-size 10000 --context-length 256
+transevolve-random-1 transevolve $words --blocks 1 --feed-forward random
+transevolve-random-2 transevolve $words --blocks 2 --feed-forward random
+transevolve-full-1 transevolve $words --blocks 1 --feed-forward full
+transevolve-full-2 transevolve $words --blocks 2 --feed-forward full
 SIZES
 
 "$build/sluiced" --listen 127.0.0.1:0 --store "$scratch/store" --port-file "$scratch/port" --log-level error &

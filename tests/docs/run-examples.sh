@@ -15,7 +15,7 @@ build=$2
 scratch=$(mktemp -d)
 daemon=
 trap 'kill $daemon 2>/dev/null || :; rm -rf "$scratch"' EXIT
-short='--steps 2 --batch-size 2 --width 32 --heads 2 --depth 2 --hidden 64 --context 32'
+short='--steps 2 --batch-size 2 --width 32 --heads 2 --depth 2 --ffn-width 64 --context-length 32'
 
 mkdir "$scratch/build" "$scratch/store"
 ln -s "$build" "$scratch/build/release"

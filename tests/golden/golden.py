@@ -25,7 +25,7 @@ def draw(shapes, scaled, seed):
     parameters = {}
     for name, shape in shapes.items():
         x = torch.randn(shape, generator=g, dtype=torch.float64)
-        x = 1.0 + 0.2 * x if name.endswith("gain") else scaled(name, x)
+        x = 1.0 + 0.2 * x if name.endswith("norm.weight") else scaled(name, x)
         parameters[name] = x.float().double().requires_grad_()
     return parameters
 
@@ -33,7 +33,7 @@ def draw(shapes, scaled, seed):
 def norm(p, name, x, epsilon=1e-5):
     mean = x.mean(-1, keepdim=True)
     variance = ((x - mean) ** 2).mean(-1, keepdim=True)
-    return (x - mean) / torch.sqrt(variance + epsilon) * p[name + ".gain"] + p[name + ".shift"]
+    return (x - mean) / torch.sqrt(variance + epsilon) * p[name + ".weight"] + p[name + ".bias"]
 
 
 def norm_of_all(p):

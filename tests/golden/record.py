@@ -17,9 +17,9 @@ import torch
 
 from golden import case, draw, main, norm, norm_of_all, prefixed
 
-SHAPE = {"width": 32, "depth": 3, "heads": 4, "hidden": 64, "context": 24, "dropout": 0.0}
+SHAPE = {"width": 32, "depth": 3, "heads": 4, "ffn_width": 64, "context_length": 24, "dropout": 0.0}
 VOCAB, SEQUENCES = 17, 4
-TSA = {"lambda": 0.05, "router_width": 16}
+TSA = {"compute_weight": 0.05, "router_width": 16}
 GATE_LIMIT = 0.6  # of the mixed mode
 HYPERPARAMETERS = {"learning_rate": 1e-2, "min_learning_rate": 1e-2, "warmup_steps": 0, "beta1": 0.9, "beta2": 0.95,
           "adam_eps": 1e-8, "weight_decay": 0.1, "weight_decay_all": 0, "bias_correction": 1, "max_grad_norm": 1.0}
@@ -36,21 +36,21 @@ SEED = {False: 1, True: 6840}  # a search for such routers that begins at 1 ends
 
 def shapes(tsa):
     """Every parameter by name, in order; one dimension for biases and norms."""
-    d, f, r = SHAPE["width"], SHAPE["hidden"], TSA["router_width"]
-    out = {"embedding.tokens": (VOCAB, d), "embedding.positions": (SHAPE["context"], d)}
+    d, f, r = SHAPE["width"], SHAPE["ffn_width"], TSA["router_width"]
+    out = {"token_embedding.weight": (VOCAB, d), "position_embedding.weight": (SHAPE["context_length"], d)}
     for i in range(SHAPE["depth"]):
-        block = f"block.{i}."
+        block = f"layers.{i}."
         for norm in ("attention_norm", "mlp_norm"):
-            out[f"{block}{norm}.gain"] = out[f"{block}{norm}.shift"] = (d,)
+            out[f"{block}{norm}.weight"] = out[f"{block}{norm}.bias"] = (d,)
         out[block + "attention.query.weight"] = (d, d)
         out[block + "attention.key_value.weight"] = (2 * d, d)
-        out[block + "attention.project.weight"] = (d, d)
+        out[block + "attention.output.weight"] = (d, d)
         out[block + "mlp.up.weight"], out[block + "mlp.up.bias"] = (f, d), (f,)
         out[block + "mlp.down.weight"], out[block + "mlp.down.bias"] = (d, f), (d,)
         if tsa and i + 1 < SHAPE["depth"]:
             out[block + "router.up.weight"], out[block + "router.up.bias"] = (r, d), (r,)
             out[block + "router.down.weight"], out[block + "router.down.bias"] = (1, r), (1,)
-    out["norm.gain"] = out["norm.shift"] = (d,)
+    out["final_norm.weight"] = out["final_norm.bias"] = (d,)
     return out
 
 
@@ -81,7 +81,7 @@ def attention(p, block, x):
     future = torch.ones(t, t, dtype=torch.bool).triu(1)
     weights = torch.softmax(scores.masked_fill(future, -math.inf), -1)
     mixed = (weights @ v).transpose(1, 2).reshape(b, t, d)
-    return mixed @ p[block + "attention.project.weight"].T
+    return mixed @ p[block + "attention.output.weight"].T
 
 
 def mlp(p, block, x):
@@ -107,16 +107,16 @@ def gate_of(z, mode):
 
 def forward(p, tokens, mode="soft"):
     """Logits, and each router's logits."""
-    h = p["embedding.tokens"][tokens] + p["embedding.positions"][: tokens.shape[1]]
+    h = p["token_embedding.weight"][tokens] + p["position_embedding.weight"][: tokens.shape[1]]
     g, routed = 1.0, []
     for i in range(SHAPE["depth"]):
-        block = f"block.{i}."
-        if i > 0 and f"block.{i - 1}.router.up.weight" in p:
-            routed.append(skip_logit(p, f"block.{i - 1}.", h))
+        block = f"layers.{i}."
+        if i > 0 and f"layers.{i - 1}.router.up.weight" in p:
+            routed.append(skip_logit(p, f"layers.{i - 1}.", h))
             g = gate_of(routed[-1], mode)
         h = h + g * attention(p, block, norm(p, block + "attention_norm", h))
         h = h + g * mlp(p, block, norm(p, block + "mlp_norm", h))
-    return norm(p, "norm", h) @ p["embedding.tokens"].T, routed
+    return norm(p, "final_norm", h) @ p["token_embedding.weight"].T, routed
 
 
 def losses(p, tokens, targets):
@@ -126,7 +126,7 @@ def losses(p, tokens, targets):
     loss = -log_probabilities.gather(-1, targets.unsqueeze(-1)).mean()
     price = torch.zeros((), dtype=torch.float64)
     for z in routed:
-        price = price + TSA["lambda"] / len(routed) * (1.0 - torch.sigmoid(z)).mean()
+        price = price + TSA["compute_weight"] / len(routed) * (1.0 - torch.sigmoid(z)).mean()
     return loss, price
 
 
@@ -145,7 +145,7 @@ def is_telling(p, tokens):
 
 def draw_batch(seed):
     g = torch.Generator().manual_seed(seed)
-    text = torch.randint(VOCAB, (SEQUENCES, SHAPE["context"] + 1), generator=g)
+    text = torch.randint(VOCAB, (SEQUENCES, SHAPE["context_length"] + 1), generator=g)
     return text[:, :-1], text[:, 1:]
 
 
@@ -181,7 +181,7 @@ def record(tsa):
         p = draw(shapes(tsa), scaled, seed)
     loss, price = gradients(p, tokens, targets)
     facts = {"architecture": "tsa" if tsa else "vanilla", "vocab": VOCAB, "seed": seed,
-             "sequences": SEQUENCES, "loss": float(loss), "price": float(price),
+             "sequences": SEQUENCES, "loss": float(loss), "aux_loss": float(price),
              "norm": norm_of_all(p)}
     tensors = {"tokens": tokens, "targets": targets, "logits.soft": forward(p, tokens)[0]}
     tensors, facts = case(p, {**SHAPE, **(TSA if tsa else {})}, facts, tensors)

@@ -22,9 +22,9 @@ import torch
 from golden import case, draw, draw_texts, main, norm, norm_of_all
 
 VOCAB, CLASSES, LENGTHS = 17, 3, (24, 1, 9, 16)
-SHAPE = {"width": 16, "heads": 2, "hidden": 12, "experts": 3, "pool": 2, "context": 24,
-         "dropout": 0.0, "pattern": 0}
-TOP1 = {"experts_used": 1, "balance_price": 0.05, "stabilised": 1}
+SHAPE = {"width": 16, "heads": 2, "ffn_width": 12, "experts": 3, "pool_size": 2, "context_length": 24,
+         "dropout": 0.0, "attention_pattern": 0}
+TOP1 = {"experts_per_token": 1, "load_balancing_weight": 0.05, "pre_norm": 1}
 # The best expert of every token leads by MARGIN in its gate's logit, so rounding decides nothing,
 # and every expert is the best of at least LEAST tokens.
 MARGIN, LEAST = 0.15, 4
@@ -34,19 +34,19 @@ SEED = {False: 1, True: 1}  # the second is where a search for such gates begins
 # ---- parameters: the names of the engine, the shapes of the paper ----------------------------
 
 
-def shapes(stabilised):
+def shapes(pre_norm):
     """Every parameter by name, in order; one dimension for biases and norms."""
-    d, f, k = SHAPE["width"], SHAPE["hidden"], SHAPE["experts"]
-    out = {"embedding.tokens": (VOCAB, d)}
+    d, f, k = SHAPE["width"], SHAPE["ffn_width"], SHAPE["experts"]
+    out = {"token_embedding.weight": (VOCAB, d)}
     for part, rows in (("query", d), ("key_value", 2 * d), ("project", d)):
         out[f"attention.{part}.weight"], out[f"attention.{part}.bias"] = (rows, d), (rows,)
     out["experts.gate.weight"], out["experts.gate.bias"] = (k, d), (k,)
     out["experts.up.weight"], out["experts.up.bias"] = (k * f, d), (k * f,)
     out["experts.down.weight"], out["experts.down.bias"] = (d, k * f), (d, k)
     out["output.weight"], out["output.bias"] = (CLASSES, d), (CLASSES,)
-    if stabilised:
+    if pre_norm:
         for name in ("attention_norm", "experts_norm"):
-            out[name + ".gain"] = out[name + ".shift"] = (d,)
+            out[name + ".weight"] = out[name + ".bias"] = (d,)
     return out
 
 
@@ -89,16 +89,16 @@ def attention(p, x):
         scores = q[:, part] @ kv[:, :d][:, part].T / math.sqrt(each) + mask
         heads.append(torch.softmax(scores, -1) @ kv[:, d:][:, part])
     mixed = torch.cat(heads, -1)
-    return mixed @ p["attention.project.weight"].T + p["attention.project.bias"]
+    return mixed @ p["attention.output.weight"].T + p["attention.output.bias"]
 
 
 def pooled(a):
     """Means of neighbours; the last window may be short."""
-    return torch.stack([a[i:i + SHAPE["pool"]].mean(0) for i in range(0, len(a), SHAPE["pool"])])
+    return torch.stack([a[i:i + SHAPE["pool_size"]].mean(0) for i in range(0, len(a), SHAPE["pool_size"])])
 
 
 def expert(p, k, x):
-    f = SHAPE["hidden"]
+    f = SHAPE["ffn_width"]
     part = slice(k * f, (k + 1) * f)
     hidden = torch.relu(p["experts.up.weight"][part] @ x + p["experts.up.bias"][part])
     return p["experts.down.weight"][:, part] @ hidden + p["experts.down.bias"][:, k]
@@ -114,26 +114,26 @@ def mixture(p, x, gamma, used):
     return sum(gamma[k] * expert(p, k, x) for k in chosen)
 
 
-def forward(p, sequences, stabilised, used):
+def forward(p, sequences, pre_norm, used):
     """Logits of every sequence, and the gates of every pooled token."""
     logits, all_gates = [], []
     for tokens in sequences:
-        h = torch.stack([p["embedding.tokens"][t] + position(i) for i, t in enumerate(tokens)])
-        a = h + attention(p, norm(p, "attention_norm", h)) if stabilised else attention(p, h)
+        h = torch.stack([p["token_embedding.weight"][t] + position(i) for i, t in enumerate(tokens)])
+        a = h + attention(p, norm(p, "attention_norm", h)) if pre_norm else attention(p, h)
         x = pooled(a)
-        inner = norm(p, "experts_norm", x) if stabilised else x
+        inner = norm(p, "experts_norm", x) if pre_norm else x
         gamma = gates(p, inner)
         y = torch.stack([mixture(p, inner[r], gamma[r], used) for r in range(len(x))])
-        y = x + y if stabilised else y
+        y = x + y if pre_norm else y
         logits.append(p["output.weight"] @ y.mean(0) + p["output.bias"])
         all_gates.append(gamma)
     return torch.stack(logits), torch.cat(all_gates)
 
 
-def losses(p, sequences, labels, stabilised, used, price):
+def losses(p, sequences, labels, pre_norm, used, price):
     """The mean cross entropy, and the price of uneven use: K sum_k (share of tokens sent to k, a
     constant) (mean gate of k)."""
-    logits, gamma = forward(p, sequences, stabilised, used)
+    logits, gamma = forward(p, sequences, pre_norm, used)
     loss = -torch.log_softmax(logits, -1)[range(len(labels)), labels].mean()
     sent = torch.nn.functional.one_hot(gamma.argmax(-1), SHAPE["experts"]).double().mean(0)
     return loss, price * SHAPE["experts"] * (sent * gamma.mean(0)).sum()
@@ -156,11 +156,11 @@ def record(top1):
     while top1 and not is_telling(p, sequences):
         seed += 1
         p = draw(shapes(top1), scaled, seed)
-    used, price = extra.get("experts_used", 0), extra.get("balance_price", 0.0)
+    used, price = extra.get("experts_per_token", 0), extra.get("load_balancing_weight", 0.0)
     loss, imbalance = losses(p, sequences, labels, top1, used, price)
     (loss + imbalance).backward()
     facts = {"architecture": "eam", "vocab": VOCAB, "classes": CLASSES, "seed": seed,
-             "sequences": len(LENGTHS), "loss": float(loss), "price": float(imbalance),
+             "sequences": len(LENGTHS), "loss": float(loss), "aux_loss": float(imbalance),
              "norm": norm_of_all(p)}
     tensors = {"lengths": LENGTHS, "labels": labels, "tokens": sum(sequences, []),
                "logits.soft": forward(p, sequences, top1, used)[0]}

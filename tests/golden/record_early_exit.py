@@ -24,7 +24,7 @@ from golden import case, draw, draw_texts, least_gradient, main, norm, norm_of_a
 from record import attention, mlp
 
 VOCAB, LENGTHS = 17, (16, 1, 9)
-SHAPE = {**decoder.SHAPE, "depth": 5, "context": 16}
+SHAPE = {**decoder.SHAPE, "depth": 5, "context_length": 16}
 LAST = SHAPE["depth"] - 1
 THRESHOLD = 0.625  # exact in fp32
 # No token that could leave is as near as MARGIN to deciding otherwise, in log-odds, so rounding
@@ -41,15 +41,15 @@ SEED = 1  # where a search for such values begins
 
 def shapes():
     """Every parameter by name; one dimension for biases and norms."""
-    d, f = SHAPE["width"], SHAPE["hidden"]
-    out = {"embedding.tokens": (VOCAB, d), "embedding.positions": (SHAPE["context"], d)}
+    d, f = SHAPE["width"], SHAPE["ffn_width"]
+    out = {"token_embedding.weight": (VOCAB, d), "position_embedding.weight": (SHAPE["context_length"], d)}
     for i in range(SHAPE["depth"]):
-        block = f"block.{i}."
+        block = f"layers.{i}."
         for name in ("attention_norm", "mlp_norm", "exit_norm"):
-            out[f"{block}{name}.gain"] = out[f"{block}{name}.shift"] = (d,)
+            out[f"{block}{name}.weight"] = out[f"{block}{name}.bias"] = (d,)
         out[block + "attention.query.weight"] = (d, d)
         out[block + "attention.key_value.weight"] = (2 * d, d)
-        out[block + "attention.project.weight"] = (d, d)
+        out[block + "attention.output.weight"] = (d, d)
         out[block + "mlp.up.weight"], out[block + "mlp.up.bias"] = (f, d), (f,)
         out[block + "mlp.down.weight"], out[block + "mlp.down.bias"] = (d, f), (d,)
     return out
@@ -68,18 +68,18 @@ def scaled(name, x):
 
 
 def embedded(p, tokens):
-    return p["embedding.tokens"][tokens] + p["embedding.positions"][: len(tokens)]
+    return p["token_embedding.weight"][tokens] + p["position_embedding.weight"][: len(tokens)]
 
 
 def run_block(p, i, h):
-    block, x = f"block.{i}.", h[None]
+    block, x = f"layers.{i}.", h[None]
     x = x + attention(p, block, norm(p, block + "attention_norm", x))
     x = x + mlp(p, block, norm(p, block + "mlp_norm", x))
     return x[0]
 
 
 def predict(p, i, h):
-    return norm(p, f"block.{i}.exit_norm", h) @ p["embedding.tokens"].T
+    return norm(p, f"layers.{i}.exit_norm", h) @ p["token_embedding.weight"].T
 
 
 def predictions(p, tokens):
@@ -170,7 +170,7 @@ def record():
     texts, targets = draw_texts(LENGTHS, VOCAB)
     seed, p, loss = search(texts, targets)
     facts = {"architecture": "early_exit", "vocab": VOCAB, "seed": seed, "sequences": len(LENGTHS),
-             "loss": float(loss), "price": 0.0, "exit_threshold": THRESHOLD,
+             "loss": float(loss), "aux_loss": 0.0, "exit_threshold": THRESHOLD,
              "norm": norm_of_all(p)}
     tensors = {"lengths": LENGTHS, "targets": targets, "tokens": sum(texts, []),
                "logits.soft": torch.cat([predictions(p, tokens)[LAST] for tokens in texts])}

@@ -25,16 +25,16 @@ from golden import case, draw, draw_texts, least_gradient, main, norm, norm_of_a
 
 # More rows than a tile of the engine, one, one more than half a tile, and few.
 VOCAB, CLASSES, LENGTHS = 19, 3, (40, 1, 17, 9)
-SHAPE = {"width": 24, "hidden": 40, "depth": 2, "context": 40, "dropout": 0.0,
+SHAPE = {"width": 24, "ffn_width": 40, "depth": 2, "context_length": 40, "dropout": 0.0,
          "embedding_dropout": 0.0}
 GELU, RELU = 0, 1  # choices, by number
 MEAN, FIRST = 0, 1
 MODELS = {
-    "encoder": {"heads": 2, "activation": GELU, "pooling": MEAN, "embedding_scale": 0,
+    "encoder": {"heads": 2, "activation": GELU, "pooling": MEAN, "scale_embedding": 0,
                 "final_norm": 1},
-    "encoder_matched": {"heads": 4, "activation": GELU, "pooling": FIRST, "embedding_scale": 1,
+    "encoder_matched": {"heads": 4, "activation": GELU, "pooling": FIRST, "scale_embedding": 1,
                         "final_norm": 1},
-    "encoder_relu": {"heads": 4, "activation": RELU, "pooling": MEAN, "embedding_scale": 0,
+    "encoder_relu": {"heads": 4, "activation": RELU, "pooling": MEAN, "scale_embedding": 0,
                      "final_norm": 0},
 }
 SEED = 1  # where searches for telling values begin
@@ -53,18 +53,18 @@ HYPERPARAMETERS = {"learning_rate": 1e-2, "min_learning_rate": 1e-2, "warmup_ste
 
 def shapes(model):
     """Every parameter by name; one dimension for biases and norms."""
-    d, f = SHAPE["width"], SHAPE["hidden"]
-    out = {"embedding.tokens": (VOCAB, d)}
+    d, f = SHAPE["width"], SHAPE["ffn_width"]
+    out = {"token_embedding.weight": (VOCAB, d)}
     for i in range(SHAPE["depth"]):
-        block = f"block.{i}."
+        block = f"layers.{i}."
         for name in ("attention_norm", "mlp_norm"):
-            out[f"{block}{name}.gain"] = out[f"{block}{name}.shift"] = (d,)
+            out[f"{block}{name}.weight"] = out[f"{block}{name}.bias"] = (d,)
         for name, outs, ins in (("attention.query", d, d), ("attention.key_value", 2 * d, d),
-                                ("attention.project", d, d), ("mlp.up", f, d), ("mlp.down", d, f)):
+                                ("attention.output", d, d), ("mlp.up", f, d), ("mlp.down", d, f)):
             out[f"{block}{name}.weight"], out[f"{block}{name}.bias"] = (outs, ins), (outs,)
     if model["final_norm"]:
-        out["norm.gain"] = out["norm.shift"] = (d,)
-    out["classify.weight"], out["classify.bias"] = (CLASSES, d), (CLASSES,)
+        out["final_norm.weight"] = out["final_norm.bias"] = (d,)
+    out["classifier.weight"], out["classifier.bias"] = (CLASSES, d), (CLASSES,)
     return out
 
 
@@ -103,7 +103,7 @@ def attention(p, model, block, x):
         part = slice(h * each, (h + 1) * each)
         scores = q[:, part] @ k[:, part].T / math.sqrt(each)
         heads.append(torch.softmax(scores, -1) @ v[:, part])
-    return linear(p, block + "attention.project", torch.cat(heads, -1))
+    return linear(p, block + "attention.output", torch.cat(heads, -1))
 
 
 def mlp(p, model, block, x):
@@ -117,15 +117,15 @@ def mlp(p, model, block, x):
 
 def classify(p, model, tokens):
     """Logits of one text."""
-    scale = math.sqrt(SHAPE["width"]) if model["embedding_scale"] else 1.0
-    h = torch.stack([scale * p["embedding.tokens"][t] + position(i) for i, t in enumerate(tokens)])
+    scale = math.sqrt(SHAPE["width"]) if model["scale_embedding"] else 1.0
+    h = torch.stack([scale * p["token_embedding.weight"][t] + position(i) for i, t in enumerate(tokens)])
     for i in range(SHAPE["depth"]):
-        block = f"block.{i}."
+        block = f"layers.{i}."
         h = h + attention(p, model, block, norm(p, block + "attention_norm", h))
         h = h + mlp(p, model, block, norm(p, block + "mlp_norm", h))
     if model["final_norm"]:
-        h = norm(p, "norm", h)
-    return linear(p, "classify", h[0] if model["pooling"] == FIRST else h.mean(0))
+        h = norm(p, "final_norm", h)
+    return linear(p, "classifier", h[0] if model["pooling"] == FIRST else h.mean(0))
 
 
 def gradients(p, model, texts, labels):
@@ -176,7 +176,7 @@ def record(name):
         p = draw(shapes(model), scaled, seed)
         logits, loss = gradients(p, model, texts, labels)
     facts = {"architecture": "encoder", "vocab": VOCAB, "classes": CLASSES, "seed": seed,
-             "sequences": len(LENGTHS), "loss": float(loss), "price": 0.0, "norm": norm_of_all(p)}
+             "sequences": len(LENGTHS), "loss": float(loss), "aux_loss": 0.0, "norm": norm_of_all(p)}
     tensors = {"lengths": LENGTHS, "labels": labels, "tokens": sum(texts, []),
                "logits.soft": logits}
     tensors, facts = case(p, {**SHAPE, **model}, facts, tensors)

@@ -27,12 +27,12 @@ from golden import case, draw, draw_texts, least_gradient, main, norm_of_all
 VOCAB, CLASSES, LENGTHS = 17, 3, (150, 1, 64, 23)
 # Tokens at the end of the first text, in the second record of every text but the shortest.
 PADDING = 6
-SHAPE = {"width": 12, "heads": 2, "hidden": 20, "depth": 4, "bins": 5, "latents": 3, "context": 150,
-         "dropout": 0.0, "residual_scale": 0.5, "halting_mean": 2.5, "kl_price": 0.5}
-USUAL = {"mask_keys": 1, "entropy_price": 0.05, "progress": 0.3}
-PUBLISHED = {"mask_keys": 0, "entropy_price": 0.0, "progress": 0.0}
+SHAPE = {"width": 12, "heads": 2, "ffn_width": 20, "depth": 4, "bins": 5, "latent_dim": 3, "context_length": 150,
+         "dropout": 0.0, "residual_scale": 0.5, "ponder_prior_mean": 2.5, "kl_weight": 0.5}
+USUAL = {"mask_padding": 1, "entropy_weight": 0.05, "progress": 0.3}
+PUBLISHED = {"mask_padding": 0, "entropy_weight": 0.0, "progress": 0.0}
 ROUNDS = 30  # power iterations
-SEED = {1: 5775, 0: 1562}  # by mask_keys; searches for telling values that begin at 1 end there
+SEED = {1: 5775, 0: 1562}  # by mask_padding; searches for telling values that begin at 1 end there
 # First tokens are not as near as MARGIN_FIRST to halting otherwise, others not as near as MARGIN;
 # some first tokens halt early; of all tokens a share within EARLY halts before the last step, and a
 # share of at least NEVER does not halt. No parameter's gradient is less than LEAST, a rest of
@@ -45,20 +45,20 @@ MARGIN_FIRST, MARGIN, EARLY, NEVER, LEAST = 0.03, 0.005, (0.3, 0.8), 0.15, 0.003
 
 def shapes():
     """Every parameter by name; one dimension for biases, norms and temperatures."""
-    d, f = SHAPE["width"], SHAPE["hidden"]
-    out = {"embedding.tokens": (VOCAB, d)}
+    d, f = SHAPE["width"], SHAPE["ffn_width"]
+    out = {"token_embedding.weight": (VOCAB, d)}
     for part, rows in (("query", d), ("key_value", 2 * d), ("project", d)):
         out[f"attention.{part}.weight"], out[f"attention.{part}.bias"] = (rows, d), (rows,)
-    out["attention.latent"] = (SHAPE["latents"], d // SHAPE["heads"])
-    out["attention.prototypes"] = (SHAPE["heads"] * SHAPE["latents"], SHAPE["bins"])
-    out["attention.log_tau"] = (SHAPE["heads"],)
+    out["attention.latent_projection"] = (SHAPE["latent_dim"], d // SHAPE["heads"])
+    out["attention.bin_prototypes"] = (SHAPE["heads"] * SHAPE["latent_dim"], SHAPE["bins"])
+    out["attention.log_temperature"] = (SHAPE["heads"],)
     for name in ("attention_norm", "mlp_norm"):
-        out[name + ".gain"] = out[name + ".shift"] = (d,)
+        out[name + ".weight"] = out[name + ".bias"] = (d,)
     out["mlp.up.weight"], out["mlp.up.bias"] = (f, d), (f,)
     out["mlp.down.weight"], out["mlp.down.bias"] = (d, f), (d,)
     for step in range(SHAPE["depth"]):
         out[f"halting.{step}.weight"], out[f"halting.{step}.bias"] = (1, d), (1,)
-    out["classify.weight"], out["classify.bias"] = (CLASSES, d), (CLASSES,)
+    out["classifier.weight"], out["classifier.bias"] = (CLASSES, d), (CLASSES,)
     return out
 
 
@@ -99,7 +99,7 @@ def position(row):
 
 def embedded(p, tokens):
     """Padding has an embedding of zeros."""
-    rows = [(math.sqrt(SHAPE["width"]) * p["embedding.tokens"][t] if t else 0.0) + position(i)
+    rows = [(math.sqrt(SHAPE["width"]) * p["token_embedding.weight"][t] if t else 0.0) + position(i)
             for i, t in enumerate(tokens)]
     return torch.stack(rows)
 
@@ -107,7 +107,7 @@ def embedded(p, tokens):
 def centred(p, name, x):
     d = x.shape[-1]
     x = math.sqrt(d / (d - 1)) * (x - x.mean(-1, keepdim=True))
-    return x * p[name + ".gain"] + p[name + ".shift"]
+    return x * p[name + ".weight"] + p[name + ".bias"]
 
 
 def linear(p, name, x):
@@ -116,23 +116,23 @@ def linear(p, name, x):
 
 def attention(p, x, kept):
     """The result, and the shares of every token and head in the bins. kept: a factor per token."""
-    d, heads, latents = SHAPE["width"], SHAPE["heads"], SHAPE["latents"]
+    d, heads, latents = SHAPE["width"], SHAPE["heads"], SHAPE["latent_dim"]
     each = d // heads
     q, kv = linear(p, "attention.query", x), linear(p, "attention.key_value", x)
     contexts, shares = [], []
     for h in range(heads):
         part = slice(h * each, (h + 1) * each)
         keys, values = kv[:, :d][:, part], kv[:, d:][:, part]
-        z = keys @ p["attention.latent"].T
-        tau = torch.clamp(torch.exp(p["attention.log_tau"][h]), min=1e-3) + 1e-8
-        prototypes = p["attention.prototypes"][h * latents:(h + 1) * latents]
+        z = keys @ p["attention.latent_projection"].T
+        tau = torch.clamp(torch.exp(p["attention.log_temperature"][h]), min=1e-3) + 1e-8
+        prototypes = p["attention.bin_prototypes"][h * latents:(h + 1) * latents]
         a = torch.softmax(z @ prototypes / tau, -1)
         shares.append(a)
         a = a * kept[:, None]
         mass = a.sum(0)[:, None] + 1e-6
         scores = q[:, part] @ (a.T @ keys / mass).T / math.sqrt(each)
         contexts.append(torch.softmax(scores, -1) @ (a.T @ values / mass))
-    return linear(p, "attention.project", torch.cat(contexts, -1)), shares
+    return linear(p, "attention.output", torch.cat(contexts, -1)), shares
 
 
 def divided(p, buffers, name):
@@ -146,11 +146,11 @@ def mlp(p, buffers, x):
     return h @ divided(p, buffers, "mlp.down").T + p["mlp.down.bias"]
 
 
-def walk(p, buffers, tokens, mask_keys):
+def walk(p, buffers, tokens, mask_padding):
     """All steps of one text: the result of its first token; the probabilities of every token, a
     column per step; how near each decision was; the shares of the first step."""
     valid = torch.tensor([float(t != 0) for t in tokens], dtype=torch.float64)
-    kept = valid if mask_keys else torch.ones_like(valid)
+    kept = valid if mask_padding else torch.ones_like(valid)
     h, first_shares = embedded(p, tokens), None
     running, left = valid > 0, torch.ones_like(valid)
     y, columns, margins = torch.zeros(SHAPE["width"], dtype=torch.float64), [], []
@@ -174,7 +174,7 @@ def walk(p, buffers, tokens, mask_keys):
 
 def divergence(taken):
     """KL of (every step, what is left) to the geometric distribution, for each token."""
-    mean, steps = SHAPE["halting_mean"], SHAPE["depth"]
+    mean, steps = SHAPE["ponder_prior_mean"], SHAPE["depth"]
     prior = [(1.0 / mean) * (1.0 - 1.0 / mean) ** t for t in range(steps)]
     prior = torch.tensor(prior + [(1.0 - 1.0 / mean) ** steps], dtype=torch.float64)
     left = torch.clamp(1.0 - taken.sum(-1, keepdim=True), min=0.0)
@@ -186,8 +186,8 @@ def losses(p, buffers, sequences, labels, extra):
     """Logits; the mean cross entropy; both prices."""
     logits, divergences, entropies, count = [], [], [], 0.0
     for tokens in sequences:
-        y, taken, _, (valid, shares) = walk(p, buffers, tokens, extra["mask_keys"])
-        logits.append(p["classify.weight"] @ y + p["classify.bias"])
+        y, taken, _, (valid, shares) = walk(p, buffers, tokens, extra["mask_padding"])
+        logits.append(p["classifier.weight"] @ y + p["classifier.bias"])
         divergences.append((valid * divergence(taken)).sum())
         for a in shares:
             entropies.append((valid[:, None] * a * torch.log(torch.clamp(a, min=1e-9))).sum())
@@ -195,18 +195,18 @@ def losses(p, buffers, sequences, labels, extra):
     logits = torch.stack(logits)
     loss = -torch.log_softmax(logits, -1)[range(len(labels)), labels].mean()
     annealed = 0.1 + 0.45 * (1.0 + math.cos(math.pi * extra["progress"]))
-    depth = SHAPE["kl_price"] * annealed * sum(divergences) / count
-    entropy = extra["entropy_price"] * sum(entropies) / (SHAPE["heads"] * count)
+    depth = SHAPE["kl_weight"] * annealed * sum(divergences) / count
+    entropy = extra["entropy_weight"] * sum(entropies) / (SHAPE["heads"] * count)
     return logits, loss, depth, entropy
 
 
 # ---- what is recorded -----------------------------------------------------------------------
 
 
-def is_telling(p, buffers, sequences, mask_keys):
+def is_telling(p, buffers, sequences, mask_padding):
     early, never, count, firsts = 0, 0, 0, []
     for tokens in sequences:
-        _, taken, margins, (valid, _) = walk(p, buffers, tokens, mask_keys)
+        _, taken, margins, (valid, _) = walk(p, buffers, tokens, mask_padding)
         if float(margins[0].min()) < MARGIN_FIRST or float(margins.min()) < MARGIN:
             return False
         real, before_last = valid > 0, taken[:, :-1].sum(-1) > 1.0 - 1e-9
@@ -228,11 +228,11 @@ def draw_sequences(published):
 
 def search(sequences, labels, extra):
     """The first seed whose values are a good test; the values, and what comes of them."""
-    seed = SEED[extra["mask_keys"]]
+    seed = SEED[extra["mask_padding"]]
     while True:
         p = draw(shapes(), scaled, seed)
         buffers = singular_vectors(p, seed)
-        if is_telling(p, buffers, sequences, extra["mask_keys"]):
+        if is_telling(p, buffers, sequences, extra["mask_padding"]):
             terms = losses(p, buffers, sequences, labels, extra)
             sum(terms[1:]).backward()
             if least_gradient(p) > LEAST:
@@ -245,7 +245,7 @@ def record(published):
     sequences, labels = draw_sequences(published)
     seed, p, buffers, (logits, loss, depth, entropy) = search(sequences, labels, extra)
     facts = {"architecture": "epsilon", "vocab": VOCAB, "classes": CLASSES, "seed": seed,
-             "sequences": len(LENGTHS), "loss": float(loss), "price": float(depth + entropy),
+             "sequences": len(LENGTHS), "loss": float(loss), "aux_loss": float(depth + entropy),
              "norm": norm_of_all(p), "progress": extra["progress"]}
     hypers = {**SHAPE, **{k: v for k, v in extra.items() if k != "progress"}}
     tensors = {"lengths": LENGTHS, "labels": labels, "tokens": sum(sequences, []),

@@ -33,8 +33,8 @@ MARGIN, EARLY, NEVER, LEAST = 0.01, (0.3, 0.8), 0.15, 0.003
 def draw_parameters(seed):
     """As for the classifier, with a norm in place of the last layer."""
     p = draw(shapes(), scaled, seed)
-    del p["classify.weight"], p["classify.bias"]
-    last = {"norm.gain": (SHAPE["width"],), "norm.shift": (SHAPE["width"],)}
+    del p["classifier.weight"], p["classifier.bias"]
+    last = {"final_norm.weight": (SHAPE["width"],), "final_norm.bias": (SHAPE["width"],)}
     return {**p, **draw(last, lambda name, x: 0.2 * x, seed + 1000000)}
 
 
@@ -42,17 +42,17 @@ def draw_parameters(seed):
 
 
 def embedded(p, tokens):
-    rows = [math.sqrt(SHAPE["width"]) * p["embedding.tokens"][t] + position(i)
+    rows = [math.sqrt(SHAPE["width"]) * p["token_embedding.weight"][t] + position(i)
             for i, t in enumerate(tokens)]
     return torch.stack(rows)
 
 
 def head_of(p, h, q, keys, values):
     """What one head reads, and the shares of its keys in the bins."""
-    latents = SHAPE["latents"]
-    tau = torch.clamp(torch.exp(p["attention.log_tau"][h]), min=1e-3) + 1e-8
-    prototypes = p["attention.prototypes"][h * latents:(h + 1) * latents]
-    a = torch.softmax(keys @ p["attention.latent"].T @ prototypes / tau, -1)
+    latents = SHAPE["latent_dim"]
+    tau = torch.clamp(torch.exp(p["attention.log_temperature"][h]), min=1e-3) + 1e-8
+    prototypes = p["attention.bin_prototypes"][h * latents:(h + 1) * latents]
+    a = torch.softmax(keys @ p["attention.latent_projection"].T @ prototypes / tau, -1)
     mass = a.cumsum(0)[:, :, None] + 1e-6
     key_bins = (a[:, :, None] * keys[:, None, :]).cumsum(0) / mass
     value_bins = (a[:, :, None] * values[:, None, :]).cumsum(0) / mass
@@ -69,7 +69,7 @@ def attention(p, x):
         out, a = head_of(p, h, q[:, part], kv[:, :d][:, part], kv[:, d:][:, part])
         read.append(out)
         shares.append(a)
-    return linear(p, "attention.project", torch.cat(read, -1)), shares
+    return linear(p, "attention.output", torch.cat(read, -1)), shares
 
 
 def walk(p, buffers, tokens):
@@ -99,7 +99,7 @@ def walk(p, buffers, tokens):
 
 def normed(p, y):
     y = (y - y.mean(-1, keepdim=True)) / torch.sqrt(y.var(-1, unbiased=False, keepdim=True) + 1e-5)
-    return y * p["norm.gain"] + p["norm.shift"]
+    return y * p["final_norm.weight"] + p["final_norm.bias"]
 
 
 def losses(p, buffers, sequences, targets):
@@ -107,14 +107,14 @@ def losses(p, buffers, sequences, targets):
     logits, divergences, entropies, count = [], [], [], 0
     for tokens in sequences:
         y, taken, _, shares = walk(p, buffers, tokens)
-        logits.append(normed(p, y) @ p["embedding.tokens"].T)
+        logits.append(normed(p, y) @ p["token_embedding.weight"].T)
         divergences.append(divergence(taken).sum())
         entropies += [(a * torch.log(torch.clamp(a, min=1e-9))).sum() for a in shares]
         count += len(tokens)
     logits = torch.cat(logits)
     loss = -torch.log_softmax(logits, -1)[range(count), targets].mean()
     annealed = 0.1 + 0.45 * (1.0 + math.cos(math.pi * PROGRESS))
-    depth = SHAPE["kl_price"] * annealed * sum(divergences) / count
+    depth = SHAPE["kl_weight"] * annealed * sum(divergences) / count
     entropy = ENTROPY_PRICE * sum(entropies) / (SHAPE["heads"] * count)
     return logits, loss, depth, entropy
 
@@ -152,11 +152,11 @@ def record():
     sequences, targets = draw_texts(LENGTHS, VOCAB)
     seed, p, buffers, (logits, loss, depth, entropy) = search(sequences, targets)
     facts = {"architecture": "epsilon", "vocab": VOCAB, "seed": seed, "sequences": len(LENGTHS),
-             "loss": float(loss), "price": float(depth + entropy), "progress": PROGRESS,
+             "loss": float(loss), "aux_loss": float(depth + entropy), "progress": PROGRESS,
              "norm": norm_of_all(p)}
     tensors = {"lengths": LENGTHS, "targets": targets, "tokens": sum(sequences, []),
                "logits.soft": logits}
-    return case(p, {**SHAPE, "entropy_price": ENTROPY_PRICE}, facts, tensors, buffers)
+    return case(p, {**SHAPE, "entropy_weight": ENTROPY_PRICE}, facts, tensors, buffers)
 
 
 if __name__ == "__main__":

@@ -19,13 +19,13 @@ import torch
 
 from golden import case, draw, draw_texts, main, norm
 
-SIZES = {"width": 32, "heads": 4, "hidden": 64, "context": 24, "dropout": 0.0}
+SIZES = {"width": 32, "heads": 4, "ffn_width": 64, "context_length": 24, "dropout": 0.0}
 VOCAB, LENGTHS = 17, (24, 5, 1, 19)
 EPSILON = 1e-3  # of all norms
 MODELS = {
-    "full_2": {"classes": 2, "depth": 4, "blocks": 2, "mixing": 0, "time_form": 0},
-    "random_1": {"classes": 3, "depth": 3, "blocks": 1, "mixing": 1, "time_form": 1},
-    "causal": {"classes": 0, "depth": 3, "blocks": 1, "mixing": 0, "time_form": 0},
+    "full_2": {"classes": 2, "depth": 4, "blocks": 2, "feed_forward": 0, "time_encoding": 0},
+    "random_1": {"classes": 3, "depth": 3, "blocks": 1, "feed_forward": 1, "time_encoding": 1},
+    "causal": {"classes": 0, "depth": 3, "blocks": 1, "feed_forward": 0, "time_encoding": 0},
 }
 SEED = {"full_2": 11, "random_1": 12, "causal": 13}
 
@@ -67,27 +67,27 @@ def depths(model):
 
 
 def shapes(model):
-    d, f = SIZES["width"], SIZES["hidden"]
-    out = {"embedding.tokens": (VOCAB, d)}
+    d, f = SIZES["width"], SIZES["ffn_width"]
+    out = {"token_embedding.weight": (VOCAB, d)}
     for i, count in enumerate(depths(model)):
-        block = f"block.{i}."
-        for name in ("query.weight", "key.weight", "time.query", "time.key"):
+        block = f"blocks.{i}."
+        for name in ("query.weight", "key.weight", "time_projection.query", "time_projection.key"):
             out[block + name] = (2 * d, d)
         for l in range(count):
-            layer = f"{block}{l}."
-            out[f"{block}time.{l}.coefficients"] = (d,)
-            out[layer + "attention.project.weight"] = (d, d)
-            for name in ("attention_norm", "mixing_norm"):
-                out[f"{layer}{name}.gain"] = out[f"{layer}{name}.shift"] = (d,)
+            layer = f"{block}layers.{l}."
+            out[f"{block}time_projection.{l}.coefficients"] = (d,)
+            out[layer + "attention.output.weight"] = (d, d)
+            for name in ("attention_norm", "mlp_norm"):
+                out[f"{layer}{name}.weight"] = out[f"{layer}{name}.bias"] = (d,)
             for name, outs, ins in (("up", f, d), ("down", d, f)):
-                kind = ".scales" if model["mixing"] else ".weight"
-                out[f"{layer}mixing.{name}{kind}"] = (ins,) if model["mixing"] else (outs, ins)
-                out[f"{layer}mixing.{name}.bias"] = (outs,)
-        out[block + "norm.gain"] = out[block + "norm.shift"] = (d,)
+                kind = ".scales" if model["feed_forward"] else ".weight"
+                out[f"{layer}mlp.{name}{kind}"] = (ins,) if model["feed_forward"] else (outs, ins)
+                out[f"{layer}mlp.{name}.bias"] = (outs,)
+        out[block + "norm.weight"] = out[block + "norm.bias"] = (d,)
     if model["classes"]:
         outs = 1 if model["classes"] == 2 else model["classes"]
-        out["norm.gain"] = out["norm.shift"] = (d,)
-        out["classify.weight"], out["classify.bias"] = (outs, d), (outs,)
+        out["final_norm.weight"] = out["final_norm.bias"] = (d,)
+        out["classifier.weight"], out["classifier.bias"] = (outs, d), (outs,)
     return out
 
 
@@ -118,20 +118,20 @@ def time_vector(p, model, block, l, count):
     """T of depth l, a row for each head."""
     half = SIZES["width"] // 2
     j = torch.arange(half, dtype=torch.float64)
-    if model["time_form"]:
+    if model["time_encoding"]:
         angles = 2.0 * math.pi * (j + 1.0) * (l + 1) / (SIZES["width"] * count)
     else:
         angles = j * l * math.pi / 64.0
     waves = torch.cat((angles.sin(), angles.cos()))
-    return (p[f"{block}time.{l}.coefficients"] * waves).reshape(SIZES["heads"], -1)
+    return (p[f"{block}time_projection.{l}.coefficients"] * waves).reshape(SIZES["heads"], -1)
 
 
 def meet(p, model, block, x):
     """What does not depend on the depth: A0, and the operators that meet T."""
     heads, d = SIZES["heads"], SIZES["width"]
     q, k = x @ p[block + "query.weight"].T, x @ p[block + "key.weight"].T
-    of_query = p[block + "time.query"].reshape(2 * d, heads, -1)
-    of_key = p[block + "time.key"].reshape(2 * d, heads, -1)
+    of_query = p[block + "time_projection.query"].reshape(2 * d, heads, -1)
+    of_key = p[block + "time_projection.key"].reshape(2 * d, heads, -1)
     a0 = split(q) @ split(k).transpose(-1, -2) / math.sqrt(2 * d / heads)
     a1q = torch.einsum("ia,aht->hit", q, of_key)
     a1k = torch.einsum("ja,aht->hjt", k, of_query)
@@ -161,10 +161,10 @@ def rotation(name, span, time, outs):
     return torch.cat((angles.sin(), angles.cos()), -1) / math.sqrt(outs)
 
 
-def project(p, name, x, outs, time):
-    """x U S V + b."""
+def project(p, name, stream, x, outs, time):
+    """x U S V + b; stream: what the engine draws U and V from."""
     scales, ins = p[name + ".scales"], x.shape[-1]
-    u, v = rotation(name + ".in", ins, time, outs), rotation(name + ".out", outs, time, outs)
+    u, v = rotation(stream + ".in", ins, time, outs), rotation(stream + ".out", outs, time, outs)
     s = torch.zeros(ins, outs, dtype=torch.float64)
     rank = min(ins, outs)
     s[:rank, :rank] = torch.diag(scales[:rank])
@@ -172,31 +172,32 @@ def project(p, name, x, outs, time):
 
 
 def mix(p, model, layer, l, x):
-    if model["mixing"]:
-        h = torch.relu(project(p, layer + "mixing.up", x, SIZES["hidden"], l + 1))
-        return project(p, layer + "mixing.down", h, SIZES["width"], l + 1)
-    h = torch.relu(x @ p[layer + "mixing.up.weight"].T + p[layer + "mixing.up.bias"])
-    return h @ p[layer + "mixing.down.weight"].T + p[layer + "mixing.down.bias"]
+    if model["feed_forward"]:
+        stream = f"block.{layer.split('.')[1]}.{l}.mixing."
+        h = torch.relu(project(p, layer + "mlp.up", stream + "up", x, SIZES["ffn_width"], l + 1))
+        return project(p, layer + "mlp.down", stream + "down", h, SIZES["width"], l + 1)
+    h = torch.relu(x @ p[layer + "mlp.up.weight"].T + p[layer + "mlp.up.bias"])
+    return h @ p[layer + "mlp.down.weight"].T + p[layer + "mlp.down.bias"]
 
 
 def forward(p, model, tokens):
     """Logits of one sequence: of each token, or of its class."""
     causal = model["classes"] == 0
-    x = math.sqrt(SIZES["width"]) * p["embedding.tokens"][tokens] + positions(len(tokens))
+    x = math.sqrt(SIZES["width"]) * p["token_embedding.weight"][tokens] + positions(len(tokens))
     for i, count in enumerate(depths(model)):
-        block = f"block.{i}."
+        block = f"blocks.{i}."
         meeting = meet(p, model, block, x)
         for l in range(count):
-            layer = f"{block}{l}."
+            layer = f"{block}layers.{l}."
             t = time_vector(p, model, block, l, count)
             seen = evolve(meeting, t, norm(p, layer + "attention_norm", x, EPSILON), causal)
-            x = x + seen @ p[layer + "attention.project.weight"].T
-            x = x + mix(p, model, layer, l, norm(p, layer + "mixing_norm", x, EPSILON))
+            x = x + seen @ p[layer + "attention.output.weight"].T
+            x = x + mix(p, model, layer, l, norm(p, layer + "mlp_norm", x, EPSILON))
         x = norm(p, block + "norm", x, EPSILON)
     if causal:
-        return x @ p["embedding.tokens"].T
-    y = norm(p, "norm", x.mean(0, keepdim=True), EPSILON)
-    logits = y @ p["classify.weight"].T + p["classify.bias"]
+        return x @ p["token_embedding.weight"].T
+    y = norm(p, "final_norm", x.mean(0, keepdim=True), EPSILON)
+    logits = y @ p["classifier.weight"].T + p["classifier.bias"]
     return torch.cat((torch.zeros_like(logits), logits), -1) if model["classes"] == 2 else logits
 
 
@@ -212,14 +213,14 @@ def record(name):
     loss = torch.nn.functional.cross_entropy(logits, aims)
     loss.backward()
     for key, x in p.items():
-        if key.endswith("time.key"):  # cancels in the softmax: what is left is rounding
+        if key.endswith("time_projection.key"):  # cancels in the softmax: what is left is rounding
             assert float(x.grad.abs().max()) < 1e-15
             x.grad = torch.zeros_like(x)
     facts = {"architecture": "transevolve", "vocab": VOCAB, "sequences": len(LENGTHS),
-             "loss": float(loss), "price": 0.0}
+             "loss": float(loss), "aux_loss": 0.0}
     if model["classes"]:
         facts["classes"] = model["classes"]
-    hypers = {**SIZES, **{k: v for k, v in model.items() if k != "classes"}, "random_offset": 1}
+    hypers = {**SIZES, **{k: v for k, v in model.items() if k != "classes"}, "skip_time_zero": 1}
     tensors = {"tokens": sum(texts, []), "targets": targets, "labels": labels, "lengths": LENGTHS,
                "logits.soft": logits}
     return case(p, hypers, facts, tensors)

@@ -40,8 +40,8 @@ static const char *const small[] = {"train",     "tsa",
                                     "1",         "--width",
                                     "16",        "--heads",
                                     "2",         "--depth",
-                                    "2",         "--hidden",
-                                    "24",        "--context",
+                                    "2",         "--ffn-width",
+                                    "24",        "--context-length",
                                     "16",        "--batch-size",
                                     "2",         "--steps",
                                     "60",        "--save_every",
@@ -561,7 +561,10 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
          2,
          "--micro-bach-size;",
          "do you mean --micro-batch-size?"},
-        {{"train", "vanilla", "--lambda", "0.1"}, 2, "no option --lambda", "--help lists"},
+        {{"train", "vanilla", "--compute-weight", "0.1"},
+         2,
+         "no option --compute-weight",
+         "--help lists"},
         {{"train", "tsa", "--save-every", "1e9"}, 2, "is 1000000000", "from 0 to 100000000 ("},
         {{"train", "tsa", "--save-every=x"}, 2, "--save-every", "accepted is 0 to 100000000 ("},
         {{"train", "tsa", "--vocab_size", "1"}, 2, "--vocab-size is 1", "from 8 to 2097152"},
@@ -680,7 +683,7 @@ static double eval_loss(struct program_result *r, const char *gate)
 static void check_inspect(struct program_result *r, const char *architecture)
 {
     sluice_expect_success(r, ARGS("inspect", dirs.output));
-    cr_expect(strstr(r->out, "block.0.router.up.weight"), "%s", r->out);
+    cr_expect(strstr(r->out, "layers.0.router.up.weight"), "%s", r->out);
     json_t *o = sluice_expect_json(r, ARGS("inspect", dirs.output, "--json"));
     cr_expect_str_eq(json_string_value(json_object_get(o, "architecture")), architecture);
     cr_expect_gt(json_number_at(o, "parameters"), 1000.0);
@@ -722,14 +725,14 @@ Test(sluice, hyphens_and_underscores_are_the_same_in_options)
     static struct program_result r;
     sluice_expect_success(&r, ARGS("init", "tsa", "--corpus", dirs.corpus, "--output", dirs.output,
                                    "--width", "16", "--heads", "2", "--router-width", "24",
-                                   "--undecided_price=0.5"));
+                                   "--gate_binarization_weight=0.5"));
     sluice_expect_success(&r, ARGS("inspect", dirs.output));
-    cr_expect(strstr(r.out, "router_width     24"), "%s", r.out);
-    cr_expect(strstr(r.out, "undecided_price  0.5"), "%s", r.out);
+    cr_expect(strstr(r.out, "router_width             24"), "%s", r.out);
+    cr_expect(strstr(r.out, "gate_binarization_weight 0.5"), "%s", r.out);
     sluice_expect_success(&r, ARGS("eval", dirs.output, "--corpus", dirs.corpus, "--train_fraction",
                                    "0.7", "--validation-fraction", "0.1"));
     sluice_expect_success(&r, ARGS("bench", "train", "--steps", "1", "--batch-size", "1",
-                                   "--context", "8", "--micro_batch_size", "1"));
+                                   "--context-length", "8", "--micro_batch_size", "1"));
 }
 
 Test(sluice, what_init_wrote_is_inspected_measured_and_sampled)

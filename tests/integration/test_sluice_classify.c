@@ -38,9 +38,9 @@ static void write_data(const char *data)
 static const char *const *learning(const char *data, const char *const *more)
 {
     static const char *const usual[] = {
-        "--label",      "1",     "--text",         "2", "--width",         "16",
-        "--heads",      "2",     "--depth",        "1", "--context",       "8",
-        "--batch-size", "8",     "--warmup-steps", "0", "--learning-rate", "0.01",
+        "--label",      "1",     "--text",         "2", "--width",          "16",
+        "--heads",      "2",     "--depth",        "1", "--context-length", "8",
+        "--batch-size", "8",     "--warmup-steps", "0", "--learning-rate",  "0.01",
         "--tokenizer",  "bytes", "--threads",      "1"};
     static const char *words[8 + COUNT(usual) + 8];
     size_t count = 0;
@@ -441,7 +441,7 @@ Test(sluice_classify, a_model_that_completes_has_nothing_of_a_classifier)
     sluice_expect_success(&r,
                           ARGS("train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run,
                                "--output", dirs.output, "--width", "16", "--heads", "2", "--depth",
-                               "2", "--context", "16", "--steps", "2", "--batch-size", "2"));
+                               "2", "--context-length", "16", "--steps", "2", "--batch-size", "2"));
     cr_expect_not(strstr(r.out, "accuracy"), "%s", r.out);
     sluice_expect_success(&r, ARGS("inspect", dirs.output));
     cr_expect(strstr(r.out, "  router_width "), "%s", r.out);

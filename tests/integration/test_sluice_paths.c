@@ -26,9 +26,9 @@ static const char *const *small_and(const char *directory, const char *model,
                                     const char *const *more)
 {
     static const char *words[32];
-    static const char *const sizes[] = {"--threads", "1", "--width",   "16", "--heads",      "2",
-                                        "--depth",   "1", "--context", "8",  "--batch-size", "2",
-                                        "--json",    NULL};
+    static const char *const sizes[] = {
+        "--threads",        "1", "--width",      "16", "--heads", "2", "--depth", "1",
+        "--context-length", "8", "--batch-size", "2",  "--json",  NULL};
     size_t count = 0;
     words[count++] = "train";
     words[count++] = "vanilla";

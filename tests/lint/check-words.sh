@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 # Prints the lines of a text, on standard input, that have a word of words.gone, and what to say
 # instead; exits with 1 when there is one. An option is itself and nothing longer; a word may be
-# a part of a name, as price is of kl_price.
+# a part of a name, as price is of kl_weight.
 check() {
     awk -v text="$1" '
         NR == FNR { if (/^[^#]/) { split($0, part, / *\| */); gone[part[1]] = part[2] } next }

@@ -74,7 +74,7 @@ static double disagreement(double want, double have)
 /* TransEvolve's counts of parameters are the published ones, with those that cancel. */
 static bool is_nil(const struct sl_parameter *p)
 {
-    return strstr(p->name, ".time.key");
+    return strstr(p->name, ".time_projection.key");
 }
 
 /* A ReLU that changes sides spoils long steps; one that does so close by spoils the slope around

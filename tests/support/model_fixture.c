@@ -46,9 +46,9 @@ static void set_where_used(const struct sl_arch *arch, struct sl_config *c)
     static const struct {
         const char *name;
         double value;
-    } values[] = {{"lambda", 0.3},   {"undecided_price", 0.01},
-                  {"kl_price", 0.3}, {"entropy_price", 0.3},
-                  {"pairs", 30},     {"bag", 20}};
+    } values[] = {{"compute_weight", 0.3}, {"gate_binarization_weight", 0.01},
+                  {"kl_weight", 0.3},      {"entropy_weight", 0.3},
+                  {"hash_bigrams", 30},    {"wide_ngrams", 20}};
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         const struct sl_number *row = sl_number_find(arch->hypers, values[i].name);
@@ -95,11 +95,11 @@ struct sl_config fixture_config_for(const struct sl_arch *arch, enum sl_task tas
     c.classes = task == SL_TASK_CLASSIFICATION ? FIXTURE_CLASSES : 0;
     c.vocab = FIXTURE_VOCAB;
     c.padding_token = 1;
-    c.context = FIXTURE_CONTEXT;
+    c.context_length = FIXTURE_CONTEXT;
     c.width = 36;
     c.heads = 3;
     c.depth = 3;
-    c.hidden = 52;
+    c.ffn_width = 52;
     set_where_used(arch, &c);
     fixture_clamp(arch, &c);
     EXPECT_OK(sl_config_check(arch, &c, &err), err);
@@ -120,7 +120,7 @@ static float fixture_noise_scale(const struct sl_builder *b, const char *name)
     if (strstr(name, "halting"))
         return 0.3f;
     if (strstr(name, "embedding"))
-        return b->embedding_scale > 1.0f ? 0.9f / b->embedding_scale : 1.0f;
+        return b->scale_embedding > 1.0f ? 0.9f / b->scale_embedding : 1.0f;
     return 0.15f;
 }
 
@@ -134,7 +134,7 @@ struct sl_model *fixture_model(struct sl_engine *engine, const struct sl_arch *a
     sl_model_initialize(m, 7);
     for (int i = 0; i < m->builder.count; i++) {
         struct sl_parameter *p = &m->builder.parameters[i];
-        uint64_t key = sl_random_key(8, p->name);
+        uint64_t key = sl_random_key(22, p->name);
         float size = fixture_noise_scale(&m->builder, p->name);
         for (int j = 0; j < p->rows * p->cols; j++)
             p->data[j] += size * (float)sl_random_normal(key, (uint64_t)j);

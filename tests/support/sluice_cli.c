@@ -84,7 +84,7 @@ void sluice_make_model(const struct workspace *w)
     struct program_result *r = malloc(sizeof *r);
     cr_assert(r);
     sluice_expect_success(r, ARGS("init", "tsa", "--corpus", w->corpus, "--output", w->output,
-                                  "--width", "16", "--heads", "2", "--depth", "2", "--hidden", "24",
-                                  "--context", "16"));
+                                  "--width", "16", "--heads", "2", "--depth", "2", "--ffn-width",
+                                  "24", "--context-length", "16"));
     free(r);
 }

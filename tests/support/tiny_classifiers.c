@@ -20,11 +20,11 @@ static struct sl_config small_config(const struct sl_arch *arch, int vocab, int 
     c.task = SL_TASK_CLASSIFICATION;
     c.classes = classes;
     c.vocab = vocab;
-    c.context = context;
+    c.context_length = context;
     c.width = 36;
     c.heads = 3;
     c.depth = 4;
-    c.hidden = 52;
+    c.ffn_width = 52;
     return c;
 }
 
@@ -46,7 +46,7 @@ static void make_token_overflow(struct sl_model *m, int32_t token)
     for (int i = 0; i < m->builder.count; i++) {
         struct sl_parameter *p = &m->builder.parameters[i];
         bool is_table = strstr(p->name, "embedding") && p->rows == m->config.vocab;
-        bool is_class = strstr(p->name, "classify") && p->cols == m->config.width;
+        bool is_class = strstr(p->name, "classifier") && p->cols == m->config.width;
         for (int j = 0; is_table && j < p->cols; j++)
             p->data[token * p->cols + j] = 3e38f;
         for (int j = 0; is_class && j < p->cols; j++)

@@ -16,7 +16,7 @@ void tiny_store_make(const char *store)
     (void)test_path(model, store, TINY_MODEL "/1");
     const char *const *args =
         ARGS("init", "tsa", "--corpus", corpus, "--output", model, "--width", "32", "--depth", "2",
-             "--heads", "2", "--hidden", "64", "--context", "64");
+             "--heads", "2", "--ffn-width", "64", "--context-length", "64");
     pid_t pid = program_start("sluice", args, (const int[]){-1, -1, STDERR_FILENO});
     cr_assert_eq(program_wait(pid), 0, "sluice init failed");
 }

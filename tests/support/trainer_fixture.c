@@ -32,8 +32,8 @@ struct sl_train_options small_training(const struct workspace *w, const struct s
     t.config.width = 20;
     t.config.heads = 1;
     t.config.depth = 2;
-    t.config.hidden = 36;
-    t.config.context = 13;
+    t.config.ffn_width = 36;
+    t.config.context_length = 13;
     fixture_clamp(arch, &t.config);
     sl_numbers_standard(sl_hyperparameter_rows, &t.hyperparameters);
     t.hyperparameters.steps = 12;

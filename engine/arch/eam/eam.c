@@ -10,7 +10,7 @@
  *
  * The paper leaves M open ("a sparse factor"); its cost of O(n log n) follows from `log`, a list of
  * keys in place of a matrix with a mask. Its E_k are unspecified; here they have one hidden layer.
- * With `stabilised`, which the paper has not: A = H + attention(norm(H)), y = P + experts(norm(P)).
+ * With `pre_norm`, which the paper has not: A = H + attention(norm(H)), y = P + experts(norm(P)).
  *
  * As published it is no language model: a window and the mean see the future. With pool 1, keys
  * that are not after the query and W_o of every row it is one, exact with a cache: for `log` a step
@@ -25,7 +25,7 @@ enum start { UNIT, SMALL };
 
 struct eam {
     struct sl_embedding embedding;
-    struct sl_norm attention_norm, experts_norm;      /* no gain: not stabilised */
+    struct sl_norm attention_norm, experts_norm;      /* no weight: not pre_norm */
     struct sl_linear_layer query, key_value, project; /* no project: one head */
     struct sl_experts experts;
     struct sl_linear_layer output;
@@ -42,21 +42,21 @@ static int pool_of(const struct sl_config *c)
 {
     const struct sl_eam_config *own = sl_config_own(c);
     int usual = c->task == SL_TASK_COMPLETION ? 1 : 2;
-    return own->pool ? own->pool : usual;
+    return own->pool_size ? own->pool_size : usual;
 }
 
 static void embedding_build(struct sl_builder *b, struct eam *m, const struct sl_config *c)
 {
     const struct sl_eam_config *own = sl_config_own(c);
-    m->embedding =
-        sl_embedding_build(b, (struct sl_embedding_shape){
-                                  .vocab = c->vocab,
-                                  .context = c->context,
-                                  .width = c->width,
-                                  .start = sl_normal(own->embedding_start == SMALL ? 0.02f : 1.0f),
-                                  .positions = SL_POSITIONS_SINES,
-                                  .scale = 1.0f,
-                                  .dropout = c->embedding_dropout});
+    m->embedding = sl_embedding_build(
+        b,
+        (struct sl_embedding_shape){.vocab = c->vocab,
+                                    .context_length = c->context_length,
+                                    .width = c->width,
+                                    .start = sl_normal(own->embedding_init == SMALL ? 0.02f : 1.0f),
+                                    .positions = SL_POSITIONS_SINES,
+                                    .scale = 1.0f,
+                                    .dropout = c->embedding_dropout});
 }
 
 /* Glorot's first values for each of the four matrices, keys and values being two of them. */
@@ -67,18 +67,18 @@ static void attention_build(struct sl_builder *b, struct eam *m, const struct sl
     float bound = sqrtf(6.0f / (2.0f * (float)d));
     struct sl_linear_shape shape = {
         .outs = d, .ins = d, .bound = bound, .bias = true, .bias_zero = true};
-    m->pattern = (struct sl_pattern){.kind = (enum sl_pattern_kind)own->pattern,
+    m->pattern = (struct sl_pattern){.kind = (enum sl_pattern_kind)own->attention_pattern,
                                      .stride = own->stride,
                                      .window = own->window,
                                      .causal = m->completes};
     if (m->pattern.kind == SL_PATTERN_NONE)
         return;
     m->cache_at = sl_cache_operands(b, 2 * d);
-    if (own->stabilised)
+    if (own->pre_norm)
         m->attention_norm = sl_norm_build(b, "attention_norm", d);
     m->query = sl_linear_build(b, "attention.query", shape);
     if (c->heads > 1)
-        m->project = sl_linear_build(b, "attention.project", shape);
+        m->project = sl_linear_build(b, "attention.output", shape);
     shape.outs = 2 * d;
     m->key_value = sl_linear_build(b, "attention.key_value", shape);
 }
@@ -93,15 +93,15 @@ static void eam_build(struct sl_builder *b, void *self, const struct sl_config *
     m->dropout = c->dropout;
     embedding_build(b, m, c);
     attention_build(b, m, c);
-    if (own->stabilised)
+    if (own->pre_norm)
         m->experts_norm = sl_norm_build(b, "experts_norm", c->width);
-    m->experts =
-        sl_experts_build(b, (struct sl_experts_shape){.width = c->width,
-                                                      .hidden = c->hidden,
-                                                      .count = own->experts,
-                                                      .used = own->experts_used,
-                                                      .dropout = c->dropout,
-                                                      .balance_price = own->balance_price});
+    m->experts = sl_experts_build(
+        b, (struct sl_experts_shape){.width = c->width,
+                                     .ffn_width = c->ffn_width,
+                                     .count = own->experts,
+                                     .used = own->experts_per_token,
+                                     .dropout = c->dropout,
+                                     .load_balancing_weight = own->load_balancing_weight});
     int outs = m->completes ? c->vocab : c->classes;
     m->output = sl_linear_build(
         b, "output", (struct sl_linear_shape){.outs = outs, .ins = c->width, .bias = true});
@@ -146,7 +146,7 @@ static struct sl_tensor *attend(struct sl_tape *t, const struct eam *m, struct s
 {
     if (m->pattern.kind == SL_PATTERN_NONE)
         return sl_take_rows(t, h, rows);
-    if (!m->attention_norm.gain)
+    if (!m->attention_norm.weight)
         return sl_drop(t, attention(t, m, h, rows), m->dropout);
     struct sl_tensor *a = attention(t, m, sl_norm_apply(t, &m->attention_norm, h), rows);
     return sl_residual(t, sl_take_rows(t, h, rows), a,
@@ -156,7 +156,7 @@ static struct sl_tensor *attend(struct sl_tape *t, const struct eam *m, struct s
 static struct sl_tensor *mix(struct sl_tape *t, const struct eam *m, struct sl_tensor *h,
                              const int32_t *origin)
 {
-    if (!m->experts_norm.gain)
+    if (!m->experts_norm.weight)
         return sl_experts_apply(t, &m->experts, h, origin);
     struct sl_tensor *x = sl_norm_apply(t, &m->experts_norm, h);
     return sl_residual(t, h, sl_experts_apply(t, &m->experts, x, origin),
@@ -223,17 +223,18 @@ static bool eam_check(const struct sl_config *c, struct sl_err *err)
     if (c->task == SL_TASK_COMPLETION && pool_of(c) != 1)
         return sl_fail(
             err, SL_BAD_INPUT,
-            "pool is %d; for completion only 1 is accepted: a window of tokens would see "
+            "pool_size is %d; for completion only 1 is accepted: a window of tokens would see "
             "those it is to predict",
-            own->pool);
-    if (own->experts_used > own->experts)
-        return sl_fail(err, SL_BAD_INPUT, "experts_used is %d; accepted is 0, or 1 to experts, %d",
-                       own->experts_used, own->experts);
-    if (own->experts_used == 0 && own->balance_price > 0.0f)
+            own->pool_size);
+    if (own->experts_per_token > own->experts)
         return sl_fail(err, SL_BAD_INPUT,
-                       "balance_price is %g; while every token takes all experts (experts_used 0) "
-                       "there is nothing to balance: accepted is 0",
-                       (double)own->balance_price);
+                       "experts_per_token is %d; accepted is 0, or 1 to experts, %d",
+                       own->experts_per_token, own->experts);
+    if (own->experts_per_token == 0 && own->load_balancing_weight > 0.0f)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "load_balancing_weight is %g; while every token takes all experts "
+                       "(experts_per_token 0) there is nothing to balance: accepted is 0",
+                       (double)own->load_balancing_weight);
     return true;
 }
 
@@ -250,23 +251,23 @@ static const struct sl_number hypers[] = {
     SL_INTEGER_ROW(sl_config, depth, 1, 1, 1, "layers: the paper has one"),
     SL_INTEGER_ROW(sl_config, heads, 1, 128, 4,
                    "attention heads; divides width; 1, as in the paper, has no projection"),
-    SL_INTEGER_ROW(sl_config, hidden, 8, 32768, 256, "features inside each expert (f)"),
-    SL_INTEGER_ROW(sl_config, context, 2, 8192, 256, "tokens of a text, at most (n)"),
-    SL_OWN_CHOICE_ROW(sl_eam_config, pattern, patterns, SL_PATTERN_NONE, SL_PATTERN_LOG,
+    SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 256, "features inside each expert (f)"),
+    SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 256, "tokens of a text, at most (n)"),
+    SL_OWN_CHOICE_ROW(sl_eam_config, attention_pattern, patterns, SL_PATTERN_NONE, SL_PATTERN_LOG,
                       "the keys that a token looks at; none: no attention at all"),
     SL_OWN_INTEGER_ROW(sl_eam_config, stride, 1, 8192, 16,
                        "of the patterns stride and window_stride (s)"),
     SL_OWN_INTEGER_ROW(sl_eam_config, window, 0, 8192, 16,
                        "of the pattern window_stride: tokens to each side (w)"),
-    SL_OWN_INTEGER_ROW(sl_eam_config, pool, 0, 64, 0,
+    SL_OWN_INTEGER_ROW(sl_eam_config, pool_size, 0, 64, 0,
                        "tokens averaged before the experts (p); 0: 2, or 1 for completion"),
     SL_OWN_INTEGER_ROW(sl_eam_config, experts, 1, 64, 4, "experts (K)"),
-    SL_OWN_INTEGER_ROW(sl_eam_config, experts_used, 0, 64, 0,
+    SL_OWN_INTEGER_ROW(sl_eam_config, experts_per_token, 0, 64, 0,
                        "experts computed for a token, by its gate; 0: all, as in the paper"),
-    SL_OWN_REAL_ROW(sl_eam_config, balance_price, 0, 100, 0,
+    SL_OWN_REAL_ROW(sl_eam_config, load_balancing_weight, 0, 100, 0,
                     "price of uneven use when experts are chosen; 0.01 is usual"),
-    SL_OWN_FLAG_ROW(sl_eam_config, stabilised, 0, "norms before and residuals around"),
-    SL_OWN_CHOICE_ROW(sl_eam_config, embedding_start, starts, SMALL, UNIT,
+    SL_OWN_FLAG_ROW(sl_eam_config, pre_norm, 0, "norms before and residuals around"),
+    SL_OWN_CHOICE_ROW(sl_eam_config, embedding_init, starts, SMALL, UNIT,
                       "first values of tokens: N(0, 1), N(0, 0.02^2)"),
     SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1,
                 "probability of dropping after attention and in experts, while training"),

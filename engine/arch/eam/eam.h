@@ -4,11 +4,11 @@
 #include "arch/arch.h"
 
 struct sl_eam_config {
-    int pattern, stride, window, pool; /* pattern: enum sl_pattern_kind */
-    int experts, experts_used;
-    bool stabilised;
-    int embedding_start;
-    float balance_price;
+    int attention_pattern, stride, window, pool_size; /* attention_pattern: enum sl_pattern_kind */
+    int experts, experts_per_token;
+    bool pre_norm;
+    int embedding_init;
+    float load_balancing_weight;
 };
 
 SL_CONFIG_FITS(struct sl_eam_config);
@@ -92,9 +92,9 @@ void sl_balance(struct sl_tape *t, struct sl_tensor *shares, const struct sl_rou
 /* A mixture of `count` MLPs under a gate that looks at each row. used 0: every row takes all of
  * them, by its gate; else those with the largest gates, and no other is computed. */
 struct sl_experts_shape {
-    int width, hidden, count, used;
-    float dropout;       /* of the hidden features */
-    float balance_price; /* while training, of sending rows to few experts; used > 0 only */
+    int width, ffn_width, count, used;
+    float dropout;               /* of the hidden features */
+    float load_balancing_weight; /* while training, of sending rows to few experts; used > 0 only */
 };
 
 /* The weights of one, which follow from those of all. */
@@ -107,8 +107,8 @@ struct sl_experts {
     struct sl_parameter *up, *up_bias;     /* count * hidden x width */
     struct sl_parameter *down, *down_bias; /* width x count * hidden, width x count */
     const struct sl_expert *each;          /* NULL when every row takes all of them */
-    int count, hidden, used;
-    float dropout, balance_price;
+    int count, ffn_width, used;
+    float dropout, load_balancing_weight;
 };
 struct sl_experts sl_experts_build(struct sl_builder *b, struct sl_experts_shape shape);
 /* origin: as in struct sl_linear_args. */

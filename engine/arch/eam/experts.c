@@ -30,8 +30,8 @@ static const struct sl_expert *copies_build(struct sl_builder *b, const struct s
 {
     struct sl_expert *each = sl_arena_take(b->arena, (size_t)e->count, sizeof *each);
     for (int k = 0; k < e->count; k++) {
-        each[k].up = copy_build(b, "up", k, e->hidden, e->up->cols);
-        each[k].down = copy_build(b, "down", k, e->down->rows, e->hidden);
+        each[k].up = copy_build(b, "up", k, e->ffn_width, e->up->cols);
+        each[k].down = copy_build(b, "down", k, e->down->rows, e->ffn_width);
     }
     return each;
 }
@@ -40,15 +40,15 @@ static const struct sl_upkeep upkeep;
 
 struct sl_experts sl_experts_build(struct sl_builder *b, struct sl_experts_shape shape)
 {
-    int d = shape.width, features = shape.count * shape.hidden;
+    int d = shape.width, features = shape.count * shape.ffn_width;
     struct sl_init in = sl_uniform(1.0f / sqrtf((float)d));
-    struct sl_init out = sl_uniform(1.0f / sqrtf((float)shape.hidden));
+    struct sl_init out = sl_uniform(1.0f / sqrtf((float)shape.ffn_width));
     enum sl_role role = shape.used > 0 ? SL_ROLE_SOURCE : SL_ROLE_MATRIX;
     struct sl_experts e = {.count = shape.count,
-                           .hidden = shape.hidden,
+                           .ffn_width = shape.ffn_width,
                            .used = shape.used,
                            .dropout = shape.dropout,
-                           .balance_price = shape.balance_price};
+                           .load_balancing_weight = shape.load_balancing_weight};
     e.gate = sl_linear_build(
         b, "experts.gate",
         (struct sl_linear_shape){.outs = shape.count, .ins = d, .bias = true, .bias_zero = true});
@@ -70,7 +70,7 @@ static void derive(const void *layer, const struct sl_kernels *kernels)
 {
     const struct sl_experts *e = layer;
     (void)kernels;
-    size_t each = (size_t)e->hidden, features = each * (size_t)e->count, d = (size_t)e->up->cols;
+    size_t each = (size_t)e->ffn_width, features = each * (size_t)e->count, d = (size_t)e->up->cols;
     for (size_t k = 0; k < (size_t)e->count; k++) {
         memcpy(e->each[k].up->data, e->up->data + k * each * d, each * d * sizeof(float));
         for (size_t r = 0; r < d; r++)
@@ -82,14 +82,14 @@ static void derive(const void *layer, const struct sl_kernels *kernels)
 static void fold(const void *layer, const struct sl_kernels *kernels)
 {
     const struct sl_experts *e = layer;
-    size_t each = (size_t)e->hidden, features = each * (size_t)e->count, d = (size_t)e->up->cols;
+    size_t each = (size_t)e->ffn_width, features = each * (size_t)e->count, d = (size_t)e->up->cols;
     for (size_t k = 0; k < (size_t)e->count; k++) {
         for (size_t r = 0; r < each; r++)
             kernels->axpy(e->up->grad + (k * each + r) * d, 1.0f, e->each[k].up->grad + r * d,
                           (int)d);
         for (size_t r = 0; r < d; r++)
             kernels->axpy(e->down->grad + r * features + k * each, 1.0f,
-                          e->each[k].down->grad + r * each, e->hidden);
+                          e->each[k].down->grad + r * each, e->ffn_width);
     }
 }
 
@@ -118,11 +118,11 @@ static const struct sl_group *ups_of(struct sl_tape *t, const struct sl_experts 
     struct sl_group *ups = sl_tape_struct(t, (size_t)e->count, sizeof *ups);
     struct sl_parameter *biases = sl_tape_struct(t, (size_t)e->count, sizeof *biases);
     for (int k = 0; k < e->count; k++) {
-        size_t at = (size_t)k * (size_t)e->hidden;
+        size_t at = (size_t)k * (size_t)e->ffn_width;
         biases[k] = *e->up_bias;
         biases[k].data += at;
         biases[k].grad = biases[k].grad ? biases[k].grad + at : NULL;
-        biases[k].cols = e->hidden;
+        biases[k].cols = e->ffn_width;
         ups[k] = (struct sl_group){e->each[k].up, &biases[k]};
     }
     return ups;
@@ -158,8 +158,8 @@ struct sl_tensor *sl_experts_apply(struct sl_tape *t, const struct sl_experts *e
     shares = sl_softmax_rows(t, shares);
     if (e->each) {
         const struct sl_routes *routes = sl_route(t, shares, e->used, origin);
-        if (t->training && e->balance_price > 0.0f)
-            sl_balance(t, shares, routes, e->balance_price);
+        if (t->training && e->load_balancing_weight > 0.0f)
+            sl_balance(t, shares, routes, e->load_balancing_weight);
         shares = sl_chosen_shares(t, shares, routes);
         y = over_chosen(t, e, x, shares, routes);
     } else {

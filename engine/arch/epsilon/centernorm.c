@@ -1,4 +1,4 @@
-/* centernorm.c - y = gain c (x - mean) + shift with c = sqrt(d / (d - 1)): the mean goes and the
+/* centernorm.c - y = weight c (x - mean) + bias with c = sqrt(d / (d - 1)): the mean goes and the
  * size stays. Epsilon, section 3.2. */
 #include "arch/epsilon/epsilon.h"
 #include "base/whole.h"
@@ -10,7 +10,7 @@ enum { X };
 
 enum { GAIN, SHIFT };
 
-enum { BLOCK = 64 }; /* rows whose gradients of gain and shift are summed together */
+enum { BLOCK = 64 }; /* rows whose gradients of weight and bias are summed together */
 
 static float scale_of(int cols)
 {
@@ -25,21 +25,21 @@ static float mean_of(const struct sl_node *n, const float *x)
 struct pass {
     const struct sl_node *n;
     float *workers; /* a row for each */
-    float *partial; /* backward, per block: the gradients of gain, then of shift */
+    float *partial; /* backward, per block: the gradients of weight, then of bias */
 };
 
 static void forward_rows(void *ctx, int first, int last, int worker)
 {
     const struct pass *p = ctx;
     const struct sl_node *n = p->n;
-    const float *gain = n->parameter[GAIN]->data, *shift = n->parameter[SHIFT]->data;
+    const float *weight = n->parameter[GAIN]->data, *bias = n->parameter[SHIFT]->data;
     int cols = n->out->cols;
     float *y = p->workers + (size_t)worker * (size_t)cols, c = scale_of(cols);
     for (int r = first; r < last; r++) {
         const float *x = sl_row(n->in[X], r);
         float mean = mean_of(n, x);
         for (int i = 0; i < cols; i++)
-            y[i] = gain[i] * (c * (x[i] - mean)) + shift[i];
+            y[i] = weight[i] * (c * (x[i] - mean)) + bias[i];
         n->tape->kernels->narrow(sl_row_any(n->out, r), y, cols);
     }
 }
@@ -69,16 +69,16 @@ static void centernorm_forward(const struct sl_node *n)
     sl_parallel(n->tape->pool, n->out->rows, BLOCK, forward_rows, &p);
 }
 
-/* With g = gain dy:  dx = c (g - mean(g)),  dgain += dy c (x - mean),  dshift += dy. */
+/* With g = weight dy:  dx = c (g - mean(g)),  dgain += dy c (x - mean),  dshift += dy. */
 static void backward_row(const struct sl_node *n, int r, float *g, float *dgain)
 {
-    const float *gain = n->parameter[GAIN]->data, *x = sl_row(n->in[X], r);
+    const float *weight = n->parameter[GAIN]->data, *x = sl_row(n->in[X], r);
     const float *dy = sl_grad_row(n->out, r);
     int cols = n->out->cols;
     float *dx = sl_grad_row(n->in[X], r), *dshift = dgain + cols;
     float c = scale_of(cols), mean = mean_of(n, x);
     for (int i = 0; i < cols; i++) {
-        g[i] = gain[i] * dy[i];
+        g[i] = weight[i] * dy[i];
         dgain[i] += dy[i] * (c * (x[i] - mean));
         dshift[i] += dy[i];
     }
@@ -116,12 +116,12 @@ static const struct sl_op centernorm = {.name = "centernorm",
                                         .backward = centernorm_backward};
 
 struct sl_tensor *sl_centernorm(struct sl_tape *t, struct sl_tensor *x,
-                                const struct sl_parameter *gain, const struct sl_parameter *shift)
+                                const struct sl_parameter *weight, const struct sl_parameter *bias)
 {
-    assert(gain->cols == x->cols);
-    assert(shift->cols == x->cols);
+    assert(weight->cols == x->cols);
+    assert(bias->cols == x->cols);
     return sl_tape_run(t, (struct sl_node){.op = &centernorm,
                                            .out = sl_operand_take(t, x->rows, x->cols),
                                            .in = {x},
-                                           .parameter = {gain, shift}});
+                                           .parameter = {weight, bias}});
 }

@@ -6,13 +6,13 @@
  *     step t:  h += alpha dropout(HQSA(centre(h)));  h += alpha dropout(FFN(centre(h)))      3.2
  *              HQSA: hqsa.c, 3.3;  FFN: both weights divided by their largest singular value
  *              p_i = min(sigmoid(v_t h_i + c_t), what is left of 1);  y += p_0 h_0           3.4
- *     logits = W y + b                                  of the first token alone (+ bag.c)
- *     loss += kl_price annealed(progress) mean_i KL(p_i, geometric(halting_mean))            4.2
- *     loss += entropy_price mean_i sum_b a_ib log a_ib  of the first step's shares           4.3
+ *     logits = W y + b                                  of the first token alone (+ n-grams)
+ *     loss += kl_weight annealed(progress) mean_i KL(p_i, geometric(ponder_prior_mean))      4.2
+ *     loss += entropy_weight mean_i sum_b a_ib log a_ib  of the first step's shares           4.3
  *
  * What the paper leaves open is as in its authors' code: scores have a layer for each step, halted
  * tokens go on to change and to be seen, sines give positions, the norm has gain and shift. Padding
- * stays out of the bins (there it is in: mask_keys 0).
+ * stays out of the bins (there it is in: mask_padding 0).
  *
  * The paper knows no language model, since its bins hold the future and its answer is that of the
  * first token. For completion a token's bins hold what it and those before it put there, every
@@ -33,7 +33,7 @@ struct epsilon {
     struct sl_bag bag;
     struct sl_head head;
     int depth, padding_token;
-    float dropout, residual_scale, entropy_price;
+    float dropout, residual_scale, entropy_weight;
 };
 
 /* A language model has no use for it. */
@@ -45,7 +45,7 @@ static int padding_token(const struct sl_config *c)
 static struct sl_embedding_shape embedding_shape(const struct sl_config *c)
 {
     return (struct sl_embedding_shape){.vocab = c->vocab,
-                                       .context = c->context,
+                                       .context_length = c->context_length,
                                        .width = c->width,
                                        .start = sl_glorot(c->vocab, c->width),
                                        .positions = SL_POSITIONS_SINES,
@@ -53,7 +53,7 @@ static struct sl_embedding_shape embedding_shape(const struct sl_config *c)
                                        .dropout = c->dropout,
                                        .tied = c->task == SL_TASK_COMPLETION,
                                        .padding_token = padding_token(c),
-                                       .pairs = c->pairs};
+                                       .hash_bigrams = c->hash_bigrams};
 }
 
 static struct sl_histogram_shape attention_shape(const struct sl_config *c)
@@ -62,9 +62,9 @@ static struct sl_histogram_shape attention_shape(const struct sl_config *c)
     return (struct sl_histogram_shape){.width = c->width,
                                        .heads = c->heads,
                                        .bins = own->bins,
-                                       .latents = own->latents,
+                                       .latents = own->latent_dim,
                                        .dropout = c->dropout,
-                                       .bin_padding = !own->mask_keys,
+                                       .bin_padding = !own->mask_padding,
                                        .steps = c->task == SL_TASK_COMPLETION ? c->depth : 0};
 }
 
@@ -76,28 +76,28 @@ static void epsilon_build(struct sl_builder *b, void *self, const struct sl_conf
     m->padding_token = padding_token(c);
     m->dropout = c->dropout;
     m->residual_scale = own->residual_scale;
-    m->entropy_price = own->entropy_price;
+    m->entropy_weight = own->entropy_weight;
     m->embedding = sl_embedding_build(b, embedding_shape(c));
     m->attention_norm = sl_norm_build(b, "attention_norm", c->width);
     m->attention = sl_histogram_build(b, attention_shape(c));
     m->mlp_norm = sl_norm_build(b, "mlp_norm", c->width);
-    m->up = sl_spectral_build(b, "mlp.up", c->hidden, c->width);
-    m->down = sl_spectral_build(b, "mlp.down", c->width, c->hidden);
+    m->up = sl_spectral_build(b, "mlp.up", c->ffn_width, c->width);
+    m->down = sl_spectral_build(b, "mlp.down", c->width, c->ffn_width);
     m->halting = sl_halting_build(b, (struct sl_halting_shape){.width = c->width,
                                                                .steps_most = c->depth,
-                                                               .price = own->kl_price,
-                                                               .mean = own->halting_mean});
+                                                               .price = own->kl_weight,
+                                                               .mean = own->ponder_prior_mean});
     if (c->task == SL_TASK_COMPLETION) {
         m->head = sl_head_build(b, (struct sl_head_shape){.embedding = m->embedding});
         return;
     }
     m->classify =
-        sl_linear_build(b, "classify",
+        sl_linear_build(b, "classifier",
                         (struct sl_linear_shape){.outs = c->classes,
                                                  .ins = c->width,
                                                  .bound = sl_glorot(c->width, c->classes).value,
                                                  .bias = true});
-    m->bag = sl_bag_build(b, (struct sl_bag_shape){.rows = c->bag,
+    m->bag = sl_bag_build(b, (struct sl_bag_shape){.rows = c->wide_ngrams,
                                                    .classes = c->classes,
                                                    .padding_token = m->padding_token});
 }
@@ -110,7 +110,7 @@ static struct sl_tensor *update(struct sl_tape *t, const struct epsilon *m, stru
         .gate = gate.value, .rows = gate.rows, .dropout = m->dropout, .scale = m->residual_scale};
     h = sl_residual(t, h, read, args);
     struct sl_tensor *x = sl_take_rows(t, h, gate.rows);
-    x = sl_centernorm(t, x, m->mlp_norm.gain, m->mlp_norm.shift);
+    x = sl_centernorm(t, x, m->mlp_norm.weight, m->mlp_norm.bias);
     x = sl_mlp_apply(t, &m->up.layer, &m->down.layer, x,
                      (struct sl_linear_args){.activation = SL_GELU, .dropout = m->dropout});
     return sl_residual(t, h, x, args);
@@ -123,15 +123,15 @@ static void update_stream(struct sl_tape *t, const struct epsilon *m, struct sl_
     s->h = update(t, m, s->h, read, (struct sl_gate){.rows = rows});
 }
 
-static float entropy_price(const struct epsilon *m, int step)
+static float entropy_weight(const struct epsilon *m, int step)
 {
-    return step == 1 ? m->entropy_price : 0.0f;
+    return step == 1 ? m->entropy_weight : 0.0f;
 }
 
 static void step(struct sl_tape *t, const struct epsilon *m, struct sl_stream *s)
 {
-    struct sl_tensor *x = sl_centernorm(t, s->h, m->attention_norm.gain, m->attention_norm.shift);
-    struct sl_tensor *bins = sl_histogram_fill(t, &m->attention, s, x, entropy_price(m, s->step));
+    struct sl_tensor *x = sl_centernorm(t, s->h, m->attention_norm.weight, m->attention_norm.bias);
+    struct sl_tensor *bins = sl_histogram_fill(t, &m->attention, s, x, entropy_weight(m, s->step));
     update_stream(t, m, s, x, bins, s->leaders);
     sl_halting_apply(t, &m->halting, s);
     if (s->followers)
@@ -155,9 +155,9 @@ static struct sl_tensor *classify(struct sl_tape *t, const struct epsilon *m, st
 static void step_walk(struct sl_tape *t, const struct epsilon *m, struct sl_walk *w)
 {
     struct sl_tensor *x = sl_take_rows(t, w->h, w->moved);
-    x = sl_centernorm(t, x, m->attention_norm.gain, m->attention_norm.shift);
+    x = sl_centernorm(t, x, m->attention_norm.weight, m->attention_norm.bias);
     struct sl_tensor *read =
-        sl_histogram_look_back(t, &m->attention, w, x, entropy_price(m, w->step));
+        sl_histogram_look_back(t, &m->attention, w, x, entropy_weight(m, w->step));
     w->h = update(t, m, w->h, read, w->gate);
     sl_halting_each(t, &m->halting, w);
     sl_walk_advance(t, w);
@@ -192,22 +192,22 @@ static const struct sl_number hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 12, "features per token (d)"),
     SL_INTEGER_ROW(sl_config, depth, 1, 128, 8, "steps, at most (L)"),
     SL_INTEGER_ROW(sl_config, heads, 1, 128, 2, "attention heads (H); divides width"),
-    SL_INTEGER_ROW(sl_config, hidden, 8, 32768, 72, "features inside the MLP (d_ff)"),
-    SL_INTEGER_ROW(sl_config, context, 2, 8192, 512, "tokens of a text, at most"),
+    SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 72, "features inside the MLP (d_ff)"),
+    SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 512, "tokens of a text, at most"),
     SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training"),
     SL_OWN_INTEGER_ROW(sl_epsilon_config, bins, 1, 1024, 16,
                        "bins that keys are shared out among (B)"),
-    SL_OWN_INTEGER_ROW(sl_epsilon_config, latents, 1, 1024, 8,
+    SL_OWN_INTEGER_ROW(sl_epsilon_config, latent_dim, 1, 1024, 8,
                        "dimensions in which keys meet bins (d_lat)"),
-    SL_NUMBER_ROW_AT(offsetof(struct sl_config, own), sl_epsilon_config, mask_keys, SL_FLAG, 0, 1,
-                     1, "false: padding goes into the bins, too; batches of texts have none", NULL,
-                     SL_CLASSIFIES),
+    SL_NUMBER_ROW_AT(offsetof(struct sl_config, own), sl_epsilon_config, mask_padding, SL_FLAG, 0,
+                     1, 1, "false: padding goes into the bins, too; batches of texts have none",
+                     NULL, SL_CLASSIFIES),
     SL_OWN_REAL_ROW(sl_epsilon_config, residual_scale, 0.001, 10, 0.25, "of both updates (alpha)"),
-    SL_OWN_REAL_ROW(sl_epsilon_config, halting_mean, 1.01, 1000, 3,
+    SL_OWN_REAL_ROW(sl_epsilon_config, ponder_prior_mean, 1.01, 1000, 3,
                     "steps that the price on depth prefers"),
-    SL_OWN_REAL_ROW(sl_epsilon_config, kl_price, 0, 100, 0.015,
+    SL_OWN_REAL_ROW(sl_epsilon_config, kl_weight, 0, 100, 0.015,
                     "of halting otherwise, in nats (lambda_KL)"),
-    SL_OWN_REAL_ROW(sl_epsilon_config, entropy_price, 0, 100, 0.005,
+    SL_OWN_REAL_ROW(sl_epsilon_config, entropy_weight, 0, 100, 0.005,
                     "of few bins, in nats (lambda_ent)"),
     SL_HYPERS_TABLES,
     {0}};

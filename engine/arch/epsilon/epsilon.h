@@ -4,18 +4,18 @@
 #include "arch/arch.h"
 
 struct sl_epsilon_config {
-    int bins, latents; /* B, d_lat */
-    bool mask_keys;
-    float residual_scale, halting_mean, kl_price, entropy_price;
+    int bins, latent_dim; /* B, d_lat */
+    bool mask_padding;
+    float residual_scale, ponder_prior_mean, kl_weight, entropy_weight;
 };
 
 SL_CONFIG_FITS(struct sl_epsilon_config);
 
 /* -- ops -------------------------------------------------------------------------------------- */
 
-/* y_i = gain sqrt(cols / (cols - 1)) (x_i - mean) + shift, as an operand. Epsilon, section 3.2. */
+/* y_i = weight sqrt(cols / (cols - 1)) (x_i - mean) + bias, as an operand. Epsilon, section 3.2. */
 struct sl_tensor *sl_centernorm(struct sl_tape *t, struct sl_tensor *x,
-                                const struct sl_parameter *gain, const struct sl_parameter *shift);
+                                const struct sl_parameter *weight, const struct sl_parameter *bias);
 
 /* h with rows h_{rows_i} = x_i (NULL: all), in its place; fp32. Never while training. */
 struct sl_tensor *sl_put_rows(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *x,
@@ -25,14 +25,14 @@ struct sl_tensor *sl_put_rows(struct sl_tape *t, struct sl_tensor *h, struct sl_
  * among a few bins:
  *     a_i = softmax_b(key_i . assign_b)
  * key_value: rows x 2 width, fp32, keys then values; assign: width x bins, a head's rows after one
- * another. Adds entropy_price * sum over heads and rows but padding of sum_b a_ib log a_ib to the
+ * another. Adds entropy_weight * sum over heads and rows but padding of sum_b a_ib log a_ib to the
  * loss. Result: rows x (heads bins), fp32. */
 struct sl_share_args {
     const struct sl_parameter *assign;
     const bool *padding; /* per row; NULL: none is */
     int heads;
     bool bin_padding; /* padding goes into the bins, too; else its shares are 0 */
-    float entropy_price;
+    float entropy_weight;
 };
 struct sl_tensor *sl_share_bins(struct sl_tape *t, struct sl_tensor *key_value,
                                 struct sl_share_args args);
@@ -207,11 +207,11 @@ struct sl_histogram {
     size_t cache_at;
 };
 struct sl_histogram sl_histogram_build(struct sl_builder *b, struct sl_histogram_shape shape);
-/* The bins of every sequence of the stream; x: its rows, normed. entropy_price is of the mean over
+/* The bins of every sequence of the stream; x: its rows, normed. entropy_weight is of the mean over
  * rows and heads. */
 struct sl_tensor *sl_histogram_fill(struct sl_tape *t, const struct sl_histogram *a,
                                     const struct sl_stream *s, struct sl_tensor *x,
-                                    float entropy_price);
+                                    float entropy_weight);
 /* What rows of the stream (NULL: all) read from them. */
 struct sl_tensor *sl_histogram_read(struct sl_tape *t, const struct sl_histogram *a,
                                     const struct sl_stream *s, struct sl_tensor *x,
@@ -221,4 +221,4 @@ struct sl_tensor *sl_histogram_read(struct sl_tape *t, const struct sl_histogram
 void sl_histogram_begin(struct sl_tape *t, const struct sl_histogram *a, struct sl_walk *w);
 struct sl_tensor *sl_histogram_look_back(struct sl_tape *t, const struct sl_histogram *a,
                                          const struct sl_walk *w, struct sl_tensor *x,
-                                         float entropy_price);
+                                         float entropy_weight);

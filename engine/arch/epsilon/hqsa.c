@@ -16,7 +16,7 @@ static void linears_build(struct sl_builder *b, struct sl_histogram *a, int widt
     struct sl_linear_shape shape = {
         .outs = width, .ins = width, .bound = sl_glorot(width, width).value, .bias = true};
     a->query = sl_linear_build(b, "attention.query", shape);
-    a->project = sl_linear_build(b, "attention.project", shape);
+    a->project = sl_linear_build(b, "attention.output", shape);
     shape.outs = 2 * width;
     a->key_value = sl_linear_build(b, "attention.key_value", shape);
 }
@@ -34,14 +34,14 @@ struct sl_histogram sl_histogram_build(struct sl_builder *b, struct sl_histogram
     struct sl_histogram a = {.shape = shape};
     int dim = shape.width / shape.heads, bins = shape.bins;
     linears_build(b, &a, shape.width);
-    a.latent = sl_parameter_add(b, "attention.latent", SL_ROLE_SOURCE, shape.latents, dim,
-                                sl_glorot(dim, shape.latents));
+    a.latent = sl_parameter_add(b, "attention.latent_projection", SL_ROLE_SOURCE, shape.latents,
+                                dim, sl_glorot(dim, shape.latents));
     /* As the authors' initialiser sees them: heads, bins, latents. */
     a.prototypes =
-        sl_parameter_add(b, "attention.prototypes", SL_ROLE_SOURCE, shape.heads * shape.latents,
+        sl_parameter_add(b, "attention.bin_prototypes", SL_ROLE_SOURCE, shape.heads * shape.latents,
                          bins, sl_glorot(bins * shape.latents, shape.heads * shape.latents));
-    a.log_tau =
-        sl_parameter_add(b, "attention.log_tau", SL_ROLE_VECTOR, 1, shape.heads, sl_constant(0.0f));
+    a.log_tau = sl_parameter_add(b, "attention.log_temperature", SL_ROLE_VECTOR, 1, shape.heads,
+                                 sl_constant(0.0f));
     a.assign = sl_buffer_add(
         b, "attention.assign",
         (struct sl_buffer_shape){.kind = SL_BUFFER_DERIVED, .rows = shape.width, .cols = bins});
@@ -146,26 +146,26 @@ static struct sl_tensor *linear(struct sl_tape *t, const struct sl_linear_layer 
     return sl_linear(t, x, (struct sl_linear_args){.weight = layer->weight, .bias = layer->bias});
 }
 
-/* entropy_price: of each row. */
+/* entropy_weight: of each row. */
 static struct sl_tensor *share_out(struct sl_tape *t, const struct sl_histogram *a,
                                    struct sl_tensor *key_value, const bool *padding,
-                                   float entropy_price)
+                                   float entropy_weight)
 {
-    float price = t->training ? entropy_price / (float)a->shape.heads : 0.0f;
+    float price = t->training ? entropy_weight / (float)a->shape.heads : 0.0f;
     return sl_share_bins(t, key_value,
                          (struct sl_share_args){.assign = a->assign,
                                                 .padding = padding,
                                                 .heads = a->shape.heads,
                                                 .bin_padding = a->shape.bin_padding,
-                                                .entropy_price = price});
+                                                .entropy_weight = price});
 }
 
 struct sl_tensor *sl_histogram_fill(struct sl_tape *t, const struct sl_histogram *a,
                                     const struct sl_stream *s, struct sl_tensor *x,
-                                    float entropy_price)
+                                    float entropy_weight)
 {
     struct sl_tensor *key_value = linear(t, &a->key_value, x);
-    struct sl_tensor *shares = share_out(t, a, key_value, s->padding, entropy_price * s->share);
+    struct sl_tensor *shares = share_out(t, a, key_value, s->padding, entropy_weight * s->share);
     return sl_fill_bins(t, key_value, shares,
                         (struct sl_fill_args){.stretches = s->stretches, .heads = a->shape.heads});
 }
@@ -201,10 +201,10 @@ static struct sl_tensor *keep(struct sl_tape *t, const struct sl_walk *w, struct
 
 struct sl_tensor *sl_histogram_look_back(struct sl_tape *t, const struct sl_histogram *a,
                                          const struct sl_walk *w, struct sl_tensor *x,
-                                         float entropy_price)
+                                         float entropy_weight)
 {
     struct sl_tensor *key_value = linear(t, &a->key_value, x);
-    struct sl_tensor *shares = share_out(t, a, key_value, NULL, entropy_price * w->share);
+    struct sl_tensor *shares = share_out(t, a, key_value, NULL, entropy_weight * w->share);
     struct sl_tensor *query = linear(t, &a->query, sl_take_rows(t, x, w->among));
     size_t before = (size_t)(w->step - 1) * step_floats(&a->shape);
     struct sl_tensor *context =

@@ -80,7 +80,7 @@ static double share_row(const struct sl_node *n, int row, float *shares)
         return 0.0;
     }
     (void)n->tape->kernels->softmax(shares, a->shape.bins);
-    for (int b = 0; a->args.entropy_price > 0.0f && !padding && b < a->shape.bins; b++)
+    for (int b = 0; a->args.entropy_weight > 0.0f && !padding && b < a->shape.bins; b++)
         price += (double)(shares[b] * logf(fmaxf(shares[b], share_least)));
     return price;
 }
@@ -119,7 +119,7 @@ static void share_forward(const struct sl_node *n)
     double price = 0.0;
     for (size_t i = 0; i < pieces_of(n); i++)
         price += p.prices[i];
-    n->tape->stats.price += price * (double)a->args.entropy_price;
+    n->tape->stats.price += price * (double)a->args.entropy_weight;
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
@@ -131,9 +131,9 @@ static void backward_row(const struct sl_node *n, int row, size_t column, float 
     int bins = a->shape.bins;
     const float *shares = sl_row(n->out, row) + column;
     memcpy(dl, sl_grad_row(n->out, row) + column, (size_t)bins * sizeof *dl);
-    bool priced = a->args.entropy_price > 0.0f && !is_padding(a, row);
+    bool priced = a->args.entropy_weight > 0.0f && !is_padding(a, row);
     for (int b = 0; priced && b < bins; b++)
-        dl[b] += a->args.entropy_price *
+        dl[b] += a->args.entropy_weight *
                  (logf(fmaxf(shares[b], share_least)) + (shares[b] >= share_least ? 1.0f : 0.0f));
     float mean = n->tape->kernels->dot(shares, dl, bins);
     for (int b = 0; b < bins; b++)

@@ -29,12 +29,12 @@ struct sl_spectral sl_spectral_build(struct sl_builder *b, const char *name, int
 {
     char raw[SL_NAME_MAX], normal[SL_NAME_MAX], bias[SL_NAME_MAX];
     (void)snprintf(raw, sizeof raw, "%s.weight", name);
-    (void)snprintf(normal, sizeof normal, "%s.normal", name);
+    (void)snprintf(normal, sizeof normal, "%s.normalized_weight", name);
     (void)snprintf(bias, sizeof bias, "%s.bias", name);
     struct sl_spectral s = {0};
     s.raw = sl_parameter_add(b, raw, SL_ROLE_SOURCE, outs, ins, sl_glorot(ins, outs));
-    s.u = vector(b, name, "u", outs);
-    s.v = vector(b, name, "v", ins);
+    s.u = vector(b, name, "weight_u", outs);
+    s.v = vector(b, name, "weight_v", ins);
     s.layer.weight =
         sl_buffer_add(b, normal,
                       (struct sl_buffer_shape){

@@ -24,9 +24,18 @@ static double rotation_element(const struct sl_init *init, uint64_t key, int row
     return (double)init->value * (row < half ? sin(angle) : cos(angle));
 }
 
-static struct sl_init rotation_init(float value, int span, int time)
+static struct sl_init rotation_init(float value, int span, int time, const char *stream)
 {
-    return (struct sl_init){.element = rotation_element, .value = value, .args = {span, time}};
+    return (struct sl_init){
+        .element = rotation_element, .value = value, .args = {span, time}, .stream = stream};
+}
+
+/* The stream of one factor's frozen numbers. Trained models depend on these very names. */
+static const char *stream_of(struct sl_builder *b, const char *rotation, const char *factor)
+{
+    char *stream = sl_arena_take(b->arena, SL_NAME_MAX, 1);
+    (void)snprintf(stream, SL_NAME_MAX, "%s.%s", rotation, factor);
+    return stream;
 }
 
 static const char *part(char full[SL_NAME_MAX], const char *name, const char *suffix)
@@ -53,11 +62,11 @@ struct sl_rotation sl_rotation_build(struct sl_builder *b, const char *name,
                               sl_constant(0.0f));
     fixed.rows = rank;
     fixed.cols = shape.ins;
-    fixed.init = rotation_init(size, shape.ins, shape.time);
+    fixed.init = rotation_init(size, shape.ins, shape.time, stream_of(b, shape.stream, "in"));
     r.in = sl_buffer_add(b, part(full, name, "in"), fixed);
     fixed.rows = shape.outs;
     fixed.cols = rank;
-    fixed.init = rotation_init(size, shape.outs, shape.time);
+    fixed.init = rotation_init(size, shape.outs, shape.time, stream_of(b, shape.stream, "out"));
     r.out = sl_buffer_add(b, part(full, name, "out"), fixed);
     r.weight = sl_buffer_add(
         b, part(full, name, "weight"),

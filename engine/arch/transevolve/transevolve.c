@@ -21,10 +21,11 @@
 #include "arch/transevolve/transevolve.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum mixing { FULL, RANDOM };
 
-enum time_form { CODE, PAPER };
+enum time_encoding { CODE, PAPER };
 
 /* Of all norms. */
 static const float epsilon = 1e-3f;
@@ -79,17 +80,22 @@ static struct sl_linear_layer dense_build(struct sl_builder *b, const char *name
 
 /* Rotations begin at time 1. At time 0, where the paper's code begins, U and V are constant and
  * the layer sees of its input no more than a sum that the norm has made 0. */
-static void mixing_build(struct sl_builder *b, struct layer *k, const struct sl_config *c, int l)
+static void mixing_build(struct sl_builder *b, struct layer *k, const struct sl_config *c,
+                         int block, int l)
 {
     const struct sl_transevolve_config *own = sl_config_own(c);
-    int sizes[3] = {c->width, c->hidden, c->width};
-    static const char *const names[2] = {"mixing.up", "mixing.down"};
+    int sizes[3] = {c->width, c->ffn_width, c->width};
+    static const char *const names[2] = {"mlp.up", "mlp.down"};
+    static const char *const streams[2] = {"up", "down"};
     for (int i = 0; i < 2; i++) {
+        char stream[SL_NAME_MAX];
+        (void)snprintf(stream, sizeof stream, "block.%d.%d.mixing.%s", block, l, streams[i]);
         struct sl_rotation_shape turn = {.outs = sizes[i + 1],
                                          .ins = sizes[i],
-                                         .time = own->random_offset + l,
+                                         .time = own->skip_time_zero + l,
+                                         .stream = stream,
                                          .bound = sqrtf(6.0f / (float)c->width)};
-        if (own->mixing == RANDOM)
+        if (own->feed_forward == RANDOM)
             k->turn[i] = sl_rotation_build(b, names[i], turn);
         else
             k->mix[i] = dense_build(b, names[i], sizes[i + 1], sizes[i], true);
@@ -101,7 +107,7 @@ static void mixing_build(struct sl_builder *b, struct layer *k, const struct sl_
 static struct sl_drift_shape drift_shape(const struct sl_config *c, int depths)
 {
     const struct sl_transevolve_config *own = sl_config_own(c);
-    bool paper = own->time_form == PAPER;
+    bool paper = own->time_encoding == PAPER;
     double last = (double)c->width * (double)depths;
     return (struct sl_drift_shape){.keys = 2 * c->width,
                                    .width = c->width,
@@ -114,12 +120,12 @@ static struct sl_drift_shape drift_shape(const struct sl_config *c, int depths)
 static void block_build(struct sl_builder *b, struct block *k, const struct sl_config *c, int index)
 {
     int d = c->width;
-    sl_scope(b, "block.%d.", index);
+    sl_scope(b, "blocks.%d.", index);
     float bound = sl_glorot(2 * d, 2 * d).value; /* with their projections of time */
     struct sl_linear_shape meeting = {.outs = 2 * d, .ins = d, .bound = bound};
     k->query = sl_linear_build(b, "query", meeting);
     k->key = sl_linear_build(b, "key", meeting);
-    k->drift = sl_drift_build(b, "time", drift_shape(c, k->depth));
+    k->drift = sl_drift_build(b, "time_projection", drift_shape(c, k->depth));
     k->meet = (struct sl_meet_args){.heads = c->heads,
                                     .both_ways = c->task == SL_TASK_CLASSIFICATION,
                                     .cache_keys = sl_cache_operands(b, 2 * d),
@@ -127,14 +133,14 @@ static void block_build(struct sl_builder *b, struct block *k, const struct sl_c
     k->layers = sl_arena_take(b->arena, (size_t)k->depth, sizeof *k->layers);
     for (int l = 0; l < k->depth; l++) {
         struct layer *layer = &k->layers[l];
-        sl_scope(b, "block.%d.%d.", index, l);
+        sl_scope(b, "blocks.%d.layers.%d.", index, l);
         *layer = (struct layer){.cache_values = sl_cache_operands(b, d)};
         layer->attention_norm = norm_build(b, "attention_norm", d);
-        layer->project = dense_build(b, "attention.project", d, d, false);
-        layer->mixing_norm = norm_build(b, "mixing_norm", d);
-        mixing_build(b, layer, c, l);
+        layer->project = dense_build(b, "attention.output", d, d, false);
+        layer->mixing_norm = norm_build(b, "mlp_norm", d);
+        mixing_build(b, layer, c, index, l);
     }
-    sl_scope(b, "block.%d.", index);
+    sl_scope(b, "blocks.%d.", index);
     k->norm = norm_build(b, "norm", d);
 }
 
@@ -143,7 +149,7 @@ static void transevolve_build(struct sl_builder *b, void *self, const struct sl_
     const struct sl_transevolve_config *own = sl_config_own(c);
     struct transevolve *m = self;
     m->count = own->blocks;
-    m->mixing = (enum mixing)own->mixing;
+    m->mixing = (enum mixing)own->feed_forward;
     m->dropout = c->dropout;
     m->blocks = sl_arena_take(b->arena, (size_t)own->blocks, sizeof *m->blocks);
     struct sl_embedding_shape embedding = sl_embedding_shape_of(c);
@@ -160,8 +166,8 @@ static void transevolve_build(struct sl_builder *b, void *self, const struct sl_
     sl_scope(b, "%s", "");
     if (c->task != SL_TASK_CLASSIFICATION)
         return;
-    m->norm = norm_build(b, "norm", c->width);
-    m->classify = dense_build(b, "classify", c->classes == 2 ? 1 : c->classes, c->width, true);
+    m->norm = norm_build(b, "final_norm", c->width);
+    m->classify = dense_build(b, "classifier", c->classes == 2 ? 1 : c->classes, c->width, true);
 }
 
 /* -- forward ------------------------------------------------------------------------------ */
@@ -241,9 +247,9 @@ static bool transevolve_check(const struct sl_config *c, struct sl_err *err)
     if (own->blocks > c->depth)
         return sl_fail(err, SL_BAD_INPUT, "blocks is %d; accepted is 1 to depth, which is %d",
                        own->blocks, c->depth);
-    if (c->width % 2 != 0 || c->hidden % 2 != 0)
+    if (c->width % 2 != 0 || c->ffn_width % 2 != 0)
         return sl_fail(err, SL_BAD_INPUT, "width is %d and hidden %d; both must be even", c->width,
-                       c->hidden);
+                       c->ffn_width);
     return true;
 }
 
@@ -254,11 +260,11 @@ static const struct sl_number hypers[] = {
     SL_HYPERS_DECODER,
     SL_OWN_INTEGER_ROW(sl_transevolve_config, blocks, 1, 128, 2,
                        "times that queries meet keys; depth is cut so"),
-    SL_OWN_CHOICE_ROW(sl_transevolve_config, mixing, mixings, RANDOM, FULL,
+    SL_OWN_CHOICE_ROW(sl_transevolve_config, feed_forward, mixings, RANDOM, FULL,
                       "the MLP's matrices: learnt in full, or frozen random rotations"),
-    SL_OWN_CHOICE_ROW(sl_transevolve_config, time_form, time_forms, PAPER, CODE,
+    SL_OWN_CHOICE_ROW(sl_transevolve_config, time_encoding, time_forms, PAPER, CODE,
                       "angles of time: steps of pi / 64, or a turn by the last depth"),
-    SL_OWN_FLAG_ROW(sl_transevolve_config, random_offset, 1,
+    SL_OWN_FLAG_ROW(sl_transevolve_config, skip_time_zero, 1,
                     "rotations begin at time 1; false: at 0 as published, which is degenerate"),
     {0}};
 

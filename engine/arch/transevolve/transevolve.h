@@ -5,8 +5,8 @@
 
 struct sl_transevolve_config {
     int blocks;
-    int mixing, time_form; /* enum mixing, enum time_form */
-    bool random_offset;
+    int feed_forward, time_encoding; /* enum mixing, enum time_encoding */
+    bool skip_time_zero;
 };
 
 SL_CONFIG_FITS(struct sl_transevolve_config);
@@ -61,7 +61,8 @@ struct sl_rotation {
 struct sl_rotation_shape {
     int outs, ins; /* even */
     int time;
-    float bound; /* s starts U(-bound, bound) */
+    float bound;        /* s starts U(-bound, bound) */
+    const char *stream; /* of the frozen numbers: see sl_init */
 };
 struct sl_rotation sl_rotation_build(struct sl_builder *b, const char *name,
                                      struct sl_rotation_shape shape);

@@ -1,11 +1,11 @@
 /* encoder.c - the transformer encoders that the papers compare themselves with: pre-norm, biases
  * everywhere, positions of sines. Which of them it is, is a matter of sizes and choices:
  *
- *     Epsilon's   width 12, heads 2, hidden 72, depth 8, context 512, embedding_start unit
- *     matched     the same with embedding_start glorot, embedding_scale 1, embedding_dropout 0.1,
+ *     Epsilon's   width 12, heads 2, hidden 72, depth 8, context 512, embedding_init unit
+ *     matched     the same with embedding_init glorot, scale_embedding 1, embedding_dropout 0.1,
  *                 pooling first
  *     EAM's       width 128, heads 4, hidden 1024, depth 3, context 256, activation relu,
- *                 embedding_start unit, final_norm 0
+ *                 embedding_init unit, final_norm 0
  *
  *     h = dropout(scale E[tokens] + P[positions])
  *     h += dropout(attention(norm(h)));   h += dropout(mlp(norm(h)))     depth times
@@ -18,11 +18,11 @@
 
 enum activation { GELU, RELU };
 
-enum embedding_start { UNIT, SMALL, GLOROT, WIDTH };
+enum embedding_init { UNIT, SMALL, GLOROT, WIDTH };
 
 struct encoder_config {
-    int activation, embedding_start; /* enum activation, enum embedding_start */
-    bool embedding_scale, final_norm;
+    int activation, embedding_init; /* enum activation, enum embedding_init */
+    bool scale_embedding, final_norm;
 };
 
 SL_CONFIG_FITS(struct encoder_config);
@@ -35,10 +35,10 @@ struct encoder {
     int depth;
 };
 
-static struct sl_init embedding_start(const struct sl_config *c)
+static struct sl_init embedding_init(const struct sl_config *c)
 {
     const struct encoder_config *own = sl_config_own(c);
-    switch ((enum embedding_start)own->embedding_start) {
+    switch ((enum embedding_init)own->embedding_init) {
     case SMALL: return sl_normal(0.02f);
     case GLOROT: return sl_glorot(c->vocab, c->width);
     case WIDTH: return sl_normal(1.0f / sqrtf((float)c->width));
@@ -51,14 +51,14 @@ static struct sl_embedding_shape embedding_shape(const struct sl_config *c)
 {
     const struct encoder_config *own = sl_config_own(c);
     return (struct sl_embedding_shape){.vocab = c->vocab,
-                                       .context = c->context,
+                                       .context_length = c->context_length,
                                        .width = c->width,
-                                       .start = embedding_start(c),
+                                       .start = embedding_init(c),
                                        .positions = SL_POSITIONS_SINES,
                                        .scale =
-                                           own->embedding_scale ? sqrtf((float)c->width) : 1.0f,
+                                           own->scale_embedding ? sqrtf((float)c->width) : 1.0f,
                                        .dropout = c->embedding_dropout,
-                                       .pairs = c->pairs};
+                                       .hash_bigrams = c->hash_bigrams};
 }
 
 static struct sl_block_shape block_shape(const struct sl_config *c)
@@ -66,7 +66,7 @@ static struct sl_block_shape block_shape(const struct sl_config *c)
     const struct encoder_config *own = sl_config_own(c);
     return (struct sl_block_shape){.width = c->width,
                                    .heads = c->heads,
-                                   .hidden = c->hidden,
+                                   .ffn_width = c->ffn_width,
                                    .dropout = c->dropout,
                                    .residual_dropout = c->dropout,
                                    .both_ways = true,
@@ -82,7 +82,7 @@ static void encoder_build(struct sl_builder *b, void *self, const struct sl_conf
     m->blocks = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->blocks);
     m->embedding = sl_embedding_build(b, embedding_shape(c));
     for (int i = 0; i < c->depth; i++) {
-        sl_scope(b, "block.%d.", i);
+        sl_scope(b, "layers.%d.", i);
         m->blocks[i] = sl_block_build(b, block_shape(c));
     }
     sl_scope(b, "%s", "");
@@ -90,7 +90,7 @@ static void encoder_build(struct sl_builder *b, void *self, const struct sl_conf
                                                       .classes = c->classes,
                                                       .pooling = (enum sl_pooling)c->pooling,
                                                       .without_norm = !own->final_norm});
-    m->bag = sl_bag_build(b, (struct sl_bag_shape){.rows = c->bag, .classes = c->classes});
+    m->bag = sl_bag_build(b, (struct sl_bag_shape){.rows = c->wide_ngrams, .classes = c->classes});
 }
 
 static struct sl_tensor *encoder_forward(struct sl_tape *t, const void *self)
@@ -109,14 +109,14 @@ static const struct sl_number hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 12, "features per token (d)"),
     SL_INTEGER_ROW(sl_config, depth, 1, 128, 8, "blocks (L)"),
     SL_INTEGER_ROW(sl_config, heads, 1, 128, 2, "attention heads (H); divides width"),
-    SL_INTEGER_ROW(sl_config, hidden, 8, 32768, 72, "features inside the MLP (d_ff)"),
-    SL_INTEGER_ROW(sl_config, context, 2, 8192, 512, "tokens of a text, at most"),
+    SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 72, "features inside the MLP (d_ff)"),
+    SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 512, "tokens of a text, at most"),
     SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training"),
     SL_REAL_ROW(sl_config, embedding_dropout, 0, 0.9, 0, "the same, of the first sum"),
     SL_OWN_CHOICE_ROW(encoder_config, activation, activations, RELU, GELU, "of the MLP"),
-    SL_OWN_CHOICE_ROW(encoder_config, embedding_start, starts, WIDTH, UNIT,
+    SL_OWN_CHOICE_ROW(encoder_config, embedding_init, starts, WIDTH, UNIT,
                       "first values of tokens: N(0, 1), N(0, 0.02^2), Glorot's, N(0, 1/width)"),
-    SL_OWN_FLAG_ROW(encoder_config, embedding_scale, 0, "tokens times sqrt(width)"),
+    SL_OWN_FLAG_ROW(encoder_config, scale_embedding, 0, "tokens times sqrt(width)"),
     SL_HYPERS_POOLING,
     SL_OWN_FLAG_ROW(encoder_config, final_norm, 1, "a norm before pooling"),
     SL_HYPERS_TABLES,

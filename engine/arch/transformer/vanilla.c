@@ -21,7 +21,7 @@ static void vanilla_build(struct sl_builder *b, void *self, const struct sl_conf
     m->blocks = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->blocks);
     m->embedding = sl_embedding_build(b, sl_embedding_shape_of(c));
     for (int i = 0; i < c->depth; i++) {
-        sl_scope(b, "block.%d.", i);
+        sl_scope(b, "layers.%d.", i);
         m->blocks[i] = sl_block_build(b, sl_block_shape_of(c));
     }
     sl_scope(b, "%s", "");

@@ -23,7 +23,7 @@ static void early_exit_build(struct sl_builder *b, void *self, const struct sl_c
     m->norms = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->norms);
     m->embedding = sl_embedding_build(b, sl_embedding_shape_of(c));
     for (int i = 0; i < c->depth; i++) {
-        sl_scope(b, "block.%d.", i);
+        sl_scope(b, "layers.%d.", i);
         m->blocks[i] = sl_block_build(b, sl_block_shape_of(c));
         m->norms[i] = sl_norm_build(b, "exit_norm", c->width);
     }

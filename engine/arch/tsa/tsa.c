@@ -30,12 +30,13 @@ static void tsa_build(struct sl_builder *b, void *self, const struct sl_config *
     struct tsa *m = self;
     m->depth = c->depth;
     float routers = (float)(c->depth > 1 ? c->depth - 1 : 1);
-    m->price = (struct sl_gate_loss_args){own->lambda / routers, own->undecided_price / routers};
+    m->price = (struct sl_gate_loss_args){own->compute_weight / routers,
+                                          own->gate_binarization_weight / routers};
     m->blocks = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->blocks);
     m->routers = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->routers);
     m->embedding = sl_embedding_build(b, sl_embedding_shape_of(c));
     for (int i = 0; i < c->depth; i++) {
-        sl_scope(b, "block.%d.", i);
+        sl_scope(b, "layers.%d.", i);
         m->blocks[i] = sl_block_build(b, sl_block_shape_of(c));
         if (i + 1 < c->depth)
             m->routers[i] = sl_router_build(b, c->width, router_width(c), own->router_bias);
@@ -81,9 +82,9 @@ static const struct sl_number policy[] = {
 static const struct sl_number hypers[] = {
     SL_HYPERS_DECODER,
     SL_HYPERS_CLASSIFIER,
-    SL_OWN_REAL_ROW(sl_tsa_config, lambda, 0, 100, 0.001,
+    SL_OWN_REAL_ROW(sl_tsa_config, compute_weight, 0, 100, 0.001,
                     "price of taking all of every block, in nats"),
-    SL_OWN_REAL_ROW(sl_tsa_config, undecided_price, 0, 100, 0,
+    SL_OWN_REAL_ROW(sl_tsa_config, gate_binarization_weight, 0, 100, 0,
                     "price of gates that stand at one half, in nats; none in the paper"),
     SL_OWN_REAL_ROW(sl_tsa_config, router_bias, -20, 20, -1.0,
                     "first value of the routers' last bias: lower starts with more open gates"),

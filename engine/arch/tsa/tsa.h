@@ -5,7 +5,7 @@
 
 /* What TSA has besides what every decoder has. */
 struct sl_tsa_config {
-    float lambda, undecided_price;
+    float compute_weight, gate_binarization_weight;
     float router_bias;
     int router_width; /* 0: max(width / 4, 16) */
 };

@@ -411,14 +411,14 @@ Test(archs, have_the_published_number_of_parameters)
         c.task = published[i].task;
         c.classes = c.task == SL_TASK_CLASSIFICATION ? (sizes[4] ? sizes[4] : 2) : 0;
         c.vocab = published[i].vocab;
-        c.context = published[i].context;
+        c.context_length = published[i].context;
         c.width = sizes[0] ? sizes[0] : c.width;
         c.depth = sizes[1] ? sizes[1] : c.depth;
         c.heads = sizes[2] ? sizes[2] : c.heads;
-        c.hidden = sizes[3] ? sizes[3] : c.hidden;
+        c.ffn_width = sizes[3] ? sizes[3] : c.ffn_width;
         if (sizes[5]) {
             fixture_set(arch, &c, "blocks", sizes[5]);
-            fixture_set(arch, &c, "mixing", sizes[6]);
+            fixture_set(arch, &c, "feed_forward", sizes[6]);
         }
         struct sl_model *m = sl_model_create(engine, arch, &c, &err);
         cr_assert(m, "%s", err.text);
@@ -434,8 +434,8 @@ static int64_t parameters_with(struct sl_engine *engine, const struct sl_arch *a
 {
     struct sl_err err;
     struct sl_config c = fixture_config_for(arch, SL_TASK_CLASSIFICATION);
-    c.pairs = pairs;
-    c.bag = bag;
+    c.hash_bigrams = pairs;
+    c.wide_ngrams = bag;
     struct sl_model *m = sl_model_create(engine, arch, &c, &err);
     cr_assert(m, "%s", err.text);
     int64_t count = sl_model_parameter_count(m);

@@ -22,18 +22,18 @@ static const struct sl_arch *eam(void)
 /* One of each choice; what is 0 stays as the fixture has it. */
 struct variant {
     const char *name;
-    int pattern, heads, pool, used, stabilised;
+    int pattern, heads, pool, used, pre_norm;
 };
 
 static const struct variant variants[] = {
     {.name = "log, all experts"},
     {.name = "one head, windows of 3", .heads = 1, .pool = 3},
-    {.name = "top 1, stabilised", .used = 1, .stabilised = 1},
+    {.name = "top 1, pre_norm", .used = 1, .pre_norm = 1},
     {.name = "top 2", .used = 2},
-    {.name = "one head, stabilised", .heads = 1, .stabilised = 1},
+    {.name = "one head, pre_norm", .heads = 1, .pre_norm = 1},
     {.name = "stride", .pattern = SL_PATTERN_STRIDE},
     {.name = "window and stride, top 3", .pattern = SL_PATTERN_WINDOW_STRIDE, .used = 3},
-    {.name = "dense", .pattern = SL_PATTERN_DENSE, .stabilised = 1},
+    {.name = "dense", .pattern = SL_PATTERN_DENSE, .pre_norm = 1},
     {.name = "dense, one head", .pattern = SL_PATTERN_DENSE, .heads = 1},
     {.name = "none", .pattern = SL_PATTERN_NONE, .used = 1},
 };
@@ -49,11 +49,11 @@ static struct sl_config config_of(const struct variant *v, enum sl_task task)
 {
     struct sl_err err;
     struct sl_config c = fixture_config_for(eam(), task);
-    own(&c)->pattern = v->pattern;
+    own(&c)->attention_pattern = v->pattern;
     c.heads = v->heads ? v->heads : c.heads;
-    own(&c)->pool = task == SL_TASK_CLASSIFICATION ? v->pool : 0;
-    own(&c)->experts_used = v->used;
-    own(&c)->stabilised = v->stabilised;
+    own(&c)->pool_size = task == SL_TASK_CLASSIFICATION ? v->pool : 0;
+    own(&c)->experts_per_token = v->used;
+    own(&c)->pre_norm = v->pre_norm;
     own(&c)->stride = 5;
     own(&c)->window = 2;
     EXPECT_OK(sl_config_check(eam(), &c, &err), err);
@@ -80,7 +80,7 @@ Test(eam, sizes_follow_from_its_choices)
         {{.name = "calibrated"}, 1610502},
         {{.name = "one head: no projection", .heads = 1}, 1610502 - 128 * 129},
         {{.name = "no attention", .pattern = SL_PATTERN_NONE}, 1610502 - 66048},
-        {{.name = "two norms", .stabilised = 1}, 1610502 + 4 * 128},
+        {{.name = "two norms", .pre_norm = 1}, 1610502 + 4 * 128},
         {{.name = "few at a time", .used = 1}, 1610502},
     };
     struct sl_engine *engine = fixture_engine(NULL, 1);
@@ -91,10 +91,10 @@ Test(eam, sizes_follow_from_its_choices)
         c.task = SL_TASK_CLASSIFICATION;
         c.classes = 2;
         c.vocab = 10000;
-        own(&c)->pattern = cases[i].v.pattern;
+        own(&c)->attention_pattern = cases[i].v.pattern;
         c.heads = cases[i].v.heads ? cases[i].v.heads : c.heads;
-        own(&c)->stabilised = cases[i].v.stabilised;
-        own(&c)->experts_used = cases[i].v.used;
+        own(&c)->pre_norm = cases[i].v.pre_norm;
+        own(&c)->experts_per_token = cases[i].v.used;
         EXPECT_OK(sl_config_check(eam(), &c, &err), err);
         struct sl_model *m = sl_model_create(engine, eam(), &c, &err);
         cr_assert(m, "%s", err.text);
@@ -109,23 +109,23 @@ Test(eam, refuses_what_does_not_go_together)
 {
     struct sl_err err;
     struct sl_config c = fixture_config_for(eam(), SL_TASK_COMPLETION);
-    own(&c)->pool = 1;
+    own(&c)->pool_size = 1;
     EXPECT_OK(sl_config_check(eam(), &c, &err), err);
-    own(&c)->pool = 2;
+    own(&c)->pool_size = 2;
     EXPECT_FAIL(sl_config_check(eam(), &c, &err), err, SL_BAD_INPUT, "only 1 is accepted");
     c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
-    own(&c)->pool = 2;
+    own(&c)->pool_size = 2;
     EXPECT_OK(sl_config_check(eam(), &c, &err), err);
-    own(&c)->experts_used = own(&c)->experts + 1;
-    EXPECT_FAIL(sl_config_check(eam(), &c, &err), err, SL_BAD_INPUT, "experts_used is 5");
-    own(&c)->experts_used = 0;
-    own(&c)->balance_price = 0.01f;
+    own(&c)->experts_per_token = own(&c)->experts + 1;
+    EXPECT_FAIL(sl_config_check(eam(), &c, &err), err, SL_BAD_INPUT, "experts_per_token is 5");
+    own(&c)->experts_per_token = 0;
+    own(&c)->load_balancing_weight = 0.01f;
     EXPECT_FAIL(sl_config_check(eam(), &c, &err), err, SL_BAD_INPUT, "nothing to balance");
     c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
     own(&c)->experts = 64;
     c.width = 8192;
     c.heads = 8;
-    c.hidden = 32768;
+    c.ffn_width = 32768;
     EXPECT_OK(sl_config_check(eam(), &c, &err), err);
     struct sl_engine *engine = fixture_engine(NULL, 1);
     EXPECT_FAIL(sl_model_create(engine, eam(), &c, &err), err, SL_BAD_INPUT,
@@ -175,7 +175,7 @@ Test(eam, all_experts_chosen_equal_all_experts)
     struct sl_config c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
     c.dropout = 0.0f;
     struct sl_model *all = fixture_model(engine, eam(), &c);
-    own(&c)->experts_used = own(&c)->experts;
+    own(&c)->experts_per_token = own(&c)->experts;
     struct sl_model *chosen = fixture_model(engine, eam(), &c);
     double want = train_on(all, texts), have = train_on(chosen, texts);
     cr_expect_float_eq(have, want, 1e-5 * want, "loss %.9g, want %.9g", have, want);
@@ -190,8 +190,8 @@ Test(eam, experts_that_nobody_chose_are_not_computed)
 {
     struct sl_engine *engine = fixture_engine(NULL, 2);
     struct sl_config c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
-    own(&c)->experts_used = 1;
-    own(&c)->balance_price = 0.5f;
+    own(&c)->experts_per_token = 1;
+    own(&c)->load_balancing_weight = 0.5f;
     struct sl_model *m = fixture_model(engine, eam(), &c);
     const struct sl_parameter *gate = parameter(m, "experts.gate.weight");
     memset(gate->data, 0, (size_t)gate->rows * (size_t)gate->cols * sizeof *gate->data);
@@ -199,7 +199,7 @@ Test(eam, experts_that_nobody_chose_are_not_computed)
     memcpy(parameter(m, "experts.gate.bias")->data, biases, sizeof biases);
     const struct sl_parameter *up = parameter(m, "experts.up.weight");
     for (int i = 0; i < up->rows * up->cols; i++)
-        if (i / up->cols / c.hidden != 2)
+        if (i / up->cols / c.ffn_width != 2)
             up->data[i] = NAN;
     sl_model_pack(m);
     struct fixture_batch f;
@@ -221,8 +221,8 @@ Test(eam, without_its_ideas_it_is_attention_and_an_mlp)
 {
     struct sl_engine *engine = fixture_engine("ref", 1);
     struct sl_config c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
-    c.heads = own(&c)->experts = own(&c)->pool = 1;
-    own(&c)->pattern = SL_PATTERN_DENSE;
+    c.heads = own(&c)->experts = own(&c)->pool_size = 1;
+    own(&c)->attention_pattern = SL_PATTERN_DENSE;
     struct sl_model *m = fixture_model(engine, eam(), &c);
     struct fixture_batch f;
     struct sl_tape t;
@@ -248,7 +248,7 @@ Test(eam, without_its_ideas_it_is_attention_and_an_mlp)
                           out = {.weight = parameter(m, "output.weight"),
                                  .bias = parameter(m, "output.bias")};
     struct sl_tensor *h =
-        sl_lookup(&t, (struct sl_lookup_args){.tokens = parameter(m, "embedding.tokens"),
+        sl_lookup(&t, (struct sl_lookup_args){.tokens = parameter(m, "token_embedding.weight"),
                                               .positions = &m->builder.buffers[0],
                                               .scale = 1.0f});
     struct sl_tensor *q = sl_linear(&t, h, query), *kv = sl_linear(&t, h, both);
@@ -270,7 +270,7 @@ Test(eam, gradients_of_every_variant_agree_with_finite_differences)
     struct sl_engine *engine = fixture_exact_engine(2);
     for (int v = 0; v < VARIANTS; v++) {
         struct sl_config c = config_of(&variants[v], SL_TASK_CLASSIFICATION);
-        own(&c)->balance_price = variants[v].used ? 0.3f : 0.0f;
+        own(&c)->load_balancing_weight = variants[v].used ? 0.3f : 0.0f;
         struct sl_model *m = fixture_model(engine, eam(), &c);
         gradient_check_model(m, lengths);
         sl_model_close(m);
@@ -331,10 +331,10 @@ Test(eam, room_for_full_texts_is_enough_for_others)
     for (int used = 0; used <= 3; used++)
         for (int pool = 2; pool <= 4; pool++) {
             struct sl_config c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
-            own(&c)->pool = pool;
-            c.hidden = c.width / 4 * pool; /* experts * hidden = pool * width */
-            own(&c)->experts_used = used;
-            own(&c)->stabilised = 1;
+            own(&c)->pool_size = pool;
+            c.ffn_width = c.width / 4 * pool; /* experts * hidden = pool * width */
+            own(&c)->experts_per_token = used;
+            own(&c)->pre_norm = 1;
             struct sl_model *m = fixture_model(engine, eam(), &c);
             for (int length = 1; length <= FIXTURE_CONTEXT; length++) {
                 train_within(m, 1, length);
@@ -372,19 +372,19 @@ static bool depends_on_dropout(struct sl_config c, bool price)
 Test(eam, drops_after_attention_and_in_experts)
 {
     struct sl_config c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
-    own(&c)->balance_price = 1.0f;
-    own(&c)->experts_used = 1;
+    own(&c)->load_balancing_weight = 1.0f;
+    own(&c)->experts_per_token = 1;
     for (int i = 0; i < 8; i++) {
         c.dropout = i % 2 ? 0.4f : 0.0f;
-        own(&c)->stabilised = i / 2 % 2;
+        own(&c)->pre_norm = i / 2 % 2;
         c.heads = i / 4 ? 1 : 3;
         cr_expect_eq(depends_on_dropout(c, true), i % 2, "case %d", i);
     }
-    own(&c)->pattern = SL_PATTERN_NONE;
+    own(&c)->attention_pattern = SL_PATTERN_NONE;
     cr_expect(!depends_on_dropout(c, true));
     cr_expect(depends_on_dropout(c, false));
-    own(&c)->balance_price = 0.0f;
-    own(&c)->experts_used = 0;
+    own(&c)->load_balancing_weight = 0.0f;
+    own(&c)->experts_per_token = 0;
     cr_expect(depends_on_dropout(c, false));
     c.dropout = 0.0f;
     cr_expect(!depends_on_dropout(c, false));
@@ -418,7 +418,7 @@ Test(eam, dropout_of_windows_does_not_depend_on_the_cut)
     for (int used = 0; used < 3; used++) {
         struct sl_config c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
         c.dropout = 0.4f;
-        own(&c)->experts_used = used;
+        own(&c)->experts_per_token = used;
         struct sl_model *whole = fixture_model(engine, eam(), &c);
         struct sl_model *cut = fixture_model(engine, eam(), &c);
         double want = train_on(whole, texts), have = 0.0;

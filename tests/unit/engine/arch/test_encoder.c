@@ -17,7 +17,7 @@ enum { UNIT, SMALL, GLOROT, WIDTH };
 /* What a paper compares itself with. */
 static const struct variant {
     const char *name;
-    int activation, pooling, embedding_start, embedding_scale, final_norm, pairs;
+    int activation, pooling, embedding_init, scale_embedding, final_norm, pairs;
     float embedding_dropout;
 } variants[] = {
     {"Epsilon's, as published", GELU, SL_POOLING_MEAN, UNIT, 0, 1, 0, 0.0f},
@@ -34,12 +34,12 @@ static struct sl_config config_of(const struct variant *v)
     struct sl_config c = fixture_config_for(encoder(), SL_TASK_CLASSIFICATION);
     fixture_set(encoder(), &c, "activation", v->activation);
     c.pooling = v->pooling;
-    fixture_set(encoder(), &c, "embedding_start", v->embedding_start);
-    fixture_set(encoder(), &c, "embedding_scale", v->embedding_scale);
+    fixture_set(encoder(), &c, "embedding_init", v->embedding_init);
+    fixture_set(encoder(), &c, "scale_embedding", v->scale_embedding);
     fixture_set(encoder(), &c, "final_norm", v->final_norm);
     c.embedding_dropout = v->embedding_dropout;
-    c.pairs = v->pairs;
-    c.bag = v->pairs;
+    c.hash_bigrams = v->pairs;
+    c.wide_ngrams = v->pairs;
     return c;
 }
 
@@ -95,11 +95,11 @@ Test(encoder, embeddings_start_as_wide_as_they_should)
         c.vocab = VOCAB;
         c.width = COLS;
         struct sl_model *m = drawn(engine, &c);
-        const struct sl_parameter *p = find(m, "embedding.tokens");
+        const struct sl_parameter *p = find(m, "token_embedding.weight");
         double sum = 0.0;
         for (int i = 0; i < VOCAB * COLS; i++)
             sum += (double)p->data[i] * (double)p->data[i];
-        double deviation = sqrt(sum / (VOCAB * COLS)), want = wanted[variants[v].embedding_start];
+        double deviation = sqrt(sum / (VOCAB * COLS)), want = wanted[variants[v].embedding_init];
         cr_expect_float_eq(deviation, want, 0.02 * want, "%s: %g, want %g", variants[v].name,
                            deviation, want);
         sl_model_close(m);
@@ -113,11 +113,11 @@ Test(encoder, eams_transformer_has_its_published_size)
     struct sl_engine *engine = fixture_exact_engine(1);
     struct sl_config c = config_of(&variants[2]);
     c.vocab = 10000;
-    c.context = 256;
+    c.context_length = 256;
     c.width = 128;
     c.depth = 3;
     c.heads = 4;
-    c.hidden = 1024;
+    c.ffn_width = 1024;
     c.classes = 2;
     struct sl_model *m = drawn(engine, &c);
     cr_assert_eq(sl_model_info(m)->parameters, 2269826, "%lld",

@@ -23,10 +23,10 @@ static struct sl_epsilon_config *own(struct sl_config *c)
 static struct sl_config config_of(int context)
 {
     struct sl_config c = fixture_config_for(sl_arch_find("epsilon"), SL_TASK_CLASSIFICATION);
-    c.context = context;
+    c.context_length = context;
     c.depth = STEPS;
     c.dropout = 0.0f;
-    c.pairs = c.bag = 0;
+    c.hash_bigrams = c.wide_ngrams = 0;
     return c;
 }
 
@@ -67,7 +67,7 @@ static double loss_at(struct sl_model *m, struct sl_tape *t, const struct sl_bat
                       float tau, float *gradient)
 {
     const struct sl_kernels *k = m->engine->kernels;
-    struct sl_parameter *log_tau = parameter_of(m, "attention.log_tau");
+    struct sl_parameter *log_tau = parameter_of(m, "attention.log_temperature");
     for (int h = 0; h < log_tau->cols; h++)
         log_tau->data[h] = logf(tau);
     sl_model_pack(m);
@@ -93,7 +93,7 @@ Test(epsilon, temperatures_are_held_at_their_least)
     fixture_set_loss_scale(&f, config.task);
     fixture_tape_init(&t, m, &f.batch, true);
     /* So small that shares are not yet all or nothing at the least temperature. */
-    struct sl_parameter *prototypes = parameter_of(m, "attention.prototypes");
+    struct sl_parameter *prototypes = parameter_of(m, "attention.bin_prototypes");
     engine->kernels->scale(prototypes->data, 1e-3f, prototypes->data,
                            prototypes->rows * prototypes->cols);
     double least = loss_at(m, &t, &f.batch, 1.0001e-3f, &gradient);
@@ -149,7 +149,7 @@ Test(epsilon, the_price_on_depth_falls_to_a_tenth)
     static const int two[] = {9, 20, 0};
     struct sl_engine *engine = fixture_engine("ref", 1);
     struct sl_config config = config_of(24);
-    own(&config)->entropy_price = 0.0f;
+    own(&config)->entropy_weight = 0.0f;
     struct sl_model *m = model_of(engine, &config);
     struct fixture_batch f;
     struct sl_tape t;
@@ -170,8 +170,8 @@ Test(epsilon, the_price_on_few_bins_is_their_entropy)
     static const int two[] = {9, 20, 0};
     struct sl_engine *engine = fixture_engine("ref", 1);
     struct sl_config config = config_of(24);
-    own(&config)->kl_price = 0.0f;
-    own(&config)->entropy_price = 1.0f;
+    own(&config)->kl_weight = 0.0f;
+    own(&config)->entropy_weight = 1.0f;
     struct sl_model *m = model_of(engine, &config);
     struct fixture_batch f;
     struct sl_tape t;
@@ -180,7 +180,7 @@ Test(epsilon, the_price_on_few_bins_is_their_entropy)
     double usual = price_at(m, &t, &f, 0.0f);
     cr_expect(usual > -log(own(&config)->bins) && usual < 0.0, "%g", usual);
     const struct sl_parameter *u =
-        named(m->builder.parameters, m->builder.count, "attention.prototypes");
+        named(m->builder.parameters, m->builder.count, "attention.bin_prototypes");
     engine->kernels->scale(u->data, 1e4f, u->data, u->rows * u->cols);
     sl_model_pack(m);
     cr_expect_float_eq(price_at(m, &t, &f, 0.0f), 0.0, 0.02);
@@ -240,7 +240,7 @@ static void school_open(struct school *s, struct sl_engine *engine)
     *s = (struct school){.m = sl_model_create(engine, sl_arch_find("epsilon"), &config, &err)};
     cr_assert(s->m, "%s", err.text);
     EXPECT_OK(sl_model_allocate_gradients(s->m, &err), err);
-    sl_model_initialize(s->m, 11);
+    sl_model_initialize(s->m, 3);
     sl_model_pack(s->m);
     EXPECT_OK(sl_optimizer_init(&s->optimizer, s->m, &err), err);
     sl_numbers_standard(sl_hyperparameter_rows, &s->hyperparameters);
@@ -308,7 +308,7 @@ Test(epsilon, weights_of_the_mlp_have_a_largest_singular_value_of_1)
         for (int i = 0; i < 2; i++) {
             char raw[32], normal[32];
             (void)snprintf(raw, sizeof raw, "%s.weight", names[i]);
-            (void)snprintf(normal, sizeof normal, "%s.normal", names[i]);
+            (void)snprintf(normal, sizeof normal, "%s.normalized_weight", names[i]);
             double other = largest_of(named(b->parameters, b->count, raw));
             double one = largest_of(named(b->buffers, b->buffer_count, normal));
             cr_expect_gt(fabs(other - 1.0), 0.2, "%s: %g", raw, other);
@@ -500,12 +500,12 @@ Test(epsilon, leaving_work_out_changes_no_bit)
         cr_expect_gt(depths[depth], 0, "no text took %d steps", depth);
 }
 
-/* With mask_keys the padding of a text is as good as not there; without, it is not; nor where
+/* With mask_padding the padding of a text is as good as not there; without, it is not; nor where
  * token 0 is a token like others. */
 Test(epsilon, padding_is_left_out_unless_asked_for)
 {
     static const struct {
-        int padding_token, mask_keys;
+        int padding_token, mask_padding;
     } cases[] = {{1, 0}, {1, 1}, {0, 1}};
     struct sl_engine *engine = fixture_engine(NULL, 2);
     struct sl_config config = config_of(CONTEXT);
@@ -513,7 +513,7 @@ Test(epsilon, padding_is_left_out_unless_asked_for)
     for (int c = 0; c < 3; c++) {
         struct answers bare, padded;
         config.padding_token = cases[c].padding_token;
-        own(&config)->mask_keys = cases[c].mask_keys;
+        own(&config)->mask_padding = cases[c].mask_padding;
         draw_texts(&x);
         struct sl_model *m = model_of(engine, &config);
         classify(m, &x, ITEMS, &bare);

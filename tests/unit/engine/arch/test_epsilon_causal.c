@@ -301,8 +301,8 @@ static void normed(const struct sl_model *m, const char *name, double epsilon, c
     char gain[32], shift[32];
     int d = m->config.width;
     double mean = 0.0, variance = 0.0;
-    (void)snprintf(gain, sizeof gain, "%s.gain", name);
-    (void)snprintf(shift, sizeof shift, "%s.shift", name);
+    (void)snprintf(gain, sizeof gain, "%s.weight", name);
+    (void)snprintf(shift, sizeof shift, "%s.bias", name);
     for (int c = 0; c < d; c++)
         mean += x[c] / d;
     for (int c = 0; c < d; c++)
@@ -329,7 +329,7 @@ static void slow_begin(struct slow *s, const struct sl_model *m, const int32_t *
         for (int c = 0; c < d; c++) {
             const int pair = c / 2;
             double angle = i / pow(10000.0, 2.0 * pair / d);
-            s->h[i][c] = sqrt(d) * value(named(m, "embedding.tokens"), tokens[i], c) +
+            s->h[i][c] = sqrt(d) * value(named(m, "token_embedding.weight"), tokens[i], c) +
                          (c % 2 ? cos(angle) : sin(angle));
         }
     }
@@ -376,14 +376,14 @@ static void slow_update(struct slow *s, int j)
     linear(s->m, "attention.query.weight", "attention.query.bias", x, query);
     for (int head = 0; head < c->heads; head++)
         slow_read(s, j, head, query, read);
-    linear(s->m, "attention.project.weight", "attention.project.bias", read, y);
+    linear(s->m, "attention.output.weight", "attention.output.bias", read, y);
     for (int i = 0; i < c->width; i++)
         s->h[j][i] += (double)own->residual_scale * y[i];
     normed(s->m, "mlp_norm", -1.0, s->h[j], x);
-    linear(s->m, "mlp.up.normal", "mlp.up.bias", x, hidden);
-    for (int i = 0; i < c->hidden; i++)
+    linear(s->m, "mlp.up.normalized_weight", "mlp.up.bias", x, hidden);
+    for (int i = 0; i < c->ffn_width; i++)
         hidden[i] *= 0.5 * (1.0 + erf(hidden[i] / sqrt(2.0)));
-    linear(s->m, "mlp.down.normal", "mlp.down.bias", hidden, y);
+    linear(s->m, "mlp.down.normalized_weight", "mlp.down.bias", hidden, y);
     for (int i = 0; i < c->width; i++)
         s->h[j][i] += (double)own->residual_scale * y[i];
 }
@@ -428,10 +428,10 @@ static void slow_run(struct slow *s, const struct sl_model *m, const int32_t *to
         slow_step(s, step);
     for (int j = 0; j < LENGTH; j++) {
         double x[MOST];
-        normed(m, "norm", 1e-5, s->y[j], x);
+        normed(m, "final_norm", 1e-5, s->y[j], x);
         for (int v = 0; v < FIXTURE_VOCAB; v++)
             for (int c = 0; c < m->config.width; c++)
-                s->logits[j][v] += x[c] * value(named(m, "embedding.tokens"), v, c);
+                s->logits[j][v] += x[c] * value(named(m, "token_embedding.weight"), v, c);
     }
 }
 

@@ -145,7 +145,7 @@ static int32_t *ids(const struct golden *g, const char *name, int count)
 /* Texts are as long as the context, unless lengths are recorded. */
 static void load_batch(struct golden *g)
 {
-    int count = (int)fact(g, "sequences"), context = g->m->config.context;
+    int count = (int)fact(g, "sequences"), context = g->m->config.context_length;
     int32_t *lengths = NULL;
     if (sl_safetensors_find(&g->file, "lengths"))
         lengths = ids(g, "lengths", count);
@@ -400,7 +400,7 @@ static void check_trained(struct golden *g, int record)
     cr_assert_eq(logits == NULL, records[record].exits);
     if (logits)
         check_trained_logits(g, logits);
-    double loss = fact(g, "loss"), price = fact(g, "price");
+    double loss = fact(g, "loss"), price = fact(g, "aux_loss");
     cr_expect_float_eq(t.stats.loss, loss, g->bounds.loss * loss, "%s: loss %.9g, want %.9g",
                        g->name, t.stats.loss, loss);
     cr_expect_float_eq(t.stats.price, price, g->bounds.loss * price + 1e-12,

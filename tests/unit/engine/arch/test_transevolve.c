@@ -36,7 +36,7 @@ static struct sl_parameter *buffer(const struct sl_model *m, const char *name)
 
 /* The choices of the table, as tests walk them. */
 struct variant {
-    int blocks, mixing, time_form;
+    int blocks, mixing, time_encoding;
 };
 
 static const struct variant variants[] = {{1, 0, 0}, {2, 0, 1}, {1, 1, 0}, {2, 1, 1}};
@@ -52,8 +52,8 @@ static struct sl_config config_of(const struct variant *v, enum sl_task task)
 {
     struct sl_config c = fixture_config_for(sl_arch_find("transevolve"), task);
     own(&c)->blocks = v->blocks;
-    own(&c)->mixing = v->mixing;
-    own(&c)->time_form = v->time_form;
+    own(&c)->feed_forward = v->mixing;
+    own(&c)->time_encoding = v->time_encoding;
     return c;
 }
 
@@ -85,8 +85,8 @@ Test(transevolve, without_coefficients_time_moves_nothing)
     struct sl_config config = config_of(&variants[0], SL_TASK_COMPLETION);
     config.depth = 1;
     struct sl_model *m = model_of(engine, &config);
-    struct sl_parameter *coefficients = parameter(m, "block.0.time.0.coefficients");
-    const struct sl_parameter *weight = buffer(m, "block.0.time.weight");
+    struct sl_parameter *coefficients = parameter(m, "blocks.0.time_projection.0.coefficients");
+    const struct sl_parameter *weight = buffer(m, "blocks.0.time_projection.weight");
     size_t count = (size_t)weight->rows * (size_t)weight->cols;
     cr_expect_gt(reference_dot(weight->data, weight->data, (int)count), 1e-6);
     memset(coefficients->data, 0, (size_t)coefficients->cols * sizeof(float));
@@ -102,9 +102,9 @@ static double time_of(const struct sl_model *m, const struct variant *v, int dep
     char name[64];
     int width = m->config.width, half = width / 2, j = column % half, block = v->blocks - 1;
     int depths = m->config.depth - m->config.depth * block / v->blocks;
-    double angle = v->time_form == PAPER ? 2.0 * M_PI * (j + 1) * (depth + 1) / (width * depths)
-                                         : j * depth * M_PI / 64.0;
-    (void)snprintf(name, sizeof name, "block.%d.time.%d.coefficients", block, depth);
+    double angle = v->time_encoding == PAPER ? 2.0 * M_PI * (j + 1) * (depth + 1) / (width * depths)
+                                             : j * depth * M_PI / 64.0;
+    (void)snprintf(name, sizeof name, "blocks.%d.time_projection.%d.coefficients", block, depth);
     return (double)parameter(m, name)->data[column] * (column < half ? sin(angle) : cos(angle));
 }
 
@@ -175,7 +175,8 @@ Test(transevolve, four_terms_of_the_scores_are_one_bias_per_key)
         char names[3][64];
         const char *const parts[] = {"query", "key", "weight"};
         for (int n = 0; n < 3; n++)
-            (void)snprintf(names[n], sizeof names[n], "block.%d.time.%s", v->blocks - 1, parts[n]);
+            (void)snprintf(names[n], sizeof names[n], "blocks.%d.time_projection.%s", v->blocks - 1,
+                           parts[n]);
         int depths = buffer(m, names[2])->rows / config.heads;
         float *keys = reference_random("keys", KEYS * 2 * config.width, 1.0);
         float *query = reference_random("a query", 2 * config.width, 1.0);
@@ -219,9 +220,9 @@ Test(transevolve, nothing_depends_on_the_projection_of_time_for_queries)
     double loss = fixture_loss(m, &t, &f.batch);
     sl_tape_backward(&t);
     sl_model_backprop_buffers(m);
-    struct sl_parameter *dead = parameter(m, "block.0.time.key");
-    cr_expect_lt(size_of(dead), 1e-7 * size_of(parameter(m, "block.0.time.query")));
-    cr_expect_gt(size_of(parameter(m, "block.0.time.query")), 1e-3);
+    struct sl_parameter *dead = parameter(m, "blocks.0.time_projection.key");
+    cr_expect_lt(size_of(dead), 1e-7 * size_of(parameter(m, "blocks.0.time_projection.query")));
+    cr_expect_gt(size_of(parameter(m, "blocks.0.time_projection.query")), 1e-3);
     for (int i = 0; i < dead->rows * dead->cols; i++)
         dead->data[i] += 1.0f;
     sl_model_pack(m);
@@ -319,10 +320,10 @@ Test(transevolve, rotations_at_time_0_see_only_a_sum)
     struct sl_engine *engine = fixture_engine("ref", 1);
     for (int offset = 0; offset < 2; offset++) {
         struct sl_config config = config_of(&variants[2], SL_TASK_CLASSIFICATION);
-        own(&config)->random_offset = offset;
+        own(&config)->skip_time_zero = offset;
         struct sl_model *m = model_of(engine, &config), *served = served_copy(m);
-        double first = seen_of_balanced(served, "block.0.0.mixing.up.weight");
-        double second = seen_of_balanced(served, "block.0.1.mixing.up.weight");
+        double first = seen_of_balanced(served, "blocks.0.layers.0.mlp.up.weight");
+        double second = seen_of_balanced(served, "blocks.0.layers.1.mlp.up.weight");
         if (offset == 0)
             cr_expect_lt(first, 1e-5);
         else
@@ -340,15 +341,15 @@ Test(transevolve, rotations_are_sines_and_cosines_of_frozen_numbers)
     struct sl_engine *engine = fixture_engine("ref", 1);
     struct sl_config config = config_of(&variants[2], SL_TASK_CLASSIFICATION);
     struct sl_model *m = model_of(engine, &config);
-    const char *name = "block.0.2.mixing.up.in";
+    const char *name = "blocks.0.layers.2.mlp.up.in", *stream = "block.0.2.mixing.up.in";
     const struct sl_parameter *u = buffer(m, name);
-    int span = config.width, half = span / 2, l = 2 + own(&config)->random_offset;
+    int span = config.width, half = span / 2, l = 2 + own(&config)->skip_time_zero;
     for (int a = 0; a < span; a++)
         for (int p = 0; p < span; p++) {
             uint64_t place = (uint64_t)(a * half + p % half);
-            double c = span * sl_random_normal(sl_random_key(0, name), place);
+            double c = span * sl_random_normal(sl_random_key(0, stream), place);
             double angle = l * M_PI / span * (p % half) * c;
-            double want = (p < half ? sin(angle) : cos(angle)) / sqrt(config.hidden);
+            double want = (p < half ? sin(angle) : cos(angle)) / sqrt(config.ffn_width);
             cr_expect_float_eq(u->data[p * span + a], want, 1e-6, "U[%d, %d]", a, p);
         }
     sl_model_close(m);
@@ -440,7 +441,7 @@ Test(transevolve, a_text_read_in_pieces_is_the_text_read_at_once)
         struct sl_engine *engine = fixture_engine(levels[level], 2);
         for (int i = 0; i < VARIANTS; i++) {
             struct sl_config config = config_of(&variants[i], SL_TASK_COMPLETION);
-            config.context = LONG;
+            config.context_length = LONG;
             struct sl_model *m = model_of(engine, &config);
             check_pieces(m, i);
             sl_model_close(m);

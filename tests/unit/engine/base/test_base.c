@@ -19,10 +19,10 @@ Test(err, chain_reads_from_purpose_to_fact)
 {
     struct sl_err err = {0};
     cr_assert_not(sl_fail(&err, SL_CORRUPT, "shape %dx%d, want %dx%d", 96, 24, 288, 72));
-    cr_assert_not(sl_wrap(&err, "tensor '%s'", "block.3.mlp.up"));
+    cr_assert_not(sl_wrap(&err, "tensor '%s'", "layers.3.mlp.up"));
     cr_assert_not(sl_wrap(&err, "load '%s'", "/srv/news/1"));
     cr_assert_str_eq(err.text,
-                     "load '/srv/news/1': tensor 'block.3.mlp.up': shape 96x24, want 288x72");
+                     "load '/srv/news/1': tensor 'layers.3.mlp.up': shape 96x24, want 288x72");
     cr_assert_eq(err.code, SL_CORRUPT);
 }
 

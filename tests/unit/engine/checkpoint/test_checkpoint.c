@@ -42,10 +42,10 @@ struct fixture {
 static void fixture_init(struct fixture *f, float start)
 {
     static const struct sl_parameter shapes[PARAMETERS] = {
-        {.name = "embedding.tokens", .rows = 4, .cols = 8, .product = true},
-        {.name = "embedding.positions", .rows = 5, .cols = 8},
-        {.name = "block.0.up.weight", .rows = 1, .cols = 8, .product = true},
-        {.name = "block.0.up.bias", .rows = 1, .cols = 8},
+        {.name = "token_embedding.weight", .rows = 4, .cols = 8, .product = true},
+        {.name = "position_embedding.weight", .rows = 5, .cols = 8},
+        {.name = "layers.0.up.weight", .rows = 1, .cols = 8, .product = true},
+        {.name = "layers.0.up.bias", .rows = 1, .cols = 8},
     };
     static char training[] = "{\"seed\": 7}";
     struct sl_err err;
@@ -400,29 +400,29 @@ static const struct {
     const char *want;
 } misfits[] = {
     {0,
-     {.name = "embedding.tokens", .rows = 5, .cols = 8, .product = true},
+     {.name = "token_embedding.weight", .rows = 5, .cols = 8, .product = true},
      PARAMETERS,
-     "tensor 'embedding.tokens': shape 4x8, want 5x8"},
+     "tensor 'token_embedding.weight': shape 4x8, want 5x8"},
     {0,
-     {.name = "embedding.tokens", .rows = 8, .cols = 4, .product = true},
+     {.name = "token_embedding.weight", .rows = 8, .cols = 4, .product = true},
      PARAMETERS,
-     "tensor 'embedding.tokens': shape 4x8, want 8x4"},
+     "tensor 'token_embedding.weight': shape 4x8, want 8x4"},
     {3,
-     {.name = "block.0.up.bias", .rows = 1, .cols = 9},
+     {.name = "layers.0.up.bias", .rows = 1, .cols = 9},
      PARAMETERS,
-     "tensor 'block.0.up.bias': shape 8, want 9"},
+     "tensor 'layers.0.up.bias': shape 8, want 9"},
     {3,
-     {.name = "block.0.up.bias", .rows = 8, .cols = 1},
+     {.name = "layers.0.up.bias", .rows = 8, .cols = 1},
      PARAMETERS,
-     "tensor 'block.0.up.bias': shape 8, want 8x1"},
+     "tensor 'layers.0.up.bias': shape 8, want 8x1"},
     {2,
-     {.name = "block.0.up.weights", .rows = 1, .cols = 8, .product = true},
+     {.name = "layers.0.up.weights", .rows = 1, .cols = 8, .product = true},
      PARAMETERS,
-     "tensor 'block.0.up.weights' (1x8) is missing"},
+     "tensor 'layers.0.up.weights' (1x8) is missing"},
     {0,
-     {.name = "embedding.tokens", .rows = 4, .cols = 8, .product = true},
+     {.name = "token_embedding.weight", .rows = 4, .cols = 8, .product = true},
      PARAMETERS - 1,
-     "tensor 'block.0.up.bias' (8) is unexpected; 4 tensors, want 3"},
+     "tensor 'layers.0.up.bias' (8) is unexpected; 4 tensors, want 3"},
 };
 
 Test(checkpoint, tensors_that_do_not_fit_are_named, .init = setup, .fini = teardown)
@@ -463,9 +463,9 @@ static const struct {
     bool bf16;
     const char *want;
 } not_finite[] = {
-    {NAN, false, "tensor 'embedding.tokens': element 5 is nan"},
-    {INFINITY, false, "tensor 'embedding.tokens': element 5 is inf"},
-    {-INFINITY, true, "tensor 'embedding.tokens': element 5 is -inf"},
+    {NAN, false, "tensor 'token_embedding.weight': element 5 is nan"},
+    {INFINITY, false, "tensor 'token_embedding.weight': element 5 is inf"},
+    {-INFINITY, true, "tensor 'token_embedding.weight': element 5 is -inf"},
     {0x1.FFp127f, true, "element 5 is 3.39618e+38, too large for BF16"},
 };
 
@@ -510,7 +510,7 @@ Test(checkpoint, what_is_not_finite_is_not_read, .init = setup, .fini = teardown
     static const float bad = NAN;
     memcpy(data + size - sizeof bad, &bad, sizeof bad);
     weights_forge(data, size);
-    EXPECT_FAIL(load(&f, &err), err, SL_NOT_FINITE, "tensor 'block.0.up.bias': element 7 is nan");
+    EXPECT_FAIL(load(&f, &err), err, SL_NOT_FINITE, "tensor 'layers.0.up.bias': element 7 is nan");
     free(data);
     fixture_release(&f);
 }
@@ -710,7 +710,7 @@ Test(state, another_model_does_not_fit, .init = setup, .fini = teardown)
     EXPECT_OK(sl_training_state_write(model, &t.state, &err), err);
     t.model.parameters[1].rows = 4;
     EXPECT_FAIL(sl_training_state_read(model, &t.state, &err), err, SL_CORRUPT,
-                "tensor 'parameter.embedding.positions': shape 5x8, want 4x8");
+                "tensor 'parameter.position_embedding.weight': shape 5x8, want 4x8");
     t.model.parameters[1].rows = 5;
     t.state.count--;
     EXPECT_FAIL(sl_training_state_read(model, &t.state, &err), err, SL_CORRUPT, "is unexpected");
@@ -738,7 +738,7 @@ Test(state, a_failed_write_leaves_the_old_state, .init = setup, .fini = teardown
     EXPECT_OK(sl_training_state_write(model, &t.state, &err), err);
     t.second[2][3] = NAN;
     EXPECT_FAIL(sl_training_state_write(model, &t.state, &err), err, SL_NOT_FINITE,
-                "tensor 'exp_avg_sq.block.0.up.weight': element 3 is nan");
+                "tensor 'exp_avg_sq.layers.0.up.weight': element 3 is nan");
     EXPECT_OK(sl_training_state_read(model, &t.state, &err), err);
     cr_assert(isfinite(t.second[2][3]));
     cr_assert_eq(test_count_entries(directory), 1);

@@ -90,10 +90,10 @@ Test(config, numbers_are_printed_as_they_were_meant)
     model_config.training =
         (char[]){"{\"seed\":18446744073709, \"loss\":1.4697, \"by\":\"caf\xC3\xA9\"}"};
     char *text = sl_model_config_print(&model_config, &err);
-    static const char *const want[] = {"\"gate_limit\": 0.9",      "\"dropout\": 0.1,",
-                                       "\"lambda\": 0.001",        "\"seed\": 18446744073709,",
-                                       "\"loss\": 1.4697,",        "\"by\": \"caf\xC3\xA9\"",
-                                       "\"file\": \"vocab.json\"", "\"format\": \"sluice-1\""};
+    static const char *const want[] = {"\"gate_limit\": 0.9",       "\"dropout\": 0.1,",
+                                       "\"compute_weight\": 0.001", "\"seed\": 18446744073709,",
+                                       "\"loss\": 1.4697,",         "\"by\": \"caf\xC3\xA9\"",
+                                       "\"file\": \"vocab.json\"",  "\"format\": \"sluice-1\""};
     for (size_t i = 0; i < COUNT(want); i++)
         cr_assert(strstr(text, want[i]), "no %s in %s", want[i], text);
     cr_assert_eq(text[strlen(text) - 1], '\n');
@@ -144,8 +144,9 @@ Test(config, what_could_not_be_read_is_not_printed)
 /* ---- what is refused ------------------------------------------------------------------------ */
 
 #define HYPER                                                                                      \
-    "\"width\":64,\"depth\":2,\"heads\":4,\"hidden\":128,\"context\":32,\"dropout\":0.1,"          \
-    "\"lambda\":0.001,\"router_bias\":-1,\"router_width\":0"
+    "\"width\":64,\"depth\":2,\"heads\":4,\"ffn_width\":128,\"context_length\":32,"                \
+    "\"dropout\":0.1,"                                                                             \
+    "\"compute_weight\":0.001,\"router_bias\":-1,\"router_width\":0"
 
 static const char good[] =
     "{\"format\":\"sluice-1\",\"architecture\":\"tsa\",\"task\":\"completion\","

@@ -60,7 +60,7 @@ static const float row[] = {0.5f, 1.5f, -3.0f};
 
 static const struct sl_safetensor_source some_tensors[] = {
     {"narrow", row, SL_DTYPE_BF16, 1, {3}},
-    {"block.0.wide", square, SL_DTYPE_F32, 2, {2, 3}},
+    {"layers.0.wide", square, SL_DTYPE_F32, 2, {2, 3}},
     {"quoted \"\\ \xC3\xA9", row, SL_DTYPE_F32, 2, {1, 3}},
 };
 

@@ -135,7 +135,7 @@ Test(classifier, has_room_for_full_runs_of_all_shapes, .fini = close_all)
             continue;
         const struct sl_arch *arch = sl_arch_at(f.arch);
         struct sl_config config = fixture_config_for(arch, SL_TASK_CLASSIFICATION);
-        config.context = FULL_CONTEXT;
+        config.context_length = FULL_CONTEXT;
         engine = fixture_engine(NULL, 2);
         model = fixture_model(engine, arch, &config);
         open_classifier(FULL_ITEMS, FULL_ROWS);

@@ -248,7 +248,7 @@ static struct sl_tensor *use_fill_bins(struct sl_tape *t, struct inputs *in)
     struct sl_tensor *shares = sl_share_bins(
         t, in->tensors[0],
         (struct sl_share_args){
-            .assign = &in->parameters[0], .padding = padding, .heads = 4, .entropy_price = 0.7f});
+            .assign = &in->parameters[0], .padding = padding, .heads = 4, .entropy_weight = 0.7f});
     return sl_fill_bins(t, in->tensors[0], shares,
                         (struct sl_fill_args){.stretches = stretches, .heads = 4});
 }
@@ -260,7 +260,7 @@ static struct sl_tensor *use_share_bins(struct sl_tape *t, struct inputs *in)
                                                 .padding = padding,
                                                 .heads = 2,
                                                 .bin_padding = true,
-                                                .entropy_price = 0.7f});
+                                                .entropy_weight = 0.7f});
 }
 
 static struct sl_tensor *use_prefix_bins(struct sl_tape *t, struct inputs *in)

@@ -35,7 +35,7 @@ static void material_open(struct sl_dataloader *m, const char *tokenizer,
                           struct sl_hyperparameters *hyperparameters)
 {
     struct sl_err err;
-    struct sl_config config = {.context = CONTEXT};
+    struct sl_config config = {.context_length = CONTEXT};
     const struct sl_data_sources sources = {
         .data = data, .tokenizer = tokenizer, .columns = {.label = "1", .text = "2"}};
     sl_numbers_standard(sl_hyperparameter_rows, hyperparameters);
@@ -144,7 +144,7 @@ Test(dataloader, texts_too_short_for_a_crop_stay_whole)
     struct sl_dataloader m;
     struct sl_hyperparameters hyperparameters;
     struct sl_err err;
-    struct sl_config config = {.context = CONTEXT};
+    struct sl_config config = {.context_length = CONTEXT};
     const struct sl_data_sources sources = {
         .data = data, .tokenizer = "bytes", .columns = {.label = "1", .text = "2"}};
     test_write_file(data, "0\ta\n1\tbc\n0\td\n1\tef\n");
@@ -172,7 +172,7 @@ Test(dataloader, vocabularies_have_the_size_and_the_case_that_were_asked_for)
         struct sl_err err;
         struct sl_dataloader m;
         struct sl_hyperparameters hyperparameters;
-        struct sl_config config = {.context = 8};
+        struct sl_config config = {.context_length = 8};
         struct sl_data_sources sources = both[i];
         sources.tokenizer = "words";
         sources.vocabulary_size = SIZE;

@@ -202,7 +202,7 @@ Test(trainer, every_architecture_overfits_a_tiny_text)
         training.config.width = 32;
         training.config.heads = 4;
         training.config.dropout = 0.0f;
-        training.hyperparameters.steps = TEST_SANITIZED ? 20 : 250;
+        training.hyperparameters.steps = TEST_SANITIZED ? 20 : 400;
         training.hyperparameters.batch_size = training.hyperparameters.micro_batch_size = 8;
         training.hyperparameters.evaluate_every = training.hyperparameters.save_every = 0;
         struct sl_engine *engine = fixture_engine(NULL, 2);
@@ -271,13 +271,13 @@ struct tally {
 static struct tally tally_served(const struct sl_model *m, struct sl_span part)
 {
     struct sl_err err;
-    struct sl_session_options options = {.slots = 1, .batch_rows = m->config.context};
+    struct sl_session_options options = {.slots = 1, .batch_rows = m->config.context_length};
     struct sl_session *s = sl_session_create(m, &options, &err);
     cr_assert(s, "%s", err.text);
     int vocab = m->config.vocab;
     struct tally sum = {0};
-    for (int64_t i = 0; i < sl_window_count(part, m->config.context); i++) {
-        struct sl_window w = sl_window_at(part, m->config.context, i);
+    for (int64_t i = 0; i < sl_window_count(part, m->config.context_length); i++) {
+        struct sl_window w = sl_window_at(part, m->config.context_length, i);
         struct sl_chunk feed = {.tokens = w.tokens, .count = w.rows, .all_logits = true};
         sl_session_clear(s, 0);
         EXPECT_OK(sl_session_run(s, &feed, 1, &err), err);
