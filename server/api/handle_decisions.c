@@ -163,26 +163,26 @@ static bool prepare(const struct sv_classification *c, struct sv_error *error)
 
 /* ---- classes to answers ---------------------------------------------------------------------- */
 
-static void add_name(struct sl_buffer *out, const struct sv_string *name)
+static void add_name(struct sl_json_writer *json, const struct sv_string *name)
 {
-    sl_buffer_append_string(out, ",\"name\":");
+    (void)sl_json_key(json, "name");
     if (name->data)
-        sl_json_quote_bytes(out, name->data, name->bytes);
+        sl_json_add_bytes(json, name->data, name->bytes);
     else
-        sl_buffer_append_string(out, "null");
+        sl_json_add_null(json);
 }
 
 /* A boolean is returned as a boolean. */
-static void add_string_or_bool(struct sl_buffer *out, const struct sv_string_or_bool *choice_value)
+static void add_string_or_bool(struct sl_json_writer *json, const struct sv_string_or_bool *value)
 {
-    if (choice_value->is_boolean)
-        sl_buffer_append_string(out, choice_value->text.data);
+    if (value->is_boolean)
+        sl_json_add_raw(json, value->text.data, value->text.bytes);
     else
-        sl_json_quote_bytes(out, choice_value->text.data, choice_value->text.bytes);
+        sl_json_add_bytes(json, value->text.data, value->text.bytes);
 }
 
 /* The probabilities of the given choices sum to 1. */
-static void add_choice(struct sl_buffer *out, const struct sv_question *question,
+static void add_choice(struct sl_json_writer *json, const struct sv_question *question,
                        const float *logits)
 {
     const struct sv_choice *choices = question->choices.items;
@@ -192,105 +192,118 @@ static void add_choice(struct sl_buffer *out, const struct sv_question *question
         values[i] = logits[choices[i].class];
     int best = sl_argmax(values, count);
     sv_scores_from_logits(values, count, SV_SOFTMAX, probs);
-    sl_buffer_append_string(out, "{\"type\":\"choice\"");
-    add_name(out, &question->name);
-    sl_buffer_append_string(out, ",\"choice\":");
-    add_string_or_bool(out, &choices[best].value);
-    sl_buffer_append_string(out, ",\"confidence\":");
-    sl_buffer_append_float(out, probs[best]);
-    sl_buffer_append_string(out, ",\"probabilities\":[");
+    sl_json_add_string(sl_json_key(json, "type"), "choice");
+    add_name(json, &question->name);
+    add_string_or_bool(sl_json_key(json, "choice"), &choices[best].value);
+    sl_json_add_float(sl_json_key(json, "confidence"), probs[best]);
+    sl_json_begin_array(sl_json_key(json, "probabilities"));
     for (int i = 0; i < count; i++) {
-        sl_buffer_append_string(out, i ? ",{\"value\":" : "{\"value\":");
-        add_string_or_bool(out, &choices[i].value);
-        sl_buffer_append_string(out, ",\"probability\":");
-        sl_buffer_append_float(out, probs[i]);
-        sl_buffer_append_string(out, "}");
+        sl_json_begin_object(json);
+        add_string_or_bool(sl_json_key(json, "value"), &choices[i].value);
+        sl_json_add_float(sl_json_key(json, "probability"), probs[i]);
+        sl_json_end_object(json);
     }
-    sl_buffer_append_string(out, "]}");
+    sl_json_end_array(json);
 }
 
 /* The score is the mean index of the levels, from 0; the confidence is that of the most likely
  * level. */
-static void add_score(struct sl_buffer *out, const struct sv_question *question, const float *probs)
+static void add_score(struct sl_json_writer *json, const struct sv_question *question,
+                      const float *probs)
 {
     const struct sv_level *levels = question->levels.items;
     double mean = 0;
     for (int i = 0; i < question->levels.count; i++)
         mean += i * (double)probs[i];
-    sl_buffer_append_string(out, "{\"type\":\"score\"");
-    add_name(out, &question->name);
-    sl_buffer_append_string(out, ",\"score\":");
-    sl_buffer_append_float(out, (float)mean);
-    sl_buffer_append_string(out, ",\"confidence\":");
-    sl_buffer_append_float(out, probs[sl_argmax(probs, question->levels.count)]);
-    sl_buffer_append_string(out, ",\"probabilities\":[");
+    sl_json_add_string(sl_json_key(json, "type"), "score");
+    add_name(json, &question->name);
+    sl_json_add_float(sl_json_key(json, "score"), (float)mean);
+    sl_json_add_float(sl_json_key(json, "confidence"),
+                      probs[sl_argmax(probs, question->levels.count)]);
+    sl_json_begin_array(sl_json_key(json, "probabilities"));
     for (int i = 0; i < question->levels.count; i++) {
-        sl_buffer_append_string(out, i ? ",{\"label\":" : "{\"label\":");
-        sl_json_quote_bytes(out, levels[i].label.data, levels[i].label.bytes);
-        sl_buffer_printf(out, ",\"value\":%d,\"probability\":", i);
-        sl_buffer_append_float(out, probs[i]);
-        sl_buffer_append_string(out, "}");
+        const struct sv_string *label = &levels[i].label;
+        sl_json_begin_object(json);
+        sl_json_add_bytes(sl_json_key(json, "label"), label->data, label->bytes);
+        sl_json_add_int(sl_json_key(json, "value"), i);
+        sl_json_add_float(sl_json_key(json, "probability"), probs[i]);
+        sl_json_end_object(json);
     }
-    sl_buffer_append_string(out, "]}");
+    sl_json_end_array(json);
 }
 
-static void add_predicate(struct sl_buffer *out, const struct sv_question *question,
+static void add_predicate(struct sl_json_writer *json, const struct sv_question *question,
                           const float *probs)
 {
-    sl_buffer_append_string(out, "{\"type\":\"predicate\"");
-    add_name(out, &question->name);
-    sl_buffer_append_string(out, ",\"probability\":");
-    sl_buffer_append_float(out, probs[question->class]);
-    sl_buffer_append_string(out, "}");
+    sl_json_add_string(sl_json_key(json, "type"), "predicate");
+    add_name(json, &question->name);
+    sl_json_add_float(sl_json_key(json, "probability"), probs[question->class]);
 }
 
-static void add_answer(struct sl_buffer *out, const struct sv_question *question,
+static void add_answer(struct sl_json_writer *json, const struct sv_question *question,
                        const float *logits, const float *probs)
 {
+    sl_json_begin_object(json);
     switch (question->type) {
-    case SV_CHOICE: add_choice(out, question, logits); break;
-    case SV_SCORE: add_score(out, question, probs); break;
-    case SV_PREDICATE: add_predicate(out, question, probs); break;
+    case SV_CHOICE: add_choice(json, question, logits); break;
+    case SV_SCORE: add_score(json, question, probs); break;
+    case SV_PREDICATE: add_predicate(json, question, probs); break;
     }
+    sl_json_end_object(json);
 }
 
-static void add_usage(struct sl_buffer *out, const struct sv_classification *c)
+/* OpenAI's details, which are 0 here. */
+static void add_token_details(struct sl_json_writer *json, int64_t tokens)
 {
-    long long tokens = (long long)c->usage.prompt_tokens;
-    sl_buffer_printf(
-        out,
-        "{\"input_tokens\":%lld,"
-        "\"input_tokens_details\":{\"cached_tokens\":0,\"cache_write_tokens\":0},"
-        "\"output_tokens\":0,\"output_tokens_details\":{\"reasoning_tokens\":0},"
-        "\"total_tokens\":%lld,\"sluice\":{\"depth_mean\":%.4f,\"layer_ops_skipped\":%.4f",
-        tokens, tokens, sv_usage_mean_depth(&c->usage), sv_usage_layer_ops_skipped(&c->usage));
-    if (c->truncated_count > 0)
-        sl_buffer_printf(out,
-                         ",\"truncated\":{\"input_tokens_given\":%d,\"input_tokens_used\":%lld}",
-                         c->given[0], tokens);
-    sl_buffer_append_string(out, "}}");
+    sl_json_add_int(sl_json_key(json, "input_tokens"), tokens);
+    sl_json_begin_object(sl_json_key(json, "input_tokens_details"));
+    sl_json_add_int(sl_json_key(json, "cached_tokens"), 0);
+    sl_json_add_int(sl_json_key(json, "cache_write_tokens"), 0);
+    sl_json_end_object(json);
+    sl_json_add_int(sl_json_key(json, "output_tokens"), 0);
+    sl_json_begin_object(sl_json_key(json, "output_tokens_details"));
+    sl_json_add_int(sl_json_key(json, "reasoning_tokens"), 0);
+    sl_json_end_object(json);
+    sl_json_add_int(sl_json_key(json, "total_tokens"), tokens);
+}
+
+static void add_usage(struct sl_json_writer *json, const struct sv_classification *c)
+{
+    int64_t tokens = c->usage.prompt_tokens;
+    sl_json_begin_object(json);
+    add_token_details(json, tokens);
+    sl_json_begin_object(sl_json_key(json, "sluice"));
+    sl_json_printf(sl_json_key(json, "depth_mean"), "%.4f", sv_usage_mean_depth(&c->usage));
+    sl_json_printf(sl_json_key(json, "layer_ops_skipped"), "%.4f",
+                   sv_usage_layer_ops_skipped(&c->usage));
+    if (c->truncated_count > 0) {
+        sl_json_begin_object(sl_json_key(json, "truncated"));
+        sl_json_add_int(sl_json_key(json, "input_tokens_given"), c->given[0]);
+        sl_json_add_int(sl_json_key(json, "input_tokens_used"), tokens);
+        sl_json_end_object(json);
+    }
+    sl_json_end_object(json);
+    sl_json_end_object(json);
 }
 
 static enum sv_progress respond(struct sv_request *request, const struct sv_classification *c)
 {
     const struct sv_decision_params *params = c->params;
     const struct sv_question *questions = params->questions.items;
-    struct sl_buffer *out = &request->response.body;
+    struct sl_json_writer json = {.out = &request->response.body};
     const float *logits = c->task.items[0].logits;
     float *probs = calloc((size_t)c->classes, sizeof *probs);
-    out->failed = out->failed || !probs;
-    sl_buffer_append_string(out, "{\"model\":");
-    sl_json_quote(out, sv_model_ref_id(c->ref));
-    sl_buffer_append_string(out, ",\"answers\":[");
+    json.out->failed = json.out->failed || !probs;
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "model"), sv_model_ref_id(c->ref));
+    sl_json_begin_array(sl_json_key(&json, "answers"));
     if (probs)
         sv_scores_from_logits(logits, c->classes, SV_SOFTMAX, probs);
-    for (int i = 0; probs && i < params->questions.count; i++) {
-        sl_buffer_append_string(out, i ? "," : "");
-        add_answer(out, &questions[i], logits, probs);
-    }
-    sl_buffer_append_string(out, "],\"usage\":");
-    add_usage(out, c);
-    sl_buffer_append_string(out, "}");
+    for (int i = 0; probs && i < params->questions.count; i++)
+        add_answer(&json, &questions[i], logits, probs);
+    sl_json_end_array(&json);
+    add_usage(sl_json_key(&json, "usage"), c);
+    sl_json_end_object(&json);
     free(probs);
     sv_classification_headers(request, c);
     return sv_request_respond(request, 200, "application/json");
