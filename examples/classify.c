@@ -20,7 +20,7 @@ static bool encode(const struct sl_model *model, const char *text, struct sl_cla
                                    .unknown = SL_UNKNOWN_REPLACE,
                                    .special = true,
                                    .ids = ids,
-                                   .most = (long)max};
+                                   .capacity = (long)max};
     long count = ids ? sl_tokenizer_tokenize(tokenizer, &encoding, err) : -1;
     if (count < 1) {
         free(ids);
@@ -48,7 +48,7 @@ static void print(const struct sl_model_info *info, const struct sl_classifier_i
 static bool classify(const struct sl_model *model, char **texts, int count, struct sl_err *err)
 {
     const struct sl_model_info *info = sl_model_info(model);
-    struct sl_classifier_options options = {.items = 1, .batch_rows = info->context};
+    struct sl_classifier_options options = {.max_batch_size = 1, .max_batch_tokens = info->context};
     struct sl_classifier *classifier = sl_classifier_create(model, &options, err);
     bool ok = classifier != NULL;
     for (int i = 0; i < count && ok; i++) {

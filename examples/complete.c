@@ -36,7 +36,7 @@ static bool complete(const struct sl_model *model, const char *prompt, struct sl
     long count = ids ? sl_tokenizer_encode(sl_model_tokenizer(model), prompt, strlen(prompt),
                                            SL_UNKNOWN_REPLACE, ids, context, err)
                      : -1;
-    struct sl_session_options room = {.slots = 1, .batch_rows = CHUNK_TOKENS};
+    struct sl_session_options room = {.max_sequences = 1, .max_batch_tokens = CHUNK_TOKENS};
     struct sl_generation_options options = {.prompt = ids,
                                             .prompt_count = count < context ? (int)count : context,
                                             .max_tokens = MAX_TOKENS,

@@ -19,9 +19,9 @@ static void report(void *context, const struct sl_train_progress *p)
 static bool train(struct sl_engine *engine, char **argv, struct sl_err *err)
 {
     static const struct sl_setting settings[] = {
-        {"width", "32"},   {"depth", "1"},      {"heads", "2"},
-        {"epochs", "5"},   {"batch_size", "8"}, {"learning_rate", "0.002"},
-        {"context", "64"},
+        {"width", "32"},          {"depth", "1"},      {"heads", "2"},
+        {"epochs", "5"},          {"batch_size", "8"}, {"learning_rate", "0.002"},
+        {"context_length", "64"},
     };
     const struct sl_trainer_options options = {
         .architecture = "encoder",

@@ -168,7 +168,7 @@ static long example_tokens(const struct sl_dataset *set, int example,
                                         .unknown = unknown,
                                         .special = true,
                                         .ids = scratch->ids,
-                                        .most = room};
+                                        .capacity = room};
         long count = sl_tokenizer_tokenize(tokens, &job, err);
         if (count <= room)
             return count;

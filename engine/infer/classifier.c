@@ -21,7 +21,7 @@ struct sl_classifier {
  * always is; so there may be a few more rows in it than there can be in a batch. */
 static size_t measure(const struct sl_classifier *c, struct sl_tape *dry, int items)
 {
-    int rows = c->options.batch_rows, context = c->model->config.context_length;
+    int rows = c->options.max_batch_tokens, context = c->model->config.context_length;
     struct sl_batch batch = {.sequences = c->sequences, .tokens = c->tokens};
     while (batch.count < items) {
         int others = items - batch.count - 1, left = rows - batch.rows - others;
@@ -44,9 +44,10 @@ static bool open_tape(struct sl_classifier *c, struct sl_err *err)
         return false;
     dry.policy = &m->policy;
     /* The most memory is taken by the longest texts, or by as many as can be beside a long one. */
-    int context = m->config.context_length, long_ones = sl_steps(c->options.batch_rows, context);
-    (void)measure(c, &dry, sl_least(long_ones, c->options.items));
-    size_t bytes = measure(c, &dry, c->options.items);
+    int context = m->config.context_length,
+        long_ones = sl_steps(c->options.max_batch_tokens, context);
+    (void)measure(c, &dry, sl_least(long_ones, c->options.max_batch_size));
+    size_t bytes = measure(c, &dry, c->options.max_batch_size);
     sl_tape_release(&dry);
     if (!sl_tape_init(&c->tape, m->engine->kernels, m->engine->pool, bytes, err))
         return false;
@@ -57,7 +58,7 @@ static bool open_tape(struct sl_classifier *c, struct sl_err *err)
 
 static bool allocate(struct sl_classifier *c, struct sl_err *err)
 {
-    size_t items = (size_t)c->options.items, rows = (size_t)c->options.batch_rows;
+    size_t items = (size_t)c->options.max_batch_size, rows = (size_t)c->options.max_batch_tokens;
     c->sequences = calloc(items, sizeof *c->sequences);
     c->tokens = calloc(rows, sizeof *c->tokens);
     c->layers_used = calloc(rows, sizeof *c->layers_used);
@@ -73,11 +74,12 @@ static bool check_options(const struct sl_model *m, const struct sl_classifier_o
 
     if (m->config.task != SL_TASK_CLASSIFICATION)
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(m->config.task));
-    if (o->items < 1 || o->items > ITEMS_MOST || o->batch_rows < m->config.context_length ||
-        o->batch_rows > ROWS_MOST)
+    if (o->max_batch_size < 1 || o->max_batch_size > ITEMS_MOST ||
+        o->max_batch_tokens < m->config.context_length || o->max_batch_tokens > ROWS_MOST)
         return sl_fail(err, SL_BAD_INPUT,
                        "%d items and %d batch rows; accepted are 1 to %d items and %d to %d rows",
-                       o->items, o->batch_rows, ITEMS_MOST, m->config.context_length, ROWS_MOST);
+                       o->max_batch_size, o->max_batch_tokens, ITEMS_MOST, m->config.context_length,
+                       ROWS_MOST);
     return true;
 }
 
@@ -124,12 +126,12 @@ static bool check_item(const struct sl_classifier *c, const struct sl_classifier
 {
     int vocab = c->model->config.vocab, context = c->model->config.context_length;
     if (item->count < 1 || item->count > context)
-        return sl_fail(err, SL_BAD_INPUT, "item %d has %d tokens; accepted is 1 to %d", index,
+        return sl_fail(err, SL_BAD_INPUT, "item %d has %d tokens: expected 1 to %d", index,
                        item->count, context);
     for (int i = 0; i < item->count; i++)
         if (item->tokens[i] < 0 || item->tokens[i] >= vocab)
-            return sl_fail(err, SL_BAD_INPUT, "item %d has token %d; accepted is 0 to %d", index,
-                           item->tokens[i], vocab - 1);
+            return sl_fail(err, SL_BAD_INPUT, "item %d: invalid token id %d: expected 0 to %d",
+                           index, item->tokens[i], vocab - 1);
     return true;
 }
 
@@ -137,15 +139,16 @@ static bool check_items(const struct sl_classifier *c, const struct sl_classifie
                         int count, struct sl_err *err)
 {
     int rows = 0;
-    if (count < 1 || count > c->options.items)
-        return sl_fail(err, SL_BAD_INPUT, "a run of %d items; accepted is 1 to %d", count,
-                       c->options.items);
+    if (count < 1 || count > c->options.max_batch_size)
+        return sl_fail(err, SL_BAD_INPUT, "a run of %d items: expected 1 to %d", count,
+                       c->options.max_batch_size);
     for (int i = 0; i < count; i++) {
         if (!check_item(c, &items[i], i, err))
             return false;
-        if (items[i].count > c->options.batch_rows - rows)
-            return sl_fail(err, SL_BAD_INPUT, "the items have more than %d tokens",
-                           c->options.batch_rows);
+        if (items[i].count > c->options.max_batch_tokens - rows)
+            return sl_fail(err, SL_BAD_INPUT,
+                           "the items have more than %d tokens (max_batch_tokens)",
+                           c->options.max_batch_tokens);
         rows += items[i].count;
     }
     return true;

@@ -1,4 +1,4 @@
-/* generate.c - one text being completed: feeds, samples, looks for stop strings, slides the
+/* generate.c - one text being completed: chunks, samples, looks for stop strings, slides the
  * window. */
 #include "sluice/generate.h"
 
@@ -28,12 +28,12 @@ struct sl_generation {
     int fed; /* of the history: what the slot has been given, or had before it slid */
 
     char *text;
-    size_t text_bytes, text_room, certain;
+    size_t text_bytes, text_room, stable;
     size_t
         echoed; /* bytes of the prompt at the start of the text: no stop string is sought there */
     struct sl_token_logprob *records;
     size_t records_room;
-    int records_count, records_certain;
+    int records_count, records_stable;
 
     int32_t *counts; /* per token of the vocabulary: how often it was generated */
     void *scratch;
@@ -262,10 +262,10 @@ static void settle(struct sl_generation *g)
         certain -= doubtful(g);
         certain -= sl_utf8_incomplete(g->text, certain);
     }
-    g->certain = certain > g->certain ? certain : g->certain;
-    while (g->records_certain < g->records_count &&
-           (g->finish != SL_RUNNING || record_end(g, g->records_certain) <= g->certain))
-        g->records_certain++;
+    g->stable = certain > g->stable ? certain : g->stable;
+    while (g->records_stable < g->records_count &&
+           (g->finish != SL_RUNNING || record_end(g, g->records_stable) <= g->stable))
+        g->records_stable++;
 }
 
 /* -- running ---------------------------------------------------------------------------------- */
@@ -275,36 +275,36 @@ static bool prompt_is_needed(const struct sl_generation *g)
     return g->options.max_tokens > 0 || (g->options.echo && g->options.logprobs);
 }
 
-void sl_generation_next_chunk(struct sl_generation *g, struct sl_session *session, int rows_max,
-                              struct sl_chunk *feed)
+void sl_generation_next_chunk(struct sl_generation *g, struct sl_session *session, int tokens_max,
+                              struct sl_chunk *chunk)
 {
-    assert(rows_max > 0);
+    assert(tokens_max > 0);
     assert(!sl_generation_finished(g));
     int context = g->model->config.context_length;
-    if (sl_session_length(session, feed->slot) == context) {
+    if (sl_session_length(session, chunk->slot) == context) {
         /* Half the window goes on: positions are relative to where it begins. */
-        sl_session_clear(session, feed->slot);
+        sl_session_clear(session, chunk->slot);
         int kept = context / 2 > 1 ? context / 2 : 1;
         g->fed = g->history_count - kept;
     }
     int count = g->history_count - g->fed;
-    int room = context - sl_session_length(session, feed->slot);
+    int room = context - sl_session_length(session, chunk->slot);
     count = sl_least(count, room);
-    feed->tokens = g->history + g->fed;
-    feed->count = sl_least(count, rows_max);
-    feed->all_logits = g->options.echo && g->options.logprobs && g->usage.completion_tokens == 0;
+    chunk->tokens = g->history + g->fed;
+    chunk->count = sl_least(count, tokens_max);
+    chunk->all_logits = g->options.echo && g->options.logprobs && g->usage.completion_tokens == 0;
 }
 
 /* The echoed prompt's log probabilities come from the logits of the token before each. */
-static void echo(struct sl_generation *g, const struct sl_chunk *feed)
+static void echo(struct sl_generation *g, const struct sl_chunk *chunk)
 {
-    int first = (int)(feed->tokens - g->history);
+    int first = (int)(chunk->tokens - g->history);
     if (first == 0 && g->history_start == 0)
         append_token(g, g->history[0], NULL);
-    for (int i = 0; i < feed->count; i++) {
+    for (int i = 0; i < chunk->count; i++) {
         int next = first + i + 1;
         if (next < g->history_start + g->options.prompt_count)
-            append_token(g, g->history[next], feed->logits + (size_t)i * (size_t)vocab_of(g));
+            append_token(g, g->history[next], chunk->logits + (size_t)i * (size_t)vocab_of(g));
     }
     g->echoed = g->text_bytes;
 }
@@ -339,21 +339,21 @@ static void choose(struct sl_generation *g, const float *logits)
     }
 }
 
-void sl_generation_accept(struct sl_generation *g, const struct sl_chunk *feed)
+void sl_generation_accept(struct sl_generation *g, const struct sl_chunk *chunk)
 {
-    g->usage.layers_used += feed->layers_used;
-    g->usage.layers_full += feed->layers_full;
-    g->fed += feed->count;
-    if (!feed->finite) {
+    g->usage.layers_used += chunk->layers_used;
+    g->usage.layers_full += chunk->layers_full;
+    g->fed += chunk->count;
+    if (!chunk->finite) {
         g->finish = SL_FINISH_ERROR;
         settle(g);
         return;
     }
-    if (feed->all_logits)
-        echo(g, feed);
+    if (chunk->all_logits)
+        echo(g, chunk);
     bool caught_up = g->fed == g->history_count;
     const float *last =
-        feed->logits + (feed->all_logits ? (size_t)(feed->count - 1) * (size_t)vocab_of(g) : 0);
+        chunk->logits + (chunk->all_logits ? (size_t)(chunk->count - 1) * (size_t)vocab_of(g) : 0);
     if (caught_up && g->options.max_tokens > 0)
         choose(g, last);
     else if (caught_up)
@@ -373,13 +373,13 @@ bool sl_generation_finished(const struct sl_generation *g)
 
 const char *sl_generation_text(const struct sl_generation *g, size_t *bytes)
 {
-    *bytes = g->certain;
+    *bytes = g->stable;
     return g->text ? g->text : "";
 }
 
 const struct sl_token_logprob *sl_generation_logprobs(const struct sl_generation *g, int *count)
 {
-    *count = g->records_certain;
+    *count = g->records_stable;
     return g->records;
 }
 

@@ -14,7 +14,7 @@ struct sl_session {
     struct sl_arena caches_arena;
     struct sl_session_options options;
     struct sl_cache *caches; /* per slot */
-    bool *fed;               /* per slot: already in the run being made */
+    bool *used;              /* per slot: already in the run being made */
     /* The run being made: */
     struct sl_sequence *sequences;
     int32_t *tokens, *wanted, *layers_used;
@@ -36,7 +36,7 @@ static struct sl_cache cache_take(const struct sl_model *m, struct sl_arena *are
 
 static void take_caches(struct sl_session *s, struct sl_arena *arena)
 {
-    for (int i = 0; i < s->options.slots; i++)
+    for (int i = 0; i < s->options.max_sequences; i++)
         s->caches[i] = cache_take(s->model, arena);
 }
 
@@ -48,7 +48,7 @@ static bool measure(struct sl_session *s, size_t *bytes, struct sl_err *err)
     struct sl_tape dry;
     if (!sl_tape_init(&dry, m->engine->kernels, m->engine->pool, 0, err))
         return false;
-    struct sl_batch batch = {.rows = s->options.batch_rows};
+    struct sl_batch batch = {.rows = s->options.max_batch_tokens};
     struct sl_cache cache = {.capacity = m->config.context_length};
     for (int row = 0; row < batch.rows; batch.count++) {
         int rows = sl_least(batch.rows - row, m->config.context_length);
@@ -72,14 +72,15 @@ static bool measure(struct sl_session *s, size_t *bytes, struct sl_err *err)
 static bool allocate(struct sl_session *s, struct sl_err *err)
 {
     const struct sl_model *m = s->model;
-    size_t slots = (size_t)s->options.slots, rows = (size_t)s->options.batch_rows, bytes = 0;
+    size_t slots = (size_t)s->options.max_sequences, rows = (size_t)s->options.max_batch_tokens,
+           bytes = 0;
     s->caches = calloc(slots, sizeof *s->caches);
-    s->fed = calloc(slots, sizeof *s->fed);
+    s->used = calloc(slots, sizeof *s->used);
     s->sequences = calloc(rows, sizeof *s->sequences);
     s->tokens = calloc(rows, sizeof *s->tokens);
     s->wanted = calloc(rows, sizeof *s->wanted);
     s->layers_used = calloc(rows, sizeof *s->layers_used);
-    if (!s->caches || !s->fed || !s->sequences || !s->tokens || !s->wanted || !s->layers_used)
+    if (!s->caches || !s->used || !s->sequences || !s->tokens || !s->wanted || !s->layers_used)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu slots and %zu rows", slots, rows);
     struct sl_arena dry;
     sl_arena_dry(&dry);
@@ -104,12 +105,13 @@ struct sl_session *sl_session_create(const struct sl_model *model,
         sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(model->config.task));
         return NULL;
     }
-    if (options->slots < 1 || options->slots > SLOTS_MOST || options->batch_rows < options->slots ||
-        options->batch_rows > ROWS_MOST) {
+    if (options->max_sequences < 1 || options->max_sequences > SLOTS_MOST ||
+        options->max_batch_tokens < options->max_sequences ||
+        options->max_batch_tokens > ROWS_MOST) {
         sl_fail(
             err, SL_BAD_INPUT,
             "%d slots and %d batch rows; accepted are 1 to %d slots and from as many rows to %d",
-            options->slots, options->batch_rows, SLOTS_MOST, ROWS_MOST);
+            options->max_sequences, options->max_batch_tokens, SLOTS_MOST, ROWS_MOST);
         return NULL;
     }
     struct sl_session *s = calloc(1, sizeof *s);
@@ -133,7 +135,7 @@ void sl_session_destroy(struct sl_session *s)
     sl_tape_release(&s->tape);
     sl_arena_release(&s->caches_arena);
     free(s->caches);
-    free(s->fed);
+    free(s->used);
     free(s->sequences);
     free(s->tokens);
     free(s->wanted);
@@ -144,14 +146,14 @@ void sl_session_destroy(struct sl_session *s)
 int sl_session_length(const struct sl_session *s, int slot)
 {
     assert(slot >= 0);
-    assert(slot < s->options.slots);
+    assert(slot < s->options.max_sequences);
     return s->caches[slot].length;
 }
 
 void sl_session_clear(struct sl_session *s, int slot)
 {
     assert(slot >= 0);
-    assert(slot < s->options.slots);
+    assert(slot < s->options.max_sequences);
     s->caches[slot].length = 0;
 }
 
@@ -161,44 +163,46 @@ static bool check_tokens(const struct sl_session *s, const struct sl_chunk *f, s
 {
     int vocab = s->model->config.vocab, context = s->model->config.context_length;
     if (f->count < 1 || f->count > context - s->caches[f->slot].length)
-        return sl_fail(err, SL_BAD_INPUT, "slot %d holds %d tokens and is fed %d; at most %d fit",
-                       f->slot, s->caches[f->slot].length, f->count, context);
+        return sl_fail(err, SL_BAD_INPUT,
+                       "slot %d caches %d tokens, %d more were given: the context is %d", f->slot,
+                       s->caches[f->slot].length, f->count, context);
     for (int i = 0; i < f->count; i++)
         if (f->tokens[i] < 0 || f->tokens[i] >= vocab)
-            return sl_fail(err, SL_BAD_INPUT, "slot %d is fed token %d; accepted is 0 to %d",
+            return sl_fail(err, SL_BAD_INPUT, "slot %d: invalid token id %d: expected 0 to %d",
                            f->slot, f->tokens[i], vocab - 1);
     return true;
 }
 
-/* Every promise is checked before anything runs: one bad feed must not harm the others. */
-static bool check_feeds(struct sl_session *s, const struct sl_chunk *feeds, int count,
-                        struct sl_err *err)
+/* All rules are checked before anything runs: one bad chunk must not affect the others. */
+static bool check_chunks(struct sl_session *s, const struct sl_chunk *chunks, int count,
+                         struct sl_err *err)
 {
     int rows = 0;
-    memset(s->fed, 0, (size_t)s->options.slots * sizeof *s->fed);
+    memset(s->used, 0, (size_t)s->options.max_sequences * sizeof *s->used);
     for (int i = 0; i < count; i++) {
-        const struct sl_chunk *f = &feeds[i];
-        if (f->slot < 0 || f->slot >= s->options.slots)
-            return sl_fail(err, SL_BAD_INPUT, "feed %d is for slot %d; accepted is 0 to %d", i,
-                           f->slot, s->options.slots - 1);
-        if (s->fed[f->slot])
-            return sl_fail(err, SL_BAD_INPUT, "slot %d is fed twice in one run", f->slot);
-        s->fed[f->slot] = true;
+        const struct sl_chunk *f = &chunks[i];
+        if (f->slot < 0 || f->slot >= s->options.max_sequences)
+            return sl_fail(err, SL_BAD_INPUT, "chunk %d: invalid slot %d: expected 0 to %d", i,
+                           f->slot, s->options.max_sequences - 1);
+        if (s->used[f->slot])
+            return sl_fail(err, SL_BAD_INPUT, "slot %d appears twice in one run", f->slot);
+        s->used[f->slot] = true;
         if (!check_tokens(s, f, err))
             return false;
-        if (f->count > s->options.batch_rows - rows)
-            return sl_fail(err, SL_BAD_INPUT, "the feeds have more than %d tokens",
-                           s->options.batch_rows);
+        if (f->count > s->options.max_batch_tokens - rows)
+            return sl_fail(err, SL_BAD_INPUT,
+                           "the chunks have more than %d tokens (max_batch_tokens)",
+                           s->options.max_batch_tokens);
         rows += f->count;
     }
-    return count > 0 || sl_fail(err, SL_BAD_INPUT, "a run without feeds");
+    return count > 0 || sl_fail(err, SL_BAD_INPUT, "a run without chunks");
 }
 
-static struct sl_batch gather(struct sl_session *s, const struct sl_chunk *feeds, int count)
+static struct sl_batch gather(struct sl_session *s, const struct sl_chunk *chunks, int count)
 {
     int row = 0, wanted = 0;
     for (int i = 0; i < count; i++) {
-        const struct sl_chunk *f = &feeds[i];
+        const struct sl_chunk *f = &chunks[i];
         struct sl_cache *cache = &s->caches[f->slot];
         s->sequences[i] = (struct sl_sequence){
             .first = row, .rows = f->count, .position = cache->length, .cache = cache};
@@ -216,12 +220,12 @@ static struct sl_batch gather(struct sl_session *s, const struct sl_chunk *feeds
                              .wanted = wanted == row ? NULL : &s->wanted_rows};
 }
 
-static void scatter(struct sl_session *s, struct sl_chunk *feeds, int count,
+static void scatter(struct sl_session *s, struct sl_chunk *chunks, int count,
                     const struct sl_tensor *logits)
 {
     int place = 0;
     for (int i = 0; i < count; i++) {
-        struct sl_chunk *f = &feeds[i];
+        struct sl_chunk *f = &chunks[i];
         int rows = f->all_logits ? f->count : 1;
         f->logits = sl_row(logits, place);
         f->finite = sl_all_finite(f->logits, (size_t)rows * (size_t)logits->cols);
@@ -235,15 +239,15 @@ static void scatter(struct sl_session *s, struct sl_chunk *feeds, int count,
     assert(place == logits->rows);
 }
 
-bool sl_session_run(struct sl_session *s, struct sl_chunk *feeds, int count, struct sl_err *err)
+bool sl_session_run(struct sl_session *s, struct sl_chunk *chunks, int count, struct sl_err *err)
 {
-    if (!check_feeds(s, feeds, count, err))
+    if (!check_chunks(s, chunks, count, err))
         return sl_wrap(err, "run");
-    struct sl_batch batch = gather(s, feeds, count);
+    struct sl_batch batch = gather(s, chunks, count);
     pthread_mutex_lock(&s->model->engine->lock);
     sl_tape_begin(&s->tape, &batch, false);
     struct sl_tensor *logits = sl_model_forward(s->model, &s->tape);
     pthread_mutex_unlock(&s->model->engine->lock);
-    scatter(s, feeds, count, logits);
+    scatter(s, chunks, count, logits);
     return true;
 }

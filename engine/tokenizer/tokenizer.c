@@ -134,10 +134,10 @@ bool sl_tokenizer_has_text(const struct sl_tokenizer *tokens, const int32_t *ids
 void sl_encoder_emit(struct sl_encoder_output *sink, int32_t id, struct sl_token_offset place)
 {
     const struct sl_encoding *job = sink->job;
-    if (sink->count < job->most) {
+    if (sink->count < job->capacity) {
         job->ids[sink->count] = id;
-        if (job->places)
-            job->places[sink->count] = place;
+        if (job->offsets)
+            job->offsets[sink->count] = place;
     }
     sink->count++;
 }
@@ -153,8 +153,8 @@ static void special_put(const struct sl_tokenizer *tokens, struct sl_encoder_out
 long sl_tokenizer_tokenize(const struct sl_tokenizer *tokens, const struct sl_encoding *encoding,
                            struct sl_err *err)
 {
-    assert(encoding->most >= 0);
-    assert(encoding->ids || encoding->most == 0);
+    assert(encoding->capacity >= 0);
+    assert(encoding->ids || encoding->capacity == 0);
     struct sl_encoder_output sink = {.job = encoding};
     special_put(tokens, &sink, SL_SPECIAL_BEGIN);
     if (!tokens->kind->encode(tokens, &sink, err))
@@ -174,7 +174,7 @@ long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char *text, si
                          enum sl_unknown unknown, int32_t *ids, long most, struct sl_err *err)
 {
     const struct sl_encoding job = {
-        .text = text, .bytes = bytes, .unknown = unknown, .ids = ids, .most = most};
+        .text = text, .bytes = bytes, .unknown = unknown, .ids = ids, .capacity = most};
     return sl_tokenizer_tokenize(tokens, &job, err);
 }
 
@@ -193,8 +193,9 @@ static bool is_special(const struct sl_tokenizer *tokens, int32_t id)
 /* Writes what there is room for; returns the bytes that the text has then. */
 static size_t text_put(const struct sl_decoding *job, size_t used, const char *bytes, size_t count)
 {
-    if (used < job->most)
-        memcpy(job->text + used, bytes, count < job->most - used ? count : job->most - used);
+    if (used < job->capacity)
+        memcpy(job->text + used, bytes,
+               count < job->capacity - used ? count : job->capacity - used);
     return used + count;
 }
 
@@ -232,7 +233,7 @@ long sl_tokenizer_decode(const struct sl_tokenizer *tokens, const struct sl_deco
                          struct sl_err *err)
 {
     assert(decoding->count >= 0);
-    assert(decoding->text || decoding->most == 0);
+    assert(decoding->text || decoding->capacity == 0);
     size_t used = 0;
     for (long i = 0; i < decoding->count; i++) {
         int32_t id = decoding->ids[i];

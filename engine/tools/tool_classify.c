@@ -180,7 +180,7 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
                                                              .unknown = SL_UNKNOWN_REPLACE,
                                                              .special = true,
                                                              .ids = next->ids,
-                                                             .most = (long)most},
+                                                             .capacity = (long)most},
                                        err);
     if (count < 0)
         return false;
@@ -289,8 +289,8 @@ static bool classify(struct work *w, const char *const *files, int count, struct
     if (w->m->config.task != SL_TASK_CLASSIFICATION)
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s; `sluice generate` runs those",
                        sl_task_name(w->m->config.task));
-    const struct sl_classifier_options how = {.items = ITEMS,
-                                              .batch_rows = context > ROWS ? context : ROWS};
+    const struct sl_classifier_options how = {.max_batch_size = ITEMS,
+                                              .max_batch_tokens = context > ROWS ? context : ROWS};
     w->classifier = sl_classifier_create(w->m, &how, err);
     bool ok = w->classifier != NULL;
     for (int i = 0; i < count && ok; i++)

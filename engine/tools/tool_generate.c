@@ -61,7 +61,7 @@ static bool generate(const struct sl_model *m, const struct arguments *a, struct
 {
     int context = sl_model_info(m)->context;
     int32_t *prompt = calloc((size_t)context, sizeof *prompt);
-    struct sl_session_options options = {.slots = 1, .batch_rows = 512};
+    struct sl_session_options options = {.max_sequences = 1, .max_batch_tokens = 512};
     struct sl_session *session = NULL;
     if (prompt)
         session = sl_session_create(m, &options, err);

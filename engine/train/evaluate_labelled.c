@@ -76,7 +76,8 @@ bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset 
     struct evaluation e = {.set = set,
                            .classes = model->config.classes,
                            .batch_rows = context > ROWS ? context : ROWS};
-    struct sl_classifier_options options = {.items = ITEMS, .batch_rows = e.batch_rows};
+    struct sl_classifier_options options = {.max_batch_size = ITEMS,
+                                            .max_batch_tokens = e.batch_rows};
     double begun = sl_now_seconds();
     e.taken_for = taken_for;
     e.classifier = sl_classifier_create(&under, &options, err);

@@ -1,8 +1,8 @@
-/* engine.h - start-up: which instructions, how many threads, and what was chosen.
+/* engine.h - the instruction set and the thread pool that models compute with.
  *
- * An engine is made once and outlives every model, session and trainer that uses it. Work on the
- * pool is run by one thread at a time: one session or one trainer computes at any moment; others
- * wait their turn on the engine's lock, for the length of one batch. */
+ * Create one engine; it must outlive every model, session and trainer that uses it. Any thread may
+ * use it. One session, classifier or trainer computes at a time; others wait on the engine's lock
+ * for the length of one batch. */
 #pragma once
 
 #include "sluice/err.h"
@@ -24,7 +24,7 @@ SL_PUBLIC struct sl_engine *sl_engine_create(const struct sl_engine_options *opt
 SL_PUBLIC void sl_engine_destroy(struct sl_engine *engine); /* NULL is fine */
 SL_PUBLIC int sl_engine_threads(const struct sl_engine *engine);
 SL_PUBLIC const char *sl_engine_isa(const struct sl_engine *engine);
-/* "bf16" or "fp32": what matrix products read. */
+/* "bf16" or "fp32": the operands of matrix products. */
 SL_PUBLIC const char *sl_engine_precision(const struct sl_engine *engine);
 SL_PUBLIC const char *sl_version(void); /* of this library, "0.1.0" */
 

@@ -1,8 +1,8 @@
 /* err.h - errors: a code and fields for the caller, a sentence for a person.
  *
- * A function that can fail returns bool (or a pointer that may be NULL), is marked SL_MUST_CHECK
- * and takes `struct sl_err *err` last; err is written only on failure. The place that knows the
- * fact calls sl_fail, each place that knows the purpose adds its prefix with sl_wrap:
+ * A function that can fail returns bool, or a pointer that may be NULL, is marked SL_MUST_CHECK and
+ * takes `struct sl_err *err` last. err is written only on failure. sl_fail sets it where the fault
+ * is found; each caller that knows the purpose adds a prefix with sl_wrap:
  *
  *     publish 'news': load '/srv/news/1': tensor 'block.3.mlp.up': shape 96x24, want 288x72
  *
@@ -22,16 +22,16 @@ extern "C" {
 #define SL_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define SL_PUBLIC       __attribute__((visibility("default")))
 
-/* What the caller can do about it. The server maps these to HTTP statuses. */
+/* By what the caller can do about it. The server maps them to HTTP statuses. */
 enum sl_code {
     SL_OK,
-    SL_BAD_INPUT, /* the caller's data is wrong: tell them */
+    SL_BAD_INPUT, /* the caller's data is wrong */
     SL_NOT_FOUND, /* no such file, model, key */
     SL_BUSY,      /* try again later */
     SL_NO_MEMORY,
-    SL_IO,        /* the disk or the system said no */
-    SL_CORRUPT,   /* a file is not what it should be */
-    SL_NOT_FINITE /* numbers became NaN or infinite */
+    SL_IO,        /* the disk or the operating system failed */
+    SL_CORRUPT,   /* a file is damaged or of another format */
+    SL_NOT_FINITE /* NaN or infinity was computed */
 };
 
 enum { SL_ERR_TEXT_MAX = 1024, SL_ERR_PATH_MAX = 512, SL_ERR_FIELD_MAX = 64 };
@@ -52,7 +52,7 @@ struct sl_err {
  * fields become unknown. err may be NULL when nobody wants to know. */
 bool sl_fail(struct sl_err *err, enum sl_code code, const char *format, ...) SL_PRINTF(3, 4);
 
-/* Prefixes err's text with what was being attempted and returns false. */
+/* Prefixes err's text with what was attempted and returns false. */
 bool sl_wrap(struct sl_err *err, const char *format, ...) SL_PRINTF(2, 3);
 
 /* Say where a failure was, between sl_fail and sl_wrap. What is known already stays: the innermost

@@ -19,15 +19,15 @@ struct sl_model;
 /* Versions are whole numbers from 1. */
 enum { SL_VERSION_DIGITS_MAX = 9 };
 
-/* The version that a directory's name stands for; 0: none. */
+/* The version that a directory's name stands for; 0: not a version. */
 SL_PUBLIC long sl_version_parse(const char *name);
-/* The highest version in a model's directory; 0: none. `found`: how it is written, such as 007. */
+/* The highest version in a model's directory; 0: none. `found`: its directory's name, e.g. 007. */
 SL_PUBLIC long sl_version_latest(const char *directory, char found[SL_VERSION_DIGITS_MAX + 1]);
 
-/* Opens, verifies and packs. The engine must outlive the model. */
+/* Opens a checkpoint and verifies it. The engine must outlive the model. */
 SL_PUBLIC struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory,
                                          struct sl_err *err) SL_MUST_CHECK;
-/* Sessions must be gone. NULL is fine. */
+/* Its sessions and classifiers must be destroyed before. NULL is fine. */
 SL_PUBLIC void sl_model_close(struct sl_model *model);
 
 enum sl_task { SL_TASK_COMPLETION, SL_TASK_CLASSIFICATION };
@@ -43,7 +43,7 @@ struct sl_model_info {
     const char *const *labels; /* their names */
     int64_t parameters;
     int64_t created; /* seconds since 1970 */
-    /* How compute is saved when serving: "soft", "hard", "mixed", "exit", "halt" or "none". */
+    /* How layers are skipped when serving: "soft", "hard", "mixed", "exit", "halt" or "none". */
     const char *gate;
 };
 SL_PUBLIC const struct sl_model_info *sl_model_info(const struct sl_model *model);

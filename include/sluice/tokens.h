@@ -1,15 +1,14 @@
-/* tokens.h - text to token ids and back. A tokenizer never changes once made; any thread may use
- * it.
+/* tokens.h - text to token ids and back. A tokenizer never changes; any thread may use it.
  *
- *     kind         a token is                              unknown       added on request
- *     characters   a code point of the text                as asked      nothing
- *     bytes        a byte of the text, its value + 1       none is       nothing
+ *     kind         a token is                              unknown       special tokens
+ *     characters   a code point of the text                as asked      none
+ *     bytes        a byte of the text, its value + 1       never         none
  *     words        a lower-cased word, no punctuation      [UNK]         [START] before
  *     wordpiece    the longest piece that begins a word,   [UNK], for    [CLS] before,
  *                  then the longest of the rest (##...)    the word      [SEP] after
  *
- * The last two split and normalise as BERT does (text/unicode.h). A text that spells out "[CLS]" is
- * a text: special tokens are added, never found. */
+ * The last two normalize and split text as BERT does. Special tokens are only added: a text that
+ * spells out "[CLS]" is text. */
 #pragma once
 
 #include "sluice/err.h"
@@ -23,9 +22,9 @@ extern "C" {
 
 struct sl_tokenizer;
 
-/* What characters do with one that the vocabulary does not have. Other kinds do not ask. */
+/* What the kind `characters` does with a character that is not in the vocabulary. */
 enum sl_unknown {
-    SL_UNKNOWN_FAIL,   /* an error that names the characters and where they are */
+    SL_UNKNOWN_FAIL,   /* an error that names the characters and their offsets */
     SL_UNKNOWN_REPLACE /* the tokenizer's replacement: U+FFFD or '?' or ' ', the first it has */
 };
 
@@ -44,76 +43,75 @@ SL_PUBLIC const char *sl_tokenizer_kind(const struct sl_tokenizer *tokens);
 /* The id of a special token; -1 when the vocabulary has none such. */
 SL_PUBLIC int32_t sl_tokenizer_special(const struct sl_tokenizer *tokens, enum sl_special which);
 
-/* Where a token comes from: bytes [start, stop) of the text as it was given, from the first to the
- * last character that the token was made of. Both are 0 for a special token that was added. */
+/* Where a token comes from: bytes [start, stop) of the original text, from the first to the last
+ * character of the token. Both are 0 for a special token that was added. */
 struct sl_token_offset {
     size_t start, stop;
     bool special;
 };
 
-/* What is to be encoded, how, and where to. */
+/* A text to encode, and where the ids go. */
 struct sl_encoding {
     const char *text; /* UTF-8; any bytes for `bytes` */
     size_t bytes;
     enum sl_unknown unknown;
-    bool special;                   /* with the special tokens that the kind adds */
-    int32_t *ids;                   /* room for `most`; may be NULL when most is 0 */
-    struct sl_token_offset *places; /* room for `most`; NULL: not wanted */
-    long most;
+    bool special;                    /* add the kind's special tokens */
+    int32_t *ids;                    /* room for `capacity`; may be NULL if that is 0 */
+    struct sl_token_offset *offsets; /* likewise; NULL: not wanted */
+    long capacity;
 };
 
-/* Returns how many tokens the text has, which may be more than `most` (then only the first `most`
- * were written, and a token that ends the text is not among them), or -1 with err: invalid UTF-8,
- * with the offset of its first byte, or unknown characters. */
+/* Returns how many tokens the text has, which may be more than `capacity`: then only the first were
+ * written, without a special token at the end. -1 with err: invalid UTF-8, with the offset of its
+ * first byte, or unknown characters. */
 SL_PUBLIC long sl_tokenizer_tokenize(const struct sl_tokenizer *tokens,
                                      const struct sl_encoding *encoding, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* Room for the tokens of any text of so many bytes: no token is shorter than a byte, but for one
- * special token at each end. */
+/* The most tokens that a text of so many bytes can have, special tokens included. */
 SL_PUBLIC size_t sl_tokenizer_max_tokens(size_t bytes);
 
-/* The same in short: ids alone, without special tokens. */
+/* The same for ids alone, without special tokens. */
 SL_PUBLIC long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char *text,
-                                   size_t bytes, enum sl_unknown unknown, int32_t *ids, long most,
-                                   struct sl_err *err) SL_MUST_CHECK;
+                                   size_t bytes, enum sl_unknown unknown, int32_t *ids,
+                                   long capacity, struct sl_err *err) SL_MUST_CHECK;
 
-/* Whether an encoded text has tokens of its own: unknown words stand for text, what is added around
- * every text does not. A text without any is not classified, nor learnt from. */
+/* Whether an encoded text has tokens other than the special ones added at its ends. A text without
+ * any cannot be classified or trained on. */
 SL_PUBLIC bool sl_tokenizer_has_text(const struct sl_tokenizer *tokens, const int32_t *ids,
                                      long count);
 
 enum sl_truncation {
     SL_TRUNCATE_RIGHT,
     SL_TRUNCATE_LEFT
-}; /* which end of a text that is too long */
+}; /* the side that a too long text loses */
 
-/* Cuts an encoded text, special tokens included, to `most` >= 2 ids, of its first or last ones;
- * special tokens at its ends stay. Returns how many ids are left. places may be NULL. */
+/* Truncates an encoded text to max >= 2 ids; special tokens at its ends stay. Returns how many ids
+ * are left. offsets may be NULL. */
 SL_PUBLIC long sl_tokenizer_truncate(const struct sl_tokenizer *tokens, enum sl_truncation keep,
-                                     long most, int32_t *ids, struct sl_token_offset *places,
+                                     long capacity, int32_t *ids, struct sl_token_offset *offsets,
                                      long count);
 
-/* What is to be decoded, and where to. */
+/* Ids to decode, and where the text goes. */
 struct sl_decoding {
     const int32_t *ids;
     long count;
-    bool skip_special; /* leave out special tokens, which else stand there by name */
-    char *text;        /* room for `most` bytes; may be NULL when most is 0 */
-    size_t most;
+    bool skip_special; /* leave out special tokens, which are otherwise written by name */
+    char *text;        /* room for `capacity` bytes; may be NULL if that is 0 */
+    size_t capacity;
 };
 
-/* Pieces one after another; words with a blank between them, a piece that continues a word (##)
- * joined to what is before it. With `wordpiece` . ? ! , and n't 'm 's 've 're cling to that, too,
- * as with Hugging Face's decoder. What encoding threw away (accents, case, blanks) does not come
- * back. Returns how many bytes the text has, which may be more than `most` (then only the first
- * `most` were written), or -1 with err: an id out of range. Adds no NUL. */
+/* Concatenates pieces; words are separated by a space, a piece that continues a word (##) is not.
+ * With `wordpiece`, no space precedes . ? ! , n't 'm 's 've 're, as with Hugging Face's decoder.
+ * Accents, case and spacing that encoding removed are lost. Returns how many bytes the text has,
+ * which may be more than `capacity`: then only the first were written. -1 with err: an id is out of
+ * range. Adds no NUL. */
 SL_PUBLIC long sl_tokenizer_decode(const struct sl_tokenizer *tokens,
                                    const struct sl_decoding *decoding, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* The text of one id: bytes that the tokenizer owns, never a part of a UTF-8 character but for
- * `bytes`. NULL when id is out of range. */
+/* The text of one id, owned by the tokenizer; whole UTF-8 characters, except for `bytes`. NULL if
+ * the id is out of range. */
 SL_PUBLIC const char *sl_tokenizer_piece(const struct sl_tokenizer *tokens, int32_t id,
                                          size_t *bytes);
 

@@ -116,8 +116,8 @@ static bool decode(const struct sv_model_ref *ref, const struct sv_prompt *promp
     long bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
     if (bytes < 0)
         return sv_fail(error, SV_INTERNAL, NULL, "%s", err.text); /* the ids were checked before */
-    decoding.most = (size_t)bytes;
-    decoding.text = malloc(decoding.most + 1);
+    decoding.capacity = (size_t)bytes;
+    decoding.text = malloc(decoding.capacity + 1);
     if (!decoding.text)
         return sv_fail_no_memory(error);
     bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);

@@ -39,8 +39,8 @@ bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input 
         .unknown = input->replaces_unknown ? SL_UNKNOWN_REPLACE : SL_UNKNOWN_FAIL,
         .special = input->adds_special,
         .ids = tokens->ids,
-        .places = tokens->places,
-        .most = (long)room,
+        .offsets = tokens->places,
+        .capacity = (long)room,
     };
     long count =
         sl_tokenizer_tokenize(sl_model_tokenizer(sv_model_ref_model(ref)), &encoding, &err);
@@ -51,7 +51,7 @@ bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input 
             "replace them.",
             input->param, sv_model_ref_id(ref), err.text, where(input->in_parameters));
     tokens->given = (int)count;
-    tokens->count = (int)(count < encoding.most ? count : encoding.most);
+    tokens->count = (int)(count < encoding.capacity ? count : encoding.capacity);
     return true;
 }
 

@@ -73,8 +73,9 @@ static bool allocate(struct executor *executor, struct sl_err *err)
     executor->stats.size_max = executor->options.max_batch_size;
     if (!executor->feeds || !executor->fed || !executor->owner || !executor->stats.by_size)
         return sl_fail(err, SL_NO_MEMORY, "%d items", executor->options.max_batch_size);
-    const struct sl_classifier_options options = {.items = executor->options.max_batch_size,
-                                                  .batch_rows = executor->options.max_batch_tokens};
+    const struct sl_classifier_options options = {
+        .max_batch_size = executor->options.max_batch_size,
+        .max_batch_tokens = executor->options.max_batch_tokens};
     executor->classifier =
         sl_classifier_create(sv_model_ref_model(executor->base.ref), &options, err);
     return executor->classifier;

@@ -47,8 +47,9 @@ static bool allocate(struct executor *executor, struct sl_err *err)
     executor->feeds = calloc(slots, sizeof *executor->feeds);
     if (!executor->running || !executor->fed || !executor->feeds)
         return sl_fail(err, SL_NO_MEMORY, "%d slots", executor->options.max_sequences);
-    const struct sl_session_options session = {.slots = executor->options.max_sequences,
-                                               .batch_rows = executor->options.max_batch_tokens};
+    const struct sl_session_options session = {.max_sequences = executor->options.max_sequences,
+                                               .max_batch_tokens =
+                                                   executor->options.max_batch_tokens};
     executor->session = sl_session_create(sv_model_ref_model(executor->base.ref), &session, err);
     return executor->session;
 }

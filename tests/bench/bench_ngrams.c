@@ -166,7 +166,7 @@ static void label_lines(const struct regression *m, const struct sl_tokenizer *t
                                         .unknown = SL_UNKNOWN_REPLACE,
                                         .special = true,
                                         .ids = ids,
-                                        .most = TOKENS_MAX};
+                                        .capacity = TOKENS_MAX};
         long count = sl_tokenizer_tokenize(tokens, &job, &err);
         need(count >= 0, &err);
         fill(bag, ids, (int)(count < TOKENS_MAX ? count : TOKENS_MAX));

@@ -77,7 +77,7 @@ static void decode_check(const struct sl_tokenizer *tokens, const int32_t *ids, 
     struct sl_decoding job = {.ids = ids, .count = count, .skip_special = skip_special};
     long bytes = sl_tokenizer_decode(tokens, &job, &err);
     must(bytes >= 0);
-    job.most = (size_t)bytes;
+    job.capacity = (size_t)bytes;
     job.text = malloc((size_t)bytes + 1);
     must(job.text);
     must(sl_tokenizer_decode(tokens, &job, &err) == bytes);
@@ -97,18 +97,18 @@ static void encode_check(const struct sl_tokenizer *tokens, const struct input *
     must(count >= 0 || (err.code == SL_BAD_INPUT && err.text[0]));
     if (count < 0)
         return;
-    job.most = count;
+    job.capacity = count;
     job.ids = malloc(((size_t)count + 1) * sizeof *job.ids);
-    job.places = malloc(((size_t)count + 1) * sizeof *job.places);
-    must(job.ids && job.places);
+    job.offsets = malloc(((size_t)count + 1) * sizeof *job.offsets);
+    must(job.ids && job.offsets);
     must(sl_tokenizer_tokenize(tokens, &job, &err) == count);
     for (long i = 0; i < count; i++) {
         must(job.ids[i] >= 0 && job.ids[i] < sl_tokenizer_size(tokens));
-        place_check(tokens, in, job.places[i]);
+        place_check(tokens, in, job.offsets[i]);
     }
     decode_check(tokens, job.ids, count, /* skip_special= */ false);
     decode_check(tokens, job.ids, count, /* skip_special= */ true);
-    free(job.places);
+    free(job.offsets);
     free(job.ids);
 }
 

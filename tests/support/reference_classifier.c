@@ -12,8 +12,8 @@ struct reference_classifier reference_open(const char *store, const char *name)
     (void)test_path(version, test_path(directory, store, name), "4");
     EXPECT_OK((c.engine = sl_engine_create(&engine, &err)), err);
     EXPECT_OK((c.model = sl_model_open(c.engine, version, &err)), err);
-    const struct sl_classifier_options options = {.items = 1,
-                                                  .batch_rows = sl_model_info(c.model)->context};
+    const struct sl_classifier_options options = {
+        .max_batch_size = 1, .max_batch_tokens = sl_model_info(c.model)->context};
     EXPECT_OK((c.classifier = sl_classifier_create(c.model, &options, &err)), err);
     return c;
 }
@@ -70,7 +70,7 @@ struct classification reference_classify_cut(const struct reference_classifier *
                                          .bytes = strlen(text),
                                          .special = true,
                                          .ids = ids,
-                                         .most = REFERENCE_TOKENS_MAX};
+                                         .capacity = REFERENCE_TOKENS_MAX};
     long count = sl_tokenizer_tokenize(sl_model_tokenizer(c->model), &encoding, &err);
     cr_assert(count > 0, "%s: %s", text, err.text);
     cr_assert_leq(count, REFERENCE_TOKENS_MAX);

@@ -104,7 +104,8 @@ static void alone(uint64_t seed, int choice, int tokens, char *out, size_t room_
 {
     struct sl_err err;
     struct sl_session *session;
-    const struct sl_session_options options = {.slots = 1, .batch_rows = TINY_CONTEXT};
+    const struct sl_session_options options = {.max_sequences = 1,
+                                               .max_batch_tokens = TINY_CONTEXT};
     EXPECT_OK((session = sl_session_create(sv_model_ref_model(ref), &options, &err)), err);
     struct sl_generation *g = generate(seed, choice, tokens);
     while (!sl_generation_finished(g)) {

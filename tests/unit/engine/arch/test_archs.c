@@ -142,7 +142,7 @@ static void draw_texts(struct texts *x)
 static struct sl_session *session_of(const struct sl_model *m, int slots)
 {
     struct sl_err err;
-    struct sl_session_options options = {.slots = slots, .batch_rows = 1600};
+    struct sl_session_options options = {.max_sequences = slots, .max_batch_tokens = 1600};
     struct sl_session *s = sl_session_create(m, &options, &err);
     cr_assert(s, "%s", err.text);
     return s;
@@ -274,7 +274,8 @@ static void want_all_but_one(struct sl_model *m, const char *name)
 {
     static const int32_t zeros[FIXTURE_CONTEXT];
     struct sl_err err;
-    const struct sl_session_options options = {.slots = 3, .batch_rows = 2 * FIXTURE_CONTEXT};
+    const struct sl_session_options options = {.max_sequences = 3,
+                                               .max_batch_tokens = 2 * FIXTURE_CONTEXT};
     struct sl_session *s = sl_session_create(m, &options, &err);
     cr_assert(s, "%s: %s", name, err.text);
     struct sl_chunk feeds[] = {
@@ -296,7 +297,7 @@ Test(archs, sessions_may_be_large_and_models_deep)
 {
     struct sl_err err;
     struct sl_engine *engine = fixture_engine(NULL, 1);
-    const struct sl_session_options options = {.slots = 1, .batch_rows = 65536};
+    const struct sl_session_options options = {.max_sequences = 1, .max_batch_tokens = 65536};
     for (struct fixture_case c = {0}; fixture_next(&c); c.task++) {
         const struct sl_arch *arch = sl_arch_at(c.arch);
         if (c.task != SL_TASK_COMPLETION)

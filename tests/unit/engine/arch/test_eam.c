@@ -468,7 +468,7 @@ static void draw_items(struct sl_classifier_item *items, int32_t *tokens)
 static struct sl_classifier *classifier_of(const struct sl_model *m, int items)
 {
     struct sl_err err;
-    struct sl_classifier_options options = {.items = items, .batch_rows = ROWS};
+    struct sl_classifier_options options = {.max_batch_size = items, .max_batch_tokens = ROWS};
     struct sl_classifier *c = sl_classifier_create(m, &options, &err);
     cr_assert(c, "%s", err.text);
     return c;
@@ -517,7 +517,8 @@ Test(eam, the_most_windows_find_room)
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct sl_config config = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
     struct sl_model *m = fixture_model(engine, eam(), &config);
-    struct sl_classifier_options options = {.items = TEXTS, .batch_rows = 10 * TEXTS};
+    struct sl_classifier_options options = {.max_batch_size = TEXTS,
+                                            .max_batch_tokens = 10 * TEXTS};
     struct sl_classifier *c = sl_classifier_create(m, &options, &err);
     struct sl_classifier_item items[TEXTS];
     cr_assert(c, "%s", err.text);
@@ -570,7 +571,8 @@ Test(eam, every_variant_decodes_the_same_bits_from_its_cache)
         struct sl_err err;
         struct sl_config c = config_of(&variants[v], SL_TASK_COMPLETION);
         struct sl_model *m = fixture_model(engine, eam(), &c);
-        struct sl_session_options options = {.slots = 1, .batch_rows = FIXTURE_CONTEXT};
+        struct sl_session_options options = {.max_sequences = 1,
+                                             .max_batch_tokens = FIXTURE_CONTEXT};
         struct sl_session *s = sl_session_create(m, &options, &err);
         cr_assert(s, "%s", err.text);
         forward(m, tokens, whole);

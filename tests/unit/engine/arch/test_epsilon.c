@@ -399,7 +399,8 @@ struct answers {
 static struct sl_classifier *classifier_of(const struct sl_model *m)
 {
     struct sl_err err;
-    struct sl_classifier_options options = {.items = ITEMS, .batch_rows = ITEMS * CONTEXT};
+    struct sl_classifier_options options = {.max_batch_size = ITEMS,
+                                            .max_batch_tokens = ITEMS * CONTEXT};
     struct sl_classifier *c = sl_classifier_create(m, &options, &err);
     cr_assert(c, "%s", err.text);
     return c;

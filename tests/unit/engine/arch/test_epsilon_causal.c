@@ -450,7 +450,7 @@ static void draw_tokens(int32_t *tokens, int text)
 static struct sl_session *session_of(const struct sl_model *m, int slots)
 {
     struct sl_err err;
-    struct sl_session_options options = {.slots = slots, .batch_rows = 256};
+    struct sl_session_options options = {.max_sequences = slots, .max_batch_tokens = 256};
     struct sl_session *s = sl_session_create(m, &options, &err);
     cr_assert(s, "%s", err.text);
     return s;

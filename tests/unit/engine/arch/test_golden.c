@@ -282,7 +282,8 @@ static void serve_classes(const struct golden *g, float *out)
 {
     struct sl_err err;
     struct sl_classifier_item items[16] = {0};
-    struct sl_classifier_options options = {.items = g->batch.count, .batch_rows = g->batch.rows};
+    struct sl_classifier_options options = {.max_batch_size = g->batch.count,
+                                            .max_batch_tokens = g->batch.rows};
     struct sl_classifier *c = sl_classifier_create(g->m, &options, &err);
     cr_assert(c, "%s", err.text);
     cr_assert_leq(g->batch.count, 16);
@@ -301,7 +302,8 @@ static void serve(const struct golden *g, float *out)
 {
     struct sl_err err;
     struct sl_chunk feeds[16] = {0};
-    struct sl_session_options options = {.slots = g->batch.count, .batch_rows = g->batch.rows};
+    struct sl_session_options options = {.max_sequences = g->batch.count,
+                                         .max_batch_tokens = g->batch.rows};
     struct sl_session *s = sl_session_create(g->m, &options, &err);
     cr_assert(s, "%s", err.text);
     cr_assert_leq(g->batch.count, 16);

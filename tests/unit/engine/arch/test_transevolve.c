@@ -269,7 +269,8 @@ static void classify(const struct sl_model *m, struct sl_classifier_item *items,
                      float *out)
 {
     struct sl_err err;
-    struct sl_classifier_options options = {.items = count, .batch_rows = 6 * FIXTURE_CONTEXT};
+    struct sl_classifier_options options = {.max_batch_size = count,
+                                            .max_batch_tokens = 6 * FIXTURE_CONTEXT};
     struct sl_classifier *c = sl_classifier_create(m, &options, &err);
     cr_assert(c, "%s", err.text);
     EXPECT_OK(sl_classifier_run(c, items, count, &err), err);
@@ -388,7 +389,7 @@ static void read_in_pieces(const struct sl_model *m, const int32_t *tokens, cons
                            float *out)
 {
     struct sl_err err;
-    struct sl_session_options options = {.slots = 1, .batch_rows = LONG};
+    struct sl_session_options options = {.max_sequences = 1, .max_batch_tokens = LONG};
     struct sl_session *s = sl_session_create(m, &options, &err);
     cr_assert(s, "%s", err.text);
     for (int i = 0, piece = 0; i < LONG; piece = pieces[piece + 1] ? piece + 1 : 0) {

@@ -368,7 +368,7 @@ static void expect_tokens(const struct sl_dataset *set, int example,
     const int32_t *ids = sl_dataset_ids(set, example, &count);
     struct sl_err err;
     const struct sl_decoding job = {
-        .ids = ids, .count = count, .text = text, .most = sizeof text - 1};
+        .ids = ids, .count = count, .text = text, .capacity = sizeof text - 1};
     long bytes = sl_tokenizer_decode(tokens, &job, &err);
     cr_assert(bytes >= 0 && bytes < (long)sizeof text, "%s", err.text);
     text[bytes] = '\0';

@@ -25,7 +25,8 @@ static void open_model(const struct fixture_case *f)
 static void open_classifier(int items, int rows)
 {
     struct sl_err err;
-    const struct sl_classifier_options options = {.items = items, .batch_rows = rows};
+    const struct sl_classifier_options options = {.max_batch_size = items,
+                                                  .max_batch_tokens = rows};
     sl_classifier_destroy(classifier);
     EXPECT_OK((classifier = sl_classifier_create(model, &options, &err)), err);
 }
@@ -251,6 +252,7 @@ Test(classifier, broken_promises_are_refused_before_anything_runs, .fini = close
     items[0].count = 1;
     tokens[0][0] = FIXTURE_VOCAB;
     EXPECT_FAIL(sl_classifier_run(classifier, items, 1, &err), err, SL_BAD_INPUT, "0 to 10");
-    const struct sl_classifier_options small = {.items = 1, .batch_rows = FIXTURE_CONTEXT - 1};
+    const struct sl_classifier_options small = {.max_batch_size = 1,
+                                                .max_batch_tokens = FIXTURE_CONTEXT - 1};
     EXPECT_FAIL(sl_classifier_create(model, &small, &err), err, SL_BAD_INPUT, "24 to");
 }

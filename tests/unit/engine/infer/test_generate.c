@@ -49,7 +49,7 @@ static struct sl_generation_options asked(int max_tokens)
 static struct sl_generation *run(const struct sl_generation_options *options, int rows)
 {
     struct sl_err err;
-    struct sl_session_options how = {.slots = 1, .batch_rows = FIXTURE_CONTEXT};
+    struct sl_session_options how = {.max_sequences = 1, .max_batch_tokens = FIXTURE_CONTEXT};
     struct sl_session *session = sl_session_create(m, &how, &err);
     cr_assert(session, "%s", err.text);
     struct sl_generation *g = sl_generation_create(m, options, &err);
@@ -78,7 +78,7 @@ static void expect_text(const struct sl_generation *g, const char *want)
 static int plain_logits(const int32_t *history, int count, float logits[FIXTURE_VOCAB])
 {
     struct sl_err err;
-    struct sl_session_options how = {.slots = 1, .batch_rows = FIXTURE_CONTEXT};
+    struct sl_session_options how = {.max_sequences = 1, .max_batch_tokens = FIXTURE_CONTEXT};
     struct sl_session *session = sl_session_create(m, &how, &err);
     cr_assert(session, "%s", err.text);
     int kept = count;
@@ -181,7 +181,7 @@ Test(generate, certain_text_only_grows)
     struct sl_generation_options options = asked(LONG);
     options.stops[0] = stop;
     options.stop_count = 1;
-    struct sl_session_options how = {.slots = 1, .batch_rows = FIXTURE_CONTEXT};
+    struct sl_session_options how = {.max_sequences = 1, .max_batch_tokens = FIXTURE_CONTEXT};
     struct sl_session *session = sl_session_create(m, &how, &err);
     struct sl_generation *g = sl_generation_create(m, &options, &err);
     cr_assert(session && g);

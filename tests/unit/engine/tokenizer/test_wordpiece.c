@@ -45,8 +45,8 @@ static void encode(const struct sl_tokenizer *tokens, const char *text, size_t b
                                     .bytes = bytes,
                                     .special = special,
                                     .ids = out->ids,
-                                    .places = out->places,
-                                    .most = MOST};
+                                    .offsets = out->places,
+                                    .capacity = MOST};
     out->count = sl_tokenizer_tokenize(tokens, &job, &err);
     cr_assert_geq(out->count, 0, "%s", err.text);
     cr_assert_leq(out->count, MOST);
@@ -77,8 +77,11 @@ static void decoded_check(const struct sl_tokenizer *tokens, const struct encode
     char text[4096];
     for (size_t i = 0; i < 2; i++) {
         const json_t *wanted = json_array_get(decoded, i);
-        const struct sl_decoding job = {
-            .ids = e->ids, .count = e->count, .skip_special = i == 0, .text = text, .most = 4096};
+        const struct sl_decoding job = {.ids = e->ids,
+                                        .count = e->count,
+                                        .skip_special = i == 0,
+                                        .text = text,
+                                        .capacity = 4096};
         long bytes = sl_tokenizer_decode(tokens, &job, &err);
         cr_assert_eq(bytes, (long)json_string_length(wanted), "%s: %.*s", shown, (int)bytes, text);
         cr_assert_eq(memcmp(text, json_string_value(wanted), (size_t)bytes), 0, "%s: %.*s", shown,
@@ -244,7 +247,7 @@ Test(wordpiece, only_as_many_as_there_is_room_for)
     int32_t ids[3] = {-7, -7, -7};
     struct sl_token_offset places[3] = {{7, 7, false}, {7, 7, false}, {7, 7, false}};
     struct sl_encoding job = {
-        .text = "a b a", .bytes = 5, .special = true, .ids = ids, .places = places, .most = 2};
+        .text = "a b a", .bytes = 5, .special = true, .ids = ids, .offsets = places, .capacity = 2};
     cr_assert_eq(sl_tokenizer_tokenize(tokens, &job, &err), 5);
     cr_assert_eq(ids[0], 2);
     cr_assert_eq(ids[1], 4);
@@ -288,7 +291,7 @@ Test(wordpiece, long_texts_and_long_words_take_no_longer)
     struct sl_token_offset place = {0};
     int32_t id = -1;
     struct sl_encoding job = {
-        .text = text, .bytes = BYTES, .ids = &id, .places = &place, .most = 1};
+        .text = text, .bytes = BYTES, .ids = &id, .offsets = &place, .capacity = 1};
     cr_assert_eq(sl_tokenizer_tokenize(tokens, &job, &err), 1);
     cr_assert_eq(id, sl_tokenizer_special(tokens, SL_SPECIAL_UNKNOWN));
     cr_assert_eq(place.stop, BYTES);
@@ -357,15 +360,19 @@ Test(bytes, a_token_is_a_byte)
     EXPECT_OK((tokens = sl_tokenizer_train_default("bytes", "", 0, &err)), err);
     cr_assert_eq(sl_tokenizer_size(tokens), 257);
     cr_assert_eq(sl_tokenizer_special(tokens, SL_SPECIAL_PAD), 0);
-    const struct sl_encoding job = {
-        .text = text, .bytes = 256, .special = true, .ids = ids, .places = places, .most = 256};
+    const struct sl_encoding job = {.text = text,
+                                    .bytes = 256,
+                                    .special = true,
+                                    .ids = ids,
+                                    .offsets = places,
+                                    .capacity = 256};
     cr_assert_eq(sl_tokenizer_tokenize(tokens, &job, &err), 256);
     for (int i = 0; i < 256; i++) {
         cr_assert_eq(ids[i], 256 - i);
         cr_assert_eq(places[i].start, (size_t)i);
         cr_assert_eq(places[i].stop, (size_t)i + 1);
     }
-    const struct sl_decoding back = {.ids = ids, .count = 256, .text = again, .most = 256};
+    const struct sl_decoding back = {.ids = ids, .count = 256, .text = again, .capacity = 256};
     cr_assert_eq(sl_tokenizer_decode(tokens, &back, &err), 256);
     cr_assert_eq(memcmp(text, again, 256), 0);
     sl_tokenizer_destroy(tokens);
@@ -399,7 +406,7 @@ static const char *decoded(const struct sl_tokenizer *tokens, const char *text, 
                               .count = e.count,
                               .skip_special = skip_special,
                               .text = out,
-                              .most = MOST - 1};
+                              .capacity = MOST - 1};
     long bytes = sl_tokenizer_decode(tokens, &job, &err);
     cr_assert(bytes >= 0 && bytes < MOST, "%s", err.text);
     out[bytes] = '\0';
@@ -457,7 +464,7 @@ Test(decode, signs_and_shortened_words_cling_to_what_is_before_them)
         for (int k = 0; k < count; k++)
             ids[k] += first;
         const struct sl_decoding job = {
-            .ids = ids, .count = count, .text = text, .most = sizeof text - 1};
+            .ids = ids, .count = count, .text = text, .capacity = sizeof text - 1};
         long bytes = sl_tokenizer_decode(tokens, &job, &err);
         text[bytes] = '\0';
         cr_assert_str_eq(text, cases[i].text);
@@ -491,7 +498,7 @@ Test(decode, only_as_much_as_there_is_room_for)
     struct sl_err err;
     for (size_t most = 0; most <= 6; most++) {
         char text[8] = "-------";
-        struct sl_decoding job = {.ids = ids, .count = 3, .text = text, .most = most};
+        struct sl_decoding job = {.ids = ids, .count = 3, .text = text, .capacity = most};
         cr_assert_eq(sl_tokenizer_decode(tokens, &job, &err), 6);
         cr_assert_eq(strncmp(text, "abc ab", most), 0, "%s", text);
         cr_assert_eq(text[most], '-');

@@ -169,7 +169,8 @@ Test(labelled, a_run_that_goes_on_ends_with_the_same_bits)
 static double accuracy_of(const struct sl_model *m, const struct sl_dataset *set)
 {
     struct sl_err err;
-    struct sl_classifier_options options = {.items = 7, .batch_rows = m->config.context_length};
+    struct sl_classifier_options options = {.max_batch_size = 7,
+                                            .max_batch_tokens = m->config.context_length};
     struct sl_classifier *c = sl_classifier_create(m, &options, &err);
     cr_assert(c, "%s", err.text);
     int right = 0;

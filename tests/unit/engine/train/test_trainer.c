@@ -271,7 +271,8 @@ struct tally {
 static struct tally tally_served(const struct sl_model *m, struct sl_span part)
 {
     struct sl_err err;
-    struct sl_session_options options = {.slots = 1, .batch_rows = m->config.context_length};
+    struct sl_session_options options = {.max_sequences = 1,
+                                         .max_batch_tokens = m->config.context_length};
     struct sl_session *s = sl_session_create(m, &options, &err);
     cr_assert(s, "%s", err.text);
     int vocab = m->config.vocab;
