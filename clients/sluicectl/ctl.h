@@ -1,17 +1,18 @@
 /* ctl.h - what the sub-commands of sluicectl are, and what they share. */
 #pragma once
 
+#include "base/option_parser.h"
 #include "sluicectl/client.h"
-#include "sluicectl/switches.h"
 
 struct print_info;
+
+enum { CTL_OPERANDS_MAX = 256 };
 
 /* The options that every sub-command has. */
 struct ctl {
     const char *url;
-    struct switch_number timeout; /* seconds */
+    struct sl_given_real timeout; /* seconds */
     bool json, help;
-    bool version; /* instead of a sub-command */
 
     /* And the words that are no options. */
     const char *const *operands;
@@ -24,7 +25,7 @@ struct ctl_command {
     const char *example;               /* a line's words behind the name, for help; NULL: none */
     const char *notes;                 /* more lines for help, with their ends; NULL: none */
     bool takes_many;                   /* operands, not one */
-    const struct switch_row *rows;
+    const struct sl_option *rows;
     size_t values_bytes;
     bool (*run)(const struct ctl *ctl, void *values, const char *operand, struct fault *fault);
 };

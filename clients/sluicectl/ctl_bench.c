@@ -15,32 +15,34 @@ enum { CONNECTIONS = 128, SECONDS = 10 };
 
 struct arguments {
     const char *model, *prompt, *classify;
-    struct switch_whole streams, tokens, requests, warm_up, seed, connections, texts;
-    struct switch_number temperature, seconds;
+    struct sl_given_int streams, tokens, requests, warm_up, seed, connections, texts;
+    struct sl_given_real temperature, seconds;
     bool no_stream;
 };
 
 #define AT(member) offsetof(struct arguments, member)
 
-static const struct switch_row rows[] = {
+static const struct sl_option rows[] = {
     {"model", "NAME", "who is asked [the only one that completes, the default classifier]",
-     SWITCH_TEXT, AT(model), 0, 0},
+     SL_OPTION_STRING, AT(model), 0, 0},
     {"classify", "FILE", "have the lines of a file classified, instead of texts written",
-     SWITCH_TEXT, AT(classify), 0, 0},
-    {"connections", "N", "of those who classify [128]", SWITCH_WHOLE, AT(connections), 1,
+     SL_OPTION_STRING, AT(classify), 0, 0},
+    {"connections", "N", "of those who classify [128]", SL_OPTION_GIVEN_INT, AT(connections), 1,
      BENCH_STREAMS_MAX},
-    {"texts", "N", "in each of their requests [1]", SWITCH_WHOLE, AT(texts), 1, 4096},
-    {"seconds", "S", "for which they ask [10]", SWITCH_NUMBER, AT(seconds), 0.01, 86400},
-    {"streams", "N", "requests under way at the same time [64]", SWITCH_WHOLE, AT(streams), 1,
-     BENCH_STREAMS_MAX},
-    {"tokens", "N", "tokens that each request asks for [512]", SWITCH_WHOLE, AT(tokens), 1, 1e6},
-    {"requests", "N", "in all [4 times the streams]", SWITCH_WHOLE, AT(requests), 1, 1e9},
-    {"warm-up", "N", "short requests before, not counted [the streams]", SWITCH_WHOLE, AT(warm_up),
+    {"texts", "N", "in each of their requests [1]", SL_OPTION_GIVEN_INT, AT(texts), 1, 4096},
+    {"seconds", "S", "for which they ask [10]", SL_OPTION_GIVEN_REAL, AT(seconds), 0.01, 86400},
+    {"streams", "N", "requests under way at the same time [64]", SL_OPTION_GIVEN_INT, AT(streams),
+     1, BENCH_STREAMS_MAX},
+    {"tokens", "N", "tokens that each request asks for [512]", SL_OPTION_GIVEN_INT, AT(tokens), 1,
+     1e6},
+    {"requests", "N", "in all [4 times the streams]", SL_OPTION_GIVEN_INT, AT(requests), 1, 1e9},
+    {"warm-up", "N", "short requests before, not counted [the streams]", SL_OPTION_GIVEN_INT,
+     AT(warm_up), 0, 1e9},
+    {"prompt", "TEXT", "what each goes on with [\"The \"]", SL_OPTION_STRING, AT(prompt), 0, 0},
+    {"temperature", "T", "of the texts [1]", SL_OPTION_GIVEN_REAL, AT(temperature), 0, 2},
+    {"seed", "N", "of the first text; others count on from it [1]", SL_OPTION_GIVEN_INT, AT(seed),
      0, 1e9},
-    {"prompt", "TEXT", "what each goes on with [\"The \"]", SWITCH_TEXT, AT(prompt), 0, 0},
-    {"temperature", "T", "of the texts [1]", SWITCH_NUMBER, AT(temperature), 0, 2},
-    {"seed", "N", "of the first text; others count on from it [1]", SWITCH_WHOLE, AT(seed), 0, 1e9},
-    {"no-stream", NULL, "ask for answers in one piece", SWITCH_ON, AT(no_stream), 0, 0},
+    {"no-stream", NULL, "ask for answers in one piece", SL_OPTION_FLAG, AT(no_stream), 0, 0},
     {0}};
 
 /* What every request has, and where its own seed goes. */
@@ -49,7 +51,7 @@ struct questions {
     const char *model;
 };
 
-static int64_t or_else(const struct switch_whole *whole, int64_t other)
+static int64_t or_else(const struct sl_given_int *whole, int64_t other)
 {
     return whole->given ? whole->value : other;
 }

@@ -13,20 +13,21 @@ enum { TEXTS_MAX = 64, LINE_BYTES_MAX = 1 << 20, PATH_BYTES = 512, ENVELOPE_BYTE
 
 struct arguments {
     const char *model;
-    struct switch_whole top;
+    struct sl_given_int top;
     bool truncate, replace;
 };
 
 #define AT(member) offsetof(struct arguments, member)
 
-static const struct switch_row rows[] = {
-    {"model", "NAME", "who is asked [the daemon's default classifier]", SWITCH_TEXT, AT(model), 0,
-     0},
-    {"top", "N", "the so many likeliest labels of each text [1]", SWITCH_WHOLE, AT(top), 1, 4096},
-    {"truncate", NULL, "cut the end of texts that are too long (\"truncate\": true)", SWITCH_ON,
-     AT(truncate), 0, 0},
-    {"replace", NULL, "replace unknown characters (\"unknown_characters\": \"replace\")", SWITCH_ON,
-     AT(replace), 0, 0},
+static const struct sl_option rows[] = {
+    {"model", "NAME", "who is asked [the daemon's default classifier]", SL_OPTION_STRING, AT(model),
+     0, 0},
+    {"top", "N", "the so many likeliest labels of each text [1]", SL_OPTION_GIVEN_INT, AT(top), 1,
+     4096},
+    {"truncate", NULL, "cut the end of texts that are too long (\"truncate\": true)",
+     SL_OPTION_FLAG, AT(truncate), 0, 0},
+    {"replace", NULL, "replace unknown characters (\"unknown_characters\": \"replace\")",
+     SL_OPTION_FLAG, AT(replace), 0, 0},
     {0}};
 
 static const char notes[] =

@@ -11,31 +11,32 @@
 
 struct arguments {
     const char *model;
-    struct switch_whole max_tokens, seed;
-    struct switch_number temperature, top_p;
-    struct switch_texts stop;
+    struct sl_given_int max_tokens, seed;
+    struct sl_given_real temperature, top_p;
+    struct sl_strings stop;
     bool stream, no_stream, truncate, replace, usage;
 };
 
 #define AT(member) offsetof(struct arguments, member)
 
-static const struct switch_row rows[] = {
-    {"model", "NAME", "who is asked [the only one that completes]", SWITCH_TEXT, AT(model), 0, 0},
-    {"max-tokens", "N", "at most so many tokens [64]", SWITCH_WHOLE, AT(max_tokens), 0, 1e6},
-    {"temperature", "T", "0 takes the likeliest token always [1]", SWITCH_NUMBER, AT(temperature),
-     0, 2},
-    {"top-p", "P", "only the likeliest tokens, together this likely [1]", SWITCH_NUMBER, AT(top_p),
-     0, 1},
-    {"seed", "N", "the same number, the same text [drawn]", SWITCH_WHOLE, AT(seed), -9.3e18,
+static const struct sl_option rows[] = {
+    {"model", "NAME", "who is asked [the only one that completes]", SL_OPTION_STRING, AT(model), 0,
+     0},
+    {"max-tokens", "N", "at most so many tokens [64]", SL_OPTION_GIVEN_INT, AT(max_tokens), 0, 1e6},
+    {"temperature", "T", "0 takes the likeliest token always [1]", SL_OPTION_GIVEN_REAL,
+     AT(temperature), 0, 2},
+    {"top-p", "P", "only the likeliest tokens, together this likely [1]", SL_OPTION_GIVEN_REAL,
+     AT(top_p), 0, 1},
+    {"seed", "N", "the same number, the same text [drawn]", SL_OPTION_GIVEN_INT, AT(seed), -9.3e18,
      9.3e18},
-    {"stop", "TEXT", "end before this text; up to 4 times", SWITCH_TEXTS, AT(stop), 0, 0},
-    {"truncate", NULL, "use the end of a prompt that is too long (\"truncate\": true)", SWITCH_ON,
-     AT(truncate), 0, 0},
-    {"replace", NULL, "replace unknown characters (\"unknown_characters\": \"replace\")", SWITCH_ON,
-     AT(replace), 0, 0},
-    {"stream", NULL, "print text as it comes [on a terminal]", SWITCH_ON, AT(stream), 0, 0},
-    {"no-stream", NULL, "print the text when it is complete", SWITCH_ON, AT(no_stream), 0, 0},
-    {"usage", NULL, "say on standard error what it used", SWITCH_ON, AT(usage), 0, 0},
+    {"stop", "TEXT", "end before this text; up to 4 times", SL_OPTION_STRINGS, AT(stop), 0, 0},
+    {"truncate", NULL, "use the end of a prompt that is too long (\"truncate\": true)",
+     SL_OPTION_FLAG, AT(truncate), 0, 0},
+    {"replace", NULL, "replace unknown characters (\"unknown_characters\": \"replace\")",
+     SL_OPTION_FLAG, AT(replace), 0, 0},
+    {"stream", NULL, "print text as it comes [on a terminal]", SL_OPTION_FLAG, AT(stream), 0, 0},
+    {"no-stream", NULL, "print the text when it is complete", SL_OPTION_FLAG, AT(no_stream), 0, 0},
+    {"usage", NULL, "say on standard error what it used", SL_OPTION_FLAG, AT(usage), 0, 0},
     {0}};
 
 /* ---- the request ----------------------------------------------------------------------------- */
@@ -54,13 +55,13 @@ static bool read_input(const struct ctl *ctl, struct bytes *text, struct fault *
     return !ferror(stdin) || fault_set(fault, EXIT_FAILED, "standard input cannot be read");
 }
 
-static void add_number(json_t *object, const char *name, const struct switch_number *number)
+static void add_number(json_t *object, const char *name, const struct sl_given_real *number)
 {
     if (number->given)
         (void)json_object_set_new(object, name, json_real(number->value));
 }
 
-static void add_stops(json_t *object, const struct switch_texts *stop)
+static void add_stops(json_t *object, const struct sl_strings *stop)
 {
     json_t *list = json_array();
     for (int i = 0; i < stop->count; i++)

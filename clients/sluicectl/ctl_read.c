@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static const struct switch_row no_rows[] = {{0}};
+static const struct sl_option no_rows[] = {{0}};
 
 /* ---- models ---------------------------------------------------------------------------------- */
 

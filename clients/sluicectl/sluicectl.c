@@ -1,4 +1,6 @@
 /* sluicectl.c - the client: everything that the daemon does over HTTP, from a terminal. */
+#include "base/buffer.h"
+#include "base/list.h"
 #include "sluicectl/ctl.h"
 
 #include <stdio.h>
@@ -10,19 +12,13 @@ static const struct ctl_command *const commands[] = {&ctl_complete, &ctl_classif
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
-static const struct switch_row common[] = {
-    {"url", "URL", "the daemon [SLUICE_URL, or http://127.0.0.1:8080]", SWITCH_TEXT,
+static const struct sl_option common[] = {
+    {"url", "URL", "the daemon [SLUICE_URL, or http://127.0.0.1:8080]", SL_OPTION_STRING,
      offsetof(struct ctl, url), 0, 0},
-    {"timeout", "SECONDS", "for a request, its retries included [600]", SWITCH_NUMBER,
+    {"timeout", "SECONDS", "for a request, its retries included [600]", SL_OPTION_GIVEN_REAL,
      offsetof(struct ctl, timeout), 0.001, 86400},
-    {"json", NULL, "print JSON", SWITCH_ON, offsetof(struct ctl, json), 0, 0},
-    {"help", NULL, "this", SWITCH_ON, offsetof(struct ctl, help), 0, 0},
+    {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct ctl, json), 0, 0},
     {0}};
-
-static const struct switch_row alone[] = {/* without a command */
-                                          {"version", NULL, "which release this is", SWITCH_ON,
-                                           offsetof(struct ctl, version), 0, 0},
-                                          {0}};
 
 static const char *operand_of(const struct ctl_command *command)
 {
@@ -31,25 +27,35 @@ static const char *operand_of(const struct ctl_command *command)
 
 static void help_all(void)
 {
-    (void)printf("sluicectl - asks sluiced, over HTTP\n\n");
+    struct sl_buffer notes = {0};
+    sl_buffer_append_string(&notes, "Commands:\n");
     for (int i = 0; i < COMMANDS; i++)
-        (void)printf("  sluicectl %-9s%-10s %s\n", commands[i]->name, operand_of(commands[i]),
-                     commands[i]->help);
-    (void)printf("\nOf every command:\n");
-    switches_help(common);
-    (void)printf("\nWithout a command:\n");
-    switches_help(alone);
-    (void)printf("\nsluicectl COMMAND --help lists a command's own options.\n"
-                 "Exit codes: 0 done; 1 the daemon refused or was not reached; 2 misused.\n");
+        sl_buffer_printf(&notes, "  sluicectl %-9s%-10s %s\n", commands[i]->name,
+                         operand_of(commands[i]), commands[i]->help);
+    sl_buffer_append_string(
+        &notes, "\nsluicectl COMMAND --help lists a command's own options.\n"
+                "Exit codes: 0 done; 1 the daemon refused or was not reached; 2 misused.\n");
+    sl_options_help(&(struct sl_option_parser){.program = "sluicectl",
+                                               .usage = "COMMAND",
+                                               .about = "sends requests to sluiced over HTTP",
+                                               .notes = notes.failed ? NULL : notes.data,
+                                               .tables = {{.rows = common}}},
+                    stdout);
+    sl_buffer_release(&notes);
 }
 
 static void help_one(const struct ctl_command *command)
 {
-    (void)printf("sluicectl %s %s - %s\n\n", command->name, operand_of(command), command->help);
-    switches_help(command->rows);
-    switches_help(common);
-    if (command->notes)
-        (void)printf("\n%s", command->notes);
+    char program[32];
+    (void)snprintf(program, sizeof program, "sluicectl %s", command->name);
+    sl_options_help(
+        &(struct sl_option_parser){
+            .program = program,
+            .usage = command->operand,
+            .about = command->help,
+            .notes = command->notes,
+            .tables = {{.rows = command->rows}, {.heading = "Every command", .rows = common}}},
+        stdout);
     if (command->example)
         (void)printf("\nExample: sluicectl %s %s\n", command->name, command->example);
 }
@@ -64,24 +70,45 @@ static const struct {
     {"model_not_found", NULL, "`sluicectl models` lists the models there are"},
 };
 
+static bool has_option(const struct ctl_command *command, const char *name)
+{
+    const struct sl_option *row = command->rows;
+    while (row->name && strcmp(row->name, name) != 0)
+        row++;
+    return row->name != NULL;
+}
+
 static const char *hint_of(const struct ctl_command *command, const char *code)
 {
     for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
         if (strcmp(hints[i].code, code) == 0 &&
-            (!hints[i].option || switches_have(command->rows, hints[i].option)))
+            (!hints[i].option || has_option(command, hints[i].option)))
             return hints[i].text;
     return NULL;
 }
 
-static bool unknown(const char *name, struct fault *fault)
+static bool fail_unknown(const char *name, struct fault *fault)
 {
-    char known[256] = "";
-    size_t used = 0;
-    for (int i = 0; i < COMMANDS && used < sizeof known; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, " %s", commands[i]->name);
+    const char *names[COMMANDS + 1] = {NULL};
+    char list[256] = "";
+    for (int i = 0; i < COMMANDS; i++)
+        names[i] = commands[i]->name;
+    (void)sl_list_join(list, sizeof list, names);
     if (!name)
-        return fault_set(fault, EXIT_MISUSED, "which command? There are:%s", known);
-    return fault_set(fault, EXIT_MISUSED, "'%s' is not a command; there are:%s", name, known);
+        return fault_set(fault, EXIT_MISUSED, "which command? There are: %s", list);
+    const char *meant = sl_option_suggest(name, names);
+    if (meant)
+        return fault_set(fault, EXIT_MISUSED, "'%s' is not a command; do you mean %s?", name,
+                         meant);
+    return fault_set(fault, EXIT_MISUSED, "'%s' is not a command; there are: %s", name, list);
+}
+
+static bool read_options(struct sl_option_parser *parser, int count, char **words,
+                         struct fault *fault)
+{
+    struct sl_err err;
+    return sl_options_parse(parser, count, words, &err) ||
+           fault_set(fault, EXIT_MISUSED, "%s", err.text);
 }
 
 static const struct ctl_command *find(const char *name, struct fault *fault)
@@ -89,7 +116,7 @@ static const struct ctl_command *find(const char *name, struct fault *fault)
     for (int i = 0; name && i < COMMANDS; i++)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
-    (void)unknown(name, fault);
+    (void)fail_unknown(name, fault);
     return NULL;
 }
 
@@ -97,29 +124,35 @@ static const struct ctl_command *find(const char *name, struct fault *fault)
 static bool run(const struct ctl_command *command, struct ctl *ctl, int count, char **words,
                 struct fault *fault)
 {
+    const char *operands[CTL_OPERANDS_MAX] = {NULL};
     void *values = calloc(1, command->values_bytes + 1);
-    struct switch_reader reader = {.tables = {{command->rows, values}, {common, ctl}},
-                                   .operands_most = command->takes_many ? SWITCH_OPERANDS_MAX
-                                                    : command->operand  ? 1
-                                                                        : 0};
+    struct sl_option_parser parser = {
+        .tables = {{.rows = command->rows, .values = values}, {.rows = common, .values = ctl}},
+        .operands = operands,
+        .operands_max = command->takes_many ? CTL_OPERANDS_MAX
+                        : command->operand  ? 1
+                                            : 0};
     if (!values)
         return fault_no_memory(fault);
-    bool good = switches_read(&reader, count, words, false, fault) >= 0;
-    if (good && ctl->help)
+    bool good = read_options(&parser, count, words, fault);
+    bool explains = ctl->help || parser.wants_help || parser.wants_version;
+    if (good && explains && !ctl->help && !parser.wants_help)
+        (void)puts("sluicectl " SL_VERSION);
+    else if (good && explains)
         help_one(command);
-    ctl->operands = reader.operands;
-    ctl->operand_count = reader.operand_count;
-    if (good && !ctl->help)
-        good = command->run(ctl, values, reader.operands[0], fault);
+    ctl->operands = operands;
+    ctl->operand_count = parser.operand_count;
+    if (good && !explains)
+        good = command->run(ctl, values, operands[0], fault);
     if (!good && !fault->hint)
         fault->hint = hint_of(command, fault->code);
-    ctl->operands = NULL; /* they lay in the reader */
+    ctl->operands = NULL;
     free(values);
     return good;
 }
 
 /* What is asked of the program itself, without a command. */
-static bool say(const struct ctl *ctl)
+static bool print_own(const struct ctl *ctl)
 {
     if (ctl->help)
         help_all();
@@ -130,12 +163,14 @@ static bool say(const struct ctl *ctl)
 
 static bool read_line(struct ctl *ctl, int count, char **words, struct fault *fault)
 {
-    struct switch_reader reader = {.tables = {{common, ctl}, {alone, ctl}}};
-    int read = switches_read(&reader, count, words, true, fault);
-    if (read < 0)
+    struct sl_option_parser parser = {.tables = {{.rows = common, .values = ctl}},
+                                      .stops_at_operand = true};
+    if (!read_options(&parser, count, words, fault))
         return false;
-    if (read == count && (ctl->help || ctl->version))
-        return say(ctl);
+    int read = parser.read;
+    ctl->help = parser.wants_help;
+    if (read == count && (ctl->help || parser.wants_version))
+        return print_own(ctl);
     const struct ctl_command *command = find(read < count ? words[read] : NULL, fault);
     return command && run(command, ctl, count - read - 1, words + read + 1, fault);
 }

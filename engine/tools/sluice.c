@@ -1,4 +1,5 @@
 /* sluice.c - the offline tool: train, evaluate, generate, inspect and measure, without a server. */
+#include "base/list.h"
 #include "sluice/model.h"
 #include "tools/model_path.h"
 #include "tools/tools.h"
@@ -53,6 +54,16 @@ bool tool_refuse_labelled(const char *option, struct sl_err *err)
                    option);
 }
 
+void tool_help(const struct tool *tool, struct sl_option_parser *parser)
+{
+    char program[32];
+    (void)snprintf(program, sizeof program, "sluice %s", tool->name);
+    parser->program = program;
+    parser->usage = tool->operands;
+    parser->about = tool->help;
+    sl_options_help(parser, stdout);
+}
+
 bool tool_usage(const struct tool *tool, struct sl_err *err)
 {
     return sl_fail(err, SL_BAD_INPUT, "usage: sluice %s %s (sluice %s --help says more)",
@@ -69,12 +80,17 @@ static void help(void)
            "Exit codes: 0 done; 1 failed; 2 misused, or given what is not accepted.\n");
 }
 
-static bool asks_for_help(int count, char **words)
+static bool has_word(int count, char **words, const char *word)
 {
     for (int i = 0; i < count; i++)
-        if (strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0)
+        if (strcmp(words[i], word) == 0)
             return true;
     return false;
+}
+
+static bool asks_for_help(int count, char **words)
+{
+    return has_word(count, words, "--help") || has_word(count, words, "-h");
 }
 
 static bool help_on(const struct tool *tool, const char *first, struct sl_err *err)
@@ -82,19 +98,50 @@ static bool help_on(const struct tool *tool, const char *first, struct sl_err *e
     const char *operand = first[0] == '-' ? NULL : first;
     if (operand && tool->accepts && !tool->accepts(operand, err))
         return false;
-    printf("sluice %s %s - %s\n\n", tool->name, tool->operands, tool->help);
     tool->options(operand);
     return true;
+}
+
+static int print_version(void)
+{
+    printf("sluice %s\n", sl_version());
+    return 0;
 }
 
 static int run(const struct tool *tool, int count, char **words)
 {
     struct sl_err err;
+    if (has_word(count, words, "--version"))
+        return print_version();
     bool help = asks_for_help(count, words);
     if (help ? help_on(tool, words[0], &err) : tool->run(count, words, &err))
         return 0;
     (void)fprintf(stderr, "sluice %s: %s\n", tool->name, err.text);
     return err.code == SL_BAD_INPUT ? 2 : 1;
+}
+
+static const struct tool *find(const char *name)
+{
+    for (int i = 0; i < TOOLS; i++)
+        if (strcmp(name, tools[i]->name) == 0)
+            return tools[i];
+    return NULL;
+}
+
+/* Says what there is instead, and what may have been meant. */
+static int fail_unknown(const char *name)
+{
+    const char *names[TOOLS + 1] = {NULL};
+    char list[256] = "";
+    for (int i = 0; i < TOOLS; i++)
+        names[i] = tools[i]->name;
+    const char *meant = sl_option_suggest(name, names);
+    (void)fprintf(stderr, "sluice: '%s' is not a command; ", name);
+    if (meant)
+        (void)fprintf(stderr, "do you mean %s?\n", meant);
+    else
+        (void)fprintf(stderr, "there are: %s\n", sl_list_join(list, sizeof list, names));
+    return 2;
 }
 
 int main(int argc, char **argv)
@@ -103,16 +150,8 @@ int main(int argc, char **argv)
         help();
         return argc < 2 ? 2 : 0;
     }
-    if (strcmp(argv[1], "--version") == 0) {
-        printf("sluice %s\n", sl_version());
-        return 0;
-    }
-    for (int i = 0; i < TOOLS; i++)
-        if (strcmp(argv[1], tools[i]->name) == 0)
-            return run(tools[i], argc - 2, argv + 2);
-    (void)fprintf(stderr, "sluice: '%s' is not a command; there are:", argv[1]);
-    for (int i = 0; i < TOOLS; i++)
-        (void)fprintf(stderr, " %s", tools[i]->name);
-    (void)fprintf(stderr, "\n");
-    return 2;
+    if (strcmp(argv[1], "--version") == 0)
+        return print_version();
+    const struct tool *tool = find(argv[1]);
+    return tool ? run(tool, argc - 2, argv + 2) : fail_unknown(argv[1]);
 }

@@ -1,8 +1,8 @@
 /* tool_bench.c - `sluice bench train`: how long one training step takes, on text drawn for it. */
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/option_parser.h"
 #include "checkpoint/manifest.h"
-#include "tools/arguments.h"
 #include "tools/tools.h"
 #include "train/trainer.h"
 
@@ -18,16 +18,16 @@ struct arguments {
     bool json;
 };
 
-static const struct option_row rows[] = {
-    {"arch", "NAME", "architecture, at the TSA paper's sizes [tsa]", OPTION_TEXT,
+static const struct sl_option rows[] = {
+    {"arch", "NAME", "architecture, at the TSA paper's sizes [tsa]", SL_OPTION_STRING,
      offsetof(struct arguments, arch), 0, 0},
-    {"steps", "N", "steps measured, after two that are not [10]", OPTION_WHOLE,
+    {"steps", "N", "steps measured, after two that are not [10]", SL_OPTION_INT,
      offsetof(struct arguments, steps), 1, 10000},
-    {"batch-size", "N", "windows per step [64]", OPTION_WHOLE, offsetof(struct arguments, batch), 1,
-     4096},
-    {"context-length", "N", "tokens per window [128]", OPTION_WHOLE,
+    {"batch-size", "N", "windows per step [64]", SL_OPTION_INT, offsetof(struct arguments, batch),
+     1, 4096},
+    {"context-length", "N", "tokens per window [128]", SL_OPTION_INT,
      offsetof(struct arguments, context), 2, 8192},
-    {"micro-batch-size", "N", "windows computed at a time [the hyperparameters's]", OPTION_WHOLE,
+    {"micro-batch-size", "N", "windows computed at a time [the hyperparameters's]", SL_OPTION_INT,
      offsetof(struct arguments, micro_batch), 0, 4096},
     ENGINE_OPTIONS(struct arguments),
     {0}};
@@ -35,7 +35,7 @@ static const struct option_row rows[] = {
 static void options(const char *operand)
 {
     (void)operand;
-    options_help(rows);
+    tool_help(&tool_bench, &(struct sl_option_parser){.tables = {{.rows = rows}}});
 }
 
 /* 65 characters, as in Tiny-Shakespeare, in no order worth learning. */
@@ -131,10 +131,10 @@ static bool run(int count, char **words, struct sl_err *err)
 {
     const char *what = NULL;
     struct arguments a = {.arch = "tsa", .steps = 10, .batch = 64, .context = 128};
-    struct option_reader reader = {
-        .rows = rows, .values = &a, .operands = &what, .operands_most = 1};
+    struct sl_option_parser parser = {
+        .tables = {{.rows = rows, .values = &a}}, .operands = &what, .operands_max = 1};
     char directory[] = "/tmp/sluice-bench-XXXXXX";
-    if (!options_read(&reader, count, words, err))
+    if (!sl_options_parse(&parser, count, words, err))
         return false;
     if (!what || strcmp(what, "train") != 0)
         return tool_usage(&tool_bench, err);
@@ -150,7 +150,7 @@ static bool run(int count, char **words, struct sl_err *err)
 
 const struct tool tool_bench = {
     .name = "bench",
-    .operands = "train ...",
+    .operands = "train",
     .help = "measures a training step",
     .run = run,
     .options = options,

@@ -2,11 +2,11 @@
  * prints is what `sluice train` reads: one model can label the texts that another learns from. */
 #include "base/clock.h"
 #include "base/dynarray.h"
+#include "base/option_parser.h"
 #include "data/line_reader.h"
 #include "model/model.h"
 #include "sluice/classify.h"
 #include "sluice/infer.h"
-#include "tools/arguments.h"
 #include "tools/tools.h"
 
 #include <assert.h>
@@ -35,10 +35,10 @@ struct arguments {
     int threads;
 };
 
-static const struct option_row rows[] = {
-    {"min-score", "P", "leave out texts whose label is less probable than this [0]", OPTION_NUMBER,
+static const struct sl_option rows[] = {
+    {"min-score", "P", "leave out texts whose label is less probable than this [0]", SL_OPTION_REAL,
      offsetof(struct arguments, least), 0, 1},
-    {"truncate", "SIDE", "side that a too long text loses: left or right [right]", OPTION_TEXT,
+    {"truncate", "SIDE", "side that a too long text loses: left or right [right]", SL_OPTION_STRING,
      offsetof(struct arguments, truncate), 0, 0},
     ENGINE_OPTIONS(struct arguments),
     {0}};
@@ -46,7 +46,7 @@ static const struct option_row rows[] = {
 static void options(const char *operand)
 {
     (void)operand;
-    options_help(rows);
+    tool_help(&tool_classify, &(struct sl_option_parser){.tables = {{.rows = rows}}});
     printf(
         "\n"
         "Files hold a text per line, UTF-8, as they are or packed by gzip or xz; - is standard\n"
@@ -321,19 +321,20 @@ static bool run(int count, char **words, struct sl_err *err)
 {
     const char *operands[FILES_MAX + 1];
     struct arguments a = {0};
-    struct option_reader reader = {
-        .rows = rows, .values = &a, .operands = operands, .operands_most = FILES_MAX + 1};
-    if (!options_read(&reader, count, words, err))
+    struct sl_option_parser parser = {.tables = {{.rows = rows, .values = &a}},
+                                      .operands = operands,
+                                      .operands_max = FILES_MAX + 1};
+    if (!sl_options_parse(&parser, count, words, err))
         return false;
-    if (reader.operands_count < 2)
+    if (parser.operand_count < 2)
         return tool_usage(&tool_classify, err);
     if (!tool_truncation(a.truncate, &a.truncation, err) ||
-        !check_files(operands + 1, reader.operands_count - 1, err))
+        !check_files(operands + 1, parser.operand_count - 1, err))
         return false;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
     struct sl_model *m = engine ? tool_model(engine, operands[0], err) : NULL;
     struct work w = {.a = &a, .m = m, .begun = sl_now_seconds()};
-    bool ok = m && classify(&w, operands + 1, reader.operands_count - 1, err);
+    bool ok = m && classify(&w, operands + 1, parser.operand_count - 1, err);
     work_release(&w);
     sl_model_close(m);
     sl_engine_destroy(engine);

@@ -1,8 +1,8 @@
 /* tool_eval.c - `sluice eval`: how well a model predicts a text, or the labels of texts, and how
  * much of itself it uses. */
+#include "base/option_parser.h"
 #include "checkpoint/model_config.h"
 #include "data/corpus.h"
-#include "tools/arguments.h"
 #include "tools/eval_labels.h"
 #include "tools/tools.h"
 #include "train/evaluate.h"
@@ -24,36 +24,36 @@ struct arguments {
     int threads;
 };
 
-static const struct option_row rows[] = {
-    {"corpus", "FILE", "the text; it is cut like in training", OPTION_TEXT,
+static const struct sl_option rows[] = {
+    {"corpus", "FILE", "the text; it is cut like in training", SL_OPTION_STRING,
      offsetof(struct arguments, corpus), 0, 0},
     {"data", "FILE", "for a classifier: labelled texts, TSV, CSV or JSON Lines, also .gz or .xz",
-     OPTION_TEXT, offsetof(struct arguments, data), 0, 0},
+     SL_OPTION_STRING, offsetof(struct arguments, data), 0, 0},
     {"labels", "FILE", "what stands for the model's labels in the data: label TAB name [the names]",
-     OPTION_TEXT, offsetof(struct arguments, labels), 0, 0},
-    {"label", "COLUMN", "by name, or by number from 1 [label]", OPTION_TEXT,
-     offsetof(struct arguments, columns.label), 0, 0},
-    {"text", "COLUMNS", "likewise; several are joined: title,body [text]", OPTION_TEXT,
-     offsetof(struct arguments, columns.text), 0, 0},
-    {"format", "NAME", "tsv, csv or jsonl [by the file's name]", OPTION_TEXT,
+     SL_OPTION_STRING, offsetof(struct arguments, labels), 0, 0},
+    {"label", "COLUMN", "column of the label, by name or by number from 1 [label]",
+     SL_OPTION_STRING, offsetof(struct arguments, columns.label), 0, 0},
+    {"text", "COLUMNS", "columns of the text, joined if several: title,body [text]",
+     SL_OPTION_STRING, offsetof(struct arguments, columns.text), 0, 0},
+    {"format", "NAME", "tsv, csv or jsonl [by the file's name]", SL_OPTION_STRING,
      offsetof(struct arguments, columns.format), 0, 0},
-    {"truncate", "SIDE", "side that a too long text loses: left or right [right]", OPTION_TEXT,
+    {"truncate", "SIDE", "side that a too long text loses: left or right [right]", SL_OPTION_STRING,
      offsetof(struct arguments, truncate), 0, 0},
-    {"split", "NAME", "of --corpus: train, validation or test [validation]", OPTION_TEXT,
+    {"split", "NAME", "of --corpus: train, validation or test [validation]", SL_OPTION_STRING,
      offsetof(struct arguments, part), 0, 0},
-    {"gate", "MODE", "soft, hard or mixed instead of the model's own", OPTION_TEXT,
+    {"gate", "MODE", "soft, hard or mixed instead of the model's own", SL_OPTION_STRING,
      offsetof(struct arguments, gate), 0, 0},
-    {"gate-limit", "P", "mixed: skip where the skip probability is at least this", OPTION_TEXT,
+    {"gate-limit", "P", "mixed: skip where the skip probability is at least this", SL_OPTION_STRING,
      offsetof(struct arguments, gate_limit), 0, 0},
-    {"exit-threshold", "P", "early exit: leave above this confidence; 0 or 1: never", OPTION_TEXT,
-     offsetof(struct arguments, exit_threshold), 0, 0},
+    {"exit-threshold", "P", "early exit: leave above this confidence; 0 or 1: never",
+     SL_OPTION_STRING, offsetof(struct arguments, exit_threshold), 0, 0},
     {"exit-oracle", NULL, "exited tokens go on for later keys: the paper's measure, saves nothing",
-     OPTION_SWITCH, offsetof(struct arguments, oracle), 0, 0},
-    {"dense", NULL, "compute what is skipped, too, and multiply by zero", OPTION_SWITCH,
+     SL_OPTION_FLAG, offsetof(struct arguments, oracle), 0, 0},
+    {"dense", NULL, "compute what is skipped, too, and multiply by zero", SL_OPTION_FLAG,
      offsetof(struct arguments, dense), 0, 0},
-    {"train-fraction", "X", "of --corpus: share before validation [0.8]", OPTION_NUMBER,
+    {"train-fraction", "X", "of --corpus: share before validation [0.8]", SL_OPTION_REAL,
      offsetof(struct arguments, train_share), 0.01, 0.99},
-    {"validation-fraction", "X", "of --corpus: share for validation [0.1]", OPTION_NUMBER,
+    {"validation-fraction", "X", "of --corpus: share for validation [0.1]", SL_OPTION_REAL,
      offsetof(struct arguments, validation_share), 0.001, 0.99},
     ENGINE_OPTIONS(struct arguments),
     {0}};
@@ -61,7 +61,7 @@ static const struct option_row rows[] = {
 static void options(const char *operand)
 {
     (void)operand;
-    options_help(rows);
+    tool_help(&tool_eval, &(struct sl_option_parser){.tables = {{.rows = rows}}});
 }
 
 /* What a model cannot do is not passed over in silence. */
@@ -279,9 +279,9 @@ static bool run(int count, char **words, struct sl_err *err)
 {
     const char *model = NULL;
     struct arguments a = {0};
-    struct option_reader reader = {
-        .rows = rows, .values = &a, .operands = &model, .operands_most = 1};
-    if (!options_read(&reader, count, words, err))
+    struct sl_option_parser parser = {
+        .tables = {{.rows = rows, .values = &a}}, .operands = &model, .operands_max = 1};
+    if (!sl_options_parse(&parser, count, words, err))
         return false;
     if (!model)
         return tool_usage(&tool_eval, err);
@@ -298,7 +298,7 @@ static bool run(int count, char **words, struct sl_err *err)
 
 const struct tool tool_eval = {
     .name = "eval",
-    .operands = "MODEL-DIR (--corpus | --data) FILE ...",
+    .operands = "MODEL-DIR (--corpus | --data) FILE",
     .help = "measures a model on a text, or on labelled texts",
     .run = run,
     .options = options,

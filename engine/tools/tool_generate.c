@@ -1,7 +1,7 @@
 /* tool_generate.c - `sluice generate`: completes a prompt on standard output. */
+#include "base/option_parser.h"
 #include "model/model.h"
 #include "sluice/generate.h"
-#include "tools/arguments.h"
 #include "tools/tools.h"
 
 #include <stdio.h>
@@ -15,18 +15,18 @@ struct arguments {
     bool json;
 };
 
-static const struct option_row rows[] = {
-    {"prompt", "TEXT", "what to go on from [a line break]", OPTION_TEXT,
+static const struct sl_option rows[] = {
+    {"prompt", "TEXT", "what to go on from [a line break]", SL_OPTION_STRING,
      offsetof(struct arguments, prompt), 0, 0},
-    {"max-tokens", "N", "how many to generate [500]", OPTION_WHOLE,
+    {"max-tokens", "N", "how many to generate [500]", SL_OPTION_INT,
      offsetof(struct arguments, max_tokens), 1, 1e7},
-    {"temperature", "T", "0: always the most likely [0.8]", OPTION_NUMBER,
+    {"temperature", "T", "0: always the most likely [0.8]", SL_OPTION_REAL,
      offsetof(struct arguments, temperature), 0, 10},
-    {"top-k", "K", "draw from the K most likely; 0: all [0]", OPTION_WHOLE,
+    {"top-k", "K", "draw from the K most likely; 0: all [0]", SL_OPTION_INT,
      offsetof(struct arguments, top_k), 0, 1e6},
-    {"top-p", "P", "draw from the most likely that make up P [1]", OPTION_NUMBER,
+    {"top-p", "P", "draw from the most likely that make up P [1]", SL_OPTION_REAL,
      offsetof(struct arguments, top_p), 0, 1},
-    {"seed", "N", "of the draws [1]", OPTION_WHOLE, offsetof(struct arguments, seed), 0,
+    {"seed", "N", "of the draws [1]", SL_OPTION_INT, offsetof(struct arguments, seed), 0,
      2147483647},
     ENGINE_OPTIONS(struct arguments),
     {0}};
@@ -34,7 +34,7 @@ static const struct option_row rows[] = {
 static void options(const char *operand)
 {
     (void)operand;
-    options_help(rows);
+    tool_help(&tool_generate, &(struct sl_option_parser){.tables = {{.rows = rows}}});
 }
 
 static bool print_all(struct sl_generation *g, struct sl_session *session, struct sl_err *err)
@@ -97,12 +97,11 @@ static bool run(int count, char **words, struct sl_err *err)
     const char *model = NULL;
     struct arguments a = {
         .prompt = "", .temperature = 0.8, .top_p = 1.0, .max_tokens = 500, .seed = 1};
-    struct option_reader reader = {.rows = rows,
-                                   .values = &a,
-                                   .operands = &model,
-                                   .operands_most = 1,
-                                   .surplus = "; what to go on from is given by --prompt"};
-    if (!options_read(&reader, count, words, err))
+    struct sl_option_parser parser = {.tables = {{.rows = rows, .values = &a}},
+                                      .operands = &model,
+                                      .operands_max = 1,
+                                      .surplus = "; what to go on from is given by --prompt"};
+    if (!sl_options_parse(&parser, count, words, err))
         return false;
     if (!model)
         return tool_usage(&tool_generate, err);
@@ -119,7 +118,7 @@ static bool run(int count, char **words, struct sl_err *err)
 
 const struct tool tool_generate = {
     .name = "generate",
-    .operands = "MODEL-DIR --prompt TEXT ...",
+    .operands = "MODEL-DIR --prompt TEXT",
     .help = "completes a prompt",
     .run = run,
     .options = options,

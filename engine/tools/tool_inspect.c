@@ -1,6 +1,6 @@
 /* tool_inspect.c - `sluice inspect`: what a checkpoint is and what it is made of. */
+#include "base/option_parser.h"
 #include "model/model.h"
-#include "tools/arguments.h"
 #include "tools/tools.h"
 
 #include <inttypes.h>
@@ -15,12 +15,12 @@ struct arguments {
     bool json;
 };
 
-static const struct option_row rows[] = {ENGINE_OPTIONS(struct arguments), {0}};
+static const struct sl_option rows[] = {ENGINE_OPTIONS(struct arguments), {0}};
 
 static void options(const char *operand)
 {
     (void)operand;
-    options_help(rows);
+    tool_help(&tool_inspect, &(struct sl_option_parser){.tables = {{.rows = rows}}});
 }
 
 static double deviation(const struct sl_parameter *p)
@@ -93,9 +93,9 @@ static bool run(int count, char **words, struct sl_err *err)
 {
     const char *model = NULL;
     struct arguments a = {0};
-    struct option_reader reader = {
-        .rows = rows, .values = &a, .operands = &model, .operands_most = 1};
-    if (!options_read(&reader, count, words, err))
+    struct sl_option_parser parser = {
+        .tables = {{.rows = rows, .values = &a}}, .operands = &model, .operands_max = 1};
+    if (!sl_options_parse(&parser, count, words, err))
         return false;
     if (!model)
         return tool_usage(&tool_inspect, err);

@@ -1,11 +1,11 @@
 /* tool_train.c - `sluice train` and `sluice init`: a model from a text or from labelled texts, or
  * from nothing but a seed. */
+#include "base/option_parser.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/json.h"
 #include "checkpoint/manifest.h"
 #include "data/corpus.h"
 #include "tokenizer/tokenizer_trainer.h"
-#include "tools/arguments.h"
 #include "tools/model_path.h"
 #include "tools/report.h"
 #include "tools/tools.h"
@@ -28,54 +28,54 @@ struct arguments {
 
 #define SOURCE(member) offsetof(struct arguments, training.sources.member)
 
-static const struct option_row train_rows[] = {
-    {"corpus", "FILE", "the text to learn, UTF-8", OPTION_TEXT, offsetof(struct arguments, corpus),
-     0, 0},
+static const struct sl_option train_rows[] = {
+    {"corpus", "FILE", "the text to learn, UTF-8", SL_OPTION_STRING,
+     offsetof(struct arguments, corpus), 0, 0},
     {"data", "FILE", "labelled texts to learn instead: TSV, CSV or JSON Lines, also .gz or .xz",
-     OPTION_TEXT, SOURCE(data), 0, 0},
-    {"validation", "FILE", "labelled texts to measure on [a share of --data]", OPTION_TEXT,
+     SL_OPTION_STRING, SOURCE(data), 0, 0},
+    {"validation", "FILE", "labelled texts to measure on [a share of --data]", SL_OPTION_STRING,
      SOURCE(validation), 0, 0},
     {"labels", "FILE", "the labels there are, one per line: label, or label TAB name [those found]",
-     OPTION_TEXT, SOURCE(labels), 0, 0},
-    {"label", "COLUMN", "by name, or by number from 1 [label]", OPTION_TEXT, SOURCE(columns.label),
-     0, 0},
-    {"text", "COLUMNS", "likewise; several are joined: title,body [text]", OPTION_TEXT,
-     SOURCE(columns.text), 0, 0},
-    {"format", "NAME", "tsv, csv or jsonl [by the file's name]", OPTION_TEXT,
+     SL_OPTION_STRING, SOURCE(labels), 0, 0},
+    {"label", "COLUMN", "column of the label, by name or by number from 1 [label]",
+     SL_OPTION_STRING, SOURCE(columns.label), 0, 0},
+    {"text", "COLUMNS", "columns of the text, joined if several: title,body [text]",
+     SL_OPTION_STRING, SOURCE(columns.text), 0, 0},
+    {"format", "NAME", "tsv, csv or jsonl [by the file's name]", SL_OPTION_STRING,
      SOURCE(columns.format), 0, 0},
     {"tokenizer", "KIND", "characters, bytes, words or wordpiece [characters; of labels: words]",
-     OPTION_TEXT, SOURCE(tokenizer), 0, 0},
+     SL_OPTION_STRING, SOURCE(tokenizer), 0, 0},
     {"vocab-file", "FILE", "its pieces, one per line, as `sluice vocab` writes them [learnt]",
-     OPTION_TEXT, SOURCE(vocabulary), 0, 0},
-    {"vocab-size", "N", "pieces to learn [30000]", OPTION_WHOLE, SOURCE(vocabulary_size), 8,
+     SL_OPTION_STRING, SOURCE(vocabulary), 0, 0},
+    {"vocab-size", "N", "pieces to learn [30000]", SL_OPTION_INT, SOURCE(vocabulary_size), 8,
      SL_VOCAB_MAX},
-    {"cased", NULL, "keep case and accents", OPTION_SWITCH, SOURCE(cased), 0, 0},
-    {"truncate", "SIDE", "side that a too long text loses: left or right [right]", OPTION_TEXT,
+    {"cased", NULL, "keep case and accents", SL_OPTION_FLAG, SOURCE(cased), 0, 0},
+    {"truncate", "SIDE", "side that a too long text loses: left or right [right]", SL_OPTION_STRING,
      offsetof(struct arguments, truncate), 0, 0},
     {"init-from", "DIR",
      "a model to begin from: its sizes and vocabulary, and its numbers as far as they go",
-     OPTION_TEXT, offsetof(struct arguments, training.init_from), 0, 0},
+     SL_OPTION_STRING, offsetof(struct arguments, training.init_from), 0, 0},
     {"save-best", NULL, "publish the best model so far at each measurement, not the last one",
-     OPTION_SWITCH, offsetof(struct arguments, best), 0, 0},
-    {"run-dir", "DIR", "where the run keeps its state and log.jsonl", OPTION_TEXT,
+     SL_OPTION_FLAG, offsetof(struct arguments, best), 0, 0},
+    {"run-dir", "DIR", "where the run keeps its state and log.jsonl", SL_OPTION_STRING,
      offsetof(struct arguments, run), 0, 0},
-    {"output", "DIR", "where the finished model goes: <store>/<model>/<version>", OPTION_TEXT,
+    {"output", "DIR", "where the finished model goes: <store>/<model>/<version>", SL_OPTION_STRING,
      offsetof(struct arguments, out), 0, 0},
-    {"resume", NULL, "go on with the run in --run-dir", OPTION_SWITCH,
+    {"resume", NULL, "go on with the run in --run-dir", SL_OPTION_FLAG,
      offsetof(struct arguments, resume), 0, 0},
-    {"bf16", NULL, "keep the matrices of the finished model in bf16: half the size", OPTION_SWITCH,
+    {"bf16", NULL, "keep the matrices of the finished model in bf16: half the size", SL_OPTION_FLAG,
      offsetof(struct arguments, bf16), 0, 0},
     ENGINE_OPTIONS(struct arguments),
     {0}};
 
-static const struct option_row init_rows[] = {
-    {"corpus", "FILE", "the text whose characters are the vocabulary", OPTION_TEXT,
+static const struct sl_option init_rows[] = {
+    {"corpus", "FILE", "the text whose characters are the vocabulary", SL_OPTION_STRING,
      offsetof(struct arguments, corpus), 0, 0},
-    {"output", "DIR", "where the model goes: <store>/<model>/<version>, not there yet", OPTION_TEXT,
-     offsetof(struct arguments, out), 0, 0},
-    {"seed", "N", "of the first values", OPTION_WHOLE, offsetof(struct arguments, seed), 0,
+    {"output", "DIR", "where the model goes: <store>/<model>/<version>, not there yet",
+     SL_OPTION_STRING, offsetof(struct arguments, out), 0, 0},
+    {"seed", "N", "of the first values", SL_OPTION_INT, offsetof(struct arguments, seed), 0,
      2147483647},
-    {"bf16", NULL, "keep the matrices in bf16", OPTION_SWITCH, offsetof(struct arguments, bf16), 0,
+    {"bf16", NULL, "keep the matrices in bf16", SL_OPTION_FLAG, offsetof(struct arguments, bf16), 0,
      0},
     ENGINE_OPTIONS(struct arguments),
     {0}};
@@ -87,25 +87,31 @@ static const char *tasks_of(const struct sl_arch *arch)
     return arch->tasks & SL_COMPLETES ? "completes, classifies" : "classifies";
 }
 
-/* The sizes of the architecture that was named, or what could be named. */
-static void print_hypers(const char *command, const char *name)
+/* What could be named where the architecture is not. */
+static void print_architectures(const char *command)
 {
-    if (name) {
-        const struct sl_arch *arch = sl_arch_find(name);
-        printf("\n%s: %s\n", arch->name, arch->summary);
-        numbers_help(arch->hypers);
-        return;
-    }
-    printf("\nthe architectures (sluice %s NAME --help lists the sizes of one):\n", command);
+    printf("\nArchitectures (sluice %s NAME --help lists the sizes of one):\n", command);
     for (int i = 0; sl_arch_at(i); i++)
         printf("  %-12s %s; %s\n", sl_arch_at(i)->name, sl_arch_at(i)->summary,
                tasks_of(sl_arch_at(i)));
 }
 
+/* Three tables; the sizes are known when the architecture is. */
+static struct sl_option_parser parser_of(const struct sl_option *rows, const char *name)
+{
+    const struct sl_arch *arch = name ? sl_arch_find(name) : NULL;
+    bool trains = rows == train_rows;
+    return (struct sl_option_parser){
+        .tables = {
+            {.rows = rows},
+            {.heading = "Hyperparameters", .numbers = trains ? sl_hyperparameter_rows : NULL},
+            {.heading = arch ? arch->summary : NULL, .numbers = arch ? arch->hypers : NULL}}};
+}
+
 /* Of what the architecture can learn. */
 static void print_examples(const struct sl_arch *arch)
 {
-    printf("\nfor example:\n");
+    printf("\nExamples:\n");
     if (arch->tasks & SL_COMPLETES)
         printf("  sluice train %s --corpus my.txt --run-dir runs/mine --output models/mine/1\n",
                arch->name);
@@ -117,38 +123,33 @@ static void print_examples(const struct sl_arch *arch)
 
 static void train_options(const char *name)
 {
-    options_help(train_rows);
-    printf("\nthe hyperparameters (--data without --steps and --epochs: %d epochs):\n",
-           SL_EPOCHS_DEFAULT);
-    numbers_help(sl_hyperparameter_rows);
-    print_hypers("train", name);
+    struct sl_option_parser parser = parser_of(train_rows, name);
+    tool_help(&tool_train, &parser);
+    printf("\n--data without --steps and --epochs: %d epochs.\n", SL_EPOCHS_DEFAULT);
+    if (!name)
+        print_architectures("train");
     print_examples(sl_arch_find(name ? name : "tsa"));
 }
 
 static void init_options(const char *name)
 {
     const struct sl_arch *arch = sl_arch_find(name ? name : "tsa");
-    options_help(init_rows);
-    print_hypers("init", name);
+    struct sl_option_parser parser = parser_of(init_rows, name);
+    tool_help(&tool_init, &parser);
+    if (!name)
+        print_architectures("init");
     if (arch->tasks & SL_COMPLETES)
-        printf("\nfor example:\n  sluice init %s --corpus my.txt --output models/drawn/1\n",
+        printf("\nExamples:\n  sluice init %s --corpus my.txt --output models/drawn/1\n",
                arch->name);
     else
         printf("\nmodels of init complete texts, which %s does not; sluice train %s --help\n",
                arch->name, arch->name);
 }
 
-/* Sizes are the architecture's standard ones or those of the model to begin from; the other options
- * may change them, so this one is looked for first. */
-static bool standard_config(struct sl_train_options *t, int count, char **words, struct sl_err *err)
+/* Sizes are the architecture's standard ones or those of the model to begin from; options may
+ * change them, so the line is read for that one first. */
+static bool standard_config(struct sl_train_options *t, const char *from, struct sl_err *err)
 {
-    const char *from = NULL;
-    for (int i = 1; i < count; i++) {
-        if (strncmp(words[i], "--init-from=", 12) == 0)
-            from = words[i] + 12;
-        else if (strcmp(words[i], "--init-from") == 0 && i + 1 < count)
-            from = words[i + 1];
-    }
     if (!from)
         return true;
     return (model_path_check_input(from, err) && sl_train_options_init_from(t, from, err)) ||
@@ -165,17 +166,27 @@ static bool is_architecture(const char *word, struct sl_err *err)
                    word ? word : "missing", sl_arch_list(SL_COMPLETES | SL_CLASSIFIES, list));
 }
 
-static bool read_line(struct arguments *a, struct option_reader *reader, int count, char **words,
+static bool read_options(struct arguments *a, const struct sl_option *rows, int count, char **words,
+                         struct sl_err *err)
+{
+    struct sl_option_parser parser = parser_of(rows, words[0]);
+    parser.tables[0].values = a;
+    parser.tables[1].values = &a->training.hyperparameters;
+    parser.tables[2].values = &a->training.config;
+    return sl_options_parse(&parser, count - 1, words + 1, err);
+}
+
+static bool read_line(struct arguments *a, const struct sl_option *rows, int count, char **words,
                       struct sl_err *err)
 {
-    if (!is_architecture(count > 0 ? words[0] : NULL, err))
+    struct arguments first = {0};
+    if (!is_architecture(count > 0 ? words[0] : NULL, err) ||
+        !read_options(&first, rows, count, words, err))
         return false;
     sl_train_options_init(&a->training, sl_arch_find(words[0]));
-    if (!standard_config(&a->training, count, words, err))
+    if (!standard_config(&a->training, first.training.init_from, err))
         return false;
-    reader->values = a;
-    reader->numbers[1] = (struct option_numbers){a->training.arch->hypers, &a->training.config};
-    return options_read(reader, count - 1, words + 1, err);
+    return read_options(a, rows, count, words, err);
 }
 
 /* -- train ------------------------------------------------------------------------------------ */
@@ -318,9 +329,7 @@ static bool check_sources(const struct arguments *a, struct sl_err *err)
 static bool run_train(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {0};
-    struct option_reader reader = {
-        .rows = train_rows, .numbers = {{sl_hyperparameter_rows, &a.training.hyperparameters}}};
-    if (!read_line(&a, &reader, count, words, err))
+    if (!read_line(&a, train_rows, count, words, err))
         return false;
     a.training.sources.corpus = a.corpus;
     if (!tool_check_source(a.corpus, a.training.sources.data, err) || !check_sources(&a, err) ||
@@ -345,7 +354,7 @@ static bool run_train(int count, char **words, struct sl_err *err)
 
 const struct tool tool_train = {
     .name = "train",
-    .operands = "ARCHITECTURE (--corpus | --data) FILE --run-dir DIR ...",
+    .operands = "ARCHITECTURE (--corpus | --data) FILE --run-dir DIR",
     .help = "trains a model on a text, or on labelled texts",
     .run = run_train,
     .options = train_options,
@@ -411,8 +420,7 @@ static bool place_for_drawn(const char *out, struct sl_err *err)
 static bool run_init(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {0};
-    struct option_reader reader = {.rows = init_rows};
-    if (!read_line(&a, &reader, count, words, err))
+    if (!read_line(&a, init_rows, count, words, err))
         return false;
     if (!a.corpus || !a.out)
         return sl_fail(err, SL_BAD_INPUT, "%s is missing",
@@ -431,7 +439,7 @@ static bool run_init(int count, char **words, struct sl_err *err)
 
 const struct tool tool_init = {
     .name = "init",
-    .operands = "ARCHITECTURE --corpus FILE --output DIR ...",
+    .operands = "ARCHITECTURE --corpus FILE --output DIR",
     .help = "writes an untrained model: for trying things out",
     .run = run_init,
     .options = init_options,

@@ -1,10 +1,10 @@
 /* tool_vocab.c - `sluice vocab`: learns a vocabulary from texts, or from the texts of records. */
 #include "base/clock.h"
+#include "base/option_parser.h"
 #include "checkpoint/json.h"
 #include "checkpoint/vocabulary.h"
 #include "data/record_reader.h"
 #include "tokenizer/tokenizer_trainer.h"
-#include "tools/arguments.h"
 #include "tools/tools.h"
 
 #include <inttypes.h>
@@ -22,26 +22,26 @@ struct arguments {
     bool cased, json;
 };
 
-static const struct option_row rows[] = {
-    {"output", "FILE", "where the vocabulary goes: vocab.txt, say", OPTION_TEXT,
+static const struct sl_option rows[] = {
+    {"output", "FILE", "where the vocabulary goes: vocab.txt, say", SL_OPTION_STRING,
      offsetof(struct arguments, out), 0, 0},
-    {"vocab-size", "N", "pieces at most, special ones included [30000]", OPTION_WHOLE,
+    {"vocab-size", "N", "pieces at most, special ones included [30000]", SL_OPTION_INT,
      offsetof(struct arguments, size), 8, SL_VOCAB_MAX},
-    {"cased", NULL, "keep case and accents; train must be told so too", OPTION_SWITCH,
+    {"cased", NULL, "keep case and accents; train must be told so too", SL_OPTION_FLAG,
      offsetof(struct arguments, cased), 0, 0},
-    {"text", "COLUMNS", "learn from these columns of records; else from whole files", OPTION_TEXT,
-     offsetof(struct arguments, text), 0, 0},
+    {"text", "COLUMNS", "learn from these columns of records; else from whole files",
+     SL_OPTION_STRING, offsetof(struct arguments, text), 0, 0},
     {"label", "COLUMN", "the column of their labels, which must be there [not looked at]",
-     OPTION_TEXT, offsetof(struct arguments, label), 0, 0},
-    {"format", "NAME", "tsv, csv or jsonl; else by the name of the file", OPTION_TEXT,
+     SL_OPTION_STRING, offsetof(struct arguments, label), 0, 0},
+    {"format", "NAME", "tsv, csv or jsonl; else by the name of the file", SL_OPTION_STRING,
      offsetof(struct arguments, format), 0, 0},
-    {"json", NULL, "print JSON", OPTION_SWITCH, offsetof(struct arguments, json), 0, 0},
+    {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},
     {0}};
 
 static void options(const char *operand)
 {
     (void)operand;
-    options_help(rows);
+    tool_help(&tool_vocab, &(struct sl_option_parser){.tables = {{.rows = rows}}});
     printf(
         "\n"
         "KIND is wordpiece (what BERT has: [PAD] [UNK] [CLS] [SEP] [MASK], characters, then the\n"
@@ -164,18 +164,19 @@ static bool run(int count, char **words, struct sl_err *err)
 {
     const char *operands[OPERANDS_MAX + 1];
     struct arguments a = {.size = SL_VOCAB_SIZE_DEFAULT};
-    struct option_reader reader = {
-        .rows = rows, .values = &a, .operands = operands, .operands_most = OPERANDS_MAX + 1};
-    if (!options_read(&reader, count, words, err))
+    struct sl_option_parser parser = {.tables = {{.rows = rows, .values = &a}},
+                                      .operands = operands,
+                                      .operands_max = OPERANDS_MAX + 1};
+    if (!sl_options_parse(&parser, count, words, err))
         return false;
-    if (reader.operands_count < 2 || !a.out)
+    if (parser.operand_count < 2 || !a.out)
         return tool_usage(&tool_vocab, err);
     const struct sl_tokenizer_options how = {
         .kind = operands[0], .size = a.size, .lower = !a.cased, .progress = on_progress};
     double start = sl_now_seconds();
     struct sl_tokenizer_trainer *trainer = sl_tokenizer_trainer_create(&how, err);
     struct sl_tokenizer *tokens =
-        trainer ? learn(trainer, &a, operands + 1, reader.operands_count - 1, err) : NULL;
+        trainer ? learn(trainer, &a, operands + 1, parser.operand_count - 1, err) : NULL;
     bool ok = tokens && save(tokens, a.out, err);
     if (ok)
         (a.json ? print_json : print_text)(&a, tokens, sl_tokenizer_trainer_stats(trainer),

@@ -2,6 +2,7 @@
  * whether it did its work; if not, err holds the reason and main prints it. */
 #pragma once
 
+#include "base/option_parser.h"
 #include "sluice/engine.h"
 #include "sluice/tokens.h"
 
@@ -18,6 +19,29 @@ struct tool {
 
 extern const struct tool tool_train, tool_init, tool_eval, tool_generate, tool_classify,
     tool_inspect, tool_bench, tool_vocab;
+
+/* The options that every command that computes has. */
+#define ENGINE_OPTIONS(type)                                                                       \
+    {"threads",                                                                                    \
+     "N",                                                                                          \
+     "processors to use; 0: as many as affinity and cgroup allow",                                 \
+     SL_OPTION_INT,                                                                                \
+     offsetof(type, threads),                                                                      \
+     0,                                                                                            \
+     1024},                                                                                        \
+        {"isa",                                                                                    \
+         "LEVEL",                                                                                  \
+         "ref, blas, avx2, avx512 or amx instead of the fastest",                                  \
+         SL_OPTION_STRING,                                                                         \
+         offsetof(type, isa),                                                                      \
+         0,                                                                                        \
+         0},                                                                                       \
+    {                                                                                              \
+        "json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(type, json), 0, 0                     \
+    }
+
+/* Prints a command's --help: its usage and the parser's tables. */
+void tool_help(const struct tool *tool, struct sl_option_parser *parser);
 
 /* An engine as the options ask for. */
 struct sl_engine *tool_engine(int threads, const char *isa, struct sl_err *err) SL_MUST_CHECK;

@@ -1,5 +1,6 @@
 /* options.c - the settings of the daemon: where each came from, and whether it can be accepted. */
 #include "core/options.h"
+#include "base/option_parser.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -185,84 +186,71 @@ static bool read_environment(struct sv_options *options, struct sl_err *err)
     return true;
 }
 
-/* --max-queue-size and --max_queue_size are the same; buffer has room for any known name. */
-static void plain_name(const char *argument, size_t length, char *name, size_t room)
+/* ---- the command line ------------------------------------------------------------------------ */
+
+/* What the command line asks for besides options. */
+struct requested {
+    const char *config;
+    bool check_config, sample_config;
+};
+
+static const struct sl_option own_rows[] = {
+    {"config", "FILE", "read options from a YAML file (also SLUICE_CONFIG)", SL_OPTION_STRING,
+     offsetof(struct requested, config), 0, 0},
+    {"check-config", NULL, "check all options and exit", SL_OPTION_FLAG,
+     offsetof(struct requested, check_config), 0, 0},
+    {"sample-config", NULL, "print a configuration file with all defaults and exit", SL_OPTION_FLAG,
+     offsetof(struct requested, sample_config), 0, 0},
+    {0}};
+
+/* Sets an option, or at the first reading, which looks for the file, none. */
+static bool set_option(void *context, const char *name, const char *value, struct sl_err *err)
 {
-    size_t used = length < room - 1 ? length : room - 1;
-    memcpy(name, argument, used);
-    name[used] = '\0';
-    for (char *dash; (dash = strchr(name, '-'));)
-        *dash = '_';
+    return !context || sv_options_set(context, name, value ? value : "true", err);
 }
 
-static bool is_command(const char *argument, enum sv_command *errand)
+static struct sl_option row_of(const struct row *row, const char *help)
 {
-    static const char *const names[] = {
-        [SV_CHECK_CONFIG] = "--check-config",
-        [SV_SAMPLE_CONFIG] = "--sample-config",
-        [SV_HELP] = "--help",
-        [SV_VERSION] = "--version",
-    };
-    for (int i = SV_CHECK_CONFIG; i <= SV_VERSION; i++)
-        if (strcmp(argument, names[i]) == 0) {
-            *errand = (enum sv_command)i;
-            return true;
-        }
-    return false;
+    static const enum sl_option_kind kinds[] = {
+        [TEXT] = SL_OPTION_STRING, [INT] = SL_OPTION_STRING, [BOOL] = SL_OPTION_SWITCH};
+
+    static const char *const values[] = {[TEXT] = "TEXT", [INT] = "N", [BOOL] = "BOOL"};
+    return (struct sl_option){
+        .name = row->name, .value = values[row->kind], .help = help, .kind = kinds[row->kind]};
 }
 
-/* One --name value or --name=value; *at moves past it. If `file` is not NULL, only --config is
- * read. */
-static bool take_argument(struct sv_options *options, int count, char *const *arguments, int *at,
-                          const char **file, struct sl_err *err)
+static bool read_line(struct sv_options *options, struct requested *requested,
+                      enum sv_command *command, int count, char *const *arguments,
+                      struct sl_err *err)
 {
-    const char *argument = arguments[(*at)++];
-    if (strncmp(argument, "--", 2) != 0)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "'%s' is not an option: options begin with --; see --help", argument);
-    char name[NAME_ROOM];
-    size_t length = strcspn(argument + 2, "=");
-    plain_name(argument + 2, length, name, sizeof name);
-    const char *value = argument[2 + length] ? argument + 3 + length : NULL;
-    const struct row *row = find(name);
-    bool is_config = strcmp(name, "config") == 0;
-    if (!row && !is_config)
-        return sv_options_unknown(name, err);
-    if (!value && row && row->kind == BOOL)
-        value = "true";
-    if (!value && *at < count)
-        value = arguments[(*at)++];
-    if (!value)
-        return sl_fail(err, SL_BAD_INPUT, "option '%s' needs a value", argument);
-    if (is_config && file)
-        *file = value;
-    return is_config || file || sv_options_set(options, name, value, err);
-}
-
-static bool take_arguments(struct sv_options *options, int count, char *const *arguments,
-                           const char **file, struct sl_err *err)
-{
-    enum sv_command ignored;
-    for (int at = 1; at < count;) {
-        if (is_command(arguments[at], &ignored))
-            at++;
-        else if (!take_argument(options, count, arguments, &at, file, err))
-            return sl_wrap(err, "command line");
-    }
+    struct sl_option table[ROWS + 1] = {{0}};
+    for (int i = 0; i < ROWS; i++)
+        table[i] = row_of(&rows[i], "");
+    struct sl_option_parser parser = {
+        .tables = {{.rows = own_rows, .values = requested},
+                   {.rows = table, .set = set_option, .context = options}},
+        .surplus = "; options begin with --, see --help"};
+    if (!sl_options_parse(&parser, count - 1, (char **)(uintptr_t)(arguments + 1), err))
+        return sl_wrap(err, "command line") || hide_controls(err);
+    *command = parser.wants_help          ? SV_HELP
+               : parser.wants_version     ? SV_VERSION
+               : requested->check_config  ? SV_CHECK_CONFIG
+               : requested->sample_config ? SV_SAMPLE_CONFIG
+                                          : SV_SERVE;
     return true;
 }
 
 bool sv_options_read(struct sv_options *options, int count, char *const *arguments,
-                     enum sv_command *errand, struct sl_err *err)
+                     enum sv_command *command, struct sl_err *err)
 {
     const char *file = getenv("SLUICE_CONFIG"); // NOLINT(concurrency-mt-unsafe): no threads yet
-    *errand = SV_SERVE;
-    for (int i = count - 1; i > 0; i--)
-        (void)is_command(arguments[i], errand);
+    struct requested requested = {.config = file};
     sv_options_defaults(options);
-    return take_arguments(options, count, arguments, &file, err) &&
-           (!file || sv_options_file(options, file, err)) && read_environment(options, err) &&
-           take_arguments(options, count, arguments, NULL, err) && sv_options_check(options, err);
+    return read_line(NULL, &requested, command, count, arguments, err) &&
+           (!requested.config || sv_options_file(options, requested.config, err)) &&
+           read_environment(options, err) &&
+           read_line(options, &requested, command, count, arguments, err) &&
+           sv_options_check(options, err);
 }
 
 /* ---- shown to people ------------------------------------------------------------------------- */
@@ -298,48 +286,56 @@ static bool begins_section(int i)
     return i == 0 || strcmp(rows[i].section, rows[i - 1].section) != 0;
 }
 
-static void add_help(const struct row *row, const char *before, bool with_default,
-                     struct sl_buffer *out)
+static void add_help(const struct row *row, const char *before, struct sl_buffer *out)
 {
     struct sl_buffer text = {0};
     sl_buffer_printf(&text, "%c%s.", toupper((unsigned char)row->help[0]), row->help + 1);
     add_range(row, &text);
-    if (with_default)
-        sl_buffer_printf(&text, " [%s]", row->fallback);
     if (!text.failed)
         add_wrapped(out, before, text.data);
     sl_buffer_release(&text);
 }
 
-/* --max-queue-size for max_queue_size */
-static void add_flag(const struct row *row, struct sl_buffer *out)
+/* What --help says of an option; help[] keeps it. */
+static void fill_rows(struct sl_option table[static ROWS + 1], struct sl_buffer help[static ROWS])
 {
-    static const char *const values[] = {[TEXT] = " TEXT\n", [INT] = " N\n", [BOOL] = "\n"};
-    sl_buffer_append_string(out, "  --");
-    for (const char *c = row->name; *c; c++)
-        sl_buffer_append(out, *c == '_' ? "-" : c, 1);
-    sl_buffer_append_string(out, values[row->kind]);
+    for (int i = 0; i < ROWS; i++) {
+        sl_buffer_append_string(&help[i], rows[i].help);
+        if (rows[i].among)
+            sl_buffer_printf(&help[i], ": %s", rows[i].among);
+        if (rows[i].fallback[0])
+            sl_buffer_printf(&help[i], " [%s]", rows[i].fallback);
+        table[i] = row_of(&rows[i], help[i].failed ? rows[i].help : help[i].data);
+    }
 }
 
 void sv_options_help(struct sl_buffer *out)
 {
-    sl_buffer_append_string(
-        out, "sluiced serves models over HTTP.\n\n"
-             "Usage: sluiced [--config FILE] [--OPTION VALUE]...\n\n"
-             "  --config FILE     read options from a YAML file (also SLUICE_CONFIG)\n"
-             "  --check-config    check all options and exit\n"
-             "  --sample-config   print a configuration file with all defaults and exit\n"
-             "  --help            print this help and exit\n"
-             "  --version         print the version and exit\n\n"
-             "An option can be set in the file (max_queue_size: 9), in the environment\n"
-             "(SLUICE_MAX_QUEUE_SIZE=9) or here (--max-queue-size 9); the last of these wins.\n"
-             "Defaults are in brackets.\n");
-    for (int i = 0; i < ROWS; i++) {
-        if (begins_section(i))
-            sl_buffer_printf(out, "\n%s:\n", rows[i].section);
-        add_flag(&rows[i], out);
-        add_help(&rows[i], "      ", rows[i].fallback[0], out);
-    }
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    struct sl_option table[ROWS + 1] = {{0}};
+    struct sl_buffer help[ROWS] = {{0}};
+    const char *sections[ROWS];
+    for (int i = 0; i < ROWS; i++)
+        sections[i] = rows[i].section;
+    fill_rows(table, help);
+    struct sl_option_parser parser = {
+        .program = "sluiced",
+        .about = "serves models over HTTP",
+        .notes = "An option can be set in the file (max_queue_size: 9), in the environment\n"
+                 "(SLUICE_MAX_QUEUE_SIZE=9) or here (--max-queue-size 9); the last of these wins.\n"
+                 "Defaults are in brackets.\n",
+        .tables = {{.rows = own_rows}, {.rows = table, .sections = sections, .set = set_option}}};
+    if (memory)
+        sl_options_help(&parser, memory);
+    if (memory && fclose(memory) == 0)
+        sl_buffer_append(out, text, bytes);
+    else
+        out->failed = true;
+    free(text);
+    for (int i = 0; i < ROWS; i++)
+        sl_buffer_release(&help[i]);
 }
 
 void sv_options_sample(struct sl_buffer *out)
@@ -351,7 +347,7 @@ void sv_options_sample(struct sl_buffer *out)
         if (begins_section(i))
             sl_buffer_printf(out, "\n# ---- %s ----\n", rows[i].section);
         sl_buffer_append_string(out, "\n");
-        add_help(&rows[i], "# ", false, out);
+        add_help(&rows[i], "# ", out);
         bool quoted = rows[i].kind == TEXT && !rows[i].among;
         sl_buffer_printf(out, quoted ? "%s: \"%s\"\n" : "%s: %s\n", rows[i].name, rows[i].fallback);
     }

@@ -30,8 +30,8 @@ done
     --run-dir "$scratch/run" $short >/dev/null
 
 cp "$scratch/reviews.tsv" "$scratch/more.tsv"
-"$build/sluiced" --config "$top/conf/run.yaml" --store "$scratch/store" --log_level error \
-    --listen 127.0.0.1:0 --port_file "$scratch/port" &
+"$build/sluiced" --config "$top/conf/run.yaml" --store "$scratch/store" --log-level error \
+    --listen 127.0.0.1:0 --port-file "$scratch/port" &
 daemon=$!
 tries=0
 until [ -s "$scratch/port" ]; do

@@ -44,10 +44,10 @@ static const char *const small[] = {"train",     "tsa",
                                     "24",        "--context-length",
                                     "16",        "--batch-size",
                                     "2",         "--steps",
-                                    "60",        "--save_every",
-                                    "7",         "--evaluate_every",
+                                    "60",        "--save-every",
+                                    "7",         "--evaluate-every",
                                     "1",         "--learning-rate",
-                                    "0.01",      "--validation_fraction",
+                                    "0.01",      "--validation-fraction",
                                     "0.02"};
 
 /* `small` and up to three words more; valid until the next call. */
@@ -419,11 +419,14 @@ Test(sluice, train_stops_at_control_c)
 static bool has_option(const struct program_result *r, const char *name)
 {
     char option[80];
-    (void)snprintf(option, sizeof option, "--%s ", name);
+    (void)snprintf(option, sizeof option, "--%s", name);
     for (char *at = option; *at; at++)
         if (*at == '_')
             *at = '-';
-    return strstr(r->out, option);
+    for (const char *at = r->out; (at = strstr(at, option)); at++)
+        if (strchr("= \n", at[strlen(option)]))
+            return true;
+    return false;
 }
 
 static void expect_option(const struct program_result *r, const char *name)
@@ -505,7 +508,7 @@ Test(sluice, version_is_the_library_s)
 Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
 {
     const struct usage_error mistakes[] = {
-        {{"frobnicate"}, 2, "frobnicate", "train eval generate inspect classify bench init"},
+        {{"frobnicate"}, 2, "frobnicate", "train, eval, generate, inspect, classify, bench, init"},
         {{"train"}, 2, "missing", "vanilla, tsa, early_exit"},
         {{"train", "gpt"}, 2, "gpt", "vanilla, tsa, early_exit"},
         {{"train", "gpt", "--help"}, 2, "gpt", "vanilla, tsa, early_exit"},
@@ -557,7 +560,7 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
          "case"},
         {{"train", "tsa", "--widht", "16"}, 2, "no option --widht", "do you mean --width?"},
         {{"train", "tsa", "--corpsu", "x"}, 2, "no option --corpsu", "do you mean --corpus?"},
-        {{"train", "tsa", "--micro_bach_size=1"},
+        {{"train", "tsa", "--micro-bach-size=1"},
          2,
          "--micro-bach-size;",
          "do you mean --micro-batch-size?"},
@@ -567,7 +570,7 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
          "--help lists"},
         {{"train", "tsa", "--save-every", "1e9"}, 2, "is 1000000000", "from 0 to 100000000 ("},
         {{"train", "tsa", "--save-every=x"}, 2, "--save-every", "accepted is 0 to 100000000 ("},
-        {{"train", "tsa", "--vocab_size", "1"}, 2, "--vocab-size is 1", "from 8 to 2097152"},
+        {{"train", "tsa", "--vocab-size", "1"}, 2, "--vocab-size is 1", "from 8 to 2097152"},
         {{"train", "tsa", "--learning-rate", "11"}, 2, "rate is 11", "to 10"},
         {{"train", "tsa", "--learning-rate=fast"}, 2, "--learning-rate", "not a number"},
         {{"train", "tsa", "--learning-rate=nan"}, 2, "--learning-rate", "not a number"},
@@ -609,7 +612,7 @@ Test(sluice, mistakes_of_the_other_commands_are_named_too)
         {{"init", "tsa", "--corpus", dirs.corpus}, 2, "missing", "--output DIR"},
         {{"init", "tsa", "--output", dirs.output}, 2, "missing", "--corpus FILE"},
         {{"init", "tsa", "--learning-rate", "1"}, 2, "no option --learning-rate", "--help lists"},
-        {{"init", "tsa", "--router_witdh", "1"}, 2, "--router-witdh", "--router-width?"},
+        {{"init", "tsa", "--router_witdh", "1"}, 2, "--router_witdh", "--router-width?"},
         {{"eval"}, 2, "usage", "MODEL-DIR"},
         {{"eval", dirs.output}, 2, "neither --corpus nor --data", "wanted is a text"},
         {{"eval", dirs.output, "--corpus", dirs.corpus, "--split", "all"},
@@ -720,19 +723,19 @@ Test(sluice, what_train_published_is_inspected_measured_and_sampled)
     check_generate(&r);
 }
 
-Test(sluice, hyphens_and_underscores_are_the_same_in_options)
+Test(sluice, options_have_dashes_where_files_have_underscores)
 {
     static struct program_result r;
     sluice_expect_success(&r, ARGS("init", "tsa", "--corpus", dirs.corpus, "--output", dirs.output,
                                    "--width", "16", "--heads", "2", "--router-width", "24",
-                                   "--gate_binarization_weight=0.5"));
+                                   "--gate-binarization-weight=0.5"));
     sluice_expect_success(&r, ARGS("inspect", dirs.output));
     cr_expect(strstr(r.out, "router_width             24"), "%s", r.out);
     cr_expect(strstr(r.out, "gate_binarization_weight 0.5"), "%s", r.out);
-    sluice_expect_success(&r, ARGS("eval", dirs.output, "--corpus", dirs.corpus, "--train_fraction",
+    sluice_expect_success(&r, ARGS("eval", dirs.output, "--corpus", dirs.corpus, "--train-fraction",
                                    "0.7", "--validation-fraction", "0.1"));
     sluice_expect_success(&r, ARGS("bench", "train", "--steps", "1", "--batch-size", "1",
-                                   "--context-length", "8", "--micro_batch_size", "1"));
+                                   "--context-length", "8", "--micro-batch-size", "1"));
 }
 
 Test(sluice, what_init_wrote_is_inspected_measured_and_sampled)

@@ -35,16 +35,16 @@ Test(sluicectl, explains_itself)
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         EXPECT_SAID(r->out, commands[i]);
     EXPECT_SAID(r->out, "--timeout");
-    EXPECT_SAID(r->out, "Without a command:\n  --version ");
+    EXPECT_SAID(r->out, "--version ");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         r = run(ARGS(commands[i], "--help"));
         EXPECT_EXIT(r, 0);
         EXPECT_SAID(r->out, commands[i]);
-        EXPECT_SAID(r->out, "--url URL");
+        EXPECT_SAID(r->out, "--url=URL");
     }
     r = run(ARGS("complete", "--help"));
-    EXPECT_SAID(r->out, "--max-tokens N");
-    EXPECT_SAID(r->out, "--stop TEXT");
+    EXPECT_SAID(r->out, "--max-tokens=N");
+    EXPECT_SAID(r->out, "--stop=TEXT");
     EXPECT_SAID(r->out, "--replace ");
     r = run(ARGS("classify", "--help"));
     EXPECT_SAID(r->out, "Exit codes: 0 done; 1 some text was not classified");
@@ -72,15 +72,18 @@ Test(sluicectl, says_what_it_does_not_understand)
         const char *args[8], *said;
     } cases[] = {
         {{NULL}, "which command? There are: complete"},
-        {{"compleat"}, "'compleat' is not a command; there are: complete"},
-        {{"models", "--jason"}, "--jason is not an option here; there are: --url"},
+        {{"compleat"}, "'compleat' is not a command; do you mean complete?"},
+        {{"frobnicate"}, "'frobnicate' is not a command; there are: complete, classify"},
+        {{"models", "--jason"}, "there is no option --jason; do you mean --json?"},
+        {{"models", "-j"}, "there is no option -j; long names have two dashes"},
+        {{"bench", "--t", "1"}, "--t may be several options"},
         {{"health", "now"}, "'now' is one word too many"},
         {{"complete", "a", "b"}, "'b' is one word too many"},
         {{"complete", "--seed"}, "--seed needs a value"},
         {{"complete", "--stream=1", "a"}, "--stream takes no value"},
         {{"complete", "--stream", "--no-stream", "a"}, "which?"},
         {{"complete", "--temperature", "3", "a"}, "a number from 0 to 2"},
-        {{"complete", "--max-tokens", "1e3", "a"}, "a whole number from 0 to 1000000"},
+        {{"complete", "--max-tokens", "1e7", "a"}, "a whole number from 0 to 1000000"},
         {{"bench", "--streams=0"}, "a whole number from 1 to 4096"},
         {{"--url", "ftp://127.0.0.1", "models"}, "is no URL of a daemon"},
     };
@@ -172,7 +175,7 @@ Test(sluicectl, completes_as_json)
 Test(sluicectl, a_stream_that_fails_fails_as_json_too)
 {
     static struct ctl_target d = {0};
-    DAEMON_START(&d.daemon, "--max-sequences", "4", "--request_timeout", "1");
+    DAEMON_START(&d.daemon, "--max-sequences", "4", "--request-timeout", "1");
     ctl_reach(&d);
     const struct program_result *r =
         CTL(&d, "complete", "abc", "--max-tokens", "1000000", "--json", "--stream");

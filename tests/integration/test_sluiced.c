@@ -22,7 +22,7 @@ Test(sluiced, errands_and_bad_options)
     cr_assert_eq(run((const char *const[]){"--sample-config", NULL}), 0);
     cr_assert_eq(run((const char *const[]){"--check-config", "--store", "/", NULL}), 0);
     cr_assert_eq(run((const char *const[]){"--check-config", "--max-sequences", "0", NULL}), 2);
-    cr_assert_eq(run((const char *const[]){"--max_sequencez", "1", NULL}), 2);
+    cr_assert_eq(run((const char *const[]){"--max-sequencez", "1", NULL}), 2);
     cr_assert_eq(run((const char *const[]){"--listen", "nowhere", NULL}), 1);
     cr_assert_eq(run((const char *const[]){"--listen", "127.0.0.1:70000", NULL}), 1);
     cr_assert_eq(run((const char *const[]){"--listen", "0.0.0.0:0", NULL}), 1,

@@ -326,6 +326,7 @@ static const struct {
     {"yaml.h", {"server/core/options_file.c"}},
     {"nettle/*", {"engine/base/file.c"}},
     {"utf8proc.h", {"engine/base/utf8.c", "engine/tokenizer/normalizer.c"}},
+    {"argp.h", {"engine/base/option_parser.c"}},
     {"openssl/*", {NULL}},
     {"criterion/*", {"tests/support/test.h", "tests/runners/criterion_fork.c"}},
 };

@@ -1,0 +1,427 @@
+/* option_parser.c - tables of options as argp wants them, and errors that say what is accepted. */
+#include "base/option_parser.h"
+#include "base/buffer.h"
+#include "base/whole.h"
+
+#include <argp.h>
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Keys of long options lie above all characters: no option but -h has a short form. */
+enum { NAME_BYTES = 48, OPTIONS_MAX = 192, FIRST_KEY = 1000, KEY_VERSION = 999 };
+
+/* One option of any table. */
+struct entry {
+    const struct sl_option_table *table;
+    const struct sl_option *row;    /* one of these */
+    const struct sl_number *number; /* is not NULL */
+    char name[NAME_BYTES];          /* as on a command line */
+};
+
+struct line {
+    struct sl_option_parser *parser;
+    struct sl_err *err;
+    bool failed; /* err is set */
+    int count;
+    struct entry entries[OPTIONS_MAX];
+    struct argp_option options[2 * OPTIONS_MAX + 3]; /* with headings, help, version and the end */
+    struct sl_buffer docs[OPTIONS_MAX];              /* of numbers: made for help */
+};
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* A name as it is written on a command line. */
+static void spell(char *name)
+{
+    for (; *name; name++)
+        if (*name == '_')
+            *name = '-';
+}
+
+/* How many letters must be inserted, deleted or replaced to make one of the other. */
+static int distance(const char *a, const char *b)
+{
+    int above[NAME_BYTES], row[NAME_BYTES];
+    int columns = sl_least((int)strlen(b), NAME_BYTES - 1);
+    for (int j = 0; j <= columns; j++)
+        row[j] = j;
+    for (int i = 1; a[i - 1]; i++) {
+        memcpy(above, row, sizeof above);
+        row[0] = i;
+        for (int j = 1; j <= columns; j++) {
+            int either = sl_least(above[j], row[j - 1]) + 1;
+            row[j] = sl_least(either, above[j - 1] + (a[i - 1] != b[j - 1]));
+        }
+    }
+    return row[columns];
+}
+
+/* Names farther apart than this are no slip of the finger. */
+static int distance_max(const char *given)
+{
+    return 1 + (int)strlen(given) / 4;
+}
+
+const char *sl_option_suggest(const char *given, const char *const *names)
+{
+    const char *best = NULL;
+    int least = distance_max(given) + 1;
+    for (; *names; names++) {
+        int far = distance(given, *names);
+        if (far < least) {
+            least = far;
+            best = *names;
+        }
+    }
+    return best;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static bool is_whole(enum sl_option_kind kind)
+{
+    return kind == SL_OPTION_INT || kind == SL_OPTION_GIVEN_INT;
+}
+
+static bool out_of_range(const struct entry *e, const char *text, struct sl_err *err)
+{
+    char min[SL_NUMBER_TEXT], max[SL_NUMBER_TEXT];
+    sl_number_text(e->row->min, min);
+    sl_number_text(e->row->max, max);
+    return sl_fail(err, SL_BAD_INPUT, "--%s is %s; accepted is a %s from %s to %s", e->name, text,
+                   is_whole(e->row->kind) ? "whole number" : "number", min, max);
+}
+
+static bool set_whole(const struct entry *e, void *to, const char *text, struct sl_err *err)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (*end && end != text)
+        value = (long long)strtod(text, &end); /* 1e6 */
+    if (end == text || *end)
+        return sl_fail(err, SL_BAD_INPUT, "--%s is '%s', which is not a number", e->name, text);
+    bool exact = !strpbrk(text, ".eE") || strtod(text, NULL) == (double)value;
+    if (errno == ERANGE || !exact || (double)value < e->row->min || (double)value > e->row->max)
+        return out_of_range(e, text, err);
+    if (e->row->kind == SL_OPTION_INT)
+        *(int *)to = (int)value;
+    else
+        *(struct sl_given_int *)to = (struct sl_given_int){.given = true, .value = value};
+    return true;
+}
+
+static bool set_real(const struct entry *e, void *to, const char *text, struct sl_err *err)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || !isfinite(value))
+        return sl_fail(err, SL_BAD_INPUT, "--%s is '%s', which is not a number", e->name, text);
+    if (value < e->row->min || value > e->row->max)
+        return out_of_range(e, text, err);
+    if (e->row->kind == SL_OPTION_REAL)
+        *(double *)to = value;
+    else
+        *(struct sl_given_real *)to = (struct sl_given_real){.given = true, .value = value};
+    return true;
+}
+
+static bool add_string(const struct entry *e, struct sl_strings *to, const char *text,
+                       struct sl_err *err)
+{
+    if (to->count == SL_OPTION_STRINGS_MAX)
+        return sl_fail(err, SL_BAD_INPUT, "--%s is there more than %d times", e->name,
+                       SL_OPTION_STRINGS_MAX);
+    to->items[to->count++] = text;
+    return true;
+}
+
+static bool set_row(const struct entry *e, const char *text, struct sl_err *err)
+{
+    void *to = (char *)e->table->values + e->row->offset;
+    switch (e->row->kind) {
+    case SL_OPTION_SWITCH:
+    case SL_OPTION_FLAG: *(bool *)to = true; return true;
+    case SL_OPTION_STRING: *(const char **)to = text; return true;
+    case SL_OPTION_STRINGS: return add_string(e, to, text, err);
+    case SL_OPTION_INT:
+    case SL_OPTION_GIVEN_INT: return set_whole(e, to, text, err);
+    case SL_OPTION_REAL:
+    case SL_OPTION_GIVEN_REAL: return set_real(e, to, text, err);
+    }
+    return false;
+}
+
+/* text is NULL for a flag. */
+static bool set(const struct entry *e, const char *text, struct sl_err *err)
+{
+    bool good;
+    if (e->number)
+        good =
+            sl_number_read(e->number, e->table->values, text, err) || sl_wrap(err, "--%s", e->name);
+    else if (e->table->set)
+        good = e->table->set(e->table->context, e->row->name, text, err);
+    else
+        good = set_row(e, text, err);
+    if (!good)
+        sl_err_set_field(err, e->name);
+    return good;
+}
+
+/* ---- the line -------------------------------------------------------------------------------- */
+
+/* The entries that a name, perhaps shortened, may stand for; *found is one of them. */
+static int candidates(const struct line *line, const char *name, const struct entry **found)
+{
+    int count = 0;
+    size_t length = strlen(name);
+    for (int i = 0; i < line->count; i++) {
+        if (strncmp(line->entries[i].name, name, length) != 0)
+            continue;
+        *found = &line->entries[i];
+        if (line->entries[i].name[length] == '\0')
+            return 1;
+        count++;
+    }
+    return count;
+}
+
+static bool fail_unknown(const struct line *line, const char *name)
+{
+    const char *names[OPTIONS_MAX + 1];
+    char spelt[NAME_BYTES];
+    (void)snprintf(spelt, sizeof spelt, "%s", name);
+    spell(spelt);
+    for (int i = 0; i < line->count; i++)
+        names[i] = line->entries[i].name;
+    names[line->count] = NULL;
+    const char *meant = sl_option_suggest(spelt, names);
+    if (meant)
+        return sl_fail(line->err, SL_BAD_INPUT, "there is no option --%s; do you mean --%s?", name,
+                       meant);
+    return sl_fail(line->err, SL_BAD_INPUT, "there is no option --%s; --help lists those there are",
+                   name);
+}
+
+/* What argp did not understand: it says no more than that there is something. */
+static bool fail_word(const struct line *line, const char *word)
+{
+    char name[NAME_BYTES];
+    const struct entry *found = NULL;
+    if (strncmp(word, "--", 2) != 0)
+        return sl_fail(line->err, SL_BAD_INPUT,
+                       "there is no option %s; long names have two dashes, and a text that begins "
+                       "with a dash comes after --",
+                       word);
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    int count = candidates(line, name, &found);
+    if (count == 0)
+        return fail_unknown(line, name);
+    if (count > 1)
+        return sl_fail(line->err, SL_BAD_INPUT, "--%s may be several options, --%s is one", name,
+                       found->name);
+    return sl_fail(line->err, SL_BAD_INPUT, "--%s %s", found->name,
+                   strchr(word, '=') ? "takes no value" : "needs a value");
+}
+
+static bool take_operand(struct sl_option_parser *p, const char *word, struct sl_err *err)
+{
+    if (p->operand_count == p->operands_max)
+        return sl_fail(err, SL_BAD_INPUT, "'%s' is one word too many%s", word,
+                       p->surplus ? p->surplus : "");
+    p->operands[p->operand_count++] = word;
+    return true;
+}
+
+static bool take_word(struct line *line, char *word, struct argp_state *state)
+{
+    struct sl_option_parser *p = line->parser;
+    if (!p->stops_at_operand)
+        return take_operand(p, word, line->err);
+    p->read = state->next - 2; /* before this word and argv[0] */
+    state->next = state->argc;
+    return true;
+}
+
+/* The word in which argp found the mistake. */
+static const char *word_at(const struct argp_state *state)
+{
+    const char *word = state->argv[state->next - 1];
+    return word[0] == '-' || state->next >= state->argc ? word : state->argv[state->next];
+}
+
+static error_t on_key(int key, char *value, struct argp_state *state)
+{
+    struct line *line = state->input;
+    bool good = true;
+    if (key == 'h')
+        line->parser->wants_help = true;
+    else if (key == KEY_VERSION)
+        line->parser->wants_version = true;
+    else if (key == ARGP_KEY_ARG)
+        good = take_word(line, value, state);
+    else if (key == ARGP_KEY_ERROR)
+        good = line->failed || fail_word(line, word_at(state));
+    else if (key >= FIRST_KEY && key < FIRST_KEY + line->count)
+        good = set(&line->entries[key - FIRST_KEY], value, line->err);
+    else
+        return ARGP_ERR_UNKNOWN;
+    line->failed = line->failed || !good;
+    return good ? 0 : EINVAL;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static struct entry *add_entry(struct line *line, const struct sl_option_table *table,
+                               const char *name)
+{
+    assert(line->count < OPTIONS_MAX);
+    struct entry *e = &line->entries[line->count++];
+    *e = (struct entry){.table = table};
+    (void)snprintf(e->name, sizeof e->name, "%s", name);
+    spell(e->name);
+    return e;
+}
+
+static void add_entries(struct line *line)
+{
+    for (int t = 0; t < SL_OPTION_TABLES; t++) {
+        const struct sl_option_table *table = &line->parser->tables[t];
+        for (const struct sl_option *r = table->rows; r && r->name; r++)
+            add_entry(line, table, r->name)->row = r;
+        for (const struct sl_number *n = table->numbers; n && n->name; n++)
+            add_entry(line, table, n->name)->number = n;
+    }
+}
+
+/* What help says of a number: what it is, its choices, its default. */
+static const char *number_doc(const struct sl_number *number, struct sl_buffer *doc)
+{
+    char fallback[SL_NUMBER_TEXT], choices[256];
+    sl_number_print(number, number->standard, fallback);
+    sl_buffer_append_string(doc, number->help);
+    if (number->kind == SL_CHOICE) {
+        sl_number_choices(number, choices, sizeof choices);
+        sl_buffer_printf(doc, ": %s", choices);
+    }
+    sl_buffer_printf(doc, " [%s]", fallback);
+    return doc->failed ? number->help : doc->data;
+}
+
+static struct argp_option option_of(struct line *line, int i)
+{
+    const struct entry *e = &line->entries[i];
+    struct argp_option o = {.name = e->name, .key = FIRST_KEY + i};
+    if (e->number) {
+        static const char *const values[] = {
+            [SL_INTEGER] = "N", [SL_REAL] = "X", [SL_CHOICE] = "NAME", [SL_FLAG] = "BOOL"};
+        o.arg = values[e->number->kind];
+        o.doc = number_doc(e->number, &line->docs[i]);
+        return o;
+    }
+    o.doc = e->row->help;
+    o.arg = e->row->kind == SL_OPTION_FLAG ? NULL : e->row->value ? e->row->value : "VALUE";
+    o.flags = e->row->kind == SL_OPTION_SWITCH ? OPTION_ARG_OPTIONAL : 0;
+    return o;
+}
+
+static const char *heading_of(const struct entry *e)
+{
+    const struct sl_option_table *table = e->table;
+    return e->row && table->sections ? table->sections[e->row - table->rows] : table->heading;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* What stands under one heading is a group; what every program has is the last. */
+static void fill_options(struct line *line)
+{
+    int at = 0, group = 0;
+    for (int i = 0; i < line->count; i++) {
+        const struct entry *e = &line->entries[i], *before = i > 0 ? e - 1 : NULL;
+        const char *heading = heading_of(e);
+        if (!before || before->table != e->table || !same_text(heading_of(before), heading)) {
+            group++;
+            if (heading)
+                line->options[at++] = (struct argp_option){.doc = heading, .group = group};
+        }
+        line->options[at] = option_of(line, i);
+        line->options[at++].group = group;
+    }
+    line->options[at++] = (struct argp_option){
+        .name = "help", .key = 'h', .doc = "print this help and exit", .group = -1};
+    line->options[at++] = (struct argp_option){
+        .name = "version", .key = KEY_VERSION, .doc = "print the version and exit", .group = -1};
+}
+
+static struct line *line_create(struct sl_option_parser *parser, struct sl_err *err)
+{
+    struct line *line = calloc(1, sizeof *line);
+    if (!line) {
+        sl_fail(err, SL_NO_MEMORY, "no memory to read the command line");
+        return NULL;
+    }
+    line->parser = parser;
+    line->err = err;
+    add_entries(line);
+    fill_options(line);
+    return line;
+}
+
+static void line_destroy(struct line *line)
+{
+    for (int i = 0; i < line->count; i++)
+        sl_buffer_release(&line->docs[i]);
+    free(line);
+}
+
+bool sl_options_parse(struct sl_option_parser *parser, int count, char **words, struct sl_err *err)
+{
+    struct line *line = line_create(parser, err);
+    if (!line)
+        return false;
+    parser->read = count;
+    /* A copy with a first word that is skipped, because getopt moves words about. */
+    char **copy = calloc((size_t)count + 2, sizeof *copy);
+    bool good = copy || sl_fail(err, SL_NO_MEMORY, "no memory to read the command line");
+    if (good) {
+        char nothing[] = "";
+        const struct argp argp = {.options = line->options, .parser = on_key};
+        unsigned flags = ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP;
+        copy[0] = nothing;
+        if (count > 0)
+            memcpy(copy + 1, words, (size_t)count * sizeof *copy);
+        flags |= parser->stops_at_operand ? ARGP_IN_ORDER : 0;
+        error_t status = argp_parse(&argp, count + 1, copy, flags, NULL, line);
+        good = status == 0 && !line->failed;
+        if (status != 0 && !line->failed)
+            sl_fail(err, SL_NO_MEMORY, "no memory to read the command line");
+    }
+    free(copy);
+    line_destroy(line);
+    return good;
+}
+
+void sl_options_help(const struct sl_option_parser *parser, FILE *out)
+{
+    struct sl_option_parser shown = *parser;
+    struct line *line = line_create(&shown, NULL);
+    if (!line)
+        return;
+    const struct argp argp = {.options = line->options,
+                              .parser = on_key,
+                              .args_doc = parser->usage,
+                              .doc = parser->about};
+    char program[NAME_BYTES];
+    (void)snprintf(program, sizeof program, "%s", parser->program);
+    argp_help(&argp, out, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, program);
+    if (parser->notes) /* not through argp, which would break lines anew */
+        (void)fprintf(out, "\n%s", parser->notes);
+    line_destroy(line);
+}

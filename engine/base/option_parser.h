@@ -1,0 +1,92 @@
+/* option_parser.h - command lines of all programs: tables of options, read and explained by glibc's
+ * argp.
+ *
+ * A table's row is the one place that knows an option: reading, bounds and --help come from it.
+ * Every program has -h, --help and --version besides. Long names may be shortened while they stay
+ * unique; after `--` there are only operands. Names in tables may have '_', on the command line
+ * they have '-'. Errors say which option, what it was given and what is accepted. */
+#pragma once
+
+#include "base/number.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum { SL_OPTION_TABLES = 4, SL_OPTION_STRINGS_MAX = 4 };
+
+/* For options that may be absent, and that may be repeated. */
+struct sl_given_int {
+    bool given;
+    int64_t value;
+};
+
+struct sl_given_real {
+    bool given;
+    double value;
+};
+
+struct sl_strings {
+    int count;
+    const char *items[SL_OPTION_STRINGS_MAX];
+};
+
+/* What is at the option's offset. Strings point into the command line. */
+enum sl_option_kind {
+    SL_OPTION_FLAG,    /* bool */
+    SL_OPTION_SWITCH,  /* bool, with an optional value; only in tables with a function */
+    SL_OPTION_STRING,  /* const char * */
+    SL_OPTION_STRINGS, /* struct sl_strings */
+    SL_OPTION_INT,     /* int */
+    SL_OPTION_REAL,    /* double */
+    SL_OPTION_GIVEN_INT,
+    SL_OPTION_GIVEN_REAL
+};
+
+struct sl_option {
+    const char *name, *value, *help; /* without dashes; what stands for the value in help */
+    enum sl_option_kind kind;
+    size_t offset;
+    double min, max; /* of numbers */
+};
+
+/* Options side by side, of one heading in help. They end with a row of zeros. */
+struct sl_option_table {
+    const char *heading;             /* NULL: none */
+    const struct sl_option *rows;    /* either these */
+    const struct sl_number *numbers; /* or these */
+    const char *const *sections; /* a heading for each of the rows, instead of one; NULL: none */
+    void *values;                /* what the offsets point into */
+    /* Takes the values instead of `values`, when not NULL. */
+    bool (*set)(void *context, const char *name, const char *value, struct sl_err *err);
+    void *context;
+};
+
+/* How one command line is read. */
+struct sl_option_parser {
+    const char *program; /* "sluice train", for help */
+    const char *usage;   /* its operands, for help: "MODEL-DIR"; NULL: none */
+    const char *about;   /* the first sentence of help; NULL: none */
+    const char *notes;   /* the lines after the options, each with its end; NULL: none */
+    struct sl_option_table tables[SL_OPTION_TABLES]; /* those without rows are empty */
+
+    const char **operands; /* words that are no options; room for operands_max */
+    int operands_max;
+    const char *surplus; /* what is said of a word too many; NULL: no more than that */
+    bool stops_at_operand;
+
+    /* What was found. */
+    int operand_count;
+    int read; /* words, when it stops at an operand: the others are not looked at */
+    bool wants_help, wants_version;
+};
+
+/* Reads the words after the program's, or the command's, name. */
+bool sl_options_parse(struct sl_option_parser *parser, int count, char **words, struct sl_err *err)
+    SL_MUST_CHECK;
+
+/* Prints --help. */
+void sl_options_help(const struct sl_option_parser *parser, FILE *out);
+
+/* The known name that was probably meant, for `do you mean`; NULL when none is near. `names` end
+ * with NULL. */
+const char *sl_option_suggest(const char *given, const char *const *names);

@@ -1,0 +1,147 @@
+/* test_option_parser.c - command lines: what is read, what is said of mistakes, what help shows. */
+#include "base/option_parser.h"
+#include "support/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct values {
+    bool flag;
+    const char *text;
+    struct sl_strings stops;
+    int whole;
+    double real;
+    struct sl_given_int seed;
+    struct sl_given_real share;
+};
+
+#define AT(member) offsetof(struct values, member)
+
+static const struct sl_option rows[] = {
+    {"flag", NULL, "a flag", SL_OPTION_FLAG, AT(flag), 0, 0},
+    {"some_text", "TEXT", "a text", SL_OPTION_STRING, AT(text), 0, 0},
+    {"stop", "TEXT", "texts", SL_OPTION_STRINGS, AT(stops), 0, 0},
+    {"whole", "N", "a whole number", SL_OPTION_INT, AT(whole), -5, 1e6},
+    {"real", "X", "a number", SL_OPTION_REAL, AT(real), 0, 1},
+    {"seed", "N", "a seed", SL_OPTION_GIVEN_INT, AT(seed), -9.3e18, 9.3e18},
+    {"share", "X", "a share", SL_OPTION_GIVEN_REAL, AT(share), 0, 1},
+    {0}};
+
+static struct values values;
+static const char *operands[2];
+static struct sl_option_parser parser;
+
+/* Reads a line of words with single blanks between them. */
+static bool read_line(const char *line, struct sl_err *err)
+{
+    static char copy[256];
+    char *words[16];
+    int count = 0;
+    (void)snprintf(copy, sizeof copy, "%s", line);
+    for (char *at = copy, *end; *at; at = end) {
+        words[count++] = at;
+        end = at + strcspn(at, " ");
+        if (*end)
+            *end++ = '\0';
+    }
+    values = (struct values){0};
+    parser = (struct sl_option_parser){.program = "test",
+                                       .tables = {{.rows = rows, .values = &values}},
+                                       .operands = operands,
+                                       .operands_max = 2,
+                                       .stops_at_operand = parser.stops_at_operand};
+    return sl_options_parse(&parser, count, words, err);
+}
+
+Test(option_parser, every_kind_is_read)
+{
+    struct sl_err err;
+    EXPECT_OK(read_line("--flag a --some-text=t --stop x --stop y --whole 1e3 --real .5 --seed "
+                        "-9223372036854775807 --share 1 -- --b",
+                        &err),
+              err);
+    cr_assert(values.flag);
+    cr_assert_str_eq(values.text, "t");
+    cr_assert_eq(values.stops.count, 2);
+    cr_assert_str_eq(values.stops.items[1], "y");
+    cr_assert_eq(values.whole, 1000);
+    cr_assert_float_eq(values.real, 0.5, 0.0);
+    cr_assert(values.seed.given && values.seed.value == -INT64_MAX);
+    cr_assert(values.share.given);
+    cr_assert_eq(parser.operand_count, 2);
+    cr_assert_str_eq(operands[0], "a");
+    cr_assert_str_eq(operands[1], "--b");
+    EXPECT_OK(read_line("--some t --wh 5 -h", &err), err);
+    cr_assert_str_eq(values.text, "t");
+    cr_assert(parser.wants_help && !parser.wants_version);
+    EXPECT_OK(read_line("--version", &err), err);
+    cr_assert(parser.wants_version);
+    EXPECT_OK(read_line("", &err), err);
+}
+
+Test(option_parser, stops_at_an_operand_when_asked)
+{
+    struct sl_err err;
+    parser.stops_at_operand = true;
+    EXPECT_OK(read_line("--whole 1 command --whole 2 --nonsense", &err), err);
+    cr_assert_eq(values.whole, 1);
+    cr_assert_eq(parser.read, 2);
+    EXPECT_OK(read_line("--whole 1", &err), err);
+    cr_assert_eq(parser.read, 2);
+    parser.stops_at_operand = false;
+}
+
+Test(option_parser, mistakes_are_named_with_what_is_accepted)
+{
+    static const struct {
+        const char *line, *said;
+    } cases[] = {
+        {"--wohle 1", "there is no option --wohle; do you mean --whole?"},
+        {"--some_text t", "there is no option --some_text; do you mean --some-text?"},
+        {"--frobnicate", "there is no option --frobnicate; --help lists"},
+        {"a --s 1", "--s may be several options"},
+        {"-x", "there is no option -x; long names have two dashes"},
+        {"a -xy b", "there is no option -xy"},
+        {"--whole", "--whole needs a value"},
+        {"a --wh", "--whole needs a value"},
+        {"--flag=1", "--flag takes no value"},
+        {"--whole -6", "--whole is -6; accepted is a whole number from -5 to 1000000"},
+        {"--whole 1.5", "accepted is a whole number from -5"},
+        {"--whole 1x", "--whole is '1x', which is not a number"},
+        {"--real nan", "--real is 'nan', which is not a number"},
+        {"--share 2", "--share is 2; accepted is a number from 0 to 1"},
+        {"--seed 99999999999999999999", "--seed is 99999999999999999999; accepted is a whole"},
+        {"a b c", "'c' is one word too many"},
+        {"--stop=1 --stop=1 --stop=1 --stop=1 --stop=1", "--stop is there more than 4 times"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sl_err err;
+        EXPECT_FAIL(read_line(cases[i].line, &err), err, SL_BAD_INPUT, cases[i].said);
+    }
+}
+
+Test(option_parser, help_has_headings_and_every_option)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    cr_assert(out);
+    const struct sl_option_parser shown = {.program = "test it",
+                                           .usage = "FILE",
+                                           .about = "tests",
+                                           .notes = "And so on.",
+                                           .tables = {{.heading = "All", .rows = rows}}};
+    sl_options_help(&shown, out);
+    cr_assert_eq(fclose(out), 0);
+    static const char *const wanted[] = {"Usage: test it [OPTION...] FILE",
+                                         " All\n",
+                                         "--flag ",
+                                         "--some-text=TEXT",
+                                         "-h, --help",
+                                         "--version",
+                                         "And so on."};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        cr_expect(strstr(text, wanted[i]), "'%s' is not in:\n%s", wanted[i], text);
+    free(text);
+}
