@@ -360,7 +360,7 @@ Test(sluice_classify, a_classifier_completes_nothing)
     char data[PATH_MAX];
     make_classifier(&r, test_path(data, dirs.top, "data.tsv"));
     sluice_expect_success(&r, ARGS("inspect", dirs.output));
-    cr_expect(strstr(r.out, "  pooling          mean\n"), "%s", r.out);
+    cr_expect(strstr(r.out, "  pooling                  mean\n"), "%s", r.out);
     read_card(r.out, sizeof r.out);
     cr_expect(strstr(r.out, "\"best_accuracy\"") && strstr(r.out, "\"validation_accuracy\""));
     const struct usage_error mistakes[] = {
