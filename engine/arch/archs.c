@@ -134,6 +134,6 @@ struct sl_block_shape sl_block_shape_of(const struct sl_config *c)
         .activation = SL_GELU,
         .residual_deviation = 0.02f / sqrtf(2.0f * (float)c->depth),
         .dropout = c->dropout,
-        .both_ways = c->task == SL_TASK_CLASSIFICATION && c->bidirectional,
+        .bidirectional = c->task == SL_TASK_CLASSIFICATION && c->bidirectional,
     };
 }

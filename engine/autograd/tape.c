@@ -174,8 +174,8 @@ static void open_gradients(struct sl_node *n)
     struct sl_tape *t = n->tape;
     for (int i = 0; i < SL_NODE_INPUTS; i++) {
         struct sl_tensor *x = n->in[i];
-        n->fresh[i] = x && x->needs_grad && !x->grad;
-        if (!n->fresh[i])
+        n->overwrite[i] = x && x->needs_grad && !x->grad;
+        if (!n->overwrite[i])
             continue;
         if (n->op->passes == i + 1) {
             assert(x->rows == n->out->rows);
@@ -223,7 +223,7 @@ uint64_t sl_tape_random(struct sl_tape *t)
 void sl_forward_stats_add(struct sl_forward_stats *sum, const struct sl_forward_stats *pass)
 {
     sum->loss += pass->loss;
-    sum->price += pass->price;
+    sum->aux_loss += pass->aux_loss;
     sum->gate_sum += pass->gate_sum;
     sum->gate_count += pass->gate_count;
     sum->active_sum += pass->active_sum;
@@ -233,7 +233,7 @@ void sl_forward_stats_add(struct sl_forward_stats *sum, const struct sl_forward_
     sum->first_depth += pass->first_depth;
 }
 
-void sl_note_layer(struct sl_tape *t, const struct sl_rows *rows)
+void sl_stats_add_layer(struct sl_tape *t, const struct sl_rows *rows)
 {
     int32_t *used = t->stats.layers_used;
     if (!used || sl_tape_is_dry(t))

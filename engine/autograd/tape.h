@@ -68,7 +68,7 @@ struct sl_op {
     /* Bytes of scratch memory the op takes in one direction; NULL: none. */
     size_t (*scratch)(const struct sl_node *n, bool backward);
     void (*forward)(const struct sl_node *n);
-    /* Adds the gradients of the inputs, given that of the output. Where fresh[i] is true,
+    /* Adds the gradients of the inputs, given that of the output. Where overwrite[i] is true,
      * in[i]->grad holds nothing yet and is replaced instead. */
     void (*backward)(const struct sl_node *n);
     /* 1 + the input whose gradient begins as the output's, without a copy (a residual stream); 0:
@@ -85,13 +85,13 @@ struct sl_node {
     struct sl_tensor *in[SL_NODE_INPUTS];
     const struct sl_parameter *parameter[SL_NODE_PARAMETERS];
     const void *args; /* the op's own struct, in the arena */
-    bool fresh[SL_NODE_INPUTS];
+    bool overwrite[SL_NODE_INPUTS];
 };
 
 /* What a forward pass found out about itself. */
 struct sl_forward_stats {
     double loss;          /* summed, already scaled by loss_scale */
-    double price;         /* the auxiliary terms added to it */
+    double aux_loss;      /* the auxiliary terms added to it */
     double gate_sum;      /* soft gates, summed over routers and rows */
     double gate_count;    /* routers x rows */
     double active_sum;    /* rows that ran, summed over the blocks that could be skipped */
@@ -114,8 +114,8 @@ struct sl_tape {
     const struct sl_policy *policy; /* not NULL when not training */
     struct sl_forward_stats stats;
     bool training;
-    float progress;        /* the share of a training that is done, 0..1: prices may follow it */
-    float token_dropout;   /* the share of tokens that sl_lookup leaves out while training */
+    float progress;     /* the share of a training that is done, 0..1: prices may follow it */
+    float word_dropout; /* the share of tokens that sl_embedding_lookup leaves out while training */
     uint64_t random_key;   /* of this step: dropout */
     uint64_t random_site;  /* counts the places that drew from it */
     int32_t *row_position; /* per row of the batch: its place in its text, */
@@ -170,7 +170,7 @@ size_t sl_tape_mark(const struct sl_tape *t);
 void sl_tape_forget(struct sl_tape *t, size_t mark);
 
 /* Records that every row (NULL), or these rows, ran one more block. */
-void sl_note_layer(struct sl_tape *t, const struct sl_rows *rows);
+void sl_stats_add_layer(struct sl_tape *t, const struct sl_rows *rows);
 
 /* A fresh key for random numbers: one per step and place. */
 uint64_t sl_tape_random(struct sl_tape *t);

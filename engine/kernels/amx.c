@@ -40,7 +40,7 @@ static size_t attend_scratch(int queries, int keys, int head_dim)
     return copies + (forward > back ? forward : back);
 }
 
-static void attend(const struct sl_kernels *at, const struct sl_attend *a)
+static void attend(const struct sl_kernels *at, const struct sl_attention *a)
 {
     (void)at;
     if (fills_tiles(a->head_dim))

@@ -19,12 +19,12 @@ void sl_amx_mix(float *out, const float *a, const void *rows, const struct sl_li
 
 /* Attention in tiles, for head_dim a multiple of 32. */
 size_t sl_amx_attend_scratch(int queries, int keys, int head_dim);
-void sl_amx_attend(const struct sl_attend *a);
+void sl_amx_attend(const struct sl_attention *a);
 /* The same for one query, with the same bits. */
-void sl_amx_attend_one(const struct sl_attend *a);
+void sl_amx_attend_one(const struct sl_attention *a);
 size_t sl_amx_attend_back_scratch(int queries, int keys, int head_dim);
 void sl_amx_attend_back(const struct sl_attend_back *b);
 /* And for any head_dim; copies of the operands take scratch beside the above. */
 size_t sl_amx_attend_copies_bytes(int queries, int keys, int head_dim);
-void sl_amx_attend_padded(const struct sl_attend *a);
+void sl_amx_attend_padded(const struct sl_attention *a);
 void sl_amx_attend_padded_back(const struct sl_attend_back *b);

@@ -26,7 +26,7 @@ enum { SCORE_PITCH = BLOCK + 1 };
 
 /* A call under way. */
 struct run {
-    const struct sl_attend *a;
+    const struct sl_attention *a;
     int most;         /* keys that some query sees */
     int steps;        /* of TILE_K dims */
     int key_groups;   /* of 32 keys: how many `most` needs */
@@ -54,7 +54,7 @@ size_t sl_amx_attend_scratch(int queries, int keys, int head_dim)
     return elements * sizeof(uint16_t) + floats * sizeof(float);
 }
 
-static struct run run_of(const struct sl_attend *a)
+static struct run run_of(const struct sl_attention *a)
 {
     struct run r = {.a = a, .steps = a->head_dim / TILE_K};
     for (int i = 0; i < a->queries; i++) {
@@ -135,7 +135,7 @@ static void write_lse(const struct run *r, const struct block *b)
 /* out = sums / total, as bf16. */
 static void write_out(const struct run *r, const struct block *b, int row, const float *sums)
 {
-    const struct sl_attend *a = r->a;
+    const struct sl_attention *a = r->a;
     const __m512 factor = sl_total_factor(a, b->total[row]);
     const __m512i order = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0); /* undoes sl_pair_rows */
     uint16_t *out = (uint16_t *)a->out + (size_t)(b->first + row) * a->out_stride;
@@ -235,7 +235,7 @@ static struct sl_score_row row_of(const float *scores, uint16_t *p, int i)
 static void softmax_some(const struct run *r, struct block *b, int first, const float *scores,
                          uint16_t *p)
 {
-    const struct sl_attend *a = r->a;
+    const struct sl_attention *a = r->a;
     const __m512 unit = _mm512_set1_ps(a->scale * sl_log2_e);
     __m512 lanes[16];
     for (int i = 0; i < 16; i++) {
@@ -313,7 +313,7 @@ static void attend_many(const struct run *r)
     }
 }
 
-void sl_amx_attend(const struct sl_attend *a)
+void sl_amx_attend(const struct sl_attention *a)
 {
     assert(a->head_dim % TILE_K == 0);
     assert(a->scale > 0.0f); /* so that the largest score stays the largest */

@@ -25,7 +25,7 @@ enum { BLOCK = 32, BLOCK_ELEMENTS = 2 * TILE_ELEMENTS };
 
 /* A call under way. A "block" is 32 queries (or keys) by TILE_K dims: two tiles. */
 struct run {
-    const struct sl_attend *a;
+    const struct sl_attention *a;
     const struct sl_attend_back *b;
     int most;                 /* keys that some query sees */
     int steps, blocks;        /* of TILE_K dims, of BLOCK queries */
@@ -101,7 +101,7 @@ static float mean_slope(const struct run *r, int query)
 
 static void describe_queries(struct run *r)
 {
-    const struct sl_attend *a = r->a;
+    const struct sl_attention *a = r->a;
     for (int block = 0; block < r->blocks; block++) {
         r->block_most[block] = 0;
         sl_tiles_stay_awake();
@@ -467,7 +467,7 @@ static void back_keys(const struct run *r, int first_key)
 
 void sl_amx_attend_back(const struct sl_attend_back *b)
 {
-    const struct sl_attend *a = &b->forward;
+    const struct sl_attention *a = &b->forward;
     assert(a->head_dim % TILE_K == 0);
     struct run r = {.a = a, .b = b, .steps = a->head_dim / TILE_K};
     r.blocks = sl_steps(a->queries, BLOCK);

@@ -39,7 +39,7 @@ static inline __m512i pair_everywhere(const uint16_t *x)
 /* ----------------------------------------------------------------------------------- scores */
 
 /* 32 dims of 16 keys as pairs, key j in lane j; zeros past the last key. */
-static inline void load_keys(const struct sl_attend *a, int first, int dim, __m512i pairs[16])
+static inline void load_keys(const struct sl_attention *a, int first, int dim, __m512i pairs[16])
 {
     const uint16_t *k = (const uint16_t *)a->k + (size_t)first * a->kv_stride + dim;
     for (int j = 0; j < 16; j++, k += a->kv_stride)
@@ -47,7 +47,7 @@ static inline void load_keys(const struct sl_attend *a, int first, int dim, __m5
     sl_transpose16(pairs);
 }
 
-static void score16(const struct sl_attend *a, int first, float *scores)
+static void score16(const struct sl_attention *a, int first, float *scores)
 {
     const uint16_t *q = a->q;
     __m512 sum = _mm512_setzero_ps();
@@ -94,7 +94,7 @@ static inline struct part blend32(const uint16_t *p, const uint16_t *v, size_t s
                          _mm512_add_ps(even.odd_dims, odd.odd_dims)};
 }
 
-static void blend(const struct sl_attend *a, const uint16_t *p, int dim, float sums[32])
+static void blend(const struct sl_attention *a, const uint16_t *p, int dim, float sums[32])
 {
     const uint16_t *v = (const uint16_t *)a->v + dim;
     struct part sum = {_mm512_setzero_ps(), _mm512_setzero_ps()};
@@ -108,7 +108,7 @@ static void blend(const struct sl_attend *a, const uint16_t *p, int dim, float s
     _mm512_storeu_ps(sums + 16, sum.odd_dims);
 }
 
-static void write_out(const struct sl_attend *a, int dim, const float sums[32], __m512 factor)
+static void write_out(const struct sl_attention *a, int dim, const float sums[32], __m512 factor)
 {
     const __m512 even = _mm512_mul_ps(_mm512_loadu_ps(sums), factor);
     const __m512 odd = _mm512_mul_ps(_mm512_loadu_ps(sums + 16), factor);
@@ -117,7 +117,7 @@ static void write_out(const struct sl_attend *a, int dim, const float sums[32], 
     _mm512_storeu_si512((uint16_t *)a->out + dim, pairs);
 }
 
-void sl_amx_attend_one(const struct sl_attend *a)
+void sl_amx_attend_one(const struct sl_attention *a)
 {
     const int n = a->visible[0], groups = sl_steps(n, 32);
     float *scores = a->scratch, *sums = scores + (size_t)groups * 32;

@@ -78,9 +78,9 @@ static void take_floats(float *to, size_t stride, const float *from, int width, 
 
 /* -- both directions ------------------------------------------------------------------------ */
 
-static struct sl_attend padded(const struct sl_attend *a, const struct copies *c)
+static struct sl_attention padded(const struct sl_attention *a, const struct copies *c)
 {
-    struct sl_attend wide = *a;
+    struct sl_attention wide = *a;
     pad_operands(c->q, c->width, a->q, a->q_stride, a->queries, a->head_dim);
     pad_operands(c->k, c->width, a->k, a->kv_stride, a->keys, a->head_dim);
     pad_operands(c->v, c->width, a->v, a->kv_stride, a->keys, a->head_dim);
@@ -94,19 +94,19 @@ static struct sl_attend padded(const struct sl_attend *a, const struct copies *c
     return wide;
 }
 
-void sl_amx_attend_padded(const struct sl_attend *a)
+void sl_amx_attend_padded(const struct sl_attention *a)
 {
     size_t used;
     assert(a->scratch);
     const struct copies c = lay_out(a->scratch, a->queries, a->keys, a->head_dim, &used);
-    const struct sl_attend wide = padded(a, &c);
+    const struct sl_attention wide = padded(a, &c);
     sl_amx_attend(&wide);
     take_operands(a->out, a->out_stride, c.out, c.width, a->queries, a->head_dim);
 }
 
 void sl_amx_attend_padded_back(const struct sl_attend_back *b)
 {
-    const struct sl_attend *a = &b->forward;
+    const struct sl_attention *a = &b->forward;
     size_t used;
     assert(a->scratch);
     const struct copies c = lay_out(a->scratch, a->queries, a->keys, a->head_dim, &used);

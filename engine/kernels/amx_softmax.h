@@ -44,7 +44,7 @@ static inline struct sl_powers sl_powers_of(const struct sl_score_row *row, int 
 
 /* The row's probabilities, not yet divided by their total, as bf16, dropped out; zeros from n up
  * to `groups` groups of 32. Returns what adds up to the total, key j in lane j % 16. */
-static inline __m512 sl_softmax_tile(const struct sl_attend *a, const struct sl_score_row *row,
+static inline __m512 sl_softmax_tile(const struct sl_attention *a, const struct sl_score_row *row,
                                      int query, int groups, float max)
 {
     const struct sl_dropout drop = a->dropout;
@@ -70,7 +70,7 @@ static inline __m512 sl_softmax_tile(const struct sl_attend *a, const struct sl_
 
 /* What makes the sum of values, weighted by 2^(score - max), the result of a query. One that sees
  * nothing has total 0 and max -infinity. */
-static inline __m512 sl_total_factor(const struct sl_attend *a, float total)
+static inline __m512 sl_total_factor(const struct sl_attention *a, float total)
 {
     const float kept = a->dropout.threshold ? a->dropout.scale : 1.0f;
     return _mm512_set1_ps(total > 0.0f ? kept / total : 0.0f);

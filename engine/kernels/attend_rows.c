@@ -17,7 +17,7 @@ enum {
 /* A call under way: what it was asked for and with what it answers. */
 struct run {
     const struct sl_kernels *at; /* the table of the level */
-    const struct sl_attend *a;
+    const struct sl_attention *a;
     const float *q, *k, *v;
     float *weights, *slopes; /* TOGETHER rows of a float per key, `stride` floats apart */
     size_t stride;
@@ -30,7 +30,7 @@ size_t sl_attend_rows_scratch(int queries, int keys, int head_dim)
     return 2 * TOGETHER * sl_round_up((size_t)keys, LINE) * sizeof(float);
 }
 
-static struct run run_of(const struct sl_kernels *at, const struct sl_attend *a)
+static struct run run_of(const struct sl_kernels *at, const struct sl_attention *a)
 {
     float *scratch = a->scratch;
     const size_t stride = sl_round_up((size_t)a->keys, LINE);
@@ -46,7 +46,7 @@ static struct run run_of(const struct sl_kernels *at, const struct sl_attend *a)
     };
 }
 
-static struct sl_listing first_rows(const struct sl_attend *a, int n)
+static struct sl_listing first_rows(const struct sl_attention *a, int n)
 {
     return (struct sl_listing){.stride = a->kv_stride, .n = n, .width = a->head_dim};
 }
@@ -65,7 +65,7 @@ static void drop(const struct run *r, float *row, int query, int n)
         r->at->dropout(row, row, r->a->dropout, r->a->row_keys[query], 0, n);
 }
 
-static int most_visible(const struct sl_attend *a, int first, int last)
+static int most_visible(const struct sl_attention *a, int first, int last)
 {
     int most = 0;
     for (int i = first; i < last; i++) {
@@ -125,7 +125,7 @@ static void sum_queries(const struct run *r, float *y, size_t y_stride, const fl
 
 static void attend_some(const struct run *r, int first, int last)
 {
-    const struct sl_attend *a = r->a;
+    const struct sl_attention *a = r->a;
     const int most = most_visible(a, first, last);
     float *p = r->weights;
     for (int i = first; i < last; i++, p += r->stride) {
@@ -140,7 +140,7 @@ static void attend_some(const struct run *r, int first, int last)
              last - first, most);
 }
 
-void sl_attend_rows(const struct sl_kernels *at, const struct sl_attend *a)
+void sl_attend_rows(const struct sl_kernels *at, const struct sl_attention *a)
 {
     const struct run r = run_of(at, a);
     for (int first = 0; first < a->queries; first += TOGETHER)
@@ -168,7 +168,7 @@ static void slopes_of(const struct run *r, const struct sl_attend_back *b, int i
 static void attend_some_back(const struct run *r, const struct sl_attend_back *b, int first,
                              int last)
 {
-    const struct sl_attend *a = r->a;
+    const struct sl_attention *a = r->a;
     const int most = most_visible(a, first, last), queries = last - first;
     float *p = r->weights, *ds = r->slopes;
     for (int i = first; i < last; i++, p += r->stride, ds += r->stride) {
@@ -186,7 +186,7 @@ static void attend_some_back(const struct run *r, const struct sl_attend_back *b
 
 void sl_attend_rows_back(const struct sl_kernels *at, const struct sl_attend_back *b)
 {
-    const struct sl_attend *a = &b->forward;
+    const struct sl_attention *a = &b->forward;
     const struct run r = run_of(at, a);
     const size_t row_bytes = (size_t)a->head_dim * sizeof(float);
     for (int j = 0; j < a->keys; j++) {

@@ -84,7 +84,7 @@ struct sl_epilogue {
 /* Scaled dot-product attention of one head of one sequence (Vaswani et al. 2017, eq. 1):
  *     out_i = sum_{j < visible_i} dropout(softmax_j(scale q_i . k_j)) v_j
  * Keys are visited in an order fixed by their index. A query that sees no key gives 0. */
-struct sl_attend {
+struct sl_attention {
     const void *q;     /* queries x head_dim, operand type */
     const void *k, *v; /* keys x head_dim, operand type; finite wherever visible */
     void *out;         /* queries x head_dim, operand type, without row padding */
@@ -100,7 +100,7 @@ struct sl_attend {
 
 /* Gradients of the above, probabilities recomputed from lse. dq, dk, dv are fp32 and replaced. */
 struct sl_attend_back {
-    struct sl_attend forward; /* as in the forward call; out holds its result; lse its lse */
+    struct sl_attention forward; /* as in the forward call; out holds its result; lse its lse */
     const float *dout;
     float *dq, *dk, *dv;
     size_t dout_stride, dq_stride, dkv_stride;
@@ -211,7 +211,7 @@ struct sl_kernels {
 
     size_t (*attend_scratch)(int queries, int keys, int head_dim); /* forward and backward */
     /* `at`: the table whose row slots a level without tiles goes through */
-    void (*attend)(const struct sl_kernels *at, const struct sl_attend *a);
+    void (*attend)(const struct sl_kernels *at, const struct sl_attention *a);
     void (*attend_back)(const struct sl_kernels *at, const struct sl_attend_back *b);
     void (*slopes)(const struct sl_slopes *s);
 

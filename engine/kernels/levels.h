@@ -13,10 +13,10 @@ void sl_kernels_amx(struct sl_kernels *t);
 
 /* Attention one query at a time, of fp32 operands, by the row slots of a table. */
 size_t sl_attend_rows_scratch(int queries, int keys, int head_dim);
-void sl_attend_rows(const struct sl_kernels *at, const struct sl_attend *a);
+void sl_attend_rows(const struct sl_kernels *at, const struct sl_attention *a);
 void sl_attend_rows_back(const struct sl_kernels *at, const struct sl_attend_back *b);
 
-/* `epilogue` made of the other slots of a level, a stretch at a time. */
+/* `epilogue` made of the other slots of a level, a segment at a time. */
 void sl_epilogue_by(const struct sl_kernels *t, const struct sl_epilogue *f);
 
 /* mean and 1 / sqrt(var + epsilon) of a row, as every layernorm of AVX-512 and above takes them. */

@@ -34,7 +34,7 @@ struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape
                          .cache_at = sl_cache_operands(b, 2 * shape.width),
                          .dropout = shape.dropout,
                          .residual_dropout = shape.residual_dropout,
-                         .both_ways = shape.both_ways,
+                         .bidirectional = shape.bidirectional,
                          .activation = shape.activation};
     int d = shape.width;
     k.attention_norm = sl_norm_build(b, "attention_norm", d);
@@ -57,12 +57,13 @@ static struct sl_tensor *attention(struct sl_tape *t, const struct sl_block *k, 
         sl_linear_apply(t, &k->key_value, x, (struct sl_linear_args){.operand = true});
     struct sl_tensor *query = sl_linear_apply(t, &k->query, sl_take_rows(t, x, rows),
                                               (struct sl_linear_args){.operand = true});
-    struct sl_tensor *context = sl_attend(t, query, key_value,
-                                          (struct sl_attend_args){.rows = rows,
-                                                                  .heads = k->heads,
-                                                                  .cache_at = k->cache_at,
-                                                                  .both_ways = k->both_ways,
-                                                                  .dropout = k->dropout});
+    struct sl_tensor *context =
+        sl_attention(t, query, key_value,
+                     (struct sl_attention_args){.rows = rows,
+                                                .heads = k->heads,
+                                                .cache_at = k->cache_at,
+                                                .bidirectional = k->bidirectional,
+                                                .dropout = k->dropout});
     return sl_linear_apply(t, &k->project, context, (struct sl_linear_args){0});
 }
 
@@ -80,7 +81,7 @@ struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, st
     h = sl_residual(
         t, h, x,
         (struct sl_residual_args){.gate = gate.value, .rows = gate.rows, .dropout = k->dropout});
-    sl_note_layer(t, gate.rows);
+    sl_stats_add_layer(t, gate.rows);
     sl_tape_forget(t, mark);
     return h;
 }

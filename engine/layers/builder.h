@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* The initial values of a matrix, element by element. `args` is whatever a paper's own initialiser
- * needs: see arch/transevolve/rotation.c. */
+ * needs: see arch/transevolve/random_rotation.c. */
 struct sl_init {
     /* The element at (row, col) of a matrix of `cols` columns. `key` is that of the parameter's
      * random numbers (base/random.h). */

@@ -35,12 +35,13 @@ struct sl_embedding sl_embedding_build(struct sl_builder *b, struct sl_embedding
 
 struct sl_tensor *sl_embedding_apply(struct sl_tape *t, const struct sl_embedding *e)
 {
-    return sl_lookup(t, (struct sl_lookup_args){.tokens = e->tokens,
-                                                .positions = e->positions,
-                                                .pairs = e->pairs,
-                                                .scale = e->scale,
-                                                .dropout = e->dropout,
-                                                .padding_token = e->padding_token});
+    return sl_embedding_lookup(
+        t, (struct sl_embedding_lookup_args){.tokens = e->tokens,
+                                             .positions = e->positions,
+                                             .pairs = e->pairs,
+                                             .scale = e->scale,
+                                             .dropout = e->dropout,
+                                             .padding_token = e->padding_token});
 }
 
 struct sl_tensor *sl_embedding_invert(struct sl_tape *t, const struct sl_embedding *e,

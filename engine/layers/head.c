@@ -42,7 +42,7 @@ static const struct sl_rows *end_rows(struct sl_tape *t, bool last)
 struct sl_tensor *sl_pool(struct sl_tape *t, struct sl_tensor *x, enum sl_pooling pooling)
 {
     if (pooling == SL_POOLING_MEAN)
-        return sl_mean(t, x, NULL);
+        return sl_segment_mean(t, x, NULL);
     return sl_take_rows(t, x, end_rows(t, pooling == SL_POOLING_LAST));
 }
 

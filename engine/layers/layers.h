@@ -73,18 +73,18 @@ struct sl_tensor *sl_embedding_invert(struct sl_tape *t, const struct sl_embeddi
 /* A linear model beside a deep one (Cheng et al. 2016, "Wide & Deep Learning"): logits that look at
  * which tokens, pairs and threes in a row a text has and at nothing else, added to those of the
  * rest. They start at 0. */
-struct sl_bag {
+struct sl_wide_ngrams {
     struct sl_parameter *table; /* NULL: there is none, and logits stay as they are */
     int padding_token;
 };
 
-struct sl_bag_shape {
+struct sl_wide_ngrams_shape {
     int rows, classes;
     int padding_token; /* as in struct sl_config */
 };
-struct sl_bag sl_bag_build(struct sl_builder *b, struct sl_bag_shape shape);
-struct sl_tensor *sl_bag_apply(struct sl_tape *t, const struct sl_bag *bag,
-                               struct sl_tensor *logits);
+struct sl_wide_ngrams sl_wide_ngrams_build(struct sl_builder *b, struct sl_wide_ngrams_shape shape);
+struct sl_tensor *sl_wide_ngrams_apply(struct sl_tape *t, const struct sl_wide_ngrams *bag,
+                                       struct sl_tensor *logits);
 
 /* How a sequence becomes one row. */
 enum sl_pooling { SL_POOLING_MEAN, SL_POOLING_FIRST, SL_POOLING_LAST };
@@ -128,7 +128,7 @@ struct sl_block_shape {
     int width, heads, ffn_width;
     float residual_deviation; /* of the weights that write to the residual stream */
     float dropout;
-    bool both_ways; /* attention looks at the whole sequence */
+    bool bidirectional; /* attention looks at the whole sequence */
     enum sl_activation activation;
     bool bias;              /* attention has biases, and all of it starts as PyTorch's does */
     float residual_dropout; /* of attention's update; the MLP's has `dropout` */
@@ -139,7 +139,7 @@ struct sl_block {
     struct sl_linear_layer query, key_value, project, up, down;
     int heads, cache_at;
     float dropout, residual_dropout;
-    bool both_ways;
+    bool bidirectional;
     enum sl_activation activation;
 };
 struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape);

@@ -13,14 +13,14 @@ struct loss {
     const int32_t *targets; /* per row, or -1 */
 };
 
-struct pass {
+struct cross_entropy_ctx {
     const struct sl_node *n;
     float *workers;
 };
 
-static void forward_rows(void *ctx, int first, int last, int worker)
+static void cross_entropy_forward_rows(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct cross_entropy_ctx *p = ctx;
     const struct loss *a = p->n->args;
     const struct sl_tensor *x = p->n->in[X];
     float *spare = p->workers + (size_t)worker * (size_t)x->cols;
@@ -39,8 +39,9 @@ static size_t cross_entropy_scratch(const struct sl_node *n, bool backward)
 static void cross_entropy_forward(const struct sl_node *n)
 {
     const struct loss *a = n->args;
-    struct pass p = {.n = n, .workers = sl_tape_scratch(n, cross_entropy_scratch(n, false))};
-    sl_parallel(n->tape->pool, n->in[X]->rows, ROWS, forward_rows, &p);
+    struct cross_entropy_ctx p = {.n = n,
+                                  .workers = sl_tape_scratch(n, cross_entropy_scratch(n, false))};
+    sl_parallel(n->tape->pool, n->in[X]->rows, ROWS, cross_entropy_forward_rows, &p);
     double sum = 0.0;
     for (int r = 0; r < n->in[X]->rows; r++) {
         int target = a->targets[r];
@@ -51,9 +52,9 @@ static void cross_entropy_forward(const struct sl_node *n)
 }
 
 /* dx = weight (softmax(x) - onehot(target)); 0 for rows without a target. */
-static void backward_rows(void *ctx, int first, int last, int worker)
+static void cross_entropy_backward_rows(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct cross_entropy_ctx *p = ctx;
     const struct sl_node *n = p->n;
     const struct sl_kernels *k = n->tape->kernels;
     const struct loss *a = n->args;
@@ -66,7 +67,7 @@ static void backward_rows(void *ctx, int first, int last, int worker)
         if (target >= 0)
             dx[target] -= 1.0f;
         k->scale(dx, target >= 0 ? a->weight : 0.0f, dx, x->cols);
-        if (n->fresh[X])
+        if (n->overwrite[X])
             memcpy(sl_grad_row(x, r), dx, (size_t)x->cols * sizeof *dx);
         else
             k->axpy(sl_grad_row(x, r), 1.0f, dx, x->cols);
@@ -75,8 +76,9 @@ static void backward_rows(void *ctx, int first, int last, int worker)
 
 static void cross_entropy_backward(const struct sl_node *n)
 {
-    struct pass p = {.n = n, .workers = sl_tape_scratch(n, cross_entropy_scratch(n, true))};
-    sl_parallel(n->tape->pool, n->in[X]->rows, ROWS, backward_rows, &p);
+    struct cross_entropy_ctx p = {.n = n,
+                                  .workers = sl_tape_scratch(n, cross_entropy_scratch(n, true))};
+    sl_parallel(n->tape->pool, n->in[X]->rows, ROWS, cross_entropy_backward_rows, &p);
 }
 
 static const struct sl_op cross_entropy = {.name = "cross_entropy",

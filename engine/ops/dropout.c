@@ -24,7 +24,7 @@ struct drop {
     uint64_t random_key;
 };
 
-static void forward_rows(void *ctx, int first, int last, int worker)
+static void dropout_forward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct drop *a = n->args;
@@ -36,10 +36,10 @@ static void forward_rows(void *ctx, int first, int last, int worker)
 
 static void drop_forward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->out->rows, ROWS, forward_rows);
+    sl_node_parallel(n, n->out->rows, ROWS, dropout_forward_rows);
 }
 
-static void backward_rows(void *ctx, int first, int last, int worker)
+static void dropout_backward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct drop *a = n->args;
@@ -51,8 +51,8 @@ static void backward_rows(void *ctx, int first, int last, int worker)
 
 static void drop_backward(const struct sl_node *n)
 {
-    assert(n->fresh[X]);
-    sl_node_parallel(n, n->out->rows, ROWS, backward_rows);
+    assert(n->overwrite[X]);
+    sl_node_parallel(n, n->out->rows, ROWS, dropout_backward_rows);
 }
 
 static const struct sl_op drop = {.name = "drop",

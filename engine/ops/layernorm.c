@@ -40,7 +40,7 @@ struct forward_pass {
     float *workers; /* a row for each */
 };
 
-static void forward_rows(void *ctx, int first, int last, int worker)
+static void layernorm_forward_rows(void *ctx, int first, int last, int worker)
 {
     const struct forward_pass *p = ctx;
     float *spare = p->workers + (size_t)worker * (size_t)p->n->out->cols;
@@ -63,7 +63,7 @@ static void backward_block(void *ctx, int first, int last, int worker)
     (void)worker;
     memset(dgain, 0, 2 * (size_t)x->cols * sizeof *dgain);
     for (int r = first; r < last; r++)
-        n->tape->kernels->layernorm_back(sl_grad_row(x, r), n->fresh[X], sl_grad_row(n->out, r),
+        n->tape->kernels->layernorm_back(sl_grad_row(x, r), n->overwrite[X], sl_grad_row(n->out, r),
                                          sl_row(x, r), n->parameter[GAIN]->data,
                                          a->stats + 2 * (size_t)r, dgain, dgain + x->cols, x->cols);
 }
@@ -82,7 +82,7 @@ static size_t layernorm_scratch(const struct sl_node *n, bool backward)
 static void layernorm_forward(const struct sl_node *n)
 {
     struct forward_pass p = {.n = n, .workers = sl_tape_scratch(n, layernorm_scratch(n, false))};
-    sl_parallel(n->tape->pool, n->out->rows, BLOCK, forward_rows, &p);
+    sl_parallel(n->tape->pool, n->out->rows, BLOCK, layernorm_forward_rows, &p);
 }
 
 /* Blocks are summed in their order, whoever computed them. */

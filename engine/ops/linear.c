@@ -291,7 +291,7 @@ static void backward_dx(const struct backward_pass *p, int block)
                         .m = last - first,
                         .n = x->cols,
                         .k = n->out->cols,
-                        .accumulate = !n->fresh[X]};
+                        .accumulate = !n->overwrite[X]};
     k->gemm(&g);
 }
 

@@ -50,26 +50,27 @@ struct sl_tensor *sl_layernorm_stream(struct sl_tape *t, struct sl_tensor *x,
 /* y_i = dropout(scale (tokens_[token_i] + pairs_[hash(token_{i-1}, token_i)])
  *               + positions_[position_i])
  * for every row of the batch. Tables without a gradient (fixed positions) get none. While training
- * with token_dropout p (of the tape), rows of tokens and pairs are 0 with that probability,
+ * with word_dropout p (of the tape), rows of tokens and pairs are 0 with that probability,
  * each by itself, else as 1 / (1 - p) times what they are (word dropout, Iyyer 2015, 3.1). */
-struct sl_lookup_args {
+struct sl_embedding_lookup_args {
     const struct sl_parameter *tokens, *positions;
     const struct sl_parameter *pairs; /* NULL: none; else texts are whole, nothing is cached */
     float scale, dropout;
     int padding_token; /* 1 + its id: it counts as a row of zeros, and learns nothing; 0: none */
 };
-struct sl_tensor *sl_lookup(struct sl_tape *t, struct sl_lookup_args args);
+struct sl_tensor *sl_embedding_lookup(struct sl_tape *t, struct sl_embedding_lookup_args args);
 
 /* y_s = x_s + scale sum of (0, table_f) over the features f of sequence s: one, two or
  * three tokens in a row, but for padding, by hashes, each once however often it occurs (Wang &
  * Manning 2012, section 2: presence, not number). Of logits only differences count, so the first
  * needs no numbers. x: a row for each sequence; whole texts, none cached. */
-struct sl_bag_args {
+struct sl_ngram_logits_args {
     const struct sl_parameter *table; /* rows for hashes x columns of x but the first */
     float scale;
     int padding_token; /* 1 + its id; 0: none */
 };
-struct sl_tensor *sl_add_bag(struct sl_tape *t, struct sl_tensor *x, struct sl_bag_args args);
+struct sl_tensor *sl_add_ngram_logits(struct sl_tape *t, struct sl_tensor *x,
+                                      struct sl_ngram_logits_args args);
 
 /* y_i = x_{rows_i}; all of x, uncopied, when rows is NULL. */
 struct sl_tensor *sl_take_rows(struct sl_tape *t, struct sl_tensor *x, const struct sl_rows *rows);
@@ -87,27 +88,28 @@ struct sl_tensor *sl_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_
 
 /* Multi-head attention within each sequence (Vaswani et al. 2017, section 3.2.2). query: n x width
  * operand; key_value: rows x 2 width operand, keys then values; query row i belongs to batch row
- * rows_i (NULL: i). A row sees itself and what came before it, or with both_ways its whole
- * sequence. A sequence with a cache (never with both_ways) appends its keys and values to it, at
+ * rows_i (NULL: i). A row sees itself and what came before it, or with bidirectional its whole
+ * sequence. A sequence with a cache (never with bidirectional) appends its keys and values to it,
+ * at
  * 2 width columns from `cache_at`, and attends to all that it holds. Dropout is on the
  * probabilities. Result: n x width operand. */
-struct sl_attend_args {
+struct sl_attention_args {
     const struct sl_rows *rows;
     int heads, cache_at;
-    bool both_ways;
+    bool bidirectional;
     float dropout;
 };
-struct sl_tensor *sl_attend(struct sl_tape *t, struct sl_tensor *query, struct sl_tensor *key_value,
-                            struct sl_attend_args args);
+struct sl_tensor *sl_attention(struct sl_tape *t, struct sl_tensor *query,
+                               struct sl_tensor *key_value, struct sl_attention_args args);
 
-/* y_s = mean of x over the rows of stretch s. Stretches lie one after another and cover x; each has
- * at least one row. NULL: the batch's sequences. Result: stretches x cols. */
-struct sl_stretches {
+/* y_s = mean of x over the rows of segment s. Segments lie one after another and cover x; each has
+ * at least one row. NULL: the batch's sequences. Result: segments x cols. */
+struct sl_segments {
     const int32_t *first; /* of each, and one past the last row: count + 1 of them */
     int count;
 };
-struct sl_tensor *sl_mean(struct sl_tape *t, struct sl_tensor *x,
-                          const struct sl_stretches *stretches);
+struct sl_tensor *sl_segment_mean(struct sl_tape *t, struct sl_tensor *x,
+                                  const struct sl_segments *segments);
 
 /* Adds weight * loss_scale * sum over rows of -log softmax(logits)_target to the loss; targets: one
  * per row of logits, -1 for none. The batch's own targets or labels give the mean. */

@@ -29,7 +29,7 @@ static float factor_of(const struct sl_node *n, int i)
     return n->in[GATE] ? a->scale * *sl_row(n->in[GATE], i) : a->scale;
 }
 
-struct pass {
+struct residual_ctx {
     const struct sl_node *n;
     float *workers; /* a row for each */
 };
@@ -46,9 +46,9 @@ static const float *update_of(const struct sl_node *n, int i, float *spare)
     return spare;
 }
 
-static void forward_rows(void *ctx, int first, int last, int worker)
+static void residual_forward_rows(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct residual_ctx *p = ctx;
     const struct sl_node *n = p->n;
     const struct residual *a = n->args;
     int cols = n->out->cols;
@@ -78,11 +78,11 @@ static void copy_rows(void *ctx, int first, int last, int worker)
 
 static void residual_forward(const struct sl_node *n)
 {
-    struct pass p = {.n = n, .workers = sl_tape_scratch(n, residual_scratch(n, false))};
+    struct residual_ctx p = {.n = n, .workers = sl_tape_scratch(n, residual_scratch(n, false))};
     const struct residual *a = n->args;
     if (n->out != n->in[H] && a->rows)
         sl_node_parallel(n, n->out->rows, ROWS, copy_rows);
-    sl_parallel(n->tape->pool, n->in[F]->rows, ROWS, forward_rows, &p);
+    sl_parallel(n->tape->pool, n->in[F]->rows, ROWS, residual_forward_rows, &p);
 }
 
 /* With u = dropout'(dy):  df = scale gate u,  dgate = scale <u, f>. */
@@ -100,17 +100,17 @@ static void backward_row(const struct sl_node *n, int i, float *spare)
     }
     if (gate) {
         float dgate = a->scale * k->dot(u, sl_row(f, i), cols);
-        *sl_grad_row(gate, i) = dgate + (n->fresh[GATE] ? 0.0f : *sl_grad_row(gate, i));
+        *sl_grad_row(gate, i) = dgate + (n->overwrite[GATE] ? 0.0f : *sl_grad_row(gate, i));
     }
-    if (n->fresh[F])
+    if (n->overwrite[F])
         k->scale(sl_grad_row(f, i), factor_of(n, i), u, cols);
     else
         k->axpy(sl_grad_row(f, i), factor_of(n, i), u, cols);
 }
 
-static void backward_rows(void *ctx, int first, int last, int worker)
+static void residual_backward_rows(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct residual_ctx *p = ctx;
     float *spare = p->workers + (size_t)worker * (size_t)p->n->out->cols;
     for (int i = first; i < last; i++)
         backward_row(p->n, i, spare);
@@ -127,8 +127,8 @@ static void add_rows(void *ctx, int first, int last, int worker)
 
 static void residual_backward(const struct sl_node *n)
 {
-    struct pass p = {.n = n, .workers = sl_tape_scratch(n, residual_scratch(n, true))};
-    sl_parallel(n->tape->pool, n->in[F]->rows, ROWS, backward_rows, &p);
+    struct residual_ctx p = {.n = n, .workers = sl_tape_scratch(n, residual_scratch(n, true))};
+    sl_parallel(n->tape->pool, n->in[F]->rows, ROWS, residual_backward_rows, &p);
     if (n->in[H]->grad != n->out->grad)
         sl_node_parallel(n, n->out->rows, ROWS, add_rows);
 }

@@ -22,7 +22,7 @@ struct sl_evaluation {
     double seconds;
 };
 
-/* Sets what follows from the notes of all passes, over so many texts. */
+/* Sets what follows from the statistics of all passes, over so many texts. */
 void sl_evaluation_set_means(struct sl_evaluation *e, const struct sl_forward_stats *sum,
                              int64_t texts);
 

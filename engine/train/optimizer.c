@@ -8,7 +8,7 @@ enum {
     PIECE = 16384
 }; /* floats: parameter, gradient and moments of one fit the second-level cache */
 
-/* One stretch of one parameter. */
+/* One segment of one parameter. */
 struct piece {
     const struct sl_parameter *parameter;
     float *m, *v;

@@ -88,7 +88,7 @@ bool sl_trainer_step(struct sl_trainer *tr, struct sl_err *err)
     uint64_t seed = (uint64_t)r->seed, step = (uint64_t)tr->state.step;
     tr->tape.random_key = sl_random_bits(sl_random_key(seed, "dropout"), step);
     tr->tape.progress = (float)sl_training_fraction(r, tr->state.step);
-    tr->tape.token_dropout = r->word_dropout;
+    tr->tape.word_dropout = r->word_dropout;
     differentiate(tr);
     tr->state.gate_mean = tr->gate_count > 0.0 ? tr->gate_sum / tr->gate_count : (double)NAN;
     tr->state.grad_norm = sl_optimizer_norm(&tr->optimizer);

@@ -64,12 +64,13 @@ static double pass_ms(struct job *j)
     struct sl_tensor *q = operands(t, j, 0, WIDTH), *kv = operands(t, j, WIDTH, 2 * WIDTH), *y;
     (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
     if (j->dense)
-        y = sl_attend(t, q, kv, (struct sl_attend_args){.heads = HEADS, .both_ways = true});
+        y = sl_attention(t, q, kv,
+                         (struct sl_attention_args){.heads = HEADS, .bidirectional = true});
     else
-        y = sl_attend_sparse(t, q, kv,
-                             (struct sl_sparse_args){.heads = HEADS,
-                                                     .pattern = {.kind = SL_PATTERN_LOG},
-                                                     .operand = true});
+        y = sl_sparse_attention(
+            t, q, kv,
+            (struct sl_sparse_attention_args){
+                .heads = HEADS, .pattern = {.kind = SL_PATTERN_LOG}, .operand = true});
     (void)sl_tape_run(t, (struct sl_node){.op = &sum, .in = {y}});
     if (j->training)
         sl_tape_backward(t);

@@ -224,7 +224,7 @@ static struct job attend_job(const struct sl_kernels *k, int queries, int keys, 
 
 static void attend_job_free(const struct job *j)
 {
-    const struct sl_attend *a = &j->attend.forward;
+    const struct sl_attention *a = &j->attend.forward;
     free_const(a->q);
     free_const(a->k);
     free_const(a->v);

@@ -114,17 +114,18 @@ static struct sl_tensor *look(struct sl_tape *t, const struct eam *m, struct sl_
                               struct sl_tensor *key_value, const struct sl_rows *rows)
 {
     if (m->pattern.kind == SL_PATTERN_DENSE && m->project.weight)
-        return sl_attend(t, query, key_value,
-                         (struct sl_attend_args){.rows = rows,
-                                                 .heads = m->heads,
-                                                 .cache_at = m->cache_at,
-                                                 .both_ways = !m->pattern.causal});
-    return sl_attend_sparse(t, query, key_value,
-                            (struct sl_sparse_args){.rows = rows,
-                                                    .heads = m->heads,
-                                                    .cache_at = m->cache_at,
-                                                    .pattern = m->pattern,
-                                                    .operand = m->project.weight != NULL});
+        return sl_attention(t, query, key_value,
+                            (struct sl_attention_args){.rows = rows,
+                                                       .heads = m->heads,
+                                                       .cache_at = m->cache_at,
+                                                       .bidirectional = !m->pattern.causal});
+    return sl_sparse_attention(
+        t, query, key_value,
+        (struct sl_sparse_attention_args){.rows = rows,
+                                          .heads = m->heads,
+                                          .cache_at = m->cache_at,
+                                          .pattern = m->pattern,
+                                          .operand = m->project.weight != NULL});
 }
 
 static struct sl_tensor *attention(struct sl_tape *t, const struct eam *m, struct sl_tensor *x,
@@ -165,7 +166,7 @@ static struct sl_tensor *mix(struct sl_tape *t, const struct eam *m, struct sl_t
 
 /* Windows of tokens, and for each sequence its windows. */
 struct windows {
-    struct sl_stretches tokens, sequences;
+    struct sl_segments tokens, sequences;
 };
 
 /* More than any texts have that are as many and have as many tokens in all, each ending with a
@@ -206,13 +207,13 @@ static struct sl_tensor *eam_forward(struct sl_tape *t, const void *self)
 {
     const struct eam *m = self;
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
-    sl_note_layer(t, NULL);
+    sl_stats_add_layer(t, NULL);
     if (m->completes)
         return output(t, m, mix(t, m, attend(t, m, h, t->batch->wanted), NULL));
     struct windows w = windows_of(t, m->pool);
-    h = sl_mean(t, attend(t, m, h, NULL), &w.tokens);
+    h = sl_segment_mean(t, attend(t, m, h, NULL), &w.tokens);
     h = mix(t, m, h, w.tokens.first);
-    return output(t, m, sl_mean(t, h, &w.sequences));
+    return output(t, m, sl_segment_mean(t, h, &w.sequences));
 }
 
 /* -- the table -------------------------------------------------------------------------------- */

@@ -42,16 +42,18 @@ struct sl_pattern {
  * many there are. */
 int sl_pattern_keys(struct sl_pattern pattern, int row, int rows, int32_t *keys);
 
-/* sl_attend over the keys of a pattern alone, in time proportional to their number. A sequence with
+/* sl_attention over the keys of a pattern alone, in time proportional to their number. A sequence
+ * with
  * a cache needs a causal pattern. No dropout. */
-struct sl_sparse_args {
+struct sl_sparse_attention_args {
     const struct sl_rows *rows;
     int heads, cache_at;
     struct sl_pattern pattern;
     bool operand; /* the result is read by products only */
 };
-struct sl_tensor *sl_attend_sparse(struct sl_tape *t, struct sl_tensor *query,
-                                   struct sl_tensor *key_value, struct sl_sparse_args args);
+struct sl_tensor *sl_sparse_attention(struct sl_tape *t, struct sl_tensor *query,
+                                      struct sl_tensor *key_value,
+                                      struct sl_sparse_attention_args args);
 
 /* z_{i, p c + j} = share_{i, p} x_{i, p c + j}: rows of x are as many parts of c columns as shares
  * have columns. x: operand. Result: operand. */
@@ -59,7 +61,7 @@ struct sl_tensor *sl_scale_parts(struct sl_tape *t, struct sl_tensor *x, struct 
 
 /* Where rows go when each is sent to `used` experts. A place is a row at an expert; places are
  * numbered expert by expert. */
-struct sl_routes {
+struct sl_expert_assignment {
     int rows, used, experts;
     int32_t *first;  /* per expert, its first place; and one past the last */
     int32_t *expert; /* rows x used: the experts of each row, ascending, */
@@ -70,22 +72,23 @@ struct sl_routes {
 
 /* The experts with the largest shares, of equal ones the lower: no gradient passes the choice.
  * origin: of the rows of shares. */
-const struct sl_routes *sl_route(struct sl_tape *t, const struct sl_tensor *shares, int used,
-                                 const int32_t *origin);
+const struct sl_expert_assignment *sl_assign_experts(struct sl_tape *t,
+                                                     const struct sl_tensor *shares, int used,
+                                                     const int32_t *origin);
 /* Shares of the chosen, 0 of the others; of two and more divided by their sum. */
-struct sl_tensor *sl_chosen_shares(struct sl_tape *t, struct sl_tensor *shares,
-                                   const struct sl_routes *routes);
+struct sl_tensor *sl_chosen_gates(struct sl_tape *t, struct sl_tensor *shares,
+                                  const struct sl_expert_assignment *routes);
 /* y_place = x_row. */
 struct sl_tensor *sl_dispatch(struct sl_tape *t, struct sl_tensor *x,
-                              const struct sl_routes *routes);
+                              const struct sl_expert_assignment *routes);
 /* y_row = sum over its experts of share_{row, expert} x_place. */
 struct sl_tensor *sl_combine(struct sl_tape *t, struct sl_tensor *x, struct sl_tensor *shares,
-                             const struct sl_routes *routes);
+                             const struct sl_expert_assignment *routes);
 /* Adds weight * K * sum over experts of (part of the rows sent there) (mean share) to the loss, by
  * this batch's part of the whole training batch. Fedus et al. 2021, eq. 4; no gradient passes the
  * first factor. */
-void sl_balance(struct sl_tape *t, struct sl_tensor *shares, const struct sl_routes *routes,
-                float weight);
+void sl_load_balancing_loss(struct sl_tape *t, struct sl_tensor *shares,
+                            const struct sl_expert_assignment *routes, float weight);
 
 /* -- layers ----------------------------------------------------------------------------------- */
 

@@ -138,7 +138,7 @@ static const struct sl_group *downs_of(struct sl_tape *t, const struct sl_expert
 
 static struct sl_tensor *over_chosen(struct sl_tape *t, const struct sl_experts *e,
                                      struct sl_tensor *x, struct sl_tensor *shares,
-                                     const struct sl_routes *routes)
+                                     const struct sl_expert_assignment *routes)
 {
     struct sl_groups groups = {.each = ups_of(t, e), .first = routes->first, .count = e->count};
     struct sl_tensor *hidden = sl_linear_groups(t, sl_dispatch(t, x, routes), groups,
@@ -157,10 +157,10 @@ struct sl_tensor *sl_experts_apply(struct sl_tape *t, const struct sl_experts *e
     struct sl_tensor *y, *shares = sl_linear_apply(t, &e->gate, x, (struct sl_linear_args){0});
     shares = sl_softmax_rows(t, shares);
     if (e->each) {
-        const struct sl_routes *routes = sl_route(t, shares, e->used, origin);
+        const struct sl_expert_assignment *routes = sl_assign_experts(t, shares, e->used, origin);
         if (t->training && e->load_balancing_weight > 0.0f)
-            sl_balance(t, shares, routes, e->load_balancing_weight);
-        shares = sl_chosen_shares(t, shares, routes);
+            sl_load_balancing_loss(t, shares, routes, e->load_balancing_weight);
+        shares = sl_chosen_gates(t, shares, routes);
         y = over_chosen(t, e, x, shares, routes);
     } else {
         y = over_all(t, e, x, shares, origin);

@@ -5,7 +5,7 @@ enum { X, SHARES };
 
 enum { ROWS = 16 };
 
-struct pass {
+struct scale_parts_ctx {
     const struct sl_node *n;
     float *workers; /* a row of x for each */
 };
@@ -22,7 +22,7 @@ static int part_cols(const struct sl_node *n)
 }
 
 /* A row of x as fp32. */
-static float *wide_row(const struct pass *p, int row, int worker)
+static float *wide_row(const struct scale_parts_ctx *p, int row, int worker)
 {
     const struct sl_tensor *x = p->n->in[X];
     float *wide = p->workers + (size_t)worker * (size_t)x->cols;
@@ -30,9 +30,9 @@ static float *wide_row(const struct pass *p, int row, int worker)
     return wide;
 }
 
-static void forward_rows(void *ctx, int first, int last, int worker)
+static void scale_parts_forward_rows(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct scale_parts_ctx *p = ctx;
     const struct sl_node *n = p->n;
     const struct sl_kernels *k = n->tape->kernels;
     int cols = part_cols(n);
@@ -47,14 +47,15 @@ static void forward_rows(void *ctx, int first, int last, int worker)
 
 static void scale_parts_forward(const struct sl_node *n)
 {
-    struct pass p = {.n = n, .workers = sl_tape_scratch(n, scale_parts_scratch(n, false))};
-    sl_parallel(n->tape->pool, n->out->rows, ROWS, forward_rows, &p);
+    struct scale_parts_ctx p = {.n = n,
+                                .workers = sl_tape_scratch(n, scale_parts_scratch(n, false))};
+    sl_parallel(n->tape->pool, n->out->rows, ROWS, scale_parts_forward_rows, &p);
 }
 
 /* dshare_p = <dz_p, x_p>,  dx_p = share_p dz_p. */
-static void backward_rows(void *ctx, int first, int last, int worker)
+static void scale_parts_backward_rows(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct scale_parts_ctx *p = ctx;
     const struct sl_node *n = p->n;
     const struct sl_kernels *k = n->tape->kernels;
     int cols = part_cols(n);
@@ -64,7 +65,7 @@ static void backward_rows(void *ctx, int first, int last, int worker)
         float *dshares = sl_grad_row(n->in[SHARES], r), *dx = sl_grad_row(n->in[X], r);
         for (int part = 0; part < n->in[SHARES]->cols; part++) {
             int at = part * cols;
-            float before = n->fresh[SHARES] ? 0.0f : dshares[part];
+            float before = n->overwrite[SHARES] ? 0.0f : dshares[part];
             dshares[part] = before + k->dot(dz + at, wide + at, cols);
             k->scale(dx + at, shares[part], dz + at, cols);
         }
@@ -73,9 +74,10 @@ static void backward_rows(void *ctx, int first, int last, int worker)
 
 static void scale_parts_backward(const struct sl_node *n)
 {
-    assert(n->fresh[X]);
-    struct pass p = {.n = n, .workers = sl_tape_scratch(n, scale_parts_scratch(n, true))};
-    sl_parallel(n->tape->pool, n->out->rows, ROWS, backward_rows, &p);
+    assert(n->overwrite[X]);
+    struct scale_parts_ctx p = {.n = n,
+                                .workers = sl_tape_scratch(n, scale_parts_scratch(n, true))};
+    sl_parallel(n->tape->pool, n->out->rows, ROWS, scale_parts_backward_rows, &p);
 }
 
 static const struct sl_op scale_parts = {.name = "scale_parts",

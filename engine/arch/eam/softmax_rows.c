@@ -7,7 +7,7 @@ enum { X };
 
 enum { ROWS = 64 };
 
-static void forward_rows(void *ctx, int first, int last, int worker)
+static void softmax_rows_forward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     (void)worker;
@@ -20,11 +20,11 @@ static void forward_rows(void *ctx, int first, int last, int worker)
 
 static void softmax_forward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->out->rows, ROWS, forward_rows);
+    sl_node_parallel(n, n->out->rows, ROWS, softmax_rows_forward_rows);
 }
 
 /* dx = y (dy - <dy, y>). */
-static void backward_rows(void *ctx, int first, int last, int worker)
+static void softmax_rows_backward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     int cols = n->out->cols;
@@ -33,13 +33,13 @@ static void backward_rows(void *ctx, int first, int last, int worker)
         const float *y = sl_row(n->out, r), *dy = sl_grad_row(n->out, r);
         float mean = n->tape->kernels->dot(dy, y, cols), *dx = sl_grad_row(n->in[X], r);
         for (int c = 0; c < cols; c++)
-            dx[c] = (n->fresh[X] ? 0.0f : dx[c]) + y[c] * (dy[c] - mean);
+            dx[c] = (n->overwrite[X] ? 0.0f : dx[c]) + y[c] * (dy[c] - mean);
     }
 }
 
 static void softmax_backward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->out->rows, ROWS, backward_rows);
+    sl_node_parallel(n, n->out->rows, ROWS, softmax_rows_backward_rows);
 }
 
 static const struct sl_op softmax = {.name = "softmax_rows",

@@ -22,15 +22,15 @@ static float mean_of(const struct sl_node *n, const float *x)
     return n->tape->kernels->sum(x, n->out->cols) / (float)n->out->cols;
 }
 
-struct pass {
+struct centernorm_ctx {
     const struct sl_node *n;
     float *workers; /* a row for each */
     float *partial; /* backward, per block: the gradients of weight, then of bias */
 };
 
-static void forward_rows(void *ctx, int first, int last, int worker)
+static void centernorm_forward_rows(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct centernorm_ctx *p = ctx;
     const struct sl_node *n = p->n;
     const float *weight = n->parameter[GAIN]->data, *bias = n->parameter[SHIFT]->data;
     int cols = n->out->cols;
@@ -56,17 +56,18 @@ static size_t centernorm_scratch(const struct sl_node *n, bool backward)
     return rows * (size_t)n->out->cols * sizeof(float);
 }
 
-static struct pass pass_of(const struct sl_node *n, bool backward)
+static struct centernorm_ctx pass_of(const struct sl_node *n, bool backward)
 {
-    struct pass p = {.n = n, .workers = sl_tape_scratch(n, centernorm_scratch(n, backward))};
+    struct centernorm_ctx p = {.n = n,
+                               .workers = sl_tape_scratch(n, centernorm_scratch(n, backward))};
     p.partial = p.workers + (size_t)sl_pool_threads(n->tape->pool) * (size_t)n->out->cols;
     return p;
 }
 
 static void centernorm_forward(const struct sl_node *n)
 {
-    struct pass p = pass_of(n, false);
-    sl_parallel(n->tape->pool, n->out->rows, BLOCK, forward_rows, &p);
+    struct centernorm_ctx p = pass_of(n, false);
+    sl_parallel(n->tape->pool, n->out->rows, BLOCK, centernorm_forward_rows, &p);
 }
 
 /* With g = weight dy:  dx = c (g - mean(g)),  dgain += dy c (x - mean),  dshift += dy. */
@@ -84,12 +85,12 @@ static void backward_row(const struct sl_node *n, int r, float *g, float *dgain)
     }
     float middle = mean_of(n, g);
     for (int i = 0; i < cols; i++)
-        dx[i] = (n->fresh[X] ? 0.0f : dx[i]) + c * (g[i] - middle);
+        dx[i] = (n->overwrite[X] ? 0.0f : dx[i]) + c * (g[i] - middle);
 }
 
 static void backward_block(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct centernorm_ctx *p = ctx;
     size_t cols = (size_t)p->n->out->cols;
     float *dgain = p->partial + (size_t)(first / BLOCK) * 2 * cols;
     memset(dgain, 0, 2 * cols * sizeof *dgain);
@@ -100,7 +101,7 @@ static void backward_block(void *ctx, int first, int last, int worker)
 /* Blocks are summed in their order, whoever computed them. */
 static void centernorm_backward(const struct sl_node *n)
 {
-    struct pass p = pass_of(n, true);
+    struct centernorm_ctx p = pass_of(n, true);
     int cols = n->out->cols;
     sl_parallel(n->tape->pool, n->out->rows, BLOCK, backward_block, &p);
     for (int b = 0; b < blocks_of(n); b++) {

@@ -4,7 +4,8 @@
  *
  *     h = dropout(sqrt(d) E[tokens] + P[positions])
  *     step t:  h += alpha dropout(HQSA(centre(h)));  h += alpha dropout(FFN(centre(h)))      3.2
- *              HQSA: hqsa.c, 3.3;  FFN: both weights divided by their largest singular value
+ *              HQSA: histogram_attention.c, 3.3;  FFN: both weights divided by their largest
+ * singular value
  *              p_i = min(sigmoid(v_t h_i + c_t), what is left of 1);  y += p_0 h_0           3.4
  *     logits = W y + b                                  of the first token alone (+ n-grams)
  *     loss += kl_weight annealed(progress) mean_i KL(p_i, geometric(ponder_prior_mean))      4.2
@@ -26,11 +27,11 @@
 struct epsilon {
     struct sl_embedding embedding;
     struct sl_norm attention_norm, mlp_norm;
-    struct sl_histogram attention;
-    struct sl_spectral up, down;
+    struct sl_histogram_attention attention;
+    struct sl_spectral_linear up, down;
     struct sl_halting halting;
     struct sl_linear_layer classify; /* no weight: completion, by the head */
-    struct sl_bag bag;
+    struct sl_wide_ngrams bag;
     struct sl_head head;
     int depth, padding_token;
     float dropout, residual_scale, entropy_weight;
@@ -56,16 +57,17 @@ static struct sl_embedding_shape embedding_shape(const struct sl_config *c)
                                        .hash_bigrams = c->hash_bigrams};
 }
 
-static struct sl_histogram_shape attention_shape(const struct sl_config *c)
+static struct sl_histogram_attention_shape attention_shape(const struct sl_config *c)
 {
     const struct sl_epsilon_config *own = sl_config_own(c);
-    return (struct sl_histogram_shape){.width = c->width,
-                                       .heads = c->heads,
-                                       .bins = own->bins,
-                                       .latents = own->latent_dim,
-                                       .dropout = c->dropout,
-                                       .bin_padding = !own->mask_padding,
-                                       .steps = c->task == SL_TASK_COMPLETION ? c->depth : 0};
+    return (struct sl_histogram_attention_shape){.width = c->width,
+                                                 .heads = c->heads,
+                                                 .bins = own->bins,
+                                                 .latents = own->latent_dim,
+                                                 .dropout = c->dropout,
+                                                 .bin_padding = !own->mask_padding,
+                                                 .steps =
+                                                     c->task == SL_TASK_COMPLETION ? c->depth : 0};
 }
 
 static void epsilon_build(struct sl_builder *b, void *self, const struct sl_config *c)
@@ -79,10 +81,10 @@ static void epsilon_build(struct sl_builder *b, void *self, const struct sl_conf
     m->entropy_weight = own->entropy_weight;
     m->embedding = sl_embedding_build(b, embedding_shape(c));
     m->attention_norm = sl_norm_build(b, "attention_norm", c->width);
-    m->attention = sl_histogram_build(b, attention_shape(c));
+    m->attention = sl_histogram_attention_build(b, attention_shape(c));
     m->mlp_norm = sl_norm_build(b, "mlp_norm", c->width);
-    m->up = sl_spectral_build(b, "mlp.up", c->ffn_width, c->width);
-    m->down = sl_spectral_build(b, "mlp.down", c->width, c->ffn_width);
+    m->up = sl_spectral_linear_build(b, "mlp.up", c->ffn_width, c->width);
+    m->down = sl_spectral_linear_build(b, "mlp.down", c->width, c->ffn_width);
     m->halting = sl_halting_build(b, (struct sl_halting_shape){.width = c->width,
                                                                .steps_most = c->depth,
                                                                .price = own->kl_weight,
@@ -97,9 +99,9 @@ static void epsilon_build(struct sl_builder *b, void *self, const struct sl_conf
                                                  .ins = c->width,
                                                  .bound = sl_glorot(c->width, c->classes).value,
                                                  .bias = true});
-    m->bag = sl_bag_build(b, (struct sl_bag_shape){.rows = c->wide_ngrams,
-                                                   .classes = c->classes,
-                                                   .padding_token = m->padding_token});
+    m->bag = sl_wide_ngrams_build(
+        b, (struct sl_wide_ngrams_shape){
+               .rows = c->wide_ngrams, .classes = c->classes, .padding_token = m->padding_token});
 }
 
 /* Both updates of some rows of h, given what they read from the bins. */
@@ -116,10 +118,10 @@ static struct sl_tensor *update(struct sl_tape *t, const struct epsilon *m, stru
     return sl_residual(t, h, x, args);
 }
 
-static void update_stream(struct sl_tape *t, const struct epsilon *m, struct sl_stream *s,
+static void update_stream(struct sl_tape *t, const struct epsilon *m, struct sl_recurrence *s,
                           struct sl_tensor *x, struct sl_tensor *bins, const struct sl_rows *rows)
 {
-    struct sl_tensor *read = sl_histogram_read(t, &m->attention, s, x, bins, rows);
+    struct sl_tensor *read = sl_histogram_attention_read(t, &m->attention, s, x, bins, rows);
     s->h = update(t, m, s->h, read, (struct sl_gate){.rows = rows});
 }
 
@@ -128,51 +130,52 @@ static float entropy_weight(const struct epsilon *m, int step)
     return step == 1 ? m->entropy_weight : 0.0f;
 }
 
-static void step(struct sl_tape *t, const struct epsilon *m, struct sl_stream *s)
+static void step(struct sl_tape *t, const struct epsilon *m, struct sl_recurrence *s)
 {
     struct sl_tensor *x = sl_centernorm(t, s->h, m->attention_norm.weight, m->attention_norm.bias);
-    struct sl_tensor *bins = sl_histogram_fill(t, &m->attention, s, x, entropy_weight(m, s->step));
+    struct sl_tensor *bins =
+        sl_histogram_attention_fill(t, &m->attention, s, x, entropy_weight(m, s->step));
     update_stream(t, m, s, x, bins, s->leaders);
     sl_halting_apply(t, &m->halting, s);
     if (s->followers)
         update_stream(t, m, s, x, bins, s->followers);
-    sl_stream_advance(t, s);
+    sl_recurrence_advance(t, s);
 }
 
 static struct sl_tensor *classify(struct sl_tape *t, const struct epsilon *m, struct sl_tensor *h)
 {
-    struct sl_stream *s = sl_stream_begin(t, h, m->depth, m->padding_token);
-    while (sl_stream_runs(t, s)) {
+    struct sl_recurrence *s = sl_recurrence_begin(t, h, m->depth, m->padding_token);
+    while (sl_recurrence_runs(t, s)) {
         size_t mark = sl_tape_mark(t);
         step(t, m, s);
         sl_tape_forget(t, mark);
     }
     struct sl_tensor *logits =
-        sl_linear_apply(t, &m->classify, sl_stream_finish(t, s), (struct sl_linear_args){0});
-    return sl_bag_apply(t, &m->bag, logits);
+        sl_linear_apply(t, &m->classify, sl_recurrence_finish(t, s), (struct sl_linear_args){0});
+    return sl_wide_ngrams_apply(t, &m->bag, logits);
 }
 
-static void step_walk(struct sl_tape *t, const struct epsilon *m, struct sl_walk *w)
+static void step_walk(struct sl_tape *t, const struct epsilon *m, struct sl_causal_recurrence *w)
 {
     struct sl_tensor *x = sl_take_rows(t, w->h, w->moved);
     x = sl_centernorm(t, x, m->attention_norm.weight, m->attention_norm.bias);
     struct sl_tensor *read =
-        sl_histogram_look_back(t, &m->attention, w, x, entropy_weight(m, w->step));
+        sl_histogram_attention_causal(t, &m->attention, w, x, entropy_weight(m, w->step));
     w->h = update(t, m, w->h, read, w->gate);
     sl_halting_each(t, &m->halting, w);
-    sl_walk_advance(t, w);
+    sl_causal_recurrence_advance(t, w);
 }
 
 static struct sl_tensor *complete(struct sl_tape *t, const struct epsilon *m, struct sl_tensor *h)
 {
-    struct sl_walk *w = sl_walk_begin(t, h, m->depth);
-    sl_histogram_begin(t, &m->attention, w);
-    while (sl_walk_runs(t, w)) {
+    struct sl_causal_recurrence *w = sl_causal_recurrence_begin(t, h, m->depth);
+    sl_histogram_attention_begin(t, &m->attention, w);
+    while (sl_causal_recurrence_runs(t, w)) {
         size_t mark = sl_tape_mark(t);
         step_walk(t, m, w);
         sl_tape_forget(t, mark);
     }
-    return sl_head_apply(t, &m->head, sl_walk_finish(t, w));
+    return sl_head_apply(t, &m->head, sl_causal_recurrence_finish(t, w));
 }
 
 static struct sl_tensor *epsilon_forward(struct sl_tape *t, const void *self)

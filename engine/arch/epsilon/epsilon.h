@@ -27,56 +27,57 @@ struct sl_tensor *sl_put_rows(struct sl_tape *t, struct sl_tensor *h, struct sl_
  * key_value: rows x 2 width, fp32, keys then values; assign: width x bins, a head's rows after one
  * another. Adds entropy_weight * sum over heads and rows but padding of sum_b a_ib log a_ib to the
  * loss. Result: rows x (heads bins), fp32. */
-struct sl_share_args {
+struct sl_histogram_assign_args {
     const struct sl_parameter *assign;
     const bool *padding; /* per row; NULL: none is */
     int heads;
     bool bin_padding; /* padding goes into the bins, too; else its shares are 0 */
     float entropy_weight;
 };
-struct sl_tensor *sl_share_bins(struct sl_tape *t, struct sl_tensor *key_value,
-                                struct sl_share_args args);
+struct sl_tensor *sl_histogram_assign(struct sl_tape *t, struct sl_tensor *key_value,
+                                      struct sl_histogram_assign_args args);
 
-/* Then the rows of each stretch fill its bins:
+/* Then the rows of each segment fill its bins:
  *     M_b = sum_i a_ib + 1e-6
  *     keys_b = sum_i a_ib key_i / M_b;   values_b = sum_i a_ib value_i / M_b
- * Result: stretches x (2 width bins). */
-struct sl_fill_args {
-    struct sl_stretches stretches;
+ * Result: segments x (2 width bins). */
+struct sl_histogram_fill_args {
+    struct sl_segments segments;
     int heads;
 };
-struct sl_tensor *sl_fill_bins(struct sl_tape *t, struct sl_tensor *key_value,
-                               struct sl_tensor *shares, struct sl_fill_args args);
+struct sl_tensor *sl_histogram_fill(struct sl_tape *t, struct sl_tensor *key_value,
+                                    struct sl_tensor *shares, struct sl_histogram_fill_args args);
 
-/* And queries attend to the bins of their stretch:
+/* And queries attend to the bins of their segment:
  *     out_j = sum_b dropout(softmax_b(query_j . keys_b / sqrt(head_dim))) values_b
- * query: n x width, fp32; row i belongs to row rows_i of the stretches (NULL: i; must be while
+ * query: n x width, fp32; row i belongs to row rows_i of the segments (NULL: i; must be while
  * training). Result: n x width operand. */
-struct sl_read_args {
-    struct sl_stretches stretches;
+struct sl_histogram_read_args {
+    struct sl_segments segments;
     const struct sl_rows *rows;
     int heads;
     float dropout;
 };
-struct sl_tensor *sl_read_bins(struct sl_tape *t, struct sl_tensor *query, struct sl_tensor *bins,
-                               struct sl_read_args args);
+struct sl_tensor *sl_histogram_read(struct sl_tape *t, struct sl_tensor *query,
+                                    struct sl_tensor *bins, struct sl_histogram_read_args args);
 
 /* The same for a language model: the bins of a query hold what its own row and those before it in
  * its sequence put there. query: n x width, fp32; row i belongs to row rows_i of the batch (NULL:
  * i; must be while training); key_value, shares: of all rows. A sequence with a cache goes on from
- * the sums in its state at `cache_at`, sl_prefix_floats() of them, and leaves its own there: the
+ * the sums in its state at `cache_at`, sl_histogram_prefix_floats() of them, and leaves its own
+ * there: the
  * same bits whatever pieces a text is fed in. Result: n x width operand. */
-struct sl_prefix_args {
+struct sl_histogram_prefix_args {
     const struct sl_rows *rows;
     int heads;
     size_t cache_at;
     float dropout;
 };
-struct sl_tensor *sl_prefix_bins(struct sl_tape *t, struct sl_tensor *query,
-                                 struct sl_tensor *key_value, struct sl_tensor *shares,
-                                 struct sl_prefix_args args);
+struct sl_tensor *sl_histogram_prefix(struct sl_tape *t, struct sl_tensor *query,
+                                      struct sl_tensor *key_value, struct sl_tensor *shares,
+                                      struct sl_histogram_prefix_args args);
 
-static inline size_t sl_prefix_floats(int width, int heads, int bins)
+static inline size_t sl_histogram_prefix_floats(int width, int heads, int bins)
 {
     return (2 * (size_t)width + (size_t)heads) * (size_t)bins;
 }
@@ -112,20 +113,21 @@ struct sl_tensor *sl_halt(struct sl_tape *t, struct sl_tensor *output, struct sl
 
 /* A linear layer whose weight is divided by its largest singular value (Miyato et al. 2018), as
  * power iterations estimate it: sigma = u^T W v. u and v are constants to the gradient. */
-struct sl_spectral {
+struct sl_spectral_linear {
     struct sl_parameter *raw, *u, *v;
     struct sl_linear_layer layer; /* W / sigma, and the bias */
 };
-struct sl_spectral sl_spectral_build(struct sl_builder *b, const char *name, int outs, int ins);
+struct sl_spectral_linear sl_spectral_linear_build(struct sl_builder *b, const char *name, int outs,
+                                                   int ins);
 
 /* The stream of a model that applies one block until its tokens have halted (Epsilon, section 3.4).
  * While training, and when the policy is dense, all rows take every step. Otherwise a sequence
  * leaves as soon as its first token has halted, since nothing else of it is asked for; and each
  * step is taken by the first tokens before the others (`leaders`), who follow only where it turns
  * out that a first token goes on (`followers`). Rows that are left out change no bit of others. */
-struct sl_stream {
+struct sl_recurrence {
     struct sl_tensor *h;           /* a row for each token of the sequences that are still there */
-    struct sl_stretches stretches; /* those sequences within h */
+    struct sl_segments segments;   /* those sequences within h */
     bool *padding;                 /* per row of h: it never halts */
     const struct sl_rows *leaders; /* rows of h; NULL: all rows go together */
     const struct sl_rows *followers; /* rows of h that take this step late; NULL: nobody */
@@ -138,17 +140,17 @@ struct sl_stream {
     int32_t *first, *batch_row, *follower;
 };
 /* padding_token: as in struct sl_config. */
-struct sl_stream *sl_stream_begin(struct sl_tape *t, struct sl_tensor *h, int steps_most,
-                                  int padding_token);
+struct sl_recurrence *sl_recurrence_begin(struct sl_tape *t, struct sl_tensor *h, int steps_most,
+                                          int padding_token);
 /* Whether there is another step to take. */
-bool sl_stream_runs(const struct sl_tape *t, const struct sl_stream *s);
+bool sl_recurrence_runs(const struct sl_tape *t, const struct sl_recurrence *s);
 
 /* The stream of a language model that applies one block until its tokens have halted, each for
  * itself: a row that has halted stays as it is from then on (Dehghani et al. 2019), and later rows
  * go on to see it. Its keys and values are then the same in every further step. Training, and when
  * the policy is dense, all rows take every step and a gate of 0 undoes it; otherwise rows that have
  * halted are left out, which changes no bit. */
-struct sl_walk {
+struct sl_causal_recurrence {
     struct sl_tensor *h, *output; /* all rows of the batch */
     struct sl_halts halts;
     struct sl_gate gate;         /* rows that take this step */
@@ -162,9 +164,10 @@ struct sl_walk {
     struct sl_rows lists[2], places;
     int32_t *row[2], *place;
 };
-struct sl_walk *sl_walk_begin(struct sl_tape *t, struct sl_tensor *h, int steps_most);
+struct sl_causal_recurrence *sl_causal_recurrence_begin(struct sl_tape *t, struct sl_tensor *h,
+                                                        int steps_most);
 /* Whether there is another step: while some row has not halted, and for caches to the last. */
-bool sl_walk_runs(const struct sl_tape *t, const struct sl_walk *w);
+bool sl_causal_recurrence_runs(const struct sl_tape *t, const struct sl_causal_recurrence *w);
 
 /* One linear layer for each step gives the scores by which tokens halt; the loss has a price on the
  * divergence of the steps that a token takes from a geometric distribution with this mean. The
@@ -180,45 +183,51 @@ struct sl_halting_shape {
 };
 struct sl_halting sl_halting_build(struct sl_builder *b, struct sl_halting_shape shape);
 /* Who halts in this step: between the updates of leaders and followers. */
-void sl_halting_apply(struct sl_tape *t, const struct sl_halting *halting, struct sl_stream *s);
+void sl_halting_apply(struct sl_tape *t, const struct sl_halting *halting, struct sl_recurrence *s);
 /* After the followers: those who have halted leave, and the next step begins. */
-void sl_stream_advance(struct sl_tape *t, struct sl_stream *s);
+void sl_recurrence_advance(struct sl_tape *t, struct sl_recurrence *s);
 /* After the last step: what became of the first tokens. */
-struct sl_tensor *sl_stream_finish(struct sl_tape *t, struct sl_stream *s);
+struct sl_tensor *sl_recurrence_finish(struct sl_tape *t, struct sl_recurrence *s);
 
 /* The same three for a walk, where every row halts and has an output. */
-void sl_halting_each(struct sl_tape *t, const struct sl_halting *halting, struct sl_walk *w);
-void sl_walk_advance(struct sl_tape *t, struct sl_walk *w);
-struct sl_tensor *sl_walk_finish(struct sl_tape *t, struct sl_walk *w);
+void sl_halting_each(struct sl_tape *t, const struct sl_halting *halting,
+                     struct sl_causal_recurrence *w);
+void sl_causal_recurrence_advance(struct sl_tape *t, struct sl_causal_recurrence *w);
+struct sl_tensor *sl_causal_recurrence_finish(struct sl_tape *t, struct sl_causal_recurrence *w);
 
 /* Histogram attention (Epsilon, section 3.3): keys meet prototypes of bins in a space of `latents`
  * dimensions, assign = U W_bin / tau with tau = max(exp(log_tau), 1e-3) + 1e-8 of each head. */
-struct sl_histogram_shape {
+struct sl_histogram_attention_shape {
     int width, heads, bins, latents;
     float dropout;
     bool bin_padding;
     int steps; /* of a walk, whose sums the cache remembers; 0: a stream */
 };
 
-struct sl_histogram {
+struct sl_histogram_attention {
     struct sl_linear_layer query, key_value, project;
     struct sl_parameter *latent, *prototypes, *log_tau, *assign;
-    struct sl_histogram_shape shape;
+    struct sl_histogram_attention_shape shape;
     size_t cache_at;
 };
-struct sl_histogram sl_histogram_build(struct sl_builder *b, struct sl_histogram_shape shape);
+struct sl_histogram_attention sl_histogram_attention_build(
+    struct sl_builder *b, struct sl_histogram_attention_shape shape);
 /* The bins of every sequence of the stream; x: its rows, normed. entropy_weight is of the mean over
  * rows and heads. */
-struct sl_tensor *sl_histogram_fill(struct sl_tape *t, const struct sl_histogram *a,
-                                    const struct sl_stream *s, struct sl_tensor *x,
-                                    float entropy_weight);
+struct sl_tensor *sl_histogram_attention_fill(struct sl_tape *t,
+                                              const struct sl_histogram_attention *a,
+                                              const struct sl_recurrence *s, struct sl_tensor *x,
+                                              float entropy_weight);
 /* What rows of the stream (NULL: all) read from them. */
-struct sl_tensor *sl_histogram_read(struct sl_tape *t, const struct sl_histogram *a,
-                                    const struct sl_stream *s, struct sl_tensor *x,
-                                    struct sl_tensor *bins, const struct sl_rows *rows);
+struct sl_tensor *sl_histogram_attention_read(struct sl_tape *t,
+                                              const struct sl_histogram_attention *a,
+                                              const struct sl_recurrence *s, struct sl_tensor *x,
+                                              struct sl_tensor *bins, const struct sl_rows *rows);
 /* For a walk: before its first step; and in each, what the rows of the gate read from the bins that
  * they and all before them have filled. x: the rows that moved, normed. */
-void sl_histogram_begin(struct sl_tape *t, const struct sl_histogram *a, struct sl_walk *w);
-struct sl_tensor *sl_histogram_look_back(struct sl_tape *t, const struct sl_histogram *a,
-                                         const struct sl_walk *w, struct sl_tensor *x,
-                                         float entropy_weight);
+void sl_histogram_attention_begin(struct sl_tape *t, const struct sl_histogram_attention *a,
+                                  struct sl_causal_recurrence *w);
+struct sl_tensor *sl_histogram_attention_causal(struct sl_tape *t,
+                                                const struct sl_histogram_attention *a,
+                                                const struct sl_causal_recurrence *w,
+                                                struct sl_tensor *x, float entropy_weight);

@@ -26,7 +26,7 @@ struct halt {
     float *taken; /* per score: p, kept while training */
 };
 
-struct pass {
+struct halt_ctx {
     const struct sl_node *n;
     double *prices; /* per piece */
 };
@@ -98,9 +98,9 @@ static void give(const struct sl_node *n, int row, int i, float p)
         k->axpy(y, a->args.halts->left[row], h, cols);
 }
 
-static void forward_rows(void *ctx, int first, int last, int worker)
+static void halt_forward_rows(void *ctx, int first, int last, int worker)
 {
-    const struct pass *pass = ctx;
+    const struct halt_ctx *pass = ctx;
     const struct sl_node *n = pass->n;
     const struct halt *a = n->args;
     const struct sl_halts *halts = a->args.halts;
@@ -134,12 +134,12 @@ static size_t halt_scratch(const struct sl_node *n, bool backward)
 static void halt_forward(const struct sl_node *n)
 {
     const struct halt *a = n->args;
-    struct pass pass = {.n = n, .prices = sl_tape_scratch(n, halt_scratch(n, false))};
-    sl_parallel(n->tape->pool, n->in[SCORES]->rows, ROWS, forward_rows, &pass);
+    struct halt_ctx pass = {.n = n, .prices = sl_tape_scratch(n, halt_scratch(n, false))};
+    sl_parallel(n->tape->pool, n->in[SCORES]->rows, ROWS, halt_forward_rows, &pass);
     double price = 0.0;
     for (int i = 0; i < pieces_of(n); i++)
         price += pass.prices[i];
-    n->tape->stats.price += price * (double)a->args.price;
+    n->tape->stats.aux_loss += price * (double)a->args.price;
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ static void backward_state(const struct sl_node *n, int row, float p, int s)
     const float *dy = sl_grad_row(n->out, s);
     float *dh = sl_grad_row(n->in[STATES], s);
     float share = is_last(a) && halts->steps[row] == 0 ? p + halts->left[row] : p;
-    if (n->fresh[STATES])
+    if (n->overwrite[STATES])
         n->tape->kernels->scale(dh, share, dy, n->out->cols);
     else
         n->tape->kernels->axpy(dh, share, dy, n->out->cols);
@@ -186,7 +186,7 @@ static void backward_state(const struct sl_node *n, int row, float p, int s)
         n->tape->kernels->axpy(sl_grad_row(n->in[OUTPUT], s), 1.0f, dy, n->out->cols);
 }
 
-static void backward_rows(void *ctx, int first, int last, int worker)
+static void halt_backward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct halt *a = n->args;
@@ -198,7 +198,7 @@ static void backward_rows(void *ctx, int first, int last, int worker)
             along = n->tape->kernels->dot(sl_grad_row(n->out, s), sl_row(n->in[STATES], s),
                                           n->out->cols);
         float *dscore = sl_grad_row(n->in[SCORES], i);
-        *dscore = backward_score(n, i, p, along) + (n->fresh[SCORES] ? 0.0f : *dscore);
+        *dscore = backward_score(n, i, p, along) + (n->overwrite[SCORES] ? 0.0f : *dscore);
         if (s >= 0)
             backward_state(n, i, p, s);
     }
@@ -206,7 +206,7 @@ static void backward_rows(void *ctx, int first, int last, int worker)
 
 static void halt_backward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->in[SCORES]->rows, ROWS, backward_rows);
+    sl_node_parallel(n, n->in[SCORES]->rows, ROWS, halt_backward_rows);
 }
 
 static const struct sl_op halt = {.name = "halt",

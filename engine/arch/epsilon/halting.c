@@ -42,7 +42,7 @@ static float share_of(const struct sl_tape *t, const bool *padding)
 }
 
 /* Lists of rows for every sequence of the batch; they become shorter in place. */
-static void lists_begin(struct sl_tape *t, struct sl_stream *s)
+static void lists_begin(struct sl_tape *t, struct sl_recurrence *s)
 {
     size_t rows = (size_t)t->batch->rows, count = (size_t)t->batch->count;
     s->first = sl_tape_struct(t, count + 1, sizeof *s->first);
@@ -56,9 +56,9 @@ static void lists_begin(struct sl_tape *t, struct sl_stream *s)
 }
 
 /* The number of sequences in the stream has changed. */
-static void lists_renew(struct sl_stream *s, int count)
+static void lists_renew(struct sl_recurrence *s, int count)
 {
-    s->stretches = (struct sl_stretches){s->first, count};
+    s->segments = (struct sl_segments){s->first, count};
     s->firsts = (struct sl_rows){s->first, count};
     s->batch_rows = (struct sl_rows){s->batch_row, count};
     s->late = (struct sl_rows){s->follower, 0};
@@ -73,10 +73,10 @@ static struct sl_tensor *zeros(struct sl_tape *t, int rows, int cols)
     return x;
 }
 
-struct sl_stream *sl_stream_begin(struct sl_tape *t, struct sl_tensor *h, int steps_most,
-                                  int padding_token)
+struct sl_recurrence *sl_recurrence_begin(struct sl_tape *t, struct sl_tensor *h, int steps_most,
+                                          int padding_token)
 {
-    struct sl_stream *s = sl_tape_struct(t, 1, sizeof *s);
+    struct sl_recurrence *s = sl_tape_struct(t, 1, sizeof *s);
     assert(h->rows == t->batch->rows);
     s->h = h;
     s->step = 1;
@@ -104,25 +104,25 @@ static bool is_open(const struct sl_tape *t, const struct sl_halts *halts)
     return false;
 }
 
-bool sl_stream_runs(const struct sl_tape *t, const struct sl_stream *s)
+bool sl_recurrence_runs(const struct sl_tape *t, const struct sl_recurrence *s)
 {
     if (s->step > s->halts.steps_most)
         return false;
     if (t->training && !sl_tape_is_dry(t))
         return is_open(t, &s->halts);
-    return s->stretches.count > 0;
+    return s->segments.count > 0;
 }
 
 /* Whether the i-th sequence of the stream needs its other rows, and another step. */
-static bool goes_on(const struct sl_stream *s, int i)
+static bool goes_on(const struct sl_recurrence *s, int i)
 {
     return s->step < s->halts.steps_most && s->halts.steps[s->batch_row[i]] == 0;
 }
 
-static void list_followers(struct sl_stream *s)
+static void list_followers(struct sl_recurrence *s)
 {
     int count = 0;
-    for (int i = 0; i < s->stretches.count; i++)
+    for (int i = 0; i < s->segments.count; i++)
         for (int r = s->first[i] + 1; goes_on(s, i) && r < s->first[i + 1]; r++)
             s->follower[count++] = r;
     s->late.count = count;
@@ -130,10 +130,10 @@ static void list_followers(struct sl_stream *s)
 }
 
 /* Rows of the sequences that go on move up to where those that leave were. */
-static void close_ranks(const struct sl_tape *t, struct sl_stream *s)
+static void close_ranks(const struct sl_tape *t, struct sl_recurrence *s)
 {
     int count = 0, rows = 0;
-    for (int i = 0; i < s->stretches.count; i++) {
+    for (int i = 0; i < s->segments.count; i++) {
         int from = s->first[i], here = s->first[i + 1] - from;
         if (!goes_on(s, i))
             continue;
@@ -151,7 +151,7 @@ static void close_ranks(const struct sl_tape *t, struct sl_stream *s)
     lists_renew(s, count);
 }
 
-void sl_stream_advance(struct sl_tape *t, struct sl_stream *s)
+void sl_recurrence_advance(struct sl_tape *t, struct sl_recurrence *s)
 {
     if (is_lazy(t))
         close_ranks(t, s);
@@ -161,7 +161,7 @@ void sl_stream_advance(struct sl_tape *t, struct sl_stream *s)
 /* -- the walk ------------------------------------------------------------------------------- */
 
 /* All rows are computed; a gate says which of them count. */
-static void gate_renew(struct sl_tape *t, struct sl_walk *w)
+static void gate_renew(struct sl_tape *t, struct sl_causal_recurrence *w)
 {
     int rows = t->batch->rows;
     if (t->training || !w->gate.value)
@@ -170,9 +170,10 @@ static void gate_renew(struct sl_tape *t, struct sl_walk *w)
         *sl_row(w->gate.value, r) = w->halts.steps[r] == 0 ? 1.0f : 0.0f;
 }
 
-struct sl_walk *sl_walk_begin(struct sl_tape *t, struct sl_tensor *h, int steps_most)
+struct sl_causal_recurrence *sl_causal_recurrence_begin(struct sl_tape *t, struct sl_tensor *h,
+                                                        int steps_most)
 {
-    struct sl_walk *w = sl_tape_struct(t, 1, sizeof *w);
+    struct sl_causal_recurrence *w = sl_tape_struct(t, 1, sizeof *w);
     size_t rows = (size_t)t->batch->rows;
     assert(h->rows == t->batch->rows);
     w->h = h;
@@ -196,7 +197,7 @@ static bool has_caches(const struct sl_tape *t)
     return false;
 }
 
-bool sl_walk_runs(const struct sl_tape *t, const struct sl_walk *w)
+bool sl_causal_recurrence_runs(const struct sl_tape *t, const struct sl_causal_recurrence *w)
 {
     if (w->step > w->halts.steps_most)
         return false;
@@ -205,13 +206,13 @@ bool sl_walk_runs(const struct sl_tape *t, const struct sl_walk *w)
     return is_open(t, &w->halts);
 }
 
-void sl_walk_advance(struct sl_tape *t, struct sl_walk *w)
+void sl_causal_recurrence_advance(struct sl_tape *t, struct sl_causal_recurrence *w)
 {
     const struct sl_rows *took = w->gate.rows;
     struct sl_rows *next = &w->lists[w->step % 2];
     int32_t *row = w->row[w->step % 2];
     int count = 0, most = took ? took->count : t->batch->rows;
-    sl_note_layer(t, took);
+    sl_stats_add_layer(t, took);
     w->step++;
     if (!is_lazy(t)) {
         gate_renew(t, w);
@@ -253,7 +254,7 @@ static void note_depths(struct sl_tape *t, const struct sl_halts *halts, bool ot
     }
 }
 
-static void note_layers(struct sl_tape *t, const struct sl_stream *s)
+static void note_layers(struct sl_tape *t, const struct sl_recurrence *s)
 {
     int32_t *used = t->stats.layers_used;
     for (int r = 0; used && r < t->batch->rows; r++) {
@@ -262,7 +263,7 @@ static void note_layers(struct sl_tape *t, const struct sl_stream *s)
     }
 }
 
-struct sl_tensor *sl_stream_finish(struct sl_tape *t, struct sl_stream *s)
+struct sl_tensor *sl_recurrence_finish(struct sl_tape *t, struct sl_recurrence *s)
 {
     if (!sl_tape_is_dry(t)) {
         note_depths(t, &s->halts, !is_lazy(t));
@@ -271,7 +272,7 @@ struct sl_tensor *sl_stream_finish(struct sl_tape *t, struct sl_stream *s)
     return s->output;
 }
 
-struct sl_tensor *sl_walk_finish(struct sl_tape *t, struct sl_walk *w)
+struct sl_tensor *sl_causal_recurrence_finish(struct sl_tape *t, struct sl_causal_recurrence *w)
 {
     if (!sl_tape_is_dry(t))
         note_depths(t, &w->halts, /* others= */ true);
@@ -324,7 +325,7 @@ static struct sl_tensor *score(struct sl_tape *t, const struct sl_halting *halti
     return sl_linear(t, states, (struct sl_linear_args){.weight = l->weight, .bias = l->bias});
 }
 
-void sl_halting_apply(struct sl_tape *t, const struct sl_halting *halting, struct sl_stream *s)
+void sl_halting_apply(struct sl_tape *t, const struct sl_halting *halting, struct sl_recurrence *s)
 {
     struct sl_halt_args args = halt_args(t, halting, &s->halts, s->step, s->share);
     struct sl_tensor *states = sl_take_rows(t, s->h, &s->firsts);
@@ -335,7 +336,8 @@ void sl_halting_apply(struct sl_tape *t, const struct sl_halting *halting, struc
         list_followers(s);
 }
 
-void sl_halting_each(struct sl_tape *t, const struct sl_halting *halting, struct sl_walk *w)
+void sl_halting_each(struct sl_tape *t, const struct sl_halting *halting,
+                     struct sl_causal_recurrence *w)
 {
     struct sl_halt_args args = halt_args(t, halting, &w->halts, w->step, w->share);
     struct sl_tensor *states = sl_take_rows(t, w->h, w->gate.rows);

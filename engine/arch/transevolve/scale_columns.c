@@ -10,7 +10,7 @@ enum { SCALES };
 
 enum { BLOCK = 64, CHUNK = 128 }; /* rows whose ds are summed together; columns at a time */
 
-static void forward_rows(void *ctx, int first, int last, int worker)
+static void scale_columns_forward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct sl_kernels *k = n->tape->kernels;
@@ -30,7 +30,7 @@ static void forward_rows(void *ctx, int first, int last, int worker)
 
 static void scale_forward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->out->rows, BLOCK, forward_rows);
+    sl_node_parallel(n, n->out->rows, BLOCK, scale_columns_forward_rows);
 }
 
 struct backward_pass {
@@ -52,7 +52,7 @@ static void backward_block(void *ctx, int first, int last, int worker)
         const float *x = sl_row(n->in[X], r), *dy = sl_grad_row(n->out, r);
         float *dx = sl_grad_row(n->in[X], r);
         for (int c = 0; c < cols; c++) {
-            dx[c] = (n->fresh[X] ? 0.0f : dx[c]) + dy[c] * s[c];
+            dx[c] = (n->overwrite[X] ? 0.0f : dx[c]) + dy[c] * s[c];
             ds[c] += dy[c] * x[c];
         }
     }

@@ -13,8 +13,9 @@
  *     A^l(v)_i = sum_j softmax_j(q_i . k_j / sqrt(2 width / heads) + b^l_j) v_j      in every head
  *
  * There is no projection of values, and only one number per key, head and depth is new at a depth:
- * drift.c says why that is all of equation 6. Scores share their exponentials among depths:
- * evolve.c. A token leaves behind a key per block and what it looked like at each depth.
+ * time_bias.c says why that is all of equation 6. Scores share their exponentials among depths:
+ * transevolve_attention.c. A token leaves behind a key per block and what it looked like at each
+ * depth.
  *
  * Two classes are told apart by one number, as in the paper's code; so the counts of parameters are
  * the published ones, the projections of queries' time included, which nothing depends on. */
@@ -35,16 +36,16 @@ struct layer {
     struct sl_norm attention_norm, mixing_norm;
     struct sl_linear_layer project;
     struct sl_linear_layer mix[2];
-    struct sl_rotation turn[2];
+    struct sl_random_rotation turn[2];
     int cache_values;
 };
 
 struct block {
     struct sl_linear_layer query, key;
-    struct sl_drift drift;
+    struct sl_time_bias drift;
     struct layer *layers;
     struct sl_norm norm;
-    struct sl_meet_args meet;
+    struct sl_transevolve_scores_args meet;
     int depth;
 };
 
@@ -90,13 +91,13 @@ static void mixing_build(struct sl_builder *b, struct layer *k, const struct sl_
     for (int i = 0; i < 2; i++) {
         char stream[SL_NAME_MAX];
         (void)snprintf(stream, sizeof stream, "block.%d.%d.mixing.%s", block, l, streams[i]);
-        struct sl_rotation_shape turn = {.outs = sizes[i + 1],
-                                         .ins = sizes[i],
-                                         .time = own->skip_time_zero + l,
-                                         .stream = stream,
-                                         .bound = sqrtf(6.0f / (float)c->width)};
+        struct sl_random_rotation_shape turn = {.outs = sizes[i + 1],
+                                                .ins = sizes[i],
+                                                .time = own->skip_time_zero + l,
+                                                .stream = stream,
+                                                .bound = sqrtf(6.0f / (float)c->width)};
         if (own->feed_forward == RANDOM)
-            k->turn[i] = sl_rotation_build(b, names[i], turn);
+            k->turn[i] = sl_random_rotation_build(b, names[i], turn);
         else
             k->mix[i] = dense_build(b, names[i], sizes[i + 1], sizes[i], true);
     }
@@ -104,17 +105,17 @@ static void mixing_build(struct sl_builder *b, struct layer *k, const struct sl_
 
 /* Half of T's columns are frequencies. The paper has them go round once by its last depth and
  * column; its code by fixed steps, from 0. */
-static struct sl_drift_shape drift_shape(const struct sl_config *c, int depths)
+static struct sl_time_bias_shape drift_shape(const struct sl_config *c, int depths)
 {
     const struct sl_transevolve_config *own = sl_config_own(c);
     bool paper = own->time_encoding == PAPER;
     double last = (double)c->width * (double)depths;
-    return (struct sl_drift_shape){.keys = 2 * c->width,
-                                   .width = c->width,
-                                   .heads = c->heads,
-                                   .depths = depths,
-                                   .turn = paper ? 2.0 * M_PI / last : M_PI / 64.0,
-                                   .first = paper ? 1 : 0};
+    return (struct sl_time_bias_shape){.keys = 2 * c->width,
+                                       .width = c->width,
+                                       .heads = c->heads,
+                                       .depths = depths,
+                                       .turn = paper ? 2.0 * M_PI / last : M_PI / 64.0,
+                                       .first = paper ? 1 : 0};
 }
 
 static void block_build(struct sl_builder *b, struct block *k, const struct sl_config *c, int index)
@@ -125,11 +126,12 @@ static void block_build(struct sl_builder *b, struct block *k, const struct sl_c
     struct sl_linear_shape meeting = {.outs = 2 * d, .ins = d, .bound = bound};
     k->query = sl_linear_build(b, "query", meeting);
     k->key = sl_linear_build(b, "key", meeting);
-    k->drift = sl_drift_build(b, "time_projection", drift_shape(c, k->depth));
-    k->meet = (struct sl_meet_args){.heads = c->heads,
-                                    .both_ways = c->task == SL_TASK_CLASSIFICATION,
-                                    .cache_keys = sl_cache_operands(b, 2 * d),
-                                    .cache_bias = sl_cache_floats(b, k->depth * c->heads)};
+    k->drift = sl_time_bias_build(b, "time_projection", drift_shape(c, k->depth));
+    k->meet =
+        (struct sl_transevolve_scores_args){.heads = c->heads,
+                                            .bidirectional = c->task == SL_TASK_CLASSIFICATION,
+                                            .cache_keys = sl_cache_operands(b, 2 * d),
+                                            .cache_bias = sl_cache_floats(b, k->depth * c->heads)};
     k->layers = sl_arena_take(b->arena, (size_t)k->depth, sizeof *k->layers);
     for (int l = 0; l < k->depth; l++) {
         struct layer *layer = &k->layers[l];
@@ -172,14 +174,14 @@ static void transevolve_build(struct sl_builder *b, void *self, const struct sl_
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-static struct sl_meeting *meet(struct sl_tape *t, const struct block *k, struct sl_tensor *h,
-                               float dropout)
+static struct sl_transevolve_state *meet(struct sl_tape *t, const struct block *k,
+                                         struct sl_tensor *h, float dropout)
 {
     struct sl_linear_args side = {.dropout = dropout, .operand = true};
     struct sl_tensor *query = sl_linear_apply(t, &k->query, h, side);
     struct sl_tensor *key = sl_linear_apply(t, &k->key, h, side);
     struct sl_tensor *bias = sl_linear(t, key, (struct sl_linear_args){.weight = k->drift.weight});
-    return sl_meet(t, query, key, bias, k->meet);
+    return sl_transevolve_scores(t, query, key, bias, k->meet);
 }
 
 static struct sl_tensor *mix(struct sl_tape *t, const struct transevolve *m, const struct layer *k,
@@ -188,23 +190,25 @@ static struct sl_tensor *mix(struct sl_tape *t, const struct transevolve *m, con
     struct sl_linear_args args = {.activation = SL_RELU, .operand = true};
     if (m->mixing == FULL)
         return sl_mlp_apply(t, &k->mix[0], &k->mix[1], x, args);
-    x = sl_rotation_apply(t, &k->turn[0], x, args);
-    return sl_rotation_apply(t, &k->turn[1], x, (struct sl_linear_args){0});
+    x = sl_random_rotation_apply(t, &k->turn[0], x, args);
+    return sl_random_rotation_apply(t, &k->turn[1], x, (struct sl_linear_args){0});
 }
 
 static struct sl_tensor *layer_apply(struct sl_tape *t, const struct transevolve *m,
-                                     const struct layer *k, const struct sl_meeting *meeting,
-                                     int depth, struct sl_tensor *h)
+                                     const struct layer *k,
+                                     const struct sl_transevolve_state *meeting, int depth,
+                                     struct sl_tensor *h)
 {
     size_t mark = sl_tape_mark(t);
     struct sl_residual_args update = {.dropout = m->dropout};
     struct sl_tensor *x = sl_norm_apply(t, &k->attention_norm, h);
-    x = sl_evolve(t, meeting, x,
-                  (struct sl_evolve_args){.depth = depth, .cache_values = k->cache_values});
+    x = sl_transevolve_attention(
+        t, meeting, x,
+        (struct sl_transevolve_attention_args){.depth = depth, .cache_values = k->cache_values});
     x = sl_linear_apply(t, &k->project, x, (struct sl_linear_args){0});
     h = sl_residual(t, h, x, update);
     h = sl_residual(t, h, mix(t, m, k, sl_norm_apply(t, &k->mixing_norm, h)), update);
-    sl_note_layer(t, NULL);
+    sl_stats_add_layer(t, NULL);
     sl_tape_forget(t, mark);
     return h;
 }
@@ -219,7 +223,7 @@ static struct sl_tensor *predict(struct sl_tape *t, const struct transevolve *m,
     }
     h = sl_norm_apply(t, &m->norm, sl_pool(t, sl_norm_apply(t, last, h), SL_POOLING_MEAN));
     struct sl_tensor *logits = sl_linear_apply(t, &m->classify, h, (struct sl_linear_args){0});
-    return logits->cols == 1 ? sl_against_zero(t, logits) : logits;
+    return logits->cols == 1 ? sl_two_class_logits(t, logits) : logits;
 }
 
 static struct sl_tensor *transevolve_forward(struct sl_tape *t, const void *self)
@@ -229,7 +233,7 @@ static struct sl_tensor *transevolve_forward(struct sl_tape *t, const void *self
     for (int i = 0; i < m->count; i++) {
         const struct block *k = &m->blocks[i];
         size_t mark = sl_tape_mark(t);
-        struct sl_meeting *meeting = meet(t, k, h, m->dropout);
+        struct sl_transevolve_state *meeting = meet(t, k, h, m->dropout);
         for (int l = 0; l < k->depth; l++)
             h = layer_apply(t, m, &k->layers[l], meeting, l, h);
         if (i + 1 < m->count)

@@ -19,32 +19,37 @@ struct sl_tensor *sl_scale_columns(struct sl_tape *t, struct sl_tensor *x,
 
 /* y_i = (0, x_i): the logits of two classes whose softmax is the logistic function of x_i.
  * x: n x 1. */
-struct sl_tensor *sl_against_zero(struct sl_tape *t, struct sl_tensor *x);
+struct sl_tensor *sl_two_class_logits(struct sl_tape *t, struct sl_tensor *x);
 
 /* Attention that evolves with depth (TransEvolve, section 3): queries meet keys once, and at each
  * depth l only a bias per key and head moves, so that per sequence and head
  *     y_i = sum_j softmax_j(q_i . k_j / sqrt(width / heads) + bias^l_j) value_j
- * over the keys that i sees: those up to itself, or with both_ways its whole sequence. query, key:
+ * over the keys that i sees: those up to itself, or with bidirectional its whole sequence. query,
+ * key:
  * rows x width operands; bias: rows x (depths heads) fp32, its columns those of depth 0 first;
  * value: rows x any number of columns that heads divide, as an operand, and so is the result.
- * Sequences with a cache (all or none have one, never with both_ways) append their keys, biases and
+ * Sequences with a cache (all or none have one, never with bidirectional) append their keys,
+ * biases and
  * values to it and see all that it holds. */
-struct sl_meet_args {
+struct sl_transevolve_scores_args {
     int heads;
-    bool both_ways;
+    bool bidirectional;
     int cache_keys, cache_bias; /* columns of operands: width of them; of floats: depths heads */
 };
 
-struct sl_evolve_args {
+struct sl_transevolve_attention_args {
     int depth;
     int cache_values; /* columns of operands, as many as value has */
 };
-struct sl_meeting; /* in the tape */
+struct sl_transevolve_state; /* in the tape */
 
-struct sl_meeting *sl_meet(struct sl_tape *t, struct sl_tensor *query, struct sl_tensor *key,
-                           struct sl_tensor *bias, struct sl_meet_args args);
-struct sl_tensor *sl_evolve(struct sl_tape *t, const struct sl_meeting *meeting,
-                            struct sl_tensor *value, struct sl_evolve_args args);
+struct sl_transevolve_state *sl_transevolve_scores(struct sl_tape *t, struct sl_tensor *query,
+                                                   struct sl_tensor *key, struct sl_tensor *bias,
+                                                   struct sl_transevolve_scores_args args);
+struct sl_tensor *sl_transevolve_attention(struct sl_tape *t,
+                                           const struct sl_transevolve_state *meeting,
+                                           struct sl_tensor *value,
+                                           struct sl_transevolve_attention_args args);
 
 /* -- layers ----------------------------------------------------------------------------------- */
 
@@ -52,23 +57,23 @@ struct sl_tensor *sl_evolve(struct sl_tape *t, const struct sl_meeting *meeting,
  * are learnt (TransEvolve, equations 10 and 11): y = f((x U) s V + b). The rotations move with
  * `time`. A model that is trained takes x through the factors, which is less work than the gradient
  * of a weight; one that is only served has W = U diag(s) V made once. */
-struct sl_rotation {
+struct sl_random_rotation {
     struct sl_parameter *scales, *bias;
     struct sl_parameter *in, *out; /* U^T: rank x ins; V^T: outs x rank; rank = min(ins, outs) */
     struct sl_parameter *weight;   /* W^T */
 };
 
-struct sl_rotation_shape {
+struct sl_random_rotation_shape {
     int outs, ins; /* even */
     int time;
     float bound;        /* s starts U(-bound, bound) */
     const char *stream; /* of the frozen numbers: see sl_init */
 };
-struct sl_rotation sl_rotation_build(struct sl_builder *b, const char *name,
-                                     struct sl_rotation_shape shape);
+struct sl_random_rotation sl_random_rotation_build(struct sl_builder *b, const char *name,
+                                                   struct sl_random_rotation_shape shape);
 /* args: all but weight and bias. */
-struct sl_tensor *sl_rotation_apply(struct sl_tape *t, const struct sl_rotation *r,
-                                    struct sl_tensor *x, struct sl_linear_args args);
+struct sl_tensor *sl_random_rotation_apply(struct sl_tape *t, const struct sl_random_rotation *r,
+                                           struct sl_tensor *x, struct sl_linear_args args);
 
 /* What time adds to attention (TransEvolve, equation 6): at each depth a vector T, learnt
  * coefficients times waves, is projected to where keys and queries live. Of the products that
@@ -77,7 +82,7 @@ struct sl_tensor *sl_rotation_apply(struct sl_tape *t, const struct sl_rotation 
  *     bias^l_jh = key_j . g^l_h        g^l_h = sum over the columns c of head h of matrix_c T^l_c
  * The other matrix, which would project T for queries, moves nothing. It is a parameter for the
  * sake of the published counts, and its gradient is 0. */
-struct sl_drift {
+struct sl_time_bias {
     struct sl_parameter *matrix;        /* keys' columns x width */
     struct sl_parameter **coefficients; /* of each depth: 1 x width */
     struct sl_parameter *weight;        /* g, a row for each depth and head */
@@ -87,10 +92,11 @@ struct sl_drift {
 
 /* Wave j of half of the columns, of sines and then of cosines, has at depth l the angle
  *     turn (first + l) (first + j). */
-struct sl_drift_shape {
+struct sl_time_bias_shape {
     int keys, width; /* columns of a key; of T */
     int heads, depths;
     double turn;
     int first;
 };
-struct sl_drift sl_drift_build(struct sl_builder *b, const char *name, struct sl_drift_shape shape);
+struct sl_time_bias sl_time_bias_build(struct sl_builder *b, const char *name,
+                                       struct sl_time_bias_shape shape);

@@ -31,7 +31,7 @@ struct encoder {
     struct sl_embedding embedding;
     struct sl_block *blocks;
     struct sl_head head;
-    struct sl_bag bag;
+    struct sl_wide_ngrams bag;
     int depth;
 };
 
@@ -69,7 +69,7 @@ static struct sl_block_shape block_shape(const struct sl_config *c)
                                    .ffn_width = c->ffn_width,
                                    .dropout = c->dropout,
                                    .residual_dropout = c->dropout,
-                                   .both_ways = true,
+                                   .bidirectional = true,
                                    .bias = true,
                                    .activation = own->activation == RELU ? SL_RELU : SL_GELU};
 }
@@ -90,7 +90,8 @@ static void encoder_build(struct sl_builder *b, void *self, const struct sl_conf
                                                       .classes = c->classes,
                                                       .pooling = (enum sl_pooling)c->pooling,
                                                       .without_norm = !own->final_norm});
-    m->bag = sl_bag_build(b, (struct sl_bag_shape){.rows = c->wide_ngrams, .classes = c->classes});
+    m->bag = sl_wide_ngrams_build(
+        b, (struct sl_wide_ngrams_shape){.rows = c->wide_ngrams, .classes = c->classes});
 }
 
 static struct sl_tensor *encoder_forward(struct sl_tape *t, const void *self)
@@ -98,7 +99,7 @@ static struct sl_tensor *encoder_forward(struct sl_tape *t, const void *self)
     const struct encoder *m = self;
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
     h = sl_blocks_apply(t, m->blocks, m->depth, h, sl_head_reads(t, &m->head));
-    return sl_bag_apply(t, &m->bag, sl_head_apply(t, &m->head, h));
+    return sl_wide_ngrams_apply(t, &m->bag, sl_head_apply(t, &m->head, h));
 }
 
 static const char *const activations[] = {[GELU] = "gelu", [RELU] = "relu", NULL};

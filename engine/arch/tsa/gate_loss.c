@@ -11,7 +11,7 @@ static void gate_loss_forward(const struct sl_node *n)
         double x = (double)*sl_row(n->in[X], r);
         sum += (double)a->open * x + (double)a->undecided * 4.0 * x * (1.0 - x);
     }
-    n->tape->stats.price += sum;
+    n->tape->stats.aux_loss += sum;
 }
 
 static void gate_loss_backward(const struct sl_node *n)
@@ -20,7 +20,7 @@ static void gate_loss_backward(const struct sl_node *n)
     for (int r = 0; r < n->in[X]->rows; r++) {
         float *dx = sl_grad_row(n->in[X], r), x = *sl_row(n->in[X], r);
         float slope = a->open + a->undecided * 4.0f * (1.0f - 2.0f * x);
-        *dx = slope + (n->fresh[X] ? 0.0f : *dx);
+        *dx = slope + (n->overwrite[X] ? 0.0f : *dx);
     }
 }
 

@@ -80,7 +80,7 @@ struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, str
 {
     struct sl_tensor *z = sl_mlp_apply(t, &r->up, &r->down, sl_take_rows(t, h, among),
                                        (struct sl_linear_args){.activation = SL_RELU});
-    struct sl_tensor *g = sl_complement(t, z);
+    struct sl_tensor *g = sl_one_minus_sigmoid(t, z);
     note_gates(t, z, g);
     if (t->training) {
         sl_gate_loss(t, g, price);

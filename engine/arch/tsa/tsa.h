@@ -36,7 +36,7 @@ SL_POLICY_FITS(struct sl_early_exit_policy);
 /* -- ops -------------------------------------------------------------------------------------- */
 
 /* y = 1 / (1 + exp(x)): one minus the logistic of x, without cancellation. */
-struct sl_tensor *sl_complement(struct sl_tape *t, struct sl_tensor *x);
+struct sl_tensor *sl_one_minus_sigmoid(struct sl_tape *t, struct sl_tensor *x);
 
 /* Adds the mean over the rows of the training batch of open x + undecided 4 x (1 - x) to the loss.
  * x: rows x 1, gates: `undecided` is what one half costs, while 0 and 1 cost nothing. */

@@ -210,7 +210,7 @@ Test(eam, experts_that_nobody_chose_are_not_computed)
     cr_expect(isfinite(fixture_loss(m, &t, &f.batch)));
     /* K x (all rows go there) x (what the gate gives it). */
     double want = 0.5 * 4 * exp(2.0) / (1.0 + 2.0 * exp(1.0) + exp(2.0));
-    cr_expect_float_eq(t.stats.price, want, 1e-5, "price %g, want %g", t.stats.price, want);
+    cr_expect_float_eq(t.stats.aux_loss, want, 1e-5, "price %g, want %g", t.stats.aux_loss, want);
     sl_tape_release(&t);
     sl_model_close(m);
     sl_engine_destroy(engine);
@@ -247,14 +247,14 @@ Test(eam, without_its_ideas_it_is_attention_and_an_mlp)
                           down = {.weight = parameter(m, "experts.down.weight"), .bias = &bias},
                           out = {.weight = parameter(m, "output.weight"),
                                  .bias = parameter(m, "output.bias")};
-    struct sl_tensor *h =
-        sl_lookup(&t, (struct sl_lookup_args){.tokens = parameter(m, "token_embedding.weight"),
+    struct sl_tensor *h = sl_embedding_lookup(
+        &t, (struct sl_embedding_lookup_args){.tokens = parameter(m, "token_embedding.weight"),
                                               .positions = &m->builder.buffers[0],
                                               .scale = 1.0f});
     struct sl_tensor *q = sl_linear(&t, h, query), *kv = sl_linear(&t, h, both);
-    h = sl_attend(&t, q, kv, (struct sl_attend_args){.heads = 1, .both_ways = true});
+    h = sl_attention(&t, q, kv, (struct sl_attention_args){.heads = 1, .bidirectional = true});
     h = sl_linear(&t, sl_linear(&t, h, up), down);
-    const struct sl_tensor *want = sl_linear(&t, sl_mean(&t, h, NULL), out);
+    const struct sl_tensor *want = sl_linear(&t, sl_segment_mean(&t, h, NULL), out);
     for (int i = 0; i < want->rows * want->cols; i++)
         cr_expect_float_eq(sl_row(have, 0)[i], sl_row(want, 0)[i], 1e-5, "logit %d: %g, want %g", i,
                            (double)sl_row(have, 0)[i], (double)sl_row(want, 0)[i]);
@@ -359,7 +359,7 @@ static bool depends_on_dropout(struct sl_config c, bool price)
         fixture_tape_init(&t, m, &f.batch, true);
         t.random_key = (uint64_t)i;
         (void)fixture_loss(m, &t, &f.batch);
-        found[i] = price ? t.stats.price : t.stats.loss;
+        found[i] = price ? t.stats.aux_loss : t.stats.loss;
         sl_tape_release(&t);
     }
     sl_model_close(m);

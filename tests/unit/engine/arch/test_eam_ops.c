@@ -210,9 +210,9 @@ Test(eam_ops, sparse_attention_equals_a_mask_of_minus_infinity)
             for (int heads = 1; heads <= 3; heads += 2) {
                 struct sl_pattern p = patterns[k / 2];
                 p.causal = k % 2;
-                const struct sl_tensor *out =
-                    sl_attend_sparse(&a.t, a.query, a.key_value,
-                                     (struct sl_sparse_args){.heads = heads, .pattern = p});
+                const struct sl_tensor *out = sl_sparse_attention(
+                    &a.t, a.query, a.key_value,
+                    (struct sl_sparse_attention_args){.heads = heads, .pattern = p});
                 check_masked(&a, p, heads, out);
             }
         attended_close(&a);
@@ -232,9 +232,9 @@ Test(eam_ops, queries_without_keys_give_zero)
     size_t mark = sl_tape_mark(&a.t);
     memset(sl_tape_take(&a.t, SPARE, 1), 0xff, SPARE);
     sl_tape_forget(&a.t, mark);
-    const struct sl_tensor *out =
-        sl_attend_sparse(&a.t, a.query, a.key_value,
-                         (struct sl_sparse_args){.heads = 2, .pattern = {.kind = SL_PATTERN_NONE}});
+    const struct sl_tensor *out = sl_sparse_attention(
+        &a.t, a.query, a.key_value,
+        (struct sl_sparse_attention_args){.heads = 2, .pattern = {.kind = SL_PATTERN_NONE}});
     for (int i = 0; i < out->rows * WIDTH; i++)
         cr_expect_eq(sl_row(out, 0)[i], 0.0f, "number %d is %g", i, (double)sl_row(out, 0)[i]);
     attended_close(&a);
@@ -267,8 +267,9 @@ Test(eam_ops, a_step_reads_few_rows_of_the_cache)
     sl_tape_begin(&a.t, &a.f.batch, false);
     a.query = operands(&a, 0, WIDTH);
     a.key_value = operands(&a, WIDTH, 2 * WIDTH);
-    const struct sl_tensor *out = sl_attend_sparse(
-        &a.t, a.query, a.key_value, (struct sl_sparse_args){.heads = HEADS, .pattern = p});
+    const struct sl_tensor *out =
+        sl_sparse_attention(&a.t, a.query, a.key_value,
+                            (struct sl_sparse_attention_args){.heads = HEADS, .pattern = p});
     for (int c = 0; c < WIDTH; c++)
         cr_expect(isfinite(sl_row(out, 0)[c]), "column %d is %g", c, (double)sl_row(out, 0)[c]);
     attended_close(&a);
@@ -297,8 +298,8 @@ Test(eam_ops, gates_sum_to_one_unless_one_expert_is_alone)
     attended_open(&a, engine, lengths);
     struct sl_tensor *shares = shares_of(&a, EXPERTS);
     for (int used = 1; used <= EXPERTS; used++) {
-        const struct sl_routes *routes = sl_route(&a.t, shares, used, NULL);
-        const struct sl_tensor *chosen = sl_chosen_shares(&a.t, shares, routes);
+        const struct sl_expert_assignment *routes = sl_assign_experts(&a.t, shares, used, NULL);
+        const struct sl_tensor *chosen = sl_chosen_gates(&a.t, shares, routes);
         for (int r = 0; r < shares->rows; r++) {
             double whole = 0.0, kept = 0.0, most = 0.0;
             int count = 0;
@@ -327,7 +328,7 @@ Test(eam_ops, equal_gates_choose_the_lower_experts)
     attended_open(&a, engine, lengths);
     struct sl_tensor *shares = sl_tensor_take(&a.t, 3, 4);
     memcpy(shares->data, given, sizeof given);
-    const struct sl_routes *routes = sl_route(&a.t, shares, 2, NULL);
+    const struct sl_expert_assignment *routes = sl_assign_experts(&a.t, shares, 2, NULL);
     for (int r = 0; r < 3; r++)
         for (int j = 0; j < 2; j++)
             cr_expect_eq(routes->expert[2 * r + j], want[r][j], "row %d, choice %d: %d", r, j,

@@ -140,7 +140,7 @@ static double price_at(struct sl_model *m, struct sl_tape *t, const struct fixtu
 {
     t->progress = progress;
     (void)fixture_loss(m, t, &f->batch);
-    return t->stats.price;
+    return t->stats.aux_loss;
 }
 
 /* 0.1 + 0.45 (1 + cos(pi progress)): 1, 0.55, 0.1. */

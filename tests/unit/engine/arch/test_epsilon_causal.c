@@ -82,10 +82,10 @@ static void attend(struct attention *a, const struct piece *p, const int *texts)
                sizeof a->query[0]);
     for (int r = 0; r < p->count; r++)
         memcpy(sl_row(kv, r), a->key_value[p->first + r], sizeof a->key_value[0]);
-    struct sl_tensor *shares =
-        sl_share_bins(&t, kv, (struct sl_share_args){.assign = &assign, .heads = HEADS});
-    const struct sl_tensor *out =
-        sl_prefix_bins(&t, q, kv, shares, (struct sl_prefix_args){.rows = p->rows, .heads = HEADS});
+    struct sl_tensor *shares = sl_histogram_assign(
+        &t, kv, (struct sl_histogram_assign_args){.assign = &assign, .heads = HEADS});
+    const struct sl_tensor *out = sl_histogram_prefix(
+        &t, q, kv, shares, (struct sl_histogram_prefix_args){.rows = p->rows, .heads = HEADS});
     for (int i = 0; i < reading; i++)
         k->widen(a->out[p->first + (p->rows ? p->rows->index[i] : i)], sl_row_any(out, i), WIDTH);
     sl_tape_release(&t);

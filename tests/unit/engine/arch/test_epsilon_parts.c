@@ -11,10 +11,10 @@
 
 enum { ROWS = 260, WIDTH = 20, HEADS = 2, DIM = WIDTH / HEADS, BINS_MOST = 7 };
 
-/* Stretches of more than one tile, of exactly one, of one row. */
+/* Segments of more than one tile, of exactly one, of one row. */
 static const int lengths[] = {130, 1, 64, 65, 0};
 static const int32_t beginnings[] = {0, 130, 131, 195, ROWS};
-static const struct sl_stretches stretches = {beginnings, 4};
+static const struct sl_segments segments = {beginnings, 4};
 
 struct attention {
     int bins;
@@ -59,15 +59,16 @@ static void attend(struct attention *a, const char *isa)
     struct sl_parameter assign = {.data = a->assign, .rows = WIDTH, .cols = a->bins};
     memcpy(q->data, a->query, sizeof a->query);
     memcpy(kv->data, a->key_value, sizeof a->key_value);
-    struct sl_tensor *shares = sl_share_bins(&t, kv,
-                                             (struct sl_share_args){.assign = &assign,
-                                                                    .padding = a->padding,
-                                                                    .heads = HEADS,
-                                                                    .bin_padding = a->bin_padding});
-    struct sl_tensor *bins =
-        sl_fill_bins(&t, kv, shares, (struct sl_fill_args){.stretches = stretches, .heads = HEADS});
-    const struct sl_tensor *out =
-        sl_read_bins(&t, q, bins, (struct sl_read_args){.stretches = stretches, .heads = HEADS});
+    struct sl_tensor *shares =
+        sl_histogram_assign(&t, kv,
+                            (struct sl_histogram_assign_args){.assign = &assign,
+                                                              .padding = a->padding,
+                                                              .heads = HEADS,
+                                                              .bin_padding = a->bin_padding});
+    struct sl_tensor *bins = sl_histogram_fill(
+        &t, kv, shares, (struct sl_histogram_fill_args){.segments = segments, .heads = HEADS});
+    const struct sl_tensor *out = sl_histogram_read(
+        &t, q, bins, (struct sl_histogram_read_args){.segments = segments, .heads = HEADS});
     for (int r = 0; r < ROWS; r++)
         engine->kernels->widen(a->out[r], sl_row_any(out, r), WIDTH);
     sl_tape_release(&t);
@@ -91,15 +92,15 @@ static void softmax(double *x, int count)
         x[i] /= sum;
 }
 
-/* One head's bins of one stretch. */
+/* One head's bins of one segment. */
 struct bins {
     double mass[BINS_MOST], keys[BINS_MOST][DIM], values[BINS_MOST][DIM];
 };
 
-static void fill_bins(const struct attention *a, int stretch, int head, struct bins *bins)
+static void fill_bins(const struct attention *a, int segment, int head, struct bins *bins)
 {
     *bins = (struct bins){0};
-    for (int i = beginnings[stretch]; i < beginnings[stretch + 1]; i++) {
+    for (int i = beginnings[segment]; i < beginnings[segment + 1]; i++) {
         const float *key = &a->key_value[i][head * DIM];
         double share[BINS_MOST];
         for (int b = 0; b < a->bins; b++)
@@ -124,11 +125,11 @@ static void fill_bins(const struct attention *a, int stretch, int head, struct b
 static double difference_of(const struct attention *a)
 {
     double most = 0.0;
-    for (int i = 0; i < stretches.count * HEADS; i++) {
-        int stretch = i / HEADS, head = i % HEADS;
+    for (int i = 0; i < segments.count * HEADS; i++) {
+        int segment = i / HEADS, head = i % HEADS;
         struct bins bins;
-        fill_bins(a, stretch, head, &bins);
-        for (int j = beginnings[stretch]; j < beginnings[stretch + 1]; j++) {
+        fill_bins(a, segment, head, &bins);
+        for (int j = beginnings[segment]; j < beginnings[segment + 1]; j++) {
             double weight[BINS_MOST] = {0};
             for (int b = 0; b < a->bins; b++)
                 for (int c = 0; c < DIM; c++)
@@ -169,7 +170,7 @@ Test(histogram, without_prototypes_every_bin_is_the_mean)
     for (int r = 1; r < ROWS; r += 3)
         a->padding[r] = r != 130;
     attend(a, "ref");
-    for (int s = 0; s < stretches.count; s++)
+    for (int s = 0; s < segments.count; s++)
         for (int c = 0; c < WIDTH; c++) {
             double mean = 0.0;
             int count = 0;
@@ -262,7 +263,7 @@ static void walk(struct walk *w, float price, double mean)
                         .log_prior_rest = (float)(STEPS * log(1.0 - 1.0 / mean))});
     }
     memcpy(w->outputs, y->data, sizeof w->outputs);
-    w->price = t.stats.price;
+    w->price = t.stats.aux_loss;
     sl_tape_release(&t);
     sl_engine_destroy(engine);
 }

@@ -15,7 +15,7 @@ enum { TEXTS_MOST = 4 };
 struct scene {
     int lengths[TEXTS_MOST + 1];
     int heads, width, columns; /* of queries and keys; of values */
-    bool both_ways;
+    bool bidirectional;
     bool crossed; /* scores and biases peak at different keys */
     int rows;
     struct sl_sequence sequences[TEXTS_MOST];
@@ -106,7 +106,7 @@ static void scene_close(struct scene *s)
 static void plain_row(struct scene *s, const struct sl_sequence *t, int i, int head)
 {
     int width = s->width / s->heads, columns = s->columns / s->heads, row = t->first + i;
-    int seen = s->both_ways ? t->rows : i + 1;
+    int seen = s->bidirectional ? t->rows : i + 1;
     double scale = 1.0 / sqrt(width), p[1024];
     size_t q = (size_t)(row * s->width + head * width);
     size_t out = (size_t)(row * s->columns + head * columns);
@@ -171,10 +171,11 @@ static void play(struct played *p, const struct scene *s, struct sl_engine *engi
     p->value = operands_of(&p->tape, s->value, s->rows, s->columns);
     p->bias = sl_tensor_take(&p->tape, s->rows, s->heads);
     memcpy(p->bias->data, s->bias, (size_t)(s->rows * s->heads) * sizeof *s->bias);
-    struct sl_meeting *meeting =
-        sl_meet(&p->tape, p->query, p->key, p->bias,
-                (struct sl_meet_args){.heads = s->heads, .both_ways = s->both_ways});
-    p->y = sl_evolve(&p->tape, meeting, p->value, (struct sl_evolve_args){0});
+    struct sl_transevolve_state *meeting = sl_transevolve_scores(
+        &p->tape, p->query, p->key, p->bias,
+        (struct sl_transevolve_scores_args){.heads = s->heads, .bidirectional = s->bidirectional});
+    p->y = sl_transevolve_attention(&p->tape, meeting, p->value,
+                                    (struct sl_transevolve_attention_args){0});
 }
 
 static void back(struct played *p, const struct scene *s)
@@ -253,11 +254,11 @@ static void check_at_levels(const struct scene *s, const char *what)
 Test(transevolve_ops, shared_exponentials_are_the_softmax_of_scores_and_biases)
 {
     static const struct scene scenes[] = {
-        {.lengths = {13, 1, 70}, .heads = 3, .width = 72, .columns = 36, .both_ways = true},
+        {.lengths = {13, 1, 70}, .heads = 3, .width = 72, .columns = 36, .bidirectional = true},
         {.lengths = {13, 1, 70}, .heads = 3, .width = 72, .columns = 36},
-        {.lengths = {100, 33}, .heads = 2, .width = 128, .columns = 64, .both_ways = true},
+        {.lengths = {100, 33}, .heads = 2, .width = 128, .columns = 64, .bidirectional = true},
         {.lengths = {64, 65}, .heads = 2, .width = 128, .columns = 64},
-        {.lengths = {600}, .heads = 1, .width = 8, .columns = 6, .both_ways = true},
+        {.lengths = {600}, .heads = 1, .width = 8, .columns = 6, .bidirectional = true},
         {.lengths = {520}, .heads = 1, .width = 8, .columns = 6},
     };
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
@@ -274,11 +275,11 @@ Test(transevolve_ops, rows_whose_shared_exponentials_vanish_are_computed_from_th
                             .heads = 2,
                             .width = 16,
                             .columns = 12,
-                            .both_ways = true,
+                            .bidirectional = true,
                             .crossed = true};
     check_at_levels(&s, "crossed");
     struct scene causal = s;
-    causal.both_ways = false;
+    causal.bidirectional = false;
     check_at_levels(&causal, "crossed, causal");
 }
 
@@ -299,7 +300,7 @@ Test(transevolve_ops, without_a_bias_it_is_ordinary_attention)
     }
     struct sl_tensor *key_value = operands_of(&p.tape, both, s.rows, 48);
     const struct sl_tensor *want =
-        sl_attend(&p.tape, p.query, key_value, (struct sl_attend_args){.heads = s.heads});
+        sl_attention(&p.tape, p.query, key_value, (struct sl_attention_args){.heads = s.heads});
     for (int r = 0; r < s.rows; r++)
         for (int c = 0; c < 24; c++)
             cr_expect_float_eq(sl_row(p.y, r)[c], sl_row(want, r)[c], 1e-6, "row %d, column %d", r,

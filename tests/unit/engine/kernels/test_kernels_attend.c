@@ -81,9 +81,9 @@ static void problem_free(struct problem *p)
     output_free(p->scratch);
 }
 
-static struct sl_attend call_of(const struct problem *p)
+static struct sl_attention call_of(const struct problem *p)
 {
-    return (struct sl_attend){
+    return (struct sl_attention){
         .q = p->q_operands,
         .k = p->k_operands,
         .v = p->v_operands,
@@ -106,7 +106,7 @@ static struct sl_attend call_of(const struct problem *p)
 
 static void run(const struct sl_kernels *k, const struct problem *p)
 {
-    const struct sl_attend a = call_of(p);
+    const struct sl_attention a = call_of(p);
     k->attend(k, &a);
     cr_assert(output_guarded(p->out, p->out_bytes), "%s: out", k->name);
     cr_assert(output_guarded(p->lse, (size_t)p->h.queries * sizeof *p->lse), "%s: lse", k->name);
@@ -119,7 +119,7 @@ static void run(const struct sl_kernels *k, const struct problem *p)
 /* One query: its probabilities after dropout (p has room for keys) and its lse. */
 static double oracle_row(const struct problem *p, const double *q, int i, double *probabilities)
 {
-    const struct sl_attend a = call_of(p);
+    const struct sl_attention a = call_of(p);
     const int n = p->visible[i], d = p->h.head_dim;
     double max = -HUGE_VAL, total = 0.0;
     for (int j = 0; j < n; j++) {
@@ -202,7 +202,7 @@ Test(attend, is_the_formula)
 static void query_alone(const struct sl_kernels *k, const struct problem *p, int i, int keys)
 {
     const size_t row = p->stride * sl_type_bytes(k->operand);
-    struct sl_attend a = call_of(p);
+    struct sl_attention a = call_of(p);
     unsigned char *out = output_make(row);
     float lse;
     a.q = (const unsigned char *)a.q + (size_t)i * row;

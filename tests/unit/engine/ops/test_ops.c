@@ -61,7 +61,7 @@ static void probe_forward(const struct sl_node *n)
 static void probe_backward(const struct sl_node *n)
 {
     for (int i = 0; i < n->in[0]->rows * n->in[0]->cols; i++)
-        n->in[0]->grad[i] = weight_of(i) + (n->fresh[0] ? 0.0f : n->in[0]->grad[i]);
+        n->in[0]->grad[i] = weight_of(i) + (n->overwrite[0] ? 0.0f : n->in[0]->grad[i]);
 }
 
 static const struct sl_op probe = {.name = "probe",
@@ -136,17 +136,20 @@ static struct sl_tensor *use_linear_fixed(struct sl_tape *t, struct inputs *in)
 
 static struct sl_tensor *use_against_zero(struct sl_tape *t, struct inputs *in)
 {
-    return sl_against_zero(t, in->tensors[0]);
+    return sl_two_class_logits(t, in->tensors[0]);
 }
 
 /* Two depths of one meeting; keys and values are one, and so is what one depth gives the other. */
-static struct sl_tensor *evolve(struct sl_tape *t, struct inputs *in, bool both_ways)
+static struct sl_tensor *evolve(struct sl_tape *t, struct inputs *in, bool bidirectional)
 {
     struct sl_tensor *key = in->tensors[1];
-    struct sl_meeting *meeting = sl_meet(t, in->tensors[0], key, in->tensors[2],
-                                         (struct sl_meet_args){.heads = 2, .both_ways = both_ways});
-    struct sl_tensor *value = sl_evolve(t, meeting, key, (struct sl_evolve_args){.depth = 1});
-    return sl_evolve(t, meeting, value, (struct sl_evolve_args){.depth = 0});
+    struct sl_transevolve_state *meeting = sl_transevolve_scores(
+        t, in->tensors[0], key, in->tensors[2],
+        (struct sl_transevolve_scores_args){.heads = 2, .bidirectional = bidirectional});
+    struct sl_tensor *value = sl_transevolve_attention(
+        t, meeting, key, (struct sl_transevolve_attention_args){.depth = 1});
+    return sl_transevolve_attention(t, meeting, value,
+                                    (struct sl_transevolve_attention_args){.depth = 0});
 }
 
 static struct sl_tensor *use_evolve(struct sl_tape *t, struct inputs *in)
@@ -161,36 +164,36 @@ static struct sl_tensor *use_evolve_both_ways(struct sl_tape *t, struct inputs *
 
 static struct sl_tensor *use_lookup(struct sl_tape *t, struct inputs *in)
 {
-    return sl_lookup(t, (struct sl_lookup_args){.tokens = &in->parameters[0],
-                                                .positions = &in->parameters[1],
-                                                .scale = 1.5f,
-                                                .dropout = 0.2f});
+    return sl_embedding_lookup(t, (struct sl_embedding_lookup_args){.tokens = &in->parameters[0],
+                                                                    .positions = &in->parameters[1],
+                                                                    .scale = 1.5f,
+                                                                    .dropout = 0.2f});
 }
 
 static struct sl_tensor *use_lookup_padded(struct sl_tape *t, struct inputs *in)
 {
-    return sl_lookup(t, (struct sl_lookup_args){.tokens = &in->parameters[0],
-                                                .positions = &in->parameters[1],
-                                                .scale = 1.5f,
-                                                .padding_token = 1});
+    return sl_embedding_lookup(t, (struct sl_embedding_lookup_args){.tokens = &in->parameters[0],
+                                                                    .positions = &in->parameters[1],
+                                                                    .scale = 1.5f,
+                                                                    .padding_token = 1});
 }
 
 static struct sl_tensor *use_lookup_pairs(struct sl_tape *t, struct inputs *in)
 {
-    t->token_dropout = 0.3f;
-    return sl_lookup(t, (struct sl_lookup_args){.tokens = &in->parameters[0],
-                                                .positions = &in->parameters[1],
-                                                .pairs = &in->parameters[2],
-                                                .scale = 1.5f,
-                                                .dropout = 0.2f,
-                                                .padding_token = 1});
+    t->word_dropout = 0.3f;
+    return sl_embedding_lookup(t, (struct sl_embedding_lookup_args){.tokens = &in->parameters[0],
+                                                                    .positions = &in->parameters[1],
+                                                                    .pairs = &in->parameters[2],
+                                                                    .scale = 1.5f,
+                                                                    .dropout = 0.2f,
+                                                                    .padding_token = 1});
 }
 
 static struct sl_tensor *use_bag(struct sl_tape *t, struct inputs *in)
 {
-    return sl_add_bag(
-        t, in->tensors[0],
-        (struct sl_bag_args){.table = &in->parameters[0], .scale = 0.7f, .padding_token = 1});
+    return sl_add_ngram_logits(t, in->tensors[0],
+                               (struct sl_ngram_logits_args){
+                                   .table = &in->parameters[0], .scale = 0.7f, .padding_token = 1});
 }
 
 /* The second time its input has a gradient already. */
@@ -222,51 +225,52 @@ static struct sl_tensor *use_gather(struct sl_tape *t, struct inputs *in)
 
 static struct sl_tensor *use_complement(struct sl_tape *t, struct inputs *in)
 {
-    return sl_complement(t, in->tensors[0]);
+    return sl_one_minus_sigmoid(t, in->tensors[0]);
 }
 
 static struct sl_tensor *use_attend(struct sl_tape *t, struct inputs *in)
 {
-    return sl_attend(t, in->tensors[0], in->tensors[1],
-                     (struct sl_attend_args){.heads = 4, .dropout = 0.2f});
+    return sl_attention(t, in->tensors[0], in->tensors[1],
+                        (struct sl_attention_args){.heads = 4, .dropout = 0.2f});
 }
 
 static struct sl_tensor *use_attend_rows(struct sl_tape *t, struct inputs *in)
 {
-    return sl_attend(t, in->tensors[0], in->tensors[1],
-                     (struct sl_attend_args){.heads = 2, .rows = &some});
+    return sl_attention(t, in->tensors[0], in->tensors[1],
+                        (struct sl_attention_args){.heads = 2, .rows = &some});
 }
 
 /* The batch's sequences, of which the last row of the first and all of the second are padding. */
 static const int32_t beginnings[] = {0, 6, 7, ROWS};
-static const struct sl_stretches stretches = {beginnings, 3};
+static const struct sl_segments segments = {beginnings, 3};
 static const bool padding[ROWS] = {[5] = true, [6] = true};
 
 /* Shares, and what the rows fill bins with by them. */
 static struct sl_tensor *use_fill_bins(struct sl_tape *t, struct inputs *in)
 {
-    struct sl_tensor *shares = sl_share_bins(
+    struct sl_tensor *shares = sl_histogram_assign(
         t, in->tensors[0],
-        (struct sl_share_args){
+        (struct sl_histogram_assign_args){
             .assign = &in->parameters[0], .padding = padding, .heads = 4, .entropy_weight = 0.7f});
-    return sl_fill_bins(t, in->tensors[0], shares,
-                        (struct sl_fill_args){.stretches = stretches, .heads = 4});
+    return sl_histogram_fill(t, in->tensors[0], shares,
+                             (struct sl_histogram_fill_args){.segments = segments, .heads = 4});
 }
 
 static struct sl_tensor *use_share_bins(struct sl_tape *t, struct inputs *in)
 {
-    return sl_share_bins(t, in->tensors[0],
-                         (struct sl_share_args){.assign = &in->parameters[0],
-                                                .padding = padding,
-                                                .heads = 2,
-                                                .bin_padding = true,
-                                                .entropy_weight = 0.7f});
+    return sl_histogram_assign(t, in->tensors[0],
+                               (struct sl_histogram_assign_args){.assign = &in->parameters[0],
+                                                                 .padding = padding,
+                                                                 .heads = 2,
+                                                                 .bin_padding = true,
+                                                                 .entropy_weight = 0.7f});
 }
 
 static struct sl_tensor *use_prefix_bins(struct sl_tape *t, struct inputs *in)
 {
-    return sl_prefix_bins(t, in->tensors[0], in->tensors[1], sl_softmax_rows(t, in->tensors[2]),
-                          (struct sl_prefix_args){.heads = 2, .dropout = 0.2f});
+    return sl_histogram_prefix(t, in->tensors[0], in->tensors[1],
+                               sl_softmax_rows(t, in->tensors[2]),
+                               (struct sl_histogram_prefix_args){.heads = 2, .dropout = 0.2f});
 }
 
 /* The second time every input has a gradient already. */
@@ -274,8 +278,8 @@ static struct sl_tensor *use_prefix_bins_twice(struct sl_tape *t, struct inputs 
 {
     struct sl_tensor *shares = sl_softmax_rows(t, in->tensors[2]), *y = NULL;
     for (int i = 0; i < 2; i++) {
-        struct sl_tensor *z = sl_prefix_bins(t, in->tensors[0], in->tensors[1], shares,
-                                             (struct sl_prefix_args){.heads = 1});
+        struct sl_tensor *z = sl_histogram_prefix(t, in->tensors[0], in->tensors[1], shares,
+                                                  (struct sl_histogram_prefix_args){.heads = 1});
         y = y ? sl_residual(t, y, z, (struct sl_residual_args){0}) : z;
     }
     return y;
@@ -283,8 +287,9 @@ static struct sl_tensor *use_prefix_bins_twice(struct sl_tape *t, struct inputs 
 
 static struct sl_tensor *use_read_bins(struct sl_tape *t, struct inputs *in)
 {
-    return sl_read_bins(t, in->tensors[0], in->tensors[1],
-                        (struct sl_read_args){.stretches = stretches, .heads = 2, .dropout = 0.2f});
+    return sl_histogram_read(
+        t, in->tensors[0], in->tensors[1],
+        (struct sl_histogram_read_args){.segments = segments, .heads = 2, .dropout = 0.2f});
 }
 
 /* Three steps, after which some rows have halted and others have not. */
@@ -338,7 +343,7 @@ static struct sl_tensor *use_cross_entropy(struct sl_tape *t, struct inputs *in)
 static struct sl_tensor *use_price(struct sl_tape *t, struct inputs *in)
 {
     sl_gate_loss(t, in->tensors[0], (struct sl_gate_loss_args){.open = 1.3f, .undecided = 0.4f});
-    return sl_complement(t, in->tensors[0]);
+    return sl_one_minus_sigmoid(t, in->tensors[0]);
 }
 
 /* Rows that stand for others, as pooled ones do: their dropout differs from that of 0, 1, 2. */
@@ -369,30 +374,30 @@ static struct sl_tensor *use_drop(struct sl_tape *t, struct inputs *in)
 
 static struct sl_tensor *use_attend_log(struct sl_tape *t, struct inputs *in)
 {
-    return sl_attend_sparse(t, in->tensors[0], in->tensors[1],
-                            (struct sl_sparse_args){.heads = 4, .operand = true});
+    return sl_sparse_attention(t, in->tensors[0], in->tensors[1],
+                               (struct sl_sparse_attention_args){.heads = 4, .operand = true});
 }
 
 static struct sl_tensor *use_attend_causal(struct sl_tape *t, struct inputs *in)
 {
-    return sl_attend_sparse(
+    return sl_sparse_attention(
         t, in->tensors[0], in->tensors[1],
-        (struct sl_sparse_args){.heads = 1, .pattern = {SL_PATTERN_LOG, .causal = true}});
+        (struct sl_sparse_attention_args){.heads = 1, .pattern = {SL_PATTERN_LOG, .causal = true}});
 }
 
 static struct sl_tensor *use_attend_window_and_stride(struct sl_tape *t, struct inputs *in)
 {
-    return sl_attend_sparse(
+    return sl_sparse_attention(
         t, in->tensors[0], in->tensors[1],
-        (struct sl_sparse_args){
+        (struct sl_sparse_attention_args){
             .heads = 2, .rows = &some, .pattern = {SL_PATTERN_WINDOW_STRIDE, 3, 1, false}});
 }
 
 static struct sl_tensor *use_attend_none(struct sl_tape *t, struct inputs *in)
 {
-    return sl_attend_sparse(
+    return sl_sparse_attention(
         t, in->tensors[0], in->tensors[1],
-        (struct sl_sparse_args){.heads = 2, .pattern = {.kind = SL_PATTERN_NONE}});
+        (struct sl_sparse_attention_args){.heads = 2, .pattern = {.kind = SL_PATTERN_NONE}});
 }
 
 static struct sl_tensor *use_softmax_rows(struct sl_tape *t, struct inputs *in)
@@ -406,22 +411,22 @@ static struct sl_tensor *use_scale_parts(struct sl_tape *t, struct inputs *in)
 }
 
 /* A choice that does not depend on what is varied. */
-static const struct sl_routes *routes_to(struct sl_tape *t, int used)
+static const struct sl_expert_assignment *routes_to(struct sl_tape *t, int used)
 {
     struct sl_tensor *shares = sl_tensor_take(t, ROWS, EXPERTS);
     for (int i = 0; i < ROWS * EXPERTS; i++)
         sl_row(shares, 0)[i] = weight_of(100 + i);
-    return sl_route(t, shares, used, NULL);
+    return sl_assign_experts(t, shares, used, NULL);
 }
 
 static struct sl_tensor *use_chosen_share(struct sl_tape *t, struct inputs *in)
 {
-    return sl_chosen_shares(t, sl_softmax_rows(t, in->tensors[0]), routes_to(t, 1));
+    return sl_chosen_gates(t, sl_softmax_rows(t, in->tensors[0]), routes_to(t, 1));
 }
 
 static struct sl_tensor *use_chosen_shares(struct sl_tape *t, struct inputs *in)
 {
-    return sl_chosen_shares(t, sl_softmax_rows(t, in->tensors[0]), routes_to(t, 2));
+    return sl_chosen_gates(t, sl_softmax_rows(t, in->tensors[0]), routes_to(t, 2));
 }
 
 static struct sl_tensor *use_dispatch(struct sl_tape *t, struct inputs *in)
@@ -437,7 +442,7 @@ static struct sl_tensor *use_combine(struct sl_tape *t, struct inputs *in)
 static struct sl_tensor *use_balance(struct sl_tape *t, struct inputs *in)
 {
     struct sl_tensor *shares = sl_softmax_rows(t, in->tensors[0]);
-    sl_balance(t, shares, routes_to(t, 2), 1.7f);
+    sl_load_balancing_loss(t, shares, routes_to(t, 2), 1.7f);
     return shares;
 }
 
@@ -563,7 +568,7 @@ static double run(struct sl_tape *t, const struct sl_batch *batch, struct inputs
     struct sl_tensor *out = c->build(t, in);
     if (out)
         (void)sl_tape_run(t, (struct sl_node){.op = &probe, .in = {out}});
-    return t->stats.loss + t->stats.price;
+    return t->stats.loss + t->stats.aux_loss;
 }
 
 struct checked {
@@ -673,8 +678,8 @@ Test(ops, pairs_are_found_by_a_fixed_hash)
     memcpy(f.tokens, tokens, sizeof tokens);
     EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 16, &err), err);
     sl_tape_begin(&t, &f.batch, true);
-    const struct sl_tensor *y = sl_lookup(
-        &t, (struct sl_lookup_args){
+    const struct sl_tensor *y = sl_embedding_lookup(
+        &t, (struct sl_embedding_lookup_args){
                 .tokens = &table, .positions = &positions, .pairs = &pairs, .scale = 1.0f});
     for (int r = 0; r < y->rows; r++)
         cr_expect_eq(*sl_row(y, r), want[r], "row %d", r);
@@ -712,7 +717,7 @@ Test(ops, a_bag_counts_each_feature_once)
     for (int s = 0; s < 3; s++)
         sl_row(x, s)[0] = sl_row(x, s)[1] = before[s];
     const struct sl_tensor *y =
-        sl_bag_apply(&t, &(struct sl_bag){.table = &table, .padding_token = 1}, x);
+        sl_wide_ngrams_apply(&t, &(struct sl_wide_ngrams){.table = &table, .padding_token = 1}, x);
     for (int s = 0; s < 3; s++)
         cr_expect(sl_row(y, s)[0] == before[s] && fabsf(sl_row(y, s)[1] - want[s]) < 0.01f,
                   "text %d: %g, %g", s, (double)sl_row(y, s)[0], (double)sl_row(y, s)[1]);
@@ -732,16 +737,17 @@ Test(ops, half_of_the_tokens_are_left_out_by_their_place)
         ones[i] = 1.0f;
     const struct sl_parameter table = {.data = ones, .rows = FIXTURE_CONTEXT, .cols = 1};
     const struct sl_parameter positions = {.data = zeros, .rows = FIXTURE_CONTEXT, .cols = 1};
-    const struct sl_lookup_args args = {.tokens = &table, .positions = &positions, .scale = 1.0f};
+    const struct sl_embedding_lookup_args args = {
+        .tokens = &table, .positions = &positions, .scale = 1.0f};
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct fixture_batch f;
     struct sl_tape t;
     struct sl_err err;
     EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 16, &err), err);
-    t.token_dropout = 0.5f;
+    t.word_dropout = 0.5f;
     fixture_batch_init(&f, whole, 1);
     sl_tape_begin(&t, &f.batch, true);
-    const struct sl_tensor *y = sl_lookup(&t, args);
+    const struct sl_tensor *y = sl_embedding_lookup(&t, args);
     float sum = 0.0f;
     for (int r = 0; r < 2 * TEXT; r++) {
         kept[r] = *sl_row(y, r);
@@ -753,7 +759,7 @@ Test(ops, half_of_the_tokens_are_left_out_by_their_place)
     fixture_batch_init(&f, half, 1);
     f.batch.row_base = TEXT;
     sl_tape_begin(&t, &f.batch, true);
-    y = sl_lookup(&t, args);
+    y = sl_embedding_lookup(&t, args);
     for (int r = 0; r < TEXT; r++)
         cr_expect_eq(*sl_row(y, r), kept[TEXT + r], "row %d of the second text", r);
     sl_tape_release(&t);

@@ -1,4 +1,5 @@
-/* spectral.c - a linear layer whose weight is divided by its largest singular value. Miyato et al.
+/* spectral_linear.c - a linear layer whose weight is divided by its largest singular value.
+ * Miyato et al.
  * 2018, algorithm 1. */
 #include "arch/epsilon/epsilon.h"
 
@@ -25,13 +26,14 @@ static struct sl_parameter *vector(struct sl_builder *b, const char *name, const
 
 static const struct sl_upkeep upkeep;
 
-struct sl_spectral sl_spectral_build(struct sl_builder *b, const char *name, int outs, int ins)
+struct sl_spectral_linear sl_spectral_linear_build(struct sl_builder *b, const char *name, int outs,
+                                                   int ins)
 {
     char raw[SL_NAME_MAX], normal[SL_NAME_MAX], bias[SL_NAME_MAX];
     (void)snprintf(raw, sizeof raw, "%s.weight", name);
     (void)snprintf(normal, sizeof normal, "%s.normalized_weight", name);
     (void)snprintf(bias, sizeof bias, "%s.bias", name);
-    struct sl_spectral s = {0};
+    struct sl_spectral_linear s = {0};
     s.raw = sl_parameter_add(b, raw, SL_ROLE_SOURCE, outs, ins, sl_glorot(ins, outs));
     s.u = vector(b, name, "weight_u", outs);
     s.v = vector(b, name, "weight_v", ins);
@@ -50,7 +52,7 @@ static const float *row_of(const struct sl_parameter *p, int row)
     return p->data + (size_t)row * (size_t)p->cols;
 }
 
-static float sigma_of(const struct sl_spectral *s, const struct sl_kernels *k)
+static float sigma_of(const struct sl_spectral_linear *s, const struct sl_kernels *k)
 {
     double sigma = 0.0;
     for (int r = 0; r < s->raw->rows; r++)
@@ -61,7 +63,7 @@ static float sigma_of(const struct sl_spectral *s, const struct sl_kernels *k)
 
 static void derive(const void *layer, const struct sl_kernels *k)
 {
-    const struct sl_spectral *s = layer;
+    const struct sl_spectral_linear *s = layer;
     k->scale(s->layer.weight->data, 1.0f / sigma_of(s, k), s->raw->data,
              s->raw->rows * s->raw->cols);
 }
@@ -69,7 +71,7 @@ static void derive(const void *layer, const struct sl_kernels *k)
 /* With G = dL/d(W / sigma):  dW = (G - <G, W / sigma> u v^T) / sigma. */
 static void fold(const void *layer, const struct sl_kernels *k)
 {
-    const struct sl_spectral *s = layer;
+    const struct sl_spectral_linear *s = layer;
     const struct sl_parameter *normal = s->layer.weight;
     float inverse = 1.0f / sigma_of(s, k);
     double along = 0.0;
@@ -92,7 +94,7 @@ static void normalise(const struct sl_parameter *x, const struct sl_kernels *k)
 }
 
 /* v = W^T u / |W^T u|;  u = W v / |W v|. */
-static void iterate(const struct sl_spectral *s, const struct sl_kernels *k)
+static void iterate(const struct sl_spectral_linear *s, const struct sl_kernels *k)
 {
     memset(s->v->data, 0, (size_t)s->v->cols * sizeof *s->v->data);
     for (int r = 0; r < s->raw->rows; r++)
@@ -105,7 +107,7 @@ static void iterate(const struct sl_spectral *s, const struct sl_kernels *k)
 
 static void follow(const void *layer, const struct sl_kernels *k, bool fresh)
 {
-    const struct sl_spectral *s = layer;
+    const struct sl_spectral_linear *s = layer;
     for (int i = 0; i < (fresh ? ROUNDS_FIRST : ROUNDS); i++)
         iterate(s, k);
 }

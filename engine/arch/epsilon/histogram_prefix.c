@@ -1,6 +1,6 @@
-/* prefix_bins.c - queries attend to the bins that they and the rows before them have filled:
+/* histogram_prefix.c - queries attend to the bins that they and the rows before them have filled:
  * Epsilon, section 3.3, with sums that end at the query's own row. Per head, with the shares a of
- * share_bins.c and all rows i <= j of the text:
+ * histogram_assign.c and all rows i <= j of the text:
  *
  *     M_b = sum_i a_ib + 1e-6;   K^_b = sum_i a_ib K_i;   V^_b = sum_i a_ib V_i
  *     w_j = softmax_b(Q_j . K^_b / (M_b sqrt(head_dim)));   out_j = sum_b dropout(w_jb) V^_b / M_b
@@ -8,7 +8,7 @@
  * Every sum is one chain of additions, row after row, so its bits do not depend on how a text is
  * cut; and the sums, as long as the text may be, are all that a cache has to hold. Nothing of them
  * is kept for the way back, which makes them again as it goes forwards once more. */
-#include "arch/epsilon/bins.h"
+#include "arch/epsilon/histogram_bins.h"
 #include "ops/heads.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ enum { QUERY, KEY_VALUE, SHARES };
 enum { ROWS = 64 };
 
 struct prefix {
-    struct sl_prefix_args args;
+    struct sl_histogram_prefix_args args;
     struct sl_bins_shape shape;
     int32_t *first; /* query of each sequence; and one past the last */
     struct sl_dropout dropout;
@@ -27,7 +27,7 @@ struct prefix {
 };
 
 /* Scratch memory of one direction. */
-struct pass {
+struct histogram_prefix_ctx {
     const struct sl_node *n;
     float *contexts; /* forward: the result in fp32 */
     float *slopes;   /* backward, per head and row: e, f and g */
@@ -183,7 +183,8 @@ static void score(const struct sl_node *n, const struct sums *s, const float *qu
     }
 }
 
-static void read(const struct pass *p, const struct sums *s, int i, int head, float *spare)
+static void read(const struct histogram_prefix_ctx *p, const struct sums *s, int i, int head,
+                 float *spare)
 {
     const struct sl_node *n = p->n;
     const struct prefix *a = n->args;
@@ -199,7 +200,8 @@ static void read(const struct pass *p, const struct sums *s, int i, int head, fl
     times(n, out, weights, s->values_transposed, (struct sl_product){.n = dim, .k = bins});
 }
 
-static void forward_head(const struct pass *p, int sequence, int head, float *worker)
+static void forward_head(const struct histogram_prefix_ctx *p, int sequence, int head,
+                         float *worker)
 {
     const struct sl_node *n = p->n;
     const struct prefix *a = n->args;
@@ -218,7 +220,7 @@ static void forward_head(const struct pass *p, int sequence, int head, float *wo
 
 static void forward_heads(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct histogram_prefix_ctx *p = ctx;
     const struct prefix *a = p->n->args;
     float *spare = p->workers + (size_t)worker * worker_floats(a);
     for (int i = first; i < last; i++)
@@ -227,7 +229,7 @@ static void forward_heads(void *ctx, int first, int last, int worker)
 
 static void narrow_rows(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct histogram_prefix_ctx *p = ctx;
     const struct sl_tensor *out = p->n->out;
     (void)worker;
     for (int i = first; i < last; i++)
@@ -238,7 +240,8 @@ static void narrow_rows(void *ctx, int first, int last, int worker)
 static void prefix_forward(const struct sl_node *n)
 {
     const struct prefix *a = n->args;
-    struct pass p = {.n = n, .contexts = sl_tape_scratch(n, prefix_scratch(n, false))};
+    struct histogram_prefix_ctx p = {.n = n,
+                                     .contexts = sl_tape_scratch(n, prefix_scratch(n, false))};
     p.workers = p.contexts + (size_t)n->out->rows * (size_t)n->out->cols;
     sl_parallel(n->tape->pool, n->tape->batch->count * a->shape.heads, 1, forward_heads, &p);
     sl_parallel(n->tape->pool, n->out->rows, ROWS, narrow_rows, &p);
@@ -280,7 +283,7 @@ static void add_both_ways(const struct sl_node *n, float *y, float *y_transposed
                          .x = b, .b = x, .y = y_transposed, .m = bins, .n = dim, .k = 1});
 }
 
-static float *slopes_of(const struct pass *p, int row, int head)
+static float *slopes_of(const struct histogram_prefix_ctx *p, int row, int head)
 {
     const struct prefix *a = p->n->args;
     size_t place = (size_t)head * (size_t)p->n->in[SHARES]->rows + (size_t)row;
@@ -288,8 +291,8 @@ static float *slopes_of(const struct pass *p, int row, int head)
 }
 
 /* e, f and g of one row, from the sums at it. spare: two rows of bins. */
-static void backward_row(const struct pass *p, const struct sums *s, int row, int head,
-                         float *spare)
+static void backward_row(const struct histogram_prefix_ctx *p, const struct sums *s, int row,
+                         int head, float *spare)
 {
     const struct sl_node *n = p->n;
     const struct prefix *a = n->args;
@@ -318,8 +321,8 @@ static void backward_row(const struct pass *p, const struct sums *s, int row, in
 }
 
 /* The sums once more; the slopes of every row, and its query's gradient. */
-static void go_forwards(const struct pass *p, const struct sl_sequence *text, int head,
-                        float *worker)
+static void go_forwards(const struct histogram_prefix_ctx *p, const struct sl_sequence *text,
+                        int head, float *worker)
 {
     const struct sl_node *n = p->n;
     const struct prefix *a = n->args;
@@ -335,7 +338,7 @@ static void go_forwards(const struct pass *p, const struct sl_sequence *text, in
         times(n, sl_grad_row(n->in[QUERY], r) + sl_head_column(&a->shape, head),
               slopes_of(p, r, head), s.keys_transposed,
               (struct sl_product){
-                  .n = a->shape.head_dim, .k = a->shape.bins, .accumulate = !n->fresh[QUERY]});
+                  .n = a->shape.head_dim, .k = a->shape.bins, .accumulate = !n->overwrite[QUERY]});
     }
 }
 
@@ -347,11 +350,11 @@ static void give_back(const struct sl_node *n, const struct sums *d, int row, in
     const float *key = keys_of(n, row, head), *shares = shares_of(n, row, head);
     float *dkey = sl_grad_row(n->in[KEY_VALUE], row) + sl_head_column(&a->shape, head);
     float *dshares = sl_grad_row(n->in[SHARES], row) + (size_t)head * (size_t)bins;
-    struct sl_product to_row = {.n = dim, .k = bins, .accumulate = !n->fresh[KEY_VALUE]};
+    struct sl_product to_row = {.n = dim, .k = bins, .accumulate = !n->overwrite[KEY_VALUE]};
     struct sl_product to_bins = {.n = bins, .k = dim, .accumulate = true};
     times(n, dkey, shares, d->keys_transposed, to_row);
     times(n, dkey + width, shares, d->values_transposed, to_row);
-    if (n->fresh[SHARES])
+    if (n->overwrite[SHARES])
         memcpy(dshares, d->mass, (size_t)bins * sizeof *dshares);
     else
         n->tape->kernels->axpy(dshares, 1.0f, d->mass, bins);
@@ -359,8 +362,8 @@ static void give_back(const struct sl_node *n, const struct sums *d, int row, in
     times(n, dshares, key + width, d->values, to_bins);
 }
 
-static void go_backwards(const struct pass *p, const struct sl_sequence *text, int head,
-                         float *worker)
+static void go_backwards(const struct histogram_prefix_ctx *p, const struct sl_sequence *text,
+                         int head, float *worker)
 {
     const struct sl_node *n = p->n;
     const struct prefix *a = n->args;
@@ -378,7 +381,7 @@ static void go_backwards(const struct pass *p, const struct sl_sequence *text, i
 
 static void backward_heads(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct histogram_prefix_ctx *p = ctx;
     const struct prefix *a = p->n->args;
     float *spare = p->workers + (size_t)worker * worker_floats(a);
     for (int i = first; i < last; i++) {
@@ -391,7 +394,7 @@ static void backward_heads(void *ctx, int first, int last, int worker)
 static void prefix_backward(const struct sl_node *n)
 {
     const struct prefix *a = n->args;
-    struct pass p = {.n = n, .slopes = sl_tape_scratch(n, prefix_scratch(n, true))};
+    struct histogram_prefix_ctx p = {.n = n, .slopes = sl_tape_scratch(n, prefix_scratch(n, true))};
     p.workers = p.slopes + slope_floats(n);
     sl_parallel(n->tape->pool, n->tape->batch->count * a->shape.heads, 1, backward_heads, &p);
 }
@@ -419,9 +422,9 @@ static int32_t *first_queries(struct sl_tape *t, const struct prefix *a, int cou
     return first;
 }
 
-struct sl_tensor *sl_prefix_bins(struct sl_tape *t, struct sl_tensor *query,
-                                 struct sl_tensor *key_value, struct sl_tensor *shares,
-                                 struct sl_prefix_args args)
+struct sl_tensor *sl_histogram_prefix(struct sl_tape *t, struct sl_tensor *query,
+                                      struct sl_tensor *key_value, struct sl_tensor *shares,
+                                      struct sl_histogram_prefix_args args)
 {
     assert(query->type == SL_F32);
     assert(key_value->type == SL_F32);

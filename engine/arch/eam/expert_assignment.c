@@ -1,4 +1,5 @@
-/* route.c - rows sent to the few of many experts that have the largest shares of them, and what
+/* expert_assignment.c - rows sent to the few of many experts that have the largest shares of
+ * them, and what
  * comes back. Shazeer et al. 2017, section 2.1; one expert for each: Fedus et al. 2021. */
 #include "arch/eam/eam.h"
 
@@ -19,7 +20,7 @@ static bool is_among_first(const float *shares, int experts, int expert, int use
     return before < used;
 }
 
-static void choose(struct sl_routes *routes, const struct sl_tensor *shares, int row)
+static void choose(struct sl_expert_assignment *routes, const struct sl_tensor *shares, int row)
 {
     int32_t *chosen = routes->expert + (size_t)row * (size_t)routes->used;
     int count = 0;
@@ -30,7 +31,7 @@ static void choose(struct sl_routes *routes, const struct sl_tensor *shares, int
 }
 
 /* Places expert by expert, and for each in the order of rows. */
-static void number_places(struct sl_routes *routes, const int32_t *origin)
+static void number_places(struct sl_expert_assignment *routes, const int32_t *origin)
 {
     int count = routes->rows * routes->used;
     for (int i = 0; i < count; i++)
@@ -48,14 +49,16 @@ static void number_places(struct sl_routes *routes, const int32_t *origin)
     routes->first[0] = 0;
 }
 
-const struct sl_routes *sl_route(struct sl_tape *t, const struct sl_tensor *shares, int used,
-                                 const int32_t *origin)
+const struct sl_expert_assignment *sl_assign_experts(struct sl_tape *t,
+                                                     const struct sl_tensor *shares, int used,
+                                                     const int32_t *origin)
 {
     assert(used >= 1);
     assert(used <= shares->cols);
-    struct sl_routes *routes = sl_tape_struct(t, 1, sizeof *routes);
+    struct sl_expert_assignment *routes = sl_tape_struct(t, 1, sizeof *routes);
     size_t count = (size_t)shares->rows * (size_t)used;
-    *routes = (struct sl_routes){.rows = shares->rows, .used = used, .experts = shares->cols};
+    *routes =
+        (struct sl_expert_assignment){.rows = shares->rows, .used = used, .experts = shares->cols};
     routes->first = sl_tape_struct(t, (size_t)shares->cols + 1, sizeof *routes->first);
     routes->expert = sl_tape_take(t, count, sizeof *routes->expert);
     routes->place = sl_tape_take(t, count, sizeof *routes->place);
@@ -71,14 +74,14 @@ const struct sl_routes *sl_route(struct sl_tape *t, const struct sl_tensor *shar
 
 /* -- shares of the chosen --------------------------------------------------------------------- */
 
-static const int32_t *chosen_of(const struct sl_routes *routes, int row)
+static const int32_t *chosen_of(const struct sl_expert_assignment *routes, int row)
 {
     return routes->expert + (size_t)row * (size_t)routes->used;
 }
 
 /* What the chosen shares are divided by: their sum, or 1 when there is but one: divided by itself
  * it would be 1 whatever the gate says, and the gate would never learn. */
-static float total_of(const struct sl_routes *routes, const float *shares, int row)
+static float total_of(const struct sl_expert_assignment *routes, const float *shares, int row)
 {
     float total = 0.0f;
     for (int j = 0; j < routes->used; j++)
@@ -88,7 +91,7 @@ static float total_of(const struct sl_routes *routes, const float *shares, int r
 
 static void chosen_forward(const struct sl_node *n)
 {
-    const struct sl_routes *routes = n->args;
+    const struct sl_expert_assignment *routes = n->args;
     for (int r = 0; r < n->out->rows; r++) {
         const float *x = sl_row(n->in[X], r);
         float *y = sl_row(n->out, r), total = total_of(routes, x, r);
@@ -103,13 +106,13 @@ static void chosen_forward(const struct sl_node *n)
 /* Over the chosen: dx = (dy - <dy, y>) / sum x, or for one alone dx = dy. */
 static void chosen_backward(const struct sl_node *n)
 {
-    const struct sl_routes *routes = n->args;
+    const struct sl_expert_assignment *routes = n->args;
     size_t bytes = (size_t)n->out->cols * sizeof(float);
     for (int r = 0; r < n->out->rows; r++) {
         const float *y = sl_row(n->out, r), *dy = sl_grad_row(n->out, r);
         float *dx = sl_grad_row(n->in[X], r), total = total_of(routes, sl_row(n->in[X], r), r);
         float mean = routes->used == 1 ? 0.0f : n->tape->kernels->dot(dy, y, n->out->cols);
-        if (n->fresh[X])
+        if (n->overwrite[X])
             memset(dx, 0, bytes);
         for (int j = 0; j < routes->used; j++) {
             int e = chosen_of(routes, r)[j];
@@ -122,8 +125,8 @@ static const struct sl_op chosen = {.name = "chosen_shares",
                                     .forward = chosen_forward,
                                     .backward = chosen_backward};
 
-struct sl_tensor *sl_chosen_shares(struct sl_tape *t, struct sl_tensor *shares,
-                                   const struct sl_routes *routes)
+struct sl_tensor *sl_chosen_gates(struct sl_tape *t, struct sl_tensor *shares,
+                                  const struct sl_expert_assignment *routes)
 {
     assert(shares->rows == routes->rows);
     assert(shares->cols == routes->experts);
@@ -137,7 +140,7 @@ struct sl_tensor *sl_chosen_shares(struct sl_tape *t, struct sl_tensor *shares,
 static void dispatch_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
-    const struct sl_routes *routes = n->args;
+    const struct sl_expert_assignment *routes = n->args;
     const size_t bytes = n->out->stride * sl_type_bytes(n->out->type);
     (void)worker;
     for (int place = first; place < last; place++)
@@ -152,12 +155,12 @@ static void dispatch_forward(const struct sl_node *n)
 static void return_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
-    const struct sl_routes *routes = n->args;
+    const struct sl_expert_assignment *routes = n->args;
     (void)worker;
     for (int r = first; r < last; r++) {
         const int32_t *places = routes->place + (size_t)r * (size_t)routes->used;
         float *dx = sl_grad_row(n->in[X], r);
-        if (n->fresh[X])
+        if (n->overwrite[X])
             memset(dx, 0, (size_t)n->out->cols * sizeof *dx);
         for (int j = 0; j < routes->used; j++)
             n->tape->kernels->axpy(dx, 1.0f, sl_grad_row(n->out, places[j]), n->out->cols);
@@ -174,7 +177,7 @@ static const struct sl_op dispatch = {.name = "dispatch",
                                       .backward = dispatch_backward};
 
 struct sl_tensor *sl_dispatch(struct sl_tape *t, struct sl_tensor *x,
-                              const struct sl_routes *routes)
+                              const struct sl_expert_assignment *routes)
 {
     assert(x->rows == routes->rows);
     int places = routes->rows * routes->used;
@@ -189,7 +192,7 @@ struct sl_tensor *sl_dispatch(struct sl_tape *t, struct sl_tensor *x,
 static void combine_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
-    const struct sl_routes *routes = n->args;
+    const struct sl_expert_assignment *routes = n->args;
     (void)worker;
     for (int r = first; r < last; r++) {
         const int32_t *places = routes->place + (size_t)r * (size_t)routes->used;
@@ -211,7 +214,7 @@ static void combine_forward(const struct sl_node *n)
 static void divide_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
-    const struct sl_routes *routes = n->args;
+    const struct sl_expert_assignment *routes = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     const struct sl_tensor *x = n->in[X], *shares = n->in[SHARES];
     (void)worker;
@@ -219,7 +222,7 @@ static void divide_rows(void *ctx, int first, int last, int worker)
         const int32_t *places = routes->place + (size_t)r * (size_t)routes->used;
         const float *dy = sl_grad_row(n->out, r);
         float *dshares = sl_grad_row(shares, r);
-        if (n->fresh[SHARES])
+        if (n->overwrite[SHARES])
             memset(dshares, 0, (size_t)shares->cols * sizeof *dshares);
         for (int j = 0; j < routes->used; j++) {
             int e = chosen_of(routes, r)[j];
@@ -231,7 +234,7 @@ static void divide_rows(void *ctx, int first, int last, int worker)
 
 static void combine_backward(const struct sl_node *n)
 {
-    assert(n->fresh[X]);
+    assert(n->overwrite[X]);
     sl_node_parallel(n, n->out->rows, ROWS, divide_rows);
 }
 
@@ -240,7 +243,7 @@ static const struct sl_op combine = {.name = "combine",
                                      .backward = combine_backward};
 
 struct sl_tensor *sl_combine(struct sl_tape *t, struct sl_tensor *x, struct sl_tensor *shares,
-                             const struct sl_routes *routes)
+                             const struct sl_expert_assignment *routes)
 {
     assert(x->rows == routes->rows * routes->used);
     assert(shares->rows == routes->rows);
@@ -252,11 +255,11 @@ struct sl_tensor *sl_combine(struct sl_tape *t, struct sl_tensor *x, struct sl_t
 /* -- the price of imbalance ------------------------------------------------------------------- */
 
 struct balance {
-    const struct sl_routes *routes;
+    const struct sl_expert_assignment *routes;
     double weight; /* of one row's share, before the expert's load */
 };
 
-static double load_of(const struct sl_routes *routes, int expert)
+static double load_of(const struct sl_expert_assignment *routes, int expert)
 {
     int count = routes->first[expert + 1] - routes->first[expert];
     return (double)count / (double)routes->rows;
@@ -269,7 +272,7 @@ static void balance_forward(const struct sl_node *n)
     for (int r = 0; r < n->in[X]->rows; r++)
         for (int e = 0; e < n->in[X]->cols; e++)
             sum += load_of(a->routes, e) * (double)sl_row(n->in[X], r)[e];
-    n->tape->stats.price += sum * a->weight;
+    n->tape->stats.aux_loss += sum * a->weight;
 }
 
 static void balance_backward(const struct sl_node *n)
@@ -278,7 +281,7 @@ static void balance_backward(const struct sl_node *n)
     for (int r = 0; r < n->in[X]->rows; r++) {
         float *dx = sl_grad_row(n->in[X], r);
         for (int e = 0; e < n->in[X]->cols; e++)
-            dx[e] = (n->fresh[X] ? 0.0f : dx[e]) + (float)(a->weight * load_of(a->routes, e));
+            dx[e] = (n->overwrite[X] ? 0.0f : dx[e]) + (float)(a->weight * load_of(a->routes, e));
     }
 }
 
@@ -286,8 +289,8 @@ static const struct sl_op balance = {.name = "balance",
                                      .forward = balance_forward,
                                      .backward = balance_backward};
 
-void sl_balance(struct sl_tape *t, struct sl_tensor *shares, const struct sl_routes *routes,
-                float weight)
+void sl_load_balancing_loss(struct sl_tape *t, struct sl_tensor *shares,
+                            const struct sl_expert_assignment *routes, float weight)
 {
     assert(shares->rows == routes->rows);
     struct balance *a = sl_tape_struct(t, 1, sizeof *a);

@@ -1,10 +1,11 @@
-/* recall.c - evolving attention of sequences that remember: one or many new tokens at a time.
+/* transevolve_cached.c - evolving attention of sequences that remember: one or many new tokens at
+ * a time.
  *
  * A row's answer must not depend on how many of its text's tokens are fed with it. So every row
  * takes the softmax of its own scores and biases, over the keys it sees, and whatever is summed
  * over keys is summed in groups that begin at the same keys for all rows: products of the same
  * shape, zeros in place of keys that are not there. */
-#include "arch/transevolve/meeting.h"
+#include "arch/transevolve/transevolve_state.h"
 #include "base/whole.h"
 
 #include <string.h>
@@ -14,8 +15,8 @@ enum { SCORES, VALUE };
 enum { GROUP = 64, QUERIES_MOST = 64, APPEND_ROWS = 64 };
 
 struct evolve {
-    struct sl_evolve_args args;
-    const struct sl_meeting *meeting;
+    struct sl_transevolve_attention_args args;
+    const struct sl_transevolve_state *meeting;
 };
 
 static int groups_of(int keys)
@@ -81,24 +82,24 @@ struct buffers {
     size_t packed_bytes;  /* of a group */
 };
 
-struct pass {
+struct transevolve_cached_ctx {
     const struct sl_node *n;
-    const struct sl_meeting *m;
+    const struct sl_transevolve_state *m;
     struct memory memory;
     char *workers;
     size_t worker_bytes;
 };
 
 struct run {
-    const struct pass *p;
+    const struct transevolve_cached_ctx *p;
     const struct sl_kernels *k;
-    const struct sl_meeting *m;
+    const struct sl_transevolve_state *m;
     struct sl_unit u;
     struct buffers d;
 };
 
 /* columns: of one head, in what is read from the cache. */
-static size_t lay_out(const struct sl_node *n, const struct sl_meeting *m, int columns,
+static size_t lay_out(const struct sl_node *n, const struct sl_transevolve_state *m, int columns,
                       struct sl_scratch scratch, struct buffers *d)
 {
     const struct sl_kernels *k = n->tape->kernels;
@@ -142,8 +143,8 @@ static void pack_groups(const struct run *r, bool keys)
 }
 
 /* Runs f over every unit, some of its queries at a time. */
-static void each_unit(const struct pass *p, struct sl_unit u, int worker, bool keys,
-                      void (*f)(const struct run *r, int first, int rows))
+static void each_unit(const struct transevolve_cached_ctx *p, struct sl_unit u, int worker,
+                      bool keys, void (*f)(const struct run *r, int first, int rows))
 {
     struct run r = {.p = p, .k = p->n->tape->kernels, .m = p->m, .u = u};
     struct sl_scratch scratch = {.base = p->workers + (size_t)worker * p->worker_bytes};
@@ -153,22 +154,23 @@ static void each_unit(const struct pass *p, struct sl_unit u, int worker, bool k
         f(&r, u.first + i, sl_least(QUERIES_MOST, u.count - i));
 }
 
-static struct pass pass_of(const struct sl_node *n, const struct sl_meeting *m,
-                           struct memory memory)
+static struct transevolve_cached_ctx pass_of(const struct sl_node *n,
+                                             const struct sl_transevolve_state *m,
+                                             struct memory memory)
 {
     struct buffers d;
     size_t bytes = lay_out(n, m, memory.columns, (struct sl_scratch){0}, &d);
     size_t threads = (size_t)sl_pool_threads(n->tape->pool);
-    return (struct pass){.n = n,
-                         .m = m,
-                         .memory = memory,
-                         .workers = sl_tape_scratch(n, threads * bytes),
-                         .worker_bytes = bytes};
+    return (struct transevolve_cached_ctx){.n = n,
+                                           .m = m,
+                                           .memory = memory,
+                                           .workers = sl_tape_scratch(n, threads * bytes),
+                                           .worker_bytes = bytes};
 }
 
 /* -- scores ------------------------------------------------------------------------------- */
 
-static struct memory keys_of(const struct sl_meeting *m)
+static struct memory keys_of(const struct sl_transevolve_state *m)
 {
     return (struct memory){.x = m->key,
                            .at = m->args.cache_keys,
@@ -196,14 +198,14 @@ static void score_rows(const struct run *r, int first, int rows)
 
 static void meet_units(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct transevolve_cached_ctx *p = ctx;
     for (int piece = first; piece < last; piece++)
         each_unit(p, sl_unit_at(p->m, piece), worker, true, score_rows);
 }
 
 static size_t meet_scratch(const struct sl_node *n, bool backward)
 {
-    const struct sl_meeting *m = n->args;
+    const struct sl_transevolve_state *m = n->args;
     struct buffers d;
     assert(!backward);
     return (size_t)sl_pool_threads(n->tape->pool) *
@@ -212,11 +214,11 @@ static size_t meet_scratch(const struct sl_node *n, bool backward)
 
 static void meet_forward(const struct sl_node *n)
 {
-    const struct sl_meeting *m = n->args;
+    const struct sl_transevolve_state *m = n->args;
     struct append a = {
         .t = n->tape, .memory = keys_of(m), .floats = m->bias, .floats_at = m->args.cache_bias};
     append(&a);
-    struct pass p = pass_of(n, m, keys_of(m));
+    struct transevolve_cached_ctx p = pass_of(n, m, keys_of(m));
     sl_parallel(n->tape->pool, m->block_count * m->args.heads, 1, meet_units, &p);
 }
 
@@ -224,10 +226,10 @@ static const struct sl_op recall_meet = {.name = "recall_meet",
                                          .scratch = meet_scratch,
                                          .forward = meet_forward};
 
-void sl_recall_meet(struct sl_tape *t, struct sl_meeting *m)
+void sl_recall_meet(struct sl_tape *t, struct sl_transevolve_state *m)
 {
     assert(!t->training);
-    assert(!m->args.both_ways);
+    assert(!m->args.bidirectional);
     m->table = sl_tensor_take(t, m->query->rows * m->args.heads, groups_of(m->keys_most) * GROUP);
     (void)sl_tape_run(
         t, (struct sl_node){
@@ -287,7 +289,7 @@ static void blend_rows(const struct run *r, int first, int rows)
 
 static void evolve_units(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct transevolve_cached_ctx *p = ctx;
     for (int piece = first; piece < last; piece++)
         each_unit(p, sl_unit_at(p->m, piece), worker, false, blend_rows);
 }
@@ -307,7 +309,7 @@ static void evolve_forward(const struct sl_node *n)
     struct append values = {.t = n->tape, .memory = values_of(n)};
     append(&values);
     sl_clear_padding(n->out);
-    struct pass p = pass_of(n, a->meeting, values_of(n));
+    struct transevolve_cached_ctx p = pass_of(n, a->meeting, values_of(n));
     int pieces = a->meeting->block_count * a->meeting->args.heads;
     sl_parallel(n->tape->pool, pieces, 1, evolve_units, &p);
 }
@@ -316,8 +318,9 @@ static const struct sl_op recall_evolve = {.name = "recall_evolve",
                                            .scratch = evolve_scratch,
                                            .forward = evolve_forward};
 
-struct sl_tensor *sl_recall_evolve(struct sl_tape *t, const struct sl_meeting *m,
-                                   struct sl_tensor *value, struct sl_evolve_args args)
+struct sl_tensor *sl_recall_evolve(struct sl_tape *t, const struct sl_transevolve_state *m,
+                                   struct sl_tensor *value,
+                                   struct sl_transevolve_attention_args args)
 {
     struct evolve *a = sl_tape_struct(t, 1, sizeof *a);
     *a = (struct evolve){.args = args, .meeting = m};

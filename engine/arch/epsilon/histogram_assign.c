@@ -1,9 +1,10 @@
-/* share_bins.c - how the keys of rows are shared out among bins. Epsilon, section 3.3, step 1;
+/* histogram_assign.c - how the keys of rows are shared out among bins. Epsilon, section 3.3, step
+ * 1;
  * section 4.3. Per head:
  *
  *     a_i = softmax_b(K_i . A_b),  0 for what is left out
  *     loss += price sum_i sum_b a_ib log a_ib */
-#include "arch/epsilon/bins.h"
+#include "arch/epsilon/histogram_bins.h"
 #include "base/whole.h"
 
 #include <math.h>
@@ -16,12 +17,12 @@ enum { ASSIGN };
 static const float share_least = 1e-9f;
 
 struct sharing {
-    struct sl_share_args args;
+    struct sl_histogram_assign_args args;
     struct sl_bins_shape shape;
 };
 
 /* Scratch memory of one direction; pieces are SL_TILE_ROWS rows of the batch. */
-struct pass {
+struct histogram_assign_ctx {
     const struct sl_node *n;
     double *prices; /* forward, per piece */
     float *partial; /* backward, per piece: the gradient of A */
@@ -85,9 +86,9 @@ static double share_row(const struct sl_node *n, int row, float *shares)
     return price;
 }
 
-static void forward_rows(void *ctx, int first, int last, int worker)
+static void histogram_assign_forward_rows(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct histogram_assign_ctx *p = ctx;
     const struct sl_node *n = p->n;
     const struct sharing *a = n->args;
     double price = 0.0;
@@ -114,12 +115,12 @@ static void forward_rows(void *ctx, int first, int last, int worker)
 static void share_forward(const struct sl_node *n)
 {
     const struct sharing *a = n->args;
-    struct pass p = {.n = n, .prices = sl_tape_scratch(n, share_scratch(n, false))};
-    sl_parallel(n->tape->pool, n->out->rows, SL_TILE_ROWS, forward_rows, &p);
+    struct histogram_assign_ctx p = {.n = n, .prices = sl_tape_scratch(n, share_scratch(n, false))};
+    sl_parallel(n->tape->pool, n->out->rows, SL_TILE_ROWS, histogram_assign_forward_rows, &p);
     double price = 0.0;
     for (size_t i = 0; i < pieces_of(n); i++)
         price += p.prices[i];
-    n->tape->stats.price += price * (double)a->args.entropy_weight;
+    n->tape->stats.aux_loss += price * (double)a->args.entropy_weight;
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
@@ -141,8 +142,8 @@ static void backward_row(const struct sl_node *n, int row, size_t column, float 
 }
 
 /* dK_i += sum_b dl_ib A_b;  dA = K^T dl, of one piece. */
-static void backward_products(const struct pass *pass, int first, int last, int head,
-                              const float *dl)
+static void backward_products(const struct histogram_assign_ctx *pass, int first, int last,
+                              int head, const float *dl)
 {
     const struct sl_node *n = pass->n;
     const struct sharing *a = n->args;
@@ -173,14 +174,14 @@ static void backward_products(const struct pass *pass, int first, int last, int 
                                                    .k = last - first});
 }
 
-static void backward_rows(void *ctx, int first, int last, int worker)
+static void histogram_assign_backward_rows(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct histogram_assign_ctx *p = ctx;
     const struct sl_node *n = p->n;
     const struct sharing *a = n->args;
     size_t bins = (size_t)a->shape.bins, cols = (size_t)n->in[KEY_VALUE]->cols;
     float *dl = p->workers + (size_t)worker * tile_floats(a);
-    if (n->fresh[KEY_VALUE])
+    if (n->overwrite[KEY_VALUE])
         memset(sl_grad_row(n->in[KEY_VALUE], first), 0,
                (size_t)(last - first) * cols * sizeof(float));
     for (int h = 0; h < a->shape.heads; h++) {
@@ -196,14 +197,14 @@ static void share_backward(const struct sl_node *n)
     const struct sharing *a = n->args;
     const struct sl_parameter *assign = n->parameter[ASSIGN];
     size_t floats = sl_parameter_floats(assign);
-    struct pass p = {.n = n, .partial = sl_tape_scratch(n, share_scratch(n, true))};
+    struct histogram_assign_ctx p = {.n = n, .partial = sl_tape_scratch(n, share_scratch(n, true))};
     p.turned = p.partial + pieces_of(n) * floats;
     p.workers = p.turned + floats;
     for (int h = 0; h < a->shape.heads; h++) {
         size_t at = (size_t)h * assign_floats(a);
         sl_transpose(p.turned + at, assign->data + at, a->shape.head_dim, a->shape.bins);
     }
-    sl_parallel(n->tape->pool, n->out->rows, SL_TILE_ROWS, backward_rows, &p);
+    sl_parallel(n->tape->pool, n->out->rows, SL_TILE_ROWS, histogram_assign_backward_rows, &p);
     for (size_t i = 0; i < pieces_of(n); i++)
         n->tape->kernels->axpy(assign->grad, 1.0f, p.partial + i * floats, (int)floats);
 }
@@ -213,8 +214,8 @@ static const struct sl_op sharing = {.name = "share_bins",
                                      .forward = share_forward,
                                      .backward = share_backward};
 
-struct sl_tensor *sl_share_bins(struct sl_tape *t, struct sl_tensor *key_value,
-                                struct sl_share_args args)
+struct sl_tensor *sl_histogram_assign(struct sl_tape *t, struct sl_tensor *key_value,
+                                      struct sl_histogram_assign_args args)
 {
     int width = key_value->cols / 2, bins = args.assign->cols;
     assert(key_value->type == SL_F32);

@@ -1,4 +1,5 @@
-/* meeting.h - what sl_meet leaves behind for sl_evolve: shared by meet.c, evolve.c and recall.c.
+/* transevolve_state.h - what sl_transevolve_scores leaves behind for sl_transevolve_attention:
+ * shared by transevolve_scores.c, transevolve_attention.c and transevolve_cached.c.
  *
  * A unit of work is one head of some queries of one sequence. The table has a row for every query
  * and head, in the order sequence, head, query; column j belongs to the j-th key of the sequence.
@@ -15,8 +16,8 @@ struct sl_unit {
     int first, count; /* queries, within the sequence */
 };
 
-struct sl_meeting {
-    struct sl_meet_args args;
+struct sl_transevolve_state {
+    struct sl_transevolve_scores_args args;
     float scale;
     bool cached;
     struct sl_tensor *query, *key, *bias;
@@ -27,7 +28,7 @@ struct sl_meeting {
     int keys_most; /* of any sequence */
 };
 
-static inline struct sl_unit sl_unit_at(const struct sl_meeting *m, int piece)
+static inline struct sl_unit sl_unit_at(const struct sl_transevolve_state *m, int piece)
 {
     struct sl_unit u = m->blocks[piece / m->args.heads];
     u.head = piece % m->args.heads;
@@ -35,15 +36,16 @@ static inline struct sl_unit sl_unit_at(const struct sl_meeting *m, int piece)
 }
 
 /* The table's row of query i of the unit's sequence. */
-static inline int sl_unit_row(const struct sl_meeting *m, const struct sl_unit *u, int i)
+static inline int sl_unit_row(const struct sl_transevolve_state *m, const struct sl_unit *u, int i)
 {
     return u->sequence->first * m->args.heads + u->head * u->sequence->rows + i;
 }
 
 /* Keys that query i of the unit's sequence sees. */
-static inline int sl_unit_visible(const struct sl_meeting *m, const struct sl_unit *u, int i)
+static inline int sl_unit_visible(const struct sl_transevolve_state *m, const struct sl_unit *u,
+                                  int i)
 {
-    if (m->args.both_ways)
+    if (m->args.bidirectional)
         return u->sequence->rows;
     return (m->cached ? u->sequence->position : 0) + i + 1;
 }
@@ -55,8 +57,9 @@ struct sl_split {
 };
 
 /* What a head has of some queries (or keys, which without caches are as many). */
-static inline struct sl_split sl_part_of(const struct sl_meeting *m, const struct sl_tensor *x,
-                                         const struct sl_unit *u, int first, int rows)
+static inline struct sl_split sl_part_of(const struct sl_transevolve_state *m,
+                                         const struct sl_tensor *x, const struct sl_unit *u,
+                                         int first, int rows)
 {
     const int columns = x->cols / m->args.heads;
     return (struct sl_split){.x = x,
@@ -89,6 +92,7 @@ struct sl_scratch {
 void *sl_scratch_take(struct sl_scratch *scratch, size_t bytes);
 
 /* Sequences with caches: only forward, the same bits whatever part of a text is fed at a time. */
-void sl_recall_meet(struct sl_tape *t, struct sl_meeting *m);
-struct sl_tensor *sl_recall_evolve(struct sl_tape *t, const struct sl_meeting *m,
-                                   struct sl_tensor *value, struct sl_evolve_args args);
+void sl_recall_meet(struct sl_tape *t, struct sl_transevolve_state *m);
+struct sl_tensor *sl_recall_evolve(struct sl_tape *t, const struct sl_transevolve_state *m,
+                                   struct sl_tensor *value,
+                                   struct sl_transevolve_attention_args args);

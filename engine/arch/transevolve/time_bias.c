@@ -1,4 +1,4 @@
-/* drift.c - attention's bias per key, head and depth: how time moves it.
+/* time_bias.c - attention's bias per key, head and depth: how time moves it.
  *
  * TransEvolve (equation 6) writes the scores at depth l, with T the time vector and W', W'' its
  * projections, as
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void fill_waves(const struct sl_drift *d, struct sl_drift_shape s)
+static void fill_waves(const struct sl_time_bias *d, struct sl_time_bias_shape s)
 {
     int half = s.width / 2;
     for (int l = 0; l < s.depths; l++)
@@ -23,7 +23,7 @@ static void fill_waves(const struct sl_drift *d, struct sl_drift_shape s)
 }
 
 static struct sl_parameter *matrix_add(struct sl_builder *b, const char *name, const char *suffix,
-                                       struct sl_drift_shape s)
+                                       struct sl_time_bias_shape s)
 {
     char full[SL_NAME_MAX];
     (void)snprintf(full, sizeof full, "%s.%s", name, suffix);
@@ -34,9 +34,10 @@ static struct sl_parameter *matrix_add(struct sl_builder *b, const char *name, c
 
 static const struct sl_upkeep upkeep;
 
-struct sl_drift sl_drift_build(struct sl_builder *b, const char *name, struct sl_drift_shape s)
+struct sl_time_bias sl_time_bias_build(struct sl_builder *b, const char *name,
+                                       struct sl_time_bias_shape s)
 {
-    struct sl_drift d = {.heads = s.heads, .depths = s.depths};
+    struct sl_time_bias d = {.heads = s.heads, .depths = s.depths};
     size_t depths = (size_t)s.depths;
     char full[SL_NAME_MAX];
     assert(s.width % 2 == 0);
@@ -66,7 +67,7 @@ struct sl_drift sl_drift_build(struct sl_builder *b, const char *name, struct sl
 /* g^l_h for every row a of the matrix: the columns of head h times T^l. */
 static void derive(const void *layer, const struct sl_kernels *kernels)
 {
-    const struct sl_drift *d = layer;
+    const struct sl_time_bias *d = layer;
     const int columns = d->matrix->cols / d->heads, keys = d->matrix->rows;
     const size_t width = (size_t)d->matrix->cols;
     for (int l = 0; l < d->depths; l++) {
@@ -84,7 +85,7 @@ static void derive(const void *layer, const struct sl_kernels *kernels)
 }
 
 /* dmatrix_ac += dg_a T_c, and slopes_c = sum_a dg_a matrix_ac, for the columns of one head. */
-static void fold_head(const struct sl_drift *d, const struct sl_kernels *kernels, int depth,
+static void fold_head(const struct sl_time_bias *d, const struct sl_kernels *kernels, int depth,
                       int head)
 {
     const int columns = d->matrix->cols / d->heads, keys = d->matrix->rows;
@@ -101,7 +102,7 @@ static void fold_head(const struct sl_drift *d, const struct sl_kernels *kernels
 
 static void fold(const void *layer, const struct sl_kernels *kernels)
 {
-    const struct sl_drift *d = layer;
+    const struct sl_time_bias *d = layer;
     int width = d->matrix->cols, columns = width / d->heads;
     for (int l = 0; l < d->depths; l++)
         for (int h = 0; h < d->heads; h++) {

@@ -1,23 +1,24 @@
-/* fill_bins.c - keys and values of a stretch of rows become those of a few bins. Epsilon, section
- * 3.3, step 2. Per head, with the shares a of share_bins.c:
+/* histogram_fill.c - keys and values of a segment of rows become those of a few bins. Epsilon,
+ * section
+ * 3.3, step 2. Per head, with the shares a of histogram_assign.c:
  *
  *     M_b = sum_i a_ib + 1e-6
  *     keys_b = sum_i a_ib K_i / M_b;   values_b = sum_i a_ib V_i / M_b */
-#include "arch/epsilon/bins.h"
+#include "arch/epsilon/histogram_bins.h"
 
 #include <string.h>
 
 enum { KEY_VALUE, SHARES };
 
 struct fill {
-    struct sl_fill_args args;
+    struct sl_histogram_fill_args args;
     struct sl_bins_shape shape;
     struct sl_tiles tiles;
-    float *masses; /* stretches x heads x bins: M, kept while training */
+    float *masses; /* segments x heads x bins: M, kept while training */
 };
 
 /* Scratch memory of one direction: what tiles give, what workers need. */
-struct pass {
+struct histogram_fill_ctx {
     const struct sl_node *n;
     float *partial; /* forward, per tile and head: sums of keys, of values, of shares */
     float *workers; /* backward: what `struct slopes` says, for each */
@@ -41,7 +42,7 @@ static size_t fill_scratch(const struct sl_node *n, bool backward)
     return (backward ? threads * worker_floats(a) : pieces * partial_floats(a)) * sizeof(float);
 }
 
-static float *partial_of(const struct pass *p, int tile, int head)
+static float *partial_of(const struct histogram_fill_ctx *p, int tile, int head)
 {
     const struct fill *a = p->n->args;
     return p->partial + (size_t)(tile * a->shape.heads + head) * partial_floats(a);
@@ -96,7 +97,7 @@ static void put_in(const struct sl_node *n, const struct sl_tile *tile, int head
 
 static void forward_tiles(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct histogram_fill_ctx *p = ctx;
     const struct fill *a = p->n->args;
     (void)worker;
     for (int i = first; i < last; i++)
@@ -104,13 +105,13 @@ static void forward_tiles(void *ctx, int first, int last, int worker)
             put_in(p->n, &a->tiles.at[i], h, partial_of(p, i, h));
 }
 
-/* One head of one stretch: the sums of its tiles, divided by the masses. */
-static void finish(const struct pass *p, int stretch, int head)
+/* One head of one segment: the sums of its tiles, divided by the masses. */
+static void finish(const struct histogram_fill_ctx *p, int segment, int head)
 {
     const struct fill *a = p->n->args;
-    int bins = a->shape.bins, first = a->tiles.first[stretch], last = a->tiles.first[stretch + 1];
+    int bins = a->shape.bins, first = a->tiles.first[segment], last = a->tiles.first[segment + 1];
     float *sums = partial_of(p, first, head), *mass = sums + sl_bins_floats(&a->shape);
-    float *out = sl_row(p->n->out, stretch) + (size_t)head * sl_bins_floats(&a->shape);
+    float *out = sl_row(p->n->out, segment) + (size_t)head * sl_bins_floats(&a->shape);
     assert(first < last);
     for (int i = first + 1; i < last; i++)
         p->n->tape->kernels->axpy(sums, 1.0f, partial_of(p, i, head), (int)partial_floats(a));
@@ -120,13 +121,13 @@ static void finish(const struct pass *p, int stretch, int head)
         for (int b = 0; b < bins; b++)
             out[b] = sums[b] / mass[b];
     if (a->masses)
-        memcpy(a->masses + (size_t)(stretch * a->shape.heads + head) * (size_t)bins, mass,
+        memcpy(a->masses + (size_t)(segment * a->shape.heads + head) * (size_t)bins, mass,
                (size_t)bins * sizeof *mass);
 }
 
 static void forward_stretches(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct histogram_fill_ctx *p = ctx;
     const struct fill *a = p->n->args;
     (void)worker;
     for (int i = first; i < last; i++)
@@ -136,27 +137,28 @@ static void forward_stretches(void *ctx, int first, int last, int worker)
 static void fill_forward(const struct sl_node *n)
 {
     const struct fill *a = n->args;
-    struct pass p = {.n = n, .partial = sl_tape_scratch(n, fill_scratch(n, false))};
+    struct histogram_fill_ctx p = {.n = n, .partial = sl_tape_scratch(n, fill_scratch(n, false))};
     sl_parallel(n->tape->pool, a->tiles.count, 1, forward_tiles, &p);
     sl_parallel(n->tape->pool, n->out->rows * a->shape.heads, 4, forward_stretches, &p);
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
 
-/* Of one head of one stretch: the gradients of its bins by M, both ways round; and
+/* Of one head of one segment: the gradients of its bins by M, both ways round; and
  * (keys_b . dkeys_b + values_b . dvalues_b) / M_b. */
 struct slopes {
     float *by_column, *by_bin, *centre;
 };
 
-static struct slopes slopes_of(const struct pass *p, int stretch, int head, int worker)
+static struct slopes slopes_of(const struct histogram_fill_ctx *p, int segment, int head,
+                               int worker)
 {
     const struct sl_node *n = p->n;
     const struct fill *a = n->args;
     int bins = a->shape.bins, cols = 2 * a->shape.head_dim;
     size_t floats = sl_bins_floats(&a->shape), at = (size_t)head * floats;
-    const float *out = sl_row(n->out, stretch) + at, *dout = sl_grad_row(n->out, stretch) + at;
-    const float *mass = a->masses + (size_t)(stretch * a->shape.heads + head) * (size_t)bins;
+    const float *out = sl_row(n->out, segment) + at, *dout = sl_grad_row(n->out, segment) + at;
+    const float *mass = a->masses + (size_t)(segment * a->shape.heads + head) * (size_t)bins;
     float *by_column = p->workers + (size_t)worker * worker_floats(a),
           *centre = by_column + 2 * floats;
     memset(centre, 0, (size_t)bins * sizeof *centre);
@@ -186,7 +188,7 @@ static void backward_shares(const struct sl_node *n, const struct sl_tile *tile,
                            .m = tile->count,
                            .n = a->shape.bins,
                            .k = a->shape.head_dim,
-                           .accumulate = !n->fresh[SHARES]};
+                           .accumulate = !n->overwrite[SHARES]};
     n->tape->kernels->product(&p);
     p.x += width_of(n);
     p.b += (size_t)a->shape.head_dim * p.b_row;
@@ -197,8 +199,8 @@ static void backward_shares(const struct sl_node *n, const struct sl_tile *tile,
 }
 
 /* dK_i = sum_b a_ib dkeys_b / M_b;  dV_i = sum_b a_ib dvalues_b / M_b. */
-static void backward_rows(const struct sl_node *n, const struct sl_tile *tile, int head,
-                          const struct slopes *s)
+static void histogram_fill_backward_rows(const struct sl_node *n, const struct sl_tile *tile,
+                                         int head, const struct slopes *s)
 {
     const struct fill *a = n->args;
     int dim = a->shape.head_dim;
@@ -213,7 +215,7 @@ static void backward_rows(const struct sl_node *n, const struct sl_tile *tile, i
                            .m = tile->count,
                            .n = dim,
                            .k = a->shape.bins,
-                           .accumulate = !n->fresh[KEY_VALUE]};
+                           .accumulate = !n->overwrite[KEY_VALUE]};
     n->tape->kernels->product(&p);
     p.b += dim;
     p.y += width_of(n);
@@ -222,21 +224,21 @@ static void backward_rows(const struct sl_node *n, const struct sl_tile *tile, i
 
 static void backward_tiles(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct histogram_fill_ctx *p = ctx;
     const struct fill *a = p->n->args;
     for (int i = first; i < last; i++)
         for (int h = 0; h < a->shape.heads; h++) {
             const struct sl_tile *tile = &a->tiles.at[i];
-            struct slopes s = slopes_of(p, tile->stretch, h, worker);
+            struct slopes s = slopes_of(p, tile->segment, h, worker);
             backward_shares(p->n, tile, h, &s);
-            backward_rows(p->n, tile, h, &s);
+            histogram_fill_backward_rows(p->n, tile, h, &s);
         }
 }
 
 static void fill_backward(const struct sl_node *n)
 {
     const struct fill *a = n->args;
-    struct pass p = {.n = n, .workers = sl_tape_scratch(n, fill_scratch(n, true))};
+    struct histogram_fill_ctx p = {.n = n, .workers = sl_tape_scratch(n, fill_scratch(n, true))};
     sl_parallel(n->tape->pool, a->tiles.count, 1, backward_tiles, &p);
 }
 
@@ -245,8 +247,8 @@ static const struct sl_op fill = {.name = "fill_bins",
                                   .forward = fill_forward,
                                   .backward = fill_backward};
 
-struct sl_tensor *sl_fill_bins(struct sl_tape *t, struct sl_tensor *key_value,
-                               struct sl_tensor *shares, struct sl_fill_args args)
+struct sl_tensor *sl_histogram_fill(struct sl_tape *t, struct sl_tensor *key_value,
+                                    struct sl_tensor *shares, struct sl_histogram_fill_args args)
 {
     int width = key_value->cols / 2, bins = shares->cols / args.heads;
     assert(key_value->type == SL_F32);
@@ -255,11 +257,11 @@ struct sl_tensor *sl_fill_bins(struct sl_tape *t, struct sl_tensor *key_value,
     struct fill *a = sl_tape_struct(t, 1, sizeof *a);
     a->args = args;
     a->shape = (struct sl_bins_shape){args.heads, width / args.heads, bins};
-    a->tiles = sl_tiles_cut(t, &args.stretches, NULL, key_value->rows);
-    struct sl_tensor *out = sl_tensor_take(t, args.stretches.count, 2 * width * bins);
+    a->tiles = sl_tiles_cut(t, &args.segments, NULL, key_value->rows);
+    struct sl_tensor *out = sl_tensor_take(t, args.segments.count, 2 * width * bins);
     if (t->training)
         a->masses =
-            sl_tape_take(t, (size_t)args.stretches.count * (size_t)shares->cols, sizeof *a->masses);
+            sl_tape_take(t, (size_t)args.segments.count * (size_t)shares->cols, sizeof *a->masses);
     return sl_tape_run(
         t, (struct sl_node){.op = &fill, .out = out, .in = {key_value, shares}, .args = a});
 }

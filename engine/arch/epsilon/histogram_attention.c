@@ -1,4 +1,5 @@
-/* hqsa.c - attention to a few bins that the keys and values of a sequence are shared out among, or
+/* histogram_attention.c - attention to a few bins that the keys and values of a sequence are
+ * shared out among, or
  * those of its rows so far. "Histogram Quantized Scalar Attention": Epsilon, section 3.3.
  *
  * The paper projects every key to d_lat dimensions and multiplies it by the prototypes there. That
@@ -10,7 +11,7 @@
 
 static const float tau_least = 1e-3f, tau_more = 1e-8f;
 
-static void linears_build(struct sl_builder *b, struct sl_histogram *a, int width)
+static void linears_build(struct sl_builder *b, struct sl_histogram_attention *a, int width)
 {
     /* Queries, keys and values start as matrices of their own, though two of them lie together. */
     struct sl_linear_shape shape = {
@@ -22,16 +23,17 @@ static void linears_build(struct sl_builder *b, struct sl_histogram *a, int widt
 }
 
 /* What a text leaves in each step to its later rows. */
-static size_t step_floats(const struct sl_histogram_shape *s)
+static size_t step_floats(const struct sl_histogram_attention_shape *s)
 {
-    return sl_prefix_floats(s->width, s->heads, s->bins);
+    return sl_histogram_prefix_floats(s->width, s->heads, s->bins);
 }
 
 static const struct sl_upkeep upkeep;
 
-struct sl_histogram sl_histogram_build(struct sl_builder *b, struct sl_histogram_shape shape)
+struct sl_histogram_attention sl_histogram_attention_build(
+    struct sl_builder *b, struct sl_histogram_attention_shape shape)
 {
-    struct sl_histogram a = {.shape = shape};
+    struct sl_histogram_attention a = {.shape = shape};
     int dim = shape.width / shape.heads, bins = shape.bins;
     linears_build(b, &a, shape.width);
     a.latent = sl_parameter_add(b, "attention.latent_projection", SL_ROLE_SOURCE, shape.latents,
@@ -53,7 +55,7 @@ struct sl_histogram sl_histogram_build(struct sl_builder *b, struct sl_histogram
 
 /* -- assign = U W_bin / tau ----------------------------------------------------------------- */
 
-static float tau_of(const struct sl_histogram *a, int head)
+static float tau_of(const struct sl_histogram_attention *a, int head)
 {
     return fmaxf(expf(a->log_tau->data[head]), tau_least) + tau_more;
 }
@@ -64,7 +66,7 @@ struct part {
     float inverse_tau;
 };
 
-static struct part part_of(const struct sl_histogram *a, int head)
+static struct part part_of(const struct sl_histogram_attention *a, int head)
 {
     size_t bins = (size_t)a->shape.bins;
     return (struct part){.assign = (size_t)head * (size_t)a->latent->cols * bins,
@@ -74,7 +76,7 @@ static struct part part_of(const struct sl_histogram *a, int head)
 
 static void derive(const void *layer, const struct sl_kernels *k)
 {
-    const struct sl_histogram *a = layer;
+    const struct sl_histogram_attention *a = layer;
     int dim = a->latent->cols, bins = a->shape.bins;
     for (int h = 0; h < a->shape.heads; h++) {
         struct part part = part_of(a, h);
@@ -94,7 +96,7 @@ static void derive(const void *layer, const struct sl_kernels *k)
 }
 
 /* dW_bin = U G^T for G the gradient of assign by tau. */
-static void fold_latent(const struct sl_histogram *a, const struct sl_kernels *k,
+static void fold_latent(const struct sl_histogram_attention *a, const struct sl_kernels *k,
                         const float *prototypes, const float *g)
 {
     int dim = a->latent->cols, bins = a->shape.bins;
@@ -106,7 +108,7 @@ static void fold_latent(const struct sl_histogram *a, const struct sl_kernels *k
 
 /* And dU = W_bin G;  dlog_tau = -<tau G, assign> exp(log_tau) / tau, 0 where tau is held at its
  * least. */
-static void fold_head(const struct sl_histogram *a, const struct sl_kernels *k, int head)
+static void fold_head(const struct sl_histogram_attention *a, const struct sl_kernels *k, int head)
 {
     int dim = a->latent->cols, bins = a->shape.bins;
     struct part part = part_of(a, head);
@@ -131,7 +133,7 @@ static void fold_head(const struct sl_histogram *a, const struct sl_kernels *k, 
 
 static void fold(const void *layer, const struct sl_kernels *k)
 {
-    const struct sl_histogram *a = layer;
+    const struct sl_histogram_attention *a = layer;
     for (int h = 0; h < a->shape.heads; h++)
         fold_head(a, k, h);
 }
@@ -147,43 +149,49 @@ static struct sl_tensor *linear(struct sl_tape *t, const struct sl_linear_layer 
 }
 
 /* entropy_weight: of each row. */
-static struct sl_tensor *share_out(struct sl_tape *t, const struct sl_histogram *a,
+static struct sl_tensor *share_out(struct sl_tape *t, const struct sl_histogram_attention *a,
                                    struct sl_tensor *key_value, const bool *padding,
                                    float entropy_weight)
 {
     float price = t->training ? entropy_weight / (float)a->shape.heads : 0.0f;
-    return sl_share_bins(t, key_value,
-                         (struct sl_share_args){.assign = a->assign,
-                                                .padding = padding,
-                                                .heads = a->shape.heads,
-                                                .bin_padding = a->shape.bin_padding,
-                                                .entropy_weight = price});
+    return sl_histogram_assign(
+        t, key_value,
+        (struct sl_histogram_assign_args){.assign = a->assign,
+                                          .padding = padding,
+                                          .heads = a->shape.heads,
+                                          .bin_padding = a->shape.bin_padding,
+                                          .entropy_weight = price});
 }
 
-struct sl_tensor *sl_histogram_fill(struct sl_tape *t, const struct sl_histogram *a,
-                                    const struct sl_stream *s, struct sl_tensor *x,
-                                    float entropy_weight)
+struct sl_tensor *sl_histogram_attention_fill(struct sl_tape *t,
+                                              const struct sl_histogram_attention *a,
+                                              const struct sl_recurrence *s, struct sl_tensor *x,
+                                              float entropy_weight)
 {
     struct sl_tensor *key_value = linear(t, &a->key_value, x);
     struct sl_tensor *shares = share_out(t, a, key_value, s->padding, entropy_weight * s->share);
-    return sl_fill_bins(t, key_value, shares,
-                        (struct sl_fill_args){.stretches = s->stretches, .heads = a->shape.heads});
+    return sl_histogram_fill(
+        t, key_value, shares,
+        (struct sl_histogram_fill_args){.segments = s->segments, .heads = a->shape.heads});
 }
 
-struct sl_tensor *sl_histogram_read(struct sl_tape *t, const struct sl_histogram *a,
-                                    const struct sl_stream *s, struct sl_tensor *x,
-                                    struct sl_tensor *bins, const struct sl_rows *rows)
+struct sl_tensor *sl_histogram_attention_read(struct sl_tape *t,
+                                              const struct sl_histogram_attention *a,
+                                              const struct sl_recurrence *s, struct sl_tensor *x,
+                                              struct sl_tensor *bins, const struct sl_rows *rows)
 {
     struct sl_tensor *query = linear(t, &a->query, sl_take_rows(t, x, rows));
-    struct sl_tensor *context = sl_read_bins(t, query, bins,
-                                             (struct sl_read_args){.stretches = s->stretches,
-                                                                   .rows = rows,
-                                                                   .heads = a->shape.heads,
-                                                                   .dropout = a->shape.dropout});
+    struct sl_tensor *context =
+        sl_histogram_read(t, query, bins,
+                          (struct sl_histogram_read_args){.segments = s->segments,
+                                                          .rows = rows,
+                                                          .heads = a->shape.heads,
+                                                          .dropout = a->shape.dropout});
     return linear(t, &a->project, context);
 }
 
-void sl_histogram_begin(struct sl_tape *t, const struct sl_histogram *a, struct sl_walk *w)
+void sl_histogram_attention_begin(struct sl_tape *t, const struct sl_histogram_attention *a,
+                                  struct sl_causal_recurrence *w)
 {
     int rows = t->batch->rows;
     if (t->training || t->policy->dense)
@@ -193,25 +201,26 @@ void sl_histogram_begin(struct sl_tape *t, const struct sl_histogram *a, struct 
 }
 
 /* A row that has halted keeps what it had; all of x when nothing is kept. */
-static struct sl_tensor *keep(struct sl_tape *t, const struct sl_walk *w, struct sl_tensor *kept,
-                              struct sl_tensor *x)
+static struct sl_tensor *keep(struct sl_tape *t, const struct sl_causal_recurrence *w,
+                              struct sl_tensor *kept, struct sl_tensor *x)
 {
     return kept ? sl_put_rows(t, kept, x, w->moved) : x;
 }
 
-struct sl_tensor *sl_histogram_look_back(struct sl_tape *t, const struct sl_histogram *a,
-                                         const struct sl_walk *w, struct sl_tensor *x,
-                                         float entropy_weight)
+struct sl_tensor *sl_histogram_attention_causal(struct sl_tape *t,
+                                                const struct sl_histogram_attention *a,
+                                                const struct sl_causal_recurrence *w,
+                                                struct sl_tensor *x, float entropy_weight)
 {
     struct sl_tensor *key_value = linear(t, &a->key_value, x);
     struct sl_tensor *shares = share_out(t, a, key_value, NULL, entropy_weight * w->share);
     struct sl_tensor *query = linear(t, &a->query, sl_take_rows(t, x, w->among));
     size_t before = (size_t)(w->step - 1) * step_floats(&a->shape);
-    struct sl_tensor *context =
-        sl_prefix_bins(t, query, keep(t, w, w->key_value, key_value), keep(t, w, w->shares, shares),
-                       (struct sl_prefix_args){.rows = w->gate.rows,
-                                               .heads = a->shape.heads,
-                                               .cache_at = a->cache_at + before,
-                                               .dropout = a->shape.dropout});
+    struct sl_tensor *context = sl_histogram_prefix(
+        t, query, keep(t, w, w->key_value, key_value), keep(t, w, w->shares, shares),
+        (struct sl_histogram_prefix_args){.rows = w->gate.rows,
+                                          .heads = a->shape.heads,
+                                          .cache_at = a->cache_at + before,
+                                          .dropout = a->shape.dropout});
     return linear(t, &a->project, context);
 }

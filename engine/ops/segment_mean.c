@@ -1,4 +1,5 @@
-/* mean.c - y_s = mean of x over the rows of stretch s: pooling of sequences, or of windows. */
+/* segment_mean.c - y_s = mean of x over the rows of segment s: pooling of sequences, or of
+ * windows. */
 #include "ops/ops.h"
 
 #include <string.h>
@@ -8,12 +9,12 @@ enum { X };
 enum { CHUNK = 128 }; /* values widened at a time */
 
 struct mean {
-    struct sl_stretches stretches;
+    struct sl_segments segments;
 };
 
-static float share_of(const struct mean *a, int stretch)
+static float share_of(const struct mean *a, int segment)
 {
-    return 1.0f / (float)(a->stretches.first[stretch + 1] - a->stretches.first[stretch]);
+    return 1.0f / (float)(a->segments.first[segment + 1] - a->segments.first[segment]);
 }
 
 /* y += x_r. */
@@ -43,7 +44,7 @@ static void forward_stretches(void *ctx, int first, int last, int worker)
     for (int s = first; s < last; s++) {
         float *y = sl_row(n->out, s);
         memset(y, 0, (size_t)n->out->cols * sizeof *y);
-        for (int r = a->stretches.first[s]; r < a->stretches.first[s + 1]; r++)
+        for (int r = a->segments.first[s]; r < a->segments.first[s + 1]; r++)
             add_row(n, y, r);
         k->scale(y, share_of(a, s), y, n->out->cols);
     }
@@ -63,9 +64,9 @@ static void backward_stretches(void *ctx, int first, int last, int worker)
     (void)worker;
     for (int s = first; s < last; s++) {
         const float *dy = sl_grad_row(n->out, s);
-        for (int r = a->stretches.first[s]; r < a->stretches.first[s + 1]; r++) {
+        for (int r = a->segments.first[s]; r < a->segments.first[s + 1]; r++) {
             float *dx = sl_grad_row(n->in[X], r);
-            if (n->fresh[X])
+            if (n->overwrite[X])
                 k->scale(dx, share_of(a, s), dy, n->out->cols);
             else
                 k->axpy(dx, share_of(a, s), dy, n->out->cols);
@@ -83,24 +84,24 @@ static const struct sl_op mean = {.name = "mean",
                                   .backward = mean_backward};
 
 /* Where the batch's sequences begin, and its end. */
-static struct sl_stretches sequences_of(struct sl_tape *t)
+static struct sl_segments sequences_of(struct sl_tape *t)
 {
     int32_t *first = sl_tape_struct(t, (size_t)t->batch->count + 1, sizeof *first);
     for (int s = 0; s < t->batch->count; s++)
         first[s] = t->batch->sequences[s].first;
     first[t->batch->count] = t->batch->rows;
-    return (struct sl_stretches){first, t->batch->count};
+    return (struct sl_segments){first, t->batch->count};
 }
 
-struct sl_tensor *sl_mean(struct sl_tape *t, struct sl_tensor *x,
-                          const struct sl_stretches *stretches)
+struct sl_tensor *sl_segment_mean(struct sl_tape *t, struct sl_tensor *x,
+                                  const struct sl_segments *segments)
 {
     struct mean *a = sl_tape_struct(t, 1, sizeof *a);
-    a->stretches = stretches ? *stretches : sequences_of(t);
-    assert(a->stretches.first[0] == 0);
-    assert(a->stretches.first[a->stretches.count] == x->rows);
+    a->segments = segments ? *segments : sequences_of(t);
+    assert(a->segments.first[0] == 0);
+    assert(a->segments.first[a->segments.count] == x->rows);
     return sl_tape_run(t, (struct sl_node){.op = &mean,
-                                           .out = sl_tensor_take(t, a->stretches.count, x->cols),
+                                           .out = sl_tensor_take(t, a->segments.count, x->cols),
                                            .in = {x},
                                            .args = a});
 }

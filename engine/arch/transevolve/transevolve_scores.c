@@ -1,10 +1,11 @@
-/* meet.c - queries meet keys, once for all depths of a block: softmax_j(scale q_i . k_j).
+/* transevolve_scores.c - queries meet keys, once for all depths of a block: softmax_j(scale q_i .
+ * k_j).
  *
  * The softmax of the scores alone is what the depths share: with biases b_j,
  *     softmax_j(s_ij + b_j) = softmax_j(s_ij) softmax_j(b_j) / (their sum over j).
  * One piece of work is one head of one block of queries; the way back goes by whole sequences,
  * since the gradients of keys are sums over all queries. */
-#include "arch/transevolve/meeting.h"
+#include "arch/transevolve/transevolve_state.h"
 #include "base/whole.h"
 
 #include <math.h>
@@ -64,7 +65,7 @@ struct forward_buffers {
 static size_t forward_layout(const struct sl_node *n, struct sl_scratch scratch,
                              struct forward_buffers *d)
 {
-    const struct sl_meeting *m = n->args;
+    const struct sl_transevolve_state *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     int width = m->key->cols / m->args.heads;
     d->packed = sl_scratch_take(&scratch, k->pack_bytes(width, m->keys_most));
@@ -82,7 +83,7 @@ static void pack_keys(const struct sl_kernels *k, const struct sl_split *keys, v
 /* Scores of one query become its row of the table. */
 static void softmax_part(const struct sl_node *n, const struct sl_unit *u, int i, float *scores)
 {
-    const struct sl_meeting *m = n->args;
+    const struct sl_transevolve_state *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     int visible = sl_unit_visible(m, u, i), keys = u->sequence->rows;
     k->scale(scores, m->scale, scores, visible);
@@ -94,7 +95,7 @@ static void softmax_part(const struct sl_node *n, const struct sl_unit *u, int i
 /* Rows first.. of the unit's square, turned: they are columns there. */
 static void turn(const struct sl_node *n, const struct sl_unit *u, int first, int rows)
 {
-    const struct sl_meeting *m = n->args;
+    const struct sl_transevolve_state *m = n->args;
     int keys = u->sequence->rows;
     char *out = sl_row_any(m->turned, sl_unit_row(m, u, 0));
     n->tape->kernels->transpose(out + (size_t)first * sl_type_bytes(m->turned->type),
@@ -102,10 +103,10 @@ static void turn(const struct sl_node *n, const struct sl_unit *u, int first, in
                                 m->table->stride, rows, keys, first + rows == keys);
 }
 
-static void forward_rows(const struct sl_node *n, const struct sl_unit *u, int first, int rows,
-                         const struct forward_buffers *d)
+static void transevolve_scores_forward_rows(const struct sl_node *n, const struct sl_unit *u,
+                                            int first, int rows, const struct forward_buffers *d)
 {
-    const struct sl_meeting *m = n->args;
+    const struct sl_transevolve_state *m = n->args;
     struct sl_split query = sl_part_of(m, m->query, u, first, rows);
     struct sl_gemm g = {.packed = d->packed,
                         .y = d->scores,
@@ -119,21 +120,21 @@ static void forward_rows(const struct sl_node *n, const struct sl_unit *u, int f
         turn(n, u, first, rows);
 }
 
-struct pass {
+struct transevolve_scores_ctx {
     const struct sl_node *n;
     char *workers;
     size_t worker_bytes;
 };
 
-static struct sl_scratch scratch_of(const struct pass *p, int worker)
+static struct sl_scratch scratch_of(const struct transevolve_scores_ctx *p, int worker)
 {
     return (struct sl_scratch){.base = p->workers + (size_t)worker * p->worker_bytes};
 }
 
 static void forward_units(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
-    const struct sl_meeting *m = p->n->args;
+    const struct transevolve_scores_ctx *p = ctx;
+    const struct sl_transevolve_state *m = p->n->args;
     struct forward_buffers d;
     (void)forward_layout(p->n, scratch_of(p, worker), &d);
     for (int piece = first; piece < last; piece++) {
@@ -141,7 +142,7 @@ static void forward_units(void *ctx, int first, int last, int worker)
         struct sl_split keys = sl_part_of(m, m->key, &u, 0, u.sequence->rows);
         pack_keys(p->n->tape->kernels, &keys, d.packed);
         for (int i = 0; i < u.count; i += ROWS)
-            forward_rows(p->n, &u, u.first + i, sl_least(ROWS, u.count - i), &d);
+            transevolve_scores_forward_rows(p->n, &u, u.first + i, sl_least(ROWS, u.count - i), &d);
     }
 }
 
@@ -158,7 +159,7 @@ struct backward_buffers {
 static size_t backward_layout(const struct sl_node *n, struct sl_scratch scratch,
                               struct backward_buffers *d)
 {
-    const struct sl_meeting *m = n->args;
+    const struct sl_transevolve_state *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     int width = m->key->cols / m->args.heads, most = m->keys_most;
     d->packed_keys = sl_scratch_take(&scratch, k->pack_bytes(most, width));
@@ -180,7 +181,7 @@ static void pack_right(const struct sl_kernels *k, const struct sl_split *p, voi
 static void narrow_slopes(const struct sl_node *n, const struct sl_unit *u, int first, int rows,
                           const struct backward_buffers *d)
 {
-    const struct sl_meeting *m = n->args;
+    const struct sl_transevolve_state *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     const size_t element = sl_type_bytes(k->operand);
     int keys = u->sequence->rows;
@@ -209,7 +210,7 @@ static void multiply(const struct sl_kernels *k, const struct sl_split *p, struc
 static void backward_unit(const struct sl_node *n, const struct sl_unit *u,
                           const struct backward_buffers *d)
 {
-    const struct sl_meeting *m = n->args;
+    const struct sl_transevolve_state *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     int rows = u->sequence->rows;
     struct sl_split queries = sl_part_of(m, m->query, u, 0, rows);
@@ -219,7 +220,7 @@ static void backward_unit(const struct sl_node *n, const struct sl_unit *u,
     pack_right(k, &queries, d->packed_queries);
     g.x = d->slopes;
     g.packed = d->packed_keys;
-    g.accumulate = !n->fresh[QUERY];
+    g.accumulate = !n->overwrite[QUERY];
     for (int i = 0; i < rows; i += ROWS) {
         struct sl_split some = sl_part_of(m, m->query, u, i, sl_least(ROWS, rows - i));
         narrow_slopes(n, u, i, some.rows, d);
@@ -227,14 +228,14 @@ static void backward_unit(const struct sl_node *n, const struct sl_unit *u,
     }
     g.x = d->turned;
     g.packed = d->packed_queries;
-    g.accumulate = !n->fresh[KEY];
+    g.accumulate = !n->overwrite[KEY];
     multiply(k, &keys, g);
 }
 
 static void backward_units(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
-    const struct sl_meeting *m = p->n->args;
+    const struct transevolve_scores_ctx *p = ctx;
+    const struct sl_transevolve_state *m = p->n->args;
     struct backward_buffers d;
     (void)backward_layout(p->n, scratch_of(p, worker), &d);
     for (int piece = first; piece < last; piece++) {
@@ -259,24 +260,24 @@ static size_t meet_scratch(const struct sl_node *n, bool backward)
     return (size_t)sl_pool_threads(n->tape->pool) * worker_bytes(n, backward);
 }
 
-static struct pass pass_of(const struct sl_node *n, bool backward)
+static struct transevolve_scores_ctx pass_of(const struct sl_node *n, bool backward)
 {
-    return (struct pass){.n = n,
-                         .workers = sl_tape_scratch(n, meet_scratch(n, backward)),
-                         .worker_bytes = worker_bytes(n, backward)};
+    return (struct transevolve_scores_ctx){.n = n,
+                                           .workers = sl_tape_scratch(n, meet_scratch(n, backward)),
+                                           .worker_bytes = worker_bytes(n, backward)};
 }
 
 static void meet_forward(const struct sl_node *n)
 {
-    const struct sl_meeting *m = n->args;
-    struct pass p = pass_of(n, false);
+    const struct sl_transevolve_state *m = n->args;
+    struct transevolve_scores_ctx p = pass_of(n, false);
     sl_parallel(n->tape->pool, m->block_count * m->args.heads, 1, forward_units, &p);
 }
 
 static void meet_backward(const struct sl_node *n)
 {
-    const struct sl_meeting *m = n->args;
-    struct pass p = pass_of(n, true);
+    const struct sl_transevolve_state *m = n->args;
+    struct transevolve_scores_ctx p = pass_of(n, true);
     sl_parallel(n->tape->pool, n->tape->batch->count * m->args.heads, 1, backward_units, &p);
 }
 
@@ -287,7 +288,7 @@ static const struct sl_op meet = {.name = "meet",
 
 /* Cuts every sequence's queries into blocks, and finds the most keys. A dry run knows the longest
  * sequence but not how a real batch divides its rows: the table is as wide for all. */
-static void cut(struct sl_tape *t, struct sl_meeting *m)
+static void cut(struct sl_tape *t, struct sl_transevolve_state *m)
 {
     const struct sl_batch *batch = t->batch;
     size_t most = (size_t)batch->rows / QUERIES_MOST + (size_t)batch->count;
@@ -310,8 +311,9 @@ static void cut(struct sl_tape *t, struct sl_meeting *m)
     }
 }
 
-struct sl_meeting *sl_meet(struct sl_tape *t, struct sl_tensor *query, struct sl_tensor *key,
-                           struct sl_tensor *bias, struct sl_meet_args args)
+struct sl_transevolve_state *sl_transevolve_scores(struct sl_tape *t, struct sl_tensor *query,
+                                                   struct sl_tensor *key, struct sl_tensor *bias,
+                                                   struct sl_transevolve_scores_args args)
 {
     assert(query->rows == t->batch->rows);
     assert(key->rows == query->rows);
@@ -319,12 +321,12 @@ struct sl_meeting *sl_meet(struct sl_tape *t, struct sl_tensor *query, struct sl
     assert(bias->rows == query->rows);
     assert(key->cols % args.heads == 0);
     assert(bias->cols % args.heads == 0);
-    struct sl_meeting *m = sl_tape_struct(t, 1, sizeof *m);
-    *m = (struct sl_meeting){.args = args,
-                             .scale = sqrtf((float)args.heads / (float)query->cols),
-                             .query = query,
-                             .key = key,
-                             .bias = bias};
+    struct sl_transevolve_state *m = sl_tape_struct(t, 1, sizeof *m);
+    *m = (struct sl_transevolve_state){.args = args,
+                                       .scale = sqrtf((float)args.heads / (float)query->cols),
+                                       .query = query,
+                                       .key = key,
+                                       .bias = bias};
     cut(t, m);
     if (m->cached) {
         sl_recall_meet(t, m);

@@ -1,4 +1,5 @@
-/* pattern.c - which keys a query looks at, as lists made on the fly: they depend on its place and
+/* attention_pattern.c - which keys a query looks at, as lists made on the fly: they depend on its
+ * place and
  * the length of the sequence, so none are kept. Child et al. 2019 (strides), Li et al. 2019
  * (powers of two). */
 #include "arch/eam/eam.h"

@@ -1,4 +1,5 @@
-/* evolve.c - one depth of attention that evolves: the table of meet.c, tilted by a bias per key.
+/* transevolve_attention.c - one depth of attention that evolves: the table of
+ * transevolve_scores.c, tilted by a bias per key.
  *
  *     y_i = sum_j e_ij w_j value_j / sum_j e_ij w_j      w = softmax(bias), e_i = softmax(scores_i)
  *
@@ -6,7 +7,7 @@
  * scores and biases peak at different keys the sum below may be lost to rounding: such lone rows
  * are computed from their scores. One piece of work is one head of one block of queries; the way
  * back goes by whole sequences, since the gradients of values are sums over all queries. */
-#include "arch/transevolve/meeting.h"
+#include "arch/transevolve/transevolve_state.h"
 #include "base/whole.h"
 
 #include <string.h>
@@ -21,8 +22,8 @@ enum { ROWS = 64 };
 static const float total_least = 1e-25f;
 
 struct evolve {
-    struct sl_evolve_args args;
-    const struct sl_meeting *meeting;
+    struct sl_transevolve_attention_args args;
+    const struct sl_transevolve_state *meeting;
     float *rates; /* per row of the table: 1 / sum_j e_ij w_j, 0 for lone rows; while training */
 };
 
@@ -52,7 +53,7 @@ static int head_columns(const struct sl_node *n)
 static size_t lay_out(const struct sl_node *n, struct sl_scratch scratch, struct buffers *d)
 {
     const struct evolve *a = n->args;
-    const struct sl_meeting *m = a->meeting;
+    const struct sl_transevolve_state *m = a->meeting;
     const struct sl_kernels *k = n->tape->kernels;
     const int head = head_columns(n), most = m->keys_most, key = m->key->cols / m->args.heads;
     const size_t keys = (size_t)most, widest = (size_t)(key > head ? key : head);
@@ -71,7 +72,7 @@ static size_t lay_out(const struct sl_node *n, struct sl_scratch scratch, struct
     return scratch.used;
 }
 
-struct pass {
+struct transevolve_attention_ctx {
     const struct sl_node *n;
     char *workers;
     size_t worker_bytes;
@@ -82,13 +83,13 @@ struct run {
     const struct sl_node *n;
     const struct sl_kernels *k;
     const struct evolve *a;
-    const struct sl_meeting *m;
+    const struct sl_transevolve_state *m;
     struct sl_unit u;
     struct buffers d;
     int keys, head; /* of the sequence; columns */
 };
 
-static struct run run_of(const struct pass *p, int worker)
+static struct run run_of(const struct transevolve_attention_ctx *p, int worker)
 {
     const struct evolve *a = p->n->args;
     struct run r = {
@@ -174,7 +175,7 @@ static float finish(const struct run *r, int i, float *y)
     return 1.0f / total;
 }
 
-static void forward_rows(const struct run *r, int first, int rows)
+static void transevolve_attention_forward_rows(const struct run *r, int first, int rows)
 {
     struct sl_split out = sl_part_of(r->m, r->n->out, &r->u, first, rows);
     int row = sl_unit_row(r->m, &r->u, first);
@@ -204,7 +205,7 @@ static void forward_units(void *ctx, int first, int last, int worker)
         weigh(&r);
         pack_values(&r);
         for (int i = 0; i < r.u.count; i += ROWS)
-            forward_rows(&r, r.u.first + i, sl_least(ROWS, r.u.count - i));
+            transevolve_attention_forward_rows(&r, r.u.first + i, sl_least(ROWS, r.u.count - i));
     }
 }
 
@@ -264,7 +265,7 @@ static void slope_rows(const struct run *r, int first, int rows)
                               .db = r->d.dw,
                               .rate = r->a->rates[row],
                               .mean = mean_slope(r, i),
-                              .fresh = r->n->fresh[TABLE],
+                              .fresh = r->n->overwrite[TABLE],
                               .n = sl_unit_visible(r->m, &r->u, i)};
         if (s.rate > 0.0f)
             r->k->slopes(&s);
@@ -294,7 +295,7 @@ static void value_slopes(const struct run *r)
     for (int j = 0; j < r->keys; j++) {
         float *dv = sl_grad_row(values.x, values.row + j) + values.column;
         const float *y = g.y + (size_t)j * head;
-        if (r->n->fresh[VALUE])
+        if (r->n->overwrite[VALUE])
             r->k->scale(dv, r->d.w[j], y, r->head);
         else
             r->k->axpy(dv, r->d.w[j], y, r->head);
@@ -355,18 +356,19 @@ static size_t evolve_scratch(const struct sl_node *n, bool backward)
     return (size_t)sl_pool_threads(n->tape->pool) * lay_out(n, (struct sl_scratch){0}, &d);
 }
 
-static struct pass pass_of(const struct sl_node *n)
+static struct transevolve_attention_ctx pass_of(const struct sl_node *n)
 {
     struct buffers d;
-    return (struct pass){.n = n,
-                         .workers = sl_tape_scratch(n, evolve_scratch(n, false)),
-                         .worker_bytes = lay_out(n, (struct sl_scratch){0}, &d)};
+    return (struct transevolve_attention_ctx){
+        .n = n,
+        .workers = sl_tape_scratch(n, evolve_scratch(n, false)),
+        .worker_bytes = lay_out(n, (struct sl_scratch){0}, &d)};
 }
 
 static void evolve_forward(const struct sl_node *n)
 {
     const struct evolve *a = n->args;
-    struct pass p = pass_of(n);
+    struct transevolve_attention_ctx p = pass_of(n);
     sl_clear_padding(n->out);
     sl_parallel(n->tape->pool, a->meeting->block_count * a->meeting->args.heads, 1, forward_units,
                 &p);
@@ -376,8 +378,8 @@ static void evolve_backward(const struct sl_node *n)
 {
     const struct evolve *a = n->args;
     const struct sl_tensor *bias = n->in[BIAS];
-    struct pass p = pass_of(n);
-    if (n->fresh[BIAS])
+    struct transevolve_attention_ctx p = pass_of(n);
+    if (n->overwrite[BIAS])
         memset(bias->grad, 0, (size_t)bias->rows * (size_t)bias->cols * sizeof *bias->grad);
     sl_parallel(n->tape->pool, n->tape->batch->count * a->meeting->args.heads, 1, backward_units,
                 &p);
@@ -388,8 +390,10 @@ static const struct sl_op evolve = {.name = "evolve",
                                     .forward = evolve_forward,
                                     .backward = evolve_backward};
 
-struct sl_tensor *sl_evolve(struct sl_tape *t, const struct sl_meeting *meeting,
-                            struct sl_tensor *value, struct sl_evolve_args args)
+struct sl_tensor *sl_transevolve_attention(struct sl_tape *t,
+                                           const struct sl_transevolve_state *meeting,
+                                           struct sl_tensor *value,
+                                           struct sl_transevolve_attention_args args)
 {
     assert(value->rows == t->batch->rows);
     assert(value->cols % meeting->args.heads == 0);

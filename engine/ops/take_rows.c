@@ -1,4 +1,4 @@
-/* gather.c - y_i = x_{rows_i}: only the rows that go on. Either type of tensor. */
+/* take_rows.c - y_i = x_{rows_i}: only the rows that go on. Either type of tensor. */
 #include "ops/ops.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@ enum { X };
 
 enum { ROWS = 64 };
 
-static void forward_rows(void *ctx, int first, int last, int worker)
+static void take_rows_forward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct sl_rows *rows = n->args;
@@ -19,11 +19,11 @@ static void forward_rows(void *ctx, int first, int last, int worker)
 
 static void gather_forward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->out->rows, ROWS, forward_rows);
+    sl_node_parallel(n, n->out->rows, ROWS, take_rows_forward_rows);
 }
 
 /* No row is taken twice (they ascend), so pieces do not meet. */
-static void backward_rows(void *ctx, int first, int last, int worker)
+static void take_rows_backward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct sl_rows *rows = n->args;
@@ -36,9 +36,9 @@ static void backward_rows(void *ctx, int first, int last, int worker)
 static void gather_backward(const struct sl_node *n)
 {
     const struct sl_tensor *x = n->in[X];
-    if (n->fresh[X])
+    if (n->overwrite[X])
         memset(x->grad, 0, (size_t)x->rows * (size_t)x->cols * sizeof *x->grad);
-    sl_node_parallel(n, n->out->rows, ROWS, backward_rows);
+    sl_node_parallel(n, n->out->rows, ROWS, take_rows_backward_rows);
 }
 
 static const struct sl_op gather = {.name = "gather",

@@ -1,4 +1,4 @@
-/* attend_sparse.c - attention to listed keys: O(pairs) work in both directions. EAM's sparse
+/* sparse_attention.c - attention to listed keys: O(pairs) work in both directions. EAM's sparse
  * attention, with lists in place of a mask of -inf.
  *
  * A piece of work is one head of one sequence. It alone writes the gradients of that head's keys
@@ -22,12 +22,12 @@ struct queries {
 };
 
 struct sparse {
-    struct sl_sparse_args args;
+    struct sl_sparse_attention_args args;
     struct queries *queries; /* per sequence */
     int keys_most;           /* of any sequence */
 };
 
-struct pass {
+struct sparse_attention_ctx {
     const struct sl_node *n;
     float *workers;
     size_t worker_floats;
@@ -74,11 +74,11 @@ static struct sl_cache_layer cache_layer(const struct sl_node *n)
 
 /* -- a head ------------------------------------------------------------------------------- */
 
-static struct pass pass_of(const struct sl_node *n)
+static struct sparse_attention_ctx pass_of(const struct sl_node *n)
 {
     const struct sparse *a = n->args;
     size_t row = sl_round_up(row_floats(n), LINE), list = sl_round_up((size_t)a->keys_most, LINE);
-    return (struct pass){.n = n, .worker_floats = 3 * (row + list)};
+    return (struct sparse_attention_ctx){.n = n, .worker_floats = 3 * (row + list)};
 }
 
 static size_t sparse_scratch(const struct sl_node *n, bool backward)
@@ -106,7 +106,7 @@ static void find_rows(struct head *h, const struct sl_node *n, int index)
     }
 }
 
-static struct head head_of(const struct pass *p, int unit, int worker)
+static struct head head_of(const struct sparse_attention_ctx *p, int unit, int worker)
 {
     const struct sparse *a = p->n->args;
     float *at = p->workers + (size_t)worker * p->worker_floats;
@@ -169,7 +169,7 @@ static void forward_query(struct head *h, const struct sl_node *n, int i)
 
 static void forward_units(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct sparse_attention_ctx *p = ctx;
     const struct sparse *a = p->n->args;
     for (int unit = first; unit < last; unit++) {
         const struct queries *queries = &a->queries[unit / a->args.heads];
@@ -184,7 +184,7 @@ static void forward_units(void *ctx, int first, int last, int worker)
 static void sparse_forward(const struct sl_node *n)
 {
     const struct sparse *a = n->args;
-    struct pass p = pass_of(n);
+    struct sparse_attention_ctx p = pass_of(n);
     p.workers = sl_tape_scratch(n, sparse_scratch(n, false));
     sl_cache_append(n->tape, n->in[KEY_VALUE], cache_layer(n));
     sl_clear_padding(n->out);
@@ -225,7 +225,7 @@ static void clear_gradients(const struct head *h, const struct sl_node *n)
 
 static void backward_units(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct sparse_attention_ctx *p = ctx;
     const struct sparse *a = p->n->args;
     for (int unit = first; unit < last; unit++) {
         const struct queries *queries = &a->queries[unit / a->args.heads];
@@ -239,9 +239,9 @@ static void backward_units(void *ctx, int first, int last, int worker)
 static void sparse_backward(const struct sl_node *n)
 {
     const struct sparse *a = n->args;
-    assert(n->fresh[QUERY]);
-    assert(n->fresh[KEY_VALUE]);
-    struct pass p = pass_of(n);
+    assert(n->overwrite[QUERY]);
+    assert(n->overwrite[KEY_VALUE]);
+    struct sparse_attention_ctx p = pass_of(n);
     p.workers = sl_tape_scratch(n, sparse_scratch(n, true));
     sl_parallel(n->tape->pool, n->tape->batch->count * a->args.heads, 1, backward_units, &p);
 }
@@ -273,8 +273,9 @@ static void divide(const struct sl_tape *t, struct sparse *a, int queries)
     assert(i == queries);
 }
 
-struct sl_tensor *sl_attend_sparse(struct sl_tape *t, struct sl_tensor *query,
-                                   struct sl_tensor *key_value, struct sl_sparse_args args)
+struct sl_tensor *sl_sparse_attention(struct sl_tape *t, struct sl_tensor *query,
+                                      struct sl_tensor *key_value,
+                                      struct sl_sparse_attention_args args)
 {
     assert(query->rows == (args.rows ? args.rows->count : t->batch->rows));
     assert(key_value->rows == t->batch->rows);

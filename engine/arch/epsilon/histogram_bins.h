@@ -1,8 +1,9 @@
-/* bins.h - what the ops with bins share: how rows are cut into tiles, and how the bins of a head
+/* histogram_bins.h - what the ops with bins share: how rows are cut into tiles, and how the bins
+ * of a head
  * lie.
  *
- * A stretch is cut from its own beginning, and what its tiles give is added up in their order: the
- * sums over a stretch do not depend on what else is in the batch, nor on who computed them. */
+ * A segment is cut from its own beginning, and what its tiles give is added up in their order: the
+ * sums over a segment do not depend on what else is in the batch, nor on who computed them. */
 #pragma once
 
 #include "arch/epsilon/epsilon.h"
@@ -10,20 +11,20 @@
 
 enum { SL_TILE_ROWS = 64 };
 
-/* Rows of one stretch: of its keys, or of its queries. */
+/* Rows of one segment: of its keys, or of its queries. */
 struct sl_tile {
-    int stretch, first, count;
+    int segment, first, count;
 };
 
 struct sl_tiles {
     struct sl_tile *at;
-    int32_t *first; /* of each stretch, and one past the last tile */
+    int32_t *first; /* of each segment, and one past the last tile */
     int count;
-    int most; /* that any cut of as many rows into as many stretches gives: sizes memory */
+    int most; /* that any cut of as many rows into as many segments gives: sizes memory */
 };
 
-/* rows: those of the stretches that are cut, by number (`count` of them); NULL: all. */
-struct sl_tiles sl_tiles_cut(struct sl_tape *t, const struct sl_stretches *stretches,
+/* rows: those of the segments that are cut, by number (`count` of them); NULL: all. */
+struct sl_tiles sl_tiles_cut(struct sl_tape *t, const struct sl_segments *segments,
                              const struct sl_rows *rows, int count);
 
 /* A row of bins holds for each head head_dim rows of keys, then as many of values; a column is a
@@ -50,7 +51,7 @@ static inline float sl_mass_of(float shares)
     return shares + 1e-6f;
 }
 
-/* Bytes of a stretch of scratch memory, when another follows. */
+/* Bytes of a segment of scratch memory, when another follows. */
 static inline size_t sl_aligned(size_t bytes)
 {
     return sl_round_up(bytes, SL_ALIGN);

@@ -1,4 +1,5 @@
-/* add_bag.c - y_s = x_s + scale sum of (0, table_f) over the features f of text s, each counted
+/* ngram_logits.c - y_s = x_s + scale sum of (0, table_f) over the features f of text s, each
+ * counted
  * once however often it occurs; back, it scatters. A feature is one, two or three tokens in a row,
  * and has the row of the table that a hash gives it. */
 #include "base/random.h"
@@ -71,14 +72,14 @@ static void collect(const struct sl_node *n, int s, int32_t *set)
     a->counts[s] = count;
 }
 
-struct pass {
+struct ngram_logits_ctx {
     const struct sl_node *n;
     int32_t *sets;
 };
 
 static void forward_sequences(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct ngram_logits_ctx *p = ctx;
     const struct sl_node *n = p->n;
     const struct bag *a = n->args;
     const struct sl_parameter *table = n->parameter[0];
@@ -103,7 +104,7 @@ static size_t bag_scratch(const struct sl_node *n, bool backward)
 
 static void bag_forward(const struct sl_node *n)
 {
-    struct pass p = {n, sl_tape_scratch(n, bag_scratch(n, false))};
+    struct ngram_logits_ctx p = {n, sl_tape_scratch(n, bag_scratch(n, false))};
     sl_parallel(n->tape->pool, n->out->rows, 1, forward_sequences, &p);
 }
 
@@ -139,7 +140,8 @@ static const struct sl_op bag = {.name = "add bag",
                                  .backward = bag_backward,
                                  .passes = 1 + X};
 
-struct sl_tensor *sl_add_bag(struct sl_tape *t, struct sl_tensor *x, struct sl_bag_args args)
+struct sl_tensor *sl_add_ngram_logits(struct sl_tape *t, struct sl_tensor *x,
+                                      struct sl_ngram_logits_args args)
 {
     const struct sl_batch *batch = t->batch;
     assert(x->rows == batch->count);

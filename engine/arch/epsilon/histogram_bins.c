@@ -1,15 +1,15 @@
-/* bins.c - rows cut into tiles, and small matrices turned, for the ops with bins. */
-#include "arch/epsilon/bins.h"
+/* histogram_bins.c - rows cut into tiles, and small matrices turned, for the ops with bins. */
+#include "arch/epsilon/histogram_bins.h"
 
-struct sl_tiles sl_tiles_cut(struct sl_tape *t, const struct sl_stretches *stretches,
+struct sl_tiles sl_tiles_cut(struct sl_tape *t, const struct sl_segments *segments,
                              const struct sl_rows *rows, int count)
 {
-    struct sl_tiles tiles = {.most = count / SL_TILE_ROWS + stretches->count};
+    struct sl_tiles tiles = {.most = count / SL_TILE_ROWS + segments->count};
     tiles.at = sl_tape_struct(t, (size_t)tiles.most, sizeof *tiles.at);
-    tiles.first = sl_tape_struct(t, (size_t)stretches->count + 1, sizeof *tiles.first);
+    tiles.first = sl_tape_struct(t, (size_t)segments->count + 1, sizeof *tiles.first);
     int row = 0;
-    for (int s = 0; s < stretches->count; s++) {
-        int end = stretches->first[s + 1], last = row;
+    for (int s = 0; s < segments->count; s++) {
+        int end = segments->first[s + 1], last = row;
         tiles.first[s] = tiles.count;
         while (last < count && (rows ? rows->index[last] : last) < end)
             last++;
@@ -19,7 +19,7 @@ struct sl_tiles sl_tiles_cut(struct sl_tape *t, const struct sl_stretches *stret
         }
         row = last;
     }
-    tiles.first[stretches->count] = tiles.count;
+    tiles.first[segments->count] = tiles.count;
     assert(row == count);
     assert(tiles.count <= tiles.most);
     return tiles;

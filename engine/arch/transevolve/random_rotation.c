@@ -1,4 +1,4 @@
-/* rotation.c - y = f((x U) s V + b): a projection of which only a diagonal is learnt.
+/* random_rotation.c - y = f((x U) s V + b): a projection of which only a diagonal is learnt.
  *
  * U and V are sines and cosines of frozen random numbers and of the time at which the layer stands
  * (TransEvolve, equations 10 and 11, normalised as its code does it):
@@ -46,8 +46,8 @@ static const char *part(char full[SL_NAME_MAX], const char *name, const char *su
 
 static const struct sl_upkeep upkeep;
 
-struct sl_rotation sl_rotation_build(struct sl_builder *b, const char *name,
-                                     struct sl_rotation_shape shape)
+struct sl_random_rotation sl_random_rotation_build(struct sl_builder *b, const char *name,
+                                                   struct sl_random_rotation_shape shape)
 {
     char full[SL_NAME_MAX];
     int rank = shape.ins < shape.outs ? shape.ins : shape.outs;
@@ -55,7 +55,7 @@ struct sl_rotation sl_rotation_build(struct sl_builder *b, const char *name,
     assert(shape.ins % 2 == 0);
     assert(shape.outs % 2 == 0);
     struct sl_buffer_shape fixed = {.kind = SL_BUFFER_FIXED, .product = true};
-    struct sl_rotation r = {0};
+    struct sl_random_rotation r = {0};
     r.scales = sl_parameter_add(b, part(full, name, "scales"), SL_ROLE_VECTOR, 1, shape.ins,
                                 sl_uniform(shape.bound));
     r.bias = sl_parameter_add(b, part(full, name, "bias"), SL_ROLE_VECTOR, 1, shape.outs,
@@ -76,13 +76,13 @@ struct sl_rotation sl_rotation_build(struct sl_builder *b, const char *name,
     return r;
 }
 
-static bool is_trained(const struct sl_rotation *r)
+static bool is_trained(const struct sl_random_rotation *r)
 {
     return r->scales->grad;
 }
 
-struct sl_tensor *sl_rotation_apply(struct sl_tape *t, const struct sl_rotation *r,
-                                    struct sl_tensor *x, struct sl_linear_args args)
+struct sl_tensor *sl_random_rotation_apply(struct sl_tape *t, const struct sl_random_rotation *r,
+                                           struct sl_tensor *x, struct sl_linear_args args)
 {
     args.weight = r->weight;
     args.bias = r->bias;
@@ -97,7 +97,7 @@ struct sl_tensor *sl_rotation_apply(struct sl_tape *t, const struct sl_rotation 
 /* W^T_o = sum_k s_k V_ko U^T_k. */
 static void derive(const void *layer, const struct sl_kernels *kernels)
 {
-    const struct sl_rotation *r = layer;
+    const struct sl_random_rotation *r = layer;
     if (is_trained(r))
         return;
     int ins = r->weight->cols, rank = r->in->rows;

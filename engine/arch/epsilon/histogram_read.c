@@ -1,8 +1,8 @@
-/* read_bins.c - queries attend to the bins of their stretch. Epsilon, section 3.3, step 3. Per
+/* histogram_read.c - queries attend to the bins of their segment. Epsilon, section 3.3, step 3. Per
  * head:
  *
  *     w_j = softmax_b(Q_j . keys_b / sqrt(head_dim));   out_j = sum_b dropout(w_jb) values_b */
-#include "arch/epsilon/bins.h"
+#include "arch/epsilon/histogram_bins.h"
 #include "ops/heads.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 enum { QUERY, BINS };
 
 struct reading {
-    struct sl_read_args args;
+    struct sl_histogram_read_args args;
     struct sl_bins_shape shape;
     struct sl_tiles tiles;
     struct sl_dropout dropout;
@@ -20,7 +20,7 @@ struct reading {
 };
 
 /* Scratch memory of one direction: what tiles give, what workers need. */
-struct pass {
+struct histogram_read_ctx {
     const struct sl_node *n;
     float *partial; /* backward, per tile and head: gradients of the bins */
     char *workers;
@@ -33,12 +33,12 @@ struct buffers {
     float *weights, *slopes, *turned, *out;
 };
 
-static struct pass pass_layout(const struct sl_node *n, bool backward)
+static struct histogram_read_ctx pass_layout(const struct sl_node *n, bool backward)
 {
     const struct reading *a = n->args;
     size_t floats = sl_bins_floats(&a->shape), tile = SL_TILE_ROWS * (size_t)a->shape.bins;
     size_t pieces = backward ? (size_t)a->tiles.most * (size_t)a->shape.heads : 0;
-    struct pass p = {.n = n};
+    struct histogram_read_ctx p = {.n = n};
     p.worker_bytes =
         sl_aligned((2 * tile + floats + SL_TILE_ROWS * (size_t)n->out->cols) * sizeof(float));
     p.bytes = sl_aligned(pieces * floats * sizeof(float)) +
@@ -51,22 +51,22 @@ static size_t read_scratch(const struct sl_node *n, bool backward)
     return pass_layout(n, backward).bytes;
 }
 
-static struct pass pass_of(const struct sl_node *n, bool backward)
+static struct histogram_read_ctx pass_of(const struct sl_node *n, bool backward)
 {
-    struct pass p = pass_layout(n, backward);
+    struct histogram_read_ctx p = pass_layout(n, backward);
     char *base = sl_tape_scratch(n, p.bytes);
     p.partial = (float *)(void *)base;
     p.workers = base + p.bytes - (size_t)sl_pool_threads(n->tape->pool) * p.worker_bytes;
     return p;
 }
 
-static float *partial_of(const struct pass *p, int tile, int head)
+static float *partial_of(const struct histogram_read_ctx *p, int tile, int head)
 {
     const struct reading *a = p->n->args;
     return p->partial + (size_t)(tile * a->shape.heads + head) * sl_bins_floats(&a->shape);
 }
 
-static struct buffers scratch_of(const struct pass *p, int worker)
+static struct buffers scratch_of(const struct histogram_read_ctx *p, int worker)
 {
     const struct reading *a = p->n->args;
     size_t tile = SL_TILE_ROWS * (size_t)a->shape.bins;
@@ -76,10 +76,10 @@ static struct buffers scratch_of(const struct pass *p, int worker)
 }
 
 /* The keys of a head's bins, a column for each; the values are half of sl_bins_floats further. */
-static const float *bins_of(const struct sl_node *n, int stretch, int head)
+static const float *bins_of(const struct sl_node *n, int segment, int head)
 {
     const struct reading *a = n->args;
-    return sl_row(n->in[BINS], stretch) + (size_t)head * sl_bins_floats(&a->shape);
+    return sl_row(n->in[BINS], segment) + (size_t)head * sl_bins_floats(&a->shape);
 }
 
 static const float *query_of(const struct sl_node *n, const struct sl_tile *tile, int head)
@@ -126,7 +126,7 @@ static void weigh(const struct sl_node *n, const struct sl_tile *tile, int head,
     struct sl_product p = {.x = query_of(n, tile, head),
                            .x_row = n->in[QUERY]->stride,
                            .x_col = 1,
-                           .b = bins_of(n, tile->stretch, head),
+                           .b = bins_of(n, tile->segment, head),
                            .b_row = (size_t)bins,
                            .y = weights,
                            .y_row = (size_t)bins,
@@ -145,7 +145,7 @@ static void mix(const struct sl_node *n, const struct sl_tile *tile, int head,
 {
     const struct reading *a = n->args;
     int dim = a->shape.head_dim, bins = a->shape.bins;
-    const float *values = bins_of(n, tile->stretch, head) + sl_bins_floats(&a->shape) / 2;
+    const float *values = bins_of(n, tile->segment, head) + sl_bins_floats(&a->shape) / 2;
     sl_transpose(d->turned, values, dim, bins);
     n->tape->kernels->product(&(struct sl_product){.x = weights,
                                                    .x_row = (size_t)bins,
@@ -161,7 +161,7 @@ static void mix(const struct sl_node *n, const struct sl_tile *tile, int head,
 
 static void forward_tiles(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct histogram_read_ctx *p = ctx;
     const struct sl_node *n = p->n;
     const struct reading *a = n->args;
     struct buffers d = scratch_of(p, worker);
@@ -181,7 +181,7 @@ static void forward_tiles(void *ctx, int first, int last, int worker)
 static void read_forward(const struct sl_node *n)
 {
     const struct reading *a = n->args;
-    struct pass p = pass_of(n, false);
+    struct histogram_read_ctx p = pass_of(n, false);
     sl_parallel(n->tape->pool, a->tiles.count, 1, forward_tiles, &p);
 }
 
@@ -199,7 +199,7 @@ static void backward_weights(const struct sl_node *n, const struct sl_tile *tile
         .x = sl_grad_row(n->out, tile->first) + sl_head_column(&a->shape, head),
         .x_row = (size_t)width,
         .x_col = 1,
-        .b = bins_of(n, tile->stretch, head) + sl_bins_floats(&a->shape) / 2,
+        .b = bins_of(n, tile->segment, head) + sl_bins_floats(&a->shape) / 2,
         .b_row = (size_t)bins,
         .y = d->slopes,
         .y_row = (size_t)bins,
@@ -221,7 +221,7 @@ static void backward_query(const struct sl_node *n, const struct sl_tile *tile, 
 {
     const struct reading *a = n->args;
     int bins = a->shape.bins, dim = a->shape.head_dim;
-    sl_transpose(d->turned, bins_of(n, tile->stretch, head), dim, bins);
+    sl_transpose(d->turned, bins_of(n, tile->segment, head), dim, bins);
     n->tape->kernels->product(&(struct sl_product){.x = d->slopes,
                                                    .x_row = (size_t)bins,
                                                    .x_col = 1,
@@ -233,7 +233,7 @@ static void backward_query(const struct sl_node *n, const struct sl_tile *tile, 
                                                    .m = tile->count,
                                                    .n = dim,
                                                    .k = bins,
-                                                   .accumulate = !n->fresh[QUERY]});
+                                                   .accumulate = !n->overwrite[QUERY]});
 }
 
 /* dkeys_b = sum_j ds_jb Q_j;  dvalues_b = sum_j dropout(w_jb) dout_j: of one tile. */
@@ -261,7 +261,7 @@ static void backward_bins(const struct sl_node *n, const struct sl_tile *tile, i
 
 static void backward_tiles(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct histogram_read_ctx *p = ctx;
     const struct reading *a = p->n->args;
     struct buffers d = scratch_of(p, worker);
     for (int i = first; i < last; i++)
@@ -276,13 +276,13 @@ static void backward_tiles(void *ctx, int first, int last, int worker)
 /* Tiles are summed in their order, whoever computed them. */
 static void backward_stretches(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct histogram_read_ctx *p = ctx;
     const struct reading *a = p->n->args;
     struct sl_tensor *bins = p->n->in[BINS];
     (void)worker;
     for (int s = first; s < last; s++) {
         float *dbins = sl_grad_row(bins, s);
-        if (p->n->fresh[BINS])
+        if (p->n->overwrite[BINS])
             memset(dbins, 0, (size_t)bins->cols * sizeof *dbins);
         for (int i = a->tiles.first[s]; i < a->tiles.first[s + 1]; i++)
             p->n->tape->kernels->axpy(dbins, 1.0f, partial_of(p, i, 0), bins->cols);
@@ -292,7 +292,7 @@ static void backward_stretches(void *ctx, int first, int last, int worker)
 static void read_backward(const struct sl_node *n)
 {
     const struct reading *a = n->args;
-    struct pass p = pass_of(n, true);
+    struct histogram_read_ctx p = pass_of(n, true);
     sl_parallel(n->tape->pool, a->tiles.count, 1, backward_tiles, &p);
     sl_parallel(n->tape->pool, n->in[BINS]->rows, 1, backward_stretches, &p);
 }
@@ -302,11 +302,11 @@ static const struct sl_op reading = {.name = "read_bins",
                                      .forward = read_forward,
                                      .backward = read_backward};
 
-struct sl_tensor *sl_read_bins(struct sl_tape *t, struct sl_tensor *query, struct sl_tensor *bins,
-                               struct sl_read_args args)
+struct sl_tensor *sl_histogram_read(struct sl_tape *t, struct sl_tensor *query,
+                                    struct sl_tensor *bins, struct sl_histogram_read_args args)
 {
     assert(query->type == SL_F32);
-    assert(bins->rows == args.stretches.count);
+    assert(bins->rows == args.segments.count);
     assert(bins->cols % (2 * query->cols) == 0);
     assert(!args.rows || args.rows->count == query->rows);
     assert(!args.rows || !t->training);
@@ -314,7 +314,7 @@ struct sl_tensor *sl_read_bins(struct sl_tape *t, struct sl_tensor *query, struc
     a->args = args;
     a->shape = (struct sl_bins_shape){args.heads, query->cols / args.heads,
                                       bins->cols / (2 * query->cols)};
-    a->tiles = sl_tiles_cut(t, &args.stretches, args.rows, query->rows);
+    a->tiles = sl_tiles_cut(t, &args.segments, args.rows, query->rows);
     if (t->training && args.dropout > 0.0f) {
         a->dropout = sl_dropout_of(args.dropout);
         a->random_key = sl_tape_random(t);

@@ -1,4 +1,4 @@
-/* attend.c - multi-head attention within each sequence, with or without a cache.
+/* attention.c - multi-head attention within each sequence, with or without a cache.
  * Vaswani et al. 2017, section 3.2.2. One piece of work is one head of one block of queries. */
 #include "base/random.h"
 #include "base/whole.h"
@@ -17,7 +17,7 @@ struct block {
 };
 
 struct attend {
-    struct sl_attend_args args;
+    struct sl_attention_args args;
     struct sl_dropout dropout;
     uint64_t random_key;
     struct block *blocks;
@@ -27,7 +27,7 @@ struct attend {
     int keys_most; /* of any sequence: sizes the scratch memory */
 };
 
-struct pass {
+struct attention_ctx {
     const struct sl_node *n;
     char *workers;
     size_t worker_bytes, keys_at; /* each worker: kernel scratch, then row keys */
@@ -56,7 +56,8 @@ static struct sl_cache_layer cache_layer(const struct sl_node *n)
 /* -- both directions ---------------------------------------------------------------------- */
 
 /* One head of one block, as the kernel wants it. */
-static struct sl_attend unit_of(const struct pass *p, const struct block *b, int head, int worker)
+static struct sl_attention unit_of(const struct attention_ctx *p, const struct block *b, int head,
+                                   int worker)
 {
     const struct sl_node *n = p->n;
     const struct sl_tape *t = n->tape;
@@ -71,7 +72,7 @@ static struct sl_attend unit_of(const struct pass *p, const struct block *b, int
         int row = t->batch->row_base + query_row(a, b->first + i);
         row_keys[i] = sl_dropout_head_key(a->random_key, row, head, a->args.heads);
     }
-    return (struct sl_attend){
+    return (struct sl_attention){
         .q = sl_columns(q, b->first, head * hd),
         .k = cache ? sl_cache_rows(cache, cache_layer(n), head, false)
                    : sl_columns(kv, sequence->first, head * hd),
@@ -93,7 +94,7 @@ static struct sl_attend unit_of(const struct pass *p, const struct block *b, int
     };
 }
 
-static struct pass pass_of(const struct sl_node *n)
+static struct attention_ctx pass_of(const struct sl_node *n)
 {
     const struct attend *a = n->args;
     int most = 1;
@@ -102,7 +103,7 @@ static struct pass pass_of(const struct sl_node *n)
     size_t bytes = n->tape->kernels->attend_scratch(most, a->keys_most, head_dim(n));
     bytes = sl_round_up(bytes, SL_ALIGN);
     size_t row_keys = sl_round_up((size_t)most * sizeof(uint32_t), SL_ALIGN);
-    return (struct pass){.n = n, .worker_bytes = bytes + row_keys, .keys_at = bytes};
+    return (struct attention_ctx){.n = n, .worker_bytes = bytes + row_keys, .keys_at = bytes};
 }
 
 static size_t attend_scratch(const struct sl_node *n, bool backward)
@@ -114,7 +115,7 @@ static size_t attend_scratch(const struct sl_node *n, bool backward)
 /* -- forward ------------------------------------------------------------------------------ */
 
 /* What a unit reads of a cache comes from afar: it is asked for during the one before. */
-static void fetch(const struct pass *p, int i)
+static void fetch(const struct attention_ctx *p, int i)
 {
     enum { LINE = 64 };
 
@@ -135,13 +136,13 @@ static void fetch(const struct pass *p, int i)
 
 static void forward_units(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct attention_ctx *p = ctx;
     const struct attend *a = p->n->args;
     for (int i = first; i < last; i++) {
         if (i + 1 < last)
             fetch(p, i + 1);
         const struct block *b = &a->blocks[i / a->args.heads];
-        struct sl_attend unit = unit_of(p, b, i % a->args.heads, worker);
+        struct sl_attention unit = unit_of(p, b, i % a->args.heads, worker);
         p->n->tape->kernels->attend(p->n->tape->kernels, &unit);
     }
 }
@@ -149,7 +150,7 @@ static void forward_units(void *ctx, int first, int last, int worker)
 static void attend_forward(const struct sl_node *n)
 {
     const struct attend *a = n->args;
-    struct pass p = pass_of(n);
+    struct attention_ctx p = pass_of(n);
     p.workers = sl_tape_scratch(n, attend_scratch(n, false));
     sl_cache_append(n->tape, n->in[KEY_VALUE], cache_layer(n));
     sl_clear_padding(n->out);
@@ -162,7 +163,7 @@ static void attend_forward(const struct sl_node *n)
 
 static void backward_units(void *ctx, int first, int last, int worker)
 {
-    const struct pass *p = ctx;
+    const struct attention_ctx *p = ctx;
     const struct sl_node *n = p->n;
     const struct attend *a = n->args;
     int hd = head_dim(n), width = n->out->cols;
@@ -187,9 +188,9 @@ static void backward_units(void *ctx, int first, int last, int worker)
 static void attend_backward(const struct sl_node *n)
 {
     const struct attend *a = n->args;
-    assert(n->fresh[QUERY]);
-    assert(n->fresh[KEY_VALUE]);
-    struct pass p = pass_of(n);
+    assert(n->overwrite[QUERY]);
+    assert(n->overwrite[KEY_VALUE]);
+    struct attention_ctx p = pass_of(n);
     p.workers = sl_tape_scratch(n, attend_scratch(n, true));
     sl_parallel(n->tape->pool, a->count * a->args.heads, 1, backward_units, &p);
 }
@@ -227,9 +228,9 @@ static void see(const struct sl_tape *t, struct attend *a, int queries)
         int row = query_row(a, i);
         const struct sl_sequence *sequence = &t->batch->sequences[t->row_sequence[row]];
         assert(!sequence->cache || sequence->cache->length == sequence->position);
-        assert(!a->args.both_ways || !sequence->cache);
+        assert(!a->args.bidirectional || !sequence->cache);
         a->visible[i] = 1 + (sequence->cache ? t->row_position[row] : row - sequence->first);
-        if (a->args.both_ways)
+        if (a->args.bidirectional)
             a->visible[i] = sequence->rows;
     }
     for (int s = 0; s < t->batch->count; s++) {
@@ -241,8 +242,8 @@ static void see(const struct sl_tape *t, struct attend *a, int queries)
     }
 }
 
-struct sl_tensor *sl_attend(struct sl_tape *t, struct sl_tensor *query, struct sl_tensor *key_value,
-                            struct sl_attend_args args)
+struct sl_tensor *sl_attention(struct sl_tape *t, struct sl_tensor *query,
+                               struct sl_tensor *key_value, struct sl_attention_args args)
 {
     assert(query->rows == (args.rows ? args.rows->count : t->batch->rows));
     assert(key_value->rows == t->batch->rows);

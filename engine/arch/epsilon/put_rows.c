@@ -1,4 +1,4 @@
-/* scatter.c - h with rows h_{rows_i} = x_i, where some rows are new and others as they were. */
+/* put_rows.c - h with rows h_{rows_i} = x_i, where some rows are new and others as they were. */
 #include "arch/epsilon/epsilon.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@ enum { H, X };
 
 enum { ROWS = 64 };
 
-static void forward_rows(void *ctx, int first, int last, int worker)
+static void put_rows_forward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct sl_rows *rows = n->args;
@@ -20,7 +20,7 @@ static void forward_rows(void *ctx, int first, int last, int worker)
 
 static void scatter_forward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->in[X]->rows, ROWS, forward_rows);
+    sl_node_parallel(n, n->in[X]->rows, ROWS, put_rows_forward_rows);
 }
 
 static const struct sl_op scatter = {.name = "scatter", .forward = scatter_forward};

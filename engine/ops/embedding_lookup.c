@@ -1,4 +1,4 @@
-/* lookup.c - y_i = dropout(scale (tokens_[token_i] + pairs_[hash(token_{i-1}, token_i)])
+/* embedding_lookup.c - y_i = dropout(scale (tokens_[token_i] + pairs_[hash(token_{i-1}, token_i)])
  * + positions_[position_i]); back, it scatters. */
 #include "base/random.h"
 #include "ops/ops.h"
@@ -10,7 +10,7 @@ enum { TOKENS, POSITIONS, PAIRS, TABLES };
 enum { ROWS = 64, COLUMNS = 64 };
 
 struct lookup {
-    float scale, token_dropout;
+    float scale, word_dropout;
     int padding_token;
     struct sl_dropout dropout;
     uint64_t random_key, token_key;
@@ -41,14 +41,14 @@ static float scale_of(const struct sl_node *n, int table, int row)
     const struct sl_batch *batch = n->tape->batch;
     if (batch->tokens[row] + 1 == a->padding_token)
         return 0.0f;
-    if (a->token_dropout <= 0.0f)
+    if (a->word_dropout <= 0.0f)
         return a->scale;
     uint64_t place = (uint64_t)(batch->row_base + row) * TABLES + (uint64_t)table;
-    bool out = sl_random_uniform(a->token_key, place) < (double)a->token_dropout;
-    return out ? 0.0f : a->scale / (1.0f - a->token_dropout);
+    bool out = sl_random_uniform(a->token_key, place) < (double)a->word_dropout;
+    return out ? 0.0f : a->scale / (1.0f - a->word_dropout);
 }
 
-static void forward_rows(void *ctx, int first, int last, int worker)
+static void embedding_lookup_forward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct sl_tape *t = n->tape;
@@ -72,7 +72,7 @@ static void forward_rows(void *ctx, int first, int last, int worker)
 
 static void lookup_forward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->out->rows, ROWS, forward_rows);
+    sl_node_parallel(n, n->out->rows, ROWS, embedding_lookup_forward_rows);
 }
 
 /* Two rows may hold the same token, so pieces are columns: each adds up all rows in order. */
@@ -114,7 +114,7 @@ static const struct sl_op lookup = {.name = "lookup",
                                     .forward = lookup_forward,
                                     .backward = lookup_backward};
 
-struct sl_tensor *sl_lookup(struct sl_tape *t, struct sl_lookup_args args)
+struct sl_tensor *sl_embedding_lookup(struct sl_tape *t, struct sl_embedding_lookup_args args)
 {
     assert(args.tokens->cols == args.positions->cols);
     assert(!args.pairs || args.pairs->cols == args.tokens->cols);
@@ -125,8 +125,8 @@ struct sl_tensor *sl_lookup(struct sl_tape *t, struct sl_lookup_args args)
         a->dropout = sl_dropout_of(args.dropout);
         a->random_key = sl_tape_random(t);
     }
-    if (t->training && t->token_dropout > 0.0f) {
-        a->token_dropout = t->token_dropout;
+    if (t->training && t->word_dropout > 0.0f) {
+        a->word_dropout = t->word_dropout;
         a->token_key = sl_tape_random(t);
     }
     return sl_tape_run(t,

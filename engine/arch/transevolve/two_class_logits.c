@@ -1,4 +1,4 @@
-/* against_zero.c - y_i = (0, x_i): two classes told apart by one number. */
+/* two_class_logits.c - y_i = (0, x_i): two classes told apart by one number. */
 #include "arch/transevolve/transevolve.h"
 
 enum { X };
@@ -16,7 +16,7 @@ static void against_zero_backward(const struct sl_node *n)
 {
     for (int r = 0; r < n->out->rows; r++) {
         float *dx = sl_grad_row(n->in[X], r);
-        *dx = (n->fresh[X] ? 0.0f : *dx) + sl_grad_row(n->out, r)[1];
+        *dx = (n->overwrite[X] ? 0.0f : *dx) + sl_grad_row(n->out, r)[1];
     }
 }
 
@@ -24,7 +24,7 @@ static const struct sl_op against_zero = {.name = "against_zero",
                                           .forward = against_zero_forward,
                                           .backward = against_zero_backward};
 
-struct sl_tensor *sl_against_zero(struct sl_tape *t, struct sl_tensor *x)
+struct sl_tensor *sl_two_class_logits(struct sl_tape *t, struct sl_tensor *x)
 {
     assert(x->cols == 1);
     struct sl_tensor *out = sl_tensor_take(t, x->rows, 2);

@@ -1,4 +1,5 @@
-/* complement.c - y = 1 / (1 + exp(x)): one minus the logistic function, without cancellation. */
+/* one_minus_sigmoid.c - y = 1 / (1 + exp(x)): one minus the logistic function, without
+ * cancellation. */
 #include "arch/tsa/tsa.h"
 
 enum { X };
@@ -20,7 +21,7 @@ static void complement_backward(const struct sl_node *n)
         const float *y = sl_row(n->out, r), *dy = sl_grad_row(n->out, r);
         float *dx = sl_grad_row(x, r);
         for (int c = 0; c < x->cols; c++)
-            dx[c] = (n->fresh[X] ? 0.0f : dx[c]) - y[c] * (1.0f - y[c]) * dy[c];
+            dx[c] = (n->overwrite[X] ? 0.0f : dx[c]) - y[c] * (1.0f - y[c]) * dy[c];
     }
 }
 
@@ -28,7 +29,7 @@ static const struct sl_op complement = {.name = "complement",
                                         .forward = complement_forward,
                                         .backward = complement_backward};
 
-struct sl_tensor *sl_complement(struct sl_tape *t, struct sl_tensor *x)
+struct sl_tensor *sl_one_minus_sigmoid(struct sl_tape *t, struct sl_tensor *x)
 {
     struct sl_tensor *out = sl_tensor_take(t, x->rows, x->cols);
     return sl_tape_run(t, (struct sl_node){.op = &complement, .out = out, .in = {x}});
