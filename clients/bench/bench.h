@@ -7,7 +7,7 @@
 #pragma once
 
 #include "bench/histogram.h"
-#include "sluicectl/fault.h"
+#include "common/fault.h"
 
 #include <stdint.h>
 

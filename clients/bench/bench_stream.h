@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "bench/bench.h"
-#include "sluicectl/events.h"
+#include "common/events.h"
 
 enum { BENCH_WHY_MAX = 256 }; /* as much as curl has to say */
 

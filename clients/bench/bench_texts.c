@@ -1,6 +1,6 @@
 /* bench_texts.c - the lines of a file as requests to classify them, around and around. */
 #include "bench/bench_texts.h"
-#include "sluicectl/bytes.h"
+#include "common/bytes.h"
 
 #include <errno.h>
 #include <jansson.h>

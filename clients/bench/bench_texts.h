@@ -1,7 +1,7 @@
 /* bench_texts.h - the lines of a file as requests to classify them, around and around. */
 #pragma once
 
-#include "sluicectl/fault.h"
+#include "common/fault.h"
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/option_parser.h"
-#include "sluicectl/client.h"
+#include "common/client.h"
 
 struct print_info;
 

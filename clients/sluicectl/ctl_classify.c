@@ -94,9 +94,9 @@ static char *write_body(const struct arguments *a, char *const *texts, int count
     return text;
 }
 
-/* A text that cannot be classified is told, with its place, and does not keep the others from it.
+/* Reports a text that cannot be classified with its place; the others go on.
  */
-static void tell(struct job *job, int64_t number, const char *why)
+static void report(struct job *job, int64_t number, const char *why)
 {
     (void)fflush(stdout);
     (void)fprintf(stderr, "sluicectl: %s %lld: %s\n", job->what, (long long)number, why);
@@ -140,7 +140,7 @@ static bool take_refusal(struct job *job, int count, const struct client_answer 
         *fault = refusal;
         return false;
     }
-    tell(job, job->numbers[index], refusal.text);
+    report(job, job->numbers[index], refusal.text);
     memcpy(job->code, refusal.code, sizeof job->code);
     forget(job, index, 1);
     return true;
@@ -202,7 +202,7 @@ static bool add(struct job *job, const char *text, int64_t number, struct fault 
 {
     size_t bytes = json_bytes(text) + 1;
     if (bytes == 1) {
-        tell(job, number, "is not UTF-8");
+        report(job, number, "is not UTF-8");
         return true;
     }
     if ((job->count == job->texts_max || job->bytes + bytes > job->bytes_max) && !flush(job, fault))
@@ -244,13 +244,13 @@ static bool add_line(struct job *job, char *line, int64_t length, int64_t number
     while (length > 0 && length <= LINE_BYTES_MAX + 1 && line[length - 1] == '\r')
         length--;
     if (length > LINE_BYTES_MAX) {
-        tell(job, number, "is longer than 1 MiB");
+        report(job, number, "is longer than 1 MiB");
         return true;
     }
     line[length] = '\0';
     if (strlen(line) == (size_t)length)
         return length == 0 || add(job, line, number, fault);
-    tell(job, number, "holds a NUL");
+    report(job, number, "holds a NUL");
     return true;
 }
 
@@ -271,8 +271,8 @@ static bool add_lines(struct job *job, struct fault *fault)
     return good;
 }
 
-/* Rows do not say it themselves. */
-static void tell_cut(const struct print_sheet *sheet)
+/* Rows do not show it. */
+static void report_truncated(const struct print_sheet *sheet)
 {
     (void)fflush(stdout);
     if (sheet->form == PRINT_ROWS && sheet->cut > 0)
@@ -280,7 +280,7 @@ static void tell_cut(const struct print_sheet *sheet)
                       (long long)sheet->texts);
 }
 
-/* The texts were told already: what is left is an exit code, and the daemon's for the last. */
+/* The texts were reported already: what is left is an exit code, and the daemon's for the last. */
 static bool leave(const struct job *job, struct fault *fault)
 {
     (void)fault_set(fault, EXIT_FAILED, "%s", "");
@@ -299,7 +299,7 @@ static bool classify(struct job *job, struct fault *fault)
     }
     if (!flush(job, fault))
         return false;
-    tell_cut(&job->sheet);
+    report_truncated(&job->sheet);
     return !job->has_skipped || leave(job, fault);
 }
 

@@ -1,6 +1,6 @@
 /* ctl_complete.c - `sluicectl complete`: goes on with a text. */
+#include "common/events.h"
 #include "sluicectl/ctl.h"
-#include "sluicectl/events.h"
 #include "sluicectl/print.h"
 
 #include <jansson.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench/bench.h"
-#include "sluicectl/client.h"
+#include "common/client.h"
 
 /* Sets the fault to what an answer that is no 200 says about itself, and returns false. */
 bool print_refusal(const struct client_answer *answer, struct fault *fault);

@@ -1,6 +1,6 @@
 /* test_sluicectl.c - sluicectl as a process: with a real daemon, and with one that misbehaves. */
 #include "bench/histogram.h"
-#include "sluicectl/events.h"
+#include "common/events.h"
 
 #include "sluice/engine.h"
 #include "support/daemon.h"

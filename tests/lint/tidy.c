@@ -233,8 +233,9 @@ static const struct {
     {"server/serve", "core registry json"},
     {"server/http", "core"},
     {"server/api", "core registry json serve http"},
-    {"clients/bench", "sluicectl"},
-    {"clients/sluicectl", "bench"},
+    {"clients/common", ""},
+    {"clients/bench", "common"},
+    {"clients/sluicectl", "common bench"},
 };
 
 /* The row of a folder such as engine/base, or NULL. */
@@ -643,6 +644,7 @@ static const struct {
     {"server/main.c", "/* main.c - all. */\n#include \"infer/x.h\"\n", "may not include infer/x.h"},
     {"clients/sluicectl/x.c", HEAD "#include \"base/clock.h\"\n", NULL},
     {"clients/sluicectl/x.c", HEAD "#include \"tokenizer/x.h\"\n", "sluicectl may not include"},
+    {"clients/bench/x.c", HEAD "#include \"sluicectl/ctl.h\"\n", "bench may not include"},
     {"server/serve/x.c", HEAD "#include \"http/http_server.h\"\n",
      "serve may not include http/http_server.h"},
     {"server/main.c", "/* main.c - all. */\n#include \"http/http_server.h\"\n", NULL},

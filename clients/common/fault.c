@@ -1,5 +1,5 @@
 /* fault.c - how sluicectl's functions fail. */
-#include "sluicectl/fault.h"
+#include "common/fault.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* bytes.h - bytes that arrive in pieces and are wanted whole. */
 #pragma once
 
-#include "sluicectl/fault.h"
+#include "common/fault.h"
 
 #include <stddef.h>
 

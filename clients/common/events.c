@@ -2,7 +2,7 @@
  *
  * A benchmark reads tens of thousands of events a second on the processor that writes them, so a
  * line that arrived whole is not copied. */
-#include "sluicectl/events.h"
+#include "common/events.h"
 
 #include <string.h>
 

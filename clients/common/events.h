@@ -4,7 +4,7 @@
  * here. Comments and other fields are passed over. */
 #pragma once
 
-#include "sluicectl/bytes.h"
+#include "common/bytes.h"
 
 /* Set take and context, leave the rest zero. */
 struct events {

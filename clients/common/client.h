@@ -4,7 +4,7 @@
  * few times and never past the deadline. Nothing else is tried twice. */
 #pragma once
 
-#include "sluicectl/bytes.h"
+#include "common/bytes.h"
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* client.c - one question to the daemon at a time: libcurl, with a deadline and patience. */
-#include "sluicectl/client.h"
+#include "common/client.h"
 #include "base/clock.h"
 
 #include <curl/curl.h>
@@ -195,14 +195,14 @@ static int64_t wait_ms(const struct client *client, int tries)
     static const struct {
         const char *name;
         int64_t unit_ms;
-    } told[] = {{"retry-after-ms", 1}, {"retry-after", 1000}};
+    } delays[] = {{"retry-after-ms", 1}, {"retry-after", 1000}};
 
-    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+    for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
         char *end;
-        const char *value = header(client, told[i].name);
+        const char *value = header(client, delays[i].name);
         long long count = strtoll(value, &end, 10);
         if (end > value && count >= 0 && count <= WAIT_MS_MOST)
-            return count * told[i].unit_ms;
+            return count * delays[i].unit_ms;
     }
     return (int64_t)WAIT_MS_FIRST << tries;
 }

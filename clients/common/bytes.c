@@ -1,5 +1,5 @@
 /* bytes.c - bytes that arrive in pieces and are wanted whole. */
-#include "sluicectl/bytes.h"
+#include "common/bytes.h"
 
 #include <stdlib.h>
 #include <string.h>
