@@ -55,7 +55,7 @@ export class Daemon {
     const given = {
       corpus: join(folder, 'corpus'),
       output: join(folder, 'store', MODEL, '1'),
-      ...{ width: 32, heads: 2, depth: 2, hidden: 64, context: CONTEXT },
+      ...{ width: 32, heads: 2, depth: 2, 'ffn-width': 64, 'context-length': CONTEXT },
     };
     sluice('init', 'tsa', ...options(given));
     return folder;
@@ -67,7 +67,7 @@ export class Daemon {
     const given = {
       ...{ data: join(folder, 'texts.tsv'), text: 1, label: 2, tokenizer: 'characters' },
       ...{ 'run-dir': join(folder, 'run'), output: join(folder, 'store', CLASSIFIER, '1'), steps: 4 },
-      ...{ width: 16, heads: 2, depth: 2, hidden: 16, context: CONTEXT },
+      ...{ width: 16, heads: 2, depth: 2, 'ffn-width': 16, 'context-length': CONTEXT },
     };
     sluice('train', 'tsa', ...options(given));
   }
