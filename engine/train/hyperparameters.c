@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* The standards are the TSA paper's for Tiny-Shakespeare (table 2). */
+/* The defaults are the TSA paper's for Tiny-Shakespeare (table 2). */
 static const char *const schedules[] = {[SL_LR_COSINE] = "cosine",
                                         [SL_LR_CONSTANT] = "constant",
                                         [SL_LR_INVERSE_SQRT] = "inverse_sqrt",
@@ -11,52 +11,51 @@ static const char *const schedules[] = {[SL_LR_COSINE] = "cosine",
                                         NULL};
 
 const struct sl_number sl_hyperparameter_rows[] = {
-    SL_INTEGER_ROW(sl_hyperparameters, steps, 1, 1e8, 5000, "optimiser steps"),
+    SL_INTEGER_ROW(sl_hyperparameters, steps, 1, 1e8, 5000, "optimizer steps"),
     SL_INTEGER_ROW(sl_hyperparameters, epochs, 0, 100000, 0,
-                   "passes over labelled texts, instead of steps; each ends with a measurement"),
+                   "passes over labelled texts, instead of steps; each ends with an evaluation"),
     SL_INTEGER_ROW(sl_hyperparameters, batch_size, 1, 65536, 64,
-                   "windows, or labelled texts, per step"),
+                   "windows of a text, or labelled texts, per step"),
     SL_INTEGER_ROW(sl_hyperparameters, micro_batch_size, 1, 65536, 8,
-                   "of them computed at a time: less memory, same result to rounding"),
+                   "examples computed at a time: less memory, same result to rounding"),
     SL_INTEGER_ROW(sl_hyperparameters, seed, 0, 2147483647, 1,
-                   "of first values, order, windows and dropout"),
-    SL_REAL_ROW(sl_hyperparameters, learning_rate, 1e-9, 10, 3e-4,
-                "learning rate after the warm-up"),
+                   "seed for initialization, shuffling, windows and dropout"),
+    SL_REAL_ROW(sl_hyperparameters, learning_rate, 1e-9, 10, 3e-4, "peak learning rate"),
     SL_REAL_ROW(sl_hyperparameters, min_learning_rate, 0, 10, 3e-5,
-                "learning rate at the end of the cosine"),
+                "final learning rate of a cosine schedule"),
     SL_CHOICE_ROW(sl_hyperparameters, lr_schedule, schedules, SL_LR_COSINE_AFTER_WARMUP,
-                  SL_LR_COSINE, "of the learning rate, after the warm-up"),
+                  SL_LR_COSINE, "learning-rate schedule after the warm-up"),
     SL_INTEGER_ROW(sl_hyperparameters, warmup_steps, 0, 1e8, 0,
-                   "steps over which the rate rises from 0"),
-    SL_REAL_ROW(sl_hyperparameters, beta1, 0, 0.99999, 0.9, "AdamW: memory of the mean"),
-    SL_REAL_ROW(sl_hyperparameters, beta2, 0, 0.99999, 0.95, "AdamW: memory of the square"),
-    SL_REAL_ROW(sl_hyperparameters, adam_eps, 1e-15, 1, 1e-8, "AdamW: added to the deviation"),
+                   "steps over which the learning rate rises from 0"),
+    SL_REAL_ROW(sl_hyperparameters, beta1, 0, 0.99999, 0.9,
+                "AdamW: decay rate of the first moment"),
+    SL_REAL_ROW(sl_hyperparameters, beta2, 0, 0.99999, 0.95,
+                "AdamW: decay rate of the second moment"),
+    SL_REAL_ROW(sl_hyperparameters, adam_eps, 1e-15, 1, 1e-8, "AdamW: numerical-stability term"),
     SL_REAL_ROW(sl_hyperparameters, weight_decay, 0, 10, 0.1, "AdamW: weight decay"),
     SL_INTEGER_ROW(sl_hyperparameters, weight_decay_all, 0, 1, 0,
-                   "1: decay biases, norms and embeddings, too"),
-    SL_INTEGER_ROW(sl_hyperparameters, bias_correction, 0, 1, 1,
-                   "0: leave out AdamW's correction of the first steps"),
+                   "1: decay biases, norms and embeddings too"),
+    SL_INTEGER_ROW(sl_hyperparameters, bias_correction, 0, 1, 1, "AdamW: bias correction; 0: off"),
     SL_REAL_ROW(sl_hyperparameters, max_grad_norm, 0, 1e9, 1.0,
-                "largest norm of all gradients together; 0: no limit"),
-    SL_INTEGER_ROW(
-        sl_hyperparameters, random_crops, 0, 100, 0,
-        "random pieces of each labelled text to learn from besides the whole, each epoch"),
+                "clip the global gradient norm to this; 0: off"),
+    SL_INTEGER_ROW(sl_hyperparameters, random_crops, 0, 100, 0,
+                   "random crops of each labelled text per epoch, in addition to the whole text"),
     SL_REAL_ROW(sl_hyperparameters, word_dropout, 0, 0.9, 0,
-                "share of the tokens whose embedding is left out while training"),
+                "probability of zeroing a token's embedding during training"),
     SL_INTEGER_ROW(sl_hyperparameters, evaluate_every, 0, 1e8, 250,
-                   "steps between measurements on the validation part; 0: only at the end"),
+                   "steps between evaluations on the validation data; 0: only at the end"),
     SL_INTEGER_ROW(sl_hyperparameters, save_every, 0, 1e8, 250,
                    "steps between saved states; 0: only at the end"),
     SL_REAL_ROW(sl_hyperparameters, train_fraction, 0.01, 0.99, 0.8,
-                "share of the text, from its beginning, to train on"),
+                "fraction of the text, from its beginning, to train on"),
     SL_REAL_ROW(sl_hyperparameters, validation_fraction, 0.001, 0.99, 0.1,
-                "share of the text after that, or of labelled texts, to measure on"),
+                "fraction of the text after that, or of labelled texts, to validate on"),
     {0}};
 
 bool sl_hyperparameters_check(const struct sl_hyperparameters *r, struct sl_err *err)
 {
     if (r->min_learning_rate > r->learning_rate)
-        return sl_fail(err, SL_BAD_INPUT, "rate_least is %g; accepted is at most rate, %g",
+        return sl_fail(err, SL_BAD_INPUT, "min_learning_rate is %g, more than learning_rate, %g",
                        (double)r->min_learning_rate, (double)r->learning_rate);
     return true;
 }

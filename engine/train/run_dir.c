@@ -46,10 +46,9 @@ static bool check(const struct sl_run_dir *run, bool resume, struct sl_err *err)
     char stranger[NAME_MAX + 1];
     bool holds = access(run->state, F_OK) == 0;
     if (resume)
-        return holds || sl_fail(err, SL_NOT_FOUND,
-                                "there is no run in '%s' to go on with; leave out --resume to "
-                                "begin one",
-                                run->path);
+        return holds ||
+               sl_fail(err, SL_NOT_FOUND,
+                       "nothing to resume in '%s': leave out --resume to start a run", run->path);
     if (holds)
         return sl_fail(
             err, SL_BAD_INPUT,

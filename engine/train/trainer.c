@@ -55,7 +55,7 @@ static int micro_batch(struct sl_trainer *tr, int first, int last)
     return batch.rows;
 }
 
-/* All gradients of a step. */
+/* Accumulates the gradients of all micro-batches of a step. */
 static void differentiate(struct sl_trainer *tr)
 {
     const struct sl_hyperparameters *r = &tr->training.hyperparameters;
@@ -70,7 +70,7 @@ static void differentiate(struct sl_trainer *tr)
     sl_model_backprop_buffers(tr->model);
 }
 
-/* Of numbers that are not finite: what to do about it. Measuring may find them, too. */
+/* Adds what to do about NaN and infinity, which an evaluation may find, too. */
 static bool fail_step(const struct sl_trainer *tr, struct sl_err *err)
 {
     const struct sl_err found = *err;
@@ -196,8 +196,8 @@ static bool agree(const struct sl_state_entry *saved, const struct sl_state_entr
     return true;
 }
 
-/* Asked before anything as large as this training's own shapes is read: another width is to be
- * told as such, not as a tensor that does not fit. */
+/* Compared before tensors are read: another width is to be reported as such, not as a tensor of the
+ * wrong shape. */
 static bool same_training(const char *path, const struct sl_state_entry *asked, int count,
                           struct sl_err *err)
 {
@@ -232,7 +232,7 @@ static bool resume(struct sl_trainer *tr, struct sl_err *err)
     return true;
 }
 
-/* A run that cannot be written is found out before any work is done. */
+/* Saves at once, so that an unwritable run directory fails before any work is done. */
 static bool begin(struct sl_trainer *tr, const struct sl_checkpoint *start, struct sl_err *err)
 {
     sl_model_initialize(tr->model, (uint64_t)tr->training.hyperparameters.seed);
@@ -285,7 +285,7 @@ static bool open_start(struct sl_trainer *tr, struct sl_checkpoint *start, struc
     if (!sl_checkpoint_open(start, t->init_from, err))
         return false;
     if (start->model_config.arch != t->arch)
-        return sl_fail(err, SL_BAD_INPUT, "'%s' is of architecture %s, want %s", t->init_from,
+        return sl_fail(err, SL_BAD_INPUT, "'%s' has architecture %s, expected %s", t->init_from,
                        start->model_config.arch->name, t->arch->name);
     t->sources.tokens = start->tokens;
     start->tokens = NULL;
@@ -350,7 +350,7 @@ static bool due_evaluation(const struct sl_trainer *tr)
                &tr->state);
 }
 
-/* Few texts make few accuracies, so that many models share the best: then the loss decides. */
+/* On few texts many models have the same accuracy: then the loss decides. */
 static bool is_best(const struct sl_train_progress *s, const struct sl_evaluation *e)
 {
     if (isfinite(e->accuracy) && e->accuracy != s->best_accuracy)
@@ -382,7 +382,7 @@ static bool evaluate(struct sl_trainer *tr, const struct sl_train_callbacks *cal
     return true;
 }
 
-/* Stopping is also a moment to save, but not twice at one step. */
+/* Saves when stopping too, but not twice at one step. */
 static bool after_step(struct sl_trainer *tr, const struct sl_train_callbacks *callbacks,
                        bool stopping, struct sl_err *err)
 {

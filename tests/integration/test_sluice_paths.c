@@ -189,7 +189,7 @@ Test(sluice_paths, a_refused_training_leaves_nothing)
     (void)test_path(model, dirs.top, "models/mine/1");
     expect_refused(small_and(deep, model, ARGS("--corpus", latin)), "latin1.txt", "UTF-8");
     expect_refused(small_and(deep, model, ARGS("--corpus", dirs.corpus, "--resume")),
-                   "there is no run in", "leave out --resume");
+                   "nothing to resume in", "leave out --resume");
     expect_refused(small_and(deep, model, ARGS("--data", data, "--label", "7", "--text", "2")),
                    "column", "7");
     cr_expect_not(is_there("runs"));

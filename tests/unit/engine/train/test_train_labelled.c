@@ -327,6 +327,6 @@ Test(labelled, a_model_begins_where_another_ended)
     training = from_model(sl_arch_find("tsa"), first);
     none = sl_trainer_create(engine, &training, &err);
     cr_expect_null(none);
-    cr_expect(strstr(err.text, "is of architecture vanilla"), "%s", err.text);
+    cr_expect(strstr(err.text, "has architecture vanilla"), "%s", err.text);
     sl_engine_destroy(engine);
 }
