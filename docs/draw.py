@@ -3,7 +3,7 @@
 
     docs/draw.py docs/results.md > docs/reviews.svg
 
-Accuracy over reviews a second, on a logarithmic axis. Rows without an accuracy are left out.
+Accuracy over reviews per second, on a logarithmic axis. Rows without an accuracy are left out.
 """
 
 import html
@@ -13,24 +13,24 @@ import sys
 
 WIDTH, HEIGHT = 860, 420
 LEFT, RIGHT, TOP, BOTTOM = 64, 24, 24, 56
-PEER = "fastText with pairs of words"
+PEER = "fastText with bigrams"
 COLOURS = {"sentiment": "#b5361c", "Epsilon": "#b5361c", "EAM": "#1c6ab5", "TransEvolve": "#2f7d32"}
 OTHERS = "#555555"
-LETTER = 7.3  # the mean width of a letter, amply
+LETTER = 7.3  # the mean width of a letter, rounded up
 
 
 def rows_of(text):
-    """(name, reviews a second, per cent right) of each row of the table that has all three."""
-    table = text.split("| model | reviews/s | right |", 1)[1].split("\n\n", 1)[0]
+    """(name, reviews per second, accuracy in per cent) of each row of the table that has all three."""
+    table = text.split("| model | reviews/s | accuracy |", 1)[1].split("\n\n", 1)[0]
     for line in table.splitlines()[2:]:
-        name, speed, right = [cell.strip() for cell in line.split("|")[1:4]]
-        if right:
+        name, speed, accuracy = [cell.strip() for cell in line.split("|")[1:4]]
+        if accuracy:
             name = re.sub(r"[`]|, trained as published| \(.*\)", "", name)
-            yield name, float(speed.replace(",", "")), float(right.rstrip(" %"))
+            yield name, float(speed.replace(",", "")), float(accuracy.rstrip(" %"))
 
 
 def peer_of(text):
-    """What the row of the peer says: per cent right."""
+    """The accuracy of the peer, in per cent."""
     return float(re.search(rf"^\| {PEER}[^|]*\| ([0-9.]+) %", text, re.M)[1])
 
 
@@ -38,17 +38,17 @@ def scales_of(rows):
     """Two functions: where a speed and an accuracy lie, and their ticks."""
     exponents = [math.log10(speed) for _, speed, _ in rows]
     decades = [10**n for n in range(math.floor(min(exponents)), math.ceil(max(exponents)) + 1)]
-    least = math.floor(min(row[2] for row in rows)) - 1
-    most = math.ceil(max(row[2] for row in rows)) + 1
+    lowest = math.floor(min(row[2] for row in rows)) - 1
+    highest = math.ceil(max(row[2] for row in rows)) + 1
 
     def across(speed):
-        share = math.log(speed / decades[0]) / math.log(decades[-1] / decades[0])
-        return LEFT + share * (WIDTH - LEFT - RIGHT)
+        fraction = math.log(speed / decades[0]) / math.log(decades[-1] / decades[0])
+        return LEFT + fraction * (WIDTH - LEFT - RIGHT)
 
-    def down(right):
-        return HEIGHT - BOTTOM - (right - least) / (most - least) * (HEIGHT - TOP - BOTTOM)
+    def down(accuracy):
+        return HEIGHT - BOTTOM - (accuracy - lowest) / (highest - lowest) * (HEIGHT - TOP - BOTTOM)
 
-    return across, down, decades, range(least, most + 1)
+    return across, down, decades, range(lowest, highest + 1)
 
 
 def text(x, y, words, anchor="middle", colour="#333333", more=""):
@@ -62,17 +62,17 @@ def line(x1, y1, x2, y2, style):
     return f'<path d="M{x1:.0f} {y1:.0f}L{x2:.0f} {y2:.0f}" {style}/>'
 
 
-def axes(across, down, decades, shares, peer):
+def axes(across, down, decades, percentages, peer):
     grid = 'stroke="#dddddd"'
     for speed in decades:
         yield line(across(speed), TOP, across(speed), HEIGHT - BOTTOM, grid)
         yield text(across(speed), HEIGHT - BOTTOM + 18, f"{speed:,}")
-    for share in shares:
-        yield line(LEFT, down(share), WIDTH - RIGHT, down(share), grid)
-        yield text(LEFT - 8, down(share) + 4, f"{share} %", "end")
+    for percentage in percentages:
+        yield line(LEFT, down(percentage), WIDTH - RIGHT, down(percentage), grid)
+        yield text(LEFT - 8, down(percentage) + 4, f"{percentage} %", "end")
     middle = (TOP + HEIGHT - BOTTOM) / 2
-    yield text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, "film reviews labelled a second, over HTTP, two cores")
-    yield text(14, middle, "right, official test set", more=f' transform="rotate(-90 14 {middle:.0f})"')
+    yield text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, "film reviews per second over HTTP, two cores (logarithmic)")
+    yield text(14, middle, "accuracy, IMDB test set", more=f' transform="rotate(-90 14 {middle:.0f})"')
     yield line(LEFT, down(peer), WIDTH - RIGHT, down(peer), 'stroke="#888888" stroke-dasharray="6 4"')
     yield text(LEFT + 8, down(peer) - 6, PEER, "start", "#666666")
 
@@ -83,7 +83,7 @@ def overlap(a, b):
 
 
 def places(x, y, words):
-    """Where the words at a point may stand, best first: (x, y, anchor, box)."""
+    """Positions for the words at a point, best first: (x, y, anchor, box)."""
     width = LETTER * len(words)
     sides = [("end", x - 10, x - 10 - width), ("start", x + 10, x + 10)]
     for shift in (0, -14, 14, -28, 28, -42, 42):
@@ -94,7 +94,7 @@ def places(x, y, words):
 
 
 def points(rows, across, down):
-    at = [(across(speed), down(right), name) for name, speed, right in rows]
+    at = [(across(speed), down(accuracy), name) for name, speed, accuracy in rows]
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y, _ in at]
     for x, y, name in at:
         colour = next((c for word, c in COLOURS.items() if name.startswith(word)), OTHERS)
@@ -103,7 +103,7 @@ def points(rows, across, down):
         free = [place for place in found if not any(overlap(place[3], box) for box in taken)]
         left, base, anchor, box = (free or found)[0]
         taken.append(box)
-        if base != y + 4:  # not beside its point: a line leads there
+        if base != y + 4:  # moved away from its point: draw a line to it
             yield line(x, y, left + (3 if anchor == "end" else -3), base - 4, f'stroke="{colour}"')
         yield text(left, base, name, anchor, colour)
 
@@ -112,13 +112,13 @@ def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         page = file.read()
     rows = list(rows_of(page))
-    across, down, decades, shares = scales_of(rows)
+    across, down, decades, percentages = scales_of(rows)
     print(
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
         f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">'
     )
     print(f'<rect width="{WIDTH}" height="{HEIGHT}" rx="6" fill="#ffffff"/>')
-    for part in [*axes(across, down, decades, shares, peer_of(page)), *points(rows, across, down)]:
+    for part in [*axes(across, down, decades, percentages, peer_of(page)), *points(rows, across, down)]:
         print(part)
     print("</svg>")
 

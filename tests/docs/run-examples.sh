@@ -5,13 +5,13 @@
 #
 # Every command of every ```sh block runs, and every ```python and ```mjs block as a program,
 # against a daemon of the build with the bundled models and a small classifier. Changed are only: the
-# port, the folder of the programs, and how long training and measuring last. A ```json or ```text
-# block shows lines of the answer to what is before it; `...` stands for digits. Then every endpoint
-# that there is must have been asked.
+# port, the folder of the programs, and how long training and measuring last. A ```text block shows
+# lines of the response to the command before it, a ```json block one line, broken for readers.
+# `...` stands for digits, <ID> for letters and digits. At the end every endpoint must have been used.
 set -eu
 
-top=$1
-build=$2
+top=$(realpath "$1")
+build=$(realpath "$2")
 scratch=$(mktemp -d)
 daemon=
 trap 'kill $daemon 2>/dev/null || :; rm -rf "$scratch"' EXIT
@@ -36,7 +36,7 @@ daemon=$!
 tries=0
 until [ -s "$scratch/port" ]; do
     tries=$((tries + 1))
-    [ "$tries" -le 300 ] || { echo "sluiced does not come up" >&2; exit 1; }
+    [ "$tries" -le 300 ] || { echo "sluiced did not start" >&2; exit 1; }
     sleep 0.1
 done
 port=$(cat "$scratch/port")
@@ -54,21 +54,28 @@ commands() {
             print (/python/ ? "python3 " : "node ") file
             next
         }
-        /^```(json|text)$/ { answered = 1; next }
-        /^```/ { inside = answered = 0; file = "" }
+        /^```json$/ { json = 1; next }
+        /^```text$/ { answered = 1; next }
+        /^```/ {
+            if (json) { print "= " joined; joined = "" }
+            inside = answered = json = 0
+            file = ""
+        }
         file { print >(scratch file) }
         answered { print "= " $0 }
+        json { sub(/^ +/, ""); joined = joined $0 }
         inside {
             sub(/ +#.*/, "")
             goes_on = sub(/\\$/, "")
             line = line $0
             if (!goes_on && gsub(/\047/, "&", line) % 2 == 0) { print line; line = "" }
-        }' "$@" | grep -v '^make \|^sluice .*\[\|DIR\|^$'
+        }' "$@" | grep -v '^make\b\|^sluice .*\[\|DIR\|^$'
 }
 
 # A line that is shown must be one that was answered; else the documents are to be changed.
 expect() {
-    pattern=$(printf '%s' "$1" | sed 's/[].[*^$\\]/\\&/g; s/\\\.\\\.\\\./[0-9]*/g')
+    pattern=$(printf '%s' "$1" | sed 's/[].[*^$\\]/\\&/g; s/\\\.\\\.\\\./[0-9.]*/g
+        s/<ID>/[0-9A-Za-z]*/g')
     grep -qx -e "$pattern" "$scratch/out" && return
     echo "the document shows:  $1" >&2
     echo "what answered says:  $(cat "$scratch/out")" >&2
@@ -99,9 +106,9 @@ curl -s "$SLUICE_URL/metrics" >"$scratch/metrics"
 curl -s "$SLUICE_URL/" | sed 's/},{/}\n{/g' |
     sed -n 's/.*"method":"\([A-Z]*\)","path":"\([^"]*\)".*/\1 \2/p' |
     grep -v '^GET /metrics$\|^POST /v2/repository/models/{name}/' >"$scratch/endpoints"
-[ -s "$scratch/endpoints" ] || { echo "GET / tells no endpoints" >&2; exit 1; }
+[ -s "$scratch/endpoints" ] || { echo "GET / lists no endpoints" >&2; exit 1; }
 while read -r method path; do
     grep -qF "http_requests_total{handler=\"$path\",method=\"$method\",status=\"200\"}" \
-        "$scratch/metrics" || { echo "no example asks $method $path" >&2; exit 1; }
+        "$scratch/metrics" || { echo "no example uses $method $path" >&2; exit 1; }
 done <"$scratch/endpoints"
 echo "$(wc -l <"$scratch/endpoints") endpoints"
