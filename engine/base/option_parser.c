@@ -339,20 +339,20 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* What stands under one heading is a group; what every program has is the last. */
+/* argp sorts by group, then by name. A group for each option keeps the order of the tables; what
+ * every program has comes last. */
 static void fill_options(struct line *line)
 {
     int at = 0, group = 0;
     for (int i = 0; i < line->count; i++) {
         const struct entry *e = &line->entries[i], *before = i > 0 ? e - 1 : NULL;
         const char *heading = heading_of(e);
-        if (!before || before->table != e->table || !same_text(heading_of(before), heading)) {
-            group++;
-            if (heading)
-                line->options[at++] = (struct argp_option){.doc = heading, .group = group};
-        }
+        bool begins =
+            !before || before->table != e->table || !same_text(heading_of(before), heading);
+        if (begins && heading)
+            line->options[at++] = (struct argp_option){.doc = heading, .group = ++group};
         line->options[at] = option_of(line, i);
-        line->options[at++].group = group;
+        line->options[at++].group = ++group;
     }
     line->options[at++] = (struct argp_option){
         .name = "help", .key = 'h', .doc = "print this help and exit", .group = -1};
@@ -408,19 +408,59 @@ bool sl_options_parse(struct sl_option_parser *parser, int count, char **words, 
     return good;
 }
 
+static bool is_blank(const char *line, size_t length)
+{
+    return strspn(line, " ") >= length;
+}
+
+/* Prints what argp wrote without the blank lines before long options: it puts one before every
+ * group, and each option is a group. The one above all options, and those before headings and -h,
+ * stay. */
+static void print_compact(const char *text, FILE *out)
+{
+    static const char option[] = "      --";
+    bool any = false;
+    for (size_t length; *text; text += length + 1) {
+        length = strcspn(text, "\n");
+        const char *next = text[length] ? text + length + 1 : "";
+        bool blank = is_blank(text, length);
+        if (!blank || !any || strncmp(next, option, sizeof option - 1) != 0)
+            (void)fprintf(out, "%.*s\n", blank ? 0 : (int)length, text);
+        any |= blank;
+        if (!text[length])
+            break;
+    }
+}
+
+/* What argp says of these options, to be freed; NULL: no memory. */
+static char *write_help(struct line *line)
+{
+    const struct sl_option_parser *p = line->parser;
+    const struct argp argp = {
+        .options = line->options, .parser = on_key, .args_doc = p->usage, .doc = p->about};
+    char program[NAME_BYTES], *text = NULL;
+    size_t bytes;
+    FILE *stream = open_memstream(&text, &bytes);
+    if (!stream)
+        return NULL;
+    (void)snprintf(program, sizeof program, "%s", p->program);
+    argp_help(&argp, stream, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, program);
+    if (fclose(stream) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
 void sl_options_help(const struct sl_option_parser *parser, FILE *out)
 {
     struct sl_option_parser shown = *parser;
     struct line *line = line_create(&shown, NULL);
     if (!line)
         return;
-    const struct argp argp = {.options = line->options,
-                              .parser = on_key,
-                              .args_doc = parser->usage,
-                              .doc = parser->about};
-    char program[NAME_BYTES];
-    (void)snprintf(program, sizeof program, "%s", parser->program);
-    argp_help(&argp, out, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, program);
+    char *text = write_help(line);
+    if (text)
+        print_compact(text, out);
+    free(text);
     if (parser->notes) /* not through argp, which would break lines anew */
         (void)fprintf(out, "\n%s", parser->notes);
     line_destroy(line);
