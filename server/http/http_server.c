@@ -389,9 +389,10 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
         sv_watcher_linger(x->http->watcher, socket_of(connection));
     sv_watcher_set_deadline(x->http->watcher, x->watched,
                             (int64_t)SV_CONNECTION_IDLE_SECONDS * 1000000000, 0);
+    /* Every other metric of a request is recorded before it leaves `requests_in_flight`. */
+    record_http_metrics(x);
     if (x->dispatched)
         end_request(x, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
-    record_http_metrics(x);
     sv_body_discard(x);
     uncount_response(x);
     exchange_destroy(x);
