@@ -1,6 +1,6 @@
 /* arena.c - bump memory over one anonymous mapping; under ASan, what is not taken is poisoned. */
 #include "base/arena.h"
-#include "base/whole.h"
+#include "base/int_util.h"
 
 #include <assert.h>
 #include <sanitizer/asan_interface.h>

@@ -1,7 +1,7 @@
 /* option_parser.c - tables of options as argp wants them, and errors that say what is accepted. */
 #include "base/option_parser.h"
 #include "base/buffer.h"
-#include "base/whole.h"
+#include "base/int_util.h"
 
 #include <argp.h>
 #include <assert.h>
@@ -45,15 +45,15 @@ static void spell(char *name)
 static int distance(const char *a, const char *b)
 {
     int above[NAME_BYTES], row[NAME_BYTES];
-    int columns = sl_least((int)strlen(b), NAME_BYTES - 1);
+    int columns = sl_min((int)strlen(b), NAME_BYTES - 1);
     for (int j = 0; j <= columns; j++)
         row[j] = j;
     for (int i = 1; a[i - 1]; i++) {
         memcpy(above, row, sizeof above);
         row[0] = i;
         for (int j = 1; j <= columns; j++) {
-            int either = sl_least(above[j], row[j - 1]) + 1;
-            row[j] = sl_least(either, above[j - 1] + (a[i - 1] != b[j - 1]));
+            int either = sl_min(above[j], row[j - 1]) + 1;
+            row[j] = sl_min(either, above[j - 1] + (a[i - 1] != b[j - 1]));
         }
     }
     return row[columns];

@@ -1,7 +1,7 @@
 /* safetensors.c - reads a header without trusting it, and writes one that others trust. */
 #include "checkpoint/safetensors.h"
 
-#include "base/whole.h"
+#include "base/int_util.h"
 #include "checkpoint/json.h"
 
 #include <assert.h>

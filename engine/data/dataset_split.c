@@ -1,7 +1,7 @@
 /* dataset_split.c - which examples are validated on, and the order in which the others are met. */
 #include "base/dynarray.h"
+#include "base/int_util.h"
 #include "base/random.h"
-#include "base/whole.h"
 #include "data/dataset.h"
 
 #include <assert.h>
@@ -31,7 +31,7 @@ static int draws_compare(const void *a, const void *b)
 static int share_of(double share, int examples)
 {
     int part = (int)floor(share * examples + 0.5);
-    return sl_least(part, examples - 1);
+    return sl_min(part, examples - 1);
 }
 
 /* Marks the examples to take, returns how many. The draws are sorted. */

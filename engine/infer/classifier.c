@@ -1,7 +1,7 @@
 /* classifier.c - one ragged batch of texts after another: the serving state of one classifier. */
 #include "infer/classifier.h"
 
-#include "base/whole.h"
+#include "base/int_util.h"
 #include "infer/logits.h"
 #include "model/model.h"
 
@@ -25,7 +25,7 @@ static size_t measure(const struct sl_classifier *c, struct sl_tape *dry, int it
     struct sl_batch batch = {.sequences = c->sequences, .tokens = c->tokens};
     while (batch.count < items) {
         int others = items - batch.count - 1, left = rows - batch.rows - others;
-        int length = left < 1 ? 1 : sl_least(left, context);
+        int length = left < 1 ? 1 : sl_min(left, context);
         if (batch.count == 0)
             length = context;
         c->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = length};
@@ -45,8 +45,8 @@ static bool open_tape(struct sl_classifier *c, struct sl_err *err)
     dry.policy = &m->policy;
     /* The most memory is taken by the longest texts, or by as many as can be beside a long one. */
     int context = m->config.context_length,
-        long_ones = sl_steps(c->options.max_batch_tokens, context);
-    (void)measure(c, &dry, sl_least(long_ones, c->options.max_batch_size));
+        long_ones = sl_ceil_div(c->options.max_batch_tokens, context);
+    (void)measure(c, &dry, sl_min(long_ones, c->options.max_batch_size));
     size_t bytes = measure(c, &dry, c->options.max_batch_size);
     sl_tape_release(&dry);
     if (!sl_tape_init(&c->tape, m->engine->kernels, m->engine->pool, bytes, err))

@@ -3,9 +3,9 @@
 #include "sluice/generate.h"
 
 #include "base/dynarray.h"
+#include "base/int_util.h"
 #include "base/random.h"
 #include "base/utf8.h"
-#include "base/whole.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -289,9 +289,9 @@ void sl_generation_next_chunk(struct sl_generation *g, struct sl_session *sessio
     }
     int count = g->history_count - g->fed;
     int room = context - sl_session_length(session, chunk->slot);
-    count = sl_least(count, room);
+    count = sl_min(count, room);
     chunk->tokens = g->history + g->fed;
-    chunk->count = sl_least(count, tokens_max);
+    chunk->count = sl_min(count, tokens_max);
     chunk->all_logits = g->options.echo && g->options.logprobs && g->usage.completion_tokens == 0;
 }
 

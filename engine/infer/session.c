@@ -1,7 +1,7 @@
 /* session.c - one batch after another over slots that remember: the serving state of one model. */
 #include "sluice/infer.h"
 
-#include "base/whole.h"
+#include "base/int_util.h"
 #include "infer/logits.h"
 #include "model/model.h"
 
@@ -51,7 +51,7 @@ static bool measure(struct sl_session *s, size_t *bytes, struct sl_err *err)
     struct sl_batch batch = {.rows = s->options.max_batch_tokens};
     struct sl_cache cache = {.capacity = m->config.context_length};
     for (int row = 0; row < batch.rows; batch.count++) {
-        int rows = sl_least(batch.rows - row, m->config.context_length);
+        int rows = sl_min(batch.rows - row, m->config.context_length);
         s->sequences[batch.count] =
             (struct sl_sequence){.first = row, .rows = rows, .cache = &cache};
         row += rows;

@@ -9,22 +9,23 @@ void sl_amx_pack(void *packed, const void *src, enum sl_type type, size_t stride
 void sl_amx_gemm(const struct sl_gemm *g);
 void sl_amx_transpose(void *out, size_t out_stride, const void *x, size_t x_stride, int rows,
                       int cols, bool pad);
-void sl_amx_narrow(void *out, const float *x, int n);
-void sl_amx_widen(float *out, const void *operands, int n);
-void sl_amx_narrow_product(void *out, const float *x, const void *by, int n);
+void sl_amx_to_operands(void *out, const float *x, int n);
+void sl_amx_from_operands(float *out, const void *operands, int n);
+void sl_amx_multiply_to_operands(void *out, const float *x, const void *by, int n);
 void sl_amx_epilogue(const struct sl_epilogue *f);
-void sl_amx_slopes(const struct sl_slopes *s);
-void sl_amx_dots(float *out, float a, const float *x, const void *rows, const struct sl_listing *l);
-void sl_amx_mix(float *out, const float *a, const void *rows, const struct sl_listing *l);
+void sl_amx_softmax_backward(const struct sl_softmax_backward *s);
+void sl_amx_gather_dot(float *out, float a, const float *x, const void *rows,
+                       const struct sl_row_list *l);
+void sl_amx_gather_sum(float *out, const float *a, const void *rows, const struct sl_row_list *l);
 
 /* Attention in tiles, for head_dim a multiple of 32. */
-size_t sl_amx_attend_scratch(int queries, int keys, int head_dim);
-void sl_amx_attend(const struct sl_attention *a);
+size_t sl_amx_attention_scratch(int queries, int keys, int head_dim);
+void sl_amx_attention(const struct sl_attention *a);
 /* The same for one query, with the same bits. */
-void sl_amx_attend_one(const struct sl_attention *a);
-size_t sl_amx_attend_back_scratch(int queries, int keys, int head_dim);
-void sl_amx_attend_back(const struct sl_attend_back *b);
+void sl_amx_attention_decode(const struct sl_attention *a);
+size_t sl_amx_attention_backward_scratch(int queries, int keys, int head_dim);
+void sl_amx_attention_backward(const struct sl_attention_backward *b);
 /* And for any head_dim; copies of the operands take scratch beside the above. */
-size_t sl_amx_attend_copies_bytes(int queries, int keys, int head_dim);
-void sl_amx_attend_padded(const struct sl_attention *a);
-void sl_amx_attend_padded_back(const struct sl_attend_back *b);
+size_t sl_amx_attention_padded_bytes(int queries, int keys, int head_dim);
+void sl_amx_attention_padded(const struct sl_attention *a);
+void sl_amx_attention_padded_backward(const struct sl_attention_backward *b);

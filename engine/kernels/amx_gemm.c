@@ -6,7 +6,7 @@
  * fewer meet two panels as 1 x 4, so that four sums are always under way (a TDPBF16PS takes 16
  * cycles to issue and 52 to finish). Each sum adds its products in the order of k in both
  * cases, and rows past the last are not computed but configured away. */
-#include "base/whole.h"
+#include "base/int_util.h"
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
 
@@ -180,7 +180,7 @@ static struct strip strip_at(const struct sl_gemm *g, int row, int rows)
         .y = g->y + (size_t)row * g->y_stride,
         .rows = rows,
         .row_bytes = (int)(g->x_stride * sizeof(uint16_t)),
-        .steps = sl_steps(g->k, TILE_K),
+        .steps = sl_ceil_div(g->k, TILE_K),
     };
 }
 

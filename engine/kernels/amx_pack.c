@@ -6,7 +6,7 @@
  * TDPBF16PS reads its third operand: 16 pairs of rows, each pair with 16 columns side by side,
  *     tile[i][j] = { B(2i, j), B(2i + 1, j) }.
  * Rows past k and columns past n are zero. */
-#include "base/whole.h"
+#include "base/int_util.h"
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
 
@@ -26,7 +26,7 @@ static __m512i load32(const void *src, enum sl_type type, size_t offset, int n)
     const __m512 low = _mm512_maskz_loadu_ps(sl_first16(n), x);
     const __m512 high =
         n > 16 ? _mm512_maskz_loadu_ps(sl_first16(n - 16), x + 16) : _mm512_setzero_ps();
-    return sl_narrow32(low, high);
+    return sl_to_bf16_32(low, high);
 }
 
 /* Where B's elements come from: those from row `row` and column `col` of it. */
@@ -130,13 +130,13 @@ void sl_amx_transpose(void *out, size_t out_stride, const void *x, size_t x_stri
                             cols - c, pad);
 }
 
-void sl_amx_narrow(void *out, const float *x, int n)
+void sl_amx_to_operands(void *out, const float *x, int n)
 {
     for (int i = 0; i < n; i += TILE_K)
         _mm512_storeu_si512((uint16_t *)out + i, load32(x, SL_F32, (size_t)i, n - i));
 }
 
-void sl_amx_widen(float *out, const void *operands, int n)
+void sl_amx_from_operands(float *out, const void *operands, int n)
 {
     const uint16_t *x = operands;
     for (int i = 0; i < n; i += 16) {

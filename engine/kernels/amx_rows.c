@@ -7,13 +7,13 @@
 enum { HALF = 16, WHOLE = 32 };
 
 /* bf16 is the upper half of an fp32. */
-static __m512 widen16(__mmask16 mask, const uint16_t *x)
+static __m512 from_bf16_16(__mmask16 mask, const uint16_t *x)
 {
     const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, x));
     return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }
 
-void sl_amx_narrow_product(void *out, const float *x, const void *by, int n)
+void sl_amx_multiply_to_operands(void *out, const float *x, const void *by, int n)
 {
     const uint16_t *b = by;
     for (int i = 0; i < n; i += WHOLE) {
@@ -21,18 +21,19 @@ void sl_amx_narrow_product(void *out, const float *x, const void *by, int n)
         for (int h = 0; h < 2 && i + h * HALF < n; h++) {
             const int at = i + h * HALF;
             const __mmask16 mask = sl_first16(n - at);
-            half[h] = _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, x + at), widen16(mask, b + at));
+            half[h] =
+                _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, x + at), from_bf16_16(mask, b + at));
         }
-        _mm512_storeu_si512((uint16_t *)out + i, sl_narrow32(half[0], half[1]));
+        _mm512_storeu_si512((uint16_t *)out + i, sl_to_bf16_32(half[0], half[1]));
     }
 }
 
-void sl_amx_slopes(const struct sl_slopes *s)
+void sl_amx_softmax_backward(const struct sl_softmax_backward *s)
 {
     const uint16_t *e = s->e;
     for (int j = 0; j < s->n; j += HALF) {
         const __mmask16 mask = sl_first16(s->n - j);
-        sl_slopes16(s, j, mask, widen16(mask, e + j));
+        sl_softmax_backward16(s, j, mask, from_bf16_16(mask, e + j));
     }
 }
 
@@ -61,12 +62,12 @@ void sl_amx_epilogue(const struct sl_epilogue *f)
     for (int i = 0; i < f->n; i += WHOLE) {
         __m512 y[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()}, slope[2] = {y[0], y[1]};
         const uint32_t column = (uint32_t)(f->first + i), threshold = f->dropout.threshold;
-        const __mmask32 kept = threshold ? sl_kept32(threshold, f->row_key, column) : 0;
+        const __mmask32 kept = threshold ? sl_dropout_mask32(threshold, f->row_key, column) : 0;
         for (int h = 0; h < 2 && i + h * HALF < f->n; h++)
             epilogue_half(f, i + h * HALF, (__mmask16)(kept >> h * HALF), &y[h], &slope[h]);
         if (f->out)
-            _mm512_storeu_si512((uint16_t *)f->out + i, sl_narrow32(y[0], y[1]));
+            _mm512_storeu_si512((uint16_t *)f->out + i, sl_to_bf16_32(y[0], y[1]));
         if (f->slope)
-            _mm512_storeu_si512((uint16_t *)f->slope + i, sl_narrow32(slope[0], slope[1]));
+            _mm512_storeu_si512((uint16_t *)f->slope + i, sl_to_bf16_32(slope[0], slope[1]));
     }
 }

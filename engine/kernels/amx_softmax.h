@@ -1,5 +1,5 @@
-/* amx_softmax.h - softmax of a query's row of scores, as both ways of attention in amx_attend.c and
- * amx_attend_one.c take it. */
+/* amx_softmax.h - softmax of one query's scores, shared by amx_attention.c and
+ * amx_attention_decode.c. */
 #pragma once
 
 #include "kernels/amx_tiles.h"
@@ -17,15 +17,15 @@ struct sl_score_row {
 /* The maximum is one of these. */
 static inline __m512 sl_maxima(const struct sl_score_row *row, int n)
 {
-    const __m512 least = _mm512_set1_ps(-INFINITY);
+    const __m512 lowest = _mm512_set1_ps(-INFINITY);
     const float *s = row->scores;
-    __m512 most = least;
+    __m512 max = lowest;
     int j = 0;
     for (; j + 16 <= n; j += 16, s += row->score_pitch)
-        most = _mm512_max_ps(most, _mm512_loadu_ps(s));
+        max = _mm512_max_ps(max, _mm512_loadu_ps(s));
     if (j < n)
-        most = _mm512_max_ps(most, _mm512_mask_loadu_ps(least, sl_first16(n - j), s));
-    return most;
+        max = _mm512_max_ps(max, _mm512_mask_loadu_ps(lowest, sl_first16(n - j), s));
+    return max;
 }
 
 /* 2^(score - max) of 32 keys. */
@@ -62,8 +62,8 @@ static inline __m512 sl_softmax_tile(const struct sl_attention *a, const struct 
         low = _mm512_mask_add_ps(low, (__mmask16)kept, low, e.low);
         high = _mm512_mask_add_ps(high, (__mmask16)(kept >> 16), high, e.high);
         if (drop.threshold)
-            kept &= sl_kept32(drop.threshold, a->row_keys[query], (uint32_t)group * 32);
-        _mm512_storeu_si512(p, _mm512_maskz_mov_epi16(kept, sl_narrow32(e.low, e.high)));
+            kept &= sl_dropout_mask32(drop.threshold, a->row_keys[query], (uint32_t)group * 32);
+        _mm512_storeu_si512(p, _mm512_maskz_mov_epi16(kept, sl_to_bf16_32(e.low, e.high)));
     }
     return _mm512_add_ps(low, high);
 }

@@ -4,7 +4,7 @@
  * so any thread may call it at any time. */
 #pragma once
 
-#include "base/whole.h"
+#include "base/int_util.h"
 #include "kernels/avx512_math.h"
 
 #include <immintrin.h>
@@ -80,7 +80,7 @@ static inline void sl_transpose16(__m512i r[16])
 }
 
 /* 32 floats, low then high, to bf16, nearest even. */
-static inline __m512i sl_narrow32(__m512 low, __m512 high)
+static inline __m512i sl_to_bf16_32(__m512 low, __m512 high)
 {
     return (__m512i)_mm512_cvtne2ps_pbh(high, low);
 }

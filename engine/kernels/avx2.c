@@ -5,8 +5,8 @@
  * order of k, as in the reference, whatever the block it falls into. */
 #include "kernels/avx2_math.h"
 #include "kernels/bf16.h"
-#include "kernels/levels.h"
-#include "kernels/panels.h"
+#include "kernels/gemm_panels.h"
+#include "kernels/isa_levels.h"
 
 #include <assert.h>
 #include <string.h>
@@ -18,7 +18,7 @@ enum { LANES = 8, PANEL_VECTORS = SL_PANEL / LANES };
 enum { SUMS_MAX = 12 };
 
 /* Puts finished sums where they belong, `width` of them in a row. */
-static void write_sums(const struct sl_panel_meeting *t, int rows, int width, const float *sums)
+static void write_sums(const struct sl_gemm_tile *t, int rows, int width, const float *sums)
 {
     for (int r = 0; r < rows; r++, sums += width)
         for (int c = 0; c < width && c < t->cols; c += LANES) {
@@ -31,8 +31,8 @@ static void write_sums(const struct sl_panel_meeting *t, int rows, int width, co
 
 /* `rows` and `vectors` are constants wherever this is inlined. Without the pragmas gcc 12 makes the
  * first loop a memset, and so keeps the sums in memory: half as fast. */
-static inline __attribute__((always_inline)) void meet(const struct sl_panel_meeting *t,
-                                                       const int rows, const int vectors)
+static inline __attribute__((always_inline)) void gemm_tile(const struct sl_gemm_tile *t,
+                                                            const int rows, const int vectors)
 {
     __m256 sums[SUMS_MAX], column[PANEL_VECTORS];
 #pragma GCC unroll 12
@@ -58,45 +58,45 @@ static inline __attribute__((always_inline)) void meet(const struct sl_panel_mee
 }
 
 /* Both halves of a panel, one after the other. */
-static inline __attribute__((always_inline)) void meet_halves(struct sl_panel_meeting t,
-                                                              const int rows)
+static inline __attribute__((always_inline)) void gemm_tile_halves(struct sl_gemm_tile t,
+                                                                   const int rows)
 {
     const int half = PANEL_VECTORS / 2;
-    meet(&t, rows, half);
+    gemm_tile(&t, rows, half);
     t.panel += half * LANES;
     t.y += half * LANES;
     t.cols -= half * LANES;
     if (t.cols > 0)
-        meet(&t, rows, half);
+        gemm_tile(&t, rows, half);
 }
 
 /* As many of the rows as one block takes; returns how many. Few rows take whole panels, since with
  * fewer than 8 sums under way each FMA waits for the one before. */
-static int meet_some(const struct sl_panel_meeting *t, int rows)
+static int gemm_some_rows(const struct sl_gemm_tile *t, int rows)
 {
     if (rows >= 6) {
-        meet_halves(*t, 6);
+        gemm_tile_halves(*t, 6);
         return 6;
     }
     if (rows >= 4) {
-        meet_halves(*t, 4);
+        gemm_tile_halves(*t, 4);
         return 4;
     }
     if (rows >= 2) {
-        meet(t, 2, PANEL_VECTORS);
+        gemm_tile(t, 2, PANEL_VECTORS);
         return 2;
     }
-    meet(t, 1, PANEL_VECTORS);
+    gemm_tile(t, 1, PANEL_VECTORS);
     return 1;
 }
 
 static void gemm(const struct sl_gemm *g)
 {
-    sl_gemm_panels(g, meet_some);
+    sl_gemm_panels(g, gemm_some_rows);
 }
 
 /* Factors that are not packed, `rows` rows of y and one or two vectors of its columns at a time. */
-static inline __attribute__((always_inline)) void multiply(const struct sl_product *p, int row,
+static inline __attribute__((always_inline)) void multiply(const struct sl_small_gemm *p, int row,
                                                            int col, const int rows,
                                                            const int vectors)
 {
@@ -129,8 +129,8 @@ static inline __attribute__((always_inline)) void multiply(const struct sl_produ
 }
 
 /* As many of the rows as one block takes; returns how many. */
-static inline __attribute__((always_inline)) int multiply_some(const struct sl_product *p, int row,
-                                                               int col, const int vectors)
+static inline __attribute__((always_inline)) int multiply_some(const struct sl_small_gemm *p,
+                                                               int row, int col, const int vectors)
 {
     if (vectors == 1 && p->m - row >= 8) {
         multiply(p, row, col, 8, 1);
@@ -148,7 +148,7 @@ static inline __attribute__((always_inline)) int multiply_some(const struct sl_p
     return 1;
 }
 
-static void product(const struct sl_product *p)
+static void small_gemm(const struct sl_small_gemm *p)
 {
     for (int col = 0; col < p->n; col += 2 * LANES)
         for (int row = 0; row < p->m;)
@@ -217,7 +217,7 @@ static void pack_column(float *panel, const void *src, enum sl_type type, size_t
     const uint16_t *half = src;
     const float *whole = src;
     for (size_t i = 0; i < (size_t)k; i++)
-        panel[i * SL_PANEL] = type == SL_F32 ? whole[i * step] : sl_bf16_widen(half[i * step]);
+        panel[i * SL_PANEL] = type == SL_F32 ? whole[i * step] : sl_bf16_to_f32(half[i * step]);
 }
 
 static void pack(void *packed, const void *src, enum sl_type type, size_t stride, bool transposed,
@@ -245,9 +245,9 @@ static void pack(void *packed, const void *src, enum sl_type type, size_t stride
 void sl_kernels_avx2(struct sl_kernels *t)
 {
     sl_avx2_rows(t);
-    sl_avx2_listed(t);
+    sl_avx2_gather(t);
     t->pack = pack;
     t->gemm = gemm;
-    t->product = product;
+    t->small_gemm = small_gemm;
     t->transpose = transpose;
 }

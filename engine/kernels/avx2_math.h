@@ -1,7 +1,7 @@
 /* avx2_math.h - functions of 8 floats at a time, and the sums and masks that go with them. */
 #pragma once
 
-#include "kernels/fits.h"
+#include "kernels/polynomials.h"
 
 #include <immintrin.h>
 #include <stdint.h>
@@ -139,7 +139,7 @@ static inline __m256 sl_sigmoid8(__m256 x)
 }
 
 /* The 32-bit finaliser of MurmurHash3: the random words of dropout. */
-static inline __m256i sl_mix8(__m256i h)
+static inline __m256i sl_hash8(__m256i h)
 {
     h = _mm256_xor_si256(h, _mm256_srli_epi32(h, 16));
     h = _mm256_mullo_epi32(h, _mm256_set1_epi32((int)0x85ebca6bu));
@@ -149,13 +149,13 @@ static inline __m256i sl_mix8(__m256i h)
 }
 
 /* All bits set in the lanes of columns first .. first + 7 that dropout keeps; first is even. */
-static inline __m256 sl_kept8(uint32_t threshold, uint32_t row_key, uint32_t first)
+static inline __m256 sl_dropout_mask8(uint32_t threshold, uint32_t row_key, uint32_t first)
 {
     const __m256i column =
         _mm256_add_epi32(_mm256_set1_epi32((int)first), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0));
-    const __m256i spread =
+    const __m256i scatter_axpy =
         _mm256_mullo_epi32(_mm256_srli_epi32(column, 1), _mm256_set1_epi32((int)0x9E3779B9u));
-    const __m256i word = sl_mix8(_mm256_xor_si256(_mm256_set1_epi32((int)row_key), spread));
+    const __m256i word = sl_hash8(_mm256_xor_si256(_mm256_set1_epi32((int)row_key), scatter_axpy));
     /* Odd columns take the upper half of the word. */
     const __m256i half = _mm256_blend_epi32(_mm256_and_si256(word, _mm256_set1_epi32(0xffff)),
                                             _mm256_srli_epi32(word, 16), 0xaa);

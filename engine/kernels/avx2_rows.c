@@ -1,6 +1,6 @@
 /* avx2_rows.c - row slots, 8 floats at a time; the last few by mask. Flags: -mavx2 -mfma -mf16c. */
 #include "kernels/avx2_math.h"
-#include "kernels/levels.h"
+#include "kernels/isa_levels.h"
 
 #include <assert.h>
 #include <math.h>
@@ -51,7 +51,7 @@ static void dropout(float *y, const float *x, struct sl_dropout d, uint32_t row_
     assert(d.threshold < 65536);
     const __m256 factor = _mm256_set1_ps(d.scale);
     for (int i = 0; i < n; i += LANES) {
-        const __m256 kept = sl_kept8(d.threshold, row_key, (uint32_t)(first + i));
+        const __m256 kept = sl_dropout_mask8(d.threshold, row_key, (uint32_t)(first + i));
         const __m256 v = _mm256_mul_ps(factor, sl_load8(x + i, n - i));
         sl_store8(y + i, n - i, _mm256_and_ps(kept, v));
     }
@@ -88,7 +88,7 @@ static void activate(float *y, const float *x, enum sl_activation f, int n)
     }
 }
 
-static void activate_both(float *y, float *slope, const float *x, enum sl_activation f, int n)
+static void activate_with_slope(float *y, float *slope, const float *x, enum sl_activation f, int n)
 {
     for (int i = 0; i < n; i += LANES) {
         __m256 v, s;
@@ -98,7 +98,7 @@ static void activate_both(float *y, float *slope, const float *x, enum sl_activa
     }
 }
 
-static void narrow_product(void *out, const float *x, const void *by, int n)
+static void multiply_to_operands(void *out, const float *x, const void *by, int n)
 {
     const float *b = by;
     for (int i = 0; i < n; i += LANES)
@@ -108,7 +108,7 @@ static void narrow_product(void *out, const float *x, const void *by, int n)
 
 static void epilogue(const struct sl_epilogue *f)
 {
-    sl_epilogue_by(sl_kernels_at(SL_ISA_AVX2), f);
+    sl_epilogue_rows(sl_kernels_for(SL_ISA_AVX2), f);
 }
 
 static void sigmoid(float *y, const float *x, int n)
@@ -119,20 +119,20 @@ static void sigmoid(float *y, const float *x, int n)
 
 static float maximum(const float *x, int n)
 {
-    const __m256 least = _mm256_set1_ps(-INFINITY);
-    __m256 most = least;
+    const __m256 lowest = _mm256_set1_ps(-INFINITY);
+    __m256 max = lowest;
     for (int i = 0; i < n; i += LANES) {
         const __m256 v =
-            _mm256_blendv_ps(least, sl_load8(x + i, n - i), _mm256_castsi256_ps(sl_first8(n - i)));
-        most = _mm256_max_ps(most, v);
+            _mm256_blendv_ps(lowest, sl_load8(x + i, n - i), _mm256_castsi256_ps(sl_first8(n - i)));
+        max = _mm256_max_ps(max, v);
     }
-    return sl_max8(most);
+    return sl_max8(max);
 }
 
 static float softmax(float *x, int n)
 {
-    const float most = maximum(x, n);
-    const __m256 max = _mm256_set1_ps(most);
+    const float largest = maximum(x, n);
+    const __m256 max = _mm256_set1_ps(largest);
     __m256 sums = _mm256_setzero_ps();
     for (int i = 0; i < n; i += LANES) {
         const __m256 e = sl_exp8(_mm256_sub_ps(sl_load8(x + i, n - i), max));
@@ -141,7 +141,7 @@ static float softmax(float *x, int n)
     }
     const float total = sl_sum8(sums);
     scale(x, 1.0f / total, x, n);
-    return most + logf(total);
+    return largest + logf(total);
 }
 
 static void moments(const float *x, int n, float epsilon, float stats[2])
@@ -163,59 +163,59 @@ static __m256 normalised(const float *x, int n, const float stats[2])
     return _mm256_mul_ps(from_mean, _mm256_set1_ps(stats[1]));
 }
 
-static void layernorm_wide(float *y, const float *x, const float *gain, const float *shift,
-                           float epsilon, int n, float stats[2])
+static void layernorm_f32(float *y, const float *x, const float *weight, const float *bias,
+                          float epsilon, int n, float stats[2])
 {
     moments(x, n, epsilon, stats);
     for (int i = 0; i < n; i += LANES)
         sl_store8(y + i, n - i,
-                  _mm256_fmadd_ps(normalised(x + i, n - i, stats), sl_load8(gain + i, n - i),
-                                  sl_load8(shift + i, n - i)));
+                  _mm256_fmadd_ps(normalised(x + i, n - i, stats), sl_load8(weight + i, n - i),
+                                  sl_load8(bias + i, n - i)));
 }
 
-static void layernorm(void *y, const float *x, const float *gain, const float *shift, float epsilon,
-                      int n, float stats[2])
+static void layernorm(void *y, const float *x, const float *weight, const float *bias,
+                      float epsilon, int n, float stats[2])
 {
-    layernorm_wide(y, x, gain, shift, epsilon, n, stats);
+    layernorm_f32(y, x, weight, bias, epsilon, n, stats);
 }
 
-/* mean(u) and mean(u xhat) with u = gain dy; dgain and dshift on the way. */
-static void slope_means(const float *dy, const float *x, const float *gain, const float stats[2],
-                        float *dgain, float *dshift, int n, float means[2])
+/* mean(u) and mean(u xhat) with u = weight dy; dweight and dbias on the way. */
+static void slope_means(const float *dy, const float *x, const float *weight, const float stats[2],
+                        float *dweight, float *dbias, int n, float means[2])
 {
     __m256 us = _mm256_setzero_ps(), uxs = us;
     for (int i = 0; i < n; i += LANES) {
         const __m256 d = sl_load8(dy + i, n - i), xhat = normalised(x + i, n - i, stats);
-        const __m256 u = _mm256_mul_ps(d, sl_load8(gain + i, n - i));
+        const __m256 u = _mm256_mul_ps(d, sl_load8(weight + i, n - i));
         us = _mm256_add_ps(us, u);
         uxs = _mm256_fmadd_ps(u, xhat, uxs);
-        sl_store8(dgain + i, n - i, _mm256_fmadd_ps(d, xhat, sl_load8(dgain + i, n - i)));
-        sl_store8(dshift + i, n - i, _mm256_add_ps(d, sl_load8(dshift + i, n - i)));
+        sl_store8(dweight + i, n - i, _mm256_fmadd_ps(d, xhat, sl_load8(dweight + i, n - i)));
+        sl_store8(dbias + i, n - i, _mm256_add_ps(d, sl_load8(dbias + i, n - i)));
     }
     means[0] = sl_sum8(us) / (float)n;
     means[1] = sl_sum8(uxs) / (float)n;
 }
 
-static void layernorm_back(float *dx, bool fresh, const float *dy, const float *x,
-                           const float *gain, const float stats[2], float *dgain, float *dshift,
-                           int n)
+static void layernorm_backward(float *dx, bool overwrite, const float *dy, const float *x,
+                               const float *weight, const float stats[2], float *dweight,
+                               float *dbias, int n)
 {
     float means[2];
-    slope_means(dy, x, gain, stats, dgain, dshift, n, means);
+    slope_means(dy, x, weight, stats, dweight, dbias, n, means);
     const __m256 inverse = _mm256_set1_ps(stats[1]);
     const __m256 u_mean = _mm256_set1_ps(means[0]), ux_mean = _mm256_set1_ps(means[1]);
     for (int i = 0; i < n; i += LANES) {
         const __m256 xhat = normalised(x + i, n - i, stats);
-        const __m256 u = _mm256_mul_ps(sl_load8(dy + i, n - i), sl_load8(gain + i, n - i));
+        const __m256 u = _mm256_mul_ps(sl_load8(dy + i, n - i), sl_load8(weight + i, n - i));
         __m256 slope = _mm256_fnmadd_ps(xhat, ux_mean, _mm256_sub_ps(u, u_mean));
         slope = _mm256_mul_ps(slope, inverse);
-        if (!fresh)
+        if (!overwrite)
             slope = _mm256_add_ps(slope, sl_load8(dx + i, n - i));
         sl_store8(dx + i, n - i, slope);
     }
 }
 
-static void slopes(const struct sl_slopes *s)
+static void softmax_backward(const struct sl_softmax_backward *s)
 {
     const float *e = s->e;
     const __m256 rate = _mm256_set1_ps(s->rate), mean = _mm256_set1_ps(s->mean);
@@ -224,7 +224,7 @@ static void slopes(const struct sl_slopes *s)
         const __m256 w = _mm256_mul_ps(rate, sl_load8(s->w + j, k));
         const __m256 p = _mm256_mul_ps(w, sl_load8(e + j, k));
         const __m256 slope = _mm256_mul_ps(p, _mm256_sub_ps(sl_load8(s->dp + j, k), mean));
-        const __m256 ds = s->fresh ? slope : _mm256_add_ps(sl_load8(s->ds + j, k), slope);
+        const __m256 ds = s->overwrite ? slope : _mm256_add_ps(sl_load8(s->ds + j, k), slope);
         sl_store8(s->ds + j, k, ds);
         sl_store8(s->db + j, k, _mm256_add_ps(sl_load8(s->db + j, k), slope));
     }
@@ -259,14 +259,14 @@ void sl_avx2_rows(struct sl_kernels *t)
     t->scale = scale;
     t->dropout = dropout;
     t->activate = activate;
-    t->activate_both = activate_both;
-    t->narrow_product = narrow_product;
+    t->activate_with_slope = activate_with_slope;
+    t->multiply_to_operands = multiply_to_operands;
     t->epilogue = epilogue;
     t->sigmoid = sigmoid;
     t->softmax = softmax;
     t->layernorm = layernorm;
-    t->layernorm_wide = layernorm_wide;
-    t->layernorm_back = layernorm_back;
-    t->slopes = slopes;
+    t->layernorm_f32 = layernorm_f32;
+    t->layernorm_backward = layernorm_backward;
+    t->softmax_backward = softmax_backward;
     t->adamw = adamw;
 }

@@ -4,8 +4,8 @@
  * B is packed as the reference packs it. Every element of a product is one chain of FMA in the
  * order of k, as in the reference, whatever the block it falls into. */
 #include "kernels/avx512_math.h"
-#include "kernels/levels.h"
-#include "kernels/panels.h"
+#include "kernels/gemm_panels.h"
+#include "kernels/isa_levels.h"
 
 #include <assert.h>
 
@@ -14,7 +14,7 @@ enum { LANES = 16 };
 /* Rows of x times one panel, sums in registers: 12 rows x 2 vectors fill 24 of the 32. */
 enum { ROWS_MAX = 12 };
 
-static inline __attribute__((always_inline)) void write_row(const struct sl_panel_meeting *t, int r,
+static inline __attribute__((always_inline)) void write_row(const struct sl_gemm_tile *t, int r,
                                                             __m512 left, __m512 right)
 {
     float *y = t->y + (size_t)r * t->y_stride;
@@ -30,8 +30,8 @@ static inline __attribute__((always_inline)) void write_row(const struct sl_pane
 
 /* `rows` is a constant wherever this is inlined, so the sums live in registers; without the pragmas
  * gcc 12 makes the first loop a memset and keeps them in memory. */
-static inline __attribute__((always_inline)) void meet(const struct sl_panel_meeting *t,
-                                                       const int rows)
+static inline __attribute__((always_inline)) void gemm_tile(const struct sl_gemm_tile *t,
+                                                            const int rows)
 {
     __m512 left[ROWS_MAX], right[ROWS_MAX];
 #pragma GCC unroll 12
@@ -53,35 +53,35 @@ static inline __attribute__((always_inline)) void meet(const struct sl_panel_mee
 }
 
 /* As many of the rows as one block takes; returns how many. */
-static int meet_some(const struct sl_panel_meeting *t, int rows)
+static int gemm_some_rows(const struct sl_gemm_tile *t, int rows)
 {
     if (rows >= 12) {
-        meet(t, 12);
+        gemm_tile(t, 12);
         return 12;
     }
     if (rows >= 8) {
-        meet(t, 8);
+        gemm_tile(t, 8);
         return 8;
     }
     if (rows >= 4) {
-        meet(t, 4);
+        gemm_tile(t, 4);
         return 4;
     }
     if (rows >= 2) {
-        meet(t, 2);
+        gemm_tile(t, 2);
         return 2;
     }
-    meet(t, 1);
+    gemm_tile(t, 1);
     return 1;
 }
 
 static void gemm(const struct sl_gemm *g)
 {
-    sl_gemm_panels(g, meet_some);
+    sl_gemm_panels(g, gemm_some_rows);
 }
 
 /* Factors that are not packed, `rows` rows of y and one or two vectors of its columns at a time. */
-static inline __attribute__((always_inline)) void multiply(const struct sl_product *p, int row,
+static inline __attribute__((always_inline)) void multiply(const struct sl_small_gemm *p, int row,
                                                            int col, const int rows,
                                                            const int vectors)
 {
@@ -112,8 +112,8 @@ static inline __attribute__((always_inline)) void multiply(const struct sl_produ
 }
 
 /* As many of the rows as one block takes; returns how many. */
-static inline __attribute__((always_inline)) int multiply_some(const struct sl_product *p, int row,
-                                                               int col, const int vectors)
+static inline __attribute__((always_inline)) int multiply_some(const struct sl_small_gemm *p,
+                                                               int row, int col, const int vectors)
 {
     if (p->m - row >= 8) {
         multiply(p, row, col, 8, vectors);
@@ -131,7 +131,7 @@ static inline __attribute__((always_inline)) int multiply_some(const struct sl_p
     return 1;
 }
 
-static void product(const struct sl_product *p)
+static void small_gemm(const struct sl_small_gemm *p)
 {
     for (int col = 0; col < p->n; col += 2 * LANES)
         for (int row = 0; row < p->m;)
@@ -142,7 +142,7 @@ static void product(const struct sl_product *p)
 void sl_kernels_avx512(struct sl_kernels *t)
 {
     sl_avx512_rows(t);
-    sl_avx512_listed(t);
+    sl_avx512_gather(t);
     t->gemm = gemm;
-    t->product = product;
+    t->small_gemm = small_gemm;
 }

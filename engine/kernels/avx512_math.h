@@ -1,8 +1,8 @@
 /* avx512_math.h - functions of 16 floats at a time, and the sums and masks that go with them. */
 #pragma once
 
-#include "kernels/fits.h"
 #include "kernels/kernels.h"
+#include "kernels/polynomials.h"
 
 #include <assert.h>
 #include <immintrin.h>
@@ -165,7 +165,7 @@ static inline __m512 sl_sigmoid16(__m512 x)
 }
 
 /* The 32-bit finaliser of MurmurHash3: the random words of dropout. */
-static inline __m512i sl_mix16(__m512i h)
+static inline __m512i sl_hash16(__m512i h)
 {
     h = _mm512_xor_si512(h, _mm512_srli_epi32(h, 16));
     h = _mm512_mullo_epi32(h, _mm512_set1_epi32((int)0x85ebca6bu));
@@ -175,24 +175,25 @@ static inline __m512i sl_mix16(__m512i h)
 }
 
 /* Which of columns first .. first + 31 of a row dropout keeps; first is even. */
-static inline __mmask32 sl_kept32(uint32_t threshold, uint32_t row_key, uint32_t first)
+static inline __mmask32 sl_dropout_mask32(uint32_t threshold, uint32_t row_key, uint32_t first)
 {
     const __m512i lanes = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     const __m512i pair = _mm512_add_epi32(_mm512_set1_epi32((int)(first / 2)), lanes);
-    const __m512i spread = _mm512_mullo_epi32(pair, _mm512_set1_epi32((int)0x9E3779B9u));
-    const __m512i word = sl_mix16(_mm512_xor_si512(_mm512_set1_epi32((int)row_key), spread));
+    const __m512i scatter_axpy = _mm512_mullo_epi32(pair, _mm512_set1_epi32((int)0x9E3779B9u));
+    const __m512i word = sl_hash16(_mm512_xor_si512(_mm512_set1_epi32((int)row_key), scatter_axpy));
     return _mm512_cmpge_epu16_mask(word, _mm512_set1_epi16((short)threshold));
 }
 
-/* 16 of a row of slopes from their e, in the operations and the order of the reference. */
-static inline void sl_slopes16(const struct sl_slopes *s, int j, __mmask16 mask, __m512 e)
+/* softmax_backward for 16 elements from their e: the reference's operations in the same order. */
+static inline void sl_softmax_backward16(const struct sl_softmax_backward *s, int j, __mmask16 mask,
+                                         __m512 e)
 {
     const __m512 w = _mm512_mul_ps(_mm512_set1_ps(s->rate), _mm512_maskz_loadu_ps(mask, s->w + j));
     const __m512 from_mean =
         _mm512_sub_ps(_mm512_maskz_loadu_ps(mask, s->dp + j), _mm512_set1_ps(s->mean));
     const __m512 slope = _mm512_mul_ps(_mm512_mul_ps(w, e), from_mean);
     const __m512 ds =
-        s->fresh ? slope : _mm512_add_ps(_mm512_maskz_loadu_ps(mask, s->ds + j), slope);
+        s->overwrite ? slope : _mm512_add_ps(_mm512_maskz_loadu_ps(mask, s->ds + j), slope);
     _mm512_mask_storeu_ps(s->ds + j, mask, ds);
     _mm512_mask_storeu_ps(s->db + j, mask,
                           _mm512_add_ps(_mm512_maskz_loadu_ps(mask, s->db + j), slope));

@@ -1,7 +1,7 @@
 /* avx512_rows.c - row slots, 16 floats at a time; the last few by mask.
  * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma. */
 #include "kernels/avx512_math.h"
-#include "kernels/levels.h"
+#include "kernels/isa_levels.h"
 
 #include <assert.h>
 #include <math.h>
@@ -59,7 +59,7 @@ static void dropout(float *y, const float *x, struct sl_dropout d, uint32_t row_
     assert(d.threshold < 65536);
     const __m512 factor = _mm512_set1_ps(d.scale);
     for (int i = 0; i < n; i += 2 * LANES) {
-        const __mmask32 kept = sl_kept32(d.threshold, row_key, (uint32_t)(first + i));
+        const __mmask32 kept = sl_dropout_mask32(d.threshold, row_key, (uint32_t)(first + i));
         for (int half = 0; half < 2 && i + half * LANES < n; half++) {
             const int at = i + half * LANES;
             const __mmask16 mask = sl_first16(n - at), keep = (__mmask16)(kept >> half * LANES);
@@ -79,7 +79,7 @@ static void activate(float *y, const float *x, enum sl_activation f, int n)
     }
 }
 
-static void activate_both(float *y, float *slope, const float *x, enum sl_activation f, int n)
+static void activate_with_slope(float *y, float *slope, const float *x, enum sl_activation f, int n)
 {
     for (int i = 0; i < n; i += LANES) {
         const __mmask16 mask = sl_first16(n - i);
@@ -90,7 +90,7 @@ static void activate_both(float *y, float *slope, const float *x, enum sl_activa
     }
 }
 
-static void narrow_product(void *out, const float *x, const void *by, int n)
+static void multiply_to_operands(void *out, const float *x, const void *by, int n)
 {
     const float *b = by;
     for (int i = 0; i < n; i += LANES) {
@@ -103,7 +103,7 @@ static void narrow_product(void *out, const float *x, const void *by, int n)
 
 static void epilogue(const struct sl_epilogue *f)
 {
-    sl_epilogue_by(sl_kernels_at(SL_ISA_AVX512), f);
+    sl_epilogue_rows(sl_kernels_for(SL_ISA_AVX512), f);
 }
 
 static void sigmoid(float *y, const float *x, int n)
@@ -116,17 +116,17 @@ static void sigmoid(float *y, const float *x, int n)
 
 static float maximum(const float *x, int n)
 {
-    const __m512 least = _mm512_set1_ps(-INFINITY);
-    __m512 most = least;
+    const __m512 lowest = _mm512_set1_ps(-INFINITY);
+    __m512 max = lowest;
     for (int i = 0; i < n; i += LANES)
-        most = _mm512_max_ps(most, _mm512_mask_loadu_ps(least, sl_first16(n - i), x + i));
-    return sl_max16(most);
+        max = _mm512_max_ps(max, _mm512_mask_loadu_ps(lowest, sl_first16(n - i), x + i));
+    return sl_max16(max);
 }
 
 static float softmax(float *x, int n)
 {
-    const float most = maximum(x, n);
-    const __m512 max = _mm512_set1_ps(most);
+    const float largest = maximum(x, n);
+    const __m512 max = _mm512_set1_ps(largest);
     __m512 sums = _mm512_setzero_ps();
     for (int i = 0; i < n; i += LANES) {
         const __mmask16 mask = sl_first16(n - i);
@@ -136,7 +136,7 @@ static float softmax(float *x, int n)
     }
     const float total = sl_sum16(sums);
     scale(x, 1.0f / total, x, n);
-    return most + logf(total);
+    return largest + logf(total);
 }
 
 void sl_avx512_moments(const float *x, int n, float epsilon, float stats[2])
@@ -153,29 +153,29 @@ void sl_avx512_moments(const float *x, int n, float epsilon, float stats[2])
     stats[1] = 1.0f / sqrtf(sl_sum16(squares) / (float)n + epsilon);
 }
 
-static void layernorm_wide(float *y, const float *x, const float *gain, const float *shift,
-                           float epsilon, int n, float stats[2])
+static void layernorm_f32(float *y, const float *x, const float *weight, const float *bias,
+                          float epsilon, int n, float stats[2])
 {
     sl_avx512_moments(x, n, epsilon, stats);
     const __m512 mean = _mm512_set1_ps(stats[0]), inverse = _mm512_set1_ps(stats[1]);
     for (int i = 0; i < n; i += LANES) {
         const __mmask16 mask = sl_first16(n - i);
         const __m512 d = _mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + i), mean);
-        const __m512 g = _mm512_maskz_loadu_ps(mask, gain + i);
-        const __m512 s = _mm512_maskz_loadu_ps(mask, shift + i);
+        const __m512 g = _mm512_maskz_loadu_ps(mask, weight + i);
+        const __m512 s = _mm512_maskz_loadu_ps(mask, bias + i);
         _mm512_mask_storeu_ps(y + i, mask, _mm512_fmadd_ps(_mm512_mul_ps(d, inverse), g, s));
     }
 }
 
-static void layernorm(void *y, const float *x, const float *gain, const float *shift, float epsilon,
-                      int n, float stats[2])
+static void layernorm(void *y, const float *x, const float *weight, const float *bias,
+                      float epsilon, int n, float stats[2])
 {
-    layernorm_wide(y, x, gain, shift, epsilon, n, stats);
+    layernorm_f32(y, x, weight, bias, epsilon, n, stats);
 }
 
-/* mean(u) and mean(u xhat) with u = gain dy; dgain and dshift on the way. */
-static void slope_means(const float *dy, const float *x, const float *gain, const float stats[2],
-                        float *dgain, float *dshift, int n, float means[2])
+/* mean(u) and mean(u xhat) with u = weight dy; dweight and dbias on the way. */
+static void slope_means(const float *dy, const float *x, const float *weight, const float stats[2],
+                        float *dweight, float *dbias, int n, float means[2])
 {
     const __m512 mean = _mm512_set1_ps(stats[0]), inverse = _mm512_set1_ps(stats[1]);
     __m512 us = _mm512_setzero_ps(), uxs = us;
@@ -184,24 +184,24 @@ static void slope_means(const float *dy, const float *x, const float *gain, cons
         const __m512 d = _mm512_maskz_loadu_ps(mask, dy + i);
         const __m512 from_mean = _mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + i), mean);
         const __m512 xhat = _mm512_mul_ps(from_mean, inverse);
-        const __m512 u = _mm512_mul_ps(d, _mm512_maskz_loadu_ps(mask, gain + i));
+        const __m512 u = _mm512_mul_ps(d, _mm512_maskz_loadu_ps(mask, weight + i));
         us = _mm512_add_ps(us, u);
         uxs = _mm512_fmadd_ps(u, xhat, uxs);
-        const __m512 dg = _mm512_fmadd_ps(d, xhat, _mm512_maskz_loadu_ps(mask, dgain + i));
-        _mm512_mask_storeu_ps(dgain + i, mask, dg);
-        const __m512 ds = _mm512_add_ps(d, _mm512_maskz_loadu_ps(mask, dshift + i));
-        _mm512_mask_storeu_ps(dshift + i, mask, ds);
+        const __m512 dg = _mm512_fmadd_ps(d, xhat, _mm512_maskz_loadu_ps(mask, dweight + i));
+        _mm512_mask_storeu_ps(dweight + i, mask, dg);
+        const __m512 ds = _mm512_add_ps(d, _mm512_maskz_loadu_ps(mask, dbias + i));
+        _mm512_mask_storeu_ps(dbias + i, mask, ds);
     }
     means[0] = sl_sum16(us) / (float)n;
     means[1] = sl_sum16(uxs) / (float)n;
 }
 
-static void layernorm_back(float *dx, bool fresh, const float *dy, const float *x,
-                           const float *gain, const float stats[2], float *dgain, float *dshift,
-                           int n)
+static void layernorm_backward(float *dx, bool overwrite, const float *dy, const float *x,
+                               const float *weight, const float stats[2], float *dweight,
+                               float *dbias, int n)
 {
     float means[2];
-    slope_means(dy, x, gain, stats, dgain, dshift, n, means);
+    slope_means(dy, x, weight, stats, dweight, dbias, n, means);
     const __m512 mean = _mm512_set1_ps(stats[0]), inverse = _mm512_set1_ps(stats[1]);
     const __m512 u_mean = _mm512_set1_ps(means[0]), ux_mean = _mm512_set1_ps(means[1]);
     for (int i = 0; i < n; i += LANES) {
@@ -209,21 +209,21 @@ static void layernorm_back(float *dx, bool fresh, const float *dy, const float *
         const __m512 from_mean = _mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + i), mean);
         const __m512 xhat = _mm512_mul_ps(from_mean, inverse);
         const __m512 u = _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, dy + i),
-                                       _mm512_maskz_loadu_ps(mask, gain + i));
+                                       _mm512_maskz_loadu_ps(mask, weight + i));
         __m512 slope = _mm512_fnmadd_ps(xhat, ux_mean, _mm512_sub_ps(u, u_mean));
         slope = _mm512_mul_ps(slope, inverse);
-        if (!fresh)
+        if (!overwrite)
             slope = _mm512_add_ps(slope, _mm512_maskz_loadu_ps(mask, dx + i));
         _mm512_mask_storeu_ps(dx + i, mask, slope);
     }
 }
 
-static void slopes(const struct sl_slopes *s)
+static void softmax_backward(const struct sl_softmax_backward *s)
 {
     const float *e = s->e;
     for (int j = 0; j < s->n; j += LANES) {
         const __mmask16 mask = sl_first16(s->n - j);
-        sl_slopes16(s, j, mask, _mm512_maskz_loadu_ps(mask, e + j));
+        sl_softmax_backward16(s, j, mask, _mm512_maskz_loadu_ps(mask, e + j));
     }
 }
 
@@ -259,14 +259,14 @@ void sl_avx512_rows(struct sl_kernels *t)
     t->scale = scale;
     t->dropout = dropout;
     t->activate = activate;
-    t->activate_both = activate_both;
-    t->narrow_product = narrow_product;
+    t->activate_with_slope = activate_with_slope;
+    t->multiply_to_operands = multiply_to_operands;
     t->epilogue = epilogue;
     t->sigmoid = sigmoid;
     t->softmax = softmax;
     t->layernorm = layernorm;
-    t->layernorm_wide = layernorm_wide;
-    t->layernorm_back = layernorm_back;
-    t->slopes = slopes;
+    t->layernorm_f32 = layernorm_f32;
+    t->layernorm_backward = layernorm_backward;
+    t->softmax_backward = softmax_backward;
     t->adamw = adamw;
 }

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline float sl_bf16_widen(uint16_t x)
+static inline float sl_bf16_to_f32(uint16_t x)
 {
     const uint32_t bits = (uint32_t)x << 16;
     float f;

@@ -5,9 +5,9 @@
  * (the last ones filled up with zeros), columns are grouped and k is cut at the same places
  * whatever is asked for. Needs no compiler flags. OpenBLAS is held to one thread: rows are split
  * by our pool, above. */
-#include "base/whole.h"
+#include "base/int_util.h"
 #include "kernels/bf16.h"
-#include "kernels/levels.h"
+#include "kernels/isa_levels.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -20,13 +20,13 @@ enum { ROWS = 8, COLS = 128, K_STEP = 512 };
 /* B^T, row by row: each column of B is k contiguous floats, in panels of SL_PANEL columns. */
 static size_t pack_bytes(int k, int n)
 {
-    const size_t panels = (size_t)sl_steps(n, SL_PANEL);
+    const size_t panels = (size_t)sl_ceil_div(n, SL_PANEL);
     return panels * SL_PANEL * (size_t)k * sizeof(float);
 }
 
 static float element(const void *src, enum sl_type type, size_t i)
 {
-    return type == SL_F32 ? ((const float *)src)[i] : sl_bf16_widen(((const uint16_t *)src)[i]);
+    return type == SL_F32 ? ((const float *)src)[i] : sl_bf16_to_f32(((const uint16_t *)src)[i]);
 }
 
 static void pack(void *packed, const void *src, enum sl_type type, size_t stride, bool transposed,
@@ -35,7 +35,7 @@ static void pack(void *packed, const void *src, enum sl_type type, size_t stride
     assert(n_first % SL_PANEL == 0);
     assert(n_last % SL_PANEL == 0 || n_last == n);
     const size_t across = transposed ? stride : 1, along = transposed ? 1 : stride;
-    const int padded = sl_steps(n_last, SL_PANEL) * SL_PANEL;
+    const int padded = sl_ceil_div(n_last, SL_PANEL) * SL_PANEL;
     for (int j = n_first; j < padded; j++) {
         float *column = (float *)packed + (size_t)j * (size_t)k;
         for (int i = 0; i < k; i++)
@@ -45,7 +45,7 @@ static void pack(void *packed, const void *src, enum sl_type type, size_t stride
 }
 
 /* y (ROWS x COLS) = the product of `rows` rows of x with `cols` columns of B. */
-static void product(const struct sl_gemm *g, int row, int rows, int col, int cols, float *y)
+static void gemm_block(const struct sl_gemm *g, int row, int rows, int col, int cols, float *y)
 {
     float filled[ROWS * K_STEP];
     for (int first = 0; first < g->k; first += K_STEP) {
@@ -78,13 +78,13 @@ static void gemm(const struct sl_gemm *g)
 {
     assert(g->k > 0);
     float y[ROWS * COLS];
-    const int padded = sl_steps(g->n, SL_PANEL) * SL_PANEL;
+    const int padded = sl_ceil_div(g->n, SL_PANEL) * SL_PANEL;
     for (int col = 0; col < g->n; col += COLS) {
         const int width = padded - col < COLS ? padded - col : COLS;
-        const int cols = sl_least(g->n - col, width);
+        const int cols = sl_min(g->n - col, width);
         for (int row = 0; row < g->m; row += ROWS) {
             const int rows = g->m - row < ROWS ? g->m - row : ROWS;
-            product(g, row, rows, col, width, y);
+            gemm_block(g, row, rows, col, width, y);
             for (int r = 0; r < rows; r++)
                 write_row(g->y + (size_t)(row + r) * g->y_stride + col, y + r * COLS, cols,
                           g->accumulate);

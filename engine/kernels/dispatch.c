@@ -1,6 +1,6 @@
 /* dispatch.c - the tables, made once: each level starts as a copy of the one below it that it
  * builds on and overrides what it does better. So every slot of every table is always filled. */
-#include "kernels/levels.h"
+#include "kernels/isa_levels.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -44,7 +44,7 @@ static void make_tables(void)
     }
 }
 
-const struct sl_kernels *sl_kernels_at(enum sl_isa isa)
+const struct sl_kernels *sl_kernels_for(enum sl_isa isa)
 {
     assert(isa >= SL_ISA_REF);
     assert(isa < SL_ISA_COUNT);
@@ -56,7 +56,7 @@ static const struct sl_kernels *kernels_named(const char *name)
 {
     for (int isa = 0; isa < SL_ISA_COUNT; isa++)
         if (strcmp(name, levels[isa].name) == 0)
-            return sl_kernels_at((enum sl_isa)isa);
+            return sl_kernels_for((enum sl_isa)isa);
     return NULL;
 }
 
@@ -68,7 +68,7 @@ const struct sl_kernels *sl_kernels_best(void)
     int isa = SL_ISA_COUNT - 1;
     while (!sl_cpu_has((enum sl_isa)isa))
         isa--;
-    return sl_kernels_at((enum sl_isa)isa);
+    return sl_kernels_for((enum sl_isa)isa);
 }
 
 const char *sl_isa_name(enum sl_isa isa)

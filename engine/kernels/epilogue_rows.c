@@ -1,17 +1,17 @@
 /* epilogue_rows.c - what happens to a row of products, one step after another: the meaning of
  * `epilogue`, for every level that does not fuse the steps. */
-#include "kernels/levels.h"
+#include "kernels/isa_levels.h"
 
-enum { STRETCH = 64 }; /* a multiple of 32, so that padding comes last */
+enum { SEGMENT = 64 }; /* a multiple of 32, so that padding comes last */
 
-static void epilogue_stretch(const struct sl_kernels *t, const struct sl_epilogue *f, int at, int n)
+static void epilogue_segment(const struct sl_kernels *t, const struct sl_epilogue *f, int at, int n)
 {
-    float slope[STRETCH], *y = f->products + at;
+    float slope[SEGMENT], *y = f->products + at;
     const size_t offset = (size_t)at * sl_type_bytes(t->operand);
     if (f->bias)
         t->axpy(y, 1.0f, f->bias + at, n);
     if (f->slope)
-        t->activate_both(y, slope, y, f->activation, n);
+        t->activate_with_slope(y, slope, y, f->activation, n);
     else if (f->activation != SL_LINEAR)
         t->activate(y, y, f->activation, n);
     if (f->dropout.threshold)
@@ -19,13 +19,13 @@ static void epilogue_stretch(const struct sl_kernels *t, const struct sl_epilogu
     if (f->dropout.threshold && f->slope)
         t->dropout(slope, slope, f->dropout, f->row_key, f->first + at, n);
     if (f->slope)
-        t->narrow((char *)f->slope + offset, slope, n);
+        t->to_operands((char *)f->slope + offset, slope, n);
     if (f->out)
-        t->narrow((char *)f->out + offset, y, n);
+        t->to_operands((char *)f->out + offset, y, n);
 }
 
-void sl_epilogue_by(const struct sl_kernels *t, const struct sl_epilogue *f)
+void sl_epilogue_rows(const struct sl_kernels *t, const struct sl_epilogue *f)
 {
-    for (int at = 0; at < f->n; at += STRETCH)
-        epilogue_stretch(t, f, at, f->n - at < STRETCH ? f->n - at : STRETCH);
+    for (int at = 0; at < f->n; at += SEGMENT)
+        epilogue_segment(t, f, at, f->n - at < SEGMENT ? f->n - at : SEGMENT);
 }

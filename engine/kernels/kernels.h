@@ -22,7 +22,7 @@
 #pragma once
 
 #include "base/cpu.h"
-#include "base/whole.h"
+#include "base/int_util.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ struct sl_gemm {
  * worth packing. x_ij is x[i * x_row + j * x_col], so x may lie transposed. Every element is one
  * chain of fmaf in the order of k, which begins at y when accumulating: the same bits at every
  * level. */
-struct sl_product {
+struct sl_small_gemm {
     const float *x, *b;
     float *y;
     size_t x_row, x_col, b_row, y_row; /* floats from one row, or column, to the next */
@@ -59,8 +59,8 @@ struct sl_product {
 /* Dropout as a pure function of its place (Srivastava et al. 2014, inverted): element c of a row
  * is kept when 16 bits derived from (row key, c) are at least `threshold`, and then scaled by
  * `scale` = 65536 / (65536 - threshold).
- *     word = mix32(row_key ^ (c / 2) * 0x9E3779B9)   16 bits = c odd ? word >> 16 : word & 0xffff
- * with mix32 the 32-bit finaliser of MurmurHash3 (Appleby). threshold 0 keeps everything. */
+ *     word = hash32(row_key ^ (c / 2) * 0x9E3779B9)   16 bits = c odd ? word >> 16 : word & 0xffff
+ * with hash32 the 32-bit finaliser of MurmurHash3 (Appleby). threshold 0 keeps everything. */
 struct sl_dropout {
     uint32_t threshold;
     float scale;
@@ -95,11 +95,11 @@ struct sl_attention {
     struct sl_dropout dropout;
     const uint32_t *row_keys; /* per query, for dropout; unused when threshold is 0 */
     float *lse;               /* per query: max + log(sum exp), for backward; or NULL */
-    void *scratch;            /* attend_scratch() bytes, 64-byte aligned */
+    void *scratch;            /* attention_scratch() bytes, 64-byte aligned */
 };
 
 /* Gradients of the above, probabilities recomputed from lse. dq, dk, dv are fp32 and replaced. */
-struct sl_attend_back {
+struct sl_attention_backward {
     struct sl_attention forward; /* as in the forward call; out holds its result; lse its lse */
     const float *dout;
     float *dq, *dk, *dv;
@@ -107,28 +107,28 @@ struct sl_attend_back {
 };
 
 /* One query's part of the way back through attention whose probabilities are p_j = rate w_j e_j:
- *     s_j = p_j (dp_j - mean);   ds_j += s_j, or ds_j = s_j when fresh;   db_j += s_j
+ *     s_j = p_j (dp_j - mean);   ds_j += s_j, or ds_j = s_j when overwrite;   db_j += s_j
  * All levels do these operations in this order, none fused. */
-struct sl_slopes {
+struct sl_softmax_backward {
     const void *e; /* n operands */
     const float *w, *dp;
     float *ds, *db;
     float rate, mean;
-    bool fresh;
+    bool overwrite;
     int n;
 };
 
 /* n rows, `width` elements of each: row j is number at[j], or j without a list, and rows are
  * `stride` elements apart. */
-struct sl_listing {
-    const int32_t *at;
+struct sl_row_list {
+    const int32_t *indices;
     size_t stride;
     int n, width;
 };
 
-static inline size_t sl_listed(const struct sl_listing *l, int j)
+static inline size_t sl_row_offset(const struct sl_row_list *l, int j)
 {
-    return (size_t)(l->at ? l->at[j] : j) * l->stride;
+    return (size_t)(l->indices ? l->indices[j] : j) * l->stride;
 }
 
 /* AdamW (Loshchilov & Hutter 2019, algorithm 2) for n parameters:
@@ -159,15 +159,15 @@ struct sl_kernels {
      * several row blocks), columns of out past `rows` become 0 up to a multiple of 32. */
     void (*transpose)(void *out, size_t out_stride, const void *x, size_t x_stride, int rows,
                       int cols, bool pad);
-    void (*product)(const struct sl_product *p);
+    void (*small_gemm)(const struct sl_small_gemm *p);
 
     /* -- conversions ---------------------------------------------------------------------- */
 
     /* n floats to one operand row, padded with zeros to a multiple of 32. bf16: nearest even. */
-    void (*narrow)(void *out, const float *x, int n);
-    void (*widen)(float *out, const void *operands, int n);
+    void (*to_operands)(void *out, const float *x, int n);
+    void (*from_operands)(float *out, const void *operands, int n);
     /* out = x by, an operand row; `by` are operands. */
-    void (*narrow_product)(void *out, const float *x, const void *by, int n);
+    void (*multiply_to_operands)(void *out, const float *x, const void *by, int n);
 
     /* -- rows ------------------------------------------------------------------------------ */
 
@@ -181,39 +181,43 @@ struct sl_kernels {
     /* y = f(x), y may be x. */
     void (*activate)(float *y, const float *x, enum sl_activation f, int n);
     /* y = f(x) as above, and slope = f'(x), which the backward pass multiplies by. ReLU'(0) = 0. */
-    void (*activate_both)(float *y, float *slope, const float *x, enum sl_activation f, int n);
+    void (*activate_with_slope)(float *y, float *slope, const float *x, enum sl_activation f,
+                                int n);
     void (*epilogue)(const struct sl_epilogue *f);
     void (*sigmoid)(float *y, const float *x, int n); /* y may be x */
     /* x becomes softmax(x); returns max + log(sum exp(x - max)). */
     float (*softmax)(float *x, int n);
-    /* y = (x - mean) / sqrt(var + epsilon) * gain + shift, written as an operand row; stats gets
+    /* y = (x - mean) / sqrt(var + epsilon) * weight + bias, written as an operand row; stats gets
      * mean and 1 / sqrt(var + epsilon). Ba et al. 2016, eq. 4; var is over n, not n - 1. */
-    void (*layernorm)(void *y, const float *x, const float *gain, const float *shift, float epsilon,
-                      int n, float stats[2]);
+    void (*layernorm)(void *y, const float *x, const float *weight, const float *bias,
+                      float epsilon, int n, float stats[2]);
     /* The same, written as fp32. */
-    void (*layernorm_wide)(float *y, const float *x, const float *gain, const float *shift,
-                           float epsilon, int n, float stats[2]);
-    /* dx += the gradient through the above (dx = when fresh); dgain += dy xhat; dshift += dy. */
-    void (*layernorm_back)(float *dx, bool fresh, const float *dy, const float *x,
-                           const float *gain, const float stats[2], float *dgain, float *dshift,
-                           int n);
+    void (*layernorm_f32)(float *y, const float *x, const float *weight, const float *bias,
+                          float epsilon, int n, float stats[2]);
+    /* dx += the gradient through the above, or dx = it when overwrite; dweight += dy xhat;
+     * dbias += dy. */
+    void (*layernorm_backward)(float *dx, bool overwrite, const float *dy, const float *x,
+                               const float *weight, const float stats[2], float *dweight,
+                               float *dbias, int n);
 
-    /* -- listed rows of a matrix, in the order of the list ----------------------------------- */
+    /* -- selected rows of a matrix, in the order of the list --------------------------------- */
 
     /* out_j = a x . row_j, of operand rows */
-    void (*dots)(float *out, float a, const float *x, const void *rows, const struct sl_listing *l);
+    void (*gather_dot)(float *out, float a, const float *x, const void *rows,
+                       const struct sl_row_list *l);
     /* out = sum_j a_j row_j, of operand rows */
-    void (*mix)(float *out, const float *a, const void *rows, const struct sl_listing *l);
+    void (*gather_sum)(float *out, const float *a, const void *rows, const struct sl_row_list *l);
     /* row_j += a_j x, of fp32 rows */
-    void (*spread)(float *rows, const float *a, const float *x, const struct sl_listing *l);
+    void (*scatter_axpy)(float *rows, const float *a, const float *x, const struct sl_row_list *l);
 
     /* -- attention -------------------------------------------------------------------------- */
 
-    size_t (*attend_scratch)(int queries, int keys, int head_dim); /* forward and backward */
+    size_t (*attention_scratch)(int queries, int keys, int head_dim); /* forward and backward */
     /* `at`: the table whose row slots a level without tiles goes through */
-    void (*attend)(const struct sl_kernels *at, const struct sl_attention *a);
-    void (*attend_back)(const struct sl_kernels *at, const struct sl_attend_back *b);
-    void (*slopes)(const struct sl_slopes *s);
+    void (*attention)(const struct sl_kernels *kernels, const struct sl_attention *a);
+    void (*attention_backward)(const struct sl_kernels *kernels,
+                               const struct sl_attention_backward *b);
+    void (*softmax_backward)(const struct sl_softmax_backward *s);
 
     /* -- the optimiser ---------------------------------------------------------------------- */
 
@@ -221,7 +225,7 @@ struct sl_kernels {
 };
 
 /* The table of a level this machine has, or NULL. */
-const struct sl_kernels *sl_kernels_at(enum sl_isa isa);
+const struct sl_kernels *sl_kernels_for(enum sl_isa isa);
 /* The fastest usable level, or the one SLUICE_ISA names; NULL when it names an unknown or
  * unusable one. */
 const struct sl_kernels *sl_kernels_best(void);

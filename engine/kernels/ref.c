@@ -4,9 +4,9 @@
  * promise the same bits, the places that fuse a multiplication into an addition are written out
  * as fmaf. In a matrix product every element is one chain of fmaf in the order of k, so
  * the fp32 levels agree to the bit. Sums that no level promises to the bit are in double. */
-#include "base/whole.h"
+#include "base/int_util.h"
 #include "kernels/bf16.h"
-#include "kernels/levels.h"
+#include "kernels/isa_levels.h"
 
 #include <assert.h>
 #include <math.h>
@@ -17,13 +17,13 @@
 /* B as panels of SL_PANEL columns, each k x SL_PANEL, the last filled up with zeros. */
 static size_t pack_bytes(int k, int n)
 {
-    const size_t panels = (size_t)sl_steps(n, SL_PANEL);
+    const size_t panels = (size_t)sl_ceil_div(n, SL_PANEL);
     return panels * SL_PANEL * (size_t)k * sizeof(float);
 }
 
 static float element(const void *src, enum sl_type type, size_t i)
 {
-    return type == SL_F32 ? ((const float *)src)[i] : sl_bf16_widen(((const uint16_t *)src)[i]);
+    return type == SL_F32 ? ((const float *)src)[i] : sl_bf16_to_f32(((const uint16_t *)src)[i]);
 }
 
 static float *packed_at(float *packed, int k, int row, int col)
@@ -37,7 +37,7 @@ static void pack(void *packed, const void *src, enum sl_type type, size_t stride
 {
     assert(n_first % SL_PANEL == 0);
     assert(n_last % SL_PANEL == 0 || n_last == n);
-    const int padded = sl_steps(n_last, SL_PANEL) * SL_PANEL;
+    const int padded = sl_ceil_div(n_last, SL_PANEL) * SL_PANEL;
     for (int i = 0; i < k; i++)
         for (int j = n_first; j < padded; j++) {
             const size_t at =
@@ -75,7 +75,7 @@ static void transpose(void *out, size_t out_stride, const void *x, size_t x_stri
             o[(size_t)c * out_stride + (size_t)r] = in[(size_t)r * x_stride + (size_t)c];
 }
 
-static void product(const struct sl_product *p)
+static void small_gemm(const struct sl_small_gemm *p)
 {
     for (int i = 0; i < p->m; i++)
         for (int j = 0; j < p->n; j++) {
@@ -92,12 +92,12 @@ static void copy(void *out, const void *x, int n)
     memcpy(out, x, (size_t)n * sizeof(float));
 }
 
-static void narrow(void *out, const float *x, int n)
+static void to_operands(void *out, const float *x, int n)
 {
     copy(out, x, n);
 }
 
-static void widen(float *out, const void *operands, int n)
+static void from_operands(float *out, const void *operands, int n)
 {
     copy(out, operands, n);
 }
@@ -133,7 +133,7 @@ static void scale(float *y, float a, const float *x, int n)
 }
 
 /* The 32-bit finaliser of MurmurHash3. */
-static uint32_t mix32(uint32_t h)
+static uint32_t hash32(uint32_t h)
 {
     h = (h ^ h >> 16) * 0x85ebca6bu;
     h = (h ^ h >> 13) * 0xc2b2ae35u;
@@ -145,7 +145,7 @@ static void dropout(float *y, const float *x, struct sl_dropout d, uint32_t row_
 {
     for (int i = 0; i < n; i++) {
         const uint32_t c = (uint32_t)(first + i);
-        const uint32_t word = mix32(row_key ^ c / 2 * 0x9E3779B9u);
+        const uint32_t word = hash32(row_key ^ c / 2 * 0x9E3779B9u);
         const uint32_t half = c % 2 ? word >> 16 : word & 0xffff;
         y[i] = half >= d.threshold ? d.scale * x[i] : 0.0f;
     }
@@ -191,7 +191,7 @@ static void activate(float *y, const float *x, enum sl_activation f, int n)
         y[i] = activate_one(x[i], f);
 }
 
-static void activate_both(float *y, float *slope, const float *x, enum sl_activation f, int n)
+static void activate_with_slope(float *y, float *slope, const float *x, enum sl_activation f, int n)
 {
     for (int i = 0; i < n; i++) {
         slope[i] = slope_one(x[i], f);
@@ -199,7 +199,7 @@ static void activate_both(float *y, float *slope, const float *x, enum sl_activa
     }
 }
 
-static void narrow_product(void *out, const float *x, const void *by, int n)
+static void multiply_to_operands(void *out, const float *x, const void *by, int n)
 {
     float *o = out;
     const float *b = by;
@@ -209,7 +209,7 @@ static void narrow_product(void *out, const float *x, const void *by, int n)
 
 static void epilogue(const struct sl_epilogue *f)
 {
-    sl_epilogue_by(sl_kernels_at(SL_ISA_REF), f);
+    sl_epilogue_rows(sl_kernels_for(SL_ISA_REF), f);
 }
 
 static void sigmoid(float *y, const float *x, int n)
@@ -233,8 +233,8 @@ static float softmax(float *x, int n)
     return max + (float)log(total);
 }
 
-static void layernorm_wide(float *y, const float *x, const float *gain, const float *shift,
-                           float epsilon, int n, float stats[2])
+static void layernorm_f32(float *y, const float *x, const float *weight, const float *bias,
+                          float epsilon, int n, float stats[2])
 {
     double total = 0.0, squares = 0.0;
     for (int i = 0; i < n; i++)
@@ -244,67 +244,68 @@ static void layernorm_wide(float *y, const float *x, const float *gain, const fl
         squares += ((double)x[i] - mean) * ((double)x[i] - mean);
     const double inverse = 1.0 / sqrt(squares / n + (double)epsilon);
     for (int i = 0; i < n; i++)
-        y[i] = (float)(((double)x[i] - mean) * inverse) * gain[i] + shift[i];
+        y[i] = (float)(((double)x[i] - mean) * inverse) * weight[i] + bias[i];
     stats[0] = (float)mean;
     stats[1] = (float)inverse;
 }
 
-static void layernorm(void *y, const float *x, const float *gain, const float *shift, float epsilon,
-                      int n, float stats[2])
+static void layernorm(void *y, const float *x, const float *weight, const float *bias,
+                      float epsilon, int n, float stats[2])
 {
-    layernorm_wide(y, x, gain, shift, epsilon, n, stats);
+    layernorm_f32(y, x, weight, bias, epsilon, n, stats);
 }
 
-/* With xhat = (x - mean) inverse and u = gain dy:
+/* With xhat = (x - mean) inverse and u = weight dy:
  *     dx = inverse (u - mean(u) - xhat mean(u xhat)) */
-static void layernorm_back(float *dx, bool fresh, const float *dy, const float *x,
-                           const float *gain, const float stats[2], float *dgain, float *dshift,
-                           int n)
+static void layernorm_backward(float *dx, bool overwrite, const float *dy, const float *x,
+                               const float *weight, const float stats[2], float *dweight,
+                               float *dbias, int n)
 {
     const float mean = stats[0], inverse = stats[1];
     double u_total = 0.0, ux_total = 0.0;
     for (int i = 0; i < n; i++) {
-        const float xhat = (x[i] - mean) * inverse, u = gain[i] * dy[i];
+        const float xhat = (x[i] - mean) * inverse, u = weight[i] * dy[i];
         u_total += (double)u;
         ux_total += (double)u * (double)xhat;
-        dgain[i] += dy[i] * xhat;
-        dshift[i] += dy[i];
+        dweight[i] += dy[i] * xhat;
+        dbias[i] += dy[i];
     }
     const float u_mean = (float)(u_total / n), ux_mean = (float)(ux_total / n);
     for (int i = 0; i < n; i++) {
         const float xhat = (x[i] - mean) * inverse;
-        const float slope = inverse * (gain[i] * dy[i] - u_mean - xhat * ux_mean);
-        dx[i] = fresh ? slope : dx[i] + slope;
+        const float slope = inverse * (weight[i] * dy[i] - u_mean - xhat * ux_mean);
+        dx[i] = overwrite ? slope : dx[i] + slope;
     }
 }
 
 /* ------------------------------------------------------------------------------------ attention */
 
-static void dots(float *out, float a, const float *x, const void *rows, const struct sl_listing *l)
+static void gather_dot(float *out, float a, const float *x, const void *rows,
+                       const struct sl_row_list *l)
 {
     for (int j = 0; j < l->n; j++)
-        out[j] = a * dot(x, (const float *)rows + sl_listed(l, j), l->width);
+        out[j] = a * dot(x, (const float *)rows + sl_row_offset(l, j), l->width);
 }
 
-static void mix(float *out, const float *a, const void *rows, const struct sl_listing *l)
+static void gather_sum(float *out, const float *a, const void *rows, const struct sl_row_list *l)
 {
     memset(out, 0, (size_t)l->width * sizeof *out);
     for (int j = 0; j < l->n; j++)
-        axpy(out, a[j], (const float *)rows + sl_listed(l, j), l->width);
+        axpy(out, a[j], (const float *)rows + sl_row_offset(l, j), l->width);
 }
 
-static void spread(float *rows, const float *a, const float *x, const struct sl_listing *l)
+static void scatter_axpy(float *rows, const float *a, const float *x, const struct sl_row_list *l)
 {
     for (int j = 0; j < l->n; j++)
-        axpy(rows + sl_listed(l, j), a[j], x, l->width);
+        axpy(rows + sl_row_offset(l, j), a[j], x, l->width);
 }
 
-static void slopes(const struct sl_slopes *s)
+static void softmax_backward(const struct sl_softmax_backward *s)
 {
     const float *e = s->e;
     for (int j = 0; j < s->n; j++) {
         const float p = s->rate * s->w[j] * e[j], slope = p * (s->dp[j] - s->mean);
-        s->ds[j] = s->fresh ? slope : s->ds[j] + slope;
+        s->ds[j] = s->overwrite ? slope : s->ds[j] + slope;
         s->db[j] += slope;
     }
 }
@@ -331,30 +332,30 @@ void sl_kernels_ref(struct sl_kernels *t)
         .pack = pack,
         .gemm = gemm,
         .transpose = transpose,
-        .product = product,
-        .narrow = narrow,
-        .widen = widen,
+        .small_gemm = small_gemm,
+        .to_operands = to_operands,
+        .from_operands = from_operands,
         .dot = dot,
         .sum = sum,
         .axpy = axpy,
         .scale = scale,
         .dropout = dropout,
         .activate = activate,
-        .activate_both = activate_both,
-        .narrow_product = narrow_product,
+        .activate_with_slope = activate_with_slope,
+        .multiply_to_operands = multiply_to_operands,
         .epilogue = epilogue,
         .sigmoid = sigmoid,
         .softmax = softmax,
         .layernorm = layernorm,
-        .layernorm_wide = layernorm_wide,
-        .layernorm_back = layernorm_back,
-        .dots = dots,
-        .mix = mix,
-        .spread = spread,
-        .attend_scratch = sl_attend_rows_scratch,
-        .attend = sl_attend_rows,
-        .attend_back = sl_attend_rows_back,
-        .slopes = slopes,
+        .layernorm_f32 = layernorm_f32,
+        .layernorm_backward = layernorm_backward,
+        .gather_dot = gather_dot,
+        .gather_sum = gather_sum,
+        .scatter_axpy = scatter_axpy,
+        .attention_scratch = sl_attention_rows_scratch,
+        .attention = sl_attention_rows,
+        .attention_backward = sl_attention_rows_backward,
+        .softmax_backward = softmax_backward,
         .adamw = adamw,
     };
 }

@@ -21,7 +21,7 @@ static const struct sl_kernels *kernels_named(const char *isa, struct sl_err *er
     for (int level = SL_ISA_REF; level < SL_ISA_COUNT; level++) {
         if (strcmp(sl_isa_name((enum sl_isa)level), isa) != 0)
             continue;
-        const struct sl_kernels *kernels = sl_kernels_at((enum sl_isa)level);
+        const struct sl_kernels *kernels = sl_kernels_for((enum sl_isa)level);
         if (!kernels)
             sl_fail(err, SL_BAD_INPUT, "isa is '%s', which this processor cannot run", isa);
         return kernels;

@@ -1,8 +1,8 @@
 /* model.c - a model in memory: allocates, initializes, packs and runs it. */
 #include "model/model.h"
 
+#include "base/int_util.h"
 #include "base/random.h"
-#include "base/whole.h"
 #include "tokenizer/tokenizer.h"
 
 #include <math.h>
@@ -219,7 +219,7 @@ void sl_model_update_buffers(struct sl_model *m)
 
 static int panels(int columns)
 {
-    return sl_steps(columns, SL_PANEL);
+    return sl_ceil_div(columns, SL_PANEL);
 }
 
 static int panels_of(const struct sl_parameter *p)
@@ -234,7 +234,7 @@ static void pack_panel(const struct sl_kernels *k, const struct sl_parameter *p,
     bool back = panel >= panels(p->rows);
     int first = (back ? panel - panels(p->rows) : panel) * SL_PANEL;
     int depth = back ? p->rows : p->cols, columns = back ? p->cols : p->rows;
-    int last = sl_least(first + SL_PANEL, columns);
+    int last = sl_min(first + SL_PANEL, columns);
     k->pack(back ? p->packed_back : p->packed, p->data, SL_F32, (size_t)p->cols, !back, depth,
             columns, first, last);
 }

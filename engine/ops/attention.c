@@ -1,7 +1,7 @@
 /* attention.c - multi-head attention within each sequence, with or without a cache.
  * Vaswani et al. 2017, section 3.2.2. One piece of work is one head of one block of queries. */
+#include "base/int_util.h"
 #include "base/random.h"
-#include "base/whole.h"
 #include "ops/heads.h"
 #include "ops/ops.h"
 
@@ -100,7 +100,7 @@ static struct attention_ctx pass_of(const struct sl_node *n)
     int most = 1;
     for (int i = 0; i < a->count; i++)
         most = a->blocks[i].count > most ? a->blocks[i].count : most;
-    size_t bytes = n->tape->kernels->attend_scratch(most, a->keys_most, head_dim(n));
+    size_t bytes = n->tape->kernels->attention_scratch(most, a->keys_most, head_dim(n));
     bytes = sl_round_up(bytes, SL_ALIGN);
     size_t row_keys = sl_round_up((size_t)most * sizeof(uint32_t), SL_ALIGN);
     return (struct attention_ctx){.n = n, .worker_bytes = bytes + row_keys, .keys_at = bytes};
@@ -143,7 +143,7 @@ static void forward_units(void *ctx, int first, int last, int worker)
             fetch(p, i + 1);
         const struct block *b = &a->blocks[i / a->args.heads];
         struct sl_attention unit = unit_of(p, b, i % a->args.heads, worker);
-        p->n->tape->kernels->attend(p->n->tape->kernels, &unit);
+        p->n->tape->kernels->attention(p->n->tape->kernels, &unit);
     }
 }
 
@@ -171,7 +171,7 @@ static void backward_units(void *ctx, int first, int last, int worker)
         const struct block *b = &a->blocks[i / a->args.heads];
         int head = i % a->args.heads, key = n->tape->batch->sequences[b->sequence].first;
         const size_t column = (size_t)head * (size_t)hd;
-        struct sl_attend_back back = {
+        struct sl_attention_backward back = {
             .forward = unit_of(p, b, head, worker),
             .dout = sl_grad_row(n->out, b->first) + column,
             .dq = sl_grad_row(n->in[QUERY], b->first) + column,
@@ -181,7 +181,7 @@ static void backward_units(void *ctx, int first, int last, int worker)
             .dq_stride = (size_t)width,
             .dkv_stride = 2 * (size_t)width,
         };
-        n->tape->kernels->attend_back(n->tape->kernels, &back);
+        n->tape->kernels->attention_backward(n->tape->kernels, &back);
     }
 }
 
@@ -214,7 +214,7 @@ static void cut(const struct sl_tape *t, struct attend *a, int queries)
             end++;
         int most = t->training ? sequence->rows : QUERIES_MOST;
         do {
-            int count = sl_least(end - i, most);
+            int count = sl_min(end - i, most);
             if (count > 0 || t->training)
                 a->blocks[a->count++] = (struct block){s, i, count};
             i += count;

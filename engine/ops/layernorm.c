@@ -1,5 +1,5 @@
 /* layernorm.c - y = (x - mean) / sqrt(var + epsilon) * weight + bias.  Ba et al. 2016, eq. 4. */
-#include "base/whole.h"
+#include "base/int_util.h"
 #include "ops/ops.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static void forward_row(const struct sl_node *n, int r, float *spare)
     }
     bool over = n->out == x;
     float *y = over ? spare : sl_row(n->out, r);
-    k->layernorm_wide(y, sl_row(x, r), weight, bias, a->epsilon, x->cols, stats);
+    k->layernorm_f32(y, sl_row(x, r), weight, bias, a->epsilon, x->cols, stats);
     if (over)
         memcpy(sl_row(x, r), y, (size_t)x->cols * sizeof *y);
 }
@@ -63,14 +63,14 @@ static void backward_block(void *ctx, int first, int last, int worker)
     (void)worker;
     memset(dgain, 0, 2 * (size_t)x->cols * sizeof *dgain);
     for (int r = first; r < last; r++)
-        n->tape->kernels->layernorm_back(sl_grad_row(x, r), n->overwrite[X], sl_grad_row(n->out, r),
-                                         sl_row(x, r), n->parameter[GAIN]->data,
-                                         a->stats + 2 * (size_t)r, dgain, dgain + x->cols, x->cols);
+        n->tape->kernels->layernorm_backward(
+            sl_grad_row(x, r), n->overwrite[X], sl_grad_row(n->out, r), sl_row(x, r),
+            n->parameter[GAIN]->data, a->stats + 2 * (size_t)r, dgain, dgain + x->cols, x->cols);
 }
 
 static int blocks_of(const struct sl_node *n)
 {
-    return sl_steps(n->out->rows, BLOCK);
+    return sl_ceil_div(n->out->rows, BLOCK);
 }
 
 static size_t layernorm_scratch(const struct sl_node *n, bool backward)

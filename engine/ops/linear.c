@@ -6,8 +6,8 @@
  * transposed and B is x, both made here. Row blocks are small enough for the block, the packed
  * panel and the result to stay in the second-level cache while bias, activation and rounding pass
  * over them. */
+#include "base/int_util.h"
 #include "base/random.h"
-#include "base/whole.h"
 #include "ops/ops.h"
 
 #include <string.h>
@@ -68,8 +68,8 @@ static const void *block_operands(const struct sl_node *n, int first, int last, 
     }
     *stride = sl_operand_stride(k, x->cols);
     for (int r = first; r < last; r++)
-        k->narrow(scratch + (size_t)(r - first) * *stride * sl_type_bytes(k->operand), sl_row(x, r),
-                  x->cols);
+        k->to_operands(scratch + (size_t)(r - first) * *stride * sl_type_bytes(k->operand),
+                       sl_row(x, r), x->cols);
     return scratch;
 }
 
@@ -121,14 +121,14 @@ static void forward_piece(const struct forward_pass *pass, int piece, int worker
 {
     const struct sl_node *n = pass->n;
     const struct linear *a = n->args;
-    int first = piece / a->column_pieces * BLOCK, last = sl_least(first + BLOCK, n->out->rows);
-    int c0 = piece % a->column_pieces * a->columns, c1 = sl_least(c0 + a->columns, n->out->cols);
+    int first = piece / a->column_pieces * BLOCK, last = sl_min(first + BLOCK, n->out->rows);
+    int c0 = piece % a->column_pieces * a->columns, c1 = sl_min(c0 + a->columns, n->out->cols);
     char *scratch = pass->scratch.base + (size_t)worker * pass->scratch.stride;
     float *spare = (float *)(void *)(scratch + pass->scratch.x_bytes);
     struct sl_gemm g = {.m = last - first, .k = n->in[X]->cols, .is_far = a->blocks == 1};
     g.x = block_operands(n, first, last, scratch, &g.x_stride);
     for (int c = c0; c < c1; c += CHUNK)
-        forward_chunk(n, g, first, c, sl_least(c + CHUNK, c1), spare);
+        forward_chunk(n, g, first, c, sl_min(c + CHUNK, c1), spare);
 }
 
 static void forward_pieces(void *ctx, int first, int last, int worker)
@@ -164,11 +164,11 @@ struct backward_pass {
 /* Chunks alone keep few threads busy; more than that divides the rows of dw, too. */
 static void divide_dw(struct backward_pass *p, int threads)
 {
-    int outs = p->n->out->cols, blocks = sl_steps(outs, BLOCK);
-    p->chunks = sl_steps(p->n->in[X]->cols, CHUNK);
-    int groups = sl_least(sl_steps(2 * threads, p->chunks), blocks);
-    p->group_rows = sl_steps(blocks, groups) * BLOCK;
-    p->dw_pieces = p->n->parameter[WEIGHT]->grad ? p->chunks * sl_steps(outs, p->group_rows) : 0;
+    int outs = p->n->out->cols, blocks = sl_ceil_div(outs, BLOCK);
+    p->chunks = sl_ceil_div(p->n->in[X]->cols, CHUNK);
+    int groups = sl_min(sl_ceil_div(2 * threads, p->chunks), blocks);
+    p->group_rows = sl_ceil_div(blocks, groups) * BLOCK;
+    p->dw_pieces = p->n->parameter[WEIGHT]->grad ? p->chunks * sl_ceil_div(outs, p->group_rows) : 0;
 }
 
 static struct backward_pass backward_layout(const struct sl_node *n)
@@ -179,8 +179,8 @@ static struct backward_pass backward_layout(const struct sl_node *n)
     struct backward_pass p = {.n = n,
                               .dz_stride = sl_operand_stride(k, outs),
                               .dz_t_stride = sl_operand_stride(k, m),
-                              .db_pieces = n->parameter[BIAS] ? sl_steps(outs, BLOCK) : 0,
-                              .dx_pieces = n->in[X]->needs_grad ? sl_steps(m, BLOCK) : 0};
+                              .db_pieces = n->parameter[BIAS] ? sl_ceil_div(outs, BLOCK) : 0,
+                              .dx_pieces = n->in[X]->needs_grad ? sl_ceil_div(m, BLOCK) : 0};
     divide_dw(&p, threads);
     p.dz_t_at = sl_round_up((size_t)m * p.dz_stride * element, SL_ALIGN);
     p.workers_at = p.dz_t_at + sl_round_up((size_t)outs * p.dz_t_stride * element, SL_ALIGN);
@@ -219,13 +219,14 @@ static void dz_chunk(const struct backward_pass *p, int r0, int c0)
     const struct linear *a = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     const size_t element = sl_type_bytes(k->operand), at = (size_t)c0 * element;
-    int r1 = sl_least(r0 + BLOCK, n->out->rows), cols = sl_least(CHUNK, n->out->cols - c0);
+    int r1 = sl_min(r0 + BLOCK, n->out->rows), cols = sl_min(CHUNK, n->out->cols - c0);
     for (int r = r0; r < r1; r++) {
         const float *dy = sl_grad_row(n->out, r) + c0;
         if (a->slope)
-            k->narrow_product(dz_row_at(p, r) + at, dy, (char *)sl_row_any(a->slope, r) + at, cols);
+            k->multiply_to_operands(dz_row_at(p, r) + at, dy, (char *)sl_row_any(a->slope, r) + at,
+                                    cols);
         else
-            k->narrow(dz_row_at(p, r) + at, dy, cols);
+            k->to_operands(dz_row_at(p, r) + at, dy, cols);
     }
     k->transpose(dz_t_row_at(p, c0) + (size_t)r0 * element, p->dz_t_stride, dz_row_at(p, r0) + at,
                  p->dz_stride, r1 - r0, cols, r1 == n->out->rows);
@@ -248,9 +249,9 @@ static void backward_dw(const struct backward_pass *p, int piece, int worker)
     const struct sl_kernels *k = n->tape->kernels;
     const struct sl_parameter *weight = n->parameter[WEIGHT];
     const struct sl_tensor *x = n->in[X];
-    int c0 = piece % p->chunks * CHUNK, cols = sl_least(CHUNK, x->cols - c0);
+    int c0 = piece % p->chunks * CHUNK, cols = sl_min(CHUNK, x->cols - c0);
     int first = piece / p->chunks * p->group_rows,
-        rows = sl_least(p->group_rows, weight->rows - first);
+        rows = sl_min(p->group_rows, weight->rows - first);
     char *packed = worker_packed(p, worker);
     k->pack(packed, (char *)x->data + (size_t)c0 * sl_type_bytes(x->type), x->type, x->stride,
             false, x->rows, cols, 0, cols);
@@ -270,9 +271,9 @@ static void backward_db(const struct backward_pass *p, int block, int worker)
 {
     const struct sl_node *n = p->n;
     float *spare = worker_floats(p, worker);
-    int m = n->out->rows, last = sl_least((block + 1) * BLOCK, n->out->cols);
+    int m = n->out->rows, last = sl_min((block + 1) * BLOCK, n->out->cols);
     for (int j = block * BLOCK; j < last; j++) {
-        n->tape->kernels->widen(spare, dz_t_row_at(p, j), m);
+        n->tape->kernels->from_operands(spare, dz_t_row_at(p, j), m);
         n->parameter[BIAS]->grad[j] += n->tape->kernels->sum(spare, m);
     }
 }
@@ -282,7 +283,7 @@ static void backward_dx(const struct backward_pass *p, int block)
     const struct sl_node *n = p->n;
     const struct sl_kernels *k = n->tape->kernels;
     const struct sl_tensor *x = n->in[X];
-    int first = block * BLOCK, last = sl_least(first + BLOCK, x->rows);
+    int first = block * BLOCK, last = sl_min(first + BLOCK, x->rows);
     struct sl_gemm g = {.x = dz_row_at(p, first),
                         .x_stride = p->dz_stride,
                         .packed = n->parameter[WEIGHT]->packed_back,
@@ -314,7 +315,7 @@ static void linear_backward(const struct sl_node *n)
     p.base = sl_tape_scratch(n, p.bytes);
     if (n->out->rows == 0)
         return;
-    sl_parallel(n->tape->pool, sl_steps(n->out->rows, BLOCK), 1, backward_dz, &p);
+    sl_parallel(n->tape->pool, sl_ceil_div(n->out->rows, BLOCK), 1, backward_dz, &p);
     sl_parallel(n->tape->pool, p.dw_pieces + p.db_pieces + p.dx_pieces, 1, backward_pieces, &p);
 }
 
@@ -333,12 +334,12 @@ static const struct sl_op linear = {.name = "linear",
 /* Few rows cannot keep all threads busy: then columns are divided as well. */
 static void divide(struct linear *a, int rows, int cols, int threads)
 {
-    a->blocks = sl_steps(rows, BLOCK);
+    a->blocks = sl_ceil_div(rows, BLOCK);
     bool enough = threads == 1 || a->blocks == 0 || a->blocks >= 2 * threads;
-    int wanted = enough ? 1 : sl_steps(4 * threads, a->blocks);
-    int panels = sl_steps(cols, SL_PANEL);
-    a->columns = sl_steps(panels, sl_least(wanted, sl_steps(panels, 2))) * SL_PANEL;
-    a->column_pieces = sl_steps(cols, a->columns);
+    int wanted = enough ? 1 : sl_ceil_div(4 * threads, a->blocks);
+    int panels = sl_ceil_div(cols, SL_PANEL);
+    a->columns = sl_ceil_div(panels, sl_min(wanted, sl_ceil_div(panels, 2))) * SL_PANEL;
+    a->column_pieces = sl_ceil_div(cols, a->columns);
 }
 
 static struct sl_tensor *result_take(struct sl_tape *t, int rows, int cols, bool operand)

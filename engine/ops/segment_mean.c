@@ -30,7 +30,7 @@ static void add_row(const struct sl_node *n, float *y, int r)
     for (int c = 0; c < x->cols; c += CHUNK) {
         float wide[CHUNK];
         int count = x->cols - c < CHUNK ? x->cols - c : CHUNK;
-        k->widen(wide, row + (size_t)c * sl_type_bytes(x->type), count);
+        k->from_operands(wide, row + (size_t)c * sl_type_bytes(x->type), count);
         k->axpy(y + c, 1.0f, wide, count);
     }
 }

@@ -2,7 +2,7 @@
 #include "train/dataloader.h"
 
 #include "base/file.h"
-#include "base/whole.h"
+#include "base/int_util.h"
 #include "checkpoint/vocabulary.h"
 #include "tokenizer/tokenizer.h"
 
@@ -44,7 +44,7 @@ bool sl_dataloader_vocabulary(struct sl_dataloader *m, const struct sl_data_sour
 static int micro_examples(const struct sl_dataloader *m)
 {
     const struct sl_hyperparameters *r = m->hyperparameters;
-    return sl_least(r->micro_batch_size, r->batch_size);
+    return sl_min(r->micro_batch_size, r->batch_size);
 }
 
 static bool make_room(struct sl_dataloader *m, struct sl_err *err)

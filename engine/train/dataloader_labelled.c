@@ -1,6 +1,6 @@
 /* dataloader_labelled.c - labelled texts, each once per epoch, shuffled anew for every epoch. */
+#include "base/int_util.h"
 #include "base/random.h"
-#include "base/whole.h"
 #include "tokenizer/tokenizer.h"
 #include "train/dataloader.h"
 
@@ -68,7 +68,7 @@ static bool labelled_open(struct sl_dataloader *m, const struct sl_data_sources 
 
 static int labelled_epoch_steps(const struct sl_dataloader *m)
 {
-    return sl_steps(epoch_examples(m), m->hyperparameters->batch_size);
+    return sl_ceil_div(epoch_examples(m), m->hyperparameters->batch_size);
 }
 
 /* The last batch of an epoch is what is left. */
@@ -76,7 +76,7 @@ static int labelled_examples(const struct sl_dataloader *m, int step)
 {
     int first = step % labelled_epoch_steps(m) * m->hyperparameters->batch_size;
     int left = epoch_examples(m) - first;
-    return sl_least(left, m->hyperparameters->batch_size);
+    return sl_min(left, m->hyperparameters->batch_size);
 }
 
 static void turn_to_epoch(struct sl_dataloader *m, int64_t epoch)
@@ -128,7 +128,7 @@ static struct span draw_span(const struct sl_dataloader *m, int number)
     const struct span words = words_of(m, number);
     int length = LEAST << sl_random_below(crop, 0, DOUBLINGS);
     length += (int)sl_random_below(crop, 1, (uint64_t)length);
-    struct span span = {.first = words.first, .count = sl_least(words.count, length)};
+    struct span span = {.first = words.first, .count = sl_min(words.count, length)};
     span.first += (int)sl_random_below(crop, 2, (uint64_t)(words.count - span.count) + 1);
     return span;
 }

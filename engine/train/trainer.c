@@ -2,8 +2,8 @@
  * and save. */
 #include "train/trainer.h"
 
+#include "base/int_util.h"
 #include "base/random.h"
-#include "base/whole.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/training_state.h"
 #include "sluice/infer.h"
@@ -65,7 +65,7 @@ static void differentiate(struct sl_trainer *tr)
     sl_model_zero_gradients(tr->model);
     for (int first = 0; first < examples; first += r->micro_batch_size) {
         int last = first + r->micro_batch_size;
-        tr->state.tokens += micro_batch(tr, first, sl_least(last, examples));
+        tr->state.tokens += micro_batch(tr, first, sl_min(last, examples));
     }
     sl_model_backprop_buffers(tr->model);
 }

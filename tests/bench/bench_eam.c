@@ -51,7 +51,7 @@ static struct sl_tensor *operands(struct sl_tape *t, const struct job *j, int fi
 {
     struct sl_tensor *x = sl_operand_take(t, j->batch.rows, cols);
     for (int r = 0; !sl_tape_is_dry(t) && r < x->rows; r++)
-        t->kernels->narrow(sl_row_any(x, r), j->values + (size_t)r * 3 * WIDTH + first, cols);
+        t->kernels->to_operands(sl_row_any(x, r), j->values + (size_t)r * 3 * WIDTH + first, cols);
     return x;
 }
 

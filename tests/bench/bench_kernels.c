@@ -23,7 +23,7 @@ static const double run_ns_min = 2e6; /* shorter runs say little */
 struct job {
     const struct sl_kernels *k;
     struct sl_gemm gemm;
-    struct sl_attend_back attend;
+    struct sl_attention_backward attention;
     const float *b; /* for OpenBLAS: k x n */
     float *x, *y;
     int n;
@@ -84,7 +84,7 @@ static void *operands(const struct sl_kernels *k, int rows, int cols)
     float *x = numbers((size_t)cols);
     unsigned char *out = memory((size_t)rows * row);
     for (int r = 0; r < rows; r++)
-        k->narrow(out + (size_t)r * row, x, cols);
+        k->to_operands(out + (size_t)r * row, x, cols);
     free(x);
     return out;
 }
@@ -156,7 +156,7 @@ static void bench_products(bool json)
         (void)snprintf(what, sizeof what, "gemm %dx%dx%d", shape[0], shape[1], shape[2]);
         double peer = 0.0;
         for (int isa = SL_ISA_BLAS; isa < SL_ISA_COUNT; isa++) {
-            const struct sl_kernels *k = sl_kernels_at((enum sl_isa)isa);
+            const struct sl_kernels *k = sl_kernels_for((enum sl_isa)isa);
             if (!k)
                 continue;
             const struct job j = product_job(k, shape);
@@ -180,12 +180,12 @@ static void bench_products(bool json)
 
 static void run_attend(const struct job *j)
 {
-    j->k->attend(j->k, &j->attend.forward);
+    j->k->attention(j->k, &j->attention.forward);
 }
 
 static void run_attend_back(const struct job *j)
 {
-    j->k->attend_back(j->k, &j->attend);
+    j->k->attention_backward(j->k, &j->attention);
 }
 
 /* Causal: the last query sees all keys. */
@@ -197,7 +197,7 @@ static struct job attend_job(const struct sl_kernels *k, int queries, int keys, 
     for (int i = 0; i < queries; i++)
         visible[i] = keys - queries + i + 1;
     struct job j = {.k = k};
-    j.attend = (struct sl_attend_back){
+    j.attention = (struct sl_attention_backward){
         .forward = {.q = operands(k, queries, head_dim),
                     .k = operands(k, keys, head_dim),
                     .v = operands(k, keys, head_dim),
@@ -211,7 +211,7 @@ static struct job attend_job(const struct sl_kernels *k, int queries, int keys, 
                     .visible = visible,
                     .scale = 1.0f / sqrtf((float)head_dim),
                     .lse = memory((size_t)queries * sizeof(float)),
-                    .scratch = memory(k->attend_scratch(queries, keys, head_dim))},
+                    .scratch = memory(k->attention_scratch(queries, keys, head_dim))},
         .dout = numbers(count),
         .dq = memory(count * sizeof(float)),
         .dk = memory(kv_count * sizeof(float)),
@@ -224,7 +224,7 @@ static struct job attend_job(const struct sl_kernels *k, int queries, int keys, 
 
 static void attend_job_free(const struct job *j)
 {
-    const struct sl_attention *a = &j->attend.forward;
+    const struct sl_attention *a = &j->attention.forward;
     free_const(a->q);
     free_const(a->k);
     free_const(a->v);
@@ -232,10 +232,10 @@ static void attend_job_free(const struct job *j)
     free_const(a->visible);
     free(a->lse);
     free(a->scratch);
-    free_const(j->attend.dout);
-    free(j->attend.dq);
-    free(j->attend.dk);
-    free(j->attend.dv);
+    free_const(j->attention.dout);
+    free(j->attention.dq);
+    free(j->attention.dk);
+    free(j->attention.dv);
 }
 
 static void bench_attention(bool json, const struct sl_kernels *k)
@@ -245,7 +245,8 @@ static void bench_attention(bool json, const struct sl_kernels *k)
     for (size_t h = 0; h < sizeof heads / sizeof *heads; h++) {
         const struct job j = attend_job(k, heads[h][0], heads[h][1], heads[h][2]);
         char what[64];
-        (void)snprintf(what, sizeof what, "attend %dx%dx%d", heads[h][0], heads[h][1], heads[h][2]);
+        (void)snprintf(what, sizeof what, "attention %dx%dx%d", heads[h][0], heads[h][1],
+                       heads[h][2]);
         report(json, what, k->name, "ns", best_ns(run_attend, &j));
         (void)snprintf(what, sizeof what, "attend_back %dx%dx%d", heads[h][0], heads[h][1],
                        heads[h][2]);
@@ -263,7 +264,7 @@ static void run_gelu(const struct job *j)
 
 static void run_gelu_back(const struct job *j)
 {
-    j->k->activate_both(j->y, j->y, j->x, SL_GELU, j->n);
+    j->k->activate_with_slope(j->y, j->y, j->x, SL_GELU, j->n);
 }
 
 static void run_softmax(const struct job *j)
@@ -282,9 +283,9 @@ static void run_dropout(const struct job *j)
     j->k->dropout(j->y, j->x, (struct sl_dropout){.threshold = 6554, .scale = 1.1f}, 1, 0, j->n);
 }
 
-static void run_narrow(const struct job *j)
+static void run_to_operands(const struct job *j)
 {
-    j->k->narrow(j->y, j->x, j->n);
+    j->k->to_operands(j->y, j->x, j->n);
 }
 
 static void run_dot(const struct job *j)
@@ -310,7 +311,7 @@ static void bench_rows(bool json, const struct sl_kernels *k)
         void (*run)(const struct job *j);
     } rows[] = {{"gelu", run_gelu},       {"gelu'", run_gelu_back},
                 {"softmax", run_softmax}, {"layernorm", run_layernorm},
-                {"dropout", run_dropout}, {"narrow", run_narrow},
+                {"dropout", run_dropout}, {"to_operands", run_to_operands},
                 {"dot", run_dot},         {"adamw", run_adamw}};
 
     enum { N = 256 };
@@ -338,7 +339,7 @@ int main(int count, char **words)
         (void)printf("OpenBLAS: %s, core %s\n", openblas_get_config(), openblas_get_corename());
     bench_products(json);
     for (int isa = SL_ISA_REF; isa < SL_ISA_COUNT; isa++) {
-        const struct sl_kernels *k = sl_kernels_at((enum sl_isa)isa);
+        const struct sl_kernels *k = sl_kernels_for((enum sl_isa)isa);
         if (!k || isa == SL_ISA_BLAS) /* whose rows are the reference's */
             continue;
         bench_attention(json, k);

@@ -26,7 +26,7 @@ int main(int count, char **words)
         (void)fprintf(stderr, "usage: at_isa LEVEL PROGRAM [ARGUMENT...]\n");
         return MISUSED;
     }
-    if (!sl_kernels_at((enum sl_isa)level)) {
+    if (!sl_kernels_for((enum sl_isa)level)) {
         (void)printf("this machine has no %s\n", words[1]);
         return SKIPPED;
     }

@@ -48,23 +48,23 @@ void *operands_make(const struct sl_kernels *k, const float *x, int rows, int co
     cr_assert(out);
     memset(out + (size_t)rows * stride * size, 0xff, NANS * sizeof(float));
     for (size_t r = 0; r < (size_t)rows; r++)
-        k->narrow(out + r * stride * size, x + r * (size_t)cols, cols);
+        k->to_operands(out + r * stride * size, x + r * (size_t)cols, cols);
     return out;
 }
 
 void round_to_operands(const struct sl_kernels *k, float *x, int n)
 {
     const size_t stride = sl_operand_stride(k, n);
-    void *narrow = malloc(stride * sl_type_bytes(k->operand));
-    cr_assert(narrow);
-    k->narrow(narrow, x, n);
-    k->widen(x, narrow, n);
-    free(narrow);
+    void *operands = malloc(stride * sl_type_bytes(k->operand));
+    cr_assert(operands);
+    k->to_operands(operands, x, n);
+    k->from_operands(x, operands, n);
+    free(operands);
 }
 
 const struct sl_kernels *reference_kernels(void)
 {
-    return sl_kernels_at(SL_ISA_REF);
+    return sl_kernels_for(SL_ISA_REF);
 }
 
 bool same_bits(float a, float b)
@@ -83,6 +83,6 @@ bool is_near(float got, float want, float absolute)
 void for_each_isa(void (*check)(const struct sl_kernels *k))
 {
     for (int isa = 0; isa < SL_ISA_COUNT; isa++)
-        if (sl_kernels_at((enum sl_isa)isa))
-            check(sl_kernels_at((enum sl_isa)isa));
+        if (sl_kernels_for((enum sl_isa)isa))
+            check(sl_kernels_for((enum sl_isa)isa));
 }

@@ -3,7 +3,7 @@
  * the length of the sequence, so none are kept. Child et al. 2019 (strides), Li et al. 2019
  * (powers of two). */
 #include "arch/eam/eam.h"
-#include "base/whole.h"
+#include "base/int_util.h"
 
 /* Every step-th number from first to last. */
 static int stepped(int first, int last, int step, int32_t *keys)
@@ -31,7 +31,7 @@ static int window_and_stride(struct sl_pattern p, int row, int last, int32_t *ke
 {
     int first = row > p.window ? row - p.window : 0, end = row + p.window;
     int count = stepped(0, first - 1, p.stride, keys);
-    count += stepped(first, sl_least(end, last), 1, keys + count);
+    count += stepped(first, sl_min(end, last), 1, keys + count);
     return count + stepped((end / p.stride + 1) * p.stride, last, p.stride, keys + count);
 }
 

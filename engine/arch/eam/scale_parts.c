@@ -26,7 +26,7 @@ static float *wide_row(const struct scale_parts_ctx *p, int row, int worker)
 {
     const struct sl_tensor *x = p->n->in[X];
     float *wide = p->workers + (size_t)worker * (size_t)x->cols;
-    p->n->tape->kernels->widen(wide, sl_row_any(x, row), x->cols);
+    p->n->tape->kernels->from_operands(wide, sl_row_any(x, row), x->cols);
     return wide;
 }
 
@@ -41,7 +41,7 @@ static void scale_parts_forward_rows(void *ctx, int first, int last, int worker)
         float *wide = wide_row(p, r, worker), *at = wide;
         for (int part = 0; part < n->in[SHARES]->cols; part++, at += cols)
             k->scale(at, shares[part], at, cols);
-        k->narrow(sl_row_any(n->out, r), wide, n->out->cols);
+        k->to_operands(sl_row_any(n->out, r), wide, n->out->cols);
     }
 }
 

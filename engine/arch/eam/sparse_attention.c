@@ -6,7 +6,7 @@
  * at a key is needed. Sums are fp32, and it does not matter whether a row came from the batch or
  * from a cache. */
 #include "arch/eam/eam.h"
-#include "base/whole.h"
+#include "base/int_util.h"
 #include "ops/heads.h"
 
 #include <math.h>
@@ -127,9 +127,10 @@ static struct head head_of(const struct sparse_attention_ctx *p, int unit, int w
     return h;
 }
 
-static struct sl_listing listing_of(const struct head *h, size_t stride)
+static struct sl_row_list row_list_of(const struct head *h, size_t stride)
 {
-    return (struct sl_listing){.at = h->keys, .stride = stride, .n = h->count, .width = h->width};
+    return (struct sl_row_list){
+        .indices = h->keys, .stride = stride, .n = h->count, .width = h->width};
 }
 
 /* Lists the keys of query i and their probabilities. */
@@ -139,9 +140,9 @@ static void look(struct head *h, const struct sl_node *n, int i)
     const struct sl_sequence *s = &n->tape->batch->sequences[h->sequence];
     int row = query_row(a, i) - s->first + (s->cache ? s->position : 0);
     h->count = sl_pattern_keys(a->args.pattern, row, h->rows, h->keys);
-    const struct sl_listing keys = listing_of(h, h->stride);
-    h->kernels->widen(h->q, sl_columns(n->in[QUERY], i, h->column), h->width);
-    h->kernels->dots(h->p, h->scale, h->q, h->k, &keys);
+    const struct sl_row_list keys = row_list_of(h, h->stride);
+    h->kernels->from_operands(h->q, sl_columns(n->in[QUERY], i, h->column), h->width);
+    h->kernels->gather_dot(h->p, h->scale, h->q, h->k, &keys);
     if (h->count > 0)
         (void)h->kernels->softmax(h->p, h->count);
 }
@@ -153,7 +154,8 @@ static void write_out(const struct head *h, const struct sl_node *n, int i)
     void *out = sl_columns(n->out, i, h->column);
     const void *row = h->out;
     if (n->out->type != SL_F32) {
-        h->kernels->narrow(h->narrow, h->out, h->width); /* pads, which neighbours would not like */
+        h->kernels->to_operands(h->narrow, h->out,
+                                h->width); /* pads, which neighbours would not like */
         row = h->narrow;
     }
     memcpy(out, row, (size_t)h->width * sl_type_bytes(n->out->type));
@@ -162,8 +164,8 @@ static void write_out(const struct head *h, const struct sl_node *n, int i)
 static void forward_query(struct head *h, const struct sl_node *n, int i)
 {
     look(h, n, i);
-    const struct sl_listing values = listing_of(h, h->stride);
-    h->kernels->mix(h->out, h->p, h->v, &values);
+    const struct sl_row_list values = row_list_of(h, h->stride);
+    h->kernels->gather_sum(h->out, h->p, h->v, &values);
     write_out(h, n, i);
 }
 
@@ -202,15 +204,15 @@ static void backward_query(struct head *h, const struct sl_node *n, int i)
     const float *dout = sl_grad_row(n->out, i) + h->column;
     float *dk = sl_grad_row(kv, n->tape->batch->sequences[h->sequence].first) + h->column;
     look(h, n, i);
-    const struct sl_listing rows = listing_of(h, h->stride);
-    const struct sl_listing slopes = listing_of(h, (size_t)kv->cols);
-    h->kernels->dots(h->ds, 1.0f, dout, h->v, &rows);
+    const struct sl_row_list rows = row_list_of(h, h->stride);
+    const struct sl_row_list gradients = row_list_of(h, (size_t)kv->cols);
+    h->kernels->gather_dot(h->ds, 1.0f, dout, h->v, &rows);
     const float mean = h->kernels->dot(h->p, h->ds, h->count);
     for (int j = 0; j < h->count; j++)
         h->ds[j] = h->p[j] * (h->ds[j] - mean) * h->scale;
-    h->kernels->mix(sl_grad_row(n->in[QUERY], i) + h->column, h->ds, h->k, &rows);
-    h->kernels->spread(dk, h->ds, h->q, &slopes);
-    h->kernels->spread(dk + n->out->cols, h->p, dout, &slopes);
+    h->kernels->gather_sum(sl_grad_row(n->in[QUERY], i) + h->column, h->ds, h->k, &rows);
+    h->kernels->scatter_axpy(dk, h->ds, h->q, &gradients);
+    h->kernels->scatter_axpy(dk + n->out->cols, h->p, dout, &gradients);
 }
 
 static void clear_gradients(const struct head *h, const struct sl_node *n)

@@ -1,7 +1,7 @@
 /* centernorm.c - y = weight c (x - mean) + bias with c = sqrt(d / (d - 1)): the mean goes and the
  * size stays. Epsilon, section 3.2. */
 #include "arch/epsilon/epsilon.h"
-#include "base/whole.h"
+#include "base/int_util.h"
 
 #include <math.h>
 #include <string.h>
@@ -40,13 +40,13 @@ static void centernorm_forward_rows(void *ctx, int first, int last, int worker)
         float mean = mean_of(n, x);
         for (int i = 0; i < cols; i++)
             y[i] = weight[i] * (c * (x[i] - mean)) + bias[i];
-        n->tape->kernels->narrow(sl_row_any(n->out, r), y, cols);
+        n->tape->kernels->to_operands(sl_row_any(n->out, r), y, cols);
     }
 }
 
 static int blocks_of(const struct sl_node *n)
 {
-    return sl_steps(n->out->rows, BLOCK);
+    return sl_ceil_div(n->out->rows, BLOCK);
 }
 
 static size_t centernorm_scratch(const struct sl_node *n, bool backward)

@@ -10,7 +10,7 @@
  * has no leftover; its authors' code adds it to the last state that the batch computes, which
  * makes an answer depend on who shares the batch.) */
 #include "arch/epsilon/epsilon.h"
-#include "base/whole.h"
+#include "base/int_util.h"
 
 #include <math.h>
 #include <string.h>
@@ -123,7 +123,7 @@ static void halt_forward_rows(void *ctx, int first, int last, int worker)
 
 static int pieces_of(const struct sl_node *n)
 {
-    return sl_steps(n->in[SCORES]->rows, ROWS);
+    return sl_ceil_div(n->in[SCORES]->rows, ROWS);
 }
 
 static size_t halt_scratch(const struct sl_node *n, bool backward)

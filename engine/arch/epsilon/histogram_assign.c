@@ -5,7 +5,7 @@
  *     a_i = softmax_b(K_i . A_b),  0 for what is left out
  *     loss += price sum_i sum_b a_ib log a_ib */
 #include "arch/epsilon/histogram_bins.h"
-#include "base/whole.h"
+#include "base/int_util.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,7 +32,7 @@ struct histogram_assign_ctx {
 
 static size_t pieces_of(const struct sl_node *n)
 {
-    return (size_t)sl_steps(n->out->rows, SL_TILE_ROWS);
+    return (size_t)sl_ceil_div(n->out->rows, SL_TILE_ROWS);
 }
 
 static size_t tile_floats(const struct sharing *a)
@@ -95,17 +95,17 @@ static void histogram_assign_forward_rows(void *ctx, int first, int last, int wo
     (void)worker;
     for (int h = 0; h < a->shape.heads; h++) {
         size_t column = (size_t)h * (size_t)a->shape.bins;
-        n->tape->kernels->product(
-            &(struct sl_product){.x = keys_of(n, first, h),
-                                 .x_row = n->in[KEY_VALUE]->stride,
-                                 .x_col = 1,
-                                 .b = n->parameter[ASSIGN]->data + (size_t)h * assign_floats(a),
-                                 .b_row = (size_t)a->shape.bins,
-                                 .y = sl_row(n->out, first) + column,
-                                 .y_row = n->out->stride,
-                                 .m = last - first,
-                                 .n = a->shape.bins,
-                                 .k = a->shape.head_dim});
+        n->tape->kernels->small_gemm(
+            &(struct sl_small_gemm){.x = keys_of(n, first, h),
+                                    .x_row = n->in[KEY_VALUE]->stride,
+                                    .x_col = 1,
+                                    .b = n->parameter[ASSIGN]->data + (size_t)h * assign_floats(a),
+                                    .b_row = (size_t)a->shape.bins,
+                                    .y = sl_row(n->out, first) + column,
+                                    .y_row = n->out->stride,
+                                    .m = last - first,
+                                    .n = a->shape.bins,
+                                    .k = a->shape.head_dim});
         for (int r = first; r < last; r++)
             price += share_row(n, r, sl_row(n->out, r) + column);
     }
@@ -150,28 +150,28 @@ static void backward_products(const struct histogram_assign_ctx *pass, int first
     int dim = a->shape.head_dim, bins = a->shape.bins;
     size_t at = (size_t)head * assign_floats(a);
     size_t piece = (size_t)(first / SL_TILE_ROWS) * sl_parameter_floats(n->parameter[ASSIGN]);
-    n->tape->kernels->product(&(struct sl_product){.x = dl,
-                                                   .x_row = (size_t)bins,
-                                                   .x_col = 1,
-                                                   .b = pass->turned + at,
-                                                   .b_row = (size_t)dim,
-                                                   .y = sl_grad_row(n->in[KEY_VALUE], first) +
-                                                        sl_head_column(&a->shape, head),
-                                                   .y_row = (size_t)n->in[KEY_VALUE]->cols,
-                                                   .m = last - first,
-                                                   .n = dim,
-                                                   .k = bins,
-                                                   .accumulate = true});
-    n->tape->kernels->product(&(struct sl_product){.x = keys_of(n, first, head),
-                                                   .x_row = 1,
-                                                   .x_col = n->in[KEY_VALUE]->stride,
-                                                   .b = dl,
-                                                   .b_row = (size_t)bins,
-                                                   .y = pass->partial + piece + at,
-                                                   .y_row = (size_t)bins,
-                                                   .m = dim,
-                                                   .n = bins,
-                                                   .k = last - first});
+    n->tape->kernels->small_gemm(&(struct sl_small_gemm){.x = dl,
+                                                         .x_row = (size_t)bins,
+                                                         .x_col = 1,
+                                                         .b = pass->turned + at,
+                                                         .b_row = (size_t)dim,
+                                                         .y = sl_grad_row(n->in[KEY_VALUE], first) +
+                                                              sl_head_column(&a->shape, head),
+                                                         .y_row = (size_t)n->in[KEY_VALUE]->cols,
+                                                         .m = last - first,
+                                                         .n = dim,
+                                                         .k = bins,
+                                                         .accumulate = true});
+    n->tape->kernels->small_gemm(&(struct sl_small_gemm){.x = keys_of(n, first, head),
+                                                         .x_row = 1,
+                                                         .x_col = n->in[KEY_VALUE]->stride,
+                                                         .b = dl,
+                                                         .b_row = (size_t)bins,
+                                                         .y = pass->partial + piece + at,
+                                                         .y_row = (size_t)bins,
+                                                         .m = dim,
+                                                         .n = bins,
+                                                         .k = last - first});
 }
 
 static void histogram_assign_backward_rows(void *ctx, int first, int last, int worker)

@@ -81,16 +81,16 @@ static void derive(const void *layer, const struct sl_kernels *k)
     for (int h = 0; h < a->shape.heads; h++) {
         struct part part = part_of(a, h);
         float *assign = a->assign->data + part.assign;
-        k->product(&(struct sl_product){.x = a->latent->data,
-                                        .x_row = 1,
-                                        .x_col = (size_t)dim,
-                                        .b = a->prototypes->data + part.prototypes,
-                                        .b_row = (size_t)bins,
-                                        .y = assign,
-                                        .y_row = (size_t)bins,
-                                        .m = dim,
-                                        .n = bins,
-                                        .k = a->shape.latents});
+        k->small_gemm(&(struct sl_small_gemm){.x = a->latent->data,
+                                              .x_row = 1,
+                                              .x_col = (size_t)dim,
+                                              .b = a->prototypes->data + part.prototypes,
+                                              .b_row = (size_t)bins,
+                                              .y = assign,
+                                              .y_row = (size_t)bins,
+                                              .m = dim,
+                                              .n = bins,
+                                              .k = a->shape.latents});
         k->scale(assign, part.inverse_tau, assign, dim * bins);
     }
 }
@@ -117,17 +117,17 @@ static void fold_head(const struct sl_histogram_attention *a, const struct sl_ke
     if (slope > tau_least)
         a->log_tau->grad[head] -= along * slope * part.inverse_tau;
     k->scale(g, part.inverse_tau, g, dim * bins);
-    k->product(&(struct sl_product){.x = a->latent->data,
-                                    .x_row = (size_t)dim,
-                                    .x_col = 1,
-                                    .b = g,
-                                    .b_row = (size_t)bins,
-                                    .y = a->prototypes->grad + part.prototypes,
-                                    .y_row = (size_t)bins,
-                                    .m = a->shape.latents,
-                                    .n = bins,
-                                    .k = dim,
-                                    .accumulate = true});
+    k->small_gemm(&(struct sl_small_gemm){.x = a->latent->data,
+                                          .x_row = (size_t)dim,
+                                          .x_col = 1,
+                                          .b = g,
+                                          .b_row = (size_t)bins,
+                                          .y = a->prototypes->grad + part.prototypes,
+                                          .y_row = (size_t)bins,
+                                          .m = a->shape.latents,
+                                          .n = bins,
+                                          .k = dim,
+                                          .accumulate = true});
     fold_latent(a, k, a->prototypes->data + part.prototypes, g);
 }
 

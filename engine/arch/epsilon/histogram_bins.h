@@ -7,7 +7,7 @@
 #pragma once
 
 #include "arch/epsilon/epsilon.h"
-#include "base/whole.h"
+#include "base/int_util.h"
 
 enum { SL_TILE_ROWS = 64 };
 

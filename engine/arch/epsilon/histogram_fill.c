@@ -74,25 +74,25 @@ static void put_in(const struct sl_node *n, const struct sl_tile *tile, int head
     static const float one = 1.0f;
     const struct fill *a = n->args;
     size_t bins = (size_t)a->shape.bins, half = (size_t)a->shape.head_dim * bins;
-    struct sl_product p = {.x = keys_of(n, tile, head),
-                           .x_row = 1,
-                           .x_col = n->in[KEY_VALUE]->stride,
-                           .b = sl_row(n->in[SHARES], tile->first) + share_column(a, head),
-                           .b_row = n->in[SHARES]->stride,
-                           .y_row = bins,
-                           .m = a->shape.head_dim,
-                           .n = a->shape.bins,
-                           .k = tile->count};
+    struct sl_small_gemm p = {.x = keys_of(n, tile, head),
+                              .x_row = 1,
+                              .x_col = n->in[KEY_VALUE]->stride,
+                              .b = sl_row(n->in[SHARES], tile->first) + share_column(a, head),
+                              .b_row = n->in[SHARES]->stride,
+                              .y_row = bins,
+                              .m = a->shape.head_dim,
+                              .n = a->shape.bins,
+                              .k = tile->count};
     p.y = sums;
-    n->tape->kernels->product(&p);
+    n->tape->kernels->small_gemm(&p);
     p.x += width_of(n);
     p.y += half;
-    n->tape->kernels->product(&p);
+    n->tape->kernels->small_gemm(&p);
     p.x = &one;
     p.x_row = p.x_col = 0;
     p.y += half;
     p.m = 1;
-    n->tape->kernels->product(&p);
+    n->tape->kernels->small_gemm(&p);
 }
 
 static void forward_tiles(void *ctx, int first, int last, int worker)
@@ -178,22 +178,22 @@ static void backward_shares(const struct sl_node *n, const struct sl_tile *tile,
 {
     const struct fill *a = n->args;
     struct sl_tensor *shares = n->in[SHARES];
-    struct sl_product p = {.x = keys_of(n, tile, head),
-                           .x_row = n->in[KEY_VALUE]->stride,
-                           .x_col = 1,
-                           .b = s->by_column,
-                           .b_row = (size_t)a->shape.bins,
-                           .y = sl_grad_row(shares, tile->first) + share_column(a, head),
-                           .y_row = (size_t)shares->cols,
-                           .m = tile->count,
-                           .n = a->shape.bins,
-                           .k = a->shape.head_dim,
-                           .accumulate = !n->overwrite[SHARES]};
-    n->tape->kernels->product(&p);
+    struct sl_small_gemm p = {.x = keys_of(n, tile, head),
+                              .x_row = n->in[KEY_VALUE]->stride,
+                              .x_col = 1,
+                              .b = s->by_column,
+                              .b_row = (size_t)a->shape.bins,
+                              .y = sl_grad_row(shares, tile->first) + share_column(a, head),
+                              .y_row = (size_t)shares->cols,
+                              .m = tile->count,
+                              .n = a->shape.bins,
+                              .k = a->shape.head_dim,
+                              .accumulate = !n->overwrite[SHARES]};
+    n->tape->kernels->small_gemm(&p);
     p.x += width_of(n);
     p.b += (size_t)a->shape.head_dim * p.b_row;
     p.accumulate = true;
-    n->tape->kernels->product(&p);
+    n->tape->kernels->small_gemm(&p);
     for (int i = 0; i < tile->count; i++)
         n->tape->kernels->axpy(p.y + (size_t)i * p.y_row, -1.0f, s->centre, a->shape.bins);
 }
@@ -204,22 +204,22 @@ static void histogram_fill_backward_rows(const struct sl_node *n, const struct s
 {
     const struct fill *a = n->args;
     int dim = a->shape.head_dim;
-    struct sl_product p = {.x = sl_row(n->in[SHARES], tile->first) + share_column(a, head),
-                           .x_row = n->in[SHARES]->stride,
-                           .x_col = 1,
-                           .b = s->by_bin,
-                           .b_row = 2 * (size_t)dim,
-                           .y = sl_grad_row(n->in[KEY_VALUE], tile->first) +
-                                sl_head_column(&a->shape, head),
-                           .y_row = (size_t)n->in[KEY_VALUE]->cols,
-                           .m = tile->count,
-                           .n = dim,
-                           .k = a->shape.bins,
-                           .accumulate = !n->overwrite[KEY_VALUE]};
-    n->tape->kernels->product(&p);
+    struct sl_small_gemm p = {.x = sl_row(n->in[SHARES], tile->first) + share_column(a, head),
+                              .x_row = n->in[SHARES]->stride,
+                              .x_col = 1,
+                              .b = s->by_bin,
+                              .b_row = 2 * (size_t)dim,
+                              .y = sl_grad_row(n->in[KEY_VALUE], tile->first) +
+                                   sl_head_column(&a->shape, head),
+                              .y_row = (size_t)n->in[KEY_VALUE]->cols,
+                              .m = tile->count,
+                              .n = dim,
+                              .k = a->shape.bins,
+                              .accumulate = !n->overwrite[KEY_VALUE]};
+    n->tape->kernels->small_gemm(&p);
     p.b += dim;
     p.y += width_of(n);
-    n->tape->kernels->product(&p);
+    n->tape->kernels->small_gemm(&p);
 }
 
 static void backward_tiles(void *ctx, int first, int last, int worker)

@@ -92,18 +92,18 @@ static float scale_of(const struct prefix *a)
 }
 
 /* y (m x n) += x^T b for `rows` rows of x and b: one chain of additions per element. */
-static void add_outer(const struct sl_node *n, const struct sl_product *p)
+static void add_outer(const struct sl_node *n, const struct sl_small_gemm *p)
 {
-    struct sl_product outer = *p;
+    struct sl_small_gemm outer = *p;
     outer.x_row = 1;
     outer.y_row = (size_t)p->n;
     outer.accumulate = true;
-    n->tape->kernels->product(&outer);
+    n->tape->kernels->small_gemm(&outer);
 }
 
 /* y = or += x b for one row x of k numbers. */
 static void times(const struct sl_node *n, float *y, const float *x, const float *b,
-                  struct sl_product p)
+                  struct sl_small_gemm p)
 {
     p.x = x;
     p.x_col = 1;
@@ -111,7 +111,7 @@ static void times(const struct sl_node *n, float *y, const float *x, const float
     p.b_row = (size_t)p.n;
     p.y = y;
     p.m = 1;
-    n->tape->kernels->product(&p);
+    n->tape->kernels->small_gemm(&p);
 }
 
 /* -- forward ------------------------------------------------------------------------------ */
@@ -139,22 +139,22 @@ static void absorb(const struct sl_node *n, const struct sums *s, int head, int 
         return;
     size_t stride = n->in[KEY_VALUE]->stride, shares_stride = n->in[SHARES]->stride;
     const float *keys = keys_of(n, from, head), *shares = shares_of(n, from, head);
-    add_outer(n, &(struct sl_product){.x = keys,
-                                      .x_col = stride,
-                                      .b = shares,
-                                      .b_row = shares_stride,
-                                      .y = s->keys,
-                                      .m = dim,
-                                      .n = bins,
-                                      .k = to - from});
-    add_outer(n, &(struct sl_product){.x = shares,
-                                      .x_col = shares_stride,
-                                      .b = keys + n->in[KEY_VALUE]->cols / 2,
-                                      .b_row = stride,
-                                      .y = s->values_transposed,
-                                      .m = bins,
-                                      .n = dim,
-                                      .k = to - from});
+    add_outer(n, &(struct sl_small_gemm){.x = keys,
+                                         .x_col = stride,
+                                         .b = shares,
+                                         .b_row = shares_stride,
+                                         .y = s->keys,
+                                         .m = dim,
+                                         .n = bins,
+                                         .k = to - from});
+    add_outer(n, &(struct sl_small_gemm){.x = shares,
+                                         .x_col = shares_stride,
+                                         .b = keys + n->in[KEY_VALUE]->cols / 2,
+                                         .b_row = stride,
+                                         .y = s->values_transposed,
+                                         .m = bins,
+                                         .n = dim,
+                                         .k = to - from});
     for (int r = from; r < to; r++, shares += shares_stride)
         for (int b = 0; b < bins; b++)
             s->mass[b] += shares[b];
@@ -176,7 +176,7 @@ static void score(const struct sl_node *n, const struct sums *s, const float *qu
     const struct prefix *a = n->args;
     float scale = scale_of(a);
     times(n, scores, query, s->keys,
-          (struct sl_product){.n = a->shape.bins, .k = a->shape.head_dim});
+          (struct sl_small_gemm){.n = a->shape.bins, .k = a->shape.head_dim});
     for (int b = 0; b < a->shape.bins; b++) {
         inverse[b] = 1.0f / sl_mass_of(s->mass[b]);
         scores[b] *= inverse[b] * scale;
@@ -197,7 +197,7 @@ static void read(const struct histogram_prefix_ctx *p, const struct sums *s, int
         drop(n, i, head, weights, weights);
     for (int b = 0; b < bins; b++)
         weights[b] *= inverse[b];
-    times(n, out, weights, s->values_transposed, (struct sl_product){.n = dim, .k = bins});
+    times(n, out, weights, s->values_transposed, (struct sl_small_gemm){.n = dim, .k = bins});
 }
 
 static void forward_head(const struct histogram_prefix_ctx *p, int sequence, int head,
@@ -233,8 +233,8 @@ static void narrow_rows(void *ctx, int first, int last, int worker)
     const struct sl_tensor *out = p->n->out;
     (void)worker;
     for (int i = first; i < last; i++)
-        p->n->tape->kernels->narrow(sl_row_any(out, i), p->contexts + (size_t)i * (size_t)out->cols,
-                                    out->cols);
+        p->n->tape->kernels->to_operands(sl_row_any(out, i),
+                                         p->contexts + (size_t)i * (size_t)out->cols, out->cols);
 }
 
 static void prefix_forward(const struct sl_node *n)
@@ -277,9 +277,9 @@ static void add_both_ways(const struct sl_node *n, float *y, float *y_transposed
     const struct prefix *a = n->args;
     int dim = a->shape.head_dim, bins = a->shape.bins;
     if (y)
-        add_outer(n, &(struct sl_product){.x = x, .b = b, .y = y, .m = dim, .n = bins, .k = 1});
+        add_outer(n, &(struct sl_small_gemm){.x = x, .b = b, .y = y, .m = dim, .n = bins, .k = 1});
     if (y_transposed)
-        add_outer(n, &(struct sl_product){
+        add_outer(n, &(struct sl_small_gemm){
                          .x = b, .b = x, .y = y_transposed, .m = bins, .n = dim, .k = 1});
 }
 
@@ -303,7 +303,7 @@ static void backward_row(const struct histogram_prefix_ctx *p, const struct sums
     memcpy(f, g, (size_t)bins * sizeof *f);
     (void)n->tape->kernels->softmax(f, bins);
     times(n, dw, sl_grad_row(n->out, row) + sl_head_column(&a->shape, head), s->values,
-          (struct sl_product){.n = bins, .k = dim});
+          (struct sl_small_gemm){.n = bins, .k = dim});
     for (int b = 0; b < bins; b++)
         dw[b] *= inverse[b];
     if (a->dropout.threshold)
@@ -337,7 +337,7 @@ static void go_forwards(const struct histogram_prefix_ctx *p, const struct sl_se
         backward_row(p, &s, r, head, spare);
         times(n, sl_grad_row(n->in[QUERY], r) + sl_head_column(&a->shape, head),
               slopes_of(p, r, head), s.keys_transposed,
-              (struct sl_product){
+              (struct sl_small_gemm){
                   .n = a->shape.head_dim, .k = a->shape.bins, .accumulate = !n->overwrite[QUERY]});
     }
 }
@@ -350,8 +350,8 @@ static void give_back(const struct sl_node *n, const struct sums *d, int row, in
     const float *key = keys_of(n, row, head), *shares = shares_of(n, row, head);
     float *dkey = sl_grad_row(n->in[KEY_VALUE], row) + sl_head_column(&a->shape, head);
     float *dshares = sl_grad_row(n->in[SHARES], row) + (size_t)head * (size_t)bins;
-    struct sl_product to_row = {.n = dim, .k = bins, .accumulate = !n->overwrite[KEY_VALUE]};
-    struct sl_product to_bins = {.n = bins, .k = dim, .accumulate = true};
+    struct sl_small_gemm to_row = {.n = dim, .k = bins, .accumulate = !n->overwrite[KEY_VALUE]};
+    struct sl_small_gemm to_bins = {.n = bins, .k = dim, .accumulate = true};
     times(n, dkey, shares, d->keys_transposed, to_row);
     times(n, dkey + width, shares, d->values_transposed, to_row);
     if (n->overwrite[SHARES])

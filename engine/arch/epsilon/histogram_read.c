@@ -123,17 +123,17 @@ static void weigh(const struct sl_node *n, const struct sl_tile *tile, int head,
 {
     const struct reading *a = n->args;
     int bins = a->shape.bins;
-    struct sl_product p = {.x = query_of(n, tile, head),
-                           .x_row = n->in[QUERY]->stride,
-                           .x_col = 1,
-                           .b = bins_of(n, tile->segment, head),
-                           .b_row = (size_t)bins,
-                           .y = weights,
-                           .y_row = (size_t)bins,
-                           .m = tile->count,
-                           .n = bins,
-                           .k = a->shape.head_dim};
-    n->tape->kernels->product(&p);
+    struct sl_small_gemm p = {.x = query_of(n, tile, head),
+                              .x_row = n->in[QUERY]->stride,
+                              .x_col = 1,
+                              .b = bins_of(n, tile->segment, head),
+                              .b_row = (size_t)bins,
+                              .y = weights,
+                              .y_row = (size_t)bins,
+                              .m = tile->count,
+                              .n = bins,
+                              .k = a->shape.head_dim};
+    n->tape->kernels->small_gemm(&p);
     n->tape->kernels->scale(weights, scale_of(a), weights, tile->count * bins);
     for (int i = 0; i < tile->count; i++, weights += bins)
         (void)n->tape->kernels->softmax(weights, bins);
@@ -147,16 +147,17 @@ static void mix(const struct sl_node *n, const struct sl_tile *tile, int head,
     int dim = a->shape.head_dim, bins = a->shape.bins;
     const float *values = bins_of(n, tile->segment, head) + sl_bins_floats(&a->shape) / 2;
     sl_transpose(d->turned, values, dim, bins);
-    n->tape->kernels->product(&(struct sl_product){.x = weights,
-                                                   .x_row = (size_t)bins,
-                                                   .x_col = 1,
-                                                   .b = d->turned,
-                                                   .b_row = (size_t)dim,
-                                                   .y = d->out + sl_head_column(&a->shape, head),
-                                                   .y_row = (size_t)n->out->cols,
-                                                   .m = tile->count,
-                                                   .n = dim,
-                                                   .k = bins});
+    n->tape->kernels->small_gemm(
+        &(struct sl_small_gemm){.x = weights,
+                                .x_row = (size_t)bins,
+                                .x_col = 1,
+                                .b = d->turned,
+                                .b_row = (size_t)dim,
+                                .y = d->out + sl_head_column(&a->shape, head),
+                                .y_row = (size_t)n->out->cols,
+                                .m = tile->count,
+                                .n = dim,
+                                .k = bins});
 }
 
 static void forward_tiles(void *ctx, int first, int last, int worker)
@@ -173,8 +174,8 @@ static void forward_tiles(void *ctx, int first, int last, int worker)
             mix(n, tile, h, &d, drop(n, tile, h, weights, d.slopes));
         }
         for (int r = 0; r < tile->count; r++)
-            n->tape->kernels->narrow(sl_row_any(n->out, tile->first + r),
-                                     d.out + (size_t)r * (size_t)n->out->cols, n->out->cols);
+            n->tape->kernels->to_operands(sl_row_any(n->out, tile->first + r),
+                                          d.out + (size_t)r * (size_t)n->out->cols, n->out->cols);
     }
 }
 
@@ -195,7 +196,7 @@ static void backward_weights(const struct sl_node *n, const struct sl_tile *tile
     const struct reading *a = n->args;
     int bins = a->shape.bins, width = n->out->cols;
     const float *w = weights_of(n, tile, head), scale = scale_of(a);
-    n->tape->kernels->product(&(struct sl_product){
+    n->tape->kernels->small_gemm(&(struct sl_small_gemm){
         .x = sl_grad_row(n->out, tile->first) + sl_head_column(&a->shape, head),
         .x_row = (size_t)width,
         .x_col = 1,
@@ -222,18 +223,18 @@ static void backward_query(const struct sl_node *n, const struct sl_tile *tile, 
     const struct reading *a = n->args;
     int bins = a->shape.bins, dim = a->shape.head_dim;
     sl_transpose(d->turned, bins_of(n, tile->segment, head), dim, bins);
-    n->tape->kernels->product(&(struct sl_product){.x = d->slopes,
-                                                   .x_row = (size_t)bins,
-                                                   .x_col = 1,
-                                                   .b = d->turned,
-                                                   .b_row = (size_t)dim,
-                                                   .y = sl_grad_row(n->in[QUERY], tile->first) +
-                                                        sl_head_column(&a->shape, head),
-                                                   .y_row = (size_t)n->in[QUERY]->cols,
-                                                   .m = tile->count,
-                                                   .n = dim,
-                                                   .k = bins,
-                                                   .accumulate = !n->overwrite[QUERY]});
+    n->tape->kernels->small_gemm(&(struct sl_small_gemm){
+        .x = d->slopes,
+        .x_row = (size_t)bins,
+        .x_col = 1,
+        .b = d->turned,
+        .b_row = (size_t)dim,
+        .y = sl_grad_row(n->in[QUERY], tile->first) + sl_head_column(&a->shape, head),
+        .y_row = (size_t)n->in[QUERY]->cols,
+        .m = tile->count,
+        .n = dim,
+        .k = bins,
+        .accumulate = !n->overwrite[QUERY]});
 }
 
 /* dkeys_b = sum_j ds_jb Q_j;  dvalues_b = sum_j dropout(w_jb) dout_j: of one tile. */
@@ -241,22 +242,22 @@ static void backward_bins(const struct sl_node *n, const struct sl_tile *tile, i
                           const struct buffers *d, float *dbins)
 {
     const struct reading *a = n->args;
-    struct sl_product p = {.x = query_of(n, tile, head),
-                           .x_row = 1,
-                           .x_col = n->in[QUERY]->stride,
-                           .b = d->slopes,
-                           .b_row = (size_t)a->shape.bins,
-                           .y_row = (size_t)a->shape.bins,
-                           .m = a->shape.head_dim,
-                           .n = a->shape.bins,
-                           .k = tile->count};
+    struct sl_small_gemm p = {.x = query_of(n, tile, head),
+                              .x_row = 1,
+                              .x_col = n->in[QUERY]->stride,
+                              .b = d->slopes,
+                              .b_row = (size_t)a->shape.bins,
+                              .y_row = (size_t)a->shape.bins,
+                              .m = a->shape.head_dim,
+                              .n = a->shape.bins,
+                              .k = tile->count};
     p.y = dbins;
-    n->tape->kernels->product(&p);
+    n->tape->kernels->small_gemm(&p);
     p.x = sl_grad_row(n->out, tile->first) + sl_head_column(&a->shape, head);
     p.x_col = (size_t)n->out->cols;
     p.b = drop(n, tile, head, weights_of(n, tile, head), d->weights);
     p.y += sl_bins_floats(&a->shape) / 2;
-    n->tape->kernels->product(&p);
+    n->tape->kernels->small_gemm(&p);
 }
 
 static void backward_tiles(void *ctx, int first, int last, int worker)

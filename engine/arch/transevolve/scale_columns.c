@@ -1,6 +1,6 @@
 /* scale_columns.c - y_ic = x_ic s_c: a diagonal matrix between two products. */
 #include "arch/transevolve/transevolve.h"
-#include "base/whole.h"
+#include "base/int_util.h"
 
 #include <string.h>
 
@@ -20,11 +20,11 @@ static void scale_columns_forward_rows(void *ctx, int first, int last, int worke
     for (int r = first; r < last; r++)
         for (int c0 = 0; c0 < n->out->cols; c0 += CHUNK) {
             const float *x = sl_row(n->in[X], r);
-            int end = sl_least(c0 + CHUNK, n->out->cols);
+            int end = sl_min(c0 + CHUNK, n->out->cols);
             for (int c = c0; c < end; c++)
                 y[c - c0] = x[c] * s[c];
             size_t at = (size_t)c0 * sl_type_bytes(n->out->type);
-            k->narrow((char *)sl_row_any(n->out, r) + at, y, end - c0);
+            k->to_operands((char *)sl_row_any(n->out, r) + at, y, end - c0);
         }
 }
 
@@ -60,7 +60,7 @@ static void backward_block(void *ctx, int first, int last, int worker)
 
 static int blocks_of(const struct sl_node *n)
 {
-    return sl_steps(n->out->rows, BLOCK);
+    return sl_ceil_div(n->out->rows, BLOCK);
 }
 
 static size_t scale_scratch(const struct sl_node *n, bool backward)

@@ -8,7 +8,7 @@
  * are computed from their scores. One piece of work is one head of one block of queries; the way
  * back goes by whole sequences, since the gradients of values are sums over all queries. */
 #include "arch/transevolve/transevolve_state.h"
-#include "base/whole.h"
+#include "base/int_util.h"
 
 #include <string.h>
 
@@ -125,9 +125,9 @@ static int lone_probabilities(const struct run *r, int i)
     struct sl_split q = sl_part_of(r->m, r->m->query, &r->u, i, 1);
     struct sl_split keys = sl_part_of(r->m, r->m->key, &r->u, 0, r->keys);
     int visible = sl_unit_visible(r->m, &r->u, i);
-    r->k->widen(r->d.wide[0], sl_part_row(&q, 0), q.columns);
+    r->k->from_operands(r->d.wide[0], sl_part_row(&q, 0), q.columns);
     for (int j = 0; j < visible; j++) {
-        r->k->widen(r->d.wide[1], sl_part_row(&keys, j), keys.columns);
+        r->k->from_operands(r->d.wide[1], sl_part_row(&keys, j), keys.columns);
         float score = r->k->dot(r->d.wide[0], r->d.wide[1], keys.columns);
         r->d.scores[j] = r->m->scale * score + bias_of(r, j);
     }
@@ -144,7 +144,7 @@ static void pack_values(const struct run *r)
     const int columns = r->head + 1;
     for (int j = 0; j < r->keys; j++) {
         float *row = r->d.right + (size_t)j * (size_t)columns;
-        r->k->widen(row, sl_part_row(&values, j), r->head);
+        r->k->from_operands(row, sl_part_row(&values, j), r->head);
         r->k->scale(row, r->d.w[j], row, r->head);
         row[r->head] = r->d.w[j];
     }
@@ -158,7 +158,7 @@ static void lone_row(const struct run *r, int i, float *y)
     int visible = lone_probabilities(r, i);
     memset(y, 0, (size_t)r->head * sizeof *y);
     for (int j = 0; j < visible; j++) {
-        r->k->widen(r->d.wide[1], sl_part_row(&values, j), r->head);
+        r->k->from_operands(r->d.wide[1], sl_part_row(&values, j), r->head);
         r->k->axpy(y, r->d.scores[j], r->d.wide[1], r->head);
     }
 }
@@ -205,7 +205,7 @@ static void forward_units(void *ctx, int first, int last, int worker)
         weigh(&r);
         pack_values(&r);
         for (int i = 0; i < r.u.count; i += ROWS)
-            transevolve_attention_forward_rows(&r, r.u.first + i, sl_least(ROWS, r.u.count - i));
+            transevolve_attention_forward_rows(&r, r.u.first + i, sl_min(ROWS, r.u.count - i));
     }
 }
 
@@ -231,7 +231,7 @@ static void spread_back(const struct run *r, int first, int rows)
                         .n = seen,
                         .k = r->head};
     for (int i = 0; i < rows; i++)
-        r->k->narrow(r->d.left + (size_t)i * stride * element, dy_of(r, first + i), r->head);
+        r->k->to_operands(r->d.left + (size_t)i * stride * element, dy_of(r, first + i), r->head);
     r->k->gemm(&g);
 }
 
@@ -239,16 +239,16 @@ static void spread_back(const struct run *r, int first, int rows)
 static float mean_slope(const struct run *r, int i)
 {
     struct sl_split y = sl_part_of(r->m, r->n->out, &r->u, i, 1);
-    r->k->widen(r->d.wide[0], sl_part_row(&y, 0), r->head);
+    r->k->from_operands(r->d.wide[0], sl_part_row(&y, 0), r->head);
     return r->k->dot(r->d.wide[0], dy_of(r, i), r->head);
 }
 
-static void lone_slopes(const struct run *r, int i, const struct sl_slopes *s)
+static void lone_slopes(const struct run *r, int i, const struct sl_softmax_backward *s)
 {
     (void)lone_probabilities(r, i);
     for (int j = 0; j < s->n; j++) {
         float slope = r->d.scores[j] * (s->dp[j] - s->mean);
-        s->ds[j] = s->fresh ? slope : s->ds[j] + slope;
+        s->ds[j] = s->overwrite ? slope : s->ds[j] + slope;
         s->db[j] += slope;
     }
 }
@@ -258,17 +258,17 @@ static void slope_rows(const struct run *r, int first, int rows)
 {
     for (int i = first; i < first + rows; i++) {
         int row = sl_unit_row(r->m, &r->u, i);
-        struct sl_slopes s = {.e = sl_row_any(r->m->table, row),
-                              .w = r->d.w,
-                              .dp = r->d.products + (size_t)(i - first) * (size_t)r->keys,
-                              .ds = sl_grad_row(r->m->table, row),
-                              .db = r->d.dw,
-                              .rate = r->a->rates[row],
-                              .mean = mean_slope(r, i),
-                              .fresh = r->n->overwrite[TABLE],
-                              .n = sl_unit_visible(r->m, &r->u, i)};
+        struct sl_softmax_backward s = {.e = sl_row_any(r->m->table, row),
+                                        .w = r->d.w,
+                                        .dp = r->d.products + (size_t)(i - first) * (size_t)r->keys,
+                                        .ds = sl_grad_row(r->m->table, row),
+                                        .db = r->d.dw,
+                                        .rate = r->a->rates[row],
+                                        .mean = mean_slope(r, i),
+                                        .overwrite = r->n->overwrite[TABLE],
+                                        .n = sl_unit_visible(r->m, &r->u, i)};
         if (s.rate > 0.0f)
-            r->k->slopes(&s);
+            r->k->softmax_backward(&s);
         else
             lone_slopes(r, i, &s);
     }
@@ -325,7 +325,7 @@ static void backward_unit(const struct run *r)
     r->k->pack(r->d.packed, sl_part_row(&values, 0), values.x->type, values.x->stride, true,
                r->head, r->keys, 0, r->keys);
     for (int i = 0; i < r->keys; i += ROWS) {
-        int rows = sl_least(ROWS, r->keys - i);
+        int rows = sl_min(ROWS, r->keys - i);
         spread_back(r, i, rows);
         slope_rows(r, i, rows);
     }

@@ -6,7 +6,7 @@
  * over keys is summed in groups that begin at the same keys for all rows: products of the same
  * shape, zeros in place of keys that are not there. */
 #include "arch/transevolve/transevolve_state.h"
-#include "base/whole.h"
+#include "base/int_util.h"
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ struct evolve {
 
 static int groups_of(int keys)
 {
-    return sl_steps(keys, GROUP);
+    return sl_ceil_div(keys, GROUP);
 }
 
 /* -- the cache ---------------------------------------------------------------------------- */
@@ -131,7 +131,7 @@ static void pack_groups(const struct run *r, bool keys)
     const int down = keys ? memory->columns : GROUP, across = keys ? GROUP : memory->columns;
     for (int g = 0; g < groups_of(seen); g++) {
         const char *src = memory_of(memory, r->u.sequence->cache, r->u.head, g * GROUP);
-        size_t there = (size_t)sl_least(GROUP, seen - g * GROUP);
+        size_t there = (size_t)sl_min(GROUP, seen - g * GROUP);
         if (there < GROUP) {
             memcpy(r->d.group, src, there * bytes);
             memset(r->d.group + there * bytes, 0, (GROUP - there) * bytes);
@@ -151,7 +151,7 @@ static void each_unit(const struct transevolve_cached_ctx *p, struct sl_unit u, 
     (void)lay_out(p->n, p->m, p->memory.columns, scratch, &r.d);
     pack_groups(&r, keys);
     for (int i = 0; i < u.count; i += QUERIES_MOST)
-        f(&r, u.first + i, sl_least(QUERIES_MOST, u.count - i));
+        f(&r, u.first + i, sl_min(QUERIES_MOST, u.count - i));
 }
 
 static struct transevolve_cached_ctx pass_of(const struct sl_node *n,
@@ -261,7 +261,7 @@ static void softmax_part(const struct run *r, int i, int keys, void *out)
     r->k->axpy(r->d.row, 1.0f, bias, visible);
     (void)r->k->softmax(r->d.row, visible);
     memset(r->d.row + visible, 0, (size_t)(keys - visible) * sizeof *r->d.row);
-    r->k->narrow(out, r->d.row, keys);
+    r->k->to_operands(out, r->d.row, keys);
 }
 
 static void blend_rows(const struct run *r, int first, int rows)

@@ -6,7 +6,7 @@
  * One piece of work is one head of one block of queries; the way back goes by whole sequences,
  * since the gradients of keys are sums over all queries. */
 #include "arch/transevolve/transevolve_state.h"
-#include "base/whole.h"
+#include "base/int_util.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,7 +49,7 @@ void sl_part_on_the_left(const struct sl_kernels *k, const struct sl_split *p, v
 void sl_part_write(const struct sl_kernels *k, const struct sl_split *p, int i, const float *y,
                    void *spare)
 {
-    k->narrow(spare, y, p->columns);
+    k->to_operands(spare, y, p->columns);
     memcpy(sl_part_row(p, i), spare, (size_t)p->columns * sl_type_bytes(k->operand));
 }
 
@@ -89,7 +89,7 @@ static void softmax_part(const struct sl_node *n, const struct sl_unit *u, int i
     k->scale(scores, m->scale, scores, visible);
     (void)k->softmax(scores, visible);
     memset(scores + visible, 0, (size_t)(keys - visible) * sizeof *scores);
-    k->narrow(sl_row_any(m->table, sl_unit_row(m, u, i)), scores, keys);
+    k->to_operands(sl_row_any(m->table, sl_unit_row(m, u, i)), scores, keys);
 }
 
 /* Rows first.. of the unit's square, turned: they are columns there. */
@@ -142,7 +142,7 @@ static void forward_units(void *ctx, int first, int last, int worker)
         struct sl_split keys = sl_part_of(m, m->key, &u, 0, u.sequence->rows);
         pack_keys(p->n->tape->kernels, &keys, d.packed);
         for (int i = 0; i < u.count; i += ROWS)
-            transevolve_scores_forward_rows(p->n, &u, u.first + i, sl_least(ROWS, u.count - i), &d);
+            transevolve_scores_forward_rows(p->n, &u, u.first + i, sl_min(ROWS, u.count - i), &d);
     }
 }
 
@@ -190,7 +190,7 @@ static void narrow_slopes(const struct sl_node *n, const struct sl_unit *u, int 
         const float *slopes = sl_grad_row(m->table, sl_unit_row(m, u, first + i));
         k->scale(d->row, m->scale, slopes, visible);
         memset(d->row + visible, 0, (size_t)(keys - visible) * sizeof *d->row);
-        k->narrow(d->slopes + (size_t)i * d->slopes_stride * element, d->row, keys);
+        k->to_operands(d->slopes + (size_t)i * d->slopes_stride * element, d->row, keys);
     }
     k->transpose(d->turned + (size_t)first * element, d->slopes_stride, d->slopes, d->slopes_stride,
                  rows, keys, first + rows == keys);
@@ -222,7 +222,7 @@ static void backward_unit(const struct sl_node *n, const struct sl_unit *u,
     g.packed = d->packed_keys;
     g.accumulate = !n->overwrite[QUERY];
     for (int i = 0; i < rows; i += ROWS) {
-        struct sl_split some = sl_part_of(m, m->query, u, i, sl_least(ROWS, rows - i));
+        struct sl_split some = sl_part_of(m, m->query, u, i, sl_min(ROWS, rows - i));
         narrow_slopes(n, u, i, some.rows, d);
         multiply(k, &some, g);
     }
@@ -307,7 +307,7 @@ static void cut(struct sl_tape *t, struct sl_transevolve_state *m)
             m->blocks[m->block_count++] =
                 (struct sl_unit){.sequence = sequence,
                                  .first = i,
-                                 .count = sl_least(QUERIES_MOST, sequence->rows - i)};
+                                 .count = sl_min(QUERIES_MOST, sequence->rows - i)};
     }
 }
 

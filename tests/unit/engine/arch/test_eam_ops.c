@@ -122,8 +122,8 @@ static struct sl_tensor *operands(struct attended *a, int first, int cols)
     struct sl_tensor *x = sl_operand_take(&a->t, a->f.batch.rows, cols);
     for (int r = 0; r < x->rows; r++) {
         float *row = a->values + (size_t)r * 3 * WIDTH + first;
-        k->narrow(sl_row_any(x, r), row, cols);
-        k->widen(row, sl_row_any(x, r), cols);
+        k->to_operands(sl_row_any(x, r), row, cols);
+        k->from_operands(row, sl_row_any(x, r), cols);
     }
     return x;
 }

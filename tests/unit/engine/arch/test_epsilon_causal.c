@@ -87,7 +87,8 @@ static void attend(struct attention *a, const struct piece *p, const int *texts)
     const struct sl_tensor *out = sl_histogram_prefix(
         &t, q, kv, shares, (struct sl_histogram_prefix_args){.rows = p->rows, .heads = HEADS});
     for (int i = 0; i < reading; i++)
-        k->widen(a->out[p->first + (p->rows ? p->rows->index[i] : i)], sl_row_any(out, i), WIDTH);
+        k->from_operands(a->out[p->first + (p->rows ? p->rows->index[i] : i)], sl_row_any(out, i),
+                         WIDTH);
     sl_tape_release(&t);
 }
 

@@ -70,7 +70,7 @@ static void attend(struct attention *a, const char *isa)
     const struct sl_tensor *out = sl_histogram_read(
         &t, q, bins, (struct sl_histogram_read_args){.segments = segments, .heads = HEADS});
     for (int r = 0; r < ROWS; r++)
-        engine->kernels->widen(a->out[r], sl_row_any(out, r), WIDTH);
+        engine->kernels->from_operands(a->out[r], sl_row_any(out, r), WIDTH);
     sl_tape_release(&t);
     sl_engine_destroy(engine);
 }

@@ -38,8 +38,8 @@ static void as_operands(const struct sl_kernels *k, float *x, int rows, int cols
     float *row = calloc(sl_operand_stride(k, cols), sizeof *row); /* the widest operands */
     cr_assert(row);
     for (int r = 0; r < rows; r++) {
-        k->narrow(row, x + (size_t)r * (size_t)cols, cols);
-        k->widen(x + (size_t)r * (size_t)cols, row, cols);
+        k->to_operands(row, x + (size_t)r * (size_t)cols, cols);
+        k->from_operands(x + (size_t)r * (size_t)cols, row, cols);
     }
     free(row);
 }
@@ -149,7 +149,7 @@ static struct sl_tensor *operands_of(struct sl_tape *t, const float *x, int rows
 {
     struct sl_tensor *out = sl_operand_take(t, rows, cols);
     for (int r = 0; r < rows; r++)
-        t->kernels->narrow(sl_row_any(out, r), x + (size_t)r * (size_t)cols, cols);
+        t->kernels->to_operands(sl_row_any(out, r), x + (size_t)r * (size_t)cols, cols);
     return out;
 }
 
@@ -214,7 +214,8 @@ static void check_scene(const struct scene *model, struct sl_engine *engine, con
     float *y = calloc((size_t)(s.rows * s.columns), sizeof *y);
     cr_assert(y);
     for (int r = 0; r < s.rows; r++)
-        engine->kernels->widen(y + (size_t)r * (size_t)s.columns, sl_row_any(p.y, r), s.columns);
+        engine->kernels->from_operands(y + (size_t)r * (size_t)s.columns, sl_row_any(p.y, r),
+                                       s.columns);
     (void)snprintf(name, sizeof name, "%s, %s", engine->kernels->name, what);
     expect_near(name, y, s.y, s.rows * s.columns, bound);
     back(&p, &s);

@@ -1,6 +1,6 @@
 /* test_kernels.c - the tables, matrix products and conversions of every level this machine has,
  * against the reference. Row slots are in test_kernels_rows.c, attention in
- * test_kernels_attend.c. */
+ * test_kernels_attention.c. */
 #include "support/kernel_buffers.h"
 #include "support/test.h"
 
@@ -27,12 +27,12 @@ Test(tables, every_slot_is_filled)
 Test(tables, the_environment_chooses)
 {
     cr_assert_eq(setenv("SLUICE_ISA", "blas", 1), 0);
-    cr_assert_eq(sl_kernels_best(), sl_kernels_at(SL_ISA_BLAS));
+    cr_assert_eq(sl_kernels_best(), sl_kernels_for(SL_ISA_BLAS));
     cr_assert_eq(setenv("SLUICE_ISA", "vax", 1), 0);
     cr_assert_eq(sl_kernels_best(), NULL);
     cr_assert_eq(unsetenv("SLUICE_ISA"), 0);
     for (int isa = (int)sl_kernels_best()->isa + 1; isa < SL_ISA_COUNT; isa++)
-        cr_assert_eq(sl_kernels_at((enum sl_isa)isa), NULL);
+        cr_assert_eq(sl_kernels_for((enum sl_isa)isa), NULL);
 }
 
 /* ---- matrix products ------------------------------------------------------------------------ */
@@ -178,7 +178,8 @@ Test(gemm, a_row_does_not_know_its_company)
 /* ---- products of what is not packed ---------------------------------------------------------- */
 
 /* x lies as it is or transposed, and rows of all three are further apart than they are long. */
-static void products_agree(const struct sl_kernels *k, struct shape s, bool turned, bool accumulate)
+static void products_agree(const struct sl_kernels *k, struct shape s, bool transposed,
+                           bool accumulate)
 {
     const size_t m = (size_t)s.m, n = (size_t)s.n, depth = (size_t)s.k, gap = 3;
     const size_t count = (m - 1) * (n + gap) + n, bytes = count * sizeof(float);
@@ -188,23 +189,23 @@ static void products_agree(const struct sl_kernels *k, struct shape s, bool turn
           *start = input_make(count, 10, 4.0f);
     memcpy(got, start, bytes);
     memcpy(want, start, bytes);
-    struct sl_product p = {.x = x,
-                           .b = b,
-                           .y = got,
-                           .x_row = turned ? 1 : depth,
-                           .x_col = turned ? m : 1,
-                           .b_row = n + gap,
-                           .y_row = n + gap,
-                           .m = s.m,
-                           .n = s.n,
-                           .k = s.k,
-                           .accumulate = accumulate};
-    k->product(&p);
+    struct sl_small_gemm p = {.x = x,
+                              .b = b,
+                              .y = got,
+                              .x_row = transposed ? 1 : depth,
+                              .x_col = transposed ? m : 1,
+                              .b_row = n + gap,
+                              .y_row = n + gap,
+                              .m = s.m,
+                              .n = s.n,
+                              .k = s.k,
+                              .accumulate = accumulate};
+    k->small_gemm(&p);
     p.y = want;
-    reference_kernels()->product(&p);
+    reference_kernels()->small_gemm(&p);
     cr_assert(output_guarded(got, bytes), "%s %dx%dx%d", k->name, s.m, s.n, s.k);
-    cr_assert_eq(memcmp(got, want, bytes), 0, "%s %dx%dx%d, turned %d, accumulate %d", k->name, s.m,
-                 s.n, s.k, turned, accumulate);
+    cr_assert_eq(memcmp(got, want, bytes), 0, "%s %dx%dx%d, transposed %d, accumulate %d", k->name,
+                 s.m, s.n, s.k, transposed, accumulate);
     free(x);
     free(b);
     free(start);
@@ -232,27 +233,27 @@ static void packs_alike(const struct sl_kernels *k, int depth, int n)
 {
     struct product p = product_make(k, (struct shape){1, n, depth});
     const size_t count = (size_t)depth * (size_t)n;
-    float *turned = malloc(count * sizeof *turned);
-    uint16_t *narrow = malloc((count + SL_PANEL) * sizeof *narrow);
+    float *transposed = malloc(count * sizeof *transposed);
+    uint16_t *bf16 = malloc((count + SL_PANEL) * sizeof *bf16);
     unsigned char *packed = output_make(p.packed_bytes);
     for (size_t i = 0; i < count; i++) {
         p.b[i] = ldexpf(roundf(p.b[i] * 128.0f), -7); /* exact in bf16 */
-        turned[i % (size_t)n * (size_t)depth + i / (size_t)n] = p.b[i];
+        transposed[i % (size_t)n * (size_t)depth + i / (size_t)n] = p.b[i];
         uint32_t bits;
         memcpy(&bits, &p.b[i], sizeof bits);
-        narrow[i] = (uint16_t)(bits >> 16);
+        bf16[i] = (uint16_t)(bits >> 16);
     }
     k->pack(p.packed, p.b, SL_F32, (size_t)n, false, depth, n, 0, n);
-    k->pack(packed, turned, SL_F32, (size_t)depth, true, depth, n, 0, n);
+    k->pack(packed, transposed, SL_F32, (size_t)depth, true, depth, n, 0, n);
     cr_assert_eq(memcmp(packed, p.packed, p.packed_bytes), 0, "%s: transposed", k->name);
     memset(packed, 0xff, p.packed_bytes);
     for (int first = 0; first < n; first += SL_PANEL)
-        k->pack(packed, narrow, SL_BF16, (size_t)n, false, depth, n, first,
+        k->pack(packed, bf16, SL_BF16, (size_t)n, false, depth, n, first,
                 first + SL_PANEL < n ? first + SL_PANEL : n);
     cr_assert_eq(memcmp(packed, p.packed, p.packed_bytes), 0, "%s: bf16, in ranges", k->name);
     cr_assert(output_guarded(packed, p.packed_bytes));
-    free(turned);
-    free(narrow);
+    free(transposed);
+    free(bf16);
     output_free(packed);
     product_free(&p);
 }
@@ -282,7 +283,7 @@ static void transposes(const struct sl_kernels *k, int rows, int cols, bool pad)
     cr_assert(output_guarded(out, bytes));
     float wide[256];
     for (int c = 0; c < cols; c++) {
-        k->widen(wide, out + (size_t)c * stride * size, (int)stride);
+        k->from_operands(wide, out + (size_t)c * stride * size, (int)stride);
         for (int r = 0; r < (int)stride; r++) {
             const bool filled = pad && r < (int)sl_operand_stride(k, rows);
             const bool right = r < rows ? is_near(wide[r], x[r * cols + c], 0.0f)
@@ -320,8 +321,8 @@ static void narrows(const struct sl_kernels *k)
         for (int i = 0; i < n && i < 10; i++)
             x[i] = special[i];
         unsigned char *out = output_make(bytes);
-        k->narrow(out, x, n);
-        k->widen(back, out, n);
+        k->to_operands(out, x, n);
+        k->from_operands(back, out, n);
         cr_assert(output_guarded(out, bytes));
         cr_assert(output_guarded(back, (size_t)n * sizeof *back));
         for (int i = 0; i < n; i++) {
@@ -340,7 +341,7 @@ static void narrows(const struct sl_kernels *k)
     }
 }
 
-Test(narrow, rounds_to_even_and_pads)
+Test(to_operands, rounds_to_even_and_pads)
 {
     for_each_isa(narrows);
 }

@@ -1,5 +1,5 @@
 /* test_kernels_rows.c - row slots and the optimiser of every level this machine has. */
-#include "kernels/levels.h"
+#include "kernels/isa_levels.h"
 #include "support/kernel_buffers.h"
 #include "support/test.h"
 
@@ -56,7 +56,7 @@ static void run_relu_slope(const struct sl_kernels *k, float *y, const float *x,
 {
     float *value = output_make((size_t)n * sizeof *value);
     (void)x2;
-    k->activate_both(value, y, x, SL_RELU, n);
+    k->activate_with_slope(value, y, x, SL_RELU, n);
     output_free(value);
 }
 
@@ -65,7 +65,7 @@ static void run_gelu_slope(const struct sl_kernels *k, float *y, const float *x,
 {
     float *value = output_make((size_t)n * sizeof *value);
     (void)x2;
-    k->activate_both(value, y, x, SL_GELU, n);
+    k->activate_with_slope(value, y, x, SL_GELU, n);
     output_free(value);
 }
 
@@ -74,7 +74,7 @@ static void run_linear_slope(const struct sl_kernels *k, float *y, const float *
 {
     float *value = output_make((size_t)n * sizeof *value);
     (void)x2;
-    k->activate_both(value, y, x, SL_LINEAR, n);
+    k->activate_with_slope(value, y, x, SL_LINEAR, n);
     output_free(value);
 }
 
@@ -186,7 +186,7 @@ static void functions_are_exact(const struct sl_kernels *k)
         const double slope = phi + d * exp(-0.5 * d * d) / sqrt(2.0 * M_PI);
         float y, same, dy, p[2] = {0.0f, x < 0.0f ? 7.0f * x : 0.0f};
         k->activate(&y, &x, SL_GELU, 1);
-        k->activate_both(&same, &dy, &x, SL_GELU, 1);
+        k->activate_with_slope(&same, &dy, &x, SL_GELU, 1);
         cr_assert_eq(memcmp(&y, &same, sizeof y), 0, "%s: gelu(%g) with its slope", k->name, d);
         cr_assert_float_eq((double)y, d * phi, 1.5e-7 * fmax(1.0, fabs(d)), "%s: gelu(%g)", k->name,
                            d);
@@ -259,7 +259,7 @@ static void epilogue_is_its_steps(const struct sl_kernels *k, const struct epilo
                                 .first = 64,
                                 .n = n};
         if (i == 0)
-            sl_epilogue_by(k, &f);
+            sl_epilogue_rows(k, &f);
         else
             k->epilogue(&f);
         cr_assert(output_guarded(out[i], bytes) && output_guarded(slope[i], bytes) &&
@@ -299,11 +299,11 @@ static void multiplies_into_operands(const struct sl_kernels *k)
         float *x = input_make(count, 22, 2.0f), *by = input_make(count, 23, 2.0f), wide[128];
         unsigned char *out = output_make(bytes), *want = output_make(bytes);
         void *operands = operands_make(k, by, 1, n);
-        k->narrow_product(out, x, operands, n);
-        k->widen(wide, operands, n);
+        k->multiply_to_operands(out, x, operands, n);
+        k->from_operands(wide, operands, n);
         for (int i = 0; i < n; i++)
             wide[i] *= x[i];
-        k->narrow(want, wide, n);
+        k->to_operands(want, wide, n);
         cr_assert(output_guarded(out, bytes));
         cr_assert(memcmp(out, want, bytes) == 0, "%s: %d", k->name, n);
         output_free(out);
@@ -322,18 +322,18 @@ Test(rows, products_are_rounded_once)
 static void norms(const struct sl_kernels *k, int n)
 {
     const size_t count = (size_t)n, bytes = sl_operand_stride(k, n) * sl_type_bytes(k->operand);
-    float *x = input_make(count, 9, 2.0f), *gain = input_make(count, 10, 1.0f);
-    float *shift = input_make(count, 11, 1.0f), *wide = output_make(count * sizeof *wide);
+    float *x = input_make(count, 9, 2.0f), *weight = input_make(count, 10, 1.0f);
+    float *bias = input_make(count, 11, 1.0f), *wide = output_make(count * sizeof *wide);
     float *want = output_make(count * sizeof *want), stats[2], want_stats[2];
     unsigned char *y = output_make(bytes);
     for (int i = 0; i < n; i++)
         x[i] += 3.0f;
-    k->layernorm(y, x, gain, shift, 1e-5f, n, stats);
-    reference_kernels()->layernorm(want, x, gain, shift, 1e-5f, n, want_stats);
+    k->layernorm(y, x, weight, bias, 1e-5f, n, stats);
+    reference_kernels()->layernorm(want, x, weight, bias, 1e-5f, n, want_stats);
     cr_assert(output_guarded(y, bytes), "%s: layernorm of %d", k->name, n);
     for (size_t i = count * sl_type_bytes(k->operand); i < bytes; i++)
         cr_assert_eq(y[i], 0, "%s: padding", k->name);
-    k->widen(wide, y, n);
+    k->from_operands(wide, y, n);
     /* x is near 3 and the variance near 1, but may be small for small n: then 1 / sqrt(1e-5)
      * = 316 magnifies the last bit of x. bf16 rounds the result to 8 bits. */
     const float room = 316.0f * 4e-7f, coarse = k->operand == SL_BF16 ? 0x1p-8f : 0.0f;
@@ -344,15 +344,15 @@ static void norms(const struct sl_kernels *k, int n)
     cr_assert(is_near(stats[0], want_stats[0], 1e-6f));
     cr_assert(is_near(stats[1], want_stats[1], 1e-4f * want_stats[1]));
     float *whole = output_make(count * sizeof *whole), again[2];
-    k->layernorm_wide(whole, x, gain, shift, 1e-5f, n, again);
+    k->layernorm_f32(whole, x, weight, bias, 1e-5f, n, again);
     cr_assert(output_guarded((unsigned char *)whole, count * sizeof *whole), "%s: %d", k->name, n);
     cr_assert(memcmp(stats, again, sizeof stats) == 0);
     for (int i = 0; i < n; i++)
         cr_assert(is_near(whole[i], want[i], room), "%s: layernorm_wide[%d of %d]", k->name, i, n);
     output_free(whole);
     free(x);
-    free(gain);
-    free(shift);
+    free(weight);
+    free(bias);
     output_free(wide);
     output_free(want);
     output_free(y);
@@ -370,19 +370,19 @@ Test(layernorm, is_the_reference)
 }
 
 /* dx, dgain and dshift one after another, each n long, from the same starting values. */
-static float *norm_back(const struct sl_kernels *k, int n, bool fresh)
+static float *layernorm_backward_of(const struct sl_kernels *k, int n, bool overwrite)
 {
     const size_t count = (size_t)n;
     float *x = input_make(count, 12, 2.0f), *dy = input_make(count, 13, 1.0f);
-    float *gain = input_make(count, 14, 1.0f), *out = output_make(3 * count * sizeof *out);
+    float *weight = input_make(count, 14, 1.0f), *out = output_make(3 * count * sizeof *out);
     float *start = input_make(3 * count, 15, 1.0f);
     const float stats[2] = {0.1f, 0.9f};
     memcpy(out, start, 3 * count * sizeof *out);
-    k->layernorm_back(out, fresh, dy, x, gain, stats, out + n, out + 2 * count, n);
+    k->layernorm_backward(out, overwrite, dy, x, weight, stats, out + n, out + 2 * count, n);
     cr_assert(output_guarded(out, 3 * count * sizeof *out));
     free(x);
     free(dy);
-    free(gain);
+    free(weight);
     free(start);
     return out;
 }
@@ -390,8 +390,9 @@ static float *norm_back(const struct sl_kernels *k, int n, bool fresh)
 static void norms_back(const struct sl_kernels *k)
 {
     for (int n = 1; n <= 70; n++)
-        for (int fresh = 0; fresh < 2; fresh++) {
-            float *got = norm_back(k, n, fresh), *want = norm_back(reference_kernels(), n, fresh);
+        for (int overwrite = 0; overwrite < 2; overwrite++) {
+            float *got = layernorm_backward_of(k, n, overwrite),
+                  *want = layernorm_backward_of(reference_kernels(), n, overwrite);
             for (int i = 0; i < 3 * n; i++) /* numbers near 1: a few ulp */
                 cr_assert(is_near(got[i], want[i], 2e-6f), "%s: %d of %d: %.9g, want %.9g", k->name,
                           i, n, (double)got[i], (double)want[i]);
@@ -406,21 +407,21 @@ Test(layernorm, backward_is_the_reference)
 }
 
 /* ds, then db, from the same starting values. */
-static float *slopes_of(const struct sl_kernels *k, const void *e, int n, bool fresh)
+static float *softmax_backward_of(const struct sl_kernels *k, const void *e, int n, bool overwrite)
 {
     const size_t count = (size_t)n;
     float *w = input_make(count, 24, 1.0f), *dp = input_make(count, 25, 2.0f);
     float *start = input_make(2 * count, 26, 1.0f), *out = output_make(2 * count * sizeof *out);
     memcpy(out, start, 2 * count * sizeof *out);
-    k->slopes(&(struct sl_slopes){.e = e,
-                                  .w = w,
-                                  .dp = dp,
-                                  .ds = out,
-                                  .db = out + n,
-                                  .rate = 1.7f,
-                                  .mean = 0.3f,
-                                  .fresh = fresh,
-                                  .n = n});
+    k->softmax_backward(&(struct sl_softmax_backward){.e = e,
+                                                      .w = w,
+                                                      .dp = dp,
+                                                      .ds = out,
+                                                      .db = out + n,
+                                                      .rate = 1.7f,
+                                                      .mean = 0.3f,
+                                                      .overwrite = overwrite,
+                                                      .n = n});
     cr_assert(output_guarded((unsigned char *)out, 2 * count * sizeof *out), "%s: %d", k->name, n);
     free(w);
     free(dp);
@@ -432,12 +433,12 @@ static float *slopes_of(const struct sl_kernels *k, const void *e, int n, bool f
 static void slopes_are_the_reference(const struct sl_kernels *k)
 {
     for (int n = 1; n <= 70; n++)
-        for (int fresh = 0; fresh < 2; fresh++) {
+        for (int overwrite = 0; overwrite < 2; overwrite++) {
             float *e = input_make((size_t)n, 27, 1.0f);
             void *operands = operands_make(k, e, 1, n);
-            k->widen(e, operands, n);
-            float *got = slopes_of(k, operands, n, fresh);
-            float *want = slopes_of(reference_kernels(), e, n, fresh);
+            k->from_operands(e, operands, n);
+            float *got = softmax_backward_of(k, operands, n, overwrite);
+            float *want = softmax_backward_of(reference_kernels(), e, n, overwrite);
             cr_assert(memcmp(got, want, 2 * (size_t)n * sizeof *got) == 0, "%s: %d", k->name, n);
             output_free(got);
             output_free(want);

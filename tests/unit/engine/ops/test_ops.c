@@ -51,7 +51,7 @@ static void probe_forward(const struct sl_node *n)
     const struct sl_tensor *x = n->in[0];
     float row[2 * COLS + 2 * NARROW * BINS];
     for (int r = 0; r < x->rows; r++) {
-        n->tape->kernels->widen(row, sl_row_any(x, r), x->cols);
+        n->tape->kernels->from_operands(row, sl_row_any(x, r), x->cols);
         const float *values = x->type == SL_F32 ? sl_row(x, r) : row;
         for (int c = 0; c < x->cols; c++)
             n->tape->stats.loss += (double)weight_of(r * x->cols + c) * (double)values[c];

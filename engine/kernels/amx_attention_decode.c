@@ -1,5 +1,5 @@
-/* amx_attend_one.c - attention of a single query, as in decoding.
- * Flags: as amx_attend.c.
+/* amx_attention_decode.c - attention of a single query, as in decoding.
+ * Flags: as amx_attention.c.
  *
  * Tiles would be nearly empty, K and V would have to be packed for one use, and the tile unit would
  * have to wake up for it. So tiles are imitated to the bit by vectors. What TDPBF16PS (Intel SDM
@@ -29,7 +29,7 @@ static void flush_end(unsigned mode)
     _mm_setcsr(mode);
 }
 
-static inline __m512i pair_everywhere(const uint16_t *x)
+static inline __m512i broadcast_pair(const uint16_t *x)
 {
     int pair;
     memcpy(&pair, x, sizeof pair);
@@ -56,7 +56,7 @@ static void score16(const struct sl_attention *a, int first, float *scores)
         __m512 even = _mm512_setzero_ps(), odd = even;
         load_keys(a, first, dim, k);
         for (int i = 0; i < 16; i++) {
-            const __m512i pair = pair_everywhere(q + 2 * i);
+            const __m512i pair = broadcast_pair(q + 2 * i);
             even = _mm512_fmadd_ps(sl_even16(pair), sl_even16(k[i]), even);
             odd = _mm512_fmadd_ps(sl_odd16(pair), sl_odd16(k[i]), odd);
         }
@@ -80,12 +80,13 @@ static inline void add_key(struct part *part, __m512 p, const uint16_t *v)
 }
 
 /* Probabilities times up to 32 values, v being the first of them. */
-static inline struct part blend32(const uint16_t *p, const uint16_t *v, size_t stride, int count)
+static inline struct part pv_matmul32(const uint16_t *p, const uint16_t *v, size_t stride,
+                                      int count)
 {
     const __m512 zero = _mm512_setzero_ps();
     struct part even = {zero, zero}, odd = {zero, zero};
     for (int i = 0; i < count; i += 2, v += 2 * stride) {
-        const __m512i pair = pair_everywhere(p + i);
+        const __m512i pair = broadcast_pair(p + i);
         add_key(&even, sl_even16(pair), v);
         if (i + 1 < count)
             add_key(&odd, sl_odd16(pair), v + stride);
@@ -94,13 +95,13 @@ static inline struct part blend32(const uint16_t *p, const uint16_t *v, size_t s
                          _mm512_add_ps(even.odd_dims, odd.odd_dims)};
 }
 
-static void blend(const struct sl_attention *a, const uint16_t *p, int dim, float sums[32])
+static void pv_matmul(const struct sl_attention *a, const uint16_t *p, int dim, float sums[32])
 {
     const uint16_t *v = (const uint16_t *)a->v + dim;
     struct part sum = {_mm512_setzero_ps(), _mm512_setzero_ps()};
     for (int j = 0; j < a->visible[0]; j += 32, v += 32 * a->kv_stride) {
         const int rest = a->visible[0] - j;
-        const struct part some = blend32(p + j, v, a->kv_stride, sl_least(rest, 32));
+        const struct part some = pv_matmul32(p + j, v, a->kv_stride, sl_min(rest, 32));
         sum.even_dims = _mm512_add_ps(sum.even_dims, some.even_dims);
         sum.odd_dims = _mm512_add_ps(sum.odd_dims, some.odd_dims);
     }
@@ -117,9 +118,9 @@ static void write_out(const struct sl_attention *a, int dim, const float sums[32
     _mm512_storeu_si512((uint16_t *)a->out + dim, pairs);
 }
 
-void sl_amx_attend_one(const struct sl_attention *a)
+void sl_amx_attention_decode(const struct sl_attention *a)
 {
-    const int n = a->visible[0], groups = sl_steps(n, 32);
+    const int n = a->visible[0], groups = sl_ceil_div(n, 32);
     float *scores = a->scratch, *sums = scores + (size_t)groups * 32;
     uint16_t *p = (uint16_t *)(sums + a->head_dim);
     const struct sl_score_row row = {.scores = scores, .p = p, .score_pitch = 16, .p_pitch = 32};
@@ -132,7 +133,7 @@ void sl_amx_attend_one(const struct sl_attention *a)
     const float total = sl_sum16(sl_softmax_tile(a, &row, 0, groups, max));
     mode = flush_begin();
     for (int dim = 0; dim < a->head_dim; dim += TILE_K)
-        blend(a, p, dim, sums + dim);
+        pv_matmul(a, p, dim, sums + dim);
     flush_end(mode);
 
     const __m512 factor = sl_total_factor(a, total);

@@ -1,4 +1,4 @@
-/* levels.h - what the files of kernels/ share and nobody else needs: how each level fills its
+/* isa_levels.h - what the files of kernels/ share and nobody else needs: how each level fills its
  * table, and attention written once for all levels that compute it row by row in fp32. */
 #pragma once
 
@@ -12,18 +12,19 @@ void sl_kernels_avx512(struct sl_kernels *t);
 void sl_kernels_amx(struct sl_kernels *t);
 
 /* Attention one query at a time, of fp32 operands, by the row slots of a table. */
-size_t sl_attend_rows_scratch(int queries, int keys, int head_dim);
-void sl_attend_rows(const struct sl_kernels *at, const struct sl_attention *a);
-void sl_attend_rows_back(const struct sl_kernels *at, const struct sl_attend_back *b);
+size_t sl_attention_rows_scratch(int queries, int keys, int head_dim);
+void sl_attention_rows(const struct sl_kernels *kernels, const struct sl_attention *a);
+void sl_attention_rows_backward(const struct sl_kernels *kernels,
+                                const struct sl_attention_backward *b);
 
 /* `epilogue` made of the other slots of a level, a segment at a time. */
-void sl_epilogue_by(const struct sl_kernels *t, const struct sl_epilogue *f);
+void sl_epilogue_rows(const struct sl_kernels *t, const struct sl_epilogue *f);
 
 /* mean and 1 / sqrt(var + epsilon) of a row, as every layernorm of AVX-512 and above takes them. */
 void sl_avx512_moments(const float *x, int n, float epsilon, float stats[2]);
 
 /* The row slots of a level, and those for listed rows; its other file has matrix products. */
 void sl_avx2_rows(struct sl_kernels *t);
-void sl_avx2_listed(struct sl_kernels *t);
+void sl_avx2_gather(struct sl_kernels *t);
 void sl_avx512_rows(struct sl_kernels *t);
-void sl_avx512_listed(struct sl_kernels *t);
+void sl_avx512_gather(struct sl_kernels *t);

@@ -1,5 +1,5 @@
-/* test_kernels_attend.c - attention of every level this machine has: against a plain computation in
- * double, backward against finite differences, and the same bits in any company. */
+/* test_kernels_attention.c - attention at every level this machine has: forward against a plain
+ * computation in double, backward against finite differences, and batch invariance to the bit. */
 #include "support/kernel_buffers.h"
 #include "support/test.h"
 
@@ -61,7 +61,7 @@ static struct problem problem_make(const struct sl_kernels *k, struct head h)
         p.row_keys[i] = (uint32_t)i * 2654435761u + 17;
     }
     p.lse = output_make((size_t)h.queries * sizeof *p.lse);
-    p.scratch = output_make(k->attend_scratch(h.queries, h.keys, h.head_dim));
+    p.scratch = output_make(k->attention_scratch(h.queries, h.keys, h.head_dim));
     return p;
 }
 
@@ -107,11 +107,12 @@ static struct sl_attention call_of(const struct problem *p)
 static void run(const struct sl_kernels *k, const struct problem *p)
 {
     const struct sl_attention a = call_of(p);
-    k->attend(k, &a);
+    k->attention(k, &a);
     cr_assert(output_guarded(p->out, p->out_bytes), "%s: out", k->name);
     cr_assert(output_guarded(p->lse, (size_t)p->h.queries * sizeof *p->lse), "%s: lse", k->name);
-    cr_assert(output_guarded(p->scratch, k->attend_scratch(p->h.queries, p->h.keys, p->h.head_dim)),
-              "%s: scratch", k->name);
+    cr_assert(
+        output_guarded(p->scratch, k->attention_scratch(p->h.queries, p->h.keys, p->h.head_dim)),
+        "%s: scratch", k->name);
 }
 
 /* ---- the formula, in double ----------------------------------------------------------------- */
@@ -154,7 +155,7 @@ static void oracle_out(const struct problem *p, int i, double *out, double *lse)
 
 /* ---- forward -------------------------------------------------------------------------------- */
 
-static void attends(const struct sl_kernels *k, struct head h)
+static void check_attention(const struct sl_kernels *k, struct head h)
 {
     struct problem p = problem_make(k, h);
     run(k, &p);
@@ -165,8 +166,9 @@ static void attends(const struct sl_kernels *k, struct head h)
         double want[256], lse;
         float got[256];
         oracle_out(&p, i, want, &lse);
-        k->widen(got, (unsigned char *)p.out + (size_t)i * p.stride * sl_type_bytes(k->operand),
-                 h.head_dim);
+        k->from_operands(got,
+                         (unsigned char *)p.out + (size_t)i * p.stride * sl_type_bytes(k->operand),
+                         h.head_dim);
         for (int c = 0; c < h.head_dim; c++)
             cr_assert(fabs((double)got[c] - want[c]) <= room,
                       "%s: %d queries, %d keys, %d dims: [%d][%d] = %g, want %g", k->name,
@@ -189,11 +191,11 @@ static void attends_all_shapes(const struct sl_kernels *k)
                                    .head_dim = dims[d],
                                    .pattern = (enum pattern)((d + s) % 3),
                                    .threshold = s % 2 ? 20000 : 0};
-            attends(k, h);
+            check_attention(k, h);
         }
 }
 
-Test(attend, is_the_formula)
+Test(attention, is_the_formula)
 {
     for_each_isa(attends_all_shapes);
 }
@@ -212,8 +214,8 @@ static void query_alone(const struct sl_kernels *k, const struct problem *p, int
     a.keys = keys;
     a.out = out;
     a.lse = &lse;
-    a.scratch = output_make(k->attend_scratch(1, keys, a.head_dim));
-    k->attend(k, &a);
+    a.scratch = output_make(k->attention_scratch(1, keys, a.head_dim));
+    k->attention(k, &a);
     cr_assert_eq(memcmp(out, (unsigned char *)p->out + (size_t)i * row,
                         (size_t)a.head_dim * sl_type_bytes(k->operand)),
                  0, "%s: query %d of %d alone, %d keys", k->name, i, p->h.queries, keys);
@@ -264,7 +266,7 @@ static void has_the_same_bits_in_all_shapes(const struct sl_kernels *k)
             }
 }
 
-Test(attend, a_query_does_not_know_its_company)
+Test(attention, a_query_does_not_know_its_company)
 {
     for_each_isa(has_the_same_bits_in_all_shapes);
 }
@@ -286,19 +288,19 @@ static struct gradients run_back(const struct sl_kernels *k, const struct proble
     g.dv = output_make(g.kv_count * sizeof *g.dv);
     run(k, p);
     const size_t stride = (size_t)h->head_dim;
-    const struct sl_attend_back b = {.forward = call_of(p),
-                                     .dout = p->dout,
-                                     .dq = g.dq,
-                                     .dk = g.dk,
-                                     .dv = g.dv,
-                                     .dout_stride = stride,
-                                     .dq_stride = stride,
-                                     .dkv_stride = stride};
-    k->attend_back(k, &b);
+    const struct sl_attention_backward b = {.forward = call_of(p),
+                                            .dout = p->dout,
+                                            .dq = g.dq,
+                                            .dk = g.dk,
+                                            .dv = g.dv,
+                                            .dout_stride = stride,
+                                            .dq_stride = stride,
+                                            .dkv_stride = stride};
+    k->attention_backward(k, &b);
     cr_assert(output_guarded(g.dq, g.q_count * sizeof *g.dq), "%s: dq", k->name);
     cr_assert(output_guarded(g.dk, g.kv_count * sizeof *g.dk), "%s: dk", k->name);
     cr_assert(output_guarded(g.dv, g.kv_count * sizeof *g.dv), "%s: dv", k->name);
-    cr_assert(output_guarded(p->scratch, k->attend_scratch(h->queries, h->keys, h->head_dim)),
+    cr_assert(output_guarded(p->scratch, k->attention_scratch(h->queries, h->keys, h->head_dim)),
               "%s: scratch", k->name);
     return g;
 }
@@ -373,7 +375,7 @@ static void is_like(const struct sl_kernels *k, const float *got, const float *w
         size += pow((double)want[i], 2.0);
     }
     /* fp32: some ulp. bf16 rounds P, dS, out and dO by 2^-9 each, partly averaged away; dO . out
-     * has terms near 1, so its error stays even where the slopes themselves cancel. */
+     * has terms near 1, so its error stays even where the gradients themselves cancel. */
     const bool exact = k->operand == SL_F32;
     const double room = (exact ? 3e-6 : 0x1p-8) * sqrt(size);
     const double floor = (exact ? 1e-6 : 0x1p-8) * sqrt((double)count);

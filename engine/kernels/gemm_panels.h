@@ -1,11 +1,11 @@
-/* panels.h - the way of a matrix product through the panels of B, for levels that keep sums in
+/* gemm_panels.h - the way of a matrix product through the panels of B, for levels that keep sums in
  * registers. */
 #pragma once
 
 #include "kernels/kernels.h"
 
 /* Some rows of x meet some columns of a panel. */
-struct sl_panel_meeting {
+struct sl_gemm_tile {
     const float *x, *panel;
     float *y;
     size_t x_stride, y_stride;
@@ -13,14 +13,14 @@ struct sl_panel_meeting {
     bool accumulate;
 };
 
-/* `meet_some` takes as many of the rows left as its registers hold, and returns how many. */
+/* `gemm_some_rows` takes as many of the rows left as its registers hold, and returns how many. */
 static inline __attribute__((always_inline)) void sl_gemm_panels(
-    const struct sl_gemm *g, int (*meet_some)(const struct sl_panel_meeting *t, int rows))
+    const struct sl_gemm *g, int (*gemm_some_rows)(const struct sl_gemm_tile *t, int rows))
 {
     const size_t panel_floats = (size_t)g->k * SL_PANEL;
     for (int col = 0; col < g->n; col += SL_PANEL)
         for (int row = 0; row < g->m;) {
-            const struct sl_panel_meeting t = {
+            const struct sl_gemm_tile t = {
                 .x = (const float *)g->x + (size_t)row * g->x_stride,
                 .panel = (const float *)g->packed + (size_t)(col / SL_PANEL) * panel_floats,
                 .y = g->y + (size_t)row * g->y_stride + col,
@@ -30,6 +30,6 @@ static inline __attribute__((always_inline)) void sl_gemm_panels(
                 .cols = g->n - col,
                 .accumulate = g->accumulate,
             };
-            row += meet_some(&t, g->m - row);
+            row += gemm_some_rows(&t, g->m - row);
         }
 }

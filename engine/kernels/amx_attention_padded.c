@@ -1,10 +1,10 @@
-/* amx_attend_padded.c - attention in tiles for heads that do not fill them.
- * Flags: as amx_attend.c.
+/* amx_attention_padded.c - attention in tiles for heads that do not fill them.
+ * Flags: as amx_attention.c.
  *
  * Copies of the operands have rows of whole tiles, filled up with zeros: these add nothing to a
  * score, and make columns of results that are left behind. A head of 6 takes the time of one of 32,
  * a tenth of what its rows would take one by one. */
-#include "base/whole.h"
+#include "base/int_util.h"
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
 
@@ -20,7 +20,7 @@ struct copies {
 
 static struct copies lay_out(void *scratch, int queries, int keys, int head_dim, size_t *used)
 {
-    struct copies c = {.width = sl_steps(head_dim, TILE_K) * TILE_K};
+    struct copies c = {.width = sl_ceil_div(head_dim, TILE_K) * TILE_K};
     const size_t q = (size_t)queries * (size_t)c.width, kv = (size_t)keys * (size_t)c.width;
     *used = 0;
     c.q = sl_tiles_take(scratch, used, q * sizeof *c.q);
@@ -35,7 +35,7 @@ static struct copies lay_out(void *scratch, int queries, int keys, int head_dim,
     return c;
 }
 
-size_t sl_amx_attend_copies_bytes(int queries, int keys, int head_dim)
+size_t sl_amx_attention_padded_bytes(int queries, int keys, int head_dim)
 {
     size_t used;
     (void)lay_out(NULL, queries, keys, head_dim, &used);
@@ -94,33 +94,33 @@ static struct sl_attention padded(const struct sl_attention *a, const struct cop
     return wide;
 }
 
-void sl_amx_attend_padded(const struct sl_attention *a)
+void sl_amx_attention_padded(const struct sl_attention *a)
 {
     size_t used;
     assert(a->scratch);
     const struct copies c = lay_out(a->scratch, a->queries, a->keys, a->head_dim, &used);
     const struct sl_attention wide = padded(a, &c);
-    sl_amx_attend(&wide);
+    sl_amx_attention(&wide);
     take_operands(a->out, a->out_stride, c.out, c.width, a->queries, a->head_dim);
 }
 
-void sl_amx_attend_padded_back(const struct sl_attend_back *b)
+void sl_amx_attention_padded_backward(const struct sl_attention_backward *b)
 {
     const struct sl_attention *a = &b->forward;
     size_t used;
     assert(a->scratch);
     const struct copies c = lay_out(a->scratch, a->queries, a->keys, a->head_dim, &used);
-    const struct sl_attend_back wide = {.forward = padded(a, &c),
-                                        .dout = c.dout,
-                                        .dq = c.dq,
-                                        .dk = c.dk,
-                                        .dv = c.dv,
-                                        .dout_stride = (size_t)c.width,
-                                        .dq_stride = (size_t)c.width,
-                                        .dkv_stride = (size_t)c.width};
+    const struct sl_attention_backward wide = {.forward = padded(a, &c),
+                                               .dout = c.dout,
+                                               .dq = c.dq,
+                                               .dk = c.dk,
+                                               .dv = c.dv,
+                                               .dout_stride = (size_t)c.width,
+                                               .dq_stride = (size_t)c.width,
+                                               .dkv_stride = (size_t)c.width};
     pad_operands(c.out, c.width, a->out, a->out_stride, a->queries, a->head_dim);
     pad_floats(c.dout, c.width, b->dout, b->dout_stride, a->queries, a->head_dim);
-    sl_amx_attend_back(&wide);
+    sl_amx_attention_backward(&wide);
     take_floats(b->dq, b->dq_stride, c.dq, c.width, a->queries, a->head_dim);
     take_floats(b->dk, b->dkv_stride, c.dk, c.width, a->keys, a->head_dim);
     take_floats(b->dv, b->dkv_stride, c.dv, c.width, a->keys, a->head_dim);

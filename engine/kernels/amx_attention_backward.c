@@ -1,4 +1,4 @@
-/* amx_attend_back.c - attention backward in bf16 tiles.
+/* amx_attention_backward.c - attention backward in bf16 tiles.
  * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mavx512bf16 -mamx-tile
  * -mamx-bf16.
  *
@@ -12,7 +12,7 @@
  * 32 keys at a time go through all queries; dQ is added up in scratch, in the order of keys.
  *
  * Tiles cannot take what still sits in the store buffer, nor vectors what a tile has just stored.
- * So the scores of a block are computed one block ahead of its slopes, and its part of dQ one
+ * So the scores of a block are computed one block ahead of its gradients, and its part of dQ one
  * block behind; buffers between them come in pairs. */
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
@@ -24,40 +24,40 @@
 enum { BLOCK = 32, BLOCK_ELEMENTS = 2 * TILE_ELEMENTS };
 
 /* A call under way. A "block" is 32 queries (or keys) by TILE_K dims: two tiles. */
-struct run {
+struct attention_ctx {
     const struct sl_attention *a;
-    const struct sl_attend_back *b;
-    int most;                 /* keys that some query sees */
-    int steps, blocks;        /* of TILE_K dims, of BLOCK queries */
-    uint16_t *q_across;       /* [blocks][steps][2 x 16 queries][TILE_PAIRS of dims][16][2] */
-    uint16_t *do_across;      /* the same of dO */
-    uint16_t *q_down;         /* [blocks][steps][2 halves of dims][TILE_PAIRS of queries][16][2] */
-    uint16_t *do_down;        /* the same of dO */
-    uint16_t *k, *v;          /* 32 rows of K and V: [steps][32][TILE_K] */
-    uint16_t *k_down;         /* [steps][2 halves of dims][TILE_PAIRS of keys][16][2] */
-    uint16_t *p, *ds;         /* P'^T and dS^T: [blocks][32 keys][32 queries] */
-    uint16_t *ds_rows[2];     /* dS: [2][16 queries][32 keys], queries as in sl_lane_column */
-    float *scores[2], *dp[2]; /* [32 keys][32 queries] */
-    float *dq;           /* [blocks][steps][2][2][16][16], rows and columns in that order too */
-    float *dk, *dv;      /* of 32 keys: [steps][2][2][16][16] */
-    float *lse, *mean;   /* per query: lse / ln 2 and D */
-    int32_t *visible;    /* per query, 0 past the last */
-    int32_t *keys;       /* row keys per query */
-    int32_t *block_most; /* per block: the most keys that one of its queries sees */
+    const struct sl_attention_backward *b;
+    int max_keys;              /* keys that some query sees */
+    int steps, blocks;         /* of TILE_K dims, of BLOCK queries */
+    uint16_t *q_transposed;    /* [blocks][steps][2 x 16 queries][TILE_PAIRS of dims][16][2] */
+    uint16_t *dout_transposed; /* the same of dO */
+    uint16_t *q_pairs;         /* [blocks][steps][2 halves of dims][TILE_PAIRS of queries][16][2] */
+    uint16_t *dout_pairs;      /* the same of dO */
+    uint16_t *k, *v;           /* 32 rows of K and V: [steps][32][TILE_K] */
+    uint16_t *k_pairs;         /* [steps][2 halves of dims][TILE_PAIRS of keys][16][2] */
+    uint16_t *p, *ds;          /* P'^T and dS^T: [blocks][32 keys][32 queries] */
+    uint16_t *ds_rows[2];      /* dS: [2][16 queries][32 keys], queries as in sl_lane_column */
+    float *scores[2], *dp[2];  /* [32 keys][32 queries] */
+    float *dq;              /* [blocks][steps][2][2][16][16], rows and columns in that order too */
+    float *dk, *dv;         /* of 32 keys: [steps][2][2][16][16] */
+    float *lse, *mean;      /* per query: lse / ln 2 and D */
+    int32_t *visible;       /* per query, 0 past the last */
+    int32_t *keys;          /* row keys per query */
+    int32_t *block_visible; /* per block: the max_keys keys that one of its queries sees */
 };
 
-static size_t lay_out(struct run *r, void *scratch, int queries, int head_dim)
+static size_t lay_out(struct attention_ctx *r, void *scratch, int queries, int head_dim)
 {
     const size_t n = sl_round_up((size_t)queries, 32), d = (size_t)head_dim,
                  half = sizeof(uint16_t);
     size_t used = 0;
-    r->q_across = sl_tiles_take(scratch, &used, n * d * half);
-    r->do_across = sl_tiles_take(scratch, &used, n * d * half);
-    r->q_down = sl_tiles_take(scratch, &used, n * d * half);
-    r->do_down = sl_tiles_take(scratch, &used, n * d * half);
+    r->q_transposed = sl_tiles_take(scratch, &used, n * d * half);
+    r->dout_transposed = sl_tiles_take(scratch, &used, n * d * half);
+    r->q_pairs = sl_tiles_take(scratch, &used, n * d * half);
+    r->dout_pairs = sl_tiles_take(scratch, &used, n * d * half);
     r->k = sl_tiles_take(scratch, &used, BLOCK * d * half);
     r->v = sl_tiles_take(scratch, &used, BLOCK * d * half);
-    r->k_down = sl_tiles_take(scratch, &used, BLOCK * d * half);
+    r->k_pairs = sl_tiles_take(scratch, &used, BLOCK * d * half);
     r->p = sl_tiles_take(scratch, &used, BLOCK * n * half);
     r->ds = sl_tiles_take(scratch, &used, BLOCK * n * half);
     for (int i = 0; i < 2; i++) {
@@ -72,54 +72,54 @@ static size_t lay_out(struct run *r, void *scratch, int queries, int head_dim)
     r->mean = sl_tiles_take(scratch, &used, n * sizeof(float));
     r->visible = sl_tiles_take(scratch, &used, n * sizeof(int32_t));
     r->keys = sl_tiles_take(scratch, &used, n * sizeof(int32_t));
-    r->block_most = sl_tiles_take(scratch, &used, n / BLOCK * sizeof(int32_t));
+    r->block_visible = sl_tiles_take(scratch, &used, n / BLOCK * sizeof(int32_t));
     return used;
 }
 
-size_t sl_amx_attend_back_scratch(int queries, int keys, int head_dim)
+size_t sl_amx_attention_backward_scratch(int queries, int keys, int head_dim)
 {
     (void)keys;
-    struct run unused;
+    struct attention_ctx unused;
     return lay_out(&unused, NULL, queries, head_dim);
 }
 
 /* ------------------------------------------------------------------------------ preparation */
 
 /* D of a query: dO . out. */
-static float mean_slope(const struct run *r, int query)
+static float query_delta(const struct attention_ctx *r, int query)
 {
     const float *dout = r->b->dout + (size_t)query * r->b->dout_stride;
     const uint16_t *out = (const uint16_t *)r->a->out + (size_t)query * r->a->out_stride;
     __m512 total = _mm512_setzero_ps();
     for (int c = 0; c < r->a->head_dim; c += 16) {
-        const __m256i narrow = _mm256_loadu_si256((const void *)(out + c));
-        const __m512i wide = _mm512_slli_epi32(_mm512_cvtepu16_epi32(narrow), 16);
+        const __m256i bf16 = _mm256_loadu_si256((const void *)(out + c));
+        const __m512i wide = _mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16);
         total = _mm512_fmadd_ps(_mm512_castsi512_ps(wide), _mm512_loadu_ps(dout + c), total);
     }
     return sl_sum16(total);
 }
 
-static void describe_queries(struct run *r)
+static void describe_queries(struct attention_ctx *r)
 {
     const struct sl_attention *a = r->a;
     for (int block = 0; block < r->blocks; block++) {
-        r->block_most[block] = 0;
+        r->block_visible[block] = 0;
         sl_tiles_stay_awake();
         for (int i = block * BLOCK; i < (block + 1) * BLOCK; i++) {
             const bool sees = i < a->queries && a->visible[i] > 0;
             r->visible[i] = sees ? a->visible[i] : 0;
             r->lse[i] = sees ? a->lse[i] * sl_log2_e : 0.0f;
-            r->mean[i] = sees ? mean_slope(r, i) : 0.0f;
+            r->mean[i] = sees ? query_delta(r, i) : 0.0f;
             r->keys[i] = sees && a->dropout.threshold ? (int32_t)a->row_keys[i] : 0;
-            if (r->visible[i] > r->block_most[block])
-                r->block_most[block] = r->visible[i];
+            if (r->visible[i] > r->block_visible[block])
+                r->block_visible[block] = r->visible[i];
         }
-        r->most = r->block_most[block] > r->most ? r->block_most[block] : r->most;
+        r->max_keys = r->block_visible[block] > r->max_keys ? r->block_visible[block] : r->max_keys;
     }
 }
 
 /* A block of rows as a right operand whose columns are the rows. */
-static void lay_across(uint16_t *to, const __m512i rows[BLOCK])
+static void pack_transposed(uint16_t *to, const __m512i rows[BLOCK])
 {
     for (int half = 0; half < 2; half++) {
         __m512i r[TILE_ROWS];
@@ -132,14 +132,14 @@ static void lay_across(uint16_t *to, const __m512i rows[BLOCK])
 }
 
 /* A block of rows as a right operand whose columns are the dims. */
-static void lay_down(uint16_t *to, const __m512i rows[BLOCK])
+static void pack_pairs(uint16_t *to, const __m512i rows[BLOCK])
 {
     for (int i = 0; i < TILE_PAIRS; i++)
         sl_pair_rows(rows[2 * i], rows[2 * i + 1], to + i * TILE_K,
                      to + TILE_ELEMENTS + i * TILE_K);
 }
 
-static void load_queries(const struct run *r, int block, int step, __m512i rows[BLOCK])
+static void load_queries(const struct attention_ctx *r, int block, int step, __m512i rows[BLOCK])
 {
     for (int i = 0; i < BLOCK; i++) {
         const int query = block * BLOCK + i;
@@ -149,18 +149,18 @@ static void load_queries(const struct run *r, int block, int step, __m512i rows[
     }
 }
 
-static void load_slopes(const struct run *r, int block, int step, __m512i rows[BLOCK])
+static void load_dout(const struct attention_ctx *r, int block, int step, __m512i rows[BLOCK])
 {
     for (int i = 0; i < BLOCK; i++) {
         const int query = block * BLOCK + i;
         const float *dout = r->b->dout + (size_t)query * r->b->dout_stride + step * TILE_K;
         rows[i] = query < r->a->queries
-                      ? sl_narrow32(_mm512_loadu_ps(dout), _mm512_loadu_ps(dout + 16))
+                      ? sl_to_bf16_32(_mm512_loadu_ps(dout), _mm512_loadu_ps(dout + 16))
                       : _mm512_setzero_si512();
     }
 }
 
-static void prepare_queries(const struct run *r)
+static void prepare_queries(const struct attention_ctx *r)
 {
     __m512i rows[BLOCK];
     for (int block = 0; block < r->blocks; block++)
@@ -168,26 +168,26 @@ static void prepare_queries(const struct run *r)
             const size_t at = (size_t)(block * r->steps + step) * BLOCK_ELEMENTS;
             sl_tiles_stay_awake();
             load_queries(r, block, step, rows);
-            lay_across(r->q_across + at, rows);
-            lay_down(r->q_down + at, rows);
-            load_slopes(r, block, step, rows);
-            lay_across(r->do_across + at, rows);
-            lay_down(r->do_down + at, rows);
+            pack_transposed(r->q_transposed + at, rows);
+            pack_pairs(r->q_pairs + at, rows);
+            load_dout(r, block, step, rows);
+            pack_transposed(r->dout_transposed + at, rows);
+            pack_pairs(r->dout_pairs + at, rows);
         }
 }
 
 /* 32 rows of K or V, zeros past the last that anyone sees. */
-static void load_keys(const struct run *r, const void *from, int first, int step,
+static void load_keys(const struct attention_ctx *r, const void *from, int first, int step,
                       __m512i rows[BLOCK])
 {
     for (int i = 0; i < BLOCK; i++) {
         const size_t at = (size_t)(first + i) * r->a->kv_stride + (size_t)step * TILE_K;
-        rows[i] = first + i < r->most ? _mm512_loadu_si512((const uint16_t *)from + at)
-                                      : _mm512_setzero_si512();
+        rows[i] = first + i < r->max_keys ? _mm512_loadu_si512((const uint16_t *)from + at)
+                                          : _mm512_setzero_si512();
     }
 }
 
-static void prepare_keys(const struct run *r, int first)
+static void prepare_keys(const struct attention_ctx *r, int first)
 {
     __m512i rows[BLOCK];
     for (int step = 0; step < r->steps; step++) {
@@ -196,7 +196,7 @@ static void prepare_keys(const struct run *r, int first)
         memcpy(r->v + at, rows, sizeof rows);
         load_keys(r, r->a->k, first, step, rows);
         memcpy(r->k + at, rows, sizeof rows);
-        lay_down(r->k_down + at, rows);
+        pack_pairs(r->k_pairs + at, rows);
     }
 }
 
@@ -231,7 +231,8 @@ static void multiply(const uint16_t *left, const uint16_t *right)
 }
 
 /* Keys down (k or v), queries across, 32 floats from row to row. */
-static void score(float *out, const struct run *r, const uint16_t *keys, const uint16_t *queries)
+static void score(float *out, const struct attention_ctx *r, const uint16_t *keys,
+                  const uint16_t *queries)
 {
     zero_sums();
     for (int step = 0; step < r->steps; step++)
@@ -242,7 +243,7 @@ static void score(float *out, const struct run *r, const uint16_t *keys, const u
     _tile_stored(3, out + 16 * BLOCK + 16, 2 * TILE_BYTES);
 }
 
-static void add_dq(const struct run *r, int block, const uint16_t *ds_rows)
+static void add_dq(const struct attention_ctx *r, int block, const uint16_t *ds_rows)
 {
     sl_tiles_fence();
     for (int step = 0; step < r->steps; step++) {
@@ -251,7 +252,7 @@ static void add_dq(const struct run *r, int block, const uint16_t *ds_rows)
         _tile_loadd(1, dq + 256, TILE_BYTES);
         _tile_loadd(2, dq + 512, TILE_BYTES);
         _tile_loadd(3, dq + 768, TILE_BYTES);
-        multiply(ds_rows, r->k_down + step * BLOCK_ELEMENTS);
+        multiply(ds_rows, r->k_pairs + step * BLOCK_ELEMENTS);
         _tile_stored(0, dq, TILE_BYTES);
         _tile_stored(1, dq + 256, TILE_BYTES);
         _tile_stored(2, dq + 512, TILE_BYTES);
@@ -259,7 +260,7 @@ static void add_dq(const struct run *r, int block, const uint16_t *ds_rows)
     }
 }
 
-/* ------------------------------------------------------------------- probabilities and slopes */
+/* ------------------------------------------------------------------- score gradients --------- */
 
 /* What 16 queries need beside each key. */
 struct lanes {
@@ -267,7 +268,7 @@ struct lanes {
     __m512i visible, keys;
 };
 
-static struct lanes lanes_of(const struct run *r, int first)
+static struct lanes lanes_of(const struct attention_ctx *r, int first)
 {
     return (struct lanes){
         .lse = _mm512_loadu_ps(r->lse + first),
@@ -278,16 +279,17 @@ static struct lanes lanes_of(const struct run *r, int first)
 }
 
 /* The words of dropout for keys 2i and 2i + 1. */
-static __m512i drop_words(const struct lanes *l, int key)
+static __m512i dropout_words(const struct lanes *l, int key)
 {
     const uint32_t place = (uint32_t)(key / 2) * 0x9E3779B9u;
-    return sl_mix16(_mm512_xor_si512(l->keys, _mm512_set1_epi32((int)place)));
+    return sl_hash16(_mm512_xor_si512(l->keys, _mm512_set1_epi32((int)place)));
 }
 
 /* One key and 16 queries, in place: scores become P', dP becomes dS. */
-static inline __attribute__((always_inline)) void slope16(const struct run *r,
-                                                          const struct lanes *l, int key,
-                                                          __mmask16 kept, __m512 *s, __m512 *dp)
+static inline __attribute__((always_inline)) void softmax_backward16(const struct attention_ctx *r,
+                                                                     const struct lanes *l, int key,
+                                                                     __mmask16 kept, __m512 *s,
+                                                                     __m512 *dp)
 {
     const __mmask16 seen = _mm512_cmpgt_epi32_mask(l->visible, _mm512_set1_epi32(key));
     const __m512 unit = _mm512_set1_ps(r->a->scale * sl_log2_e);
@@ -299,14 +301,14 @@ static inline __attribute__((always_inline)) void slope16(const struct run *r,
 }
 
 /* 32 keys and 32 queries: from S^T and dP^T to P'^T and dS^T. */
-struct slopes {
+struct softmax_block {
     const float *scores, *dp;
     uint16_t *p, *ds;
 };
 
 /* Keys 2i and 2i + 1 of a block, 32 queries. */
-static void slope_pair(const struct run *r, const struct lanes l[2], int first_key, int pair,
-                       const struct slopes *to)
+static void softmax_backward_pair(const struct attention_ctx *r, const struct lanes l[2],
+                                  int first_key, int pair, const struct softmax_block *to)
 {
     const struct sl_dropout d = r->a->dropout;
     const __m512i low = _mm512_set1_epi32(0xffff), limit = _mm512_set1_epi32((int)d.threshold);
@@ -314,7 +316,7 @@ static void slope_pair(const struct run *r, const struct lanes l[2], int first_k
     for (int half = 0; half < 2; half++) {
         __mmask16 kept[2] = {0xffff, 0xffff};
         if (d.threshold) {
-            const __m512i words = drop_words(&l[half], first_key + 2 * pair);
+            const __m512i words = dropout_words(&l[half], first_key + 2 * pair);
             kept[0] = _mm512_cmpge_epu32_mask(_mm512_and_si512(words, low), limit);
             kept[1] = _mm512_cmpge_epu32_mask(_mm512_srli_epi32(words, 16), limit);
         }
@@ -322,18 +324,19 @@ static void slope_pair(const struct run *r, const struct lanes l[2], int first_k
             const int row = 2 * pair + odd;
             s[odd][half] = _mm512_loadu_ps(to->scores + row * BLOCK + half * 16);
             dp[odd][half] = _mm512_loadu_ps(to->dp + row * BLOCK + half * 16);
-            slope16(r, &l[half], first_key + row, kept[odd], &s[odd][half], &dp[odd][half]);
+            softmax_backward16(r, &l[half], first_key + row, kept[odd], &s[odd][half],
+                               &dp[odd][half]);
         }
     }
     for (int odd = 0; odd < 2; odd++) {
         const int at = (2 * pair + odd) * BLOCK;
-        _mm512_storeu_si512(to->p + at, sl_narrow32(s[odd][0], s[odd][1]));
-        _mm512_storeu_si512(to->ds + at, sl_narrow32(dp[odd][0], dp[odd][1]));
+        _mm512_storeu_si512(to->p + at, sl_to_bf16_32(s[odd][0], s[odd][1]));
+        _mm512_storeu_si512(to->ds + at, sl_to_bf16_32(dp[odd][0], dp[odd][1]));
     }
 }
 
 /* dS from dS^T. */
-static void turn_slopes(uint16_t *rows, const uint16_t *ds)
+static void transpose_ds(uint16_t *rows, const uint16_t *ds)
 {
     __m512i left[TILE_PAIRS], right[TILE_PAIRS];
     for (int i = 0; i < TILE_PAIRS; i++) {
@@ -350,27 +353,28 @@ static void turn_slopes(uint16_t *rows, const uint16_t *ds)
     }
 }
 
-static void score_block(const struct run *r, int block, int slot)
+static void score_block(const struct attention_ctx *r, int block, int slot)
 {
     const size_t at = (size_t)(block * r->steps) * BLOCK_ELEMENTS;
-    score(r->scores[slot], r, r->k, r->q_across + at);
-    score(r->dp[slot], r, r->v, r->do_across + at);
+    score(r->scores[slot], r, r->k, r->q_transposed + at);
+    score(r->dp[slot], r, r->v, r->dout_transposed + at);
     sl_tiles_fence();
 }
 
-static void slope_block(const struct run *r, int first_key, int block, int slot)
+static void softmax_backward_block(const struct attention_ctx *r, int first_key, int block,
+                                   int slot)
 {
-    const struct slopes to = {.scores = r->scores[slot],
-                              .dp = r->dp[slot],
-                              .p = r->p + (size_t)block * BLOCK_ELEMENTS,
-                              .ds = r->ds + (size_t)block * BLOCK_ELEMENTS};
+    const struct softmax_block to = {.scores = r->scores[slot],
+                                     .dp = r->dp[slot],
+                                     .p = r->p + (size_t)block * BLOCK_ELEMENTS,
+                                     .ds = r->ds + (size_t)block * BLOCK_ELEMENTS};
     const struct lanes l[2] = {lanes_of(r, block * BLOCK), lanes_of(r, block * BLOCK + 16)};
     for (int pair = 0; pair < BLOCK / 2; pair++) {
-        slope_pair(r, l, first_key, pair, &to);
+        softmax_backward_pair(r, l, first_key, pair, &to);
         if (pair % 8 == 7)
             sl_tiles_stay_awake();
     }
-    turn_slopes(r->ds_rows[slot], to.ds);
+    transpose_ds(r->ds_rows[slot], to.ds);
 }
 
 /* ---------------------------------------------------------------------------------- results */
@@ -387,13 +391,13 @@ static void write_row(float *to, const float *left, const float *right, float fa
 }
 
 /* dK or dV of 32 keys: dS^T or P'^T times Q or dO, of the queries that see some of them. */
-static void sum_keys(const struct run *r, const uint16_t *left, const uint16_t *right,
+static void sum_keys(const struct attention_ctx *r, const uint16_t *left, const uint16_t *right,
                      int first_key, float *sums)
 {
     for (int step = 0; step < r->steps; step++, right += BLOCK_ELEMENTS, sums += BLOCK * BLOCK) {
         zero_sums();
         for (int block = 0; block < r->blocks; block++)
-            if (r->block_most[block] > first_key)
+            if (r->block_visible[block] > first_key)
                 multiply(left + (size_t)block * BLOCK_ELEMENTS,
                          right + (size_t)(block * r->steps) * BLOCK_ELEMENTS);
         _tile_stored(0, sums, TILE_BYTES);
@@ -403,7 +407,7 @@ static void sum_keys(const struct run *r, const uint16_t *left, const uint16_t *
     }
 }
 
-static void write_keys(const struct run *r, const float *sums, int first_key, float *to,
+static void write_keys(const struct attention_ctx *r, const float *sums, int first_key, float *to,
                        float factor)
 {
     for (int step = 0; step < r->steps; step++, sums += BLOCK * BLOCK)
@@ -414,7 +418,7 @@ static void write_keys(const struct run *r, const float *sums, int first_key, fl
         }
 }
 
-static void write_queries(const struct run *r)
+static void write_queries(const struct attention_ctx *r)
 {
     for (int block = 0; block < r->blocks; block++)
         for (int i = 0; i < BLOCK; i++) {
@@ -431,14 +435,14 @@ static void write_queries(const struct run *r)
 }
 
 /* The first from `block` on with a query that sees key first_key, or the number of blocks. */
-static int next_block(const struct run *r, int first_key, int block)
+static int next_block(const struct attention_ctx *r, int first_key, int block)
 {
-    while (block < r->blocks && r->block_most[block] <= first_key)
+    while (block < r->blocks && r->block_visible[block] <= first_key)
         block++;
     return block;
 }
 
-static void back_keys(const struct run *r, int first_key)
+static void backward_keys(const struct attention_ctx *r, int first_key)
 {
     prepare_keys(r, first_key);
     sl_tiles_fence();
@@ -449,15 +453,15 @@ static void back_keys(const struct run *r, int first_key)
         const int next = next_block(r, first_key, block + 1);
         if (next < r->blocks)
             score_block(r, next, 1 - slot);
-        slope_block(r, first_key, block, slot);
+        softmax_backward_block(r, first_key, block, slot);
         if (before < r->blocks)
             add_dq(r, before, r->ds_rows[1 - slot]);
         before = block;
         block = next;
     }
     sl_tiles_fence();
-    sum_keys(r, r->p, r->do_down, first_key, r->dv);
-    sum_keys(r, r->ds, r->q_down, first_key, r->dk);
+    sum_keys(r, r->p, r->dout_pairs, first_key, r->dv);
+    sum_keys(r, r->ds, r->q_pairs, first_key, r->dk);
     if (before < r->blocks)
         add_dq(r, before, r->ds_rows[1 - slot]);
     sl_tiles_fence();
@@ -465,19 +469,19 @@ static void back_keys(const struct run *r, int first_key)
     write_keys(r, r->dk, first_key, r->b->dk, r->a->scale);
 }
 
-void sl_amx_attend_back(const struct sl_attend_back *b)
+void sl_amx_attention_backward(const struct sl_attention_backward *b)
 {
     const struct sl_attention *a = &b->forward;
     assert(a->head_dim % TILE_K == 0);
-    struct run r = {.a = a, .b = b, .steps = a->head_dim / TILE_K};
-    r.blocks = sl_steps(a->queries, BLOCK);
+    struct attention_ctx r = {.a = a, .b = b, .steps = a->head_dim / TILE_K};
+    r.blocks = sl_ceil_div(a->queries, BLOCK);
     (void)lay_out(&r, a->scratch, a->queries, a->head_dim);
     sl_tiles_configure(&config);
     describe_queries(&r);
     prepare_queries(&r);
     memset(r.dq, 0, (size_t)r.blocks * BLOCK * (size_t)a->head_dim * sizeof *r.dq);
     for (int first = 0; first < a->keys; first += BLOCK)
-        back_keys(&r, first);
+        backward_keys(&r, first);
     _tile_release();
     write_queries(&r);
 }

@@ -1,17 +1,15 @@
-/* amx_attend.c - attention forward in bf16 tiles.
- * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mavx512bf16 -mamx-tile
- * -mamx-bf16.
+/* amx_attention.c - attention forward in bf16 tiles.
  *
- * 32 queries at a time meet all the keys that any of them sees: scores (fp32) in tiles, softmax
- * row by row, probabilities (bf16, not yet divided by their sum) times values in tiles. A single
- * query, as in decoding, has a file of its own, amx_attend_one.c. Both ways multiply and add the
- * same numbers in the same order, key after key in steps of 32, and share the softmax: so a
- * query's bits do not depend on the company it is computed in. Probabilities of unseen keys are
- * exact zeros, and copies of unseen rows of K and V are zeros.
+ * A block is 32 queries and all the keys that any of them sees: scores (fp32) in tiles, softmax row
+ * by row, then probabilities (bf16, not yet divided by their sum) times values in tiles. A single
+ * query, as in decoding, has a file of its own: amx_attention_decode.c. Both multiply and add the
+ * same numbers in the same order, key after key in steps of 32, and share the softmax, so the bits
+ * of a query do not depend on its block. Probabilities of unseen keys are exact zeros, and copies
+ * of unseen rows of K and V are zeros.
  *
- * Tiles cannot take what still sits in the store buffer, nor vectors what a tile has just stored.
- * So blocks of queries go through four stages, one behind the other: scores, softmax, products with
- * V, results. Buffers between two stages come in pairs. */
+ * Tiles cannot load what is still in the store buffer, and vectors cannot load what a tile has just
+ * stored. So blocks go through a pipeline of four stages: scores, softmax, products with V,
+ * results. Buffers between two stages come in pairs. */
 #include "kernels/amx.h"
 #include "kernels/amx_softmax.h"
 
@@ -25,11 +23,11 @@ enum { BLOCK = 32, STAGES = 4 };
 enum { SCORE_PITCH = BLOCK + 1 };
 
 /* A call under way. */
-struct run {
+struct attention_ctx {
     const struct sl_attention *a;
-    int most;         /* keys that some query sees */
+    int max_keys;     /* keys that some query sees */
     int steps;        /* of TILE_K dims */
-    int key_groups;   /* of 32 keys: how many `most` needs */
+    int key_groups;   /* of 32 keys: how many `max_keys` needs */
     uint16_t *q;      /* the last few queries and zeros: [BLOCK][head_dim] */
     uint16_t *k;      /* [steps][groups of 16 keys][TILE_PAIRS of dims][16 keys][2] */
     uint16_t *v;      /* [groups of 32 keys][steps][2][TILE_PAIRS of keys][16 dims][2] */
@@ -45,7 +43,7 @@ struct block {
     float total[BLOCK];       /* of its 2^(score - max) */
 };
 
-size_t sl_amx_attend_scratch(int queries, int keys, int head_dim)
+size_t sl_amx_attention_scratch(int queries, int keys, int head_dim)
 {
     (void)queries;
     const size_t t = sl_round_up((size_t)keys, 32), d = (size_t)head_dim;
@@ -54,16 +52,16 @@ size_t sl_amx_attend_scratch(int queries, int keys, int head_dim)
     return elements * sizeof(uint16_t) + floats * sizeof(float);
 }
 
-static struct run run_of(const struct sl_attention *a)
+static struct attention_ctx ctx_of(const struct sl_attention *a)
 {
-    struct run r = {.a = a, .steps = a->head_dim / TILE_K};
+    struct attention_ctx r = {.a = a, .steps = a->head_dim / TILE_K};
     for (int i = 0; i < a->queries; i++) {
         assert(a->visible[i] >= 0);
         assert(a->visible[i] <= a->keys);
-        r.most = a->visible[i] > r.most ? a->visible[i] : r.most;
+        r.max_keys = a->visible[i] > r.max_keys ? a->visible[i] : r.max_keys;
     }
     const size_t t = sl_round_up((size_t)a->keys, 32), d = (size_t)a->head_dim;
-    r.key_groups = sl_steps(r.most, 32);
+    r.key_groups = sl_ceil_div(r.max_keys, 32);
     r.scores[0] = a->scratch;
     r.scores[1] = r.scores[0] + t * SCORE_PITCH;
     r.sums[0] = r.scores[1] + t * SCORE_PITCH;
@@ -77,20 +75,20 @@ static struct run run_of(const struct sl_attention *a)
 }
 
 /* TILE_K dims of row `row` of K or V, or zeros past the last row that anyone sees. */
-static __m512i kv_row(const struct run *r, const void *rows, int row, int step)
+static __m512i kv_row(const struct attention_ctx *r, const void *rows, int row, int step)
 {
-    if (row >= r->most)
+    if (row >= r->max_keys)
         return _mm512_setzero_si512();
     const size_t at = (size_t)row * r->a->kv_stride + (size_t)step * TILE_K;
     return _mm512_loadu_si512((const uint16_t *)rows + at);
 }
 
-static uint16_t *v_tile(const struct run *r, int group, int step)
+static uint16_t *v_tile(const struct attention_ctx *r, int group, int step)
 {
     return r->v + (size_t)(group * r->steps + step) * 2 * TILE_ELEMENTS;
 }
 
-static void pack_values(const struct run *r)
+static void pack_values(const struct attention_ctx *r)
 {
     for (int group = 0; group < r->key_groups; group++)
         for (int step = 0; step < r->steps; step++) {
@@ -103,12 +101,12 @@ static void pack_values(const struct run *r)
         }
 }
 
-static uint16_t *k_tile(const struct run *r, int step, int group16)
+static uint16_t *k_tile(const struct attention_ctx *r, int step, int group16)
 {
     return r->k + (size_t)(step * 2 * r->key_groups + group16) * TILE_ELEMENTS;
 }
 
-static void pack_keys(const struct run *r)
+static void pack_keys(const struct attention_ctx *r)
 {
     for (int step = 0; step < r->steps; step++)
         for (int group = 0; group < 2 * r->key_groups; group++) {
@@ -124,7 +122,7 @@ static void pack_keys(const struct run *r)
 
 /* ---------------------------------------------------------------------------------- results */
 
-static void write_lse(const struct run *r, const struct block *b)
+static void write_lse(const struct attention_ctx *r, const struct block *b)
 {
     for (int i = 0; i < b->count; i += 16) {
         const __m512 lse = sl_lse16(_mm512_loadu_ps(b->max + i), _mm512_loadu_ps(b->total + i));
@@ -133,7 +131,8 @@ static void write_lse(const struct run *r, const struct block *b)
 }
 
 /* out = sums / total, as bf16. */
-static void write_out(const struct run *r, const struct block *b, int row, const float *sums)
+static void write_out(const struct attention_ctx *r, const struct block *b, int row,
+                      const float *sums)
 {
     const struct sl_attention *a = r->a;
     const __m512 factor = sl_total_factor(a, b->total[row]);
@@ -142,9 +141,9 @@ static void write_out(const struct run *r, const struct block *b, int row, const
     for (int step = 0; step < r->steps; step++) {
         const float *left = sums + (size_t)(step * 2 * BLOCK + row) * 16,
                     *right = left + BLOCK * 16;
-        const __m512i narrow = sl_narrow32(_mm512_mul_ps(_mm512_loadu_ps(left), factor),
+        const __m512i bf16 = sl_to_bf16_32(_mm512_mul_ps(_mm512_loadu_ps(left), factor),
                                            _mm512_mul_ps(_mm512_loadu_ps(right), factor));
-        _mm512_storeu_si512(out + step * TILE_K, _mm512_permutexvar_epi64(order, narrow));
+        _mm512_storeu_si512(out + step * TILE_K, _mm512_permutexvar_epi64(order, bf16));
     }
 }
 
@@ -157,19 +156,20 @@ static const struct sl_tile_config config = {
     .rows = {16, 16, 16, 16, 16, 16, 16, 16},
 };
 
-static struct block block_at(const struct run *r, int first)
+static struct block block_at(const struct attention_ctx *r, int first)
 {
     const int rest = r->a->queries - first;
-    struct block b = {.first = first, .count = sl_least(rest, BLOCK)};
-    int most = 0;
+    struct block b = {.first = first, .count = sl_min(rest, BLOCK)};
+    int max_keys = 0;
     for (int i = first; i < first + b.count; i++)
-        most = r->a->visible[i] > most ? r->a->visible[i] : most;
-    b.groups = sl_steps(most, 32);
+        max_keys = r->a->visible[i] > max_keys ? r->a->visible[i] : max_keys;
+    b.groups = sl_ceil_div(max_keys, 32);
     return b;
 }
 
 /* Where 32 rows of q are; the last few are copied, followed by zeros. */
-static const uint16_t *query_rows(const struct run *r, const struct block *b, size_t *stride)
+static const uint16_t *query_rows(const struct attention_ctx *r, const struct block *b,
+                                  size_t *stride)
 {
     const uint16_t *q = (const uint16_t *)r->a->q + (size_t)b->first * r->a->q_stride;
     *stride = r->a->q_stride;
@@ -187,7 +187,7 @@ static const uint16_t *query_rows(const struct run *r, const struct block *b, si
 }
 
 /* Scores of 32 queries with 32 keys. */
-static void score_group(const struct run *r, const uint16_t *q, size_t stride, int group,
+static void score_group(const struct attention_ctx *r, const uint16_t *q, size_t stride, int group,
                         float *left)
 {
     const size_t bytes = stride * sizeof *q;
@@ -213,7 +213,7 @@ static void score_group(const struct run *r, const uint16_t *q, size_t stride, i
     _tile_stored(3, right + 16 * 16, TILE_BYTES);
 }
 
-static void score_block(const struct run *r, const struct block *b, float *scores)
+static void score_block(const struct attention_ctx *r, const struct block *b, float *scores)
 {
     size_t stride;
     const uint16_t *q = query_rows(r, b, &stride);
@@ -232,8 +232,8 @@ static struct sl_score_row row_of(const float *scores, uint16_t *p, int i)
 }
 
 /* 16 queries at a time: their maxima, their probabilities, their totals. */
-static void softmax_some(const struct run *r, struct block *b, int first, const float *scores,
-                         uint16_t *p)
+static void softmax_some(const struct attention_ctx *r, struct block *b, int first,
+                         const float *scores, uint16_t *p)
 {
     const struct sl_attention *a = r->a;
     const __m512 unit = _mm512_set1_ps(a->scale * sl_log2_e);
@@ -257,7 +257,8 @@ static void softmax_some(const struct run *r, struct block *b, int first, const 
 
 /* Probabilities times values. Rows of p past the last query hold what was there before: they
  * make rows of sums that nobody reads. */
-static void blend_block(const struct run *r, const struct block *b, const uint16_t *p, float *sums)
+static void pv_matmul_block(const struct attention_ctx *r, const struct block *b, const uint16_t *p,
+                            float *sums)
 {
     sl_tiles_fence();
     for (int step = 0; step < r->steps; step++, sums += 2 * BLOCK * 16) {
@@ -284,7 +285,7 @@ static void blend_block(const struct run *r, const struct block *b, const uint16
     sl_tiles_fence();
 }
 
-static void write_block(const struct run *r, const struct block *b, const float *sums)
+static void write_block(const struct attention_ctx *r, const struct block *b, const float *sums)
 {
     for (int i = 0; i < b->count; i++)
         write_out(r, b, i, sums);
@@ -292,40 +293,40 @@ static void write_block(const struct run *r, const struct block *b, const float 
         write_lse(r, b);
 }
 
-static void attend_many(const struct run *r)
+static void attention_blocks(const struct attention_ctx *r)
 {
     struct block blocks[STAGES];
     pack_keys(r);
-    const int count = sl_steps(r->a->queries, BLOCK);
+    const int count = sl_ceil_div(r->a->queries, BLOCK);
     for (int i = 0; i < count + STAGES - 1; i++) {
-        struct block *fresh = &blocks[i % STAGES], *scored = &blocks[(i + 3) % STAGES];
-        struct block *softened = &blocks[(i + 2) % STAGES], *blended = &blocks[(i + 1) % STAGES];
+        struct block *overwrite = &blocks[i % STAGES], *scored = &blocks[(i + 3) % STAGES];
+        struct block *softened = &blocks[(i + 2) % STAGES], *multiplied = &blocks[(i + 1) % STAGES];
         if (i < count) {
-            *fresh = block_at(r, i * BLOCK);
-            score_block(r, fresh, r->scores[i % 2]);
+            *overwrite = block_at(r, i * BLOCK);
+            score_block(r, overwrite, r->scores[i % 2]);
         }
         for (int half = 0; i >= 1 && i - 1 < count && half < scored->count; half += 16)
             softmax_some(r, scored, half, r->scores[(i + 1) % 2], r->p[(i + 1) % 2]);
         if (i >= 2 && i - 2 < count)
-            blend_block(r, softened, r->p[i % 2], r->sums[i % 2]);
+            pv_matmul_block(r, softened, r->p[i % 2], r->sums[i % 2]);
         if (i >= 3)
-            write_block(r, blended, r->sums[(i + 1) % 2]);
+            write_block(r, multiplied, r->sums[(i + 1) % 2]);
     }
 }
 
-void sl_amx_attend(const struct sl_attention *a)
+void sl_amx_attention(const struct sl_attention *a)
 {
     assert(a->head_dim % TILE_K == 0);
     assert(a->scale > 0.0f); /* so that the largest score stays the largest */
     if (a->queries == 1) {
-        sl_amx_attend_one(a);
+        sl_amx_attention_decode(a);
         return;
     }
-    const struct run r = run_of(a);
+    const struct attention_ctx r = ctx_of(a);
     sl_tiles_configure(&config);
     sl_tiles_stay_awake();
     pack_values(&r);
     sl_tiles_stay_awake();
-    attend_many(&r);
+    attention_blocks(&r);
     _tile_release();
 }

@@ -1,7 +1,7 @@
-/* avx512_listed.c - slots for listed rows, 16 floats at a time.
+/* avx512_gather.c - gather and scatter slots, 16 floats at a time.
  * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma. */
 #include "kernels/avx512_math.h"
-#include "kernels/levels.h"
+#include "kernels/isa_levels.h"
 
 enum { LANES = 16 };
 
@@ -17,22 +17,23 @@ static inline __m512 lanes_of(const float *x, const float *y, int width)
     return sums;
 }
 
-static void dots(float *out, float a, const float *x, const void *rows, const struct sl_listing *l)
+static void gather_dot(float *out, float a, const float *x, const void *rows,
+                       const struct sl_row_list *l)
 {
     const float *y = rows;
     int j = 0;
     for (; j + LANES <= l->n; j += LANES) {
         __m512 lanes[LANES];
         for (int i = 0; i < LANES; i++)
-            lanes[i] = lanes_of(x, y + sl_listed(l, j + i), l->width);
+            lanes[i] = lanes_of(x, y + sl_row_offset(l, j + i), l->width);
         _mm512_storeu_ps(out + j, _mm512_mul_ps(_mm512_set1_ps(a), sl_fold16(lanes, false)));
     }
     for (; j < l->n; j++)
-        out[j] = a * sl_sum16(lanes_of(x, y + sl_listed(l, j), l->width));
+        out[j] = a * sl_sum16(lanes_of(x, y + sl_row_offset(l, j), l->width));
 }
 
 /* 64 columns at a time: four sums under way hide the latency of FMA. */
-static void mix(float *out, const float *a, const void *rows, const struct sl_listing *l)
+static void gather_sum(float *out, const float *a, const void *rows, const struct sl_row_list *l)
 {
     for (int c = 0; c < l->width; c += 4 * LANES) {
         __m512 sums[4];
@@ -42,7 +43,7 @@ static void mix(float *out, const float *a, const void *rows, const struct sl_li
             masks[i] = sl_first16(l->width - c - i * LANES);
         }
         for (int j = 0; j < l->n; j++) {
-            const float *row = (const float *)rows + sl_listed(l, j) + c;
+            const float *row = (const float *)rows + sl_row_offset(l, j) + c;
             for (int i = 0; i < 4; i++)
                 sums[i] =
                     _mm512_fmadd_ps(_mm512_set1_ps(a[j]),
@@ -53,11 +54,11 @@ static void mix(float *out, const float *a, const void *rows, const struct sl_li
     }
 }
 
-static void spread(float *rows, const float *a, const float *x, const struct sl_listing *l)
+static void scatter_axpy(float *rows, const float *a, const float *x, const struct sl_row_list *l)
 {
     for (int j = 0; j < l->n; j++)
         for (int c = 0; c < l->width; c += LANES) {
-            float *y = rows + sl_listed(l, j) + c;
+            float *y = rows + sl_row_offset(l, j) + c;
             const __mmask16 mask = sl_first16(l->width - c);
             const __m512 sum =
                 _mm512_fmadd_ps(_mm512_set1_ps(a[j]), _mm512_maskz_loadu_ps(mask, x + c),
@@ -66,9 +67,9 @@ static void spread(float *rows, const float *a, const float *x, const struct sl_
         }
 }
 
-void sl_avx512_listed(struct sl_kernels *t)
+void sl_avx512_gather(struct sl_kernels *t)
 {
-    t->dots = dots;
-    t->mix = mix;
-    t->spread = spread;
+    t->gather_dot = gather_dot;
+    t->gather_sum = gather_sum;
+    t->scatter_axpy = scatter_axpy;
 }

@@ -1,4 +1,4 @@
-/* amx_listed.c - slots for listed rows of bf16, 32 of it at a time; sums are fp32.
+/* amx_gather.c - gather and scatter slots for bf16 rows, 32 elements at a time; sums are fp32.
  * Flags: as amx_rows.c. */
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
@@ -33,43 +33,44 @@ static inline void store_halves(float *out, struct halves sums, int n)
 }
 
 /* 32 columns of all rows: their products with x are added to what `out` has, or replace it. */
-static void dots32(float *out, const struct halves *x, const uint16_t *rows, __mmask32 mask,
-                   bool fresh, const struct sl_listing *l)
+static void gather_dot32(float *out, const struct halves *x, const uint16_t *rows, __mmask32 mask,
+                         bool overwrite, const struct sl_row_list *l)
 {
     for (int j = 0; j < l->n; j += LANES) {
-        const int count = sl_least(l->n - j, LANES);
+        const int count = sl_min(l->n - j, LANES);
         __m512 lanes[LANES];
         for (int i = 0; i < LANES; i++) {
             const __m512i row = i < count
-                                    ? _mm512_maskz_loadu_epi16(mask, rows + sl_listed(l, j + i))
+                                    ? _mm512_maskz_loadu_epi16(mask, rows + sl_row_offset(l, j + i))
                                     : _mm512_setzero_si512();
             lanes[i] =
                 _mm512_fmadd_ps(x->odd, sl_odd16(row), _mm512_mul_ps(x->even, sl_even16(row)));
         }
         const __mmask16 some = sl_first16(count);
-        const __m512 old = fresh ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(some, out + j);
+        const __m512 old = overwrite ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(some, out + j);
         _mm512_mask_storeu_ps(out + j, some, _mm512_add_ps(old, sl_fold16(lanes, false)));
     }
 }
 
-void sl_amx_dots(float *out, float a, const float *x, const void *rows, const struct sl_listing *l)
+void sl_amx_gather_dot(float *out, float a, const float *x, const void *rows,
+                       const struct sl_row_list *l)
 {
     for (int c = 0; c < l->width; c += WHOLE) {
         struct halves some = halves_of(x + c, l->width - c);
         some.even = _mm512_mul_ps(some.even, _mm512_set1_ps(a));
         some.odd = _mm512_mul_ps(some.odd, _mm512_set1_ps(a));
-        dots32(out, &some, (const uint16_t *)rows + c, sl_first32(l->width - c), c == 0, l);
+        gather_dot32(out, &some, (const uint16_t *)rows + c, sl_first32(l->width - c), c == 0, l);
     }
 }
 
-void sl_amx_mix(float *out, const float *a, const void *rows, const struct sl_listing *l)
+void sl_amx_gather_sum(float *out, const float *a, const void *rows, const struct sl_row_list *l)
 {
     for (int c = 0; c < l->width; c += WHOLE) {
         const uint16_t *x = (const uint16_t *)rows + c;
         const __mmask32 mask = sl_first32(l->width - c);
         struct halves sums = {_mm512_setzero_ps(), _mm512_setzero_ps()};
         for (int j = 0; j < l->n; j++) {
-            const __m512i row = _mm512_maskz_loadu_epi16(mask, x + sl_listed(l, j));
+            const __m512i row = _mm512_maskz_loadu_epi16(mask, x + sl_row_offset(l, j));
             const __m512 factor = _mm512_set1_ps(a[j]);
             sums.even = _mm512_fmadd_ps(factor, sl_even16(row), sums.even);
             sums.odd = _mm512_fmadd_ps(factor, sl_odd16(row), sums.odd);

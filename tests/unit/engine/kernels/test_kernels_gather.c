@@ -1,21 +1,21 @@
-/* test_kernels_listed.c - the slots for listed rows against sums in double precision. */
+/* test_kernels_gather.c - the gather and scatter slots against sums in double precision. */
 #include "support/kernel_buffers.h"
 #include "support/test.h"
 
 enum { TABLE_ROWS = 41, LONGEST = 40 };
 
-/* Rows, a list of some of them, and what meets them. */
-struct listed {
+/* Rows, a list of some of them, and the other operands. */
+struct selection {
     const struct sl_kernels *k;
-    struct sl_listing l;
+    struct sl_row_list l;
     int32_t at[LONGEST];
     float *rows, *x, *a; /* rows side by side; numbers that operands hold exactly */
     void *operands;
 };
 
-static struct listed listed_make(const struct sl_kernels *k, int n, int width, bool has_list)
+static struct selection selection_make(const struct sl_kernels *k, int n, int width, bool has_list)
 {
-    struct listed t = {.k = k};
+    struct selection t = {.k = k};
     t.rows = input_make((size_t)TABLE_ROWS * (size_t)width, 40, 1.0f);
     round_to_operands(k, t.rows, TABLE_ROWS * width);
     t.operands = operands_make(k, t.rows, TABLE_ROWS, width);
@@ -23,11 +23,11 @@ static struct listed listed_make(const struct sl_kernels *k, int n, int width, b
     t.a = input_make((size_t)n, 42, 1.0f);
     for (int j = 0; j < n; j++)
         t.at[j] = has_list ? (j * 17 + 3) % TABLE_ROWS : j;
-    t.l = (struct sl_listing){.stride = sl_operand_stride(k, width), .n = n, .width = width};
+    t.l = (struct sl_row_list){.stride = sl_operand_stride(k, width), .n = n, .width = width};
     return t;
 }
 
-static void listed_free(struct listed *t)
+static void selection_free(struct selection *t)
 {
     free(t->rows);
     free(t->operands);
@@ -35,17 +35,17 @@ static void listed_free(struct listed *t)
     free(t->a);
 }
 
-static const float *row_of(const struct listed *t, int j)
+static const float *row_of(const struct selection *t, int j)
 {
     return t->rows + (size_t)t->at[j] * (size_t)t->l.width;
 }
 
-static void check_dots(const struct listed *t)
+static void check_gather_dot(const struct selection *t)
 {
     const size_t bytes = (size_t)t->l.n * sizeof(float);
     float *out = output_make(bytes);
-    t->k->dots(out, 0.25f, t->x, t->operands, &t->l);
-    cr_assert(output_guarded(out, bytes), "%s: dots of %d", t->k->name, t->l.n);
+    t->k->gather_dot(out, 0.25f, t->x, t->operands, &t->l);
+    cr_assert(output_guarded(out, bytes), "%s: gather_dot of %d", t->k->name, t->l.n);
     for (int j = 0; j < t->l.n; j++) {
         double want = 0.0;
         for (int c = 0; c < t->l.width; c++)
@@ -56,12 +56,12 @@ static void check_dots(const struct listed *t)
     output_free(out);
 }
 
-static void check_mix(const struct listed *t)
+static void check_gather_sum(const struct selection *t)
 {
     const size_t bytes = (size_t)t->l.width * sizeof(float);
     float *out = output_make(bytes);
-    t->k->mix(out, t->a, t->operands, &t->l);
-    cr_assert(output_guarded(out, bytes), "%s: mix of %d", t->k->name, t->l.width);
+    t->k->gather_sum(out, t->a, t->operands, &t->l);
+    cr_assert(output_guarded(out, bytes), "%s: gather_sum of %d", t->k->name, t->l.width);
     for (int c = 0; c < t->l.width; c++) {
         double want = 0.0;
         for (int j = 0; j < t->l.n; j++)
@@ -72,14 +72,14 @@ static void check_mix(const struct listed *t)
     output_free(out);
 }
 
-/* Rows of gradients are as wide as they are apart, but for one float that nobody may touch. */
-static void check_spread(const struct listed *t)
+/* Rows of gradients are as wide as they are apart, except for one float that must not change. */
+static void check_scatter_axpy(const struct selection *t)
 {
-    struct sl_listing l = t->l;
+    struct sl_row_list l = t->l;
     l.stride = (size_t)l.width + 1;
     float *rows = calloc(TABLE_ROWS * l.stride, sizeof *rows);
     cr_assert(rows);
-    t->k->spread(rows, t->a, t->x, &l);
+    t->k->scatter_axpy(rows, t->a, t->x, &l);
     for (int r = 0; r < TABLE_ROWS; r++) {
         double factor = 0.0;
         for (int j = 0; j < l.n; j++)
@@ -100,16 +100,16 @@ static void check_level(const struct sl_kernels *k)
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         for (int width = 1; width <= 70; width += width < 34 ? 1 : 9)
             for (int has_list = 0; has_list < 2; has_list++) {
-                struct listed t = listed_make(k, counts[i], width, has_list);
-                t.l.at = has_list ? t.at : NULL;
-                check_dots(&t);
-                check_mix(&t);
-                check_spread(&t);
-                listed_free(&t);
+                struct selection t = selection_make(k, counts[i], width, has_list);
+                t.l.indices = has_list ? t.at : NULL;
+                check_gather_dot(&t);
+                check_gather_sum(&t);
+                check_scatter_axpy(&t);
+                selection_free(&t);
             }
 }
 
-Test(listed, rows_are_found_multiplied_and_added_to)
+Test(gather, rows_are_found_multiplied_and_added_to)
 {
     for_each_isa(check_level);
 }
@@ -117,21 +117,21 @@ Test(listed, rows_are_found_multiplied_and_added_to)
 /* A row's bits are its own, whoever stands beside it in the list. */
 static void check_company(const struct sl_kernels *k)
 {
-    struct listed t = listed_make(k, LONGEST, 24, true);
+    struct selection t = selection_make(k, LONGEST, 24, true);
     float together[LONGEST], alone;
-    t.l.at = t.at;
-    k->dots(together, 0.7f, t.x, t.operands, &t.l);
+    t.l.indices = t.at;
+    k->gather_dot(together, 0.7f, t.x, t.operands, &t.l);
     for (int j = 0; j < LONGEST; j++) {
-        struct sl_listing one = t.l;
-        one.at = t.at + j;
+        struct sl_row_list one = t.l;
+        one.indices = t.at + j;
         one.n = 1;
-        k->dots(&alone, 0.7f, t.x, t.operands, &one);
+        k->gather_dot(&alone, 0.7f, t.x, t.operands, &one);
         cr_assert(same_bits(alone, together[j]), "%s: row %d of the list", k->name, j);
     }
-    listed_free(&t);
+    selection_free(&t);
 }
 
-Test(listed, a_dot_has_the_same_bits_alone)
+Test(gather, a_dot_has_the_same_bits_alone)
 {
     for_each_isa(check_company);
 }
