@@ -31,8 +31,8 @@ void histogram_add(struct histogram *h, int64_t value)
     int bucket = bucket_of(value);
     assert(bucket < HISTOGRAM_BUCKETS);
     h->buckets[bucket]++;
-    h->least = h->count == 0 || value < h->least ? value : h->least;
-    h->most = value > h->most ? value : h->most;
+    h->min = h->count == 0 || value < h->min ? value : h->min;
+    h->max = value > h->max ? value : h->max;
     h->count++;
 }
 
@@ -46,6 +46,6 @@ double histogram_at(const struct histogram *h, double share)
     if (h->count == 0)
         return 0;
     double middle = middle_of(bucket);
-    middle = middle > (double)h->least ? middle : (double)h->least;
-    return middle < (double)h->most ? middle : (double)h->most;
+    middle = middle > (double)h->min ? middle : (double)h->min;
+    return middle < (double)h->max ? middle : (double)h->max;
 }

@@ -8,7 +8,7 @@ enum { HISTOGRAM_STEPS = 32, HISTOGRAM_BUCKETS = 60 * HISTOGRAM_STEPS };
 
 /* Zeroed it is empty. */
 struct histogram {
-    int64_t count, least, most;
+    int64_t count, min, max;
     int64_t buckets[HISTOGRAM_BUCKETS];
 };
 

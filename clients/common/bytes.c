@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool make_room(struct bytes *b, size_t least)
+static bool make_room(struct bytes *b, size_t min)
 {
     enum { ROOM_FIRST = 1024 };
 
     size_t room = b->room ? b->room : ROOM_FIRST;
-    while (room < least)
+    while (room < min)
         room *= 2;
     char *data = realloc(b->data, room);
     if (!data)

@@ -132,7 +132,7 @@ bool print_models(const struct bytes *body, struct fault *fault)
     return true;
 }
 
-int print_model_ids(const struct bytes *body, const char *task, char **ids, int most,
+int print_model_ids(const struct bytes *body, const char *task, char **ids, int max,
                     struct fault *fault)
 {
     json_t *answer = parse(body->data, body->count, fault);
@@ -144,7 +144,7 @@ int print_model_ids(const struct bytes *body, const char *task, char **ids, int 
     json_array_foreach (list, i, model) {
         if (strcmp(text_of(json_object_get(model, "sluice"), "task"), task) != 0)
             continue;
-        if (count < most)
+        if (count < max)
             ids[count] = strdup(text_of(model, "id"));
         count++;
     }

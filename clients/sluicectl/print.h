@@ -15,7 +15,7 @@ bool print_raw(const struct bytes *body, struct fault *fault) MUST_CHECK;
 bool print_models(const struct bytes *body, struct fault *fault) MUST_CHECK;
 /* The ids of the models of this task in a list, at most `most`, each to be freed and NULL without
  * memory; returns how many there are. */
-int print_model_ids(const struct bytes *body, const char *task, char **ids, int most,
+int print_model_ids(const struct bytes *body, const char *task, char **ids, int max,
                     struct fault *fault) MUST_CHECK;
 
 /* The texts of a completion, or of one event of a stream. With `usage`, what it says it used goes

@@ -57,9 +57,9 @@ static void print_object(const struct verdict *v)
 /* Six digits would make 1 of what is nearly so, and no text is certain. */
 static const char *read_label(const struct verdict *v, size_t index, double *score)
 {
-    static const double score_most = 0.999999;
+    static const double max_score = 0.999999;
     const char *label = label_of(json_array_get(v->top, v->first + index), score);
-    *score = *score < score_most ? *score : score_most;
+    *score = *score < max_score ? *score : max_score;
     return label;
 }
 

@@ -5,7 +5,7 @@
  * batches, files or HTTP. */
 #pragma once
 
-#include "base/number.h"
+#include "base/param_table.h"
 #include "layers/layers.h"
 #include "sluice/model.h"
 
@@ -46,8 +46,8 @@ static inline const void *sl_policy_own(const struct sl_policy *p)
 
 struct sl_arch {
     const char *name, *paper, *summary;
-    const struct sl_number *hypers; /* of struct sl_config; cases are tasks, as in `tasks` */
-    const struct sl_number *policy; /* of sl_policy.own; NULL: there is nothing to choose */
+    const struct sl_param *hypers; /* of struct sl_config; cases are tasks, as in `tasks` */
+    const struct sl_param *policy; /* of sl_policy.own; NULL: there is nothing to choose */
     /* How it leaves work out when it is served so, in a word; NULL: never. */
     const char *(*skipping)(const struct sl_policy *policy);
     unsigned tasks; /* bits: 1u << SL_TASK_... for each that it can do */
@@ -75,7 +75,7 @@ enum { SL_COMPLETES = 1u << SL_TASK_COMPLETION, SL_CLASSIFIES = 1u << SL_TASK_CL
 
 /* A row that is for classifiers only. */
 #define SL_CLASSIFIER_ROW(member, sort, low, high, usual, says, names)                             \
-    SL_NUMBER_ROW_AT(0, sl_config, member, sort, low, high, usual, says, names, SL_CLASSIFIES)
+    SL_PARAM_ROW_AT(0, sl_config, member, sort, low, high, usual, says, names, SL_CLASSIFIES)
 
 /* Of classifiers that may look up pairs, as features or for the answer itself. */
 #define SL_HYPERS_TABLES                                                                           \
@@ -96,16 +96,16 @@ enum { SL_COMPLETES = 1u << SL_TASK_COMPLETION, SL_CLASSIFIES = 1u << SL_TASK_CL
 
 /* Rows of a paper's own struct, for use like SL_INTEGER_ROW and its like. */
 #define SL_OWN_ROW(of, member, sort, low, high, usual, says, names)                                \
-    SL_NUMBER_ROW_AT(offsetof(struct sl_config, own), of, member, sort, low, high, usual, says,    \
-                     names, 0)
-#define SL_OWN_INTEGER_ROW(of, member, least, most, standard, help)                                \
-    SL_OWN_ROW(of, member, SL_INTEGER, least, most, standard, help, NULL)
-#define SL_OWN_REAL_ROW(of, member, least, most, standard, help)                                   \
-    SL_OWN_ROW(of, member, SL_REAL, least, most, standard, help, NULL)
-#define SL_OWN_CHOICE_ROW(of, member, choices, last, standard, help)                               \
-    SL_OWN_ROW(of, member, SL_CHOICE, 0, last, standard, help, choices)
-#define SL_OWN_FLAG_ROW(of, member, standard, help)                                                \
-    SL_OWN_ROW(of, member, SL_FLAG, 0, 1, standard, help, NULL)
+    SL_PARAM_ROW_AT(offsetof(struct sl_config, own), of, member, sort, low, high, usual, says,     \
+                    names, 0)
+#define SL_OWN_INTEGER_ROW(of, member, min, max, default_value, help)                              \
+    SL_OWN_ROW(of, member, SL_INTEGER, min, max, default_value, help, NULL)
+#define SL_OWN_REAL_ROW(of, member, min, max, default_value, help)                                 \
+    SL_OWN_ROW(of, member, SL_REAL, min, max, default_value, help, NULL)
+#define SL_OWN_CHOICE_ROW(of, member, choices, last, default_value, help)                          \
+    SL_OWN_ROW(of, member, SL_CHOICE, 0, last, default_value, help, choices)
+#define SL_OWN_FLAG_ROW(of, member, default_value, help)                                           \
+    SL_OWN_ROW(of, member, SL_FLAG, 0, 1, default_value, help, NULL)
 
 /* A decoder's tables, N(0, 0.02^2) at first, tied to the logits when it completes. */
 struct sl_embedding_shape sl_embedding_shape_of(const struct sl_config *c);
@@ -133,7 +133,7 @@ bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, stru
     SL_MUST_CHECK;
 
 /* Whether a hyper-parameter is for a task. */
-static inline bool sl_hyper_is_for(const struct sl_number *hyper, enum sl_task task)
+static inline bool sl_hyper_is_for(const struct sl_param *hyper, enum sl_task task)
 {
     return !hyper->cases || (hyper->cases & 1u << task);
 }
@@ -141,4 +141,4 @@ static inline bool sl_hyper_is_for(const struct sl_number *hyper, enum sl_task t
 /* How an architecture is served unless its checkpoint says otherwise. */
 struct sl_policy sl_policy_standard(const struct sl_arch *arch);
 /* The rows of its policy; none when it has none. */
-const struct sl_number *sl_policy_rows(const struct sl_arch *arch);
+const struct sl_param *sl_policy_rows(const struct sl_arch *arch);

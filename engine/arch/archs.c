@@ -52,27 +52,27 @@ const char *sl_arch_list(unsigned tasks, char list[SL_ARCH_LIST])
 void sl_config_standard(const struct sl_arch *arch, struct sl_config *c)
 {
     *c = (struct sl_config){0};
-    sl_numbers_standard(arch->hypers, c);
+    sl_params_set_defaults(arch->hypers, c);
 }
 
-const struct sl_number *sl_policy_rows(const struct sl_arch *arch)
+const struct sl_param *sl_policy_rows(const struct sl_arch *arch)
 {
-    static const struct sl_number none[] = {{0}};
+    static const struct sl_param none[] = {{0}};
     return arch->policy ? arch->policy : none;
 }
 
 struct sl_policy sl_policy_standard(const struct sl_arch *arch)
 {
     struct sl_policy policy = {0};
-    sl_numbers_standard(sl_policy_rows(arch), policy.own);
+    sl_params_set_defaults(sl_policy_rows(arch), policy.own);
     return policy;
 }
 
 static bool hypers_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
 {
     struct sl_config copy = *c;
-    for (const struct sl_number *h = arch->hypers; h->name; h++)
-        if (!sl_number_set(h, &copy, sl_number_get(h, c), err))
+    for (const struct sl_param *h = arch->hypers; h->name; h++)
+        if (!sl_param_set(h, &copy, sl_param_get(h, c), err))
             return false;
     return true;
 }
@@ -82,12 +82,12 @@ static bool cases_check(const struct sl_arch *arch, const struct sl_config *c, s
 {
     struct sl_config usual;
     sl_config_standard(arch, &usual);
-    for (const struct sl_number *h = arch->hypers; h->name; h++) {
-        char value[SL_NUMBER_TEXT];
-        bool same = !(fabs(sl_number_get(h, c) - sl_number_get(h, &usual)) > 0.0);
+    for (const struct sl_param *h = arch->hypers; h->name; h++) {
+        char value[SL_PARAM_TEXT];
+        bool same = !(fabs(sl_param_get(h, c) - sl_param_get(h, &usual)) > 0.0);
         if (same || sl_hyper_is_for(h, c->task))
             continue;
-        sl_number_print(h, sl_number_get(h, c), value);
+        sl_param_format(h, sl_param_get(h, c), value);
         return sl_fail(err, SL_BAD_INPUT, "%s is %s, but %s does not use it", h->name, value,
                        sl_task_name(c->task));
     }

@@ -16,9 +16,9 @@ enum { NAME_BYTES = 48, OPTIONS_MAX = 192, FIRST_KEY = 1000, KEY_VERSION = 999 }
 /* One option of any table. */
 struct entry {
     const struct sl_option_table *table;
-    const struct sl_option *row;    /* one of these */
-    const struct sl_number *number; /* is not NULL */
-    char name[NAME_BYTES];          /* as on a command line */
+    const struct sl_option *row;   /* one of these */
+    const struct sl_param *number; /* is not NULL */
+    char name[NAME_BYTES];         /* as on a command line */
 };
 
 struct line {
@@ -68,11 +68,11 @@ static int distance_max(const char *given)
 const char *sl_option_suggest(const char *given, const char *const *names)
 {
     const char *best = NULL;
-    int least = distance_max(given) + 1;
+    int min = distance_max(given) + 1;
     for (; *names; names++) {
         int far = distance(given, *names);
-        if (far < least) {
-            least = far;
+        if (far < min) {
+            min = far;
             best = *names;
         }
     }
@@ -88,9 +88,9 @@ static bool is_whole(enum sl_option_kind kind)
 
 static bool out_of_range(const struct entry *e, const char *text, struct sl_err *err)
 {
-    char min[SL_NUMBER_TEXT], max[SL_NUMBER_TEXT];
-    sl_number_text(e->row->min, min);
-    sl_number_text(e->row->max, max);
+    char min[SL_PARAM_TEXT], max[SL_PARAM_TEXT];
+    sl_number_format(e->row->min, min);
+    sl_number_format(e->row->max, max);
     return sl_fail(err, SL_BAD_INPUT, "--%s is %s; accepted is a %s from %s to %s", e->name, text,
                    is_whole(e->row->kind) ? "whole number" : "number", min, max);
 }
@@ -161,7 +161,7 @@ static bool set(const struct entry *e, const char *text, struct sl_err *err)
     bool good;
     if (e->number)
         good =
-            sl_number_read(e->number, e->table->values, text, err) || sl_wrap(err, "--%s", e->name);
+            sl_param_parse(e->number, e->table->values, text, err) || sl_wrap(err, "--%s", e->name);
     else if (e->table->set)
         good = e->table->set(e->table->context, e->row->name, text, err);
     else
@@ -292,19 +292,19 @@ static void add_entries(struct line *line)
         const struct sl_option_table *table = &line->parser->tables[t];
         for (const struct sl_option *r = table->rows; r && r->name; r++)
             add_entry(line, table, r->name)->row = r;
-        for (const struct sl_number *n = table->numbers; n && n->name; n++)
+        for (const struct sl_param *n = table->numbers; n && n->name; n++)
             add_entry(line, table, n->name)->number = n;
     }
 }
 
 /* What help says of a number: what it is, its choices, its default. */
-static const char *number_doc(const struct sl_number *number, struct sl_buffer *doc)
+static const char *number_doc(const struct sl_param *number, struct sl_buffer *doc)
 {
-    char fallback[SL_NUMBER_TEXT], choices[256];
-    sl_number_print(number, number->standard, fallback);
+    char fallback[SL_PARAM_TEXT], choices[256];
+    sl_param_format(number, number->default_value, fallback);
     sl_buffer_append_string(doc, number->help);
     if (number->kind == SL_CHOICE) {
-        sl_number_choices(number, choices, sizeof choices);
+        sl_param_choices(number, choices, sizeof choices);
         sl_buffer_printf(doc, ": %s", choices);
     }
     sl_buffer_printf(doc, " [%s]", fallback);

@@ -7,7 +7,7 @@
  * they have '-'. Errors say which option, what it was given and what is accepted. */
 #pragma once
 
-#include "base/number.h"
+#include "base/param_table.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -51,11 +51,11 @@ struct sl_option {
 
 /* Options side by side, of one heading in help. They end with a row of zeros. */
 struct sl_option_table {
-    const char *heading;             /* NULL: none */
-    const struct sl_option *rows;    /* either these */
-    const struct sl_number *numbers; /* or these */
-    const char *const *sections; /* a heading for each of the rows, instead of one; NULL: none */
-    void *values;                /* what the offsets point into */
+    const char *heading;            /* NULL: none */
+    const struct sl_option *rows;   /* either these */
+    const struct sl_param *numbers; /* or these */
+    const char *const *sections;    /* a heading for each of the rows, instead of one; NULL: none */
+    void *values;                   /* what the offsets point into */
     /* Takes the values instead of `values`, when not NULL. */
     bool (*set)(void *context, const char *name, const char *value, struct sl_err *err);
     void *context;

@@ -2,7 +2,7 @@
 #include "checkpoint/json.h"
 
 #include "base/list.h"
-#include "base/number.h"
+#include "base/param_table.h"
 #include "base/utf8.h"
 
 #include <jansson.h>
@@ -98,7 +98,7 @@ json_t *sl_json_float(float value)
     return json_real(strtod(text, NULL));
 }
 
-static json_t *number_value(const struct sl_number *row, double value)
+static json_t *number_value(const struct sl_param *row, double value)
 {
     if (row->kind == SL_CHOICE)
         return json_string(row->choices[(int)value]);
@@ -107,13 +107,13 @@ static json_t *number_value(const struct sl_number *row, double value)
     return row->kind == SL_REAL ? sl_json_float((float)value) : json_integer((json_int_t)value);
 }
 
-json_t *sl_json_numbers(const struct sl_number *rows, const void *object, unsigned cases)
+json_t *sl_json_numbers(const struct sl_param *rows, const void *object, unsigned cases)
 {
     json_t *numbers = json_object();
-    for (const struct sl_number *r = rows; r->name; r++) {
+    for (const struct sl_param *r = rows; r->name; r++) {
         if (cases && r->cases && !(r->cases & cases))
             continue;
-        json_t *value = number_value(r, sl_number_get(r, object));
+        json_t *value = number_value(r, sl_param_get(r, object));
         if (json_object_set_new(numbers, r->name, value) != 0) {
             json_decref(numbers);
             return NULL;
@@ -181,9 +181,9 @@ bool sl_json_whole(const struct json_t *object, const char *key, struct sl_bound
         return sl_fail(err, SL_CORRUPT, "'%s' is %s, want a whole number", key,
                        sl_json_type(value));
     json_int_t number = json_integer_value(value);
-    if (number < bounds.least || number > bounds.most)
+    if (number < bounds.min || number > bounds.max)
         return sl_fail(err, SL_CORRUPT, "'%s' is %lld, want %lld to %lld", key, (long long)number,
-                       (long long)bounds.least, (long long)bounds.most);
+                       (long long)bounds.min, (long long)bounds.max);
     *out = number;
     return true;
 }

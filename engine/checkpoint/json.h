@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct json_t;
-struct sl_number;
+struct sl_param;
 
 /* A text that is one object. Keys that occur twice are refused. */
 struct json_t *sl_json_parse(const char *text, size_t bytes, struct sl_err *err) SL_MUST_CHECK;
@@ -26,7 +26,7 @@ struct json_t *sl_json_float(float value);
 
 /* An object with the numbers of a table by their names; choices are their names. cases: bits, only
  * rows that are for one of them; 0: all rows. NULL: no memory. */
-struct json_t *sl_json_numbers(const struct sl_number *rows, const void *object, unsigned cases);
+struct json_t *sl_json_numbers(const struct sl_param *rows, const void *object, unsigned cases);
 
 /* Fails for a key that is not among `accepted` (ends with NULL), and lists those that are. */
 bool sl_json_keys(struct json_t *object, const char *const *accepted, struct sl_err *err)
@@ -40,7 +40,7 @@ struct json_t *sl_json_object(const struct json_t *object, const char *key, stru
 
 /* What a whole number may be. */
 struct sl_bounds {
-    int64_t least, most;
+    int64_t min, max;
 };
 
 bool sl_json_whole(const struct json_t *object, const char *key, struct sl_bounds bounds,

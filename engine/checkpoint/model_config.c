@@ -98,7 +98,7 @@ static bool read_labels(struct sl_model_config *model_config, const json_t *root
     return ok;
 }
 
-static bool read_number(const struct sl_number *row, void *object, const json_t *value,
+static bool read_number(const struct sl_param *row, void *object, const json_t *value,
                         struct sl_err *err)
 {
     static const char *const wanted[] = {[SL_INTEGER] = "a whole number",
@@ -113,27 +113,27 @@ static bool read_number(const struct sl_number *row, void *object, const json_t 
         return sl_fail(err, SL_CORRUPT, "'%s' is %s, want %s", row->name, sl_json_type(value),
                        wanted[row->kind]);
     if (row->kind == SL_CHOICE)
-        return sl_number_read(row, object, json_string_value(value), err);
+        return sl_param_parse(row, object, json_string_value(value), err);
     double number = row->kind == SL_FLAG ? json_is_true(value) : json_number_value(value);
-    return sl_number_set(row, object, number, err);
+    return sl_param_set(row, object, number, err);
 }
 
 /* Members of an object by the rows of a table that are for this task. One that is missing keeps its
  * standard: the file may be older than it. */
-static bool read_numbers(const struct sl_number *rows, void *object, json_t *members,
+static bool read_numbers(const struct sl_param *rows, void *object, json_t *members,
                          enum sl_task task, struct sl_err *err)
 {
     const char *keys[NUMBERS_MAX + 1];
     int count = 0;
-    sl_numbers_standard(rows, object);
-    for (const struct sl_number *r = rows; r->name; r++) {
+    sl_params_set_defaults(rows, object);
+    for (const struct sl_param *r = rows; r->name; r++) {
         assert(count < NUMBERS_MAX);
         if (sl_hyper_is_for(r, task))
             keys[count++] = r->name;
     }
     keys[count] = NULL;
     bool ok = sl_json_keys(members, keys, err);
-    for (const struct sl_number *r = rows; r->name && ok; r++) {
+    for (const struct sl_param *r = rows; r->name && ok; r++) {
         const json_t *value = json_object_get(members, r->name);
         ok = !value || read_number(r, object, value, err);
     }
@@ -208,7 +208,7 @@ static bool read_tokenizer(struct sl_model_config *model_config, const json_t *r
 static bool read_policy(struct sl_model_config *model_config, const json_t *root,
                         struct sl_err *err)
 {
-    const struct sl_number *rows = sl_policy_rows(model_config->arch);
+    const struct sl_param *rows = sl_policy_rows(model_config->arch);
     model_config->policy = sl_policy_standard(model_config->arch);
     if (!json_object_get(root, "inference"))
         return true;
@@ -275,7 +275,7 @@ static json_t *print_training(const struct sl_model_config *model_config, struct
 /* Nothing when there is nothing to choose. */
 static bool print_policy(json_t *root, const struct sl_model_config *model_config)
 {
-    const struct sl_number *rows = sl_policy_rows(model_config->arch);
+    const struct sl_param *rows = sl_policy_rows(model_config->arch);
     return !rows->name ||
            json_object_set_new(root, "inference",
                                sl_json_numbers(rows, model_config->policy.own, 0)) == 0;

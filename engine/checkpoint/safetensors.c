@@ -146,12 +146,12 @@ static bool check_metadata(json_t *metadata, struct sl_err *err)
 
 static bool read_tensors(struct sl_safetensors *file, const struct body *body, struct sl_err *err)
 {
-    size_t most = json_object_size(file->header);
-    if (most > SL_TENSORS_MAX)
-        return sl_fail(err, SL_CORRUPT, "%zu tensors, want at most %d", most, SL_TENSORS_MAX);
-    file->tensors = calloc(most + 1, sizeof *file->tensors);
+    size_t max = json_object_size(file->header);
+    if (max > SL_TENSORS_MAX)
+        return sl_fail(err, SL_CORRUPT, "%zu tensors, want at most %d", max, SL_TENSORS_MAX);
+    file->tensors = calloc(max + 1, sizeof *file->tensors);
     if (!file->tensors)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for %zu tensors", most);
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %zu tensors", max);
     const char *name;
     json_t *entry;
     json_object_foreach (file->header, name, entry) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The largest finite BF16, 0x7F7F. */
-static const float narrow_most = 0x1.FEp127f;
+static const float max_narrow = 0x1.FEp127f;
 
 static size_t slot_count(const struct sl_tensor_slot *s)
 {
@@ -23,7 +23,7 @@ static bool slot_check(const struct sl_tensor_slot *s, struct sl_err *err)
         if (!isfinite(x))
             return sl_fail(err, SL_NOT_FINITE, "tensor '%s': element %zu is %g", s->name, i,
                            (double)x);
-        if (s->bf16 && fabsf(x) > narrow_most)
+        if (s->bf16 && fabsf(x) > max_narrow)
             return sl_fail(err, SL_NOT_FINITE, "tensor '%s': element %zu is %g, too large for BF16",
                            s->name, i, (double)x);
     }

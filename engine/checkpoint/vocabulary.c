@@ -63,13 +63,13 @@ static char *lines_print(const struct sl_tokenizer *tokens, struct sl_err *err)
 }
 
 /* The lines of a text, the last of which need not be ended; -1 when there are more than `most`. */
-static int lines_cut(const char *text, size_t bytes, struct sl_piece *lines, int most)
+static int lines_cut(const char *text, size_t bytes, struct sl_piece *lines, int max)
 {
     int count = 0;
     for (const char *end = text + bytes; text < end; count++) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
         size_t length = (size_t)((stop ? stop : end) - text);
-        if (count == most)
+        if (count == max)
             return -1;
         lines[count] = (struct sl_piece){.text = text, .bytes = length};
         if (length > 0 && text[length - 1] == '\r') /* written on another system */

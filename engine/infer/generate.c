@@ -237,15 +237,15 @@ static size_t find_stop(const struct sl_generation *g, size_t from)
 /* How many bytes at the end of the text may be the beginning of a stop string. */
 static size_t doubtful(const struct sl_generation *g)
 {
-    size_t most = 0;
+    size_t max = 0;
     for (int i = 0; i < g->options.stop_count; i++) {
         size_t own = g->text_bytes - g->echoed;
         size_t length = g->stops[i].bytes - 1 < own ? g->stops[i].bytes - 1 : own;
-        for (; length > most; length--)
+        for (; length > max; length--)
             if (memcmp(g->text + g->text_bytes - length, g->stops[i].text, length) == 0)
-                most = length;
+                max = length;
     }
-    return most;
+    return max;
 }
 
 static size_t record_end(const struct sl_generation *g, int record)

@@ -21,22 +21,22 @@ bool sl_all_finite(const float *x, size_t count)
 
 double sl_log_sum_exp(const float *x, int count)
 {
-    double most = (double)x[sl_argmax(x, count)], sum = 0.0;
+    double max = (double)x[sl_argmax(x, count)], sum = 0.0;
     for (int i = 0; i < count; i++)
-        sum += exp((double)x[i] - most);
+        sum += exp((double)x[i] - max);
     // cppcheck-suppress invalidFunctionArg; count > 0, so one term is 1
-    return most + log(sum);
+    return max + log(sum);
 }
 
 void sl_softmax(const float *logits, int classes, float *out)
 {
-    double most = -(double)INFINITY, sum = 0.0;
+    double max = -(double)INFINITY, sum = 0.0;
     for (int i = 0; i < classes; i++)
-        most = fmax(most, (double)logits[i]);
+        max = fmax(max, (double)logits[i]);
     for (int i = 0; i < classes; i++)
-        sum += exp((double)logits[i] - most);
+        sum += exp((double)logits[i] - max);
     for (int i = 0; i < classes; i++)
-        out[i] = (float)(exp((double)logits[i] - most) / sum);
+        out[i] = (float)(exp((double)logits[i] - max) / sum);
 }
 
 void sl_log_softmax(const float *logits, int vocab, float *out)

@@ -41,12 +41,12 @@ static int more_likely(const void *a, const void *b)
 static int shortlist(struct candidate *list, int vocab, const struct sl_sampling *s, double *total)
 {
     double all = 0.0, kept = 0.0;
-    float most = list[0].x;
+    float max = list[0].x;
     for (int i = 1; i < vocab; i++)
-        most = list[i].x > most ? list[i].x : most;
+        max = list[i].x > max ? list[i].x : max;
     int count = s->top_k > 0 && s->top_k < vocab ? s->top_k : vocab, left = 0;
     for (int i = 0; i < count; i++) {
-        list[i].x = expf((list[i].x - most) / s->temperature);
+        list[i].x = expf((list[i].x - max) / s->temperature);
         all += (double)list[i].x;
     }
     double enough = s->top_p < 1.0f ? (double)s->top_p * all : all * 2.0;

@@ -13,7 +13,7 @@ void sl_builder_init(struct sl_builder *b, struct sl_arena *arena)
     b->buffers = sl_arena_take(arena, SL_BUFFERS_MAX, sizeof *b->buffers);
     b->buffer_inits = sl_arena_take(arena, SL_BUFFERS_MAX, sizeof *b->buffer_inits);
     b->buffer_kinds = sl_arena_take(arena, SL_BUFFERS_MAX, sizeof *b->buffer_kinds);
-    b->kept = sl_arena_take(arena, SL_BUFFERS_MAX, sizeof *b->kept);
+    b->hooked = sl_arena_take(arena, SL_BUFFERS_MAX, sizeof *b->hooked);
 }
 
 void sl_scope(struct sl_builder *b, const char *format, ...)
@@ -88,11 +88,11 @@ struct sl_parameter *sl_buffer_add(struct sl_builder *b, const char *name,
     return &b->buffers[b->buffer_count++];
 }
 
-void sl_upkeep_add(struct sl_builder *b, const struct sl_upkeep *upkeep, const void *layer,
-                   size_t bytes)
+void sl_buffer_hooks_add(struct sl_builder *b, const struct sl_buffer_hooks *hooks,
+                         const void *layer, size_t bytes)
 {
-    assert(b->kept_count < SL_BUFFERS_MAX);
+    assert(b->hooked_count < SL_BUFFERS_MAX);
     void *copy = sl_arena_take(b->arena, 1, bytes);
     memcpy(copy, layer, bytes);
-    b->kept[b->kept_count++] = (struct sl_kept){upkeep, copy};
+    b->hooked[b->hooked_count++] = (struct sl_hooked_layer){hooks, copy};
 }

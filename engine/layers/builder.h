@@ -36,26 +36,26 @@ struct sl_init sl_sinusoidal(bool halves);
 
 enum { SL_PARAMETERS_MAX = 4096, SL_BUFFERS_MAX = 1024, SL_NAME_MAX = 96 };
 
-/* What a model holds besides what it learns. */
+/* Matrices of a model that are not trained. */
 enum sl_buffer_kind {
-    SL_BUFFER_SAVED,  /* state that training changes: drawn with the model, kept in checkpoints */
+    SL_BUFFER_SAVED,  /* state that training updates: initialized randomly, kept in checkpoints */
     SL_BUFFER_FIXED,  /* a function of its name and shape: never saved */
-    SL_BUFFER_DERIVED /* follows from parameters by a layer's `derive`; its gradient goes back to
-                       * them by `fold` */
+    SL_BUFFER_DERIVED /* computed from parameters by the layer's `materialize`; `backprop` adds its
+                       * gradient to theirs */
 };
 
 struct sl_kernels;
 
-/* What keeps a layer's buffers true. */
-struct sl_upkeep {
-    /* Computes derived buffers from parameters and saved buffers: before every packing. */
-    void (*derive)(const void *layer, const struct sl_kernels *kernels);
-    /* Adds the gradients of derived buffers, once all of a step are there, to those of the
-     * parameters. */
-    void (*fold)(const void *layer, const struct sl_kernels *kernels);
-    /* Renews saved buffers that go after the parameters: once when both have been drawn (fresh),
-     * then after every step of training, never when they come from a file. */
-    void (*follow)(const void *layer, const struct sl_kernels *kernels, bool fresh);
+/* How a layer computes its buffers. */
+struct sl_buffer_hooks {
+    /* Computes derived buffers from parameters and saved buffers; called before every packing. */
+    void (*materialize)(const void *layer, const struct sl_kernels *kernels);
+    /* Propagates the gradients of derived buffers to the parameters; called once per step, when
+     * they are complete. */
+    void (*backprop)(const void *layer, const struct sl_kernels *kernels);
+    /* Updates saved buffers that depend on parameters; called once after initialization (`fresh`)
+     * and after every training step, never after reading them from a file. */
+    void (*update)(const void *layer, const struct sl_kernels *kernels, bool fresh);
 };
 
 struct sl_builder {
@@ -67,8 +67,9 @@ struct sl_builder {
     struct sl_init *buffer_inits;
     enum sl_buffer_kind *buffer_kinds;
     int buffer_count;
-    struct sl_kept *kept; /* layers with upkeep, in the order in which they were declared */
-    int kept_count;
+    struct sl_hooked_layer
+        *hooked; /* layers with upkeep, in the order in which they were declared */
+    int hooked_count;
     int cache_operands, cache_floats; /* columns of the cache that are spoken for */
     size_t cache_state;               /* likewise, of what does not grow with a text */
     float scale_embedding; /* by which the rows of the token table are multiplied; 0: no table */
@@ -76,8 +77,8 @@ struct sl_builder {
 };
 
 /* A layer, as it was when it was declared, and what it asks for. */
-struct sl_kept {
-    const struct sl_upkeep *upkeep;
+struct sl_hooked_layer {
+    const struct sl_buffer_hooks *hooks;
     const void *layer;
 };
 
@@ -114,5 +115,5 @@ struct sl_parameter *sl_buffer_add(struct sl_builder *b, const char *name,
                                    struct sl_buffer_shape shape);
 
 /* Copies the layer, which is complete. What upkeep does not need is NULL. */
-void sl_upkeep_add(struct sl_builder *b, const struct sl_upkeep *upkeep, const void *layer,
-                   size_t bytes);
+void sl_buffer_hooks_add(struct sl_builder *b, const struct sl_buffer_hooks *hooks,
+                         const void *layer, size_t bytes);

@@ -92,8 +92,8 @@ static void initialize_buffers(struct sl_model *m, enum sl_buffer_kind kind, uin
 static void list_state_dict(struct sl_model *m)
 {
     const struct sl_builder *b = &m->builder;
-    size_t most = (size_t)b->count + (size_t)b->buffer_count;
-    m->state_dict = sl_arena_take(&m->structs, most, sizeof *m->state_dict);
+    size_t max = (size_t)b->count + (size_t)b->buffer_count;
+    m->state_dict = sl_arena_take(&m->structs, max, sizeof *m->state_dict);
     for (int i = 0; i < b->count; i++)
         m->state_dict[m->state_dict_count++] = b->parameters[i];
     for (int i = 0; i < b->buffer_count; i++)
@@ -167,10 +167,10 @@ bool sl_model_allocate_gradients(struct sl_model *m, struct sl_err *err)
 
 static void update_buffers(struct sl_model *m, bool fresh)
 {
-    for (int i = 0; i < m->builder.kept_count; i++) {
-        const struct sl_kept *kept = &m->builder.kept[i];
-        if (kept->upkeep->follow)
-            kept->upkeep->follow(kept->layer, m->engine->kernels, fresh);
+    for (int i = 0; i < m->builder.hooked_count; i++) {
+        const struct sl_hooked_layer *hooked = &m->builder.hooked[i];
+        if (hooked->hooks->update)
+            hooked->hooks->update(hooked->layer, m->engine->kernels, fresh);
     }
 }
 
@@ -203,10 +203,10 @@ void sl_model_zero_gradients(struct sl_model *m)
 
 void sl_model_backprop_buffers(struct sl_model *m)
 {
-    for (int i = 0; i < m->builder.kept_count; i++) {
-        const struct sl_kept *kept = &m->builder.kept[i];
-        if (kept->upkeep->fold)
-            kept->upkeep->fold(kept->layer, m->engine->kernels);
+    for (int i = 0; i < m->builder.hooked_count; i++) {
+        const struct sl_hooked_layer *hooked = &m->builder.hooked[i];
+        if (hooked->hooks->backprop)
+            hooked->hooks->backprop(hooked->layer, m->engine->kernels);
     }
 }
 
@@ -257,10 +257,10 @@ void sl_model_pack(struct sl_model *m)
 {
     int total = 0;
     const struct sl_parameter *p;
-    for (int i = 0; i < m->builder.kept_count; i++) {
-        const struct sl_kept *kept = &m->builder.kept[i];
-        if (kept->upkeep->derive)
-            kept->upkeep->derive(kept->layer, m->engine->kernels);
+    for (int i = 0; i < m->builder.hooked_count; i++) {
+        const struct sl_hooked_layer *hooked = &m->builder.hooked[i];
+        if (hooked->hooks->materialize)
+            hooked->hooks->materialize(hooked->layer, m->engine->kernels);
     }
     for (int i = 0; (p = parameter_at(m, i)); i++)
         total += panels_of(p);

@@ -24,7 +24,7 @@ struct attend {
     int32_t *visible; /* per query */
     float *lse;       /* heads x queries, while training */
     int count;
-    int keys_most; /* of any sequence: sizes the scratch memory */
+    int max_keys; /* of any sequence: sizes the scratch memory */
 };
 
 struct attention_ctx {
@@ -97,12 +97,12 @@ static struct sl_attention unit_of(const struct attention_ctx *p, const struct b
 static struct attention_ctx pass_of(const struct sl_node *n)
 {
     const struct attend *a = n->args;
-    int most = 1;
+    int max = 1;
     for (int i = 0; i < a->count; i++)
-        most = a->blocks[i].count > most ? a->blocks[i].count : most;
-    size_t bytes = n->tape->kernels->attention_scratch(most, a->keys_most, head_dim(n));
+        max = a->blocks[i].count > max ? a->blocks[i].count : max;
+    size_t bytes = n->tape->kernels->attention_scratch(max, a->max_keys, head_dim(n));
     bytes = sl_round_up(bytes, SL_ALIGN);
-    size_t row_keys = sl_round_up((size_t)most * sizeof(uint32_t), SL_ALIGN);
+    size_t row_keys = sl_round_up((size_t)max * sizeof(uint32_t), SL_ALIGN);
     return (struct attention_ctx){.n = n, .worker_bytes = bytes + row_keys, .keys_at = bytes};
 }
 
@@ -212,9 +212,9 @@ static void cut(const struct sl_tape *t, struct attend *a, int queries)
         int end = i;
         while (end < queries && query_row(a, end) < sequence->first + sequence->rows)
             end++;
-        int most = t->training ? sequence->rows : QUERIES_MOST;
+        int max = t->training ? sequence->rows : QUERIES_MOST;
         do {
-            int count = sl_min(end - i, most);
+            int count = sl_min(end - i, max);
             if (count > 0 || t->training)
                 a->blocks[a->count++] = (struct block){s, i, count};
             i += count;
@@ -238,7 +238,7 @@ static void see(const struct sl_tape *t, struct attend *a, int queries)
         int keys = sl_tape_is_dry(t) && sequence->cache
                        ? sequence->cache->capacity
                        : (sequence->cache ? sequence->cache->length : 0) + sequence->rows;
-        a->keys_most = keys > a->keys_most ? keys : a->keys_most;
+        a->max_keys = keys > a->max_keys ? keys : a->max_keys;
     }
 }
 

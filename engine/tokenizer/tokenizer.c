@@ -171,10 +171,10 @@ size_t sl_tokenizer_max_tokens(size_t bytes)
 }
 
 long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char *text, size_t bytes,
-                         enum sl_unknown unknown, int32_t *ids, long most, struct sl_err *err)
+                         enum sl_unknown unknown, int32_t *ids, long max, struct sl_err *err)
 {
     const struct sl_encoding job = {
-        .text = text, .bytes = bytes, .unknown = unknown, .ids = ids, .capacity = most};
+        .text = text, .bytes = bytes, .unknown = unknown, .ids = ids, .capacity = max};
     return sl_tokenizer_tokenize(tokens, &job, err);
 }
 
@@ -264,17 +264,17 @@ static void shift(int32_t *ids, struct sl_token_offset *places, long from, long 
         memmove(places + to, places + from, (size_t)count * sizeof *places);
 }
 
-long sl_tokenizer_truncate(const struct sl_tokenizer *tokens, enum sl_truncation keep, long most,
+long sl_tokenizer_truncate(const struct sl_tokenizer *tokens, enum sl_truncation keep, long max,
                            int32_t *ids, struct sl_token_offset *places, long count)
 {
-    assert(most >= 2);
-    if (count <= most)
+    assert(max >= 2);
+    if (count <= max)
         return count;
     int32_t begin = tokens->special[SL_SPECIAL_BEGIN], end = tokens->special[SL_SPECIAL_END];
     long head = begin >= 0 && ids[0] == begin, tail = end >= 0 && ids[count - 1] == end;
     if (keep == SL_TRUNCATE_LEFT)
-        shift(ids, places, count - (most - head), head, most - head);
+        shift(ids, places, count - (max - head), head, max - head);
     else
-        shift(ids, places, count - tail, most - tail, tail);
-    return most;
+        shift(ids, places, count - tail, max - tail, tail);
+    return max;
 }

@@ -109,7 +109,7 @@ static bool bench(struct sl_engine *engine, const struct arguments *a, const cha
     if (!t.arch)
         return sl_fail(err, SL_BAD_INPUT, "--arch is %s, which there is not", a->arch);
     sl_config_standard(t.arch, &t.config);
-    sl_numbers_standard(sl_hyperparameter_rows, &t.hyperparameters);
+    sl_params_set_defaults(sl_hyperparameter_rows, &t.hyperparameters);
     t.config.context_length = a->context;
     t.hyperparameters.batch_size = a->batch;
     t.hyperparameters.micro_batch_size =

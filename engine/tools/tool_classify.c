@@ -24,11 +24,11 @@
 enum { FILES_MAX = 64, ITEMS = 64, ROWS = 8192 };
 
 /* The most that a line says: no text is certain, and six digits would make 1 of what nearly is. */
-static const double score_most = 0.999999;
+static const double max_score = 0.999999;
 
 struct arguments {
     const char *isa;
-    double least;
+    double min;
     const char *truncate;
     enum sl_truncation truncation; /* from `truncate` */
     bool json;
@@ -37,7 +37,7 @@ struct arguments {
 
 static const struct sl_option rows[] = {
     {"min-score", "P", "leave out texts whose label is less probable than this [0]", SL_OPTION_REAL,
-     offsetof(struct arguments, least), 0, 1},
+     offsetof(struct arguments, min), 0, 1},
     {"truncate", "SIDE", "side that a too long text loses: left or right [right]", SL_OPTION_STRING,
      offsetof(struct arguments, truncate), 0, 0},
     ENGINE_OPTIONS(struct arguments),
@@ -96,7 +96,7 @@ static bool print_line(struct waiting *w, const char *label, double share)
     for (size_t i = 0; i < w->bytes; i++)
         if (w->text[i] == '\t')
             w->text[i] = ' ';
-    return printf("%s\t%.6g\t", label, fmin(share, score_most)) > 0 &&
+    return printf("%s\t%.6g\t", label, fmin(share, max_score)) > 0 &&
            fwrite(w->text, 1, w->bytes, stdout) == w->bytes && putchar('\n') != EOF;
 }
 
@@ -137,7 +137,7 @@ static bool print_item(struct work *w, struct waiting *line, const struct sl_cla
     double share = (double)shares[best];
     w->texts++;
     w->cut += line->cut;
-    if (share < w->a->least)
+    if (share < w->a->min)
         return true;
     w->printed++;
     bool ok = w->a->json ? print_json(line, w->m->labels[best], share)
@@ -167,9 +167,9 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
 {
     struct waiting *next = &w->waiting[w->count];
     const struct sl_tokenizer *tokens = w->m->tokenizer;
-    size_t most = sl_tokenizer_max_tokens(line->bytes);
+    size_t max = sl_tokenizer_max_tokens(line->bytes);
     if (!sl_dynarray_reserve(&next->text, &next->text_room, line->bytes + 1, 1, err) ||
-        !sl_dynarray_reserve(&next->ids, &next->ids_room, most, sizeof *next->ids, err))
+        !sl_dynarray_reserve(&next->ids, &next->ids_room, max, sizeof *next->ids, err))
         return false;
     memcpy(next->text, line->text, line->bytes);
     next->bytes = line->bytes;
@@ -180,11 +180,11 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
                                                              .unknown = SL_UNKNOWN_REPLACE,
                                                              .special = true,
                                                              .ids = next->ids,
-                                                             .capacity = (long)most},
+                                                             .capacity = (long)max},
                                        err);
     if (count < 0)
         return false;
-    assert((size_t)count <= most);
+    assert((size_t)count <= max);
     if (!sl_tokenizer_has_text(tokens, next->ids, count))
         return sl_fail(err, SL_BAD_INPUT, "the text has no tokens: there is nothing to classify");
     long left = sl_tokenizer_truncate(tokens, w->a->truncation, w->m->config.context_length,

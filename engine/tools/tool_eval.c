@@ -72,12 +72,12 @@ static bool choose(const struct sl_model *m, struct sl_policy *policy, const cha
     (void)snprintf(name, sizeof name, "%s", option);
     for (char *at = name; *at; at++)
         *at = *at == '-' ? '_' : *at;
-    const struct sl_number *row = sl_number_find(sl_policy_rows(m->arch), name);
+    const struct sl_param *row = sl_param_find(sl_policy_rows(m->arch), name);
     if (!text)
         return true;
     if (!row)
         return sl_fail(err, SL_BAD_INPUT, "--%s is not for %s", option, m->arch->name);
-    return sl_number_read(row, policy->own, text, err) || sl_wrap(err, "--%s", option);
+    return sl_param_parse(row, policy->own, text, err) || sl_wrap(err, "--%s", option);
 }
 
 static bool choose_policy(const struct arguments *a, const struct sl_model *m,

@@ -73,11 +73,11 @@ static void print_text(const struct sl_model *m)
     printf("%s (%s)\n%" PRId64 " parameters, vocabulary %d, context %d, gates %s\nsha256 %s\n\n",
            info->architecture, info->paper, info->parameters, info->vocab, info->context,
            info->gate, info->sha256);
-    for (const struct sl_number *h = m->arch->hypers; h->name; h++) {
-        char value[SL_NUMBER_TEXT];
+    for (const struct sl_param *h = m->arch->hypers; h->name; h++) {
+        char value[SL_PARAM_TEXT];
         if (!sl_hyper_is_for(h, m->config.task))
             continue;
-        sl_number_print(h, sl_number_get(h, &m->config), value);
+        sl_param_format(h, sl_param_get(h, &m->config), value);
         printf("  %-24s %s\n", h->name, value);
     }
     for (int i = 0; i < info->classes; i++)

@@ -10,7 +10,7 @@ static const char *const schedules[] = {[SL_LR_COSINE] = "cosine",
                                         [SL_LR_COSINE_AFTER_WARMUP] = "cosine_after_warmup",
                                         NULL};
 
-const struct sl_number sl_hyperparameter_rows[] = {
+const struct sl_param sl_hyperparameter_rows[] = {
     SL_INTEGER_ROW(sl_hyperparameters, steps, 1, 1e8, 5000, "optimizer steps"),
     SL_INTEGER_ROW(sl_hyperparameters, epochs, 0, 100000, 0,
                    "passes over labelled texts, instead of steps; each ends with an evaluation"),

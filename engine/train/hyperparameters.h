@@ -2,7 +2,7 @@
  * checks and for files. */
 #pragma once
 
-#include "base/number.h"
+#include "base/param_table.h"
 
 #include <stdint.h>
 
@@ -19,7 +19,7 @@ struct sl_hyperparameters {
     float word_dropout, train_fraction, validation_fraction;
 };
 
-extern const struct sl_number sl_hyperparameter_rows[];
+extern const struct sl_param sl_hyperparameter_rows[];
 
 /* Checks that concern more than one of them; each one's bounds are in the table. */
 bool sl_hyperparameters_check(const struct sl_hyperparameters *h, struct sl_err *err) SL_MUST_CHECK;

@@ -128,15 +128,15 @@ static int list_counters(const struct sl_trainer *tr, struct sl_state_entry list
     list[count++] =
         (struct sl_state_entry){.name = "corpus", .whole = sl_dataloader_mark(&tr->dataloader)};
     assert(count == COMMON_COUNTERS);
-    for (const struct sl_number *r = sl_hyperparameter_rows; r->name; r++)
+    for (const struct sl_param *r = sl_hyperparameter_rows; r->name; r++)
         list[count++] =
             (struct sl_state_entry){.name = r->name,
                                     .kind = SL_ENTRY_REAL,
-                                    .number = sl_number_get(r, &tr->training.hyperparameters)};
-    for (const struct sl_number *h = tr->training.arch->hypers; h->name; h++)
+                                    .number = sl_param_get(r, &tr->training.hyperparameters)};
+    for (const struct sl_param *h = tr->training.arch->hypers; h->name; h++)
         list[count++] = (struct sl_state_entry){.name = h->name,
                                                 .kind = SL_ENTRY_REAL,
-                                                .number = sl_number_get(h, &tr->training.config)};
+                                                .number = sl_param_get(h, &tr->training.config)};
     assert(count <= COUNTERS_MAX);
     return count;
 }
@@ -183,9 +183,9 @@ static bool agree(const struct sl_state_entry *saved, const struct sl_state_entr
             return sl_fail(err, SL_BAD_INPUT, "the run was begun with another %s%s", asked[i].name,
                            i == CORPUS_COUNTER ? ": other text, data or labels" : "");
         if (saved[i].kind == SL_ENTRY_REAL && saved[i].number != asked[i].number) {
-            char before[SL_NUMBER_TEXT], now[SL_NUMBER_TEXT];
-            sl_number_text(saved[i].number, before);
-            sl_number_text(asked[i].number, now);
+            char before[SL_PARAM_TEXT], now[SL_PARAM_TEXT];
+            sl_number_format(saved[i].number, before);
+            sl_number_format(asked[i].number, now);
             bool steps = strcmp(asked[i].name, "steps") == 0;
             return sl_fail(err, SL_BAD_INPUT, "the run was begun with %s %s, not %s%s",
                            asked[i].name, before, now,

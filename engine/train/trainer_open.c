@@ -10,7 +10,7 @@ void sl_train_options_init(struct sl_train_options *t, const struct sl_arch *arc
 {
     *t = (struct sl_train_options){.arch = arch};
     sl_config_standard(arch, &t->config);
-    sl_numbers_standard(sl_hyperparameter_rows, &t->hyperparameters);
+    sl_params_set_defaults(sl_hyperparameter_rows, &t->hyperparameters);
     t->hyperparameters.steps = 0; /* 0 is not accepted, so it can mean: not given */
     t->hyperparameters.train_fraction = t->hyperparameters.validation_fraction = 0.0f;
 }
@@ -31,7 +31,7 @@ bool sl_train_options_init_from(struct sl_train_options *t, const char *director
 void sl_train_options_complete(struct sl_train_options *t)
 {
     struct sl_hyperparameters standard, *h = &t->hyperparameters;
-    sl_numbers_standard(sl_hyperparameter_rows, &standard);
+    sl_params_set_defaults(sl_hyperparameter_rows, &standard);
     if (!(h->train_fraction > 0.0f))
         h->train_fraction = standard.train_fraction;
     if (!(h->validation_fraction > 0.0f))
@@ -49,15 +49,15 @@ static bool apply_setting(struct sl_train_options *t, const struct sl_setting *s
     (void)snprintf(name, sizeof name, "%s", setting->name);
     for (char *c = name; *c; c++)
         *c = *c == '-' ? '_' : *c;
-    const struct sl_number *row = sl_number_find(sl_hyperparameter_rows, name);
+    const struct sl_param *row = sl_param_find(sl_hyperparameter_rows, name);
     if (row)
-        return sl_number_read(row, &t->hyperparameters, setting->value, err) ||
+        return sl_param_parse(row, &t->hyperparameters, setting->value, err) ||
                sl_wrap(err, "%s", name);
-    row = sl_number_find(t->arch->hypers, name);
+    row = sl_param_find(t->arch->hypers, name);
     if (!row)
         return sl_fail(err, SL_BAD_INPUT, "unknown hyper-parameter '%s' of %s", setting->name,
                        t->arch->name);
-    return sl_number_read(row, &t->config, setting->value, err) || sl_wrap(err, "%s", name);
+    return sl_param_parse(row, &t->config, setting->value, err) || sl_wrap(err, "%s", name);
 }
 
 static bool apply_settings(struct sl_train_options *t, const struct sl_trainer_options *o,

@@ -69,7 +69,7 @@ static bool tokenize_all(struct sv_request *request, const struct sv_model_ref *
                                                 .replaces_unknown = params->replaces_unknown,
                                                 .adds_special = params->adds_special,
                                                 .wants_places = true,
-                                                .most = (size_t)room + 1};
+                                                .max = (size_t)room + 1};
         struct sv_tokens tokens;
         ok = sv_tokenize(ref, &input, &tokens, error);
         if (ok && tokens.given > room)

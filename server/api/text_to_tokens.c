@@ -26,8 +26,8 @@ bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input 
 {
     struct sl_err err;
     size_t bytes = input->text->bytes, room = sl_tokenizer_max_tokens(bytes);
-    if (input->most > 0 && input->most < room)
-        room = input->most;
+    if (input->max > 0 && input->max < room)
+        room = input->max;
     *tokens = (struct sv_tokens){.ids = calloc(room, sizeof *tokens->ids)};
     if (input->wants_places)
         tokens->places = calloc(room, sizeof *tokens->places);

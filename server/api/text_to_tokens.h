@@ -16,7 +16,7 @@ struct sv_tokenize_input {
     bool replaces_unknown;
     bool adds_special; /* add the tokens that the model expects around a text */
     bool wants_places;
-    size_t most; /* store at most this many tokens and count the rest; 0: store all */
+    size_t max; /* store at most this many tokens and count the rest; 0: store all */
 };
 
 struct sv_tokens {

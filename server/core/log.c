@@ -12,14 +12,14 @@
 static const char *const names[] = {"error", "warn", "info", "debug"};
 
 /* Set once before there are threads; read by all. */
-static enum sv_log_level level_most = SV_LOG_INFO;
+static enum sv_log_level max_level = SV_LOG_INFO;
 static bool as_json;
 
 void sv_log_setup(const char *level, const char *format)
 {
     for (int i = 0; i <= SV_LOG_DEBUG; i++)
         if (strcmp(level, names[i]) == 0)
-            level_most = (enum sv_log_level)i;
+            max_level = (enum sv_log_level)i;
     as_json = strcmp(format, "json") == 0;
 }
 
@@ -56,7 +56,7 @@ static void add_value(struct sl_buffer *line, const struct sv_log_field *field)
 
 void sv_log_write(enum sv_log_level level, const char *event, const struct sv_log_field *fields)
 {
-    if (level > level_most)
+    if (level > max_level)
         return;
     struct sl_buffer line = {0};
     sl_buffer_append_string(&line, as_json ? "{\"time\":\"" : "");

@@ -31,7 +31,7 @@ static const struct row rows[SV_METRICS] = {
 /* Upper bounds of histogram buckets; +Inf follows. */
 struct bounds {
     int count;
-    double most[BOUNDS_MAX];
+    double max[BOUNDS_MAX];
 };
 
 struct sv_series {
@@ -76,15 +76,15 @@ static void set_bounds(struct sv_metrics *metrics)
     static const double layers[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64};
     double second = 10e-6;
     for (int i = 0; i < BOUNDS_MAX; i++) {
-        metrics->seconds.most[i] = second;
+        metrics->seconds.max[i] = second;
         second *= 1.5;
     }
     metrics->seconds.count = BOUNDS_MAX;
     for (int i = 0; i <= 12; i++)
-        metrics->sizes.most[i] = (double)(1 << i);
+        metrics->sizes.max[i] = (double)(1 << i);
     metrics->sizes.count = 13;
     metrics->layers.count = sizeof layers / sizeof layers[0];
-    memcpy(metrics->layers.most, layers, sizeof layers);
+    memcpy(metrics->layers.max, layers, sizeof layers);
 }
 
 static void series_destroy(struct sv_series *series)
@@ -286,7 +286,7 @@ void sv_metric_observe(struct sv_series *series, double value)
     int low = 0, high = series->bounds->count;
     while (low < high) {
         int middle = (low + high) / 2;
-        if (value <= series->bounds->most[middle])
+        if (value <= series->bounds->max[middle])
             high = middle;
         else
             low = middle + 1;
@@ -370,7 +370,7 @@ static void show_histogram(const char *name, const struct sv_series *series, str
         seen += atomic_load_explicit(&series->buckets[i], memory_order_relaxed);
         sl_buffer_printf(out, "%s_bucket{%s%sle=\"", name, series->labels, comma);
         if (i < series->bounds->count)
-            sl_buffer_printf(out, "%.6g", series->bounds->most[i]);
+            sl_buffer_printf(out, "%.6g", series->bounds->max[i]);
         else
             sl_buffer_append_string(out, "+Inf");
         sl_buffer_printf(out, "\"} %llu\n", (unsigned long long)seen);

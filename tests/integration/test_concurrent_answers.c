@@ -219,7 +219,7 @@ static void write_url(const struct question *q, char *url, size_t room)
 
 static struct {
     int good, cut, refused, broken, abandoned;
-    int64_t texts, texts_most;
+    int64_t texts, max_texts;
 } tally;
 
 static void expect_scores(const struct question *q, const struct classification *v,
@@ -347,7 +347,7 @@ static void check_good(const struct question *q, struct http_response *answer)
     tally.good++;
     tally.cut += q->cuts;
     tally.texts += q->count;
-    tally.texts_most = q->count > tally.texts_most ? q->count : tally.texts_most;
+    tally.max_texts = q->count > tally.max_texts ? q->count : tally.max_texts;
 }
 
 static long status_of(const struct question *q)
@@ -515,7 +515,7 @@ Test(concurrent_answers, every_answer_belongs_to_its_question)
     cr_assert_eq((uint64_t)(tally.good + tally.refused + tally.broken + tally.abandoned), count);
     cr_assert_gt(tally.good, (int)(count / 2));
     cr_assert_gt(tally.cut, 0);
-    cr_assert_gt(tally.texts_most, 64);
+    cr_assert_gt(tally.max_texts, 64);
     cr_assert_gt(tally.refused, 0);
     cr_assert_gt(tally.broken, 0);
     cr_assert_gt(tally.abandoned, 0);

@@ -434,7 +434,7 @@ static void expect_option(const struct program_result *r, const char *name)
     cr_expect(has_option(r, name), "--help lacks --%s", name);
 }
 
-static void expect_rows(const struct program_result *r, const struct sl_number *rows)
+static void expect_rows(const struct program_result *r, const struct sl_param *rows)
 {
     for (; rows->name; rows++)
         expect_option(r, rows->name);

@@ -32,11 +32,11 @@ struct sl_engine *fixture_exact_engine(int threads)
 
 void fixture_clamp(const struct sl_arch *arch, struct sl_config *c)
 {
-    for (const struct sl_number *h = arch->hypers; h->name; h++) {
+    for (const struct sl_param *h = arch->hypers; h->name; h++) {
         struct sl_err err;
-        double value = sl_number_get(h, c);
-        value = value < h->least ? h->least : value > h->most ? h->most : value;
-        EXPECT_OK(sl_number_set(h, c, value, &err), err);
+        double value = sl_param_get(h, c);
+        value = value < h->min ? h->min : value > h->max ? h->max : value;
+        EXPECT_OK(sl_param_set(h, c, value, &err), err);
     }
 }
 
@@ -51,7 +51,7 @@ static void set_where_used(const struct sl_arch *arch, struct sl_config *c)
                   {"hash_bigrams", 30},    {"wide_ngrams", 20}};
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-        const struct sl_number *row = sl_number_find(arch->hypers, values[i].name);
+        const struct sl_param *row = sl_param_find(arch->hypers, values[i].name);
         if (row && sl_hyper_is_for(row, c->task))
             fixture_set(arch, c, values[i].name, values[i].value);
     }
@@ -60,9 +60,9 @@ static void set_where_used(const struct sl_arch *arch, struct sl_config *c)
 void fixture_set(const struct sl_arch *arch, struct sl_config *c, const char *name, double value)
 {
     struct sl_err err;
-    const struct sl_number *row = sl_number_find(arch->hypers, name);
+    const struct sl_param *row = sl_param_find(arch->hypers, name);
     cr_assert(row, "%s has no %s", arch->name, name);
-    EXPECT_OK(sl_number_set(row, c, value, &err), err);
+    EXPECT_OK(sl_param_set(row, c, value, &err), err);
 }
 
 void *fixture_own(struct sl_config *c)
@@ -75,13 +75,13 @@ struct sl_policy fixture_policy(const struct sl_arch *arch, int index)
     static const double parts[FIXTURE_POLICIES] = {0.0, 0.3, 0.6, 0.25, 0.3, 0.5};
     struct sl_policy policy = {0};
     struct sl_err err;
-    for (const struct sl_number *r = sl_policy_rows(arch); index > 0 && r->name; r++) {
-        double value = r->least + parts[index] * (r->most - r->least);
+    for (const struct sl_param *r = sl_policy_rows(arch); index > 0 && r->name; r++) {
+        double value = r->min + parts[index] * (r->max - r->min);
         if (r->kind == SL_CHOICE || r->kind == SL_INTEGER)
-            value = fmod(index, r->most + 1.0);
+            value = fmod(index, r->max + 1.0);
         if (r->kind == SL_FLAG)
             value = index / 4;
-        EXPECT_OK(sl_number_set(r, policy.own, value, &err), err);
+        EXPECT_OK(sl_param_set(r, policy.own, value, &err), err);
     }
     return policy;
 }

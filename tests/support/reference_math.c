@@ -24,11 +24,11 @@ double reference_dot(const float *x, const float *y, int n)
 
 void reference_softmax(double *x, int n)
 {
-    double most = -(double)INFINITY, sum = 0.0;
+    double max = -(double)INFINITY, sum = 0.0;
     for (int i = 0; i < n; i++)
-        most = fmax(most, x[i]);
+        max = fmax(max, x[i]);
     for (int i = 0; i < n; i++)
-        sum += x[i] = exp(x[i] - most);
+        sum += x[i] = exp(x[i] - max);
     for (int i = 0; i < n; i++)
         x[i] /= sum;
 }

@@ -35,7 +35,7 @@ struct sl_train_options small_training(const struct workspace *w, const struct s
     t.config.ffn_width = 36;
     t.config.context_length = 13;
     fixture_clamp(arch, &t.config);
-    sl_numbers_standard(sl_hyperparameter_rows, &t.hyperparameters);
+    sl_params_set_defaults(sl_hyperparameter_rows, &t.hyperparameters);
     t.hyperparameters.steps = 12;
     t.hyperparameters.batch_size = 5;
     t.hyperparameters.micro_batch_size = 2;

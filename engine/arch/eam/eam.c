@@ -171,7 +171,7 @@ struct windows {
 
 /* More than any texts have that are as many and have as many tokens in all, each ending with a
  * short one. */
-static int windows_most(const struct sl_batch *batch, int pool)
+static int max_windows(const struct sl_batch *batch, int pool)
 {
     return (batch->rows + batch->count * (pool - 1)) / pool + 1;
 }
@@ -182,17 +182,17 @@ static int windows_most(const struct sl_batch *batch, int pool)
 static struct windows windows_of(struct sl_tape *t, int pool)
 {
     const struct sl_batch *batch = t->batch;
-    int most = windows_most(batch, pool), count = 0;
-    int32_t *tokens = sl_tape_struct(t, (size_t)most + 1, sizeof *tokens);
+    int max = max_windows(batch, pool), count = 0;
+    int32_t *tokens = sl_tape_struct(t, (size_t)max + 1, sizeof *tokens);
     int32_t *sequences = sl_tape_struct(t, (size_t)batch->count + 1, sizeof *sequences);
     for (int s = 0; s < batch->count; s++) {
         sequences[s] = count;
         for (int i = 0; i < batch->sequences[s].rows; i += pool)
             tokens[count++] = batch->sequences[s].first + i;
     }
-    assert(count < most);
+    assert(count < max);
     if (sl_tape_is_dry(t))
-        count = most;
+        count = max;
     tokens[count] = batch->rows;
     sequences[batch->count] = count;
     return (struct windows){{tokens, count}, {sequences, batch->count}};
@@ -247,7 +247,7 @@ static const char *const patterns[] = {[SL_PATTERN_LOG] = "log",
                                        NULL};
 static const char *const starts[] = {[UNIT] = "unit", [SMALL] = "small", NULL};
 
-static const struct sl_number hypers[] = {
+static const struct sl_param hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 128, "features per token (d)"),
     SL_INTEGER_ROW(sl_config, depth, 1, 1, 1, "layers: the paper has one"),
     SL_INTEGER_ROW(sl_config, heads, 1, 128, 4,

@@ -36,7 +36,7 @@ static const struct sl_expert *copies_build(struct sl_builder *b, const struct s
     return each;
 }
 
-static const struct sl_upkeep upkeep;
+static const struct sl_buffer_hooks hooks;
 
 struct sl_experts sl_experts_build(struct sl_builder *b, struct sl_experts_shape shape)
 {
@@ -59,14 +59,14 @@ struct sl_experts sl_experts_build(struct sl_builder *b, struct sl_experts_shape
     e.down_bias->product = true;
     if (shape.used > 0) {
         e.each = copies_build(b, &e);
-        sl_upkeep_add(b, &upkeep, &e, sizeof e);
+        sl_buffer_hooks_add(b, &hooks, &e, sizeof e);
     }
     return e;
 }
 
 /* -- copies of each expert's weights --------------------------------------------------------- */
 
-static void derive(const void *layer, const struct sl_kernels *kernels)
+static void materialize(const void *layer, const struct sl_kernels *kernels)
 {
     const struct sl_experts *e = layer;
     (void)kernels;
@@ -79,7 +79,7 @@ static void derive(const void *layer, const struct sl_kernels *kernels)
     }
 }
 
-static void fold(const void *layer, const struct sl_kernels *kernels)
+static void backprop(const void *layer, const struct sl_kernels *kernels)
 {
     const struct sl_experts *e = layer;
     size_t each = (size_t)e->ffn_width, features = each * (size_t)e->count, d = (size_t)e->up->cols;
@@ -93,7 +93,7 @@ static void fold(const void *layer, const struct sl_kernels *kernels)
     }
 }
 
-static const struct sl_upkeep upkeep = {.derive = derive, .fold = fold};
+static const struct sl_buffer_hooks hooks = {.materialize = materialize, .backprop = backprop};
 
 /* -- both ways of computing ------------------------------------------------------------------ */
 

@@ -24,7 +24,7 @@ struct queries {
 struct sparse {
     struct sl_sparse_attention_args args;
     struct queries *queries; /* per sequence */
-    int keys_most;           /* of any sequence */
+    int max_keys;            /* of any sequence */
 };
 
 struct sparse_attention_ctx {
@@ -77,7 +77,7 @@ static struct sl_cache_layer cache_layer(const struct sl_node *n)
 static struct sparse_attention_ctx pass_of(const struct sl_node *n)
 {
     const struct sparse *a = n->args;
-    size_t row = sl_round_up(row_floats(n), LINE), list = sl_round_up((size_t)a->keys_most, LINE);
+    size_t row = sl_round_up(row_floats(n), LINE), list = sl_round_up((size_t)a->max_keys, LINE);
     return (struct sparse_attention_ctx){.n = n, .worker_floats = 3 * (row + list)};
 }
 
@@ -111,7 +111,7 @@ static struct head head_of(const struct sparse_attention_ctx *p, int unit, int w
     const struct sparse *a = p->n->args;
     float *at = p->workers + (size_t)worker * p->worker_floats;
     size_t row = sl_round_up(row_floats(p->n), LINE);
-    size_t list = sl_round_up((size_t)a->keys_most, LINE);
+    size_t list = sl_round_up((size_t)a->max_keys, LINE);
     struct head h = {.kernels = p->n->tape->kernels,
                      .sequence = unit / a->args.heads,
                      .column = unit % a->args.heads * head_dim(p->n),
@@ -266,7 +266,7 @@ static void divide(const struct sl_tape *t, struct sparse *a, int queries)
         int keys = (cache ? cache->length : 0) + sequence->rows;
         if (cache && sl_tape_is_dry(t))
             keys = cache->capacity;
-        a->keys_most = keys > a->keys_most ? keys : a->keys_most;
+        a->max_keys = keys > a->max_keys ? keys : a->max_keys;
         a->queries[s].first = i;
         while (i < queries && query_row(a, i) < sequence->first + sequence->rows)
             i++;

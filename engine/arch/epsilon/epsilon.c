@@ -86,7 +86,7 @@ static void epsilon_build(struct sl_builder *b, void *self, const struct sl_conf
     m->up = sl_spectral_linear_build(b, "mlp.up", c->ffn_width, c->width);
     m->down = sl_spectral_linear_build(b, "mlp.down", c->width, c->ffn_width);
     m->halting = sl_halting_build(b, (struct sl_halting_shape){.width = c->width,
-                                                               .steps_most = c->depth,
+                                                               .max_steps = c->depth,
                                                                .price = own->kl_weight,
                                                                .mean = own->ponder_prior_mean});
     if (c->task == SL_TASK_COMPLETION) {
@@ -191,7 +191,7 @@ static const char *skipping(const struct sl_policy *policy)
     return "halt";
 }
 
-static const struct sl_number hypers[] = {
+static const struct sl_param hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 12, "features per token (d)"),
     SL_INTEGER_ROW(sl_config, depth, 1, 128, 8, "steps, at most (L)"),
     SL_INTEGER_ROW(sl_config, heads, 1, 128, 2, "attention heads (H); divides width"),
@@ -202,9 +202,9 @@ static const struct sl_number hypers[] = {
                        "bins that keys are shared out among (B)"),
     SL_OWN_INTEGER_ROW(sl_epsilon_config, latent_dim, 1, 1024, 8,
                        "dimensions in which keys meet bins (d_lat)"),
-    SL_NUMBER_ROW_AT(offsetof(struct sl_config, own), sl_epsilon_config, mask_padding, SL_FLAG, 0,
-                     1, 1, "false: padding goes into the bins, too; batches of texts have none",
-                     NULL, SL_CLASSIFIES),
+    SL_PARAM_ROW_AT(offsetof(struct sl_config, own), sl_epsilon_config, mask_padding, SL_FLAG, 0, 1,
+                    1, "false: padding goes into the bins, too; batches of texts have none", NULL,
+                    SL_CLASSIFIES),
     SL_OWN_REAL_ROW(sl_epsilon_config, residual_scale, 0.001, 10, 0.25, "of both updates (alpha)"),
     SL_OWN_REAL_ROW(sl_epsilon_config, ponder_prior_mean, 1.01, 1000, 3,
                     "steps that the price on depth prefers"),

@@ -84,7 +84,7 @@ static inline size_t sl_histogram_prefix_floats(int width, int heads, int bins)
 
 /* How far each row of the batch has come with halting: shared by the steps of one pass. */
 struct sl_halts {
-    int steps_most;
+    int max_steps;
     int32_t *steps; /* in which it halted; 0: not yet */
     float *left;    /* of its probability, 1 at first */
     float *worth;   /* backward: see halt.c; only while training */
@@ -140,7 +140,7 @@ struct sl_recurrence {
     int32_t *first, *batch_row, *follower;
 };
 /* padding_token: as in struct sl_config. */
-struct sl_recurrence *sl_recurrence_begin(struct sl_tape *t, struct sl_tensor *h, int steps_most,
+struct sl_recurrence *sl_recurrence_begin(struct sl_tape *t, struct sl_tensor *h, int max_steps,
                                           int padding_token);
 /* Whether there is another step to take. */
 bool sl_recurrence_runs(const struct sl_tape *t, const struct sl_recurrence *s);
@@ -165,7 +165,7 @@ struct sl_causal_recurrence {
     int32_t *row[2], *place;
 };
 struct sl_causal_recurrence *sl_causal_recurrence_begin(struct sl_tape *t, struct sl_tensor *h,
-                                                        int steps_most);
+                                                        int max_steps);
 /* Whether there is another step: while some row has not halted, and for caches to the last. */
 bool sl_causal_recurrence_runs(const struct sl_tape *t, const struct sl_causal_recurrence *w);
 
@@ -178,7 +178,7 @@ struct sl_halting {
 };
 
 struct sl_halting_shape {
-    int width, steps_most;
+    int width, max_steps;
     float price, mean;
 };
 struct sl_halting sl_halting_build(struct sl_builder *b, struct sl_halting_shape shape);

@@ -19,7 +19,7 @@ enum { OUTPUT, STATES, SCORES };
 
 enum { ROWS = 256 };
 
-static const float leftover_most = 1e-6f, probability_least = 1e-9f;
+static const float max_leftover = 1e-6f, min_probability = 1e-9f;
 
 struct halt {
     struct sl_halt_args args;
@@ -49,19 +49,19 @@ static int output_of(const struct sl_node *n, int row)
 
 static bool is_last(const struct halt *a)
 {
-    return a->args.step == a->args.halts->steps_most;
+    return a->args.step == a->args.halts->max_steps;
 }
 
 /* P log(P / q). */
 static double divergence(double p, double log_q)
 {
-    return p * (log(fmax(p, (double)probability_least)) - log_q);
+    return p * (log(fmax(p, (double)min_probability)) - log_q);
 }
 
 /* Its derivative by P. */
 static float divergence_slope(float p, float log_q)
 {
-    return logf(fmaxf(p, probability_least)) + (p >= probability_least ? 1.0f : 0.0f) - log_q;
+    return logf(fmaxf(p, min_probability)) + (p >= min_probability ? 1.0f : 0.0f) - log_q;
 }
 
 /* -- forward ------------------------------------------------------------------------------ */
@@ -73,7 +73,7 @@ static float take(const struct halt *a, int row, float score)
     if (halts->steps[row] != 0 || halts->padding[row])
         return 0.0f;
     float p = 1.0f / (1.0f + expf(-score)), left = halts->left[row];
-    if (p >= left - leftover_most) {
+    if (p >= left - max_leftover) {
         halts->steps[row] = a->args.step;
         p = left;
     }

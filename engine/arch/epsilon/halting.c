@@ -14,11 +14,10 @@ static bool is_lazy(const struct sl_tape *t)
     return !t->training && !t->policy->dense;
 }
 
-static void halts_begin(struct sl_tape *t, struct sl_halts *halts, int steps_most,
-                        int padding_token)
+static void halts_begin(struct sl_tape *t, struct sl_halts *halts, int max_steps, int padding_token)
 {
     size_t rows = (size_t)t->batch->rows;
-    *halts = (struct sl_halts){.steps_most = steps_most};
+    *halts = (struct sl_halts){.max_steps = max_steps};
     halts->steps = sl_tape_struct(t, rows, sizeof *halts->steps);
     halts->left = sl_tape_struct(t, rows, sizeof *halts->left);
     halts->padding = sl_tape_struct(t, rows, sizeof *halts->padding);
@@ -73,7 +72,7 @@ static struct sl_tensor *zeros(struct sl_tape *t, int rows, int cols)
     return x;
 }
 
-struct sl_recurrence *sl_recurrence_begin(struct sl_tape *t, struct sl_tensor *h, int steps_most,
+struct sl_recurrence *sl_recurrence_begin(struct sl_tape *t, struct sl_tensor *h, int max_steps,
                                           int padding_token)
 {
     struct sl_recurrence *s = sl_tape_struct(t, 1, sizeof *s);
@@ -81,7 +80,7 @@ struct sl_recurrence *sl_recurrence_begin(struct sl_tape *t, struct sl_tensor *h
     s->h = h;
     s->step = 1;
     s->output = zeros(t, t->batch->count, h->cols);
-    halts_begin(t, &s->halts, steps_most, padding_token);
+    halts_begin(t, &s->halts, max_steps, padding_token);
     s->share = share_of(t, s->halts.padding);
     lists_begin(t, s);
     lists_renew(s, t->batch->count);
@@ -106,7 +105,7 @@ static bool is_open(const struct sl_tape *t, const struct sl_halts *halts)
 
 bool sl_recurrence_runs(const struct sl_tape *t, const struct sl_recurrence *s)
 {
-    if (s->step > s->halts.steps_most)
+    if (s->step > s->halts.max_steps)
         return false;
     if (t->training && !sl_tape_is_dry(t))
         return is_open(t, &s->halts);
@@ -116,7 +115,7 @@ bool sl_recurrence_runs(const struct sl_tape *t, const struct sl_recurrence *s)
 /* Whether the i-th sequence of the stream needs its other rows, and another step. */
 static bool goes_on(const struct sl_recurrence *s, int i)
 {
-    return s->step < s->halts.steps_most && s->halts.steps[s->batch_row[i]] == 0;
+    return s->step < s->halts.max_steps && s->halts.steps[s->batch_row[i]] == 0;
 }
 
 static void list_followers(struct sl_recurrence *s)
@@ -171,7 +170,7 @@ static void gate_renew(struct sl_tape *t, struct sl_causal_recurrence *w)
 }
 
 struct sl_causal_recurrence *sl_causal_recurrence_begin(struct sl_tape *t, struct sl_tensor *h,
-                                                        int steps_most)
+                                                        int max_steps)
 {
     struct sl_causal_recurrence *w = sl_tape_struct(t, 1, sizeof *w);
     size_t rows = (size_t)t->batch->rows;
@@ -179,7 +178,7 @@ struct sl_causal_recurrence *sl_causal_recurrence_begin(struct sl_tape *t, struc
     w->h = h;
     w->step = 1;
     w->output = zeros(t, h->rows, h->cols);
-    halts_begin(t, &w->halts, steps_most, /* padding_token= */ 0);
+    halts_begin(t, &w->halts, max_steps, /* padding_token= */ 0);
     w->share = share_of(t, w->halts.padding);
     if (!is_lazy(t))
         gate_renew(t, w);
@@ -199,7 +198,7 @@ static bool has_caches(const struct sl_tape *t)
 
 bool sl_causal_recurrence_runs(const struct sl_tape *t, const struct sl_causal_recurrence *w)
 {
-    if (w->step > w->halts.steps_most)
+    if (w->step > w->halts.max_steps)
         return false;
     if (sl_tape_is_dry(t) || (!t->training && (t->policy->dense || has_caches(t))))
         return true;
@@ -211,14 +210,14 @@ void sl_causal_recurrence_advance(struct sl_tape *t, struct sl_causal_recurrence
     const struct sl_rows *took = w->gate.rows;
     struct sl_rows *next = &w->lists[w->step % 2];
     int32_t *row = w->row[w->step % 2];
-    int count = 0, most = took ? took->count : t->batch->rows;
+    int count = 0, max = took ? took->count : t->batch->rows;
     sl_stats_add_layer(t, took);
     w->step++;
     if (!is_lazy(t)) {
         gate_renew(t, w);
         return;
     }
-    for (int i = 0; i < most; i++) {
+    for (int i = 0; i < max; i++) {
         int r = took ? took->index[i] : i;
         if (w->halts.steps[r] != 0)
             continue;
@@ -237,7 +236,7 @@ void sl_causal_recurrence_advance(struct sl_tape *t, struct sl_causal_recurrence
 /* Steps that a row was part of until it halted. */
 static int depth_of(const struct sl_halts *halts, int row)
 {
-    return halts->steps[row] ? halts->steps[row] : halts->steps_most;
+    return halts->steps[row] ? halts->steps[row] : halts->max_steps;
 }
 
 /* others: their halting was followed, too. */
@@ -284,8 +283,8 @@ struct sl_tensor *sl_causal_recurrence_finish(struct sl_tape *t, struct sl_causa
 struct sl_halting sl_halting_build(struct sl_builder *b, struct sl_halting_shape shape)
 {
     struct sl_halting halting = {.price = shape.price, .mean = shape.mean};
-    halting.scores = sl_arena_take(b->arena, (size_t)shape.steps_most, sizeof *halting.scores);
-    for (int i = 0; i < shape.steps_most; i++) {
+    halting.scores = sl_arena_take(b->arena, (size_t)shape.max_steps, sizeof *halting.scores);
+    for (int i = 0; i < shape.max_steps; i++) {
         char name[SL_NAME_MAX];
         (void)snprintf(name, sizeof name, "halting.%d", i);
         halting.scores[i] =
@@ -315,7 +314,7 @@ static struct sl_halt_args halt_args(const struct sl_tape *t, const struct sl_ha
                                  .price = price_of(t, halting) * share,
                                  .log_prior =
                                      (float)((step - 1) * go_on - log((double)halting->mean)),
-                                 .log_prior_rest = (float)(halts->steps_most * go_on)};
+                                 .log_prior_rest = (float)(halts->max_steps * go_on)};
 }
 
 static struct sl_tensor *score(struct sl_tape *t, const struct sl_halting *halting, int step,

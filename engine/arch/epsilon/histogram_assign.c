@@ -14,7 +14,7 @@ enum { KEY_VALUE };
 
 enum { ASSIGN };
 
-static const float share_least = 1e-9f;
+static const float min_share = 1e-9f;
 
 struct sharing {
     struct sl_histogram_assign_args args;
@@ -82,7 +82,7 @@ static double share_row(const struct sl_node *n, int row, float *shares)
     }
     (void)n->tape->kernels->softmax(shares, a->shape.bins);
     for (int b = 0; a->args.entropy_weight > 0.0f && !padding && b < a->shape.bins; b++)
-        price += (double)(shares[b] * logf(fmaxf(shares[b], share_least)));
+        price += (double)(shares[b] * logf(fmaxf(shares[b], min_share)));
     return price;
 }
 
@@ -135,7 +135,7 @@ static void backward_row(const struct sl_node *n, int row, size_t column, float 
     bool priced = a->args.entropy_weight > 0.0f && !is_padding(a, row);
     for (int b = 0; priced && b < bins; b++)
         dl[b] += a->args.entropy_weight *
-                 (logf(fmaxf(shares[b], share_least)) + (shares[b] >= share_least ? 1.0f : 0.0f));
+                 (logf(fmaxf(shares[b], min_share)) + (shares[b] >= min_share ? 1.0f : 0.0f));
     float mean = n->tape->kernels->dot(shares, dl, bins);
     for (int b = 0; b < bins; b++)
         dl[b] = shares[b] * (dl[b] - mean);

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-static const float tau_least = 1e-3f, tau_more = 1e-8f;
+static const float min_temperature = 1e-3f, tau_more = 1e-8f;
 
 static void linears_build(struct sl_builder *b, struct sl_histogram_attention *a, int width)
 {
@@ -28,7 +28,7 @@ static size_t step_floats(const struct sl_histogram_attention_shape *s)
     return sl_histogram_prefix_floats(s->width, s->heads, s->bins);
 }
 
-static const struct sl_upkeep upkeep;
+static const struct sl_buffer_hooks hooks;
 
 struct sl_histogram_attention sl_histogram_attention_build(
     struct sl_builder *b, struct sl_histogram_attention_shape shape)
@@ -49,7 +49,7 @@ struct sl_histogram_attention sl_histogram_attention_build(
         (struct sl_buffer_shape){.kind = SL_BUFFER_DERIVED, .rows = shape.width, .cols = bins});
     if (shape.steps > 0)
         a.cache_at = sl_cache_state(b, (size_t)shape.steps * step_floats(&shape));
-    sl_upkeep_add(b, &upkeep, &a, sizeof a);
+    sl_buffer_hooks_add(b, &hooks, &a, sizeof a);
     return a;
 }
 
@@ -57,7 +57,7 @@ struct sl_histogram_attention sl_histogram_attention_build(
 
 static float tau_of(const struct sl_histogram_attention *a, int head)
 {
-    return fmaxf(expf(a->log_tau->data[head]), tau_least) + tau_more;
+    return fmaxf(expf(a->log_tau->data[head]), min_temperature) + tau_more;
 }
 
 /* One head's part of assign, head_dim x bins, and of U, latents x bins. */
@@ -74,7 +74,7 @@ static struct part part_of(const struct sl_histogram_attention *a, int head)
                          .inverse_tau = 1.0f / tau_of(a, head)};
 }
 
-static void derive(const void *layer, const struct sl_kernels *k)
+static void materialize(const void *layer, const struct sl_kernels *k)
 {
     const struct sl_histogram_attention *a = layer;
     int dim = a->latent->cols, bins = a->shape.bins;
@@ -114,7 +114,7 @@ static void fold_head(const struct sl_histogram_attention *a, const struct sl_ke
     struct part part = part_of(a, head);
     float *g = a->assign->grad + part.assign, slope = expf(a->log_tau->data[head]);
     float along = k->dot(g, a->assign->data + part.assign, dim * bins);
-    if (slope > tau_least)
+    if (slope > min_temperature)
         a->log_tau->grad[head] -= along * slope * part.inverse_tau;
     k->scale(g, part.inverse_tau, g, dim * bins);
     k->small_gemm(&(struct sl_small_gemm){.x = a->latent->data,
@@ -131,14 +131,14 @@ static void fold_head(const struct sl_histogram_attention *a, const struct sl_ke
     fold_latent(a, k, a->prototypes->data + part.prototypes, g);
 }
 
-static void fold(const void *layer, const struct sl_kernels *k)
+static void backprop(const void *layer, const struct sl_kernels *k)
 {
     const struct sl_histogram_attention *a = layer;
     for (int h = 0; h < a->shape.heads; h++)
         fold_head(a, k, h);
 }
 
-static const struct sl_upkeep upkeep = {.derive = derive, .fold = fold};
+static const struct sl_buffer_hooks hooks = {.materialize = materialize, .backprop = backprop};
 
 /* -- use --------------------------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
 struct sl_tiles sl_tiles_cut(struct sl_tape *t, const struct sl_segments *segments,
                              const struct sl_rows *rows, int count)
 {
-    struct sl_tiles tiles = {.most = count / SL_TILE_ROWS + segments->count};
-    tiles.at = sl_tape_struct(t, (size_t)tiles.most, sizeof *tiles.at);
+    struct sl_tiles tiles = {.max = count / SL_TILE_ROWS + segments->count};
+    tiles.at = sl_tape_struct(t, (size_t)tiles.max, sizeof *tiles.at);
     tiles.first = sl_tape_struct(t, (size_t)segments->count + 1, sizeof *tiles.first);
     int row = 0;
     for (int s = 0; s < segments->count; s++) {
@@ -21,7 +21,7 @@ struct sl_tiles sl_tiles_cut(struct sl_tape *t, const struct sl_segments *segmen
     }
     tiles.first[segments->count] = tiles.count;
     assert(row == count);
-    assert(tiles.count <= tiles.most);
+    assert(tiles.count <= tiles.max);
     return tiles;
 }
 

@@ -20,7 +20,7 @@ struct sl_tiles {
     struct sl_tile *at;
     int32_t *first; /* of each segment, and one past the last tile */
     int count;
-    int most; /* that any cut of as many rows into as many segments gives: sizes memory */
+    int max; /* that any cut of as many rows into as many segments gives: sizes memory */
 };
 
 /* rows: those of the segments that are cut, by number (`count` of them); NULL: all. */

@@ -37,7 +37,7 @@ static size_t worker_floats(const struct fill *a)
 static size_t fill_scratch(const struct sl_node *n, bool backward)
 {
     const struct fill *a = n->args;
-    size_t pieces = (size_t)a->tiles.most * (size_t)a->shape.heads;
+    size_t pieces = (size_t)a->tiles.max * (size_t)a->shape.heads;
     size_t threads = (size_t)sl_pool_threads(n->tape->pool);
     return (backward ? threads * worker_floats(a) : pieces * partial_floats(a)) * sizeof(float);
 }

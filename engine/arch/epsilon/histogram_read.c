@@ -37,7 +37,7 @@ static struct histogram_read_ctx pass_layout(const struct sl_node *n, bool backw
 {
     const struct reading *a = n->args;
     size_t floats = sl_bins_floats(&a->shape), tile = SL_TILE_ROWS * (size_t)a->shape.bins;
-    size_t pieces = backward ? (size_t)a->tiles.most * (size_t)a->shape.heads : 0;
+    size_t pieces = backward ? (size_t)a->tiles.max * (size_t)a->shape.heads : 0;
     struct histogram_read_ctx p = {.n = n};
     p.worker_bytes =
         sl_aligned((2 * tile + floats + SL_TILE_ROWS * (size_t)n->out->cols) * sizeof(float));

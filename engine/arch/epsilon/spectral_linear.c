@@ -11,7 +11,7 @@
  * training is here one round of as many. The first needs more, for its vectors are drawn. */
 enum { ROUNDS = 8, ROUNDS_FIRST = 20 };
 
-static const float norm_least = 1e-12f;
+static const float min_norm = 1e-12f;
 
 static struct sl_parameter *vector(struct sl_builder *b, const char *name, const char *suffix,
                                    int count)
@@ -24,7 +24,7 @@ static struct sl_parameter *vector(struct sl_builder *b, const char *name, const
             .kind = SL_BUFFER_SAVED, .rows = 1, .cols = count, .init = sl_normal(1.0f)});
 }
 
-static const struct sl_upkeep upkeep;
+static const struct sl_buffer_hooks hooks;
 
 struct sl_spectral_linear sl_spectral_linear_build(struct sl_builder *b, const char *name, int outs,
                                                    int ins)
@@ -43,7 +43,7 @@ struct sl_spectral_linear sl_spectral_linear_build(struct sl_builder *b, const c
                           .kind = SL_BUFFER_DERIVED, .rows = outs, .cols = ins, .product = true});
     s.layer.bias =
         sl_parameter_add(b, bias, SL_ROLE_VECTOR, 1, outs, sl_uniform(1.0f / sqrtf((float)ins)));
-    sl_upkeep_add(b, &upkeep, &s, sizeof s);
+    sl_buffer_hooks_add(b, &hooks, &s, sizeof s);
     return s;
 }
 
@@ -58,10 +58,10 @@ static float sigma_of(const struct sl_spectral_linear *s, const struct sl_kernel
     for (int r = 0; r < s->raw->rows; r++)
         sigma +=
             (double)s->u->data[r] * (double)k->dot(row_of(s->raw, r), s->v->data, s->raw->cols);
-    return fmaxf((float)sigma, norm_least);
+    return fmaxf((float)sigma, min_norm);
 }
 
-static void derive(const void *layer, const struct sl_kernels *k)
+static void materialize(const void *layer, const struct sl_kernels *k)
 {
     const struct sl_spectral_linear *s = layer;
     k->scale(s->layer.weight->data, 1.0f / sigma_of(s, k), s->raw->data,
@@ -69,7 +69,7 @@ static void derive(const void *layer, const struct sl_kernels *k)
 }
 
 /* With G = dL/d(W / sigma):  dW = (G - <G, W / sigma> u v^T) / sigma. */
-static void fold(const void *layer, const struct sl_kernels *k)
+static void backprop(const void *layer, const struct sl_kernels *k)
 {
     const struct sl_spectral_linear *s = layer;
     const struct sl_parameter *normal = s->layer.weight;
@@ -90,7 +90,7 @@ static void fold(const void *layer, const struct sl_kernels *k)
 static void normalise(const struct sl_parameter *x, const struct sl_kernels *k)
 {
     float norm = sqrtf(k->dot(x->data, x->data, x->cols));
-    k->scale(x->data, 1.0f / fmaxf(norm, norm_least), x->data, x->cols);
+    k->scale(x->data, 1.0f / fmaxf(norm, min_norm), x->data, x->cols);
 }
 
 /* v = W^T u / |W^T u|;  u = W v / |W v|. */
@@ -105,11 +105,13 @@ static void iterate(const struct sl_spectral_linear *s, const struct sl_kernels 
     normalise(s->u, k);
 }
 
-static void follow(const void *layer, const struct sl_kernels *k, bool fresh)
+static void update(const void *layer, const struct sl_kernels *k, bool fresh)
 {
     const struct sl_spectral_linear *s = layer;
     for (int i = 0; i < (fresh ? ROUNDS_FIRST : ROUNDS); i++)
         iterate(s, k);
 }
 
-static const struct sl_upkeep upkeep = {.derive = derive, .fold = fold, .follow = follow};
+static const struct sl_buffer_hooks hooks = {.materialize = materialize,
+                                             .backprop = backprop,
+                                             .update = update};

@@ -44,7 +44,7 @@ static const char *part(char full[SL_NAME_MAX], const char *name, const char *su
     return full;
 }
 
-static const struct sl_upkeep upkeep;
+static const struct sl_buffer_hooks hooks;
 
 struct sl_random_rotation sl_random_rotation_build(struct sl_builder *b, const char *name,
                                                    struct sl_random_rotation_shape shape)
@@ -72,7 +72,7 @@ struct sl_random_rotation sl_random_rotation_build(struct sl_builder *b, const c
         b, part(full, name, "weight"),
         (struct sl_buffer_shape){
             .kind = SL_BUFFER_DERIVED, .rows = shape.outs, .cols = shape.ins, .product = true});
-    sl_upkeep_add(b, &upkeep, &r, sizeof r);
+    sl_buffer_hooks_add(b, &hooks, &r, sizeof r);
     return r;
 }
 
@@ -95,7 +95,7 @@ struct sl_tensor *sl_random_rotation_apply(struct sl_tape *t, const struct sl_ra
 }
 
 /* W^T_o = sum_k s_k V_ko U^T_k. */
-static void derive(const void *layer, const struct sl_kernels *kernels)
+static void materialize(const void *layer, const struct sl_kernels *kernels)
 {
     const struct sl_random_rotation *r = layer;
     if (is_trained(r))
@@ -111,4 +111,4 @@ static void derive(const void *layer, const struct sl_kernels *kernels)
     }
 }
 
-static const struct sl_upkeep upkeep = {.derive = derive};
+static const struct sl_buffer_hooks hooks = {.materialize = materialize};

@@ -32,7 +32,7 @@ static struct sl_parameter *matrix_add(struct sl_builder *b, const char *name, c
     return sl_parameter_add(b, full, SL_ROLE_SOURCE, s.keys, s.width, start);
 }
 
-static const struct sl_upkeep upkeep;
+static const struct sl_buffer_hooks hooks;
 
 struct sl_time_bias sl_time_bias_build(struct sl_builder *b, const char *name,
                                        struct sl_time_bias_shape s)
@@ -60,12 +60,12 @@ struct sl_time_bias sl_time_bias_build(struct sl_builder *b, const char *name,
                                                       .rows = s.depths * s.heads,
                                                       .cols = s.keys,
                                                       .product = true});
-    sl_upkeep_add(b, &upkeep, &d, sizeof d);
+    sl_buffer_hooks_add(b, &hooks, &d, sizeof d);
     return d;
 }
 
 /* g^l_h for every row a of the matrix: the columns of head h times T^l. */
-static void derive(const void *layer, const struct sl_kernels *kernels)
+static void materialize(const void *layer, const struct sl_kernels *kernels)
 {
     const struct sl_time_bias *d = layer;
     const int columns = d->matrix->cols / d->heads, keys = d->matrix->rows;
@@ -100,7 +100,7 @@ static void fold_head(const struct sl_time_bias *d, const struct sl_kernels *ker
     }
 }
 
-static void fold(const void *layer, const struct sl_kernels *kernels)
+static void backprop(const void *layer, const struct sl_kernels *kernels)
 {
     const struct sl_time_bias *d = layer;
     int width = d->matrix->cols, columns = width / d->heads;
@@ -113,4 +113,4 @@ static void fold(const void *layer, const struct sl_kernels *kernels)
         }
 }
 
-static const struct sl_upkeep upkeep = {.derive = derive, .fold = fold};
+static const struct sl_buffer_hooks hooks = {.materialize = materialize, .backprop = backprop};

@@ -260,7 +260,7 @@ static bool transevolve_check(const struct sl_config *c, struct sl_err *err)
 static const char *const mixings[] = {[FULL] = "full", [RANDOM] = "random", NULL};
 static const char *const time_forms[] = {[CODE] = "code", [PAPER] = "paper", NULL};
 
-static const struct sl_number hypers[] = {
+static const struct sl_param hypers[] = {
     SL_HYPERS_DECODER,
     SL_OWN_INTEGER_ROW(sl_transevolve_config, blocks, 1, 128, 2,
                        "times that queries meet keys; depth is cut so"),

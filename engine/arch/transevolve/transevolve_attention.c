@@ -19,7 +19,7 @@ enum { ROWS = 64 };
 
 /* Sums of e_ij w_j below this are not trusted: fp32 ends at 1e-38, so what sums above have lost is
  * less than 1e-12 of them for each key. */
-static const float total_least = 1e-25f;
+static const float min_total = 1e-25f;
 
 struct evolve {
     struct sl_transevolve_attention_args args;
@@ -55,8 +55,8 @@ static size_t lay_out(const struct sl_node *n, struct sl_scratch scratch, struct
     const struct evolve *a = n->args;
     const struct sl_transevolve_state *m = a->meeting;
     const struct sl_kernels *k = n->tape->kernels;
-    const int head = head_columns(n), most = m->keys_most, key = m->key->cols / m->args.heads;
-    const size_t keys = (size_t)most, widest = (size_t)(key > head ? key : head);
+    const int head = head_columns(n), max = m->max_keys, key = m->key->cols / m->args.heads;
+    const size_t keys = (size_t)max, widest = (size_t)(key > head ? key : head);
     const size_t columns = (size_t)head + 1, strip = ROWS * larger(keys, columns);
     d->w = sl_scratch_take(&scratch, keys * sizeof(float));
     d->dw = sl_scratch_take(&scratch, keys * sizeof(float));
@@ -66,7 +66,7 @@ static size_t lay_out(const struct sl_node *n, struct sl_scratch scratch, struct
     d->right = sl_scratch_take(&scratch, keys * columns * sizeof(float));
     d->products = sl_scratch_take(&scratch, larger(strip, keys * columns) * sizeof(float));
     d->packed =
-        sl_scratch_take(&scratch, larger(k->pack_bytes(most, head + 1), k->pack_bytes(head, most)));
+        sl_scratch_take(&scratch, larger(k->pack_bytes(max, head + 1), k->pack_bytes(head, max)));
     d->left = sl_scratch_take(&scratch, sl_part_bytes(k, ROWS, head));
     d->spare = sl_scratch_take(&scratch, sl_part_bytes(k, 1, head));
     return scratch.used;
@@ -167,7 +167,7 @@ static void lone_row(const struct run *r, int i, float *y)
 static float finish(const struct run *r, int i, float *y)
 {
     float total = y[r->head];
-    if (!(total >= total_least)) {
+    if (!(total >= min_total)) {
         lone_row(r, i, y);
         return 0.0f;
     }

@@ -230,7 +230,7 @@ void sl_recall_meet(struct sl_tape *t, struct sl_transevolve_state *m)
 {
     assert(!t->training);
     assert(!m->args.bidirectional);
-    m->table = sl_tensor_take(t, m->query->rows * m->args.heads, groups_of(m->keys_most) * GROUP);
+    m->table = sl_tensor_take(t, m->query->rows * m->args.heads, groups_of(m->max_keys) * GROUP);
     (void)sl_tape_run(
         t, (struct sl_node){
                .op = &recall_meet, .out = m->table, .in = {m->query, m->key, m->bias}, .args = m});

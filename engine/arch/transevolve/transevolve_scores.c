@@ -68,8 +68,8 @@ static size_t forward_layout(const struct sl_node *n, struct sl_scratch scratch,
     const struct sl_transevolve_state *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     int width = m->key->cols / m->args.heads;
-    d->packed = sl_scratch_take(&scratch, k->pack_bytes(width, m->keys_most));
-    d->scores = sl_scratch_take(&scratch, ROWS * (size_t)m->keys_most * sizeof *d->scores);
+    d->packed = sl_scratch_take(&scratch, k->pack_bytes(width, m->max_keys));
+    d->scores = sl_scratch_take(&scratch, ROWS * (size_t)m->max_keys * sizeof *d->scores);
     d->left = sl_scratch_take(&scratch, sl_part_bytes(k, ROWS, width));
     return scratch.used;
 }
@@ -110,7 +110,7 @@ static void transevolve_scores_forward_rows(const struct sl_node *n, const struc
     struct sl_split query = sl_part_of(m, m->query, u, first, rows);
     struct sl_gemm g = {.packed = d->packed,
                         .y = d->scores,
-                        .y_stride = (size_t)m->keys_most,
+                        .y_stride = (size_t)m->max_keys,
                         .n = u->sequence->rows};
     sl_part_on_the_left(n->tape->kernels, &query, d->left, &g);
     n->tape->kernels->gemm(&g);
@@ -161,13 +161,13 @@ static size_t backward_layout(const struct sl_node *n, struct sl_scratch scratch
 {
     const struct sl_transevolve_state *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
-    int width = m->key->cols / m->args.heads, most = m->keys_most;
-    d->packed_keys = sl_scratch_take(&scratch, k->pack_bytes(most, width));
-    d->packed_queries = sl_scratch_take(&scratch, k->pack_bytes(most, width));
-    d->row = sl_scratch_take(&scratch, (size_t)most * sizeof *d->row);
-    d->slopes = sl_scratch_take(&scratch, sl_part_bytes(k, ROWS, most));
-    d->turned = sl_scratch_take(&scratch, sl_part_bytes(k, most, most));
-    d->slopes_stride = sl_operand_stride(k, most);
+    int width = m->key->cols / m->args.heads, max = m->max_keys;
+    d->packed_keys = sl_scratch_take(&scratch, k->pack_bytes(max, width));
+    d->packed_queries = sl_scratch_take(&scratch, k->pack_bytes(max, width));
+    d->row = sl_scratch_take(&scratch, (size_t)max * sizeof *d->row);
+    d->slopes = sl_scratch_take(&scratch, sl_part_bytes(k, ROWS, max));
+    d->turned = sl_scratch_take(&scratch, sl_part_bytes(k, max, max));
+    d->slopes_stride = sl_operand_stride(k, max);
     return scratch.used;
 }
 
@@ -291,8 +291,8 @@ static const struct sl_op meet = {.name = "meet",
 static void cut(struct sl_tape *t, struct sl_transevolve_state *m)
 {
     const struct sl_batch *batch = t->batch;
-    size_t most = (size_t)batch->rows / QUERIES_MOST + (size_t)batch->count;
-    m->blocks = sl_tape_struct(t, most, sizeof *m->blocks);
+    size_t max = (size_t)batch->rows / QUERIES_MOST + (size_t)batch->count;
+    m->blocks = sl_tape_struct(t, max, sizeof *m->blocks);
     m->cached = batch->sequences[0].cache;
     for (int s = 0; s < batch->count; s++) {
         const struct sl_sequence *sequence = &batch->sequences[s];
@@ -302,7 +302,7 @@ static void cut(struct sl_tape *t, struct sl_transevolve_state *m)
         int keys = sequence->rows + (cache ? cache->length : 0);
         if (cache && sl_tape_is_dry(t))
             keys = cache->capacity;
-        m->keys_most = keys > m->keys_most ? keys : m->keys_most;
+        m->max_keys = keys > m->max_keys ? keys : m->max_keys;
         for (int i = 0; i < sequence->rows; i += QUERIES_MOST)
             m->blocks[m->block_count++] =
                 (struct sl_unit){.sequence = sequence,
@@ -332,9 +332,9 @@ struct sl_transevolve_state *sl_transevolve_scores(struct sl_tape *t, struct sl_
         sl_recall_meet(t, m);
         return m;
     }
-    m->table = sl_operand_take(t, query->rows * args.heads, m->keys_most);
+    m->table = sl_operand_take(t, query->rows * args.heads, m->max_keys);
     if (t->training)
-        m->turned = sl_operand_take(t, query->rows * args.heads, m->keys_most);
+        m->turned = sl_operand_take(t, query->rows * args.heads, m->max_keys);
     (void)sl_tape_run(
         t, (struct sl_node){.op = &meet, .out = m->table, .in = {query, key}, .args = m});
     return m;

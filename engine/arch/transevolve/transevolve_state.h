@@ -25,7 +25,7 @@ struct sl_transevolve_state {
     struct sl_tensor *turned; /* each square of the table transposed, while training; else NULL */
     struct sl_unit *blocks;   /* queries of one sequence that are computed together; of all heads */
     int block_count;
-    int keys_most; /* of any sequence */
+    int max_keys; /* of any sequence */
 };
 
 static inline struct sl_unit sl_unit_at(const struct sl_transevolve_state *m, int piece)

@@ -106,7 +106,7 @@ static const char *const activations[] = {[GELU] = "gelu", [RELU] = "relu", NULL
 static const char *const starts[] =
     {[UNIT] = "unit", [SMALL] = "small", [GLOROT] = "glorot", [WIDTH] = "width", NULL};
 
-static const struct sl_number hypers[] = {
+static const struct sl_param hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 12, "features per token (d)"),
     SL_INTEGER_ROW(sl_config, depth, 1, 128, 8, "blocks (L)"),
     SL_INTEGER_ROW(sl_config, heads, 1, 128, 2, "attention heads (H); divides width"),

@@ -38,7 +38,7 @@ static struct sl_tensor *vanilla_forward(struct sl_tape *t, const void *self)
     return sl_head_apply(t, &m->head, h);
 }
 
-static const struct sl_number hypers[] = {SL_HYPERS_DECODER, SL_HYPERS_CLASSIFIER, {0}};
+static const struct sl_param hypers[] = {SL_HYPERS_DECODER, SL_HYPERS_CLASSIFIER, {0}};
 
 const struct sl_arch sl_arch_vanilla = {
     .name = "vanilla",

@@ -61,9 +61,9 @@ static const char *skipping(const struct sl_policy *policy)
     return "exit";
 }
 
-static const struct sl_number hypers[] = {SL_HYPERS_DECODER, {0}};
+static const struct sl_param hypers[] = {SL_HYPERS_DECODER, {0}};
 
-static const struct sl_number policy[] = {
+static const struct sl_param policy[] = {
     SL_REAL_ROW(sl_early_exit_policy, exit_threshold, 0, 1, 0.9,
                 "confidence above which a token leaves; 0 or 1: never"),
     SL_FLAG_ROW(sl_early_exit_policy, exit_oracle, 0,

@@ -38,10 +38,10 @@ static bool confident(const struct sl_tape *t, const float *logits, int n, float
         return false;
     memcpy(spare, logits, (size_t)n * sizeof *spare);
     (void)t->kernels->softmax(spare, n);
-    float most = 0.0f;
+    float max = 0.0f;
     for (int i = 0; i < n; i++)
-        most = spare[i] > most ? spare[i] : most;
-    return most > policy->exit_threshold;
+        max = spare[i] > max ? spare[i] : max;
+    return max > policy->exit_threshold;
 }
 
 static void settle(const struct sl_tape *t, struct sl_tensor *final, int row, const float *logits)

@@ -73,13 +73,13 @@ static const char *skipping(const struct sl_policy *p)
     return gates[own->gate];
 }
 
-static const struct sl_number policy[] = {
+static const struct sl_param policy[] = {
     SL_CHOICE_ROW(sl_tsa_policy, gate, gates, SL_GATE_MIXED, SL_GATE_MIXED, "how gates act"),
     SL_REAL_ROW(sl_tsa_policy, gate_limit, 0, 1, 0.9,
                 "mixed: skip probability from which a token is skipped"),
     {0}};
 
-static const struct sl_number hypers[] = {
+static const struct sl_param hypers[] = {
     SL_HYPERS_DECODER,
     SL_HYPERS_CLASSIFIER,
     SL_OWN_REAL_ROW(sl_tsa_config, compute_weight, 0, 100, 0.001,

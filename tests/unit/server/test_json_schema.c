@@ -280,8 +280,8 @@ Test(text, fitting_never_cuts_a_character)
 {
     static const char text[] = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80";
     static const size_t fits[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10};
-    for (size_t most = 0; most < sizeof fits / sizeof fits[0]; most++)
-        cr_assert_eq(sl_utf8_fit(text, sizeof text - 1, most), fits[most], "most %zu", most);
+    for (size_t max = 0; max < sizeof fits / sizeof fits[0]; max++)
+        cr_assert_eq(sl_utf8_fit(text, sizeof text - 1, max), fits[max], "most %zu", max);
     cr_assert_eq(sl_utf8_count(text, sizeof text - 1), 4);
     cr_assert_eq(sl_utf8_count("\x82\xE2\x82", 3), 3, "JSON has U+FFFD for each");
 }
@@ -290,6 +290,6 @@ Test(text, fitting_never_cuts_a_character)
 Test(text, bytes_that_only_continue_are_cut_anywhere)
 {
     static const char text[] = "\x80\x80\x80\x80\x80\x80\x80\x80";
-    for (size_t most = 0; most <= sizeof text - 1; most++)
-        cr_assert_eq(sl_utf8_fit(text, sizeof text - 1, most), most, "most %zu", most);
+    for (size_t max = 0; max <= sizeof text - 1; max++)
+        cr_assert_eq(sl_utf8_fit(text, sizeof text - 1, max), max, "most %zu", max);
 }

@@ -87,11 +87,11 @@ static void hear_all(struct heard *heard)
 }
 
 /* Pulls at most `most` bytes at a time until there is nothing. True: it has ended. */
-static bool pull_all(struct sv_stream *stream, struct heard *heard, size_t most)
+static bool pull_all(struct sv_stream *stream, struct heard *heard, size_t max)
 {
     char bytes[4096];
     for (;;) {
-        ssize_t taken = sv_stream_pull(stream, bytes, most < sizeof bytes ? most : sizeof bytes);
+        ssize_t taken = sv_stream_pull(stream, bytes, max < sizeof bytes ? max : sizeof bytes);
         if (taken <= 0)
             return taken == SV_PULL_END;
         sl_buffer_append(&heard->raw, bytes, (size_t)taken);

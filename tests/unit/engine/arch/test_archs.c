@@ -63,8 +63,8 @@ Test(archs, gradients_agree_across_instruction_levels)
                 size += pow((double)g[j], 2.0);
             }
             /* And in one number, errors do not even out. */
-            double most = (p->rows * p->cols == 1 ? 2.0 : 1.0) * allowed * sqrt(size) + 1e-6;
-            cr_expect_lt(sqrt(difference), most, "%s %s: %g of %g", arch->name, p->name,
+            double max = (p->rows * p->cols == 1 ? 2.0 : 1.0) * allowed * sqrt(size) + 1e-6;
+            cr_expect_lt(sqrt(difference), max, "%s %s: %g of %g", arch->name, p->name,
                          sqrt(difference), sqrt(size));
         }
         sl_model_close(models[0]);
@@ -466,12 +466,12 @@ Test(archs, refuse_every_hyper_parameter_out_of_bounds)
         struct sl_config c;
         struct sl_err err;
         sl_config_standard(arch, &c);
-        for (const struct sl_number *h = arch->hypers; h->name; h++) {
-            EXPECT_OK(sl_number_set(h, &c, h->least, &err), err);
-            EXPECT_OK(sl_number_set(h, &c, h->most, &err), err);
-            EXPECT_FAIL(sl_number_set(h, &c, h->least - 1, &err), err, SL_BAD_INPUT, h->name);
-            EXPECT_FAIL(sl_number_set(h, &c, h->most + 1, &err), err, SL_BAD_INPUT, h->name);
-            EXPECT_FAIL(sl_number_set(h, &c, (double)NAN, &err), err, SL_BAD_INPUT, h->name);
+        for (const struct sl_param *h = arch->hypers; h->name; h++) {
+            EXPECT_OK(sl_param_set(h, &c, h->min, &err), err);
+            EXPECT_OK(sl_param_set(h, &c, h->max, &err), err);
+            EXPECT_FAIL(sl_param_set(h, &c, h->min - 1, &err), err, SL_BAD_INPUT, h->name);
+            EXPECT_FAIL(sl_param_set(h, &c, h->max + 1, &err), err, SL_BAD_INPUT, h->name);
+            EXPECT_FAIL(sl_param_set(h, &c, (double)NAN, &err), err, SL_BAD_INPUT, h->name);
         }
     }
 }

@@ -456,9 +456,9 @@ static void draw_items(struct sl_classifier_item *items, int32_t *tokens)
     for (int i = 0; i < ROWS; i++)
         tokens[i] = (int32_t)sl_random_below(test_seed(), (uint64_t)i, FIXTURE_VOCAB);
     for (int i = 0; i < ITEMS; i++) {
-        int most = left - (ITEMS - 1 - i), least = left - (ITEMS - 1 - i) * FIXTURE_CONTEXT;
+        int max = left - (ITEMS - 1 - i), min = left - (ITEMS - 1 - i) * FIXTURE_CONTEXT;
         int count = 1 + (int)sl_random_below(test_seed(), 1000 + (uint64_t)i, 21);
-        count = count > most ? most : count < least ? least : count;
+        count = count > max ? max : count < min ? min : count;
         items[i] = (struct sl_classifier_item){.tokens = tokens + ROWS - left, .count = count};
         left -= count;
     }

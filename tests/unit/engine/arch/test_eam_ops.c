@@ -57,16 +57,16 @@ Test(eam_ops, patterns_list_the_keys_of_their_definition)
             }
 }
 
-static int64_t pairs_of(int rows, bool causal, int *most)
+static int64_t pairs_of(int rows, bool causal, int *max)
 {
     struct sl_pattern p = {.kind = SL_PATTERN_LOG, .causal = causal};
     int64_t pairs = 0;
     int32_t *keys = malloc((size_t)rows * sizeof *keys);
     cr_assert(keys);
-    *most = 0;
+    *max = 0;
     for (int i = 0; i < rows; i++) {
         int count = sl_pattern_keys(p, i, rows, keys);
-        *most = count > *most ? count : *most;
+        *max = count > *max ? count : *max;
         pairs += count;
     }
     free(keys);
@@ -83,21 +83,21 @@ Test(eam_ops, log_lists_as_many_keys_as_specified)
     } cases[] = {{256, 15.0, 3842}, {512, 17.0, 8706}, {4096, 23.0, 94210}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        int most, log2_rows = (int)log2(cases[i].rows);
-        int64_t pairs = pairs_of(cases[i].rows, false, &most);
+        int max, log2_rows = (int)log2(cases[i].rows);
+        int64_t pairs = pairs_of(cases[i].rows, false, &max);
         cr_expect_eq(pairs, cases[i].pairs, "%d rows: %lld", cases[i].rows, (long long)pairs);
         cr_expect_float_eq((double)pairs / cases[i].rows, cases[i].mean, 0.05);
-        cr_expect_leq(most, 2 * (log2_rows - 1) + 3);
-        (void)pairs_of(cases[i].rows, true, &most);
-        cr_expect_leq(most, log2_rows + 2, "a step of decoding reads %d rows", most);
+        cr_expect_leq(max, 2 * (log2_rows - 1) + 3);
+        (void)pairs_of(cases[i].rows, true, &max);
+        cr_expect_leq(max, log2_rows + 2, "a step of decoding reads %d rows", max);
     }
 }
 
 Test(eam_ops, work_grows_like_n_log_n)
 {
-    int most;
+    int max;
     for (int n = 512; n < 8192; n *= 2) {
-        double more = (double)pairs_of(2 * n, false, &most) / (double)pairs_of(n, false, &most);
+        double more = (double)pairs_of(2 * n, false, &max) / (double)pairs_of(n, false, &max);
         double want = 2.0 * log2(2.0 * n) / log2(n);
         cr_expect_float_eq(more, want, 0.02 * want, "%d to %d: %g times, want %g", n, 2 * n, more,
                            want);
@@ -168,13 +168,13 @@ static void masked(const struct attended *a, struct sl_pattern p, int row, int c
 {
     const struct sl_sequence *s = &a->f.sequences[a->t.row_sequence[row]];
     const float *head = a->values + (size_t)s->first * 3 * WIDTH + column;
-    double scores[LONGEST], most = -HUGE_VAL, total = 0.0;
+    double scores[LONGEST], max = -HUGE_VAL, total = 0.0;
     for (int j = 0; j < s->rows; j++) {
         scores[j] = masked_score(head, p, row - s->first, j, width);
-        most = fmax(most, scores[j]);
+        max = fmax(max, scores[j]);
     }
     for (int j = 0; j < s->rows; j++)
-        total += scores[j] = isfinite(most) ? exp(scores[j] - most) : 0.0;
+        total += scores[j] = isfinite(max) ? exp(scores[j] - max) : 0.0;
     for (int c = 0; c < width; c++) {
         out[c] = 0.0;
         for (int j = 0; j < s->rows && total > 0.0; j++)
@@ -301,16 +301,16 @@ Test(eam_ops, gates_sum_to_one_unless_one_expert_is_alone)
         const struct sl_expert_assignment *routes = sl_assign_experts(&a.t, shares, used, NULL);
         const struct sl_tensor *chosen = sl_chosen_gates(&a.t, shares, routes);
         for (int r = 0; r < shares->rows; r++) {
-            double whole = 0.0, kept = 0.0, most = 0.0;
+            double whole = 0.0, kept = 0.0, max = 0.0;
             int count = 0;
             for (int e = 0; e < EXPERTS; e++) {
                 whole += (double)sl_row(shares, r)[e];
                 kept += (double)sl_row(chosen, r)[e];
-                most = fmax(most, (double)sl_row(shares, r)[e]);
+                max = fmax(max, (double)sl_row(shares, r)[e]);
                 count += sl_row(chosen, r)[e] > 0.0f;
             }
             cr_expect_float_eq(whole, 1.0, 1e-6);
-            cr_expect_float_eq(kept, used == 1 ? most : 1.0, 1e-6, "%d used: %g", used, kept);
+            cr_expect_float_eq(kept, used == 1 ? max : 1.0, 1e-6, "%d used: %g", used, kept);
             cr_expect_eq(count, used);
         }
     }

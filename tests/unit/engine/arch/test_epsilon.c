@@ -96,13 +96,13 @@ Test(epsilon, temperatures_are_held_at_their_least)
     struct sl_parameter *prototypes = parameter_of(m, "attention.bin_prototypes");
     engine->kernels->scale(prototypes->data, 1e-3f, prototypes->data,
                            prototypes->rows * prototypes->cols);
-    double least = loss_at(m, &t, &f.batch, 1.0001e-3f, &gradient);
+    double min = loss_at(m, &t, &f.batch, 1.0001e-3f, &gradient);
     cr_expect_gt(gradient, 0.0f);
     double held = loss_at(m, &t, &f.batch, 1e-6f, &gradient);
-    cr_expect_float_eq(held, least, 1e-4 * least, "%.9g and %.9g", held, least);
+    cr_expect_float_eq(held, min, 1e-4 * min, "%.9g and %.9g", held, min);
     cr_expect_eq(gradient, 0.0f);
     double other = loss_at(m, &t, &f.batch, 1e-2f, &gradient);
-    cr_expect(fabs(other - least) > 1e-3 * least, "%g and %g", other, least);
+    cr_expect(fabs(other - min) > 1e-3 * min, "%g and %g", other, min);
     sl_tape_release(&t);
     sl_model_close(m);
     sl_engine_destroy(engine);
@@ -243,7 +243,7 @@ static void school_open(struct school *s, struct sl_engine *engine)
     sl_model_initialize(s->m, 3);
     sl_model_pack(s->m);
     EXPECT_OK(sl_optimizer_init(&s->optimizer, s->m, &err), err);
-    sl_numbers_standard(sl_hyperparameter_rows, &s->hyperparameters);
+    sl_params_set_defaults(sl_hyperparameter_rows, &s->hyperparameters);
     s->hyperparameters.steps = 100;
     fixture_batch_init(&s->f, three, 3);
     fixture_set_loss_scale(&s->f, config.task);
@@ -381,8 +381,8 @@ static void draw_texts(struct texts *x)
 {
     uint64_t key = sl_random_key(test_seed(), "texts");
     for (int i = 0; i < ITEMS; i++) {
-        int most = i % 2 ? CONTEXT : 12;
-        x->counts[i] = i < 3 ? 1 : 1 + (int)sl_random_below(key, (uint64_t)i, (uint64_t)most);
+        int max = i % 2 ? CONTEXT : 12;
+        x->counts[i] = i < 3 ? 1 : 1 + (int)sl_random_below(key, (uint64_t)i, (uint64_t)max);
         for (int j = 0; j < CONTEXT; j++)
             x->tokens[i][j] =
                 1 + (int)sl_random_below(key, ITEMS + (uint64_t)i * CONTEXT + (uint64_t)j,

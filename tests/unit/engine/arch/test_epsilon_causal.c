@@ -101,11 +101,11 @@ static void attend_whole(struct attention *a, const char *isa, int threads)
 
 static void softmax(double *x, int count)
 {
-    double most = x[0], sum = 0.0;
+    double max = x[0], sum = 0.0;
     for (int i = 1; i < count; i++)
-        most = fmax(most, x[i]);
+        max = fmax(max, x[i]);
     for (int i = 0; i < count; i++)
-        sum += x[i] = exp(x[i] - most);
+        sum += x[i] = exp(x[i] - max);
     for (int i = 0; i < count; i++)
         x[i] /= sum;
 }
@@ -151,7 +151,7 @@ static void read_slowly(const struct attention *a, int first, int j, int head, d
 /* The largest difference between the ops' result and the formulas'; NaN is as far as can be. */
 static double difference_of(const struct attention *a)
 {
-    double most = 0.0;
+    double max = 0.0;
     for (int text = 0, first = 0; lengths[text]; first += lengths[text++])
         for (int i = 0; i < lengths[text] * HEADS; i++) {
             int j = first + i / HEADS, head = i % HEADS;
@@ -159,10 +159,10 @@ static double difference_of(const struct attention *a)
             read_slowly(a, first, j, head, want);
             for (int c = 0; c < DIM; c++) {
                 double off = fabs(want[c] - (double)a->out[j][head * DIM + c]);
-                most = off >= 0.0 ? fmax(most, off) : (double)INFINITY;
+                max = off >= 0.0 ? fmax(max, off) : (double)INFINITY;
             }
         }
-    return most;
+    return max;
 }
 
 Test(prefix_bins, are_their_formulas)

@@ -124,7 +124,7 @@ static void fill_bins(const struct attention *a, int segment, int head, struct b
 /* The largest difference between the ops' result and the formulas'. */
 static double difference_of(const struct attention *a)
 {
-    double most = 0.0;
+    double max = 0.0;
     for (int i = 0; i < segments.count * HEADS; i++) {
         int segment = i / HEADS, head = i % HEADS;
         struct bins bins;
@@ -139,11 +139,11 @@ static double difference_of(const struct attention *a)
                 double want = 0.0;
                 for (int b = 0; b < a->bins; b++)
                     want += weight[b] * bins.values[b][c];
-                most = fmax(most, fabs(want - (double)a->out[j][head * DIM + c]));
+                max = fmax(max, fabs(want - (double)a->out[j][head * DIM + c]));
             }
         }
     }
-    return most;
+    return max;
 }
 
 Test(histogram, is_its_formulas)
@@ -244,7 +244,7 @@ static void walk(struct walk *w, float price, double mean)
     int32_t steps[TEXTS] = {0};
     float left[TEXTS] = {1.0f, 1.0f, 1.0f, 1.0f, 1.0f};
     struct sl_halts halts = {
-        .steps_most = STEPS, .steps = steps, .left = left, .padding = w->padding};
+        .max_steps = STEPS, .steps = steps, .left = left, .padding = w->padding};
     struct sl_tensor *y = sl_tensor_take(&t, TEXTS, STEPS);
     memset(y->data, 0, sizeof w->outputs);
     for (int step = 1; step <= STEPS; step++) {

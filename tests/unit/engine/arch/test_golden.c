@@ -120,11 +120,11 @@ static struct sl_config config_of(const struct golden *g, const struct sl_arch *
         config.task = SL_TASK_CLASSIFICATION;
         config.classes = (int)fact(g, "classes");
     }
-    for (const struct sl_number *h = arch->hypers; h->name; h++) {
+    for (const struct sl_param *h = arch->hypers; h->name; h++) {
         char name[64];
         (void)snprintf(name, sizeof name, "hyper.%s", h->name);
         if (sl_safetensors_metadata(&g->file, name))
-            EXPECT_OK(sl_number_set(h, &config, fact(g, name), &err), err);
+            EXPECT_OK(sl_param_set(h, &config, fact(g, name), &err), err);
     }
     EXPECT_OK(sl_config_check(arch, &config, &err), err);
     return config;
@@ -254,16 +254,16 @@ static double relative(const float *have, const float *want, size_t count)
 }
 
 /* Largest difference over the largest of what is wanted. */
-static double relative_most(const float *have, const float *want, size_t count)
+static double max_relative(const float *have, const float *want, size_t count)
 {
-    double difference = 0.0, most = 0.0;
+    double difference = 0.0, max = 0.0;
     for (size_t i = 0; i < count; i++) {
         double d = fabs((double)have[i] - (double)want[i]);
         difference =
             d >= 0.0 ? fmax(difference, d) : (double)INFINITY; /* NaN is as far as can be */
-        most = fmax(most, fabs((double)want[i]));
+        max = fmax(max, fabs((double)want[i]));
     }
-    return difference / most;
+    return difference / max;
 }
 
 /* -- logits ----------------------------------------------------------------------------------- */
@@ -272,7 +272,7 @@ static void expect_logits(const struct golden *g, const char *mode, const char *
                           const float *have)
 {
     float *want = recorded(g, "logits.", mode, logits_count(g));
-    double error = relative_most(have, want, logits_count(g));
+    double error = max_relative(have, want, logits_count(g));
     cr_expect_leq(error, g->bounds.logits, "%s, %s, %s: %g", g->name, mode, how, error);
     free(want);
 }
@@ -323,9 +323,9 @@ static void serve(const struct golden *g, float *out)
 static void choose(struct sl_model *m, const char *name, const char *text)
 {
     struct sl_err err;
-    const struct sl_number *row = sl_number_find(sl_policy_rows(m->arch), name);
+    const struct sl_param *row = sl_param_find(sl_policy_rows(m->arch), name);
     cr_assert(row, "%s has no %s", m->arch->name, name);
-    EXPECT_OK(sl_number_read(row, m->policy.own, text, &err), err);
+    EXPECT_OK(sl_param_parse(row, m->policy.own, text, &err), err);
 }
 
 static void check_served(struct golden *g, int record)
@@ -334,7 +334,7 @@ static void check_served(struct golden *g, int record)
     cr_assert(have);
     for (const char *const *mode = records[record].modes; *mode; mode++) {
         g->m->policy = (struct sl_policy){0};
-        if (sl_number_find(sl_policy_rows(g->m->arch), "gate")) {
+        if (sl_param_find(sl_policy_rows(g->m->arch), "gate")) {
             choose(g->m, "gate", *mode);
             choose(g->m, "gate_limit", sl_safetensors_metadata(&g->file, "gate_limit"));
         }
@@ -453,13 +453,13 @@ static struct sl_hyperparameters hyperparameters_of(const struct golden *g)
     struct sl_hyperparameters hyperparameters;
     struct sl_err err;
     int found = 0;
-    sl_numbers_standard(sl_hyperparameter_rows, &hyperparameters);
-    for (const struct sl_number *r = sl_hyperparameter_rows; r->name; r++) {
+    sl_params_set_defaults(sl_hyperparameter_rows, &hyperparameters);
+    for (const struct sl_param *r = sl_hyperparameter_rows; r->name; r++) {
         char name[64];
         (void)snprintf(name, sizeof name, "training.%s", r->name);
         if (!sl_safetensors_metadata(&g->file, name))
             continue;
-        EXPECT_OK(sl_number_set(r, &hyperparameters, fact(g, name), &err), err);
+        EXPECT_OK(sl_param_set(r, &hyperparameters, fact(g, name), &err), err);
         found++;
     }
     cr_assert_geq(found, 10, "%d numbers of a hyperparameters", found);

@@ -305,15 +305,15 @@ static double seen_of_balanced(const struct sl_model *m, const char *name)
 {
     const struct sl_parameter *w = buffer(m, name);
     float *x = reference_random("balanced", w->cols, 1.0);
-    double mean = 0.0, most = 0.0;
+    double mean = 0.0, max = 0.0;
     for (int i = 0; i < w->cols; i++)
         mean += (double)x[i] / w->cols;
     for (int i = 0; i < w->cols; i++)
         x[i] -= (float)mean;
     for (int r = 0; r < w->rows; r++)
-        most = fmax(most, fabs(reference_dot(w->data + (size_t)r * (size_t)w->cols, x, w->cols)));
+        max = fmax(max, fabs(reference_dot(w->data + (size_t)r * (size_t)w->cols, x, w->cols)));
     free(x);
-    return most;
+    return max;
 }
 
 Test(transevolve, rotations_at_time_0_see_only_a_sum)
@@ -454,15 +454,15 @@ Test(transevolve, a_text_read_in_pieces_is_the_text_read_at_once)
 /* -- the hyper-parameters -------------------------------------------------------------------- */
 
 /* The published rate: most / sqrt(width) min(step^-1/2, step warmup^-3/2), steps from 1. */
-static void check_rates(double most, int width, int warmup, double peak)
+static void check_rates(double max, int width, int warmup, double peak)
 {
     struct sl_hyperparameters r = {.lr_schedule = SL_LR_INVERSE_SQRT, .warmup_steps = warmup};
-    r.learning_rate = (float)(most / sqrt((double)width * warmup));
+    r.learning_rate = (float)(max / sqrt((double)width * warmup));
     cr_expect_float_eq(sl_learning_rate_at(&r, warmup - 1), peak, 1e-3 * peak);
     const int steps[] = {1, 100, warmup - 1, warmup, warmup + 1, 5 * warmup};
     for (int i = 0; i < 6; i++) {
         double rising = steps[i] * pow(warmup, -1.5), falling = 1.0 / sqrt(steps[i]);
-        double want = most / sqrt(width) * fmin(rising, falling);
+        double want = max / sqrt(width) * fmin(rising, falling);
         cr_expect_float_eq(sl_learning_rate_at(&r, steps[i] - 1), want, 1e-6 * want, "step %d",
                            steps[i]);
     }

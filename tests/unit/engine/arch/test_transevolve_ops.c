@@ -190,15 +190,15 @@ static void back(struct played *p, const struct scene *s)
 static void expect_near(const char *what, const float *have, const double *want, int count,
                         double bound)
 {
-    double most = 0.0, difference = 0.0;
+    double max = 0.0, difference = 0.0;
     for (int i = 0; i < count; i++) {
         double d = fabs((double)have[i] - want[i]);
         difference =
             d >= 0.0 ? fmax(difference, d) : (double)INFINITY; /* NaN is as far as can be */
-        most = fmax(most, fabs(want[i]));
+        max = fmax(max, fabs(want[i]));
     }
-    cr_expect_leq(difference, bound * most + 1e-30, "%s: off by %g of %g (seed %llu)", what,
-                  difference, most, (unsigned long long)test_seed());
+    cr_expect_leq(difference, bound * max + 1e-30, "%s: off by %g of %g (seed %llu)", what,
+                  difference, max, (unsigned long long)test_seed());
 }
 
 static void check_scene(const struct scene *model, struct sl_engine *engine, const char *what)

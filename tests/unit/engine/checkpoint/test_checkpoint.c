@@ -563,8 +563,8 @@ Test(checkpoint, a_full_disk_leaves_the_old_model, .init = setup, .fini = teardo
         f.data[i][0] = 9.0f;
     (void)signal(SIGXFSZ, SIG_IGN);
     cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    for (rlim_t most = 0;; most += 16) {
-        const struct rlimit small = {.rlim_cur = most, .rlim_max = limit.rlim_max};
+    for (rlim_t max = 0;; max += 16) {
+        const struct rlimit small = {.rlim_cur = max, .rlim_max = limit.rlim_max};
         cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
         bool ok = sl_checkpoint_write(model, &f.parts, &err);
         cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);

@@ -25,11 +25,10 @@ static void expect_same(const struct sl_model_config *a, const struct sl_model_c
         cr_assert_str_eq(a->labels[i], b->labels[i]);
     cr_assert_str_eq(a->tokenizer, b->tokenizer);
     cr_assert_eq(a->hyper.vocab, b->hyper.vocab);
-    for (const struct sl_number *h = a->arch->hypers; h->name; h++)
-        cr_assert_eq(sl_number_get(h, &a->hyper), sl_number_get(h, &b->hyper), "%s", h->name);
-    for (const struct sl_number *r = sl_policy_rows(a->arch); r->name; r++)
-        cr_assert_eq(sl_number_get(r, a->policy.own), sl_number_get(r, b->policy.own), "%s",
-                     r->name);
+    for (const struct sl_param *h = a->arch->hypers; h->name; h++)
+        cr_assert_eq(sl_param_get(h, &a->hyper), sl_param_get(h, &b->hyper), "%s", h->name);
+    for (const struct sl_param *r = sl_policy_rows(a->arch); r->name; r++)
+        cr_assert_eq(sl_param_get(r, a->policy.own), sl_param_get(r, b->policy.own), "%s", r->name);
 }
 
 static void round_trip(const struct sl_model_config *model_config)
@@ -70,12 +69,12 @@ Test(config, every_bound_comes_back)
 {
     for (int i = 0; sl_arch_at(i); i++) {
         const struct sl_arch *arch = sl_arch_at(i);
-        for (const struct sl_number *h = arch->hypers; h->name; h++) {
+        for (const struct sl_param *h = arch->hypers; h->name; h++) {
             struct sl_model_config model_config = card_of(arch);
             struct sl_err err;
-            const double ends[] = {h->least, h->most};
+            const double ends[] = {h->min, h->max};
             for (size_t end = 0; end < COUNT(ends); end++) {
-                EXPECT_OK(sl_number_set(h, &model_config.hyper, ends[end], &err), err);
+                EXPECT_OK(sl_param_set(h, &model_config.hyper, ends[end], &err), err);
                 if (sl_config_check(arch, &model_config.hyper, &err))
                     round_trip(&model_config);
             }

@@ -381,8 +381,8 @@ Test(safetensors, a_full_disk_leaves_the_old_file, .init = setup, .fini = teardo
     (void)signal(SIGXFSZ, SIG_IGN);
     struct rlimit limit;
     cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    for (rlim_t most = 0; most < 16384; most += 1000) {
-        const struct rlimit small = {.rlim_cur = most, .rlim_max = limit.rlim_max};
+    for (rlim_t max = 0; max < 16384; max += 1000) {
+        const struct rlimit small = {.rlim_cur = max, .rlim_max = limit.rlim_max};
         cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
         EXPECT_FAIL(sl_safetensors_write(path, &cargo, &err), err, SL_IO, "File too large");
     }

@@ -57,13 +57,13 @@ static void fill(int count, const int *lengths, uint64_t seed)
 }
 
 /* A batch as full as the limits allow, of a random mix of long and short texts. */
-static int mix(int items_most, int rows_most, uint64_t seed, int *lengths)
+static int mix(int max_items, int max_rows, uint64_t seed, int *lengths)
 {
     uint64_t key = sl_random_key(seed, "lengths");
     int count = 0, rows = 0;
     int longest = 1 + (int)sl_random_below(key, 999, FIXTURE_CONTEXT);
-    while (count < items_most && rows < rows_most) {
-        int left = rows_most - rows, others = items_most - count - 1;
+    while (count < max_items && rows < max_rows) {
+        int left = max_rows - rows, others = max_items - count - 1;
         int length = sl_random_below(key, (uint64_t)count, 2)
                          ? longest
                          : 1 + (int)sl_random_below(key, (uint64_t)count + 500, 3);
@@ -181,7 +181,7 @@ Test(classifier, the_same_bits_alone_and_in_company, .fini = close_all)
 
 static bool has_pooling(const struct sl_arch *arch)
 {
-    return sl_number_find(arch->hypers, "pooling");
+    return sl_param_find(arch->hypers, "pooling");
 }
 
 static void classify_as(bool dense, int count, float logits[][FIXTURE_CLASSES], int64_t *used)
@@ -212,12 +212,12 @@ static void expect_exact_savings(const struct sl_arch *arch, int pooling, int po
     classify_as(false, count, some, &used);
     cr_expect_eq(memcmp(all, some, (size_t)count * sizeof all[0]), 0, "%s, pooling %d, policy %d",
                  arch->name, pooling, policy);
-    int64_t rows = 0, most = used_all;
+    int64_t rows = 0, max = used_all;
     for (int i = 0; i < count; i++)
         rows += lengths[i];
     if (has_pooling(arch) && pooling != SL_POOLING_MEAN)
-        most = rows * (config.depth - 1) + count;
-    cr_expect_leq(used, most, "%s, pooling %d, policy %d: %lld", arch->name, pooling, policy,
+        max = rows * (config.depth - 1) + count;
+    cr_expect_leq(used, max, "%s, pooling %d, policy %d: %lld", arch->name, pooling, policy,
                   (long long)used);
     close_all();
 }

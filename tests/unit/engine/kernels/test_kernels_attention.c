@@ -231,17 +231,17 @@ static void has_the_same_bits(const struct sl_kernels *k, struct head h)
     struct problem p = problem_make(k, h);
     const size_t row = p.stride * sl_type_bytes(k->operand);
     run(k, &p);
-    int most = 0;
+    int max = 0;
     for (int i = 0; i < h.queries; i++) {
         query_alone(k, &p, i, h.keys);
         if (p.visible[i] > 0)
             query_alone(k, &p, i, p.visible[i]);
-        most = p.visible[i] > most ? p.visible[i] : most;
+        max = p.visible[i] > max ? p.visible[i] : max;
     }
     unsigned char *before = malloc(p.out_bytes);
     memcpy(before, p.out, p.out_bytes);
-    memset((unsigned char *)p.k_operands + (size_t)most * row, 0xff, (size_t)(h.keys - most) * row);
-    memset((unsigned char *)p.v_operands + (size_t)most * row, 0xff, (size_t)(h.keys - most) * row);
+    memset((unsigned char *)p.k_operands + (size_t)max * row, 0xff, (size_t)(h.keys - max) * row);
+    memset((unsigned char *)p.v_operands + (size_t)max * row, 0xff, (size_t)(h.keys - max) * row);
     run(k, &p);
     cr_assert_eq(memcmp(before, p.out, p.out_bytes), 0, "%s: unseen keys leak", k->name);
     free(before);
@@ -391,11 +391,11 @@ static void back_is_the_reference(const struct sl_kernels *k, struct head h)
     memcpy(r.v_operands, p.v, (size_t)h.keys * (size_t)h.head_dim * sizeof(float));
     memcpy(r.dout, p.dout, (size_t)h.queries * (size_t)h.head_dim * sizeof(float));
     const size_t row = p.stride * sl_type_bytes(k->operand);
-    int most = 0;
+    int max = 0;
     for (int i = 0; i < h.queries; i++)
-        most = p.visible[i] > most ? p.visible[i] : most;
-    memset((unsigned char *)p.k_operands + (size_t)most * row, 0xff, (size_t)(h.keys - most) * row);
-    memset((unsigned char *)p.v_operands + (size_t)most * row, 0xff, (size_t)(h.keys - most) * row);
+        max = p.visible[i] > max ? p.visible[i] : max;
+    memset((unsigned char *)p.k_operands + (size_t)max * row, 0xff, (size_t)(h.keys - max) * row);
+    memset((unsigned char *)p.v_operands + (size_t)max * row, 0xff, (size_t)(h.keys - max) * row);
     struct gradients got = run_back(k, &p), want = run_back(reference_kernels(), &r);
     is_like(k, got.dq, want.dq, got.q_count, "dq");
     is_like(k, got.dk, want.dk, got.kv_count, "dk");

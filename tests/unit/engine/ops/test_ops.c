@@ -295,7 +295,7 @@ static struct sl_tensor *use_read_bins(struct sl_tape *t, struct inputs *in)
 /* Three steps, after which some rows have halted and others have not. */
 static struct sl_tensor *halt(struct sl_tape *t, struct inputs *in, int outputs)
 {
-    struct sl_halts halts = {.steps_most = 3,
+    struct sl_halts halts = {.max_steps = 3,
                              .steps = sl_tape_struct(t, ROWS, sizeof *halts.steps),
                              .left = sl_tape_struct(t, ROWS, sizeof *halts.left),
                              .worth = sl_tape_take(t, ROWS, sizeof *halts.worth),

@@ -115,14 +115,14 @@ static void case_check(const struct sl_tokenizer *tokens, const json_t *one)
     free(shown);
 }
 
-static void golden_check(const char *name, bool lower, size_t least)
+static void golden_check(const char *name, bool lower, size_t min)
 {
     json_error_t error;
     json_t *root = json_load_file(GOLDEN "wordpiece.json", JSON_ALLOW_NUL, &error);
     cr_assert(root, "%s", error.text);
     struct sl_tokenizer *tokens = golden_open(lower);
     const json_t *cases = json_object_get(root, name);
-    cr_assert_geq(json_array_size(cases), least);
+    cr_assert_geq(json_array_size(cases), min);
     for (size_t i = 0; i < json_array_size(cases); i++)
         case_check(tokens, json_array_get(cases, i));
     sl_tokenizer_destroy(tokens);
@@ -496,12 +496,12 @@ Test(decode, only_as_much_as_there_is_room_for)
     static const int32_t ids[] = {4, 5, 4}, bad[] = {4, 6};
     struct sl_tokenizer *tokens = tokens_of("wordpiece", true, SPECIALS "ab\n##c\n");
     struct sl_err err;
-    for (size_t most = 0; most <= 6; most++) {
+    for (size_t max = 0; max <= 6; max++) {
         char text[8] = "-------";
-        struct sl_decoding job = {.ids = ids, .count = 3, .text = text, .capacity = most};
+        struct sl_decoding job = {.ids = ids, .count = 3, .text = text, .capacity = max};
         cr_assert_eq(sl_tokenizer_decode(tokens, &job, &err), 6);
-        cr_assert_eq(strncmp(text, "abc ab", most), 0, "%s", text);
-        cr_assert_eq(text[most], '-');
+        cr_assert_eq(strncmp(text, "abc ab", max), 0, "%s", text);
+        cr_assert_eq(text[max], '-');
     }
     struct sl_decoding job = {.ids = bad, .count = 2};
     EXPECT_FAIL(sl_tokenizer_decode(tokens, &job, &err) >= 0, err, SL_BAD_INPUT,

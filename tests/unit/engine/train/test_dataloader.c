@@ -38,7 +38,7 @@ static void material_open(struct sl_dataloader *m, const char *tokenizer,
     struct sl_config config = {.context_length = CONTEXT};
     const struct sl_data_sources sources = {
         .data = data, .tokenizer = tokenizer, .columns = {.label = "1", .text = "2"}};
-    sl_numbers_standard(sl_hyperparameter_rows, hyperparameters);
+    sl_params_set_defaults(sl_hyperparameter_rows, hyperparameters);
     hyperparameters->epochs = 2;
     hyperparameters->batch_size = EXAMPLES;
     hyperparameters->micro_batch_size = EXAMPLES;
@@ -148,7 +148,7 @@ Test(dataloader, texts_too_short_for_a_crop_stay_whole)
     const struct sl_data_sources sources = {
         .data = data, .tokenizer = "bytes", .columns = {.label = "1", .text = "2"}};
     test_write_file(data, "0\ta\n1\tbc\n0\td\n1\tef\n");
-    sl_numbers_standard(sl_hyperparameter_rows, &hyperparameters);
+    sl_params_set_defaults(sl_hyperparameter_rows, &hyperparameters);
     hyperparameters.epochs = 1;
     hyperparameters.batch_size = hyperparameters.micro_batch_size = EXAMPLES;
     hyperparameters.validation_fraction = 0.5f;
@@ -177,7 +177,7 @@ Test(dataloader, vocabularies_have_the_size_and_the_case_that_were_asked_for)
         sources.tokenizer = "words";
         sources.vocabulary_size = SIZE;
         sources.cased = true;
-        sl_numbers_standard(sl_hyperparameter_rows, &hyperparameters);
+        sl_params_set_defaults(sl_hyperparameter_rows, &hyperparameters);
         EXPECT_OK(sl_dataloader_open(&m, &sources, &config, &hyperparameters, &err), err);
         cr_expect_eq(sl_tokenizer_size(m.tokens), SIZE, "case %zu", i);
         cr_expect_not(m.tokens->lower, "case %zu", i);

@@ -59,7 +59,7 @@ static struct sl_train_options labelled_of(const struct sl_arch *arch, int epoch
     t.config.depth = 2;
     fixture_clamp(arch, &t.config);
     t.config.dropout = 0.05f;
-    sl_numbers_standard(sl_hyperparameter_rows, &t.hyperparameters);
+    sl_params_set_defaults(sl_hyperparameter_rows, &t.hyperparameters);
     t.hyperparameters.epochs = epochs;
     t.hyperparameters.batch_size = 8;
     t.hyperparameters.micro_batch_size = 3;
@@ -108,16 +108,16 @@ static const struct sl_arch *classifier_at(int index)
 Test(labelled, a_rule_is_learnt)
 {
     const int epochs = TEST_SANITIZED ? 4 : 40;
-    const double least = TEST_SANITIZED ? 0.0 : 0.9;
+    const double min = TEST_SANITIZED ? 0.0 : 0.9;
     for (int a = 0; classifier_at(a); a++, forget_run()) {
         struct sl_train_options training = labelled_of(classifier_at(a), epochs);
         struct train_follower f = train_until(&dirs, &training, 0, 2);
         /* 48 texts to train on: 6 steps an epoch. */
         cr_expect_eq(f.last.steps, 6 * epochs, "%d", f.last.steps);
         cr_expect_eq(f.evaluations, epochs, "%d", f.evaluations);
-        cr_expect_gt(f.last.best_accuracy, least, "%s: %g", training.arch->name,
+        cr_expect_gt(f.last.best_accuracy, min, "%s: %g", training.arch->name,
                      f.last.best_accuracy);
-        cr_expect(f.last.train_accuracy > least && f.last.train_accuracy <= 1.0, "%s: %g",
+        cr_expect(f.last.train_accuracy > min && f.last.train_accuracy <= 1.0, "%s: %g",
                   training.arch->name, f.last.train_accuracy);
         bool halts = strcmp(training.arch->name, "epsilon") == 0;
         cr_expect_eq(isfinite(f.last.validation_depth_first), halts, "%s", training.arch->name);

@@ -118,11 +118,11 @@ static void expect_refused(const struct sl_train_options *training, enum sl_code
 }
 
 /* A number near x that is not x, for a row of hyperparameters or architecture. */
-static double other_number(double x, double most, bool whole)
+static double other_number(double x, double max, bool whole)
 {
     if (!whole)
-        return x > 0.0 ? 0.9 * x : 0.5 * most;
-    return x + 1.0 <= most ? x + 1.0 : x - 1.0;
+        return x > 0.0 ? 0.9 * x : 0.5 * max;
+    return x + 1.0 <= max ? x + 1.0 : x - 1.0;
 }
 
 Test(trainer_failures, resuming_with_another_number_is_refused_by_its_name)
@@ -131,20 +131,20 @@ Test(trainer_failures, resuming_with_another_number_is_refused_by_its_name)
     struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     (void)train_until(&dirs, &training, 4, 1);
     training.resume = true;
-    for (const struct sl_number *r = sl_hyperparameter_rows; r->name; r++) {
-        const struct sl_number *row = r;
+    for (const struct sl_param *r = sl_hyperparameter_rows; r->name; r++) {
+        const struct sl_param *row = r;
         struct sl_train_options other = training;
-        double value = other_number(sl_number_get(row, &other.hyperparameters), row->most,
-                                    row->kind != SL_REAL);
-        EXPECT_OK(sl_number_set(row, &other.hyperparameters, value, &err), err);
+        double value =
+            other_number(sl_param_get(row, &other.hyperparameters), row->max, row->kind != SL_REAL);
+        EXPECT_OK(sl_param_set(row, &other.hyperparameters, value, &err), err);
         expect_refused(&other, SL_BAD_INPUT, row->name);
     }
-    for (const struct sl_number *h = training.arch->hypers; h->name; h++) {
+    for (const struct sl_param *h = training.arch->hypers; h->name; h++) {
         struct sl_train_options other = training;
-        double value = other_number(sl_number_get(h, &other.config), h->most, h->kind != SL_REAL);
+        double value = other_number(sl_param_get(h, &other.config), h->max, h->kind != SL_REAL);
         if (strcmp(h->name, "heads") == 0)
             value = 2.0;
-        EXPECT_OK(sl_number_set(h, &other.config, value, &err), err);
+        EXPECT_OK(sl_param_set(h, &other.config, value, &err), err);
         expect_refused(&other, SL_BAD_INPUT, h->name);
     }
 }

@@ -1,5 +1,5 @@
-/* number.c - structs of numbers, by the names in their tables. */
-#include "base/number.h"
+/* param_table.c - reads, checks and prints members of a struct by their rows in a table. */
+#include "base/param_table.h"
 #include "base/list.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { RANGE_TEXT = 384 };
 
-static void put(const struct sl_number *row, void *object, double value)
+static void put(const struct sl_param *row, void *object, double value)
 {
     char *at = (char *)object + row->offset;
     int whole = (int)value;
@@ -23,7 +23,7 @@ static void put(const struct sl_number *row, void *object, double value)
     }
 }
 
-const struct sl_number *sl_number_find(const struct sl_number *rows, const char *name)
+const struct sl_param *sl_param_find(const struct sl_param *rows, const char *name)
 {
     for (; rows->name; rows++)
         if (strcmp(rows->name, name) == 0)
@@ -31,7 +31,7 @@ const struct sl_number *sl_number_find(const struct sl_number *rows, const char 
     return NULL;
 }
 
-double sl_number_get(const struct sl_number *row, const void *object)
+double sl_param_get(const struct sl_param *row, const void *object)
 {
     const char *at = (const char *)object + row->offset;
     int whole = 0;
@@ -46,37 +46,37 @@ double sl_number_get(const struct sl_number *row, const void *object)
     return whole;
 }
 
-void sl_numbers_standard(const struct sl_number *rows, void *object)
+void sl_params_set_defaults(const struct sl_param *rows, void *object)
 {
     for (; rows->name; rows++)
-        put(rows, object, rows->standard);
+        put(rows, object, rows->default_value);
 }
 
-void sl_number_text(double value, char text[SL_NUMBER_TEXT])
+void sl_number_format(double value, char text[SL_PARAM_TEXT])
 {
     const double exact_below = 1e15; /* beyond, digits would be made up */
     bool whole = value == floor(value) && fabs(value) < exact_below;
-    (void)snprintf(text, SL_NUMBER_TEXT, whole ? "%.0f" : "%g", value);
+    (void)snprintf(text, SL_PARAM_TEXT, whole ? "%.0f" : "%g", value);
 }
 
 /* "from 1 to 100000000 (optimiser steps)" */
-static void print_range(const struct sl_number *row, const char *from, char *text, size_t size)
+static void print_range(const struct sl_param *row, const char *from, char *text, size_t size)
 {
-    char least[SL_NUMBER_TEXT], most[SL_NUMBER_TEXT];
-    sl_number_text(row->least, least);
-    sl_number_text(row->most, most);
-    (void)snprintf(text, size, "%s%s to %s (%s)", from, least, most, row->help);
+    char min[SL_PARAM_TEXT], max[SL_PARAM_TEXT];
+    sl_number_format(row->min, min);
+    sl_number_format(row->max, max);
+    (void)snprintf(text, size, "%s%s to %s (%s)", from, min, max, row->help);
 }
 
-bool sl_number_set(const struct sl_number *row, void *object, double value, struct sl_err *err)
+bool sl_param_set(const struct sl_param *row, void *object, double value, struct sl_err *err)
 {
     bool real = row->kind == SL_REAL, whole = real || value == floor(value);
     /* What a float makes of a bound is accepted: it may be read out of one. */
-    double least = real ? fmin(row->least, (double)(float)row->least) : row->least;
-    double most = real ? fmax(row->most, (double)(float)row->most) : row->most;
-    if (!isfinite(value) || value < least || value > most || !whole) {
-        char given[SL_NUMBER_TEXT], range[RANGE_TEXT];
-        sl_number_text(value, given);
+    double min = real ? fmin(row->min, (double)(float)row->min) : row->min;
+    double max = real ? fmax(row->max, (double)(float)row->max) : row->max;
+    if (!isfinite(value) || value < min || value > max || !whole) {
+        char given[SL_PARAM_TEXT], range[RANGE_TEXT];
+        sl_number_format(value, given);
         print_range(row, "from ", range, sizeof range);
         return sl_fail(err, SL_BAD_INPUT, "%s is %s; accepted is a %s %s", row->name, given,
                        row->kind == SL_REAL ? "number" : "whole number", range);
@@ -85,13 +85,13 @@ bool sl_number_set(const struct sl_number *row, void *object, double value, stru
     return true;
 }
 
-void sl_number_choices(const struct sl_number *row, char *list, size_t size)
+void sl_param_choices(const struct sl_param *row, char *list, size_t size)
 {
     list[0] = '\0';
     (void)sl_list_join(list, size, row->choices);
 }
 
-static bool read_flag(const struct sl_number *row, void *object, const char *text,
+static bool read_flag(const struct sl_param *row, void *object, const char *text,
                       struct sl_err *err)
 {
     bool yes = strcmp(text, "true") == 0;
@@ -102,7 +102,7 @@ static bool read_flag(const struct sl_number *row, void *object, const char *tex
     return true;
 }
 
-static bool choose(const struct sl_number *row, void *object, const char *text, struct sl_err *err)
+static bool choose(const struct sl_param *row, void *object, const char *text, struct sl_err *err)
 {
     char list[256];
     for (int i = 0; row->choices[i]; i++)
@@ -110,12 +110,12 @@ static bool choose(const struct sl_number *row, void *object, const char *text, 
             put(row, object, i);
             return true;
         }
-    sl_number_choices(row, list, sizeof list);
+    sl_param_choices(row, list, sizeof list);
     return sl_fail(err, SL_BAD_INPUT, "%s is '%.64s'; accepted is one of %s (%s)", row->name, text,
                    list, row->help);
 }
 
-bool sl_number_read(const struct sl_number *row, void *object, const char *text, struct sl_err *err)
+bool sl_param_parse(const struct sl_param *row, void *object, const char *text, struct sl_err *err)
 {
     char *end;
     if (row->kind == SL_CHOICE)
@@ -129,15 +129,15 @@ bool sl_number_read(const struct sl_number *row, void *object, const char *text,
         return sl_fail(err, SL_BAD_INPUT, "%s is '%.64s', which is not a number; accepted is %s",
                        row->name, text, range);
     }
-    return sl_number_set(row, object, value, err);
+    return sl_param_set(row, object, value, err);
 }
 
-void sl_number_print(const struct sl_number *row, double value, char text[SL_NUMBER_TEXT])
+void sl_param_format(const struct sl_param *row, double value, char text[SL_PARAM_TEXT])
 {
     if (row->kind == SL_CHOICE)
-        (void)snprintf(text, SL_NUMBER_TEXT, "%s", row->choices[(int)value]);
+        (void)snprintf(text, SL_PARAM_TEXT, "%s", row->choices[(int)value]);
     else if (row->kind == SL_FLAG)
-        (void)snprintf(text, SL_NUMBER_TEXT, "%s", value > 0.0 ? "true" : "false");
+        (void)snprintf(text, SL_PARAM_TEXT, "%s", value > 0.0 ? "true" : "false");
     else
-        sl_number_text(value, text);
+        sl_number_format(value, text);
 }
