@@ -1,7 +1,7 @@
-/* bench.c - many requests at once, and what their clients see.
+/* bench.c - a load generator: concurrent requests and their latencies.
  *
- * curl's multi interface over our own epoll: curl's own loop looks at every connection whenever one
- * of them has news, and with 64 streams that costs more than the news. */
+ * curl's multi interface over our own epoll: curl's own loop visits every connection whenever one
+ * of them is ready, which at 64 streams costs more than the reading. */
 #include "bench/bench.h"
 #include "base/clock.h"
 #include "bench/bench_stream.h"
@@ -19,17 +19,17 @@ struct bench {
     struct bench_result *result;
     CURLM *multi;
     int epoll;
-    int64_t timer_ns; /* when curl wants to be called; 0: it does not care */
+    int64_t timer_ns; /* when to call curl; 0: no timer */
     struct bench_stream *streams;
-    int64_t next, until; /* the number of the next request, and of none any more */
-    int64_t closes_ns;   /* when nothing new is asked; 0: never */
-    int busy;            /* streams with a request under way */
+    int64_t next, until; /* numbers of requests, half open */
+    int64_t stop_ns;     /* no new request after this; 0: no limit */
+    int active;          /* streams with a request in flight */
     bool out_of_memory;
 };
 
-/* ---- curl's wishes --------------------------------------------------------------------------- */
+/* ---- curl's callbacks ------------------------------------------------------------------------ */
 
-/* `known` is what we let curl remember about a socket: nothing before its first time. */
+/* `known` is what curl_multi_assign stored for this socket; NULL at its first call. */
 static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *known)
 {
     struct bench *b = context;
@@ -73,13 +73,13 @@ static void start(struct bench *b, struct bench_stream *s)
     bool begun =
         bench_stream_begin(s, b->next) && curl_multi_add_handle(b->multi, s->easy) == CURLM_OK;
     b->next++;
-    b->busy += begun;
+    b->active += begun;
     b->out_of_memory |= !begun;
 }
 
-static bool goes_on(const struct bench *b)
+static bool has_next(const struct bench *b)
 {
-    bool is_late = b->closes_ns > 0 && sl_now_ns() >= b->closes_ns;
+    bool is_late = b->stop_ns > 0 && sl_now_ns() >= b->stop_ns;
     return b->next < b->until && !b->out_of_memory && !is_late;
 }
 
@@ -94,13 +94,13 @@ static void collect(struct bench *b)
         assert(s);
         (void)curl_multi_remove_handle(b->multi, s->easy);
         bench_stream_finish(s, code, b->result);
-        b->busy--;
-        if (goes_on(b))
+        b->active--;
+        if (has_next(b))
             start(b, s);
     }
 }
 
-static void turn(struct bench *b)
+static void poll_once(struct bench *b)
 {
     enum { EVENTS_MAX = 64 };
 
@@ -119,18 +119,18 @@ static void turn(struct bench *b)
     collect(b);
 }
 
-/* Requests with numbers from `first` until before `until`. */
+/* Sends the requests first <= number < until. */
 static void run_until(struct bench *b, int64_t first, int64_t until)
 {
     b->next = first;
     b->until = until;
-    for (int i = 0; i < b->plan->streams && goes_on(b); i++)
+    for (int i = 0; i < b->plan->streams && has_next(b); i++)
         start(b, &b->streams[i]);
-    while (b->busy > 0)
-        turn(b);
+    while (b->active > 0)
+        poll_once(b);
 }
 
-static double processor_seconds(void)
+static double cpu_seconds(void)
 {
     struct rusage use;
     if (getrusage(RUSAGE_SELF, &use) != 0)
@@ -143,26 +143,26 @@ static void measure(struct bench *b)
 {
     run_until(b, -b->plan->warm_up, 0);
     if (b->plan->warm_up > 0 && b->result->failure[0])
-        return; /* what did not even warm up is not worth measuring */
-    double processor = processor_seconds();
+        return;
+    double cpu = cpu_seconds();
     int64_t begun = sl_now_ns();
     if (b->plan->seconds > 0)
-        b->closes_ns = begun + (int64_t)(b->plan->seconds * 1e9);
+        b->stop_ns = begun + (int64_t)(b->plan->seconds * 1e9);
     run_until(b, 0, b->plan->requests);
     b->result->seconds = 1e-9 * (double)(sl_now_ns() - begun);
-    b->result->client_seconds = processor_seconds() - processor;
+    b->result->client_seconds = cpu_seconds() - cpu;
 }
 
-/* ---- making and unmaking --------------------------------------------------------------------- */
+/* ---- setup and teardown ---------------------------------------------------------------------- */
 
-/* A descriptor for every stream, if the system lets us. */
+/* Raises the limit of open files to one per stream, as far as the hard limit permits. */
 static void raise_descriptors(int streams)
 {
     struct rlimit limit;
-    rlim_t wanted = (rlim_t)streams + 64;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+    rlim_t required = (rlim_t)streams + 64;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= required)
         return;
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    limit.rlim_cur = limit.rlim_max < required ? limit.rlim_max : required;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
@@ -183,7 +183,7 @@ static bool prepare(struct bench *b)
            curl_multi_setopt(b->multi, CURLMOPT_MAXCONNECTS, (long)b->plan->streams) == CURLM_OK;
 }
 
-/* curl says goodbye to sockets until its very end, so epoll goes last. */
+/* curl removes sockets from epoll until curl_multi_cleanup, so epoll is closed last. */
 static void tear_down(struct bench *b)
 {
     for (int i = 0; b->streams && i < b->plan->streams; i++)

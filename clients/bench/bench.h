@@ -1,9 +1,9 @@
-/* bench.h - many requests at once, and what their clients see: rates, waiting times, failures.
+/* bench.h - a load generator: concurrent requests; their throughput, latencies and failures.
  *
- * A closed loop: each of `streams` asks, reads its answer to the end and asks again, on a
- * connection that stays open, until `requests` have ended or `seconds` are over. It runs beside the
- * daemon that it measures, so it counts events and reads none of them but the last, and of
- * classifications their headers. */
+ * A closed loop: each of `streams` connections sends a request, reads the response to its end and
+ * sends the next, until `requests` have ended or `seconds` have passed. The load generator shares
+ * the CPUs with the daemon, so it only counts events and parses the last of a stream; of
+ * classifications it parses the headers. */
 #pragma once
 
 #include "bench/histogram.h"
@@ -16,33 +16,34 @@ enum { BENCH_STREAMS_MAX = 4096 };
 struct bench_plan {
     const char *url; /* of completions, or of /predict */
     int streams;
-    int64_t requests, warm_up; /* those of the warm-up come before, and count for nothing */
-    double seconds;            /* after which nothing new is asked; 0: only `requests` count */
-    int texts;                 /* classified by each request; 0: it completes one */
+    int64_t requests, warm_up; /* warm_up requests come first and are not counted */
+    double seconds;            /* no new request after this; 0: no limit */
+    int texts;                 /* to classify in each request; 0: completions */
     int64_t timeout_ms;        /* for each request */
     bool stream;
-    /* The body of a request, to be freed; those of the warm-up have numbers below zero. */
+    /* The body of a request, to be freed. Warm-up requests have negative numbers. */
     char *(*body)(void *context, int64_t number);
     void *context;
 };
 
 struct bench_result {
-    int64_t done, failed, refused; /* requests; refused: 429 or 503, which also failed */
-    int64_t warm_up_failed;        /* of the warm-up, which are not among them */
+    int64_t done, failed, rejected; /* requests; rejected: the failures with 429 or 503 */
+    int64_t warm_up_failed;         /* not included in `failed` */
     int64_t tokens, prompt_tokens, chunks;
-    double saved;          /* mean share of layer operations that did not run */
-    double seconds;        /* from the first request to the last answer */
-    double client_seconds; /* processor time of this program meanwhile */
-    int failure_status;    /* of the first that failed, warm-up included; 0: it was no answer */
-    char failure[1024];    /* and what it said; "" when none failed */
+    double layer_ops_skipped; /* mean fraction */
+    double seconds;           /* from the first request to the end of the last response */
+    double client_seconds;    /* CPU time of this program meanwhile */
+    int failure_status;       /* of the first failure, warm-up included; 0: no response */
+    char failure[1024];       /* its body or reason; "": nothing failed */
 
-    struct histogram latency;   /* ns, per request */
-    struct histogram first;     /* ns until the first chunk with text, per request */
-    struct histogram between;   /* ns between chunks */
-    struct histogram per_token; /* ns, mean after the first chunk, per request */
-    struct histogram rate;      /* tokens in 1000 s, per request */
+    struct histogram latency;     /* ns, per request */
+    struct histogram first_chunk; /* ns to the first chunk with text, per request */
+    struct histogram inter_chunk; /* ns between chunks */
+    struct histogram inter_token; /* ns per token after the first chunk, mean per request */
+    struct histogram rate;        /* tokens per 1000 s, per request */
 };
 
-/* Requests that fail are counted and no fault. When the warm-up fails, nothing is measured. */
-bool bench_run(const struct bench_plan *plan, struct bench_result *result,
-               struct fault *fault) MUST_CHECK;
+/* Failed requests are counted; they do not fail the run. Nothing is measured after a warm-up with
+ * failures. */
+bool bench_run(const struct bench_plan *plan, struct bench_result *result, struct fault *fault)
+    SL_MUST_CHECK;

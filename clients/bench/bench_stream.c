@@ -1,4 +1,4 @@
-/* bench_stream.c - one of the benchmark's clients. */
+/* bench_stream.c - one connection of the load generator. */
 #include "bench/bench_stream.h"
 #include "base/clock.h"
 
@@ -8,23 +8,23 @@
 #include <string.h>
 #include <strings.h>
 
-_Static_assert(BENCH_WHY_MAX >= CURL_ERROR_SIZE, "room for curl's explanations");
+_Static_assert(BENCH_CURL_ERROR_MAX >= CURL_ERROR_SIZE, "curl's messages fit");
 
-/* ---- the few fields of an answer that are looked at ------------------------------------------ */
+/* ---- the few fields that are read ------------------------------------------------------------ */
 
-/* What stands behind a member's name, or NULL. A quote inside a JSON string has a backslash before
+/* What follows a member's name, or NULL. A quote inside a JSON string has a backslash before
  * it, so `"name":` is a member and never part of a text. */
-static const char *behind(const char *json, size_t count, const char *name)
+static const char *value_after(const char *json, size_t count, const char *name)
 {
     const char *at = memmem(json, count, name, strlen(name));
     return at ? at + strlen(name) : NULL;
 }
 
-/* Copied first: the bytes are part of a larger buffer, and reading has to stop where they do. */
-static double number_behind(const char *json, size_t count, const char *name)
+/* strtod needs a NUL, and the bytes are part of a larger buffer: hence the copy. */
+static double number_after(const char *json, size_t count, const char *name)
 {
     char text[32];
-    const char *at = behind(json, count, name);
+    const char *at = value_after(json, count, name);
     size_t left = at ? (size_t)(json + count - at) : 0;
     (void)snprintf(text, sizeof text, "%.*s", (int)(left < 31 ? left : 31), at ? at : "");
     return strtod(text, NULL);
@@ -33,14 +33,14 @@ static double number_behind(const char *json, size_t count, const char *name)
 static struct bench_usage read_usage(const char *json, size_t count)
 {
     struct bench_usage usage = {0};
-    const char *object = behind(json, count, "\"usage\":{");
+    const char *object = value_after(json, count, "\"usage\":{");
     if (!object)
         return usage;
     size_t left = (size_t)(json + count - object);
     usage.known = true;
-    usage.tokens = (int64_t)number_behind(object, left, "\"completion_tokens\":");
-    usage.prompt_tokens = (int64_t)number_behind(object, left, "\"prompt_tokens\":");
-    usage.saved = number_behind(object, left, "\"layer_ops_skipped\":");
+    usage.tokens = (int64_t)number_after(object, left, "\"completion_tokens\":");
+    usage.prompt_tokens = (int64_t)number_after(object, left, "\"prompt_tokens\":");
+    usage.layer_ops_skipped = number_after(object, left, "\"layer_ops_skipped\":");
     return usage;
 }
 
@@ -52,7 +52,7 @@ static bool begins_with(const char *data, size_t count, const char *what)
     return count >= length && memcmp(data, what, length) == 0;
 }
 
-static bool take_event(void *context, const char *data, size_t count)
+static bool on_event(void *context, const char *data, size_t count)
 {
     struct bench_stream *s = context;
     if (begins_with(data, count, "[DONE]")) {
@@ -72,7 +72,7 @@ static bool take_event(void *context, const char *data, size_t count)
     if (s->chunks++ == 0)
         s->first_ns = now;
     else if (s->counts)
-        histogram_add(s->between, now - s->last_ns);
+        histogram_add(s->inter_chunk, now - s->last_ns);
     s->last_ns = now;
     return true;
 }
@@ -86,12 +86,13 @@ static size_t read_body(char *data, size_t size, size_t count, void *context)
         (void)curl_easy_getinfo(s->easy, CURLINFO_RESPONSE_CODE, &status);
         s->status = (int)status;
     }
-    bool good = s->status == 200 && s->plan->stream ? events_feed(&s->events, data, count)
-                                                    : bytes_add(&s->answer, data, count);
-    return good ? count : 0;
+    if (s->status == 200 && s->plan->stream)
+        return events_feed(&s->events, data, count) ? count : 0;
+    sl_buffer_append(&s->response, data, count);
+    return s->response.failed ? 0 : count;
 }
 
-/* What a classification says of itself: tokens read, and operations saved. */
+/* The headers of a classification: tokens read, and the fraction of layer operations skipped. */
 static size_t read_header(char *data, size_t size, size_t count, void *context)
 {
     static const char tokens[] = "x-compute-tokens:", saved[] = "x-sluice-layer-ops-skipped:";
@@ -103,11 +104,11 @@ static size_t read_header(char *data, size_t size, size_t count, void *context)
         s->usage.known = true;
         s->usage.prompt_tokens = strtoll(line + sizeof tokens - 1, NULL, 10);
     } else if (strncasecmp(line, saved, sizeof saved - 1) == 0)
-        s->usage.saved = strtod(line + sizeof saved - 1, NULL);
+        s->usage.layer_ops_skipped = strtod(line + sizeof saved - 1, NULL);
     return count;
 }
 
-/* ---- a request's life ------------------------------------------------------------------------ */
+/* ---- one request ----------------------------------------------------------------------------- */
 
 static bool prepare(struct bench_stream *s)
 {
@@ -118,7 +119,7 @@ static bool prepare(struct bench_stream *s)
            curl_easy_setopt(easy, CURLOPT_USERAGENT, "sluicectl") == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)s->plan->timeout_ms) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, s->why) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, s->curl_error) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_PRIVATE, s) == CURLE_OK &&
            (s->plan->texts == 0 ||
             (curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, read_header) == CURLE_OK &&
@@ -131,8 +132,8 @@ bool bench_stream_init(struct bench_stream *s, const struct bench_plan *plan,
                        struct bench_result *result)
 {
     s->plan = plan;
-    s->between = &result->between;
-    s->events = (struct events){.take = take_event, .context = s};
+    s->inter_chunk = &result->inter_chunk;
+    s->events = (struct events){.on_event = on_event, .context = s};
     s->headers = curl_slist_append(NULL, "Content-Type: application/json");
     s->easy = curl_easy_init();
     return s->headers && s->easy && prepare(s);
@@ -143,7 +144,7 @@ void bench_stream_release(struct bench_stream *s)
     curl_easy_cleanup(s->easy);
     curl_slist_free_all(s->headers);
     events_release(&s->events);
-    bytes_release(&s->answer);
+    sl_buffer_release(&s->response);
     free(s->body);
 }
 
@@ -156,16 +157,16 @@ bool bench_stream_begin(struct bench_stream *s, int64_t number)
     s->ended = false;
     s->chunks = 0;
     s->usage = (struct bench_usage){0};
-    s->events.line.count = 0;
-    s->answer.count = 0;
-    s->failure[0] = s->why[0] = '\0';
+    sl_buffer_clear(&s->events.line);
+    sl_buffer_clear(&s->response);
+    s->failure[0] = s->curl_error[0] = '\0';
     if (!s->body || curl_easy_setopt(s->easy, CURLOPT_POSTFIELDS, s->body) != CURLE_OK)
         return false;
     s->begun_ns = sl_now_ns();
     return true;
 }
 
-/* Why the answer is none, in `failure`; false when it is one. */
+/* Writes to `failure` why the request failed; false when it did not. */
 static bool has_failed(struct bench_stream *s, int code)
 {
     char *to = s->failure;
@@ -175,13 +176,14 @@ static bool has_failed(struct bench_stream *s, int code)
     if (to[0])
         return true;
     if (code != CURLE_OK)
-        (void)snprintf(to, ROOM, "%s", s->why[0] ? s->why : curl_easy_strerror((CURLcode)code));
+        (void)snprintf(to, ROOM, "%s",
+                       s->curl_error[0] ? s->curl_error : curl_easy_strerror((CURLcode)code));
     else if (s->status != 200)
-        (void)snprintf(to, ROOM, "%s", s->answer.count ? s->answer.data : "an empty answer");
+        (void)snprintf(to, ROOM, "%s", s->response.bytes ? s->response.data : "empty response");
     else if (s->plan->stream && !s->ended)
-        (void)snprintf(to, ROOM, "the stream broke off");
+        (void)snprintf(to, ROOM, "the stream ended early");
     else if (!s->usage.known)
-        (void)snprintf(to, ROOM, "the answer does not say how many tokens it has");
+        (void)snprintf(to, ROOM, "the response reports no token counts");
     return to[0] != '\0';
 }
 
@@ -192,16 +194,16 @@ static void add_times(const struct bench_stream *s, int64_t now, struct bench_re
     if (took > 0 && tokens > 0)
         histogram_add(&result->rate, (int64_t)(1e12 * (double)tokens / (double)took));
     if (s->chunks > 0)
-        histogram_add(&result->first, s->first_ns - s->begun_ns);
+        histogram_add(&result->first_chunk, s->first_ns - s->begun_ns);
     if (s->chunks > 1 && tokens > 1)
-        histogram_add(&result->per_token, (s->last_ns - s->first_ns) / (tokens - 1));
+        histogram_add(&result->inter_token, (s->last_ns - s->first_ns) / (tokens - 1));
 }
 
 void bench_stream_finish(struct bench_stream *s, int code, struct bench_result *result)
 {
     int64_t now = sl_now_ns();
-    if (s->status == 200 && !s->plan->stream && s->plan->texts == 0 && s->answer.data)
-        s->usage = read_usage(s->answer.data, s->answer.count);
+    if (s->status == 200 && !s->plan->stream && s->plan->texts == 0 && s->response.data)
+        s->usage = read_usage(s->response.data, s->response.bytes);
     bool failed = has_failed(s, code);
     if (failed && result->failure[0] == '\0') {
         memcpy(result->failure, s->failure, sizeof result->failure);
@@ -212,13 +214,14 @@ void bench_stream_finish(struct bench_stream *s, int code, struct bench_result *
         return;
     }
     result->failed += failed;
-    result->refused += s->status == 429 || s->status == 503;
+    result->rejected += s->status == 429 || s->status == 503;
     if (failed)
         return;
     result->done++;
     result->tokens += s->usage.tokens;
     result->prompt_tokens += s->usage.prompt_tokens;
     result->chunks += s->chunks;
-    result->saved += (s->usage.saved - result->saved) / (double)result->done;
+    result->layer_ops_skipped +=
+        (s->usage.layer_ops_skipped - result->layer_ops_skipped) / (double)result->done;
     add_times(s, now, result);
 }

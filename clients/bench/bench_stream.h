@@ -1,42 +1,42 @@
-/* bench_stream.h - one of the benchmark's clients: its connection, and what it has seen so far. */
+/* bench_stream.h - one connection of the load generator, and what it has measured so far. */
 #pragma once
 
 #include "base/clock.h"
 #include "bench/bench.h"
 #include "common/events.h"
 
-enum { BENCH_WHY_MAX = 256 }; /* as much as curl has to say */
+enum { BENCH_CURL_ERROR_MAX = 256 }; /* at least CURL_ERROR_SIZE */
 
-/* What the last event, or the whole answer, says was used. */
+/* The usage reported by the last event, or by the response. */
 struct bench_usage {
     bool known;
     int64_t tokens, prompt_tokens;
-    double saved;
+    double layer_ops_skipped;
 };
 
 struct bench_stream {
     const struct bench_plan *plan;
-    void *easy; /* curl's handle; its header stays out of ours */
+    void *easy; /* a CURL, whose header is not included here */
     struct curl_slist *headers;
     char *body; /* of the request */
-    char why[BENCH_WHY_MAX];
+    char curl_error[BENCH_CURL_ERROR_MAX];
 
-    /* About the request under way. */
-    bool counts; /* it is not of the warm-up */
-    int status;  /* 0: no byte of the answer has come */
-    bool ended;  /* [DONE] has come */
+    /* About the request in flight. */
+    bool counts; /* false: warm-up */
+    int status;  /* 0: no byte of the body has arrived */
+    bool ended;  /* [DONE] has arrived */
     int64_t begun_ns, first_ns, last_ns, chunks;
     struct bench_usage usage;
     struct events events;
-    struct bytes answer; /* when it is no stream */
-    struct histogram *between;
+    struct sl_buffer response; /* when not streaming */
+    struct histogram *inter_chunk;
     char failure[1024]; /* the error inside an event */
 };
 
 bool bench_stream_init(struct bench_stream *s, const struct bench_plan *plan,
-                       struct bench_result *result) MUST_CHECK; /* false: no memory */
-void bench_stream_release(struct bench_stream *s);              /* zeroed or half made is fine */
-/* Makes the handle ready to ask this; false: no memory. */
-bool bench_stream_begin(struct bench_stream *s, int64_t number) MUST_CHECK;
-/* Adds what was seen to the result; code is how curl says that it ended. */
+                       struct bench_result *result) SL_MUST_CHECK; /* false: no memory */
+void bench_stream_release(struct bench_stream *s); /* zeroed or half initialised is fine */
+/* Prepares the handle for the request of this number; false: no memory. */
+bool bench_stream_begin(struct bench_stream *s, int64_t number) SL_MUST_CHECK;
+/* Adds the measurements to the result; code is the CURLcode of the transfer. */
 void bench_stream_finish(struct bench_stream *s, int code, struct bench_result *result);

@@ -1,6 +1,6 @@
-/* bench_texts.c - the lines of a file as requests to classify them, around and around. */
+/* bench_texts.c - requests to classify the lines of a file, which are repeated as needed. */
 #include "bench/bench_texts.h"
-#include "common/bytes.h"
+#include "base/buffer.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -10,19 +10,34 @@
 
 enum { BLOCK = 1 << 16, FILE_BYTES_MAX = 1 << 30 };
 
-static bool read_file(struct bytes *bytes, const char *path, struct fault *fault)
+/* Sets where in the file the fault is, and returns false. */
+static bool at_line(struct fault *fault, const char *path, int64_t line)
+{
+    sl_err_set_path(&fault->err, path);
+    return sl_err_set_place(&fault->err, (int)line, 0);
+}
+
+static bool read_file(struct sl_buffer *bytes, const char *path, struct fault *fault)
 {
     char block[BLOCK];
     size_t count;
     FILE *file = fopen(path, "re");
-    if (!file)
-        return fault_set(fault, EXIT_FAILED, "%s: %s", path, strerrordesc_np(errno));
-    bool good = true;
-    while (good && (count = fread(block, 1, sizeof block, file)) > 0)
-        good = bytes->count < FILE_BYTES_MAX && bytes_add(bytes, block, count);
-    good = good && !ferror(file);
+    if (!file) {
+        (void)fault_set(fault, EXIT_FAILED, "cannot open '%s': %s", path, strerrordesc_np(errno));
+        return at_line(fault, path, 0);
+    }
+    bytes->bytes_max = FILE_BYTES_MAX;
+    while (!bytes->failed && (count = fread(block, 1, sizeof block, file)) > 0)
+        sl_buffer_append(bytes, block, count);
+    bool failed = ferror(file);
     (void)fclose(file);
-    return good || fault_set(fault, EXIT_FAILED, "%s cannot be read, or is too long", path);
+    if (!failed && !bytes->failed)
+        return true;
+    (void)fault_set(fault, EXIT_FAILED, "cannot read '%s': %s", path,
+                    failed           ? "input/output error"
+                    : bytes->is_full ? "the file is larger than 1 GiB"
+                                     : "out of memory");
+    return at_line(fault, path, 0);
 }
 
 /* The line as a JSON string, to be freed; NULL when it is not UTF-8. */
@@ -34,54 +49,54 @@ static char *quote(const char *line, size_t length)
     return text;
 }
 
-/* Lines end with \n or \r\n, the last one also with the file. */
-static size_t line_length(const struct bytes *file, size_t at)
+/* Lines end with \n or \r\n; the last may end with the file. */
+static size_t line_length(const struct sl_buffer *file, size_t at)
 {
     const char *line = file->data + at;
-    const char *end = memchr(line, '\n', file->count - at);
-    return end ? (size_t)(end - line) : file->count - at;
+    const char *end = memchr(line, '\n', file->bytes - at);
+    return end ? (size_t)(end - line) : file->bytes - at;
 }
 
-static int64_t count_lines(const struct bytes *file)
+static int64_t count_lines(const struct sl_buffer *file)
 {
     int64_t count = 0;
-    for (size_t at = 0; at < file->count; at += line_length(file, at) + 1)
+    for (size_t at = 0; at < file->bytes; at += line_length(file, at) + 1)
         count++;
     return count;
 }
 
-static bool take_lines(struct bench_texts *texts, const struct bytes *file, const char *path,
+static bool take_lines(struct bench_texts *texts, const struct sl_buffer *file, const char *path,
                        struct fault *fault)
 {
     int64_t number = 0;
     texts->lines = calloc((size_t)count_lines(file) + 1, sizeof(char *));
     if (!texts->lines)
         return fault_no_memory(fault);
-    for (size_t at = 0, length; at < file->count; at += length + 1) {
+    for (size_t at = 0, length; at < file->bytes; at += length + 1) {
         const char *line = file->data + at;
         length = line_length(file, at);
         size_t text = length > 0 && line[length - 1] == '\r' ? length - 1 : length;
         number++;
         if (text == 0)
             continue;
-        if (memchr(line, '\0', text))
-            return fault_set(fault, EXIT_FAILED, "%s: line %lld holds a NUL", path,
-                             (long long)number);
-        char *quoted = quote(line, text);
-        if (!quoted)
-            return fault_set(fault, EXIT_FAILED, "%s: line %lld is not UTF-8", path,
-                             (long long)number);
+        bool has_nul = memchr(line, '\0', text);
+        char *quoted = has_nul ? NULL : quote(line, text);
+        if (!quoted) {
+            (void)fault_set(fault, EXIT_FAILED, "%s:%lld: the line %s", path, (long long)number,
+                            has_nul ? "contains a NUL byte" : "is not UTF-8");
+            return at_line(fault, path, number);
+        }
         texts->lines[texts->count++] = quoted;
     }
-    return texts->count > 0 || fault_set(fault, EXIT_FAILED, "%s holds no text", path);
+    return texts->count > 0 || fault_set(fault, EXIT_FAILED, "'%s' has no lines with text", path);
 }
 
 bool bench_texts_read(struct bench_texts *texts, const char *path, int each, struct fault *fault)
 {
-    struct bytes file = {0};
+    struct sl_buffer file = {0};
     *texts = (struct bench_texts){.each = each};
     bool good = read_file(&file, path, fault) && take_lines(texts, &file, path, fault);
-    bytes_release(&file);
+    sl_buffer_release(&file);
     if (!good)
         bench_texts_release(texts);
     return good;
@@ -99,16 +114,17 @@ char *bench_texts_body(void *context, int64_t number)
 {
     static const char begin[] = "{\"truncate\":true,\"inputs\":[";
     const struct bench_texts *texts = context;
-    struct bytes body = {0};
+    struct sl_buffer body = {0};
     int64_t first = number * texts->each % texts->count;
-    bool good = bytes_add(&body, begin, sizeof begin - 1);
-    for (int i = 0; i < texts->each && good; i++) {
-        const char *line = texts->lines[(first + texts->count + i) % texts->count];
-        good = bytes_add(&body, i ? ",[" : "[", i ? 2 : 1) &&
-               bytes_add(&body, line, strlen(line)) && bytes_add(&body, "]", 1);
+    sl_buffer_append_string(&body, begin);
+    for (int i = 0; i < texts->each; i++) {
+        sl_buffer_append_string(&body, i ? ",[" : "[");
+        sl_buffer_append_string(&body, texts->lines[(first + texts->count + i) % texts->count]);
+        sl_buffer_append_string(&body, "]");
     }
-    if (good && bytes_add(&body, "]}", 2))
+    sl_buffer_append_string(&body, "]}");
+    if (!body.failed)
         return body.data;
-    bytes_release(&body);
+    sl_buffer_release(&body);
     return NULL;
 }

@@ -1,4 +1,4 @@
-/* bench_texts.h - the lines of a file as requests to classify them, around and around. */
+/* bench_texts.h - requests to classify the lines of a file, which are repeated as needed. */
 #pragma once
 
 #include "common/fault.h"
@@ -11,9 +11,9 @@ struct bench_texts {
     int each; /* lines in one request */
 };
 
-/* Lines that are empty are left out. The fault names the file, and the line if it is one. */
-bool bench_texts_read(struct bench_texts *texts, const char *path, int each,
-                      struct fault *fault) MUST_CHECK;
+/* Skips empty lines. The fault has the file, and the line when one is at fault. */
+bool bench_texts_read(struct bench_texts *texts, const char *path, int each, struct fault *fault)
+    SL_MUST_CHECK;
 void bench_texts_release(struct bench_texts *texts);
-/* The body of a request, to be freed; as a bench_plan wants it, the context is a bench_texts. */
+/* For bench_plan.body: the body of a request, to be freed; the context is a struct bench_texts. */
 char *bench_texts_body(void *context, int64_t number);

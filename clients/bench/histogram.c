@@ -1,13 +1,13 @@
-/* histogram.c - percentiles of any number of measurements, in memory that does not grow. */
+/* histogram.c - percentiles of any number of measurements, in constant memory. */
 #include "bench/histogram.h"
 
 #include <assert.h>
 
 enum { STEP_BITS = 5 };
 
-_Static_assert(1 << STEP_BITS == HISTOGRAM_STEPS, "steps are what STEP_BITS can count");
+_Static_assert(1 << STEP_BITS == HISTOGRAM_STEPS, "STEP_BITS bits count the steps");
 
-/* Small numbers have a bucket each; others share it with those whose first six bits agree. */
+/* Small numbers have a bucket each; others quantile it with those whose first six bits agree. */
 static int bucket_of(int64_t value)
 {
     if (value < HISTOGRAM_STEPS)
@@ -36,12 +36,12 @@ void histogram_add(struct histogram *h, int64_t value)
     h->count++;
 }
 
-double histogram_at(const struct histogram *h, double share)
+double histogram_quantile(const struct histogram *h, double quantile)
 {
-    int64_t wanted = (int64_t)(share * (double)h->count), seen = 0;
-    wanted = wanted < h->count ? wanted : h->count - 1;
+    int64_t rank = (int64_t)(quantile * (double)h->count), seen = 0;
+    rank = rank < h->count ? rank : h->count - 1;
     int bucket = 0;
-    while (bucket < HISTOGRAM_BUCKETS && (seen += h->buckets[bucket]) <= wanted)
+    while (bucket < HISTOGRAM_BUCKETS && (seen += h->buckets[bucket]) <= rank)
         bucket++;
     if (h->count == 0)
         return 0;

@@ -1,4 +1,4 @@
-/* client.c - one question to the daemon at a time: libcurl, with a deadline and patience. */
+/* client.c - one request to the daemon at a time: libcurl with a deadline and retries. */
 #include "common/client.h"
 #include "base/clock.h"
 
@@ -8,12 +8,11 @@
 #include <string.h>
 
 enum {
-    TRIES_MAX = 5,
-    WAIT_MS_FIRST = 100, /* when the daemon does not say for how long; then twice as long */
-    WAIT_MS_MOST = 60000,
-    GRACE_MS = 1000, /* the daemon knows the deadline too, and its own word is better than ours */
-    URL_MAX = 4096,
-    ANSWER_BYTES_MAX = 256 << 20
+    ATTEMPTS_MAX = 5,
+    RETRY_DELAY_MS = 100, /* when the daemon does not say; doubled for each attempt */
+    RETRY_DELAY_MS_MAX = 60000,
+    GRACE_MS = 1000, /* for the daemon, which knows the deadline too, to report it itself */
+    URL_MAX = 4096
 };
 
 struct client {
@@ -21,15 +20,15 @@ struct client {
     struct curl_slist *headers;
     char url[URL_MAX];
     int64_t timeout_ms;
-    char why[CURL_ERROR_SIZE];
+    char curl_error[CURL_ERROR_SIZE];
 };
 
-/* What curl's callback needs to know. */
-struct reading {
+/* The context of curl's callback. */
+struct transfer {
     const struct client *client;
     const struct client_request *request;
-    struct client_answer *answer;
-    bool stopped; /* `take` has had enough */
+    struct client_response *response;
+    bool stopped; /* on_body returned false */
 };
 
 static int64_t now_ms(void)
@@ -46,15 +45,15 @@ static int status_of(const struct client *client)
 
 static size_t read_body(char *data, size_t size, size_t count, void *context)
 {
-    struct reading *r = context;
-    struct bytes *body = &r->answer->body;
+    struct transfer *t = context;
+    struct sl_buffer *body = &t->response->body;
     count *= size;
-    if (r->request->take && status_of(r->client) == 200) {
-        r->stopped = !r->request->take(r->request->context, data, count);
-        return r->stopped ? 0 : count;
+    if (t->request->on_body && status_of(t->client) == 200) {
+        t->stopped = !t->request->on_body(t->request->context, data, count);
+        return t->stopped ? 0 : count;
     }
-    bool fits = body->count + count <= ANSWER_BYTES_MAX;
-    return fits && bytes_add(body, data, count) ? count : 0;
+    sl_buffer_append(body, data, count);
+    return body->failed ? 0 : count;
 }
 
 static bool add_header(struct client *client, const char *header)
@@ -65,7 +64,7 @@ static bool add_header(struct client *client, const char *header)
     return headers != NULL;
 }
 
-/* The daemon is told how long somebody waits, so that it does not work for nobody. */
+/* The daemon gets the deadline as well, and stops working on the request when it has passed. */
 static bool set_time(struct client *client, int64_t left_ms)
 {
     char timeout[64];
@@ -84,7 +83,7 @@ static bool prepare(struct client *client)
     if (!client->easy)
         return false;
     CURL *easy = client->easy;
-    return curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, client->why) == CURLE_OK &&
+    return curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, client->curl_error) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_USERAGENT, "sluicectl") == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
@@ -97,7 +96,7 @@ struct client *client_create(const struct client_options *options, struct fault 
     while (length > 0 && options->url[length - 1] == '/')
         length--;
     if (length == 0 || length >= URL_MAX / 2) {
-        (void)fault_set(fault, EXIT_MISUSED, "the URL has %zu bytes, accepted are 1 to %d", length,
+        (void)fault_set(fault, EXIT_USAGE, "invalid URL of %zu bytes: expected 1 to %d", length,
                         URL_MAX / 2);
         return NULL;
     }
@@ -123,8 +122,8 @@ void client_destroy(struct client *client)
     curl_global_cleanup();
 }
 
-static bool point_at(struct client *client, const struct client_request *request,
-                     struct fault *fault)
+static bool set_url(struct client *client, const struct client_request *request,
+                    struct fault *fault)
 {
     char url[URL_MAX];
     const char *argument = request->argument ? request->argument : "";
@@ -134,7 +133,7 @@ static bool point_at(struct client *client, const struct client_request *request
     int length = snprintf(url, sizeof url, "%s%s%s", client->url, request->path, escaped);
     curl_free(escaped);
     if (length >= (int)sizeof url)
-        return fault_set(fault, EXIT_MISUSED, "'%.64s...' is too long for a name", argument);
+        return fault_set(fault, EXIT_USAGE, "'%.64s...' is too long for a URL", argument);
     CURL *easy = client->easy;
     CURLcode code = curl_easy_setopt(easy, CURLOPT_URL, url);
     if (code == CURLE_OK && request->body)
@@ -155,42 +154,44 @@ static const char *header(const struct client *client, const char *name)
     return found->value;
 }
 
-static bool explain(const struct client *client, CURLcode code, struct fault *fault)
+static bool fail_transport(const struct client *client, CURLcode code, struct fault *fault)
 {
-    const char *why = client->why[0] ? client->why : curl_easy_strerror(code);
+    const char *why = client->curl_error[0] ? client->curl_error : curl_easy_strerror(code);
     if (code == CURLE_OPERATION_TIMEDOUT)
-        return fault_set(fault, EXIT_FAILED, "no answer from %s within %.3g s", client->url,
+        return fault_set(fault, EXIT_FAILED,
+                         "no response from %s within %.3g s; --timeout sets the limit", client->url,
                          (double)client->timeout_ms / 1000);
     if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
         return fault_set(fault, EXIT_FAILED,
-                         "cannot reach %s: %s; --url or SLUICE_URL says where the daemon is",
+                         "cannot reach %s: %s; set the daemon's address with --url or SLUICE_URL",
                          client->url, why);
     if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL)
-        return fault_set(fault, EXIT_MISUSED, "'%s' is no URL of a daemon: %s", client->url, why);
-    return fault_set(fault, EXIT_FAILED, "the answer of %s broke off: %s", client->url, why);
+        return fault_set(fault, EXIT_USAGE, "invalid URL '%s': %s", client->url, why);
+    return fault_set(fault, EXIT_FAILED, "the response from %s was cut short: %s", client->url,
+                     why);
 }
 
-static bool ask_once(struct client *client, const struct client_request *request, int64_t left_ms,
-                     struct client_answer *answer, struct fault *fault)
+static bool send_once(struct client *client, const struct client_request *request, int64_t left_ms,
+                      struct client_response *response, struct fault *fault)
 {
-    struct reading reading = {.client = client, .request = request, .answer = answer};
-    answer->body.count = 0;
-    client->why[0] = '\0';
-    (void)curl_easy_setopt(client->easy, CURLOPT_WRITEDATA, &reading);
+    struct transfer transfer = {.client = client, .request = request, .response = response};
+    sl_buffer_clear(&response->body);
+    client->curl_error[0] = '\0';
+    (void)curl_easy_setopt(client->easy, CURLOPT_WRITEDATA, &transfer);
     if (!set_time(client, left_ms))
         return fault_no_memory(fault);
     CURLcode code = curl_easy_perform(client->easy);
-    answer->status = status_of(client);
-    (void)snprintf(answer->request_id, sizeof answer->request_id, "%s",
+    response->status = status_of(client);
+    (void)snprintf(response->request_id, sizeof response->request_id, "%s",
                    header(client, "x-request-id"));
-    (void)snprintf(answer->code, sizeof answer->code, "%s", header(client, "x-sluice-error"));
-    if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && reading.stopped))
+    (void)snprintf(response->code, sizeof response->code, "%s", header(client, "x-sluice-error"));
+    if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && transfer.stopped))
         return true;
-    return explain(client, code, fault);
+    return fail_transport(client, code, fault);
 }
 
-/* How long the daemon wants to be left alone, or as long as we think when it does not say. */
-static int64_t wait_ms(const struct client *client, int tries)
+/* The delay that the response asks for; without one, exponential backoff. */
+static int64_t retry_delay_ms(const struct client *client, int attempt)
 {
     static const struct {
         const char *name;
@@ -201,10 +202,10 @@ static int64_t wait_ms(const struct client *client, int tries)
         char *end;
         const char *value = header(client, delays[i].name);
         long long count = strtoll(value, &end, 10);
-        if (end > value && count >= 0 && count <= WAIT_MS_MOST)
+        if (end > value && count >= 0 && count <= RETRY_DELAY_MS_MAX)
             return count * delays[i].unit_ms;
     }
-    return (int64_t)WAIT_MS_FIRST << tries;
+    return (int64_t)RETRY_DELAY_MS << attempt;
 }
 
 static void sleep_ms(int64_t ms)
@@ -213,30 +214,30 @@ static void sleep_ms(int64_t ms)
     (void)nanosleep(&t, NULL);
 }
 
-bool client_ask(struct client *client, const struct client_request *request,
-                struct client_answer *answer, struct fault *fault)
+bool client_send(struct client *client, const struct client_request *request,
+                 struct client_response *response, struct fault *fault)
 {
-    int64_t until = now_ms() + client->timeout_ms;
+    int64_t deadline = now_ms() + client->timeout_ms;
     int64_t left_ms = client->timeout_ms;
-    if (!point_at(client, request, fault))
+    if (!set_url(client, request, fault))
         return false;
-    for (int tries = 0;; tries++) {
-        if (!ask_once(client, request, left_ms, answer, fault))
+    for (int attempt = 0;; attempt++) {
+        if (!send_once(client, request, left_ms, response, fault))
             return false;
-        bool later = answer->status == 429 || answer->status == 503;
-        if (!later || request->impatient || tries + 1 == TRIES_MAX)
+        bool unavailable = response->status == 429 || response->status == 503;
+        if (!unavailable || request->no_retry || attempt + 1 == ATTEMPTS_MAX)
             return true;
-        int64_t pause = wait_ms(client, tries);
-        if (pause > WAIT_MS_MOST || now_ms() + pause >= until)
+        int64_t pause = retry_delay_ms(client, attempt);
+        if (pause > RETRY_DELAY_MS_MAX || now_ms() + pause >= deadline)
             return true;
         sleep_ms(pause);
-        left_ms = until - now_ms();
+        left_ms = deadline - now_ms();
         if (left_ms <= 0)
-            return true; /* it was a longer sleep than we asked for */
+            return true; /* the sleep took longer than asked for */
     }
 }
 
-void client_answer_release(struct client_answer *answer)
+void client_response_release(struct client_response *response)
 {
-    bytes_release(&answer->body);
+    sl_buffer_release(&response->body);
 }

@@ -1,21 +1,21 @@
-/* events.h - server-sent events, out of bytes that arrive in any pieces.
+/* events.h - a parser of server-sent events that arrive in pieces of any size.
  *
- * Servers of completions put each event on one `data:` line, and so every such line is an event
- * here. Comments and other fields are passed over. */
+ * Servers of completions put each event on one `data:` line, so every such line is an event here.
+ * Comments and other fields are ignored. */
 #pragma once
 
-#include "common/bytes.h"
+#include "base/buffer.h"
 
-/* Set take and context, leave the rest zero. */
+/* Set on_event and context, leave the rest zero. */
 struct events {
-    /* Gets what stands behind `data: `, which does not end with a NUL. False: stop. */
-    bool (*take)(void *context, const char *data, size_t count);
+    /* Gets what follows `data: `, without a NUL at the end. Returns false to stop. */
+    bool (*on_event)(void *context, const char *data, size_t count);
     void *context;
-    struct bytes line; /* the beginning of one whose end has not come */
+    struct sl_buffer line; /* the beginning of a line whose end has not arrived */
 };
 
 enum { EVENT_BYTES_MAX = 16 << 20 };
 
-/* False: take said stop, or an event is longer than EVENT_BYTES_MAX, or there is no memory. */
-bool events_feed(struct events *e, const char *data, size_t count) MUST_CHECK;
+/* False: on_event returned false, an event is longer than EVENT_BYTES_MAX, or out of memory. */
+bool events_feed(struct events *e, const char *data, size_t count) SL_MUST_CHECK;
 void events_release(struct events *e);

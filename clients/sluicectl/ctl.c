@@ -1,5 +1,6 @@
-/* ctl.c - what the sub-commands of sluicectl share. */
+/* ctl.c - what the commands of sluicectl share. */
 #include "sluicectl/ctl.h"
+#include "base/list.h"
 #include "sluicectl/print.h"
 
 #include <stdio.h>
@@ -19,12 +20,12 @@ int64_t ctl_timeout_ms(const struct ctl *ctl)
     return ctl->timeout.given ? (int64_t)(ctl->timeout.value * 1000) : TIMEOUT_MS;
 }
 
-void ctl_url(const struct ctl *ctl, const char *path, char *url, size_t room)
+void ctl_url(const struct ctl *ctl, const char *path, char *url, size_t capacity)
 {
     int length = (int)strlen(ctl->url);
     while (length > 0 && ctl->url[length - 1] == '/')
         length--;
-    (void)snprintf(url, room, "%.*s%s", length, ctl->url, path);
+    (void)snprintf(url, capacity, "%.*s%s", length, ctl->url, path);
 }
 
 struct client *ctl_client(const struct ctl *ctl, struct fault *fault)
@@ -33,11 +34,11 @@ struct client *ctl_client(const struct ctl *ctl, struct fault *fault)
     return client_create(&options, fault);
 }
 
-bool ctl_ask(struct client *client, const struct client_request *request,
-             struct client_answer *answer, struct fault *fault)
+bool ctl_send(struct client *client, const struct client_request *request,
+              struct client_response *response, struct fault *fault)
 {
-    return client_ask(client, request, answer, fault) &&
-           (answer->status == 200 || print_refusal(answer, fault));
+    return client_send(client, request, response, fault) &&
+           (response->status == 200 || fault_from_response(response, fault));
 }
 
 static char *copy(const char *text, struct fault *fault)
@@ -48,48 +49,49 @@ static char *copy(const char *text, struct fault *fault)
     return made;
 }
 
-/* The only one; of several, their names are in the fault. */
+/* A copy of the only id. When there are several, the fault lists them. */
 static char *choose(char *const *ids, int count, struct fault *fault)
 {
-    char names[1024] = "";
-    size_t used = 0;
+    char names[512] = "";
     if (count == 1)
         return copy(ids[0] ? ids[0] : "", fault);
-    for (int i = 0; i < count && i < MODELS_MAX && used < sizeof names; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, " %s", ids[i]);
+    for (int i = 0; i < count && i < MODELS_MAX; i++)
+        sl_list_add(names, sizeof names, ids[i] ? ids[i] : "");
     if (count == 0)
         (void)fault_set(fault, EXIT_FAILED,
-                        "no model that completes is served; train one with `sluice train` and "
-                        "restart the daemon");
+                        "the daemon has no language model loaded; train one with `sluice train` "
+                        "and restart the daemon");
     else
-        (void)fault_set(fault, EXIT_MISUSED, "which --model? There are:%s", names);
+        (void)fault_set(fault, EXIT_USAGE, "several models are loaded; choose one with --model: %s",
+                        names);
     return NULL;
 }
 
-char *ctl_model(struct client *client, const char *wanted, struct fault *fault)
+char *ctl_model(struct client *client, const char *name, struct fault *fault)
 {
     const struct client_request request = {.path = "/v1/models"};
-    struct client_answer answer = {0};
+    struct client_response response = {0};
     char *ids[MODELS_MAX] = {0};
-    if (wanted)
-        return copy(wanted, fault);
+    if (name)
+        return copy(name, fault);
     int count = -1;
-    if (ctl_ask(client, &request, &answer, fault))
-        count = print_model_ids(&answer.body, "completion", ids, MODELS_MAX, fault);
+    if (ctl_send(client, &request, &response, fault))
+        count = print_model_ids(&response.body, "completion", ids, MODELS_MAX, fault);
     char *model = count >= 0 ? choose(ids, count, fault) : NULL;
     for (int i = 0; i < MODELS_MAX; i++)
         free(ids[i]);
-    client_answer_release(&answer);
+    client_response_release(&response);
     return model;
 }
 
-bool ctl_classifier(struct client *client, const char *wanted, struct print_info *info,
+bool ctl_classifier(struct client *client, const char *name, struct print_info *info,
                     struct fault *fault)
 {
-    const struct client_request request = {.path = wanted ? "/info?model=" : "/info",
-                                           .argument = wanted};
-    struct client_answer answer = {0};
-    bool good = ctl_ask(client, &request, &answer, fault) && print_info(info, &answer.body, fault);
-    client_answer_release(&answer);
+    const struct client_request request = {.path = name ? "/info?model=" : "/info",
+                                           .argument = name};
+    struct client_response response = {0};
+    bool good =
+        ctl_send(client, &request, &response, fault) && print_info(info, &response.body, fault);
+    client_response_release(&response);
     return good;
 }

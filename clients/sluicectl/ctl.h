@@ -1,4 +1,4 @@
-/* ctl.h - what the sub-commands of sluicectl are, and what they share. */
+/* ctl.h - the commands of sluicectl, and what they share. */
 #pragma once
 
 #include "base/option_parser.h"
@@ -8,23 +8,23 @@ struct print_info;
 
 enum { CTL_OPERANDS_MAX = 256 };
 
-/* The options that every sub-command has. */
+/* The options of every command. */
 struct ctl {
     const char *url;
     struct sl_given_real timeout; /* seconds */
     bool json, help;
 
-    /* And the words that are no options. */
+    /* The arguments that are not options. */
     const char *const *operands;
     int operand_count;
 };
 
-/* One sub-command. `values` is zeroed and has `values_bytes`. */
+/* One command. `values` points to zeroed memory of `values_bytes`. */
 struct ctl_command {
-    const char *name, *operand, *help; /* operand: what stands for it in help; NULL: takes none */
-    const char *example;               /* a line's words behind the name, for help; NULL: none */
-    const char *notes;                 /* more lines for help, with their ends; NULL: none */
-    bool takes_many;                   /* operands, not one */
+    const char *name, *operand, *help; /* operand: its name in help; NULL: takes none */
+    const char *example;               /* arguments, for help; NULL: none */
+    const char *notes;                 /* lines at the end of help; NULL: none */
+    bool takes_many;                   /* any number of operands, not one */
     const struct sl_option *rows;
     size_t values_bytes;
     bool (*run)(const struct ctl *ctl, void *values, const char *operand, struct fault *fault);
@@ -33,17 +33,17 @@ struct ctl_command {
 extern const struct ctl_command ctl_complete, ctl_classify, ctl_models, ctl_health, ctl_metrics,
     ctl_bench;
 
-/* Whether the text is on standard input: the line has none, or `-` alone. */
+/* Whether the text is on standard input: no operand, or only `-`. */
 bool ctl_reads_input(const struct ctl *ctl);
 int64_t ctl_timeout_ms(const struct ctl *ctl);
-struct client *ctl_client(const struct ctl *ctl, struct fault *fault) MUST_CHECK;
-/* The daemon's URL with this path behind it. */
-void ctl_url(const struct ctl *ctl, const char *path, char *url, size_t room);
-/* As client_ask, but an answer that is no 200 is a fault too, with the daemon's own sentence. */
-bool ctl_ask(struct client *client, const struct client_request *request,
-             struct client_answer *answer, struct fault *fault) MUST_CHECK;
-/* The name of a model to ask: `wanted`, or the only one that completes. To be freed. */
-char *ctl_model(struct client *client, const char *wanted, struct fault *fault) MUST_CHECK;
-/* The classifier to ask: `wanted`, or the daemon's default. Release it with print_info_release. */
-bool ctl_classifier(struct client *client, const char *wanted, struct print_info *info,
-                    struct fault *fault) MUST_CHECK;
+struct client *ctl_client(const struct ctl *ctl, struct fault *fault) SL_MUST_CHECK;
+/* The daemon's URL followed by this path. */
+void ctl_url(const struct ctl *ctl, const char *path, char *url, size_t capacity);
+/* As client_send, but fails on a status other than 200, with the daemon's message. */
+bool ctl_send(struct client *client, const struct client_request *request,
+              struct client_response *response, struct fault *fault) SL_MUST_CHECK;
+/* The name of the model to use: `name`, or the only language model loaded. To be freed. */
+char *ctl_model(struct client *client, const char *name, struct fault *fault) SL_MUST_CHECK;
+/* The classifier to use: `name`, or the daemon's default. Release it with print_info_release. */
+bool ctl_classifier(struct client *client, const char *name, struct print_info *info,
+                    struct fault *fault) SL_MUST_CHECK;

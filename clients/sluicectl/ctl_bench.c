@@ -1,4 +1,4 @@
-/* ctl_bench.c - `sluicectl bench`: how fast the daemon writes, or classifies, for many at once. */
+/* ctl_bench.c - `sluicectl bench`: load-tests a running daemon. */
 #include "bench/bench.h"
 #include "bench/bench_texts.h"
 #include "sluicectl/ctl.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAMS = 64, TOKENS = 512, TURNS = 4, WARM_UP_TOKENS = 32 };
+enum { STREAMS = 64, TOKENS = 512, REQUESTS_PER_STREAM = 4, WARM_UP_TOKENS = 32 };
 
 enum { CONNECTIONS = 128, SECONDS = 10 };
 
@@ -23,47 +23,51 @@ struct arguments {
 #define AT(member) offsetof(struct arguments, member)
 
 static const struct sl_option rows[] = {
-    {"model", "NAME", "who is asked [the only one that completes, the default classifier]",
+    {"model", "NAME", "model to use [the only language model, or the default classifier]",
      SL_OPTION_STRING, AT(model), 0, 0},
-    {"classify", "FILE", "have the lines of a file classified, instead of texts written",
-     SL_OPTION_STRING, AT(classify), 0, 0},
-    {"connections", "N", "of those who classify [128]", SL_OPTION_GIVEN_INT, AT(connections), 1,
+    {"classify", "FILE", "classify the lines of FILE instead of generating text", SL_OPTION_STRING,
+     AT(classify), 0, 0},
+    {"connections", "N", "concurrent connections, with --classify [128]", SL_OPTION_GIVEN_INT,
+     AT(connections), 1, BENCH_STREAMS_MAX},
+    {"texts", "N", "texts per request, with --classify [1]", SL_OPTION_GIVEN_INT, AT(texts), 1,
+     4096},
+    {"seconds", "S", "duration of the test in seconds, with --classify [10]", SL_OPTION_GIVEN_REAL,
+     AT(seconds), 0.01, 86400},
+    {"streams", "N", "concurrent streams [64]", SL_OPTION_GIVEN_INT, AT(streams), 1,
      BENCH_STREAMS_MAX},
-    {"texts", "N", "in each of their requests [1]", SL_OPTION_GIVEN_INT, AT(texts), 1, 4096},
-    {"seconds", "S", "for which they ask [10]", SL_OPTION_GIVEN_REAL, AT(seconds), 0.01, 86400},
-    {"streams", "N", "requests under way at the same time [64]", SL_OPTION_GIVEN_INT, AT(streams),
-     1, BENCH_STREAMS_MAX},
-    {"tokens", "N", "tokens that each request asks for [512]", SL_OPTION_GIVEN_INT, AT(tokens), 1,
+    {"tokens", "N", "tokens to generate per request [512]", SL_OPTION_GIVEN_INT, AT(tokens), 1,
      1e6},
-    {"requests", "N", "in all [4 times the streams]", SL_OPTION_GIVEN_INT, AT(requests), 1, 1e9},
-    {"warm-up", "N", "short requests before, not counted [the streams]", SL_OPTION_GIVEN_INT,
-     AT(warm_up), 0, 1e9},
-    {"prompt", "TEXT", "what each goes on with [\"The \"]", SL_OPTION_STRING, AT(prompt), 0, 0},
-    {"temperature", "T", "of the texts [1]", SL_OPTION_GIVEN_REAL, AT(temperature), 0, 2},
-    {"seed", "N", "of the first text; others count on from it [1]", SL_OPTION_GIVEN_INT, AT(seed),
-     0, 1e9},
-    {"no-stream", NULL, "ask for answers in one piece", SL_OPTION_FLAG, AT(no_stream), 0, 0},
+    {"requests", "N", "total number of requests [4 per stream; no limit with --classify]",
+     SL_OPTION_GIVEN_INT, AT(requests), 1, 1e9},
+    {"warm-up", "N", "requests to send before measuring [1 per stream or connection]",
+     SL_OPTION_GIVEN_INT, AT(warm_up), 0, 1e9},
+    {"prompt", "TEXT", "prompt of each request [\"The \"]", SL_OPTION_STRING, AT(prompt), 0, 0},
+    {"temperature", "T", "sampling temperature [1]", SL_OPTION_GIVEN_REAL, AT(temperature), 0, 2},
+    {"seed", "N", "seed of the first request; request i uses seed + i [1]", SL_OPTION_GIVEN_INT,
+     AT(seed), 0, 1e9},
+    {"no-stream", NULL, "do not stream: receive each completion in one response", SL_OPTION_FLAG,
+     AT(no_stream), 0, 0},
     {0}};
 
-/* What every request has, and where its own seed goes. */
-struct questions {
+/* What all requests have in common. */
+struct request_template {
     const struct arguments *arguments;
     const char *model;
 };
 
-static int64_t or_else(const struct sl_given_int *whole, int64_t other)
+static int64_t value_or(const struct sl_given_int *whole, int64_t other)
 {
     return whole->given ? whole->value : other;
 }
 
 static char *write_body(void *context, int64_t number)
 {
-    const struct questions *q = context;
+    const struct request_template *q = context;
     const struct arguments *a = q->arguments;
-    int64_t tokens = or_else(&a->tokens, TOKENS);
+    int64_t tokens = value_or(&a->tokens, TOKENS);
     if (number < 0 && tokens > WARM_UP_TOKENS)
         tokens = WARM_UP_TOKENS;
-    int64_t seed = or_else(&a->seed, 1) + (number < 0 ? 0 : number);
+    int64_t seed = value_or(&a->seed, 1) + (number < 0 ? 0 : number);
     json_t *body = json_pack("{s:s, s:s, s:I, s:f, s:I, s:b}", "model", q->model, "prompt",
                              a->prompt ? a->prompt : "The ", "max_tokens", (json_int_t)tokens,
                              "temperature", a->temperature.given ? a->temperature.value : 1.0,
@@ -75,12 +79,12 @@ static char *write_body(void *context, int64_t number)
     return text;
 }
 
-/* How many failed, of the warm-up or after it, and why the first did. */
+/* Reports how many requests failed, of the warm-up or after it, and why the first did. */
 static bool count_failures(const struct bench_plan *plan, const struct bench_result *r,
                            const char *why, struct fault *fault)
 {
     bool warm = r->warm_up_failed > 0;
-    return fault_set(fault, EXIT_FAILED, "%lld of %lld requests%s failed; the first: %.1900s",
+    return fault_set(fault, EXIT_FAILED, "%lld of %lld requests%s failed; the first: %s",
                      (long long)(warm ? r->warm_up_failed : r->failed),
                      (long long)(warm ? plan->warm_up : r->failed + r->done),
                      warm ? " of the warm-up" : "", why);
@@ -91,36 +95,36 @@ static bool is_bad_input(int status)
     return status / 100 == 4 && status != 429;
 }
 
-/* The requests differ in their seeds only, so what the daemon does not accept in one it does not
- * accept in any: then its word is all there is to say. */
-static bool is_refused_as_such(const struct bench_result *result)
+/* The requests differ only in their seeds: an invalid one means that all are, and the daemon's
+ * message says all. */
+static bool all_invalid(const struct bench_result *result)
 {
     return result->done == 0 && is_bad_input(result->failure_status);
 }
 
-/* What went wrong, with the daemon's sentence about the first request that failed. */
+/* Sets the fault to what went wrong, with the daemon's message for the first failed request. */
 static bool explain(const struct bench_plan *plan, const struct bench_result *result,
                     struct fault *fault)
 {
-    size_t length = strlen(result->failure);
-    struct client_answer answer = {.status = result->failure_status};
-    struct fault refusal = {0};
+    struct client_response response = {.status = result->failure_status};
+    struct fault rejection = {0};
     if (result->failure[0] != '{')
         return count_failures(plan, result, result->failure, fault);
-    if (!bytes_add(&answer.body, result->failure, length))
+    sl_buffer_append_string(&response.body, result->failure);
+    if (response.body.failed)
         return fault_no_memory(fault);
-    (void)print_refusal(&answer, &refusal);
-    client_answer_release(&answer);
-    if (is_refused_as_such(result))
-        *fault = refusal;
+    (void)fault_from_response(&response, &rejection);
+    client_response_release(&response);
+    if (all_invalid(result))
+        *fault = rejection;
     else
-        (void)count_failures(plan, result, refusal.text, fault);
+        (void)count_failures(plan, result, rejection.err.text, fault);
     if (plan->texts > 0 && is_bad_input(result->failure_status))
-        fault->hint = "`sluicectl classify - < FILE` says which lines are not accepted";
+        fault->hint = "`sluicectl classify - < FILE` reports the lines that are not accepted";
     return false;
 }
 
-/* Runs the plan and says what came of it. */
+/* Runs the plan and prints the results. */
 static bool run_plan(const struct bench_plan *plan, const char *model, bool json,
                      struct fault *fault)
 {
@@ -136,21 +140,22 @@ static bool run_plan(const struct bench_plan *plan, const char *model, bool json
     return good;
 }
 
-static bool measure(const struct ctl *ctl, struct questions *questions, struct fault *fault)
+static bool measure(const struct ctl *ctl, struct request_template *template, struct fault *fault)
 {
-    const struct arguments *a = questions->arguments;
+    const struct arguments *a = template->arguments;
     char url[4096];
     ctl_url(ctl, "/v1/completions", url, sizeof url);
-    int64_t streams = or_else(&a->streams, STREAMS);
+    int64_t streams = value_or(&a->streams, STREAMS);
     const struct bench_plan plan = {.url = url,
                                     .streams = (int)streams,
-                                    .requests = or_else(&a->requests, TURNS * streams),
-                                    .warm_up = or_else(&a->warm_up, streams),
+                                    .requests =
+                                        value_or(&a->requests, REQUESTS_PER_STREAM * streams),
+                                    .warm_up = value_or(&a->warm_up, streams),
                                     .timeout_ms = ctl_timeout_ms(ctl),
                                     .stream = !a->no_stream,
                                     .body = write_body,
-                                    .context = questions};
-    return run_plan(&plan, questions->model, ctl->json, fault);
+                                    .context = template};
+    return run_plan(&plan, template->model, ctl->json, fault);
 }
 
 /* ---- classification -------------------------------------------------------------------------- */
@@ -160,16 +165,16 @@ static bool measure_classes(const struct ctl *ctl, const struct arguments *a, co
 {
     struct bench_texts texts;
     char path[1024], url[4096];
-    int64_t connections = or_else(&a->connections, CONNECTIONS);
+    int64_t connections = value_or(&a->connections, CONNECTIONS);
     (void)snprintf(path, sizeof path, "/models/%s/predict", model);
     ctl_url(ctl, path, url, sizeof url);
-    if (!bench_texts_read(&texts, a->classify, (int)or_else(&a->texts, 1), fault))
+    if (!bench_texts_read(&texts, a->classify, (int)value_or(&a->texts, 1), fault))
         return false;
     const struct bench_plan plan = {.url = url,
                                     .streams = (int)connections,
-                                    .requests = or_else(&a->requests, INT64_MAX),
+                                    .requests = value_or(&a->requests, INT64_MAX),
                                     .seconds = a->seconds.given ? a->seconds.value : SECONDS,
-                                    .warm_up = or_else(&a->warm_up, connections),
+                                    .warm_up = value_or(&a->warm_up, connections),
                                     .timeout_ms = ctl_timeout_ms(ctl),
                                     .texts = texts.each,
                                     .body = bench_texts_body,
@@ -190,15 +195,15 @@ static bool run_classes(const struct ctl *ctl, const struct arguments *a, struct
     return good;
 }
 
-/* ---- what is asked for ----------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
-/* An option, and whether it is on the line. */
+/* An option, and whether it is on the command line. */
 struct given {
     const char *name;
     bool given;
 };
 
-/* The first on the line of a list that ends with a row of zeros; NULL: none. */
+/* The first given option of a list that ends with a row of zeros; NULL: none. */
 static const char *first_given(const struct given *options)
 {
     while (options->name && !options->given)
@@ -206,7 +211,7 @@ static const char *first_given(const struct given *options)
     return options->name;
 }
 
-/* What is on the line is believed to count. */
+/* Rejects options that would have no effect. */
 static bool check(const struct arguments *a, struct fault *fault)
 {
     const char *writing = first_given((const struct given[]){{"streams", a->streams.given},
@@ -222,10 +227,9 @@ static bool check(const struct arguments *a, struct fault *fault)
                                            {"seconds", a->seconds.given},
                                            {0}});
     if (a->classify && writing)
-        return fault_set(fault, EXIT_MISUSED, "--%s is given, but --classify has nothing written",
-                         writing);
+        return fault_set(fault, EXIT_USAGE, "--%s has no effect with --classify", writing);
     return a->classify || !classifying ||
-           fault_set(fault, EXIT_MISUSED, "--%s is of --classify, which is not given", classifying);
+           fault_set(fault, EXIT_USAGE, "--%s needs --classify", classifying);
 }
 
 static bool run(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
@@ -238,17 +242,16 @@ static bool run(const struct ctl *ctl, void *values, const char *operand, struct
         return run_classes(ctl, a, fault);
     struct client *client = ctl_client(ctl, fault);
     char *model = client ? ctl_model(client, a->model, fault) : NULL;
-    struct questions questions = {.arguments = a, .model = model};
-    bool good = model && measure(ctl, &questions, fault);
+    struct request_template template = {.arguments = a, .model = model};
+    bool good = model && measure(ctl, &template, fault);
     free(model);
     client_destroy(client);
     return good;
 }
 
-const struct ctl_command ctl_bench = {
-    .name = "bench",
-    .help = "how fast the daemon writes, or classifies, for many at once",
-    .example = "--streams 8 --tokens 128",
-    .rows = rows,
-    .values_bytes = sizeof(struct arguments),
-    .run = run};
+const struct ctl_command ctl_bench = {.name = "bench",
+                                      .help = "load-test a running daemon",
+                                      .example = "--streams 8 --tokens 128",
+                                      .rows = rows,
+                                      .values_bytes = sizeof(struct arguments),
+                                      .run = run};

@@ -1,4 +1,4 @@
-/* ctl_classify.c - `sluicectl classify`: what a classifier makes of texts. */
+/* ctl_classify.c - `sluicectl classify`: classifies texts or lines. */
 #include "sluicectl/ctl.h"
 #include "sluicectl/print.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ENVELOPE_BYTES: of a request, at most, beside its texts. */
+/* ENVELOPE_BYTES: the largest size of a request without its texts. */
 enum { TEXTS_MAX = 64, LINE_BYTES_MAX = 1 << 20, PATH_BYTES = 512, ENVELOPE_BYTES = 512 };
 
 struct arguments {
@@ -20,47 +20,47 @@ struct arguments {
 #define AT(member) offsetof(struct arguments, member)
 
 static const struct sl_option rows[] = {
-    {"model", "NAME", "who is asked [the daemon's default classifier]", SL_OPTION_STRING, AT(model),
+    {"model", "NAME", "model to use [the daemon's default classifier]", SL_OPTION_STRING, AT(model),
      0, 0},
-    {"top", "N", "the so many likeliest labels of each text [1]", SL_OPTION_GIVEN_INT, AT(top), 1,
-     4096},
-    {"truncate", NULL, "cut the end of texts that are too long (\"truncate\": true)",
-     SL_OPTION_FLAG, AT(truncate), 0, 0},
-    {"replace", NULL, "replace unknown characters (\"unknown_characters\": \"replace\")",
-     SL_OPTION_FLAG, AT(replace), 0, 0},
+    {"top", "N", "number of most likely labels to print for each text [1]", SL_OPTION_GIVEN_INT,
+     AT(top), 1, 4096},
+    {"truncate", NULL, "cut the end of texts that are too long", SL_OPTION_FLAG, AT(truncate), 0,
+     0},
+    {"replace", NULL, "replace characters that the model does not know", SL_OPTION_FLAG,
+     AT(replace), 0, 0},
     {0}};
 
 static const char notes[] =
-    "Prints a table on a terminal, and elsewhere a row for each label: label, score (0.999999\n"
-    "at most) and text, separated by tabs, as `sluice classify` does; with --json an object\n"
-    "for each text.\n"
-    "Empty lines are passed over. A text that cannot be classified has no row: standard error\n"
-    "says which it is, and why, and the others go on.\n"
-    "Exit codes: 0 done; 1 some text was not classified, or the daemon refused or was not\n"
-    "reached; 2 misused.\n";
+    "Prints a table on a terminal. Elsewhere, prints a row for each label: label, score (at\n"
+    "most 0.999999) and text, separated by tabs, as `sluice classify` does. With --json,\n"
+    "prints an object for each text.\n"
+    "Skips empty lines. Reports texts that cannot be classified on standard error, and\n"
+    "classifies the others.\n"
+    "Exit codes: 0 done; 1 some text was not classified, or the daemon rejected the request\n"
+    "or could not be reached; 2 invalid command line.\n";
 
-/* What goes through all requests of one command. */
+/* The state of one command, over all its requests. */
 struct job {
     const struct ctl *ctl;
     const struct arguments *arguments;
     struct client *client;
-    char path[PATH_BYTES];     /* of inference */
-    int texts_max;             /* of one request, fewer once the daemon could not hold so many, */
-    size_t bytes_max;          /* and of its texts as JSON */
-    bool has_skipped;          /* a text that cannot be classified, */
-    char code[FAULT_CODE_MAX]; /* the last for this */
-    const char *what;          /* a text is: "text" or "line" */
-    struct print_sheet sheet;
+    char path[PATH_BYTES];     /* of the inference endpoint */
+    int texts_max;             /* per request; halved when the daemon cannot hold so many */
+    size_t bytes_max;          /* per request, of its texts as JSON */
+    bool has_skipped;          /* some text could not be classified */
+    char code[FAULT_CODE_MAX]; /* the daemon's error code for the last of them */
+    const char *what;          /* "text" or "line", for messages */
+    struct class_printer printer;
 
-    char *texts[TEXTS_MAX];     /* that wait for a request, */
-    int64_t numbers[TEXTS_MAX]; /* and their places among all, from 1 */
+    char *texts[TEXTS_MAX];     /* not sent yet */
+    int64_t numbers[TEXTS_MAX]; /* their positions in the input, from 1 */
     int count;
-    size_t bytes; /* of them as JSON, commas included */
+    size_t bytes; /* of the texts as JSON, with commas */
 };
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Where the wanted classifier, or the default one, infers, and what fits into one request. */
+/* Finds the endpoint of the classifier to use, and the limits of one request. */
 static bool find_model(struct job *job, struct fault *fault)
 {
     struct print_info info = {0};
@@ -73,8 +73,8 @@ static bool find_model(struct job *job, struct fault *fault)
     return true;
 }
 
-/* The labels of the highest probability as value:class:label, how deep each text went, and what it
- * lost. To be freed; NULL: no memory. */
+/* The body of a request for the most likely labels as value:class:label, the depth of each text,
+ * and how many tokens were cut. To be freed; NULL: no memory. */
 static char *write_body(const struct arguments *a, char *const *texts, int count)
 {
     json_t *data = json_array();
@@ -94,8 +94,7 @@ static char *write_body(const struct arguments *a, char *const *texts, int count
     return text;
 }
 
-/* Reports a text that cannot be classified with its place; the others go on.
- */
+/* Reports a text that cannot be classified; the others are still classified. */
 static void report(struct job *job, int64_t number, const char *why)
 {
     (void)fflush(stdout);
@@ -103,17 +102,16 @@ static void report(struct job *job, int64_t number, const char *why)
     job->has_skipped = true;
 }
 
-/* Of the first `count` texts that wait, the one that a refusal is about; -1: it is about more than
- * one text. */
-static int refused_text(int count, int status, const struct fault *refusal)
+/* Which of the first `count` texts an error is about; -1: not about a single text. */
+static int rejected_text(int count, int status, const struct fault *rejection)
 {
     if (status == 413 && count == 1)
         return 0;
-    return status / 100 == 4 && refusal->index < count ? refusal->index : -1;
+    return status / 100 == 4 && rejection->err.index < count ? (int)rejection->err.index : -1;
 }
 
-/* So many texts from the first on wait no longer. */
-static void forget(struct job *job, int first, int count)
+/* Removes `count` texts from `first` on. */
+static void drop_texts(struct job *job, int first, int count)
 {
     for (int i = first; i < first + count; i++)
         free(job->texts[i]);
@@ -124,70 +122,70 @@ static void forget(struct job *job, int first, int count)
     job->count -= count;
 }
 
-/* After a refusal for one text the others wait on. What was said of several together, such as that
- * they have too many tokens, need not hold for half of them. Any other is a fault. */
-static bool take_refusal(struct job *job, int count, const struct client_answer *answer,
+/* An error about one text drops that text. One about several together, such as too many tokens,
+ * may not hold for half of them: the next request is smaller. Any other error fails the command. */
+static bool handle_error(struct job *job, int count, const struct client_response *response,
                          struct fault *fault)
 {
-    struct fault refusal = {0};
-    (void)print_refusal(answer, &refusal);
-    int index = refused_text(count, answer->status, &refusal);
-    if (index < 0 && count > 1 && (answer->status == 400 || answer->status == 413)) {
+    struct fault rejection = {0};
+    (void)fault_from_response(response, &rejection);
+    int index = rejected_text(count, response->status, &rejection);
+    if (index < 0 && count > 1 && (response->status == 400 || response->status == 413)) {
         job->texts_max = count / 2;
         return true;
     }
     if (index < 0) {
-        *fault = refusal;
+        *fault = rejection;
         return false;
     }
-    report(job, job->numbers[index], refusal.text);
-    memcpy(job->code, refusal.code, sizeof job->code);
-    forget(job, index, 1);
+    report(job, job->numbers[index], rejection.err.text);
+    memcpy(job->code, rejection.code, sizeof job->code);
+    drop_texts(job, index, 1);
     return true;
 }
 
-/* One request about the first texts that wait. Afterwards fewer of them do, or the next is about
- * fewer, or it is a fault. */
-static bool ask(struct job *job, struct fault *fault)
+/* Sends the first texts in one request. Afterwards fewer texts are left, or the next request is
+ * smaller, or it failed. */
+static bool send_batch(struct job *job, struct fault *fault)
 {
-    struct client_answer answer = {0};
+    struct client_response response = {0};
     int count = job->count < job->texts_max ? job->count : job->texts_max;
     char *body = write_body(job->arguments, job->texts, count);
     const struct client_request request = {.path = job->path, .body = body};
     bool good =
-        (body || fault_no_memory(fault)) && client_ask(job->client, &request, &answer, fault);
-    if (good && answer.status != 200)
-        good = take_refusal(job, count, &answer, fault);
+        (body || fault_no_memory(fault)) && client_send(job->client, &request, &response, fault);
+    if (good && response.status != 200)
+        good = handle_error(job, count, &response, fault);
     else if (good) {
-        good =
-            print_classes(&job->sheet, &answer.body, (const char *const *)job->texts, count, fault);
-        forget(job, 0, count);
+        good = print_classes(&job->printer, &response.body, (const char *const *)job->texts, count,
+                             fault);
+        drop_texts(job, 0, count);
     }
-    client_answer_release(&answer);
+    client_response_release(&response);
     free(body);
     return good;
 }
 
-static void forget_all(struct job *job)
+static void drop_all(struct job *job)
 {
-    forget(job, 0, job->count);
+    drop_texts(job, 0, job->count);
     job->bytes = 0;
 }
 
-/* Asks about the texts that wait, if any; then none waits. A request for as many as the daemon
- * holds, and at most one more for each that is refused. */
+/* Classifies all texts that were added. Sends a request for as many texts as the daemon holds, and
+ * at most one more for each text that is rejected. */
 static bool flush(struct job *job, struct fault *fault)
 {
     bool good = true;
     while (good && job->count > 0)
-        good = ask(job, fault);
-    forget_all(job);
+        good = send_batch(job, fault);
+    drop_all(job);
     return good;
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* How long a text is as JSON; 0: it is not UTF-8. */
+/* The length of a text as JSON; 0: not UTF-8. */
 static size_t json_bytes(const char *text)
 {
     json_t *string = json_string(text);
@@ -196,8 +194,8 @@ static size_t json_bytes(const char *text)
     return bytes;
 }
 
-/* The text is copied. One that is too long for any request goes by itself, for the daemon to say
- * so. */
+/* Copies the text. One that is too long for any request is sent alone, so that the daemon reports
+ * it. */
 static bool add(struct job *job, const char *text, int64_t number, struct fault *fault)
 {
     size_t bytes = json_bytes(text) + 1;
@@ -225,15 +223,15 @@ static bool add_words(struct job *job, struct fault *fault)
     return good;
 }
 
-/* The next line, without its end, of which the first `room` bytes are kept. Returns how long it is;
- * -1: there is none. */
-static int64_t read_line(char *line, size_t room)
+/* Reads the next line without its end and keeps the first `capacity` bytes. Returns its length; -1:
+ * no more lines. */
+static int64_t read_line(char *line, size_t capacity)
 {
     int64_t length = 0;
     int byte;
     // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread
     while ((byte = getc_unlocked(stdin)) != EOF && byte != '\n')
-        if ((size_t)length++ < room)
+        if ((size_t)length++ < capacity)
             line[length - 1] = (char)byte;
     return byte == EOF && length == 0 ? -1 : length;
 }
@@ -250,16 +248,16 @@ static bool add_line(struct job *job, char *line, int64_t length, int64_t number
     line[length] = '\0';
     if (strlen(line) == (size_t)length)
         return length == 0 || add(job, line, number, fault);
-    report(job, number, "holds a NUL");
+    report(job, number, "contains a NUL byte");
     return true;
 }
 
-/* Those that are empty are passed over. */
+/* Skips empty lines. */
 static bool add_lines(struct job *job, struct fault *fault)
 {
     if (job->ctl->operand_count == 0 && isatty(STDIN_FILENO))
-        return fault_set(fault, EXIT_MISUSED,
-                         "what is to be classified? Give texts, or pipe lines");
+        return fault_set(fault, EXIT_USAGE,
+                         "missing text: give TEXT, or pipe lines to standard input");
     char *line = malloc(LINE_BYTES_MAX + 1);
     bool good = true;
     int64_t length;
@@ -271,17 +269,17 @@ static bool add_lines(struct job *job, struct fault *fault)
     return good;
 }
 
-/* Rows do not show it. */
-static void report_truncated(const struct print_sheet *sheet)
+/* Rows, unlike the other formats, do not show which texts were truncated. */
+static void report_truncated(const struct class_printer *printer)
 {
     (void)fflush(stdout);
-    if (sheet->form == PRINT_ROWS && sheet->cut > 0)
-        (void)fprintf(stderr, "sluicectl: %lld of %lld texts were cut\n", (long long)sheet->cut,
-                      (long long)sheet->texts);
+    if (printer->format == PRINT_ROWS && printer->truncated > 0)
+        (void)fprintf(stderr, "sluicectl: %lld of %lld texts were truncated\n",
+                      (long long)printer->truncated, (long long)printer->texts);
 }
 
-/* The texts were reported already: what is left is an exit code, and the daemon's for the last. */
-static bool leave(const struct job *job, struct fault *fault)
+/* The texts were reported already: sets only the exit code, and the daemon's last error code. */
+static bool fail_silently(const struct job *job, struct fault *fault)
 {
     (void)fault_set(fault, EXIT_FAILED, "%s", "");
     memcpy(fault->code, job->code, sizeof fault->code);
@@ -294,16 +292,16 @@ static bool classify(struct job *job, struct fault *fault)
     job->what = words ? "text" : "line";
     bool good = words ? add_words(job, fault) : add_lines(job, fault);
     if (!good) {
-        forget_all(job);
+        drop_all(job);
         return false;
     }
     if (!flush(job, fault))
         return false;
-    report_truncated(&job->sheet);
-    return !job->has_skipped || leave(job, fault);
+    report_truncated(&job->printer);
+    return !job->has_skipped || fail_silently(job, fault);
 }
 
-static enum print_form form_of(const struct ctl *ctl)
+static enum print_format format_of(const struct ctl *ctl)
 {
     if (ctl->json)
         return PRINT_OBJECTS;
@@ -315,7 +313,7 @@ static bool run(const struct ctl *ctl, void *values, const char *operand, struct
     struct job job = {.ctl = ctl,
                       .arguments = values,
                       .client = ctl_client(ctl, fault),
-                      .sheet.form = form_of(ctl)};
+                      .printer.format = format_of(ctl)};
     (void)operand;
     bool good = job.client && find_model(&job, fault) && classify(&job, fault);
     client_destroy(job.client);
@@ -324,9 +322,7 @@ static bool run(const struct ctl *ctl, void *values, const char *operand, struct
 
 const struct ctl_command ctl_classify = {.name = "classify",
                                          .operand = "[TEXT...]",
-                                         .help =
-                                             "what a classifier makes of TEXTs, or of the lines "
-                                             "of standard input (-)",
+                                         .help = "classify TEXTs, or lines of standard input (-)",
                                          .example = "--top 2 \"What a lovely day.\"",
                                          .notes = notes,
                                          .takes_many = true,

@@ -1,4 +1,4 @@
-/* print.c - what sluicectl says, for people and as JSON, and what it reads out of answers' JSON. */
+/* print.c - the output of sluicectl, as text and as JSON, and the JSON of responses. */
 #include "sluicectl/print.h"
 
 #include <jansson.h>
@@ -11,7 +11,7 @@ static json_t *parse(const char *json, size_t count, struct fault *fault)
     json_error_t error;
     json_t *value = json_loadb(json ? json : "", count, 0, &error);
     if (!value)
-        (void)fault_set(fault, EXIT_FAILED, "the answer is not JSON: %s", error.text);
+        (void)fault_set(fault, EXIT_FAILED, "the response is not JSON: %s", error.text);
     return value;
 }
 
@@ -32,76 +32,77 @@ static void print_json(json_t *value)
     (void)putchar('\n');
 }
 
-bool print_raw(const struct bytes *body, struct fault *fault)
+bool print_raw(const struct sl_buffer *body, struct fault *fault)
 {
-    json_t *value = parse(body->data, body->count, fault);
+    json_t *value = parse(body->data, body->bytes, fault);
     if (value)
         print_json(value);
     json_decref(value);
     return value != NULL;
 }
 
-/* ---- refusals -------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
-/* Which of several texts a refusal is about; -1 when it does not say. *skip: what its sentence
- * begins with to call it by its place, which our own numbers replace. */
-static int index_of(const json_t *refusal, const char *sentence, size_t *skip)
+/* Which of several texts the error is about; -1: unknown. *skip: the bytes of the message that name
+ * the text by its parameter, which the caller replaces by a line number. */
+static int index_of(const json_t *rejection, const char *message, size_t *skip)
 {
-    const json_t *error = json_object_get(refusal, "error");
-    const json_t *object = json_is_object(error) ? error : refusal;
+    const json_t *error = json_object_get(rejection, "error");
+    const json_t *object = json_is_object(error) ? error : rejection;
     const json_t *index = json_object_get(object, "index");
     const char *param = text_of(object, "param");
     size_t length = strlen(param);
-    bool begins = length > 0 && sentence[0] == '\'' && strncmp(sentence + 1, param, length) == 0 &&
-                  strncmp(sentence + 1 + length, "' ", 2) == 0;
+    bool begins = length > 0 && message[0] == '\'' && strncmp(message + 1, param, length) == 0 &&
+                  strncmp(message + 1 + length, "' ", 2) == 0;
     *skip = json_is_integer(index) && begins ? length + 3 : 0;
     return json_is_integer(index) ? (int)json_integer_value(index) : -1;
 }
 
-/* The three shapes in which the daemon's families of endpoints say no. */
-static const char *sentence_of(const json_t *refusal)
+/* The three error formats of the daemon's families of endpoints. */
+static const char *message_of(const json_t *rejection)
 {
-    const json_t *error = json_object_get(refusal, "error");
+    const json_t *error = json_object_get(rejection, "error");
     if (json_is_string(error))
         return json_string_value(error);
-    return text_of(json_is_object(error) ? error : refusal,
+    return text_of(json_is_object(error) ? error : rejection,
                    json_is_object(error) ? "message" : "detail");
 }
 
-static bool refuse(const struct client_answer *answer, const json_t *refusal, struct fault *fault)
+static bool set_from_error(const struct client_response *response, const json_t *rejection,
+                           struct fault *fault)
 {
-    const char *sentence = sentence_of(refusal);
-    const char *own = text_of(json_object_get(refusal, "error"), "code");
-    const char *code = own[0] ? own : answer->code;
+    const char *message = message_of(rejection);
+    const char *own = text_of(json_object_get(rejection, "error"), "code");
+    const char *code = own[0] ? own : response->code;
     char status[16] = "", id[CLIENT_ID_MAX + 16] = "";
     size_t skip;
-    int index = index_of(refusal, sentence, &skip);
-    sentence += skip;
-    if (answer->status != 200)
-        (void)snprintf(status, sizeof status, "%d", answer->status);
-    if (answer->request_id[0])
-        (void)snprintf(id, sizeof id, ", %s", answer->request_id);
+    int index = index_of(rejection, message, &skip);
+    message += skip;
+    if (response->status != 200)
+        (void)snprintf(status, sizeof status, "%d", response->status);
+    if (response->request_id[0])
+        (void)snprintf(id, sizeof id, ", %s", response->request_id);
     (void)fault_set(fault, EXIT_FAILED, "%s (%s%s%s%s)",
-                    sentence[0] ? sentence : "the daemon refused without a word", status,
-                    status[0] && code[0] ? " " : "", code, id);
+                    message[0] ? message : "the daemon rejected the request without a message",
+                    status, status[0] && code[0] ? " " : "", code, id);
     (void)snprintf(fault->code, sizeof fault->code, "%s", code);
-    fault->index = index;
+    fault->err.index = index;
     return false;
 }
 
-/* What a stream says instead of going on. */
-static bool refuse_event(const json_t *refusal, struct fault *fault)
+/* An error inside a stream. */
+static bool set_from_event(const json_t *rejection, struct fault *fault)
 {
-    return refuse(&(struct client_answer){.status = 200}, refusal, fault);
+    return set_from_error(&(struct client_response){.status = 200}, rejection, fault);
 }
 
-bool print_refusal(const struct client_answer *answer, struct fault *fault)
+bool fault_from_response(const struct client_response *response, struct fault *fault)
 {
     struct fault ignored;
-    const char *data = answer->body.data;
-    json_t *refusal = parse(data, data ? answer->body.count : 0, &ignored);
-    (void)refuse(answer, refusal, fault);
-    json_decref(refusal);
+    const char *data = response->body.data;
+    json_t *rejection = parse(data, data ? response->body.bytes : 0, &ignored);
+    (void)set_from_error(response, rejection, fault);
+    json_decref(rejection);
     return false;
 }
 
@@ -116,29 +117,29 @@ static void print_model(const json_t *model)
                  (long long)whole_of(model, "max_model_len"));
 }
 
-bool print_models(const struct bytes *body, struct fault *fault)
+bool print_models(const struct sl_buffer *body, struct fault *fault)
 {
-    json_t *answer = parse(body->data, body->count, fault);
-    if (!answer)
+    json_t *response = parse(body->data, body->bytes, fault);
+    if (!response)
         return false;
-    const json_t *list = json_object_get(answer, "data");
+    const json_t *list = json_object_get(response, "data");
     (void)printf("%-24s %7s  %-14s  %-12s %12s %6s %8s\n", "MODEL", "VERSION", "TASK",
                  "ARCHITECTURE", "PARAMETERS", "LAYERS", "CONTEXT");
     if (!list)
-        print_model(answer);
+        print_model(response);
     for (size_t i = 0; i < json_array_size(list); i++)
         print_model(json_array_get(list, i));
-    json_decref(answer);
+    json_decref(response);
     return true;
 }
 
-int print_model_ids(const struct bytes *body, const char *task, char **ids, int max,
+int print_model_ids(const struct sl_buffer *body, const char *task, char **ids, int max,
                     struct fault *fault)
 {
-    json_t *answer = parse(body->data, body->count, fault);
-    if (!answer)
+    json_t *response = parse(body->data, body->bytes, fault);
+    if (!response)
         return -1;
-    const json_t *list = json_object_get(answer, "data"), *model;
+    const json_t *list = json_object_get(response, "data"), *model;
     size_t i;
     int count = 0;
     json_array_foreach (list, i, model) {
@@ -148,7 +149,7 @@ int print_model_ids(const struct bytes *body, const char *task, char **ids, int 
             ids[count] = strdup(text_of(model, "id"));
         count++;
     }
-    json_decref(answer);
+    json_decref(response);
     return count;
 }
 
@@ -157,11 +158,11 @@ int print_model_ids(const struct bytes *body, const char *task, char **ids, int 
 static void print_usage(const json_t *usage)
 {
     const json_t *more = json_object_get(usage, "sluice");
-    (void)fprintf(stderr, "[%lld tokens of prompt, %lld written",
+    (void)fprintf(stderr, "[%lld prompt tokens, %lld completion tokens",
                   (long long)whole_of(usage, "prompt_tokens"),
                   (long long)whole_of(usage, "completion_tokens"));
     if (more)
-        (void)fprintf(stderr, "; %.2f layers each, %.1f %% of layer operations saved",
+        (void)fprintf(stderr, "; %.2f layers per token, %.1f %% of layer operations skipped",
                       json_number_value(json_object_get(more, "depth_mean")),
                       100 * json_number_value(json_object_get(more, "layer_ops_skipped")));
     (void)fprintf(stderr, "]\n");
@@ -169,20 +170,20 @@ static void print_usage(const json_t *usage)
 
 bool print_texts(const char *json, size_t count, bool usage, struct fault *fault)
 {
-    json_t *answer = parse(json, count, fault);
-    if (!answer)
+    json_t *response = parse(json, count, fault);
+    if (!response)
         return false;
-    const json_t *choices = json_object_get(answer, "choices");
-    bool good = json_is_array(choices) || refuse_event(answer, fault);
+    const json_t *choices = json_object_get(response, "choices");
+    bool good = json_is_array(choices) || set_from_event(response, fault);
     for (size_t i = 0; i < json_array_size(choices); i++) {
         const json_t *choice = json_array_get(choices, i), *text = json_object_get(choice, "text");
         (void)fwrite(text_of(choice, "text"), 1, json_string_length(text), stdout);
     }
-    if (usage && json_is_object(json_object_get(answer, "usage"))) {
+    if (usage && json_is_object(json_object_get(response, "usage"))) {
         (void)fflush(stdout);
-        print_usage(json_object_get(answer, "usage"));
+        print_usage(json_object_get(response, "usage"));
     }
-    json_decref(answer);
+    json_decref(response);
     return good;
 }
 
@@ -192,7 +193,7 @@ bool print_event(const char *json, size_t count, struct fault *fault)
     if (!event)
         return false;
     (void)printf("%.*s\n", (int)count, json);
-    bool good = json_is_array(json_object_get(event, "choices")) || refuse_event(event, fault);
+    bool good = json_is_array(json_object_get(event, "choices")) || set_from_event(event, fault);
     json_decref(event);
     return good;
 }
@@ -203,7 +204,7 @@ void print_health(const struct print_health *health, const char *url, bool json)
 {
     if (json) {
         json_t *object = json_pack("{s:b, s:b, s:s?}", "live", health->live, "ready", health->ready,
-                                   "reason", health->why[0] ? health->why : NULL);
+                                   "reason", health->reason[0] ? health->reason : NULL);
         print_json(object);
         json_decref(object);
         return;
@@ -212,5 +213,5 @@ void print_health(const struct print_health *health, const char *url, bool json)
                  health->ready  ? "ready"
                  : health->live ? "alive but not ready"
                                 : "not alive",
-                 health->why[0] ? ": " : "", health->why);
+                 health->reason[0] ? ": " : "", health->reason);
 }

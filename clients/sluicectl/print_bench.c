@@ -1,4 +1,4 @@
-/* print_bench.c - what a benchmark gave, as lines and as JSON. */
+/* print_bench.c - the results of a load test, as text and as JSON. */
 #include "sluicectl/print.h"
 
 #include <jansson.h>
@@ -8,18 +8,19 @@ static const double ns_per_ms = 1e6;
 
 static const struct {
     const char *name, *text;
-    double share;
-} shares[] = {{"p50", "median", 0.5}, {"p90", "p90", 0.9}, {"p99", "p99", 0.99}};
+    double quantile;
+} quantiles[] = {{"p50", "median", 0.5}, {"p90", "p90", 0.9}, {"p99", "p99", 0.99}};
 
-enum { SHARES = sizeof shares / sizeof shares[0] };
+enum { QUANTILES = sizeof quantiles / sizeof quantiles[0] };
 
 static json_t *percentiles(const struct histogram *h, double unit)
 {
     json_t *object = json_object();
-    for (int i = 0; i < SHARES; i++)
-        (void)json_object_set_new(object, shares[i].name,
-                                  h->count ? json_real(histogram_at(h, shares[i].share) / unit)
-                                           : json_null());
+    for (int i = 0; i < QUANTILES; i++)
+        (void)json_object_set_new(
+            object, quantiles[i].name,
+            h->count ? json_real(histogram_quantile(h, quantiles[i].quantile) / unit)
+                     : json_null());
     return object;
 }
 
@@ -44,17 +45,17 @@ static void print_object(const struct bench_plan *plan, const struct bench_resul
     json_t *object =
         json_pack("{s:s, s:s, s:b, s:i, s:I, s:I, s:I, s:I, s:I, s:f}", "bench", "completions",
                   "model", model, "stream", plan->stream, "streams", plan->streams, "requests",
-                  (json_int_t)r->done, "failed", (json_int_t)r->failed, "refused",
-                  (json_int_t)r->refused, "tokens", (json_int_t)r->tokens, "prompt_tokens",
+                  (json_int_t)r->done, "failed", (json_int_t)r->failed, "rejected",
+                  (json_int_t)r->rejected, "tokens", (json_int_t)r->tokens, "prompt_tokens",
                   (json_int_t)r->prompt_tokens, "seconds", r->seconds);
     json_t *rest = json_pack(
         "{s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "tokens_per_second",
         per_second(r->tokens, r), "requests_per_second", per_second(r->done, r),
-        "layer_ops_skipped", r->saved, "tokens_per_chunk", per_chunk(r), "client_processors",
+        "layer_ops_skipped", r->layer_ops_skipped, "tokens_per_chunk", per_chunk(r), "client_cpus",
         client_load(r), "stream_tokens_per_second", percentiles(&r->rate, 1000), "first_token_ms",
-        percentiles(&r->first, ns_per_ms), "inter_token_ms", percentiles(&r->per_token, ns_per_ms),
-        "inter_chunk_ms", percentiles(&r->between, ns_per_ms), "latency_ms",
-        percentiles(&r->latency, ns_per_ms));
+        percentiles(&r->first_chunk, ns_per_ms), "inter_token_ms",
+        percentiles(&r->inter_token, ns_per_ms), "inter_chunk_ms",
+        percentiles(&r->inter_chunk, ns_per_ms), "latency_ms", percentiles(&r->latency, ns_per_ms));
     (void)json_object_update(object, rest);
     (void)json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
     (void)putchar('\n');
@@ -67,8 +68,9 @@ static void print_line(const char *what, const struct histogram *h, double unit)
     if (h->count == 0)
         return;
     (void)printf("%-24s", what);
-    for (int i = 0; i < SHARES; i++)
-        (void)printf("  %s %9.3f", shares[i].text, histogram_at(h, shares[i].share) / unit);
+    for (int i = 0; i < QUANTILES; i++)
+        (void)printf("  %s %9.3f", quantiles[i].text,
+                     histogram_quantile(h, quantiles[i].quantile) / unit);
     (void)putchar('\n');
 }
 
@@ -76,20 +78,20 @@ static void print_lines(const struct bench_plan *plan, const struct bench_result
                         const char *model)
 {
     (void)printf("%s, %d %s: %.0f tokens/s, %.1f requests/s\n", model, plan->streams,
-                 plan->stream ? "streams" : "clients", per_second(r->tokens, r),
+                 plan->stream ? "streams" : "connections", per_second(r->tokens, r),
                  per_second(r->done, r));
-    (void)printf("%lld requests with %lld tokens in %.2f s; %lld failed, %lld of them refused\n",
+    (void)printf("%lld requests with %lld tokens in %.2f s; %lld failed, %lld of them rejected\n",
                  (long long)r->done, (long long)r->tokens, r->seconds, (long long)r->failed,
-                 (long long)r->refused);
-    (void)printf("%.1f %% of layer operations saved; this client took %.2f processors\n\n",
-                 100 * r->saved, client_load(r));
-    print_line("tokens/s of a stream", &r->rate, 1000);
-    print_line("first token, ms", &r->first, ns_per_ms);
-    print_line("between tokens, ms", &r->per_token, ns_per_ms);
-    print_line("between chunks, ms", &r->between, ns_per_ms);
-    print_line("whole answer, ms", &r->latency, ns_per_ms);
+                 (long long)r->rejected);
+    (void)printf("%.1f %% of layer operations skipped; this client used %.2f CPUs\n\n",
+                 100 * r->layer_ops_skipped, client_load(r));
+    print_line("tokens/s per stream", &r->rate, 1000);
+    print_line("time to first token, ms", &r->first_chunk, ns_per_ms);
+    print_line("between tokens, ms", &r->inter_token, ns_per_ms);
+    print_line("between chunks, ms", &r->inter_chunk, ns_per_ms);
+    print_line("latency, ms", &r->latency, ns_per_ms);
     if (plan->stream)
-        (void)printf("%.2f tokens in a chunk\n", per_chunk(r));
+        (void)printf("%.2f tokens per chunk\n", per_chunk(r));
 }
 
 /* ---- classification -------------------------------------------------------------------------- */
@@ -101,13 +103,13 @@ static void print_classes_object(const struct bench_plan *plan, const struct ben
     json_t *object = json_pack(
         "{s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:f}", "bench", "classification", "model",
         model, "connections", plan->streams, "texts_per_request", plan->texts, "requests",
-        (json_int_t)r->done, "failed", (json_int_t)r->failed, "refused", (json_int_t)r->refused,
+        (json_int_t)r->done, "failed", (json_int_t)r->failed, "rejected", (json_int_t)r->rejected,
         "texts", (json_int_t)texts, "tokens", (json_int_t)r->prompt_tokens, "seconds", r->seconds);
-    json_t *rest = json_pack("{s:f, s:f, s:f, s:f, s:f, s:o}", "texts_per_second",
-                             per_second(texts, r), "requests_per_second", per_second(r->done, r),
-                             "tokens_per_second", per_second(r->prompt_tokens, r),
-                             "layer_ops_skipped", r->saved, "client_processors", client_load(r),
-                             "latency_ms", percentiles(&r->latency, ns_per_ms));
+    json_t *rest =
+        json_pack("{s:f, s:f, s:f, s:f, s:f, s:o}", "texts_per_second", per_second(texts, r),
+                  "requests_per_second", per_second(r->done, r), "tokens_per_second",
+                  per_second(r->prompt_tokens, r), "layer_ops_skipped", r->layer_ops_skipped,
+                  "client_cpus", client_load(r), "latency_ms", percentiles(&r->latency, ns_per_ms));
     (void)json_object_update(object, rest);
     (void)json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
     (void)putchar('\n');
@@ -121,12 +123,12 @@ static void print_classes_lines(const struct bench_plan *plan, const struct benc
     int64_t texts = r->done * plan->texts;
     (void)printf("%s, %d connections: %.0f texts/s, %.0f tokens/s\n", model, plan->streams,
                  per_second(texts, r), per_second(r->prompt_tokens, r));
-    (void)printf("%lld requests with %lld texts in %.2f s; %lld failed, %lld of them refused\n",
+    (void)printf("%lld requests with %lld texts in %.2f s; %lld failed, %lld of them rejected\n",
                  (long long)r->done, (long long)texts, r->seconds, (long long)r->failed,
-                 (long long)r->refused);
-    (void)printf("%.1f %% of layer operations saved; this client took %.2f processors\n\n",
-                 100 * r->saved, client_load(r));
-    print_line("answer, ms", &r->latency, ns_per_ms);
+                 (long long)r->rejected);
+    (void)printf("%.1f %% of layer operations skipped; this client used %.2f CPUs\n\n",
+                 100 * r->layer_ops_skipped, client_load(r));
+    print_line("latency, ms", &r->latency, ns_per_ms);
 }
 
 void print_bench(const struct bench_plan *plan, const struct bench_result *result,

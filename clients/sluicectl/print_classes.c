@@ -1,4 +1,4 @@
-/* print_classes.c - what a classifier made of texts: a table, rows, or JSON. */
+/* print_classes.c - classified texts as a table, as rows, or as JSON. */
 #include "sluicectl/print.h"
 
 #include <jansson.h>
@@ -6,18 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One text's answers: parts of the outputs of an inference. */
-struct verdict {
+/* One text's part of the outputs of a response. */
+struct classification {
     const char *text;
     const json_t *top; /* value:class:label, of all texts */
     size_t first, count;
     double depth;
-    int64_t lost; /* tokens cut off */
+    int64_t tokens_cut;
 };
 
-static const json_t *output(const json_t *answer, const char *name)
+static const json_t *output(const json_t *response, const char *name)
 {
-    const json_t *outputs = json_object_get(answer, "outputs");
+    const json_t *outputs = json_object_get(response, "outputs");
     for (size_t i = 0; i < json_array_size(outputs); i++) {
         const json_t *one = json_array_get(outputs, i);
         const char *own = json_string_value(json_object_get(one, "name"));
@@ -27,7 +27,7 @@ static const json_t *output(const json_t *answer, const char *name)
     return NULL;
 }
 
-/* value:class:label into its parts. */
+/* Splits value:class:label. */
 static const char *label_of(const json_t *item, double *value)
 {
     char *rest;
@@ -38,7 +38,7 @@ static const char *label_of(const json_t *item, double *value)
     return rest + (*rest == ':');
 }
 
-static void print_object(const struct verdict *v)
+static void print_object(const struct classification *v)
 {
     json_t *labels = json_array();
     for (size_t i = 0; i < v->count; i++) {
@@ -48,36 +48,36 @@ static void print_object(const struct verdict *v)
                                     json_pack("{s:s, s:f}", "label", label, "score", value));
     }
     json_t *object = json_pack("{s:s, s:o, s:f, s:I}", "text", v->text, "labels", labels, "depth",
-                               v->depth, "tokens_cut", (json_int_t)v->lost);
+                               v->depth, "tokens_cut", (json_int_t)v->tokens_cut);
     (void)json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
     (void)putchar('\n');
     json_decref(object);
 }
 
-/* Six digits would make 1 of what is nearly so, and no text is certain. */
-static const char *read_label(const struct verdict *v, size_t index, double *score)
+/* Rounded to six digits a score near 1 would be 1, which no classifier means. */
+static const char *read_label(const struct classification *v, size_t index, double *score)
 {
-    static const double max_score = 0.999999;
+    static const double score_max = 0.999999;
     const char *label = label_of(json_array_get(v->top, v->first + index), score);
-    *score = *score < max_score ? *score : max_score;
+    *score = *score < score_max ? *score : score_max;
     return label;
 }
 
-/* A line per label; the text stands with the first. */
-static void print_lines(const struct verdict *v)
+/* A line for each label; the first has the text. */
+static void print_lines(const struct classification *v)
 {
     for (size_t i = 0; i < v->count; i++) {
         double value;
         const char *label = read_label(v, i, &value);
         if (i == 0)
             (void)printf("%-20s %11.6g %7.2f  %s%s\n", label, value, v->depth, v->text,
-                         v->lost > 0 ? "  [cut]" : "");
+                         v->tokens_cut > 0 ? "  [cut]" : "");
         else
             (void)printf("%-20s %11.6g\n", label, value);
     }
 }
 
-/* What would end a row or a column is a blank. */
+/* Tabs and line ends become blanks. */
 static void print_cell(const char *text, char end)
 {
     for (; *text; text++)
@@ -85,7 +85,7 @@ static void print_cell(const char *text, char end)
     (void)putchar(end);
 }
 
-static void print_rows(const struct verdict *v)
+static void print_rows(const struct classification *v)
 {
     for (size_t i = 0; i < v->count; i++) {
         double value;
@@ -95,57 +95,59 @@ static void print_rows(const struct verdict *v)
     }
 }
 
-static void print_verdict(struct print_sheet *sheet, const struct verdict *verdict)
+static void print_classification(struct class_printer *printer,
+                                 const struct classification *classification)
 {
-    static void (*const print[])(const struct verdict *) = {
+    static void (*const print[])(const struct classification *) = {
         [PRINT_TABLE] = print_lines, [PRINT_ROWS] = print_rows, [PRINT_OBJECTS] = print_object};
 
-    if (sheet->texts == 0 && sheet->form == PRINT_TABLE)
+    if (printer->texts == 0 && printer->format == PRINT_TABLE)
         (void)printf("%-20s %11s %7s  %s\n", "LABEL", "SCORE", "LAYERS", "TEXT");
-    print[sheet->form](verdict);
-    sheet->texts++;
-    sheet->cut += verdict->lost > 0;
+    print[printer->format](classification);
+    printer->texts++;
+    printer->truncated += classification->tokens_cut > 0;
 }
 
-bool print_classes(struct print_sheet *sheet, const struct bytes *body, const char *const *texts,
-                   int count, struct fault *fault)
+bool print_classes(struct class_printer *printer, const struct sl_buffer *body,
+                   const char *const *texts, int count, struct fault *fault)
 {
     json_error_t error;
-    json_t *answer = json_loadb(body->data ? body->data : "", body->count, 0, &error);
-    const json_t *top = output(answer, "probs"), *depths = output(answer, "depth");
-    const json_t *lost = output(answer, "truncated");
+    json_t *response = json_loadb(body->data ? body->data : "", body->bytes, 0, &error);
+    const json_t *top = output(response, "probs"), *depths = output(response, "depth");
+    const json_t *cut = output(response, "truncated");
     size_t texts_count = (size_t)count, classes = json_array_size(top) / texts_count;
     bool good = classes > 0 && json_array_size(depths) == texts_count &&
-                json_array_size(lost) == texts_count;
+                json_array_size(cut) == texts_count;
     for (size_t i = 0; good && i < texts_count; i++) {
-        const struct verdict verdict = {.text = texts[i],
-                                        .top = top,
-                                        .first = i * classes,
-                                        .count = classes,
-                                        .depth = json_number_value(json_array_get(depths, i)),
-                                        .lost = json_integer_value(json_array_get(lost, i))};
-        print_verdict(sheet, &verdict);
+        const struct classification classification = {
+            .text = texts[i],
+            .top = top,
+            .first = i * classes,
+            .count = classes,
+            .depth = json_number_value(json_array_get(depths, i)),
+            .tokens_cut = json_integer_value(json_array_get(cut, i))};
+        print_classification(printer, &classification);
     }
-    json_decref(answer);
-    return good || fault_set(fault, EXIT_FAILED, "the answer is not that of an inference");
+    json_decref(response);
+    return good || fault_set(fault, EXIT_FAILED, "malformed response: no classification in it");
 }
 
-bool print_info(struct print_info *info, const struct bytes *body, struct fault *fault)
+bool print_info(struct print_info *info, const struct sl_buffer *body, struct fault *fault)
 {
     json_error_t error;
-    json_t *answer = json_loadb(body->data ? body->data : "", body->count, 0, &error);
-    const json_t *ours = json_object_get(answer, "sluice");
-    const char *model = json_string_value(json_object_get(answer, "model_id"));
-    int64_t texts = json_integer_value(json_object_get(answer, "max_client_batch_size"));
-    int64_t bytes = json_integer_value(json_object_get(ours, "max_body_bytes"));
+    json_t *response = json_loadb(body->data ? body->data : "", body->bytes, 0, &error);
+    const json_t *limits = json_object_get(response, "sluice");
+    const char *model = json_string_value(json_object_get(response, "model_id"));
+    int64_t texts = json_integer_value(json_object_get(response, "max_client_batch_size"));
+    int64_t bytes = json_integer_value(json_object_get(limits, "max_body_bytes"));
     char *copy = model ? strdup(model) : NULL;
-    json_decref(answer);
+    json_decref(response);
     *info = (struct print_info){.model = copy, .texts_max = texts, .bytes_max = bytes};
     if (copy && texts > 0 && bytes > 0)
         return true;
     print_info_release(info);
     return fault_set(fault, EXIT_FAILED,
-                     "the daemon does not say which model it is, or what it takes");
+                     "malformed response of /info: model or limits are missing");
 }
 
 void print_info_release(struct print_info *info)

@@ -1,4 +1,4 @@
-/* print_metrics.c - the daemon's metrics, as they came or as JSON. */
+/* print_metrics.c - the daemon's metrics, unchanged or as JSON. */
 #include "sluicectl/print.h"
 
 #include <jansson.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One label, name="value" with \\, \" and \n in the value; moves *at behind it and its comma. */
+/* One label, name="value" with \\, \" and \n in the value; moves *at past it and its comma. */
 static bool add_label(json_t *labels, const char **at)
 {
     char value[512];
@@ -33,14 +33,14 @@ static bool add_label(json_t *labels, const char **at)
     return true;
 }
 
-/* A value as JSON has it: infinities and NaN become strings. */
+/* JSON has no infinities and NaN: they become strings. */
 static json_t *value_of(const char *text)
 {
     double value = strtod(text, NULL);
     return isfinite(value) ? json_real(value) : json_string(text);
 }
 
-/* `name{label="value"} number`, as the object it is; NULL when it is something else. */
+/* `name{label="value"} number` as an object; NULL when the line is not of that form. */
 static json_t *sample_of(const char *line)
 {
     size_t length = strcspn(line, "{ ");
@@ -64,18 +64,17 @@ static bool add_sample(json_t *list, const char *line, struct fault *fault)
 {
     json_t *sample = sample_of(line);
     if (!sample || json_array_append_new(list, sample) != 0)
-        return fault_set(fault, EXIT_FAILED, "the answer has a line that is no metric: %.200s",
-                         line);
+        return fault_set(fault, EXIT_FAILED, "malformed response: not a metric: %.200s", line);
     return true;
 }
 
-/* "# HELP name text" and "# TYPE name kind" are about name. */
+/* The metric of a line: "# HELP name text" and "# TYPE name kind" begin with 7 other bytes. */
 static const char *subject_of(const char *line)
 {
     return line[0] == '#' && strlen(line) > 7 ? line + 7 : line;
 }
 
-bool print_metrics(const struct bytes *body, const char *prefix, bool json, struct fault *fault)
+bool print_metrics(const struct sl_buffer *body, const char *prefix, bool json, struct fault *fault)
 {
     bool good = true;
     json_t *list = json ? json_array() : NULL;

@@ -1,4 +1,4 @@
-/* sluicectl.c - the client: everything that the daemon does over HTTP, from a terminal. */
+/* sluicectl.c - the command-line client of the daemon's HTTP API. */
 #include "base/buffer.h"
 #include "base/list.h"
 #include "sluicectl/ctl.h"
@@ -13,9 +13,9 @@ static const struct ctl_command *const commands[] = {&ctl_complete, &ctl_classif
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static const struct sl_option common[] = {
-    {"url", "URL", "the daemon [SLUICE_URL, or http://127.0.0.1:8080]", SL_OPTION_STRING,
+    {"url", "URL", "address of the daemon [SLUICE_URL, or http://127.0.0.1:8080]", SL_OPTION_STRING,
      offsetof(struct ctl, url), 0, 0},
-    {"timeout", "SECONDS", "for a request, its retries included [600]", SL_OPTION_GIVEN_REAL,
+    {"timeout", "SECONDS", "time limit for a request and its retries [600]", SL_OPTION_GIVEN_REAL,
      offsetof(struct ctl, timeout), 0.001, 86400},
     {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct ctl, json), 0, 0},
     {0}};
@@ -33,14 +33,16 @@ static void help_all(void)
         sl_buffer_printf(&notes, "  sluicectl %-9s%-10s %s\n", commands[i]->name,
                          operand_of(commands[i]), commands[i]->help);
     sl_buffer_append_string(
-        &notes, "\nsluicectl COMMAND --help lists a command's own options.\n"
-                "Exit codes: 0 done; 1 the daemon refused or was not reached; 2 misused.\n");
-    sl_options_help(&(struct sl_option_parser){.program = "sluicectl",
-                                               .usage = "COMMAND",
-                                               .about = "sends requests to sluiced over HTTP",
-                                               .notes = notes.failed ? NULL : notes.data,
-                                               .tables = {{.rows = common}}},
-                    stdout);
+        &notes, "\nsluicectl COMMAND --help lists the options of a command.\n"
+                "Exit codes: 0 done; 1 the daemon rejected the request or could not be reached;\n"
+                "2 invalid command line.\n");
+    sl_options_help(
+        &(struct sl_option_parser){.program = "sluicectl",
+                                   .usage = "COMMAND",
+                                   .about = "Sends requests to sluiced, the daemon, over HTTP.",
+                                   .notes = notes.failed ? NULL : notes.data,
+                                   .tables = {{.rows = common}}},
+        stdout);
     sl_buffer_release(&notes);
 }
 
@@ -54,20 +56,20 @@ static void help_one(const struct ctl_command *command)
             .usage = command->operand,
             .about = command->help,
             .notes = command->notes,
-            .tables = {{.rows = command->rows}, {.heading = "Every command", .rows = common}}},
+            .tables = {{.rows = command->rows}, {.heading = "Common options", .rows = common}}},
         stdout);
     if (command->example)
         (void)printf("\nExample: sluicectl %s %s\n", command->name, command->example);
 }
 
-/* The daemon's sentences know HTTP alone: what there is here for what it refuses. */
+/* What the user of a command line can do about the daemon's errors, by their code. */
 static const struct {
-    const char *code, *option, *text; /* for commands with this option; NULL: for all */
+    const char *code, *option, *text; /* for commands with this option; NULL: all */
 } hints[] = {
-    {"context_length_exceeded", "truncate", "--truncate cuts what is too long"},
-    {"unknown_characters", "replace", "--replace has such characters replaced"},
-    {"missing_required_parameter", "model", "--model NAME says who is asked"},
-    {"model_not_found", NULL, "`sluicectl models` lists the models there are"},
+    {"context_length_exceeded", "truncate", "use --truncate to cut texts that are too long"},
+    {"unknown_characters", "replace", "use --replace to replace unknown characters"},
+    {"missing_required_parameter", "model", "use --model NAME to choose a model"},
+    {"model_not_found", NULL, "`sluicectl models` lists the loaded models"},
 };
 
 static bool has_option(const struct ctl_command *command, const char *name)
@@ -95,20 +97,18 @@ static bool fail_unknown(const char *name, struct fault *fault)
         names[i] = commands[i]->name;
     (void)sl_list_join(list, sizeof list, names);
     if (!name)
-        return fault_set(fault, EXIT_MISUSED, "which command? There are: %s", list);
+        return fault_set(fault, EXIT_USAGE, "missing command; choose one of: %s", list);
     const char *meant = sl_option_suggest(name, names);
     if (meant)
-        return fault_set(fault, EXIT_MISUSED, "'%s' is not a command; do you mean %s?", name,
-                         meant);
-    return fault_set(fault, EXIT_MISUSED, "'%s' is not a command; there are: %s", name, list);
+        return fault_set(fault, EXIT_USAGE, "unknown command '%s'; do you mean %s?", name, meant);
+    return fault_set(fault, EXIT_USAGE, "unknown command '%s'; choose one of: %s", name, list);
 }
 
 static bool read_options(struct sl_option_parser *parser, int count, char **words,
                          struct fault *fault)
 {
     struct sl_err err;
-    return sl_options_parse(parser, count, words, &err) ||
-           fault_set(fault, EXIT_MISUSED, "%s", err.text);
+    return sl_options_parse(parser, count, words, &err) || fault_wrap(fault, EXIT_USAGE, &err);
 }
 
 static const struct ctl_command *find(const char *name, struct fault *fault)
@@ -120,7 +120,7 @@ static const struct ctl_command *find(const char *name, struct fault *fault)
     return NULL;
 }
 
-/* The rest of the line, behind the command's name. */
+/* Runs a command with the words that follow its name. */
 static bool run(const struct ctl_command *command, struct ctl *ctl, int count, char **words,
                 struct fault *fault)
 {
@@ -151,7 +151,7 @@ static bool run(const struct ctl_command *command, struct ctl *ctl, int count, c
     return good;
 }
 
-/* What is asked of the program itself, without a command. */
+/* --help and --version without a command. */
 static bool print_own(const struct ctl *ctl)
 {
     if (ctl->help)
@@ -182,12 +182,12 @@ int main(int argc, char **argv)
     struct ctl ctl = {.url = url && url[0] ? url : "http://127.0.0.1:8080"};
     bool good = read_line(&ctl, argc - 1, argv + 1, &fault);
     if (good && fflush(stdout) != 0)
-        good = fault_set(&fault, EXIT_FAILED, "standard output cannot be written");
+        good = fault_set(&fault, EXIT_FAILED, "cannot write to standard output");
     if (good)
         return EXIT_DONE;
     (void)fflush(stdout);
-    if (fault.text[0])
-        (void)fprintf(stderr, "sluicectl: %s\n", fault.text);
+    if (fault.err.text[0])
+        (void)fprintf(stderr, "sluicectl: %s\n", fault.err.text);
     if (fault.hint)
         (void)fprintf(stderr, "sluicectl: %s\n", fault.hint);
     return fault.exit_code;

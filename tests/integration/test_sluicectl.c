@@ -71,9 +71,9 @@ Test(sluicectl, says_what_it_does_not_understand)
     static const struct {
         const char *args[8], *said;
     } cases[] = {
-        {{NULL}, "which command? There are: complete"},
-        {{"compleat"}, "'compleat' is not a command; do you mean complete?"},
-        {{"frobnicate"}, "'frobnicate' is not a command; there are: complete, classify"},
+        {{NULL}, "missing command; choose one of: complete"},
+        {{"compleat"}, "unknown command 'compleat'; do you mean complete?"},
+        {{"frobnicate"}, "unknown command 'frobnicate'; choose one of: complete, classify"},
         {{"models", "--jason"}, "there is no option --jason; do you mean --json?"},
         {{"models", "-j"}, "there is no option -j; long names have two dashes"},
         {{"bench", "--t", "1"}, "--t may be several options"},
@@ -81,11 +81,11 @@ Test(sluicectl, says_what_it_does_not_understand)
         {{"complete", "a", "b"}, "'b' is one word too many"},
         {{"complete", "--seed"}, "--seed needs a value"},
         {{"complete", "--stream=1", "a"}, "--stream takes no value"},
-        {{"complete", "--stream", "--no-stream", "a"}, "which?"},
+        {{"complete", "--stream", "--no-stream", "a"}, "exclude each other"},
         {{"complete", "--temperature", "3", "a"}, "a number from 0 to 2"},
         {{"complete", "--max-tokens", "1e7", "a"}, "a whole number from 0 to 1000000"},
         {{"bench", "--streams=0"}, "a whole number from 1 to 4096"},
-        {{"--url", "ftp://127.0.0.1", "models"}, "is no URL of a daemon"},
+        {{"--url", "ftp://127.0.0.1", "models"}, "invalid URL"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -101,7 +101,7 @@ Test(sluicectl, says_when_nobody_listens)
     const struct program_result *r = run(ARGS("--url", "http://127.0.0.1:1", "models"));
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "cannot reach http://127.0.0.1:1");
-    EXPECT_SAID(r->err, "--url or SLUICE_URL says where the daemon is");
+    EXPECT_SAID(r->err, "set the daemon's address with --url or SLUICE_URL");
 }
 
 Test(sluicectl, takes_the_url_from_the_environment)
@@ -129,7 +129,7 @@ Test(sluicectl, completes)
     r = CTL(&d, "complete", "--max-tokens=20", "--seed=-5", "--stream", "--usage", "--", "abc");
     EXPECT_EXIT(r, 0);
     cr_assert_str_eq(r->out, text, "the stream says '%s', the whole answer '%s'", r->out, text);
-    EXPECT_SAID(r->err, "[3 tokens of prompt, 20 written; ");
+    EXPECT_SAID(r->err, "[3 prompt tokens, 20 completion tokens; ");
 
     test_write_file(d.input, "abc");
     r = CTL(&d, "complete", "--max-tokens", "20", "--seed", "-5");
@@ -192,21 +192,21 @@ Test(sluicectl, tells_the_daemons_own_sentences)
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "'huge'");
     EXPECT_SAID(r->err, "(404 model_not_found, ");
-    EXPECT_SAID(r->err, ")\nsluicectl: `sluicectl models` lists the models there are\n");
+    EXPECT_SAID(r->err, ")\nsluicectl: `sluicectl models` lists the loaded models\n");
     r = CTL(&d, "complete", "five \xE2\x82\xAC %");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "'%'");
     EXPECT_SAID(r->err, "unknown_characters");
-    EXPECT_SAID(r->err, ")\nsluicectl: --replace has such characters replaced\n");
+    EXPECT_SAID(r->err, ")\nsluicectl: use --replace to replace unknown characters\n");
     static const char prompt[] = "a prompt with more characters than the four and sixty that this "
                                  "model can see at once";
     r = CTL(&d, "complete", prompt, "--max-tokens", "3");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "context_length_exceeded");
-    EXPECT_SAID(r->err, ")\nsluicectl: --truncate cuts what is too long\n");
+    EXPECT_SAID(r->err, ")\nsluicectl: use --truncate to cut texts that are too long\n");
     r = CTL(&d, "complete", prompt, "--max-tokens", "3", "--truncate", "--usage");
     EXPECT_EXIT(r, 0);
-    EXPECT_SAID(r->err, "[64 tokens of prompt, 3 written");
+    EXPECT_SAID(r->err, "[64 prompt tokens, 3 completion tokens");
     r = CTL(&d, "complete", "not \xff UTF-8");
     EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "not UTF-8");
@@ -222,13 +222,13 @@ Test(sluicectl, completes_nothing_and_what_is_unknown_when_asked_to)
     ctl_serve(&d);
     const struct program_result *r = CTL(&d, "complete", "--max-tokens", "3", "--usage");
     EXPECT_EXIT(r, 0);
-    EXPECT_SAID(r->err, ", 3 written");
+    EXPECT_SAID(r->err, ", 3 completion tokens");
     r = CTL(&d, "complete", "", "--max-tokens", "3", "--usage");
     EXPECT_EXIT(r, 0);
-    EXPECT_SAID(r->err, ", 3 written");
+    EXPECT_SAID(r->err, ", 3 completion tokens");
     r = CTL(&d, "complete", "five %", "--max-tokens", "3", "--replace", "--usage");
     EXPECT_EXIT(r, 0);
-    EXPECT_SAID(r->err, "[6 tokens of prompt, 3 written");
+    EXPECT_SAID(r->err, "[6 prompt tokens, 3 completion tokens");
     daemon_stop(&d.daemon);
 }
 
@@ -332,10 +332,10 @@ Test(sluicectl, benchmarks)
     EXPECT_SAID(r->out, "2 requests with 10 tokens");
     r = CTL(&d, "bench", "--seconds=1", "--tokens=5");
     EXPECT_EXIT(r, 2);
-    EXPECT_SAID(r->err, "--seconds is of --classify");
+    EXPECT_SAID(r->err, "--seconds needs --classify");
     r = CTL(&d, "bench", "--classify=texts.txt", "--prompt=a");
     EXPECT_EXIT(r, 2);
-    EXPECT_SAID(r->err, "--prompt is given, but --classify has nothing written");
+    EXPECT_SAID(r->err, "--prompt has no effect with --classify");
     r = CTL(&d, "bench", "--model=huge", "--tokens=5");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "(404 model_not_found");
@@ -507,7 +507,7 @@ Test(sluicectl, tells_what_to_do_when_no_model_is_served)
     actor_start(&a, script);
     const struct program_result *r = CTL(&a, "complete", "x");
     EXPECT_EXIT(r, 1);
-    EXPECT_SAID(r->err, "no model that completes is served; train one with `sluice train`");
+    EXPECT_SAID(r->err, "the daemon has no language model loaded; train one with `sluice train`");
     cr_assert_eq(actor_stop(&a), 1);
 }
 
@@ -558,15 +558,16 @@ Test(sluicectl, knows_a_broken_stream)
         const char *answer, *out, *err, *bench;
     } cases[] = {
         {STREAM "data: {\"choices\":[{\"text\":\"so f\"}],\"usage\":{\"completion_tokens\":4}}\n\n",
-         "so f", "the stream broke off before its end", "the first: the stream broke off"},
+         "so f", "the stream ended early", "the first: the stream ended early"},
         {STREAM
          "data: {\"choices\":[{\"text\":\"so f\"}]}\n\n"
          "data: {\"error\":{\"message\":\"Too slow.\",\"code\":\"late\"}}\n\ndata: [DONE]\n\n",
          "so f", "Too slow. (late)", "the first: Too slow. (late)"},
-        {STREAM "data: {\"choi\n\ndata: [DONE]\n\n", "", "is not JSON", "how many tokens"},
-        {HEAD("200") "Content-Length: 999\r\n\r\ndata: {\"choices\":[]}\n\n", "", "broke off",
+        {STREAM "data: {\"choi\n\ndata: [DONE]\n\n", "", "is not JSON", "no token counts"},
+        {HEAD("200") "Content-Length: 999\r\n\r\ndata: {\"choices\":[]}\n\n", "", "cut short",
          "1 of 1 requests failed"},
-        {HEAD("404") "\r\n<html>", "", "the daemon refused without a word (404)", "<html>"},
+        {HEAD("404") "\r\n<html>", "", "the daemon rejected the request without a message (404)",
+         "<html>"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -606,7 +607,7 @@ Test(sluicectl, events_come_in_any_pieces)
                                  "three\n\ndata:\n\ndata: [DONE]\n\nlef";
     for (size_t piece = 1; piece <= sizeof stream - 1; piece++) {
         struct heard h = {0};
-        struct events e = {.take = hear, .context = &h};
+        struct events e = {.on_event = hear, .context = &h};
         for (size_t at = 0; at < sizeof stream - 1; at += piece) {
             size_t left = sizeof stream - 1 - at;
             cr_assert(events_feed(&e, stream + at, left < piece ? left : piece));
@@ -621,16 +622,16 @@ Test(sluicectl, events_come_in_any_pieces)
 Test(sluicectl, percentiles_are_close)
 {
     static struct histogram h; /* too large for a stack */
-    cr_assert_eq(histogram_at(&h, 0.5), 0);
+    cr_assert_eq(histogram_quantile(&h, 0.5), 0);
     for (int64_t i = 1; i <= 100000; i++)
         histogram_add(&h, i * 977);
     for (int percent = 1; percent < 100; percent++) {
-        double want = percent * 977000.0, got = histogram_at(&h, percent / 100.0);
+        double want = percent * 977000.0, got = histogram_quantile(&h, percent / 100.0);
         cr_assert(got > 0.98 * want && got < 1.02 * want, "at %d %%: %.0f, not %.0f", percent, got,
                   want);
     }
     histogram_add(&h, INT64_MAX);
     histogram_add(&h, -1);
     cr_assert_eq(h.max, INT64_MAX);
-    cr_assert_eq(histogram_at(&h, 0), 0);
+    cr_assert_eq(histogram_quantile(&h, 0), 0);
 }

@@ -209,15 +209,15 @@ Test(sluicectl_classify, tells_why_a_text_cannot_be_classified)
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "has 56 tokens");
     EXPECT_SAID(r->err, "(400 context_length_exceeded, ");
-    EXPECT_SAID(r->err, ")\nsluicectl: --truncate cuts what is too long\n");
+    EXPECT_SAID(r->err, ")\nsluicectl: use --truncate to cut texts that are too long\n");
     r = CTL(&d, "classify", "--truncate",
             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
     EXPECT_EXIT(r, 0);
-    cr_assert_str_eq(r->err, "sluicectl: 1 of 1 texts were cut\n");
+    cr_assert_str_eq(r->err, "sluicectl: 1 of 1 texts were truncated\n");
     r = CTL(&d, "classify", "\xE4\xB8\xAD");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "U+4E2D");
-    EXPECT_SAID(r->err, "sluicectl: --replace ");
+    EXPECT_SAID(r->err, "sluicectl: use --replace ");
     r = CTL(&d, "classify", "--replace", "\xE4\xB8\xAD");
     EXPECT_EXIT(r, 0);
     daemon_stop(&d.daemon);
@@ -318,6 +318,6 @@ Test(sluicectl_classify, benchmarks_classification)
     r = CTL(&d, "bench", "--model", "plain", "--classify", file, "--texts", "2");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "no tokens");
-    EXPECT_SAID(r->err, "says which lines are not accepted");
+    EXPECT_SAID(r->err, "reports the lines that are not accepted");
     daemon_stop(&d.daemon);
 }

@@ -34,7 +34,7 @@ Test(bench_texts, lines_are_asked_around_and_around)
 {
     struct bench_texts texts;
     struct fault fault;
-    cr_assert(READ(&texts, "one\n\n\"two\"\r\n\r\nthree", &fault), "%s", fault.text);
+    cr_assert(READ(&texts, "one\n\n\"two\"\r\n\r\nthree", &fault), "%s", fault.err.text);
     cr_assert_eq(texts.count, 3);
     static const char *const wanted[] = {"[[\"one\"],[\"\\\"two\\\"\"]]", "[[\"three\"],[\"one\"]]",
                                          "[[\"\\\"two\\\"\"],[\"three\"]]"};
@@ -52,16 +52,16 @@ Test(bench_texts, a_bad_line_is_named)
     struct fault fault;
     char zeros[4096];
     cr_assert_not(READ(&texts, "one\n\n\ntw\xff\n", &fault));
-    cr_assert(strstr(fault.text, "line 4 is not UTF-8"), "%s", fault.text);
+    cr_assert(strstr(fault.err.text, ":4: the line is not UTF-8"), "%s", fault.err.text);
     cr_assert_not(READ(&texts, "one\n\ntw\0o\n", &fault));
-    cr_assert(strstr(fault.text, "line 3 holds a NUL"), "%s", fault.text);
+    cr_assert(strstr(fault.err.text, ":3: the line contains a NUL byte"), "%s", fault.err.text);
     memset(zeros, 0, sizeof zeros);
     cr_assert_not(read_bytes(&texts, zeros, sizeof zeros, &fault));
-    cr_assert(strstr(fault.text, "line 1 holds a NUL"), "%s", fault.text);
+    cr_assert(strstr(fault.err.text, ":1: the line contains a NUL byte"), "%s", fault.err.text);
     for (size_t i = 0; i < sizeof zeros; i += 2)
         zeros[i] = 'a';
     cr_assert_not(read_bytes(&texts, zeros, sizeof zeros, &fault));
-    cr_assert(strstr(fault.text, "line 1 holds a NUL"), "%s", fault.text);
+    cr_assert(strstr(fault.err.text, ":1: the line contains a NUL byte"), "%s", fault.err.text);
     cr_assert_eq(texts.count, 0);
     cr_assert_null(texts.lines, "nothing is kept");
 }
@@ -71,7 +71,7 @@ Test(bench_texts, a_file_without_text_is_refused)
     struct bench_texts texts;
     struct fault fault;
     cr_assert_not(READ(&texts, "", &fault));
-    cr_assert(strstr(fault.text, "holds no text"), "%s", fault.text);
+    cr_assert(strstr(fault.err.text, "no lines with text"), "%s", fault.err.text);
     cr_assert_not(READ(&texts, "\r\n\n", &fault));
-    cr_assert(strstr(fault.text, "holds no text"), "%s", fault.text);
+    cr_assert(strstr(fault.err.text, "no lines with text"), "%s", fault.err.text);
 }

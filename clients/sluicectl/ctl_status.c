@@ -1,4 +1,4 @@
-/* ctl_read.c - the sub-commands that only look: models, health, metrics. */
+/* ctl_status.c - the commands that report on the daemon: models, health, metrics. */
 #include "sluicectl/ctl.h"
 #include "sluicectl/print.h"
 
@@ -13,39 +13,40 @@ static bool run_models(const struct ctl *ctl, void *values, const char *operand,
 {
     const struct client_request request = {.path = operand ? "/v1/models/" : "/v1/models",
                                            .argument = operand};
-    struct client_answer answer = {0};
+    struct client_response response = {0};
     struct client *client = ctl_client(ctl, fault);
     (void)values;
-    bool good = client && ctl_ask(client, &request, &answer, fault) &&
-                (ctl->json ? print_raw(&answer.body, fault) : print_models(&answer.body, fault));
-    client_answer_release(&answer);
+    bool good =
+        client && ctl_send(client, &request, &response, fault) &&
+        (ctl->json ? print_raw(&response.body, fault) : print_models(&response.body, fault));
+    client_response_release(&response);
     client_destroy(client);
     return good;
 }
 
 const struct ctl_command ctl_models = {.name = "models",
                                        .operand = "[MODEL]",
-                                       .help = "the models that can be asked",
+                                       .help = "list the loaded models",
                                        .rows = no_rows,
                                        .run = run_models};
 
 /* ---- health ---------------------------------------------------------------------------------- */
 
-/* True when the daemon could be asked; then *well, or `why`. */
-static bool look(struct client *client, const char *path, bool *well, char *why,
-                 struct fault *fault)
+/* Probes one path. False: no response. *healthy: the status was 200; else `reason` is set. */
+static bool probe(struct client *client, const char *path, bool *healthy, char *reason,
+                  struct fault *fault)
 {
-    const struct client_request request = {.path = path, .impatient = true};
-    struct client_answer answer = {0};
-    struct fault refusal = {0};
-    bool asked = client_ask(client, &request, &answer, fault);
-    *well = asked && answer.status == 200;
-    if (asked && !*well) {
-        (void)print_refusal(&answer, &refusal);
-        (void)snprintf(why, FAULT_TEXT_MAX, "%s", refusal.text);
+    const struct client_request request = {.path = path, .no_retry = true};
+    struct client_response response = {0};
+    struct fault rejection = {0};
+    bool sent = client_send(client, &request, &response, fault);
+    *healthy = sent && response.status == 200;
+    if (sent && !*healthy) {
+        (void)fault_from_response(&response, &rejection);
+        (void)snprintf(reason, SL_ERR_TEXT_MAX, "%s", rejection.err.text);
     }
-    client_answer_release(&answer);
-    return asked;
+    client_response_release(&response);
+    return sent;
 }
 
 static bool run_health(const struct ctl *ctl, void *values, const char *operand,
@@ -55,18 +56,18 @@ static bool run_health(const struct ctl *ctl, void *values, const char *operand,
     struct client *client = ctl_client(ctl, fault);
     (void)values;
     (void)operand;
-    bool asked = client && look(client, "/v2/health/ready", &health.ready, health.why, fault) &&
-                 look(client, "/v2/health/live", &health.live, health.why, fault);
+    bool sent = client && probe(client, "/v2/health/ready", &health.ready, health.reason, fault) &&
+                probe(client, "/v2/health/live", &health.live, health.reason, fault);
     client_destroy(client);
-    if (!asked)
+    if (!sent)
         return false;
     print_health(&health, ctl->url, ctl->json);
-    /* Everything was said already; only the exit code is left. */
+    /* All has been printed; only the exit code is left. */
     return (health.live && health.ready) || fault_set(fault, EXIT_FAILED, "%s", "");
 }
 
 const struct ctl_command ctl_health = {.name = "health",
-                                       .help = "whether the daemon is alive and ready",
+                                       .help = "check that the daemon is alive and ready",
                                        .rows = no_rows,
                                        .run = run_health};
 
@@ -76,18 +77,18 @@ static bool run_metrics(const struct ctl *ctl, void *values, const char *operand
                         struct fault *fault)
 {
     const struct client_request request = {.path = "/metrics"};
-    struct client_answer answer = {0};
+    struct client_response response = {0};
     struct client *client = ctl_client(ctl, fault);
     (void)values;
-    bool good = client && ctl_ask(client, &request, &answer, fault) &&
-                print_metrics(&answer.body, operand ? operand : "", ctl->json, fault);
-    client_answer_release(&answer);
+    bool good = client && ctl_send(client, &request, &response, fault) &&
+                print_metrics(&response.body, operand ? operand : "", ctl->json, fault);
+    client_response_release(&response);
     client_destroy(client);
     return good;
 }
 
 const struct ctl_command ctl_metrics = {.name = "metrics",
                                         .operand = "[PREFIX]",
-                                        .help = "the daemon's metrics, those whose names begin so",
+                                        .help = "print metrics whose names begin with PREFIX",
                                         .rows = no_rows,
                                         .run = run_metrics};
