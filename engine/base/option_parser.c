@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Keys of long options lie above all characters: no option but -h has a short form. */
-enum { NAME_BYTES = 48, OPTIONS_MAX = 192, FIRST_KEY = 1000, KEY_VERSION = 999 };
+enum { NAME_BYTES = 48, OPTIONS_MAX = 192, ALIASES_MAX = 8, FIRST_KEY = 1000, KEY_VERSION = 999 };
 
 /* One option of any table. */
 struct entry {
@@ -27,8 +27,9 @@ struct line {
     bool failed; /* err is set */
     int count;
     struct entry entries[OPTIONS_MAX];
-    struct argp_option options[2 * OPTIONS_MAX + 3]; /* with headings, help, version and the end */
-    struct sl_buffer docs[OPTIONS_MAX];              /* of numbers: made for help */
+    /* With headings, aliases, help, version and the end. */
+    struct argp_option options[2 * OPTIONS_MAX + ALIASES_MAX + 3];
+    struct sl_buffer docs[OPTIONS_MAX]; /* of numbers: made for help */
 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -173,6 +174,15 @@ static bool set(const struct entry *e, const char *text, struct sl_err *err)
 
 /* ---- the line -------------------------------------------------------------------------------- */
 
+/* The name of the option that an alias stands for; any other name as it is. */
+static const char *resolve(const struct line *line, const char *name)
+{
+    const struct sl_option_alias *a = line->parser->aliases;
+    while (a && a->name && strcmp(a->name, name) != 0)
+        a++;
+    return a && a->name ? a->option : name;
+}
+
 /* The entries that a name, perhaps shortened, may stand for; *found is one of them. */
 static int candidates(const struct line *line, const char *name, const struct entry **found)
 {
@@ -217,7 +227,7 @@ static bool fail_word(const struct line *line, const char *word)
                        "with a dash comes after --",
                        word);
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
-    int count = candidates(line, name, &found);
+    int count = candidates(line, resolve(line, name), &found);
     if (count == 0)
         return fail_unknown(line, name);
     if (count > 1)
@@ -339,6 +349,20 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+/* Adds the aliases of the option at[-1] behind it; returns how many. */
+static int add_aliases(const struct line *line, struct argp_option *at)
+{
+    int count = 0;
+    for (const struct sl_option_alias *a = line->parser->aliases; a && a->name; a++) {
+        if (strcmp(a->option, at[-1].name) != 0)
+            continue;
+        assert(count < ALIASES_MAX);
+        at[count++] = (struct argp_option){
+            .name = a->name, .key = at[-1].key, .flags = OPTION_ALIAS, .group = at[-1].group};
+    }
+    return count;
+}
+
 /* argp sorts by group, then by name. A group for each option keeps the order of the tables; what
  * every program has comes last. */
 static void fill_options(struct line *line)
@@ -353,6 +377,7 @@ static void fill_options(struct line *line)
             line->options[at++] = (struct argp_option){.doc = heading, .group = ++group};
         line->options[at] = option_of(line, i);
         line->options[at++].group = ++group;
+        at += add_aliases(line, line->options + at);
     }
     line->options[at++] = (struct argp_option){
         .name = "help", .key = 'h', .doc = "print this help and exit", .group = -1};

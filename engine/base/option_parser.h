@@ -61,6 +61,11 @@ struct sl_option_table {
     void *context;
 };
 
+/* A second name for an option. Help shows both. */
+struct sl_option_alias {
+    const char *name, *option; /* as on a command line, without dashes */
+};
+
 /* How one command line is read. */
 struct sl_option_parser {
     const char *program; /* "sluice train", for help */
@@ -68,6 +73,8 @@ struct sl_option_parser {
     const char *about;   /* the first sentence of help; NULL: none */
     const char *notes;   /* the lines after the options, each with its end; NULL: none */
     struct sl_option_table tables[SL_OPTION_TABLES]; /* those without rows are empty */
+
+    const struct sl_option_alias *aliases; /* end with a row of zeros; NULL: none */
 
     const char **operands; /* words that are no options; room for operands_max */
     int operands_max;

@@ -1,4 +1,4 @@
-/* eval_labels.h - how well a classifier knows each of its labels. */
+/* eval_labels.h - recall, precision and confusion per label. */
 #pragma once
 
 #include "data/dataset.h"
@@ -7,17 +7,17 @@
 struct json_t;
 
 struct eval_label {
-    int texts;        /* that have it */
-    int right;        /* of them, those that were taken for it */
-    int predicted;    /* texts that were taken for it, rightly or not */
-    int mistaken;     /* texts that have it and were taken most often for another: */
-    int mistaken_for; /* this one; -1: none was */
+    int texts;         /* texts with this label */
+    int correct;       /* of them, those predicted as this label */
+    int predicted;     /* all texts predicted as this label */
+    int confused_with; /* the wrong label predicted most often for texts of this one; -1: none */
+    int confused;      /* how often */
 };
 
-/* One for each class; free() them. taken_for: the label that each text was taken for. */
-struct eval_label *eval_labels_count(const struct sl_dataset *set, const int32_t *taken_for,
+/* One element per class; free() the array. predicted_label: the prediction for each text. */
+struct eval_label *eval_labels_count(const struct sl_dataset *set, const int32_t *predicted_label,
                                      int classes, struct sl_err *err) SL_MUST_CHECK;
-/* A line for each. */
+/* Prints a table with one line per label. */
 void eval_labels_print(const struct sl_model *m, const struct eval_label *labels);
-/* As a JSON array, the caller's. */
+/* Returns a new JSON array. */
 struct json_t *eval_labels_json(const struct sl_model *m, const struct eval_label *labels);

@@ -35,7 +35,7 @@ static void parent_of(const char *path, char parent[SL_PATH_MAX])
     (void)snprintf(parent, SL_PATH_MAX, "%s", dirname(copy));
 }
 
-/* The nearest directory above that is there. */
+/* The nearest existing directory above the path. */
 static void nearest_of(const char *path, char nearest[SL_PATH_MAX])
 {
     (void)snprintf(nearest, SL_PATH_MAX, "%s", path);
@@ -44,7 +44,7 @@ static void nearest_of(const char *path, char nearest[SL_PATH_MAX])
     } while (access(nearest, F_OK) != 0 && errno == ENOENT && !is_topmost(nearest));
 }
 
-/* The path as it would be without links, as far as it is there yet. */
+/* Resolves links in the part of the path that exists. */
 static bool plain_path(const char *path, char plain[PATH_MAX], struct sl_err *err)
 {
     char there[SL_PATH_MAX];
@@ -59,13 +59,13 @@ static bool plain_path(const char *path, char plain[PATH_MAX], struct sl_err *er
     rest += strspn(rest, "/");
     int length = snprintf(plain + used, PATH_MAX - used, "/%s", rest);
     if (length >= (int)(PATH_MAX - used))
-        return sl_fail(err, SL_BAD_INPUT, "'%s' is too long a path", path);
+        return sl_fail(err, SL_BAD_INPUT, "path '%s' is too long", path);
     for (size_t end = used + (size_t)length; end > 1 && plain[end - 1] == '/'; end--)
         plain[end - 1] = '\0';
     return true;
 }
 
-/* A model is written over whatever sluice wrote before: the run must not be that. */
+/* Publishing replaces the output directory, so that may not contain the run. */
 static bool check_apart(const char *out, const char *run, struct sl_err *err)
 {
     char model[PATH_MAX], state[PATH_MAX];
@@ -75,10 +75,11 @@ static bool check_apart(const char *out, const char *run, struct sl_err *err)
     bool inside = strncmp(model, state, bytes) == 0 && (!model[bytes] || model[bytes] == '/');
     return !inside ||
            sl_fail(err, SL_BAD_INPUT,
-                   "--output '%s' lies in --run-dir '%s'; accepted is another place", out, run);
+                   "--output '%s' is inside --run-dir '%s': choose another directory", out, run);
 }
 
-/* The same place with a version: v3 was meant as one, any other name as the model's. */
+/* Suggests a path with a version. A last component such as v3 was meant as one; any other is taken
+ * for the model's name. */
 static void advise_version(const char *out, char advice[ADVICE_BYTES])
 {
     char copy[SL_PATH_MAX];
@@ -95,7 +96,7 @@ static void advise_version(const char *out, char advice[ADVICE_BYTES])
                        bytes > 0 && out[bytes - 1] == '/' ? "" : "/");
 }
 
-/* Elsewhere than in a store, a model is one that nobody serves. */
+/* The daemon only serves models at <store>/<model>/<version>. */
 static bool check_version(const char *out, struct sl_err *err)
 {
     char copy[SL_PATH_MAX], above[SL_PATH_MAX], advice[ADVICE_BYTES];
@@ -103,14 +104,15 @@ static bool check_version(const char *out, struct sl_err *err)
     if (sl_version_parse(basename(copy)) == 0) {
         advise_version(out, advice);
         return sl_fail(err, SL_BAD_INPUT,
-                       "--output '%s': the last part must be the version, a number from 1: %s", out,
-                       advice);
+                       "invalid --output '%s': the last part must be a version (1, 2, ...): try %s",
+                       out, advice);
     }
     nearest_of(out, above);
     return !has_manifest(above) ||
-           sl_fail(err, SL_BAD_INPUT,
-                   "--output '%s': '%s' is a model itself; accepted is <store>/<model>/<version>",
-                   out, above);
+           sl_fail(
+               err, SL_BAD_INPUT,
+               "invalid --output '%s': '%s' is a model itself; expected <store>/<model>/<version>",
+               out, above);
 }
 
 static bool check_writable(const char *out, struct sl_err *err)
@@ -125,21 +127,21 @@ static bool check_writable(const char *out, struct sl_err *err)
 bool model_path_check_output(const char *out, const char *run, struct sl_err *err)
 {
     if (strlen(out) >= SL_PATH_MAX)
-        return sl_fail(err, SL_BAD_INPUT, "--output is too long a path");
+        return sl_fail(err, SL_BAD_INPUT, "the path of --output is too long");
     return (!run || check_apart(out, run, err)) && check_version(out, err) &&
            check_writable(out, err) &&
            (sl_manifest_may_replace(out, err) || sl_wrap(err, "--output"));
 }
 
-/* There may be another version of the same model. */
+/* Suggests the latest version of the same model, if there is one. */
 static bool fail_absent(const char *directory, struct sl_err *err)
 {
     char model[SL_PATH_MAX], other[SL_VERSION_DIGITS_MAX + 1] = "";
     const char *why = strerrordesc_np(errno);
     parent_of(directory, model);
     if (sl_version_latest(model, other) > 0)
-        return sl_fail(err, SL_NOT_FOUND, "no model in '%s': %s; there is %s/%s", directory, why,
-                       model, other);
+        return sl_fail(err, SL_NOT_FOUND, "no model in '%s': %s; did you mean %s/%s?", directory,
+                       why, model, other);
     return sl_fail(err, SL_NOT_FOUND, "no model in '%s': %s", directory, why);
 }
 
@@ -152,7 +154,7 @@ bool model_path_check_input(const char *directory, struct sl_err *err)
         return fail_absent(directory, err);
     size_t bytes = strlen(directory);
     if (sl_version_latest(directory, name) > 0)
-        return sl_fail(err, SL_NOT_FOUND, "no model in '%s'; there is %s%s%s", directory, directory,
-                       bytes > 0 && directory[bytes - 1] == '/' ? "" : "/", name);
+        return sl_fail(err, SL_NOT_FOUND, "no model in '%s'; did you mean %s%s%s?", directory,
+                       directory, bytes > 0 && directory[bytes - 1] == '/' ? "" : "/", name);
     return sl_fail(err, SL_NOT_FOUND, "no model in '%s': it has no manifest.json", directory);
 }

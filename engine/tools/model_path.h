@@ -3,10 +3,10 @@
 
 #include "sluice/err.h"
 
-/* Whether a finished model can go to `out`, found out before the work and without making anything:
- * it is <model>/<version>, nothing but a model of ours is there, it can be written, and it does
- * not lie in `run` (NULL: there is no run). */
+/* Checks that a model can be published to `out`, without creating anything: the path ends in
+ * <model>/<version>, is writable, is empty or holds a model, and is outside of `run` (NULL: no
+ * run). */
 bool model_path_check_output(const char *out, const char *run, struct sl_err *err) SL_MUST_CHECK;
 
-/* Whether there is a model in `directory`; else err says what there is instead. */
+/* Checks that `directory` has a model; if not, err suggests one nearby. */
 bool model_path_check_input(const char *directory, struct sl_err *err) SL_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* report.c - what a training run says while it runs. */
+/* report.c - progress of a training run: live line, JSON lines, log.jsonl. */
 #include "tools/report.h"
 
 #include "base/clock.h"
@@ -35,7 +35,7 @@ static void put(json_t *object, const char *key, json_t *value)
     (void)json_object_set_new(object, key, value);
 }
 
-/* Of labelled texts; a text has none. */
+/* Only classifiers have an accuracy. */
 static void put_accuracy(json_t *object, const struct sl_train_progress *s)
 {
     if (!isfinite(s->validation_accuracy))
@@ -45,7 +45,7 @@ static void put_accuracy(json_t *object, const struct sl_train_progress *s)
     put(object, "best_accuracy", number(s->best_accuracy));
 }
 
-/* Bytes, of the process so far. */
+/* Peak resident memory of the process [bytes]. */
 static json_int_t peak_memory(void)
 {
     struct rusage usage;
@@ -110,15 +110,15 @@ static void draw_live_line(struct report *r, const struct sl_train_progress *s)
 {
     enum { WIDTH = 24 };
 
-    char bar[WIDTH + 1], active[32] = "";
+    char bar[WIDTH + 1], gate[32] = "";
     int filled = (int)((double)s->step / s->steps * WIDTH), left = (int)s->seconds_left;
     for (int i = 0; i < WIDTH; i++)
         bar[i] = i < filled ? '#' : '.';
     bar[WIDTH] = '\0';
     if (isfinite(s->gate_mean))
-        (void)snprintf(active, sizeof active, "  active %.3f", s->gate_mean);
+        (void)snprintf(gate, sizeof gate, "  gate mean %.3f", s->gate_mean);
     (void)printf("\r[%s] %d/%d  loss %.4f%s  %.0f tokens/s  %d:%02d:%02d left ", bar, s->step,
-                 s->steps, s->loss, active, s->tokens_per_second, left / 3600, left / 60 % 60,
+                 s->steps, s->loss, gate, s->tokens_per_second, left / 3600, left / 60 % 60,
                  left % 60);
     (void)fflush(stdout);
     r->line_open = true;
@@ -167,7 +167,7 @@ static void write_begin(struct report *r, const struct sl_trainer *trainer)
     write_line(r, o);
 }
 
-static void say_begin(const struct sl_trainer *trainer)
+static void print_begin(const struct sl_trainer *trainer)
 {
     const struct sl_model *m = sl_trainer_model(trainer);
     int threads = sl_engine_threads(m->engine);
@@ -200,14 +200,14 @@ struct report *report_open(const struct sl_trainer *trainer, const char *run, bo
     }
     write_begin(r, trainer);
     if (r->terminal)
-        say_begin(trainer);
+        print_begin(trainer);
     report_data_warn(trainer);
     return r;
 }
 
 /* -- the end ---------------------------------------------------------------------------------- */
 
-enum ending { FAILED, STOPPED, UNPUBLISHED, PUBLISHED }; /* stopped: before the last step */
+enum ending { FAILED, STOPPED, UNPUBLISHED, PUBLISHED }; /* STOPPED: before the last step */
 
 static enum ending ending_of(const struct report *r, const char *failure, const char *published)
 {
@@ -237,22 +237,22 @@ static json_t *end_object(const struct report *r, enum ending ending, const char
     return o;
 }
 
-static void say_end(const struct report *r, enum ending ending, const char *published)
+static void print_end(const struct report *r, enum ending ending, const char *published)
 {
     const char *done = ending == PUBLISHED ? "published" : "saved";
     if (ending == FAILED)
         return;
     (void)printf("%s at step %d of %d: ", done, r->last.step, r->last.steps);
     if (ending == PUBLISHED)
-        (void)printf("%s\na daemon that is running serves it after a restart\n", published);
+        (void)printf("%s\nRestart a running daemon to serve it.\n", published);
     else if (ending == UNPUBLISHED)
-        (void)printf(
-            "nothing was published; the same command with --resume --output DIR does it\n");
+        (void)printf("no model was published; to publish it, repeat with --resume --output DIR\n");
     else if (published)
-        (void)printf("the best model so far is in %s; the same command with --resume goes on\n",
-                     published);
+        (void)printf(
+            "the best model so far is in %s; to continue, repeat the command with --resume\n",
+            published);
     else
-        (void)printf("nothing was published; the same command with --resume goes on\n");
+        (void)printf("no model was published; to continue, repeat the command with --resume\n");
 }
 
 void report_close(struct report *r, const char *failure, const char *published)
@@ -261,15 +261,15 @@ void report_close(struct report *r, const char *failure, const char *published)
     end_live_line(r);
     write_line(r, end_object(r, ending, failure, published));
     if (r->terminal)
-        say_end(r, ending, published);
+        print_end(r, ending, published);
     if (fclose(r->log) != 0)
         (void)fprintf(stderr, "sluice train: log.jsonl: %s\n", strerrordesc_np(errno));
     free(r);
 }
 
-/* -- what a model says of its training --------------------------------------------------------- */
+/* -- provenance, stored with the model -------------------------------------------------------- */
 
-/* Its name alone: where it was is nobody's business. */
+/* Only the file name: models are passed on, and directories are private. */
 static void put_file(json_t *object, const char *key, const char *path)
 {
     const char *slash = path ? strrchr(path, '/') : NULL;
@@ -298,6 +298,6 @@ char *report_provenance(const struct sl_trainer *trainer, struct sl_err *err)
     char *text = json_dumps(o, JSON_REAL_PRECISION(SL_JSON_SHORT));
     json_decref(o);
     if (!text)
-        sl_fail(err, SL_NO_MEMORY, "no memory for a provenance");
+        sl_fail(err, SL_NO_MEMORY, "no memory for the provenance of the model");
     return text;
 }

@@ -1,4 +1,4 @@
-/* report_data.c - see report_material.h. */
+/* report_data.c - reports the labelled texts of a training run before it starts. */
 #include "tools/report_data.h"
 #include "data/name_list.h"
 
@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Labels that a terminal is shown. */
+/* Labels printed on a terminal. */
 enum { SHOWN_MAX = 20 };
 
-/* A training of fewer steps has hardly begun. */
+/* Fewer steps hardly train a model. */
 enum { STEPS_FEW = 300 };
 
-/* How many texts of a set have each label. */
+/* Number of texts per label. */
 struct counts {
     int texts[SL_LABELS_MAX];
 };
@@ -51,7 +51,7 @@ void report_data_put(const struct sl_trainer *trainer, json_t *object)
     (void)json_object_set_new(object, "labels", labels);
 }
 
-/* It may be a whole sentence: where texts were taken for labels. */
+/* Shortened: a wrong --label column can make whole sentences labels. */
 static const char *shown(const struct sl_labels *labels, int label, char text[SL_NAME_SHORT])
 {
     const char *name = labels->list[label].name;
@@ -64,15 +64,15 @@ void report_data_print(const struct sl_trainer *trainer)
     if (!is_labelled(m))
         return;
     const struct sl_labels *labels = &m->train.labels;
-    printf("%d texts to learn from, %d to validate on, a vocabulary of %d\n", m->train.count,
+    printf("%d training texts, %d validation texts, vocab size %d\n", m->train.count,
            m->validation.count, sl_tokenizer_size(m->tokens));
     if (m->train.truncated > 0)
-        printf("%d of the texts are cut to %d tokens: --context-length\n", m->train.truncated,
-               m->context);
+        printf("%d training texts are truncated to %d tokens; --context-length changes that\n",
+               m->train.truncated, m->context);
     const struct sl_hyperparameters *hyperparameters =
         &sl_trainer_options(trainer)->hyperparameters;
     if (hyperparameters->epochs > 0 && hyperparameters->steps < STEPS_FEW)
-        printf("%d steps are few: more --epochs or a smaller --batch-size make more\n",
+        printf("%d steps are few: use more --epochs or a smaller --batch-size\n",
                hyperparameters->steps);
     struct counts with = count_labels(&m->train);
     char name[SL_NAME_SHORT];
@@ -102,11 +102,11 @@ void report_data_warn(const struct sl_trainer *trainer)
     }
     if (!first)
         return;
-    (void)fprintf(stderr, "sluice train: the label '%s' is there once, in line %lld",
+    (void)fprintf(stderr, "sluice train: warning: the label '%s' occurs only once, in line %lld",
                   shown(&m->train.labels, first->label, name), (long long)first->line);
     if (rare > 1)
-        (void)fprintf(stderr, ", and %d others likewise", rare - 1);
-    (void)fprintf(stderr, ": %s --labels FILE lists those that count\n",
-                  2 * rare > m->train.labels.count ? "are these texts, given as --label?"
-                                                   : "a slip, or a line of names?");
+        (void)fprintf(stderr, ", and so do %d others", rare - 1);
+    (void)fprintf(stderr, ": %s --labels FILE lists the valid labels\n",
+                  2 * rare > m->train.labels.count ? "is --label the column of the texts?"
+                                                   : "a typing error, or a header line?");
 }

@@ -1,4 +1,4 @@
-/* sluice.c - the offline tool: train, evaluate, generate, inspect and measure, without a server. */
+/* sluice.c - the offline program: finds the command, runs it and prints its error. */
 #include "base/list.h"
 #include "sluice/model.h"
 #include "tools/model_path.h"
@@ -27,10 +27,12 @@ struct sl_model *tool_model(struct sl_engine *engine, const char *directory, str
 bool tool_check_source(const char *corpus, const char *data, struct sl_err *err)
 {
     if (corpus && data)
-        return sl_fail(err, SL_BAD_INPUT, "--corpus and --data are both given; accepted is one");
+        return sl_fail(err, SL_BAD_INPUT,
+                       "--corpus and --data exclude each other: give one of them");
     return corpus || data ||
-           sl_fail(err, SL_BAD_INPUT,
-                   "neither --corpus nor --data is given; wanted is a text or labelled texts");
+           sl_fail(
+               err, SL_BAD_INPUT,
+               "missing input: give --corpus FILE (plain text) or --data FILE (labelled texts)");
 }
 
 bool tool_truncation(const char *name, enum sl_truncation *side, struct sl_err *err)
@@ -50,7 +52,7 @@ const char *tool_first_given(const struct tool_given *options)
 
 bool tool_refuse_labelled(const char *option, struct sl_err *err)
 {
-    return sl_fail(err, SL_BAD_INPUT, "--%s is of --data; the text of --corpus has no labels",
+    return sl_fail(err, SL_BAD_INPUT, "--%s needs --data: the text of --corpus has no labels",
                    option);
 }
 
@@ -66,18 +68,18 @@ void tool_help(const struct tool *tool, struct sl_option_parser *parser)
 
 bool tool_usage(const struct tool *tool, struct sl_err *err)
 {
-    return sl_fail(err, SL_BAD_INPUT, "usage: sluice %s %s (sluice %s --help says more)",
-                   tool->name, tool->operands, tool->name);
+    return sl_fail(err, SL_BAD_INPUT, "usage: sluice %s %s (options: sluice %s --help)", tool->name,
+                   tool->operands, tool->name);
 }
 
 static void help(void)
 {
-    printf("sluice %s - trains and runs adaptive-computation transformers, offline\n\n",
+    printf("sluice %s - trains, evaluates and runs adaptive-computation transformers\n\n",
            sl_version());
     for (int i = 0; i < TOOLS; i++)
-        printf("  sluice %-9s %-42s %s\n", tools[i]->name, tools[i]->operands, tools[i]->help);
-    printf("\nsluice COMMAND --help lists a command's options.\n"
-           "Exit codes: 0 done; 1 failed; 2 misused, or given what is not accepted.\n");
+        printf("  sluice %-9s %s\n", tools[i]->name, tools[i]->help);
+    printf("\n`sluice COMMAND --help` lists the options of a command.\n"
+           "Exit codes: 0 success; 1 failure; 2 invalid usage or input.\n");
 }
 
 static bool has_word(int count, char **words, const char *word)
@@ -88,7 +90,7 @@ static bool has_word(int count, char **words, const char *word)
     return false;
 }
 
-static bool asks_for_help(int count, char **words)
+static bool wants_help(int count, char **words)
 {
     return has_word(count, words, "--help") || has_word(count, words, "-h");
 }
@@ -113,7 +115,7 @@ static int run(const struct tool *tool, int count, char **words)
     struct sl_err err;
     if (has_word(count, words, "--version"))
         return print_version();
-    bool help = asks_for_help(count, words);
+    bool help = wants_help(count, words);
     if (help ? help_on(tool, words[0], &err) : tool->run(count, words, &err))
         return 0;
     (void)fprintf(stderr, "sluice %s: %s\n", tool->name, err.text);
@@ -128,7 +130,7 @@ static const struct tool *find(const char *name)
     return NULL;
 }
 
-/* Says what there is instead, and what may have been meant. */
+/* Suggests the nearest command, or lists all of them. */
 static int fail_unknown(const char *name)
 {
     const char *names[TOOLS + 1] = {NULL};
@@ -136,17 +138,17 @@ static int fail_unknown(const char *name)
     for (int i = 0; i < TOOLS; i++)
         names[i] = tools[i]->name;
     const char *meant = sl_option_suggest(name, names);
-    (void)fprintf(stderr, "sluice: '%s' is not a command; ", name);
+    (void)fprintf(stderr, "sluice: unknown command '%s'; ", name);
     if (meant)
-        (void)fprintf(stderr, "do you mean %s?\n", meant);
+        (void)fprintf(stderr, "did you mean %s?\n", meant);
     else
-        (void)fprintf(stderr, "there are: %s\n", sl_list_join(list, sizeof list, names));
+        (void)fprintf(stderr, "choose one of: %s\n", sl_list_join(list, sizeof list, names));
     return 2;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 2 || asks_for_help(1, argv + 1)) {
+    if (argc < 2 || wants_help(1, argv + 1)) {
         help();
         return argc < 2 ? 2 : 0;
     }

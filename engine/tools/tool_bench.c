@@ -1,4 +1,4 @@
-/* tool_bench.c - `sluice bench train`: how long one training step takes, on text drawn for it. */
+/* tool_bench.c - `sluice bench train`: the time of a training step, on generated text. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/option_parser.h"
@@ -19,15 +19,15 @@ struct arguments {
 };
 
 static const struct sl_option rows[] = {
-    {"arch", "NAME", "architecture, at the TSA paper's sizes [tsa]", SL_OPTION_STRING,
+    {"arch", "NAME", "architecture, with its default sizes [tsa]", SL_OPTION_STRING,
      offsetof(struct arguments, arch), 0, 0},
-    {"steps", "N", "steps measured, after two that are not [10]", SL_OPTION_INT,
+    {"steps", "N", "steps to measure, after 2 steps of warm-up [10]", SL_OPTION_INT,
      offsetof(struct arguments, steps), 1, 10000},
     {"batch-size", "N", "windows per step [64]", SL_OPTION_INT, offsetof(struct arguments, batch),
      1, 4096},
     {"context-length", "N", "tokens per window [128]", SL_OPTION_INT,
      offsetof(struct arguments, context), 2, 8192},
-    {"micro-batch-size", "N", "windows computed at a time [the hyperparameters's]", SL_OPTION_INT,
+    {"micro-batch-size", "N", "windows computed at a time [8]", SL_OPTION_INT,
      offsetof(struct arguments, micro_batch), 0, 4096},
     ENGINE_OPTIONS(struct arguments),
     {0}};
@@ -38,14 +38,14 @@ static void options(const char *operand)
     tool_help(&tool_bench, &(struct sl_option_parser){.tables = {{.rows = rows}}});
 }
 
-/* 65 characters, as in Tiny-Shakespeare, in no order worth learning. */
+/* Writes a text with 65 different characters, as many as Tiny-Shakespeare has. */
 static bool write_text(const char *path, struct sl_err *err)
 {
     enum { CHARACTERS = 1 << 19, VOCAB = 65 };
 
     char *text = malloc(CHARACTERS);
     if (!text)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for a text");
+        return sl_fail(err, SL_NO_MEMORY, "no memory for a text of %d bytes", CHARACTERS);
     for (size_t i = 0; i < CHARACTERS; i++)
         text[i] = (char)(' ' + (i * i + i / 7) % VOCAB);
     struct sl_slice slice = {text, CHARACTERS};
@@ -73,11 +73,12 @@ static void print(const struct arguments *a, const struct sl_trainer *trainer, d
                sl_engine_isa(m->engine), sl_engine_threads(m->engine), 1e3 * median, 1e3 * times[0],
                tokens / median);
     else
-        printf("%s, %lld parameters, batch %d x %d, %s, %d threads: %.1f ms per step (least %.1f), "
-               "%.0f tokens/s\n",
-               m->arch->name, (long long)sl_model_parameter_count(m), a->batch, a->context,
-               sl_engine_isa(m->engine), sl_engine_threads(m->engine), 1e3 * median, 1e3 * times[0],
-               tokens / median);
+        printf(
+            "%s, %lld parameters, batch %d x %d, %s, %d threads: %.1f ms per step (minimum %.1f), "
+            "%.0f tokens/s\n",
+            m->arch->name, (long long)sl_model_parameter_count(m), a->batch, a->context,
+            sl_engine_isa(m->engine), sl_engine_threads(m->engine), 1e3 * median, 1e3 * times[0],
+            tokens / median);
 }
 
 static bool measure(struct sl_trainer *trainer, const struct arguments *a, struct sl_err *err)
@@ -86,7 +87,7 @@ static bool measure(struct sl_trainer *trainer, const struct arguments *a, struc
 
     double *times = calloc((size_t)a->steps, sizeof *times);
     if (!times)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for %d times", a->steps);
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the times of %d steps", a->steps);
     bool ok = true;
     for (int i = -WARM; ok && i < a->steps; i++) {
         double begun = sl_now_seconds();
@@ -107,7 +108,7 @@ static bool bench(struct sl_engine *engine, const struct arguments *a, const cha
     struct sl_train_options t = {
         .arch = sl_arch_find(a->arch), .sources.corpus = corpus, .run_dir = run};
     if (!t.arch)
-        return sl_fail(err, SL_BAD_INPUT, "--arch is %s, which there is not", a->arch);
+        return sl_fail(err, SL_BAD_INPUT, "unknown architecture '%s' in --arch", a->arch);
     sl_config_standard(t.arch, &t.config);
     sl_params_set_defaults(sl_hyperparameter_rows, &t.hyperparameters);
     t.config.context_length = a->context;
@@ -139,7 +140,7 @@ static bool run(int count, char **words, struct sl_err *err)
     if (!what || strcmp(what, "train") != 0)
         return tool_usage(&tool_bench, err);
     if (!mkdtemp(directory))
-        return sl_fail(err, SL_IO, "cannot make a directory in /tmp: %s", strerrordesc_np(errno));
+        return sl_fail(err, SL_IO, "cannot create a directory in /tmp: %s", strerrordesc_np(errno));
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
     bool ok = engine && bench(engine, &a, directory, err);
     struct sl_err ignored;
@@ -151,7 +152,7 @@ static bool run(int count, char **words, struct sl_err *err)
 const struct tool tool_bench = {
     .name = "bench",
     .operands = "train",
-    .help = "measures a training step",
+    .help = "measure the time of a training step",
     .run = run,
     .options = options,
 };

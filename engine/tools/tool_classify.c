@@ -1,5 +1,5 @@
-/* tool_classify.c - `sluice classify`: what a classifier makes of each line of some files. What it
- * prints is what `sluice train` reads: one model can label the texts that another learns from. */
+/* tool_classify.c - `sluice classify`: classifies each line of files. `sluice train` reads what it
+ * prints, so one model can label the training data of another. */
 #include "base/clock.h"
 #include "base/dynarray.h"
 #include "base/option_parser.h"
@@ -23,12 +23,12 @@
 
 enum { FILES_MAX = 64, ITEMS = 64, ROWS = 8192 };
 
-/* The most that a line says: no text is certain, and six digits would make 1 of what nearly is. */
+/* The highest score printed: with six digits, 0.9999999 would print as 1. */
 static const double max_score = 0.999999;
 
 struct arguments {
     const char *isa;
-    double min;
+    double min_score;
     const char *truncate;
     enum sl_truncation truncation; /* from `truncate` */
     bool json;
@@ -36,10 +36,10 @@ struct arguments {
 };
 
 static const struct sl_option rows[] = {
-    {"min-score", "P", "leave out texts whose label is less probable than this [0]", SL_OPTION_REAL,
-     offsetof(struct arguments, min), 0, 1},
-    {"truncate", "SIDE", "side that a too long text loses: left or right [right]", SL_OPTION_STRING,
-     offsetof(struct arguments, truncate), 0, 0},
+    {"min-score", "P", "print only texts whose label has at least this probability [0]",
+     SL_OPTION_REAL, offsetof(struct arguments, min_score), 0, 1},
+    {"truncate", "SIDE", "side from which to cut texts that are too long: left or right [right]",
+     SL_OPTION_STRING, offsetof(struct arguments, truncate), 0, 0},
     ENGINE_OPTIONS(struct arguments),
     {0}};
 
@@ -49,21 +49,21 @@ static void options(const char *operand)
     tool_help(&tool_classify, &(struct sl_option_parser){.tables = {{.rows = rows}}});
     printf(
         "\n"
-        "Files hold a text per line, UTF-8, as they are or packed by gzip or xz; - is standard\n"
-        "input. Empty lines are passed over; those that cannot be classified, too, but they are\n"
-        "told and the exit code is 2. Prints a line per text, in their order: label, its\n"
-        "probability (0.999999 at most) and the text, separated by tabs; with --json an object\n"
-        "of \"label\", \"score\" and \"text\".\n");
+        "Files have one text per line, in UTF-8, plain or compressed with gzip or xz; - is\n"
+        "standard input. Prints one line per text, in order: label, probability (0.999999 at\n"
+        "most) and text, separated by tabs; with --json an object with \"label\", \"score\" and\n"
+        "\"text\". Empty lines are skipped. Lines that cannot be classified are skipped too,\n"
+        "with an error message each, and the exit code is 2.\n");
 }
 
-/* A text that waits for its batch. */
+/* A tokenized text of the next batch. */
 struct waiting {
     char *text;
-    size_t bytes, text_room;
+    size_t bytes, text_capacity;
     int32_t *ids;
-    size_t ids_room;
+    size_t ids_capacity;
     int count;
-    bool cut;
+    bool truncated;
     int64_t number; /* its line */
 };
 
@@ -74,16 +74,16 @@ struct work {
     const struct sl_line_reader *lines; /* where the waiting are from */
     struct waiting waiting[ITEMS];
     int count, tokens; /* that wait */
-    int64_t texts, printed, cut, passed_over;
-    double begun, said;
+    int64_t texts, printed, truncated, skipped;
+    double begun, shown;
 };
 
-/* -- what it says ----------------------------------------------------------------------------- */
+/* -- output ------------------------------------------------------------------------------------ */
 
-static bool print_json(const struct waiting *w, const char *label, double share)
+static bool print_json(const struct waiting *w, const char *label, double score)
 {
     json_t *o =
-        json_pack("{s:s, s:f, s:s%}", "label", label, "score", share, "text", w->text, w->bytes);
+        json_pack("{s:s, s:f, s:s%}", "label", label, "score", score, "text", w->text, w->bytes);
     char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(7)) : NULL;
     bool ok = text && puts(text) >= 0;
     free(text);
@@ -91,58 +91,58 @@ static bool print_json(const struct waiting *w, const char *label, double share)
     return ok;
 }
 
-static bool print_line(struct waiting *w, const char *label, double share)
+static bool print_line(struct waiting *w, const char *label, double score)
 {
     for (size_t i = 0; i < w->bytes; i++)
         if (w->text[i] == '\t')
             w->text[i] = ' ';
-    return printf("%s\t%.6g\t", label, fmin(share, max_score)) > 0 &&
+    return printf("%s\t%.6g\t", label, fmin(score, max_score)) > 0 &&
            fwrite(w->text, 1, w->bytes, stdout) == w->bytes && putchar('\n') != EOF;
 }
 
-/* The live line, on standard error when that is a terminal and the results go elsewhere. */
-static void say(struct work *w, bool end)
+/* Shows progress on standard error if that is a terminal and standard output is not. */
+static void show_progress(struct work *w, bool end)
 {
     double now = sl_now_seconds();
-    if (!isatty(STDERR_FILENO) || isatty(STDOUT_FILENO) || (!end && now - w->said < 0.2))
+    if (!isatty(STDERR_FILENO) || isatty(STDOUT_FILENO) || (!end && now - w->shown < 0.2))
         return;
-    w->said = now;
+    w->shown = now;
     (void)fprintf(stderr, "\r\033[K%" PRId64 " texts, %.0f per second%s", w->texts,
                   (double)w->texts / (now - w->begun + 1e-9), end ? "\n" : "");
 }
 
-/* A line that cannot be classified is told, and those around it are none the worse for it. */
-static bool pass_over(struct work *w, const struct sl_err *err)
+/* Reports a line that cannot be classified and goes on; false: not an error of the line. */
+static bool skip_line(struct work *w, const struct sl_err *err)
 {
     if (err->code != SL_BAD_INPUT && err->code != SL_NOT_FINITE)
         return false;
     bool live = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
     (void)fprintf(stderr, "%ssluice classify: %s\n", live ? "\r\033[K" : "", err->text);
-    w->passed_over++;
+    w->skipped++;
     return true;
 }
 
 static bool print_item(struct work *w, struct waiting *line, const struct sl_classifier_item *item,
                        struct sl_err *err)
 {
-    float shares[SL_CLASSES_MAX];
+    float scores[SL_CLASSES_MAX];
     int classes = w->m->config.classes;
     if (!item->finite) {
-        (void)sl_fail(err, SL_NOT_FINITE, "the model's numbers are not finite");
+        (void)sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity");
         (void)sl_line_reader_wrap(w->lines, line->number, err);
-        return pass_over(w, err);
+        return skip_line(w, err);
     }
-    sl_softmax(item->logits, classes, shares);
-    int best = sl_argmax(shares, classes);
-    double share = (double)shares[best];
+    sl_softmax(item->logits, classes, scores);
+    int best = sl_argmax(scores, classes);
+    double score = (double)scores[best];
     w->texts++;
-    w->cut += line->cut;
-    if (share < w->a->min)
+    w->truncated += line->truncated;
+    if (score < w->a->min_score)
         return true;
     w->printed++;
-    bool ok = w->a->json ? print_json(line, w->m->labels[best], share)
-                         : print_line(line, w->m->labels[best], share);
-    return ok || sl_fail(err, SL_IO, "standard output cannot be written");
+    bool ok = w->a->json ? print_json(line, w->m->labels[best], score)
+                         : print_line(line, w->m->labels[best], score);
+    return ok || sl_fail(err, SL_IO, "cannot write to standard output");
 }
 
 /* -- batches ---------------------------------------------------------------------------------- */
@@ -158,18 +158,18 @@ static bool flush(struct work *w, struct sl_err *err)
     for (int i = 0; i < w->count && ok; i++)
         ok = print_item(w, &w->waiting[i], &items[i], err);
     w->count = w->tokens = 0;
-    say(w, false);
+    show_progress(w, false);
     return ok;
 }
 
-/* Fills the next place. */
+/* Tokenizes a line into the next free place of the batch. */
 static bool encode(struct work *w, const struct sl_line *line, struct sl_err *err)
 {
     struct waiting *next = &w->waiting[w->count];
     const struct sl_tokenizer *tokens = w->m->tokenizer;
     size_t max = sl_tokenizer_max_tokens(line->bytes);
-    if (!sl_dynarray_reserve(&next->text, &next->text_room, line->bytes + 1, 1, err) ||
-        !sl_dynarray_reserve(&next->ids, &next->ids_room, max, sizeof *next->ids, err))
+    if (!sl_dynarray_reserve(&next->text, &next->text_capacity, line->bytes + 1, 1, err) ||
+        !sl_dynarray_reserve(&next->ids, &next->ids_capacity, max, sizeof *next->ids, err))
         return false;
     memcpy(next->text, line->text, line->bytes);
     next->bytes = line->bytes;
@@ -186,15 +186,15 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
         return false;
     assert((size_t)count <= max);
     if (!sl_tokenizer_has_text(tokens, next->ids, count))
-        return sl_fail(err, SL_BAD_INPUT, "the text has no tokens: there is nothing to classify");
+        return sl_fail(err, SL_BAD_INPUT, "the text has no tokens");
     long left = sl_tokenizer_truncate(tokens, w->a->truncation, w->m->config.context_length,
                                       next->ids, NULL, count);
-    next->cut = left < count;
+    next->truncated = left < count;
     next->count = (int)left;
     return true;
 }
 
-/* The text in the next place waits, too: for those it shares a batch with, or no longer. */
+/* Adds the encoded line to the batch, and runs the batch when it is full. */
 static bool add(struct work *w, struct sl_err *err)
 {
     w->tokens += w->waiting[w->count++].count;
@@ -203,12 +203,12 @@ static bool add(struct work *w, struct sl_err *err)
     return flush(w, err);
 }
 
-/* The next line that is not empty; none: the end. */
+/* Reads the next line that is not empty; line->text is NULL at the end. */
 static bool next_line(struct work *w, struct sl_line_reader *lines, struct sl_line *line,
                       struct sl_err *err)
 {
     while (!sl_line_reader_next_nonempty(lines, line, err))
-        if (!sl_line_reader_can_continue(lines) || !pass_over(w, err))
+        if (!sl_line_reader_can_continue(lines) || !skip_line(w, err))
             return false;
     return true;
 }
@@ -227,7 +227,7 @@ static bool read_lines(struct work *w, const char *path, const char *called, str
         if (encode(w, &line, err))
             ok = add(w, err);
         else
-            ok = sl_line_reader_wrap(lines, line.number, err) || pass_over(w, err);
+            ok = sl_line_reader_wrap(lines, line.number, err) || skip_line(w, err);
     }
     ok = ok && flush(w, err);
     sl_line_reader_close(lines);
@@ -249,12 +249,11 @@ static bool copy_input(int to, struct sl_err *err)
     return ok;
 }
 
-/* Files are read where they are mapped: a pipe becomes one, in memory, that has no name. */
+/* Files are memory-mapped, which a pipe cannot be: so standard input is copied to memory first. */
 static bool read_input(struct work *w, struct sl_err *err)
 {
     char path[32];
-    bool is_open =
-        fcntl(STDIN_FILENO, F_GETFD) >= 0; /* else the next file opened takes its place */
+    bool is_open = fcntl(STDIN_FILENO, F_GETFD) >= 0; /* if not, memfd_create could return fd 0 */
     int fd = is_open ? memfd_create("standard input", MFD_CLOEXEC) : -1;
     if (fd < 0)
         return sl_fail(err, SL_IO, "standard input: %s", strerrordesc_np(errno));
@@ -269,13 +268,13 @@ static bool read_file(struct work *w, const char *path, struct sl_err *err)
     return strcmp(path, "-") == 0 ? read_input(w, err) : read_lines(w, path, NULL, err);
 }
 
-/* A text in place of a file is a likely slip, and is found out before any work. */
+/* A text in place of a file name is a likely mistake: it is found before the model is loaded. */
 static bool check_files(const char *const *files, int count, struct sl_err *err)
 {
     for (int i = 0; i < count; i++)
         if (strcmp(files[i], "-") != 0 && access(files[i], F_OK) != 0)
             return sl_fail(err, SL_NOT_FOUND,
-                           "open '%s': %s; wanted is a file of texts, one per line, or - for "
+                           "open '%s': %s; expected a file with one text per line, or - for "
                            "standard input",
                            files[i], strerrordesc_np(errno));
     return true;
@@ -287,7 +286,7 @@ static bool classify(struct work *w, const char *const *files, int count, struct
 {
     int context = w->m->config.context_length;
     if (w->m->config.task != SL_TASK_CLASSIFICATION)
-        return sl_fail(err, SL_BAD_INPUT, "the model is for %s; `sluice generate` runs those",
+        return sl_fail(err, SL_BAD_INPUT, "the model is for %s: use `sluice generate`",
                        sl_task_name(w->m->config.task));
     const struct sl_classifier_options how = {.max_batch_size = ITEMS,
                                               .max_batch_tokens = context > ROWS ? context : ROWS};
@@ -295,16 +294,16 @@ static bool classify(struct work *w, const char *const *files, int count, struct
     bool ok = w->classifier != NULL;
     for (int i = 0; i < count && ok; i++)
         ok = read_file(w, files[i], err);
-    say(w, true);
-    if (ok && w->cut > 0)
-        (void)fprintf(stderr, "%" PRId64 " of %" PRId64 " texts were cut to %d tokens\n", w->cut,
-                      w->texts, context);
+    show_progress(w, true);
+    if (ok && w->truncated > 0)
+        (void)fprintf(stderr, "%" PRId64 " of %" PRId64 " texts were truncated to %d tokens\n",
+                      w->truncated, w->texts, context);
     if (ok && fflush(stdout) != 0)
-        return sl_fail(err, SL_IO, "standard output cannot be written");
-    if (ok && w->passed_over > 0)
+        return sl_fail(err, SL_IO, "cannot write to standard output");
+    if (ok && w->skipped > 0)
         return sl_fail(err, SL_BAD_INPUT,
-                       "%" PRId64 " of %" PRId64 " texts could not be classified", w->passed_over,
-                       w->passed_over + w->texts);
+                       "%" PRId64 " of %" PRId64 " texts could not be classified", w->skipped,
+                       w->skipped + w->texts);
     return ok;
 }
 
@@ -344,7 +343,7 @@ static bool run(int count, char **words, struct sl_err *err)
 const struct tool tool_classify = {
     .name = "classify",
     .operands = "MODEL-DIR (TEXT-FILE | -)...",
-    .help = "labels the lines of files with a classifier",
+    .help = "classify each line of text files",
     .run = run,
     .options = options,
 };

@@ -1,5 +1,4 @@
-/* tool_eval.c - `sluice eval`: how well a model predicts a text, or the labels of texts, and how
- * much of itself it uses. */
+/* tool_eval.c - `sluice eval`: loss or accuracy of a model, and how much of it was computed. */
 #include "base/option_parser.h"
 #include "checkpoint/model_config.h"
 #include "data/corpus.h"
@@ -17,7 +16,7 @@ struct arguments {
     const char *corpus, *data, *labels, *part, *isa;
     const char *gate, *gate_limit, *exit_threshold; /* NULL: the model's own */
     struct sl_record_options columns;
-    double train_share, validation_share; /* 0: not given */
+    double train_fraction, validation_fraction; /* 0: not given */
     const char *truncate;
     enum sl_truncation truncation; /* from `truncate` */
     bool oracle, dense, json;
@@ -25,36 +24,38 @@ struct arguments {
 };
 
 static const struct sl_option rows[] = {
-    {"corpus", "FILE", "the text; it is cut like in training", SL_OPTION_STRING,
+    {"corpus", "FILE", "text for a language model, split as in training", SL_OPTION_STRING,
      offsetof(struct arguments, corpus), 0, 0},
-    {"data", "FILE", "for a classifier: labelled texts, TSV, CSV or JSON Lines, also .gz or .xz",
+    {"data", "FILE", "labelled texts for a classifier: TSV, CSV or JSON Lines, also .gz or .xz",
      SL_OPTION_STRING, offsetof(struct arguments, data), 0, 0},
-    {"labels", "FILE", "what stands for the model's labels in the data: label TAB name [the names]",
+    {"labels", "FILE",
+     "how --data spells the model's labels, one per line: label TAB name [as the model does]",
      SL_OPTION_STRING, offsetof(struct arguments, labels), 0, 0},
-    {"label", "COLUMN", "column of the label, by name or by number from 1 [label]",
-     SL_OPTION_STRING, offsetof(struct arguments, columns.label), 0, 0},
-    {"text", "COLUMNS", "columns of the text, joined if several: title,body [text]",
+    {"label", "COLUMN", "column of the label: a name, or a number from 1 [label]", SL_OPTION_STRING,
+     offsetof(struct arguments, columns.label), 0, 0},
+    {"text", "COLUMNS", "columns of the text, joined if several, as in title,body [text]",
      SL_OPTION_STRING, offsetof(struct arguments, columns.text), 0, 0},
-    {"format", "NAME", "tsv, csv or jsonl [by the file's name]", SL_OPTION_STRING,
+    {"format", "NAME", "file format: tsv, csv or jsonl [from the file name]", SL_OPTION_STRING,
      offsetof(struct arguments, columns.format), 0, 0},
-    {"truncate", "SIDE", "side that a too long text loses: left or right [right]", SL_OPTION_STRING,
-     offsetof(struct arguments, truncate), 0, 0},
-    {"split", "NAME", "of --corpus: train, validation or test [validation]", SL_OPTION_STRING,
+    {"truncate", "SIDE", "side from which to cut texts that are too long: left or right [right]",
+     SL_OPTION_STRING, offsetof(struct arguments, truncate), 0, 0},
+    {"split", "NAME", "part of --corpus: train, validation or test [validation]", SL_OPTION_STRING,
      offsetof(struct arguments, part), 0, 0},
-    {"gate", "MODE", "soft, hard or mixed instead of the model's own", SL_OPTION_STRING,
+    {"gate", "MODE", "gate mode: soft, hard or mixed [the model's]", SL_OPTION_STRING,
      offsetof(struct arguments, gate), 0, 0},
-    {"gate-limit", "P", "mixed: skip where the skip probability is at least this", SL_OPTION_STRING,
-     offsetof(struct arguments, gate_limit), 0, 0},
-    {"exit-threshold", "P", "early exit: leave above this confidence; 0 or 1: never",
+    {"gate-limit", "P", "gate mode mixed: skip at this skip probability or above [the model's]",
+     SL_OPTION_STRING, offsetof(struct arguments, gate_limit), 0, 0},
+    {"exit-threshold", "P", "early exit: exit above this confidence; 0 or 1: never [the model's]",
      SL_OPTION_STRING, offsetof(struct arguments, exit_threshold), 0, 0},
-    {"exit-oracle", NULL, "exited tokens go on for later keys: the paper's measure, saves nothing",
-     SL_OPTION_FLAG, offsetof(struct arguments, oracle), 0, 0},
-    {"dense", NULL, "compute what is skipped, too, and multiply by zero", SL_OPTION_FLAG,
+    {"exit-oracle", NULL,
+     "early exit: compute keys of exited tokens in full, as the paper measures", SL_OPTION_FLAG,
+     offsetof(struct arguments, oracle), 0, 0},
+    {"dense", NULL, "compute skipped blocks too and multiply them by zero", SL_OPTION_FLAG,
      offsetof(struct arguments, dense), 0, 0},
-    {"train-fraction", "X", "of --corpus: share before validation [0.8]", SL_OPTION_REAL,
-     offsetof(struct arguments, train_share), 0.01, 0.99},
-    {"validation-fraction", "X", "of --corpus: share for validation [0.1]", SL_OPTION_REAL,
-     offsetof(struct arguments, validation_share), 0.001, 0.99},
+    {"train-fraction", "X", "fraction of --corpus for training [0.8]", SL_OPTION_REAL,
+     offsetof(struct arguments, train_fraction), 0.01, 0.99},
+    {"validation-fraction", "X", "fraction of --corpus for validation, after that [0.1]",
+     SL_OPTION_REAL, offsetof(struct arguments, validation_fraction), 0.001, 0.99},
     ENGINE_OPTIONS(struct arguments),
     {0}};
 
@@ -64,7 +65,7 @@ static void options(const char *operand)
     tool_help(&tool_eval, &(struct sl_option_parser){.tables = {{.rows = rows}}});
 }
 
-/* What a model cannot do is not passed over in silence. */
+/* Sets one option of the policy. Fails if the architecture does not have it. */
 static bool choose(const struct sl_model *m, struct sl_policy *policy, const char *option,
                    const char *text, struct sl_err *err)
 {
@@ -76,7 +77,7 @@ static bool choose(const struct sl_model *m, struct sl_policy *policy, const cha
     if (!text)
         return true;
     if (!row)
-        return sl_fail(err, SL_BAD_INPUT, "--%s is not for %s", option, m->arch->name);
+        return sl_fail(err, SL_BAD_INPUT, "--%s has no effect on %s models", option, m->arch->name);
     return sl_param_parse(row, policy->own, text, err) || sl_wrap(err, "--%s", option);
 }
 
@@ -90,16 +91,16 @@ static bool choose_policy(const struct arguments *a, const struct sl_model *m,
            choose(m, policy, "exit-oracle", a->oracle ? "true" : NULL, err);
 }
 
-/* Who names a part believes that the rest is left alone. */
+/* Options that choose a part of --corpus would have no effect on --data. */
 static bool check_part(const struct arguments *a, struct sl_err *err)
 {
     const char *option = tool_first_given(
         (const struct tool_given[]){{"split", a->part},
-                                    {"train-fraction", a->train_share > 0.0},
-                                    {"validation-fraction", a->validation_share > 0.0},
+                                    {"train-fraction", a->train_fraction > 0.0},
+                                    {"validation-fraction", a->validation_fraction > 0.0},
                                     {0}});
     return !a->data || !option ||
-           sl_fail(err, SL_BAD_INPUT, "--%s is of --corpus; of --data all texts are measured on",
+           sl_fail(err, SL_BAD_INPUT, "--%s needs --corpus; of --data, all texts are evaluated",
                    option);
 }
 
@@ -122,11 +123,11 @@ static bool choose_part(const char *name, enum sl_split *part, struct sl_err *er
             *part = (enum sl_split)i;
             return true;
         }
-    return sl_fail(err, SL_BAD_INPUT, "--split is %s; accepted are train, validation and test",
+    return sl_fail(err, SL_BAD_INPUT, "invalid --split '%s': expected train, validation or test",
                    name);
 }
 
-/* What was measured; `labels` of a classifier alone. */
+/* `labels` is NULL unless the model is a classifier. */
 struct outcome {
     struct sl_evaluation e;
     struct eval_label *labels;
@@ -142,25 +143,25 @@ static double bits_of(const struct sl_evaluation *e)
     return e->loss / log(2.0);
 }
 
-/* The share of token-layer operations that did not run. */
-static double saved_of(const struct sl_model *m, const struct sl_evaluation *e)
+/* Fraction of token-layer operations that did not run. */
+static double skipped_of(const struct sl_model *m, const struct sl_evaluation *e)
 {
     return 1.0 - e->layers_mean / m->config.depth;
 }
 
-static void print_depth(const struct sl_model *m, const struct sl_evaluation *e, bool follows_all)
+static void print_depth(const struct sl_model *m, const struct sl_evaluation *e, bool all_tokens)
 {
-    printf("depth %.3f of %d, %.1f %% of token-layer operations saved\n", e->layers_mean,
-           m->config.depth, 100.0 * saved_of(m, e));
+    printf("depth %.3f of %d, %.1f %% of token-layer operations skipped\n", e->layers_mean,
+           m->config.depth, 100.0 * skipped_of(m, e));
     if (isfinite(e->gate_mean))
-        printf("gates %.4f soft, %.4f open\n", e->gate_mean, e->active_mean);
+        printf("gate mean %.4f, open %.4f\n", e->gate_mean, e->active_mean);
     else if (isfinite(e->active_mean))
-        printf("of the blocks after the first %.4f ran\n", e->active_mean);
-    if (isfinite(e->halting_depth) && follows_all)
-        printf("halting after %.3f steps, first tokens after %.3f\n", e->halting_depth,
+        printf("fraction of blocks after the first that ran: %.4f\n", e->active_mean);
+    if (isfinite(e->halting_depth) && all_tokens)
+        printf("halting depth %.3f steps, of first tokens %.3f\n", e->halting_depth,
                e->halting_depth_first);
     else if (isfinite(e->halting_depth))
-        printf("first tokens halt after %.3f steps; --dense follows the others, too\n",
+        printf("halting depth of first tokens %.3f steps; --dense measures all tokens\n",
                e->halting_depth_first);
 }
 
@@ -187,7 +188,7 @@ static void print_json(const struct sl_model *m, const struct outcome *outcome)
         "{s:o, s:I, s:o, s:o, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f}", "accuracy",
         number(e->accuracy), "examples", (json_int_t)e->examples, "loss", number(e->loss),
         "bits_per_token", number(bits_of(e)), "tokens", (json_int_t)e->tokens, "depth_mean",
-        e->layers_mean, "layer_ops_skipped", saved_of(m, e), "gate_mean", number(e->gate_mean),
+        e->layers_mean, "layer_ops_skipped", skipped_of(m, e), "gate_mean", number(e->gate_mean),
         "gate_open_mean", number(e->active_mean), "halting_depth", number(e->halting_depth),
         "halting_depth_first", number(e->halting_depth_first), "seconds", e->seconds);
     if (outcome->labels)
@@ -198,7 +199,7 @@ static void print_json(const struct sl_model *m, const struct outcome *outcome)
     json_decref(o);
 }
 
-/* The model's labels, by what stands for them in the data. */
+/* The model's labels as the data spells them. */
 static bool list_labels(const struct sl_model *m, const char *path, struct sl_labels *labels,
                         struct sl_err *err)
 {
@@ -212,7 +213,7 @@ static bool list_labels(const struct sl_model *m, const char *path, struct sl_la
         same = strcmp(labels->list[i].name, m->labels[i]) == 0;
     return same || sl_fail(err, SL_BAD_INPUT,
                            "--labels: '%s' does not list the model's labels in "
-                           "their order; see `sluice inspect`",
+                           "their order; `sluice inspect` prints them",
                            path);
 }
 
@@ -227,14 +228,14 @@ static bool classify(struct sl_model *m, const struct arguments *a, const struct
     bool ok = list_labels(m, a->labels, &labels, err) &&
               sl_dataset_open(&set, a->data, &a->columns, &labels, err) &&
               sl_dataset_encode(&set, m->tokenizer, &encoding, err);
-    int32_t *taken_for = ok ? calloc((size_t)set.count, sizeof *taken_for) : NULL;
-    ok = ok && (taken_for || sl_fail(err, SL_NO_MEMORY, "no memory for %d texts", set.count)) &&
-         sl_evaluate_labelled(m, &set, policy, &o->e, taken_for, err);
-    o->labels = ok ? eval_labels_count(&set, taken_for, m->config.classes, err) : NULL;
+    int32_t *predicted = ok ? calloc((size_t)set.count, sizeof *predicted) : NULL;
+    ok = ok && (predicted || sl_fail(err, SL_NO_MEMORY, "no memory for %d texts", set.count)) &&
+         sl_evaluate_labelled(m, &set, policy, &o->e, predicted, err);
+    o->labels = ok ? eval_labels_count(&set, predicted, m->config.classes, err) : NULL;
     ok = o->labels != NULL;
-    free(taken_for);
+    free(predicted);
     if (ok && set.truncated > 0 && !a->json)
-        printf("%d of %d texts were cut to %d tokens\n", set.truncated, set.count,
+        printf("%d of %d texts were truncated to %d tokens\n", set.truncated, set.count,
                m->config.context_length);
     sl_dataset_close(&set);
     sl_labels_release(&labels);
@@ -246,12 +247,13 @@ static bool predict(struct sl_model *m, const struct arguments *a, const struct 
 {
     struct sl_corpus corpus = {0};
     struct sl_span parts[SL_SPLITS];
-    struct sl_split_fractions shares = {a->train_share > 0.0 ? a->train_share : 0.8,
-                                        a->validation_share > 0.0 ? a->validation_share : 0.1};
+    struct sl_split_fractions fractions = {a->train_fraction > 0.0 ? a->train_fraction : 0.8,
+                                           a->validation_fraction > 0.0 ? a->validation_fraction
+                                                                        : 0.1};
     enum sl_split part = SL_VALIDATION;
     bool ok = (!a->part || choose_part(a->part, &part, err)) &&
               sl_corpus_open(&corpus, a->corpus, m->tokenizer, err) &&
-              sl_corpus_split(&corpus, shares, m->config.context_length, parts, err) &&
+              sl_corpus_split(&corpus, fractions, m->config.context_length, parts, err) &&
               sl_evaluate(m, parts[part], policy, &o->e, err);
     sl_corpus_close(&corpus);
     return ok;
@@ -263,7 +265,7 @@ static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_er
     struct outcome o = {0};
     bool classifier = m->config.task == SL_TASK_CLASSIFICATION;
     if (classifier != (a->data != NULL))
-        return sl_fail(err, SL_BAD_INPUT, "the model is for %s: it is measured with %s",
+        return sl_fail(err, SL_BAD_INPUT, "the model is for %s: evaluate it with %s",
                        sl_task_name(m->config.task), classifier ? "--data" : "--corpus");
     bool ok = choose_policy(a, m, &policy, err) &&
               (classifier ? classify : predict)(m, a, &policy, &o, err);
@@ -299,7 +301,7 @@ static bool run(int count, char **words, struct sl_err *err)
 const struct tool tool_eval = {
     .name = "eval",
     .operands = "MODEL-DIR (--corpus | --data) FILE",
-    .help = "measures a model on a text, or on labelled texts",
+    .help = "evaluate a model on a text or on labelled texts",
     .run = run,
     .options = options,
 };

@@ -1,4 +1,4 @@
-/* tool_generate.c - `sluice generate`: completes a prompt on standard output. */
+/* tool_generate.c - `sluice generate`: continues a prompt on standard output. */
 #include "base/option_parser.h"
 #include "model/model.h"
 #include "sluice/generate.h"
@@ -16,17 +16,17 @@ struct arguments {
 };
 
 static const struct sl_option rows[] = {
-    {"prompt", "TEXT", "what to go on from [a line break]", SL_OPTION_STRING,
+    {"prompt", "TEXT", "text to continue [a line break]", SL_OPTION_STRING,
      offsetof(struct arguments, prompt), 0, 0},
-    {"max-tokens", "N", "how many to generate [500]", SL_OPTION_INT,
+    {"max-tokens", "N", "maximum number of tokens to generate [500]", SL_OPTION_INT,
      offsetof(struct arguments, max_tokens), 1, 1e7},
-    {"temperature", "T", "0: always the most likely [0.8]", SL_OPTION_REAL,
-     offsetof(struct arguments, temperature), 0, 10},
-    {"top-k", "K", "draw from the K most likely; 0: all [0]", SL_OPTION_INT,
+    {"temperature", "T", "sampling temperature; 0: always the most likely token [0.8]",
+     SL_OPTION_REAL, offsetof(struct arguments, temperature), 0, 10},
+    {"top-k", "K", "sample from the K most likely tokens; 0: all [0]", SL_OPTION_INT,
      offsetof(struct arguments, top_k), 0, 1e6},
-    {"top-p", "P", "draw from the most likely that make up P [1]", SL_OPTION_REAL,
-     offsetof(struct arguments, top_p), 0, 1},
-    {"seed", "N", "of the draws [1]", SL_OPTION_INT, offsetof(struct arguments, seed), 0,
+    {"top-p", "P", "sample from the most likely tokens with total probability P [1]",
+     SL_OPTION_REAL, offsetof(struct arguments, top_p), 0, 1},
+    {"seed", "N", "seed for sampling [1]", SL_OPTION_INT, offsetof(struct arguments, seed), 0,
      2147483647},
     ENGINE_OPTIONS(struct arguments),
     {0}};
@@ -53,8 +53,7 @@ static bool print_all(struct sl_generation *g, struct sl_session *session, struc
     }
     (void)printf("\n");
     return sl_generation_finish(g) != SL_FINISH_ERROR ||
-           sl_fail(err, SL_NOT_FINITE,
-                   "the model gave numbers that are not finite, or memory ran out");
+           sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity, or memory ran out");
 }
 
 static bool generate(const struct sl_model *m, const struct arguments *a, struct sl_err *err)
@@ -66,14 +65,14 @@ static bool generate(const struct sl_model *m, const struct arguments *a, struct
     if (prompt)
         session = sl_session_create(m, &options, err);
     else
-        sl_fail(err, SL_NO_MEMORY, "no memory for %d tokens of a prompt", context);
+        sl_fail(err, SL_NO_MEMORY, "no memory for a prompt of %d tokens", context);
     long count = prompt && session
                      ? sl_tokenizer_encode(sl_model_tokenizer(m), a->prompt, strlen(a->prompt),
                                            SL_UNKNOWN_FAIL, prompt, context, err)
                      : -1;
     if (count > context) {
-        sl_fail(err, SL_BAD_INPUT, "the prompt has %ld tokens; the model's context is %d", count,
-                context);
+        sl_fail(err, SL_BAD_INPUT, "the prompt has %ld tokens; the model's context length is %d",
+                count, context);
         count = -1;
     }
     struct sl_generation_options o = {.prompt = prompt,
@@ -100,7 +99,7 @@ static bool run(int count, char **words, struct sl_err *err)
     struct sl_option_parser parser = {.tables = {{.rows = rows, .values = &a}},
                                       .operands = &model,
                                       .operands_max = 1,
-                                      .surplus = "; what to go on from is given by --prompt"};
+                                      .surplus = "; give the text to continue with --prompt"};
     if (!sl_options_parse(&parser, count, words, err))
         return false;
     if (!model)
@@ -108,7 +107,7 @@ static bool run(int count, char **words, struct sl_err *err)
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
     struct sl_model *m = engine ? tool_model(engine, model, err) : NULL;
     if (m && m->config.task != SL_TASK_COMPLETION)
-        sl_fail(err, SL_BAD_INPUT, "the model is for %s; `sluice classify` runs those",
+        sl_fail(err, SL_BAD_INPUT, "the model is for %s: use `sluice classify`",
                 sl_task_name(m->config.task));
     bool ok = m && m->config.task == SL_TASK_COMPLETION && generate(m, &a, err);
     sl_model_close(m);
@@ -119,7 +118,7 @@ static bool run(int count, char **words, struct sl_err *err)
 const struct tool tool_generate = {
     .name = "generate",
     .operands = "MODEL-DIR --prompt TEXT",
-    .help = "completes a prompt",
+    .help = "continue a prompt",
     .run = run,
     .options = options,
 };

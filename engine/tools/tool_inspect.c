@@ -1,4 +1,4 @@
-/* tool_inspect.c - `sluice inspect`: what a checkpoint is and what it is made of. */
+/* tool_inspect.c - `sluice inspect`: prints a model's configuration and its tensors. */
 #include "base/option_parser.h"
 #include "model/model.h"
 #include "tools/tools.h"
@@ -23,7 +23,7 @@ static void options(const char *operand)
     tool_help(&tool_inspect, &(struct sl_option_parser){.tables = {{.rows = rows}}});
 }
 
-static double deviation(const struct sl_parameter *p)
+static double standard_deviation(const struct sl_parameter *p)
 {
     double sum = 0.0, squares = 0.0, count = (double)p->rows * p->cols;
     for (size_t i = 0; i < (size_t)p->rows * (size_t)p->cols; i++) {
@@ -46,8 +46,9 @@ static json_t *list_tensors(const struct sl_model *m)
     json_t *list = json_array();
     for (int i = 0; i < m->builder.count; i++) {
         const struct sl_parameter *p = &m->builder.parameters[i];
-        (void)json_array_append_new(list, json_pack("{s:s, s:[ii], s:f}", "name", p->name, "shape",
-                                                    p->rows, p->cols, "std", deviation(p)));
+        (void)json_array_append_new(list,
+                                    json_pack("{s:s, s:[ii], s:f}", "name", p->name, "shape",
+                                              p->rows, p->cols, "std", standard_deviation(p)));
     }
     return list;
 }
@@ -67,10 +68,22 @@ static void print_json(const struct sl_model *m)
     json_decref(o);
 }
 
+/* The shape as in the file: biases and norms are vectors. */
+static const char *shape_of(const struct sl_parameter *p, char text[32])
+{
+    if (p->rows == 1 && !p->product)
+        (void)snprintf(text, 32, "[%d]", p->cols);
+    else
+        (void)snprintf(text, 32, "[%d, %d]", p->rows, p->cols);
+    return text;
+}
+
 static void print_text(const struct sl_model *m)
 {
     const struct sl_model_info *info = sl_model_info(m);
-    printf("%s (%s)\n%" PRId64 " parameters, vocabulary %d, context %d, gates %s\nsha256 %s\n\n",
+    printf("architecture %s (%s)\n%" PRId64
+           " parameters, vocab size %d, context length %d, gate mode %s\n"
+           "sha256 %s\n\nconfig\n",
            info->architecture, info->paper, info->parameters, info->vocab, info->context,
            info->gate, info->sha256);
     for (const struct sl_param *h = m->arch->hypers; h->name; h++) {
@@ -82,10 +95,11 @@ static void print_text(const struct sl_model *m)
     }
     for (int i = 0; i < info->classes; i++)
         printf("%s%s", i ? ", " : "  labels                   ", info->labels[i]);
-    printf("\n");
+    printf("%sstate dict: %d tensors\n", info->classes > 0 ? "\n\n" : "\n", m->builder.count);
     for (int i = 0; i < m->builder.count; i++) {
         const struct sl_parameter *p = &m->builder.parameters[i];
-        printf("  %-32s %5d x %-5d deviation %.4f\n", p->name, p->rows, p->cols, deviation(p));
+        char shape[32];
+        printf("  %-36s %-14s std %.4f\n", p->name, shape_of(p, shape), standard_deviation(p));
     }
 }
 
@@ -114,7 +128,7 @@ static bool run(int count, char **words, struct sl_err *err)
 const struct tool tool_inspect = {
     .name = "inspect",
     .operands = "MODEL-DIR",
-    .help = "says what a model is made of",
+    .help = "print a model's configuration and tensors",
     .run = run,
     .options = options,
 };

@@ -1,5 +1,4 @@
-/* tool_train.c - `sluice train` and `sluice init`: a model from a text or from labelled texts, or
- * from nothing but a seed. */
+/* tool_train.c - `sluice train` trains a model; `sluice init` writes an untrained one. */
 #include "base/option_parser.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/json.h"
@@ -29,53 +28,57 @@ struct arguments {
 #define SOURCE(member) offsetof(struct arguments, training.sources.member)
 
 static const struct sl_option train_rows[] = {
-    {"corpus", "FILE", "the text to learn, UTF-8", SL_OPTION_STRING,
+    {"corpus", "FILE", "UTF-8 text to train a language model on", SL_OPTION_STRING,
      offsetof(struct arguments, corpus), 0, 0},
-    {"data", "FILE", "labelled texts to learn instead: TSV, CSV or JSON Lines, also .gz or .xz",
+    {"data", "FILE",
+     "labelled texts to train a classifier on: TSV, CSV or JSON Lines, also .gz or .xz",
      SL_OPTION_STRING, SOURCE(data), 0, 0},
-    {"validation", "FILE", "labelled texts to measure on [a share of --data]", SL_OPTION_STRING,
+    {"validation", "FILE", "labelled texts for validation [a fraction of --data]", SL_OPTION_STRING,
      SOURCE(validation), 0, 0},
-    {"labels", "FILE", "the labels there are, one per line: label, or label TAB name [those found]",
+    {"labels", "FILE", "all labels, one per line: label, or label TAB name [those in --data]",
      SL_OPTION_STRING, SOURCE(labels), 0, 0},
-    {"label", "COLUMN", "column of the label, by name or by number from 1 [label]",
-     SL_OPTION_STRING, SOURCE(columns.label), 0, 0},
-    {"text", "COLUMNS", "columns of the text, joined if several: title,body [text]",
+    {"label", "COLUMN", "column of the label: a name, or a number from 1 [label]", SL_OPTION_STRING,
+     SOURCE(columns.label), 0, 0},
+    {"text", "COLUMNS", "columns of the text, joined if several, as in title,body [text]",
      SL_OPTION_STRING, SOURCE(columns.text), 0, 0},
-    {"format", "NAME", "tsv, csv or jsonl [by the file's name]", SL_OPTION_STRING,
+    {"format", "NAME", "file format: tsv, csv or jsonl [from the file name]", SL_OPTION_STRING,
      SOURCE(columns.format), 0, 0},
-    {"tokenizer", "KIND", "characters, bytes, words or wordpiece [characters; of labels: words]",
+    {"tokenizer", "KIND",
+     "characters, bytes, words or wordpiece [--corpus: characters; --data: words]",
      SL_OPTION_STRING, SOURCE(tokenizer), 0, 0},
-    {"vocab-file", "FILE", "its pieces, one per line, as `sluice vocab` writes them [learnt]",
+    {"vocab-file", "FILE",
+     "vocabulary, one token per line, as `sluice vocab` writes it [learnt from the texts]",
      SL_OPTION_STRING, SOURCE(vocabulary), 0, 0},
-    {"vocab-size", "N", "pieces to learn [30000]", SL_OPTION_INT, SOURCE(vocabulary_size), 8,
-     SL_VOCAB_MAX},
-    {"cased", NULL, "keep case and accents", SL_OPTION_FLAG, SOURCE(cased), 0, 0},
-    {"truncate", "SIDE", "side that a too long text loses: left or right [right]", SL_OPTION_STRING,
-     offsetof(struct arguments, truncate), 0, 0},
+    {"vocab-size", "N", "vocabulary size to learn [tokens, 30000]", SL_OPTION_INT,
+     SOURCE(vocabulary_size), 8, SL_VOCAB_MAX},
+    {"cased", NULL, "keep case and accents; the default is to remove them", SL_OPTION_FLAG,
+     SOURCE(cased), 0, 0},
+    {"truncate", "SIDE", "side from which to cut texts that are too long: left or right [right]",
+     SL_OPTION_STRING, offsetof(struct arguments, truncate), 0, 0},
     {"init-from", "DIR",
-     "a model to begin from: its sizes and vocabulary, and its numbers as far as they go",
+     "model to fine-tune: gives sizes, vocabulary and all weights whose shape fits",
      SL_OPTION_STRING, offsetof(struct arguments, training.init_from), 0, 0},
-    {"save-best", NULL, "publish the best model so far at each measurement, not the last one",
+    {"save-best", NULL, "publish each new best model on the validation data, not the last one",
      SL_OPTION_FLAG, offsetof(struct arguments, best), 0, 0},
-    {"run-dir", "DIR", "where the run keeps its state and log.jsonl", SL_OPTION_STRING,
+    {"run-dir", "DIR", "directory for the state of the run and log.jsonl", SL_OPTION_STRING,
      offsetof(struct arguments, run), 0, 0},
-    {"output", "DIR", "where the finished model goes: <store>/<model>/<version>", SL_OPTION_STRING,
-     offsetof(struct arguments, out), 0, 0},
-    {"resume", NULL, "go on with the run in --run-dir", SL_OPTION_FLAG,
+    {"output", "DIR", "directory to publish the model to: <store>/<model>/<version>",
+     SL_OPTION_STRING, offsetof(struct arguments, out), 0, 0},
+    {"resume", NULL, "resume the run in --run-dir", SL_OPTION_FLAG,
      offsetof(struct arguments, resume), 0, 0},
-    {"bf16", NULL, "keep the matrices of the finished model in bf16: half the size", SL_OPTION_FLAG,
+    {"bf16", NULL, "store matrices as bf16, which halves the size of the model", SL_OPTION_FLAG,
      offsetof(struct arguments, bf16), 0, 0},
     ENGINE_OPTIONS(struct arguments),
     {0}};
 
 static const struct sl_option init_rows[] = {
-    {"corpus", "FILE", "the text whose characters are the vocabulary", SL_OPTION_STRING,
+    {"corpus", "FILE", "UTF-8 text whose characters become the vocabulary", SL_OPTION_STRING,
      offsetof(struct arguments, corpus), 0, 0},
-    {"output", "DIR", "where the model goes: <store>/<model>/<version>, not there yet",
-     SL_OPTION_STRING, offsetof(struct arguments, out), 0, 0},
-    {"seed", "N", "of the first values", SL_OPTION_INT, offsetof(struct arguments, seed), 0,
+    {"output", "DIR", "directory to create: <store>/<model>/<version>", SL_OPTION_STRING,
+     offsetof(struct arguments, out), 0, 0},
+    {"seed", "N", "seed for initialization [0]", SL_OPTION_INT, offsetof(struct arguments, seed), 0,
      2147483647},
-    {"bf16", NULL, "keep the matrices in bf16", SL_OPTION_FLAG, offsetof(struct arguments, bf16), 0,
+    {"bf16", NULL, "store matrices as bf16", SL_OPTION_FLAG, offsetof(struct arguments, bf16), 0,
      0},
     ENGINE_OPTIONS(struct arguments),
     {0}};
@@ -83,32 +86,35 @@ static const struct sl_option init_rows[] = {
 static const char *tasks_of(const struct sl_arch *arch)
 {
     if (!(arch->tasks & SL_CLASSIFIES))
-        return "completes";
-    return arch->tasks & SL_COMPLETES ? "completes, classifies" : "classifies";
+        return "generation";
+    return arch->tasks & SL_COMPLETES ? "generation, classification" : "classification";
 }
 
-/* What could be named where the architecture is not. */
+/* Without an architecture, help lists all of them. */
 static void print_architectures(const char *command)
 {
-    printf("\nArchitectures (sluice %s NAME --help lists the sizes of one):\n", command);
+    printf("\nArchitectures (`sluice %s NAME --help` lists the hyper-parameters of one):\n",
+           command);
     for (int i = 0; sl_arch_at(i); i++)
-        printf("  %-12s %s; %s\n", sl_arch_at(i)->name, sl_arch_at(i)->summary,
+        printf("  %-12s %s (%s)\n", sl_arch_at(i)->name, sl_arch_at(i)->summary,
                tasks_of(sl_arch_at(i)));
 }
 
-/* Three tables; the sizes are known when the architecture is. */
+/* Three tables. The last one depends on the architecture. */
 static struct sl_option_parser parser_of(const struct sl_option *rows, const char *name)
 {
     const struct sl_arch *arch = name ? sl_arch_find(name) : NULL;
+    static const struct sl_option_alias aliases[] = {{"lr", "learning-rate"}, {0}};
     bool trains = rows == train_rows;
-    return (struct sl_option_parser){
-        .tables = {
-            {.rows = rows},
-            {.heading = "Hyperparameters", .numbers = trains ? sl_hyperparameter_rows : NULL},
-            {.heading = arch ? arch->summary : NULL, .numbers = arch ? arch->hypers : NULL}}};
+    return (struct sl_option_parser){.aliases = aliases,
+                                     .tables = {{.rows = rows},
+                                                {.heading = "Training hyper-parameters",
+                                                 .numbers = trains ? sl_hyperparameter_rows : NULL},
+                                                {.heading = arch ? arch->summary : NULL,
+                                                 .numbers = arch ? arch->hypers : NULL}}};
 }
 
-/* Of what the architecture can learn. */
+/* Only the tasks that the architecture supports. */
 static void print_examples(const struct sl_arch *arch)
 {
     printf("\nExamples:\n");
@@ -116,8 +122,8 @@ static void print_examples(const struct sl_arch *arch)
         printf("  sluice train %s --corpus my.txt --run-dir runs/mine --output models/mine/1\n",
                arch->name);
     if (arch->tasks & SL_CLASSIFIES)
-        printf("  sluice train %s --data reviews.tsv --label 1 --text 2 --run-dir runs/mood "
-               "--output models/mood/1\n",
+        printf("  sluice train %s --data reviews.tsv --label 1 --text 2 --run-dir runs/reviews "
+               "--output models/reviews/1\n",
                arch->name);
 }
 
@@ -125,7 +131,7 @@ static void train_options(const char *name)
 {
     struct sl_option_parser parser = parser_of(train_rows, name);
     tool_help(&tool_train, &parser);
-    printf("\n--data without --steps and --epochs: %d epochs.\n", SL_EPOCHS_DEFAULT);
+    printf("\nWith --data, the default is %d epochs instead of --steps.\n", SL_EPOCHS_DEFAULT);
     if (!name)
         print_architectures("train");
     print_examples(sl_arch_find(name ? name : "tsa"));
@@ -139,16 +145,16 @@ static void init_options(const char *name)
     if (!name)
         print_architectures("init");
     if (arch->tasks & SL_COMPLETES)
-        printf("\nExamples:\n  sluice init %s --corpus my.txt --output models/drawn/1\n",
+        printf("\nExamples:\n  sluice init %s --corpus my.txt --output models/untrained/1\n",
                arch->name);
     else
-        printf("\nmodels of init complete texts, which %s does not; sluice train %s --help\n",
+        printf("\n`sluice init` makes language models only, not %s; see sluice train %s --help\n",
                arch->name, arch->name);
 }
 
-/* Sizes are the architecture's standard ones or those of the model to begin from; options may
- * change them, so the line is read for that one first. */
-static bool standard_config(struct sl_train_options *t, const char *from, struct sl_err *err)
+/* Sizes come from the architecture's defaults or from --init-from, and options override them.
+ * So the command line is read twice: the first time for --init-from only. */
+static bool init_from(struct sl_train_options *t, const char *from, struct sl_err *err)
 {
     if (!from)
         return true;
@@ -156,14 +162,16 @@ static bool standard_config(struct sl_train_options *t, const char *from, struct
            sl_wrap(err, "--init-from");
 }
 
-/* The first word is the architecture, since what the others may be depends on it. */
+/* The architecture comes first because the other options depend on it. */
 static bool is_architecture(const char *word, struct sl_err *err)
 {
     char list[SL_ARCH_LIST];
     if (word && sl_arch_find(word))
         return true;
-    return sl_fail(err, SL_BAD_INPUT, "the first word is %s; it is one of: %s",
-                   word ? word : "missing", sl_arch_list(SL_COMPLETES | SL_CLASSIFIES, list));
+    (void)sl_arch_list(SL_COMPLETES | SL_CLASSIFIES, list);
+    if (!word)
+        return sl_fail(err, SL_BAD_INPUT, "missing architecture; choose one of: %s", list);
+    return sl_fail(err, SL_BAD_INPUT, "unknown architecture '%s'; choose one of: %s", word, list);
 }
 
 static bool read_options(struct arguments *a, const struct sl_option *rows, int count, char **words,
@@ -184,7 +192,7 @@ static bool read_line(struct arguments *a, const struct sl_option *rows, int cou
         !read_options(&first, rows, count, words, err))
         return false;
     sl_train_options_init(&a->training, sl_arch_find(words[0]));
-    if (!standard_config(&a->training, first.training.init_from, err))
+    if (!init_from(&a->training, first.training.init_from, err))
         return false;
     return read_options(a, rows, count, words, err);
 }
@@ -201,7 +209,7 @@ static void on_signal(int number)
 
 static void watch_signals(void)
 {
-    /* Restart: a line of JSON waiting for a slow reader is not to be lost. */
+    /* SA_RESTART: otherwise a signal could cut off a line of JSON that waits for a slow reader. */
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
@@ -219,12 +227,12 @@ static bool publish(const struct arguments *a, const struct sl_trainer *trainer,
     return ok;
 }
 
-/* A run being watched. */
+/* The context of the trainer's callbacks. */
 struct watch {
     const struct arguments *a;
     struct sl_trainer *trainer;
     struct report *report;
-    struct sl_err err; /* of publishing in between */
+    struct sl_err err; /* why publishing failed, if it did */
     bool failed;
 };
 
@@ -254,7 +262,7 @@ static bool watch_run(struct watch *w, struct sl_err *err)
     return !w->failed && (!last || publish(w->a, w->trainer, err));
 }
 
-/* Where the run has left a model, perhaps in a process before this one; NULL: nowhere. */
+/* The directory with the run's model, perhaps published by an earlier process; NULL: none. */
 static const char *published(const struct arguments *a, const struct sl_trainer *trainer)
 {
     bool any = sl_trainer_finished(trainer);
@@ -281,7 +289,7 @@ static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *
     return ok;
 }
 
-/* Numbers of the hyperparameters that do not go with others on the line. */
+/* Rejects hyper-parameters that have no effect together. */
 static bool check_numbers(const struct arguments *a, struct sl_err *err)
 {
     const struct sl_data_sources *s = &a->training.sources;
@@ -289,16 +297,17 @@ static bool check_numbers(const struct arguments *a, struct sl_err *err)
     if (s->data && r->train_fraction > 0.0f)
         return sl_fail(
             err, SL_BAD_INPUT,
-            "--train-fraction is of --corpus; of --data all is learnt but --validation-fraction");
+            "--train-fraction needs --corpus; with --data, all texts but --validation-fraction are "
+            "trained on");
     if (r->steps > 0 && r->epochs > 0)
-        return sl_fail(err, SL_BAD_INPUT, "--steps and --epochs are both given; accepted is one");
+        return sl_fail(err, SL_BAD_INPUT,
+                       "--steps and --epochs exclude each other: give one of them");
     return !s->validation || !(r->validation_fraction > 0.0f) ||
-           sl_fail(
-               err, SL_BAD_INPUT,
-               "--validation-fraction is given, but what is measured on is all of --validation");
+           sl_fail(err, SL_BAD_INPUT,
+                   "--validation-fraction and --validation exclude each other: give one of them");
 }
 
-/* What is on the line is believed to count. */
+/* Rejects options that would have no effect. */
 static bool check_sources(const struct arguments *a, struct sl_err *err)
 {
     const struct sl_data_sources *s = &a->training.sources;
@@ -321,7 +330,7 @@ static bool check_sources(const struct arguments *a, struct sl_err *err)
     if (a->training.init_from && vocabulary)
         return sl_fail(
             err, SL_BAD_INPUT,
-            "--%s is given, but the vocabulary is that of the model to begin --init-from",
+            "--%s and --init-from exclude each other: the vocabulary is that of the model",
             vocabulary);
     return check_numbers(a, err);
 }
@@ -336,10 +345,10 @@ static bool run_train(int count, char **words, struct sl_err *err)
         !tool_truncation(a.truncate, &a.training.sources.truncation, err))
         return false;
     if (!a.run)
-        return sl_fail(err, SL_BAD_INPUT, "--run-dir DIR is missing: a place for the run's state");
-    if (a.best && !a.out)
         return sl_fail(err, SL_BAD_INPUT,
-                       "--output DIR is missing: where --save-best puts the best model");
+                       "missing --run-dir DIR: a directory for the state of the run");
+    if (a.best && !a.out)
+        return sl_fail(err, SL_BAD_INPUT, "missing --output DIR: --save-best publishes to it");
     sl_train_options_complete(&a.training);
     a.training.run_dir = a.run;
     a.training.resume = a.resume;
@@ -355,7 +364,7 @@ static bool run_train(int count, char **words, struct sl_err *err)
 const struct tool tool_train = {
     .name = "train",
     .operands = "ARCHITECTURE (--corpus | --data) FILE --run-dir DIR",
-    .help = "trains a model on a text, or on labelled texts",
+    .help = "train a language model on a text, or a classifier on labelled texts",
     .run = run_train,
     .options = train_options,
     .accepts = is_architecture,
@@ -363,7 +372,7 @@ const struct tool tool_train = {
 
 /* -- init ------------------------------------------------------------------------------------- */
 
-static void say_drawn(const struct arguments *a, int64_t parameters)
+static void print_untrained(const struct arguments *a, int64_t parameters)
 {
     json_t *o = json_pack("{s:o, s:s, s:I}", "directory", sl_json_string(a->out), "architecture",
                           a->training.arch->name, "parameters", (json_int_t)parameters);
@@ -371,14 +380,14 @@ static void say_drawn(const struct arguments *a, int64_t parameters)
     if (a->json)
         printf("%s\n", text ? text : "");
     else
-        printf("%s: %s, %" PRId64 " parameters, as drawn\n", a->out, a->training.arch->name,
+        printf("%s: %s, %" PRId64 " parameters, untrained\n", a->out, a->training.arch->name,
                parameters);
     free(text);
     json_decref(o);
 }
 
-static bool write_drawn(struct sl_engine *engine, const struct arguments *a,
-                        const struct sl_tokenizer *tokens, struct sl_err *err)
+static bool write_untrained(struct sl_engine *engine, const struct arguments *a,
+                            const struct sl_tokenizer *tokens, struct sl_err *err)
 {
     struct sl_config config = a->training.config;
     config.vocab = sl_tokenizer_size(tokens);
@@ -401,19 +410,18 @@ static bool write_drawn(struct sl_engine *engine, const struct arguments *a,
                                         .bf16 = a->bf16};
     bool ok = sl_checkpoint_write(a->out, &parts, err);
     if (ok)
-        say_drawn(a, sl_model_parameter_count(model));
+        print_untrained(a, sl_model_parameter_count(model));
     sl_model_close(model);
     return ok;
 }
 
-/* Training replaces a model by a better one; what is drawn is worth less than any that is there. */
-static bool place_for_drawn(const char *out, struct sl_err *err)
+/* Training may replace a model by a better one. An untrained model never replaces anything. */
+static bool check_new(const char *out, struct sl_err *err)
 {
     if (!model_path_check_output(out, NULL, err))
         return false;
     return !model_path_check_input(out, NULL) ||
-           sl_fail(err, SL_BAD_INPUT,
-                   "--output '%s': there is a model; accepted is a version that is not there yet",
+           sl_fail(err, SL_BAD_INPUT, "--output '%s' already has a model: choose another version",
                    out);
 }
 
@@ -423,15 +431,15 @@ static bool run_init(int count, char **words, struct sl_err *err)
     if (!read_line(&a, init_rows, count, words, err))
         return false;
     if (!a.corpus || !a.out)
-        return sl_fail(err, SL_BAD_INPUT, "%s is missing",
-                       a.corpus ? "--output DIR, a place for the model,"
-                                : "--corpus FILE, a text whose characters are the vocabulary,");
-    if (!place_for_drawn(a.out, err))
+        return sl_fail(err, SL_BAD_INPUT, "missing %s",
+                       a.corpus ? "--output DIR: the directory to create"
+                                : "--corpus FILE: a text whose characters become the vocabulary");
+    if (!check_new(a.out, err))
         return false;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
     const struct sl_tokenizer_options how = {.kind = "characters"};
     struct sl_tokenizer *tokens = engine ? sl_corpus_train_tokenizer(a.corpus, &how, err) : NULL;
-    bool ok = tokens && write_drawn(engine, &a, tokens, err);
+    bool ok = tokens && write_untrained(engine, &a, tokens, err);
     sl_tokenizer_destroy(tokens);
     sl_engine_destroy(engine);
     return ok;
@@ -440,7 +448,7 @@ static bool run_init(int count, char **words, struct sl_err *err)
 const struct tool tool_init = {
     .name = "init",
     .operands = "ARCHITECTURE --corpus FILE --output DIR",
-    .help = "writes an untrained model: for trying things out",
+    .help = "write an untrained model, for tests",
     .run = run_init,
     .options = init_options,
     .accepts = is_architecture,

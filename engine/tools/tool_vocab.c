@@ -1,4 +1,4 @@
-/* tool_vocab.c - `sluice vocab`: learns a vocabulary from texts, or from the texts of records. */
+/* tool_vocab.c - `sluice vocab`: trains a tokenizer on texts and writes its vocabulary. */
 #include "base/clock.h"
 #include "base/option_parser.h"
 #include "checkpoint/json.h"
@@ -23,17 +23,17 @@ struct arguments {
 };
 
 static const struct sl_option rows[] = {
-    {"output", "FILE", "where the vocabulary goes: vocab.txt, say", SL_OPTION_STRING,
+    {"output", "FILE", "file to write, as in vocab.txt", SL_OPTION_STRING,
      offsetof(struct arguments, out), 0, 0},
-    {"vocab-size", "N", "pieces at most, special ones included [30000]", SL_OPTION_INT,
-     offsetof(struct arguments, size), 8, SL_VOCAB_MAX},
-    {"cased", NULL, "keep case and accents; train must be told so too", SL_OPTION_FLAG,
+    {"vocab-size", "N", "maximum vocabulary size, special tokens included [tokens, 30000]",
+     SL_OPTION_INT, offsetof(struct arguments, size), 8, SL_VOCAB_MAX},
+    {"cased", NULL, "keep case and accents; give --cased to `sluice train` too", SL_OPTION_FLAG,
      offsetof(struct arguments, cased), 0, 0},
-    {"text", "COLUMNS", "learn from these columns of records; else from whole files",
-     SL_OPTION_STRING, offsetof(struct arguments, text), 0, 0},
-    {"label", "COLUMN", "the column of their labels, which must be there [not looked at]",
+    {"text", "COLUMNS", "columns of records to learn from [whole files]", SL_OPTION_STRING,
+     offsetof(struct arguments, text), 0, 0},
+    {"label", "COLUMN", "column of the label, which each record must have [not checked]",
      SL_OPTION_STRING, offsetof(struct arguments, label), 0, 0},
-    {"format", "NAME", "tsv, csv or jsonl; else by the name of the file", SL_OPTION_STRING,
+    {"format", "NAME", "file format: tsv, csv or jsonl [from the file name]", SL_OPTION_STRING,
      offsetof(struct arguments, format), 0, 0},
     {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},
     {0}};
@@ -44,10 +44,11 @@ static void options(const char *operand)
     tool_help(&tool_vocab, &(struct sl_option_parser){.tables = {{.rows = rows}}});
     printf(
         "\n"
-        "KIND is wordpiece (what BERT has: [PAD] [UNK] [CLS] [SEP] [MASK], characters, then the\n"
-        "pairs that occur most often) or words (the most frequent: [PAD] [START] [UNK] first).\n"
-        "Files may be packed by gzip or xz. Columns go by name, or from 1 by number, and then\n"
-        "there is no line of names.\n");
+        "KIND is one of:\n"
+        "  wordpiece  as in BERT: [PAD] [UNK] [CLS] [SEP] [MASK], characters, merged pairs\n"
+        "  words      [PAD] [START] [UNK], then the most frequent words\n"
+        "Files may be compressed with gzip or xz. A column is a name from the header line, or a\n"
+        "number from 1; with numbers the files have no header line.\n");
 }
 
 /* -- reading ---------------------------------------------------------------------------------- */
@@ -92,7 +93,7 @@ static void on_progress(void *context, int pieces, int size)
 {
     char text[64];
     (void)context;
-    (void)snprintf(text, sizeof text, "%d of %d pieces", pieces, size);
+    (void)snprintf(text, sizeof text, "%d of %d tokens", pieces, size);
     live_line(text);
 }
 
@@ -122,15 +123,15 @@ static void print_json(const struct arguments *a, const struct sl_tokenizer *tok
 static void print_text(const struct arguments *a, const struct sl_tokenizer *tokens,
                        struct sl_tokenizer_trainer_stats facts, double seconds)
 {
-    printf("%s: %d pieces (%s, %s) from %" PRId64 " words, %d of them distinct, in %.1f s\n",
+    printf("%s: %d tokens (%s, %s) from %" PRId64 " words, %d of them distinct, in %.1f s\n",
            a->out, sl_tokenizer_size(tokens), sl_tokenizer_kind(tokens),
            a->cased ? "cased" : "lower-cased", facts.words, facts.distinct, seconds);
     if (facts.forgotten > 0)
-        printf("more distinct words than there is room for: those seen %" PRId64
-               " times or less were forgotten\n",
+        printf("too many distinct words: those seen %" PRId64 " times or less were dropped\n",
                facts.forgotten);
     if (sl_tokenizer_size(tokens) < a->size)
-        printf("the texts have no more to give than these %d pieces\n", sl_tokenizer_size(tokens));
+        printf("the texts do not have enough words for more than %d tokens\n",
+               sl_tokenizer_size(tokens));
 }
 
 /* -- all of it -------------------------------------------------------------------------------- */
@@ -189,7 +190,7 @@ static bool run(int count, char **words, struct sl_err *err)
 const struct tool tool_vocab = {
     .name = "vocab",
     .operands = "KIND --output FILE TEXT-FILE...",
-    .help = "learns a vocabulary from texts",
+    .help = "learn a tokenizer's vocabulary from texts",
     .run = run,
     .options = options,
 };

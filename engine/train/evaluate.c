@@ -120,7 +120,7 @@ bool sl_evaluate(const struct sl_model *model, struct sl_span part, const struct
         measure(&e, out);
     finish(&e);
     ok = ok &&
-         (isfinite(out->loss) || sl_fail(err, SL_NOT_FINITE, "the model's numbers are not finite"));
+         (isfinite(out->loss) || sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity"));
     out->seconds = sl_now_seconds() - begun;
     return ok || sl_wrap(err, "evaluate");
 }

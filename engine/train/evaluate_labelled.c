@@ -39,7 +39,7 @@ static bool judge(struct evaluation *e, const struct sl_classifier_item *item, i
                   struct sl_err *err)
 {
     if (!item->finite)
-        return sl_fail(err, SL_NOT_FINITE, "'%s' line %lld: the model's numbers are not finite",
+        return sl_fail(err, SL_NOT_FINITE, "'%s' line %lld: the model produced NaN or infinity",
                        e->set->path, (long long)e->set->examples[example].line);
     const int label = e->set->examples[example].label;
     const int taken_for = sl_argmax(item->logits, e->classes);

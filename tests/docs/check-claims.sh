@@ -35,8 +35,8 @@ actual=$("$build/sluice" train --help | awk '
     /rchitectures/ { inside = 1; next }
     inside && /^ *$/ { exit }
     inside && /^  [a-z]/ { name = $1; order[++count] = name }
-    inside && /completes/ { completes[name] = 1 }
-    inside && /classifies/ { classifies[name] = 1 }
+    inside && /generation/ { completes[name] = 1 }
+    inside && /classification/ { classifies[name] = 1 }
     END {
         for (i = 1; i <= count; i++)
             print order[i], completes[order[i]] ? "yes" : "no", classifies[order[i]] ? "yes" : "no"

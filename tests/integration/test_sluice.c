@@ -362,23 +362,23 @@ static double number_of(const char *text)
     return x;
 }
 
-/* [####....] 60/60  loss 2.3  active 0.7  1000 tokens/s  0:00:00 left      the last there is */
+/* [####....] 60/60  loss 2.3  gate mean 0.7  1000 tokens/s  0:00:00 left      the last there is */
 static void expect_live_line(const char *text, int steps)
 {
-    char bar[32], step[16], of[16], loss[16], active[16], speed[16], left[32];
+    char bar[32], step[16], of[16], loss[16], gate[16], speed[16], left[32];
     const char *at = NULL;
     for (const char *next = text; (next = strstr(next, "\r[")); next++)
         at = next;
     cr_assert(at, "no live line: %s", text);
     int count = sscanf(at,
-                       "\r[%31[#.]] %15[0-9]/%15[0-9] loss %15[0-9.] active %15[0-9.] %15[0-9] "
+                       "\r[%31[#.]] %15[0-9]/%15[0-9] loss %15[0-9.] gate mean %15[0-9.] %15[0-9] "
                        "tokens/s %31[0-9:] left",
-                       bar, step, of, loss, active, speed, left);
+                       bar, step, of, loss, gate, speed, left);
     cr_assert_eq(count, 7, "%d parts in: %s", count, at);
     cr_expect_eq(number_of(of), steps);
     cr_expect(number_of(step) > 0.0 && number_of(step) <= steps, "step %s", step);
     cr_expect(number_of(loss) > 0.0 && number_of(loss) < 10.0, "loss %s", loss);
-    cr_expect(number_of(active) > 0.0 && number_of(active) < 1.0, "active %s", active);
+    cr_expect(number_of(gate) > 0.0 && number_of(gate) < 1.0, "gate mean %s", gate);
     cr_expect_gt(number_of(speed), 0.0);
 }
 
@@ -392,7 +392,7 @@ Test(sluice, train_draws_a_live_line_on_a_terminal)
     expect_live_line(t.text, 60);
     cr_expect(strstr(t.text, "step 60: validation loss "), "%s", t.text);
     cr_expect(strstr(t.text, "published at step 60 of 60: "), "%s", t.text);
-    cr_expect(strstr(t.text, "serves it after a restart"), "%s", t.text);
+    cr_expect(strstr(t.text, "Restart a running daemon to serve it"), "%s", t.text);
     cr_expect_not(strstr(t.text, "{\""), "JSON on a terminal: %s", t.text);
     (void)close(t.fd);
 }
@@ -408,8 +408,9 @@ Test(sluice, train_stops_at_control_c)
     cr_expect(pressed);
     cr_expect_eq(program_wait(t.pid), 0, "%s", t.text);
     expect_live_line(t.text, 100000000);
-    cr_expect(strstr(t.text, "nothing was published; the same command with --resume goes on"), "%s",
-              t.text);
+    cr_expect(
+        strstr(t.text, "no model was published; to continue, repeat the command with --resume"),
+        "%s", t.text);
     (void)close(t.fd);
 }
 
@@ -512,8 +513,11 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
         {{"train"}, 2, "missing", "vanilla, tsa, early_exit"},
         {{"train", "gpt"}, 2, "gpt", "vanilla, tsa, early_exit"},
         {{"train", "gpt", "--help"}, 2, "gpt", "vanilla, tsa, early_exit"},
-        {{"train", "tsa"}, 2, "neither --corpus nor --data", "wanted is a text or labelled texts"},
-        {{"train", "tsa", "--corpus", "a", "--data", "b"}, 2, "both given", "accepted is one"},
+        {{"train", "tsa"}, 2, "missing input", "give --corpus FILE (plain text) or --data FILE"},
+        {{"train", "tsa", "--corpus", "a", "--data", "b"},
+         2,
+         "--corpus and --data exclude",
+         "give one"},
         {{"train", "tsa", "--corpus", dirs.corpus}, 2, "missing", "--run-dir DIR"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--save-best"},
          2,
@@ -526,11 +530,11 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--validation",
           dirs.corpus},
          2,
-         "--validation is of --data",
+         "--validation needs --data",
          "no labels"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--truncate", "left"},
          2,
-         "--truncate is of --data",
+         "--truncate needs --data",
          "no labels"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--train-fraction", "0.8",
           "--validation-fraction", "0.3"},
@@ -539,17 +543,17 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
          "must not exceed 1"},
         {{"train", "tsa", "--data", dirs.corpus, "--run-dir", dirs.run, "--train-fraction", "0.8"},
          2,
-         "--train-fraction is of --corpus",
+         "--train-fraction needs --corpus",
          "--validation-fraction"},
         {{"train", "tsa", "--data", dirs.corpus, "--validation", dirs.corpus,
           "--validation-fraction=0.1"},
          2,
-         "--validation-fraction is given",
+         "--validation-fraction and --validation exclude",
          "--validation"},
         {{"train", "tsa", "--data", dirs.corpus, "--steps", "9", "--epochs", "1"},
          2,
          "--steps and --epochs",
-         "accepted is one"},
+         "give one"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--random-crops", "1"},
          2,
          "random_crops is 1: only labelled",
@@ -574,6 +578,8 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
         {{"train", "tsa", "--learning-rate", "11"}, 2, "rate is 11", "to 10"},
         {{"train", "tsa", "--learning-rate=fast"}, 2, "--learning-rate", "not a number"},
         {{"train", "tsa", "--learning-rate=nan"}, 2, "--learning-rate", "not a number"},
+        {{"train", "tsa", "--lr", "x"}, 2, "--learning-rate", "not a number"},
+        {{"train", "tsa", "--lr"}, 2, "--learning-rate", "needs a value"},
         {{"train", "tsa", "--steps", "1.5"}, 2, "steps is 1.5", "whole number"},
         {{"train", "tsa", "--steps", "0"}, 2, "steps is 0", "from 1 to"},
         {{"train", "tsa", "--steps"}, 2, "--steps", "needs a value"},
@@ -614,26 +620,26 @@ Test(sluice, mistakes_of_the_other_commands_are_named_too)
         {{"init", "tsa", "--learning-rate", "1"}, 2, "no option --learning-rate", "--help lists"},
         {{"init", "tsa", "--router_witdh", "1"}, 2, "--router_witdh", "--router-width?"},
         {{"eval"}, 2, "usage", "MODEL-DIR"},
-        {{"eval", dirs.output}, 2, "neither --corpus nor --data", "wanted is a text"},
+        {{"eval", dirs.output}, 2, "missing input", "--corpus FILE"},
         {{"eval", dirs.output, "--corpus", dirs.corpus, "--split", "all"},
          2,
          "all",
-         "validation and test"},
+         "validation or test"},
         {{"eval", dirs.output, "--data", dirs.corpus, "--split", "test"},
          2,
-         "--split is of --corpus",
+         "--split needs --corpus",
          "--data"},
         {{"eval", dirs.output, "--data", dirs.corpus, "--train-fraction", "0.5"},
          2,
-         "--train-fraction is of --corpus",
+         "--train-fraction needs --corpus",
          "all texts"},
         {{"eval", dirs.output, "--data", dirs.corpus, "--validation-fraction", "0.2"},
          2,
-         "--validation-fraction is of --corpus",
+         "--validation-fraction needs --corpus",
          "all texts"},
         {{"eval", dirs.output, "--corpus", dirs.corpus, "--labels", dirs.corpus},
          2,
-         "--labels is of --data",
+         "--labels needs --data",
          "no labels"},
         {{"eval", dirs.output, "--corpus", dirs.corpus, "--gate", "shut"},
          2,
@@ -656,11 +662,11 @@ Test(sluice, mistakes_of_the_other_commands_are_named_too)
         {{"generate", dirs.output, "--prompt", "take bottles down, take on"},
          2,
          "26 tokens",
-         "context is 16"},
+         "context length is 16"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--init-from",
           dirs.output, "--cased"},
          2,
-         "--cased is given",
+         "--cased and --init-from exclude",
          "--init-from"},
         {{"inspect"}, 2, "usage", "MODEL-DIR"},
         {{"inspect", dirs.output, "again"}, 2, "'again'", "too many"},

@@ -98,7 +98,7 @@ Test(sluice_classify, lines_are_classified)
     expect_object(r.out, "high", "61 h");
     expect_object(second + 1, "low", "60 l");
     expect_object(third + 1, "low", "22 l 11 22\t33 44");
-    cr_expect(strstr(r.err, "1 of 3 texts were cut to 8 tokens"), "%s", r.err);
+    cr_expect(strstr(r.err, "1 of 3 texts were truncated to 8 tokens"), "%s", r.err);
     sluice_expect_success(&r, ARGS("classify", dirs.output, lines));
     cr_expect_eq(sscanf(r.out, "high\t%*f\t%63[^\n]", line), 1, "%s", r.out);
     cr_expect_str_eq(line, "61 h");
@@ -132,7 +132,8 @@ Test(sluice_classify, what_is_learnt_from_is_told)
     cr_expect(strstr(r.out, "\"texts\":73,\"validation_texts\":8,\"texts_truncated\":1,"), "%s",
               r.out);
     cr_expect(strstr(r.out, "\"labels\":{\"high\":36,\"hihg\":1,\"low\":36}"), "%s", r.out);
-    cr_expect(strstr(r.err, "the label 'hihg' is there once, in line 81: a slip"), "%s", r.err);
+    cr_expect(strstr(r.err, "the label 'hihg' occurs only once, in line 81: a typing"), "%s",
+              r.err);
     test_write_file(test_path(names, dirs.top, "names.txt"), "high\nlow\nhihg\n");
     (void)test_path(dirs.run, dirs.top, "second");
     sluice_expect_success(&r, learning(data, ARGS("--steps", "1", "--labels", names)));
@@ -227,13 +228,13 @@ Test(sluice_classify, numbers_that_are_not_finite_are_told_with_their_line)
     cr_expect_eq(r.exit_code, 2, "%d: %s", r.exit_code, r.err);
     const char *second = strstr(r.out, "\tfine\n");
     cr_expect(second && strstr(second, "\tgood\n") && !strstr(r.out, "bad"), "%s", r.out);
-    cr_expect(strstr(r.err, "lines.txt' line 5: the model's numbers are not finite"), "%s", r.err);
+    cr_expect(strstr(r.err, "lines.txt' line 5: the model produced NaN or infinity"), "%s", r.err);
     cr_expect(strstr(r.err, "2 of 5 texts could not be classified"), "%s", r.err);
     test_write_file(lines, "true\tgood\nfalse\tbad!\n");
     sluice_run(
         &r, ARGS("eval", model, "--data", lines, "--format", "tsv", "--label", "1", "--text", "2"));
     cr_expect_neq(r.exit_code, 0);
-    cr_expect(strstr(r.err, "lines.txt' line 2: the model's numbers are not finite"), "%s", r.err);
+    cr_expect(strstr(r.err, "lines.txt' line 2: the model produced NaN or infinity"), "%s", r.err);
 }
 
 /* By a name that users know. Texts that were cut are counted among those that have an answer. */
@@ -248,7 +249,7 @@ Test(sluice_classify, standard_input_is_read_and_named)
     cr_expect_eq(r.exit_code, 2, "%d: %s", r.exit_code, r.err);
     cr_expect(strstr(r.out, "high\t") == r.out && strstr(r.out, "\t61 h\n"), "%s", r.out);
     cr_expect(strstr(r.err, "'standard input' line 2: not UTF-8"), "%s", r.err);
-    cr_expect(strstr(r.err, "\n1 of 2 texts were cut to 8 tokens\n"), "%s", r.err);
+    cr_expect(strstr(r.err, "\n1 of 2 texts were truncated to 8 tokens\n"), "%s", r.err);
     test_write_file(lines, "PK\3\4 and so on");
     program_run(&r, "sluice", lines, ARGS("classify", dirs.output, "-"));
     cr_expect(strstr(r.err, "'standard input': this is zip data; accepted are"), "%s", r.err);
@@ -351,7 +352,7 @@ Test(sluice_classify, a_full_disk_is_no_fault_of_a_line)
     cr_expect_eq(fgetc(err), EOF, "more than one line");
     (void)close(full);
     (void)fclose(err);
-    cr_expect_str_eq(r.err, "sluice classify: standard output cannot be written\n");
+    cr_expect_str_eq(r.err, "sluice classify: cannot write to standard output\n");
 }
 
 Test(sluice_classify, a_classifier_completes_nothing)
@@ -367,11 +368,11 @@ Test(sluice_classify, a_classifier_completes_nothing)
         {{"generate", dirs.output, "--prompt", "a"}, 2, "classification", "sluice classify"},
         {{"eval", dirs.output, "--data", data, "--gate", "hard"},
          2,
-         "--gate is not for encoder",
+         "--gate has no effect on encoder",
          "--gate"},
         {{"eval", dirs.output, "--data", data, "--exit-threshold", "0.5"},
          2,
-         "is not for encoder",
+         "has no effect on encoder",
          "--exit-"},
     };
     sluice_expect_usage_errors(mistakes, COUNT(mistakes));
@@ -413,7 +414,7 @@ Test(sluice_classify, labelled_texts_are_learnt_for_ten_epochs_unless_it_is_said
     sluice_expect_success(&r, learning(data, ARGS("--steps", "3")));
     expect_length(3.0, 0.0);
     sluice_expect_success(&r, ARGS("train", "encoder", "--help"));
-    cr_expect(strstr(r.out, "--data without --steps and --epochs: 10 epochs"), "%s", r.out);
+    cr_expect(strstr(r.out, "With --data, the default is 10 epochs"), "%s", r.out);
 }
 
 Test(sluice_classify, a_training_that_is_stopped_says_where_its_best_model_is)
@@ -458,7 +459,7 @@ Test(sluice_classify, mistakes_of_classify_are_named)
         {{"classify", dirs.output, dirs.corpus, "my parcel is late"},
          1,
          strerrordesc_np(ENOENT),
-         "one per line, or - for"},
+         "one text per line, or - for"},
         {{"classify", dirs.output, dirs.corpus}, 2, "completion", "sluice generate"},
         {{"classify", dirs.output, dirs.corpus, "--min-score", "2"},
          2,

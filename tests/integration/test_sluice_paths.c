@@ -79,12 +79,12 @@ Test(sluice_paths, what_is_not_ours_is_not_written_over)
          "written by"},
         {{"train", "vanilla", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--output", inside},
          2,
-         "lies in --run-dir",
-         "another place"},
+         "is inside --run-dir",
+         "another directory"},
         {{"train", "vanilla", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--output", dirs.run},
          2,
-         "lies in --run-dir",
-         "another place"},
+         "is inside --run-dir",
+         "another directory"},
         {{"vocab", "words", "--output", "/dev/null", dirs.corpus},
          2,
          "/dev/null",
@@ -100,9 +100,9 @@ Test(sluice_paths, what_is_not_ours_is_not_written_over)
     cr_assert_eq(unlink(file), 0);
     sluice_expect_success(&r, ARGS("init", "vanilla", "--corpus", dirs.corpus, "--output", mine,
                                    "--width", "8", "--heads", "1"));
-    cr_expect(strstr(r.out, "parameters, as drawn"), "%s", r.out);
+    cr_expect(strstr(r.out, "parameters, untrained"), "%s", r.out);
     expect_refused(ARGS("init", "vanilla", "--corpus", dirs.corpus, "--output", mine), mine,
-                   "there is a model");
+                   "already has a model");
 }
 
 /* A model with a run in it could be loaded by nobody. */
@@ -133,10 +133,10 @@ Test(sluice_paths, a_model_goes_where_it_is_served)
     (void)test_path(third, dirs.top, "models/flat/v3/");
     (void)test_path(below, dirs.output, "1");
     expect_refused(small_and(dirs.run, flat, ARGS("--corpus", dirs.corpus)), "models/flat'",
-                   "a number from 1: ");
-    expect_refused(small_and(dirs.run, zero, ARGS("--corpus", dirs.corpus)), "the version",
+                   "a version (1, 2, ...): try ");
+    expect_refused(small_and(dirs.run, zero, ARGS("--corpus", dirs.corpus)), "must be a version",
                    "models/flat/1\n");
-    expect_refused(small_and(dirs.run, third, ARGS("--corpus", dirs.corpus)), "the version",
+    expect_refused(small_and(dirs.run, third, ARGS("--corpus", dirs.corpus)), "must be a version",
                    "models/flat/3\n");
     expect_refused(small_and(dirs.run, below, ARGS("--corpus", dirs.corpus)), dirs.output,
                    "a model itself");
@@ -144,7 +144,7 @@ Test(sluice_paths, a_model_goes_where_it_is_served)
     expect_refused(small_and(dirs.run, below, ARGS("--corpus", dirs.corpus)), dirs.output,
                    "a model itself");
     expect_refused(ARGS("init", "vanilla", "--corpus", dirs.corpus, "--output", flat),
-                   "the version", "models/flat/1");
+                   "must be a version", "models/flat/1");
     cr_expect_not(is_there("models"));
     cr_expect_not(is_there("run"));
 }
@@ -164,7 +164,7 @@ Test(sluice_paths, a_model_that_is_not_there_is_told_with_what_is)
     sluice_make_model(&dirs);
     (void)test_path(entry, dirs.top, "store/bottles");
     (void)test_path(other, dirs.top, "store/bottles/9");
-    (void)snprintf(version, sizeof version, "there is %s", dirs.output);
+    (void)snprintf(version, sizeof version, "did you mean %s?", dirs.output);
     const struct usage_error mistakes[] = {
         {{"generate", entry, "--prompt", "1"}, 1, "no model in", version},
         {{"inspect", entry}, 1, "no model in", version},

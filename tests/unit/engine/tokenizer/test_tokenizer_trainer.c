@@ -353,7 +353,7 @@ Test(vocab_tool, learns_from_whole_files)
     (void)write_file(b, "b.txt", "LOWS");
     cr_assert_eq(TOOL(text, "wordpiece", "--output", out, "--vocab-size", "15", a, b), 0, "%s",
                  text);
-    cr_assert(strstr(text, "15 pieces (wordpiece, lower-cased) from 3 words, 2 of them distinct"),
+    cr_assert(strstr(text, "15 tokens (wordpiece, lower-cased) from 3 words, 2 of them distinct"),
               "%s", text);
     file_text(out, lines, sizeof lines);
     cr_assert_str_eq(lines, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nl\n##l\no\n##o\ns\n##s\nw\n##w\n"

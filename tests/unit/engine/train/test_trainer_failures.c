@@ -84,7 +84,7 @@ Test(trainer_failures, a_measurement_that_is_not_finite_says_what_to_do)
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct sl_trainer *trainer = trainer_begin(engine, &training);
     EXPECT_FAIL(trainer_follow(trainer, &f, &err), err, SL_NOT_FINITE,
-                "not finite; try a smaller learning_rate");
+                "NaN or infinity; try a smaller learning_rate");
     cr_expect(strstr(err.text, dirs.run) && strstr(err.text, "step 8: "), "%s", err.text);
     sl_trainer_destroy(trainer);
     expect_left_at(&training, engine, 6);
