@@ -27,8 +27,11 @@ static bool fail_errno(struct sl_err *err, const char *step, const char *path)
 /* The same about an entry of a directory. */
 static bool fail_entry(struct sl_err *err, const char *step, const char *path, const char *name)
 {
-    fail_errno(err, step, name);
-    return sl_wrap(err, "in '%s'", path);
+    char whole[PATH_MAX];
+    int number = errno;
+    (void)snprintf(whole, sizeof whole, "%s/%s", path, name);
+    errno = number;
+    return fail_errno(err, step, whole);
 }
 
 static bool fail_kind(struct sl_err *err, const char *path, const char *what)

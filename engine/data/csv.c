@@ -103,11 +103,12 @@ static bool feed(struct csv *csv, const char *text, size_t bytes, struct sl_err 
         return true;
     if (csv_error(&csv->parser) != CSV_EPARSE)
         return sl_fail(err, SL_NO_MEMORY, "no memory for a field of CSV");
-    return sl_fail(err, SL_BAD_INPUT,
-                   "field %d has %s at byte offset %zu; a field with quotes in it is quoted whole, "
-                   "its own quotes doubled",
-                   csv->row->count + 1,
-                   text[done] == '"' ? "a stray quote" : "text after its closing quote", done);
+    sl_fail(err, SL_BAD_INPUT,
+            "field %d has %s at byte offset %zu; a field with quotes in it is quoted whole, "
+            "its own quotes doubled",
+            csv->row->count + 1,
+            text[done] == '"' ? "a stray quote" : "text after its closing quote", done);
+    return sl_err_set_place(err, (int)csv->line, (int)done + 1);
 }
 
 /* The text and the end of a line apart: a row that ends before the line does has met a CR. */

@@ -11,6 +11,8 @@
 
 static bool example_wrap(const struct sl_dataset *set, int64_t line, struct sl_err *err)
 {
+    sl_err_set_path(err, set->path);
+    sl_err_set_place(err, line < INT_MAX ? (int)line : INT_MAX, 0);
     return sl_wrap(err, "'%s' line %lld", set->path, (long long)line);
 }
 

@@ -51,11 +51,12 @@ static bool object_parse(struct jsonl *jsonl, const struct sl_line *line, struct
                                JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
     if (!jsonl->object && error.text[0] == '\0') /* what jansson says when it lacks memory */
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu bytes of JSON", line->bytes);
-    if (!jsonl->object)
-        return sl_fail(err, SL_BAD_INPUT, "not accepted as JSON near byte offset %d: %s%s",
-                       error.position, error.text,
-                       line->text[0] == '[' ? " (An object is wanted in each line, no array.)"
-                                            : "");
+    if (!jsonl->object) {
+        sl_fail(err, SL_BAD_INPUT, "not accepted as JSON near byte offset %d: %s%s", error.position,
+                error.text,
+                line->text[0] == '[' ? " (An object is wanted in each line, no array.)" : "");
+        return sl_err_set_place(err, (int)line->number, error.position + 1);
+    }
     return json_is_object(jsonl->object) ||
            sl_fail(err, SL_BAD_INPUT, "the JSON is %s, want an object", type_name(jsonl->object));
 }
@@ -113,7 +114,7 @@ static bool row_fill(struct jsonl *jsonl, const struct sl_line *line, struct sl_
         return false;
     for (int i = 0; i < jsonl->chosen.count; i++)
         if (!field_of(jsonl, i, &row->fields[i], err))
-            return false;
+            return sl_err_set_field(err, jsonl->chosen.names[i]);
     row->count = jsonl->chosen.count;
     return true;
 }

@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ static const char byte_order_mark[] = "\xEF\xBB\xBF";
 struct sl_line_reader {
     struct sl_source *source;
     char *name; /* what errors call the file */
+    bool is_path;
     size_t record_bytes;
     char *text; /* what was read and not yet given out: text[start] to text[end - 1] */
     size_t room, start, end;
@@ -37,6 +39,7 @@ struct sl_line_reader *sl_line_reader_open(const char *path, const char *called,
         return NULL;
     }
     l->name = copy;
+    l->is_path = !called;
     l->record_bytes = limits->record_bytes > 0 ? limits->record_bytes : STANDARD_RECORD_BYTES;
     l->source = sl_source_open(path, called, limits->file_bytes, err);
     if (l->source)
@@ -57,6 +60,9 @@ void sl_line_reader_close(struct sl_line_reader *lines)
 
 bool sl_line_reader_wrap(const struct sl_line_reader *lines, int64_t number, struct sl_err *err)
 {
+    if (lines->is_path)
+        sl_err_set_path(err, lines->name);
+    sl_err_set_place(err, number < INT_MAX ? (int)number : INT_MAX, 0);
     return sl_wrap(err, "'%s' line %lld", lines->name, (long long)number);
 }
 

@@ -34,7 +34,7 @@ bool sl_line_reader_next_nonempty(struct sl_line_reader *lines, struct sl_line *
 /* Whether the last failure was of one line, too long or not UTF-8: then the next is to be had. */
 bool sl_line_reader_can_continue(const struct sl_line_reader *lines);
 
-/* Prefixes err with a place: "'news.csv' line 7". */
+/* Records path and line in err, and prefixes it with both: "'news.csv' line 7". */
 bool sl_line_reader_wrap(const struct sl_line_reader *lines, int64_t number, struct sl_err *err);
 
 const char *sl_line_reader_name(const struct sl_line_reader *lines);

@@ -1,10 +1,12 @@
 /* name_list.c - names one after another, as many as fit. */
 #include "data/name_list.h"
+#include "base/list.h"
 #include "base/utf8.h"
 
 #include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { SHOWN_MAX = 8, AROUND_BYTES = 4, REST_BYTES = 32 }; /* around: , '' */
 
@@ -28,17 +30,14 @@ void sl_name_list_add(struct sl_name_list *names, const char *name, size_t bytes
     char text[SL_NAME_SHORT];
     if (names->count++ >= SHOWN_MAX)
         return;
-    names->used +=
-        (size_t)snprintf(names->text + names->used, sizeof names->text - names->used, "%s'%s'",
-                         names->used > 0 ? ", " : "", sl_name_shorten(name, bytes, text));
-    assert(names->used < sizeof names->text);
+    sl_list_add_quoted(names->text, sizeof names->text, sl_name_shorten(name, bytes, text));
 }
 
 const char *sl_name_list_text(struct sl_name_list *names)
 {
     int rest = names->count - SHOWN_MAX;
+    size_t used = strlen(names->text);
     if (rest > 0)
-        (void)snprintf(names->text + names->used, sizeof names->text - names->used, " and %d more",
-                       rest);
+        (void)snprintf(names->text + used, sizeof names->text - used, " and %d more", rest);
     return names->text;
 }

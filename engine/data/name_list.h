@@ -5,7 +5,6 @@
 
 struct sl_name_list {
     char text[352]; /* starts as "" */
-    size_t used;
     int count; /* of names so far */
 };
 

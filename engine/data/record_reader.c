@@ -341,7 +341,7 @@ static bool record_take(struct sl_record_reader *r, struct sl_record *record, st
     if (!r->chosen.unlabelled)
         label = r->row.fields[r->places[LABEL]];
     if (!r->chosen.unlabelled && !label_check(r, &label, err))
-        return false;
+        return sl_err_set_field(err, r->label_column);
     if (r->chosen.count > LABEL + 2 && !text_join(r, &text, err))
         return false;
     if (text.bytes == 0)

@@ -1,5 +1,6 @@
 /* options.c - the settings of the daemon: where each came from, and whether it can be accepted. */
 #include "core/options.h"
+#include "base/list.h"
 #include "base/option_parser.h"
 
 #include <assert.h>
@@ -43,12 +44,6 @@ const char *sv_options_name(int index)
     return index < ROWS ? rows[index].name : NULL;
 }
 
-static void list_names(struct sl_buffer *out)
-{
-    for (int i = 0; i < ROWS; i++)
-        sl_buffer_printf(out, i ? ", %s" : "%s", rows[i].name);
-}
-
 /* A value repeated in a message must not control the terminal. */
 static bool hide_controls(struct sl_err *err)
 {
@@ -60,12 +55,12 @@ static bool hide_controls(struct sl_err *err)
 
 bool sv_options_unknown(const char *name, struct sl_err *err)
 {
-    struct sl_buffer names = {0};
-    list_names(&names);
-    (void)sl_fail(err, SL_BAD_INPUT, "unknown key '%s'; accepted: %s", name,
-                  names.failed ? "" : names.data);
-    sl_buffer_release(&names);
-    return hide_controls(err);
+    char names[ROWS * NAME_ROOM] = "";
+    for (int i = 0; i < ROWS; i++)
+        sl_list_add(names, sizeof names, rows[i].name);
+    (void)sl_fail(err, SL_BAD_INPUT, "unknown key '%s'; accepted: %s", name, names);
+    (void)hide_controls(err);
+    return sl_err_set_field(err, name);
 }
 
 static bool is_among(const char *words, const char *value)

@@ -332,6 +332,32 @@ Test(records, errors_name_place_fact_and_cure, .init = setup, .fini = teardown)
     }
 }
 
+/* For programs, which do not read the text. */
+Test(records, errors_have_place_and_field, .init = setup, .fini = teardown)
+{
+    static const struct {
+        const char *format, *file, *field;
+        int line, column;
+    } cases[] = {
+        {"csv", "label,text\na,b\nc,\"d\"e\n", "", 3, 6},
+        {"csv", "label,text\n,b\n", "label", 2, 0},
+        {"tsv", "label\ttext\na\tb\nc\n", "", 3, 0},
+        {"jsonl", "{\"label\": \"a\", \"text\": true}\n", "text", 1, 0},
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char dump[DUMP_BYTES];
+        struct sl_err err;
+        const struct sl_record_options options = {.format = cases[i].format};
+        test_write_file(path, cases[i].file);
+        cr_assert_not(records_dump(&options, dump, &err));
+        cr_assert_str_eq(err.path, path, "case %zu", i);
+        cr_assert_str_eq(err.field, cases[i].field, "case %zu", i);
+        cr_assert_eq(err.line, cases[i].line, "case %zu: line %d", i, err.line);
+        cr_assert_eq(err.column, cases[i].column, "case %zu: column %d", i, err.column);
+    }
+}
+
 Test(records, a_missing_file_is_named, .init = setup, .fini = teardown)
 {
     struct sl_err err;
