@@ -1,11 +1,11 @@
-# Makefile - a thin face over the presets of CMakePresets.json, for those who just want it to run.
+# Makefile - shortcuts to the presets of CMakePresets.json. `make help` lists them.
 SHELL := /bin/sh
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
 .PHONY: build run test test-dev test-release test-asan test-tsan lint bench packages clean help
 
 CONFIG ?= conf/run.yaml
-# One job per processor, unless told otherwise: make build JOBS=1.
+# One job per processor; for fewer: make build JOBS=1.
 JOBS ?= $(shell nproc)
 
 # gcc 12's thread sanitizer expects memory where it used to be, before kernels shuffled addresses
@@ -16,24 +16,24 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; \
 	    do printf '  make %-14s %s\n' "$$target" "$$text"; done
 
-build: ## the programs, as shipped: build/release/{sluiced,sluice,sluicectl}
+build: ## build the programs: build/release/{sluiced,sluice,sluicectl}
 	@.ci/packages build
 	cmake --preset release --log-level=WARNING
 	cmake --build --preset release -j $(JOBS)
 
-run: build ## the daemon on 127.0.0.1:8080 with the models in models/
+run: build ## serve the models in models/ on 127.0.0.1:8080
 	@.ci/packages run
 	exec build/release/sluiced --config $(CONFIG)
 
-test: test-release test-asan test-tsan ## everything: units, journeys, sanitizers, rules
+test: test-release test-asan test-tsan ## all tests, also under the sanitizers
 
-test-dev: ## all tests on the quickest build, for use while working
+test-dev: ## all tests on the build that compiles fastest
 	@.ci/packages build run test
 	cmake --preset dev --log-level=WARNING
 	cmake --build --preset dev -j $(JOBS)
 	ctest --preset dev
 
-test-release: ## all tests on what ships
+test-release: ## all tests on the release build
 	@.ci/packages build run test
 	cmake --preset release --log-level=WARNING
 	cmake --build --preset release-all -j $(JOBS)
@@ -55,7 +55,7 @@ test-tsan: ## all tests under the thread sanitizer
 	    echo "SKIPPED: the thread sanitizer cannot start here; as root: sysctl vm.mmap_rnd_bits=28"; \
 	fi
 
-lint: ## clang and clang-tidy on every file, layout, cppcheck
+lint: ## clang, clang-tidy, cppcheck, formatting
 	@.ci/packages build run test lint
 	cmake --preset tidy --log-level=WARNING
 	cmake --build --preset tidy -j $(JOBS)
@@ -65,14 +65,14 @@ lint: ## clang and clang-tidy on every file, layout, cppcheck
 	    '--suppress=invalidPointerCast:engine/kernels/*' \
 	    engine server clients
 
-bench: ## the benchmarks, on the programs as shipped
+bench: ## run the benchmarks on the release build
 	@.ci/packages build run test
 	cmake --preset release --log-level=WARNING
 	cmake --build --preset bench -j $(JOBS)
 	cmake --build --preset release -j $(JOBS)
 	@for bench in build/release/tests/bench_*; do echo "== $$bench" && $$bench || exit 1; done
 
-packages: ## install every Debian package that any target needs
+packages: ## install the Debian packages of all targets
 	@.ci/packages build run test lint
 
 clean: ## remove build/
