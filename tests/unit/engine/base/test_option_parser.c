@@ -34,11 +34,14 @@ static struct sl_option_parser parser;
 /* Reads a line of words with single blanks between them. */
 static bool read_line(const char *line, struct sl_err *err)
 {
+    enum { WORDS_MAX = 32 };
+
     static char copy[256];
-    char *words[16];
+    char *words[WORDS_MAX];
     int count = 0;
     (void)snprintf(copy, sizeof copy, "%s", line);
     for (char *at = copy, *end; *at; at = end) {
+        cr_assert_lt(count, WORDS_MAX);
         words[count++] = at;
         end = at + strcspn(at, " ");
         if (*end)
