@@ -13,7 +13,7 @@ enum { SL_CONFIG_OWN_BYTES = 64 };
 
 /* What a model is made of: hyper-parameters that several papers have, and in `own` a struct of the
  * paper's folder with those that it alone has. Task, vocab, padding and classes are no
- * hyper-parameters: they come from what is learnt. */
+ * hyper-parameters: they come from the training data. */
 struct sl_config {
     enum sl_task task;
     int vocab, classes; /* classes: 0 unless the task is classification */
@@ -23,8 +23,8 @@ struct sl_config {
     /* Of classifiers only. */
     bool bidirectional; /* a token sees the whole text */
     int pooling;        /* enum sl_pooling */
-    int hash_bigrams;   /* rows of a table for pairs of neighbouring tokens; 0: none */
-    int wide_ngrams;    /* rows of a linear model beside the rest; 0: none */
+    int hash_bigrams;   /* rows of the hashed bigram embedding table; 0: none */
+    int wide_ngrams;    /* rows of the wide part (n-gram features); 0: none */
     _Alignas(8) unsigned char own[SL_CONFIG_OWN_BYTES];
 };
 
@@ -67,32 +67,31 @@ enum { SL_COMPLETES = 1u << SL_TASK_COMPLETION, SL_CLASSIFIES = 1u << SL_TASK_CL
 #define SL_HYPERS_DECODER                                                                          \
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 256, "features per token (d)"),                      \
         SL_INTEGER_ROW(sl_config, depth, 1, 128, 6, "blocks (L)"),                                 \
-        SL_INTEGER_ROW(sl_config, heads, 1, 128, 8, "attention heads (H); divides width"),         \
-        SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 1024, "features inside the MLP (d_ff)"),    \
+        SL_INTEGER_ROW(sl_config, heads, 1, 128, 8, "attention heads (H); must divide width"),     \
+        SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 1024, "hidden width of the MLP (d_ff)"),    \
         SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 128,                                    \
-                       "tokens that one forward pass can see (T)"),                                \
-        SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training")
+                       "maximum sequence length [tokens] (T)"),                                    \
+        SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "dropout probability during training")
 
 /* A row that is for classifiers only. */
 #define SL_CLASSIFIER_ROW(member, sort, low, high, usual, says, names)                             \
     SL_PARAM_ROW_AT(0, sl_config, member, sort, low, high, usual, says, names, SL_CLASSIFIES)
 
-/* Of classifiers that may look up pairs, as features or for the answer itself. */
+/* N-gram tables, for classifiers only. */
 #define SL_HYPERS_TABLES                                                                           \
     SL_CLASSIFIER_ROW(hash_bigrams, SL_INTEGER, 0, 1 << 24, 0,                                     \
-                      "rows of a table for hashed pairs of neighbouring tokens; 0: none", NULL),   \
+                      "rows of the hashed bigram embedding table; 0: none", NULL),                 \
         SL_CLASSIFIER_ROW(wide_ngrams, SL_INTEGER, 0, 1 << 24, 0,                                  \
-                          "rows of a linear model of one to three tokens beside the rest; "        \
-                          "0: none",                                                               \
-                          NULL)
+                          "rows of the wide part, hashed 1- to 3-gram features; 0: none", NULL)
 
 /* What a decoder's architecture needs to know as a classifier. */
 #define SL_HYPERS_CLASSIFIER                                                                       \
-    SL_CLASSIFIER_ROW(bidirectional, SL_FLAG, 0, 1, 1, "a token sees those after it, too", NULL),  \
+    SL_CLASSIFIER_ROW(bidirectional, SL_FLAG, 0, 1, 1, "let tokens attend to later tokens, too",   \
+                      NULL),                                                                       \
         SL_HYPERS_POOLING
 #define SL_HYPERS_POOLING                                                                          \
     SL_CLASSIFIER_ROW(pooling, SL_CHOICE, 0, SL_POOLING_LAST, SL_POOLING_MEAN,                     \
-                      "how a text becomes one row", sl_pooling_names)
+                      "how token vectors become one text vector", sl_pooling_names)
 
 /* Rows of a paper's own struct, for use like SL_INTEGER_ROW and its like. */
 #define SL_OWN_ROW(of, member, sort, low, high, usual, says, names)                                \
@@ -125,8 +124,8 @@ enum { SL_ARCH_LIST = 512 };
 /* The names of those that can do one of the tasks, for errors; returns `list`. */
 const char *sl_arch_list(unsigned tasks, char list[SL_ARCH_LIST]);
 
-/* Fills c with the standards of its table. vocab stays 0: it comes from the tokenizer. */
-void sl_config_standard(const struct sl_arch *arch, struct sl_config *c);
+/* Fills c with the defaults of its table. vocab stays 0: it comes from the tokenizer. */
+void sl_config_set_defaults(const struct sl_arch *arch, struct sl_config *c);
 /* Every hyper-parameter within its bounds, and what no single bound says: heads divide width, and
  * what is not for the task is as the table has it. */
 bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
@@ -139,6 +138,6 @@ static inline bool sl_hyper_is_for(const struct sl_param *hyper, enum sl_task ta
 }
 
 /* How an architecture is served unless its checkpoint says otherwise. */
-struct sl_policy sl_policy_standard(const struct sl_arch *arch);
+struct sl_policy sl_policy_defaults(const struct sl_arch *arch);
 /* The rows of its policy; none when it has none. */
 const struct sl_param *sl_policy_rows(const struct sl_arch *arch);

@@ -49,7 +49,7 @@ const char *sl_arch_list(unsigned tasks, char list[SL_ARCH_LIST])
     return list;
 }
 
-void sl_config_standard(const struct sl_arch *arch, struct sl_config *c)
+void sl_config_set_defaults(const struct sl_arch *arch, struct sl_config *c)
 {
     *c = (struct sl_config){0};
     sl_params_set_defaults(arch->hypers, c);
@@ -61,7 +61,7 @@ const struct sl_param *sl_policy_rows(const struct sl_arch *arch)
     return arch->policy ? arch->policy : none;
 }
 
-struct sl_policy sl_policy_standard(const struct sl_arch *arch)
+struct sl_policy sl_policy_defaults(const struct sl_arch *arch)
 {
     struct sl_policy policy = {0};
     sl_params_set_defaults(sl_policy_rows(arch), policy.own);
@@ -81,7 +81,7 @@ static bool hypers_check(const struct sl_arch *arch, const struct sl_config *c, 
 static bool cases_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
 {
     struct sl_config usual;
-    sl_config_standard(arch, &usual);
+    sl_config_set_defaults(arch, &usual);
     for (const struct sl_param *h = arch->hypers; h->name; h++) {
         char value[SL_PARAM_TEXT];
         bool same = !(fabs(sl_param_get(h, c) - sl_param_get(h, &usual)) > 0.0);

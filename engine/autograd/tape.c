@@ -1,4 +1,4 @@
-/* tape.c - runs operations, remembers them while training, and walks them back. */
+/* tape.c - runs operations, records them while training, and computes gradients. */
 #include "autograd/tape.h"
 
 #include "base/random.h"

@@ -1,7 +1,7 @@
-/* tape.h - runs operations, remembers them while training, and walks them back.
+/* tape.h - runs operations, records them while training, and computes gradients.
  *
  * The same architecture code trains and serves. While training every op leaves a node, and
- * sl_tape_backward visits the nodes in reverse. While serving nothing is remembered. In a dry run
+ * sl_tape_backward visits the nodes in reverse. While serving nothing is recorded. In a dry run
  * nothing is computed either: the tape only counts the memory that the real run will take.
  *
  * A batch is ragged: one matrix of rows (the tokens of all sequences, one after another), and for
@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-/* What the tokens of one sequence so far have left for later ones: columns of operands and columns
+/* The KV cache of one sequence: columns of operands and columns
  * of fp32, handed out by the builder. Column c begins `capacity` c elements from the start, so an
  * op has the place of `width` columns to itself and says what lies where in it: attention gives
  * each head `capacity` keys, one after another, then as many values, since a head reads all of its
@@ -39,14 +39,14 @@ struct sl_sequence {
 
 struct sl_batch {
     const int32_t *tokens;  /* rows */
-    const int32_t *targets; /* rows, when a loss is asked for: the token to predict, or -1 */
+    const int32_t *targets; /* rows, to compute a loss: the token to predict, or -1 */
     const int32_t *labels;  /* count, the same for a classifier: the class of each sequence */
     const struct sl_sequence *sequences;
     int rows, count;
     int row_base;                 /* of row 0 within the whole training batch: numbers dropout */
     float loss_scale;             /* 1 / targets, or labels, in the whole training batch */
     float row_scale;              /* 1 / rows in the whole training batch */
-    const struct sl_rows *wanted; /* rows whose logits are asked for; NULL: all */
+    const struct sl_rows *wanted; /* rows whose logits are requested; NULL: all */
 };
 
 /* How a model is served, as far as there is a choice. Zeroes are a model as it was trained: nothing
@@ -88,7 +88,7 @@ struct sl_node {
     bool overwrite[SL_NODE_INPUTS];
 };
 
-/* What a forward pass found out about itself. */
+/* Statistics of a forward pass. */
 struct sl_forward_stats {
     double loss;          /* summed, already scaled by loss_scale */
     double aux_loss;      /* the auxiliary terms added to it */
@@ -96,10 +96,10 @@ struct sl_forward_stats {
     double gate_count;    /* routers x rows */
     double active_sum;    /* rows that ran, summed over the blocks that could be skipped */
     double active_count;  /* those blocks x rows */
-    double depth_sum;     /* steps until a row halted, over the rows whose halting was followed: */
-    double depth_count;   /* so many, all but padding, or first rows alone */
+    double depth_sum;     /* steps until a row halted, summed over the counted rows */
+    double depth_count;   /* those rows: all but padding, or first rows only */
     double first_depth;   /* the same sum over the first rows of all sequences */
-    int32_t *layers_used; /* per row: blocks that ran; NULL when nobody asks */
+    int32_t *layers_used; /* per row: blocks that ran; NULL: not requested */
 };
 
 /* Adds the sums of a pass to those of others. */
@@ -114,8 +114,8 @@ struct sl_tape {
     const struct sl_policy *policy; /* not NULL when not training */
     struct sl_forward_stats stats;
     bool training;
-    float progress;     /* the share of a training that is done, 0..1: prices may follow it */
-    float word_dropout; /* the share of tokens that sl_embedding_lookup leaves out while training */
+    float progress; /* fraction of the training that is done, 0..1: loss weights may depend on it */
+    float word_dropout;    /* probability that sl_embedding_lookup drops a token while training */
     uint64_t random_key;   /* of this step: dropout */
     uint64_t random_site;  /* counts the places that drew from it */
     int32_t *row_position; /* per row of the batch: its place in its text, */

@@ -1,4 +1,4 @@
-/* tensor.h - a matrix somebody else owns, and a parameter of a model. */
+/* tensor.h - a matrix view, which owns no memory, and a parameter of a model. */
 #pragma once
 
 #include "base/arena.h"
@@ -19,7 +19,7 @@ struct sl_tensor {
     bool needs_grad;
 };
 
-/* A named, learnt (or merely saved) matrix, and the forms in which matrix products read it. */
+/* A named matrix, trained or only saved, with the packed forms that matrix products read. */
 struct sl_parameter {
     const char *name;
     float *data; /* rows x cols */

@@ -138,7 +138,7 @@ static bool write_all(int fd, const char *path, const struct sl_slice *slices, i
     for (int i = 0; i < count; i++)
         if (!write_slice(fd, &slices[i], path, err))
             return false;
-    /* mkostemp made it for the owner alone; it will be read by whoever may enter the directory. */
+    /* mkostemp made it for the owner alone; everyone who may enter the directory may read it. */
     if (fchmod(fd, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH) != 0)
         return fail_errno(err, "chmod", path);
     return fsync(fd) == 0 || fail_errno(err, "fsync", path);

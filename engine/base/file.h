@@ -1,4 +1,4 @@
-/* file.h - files read whole without copying, and replaced so that nobody sees half of one. */
+/* file.h - files mapped into memory, and files and directories replaced atomically. */
 #pragma once
 
 #include "sluice/err.h"

@@ -1,4 +1,4 @@
-/* list.c - items put in a row, as many as there is room for. */
+/* list.c - lists of items in messages, as many as fit. */
 #include "base/list.h"
 
 #include <assert.h>

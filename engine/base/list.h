@@ -1,4 +1,4 @@
-/* list.h - items put in a row for people to read: "a, b, c". The caller owns the array. */
+/* list.h - lists of items in messages: "a, b, c". The caller owns the array. */
 #pragma once
 
 #include <stddef.h>

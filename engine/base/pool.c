@@ -105,7 +105,7 @@ static int share_begin(int pieces, int thread, int threads)
 
 /* Does pieces of one share of a batch until none is left; returns how many it did. What is read
  * of the batch before a claim is right if the claim succeeds: a batch with a piece to take is not
- * over, and nobody writes the next one before it is. */
+ * over, and the next one is not written before. */
 static int take_share(struct sl_pool *pool, uint32_t batch, int share, int worker)
 {
     void (*f)(void *, int, int, int) = atomic_load_explicit(&pool->f, memory_order_relaxed);

@@ -7,7 +7,7 @@
  * at the same time apart: use it to pick scratch memory.
  *
  * Idle threads sleep; waiting for the next piece of a running batch spins for a few microseconds
- * first. One caller at a time: a pool belongs to whoever runs batches. */
+ * first. One caller at a time: the thread that runs a batch owns the pool. */
 #pragma once
 
 #include "sluice/err.h"

@@ -1,8 +1,8 @@
 /* random.h - counter-based random numbers.
  *
  * A value depends on (seed, purpose, index) and on nothing else: not on the order of calls, the
- * number of threads or what was drawn before. So a run can stop anywhere and go on with the same
- * numbers, and a parameter's first value does not move when another is added. */
+ * number of threads or what was drawn before. So a run can be resumed anywhere with the same
+ * numbers, and a parameter's initial values do not change when another is added. */
 #pragma once
 
 #include <stdint.h>

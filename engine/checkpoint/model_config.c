@@ -209,7 +209,7 @@ static bool read_policy(struct sl_model_config *model_config, const json_t *root
                         struct sl_err *err)
 {
     const struct sl_param *rows = sl_policy_rows(model_config->arch);
-    model_config->policy = sl_policy_standard(model_config->arch);
+    model_config->policy = sl_policy_defaults(model_config->arch);
     if (!json_object_get(root, "inference"))
         return true;
     json_t *inference = sl_json_object(root, "inference", err);

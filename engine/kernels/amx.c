@@ -1,6 +1,4 @@
-/* amx.c - the table of the AMX level: bf16 operands, everything else from AVX-512.
- * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mavx512bf16 -mamx-tile
- * -mamx-bf16. */
+/* amx.c - the table of the AMX level: bf16 operands, everything else from AVX-512. */
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
 #include "kernels/isa_levels.h"

@@ -25,7 +25,7 @@ void sl_amx_attention(const struct sl_attention *a);
 void sl_amx_attention_decode(const struct sl_attention *a);
 size_t sl_amx_attention_backward_scratch(int queries, int keys, int head_dim);
 void sl_amx_attention_backward(const struct sl_attention_backward *b);
-/* And for any head_dim; copies of the operands take scratch beside the above. */
+/* The same for any head_dim; copies of the operands take additional scratch memory. */
 size_t sl_amx_attention_padded_bytes(int queries, int keys, int head_dim);
 void sl_amx_attention_padded(const struct sl_attention *a);
 void sl_amx_attention_padded_backward(const struct sl_attention_backward *b);

@@ -255,8 +255,8 @@ static void softmax_some(const struct attention_ctx *r, struct block *b, int fir
     _mm512_storeu_ps(b->total + first, sl_fold16(lanes, false));
 }
 
-/* Probabilities times values. Rows of p past the last query hold what was there before: they
- * make rows of sums that nobody reads. */
+/* Probabilities times values. Rows of p past the last query hold old data; the rows of
+ * sums computed from them are never read. */
 static void pv_matmul_block(const struct attention_ctx *r, const struct block *b, const uint16_t *p,
                             float *sums)
 {

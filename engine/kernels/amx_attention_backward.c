@@ -1,6 +1,4 @@
 /* amx_attention_backward.c - attention backward in bf16 tiles.
- * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mavx512bf16 -mamx-tile
- * -mamx-bf16.
  *
  * Everything is computed with keys down and queries across: K and V are left operands as they
  * lie, what belongs to a query (lse, D, its dropout key) is a vector beside the lanes, and rows

@@ -1,5 +1,4 @@
 /* amx_attention_decode.c - attention of a single query, as in decoding.
- * Flags: as amx_attention.c.
  *
  * Tiles would be nearly empty, K and V would have to be packed for one use, and the tile unit would
  * have to wake up for it. So tiles are imitated to the bit by vectors. What TDPBF16PS (Intel SDM

@@ -1,8 +1,7 @@
 /* amx_attention_padded.c - attention in tiles for heads that do not fill them.
- * Flags: as amx_attention.c.
  *
- * Copies of the operands have rows of whole tiles, filled up with zeros: these add nothing to a
- * score, and make columns of results that are left behind. A head of 6 takes the time of one of 32,
+ * Copies of the operands have rows of whole tiles, padded with zeros: these add nothing to a
+ * score, and the extra result columns are dropped. A head of 6 takes the time of one of 32,
  * a tenth of what its rows would take one by one. */
 #include "base/int_util.h"
 #include "kernels/amx.h"
@@ -15,7 +14,7 @@ struct copies {
     int width;
     uint16_t *q, *k, *v, *out;
     float *dout, *dq, *dk, *dv; /* backward only */
-    void *rest;                 /* what attention itself wants */
+    void *rest;                 /* scratch of the attention itself */
 };
 
 static struct copies lay_out(void *scratch, int queries, int keys, int head_dim, size_t *used)

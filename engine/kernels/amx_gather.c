@@ -1,5 +1,4 @@
-/* amx_gather.c - gather and scatter slots for bf16 rows, 32 elements at a time; sums are fp32.
- * Flags: as amx_rows.c. */
+/* amx_gather.c - gather and scatter slots for bf16 rows, 32 elements at a time; sums are fp32. */
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
 

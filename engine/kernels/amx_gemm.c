@@ -1,10 +1,8 @@
 /* amx_gemm.c - bf16 matrix products in tiles.
- * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mavx512bf16 -mamx-tile
- * -mamx-bf16.
  *
- * Tiles 0 to 3 hold sums. 32 rows of x at a time meet one panel of B as 2 x 2 tiles; 16 rows or
- * fewer meet two panels as 1 x 4, so that four sums are always under way (a TDPBF16PS takes 16
- * cycles to issue and 52 to finish). Each sum adds its products in the order of k in both
+ * Tiles 0 to 3 hold sums. 32 rows of x at a time are multiplied by one panel of B as 2 x 2 tiles;
+ * 16 rows or fewer by two panels as 1 x 4, so that four sums are always under way (a TDPBF16PS
+ * takes 16 cycles to issue and 52 to finish). Each sum adds its products in the order of k in both
  * cases, and rows past the last are not computed but configured away. */
 #include "base/int_util.h"
 #include "kernels/amx.h"
@@ -12,10 +10,10 @@
 
 #include <assert.h>
 
-/* Rows of x that meet a panel before the next panel: they and two panels stay in L2. */
+/* Rows of x multiplied by one panel before the next: they and two panels fit into L2. */
 enum { ROWS_MAX = 256 };
 
-/* Some rows of x on their way through B. */
+/* A strip of rows of x that is multiplied by all of B. */
 struct strip {
     const uint16_t *x;
     float *y;
@@ -46,7 +44,7 @@ static void configure_flat(int rows)
     sl_tiles_configure(&c);
 }
 
-/* Puts finished sums (16 or 32 wide, SL_PANEL apart) where they belong. */
+/* Stores finished sums (16 or 32 wide, SL_PANEL apart) to y. */
 static void write_sums(const struct sl_gemm *g, float *y, const float *sums, int rows, int cols)
 {
     const __mmask16 left = sl_first16(cols), right = sl_first16(cols - 16);
@@ -62,8 +60,7 @@ static void write_sums(const struct sl_gemm *g, float *y, const float *sums, int
     }
 }
 
-/* A tile that comes from afar is waited for, unless its lines were asked for two steps before. What
- * is past the last panel is asked for in vain, which does no harm. */
+/* Prefetches the tiles of B two steps ahead. Past the last panel this is useless but harmless. */
 static void fetch_ahead(const uint16_t *panel)
 {
     enum { STEP = 2 * 512, LINE = 32 };

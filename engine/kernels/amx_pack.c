@@ -1,6 +1,4 @@
 /* amx_pack.c - bf16 operands: rows, packed B, transposes.
- * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mavx512bf16 -mamx-tile
- * -mamx-bf16.
  *
  * Packed B is panels of SL_PANEL columns. A panel is, for each TILE_K rows of B, two tiles as
  * TDPBF16PS reads its third operand: 16 pairs of rows, each pair with 16 columns side by side,

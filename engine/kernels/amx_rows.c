@@ -1,6 +1,4 @@
-/* amx_rows.c - rows on their way into bf16 operands: everything that happens to them, in registers.
- * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mavx512bf16 -mamx-tile
- * -mamx-bf16. */
+/* amx_rows.c - conversion of rows to bf16 operands, fused with the epilogue. */
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
 

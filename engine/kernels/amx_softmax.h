@@ -14,7 +14,7 @@ struct sl_score_row {
     size_t score_pitch, p_pitch; /* from 16 scores, from 32 probabilities to the next */
 };
 
-/* The maximum is one of these. */
+/* 16 partial maxima of the row's first n scores. */
 static inline __m512 sl_maxima(const struct sl_score_row *row, int n)
 {
     const __m512 lowest = _mm512_set1_ps(-INFINITY);
@@ -68,8 +68,8 @@ static inline __m512 sl_softmax_tile(const struct sl_attention *a, const struct 
     return _mm512_add_ps(low, high);
 }
 
-/* What makes the sum of values, weighted by 2^(score - max), the result of a query. One that sees
- * nothing has total 0 and max -infinity. */
+/* The factor that normalizes a sum of values weighted by 2^(score - max). A query that sees no key
+ * has total 0 and max -infinity. */
 static inline __m512 sl_total_factor(const struct sl_attention *a, float total)
 {
     const float kept = a->dropout.threshold ? a->dropout.scale : 1.0f;

@@ -1,4 +1,4 @@
-/* amx_tiles.h - the tile registers: their configuration, and what gcc must be told about them.
+/* amx_tiles.h - the tile registers: their configuration, and workarounds for gcc.
  *
  * A kernel sets the configuration it needs, uses the tiles and releases them before it returns,
  * so any thread may call it at any time. */
@@ -34,7 +34,7 @@ static inline void sl_tiles_configure(const struct sl_tile_config *config)
     _tile_loadconfig(config);
 }
 
-/* Hands out scratch; with no memory it only counts. */
+/* Allocates from scratch memory; with base NULL it only counts the bytes. */
 static inline void *sl_tiles_take(void *base, size_t *used, size_t bytes)
 {
     void *piece = base ? (unsigned char *)base + *used : NULL;
@@ -42,9 +42,9 @@ static inline void *sl_tiles_take(void *base, size_t *used, size_t bytes)
     return piece;
 }
 
-/* The tile unit falls asleep after some 400 ns without work and needs 250 ns to wake up (seen on
- * Sapphire Rapids, where that was half of the time of attention). A product that nobody reads,
- * between rows of vector work, keeps it awake; one before the first row wakes it in time. No
+/* The tile unit powers down after some 400 ns without work and needs 250 ns to wake up (seen on
+ * Sapphire Rapids, where that was half of the time of attention). An unused
+ * product between rows of vector work keeps it awake; one before the first row wakes it in time. No
  * sums may be in tile 0 then. */
 static inline void sl_tiles_stay_awake(void)
 {
@@ -105,7 +105,7 @@ static inline __m512i sl_pair16(__m256i even, __m256i odd)
 
 /* Two rows of 32 bf16 as two rows of 16 pairs. Without leaving their 128-bit lanes the columns
  * come out in the order of sl_lane_column, which costs one instruction a row instead of four;
- * whoever reads the products puts the columns back. */
+ * the code that reads the products restores the order. */
 static inline void sl_pair_rows(__m512i even, __m512i odd, uint16_t *left, uint16_t *right)
 {
     _mm512_storeu_si512(left, _mm512_unpacklo_epi16(even, odd));

@@ -1,7 +1,7 @@
-/* attention_rows.c - attention by the row slots of a level, one query at a time but for the sums of
- * rows: those are products of the weights of a few queries, with zeros for keys that a query does
- * not see. Both add up every element in the order of the keys, so that nothing depends on which
- * queries they are: a product by 0 changes no sum. */
+/* attention_rows.c - attention by the row slots of a level, one query at a time. Only sums over
+ * keys are computed for a block of queries at once, as a product whose weights are 0 for keys that
+ * a query does not see. Every element is summed in the order of the keys and adding a product with
+ * 0 changes nothing, so the result of a query does not depend on its block. */
 #include "base/int_util.h"
 #include "kernels/isa_levels.h"
 
@@ -14,7 +14,7 @@ enum {
     BLOCK = 16 /* queries */
 };
 
-/* A call under way: what it was asked for and with what it answers. */
+/* A call: its arguments and its scratch memory. */
 struct attention_ctx {
     const struct sl_kernels *kernels; /* the table of the level */
     const struct sl_attention *a;
@@ -81,7 +81,7 @@ static void zero_tail(float *row, int n, int max_keys)
     memset(row + n, 0, (size_t)(max_keys - n) * sizeof *row);
 }
 
-/* y_i = sum_j weights_ij rows_j for `queries` queries. One alone has nothing to share. */
+/* y_i = sum_j weights_ij rows_j for `queries` queries. A single query needs no product. */
 static void sum_keys(const struct attention_ctx *r, float *y, size_t y_stride, const float *weights,
                      const float *rows, int queries, int keys)
 {

@@ -1,5 +1,4 @@
 /* avx2.c - fp32 matrix products, 8 floats at a time.
- * Flags: -mavx2 -mfma -mf16c.
  *
  * B is packed as the reference packs it. Every element of a product is one chain of FMA in the
  * order of k, as in the reference, whatever the block it falls into. */

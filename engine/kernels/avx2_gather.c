@@ -1,5 +1,4 @@
-/* avx2_gather.c - gather and scatter slots, 8 floats at a time.
- * Flags: -mavx2 -mfma. */
+/* avx2_gather.c - gather and scatter slots, 8 floats at a time. */
 #include "kernels/avx2_math.h"
 #include "kernels/isa_levels.h"
 

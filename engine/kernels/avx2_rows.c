@@ -1,4 +1,4 @@
-/* avx2_rows.c - row slots, 8 floats at a time; the last few by mask. Flags: -mavx2 -mfma -mf16c. */
+/* avx2_rows.c - row slots, 8 floats at a time; the last few by mask. */
 #include "kernels/avx2_math.h"
 #include "kernels/isa_levels.h"
 

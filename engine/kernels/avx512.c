@@ -1,5 +1,4 @@
 /* avx512.c - fp32 matrix products, 16 floats at a time, and the AVX-512 table.
- * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma.
  *
  * B is packed as the reference packs it. Every element of a product is one chain of FMA in the
  * order of k, as in the reference, whatever the block it falls into. */

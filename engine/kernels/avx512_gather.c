@@ -1,5 +1,4 @@
-/* avx512_gather.c - gather and scatter slots, 16 floats at a time.
- * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma. */
+/* avx512_gather.c - gather and scatter slots, 16 floats at a time. */
 #include "kernels/avx512_math.h"
 #include "kernels/isa_levels.h"
 

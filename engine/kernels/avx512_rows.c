@@ -1,5 +1,4 @@
-/* avx512_rows.c - row slots, 16 floats at a time; the last few by mask.
- * Flags: -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma. */
+/* avx512_rows.c - row slots, 16 floats at a time; the last few by mask. */
 #include "kernels/avx512_math.h"
 #include "kernels/isa_levels.h"
 

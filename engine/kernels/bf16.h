@@ -1,4 +1,4 @@
-/* bf16.h - the upper half of a float, one at a time: what conversion means. */
+/* bf16.h - conversion of one bf16, the upper half of a float. */
 #pragma once
 
 #include <stdint.h>

@@ -3,8 +3,7 @@
  * The only file that includes <cblas.h>. OpenBLAS promises no row independence: which of its
  * kernels runs depends on the shape of the call. So every call here has the same number of rows
  * (the last ones filled up with zeros), columns are grouped and k is cut at the same places
- * whatever is asked for. Needs no compiler flags. OpenBLAS is held to one thread: rows are split
- * by our pool, above. */
+ * in every call. OpenBLAS is limited to one thread: rows are split by our own pool. */
 #include "base/int_util.h"
 #include "kernels/bf16.h"
 #include "kernels/isa_levels.h"

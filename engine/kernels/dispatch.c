@@ -1,5 +1,5 @@
-/* dispatch.c - the tables, made once: each level starts as a copy of the one below it that it
- * builds on and overrides what it does better. So every slot of every table is always filled. */
+/* dispatch.c - makes the kernel tables once. Each level starts as a copy of a lower one and
+ * overrides the slots that it computes faster, so every slot of every table is filled. */
 #include "kernels/isa_levels.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* epilogue_rows.c - what happens to a row of products, one step after another: the meaning of
- * `epilogue`, for every level that does not fuse the steps. */
+/* epilogue_rows.c - `epilogue` as separate steps: its definition, used by every level that does not
+ * fuse them. */
 #include "kernels/isa_levels.h"
 
 enum { SEGMENT = 64 }; /* a multiple of 32, so that padding comes last */

@@ -1,10 +1,10 @@
-/* gemm_panels.h - the way of a matrix product through the panels of B, for levels that keep sums in
+/* gemm_panels.h - loops of a matrix product over the panels of B, for levels that keep sums in
  * registers. */
 #pragma once
 
 #include "kernels/kernels.h"
 
-/* Some rows of x meet some columns of a panel. */
+/* The product of some rows of x and some columns of a panel. */
 struct sl_gemm_tile {
     const float *x, *panel;
     float *y;
@@ -13,7 +13,8 @@ struct sl_gemm_tile {
     bool accumulate;
 };
 
-/* `gemm_some_rows` takes as many of the rows left as its registers hold, and returns how many. */
+/* `gemm_some_rows` computes as many of the remaining rows as its registers hold, and returns their
+ * number. */
 static inline __attribute__((always_inline)) void sl_gemm_panels(
     const struct sl_gemm *g, int (*gemm_some_rows)(const struct sl_gemm_tile *t, int rows))
 {

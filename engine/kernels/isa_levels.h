@@ -1,5 +1,5 @@
-/* isa_levels.h - what the files of kernels/ share and nobody else needs: how each level fills its
- * table, and attention written once for all levels that compute it row by row in fp32. */
+/* isa_levels.h - internal to kernels/: how each level fills its table, and attention written once
+ * for all levels that compute it row by row in fp32. */
 #pragma once
 
 #include "kernels/kernels.h"

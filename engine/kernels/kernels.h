@@ -9,16 +9,16 @@
  *
  *   Row independence. Row i of a result depends on row i of the input and on the weights only, in
  *   an order of additions fixed by the inner dimension: not on the number of rows, on the row's
- *   place among them, on column limits or on what shares the call. Answers are therefore the same
- *   alone and in a batch of 256.
+ *   place among them, on column limits or on other rows in the call. So results are the same for
+ *   a text alone and in a batch of 256.
  *
  *   Tails. Any n, any number of rows, any inner dimension. Nothing past the last element is
  *   written except the padding of operand rows, and nothing past it is read into the result.
  *
  * Operands. Matrix products read their inputs in the table's operand type: bf16 where the CPU has
  * tiles for it, else fp32. Rows of operands are sl_operand_stride() elements apart; in bf16, those
- * past `cols` up to a multiple of 32 are zero, and whoever writes a row writes them. Sums are
- * always fp32. */
+ * past `cols` up to a multiple of 32 are zero; the function that writes a row writes them, too.
+ * Sums are always fp32. */
 #pragma once
 
 #include "base/cpu.h"
@@ -41,11 +41,11 @@ struct sl_gemm {
     size_t x_stride, y_stride;
     int m, n, k;
     bool accumulate; /* add to y instead of replacing it */
-    bool is_far;     /* a hint: nobody has read B of late, it must come from afar */
+    bool is_far;     /* a hint: B is probably not in the cache */
 };
 
-/* y (m x n) = or += x (m x k) b (k x n), all fp32 and where they lie: for factors too small to be
- * worth packing. x_ij is x[i * x_row + j * x_col], so x may lie transposed. Every element is one
+/* y (m x n) = or += x (m x k) b (k x n), all fp32 and unpacked, for matrices too small to be worth
+ * packing. x_ij is x[i * x_row + j * x_col], so x may be transposed. Every element is one
  * chain of fmaf in the order of k, which begins at y when accumulating: the same bits at every
  * level. */
 struct sl_small_gemm {
@@ -56,8 +56,8 @@ struct sl_small_gemm {
     bool accumulate;
 };
 
-/* Dropout as a pure function of its place (Srivastava et al. 2014, inverted): element c of a row
- * is kept when 16 bits derived from (row key, c) are at least `threshold`, and then scaled by
+/* Dropout as a pure function of row key and column (Srivastava et al. 2014, inverted): element c of
+ * a row is kept when 16 bits derived from (row key, c) are at least `threshold`, and then scaled by
  * `scale` = 65536 / (65536 - threshold).
  *     word = hash32(row_key ^ (c / 2) * 0x9E3779B9)   16 bits = c odd ? word >> 16 : word & 0xffff
  * with hash32 the 32-bit finaliser of MurmurHash3 (Appleby). threshold 0 keeps everything. */
@@ -68,8 +68,8 @@ struct sl_dropout {
 
 enum sl_activation { SL_LINEAR, SL_RELU, SL_GELU /* x Phi(x), exact erf form: Hendrycks 2016 */ };
 
-/* What happens to a row of products before it goes on, in fp32 and without leaving the registers
- * where a level can: y = dropout(f(products + bias)). */
+/* Post-processing of one row of a matrix product, fused where a level can:
+ * y = dropout(f(products + bias)), in fp32. */
 struct sl_epilogue {
     float *products;   /* n; y is written over them unless out is set */
     void *out;         /* y as operands, padded with zeros to a multiple of 32; or NULL */
@@ -106,9 +106,9 @@ struct sl_attention_backward {
     size_t dout_stride, dq_stride, dkv_stride;
 };
 
-/* One query's part of the way back through attention whose probabilities are p_j = rate w_j e_j:
+/* Backward of one query's softmax in attention whose probabilities are p_j = rate w_j e_j:
  *     s_j = p_j (dp_j - mean);   ds_j += s_j, or ds_j = s_j when overwrite;   db_j += s_j
- * All levels do these operations in this order, none fused. */
+ * All levels do these operations in this order, without FMA. */
 struct sl_softmax_backward {
     const void *e; /* n operands */
     const float *w, *dp;
@@ -118,8 +118,8 @@ struct sl_softmax_backward {
     int n;
 };
 
-/* n rows, `width` elements of each: row j is number at[j], or j without a list, and rows are
- * `stride` elements apart. */
+/* Selects n rows of a matrix, `width` elements of each. Row j of the selection is row indices[j],
+ * or j when indices is NULL. Rows are `stride` elements apart. */
 struct sl_row_list {
     const int32_t *indices;
     size_t stride;
@@ -213,7 +213,7 @@ struct sl_kernels {
     /* -- attention -------------------------------------------------------------------------- */
 
     size_t (*attention_scratch)(int queries, int keys, int head_dim); /* forward and backward */
-    /* `at`: the table whose row slots a level without tiles goes through */
+    /* `kernels`: the table whose row slots are used by levels without tiles */
     void (*attention)(const struct sl_kernels *kernels, const struct sl_attention *a);
     void (*attention_backward)(const struct sl_kernels *kernels,
                                const struct sl_attention_backward *b);

@@ -1,4 +1,5 @@
-/* polynomials.h - polynomials of our own, shared by every vector level; lowest power first.
+/* polynomials.h - coefficients of exp, log and erf approximations, shared by all vector levels;
+ * lowest power first.
  *
  * All were fitted at the Chebyshev nodes of their interval in 40-digit arithmetic; the stated
  * errors are of the fit alone, test_kernels measures them with fp32 rounding. */

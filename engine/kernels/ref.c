@@ -1,9 +1,9 @@
-/* ref.c - what every kernel means, in the most obvious C: the other levels are tested against it.
+/* ref.c - the definition of every kernel in plain C; the other levels are tested against it.
  *
- * Needs no compiler flags beyond -ffp-contract=off, which all of kernels/ wants: where two levels
- * promise the same bits, the places that fuse a multiplication into an addition are written out
- * as fmaf. In a matrix product every element is one chain of fmaf in the order of k, so
- * the fp32 levels agree to the bit. Sums that no level promises to the bit are in double. */
+ * Needs no compiler flags beyond -ffp-contract=off, which all of kernels/ is compiled with: where
+ * two levels promise the same bits, fused multiply-adds are written as fmaf. In a matrix product
+ * every element is one chain of fmaf in the order of k, so the fp32 levels agree to the bit. Sums
+ * that no level promises to the bit are in double. */
 #include "base/int_util.h"
 #include "kernels/bf16.h"
 #include "kernels/isa_levels.h"

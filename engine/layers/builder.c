@@ -1,4 +1,4 @@
-/* builder.c - parameters, declared once: names, shapes, first values. */
+/* builder.c - parameters, declared once: names, shapes, initial values. */
 #include "layers/builder.h"
 
 #include <stdarg.h>

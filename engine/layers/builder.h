@@ -1,8 +1,8 @@
-/* builder.h - where a model's parameters are declared: name, shape, first values, once.
+/* builder.h - where a model's parameters are declared: name, shape and initial values, once.
  *
  * An architecture's build function asks the builder for layers; from the list that results come
  * checkpoint names, parameter counts, optimiser groups and gradient tests. Names are
- * scope + name: "layers.3." + "mlp.up.weight". First values depend on (seed, name) alone. */
+ * scope + name: "layers.3." + "mlp.up.weight". Initial values depend only on (seed, name). */
 #pragma once
 
 #include "autograd/tensor.h"
@@ -18,8 +18,8 @@ struct sl_init {
     double (*element)(const struct sl_init *init, uint64_t key, int row, int col, int cols);
     float value;
     int args[2];
-    /* What random numbers are drawn from in place of (seed, name); NULL: those. For numbers that
-     * are neither learnt nor saved, so that renaming a parameter changes no trained model. */
+    /* What random numbers are drawn from in place of (seed, name); NULL: those. For values that
+     * are neither trained nor saved, so that renaming a parameter changes no trained model. */
     const char *stream;
 };
 
@@ -67,16 +67,15 @@ struct sl_builder {
     struct sl_init *buffer_inits;
     enum sl_buffer_kind *buffer_kinds;
     int buffer_count;
-    struct sl_hooked_layer
-        *hooked; /* layers with upkeep, in the order in which they were declared */
+    struct sl_hooked_layer *hooked; /* layers with buffer hooks, in the order of declaration */
     int hooked_count;
-    int cache_operands, cache_floats; /* columns of the cache that are spoken for */
+    int cache_operands, cache_floats; /* columns of the cache that are taken */
     size_t cache_state;               /* likewise, of what does not grow with a text */
     float scale_embedding; /* by which the rows of the token table are multiplied; 0: no table */
     char scope[SL_NAME_MAX];
 };
 
-/* A layer, as it was when it was declared, and what it asks for. */
+/* A copy of a layer and its hooks. */
 struct sl_hooked_layer {
     const struct sl_buffer_hooks *hooks;
     const void *layer;
@@ -88,7 +87,7 @@ void sl_builder_init(struct sl_builder *b, struct sl_arena *arena);
  * first. */
 int sl_cache_operands(struct sl_builder *b, int columns);
 int sl_cache_floats(struct sl_builder *b, int columns);
-/* So many fp32 numbers of the cache for a text of any length. Returns the place of the first. */
+/* Reserves `floats` fp32 numbers of the cache, for a text of any length. Returns the offset. */
 size_t sl_cache_state(struct sl_builder *b, size_t floats);
 
 /* Sets the prefix of the names that follow; "" for none. */
@@ -104,7 +103,7 @@ enum sl_role {
 struct sl_parameter *sl_parameter_add(struct sl_builder *b, const char *name, enum sl_role role,
                                       int rows, int cols, struct sl_init init);
 
-/* product: read by matrix products. The first values of a derived buffer do not matter. */
+/* product: read by matrix products. The initial values of a derived buffer do not matter. */
 struct sl_buffer_shape {
     enum sl_buffer_kind kind;
     int rows, cols;
@@ -114,6 +113,6 @@ struct sl_buffer_shape {
 struct sl_parameter *sl_buffer_add(struct sl_builder *b, const char *name,
                                    struct sl_buffer_shape shape);
 
-/* Copies the layer, which is complete. What upkeep does not need is NULL. */
+/* Copies the layer, which must be complete. Hooks that are not needed are NULL. */
 void sl_buffer_hooks_add(struct sl_builder *b, const struct sl_buffer_hooks *hooks,
                          const void *layer, size_t bytes);

@@ -28,8 +28,8 @@ struct sl_embedding sl_embedding_build(struct sl_builder *b, struct sl_embedding
     e.tokens->product = shape.tied;
     e.positions = positions_build(b, &shape);
     if (shape.hash_bigrams > 0)
-        e.pairs = sl_parameter_add(b, "bigram_embedding.weight", SL_ROLE_TABLE, shape.hash_bigrams,
-                                   shape.width, sl_constant(0.0f));
+        e.bigrams = sl_parameter_add(b, "bigram_embedding.weight", SL_ROLE_TABLE,
+                                     shape.hash_bigrams, shape.width, sl_constant(0.0f));
     return e;
 }
 
@@ -38,7 +38,7 @@ struct sl_tensor *sl_embedding_apply(struct sl_tape *t, const struct sl_embeddin
     return sl_embedding_lookup(
         t, (struct sl_embedding_lookup_args){.tokens = e->tokens,
                                              .positions = e->positions,
-                                             .pairs = e->pairs,
+                                             .bigrams = e->bigrams,
                                              .scale = e->scale,
                                              .dropout = e->dropout,
                                              .padding_token = e->padding_token});

@@ -1,4 +1,4 @@
-/* head.c - from the stream to answers: logits of tokens, or of a sequence's class. */
+/* head.c - output heads: logits of tokens, or of a sequence's class. */
 #include "layers/layers.h"
 
 const char *const sl_pooling_names[] = {
@@ -57,7 +57,7 @@ const struct sl_rows *sl_head_reads(struct sl_tape *t, const struct sl_head *hea
 static struct sl_tensor *classify(struct sl_tape *t, const struct sl_head *head,
                                   struct sl_tensor *h)
 {
-    /* Rows are independent up to here: whoever needs only some of them computes only those. */
+    /* Rows are independent up to here: so only the rows that are needed are computed. */
     if (head->pooling != SL_POOLING_MEAN)
         h = normed(t, head, sl_pool(t, h, head->pooling));
     else

@@ -7,7 +7,7 @@
 #include "layers/builder.h"
 #include "ops/ops.h"
 
-/* y = x w^T (+ b). First values U(+-1/sqrt(ins)) for both, unless told otherwise. */
+/* y = x w^T (+ b). Initial values U(+-1/sqrt(ins)) for both by default. */
 struct sl_linear_layer {
     struct sl_parameter *weight, *bias;
 };
@@ -42,7 +42,7 @@ struct sl_tensor *sl_norm_apply(struct sl_tape *t, const struct sl_norm *norm, s
 struct sl_tensor *sl_norm_stream(struct sl_tape *t, const struct sl_norm *norm,
                                  struct sl_tensor *x);
 
-/* dropout(scale E[tokens] + P[positions]); positions are learnt, or sines and cosines. */
+/* dropout(scale E[tokens] + P[positions]); positions are trained, or sines and cosines. */
 enum sl_positions {
     SL_POSITIONS_LEARNT, /* N(0, 0.02^2) at first */
     SL_POSITIONS_SINES,  /* Vaswani et al. 2017, section 3.5: sine and cosine side by side */
@@ -60,7 +60,7 @@ struct sl_embedding_shape {
 };
 
 struct sl_embedding {
-    struct sl_parameter *tokens, *positions, *pairs;
+    struct sl_parameter *tokens, *positions, *bigrams;
     float scale, dropout;
     int padding_token;
 };

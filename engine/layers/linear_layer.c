@@ -1,4 +1,4 @@
-/* linear_layer.c - a weight and perhaps a bias. */
+/* linear_layer.c - a weight and an optional bias. */
 #include "layers/layers.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* norm.c - layer normalisation: weight 1, bias 0, epsilon 1e-5 at first. */
+/* norm.c - layer normalisation; initially weight 1 and bias 0; epsilon 1e-5. */
 #include "layers/layers.h"
 
 #include <stdio.h>

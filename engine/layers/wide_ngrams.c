@@ -1,4 +1,4 @@
-/* wide_ngrams.c - a linear model of the tokens, pairs and threes in a text, beside a deep one. */
+/* wide_ngrams.c - the wide part of wide-and-deep: a linear model of a text's 1- to 3-grams. */
 #include "layers/layers.h"
 
 /* A step of AdamW moves a number by about the rate, whatever its gradient was; a text adds up

@@ -1,4 +1,4 @@
-/* engine.c - the kernels and the threads that everything computes with. */
+/* engine.c - the kernels and the thread pool of a process. */
 #include "model/engine.h"
 
 #include "base/cpu.h"
@@ -13,8 +13,8 @@ static const struct sl_kernels *kernels_named(const char *isa, struct sl_err *er
         const struct sl_kernels *best = sl_kernels_best();
         if (!best)
             sl_fail(err, SL_BAD_INPUT,
-                    "SLUICE_ISA is '%s', which this machine cannot run or nobody knows; accepted "
-                    "are ref, blas, avx2, avx512 and amx",
+                    "SLUICE_ISA='%s' is unknown or not supported by this CPU; use ref, "
+                    "blas, avx2, avx512 or amx",
                     getenv("SLUICE_ISA")); // NOLINT(concurrency-mt-unsafe): nobody sets it
         return best;
     }

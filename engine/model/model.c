@@ -123,7 +123,7 @@ struct sl_model *sl_model_create(struct sl_engine *engine, const struct sl_arch 
         return NULL;
     }
     *m = (struct sl_model){
-        .engine = engine, .arch = arch, .config = *config, .policy = sl_policy_standard(arch)};
+        .engine = engine, .arch = arch, .config = *config, .policy = sl_policy_defaults(arch)};
     bool ok = sl_arena_init_growing(&m->structs, STRUCT_BYTES, err);
     if (ok) {
         sl_builder_init(&m->builder, &m->structs);

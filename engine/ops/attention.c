@@ -114,7 +114,7 @@ static size_t attend_scratch(const struct sl_node *n, bool backward)
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-/* What a unit reads of a cache comes from afar: it is asked for during the one before. */
+/* Prefetches the cache rows of the next unit. */
 static void fetch(const struct attention_ctx *p, int i)
 {
     enum { LINE = 64 };
@@ -195,7 +195,7 @@ static void attend_backward(const struct sl_node *n)
     sl_parallel(n->tape->pool, a->count * a->args.heads, 1, backward_units, &p);
 }
 
-static const struct sl_op attend = {.name = "attend",
+static const struct sl_op attend = {.name = "attention",
                                     .scratch = attend_scratch,
                                     .forward = attend_forward,
                                     .backward = attend_backward};

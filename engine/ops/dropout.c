@@ -1,4 +1,4 @@
-/* dropout.c - what the ops with dropout share, thresholds and keys; and dropout by itself. */
+/* dropout.c - dropout, and the thresholds and keys that ops with dropout share. */
 #include "base/random.h"
 #include "ops/ops.h"
 
@@ -55,7 +55,7 @@ static void drop_backward(const struct sl_node *n)
     sl_node_parallel(n, n->out->rows, ROWS, dropout_backward_rows);
 }
 
-static const struct sl_op drop = {.name = "drop",
+static const struct sl_op drop = {.name = "dropout",
                                   .forward = drop_forward,
                                   .backward = drop_backward};
 

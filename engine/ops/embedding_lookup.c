@@ -1,11 +1,11 @@
-/* embedding_lookup.c - y_i = dropout(scale (tokens_[token_i] + pairs_[hash(token_{i-1}, token_i)])
- * + positions_[position_i]); back, it scatters. */
+/* embedding_lookup.c - y_i = dropout(scale (tokens_[token_i] + bigrams_[hash(token_{i-1},
+ * token_i)]) + positions_[position_i]); back, it scatters. */
 #include "base/random.h"
 #include "ops/ops.h"
 
 #include <string.h>
 
-enum { TOKENS, POSITIONS, PAIRS, TABLES };
+enum { TOKENS, POSITIONS, BIGRAMS, TABLES };
 
 enum { ROWS = 64, COLUMNS = 64 };
 
@@ -25,13 +25,13 @@ static float *row_of(const struct sl_parameter *table, float *values, int row)
 
 /* The row for a token and the one before it in its text, which has to be in the batch. A fixed
  * function: checkpoints depend on it. */
-static int pair_of(const struct sl_node *n, int row)
+static int bigram_of(const struct sl_node *n, int row)
 {
     const struct sl_batch *batch = n->tape->batch;
     bool first = n->tape->row_position[row] == 0;
     uint64_t before = first ? 0 : 1 + (uint64_t)batch->tokens[row - 1];
     uint64_t bits = sl_random_bits(before, (uint64_t)batch->tokens[row]);
-    return (int)(bits % (uint64_t)n->parameter[PAIRS]->rows);
+    return (int)(bits % (uint64_t)n->parameter[BIGRAMS]->rows);
 }
 
 /* What the token of a row, or its pair, is multiplied by. */
@@ -54,23 +54,23 @@ static void embedding_lookup_forward_rows(void *ctx, int first, int last, int wo
     const struct sl_tape *t = n->tape;
     const struct lookup *a = n->args;
     const struct sl_parameter *tokens = n->parameter[TOKENS], *positions = n->parameter[POSITIONS],
-                              *pairs = n->parameter[PAIRS];
+                              *bigrams = n->parameter[BIGRAMS];
     int cols = tokens->cols;
     (void)worker;
     for (int r = first; r < last; r++) {
         float *y = sl_row(n->out, r);
         t->kernels->scale(y, scale_of(n, TOKENS, r),
                           row_of(tokens, tokens->data, t->batch->tokens[r]), cols);
-        if (pairs)
-            t->kernels->axpy(y, scale_of(n, PAIRS, r), row_of(pairs, pairs->data, pair_of(n, r)),
-                             cols);
+        if (bigrams)
+            t->kernels->axpy(y, scale_of(n, BIGRAMS, r),
+                             row_of(bigrams, bigrams->data, bigram_of(n, r)), cols);
         t->kernels->axpy(y, 1.0f, row_of(positions, positions->data, t->row_position[r]), cols);
         if (a->dropout.threshold)
             t->kernels->dropout(y, y, a->dropout, sl_dropout_row_key(t, a->random_key, r), 0, cols);
     }
 }
 
-static void lookup_forward(const struct sl_node *n)
+static void embedding_lookup_forward(const struct sl_node *n)
 {
     sl_node_parallel(n, n->out->rows, ROWS, embedding_lookup_forward_rows);
 }
@@ -82,7 +82,7 @@ static void backward_columns(void *ctx, int first, int last, int worker)
     const struct sl_tape *t = n->tape;
     const struct lookup *a = n->args;
     const struct sl_parameter *tokens = n->parameter[TOKENS], *positions = n->parameter[POSITIONS],
-                              *pairs = n->parameter[PAIRS];
+                              *bigrams = n->parameter[BIGRAMS];
     float dy[COLUMNS];
     int cols = last - first;
     (void)worker;
@@ -95,9 +95,9 @@ static void backward_columns(void *ctx, int first, int last, int worker)
             memcpy(dy, dropped, (size_t)cols * sizeof *dy);
         float *dtoken = row_of(tokens, tokens->grad, t->batch->tokens[r]);
         t->kernels->axpy(dtoken + first, scale_of(n, TOKENS, r), dy, cols);
-        if (pairs)
-            t->kernels->axpy(row_of(pairs, pairs->grad, pair_of(n, r)) + first,
-                             scale_of(n, PAIRS, r), dy, cols);
+        if (bigrams)
+            t->kernels->axpy(row_of(bigrams, bigrams->grad, bigram_of(n, r)) + first,
+                             scale_of(n, BIGRAMS, r), dy, cols);
         if (!positions->grad)
             continue;
         float *dposition = row_of(positions, positions->grad, t->row_position[r]);
@@ -105,19 +105,19 @@ static void backward_columns(void *ctx, int first, int last, int worker)
     }
 }
 
-static void lookup_backward(const struct sl_node *n)
+static void embedding_lookup_backward(const struct sl_node *n)
 {
     sl_node_parallel(n, n->out->cols, COLUMNS, backward_columns);
 }
 
-static const struct sl_op lookup = {.name = "lookup",
-                                    .forward = lookup_forward,
-                                    .backward = lookup_backward};
+static const struct sl_op lookup = {.name = "embedding_lookup",
+                                    .forward = embedding_lookup_forward,
+                                    .backward = embedding_lookup_backward};
 
 struct sl_tensor *sl_embedding_lookup(struct sl_tape *t, struct sl_embedding_lookup_args args)
 {
     assert(args.tokens->cols == args.positions->cols);
-    assert(!args.pairs || args.pairs->cols == args.tokens->cols);
+    assert(!args.bigrams || args.bigrams->cols == args.tokens->cols);
     struct lookup *a = sl_tape_struct(t, 1, sizeof *a);
     a->scale = args.scale;
     a->padding_token = args.padding_token;
@@ -132,6 +132,6 @@ struct sl_tensor *sl_embedding_lookup(struct sl_tape *t, struct sl_embedding_loo
     return sl_tape_run(t,
                        (struct sl_node){.op = &lookup,
                                         .out = sl_tensor_take(t, t->batch->rows, args.tokens->cols),
-                                        .parameter = {args.tokens, args.positions, args.pairs},
+                                        .parameter = {args.tokens, args.positions, args.bigrams},
                                         .args = a});
 }

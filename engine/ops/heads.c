@@ -1,4 +1,4 @@
-/* heads.c - padding after the columns of heads, and the cache of their keys and values. */
+/* heads.c - padding of operand rows written head by head, and the KV cache. */
 #include "ops/heads.h"
 
 #include "base/random.h"

@@ -1,5 +1,4 @@
-/* heads.h - what ops that cut rows into heads share: columns, padding, and the cache of keys and
- * values. */
+/* heads.h - shared by ops with heads: columns, padding and the KV cache. */
 #pragma once
 
 #include "autograd/tape.h"

@@ -85,7 +85,7 @@ static void layernorm_forward(const struct sl_node *n)
     sl_parallel(n->tape->pool, n->out->rows, BLOCK, layernorm_forward_rows, &p);
 }
 
-/* Blocks are summed in their order, whoever computed them. */
+/* Blocks are summed in order, independent of the thread that computed them. */
 static void layernorm_backward(const struct sl_node *n)
 {
     struct backward_pass p = {.n = n, .partial = sl_tape_scratch(n, layernorm_scratch(n, true))};

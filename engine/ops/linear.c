@@ -1,4 +1,4 @@
-/* linear.c - y = dropout(f(x w^T + b)): the product that nearly all time goes into; also with
+/* linear.c - y = dropout(f(x w^T + b)): the matrix product that takes most of the time; also with
  * another w and b for each group of rows.
  *
  * Everything is one kernel: a row block of operands times a packed matrix. Forward, B = w^T,

@@ -97,14 +97,14 @@ static void forward_sequences(void *ctx, int first, int last, int worker)
     }
 }
 
-static size_t bag_scratch(const struct sl_node *n, bool backward)
+static size_t ngram_logits_scratch(const struct sl_node *n, bool backward)
 {
     return backward ? 0 : (size_t)n->tape->batch->rows * SLOTS * sizeof(int32_t);
 }
 
-static void bag_forward(const struct sl_node *n)
+static void ngram_logits_forward(const struct sl_node *n)
 {
-    struct ngram_logits_ctx p = {n, sl_tape_scratch(n, bag_scratch(n, false))};
+    struct ngram_logits_ctx p = {n, sl_tape_scratch(n, ngram_logits_scratch(n, false))};
     sl_parallel(n->tape->pool, n->out->rows, 1, forward_sequences, &p);
 }
 
@@ -126,7 +126,7 @@ static void backward_columns(void *ctx, int first, int last, int worker)
     }
 }
 
-static void bag_backward(const struct sl_node *n)
+static void ngram_logits_backward(const struct sl_node *n)
 {
     sl_node_parallel(n, n->parameter[0]->cols, COLUMNS, backward_columns);
     for (int s = 0; s < n->out->rows && n->in[X]->grad != n->out->grad; s++)
@@ -134,10 +134,10 @@ static void bag_backward(const struct sl_node *n)
                                n->out->cols);
 }
 
-static const struct sl_op bag = {.name = "add bag",
-                                 .scratch = bag_scratch,
-                                 .forward = bag_forward,
-                                 .backward = bag_backward,
+static const struct sl_op bag = {.name = "ngram_logits",
+                                 .scratch = ngram_logits_scratch,
+                                 .forward = ngram_logits_forward,
+                                 .backward = ngram_logits_backward,
                                  .passes = 1 + X};
 
 struct sl_tensor *sl_add_ngram_logits(struct sl_tape *t, struct sl_tensor *x,

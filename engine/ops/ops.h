@@ -42,19 +42,19 @@ struct sl_tensor *sl_drop(struct sl_tape *t, struct sl_tensor *x, float probabil
 struct sl_tensor *sl_layernorm(struct sl_tape *t, struct sl_tensor *x,
                                const struct sl_parameter *weight, const struct sl_parameter *bias,
                                float epsilon);
-/* The same as fp32, for a stream that goes on. Not training, x itself is replaced and returned. */
+/* The same as fp32, for the residual stream. When not training, x itself is updated. */
 struct sl_tensor *sl_layernorm_stream(struct sl_tape *t, struct sl_tensor *x,
                                       const struct sl_parameter *weight,
                                       const struct sl_parameter *bias, float epsilon);
 
-/* y_i = dropout(scale (tokens_[token_i] + pairs_[hash(token_{i-1}, token_i)])
+/* y_i = dropout(scale (tokens_[token_i] + bigrams_[hash(token_{i-1}, token_i)])
  *               + positions_[position_i])
  * for every row of the batch. Tables without a gradient (fixed positions) get none. While training
- * with word_dropout p (of the tape), rows of tokens and pairs are 0 with that probability,
+ * with word_dropout p (of the tape), rows of tokens and bigrams are 0 with that probability,
  * each by itself, else as 1 / (1 - p) times what they are (word dropout, Iyyer 2015, 3.1). */
 struct sl_embedding_lookup_args {
     const struct sl_parameter *tokens, *positions;
-    const struct sl_parameter *pairs; /* NULL: none; else texts are whole, nothing is cached */
+    const struct sl_parameter *bigrams; /* NULL: none; else texts are whole, nothing is cached */
     float scale, dropout;
     int padding_token; /* 1 + its id: it counts as a row of zeros, and learns nothing; 0: none */
 };

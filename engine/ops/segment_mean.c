@@ -35,7 +35,7 @@ static void add_row(const struct sl_node *n, float *y, int r)
     }
 }
 
-static void forward_stretches(void *ctx, int first, int last, int worker)
+static void forward_segments(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct mean *a = n->args;
@@ -52,11 +52,11 @@ static void forward_stretches(void *ctx, int first, int last, int worker)
 
 static void mean_forward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->out->rows, 1, forward_stretches);
+    sl_node_parallel(n, n->out->rows, 1, forward_segments);
 }
 
 /* dx_r = dy_s / rows of s, for every row r of s. */
-static void backward_stretches(void *ctx, int first, int last, int worker)
+static void backward_segments(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct mean *a = n->args;
@@ -76,10 +76,10 @@ static void backward_stretches(void *ctx, int first, int last, int worker)
 
 static void mean_backward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->out->rows, 1, backward_stretches);
+    sl_node_parallel(n, n->out->rows, 1, backward_segments);
 }
 
-static const struct sl_op mean = {.name = "mean",
+static const struct sl_op mean = {.name = "segment_mean",
                                   .forward = mean_forward,
                                   .backward = mean_backward};
 

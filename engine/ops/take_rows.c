@@ -1,4 +1,4 @@
-/* take_rows.c - y_i = x_{rows_i}: only the rows that go on. Either type of tensor. */
+/* take_rows.c - y_i = x_{rows_i}: selects rows. Either type of tensor. */
 #include "ops/ops.h"
 
 #include <string.h>
@@ -17,12 +17,12 @@ static void take_rows_forward_rows(void *ctx, int first, int last, int worker)
         memcpy(sl_row_any(n->out, i), sl_row_any(n->in[X], rows->index[i]), bytes);
 }
 
-static void gather_forward(const struct sl_node *n)
+static void take_rows_forward(const struct sl_node *n)
 {
     sl_node_parallel(n, n->out->rows, ROWS, take_rows_forward_rows);
 }
 
-/* No row is taken twice (they ascend), so pieces do not meet. */
+/* Rows ascend, so none is taken twice and pieces do not overlap. */
 static void take_rows_backward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
@@ -33,7 +33,7 @@ static void take_rows_backward_rows(void *ctx, int first, int last, int worker)
                                n->out->cols);
 }
 
-static void gather_backward(const struct sl_node *n)
+static void take_rows_backward(const struct sl_node *n)
 {
     const struct sl_tensor *x = n->in[X];
     if (n->overwrite[X])
@@ -41,9 +41,9 @@ static void gather_backward(const struct sl_node *n)
     sl_node_parallel(n, n->out->rows, ROWS, take_rows_backward_rows);
 }
 
-static const struct sl_op gather = {.name = "gather",
-                                    .forward = gather_forward,
-                                    .backward = gather_backward};
+static const struct sl_op gather = {.name = "take_rows",
+                                    .forward = take_rows_forward,
+                                    .backward = take_rows_backward};
 
 struct sl_tensor *sl_take_rows(struct sl_tape *t, struct sl_tensor *x, const struct sl_rows *rows)
 {

@@ -109,7 +109,7 @@ static bool bench(struct sl_engine *engine, const struct arguments *a, const cha
         .arch = sl_arch_find(a->arch), .sources.corpus = corpus, .run_dir = run};
     if (!t.arch)
         return sl_fail(err, SL_BAD_INPUT, "unknown architecture '%s' in --arch", a->arch);
-    sl_config_standard(t.arch, &t.config);
+    sl_config_set_defaults(t.arch, &t.config);
     sl_params_set_defaults(sl_hyperparameter_rows, &t.hyperparameters);
     t.config.context_length = a->context;
     t.hyperparameters.batch_size = a->batch;

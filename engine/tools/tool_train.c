@@ -400,7 +400,7 @@ static bool write_untrained(struct sl_engine *engine, const struct arguments *a,
     char none[] = "{}";
     struct sl_model_config model_config = {.arch = a->training.arch,
                                            .hyper = config,
-                                           .policy = sl_policy_standard(a->training.arch),
+                                           .policy = sl_policy_defaults(a->training.arch),
                                            .tokenizer = sl_tokenizer_kind(tokens),
                                            .training = none};
     struct sl_checkpoint_parts parts = {.model_config = &model_config,

@@ -472,7 +472,7 @@ bool sl_trainer_publish(const struct sl_trainer *tr, const char *directory, bool
     }
     struct sl_model_config model_config = {.arch = tr->training.arch,
                                            .hyper = tr->training.config,
-                                           .policy = sl_policy_standard(tr->training.arch),
+                                           .policy = sl_policy_defaults(tr->training.arch),
                                            .labels = labels,
                                            .tokenizer = sl_tokenizer_kind(tr->dataloader.tokens),
                                            .training = training};

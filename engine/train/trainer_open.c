@@ -9,7 +9,7 @@ enum { NAME_MAX_BYTES = 64 };
 void sl_train_options_init(struct sl_train_options *t, const struct sl_arch *arch)
 {
     *t = (struct sl_train_options){.arch = arch};
-    sl_config_standard(arch, &t->config);
+    sl_config_set_defaults(arch, &t->config);
     sl_params_set_defaults(sl_hyperparameter_rows, &t->hyperparameters);
     t->hyperparameters.steps = 0; /* 0 is not accepted, so it can mean: not given */
     t->hyperparameters.train_fraction = t->hyperparameters.validation_fraction = 0.0f;

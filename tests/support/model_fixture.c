@@ -90,7 +90,7 @@ struct sl_config fixture_config_for(const struct sl_arch *arch, enum sl_task tas
 {
     struct sl_config c;
     struct sl_err err;
-    sl_config_standard(arch, &c);
+    sl_config_set_defaults(arch, &c);
     c.task = task;
     c.classes = task == SL_TASK_CLASSIFICATION ? FIXTURE_CLASSES : 0;
     c.vocab = FIXTURE_VOCAB;

@@ -16,7 +16,7 @@ static struct sl_config small_config(const struct sl_arch *arch, int vocab, int 
                                      int context)
 {
     struct sl_config c;
-    sl_config_standard(arch, &c);
+    sl_config_set_defaults(arch, &c);
     c.task = SL_TASK_CLASSIFICATION;
     c.classes = classes;
     c.vocab = vocab;
@@ -126,7 +126,7 @@ void tiny_plain_make(struct sl_engine *engine, const char *store)
     make_token_overflow(m, PLAIN_SPECIAL + PLAIN_SIGNS - 1);
     struct sl_model_config model_config = {.arch = arch,
                                            .hyper = config,
-                                           .policy = sl_policy_standard(arch),
+                                           .policy = sl_policy_defaults(arch),
                                            .labels = (char **)(uintptr_t)plain_labels,
                                            .tokenizer = "wordpiece",
                                            .lower = true};
@@ -149,7 +149,7 @@ void tiny_labelled_make(const char *store, const char *name, const char *const *
     sl_model_initialize(m, 7);
     const struct sl_model_config model_config = {.arch = arch,
                                                  .hyper = config,
-                                                 .policy = sl_policy_standard(arch),
+                                                 .policy = sl_policy_defaults(arch),
                                                  .labels = (char **)(uintptr_t)labels,
                                                  .tokenizer = "bytes"};
     write_model(store, name, m, &model_config, tokens);

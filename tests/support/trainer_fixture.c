@@ -28,7 +28,7 @@ struct sl_train_options small_training(const struct workspace *w, const struct s
                                        const char *directory)
 {
     struct sl_train_options t = {.arch = arch, .sources.corpus = w->corpus, .run_dir = directory};
-    sl_config_standard(arch, &t.config);
+    sl_config_set_defaults(arch, &t.config);
     t.config.width = 20;
     t.config.heads = 1;
     t.config.depth = 2;

@@ -1,4 +1,4 @@
-/* attention_pattern.c - which keys a query looks at, as lists made on the fly: they depend on its
+/* attention_pattern.c - which keys a query attends to, as lists made on the fly: they depend on its
  * place and
  * the length of the sequence, so none are kept. Child et al. 2019 (strides), Li et al. 2019
  * (powers of two). */

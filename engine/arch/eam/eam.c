@@ -59,7 +59,7 @@ static void embedding_build(struct sl_builder *b, struct eam *m, const struct sl
                                     .dropout = c->embedding_dropout});
 }
 
-/* Glorot's first values for each of the four matrices, keys and values being two of them. */
+/* Glorot's initial values for each of the four matrices, keys and values being two of them. */
 static void attention_build(struct sl_builder *b, struct eam *m, const struct sl_config *c)
 {
     const struct sl_eam_config *own = sl_config_own(c);
@@ -141,7 +141,7 @@ static struct sl_tensor *attention(struct sl_tape *t, const struct eam *m, struc
     return sl_linear_apply(t, &m->project, context, (struct sl_linear_args){0});
 }
 
-/* Of the rows that go on: others give keys and values only. */
+/* For the rows that are needed: the others only contribute keys and values. */
 static struct sl_tensor *attend(struct sl_tape *t, const struct eam *m, struct sl_tensor *h,
                                 const struct sl_rows *rows)
 {
@@ -249,30 +249,31 @@ static const char *const starts[] = {[UNIT] = "unit", [SMALL] = "small", NULL};
 
 static const struct sl_param hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 128, "features per token (d)"),
-    SL_INTEGER_ROW(sl_config, depth, 1, 1, 1, "layers: the paper has one"),
+    SL_INTEGER_ROW(sl_config, depth, 1, 1, 1, "layers; the paper has one"),
     SL_INTEGER_ROW(sl_config, heads, 1, 128, 4,
-                   "attention heads; divides width; 1, as in the paper, has no projection"),
-    SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 256, "features inside each expert (f)"),
-    SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 256, "tokens of a text, at most (n)"),
+                   "attention heads; must divide width; 1, as in the paper: no projection"),
+    SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 256, "hidden width of each expert (f)"),
+    SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 256, "maximum text length [tokens] (n)"),
     SL_OWN_CHOICE_ROW(sl_eam_config, attention_pattern, patterns, SL_PATTERN_NONE, SL_PATTERN_LOG,
-                      "the keys that a token looks at; none: no attention at all"),
+                      "keys that a token attends to; none: no attention"),
     SL_OWN_INTEGER_ROW(sl_eam_config, stride, 1, 8192, 16,
-                       "of the patterns stride and window_stride (s)"),
+                       "stride of the patterns stride and window_stride (s)"),
     SL_OWN_INTEGER_ROW(sl_eam_config, window, 0, 8192, 16,
-                       "of the pattern window_stride: tokens to each side (w)"),
+                       "tokens to each side in the pattern window_stride (w)"),
     SL_OWN_INTEGER_ROW(sl_eam_config, pool_size, 0, 64, 0,
                        "tokens averaged before the experts (p); 0: 2, or 1 for completion"),
     SL_OWN_INTEGER_ROW(sl_eam_config, experts, 1, 64, 4, "experts (K)"),
     SL_OWN_INTEGER_ROW(sl_eam_config, experts_per_token, 0, 64, 0,
-                       "experts computed for a token, by its gate; 0: all, as in the paper"),
+                       "experts per token, by top-k gates; 0: all, as in the paper"),
     SL_OWN_REAL_ROW(sl_eam_config, load_balancing_weight, 0, 100, 0,
-                    "price of uneven use when experts are chosen; 0.01 is usual"),
-    SL_OWN_FLAG_ROW(sl_eam_config, pre_norm, 0, "norms before and residuals around"),
+                    "weight of the load-balancing loss with top-k experts; often 0.01"),
+    SL_OWN_FLAG_ROW(sl_eam_config, pre_norm, 0,
+                    "apply norms before and residuals around each sublayer"),
     SL_OWN_CHOICE_ROW(sl_eam_config, embedding_init, starts, SMALL, UNIT,
-                      "first values of tokens: N(0, 1), N(0, 0.02^2)"),
+                      "initial token embeddings: N(0, 1), N(0, 0.02^2)"),
     SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1,
-                "probability of dropping after attention and in experts, while training"),
-    SL_REAL_ROW(sl_config, embedding_dropout, 0, 0.9, 0, "the same, of the first sum"),
+                "dropout probability after attention and in experts"),
+    SL_REAL_ROW(sl_config, embedding_dropout, 0, 0.9, 0, "dropout probability of the embeddings"),
     {0}};
 
 const struct sl_arch sl_arch_eam = {

@@ -57,7 +57,8 @@ struct sl_tensor *sl_sparse_attention(struct sl_tape *t, struct sl_tensor *query
 
 /* z_{i, p c + j} = share_{i, p} x_{i, p c + j}: rows of x are as many parts of c columns as shares
  * have columns. x: operand. Result: operand. */
-struct sl_tensor *sl_scale_parts(struct sl_tape *t, struct sl_tensor *x, struct sl_tensor *shares);
+struct sl_tensor *sl_scale_slices(struct sl_tape *t, struct sl_tensor *x,
+                                  struct sl_tensor *gate_weights);
 
 /* Where rows go when each is sent to `used` experts. A place is a row at an expert; places are
  * numbered expert by expert. */
@@ -73,22 +74,23 @@ struct sl_expert_assignment {
 /* The experts with the largest shares, of equal ones the lower: no gradient passes the choice.
  * origin: of the rows of shares. */
 const struct sl_expert_assignment *sl_assign_experts(struct sl_tape *t,
-                                                     const struct sl_tensor *shares, int used,
+                                                     const struct sl_tensor *gate_weights, int used,
                                                      const int32_t *origin);
 /* Shares of the chosen, 0 of the others; of two and more divided by their sum. */
-struct sl_tensor *sl_chosen_gates(struct sl_tape *t, struct sl_tensor *shares,
-                                  const struct sl_expert_assignment *routes);
+struct sl_tensor *sl_topk_gates(struct sl_tape *t, struct sl_tensor *gate_weights,
+                                const struct sl_expert_assignment *assignment);
 /* y_place = x_row. */
-struct sl_tensor *sl_dispatch(struct sl_tape *t, struct sl_tensor *x,
-                              const struct sl_expert_assignment *routes);
+struct sl_tensor *sl_dispatch_to_experts(struct sl_tape *t, struct sl_tensor *x,
+                                         const struct sl_expert_assignment *assignment);
 /* y_row = sum over its experts of share_{row, expert} x_place. */
-struct sl_tensor *sl_combine(struct sl_tape *t, struct sl_tensor *x, struct sl_tensor *shares,
-                             const struct sl_expert_assignment *routes);
+struct sl_tensor *sl_combine_experts(struct sl_tape *t, struct sl_tensor *x,
+                                     struct sl_tensor *gate_weights,
+                                     const struct sl_expert_assignment *assignment);
 /* Adds weight * K * sum over experts of (part of the rows sent there) (mean share) to the loss, by
  * this batch's part of the whole training batch. Fedus et al. 2021, eq. 4; no gradient passes the
  * first factor. */
-void sl_load_balancing_loss(struct sl_tape *t, struct sl_tensor *shares,
-                            const struct sl_expert_assignment *routes, float weight);
+void sl_load_balancing_loss(struct sl_tape *t, struct sl_tensor *gate_weights,
+                            const struct sl_expert_assignment *assignment, float weight);
 
 /* -- layers ----------------------------------------------------------------------------------- */
 

@@ -1,138 +1,142 @@
-/* expert_assignment.c - rows sent to the few of many experts that have the largest shares of
- * them, and what
- * comes back. Shazeer et al. 2017, section 2.1; one expert for each: Fedus et al. 2021. */
+/* expert_assignment.c - top-k routing: rows are sent to the experts with the largest gate weights
+ * of them, and what comes back. Shazeer et al. 2017, section 2.1; one expert for each: Fedus et al.
+ * 2021. */
 #include "arch/eam/eam.h"
 
 #include <string.h>
 
-enum { X, SHARES };
+enum { X, GATE_WEIGHTS };
 
 enum { ROWS = 64 };
 
 /* -- the choice, a constant as far as gradients go -------------------------------------------- */
 
 /* Fewer than `used` experts have a larger share, or the same and a lower number. */
-static bool is_among_first(const float *shares, int experts, int expert, int used)
+static bool is_in_top_k(const float *gate_weights, int experts, int expert, int used)
 {
     int before = 0;
     for (int e = 0; e < experts; e++)
-        before += shares[e] > shares[expert] || (e < expert && shares[e] == shares[expert]);
+        before += gate_weights[e] > gate_weights[expert] ||
+                  (e < expert && gate_weights[e] == gate_weights[expert]);
     return before < used;
 }
 
-static void choose(struct sl_expert_assignment *routes, const struct sl_tensor *shares, int row)
+static void choose(struct sl_expert_assignment *assignment, const struct sl_tensor *gate_weights,
+                   int row)
 {
-    int32_t *chosen = routes->expert + (size_t)row * (size_t)routes->used;
+    int32_t *chosen = assignment->expert + (size_t)row * (size_t)assignment->used;
     int count = 0;
-    for (int e = 0; e < routes->experts && count < routes->used; e++)
-        if (is_among_first(sl_row(shares, row), routes->experts, e, routes->used))
+    for (int e = 0; e < assignment->experts && count < assignment->used; e++)
+        if (is_in_top_k(sl_row(gate_weights, row), assignment->experts, e, assignment->used))
             chosen[count++] = e;
-    assert(count == routes->used); /* comparisons with NaN count nobody out */
+    assert(count == assignment->used); /* comparisons with NaN exclude nothing */
 }
 
 /* Places expert by expert, and for each in the order of rows. */
-static void number_places(struct sl_expert_assignment *routes, const int32_t *origin)
+static void number_places(struct sl_expert_assignment *assignment, const int32_t *origin)
 {
-    int count = routes->rows * routes->used;
+    int count = assignment->rows * assignment->used;
     for (int i = 0; i < count; i++)
-        routes->first[routes->expert[i] + 1]++;
-    for (int e = 0; e < routes->experts; e++)
-        routes->first[e + 1] += routes->first[e];
+        assignment->first[assignment->expert[i] + 1]++;
+    for (int e = 0; e < assignment->experts; e++)
+        assignment->first[e + 1] += assignment->first[e];
     for (int i = 0; i < count; i++) {
-        int row = i / routes->used, place = routes->first[routes->expert[i]]++;
-        routes->place[i] = place;
-        routes->row[place] = row;
-        routes->origin[place] = origin ? origin[row] : row;
+        int row = i / assignment->used, place = assignment->first[assignment->expert[i]]++;
+        assignment->place[i] = place;
+        assignment->row[place] = row;
+        assignment->origin[place] = origin ? origin[row] : row;
     }
-    for (int e = routes->experts; e > 0; e--)
-        routes->first[e] = routes->first[e - 1];
-    routes->first[0] = 0;
+    for (int e = assignment->experts; e > 0; e--)
+        assignment->first[e] = assignment->first[e - 1];
+    assignment->first[0] = 0;
 }
 
 const struct sl_expert_assignment *sl_assign_experts(struct sl_tape *t,
-                                                     const struct sl_tensor *shares, int used,
+                                                     const struct sl_tensor *gate_weights, int used,
                                                      const int32_t *origin)
 {
     assert(used >= 1);
-    assert(used <= shares->cols);
-    struct sl_expert_assignment *routes = sl_tape_struct(t, 1, sizeof *routes);
-    size_t count = (size_t)shares->rows * (size_t)used;
-    *routes =
-        (struct sl_expert_assignment){.rows = shares->rows, .used = used, .experts = shares->cols};
-    routes->first = sl_tape_struct(t, (size_t)shares->cols + 1, sizeof *routes->first);
-    routes->expert = sl_tape_take(t, count, sizeof *routes->expert);
-    routes->place = sl_tape_take(t, count, sizeof *routes->place);
-    routes->row = sl_tape_take(t, count, sizeof *routes->row);
-    routes->origin = sl_tape_take(t, count, sizeof *routes->origin);
+    assert(used <= gate_weights->cols);
+    struct sl_expert_assignment *assignment = sl_tape_struct(t, 1, sizeof *assignment);
+    size_t count = (size_t)gate_weights->rows * (size_t)used;
+    *assignment = (struct sl_expert_assignment){
+        .rows = gate_weights->rows, .used = used, .experts = gate_weights->cols};
+    assignment->first =
+        sl_tape_struct(t, (size_t)gate_weights->cols + 1, sizeof *assignment->first);
+    assignment->expert = sl_tape_take(t, count, sizeof *assignment->expert);
+    assignment->place = sl_tape_take(t, count, sizeof *assignment->place);
+    assignment->row = sl_tape_take(t, count, sizeof *assignment->row);
+    assignment->origin = sl_tape_take(t, count, sizeof *assignment->origin);
     if (sl_tape_is_dry(t))
-        return routes;
-    for (int r = 0; r < routes->rows; r++)
-        choose(routes, shares, r);
-    number_places(routes, origin);
-    return routes;
+        return assignment;
+    for (int r = 0; r < assignment->rows; r++)
+        choose(assignment, gate_weights, r);
+    number_places(assignment, origin);
+    return assignment;
 }
 
 /* -- shares of the chosen --------------------------------------------------------------------- */
 
-static const int32_t *chosen_of(const struct sl_expert_assignment *routes, int row)
+static const int32_t *chosen_of(const struct sl_expert_assignment *assignment, int row)
 {
-    return routes->expert + (size_t)row * (size_t)routes->used;
+    return assignment->expert + (size_t)row * (size_t)assignment->used;
 }
 
-/* What the chosen shares are divided by: their sum, or 1 when there is but one: divided by itself
- * it would be 1 whatever the gate says, and the gate would never learn. */
-static float total_of(const struct sl_expert_assignment *routes, const float *shares, int row)
+/* The chosen gate weights are divided by their sum, or by 1 when there is only one: divided by
+ * itself it would be 1 whatever the gate says, and the gate would never learn. */
+static float total_of(const struct sl_expert_assignment *assignment, const float *gate_weights,
+                      int row)
 {
     float total = 0.0f;
-    for (int j = 0; j < routes->used; j++)
-        total += shares[chosen_of(routes, row)[j]];
-    return routes->used == 1 ? 1.0f : total;
+    for (int j = 0; j < assignment->used; j++)
+        total += gate_weights[chosen_of(assignment, row)[j]];
+    return assignment->used == 1 ? 1.0f : total;
 }
 
-static void chosen_forward(const struct sl_node *n)
+static void topk_gates_forward(const struct sl_node *n)
 {
-    const struct sl_expert_assignment *routes = n->args;
+    const struct sl_expert_assignment *assignment = n->args;
     for (int r = 0; r < n->out->rows; r++) {
         const float *x = sl_row(n->in[X], r);
-        float *y = sl_row(n->out, r), total = total_of(routes, x, r);
+        float *y = sl_row(n->out, r), total = total_of(assignment, x, r);
         memset(y, 0, (size_t)n->out->cols * sizeof *y);
-        for (int j = 0; j < routes->used; j++) {
-            int e = chosen_of(routes, r)[j];
+        for (int j = 0; j < assignment->used; j++) {
+            int e = chosen_of(assignment, r)[j];
             y[e] = x[e] / total;
         }
     }
 }
 
 /* Over the chosen: dx = (dy - <dy, y>) / sum x, or for one alone dx = dy. */
-static void chosen_backward(const struct sl_node *n)
+static void topk_gates_backward(const struct sl_node *n)
 {
-    const struct sl_expert_assignment *routes = n->args;
+    const struct sl_expert_assignment *assignment = n->args;
     size_t bytes = (size_t)n->out->cols * sizeof(float);
     for (int r = 0; r < n->out->rows; r++) {
         const float *y = sl_row(n->out, r), *dy = sl_grad_row(n->out, r);
-        float *dx = sl_grad_row(n->in[X], r), total = total_of(routes, sl_row(n->in[X], r), r);
-        float mean = routes->used == 1 ? 0.0f : n->tape->kernels->dot(dy, y, n->out->cols);
+        float *dx = sl_grad_row(n->in[X], r), total = total_of(assignment, sl_row(n->in[X], r), r);
+        float mean = assignment->used == 1 ? 0.0f : n->tape->kernels->dot(dy, y, n->out->cols);
         if (n->overwrite[X])
             memset(dx, 0, bytes);
-        for (int j = 0; j < routes->used; j++) {
-            int e = chosen_of(routes, r)[j];
+        for (int j = 0; j < assignment->used; j++) {
+            int e = chosen_of(assignment, r)[j];
             dx[e] += (dy[e] - mean) / total;
         }
     }
 }
 
-static const struct sl_op chosen = {.name = "chosen_shares",
-                                    .forward = chosen_forward,
-                                    .backward = chosen_backward};
+static const struct sl_op chosen = {.name = "topk_gates",
+                                    .forward = topk_gates_forward,
+                                    .backward = topk_gates_backward};
 
-struct sl_tensor *sl_chosen_gates(struct sl_tape *t, struct sl_tensor *shares,
-                                  const struct sl_expert_assignment *routes)
+struct sl_tensor *sl_topk_gates(struct sl_tape *t, struct sl_tensor *gate_weights,
+                                const struct sl_expert_assignment *assignment)
 {
-    assert(shares->rows == routes->rows);
-    assert(shares->cols == routes->experts);
-    struct sl_tensor *out = sl_tensor_take(t, shares->rows, shares->cols);
-    return sl_tape_run(t,
-                       (struct sl_node){.op = &chosen, .out = out, .in = {shares}, .args = routes});
+    assert(gate_weights->rows == assignment->rows);
+    assert(gate_weights->cols == assignment->experts);
+    struct sl_tensor *out = sl_tensor_take(t, gate_weights->rows, gate_weights->cols);
+    return sl_tape_run(
+        t, (struct sl_node){.op = &chosen, .out = out, .in = {gate_weights}, .args = assignment});
 }
 
 /* -- there ------------------------------------------------------------------------------------ */
@@ -140,11 +144,11 @@ struct sl_tensor *sl_chosen_gates(struct sl_tape *t, struct sl_tensor *shares,
 static void dispatch_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
-    const struct sl_expert_assignment *routes = n->args;
+    const struct sl_expert_assignment *assignment = n->args;
     const size_t bytes = n->out->stride * sl_type_bytes(n->out->type);
     (void)worker;
     for (int place = first; place < last; place++)
-        memcpy(sl_row_any(n->out, place), sl_row_any(n->in[X], routes->row[place]), bytes);
+        memcpy(sl_row_any(n->out, place), sl_row_any(n->in[X], assignment->row[place]), bytes);
 }
 
 static void dispatch_forward(const struct sl_node *n)
@@ -155,14 +159,14 @@ static void dispatch_forward(const struct sl_node *n)
 static void return_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
-    const struct sl_expert_assignment *routes = n->args;
+    const struct sl_expert_assignment *assignment = n->args;
     (void)worker;
     for (int r = first; r < last; r++) {
-        const int32_t *places = routes->place + (size_t)r * (size_t)routes->used;
+        const int32_t *places = assignment->place + (size_t)r * (size_t)assignment->used;
         float *dx = sl_grad_row(n->in[X], r);
         if (n->overwrite[X])
             memset(dx, 0, (size_t)n->out->cols * sizeof *dx);
-        for (int j = 0; j < routes->used; j++)
+        for (int j = 0; j < assignment->used; j++)
             n->tape->kernels->axpy(dx, 1.0f, sl_grad_row(n->out, places[j]), n->out->cols);
     }
 }
@@ -172,19 +176,20 @@ static void dispatch_backward(const struct sl_node *n)
     sl_node_parallel(n, n->in[X]->rows, ROWS, return_rows);
 }
 
-static const struct sl_op dispatch = {.name = "dispatch",
+static const struct sl_op dispatch = {.name = "dispatch_to_experts",
                                       .forward = dispatch_forward,
                                       .backward = dispatch_backward};
 
-struct sl_tensor *sl_dispatch(struct sl_tape *t, struct sl_tensor *x,
-                              const struct sl_expert_assignment *routes)
+struct sl_tensor *sl_dispatch_to_experts(struct sl_tape *t, struct sl_tensor *x,
+                                         const struct sl_expert_assignment *assignment)
 {
-    assert(x->rows == routes->rows);
-    int places = routes->rows * routes->used;
+    assert(x->rows == assignment->rows);
+    int places = assignment->rows * assignment->used;
     struct sl_tensor *out = x->type == SL_F32 ? sl_tensor_take(t, places, x->cols)
                                               : sl_operand_take(t, places, x->cols);
     assert(out->stride == x->stride);
-    return sl_tape_run(t, (struct sl_node){.op = &dispatch, .out = out, .in = {x}, .args = routes});
+    return sl_tape_run(
+        t, (struct sl_node){.op = &dispatch, .out = out, .in = {x}, .args = assignment});
 }
 
 /* -- and back --------------------------------------------------------------------------------- */
@@ -192,15 +197,15 @@ struct sl_tensor *sl_dispatch(struct sl_tape *t, struct sl_tensor *x,
 static void combine_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
-    const struct sl_expert_assignment *routes = n->args;
+    const struct sl_expert_assignment *assignment = n->args;
     (void)worker;
     for (int r = first; r < last; r++) {
-        const int32_t *places = routes->place + (size_t)r * (size_t)routes->used;
+        const int32_t *places = assignment->place + (size_t)r * (size_t)assignment->used;
         float *y = sl_row(n->out, r);
         memset(y, 0, (size_t)n->out->cols * sizeof *y);
-        for (int j = 0; j < routes->used; j++) {
-            float share = sl_row(n->in[SHARES], r)[chosen_of(routes, r)[j]];
-            n->tape->kernels->axpy(y, share, sl_row(n->in[X], places[j]), n->out->cols);
+        for (int j = 0; j < assignment->used; j++) {
+            float gate_weight = sl_row(n->in[GATE_WEIGHTS], r)[chosen_of(assignment, r)[j]];
+            n->tape->kernels->axpy(y, gate_weight, sl_row(n->in[X], places[j]), n->out->cols);
         }
     }
 }
@@ -214,20 +219,20 @@ static void combine_forward(const struct sl_node *n)
 static void divide_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
-    const struct sl_expert_assignment *routes = n->args;
+    const struct sl_expert_assignment *assignment = n->args;
     const struct sl_kernels *k = n->tape->kernels;
-    const struct sl_tensor *x = n->in[X], *shares = n->in[SHARES];
+    const struct sl_tensor *x = n->in[X], *gate_weights = n->in[GATE_WEIGHTS];
     (void)worker;
     for (int r = first; r < last; r++) {
-        const int32_t *places = routes->place + (size_t)r * (size_t)routes->used;
+        const int32_t *places = assignment->place + (size_t)r * (size_t)assignment->used;
         const float *dy = sl_grad_row(n->out, r);
-        float *dshares = sl_grad_row(shares, r);
-        if (n->overwrite[SHARES])
-            memset(dshares, 0, (size_t)shares->cols * sizeof *dshares);
-        for (int j = 0; j < routes->used; j++) {
-            int e = chosen_of(routes, r)[j];
-            dshares[e] += k->dot(dy, sl_row(x, places[j]), x->cols);
-            k->scale(sl_grad_row(x, places[j]), sl_row(shares, r)[e], dy, x->cols);
+        float *dgate_weights = sl_grad_row(gate_weights, r);
+        if (n->overwrite[GATE_WEIGHTS])
+            memset(dgate_weights, 0, (size_t)gate_weights->cols * sizeof *dgate_weights);
+        for (int j = 0; j < assignment->used; j++) {
+            int e = chosen_of(assignment, r)[j];
+            dgate_weights[e] += k->dot(dy, sl_row(x, places[j]), x->cols);
+            k->scale(sl_grad_row(x, places[j]), sl_row(gate_weights, r)[e], dy, x->cols);
         }
     }
 }
@@ -238,64 +243,67 @@ static void combine_backward(const struct sl_node *n)
     sl_node_parallel(n, n->out->rows, ROWS, divide_rows);
 }
 
-static const struct sl_op combine = {.name = "combine",
+static const struct sl_op combine = {.name = "combine_experts",
                                      .forward = combine_forward,
                                      .backward = combine_backward};
 
-struct sl_tensor *sl_combine(struct sl_tape *t, struct sl_tensor *x, struct sl_tensor *shares,
-                             const struct sl_expert_assignment *routes)
+struct sl_tensor *sl_combine_experts(struct sl_tape *t, struct sl_tensor *x,
+                                     struct sl_tensor *gate_weights,
+                                     const struct sl_expert_assignment *assignment)
 {
-    assert(x->rows == routes->rows * routes->used);
-    assert(shares->rows == routes->rows);
-    struct sl_tensor *out = sl_tensor_take(t, routes->rows, x->cols);
+    assert(x->rows == assignment->rows * assignment->used);
+    assert(gate_weights->rows == assignment->rows);
+    struct sl_tensor *out = sl_tensor_take(t, assignment->rows, x->cols);
     return sl_tape_run(
-        t, (struct sl_node){.op = &combine, .out = out, .in = {x, shares}, .args = routes});
+        t,
+        (struct sl_node){.op = &combine, .out = out, .in = {x, gate_weights}, .args = assignment});
 }
 
-/* -- the price of imbalance ------------------------------------------------------------------- */
+/* -- the load-balancing loss ---------------------------------------------------------------- */
 
 struct balance {
-    const struct sl_expert_assignment *routes;
+    const struct sl_expert_assignment *assignment;
     double weight; /* of one row's share, before the expert's load */
 };
 
-static double load_of(const struct sl_expert_assignment *routes, int expert)
+static double load_of(const struct sl_expert_assignment *assignment, int expert)
 {
-    int count = routes->first[expert + 1] - routes->first[expert];
-    return (double)count / (double)routes->rows;
+    int count = assignment->first[expert + 1] - assignment->first[expert];
+    return (double)count / (double)assignment->rows;
 }
 
-static void balance_forward(const struct sl_node *n)
+static void load_balancing_forward(const struct sl_node *n)
 {
     const struct balance *a = n->args;
     double sum = 0.0;
     for (int r = 0; r < n->in[X]->rows; r++)
         for (int e = 0; e < n->in[X]->cols; e++)
-            sum += load_of(a->routes, e) * (double)sl_row(n->in[X], r)[e];
+            sum += load_of(a->assignment, e) * (double)sl_row(n->in[X], r)[e];
     n->tape->stats.aux_loss += sum * a->weight;
 }
 
-static void balance_backward(const struct sl_node *n)
+static void load_balancing_backward(const struct sl_node *n)
 {
     const struct balance *a = n->args;
     for (int r = 0; r < n->in[X]->rows; r++) {
         float *dx = sl_grad_row(n->in[X], r);
         for (int e = 0; e < n->in[X]->cols; e++)
-            dx[e] = (n->overwrite[X] ? 0.0f : dx[e]) + (float)(a->weight * load_of(a->routes, e));
+            dx[e] =
+                (n->overwrite[X] ? 0.0f : dx[e]) + (float)(a->weight * load_of(a->assignment, e));
     }
 }
 
-static const struct sl_op balance = {.name = "balance",
-                                     .forward = balance_forward,
-                                     .backward = balance_backward};
+static const struct sl_op balance = {.name = "load_balancing_loss",
+                                     .forward = load_balancing_forward,
+                                     .backward = load_balancing_backward};
 
-void sl_load_balancing_loss(struct sl_tape *t, struct sl_tensor *shares,
-                            const struct sl_expert_assignment *routes, float weight)
+void sl_load_balancing_loss(struct sl_tape *t, struct sl_tensor *gate_weights,
+                            const struct sl_expert_assignment *assignment, float weight)
 {
-    assert(shares->rows == routes->rows);
+    assert(gate_weights->rows == assignment->rows);
     struct balance *a = sl_tape_struct(t, 1, sizeof *a);
     double part = (double)t->batch->rows * (double)t->batch->row_scale;
-    a->routes = routes;
-    a->weight = (double)weight * part * routes->experts / routes->rows;
-    (void)sl_tape_run(t, (struct sl_node){.op = &balance, .in = {shares}, .args = a});
+    a->assignment = assignment;
+    a->weight = (double)weight * part * assignment->experts / assignment->rows;
+    (void)sl_tape_run(t, (struct sl_node){.op = &balance, .in = {gate_weights}, .args = a});
 }

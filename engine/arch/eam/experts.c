@@ -1,5 +1,5 @@
-/* experts.c - a mixture of small MLPs, each row's own blend of them. Shazeer et al. 2017; one
- * expert for each row: Fedus et al. 2021.
+/* experts.c - a mixture of experts: small MLPs, weighted by a gate for each row. Shazeer et al.
+ * 2017; one expert for each row: Fedus et al. 2021.
  *
  *     g = softmax(W_g x + b_g)
  *     y = sum_k g_k (W2_k dropout(relu(W1_k x + b1_k)) + b2_k)
@@ -98,7 +98,7 @@ static const struct sl_buffer_hooks hooks = {.materialize = materialize, .backpr
 /* -- both ways of computing ------------------------------------------------------------------ */
 
 static struct sl_tensor *over_all(struct sl_tape *t, const struct sl_experts *e,
-                                  struct sl_tensor *x, struct sl_tensor *shares,
+                                  struct sl_tensor *x, struct sl_tensor *gate_weights,
                                   const int32_t *origin)
 {
     struct sl_tensor *hidden = sl_linear(t, x,
@@ -108,7 +108,7 @@ static struct sl_tensor *over_all(struct sl_tape *t, const struct sl_experts *e,
                                                                  .dropout = e->dropout,
                                                                  .operand = true,
                                                                  .origin = origin});
-    hidden = sl_scale_parts(t, hidden, shares);
+    hidden = sl_scale_slices(t, hidden, gate_weights);
     return sl_linear(t, hidden, (struct sl_linear_args){.weight = e->down});
 }
 
@@ -137,35 +137,38 @@ static const struct sl_group *downs_of(struct sl_tape *t, const struct sl_expert
 }
 
 static struct sl_tensor *over_chosen(struct sl_tape *t, const struct sl_experts *e,
-                                     struct sl_tensor *x, struct sl_tensor *shares,
-                                     const struct sl_expert_assignment *routes)
+                                     struct sl_tensor *x, struct sl_tensor *gate_weights,
+                                     const struct sl_expert_assignment *assignment)
 {
-    struct sl_groups groups = {.each = ups_of(t, e), .first = routes->first, .count = e->count};
-    struct sl_tensor *hidden = sl_linear_groups(t, sl_dispatch(t, x, routes), groups,
-                                                (struct sl_linear_args){.activation = SL_RELU,
-                                                                        .dropout = e->dropout,
-                                                                        .operand = true,
-                                                                        .origin = routes->origin});
+    struct sl_groups groups = {.each = ups_of(t, e), .first = assignment->first, .count = e->count};
+    struct sl_tensor *hidden =
+        sl_linear_groups(t, sl_dispatch_to_experts(t, x, assignment), groups,
+                         (struct sl_linear_args){.activation = SL_RELU,
+                                                 .dropout = e->dropout,
+                                                 .operand = true,
+                                                 .origin = assignment->origin});
     groups.each = downs_of(t, e);
     struct sl_tensor *y = sl_linear_groups(t, hidden, groups, (struct sl_linear_args){0});
-    return sl_combine(t, y, shares, routes);
+    return sl_combine_experts(t, y, gate_weights, assignment);
 }
 
 struct sl_tensor *sl_experts_apply(struct sl_tape *t, const struct sl_experts *e,
                                    struct sl_tensor *x, const int32_t *origin)
 {
-    struct sl_tensor *y, *shares = sl_linear_apply(t, &e->gate, x, (struct sl_linear_args){0});
-    shares = sl_softmax_rows(t, shares);
+    struct sl_tensor *y,
+        *gate_weights = sl_linear_apply(t, &e->gate, x, (struct sl_linear_args){0});
+    gate_weights = sl_softmax_rows(t, gate_weights);
     if (e->each) {
-        const struct sl_expert_assignment *routes = sl_assign_experts(t, shares, e->used, origin);
+        const struct sl_expert_assignment *assignment =
+            sl_assign_experts(t, gate_weights, e->used, origin);
         if (t->training && e->load_balancing_weight > 0.0f)
-            sl_load_balancing_loss(t, shares, routes, e->load_balancing_weight);
-        shares = sl_chosen_gates(t, shares, routes);
-        y = over_chosen(t, e, x, shares, routes);
+            sl_load_balancing_loss(t, gate_weights, assignment, e->load_balancing_weight);
+        gate_weights = sl_topk_gates(t, gate_weights, assignment);
+        y = over_chosen(t, e, x, gate_weights, assignment);
     } else {
-        y = over_all(t, e, x, shares, origin);
+        y = over_all(t, e, x, gate_weights, origin);
     }
     struct sl_tensor *biases =
-        sl_linear(t, shares, (struct sl_linear_args){.weight = e->down_bias});
+        sl_linear(t, gate_weights, (struct sl_linear_args){.weight = e->down_bias});
     return sl_residual(t, y, biases, (struct sl_residual_args){0});
 }

@@ -1,4 +1,4 @@
-/* softmax_rows.c - y_i = softmax(x_i): shares of few things, such as experts. */
+/* softmax_rows.c - y_i = softmax(x_i), for short rows such as expert gates. */
 #include "arch/eam/eam.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
-/* sparse_attention.c - attention to listed keys: O(pairs) work in both directions. EAM's sparse
- * attention, with lists in place of a mask of -inf.
+/* sparse_attention.c - attention to selected keys: O(query-key pairs) work in both directions.
+ * EAM's sparse attention, with lists in place of a mask of -inf.
  *
  * A piece of work is one head of one sequence. It alone writes the gradients of that head's keys
- * and values, so it adds to them query by query, always in the same order; no list of who looked
- * at a key is needed. Sums are fp32, and it does not matter whether a row came from the batch or
- * from a cache. */
+ * and values, so it adds to them query by query, always in the same order; no list of who looked at
+ * a key is needed. Sums are fp32, and it does not matter whether a row came from the batch or from
+ * a cache. */
 #include "arch/eam/eam.h"
 #include "base/int_util.h"
 #include "ops/heads.h"
@@ -155,7 +155,7 @@ static void write_out(const struct head *h, const struct sl_node *n, int i)
     const void *row = h->out;
     if (n->out->type != SL_F32) {
         h->kernels->to_operands(h->narrow, h->out,
-                                h->width); /* pads, which neighbours would not like */
+                                h->width); /* its padding would overwrite the next head */
         row = h->narrow;
     }
     memcpy(out, row, (size_t)h->width * sl_type_bytes(n->out->type));
@@ -248,7 +248,7 @@ static void sparse_backward(const struct sl_node *n)
     sl_parallel(n->tape->pool, n->tape->batch->count * a->args.heads, 1, backward_units, &p);
 }
 
-static const struct sl_op sparse = {.name = "attend_sparse",
+static const struct sl_op sparse = {.name = "sparse_attention",
                                     .scratch = sparse_scratch,
                                     .forward = sparse_forward,
                                     .backward = sparse_backward};

@@ -98,7 +98,7 @@ static void backward_block(void *ctx, int first, int last, int worker)
         backward_row(p->n, r, p->workers + (size_t)worker * cols, dgain);
 }
 
-/* Blocks are summed in their order, whoever computed them. */
+/* Blocks are summed in order, independent of the thread that computed them. */
 static void centernorm_backward(const struct sl_node *n)
 {
     struct centernorm_ctx p = pass_of(n, true);

@@ -1,5 +1,5 @@
-/* epsilon.c - one block, applied to its own result until the tokens have halted; attention to a
- * few bins instead of all tokens. "Epsilon: A Transformer with Adaptive Computation and Quantized
+/* epsilon.c - one block, applied to its own result until the tokens have halted; attention to a few
+ * bins instead of all tokens. "Epsilon: A Transformer with Adaptive Computation and Quantized
  * Attention", sections 3 and 4.
  *
  *     h = dropout(sqrt(d) E[tokens] + P[positions])
@@ -12,8 +12,8 @@
  *     loss += entropy_weight mean_i sum_b a_ib log a_ib  of the first step's shares           4.3
  *
  * What the paper leaves open is as in its authors' code: scores have a layer for each step, halted
- * tokens go on to change and to be seen, sines give positions, the norm has gain and shift. Padding
- * stays out of the bins (there it is in: mask_padding 0).
+ * tokens go on to change and to be seen, sines give positions, the norm has weight and bias.
+ * Padding stays out of the bins (there it is in: mask_padding 0).
  *
  * The paper knows no language model, since its bins hold the future and its answer is that of the
  * first token. For completion a token's bins hold what it and those before it put there, every
@@ -85,10 +85,11 @@ static void epsilon_build(struct sl_builder *b, void *self, const struct sl_conf
     m->mlp_norm = sl_norm_build(b, "mlp_norm", c->width);
     m->up = sl_spectral_linear_build(b, "mlp.up", c->ffn_width, c->width);
     m->down = sl_spectral_linear_build(b, "mlp.down", c->width, c->ffn_width);
-    m->halting = sl_halting_build(b, (struct sl_halting_shape){.width = c->width,
-                                                               .max_steps = c->depth,
-                                                               .price = own->kl_weight,
-                                                               .mean = own->ponder_prior_mean});
+    m->halting =
+        sl_halting_build(b, (struct sl_halting_shape){.width = c->width,
+                                                      .max_steps = c->depth,
+                                                      .kl_weight = own->kl_weight,
+                                                      .prior_mean = own->ponder_prior_mean});
     if (c->task == SL_TASK_COMPLETION) {
         m->head = sl_head_build(b, (struct sl_head_shape){.embedding = m->embedding});
         return;
@@ -155,14 +156,14 @@ static struct sl_tensor *classify(struct sl_tape *t, const struct epsilon *m, st
     return sl_wide_ngrams_apply(t, &m->bag, logits);
 }
 
-static void step_walk(struct sl_tape *t, const struct epsilon *m, struct sl_causal_recurrence *w)
+static void step_causal(struct sl_tape *t, const struct epsilon *m, struct sl_causal_recurrence *w)
 {
     struct sl_tensor *x = sl_take_rows(t, w->h, w->moved);
     x = sl_centernorm(t, x, m->attention_norm.weight, m->attention_norm.bias);
     struct sl_tensor *read =
         sl_histogram_attention_causal(t, &m->attention, w, x, entropy_weight(m, w->step));
     w->h = update(t, m, w->h, read, w->gate);
-    sl_halting_each(t, &m->halting, w);
+    sl_halting_apply_causal(t, &m->halting, w);
     sl_causal_recurrence_advance(t, w);
 }
 
@@ -172,7 +173,7 @@ static struct sl_tensor *complete(struct sl_tape *t, const struct epsilon *m, st
     sl_histogram_attention_begin(t, &m->attention, w);
     while (sl_causal_recurrence_runs(t, w)) {
         size_t mark = sl_tape_mark(t);
-        step_walk(t, m, w);
+        step_causal(t, m, w);
         sl_tape_forget(t, mark);
     }
     return sl_head_apply(t, &m->head, sl_causal_recurrence_finish(t, w));
@@ -193,32 +194,32 @@ static const char *skipping(const struct sl_policy *policy)
 
 static const struct sl_param hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 12, "features per token (d)"),
-    SL_INTEGER_ROW(sl_config, depth, 1, 128, 8, "steps, at most (L)"),
-    SL_INTEGER_ROW(sl_config, heads, 1, 128, 2, "attention heads (H); divides width"),
-    SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 72, "features inside the MLP (d_ff)"),
-    SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 512, "tokens of a text, at most"),
-    SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training"),
-    SL_OWN_INTEGER_ROW(sl_epsilon_config, bins, 1, 1024, 16,
-                       "bins that keys are shared out among (B)"),
+    SL_INTEGER_ROW(sl_config, depth, 1, 128, 8, "maximum steps per token (L)"),
+    SL_INTEGER_ROW(sl_config, heads, 1, 128, 2, "attention heads (H); must divide width"),
+    SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 72, "hidden width of the MLP (d_ff)"),
+    SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 512, "maximum text length [tokens] (T)"),
+    SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "dropout probability during training"),
+    SL_OWN_INTEGER_ROW(sl_epsilon_config, bins, 1, 1024, 16, "histogram bins per head (B)"),
     SL_OWN_INTEGER_ROW(sl_epsilon_config, latent_dim, 1, 1024, 8,
-                       "dimensions in which keys meet bins (d_lat)"),
+                       "latent dimensions for assigning keys to bins (d_lat)"),
     SL_PARAM_ROW_AT(offsetof(struct sl_config, own), sl_epsilon_config, mask_padding, SL_FLAG, 0, 1,
-                    1, "false: padding goes into the bins, too; batches of texts have none", NULL,
+                    1, "keep padding out of the bins; batches of texts have none", NULL,
                     SL_CLASSIFIES),
-    SL_OWN_REAL_ROW(sl_epsilon_config, residual_scale, 0.001, 10, 0.25, "of both updates (alpha)"),
+    SL_OWN_REAL_ROW(sl_epsilon_config, residual_scale, 0.001, 10, 0.25,
+                    "scale of both residual updates (alpha)"),
     SL_OWN_REAL_ROW(sl_epsilon_config, ponder_prior_mean, 1.01, 1000, 3,
-                    "steps that the price on depth prefers"),
+                    "mean of the prior on halting [steps]"),
     SL_OWN_REAL_ROW(sl_epsilon_config, kl_weight, 0, 100, 0.015,
-                    "of halting otherwise, in nats (lambda_KL)"),
+                    "weight of the divergence from that prior [nats] (lambda_KL)"),
     SL_OWN_REAL_ROW(sl_epsilon_config, entropy_weight, 0, 100, 0.005,
-                    "of few bins, in nats (lambda_ent)"),
+                    "weight of the bin entropy in the loss [nats] (lambda_ent)"),
     SL_HYPERS_TABLES,
     {0}};
 
 const struct sl_arch sl_arch_epsilon = {
     .name = "epsilon",
     .paper = "Epsilon: A Transformer with Adaptive Computation and Quantized Attention",
-    .summary = "one block, repeated until the tokens have halted; attention to a few bins",
+    .summary = "one block, repeated until tokens halt; attention over histogram bins",
     .hypers = hypers,
     .skipping = skipping,
     .tasks = SL_COMPLETES | SL_CLASSIFIES,

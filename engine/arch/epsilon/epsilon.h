@@ -21,8 +21,8 @@ struct sl_tensor *sl_centernorm(struct sl_tape *t, struct sl_tensor *x,
 struct sl_tensor *sl_put_rows(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *x,
                               const struct sl_rows *rows);
 
-/* Histogram attention (Epsilon, section 3.3). First, per head, rows share out their keys and values
- * among a few bins:
+/* Histogram attention (Epsilon, section 3.3). First, per head, the keys and values of rows are
+ * assigned to a few bins:
  *     a_i = softmax_b(key_i . assign_b)
  * key_value: rows x 2 width, fp32, keys then values; assign: width x bins, a head's rows after one
  * another. Adds entropy_weight * sum over heads and rows but padding of sum_b a_ib log a_ib to the
@@ -31,7 +31,7 @@ struct sl_histogram_assign_args {
     const struct sl_parameter *assign;
     const bool *padding; /* per row; NULL: none is */
     int heads;
-    bool bin_padding; /* padding goes into the bins, too; else its shares are 0 */
+    bool bin_padding; /* padding goes into the bins, too; else its assignments are 0 */
     float entropy_weight;
 };
 struct sl_tensor *sl_histogram_assign(struct sl_tape *t, struct sl_tensor *key_value,
@@ -46,7 +46,8 @@ struct sl_histogram_fill_args {
     int heads;
 };
 struct sl_tensor *sl_histogram_fill(struct sl_tape *t, struct sl_tensor *key_value,
-                                    struct sl_tensor *shares, struct sl_histogram_fill_args args);
+                                    struct sl_tensor *assignments,
+                                    struct sl_histogram_fill_args args);
 
 /* And queries attend to the bins of their segment:
  *     out_j = sum_b dropout(softmax_b(query_j . keys_b / sqrt(head_dim))) values_b
@@ -63,10 +64,9 @@ struct sl_tensor *sl_histogram_read(struct sl_tape *t, struct sl_tensor *query,
 
 /* The same for a language model: the bins of a query hold what its own row and those before it in
  * its sequence put there. query: n x width, fp32; row i belongs to row rows_i of the batch (NULL:
- * i; must be while training); key_value, shares: of all rows. A sequence with a cache goes on from
- * the sums in its state at `cache_at`, sl_histogram_prefix_floats() of them, and leaves its own
- * there: the
- * same bits whatever pieces a text is fed in. Result: n x width operand. */
+ * i; must be while training); key_value, assignments: of all rows. A sequence with a cache goes on
+ * from the sums in its state at `cache_at`, sl_histogram_prefix_floats() of them, and leaves its
+ * own there: the same bits whatever pieces a text is fed in. Result: n x width operand. */
 struct sl_histogram_prefix_args {
     const struct sl_rows *rows;
     int heads;
@@ -74,7 +74,7 @@ struct sl_histogram_prefix_args {
     float dropout;
 };
 struct sl_tensor *sl_histogram_prefix(struct sl_tape *t, struct sl_tensor *query,
-                                      struct sl_tensor *key_value, struct sl_tensor *shares,
+                                      struct sl_tensor *key_value, struct sl_tensor *assignments,
                                       struct sl_histogram_prefix_args args);
 
 static inline size_t sl_histogram_prefix_floats(int width, int heads, int bins)
@@ -85,26 +85,26 @@ static inline size_t sl_histogram_prefix_floats(int width, int heads, int bins)
 /* How far each row of the batch has come with halting: shared by the steps of one pass. */
 struct sl_halts {
     int max_steps;
-    int32_t *steps; /* in which it halted; 0: not yet */
-    float *left;    /* of its probability, 1 at first */
-    float *worth;   /* backward: see halt.c; only while training */
-    bool *padding;  /* takes no part: it never halts, and costs nothing */
+    int32_t *steps;        /* in which it halted; 0: not yet */
+    float *remainder;      /* 1 - the sum of its halting probabilities so far */
+    float *remainder_grad; /* its gradient, see halt.c; only while training */
+    bool *padding;         /* ignored: it never halts and adds no loss */
 };
 
 /* One step of halting (Epsilon, section 3.4; Graves 2016):
- *     p_i = min(sigmoid(score_i), left_i);   left_i -= p_i
- *     output_s += p h of the first row of sequence s; in the last step (p + left) h
- * and adds price * sum over rows that have not halted of p_i (log p_i - log_prior), in the last
- * step also left_i (log left_i - log_prior_rest), to the loss. scores: one per row of the batch;
- * states: h of the first rows; or both of some first rows alone (`rows`, by their number in the
- * batch; NULL while training). With every_row each row has an output, and rows are any. Not
+ *     p_i = min(sigmoid(score_i), remainder_i);   remainder_i -= p_i
+ *     output_s += p h of the first row of sequence s; in the last step (p + remainder) h
+ * and adds kl_weight * sum over rows that have not halted of p_i (log p_i - log_prior), in the last
+ * step also remainder_i (log remainder_i - log_prior_rest), to the loss. scores: one per row of the
+ * batch; states: h of the first rows; or both of some first rows alone (`rows`, by their number in
+ * the batch; NULL while training). With every_row each row has an output, and rows are any. Not
  * training, output itself is updated and returned. */
 struct sl_halt_args {
     struct sl_halts *halts;
     const struct sl_rows *rows;
     bool every_row;
     int step; /* from 1 */
-    float price, log_prior, log_prior_rest;
+    float kl_weight, log_prior, log_prior_rest;
 };
 struct sl_tensor *sl_halt(struct sl_tape *t, struct sl_tensor *output, struct sl_tensor *states,
                           struct sl_tensor *scores, struct sl_halt_args args);
@@ -130,11 +130,11 @@ struct sl_recurrence {
     struct sl_segments segments;   /* those sequences within h */
     bool *padding;                 /* per row of h: it never halts */
     const struct sl_rows *leaders; /* rows of h; NULL: all rows go together */
-    const struct sl_rows *followers; /* rows of h that take this step late; NULL: nobody */
+    const struct sl_rows *followers; /* rows of h that take this step late; NULL: none */
     struct sl_tensor *output;        /* a row for each sequence of the batch */
     struct sl_halts halts;
-    float share; /* 1 / rows, without padding, in the whole training batch */
-    int step;    /* that is being taken, from 1 */
+    float row_weight; /* 1 / rows, without padding, in the whole training batch */
+    int step;         /* that is being taken, from 1 */
     /* First tokens by their place in h and in the batch, rows that follow; and their numbers. */
     struct sl_rows firsts, batch_rows, late;
     int32_t *first, *batch_row, *follower;
@@ -157,9 +157,9 @@ struct sl_causal_recurrence {
     const struct sl_rows *moved; /* rows that took the last step; NULL: all */
     const struct sl_rows *among; /* those of the gate, by their places among those that moved */
     /* Of all rows, where only those of rows that moved are computed; else NULL. */
-    struct sl_tensor *key_value, *shares;
-    float share; /* 1 / rows in the whole training batch */
-    int step;    /* that is being taken, from 1 */
+    struct sl_tensor *key_value, *assignments;
+    float row_weight; /* 1 / rows in the whole training batch */
+    int step;         /* that is being taken, from 1 */
     /* Lists of rows: two that take turns, and places among the last one. */
     struct sl_rows lists[2], places;
     int32_t *row[2], *place;
@@ -169,17 +169,17 @@ struct sl_causal_recurrence *sl_causal_recurrence_begin(struct sl_tape *t, struc
 /* Whether there is another step: while some row has not halted, and for caches to the last. */
 bool sl_causal_recurrence_runs(const struct sl_tape *t, const struct sl_causal_recurrence *w);
 
-/* One linear layer for each step gives the scores by which tokens halt; the loss has a price on the
- * divergence of the steps that a token takes from a geometric distribution with this mean. The
- * price falls to a tenth in the course of the training: 0.1 + 0.45 (1 + cos(pi progress)). */
+/* One linear layer per step computes the halting scores. The loss includes kl_weight times the
+ * divergence of the halting distribution from a geometric prior with mean `prior_mean`. The weight
+ * falls to a tenth during training: 0.1 + 0.45 (1 + cos(pi progress)). */
 struct sl_halting {
     struct sl_linear_layer *scores; /* per step */
-    float price, mean;
+    float kl_weight, prior_mean;
 };
 
 struct sl_halting_shape {
     int width, max_steps;
-    float price, mean;
+    float kl_weight, prior_mean;
 };
 struct sl_halting sl_halting_build(struct sl_builder *b, struct sl_halting_shape shape);
 /* Who halts in this step: between the updates of leaders and followers. */
@@ -190,13 +190,14 @@ void sl_recurrence_advance(struct sl_tape *t, struct sl_recurrence *s);
 struct sl_tensor *sl_recurrence_finish(struct sl_tape *t, struct sl_recurrence *s);
 
 /* The same three for a walk, where every row halts and has an output. */
-void sl_halting_each(struct sl_tape *t, const struct sl_halting *halting,
-                     struct sl_causal_recurrence *w);
+void sl_halting_apply_causal(struct sl_tape *t, const struct sl_halting *halting,
+                             struct sl_causal_recurrence *w);
 void sl_causal_recurrence_advance(struct sl_tape *t, struct sl_causal_recurrence *w);
 struct sl_tensor *sl_causal_recurrence_finish(struct sl_tape *t, struct sl_causal_recurrence *w);
 
-/* Histogram attention (Epsilon, section 3.3): keys meet prototypes of bins in a space of `latents`
- * dimensions, assign = U W_bin / tau with tau = max(exp(log_tau), 1e-3) + 1e-8 of each head. */
+/* Histogram attention (Epsilon, section 3.3): keys are compared with bin prototypes in a space of
+ * `latents` dimensions, assign = U W_bin / tau with tau = max(exp(log_tau), 1e-3) + 1e-8 of each
+ * head. */
 struct sl_histogram_attention_shape {
     int width, heads, bins, latents;
     float dropout;

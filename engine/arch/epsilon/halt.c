@@ -3,12 +3,13 @@
  *
  *     p_i = min(sigmoid(score_i), r_i);   r_i -= p_i;   it halts when it takes all that is left
  *     output += p h of a sequence's first row, or of every row; after the last step also r h
- *     loss += price sum_i P_i log(P_i / Q),  P = (p of every step, what is left), Q geometric
+ *     loss += kl_weight sum_i P_i log(P_i / Q),  P = (p of every step, r at the end), Q geometric
  *
- * A row that would be left with 1e-6 or less takes that too. So what is left over goes to the state
- * in which a row halts, and only a row that never halts gives it to its last one. (The paper's sum
- * has no leftover; its authors' code adds it to the last state that the batch computes, which
- * makes an answer depend on who shares the batch.) */
+ * The paper calls p the halting probability, r is the remainder. A row whose remainder would be
+ * 1e-6 or less takes it, too. So the remainder goes to the state in which a row halts; a row that
+ * never halts gives it to its last state. (The paper's sum ignores the remainder. Its authors' code
+ * adds it to the last state that the batch computes, which makes a result depend on the other texts
+ * in the batch.) */
 #include "arch/epsilon/epsilon.h"
 #include "base/int_util.h"
 
@@ -28,7 +29,7 @@ struct halt {
 
 struct halt_ctx {
     const struct sl_node *n;
-    double *prices; /* per piece */
+    double *kl_sums; /* per piece */
 };
 
 /* The row of the batch that a score belongs to. */
@@ -66,18 +67,18 @@ static float divergence_slope(float p, float log_q)
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-/* What a row takes in this step. */
+/* The halting probability of a row in this step. */
 static float take(const struct halt *a, int row, float score)
 {
     struct sl_halts *halts = a->args.halts;
     if (halts->steps[row] != 0 || halts->padding[row])
         return 0.0f;
-    float p = 1.0f / (1.0f + expf(-score)), left = halts->left[row];
-    if (p >= left - max_leftover) {
+    float p = 1.0f / (1.0f + expf(-score)), remainder = halts->remainder[row];
+    if (p >= remainder - max_leftover) {
         halts->steps[row] = a->args.step;
-        p = left;
+        p = remainder;
     }
-    halts->left[row] = left - p;
+    halts->remainder[row] = remainder - p;
     return p;
 }
 
@@ -95,7 +96,7 @@ static void give(const struct sl_node *n, int row, int i, float p)
         memcpy(y, sl_row(n->in[OUTPUT], s), (size_t)cols * sizeof *y);
     k->axpy(y, p, h, cols);
     if (is_last(a) && a->args.halts->steps[row] == 0)
-        k->axpy(y, a->args.halts->left[row], h, cols);
+        k->axpy(y, a->args.halts->remainder[row], h, cols);
 }
 
 static void halt_forward_rows(void *ctx, int first, int last, int worker)
@@ -104,21 +105,21 @@ static void halt_forward_rows(void *ctx, int first, int last, int worker)
     const struct sl_node *n = pass->n;
     const struct halt *a = n->args;
     const struct sl_halts *halts = a->args.halts;
-    double price = 0.0;
+    double kl = 0.0;
     (void)worker;
     for (int i = first; i < last; i++) {
         int row = row_of(a, i);
-        bool counts = a->args.price > 0.0f && halts->steps[row] == 0 && !halts->padding[row];
+        bool counts = a->args.kl_weight > 0.0f && halts->steps[row] == 0 && !halts->padding[row];
         float p = take(a, row, *sl_row(n->in[SCORES], i));
         if (a->taken)
             a->taken[i] = p;
         give(n, row, i, p);
         if (counts)
-            price += divergence((double)p, (double)a->args.log_prior);
+            kl += divergence((double)p, (double)a->args.log_prior);
         if (counts && is_last(a) && halts->steps[row] == 0)
-            price += divergence((double)halts->left[row], (double)a->args.log_prior_rest);
+            kl += divergence((double)halts->remainder[row], (double)a->args.log_prior_rest);
     }
-    pass->prices[first / ROWS] = price;
+    pass->kl_sums[first / ROWS] = kl;
 }
 
 static int pieces_of(const struct sl_node *n)
@@ -134,21 +135,21 @@ static size_t halt_scratch(const struct sl_node *n, bool backward)
 static void halt_forward(const struct sl_node *n)
 {
     const struct halt *a = n->args;
-    struct halt_ctx pass = {.n = n, .prices = sl_tape_scratch(n, halt_scratch(n, false))};
+    struct halt_ctx pass = {.n = n, .kl_sums = sl_tape_scratch(n, halt_scratch(n, false))};
     sl_parallel(n->tape->pool, n->in[SCORES]->rows, ROWS, halt_forward_rows, &pass);
-    double price = 0.0;
+    double kl = 0.0;
     for (int i = 0; i < pieces_of(n); i++)
-        price += pass.prices[i];
-    n->tape->stats.aux_loss += price * (double)a->args.price;
+        kl += pass.kl_sums[i];
+    n->tape->stats.aux_loss += kl * (double)a->args.kl_weight;
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
 
-/* With dy the gradient of a row's output (0 of a row that has none) and k the slope of the
- * divergence: to take more in step t is worth e_t = dy . h_t + price k(p_t), and costs that much
- * less later: what the step of halting, or the leftover, is worth. Backward comes to the latter
- * first and keeps it in halts->worth. So
- *     dscore_t = p_t (1 - p_t) (e_t - worth)    before the row halts, 0 from then on. */
+/* With dy the gradient of a row's output (0 if it has none) and k the derivative of the divergence,
+ * the gradient of p_t is e_t = dy . h_t + kl_weight k(p_t). What a step takes is missing from the
+ * remainder, so the gradient of the remainder is subtracted: that of the step in which the row
+ * halts, or of the final remainder. Backward computes it first, into halts->remainder_grad. So
+ *     dscore_t = p_t (1 - p_t) (e_t - remainder_grad)    before the row halts, 0 from then on. */
 static float backward_score(const struct sl_node *n, int row, float p, float along)
 {
     const struct halt *a = n->args;
@@ -156,18 +157,20 @@ static float backward_score(const struct sl_node *n, int row, float p, float alo
     int halted = halts->steps[row];
     if (halts->padding[row] || (halted != 0 && halted < a->args.step))
         return 0.0f;
-    float price = a->args.price;
-    float worth = along + (price > 0.0f ? price * divergence_slope(p, a->args.log_prior) : 0.0f);
+    float kl_weight = a->args.kl_weight;
+    float step_grad =
+        along + (kl_weight > 0.0f ? kl_weight * divergence_slope(p, a->args.log_prior) : 0.0f);
     if (halted == a->args.step) {
-        halts->worth[row] = worth;
+        halts->remainder_grad[row] = step_grad;
         return 0.0f;
     }
     if (halted == 0 && is_last(a)) {
-        float rest = halts->left[row];
-        halts->worth[row] =
-            along + (price > 0.0f ? price * divergence_slope(rest, a->args.log_prior_rest) : 0.0f);
+        float rest = halts->remainder[row];
+        halts->remainder_grad[row] =
+            along +
+            (kl_weight > 0.0f ? kl_weight * divergence_slope(rest, a->args.log_prior_rest) : 0.0f);
     }
-    return p * (1.0f - p) * (worth - halts->worth[row]);
+    return p * (1.0f - p) * (step_grad - halts->remainder_grad[row]);
 }
 
 /* dh += p dy, after the last step (p + r) dy. */
@@ -177,11 +180,11 @@ static void backward_state(const struct sl_node *n, int row, float p, int s)
     const struct sl_halts *halts = a->args.halts;
     const float *dy = sl_grad_row(n->out, s);
     float *dh = sl_grad_row(n->in[STATES], s);
-    float share = is_last(a) && halts->steps[row] == 0 ? p + halts->left[row] : p;
+    float weight = is_last(a) && halts->steps[row] == 0 ? p + halts->remainder[row] : p;
     if (n->overwrite[STATES])
-        n->tape->kernels->scale(dh, share, dy, n->out->cols);
+        n->tape->kernels->scale(dh, weight, dy, n->out->cols);
     else
-        n->tape->kernels->axpy(dh, share, dy, n->out->cols);
+        n->tape->kernels->axpy(dh, weight, dy, n->out->cols);
     if (n->in[OUTPUT]->grad != n->out->grad)
         n->tape->kernels->axpy(sl_grad_row(n->in[OUTPUT], s), 1.0f, dy, n->out->cols);
 }

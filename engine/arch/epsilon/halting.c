@@ -1,5 +1,5 @@
-/* halting.c - spend less: tokens halt one by one. A text is done when its first token is; one that
- * goes on to grow, when all of its tokens are. Epsilon, section 3.4. */
+/* halting.c - adaptive halting: tokens halt one by one. A text to classify is done when its first
+ * token has halted; a text being generated, when all of its tokens have. Epsilon, section 3.4. */
 #include "arch/epsilon/epsilon.h"
 
 #include <math.h>
@@ -19,12 +19,12 @@ static void halts_begin(struct sl_tape *t, struct sl_halts *halts, int max_steps
     size_t rows = (size_t)t->batch->rows;
     *halts = (struct sl_halts){.max_steps = max_steps};
     halts->steps = sl_tape_struct(t, rows, sizeof *halts->steps);
-    halts->left = sl_tape_struct(t, rows, sizeof *halts->left);
+    halts->remainder = sl_tape_struct(t, rows, sizeof *halts->remainder);
     halts->padding = sl_tape_struct(t, rows, sizeof *halts->padding);
     if (t->training)
-        halts->worth = sl_tape_take(t, rows, sizeof *halts->worth);
+        halts->remainder_grad = sl_tape_take(t, rows, sizeof *halts->remainder_grad);
     for (size_t r = 0; r < rows; r++) {
-        halts->left[r] = 1.0f;
+        halts->remainder[r] = 1.0f;
         halts->padding[r] =
             padding_token && !sl_tape_is_dry(t) && t->batch->tokens[r] + 1 == padding_token;
     }
@@ -32,7 +32,7 @@ static void halts_begin(struct sl_tape *t, struct sl_halts *halts, int max_steps
 
 /* 1 / rows that count. The trainer knows how many rows the whole batch has; how many of them are
  * padding, only this part of it. */
-static float share_of(const struct sl_tape *t, const bool *padding)
+static float row_weight_of(const struct sl_tape *t, const bool *padding)
 {
     int counted = 0;
     for (int r = 0; r < t->batch->rows; r++)
@@ -81,7 +81,7 @@ struct sl_recurrence *sl_recurrence_begin(struct sl_tape *t, struct sl_tensor *h
     s->step = 1;
     s->output = zeros(t, t->batch->count, h->cols);
     halts_begin(t, &s->halts, max_steps, padding_token);
-    s->share = share_of(t, s->halts.padding);
+    s->row_weight = row_weight_of(t, s->halts.padding);
     lists_begin(t, s);
     lists_renew(s, t->batch->count);
     s->leaders = is_lazy(t) ? &s->firsts : NULL;
@@ -157,7 +157,7 @@ void sl_recurrence_advance(struct sl_tape *t, struct sl_recurrence *s)
     s->step++;
 }
 
-/* -- the walk ------------------------------------------------------------------------------- */
+/* -- causal recurrence ---------------------------------------------------------------------- */
 
 /* All rows are computed; a gate says which of them count. */
 static void gate_renew(struct sl_tape *t, struct sl_causal_recurrence *w)
@@ -179,7 +179,7 @@ struct sl_causal_recurrence *sl_causal_recurrence_begin(struct sl_tape *t, struc
     w->step = 1;
     w->output = zeros(t, h->rows, h->cols);
     halts_begin(t, &w->halts, max_steps, /* padding_token= */ 0);
-    w->share = share_of(t, w->halts.padding);
+    w->row_weight = row_weight_of(t, w->halts.padding);
     if (!is_lazy(t))
         gate_renew(t, w);
     for (int i = 0; i < 2 && is_lazy(t); i++)
@@ -231,7 +231,7 @@ void sl_causal_recurrence_advance(struct sl_tape *t, struct sl_causal_recurrence
     w->among = &w->places;
 }
 
-/* -- what is told about it ------------------------------------------------------------------ */
+/* -- statistics ---------------------------------------------------------------------------- */
 
 /* Steps that a row was part of until it halted. */
 static int depth_of(const struct sl_halts *halts, int row)
@@ -282,7 +282,7 @@ struct sl_tensor *sl_causal_recurrence_finish(struct sl_tape *t, struct sl_causa
 
 struct sl_halting sl_halting_build(struct sl_builder *b, struct sl_halting_shape shape)
 {
-    struct sl_halting halting = {.price = shape.price, .mean = shape.mean};
+    struct sl_halting halting = {.kl_weight = shape.kl_weight, .prior_mean = shape.prior_mean};
     halting.scores = sl_arena_take(b->arena, (size_t)shape.max_steps, sizeof *halting.scores);
     for (int i = 0; i < shape.max_steps; i++) {
         char name[SL_NAME_MAX];
@@ -298,22 +298,22 @@ struct sl_halting sl_halting_build(struct sl_builder *b, struct sl_halting_shape
 }
 
 /* Of the mean divergence over rows, at this point of the training. */
-static float price_of(const struct sl_tape *t, const struct sl_halting *halting)
+static float kl_weight_of(const struct sl_tape *t, const struct sl_halting *halting)
 {
     double annealed = 0.1 + 0.45 * (1.0 + cos(M_PI * (double)t->progress));
-    return t->training ? halting->price * (float)annealed : 0.0f;
+    return t->training ? halting->kl_weight * (float)annealed : 0.0f;
 }
 
 /* Those of a step over rows of which each counts for `share`. */
 static struct sl_halt_args halt_args(const struct sl_tape *t, const struct sl_halting *halting,
-                                     struct sl_halts *halts, int step, float share)
+                                     struct sl_halts *halts, int step, float row_weight)
 {
-    double go_on = log1p(-1.0 / (double)halting->mean);
+    double go_on = log1p(-1.0 / (double)halting->prior_mean);
     return (struct sl_halt_args){.halts = halts,
                                  .step = step,
-                                 .price = price_of(t, halting) * share,
+                                 .kl_weight = kl_weight_of(t, halting) * row_weight,
                                  .log_prior =
-                                     (float)((step - 1) * go_on - log((double)halting->mean)),
+                                     (float)((step - 1) * go_on - log((double)halting->prior_mean)),
                                  .log_prior_rest = (float)(halts->max_steps * go_on)};
 }
 
@@ -326,7 +326,7 @@ static struct sl_tensor *score(struct sl_tape *t, const struct sl_halting *halti
 
 void sl_halting_apply(struct sl_tape *t, const struct sl_halting *halting, struct sl_recurrence *s)
 {
-    struct sl_halt_args args = halt_args(t, halting, &s->halts, s->step, s->share);
+    struct sl_halt_args args = halt_args(t, halting, &s->halts, s->step, s->row_weight);
     struct sl_tensor *states = sl_take_rows(t, s->h, &s->firsts);
     struct sl_tensor *scores = score(t, halting, s->step, s->leaders ? states : s->h);
     args.rows = s->leaders ? &s->batch_rows : NULL;
@@ -335,10 +335,10 @@ void sl_halting_apply(struct sl_tape *t, const struct sl_halting *halting, struc
         list_followers(s);
 }
 
-void sl_halting_each(struct sl_tape *t, const struct sl_halting *halting,
-                     struct sl_causal_recurrence *w)
+void sl_halting_apply_causal(struct sl_tape *t, const struct sl_halting *halting,
+                             struct sl_causal_recurrence *w)
 {
-    struct sl_halt_args args = halt_args(t, halting, &w->halts, w->step, w->share);
+    struct sl_halt_args args = halt_args(t, halting, &w->halts, w->step, w->row_weight);
     struct sl_tensor *states = sl_take_rows(t, w->h, w->gate.rows);
     args.rows = w->gate.rows;
     args.every_row = true;

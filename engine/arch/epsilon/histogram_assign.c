@@ -1,9 +1,9 @@
-/* histogram_assign.c - how the keys of rows are shared out among bins. Epsilon, section 3.3, step
+/* histogram_assign.c - softmax assignment of keys to bins. Epsilon, section 3.3, step
  * 1;
  * section 4.3. Per head:
  *
  *     a_i = softmax_b(K_i . A_b),  0 for what is left out
- *     loss += price sum_i sum_b a_ib log a_ib */
+ *     loss += entropy_weight sum_i sum_b a_ib log a_ib */
 #include "arch/epsilon/histogram_bins.h"
 #include "base/int_util.h"
 
@@ -24,10 +24,10 @@ struct sharing {
 /* Scratch memory of one direction; pieces are SL_TILE_ROWS rows of the batch. */
 struct histogram_assign_ctx {
     const struct sl_node *n;
-    double *prices; /* forward, per piece */
-    float *partial; /* backward, per piece: the gradient of A */
-    float *turned;  /* backward: A, a row for each bin */
-    float *workers; /* backward: a tile of gradients for each */
+    double *entropy_sums; /* forward, per piece */
+    float *partial;       /* backward, per piece: the gradient of A */
+    float *transposed;    /* backward: A, a row for each bin */
+    float *workers;       /* backward: a tile of gradients for each */
 };
 
 static size_t pieces_of(const struct sl_node *n)
@@ -40,7 +40,7 @@ static size_t tile_floats(const struct sharing *a)
     return SL_TILE_ROWS * (size_t)a->shape.bins;
 }
 
-static size_t share_scratch(const struct sl_node *n, bool backward)
+static size_t histogram_assign_scratch(const struct sl_node *n, bool backward)
 {
     const struct sharing *a = n->args;
     size_t threads = (size_t)sl_pool_threads(n->tape->pool);
@@ -71,19 +71,19 @@ static bool is_padding(const struct sharing *a, int row)
 /* -- forward ------------------------------------------------------------------------------ */
 
 /* The softmax of one row of one head, and what its entropy costs. */
-static double share_row(const struct sl_node *n, int row, float *shares)
+static double assignment_row(const struct sl_node *n, int row, float *assignments)
 {
     const struct sharing *a = n->args;
     bool padding = is_padding(a, row);
-    double price = 0.0;
+    double entropy = 0.0;
     if (padding && !a->args.bin_padding) {
-        memset(shares, 0, (size_t)a->shape.bins * sizeof *shares);
+        memset(assignments, 0, (size_t)a->shape.bins * sizeof *assignments);
         return 0.0;
     }
-    (void)n->tape->kernels->softmax(shares, a->shape.bins);
+    (void)n->tape->kernels->softmax(assignments, a->shape.bins);
     for (int b = 0; a->args.entropy_weight > 0.0f && !padding && b < a->shape.bins; b++)
-        price += (double)(shares[b] * logf(fmaxf(shares[b], min_share)));
-    return price;
+        entropy += (double)(assignments[b] * logf(fmaxf(assignments[b], min_share)));
+    return entropy;
 }
 
 static void histogram_assign_forward_rows(void *ctx, int first, int last, int worker)
@@ -91,7 +91,7 @@ static void histogram_assign_forward_rows(void *ctx, int first, int last, int wo
     const struct histogram_assign_ctx *p = ctx;
     const struct sl_node *n = p->n;
     const struct sharing *a = n->args;
-    double price = 0.0;
+    double entropy = 0.0;
     (void)worker;
     for (int h = 0; h < a->shape.heads; h++) {
         size_t column = (size_t)h * (size_t)a->shape.bins;
@@ -107,38 +107,40 @@ static void histogram_assign_forward_rows(void *ctx, int first, int last, int wo
                                     .n = a->shape.bins,
                                     .k = a->shape.head_dim});
         for (int r = first; r < last; r++)
-            price += share_row(n, r, sl_row(n->out, r) + column);
+            entropy += assignment_row(n, r, sl_row(n->out, r) + column);
     }
-    p->prices[first / SL_TILE_ROWS] = price;
+    p->entropy_sums[first / SL_TILE_ROWS] = entropy;
 }
 
-static void share_forward(const struct sl_node *n)
+static void histogram_assign_forward(const struct sl_node *n)
 {
     const struct sharing *a = n->args;
-    struct histogram_assign_ctx p = {.n = n, .prices = sl_tape_scratch(n, share_scratch(n, false))};
+    struct histogram_assign_ctx p = {
+        .n = n, .entropy_sums = sl_tape_scratch(n, histogram_assign_scratch(n, false))};
     sl_parallel(n->tape->pool, n->out->rows, SL_TILE_ROWS, histogram_assign_forward_rows, &p);
-    double price = 0.0;
+    double entropy = 0.0;
     for (size_t i = 0; i < pieces_of(n); i++)
-        price += p.prices[i];
-    n->tape->stats.aux_loss += price * (double)a->args.entropy_weight;
+        entropy += p.entropy_sums[i];
+    n->tape->stats.aux_loss += entropy * (double)a->args.entropy_weight;
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
 
-/* With da the gradient of the shares and price (log a_ib + 1):  dl_i = a_i (da_i - <a_i, da_i>). */
+/* With da the gradient of the assignments and entropy_weight (log a_ib + 1):  dl_i = a_i (da_i -
+ * <a_i, da_i>). */
 static void backward_row(const struct sl_node *n, int row, size_t column, float *dl)
 {
     const struct sharing *a = n->args;
     int bins = a->shape.bins;
-    const float *shares = sl_row(n->out, row) + column;
+    const float *assignments = sl_row(n->out, row) + column;
     memcpy(dl, sl_grad_row(n->out, row) + column, (size_t)bins * sizeof *dl);
-    bool priced = a->args.entropy_weight > 0.0f && !is_padding(a, row);
-    for (int b = 0; priced && b < bins; b++)
-        dl[b] += a->args.entropy_weight *
-                 (logf(fmaxf(shares[b], min_share)) + (shares[b] >= min_share ? 1.0f : 0.0f));
-    float mean = n->tape->kernels->dot(shares, dl, bins);
+    bool has_entropy = a->args.entropy_weight > 0.0f && !is_padding(a, row);
+    for (int b = 0; has_entropy && b < bins; b++)
+        dl[b] += a->args.entropy_weight * (logf(fmaxf(assignments[b], min_share)) +
+                                           (assignments[b] >= min_share ? 1.0f : 0.0f));
+    float mean = n->tape->kernels->dot(assignments, dl, bins);
     for (int b = 0; b < bins; b++)
-        dl[b] = shares[b] * (dl[b] - mean);
+        dl[b] = assignments[b] * (dl[b] - mean);
 }
 
 /* dK_i += sum_b dl_ib A_b;  dA = K^T dl, of one piece. */
@@ -153,7 +155,7 @@ static void backward_products(const struct histogram_assign_ctx *pass, int first
     n->tape->kernels->small_gemm(&(struct sl_small_gemm){.x = dl,
                                                          .x_row = (size_t)bins,
                                                          .x_col = 1,
-                                                         .b = pass->turned + at,
+                                                         .b = pass->transposed + at,
                                                          .b_row = (size_t)dim,
                                                          .y = sl_grad_row(n->in[KEY_VALUE], first) +
                                                               sl_head_column(&a->shape, head),
@@ -191,28 +193,29 @@ static void histogram_assign_backward_rows(void *ctx, int first, int last, int w
     }
 }
 
-/* Pieces are summed in their order, whoever computed them. */
-static void share_backward(const struct sl_node *n)
+/* Pieces are summed in order, independent of the thread that computed them. */
+static void histogram_assign_backward(const struct sl_node *n)
 {
     const struct sharing *a = n->args;
     const struct sl_parameter *assign = n->parameter[ASSIGN];
     size_t floats = sl_parameter_floats(assign);
-    struct histogram_assign_ctx p = {.n = n, .partial = sl_tape_scratch(n, share_scratch(n, true))};
-    p.turned = p.partial + pieces_of(n) * floats;
-    p.workers = p.turned + floats;
+    struct histogram_assign_ctx p = {
+        .n = n, .partial = sl_tape_scratch(n, histogram_assign_scratch(n, true))};
+    p.transposed = p.partial + pieces_of(n) * floats;
+    p.workers = p.transposed + floats;
     for (int h = 0; h < a->shape.heads; h++) {
         size_t at = (size_t)h * assign_floats(a);
-        sl_transpose(p.turned + at, assign->data + at, a->shape.head_dim, a->shape.bins);
+        sl_transpose(p.transposed + at, assign->data + at, a->shape.head_dim, a->shape.bins);
     }
     sl_parallel(n->tape->pool, n->out->rows, SL_TILE_ROWS, histogram_assign_backward_rows, &p);
     for (size_t i = 0; i < pieces_of(n); i++)
         n->tape->kernels->axpy(assign->grad, 1.0f, p.partial + i * floats, (int)floats);
 }
 
-static const struct sl_op sharing = {.name = "share_bins",
-                                     .scratch = share_scratch,
-                                     .forward = share_forward,
-                                     .backward = share_backward};
+static const struct sl_op sharing = {.name = "histogram_assign",
+                                     .scratch = histogram_assign_scratch,
+                                     .forward = histogram_assign_forward,
+                                     .backward = histogram_assign_backward};
 
 struct sl_tensor *sl_histogram_assign(struct sl_tape *t, struct sl_tensor *key_value,
                                       struct sl_histogram_assign_args args)

@@ -149,18 +149,18 @@ static struct sl_tensor *linear(struct sl_tape *t, const struct sl_linear_layer 
 }
 
 /* entropy_weight: of each row. */
-static struct sl_tensor *share_out(struct sl_tape *t, const struct sl_histogram_attention *a,
-                                   struct sl_tensor *key_value, const bool *padding,
-                                   float entropy_weight)
+static struct sl_tensor *assign(struct sl_tape *t, const struct sl_histogram_attention *a,
+                                struct sl_tensor *key_value, const bool *padding,
+                                float entropy_weight)
 {
-    float price = t->training ? entropy_weight / (float)a->shape.heads : 0.0f;
+    float weight = t->training ? entropy_weight / (float)a->shape.heads : 0.0f;
     return sl_histogram_assign(
         t, key_value,
         (struct sl_histogram_assign_args){.assign = a->assign,
                                           .padding = padding,
                                           .heads = a->shape.heads,
                                           .bin_padding = a->shape.bin_padding,
-                                          .entropy_weight = price});
+                                          .entropy_weight = weight});
 }
 
 struct sl_tensor *sl_histogram_attention_fill(struct sl_tape *t,
@@ -169,9 +169,10 @@ struct sl_tensor *sl_histogram_attention_fill(struct sl_tape *t,
                                               float entropy_weight)
 {
     struct sl_tensor *key_value = linear(t, &a->key_value, x);
-    struct sl_tensor *shares = share_out(t, a, key_value, s->padding, entropy_weight * s->share);
+    struct sl_tensor *assignments =
+        assign(t, a, key_value, s->padding, entropy_weight * s->row_weight);
     return sl_histogram_fill(
-        t, key_value, shares,
+        t, key_value, assignments,
         (struct sl_histogram_fill_args){.segments = s->segments, .heads = a->shape.heads});
 }
 
@@ -197,7 +198,7 @@ void sl_histogram_attention_begin(struct sl_tape *t, const struct sl_histogram_a
     if (t->training || t->policy->dense)
         return;
     w->key_value = sl_tensor_take(t, rows, 2 * a->shape.width);
-    w->shares = sl_tensor_take(t, rows, a->shape.heads * a->shape.bins);
+    w->assignments = sl_tensor_take(t, rows, a->shape.heads * a->shape.bins);
 }
 
 /* A row that has halted keeps what it had; all of x when nothing is kept. */
@@ -213,11 +214,11 @@ struct sl_tensor *sl_histogram_attention_causal(struct sl_tape *t,
                                                 struct sl_tensor *x, float entropy_weight)
 {
     struct sl_tensor *key_value = linear(t, &a->key_value, x);
-    struct sl_tensor *shares = share_out(t, a, key_value, NULL, entropy_weight * w->share);
+    struct sl_tensor *assignments = assign(t, a, key_value, NULL, entropy_weight * w->row_weight);
     struct sl_tensor *query = linear(t, &a->query, sl_take_rows(t, x, w->among));
     size_t before = (size_t)(w->step - 1) * step_floats(&a->shape);
     struct sl_tensor *context = sl_histogram_prefix(
-        t, query, keep(t, w, w->key_value, key_value), keep(t, w, w->shares, shares),
+        t, query, keep(t, w, w->key_value, key_value), keep(t, w, w->assignments, assignments),
         (struct sl_histogram_prefix_args){.rows = w->gate.rows,
                                           .heads = a->shape.heads,
                                           .cache_at = a->cache_at + before,

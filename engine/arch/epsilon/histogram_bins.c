@@ -1,4 +1,4 @@
-/* histogram_bins.c - rows cut into tiles, and small matrices turned, for the ops with bins. */
+/* histogram_bins.c - tiles of rows and small transposes, for the histogram ops. */
 #include "arch/epsilon/histogram_bins.h"
 
 struct sl_tiles sl_tiles_cut(struct sl_tape *t, const struct sl_segments *segments,

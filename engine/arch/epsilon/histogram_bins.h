@@ -46,9 +46,9 @@ static inline size_t sl_bins_floats(const struct sl_bins_shape *s)
 }
 
 /* What the sums in a bin are divided by, given the sum of its shares: empty bins hold zeros. */
-static inline float sl_mass_of(float shares)
+static inline float sl_bin_mass(float assignments)
 {
-    return shares + 1e-6f;
+    return assignments + 1e-6f;
 }
 
 /* Bytes of a segment of scratch memory, when another follows. */

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { KEY_VALUE, SHARES };
+enum { KEY_VALUE, ASSIGNMENTS };
 
 struct fill {
     struct sl_histogram_fill_args args;
@@ -34,7 +34,7 @@ static size_t worker_floats(const struct fill *a)
     return 2 * sl_bins_floats(&a->shape) + (size_t)a->shape.bins;
 }
 
-static size_t fill_scratch(const struct sl_node *n, bool backward)
+static size_t histogram_fill_scratch(const struct sl_node *n, bool backward)
 {
     const struct fill *a = n->args;
     size_t pieces = (size_t)a->tiles.max * (size_t)a->shape.heads;
@@ -61,7 +61,7 @@ static int width_of(const struct sl_node *n)
 }
 
 /* The column of a head's first share. */
-static size_t share_column(const struct fill *a, int head)
+static size_t assignment_column(const struct fill *a, int head)
 {
     return (size_t)head * (size_t)a->shape.bins;
 }
@@ -77,8 +77,9 @@ static void put_in(const struct sl_node *n, const struct sl_tile *tile, int head
     struct sl_small_gemm p = {.x = keys_of(n, tile, head),
                               .x_row = 1,
                               .x_col = n->in[KEY_VALUE]->stride,
-                              .b = sl_row(n->in[SHARES], tile->first) + share_column(a, head),
-                              .b_row = n->in[SHARES]->stride,
+                              .b = sl_row(n->in[ASSIGNMENTS], tile->first) +
+                                   assignment_column(a, head),
+                              .b_row = n->in[ASSIGNMENTS]->stride,
                               .y_row = bins,
                               .m = a->shape.head_dim,
                               .n = a->shape.bins,
@@ -116,7 +117,7 @@ static void finish(const struct histogram_fill_ctx *p, int segment, int head)
     for (int i = first + 1; i < last; i++)
         p->n->tape->kernels->axpy(sums, 1.0f, partial_of(p, i, head), (int)partial_floats(a));
     for (int b = 0; b < bins; b++)
-        mass[b] = sl_mass_of(mass[b]);
+        mass[b] = sl_bin_mass(mass[b]);
     for (int c = 0; c < 2 * a->shape.head_dim; c++, sums += bins, out += bins)
         for (int b = 0; b < bins; b++)
             out[b] = sums[b] / mass[b];
@@ -125,7 +126,7 @@ static void finish(const struct histogram_fill_ctx *p, int segment, int head)
                (size_t)bins * sizeof *mass);
 }
 
-static void forward_stretches(void *ctx, int first, int last, int worker)
+static void forward_segments(void *ctx, int first, int last, int worker)
 {
     const struct histogram_fill_ctx *p = ctx;
     const struct fill *a = p->n->args;
@@ -134,12 +135,13 @@ static void forward_stretches(void *ctx, int first, int last, int worker)
         finish(p, i / a->shape.heads, i % a->shape.heads);
 }
 
-static void fill_forward(const struct sl_node *n)
+static void histogram_fill_forward(const struct sl_node *n)
 {
     const struct fill *a = n->args;
-    struct histogram_fill_ctx p = {.n = n, .partial = sl_tape_scratch(n, fill_scratch(n, false))};
+    struct histogram_fill_ctx p = {.n = n,
+                                   .partial = sl_tape_scratch(n, histogram_fill_scratch(n, false))};
     sl_parallel(n->tape->pool, a->tiles.count, 1, forward_tiles, &p);
-    sl_parallel(n->tape->pool, n->out->rows * a->shape.heads, 4, forward_stretches, &p);
+    sl_parallel(n->tape->pool, n->out->rows * a->shape.heads, 4, forward_segments, &p);
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
@@ -173,22 +175,23 @@ static struct slopes slopes_of(const struct histogram_fill_ctx *p, int segment, 
 }
 
 /* da_ib = (K_i . dkeys_b + V_i . dvalues_b - c_b) / M_b. */
-static void backward_shares(const struct sl_node *n, const struct sl_tile *tile, int head,
-                            const struct slopes *s)
+static void backward_assignments(const struct sl_node *n, const struct sl_tile *tile, int head,
+                                 const struct slopes *s)
 {
     const struct fill *a = n->args;
-    struct sl_tensor *shares = n->in[SHARES];
+    struct sl_tensor *assignments = n->in[ASSIGNMENTS];
     struct sl_small_gemm p = {.x = keys_of(n, tile, head),
                               .x_row = n->in[KEY_VALUE]->stride,
                               .x_col = 1,
                               .b = s->by_column,
                               .b_row = (size_t)a->shape.bins,
-                              .y = sl_grad_row(shares, tile->first) + share_column(a, head),
-                              .y_row = (size_t)shares->cols,
+                              .y = sl_grad_row(assignments, tile->first) +
+                                   assignment_column(a, head),
+                              .y_row = (size_t)assignments->cols,
                               .m = tile->count,
                               .n = a->shape.bins,
                               .k = a->shape.head_dim,
-                              .accumulate = !n->overwrite[SHARES]};
+                              .accumulate = !n->overwrite[ASSIGNMENTS]};
     n->tape->kernels->small_gemm(&p);
     p.x += width_of(n);
     p.b += (size_t)a->shape.head_dim * p.b_row;
@@ -204,18 +207,18 @@ static void histogram_fill_backward_rows(const struct sl_node *n, const struct s
 {
     const struct fill *a = n->args;
     int dim = a->shape.head_dim;
-    struct sl_small_gemm p = {.x = sl_row(n->in[SHARES], tile->first) + share_column(a, head),
-                              .x_row = n->in[SHARES]->stride,
-                              .x_col = 1,
-                              .b = s->by_bin,
-                              .b_row = 2 * (size_t)dim,
-                              .y = sl_grad_row(n->in[KEY_VALUE], tile->first) +
-                                   sl_head_column(&a->shape, head),
-                              .y_row = (size_t)n->in[KEY_VALUE]->cols,
-                              .m = tile->count,
-                              .n = dim,
-                              .k = a->shape.bins,
-                              .accumulate = !n->overwrite[KEY_VALUE]};
+    struct sl_small_gemm p = {
+        .x = sl_row(n->in[ASSIGNMENTS], tile->first) + assignment_column(a, head),
+        .x_row = n->in[ASSIGNMENTS]->stride,
+        .x_col = 1,
+        .b = s->by_bin,
+        .b_row = 2 * (size_t)dim,
+        .y = sl_grad_row(n->in[KEY_VALUE], tile->first) + sl_head_column(&a->shape, head),
+        .y_row = (size_t)n->in[KEY_VALUE]->cols,
+        .m = tile->count,
+        .n = dim,
+        .k = a->shape.bins,
+        .accumulate = !n->overwrite[KEY_VALUE]};
     n->tape->kernels->small_gemm(&p);
     p.b += dim;
     p.y += width_of(n);
@@ -230,29 +233,31 @@ static void backward_tiles(void *ctx, int first, int last, int worker)
         for (int h = 0; h < a->shape.heads; h++) {
             const struct sl_tile *tile = &a->tiles.at[i];
             struct slopes s = slopes_of(p, tile->segment, h, worker);
-            backward_shares(p->n, tile, h, &s);
+            backward_assignments(p->n, tile, h, &s);
             histogram_fill_backward_rows(p->n, tile, h, &s);
         }
 }
 
-static void fill_backward(const struct sl_node *n)
+static void histogram_fill_backward(const struct sl_node *n)
 {
     const struct fill *a = n->args;
-    struct histogram_fill_ctx p = {.n = n, .workers = sl_tape_scratch(n, fill_scratch(n, true))};
+    struct histogram_fill_ctx p = {.n = n,
+                                   .workers = sl_tape_scratch(n, histogram_fill_scratch(n, true))};
     sl_parallel(n->tape->pool, a->tiles.count, 1, backward_tiles, &p);
 }
 
-static const struct sl_op fill = {.name = "fill_bins",
-                                  .scratch = fill_scratch,
-                                  .forward = fill_forward,
-                                  .backward = fill_backward};
+static const struct sl_op fill = {.name = "histogram_fill",
+                                  .scratch = histogram_fill_scratch,
+                                  .forward = histogram_fill_forward,
+                                  .backward = histogram_fill_backward};
 
 struct sl_tensor *sl_histogram_fill(struct sl_tape *t, struct sl_tensor *key_value,
-                                    struct sl_tensor *shares, struct sl_histogram_fill_args args)
+                                    struct sl_tensor *assignments,
+                                    struct sl_histogram_fill_args args)
 {
-    int width = key_value->cols / 2, bins = shares->cols / args.heads;
+    int width = key_value->cols / 2, bins = assignments->cols / args.heads;
     assert(key_value->type == SL_F32);
-    assert(shares->rows == key_value->rows);
+    assert(assignments->rows == key_value->rows);
     assert(width % args.heads == 0);
     struct fill *a = sl_tape_struct(t, 1, sizeof *a);
     a->args = args;
@@ -260,8 +265,8 @@ struct sl_tensor *sl_histogram_fill(struct sl_tape *t, struct sl_tensor *key_val
     a->tiles = sl_tiles_cut(t, &args.segments, NULL, key_value->rows);
     struct sl_tensor *out = sl_tensor_take(t, args.segments.count, 2 * width * bins);
     if (t->training)
-        a->masses =
-            sl_tape_take(t, (size_t)args.segments.count * (size_t)shares->cols, sizeof *a->masses);
+        a->masses = sl_tape_take(t, (size_t)args.segments.count * (size_t)assignments->cols,
+                                 sizeof *a->masses);
     return sl_tape_run(
-        t, (struct sl_node){.op = &fill, .out = out, .in = {key_value, shares}, .args = a});
+        t, (struct sl_node){.op = &fill, .out = out, .in = {key_value, assignments}, .args = a});
 }

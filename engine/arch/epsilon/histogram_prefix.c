@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { QUERY, KEY_VALUE, SHARES };
+enum { QUERY, KEY_VALUE, ASSIGNMENTS };
 
 enum { ROWS = 64 };
 
@@ -52,10 +52,10 @@ static size_t worker_floats(const struct prefix *a)
 
 static size_t slope_floats(const struct sl_node *n)
 {
-    return 3 * (size_t)n->in[SHARES]->cols * (size_t)n->in[SHARES]->rows;
+    return 3 * (size_t)n->in[ASSIGNMENTS]->cols * (size_t)n->in[ASSIGNMENTS]->rows;
 }
 
-static size_t prefix_scratch(const struct sl_node *n, bool backward)
+static size_t histogram_prefix_scratch(const struct sl_node *n, bool backward)
 {
     const struct prefix *a = n->args;
     size_t workers = (size_t)sl_pool_threads(n->tape->pool) * worker_floats(a);
@@ -69,10 +69,10 @@ static const float *keys_of(const struct sl_node *n, int row, int head)
     return sl_row(n->in[KEY_VALUE], row) + sl_head_column(&a->shape, head);
 }
 
-static const float *shares_of(const struct sl_node *n, int row, int head)
+static const float *assignments_of(const struct sl_node *n, int row, int head)
 {
     const struct prefix *a = n->args;
-    return sl_row(n->in[SHARES], row) + (size_t)head * (size_t)a->shape.bins;
+    return sl_row(n->in[ASSIGNMENTS], row) + (size_t)head * (size_t)a->shape.bins;
 }
 
 static const float *query_of(const struct sl_node *n, int i, int head)
@@ -137,27 +137,27 @@ static void absorb(const struct sl_node *n, const struct sums *s, int head, int 
     int dim = a->shape.head_dim, bins = a->shape.bins;
     if (from == to)
         return;
-    size_t stride = n->in[KEY_VALUE]->stride, shares_stride = n->in[SHARES]->stride;
-    const float *keys = keys_of(n, from, head), *shares = shares_of(n, from, head);
+    size_t stride = n->in[KEY_VALUE]->stride, assignments_stride = n->in[ASSIGNMENTS]->stride;
+    const float *keys = keys_of(n, from, head), *assignments = assignments_of(n, from, head);
     add_outer(n, &(struct sl_small_gemm){.x = keys,
                                          .x_col = stride,
-                                         .b = shares,
-                                         .b_row = shares_stride,
+                                         .b = assignments,
+                                         .b_row = assignments_stride,
                                          .y = s->keys,
                                          .m = dim,
                                          .n = bins,
                                          .k = to - from});
-    add_outer(n, &(struct sl_small_gemm){.x = shares,
-                                         .x_col = shares_stride,
+    add_outer(n, &(struct sl_small_gemm){.x = assignments,
+                                         .x_col = assignments_stride,
                                          .b = keys + n->in[KEY_VALUE]->cols / 2,
                                          .b_row = stride,
                                          .y = s->values_transposed,
                                          .m = bins,
                                          .n = dim,
                                          .k = to - from});
-    for (int r = from; r < to; r++, shares += shares_stride)
+    for (int r = from; r < to; r++, assignments += assignments_stride)
         for (int b = 0; b < bins; b++)
-            s->mass[b] += shares[b];
+            s->mass[b] += assignments[b];
 }
 
 /* y = dropout(x) for what a query gives the bins, or its gradient; y may be x. */
@@ -178,7 +178,7 @@ static void score(const struct sl_node *n, const struct sums *s, const float *qu
     times(n, scores, query, s->keys,
           (struct sl_small_gemm){.n = a->shape.bins, .k = a->shape.head_dim});
     for (int b = 0; b < a->shape.bins; b++) {
-        inverse[b] = 1.0f / sl_mass_of(s->mass[b]);
+        inverse[b] = 1.0f / sl_bin_mass(s->mass[b]);
         scores[b] *= inverse[b] * scale;
     }
 }
@@ -237,11 +237,11 @@ static void narrow_rows(void *ctx, int first, int last, int worker)
                                          p->contexts + (size_t)i * (size_t)out->cols, out->cols);
 }
 
-static void prefix_forward(const struct sl_node *n)
+static void histogram_prefix_forward(const struct sl_node *n)
 {
     const struct prefix *a = n->args;
-    struct histogram_prefix_ctx p = {.n = n,
-                                     .contexts = sl_tape_scratch(n, prefix_scratch(n, false))};
+    struct histogram_prefix_ctx p = {
+        .n = n, .contexts = sl_tape_scratch(n, histogram_prefix_scratch(n, false))};
     p.workers = p.contexts + (size_t)n->out->rows * (size_t)n->out->cols;
     sl_parallel(n->tape->pool, n->tape->batch->count * a->shape.heads, 1, forward_heads, &p);
     sl_parallel(n->tape->pool, n->out->rows, ROWS, narrow_rows, &p);
@@ -286,7 +286,7 @@ static void add_both_ways(const struct sl_node *n, float *y, float *y_transposed
 static float *slopes_of(const struct histogram_prefix_ctx *p, int row, int head)
 {
     const struct prefix *a = p->n->args;
-    size_t place = (size_t)head * (size_t)p->n->in[SHARES]->rows + (size_t)row;
+    size_t place = (size_t)head * (size_t)p->n->in[ASSIGNMENTS]->rows + (size_t)row;
     return p->slopes + place * 3 * (size_t)a->shape.bins;
 }
 
@@ -329,11 +329,11 @@ static void go_forwards(const struct histogram_prefix_ctx *p, const struct sl_se
     struct sums s = zero_sums(a, worker);
     float *spare = s.mass + a->shape.bins;
     for (int r = text->first; r < text->first + text->rows; r++) {
-        const float *key = keys_of(n, r, head), *shares = shares_of(n, r, head);
-        add_both_ways(n, s.keys, s.keys_transposed, key, shares);
-        add_both_ways(n, s.values, NULL, key + n->in[KEY_VALUE]->cols / 2, shares);
+        const float *key = keys_of(n, r, head), *assignments = assignments_of(n, r, head);
+        add_both_ways(n, s.keys, s.keys_transposed, key, assignments);
+        add_both_ways(n, s.values, NULL, key + n->in[KEY_VALUE]->cols / 2, assignments);
         for (int b = 0; b < a->shape.bins; b++)
-            s.mass[b] += shares[b];
+            s.mass[b] += assignments[b];
         backward_row(p, &s, r, head, spare);
         times(n, sl_grad_row(n->in[QUERY], r) + sl_head_column(&a->shape, head),
               slopes_of(p, r, head), s.keys_transposed,
@@ -347,14 +347,14 @@ static void give_back(const struct sl_node *n, const struct sums *d, int row, in
 {
     const struct prefix *a = n->args;
     int bins = a->shape.bins, dim = a->shape.head_dim, width = n->in[KEY_VALUE]->cols / 2;
-    const float *key = keys_of(n, row, head), *shares = shares_of(n, row, head);
+    const float *key = keys_of(n, row, head), *assignments = assignments_of(n, row, head);
     float *dkey = sl_grad_row(n->in[KEY_VALUE], row) + sl_head_column(&a->shape, head);
-    float *dshares = sl_grad_row(n->in[SHARES], row) + (size_t)head * (size_t)bins;
+    float *dshares = sl_grad_row(n->in[ASSIGNMENTS], row) + (size_t)head * (size_t)bins;
     struct sl_small_gemm to_row = {.n = dim, .k = bins, .accumulate = !n->overwrite[KEY_VALUE]};
     struct sl_small_gemm to_bins = {.n = bins, .k = dim, .accumulate = true};
-    times(n, dkey, shares, d->keys_transposed, to_row);
-    times(n, dkey + width, shares, d->values_transposed, to_row);
-    if (n->overwrite[SHARES])
+    times(n, dkey, assignments, d->keys_transposed, to_row);
+    times(n, dkey + width, assignments, d->values_transposed, to_row);
+    if (n->overwrite[ASSIGNMENTS])
         memcpy(dshares, d->mass, (size_t)bins * sizeof *dshares);
     else
         n->tape->kernels->axpy(dshares, 1.0f, d->mass, bins);
@@ -391,18 +391,19 @@ static void backward_heads(void *ctx, int first, int last, int worker)
     }
 }
 
-static void prefix_backward(const struct sl_node *n)
+static void histogram_prefix_backward(const struct sl_node *n)
 {
     const struct prefix *a = n->args;
-    struct histogram_prefix_ctx p = {.n = n, .slopes = sl_tape_scratch(n, prefix_scratch(n, true))};
+    struct histogram_prefix_ctx p = {
+        .n = n, .slopes = sl_tape_scratch(n, histogram_prefix_scratch(n, true))};
     p.workers = p.slopes + slope_floats(n);
     sl_parallel(n->tape->pool, n->tape->batch->count * a->shape.heads, 1, backward_heads, &p);
 }
 
-static const struct sl_op prefix = {.name = "prefix_bins",
-                                    .scratch = prefix_scratch,
-                                    .forward = prefix_forward,
-                                    .backward = prefix_backward};
+static const struct sl_op prefix = {.name = "histogram_prefix",
+                                    .scratch = histogram_prefix_scratch,
+                                    .forward = histogram_prefix_forward,
+                                    .backward = histogram_prefix_backward};
 
 /* Queries ascend, so those of a sequence lie together. */
 static int32_t *first_queries(struct sl_tape *t, const struct prefix *a, int count)
@@ -423,19 +424,19 @@ static int32_t *first_queries(struct sl_tape *t, const struct prefix *a, int cou
 }
 
 struct sl_tensor *sl_histogram_prefix(struct sl_tape *t, struct sl_tensor *query,
-                                      struct sl_tensor *key_value, struct sl_tensor *shares,
+                                      struct sl_tensor *key_value, struct sl_tensor *assignments,
                                       struct sl_histogram_prefix_args args)
 {
     assert(query->type == SL_F32);
     assert(key_value->type == SL_F32);
     assert(key_value->rows == t->batch->rows);
-    assert(shares->rows == t->batch->rows);
+    assert(assignments->rows == t->batch->rows);
     assert(query->rows == (args.rows ? args.rows->count : t->batch->rows));
     assert(!args.rows || !t->training);
     struct prefix *a = sl_tape_struct(t, 1, sizeof *a);
     a->args = args;
-    a->shape =
-        (struct sl_bins_shape){args.heads, query->cols / args.heads, shares->cols / args.heads};
+    a->shape = (struct sl_bins_shape){args.heads, query->cols / args.heads,
+                                      assignments->cols / args.heads};
     a->first = first_queries(t, a, query->rows);
     if (t->training && args.dropout > 0.0f) {
         a->dropout = sl_dropout_of(args.dropout);
@@ -443,6 +444,6 @@ struct sl_tensor *sl_histogram_prefix(struct sl_tape *t, struct sl_tensor *query
     }
     return sl_tape_run(t, (struct sl_node){.op = &prefix,
                                            .out = sl_operand_take(t, query->rows, query->cols),
-                                           .in = {query, key_value, shares},
+                                           .in = {query, key_value, assignments},
                                            .args = a});
 }

@@ -30,7 +30,7 @@ struct histogram_read_ctx {
 /* What one worker keeps while it is at a head of a tile: two tiles of weights, or their gradients;
  * the bins turned, keys then values; a tile of results. */
 struct buffers {
-    float *weights, *slopes, *turned, *out;
+    float *weights, *slopes, *transposed, *out;
 };
 
 static struct histogram_read_ctx pass_layout(const struct sl_node *n, bool backward)
@@ -46,7 +46,7 @@ static struct histogram_read_ctx pass_layout(const struct sl_node *n, bool backw
     return p;
 }
 
-static size_t read_scratch(const struct sl_node *n, bool backward)
+static size_t histogram_read_scratch(const struct sl_node *n, bool backward)
 {
     return pass_layout(n, backward).bytes;
 }
@@ -146,12 +146,12 @@ static void mix(const struct sl_node *n, const struct sl_tile *tile, int head,
     const struct reading *a = n->args;
     int dim = a->shape.head_dim, bins = a->shape.bins;
     const float *values = bins_of(n, tile->segment, head) + sl_bins_floats(&a->shape) / 2;
-    sl_transpose(d->turned, values, dim, bins);
+    sl_transpose(d->transposed, values, dim, bins);
     n->tape->kernels->small_gemm(
         &(struct sl_small_gemm){.x = weights,
                                 .x_row = (size_t)bins,
                                 .x_col = 1,
-                                .b = d->turned,
+                                .b = d->transposed,
                                 .b_row = (size_t)dim,
                                 .y = d->out + sl_head_column(&a->shape, head),
                                 .y_row = (size_t)n->out->cols,
@@ -179,7 +179,7 @@ static void forward_tiles(void *ctx, int first, int last, int worker)
     }
 }
 
-static void read_forward(const struct sl_node *n)
+static void histogram_read_forward(const struct sl_node *n)
 {
     const struct reading *a = n->args;
     struct histogram_read_ctx p = pass_of(n, false);
@@ -222,12 +222,12 @@ static void backward_query(const struct sl_node *n, const struct sl_tile *tile, 
 {
     const struct reading *a = n->args;
     int bins = a->shape.bins, dim = a->shape.head_dim;
-    sl_transpose(d->turned, bins_of(n, tile->segment, head), dim, bins);
+    sl_transpose(d->transposed, bins_of(n, tile->segment, head), dim, bins);
     n->tape->kernels->small_gemm(&(struct sl_small_gemm){
         .x = d->slopes,
         .x_row = (size_t)bins,
         .x_col = 1,
-        .b = d->turned,
+        .b = d->transposed,
         .b_row = (size_t)dim,
         .y = sl_grad_row(n->in[QUERY], tile->first) + sl_head_column(&a->shape, head),
         .y_row = (size_t)n->in[QUERY]->cols,
@@ -274,8 +274,8 @@ static void backward_tiles(void *ctx, int first, int last, int worker)
         }
 }
 
-/* Tiles are summed in their order, whoever computed them. */
-static void backward_stretches(void *ctx, int first, int last, int worker)
+/* Tiles are summed in order, independent of the thread that computed them. */
+static void backward_segments(void *ctx, int first, int last, int worker)
 {
     const struct histogram_read_ctx *p = ctx;
     const struct reading *a = p->n->args;
@@ -290,18 +290,18 @@ static void backward_stretches(void *ctx, int first, int last, int worker)
     }
 }
 
-static void read_backward(const struct sl_node *n)
+static void histogram_read_backward(const struct sl_node *n)
 {
     const struct reading *a = n->args;
     struct histogram_read_ctx p = pass_of(n, true);
     sl_parallel(n->tape->pool, a->tiles.count, 1, backward_tiles, &p);
-    sl_parallel(n->tape->pool, n->in[BINS]->rows, 1, backward_stretches, &p);
+    sl_parallel(n->tape->pool, n->in[BINS]->rows, 1, backward_segments, &p);
 }
 
-static const struct sl_op reading = {.name = "read_bins",
-                                     .scratch = read_scratch,
-                                     .forward = read_forward,
-                                     .backward = read_backward};
+static const struct sl_op reading = {.name = "histogram_read",
+                                     .scratch = histogram_read_scratch,
+                                     .forward = histogram_read_forward,
+                                     .backward = histogram_read_backward};
 
 struct sl_tensor *sl_histogram_read(struct sl_tape *t, struct sl_tensor *query,
                                     struct sl_tensor *bins, struct sl_histogram_read_args args)

@@ -1,4 +1,4 @@
-/* put_rows.c - h with rows h_{rows_i} = x_i, where some rows are new and others as they were. */
+/* put_rows.c - writes rows back: h with rows h_{rows_i} = x_i; the others are unchanged. */
 #include "arch/epsilon/epsilon.h"
 
 #include <string.h>
@@ -18,12 +18,12 @@ static void put_rows_forward_rows(void *ctx, int first, int last, int worker)
                (size_t)x->cols * sizeof(float));
 }
 
-static void scatter_forward(const struct sl_node *n)
+static void put_rows_forward(const struct sl_node *n)
 {
     sl_node_parallel(n, n->in[X]->rows, ROWS, put_rows_forward_rows);
 }
 
-static const struct sl_op scatter = {.name = "scatter", .forward = scatter_forward};
+static const struct sl_op scatter = {.name = "put_rows", .forward = put_rows_forward};
 
 struct sl_tensor *sl_put_rows(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *x,
                               const struct sl_rows *rows)

@@ -1,10 +1,11 @@
-/* random_rotation.c - y = f((x U) s V + b): a projection of which only a diagonal is learnt.
+/* random_rotation.c - y = f((x U) s V + b): a projection of which only a diagonal is trained.
  *
  * U and V are sines and cosines of frozen random numbers and of the time at which the layer stands
  * (TransEvolve, equations 10 and 11, normalised as its code does it):
  *     U_ap = sin(pi time q c_aq) / sqrt(outs) for p < ins / 2, cos after that, q = p mod ins / 2,
  *     c ~ N(0, 1), the paper's N(0, ins^2) already divided by ins;     V likewise, from outs.
- * The rest of either rotation, past the rank of the diagonal, meets zeros and is left out. */
+ * The rest of either rotation, past the rank of the diagonal, is multiplied by zeros and left
+ * out. */
 #include "arch/transevolve/transevolve.h"
 #include "base/random.h"
 

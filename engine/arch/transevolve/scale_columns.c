@@ -68,7 +68,7 @@ static size_t scale_scratch(const struct sl_node *n, bool backward)
     return backward ? (size_t)blocks_of(n) * (size_t)n->out->cols * sizeof(float) : 0;
 }
 
-/* Blocks are summed in their order, whoever computed them. */
+/* Blocks are summed in order, independent of the thread that computed them. */
 static void scale_backward(const struct sl_node *n)
 {
     struct backward_pass p = {.n = n, .partial = sl_tape_scratch(n, scale_scratch(n, true))};

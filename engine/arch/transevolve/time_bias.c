@@ -1,4 +1,4 @@
-/* time_bias.c - attention's bias per key, head and depth: how time moves it.
+/* time_bias.c - attention bias per key, head and depth, computed from time encodings.
  *
  * TransEvolve (equation 6) writes the scores at depth l, with T the time vector and W', W'' its
  * projections, as
@@ -45,7 +45,7 @@ struct sl_time_bias sl_time_bias_build(struct sl_builder *b, const char *name,
     d.coefficients = sl_arena_take(b->arena, depths, sizeof(struct sl_parameter *));
     d.waves = sl_arena_take(b->arena, depths * (size_t)s.width, sizeof *d.waves);
     d.times = sl_arena_take(b->arena, depths * (size_t)s.width, sizeof *d.times);
-    d.slopes = sl_arena_take(b->arena, (size_t)s.width, sizeof *d.slopes);
+    d.dtime = sl_arena_take(b->arena, (size_t)s.width, sizeof *d.dtime);
     fill_waves(&d, s);
     d.matrix = matrix_add(b, name, "query", s);
     (void)matrix_add(b, name, "key", s); /* moves nothing */
@@ -92,11 +92,11 @@ static void fold_head(const struct sl_time_bias *d, const struct sl_kernels *ker
     const size_t width = (size_t)d->matrix->cols, first = (size_t)head * (size_t)columns;
     const float *dg = d->weight->grad + (size_t)(depth * d->heads + head) * (size_t)keys;
     const float *time = d->times + (size_t)depth * width + first;
-    memset(d->slopes, 0, (size_t)columns * sizeof *d->slopes);
+    memset(d->dtime, 0, (size_t)columns * sizeof *d->dtime);
     for (int a = 0; a < keys; a++) {
         size_t at = (size_t)a * width + first;
         kernels->axpy(d->matrix->grad + at, dg[a], time, columns);
-        kernels->axpy(d->slopes, dg[a], d->matrix->data + at, columns);
+        kernels->axpy(d->dtime, dg[a], d->matrix->data + at, columns);
     }
 }
 
@@ -109,7 +109,7 @@ static void backprop(const void *layer, const struct sl_kernels *kernels)
             fold_head(d, kernels, l, h);
             for (int c = 0; c < columns; c++)
                 d->coefficients[l]->grad[h * columns + c] +=
-                    d->slopes[c] * d->waves[l * width + h * columns + c];
+                    d->dtime[c] * d->waves[l * width + h * columns + c];
         }
 }
 

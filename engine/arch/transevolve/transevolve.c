@@ -1,4 +1,4 @@
-/* transevolve.c - attention that evolves with depth: queries meet keys once per block, and from
+/* transevolve.c - attention that evolves with depth: scores are computed once per block, and from
  * there on only time moves the scores. "Redesigning the Transformer Architecture with Insights from
  * Multi-particle Dynamical Systems" (NeurIPS 2021), equations 6 to 12, its encoder as a classifier
  * and its decoder without an encoder as a language model.
@@ -17,7 +17,7 @@
  * transevolve_attention.c. A token leaves behind a key per block and what it looked like at each
  * depth.
  *
- * Two classes are told apart by one number, as in the paper's code; so the counts of parameters are
+ * Two classes have a single logit, as in the paper's code; so the counts of parameters are
  * the published ones, the projections of queries' time included, which nothing depends on. */
 #include "arch/transevolve/transevolve.h"
 
@@ -105,7 +105,7 @@ static void mixing_build(struct sl_builder *b, struct layer *k, const struct sl_
 
 /* Half of T's columns are frequencies. The paper has them go round once by its last depth and
  * column; its code by fixed steps, from 0. */
-static struct sl_time_bias_shape drift_shape(const struct sl_config *c, int depths)
+static struct sl_time_bias_shape time_bias_shape(const struct sl_config *c, int depths)
 {
     const struct sl_transevolve_config *own = sl_config_own(c);
     bool paper = own->time_encoding == PAPER;
@@ -123,10 +123,10 @@ static void block_build(struct sl_builder *b, struct block *k, const struct sl_c
     int d = c->width;
     sl_scope(b, "blocks.%d.", index);
     float bound = sl_glorot(2 * d, 2 * d).value; /* with their projections of time */
-    struct sl_linear_shape meeting = {.outs = 2 * d, .ins = d, .bound = bound};
-    k->query = sl_linear_build(b, "query", meeting);
-    k->key = sl_linear_build(b, "key", meeting);
-    k->drift = sl_time_bias_build(b, "time_projection", drift_shape(c, k->depth));
+    struct sl_linear_shape state = {.outs = 2 * d, .ins = d, .bound = bound};
+    k->query = sl_linear_build(b, "query", state);
+    k->key = sl_linear_build(b, "key", state);
+    k->drift = sl_time_bias_build(b, "time_projection", time_bias_shape(c, k->depth));
     k->meet =
         (struct sl_transevolve_scores_args){.heads = c->heads,
                                             .bidirectional = c->task == SL_TASK_CLASSIFICATION,
@@ -196,14 +196,14 @@ static struct sl_tensor *mix(struct sl_tape *t, const struct transevolve *m, con
 
 static struct sl_tensor *layer_apply(struct sl_tape *t, const struct transevolve *m,
                                      const struct layer *k,
-                                     const struct sl_transevolve_state *meeting, int depth,
+                                     const struct sl_transevolve_state *state, int depth,
                                      struct sl_tensor *h)
 {
     size_t mark = sl_tape_mark(t);
     struct sl_residual_args update = {.dropout = m->dropout};
     struct sl_tensor *x = sl_norm_apply(t, &k->attention_norm, h);
     x = sl_transevolve_attention(
-        t, meeting, x,
+        t, state, x,
         (struct sl_transevolve_attention_args){.depth = depth, .cache_values = k->cache_values});
     x = sl_linear_apply(t, &k->project, x, (struct sl_linear_args){0});
     h = sl_residual(t, h, x, update);
@@ -233,9 +233,9 @@ static struct sl_tensor *transevolve_forward(struct sl_tape *t, const void *self
     for (int i = 0; i < m->count; i++) {
         const struct block *k = &m->blocks[i];
         size_t mark = sl_tape_mark(t);
-        struct sl_transevolve_state *meeting = meet(t, k, h, m->dropout);
+        struct sl_transevolve_state *state = meet(t, k, h, m->dropout);
         for (int l = 0; l < k->depth; l++)
-            h = layer_apply(t, m, &k->layers[l], meeting, l, h);
+            h = layer_apply(t, m, &k->layers[l], state, l, h);
         if (i + 1 < m->count)
             h = sl_norm_stream(t, &k->norm, h);
         sl_tape_forget(t, mark);
@@ -249,11 +249,11 @@ static bool transevolve_check(const struct sl_config *c, struct sl_err *err)
 {
     const struct sl_transevolve_config *own = sl_config_own(c);
     if (own->blocks > c->depth)
-        return sl_fail(err, SL_BAD_INPUT, "blocks is %d; accepted is 1 to depth, which is %d",
+        return sl_fail(err, SL_BAD_INPUT, "invalid blocks %d: expected 1 to depth, which is %d",
                        own->blocks, c->depth);
     if (c->width % 2 != 0 || c->ffn_width % 2 != 0)
-        return sl_fail(err, SL_BAD_INPUT, "width is %d and hidden %d; both must be even", c->width,
-                       c->ffn_width);
+        return sl_fail(err, SL_BAD_INPUT, "invalid width %d or ffn_width %d: both must be even",
+                       c->width, c->ffn_width);
     return true;
 }
 
@@ -263,20 +263,20 @@ static const char *const time_forms[] = {[CODE] = "code", [PAPER] = "paper", NUL
 static const struct sl_param hypers[] = {
     SL_HYPERS_DECODER,
     SL_OWN_INTEGER_ROW(sl_transevolve_config, blocks, 1, 128, 2,
-                       "times that queries meet keys; depth is cut so"),
+                       "blocks that share query-key scores; at most depth"),
     SL_OWN_CHOICE_ROW(sl_transevolve_config, feed_forward, mixings, RANDOM, FULL,
-                      "the MLP's matrices: learnt in full, or frozen random rotations"),
+                      "MLP matrices: trained in full, or frozen random rotations"),
     SL_OWN_CHOICE_ROW(sl_transevolve_config, time_encoding, time_forms, PAPER, CODE,
-                      "angles of time: steps of pi / 64, or a turn by the last depth"),
+                      "time angles: steps of pi / 64, or one turn by the last depth"),
     SL_OWN_FLAG_ROW(sl_transevolve_config, skip_time_zero, 1,
-                    "rotations begin at time 1; false: at 0 as published, which is degenerate"),
+                    "start rotations at time 1; at 0, as published, they are degenerate"),
     {0}};
 
 const struct sl_arch sl_arch_transevolve = {
     .name = "transevolve",
     .paper = "Redesigning the Transformer Architecture with Insights from Multi-particle Dynamical "
              "Systems, 2021",
-    .summary = "queries meet keys once per block; then time moves the scores",
+    .summary = "query-key scores once per block, then evolved with depth",
     .hypers = hypers,
     .tasks = SL_COMPLETES | SL_CLASSIFIES,
     .size = sizeof(struct transevolve),

@@ -21,16 +21,14 @@ struct sl_tensor *sl_scale_columns(struct sl_tape *t, struct sl_tensor *x,
  * x: n x 1. */
 struct sl_tensor *sl_two_class_logits(struct sl_tape *t, struct sl_tensor *x);
 
-/* Attention that evolves with depth (TransEvolve, section 3): queries meet keys once, and at each
- * depth l only a bias per key and head moves, so that per sequence and head
+/* Attention that evolves with depth (TransEvolve, section 3): query-key scores are computed once,
+ * and at each depth l only a bias per key and head moves, so that per sequence and head
  *     y_i = sum_j softmax_j(q_i . k_j / sqrt(width / heads) + bias^l_j) value_j
  * over the keys that i sees: those up to itself, or with bidirectional its whole sequence. query,
- * key:
- * rows x width operands; bias: rows x (depths heads) fp32, its columns those of depth 0 first;
+ * key: rows x width operands; bias: rows x (depths heads) fp32, its columns those of depth 0 first;
  * value: rows x any number of columns that heads divide, as an operand, and so is the result.
- * Sequences with a cache (all or none have one, never with bidirectional) append their keys,
- * biases and
- * values to it and see all that it holds. */
+ * Sequences with a cache (all or none have one, never with bidirectional) append their keys, biases
+ * and values to it and see all that it holds. */
 struct sl_transevolve_scores_args {
     int heads;
     bool bidirectional;
@@ -47,14 +45,14 @@ struct sl_transevolve_state *sl_transevolve_scores(struct sl_tape *t, struct sl_
                                                    struct sl_tensor *key, struct sl_tensor *bias,
                                                    struct sl_transevolve_scores_args args);
 struct sl_tensor *sl_transevolve_attention(struct sl_tape *t,
-                                           const struct sl_transevolve_state *meeting,
+                                           const struct sl_transevolve_state *state,
                                            struct sl_tensor *value,
                                            struct sl_transevolve_attention_args args);
 
 /* -- layers ----------------------------------------------------------------------------------- */
 
 /* A projection through random rotations that are frozen; only the diagonal between them and a bias
- * are learnt (TransEvolve, equations 10 and 11): y = f((x U) s V + b). The rotations move with
+ * are trained (TransEvolve, equations 10 and 11): y = f((x U) s V + b). The rotations move with
  * `time`. A model that is trained takes x through the factors, which is less work than the gradient
  * of a weight; one that is only served has W = U diag(s) V made once. */
 struct sl_random_rotation {
@@ -75,18 +73,18 @@ struct sl_random_rotation sl_random_rotation_build(struct sl_builder *b, const c
 struct sl_tensor *sl_random_rotation_apply(struct sl_tape *t, const struct sl_random_rotation *r,
                                            struct sl_tensor *x, struct sl_linear_args args);
 
-/* What time adds to attention (TransEvolve, equation 6): at each depth a vector T, learnt
+/* The attention bias from time (TransEvolve, equation 6): at each depth a vector T, trained
  * coefficients times waves, is projected to where keys and queries live. Of the products that
  * brings about, a softmax over keys is moved by that of T's projection with the key alone; so all
  * of it is a bias per key, head and depth:
  *     bias^l_jh = key_j . g^l_h        g^l_h = sum over the columns c of head h of matrix_c T^l_c
- * The other matrix, which would project T for queries, moves nothing. It is a parameter for the
- * sake of the published counts, and its gradient is 0. */
+ * The other matrix, which would project T for queries, moves nothing. It is a parameter so
+ * that parameter counts agree with the paper; its gradient is 0. */
 struct sl_time_bias {
     struct sl_parameter *matrix;        /* keys' columns x width */
     struct sl_parameter **coefficients; /* of each depth: 1 x width */
     struct sl_parameter *weight;        /* g, a row for each depth and head */
-    float *waves, *times, *slopes;      /* depths x width: those of T, T; width: work */
+    float *waves, *times, *dtime;       /* depths x width: those of T, T; width: work */
     int heads, depths;
 };
 

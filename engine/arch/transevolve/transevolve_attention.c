@@ -23,7 +23,7 @@ static const float min_total = 1e-25f;
 
 struct evolve {
     struct sl_transevolve_attention_args args;
-    const struct sl_transevolve_state *meeting;
+    const struct sl_transevolve_state *state;
     float *rates; /* per row of the table: 1 / sum_j e_ij w_j, 0 for lone rows; while training */
 };
 
@@ -47,13 +47,13 @@ struct buffers {
 static int head_columns(const struct sl_node *n)
 {
     const struct evolve *a = n->args;
-    return n->out->cols / a->meeting->args.heads;
+    return n->out->cols / a->state->args.heads;
 }
 
 static size_t lay_out(const struct sl_node *n, struct sl_scratch scratch, struct buffers *d)
 {
     const struct evolve *a = n->args;
-    const struct sl_transevolve_state *m = a->meeting;
+    const struct sl_transevolve_state *m = a->state;
     const struct sl_kernels *k = n->tape->kernels;
     const int head = head_columns(n), max = m->max_keys, key = m->key->cols / m->args.heads;
     const size_t keys = (size_t)max, widest = (size_t)(key > head ? key : head);
@@ -67,8 +67,8 @@ static size_t lay_out(const struct sl_node *n, struct sl_scratch scratch, struct
     d->products = sl_scratch_take(&scratch, larger(strip, keys * columns) * sizeof(float));
     d->packed =
         sl_scratch_take(&scratch, larger(k->pack_bytes(max, head + 1), k->pack_bytes(head, max)));
-    d->left = sl_scratch_take(&scratch, sl_part_bytes(k, ROWS, head));
-    d->spare = sl_scratch_take(&scratch, sl_part_bytes(k, 1, head));
+    d->left = sl_scratch_take(&scratch, sl_head_rows_bytes(k, ROWS, head));
+    d->spare = sl_scratch_take(&scratch, sl_head_rows_bytes(k, 1, head));
     return scratch.used;
 }
 
@@ -84,7 +84,7 @@ struct run {
     const struct sl_kernels *k;
     const struct evolve *a;
     const struct sl_transevolve_state *m;
-    struct sl_unit u;
+    struct sl_head_block u;
     struct buffers d;
     int keys, head; /* of the sequence; columns */
 };
@@ -93,7 +93,7 @@ static struct run run_of(const struct transevolve_attention_ctx *p, int worker)
 {
     const struct evolve *a = p->n->args;
     struct run r = {
-        .n = p->n, .k = p->n->tape->kernels, .a = a, .m = a->meeting, .head = head_columns(p->n)};
+        .n = p->n, .k = p->n->tape->kernels, .a = a, .m = a->state, .head = head_columns(p->n)};
     struct sl_scratch scratch = {.base = p->workers + (size_t)worker * p->worker_bytes};
     (void)lay_out(p->n, scratch, &r.d);
     return r;
@@ -120,14 +120,14 @@ static void weigh(const struct run *r)
 }
 
 /* A row that the table cannot give: probabilities from its scores, in scores. */
-static int lone_probabilities(const struct run *r, int i)
+static int single_row_probabilities(const struct run *r, int i)
 {
-    struct sl_split q = sl_part_of(r->m, r->m->query, &r->u, i, 1);
-    struct sl_split keys = sl_part_of(r->m, r->m->key, &r->u, 0, r->keys);
-    int visible = sl_unit_visible(r->m, &r->u, i);
-    r->k->from_operands(r->d.wide[0], sl_part_row(&q, 0), q.columns);
+    struct sl_head_rows q = sl_head_rows_of(r->m, r->m->query, &r->u, i, 1);
+    struct sl_head_rows keys = sl_head_rows_of(r->m, r->m->key, &r->u, 0, r->keys);
+    int visible = sl_head_block_visible(r->m, &r->u, i);
+    r->k->from_operands(r->d.wide[0], sl_head_row(&q, 0), q.columns);
     for (int j = 0; j < visible; j++) {
-        r->k->from_operands(r->d.wide[1], sl_part_row(&keys, j), keys.columns);
+        r->k->from_operands(r->d.wide[1], sl_head_row(&keys, j), keys.columns);
         float score = r->k->dot(r->d.wide[0], r->d.wide[1], keys.columns);
         r->d.scores[j] = r->m->scale * score + bias_of(r, j);
     }
@@ -140,11 +140,11 @@ static int lone_probabilities(const struct run *r, int i)
 /* The right side, packed: w_j value_j and, in the last column, w_j. */
 static void pack_values(const struct run *r)
 {
-    struct sl_split values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    struct sl_head_rows values = sl_head_rows_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
     const int columns = r->head + 1;
     for (int j = 0; j < r->keys; j++) {
         float *row = r->d.right + (size_t)j * (size_t)columns;
-        r->k->from_operands(row, sl_part_row(&values, j), r->head);
+        r->k->from_operands(row, sl_head_row(&values, j), r->head);
         r->k->scale(row, r->d.w[j], row, r->head);
         row[r->head] = r->d.w[j];
     }
@@ -152,13 +152,13 @@ static void pack_values(const struct run *r)
                columns);
 }
 
-static void lone_row(const struct run *r, int i, float *y)
+static void single_row(const struct run *r, int i, float *y)
 {
-    struct sl_split values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
-    int visible = lone_probabilities(r, i);
+    struct sl_head_rows values = sl_head_rows_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    int visible = single_row_probabilities(r, i);
     memset(y, 0, (size_t)r->head * sizeof *y);
     for (int j = 0; j < visible; j++) {
-        r->k->from_operands(r->d.wide[1], sl_part_row(&values, j), r->head);
+        r->k->from_operands(r->d.wide[1], sl_head_row(&values, j), r->head);
         r->k->axpy(y, r->d.scores[j], r->d.wide[1], r->head);
     }
 }
@@ -168,7 +168,7 @@ static float finish(const struct run *r, int i, float *y)
 {
     float total = y[r->head];
     if (!(total >= min_total)) {
-        lone_row(r, i, y);
+        single_row(r, i, y);
         return 0.0f;
     }
     r->k->scale(y, 1.0f / total, y, r->head);
@@ -177,8 +177,8 @@ static float finish(const struct run *r, int i, float *y)
 
 static void transevolve_attention_forward_rows(const struct run *r, int first, int rows)
 {
-    struct sl_split out = sl_part_of(r->m, r->n->out, &r->u, first, rows);
-    int row = sl_unit_row(r->m, &r->u, first);
+    struct sl_head_rows out = sl_head_rows_of(r->m, r->n->out, &r->u, first, rows);
+    int row = sl_head_block_row(r->m, &r->u, first);
     struct sl_gemm g = {.x = sl_row_any(r->m->table, row),
                         .x_stride = r->m->table->stride,
                         .packed = r->d.packed,
@@ -190,7 +190,7 @@ static void transevolve_attention_forward_rows(const struct run *r, int first, i
     r->k->gemm(&g);
     for (int i = 0; i < rows; i++) {
         float *y = g.y + (size_t)i * g.y_stride, rate = finish(r, first + i, y);
-        sl_part_write(r->k, &out, i, y, r->d.spare);
+        sl_head_row_write(r->k, &out, i, y, r->d.spare);
         if (r->a->rates)
             r->a->rates[row + i] = rate;
     }
@@ -200,7 +200,7 @@ static void forward_units(void *ctx, int first, int last, int worker)
 {
     struct run r = run_of(ctx, worker);
     for (int piece = first; piece < last; piece++) {
-        r.u = sl_unit_at(r.m, piece);
+        r.u = sl_head_block_at(r.m, piece);
         r.keys = r.u.sequence->rows;
         weigh(&r);
         pack_values(&r);
@@ -218,10 +218,10 @@ static const float *dy_of(const struct run *r, int i)
 }
 
 /* dp_ij = dy_i . value_j for some queries, in products: as many keys as any of them sees. */
-static void spread_back(const struct run *r, int first, int rows)
+static void scatter_back(const struct run *r, int first, int rows)
 {
     const size_t stride = sl_operand_stride(r->k, r->head), element = sl_type_bytes(r->k->operand);
-    int seen = sl_unit_visible(r->m, &r->u, first + rows - 1);
+    int seen = sl_head_block_visible(r->m, &r->u, first + rows - 1);
     struct sl_gemm g = {.x = r->d.left,
                         .x_stride = stride,
                         .packed = r->d.packed,
@@ -238,14 +238,14 @@ static void spread_back(const struct run *r, int first, int rows)
 /* sum_j p_ij dp_ij, which is dy_i . y_i. */
 static float mean_slope(const struct run *r, int i)
 {
-    struct sl_split y = sl_part_of(r->m, r->n->out, &r->u, i, 1);
-    r->k->from_operands(r->d.wide[0], sl_part_row(&y, 0), r->head);
+    struct sl_head_rows y = sl_head_rows_of(r->m, r->n->out, &r->u, i, 1);
+    r->k->from_operands(r->d.wide[0], sl_head_row(&y, 0), r->head);
     return r->k->dot(r->d.wide[0], dy_of(r, i), r->head);
 }
 
-static void lone_slopes(const struct run *r, int i, const struct sl_softmax_backward *s)
+static void single_row_backward(const struct run *r, int i, const struct sl_softmax_backward *s)
 {
-    (void)lone_probabilities(r, i);
+    (void)single_row_probabilities(r, i);
     for (int j = 0; j < s->n; j++) {
         float slope = r->d.scores[j] * (s->dp[j] - s->mean);
         s->ds[j] = s->overwrite ? slope : s->ds[j] + slope;
@@ -257,7 +257,7 @@ static void lone_slopes(const struct run *r, int i, const struct sl_softmax_back
 static void slope_rows(const struct run *r, int first, int rows)
 {
     for (int i = first; i < first + rows; i++) {
-        int row = sl_unit_row(r->m, &r->u, i);
+        int row = sl_head_block_row(r->m, &r->u, i);
         struct sl_softmax_backward s = {.e = sl_row_any(r->m->table, row),
                                         .w = r->d.w,
                                         .dp = r->d.products + (size_t)(i - first) * (size_t)r->keys,
@@ -266,25 +266,25 @@ static void slope_rows(const struct run *r, int first, int rows)
                                         .rate = r->a->rates[row],
                                         .mean = mean_slope(r, i),
                                         .overwrite = r->n->overwrite[TABLE],
-                                        .n = sl_unit_visible(r->m, &r->u, i)};
+                                        .n = sl_head_block_visible(r->m, &r->u, i)};
         if (s.rate > 0.0f)
             r->k->softmax_backward(&s);
         else
-            lone_slopes(r, i, &s);
+            single_row_backward(r, i, &s);
     }
 }
 
 /* dvalue_j = sum_i p_ij dy_i = w_j sum_i e_ij (rate_i dy_i), by the table turned. */
 static void value_slopes(const struct run *r)
 {
-    struct sl_split values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    struct sl_head_rows values = sl_head_rows_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
     const size_t head = (size_t)r->head;
-    int row = sl_unit_row(r->m, &r->u, 0);
+    int row = sl_head_block_row(r->m, &r->u, 0);
     for (int i = 0; i < r->keys; i++)
         r->k->scale(r->d.right + (size_t)i * head, r->a->rates[row + i], dy_of(r, i), r->head);
     r->k->pack(r->d.packed, r->d.right, SL_F32, head, false, r->keys, r->head, 0, r->head);
-    struct sl_gemm g = {.x = sl_row_any(r->m->turned, row),
-                        .x_stride = r->m->turned->stride,
+    struct sl_gemm g = {.x = sl_row_any(r->m->transposed, row),
+                        .x_stride = r->m->transposed->stride,
                         .packed = r->d.packed,
                         .y = r->d.products,
                         .y_stride = head,
@@ -303,14 +303,14 @@ static void value_slopes(const struct run *r)
 }
 
 /* What lone rows add to that. */
-static void lone_value_slopes(const struct run *r)
+static void single_row_backward_values(const struct run *r)
 {
-    struct sl_split values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
-    int row = sl_unit_row(r->m, &r->u, 0);
+    struct sl_head_rows values = sl_head_rows_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    int row = sl_head_block_row(r->m, &r->u, 0);
     for (int i = 0; i < r->keys; i++) {
         if (r->a->rates[row + i] > 0.0f)
             continue;
-        int visible = lone_probabilities(r, i);
+        int visible = single_row_probabilities(r, i);
         for (int j = 0; j < visible; j++)
             r->k->axpy(sl_grad_row(values.x, values.row + j) + values.column, r->d.scores[j],
                        dy_of(r, i), r->head);
@@ -319,20 +319,20 @@ static void lone_value_slopes(const struct run *r)
 
 static void backward_unit(const struct run *r)
 {
-    struct sl_split values = sl_part_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    struct sl_head_rows values = sl_head_rows_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
     weigh(r);
     memset(r->d.dw, 0, (size_t)r->keys * sizeof *r->d.dw);
-    r->k->pack(r->d.packed, sl_part_row(&values, 0), values.x->type, values.x->stride, true,
+    r->k->pack(r->d.packed, sl_head_row(&values, 0), values.x->type, values.x->stride, true,
                r->head, r->keys, 0, r->keys);
     for (int i = 0; i < r->keys; i += ROWS) {
         int rows = sl_min(ROWS, r->keys - i);
-        spread_back(r, i, rows);
+        scatter_back(r, i, rows);
         slope_rows(r, i, rows);
     }
     for (int j = 0; j < r->keys; j++)
         sl_grad_row(r->n->in[BIAS], values.row + j)[bias_column(r)] += r->d.dw[j];
     value_slopes(r);
-    lone_value_slopes(r);
+    single_row_backward_values(r);
 }
 
 static void backward_units(void *ctx, int first, int last, int worker)
@@ -340,8 +340,8 @@ static void backward_units(void *ctx, int first, int last, int worker)
     struct run r = run_of(ctx, worker);
     for (int piece = first; piece < last; piece++) {
         int heads = r.m->args.heads;
-        r.u = (struct sl_unit){.sequence = &r.n->tape->batch->sequences[piece / heads],
-                               .head = piece % heads};
+        r.u = (struct sl_head_block){.sequence = &r.n->tape->batch->sequences[piece / heads],
+                                     .head = piece % heads};
         r.keys = r.u.sequence->rows;
         backward_unit(&r);
     }
@@ -349,7 +349,7 @@ static void backward_units(void *ctx, int first, int last, int worker)
 
 /* -- recording ---------------------------------------------------------------------------- */
 
-static size_t evolve_scratch(const struct sl_node *n, bool backward)
+static size_t transevolve_attention_scratch(const struct sl_node *n, bool backward)
 {
     struct buffers d;
     (void)backward;
@@ -361,51 +361,49 @@ static struct transevolve_attention_ctx pass_of(const struct sl_node *n)
     struct buffers d;
     return (struct transevolve_attention_ctx){
         .n = n,
-        .workers = sl_tape_scratch(n, evolve_scratch(n, false)),
+        .workers = sl_tape_scratch(n, transevolve_attention_scratch(n, false)),
         .worker_bytes = lay_out(n, (struct sl_scratch){0}, &d)};
 }
 
-static void evolve_forward(const struct sl_node *n)
+static void transevolve_attention_forward(const struct sl_node *n)
 {
     const struct evolve *a = n->args;
     struct transevolve_attention_ctx p = pass_of(n);
     sl_clear_padding(n->out);
-    sl_parallel(n->tape->pool, a->meeting->block_count * a->meeting->args.heads, 1, forward_units,
-                &p);
+    sl_parallel(n->tape->pool, a->state->block_count * a->state->args.heads, 1, forward_units, &p);
 }
 
-static void evolve_backward(const struct sl_node *n)
+static void transevolve_attention_backward(const struct sl_node *n)
 {
     const struct evolve *a = n->args;
     const struct sl_tensor *bias = n->in[BIAS];
     struct transevolve_attention_ctx p = pass_of(n);
     if (n->overwrite[BIAS])
         memset(bias->grad, 0, (size_t)bias->rows * (size_t)bias->cols * sizeof *bias->grad);
-    sl_parallel(n->tape->pool, n->tape->batch->count * a->meeting->args.heads, 1, backward_units,
-                &p);
+    sl_parallel(n->tape->pool, n->tape->batch->count * a->state->args.heads, 1, backward_units, &p);
 }
 
-static const struct sl_op evolve = {.name = "evolve",
-                                    .scratch = evolve_scratch,
-                                    .forward = evolve_forward,
-                                    .backward = evolve_backward};
+static const struct sl_op evolve = {.name = "transevolve_attention",
+                                    .scratch = transevolve_attention_scratch,
+                                    .forward = transevolve_attention_forward,
+                                    .backward = transevolve_attention_backward};
 
 struct sl_tensor *sl_transevolve_attention(struct sl_tape *t,
-                                           const struct sl_transevolve_state *meeting,
+                                           const struct sl_transevolve_state *state,
                                            struct sl_tensor *value,
                                            struct sl_transevolve_attention_args args)
 {
     assert(value->rows == t->batch->rows);
-    assert(value->cols % meeting->args.heads == 0);
-    assert((args.depth + 1) * meeting->args.heads <= meeting->bias->cols);
-    if (meeting->cached)
-        return sl_recall_evolve(t, meeting, value, args);
+    assert(value->cols % state->args.heads == 0);
+    assert((args.depth + 1) * state->args.heads <= state->bias->cols);
+    if (state->cached)
+        return sl_transevolve_attention_cached(t, state, value, args);
     struct evolve *a = sl_tape_struct(t, 1, sizeof *a);
-    *a = (struct evolve){.args = args, .meeting = meeting};
+    *a = (struct evolve){.args = args, .state = state};
     struct sl_tensor *out = sl_operand_take(t, value->rows, value->cols);
     if (t->training)
-        a->rates = sl_tape_take(t, (size_t)meeting->table->rows, sizeof *a->rates);
+        a->rates = sl_tape_take(t, (size_t)state->table->rows, sizeof *a->rates);
     return sl_tape_run(
         t, (struct sl_node){
-               .op = &evolve, .out = out, .in = {meeting->table, meeting->bias, value}, .args = a});
+               .op = &evolve, .out = out, .in = {state->table, state->bias, value}, .args = a});
 }

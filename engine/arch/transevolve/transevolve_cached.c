@@ -1,4 +1,4 @@
-/* transevolve_cached.c - evolving attention of sequences that remember: one or many new tokens at
+/* transevolve_cached.c - evolving attention with a KV cache: one or many new tokens at
  * a time.
  *
  * A row's answer must not depend on how many of its text's tokens are fed with it. So every row
@@ -16,7 +16,7 @@ enum { GROUP = 64, QUERIES_MOST = 64, APPEND_ROWS = 64 };
 
 struct evolve {
     struct sl_transevolve_attention_args args;
-    const struct sl_transevolve_state *meeting;
+    const struct sl_transevolve_state *state;
 };
 
 static int groups_of(int keys)
@@ -94,7 +94,7 @@ struct run {
     const struct transevolve_cached_ctx *p;
     const struct sl_kernels *k;
     const struct sl_transevolve_state *m;
-    struct sl_unit u;
+    struct sl_head_block u;
     struct buffers d;
 };
 
@@ -108,17 +108,17 @@ static size_t lay_out(const struct sl_node *n, const struct sl_transevolve_state
     d->packed_bytes = as_keys > as_rows ? as_keys : as_rows;
     d->group = sl_scratch_take(&scratch, GROUP * (size_t)columns * sl_type_bytes(k->operand));
     d->packed = sl_scratch_take(&scratch, (size_t)groups_of(keys) * d->packed_bytes);
-    d->left = sl_scratch_take(&scratch, sl_part_bytes(k, QUERIES_MOST, left));
+    d->left = sl_scratch_take(&scratch, sl_head_rows_bytes(k, QUERIES_MOST, left));
     d->row = sl_scratch_take(&scratch, (size_t)keys * sizeof *d->row);
     d->sums = sl_scratch_take(&scratch, QUERIES_MOST * (size_t)columns * sizeof *d->sums);
-    d->spare = sl_scratch_take(&scratch, sl_part_bytes(k, 1, columns));
+    d->spare = sl_scratch_take(&scratch, sl_head_rows_bytes(k, 1, columns));
     return scratch.used;
 }
 
 /* Keys that the last of some queries sees. */
 static int seen_by(const struct run *r, int first, int rows)
 {
-    return sl_unit_visible(r->m, &r->u, first + rows - 1);
+    return sl_head_block_visible(r->m, &r->u, first + rows - 1);
 }
 
 /* Group by group what the unit's queries see of the cache, zeros past that; keys become columns,
@@ -143,7 +143,7 @@ static void pack_groups(const struct run *r, bool keys)
 }
 
 /* Runs f over every unit, some of its queries at a time. */
-static void each_unit(const struct transevolve_cached_ctx *p, struct sl_unit u, int worker,
+static void each_unit(const struct transevolve_cached_ctx *p, struct sl_head_block u, int worker,
                       bool keys, void (*f)(const struct run *r, int first, int rows))
 {
     struct run r = {.p = p, .k = p->n->tape->kernels, .m = p->m, .u = u};
@@ -180,11 +180,11 @@ static struct memory keys_of(const struct sl_transevolve_state *m)
 
 static void score_rows(const struct run *r, int first, int rows)
 {
-    struct sl_split queries = sl_part_of(r->m, r->m->query, &r->u, first, rows);
+    struct sl_head_rows queries = sl_head_rows_of(r->m, r->m->query, &r->u, first, rows);
     const struct sl_tensor *table = r->m->table;
-    int row = sl_unit_row(r->m, &r->u, first);
+    int row = sl_head_block_row(r->m, &r->u, first);
     struct sl_gemm g = {.y_stride = table->stride, .n = GROUP};
-    sl_part_on_the_left(r->k, &queries, r->d.left, &g);
+    sl_head_rows_as_left_operand(r->k, &queries, r->d.left, &g);
     for (int group = 0; group < groups_of(seen_by(r, first, rows)); group++) {
         g.packed = r->d.packed + (size_t)group * r->d.packed_bytes;
         g.y = sl_row(table, row) + (size_t)group * GROUP;
@@ -192,18 +192,18 @@ static void score_rows(const struct run *r, int first, int rows)
     }
     for (int i = 0; i < rows; i++) {
         float *scores = sl_row(table, row + i);
-        r->k->scale(scores, r->m->scale, scores, sl_unit_visible(r->m, &r->u, first + i));
+        r->k->scale(scores, r->m->scale, scores, sl_head_block_visible(r->m, &r->u, first + i));
     }
 }
 
-static void meet_units(void *ctx, int first, int last, int worker)
+static void score_head_blocks(void *ctx, int first, int last, int worker)
 {
     const struct transevolve_cached_ctx *p = ctx;
     for (int piece = first; piece < last; piece++)
-        each_unit(p, sl_unit_at(p->m, piece), worker, true, score_rows);
+        each_unit(p, sl_head_block_at(p->m, piece), worker, true, score_rows);
 }
 
-static size_t meet_scratch(const struct sl_node *n, bool backward)
+static size_t transevolve_scores_scratch(const struct sl_node *n, bool backward)
 {
     const struct sl_transevolve_state *m = n->args;
     struct buffers d;
@@ -212,21 +212,21 @@ static size_t meet_scratch(const struct sl_node *n, bool backward)
            lay_out(n, m, keys_of(m).columns, (struct sl_scratch){0}, &d);
 }
 
-static void meet_forward(const struct sl_node *n)
+static void transevolve_scores_forward(const struct sl_node *n)
 {
     const struct sl_transevolve_state *m = n->args;
     struct append a = {
         .t = n->tape, .memory = keys_of(m), .floats = m->bias, .floats_at = m->args.cache_bias};
     append(&a);
     struct transevolve_cached_ctx p = pass_of(n, m, keys_of(m));
-    sl_parallel(n->tape->pool, m->block_count * m->args.heads, 1, meet_units, &p);
+    sl_parallel(n->tape->pool, m->block_count * m->args.heads, 1, score_head_blocks, &p);
 }
 
-static const struct sl_op recall_meet = {.name = "recall_meet",
-                                         .scratch = meet_scratch,
-                                         .forward = meet_forward};
+static const struct sl_op recall_meet = {.name = "transevolve_scores_cached",
+                                         .scratch = transevolve_scores_scratch,
+                                         .forward = transevolve_scores_forward};
 
-void sl_recall_meet(struct sl_tape *t, struct sl_transevolve_state *m)
+void sl_transevolve_scores_cached(struct sl_tape *t, struct sl_transevolve_state *m)
 {
     assert(!t->training);
     assert(!m->args.bidirectional);
@@ -241,7 +241,7 @@ void sl_recall_meet(struct sl_tape *t, struct sl_transevolve_state *m)
 static struct memory values_of(const struct sl_node *n)
 {
     const struct evolve *a = n->args;
-    int heads = a->meeting->args.heads;
+    int heads = a->state->args.heads;
     return (struct memory){.x = n->in[VALUE],
                            .at = a->args.cache_values,
                            .columns = n->out->cols / heads,
@@ -253,10 +253,10 @@ static void softmax_part(const struct run *r, int i, int keys, void *out)
 {
     const struct evolve *a = r->p->n->args;
     const struct sl_cache *cache = r->u.sequence->cache;
-    int visible = sl_unit_visible(r->m, &r->u, i);
+    int visible = sl_head_block_visible(r->m, &r->u, i);
     int column = r->m->args.cache_bias + a->args.depth * r->m->args.heads + r->u.head;
     const float *bias = cache->floats + (size_t)column * (size_t)cache->capacity;
-    memcpy(r->d.row, sl_row(r->m->table, sl_unit_row(r->m, &r->u, i)),
+    memcpy(r->d.row, sl_row(r->m->table, sl_head_block_row(r->m, &r->u, i)),
            (size_t)visible * sizeof *r->d.row);
     r->k->axpy(r->d.row, 1.0f, bias, visible);
     (void)r->k->softmax(r->d.row, visible);
@@ -266,7 +266,7 @@ static void softmax_part(const struct run *r, int i, int keys, void *out)
 
 static void blend_rows(const struct run *r, int first, int rows)
 {
-    struct sl_split out = sl_part_of(r->m, r->p->n->out, &r->u, first, rows);
+    struct sl_head_rows out = sl_head_rows_of(r->m, r->p->n->out, &r->u, first, rows);
     const size_t element = sl_type_bytes(r->k->operand);
     const int groups = groups_of(seen_by(r, first, rows));
     struct sl_gemm g = {.x_stride = sl_operand_stride(r->k, groups * GROUP),
@@ -284,46 +284,47 @@ static void blend_rows(const struct run *r, int first, int rows)
         r->k->gemm(&g);
     }
     for (int i = 0; i < rows; i++)
-        sl_part_write(r->k, &out, i, g.y + (size_t)i * g.y_stride, r->d.spare);
+        sl_head_row_write(r->k, &out, i, g.y + (size_t)i * g.y_stride, r->d.spare);
 }
 
-static void evolve_units(void *ctx, int first, int last, int worker)
+static void attend_head_blocks(void *ctx, int first, int last, int worker)
 {
     const struct transevolve_cached_ctx *p = ctx;
     for (int piece = first; piece < last; piece++)
-        each_unit(p, sl_unit_at(p->m, piece), worker, false, blend_rows);
+        each_unit(p, sl_head_block_at(p->m, piece), worker, false, blend_rows);
 }
 
-static size_t evolve_scratch(const struct sl_node *n, bool backward)
+static size_t transevolve_attention_scratch(const struct sl_node *n, bool backward)
 {
     const struct evolve *a = n->args;
     struct buffers d;
     assert(!backward);
     return (size_t)sl_pool_threads(n->tape->pool) *
-           lay_out(n, a->meeting, values_of(n).columns, (struct sl_scratch){0}, &d);
+           lay_out(n, a->state, values_of(n).columns, (struct sl_scratch){0}, &d);
 }
 
-static void evolve_forward(const struct sl_node *n)
+static void transevolve_attention_forward(const struct sl_node *n)
 {
     const struct evolve *a = n->args;
     struct append values = {.t = n->tape, .memory = values_of(n)};
     append(&values);
     sl_clear_padding(n->out);
-    struct transevolve_cached_ctx p = pass_of(n, a->meeting, values_of(n));
-    int pieces = a->meeting->block_count * a->meeting->args.heads;
-    sl_parallel(n->tape->pool, pieces, 1, evolve_units, &p);
+    struct transevolve_cached_ctx p = pass_of(n, a->state, values_of(n));
+    int pieces = a->state->block_count * a->state->args.heads;
+    sl_parallel(n->tape->pool, pieces, 1, attend_head_blocks, &p);
 }
 
-static const struct sl_op recall_evolve = {.name = "recall_evolve",
-                                           .scratch = evolve_scratch,
-                                           .forward = evolve_forward};
+static const struct sl_op recall_evolve = {.name = "transevolve_attention_cached",
+                                           .scratch = transevolve_attention_scratch,
+                                           .forward = transevolve_attention_forward};
 
-struct sl_tensor *sl_recall_evolve(struct sl_tape *t, const struct sl_transevolve_state *m,
-                                   struct sl_tensor *value,
-                                   struct sl_transevolve_attention_args args)
+struct sl_tensor *sl_transevolve_attention_cached(struct sl_tape *t,
+                                                  const struct sl_transevolve_state *m,
+                                                  struct sl_tensor *value,
+                                                  struct sl_transevolve_attention_args args)
 {
     struct evolve *a = sl_tape_struct(t, 1, sizeof *a);
-    *a = (struct evolve){.args = args, .meeting = m};
+    *a = (struct evolve){.args = args, .state = m};
     return sl_tape_run(t, (struct sl_node){.op = &recall_evolve,
                                            .out = sl_operand_take(t, value->rows, value->cols),
                                            .in = {m->table, value},

@@ -1,4 +1,4 @@
-/* transevolve_scores.c - queries meet keys, once for all depths of a block: softmax_j(scale q_i .
+/* transevolve_scores.c - query-key scores, once for all depths of a block: softmax_j(scale q_i .
  * k_j).
  *
  * The softmax of the scores alone is what the depths share: with biases b_j,
@@ -25,32 +25,32 @@ void *sl_scratch_take(struct sl_scratch *scratch, size_t bytes)
     return piece;
 }
 
-size_t sl_part_bytes(const struct sl_kernels *k, int rows, int columns)
+size_t sl_head_rows_bytes(const struct sl_kernels *k, int rows, int columns)
 {
     return (size_t)rows * sl_operand_stride(k, columns) * sl_type_bytes(k->operand);
 }
 
-void sl_part_on_the_left(const struct sl_kernels *k, const struct sl_split *p, void *spare,
-                         struct sl_gemm *g)
+void sl_head_rows_as_left_operand(const struct sl_kernels *k, const struct sl_head_rows *p,
+                                  void *spare, struct sl_gemm *g)
 {
     const bool alone = k->operand == SL_F32 || p->columns % SL_PANEL == 0;
     const size_t stride = sl_operand_stride(k, p->columns), bytes = sl_type_bytes(k->operand);
     g->m = p->rows;
     g->k = p->columns;
-    g->x = alone ? sl_part_row(p, 0) : spare;
+    g->x = alone ? sl_head_row(p, 0) : spare;
     g->x_stride = alone ? p->x->stride : stride;
     for (int i = 0; !alone && i < p->rows; i++) {
         char *row = (char *)spare + (size_t)i * stride * bytes;
         memset(row, 0, stride * bytes);
-        memcpy(row, sl_part_row(p, i), (size_t)p->columns * bytes);
+        memcpy(row, sl_head_row(p, i), (size_t)p->columns * bytes);
     }
 }
 
-void sl_part_write(const struct sl_kernels *k, const struct sl_split *p, int i, const float *y,
-                   void *spare)
+void sl_head_row_write(const struct sl_kernels *k, const struct sl_head_rows *p, int i,
+                       const float *y, void *spare)
 {
     k->to_operands(spare, y, p->columns);
-    memcpy(sl_part_row(p, i), spare, (size_t)p->columns * sl_type_bytes(k->operand));
+    memcpy(sl_head_row(p, i), spare, (size_t)p->columns * sl_type_bytes(k->operand));
 }
 
 /* -- forward ------------------------------------------------------------------------------ */
@@ -70,53 +70,55 @@ static size_t forward_layout(const struct sl_node *n, struct sl_scratch scratch,
     int width = m->key->cols / m->args.heads;
     d->packed = sl_scratch_take(&scratch, k->pack_bytes(width, m->max_keys));
     d->scores = sl_scratch_take(&scratch, ROWS * (size_t)m->max_keys * sizeof *d->scores);
-    d->left = sl_scratch_take(&scratch, sl_part_bytes(k, ROWS, width));
+    d->left = sl_scratch_take(&scratch, sl_head_rows_bytes(k, ROWS, width));
     return scratch.used;
 }
 
-static void pack_keys(const struct sl_kernels *k, const struct sl_split *keys, void *packed)
+static void pack_keys(const struct sl_kernels *k, const struct sl_head_rows *keys, void *packed)
 {
-    k->pack(packed, sl_part_row(keys, 0), keys->x->type, keys->x->stride, true, keys->columns,
+    k->pack(packed, sl_head_row(keys, 0), keys->x->type, keys->x->stride, true, keys->columns,
             keys->rows, 0, keys->rows);
 }
 
 /* Scores of one query become its row of the table. */
-static void softmax_part(const struct sl_node *n, const struct sl_unit *u, int i, float *scores)
+static void softmax_part(const struct sl_node *n, const struct sl_head_block *u, int i,
+                         float *scores)
 {
     const struct sl_transevolve_state *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
-    int visible = sl_unit_visible(m, u, i), keys = u->sequence->rows;
+    int visible = sl_head_block_visible(m, u, i), keys = u->sequence->rows;
     k->scale(scores, m->scale, scores, visible);
     (void)k->softmax(scores, visible);
     memset(scores + visible, 0, (size_t)(keys - visible) * sizeof *scores);
-    k->to_operands(sl_row_any(m->table, sl_unit_row(m, u, i)), scores, keys);
+    k->to_operands(sl_row_any(m->table, sl_head_block_row(m, u, i)), scores, keys);
 }
 
 /* Rows first.. of the unit's square, turned: they are columns there. */
-static void turn(const struct sl_node *n, const struct sl_unit *u, int first, int rows)
+static void turn(const struct sl_node *n, const struct sl_head_block *u, int first, int rows)
 {
     const struct sl_transevolve_state *m = n->args;
     int keys = u->sequence->rows;
-    char *out = sl_row_any(m->turned, sl_unit_row(m, u, 0));
-    n->tape->kernels->transpose(out + (size_t)first * sl_type_bytes(m->turned->type),
-                                m->turned->stride, sl_row_any(m->table, sl_unit_row(m, u, first)),
+    char *out = sl_row_any(m->transposed, sl_head_block_row(m, u, 0));
+    n->tape->kernels->transpose(out + (size_t)first * sl_type_bytes(m->transposed->type),
+                                m->transposed->stride,
+                                sl_row_any(m->table, sl_head_block_row(m, u, first)),
                                 m->table->stride, rows, keys, first + rows == keys);
 }
 
-static void transevolve_scores_forward_rows(const struct sl_node *n, const struct sl_unit *u,
+static void transevolve_scores_forward_rows(const struct sl_node *n, const struct sl_head_block *u,
                                             int first, int rows, const struct forward_buffers *d)
 {
     const struct sl_transevolve_state *m = n->args;
-    struct sl_split query = sl_part_of(m, m->query, u, first, rows);
+    struct sl_head_rows query = sl_head_rows_of(m, m->query, u, first, rows);
     struct sl_gemm g = {.packed = d->packed,
                         .y = d->scores,
                         .y_stride = (size_t)m->max_keys,
                         .n = u->sequence->rows};
-    sl_part_on_the_left(n->tape->kernels, &query, d->left, &g);
+    sl_head_rows_as_left_operand(n->tape->kernels, &query, d->left, &g);
     n->tape->kernels->gemm(&g);
     for (int i = 0; i < rows; i++)
         softmax_part(n, u, first + i, d->scores + (size_t)i * g.y_stride);
-    if (m->turned)
+    if (m->transposed)
         turn(n, u, first, rows);
 }
 
@@ -138,8 +140,8 @@ static void forward_units(void *ctx, int first, int last, int worker)
     struct forward_buffers d;
     (void)forward_layout(p->n, scratch_of(p, worker), &d);
     for (int piece = first; piece < last; piece++) {
-        struct sl_unit u = sl_unit_at(m, piece);
-        struct sl_split keys = sl_part_of(m, m->key, &u, 0, u.sequence->rows);
+        struct sl_head_block u = sl_head_block_at(m, piece);
+        struct sl_head_rows keys = sl_head_rows_of(m, m->key, &u, 0, u.sequence->rows);
         pack_keys(p->n->tape->kernels, &keys, d.packed);
         for (int i = 0; i < u.count; i += ROWS)
             transevolve_scores_forward_rows(p->n, &u, u.first + i, sl_min(ROWS, u.count - i), &d);
@@ -152,7 +154,7 @@ static void forward_units(void *ctx, int first, int last, int worker)
 struct backward_buffers {
     char *packed_keys, *packed_queries; /* as right sides: keys (or queries) x width */
     float *row;                         /* of slopes */
-    char *slopes, *turned;              /* of ROWS queries; of the whole square, turned */
+    char *slopes, *transposed;          /* of ROWS queries; of the whole square, turned */
     size_t slopes_stride;               /* elements; of both */
 };
 
@@ -165,39 +167,39 @@ static size_t backward_layout(const struct sl_node *n, struct sl_scratch scratch
     d->packed_keys = sl_scratch_take(&scratch, k->pack_bytes(max, width));
     d->packed_queries = sl_scratch_take(&scratch, k->pack_bytes(max, width));
     d->row = sl_scratch_take(&scratch, (size_t)max * sizeof *d->row);
-    d->slopes = sl_scratch_take(&scratch, sl_part_bytes(k, ROWS, max));
-    d->turned = sl_scratch_take(&scratch, sl_part_bytes(k, max, max));
+    d->slopes = sl_scratch_take(&scratch, sl_head_rows_bytes(k, ROWS, max));
+    d->transposed = sl_scratch_take(&scratch, sl_head_rows_bytes(k, max, max));
     d->slopes_stride = sl_operand_stride(k, max);
     return scratch.used;
 }
 
-static void pack_right(const struct sl_kernels *k, const struct sl_split *p, void *packed)
+static void pack_right(const struct sl_kernels *k, const struct sl_head_rows *p, void *packed)
 {
-    k->pack(packed, sl_part_row(p, 0), p->x->type, p->x->stride, false, p->rows, p->columns, 0,
+    k->pack(packed, sl_head_row(p, 0), p->x->type, p->x->stride, false, p->rows, p->columns, 0,
             p->columns);
 }
 
 /* Slopes of some queries as operands, both ways round. */
-static void narrow_slopes(const struct sl_node *n, const struct sl_unit *u, int first, int rows,
-                          const struct backward_buffers *d)
+static void narrow_slopes(const struct sl_node *n, const struct sl_head_block *u, int first,
+                          int rows, const struct backward_buffers *d)
 {
     const struct sl_transevolve_state *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     const size_t element = sl_type_bytes(k->operand);
     int keys = u->sequence->rows;
     for (int i = 0; i < rows; i++) {
-        int visible = sl_unit_visible(m, u, first + i);
-        const float *slopes = sl_grad_row(m->table, sl_unit_row(m, u, first + i));
+        int visible = sl_head_block_visible(m, u, first + i);
+        const float *slopes = sl_grad_row(m->table, sl_head_block_row(m, u, first + i));
         k->scale(d->row, m->scale, slopes, visible);
         memset(d->row + visible, 0, (size_t)(keys - visible) * sizeof *d->row);
         k->to_operands(d->slopes + (size_t)i * d->slopes_stride * element, d->row, keys);
     }
-    k->transpose(d->turned + (size_t)first * element, d->slopes_stride, d->slopes, d->slopes_stride,
-                 rows, keys, first + rows == keys);
+    k->transpose(d->transposed + (size_t)first * element, d->slopes_stride, d->slopes,
+                 d->slopes_stride, rows, keys, first + rows == keys);
 }
 
 /* The gradient of a part becomes the product, or grows by it. */
-static void multiply(const struct sl_kernels *k, const struct sl_split *p, struct sl_gemm g)
+static void multiply(const struct sl_kernels *k, const struct sl_head_rows *p, struct sl_gemm g)
 {
     g.y = sl_grad_row(p->x, p->row) + p->column;
     g.y_stride = (size_t)p->x->cols;
@@ -207,14 +209,14 @@ static void multiply(const struct sl_kernels *k, const struct sl_split *p, struc
 }
 
 /* With s the gradient of the scores:  dq_i = scale sum_j s_ij k_j,  dk_j = scale sum_i s_ij q_i. */
-static void backward_unit(const struct sl_node *n, const struct sl_unit *u,
+static void backward_unit(const struct sl_node *n, const struct sl_head_block *u,
                           const struct backward_buffers *d)
 {
     const struct sl_transevolve_state *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     int rows = u->sequence->rows;
-    struct sl_split queries = sl_part_of(m, m->query, u, 0, rows);
-    struct sl_split keys = sl_part_of(m, m->key, u, 0, rows);
+    struct sl_head_rows queries = sl_head_rows_of(m, m->query, u, 0, rows);
+    struct sl_head_rows keys = sl_head_rows_of(m, m->key, u, 0, rows);
     struct sl_gemm g = {.x_stride = d->slopes_stride, .k = rows};
     pack_right(k, &keys, d->packed_keys);
     pack_right(k, &queries, d->packed_queries);
@@ -222,11 +224,11 @@ static void backward_unit(const struct sl_node *n, const struct sl_unit *u,
     g.packed = d->packed_keys;
     g.accumulate = !n->overwrite[QUERY];
     for (int i = 0; i < rows; i += ROWS) {
-        struct sl_split some = sl_part_of(m, m->query, u, i, sl_min(ROWS, rows - i));
+        struct sl_head_rows some = sl_head_rows_of(m, m->query, u, i, sl_min(ROWS, rows - i));
         narrow_slopes(n, u, i, some.rows, d);
         multiply(k, &some, g);
     }
-    g.x = d->turned;
+    g.x = d->transposed;
     g.packed = d->packed_queries;
     g.accumulate = !n->overwrite[KEY];
     multiply(k, &keys, g);
@@ -239,8 +241,8 @@ static void backward_units(void *ctx, int first, int last, int worker)
     struct backward_buffers d;
     (void)backward_layout(p->n, scratch_of(p, worker), &d);
     for (int piece = first; piece < last; piece++) {
-        struct sl_unit u = {.sequence = &p->n->tape->batch->sequences[piece / m->args.heads],
-                            .head = piece % m->args.heads};
+        struct sl_head_block u = {.sequence = &p->n->tape->batch->sequences[piece / m->args.heads],
+                                  .head = piece % m->args.heads};
         backward_unit(p->n, &u, &d);
     }
 }
@@ -255,36 +257,37 @@ static size_t worker_bytes(const struct sl_node *n, bool backward)
     return backward ? backward_layout(n, counted, &back) : forward_layout(n, counted, &forward);
 }
 
-static size_t meet_scratch(const struct sl_node *n, bool backward)
+static size_t transevolve_scores_scratch(const struct sl_node *n, bool backward)
 {
     return (size_t)sl_pool_threads(n->tape->pool) * worker_bytes(n, backward);
 }
 
 static struct transevolve_scores_ctx pass_of(const struct sl_node *n, bool backward)
 {
-    return (struct transevolve_scores_ctx){.n = n,
-                                           .workers = sl_tape_scratch(n, meet_scratch(n, backward)),
-                                           .worker_bytes = worker_bytes(n, backward)};
+    return (struct transevolve_scores_ctx){
+        .n = n,
+        .workers = sl_tape_scratch(n, transevolve_scores_scratch(n, backward)),
+        .worker_bytes = worker_bytes(n, backward)};
 }
 
-static void meet_forward(const struct sl_node *n)
+static void transevolve_scores_forward(const struct sl_node *n)
 {
     const struct sl_transevolve_state *m = n->args;
     struct transevolve_scores_ctx p = pass_of(n, false);
     sl_parallel(n->tape->pool, m->block_count * m->args.heads, 1, forward_units, &p);
 }
 
-static void meet_backward(const struct sl_node *n)
+static void transevolve_scores_backward(const struct sl_node *n)
 {
     const struct sl_transevolve_state *m = n->args;
     struct transevolve_scores_ctx p = pass_of(n, true);
     sl_parallel(n->tape->pool, n->tape->batch->count * m->args.heads, 1, backward_units, &p);
 }
 
-static const struct sl_op meet = {.name = "meet",
-                                  .scratch = meet_scratch,
-                                  .forward = meet_forward,
-                                  .backward = meet_backward};
+static const struct sl_op meet = {.name = "transevolve_scores",
+                                  .scratch = transevolve_scores_scratch,
+                                  .forward = transevolve_scores_forward,
+                                  .backward = transevolve_scores_backward};
 
 /* Cuts every sequence's queries into blocks, and finds the most keys. A dry run knows the longest
  * sequence but not how a real batch divides its rows: the table is as wide for all. */
@@ -305,9 +308,9 @@ static void cut(struct sl_tape *t, struct sl_transevolve_state *m)
         m->max_keys = keys > m->max_keys ? keys : m->max_keys;
         for (int i = 0; i < sequence->rows; i += QUERIES_MOST)
             m->blocks[m->block_count++] =
-                (struct sl_unit){.sequence = sequence,
-                                 .first = i,
-                                 .count = sl_min(QUERIES_MOST, sequence->rows - i)};
+                (struct sl_head_block){.sequence = sequence,
+                                       .first = i,
+                                       .count = sl_min(QUERIES_MOST, sequence->rows - i)};
     }
 }
 
@@ -329,12 +332,12 @@ struct sl_transevolve_state *sl_transevolve_scores(struct sl_tape *t, struct sl_
                                        .bias = bias};
     cut(t, m);
     if (m->cached) {
-        sl_recall_meet(t, m);
+        sl_transevolve_scores_cached(t, m);
         return m;
     }
     m->table = sl_operand_take(t, query->rows * args.heads, m->max_keys);
     if (t->training)
-        m->turned = sl_operand_take(t, query->rows * args.heads, m->max_keys);
+        m->transposed = sl_operand_take(t, query->rows * args.heads, m->max_keys);
     (void)sl_tape_run(
         t, (struct sl_node){.op = &meet, .out = m->table, .in = {query, key}, .args = m});
     return m;

@@ -10,7 +10,7 @@
 #include "arch/transevolve/transevolve.h"
 #include "ops/heads.h"
 
-struct sl_unit {
+struct sl_head_block {
     const struct sl_sequence *sequence;
     int head;
     int first, count; /* queries, within the sequence */
@@ -22,28 +22,31 @@ struct sl_transevolve_state {
     bool cached;
     struct sl_tensor *query, *key, *bias;
     struct sl_tensor *table;
-    struct sl_tensor *turned; /* each square of the table transposed, while training; else NULL */
-    struct sl_unit *blocks;   /* queries of one sequence that are computed together; of all heads */
+    struct sl_tensor
+        *transposed; /* each square of the table transposed, while training; else NULL */
+    struct sl_head_block
+        *blocks; /* queries of one sequence that are computed together; of all heads */
     int block_count;
     int max_keys; /* of any sequence */
 };
 
-static inline struct sl_unit sl_unit_at(const struct sl_transevolve_state *m, int piece)
+static inline struct sl_head_block sl_head_block_at(const struct sl_transevolve_state *m, int piece)
 {
-    struct sl_unit u = m->blocks[piece / m->args.heads];
+    struct sl_head_block u = m->blocks[piece / m->args.heads];
     u.head = piece % m->args.heads;
     return u;
 }
 
 /* The table's row of query i of the unit's sequence. */
-static inline int sl_unit_row(const struct sl_transevolve_state *m, const struct sl_unit *u, int i)
+static inline int sl_head_block_row(const struct sl_transevolve_state *m,
+                                    const struct sl_head_block *u, int i)
 {
     return u->sequence->first * m->args.heads + u->head * u->sequence->rows + i;
 }
 
 /* Keys that query i of the unit's sequence sees. */
-static inline int sl_unit_visible(const struct sl_transevolve_state *m, const struct sl_unit *u,
-                                  int i)
+static inline int sl_head_block_visible(const struct sl_transevolve_state *m,
+                                        const struct sl_head_block *u, int i)
 {
     if (m->args.bidirectional)
         return u->sequence->rows;
@@ -51,37 +54,38 @@ static inline int sl_unit_visible(const struct sl_transevolve_state *m, const st
 }
 
 /* The columns of one head in some rows. */
-struct sl_split {
+struct sl_head_rows {
     const struct sl_tensor *x;
     int row, rows, column, columns;
 };
 
 /* What a head has of some queries (or keys, which without caches are as many). */
-static inline struct sl_split sl_part_of(const struct sl_transevolve_state *m,
-                                         const struct sl_tensor *x, const struct sl_unit *u,
-                                         int first, int rows)
+static inline struct sl_head_rows sl_head_rows_of(const struct sl_transevolve_state *m,
+                                                  const struct sl_tensor *x,
+                                                  const struct sl_head_block *u, int first,
+                                                  int rows)
 {
     const int columns = x->cols / m->args.heads;
-    return (struct sl_split){.x = x,
-                             .row = u->sequence->first + first,
-                             .rows = rows,
-                             .column = u->head * columns,
-                             .columns = columns};
+    return (struct sl_head_rows){.x = x,
+                                 .row = u->sequence->first + first,
+                                 .rows = rows,
+                                 .column = u->head * columns,
+                                 .columns = columns};
 }
 
-static inline void *sl_part_row(const struct sl_split *p, int i)
+static inline void *sl_head_row(const struct sl_head_rows *p, int i)
 {
     return sl_columns(p->x, p->row + i, p->column);
 }
 
 /* Makes a part of an operand the left side of a product. It is copied to spare where the product
  * would read into the columns of another head. */
-size_t sl_part_bytes(const struct sl_kernels *k, int rows, int columns);
-void sl_part_on_the_left(const struct sl_kernels *k, const struct sl_split *p, void *spare,
-                         struct sl_gemm *g);
-/* Writes one row of a part; spare: sl_part_bytes of one row. */
-void sl_part_write(const struct sl_kernels *k, const struct sl_split *p, int i, const float *y,
-                   void *spare);
+size_t sl_head_rows_bytes(const struct sl_kernels *k, int rows, int columns);
+void sl_head_rows_as_left_operand(const struct sl_kernels *k, const struct sl_head_rows *p,
+                                  void *spare, struct sl_gemm *g);
+/* Writes one row of a part; spare: sl_head_rows_bytes of one row. */
+void sl_head_row_write(const struct sl_kernels *k, const struct sl_head_rows *p, int i,
+                       const float *y, void *spare);
 
 /* A worker's memory, handed out piece after piece; without any it only counts. */
 struct sl_scratch {
@@ -92,7 +96,8 @@ struct sl_scratch {
 void *sl_scratch_take(struct sl_scratch *scratch, size_t bytes);
 
 /* Sequences with caches: only forward, the same bits whatever part of a text is fed at a time. */
-void sl_recall_meet(struct sl_tape *t, struct sl_transevolve_state *m);
-struct sl_tensor *sl_recall_evolve(struct sl_tape *t, const struct sl_transevolve_state *m,
-                                   struct sl_tensor *value,
-                                   struct sl_transevolve_attention_args args);
+void sl_transevolve_scores_cached(struct sl_tape *t, struct sl_transevolve_state *m);
+struct sl_tensor *sl_transevolve_attention_cached(struct sl_tape *t,
+                                                  const struct sl_transevolve_state *m,
+                                                  struct sl_tensor *value,
+                                                  struct sl_transevolve_attention_args args);

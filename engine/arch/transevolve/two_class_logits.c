@@ -1,9 +1,9 @@
-/* two_class_logits.c - y_i = (0, x_i): two classes told apart by one number. */
+/* two_class_logits.c - y_i = (0, x_i): two classes from a single logit. */
 #include "arch/transevolve/transevolve.h"
 
 enum { X };
 
-static void against_zero_forward(const struct sl_node *n)
+static void two_class_logits_forward(const struct sl_node *n)
 {
     for (int r = 0; r < n->out->rows; r++) {
         float *y = sl_row(n->out, r);
@@ -12,7 +12,7 @@ static void against_zero_forward(const struct sl_node *n)
     }
 }
 
-static void against_zero_backward(const struct sl_node *n)
+static void two_class_logits_backward(const struct sl_node *n)
 {
     for (int r = 0; r < n->out->rows; r++) {
         float *dx = sl_grad_row(n->in[X], r);
@@ -20,9 +20,9 @@ static void against_zero_backward(const struct sl_node *n)
     }
 }
 
-static const struct sl_op against_zero = {.name = "against_zero",
-                                          .forward = against_zero_forward,
-                                          .backward = against_zero_backward};
+static const struct sl_op against_zero = {.name = "two_class_logits",
+                                          .forward = two_class_logits_forward,
+                                          .backward = two_class_logits_backward};
 
 struct sl_tensor *sl_two_class_logits(struct sl_tape *t, struct sl_tensor *x)
 {

@@ -1,4 +1,4 @@
-/* encoder.c - the transformer encoders that the papers compare themselves with: pre-norm, biases
+/* encoder.c - the transformer encoders used as baselines in the papers: pre-norm, biases
  * everywhere, positions of sines. Which of them it is, is a matter of sizes and choices:
  *
  *     Epsilon's   width 12, heads 2, hidden 72, depth 8, context 512, embedding_init unit
@@ -109,24 +109,25 @@ static const char *const starts[] =
 static const struct sl_param hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 12, "features per token (d)"),
     SL_INTEGER_ROW(sl_config, depth, 1, 128, 8, "blocks (L)"),
-    SL_INTEGER_ROW(sl_config, heads, 1, 128, 2, "attention heads (H); divides width"),
-    SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 72, "features inside the MLP (d_ff)"),
-    SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 512, "tokens of a text, at most"),
-    SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "probability of dropping, while training"),
-    SL_REAL_ROW(sl_config, embedding_dropout, 0, 0.9, 0, "the same, of the first sum"),
-    SL_OWN_CHOICE_ROW(encoder_config, activation, activations, RELU, GELU, "of the MLP"),
+    SL_INTEGER_ROW(sl_config, heads, 1, 128, 2, "attention heads (H); must divide width"),
+    SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 72, "hidden width of the MLP (d_ff)"),
+    SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 512, "maximum text length [tokens] (T)"),
+    SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "dropout probability during training"),
+    SL_REAL_ROW(sl_config, embedding_dropout, 0, 0.9, 0, "dropout probability of the embeddings"),
+    SL_OWN_CHOICE_ROW(encoder_config, activation, activations, RELU, GELU,
+                      "activation function of the MLP"),
     SL_OWN_CHOICE_ROW(encoder_config, embedding_init, starts, WIDTH, UNIT,
-                      "first values of tokens: N(0, 1), N(0, 0.02^2), Glorot's, N(0, 1/width)"),
-    SL_OWN_FLAG_ROW(encoder_config, scale_embedding, 0, "tokens times sqrt(width)"),
+                      "initial token embeddings: N(0, 1), N(0, 0.02^2), Glorot's, N(0, 1/width)"),
+    SL_OWN_FLAG_ROW(encoder_config, scale_embedding, 0, "multiply token embeddings by sqrt(width)"),
     SL_HYPERS_POOLING,
-    SL_OWN_FLAG_ROW(encoder_config, final_norm, 1, "a norm before pooling"),
+    SL_OWN_FLAG_ROW(encoder_config, final_norm, 1, "apply a norm before pooling"),
     SL_HYPERS_TABLES,
     {0}};
 
 const struct sl_arch sl_arch_encoder = {
     .name = "encoder",
     .paper = "Attention Is All You Need, 2017",
-    .summary = "pre-norm transformer encoder: the papers' baselines",
+    .summary = "pre-norm transformer encoder, the baseline of the other papers",
     .hypers = hypers,
     .tasks = SL_CLASSIFIES,
     .size = sizeof(struct encoder),

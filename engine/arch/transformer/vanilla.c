@@ -1,5 +1,5 @@
 /* vanilla.c - the baseline: a pre-norm causal transformer with a tied output.
- * Vaswani et al. 2017; pre-norm after Xiong et al. 2020; first values as in TSA's baseline.
+ * Vaswani et al. 2017; pre-norm after Xiong et al. 2020; initial values as in TSA's baseline.
  *
  *     h = dropout(E[tokens] + P[positions])
  *     h += attention(norm(h));   h += mlp(norm(h))      depth times

@@ -65,15 +65,15 @@ static const struct sl_param hypers[] = {SL_HYPERS_DECODER, {0}};
 
 static const struct sl_param policy[] = {
     SL_REAL_ROW(sl_early_exit_policy, exit_threshold, 0, 1, 0.9,
-                "confidence above which a token leaves; 0 or 1: never"),
+                "confidence above which a token exits; 0 or 1: never"),
     SL_FLAG_ROW(sl_early_exit_policy, exit_oracle, 0,
-                "exited tokens go on for later keys: the paper's measure, saves nothing"),
+                "keep computing exited tokens for later keys, as the paper measures"),
     {0}};
 
 const struct sl_arch sl_arch_early_exit = {
     .name = "early_exit",
     .paper = "Depth-Adaptive Transformer, 2020; as in TSA, section 3.5",
-    .summary = "leaves the stack after the first confident block",
+    .summary = "tokens exit after the first confident block",
     .hypers = hypers,
     .policy = policy,
     .skipping = skipping,

@@ -1,4 +1,4 @@
-/* exit.c - spend less: a token leaves the stack when its prediction is confident. TSA, section
+/* exit.c - early exit: a token leaves the stack when its prediction is confident. TSA, section
  * 3.5. Rows that leave keep their state; deeper layers take their keys and values from it
  * (Elbayad et al. 2020), or, as an oracle that saves nothing, from the state they would have
  * had. */

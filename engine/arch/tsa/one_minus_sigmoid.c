@@ -4,7 +4,7 @@
 
 enum { X };
 
-static void complement_forward(const struct sl_node *n)
+static void one_minus_sigmoid_forward(const struct sl_node *n)
 {
     const struct sl_tensor *x = n->in[X];
     for (int r = 0; r < x->rows; r++)
@@ -14,7 +14,7 @@ static void complement_forward(const struct sl_node *n)
 }
 
 /* dx = -y (1 - y) dy. */
-static void complement_backward(const struct sl_node *n)
+static void one_minus_sigmoid_backward(const struct sl_node *n)
 {
     const struct sl_tensor *x = n->in[X];
     for (int r = 0; r < x->rows; r++) {
@@ -25,9 +25,9 @@ static void complement_backward(const struct sl_node *n)
     }
 }
 
-static const struct sl_op complement = {.name = "complement",
-                                        .forward = complement_forward,
-                                        .backward = complement_backward};
+static const struct sl_op complement = {.name = "one_minus_sigmoid",
+                                        .forward = one_minus_sigmoid_forward,
+                                        .backward = one_minus_sigmoid_backward};
 
 struct sl_tensor *sl_one_minus_sigmoid(struct sl_tape *t, struct sl_tensor *x)
 {

@@ -1,4 +1,4 @@
-/* router.c - spend less: a small MLP decides, token by token, how much of the next block to take.
+/* router.c - a small MLP decides for each token how much of the next block is applied.
  * TSA, sections 2.3 and 2.4: p = sigmoid(w2 relu(w1 h + b1) + b2) is the probability of
  * skipping. */
 #include "arch/tsa/tsa.h"
@@ -76,14 +76,14 @@ static void close_gates(struct sl_tape *t, const struct sl_tensor *z, struct sl_
 }
 
 struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
-                               struct sl_gate_loss_args price, const struct sl_rows *among)
+                               struct sl_gate_loss_args loss_args, const struct sl_rows *among)
 {
     struct sl_tensor *z = sl_mlp_apply(t, &r->up, &r->down, sl_take_rows(t, h, among),
                                        (struct sl_linear_args){.activation = SL_RELU});
     struct sl_tensor *g = sl_one_minus_sigmoid(t, z);
     note_gates(t, z, g);
     if (t->training) {
-        sl_gate_loss(t, g, price);
+        sl_gate_loss(t, g, loss_args);
         return (struct sl_gate){.value = g};
     }
     const struct sl_tsa_policy *policy = sl_policy_own(t->policy);

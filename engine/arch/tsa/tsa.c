@@ -1,5 +1,5 @@
 /* tsa.c - token-selective attention: between blocks, a router decides how much each token takes
- * of the next block, and the loss has a price on what it takes. "Adaptive Computation Depth via
+ * of the next block, and the loss grows with what it takes. "Adaptive Computation Depth via
  * Learned Token Routing in Transformers", sections 2.2 to 2.5.
  *
  *     h  = block_0(h)                                   always in full
@@ -14,7 +14,7 @@ struct tsa {
     struct sl_router *routers; /* depth - 1: routers[i] gates blocks[i + 1] */
     struct sl_head head;
     int depth;
-    struct sl_gate_loss_args price;
+    struct sl_gate_loss_args loss_args;
 };
 
 static int router_width(const struct sl_config *c)
@@ -30,8 +30,8 @@ static void tsa_build(struct sl_builder *b, void *self, const struct sl_config *
     struct tsa *m = self;
     m->depth = c->depth;
     float routers = (float)(c->depth > 1 ? c->depth - 1 : 1);
-    m->price = (struct sl_gate_loss_args){own->compute_weight / routers,
-                                          own->gate_binarization_weight / routers};
+    m->loss_args = (struct sl_gate_loss_args){own->compute_weight / routers,
+                                              own->gate_binarization_weight / routers};
     m->blocks = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->blocks);
     m->routers = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->routers);
     m->embedding = sl_embedding_build(b, sl_embedding_shape_of(c));
@@ -56,7 +56,7 @@ static struct sl_tensor *tsa_forward(struct sl_tape *t, const void *self)
     for (int i = 0; i < m->depth; i++) {
         const struct sl_rows *among = i + 1 < m->depth ? NULL : reads;
         if (i > 0)
-            gate = sl_router_apply(t, &m->routers[i - 1], h, m->price, among);
+            gate = sl_router_apply(t, &m->routers[i - 1], h, m->loss_args, among);
         else
             gate.rows = among;
         h = sl_block_apply(t, &m->blocks[i], h, gate);
@@ -74,28 +74,29 @@ static const char *skipping(const struct sl_policy *p)
 }
 
 static const struct sl_param policy[] = {
-    SL_CHOICE_ROW(sl_tsa_policy, gate, gates, SL_GATE_MIXED, SL_GATE_MIXED, "how gates act"),
+    SL_CHOICE_ROW(sl_tsa_policy, gate, gates, SL_GATE_MIXED, SL_GATE_MIXED,
+                  "how gates act when serving"),
     SL_REAL_ROW(sl_tsa_policy, gate_limit, 0, 1, 0.9,
-                "mixed: skip probability from which a token is skipped"),
+                "mixed: lowest skip probability that skips a token"),
     {0}};
 
 static const struct sl_param hypers[] = {
     SL_HYPERS_DECODER,
     SL_HYPERS_CLASSIFIER,
     SL_OWN_REAL_ROW(sl_tsa_config, compute_weight, 0, 100, 0.001,
-                    "price of taking all of every block, in nats"),
+                    "weight of the mean open gate in the loss [nats]"),
     SL_OWN_REAL_ROW(sl_tsa_config, gate_binarization_weight, 0, 100, 0,
-                    "price of gates that stand at one half, in nats; none in the paper"),
+                    "penalty on gates near 0.5 [nats]; 0 in the paper"),
     SL_OWN_REAL_ROW(sl_tsa_config, router_bias, -20, 20, -1.0,
-                    "first value of the routers' last bias: lower starts with more open gates"),
+                    "initial output bias of the routers; lower opens more gates"),
     SL_OWN_INTEGER_ROW(sl_tsa_config, router_width, 0, 8192, 0,
-                       "features inside the routers; 0: a quarter of width, at least 16"),
+                       "hidden width of the routers; 0: width / 4, at least 16"),
     {0}};
 
 const struct sl_arch sl_arch_tsa = {
     .name = "tsa",
     .paper = "Adaptive Computation Depth via Learned Token Routing in Transformers, 2026",
-    .summary = "routers gate each token's part in every block after the first",
+    .summary = "routers gate each token in every block after the first",
     .hypers = hypers,
     .policy = policy,
     .skipping = skipping,

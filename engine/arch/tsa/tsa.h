@@ -3,7 +3,7 @@
 
 #include "arch/arch.h"
 
-/* What TSA has besides what every decoder has. */
+/* TSA's own hyper-parameters. */
 struct sl_tsa_config {
     float compute_weight, gate_binarization_weight;
     float router_bias;
@@ -28,7 +28,8 @@ SL_POLICY_FITS(struct sl_tsa_policy);
 
 struct sl_early_exit_policy {
     float exit_threshold; /* leave when max softmax exceeds this; 0 or 1: never */
-    bool exit_oracle; /* exited tokens go on for the sake of later keys (measures, saves nothing) */
+    bool
+        exit_oracle; /* exited tokens are still computed for later keys (measures, saves nothing) */
 };
 
 SL_POLICY_FITS(struct sl_early_exit_policy);
@@ -41,7 +42,7 @@ struct sl_tensor *sl_one_minus_sigmoid(struct sl_tape *t, struct sl_tensor *x);
 /* Adds the mean over the rows of the training batch of open x + undecided 4 x (1 - x) to the loss.
  * x: rows x 1, gates: `undecided` is what one half costs, while 0 and 1 cost nothing. */
 struct sl_gate_loss_args {
-    float open, undecided;
+    float open_weight, binarization_weight;
 };
 
 void sl_gate_loss(struct sl_tape *t, struct sl_tensor *x, struct sl_gate_loss_args args);
@@ -56,12 +57,12 @@ struct sl_router {
 };
 struct sl_router sl_router_build(struct sl_builder *b, int width, int hidden, float bias_start);
 struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
-                               struct sl_gate_loss_args price, const struct sl_rows *among);
+                               struct sl_gate_loss_args loss_args, const struct sl_rows *among);
 
 /* Early exit (TSA, section 3.5): begin comes before the blocks, exit after each that may be left.
  * Training: records the loss of these logits, and all rows stay. Otherwise rows whose largest
  * softmax exceeds the policy's threshold leave: their logits are final. logits has one row per
- * row of `staying` (NULL: all). Returns the rows that stay; the last exit takes everybody. */
+ * row of `staying` (NULL: all). Returns the rows that stay; at the last exit all rows leave. */
 struct sl_exit_rule {
     struct sl_tensor *final; /* of the wanted rows that have left; NULL while training */
     float weight;            /* of this exit's loss */

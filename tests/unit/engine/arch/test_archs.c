@@ -408,7 +408,7 @@ Test(archs, have_the_published_number_of_parameters)
         struct sl_config c;
         const struct sl_arch *arch = sl_arch_find(published[i].name);
         const int *sizes = published[i].sizes;
-        sl_config_standard(arch, &c);
+        sl_config_set_defaults(arch, &c);
         c.task = published[i].task;
         c.classes = c.task == SL_TASK_CLASSIFICATION ? (sizes[4] ? sizes[4] : 2) : 0;
         c.vocab = published[i].vocab;
@@ -465,7 +465,7 @@ Test(archs, refuse_every_hyper_parameter_out_of_bounds)
         const struct sl_arch *arch = sl_arch_at(a);
         struct sl_config c;
         struct sl_err err;
-        sl_config_standard(arch, &c);
+        sl_config_set_defaults(arch, &c);
         for (const struct sl_param *h = arch->hypers; h->name; h++) {
             EXPECT_OK(sl_param_set(h, &c, h->min, &err), err);
             EXPECT_OK(sl_param_set(h, &c, h->max, &err), err);
@@ -480,7 +480,7 @@ Test(archs, refuse_heads_that_do_not_divide_the_width)
 {
     struct sl_config c;
     struct sl_err err;
-    sl_config_standard(sl_arch_find("vanilla"), &c);
+    sl_config_set_defaults(sl_arch_find("vanilla"), &c);
     c.vocab = 65;
     c.heads = 7;
     EXPECT_FAIL(sl_config_check(sl_arch_find("vanilla"), &c, &err), err, SL_BAD_INPUT, "divide");
@@ -509,7 +509,7 @@ Test(archs, tsa_starts_with_gates_at_0_73)
     const struct sl_arch *arch = sl_arch_find("tsa");
     struct sl_config config;
     struct sl_err err;
-    sl_config_standard(arch, &config);
+    sl_config_set_defaults(arch, &config);
     config.vocab = FIXTURE_VOCAB;
     struct sl_model *m = sl_model_create(engine, arch, &config, &err);
     cr_assert(m, "%s", err.text);

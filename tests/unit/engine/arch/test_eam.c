@@ -87,7 +87,7 @@ Test(eam, sizes_follow_from_its_choices)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct sl_config c;
         struct sl_err err;
-        sl_config_standard(eam(), &c);
+        sl_config_set_defaults(eam(), &c);
         c.task = SL_TASK_CLASSIFICATION;
         c.classes = 2;
         c.vocab = 10000;

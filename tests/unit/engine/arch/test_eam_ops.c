@@ -299,7 +299,7 @@ Test(eam_ops, gates_sum_to_one_unless_one_expert_is_alone)
     struct sl_tensor *shares = shares_of(&a, EXPERTS);
     for (int used = 1; used <= EXPERTS; used++) {
         const struct sl_expert_assignment *routes = sl_assign_experts(&a.t, shares, used, NULL);
-        const struct sl_tensor *chosen = sl_chosen_gates(&a.t, shares, routes);
+        const struct sl_tensor *chosen = sl_topk_gates(&a.t, shares, routes);
         for (int r = 0; r < shares->rows; r++) {
             double whole = 0.0, kept = 0.0, max = 0.0;
             int count = 0;

@@ -317,7 +317,7 @@ static void normed(const struct sl_model *m, const char *name, double epsilon, c
 struct slow {
     const struct sl_model *m;
     double h[LENGTH][MOST], key_value[LENGTH][MOST];
-    double left[LENGTH], y[LENGTH][MOST], logits[LENGTH][FIXTURE_VOCAB];
+    double remainder[LENGTH], y[LENGTH][MOST], logits[LENGTH][FIXTURE_VOCAB];
     int steps[LENGTH]; /* in which it halted; 0: not yet */
 };
 
@@ -326,7 +326,7 @@ static void slow_begin(struct slow *s, const struct sl_model *m, const int32_t *
     int d = m->config.width;
     *s = (struct slow){.m = m};
     for (int i = 0; i < LENGTH; i++) {
-        s->left[i] = 1.0;
+        s->remainder[i] = 1.0;
         for (int c = 0; c < d; c++) {
             const int pair = c / 2;
             double angle = i / pow(10000.0, 2.0 * pair / d);
@@ -397,11 +397,11 @@ static void slow_halt(struct slow *s, int j, int step)
     (void)snprintf(bias, sizeof bias, "halting.%d.bias", step - 1);
     linear(s->m, weight, bias, s->h[j], &score);
     double p = 1.0 / (1.0 + exp(-score));
-    if (p >= s->left[j] - 1e-6)
+    if (p >= s->remainder[j] - 1e-6)
         s->steps[j] = step;
     if (s->steps[j] || step == STEPS)
-        p = s->left[j];
-    s->left[j] -= p;
+        p = s->remainder[j];
+    s->remainder[j] -= p;
     for (int c = 0; c < s->m->config.width; c++)
         s->y[j][c] += p * s->h[j][c];
 }

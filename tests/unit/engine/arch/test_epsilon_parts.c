@@ -242,9 +242,9 @@ static void walk(struct walk *w, float price, double mean)
     EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 16, &err), err);
     sl_tape_begin(&t, &f.batch, true);
     int32_t steps[TEXTS] = {0};
-    float left[TEXTS] = {1.0f, 1.0f, 1.0f, 1.0f, 1.0f};
+    float remainder[TEXTS] = {1.0f, 1.0f, 1.0f, 1.0f, 1.0f};
     struct sl_halts halts = {
-        .max_steps = STEPS, .steps = steps, .left = left, .padding = w->padding};
+        .max_steps = STEPS, .steps = steps, .remainder = remainder, .padding = w->padding};
     struct sl_tensor *y = sl_tensor_take(&t, TEXTS, STEPS);
     memset(y->data, 0, sizeof w->outputs);
     for (int step = 1; step <= STEPS; step++) {
@@ -258,7 +258,7 @@ static void walk(struct walk *w, float price, double mean)
                     (struct sl_halt_args){
                         .halts = &halts,
                         .step = step,
-                        .price = price,
+                        .kl_weight = price,
                         .log_prior = (float)((step - 1) * log(1.0 - 1.0 / mean) - log(mean)),
                         .log_prior_rest = (float)(STEPS * log(1.0 - 1.0 / mean))});
     }
@@ -302,19 +302,19 @@ Test(halting, takes_one_in_all_and_nothing_after_the_end)
 Test(halting, as_the_prior_has_it_costs_nothing)
 {
     struct walk w = {.padding = {[1] = true}};
-    double mean = 2.5, left = 1.0, less = logit(0.3 / mean);
+    double mean = 2.5, remainder = 1.0, less = logit(0.3 / mean);
     for (int step = 0; step < STEPS; step++) {
         for (int i = 0; i < TEXTS; i++)
-            w.scores[i][step] = logit(left / mean);
-        left *= 1.0 - 1.0 / mean;
+            w.scores[i][step] = logit(remainder / mean);
+        remainder *= 1.0 - 1.0 / mean;
     }
     walk(&w, 1.0f, mean);
     cr_expect_float_eq(w.price, 0.0, 1e-6, "%g", w.price);
     /* What one text does not take at first is left over in the end. */
     w.scores[0][0] = less;
     walk(&w, 1.0f, mean);
-    double rest = left + 0.7 / mean;
-    double price = 0.3 / mean * log(0.3) + rest * log(rest / left);
+    double rest = remainder + 0.7 / mean;
+    double price = 0.3 / mean * log(0.3) + rest * log(rest / remainder);
     cr_expect_float_eq(w.price, price, 1e-6, "%g, want %g", w.price, price);
     w.scores[0][0] = w.scores[2][0];
     w.scores[1][0] = less; /* padding */

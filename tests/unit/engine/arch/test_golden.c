@@ -113,7 +113,7 @@ static struct sl_config config_of(const struct golden *g, const struct sl_arch *
 {
     struct sl_config config;
     struct sl_err err;
-    sl_config_standard(arch, &config);
+    sl_config_set_defaults(arch, &config);
     config.vocab = (int)fact(g, "vocab");
     config.padding_token = 1;
     if (sl_safetensors_metadata(&g->file, "classes")) {

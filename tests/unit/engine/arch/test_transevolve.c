@@ -483,7 +483,7 @@ Test(transevolve, sizes_that_do_not_fit_each_other_are_refused)
     struct sl_config c = config_of(&variants[0], SL_TASK_COMPLETION);
     EXPECT_OK(sl_config_check(arch, &c, &err), err);
     own(&c)->blocks = c.depth + 1;
-    EXPECT_FAIL(sl_config_check(arch, &c, &err), err, SL_BAD_INPUT, "accepted is 1 to depth");
+    EXPECT_FAIL(sl_config_check(arch, &c, &err), err, SL_BAD_INPUT, "expected 1 to depth");
     own(&c)->blocks = 1;
     c.width = c.heads = 9;
     EXPECT_FAIL(sl_config_check(arch, &c, &err), err, SL_BAD_INPUT, "even");

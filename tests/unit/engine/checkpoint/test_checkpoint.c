@@ -59,8 +59,8 @@ static void fixture_init(struct fixture *f, float start)
     EXPECT_OK((f->tokens = sl_tokenizer_train_default("characters", "\n ab", 4, &err)), err);
     f->model_config =
         (struct sl_model_config){.arch = sl_arch_find("tsa"), .tokenizer = "characters"};
-    f->model_config.policy = sl_policy_standard(f->model_config.arch);
-    sl_config_standard(f->model_config.arch, &f->model_config.hyper);
+    f->model_config.policy = sl_policy_defaults(f->model_config.arch);
+    sl_config_set_defaults(f->model_config.arch, &f->model_config.hyper);
     f->model_config.hyper.vocab = 4;
     f->model_config.training = training;
     f->parts = (struct sl_checkpoint_parts){.model_config = &f->model_config,

@@ -8,8 +8,8 @@
 static struct sl_model_config card_of(const struct sl_arch *arch)
 {
     struct sl_model_config model_config = {
-        .arch = arch, .policy = sl_policy_standard(arch), .tokenizer = "characters"};
-    sl_config_standard(arch, &model_config.hyper);
+        .arch = arch, .policy = sl_policy_defaults(arch), .tokenizer = "characters"};
+    sl_config_set_defaults(arch, &model_config.hyper);
     model_config.hyper.vocab = 65;
     return model_config;
 }
@@ -246,7 +246,7 @@ Test(config, what_may_be_missing)
         struct sl_err err;
         edit(text, sizeof text, optional[i], "");
         EXPECT_OK(sl_model_config_read(&model_config, text, strlen(text), &err), err);
-        struct sl_policy usual = sl_policy_standard(model_config.arch);
+        struct sl_policy usual = sl_policy_defaults(model_config.arch);
         const struct sl_tsa_policy *own = sl_policy_own(&model_config.policy),
                                    *want = sl_policy_own(&usual);
         bool said = strstr(text, "gate_limit") != NULL;

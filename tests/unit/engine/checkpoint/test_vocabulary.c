@@ -166,8 +166,8 @@ static void checkpoint_write(const struct sl_tokenizer *tokens)
     struct sl_parameter parameter = {.name = "weight", .rows = 1, .cols = 8, .data = data};
     struct sl_model_config model_config = {.arch = sl_arch_find("tsa"),
                                            .tokenizer = sl_tokenizer_kind(tokens)};
-    model_config.policy = sl_policy_standard(model_config.arch);
-    sl_config_standard(model_config.arch, &model_config.hyper);
+    model_config.policy = sl_policy_defaults(model_config.arch);
+    sl_config_set_defaults(model_config.arch, &model_config.hyper);
     model_config.hyper.vocab = sl_tokenizer_size(tokens);
     model_config.training = training;
     const struct sl_checkpoint_parts parts = {.model_config = &model_config,
@@ -260,8 +260,8 @@ Test(checkpoint_vocabulary, config_says_kind_file_and_lower)
 {
     struct sl_err err;
     struct sl_model_config model_config = {.arch = sl_arch_find("tsa"), .tokenizer = "characters"};
-    model_config.policy = sl_policy_standard(model_config.arch);
-    sl_config_standard(model_config.arch, &model_config.hyper);
+    model_config.policy = sl_policy_defaults(model_config.arch);
+    sl_config_set_defaults(model_config.arch, &model_config.hyper);
     model_config.hyper.vocab = 65;
     char *whole = NULL;
     EXPECT_OK((whole = sl_model_config_print(&model_config, &err)), err);

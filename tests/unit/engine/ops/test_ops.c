@@ -183,7 +183,7 @@ static struct sl_tensor *use_lookup_pairs(struct sl_tape *t, struct inputs *in)
     t->word_dropout = 0.3f;
     return sl_embedding_lookup(t, (struct sl_embedding_lookup_args){.tokens = &in->parameters[0],
                                                                     .positions = &in->parameters[1],
-                                                                    .pairs = &in->parameters[2],
+                                                                    .bigrams = &in->parameters[2],
                                                                     .scale = 1.5f,
                                                                     .dropout = 0.2f,
                                                                     .padding_token = 1});
@@ -297,8 +297,8 @@ static struct sl_tensor *halt(struct sl_tape *t, struct inputs *in, int outputs)
 {
     struct sl_halts halts = {.max_steps = 3,
                              .steps = sl_tape_struct(t, ROWS, sizeof *halts.steps),
-                             .left = sl_tape_struct(t, ROWS, sizeof *halts.left),
-                             .worth = sl_tape_take(t, ROWS, sizeof *halts.worth),
+                             .remainder = sl_tape_struct(t, ROWS, sizeof *halts.remainder),
+                             .remainder_grad = sl_tape_take(t, ROWS, sizeof *halts.remainder_grad),
                              .padding = sl_tape_struct(t, ROWS, sizeof *halts.padding)};
     struct sl_halts *kept = sl_tape_struct(t, 1, sizeof *kept);
     struct sl_tensor *y = sl_tensor_take(t, outputs, COLS), *h = in->tensors[0];
@@ -306,14 +306,14 @@ static struct sl_tensor *halt(struct sl_tape *t, struct inputs *in, int outputs)
     memset(y->data, 0, (size_t)outputs * COLS * sizeof(float));
     memcpy(halts.padding, padding, sizeof padding);
     for (int r = 0; r < ROWS; r++)
-        halts.left[r] = 1.0f;
+        halts.remainder[r] = 1.0f;
     *kept = halts;
     for (int step = 1; step <= 3; step++) {
         y = sl_halt(t, y, h, z,
                     (struct sl_halt_args){.halts = kept,
                                           .every_row = outputs == ROWS,
                                           .step = step,
-                                          .price = 0.6f,
+                                          .kl_weight = 0.6f,
                                           .log_prior = -0.5f * (float)step,
                                           .log_prior_rest = -2.5f});
         h = sl_residual(t, h, in->tensors[0], (struct sl_residual_args){.scale = 0.7f});
@@ -342,7 +342,8 @@ static struct sl_tensor *use_cross_entropy(struct sl_tape *t, struct inputs *in)
 
 static struct sl_tensor *use_price(struct sl_tape *t, struct inputs *in)
 {
-    sl_gate_loss(t, in->tensors[0], (struct sl_gate_loss_args){.open = 1.3f, .undecided = 0.4f});
+    sl_gate_loss(t, in->tensors[0],
+                 (struct sl_gate_loss_args){.open_weight = 1.3f, .binarization_weight = 0.4f});
     return sl_one_minus_sigmoid(t, in->tensors[0]);
 }
 
@@ -407,7 +408,7 @@ static struct sl_tensor *use_softmax_rows(struct sl_tape *t, struct inputs *in)
 
 static struct sl_tensor *use_scale_parts(struct sl_tape *t, struct inputs *in)
 {
-    return sl_scale_parts(t, in->tensors[0], in->tensors[1]);
+    return sl_scale_slices(t, in->tensors[0], in->tensors[1]);
 }
 
 /* A choice that does not depend on what is varied. */
@@ -421,22 +422,22 @@ static const struct sl_expert_assignment *routes_to(struct sl_tape *t, int used)
 
 static struct sl_tensor *use_chosen_share(struct sl_tape *t, struct inputs *in)
 {
-    return sl_chosen_gates(t, sl_softmax_rows(t, in->tensors[0]), routes_to(t, 1));
+    return sl_topk_gates(t, sl_softmax_rows(t, in->tensors[0]), routes_to(t, 1));
 }
 
 static struct sl_tensor *use_chosen_shares(struct sl_tape *t, struct inputs *in)
 {
-    return sl_chosen_gates(t, sl_softmax_rows(t, in->tensors[0]), routes_to(t, 2));
+    return sl_topk_gates(t, sl_softmax_rows(t, in->tensors[0]), routes_to(t, 2));
 }
 
 static struct sl_tensor *use_dispatch(struct sl_tape *t, struct inputs *in)
 {
-    return sl_dispatch(t, in->tensors[0], routes_to(t, 2));
+    return sl_dispatch_to_experts(t, in->tensors[0], routes_to(t, 2));
 }
 
 static struct sl_tensor *use_combine(struct sl_tape *t, struct inputs *in)
 {
-    return sl_combine(t, in->tensors[0], in->tensors[1], routes_to(t, 2));
+    return sl_combine_experts(t, in->tensors[0], in->tensors[1], routes_to(t, 2));
 }
 
 static struct sl_tensor *use_balance(struct sl_tape *t, struct inputs *in)
@@ -662,14 +663,14 @@ Test(ops, pairs_are_found_by_a_fixed_hash)
     static const int32_t tokens[] = {3, 5, 3, 5, 5, 5};
     static const float want[] = {3.0f, 5.0f, 0.0f, 5.0f, 0.0f, 4.0f};
 
-    enum { VOCAB = 6, PAIRS = 11 };
+    enum { VOCAB = 6, BIGRAMS = 11 };
 
-    float zeros[FIXTURE_CONTEXT] = {0}, numbers[PAIRS];
-    for (int i = 0; i < PAIRS; i++)
+    float zeros[FIXTURE_CONTEXT] = {0}, numbers[BIGRAMS];
+    for (int i = 0; i < BIGRAMS; i++)
         numbers[i] = (float)i;
     const struct sl_parameter table = {.data = zeros, .rows = VOCAB, .cols = 1};
     const struct sl_parameter positions = {.data = zeros, .rows = FIXTURE_CONTEXT, .cols = 1};
-    const struct sl_parameter pairs = {.data = numbers, .rows = PAIRS, .cols = 1};
+    const struct sl_parameter pairs = {.data = numbers, .rows = BIGRAMS, .cols = 1};
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct fixture_batch f;
     struct sl_tape t;
@@ -680,7 +681,7 @@ Test(ops, pairs_are_found_by_a_fixed_hash)
     sl_tape_begin(&t, &f.batch, true);
     const struct sl_tensor *y = sl_embedding_lookup(
         &t, (struct sl_embedding_lookup_args){
-                .tokens = &table, .positions = &positions, .pairs = &pairs, .scale = 1.0f});
+                .tokens = &table, .positions = &positions, .bigrams = &pairs, .scale = 1.0f});
     for (int r = 0; r < y->rows; r++)
         cr_expect_eq(*sl_row(y, r), want[r], "row %d", r);
     sl_tape_release(&t);
