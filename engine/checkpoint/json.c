@@ -133,7 +133,7 @@ static bool is_among(const char *const *accepted, const char *key)
 static bool fail_key(const char *key, const char *const *accepted, struct sl_err *err)
 {
     char list[512] = "";
-    return sl_fail(err, SL_CORRUPT, "unknown key '%.64s'; accepted are: %s", key,
+    return sl_fail(err, SL_CORRUPT, "unknown key '%.64s': expected one of: %s", key,
                    sl_list_join(list, sizeof list, accepted));
 }
 

@@ -262,10 +262,11 @@ bool sl_manifest_may_replace(const char *directory, struct sl_err *err)
     if (!find_stranger(directory, files, stranger, err))
         return false;
     return !stranger[0] ||
-           sl_fail(err, SL_BAD_INPUT,
-                   "'%s' has '%s' in it, which is no part of what sluice writes; accepted is a "
-                   "directory that is not there yet, is empty, or was written by sluice",
-                   directory, stranger);
+           sl_fail(
+               err, SL_BAD_INPUT,
+               "'%s' contains '%s', which sluice did not write: choose a directory that does not "
+               "exist, is empty, or was written by sluice",
+               directory, stranger);
 }
 
 void sl_manifest_close(struct sl_manifest *manifest)

@@ -182,7 +182,7 @@ static bool source_begin(struct sl_source *s, struct sl_err *err)
         return true;
     if (s->packing->begin)
         return s->packing->begin(s, err);
-    return sl_fail(err, SL_BAD_INPUT, "this is %s data; accepted are plain text, gzip and xz",
+    return sl_fail(err, SL_BAD_INPUT, "%s data is not supported: expected plain text, gzip or xz",
                    s->packing->name);
 }
 

@@ -116,8 +116,9 @@ static bool share_check(double share, struct sl_err *err)
 {
     /* Written so that NaN fails. */
     bool fine = share > 0 && share < 1;
-    return fine || sl_fail(err, SL_BAD_INPUT,
-                           "a validation share of %g; want more than 0 and less than 1", share);
+    return fine ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "invalid validation fraction %g: expected more than 0 and less than 1", share);
 }
 
 bool sl_dataset_split(struct sl_dataset *set, double share, uint64_t seed, struct sl_dataset *cut,

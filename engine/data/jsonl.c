@@ -54,7 +54,7 @@ static bool object_parse(struct jsonl *jsonl, const struct sl_line *line, struct
     if (!jsonl->object) {
         sl_fail(err, SL_BAD_INPUT, "not accepted as JSON near byte offset %d: %s%s", error.position,
                 error.text,
-                line->text[0] == '[' ? " (An object is wanted in each line, no array.)" : "");
+                line->text[0] == '[' ? " (Expected one object per line, not an array.)" : "");
         return sl_err_set_place(err, (int)line->number, error.position + 1);
     }
     return json_is_object(jsonl->object) ||

@@ -122,7 +122,7 @@ static bool part_check(const char *what, const char *part, size_t bytes, struct 
         return sl_fail(err, SL_BAD_INPUT, "the %s has %zu bytes, at most %d", what, bytes,
                        SL_LABEL_BYTES_MAX);
     const char *control = sl_find_control(part, bytes);
-    return !control || sl_fail(err, SL_BAD_INPUT, "the %s has a control character, 0x%02x, in it",
+    return !control || sl_fail(err, SL_BAD_INPUT, "the %s contains the control character 0x%02x",
                                what, (unsigned)*control);
 }
 
@@ -133,7 +133,7 @@ static bool name_check(const struct sl_labels *labels, const char *name, size_t 
 {
     for (int i = 0; i < labels->count; i++)
         if (compare(labels->list[i].name, name, bytes) == 0)
-            return sl_fail(err, SL_BAD_INPUT, "the name '%.*s' is there twice", (int)bytes, name);
+            return sl_fail(err, SL_BAD_INPUT, "the name '%.*s' appears twice", (int)bytes, name);
     return true;
 }
 
@@ -156,8 +156,7 @@ static bool line_take(struct sl_labels *labels, const struct sl_line *line, int 
         !part_check("name", name, name_bytes, err))
         return false;
     if (sl_labels_find(labels, line->text, key_bytes) >= 0)
-        return sl_fail(err, SL_BAD_INPUT, "label '%.*s' is there twice", (int)key_bytes,
-                       line->text);
+        return sl_fail(err, SL_BAD_INPUT, "label '%.*s' appears twice", (int)key_bytes, line->text);
     return name_check(labels, name, name_bytes, err) &&
            label_add(labels, line->text, key_bytes, name, name_bytes, err);
 }

@@ -5,7 +5,7 @@
 
 struct sl_name_list {
     char text[352]; /* starts as "" */
-    int count; /* of names so far */
+    int count;      /* of names so far */
 };
 
 enum { SL_NAME_SHORT = 36 };

@@ -65,7 +65,7 @@ static const struct sl_record_format *format_find(const char *path, const char *
     for (int i = 0; i < FORMATS; i++)
         if (strcmp(formats[i]->name, name) == 0)
             return formats[i];
-    sl_fail(err, SL_BAD_INPUT, "no format '%.64s'; there are tsv, csv and jsonl", name);
+    sl_fail(err, SL_BAD_INPUT, "invalid format '%.64s': expected tsv, csv or jsonl", name);
     return NULL;
 }
 
@@ -309,7 +309,7 @@ static bool label_check(const struct sl_record_reader *r, const struct sl_field 
     if (!control)
         return true;
     return sl_fail(err, SL_BAD_INPUT,
-                   "column '%s': the label has a control character, 0x%02x, in it%s",
+                   "column '%s': the label contains the control character 0x%02x%s",
                    r->label_column, (unsigned)*control,
                    *control == '\t' ? " (Fields with tabs between them are --format tsv.)" : "");
 }

@@ -76,10 +76,11 @@ static bool check_options(const struct sl_model *m, const struct sl_classifier_o
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(m->config.task));
     if (o->max_batch_size < 1 || o->max_batch_size > ITEMS_MOST ||
         o->max_batch_tokens < m->config.context_length || o->max_batch_tokens > ROWS_MOST)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "%d items and %d batch rows; accepted are 1 to %d items and %d to %d rows",
-                       o->max_batch_size, o->max_batch_tokens, ITEMS_MOST, m->config.context_length,
-                       ROWS_MOST);
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "invalid max_batch_size %d or max_batch_tokens %d: expected 1 to %d and %d to %d",
+            o->max_batch_size, o->max_batch_tokens, ITEMS_MOST, m->config.context_length,
+            ROWS_MOST);
     return true;
 }
 

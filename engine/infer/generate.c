@@ -63,13 +63,13 @@ static bool copy_stops(struct sl_generation *g, const struct sl_generation_optio
                        struct sl_err *err)
 {
     if (o->stop_count < 0 || o->stop_count > SL_STOPS_MAX)
-        return sl_fail(err, SL_BAD_INPUT, "%d stop strings; at most %d are accepted", o->stop_count,
+        return sl_fail(err, SL_BAD_INPUT, "%d stop strings: expected at most %d", o->stop_count,
                        SL_STOPS_MAX);
     for (int i = 0; i < o->stop_count; i++) {
         size_t bytes = strlen(o->stops[i]);
         if (bytes == 0 || bytes > SL_STOP_BYTES_MAX)
-            return sl_fail(err, SL_BAD_INPUT, "stop string %d has %zu bytes; accepted are 1 to %d",
-                           i, bytes, SL_STOP_BYTES_MAX);
+            return sl_fail(err, SL_BAD_INPUT, "stop string %d has %zu bytes: expected 1 to %d", i,
+                           bytes, SL_STOP_BYTES_MAX);
         memcpy(g->stops[i].text, o->stops[i], bytes);
         g->stops[i].bytes = bytes;
     }
@@ -84,13 +84,14 @@ static bool check_prompt(const struct sl_model *m, const struct sl_generation_op
     if (m->config.task != SL_TASK_COMPLETION)
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(m->config.task));
     if (o->prompt_count < 0 || o->prompt_count > m->config.context_length)
-        return sl_fail(err, SL_BAD_INPUT, "the prompt has %d tokens; the model's context is %d",
+        return sl_fail(err, SL_BAD_INPUT,
+                       "the prompt has %d tokens; the model's context length is %d",
                        o->prompt_count, m->config.context_length);
     if (o->max_tokens < 0 || o->max_tokens > TOKENS_MOST)
-        return sl_fail(err, SL_BAD_INPUT, "max_tokens is %d; accepted is 0 to %d", o->max_tokens,
+        return sl_fail(err, SL_BAD_INPUT, "invalid max_tokens %d: expected 0 to %d", o->max_tokens,
                        TOKENS_MOST);
     if (o->top_logprobs < 0 || o->top_logprobs > SL_LOGPROBS_MAX)
-        return sl_fail(err, SL_BAD_INPUT, "top_logprobs is %d; accepted is 0 to %d",
+        return sl_fail(err, SL_BAD_INPUT, "invalid top_logprobs %d: expected 0 to %d",
                        o->top_logprobs, SL_LOGPROBS_MAX);
     for (int i = 0; i < o->prompt_count; i++)
         if (o->prompt[i] < 0 || o->prompt[i] >= m->config.vocab)

@@ -110,7 +110,7 @@ struct sl_session *sl_session_create(const struct sl_model *model,
         options->max_batch_tokens > ROWS_MOST) {
         sl_fail(
             err, SL_BAD_INPUT,
-            "%d slots and %d batch rows; accepted are 1 to %d slots and from as many rows to %d",
+            "invalid max_sequences %d or max_batch_tokens %d: expected 1 to %d, and as many to %d",
             options->max_sequences, options->max_batch_tokens, SLOTS_MOST, ROWS_MOST);
         return NULL;
     }

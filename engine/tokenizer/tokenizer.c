@@ -32,7 +32,7 @@ const struct sl_tokenizer_kind *sl_tokenizer_kind_find(const char *name, struct 
             return kinds[i];
         sl_list_add(known, sizeof known, kinds[i]->name);
     }
-    sl_fail(err, SL_BAD_INPUT, "no tokenizer kind '%.64s'; there is: %s", name, known);
+    sl_fail(err, SL_BAD_INPUT, "unknown tokenizer '%.64s': expected one of: %s", name, known);
     return NULL;
 }
 
@@ -77,7 +77,7 @@ struct sl_tokenizer *sl_tokenizer_create(const char *kind, bool lower,
     if (!k)
         return NULL;
     if (count < 1 || count > SL_VOCAB_MAX) {
-        sl_fail(err, SL_BAD_INPUT, "a vocabulary of %d pieces; 1 to %d are possible", count,
+        sl_fail(err, SL_BAD_INPUT, "invalid vocabulary size %d: expected 1 to %d", count,
                 SL_VOCAB_MAX);
         return NULL;
     }

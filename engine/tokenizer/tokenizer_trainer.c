@@ -38,7 +38,7 @@ struct sl_tokenizer_trainer *sl_tokenizer_trainer_create(const struct sl_tokeniz
     if (!kind)
         return NULL;
     if (how->size < SIZE_MIN || how->size > SL_VOCAB_MAX) {
-        sl_fail(err, SL_BAD_INPUT, "a vocabulary of %d pieces; %d to %d can be learnt", how->size,
+        sl_fail(err, SL_BAD_INPUT, "invalid vocabulary size %d: expected %d to %d", how->size,
                 SIZE_MIN, SL_VOCAB_MAX);
         return NULL;
     }

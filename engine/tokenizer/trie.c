@@ -83,10 +83,10 @@ static bool piece_check(const struct sl_piece *piece, int line, struct sl_err *e
     if (piece->bytes == 0)
         return sl_fail(err, SL_BAD_INPUT, "line %d is empty", line);
     if (piece->bytes > SL_PIECE_BYTES_MAX)
-        return sl_fail(err, SL_BAD_INPUT, "line %d has %zu bytes, at most %d are accepted", line,
+        return sl_fail(err, SL_BAD_INPUT, "line %d has %zu bytes: expected at most %d", line,
                        piece->bytes, SL_PIECE_BYTES_MAX);
     if (memchr(piece->text, '\n', piece->bytes) || memchr(piece->text, '\0', piece->bytes))
-        return sl_fail(err, SL_BAD_INPUT, "line %d has a line break or a NUL in it", line);
+        return sl_fail(err, SL_BAD_INPUT, "line %d contains a line break or NUL", line);
     return sl_utf8_check(piece->text, piece->bytes, err) || sl_wrap(err, "line %d", line);
 }
 

@@ -54,7 +54,7 @@ static bool wordpiece_open(struct sl_tokenizer *tokens, struct sl_err *err)
         int32_t id = sl_trie_find(&w->trie, specials[i].name);
         if (id < 0 && !specials[i].optional)
             return sl_fail(err, SL_BAD_INPUT,
-                           "none of the %d lines is '%s': [PAD], [UNK], [CLS] and [SEP] are wanted",
+                           "none of the %d lines is '%s': expected [PAD], [UNK], [CLS] and [SEP]",
                            tokens->count, specials[i].name);
         tokens->special[specials[i].role] = id;
     }

@@ -71,8 +71,7 @@ static bool count_steps(const struct sl_dataloader *m, struct sl_hyperparameters
         return sl_fail(err, SL_BAD_INPUT, "epochs is %d, but a text has none: give steps instead",
                        hyperparameters->epochs);
     if (steps > INT32_MAX)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "epochs is %d, which makes %lld steps; accepted is at most %d steps",
+        return sl_fail(err, SL_BAD_INPUT, "%d epochs make %lld steps: expected at most %d",
                        hyperparameters->epochs, (long long)steps, INT32_MAX);
     hyperparameters->steps = (int)steps;
     return true;

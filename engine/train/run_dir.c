@@ -57,10 +57,11 @@ static bool check(const struct sl_run_dir *run, bool resume, struct sl_err *err)
     if (!find_stranger(run->path, stranger, err))
         return false;
     return !stranger[0] ||
-           sl_fail(err, SL_BAD_INPUT,
-                   "'%s' has '%s' in it, which is no part of a run; accepted is a directory that "
-                   "is not there yet, is empty or holds a run",
-                   run->path, stranger);
+           sl_fail(
+               err, SL_BAD_INPUT,
+               "'%s' contains '%s', which is no part of a run: choose a directory that does not "
+               "exist, is empty or holds a run",
+               run->path, stranger);
 }
 
 /* How much of the path, of which so many bytes count, is left without its last part. */
@@ -112,7 +113,7 @@ static bool check_above(const struct sl_run_dir *run, struct sl_err *err)
         return false;
     return access(manifest, F_OK) != 0 ||
            sl_fail(err, SL_BAD_INPUT,
-                   "'%s' lies in '%s', which has a model in it; accepted is another place",
+                   "'%s' is inside '%s', which has a model in it: choose another directory",
                    run->path, above);
 }
 

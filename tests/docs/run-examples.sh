@@ -1,5 +1,6 @@
 #!/bin/sh
-# run-examples.sh - runs what README.md, docs/training.md and docs/api.md tell a reader to type.
+# run-examples.sh - runs what README.md, docs/training.md and docs/api.md tell a reader to type, and the
+# clients in examples/.
 #
 #     tests/docs/run-examples.sh TOP BUILD-DIR
 #
@@ -112,3 +113,15 @@ while read -r method path; do
         "$scratch/metrics" || { echo "no example uses $method $path" >&2; exit 1; }
 done <"$scratch/endpoints"
 echo "$(wc -l <"$scratch/endpoints") endpoints"
+
+# example RESPONSE COMMAND... - a client of examples/ must succeed and print a match for RESPONSE.
+example() {
+    want=$1
+    shift
+    "$@" "$SLUICE_URL" >"$scratch/out" 2>&1 || { cat "$scratch/out"; echo "failed: $*" >&2; exit 1; }
+    grep -q "$want" "$scratch/out" || { cat "$scratch/out"; echo "$*: no '$want'" >&2; exit 1; }
+}
+example '"text_completion"' sh "$top/examples/requests.sh"
+example '"label":"positive"' sh "$top/examples/requests.sh"
+example "'label': 'positive'" python3 "$top/examples/client.py"
+echo "2 clients of examples/"

@@ -163,7 +163,7 @@ static const struct {
     {"\"sluice-1\"", "\"sluice-2\"", SL_CORRUPT, "'format' is 'sluice-2', want 'sluice-1'"},
     {"\"format\":\"sluice-1\",", "", SL_CORRUPT, "'format' is nothing, want a string"},
     {"\"vocab_size\"", "\"vocabulary\"", SL_CORRUPT,
-     "unknown key 'vocabulary'; accepted are: format, architecture, task, labels, "
+     "unknown key 'vocabulary': expected one of: format, architecture, task, labels, "
      "hyperparameters, vocab_size, "
      "tokenizer, inference, training"},
     {"\"vocab_size\":65", "\"vocab_size\":65,\"vocab_size\":65", SL_CORRUPT, "not JSON"},
@@ -177,7 +177,7 @@ static const struct {
     {"\"completion\"", "\"translation\"", SL_CORRUPT,
      "'task' is 'translation', want one of 'completion', 'classification'"},
     {"\"width\":64", "\"widht\":64", SL_CORRUPT,
-     "hyperparameters: unknown key 'widht'; accepted are: width, "},
+     "hyperparameters: unknown key 'widht': expected one of: width, "},
     {"\"width\":64", "\"width\":64.0", SL_CORRUPT, "hyperparameters: 'width' is a real number"},
     {"\"width\":64", "\"width\":\"64\"", SL_CORRUPT, "hyperparameters: 'width' is a string"},
     {"\"width\":64", "\"width\":0", SL_BAD_INPUT, "hyperparameters: width is 0; accepted is"},
@@ -196,9 +196,9 @@ static const struct {
      "tokenizer: 'file' is '../vocab.json', want one of 'vocab.json'"},
     {"\"kind\":\"characters\",", "", SL_CORRUPT, "tokenizer: 'kind' is nothing"},
     {"\"file\":", "\"fiel\":", SL_CORRUPT,
-     "tokenizer: unknown key 'fiel'; accepted are: kind, file"},
+     "tokenizer: unknown key 'fiel': expected one of: kind, file"},
     {"\"width\":64", "\"width\":64,\"pooling\":\"mean\"", SL_CORRUPT,
-     "hyperparameters: unknown key 'pooling'; accepted are: width, "},
+     "hyperparameters: unknown key 'pooling': expected one of: width, "},
     {"\"mixed\"", "\"medium\"", SL_BAD_INPUT,
      "inference: gate is 'medium'; accepted is one of soft, hard, mixed"},
     {"\"mixed\"", "true", SL_CORRUPT, "inference: 'gate' is true or false, want a string"},
@@ -206,9 +206,9 @@ static const struct {
      "inference: gate_limit is -0.1; accepted is a number from 0 to 1"},
     {"\"gate_limit\":0.5", "\"gate_limit\":\"0.5\"", SL_CORRUPT, "'gate_limit' is a string"},
     {"\"gate_limit\"", "\"gate_limits\"", SL_CORRUPT,
-     "inference: unknown key 'gate_limits'; accepted are: gate, gate_limit"},
+     "inference: unknown key 'gate_limits': expected one of: gate, gate_limit"},
     {"\"gate_limit\":0.5", "\"exit_threshold\":1", SL_CORRUPT,
-     "inference: unknown key 'exit_threshold'; accepted are: gate, gate_limit"},
+     "inference: unknown key 'exit_threshold': expected one of: gate, gate_limit"},
     {"{\"any\":[1]}", "\"none\"", SL_CORRUPT, "'training' is a string, want an object"},
     {"{\"any\":[1]}", "{\"a\":1,\"a\":2}", SL_CORRUPT, "not JSON"},
 };

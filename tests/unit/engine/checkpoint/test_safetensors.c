@@ -232,7 +232,7 @@ static const struct {
     {"{" TENSOR("a", "F32", "[1]", 0, 4) "," TENSOR("a", "F32", "[1]", 0, 4) "}", 4, "not JSON"},
     {"{" TENSOR("a", "F64", "[1]", 0, 8) "}", 8, "dtype 'F64', want F32, F16 or BF16"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"size\":4}}", 4,
-     "tensor 'a': unknown key 'size'; accepted are: dtype, shape, data_offsets"},
+     "tensor 'a': unknown key 'size': expected one of: dtype, shape, data_offsets"},
     {"{" TENSOR("a", "F32", "4", 0, 4) "}", 4, "'shape' is a whole number, want an array"},
     {"{" TENSOR("a", "F32", "[1.0]", 0, 4) "}", 4, "shape[0] is a real number"},
     {"{" TENSOR("a", "F32", "[1,\"1\"]", 0, 4) "}", 4, "shape[1] is a string"},

@@ -69,7 +69,7 @@ static const struct {
 } bad_files[] = {
     {"wordpiece", "", SL_CORRUPT, "no lines, want 1 to 2097152, a piece on each"},
     {"wordpiece", "[PAD]\n[UNK]\n[CLS]\na\n", SL_BAD_INPUT,
-     "none of the 4 lines is '[SEP]': [PAD], [UNK], [CLS] and [SEP] are wanted"},
+     "none of the 4 lines is '[SEP]': expected [PAD], [UNK], [CLS] and [SEP]"},
     {"wordpiece", SPECIALS "a\n##a\na\n", SL_BAD_INPUT, "line 7, 'a', is the same as line 5"},
     {"wordpiece", SPECIALS "##a\nb\n##a\n", SL_BAD_INPUT, "line 7, '##a', is the same as line 5"},
     {"wordpiece", SPECIALS "[PAD]\n", SL_BAD_INPUT, "line 5, '[PAD]', is the same as line 1"},
@@ -84,7 +84,7 @@ static const struct {
     {"characters", "{\"kind\":\"bytes\"}", SL_CORRUPT, "it is of kind 'bytes', want 'characters'"},
     {"characters", "{\"kind\":\"characters\"}", SL_CORRUPT, "'pieces' is nothing of 0"},
     {"bytes", "{\"kind\":\"bytes\",\"pieces\":[]}", SL_CORRUPT,
-     "unknown key 'pieces'; accepted are: kind"},
+     "unknown key 'pieces': expected one of: kind"},
     {"bytes", "{\"kind\":\"characters\"}", SL_CORRUPT, "it is of kind 'characters', want 'bytes'"},
     {"bytes", "{}", SL_CORRUPT, "'kind' is nothing"},
 };
@@ -110,10 +110,10 @@ Test(vocabulary, pieces_have_bounds)
     sl_tokenizer_destroy(tokens);
     text[start + SL_PIECE_BYTES_MAX] = 'x';
     EXPECT_FAIL(sl_vocabulary_read("wordpiece", true, text, start + SL_PIECE_BYTES_MAX + 1, &err),
-                err, SL_BAD_INPUT, "line 5 has 513 bytes, at most 512 are accepted");
+                err, SL_BAD_INPUT, "line 5 has 513 bytes: expected at most 512");
     text[start + 1] = '\0';
     EXPECT_FAIL(sl_vocabulary_read("wordpiece", true, text, start + 3, &err), err, SL_BAD_INPUT,
-                "line 5 has a line break or a NUL in it");
+                "line 5 contains a line break or NUL");
 
     size_t bytes = 2 * (size_t)SL_VOCAB_MAX + 2;
     char *lines = malloc(bytes);
@@ -251,7 +251,7 @@ static const struct {
     {"{\"kind\":\"words\",\"file\":\"vocab.txt\",\"lowercase\":1}",
      "tokenizer: 'lowercase' is a whole number, want true or false", false},
     {"{\"kind\":\"bytes\",\"file\":\"vocab.json\",\"lowercase\":true}",
-     "tokenizer: unknown key 'lowercase'; accepted are: kind, file", false},
+     "tokenizer: unknown key 'lowercase': expected one of: kind, file", false},
     {"{\"kind\":\"syllables\",\"file\":\"vocab.txt\"}",
      "want one of 'characters', 'bytes', 'words', 'wordpiece'", false},
 };

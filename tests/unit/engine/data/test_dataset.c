@@ -74,8 +74,8 @@ static const struct {
     {"", SL_BAD_INPUT, "classes.txt' has 0 labels, want 2 to 4096"},
     {"a\n", SL_BAD_INPUT, "classes.txt' has 1 label, want 2 to 4096"},
     {"a\nb\n\n", SL_BAD_INPUT, "classes.txt' line 3: the label is empty; want a name, or a label"},
-    {"a\nb\na\n", SL_BAD_INPUT, "classes.txt' line 3: label 'a' is there twice"},
-    {"0\ta\n1\tb\n2\ta\n", SL_BAD_INPUT, "line 3: the name 'a' is there twice"},
+    {"a\nb\na\n", SL_BAD_INPUT, "classes.txt' line 3: label 'a' appears twice"},
+    {"0\ta\n1\tb\n2\ta\n", SL_BAD_INPUT, "line 3: the name 'a' appears twice"},
     {"0\ta\n1\n", SL_BAD_INPUT, "line 2: 1 column, want 2 as in line 1"},
     {"a\n1\tb\n", SL_BAD_INPUT, "line 2: 2 columns, want 1 as in line 1"},
     {"0\ta\n1\t\n", SL_BAD_INPUT, "line 2: the name is empty"},
@@ -521,10 +521,10 @@ static const struct {
     double share;
     const char *want;
 } bad_cuts[] = {
-    {0, "a validation share of 0; want more than 0 and less than 1"},
-    {1, "a validation share of 1; want"},
-    {-0.1, "a validation share of -0.1; want"},
-    {(double)NAN, "nan; want more than 0"},
+    {0, "invalid validation fraction 0: expected more than 0 and less than 1"},
+    {1, "invalid validation fraction 1: expected"},
+    {-0.1, "invalid validation fraction -0.1: expected"},
+    {(double)NAN, "nan: expected more than 0"},
     {0.01,
      "train.tsv' has 20 texts of 2 labels, too few to validate on 0.01 of them: that takes 50 "
      "texts of a label; want more texts, a larger share (--validation-fraction), or a file to "
@@ -559,7 +559,7 @@ Test(dataset, an_order_visits_each_example_once)
         for (int i = 0; i < count; i++) {
             cr_assert_geq(order[i], 0);
             cr_assert_lt(order[i], count);
-            cr_assert_not(seen[order[i]], "%d is there twice", order[i]);
+            cr_assert_not(seen[order[i]], "%d appears twice", order[i]);
             seen[order[i]] = true;
         }
     }

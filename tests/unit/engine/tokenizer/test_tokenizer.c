@@ -265,9 +265,9 @@ static const struct {
     {{PIECE("a"), PIECE("bc")}, 2, "piece 1 of 2 is 2 bytes, want one UTF-8 character"},
     {{PIECE("a"), PIECE("")}, 2, "piece 1 of 2 is 0 bytes"},
     {{PIECE("\xC0\xAF")}, 1, "piece 0 of 1 is 2 bytes"},
-    {{PIECE("a")}, 0, "a vocabulary of 0 pieces; 1 to 2097152 are possible"},
-    {{PIECE("a")}, -1, "a vocabulary of -1 pieces"},
-    {{PIECE("a")}, SL_VOCAB_MAX + 1, "a vocabulary of 2097153 pieces"},
+    {{PIECE("a")}, 0, "invalid vocabulary size 0: expected 1 to 2097152"},
+    {{PIECE("a")}, -1, "invalid vocabulary size -1"},
+    {{PIECE("a")}, SL_VOCAB_MAX + 1, "invalid vocabulary size 2097153"},
 };
 
 Test(tokenizer, bad_pieces_are_refused)
@@ -289,7 +289,7 @@ Test(tokenizer, kinds_are_known_by_name)
         count++;
     cr_assert_leq(count, 16, "the reader of config.json has room for 16");
     EXPECT_FAIL(sl_tokenizer_train_default("syllables", "a", 1, &err), err, SL_BAD_INPUT,
-                "no tokenizer kind 'syllables'; there is: characters");
+                "unknown tokenizer 'syllables': expected one of: characters");
     EXPECT_FAIL(sl_tokenizer_train_default("characters", "", 0, &err), err, SL_BAD_INPUT,
                 "empty text");
     sl_tokenizer_destroy(NULL);

@@ -211,9 +211,9 @@ static const struct {
     const char *text, *want;
 } refusals[] = {
     {{.kind = "characters", .size = 100}, "", "kind 'characters' is not learnt from counted words"},
-    {{.kind = "syllables", .size = 100}, "", "no tokenizer kind 'syllables'"},
-    {{.kind = "words", .size = 7}, "", "a vocabulary of 7 pieces; 8 to 2097152 can be learnt"},
-    {{.kind = "words", .size = SL_VOCAB_MAX + 1}, "", "a vocabulary of 2097153 pieces"},
+    {{.kind = "syllables", .size = 100}, "", "unknown tokenizer 'syllables'"},
+    {{.kind = "words", .size = 7}, "", "invalid vocabulary size 7: expected 8 to 2097152"},
+    {{.kind = "words", .size = SL_VOCAB_MAX + 1}, "", "invalid vocabulary size 2097153"},
     {{.kind = "wordpiece", .size = 100}, " \n\t ", "there are no words to learn from"},
     {{.kind = "wordpiece", .size = 10},
      "abc",

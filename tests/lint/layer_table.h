@@ -1,0 +1,32 @@
+/* layer_table.h - the folders of the programs from the bottom up, and which folders each may
+ * include besides itself. A row only names folders of earlier rows, so there is no circle; `tidy
+ * --self-test` checks it. A name without a program's folder is of the same program. */
+#pragma once
+
+static const struct {
+    const char *folder, *below;
+} layers[] = {
+    {"engine/base", ""},
+    {"engine/kernels", "base"},
+    {"engine/autograd", "base kernels"},
+    {"engine/ops", "base kernels autograd"},
+    {"engine/layers", "base kernels autograd ops"},
+    {"engine/arch", "base kernels autograd ops layers"},
+    {"engine/tokenizer", "base"},
+    {"engine/model", "base kernels autograd ops layers arch tokenizer"},
+    {"engine/checkpoint", "base kernels autograd ops layers arch tokenizer model"},
+    {"engine/data", "base tokenizer"},
+    {"engine/infer", "base kernels autograd ops layers arch model"},
+    {"engine/train", "base kernels autograd ops layers arch model checkpoint infer tokenizer data"},
+    {"engine/tools",
+     "base kernels autograd ops layers arch model checkpoint infer tokenizer data train"},
+    {"server/core", ""},
+    {"server/registry", "core"},
+    {"server/json", "core"},
+    {"server/serve", "core registry json"},
+    {"server/http", "core"},
+    {"server/api", "core registry json serve http"},
+    {"clients/common", ""},
+    {"clients/bench", "common"},
+    {"clients/sluicectl", "common bench"},
+};
