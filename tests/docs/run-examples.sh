@@ -8,7 +8,7 @@
 # against a daemon of the build with the bundled models and a small classifier. Changed are only: the
 # port, the folder of the programs, and how long training and measuring last. A ```text block shows
 # lines of the response to the command before it, a ```json block one line, broken for readers.
-# `...` stands for digits, <ID> for letters and digits. At the end every endpoint must have been used.
+# `...` stands for digits, <ID> for letters and digits; the model's dtype is the machine's. At the end every endpoint must have been used.
 set -eu
 
 top=$(realpath "$1")
@@ -76,7 +76,8 @@ commands() {
 # A line that is shown must be one that was answered; else the documents are to be changed.
 expect() {
     pattern=$(printf '%s' "$1" | sed 's/[].[*^$\\]/\\&/g; s/\\\.\\\.\\\./[0-9.]*/g
-        s/<ID>/[0-9A-Za-z]*/g')
+        s/<ID>/[0-9A-Za-z]*/g
+        s/"model_dtype":"bfloat16"/"model_dtype":"[a-z0-9]*"/')
     grep -qx -e "$pattern" "$scratch/out" && return
     echo "the document shows:  $1" >&2
     echo "what answered says:  $(cat "$scratch/out")" >&2
