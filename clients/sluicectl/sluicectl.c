@@ -100,7 +100,7 @@ static bool fail_unknown(const char *name, struct fault *fault)
         return fault_set(fault, EXIT_USAGE, "missing command; choose one of: %s", list);
     const char *meant = sl_option_suggest(name, names);
     if (meant)
-        return fault_set(fault, EXIT_USAGE, "unknown command '%s'; do you mean %s?", name, meant);
+        return fault_set(fault, EXIT_USAGE, "unknown command '%s'; did you mean %s?", name, meant);
     return fault_set(fault, EXIT_USAGE, "unknown command '%s'; choose one of: %s", name, list);
 }
 

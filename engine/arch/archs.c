@@ -88,8 +88,8 @@ static bool cases_check(const struct sl_arch *arch, const struct sl_config *c, s
         if (same || sl_hyper_is_for(h, c->task))
             continue;
         sl_param_format(h, sl_param_get(h, c), value);
-        return sl_fail(err, SL_BAD_INPUT, "%s is %s, but %s does not use it", h->name, value,
-                       sl_task_name(c->task));
+        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%s': %s has no such hyper-parameter",
+                       h->name, value, sl_task_name(c->task));
     }
     return true;
 }
@@ -105,12 +105,14 @@ bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, stru
     if (!cases_check(arch, c, err))
         return false;
     if (c->task == SL_TASK_CLASSIFICATION && c->classes < 2)
-        return sl_fail(err, SL_BAD_INPUT, "%d classes; accepted is 2 or more", c->classes);
+        return sl_fail(err, SL_BAD_INPUT, "invalid number of classes %d: expected 2 or more",
+                       c->classes);
     if (c->vocab < 1)
-        return sl_fail(err, SL_BAD_INPUT, "vocab is %d; accepted is 1 or more", c->vocab);
+        return sl_fail(err, SL_BAD_INPUT, "invalid vocabulary size %d: expected 1 or more",
+                       c->vocab);
     if (c->width % c->heads != 0)
-        return sl_fail(err, SL_BAD_INPUT, "heads is %d, which does not divide width, %d", c->heads,
-                       c->width);
+        return sl_fail(err, SL_BAD_INPUT, "invalid heads '%d': expected a divisor of width %d",
+                       c->heads, c->width);
     return !arch->check || arch->check(c, err);
 }
 

@@ -77,8 +77,8 @@ void sl_arena_release(struct sl_arena *a)
 
 static _Noreturn void exhausted(const struct sl_arena *a, size_t wanted)
 {
-    (void)fprintf(stderr, "arena exhausted: %zu bytes wanted, %zu of %zu used, peak %zu\n", wanted,
-                  a->used, a->size, a->peak);
+    (void)fprintf(stderr, "arena exhausted: %zu bytes requested, %zu of %zu used, peak %zu\n",
+                  wanted, a->used, a->size, a->peak);
     abort();
 }
 

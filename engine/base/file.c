@@ -53,7 +53,7 @@ static bool map_descriptor(struct sl_map *map, int fd, const char *path, struct 
     if (fstat(fd, &status) != 0)
         return fail_errno(err, "stat", path);
     if (!S_ISREG(status.st_mode))
-        return fail_kind(err, path, "is not a plain file");
+        return fail_kind(err, path, "is not a regular file");
     size_t size = (size_t)status.st_size;
     void *data = NULL;
     if (size > 0) {
@@ -151,7 +151,7 @@ bool sl_file_replace(const char *path, const struct sl_slice *slices, int count,
     char fresh[PATH_MAX];
     struct stat status;
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-        return fail_kind(err, path, "is there and is not a plain file");
+        return fail_kind(err, path, "exists and is not a regular file");
     int length = snprintf(fresh, sizeof fresh, "%s.XXXXXX", path);
     if (length < 0 || (size_t)length >= sizeof fresh)
         return fail_long(err, path);
@@ -182,7 +182,7 @@ static bool make_one(const char *path, struct sl_err *err)
     if (stat(path, &status) != 0)
         return fail_errno(err, "stat", path);
     return S_ISDIR(status.st_mode) ||
-           sl_fail(err, SL_IO, "make directory '%s': there is a file of that name", path);
+           sl_fail(err, SL_IO, "make directory '%s': a file of that name exists", path);
 }
 
 bool sl_directory_make(const char *path, struct sl_err *err)

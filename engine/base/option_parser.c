@@ -87,13 +87,13 @@ static bool is_whole(enum sl_option_kind kind)
     return kind == SL_OPTION_INT || kind == SL_OPTION_GIVEN_INT;
 }
 
-static bool out_of_range(const struct entry *e, const char *text, struct sl_err *err)
+static bool fail_number(const struct entry *e, const char *text, struct sl_err *err)
 {
     char min[SL_PARAM_TEXT], max[SL_PARAM_TEXT];
     sl_number_format(e->row->min, min);
     sl_number_format(e->row->max, max);
-    return sl_fail(err, SL_BAD_INPUT, "--%s is %s; accepted is a %s from %s to %s", e->name, text,
-                   is_whole(e->row->kind) ? "whole number" : "number", min, max);
+    return sl_fail(err, SL_BAD_INPUT, "invalid --%s '%s': expected a %s from %s to %s", e->name,
+                   text, is_whole(e->row->kind) ? "whole number" : "number", min, max);
 }
 
 static bool set_whole(const struct entry *e, void *to, const char *text, struct sl_err *err)
@@ -104,10 +104,10 @@ static bool set_whole(const struct entry *e, void *to, const char *text, struct 
     if (*end && end != text)
         value = (long long)strtod(text, &end); /* 1e6 */
     if (end == text || *end)
-        return sl_fail(err, SL_BAD_INPUT, "--%s is '%s', which is not a number", e->name, text);
+        return fail_number(e, text, err);
     bool exact = !strpbrk(text, ".eE") || strtod(text, NULL) == (double)value;
     if (errno == ERANGE || !exact || (double)value < e->row->min || (double)value > e->row->max)
-        return out_of_range(e, text, err);
+        return fail_number(e, text, err);
     if (e->row->kind == SL_OPTION_INT)
         *(int *)to = (int)value;
     else
@@ -120,9 +120,9 @@ static bool set_real(const struct entry *e, void *to, const char *text, struct s
     char *end;
     double value = strtod(text, &end);
     if (end == text || *end || !isfinite(value))
-        return sl_fail(err, SL_BAD_INPUT, "--%s is '%s', which is not a number", e->name, text);
+        return fail_number(e, text, err);
     if (value < e->row->min || value > e->row->max)
-        return out_of_range(e, text, err);
+        return fail_number(e, text, err);
     if (e->row->kind == SL_OPTION_REAL)
         *(double *)to = value;
     else
@@ -134,7 +134,7 @@ static bool add_string(const struct entry *e, struct sl_strings *to, const char 
                        struct sl_err *err)
 {
     if (to->count == SL_OPTION_STRINGS_MAX)
-        return sl_fail(err, SL_BAD_INPUT, "--%s is there more than %d times", e->name,
+        return sl_fail(err, SL_BAD_INPUT, "--%s appears more than %d times", e->name,
                        SL_OPTION_STRINGS_MAX);
     to->items[to->count++] = text;
     return true;
@@ -210,10 +210,9 @@ static bool fail_unknown(const struct line *line, const char *name)
     names[line->count] = NULL;
     const char *meant = sl_option_suggest(spelt, names);
     if (meant)
-        return sl_fail(line->err, SL_BAD_INPUT, "there is no option --%s; do you mean --%s?", name,
+        return sl_fail(line->err, SL_BAD_INPUT, "unknown option --%s; did you mean --%s?", name,
                        meant);
-    return sl_fail(line->err, SL_BAD_INPUT, "there is no option --%s; --help lists those there are",
-                   name);
+    return sl_fail(line->err, SL_BAD_INPUT, "unknown option --%s; --help lists the options", name);
 }
 
 /* What argp did not understand: it says no more than that there is something. */
@@ -223,16 +222,16 @@ static bool fail_word(const struct line *line, const char *word)
     const struct entry *found = NULL;
     if (strncmp(word, "--", 2) != 0)
         return sl_fail(line->err, SL_BAD_INPUT,
-                       "there is no option %s; long names have two dashes, and a text that begins "
-                       "with a dash comes after --",
+                       "unknown option %s; long options begin with two dashes, and an operand "
+                       "that begins with a dash follows --",
                        word);
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     int count = candidates(line, resolve(line, name), &found);
     if (count == 0)
         return fail_unknown(line, name);
     if (count > 1)
-        return sl_fail(line->err, SL_BAD_INPUT, "--%s may be several options, --%s is one", name,
-                       found->name);
+        return sl_fail(line->err, SL_BAD_INPUT,
+                       "option --%s is ambiguous; it matches --%s and others", name, found->name);
     return sl_fail(line->err, SL_BAD_INPUT, "--%s %s", found->name,
                    strchr(word, '=') ? "takes no value" : "needs a value");
 }
@@ -240,7 +239,7 @@ static bool fail_word(const struct line *line, const char *word)
 static bool take_operand(struct sl_option_parser *p, const char *word, struct sl_err *err)
 {
     if (p->operand_count == p->operands_max)
-        return sl_fail(err, SL_BAD_INPUT, "'%s' is one word too many%s", word,
+        return sl_fail(err, SL_BAD_INPUT, "unexpected argument '%s'%s", word,
                        p->surplus ? p->surplus : "");
     p->operands[p->operand_count++] = word;
     return true;

@@ -94,6 +94,6 @@ bool sl_options_parse(struct sl_option_parser *parser, int count, char **words, 
 /* Prints --help. */
 void sl_options_help(const struct sl_option_parser *parser, FILE *out);
 
-/* The known name that was probably meant, for `do you mean`; NULL when none is near. `names` end
+/* The known name that was probably meant, for `did you mean`; NULL when none is near. `names` end
  * with NULL. */
 const char *sl_option_suggest(const char *given, const char *const *names);

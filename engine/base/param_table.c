@@ -60,12 +60,12 @@ void sl_number_format(double value, char text[SL_PARAM_TEXT])
 }
 
 /* "from 1 to 100000000 (optimiser steps)" */
-static void print_range(const struct sl_param *row, const char *from, char *text, size_t size)
+static void print_range(const struct sl_param *row, char *text, size_t size)
 {
     char min[SL_PARAM_TEXT], max[SL_PARAM_TEXT];
     sl_number_format(row->min, min);
     sl_number_format(row->max, max);
-    (void)snprintf(text, size, "%s%s to %s (%s)", from, min, max, row->help);
+    (void)snprintf(text, size, "from %s to %s (%s)", min, max, row->help);
 }
 
 bool sl_param_set(const struct sl_param *row, void *object, double value, struct sl_err *err)
@@ -77,8 +77,8 @@ bool sl_param_set(const struct sl_param *row, void *object, double value, struct
     if (!isfinite(value) || value < min || value > max || !whole) {
         char given[SL_PARAM_TEXT], range[RANGE_TEXT];
         sl_number_format(value, given);
-        print_range(row, "from ", range, sizeof range);
-        return sl_fail(err, SL_BAD_INPUT, "%s is %s; accepted is a %s %s", row->name, given,
+        print_range(row, range, sizeof range);
+        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%s': expected a %s %s", row->name, given,
                        row->kind == SL_REAL ? "number" : "whole number", range);
     }
     put(row, object, value);
@@ -96,8 +96,8 @@ static bool read_flag(const struct sl_param *row, void *object, const char *text
 {
     bool yes = strcmp(text, "true") == 0;
     if (!yes && strcmp(text, "false") != 0)
-        return sl_fail(err, SL_BAD_INPUT, "%s is '%.64s'; expected true or false (%s)", row->name,
-                       text, row->help);
+        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected true or false (%s)",
+                       row->name, text, row->help);
     put(row, object, yes);
     return true;
 }
@@ -111,8 +111,8 @@ static bool choose(const struct sl_param *row, void *object, const char *text, s
             return true;
         }
     sl_param_choices(row, list, sizeof list);
-    return sl_fail(err, SL_BAD_INPUT, "%s is '%.64s'; accepted is one of %s (%s)", row->name, text,
-                   list, row->help);
+    return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected one of: %s (%s)", row->name,
+                   text, list, row->help);
 }
 
 bool sl_param_parse(const struct sl_param *row, void *object, const char *text, struct sl_err *err)
@@ -125,9 +125,9 @@ bool sl_param_parse(const struct sl_param *row, void *object, const char *text, 
     double value = strtod(text, &end);
     if (end == text || *end || !isfinite(value)) {
         char range[RANGE_TEXT];
-        print_range(row, "", range, sizeof range);
-        return sl_fail(err, SL_BAD_INPUT, "%s is '%.64s', which is not a number; accepted is %s",
-                       row->name, text, range);
+        print_range(row, range, sizeof range);
+        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected a number %s", row->name,
+                       text, range);
     }
     return sl_param_set(row, object, value, err);
 }

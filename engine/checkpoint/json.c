@@ -45,7 +45,7 @@ struct json_t *sl_json_parse(const char *text, size_t bytes, struct sl_err *err)
         return NULL;
     }
     if (!json_is_object(root)) {
-        sl_fail(err, SL_CORRUPT, "the JSON is %s, want an object", sl_json_type(root));
+        sl_fail(err, SL_CORRUPT, "the JSON is %s: expected an object", sl_json_type(root));
         json_decref(root);
         return NULL;
     }
@@ -152,7 +152,7 @@ const char *sl_json_text(const struct json_t *object, const char *key, struct sl
 {
     const json_t *value = json_object_get(object, key);
     if (!json_is_string(value)) {
-        sl_fail(err, SL_CORRUPT, "'%s' is %s, want a string", key, sl_json_type(value));
+        sl_fail(err, SL_CORRUPT, "'%s' is %s: expected a string", key, sl_json_type(value));
         return NULL;
     }
     const char *text = json_string_value(value);
@@ -167,7 +167,7 @@ struct json_t *sl_json_object(const struct json_t *object, const char *key, stru
 {
     json_t *value = json_object_get(object, key);
     if (!json_is_object(value)) {
-        sl_fail(err, SL_CORRUPT, "'%s' is %s, want an object", key, sl_json_type(value));
+        sl_fail(err, SL_CORRUPT, "'%s' is %s: expected an object", key, sl_json_type(value));
         return NULL;
     }
     return value;
@@ -178,12 +178,12 @@ bool sl_json_whole(const struct json_t *object, const char *key, struct sl_bound
 {
     const json_t *value = json_object_get(object, key);
     if (!json_is_integer(value))
-        return sl_fail(err, SL_CORRUPT, "'%s' is %s, want a whole number", key,
+        return sl_fail(err, SL_CORRUPT, "'%s' is %s: expected a whole number", key,
                        sl_json_type(value));
     json_int_t number = json_integer_value(value);
     if (number < bounds.min || number > bounds.max)
-        return sl_fail(err, SL_CORRUPT, "'%s' is %lld, want %lld to %lld", key, (long long)number,
-                       (long long)bounds.min, (long long)bounds.max);
+        return sl_fail(err, SL_CORRUPT, "invalid '%s' %lld: expected %lld to %lld", key,
+                       (long long)number, (long long)bounds.min, (long long)bounds.max);
     *out = number;
     return true;
 }
@@ -194,5 +194,5 @@ bool sl_json_format(const struct json_t *object, struct sl_err *err)
     if (!format)
         return false;
     return strcmp(format, sl_format) == 0 ||
-           sl_fail(err, SL_CORRUPT, "'format' is '%.64s', want '%s'", format, sl_format);
+           sl_fail(err, SL_CORRUPT, "invalid 'format' '%.64s': expected '%s'", format, sl_format);
 }

@@ -142,7 +142,7 @@ static bool check_surplus(const struct sl_manifest *m, const char *directory, st
     /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     for (const struct dirent *e; ok && (e = readdir(dir));)
         if (!is_expected(m, e->d_name))
-            ok = sl_fail(err, SL_CORRUPT, "file '%s' is there but not in the manifest", e->d_name);
+            ok = sl_fail(err, SL_CORRUPT, "file '%s' is not in the manifest", e->d_name);
     (void)closedir(dir);
     return ok;
 }
@@ -154,11 +154,12 @@ static bool check_names(const struct sl_manifest *m, json_t *files, struct sl_er
     json_t *entry;
     json_object_foreach (files, name, entry) {
         if (!is_member(m, name))
-            return sl_fail(err, SL_CORRUPT, "the manifest has file '%.255s', which does not belong",
+            return sl_fail(err, SL_CORRUPT, "the manifest lists the unexpected file '%.255s'",
                            name);
         if (!json_is_object(entry))
-            return sl_fail(err, SL_CORRUPT, "the manifest's entry of '%s' is %s, want an object",
-                           name, sl_json_type(entry));
+            return sl_fail(err, SL_CORRUPT,
+                           "the manifest's entry of '%s' is %s: expected an object", name,
+                           sl_json_type(entry));
     }
     for (int i = 0; i < m->count; i++)
         if (!json_object_get(files, m->members[i].name))
@@ -177,12 +178,12 @@ static bool member_check(struct sl_manifest_file *member, json_t *entry, struct 
         !sl_json_whole(entry, "size", (struct sl_bounds){0, INT64_MAX}, &size, err))
         return sl_wrap(err, "the manifest's entry");
     if ((uint64_t)size != member->map.size)
-        return sl_fail(err, SL_CORRUPT, "%zu bytes, the manifest says %" PRId64 "; %s",
-                       member->map.size, size, changed);
+        return sl_fail(err, SL_CORRUPT, "%zu bytes: expected %" PRId64 "; %s", member->map.size,
+                       size, changed);
     sl_sha256_hex(member->map.data, member->map.size, member->sha256);
     return strcmp(sha256, member->sha256) == 0 ||
-           sl_fail(err, SL_CORRUPT, "SHA-256 %s, the manifest says %.64s; %s", member->sha256,
-                   sha256, changed);
+           sl_fail(err, SL_CORRUPT, "SHA-256 %s: expected %.64s; %s", member->sha256, sha256,
+                   changed);
 }
 
 static bool member_open(struct sl_manifest_file *member, const char *directory, json_t *files,
@@ -207,7 +208,7 @@ static json_t *manifest_read(struct sl_manifest *m, const char *directory, json_
         return NULL;
     json_t *files = NULL;
     if (map.size > MANIFEST_BYTES_MAX)
-        sl_fail(err, SL_CORRUPT, "%zu bytes, want at most %d", map.size, MANIFEST_BYTES_MAX);
+        sl_fail(err, SL_CORRUPT, "%zu bytes: expected at most %d", map.size, MANIFEST_BYTES_MAX);
     else if ((*root = sl_json_parse(map.data, map.size, err)) && sl_json_format(*root, err) &&
              sl_json_keys(*root, keys, err) &&
              sl_json_whole(*root, "created", any_time, &m->created, err))

@@ -31,7 +31,7 @@ static bool read_choice(const json_t *object, const char *key, const char *const
         }
         sl_list_add_quoted(list, sizeof list, choices[i]);
     }
-    return sl_fail(err, SL_CORRUPT, "'%s' is '%.64s', want one of %s", key, text, list);
+    return sl_fail(err, SL_CORRUPT, "invalid '%s' '%.64s': expected one of: %s", key, text, list);
 }
 
 static bool read_arch(struct sl_model_config *model_config, const json_t *root, struct sl_err *err)
@@ -41,8 +41,9 @@ static bool read_arch(struct sl_model_config *model_config, const json_t *root, 
     if (!name)
         return false;
     model_config->arch = sl_arch_find(name);
-    return model_config->arch || sl_fail(err, SL_CORRUPT, "no architecture '%.64s'; there is: %s",
-                                         name, sl_arch_list(SL_COMPLETES | SL_CLASSIFIES, list));
+    return model_config->arch ||
+           sl_fail(err, SL_CORRUPT, "unknown architecture '%.64s': expected one of: %s", name,
+                   sl_arch_list(SL_COMPLETES | SL_CLASSIFIES, list));
 }
 
 static bool read_task(struct sl_model_config *model_config, const json_t *root, struct sl_err *err)
@@ -61,16 +62,16 @@ static bool read_label(struct sl_model_config *model_config, const json_t *value
 {
     const char *text = json_string_value(value);
     if (!text || !*text || json_string_length(value) > SL_LABEL_BYTES_MAX)
-        return sl_fail(err, SL_CORRUPT, "labels: item %d is %s, want a string of 1 to %d bytes",
+        return sl_fail(err, SL_CORRUPT, "labels: item %d is %s: expected a string of 1 to %d bytes",
                        index, text ? "of another length" : sl_json_type(value), SL_LABEL_BYTES_MAX);
     const char *control = sl_find_control(text, json_string_length(value));
     if (control)
-        return sl_fail(err, SL_CORRUPT, "labels: item %d has a control character, 0x%02x, in it",
+        return sl_fail(err, SL_CORRUPT, "labels: item %d contains the control character 0x%02x",
                        index, (unsigned)*control);
     for (int i = 0; i < index; i++) {
         assert(model_config->labels[i]);
         if (strcmp(model_config->labels[i], text) == 0)
-            return sl_fail(err, SL_CORRUPT, "labels: '%s' is there twice", text);
+            return sl_fail(err, SL_CORRUPT, "labels: '%s' appears twice", text);
     }
     model_config->labels[index] = strdup(text);
     model_config->hyper.classes = index + 1;
@@ -87,7 +88,7 @@ static bool read_labels(struct sl_model_config *model_config, const json_t *root
     if (!wanted)
         return !list || sl_fail(err, SL_CORRUPT, "'labels' is for classification only");
     if (!json_is_array(list) || count < SL_CLASSES_MIN || count > SL_CLASSES_MAX)
-        return sl_fail(err, SL_CORRUPT, "'labels' is %s of %zu, want an array of 2 to %d",
+        return sl_fail(err, SL_CORRUPT, "'labels' is %s of %zu: expected an array of 2 to %d",
                        sl_json_type(list), count, SL_CLASSES_MAX);
     model_config->labels = calloc(count, sizeof *model_config->labels);
     if (!model_config->labels)
@@ -110,7 +111,7 @@ static bool read_number(const struct sl_param *row, void *object, const json_t *
                     [SL_CHOICE] = json_is_string(value),
                     [SL_FLAG] = json_is_boolean(value)};
     if (!right[row->kind])
-        return sl_fail(err, SL_CORRUPT, "'%s' is %s, want %s", row->name, sl_json_type(value),
+        return sl_fail(err, SL_CORRUPT, "'%s' is %s: expected %s", row->name, sl_json_type(value),
                        wanted[row->kind]);
     if (row->kind == SL_CHOICE)
         return sl_param_parse(row, object, json_string_value(value), err);
@@ -165,7 +166,8 @@ static bool read_flag(bool *out, const json_t *object, const char *key, struct s
     if (!value)
         return true;
     if (!json_is_boolean(value))
-        return sl_fail(err, SL_CORRUPT, "'%s' is %s, want true or false", key, sl_json_type(value));
+        return sl_fail(err, SL_CORRUPT, "'%s' is %s: expected true or false", key,
+                       sl_json_type(value));
     *out = json_is_true(value);
     return true;
 }

@@ -52,7 +52,7 @@ static bool read_dtype(struct sl_safetensor *t, const json_t *entry, struct sl_e
             return true;
         }
     }
-    return sl_fail(err, SL_CORRUPT, "dtype '%.16s', want F32, F16 or BF16", name);
+    return sl_fail(err, SL_CORRUPT, "invalid dtype '%.16s': expected F32, F16 or BF16", name);
 }
 
 /* Element i of an array as a whole number that is not negative. */
@@ -61,21 +61,21 @@ static bool read_size(const json_t *array, size_t i, const char *what, int64_t *
 {
     const json_t *value = json_array_get(array, i);
     if (!json_is_integer(value))
-        return sl_fail(err, SL_CORRUPT, "%s[%zu] is %s, want a whole number", what, i,
+        return sl_fail(err, SL_CORRUPT, "%s[%zu] is %s: expected a whole number", what, i,
                        sl_json_type(value));
     *out = json_integer_value(value);
-    return *out >= 0 ||
-           sl_fail(err, SL_CORRUPT, "%s[%zu] is %lld, want 0 or more", what, i, (long long)*out);
+    return *out >= 0 || sl_fail(err, SL_CORRUPT, "invalid %s[%zu] %lld: expected 0 or more", what,
+                                i, (long long)*out);
 }
 
 static bool read_shape(struct sl_safetensor *t, const json_t *entry, struct sl_err *err)
 {
     const json_t *shape = json_object_get(entry, "shape");
     if (!json_is_array(shape))
-        return sl_fail(err, SL_CORRUPT, "'shape' is %s, want an array", sl_json_type(shape));
+        return sl_fail(err, SL_CORRUPT, "'shape' is %s: expected an array", sl_json_type(shape));
     size_t rank = json_array_size(shape);
     if (rank > SL_RANK_MAX)
-        return sl_fail(err, SL_CORRUPT, "%zu dimensions, want at most %d", rank, SL_RANK_MAX);
+        return sl_fail(err, SL_CORRUPT, "%zu dimensions: expected at most %d", rank, SL_RANK_MAX);
 
     t->rank = (int)rank;
     t->count = 1;
@@ -93,15 +93,15 @@ static bool read_offsets(struct sl_safetensor *t, const json_t *entry, const str
 {
     const json_t *offsets = json_object_get(entry, "data_offsets");
     if (!json_is_array(offsets) || json_array_size(offsets) != 2)
-        return sl_fail(err, SL_CORRUPT, "'data_offsets' is %s of %zu, want an array of 2",
+        return sl_fail(err, SL_CORRUPT, "'data_offsets' is %s of %zu: expected an array of 2",
                        sl_json_type(offsets), json_array_size(offsets));
     int64_t begin = 0, end = 0;
     if (!read_size(offsets, 0, "data_offsets", &begin, err) ||
         !read_size(offsets, 1, "data_offsets", &end, err))
         return false;
     if (end < begin || (uint64_t)end > body->size)
-        return sl_fail(err, SL_CORRUPT, "bytes %lld to %lld of %zu", (long long)begin,
-                       (long long)end, body->size);
+        return sl_fail(err, SL_CORRUPT, "invalid data_offsets %lld to %lld: expected at most %zu",
+                       (long long)begin, (long long)end, body->size);
 
     size_t want;
     char shape[SL_SHAPE_TEXT];
@@ -119,10 +119,10 @@ static bool read_tensor(struct sl_safetensor *t, const char *name, json_t *entry
 {
     static const char *const keys[] = {"dtype", "shape", "data_offsets", NULL};
     if (strlen(name) < 1 || strlen(name) > TENSOR_NAME_MAX)
-        return sl_fail(err, SL_CORRUPT, "a tensor's name is %zu bytes, want 1 to %d", strlen(name),
-                       TENSOR_NAME_MAX);
+        return sl_fail(err, SL_CORRUPT, "a tensor's name is %zu bytes: expected 1 to %d",
+                       strlen(name), TENSOR_NAME_MAX);
     if (!json_is_object(entry))
-        return sl_fail(err, SL_CORRUPT, "tensor '%s': is %s, want an object", name,
+        return sl_fail(err, SL_CORRUPT, "tensor '%s' is %s: expected an object", name,
                        sl_json_type(entry));
     t->name = name;
     bool ok = sl_json_keys(entry, keys, err) && read_dtype(t, entry, err) &&
@@ -133,7 +133,7 @@ static bool read_tensor(struct sl_safetensor *t, const char *name, json_t *entry
 static bool check_metadata(json_t *metadata, struct sl_err *err)
 {
     if (!json_is_object(metadata))
-        return sl_fail(err, SL_CORRUPT, "'%s' is %s, want an object", metadata_key,
+        return sl_fail(err, SL_CORRUPT, "'%s' is %s: expected an object", metadata_key,
                        sl_json_type(metadata));
     const char *key;
     json_t *value;
@@ -148,7 +148,7 @@ static bool read_tensors(struct sl_safetensors *file, const struct body *body, s
 {
     size_t max = json_object_size(file->header);
     if (max > SL_TENSORS_MAX)
-        return sl_fail(err, SL_CORRUPT, "%zu tensors, want at most %d", max, SL_TENSORS_MAX);
+        return sl_fail(err, SL_CORRUPT, "%zu tensors: expected at most %d", max, SL_TENSORS_MAX);
     file->tensors = calloc(max + 1, sizeof *file->tensors);
     if (!file->tensors)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu tensors", max);
@@ -190,7 +190,7 @@ static bool check_layout(const struct sl_safetensors *file, const struct body *b
         covered = begin + stored_bytes(t);
     }
     return covered == body->size ||
-           sl_fail(err, SL_CORRUPT, "the tensors have %zu bytes, but %zu are there", covered,
+           sl_fail(err, SL_CORRUPT, "the tensors have %zu bytes: expected %zu", covered,
                    body->size);
 }
 
@@ -199,10 +199,11 @@ static bool read_header(struct sl_safetensors *file, const char *data, size_t si
 {
     uint64_t length;
     if (size < sizeof length)
-        return sl_fail(err, SL_CORRUPT, "%zu bytes, want at least %d", size, LENGTH_BYTES);
+        return sl_fail(err, SL_CORRUPT, "%zu bytes: expected at least %d", size, LENGTH_BYTES);
     memcpy(&length, data, sizeof length);
     if (length > size - LENGTH_BYTES || length > SL_SAFETENSORS_HEADER_MAX)
-        return sl_fail(err, SL_CORRUPT, "a header of %llu bytes in a file of %zu, want at most %d",
+        return sl_fail(err, SL_CORRUPT,
+                       "a header of %llu bytes in a file of %zu: expected at most %d",
                        (unsigned long long)length, size, SL_SAFETENSORS_HEADER_MAX);
     if (length == 0 || data[LENGTH_BYTES] != '{')
         return sl_fail(err, SL_CORRUPT, "the header does not begin with '{'");

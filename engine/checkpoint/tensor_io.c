@@ -91,7 +91,7 @@ static bool slot_read(const struct sl_safetensors *file, const struct sl_tensor_
         return sl_fail(err, SL_CORRUPT, "tensor '%s' (%s) is missing", s->name, want);
     sl_safetensor_shape(t, have);
     if (!shape_fits(t, s))
-        return sl_fail(err, SL_CORRUPT, "tensor '%s': shape %s, want %s", s->name, have, want);
+        return sl_fail(err, SL_CORRUPT, "tensor '%s': shape %s: expected %s", s->name, have, want);
     assert(t->count == slot_count(s));
     sl_safetensor_read(t, s->data);
     return slot_check(s, err);
@@ -114,8 +114,8 @@ static bool fail_surplus(const struct sl_safetensors *file, struct sl_tensor_slo
         t++;
     char shape[SL_SHAPE_TEXT];
     sl_safetensor_shape(t, shape);
-    return sl_fail(err, SL_CORRUPT, "tensor '%s' (%s) is unexpected; %d tensors, want %d", t->name,
-                   shape, file->count, slots.count);
+    return sl_fail(err, SL_CORRUPT, "tensor '%s' (%s) is unexpected; %d tensors: expected %d",
+                   t->name, shape, file->count, slots.count);
 }
 
 bool sl_tensors_read(const struct sl_safetensors *file, struct sl_tensor_slots slots,

@@ -105,7 +105,7 @@ static bool number_read(const json_t *value, const char *name, double *out, stru
     else if (word && strcmp(word, "-infinity") == 0)
         *out = -(double)INFINITY;
     else
-        return sl_fail(err, SL_CORRUPT, "'%s' is %s, want a number", name, sl_json_type(value));
+        return sl_fail(err, SL_CORRUPT, "'%s' is %s: expected a number", name, sl_json_type(value));
     return true;
 }
 
@@ -153,7 +153,7 @@ static bool counters_read(const struct sl_map *map, const struct sl_training_sta
     for (int i = 0; i < s->counters_count && ok; i++)
         ok = counter_read(&s->counters[i], object, err);
     if (ok && all && json_object_size(object) != (size_t)s->counters_count)
-        ok = sl_fail(err, SL_CORRUPT, "%zu counters, want %d", json_object_size(object),
+        ok = sl_fail(err, SL_CORRUPT, "%zu counters: expected %d", json_object_size(object),
                      s->counters_count);
     return ok || sl_wrap(err, "'%s'", names[COUNTERS]);
 }

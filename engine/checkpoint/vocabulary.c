@@ -89,7 +89,7 @@ static struct sl_tokenizer *lines_read(const char *kind, bool lower, const char 
     if (!lines)
         sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary of %zu bytes", bytes);
     else if (count < 1)
-        sl_fail(err, SL_CORRUPT, "%s lines, want 1 to %d, a piece on each",
+        sl_fail(err, SL_CORRUPT, "%s lines: expected 1 to %d, one piece per line",
                 count == 0 ? "no" : "too many", SL_VOCAB_MAX);
     else
         tokens = sl_tokenizer_create(kind, lower, lines, count, err);
@@ -130,7 +130,7 @@ static bool pieces_read(struct sl_piece *pieces, const json_t *array, struct sl_
     json_t *value;
     json_array_foreach (array, i, value) {
         if (!json_is_string(value))
-            return sl_fail(err, SL_CORRUPT, "piece %zu is %s, want a string", i,
+            return sl_fail(err, SL_CORRUPT, "piece %zu is %s: expected a string", i,
                            sl_json_type(value));
         pieces[i] =
             (struct sl_piece){.text = json_string_value(value), .bytes = json_string_length(value)};
@@ -142,7 +142,7 @@ static struct sl_tokenizer *tokens_make(const char *kind, const json_t *array, s
 {
     size_t count = json_array_size(array);
     if (!json_is_array(array) || count < 1 || count > SL_VOCAB_MAX) {
-        sl_fail(err, SL_CORRUPT, "'pieces' is %s of %zu, want an array of 1 to %d",
+        sl_fail(err, SL_CORRUPT, "'pieces' is %s of %zu: expected an array of 1 to %d",
                 sl_json_type(array), count, SL_VOCAB_MAX);
         return NULL;
     }
@@ -170,7 +170,7 @@ static struct sl_tokenizer *json_read(const struct sl_tokenizer_kind *kind, cons
     if (!name)
         return NULL;
     if (strcmp(name, kind->name) != 0) {
-        sl_fail(err, SL_CORRUPT, "it is of kind '%.64s', want '%s'", name, kind->name);
+        sl_fail(err, SL_CORRUPT, "invalid kind '%.64s': expected '%s'", name, kind->name);
         return NULL;
     }
     return kind->fixed ? sl_tokenizer_train_default(kind->name, "", 0, err)
@@ -197,7 +197,7 @@ struct sl_tokenizer *sl_vocabulary_open(const char *kind, bool lower, const char
 {
     struct sl_map map = {0};
     if (!kind_of(kind)->split) {
-        sl_fail(err, SL_BAD_INPUT, "a tokenizer of %s takes no vocabulary from a file", kind);
+        sl_fail(err, SL_BAD_INPUT, "tokenizer '%s' takes no vocabulary file", kind);
         return NULL;
     }
     bool ok = sl_map_open(&map, path, err);

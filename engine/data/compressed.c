@@ -45,8 +45,7 @@ struct sl_source {
 
 static bool fail_truncated(const struct sl_source *s, struct sl_err *err)
 {
-    return sl_fail(err, SL_CORRUPT,
-                   "the %s data is cut off: the file ends after %zu bytes, in the middle",
+    return sl_fail(err, SL_CORRUPT, "truncated %s data: the file ends after %zu bytes",
                    s->packing->name, s->map.size);
 }
 
@@ -91,7 +90,7 @@ static bool gzip_unpack(struct sl_source *s, char *out, size_t room, size_t *got
         return fail_truncated(s, err);
     if (status == Z_MEM_ERROR)
         return fail_memory(s, err);
-    return fail_damaged(s, z->msg ? z->msg : "zlib does not say why", err);
+    return fail_damaged(s, z->msg ? z->msg : "zlib gives no reason", err);
 }
 
 static void gzip_end(struct sl_source *s)
@@ -110,8 +109,8 @@ static bool xz_begin(struct sl_source *s, struct sl_err *err)
 static const char *xz_reason(lzma_ret status)
 {
     if (status == LZMA_OPTIONS_ERROR)
-        return "filters or options that this version of liblzma does not know";
-    return "its checksums or lengths do not agree";
+        return "filters or options that this version of liblzma does not support";
+    return "checksum or length mismatch";
 }
 
 static bool xz_unpack(struct sl_source *s, char *out, size_t room, size_t *got, struct sl_err *err)
@@ -284,7 +283,7 @@ bool sl_source_read(struct sl_source *source, char *buffer, size_t bytes, size_t
     else if (!packed_read(source, buffer, bytes, &count, err))
         return false;
     if (count > (uint64_t)source->left)
-        return sl_fail(err, SL_BAD_INPUT, "more than %lld bytes%s, which is the limit",
+        return sl_fail(err, SL_BAD_INPUT, "larger than the limit of %lld bytes%s",
                        (long long)source->bytes_max, source->packing ? " when unpacked" : "");
     source->left -= (int64_t)count;
     *got = count;

@@ -82,8 +82,8 @@ static bool shares_check(struct sl_split_fractions s, struct sl_err *err)
     /* Written so that NaN fails. */
     bool fine = s.train > 0 && s.validation >= 0 && s.train + s.validation <= 1 + 1e-6; /* floats */
     return fine || sl_fail(err, SL_BAD_INPUT,
-                           "train %g and validation %g of a corpus: want train above 0, "
-                           "validation 0 or more, and no more than 1 together",
+                           "invalid fractions train %g and validation %g: expected train above 0, "
+                           "validation 0 or more, and a sum of at most 1",
                            s.train, s.validation);
 }
 
@@ -100,12 +100,12 @@ bool sl_corpus_split(const struct sl_corpus *corpus, struct sl_split_fractions s
 
     if (train < (int64_t)context + 2)
         return sl_fail(err, SL_BAD_INPUT,
-                       "the training part is %lld tokens, too short for a context of %d: "
-                       "want at least %lld",
+                       "the training part has %lld tokens, too few for a context of %d: "
+                       "expected at least %lld",
                        (long long)train, context, (long long)context + 2);
     if (shares.validation > 0 && validation < 2)
         return sl_fail(err, SL_BAD_INPUT,
-                       "the validation part is %lld tokens, want at least 2: nothing to predict",
+                       "the validation part has %lld tokens: expected at least 2",
                        (long long)validation);
 
     const int32_t *ids = corpus->ids;

@@ -57,8 +57,7 @@ static void csv_close(void *state)
 static bool field_add(struct csv *csv, const void *data, size_t bytes)
 {
     if (csv->row->count == SL_FIELDS_MAX)
-        return sl_fail(csv->err, SL_BAD_INPUT, "more than %d fields, which is the limit",
-                       SL_FIELDS_MAX);
+        return sl_fail(csv->err, SL_BAD_INPUT, "more than %d fields", SL_FIELDS_MAX);
     /* One byte more, so that a row of empty fields has a place, too. */
     if (!sl_dynarray_reserve(&csv->text, &csv->room, csv->used + bytes + 1, 1, csv->err))
         return false;
@@ -104,7 +103,7 @@ static bool feed(struct csv *csv, const char *text, size_t bytes, struct sl_err 
     if (csv_error(&csv->parser) != CSV_EPARSE)
         return sl_fail(err, SL_NO_MEMORY, "no memory for a field of CSV");
     sl_fail(err, SL_BAD_INPUT,
-            "field %d has %s at byte offset %zu; a field with quotes in it is quoted whole, "
+            "field %d has %s at byte offset %zu; a field with quotes must be quoted, and "
             "its own quotes doubled",
             csv->row->count + 1,
             text[done] == '"' ? "a stray quote" : "text after its closing quote", done);
@@ -139,8 +138,8 @@ static bool fail_unended(const struct csv *csv, struct sl_line_reader *lines, st
 static bool fail_long(const struct csv *csv, struct sl_line_reader *lines, struct sl_err *err)
 {
     sl_fail(err, SL_BAD_INPUT,
-            "field %d begins with a quote and makes the record longer than %zu bytes, which is the "
-            "limit: is the quote ever closed?",
+            "field %d begins with a quote and exceeds the record limit of %zu bytes: is the "
+            "quote closed?",
             csv->row->count + 1, sl_line_reader_record_bytes(lines));
     return sl_line_reader_wrap(lines, csv->field_line, err);
 }

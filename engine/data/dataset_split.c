@@ -64,9 +64,9 @@ static bool examples_choose(const struct sl_dataset *set, double share, uint64_t
     return total > 0 ||
            sl_fail(
                err, SL_BAD_INPUT,
-               "'%s' has %d texts of %d labels, too few to validate on %g of them: that takes "
-               "%.0f texts of a label; want more texts, a larger share (--validation-fraction), "
-               "or a file to validate on (--validation)",
+               "'%s' has %d texts of %d labels, too few to validate on a fraction of %g: expected "
+               "at least %.0f texts of one label, a larger --validation-fraction, or a "
+               "--validation file",
                set->path, set->count, set->labels.count, share, fmax(2, ceil(0.5 / share)));
 }
 

@@ -52,13 +52,14 @@ static bool object_parse(struct jsonl *jsonl, const struct sl_line *line, struct
     if (!jsonl->object && error.text[0] == '\0') /* what jansson says when it lacks memory */
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu bytes of JSON", line->bytes);
     if (!jsonl->object) {
-        sl_fail(err, SL_BAD_INPUT, "not accepted as JSON near byte offset %d: %s%s", error.position,
+        sl_fail(err, SL_BAD_INPUT, "invalid JSON near byte offset %d: %s%s", error.position,
                 error.text,
                 line->text[0] == '[' ? " (Expected one object per line, not an array.)" : "");
         return sl_err_set_place(err, (int)line->number, error.position + 1);
     }
     return json_is_object(jsonl->object) ||
-           sl_fail(err, SL_BAD_INPUT, "the JSON is %s, want an object", type_name(jsonl->object));
+           sl_fail(err, SL_BAD_INPUT, "the JSON is %s: expected an object",
+                   type_name(jsonl->object));
 }
 
 /* A number as it is written in JSON; whole ones match the labels of the other formats. */
@@ -82,10 +83,10 @@ static bool fail_missing(json_t *object, const char *name, struct sl_err *err)
     json_object_foreach (object, key, value) {
         sl_name_list_add(&list, key, strlen(key));
     }
-    return sl_fail(err, SL_BAD_INPUT, "no column '%s'; %s%s.%s", name,
-                   list.count ? "there are: " : "the object is empty",
+    return sl_fail(err, SL_BAD_INPUT, "no column '%s': %s%s.%s", name,
+                   list.count ? "expected one of: " : "the object is empty",
                    list.count ? sl_name_list_text(&list) : "",
-                   number ? " (Columns of JSON Lines have names alone.)" : "");
+                   number ? " (JSON Lines has column names, not numbers.)" : "");
 }
 
 static bool field_of(struct jsonl *jsonl, int column, struct sl_field *field, struct sl_err *err)
@@ -103,8 +104,8 @@ static bool field_of(struct jsonl *jsonl, int column, struct sl_field *field, st
     }
     if (!value)
         return fail_missing(jsonl->object, name, err);
-    return sl_fail(err, SL_BAD_INPUT, "column '%s' is %s, want a string%s", name, type_name(value),
-                   label ? " or a number" : "");
+    return sl_fail(err, SL_BAD_INPUT, "column '%s' is %s: expected a string%s", name,
+                   type_name(value), label ? " or a number" : "");
 }
 
 static bool row_fill(struct jsonl *jsonl, const struct sl_line *line, struct sl_row *row,

@@ -57,8 +57,7 @@ static bool label_add(struct sl_labels *labels, const char *key, size_t key_byte
 {
     size_t want = (size_t)labels->count + 1;
     if (labels->count == SL_LABELS_MAX)
-        return sl_fail(err, SL_BAD_INPUT, "more than %d different labels, which is the limit",
-                       SL_LABELS_MAX);
+        return sl_fail(err, SL_BAD_INPUT, "more than %d different labels", SL_LABELS_MAX);
     if (!sl_dynarray_reserve(&labels->list, &labels->list_room, want, sizeof *labels->list, err) ||
         !sl_dynarray_reserve(&labels->sorted, &labels->sorted_room, want, sizeof *labels->sorted,
                              err))
@@ -115,11 +114,9 @@ static bool part_check(const char *what, const char *part, size_t bytes, struct 
 {
     if (bytes == 0)
         return sl_fail(err, SL_BAD_INPUT,
-                       "the %s is empty; want a name, or a label, a tab and its "
-                       "name",
-                       what);
+                       "the %s is empty: expected a name, or a label, a tab and its name", what);
     if (bytes > SL_LABEL_BYTES_MAX)
-        return sl_fail(err, SL_BAD_INPUT, "the %s has %zu bytes, at most %d", what, bytes,
+        return sl_fail(err, SL_BAD_INPUT, "the %s has %zu bytes: expected at most %d", what, bytes,
                        SL_LABEL_BYTES_MAX);
     const char *control = sl_find_control(part, bytes);
     return !control || sl_fail(err, SL_BAD_INPUT, "the %s contains the control character 0x%02x",
@@ -147,11 +144,12 @@ static bool line_take(struct sl_labels *labels, const struct sl_line *line, int 
     size_t name_bytes = tab ? line->bytes - key_bytes - 1 : line->bytes;
     int here = tab ? 2 : 1;
     if (*columns != 0 && *columns != here)
-        return sl_fail(err, SL_BAD_INPUT, "%d column%s, want %d as in line 1", here,
+        return sl_fail(err, SL_BAD_INPUT, "%d column%s: expected %d as in line 1", here,
                        here == 1 ? "" : "s", *columns);
     *columns = here;
     if (memchr(name, '\t', name_bytes) && name != line->text)
-        return sl_fail(err, SL_BAD_INPUT, "more than one tab; want a label, a tab and its name");
+        return sl_fail(err, SL_BAD_INPUT,
+                       "more than one tab: expected a label, a tab and its name");
     if (!part_check("label", line->text, key_bytes, err) ||
         !part_check("name", name, name_bytes, err))
         return false;
@@ -174,7 +172,7 @@ static bool lines_take(struct sl_labels *labels, struct sl_line_reader *lines, s
             return sl_line_reader_wrap(lines, line.number, err);
     }
     return labels->count >= SL_LABELS_MIN ||
-           sl_fail(err, SL_BAD_INPUT, "'%s' has %d label%s, want %d to %d",
+           sl_fail(err, SL_BAD_INPUT, "'%s' has %d label%s: expected %d to %d",
                    sl_line_reader_name(lines), labels->count, labels->count == 1 ? "" : "s",
                    SL_LABELS_MIN, SL_LABELS_MAX);
 }

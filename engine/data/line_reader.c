@@ -108,7 +108,7 @@ static bool line_find(struct sl_line_reader *l, size_t *bytes, struct sl_err *er
         size_t length = feed ? (size_t)(feed - (l->text + l->start)) : there;
         if (length > l->record_bytes) {
             l->in_line = l->can_go_on = true;
-            return sl_fail(err, SL_BAD_INPUT, "more than %zu bytes; a record may have that many",
+            return sl_fail(err, SL_BAD_INPUT, "longer than the record limit of %zu bytes",
                            l->record_bytes);
         }
         if (feed || l->finished) {

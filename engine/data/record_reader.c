@@ -80,7 +80,7 @@ static bool chosen_add(struct sl_record_reader *r, const char *name, struct sl_e
 {
     if (!name[0])
         return sl_fail(err, SL_BAD_INPUT,
-                       "an empty column name in '%s'; want one name, or several with commas",
+                       "empty column name in '%s': expected one name, or several with commas",
                        r->chosen.count == LABEL ? r->label_column : r->text_columns);
     if (r->chosen.count == SL_CHOSEN_MAX)
         return sl_fail(err, SL_BAD_INPUT, "more than %d text columns in '%s'", SL_CHOSEN_MAX - 1,
@@ -124,7 +124,7 @@ static bool place_read(struct sl_record_reader *r, int column, struct sl_err *er
     const char *name = r->chosen.names[column];
     long number = strtol(name, NULL, 10);
     if (name[0] == '0' || number > SL_FIELDS_MAX)
-        return sl_fail(err, SL_BAD_INPUT, "column %s; columns are numbered from 1 to %d", name,
+        return sl_fail(err, SL_BAD_INPUT, "invalid column number '%s': expected 1 to %d", name,
                        SL_FIELDS_MAX);
     r->places[column] = (int)number - 1;
     return true;
@@ -137,7 +137,7 @@ static bool columns_number(struct sl_record_reader *r, struct sl_err *err)
         numbers += is_number(r->chosen.names[i]);
     if (numbers > 0 && numbers < r->chosen.count)
         return sl_fail(err, SL_BAD_INPUT,
-                       "label column '%s', text column '%s': choose all by name or all by number",
+                       "label column '%s', text column '%s': expected all by name or all by number",
                        r->label_column, r->text_columns);
     r->numbered = numbers > 0;
     for (int i = 0; r->numbered && i < r->chosen.count; i++)
@@ -193,11 +193,11 @@ static bool name_find(struct sl_record_reader *r, int column, struct sl_err *err
     r->places[column] = found;
     if (found < 0 && is_whole(&r->row))
         return sl_fail(err, SL_BAD_INPUT,
-                       "no column '%s'; there is one: %s. (Fields are separated by %s.)", name,
-                       sl_name_list_text(&list), r->format->separator);
+                       "no column '%s': expected %s, the only one. (Fields are separated by %s.)",
+                       name, sl_name_list_text(&list), r->format->separator);
     return found >= 0 ||
            sl_fail(err, SL_BAD_INPUT,
-                   "no column '%s'; there are: %s. (A file without a line of names has its "
+                   "no column '%s': expected one of: %s. (A file without a line of names has its "
                    "columns chosen by number, from 1.)",
                    name, sl_name_list_text(&list));
 }
@@ -207,7 +207,7 @@ static bool names_read(struct sl_record_reader *r, struct sl_err *err)
     if (!r->format->next(r->state, r->lines, &r->row, err))
         return false;
     if (r->row.count == 0)
-        return sl_fail(err, SL_BAD_INPUT, "'%s' is empty, want a line of column names",
+        return sl_fail(err, SL_BAD_INPUT, "'%s' is empty: expected a line of column names",
                        sl_line_reader_name(r->lines));
     r->fields = r->row.count;
     r->fields_line = r->row.line;
@@ -288,7 +288,7 @@ static bool fields_check(struct sl_record_reader *r, struct sl_err *err)
         r->fields_line = r->row.line;
     }
     if (r->row.count != r->fields)
-        return sl_fail(err, SL_BAD_INPUT, "%d field%s, want %d as in line %lld", r->row.count,
+        return sl_fail(err, SL_BAD_INPUT, "%d field%s: expected %d as in line %lld", r->row.count,
                        r->row.count == 1 ? "" : "s", r->fields, (long long)r->fields_line);
     for (int i = 0; i < r->chosen.count; i++)
         if (r->places[i] >= r->row.count)
@@ -302,9 +302,10 @@ static bool label_check(const struct sl_record_reader *r, const struct sl_field 
     if (label->bytes == 0)
         return sl_fail(err, SL_BAD_INPUT, "column '%s': the label is empty", r->label_column);
     if (label->bytes > SL_LABEL_BYTES_MAX)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "column '%s': a label of %zu bytes, at most %d: is this the label's column?",
-                       r->label_column, label->bytes, SL_LABEL_BYTES_MAX);
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "column '%s': label of %zu bytes: expected at most %d; is this the label column?",
+            r->label_column, label->bytes, SL_LABEL_BYTES_MAX);
     const char *control = sl_find_control(label->data, label->bytes);
     if (!control)
         return true;

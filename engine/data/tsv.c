@@ -11,8 +11,7 @@ static bool row_split(const struct sl_line *line, struct sl_row *row, struct sl_
         const char *tab = memchr(at, '\t', (size_t)(end - at));
         const char *stop = tab ? tab : end;
         if (row->count == SL_FIELDS_MAX)
-            return sl_fail(err, SL_BAD_INPUT, "more than %d fields, which is the limit",
-                           SL_FIELDS_MAX);
+            return sl_fail(err, SL_BAD_INPUT, "more than %d fields", SL_FIELDS_MAX);
         row->fields[row->count++] = (struct sl_field){.data = at, .bytes = (size_t)(stop - at)};
         if (!tab)
             return true;

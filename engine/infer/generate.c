@@ -85,7 +85,7 @@ static bool check_prompt(const struct sl_model *m, const struct sl_generation_op
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(m->config.task));
     if (o->prompt_count < 0 || o->prompt_count > m->config.context_length)
         return sl_fail(err, SL_BAD_INPUT,
-                       "the prompt has %d tokens; the model's context length is %d",
+                       "the prompt has %d tokens: expected at most %d, the context length",
                        o->prompt_count, m->config.context_length);
     if (o->max_tokens < 0 || o->max_tokens > TOKENS_MOST)
         return sl_fail(err, SL_BAD_INPUT, "invalid max_tokens %d: expected 0 to %d", o->max_tokens,
@@ -96,7 +96,7 @@ static bool check_prompt(const struct sl_model *m, const struct sl_generation_op
     for (int i = 0; i < o->prompt_count; i++)
         if (o->prompt[i] < 0 || o->prompt[i] >= m->config.vocab)
             return sl_fail(err, SL_BAD_INPUT,
-                           "token %d of the prompt is %d; the vocabulary has 0 to %d", i,
+                           "token %d of the prompt: invalid id %d: expected 0 to %d", i,
                            o->prompt[i], m->config.vocab - 1);
     return true;
 }

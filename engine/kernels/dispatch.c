@@ -62,7 +62,8 @@ static const struct sl_kernels *kernels_named(const char *name)
 
 const struct sl_kernels *sl_kernels_best(void)
 {
-    const char *wanted = getenv("SLUICE_ISA"); // NOLINT(concurrency-mt-unsafe): nobody calls setenv
+    const char *wanted =
+        getenv("SLUICE_ISA"); // NOLINT(concurrency-mt-unsafe): no thread calls setenv
     if (wanted && *wanted)
         return kernels_named(wanted);
     int isa = SL_ISA_COUNT - 1;

@@ -13,9 +13,9 @@ static const struct sl_kernels *kernels_named(const char *isa, struct sl_err *er
         const struct sl_kernels *best = sl_kernels_best();
         if (!best)
             sl_fail(err, SL_BAD_INPUT,
-                    "SLUICE_ISA='%s' is unknown or not supported by this CPU; use ref, "
-                    "blas, avx2, avx512 or amx",
-                    getenv("SLUICE_ISA")); // NOLINT(concurrency-mt-unsafe): nobody sets it
+                    "invalid SLUICE_ISA '%s': expected ref, blas, avx2, avx512 or amx, and "
+                    "supported by this CPU",
+                    getenv("SLUICE_ISA")); // NOLINT(concurrency-mt-unsafe): no thread sets it
         return best;
     }
     for (int level = SL_ISA_REF; level < SL_ISA_COUNT; level++) {
@@ -23,20 +23,20 @@ static const struct sl_kernels *kernels_named(const char *isa, struct sl_err *er
             continue;
         const struct sl_kernels *kernels = sl_kernels_for((enum sl_isa)level);
         if (!kernels)
-            sl_fail(err, SL_BAD_INPUT, "isa is '%s', which this processor cannot run", isa);
+            sl_fail(err, SL_BAD_INPUT, "instruction set '%s' is not supported by this CPU", isa);
         return kernels;
     }
-    sl_fail(err, SL_BAD_INPUT, "isa is '%s'; accepted are ref, blas, avx2, avx512 and amx", isa);
+    sl_fail(err, SL_BAD_INPUT, "invalid isa '%s': expected ref, blas, avx2, avx512 or amx", isa);
     return NULL;
 }
 
 struct sl_engine *sl_engine_create(const struct sl_engine_options *options, struct sl_err *err)
 {
-    enum { THREADS_MOST = 1024 };
+    enum { THREADS_MAX = 1024 };
 
-    if (options->threads < 0 || options->threads > THREADS_MOST) {
-        sl_fail(err, SL_BAD_INPUT, "threads is %d; accepted is 0 (all there are) to %d",
-                options->threads, THREADS_MOST);
+    if (options->threads < 0 || options->threads > THREADS_MAX) {
+        sl_fail(err, SL_BAD_INPUT, "invalid threads '%d': expected 0 (all processors) to %d",
+                options->threads, THREADS_MAX);
         return NULL;
     }
     const struct sl_kernels *kernels = kernels_named(options->isa, err);

@@ -128,12 +128,14 @@ static bool piece_check(const struct characters *c, int id, struct sl_err *err)
     size_t at = 0;
     if (piece->bytes == 0 || !sl_utf8_next(piece->text, piece->bytes, &at, &c->points[id]) ||
         at != piece->bytes)
-        return sl_fail(err, SL_BAD_INPUT, "piece %d of %d is %zu bytes, want one UTF-8 character",
-                       id, c->tokens.count, piece->bytes);
-    if (id > 0 && c->points[id] <= c->points[id - 1])
         return sl_fail(err, SL_BAD_INPUT,
-                       "piece %d (U+%04X) follows piece %d (U+%04X): want ascending code points",
-                       id, c->points[id], id - 1, c->points[id - 1]);
+                       "piece %d of %d is %zu bytes: expected one UTF-8 character", id,
+                       c->tokens.count, piece->bytes);
+    if (id > 0 && c->points[id] <= c->points[id - 1])
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "piece %d (U+%04X) follows piece %d (U+%04X): expected ascending code points", id,
+            c->points[id], id - 1, c->points[id - 1]);
     return true;
 }
 

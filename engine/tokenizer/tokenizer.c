@@ -238,7 +238,7 @@ long sl_tokenizer_decode(const struct sl_tokenizer *tokens, const struct sl_deco
     for (long i = 0; i < decoding->count; i++) {
         int32_t id = decoding->ids[i];
         if (id < 0 || id >= tokens->count) {
-            sl_fail(err, SL_BAD_INPUT, "token %ld is %d; the vocabulary has 0 to %d", i, id,
+            sl_fail(err, SL_BAD_INPUT, "token %ld: invalid id %d: expected 0 to %d", i, id,
                     tokens->count - 1);
             return -1;
         }

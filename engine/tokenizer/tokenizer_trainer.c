@@ -27,7 +27,7 @@ static const struct sl_tokenizer_kind *kind_check(const char *name, struct sl_er
     if (!kind || kind->choose)
         return kind;
     sl_fail(err, SL_BAD_INPUT,
-            "kind '%s' is not learnt from counted words, as those that split are", name);
+            "tokenizer '%s' has no vocabulary to learn: expected words or wordpiece", name);
     return NULL;
 }
 
@@ -147,7 +147,7 @@ struct sl_tokenizer *sl_tokenizer_trainer_finish(struct sl_tokenizer_trainer *tr
                                                  struct sl_err *err)
 {
     if (trainer->words.count == 0) {
-        sl_fail(err, SL_BAD_INPUT, "there are no words to learn from");
+        sl_fail(err, SL_BAD_INPUT, "the texts contain no words to learn from");
         return NULL;
     }
     struct sl_string_counter pieces = {0};

@@ -82,7 +82,7 @@ static bool words_open(struct sl_tokenizer *tokens, struct sl_err *err)
         return false;
     for (int32_t id = 0; id < SPECIALS; id++)
         if (sl_trie_find(&w->trie, specials[id]) != id)
-            return sl_fail(err, SL_BAD_INPUT, "line %d is '%s', want '%s'", id + 1,
+            return sl_fail(err, SL_BAD_INPUT, "line %d is '%s': expected '%s'", id + 1,
                            id < tokens->count ? tokens->pieces[id].text : "", specials[id]);
     tokens->special[SL_SPECIAL_PAD] = PAD;
     tokens->special[SL_SPECIAL_BEGIN] = START;

@@ -71,8 +71,9 @@ static bool generate(const struct sl_model *m, const struct arguments *a, struct
                                            SL_UNKNOWN_FAIL, prompt, context, err)
                      : -1;
     if (count > context) {
-        sl_fail(err, SL_BAD_INPUT, "the prompt has %ld tokens; the model's context length is %d",
-                count, context);
+        sl_fail(err, SL_BAD_INPUT,
+                "the prompt has %ld tokens: expected at most %d, the context length", count,
+                context);
         count = -1;
     }
     struct sl_generation_options o = {.prompt = prompt,

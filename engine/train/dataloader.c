@@ -27,10 +27,11 @@ bool sl_dataloader_vocabulary(struct sl_dataloader *m, const struct sl_data_sour
     if (!sl_tokenizer_kind_find(kind, err))
         return false;
     if ((s->vocabulary_size || s->cased) && !sl_vocabulary_splits(kind))
-        return sl_fail(err, SL_BAD_INPUT,
-                       "a tokenizer of %s has no size or case to choose (vocab-size, cased)", kind);
+        return sl_fail(err, SL_BAD_INPUT, "tokenizer '%s' has no vocab-size and no cased option",
+                       kind);
     if (s->vocabulary_size && s->vocabulary)
-        return sl_fail(err, SL_BAD_INPUT, "vocab-size is %d, but '%s' has as many as it has",
+        return sl_fail(err, SL_BAD_INPUT,
+                       "vocab-size %d has no effect with the vocabulary file '%s'",
                        s->vocabulary_size, s->vocabulary);
     *how = (struct sl_tokenizer_options){.kind = kind,
                                          .size = s->vocabulary_size ? s->vocabulary_size
@@ -68,7 +69,8 @@ static bool count_steps(const struct sl_dataloader *m, struct sl_hyperparameters
     if (hyperparameters->epochs == 0)
         return true;
     if (per_epoch == 0)
-        return sl_fail(err, SL_BAD_INPUT, "epochs is %d, but a text has none: give steps instead",
+        return sl_fail(err, SL_BAD_INPUT,
+                       "invalid epochs '%d': a plain text has no epochs, set steps instead",
                        hyperparameters->epochs);
     if (steps > INT32_MAX)
         return sl_fail(err, SL_BAD_INPUT, "%d epochs make %lld steps: expected at most %d",

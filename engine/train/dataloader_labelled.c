@@ -44,7 +44,8 @@ static bool order_open(struct sl_dataloader *m, struct sl_err *err)
 {
     int crops = m->hyperparameters->random_crops;
     if (m->train.count > INT32_MAX / (1 + crops))
-        return sl_fail(err, SL_BAD_INPUT, "random_crops is %d; the limit for %d texts is %d", crops,
+        return sl_fail(err, SL_BAD_INPUT,
+                       "invalid random_crops '%d' for %d texts: expected at most %d", crops,
                        m->train.count, INT32_MAX / m->train.count - 1);
     m->order = malloc((size_t)epoch_examples(m) * sizeof *m->order);
     m->crop = malloc((size_t)m->context * sizeof *m->crop);

@@ -11,8 +11,10 @@ static bool text_open(struct sl_dataloader *m, const struct sl_data_sources *sou
     struct sl_split_fractions shares = {(double)r->train_fraction, (double)r->validation_fraction};
     struct sl_tokenizer_options how;
     if (r->random_crops > 0)
-        return sl_fail(err, SL_BAD_INPUT, "random_crops is %d: only labelled texts can be cropped",
-                       r->random_crops);
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "invalid random_crops '%d': expected 0, because only labelled texts are cropped",
+            r->random_crops);
     if (r->train_fraction + r->validation_fraction > 1.0f)
         return sl_fail(
             err, SL_BAD_INPUT,

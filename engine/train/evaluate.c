@@ -112,8 +112,7 @@ bool sl_evaluate(const struct sl_model *model, struct sl_span part, const struct
     double begun = sl_now_seconds();
     *out = (struct sl_evaluation){0};
     if (part.count < 2)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "evaluate: %lld tokens, of which none can be predicted; want 2 or more",
+        return sl_fail(err, SL_BAD_INPUT, "evaluate: %lld tokens: expected at least 2",
                        (long long)part.count);
     bool ok = start(&e, policy ? policy : &model->policy, err);
     if (ok)

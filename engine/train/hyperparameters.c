@@ -55,7 +55,8 @@ const struct sl_param sl_hyperparameter_rows[] = {
 bool sl_hyperparameters_check(const struct sl_hyperparameters *r, struct sl_err *err)
 {
     if (r->min_learning_rate > r->learning_rate)
-        return sl_fail(err, SL_BAD_INPUT, "min_learning_rate is %g, more than learning_rate, %g",
+        return sl_fail(err, SL_BAD_INPUT,
+                       "invalid min_learning_rate '%g': expected at most learning_rate %g",
                        (double)r->min_learning_rate, (double)r->learning_rate);
     return true;
 }

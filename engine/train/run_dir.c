@@ -52,15 +52,15 @@ static bool check(const struct sl_run_dir *run, bool resume, struct sl_err *err)
     if (holds)
         return sl_fail(
             err, SL_BAD_INPUT,
-            "'%s' already holds a run; go on with it (--resume), or choose or empty a directory",
+            "'%s' already holds a run: resume it with --resume, or choose an empty directory",
             run->path);
     if (!find_stranger(run->path, stranger, err))
         return false;
     return !stranger[0] ||
            sl_fail(
                err, SL_BAD_INPUT,
-               "'%s' contains '%s', which is no part of a run: choose a directory that does not "
-               "exist, is empty or holds a run",
+               "'%s' contains '%s', which does not belong to a run: choose a directory that does "
+               "not exist, is empty or holds a run",
                run->path, stranger);
 }
 

@@ -180,16 +180,17 @@ static bool agree(const struct sl_state_entry *saved, const struct sl_state_entr
 {
     for (int i = PROGRESS_COUNTERS; i < count; i++) {
         if (saved[i].kind == SL_ENTRY_INTEGER && saved[i].whole != asked[i].whole)
-            return sl_fail(err, SL_BAD_INPUT, "the run was begun with another %s%s", asked[i].name,
+            return sl_fail(err, SL_BAD_INPUT, "the run was started with another %s%s",
+                           asked[i].name,
                            i == CORPUS_COUNTER ? ": other text, data or labels" : "");
         if (saved[i].kind == SL_ENTRY_REAL && saved[i].number != asked[i].number) {
             char before[SL_PARAM_TEXT], now[SL_PARAM_TEXT];
             sl_number_format(saved[i].number, before);
             sl_number_format(asked[i].number, now);
             bool steps = strcmp(asked[i].name, "steps") == 0;
-            return sl_fail(err, SL_BAD_INPUT, "the run was begun with %s %s, not %s%s",
+            return sl_fail(err, SL_BAD_INPUT, "the run was started with %s %s, not %s%s",
                            asked[i].name, before, now,
-                           steps ? "; where they are not given, --epochs and --batch-size make them"
+                           steps ? " (if not given, they follow from --epochs and --batch-size)"
                                  : "");
         }
     }

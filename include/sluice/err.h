@@ -4,7 +4,7 @@
  * takes `struct sl_err *err` last. err is written only on failure. sl_fail sets it where the fault
  * is found; each caller that knows the purpose adds a prefix with sl_wrap:
  *
- *     publish 'news': load '/srv/news/1': tensor 'block.3.mlp.up': shape 96x24, want 288x72
+ *     publish 'news': load '/srv/news/1': tensor 'block.3.mlp.up': shape 96x24: expected 288x72
  *
  * The sentence is for people: no program reads it. What a program needs is in the fields.
  *

@@ -208,7 +208,8 @@ Test(sluice_classify, a_line_that_cannot_be_classified_leaves_the_others_alone)
     cr_expect(first && second > first && third > second, "%s", r.out);
     cr_expect(strstr(r.err, "lines.txt' line 2: the text has no tokens"), "%s", r.err);
     cr_expect(strstr(r.err, "lines.txt' line 3: not UTF-8"), "%s", r.err);
-    cr_expect(strstr(r.err, "lines.txt' line 5: more than 16777216 bytes"), "%s", r.err);
+    cr_expect(strstr(r.err, "lines.txt' line 5: longer than the record limit of 16777216 bytes"),
+              "%s", r.err);
     cr_expect(strstr(r.err, "3 of 6 texts could not be classified"), "%s", r.err);
 }
 
@@ -463,7 +464,7 @@ Test(sluice_classify, mistakes_of_classify_are_named)
         {{"classify", dirs.output, dirs.corpus}, 2, "completion", "sluice generate"},
         {{"classify", dirs.output, dirs.corpus, "--min-score", "2"},
          2,
-         "--min-score is 2",
+         "invalid --min-score '2'",
          "from 0 to 1"},
     };
     sluice_make_model(&dirs);

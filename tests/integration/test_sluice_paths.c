@@ -88,7 +88,7 @@ Test(sluice_paths, what_is_not_ours_is_not_written_over)
         {{"vocab", "words", "--output", "/dev/null", dirs.corpus},
          2,
          "/dev/null",
-         "not a plain file"},
+         "not a regular file"},
     };
     cr_assert_eq(mkdir(test_path(mine, dirs.top, "mine"), S_IRWXU), 0);
     cr_assert_eq(mkdir(test_path(mine, dirs.top, "mine/1"), S_IRWXU), 0);
@@ -115,9 +115,9 @@ Test(sluice_paths, a_run_takes_no_directory_of_something_else)
     (void)test_path(store, dirs.top, "store");
     sluice_make_model(&dirs);
     expect_refused(small_and(dirs.output, other, ARGS("--corpus", dirs.corpus, "--steps", "2")),
-                   dirs.output, "no part of a run");
+                   dirs.output, "does not belong to a run");
     expect_refused(small_and(store, other, ARGS("--corpus", dirs.corpus, "--steps", "2")),
-                   "no part of a run", "is empty or holds a run");
+                   "does not belong to a run", "is empty or holds a run");
     expect_refused(small_and(below, other, ARGS("--corpus", dirs.corpus, "--steps", "2")), below,
                    "has a model in it");
     sluice_expect_success(&r, ARGS("inspect", dirs.output));

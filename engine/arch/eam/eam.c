@@ -224,17 +224,17 @@ static bool eam_check(const struct sl_config *c, struct sl_err *err)
     if (c->task == SL_TASK_COMPLETION && pool_of(c) != 1)
         return sl_fail(
             err, SL_BAD_INPUT,
-            "pool_size is %d; for completion only 1 is accepted: a window of tokens would see "
-            "those it is to predict",
+            "invalid pool_size '%d': expected 1 for completion, because a larger window would "
+            "contain the tokens to predict",
             own->pool_size);
     if (own->experts_per_token > own->experts)
         return sl_fail(err, SL_BAD_INPUT,
-                       "experts_per_token is %d; accepted is 0, or 1 to experts, %d",
+                       "invalid experts_per_token '%d': expected 0 to %d (experts)",
                        own->experts_per_token, own->experts);
     if (own->experts_per_token == 0 && own->load_balancing_weight > 0.0f)
         return sl_fail(err, SL_BAD_INPUT,
-                       "load_balancing_weight is %g; while every token takes all experts "
-                       "(experts_per_token 0) there is nothing to balance: accepted is 0",
+                       "invalid load_balancing_weight '%g': expected 0, because with "
+                       "experts_per_token 0 every token uses all experts",
                        (double)own->load_balancing_weight);
     return true;
 }

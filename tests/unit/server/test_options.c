@@ -202,10 +202,10 @@ Test(options, command_line_mistakes)
     struct sl_err err;
     enum sv_command command;
     EXPECT_FAIL(READ(&err, &command, "--max-sequencez", "4"), err, SL_BAD_INPUT,
-                "command line: there is no option --max-sequencez; do you mean --max-sequences?");
+                "command line: unknown option --max-sequencez; did you mean --max-sequences?");
     EXPECT_FAIL(READ(&err, &command, "--max_sequences", "4"), err, SL_BAD_INPUT,
-                "do you mean --max-sequences?");
-    EXPECT_FAIL(READ(&err, &command, "-x"), err, SL_BAD_INPUT, "there is no option -x");
+                "did you mean --max-sequences?");
+    EXPECT_FAIL(READ(&err, &command, "-x"), err, SL_BAD_INPUT, "unknown option -x");
     EXPECT_FAIL(READ(&err, &command, "--max-s", "0"), err, SL_BAD_INPUT, "from 1 to 4096");
     EXPECT_FAIL(READ(&err, &command, "--insecure=perhaps"), err, SL_BAD_INPUT, "neither true");
     EXPECT_FAIL(READ(&err, &command, "max_sequences"), err, SL_BAD_INPUT, "begin with --");

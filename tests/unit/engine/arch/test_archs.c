@@ -483,7 +483,8 @@ Test(archs, refuse_heads_that_do_not_divide_the_width)
     sl_config_set_defaults(sl_arch_find("vanilla"), &c);
     c.vocab = 65;
     c.heads = 7;
-    EXPECT_FAIL(sl_config_check(sl_arch_find("vanilla"), &c, &err), err, SL_BAD_INPUT, "divide");
+    EXPECT_FAIL(sl_config_check(sl_arch_find("vanilla"), &c, &err), err, SL_BAD_INPUT,
+                "expected a divisor");
 }
 
 /* Whoever sets a number that the task has no use for would wait for its effect. */
@@ -493,7 +494,7 @@ Test(archs, refuse_what_the_task_does_not_use)
     struct sl_config c = fixture_config(sl_arch_find("vanilla"));
     c.bidirectional = false;
     EXPECT_FAIL(sl_config_check(sl_arch_find("vanilla"), &c, &err), err, SL_BAD_INPUT,
-                "bidirectional is false, but completion does not use it");
+                "invalid bidirectional 'false': completion has no such hyper-parameter");
     c = fixture_config_for(sl_arch_find("vanilla"), SL_TASK_CLASSIFICATION);
     c.bidirectional = false;
     EXPECT_OK(sl_config_check(sl_arch_find("vanilla"), &c, &err), err);

@@ -112,15 +112,16 @@ Test(eam, refuses_what_does_not_go_together)
     own(&c)->pool_size = 1;
     EXPECT_OK(sl_config_check(eam(), &c, &err), err);
     own(&c)->pool_size = 2;
-    EXPECT_FAIL(sl_config_check(eam(), &c, &err), err, SL_BAD_INPUT, "only 1 is accepted");
+    EXPECT_FAIL(sl_config_check(eam(), &c, &err), err, SL_BAD_INPUT, "expected 1 for completion");
     c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
     own(&c)->pool_size = 2;
     EXPECT_OK(sl_config_check(eam(), &c, &err), err);
     own(&c)->experts_per_token = own(&c)->experts + 1;
-    EXPECT_FAIL(sl_config_check(eam(), &c, &err), err, SL_BAD_INPUT, "experts_per_token is 5");
+    EXPECT_FAIL(sl_config_check(eam(), &c, &err), err, SL_BAD_INPUT,
+                "invalid experts_per_token '5'");
     own(&c)->experts_per_token = 0;
     own(&c)->load_balancing_weight = 0.01f;
-    EXPECT_FAIL(sl_config_check(eam(), &c, &err), err, SL_BAD_INPUT, "nothing to balance");
+    EXPECT_FAIL(sl_config_check(eam(), &c, &err), err, SL_BAD_INPUT, "expected 0, because");
     c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
     own(&c)->experts = 64;
     c.width = 8192;

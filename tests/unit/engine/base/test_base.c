@@ -18,11 +18,11 @@
 Test(err, chain_reads_from_purpose_to_fact)
 {
     struct sl_err err = {0};
-    cr_assert_not(sl_fail(&err, SL_CORRUPT, "shape %dx%d, want %dx%d", 96, 24, 288, 72));
+    cr_assert_not(sl_fail(&err, SL_CORRUPT, "shape %dx%d: expected %dx%d", 96, 24, 288, 72));
     cr_assert_not(sl_wrap(&err, "tensor '%s'", "layers.3.mlp.up"));
     cr_assert_not(sl_wrap(&err, "load '%s'", "/srv/news/1"));
     cr_assert_str_eq(err.text,
-                     "load '/srv/news/1': tensor 'layers.3.mlp.up': shape 96x24, want 288x72");
+                     "load '/srv/news/1': tensor 'layers.3.mlp.up': shape 96x24: expected 288x72");
     cr_assert_eq(err.code, SL_CORRUPT);
 }
 
@@ -449,9 +449,9 @@ Test(file, what_cannot_be_read_says_why)
     struct sl_err err;
     EXPECT_FAIL(sl_map_open(&map, test_path(path, top, "absent"), &err), err, SL_NOT_FOUND,
                 "absent': No such file");
-    EXPECT_FAIL(sl_map_open(&map, top, &err), err, SL_BAD_INPUT, "not a plain file");
+    EXPECT_FAIL(sl_map_open(&map, top, &err), err, SL_BAD_INPUT, "not a regular file");
     cr_assert_eq(mkfifo(test_path(path, top, "pipe"), 0600), 0);
-    EXPECT_FAIL(sl_map_open(&map, path, &err), err, SL_BAD_INPUT, "not a plain file");
+    EXPECT_FAIL(sl_map_open(&map, path, &err), err, SL_BAD_INPUT, "not a regular file");
     cr_assert_str_eq(map.data, "untouched");
 }
 
@@ -498,7 +498,7 @@ Test(file, directories_are_made_on_the_way)
     cr_assert_eq(stat(path, &status), 0);
     cr_assert(S_ISDIR(status.st_mode));
     test_write_file(test_path(path, top, "a/file"), "");
-    EXPECT_FAIL(sl_directory_make(path, &err), err, SL_IO, "there is a file of that name");
+    EXPECT_FAIL(sl_directory_make(path, &err), err, SL_IO, "a file of that name exists");
     EXPECT_FAIL(sl_directory_make(test_path(path, top, "a/file/d"), &err), err, SL_IO, "file'");
 }
 

@@ -99,23 +99,23 @@ Test(option_parser, mistakes_are_named_with_what_is_accepted)
     static const struct {
         const char *line, *said;
     } cases[] = {
-        {"--wohle 1", "there is no option --wohle; do you mean --whole?"},
-        {"--some_text t", "there is no option --some_text; do you mean --some-text?"},
-        {"--frobnicate", "there is no option --frobnicate; --help lists"},
-        {"a --s 1", "--s may be several options"},
-        {"-x", "there is no option -x; long names have two dashes"},
-        {"a -xy b", "there is no option -xy"},
+        {"--wohle 1", "unknown option --wohle; did you mean --whole?"},
+        {"--some_text t", "unknown option --some_text; did you mean --some-text?"},
+        {"--frobnicate", "unknown option --frobnicate; --help lists"},
+        {"a --s 1", "option --s is ambiguous"},
+        {"-x", "unknown option -x; long options begin with two dashes"},
+        {"a -xy b", "unknown option -xy"},
         {"--whole", "--whole needs a value"},
         {"a --wh", "--whole needs a value"},
         {"--flag=1", "--flag takes no value"},
-        {"--whole -6", "--whole is -6; accepted is a whole number from -5 to 1000000"},
-        {"--whole 1.5", "accepted is a whole number from -5"},
-        {"--whole 1x", "--whole is '1x', which is not a number"},
-        {"--real nan", "--real is 'nan', which is not a number"},
-        {"--share 2", "--share is 2; accepted is a number from 0 to 1"},
-        {"--seed 99999999999999999999", "--seed is 99999999999999999999; accepted is a whole"},
-        {"a b c", "'c' is one word too many"},
-        {"--stop=1 --stop=1 --stop=1 --stop=1 --stop=1", "--stop is there more than 4 times"},
+        {"--whole -6", "invalid --whole '-6': expected a whole number from -5 to 1000000"},
+        {"--whole 1.5", "expected a whole number from -5"},
+        {"--whole 1x", "invalid --whole '1x': expected a whole number from -5"},
+        {"--real nan", "invalid --real 'nan': expected a number from"},
+        {"--share 2", "invalid --share '2': expected a number from 0 to 1"},
+        {"--seed 99999999999999999999", "invalid --seed '99999999999999999999': expected a whole"},
+        {"a b c", "unexpected argument 'c'"},
+        {"--stop=1 --stop=1 --stop=1 --stop=1 --stop=1", "--stop appears more than 4 times"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

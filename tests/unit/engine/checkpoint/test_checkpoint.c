@@ -233,21 +233,21 @@ static const struct {
     {"config.json", "remove", SL_NOT_FOUND, "config.json'"},
     {"vocab.json", "remove", SL_NOT_FOUND, "vocab.json'"},
     {"model.safetensors", "remove", SL_NOT_FOUND, "model.safetensors'"},
-    {"notes.txt", "add", SL_CORRUPT, "file 'notes.txt' is there but not in the manifest"},
-    {"config.json", "{}", SL_CORRUPT, "'config.json': 2 bytes, the manifest says"},
+    {"notes.txt", "add", SL_CORRUPT, "file 'notes.txt' is not in the manifest"},
+    {"config.json", "{}", SL_CORRUPT, "'config.json': 2 bytes: expected "},
     {"manifest.json", "{}", SL_CORRUPT, "'manifest.json': 'format' is nothing"},
     {"manifest.json", "{\"format\":\"sluice-1\",\"created\":1,\"files\":{}}", SL_CORRUPT,
      "file 'config.json' is missing from the manifest"},
     {"manifest.json", "{\"format\":\"sluice-1\",\"created\":1,\"files\":{\"../x\":{}}}", SL_CORRUPT,
-     "the manifest has file '../x', which does not belong"},
+     "the manifest lists the unexpected file '../x'"},
     {"manifest.json", "{\"format\":\"sluice-1\",\"created\":1,\"files\":{\"config.json\":1}}",
-     SL_CORRUPT, "the manifest's entry of 'config.json' is a whole number, want an object"},
+     SL_CORRUPT, "the manifest's entry of 'config.json' is a whole number: expected an object"},
     {"manifest.json",
      "{\"format\":\"sluice-1\",\"created\":1,\"files\":{\"config.json\":{\"size\":-1,\"sha256\":"
      "\"\"},\"vocab.json\":{},\"model.safetensors\":{}}}",
-     SL_CORRUPT, "'size' is -1"},
+     SL_CORRUPT, "invalid 'size' -1"},
     {"manifest.json", "{\"format\":\"sluice-1\",\"files\":{}}", SL_CORRUPT,
-     "'created' is nothing, want a whole number"},
+     "'created' is nothing: expected a whole number"},
     {"manifest.json", "{\"format\":\"sluice-1\",\"created\":1,\"files\":{},\"by\":1}", SL_CORRUPT,
      "unknown key 'by'"},
 };
@@ -360,7 +360,7 @@ Test(checkpoint, every_flipped_byte_is_noticed, .init = setup, .fini = teardown)
         for (size_t at = 0; at < size; at++) {
             data[at] = (char)(data[at] ^ 1 << at % 8);
             file_change(files[i], data, size);
-            EXPECT_FAIL(load(&f, &err), err, SL_CORRUPT, "the manifest says");
+            EXPECT_FAIL(load(&f, &err), err, SL_CORRUPT, ": expected ");
             data[at] = (char)(data[at] ^ 1 << at % 8);
         }
         file_change(files[i], data, size);
@@ -402,19 +402,19 @@ static const struct {
     {0,
      {.name = "token_embedding.weight", .rows = 5, .cols = 8, .product = true},
      PARAMETERS,
-     "tensor 'token_embedding.weight': shape 4x8, want 5x8"},
+     "tensor 'token_embedding.weight': shape 4x8: expected 5x8"},
     {0,
      {.name = "token_embedding.weight", .rows = 8, .cols = 4, .product = true},
      PARAMETERS,
-     "tensor 'token_embedding.weight': shape 4x8, want 8x4"},
+     "tensor 'token_embedding.weight': shape 4x8: expected 8x4"},
     {3,
      {.name = "layers.0.up.bias", .rows = 1, .cols = 9},
      PARAMETERS,
-     "tensor 'layers.0.up.bias': shape 8, want 9"},
+     "tensor 'layers.0.up.bias': shape 8: expected 9"},
     {3,
      {.name = "layers.0.up.bias", .rows = 8, .cols = 1},
      PARAMETERS,
-     "tensor 'layers.0.up.bias': shape 8, want 8x1"},
+     "tensor 'layers.0.up.bias': shape 8: expected 8x1"},
     {2,
      {.name = "layers.0.up.weights", .rows = 1, .cols = 8, .product = true},
      PARAMETERS,
@@ -422,7 +422,7 @@ static const struct {
     {0,
      {.name = "token_embedding.weight", .rows = 4, .cols = 8, .product = true},
      PARAMETERS - 1,
-     "tensor 'layers.0.up.bias' (8) is unexpected; 4 tensors, want 3"},
+     "tensor 'layers.0.up.bias' (8) is unexpected; 4 tensors: expected 3"},
 };
 
 Test(checkpoint, tensors_that_do_not_fit_are_named, .init = setup, .fini = teardown)
@@ -679,12 +679,12 @@ static const struct {
     int count;
     const char *want;
 } bad_counters[] = {
-    {{{.name = "step"}, {.name = "epoch"}}, 2, "'epoch' is nothing, want a whole number"},
+    {{{.name = "step"}, {.name = "epoch"}}, 2, "'epoch' is nothing: expected a whole number"},
     {{{.name = "step"}, {.name = "loss", .kind = SL_ENTRY_REAL}},
      2,
-     "'loss' is nothing, want a number"},
-    {{{.name = "best"}}, 1, "'best' is a real number, want a whole number"},
-    {{{.name = "step"}}, 1, "4 counters, want 1"},
+     "'loss' is nothing: expected a number"},
+    {{{.name = "best"}}, 1, "'best' is a real number: expected a whole number"},
+    {{{.name = "step"}}, 1, "4 counters: expected 1"},
 };
 
 Test(state, counters_that_do_not_fit_are_named, .init = setup, .fini = teardown)
@@ -710,7 +710,7 @@ Test(state, another_model_does_not_fit, .init = setup, .fini = teardown)
     EXPECT_OK(sl_training_state_write(model, &t.state, &err), err);
     t.model.parameters[1].rows = 4;
     EXPECT_FAIL(sl_training_state_read(model, &t.state, &err), err, SL_CORRUPT,
-                "tensor 'parameter.position_embedding.weight': shape 5x8, want 4x8");
+                "tensor 'parameter.position_embedding.weight': shape 5x8: expected 4x8");
     t.model.parameters[1].rows = 5;
     t.state.count--;
     EXPECT_FAIL(sl_training_state_read(model, &t.state, &err), err, SL_CORRUPT, "is unexpected");
@@ -723,10 +723,9 @@ Test(state, a_state_is_not_a_checkpoint, .init = setup, .fini = teardown)
     struct sl_err err;
     trainer_init(&t, 1.0f);
     EXPECT_OK(sl_training_state_write(model, &t.state, &err), err);
-    EXPECT_FAIL(load(&t.model, &err), err, SL_CORRUPT, "which does not belong");
+    EXPECT_FAIL(load(&t.model, &err), err, SL_CORRUPT, "unexpected file");
     EXPECT_OK(sl_checkpoint_write(model, &t.model.parts, &err), err);
-    EXPECT_FAIL(sl_training_state_read(model, &t.state, &err), err, SL_CORRUPT,
-                "which does not belong");
+    EXPECT_FAIL(sl_training_state_read(model, &t.state, &err), err, SL_CORRUPT, "unexpected file");
     fixture_release(&t.model);
 }
 

@@ -67,7 +67,7 @@ static const struct {
     enum sl_code code;
     const char *want;
 } bad_files[] = {
-    {"wordpiece", "", SL_CORRUPT, "no lines, want 1 to 2097152, a piece on each"},
+    {"wordpiece", "", SL_CORRUPT, "no lines: expected 1 to 2097152, one piece per line"},
     {"wordpiece", "[PAD]\n[UNK]\n[CLS]\na\n", SL_BAD_INPUT,
      "none of the 4 lines is '[SEP]': expected [PAD], [UNK], [CLS] and [SEP]"},
     {"wordpiece", SPECIALS "a\n##a\na\n", SL_BAD_INPUT, "line 7, 'a', is the same as line 5"},
@@ -77,15 +77,17 @@ static const struct {
     {"wordpiece", SPECIALS "a\n\n", SL_BAD_INPUT, "line 6 is empty"},
     {"wordpiece", SPECIALS "a\nb\xFF\n", SL_BAD_INPUT,
      "line 6: not UTF-8: byte 0xFF at byte offset 1"},
-    {"words", "[PAD]\n[START]\nthe\n[UNK]\n", SL_BAD_INPUT, "line 3 is 'the', want '[UNK]'"},
-    {"words", "[PAD]\n[START]\n", SL_BAD_INPUT, "line 3 is '', want '[UNK]'"},
+    {"words", "[PAD]\n[START]\nthe\n[UNK]\n", SL_BAD_INPUT, "line 3 is 'the': expected '[UNK]'"},
+    {"words", "[PAD]\n[START]\n", SL_BAD_INPUT, "line 3 is '': expected '[UNK]'"},
     {"words", "[PAD]\n[START]\n[UNK]\na\na\n", SL_BAD_INPUT, "line 5, 'a', is the same as line 4"},
     {"characters", "[PAD]\n", SL_CORRUPT, "not JSON"},
-    {"characters", "{\"kind\":\"bytes\"}", SL_CORRUPT, "it is of kind 'bytes', want 'characters'"},
+    {"characters", "{\"kind\":\"bytes\"}", SL_CORRUPT,
+     "invalid kind 'bytes': expected 'characters'"},
     {"characters", "{\"kind\":\"characters\"}", SL_CORRUPT, "'pieces' is nothing of 0"},
     {"bytes", "{\"kind\":\"bytes\",\"pieces\":[]}", SL_CORRUPT,
      "unknown key 'pieces': expected one of: kind"},
-    {"bytes", "{\"kind\":\"characters\"}", SL_CORRUPT, "it is of kind 'characters', want 'bytes'"},
+    {"bytes", "{\"kind\":\"characters\"}", SL_CORRUPT,
+     "invalid kind 'characters': expected 'bytes'"},
     {"bytes", "{}", SL_CORRUPT, "'kind' is nothing"},
 };
 
@@ -121,7 +123,7 @@ Test(vocabulary, pieces_have_bounds)
     for (size_t i = 0; i < bytes; i++)
         lines[i] = i % 2 ? '\n' : 'x';
     EXPECT_FAIL(sl_vocabulary_read("wordpiece", true, lines, bytes, &err), err, SL_CORRUPT,
-                "too many lines, want 1 to 2097152");
+                "too many lines: expected 1 to 2097152");
     EXPECT_FAIL(sl_vocabulary_read("wordpiece", true, lines, bytes - 2, &err), err, SL_BAD_INPUT,
                 "line 2, 'x', is the same as line 1");
     free(lines);
@@ -247,13 +249,13 @@ static const struct {
     {"{\"kind\":\"wordpiece\",\"file\":\"vocab.txt\",\"lowercase\":false}", NULL, false},
     {"{\"kind\":\"bytes\",\"file\":\"vocab.json\"}", NULL, false},
     {"{\"kind\":\"wordpiece\",\"file\":\"vocab.json\"}",
-     "tokenizer: 'file' is 'vocab.json', want one of 'vocab.txt'", false},
+     "tokenizer: invalid 'file' 'vocab.json': expected one of: 'vocab.txt'", false},
     {"{\"kind\":\"words\",\"file\":\"vocab.txt\",\"lowercase\":1}",
-     "tokenizer: 'lowercase' is a whole number, want true or false", false},
+     "tokenizer: 'lowercase' is a whole number: expected true or false", false},
     {"{\"kind\":\"bytes\",\"file\":\"vocab.json\",\"lowercase\":true}",
      "tokenizer: unknown key 'lowercase': expected one of: kind, file", false},
     {"{\"kind\":\"syllables\",\"file\":\"vocab.txt\"}",
-     "want one of 'characters', 'bytes', 'words', 'wordpiece'", false},
+     "expected one of: 'characters', 'bytes', 'words', 'wordpiece'", false},
 };
 
 Test(checkpoint_vocabulary, config_says_kind_file_and_lower)
@@ -294,7 +296,7 @@ Test(checkpoint_vocabulary, the_other_file_is_noticed, .init = setup, .fini = te
     checkpoint_write(tokens);
     test_write_file(test_path(path, model, "vocab.json"), "{}");
     EXPECT_FAIL(sl_checkpoint_open(&checkpoint, model, &err), err, SL_CORRUPT,
-                "file 'vocab.json' is there but not in the manifest");
+                "file 'vocab.json' is not in the manifest");
     cr_assert_eq(unlink(path), 0);
     cr_assert_eq(unlink(test_path(path, model, "vocab.txt")), 0);
     EXPECT_FAIL(sl_checkpoint_open(&checkpoint, model, &err), err, SL_NOT_FOUND, "vocab.txt'");

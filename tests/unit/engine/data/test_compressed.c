@@ -202,7 +202,7 @@ Test(compressed, a_file_cut_off_anywhere_is_refused, .init = setup, .fini = tear
             part.count = 0;
             bytes_add(&part, whole.data, count);
             file_write(&part);
-            (void)snprintf(want, sizeof want, "the %s data is cut off: the file ends after %zu",
+            (void)snprintf(want, sizeof want, "truncated %s data: the file ends after %zu",
                            kinds[kind].name, count);
             EXPECT_FAIL(sl_unpacked_open(&file, path, &err), err, SL_CORRUPT, want);
             cr_assert_null(file.data);
@@ -239,7 +239,7 @@ Test(compressed, damage_is_noticed, .init = setup, .fini = teardown)
     for (size_t i = 6; i < b.count; i++) {
         b.data[i] ^= 1;
         file_write(&b);
-        EXPECT_FAIL(sl_unpacked_open(&file, path, &err), err, SL_CORRUPT, "the xz data is ");
+        EXPECT_FAIL(sl_unpacked_open(&file, path, &err), err, SL_CORRUPT, "xz data");
         b.data[i] ^= 1;
     }
     b.count = 0;
@@ -271,8 +271,8 @@ Test(compressed, a_file_unpacks_to_its_limit_and_no_further, .init = setup, .fin
         EXPECT_OK((source = sl_source_open(path, NULL, LIMIT, &err)), err);
         EXPECT_OK(sl_source_read(source, buffer, LIMIT, &got, &err), err);
         EXPECT_FAIL(sl_source_read(source, buffer, 1, &got, &err), err, SL_BAD_INPUT,
-                    kind == PLAIN ? "more than 100000 bytes, which is the limit"
-                                  : "more than 100000 bytes when unpacked, which is the limit");
+                    kind == PLAIN ? "larger than the limit of 100000 bytes"
+                                  : "larger than the limit of 100000 bytes when unpacked");
         sl_source_close(source);
     }
 }
@@ -320,7 +320,7 @@ Test(compressed, other_files_are_refused_by_name, .init = setup, .fini = teardow
             test_write_file(path, bad_files[i].text);
         EXPECT_FAIL(sl_unpacked_open(&file, path, &err), err, bad_files[i].code, bad_files[i].want);
     }
-    EXPECT_FAIL(sl_unpacked_open(&file, directory, &err), err, SL_BAD_INPUT, "not a plain file");
+    EXPECT_FAIL(sl_unpacked_open(&file, directory, &err), err, SL_BAD_INPUT, "not a regular file");
 }
 
 /* ---- who reads them ------------------------------------------------------------------------- */
@@ -372,6 +372,6 @@ Test(compressed, a_data_set_may_be_packed_whatever_its_name, .init = setup, .fin
             b.count -= 4;
             file_write(&b);
             EXPECT_FAIL(sl_dataset_open(&set, path, &options, NULL, &err), err, SL_CORRUPT,
-                        "' line 1: the ");
+                        "' line 1: truncated ");
         }
 }

@@ -77,7 +77,7 @@ Test(corpus, bad_files_are_refused, .init = setup, .fini = teardown)
     }
     struct sl_corpus corpus = {0};
     EXPECT_FAIL(sl_corpus_open(&corpus, directory, tokens, &err), err, SL_BAD_INPUT,
-                "is not a plain file");
+                "is not a regular file");
     sl_tokenizer_destroy(tokens);
 }
 
@@ -123,10 +123,10 @@ static const struct {
 } bad_splits[] = {
     {{0.8, 0.1},
      79,
-     "the training part is 80 tokens, too short for a context of 79: want at "
+     "the training part has 80 tokens, too few for a context of 79: expected at "
      "least 81"},
-    {{0.8, 0.1}, 2147483647, "want at least 2147483649"},
-    {{0.98, 0.015}, 8, "the validation part is 1 tokens, want at least 2"},
+    {{0.8, 0.1}, 2147483647, "expected at least 2147483649"},
+    {{0.98, 0.015}, 8, "the validation part has 1 tokens: expected at least 2"},
     {{0, 0.5}, 8, "train 0 and validation 0.5"},
     {{0.8, -0.1}, 8, "train 0.8 and validation -0.1"},
     {{0.8, 0.3}, 8, "train 0.8 and validation 0.3"},

@@ -71,16 +71,17 @@ static const struct {
     const char *want;
 } bad_labels[] = {
     {NULL, SL_NOT_FOUND, "labels: open '"},
-    {"", SL_BAD_INPUT, "classes.txt' has 0 labels, want 2 to 4096"},
-    {"a\n", SL_BAD_INPUT, "classes.txt' has 1 label, want 2 to 4096"},
-    {"a\nb\n\n", SL_BAD_INPUT, "classes.txt' line 3: the label is empty; want a name, or a label"},
+    {"", SL_BAD_INPUT, "classes.txt' has 0 labels: expected 2 to 4096"},
+    {"a\n", SL_BAD_INPUT, "classes.txt' has 1 label: expected 2 to 4096"},
+    {"a\nb\n\n", SL_BAD_INPUT,
+     "classes.txt' line 3: the label is empty: expected a name, or a label"},
     {"a\nb\na\n", SL_BAD_INPUT, "classes.txt' line 3: label 'a' appears twice"},
     {"0\ta\n1\tb\n2\ta\n", SL_BAD_INPUT, "line 3: the name 'a' appears twice"},
-    {"0\ta\n1\n", SL_BAD_INPUT, "line 2: 1 column, want 2 as in line 1"},
-    {"a\n1\tb\n", SL_BAD_INPUT, "line 2: 2 columns, want 1 as in line 1"},
+    {"0\ta\n1\n", SL_BAD_INPUT, "line 2: 1 column: expected 2 as in line 1"},
+    {"a\n1\tb\n", SL_BAD_INPUT, "line 2: 2 columns: expected 1 as in line 1"},
     {"0\ta\n1\t\n", SL_BAD_INPUT, "line 2: the name is empty"},
     {"0\ta\n\tb\n", SL_BAD_INPUT, "line 2: the label is empty"},
-    {"0\ta\tb\n", SL_BAD_INPUT, "line 1: more than one tab; want a label, a tab and its name"},
+    {"0\ta\tb\n", SL_BAD_INPUT, "line 1: more than one tab: expected a label, a tab and its name"},
     {"a\n\xFF\n", SL_BAD_INPUT, "line 2: not UTF-8: byte 0xFF at byte offset 0"},
 };
 
@@ -112,11 +113,11 @@ Test(labels, there_are_at_most_4096_of_at_most_256_bytes, .init = setup, .fini =
     (void)snprintf(file + used, sizeof file - used, "x\n");
     test_write_file(classes, file);
     EXPECT_FAIL(sl_labels_read(&labels, classes, &err), err, SL_BAD_INPUT,
-                "line 4097: more than 4096 different labels, which is the limit");
+                "line 4097: more than 4096 different labels");
     memset(name, 'x', SL_LABEL_BYTES_MAX + 1);
     test_write_file(classes, name);
     EXPECT_FAIL(sl_labels_read(&labels, classes, &err), err, SL_BAD_INPUT,
-                "line 1: the label has 257 bytes, at most 256");
+                "line 1: the label has 257 bytes: expected at most 256");
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -197,7 +198,7 @@ Test(dataset, labels_may_be_given, .init = setup, .fini = teardown)
     sl_dataset_close(&second);
     test_write_file(path, "x\tthree\ny\tfour\n");
     EXPECT_FAIL(sl_dataset_open(&second, path, &by_number, &set.labels, &err), err, SL_BAD_INPUT,
-                "train.tsv' line 2: label 'y' is not one of the 3 labels: 'x', 'b', 'a'");
+                "train.tsv' line 2: unknown label 'y': expected one of the 3 labels 'x', 'b', 'a'");
     cr_assert_null(second.text, "touched on failure");
     sl_dataset_close(&set);
 }
@@ -206,8 +207,8 @@ static const struct {
     const char *file, *want;
 } bad_files[] = {
     {"", "data: '"},
-    {"", "train.tsv' has no records, want at least one"},
-    {"a\tone\na\ttwo\n", "train.tsv' has only the label 'a', want at least 2"},
+    {"", "train.tsv' has no records: expected at least one"},
+    {"a\tone\na\ttwo\n", "train.tsv' has only the label 'a': expected at least 2"},
     {"a\tone\nb\t\n", "train.tsv' line 2: column '2': the text is empty"},
 };
 
@@ -246,7 +247,7 @@ Test(dataset, labels_found_are_at_most_4096, .init = setup, .fini = teardown)
     sl_dataset_close(&set);
     many_write(SL_LABELS_MAX + 1);
     EXPECT_FAIL(sl_dataset_open(&set, path, &by_number, NULL, &err), err, SL_BAD_INPUT,
-                "train.tsv' line 4097: more than 4096 different labels, which is the limit");
+                "train.tsv' line 4097: more than 4096 different labels");
 }
 
 /* A long list of labels is not told in full. */
@@ -258,7 +259,7 @@ Test(dataset, an_error_names_some_labels, .init = setup, .fini = teardown)
     EXPECT_OK(sl_dataset_open(&set, path, &by_number, NULL, &err), err);
     test_write_file(path, "20\tx\n");
     EXPECT_FAIL(sl_dataset_open(&second, path, &by_number, &set.labels, &err), err, SL_BAD_INPUT,
-                "is not one of the 20 labels: '0', '1', '2', '3', '4', '5', '6', '7' and 12 more");
+                "expected one of the 20 labels '0', '1', '2', '3', '4', '5', '6', '7' and 12 more");
     sl_dataset_close(&set);
 }
 
@@ -526,9 +527,8 @@ static const struct {
     {-0.1, "invalid validation fraction -0.1: expected"},
     {(double)NAN, "nan: expected more than 0"},
     {0.01,
-     "train.tsv' has 20 texts of 2 labels, too few to validate on 0.01 of them: that takes 50 "
-     "texts of a label; want more texts, a larger share (--validation-fraction), or a file to "
-     "validate on (--validation)"},
+     "train.tsv' has 20 texts of 2 labels, too few to validate on a fraction of 0.01: expected "
+     "at least 50 texts of one label, a larger --validation-fraction, or a --validation file"},
 };
 
 Test(dataset, bad_cuts_are_refused, .init = setup, .fini = teardown)

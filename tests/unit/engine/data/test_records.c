@@ -222,43 +222,45 @@ static const struct {
 } bad[] = {
     /* Columns that are not there. */
     {"tsv", NULL, NULL, "label\tbody\tx\na\tone\n",
-     "input' line 1: no column 'text'; there are: 'label', 'body', 'x'. (A file without a line of "
-     "names has its columns chosen by number, from 1.)"},
+     "input' line 1: no column 'text': expected one of: 'label', 'body', 'x'. (A file without a "
+     "line of names has its columns chosen by number, from 1.)"},
     /* The first eight names, of each what fits in 32 bytes of whole characters. */
     {"tsv", NULL, NULL, "x" E4 E4 E4 E4 "\tb\tc\td\te\tf\tg\th\ti\tj\n",
      "\xC3\xA9\xC3\xA9...', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 2 more. (A file"},
     {"csv", NULL, NULL, "text,text,label\na,b,c\n", "line 1: fields 1 and 2 are both named 'text'"},
-    {"tsv", NULL, NULL, "", "input' is empty, want a line of column names"},
+    {"tsv", NULL, NULL, "", "input' is empty: expected a line of column names"},
     {"tsv", "1", "3", "a\tone\n", "input' line 1: no column 3: there are 2 fields"},
     {"tsv", "1", "2", "a one\n",
      "line 1: no column 2: there is 1 field. (Fields are separated by tabs.)"},
     {"csv", NULL, NULL, "label;text\na;one\n",
-     "input' line 1: no column 'label'; there is one: 'label;text'. (Fields are separated by "
-     "commas.)"},
+     "input' line 1: no column 'label': expected 'label;text', the only one. (Fields are "
+     "separated by commas.)"},
     {"csv", NULL, NULL, "label\ttext\na\tone\n",
-     "'label\ttext'. (Fields are separated by commas.)"},
-    {"tsv", NULL, NULL, "label,text\na,one\n", "'label,text'. (Fields are separated by tabs.)"},
-    {"tsv", NULL, NULL, "name\na\n", "no column 'label'; there are: 'name'. (A file without"},
-    {"tsv", "1", "2", "a\tone\nb\ttwo\tthree\n", "line 2: 3 fields, want 2 as in line 1"},
-    {"csv", NULL, NULL, "label,text\na,one\nb\n", "line 3: 1 field, want 2 as in line 1"},
+     "'label\ttext', the only one. (Fields are separated by commas.)"},
+    {"tsv", NULL, NULL, "label,text\na,one\n",
+     "'label,text', the only one. (Fields are separated by tabs.)"},
+    {"tsv", NULL, NULL, "name\na\n", "no column 'label': expected one of: 'name'. (A file without"},
+    {"tsv", "1", "2", "a\tone\nb\ttwo\tthree\n", "line 2: 3 fields: expected 2 as in line 1"},
+    {"csv", NULL, NULL, "label,text\na,one\nb\n", "line 3: 1 field: expected 2 as in line 1"},
     {"jsonl", NULL, NULL, "{\"label\":\"a\",\"text\":\"x\"}\n{\"label\":\"a\"}\n",
-     "input' line 2: no column 'text'; there are: 'label'."},
+     "input' line 2: no column 'text': expected one of: 'label'."},
     {"jsonl", "topic", "body", "{\"label\":\"a\",\"text\":\"x\"}",
-     "line 1: no column 'topic'; there are: 'label', 'text'."},
+     "line 1: no column 'topic': expected one of: 'label', 'text'."},
     {"jsonl", "1", "2", "{\"label\":\"a\",\"text\":\"x\"}",
-     "no column '1'; there are: 'label', 'text'. (Columns of JSON Lines have names alone.)"},
-    {"jsonl", NULL, NULL, "{}", "line 1: no column 'label'; the object is empty."},
+     "no column '1': expected one of: 'label', 'text'. (JSON Lines has column names, not "
+     "numbers.)"},
+    {"jsonl", NULL, NULL, "{}", "line 1: no column 'label': the object is empty."},
     /* Columns that make no sense. */
     {"tsv", "1", "text", "",
-     "input': label column '1', text column 'text': choose all by name or "
+     "input': label column '1', text column 'text': expected all by name or "
      "all by number"},
-    {"tsv", "1", "2,", "", "an empty column name in '2,'; want one name, or several with commas"},
-    {"tsv", "", "2", "", "an empty column name in ''"},
+    {"tsv", "1", "2,", "", "empty column name in '2,': expected one name, or several with commas"},
+    {"tsv", "", "2", "", "empty column name in ''"},
     {"tsv", "1", "2,3,2", "", "column '2' is chosen twice"},
     {"tsv", "x", "y,x", "", "column 'x' is chosen twice, for the label and for the text"},
-    {"csv", "0", "2", "", "column 0; columns are numbered from 1 to 1024"},
-    {"csv", "1", "01", "", "column 01; columns are numbered from 1 to 1024"},
-    {"csv", "1", "99999999999999999999", "", "columns are numbered from 1 to 1024"},
+    {"csv", "0", "2", "", "invalid column number '0': expected 1 to 1024"},
+    {"csv", "1", "01", "", "invalid column number '01': expected 1 to 1024"},
+    {"csv", "1", "99999999999999999999", "", "99': expected 1 to 1024"},
     {"csv", "1", "2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18", "", "more than 16 text columns in"},
     {"yaml", "1", "2", "", "invalid format 'yaml': expected tsv, csv or jsonl"},
     {NULL, "1", "2", "",
@@ -273,13 +275,14 @@ static const struct {
      "column 'label': the label contains the control character 0x00"},
     {"csv", "1", "2", "a\tb,one\n", "0x09 (Fields with tabs between them are --format tsv.)"},
     {"jsonl", NULL, NULL, "{\"label\":true,\"text\":\"x\"}",
-     "line 1: column 'label' is true or false, want a string or a number"},
-    {"jsonl", NULL, NULL, "{\"label\":null,\"text\":\"x\"}", "column 'label' is null, want"},
-    {"jsonl", NULL, NULL, "{\"label\":[1],\"text\":\"x\"}", "column 'label' is an array, want"},
-    {"jsonl", NULL, NULL, "{\"label\":{},\"text\":\"x\"}", "column 'label' is an object, want"},
-    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":2}", "column 'text' is a number, want a string"},
+     "line 1: column 'label' is true or false: expected a string or a number"},
+    {"jsonl", NULL, NULL, "{\"label\":null,\"text\":\"x\"}", "column 'label' is null: expected"},
+    {"jsonl", NULL, NULL, "{\"label\":[1],\"text\":\"x\"}", "column 'label' is an array: expected"},
+    {"jsonl", NULL, NULL, "{\"label\":{},\"text\":\"x\"}", "column 'label' is an object: expected"},
+    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":2}",
+     "column 'text' is a number: expected a string"},
     /* Lines. */
-    {"tsv", "1", "2", "a\tone\n\nb two\n", "line 3: 1 field, want 2 as in line 1"},
+    {"tsv", "1", "2", "a\tone\n\nb two\n", "line 3: 1 field: expected 2 as in line 1"},
     {"tsv", "1", "2", "a\tone\nb\tcaf\xE9\n",
      "input' line 2: not UTF-8: byte 0xE9 at byte offset 5"},
     {"csv", "1", "2", "a,\"one\n\xFF\"\n", "line 2: not UTF-8: byte 0xFF at byte offset 0"},
@@ -291,8 +294,8 @@ static const struct {
      "line 1: not UTF-8: byte 0xFF at byte offset 0"},
     /* CSV's own. */
     {"csv", "1", "2", "a,one\nb,t\"wo\n",
-     "input' line 2: field 2 has a stray quote at byte offset 3; a field with quotes in it is "
-     "quoted whole, its own quotes doubled"},
+     "input' line 2: field 2 has a stray quote at byte offset 3; a field with quotes must "
+     "be quoted, and its own quotes doubled"},
     {"csv", "1", "2", "\"a\"b,one\n",
      "line 1: field 1 has text after its closing quote at byte offset 3"},
     {"csv", "1", "2", "a,\"one\ntwo\" ,x\n",
@@ -307,16 +310,15 @@ static const struct {
     {"csv", "1", "2", "a,one\rb,t\"wo\n", "line 1: field 2 has a carriage return"},
     /* JSON's own. */
     {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"x\"}\n{\"label\":1,}\n",
-     "input' line 2: not accepted as JSON near byte offset "},
-    {"jsonl", NULL, NULL, "{\"label\":1", "line 1: not accepted as JSON near byte offset "},
-    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"x\"} x", "line 1: not accepted as JSON"},
-    {"jsonl", NULL, NULL, "{\"label\":1,\"label\":2,\"text\":\"x\"}", "not accepted as JSON"},
-    {"jsonl", NULL, NULL, "[1]", "line 1: the JSON is an array, want an object"},
+     "input' line 2: invalid JSON near byte offset "},
+    {"jsonl", NULL, NULL, "{\"label\":1", "line 1: invalid JSON near byte offset "},
+    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"x\"} x", "line 1: invalid JSON"},
+    {"jsonl", NULL, NULL, "{\"label\":1,\"label\":2,\"text\":\"x\"}", "invalid JSON"},
+    {"jsonl", NULL, NULL, "[1]", "line 1: the JSON is an array: expected an object"},
     {"jsonl", NULL, NULL, "[\n{\"label\":1,\"text\":\"x\"}\n]\n",
      "(Expected one object per line, not an array.)"},
-    {"jsonl", NULL, NULL, "\"x\"", "line 1: the JSON is a string, want an object"},
-    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"\\ud800\"}",
-     "not accepted as JSON near byte offset"},
+    {"jsonl", NULL, NULL, "\"x\"", "line 1: the JSON is a string: expected an object"},
+    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"\\ud800\"}", "invalid JSON near byte offset"},
 };
 
 Test(records, errors_name_place_fact_and_cure, .init = setup, .fini = teardown)
@@ -374,13 +376,13 @@ static const struct {
 } limits[] = {
     {"tsv", "a\t2345678\r\nb\tx\n", 10, 0, NULL},
     {"tsv", "a\tx\nb\t234567890\n", 10, 0,
-     "input' line 2: more than 10 bytes; a record may have that many"},
+     "input' line 2: longer than the record limit of 10 bytes"},
     {"csv", "a,\"1\n2\n3\"\n", 10, 0, NULL},
     {"csv", "a,x\nb,\"1\n2\n3\n4\"\n", 10, 0,
-     "input' line 2: field 2 begins with a quote and makes the record longer than 10 bytes, which "
-     "is the limit: is the quote ever closed?"},
+     "input' line 2: field 2 begins with a quote and exceeds the record limit of 10 bytes: is "
+     "the quote closed?"},
     {"tsv", "a\tone\n", 0, 6, NULL},
-    {"tsv", "a\tone\n", 0, 5, "input' line 1: more than 5 bytes, which is the limit"},
+    {"tsv", "a\tone\n", 0, 5, "input' line 1: larger than the limit of 5 bytes"},
 };
 
 Test(records, limits_hold_and_are_named, .init = setup, .fini = teardown)
@@ -425,7 +427,7 @@ Test(records, fields_and_labels_have_bounds, .init = setup, .fini = teardown)
         cr_assert_str_eq(dump, "1:a|x;");
         wide_write(SL_FIELDS_MAX + 1, csv ? ',' : '\t');
         EXPECT_FAIL(records_dump(&options, dump, &err), err, SL_BAD_INPUT,
-                    "input' line 1: more than 1024 fields, which is the limit");
+                    "input' line 1: more than 1024 fields");
     }
     options = (struct sl_record_options){.format = "csv", .label = "1", .text = "2"};
     memset(label, 'y', sizeof label);
@@ -435,6 +437,6 @@ Test(records, fields_and_labels_have_bounds, .init = setup, .fini = teardown)
     memcpy(label + SL_LABEL_BYTES_MAX, "y,x", sizeof "y,x");
     test_write_file(path, label);
     EXPECT_FAIL(records_dump(&options, dump, &err), err, SL_BAD_INPUT,
-                "line 1: column '1': a label of 257 bytes, at most 256: is this the label's "
+                "line 1: column '1': label of 257 bytes: expected at most 256; is this the label "
                 "column?");
 }

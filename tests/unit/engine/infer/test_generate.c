@@ -266,11 +266,12 @@ Test(generate, refuses_what_it_cannot_do)
     struct sl_err err;
     struct sl_generation_options options = asked(5);
     options.prompt_count = FIXTURE_CONTEXT + 1;
-    EXPECT_FAIL(sl_generation_create(m, &options, &err), err, SL_BAD_INPUT, "context length is 24");
+    EXPECT_FAIL(sl_generation_create(m, &options, &err), err, SL_BAD_INPUT,
+                "expected at most 24, the context length");
     options = asked(5);
     options.prompt = stranger;
     options.prompt_count = 1;
-    EXPECT_FAIL(sl_generation_create(m, &options, &err), err, SL_BAD_INPUT, "has 0 to 10");
+    EXPECT_FAIL(sl_generation_create(m, &options, &err), err, SL_BAD_INPUT, "expected 0 to 10");
     options = asked(-1);
     EXPECT_FAIL(sl_generation_create(m, &options, &err), err, SL_BAD_INPUT,
                 "invalid max_tokens -1");

@@ -262,7 +262,7 @@ static const struct {
 } bad_pieces[] = {
     {{PIECE("a"), PIECE("a")}, 2, "piece 1 (U+0061) follows piece 0 (U+0061)"},
     {{PIECE("b"), PIECE("c"), PIECE("a")}, 3, "piece 2 (U+0061) follows piece 1 (U+0063)"},
-    {{PIECE("a"), PIECE("bc")}, 2, "piece 1 of 2 is 2 bytes, want one UTF-8 character"},
+    {{PIECE("a"), PIECE("bc")}, 2, "piece 1 of 2 is 2 bytes: expected one UTF-8 character"},
     {{PIECE("a"), PIECE("")}, 2, "piece 1 of 2 is 0 bytes"},
     {{PIECE("\xC0\xAF")}, 1, "piece 0 of 1 is 2 bytes"},
     {{PIECE("a")}, 0, "invalid vocabulary size 0: expected 1 to 2097152"},

@@ -210,11 +210,11 @@ static const struct {
     struct sl_tokenizer_options how;
     const char *text, *want;
 } refusals[] = {
-    {{.kind = "characters", .size = 100}, "", "kind 'characters' is not learnt from counted words"},
+    {{.kind = "characters", .size = 100}, "", "tokenizer 'characters' has no vocabulary to learn"},
     {{.kind = "syllables", .size = 100}, "", "unknown tokenizer 'syllables'"},
     {{.kind = "words", .size = 7}, "", "invalid vocabulary size 7: expected 8 to 2097152"},
     {{.kind = "words", .size = SL_VOCAB_MAX + 1}, "", "invalid vocabulary size 2097153"},
-    {{.kind = "wordpiece", .size = 100}, " \n\t ", "there are no words to learn from"},
+    {{.kind = "wordpiece", .size = 100}, " \n\t ", "the texts contain no words to learn from"},
     {{.kind = "wordpiece", .size = 10},
      "abc",
      "10 pieces is too small: 3 characters alone take 11"},
@@ -393,7 +393,7 @@ Test(vocab_tool, learns_without_labels)
     file_text(out, lines, sizeof lines);
     cr_assert_str_eq(lines, "[PAD]\n[START]\n[UNK]\nmovie\nthe\n");
     cr_assert_eq(TOOL(text, "words", "--output", out, "--text", "n", a), 2);
-    cr_assert(strstr(text, "want a string\n"), "%s", text);
+    cr_assert(strstr(text, "expected a string\n"), "%s", text);
 }
 
 Test(vocab_tool, says_what_is_wrong)
@@ -406,9 +406,9 @@ Test(vocab_tool, says_what_is_wrong)
     cr_assert_eq(TOOL(text, "wordpiece", "--output", out, a), 2);
     cr_assert(strstr(text, "a.txt': not UTF-8: byte 0xFF at byte offset 5"), "%s", text);
     cr_assert_eq(TOOL(text, "bytes", "--output", out, a), 2);
-    cr_assert(strstr(text, "kind 'bytes' is not learnt"), "%s", text);
+    cr_assert(strstr(text, "tokenizer 'bytes' has no vocabulary"), "%s", text);
     cr_assert_eq(TOOL(text, "words", "--output", out, "--vocab-size", "3", a), 2);
-    cr_assert(strstr(text, "--vocab-size is 3; accepted is a whole number from 8"), "%s", text);
+    cr_assert(strstr(text, "invalid --vocab-size '3': expected a whole number from 8"), "%s", text);
     cr_assert_eq(access(out, F_OK), -1, "a failure left a file");
     (void)write_file(a, "a.txt", "fine");
     cr_assert_eq(TOOL(text, "words", "--output", "/nowhere/at/all", a), 1);

@@ -387,7 +387,7 @@ Test(bytes, other_pieces_are_refused)
     for (int id = 0; id < 257; id++)
         pieces[id].text = sl_tokenizer_piece(tokens, id, &pieces[id].bytes);
     EXPECT_FAIL(sl_tokenizer_create("bytes", false, pieces, 256, &err), err, SL_BAD_INPUT,
-                "256 pieces, want 257");
+                "256 pieces: expected 257");
     pieces[66] = pieces[67];
     EXPECT_FAIL(sl_tokenizer_create("bytes", false, pieces, 257, &err), err, SL_BAD_INPUT,
                 "piece 66 is not byte 65");
@@ -505,6 +505,6 @@ Test(decode, only_as_much_as_there_is_room_for)
     }
     struct sl_decoding job = {.ids = bad, .count = 2};
     EXPECT_FAIL(sl_tokenizer_decode(tokens, &job, &err) >= 0, err, SL_BAD_INPUT,
-                "token 1 is 6; the vocabulary has 0 to 5");
+                "token 1: invalid id 6: expected 0 to 5");
     sl_tokenizer_destroy(tokens);
 }

@@ -261,7 +261,7 @@ Test(labelled, mistakes_are_named)
     other.hyperparameters.validation_fraction = 0.1f;
     other.sources.corpus = data;
     other.sources.data = NULL;
-    expect_refused(&other, "epochs is 2, but a text has none");
+    expect_refused(&other, "invalid epochs '2'");
 }
 
 /* Tokens and their order are the same; what they mean is not. */
@@ -322,7 +322,7 @@ Test(labelled, a_model_begins_where_another_ended)
     training.config.width = 24;
     struct sl_trainer *none = sl_trainer_create(engine, &training, &err);
     cr_expect_null(none);
-    cr_expect(strstr(err.text, "x36, want"), "%s", err.text);
+    cr_expect(strstr(err.text, "x36: expected"), "%s", err.text);
     forget_run();
     training = from_model(sl_arch_find("tsa"), first);
     none = sl_trainer_create(engine, &training, &err);

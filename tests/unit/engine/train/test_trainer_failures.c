@@ -206,12 +206,12 @@ Test(trainer_failures, a_corpus_that_cannot_be_used_is_named)
     training.sources.corpus = test_path(missing, dirs.top, "missing.txt");
     expect_refused(&training, SL_NOT_FOUND, "missing.txt");
     training.sources.corpus = dirs.top;
-    expect_refused(&training, SL_BAD_INPUT, "not a plain file");
+    expect_refused(&training, SL_BAD_INPUT, "not a regular file");
     training.sources.corpus = dirs.corpus;
     test_write_file(dirs.corpus, "");
     expect_refused(&training, SL_BAD_INPUT, "empty");
     test_write_file(dirs.corpus, "too short");
-    expect_refused(&training, SL_BAD_INPUT, "too short for a context of 13");
+    expect_refused(&training, SL_BAD_INPUT, "too few for a context of 13");
     test_write_file(dirs.corpus, "not UTF-8 from byte 27 on: \xff\xfe and so on, for long enough.");
     expect_refused(&training, SL_BAD_INPUT, "UTF-8");
     cr_expect_neq(access(dirs.run, F_OK), 0, "a failed beginning made a directory");
