@@ -24,7 +24,7 @@ static const struct sl_tokenizer_kind *kind_of(const char *name)
 
 const char *sl_vocabulary_file(const char *kind)
 {
-    return kind_of(kind)->split ? lines_file : json_file;
+    return kind_of(kind)->split_words ? lines_file : json_file;
 }
 
 const char *sl_vocabulary_file_in(const char *directory)
@@ -37,7 +37,7 @@ const char *sl_vocabulary_file_in(const char *directory)
 
 bool sl_vocabulary_splits(const char *kind)
 {
-    return kind_of(kind)->split;
+    return kind_of(kind)->split_words;
 }
 
 /* -- lines ------------------------------------------------------------------------------------ */
@@ -181,7 +181,7 @@ static struct sl_tokenizer *json_read(const struct sl_tokenizer_kind *kind, cons
 
 char *sl_vocabulary_print(const struct sl_tokenizer *tokens, struct sl_err *err)
 {
-    return tokens->kind->split ? lines_print(tokens, err) : json_print(tokens, err);
+    return tokens->kind->split_words ? lines_print(tokens, err) : json_print(tokens, err);
 }
 
 struct sl_tokenizer *sl_vocabulary_read(const char *kind, bool lower, const char *text,
@@ -189,14 +189,15 @@ struct sl_tokenizer *sl_vocabulary_read(const char *kind, bool lower, const char
 {
     const struct sl_tokenizer_kind *k = kind_of(kind);
     text = bytes > 0 ? text : ""; /* an empty file is mapped to nothing */
-    return k->split ? lines_read(kind, lower, text, bytes, err) : json_read(k, text, bytes, err);
+    return k->split_words ? lines_read(kind, lower, text, bytes, err)
+                          : json_read(k, text, bytes, err);
 }
 
 struct sl_tokenizer *sl_vocabulary_open(const char *kind, bool lower, const char *path,
                                         struct sl_err *err)
 {
     struct sl_map map = {0};
-    if (!kind_of(kind)->split) {
+    if (!kind_of(kind)->split_words) {
         sl_fail(err, SL_BAD_INPUT, "tokenizer '%s' takes no vocabulary file", kind);
         return NULL;
     }

@@ -1,13 +1,16 @@
-/* record_format.h - what a format of record files is inside: lines in, rows of fields out.
+/* record_format.h - a file format of records: reads lines, returns rows of fields.
  *
- * A format is one file in data/ and one row in the table of records.c. */
+ * A format is one file in data/ and one row in the table of record_reader.c. */
 #pragma once
 
-#include "data/record_reader.h"
+#include "data/line_reader.h"
 
-enum { SL_CHOSEN_MAX = 17 }; /* a label and 16 columns of text */
+enum {
+    SL_FIELDS_MAX = 1024, /* of a row */
+    SL_CHOSEN_MAX = 17    /* selected columns: a label and 16 columns of text */
+};
 
-/* Bytes that belong to the format, until its next row. */
+/* The bytes belong to the format and are valid until its next row. */
 struct sl_field {
     const char *data; /* NULL: the record has no such field */
     size_t bytes;
@@ -19,7 +22,8 @@ struct sl_row {
     struct sl_field fields[SL_FIELDS_MAX];
 };
 
-/* The columns that the caller wants: the label first, or in its place once more the first text. */
+/* The selected columns: the label first (unlabelled: the first text column once more), then the
+ * text columns. */
 struct sl_chosen {
     const char *names[SL_CHOSEN_MAX];
     int count;
@@ -27,14 +31,14 @@ struct sl_chosen {
 };
 
 struct sl_record_format {
-    const char *name;      /* the ending of its files, too */
-    const char *separator; /* what stands between fields, as a plural; NULL when keyed */
-    bool keyed;            /* rows hold the chosen columns in their order, not all there are */
-    size_t size;           /* of its own state, which starts as zeros */
+    const char *name;      /* also the file extension */
+    const char *separator; /* of fields, in plural, for errors; NULL when keyed */
+    bool keyed;            /* rows hold the selected columns only, in their order */
+    size_t size;           /* of its state, which starts as zeros */
     bool (*open)(void *state, const struct sl_chosen *chosen, struct sl_err *err);
-    /* Errors name the place. */
+    /* Errors name file, line and column. */
     bool (*next)(void *state, struct sl_line_reader *lines, struct sl_row *row, struct sl_err *err);
-    void (*close)(void *state); /* also of a state that did not open */
+    void (*close)(void *state); /* also after open failed */
 };
 
 extern const struct sl_record_format sl_record_format_tsv, sl_record_format_csv,

@@ -4,33 +4,30 @@
  *   CSV         RFC 4180: commas, "quoted, fields", "doubled "" quotes", line breaks in quotes
  *   JSON Lines  an object per line
  *
- * Empty lines are passed over, but within a CSV field's quotes.
+ * Empty lines are skipped, except inside a quoted CSV field.
  *
- * Every error names the file, the line and the column, says what was found and what would do. */
+ * Every error names the file, the line and the column, what was found and what was expected. */
 #pragma once
 
 #include "data/line_reader.h"
 
 #include "sluice/model.h"
 
-enum { SL_FIELDS_MAX = 1024 };
-
-/* Which columns to read. They are chosen by name, and then the first line of a TSV or CSV file is
- * one of names; or by number, from 1, and then it is not. Several text columns, as in
- * "title,description", are joined by a space, empty ones passed over. JSON Lines always have
- * names. */
+/* Which columns to read. By name: the first line of a TSV or CSV file is a header line. By number,
+ * from 1: it is not. Several text columns, as in "title,description", are joined by a space; empty
+ * ones are skipped. JSON Lines always has names. */
 struct sl_record_options {
-    const char *format; /* "tsv", "csv", "jsonl"; NULL: by the name of the file */
+    const char *format; /* "tsv", "csv", "jsonl"; NULL: from the file name */
     const char *label;  /* NULL: "label" */
     const char *text;   /* NULL: "text" */
-    bool unlabelled;    /* of no label: no column is looked for, and records have none */
+    bool unlabelled;    /* do not read a label column; records have no label */
     struct sl_data_limits limits;
 };
 
-/* Valid until the next record is asked for. */
+/* Valid until the next record is read. */
 struct sl_record {
     int64_t line;      /* where it begins, from 1 */
-    const char *label; /* 1 to SL_LABEL_BYTES_MAX bytes, no NUL among them; NULL: unlabelled */
+    const char *label; /* 1 to SL_LABEL_BYTES_MAX bytes, no NUL; NULL: unlabelled */
     size_t label_bytes;
     const char *text; /* 1 byte or more of UTF-8; NULL past the last record */
     size_t text_bytes;

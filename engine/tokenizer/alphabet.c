@@ -1,4 +1,4 @@
-/* alphabet.c - characters counted, then sorted twice. */
+/* alphabet.c - counts characters, sorts them by count, and the most frequent by code point. */
 #include "tokenizer/alphabet.h"
 
 #include "base/utf8.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ALPHABET_MAX = 1000 }; /* ideographs and emoji are many, and each takes two places */
+enum { ALPHABET_MAX = 1000 }; /* bounds ideographs and emoji: each character takes two ids */
 
 struct character {
     int64_t times;
@@ -28,7 +28,7 @@ static int by_point(const void *a, const void *b)
     return (x->point > y->point) - (x->point < y->point);
 }
 
-/* How often each character occurs in the words. */
+/* Counts each character in the words. */
 static bool characters_count(struct sl_string_counter *characters,
                              const struct sl_string_counter *words, struct sl_err *err)
 {
@@ -45,8 +45,8 @@ static bool characters_count(struct sl_string_counter *characters,
     return true;
 }
 
-/* Fills `out` with the characters, those of the alphabet first and in their order; returns how many
- * these are. */
+/* Fills `out` with the characters, those of the alphabet first and in order; returns the size of
+ * the alphabet. */
 static int alphabet_choose(struct character *out, const struct sl_string_counter *characters)
 {
     size_t count = (size_t)characters->count;
@@ -63,11 +63,11 @@ static int alphabet_choose(struct character *out, const struct sl_string_counter
     return (int)count;
 }
 
-static bool character_add(struct sl_string_counter *pieces, uint32_t point, const char *joint,
+static bool character_add(struct sl_string_counter *pieces, uint32_t point, const char *prefix,
                           struct sl_err *err)
 {
     char text[16];
-    size_t length = (size_t)snprintf(text, sizeof text - SL_UTF8_MAX, "%s", joint);
+    size_t length = (size_t)snprintf(text, sizeof text - SL_UTF8_MAX, "%s", prefix);
     size_t bytes = sl_utf8_put(point, text + length);
     if (!sl_string_counter_add(pieces, (struct sl_piece){text + length, bytes}, 1, NULL, err))
         return false;
@@ -76,7 +76,7 @@ static bool character_add(struct sl_string_counter *pieces, uint32_t point, cons
 }
 
 static bool alphabet_add(struct sl_string_counter *pieces,
-                         const struct sl_string_counter *characters, const char *joint, int size,
+                         const struct sl_string_counter *characters, const char *prefix, int size,
                          struct sl_err *err)
 {
     struct character *alphabet = calloc((size_t)characters->count + 1, sizeof *alphabet);
@@ -85,7 +85,7 @@ static bool alphabet_add(struct sl_string_counter *pieces,
     int count = alphabet_choose(alphabet, characters);
     bool ok = true;
     for (int i = 0; i < count && ok; i++)
-        ok = character_add(pieces, alphabet[i].point, joint, err);
+        ok = character_add(pieces, alphabet[i].point, prefix, err);
     free(alphabet);
     if (ok && pieces->count > size)
         return sl_fail(err, SL_BAD_INPUT,
@@ -95,11 +95,11 @@ static bool alphabet_add(struct sl_string_counter *pieces,
 }
 
 bool sl_alphabet_add(struct sl_string_counter *pieces, const struct sl_string_counter *words,
-                     const char *joint, int size, struct sl_err *err)
+                     const char *prefix, int size, struct sl_err *err)
 {
     struct sl_string_counter characters = {0};
     bool ok = characters_count(&characters, words, err) &&
-              alphabet_add(pieces, &characters, joint, size, err);
+              alphabet_add(pieces, &characters, prefix, size, err);
     sl_string_counter_release(&characters);
     return ok;
 }

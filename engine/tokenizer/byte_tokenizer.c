@@ -1,5 +1,5 @@
-/* byte_tokenizer.c - one id per byte: its value and 1, so that 0 is free to fill with. */
-#include "tokenizer/kinds.h"
+/* byte_tokenizer.c - one id per byte: its value + 1; id 0 is the padding token. */
+#include "tokenizer/tokenizer.h"
 
 enum { BYTES = 256 };
 
@@ -19,7 +19,7 @@ static struct sl_tokenizer *bytes_learn(const char *text, size_t bytes, struct s
 static bool bytes_open(struct sl_tokenizer *tokens, struct sl_err *err)
 {
     if (tokens->count != BYTES + 1)
-        return sl_fail(err, SL_BAD_INPUT, "%d pieces: expected %d: nothing, then every byte",
+        return sl_fail(err, SL_BAD_INPUT, "%d pieces: expected %d, an empty one and every byte",
                        tokens->count, BYTES + 1);
     for (int id = 0; id <= BYTES; id++) {
         const struct sl_piece *piece = &tokens->pieces[id];

@@ -1,7 +1,7 @@
 /* characters.c - one id per Unicode code point, numbered in code point order. */
 #include "base/list.h"
 #include "base/utf8.h"
-#include "tokenizer/kinds.h"
+#include "tokenizer/tokenizer.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    DIRECT = 0x3000,   /* looked up in a table: the alphabets; beyond are mostly ideographs */
+    DIRECT = 0x3000,   /* code points below this use a table; above are mostly ideographs */
     STRANGERS_MAX = 5, /* unknown characters that one error names */
     STRANGER_BYTES = 64
 };
@@ -21,7 +21,7 @@ struct characters {
     int32_t replacement;    /* -1 for none */
 };
 
-/* Characters that the vocabulary does not have, with the place where each was met first. */
+/* Unknown characters, each with the position of its first occurrence. */
 struct strangers {
     uint32_t points[STRANGERS_MAX];
     long places[STRANGERS_MAX];
@@ -44,7 +44,7 @@ static bool points_collect(bool *seen, const char *text, size_t bytes, struct sl
     return true;
 }
 
-/* Pieces of the code points that were seen; `text` has room for all of them. */
+/* One piece per code point seen; `text` has room for all of them. */
 static int pieces_fill(const bool *seen, struct sl_piece *pieces, char *text)
 {
     int count = 0;
@@ -110,7 +110,7 @@ static int32_t id_find(const struct characters *c, uint32_t point)
     return found ? (int32_t)(found - c->points) : -1;
 }
 
-/* The first that the vocabulary has of those that sl_unknown promises. */
+/* The first character of sl_unknown's list that the vocabulary has. */
 static int32_t replacement_find(const struct characters *c)
 {
     static const uint32_t choices[] = {0xFFFD, '?', ' '};
@@ -178,7 +178,7 @@ static void stranger_note(struct strangers *s, uint32_t point, long place)
     s->count++;
 }
 
-/* "'é' (U+00E9) at character 12"; control characters are given by number alone. */
+/* "'é' (U+00E9) at character 12"; of control characters, only the number. */
 static void stranger_describe(uint32_t point, long place, char text[STRANGER_BYTES])
 {
     char utf8[SL_UTF8_MAX];

@@ -1,4 +1,4 @@
-/* merges.c - joins the pair of neighbouring pieces that occurs most often, again and again.
+/* merges.c - byte pair encoding: merges the most frequent pair of neighbouring pieces, repeatedly.
  *
  * The criterion is the plain count, that of byte pair encoding (Sennrich et al. 2016), and not the
  * count divided by those of the two parts, which papers describe as WordPiece's likelihood. Google
@@ -6,13 +6,13 @@
  * The quotient favours pairs of rare characters over frequent words. It changes with every count of
  * either part, so it cannot be updated pair by pair.
  *
- * Of pairs with one count that one is joined whose left piece has the smaller id, then whose right
- * piece has. Words of `aaa` have the pair (a, a) twice and are joined from the left.
+ * Ties are broken by the smaller id of the left piece, then of the right piece. The word `aaa` has
+ * the pair (a, a) twice and is merged from the left.
  *
- * A pair knows the words that may have it, so joining it touches those alone. The heap has one
- * valid entry per pair, with the count it had when it was put there (`heaped`): a pair that has
- * become rarer is put back with its new count when it comes up; one that has become more frequent
- * gets a new entry at once. */
+ * Each pair lists the words that may contain it, so a merge touches only those. The heap has one
+ * valid entry per pair, with the count at the time of insertion (`heaped`): a pair that has become
+ * rarer is reinserted with its new count when it is popped; one that has become more frequent gets
+ * a new entry at once. */
 #include "tokenizer/merges.h"
 
 #include "base/dynarray.h"
@@ -23,7 +23,7 @@
 #include <string.h>
 
 enum {
-    TIMES_MIN = 2, /* a pair that occurs once is no piece, but noise */
+    TIMES_MIN = 2, /* pairs that occur once are noise */
     PAIRS_FIRST = 1 << 14,
     PAIRS_MAX = 1 << 30, /* numbers of pairs and uses are 32 bits wide */
     PIECES_BETWEEN_REPORTS = 64
@@ -32,7 +32,7 @@ enum {
 struct pair {
     int32_t left, right;
     int64_t count, heaped;
-    int32_t uses; /* list of words that had it once; -1: none */
+    int32_t uses; /* list of words that contained it at some time; -1: none */
 };
 
 struct use {
@@ -44,7 +44,7 @@ struct entry {
     uint32_t pair;
 };
 
-/* A word: its pieces, of which there are fewer after each join, and how often it occurs. */
+/* A word: its pieces, fewer after each merge, and its count. */
 struct part {
     size_t start;
     int count;
@@ -53,7 +53,7 @@ struct part {
 
 struct merger {
     struct sl_string_counter *pieces;
-    const char *joint;
+    const char *prefix;
     struct part *parts;
     int32_t *ids; /* of the pieces of all words */
 
@@ -64,7 +64,7 @@ struct merger {
 
     struct use *uses;
     size_t use_count, use_room;
-    int32_t spare; /* uses that are free again */
+    int32_t spare; /* free list of uses */
 
     struct entry *heap;
     size_t heap_count, heap_room;
@@ -114,7 +114,7 @@ static bool slots_resize(struct merger *m, uint32_t count)
     return true;
 }
 
-/* The pair, made when it is not there; NULL without memory. */
+/* The pair, created if new; NULL without memory. */
 static struct pair *pair_get(struct merger *m, int32_t left, int32_t right)
 {
     uint32_t *slot = slot_of(m, left, right);
@@ -131,7 +131,7 @@ static struct pair *pair_get(struct merger *m, int32_t left, int32_t right)
     return &m->pairs[m->pair_count - 1];
 }
 
-/* A place for one more use; -1 without memory. */
+/* The index of a free use; -1 without memory. */
 static int32_t use_new(struct merger *m)
 {
     int32_t at = m->spare;
@@ -198,14 +198,14 @@ static struct entry heap_pop(struct merger *m)
     return top;
 }
 
-/* The pair that is most frequent now; false when none is frequent enough. */
+/* Pops the most frequent pair; false when none is frequent enough. */
 static bool pair_next(struct merger *m, uint32_t *pair)
 {
     while (m->heap_count > 0) {
         struct entry top = heap_pop(m);
         struct pair *p = &m->pairs[top.pair];
         if (top.count != p->heaped)
-            continue; /* a later entry holds */
+            continue; /* a later entry is valid */
         *pair = top.pair;
         if (top.count == p->count)
             return true;
@@ -229,8 +229,8 @@ static bool risen_push(struct merger *m)
 
 /* -- words ------------------------------------------------------------------------------------ */
 
-/* Counts the pairs of a word; those with the piece `fresh` (-1: all) also learn that the word has
- * them. */
+/* Counts the pairs of a word; adds the word to the list of those with the piece `fresh` (-1: of
+ * all). */
 static bool pairs_put(struct merger *m, int32_t word, int32_t fresh)
 {
     const struct part *part = &m->parts[word];
@@ -260,7 +260,7 @@ static void pairs_take(struct merger *m, int32_t word)
         m->pairs[*slot_of(m, ids[i], ids[i + 1]) - 1].count -= part->times;
 }
 
-/* Joins every left with the right after it. */
+/* Merges every left piece with a right piece after it. */
 static void word_join(struct merger *m, int32_t word, struct pair pair, int32_t joined)
 {
     struct part *part = &m->parts[word];
@@ -284,7 +284,7 @@ static bool word_has(const struct merger *m, int32_t word, struct pair pair)
     return false;
 }
 
-/* Joins a pair in all words that have it. */
+/* Merges a pair in all words that contain it. */
 static bool pair_join(struct merger *m, uint32_t number, int32_t joined)
 {
     const struct pair pair = m->pairs[number];
@@ -306,13 +306,13 @@ static bool pair_join(struct merger *m, uint32_t number, int32_t joined)
 
 /* -- beginning -------------------------------------------------------------------------------- */
 
-/* The ids of a word's characters; none when one of them is not in the alphabet. */
+/* The ids of a word's characters; none if one is not in the alphabet. */
 static int word_spell(const struct merger *m, struct sl_piece word, int32_t *ids)
 {
     char text[16];
-    size_t length = strlen(m->joint);
+    size_t length = strlen(m->prefix);
     int count = 0;
-    memcpy(text, m->joint, length);
+    memcpy(text, m->prefix, length);
     for (size_t at = 0, from = 0; at < word.bytes; from = at) {
         uint32_t point;
         (void)sl_utf8_next(word.text, word.bytes, &at, &point);
@@ -346,13 +346,13 @@ static bool merger_init(struct merger *m, const struct sl_string_counter *words)
     return risen_push(m);
 }
 
-/* The id of two pieces in one. It may be there: "a" and "##bc" make the same as "ab" and "##c". */
+/* The id of the merged piece. It may exist: "a" + "##bc" is the same as "ab" + "##c". */
 static bool piece_join(struct merger *m, const struct pair *pair, int *joined, struct sl_err *err)
 {
     char text[2 * SL_PIECE_BYTES_MAX];
     struct sl_piece left = sl_string_counter_text(m->pieces, pair->left);
     struct sl_piece right = sl_string_counter_text(m->pieces, pair->right);
-    size_t length = strlen(m->joint);
+    size_t length = strlen(m->prefix);
     assert(right.bytes > length);
     assert(left.bytes + right.bytes <= sizeof text);
     memcpy(text, left.text, left.bytes);
@@ -379,9 +379,9 @@ static bool pieces_add(struct merger *m, const struct sl_tokenizer_options *how,
 }
 
 bool sl_merges_add(struct sl_string_counter *pieces, const struct sl_string_counter *words,
-                   const char *joint, const struct sl_tokenizer_options *how, struct sl_err *err)
+                   const char *prefix, const struct sl_tokenizer_options *how, struct sl_err *err)
 {
-    struct merger m = {.pieces = pieces, .joint = joint};
+    struct merger m = {.pieces = pieces, .prefix = prefix};
     bool ok = merger_init(&m, words) ? pieces_add(&m, how, err) : fail_memory(&m, err);
     merger_release(&m);
     return ok;

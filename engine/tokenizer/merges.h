@@ -1,12 +1,11 @@
-/* merges.h - the pieces that a vocabulary is made of beyond its characters: the pairs that words
- * have most often, joined one after another. */
+/* merges.h - the pieces of a WordPiece vocabulary beyond its alphabet, by byte pair encoding. */
 #pragma once
 
 #include "tokenizer/string_counter.h"
 #include "tokenizer/tokenizer.h"
 
-/* Adds pieces until there are as many as `how` asks for, or no pair is left that occurs twice. The
- * characters must be there. */
+/* Adds pieces until the size in `how` is reached or no pair occurs twice. `pieces` must hold the
+ * alphabet. */
 bool sl_merges_add(struct sl_string_counter *pieces, const struct sl_string_counter *words,
-                   const char *joint, const struct sl_tokenizer_options *how, struct sl_err *err)
+                   const char *prefix, const struct sl_tokenizer_options *how, struct sl_err *err)
     SL_MUST_CHECK;

@@ -13,7 +13,7 @@ static bool is_within(uint32_t point, const uint32_t (*ranges)[2], size_t count)
     return false;
 }
 
-/* The blocks of CJK ideographs that BERT knows of. */
+/* The blocks of CJK ideographs in BERT's tokenizer. */
 static bool is_ideograph(uint32_t point)
 {
     static const uint32_t blocks[][2] = {{0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},
@@ -22,7 +22,7 @@ static bool is_ideograph(uint32_t point)
     return is_within(point, blocks, sizeof blocks / sizeof *blocks);
 }
 
-/* Beyond category P: "$", "+" and their like, which Unicode calls symbols. */
+/* Beyond category P: "$", "+" and others that Unicode calls symbols. */
 static bool is_ascii_punctuation(uint32_t point)
 {
     static const uint32_t blocks[][2] = {{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}};

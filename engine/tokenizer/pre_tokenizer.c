@@ -1,5 +1,5 @@
-/* pre_tokenizer.c - characters in, words out. A queue between them, because one character may
- * become several code points, not all of the same word. */
+/* pre_tokenizer.c - splits text into words. A queue holds code points, because one character may
+ * normalize to several, not all of the same word. */
 #include "tokenizer/pre_tokenizer.h"
 
 #include "base/utf8.h"
@@ -27,7 +27,7 @@ static bool queue_fill(struct sl_pre_tokenizer *s)
     return true;
 }
 
-/* Marks in a row go by their order, those of one order as they came (Unicode's canonical order). */
+/* Sorts consecutive marks by combining class, stably (Unicode's canonical order). */
 static void word_put(struct sl_word *word, const struct sl_codepoint *codepoint,
                      const struct sl_pre_tokenizer *s)
 {
@@ -56,12 +56,12 @@ bool sl_pre_tokenizer_next(struct sl_pre_tokenizer *s, struct sl_word *word)
         const struct sl_codepoint *codepoint = &s->queue[s->taken];
         bool alone = codepoint->kind > SL_CODEPOINT_PART;
         if (word->count > 0 && (alone || codepoint->kind == SL_CODEPOINT_SPACE))
-            break; /* it waits in the queue */
+            break; /* it stays in the queue */
         s->taken++;
         if (codepoint->kind >= SL_CODEPOINT_PART)
             word_put(word, codepoint, s);
         else if (codepoint->kind == SL_CODEPOINT_ACCENT && codepoint->order == 0)
-            word->settled = word->count; /* nothing was sorted past it before it was taken off */
+            word->settled = word->count; /* marks are not sorted across a stripped accent */
         if (alone)
             break;
     }

@@ -1,11 +1,11 @@
-/* pre_tokenizer.h - a text as words: normalised codepoints that know where they come from.
+/* pre_tokenizer.h - splits a text into words of normalized code points with their byte offsets.
  *
  *     struct sl_pre_tokenizer p = {.normalizer = &normalizer, .text = text, .bytes = bytes};
  *     struct sl_word word;
  *     while (sl_pre_tokenizer_next(&p, &word))
  *         ...
  *
- * The text must have been found to be UTF-8 (sl_utf8_check). It stays the caller's. */
+ * The text must be valid UTF-8 (sl_utf8_check). It belongs to the caller. */
 #pragma once
 
 #include "tokenizer/normalizer.h"
@@ -14,7 +14,7 @@
 
 enum { SL_WORD_CODEPOINTS_MAX = 100 }; /* BERT's: longer words are unknown words */
 
-/* A codepoint, and the bytes [start, stop) of the text that it comes from. */
+/* A code point, and the bytes [start, stop) of the text that it comes from. */
 struct sl_word_codepoint {
     uint32_t point, order;
     size_t start, stop;
@@ -22,10 +22,10 @@ struct sl_word_codepoint {
 
 struct sl_word {
     struct sl_word_codepoint codepoints[SL_WORD_CODEPOINTS_MAX];
-    int count; /* SL_WORD_CODEPOINTS_MAX + 1: it is longer, and the rest of it was passed over */
-    enum sl_codepoint_kind kind; /* of its codepoints, which are all of one */
+    int count;                   /* SL_WORD_CODEPOINTS_MAX + 1: longer; the rest was skipped */
+    enum sl_codepoint_kind kind; /* of all its code points */
     size_t start, stop;          /* from its first codepoint to its last */
-    int settled;                 /* codepoints that marks to come are not sorted before */
+    int settled;                 /* later marks are not sorted before this many code points */
 };
 
 struct sl_pre_tokenizer {

@@ -1,4 +1,4 @@
-/* string_counter.c - one pool of bytes, one list, and a hash table of numbers into the list. */
+/* string_counter.c - one pool of bytes, one list, and a hash table of indices into the list. */
 #include "tokenizer/string_counter.h"
 
 #include "base/dynarray.h"
@@ -36,7 +36,7 @@ static uint32_t hash(struct sl_piece text)
     return (uint32_t)sl_random_mix(h);
 }
 
-/* Where a text's number is, or would be. */
+/* The slot of a text's index, or the free slot where it belongs. */
 static uint32_t *slot_of(const struct sl_string_counter *c, struct sl_piece text)
 {
     uint32_t at = hash(text) & c->mask;

@@ -1,8 +1,6 @@
-/* tokenizer.c - the table of kinds, and what all of them have in common: a list of pieces. */
+/* tokenizer.c - the table of kinds, and what all kinds share: the vocabulary and decoding. */
 #include "tokenizer/tokenizer.h"
 #include "base/list.h"
-
-#include "tokenizer/kinds.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -63,7 +61,7 @@ static struct sl_tokenizer *tokens_allocate(const struct sl_tokenizer_kind *kind
     if (!tokens)
         return NULL;
     tokens->kind = kind;
-    tokens->lower = lower && kind->split;
+    tokens->lower = lower && kind->split_words;
     for (int i = 0; i < SL_SPECIALS; i++)
         tokens->special[i] = -1;
     return tokens;
@@ -190,7 +188,7 @@ static bool is_special(const struct sl_tokenizer *tokens, int32_t id)
     return false;
 }
 
-/* Writes what there is room for; returns the bytes that the text has then. */
+/* Appends as much as fits; returns the length of the whole text, as snprintf does. */
 static size_t text_put(const struct sl_decoding *job, size_t used, const char *bytes, size_t count)
 {
     if (used < job->capacity)
@@ -205,26 +203,26 @@ static bool begins(const struct sl_piece *piece, const char *with)
     return piece->bytes >= length && memcmp(piece->text, with, length) == 0;
 }
 
-/* Whether a piece is close to what is before it. */
-static bool clings(const struct sl_tokenizer_kind *kind, const struct sl_piece *piece)
+/* Whether a piece follows the previous one without a space. */
+static bool attaches(const struct sl_tokenizer_kind *kind, const struct sl_piece *piece)
 {
-    const char *const *with = kind->clinging;
+    const char *const *with = kind->no_space_before;
     while (with && *with && !begins(piece, *with))
         with++;
     return with && *with;
 }
 
-/* Adds a piece to `used` bytes of text, with what goes before it. */
+/* Appends a piece to `used` bytes of text, with a space before it where the kind has one. */
 static size_t piece_put(const struct sl_tokenizer *tokens, const struct sl_decoding *job,
                         size_t used, const struct sl_piece *piece)
 {
-    const char *joint = tokens->kind->joint;
-    size_t length = joint ? strlen(joint) : 0;
-    if (used == 0 || !tokens->kind->spaced)
+    const char *continuation_prefix = tokens->kind->continuation_prefix;
+    size_t length = continuation_prefix ? strlen(continuation_prefix) : 0;
+    if (used == 0 || !tokens->kind->join_with_space)
         return text_put(job, used, piece->text, piece->bytes);
-    if (joint && piece->bytes > length && begins(piece, joint))
+    if (continuation_prefix && piece->bytes > length && begins(piece, continuation_prefix))
         return text_put(job, used, piece->text + length, piece->bytes - length);
-    if (!clings(tokens->kind, piece))
+    if (!attaches(tokens->kind, piece))
         used = text_put(job, used, " ", 1);
     return text_put(job, used, piece->text, piece->bytes);
 }
@@ -256,7 +254,7 @@ const char *sl_tokenizer_piece(const struct sl_tokenizer *tokens, int32_t id, si
     return tokens->pieces[id].text;
 }
 
-/* Moves the ids from `from` on to `to`. */
+/* Moves `count` ids, and their offsets, within the arrays. */
 static void shift(int32_t *ids, struct sl_token_offset *places, long from, long to, long count)
 {
     memmove(ids + to, ids + from, (size_t)count * sizeof *ids);

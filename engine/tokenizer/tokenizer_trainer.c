@@ -1,4 +1,4 @@
-/* tokenizer_trainer.c - texts in, counted words between, pieces of the kind's choice out. */
+/* tokenizer_trainer.c - counts the words of texts, then lets the kind choose its pieces. */
 #include "tokenizer/tokenizer_trainer.h"
 
 #include "base/utf8.h"
@@ -11,7 +11,7 @@
 enum { DISTINCT_MAX = 1 << 21, DISTINCT_BYTES_MAX = 1 << 25, SIZE_MIN = 8 };
 
 static_assert(SL_WORD_CODEPOINTS_MAX * SL_UTF8_MAX + 2 <= SL_PIECE_BYTES_MAX,
-              "a word that is one piece, after its joint, is a line that can be read again");
+              "a word that is one piece, after its prefix, is a line that can be read again");
 
 struct sl_tokenizer_trainer {
     const struct sl_tokenizer_kind *kind;
@@ -71,7 +71,7 @@ struct sl_tokenizer_trainer_stats sl_tokenizer_trainer_stats(
 
 /* -- counting --------------------------------------------------------------------------------- */
 
-/* How much of the room the words would take that were counted more than `times`, as a share. */
+/* The fraction of the memory bound that words with more than `times` occurrences take. */
 static double room_after(const struct sl_string_counter *words, int64_t times)
 {
     double count = 0, bytes = 0;

@@ -5,9 +5,9 @@
  *     struct sl_tokenizer *tokens = sl_tokenizer_trainer_finish(trainer, err);
  *     sl_tokenizer_trainer_destroy(trainer);
  *
- * Texts are only counted, word by word: at most 2^21 distinct words and 32 MiB of them. When there
- * are more, those counted least are forgotten until half of the room is free, and go on from zero
- * should they come again. The same texts in the same order give the same vocabulary. */
+ * Only word counts are kept: at most 2^21 distinct words and 32 MiB of text. Beyond that the rarest
+ * words are dropped until half of the memory is free; their counts restart at zero. The same texts
+ * in the same order give the same vocabulary. */
 #pragma once
 
 #include "tokenizer/string_counter.h"
@@ -19,27 +19,27 @@ struct sl_tokenizer_trainer *sl_tokenizer_trainer_create(const struct sl_tokeniz
                                                          struct sl_err *err) SL_MUST_CHECK;
 void sl_tokenizer_trainer_destroy(struct sl_tokenizer_trainer *trainer); /* NULL is fine */
 
-/* UTF-8; a text ends its last word. */
+/* text: UTF-8. A word does not continue into the next text. */
 bool sl_tokenizer_trainer_add(struct sl_tokenizer_trainer *trainer, const char *text, size_t bytes,
                               struct sl_err *err) SL_MUST_CHECK;
 
 struct sl_tokenizer_trainer_stats {
     int64_t words;     /* with repetitions */
-    int distinct;      /* that are remembered */
-    int64_t forgotten; /* words that were counted so often or less are not; 0: all are */
+    int distinct;      /* words that are kept */
+    int64_t forgotten; /* words with at most this many occurrences were dropped; 0: none */
 };
 struct sl_tokenizer_trainer_stats sl_tokenizer_trainer_stats(
     const struct sl_tokenizer_trainer *trainer);
 
-/* Fewer pieces than asked for when the texts have no more to give; fails when they have none, or
- * when the alphabet alone takes more. */
+/* The vocabulary is smaller than requested when the texts have too few words. Fails when they have
+ * none, or when the alphabet alone exceeds the size. */
 struct sl_tokenizer *sl_tokenizer_trainer_finish(struct sl_tokenizer_trainer *trainer,
                                                  struct sl_err *err) SL_MUST_CHECK;
 
-/* All of it, from one text. Kinds that do not split look at the text alone. */
+/* Trains on one text. Kinds that do not split words ignore all options but `kind`. */
 struct sl_tokenizer *sl_tokenizer_train(const struct sl_tokenizer_options *how, const char *text,
                                         size_t bytes, struct sl_err *err) SL_MUST_CHECK;
 
-/* The same with the standard size, lower-cased. */
+/* The same with the default size, lower-cased. */
 struct sl_tokenizer *sl_tokenizer_train_default(const char *kind, const char *text, size_t bytes,
                                                 struct sl_err *err) SL_MUST_CHECK;

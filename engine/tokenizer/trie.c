@@ -1,4 +1,4 @@
-/* trie.c - edges in one hash table: a node is a number, and costs nothing more than its edge. */
+/* trie.c - edges in one hash table: a node is an index and needs no memory beyond its edge. */
 #include "tokenizer/trie.h"
 
 #include "base/dynarray.h"
@@ -10,7 +10,7 @@
 
 enum { EDGES_FIRST = 1 << 10 };
 
-/* Where an edge is, or would be. */
+/* The slot of an edge, or the free slot where it belongs. */
 static struct sl_edge *edge_at(const struct sl_trie *t, uint32_t node, uint32_t point)
 {
     uint64_t hash = ((uint64_t)node << 32 | point) * 0x9E3779B97F4A7C15; /* Fibonacci hashing */
@@ -50,7 +50,7 @@ static bool trie_start(struct sl_trie *t)
     return edges_resize(t, EDGES_FIRST) && node_add(t) && node_add(t);
 }
 
-/* The node at the end of an edge, which is made when it is not there; 0 without memory. */
+/* The node at the end of an edge, created if missing; 0 without memory. */
 static uint32_t node_after(struct sl_trie *t, uint32_t node, uint32_t point)
 {
     struct sl_edge *edge = edge_at(t, node, point);
@@ -67,11 +67,11 @@ static uint32_t node_after(struct sl_trie *t, uint32_t node, uint32_t point)
     return edge->next;
 }
 
-/* Cuts the joint off, and says which tree the rest belongs to. */
-static uint32_t root_of(struct sl_piece *piece, const char *joint)
+/* Removes the prefix; returns the root of the tree that the rest belongs to. */
+static uint32_t root_of(struct sl_piece *piece, const char *prefix)
 {
-    size_t length = joint ? strlen(joint) : 0;
-    if (!joint || piece->bytes < length || memcmp(piece->text, joint, length) != 0)
+    size_t length = prefix ? strlen(prefix) : 0;
+    if (!prefix || piece->bytes < length || memcmp(piece->text, prefix, length) != 0)
         return SL_TRIE_WORD;
     piece->text += length;
     piece->bytes -= length;
@@ -90,11 +90,11 @@ static bool piece_check(const struct sl_piece *piece, int line, struct sl_err *e
     return sl_utf8_check(piece->text, piece->bytes, err) || sl_wrap(err, "line %d", line);
 }
 
-static bool piece_add(struct sl_trie *t, struct sl_piece piece, const char *joint, int32_t id,
+static bool piece_add(struct sl_trie *t, struct sl_piece piece, const char *prefix, int32_t id,
                       struct sl_err *err)
 {
     const char *text = piece.text; /* ends with a NUL, as a tokenizer's do */
-    uint32_t node = root_of(&piece, joint);
+    uint32_t node = root_of(&piece, prefix);
     for (size_t at = 0; at < piece.bytes;) {
         uint32_t point = 0;
         bool valid = sl_utf8_next(piece.text, piece.bytes, &at, &point);
@@ -110,14 +110,14 @@ static bool piece_add(struct sl_trie *t, struct sl_piece piece, const char *join
     return true;
 }
 
-bool sl_trie_fill(struct sl_trie *trie, const struct sl_tokenizer *tokens, const char *joint,
+bool sl_trie_fill(struct sl_trie *trie, const struct sl_tokenizer *tokens, const char *prefix,
                   struct sl_err *err)
 {
     if (!trie_start(trie))
         return sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
     for (int32_t id = 0; id < tokens->count; id++)
         if (!piece_check(&tokens->pieces[id], id + 1, err) ||
-            !piece_add(trie, tokens->pieces[id], joint, id, err))
+            !piece_add(trie, tokens->pieces[id], prefix, id, err))
             return false;
     return true;
 }

@@ -1,7 +1,7 @@
-/* trie.h - pieces by their characters: finds the longest one that a word begins with.
+/* trie.h - finds the longest piece of the vocabulary that a word begins with.
  *
- * Two trees in one table: pieces that begin words, and pieces that go on with them. Built once,
- * then read by any thread. */
+ * Two trees in one table: pieces at the start of a word, and pieces that continue one. Built once,
+ * then immutable; any thread may read it. */
 #pragma once
 
 #include "tokenizer/pre_tokenizer.h"
@@ -16,19 +16,19 @@ struct sl_edge {
 
 struct sl_trie {
     struct sl_edge *edges; /* by hash, open addressing, at most half full */
-    uint32_t mask;         /* one less than their number, a power of two */
-    int32_t *ids;          /* by node: of the piece that ends there; -1: none */
+    uint32_t mask;         /* capacity - 1; the capacity is a power of two */
+    int32_t *ids;          /* by node: the piece that ends there; -1: none */
     size_t nodes, room;
 };
 
-/* Puts all pieces of a tokenizer in a trie of zeros, those that begin with `joint` (may be NULL)
+/* Adds all pieces of a tokenizer to a zeroed trie, those that begin with `prefix` (may be NULL)
  * under SL_TRIE_REST without it. Fails for pieces that no file of lines could hold, and for two of
  * the same text, by line: id + 1. */
-bool sl_trie_fill(struct sl_trie *trie, const struct sl_tokenizer *tokens, const char *joint,
+bool sl_trie_fill(struct sl_trie *trie, const struct sl_tokenizer *tokens, const char *prefix,
                   struct sl_err *err) SL_MUST_CHECK;
 void sl_trie_release(struct sl_trie *trie); /* a zeroed one is fine */
 
-/* The id of a whole piece, written as in the file; -1: none. */
+/* The id of a whole piece, spelled as in the file; -1: none. */
 int32_t sl_trie_find(const struct sl_trie *trie, const char *text);
 
 /* The length in code points of the longest piece that matches the word from code point `from` on,

@@ -1,19 +1,19 @@
-/* wordpiece.c - BERT's pieces: the longest one that a word begins with, then the longest of those
- * that begin with "##" and go on with it, until the word is used up; when it cannot be, all of it
- * is one [UNK] (Devlin et al. 2018, the released tokenizer). */
+/* wordpiece.c - BERT's tokenizer: greedy longest match first, with "##" before pieces that continue
+ * a word. A word that cannot be matched completely is one [UNK] (Devlin et al. 2018, the released
+ * tokenizer). */
 #include "base/utf8.h"
 #include "tokenizer/alphabet.h"
-#include "tokenizer/kinds.h"
 #include "tokenizer/merges.h"
 #include "tokenizer/trie.h"
 
-static const char joint[] = "##";
+static const char continuation_prefix[] = "##";
 
-/* What stands close to the word before it. Hugging Face's decoder also knows " ' " and " do not",
- * but looks at one piece at a time with the blank before it, and none has a blank within. */
-static const char *const clinging[] = {".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re", NULL};
+/* Decoded without a space before them. Hugging Face's decoder also lists " ' " and " do not", but
+ * it looks at one piece at a time, and no piece contains a space. */
+static const char *const no_space_before[] = {".",  "?",  "!",   ",",   "n't",
+                                              "'m", "'s", "'ve", "'re", NULL};
 
-/* In this order in a vocabulary that we learn; anywhere in one that is read. */
+/* In this order in a learnt vocabulary; anywhere in one from a file. */
 static const struct {
     const char *name;
     enum sl_special role;
@@ -40,15 +40,15 @@ static bool wordpiece_choose(const struct sl_string_counter *words,
     for (int i = 0; i < NAMES; i++)
         names[i] = specials[i].name;
     return sl_string_counter_add_all(pieces, names, NAMES, err) &&
-           sl_alphabet_add(pieces, words, joint, how->size, err) &&
-           sl_merges_add(pieces, words, joint, how, err);
+           sl_alphabet_add(pieces, words, continuation_prefix, how->size, err) &&
+           sl_merges_add(pieces, words, continuation_prefix, how, err);
 }
 
 static bool wordpiece_open(struct sl_tokenizer *tokens, struct sl_err *err)
 {
     struct wordpiece *w = (struct wordpiece *)tokens;
     sl_normalizer_init(&w->normalizer, tokens->lower);
-    if (!sl_trie_fill(&w->trie, tokens, joint, err))
+    if (!sl_trie_fill(&w->trie, tokens, continuation_prefix, err))
         return false;
     for (int i = 0; i < NAMES; i++) {
         int32_t id = sl_trie_find(&w->trie, specials[i].name);
@@ -66,7 +66,7 @@ static void wordpiece_close(struct sl_tokenizer *tokens)
     sl_trie_release(&((struct wordpiece *)tokens)->trie);
 }
 
-/* From the first to the last of some codepoints; marks that were sorted may not be in order. */
+/* The byte span of some code points, of which sorted marks may be out of order. */
 static struct sl_token_offset place_of(const struct sl_word *word, int from, int count)
 {
     struct sl_token_offset place = {.start = word->codepoints[from].start,
@@ -79,7 +79,7 @@ static struct sl_token_offset place_of(const struct sl_word *word, int from, int
     return place;
 }
 
-/* The lengths and ids of a word's pieces; returns how many there are, 0 for an unknown word. */
+/* The lengths and ids of a word's pieces; returns their number, 0 for an unknown word. */
 static int word_cut(const struct wordpiece *w, const struct sl_word *word, int *lengths,
                     int32_t *ids)
 {
@@ -126,10 +126,10 @@ static bool wordpiece_encode(const struct sl_tokenizer *tokens, struct sl_encode
 const struct sl_tokenizer_kind sl_tokenizer_wordpiece = {
     .name = "wordpiece",
     .size = sizeof(struct wordpiece),
-    .split = true,
-    .spaced = true,
-    .joint = joint,
-    .clinging = clinging,
+    .split_words = true,
+    .join_with_space = true,
+    .continuation_prefix = continuation_prefix,
+    .no_space_before = no_space_before,
     .choose = wordpiece_choose,
     .open = wordpiece_open,
     .close = wordpiece_close,

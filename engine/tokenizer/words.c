@@ -1,11 +1,10 @@
-/* words.c - one id per word: the most frequent ones of a text, numbered by how frequent they are.
+/* words.c - one id per word: the most frequent words of the texts, by descending frequency.
  *
- * Text is split as for wordpiece; punctuation that stands alone, which is all of it, is passed
- * over. Words of one count are numbered by their bytes: were it by where they first appeared, those
- * left out would be of the last texts, and of the last class where texts are sorted by class. */
+ * Text is split as for wordpiece; punctuation is skipped. Ties are broken by bytes, not by first
+ * appearance: otherwise the words that do not fit would be those of the last texts, and so of the
+ * last class where texts are sorted by class. */
 #include "base/strings.h"
 #include "base/utf8.h"
-#include "tokenizer/kinds.h"
 #include "tokenizer/string_counter.h"
 #include "tokenizer/trie.h"
 
@@ -123,8 +122,8 @@ static bool words_encode(const struct sl_tokenizer *tokens, struct sl_encoder_ou
 const struct sl_tokenizer_kind sl_tokenizer_words = {
     .name = "words",
     .size = sizeof(struct words),
-    .split = true,
-    .spaced = true,
+    .split_words = true,
+    .join_with_space = true,
     .choose = words_choose,
     .open = words_open,
     .close = words_close,

@@ -1,5 +1,6 @@
 /* test_records.c - records read from TSV, CSV and JSON Lines, and every way in which they can be
  * wrong. */
+#include "data/record_format.h"
 #include "data/record_reader.h"
 #include "support/test.h"
 
