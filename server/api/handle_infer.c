@@ -2,6 +2,7 @@
 #include "api/classification.h"
 #include "api/handlers.h"
 #include "base/json_writer.h"
+#include "json/binary_tensor.h"
 #include "json/infer_params.h"
 #include "json/scores.h"
 
@@ -9,23 +10,34 @@
 
 /* What writing a response needs. */
 struct writer {
-    struct sl_buffer *out;
+    struct sl_json_writer *json;
+    struct sl_buffer *binary; /* tensors after the JSON */
+    bool is_binary;           /* the present output goes there */
     const struct sv_classification *c;
     float *values; /* of one text */
     struct sv_score *ranked;
 };
 
-/* ---- outputs --------------------------------------------------------------------------------- */
+/* ---- elements: JSON or binary ---------------------------------------------------------------- */
 
-static void begin_output(const struct writer *w, const struct sv_output_row *row,
-                         const char *datatype, int columns)
+static void add_float(const struct writer *w, float value)
 {
-    sl_buffer_printf(w->out, "{\"name\":\"%s\",\"datatype\":\"%s\",\"shape\":[%d", row->name,
-                     datatype, w->c->task.count);
-    if (columns > 0)
-        sl_buffer_printf(w->out, ",%d", columns);
-    sl_buffer_append_string(w->out, "],\"data\":[");
+    if (w->is_binary)
+        sv_binary_append_float(w->binary, value);
+    else
+        sl_json_add_float(w->json, value);
 }
+
+static void add_text(const struct writer *w, const struct sl_buffer *text)
+{
+    const char *bytes = text->data ? text->data : "";
+    if (w->is_binary)
+        sv_binary_append_bytes(w->binary, bytes, text->bytes);
+    else
+        sl_json_add_bytes(w->json, bytes, text->bytes);
+}
+
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 static void compute_scores(const struct writer *w, enum sv_output_kind kind, int index)
 {
@@ -35,123 +47,186 @@ static void compute_scores(const struct writer *w, enum sv_output_kind kind, int
 
 /* The highest classes as "value:class:label", as in Triton's classification extension; for the
  * output `label` the labels alone. */
-static void add_top(const struct writer *w, const struct sv_output *output, int count)
+static void add_top(const struct writer *w, enum sv_output_kind kind, int count)
 {
     struct sl_buffer entry = {0};
-    for (int i = 0; i < w->c->task.count && !w->out->failed; i++) {
-        compute_scores(w, output->kind, i);
+    for (int i = 0; i < w->c->task.count && !w->json->out->failed; i++) {
+        compute_scores(w, kind, i);
         sv_scores_rank(w->values, w->c->classes, w->ranked);
         for (int k = 0; k < count; k++) {
             const struct sv_score *score = &w->ranked[k];
             sl_buffer_clear(&entry);
-            if (output->kind != SV_OUTPUT_LABEL) {
+            if (kind != SV_OUTPUT_LABEL) {
                 sl_buffer_append_float(&entry, score->value);
                 sl_buffer_printf(&entry, ":%d:", score->class);
             }
             sl_buffer_append_string(&entry, w->c->labels[score->class]);
-            sl_buffer_append_string(w->out, i + k ? "," : "");
-            sl_json_quote(w->out, entry.failed ? "" : entry.data);
+            add_text(w, &entry);
         }
     }
-    w->out->failed = w->out->failed || entry.failed;
+    w->json->out->failed = w->json->out->failed || entry.failed;
     sl_buffer_release(&entry);
 }
 
 static void add_values(const struct writer *w, enum sv_output_kind kind)
 {
-    for (int i = 0; i < w->c->task.count && !w->out->failed; i++) {
+    for (int i = 0; i < w->c->task.count && !w->json->out->failed; i++) {
         compute_scores(w, kind, i);
-        for (int k = 0; k < w->c->classes; k++) {
-            sl_buffer_append_string(w->out, i + k ? "," : "");
-            sl_buffer_append_float(w->out, w->values[k]);
-        }
+        for (int k = 0; k < w->c->classes; k++)
+            add_float(w, w->values[k]);
     }
 }
 
-static void add_depths(const struct writer *w, enum sv_output_kind kind)
+static void add_depths(const struct writer *w)
 {
-    (void)kind;
-    for (int i = 0; i < w->c->task.count; i++)
-        sl_buffer_printf(w->out, "%s%.4f", i ? "," : "", sv_classification_depth(w->c, i));
+    for (int i = 0; i < w->c->task.count; i++) {
+        double depth = sv_classification_depth(w->c, i);
+        if (w->is_binary)
+            sv_binary_append_float(w->binary, (float)depth);
+        else
+            sl_json_printf(w->json, "%.4f", depth);
+    }
 }
 
 /* How many tokens were cut off each text. */
-static void add_truncated(const struct writer *w, enum sv_output_kind kind)
+static void add_truncated(const struct writer *w)
 {
-    (void)kind;
-    for (int i = 0; i < w->c->task.count; i++)
-        sl_buffer_printf(w->out, "%s%d", i ? "," : "", w->c->given[i] - w->c->task.items[i].count);
-}
-
-static void add_output(const struct writer *w, const struct sv_output *output)
-{
-    static void (*const add[SV_OUTPUTS])(const struct writer *, enum sv_output_kind) = {
-        [SV_OUTPUT_PROBS] = add_values,
-        [SV_OUTPUT_LOGITS] = add_values,
-        [SV_OUTPUT_DEPTH] = add_depths,
-        [SV_OUTPUT_TRUNCATED] = add_truncated,
-    };
-
-    const struct sv_output_row *row = &sv_output_rows[output->kind];
-    int classes = w->c->classes, input = (int)output->classification;
-    int top = input < classes ? input : classes;
-    bool is_label = output->kind == SV_OUTPUT_LABEL;
-    if (is_label && top <= 1) {
-        begin_output(w, row, row->datatype, 0);
-        add_top(w, output, 1);
-    } else if (top > 0) {
-        begin_output(w, row, "BYTES", top);
-        add_top(w, output, top);
-    } else {
-        begin_output(w, row, row->datatype, row->is_per_class ? classes : 0);
-        add[output->kind](w, output->kind);
+    for (int i = 0; i < w->c->task.count; i++) {
+        int count = w->c->given[i] - w->c->task.items[i].count;
+        if (w->is_binary)
+            sv_binary_append_int(w->binary, count);
+        else
+            sl_json_add_int(w->json, count);
     }
-    sl_buffer_append_string(w->out, "]}");
 }
 
-/* ---- the answer ------------------------------------------------------------------------------ */
+/* top: classes to return as strings; 0: all values. */
+static void add_elements(const struct writer *w, enum sv_output_kind kind, int top)
+{
+    if (top > 0)
+        add_top(w, kind, top);
+    else if (kind == SV_OUTPUT_DEPTH)
+        add_depths(w);
+    else if (kind == SV_OUTPUT_TRUNCATED)
+        add_truncated(w);
+    else
+        add_values(w, kind);
+}
+
+static void add_shape(const struct writer *w, int columns)
+{
+    sl_json_begin_array(sl_json_key(w->json, "shape"));
+    sl_json_add_int(w->json, w->c->task.count);
+    if (columns > 0)
+        sl_json_add_int(w->json, columns);
+    sl_json_end_array(w->json);
+}
+
+/* The elements after the JSON, and their size in it. */
+static void add_binary(const struct writer *w, enum sv_output_kind kind, int top)
+{
+    size_t start = w->binary->bytes;
+    add_elements(w, kind, top);
+    sl_json_begin_object(sl_json_key(w->json, "parameters"));
+    sl_json_add_int(sl_json_key(w->json, "binary_data_size"), (int64_t)(w->binary->bytes - start));
+    sl_json_end_object(w->json);
+}
+
+static void add_output(struct writer *w, const struct sv_output *output)
+{
+    const struct sv_output_row *row = &sv_output_rows[output->kind];
+    int classes = w->c->classes, requested = (int)output->classification;
+    int top = requested < classes ? requested : classes;
+    bool is_label = output->kind == SV_OUTPUT_LABEL;
+    bool is_column = is_label ? top <= 1 : top == 0 && !row->is_per_class;
+    if (is_label && top == 0)
+        top = 1;
+    w->is_binary = output->wants_binary;
+    sl_json_begin_object(w->json);
+    sl_json_add_string(sl_json_key(w->json, "name"), row->name);
+    sl_json_add_string(sl_json_key(w->json, "datatype"), top > 0 ? "BYTES" : row->datatype);
+    add_shape(w, is_column ? 0 : top > 0 ? top : classes);
+    if (w->is_binary) {
+        add_binary(w, output->kind, top);
+    } else {
+        sl_json_begin_array(sl_json_key(w->json, "data"));
+        add_elements(w, output->kind, top);
+        sl_json_end_array(w->json);
+    }
+    sl_json_end_object(w->json);
+}
+
+/* ---- the response ---------------------------------------------------------------------------- */
 
 /* The requested outputs, or all. */
-static void add_outputs(const struct writer *w, const struct sv_infer_params *params)
+static void add_outputs(struct writer *w, const struct sv_infer_params *params)
 {
-    const struct sv_output *input = params->outputs.items;
+    const struct sv_output *requested = params->outputs.items;
     int count = params->outputs.count ? params->outputs.count : SV_OUTPUTS;
+    sl_json_begin_array(sl_json_key(w->json, "outputs"));
     for (int i = 0; i < count; i++) {
-        const struct sv_output one = {.kind = (enum sv_output_kind)i};
-        sl_buffer_append_string(w->out, i ? "," : "");
-        add_output(w, params->outputs.count ? &input[i] : &one);
+        const struct sv_output one = {.kind = (enum sv_output_kind)i,
+                                      .wants_binary = params->wants_binary};
+        add_output(w, params->outputs.count ? &requested[i] : &one);
     }
+    sl_json_end_array(w->json);
+}
+
+static void add_parameters(struct sl_json_writer *json, const struct sv_classification *c)
+{
+    sl_json_begin_object(sl_json_key(json, "parameters"));
+    sl_json_printf(sl_json_key(json, "depth_mean"), "%.4f", sv_usage_mean_depth(&c->usage));
+    sl_json_printf(sl_json_key(json, "layer_ops_skipped"), "%.4f",
+                   sv_usage_layer_ops_skipped(&c->usage));
+    sl_json_add_int(sl_json_key(json, "truncated"), c->truncated_count);
+    sl_json_add_int(sl_json_key(json, "tokens_given"), sv_classification_tokens_given(c));
+    sl_json_add_int(sl_json_key(json, "tokens_used"), c->usage.prompt_tokens);
+    sl_json_end_object(json);
+}
+
+static void add_response(struct writer *w, const struct sv_infer_params *params)
+{
+    struct sl_json_writer *json = w->json;
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "model_name"), sv_model_ref_name(w->c->ref));
+    sl_json_add_string(sl_json_key(json, "model_version"), sv_model_ref_version(w->c->ref));
+    if (params->id.data)
+        sl_json_add_bytes(sl_json_key(json, "id"), params->id.data, params->id.bytes);
+    add_parameters(json, w->c);
+    add_outputs(w, params);
+    sl_json_end_object(json);
+}
+
+/* Appends the binary tensors to the JSON; returns the type of both. */
+static const char *join_binary(struct sv_request *request, const struct sl_buffer *binary)
+{
+    struct sl_buffer *body = &request->response.body;
+    body->failed = body->failed || binary->failed;
+    if (binary->bytes == 0 || body->failed)
+        return "application/json";
+    sv_request_add_header(request, "Inference-Header-Content-Length", "%zu", body->bytes);
+    sl_buffer_append(body, binary->data, binary->bytes);
+    return "application/octet-stream";
 }
 
 static enum sv_progress respond(struct sv_request *request, const struct sv_classification *c)
 {
-    const struct sv_infer_params *params = c->params;
-    const struct writer w = {.out = &request->response.body,
-                             .c = c,
-                             .values = calloc((size_t)c->classes, sizeof *w.values),
-                             .ranked = calloc((size_t)c->classes, sizeof *w.ranked)};
-    w.out->failed = w.out->failed || !w.values || !w.ranked;
-    sl_buffer_append_string(w.out, "{\"model_name\":");
-    sl_json_quote(w.out, sv_model_ref_name(c->ref));
-    sl_buffer_append_string(w.out, ",\"model_version\":");
-    sl_json_quote(w.out, sv_model_ref_version(c->ref));
-    if (params->id.data) {
-        sl_buffer_append_string(w.out, ",\"id\":");
-        sl_json_quote_bytes(w.out, params->id.data, params->id.bytes);
-    }
-    sl_buffer_printf(w.out, ",\"parameters\":{\"depth_mean\":%.4f,\"layer_ops_skipped\":%.4f",
-                     sv_usage_mean_depth(&c->usage), sv_usage_layer_ops_skipped(&c->usage));
-    sl_buffer_printf(w.out, ",\"truncated\":%d,\"tokens_given\":%lld,\"tokens_used\":%lld}",
-                     c->truncated_count, (long long)sv_classification_tokens_given(c),
-                     (long long)c->usage.prompt_tokens);
-    sl_buffer_append_string(w.out, ",\"outputs\":[");
-    if (!w.out->failed)
-        add_outputs(&w, params);
-    sl_buffer_append_string(w.out, "]}");
+    struct sl_buffer binary = {0}, *body = &request->response.body;
+    struct sl_json_writer json = {.out = body};
+    struct writer w = {.json = &json,
+                       .binary = &binary,
+                       .c = c,
+                       .values = calloc((size_t)c->classes, sizeof *w.values),
+                       .ranked = calloc((size_t)c->classes, sizeof *w.ranked)};
+    body->failed = body->failed || !w.values || !w.ranked;
+    if (!body->failed)
+        add_response(&w, c->params);
+    const char *type = join_binary(request, &binary);
+    sl_buffer_release(&binary);
     free(w.values);
     free(w.ranked);
     sv_classification_headers(request, c);
-    return sv_request_respond(request, 200, "application/json");
+    return sv_request_respond(request, 200, type);
 }
 
 /* ---- the request --------------------------------------------------------------------------------
@@ -169,7 +244,12 @@ static struct sv_document *read(struct sv_request *request, void *to,
                                 struct sv_classify_input *input, struct sv_error *error)
 {
     struct sv_infer_params *params = to;
-    struct sv_document *document = sv_infer_params_read(&request->body, params, error);
+    const char *length =
+        request->transport->header(request->connection, "Inference-Header-Content-Length");
+    size_t json_bytes;
+    if (!sv_infer_json_bytes(length, request->body.bytes, &json_bytes, error))
+        return NULL;
+    struct sv_document *document = sv_infer_params_read(&request->body, json_bytes, params, error);
     if (!document)
         return NULL;
     const struct sv_tensor *tensor = params->inputs.items;

@@ -73,9 +73,10 @@ static bool check_body(struct sv_request *request, const char *method, struct sv
                        "The body has %s bytes; at most %lld are accepted.", length, max);
     if (strcmp(method, "POST") != 0)
         return true;
-    if (header(request, "Inference-Header-Content-Length"))
+    bool is_binary = header(request, "Inference-Header-Content-Length");
+    if (is_binary && request->api != SV_API_OIP)
         return sv_fail(error, SV_UNSUPPORTED_PARAMETER, NULL,
-                       "Binary tensors are not supported; send JSON, without the header "
+                       "Binary tensors are not supported here; send JSON, without the header "
                        "Inference-Header-Content-Length.");
     const char *encoding = header(request, "Content-Encoding");
     if (encoding && strcasecmp(encoding, "identity") != 0)
@@ -92,6 +93,8 @@ static bool check_body(struct sv_request *request, const char *method, struct sv
         return true;
     size_t word = strcspn(type, "; \t");
     if (word == strlen("application/json") && strncasecmp(type, "application/json", word) == 0)
+        return true;
+    if (is_binary && strcasecmp(type, "application/octet-stream") == 0)
         return true;
     return sv_fail(error, SV_UNSUPPORTED_MEDIA_TYPE, NULL,
                    "Content-Type must be application/json, not \"%.64s\".", type);

@@ -1,10 +1,13 @@
 /* infer_params.c - what POST /v2/models/{name}/infer can be asked. */
 #include "json/infer_params.h"
 #include "base/list.h"
+#include "json/binary_tensor.h"
+#include "json/json_reader.h"
 
 #include "sluice/model.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char sv_input_name[] = "text";
@@ -34,7 +37,9 @@ static const char *const plain_types[] = {"str", "np", NULL};
 
 static const struct sv_field tensor_parameters[] = {
     MLSERVER_FIELDS,
-    SV_UNSUPPORTED_FIELD("binary_data_size", "Binary tensors are not supported; send 'data'."),
+    SV_FIELD("binary_data_size", INT, offsetof(struct sv_tensor, binary_bytes), 0,
+             SV_TEXT_BYTES_MAX, .fallback = "0", .given = offsetof(struct sv_tensor, is_binary),
+             .help = "size in bytes of the input after the JSON, instead of data"),
     {.kind = SV_FIELD_END},
 };
 
@@ -48,7 +53,8 @@ static const struct sv_field tensor_fields[] = {
     SV_OBJECT_FIELD("parameters", tensor_parameters,
                     .help = "parameters of the protocol and its extensions"),
     SV_CUSTOM_FIELD("data", sv_read_data, offsetof(struct sv_tensor, data), 1, INT32_MAX,
-                    .required = true, .help = "texts, in one array or in rows"),
+                    .given = offsetof(struct sv_tensor, is_data_given),
+                    .help = "texts, in one array or in rows"),
     {.kind = SV_FIELD_END},
 };
 
@@ -59,7 +65,8 @@ static const struct sv_field output_parameters[] = {
                  "return this many classes of the highest values, as strings; 0 for all values"),
     MLSERVER_FIELDS,
     SV_FIELD("binary_data", BOOL, offsetof(struct sv_output, wants_binary), 0, 1,
-             .fallback = "false", .help = "ignored: outputs are JSON"),
+             .fallback = "false", .given = offsetof(struct sv_output, is_binary_given),
+             .help = "return the output as a binary tensor"),
     {.kind = SV_FIELD_END},
 };
 
@@ -79,7 +86,7 @@ static const struct sv_field parameters[] = {
     SV_TOKENIZE_FIELDS(sv_infer_params, tokenize),
     MLSERVER_FIELDS,
     SV_FIELD("binary_data_output", BOOL, AT(wants_binary), 0, 1, .fallback = "false",
-             .help = "ignored: outputs are JSON"),
+             .help = "return outputs as binary tensors, unless an output has binary_data"),
     SV_FIELD("priority", INT, AT(priority), 0, INT32_MAX, .fallback = "0",
              .help = "ignored: requests are served in order of arrival"),
     SV_UNSUPPORTED_FIELD("sequence_id", "Sequences of requests are not supported."),
@@ -118,14 +125,17 @@ static bool check_datatype(const struct sv_tensor *input, struct sv_error *error
                    datatype, sv_input_name);
 }
 
-/* [n] or [n, 1], and n texts. */
-static bool check_shape(const struct sv_tensor *input, struct sv_error *error)
+static bool check_shape(const struct sv_shape *shape, struct sv_error *error)
+{
+    return shape->count == 1 || (shape->count == 2 && shape->sizes[1] == 1) ||
+           sv_fail(error, SV_INVALID_VALUE, "inputs[0].shape",
+                   "The input '%s' must have the shape [n] or [n, 1].", sv_input_name);
+}
+
+/* n texts, one per row. */
+static bool check_data(const struct sv_tensor *input, struct sv_error *error)
 {
     const struct sv_shape *shape = &input->shape;
-    bool is_column = shape->count == 1 || (shape->count == 2 && shape->sizes[1] == 1);
-    if (!is_column)
-        return sv_fail(error, SV_INVALID_VALUE, "inputs[0].shape",
-                       "The input '%s' must have the shape [n] or [n, 1].", sv_input_name);
     if (input->data.columns > 1)
         return sv_fail(error, SV_INVALID_VALUE, "inputs[0].data",
                        "The data of '%s' has rows of %zu strings, but its shape says one per row.",
@@ -143,7 +153,7 @@ static bool check_input(struct sv_tensor *input, struct sv_error *error)
         return sv_fail(error, SV_INVALID_VALUE, "inputs[0].name",
                        "There is no input '%s'; the only input is '%s'.", input->name.data,
                        sv_input_name);
-    return check_datatype(input, error) && check_shape(input, error);
+    return check_datatype(input, error) && check_shape(&input->shape, error);
 }
 
 static bool fail_name(const struct sv_output *output, const char *param, struct sv_error *error)
@@ -186,20 +196,93 @@ static bool check_once(const struct sv_output *outputs, int index, struct sv_err
                    param, outputs[index].name.data, first);
 }
 
-static bool check(void *to, struct sv_error *error)
+/* An output without binary_data follows the request's binary_data_output. */
+static void set_format(const struct sv_infer_params *params, struct sv_output *output)
 {
-    struct sv_infer_params *params = to;
-    struct sv_output *outputs = params->outputs.items;
-    for (int i = 0; i < params->outputs.count; i++)
-        if (!check_output(&outputs[i], i, error) || !check_once(outputs, i, error))
-            return false;
-    return sv_tokenize_options_check(&params->tokenize, error) &&
-           check_input(params->inputs.items, error);
+    if (!output->is_binary_given)
+        output->wants_binary = params->wants_binary;
 }
 
-struct sv_document *sv_infer_params_read(const struct sl_buffer *body,
+static bool check_outputs(const struct sv_infer_params *params, struct sv_error *error)
+{
+    struct sv_output *outputs = params->outputs.items;
+    for (int i = 0; i < params->outputs.count; i++) {
+        if (!check_output(&outputs[i], i, error) || !check_once(outputs, i, error))
+            return false;
+        set_format(params, &outputs[i]);
+    }
+    return true;
+}
+
+/* ---- binary input ---------------------------------------------------------------------------- */
+
+bool sv_infer_json_bytes(const char *header, size_t bytes, size_t *json_bytes,
+                         struct sv_error *error)
+{
+    char *end = NULL;
+    *json_bytes = bytes;
+    if (!header)
+        return true;
+    bool is_number = header[0] && header[strspn(header, "0123456789")] == '\0';
+    unsigned long long value = is_number ? strtoull(header, &end, 10) : 0;
+    if (!is_number || value > bytes)
+        return sv_fail(error, SV_INVALID_VALUE, NULL,
+                       "The header Inference-Header-Content-Length is \"%.32s\"; expected a number "
+                       "from 0 to %zu, the length of the body.",
+                       header, bytes);
+    *json_bytes = (size_t)value;
+    return true;
+}
+
+/* The bytes after the JSON must be those of the input, which has its texts there or in `data`. */
+static bool check_source(const struct sv_tensor *input, size_t binary_bytes, struct sv_error *error)
+{
+    static const char size_param[] = "inputs[0].parameters.binary_data_size";
+    if (!input->is_binary && !input->is_data_given)
+        return sv_fail(error, SV_MISSING_PARAMETER, "inputs[0].data",
+                       "'inputs[0].data' is required.");
+    if (input->is_binary && input->is_data_given)
+        return sv_fail(error, SV_INVALID_VALUE, size_param,
+                       "'inputs[0]' has both 'data' and 'binary_data_size'; expected one of them.");
+    if (!input->is_binary)
+        return binary_bytes == 0 ||
+               sv_fail(error, SV_INVALID_VALUE, size_param,
+                       "%zu bytes follow the JSON, but no input has 'binary_data_size'.",
+                       binary_bytes);
+    return (uint64_t)input->binary_bytes == binary_bytes ||
+           sv_fail(error, SV_INVALID_VALUE, size_param,
+                   "'%s' is %lld, but %zu bytes follow the JSON, whose length is in the header "
+                   "Inference-Header-Content-Length.",
+                   size_param, (long long)input->binary_bytes, binary_bytes);
+}
+
+/* Reads the texts after the JSON; the shape says how many. */
+static bool read_binary(struct sv_infer_params *params, struct sv_document *document,
+                        const char *bytes, size_t size, struct sv_error *error)
+{
+    const struct sv_reader reader = {.document = document, .to = params, .error = error};
+    struct sv_tensor *input = params->inputs.items;
+    if (!check_source(input, size, error))
+        return false;
+    int64_t count = input->shape.sizes[0];
+    return !input->is_binary ||
+           sv_binary_read_texts(&reader, "inputs[0].data", bytes, size, count, &input->data);
+}
+
+struct sv_document *sv_infer_params_read(const struct sl_buffer *body, size_t json_bytes,
                                          struct sv_infer_params *params, struct sv_error *error)
 {
+    const struct sl_buffer json = {.data = body->data, .bytes = json_bytes};
     *params = (struct sv_infer_params){.tokenize = {.in_parameters = true}};
-    return sv_json_read(body, fields, check, params, error);
+    struct sv_document *document = sv_json_read(&json, fields, NULL, params, error);
+    if (!document)
+        return NULL;
+    const char *rest = body->data ? body->data + json_bytes : "";
+    if (check_outputs(params, error) && sv_tokenize_options_check(&params->tokenize, error) &&
+        check_input(params->inputs.items, error) &&
+        read_binary(params, document, rest, body->bytes - json_bytes, error) &&
+        check_data(params->inputs.items, error))
+        return document;
+    sv_document_release(document);
+    return NULL;
 }

@@ -25,7 +25,8 @@ extern const struct sv_output_row sv_output_rows[SV_OUTPUTS];
 struct sv_output {
     struct sv_string name;
     int64_t classification; /* classes to return as strings; 0: all values as numbers */
-    bool wants_binary;      /* as below */
+    bool wants_binary;      /* binary_data; */
+    bool is_binary_given;   /* if it is not given, that of the request holds */
 
     enum sv_output_kind kind; /* by its name */
 };
@@ -34,6 +35,9 @@ struct sv_tensor {
     struct sv_string name, datatype;
     struct sv_shape shape;
     struct sv_texts data;
+    bool is_data_given;
+    int64_t binary_bytes; /* after the JSON: binary_data_size */
+    bool is_binary;
 };
 
 struct sv_infer_params {
@@ -43,14 +47,19 @@ struct sv_infer_params {
     struct sv_tokenize_options tokenize;
     int64_t timeout_us; /* 0: none */
     int64_t priority;   /* ignored */
-    bool wants_binary;  /* ignored: Triton's clients ask for it and accept JSON */
+    bool wants_binary;  /* outputs as binary tensors: binary_data_output */
 };
 
 /* The name of the one input. */
 extern const char sv_input_name[]; /* "text" */
 
-/* Reads, fills in defaults and checks. NULL: see error. The request's strings belong to the
- * document. */
-struct sv_document *sv_infer_params_read(const struct sl_buffer *body,
+/* The length of the JSON at the start of the body, of `bytes` bytes, from the header
+ * Inference-Header-Content-Length. NULL: the whole body. */
+bool sv_infer_json_bytes(const char *header, size_t bytes, size_t *json_bytes,
+                         struct sv_error *error) SL_MUST_CHECK;
+
+/* Reads, fills in defaults and checks. The first json_bytes of the body are JSON, the rest binary
+ * tensors. NULL: see error. The request's strings belong to the document. */
+struct sv_document *sv_infer_params_read(const struct sl_buffer *body, size_t json_bytes,
                                          struct sv_infer_params *params, struct sv_error *error)
     SL_MUST_CHECK;

@@ -1,7 +1,7 @@
 /* fuzz_json.c - any bytes, as the body of a request.
  *
- * The first byte says whose: completions, predict, hf, tokenize, decode, infer or a question of
- * decisions ('c', 'p', 'h', 't', 'd', 'i', 'q'). */
+ * The first byte is the endpoint: completions, predict, hf, tokenize, decode, infer, infer with
+ * binary tensors, or a question of decisions ('c', 'p', 'h', 't', 'd', 'i', 'b', 'q'). */
 #include "support/fuzz_target.h"
 #include "json/completion_params.h"
 #include "json/decision_params.h"
@@ -111,10 +111,11 @@ static struct sv_document *read_decode(const struct sl_buffer *body, struct sv_e
     return document;
 }
 
-static struct sv_document *read_infer(const struct sl_buffer *body, struct sv_error *error)
+static struct sv_document *check_infer(const struct sl_buffer *body, size_t json_bytes,
+                                       struct sv_error *error)
 {
     struct sv_infer_params params;
-    struct sv_document *document = sv_infer_params_read(body, &params, error);
+    struct sv_document *document = sv_infer_params_read(body, json_bytes, &params, error);
     if (!document)
         return NULL;
     const struct sv_tensor *input = params.inputs.items;
@@ -127,6 +128,18 @@ static struct sv_document *read_infer(const struct sl_buffer *body, struct sv_er
     for (int i = 0; i < params.outputs.count; i++)
         must(strcmp(outputs[i].name.data, sv_output_rows[outputs[i].kind].name) == 0);
     return document;
+}
+
+static struct sv_document *read_infer(const struct sl_buffer *body, struct sv_error *error)
+{
+    return check_infer(body, body->bytes, error);
+}
+
+/* The first line is JSON, the rest a binary tensor. */
+static struct sv_document *read_binary(const struct sl_buffer *body, struct sv_error *error)
+{
+    const char *end = body->bytes > 0 ? memchr(body->data, '\n', body->bytes) : NULL;
+    return check_infer(body, end ? (size_t)(end + 1 - body->data) : body->bytes, error);
 }
 
 static void question_check(const struct sv_question *question)
@@ -165,7 +178,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct sv_document *(*read)(const struct sl_buffer *body, struct sv_error *error);
     } tables[] = {{'c', read_completion}, {'p', read_predict}, {'h', read_hf},
                   {'t', read_tokenize},   {'d', read_decode},  {'i', read_infer},
-                  {'q', read_decision}};
+                  {'b', read_binary},     {'q', read_decision}};
 
     struct sv_error error = {.kind = SV_OK};
     if (size == 0)

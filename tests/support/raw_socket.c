@@ -26,9 +26,14 @@ int raw_connect(const struct daemon *daemon)
     return raw_connect_holding(daemon, 0);
 }
 
-void raw_send(int fd, const char *bytes)
+void raw_send_bytes(int fd, const char *bytes, size_t count)
 {
-    cr_assert_eq(send(fd, bytes, strlen(bytes), MSG_NOSIGNAL), (ssize_t)strlen(bytes));
+    cr_assert_eq(send(fd, bytes, count, MSG_NOSIGNAL), (ssize_t)count);
+}
+
+void raw_send(int fd, const char *text)
+{
+    raw_send_bytes(fd, text, strlen(text));
 }
 
 void raw_send_completion(int fd, const char *json)

@@ -11,7 +11,8 @@ int raw_connect(const struct daemon *daemon);
 /* A connection that takes in at most about so many bytes before it is read; 0: as usual. */
 int raw_connect_holding(const struct daemon *daemon, int bytes);
 
-void raw_send(int fd, const char *bytes);
+void raw_send(int fd, const char *text);
+void raw_send_bytes(int fd, const char *bytes, size_t count);
 
 /* Sends a completion request with this JSON; does not read. */
 void raw_send_completion(int fd, const char *json);

@@ -40,7 +40,7 @@ static struct sv_document *read_decode(const struct sl_buffer *body)
 
 static struct sv_document *read_infer(const struct sl_buffer *body)
 {
-    return sv_infer_params_read(body, &infer, &error);
+    return sv_infer_params_read(body, body->bytes, &infer, &error);
 }
 
 static struct sv_document *read_decision(const struct sl_buffer *body)
@@ -312,7 +312,7 @@ static const struct {
     {read_infer,
      "{\"inputs\":[{" TENSOR
      "\"shape\":[1],\"data\":[\"a\"],\"parameters\":{\"binary_data_size\":1}}]}",
-     SV_UNSUPPORTED_PARAMETER, "inputs[0].parameters.binary_data_size", "send 'data'"},
+     SV_INVALID_VALUE, "inputs[0].parameters.binary_data_size", "both 'data' and"},
     {read_infer, IN ",\"outputs\":[{\"name\":\"probs\"},{\"name\":\"x\"}]}", SV_INVALID_VALUE,
      "outputs[1].name", "label, probs, logits, depth, truncated"},
     {read_infer, IN ",\"outputs\":[{}]}", SV_MISSING_PARAMETER, "outputs[0].name", "required"},
@@ -403,6 +403,114 @@ Test(wire_classify, mistakes_are_named)
     for (size_t i = 0; i < COUNT(mistakes); i++)
         expect_refused(mistakes[i].read, mistakes[i].text, mistakes[i].kind, mistakes[i].param,
                        mistakes[i].message);
+}
+
+/* ---- binary tensors -------------------------------------------------------------------------- */
+
+/* A body of JSON and the bytes after it. */
+static struct sv_document *read_binary(const char *json, const char *bytes, size_t count)
+{
+    struct sl_buffer body = {0};
+    sl_buffer_append_string(&body, json);
+    sl_buffer_append(&body, bytes, count);
+    error = (struct sv_error){.kind = SV_OK};
+    struct sv_document *document = sv_infer_params_read(&body, strlen(json), &infer, &error);
+    sl_buffer_release(&body); /* the document owns what it needs */
+    return document;
+}
+
+#define BINARY(shape, size)                                                                        \
+    "{\"inputs\":[{" TENSOR "\"shape\":" shape ",\"parameters\":{\"binary_data_size\":" size "}}]"
+
+Test(wire_classify, texts_after_the_json_are_read)
+{
+    static const char bytes[] = "\x02\0\0\0hi\0\0\0\0\x02\0\0\0\xC3\xA9";
+    struct sv_document *document = read_binary(BINARY("[3,1]", "16") "}", bytes, sizeof bytes - 1);
+    cr_assert(document, "%s", error.message);
+    const struct sv_tensor *input = infer.inputs.items;
+    cr_assert_eq(input->data.count, 3);
+    cr_assert_str_eq(input->data.items[0].data, "hi");
+    cr_assert_eq(input->data.items[1].bytes, 0);
+    cr_assert_str_eq(input->data.items[2].data, "\xC3\xA9");
+    sv_document_release(document);
+}
+
+Test(wire_classify, outputs_are_binary_where_they_or_the_request_say_so)
+{
+    struct sv_document *document = expect_read(
+        read_infer, IN ",\"parameters\":{\"binary_data_output\":true},\"outputs\":[{\"name\":"
+                       "\"label\",\"parameters\":{\"binary_data\":false}},{\"name\":\"probs\"}]}");
+    const struct sv_output *outputs = infer.outputs.items;
+    cr_assert_not(outputs[0].wants_binary);
+    cr_assert(outputs[1].wants_binary);
+    sv_document_release(document);
+    document = expect_read(read_infer, IN ",\"outputs\":[{\"name\":\"label\"},{\"name\":\"probs\","
+                                          "\"parameters\":{\"binary_data\":true}}]}");
+    outputs = infer.outputs.items;
+    cr_assert_not(outputs[0].wants_binary);
+    cr_assert(outputs[1].wants_binary);
+    sv_document_release(document);
+}
+
+#define SIZE_PARAM "inputs[0].parameters.binary_data_size"
+
+static const struct {
+    const char *json, *bytes;
+    size_t count;
+    enum sv_error_kind kind;
+    const char *param, *message;
+} bad_tensors[] = {
+    {BINARY("[1]", "6") "}", "\x02\0\0\0h", 5, SV_INVALID_VALUE, SIZE_PARAM,
+     "is 6, but 5 bytes follow the JSON"},
+    {BINARY("[1]", "4") "}", "\x02\0\0\0h", 5, SV_INVALID_VALUE, SIZE_PARAM,
+     "is 4, but 5 bytes follow the JSON"},
+    {BINARY("[1]", "0") "}", "", 0, SV_INVALID_VALUE, "inputs[0].data",
+     "has 0 bytes, too few for 1"},
+    {BINARY("[0]", "0") "}", "", 0, SV_EMPTY_INPUT, "inputs[0].data", "holds no texts"},
+    {BINARY("[9223372036854775807]", "4") "}", "\0\0\0\0", 4, SV_INVALID_VALUE, "inputs[0].data",
+     "has 4 bytes, too few for 9223372036854775807 texts"},
+    {BINARY("[1]", "5") "}", "\x02\0\0\0h", 5, SV_INVALID_VALUE, "inputs[0].data[0]",
+     "has a length of 2 bytes, but only 1 bytes are left"},
+    {BINARY("[1]", "4") "}", "\xFF\xFF\xFF\xFF", 4, SV_INVALID_VALUE, "inputs[0].data[0]",
+     "has a length of 4294967295 bytes, but only 0"},
+    {BINARY("[2]", "8") "}", "\x01\0\0\0h\x01\0\0", 8, SV_INVALID_VALUE, "inputs[0].data[1]",
+     "is truncated: 3 bytes are left"},
+    {BINARY("[1]", "9") "}", "\x01\0\0\0h\0\0\0\0", 9, SV_INVALID_VALUE, "inputs[0].data",
+     "has 4 bytes after its 1 texts"},
+    {BINARY("[1]", "5") "}", "\x01\0\0\0\xFF", 5, SV_INVALID_VALUE, "inputs[0].data[0]",
+     "is not UTF-8: byte 0xFF"},
+    {BINARY("[1]", "5") "}", "\x01\0\0\0\0", 5, SV_INVALID_VALUE, "inputs[0].data[0]", "U+0000"},
+    {BINARY("[1,2]", "8") "}", "\0\0\0\0\0\0\0\0", 8, SV_INVALID_VALUE, "inputs[0].shape",
+     "[n] or [n, 1]"},
+    {IN "}", "\0\0\0\0", 4, SV_INVALID_VALUE, SIZE_PARAM, "4 bytes follow the JSON, but no input"},
+};
+
+Test(wire_classify, malformed_binary_tensors_are_named)
+{
+    for (size_t i = 0; i < COUNT(bad_tensors); i++) {
+        cr_assert_null(read_binary(bad_tensors[i].json, bad_tensors[i].bytes, bad_tensors[i].count),
+                       "case %zu", i);
+        cr_expect_eq(error.kind, bad_tensors[i].kind, "case %zu: %s", i, error.message);
+        cr_expect_str_eq(error.param, bad_tensors[i].param, "case %zu", i);
+        cr_expect(strstr(error.message, bad_tensors[i].message), "case %zu: %s", i, error.message);
+    }
+}
+
+Test(wire_classify, the_header_with_the_length_of_the_json)
+{
+    static const char *const bad[] = {"", "x", "-1", "+1", " 1", "11", "99999999999999999999999"};
+    size_t bytes = 0;
+    cr_assert(sv_infer_json_bytes(NULL, 10, &bytes, &error));
+    cr_assert_eq(bytes, 10);
+    cr_assert(sv_infer_json_bytes("0", 10, &bytes, &error));
+    cr_assert_eq(bytes, 0);
+    cr_assert(sv_infer_json_bytes("10", 10, &bytes, &error));
+    cr_assert_eq(bytes, 10);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        error = (struct sv_error){.kind = SV_OK};
+        cr_assert_not(sv_infer_json_bytes(bad[i], 10, &bytes, &error), "%s", bad[i]);
+        cr_assert(strstr(error.message, "expected a number from 0 to 10"), "%s", error.message);
+    }
 }
 
 Test(wire_classify, counts_are_bounded)
