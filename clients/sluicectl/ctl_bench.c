@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAMS = 64, TOKENS = 512, REQUESTS_PER_STREAM = 4, WARM_UP_TOKENS = 32 };
+enum { CONNECTIONS = 64, TOKENS = 512, REQUESTS_PER_CONNECTION = 4, WARM_UP_TOKENS = 32 };
 
-enum { CONNECTIONS = 128, SECONDS = 10 };
+enum { CLASSIFY_CONNECTIONS = 128, SECONDS = 10 };
 
 struct arguments {
     const char *model, *prompt, *classify;
-    struct sl_given_int streams, tokens, requests, warm_up, seed, connections, texts;
+    struct sl_given_int tokens, requests, warm_up, seed, connections, texts;
     struct sl_given_real temperature, seconds;
     bool no_stream;
 };
@@ -27,20 +27,19 @@ static const struct sl_option rows[] = {
      SL_OPTION_STRING, AT(model), 0, 0},
     {"classify", "FILE", "classify the lines of FILE instead of generating text", SL_OPTION_STRING,
      AT(classify), 0, 0},
-    {"connections", "N", "concurrent connections, with --classify [128]", SL_OPTION_GIVEN_INT,
-     AT(connections), 1, BENCH_STREAMS_MAX},
+    {"connections", "N",
+     "concurrent connections, each with one request at a time [64; with --classify 128]",
+     SL_OPTION_GIVEN_INT, AT(connections), 1, BENCH_STREAMS_MAX},
     {"texts", "N", "texts per request, with --classify [1]", SL_OPTION_GIVEN_INT, AT(texts), 1,
      4096},
     {"seconds", "S", "duration of the test in seconds, with --classify [10]", SL_OPTION_GIVEN_REAL,
      AT(seconds), 0.01, 86400},
-    {"streams", "N", "concurrent streams [64]", SL_OPTION_GIVEN_INT, AT(streams), 1,
-     BENCH_STREAMS_MAX},
     {"tokens", "N", "tokens to generate per request [512]", SL_OPTION_GIVEN_INT, AT(tokens), 1,
      1e6},
-    {"requests", "N", "total number of requests [4 per stream; no limit with --classify]",
+    {"requests", "N", "total number of requests [4 per connection; no limit with --classify]",
      SL_OPTION_GIVEN_INT, AT(requests), 1, 1e9},
-    {"warm-up", "N", "requests to send before measuring [1 per stream or connection]",
-     SL_OPTION_GIVEN_INT, AT(warm_up), 0, 1e9},
+    {"warm-up", "N", "requests to send before measuring [1 per connection]", SL_OPTION_GIVEN_INT,
+     AT(warm_up), 0, 1e9},
     {"prompt", "TEXT", "prompt of each request [\"The \"]", SL_OPTION_STRING, AT(prompt), 0, 0},
     {"temperature", "T", "sampling temperature [1]", SL_OPTION_GIVEN_REAL, AT(temperature), 0, 2},
     {"seed", "N", "seed of the first request; request i uses seed + i [1]", SL_OPTION_GIVEN_INT,
@@ -145,16 +144,16 @@ static bool measure(const struct ctl *ctl, struct request_template *template, st
     const struct arguments *a = template->arguments;
     char url[4096];
     ctl_url(ctl, "/v1/completions", url, sizeof url);
-    int64_t streams = value_or(&a->streams, STREAMS);
-    const struct bench_plan plan = {.url = url,
-                                    .streams = (int)streams,
-                                    .requests =
-                                        value_or(&a->requests, REQUESTS_PER_STREAM * streams),
-                                    .warm_up = value_or(&a->warm_up, streams),
-                                    .timeout_ms = ctl_timeout_ms(ctl),
-                                    .stream = !a->no_stream,
-                                    .body = write_body,
-                                    .context = template};
+    int64_t connections = value_or(&a->connections, CONNECTIONS);
+    const struct bench_plan plan = {
+        .url = url,
+        .streams = (int)connections,
+        .requests = value_or(&a->requests, REQUESTS_PER_CONNECTION * connections),
+        .warm_up = value_or(&a->warm_up, connections),
+        .timeout_ms = ctl_timeout_ms(ctl),
+        .stream = !a->no_stream,
+        .body = write_body,
+        .context = template};
     return run_plan(&plan, template->model, ctl->json, fault);
 }
 
@@ -165,7 +164,7 @@ static bool measure_classes(const struct ctl *ctl, const struct arguments *a, co
 {
     struct bench_texts texts;
     char path[1024], url[4096];
-    int64_t connections = value_or(&a->connections, CONNECTIONS);
+    int64_t connections = value_or(&a->connections, CLASSIFY_CONNECTIONS);
     (void)snprintf(path, sizeof path, "/models/%s/predict", model);
     ctl_url(ctl, path, url, sizeof url);
     if (!bench_texts_read(&texts, a->classify, (int)value_or(&a->texts, 1), fault))
@@ -214,18 +213,14 @@ static const char *first_given(const struct given *options)
 /* Rejects options that would have no effect. */
 static bool check(const struct arguments *a, struct fault *fault)
 {
-    const char *writing = first_given((const struct given[]){{"streams", a->streams.given},
-                                                             {"tokens", a->tokens.given},
+    const char *writing = first_given((const struct given[]){{"tokens", a->tokens.given},
                                                              {"prompt", a->prompt},
                                                              {"temperature", a->temperature.given},
                                                              {"seed", a->seed.given},
                                                              {"no-stream", a->no_stream},
                                                              {0}});
-    const char *classifying =
-        first_given((const struct given[]){{"connections", a->connections.given},
-                                           {"texts", a->texts.given},
-                                           {"seconds", a->seconds.given},
-                                           {0}});
+    const char *classifying = first_given(
+        (const struct given[]){{"texts", a->texts.given}, {"seconds", a->seconds.given}, {0}});
     if (a->classify && writing)
         return fault_set(fault, EXIT_USAGE, "--%s has no effect with --classify", writing);
     return a->classify || !classifying ||
@@ -251,7 +246,7 @@ static bool run(const struct ctl *ctl, void *values, const char *operand, struct
 
 const struct ctl_command ctl_bench = {.name = "bench",
                                       .help = "load-test a running daemon",
-                                      .example = "--streams 8 --tokens 128",
+                                      .example = "--connections 8 --tokens 128",
                                       .rows = rows,
                                       .values_bytes = sizeof(struct arguments),
                                       .run = run};

@@ -2,6 +2,7 @@
 #include "base/option_parser.h"
 #include "base/buffer.h"
 #include "base/int_util.h"
+#include "base/option_help.h"
 
 #include <argp.h>
 #include <assert.h>
@@ -432,30 +433,6 @@ bool sl_options_parse(struct sl_option_parser *parser, int count, char **words, 
     return good;
 }
 
-static bool is_blank(const char *line, size_t length)
-{
-    return strspn(line, " ") >= length;
-}
-
-/* Prints what argp wrote without the blank lines before long options: it puts one before every
- * group, and each option is a group. The one above all options, and those before headings and -h,
- * stay. */
-static void print_compact(const char *text, FILE *out)
-{
-    static const char option[] = "      --";
-    bool any = false;
-    for (size_t length; *text; text += length + 1) {
-        length = strcspn(text, "\n");
-        const char *next = text[length] ? text + length + 1 : "";
-        bool blank = is_blank(text, length);
-        if (!blank || !any || strncmp(next, option, sizeof option - 1) != 0)
-            (void)fprintf(out, "%.*s\n", blank ? 0 : (int)length, text);
-        any |= blank;
-        if (!text[length])
-            break;
-    }
-}
-
 /* What argp says of these options, to be freed; NULL: no memory. */
 static char *write_help(struct line *line)
 {
@@ -483,7 +460,7 @@ void sl_options_help(const struct sl_option_parser *parser, FILE *out)
         return;
     char *text = write_help(line);
     if (text)
-        print_compact(text, out);
+        sl_option_help_print(text, out);
     free(text);
     if (parser->notes) /* not through argp, which would break lines anew */
         (void)fprintf(out, "\n%s", parser->notes);

@@ -1,5 +1,6 @@
 /* engine.c - the kernels and the thread pool of a process. */
 #include "model/engine.h"
+#include "base/list.h"
 
 #include "base/cpu.h"
 #include "base/pool.h"
@@ -7,27 +8,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Fails for an instruction set that is unknown or not supported by this CPU. */
+static const struct sl_kernels *fail_isa(const char *what, const char *isa, struct sl_err *err)
+{
+    char supported[64] = "";
+    for (int level = SL_ISA_REF; level < SL_ISA_COUNT; level++)
+        if (sl_kernels_for((enum sl_isa)level))
+            sl_list_add(supported, sizeof supported, sl_isa_name((enum sl_isa)level));
+    sl_fail(err, SL_BAD_INPUT, "invalid %s '%.32s': expected one that this CPU supports: %s", what,
+            isa, supported);
+    return NULL;
+}
+
+/* isa: NULL for SLUICE_ISA, or else the fastest. */
 static const struct sl_kernels *kernels_named(const char *isa, struct sl_err *err)
 {
     if (!isa) {
         const struct sl_kernels *best = sl_kernels_best();
-        if (!best)
-            sl_fail(err, SL_BAD_INPUT,
-                    "invalid SLUICE_ISA '%s': expected ref, blas, avx2, avx512 or amx, and "
-                    "supported by this CPU",
-                    getenv("SLUICE_ISA")); // NOLINT(concurrency-mt-unsafe): no thread sets it
-        return best;
+        // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread sets it
+        return best ? best : fail_isa("SLUICE_ISA", getenv("SLUICE_ISA"), err);
     }
     for (int level = SL_ISA_REF; level < SL_ISA_COUNT; level++) {
         if (strcmp(sl_isa_name((enum sl_isa)level), isa) != 0)
             continue;
         const struct sl_kernels *kernels = sl_kernels_for((enum sl_isa)level);
-        if (!kernels)
-            sl_fail(err, SL_BAD_INPUT, "instruction set '%s' is not supported by this CPU", isa);
-        return kernels;
+        return kernels ? kernels : fail_isa("isa", isa, err);
     }
-    sl_fail(err, SL_BAD_INPUT, "invalid isa '%s': expected ref, blas, avx2, avx512 or amx", isa);
-    return NULL;
+    return fail_isa("isa", isa, err);
 }
 
 struct sl_engine *sl_engine_create(const struct sl_engine_options *options, struct sl_err *err)

@@ -144,7 +144,7 @@ Test(classify_http, every_way_to_name_a_classifier)
     }
 }
 
-Test(classify_http, a_name_that_nobody_asks_for_is_not_read)
+Test(classify_http, an_unused_name_is_not_read)
 {
     static const char *const paths[] = {"/health?model=%zz", "/ping?model=%", "/metrics?model=%00",
                                         "/v2/health/live?model=%zz", "/v2/models/mood?model=%zz"};
@@ -158,7 +158,7 @@ Test(classify_http, a_name_that_nobody_asks_for_is_not_read)
     curl_slist_free_all(headers);
 }
 
-Test(classify_http, headers_tell_times_tokens_and_depth)
+Test(classify_http, headers_report_times_tokens_and_depth)
 {
     static const char *const times[] = {"x-compute-time", "x-total-time", "x-tokenization-time",
                                         "x-queue-time", "x-inference-time"};
@@ -235,7 +235,7 @@ Test(classify_http, two_hundred_and_fifty_six_texts_in_one_call)
 
 /* ---- texts that do not fit ------------------------------------------------------------------ */
 
-Test(classify_http, a_text_longer_than_the_context_is_refused_or_cut_as_asked)
+Test(classify_http, a_text_longer_than_the_context_is_rejected_or_truncated)
 {
     enum { LONG = MOOD_CONTEXT + 9 };
 
@@ -300,7 +300,7 @@ Test(classify_http, special_tokens_survive_a_cut)
     reference_close(&plain);
 }
 
-Test(classify_http, unknown_characters_are_named_or_replaced_as_asked)
+Test(classify_http, unknown_characters_are_reported_or_replaced)
 {
     struct http_response answer = http_request(&d, "POST", "/predict", "{\"inputs\":\"a\\u4e2d\"}");
     cr_assert(strstr(answer.body.data, "U+4E2D"), "%s", answer.body.data);
@@ -337,7 +337,7 @@ Test(classify_http, a_text_that_breaks_the_numbers_fails_its_call_alone)
 /* ---- mistakes ------------------------------------------------------------------------------- */
 
 /* The server's own bound is far below what the reader of JSON takes, and is the one to be told. */
-Test(classify_http, too_many_texts_are_told_the_servers_bound)
+Test(classify_http, too_many_texts_are_rejected_with_the_limit)
 {
     struct sl_buffer body = {0};
     sl_buffer_append_string(&body, "{\"inputs\":[");
@@ -349,7 +349,7 @@ Test(classify_http, too_many_texts_are_told_the_servers_bound)
     sl_buffer_release(&body);
 }
 
-Test(classify_http, mistakes_are_told_in_teis_shape)
+Test(classify_http, errors_have_the_format_of_tei)
 {
     static const struct {
         const char *path, *body, *type, *part;
@@ -453,7 +453,7 @@ Test(classify_http, models_list_classifiers_with_their_labels)
 
 /* ---- what a model is ------------------------------------------------------------------------ */
 
-Test(classify_http, info_tells_the_limits_in_force)
+Test(classify_http, info_reports_the_limits)
 {
     static const char *const paths[] = {"/info", "/models/mood/info", "/info?model=mood"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
@@ -522,7 +522,7 @@ Test(classify_http, health_is_empty_and_good)
 
 /* ---- other daemons -------------------------------------------------------------------------- */
 
-Test(classify_daemon, without_a_default_the_choice_is_told)
+Test(classify_daemon, without_a_default_the_error_lists_the_models)
 {
     start_with((const char *const[]){"--log-format", "text", NULL});
     struct http_response answer = http_request(&d, "POST", "/predict", "{\"inputs\":\"a\"}");
@@ -535,7 +535,7 @@ Test(classify_daemon, without_a_default_the_choice_is_told)
     stop();
 }
 
-Test(classify_daemon, without_a_classifier_that_is_told_and_tokens_are_those_of_the_only_model)
+Test(classify_daemon, without_a_classifier_predict_fails_and_tokenize_uses_the_only_model)
 {
     DAEMON_START(&d, "--log-format", "text", "--max-sequences", "3", "--max-queue-size", "5");
     struct http_response answer = http_request(&d, "POST", "/predict", "{\"inputs\":\"a\"}");
@@ -553,7 +553,7 @@ Test(classify_daemon, without_a_classifier_that_is_told_and_tokens_are_those_of_
 }
 
 /* Headers have an end: of more texts than fit, the mean is told alone. */
-Test(classify_daemon, depths_are_told_of_as_many_texts_as_headers_have_room_for)
+Test(classify_daemon, depths_in_headers_are_bounded)
 {
     struct sl_buffer body = {0};
     start_with((const char *const[]){"--max-client-batch-size", "1000", NULL});
@@ -587,7 +587,7 @@ static void write_long(struct sl_buffer *body, int texts)
 }
 
 /* A call's texts are admitted together or not at all: what was refused leaves no trace. */
-Test(classify_daemon, a_full_queue_refuses_whole_calls)
+Test(classify_daemon, a_full_queue_rejects_whole_requests)
 {
     enum { CALLS = 12, TEXTS = 64 };
 

@@ -97,7 +97,7 @@ Test(hostile_clients, a_client_that_does_not_read_is_ended_as_stalled)
 
 /* ---- floods --------------------------------------------------------------------------------- */
 
-Test(hostile_clients, a_full_queue_refuses_with_429_and_when_to_come_again)
+Test(hostile_clients, a_full_queue_rejects_with_429_and_retry_after)
 {
     DAEMON_START(&d, "--max-sequences", "1", "--max-queue-size", "1");
     int running = raw_complete(&d, "{\"stream\":true," FOREVER "}");
@@ -265,7 +265,7 @@ Test(hostile_clients, silent_connections_do_not_keep_others_out)
 }
 
 /* Nor do those who ask for much and take nothing. */
-Test(hostile_clients, answers_that_nobody_takes_do_not_keep_others_out)
+Test(hostile_clients, unread_responses_do_not_block_others)
 {
     enum { DEAF = 12, REQUESTS = 600 };
 
@@ -330,7 +330,7 @@ Test(hostile_clients, a_client_may_ask_for_less_time)
 
 /* ---- signals -------------------------------------------------------------------------------- */
 
-Test(hostile_clients, sigterm_finishes_what_it_can_and_says_what_it_cannot)
+Test(hostile_clients, sigterm_finishes_or_fails_running_requests)
 {
     struct sl_buffer short_one = {0}, long_one = {0};
     DAEMON_START(&d, "--drain-timeout", "8"); /* ample for the short one, even under a sanitizer */

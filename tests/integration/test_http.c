@@ -107,7 +107,7 @@ Test(http, front_page_and_health)
     }
 }
 
-Test(http, metrics_have_the_form_that_prometheus_wants)
+Test(http, metrics_have_the_prometheus_format)
 {
     json_decref(completed("{" TINY "\"prompt\":\"ab\",\"max_tokens\":3}"));
     metric_wait(&d, "sluice_requests_in_flight", 0); /* a call is counted after its last byte */
@@ -267,7 +267,7 @@ Test(http, stream_with_usage)
     http_response_release(&answer);
 }
 
-Test(http, a_prompt_longer_than_the_context_is_refused_or_cut_as_asked)
+Test(http, a_prompt_longer_than_the_context_is_rejected_or_truncated)
 {
     char body[512], prompt[101];
     memset(prompt, 'a', 100);
@@ -291,7 +291,7 @@ Test(http, a_prompt_longer_than_the_context_is_refused_or_cut_as_asked)
     json_decref(root);
 }
 
-Test(http, unknown_characters_are_named_or_replaced_as_asked)
+Test(http, unknown_characters_are_reported_or_replaced)
 {
     struct http_response answer = http_complete(&d, "{" TINY "\"prompt\":\"a\\u4e2d\"}");
     cr_assert(strstr(answer.body.data, "U+4E2D"), "%s", answer.body.data);
@@ -331,7 +331,7 @@ Test(http, mistakes_in_completions)
     cr_assert_eq(metric_value(&d, "sluice_sequences_waiting{model=\"tiny\",version=\"1\"}"), 0);
 }
 
-Test(http, wrong_methods_are_told_the_right_ones)
+Test(http, wrong_methods_get_an_allow_header)
 {
     static const char *const gets[] = {"/metrics",        "/v2/health/live", "/info",
                                        "/v2/models/tiny", "/v1/models",      "/v1/models/tiny",
@@ -468,7 +468,7 @@ static void expect_refusal(const char *bytes, size_t count, const char *start)
 }
 
 /* What a proxy may understand in another way is not guessed at. */
-Test(http, requests_whose_end_is_in_doubt_are_refused)
+Test(http, requests_with_ambiguous_length_are_rejected)
 {
     static const char either[] = "HTTP/1.1 "; /* 501 from libmicrohttpd 0.9, 400 from 1.0 */
     static const char *const heads[][2] = {
@@ -517,7 +517,7 @@ Test(http, request_ids)
     }
 }
 
-Test(http, headers_that_would_not_do_what_they_say_are_refused)
+Test(http, header_values_are_checked)
 {
     static const struct {
         const char *header, *part;

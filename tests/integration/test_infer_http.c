@@ -386,7 +386,7 @@ Test(infer_http, every_output_on_request)
     reference_close(&mood);
 }
 
-Test(infer_http, a_cut_text_says_how_much_it_lost)
+Test(infer_http, a_truncated_text_reports_the_tokens_cut)
 {
     json_t *root = inferred(
         MOOD_INFER,
@@ -401,7 +401,7 @@ Test(infer_http, a_cut_text_says_how_much_it_lost)
     json_decref(root);
 }
 
-Test(infer_http, mistakes_are_told_in_the_protocols_shape)
+Test(infer_http, errors_have_the_format_of_the_protocol)
 {
     static const struct {
         const char *path, *body, *part;
@@ -480,7 +480,7 @@ Test(infer_http, binary_tensors_are_read_and_written)
     sl_buffer_release(&answer);
 }
 
-Test(infer_http, malformed_binary_tensors_are_refused)
+Test(infer_http, malformed_binary_tensors_are_rejected)
 {
     static const char json[] = "{\"inputs\":[{\"name\":\"text\",\"shape\":[1],\"datatype\":"
                                "\"BYTES\",\"parameters\":{\"binary_data_size\":5}}]}";
@@ -673,7 +673,7 @@ Test(infer_http, four_hundred_questions_about_one_text)
     sl_buffer_release(&body);
 }
 
-Test(infer_http, decisions_that_a_classifier_cannot_make_are_refused)
+Test(infer_http, decisions_that_a_classifier_cannot_make_are_rejected)
 {
     static const struct {
         const char *body, *param, *code, *part;
@@ -738,7 +738,7 @@ Test(infer_http, decisions_that_a_classifier_cannot_make_are_refused)
     }
 }
 
-Test(infer_http, a_decision_about_a_cut_text_says_so)
+Test(infer_http, a_decision_about_a_truncated_text_reports_it)
 {
     char body[512], text[64];
     memset(text, 'a', 60);

@@ -19,7 +19,7 @@ static void stop(void)
 TestSuite(request_head, .init = start, .fini = stop);
 
 /* RFC 9112, 3.2.2: to a server as to a proxy, the path is what follows the authority. */
-Test(request_head, targets_may_say_where_they_are_asked)
+Test(request_head, targets_may_be_absolute_urls)
 {
     static const struct {
         const char *target, *status;

@@ -229,7 +229,7 @@ Test(sluice, train_prints_json_lines_and_keeps_them_in_the_log)
     cr_expect_str_eq(e.name, "published");
 }
 
-Test(sluice, a_training_without_a_place_for_its_model_is_published_later)
+Test(sluice, a_run_without_output_is_published_later)
 {
     static struct program_result r;
     const char *words[COUNT(small) + 1] = {NULL};

@@ -119,7 +119,7 @@ Test(sluice_classify, lines_are_classified)
 }
 
 /* Before the first step, a training tells what it learns from, and what looks like a slip. */
-Test(sluice_classify, what_is_learnt_from_is_told)
+Test(sluice_classify, the_training_data_is_reported)
 {
     static struct program_result r;
     char data[PATH_MAX], names[PATH_MAX];
@@ -214,7 +214,7 @@ Test(sluice_classify, a_line_that_cannot_be_classified_leaves_the_others_alone)
 }
 
 /* The same when it is the model's numbers that are wrong; and no mean is made of them. */
-Test(sluice_classify, numbers_that_are_not_finite_are_told_with_their_line)
+Test(sluice_classify, nan_and_infinity_are_reported_with_their_line)
 {
     static struct program_result r;
     char model[PATH_MAX], lines[PATH_MAX];
@@ -267,7 +267,7 @@ static double accuracy_on(const char *data, const char *keep)
 }
 
 /* Of texts whose end says otherwise than their beginning. */
-Test(sluice_classify, the_end_of_a_text_is_kept_where_it_is_asked_for)
+Test(sluice_classify, truncate_left_keeps_the_end_of_a_text)
 {
     static struct program_result r;
     char data[PATH_MAX], lines[PATH_MAX];
@@ -393,7 +393,7 @@ static void expect_length(double steps, double epochs)
 }
 
 /* With the steps that came of the epochs, and numbers as they were typed. */
-Test(sluice_classify, a_model_says_how_it_was_trained)
+Test(sluice_classify, a_model_records_its_training)
 {
     static struct program_result r;
     char data[PATH_MAX];
@@ -404,7 +404,7 @@ Test(sluice_classify, a_model_says_how_it_was_trained)
     cr_expect(strstr(r.out, "\"learning_rate\": 0.01,"), "%s", r.out);
 }
 
-Test(sluice_classify, labelled_texts_are_learnt_for_ten_epochs_unless_it_is_said)
+Test(sluice_classify, labelled_texts_are_trained_for_ten_epochs_by_default)
 {
     static struct program_result r;
     char data[PATH_MAX];
@@ -418,7 +418,7 @@ Test(sluice_classify, labelled_texts_are_learnt_for_ten_epochs_unless_it_is_said
     cr_expect(strstr(r.out, "With --data, the default is 10 epochs"), "%s", r.out);
 }
 
-Test(sluice_classify, a_training_that_is_stopped_says_where_its_best_model_is)
+Test(sluice_classify, a_stopped_run_reports_where_its_best_model_is)
 {
     char data[PATH_MAX], line[2048], directory[PATH_MAX + 32];
     write_data(test_path(data, dirs.top, "data.tsv"));

@@ -158,7 +158,7 @@ Test(sluice_paths, a_store_may_be_new_and_its_name_short)
     cr_expect(is_there("m/bottles/1/manifest.json"));
 }
 
-Test(sluice_paths, a_model_that_is_not_there_is_told_with_what_is)
+Test(sluice_paths, a_missing_model_is_reported_with_a_suggestion)
 {
     char entry[PATH_MAX], other[PATH_MAX], version[PATH_MAX + 16];
     sluice_make_model(&dirs);
@@ -179,7 +179,7 @@ Test(sluice_paths, a_model_that_is_not_there_is_told_with_what_is)
 
 /* -- what is left behind ---------------------------------------------------------------------- */
 
-Test(sluice_paths, a_refused_training_leaves_nothing)
+Test(sluice_paths, a_rejected_run_leaves_nothing)
 {
     char latin[PATH_MAX], data[PATH_MAX], deep[PATH_MAX], model[PATH_MAX];
     test_write_file(test_path(latin, dirs.top, "latin1.txt"),
@@ -247,7 +247,7 @@ Test(sluice_paths, a_run_is_of_one_process_at_a_time)
 /* -- names ------------------------------------------------------------------------------------ */
 
 /* JSON is UTF-8, names of files are any bytes: what is said of them is there all the same. */
-Test(sluice_paths, names_that_are_not_utf8_are_told_as_far_as_they_go)
+Test(sluice_paths, names_that_are_not_utf8_are_reported)
 {
     static struct program_result r;
     char text[PATH_MAX], model[PATH_MAX], path[PATH_MAX];

@@ -84,7 +84,7 @@ Test(sluicectl, says_what_it_does_not_understand)
         {{"complete", "--stream", "--no-stream", "a"}, "exclude each other"},
         {{"complete", "--temperature", "3", "a"}, "a number from 0 to 2"},
         {{"complete", "--max-tokens", "1e7", "a"}, "a whole number from 0 to 1000000"},
-        {{"bench", "--streams=0"}, "a whole number from 1 to 4096"},
+        {{"bench", "--connections=0"}, "a whole number from 1 to 4096"},
         {{"--url", "ftp://127.0.0.1", "models"}, "invalid URL"},
     };
 
@@ -96,7 +96,7 @@ Test(sluicectl, says_what_it_does_not_understand)
     }
 }
 
-Test(sluicectl, says_when_nobody_listens)
+Test(sluicectl, reports_a_refused_connection)
 {
     const struct program_result *r = run(ARGS("--url", "http://127.0.0.1:1", "models"));
     EXPECT_EXIT(r, 1);
@@ -216,7 +216,7 @@ Test(sluicectl, tells_the_daemons_own_sentences)
     daemon_stop(&d.daemon);
 }
 
-Test(sluicectl, completes_nothing_and_what_is_unknown_when_asked_to)
+Test(sluicectl, completes_empty_prompts_and_unknown_characters)
 {
     static struct ctl_target d;
     ctl_serve(&d);
@@ -258,7 +258,7 @@ Test(sluicectl, lists_models)
     daemon_stop(&d.daemon);
 }
 
-Test(sluicectl, looks_at_health_and_metrics)
+Test(sluicectl, prints_health_and_metrics)
 {
     static struct ctl_target d;
     ctl_serve(&d);
@@ -304,7 +304,7 @@ Test(sluicectl, benchmarks)
                                         "inter_token_ms", "latency_ms"};
     static struct ctl_target d;
     ctl_serve(&d);
-    const struct program_result *r = CTL(&d, "bench", "--streams", "3", "--tokens", "40",
+    const struct program_result *r = CTL(&d, "bench", "--connections", "3", "--tokens", "40",
                                          "--requests", "7", "--prompt", "abc", "--json");
     EXPECT_EXIT(r, 0);
     json_t *report = json_from_text(r->out);
@@ -318,15 +318,15 @@ Test(sluicectl, benchmarks)
         check_percentiles(report, names[i]);
     json_decref(report);
 
-    r = CTL(&d, "bench", "--streams=2", "--tokens=9", "--requests=4", "--warm-up=0", "--prompt=a",
-            "--no-stream", "--json");
+    r = CTL(&d, "bench", "--connections=2", "--tokens=9", "--requests=4", "--warm-up=0",
+            "--prompt=a", "--no-stream", "--json");
     EXPECT_EXIT(r, 0);
     report = json_from_text(r->out);
     cr_assert_eq(json_integer_at(report, "tokens"), 36);
     cr_assert(json_is_null(json_object_get(json_object_get(report, "first_token_ms"), "p50")));
     json_decref(report);
 
-    r = CTL(&d, "bench", "--streams=2", "--tokens=5", "--requests=2", "--prompt=a");
+    r = CTL(&d, "bench", "--connections=2", "--tokens=5", "--requests=2", "--prompt=a");
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->out, "tiny, 2 streams: ");
     EXPECT_SAID(r->out, "2 requests with 10 tokens");
@@ -430,7 +430,7 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-Test(sluicectl, asks_again_when_told_to)
+Test(sluicectl, retries_when_the_daemon_asks_for_it)
 {
     static const char *const script[] = {
         HEAD("429") "retry-after-ms: 150\r\nRetry-After: 9\r\n" REFUSAL,
@@ -485,16 +485,16 @@ Test(sluicectl, does_not_repeat_other_failures)
     cr_assert_eq(actor_stop(&a), 1);
 }
 
-Test(sluicectl, benchmarks_tell_how_many_failed_and_of_what)
+Test(sluicectl, benchmarks_report_failures_by_kind)
 {
     static const char *const refusals[] = {HEAD("500") "\r\n{\"error\":\"Ill.\"}", NULL};
     static struct actor a;
     actor_start(&a, refusals);
     const struct program_result *r =
-        CTL(&a, "bench", "--model=m", "--streams=2", "--requests=9", "--warm-up=3");
+        CTL(&a, "bench", "--model=m", "--connections=2", "--requests=9", "--warm-up=3");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "sluicectl: 3 of 3 requests of the warm-up failed; the first: Ill. (500)");
-    r = CTL(&a, "bench", "--model=m", "--streams=2", "--requests=9", "--warm-up=0");
+    r = CTL(&a, "bench", "--model=m", "--connections=2", "--requests=9", "--warm-up=0");
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "sluicectl: 9 of 9 requests failed; the first: Ill. (500)");
     (void)actor_stop(&a);
@@ -578,7 +578,7 @@ Test(sluicectl, knows_a_broken_stream)
         EXPECT_EXIT(r, 1);
         EXPECT_SAID(r->err, cases[i].err);
         cr_assert_str_eq(r->out, cases[i].out, "case %zu", i);
-        r = CTL(&a, "bench", "--model", "m", "--streams=1", "--requests=1", "--warm-up=0");
+        r = CTL(&a, "bench", "--model", "m", "--connections=1", "--requests=1", "--warm-up=0");
         EXPECT_EXIT(r, 1);
         EXPECT_SAID(r->err, cases[i].bench);
         (void)actor_stop(&a);

@@ -15,7 +15,7 @@ static int run(const char *const *words)
     return program_wait(daemon_spawn(words));
 }
 
-Test(sluiced, errands_and_bad_options)
+Test(sluiced, commands_and_bad_options)
 {
     cr_assert_eq(run((const char *const[]){"--help", NULL}), 0);
     cr_assert_eq(run((const char *const[]){"--version", NULL}), 0);
@@ -84,7 +84,7 @@ Test(sluiced, what_cannot_be_started_is_not_called_a_configuration)
     test_directory_remove(directory);
 }
 
-Test(sluiced, a_port_in_use_is_told_with_the_way_out)
+Test(sluiced, a_port_in_use_is_reported_with_advice)
 {
     struct daemon mine;
     char path[PATH_MAX], address[32];
@@ -96,7 +96,7 @@ Test(sluiced, a_port_in_use_is_told_with_the_way_out)
     daemon_stop(&mine);
 }
 
-Test(sluiced, options_that_nobody_has_set_are_logged_for_those_who_look_closely)
+Test(sluiced, default_options_are_logged_at_level_debug)
 {
     struct daemon mine;
     char path[PATH_MAX], port[PATH_MAX];
@@ -115,7 +115,7 @@ Test(sluiced, options_that_nobody_has_set_are_logged_for_those_who_look_closely)
     daemon_stop(&mine);
 }
 
-Test(sluiced, directories_without_a_version_are_told_and_files_are_not)
+Test(sluiced, directories_without_a_version_are_logged_and_files_are_not)
 {
     struct daemon mine;
     char path[PATH_MAX], file[PATH_MAX];
@@ -229,7 +229,7 @@ Test(sluiced, ready_means_that_every_directory_with_a_version_is_served)
     daemon_stop(&mine);
 }
 
-Test(sluiced, a_default_that_is_not_there_is_told_and_what_clients_cannot_have_is_not)
+Test(sluiced, a_missing_default_classifier_is_reported)
 {
     struct daemon mine;
     char path[PATH_MAX];

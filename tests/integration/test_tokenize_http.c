@@ -81,7 +81,7 @@ Test(tokens_http, tokens_say_where_in_the_text_they_are)
 }
 
 /* A text cannot be cut within a character, so its bytes have the place of all of it. */
-Test(tokens_http, a_byte_of_a_character_has_the_place_of_all_of_it)
+Test(tokens_http, a_byte_token_has_the_offsets_of_its_character)
 {
     EXPECT_TOKENS("/models/raw/tokenize", "{\"inputs\":\"a\\u20acb\\ud83d\\ude00\"}", {"a", 0, 1},
                   {"\u20ac", 1, 4}, {"\u20ac", 1, 4}, {"\u20ac", 1, 4}, {"b", 4, 5},
@@ -115,7 +115,7 @@ Test(tokens_http, tokens_decode_to_texts)
     json_decref(tokens);
 }
 
-Test(tokens_http, one_answer_decodes_so_many_tokens)
+Test(tokens_http, the_tokens_of_one_decode_request_are_bounded)
 {
     struct sl_buffer body = {0};
     sl_buffer_append_string(&body, "{\"ids\":[[9");
@@ -128,7 +128,7 @@ Test(tokens_http, one_answer_decodes_so_many_tokens)
     sl_buffer_release(&body);
 }
 
-Test(tokens_http, what_is_empty_is_told)
+Test(tokens_http, empty_inputs_are_reported)
 {
     static const struct {
         const char *path, *body, *part;
@@ -165,7 +165,7 @@ static long peak_kib(void)
 }
 
 /* So many tokens fit into one answer; of more, no more than those are made. */
-Test(tokens_http, one_answer_has_so_many_tokens)
+Test(tokens_http, the_tokens_of_one_response_are_bounded)
 {
     enum { BYTES = 2000000, SLACK_KIB = 24 << 10 };
 

@@ -30,7 +30,7 @@ static bool read_bytes(struct bench_texts *texts, const char *data, size_t bytes
 
 #define READ(texts, data, fault) read_bytes((texts), (data), sizeof(data) - 1, (fault))
 
-Test(bench_texts, lines_are_asked_around_and_around)
+Test(bench_texts, lines_are_sent_round_robin)
 {
     struct bench_texts texts;
     struct fault fault;
@@ -66,7 +66,7 @@ Test(bench_texts, a_bad_line_is_named)
     cr_assert_null(texts.lines, "nothing is kept");
 }
 
-Test(bench_texts, a_file_without_text_is_refused)
+Test(bench_texts, a_file_without_text_is_rejected)
 {
     struct bench_texts texts;
     struct fault fault;

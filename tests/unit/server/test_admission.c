@@ -59,7 +59,7 @@ Test(admission, texts_that_end_together_took_their_time_together)
 }
 
 /* For those who have not counted their tokens yet. */
-Test(admission, room_is_told_without_being_taken)
+Test(admission, free_capacity_is_reported_without_reserving_it)
 {
     struct sv_error error = {0};
     cr_assert(sv_admission_admit(&admission, 60, 60, &error));

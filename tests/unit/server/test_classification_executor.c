@@ -137,9 +137,10 @@ static void expect_answers(const struct ask *ask, const struct reference_classif
 
 /* ---- tests ---------------------------------------------------------------------------------- */
 
-TestSuite(classify_lane, .fini = teardown);
+TestSuite(classification_executor, .fini = teardown);
 
-Test(classify_lane, every_text_gets_its_own_answer_over_any_number_of_batches, .init = open_usual)
+Test(classification_executor, every_text_gets_its_own_result_over_any_number_of_batches,
+     .init = open_usual)
 {
     enum { ASKS = 60 };
 
@@ -176,7 +177,7 @@ static void open_for_three(void)
     open_with(3);
 }
 
-Test(classify_lane, a_call_is_admitted_whole_or_not_at_all, .init = open_for_three)
+Test(classification_executor, a_request_is_admitted_whole_or_not_at_all, .init = open_for_three)
 {
     struct sv_error error;
     cr_assert(sv_scheduler_admit(fixture.scheduler, mood_served, 2, 100, &error));
@@ -202,7 +203,7 @@ static struct ask *submit_long(void)
     return ask;
 }
 
-Test(classify_lane, cancelled_calls_are_not_computed, .init = open_usual)
+Test(classification_executor, cancelled_requests_are_not_computed, .init = open_usual)
 {
     enum { ASKS = 8, EACH = 10 };
 
@@ -235,7 +236,7 @@ static double gauge(enum sv_metric metric)
 }
 
 /* Who holds the engine's lock keeps a batch from running, so that it is seen amid it. */
-Test(classify_lane, a_call_that_is_cancelled_amid_a_batch_has_no_answers, .init = open_usual)
+Test(classification_executor, a_request_cancelled_during_a_batch_has_no_results, .init = open_usual)
 {
     enum { TEXTS = 2 * ITEMS };
 
@@ -261,7 +262,7 @@ Test(classify_lane, a_call_that_is_cancelled_amid_a_batch_has_no_answers, .init 
     scheduler_fixture_expect_idle(&fixture);
 }
 
-Test(classify_lane, expired_calls_are_not_computed, .init = open_usual)
+Test(classification_executor, expired_requests_are_not_computed, .init = open_usual)
 {
     deadline_ns = sl_now_ns();
     struct ask *late = submit(mood_served, 1, 5);
@@ -281,7 +282,7 @@ Test(classify_lane, expired_calls_are_not_computed, .init = open_usual)
 
 /* First come, first served: a later request of another model does not wait for an earlier one's
  * end, but a later one of the same does. */
-Test(classify_lane, models_take_turns, .init = open_usual)
+Test(classification_executor, models_take_turns, .init = open_usual)
 {
     struct ask *first = submit_long(), *other = submit(plain_served, 2, TEXTS_MAX);
     struct ask *later = submit(mood_served, 3, 1);
@@ -296,7 +297,7 @@ Test(classify_lane, models_take_turns, .init = open_usual)
     scheduler_fixture_expect_idle(&fixture);
 }
 
-Test(classify_lane, numbers_that_are_not_finite_fail_their_call_alone, .init = open_usual)
+Test(classification_executor, nan_and_infinity_fail_only_their_request, .init = open_usual)
 {
     enum { ASKS = 20, BAD = ASKS / 4, EACH = 6 };
 
@@ -327,7 +328,7 @@ Test(classify_lane, numbers_that_are_not_finite_fail_their_call_alone, .init = o
 
 /* Each text counts as what came of it, wherever among the others of its request the bad one is and
  * whatever batches they are in. */
-Test(classify_lane, a_text_that_fails_counts_alone_wherever_it_stands, .init = open_usual)
+Test(classification_executor, a_failed_text_is_counted_once_at_any_index, .init = open_usual)
 {
     enum { TEXTS = 3 * ITEMS };
 
@@ -349,7 +350,7 @@ Test(classify_lane, a_text_that_fails_counts_alone_wherever_it_stands, .init = o
     scheduler_fixture_expect_idle(&fixture);
 }
 
-Test(classify_lane, end_all_ends_all, .init = open_usual)
+Test(classification_executor, end_all_ends_all_requests, .init = open_usual)
 {
     enum { ASKS = 6 };
 
@@ -369,7 +370,7 @@ Test(classify_lane, end_all_ends_all, .init = open_usual)
     scheduler_fixture_expect_idle(&fixture);
 }
 
-Test(classify_lane, statistics_add_up, .init = open_usual)
+Test(classification_executor, statistics_add_up, .init = open_usual)
 {
     struct sv_classification_stats stats;
     struct ask *good = submit(mood_served, 1, 40);

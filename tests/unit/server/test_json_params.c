@@ -70,7 +70,7 @@ static void expect_refused(struct sv_document *read(const struct sl_buffer *), c
 
 /* ---- what is good --------------------------------------------------------------------------- */
 
-Test(wire_classify, predict)
+Test(json_params, predict)
 {
     struct sv_document *document = expect_read(read_predict, "{\"inputs\":\"a\"}");
     cr_assert_eq(predict.inputs.count, 1);
@@ -101,7 +101,7 @@ Test(wire_classify, predict)
     sv_document_release(document);
 }
 
-Test(wire_classify, tokens)
+Test(json_params, tokens)
 {
     struct sv_document *document = expect_read(read_tokenize, "{\"inputs\":\"a\"}");
     cr_assert(tokenize.adds_special);
@@ -129,7 +129,7 @@ Test(wire_classify, tokens)
 
 #define TENSOR "\"name\":\"text\",\"datatype\":\"BYTES\","
 
-Test(wire_classify, infer)
+Test(json_params, infer)
 {
     struct sv_document *document =
         expect_read(read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2],\"data\":[\"a\",\"b\"]}]}");
@@ -175,7 +175,7 @@ Test(wire_classify, infer)
     sv_document_release(document);
 }
 
-Test(wire_classify, decisions)
+Test(json_params, decisions)
 {
     struct sv_document *document = expect_read(
         read_decision,
@@ -398,7 +398,7 @@ static const struct {
      "empty"},
 };
 
-Test(wire_classify, mistakes_are_named)
+Test(json_params, mistakes_are_named)
 {
     for (size_t i = 0; i < COUNT(mistakes); i++)
         expect_refused(mistakes[i].read, mistakes[i].text, mistakes[i].kind, mistakes[i].param,
@@ -422,7 +422,7 @@ static struct sv_document *read_binary(const char *json, const char *bytes, size
 #define BINARY(shape, size)                                                                        \
     "{\"inputs\":[{" TENSOR "\"shape\":" shape ",\"parameters\":{\"binary_data_size\":" size "}}]"
 
-Test(wire_classify, texts_after_the_json_are_read)
+Test(json_params, texts_after_the_json_are_read)
 {
     static const char bytes[] = "\x02\0\0\0hi\0\0\0\0\x02\0\0\0\xC3\xA9";
     struct sv_document *document = read_binary(BINARY("[3,1]", "16") "}", bytes, sizeof bytes - 1);
@@ -435,7 +435,7 @@ Test(wire_classify, texts_after_the_json_are_read)
     sv_document_release(document);
 }
 
-Test(wire_classify, outputs_are_binary_where_they_or_the_request_say_so)
+Test(json_params, outputs_are_binary_where_they_or_the_request_say_so)
 {
     struct sv_document *document = expect_read(
         read_infer, IN ",\"parameters\":{\"binary_data_output\":true},\"outputs\":[{\"name\":"
@@ -485,7 +485,7 @@ static const struct {
     {IN "}", "\0\0\0\0", 4, SV_INVALID_VALUE, SIZE_PARAM, "4 bytes follow the JSON, but no input"},
 };
 
-Test(wire_classify, malformed_binary_tensors_are_named)
+Test(json_params, malformed_binary_tensors_are_named)
 {
     for (size_t i = 0; i < COUNT(bad_tensors); i++) {
         cr_assert_null(read_binary(bad_tensors[i].json, bad_tensors[i].bytes, bad_tensors[i].count),
@@ -496,7 +496,7 @@ Test(wire_classify, malformed_binary_tensors_are_named)
     }
 }
 
-Test(wire_classify, the_header_with_the_length_of_the_json)
+Test(json_params, the_header_with_the_length_of_the_json)
 {
     static const char *const bad[] = {"", "x", "-1", "+1", " 1", "11", "99999999999999999999999"};
     size_t bytes = 0;
@@ -513,7 +513,7 @@ Test(wire_classify, the_header_with_the_length_of_the_json)
     }
 }
 
-Test(wire_classify, counts_are_bounded)
+Test(json_params, counts_are_bounded)
 {
     struct sl_buffer body = {0};
     sl_buffer_append_string(&body, D "[");
@@ -526,7 +526,7 @@ Test(wire_classify, counts_are_bounded)
 }
 
 /* Changed bytes are fuzz_wire's; but a body may end anywhere. */
-Test(wire_classify, a_body_that_is_cut_is_refused)
+Test(json_params, a_body_that_is_cut_is_rejected)
 {
     static const struct {
         struct sv_document *(*read)(const struct sl_buffer *);
@@ -551,7 +551,7 @@ Test(wire_classify, a_body_that_is_cut_is_refused)
     }
 }
 
-Test(text, floats_have_as_few_digits_as_tell_them_apart)
+Test(json_text, floats_have_the_shortest_exact_form)
 {
     static const struct {
         float value;

@@ -32,7 +32,7 @@ static void expect_refused(const char *text, size_t bytes, enum sv_error_kind ki
     cr_assert(strstr(error.message, message), "%s: '%s' lacks '%s'", text, error.message, message);
 }
 
-Test(wire, defaults)
+Test(json_schema, defaults)
 {
     struct sv_document *document = expect_read("{\"model\":\"m\"}");
     cr_assert_str_eq(params.model.data, "m");
@@ -47,7 +47,7 @@ Test(wire, defaults)
     sv_document_release(document);
 }
 
-Test(wire, everything)
+Test(json_schema, everything)
 {
     struct sv_document *document = expect_read(
         "{\"model\":\"m\",\"prompt\":\"To be\",\"max_tokens\":5,\"temperature\":0.5,\"top_p\":0.9,"
@@ -73,7 +73,7 @@ Test(wire, everything)
     sv_document_release(document);
 }
 
-Test(wire, prompts_of_every_kind)
+Test(json_schema, prompts_of_every_kind)
 {
     struct sv_document *document = expect_read("{\"model\":\"m\",\"prompt\":[\"a\",\"\"]}");
     cr_assert_eq(params.prompt.count, 2);
@@ -101,7 +101,7 @@ Test(wire, prompts_of_every_kind)
 /* A body and what is said about it. M stands for the model, so that only one thing is wrong. */
 #define M "{\"model\":\"m\","
 
-Test(wire, mistakes_are_named)
+Test(json_schema, mistakes_are_named)
 {
     static const struct {
         const char *text;
@@ -181,7 +181,7 @@ Test(wire, mistakes_are_named)
                            cases[i].message);
 }
 
-Test(wire, deep_and_wide_bodies_are_refused)
+Test(json_schema, deep_and_wide_bodies_are_rejected)
 {
     struct sl_buffer body = {0};
     for (int i = 0; i < 100000; i++)
@@ -197,7 +197,7 @@ Test(wire, deep_and_wide_bodies_are_refused)
 }
 
 /* Small to send, large to hold: what nobody needs is not parsed at all. */
-Test(wire, bodies_of_many_small_values_are_refused)
+Test(json_schema, bodies_with_too_many_values_are_rejected)
 {
     struct sl_buffer body = {0};
     sl_buffer_append_string(&body, M "\"prompt\":[");
@@ -215,7 +215,7 @@ Test(wire, bodies_of_many_small_values_are_refused)
 }
 
 /* No cut and no changed byte of a good body may crash the reader. */
-Test(wire, damaged_bodies)
+Test(json_schema, damaged_bodies)
 {
     static const char good[] =
         M "\"prompt\":[[1,2],[3]],\"stop\":[\"\\u00e9\"],\"logit_bias\":{\"1\":2},\"n\":2,"
@@ -235,7 +235,7 @@ Test(wire, damaged_bodies)
     }
 }
 
-Test(text, json_strings)
+Test(utf8_text, json_strings)
 {
     static const struct {
         const char *in, *out;
@@ -257,7 +257,7 @@ Test(text, json_strings)
     }
 }
 
-Test(text, none_grows_beyond_its_bound)
+Test(utf8_text, none_grows_beyond_its_bound)
 {
     enum { PIECE_BYTES = 1 << 20 };
 
@@ -276,7 +276,7 @@ Test(text, none_grows_beyond_its_bound)
     free(piece);
 }
 
-Test(text, fitting_never_cuts_a_character)
+Test(utf8_text, fitting_never_cuts_a_character)
 {
     static const char text[] = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80";
     static const size_t fits[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10};
@@ -287,7 +287,7 @@ Test(text, fitting_never_cuts_a_character)
 }
 
 /* A byte-level model may make such text: a stream must find a place to cut it. */
-Test(text, bytes_that_only_continue_are_cut_anywhere)
+Test(utf8_text, continuation_bytes_are_cut_anywhere)
 {
     static const char text[] = "\x80\x80\x80\x80\x80\x80\x80\x80";
     for (size_t max = 0; max <= sizeof text - 1; max++)

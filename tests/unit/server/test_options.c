@@ -82,7 +82,7 @@ Test(options, help_names_every_option)
     sl_buffer_release(&value);
 }
 
-Test(options, limits_that_could_never_be_used_are_refused)
+Test(options, limits_that_could_never_be_used_are_rejected)
 {
     struct sl_err err;
     sv_options_defaults(&options);
@@ -118,7 +118,7 @@ Test(options, file_sets_every_kind)
     EXPECT_OK(read_text("# nothing\n", &err), err);
 }
 
-Test(options, file_mistakes_are_named_with_their_place)
+Test(options, errors_of_the_file_name_line_and_column)
 {
     static const struct {
         const char *text, *place, *message;
@@ -214,7 +214,7 @@ Test(options, command_line_mistakes)
                 "max_batch_tokens: 256");
 }
 
-Test(options, errands)
+Test(options, commands)
 {
     struct sl_err err;
     enum sv_command command;

@@ -268,7 +268,7 @@ Test(scheduler, a_reader_gets_all_of_a_text_longer_than_the_buffer, .init = open
     scheduler_fixture_expect_idle(&fixture);
 }
 
-Test(scheduler, end_all_ends_all, .init = open_usual)
+Test(scheduler, end_all_ends_all_requests, .init = open_usual)
 {
     enum { ASKS = SLOTS + 2 };
 

@@ -307,7 +307,7 @@ Test(stream, ends_once_whatever_the_timing)
 }
 
 /* Two bytes of one character, and two that are none. */
-Test(answer, bytes_have_names_of_their_own_and_offsets_of_whole_characters)
+Test(response_stream, bytes_have_names_of_their_own_and_offsets_of_whole_characters)
 {
     static const char text[] = "a\xC3\xA9\xE2\x82";
 

@@ -444,7 +444,7 @@ static int64_t parameters_with(struct sl_engine *engine, const struct sl_arch *a
     return count;
 }
 
-Test(archs, tables_have_as_many_numbers_as_was_asked_for)
+Test(archs, tables_have_the_requested_number_of_parameters)
 {
     static const char *const names[] = {"encoder", "epsilon"};
     struct sl_engine *engine = fixture_engine(NULL, 1);
@@ -459,7 +459,7 @@ Test(archs, tables_have_as_many_numbers_as_was_asked_for)
     sl_engine_destroy(engine);
 }
 
-Test(archs, refuse_every_hyper_parameter_out_of_bounds)
+Test(archs, reject_every_hyper_parameter_out_of_bounds)
 {
     for (int a = 0; sl_arch_at(a); a++) {
         const struct sl_arch *arch = sl_arch_at(a);
@@ -476,7 +476,7 @@ Test(archs, refuse_every_hyper_parameter_out_of_bounds)
     }
 }
 
-Test(archs, refuse_heads_that_do_not_divide_the_width)
+Test(archs, reject_heads_that_do_not_divide_the_width)
 {
     struct sl_config c;
     struct sl_err err;
@@ -488,7 +488,7 @@ Test(archs, refuse_heads_that_do_not_divide_the_width)
 }
 
 /* Whoever sets a number that the task has no use for would wait for its effect. */
-Test(archs, refuse_what_the_task_does_not_use)
+Test(archs, reject_hyper_parameters_of_other_tasks)
 {
     struct sl_err err;
     struct sl_config c = fixture_config(sl_arch_find("vanilla"));

@@ -105,7 +105,7 @@ Test(eam, sizes_follow_from_its_choices)
     sl_engine_destroy(engine);
 }
 
-Test(eam, refuses_what_does_not_go_together)
+Test(eam, rejects_inconsistent_hyper_parameters)
 {
     struct sl_err err;
     struct sl_config c = fixture_config_for(eam(), SL_TASK_COMPLETION);
@@ -187,7 +187,7 @@ Test(eam, all_experts_chosen_equal_all_experts)
 }
 
 /* Every token goes to the expert of the largest bias; the others' weights must not be read. */
-Test(eam, experts_that_nobody_chose_are_not_computed)
+Test(eam, unselected_experts_are_not_computed)
 {
     struct sl_engine *engine = fixture_engine(NULL, 2);
     struct sl_config c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
@@ -509,7 +509,7 @@ Test(eam, classes_do_not_depend_on_company_or_threads)
 }
 
 /* As many windows as so many texts with so many tokens can have: each ends with a short one. */
-Test(eam, the_most_windows_find_room)
+Test(eam, the_largest_number_of_windows_fits)
 {
     enum { TEXTS = 24 };
 

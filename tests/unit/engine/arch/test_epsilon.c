@@ -80,7 +80,7 @@ static double loss_at(struct sl_model *m, struct sl_tape *t, const struct sl_bat
 }
 
 /* exp(log tau) is 0.001 at least, and where it is held there it has no slope. */
-Test(epsilon, temperatures_are_held_at_their_least)
+Test(epsilon, temperatures_are_clamped_to_their_minimum)
 {
     static const int two[] = {9, 20, 0};
     struct sl_engine *engine = fixture_engine("ref", 1);
@@ -144,7 +144,7 @@ static double price_at(struct sl_model *m, struct sl_tape *t, const struct fixtu
 }
 
 /* 0.1 + 0.45 (1 + cos(pi progress)): 1, 0.55, 0.1. */
-Test(epsilon, the_price_on_depth_falls_to_a_tenth)
+Test(epsilon, the_depth_penalty_falls_to_a_tenth)
 {
     static const int two[] = {9, 20, 0};
     struct sl_engine *engine = fixture_engine("ref", 1);
@@ -165,7 +165,7 @@ Test(epsilon, the_price_on_depth_falls_to_a_tenth)
 }
 
 /* Sum over bins of a log a: -log B when shares are equal, 0 when each key has a bin to itself. */
-Test(epsilon, the_price_on_few_bins_is_their_entropy)
+Test(epsilon, the_penalty_on_few_bins_is_their_entropy)
 {
     static const int two[] = {9, 20, 0};
     struct sl_engine *engine = fixture_engine("ref", 1);
@@ -503,7 +503,7 @@ Test(epsilon, leaving_work_out_changes_no_bit)
 
 /* With mask_padding the padding of a text is as good as not there; without, it is not; nor where
  * token 0 is a token like others. */
-Test(epsilon, padding_is_left_out_unless_asked_for)
+Test(epsilon, padding_is_excluded_by_default)
 {
     static const struct {
         int padding_token, mask_padding;

@@ -146,7 +146,7 @@ static double difference_of(const struct attention *a)
     return max;
 }
 
-Test(histogram, is_its_formulas)
+Test(histogram, equals_its_formulas)
 {
     for (int padded = 0; padded < 2; padded++) {
         struct attention *a = attention_make(BINS_MOST);
@@ -200,7 +200,7 @@ Test(histogram, one_bin_gives_the_mean_of_values)
     free(a);
 }
 
-Test(histogram, does_not_know_the_order_of_rows)
+Test(histogram, is_invariant_to_the_order_of_rows)
 {
     struct attention *a = attention_make(BINS_MOST), *b = attention_make(BINS_MOST);
     int count = beginnings[1];
@@ -273,7 +273,7 @@ static double logit(double p)
     return log(p / (1.0 - p));
 }
 
-Test(halting, takes_one_in_all_and_nothing_after_the_end)
+Test(halting, probabilities_add_up_to_one_and_are_zero_after_halting)
 {
     struct walk w = {.scores = {{logit(0.25), logit(0.25), logit(0.75), 3.0},
                                 {logit(0.5), logit(0.9), 9.0, 9.0},
@@ -299,7 +299,7 @@ Test(halting, takes_one_in_all_and_nothing_after_the_end)
     }
 }
 
-Test(halting, as_the_prior_has_it_costs_nothing)
+Test(halting, the_prior_itself_has_no_penalty)
 {
     struct walk w = {.padding = {[1] = true}};
     double mean = 2.5, remainder = 1.0, less = logit(0.3 / mean);

@@ -410,7 +410,7 @@ static void check_trained(struct golden *g, int record)
     sl_tape_release(&t);
 }
 
-Test(golden, trained_logits_loss_and_price)
+Test(golden, trained_logits_loss_and_auxiliary_loss)
 {
     each_record(check_trained);
 }

@@ -476,7 +476,7 @@ Test(transevolve, an_inverse_root_is_the_published_rate)
 
 /* -- what no bound of one number says ---------------------------------------------------------- */
 
-Test(transevolve, sizes_that_do_not_fit_each_other_are_refused)
+Test(transevolve, mismatched_sizes_are_rejected)
 {
     struct sl_err err;
     const struct sl_arch *arch = sl_arch_find("transevolve");

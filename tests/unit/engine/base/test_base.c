@@ -26,7 +26,7 @@ Test(err, chain_reads_from_purpose_to_fact)
     cr_assert_eq(err.code, SL_CORRUPT);
 }
 
-Test(err, nobody_needs_to_listen)
+Test(err, err_may_be_null)
 {
     cr_assert_not(sl_fail(NULL, SL_IO, "unheard"));
     cr_assert_not(sl_wrap(NULL, "unheard"));
@@ -106,7 +106,7 @@ static void take_some(struct sl_arena *a)
     (void)sl_arena_take(a, 7, 1);
 }
 
-Test(arena, dry_run_says_what_a_real_one_needs)
+Test(arena, a_dry_run_counts_what_a_real_one_needs)
 {
     struct sl_arena dry, real;
     struct sl_err err;
@@ -172,7 +172,7 @@ Test(arena, sizes_do_not_wrap, .signal = SIGABRT)
     (void)sl_size_product(SIZE_MAX / 2, 3);
 }
 
-Test(arena, hopeless_sizes_are_refused)
+Test(arena, impossible_sizes_are_rejected)
 {
     struct sl_arena a = {0};
     struct sl_err err;
@@ -443,7 +443,7 @@ Test(file, an_empty_file_is_a_file)
     sl_map_close(&map);
 }
 
-Test(file, what_cannot_be_read_says_why)
+Test(file, unreadable_files_are_reported_with_the_reason)
 {
     struct sl_map map = {.data = "untouched"};
     struct sl_err err;

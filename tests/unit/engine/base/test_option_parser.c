@@ -82,7 +82,7 @@ Test(option_parser, every_kind_is_read)
     EXPECT_OK(read_line("", &err), err);
 }
 
-Test(option_parser, stops_at_an_operand_when_asked)
+Test(option_parser, stops_at_an_operand_on_request)
 {
     struct sl_err err;
     parser.stops_at_operand = true;

@@ -103,7 +103,7 @@ Test(writing, utf8_is_strict)
     }
 }
 
-Test(writing, an_error_keeps_its_innermost_place_apart_from_its_text)
+Test(writing, an_error_keeps_its_innermost_location_in_fields)
 {
     struct sl_err err;
     cr_assert_not(sl_fail(&err, SL_IO, "No such file"));

@@ -298,7 +298,7 @@ Test(checkpoint, other_things_stay, .init = setup, .fini = teardown)
     fixture_release(&f);
 }
 
-Test(checkpoint, places_that_are_no_checkpoints, .init = setup, .fini = teardown)
+Test(checkpoint, directories_without_a_checkpoint, .init = setup, .fini = teardown)
 {
     struct fixture f;
     struct sl_err err;

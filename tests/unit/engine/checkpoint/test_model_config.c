@@ -262,7 +262,7 @@ Test(config, what_may_be_missing)
     }
 }
 
-Test(config, every_truncation_is_refused)
+Test(config, every_truncation_is_rejected)
 {
     struct sl_model_config model_config = {0};
     struct sl_err err;

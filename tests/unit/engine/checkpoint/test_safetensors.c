@@ -267,7 +267,7 @@ static const struct {
     {"{\"\xFF\":{}}", 0, "header: not JSON"},
 };
 
-Test(safetensors, bad_headers_are_refused)
+Test(safetensors, bad_headers_are_rejected)
 {
     for (size_t i = 0; i < COUNT(bad_headers); i++) {
         struct image image = image_make(bad_headers[i].header, bad_headers[i].body);
@@ -312,7 +312,7 @@ Test(safetensors, unusual_headers_are_accepted)
     }
 }
 
-Test(safetensors, lengths_that_lie_are_refused)
+Test(safetensors, wrong_lengths_are_rejected)
 {
     static const uint64_t lengths[] = {3,         10,         (4 << 20) + 1, UINT32_MAX,
                                        INT64_MAX, UINT64_MAX, UINT64_MAX - 7};
@@ -327,7 +327,7 @@ Test(safetensors, lengths_that_lie_are_refused)
     }
 }
 
-Test(safetensors, every_truncation_is_refused, .init = setup, .fini = teardown)
+Test(safetensors, every_truncation_is_rejected, .init = setup, .fini = teardown)
 {
     struct image whole;
     some_write(&whole);

@@ -91,7 +91,7 @@ static const struct {
     {"bytes", "{}", SL_CORRUPT, "'kind' is nothing"},
 };
 
-Test(vocabulary, bad_files_are_refused_by_line_and_piece)
+Test(vocabulary, bad_files_are_rejected_by_line_and_piece)
 {
     for (size_t i = 0; i < COUNT(bad_files); i++) {
         struct sl_err err;
@@ -258,7 +258,7 @@ static const struct {
      "expected one of: 'characters', 'bytes', 'words', 'wordpiece'", false},
 };
 
-Test(checkpoint_vocabulary, config_says_kind_file_and_lower)
+Test(checkpoint_vocabulary, config_has_kind_file_and_lower)
 {
     struct sl_err err;
     struct sl_model_config model_config = {.arch = sl_arch_find("tsa"), .tokenizer = "characters"};

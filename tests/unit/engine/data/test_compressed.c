@@ -189,7 +189,7 @@ Test(compressed, streams_of_xz_may_be_padded, .init = setup, .fini = teardown)
 
 /* ---- files that are not --------------------------------------------------------------------- */
 
-Test(compressed, a_file_cut_off_anywhere_is_refused, .init = setup, .fini = teardown)
+Test(compressed, every_truncation_is_rejected, .init = setup, .fini = teardown)
 {
     static struct bytes whole, part;
     for (int kind = FIRST_PACKED; kind < KINDS; kind++) {
@@ -210,7 +210,7 @@ Test(compressed, a_file_cut_off_anywhere_is_refused, .init = setup, .fini = tear
     }
 }
 
-Test(compressed, what_follows_the_last_member_is_refused, .init = setup, .fini = teardown)
+Test(compressed, trailing_data_is_rejected, .init = setup, .fini = teardown)
 {
     static struct bytes b;
     for (int kind = FIRST_PACKED; kind < KINDS; kind++) {
@@ -278,7 +278,7 @@ Test(compressed, a_file_unpacks_to_its_limit_and_no_further, .init = setup, .fin
 }
 
 /* The dictionary that a block asks for is one byte of its header (.xz format, 5.3.1). */
-Test(compressed, xz_that_asks_for_much_memory_is_refused, .init = setup, .fini = teardown)
+Test(compressed, xz_above_the_memory_limit_is_rejected, .init = setup, .fini = teardown)
 {
     enum { HEADER = 12, MAGIC_FILTER = 0x21, ONE_GIB = 36 };
 
@@ -311,7 +311,7 @@ static const struct {
     {"PK\3\4xyz", SL_BAD_INPUT, "zip data is not supported"},
 };
 
-Test(compressed, other_files_are_refused_by_name, .init = setup, .fini = teardown)
+Test(compressed, other_formats_are_rejected_by_name, .init = setup, .fini = teardown)
 {
     struct sl_err err;
     struct sl_unpacked file = {0};

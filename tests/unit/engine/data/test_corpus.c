@@ -60,7 +60,7 @@ static const struct {
     {"stranger", "abz", SL_BAD_INPUT, "input.txt': 1 character is not in the vocabulary: 'z'"},
 };
 
-Test(corpus, bad_files_are_refused, .init = setup, .fini = teardown)
+Test(corpus, bad_files_are_rejected, .init = setup, .fini = teardown)
 {
     struct sl_err err;
     struct sl_tokenizer *tokens = sl_tokenizer_train_default("characters", "abc", 3, &err);
@@ -135,7 +135,7 @@ static const struct {
     {{(double)INFINITY, 0}, 8, "train inf"},
 };
 
-Test(corpus, bad_splits_are_refused)
+Test(corpus, bad_splits_are_rejected)
 {
     struct sl_corpus corpus;
     numbers_make(&corpus, 100);

@@ -85,7 +85,7 @@ static const struct {
     {"a\n\xFF\n", SL_BAD_INPUT, "line 2: not UTF-8: byte 0xFF at byte offset 0"},
 };
 
-Test(labels, bad_files_are_refused, .init = setup, .fini = teardown)
+Test(labels, bad_files_are_rejected, .init = setup, .fini = teardown)
 {
     for (size_t i = 0; i < COUNT(bad_labels); i++) {
         struct sl_err err;
@@ -98,7 +98,7 @@ Test(labels, bad_files_are_refused, .init = setup, .fini = teardown)
     }
 }
 
-Test(labels, there_are_at_most_4096_of_at_most_256_bytes, .init = setup, .fini = teardown)
+Test(labels, at_most_4096_of_at_most_256_bytes, .init = setup, .fini = teardown)
 {
     static char file[SL_LABELS_MAX * 8], name[SL_LABEL_BYTES_MAX + 8];
     struct sl_err err;
@@ -212,7 +212,7 @@ static const struct {
     {"a\tone\nb\t\n", "train.tsv' line 2: column '2': the text is empty"},
 };
 
-Test(dataset, bad_files_are_refused, .init = setup, .fini = teardown)
+Test(dataset, bad_files_are_rejected, .init = setup, .fini = teardown)
 {
     for (size_t i = 0; i < COUNT(bad_files); i++) {
         struct sl_err err;
@@ -234,7 +234,7 @@ static void many_write(int labels)
     cr_assert_eq(fclose(file), 0);
 }
 
-Test(dataset, labels_found_are_at_most_4096, .init = setup, .fini = teardown)
+Test(dataset, at_most_4096_labels_are_collected, .init = setup, .fini = teardown)
 {
     struct sl_err err;
     struct sl_dataset set = {0};
@@ -325,7 +325,7 @@ Test(dataset, texts_become_tokens_as_many_as_the_context_holds, .init = setup, .
     }
 }
 
-Test(dataset, texts_are_kept_when_asked, .init = setup, .fini = teardown)
+Test(dataset, texts_are_kept_on_request, .init = setup, .fini = teardown)
 {
     struct sl_err err;
     struct sl_dataset set = {0};
@@ -338,7 +338,7 @@ Test(dataset, texts_are_kept_when_asked, .init = setup, .fini = teardown)
     sl_tokenizer_destroy(tokens);
 }
 
-Test(dataset, strangers_fail_or_are_replaced, .init = setup, .fini = teardown)
+Test(dataset, unknown_characters_fail_or_are_replaced, .init = setup, .fini = teardown)
 {
     struct sl_err err;
     struct sl_dataset set = {0}, second = {0};
@@ -473,7 +473,7 @@ static const struct {
     {0.1, 100, 10}, {0.1, 15, 2}, {0.1, 14, 1}, {0.5, 3, 2}, {0.99, 4, 3}, {0.29, 100, 29},
 };
 
-Test(dataset, a_cut_takes_a_share_of_each_label, .init = setup, .fini = teardown)
+Test(dataset, a_split_takes_a_fraction_of_each_label, .init = setup, .fini = teardown)
 {
     enum { LABELS = 3, MOST = 400 };
 
@@ -510,7 +510,7 @@ static uint64_t cut_bits(uint64_t seed)
     return bits;
 }
 
-Test(dataset, a_cut_depends_on_the_seed_alone, .init = setup, .fini = teardown)
+Test(dataset, a_split_depends_on_the_seed_alone, .init = setup, .fini = teardown)
 {
     cr_assert_eq(cut_bits(1), cut_bits(1));
     cr_assert_neq(cut_bits(1), cut_bits(2));
@@ -531,7 +531,7 @@ static const struct {
      "at least 50 texts of one label, a larger --validation-fraction, or a --validation file"},
 };
 
-Test(dataset, bad_cuts_are_refused, .init = setup, .fini = teardown)
+Test(dataset, bad_splits_are_rejected, .init = setup, .fini = teardown)
 {
     struct sl_err err;
     struct sl_dataset set = {0}, cut = {0};

@@ -322,7 +322,7 @@ static const struct {
     {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"\\ud800\"}", "invalid JSON near byte offset"},
 };
 
-Test(records, errors_name_place_fact_and_cure, .init = setup, .fini = teardown)
+Test(records, errors_name_location_cause_and_remedy, .init = setup, .fini = teardown)
 {
     for (size_t i = 0; i < COUNT(bad); i++) {
         char dump[DUMP_BYTES];
@@ -335,7 +335,7 @@ Test(records, errors_name_place_fact_and_cure, .init = setup, .fini = teardown)
 }
 
 /* For programs, which do not read the text. */
-Test(records, errors_have_place_and_field, .init = setup, .fini = teardown)
+Test(records, errors_have_location_and_field, .init = setup, .fini = teardown)
 {
     static const struct {
         const char *format, *file, *field;

@@ -223,7 +223,7 @@ static void expect_exact_savings(const struct sl_arch *arch, int pooling, int po
 }
 
 /* Of the last block a row that the answer is not read from gives its key and its value, no more. */
-Test(classifier, rows_that_nobody_reads_are_left_out_exactly, .fini = close_all)
+Test(classifier, unused_rows_are_skipped_exactly, .fini = close_all)
 {
     for (struct fixture_case f = {0}; fixture_next(&f); f.task++)
         for (int pooling = 0; pooling <= SL_POOLING_LAST; pooling++)
@@ -232,7 +232,7 @@ Test(classifier, rows_that_nobody_reads_are_left_out_exactly, .fini = close_all)
                     expect_exact_savings(sl_arch_at(f.arch), pooling, policy);
 }
 
-Test(classifier, broken_promises_are_refused_before_anything_runs, .fini = close_all)
+Test(classifier, invalid_items_are_rejected_before_anything_runs, .fini = close_all)
 {
     struct sl_err err;
     struct fixture_case f = {.task = SL_TASK_CLASSIFICATION};

@@ -218,7 +218,7 @@ static void expect_record(const struct sl_token_logprob *r, const float *logits)
 }
 
 /* Of the echoed prompt and of the answer: what a forward pass over the text before says. */
-Test(generate, records_are_what_the_model_said)
+Test(generate, log_probabilities_are_the_models)
 {
     enum { ANSWER = 9 };
 
@@ -245,7 +245,7 @@ Test(generate, records_are_what_the_model_said)
     sl_generation_destroy(g);
 }
 
-Test(generate, nothing_asked_for_is_nothing)
+Test(generate, zero_tokens_give_an_empty_text)
 {
     struct sl_generation_options options = asked(0);
     struct sl_generation *g = run(&options, FIXTURE_CONTEXT);
@@ -260,7 +260,7 @@ Test(generate, nothing_asked_for_is_nothing)
     sl_generation_destroy(g);
 }
 
-Test(generate, refuses_what_it_cannot_do)
+Test(generate, rejects_invalid_options)
 {
     static const int32_t stranger[] = {FIXTURE_VOCAB};
     struct sl_err err;

@@ -41,7 +41,7 @@ static void expect_shares(const struct sl_sampling *how, const int32_t *counts, 
                            5.0 * sqrt(want[i] * (1.0 - want[i]) / DRAWS) + 1e-9, "token %d", i);
 }
 
-Test(sample, draws_what_softmax_says)
+Test(sample, samples_follow_the_softmax)
 {
     expect_shares(&(struct sl_sampling){.temperature = 1, .top_p = 1}, NULL, shares);
 }
@@ -60,7 +60,7 @@ Test(sample, temperature_is_a_power)
     }
 }
 
-Test(sample, top_k_leaves_the_most_likely)
+Test(sample, top_k_keeps_the_most_likely)
 {
     const double want[VOCAB] = {0, 2.0 / 3.0, 0, 1.0 / 3.0, 0};
     const double all[VOCAB] = {0, 1, 0, 0, 0};

@@ -728,7 +728,7 @@ Test(ops, a_bag_counts_each_feature_once)
 
 /* Of tokens that are all 1, those that stay are 2. Each has a fate of its own, which does not
  * depend on how the batch was cut. */
-Test(ops, half_of_the_tokens_are_left_out_by_their_place)
+Test(ops, word_dropout_depends_on_the_position)
 {
     enum { TEXT = FIXTURE_CONTEXT };
 

@@ -65,7 +65,7 @@ static const struct {
     {"third byte missing", "\xE2\x82(", 3, 0},
 };
 
-Test(utf8, bad_texts_are_refused_with_their_place)
+Test(utf8, invalid_utf8_is_rejected_with_its_offset)
 {
     struct sl_tokenizer *tokens = learn("abcfok (\xC3\xA9");
     for (size_t i = 0; i < COUNT(bad_texts); i++) {
@@ -196,7 +196,7 @@ static const struct {
      "'4' (U+0034) at character 5, '5' (U+0035) at character 6, and others"},
 };
 
-Test(tokenizer, strangers_are_named_with_their_places)
+Test(tokenizer, unknown_characters_are_named_with_their_positions)
 {
     struct sl_tokenizer *tokens = learn("ab ");
     for (size_t i = 0; i < COUNT(strangers); i++) {
@@ -216,7 +216,7 @@ static const struct {
     {" ?ab\xEF\xBF\xBD", 4}, {" ?ab", 1}, {" ab", 0}, {"ab", -1}, {"?", 0}, {"\xEF\xBF\xBD", 0},
 };
 
-Test(tokenizer, strangers_are_replaced_by_the_first_that_is_there)
+Test(tokenizer, unknown_characters_are_replaced_by_the_first_available)
 {
     for (size_t i = 0; i < COUNT(replacements); i++) {
         struct sl_tokenizer *tokens = learn(replacements[i].learnt);
@@ -270,7 +270,7 @@ static const struct {
     {{PIECE("a")}, SL_VOCAB_MAX + 1, "invalid vocabulary size 2097153"},
 };
 
-Test(tokenizer, bad_pieces_are_refused)
+Test(tokenizer, bad_pieces_are_rejected)
 {
     for (size_t i = 0; i < COUNT(bad_pieces); i++) {
         struct sl_err err;

@@ -136,7 +136,7 @@ static void compare(int letters, int size, uint64_t seed)
     sl_tokenizer_destroy(tokens);
 }
 
-Test(learner, pieces_are_those_of_the_reference)
+Test(tokenizer_trainer, pieces_are_those_of_the_reference)
 {
     for (uint64_t round = 0; round < 20; round++)
         for (int letters = 1; letters <= 4; letters++)
@@ -169,7 +169,7 @@ static const struct {
     {"words", "g f e d c a b b", "[PAD]\n[START]\n[UNK]\nb\na\nc\nd\ne\n", 8, true},
 };
 
-Test(learner, small_texts_by_hand)
+Test(tokenizer_trainer, small_texts_by_hand)
 {
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct sl_tokenizer *tokens = learn(&(struct sl_tokenizer_options){.kind = cases[i].kind,
@@ -182,7 +182,7 @@ Test(learner, small_texts_by_hand)
 }
 
 /* One text in two parts is two texts: the cut ends a word. Else parts do not matter. */
-Test(learner, texts_add_up)
+Test(tokenizer_trainer, texts_add_up)
 {
     struct sl_err err;
     const struct sl_tokenizer_options how = {.kind = "words", .size = 100, .lower = true};
@@ -221,7 +221,7 @@ static const struct {
     {{.kind = "words", .size = 100}, "a \xFF", "not UTF-8: byte 0xFF at byte offset 2"},
 };
 
-Test(learner, what_cannot_be_learnt_is_named)
+Test(tokenizer_trainer, what_cannot_be_learnt_is_named)
 {
     for (size_t i = 0; i < COUNT(refusals); i++) {
         struct sl_err err = {0};
@@ -238,7 +238,7 @@ Test(learner, what_cannot_be_learnt_is_named)
 }
 
 /* More distinct words than are remembered: frequent ones must outlive any number of rare ones. */
-Test(learner, rare_words_are_forgotten_first)
+Test(tokenizer_trainer, rare_words_are_forgotten_first)
 {
     enum { RARE = 2200000, BETWEEN = 1000 };
 
@@ -267,7 +267,7 @@ Test(learner, rare_words_are_forgotten_first)
 }
 
 /* An alphabet has a bound: the rarest of many ideographs are left out, and words with them. */
-Test(learner, alphabets_have_a_bound)
+Test(tokenizer_trainer, alphabets_have_a_bound)
 {
     enum { IDEOGRAPHS = 1500, ALPHABET = 1000 };
 

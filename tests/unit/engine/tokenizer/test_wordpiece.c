@@ -207,7 +207,7 @@ Test(unicode, once_is_enough)
 
 #define SPECIALS "[PAD]\n[UNK]\n[CLS]\n[SEP]\n"
 
-Test(wordpiece, a_word_is_cut_from_the_left_by_its_longest_pieces)
+Test(wordpiece, longest_match_first)
 {
     char out[4096];
     struct sl_tokenizer *tokens =
@@ -260,7 +260,7 @@ Test(wordpiece, only_as_many_as_there_is_room_for)
     sl_tokenizer_destroy(tokens);
 }
 
-Test(wordpiece, marks_are_sorted_as_unicode_says)
+Test(wordpiece, marks_are_in_canonical_order)
 {
     char out[4096];
     /* U+1D165 (class 216) and U+1D16D (class 226) are marks that stay: category Mc. */
@@ -305,7 +305,7 @@ Test(wordpiece, long_texts_and_long_words_take_no_longer)
     sl_tokenizer_destroy(tokens);
 }
 
-Test(wordpiece, bad_utf8_is_refused_with_its_place)
+Test(wordpiece, invalid_utf8_is_rejected_with_its_offset)
 {
     static const char *const kinds[] = {"wordpiece", "words"};
     static const char *const lines[] = {SPECIALS "a\n", "[PAD]\n[START]\n[UNK]\n"};
@@ -378,7 +378,7 @@ Test(bytes, a_token_is_a_byte)
     sl_tokenizer_destroy(tokens);
 }
 
-Test(bytes, other_pieces_are_refused)
+Test(bytes, other_pieces_are_rejected)
 {
     struct sl_err err;
     struct sl_piece pieces[257];

@@ -162,7 +162,7 @@ Test(dataloader, texts_too_short_for_a_crop_stay_whole)
 }
 
 /* A text's vocabulary is learnt as it is asked for, and so is that of labelled texts. */
-Test(dataloader, vocabularies_have_the_size_and_the_case_that_were_asked_for)
+Test(dataloader, vocabularies_have_the_requested_size_and_case)
 {
     enum { SIZE = 40 };
 

@@ -127,7 +127,7 @@ Test(labelled, a_rule_is_learnt)
 }
 
 /* Twelve texts to measure on make thirteen accuracies, so that many epochs share one. */
-Test(labelled, of_equal_accuracies_the_one_of_least_loss_is_best)
+Test(labelled, ties_in_accuracy_are_broken_by_loss)
 {
     struct sl_train_options training =
         labelled_of(sl_arch_find("encoder"), TEST_SANITIZED ? 16 : 30);

@@ -76,7 +76,7 @@ Test(trainer_failures, a_loss_that_is_not_finite_leaves_the_last_good_state)
 }
 
 /* What a model is measured on may be text or labelled texts; what it says is the same. */
-Test(trainer_failures, a_measurement_that_is_not_finite_says_what_to_do)
+Test(trainer_failures, nan_in_an_evaluation_is_reported_with_advice)
 {
     struct sl_err err;
     struct train_follower f = {.at_step = poison_measurement};
@@ -91,7 +91,7 @@ Test(trainer_failures, a_measurement_that_is_not_finite_says_what_to_do)
     sl_engine_destroy(engine);
 }
 
-Test(trainer_failures, a_rate_far_too_large_fails_and_says_so)
+Test(trainer_failures, a_diverging_learning_rate_is_reported)
 {
     struct sl_err err;
     struct train_follower f = {0};
@@ -125,7 +125,7 @@ static double other_number(double x, double max, bool whole)
     return x + 1.0 <= max ? x + 1.0 : x - 1.0;
 }
 
-Test(trainer_failures, resuming_with_another_number_is_refused_by_its_name)
+Test(trainer_failures, resuming_with_another_hyper_parameter_is_rejected)
 {
     struct sl_err err;
     struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
@@ -149,7 +149,7 @@ Test(trainer_failures, resuming_with_another_number_is_refused_by_its_name)
     }
 }
 
-Test(trainer_failures, resuming_with_another_architecture_is_refused)
+Test(trainer_failures, resuming_with_another_architecture_is_rejected)
 {
     struct sl_train_options training = small_training(&dirs, sl_arch_find("vanilla"), dirs.run);
     (void)train_until(&dirs, &training, 4, 1);
@@ -165,7 +165,7 @@ Test(trainer_failures, resuming_with_another_architecture_is_refused)
     (void)train_until(&dirs, &training, 0, 1);
 }
 
-Test(trainer_failures, resuming_with_another_corpus_is_refused)
+Test(trainer_failures, resuming_with_another_corpus_is_rejected)
 {
     struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     (void)train_until(&dirs, &training, 4, 1);
@@ -180,7 +180,7 @@ Test(trainer_failures, resuming_with_another_corpus_is_refused)
     (void)train_until(&dirs, &training, 0, 1);
 }
 
-Test(trainer_failures, beginning_over_a_run_is_refused)
+Test(trainer_failures, a_new_run_over_an_old_one_is_rejected)
 {
     struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     (void)train_until(&dirs, &training, 4, 1);
@@ -189,7 +189,7 @@ Test(trainer_failures, beginning_over_a_run_is_refused)
     (void)train_until(&dirs, &training, 0, 1);
 }
 
-Test(trainer_failures, resuming_what_is_not_there_is_refused)
+Test(trainer_failures, resuming_a_missing_run_is_rejected)
 {
     struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     training.resume = true;
@@ -278,7 +278,7 @@ Test(trainer_failures, a_full_disk_leaves_the_last_state)
     expect_same_digests(digests_of(&dirs, dirs.run), want, "after a full disk");
 }
 
-Test(trainer_failures, a_full_disk_at_the_beginning_is_told)
+Test(trainer_failures, a_full_disk_at_the_start_is_reported)
 {
     struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     (void)signal(SIGXFSZ, SIG_IGN);
@@ -288,7 +288,7 @@ Test(trainer_failures, a_full_disk_at_the_beginning_is_told)
     (void)train_until(&dirs, &training, 0, 1);
 }
 
-Test(trainer_failures, a_damaged_state_is_refused)
+Test(trainer_failures, a_damaged_state_is_rejected)
 {
     char path[PATH_MAX], state[PATH_MAX];
     struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
@@ -300,7 +300,7 @@ Test(trainer_failures, a_damaged_state_is_refused)
 }
 
 /* The state stays whole: its digests are right. */
-Test(trainer_failures, a_state_beyond_its_end_is_refused)
+Test(trainer_failures, a_state_beyond_the_last_step_is_rejected)
 {
     struct sl_err err;
     struct sl_manifest_file members[] = {{.name = "state.json"}, {.name = "state.safetensors"}};

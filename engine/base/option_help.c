@@ -1,0 +1,47 @@
+/* option_help.c - edits argp's help: fewer blank lines, texts in one column. */
+#include "base/option_help.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static bool is_blank(const char *line, size_t length)
+{
+    return strspn(line, " ") >= length;
+}
+
+/* Prints a line of argp's help. argp puts the text of an option with a long name behind it, beside
+ * the column of the others: it goes to a line of its own, as that of still longer names does. */
+static void print_line(const char *line, size_t length, FILE *out)
+{
+    enum { TEXT_COLUMN = 29 }; /* argp's default */
+
+    const char *gap = length > TEXT_COLUMN && strncmp(line, "      --", 8) == 0
+                          ? memmem(line + 8, length - 8, "   ", 3)
+                          : NULL;
+    size_t name = gap ? (size_t)(gap - line) : length;
+    size_t text = name + (gap ? strspn(gap, " ") : 0);
+    if (gap && text > TEXT_COLUMN)
+        (void)fprintf(out, "%.*s\n%*s%.*s\n", (int)name, line, TEXT_COLUMN, "",
+                      (int)(length - text), line + text);
+    else
+        (void)fprintf(out, "%.*s\n", (int)length, line);
+}
+
+/* Prints what argp wrote without the blank lines before long options: it puts one before every
+ * group, and each option is a group. The one above all options, and those before headings and -h,
+ * stay. */
+void sl_option_help_print(const char *text, FILE *out)
+{
+    static const char option[] = "      --";
+    bool any = false;
+    for (size_t length; *text; text += length + 1) {
+        length = strcspn(text, "\n");
+        const char *next = text[length] ? text + length + 1 : "";
+        bool blank = is_blank(text, length);
+        if (!blank || !any || strncmp(next, option, sizeof option - 1) != 0)
+            print_line(text, blank ? 0 : length, out);
+        any |= blank;
+        if (!text[length])
+            break;
+    }
+}

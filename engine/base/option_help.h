@@ -1,0 +1,7 @@
+/* option_help.h - prints the help text that argp wrote, one line per option without gaps. */
+#pragma once
+
+#include <stdio.h>
+
+/* text: what argp_help printed. */
+void sl_option_help_print(const char *text, FILE *out);
