@@ -77,7 +77,7 @@ static bool hypers_check(const struct sl_arch *arch, const struct sl_config *c, 
     return true;
 }
 
-/* Whoever sets what the task does not use believes that it does something. */
+/* Hyper-parameters that the task does not use must keep their defaults: a set one has no effect. */
 static bool cases_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
 {
     struct sl_config usual;

@@ -1,8 +1,8 @@
 /* buffer.h - bytes appended one after another, in memory that grows.
  *
  * Start from {0}, or with bytes_max set; the owner releases. A buffer that cannot take what it is
- * given remembers that in `failed` and takes nothing more, so whoever writes checks once, at the
- * end, and now and then while much is still to come. One thread at a time. */
+ * given remembers that in `failed` and takes nothing more, so one check at the end is
+ * enough; long loops check now and then. One thread at a time. */
 #pragma once
 
 #include "sluice/err.h"

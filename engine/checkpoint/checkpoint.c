@@ -128,7 +128,7 @@ static bool fail_in(const char *directory, struct sl_err *err)
 }
 
 /* The vocabulary's file, which config.json knows; not yet believed, but for this. A config.json
- * that cannot be read is told of when all is checked: until then it is the file that is there. */
+ * that cannot be read is reported when all is checked; until then, the file that exists. */
 static bool vocab_name(const char **name, const char *directory, struct sl_err *err)
 {
     char path[SL_PATH_MAX];

@@ -28,7 +28,7 @@ enum { SL_CHECKPOINT_FILES = 3 };
 
 struct sl_checkpoint {
     struct sl_model_config model_config;
-    struct sl_tokenizer *tokens; /* owned; whoever wants to keep it sets this to NULL */
+    struct sl_tokenizer *tokens; /* owned; set to NULL to keep it */
     const char *sha256;          /* of model.safetensors, until close */
     int64_t created;
     struct sl_safetensors weights;

@@ -1,4 +1,4 @@
-/* manifest.h - a directory of files that is whole or not there.
+/* manifest.h - a directory of files that is written and replaced atomically.
  *
  * manifest.json is written last and names every other file with its size and SHA-256. Reading maps
  * the files and checks all of it; files that are missing or in surplus are named. */
@@ -40,7 +40,7 @@ bool sl_manifest_may_replace(const char *directory, struct sl_err *err) SL_MUST_
  * directory. */
 bool sl_manifest_begin(char tmp[SL_PATH_MAX], const char *directory, struct sl_err *err)
     SL_MUST_CHECK;
-/* Adds a file of text, which is freed; NULL fails, with the err of whoever could not make it. */
+/* Adds a file of text, which is freed; NULL fails, with err as its maker set it. */
 bool sl_manifest_add(const char *tmp, const char *name, char *text, struct sl_err *err)
     SL_MUST_CHECK;
 /* Writes the manifest over the files there and puts all of it in place of `directory`. */

@@ -1,4 +1,4 @@
-/* compressed.c - zlib and liblzma behind one way of reading, from a mapped file. */
+/* compressed.c - reads mapped files through zlib, liblzma or as they are, with one interface. */
 #define ZLIB_CONST /* zlib leaves its input alone */
 #include "data/compressed.h"
 
@@ -11,14 +11,14 @@
 #include <string.h>
 #include <zlib.h>
 
-/* xz -9 needs 65 MiB to unpack; more is asked for only by hand. */
+/* xz -9 needs 65 MiB to unpack; more needs special options of xz. */
 static const uint64_t xz_memory_max = UINT64_C(256) << 20;
 
 static const int64_t standard_bytes_max = INT64_C(4) << 30;
 
 enum { MAGIC_MAX = 6, PIECE_BYTES = 1 << 16 };
 
-/* What files begin with, and how they go on. */
+/* A compressed format: its magic bytes, and its decoder. */
 struct packing {
     const char *name;
     unsigned char magic[MAGIC_MAX];
@@ -159,7 +159,7 @@ static const struct packing packings[] = {
      .begin = xz_begin,
      .unpack = xz_unpack,
      .end = xz_end},
-    /* Known, and refused by name instead of as a text that is not UTF-8. */
+    /* Recognised, to be rejected by name instead of as invalid UTF-8. */
     {.name = "zstd", .magic = {0x28, 0xB5, 0x2F, 0xFD}, .magic_bytes = 4},
     {.name = "zip", .magic = {'P', 'K', 3, 4}, .magic_bytes = 4},
 };

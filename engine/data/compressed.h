@@ -1,9 +1,7 @@
-/* compressed.h - files read unpacked, whether they are plain, gzip or xz: their first bytes say
- * which, not their names.
+/* compressed.h - reads plain, gzip and xz files; the format is detected by the first bytes.
  *
- * All members of a gzip file and all streams of an xz file are read. A file that ends within one,
- * or goes on with something else after the last, is an error; so is one that unpacks to more than
- * its limit. */
+ * All members of a gzip file and all streams of an xz file are read. Truncated files, trailing data
+ * and files that unpack to more than the limit are errors. */
 #pragma once
 
 #include "base/file.h"
@@ -13,18 +11,18 @@
 /* A file read from front to back. One thread at a time. */
 struct sl_source;
 
-/* called: what errors call the file; NULL: by its path. bytes_max: what it may unpack to; 0 for
+/* called: the file's name in errors; NULL: its path. bytes_max: limit of the unpacked size; 0 for
  * 4 GiB. */
 struct sl_source *sl_source_open(const char *path, const char *called, int64_t bytes_max,
                                  struct sl_err *err) SL_MUST_CHECK;
 void sl_source_close(struct sl_source *source); /* NULL is fine */
 
 /* Fills a buffer; *got is less than `bytes` only at the end of the file. Errors do not name the
- * file. After one, nothing but closing is allowed. */
+ * file. After an error only closing is allowed. */
 bool sl_source_read(struct sl_source *source, char *buffer, size_t bytes, size_t *got,
                     struct sl_err *err) SL_MUST_CHECK;
 
-/* A file as a whole: mapped when it is plain, whatever its size, else unpacked in memory. */
+/* A whole file: mapped if it is plain, whatever its size, else unpacked in memory. */
 struct sl_unpacked {
     const char *data; /* NULL when it is empty */
     size_t size;

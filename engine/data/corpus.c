@@ -1,4 +1,4 @@
-/* corpus.c - one file in, one array of ids out. */
+/* corpus.c - encodes a file as one array of token ids, and splits it. */
 #include "data/corpus.h"
 
 #include "data/compressed.h"
@@ -34,7 +34,7 @@ struct sl_tokenizer *sl_corpus_train_tokenizer(const char *path,
     return tokens;
 }
 
-/* Two passes: the first counts, so that any kind of tokenizer gets exactly the room it needs. */
+/* Two passes: the first counts the tokens. */
 static bool corpus_encode(struct sl_corpus *corpus, const struct sl_unpacked *file,
                           const struct sl_tokenizer *tokens, struct sl_err *err)
 {
@@ -71,7 +71,7 @@ void sl_corpus_close(struct sl_corpus *corpus)
     *corpus = (struct sl_corpus){0};
 }
 
-/* floor(share n), where a share such as 0.29 of 100 must give 29 although 0.29 * 100 < 29. */
+/* floor(fraction n), where 0.29 of 100 must give 29 although 0.29 * 100 < 29 in binary. */
 static int64_t share_of(double share, int64_t n)
 {
     return (int64_t)floor(share * (double)n + 1e-6);

@@ -1,7 +1,7 @@
-/* corpus.h - a plain text file as token ids, cut by position into train, validation and test.
+/* corpus.h - a plain text file as token ids, split by position into train, validation and test.
  *
- * The ids are held as int32, as models read them, so that a window of the corpus is a pointer into
- * it. A corpus never changes once opened. */
+ * The ids are int32, as models read them, so a window of the corpus is a pointer into it. A corpus
+ * is immutable once opened. */
 #pragma once
 
 #include "sluice/tokens.h"
@@ -14,7 +14,7 @@ struct sl_span {
 
 enum sl_split { SL_TRAIN, SL_VALIDATION, SL_TEST, SL_SPLITS };
 
-/* Shares of the text in 0 .. 1: train comes first, then validation; test is what they leave. */
+/* Fractions of the text, 0 .. 1: train comes first, then validation; the rest is test. */
 struct sl_split_fractions {
     double train, validation;
 };
@@ -24,7 +24,7 @@ struct sl_corpus {
     int64_t count;
 };
 
-struct sl_tokenizer_options; /* text/learner.h */
+struct sl_tokenizer_options; /* tokenizer/tokenizer_kind.h */
 
 /* Learns a tokenizer from a whole file. */
 struct sl_tokenizer *sl_corpus_train_tokenizer(const char *path,
@@ -36,7 +36,7 @@ bool sl_corpus_open(struct sl_corpus *corpus, const char *path, const struct sl_
                     struct sl_err *err) SL_MUST_CHECK;
 void sl_corpus_close(struct sl_corpus *corpus); /* a zeroed corpus is fine */
 
-/* Cuts a corpus: the first floor(train N) tokens, the next floor(validation N), the rest.
+/* Splits a corpus: the first floor(train N) tokens, the next floor(validation N), the rest.
  * Fails when train is too short for windows of `context` tokens, or validation to predict any. */
 bool sl_corpus_split(const struct sl_corpus *corpus, struct sl_split_fractions shares, int context,
                      struct sl_span parts[SL_SPLITS], struct sl_err *err) SL_MUST_CHECK;

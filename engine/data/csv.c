@@ -1,5 +1,5 @@
-/* csv.c - comma-separated values after RFC 4180: libcsv in its strict mode, given one line after
- * the other, so that we know where it is when something is wrong. */
+/* csv.c - comma-separated values after RFC 4180: libcsv in strict mode, fed line by line, so that
+ * errors have a line number. */
 #include "data/record_format.h"
 
 #include "base/dynarray.h"
@@ -22,7 +22,7 @@ struct csv {
     size_t row_bytes;   /* read for the row */
     bool ended;         /* the row is whole */
     struct sl_err *err; /* for the callbacks */
-    bool failed;        /* one of them did, and wrote there */
+    bool failed;        /* a callback failed and set err */
 };
 
 /* RFC 4180, section 2, number 4: spaces are part of a field. */
@@ -58,13 +58,13 @@ static bool field_add(struct csv *csv, const void *data, size_t bytes)
 {
     if (csv->row->count == SL_FIELDS_MAX)
         return sl_fail(csv->err, SL_BAD_INPUT, "more than %d fields", SL_FIELDS_MAX);
-    /* One byte more, so that a row of empty fields has a place, too. */
+    /* One byte more, so that a row of empty fields is not NULL. */
     if (!sl_dynarray_reserve(&csv->text, &csv->room, csv->used + bytes + 1, 1, csv->err))
         return false;
     if (bytes > 0)
         memcpy(csv->text + csv->used, data, bytes);
     csv->used += bytes;
-    /* Its place is known when the row is whole: until then the text may move. */
+    /* Pointers are set when the row is complete: until then the text may move. */
     csv->row->fields[csv->row->count++] = (struct sl_field){.bytes = bytes};
     csv->field_line = csv->line;
     return true;
@@ -116,7 +116,7 @@ static bool feed_line(struct csv *csv, const struct sl_line *line, struct sl_err
     bool first = csv->row_bytes == 0;
     csv->line = line->number;
     csv->row_bytes += line->bytes + line->end_bytes;
-    /* Where libcsv would take it for the end of an empty row and say nothing. */
+    /* Where libcsv would silently take it for the end of an empty row. */
     if (first && line->text[0] == '\r')
         return fail_carriage(csv, err);
     bool fed = feed(csv, line->text, line->bytes, err);

@@ -1,4 +1,4 @@
-/* dataset.c - reading labelled texts, and encoding them. */
+/* dataset.c - reads labelled texts, and encodes them. */
 #include "data/dataset.h"
 
 #include "base/dynarray.h"
@@ -32,7 +32,7 @@ static bool fail_label(const struct sl_dataset *set, const struct sl_record *rec
     return example_wrap(set, record->line, err);
 }
 
-/* The record's label; one that is new is added, unless the labels were given. */
+/* The id of the record's label; a new label is added unless the labels were given. */
 static bool label_take(struct sl_dataset *set, bool given, const struct sl_record *record,
                        int32_t *label, struct sl_err *err)
 {
@@ -81,7 +81,7 @@ static bool records_take(struct sl_dataset *set, bool given, struct sl_record_re
     }
 }
 
-/* Labels that were found get their final ids. */
+/* Gives labels found in the data their final ids. */
 static bool labels_settle(struct sl_dataset *set, struct sl_err *err)
 {
     int32_t fresh[SL_LABELS_MAX];
@@ -151,7 +151,7 @@ const char *sl_dataset_text(const struct sl_dataset *set, int example, size_t *b
 
 /* ---- encoding ------------------------------------------------------------------------------- */
 
-/* What the present example is encoded into, whole. */
+/* Receives all tokens of the present example, before truncation. */
 struct scratch {
     int32_t *ids;
     size_t room;

@@ -1,4 +1,4 @@
-/* dataset_load.c - the public view of a data set: loaded whole, read by index. */
+/* dataset_load.c - the public interface of data sets: loads a file, reads examples by index. */
 #include "data/dataset.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* dataset_split.c - which examples are validated on, and the order in which the others are met. */
+/* dataset_split.c - splits off validation examples, and shuffles the others. */
 #include "base/dynarray.h"
 #include "base/int_util.h"
 #include "base/random.h"
@@ -11,7 +11,7 @@
 
 /* ---- which examples ------------------------------------------------------------------------- */
 
-/* An example in the draw of its label: those with the smallest numbers are taken. */
+/* An example with its random number: of each label, those with the smallest numbers are taken. */
 struct draw {
     uint64_t number;
     int32_t label, example;
@@ -27,7 +27,7 @@ static int draws_compare(const void *a, const void *b)
     return (x->example > y->example) - (x->example < y->example);
 }
 
-/* Of one label's examples: the share, rounded, but one is always left to train on. */
+/* The number to take of one label's examples: rounded, but at least one stays for training. */
 static int share_of(double share, int examples)
 {
     int part = (int)floor(share * examples + 0.5);
@@ -72,7 +72,7 @@ static bool examples_choose(const struct sl_dataset *set, double share, uint64_t
 
 /* ---- moving them ---------------------------------------------------------------------------- */
 
-/* Room in a second set for the examples that are taken. */
+/* Reserves memory in the second set. */
 static bool cut_make(const struct sl_dataset *set, const bool *taken, struct sl_dataset *cut,
                      struct sl_err *err)
 {
@@ -89,8 +89,8 @@ static bool cut_make(const struct sl_dataset *set, const bool *taken, struct sl_
            sl_labels_copy(&cut->labels, &set->labels, err);
 }
 
-/* Puts an example, with its text and the line feed after it, behind the others of a set: a new one,
- * or its own, where what was before it may have moved down or out. */
+/* Appends an example, with its text and the line feed, to a set: to the second one, or to its own
+ * again, which closes the gaps. */
 static void example_move(struct sl_dataset *to, const char *text, struct sl_example example)
 {
     size_t bytes = (size_t)example.bytes + 1;

@@ -1,4 +1,4 @@
-/* labels.c - lists of labels, searched by halving. */
+/* labels.c - lists of labels, with binary search. */
 #include "data/labels.h"
 
 #include "base/dynarray.h"
@@ -15,7 +15,7 @@ static int compare(const char *a, const char *b, size_t b_bytes)
     return sl_bytes_compare(a, strlen(a), b, b_bytes); /* of UTF-8: the order of code points */
 }
 
-/* The first place in the sorted list whose key is not below the one asked for. */
+/* The first index in the sorted list whose key is not below the given one. */
 static int place_of(const struct sl_labels *labels, const char *key, size_t bytes)
 {
     int low = 0, high = labels->count;
@@ -123,8 +123,8 @@ static bool part_check(const char *what, const char *part, size_t bytes, struct 
                                what, (unsigned)*control);
 }
 
-/* Answers are names: two classes of one name would be one to whoever reads them, and a checkpoint
- * refuses them, when the training is over. */
+/* Responses contain names, so two classes with one name could not be distinguished. Checkpoints
+ * reject them too, but only after training. */
 static bool name_check(const struct sl_labels *labels, const char *name, size_t bytes,
                        struct sl_err *err)
 {
@@ -193,7 +193,7 @@ bool sl_labels_read(struct sl_labels *labels, const char *path, struct sl_err *e
 
 /* ---- the order of labels that were found ---------------------------------------------------- */
 
-/* What qsort compares. */
+/* The sort key of a label. */
 struct entry {
     struct sl_label label;
     long long number; /* the key's value, if all keys are numbers; else 0 */

@@ -1,5 +1,5 @@
-/* labels.h - the classes of a data set: what stands for each in the data, what people call it, and
- * its id, which is its place in the list. */
+/* labels.h - the classes of a data set: each has a key in the data, a name for people, and its
+ * index in the list as id. */
 #pragma once
 
 #include "sluice/err.h"
@@ -22,8 +22,8 @@ struct sl_labels {
     size_t list_room, sorted_room;
 };
 
-/* From a file, in its order: one name per line, which is what stands in the data; or two columns, a
- * tab between them: what stands in the data, and its name. Neither may be there twice. */
+/* Reads a file, in its order: one label per line, which is key and name; or key, tab, name. Keys
+ * and names must be unique. */
 bool sl_labels_read(struct sl_labels *labels, const char *path, struct sl_err *err) SL_MUST_CHECK;
 bool sl_labels_copy(struct sl_labels *labels, const struct sl_labels *from, struct sl_err *err)
     SL_MUST_CHECK;
@@ -32,10 +32,10 @@ void sl_labels_release(struct sl_labels *labels); /* a zeroed one is fine */
 /* The id of a key, or -1. */
 int32_t sl_labels_find(const struct sl_labels *labels, const char *key, size_t bytes);
 
-/* Appends a label that is not there yet, named like its key. */
+/* Appends a new label, named like its key. */
 bool sl_labels_add(struct sl_labels *labels, const char *key, size_t bytes, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* Puts labels in order: by number if all keys are whole numbers, else by code point. fresh[i] is
- * the new id of the label whose id was i. */
+/* Sorts labels: by number if all keys are whole numbers, else by code point. fresh[i] is the new id
+ * of the label that had id i. */
 bool sl_labels_arrange(struct sl_labels *labels, int32_t *fresh, struct sl_err *err) SL_MUST_CHECK;

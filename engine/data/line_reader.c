@@ -1,4 +1,4 @@
-/* line_reader.c - a window over an unpacked file, with the present line at its start. */
+/* line_reader.c - a buffer over an unpacked file, with the present line at its start. */
 #include "data/line_reader.h"
 
 #include "base/dynarray.h"
@@ -22,7 +22,7 @@ struct sl_line_reader {
     size_t room, start, end;
     int64_t number; /* of the last line given out */
     bool finished;  /* the file has no more than that */
-    bool in_line;   /* what is at `start` is the rest of a line that was too long */
+    bool in_line;   /* `start` is within a line that was too long */
     bool can_go_on;
 };
 
@@ -81,7 +81,7 @@ size_t sl_line_reader_record_bytes(const struct sl_line_reader *lines)
     return lines->record_bytes;
 }
 
-/* Reads another piece behind what is there, which first moves to the front. */
+/* Moves the unread bytes to the front, and reads more behind them. */
 static bool refill(struct sl_line_reader *l, struct sl_err *err)
 {
     size_t got = 0;
@@ -97,7 +97,7 @@ static bool refill(struct sl_line_reader *l, struct sl_err *err)
     return true;
 }
 
-/* Reads until the line at `start` is there whole. *bytes: with its line feed, if it has one. */
+/* Reads until the line at `start` is complete. *bytes: with its line feed, if it has one. */
 static bool line_find(struct sl_line_reader *l, size_t *bytes, struct sl_err *err)
 {
     size_t searched = 0;
@@ -121,7 +121,7 @@ static bool line_find(struct sl_line_reader *l, size_t *bytes, struct sl_err *er
     }
 }
 
-/* Passes over what is left of a line that was too long. */
+/* Skips the rest of a line that was too long. */
 static bool line_leave(struct sl_line_reader *l, struct sl_err *err)
 {
     while (l->in_line) {

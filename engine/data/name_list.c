@@ -1,4 +1,4 @@
-/* name_list.c - names one after another, as many as fit. */
+/* name_list.c - joins names, as many as fit. */
 #include "data/name_list.h"
 #include "base/list.h"
 #include "base/utf8.h"

@@ -1,4 +1,4 @@
-/* name_list.h - the first few of many names, for errors: 'a', 'b' and 3 more. */
+/* name_list.h - a shortened list of names for errors: 'a', 'b' and 3 more. */
 #pragma once
 
 #include <stddef.h>

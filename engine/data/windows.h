@@ -1,4 +1,4 @@
-/* windows.h - stretches of a corpus to predict: random ones to train on, all of them to measure on.
+/* windows.h - windows of a corpus: random ones to train on, consecutive ones to evaluate on.
  *
  * A window is two pointers into the corpus; the target of a token is the token after it. */
 #pragma once

@@ -30,8 +30,8 @@ struct sl_tensor *sl_mlp_apply(struct sl_tape *t, const struct sl_linear_layer *
                                const struct sl_linear_layer *down, struct sl_tensor *x,
                                struct sl_linear_args hidden);
 
-/* Layer normalisation, weight 1 and bias 0 at first. Epsilon is 1e-5 unless whoever built it sets
- * another. */
+/* Layer normalisation, weight 1 and bias 0 at first. Epsilon is 1e-5 unless the builder's caller
+ * sets another. */
 struct sl_norm {
     struct sl_parameter *weight, *bias;
     float epsilon;

@@ -55,7 +55,7 @@ static struct sl_cache_layer cache_layer(const struct sl_node *n)
 
 /* -- both directions ---------------------------------------------------------------------- */
 
-/* One head of one block, as the kernel wants it. */
+/* The kernel's arguments for one head of one block. */
 static struct sl_attention unit_of(const struct attention_ctx *p, const struct block *b, int head,
                                    int worker)
 {

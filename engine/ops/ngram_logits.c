@@ -20,7 +20,7 @@ struct bag {
     float scale;
     int padding_token;
     int32_t *features; /* of sequence s from LONGEST times its first row on, */
-    int *counts;       /* so many */
+    int *counts;       /* by sequence: number of features */
 };
 
 static int32_t *features_of(const struct sl_node *n, int s)

@@ -21,8 +21,7 @@ static bool split(struct sl_dataloader *m, const struct sl_data_sources *s, stru
                             (uint64_t)m->hyperparameters->seed, &m->validation, err);
 }
 
-/* Learnt of the texts to train on alone: those to measure on may have words that nobody has
- * seen. */
+/* The vocabulary is learnt from the training texts only: validation texts may have unseen words. */
 static bool find_tokens(struct sl_dataloader *m, const struct sl_data_sources *s,
                         struct sl_err *err)
 {
@@ -106,7 +105,7 @@ struct span {
     int first, count;
 };
 
-/* All, but for those that say that it begins and ends, which not every tokenizer adds. */
+/* All tokens except those that mark begin and end, which not every tokenizer adds. */
 static struct span words_of(const struct sl_dataloader *m, int number)
 {
     int count;
@@ -118,8 +117,7 @@ static struct span words_of(const struct sl_dataloader *m, int number)
     return span;
 }
 
-/* Which of them a crop is: 4 to 127, anywhere; each doubling of the length is as likely as the
- * next. */
+/* Chooses a crop: 4 to 127 tokens at a uniform position; the length is log-uniform. */
 static struct span draw_span(const struct sl_dataloader *m, int number)
 {
     enum { LEAST = 4, DOUBLINGS = 5 };
@@ -141,7 +139,7 @@ static int tokens_of(const struct sl_dataloader *m, int number)
                               : tokens;
 }
 
-/* A crop begins and ends as its text does: with what says that it begins and ends. */
+/* A crop has the begin and end tokens of its text. */
 static const int32_t *cut_crop(struct sl_dataloader *m, int number, int *count)
 {
     const int32_t *ids = sl_dataset_ids(&m->train, text_of(m, number), count);

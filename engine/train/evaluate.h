@@ -1,7 +1,6 @@
-/* evaluate.h - how well a model does, and how much of itself it used, under a policy of serving:
- * every token of a text after the first exactly once, in windows that do not overlap, each computed
- * at once (from a cache the numbers are the same to rounding); or every labelled text, on the very
- * path that serves. */
+/* evaluate.h - loss, accuracy and computed layers of a model under a serving policy. Text: every
+ * token after the first is predicted once, in windows that do not overlap, each computed as a whole
+ * (equal to rounding to computing it with a KV cache). Labelled texts: by the code that serves. */
 #pragma once
 
 #include "data/dataset.h"
@@ -22,18 +21,18 @@ struct sl_evaluation {
     double seconds;
 };
 
-/* Sets what follows from the statistics of all passes, over so many texts. */
+/* Sets the fields that follow from the statistics of all passes; examples: number of texts. */
 void sl_evaluation_set_means(struct sl_evaluation *e, const struct sl_forward_stats *sum,
                              int64_t texts);
 
-/* Both fail with SL_NOT_FINITE where the model's numbers are not: a mean of those says nothing. */
+/* Both fail with SL_NOT_FINITE when the model produces NaN or infinity. */
 
-/* Over the whole part, under `policy` (NULL: the model's own). */
+/* Evaluates a part of a corpus under `policy` (NULL: the model's own). */
 bool sl_evaluate(const struct sl_model *model, struct sl_span part, const struct sl_policy *policy,
                  struct sl_evaluation *out, struct sl_err *err) SL_MUST_CHECK;
 
-/* Over a whole encoded set, whose labels are the model's. taken_for: room for the label that each
- * text is taken for; NULL: not asked. */
+/* Evaluates an encoded data set with the model's labels. taken_for: receives the predicted label of
+ * each text; may be NULL. */
 bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset *set,
                           const struct sl_policy *policy, struct sl_evaluation *out,
                           int32_t *taken_for, struct sl_err *err) SL_MUST_CHECK;

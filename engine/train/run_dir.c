@@ -1,6 +1,6 @@
-/* run_dir.c - claims a run's directory: what may be in it, who else trains there, what is removed.
+/* run_dir.c - claims a run's directory: checks its contents, locks it, cleans up.
  *
- * The lock is on the directory itself, so there is no file to go stale or to be resumed with. */
+ * The lock is on the directory itself, so no lock file can become stale. */
 #include "train/run_dir.h"
 
 #include <dirent.h>
@@ -12,7 +12,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* What a run has in its directory; the last is of a state that somebody died writing. */
+/* The entries of a run's directory; the last is a state whose writer died. */
 static const char *const members[] = {"state", "log.jsonl", "state.sluice-tmp"};
 
 static bool is_member(const char *name)
@@ -23,7 +23,7 @@ static bool is_member(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* An entry that no run has, into name. */
+/* Finds an entry that does not belong to a run. */
 static bool find_stranger(const char *path, char name[NAME_MAX + 1], struct sl_err *err)
 {
     DIR *directory = opendir(path);
@@ -31,7 +31,7 @@ static bool find_stranger(const char *path, char name[NAME_MAX + 1], struct sl_e
     if (!directory)
         return errno == ENOENT ||
                sl_fail(err, SL_IO, "open '%s': %s", path, strerrordesc_np(errno));
-    /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    /* The stream is local. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     for (const struct dirent *e; !name[0] && (e = readdir(directory));)
         if (!is_member(e->d_name))
             (void)snprintf(name, NAME_MAX + 1, "%s", e->d_name);
@@ -39,8 +39,8 @@ static bool find_stranger(const char *path, char name[NAME_MAX + 1], struct sl_e
     return true;
 }
 
-/* Whether there is a run is what the caller must agree with: asked before the directory is made, so
- * that nothing is, and when it is ours, so that nobody changes it. */
+/* Checks whether there is a run, as the caller expects: before the directory is created, so that
+ * nothing is created in vain, and again under the lock. */
 static bool check(const struct sl_run_dir *run, bool resume, struct sl_err *err)
 {
     char stranger[NAME_MAX + 1];
@@ -64,7 +64,7 @@ static bool check(const struct sl_run_dir *run, bool resume, struct sl_err *err)
                run->path, stranger);
 }
 
-/* How much of the path, of which so many bytes count, is left without its last part. */
+/* The length of a path of that many bytes without its last component. */
 static size_t bytes_above(const char *path, size_t bytes)
 {
     while (bytes > 0 && path[bytes - 1] != '/')
@@ -74,7 +74,7 @@ static size_t bytes_above(const char *path, size_t bytes)
     return bytes;
 }
 
-/* How much of the path names what is there. */
+/* The length of the part of the path that exists. */
 static size_t count_there(const char *path)
 {
     char part[SL_PATH_MAX];
@@ -87,7 +87,7 @@ static size_t count_there(const char *path)
     return bytes;
 }
 
-/* A file system that knows no locks is no reason not to train. */
+/* File systems without locks are accepted. */
 static bool take(struct sl_run_dir *run, struct sl_err *err)
 {
     int fd = open(run->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -98,11 +98,11 @@ static bool take(struct sl_run_dir *run, struct sl_err *err)
         return true;
     }
     (void)close(fd);
-    run->there = strlen(run->path); /* and whose it is, whoever made it */
+    run->there = strlen(run->path); /* the directory is locked now: keep it even if it is empty */
     return sl_fail(err, SL_BUSY, "another process is training in '%s'", run->path);
 }
 
-/* A model with anything else in it is one that nothing loads. */
+/* A model's directory with other files in it can no longer be loaded. */
 static bool check_above(const struct sl_run_dir *run, struct sl_err *err)
 {
     char above[SL_PATH_MAX], manifest[SL_PATH_MAX];

@@ -1,4 +1,4 @@
-/* run_dir.h - the directory of a training run: its own, and of one process at a time. */
+/* run_dir.h - the directory of a training run, locked for one process at a time. */
 #pragma once
 
 #include "checkpoint/manifest.h"
@@ -7,13 +7,14 @@
 
 struct sl_run_dir {
     char path[SL_PATH_MAX], state[SL_PATH_MAX];
-    size_t there; /* bytes of the path that were there before us */
-    int lock;     /* a descriptor of the directory; 0: none */
+    size_t there; /* length of the part of the path that existed before */
+    int lock;     /* descriptor of the directory; 0: none */
 };
 
-/* Takes the directory, and makes it if missing. It must be new or empty, to begin a run in; to go
- * on it must hold one. The system lets go of what a killed process has taken. */
+/* Locks the directory; creates it if missing. To start a run it must be new or empty; to resume it
+ * must hold a run. The lock of a killed process is released by the system. */
 bool sl_run_dir_open(struct sl_run_dir *run, const char *path, bool resume, struct sl_err *err)
     SL_MUST_CHECK;
-/* Lets go of it; what open made and is still empty is removed. A zeroed one is fine. */
+/* Unlocks it; removes directories that open created and that are still empty. A zeroed one is
+ * fine. */
 void sl_run_dir_close(struct sl_run_dir *run);

@@ -7,7 +7,7 @@
 #include "sluice/train.h"
 #include "train/dataloader.h"
 
-enum { SL_EPOCHS_DEFAULT = 10 }; /* of labelled texts, which a model soon knows by heart */
+enum { SL_EPOCHS_DEFAULT = 10 }; /* of labelled texts: models overfit with many more */
 
 struct sl_train_options {
     const struct sl_arch *arch;
@@ -33,7 +33,7 @@ struct sl_trainer *sl_trainer_create(struct sl_engine *engine,
                                      const struct sl_train_options *training, struct sl_err *err)
     SL_MUST_CHECK;
 const struct sl_model *sl_trainer_model(const struct sl_trainer *trainer);
-/* What it was asked for, with what follows from the sources filled in. */
+/* The options as given, with what follows from the sources filled in. */
 const struct sl_train_options *sl_trainer_options(const struct sl_trainer *trainer);
-/* What it learns from. */
+/* Its data. */
 const struct sl_dataloader *sl_trainer_dataloader(const struct sl_trainer *trainer);

@@ -49,7 +49,7 @@ struct sl_err {
 };
 
 /* Sets err and returns false, so that `return sl_fail(err, ...)` is the whole error path. The
- * fields become unknown. err may be NULL when nobody wants to know. */
+ * fields become unknown. err may be NULL: the error is not reported. */
 bool sl_fail(struct sl_err *err, enum sl_code code, const char *format, ...) SL_PRINTF(3, 4);
 
 /* Prefixes err's text with what was attempted and returns false. */

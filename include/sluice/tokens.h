@@ -68,7 +68,7 @@ SL_PUBLIC long sl_tokenizer_tokenize(const struct sl_tokenizer *tokens,
                                      const struct sl_encoding *encoding, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* The most tokens that a text of so many bytes can have, special tokens included. */
+/* The maximum number of tokens of a text of that many bytes, special tokens included. */
 SL_PUBLIC size_t sl_tokenizer_max_tokens(size_t bytes);
 
 /* The same for ids alone, without special tokens. */
