@@ -67,6 +67,8 @@ enum {
     SV_STREAM_TEXT_BYTES = 4096, /* buffered for one slow reader, per choice */
     SV_STREAM_TOKENS = 64,       /* and, with log probabilities, this many tokens */
 
+    SV_STATE_PATH_MAX = 512, /* of the state directory, with its NUL */
+
     SV_SERIES_MAX = 1024, /* label combinations of one metric */
 
     SV_IDLE_MS = 500, /* longest sleep of the scheduler and of the watcher */

@@ -23,6 +23,7 @@ static const struct {
     {"server/core", ""},
     {"server/registry", "core"},
     {"server/json", "core"},
+    {"server/state", "core"},
     {"server/serve", "core registry json"},
     {"server/http", "core"},
     {"server/api", "core registry json serve http"},
