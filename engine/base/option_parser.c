@@ -157,13 +157,22 @@ static bool set_row(const struct entry *e, const char *text, struct sl_err *err)
     return false;
 }
 
+/* Errors name the parameter as it is written on a command line: --width, not width. */
+static bool set_param(const struct entry *e, const char *text, struct sl_err *err)
+{
+    char name[NAME_BYTES + 2];
+    struct sl_param param = *e->number;
+    (void)snprintf(name, sizeof name, "--%s", e->name);
+    param.name = name;
+    return sl_param_parse(&param, e->table->values, text, err);
+}
+
 /* text is NULL for a flag. */
 static bool set(const struct entry *e, const char *text, struct sl_err *err)
 {
     bool good;
     if (e->number)
-        good =
-            sl_param_parse(e->number, e->table->values, text, err) || sl_wrap(err, "--%s", e->name);
+        good = set_param(e, text, err);
     else if (e->table->set)
         good = e->table->set(e->table->context, e->row->name, text, err);
     else

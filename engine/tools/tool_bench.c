@@ -104,11 +104,12 @@ static bool measure(struct sl_trainer *trainer, const struct arguments *a, struc
 static bool bench(struct sl_engine *engine, const struct arguments *a, const char *directory,
                   struct sl_err *err)
 {
-    char corpus[SL_PATH_MAX], run[SL_PATH_MAX], state[SL_PATH_MAX];
+    char corpus[SL_PATH_MAX], run[SL_PATH_MAX], state[SL_PATH_MAX], list[SL_ARCH_LIST];
     struct sl_train_options t = {
         .arch = sl_arch_find(a->arch), .sources.corpus = corpus, .run_dir = run};
     if (!t.arch)
-        return sl_fail(err, SL_BAD_INPUT, "unknown architecture '%s' in --arch", a->arch);
+        return sl_fail(err, SL_BAD_INPUT, "invalid --arch '%s': expected one of: %s", a->arch,
+                       sl_arch_list(SL_COMPLETES, list));
     sl_config_set_defaults(t.arch, &t.config);
     sl_params_set_defaults(sl_hyperparameter_rows, &t.hyperparameters);
     t.config.context_length = a->context;

@@ -72,16 +72,24 @@ static bool is_among(const char *words, const char *value)
     return false;
 }
 
-static bool set_text(const struct row *row, char *to, const char *value, struct sl_err *err)
+/* One value on its way into an option. Errors call the option by `name`: as its source spells it.
+ */
+struct setting {
+    const struct row *row;
+    const char *name, *value;
+};
+
+static bool set_text(const struct setting *s, char *to, struct sl_err *err)
 {
-    if (row->among && !is_among(row->among, value))
-        return sl_fail(err, SL_BAD_INPUT, "%s: '%s' is not one of: %s", row->name, value,
-                       row->among);
-    size_t length = strlen(value);
+    const struct row *row = s->row;
+    if (row->among && !is_among(row->among, s->value))
+        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected one of: %s", s->name,
+                       s->value, row->among);
+    size_t length = strlen(s->value);
     if ((int64_t)length < row->min || (int64_t)length > row->max)
-        return sl_fail(err, SL_BAD_INPUT, "%s: %zu characters; expected %lld to %lld", row->name,
-                       length, (long long)row->min, (long long)row->max);
-    memcpy(to, value, length + 1);
+        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected %lld to %lld bytes",
+                       s->name, s->value, (long long)row->min, (long long)row->max);
+    memcpy(to, s->value, length + 1);
     return true;
 }
 
@@ -92,41 +100,47 @@ static bool is_plain_integer(const char *value)
     return isdigit((unsigned char)digits[0]) && (digits[0] != '0' || digits[1] == '\0');
 }
 
-static bool set_int(const struct row *row, int64_t *to, const char *value, struct sl_err *err)
+static bool set_int(const struct setting *s, int64_t *to, struct sl_err *err)
 {
+    const struct row *row = s->row;
     char *end;
     errno = 0;
-    int64_t number = strtoll(value, &end, 10);
-    if (!is_plain_integer(value) || *end || errno || number < row->min || number > row->max)
-        return sl_fail(err, SL_BAD_INPUT, "%s: '%s' is not an integer from %lld to %lld", row->name,
-                       value, (long long)row->min, (long long)row->max);
+    int64_t number = strtoll(s->value, &end, 10);
+    if (!is_plain_integer(s->value) || *end || errno || number < row->min || number > row->max)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "invalid %s '%.64s': expected a whole number from %lld to %lld", s->name,
+                       s->value, (long long)row->min, (long long)row->max);
     *to = number;
     return true;
 }
 
-static bool set_bool(const struct row *row, bool *to, const char *value, struct sl_err *err)
+static bool set_bool(const struct setting *s, bool *to, struct sl_err *err)
 {
-    bool yes = is_among("true yes on 1", value);
-    if (!yes && !is_among("false no off 0", value))
-        return sl_fail(err, SL_BAD_INPUT, "%s: '%s' is neither true nor false", row->name, value);
+    bool yes = is_among("true yes on 1", s->value);
+    if (!yes && !is_among("false no off 0", s->value))
+        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected true or false", s->name,
+                       s->value);
     *to = yes;
     return true;
+}
+
+static bool set(struct sv_options *options, const struct setting *s, struct sl_err *err)
+{
+    char *to = (char *)options + s->row->offset;
+    bool good = false;
+    switch (s->row->kind) {
+    case TEXT: good = set_text(s, to, err); break;
+    case INT: good = set_int(s, (int64_t *)(void *)to, err); break;
+    case BOOL: good = set_bool(s, (bool *)to, err); break;
+    }
+    return good || hide_controls(err);
 }
 
 bool sv_options_set(struct sv_options *options, const char *name, const char *value,
                     struct sl_err *err)
 {
-    const struct row *row = find(name);
-    if (!row)
-        return sv_options_unknown(name, err);
-    char *to = (char *)options + row->offset;
-    bool good = false;
-    switch (row->kind) {
-    case TEXT: good = set_text(row, to, value, err); break;
-    case INT: good = set_int(row, (int64_t *)(void *)to, value, err); break;
-    case BOOL: good = set_bool(row, (bool *)to, value, err); break;
-    }
-    return good || hide_controls(err);
+    const struct setting s = {find(name), name, value};
+    return s.row ? set(options, &s, err) : sv_options_unknown(name, err);
 }
 
 void sv_options_defaults(struct sv_options *options)
@@ -174,9 +188,10 @@ static bool read_environment(struct sv_options *options, struct sl_err *err)
     for (int i = 0; i < ROWS; i++) {
         char name[NAME_ROOM];
         environment_name(&rows[i], name);
-        const char *value = getenv(name); // NOLINT(concurrency-mt-unsafe): before there are threads
-        if (value && !sv_options_set(options, rows[i].name, value, err))
-            return sl_wrap(err, "environment %s", name);
+        // NOLINTNEXTLINE(concurrency-mt-unsafe): before there are threads
+        const struct setting s = {&rows[i], name, getenv(name)};
+        if (s.value && !set(options, &s, err))
+            return false;
     }
     return true;
 }
@@ -198,10 +213,24 @@ static const struct sl_option own_rows[] = {
      offsetof(struct requested, sample_config), 0, 0},
     {0}};
 
+/* --max-queue-size for max_queue_size. */
+static void option_name(const struct row *row, char name[static NAME_ROOM])
+{
+    (void)snprintf(name, NAME_ROOM, "--%s", row->name);
+    for (char *c = name; *c; c++)
+        if (*c == '_')
+            *c = '-';
+}
+
 /* Sets an option, or at the first reading, which looks for the file, none. */
 static bool set_option(void *context, const char *name, const char *value, struct sl_err *err)
 {
-    return !context || sv_options_set(context, name, value ? value : "true", err);
+    char option[NAME_ROOM];
+    const struct setting s = {find(name), option, value ? value : "true"};
+    if (!context)
+        return true;
+    option_name(s.row, option);
+    return set(context, &s, err);
 }
 
 static struct sl_option row_of(const struct row *row, const char *help)
@@ -226,7 +255,7 @@ static bool read_line(struct sv_options *options, struct requested *requested,
                    {.rows = table, .set = set_option, .context = options}},
         .surplus = "; options begin with --, see --help"};
     if (!sl_options_parse(&parser, count - 1, (char **)(uintptr_t)(arguments + 1), err))
-        return sl_wrap(err, "command line") || hide_controls(err);
+        return hide_controls(err);
     *command = parser.wants_help          ? SV_HELP
                : parser.wants_version     ? SV_VERSION
                : requested->check_config  ? SV_CHECK_CONFIG

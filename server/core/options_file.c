@@ -21,22 +21,16 @@ static char *read_whole(const char *path, size_t *bytes, struct sl_err *err)
 {
     FILE *file = fopen(path, "rbe");
     char *text = file ? malloc(SV_CONFIG_BYTES_MAX) : NULL;
-    const char *why = file ? "cannot be read" : strerrordesc_np(errno);
-    if (text)
-        *bytes = fread(text, 1, SV_CONFIG_BYTES_MAX, file);
-    bool good = text && !ferror(file);
-    if (good && *bytes == SV_CONFIG_BYTES_MAX) {
-        why = "too long";
-        good = false;
-    }
+    *bytes = text ? fread(text, 1, SV_CONFIG_BYTES_MAX, file) : 0;
+    bool too_long = *bytes == SV_CONFIG_BYTES_MAX, good = text && !ferror(file) && !too_long;
+    const char *why = too_long ? "it is longer than a mebibyte" : strerrordesc_np(errno);
     if (file)
         (void)fclose(file);
     if (good)
         return text;
     free(text);
-    (void)sl_fail(err, SL_IO, "%s", why);
+    (void)sl_fail(err, SL_IO, "cannot read the configuration file '%s': %s", path, why);
     sl_err_set_path(err, path);
-    (void)sl_wrap(err, "%s", path);
     return NULL;
 }
 
