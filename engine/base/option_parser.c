@@ -157,14 +157,15 @@ static bool set_row(const struct entry *e, const char *text, struct sl_err *err)
     return false;
 }
 
-/* Errors name the parameter as it is written on a command line: --width, not width. */
-static bool set_param(const struct entry *e, const char *text, struct sl_err *err)
+bool sl_option_set_param(const struct sl_param *row, void *values, const char *text,
+                         struct sl_err *err)
 {
     char name[NAME_BYTES + 2];
-    struct sl_param param = *e->number;
-    (void)snprintf(name, sizeof name, "--%s", e->name);
+    struct sl_param param = *row;
+    (void)snprintf(name, sizeof name, "--%s", row->name);
+    spell(name);
     param.name = name;
-    return sl_param_parse(&param, e->table->values, text, err);
+    return sl_param_parse(&param, values, text, err);
 }
 
 /* text is NULL for a flag. */
@@ -172,7 +173,7 @@ static bool set(const struct entry *e, const char *text, struct sl_err *err)
 {
     bool good;
     if (e->number)
-        good = set_param(e, text, err);
+        good = sl_option_set_param(e->number, e->table->values, text, err);
     else if (e->table->set)
         good = e->table->set(e->table->context, e->row->name, text, err);
     else

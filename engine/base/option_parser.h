@@ -91,6 +91,10 @@ struct sl_option_parser {
 bool sl_options_parse(struct sl_option_parser *parser, int count, char **words, struct sl_err *err)
     SL_MUST_CHECK;
 
+/* Sets a parameter as an option of its name does. Errors name it --like-this. */
+bool sl_option_set_param(const struct sl_param *row, void *values, const char *text,
+                         struct sl_err *err) SL_MUST_CHECK;
+
 /* Prints --help. */
 void sl_options_help(const struct sl_option_parser *parser, FILE *out);
 

@@ -78,7 +78,7 @@ static bool choose(const struct sl_model *m, struct sl_policy *policy, const cha
         return true;
     if (!row)
         return sl_fail(err, SL_BAD_INPUT, "--%s has no effect on %s models", option, m->arch->name);
-    return sl_param_parse(row, policy->own, text, err) || sl_wrap(err, "--%s", option);
+    return sl_option_set_param(row, policy->own, text, err);
 }
 
 static bool choose_policy(const struct arguments *a, const struct sl_model *m,
