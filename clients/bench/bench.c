@@ -124,7 +124,7 @@ static void run_until(struct bench *b, int64_t first, int64_t until)
 {
     b->next = first;
     b->until = until;
-    for (int i = 0; i < b->plan->streams && has_next(b); i++)
+    for (int i = 0; i < b->plan->connections && has_next(b); i++)
         start(b, &b->streams[i]);
     while (b->active > 0)
         poll_once(b);
@@ -170,23 +170,24 @@ static bool prepare(struct bench *b)
 {
     b->epoll = epoll_create1(EPOLL_CLOEXEC);
     b->multi = curl_multi_init();
-    b->streams = calloc((size_t)b->plan->streams, sizeof *b->streams);
+    b->streams = calloc((size_t)b->plan->connections, sizeof *b->streams);
     if (b->epoll < 0 || !b->multi || !b->streams)
         return false;
-    for (int i = 0; i < b->plan->streams; i++)
+    for (int i = 0; i < b->plan->connections; i++)
         if (!bench_stream_init(&b->streams[i], b->plan, b->result))
             return false;
     return curl_multi_setopt(b->multi, CURLMOPT_SOCKETFUNCTION, watch_socket) == CURLM_OK &&
            curl_multi_setopt(b->multi, CURLMOPT_SOCKETDATA, b) == CURLM_OK &&
            curl_multi_setopt(b->multi, CURLMOPT_TIMERFUNCTION, set_timer) == CURLM_OK &&
            curl_multi_setopt(b->multi, CURLMOPT_TIMERDATA, b) == CURLM_OK &&
-           curl_multi_setopt(b->multi, CURLMOPT_MAXCONNECTS, (long)b->plan->streams) == CURLM_OK;
+           curl_multi_setopt(b->multi, CURLMOPT_MAXCONNECTS, (long)b->plan->connections) ==
+               CURLM_OK;
 }
 
 /* curl removes sockets from epoll until curl_multi_cleanup, so epoll is closed last. */
 static void tear_down(struct bench *b)
 {
-    for (int i = 0; b->streams && i < b->plan->streams; i++)
+    for (int i = 0; b->streams && i < b->plan->connections; i++)
         bench_stream_release(&b->streams[i]);
     free(b->streams);
     if (b->multi)
@@ -198,10 +199,10 @@ static void tear_down(struct bench *b)
 bool bench_run(const struct bench_plan *plan, struct bench_result *result, struct fault *fault)
 {
     struct bench b = {.plan = plan, .result = result, .epoll = -1};
-    assert(plan->streams > 0);
-    assert(plan->streams <= BENCH_STREAMS_MAX);
+    assert(plan->connections > 0);
+    assert(plan->connections <= BENCH_STREAMS_MAX);
     *result = (struct bench_result){0};
-    raise_descriptors(plan->streams);
+    raise_descriptors(plan->connections);
     bool prepared = prepare(&b);
     if (prepared)
         measure(&b);

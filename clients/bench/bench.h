@@ -1,6 +1,6 @@
 /* bench.h - a load generator: concurrent requests; their throughput, latencies and failures.
  *
- * A closed loop: each of `streams` connections sends a request, reads the response to its end and
+ * A closed loop: each of the `connections` sends a request, reads the response to its end and
  * sends the next, until `requests` have ended or `seconds` have passed. The load generator shares
  * the CPUs with the daemon, so it only counts events and parses the last of a stream; of
  * classifications it parses the headers. */
@@ -15,7 +15,7 @@ enum { BENCH_STREAMS_MAX = 4096 };
 
 struct bench_plan {
     const char *url; /* of completions, or of /predict */
-    int streams;
+    int connections;
     int64_t requests, warm_up; /* warm_up requests come first and are not counted */
     double seconds;            /* no new request after this; 0: no limit */
     int texts;                 /* to classify in each request; 0: completions */

@@ -147,7 +147,7 @@ static bool measure(const struct ctl *ctl, struct request_template *template, st
     int64_t connections = value_or(&a->connections, CONNECTIONS);
     const struct bench_plan plan = {
         .url = url,
-        .streams = (int)connections,
+        .connections = (int)connections,
         .requests = value_or(&a->requests, REQUESTS_PER_CONNECTION * connections),
         .warm_up = value_or(&a->warm_up, connections),
         .timeout_ms = ctl_timeout_ms(ctl),
@@ -170,7 +170,7 @@ static bool measure_classes(const struct ctl *ctl, const struct arguments *a, co
     if (!bench_texts_read(&texts, a->classify, (int)value_or(&a->texts, 1), fault))
         return false;
     const struct bench_plan plan = {.url = url,
-                                    .streams = (int)connections,
+                                    .connections = (int)connections,
                                     .requests = value_or(&a->requests, INT64_MAX),
                                     .seconds = a->seconds.given ? a->seconds.value : SECONDS,
                                     .warm_up = value_or(&a->warm_up, connections),

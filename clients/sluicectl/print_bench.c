@@ -44,8 +44,8 @@ static void print_object(const struct bench_plan *plan, const struct bench_resul
 {
     json_t *object =
         json_pack("{s:s, s:s, s:b, s:i, s:I, s:I, s:I, s:I, s:I, s:f}", "bench", "completions",
-                  "model", model, "stream", plan->stream, "streams", plan->streams, "requests",
-                  (json_int_t)r->done, "failed", (json_int_t)r->failed, "rejected",
+                  "model", model, "stream", plan->stream, "connections", plan->connections,
+                  "requests", (json_int_t)r->done, "failed", (json_int_t)r->failed, "rejected",
                   (json_int_t)r->rejected, "tokens", (json_int_t)r->tokens, "prompt_tokens",
                   (json_int_t)r->prompt_tokens, "seconds", r->seconds);
     json_t *rest = json_pack(
@@ -77,7 +77,7 @@ static void print_line(const char *what, const struct histogram *h, double unit)
 static void print_lines(const struct bench_plan *plan, const struct bench_result *r,
                         const char *model)
 {
-    (void)printf("%s, %d %s: %.0f tokens/s, %.1f requests/s\n", model, plan->streams,
+    (void)printf("%s, %d %s: %.0f tokens/s, %.1f requests/s\n", model, plan->connections,
                  plan->stream ? "streams" : "connections", per_second(r->tokens, r),
                  per_second(r->done, r));
     (void)printf("%lld requests with %lld tokens in %.2f s; %lld failed, %lld of them rejected\n",
@@ -102,7 +102,7 @@ static void print_classes_object(const struct bench_plan *plan, const struct ben
     int64_t texts = r->done * plan->texts;
     json_t *object = json_pack(
         "{s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:f}", "bench", "classification", "model",
-        model, "connections", plan->streams, "texts_per_request", plan->texts, "requests",
+        model, "connections", plan->connections, "texts_per_request", plan->texts, "requests",
         (json_int_t)r->done, "failed", (json_int_t)r->failed, "rejected", (json_int_t)r->rejected,
         "texts", (json_int_t)texts, "tokens", (json_int_t)r->prompt_tokens, "seconds", r->seconds);
     json_t *rest =
@@ -121,7 +121,7 @@ static void print_classes_lines(const struct bench_plan *plan, const struct benc
                                 const char *model)
 {
     int64_t texts = r->done * plan->texts;
-    (void)printf("%s, %d connections: %.0f texts/s, %.0f tokens/s\n", model, plan->streams,
+    (void)printf("%s, %d connections: %.0f texts/s, %.0f tokens/s\n", model, plan->connections,
                  per_second(texts, r), per_second(r->prompt_tokens, r));
     (void)printf("%lld requests with %lld texts in %.2f s; %lld failed, %lld of them rejected\n",
                  (long long)r->done, (long long)texts, r->seconds, (long long)r->failed,

@@ -118,7 +118,12 @@ void sl_json_end_array(struct sl_json_writer *json)
 
 struct sl_json_writer *sl_json_key(struct sl_json_writer *json, const char *key)
 {
-    sl_json_quote(next_value(json), key);
+    return sl_json_key_bytes(json, key, strlen(key));
+}
+
+struct sl_json_writer *sl_json_key_bytes(struct sl_json_writer *json, const char *key, size_t count)
+{
+    sl_json_quote_bytes(next_value(json), key, count);
     sl_buffer_append(json->out, ":", 1);
     json->needs_comma = false;
     return json;

@@ -28,6 +28,8 @@ void sl_json_end_array(struct sl_json_writer *json);
 
 /* The name of the next member, which is to follow. Returns the writer, so that both fit a line. */
 struct sl_json_writer *sl_json_key(struct sl_json_writer *json, const char *key);
+struct sl_json_writer *sl_json_key_bytes(struct sl_json_writer *json, const char *key,
+                                         size_t count);
 
 void sl_json_add_string(struct sl_json_writer *json, const char *string); /* NULL becomes null */
 void sl_json_add_bytes(struct sl_json_writer *json, const char *bytes, size_t count);

@@ -1,6 +1,7 @@
 /* tool_bench.c - `sluice bench train`: the time of a training step, on generated text. */
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json_writer.h"
 #include "base/option_parser.h"
 #include "checkpoint/manifest.h"
 #include "tools/tools.h"
@@ -60,18 +61,35 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static void print_json(const struct arguments *a, const struct sl_model *m, double median,
+                       double min)
+{
+    struct sl_buffer text = {0};
+    struct sl_json_writer json = {.out = &text};
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "bench"), "train");
+    sl_json_add_string(sl_json_key(&json, "architecture"), m->arch->name);
+    sl_json_add_int(sl_json_key(&json, "parameters"), sl_model_parameter_count(m));
+    sl_json_add_int(sl_json_key(&json, "batch_size"), a->batch);
+    sl_json_add_int(sl_json_key(&json, "context_length"), a->context);
+    sl_json_add_string(sl_json_key(&json, "isa"), sl_engine_isa(m->engine));
+    sl_json_add_int(sl_json_key(&json, "threads"), sl_engine_threads(m->engine));
+    sl_json_printf(sl_json_key(&json, "milliseconds_median"), "%.1f", 1e3 * median);
+    sl_json_printf(sl_json_key(&json, "milliseconds_min"), "%.1f", 1e3 * min);
+    sl_json_printf(sl_json_key(&json, "tokens_per_second"), "%.0f",
+                   (double)a->batch * a->context / median);
+    sl_json_end_object(&json);
+    (void)puts(text.failed ? "null" : text.data);
+    sl_buffer_release(&text);
+}
+
 static void print(const struct arguments *a, const struct sl_trainer *trainer, double *times)
 {
     const struct sl_model *m = sl_trainer_model(trainer);
     qsort(times, (size_t)a->steps, sizeof *times, compare);
     double median = times[a->steps / 2], tokens = (double)a->batch * a->context;
     if (a->json)
-        printf("{\"bench\":\"train\",\"architecture\":\"%s\",\"parameters\":%lld,\"batch\":%d,"
-               "\"context\":%d,\"isa\":\"%s\",\"threads\":%d,\"milliseconds_median\":%.1f,"
-               "\"milliseconds_min\":%.1f,\"tokens_per_second\":%.0f}\n",
-               m->arch->name, (long long)sl_model_parameter_count(m), a->batch, a->context,
-               sl_engine_isa(m->engine), sl_engine_threads(m->engine), 1e3 * median, 1e3 * times[0],
-               tokens / median);
+        print_json(a, m, median, times[0]);
     else
         printf(
             "%s, %lld parameters, batch %d x %d, %s, %d threads: %.1f ms per step (minimum %.1f), "

@@ -241,7 +241,7 @@ static void add_headers(struct sv_request *request, const struct completion *c)
         sv_request_add_header(request, "x-sluice-truncated", "%d", t->usage.truncation_count);
 }
 
-static void add_choice(struct sl_buffer *out, const struct completion *c,
+static void add_choice(struct sl_json_writer *json, const struct completion *c,
                        const struct sv_sequence *sequence)
 {
     struct sv_completion_choice piece = {.choice = sequence->choice,
@@ -251,24 +251,22 @@ static void add_choice(struct sl_buffer *out, const struct completion *c,
         piece.tokens = sl_model_tokenizer(sv_model_ref_model(c->ref));
         piece.records = sl_generation_logprobs(sequence->generation, &piece.record_count);
     }
-    sv_completion_json_choice(out, &piece);
+    sv_completion_json_choice(json, &piece);
 }
 
 static enum sv_progress respond_complete(struct sv_request *request, const struct completion *c)
 {
-    struct sl_buffer *body = &request->response.body;
+    struct sl_json_writer json = {.out = &request->response.body};
     const struct sv_completion_head head = {.id = c->id,
                                             .model = sv_model_ref_id(c->ref),
                                             .fingerprint = sv_model_ref_fingerprint(c->ref),
                                             .created = c->created};
-    sv_completion_json_begin(body, &head);
-    for (int i = 0; i < c->task.count; i++) {
-        sl_buffer_append_string(body, i ? "," : "");
-        add_choice(body, c, &c->task.sequences[i]);
-    }
-    sl_buffer_append_string(body, "],\"usage\":");
-    sv_completion_json_usage(body, &c->task.usage);
-    sl_buffer_append_string(body, "}");
+    sv_completion_json_begin(&json, &head);
+    for (int i = 0; i < c->task.count; i++)
+        add_choice(&json, c, &c->task.sequences[i]);
+    sl_json_end_array(&json);
+    sv_completion_json_usage(sl_json_key(&json, "usage"), &c->task.usage);
+    sl_json_end_object(&json);
     add_headers(request, c);
     return sv_request_respond(request, 200, "application/json");
 }

@@ -1,6 +1,7 @@
 /* handle_health.c - liveness, readiness, metrics and the front page, which never wait for the
  * engine. */
 #include "api/handlers.h"
+#include "base/json_writer.h"
 #include "base/list.h"
 #include "core/metrics.h"
 #include "registry/registry.h"
@@ -16,13 +17,22 @@ static enum sv_progress fail_not_ready(struct sv_request *request, const char *w
     return sv_request_fail(request, &error);
 }
 
+/* {"name":true} */
+static enum sv_progress respond_true(struct sv_request *request, const char *name)
+{
+    struct sl_json_writer json = {.out = &request->response.body};
+    sl_json_begin_object(&json);
+    sl_json_add_bool(sl_json_key(&json, name), true);
+    sl_json_end_object(&json);
+    return sv_request_respond(request, 200, "application/json");
+}
+
 /* Only a server with work and without progress is dead. A busy one must not be restarted. */
 enum sv_progress sv_handle_live(struct sv_request *request)
 {
     if (!sv_scheduler_is_alive(request->server->scheduler))
         return fail_not_ready(request, "The scheduler makes no progress.");
-    sl_buffer_append_string(&request->response.body, "{\"live\":true}");
-    return sv_request_respond(request, 200, "application/json");
+    return respond_true(request, "live");
 }
 
 /* Names the models that failed to load. */
@@ -50,8 +60,7 @@ enum sv_progress sv_handle_ready(struct sv_request *request)
         return fail_not_ready(request, "The server is shutting down.");
     if (!sv_registry_is_complete(request->server->registry))
         return fail_incomplete(request);
-    sl_buffer_append_string(&request->response.body, "{\"ready\":true}");
-    return sv_request_respond(request, 200, "application/json");
+    return respond_true(request, "ready");
 }
 
 /* The health check of Text Embeddings Inference: 503 if load balancers should send no more

@@ -245,6 +245,10 @@ static bool read_index(const struct sv_request *request, struct index_request *p
                        struct sv_error *error)
 {
     *params = (struct index_request){0};
+    if (request->transport->header(request->connection, "Inference-Header-Content-Length"))
+        return sv_fail(error, SV_UNSUPPORTED_PARAMETER, NULL,
+                       "Binary tensors are not supported here; send JSON, without the header "
+                       "Inference-Header-Content-Length.");
     if (request->body.bytes == 0)
         return true;
     struct sv_document *document = sv_json_read(&request->body, index_fields, NULL, params, error);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* One text's scores, highest first. */
-static void add_scores(struct sl_buffer *out, const struct sv_classification *c, int index,
+static void add_scores(struct sl_json_writer *json, const struct sv_classification *c, int index,
                        struct sv_score *ranked, float *values)
 {
     const struct sv_predict_params *params = c->params;
@@ -15,22 +15,23 @@ static void add_scores(struct sl_buffer *out, const struct sv_classification *c,
     int count = is_limited ? (int)params->top_k : c->classes;
     sv_scores_from_logits(c->task.items[index].logits, c->classes, params->score_function, values);
     sv_scores_rank(values, c->classes, ranked);
-    sv_scores_write(ranked, count, c->labels, out);
+    sv_scores_write(ranked, count, c->labels, json);
 }
 
 static enum sv_progress respond(struct sv_request *request, const struct sv_classification *c,
                                 bool nested)
 {
     struct sl_buffer *body = &request->response.body;
+    struct sl_json_writer json = {.out = body};
     struct sv_score *ranked = calloc((size_t)c->classes, sizeof *ranked);
     float *values = calloc((size_t)c->classes, sizeof *values);
     body->failed = body->failed || !ranked || !values;
-    sl_buffer_append_string(body, nested ? "[" : "");
-    for (int i = 0; i < c->task.count && !body->failed; i++) {
-        sl_buffer_append_string(body, i ? "," : "");
-        add_scores(body, c, i, ranked, values);
-    }
-    sl_buffer_append_string(body, nested ? "]" : "");
+    if (nested)
+        sl_json_begin_array(&json);
+    for (int i = 0; i < c->task.count && !body->failed; i++)
+        add_scores(&json, c, i, ranked, values);
+    if (nested)
+        sl_json_end_array(&json);
     free(ranked);
     free(values);
     sv_classification_headers(request, c);

@@ -18,48 +18,55 @@
 
 /* ---- tokenize -------------------------------------------------------------------------------- */
 
-static void add_special(struct sl_buffer *out, const struct sl_tokenizer *tokenizer, int32_t id)
+static void add_special(struct sl_json_writer *json, const struct sl_tokenizer *tokenizer,
+                        int32_t id)
 {
     size_t bytes = 0;
     const char *piece = sl_tokenizer_piece(tokenizer, id, &bytes);
-    sl_json_quote_bytes(out, piece ? piece : "", piece ? bytes : 0);
-    sl_buffer_append_string(out, ",\"special\":true,\"start\":null,\"stop\":null}");
+    sl_json_add_bytes(sl_json_key(json, "text"), piece ? piece : "", piece ? bytes : 0);
+    sl_json_add_bool(sl_json_key(json, "special"), true);
+    sl_json_add_null(sl_json_key(json, "start"));
+    sl_json_add_null(sl_json_key(json, "stop"));
 }
 
 /* Offsets count bytes. A token that is part of a character gets the offsets of the whole character,
  * because JSON cannot hold part of one. */
-static void add_plain(struct sl_buffer *out, const struct sv_string *text,
+static void add_plain(struct sl_json_writer *json, const struct sv_string *text,
                       const struct sl_token_offset *place)
 {
     size_t start = place->start, stop = place->stop;
     sl_utf8_widen(text->data, text->bytes, &start, &stop);
-    sl_json_quote_bytes(out, text->data + start, stop - start);
-    sl_buffer_printf(out, ",\"special\":false,\"start\":%zu,\"stop\":%zu}", start, stop);
+    sl_json_add_bytes(sl_json_key(json, "text"), text->data + start, stop - start);
+    sl_json_add_bool(sl_json_key(json, "special"), false);
+    sl_json_add_int(sl_json_key(json, "start"), (int64_t)start);
+    sl_json_add_int(sl_json_key(json, "stop"), (int64_t)stop);
 }
 
-static void add_tokens(struct sl_buffer *out, const struct sl_tokenizer *tokenizer,
+static void add_tokens(struct sl_json_writer *json, const struct sl_tokenizer *tokenizer,
                        const struct sv_string *text, const struct sv_tokens *tokens)
 {
-    sl_buffer_append_string(out, "[");
+    sl_json_begin_array(json);
     for (int i = 0; i < tokens->count; i++) {
         const struct sl_token_offset *place = &tokens->places[i];
-        sl_buffer_printf(out, "%s{\"id\":%d,\"text\":", i ? "," : "", (int)tokens->ids[i]);
+        sl_json_begin_object(json);
+        sl_json_add_int(sl_json_key(json, "id"), tokens->ids[i]);
         if (place->special)
-            add_special(out, tokenizer, tokens->ids[i]);
+            add_special(json, tokenizer, tokens->ids[i]);
         else
-            add_plain(out, text, place);
+            add_plain(json, text, place);
+        sl_json_end_object(json);
     }
-    sl_buffer_append_string(out, "]");
+    sl_json_end_array(json);
 }
 
 static bool tokenize_all(struct sv_request *request, const struct sv_model_ref *ref,
                          const struct sv_tokenize_params *params, struct sv_error *error)
 {
     const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_model_ref_model(ref));
-    struct sl_buffer *out = &request->response.body;
+    struct sl_json_writer json = {.out = &request->response.body};
     bool ok = true;
     int room = SV_TOKENIZE_TOKENS_MAX;
-    sl_buffer_append_string(out, "[");
+    sl_json_begin_array(&json);
     for (int i = 0; i < params->inputs.count && ok; i++) {
         const struct sv_string *text = &params->inputs.items[i];
         char param[SV_PARAM_MAX];
@@ -77,12 +84,11 @@ static bool tokenize_all(struct sv_request *request, const struct sv_model_ref *
                          "'inputs' has more than %d tokens, the maximum of one response.",
                          SV_TOKENIZE_TOKENS_MAX);
         room -= tokens.count;
-        sl_buffer_append_string(out, i ? "," : "");
         if (ok)
-            add_tokens(out, tokenizer, text, &tokens);
+            add_tokens(&json, tokenizer, text, &tokens);
         sv_tokens_release(&tokens);
     }
-    sl_buffer_append_string(out, "]");
+    sl_json_end_array(&json);
     return ok;
 }
 
@@ -107,7 +113,7 @@ enum sv_progress sv_handle_tokenize(struct sv_request *request)
 /* ---- decode ---------------------------------------------------------------------------------- */
 
 static bool decode(const struct sv_model_ref *ref, const struct sv_prompt *prompt,
-                   bool skips_special, struct sl_buffer *out, struct sv_error *error)
+                   bool skips_special, struct sl_json_writer *json, struct sv_error *error)
 {
     const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_model_ref_model(ref));
     struct sl_err err;
@@ -121,7 +127,7 @@ static bool decode(const struct sv_model_ref *ref, const struct sv_prompt *promp
     if (!decoding.text)
         return sv_fail_no_memory(error);
     bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
-    sl_json_quote_bytes(out, decoding.text, (size_t)bytes);
+    sl_json_add_bytes(json, decoding.text, (size_t)bytes);
     free(decoding.text);
     return true;
 }
@@ -141,7 +147,7 @@ enum sv_progress sv_handle_decode(struct sv_request *request)
 {
     struct sv_error error;
     struct sv_decode_params params;
-    struct sl_buffer *out = &request->response.body;
+    struct sl_json_writer json = {.out = &request->response.body};
     if (!sv_request_is_accepted(request, &error))
         return sv_request_fail(request, &error);
     struct sv_model_ref *ref = sv_resolve_any_model(request, request->path_params[0], &error);
@@ -149,16 +155,15 @@ enum sv_progress sv_handle_decode(struct sv_request *request)
         ref ? sv_decode_params_read(&request->body, &params, &error) : NULL;
     bool ok = document && sv_request_check_batch_size(request, "ids", params.ids.count, &error) &&
               check_ids_count(&params.ids, &error);
-    sl_buffer_append_string(out, "[");
+    sl_json_begin_array(&json);
     for (int i = 0; ok && i < params.ids.count; i++) {
         const struct sv_prompt *ids = &params.ids.items[i];
         char param[SV_PARAM_MAX];
         sv_param_name("ids", params.ids.is_array, i, param);
-        sl_buffer_append_string(out, i ? "," : "");
         ok = sv_check_token_ids(ref, ids, param, &error) &&
-             decode(ref, ids, params.skips_special, out, &error);
+             decode(ref, ids, params.skips_special, &json, &error);
     }
-    sl_buffer_append_string(out, "]");
+    sl_json_end_array(&json);
     sv_model_ref_release(ref);
     sv_document_release(document);
     return ok ? sv_request_respond(request, 200, "application/json")

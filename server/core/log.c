@@ -33,6 +33,8 @@ static void add_time(struct sl_buffer *line)
     sl_buffer_printf(line, "%s.%03dZ", date, (int)(now.tv_nsec / 1000000));
 }
 
+/* ---- key=value ------------------------------------------------------------------------------- */
+
 /* Quoted unless it is harmless, so that a value cannot forge a second field or line. */
 static void add_word(struct sl_buffer *line, const char *word)
 {
@@ -44,33 +46,53 @@ static void add_word(struct sl_buffer *line, const char *word)
         sl_json_quote(line, word);
 }
 
-static void add_value(struct sl_buffer *line, const struct sv_log_field *field)
+static void add_text_line(struct sl_buffer *line, enum sv_log_level level, const char *event,
+                          const struct sv_log_field *fields)
 {
-    if (!field->text)
-        sl_buffer_append_int(line, field->number);
-    else if (as_json)
-        sl_json_quote(line, field->text);
-    else
-        add_word(line, field->text);
+    add_time(line);
+    sl_buffer_printf(line, " %-5s %s", names[level], event);
+    for (const struct sv_log_field *f = fields; f->key; f++) {
+        sl_buffer_printf(line, " %s=", f->key);
+        if (f->text)
+            add_word(line, f->text);
+        else
+            sl_buffer_append_int(line, f->number);
+    }
 }
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void add_json_line(struct sl_buffer *line, enum sv_log_level level, const char *event,
+                          const struct sv_log_field *fields)
+{
+    struct sl_json_writer json = {.out = line};
+    struct sl_buffer time = {0};
+    add_time(&time);
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "time"), time.failed ? NULL : time.data);
+    sl_json_add_string(sl_json_key(&json, "level"), names[level]);
+    sl_json_add_string(sl_json_key(&json, "event"), event);
+    for (const struct sv_log_field *f = fields; f->key; f++)
+        if (f->text)
+            sl_json_add_string(sl_json_key(&json, f->key), f->text);
+        else
+            sl_json_add_int(sl_json_key(&json, f->key), f->number);
+    sl_json_end_object(&json);
+    sl_buffer_release(&time);
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 void sv_log_write(enum sv_log_level level, const char *event, const struct sv_log_field *fields)
 {
     if (level > max_level)
         return;
     struct sl_buffer line = {0};
-    sl_buffer_append_string(&line, as_json ? "{\"time\":\"" : "");
-    add_time(&line);
-    sl_buffer_printf(&line, as_json ? "\",\"level\":\"%s\",\"event\":" : " %-5s ", names[level]);
     if (as_json)
-        sl_json_quote(&line, event);
+        add_json_line(&line, level, event, fields);
     else
-        sl_buffer_append_string(&line, event);
-    for (const struct sv_log_field *f = fields; f->key; f++) {
-        sl_buffer_printf(&line, as_json ? ",\"%s\":" : " %s=", f->key);
-        add_value(&line, f);
-    }
-    sl_buffer_append_string(&line, as_json ? "}\n" : "\n");
+        add_text_line(&line, level, event, fields);
+    sl_buffer_append_string(&line, "\n");
     if (!line.failed && write(STDERR_FILENO, line.data, line.bytes) < 0) {
         /* stderr is broken: nothing can be done */
     }

@@ -2,7 +2,7 @@
  * our additions. */
 #pragma once
 
-#include "base/buffer.h"
+#include "base/json_writer.h"
 #include "core/usage.h"
 
 #include "sluice/generate.h"
@@ -28,8 +28,10 @@ struct sv_completion_choice {
     enum sl_finish finish; /* SL_RUNNING: more will come */
 };
 
-/* {"id":...,"choices":[   then pieces with commas between, then   ],"usage":...} */
-void sv_completion_json_begin(struct sl_buffer *out, const struct sv_completion_head *head);
-void sv_completion_json_choice(struct sl_buffer *out, const struct sv_completion_choice *piece);
-void sv_completion_json_usage(struct sl_buffer *out,
-                              const struct sv_usage *usage); /* the object alone */
+/* Begins the object and the array of its choices; the caller ends both. */
+void sv_completion_json_begin(struct sl_json_writer *json, const struct sv_completion_head *head);
+/* The object of one choice. */
+void sv_completion_json_choice(struct sl_json_writer *json,
+                               const struct sv_completion_choice *piece);
+/* The object that is the value of "usage". */
+void sv_completion_json_usage(struct sl_json_writer *json, const struct sv_usage *usage);

@@ -1,6 +1,5 @@
 /* scores.c - turns logits into scores, ranks them, writes them as JSON. */
 #include "json/scores.h"
-#include "base/json_writer.h"
 
 #include "sluice/classify.h"
 
@@ -23,9 +22,9 @@ void sv_scores_from_logits(const float *logits, int classes, enum sv_score_funct
     }
 }
 
-static int compare(const void *remaining, const void *right)
+static int compare(const void *left, const void *right)
 {
-    const struct sv_score *a = remaining, *b = right;
+    const struct sv_score *a = left, *b = right;
     if (a->value != b->value)
         return a->value > b->value ? -1 : 1;
     return a->class - b->class;
@@ -39,15 +38,14 @@ void sv_scores_rank(const float *values, int classes, struct sv_score *ranked)
 }
 
 void sv_scores_write(const struct sv_score *ranked, int count, const char *const *labels,
-                     struct sl_buffer *out)
+                     struct sl_json_writer *json)
 {
-    sl_buffer_append_string(out, "[");
+    sl_json_begin_array(json);
     for (int i = 0; i < count; i++) {
-        sl_buffer_append_string(out, i ? ",{\"label\":" : "{\"label\":");
-        sl_json_quote(out, labels[ranked[i].class]);
-        sl_buffer_append_string(out, ",\"score\":");
-        sl_buffer_append_float(out, ranked[i].value);
-        sl_buffer_append_string(out, "}");
+        sl_json_begin_object(json);
+        sl_json_add_string(sl_json_key(json, "label"), labels[ranked[i].class]);
+        sl_json_add_float(sl_json_key(json, "score"), ranked[i].value);
+        sl_json_end_object(json);
     }
-    sl_buffer_append_string(out, "]");
+    sl_json_end_array(json);
 }

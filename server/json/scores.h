@@ -1,7 +1,7 @@
 /* scores.h - turns logits into scores, ranks them, writes them as JSON. */
 #pragma once
 
-#include "base/buffer.h"
+#include "base/json_writer.h"
 
 /* How logits become scores. */
 enum sv_score_function {
@@ -22,4 +22,4 @@ void sv_scores_from_logits(const float *logits, int classes, enum sv_score_funct
 void sv_scores_rank(const float *values, int classes, struct sv_score *ranked);
 /* [{"label":"positive","score":0.98},...]: the first `count`. */
 void sv_scores_write(const struct sv_score *ranked, int count, const char *const *labels,
-                     struct sl_buffer *out);
+                     struct sl_json_writer *json);

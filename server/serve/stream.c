@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The buffered text of one choice. */
-struct executor {
+struct choice {
     char *text; /* SV_STREAM_TEXT_BYTES */
     size_t bytes;
     struct sl_token_logprob *records; /* SV_STREAM_TOKENS, or NULL */
@@ -24,11 +24,12 @@ struct executor {
 
 struct sv_stream {
     struct sv_stream_options options;
-    pthread_mutex_t lock;   /* guards everything below */
-    struct sl_buffer head;  /* "data: {...,"choices":[", before every piece */
-    struct sl_buffer frame; /* events being sent; the first `sent` bytes are gone */
+    pthread_mutex_t lock;             /* guards everything below */
+    struct sl_buffer head;            /* "data: {...,"choices":[", before every piece */
+    struct sl_json_writer after_head; /* where a writer is after that */
+    struct sl_buffer frame;           /* events being sent; the first `sent` bytes are gone */
     size_t sent;
-    struct executor *executors;
+    struct choice *choices;
     char *texts;
     struct sl_token_logprob *records;
     struct sv_usage usage;
@@ -40,16 +41,16 @@ struct sv_stream {
 static bool allocate(struct sv_stream *stream)
 {
     size_t choices = (size_t)stream->options.choices;
-    stream->executors = calloc(choices, sizeof *stream->executors);
+    stream->choices = calloc(choices, sizeof *stream->choices);
     stream->texts = malloc(choices * SV_STREAM_TEXT_BYTES);
     if (stream->options.tokens)
         stream->records = malloc(choices * SV_STREAM_TOKENS * sizeof *stream->records);
-    if (!stream->executors || !stream->texts || (stream->options.tokens && !stream->records))
+    if (!stream->choices || !stream->texts || (stream->options.tokens && !stream->records))
         return false;
     for (size_t i = 0; i < choices; i++) {
-        stream->executors[i].text = stream->texts + i * SV_STREAM_TEXT_BYTES;
+        stream->choices[i].text = stream->texts + i * SV_STREAM_TEXT_BYTES;
         if (stream->records)
-            stream->executors[i].records = stream->records + i * SV_STREAM_TOKENS;
+            stream->choices[i].records = stream->records + i * SV_STREAM_TOKENS;
     }
     return true;
 }
@@ -65,7 +66,9 @@ struct sv_stream *sv_stream_create(const struct sv_stream_options *options, stru
     stream->options = *options;
     pthread_mutex_init(&stream->lock, NULL);
     sl_buffer_append_string(&stream->head, "data: ");
-    sv_completion_json_begin(&stream->head, &options->head);
+    stream->after_head.out = &stream->head;
+    sv_completion_json_begin(&stream->after_head, &options->head);
+    stream->after_head.out = &stream->frame;
     if (!allocate(stream) || stream->head.failed) {
         (void)sl_fail(err, SL_NO_MEMORY, "stream of %d choices", options->choices);
         sv_stream_destroy(stream);
@@ -81,7 +84,7 @@ void sv_stream_destroy(struct sv_stream *stream)
         return;
     sl_buffer_release(&stream->head);
     sl_buffer_release(&stream->frame);
-    free(stream->executors);
+    free(stream->choices);
     free(stream->texts);
     free(stream->records);
     pthread_mutex_destroy(&stream->lock);
@@ -89,64 +92,63 @@ void sv_stream_destroy(struct sv_stream *stream)
 }
 
 /* How many records belong to the next *bytes of text. Reduces *bytes if not all records fit. */
-static int fitting_records(const struct executor *executor, const struct sl_token_logprob *records,
+static int fitting_records(const struct choice *choice, const struct sl_token_logprob *records,
                            int count, bool all_text, size_t *bytes)
 {
-    if (!executor->records)
+    if (!choice->records)
         return 0;
-    size_t end = executor->bytes_put + *bytes;
-    int room = SV_STREAM_TOKENS - executor->record_count, fit = 0;
+    size_t end = choice->bytes_put + *bytes;
+    int room = SV_STREAM_TOKENS - choice->record_count, fit = 0;
     while (fit < count && fit < room && (all_text || records[fit].text_offset < end))
         fit++;
     /* The next record begins inside: its text waits with it. */
     if (fit < count && records[fit].text_offset < end)
-        *bytes = records[fit].text_offset > executor->bytes_put
-                     ? records[fit].text_offset - executor->bytes_put
+        *bytes = records[fit].text_offset > choice->bytes_put
+                     ? records[fit].text_offset - choice->bytes_put
                      : 0;
     return fit;
 }
 
-static bool lane_put(struct executor *executor, const char *text, size_t bytes,
-                     const struct sl_token_logprob *records, int record_count)
+static bool buffer_text(struct choice *choice, const char *text, size_t bytes,
+                        const struct sl_token_logprob *records, int record_count)
 {
-    size_t remaining = bytes - executor->bytes_put;
+    size_t remaining = bytes - choice->bytes_put;
     size_t take =
-        sl_utf8_fit(text + executor->bytes_put, remaining, SV_STREAM_TEXT_BYTES - executor->bytes);
-    int fresh = record_count - executor->records_put;
-    const struct sl_token_logprob *first = records + executor->records_put;
-    int fit = fresh > 0 ? fitting_records(executor, first, fresh, take == remaining, &take) : 0;
-    memcpy(executor->text + executor->bytes, text + executor->bytes_put, take);
+        sl_utf8_fit(text + choice->bytes_put, remaining, SV_STREAM_TEXT_BYTES - choice->bytes);
+    int fresh = record_count - choice->records_put;
+    const struct sl_token_logprob *first = records + choice->records_put;
+    int fit = fresh > 0 ? fitting_records(choice, first, fresh, take == remaining, &take) : 0;
+    memcpy(choice->text + choice->bytes, text + choice->bytes_put, take);
     if (fit > 0)
-        memcpy(executor->records + executor->record_count, first, (size_t)fit * sizeof *first);
-    executor->bytes += take;
-    executor->bytes_put += take;
-    executor->record_count += fit;
-    executor->records_put += fit;
-    return executor->bytes_put == bytes &&
-           (!executor->records || executor->records_put == record_count);
+        memcpy(choice->records + choice->record_count, first, (size_t)fit * sizeof *first);
+    choice->bytes += take;
+    choice->bytes_put += take;
+    choice->record_count += fit;
+    choice->records_put += fit;
+    return choice->bytes_put == bytes && (!choice->records || choice->records_put == record_count);
 }
 
-bool sv_stream_put(struct sv_stream *stream, int choice, const char *text, size_t bytes,
+bool sv_stream_put(struct sv_stream *stream, int index, const char *text, size_t bytes,
                    const struct sl_token_logprob *records, int record_count)
 {
-    assert(choice >= 0 && choice < stream->options.choices);
+    assert(index >= 0 && index < stream->options.choices);
     pthread_mutex_lock(&stream->lock);
-    struct executor *executor = &stream->executors[choice];
-    assert(bytes >= executor->bytes_put);
-    assert(executor->finish == SL_RUNNING);
-    bool whole = lane_put(executor, text, bytes, records, record_count);
-    executor->full = !whole;
-    stream->started = stream->started || executor->bytes_put > 0;
+    struct choice *choice = &stream->choices[index];
+    assert(bytes >= choice->bytes_put);
+    assert(choice->finish == SL_RUNNING);
+    bool whole = buffer_text(choice, text, bytes, records, record_count);
+    choice->full = !whole;
+    stream->started = stream->started || choice->bytes_put > 0;
     pthread_mutex_unlock(&stream->lock);
     return whole;
 }
 
-void sv_stream_finish(struct sv_stream *stream, int choice, enum sl_finish finish)
+void sv_stream_finish(struct sv_stream *stream, int index, enum sl_finish finish)
 {
     assert(finish == SL_FINISH_STOP || finish == SL_FINISH_LENGTH);
     pthread_mutex_lock(&stream->lock);
-    assert(stream->executors[choice].finish == SL_RUNNING);
-    stream->executors[choice].finish = finish;
+    assert(stream->choices[index].finish == SL_RUNNING);
+    stream->choices[index].finish = finish;
     stream->started = true;
     pthread_mutex_unlock(&stream->lock);
 }
@@ -192,41 +194,48 @@ bool sv_stream_is_delivered(struct sv_stream *stream)
 
 /* ---- writing events, with the lock held ------------------------------------------------------ */
 
-/* The end of an event. If usage has an event of its own, the others have "usage":null. */
-static void end_event(struct sv_stream *stream, bool last)
+/* The beginning of an event, up to and into its array of choices. */
+static struct sl_json_writer begin_event(struct sv_stream *stream)
 {
-    struct sl_buffer *frame = &stream->frame;
-    sl_buffer_append_string(frame, "]");
-    if (last) {
-        sl_buffer_append_string(frame, ",\"usage\":");
-        sv_completion_json_usage(frame, &stream->usage);
-    } else if (stream->options.include_usage)
-        sl_buffer_append_string(frame, ",\"usage\":null");
-    sl_buffer_append_string(frame, "}\n\n");
+    sl_buffer_append(&stream->frame, stream->head.data, stream->head.bytes);
+    return stream->after_head;
 }
 
-static void write_piece(struct sv_stream *stream, int choice, struct executor *executor)
+/* The end of an event. If usage has an event of its own, the others have "usage":null. */
+static void end_event(struct sv_stream *stream, struct sl_json_writer *json, bool last)
+{
+    sl_json_end_array(json);
+    if (last)
+        sv_completion_json_usage(sl_json_key(json, "usage"), &stream->usage);
+    else if (stream->options.include_usage)
+        sl_json_add_null(sl_json_key(json, "usage"));
+    sl_json_end_object(json);
+    sl_buffer_append_string(&stream->frame, "\n\n");
+}
+
+static void write_piece(struct sv_stream *stream, int index, struct choice *choice)
 {
     const struct sv_completion_choice piece = {
-        .choice = choice,
-        .text = executor->text,
-        .bytes = executor->bytes,
-        .bytes_before = executor->bytes_sent,
-        .characters_before = executor->characters_sent,
+        .choice = index,
+        .text = choice->text,
+        .bytes = choice->bytes,
+        .bytes_before = choice->bytes_sent,
+        .characters_before = choice->characters_sent,
         .tokens = stream->options.tokens,
-        .records = executor->records,
-        .record_count = executor->record_count,
-        .finish = executor->finish,
+        .records = choice->records,
+        .record_count = choice->record_count,
+        .finish = choice->finish,
     };
-    sl_buffer_append(&stream->frame, stream->head.data, stream->head.bytes);
-    sv_completion_json_choice(&stream->frame, &piece);
-    stream->closed += executor->finish != SL_RUNNING;
-    executor->closed = executor->finish != SL_RUNNING;
-    end_event(stream, !stream->options.include_usage && stream->closed == stream->options.choices);
-    executor->bytes_sent += executor->bytes;
-    executor->characters_sent += sl_utf8_count(executor->text, executor->bytes);
-    executor->bytes = 0;
-    executor->record_count = 0;
+    struct sl_json_writer json = begin_event(stream);
+    sv_completion_json_choice(&json, &piece);
+    stream->closed += choice->finish != SL_RUNNING;
+    choice->closed = choice->finish != SL_RUNNING;
+    end_event(stream, &json,
+              !stream->options.include_usage && stream->closed == stream->options.choices);
+    choice->bytes_sent += choice->bytes;
+    choice->characters_sent += sl_utf8_count(choice->text, choice->bytes);
+    choice->bytes = 0;
+    choice->record_count = 0;
 }
 
 static void write_end(struct sv_stream *stream)
@@ -238,8 +247,8 @@ static void write_end(struct sv_stream *stream)
         (void)sv_error_write(&stream->error, SV_API_OPENAI, frame);
         sl_buffer_append_string(frame, "\n\n");
     } else if (stream->options.include_usage) {
-        sl_buffer_append(frame, stream->head.data, stream->head.bytes);
-        end_event(stream, true);
+        struct sl_json_writer json = begin_event(stream);
+        end_event(stream, &json, true);
     }
     sl_buffer_append_string(frame, "data: [DONE]\n\n");
     stream->done = true;
@@ -250,14 +259,14 @@ static bool write_events(struct sv_stream *stream)
 {
     bool made_room = false;
     for (int i = 0; i < stream->options.choices; i++) {
-        struct executor *executor = &stream->executors[i];
+        struct choice *choice = &stream->choices[i];
         bool is_idle =
-            executor->bytes > 0 || executor->record_count > 0 || executor->finish != SL_RUNNING;
-        if (executor->closed || !is_idle)
+            choice->bytes > 0 || choice->record_count > 0 || choice->finish != SL_RUNNING;
+        if (choice->closed || !is_idle)
             continue;
-        write_piece(stream, i, executor);
-        made_room = made_room || executor->full;
-        executor->full = false;
+        write_piece(stream, i, choice);
+        made_room = made_room || choice->full;
+        choice->full = false;
     }
     if (stream->closed == stream->options.choices || stream->error.kind != SV_OK)
         write_end(stream);

@@ -30,12 +30,12 @@ struct sv_stream *sv_stream_create(const struct sv_stream_options *options, stru
     SL_MUST_CHECK;
 void sv_stream_destroy(struct sv_stream *stream); /* NULL is fine */
 
-/* Appends what is new of a choice's text and records; both are passed from the beginning. False:
- * the buffer is full and some is left over. */
-bool sv_stream_put(struct sv_stream *stream, int choice, const char *text, size_t bytes,
+/* Appends what is new of the text and the records of one choice, given by its index. Both are
+ * passed from the beginning. False: the buffer is full and some is left over. */
+bool sv_stream_put(struct sv_stream *stream, int index, const char *text, size_t bytes,
                    const struct sl_token_logprob *records, int record_count);
 /* The choice is complete and all its text was put. */
-void sv_stream_finish(struct sv_stream *stream, int choice, enum sl_finish finish);
+void sv_stream_finish(struct sv_stream *stream, int index, enum sl_finish finish);
 /* The usage of all choices, set before the last one finishes. `truncations` must outlive the
  * stream. */
 void sv_stream_usage(struct sv_stream *stream, const struct sv_usage *usage);

@@ -489,6 +489,8 @@ Test(infer_http, malformed_binary_tensors_are_rejected)
     sl_buffer_release(&answer);
     answer = inferred_in_binary("/predict", "{}", "", 0, "not supported here");
     sl_buffer_release(&answer);
+    answer = inferred_in_binary("/v2/repository/index", "{}", "", 0, "not supported here");
+    sl_buffer_release(&answer);
 }
 
 /* ---- statistics ----------------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ Test(scores, the_first_few_are_written)
     struct sv_score ranked[CLASSES];
     struct sl_buffer out = {0};
     sv_scores_rank(logits, CLASSES, ranked);
-    sv_scores_write(ranked, 2, labels, &out);
+    sv_scores_write(ranked, 2, labels, &(struct sl_json_writer){.out = &out});
     cr_expect_str_eq(out.data,
                      "[{\"label\":\"\\\"b\\\"\",\"score\":2},{\"label\":\"d\",\"score\":2}]");
     sl_buffer_release(&out);
