@@ -2,9 +2,12 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: build run test test-dev test-release test-asan test-tsan lint bench packages clean help
+.PHONY: build run test test-dev test-release test-asan test-tsan lint bench install package packages clean help
 
 CONFIG ?= conf/run.yaml
+PREFIX ?= /usr/local
+# /usr is the one prefix whose configuration lies elsewhere.
+SYSCONFDIR ?= $(patsubst /usr/etc,/etc,$(PREFIX)/etc)
 # One job per processor; for fewer: make build JOBS=1.
 JOBS ?= $(shell nproc)
 
@@ -71,6 +74,21 @@ bench: ## run the benchmarks on the release build
 	cmake --build --preset bench -j $(JOBS)
 	cmake --build --preset release -j $(JOBS)
 	@for bench in build/release/tests/bench_*; do echo "== $$bench" && $$bench || exit 1; done
+
+install: ## install everything: make install [PREFIX=/usr] [DESTDIR=/tmp/tree]
+	@.ci/packages build install
+	cmake --preset release --log-level=WARNING -B build/install \
+	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DCMAKE_INSTALL_SYSCONFDIR=$(SYSCONFDIR) -DSL_TESTS=OFF
+	cmake --build build/install -j $(JOBS)
+	DESTDIR=$(DESTDIR) cmake --install build/install
+
+package: ## build the Debian packages build/package/*.deb and check them
+	@.ci/packages build install package
+	rm -rf build/package
+	mkdir -p build/package/sluice
+	tar -c --exclude=./build --exclude=./.git . | tar -x -C build/package/sluice
+	cd build/package/sluice && dpkg-buildpackage --build=binary --no-sign
+	lintian --fail-on error,warning build/package/*.changes
 
 packages: ## install the Debian packages of all targets
 	@.ci/packages build run test lint
