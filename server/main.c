@@ -5,9 +5,7 @@
 #include "core/log.h"
 #include "core/metrics.h"
 #include "core/options.h"
-#include "http/connection_watcher.h"
-#include "http/http_server.h"
-#include "http/listener.h"
+#include "http/listeners.h"
 #include "registry/registry.h"
 #include "serve/scheduler.h"
 
@@ -33,9 +31,7 @@ struct daemon {
     struct sl_engine *engine;
     struct sv_server server;
     struct sl_buffer index;
-    struct sv_watcher *watcher;
-    struct sv_http *http;
-    int port;
+    struct sv_listeners *listeners;
 };
 
 /* ---- before there are threads --------------------------------------------------------------- */
@@ -68,8 +64,9 @@ static void prepare_process(void)
 static void raise_fd_limit(const struct sv_options *options)
 {
     struct rlimit limit;
-    rlim_t needed = (rlim_t)options->max_connections + 64 +
-                    SV_LINGERING_MAX; /* for our own sockets and files */
+    rlim_t needed = (rlim_t)options->max_connections +
+                    SV_ADMIN_ADDRESSES_MAX * (rlim_t)SV_ADMIN_CONNECTIONS_MAX + 64 +
+                    2 * SV_LINGERING_MAX; /* for our own sockets and files */
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
         return;
     limit.rlim_cur = limit.rlim_max < needed ? limit.rlim_max : needed;
@@ -94,8 +91,7 @@ static int check_config(const struct sv_options *options)
 {
     struct sl_err err;
     char path[2 * SV_OPTION_TEXT_MAX];
-    if (!sv_listen_check(options->listen, options->insecure, &err) ||
-        !sv_registry_check_store(options->store, &err)) {
+    if (!sv_listeners_check(options, &err) || !sv_registry_check_store(options->store, &err)) {
         (void)fprintf(stderr, "sluiced: %s\n", err.text);
         return EXIT_BAD_OPTIONS;
     }
@@ -204,29 +200,6 @@ static bool start_scheduler(struct daemon *daemon, struct sl_err *err)
     return daemon->server.scheduler != NULL;
 }
 
-static bool start_http(struct daemon *daemon, int socket, struct sl_err *err)
-{
-    daemon->watcher = sv_watcher_create((int)daemon->options.max_connections, err);
-    if (!daemon->watcher) {
-        (void)close(socket);
-        return false;
-    }
-    daemon->http = sv_http_start(&daemon->server, &sv_routes, daemon->watcher, socket, err);
-    return daemon->http != NULL;
-}
-
-static bool write_port(const struct daemon *daemon, struct sl_err *err)
-{
-    const char *path = daemon->options.port_file;
-    if (!path[0])
-        return true;
-    FILE *file = fopen(path, "we");
-    bool written = file && fprintf(file, "%d\n", daemon->port) > 0;
-    if (file && fclose(file) != 0)
-        written = false;
-    return written || sl_fail(err, SL_IO, "port_file '%s': %s", path, strerrordesc_np(errno));
-}
-
 static bool build(struct daemon *daemon, struct sl_err *err)
 {
     struct sv_server *server = &daemon->server;
@@ -235,25 +208,22 @@ static bool build(struct daemon *daemon, struct sl_err *err)
     sv_routes_index(&daemon->index);
     if (getrandom(&server->salt, sizeof server->salt, 0) != sizeof server->salt)
         return sl_fail(err, SL_IO, "cannot get random numbers: %s", strerrordesc_np(errno));
-    int socket = sv_listen(daemon->options.listen, daemon->options.insecure, &daemon->port, err);
-    if (socket < 0)
-        return false;
-    bool built = start_engine(daemon, err) && (server->metrics = sv_metrics_create(err)) &&
+    daemon->listeners = sv_listeners_open(&daemon->options, err);
+    bool built = daemon->listeners && start_engine(daemon, err) &&
+                 (server->metrics = sv_metrics_create(err)) &&
                  (server->registry = sv_registry_create(daemon->engine, server->metrics, err)) &&
                  sv_registry_load(server->registry, daemon->options.store, err) &&
                  start_scheduler(daemon, err);
-    if (!built) {
-        (void)close(socket);
+    if (!built)
         return false;
-    }
     record_build_metrics(daemon);
-    return start_http(daemon, socket, err) && write_port(daemon, err);
+    return sv_listeners_start(daemon->listeners, server, &sv_routes, err) &&
+           sv_listeners_write_ports(daemon->listeners, err);
 }
 
 static void tear_down(struct daemon *daemon)
 {
-    sv_http_stop(daemon->http);
-    sv_watcher_destroy(daemon->watcher);
+    sv_listeners_close(daemon->listeners);
     sv_scheduler_destroy(daemon->server.scheduler);
     sv_registry_destroy(daemon->server.registry);
     sv_metrics_destroy(daemon->server.metrics);
@@ -303,7 +273,7 @@ static void drain(struct daemon *daemon)
     /* Errors are flushed to clients that read; the others are disconnected. */
     (void)wait_for_requests(daemon, SV_FLUSH_SECONDS, &forced);
     for (int i = 0; i < CANCEL_TRIES && atomic_load(&daemon->server.requests_in_flight) > 0; i++) {
-        sv_watcher_cancel_all(daemon->watcher);
+        sv_listeners_cancel_all(daemon->listeners);
         (void)wait_for_shutdown_signal(50);
     }
 }
@@ -322,11 +292,10 @@ static uint64_t trim_heap(struct daemon *daemon, uint64_t started_before)
 static void serve(struct daemon *daemon)
 {
     check_default_classifier(daemon);
-    SV_LOG(SV_LOG_INFO, "listening", sv_str("address", daemon->options.listen),
-           sv_int("port", daemon->port));
-    (void)sd_notifyf(0, "READY=1\nSTATUS=Serving on port %d%s.", daemon->port,
-                     sv_registry_is_complete(daemon->server.registry) ? ""
-                                                                      : "; a model failed to load");
+    sv_listeners_log(daemon->listeners);
+    (void)sd_notifyf(
+        0, "READY=1\nSTATUS=Serving on port %d%s.", sv_listeners_port(daemon->listeners),
+        sv_registry_is_complete(daemon->server.registry) ? "" : "; a model failed to load");
     uint64_t requests_started = 0;
     while (!wait_for_shutdown_signal(SV_IDLE_MS))
         requests_started = trim_heap(daemon, requests_started);

@@ -37,7 +37,13 @@ enum {
     SV_HEADERS_MAX = 16,            /* our headers in one response */
     SV_LONG_HEADERS_MAX = 2,        /* and those of any length */
     SV_HEADER_VALUE_MAX = 96,
-    SV_HTTP_THREADS = 2,
+    SV_HTTP_THREADS = 2, /* of the inference listener; each address of the admin listener has one */
+    SV_ADMIN_ADDRESSES_MAX = 4,
+    SV_ADMIN_CONNECTIONS_MAX = 64, /* at each address of the admin listener */
+    SV_ADMIN_BODIES_BYTES =
+        64 << 20,           /* its bodies fit when those of inference are at their bound */
+    SV_UNIX_PATH_MAX = 108, /* a socket's path, with its NUL */
+    SV_UNIX_SOCKET_MODE = 0660,
 
     SV_JSON_DEPTH_MAX = 64,
     SV_JSON_CONTAINERS_MAX = 1 << 17, /* arrays and objects: 400 questions have 102,400 choices */

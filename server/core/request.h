@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "core/caller.h"
 #include "core/limits.h"
 #include "core/request_error.h"
 #include "core/server.h"
@@ -77,6 +78,7 @@ struct sv_response {
 
 struct sv_request {
     struct sv_server *server;
+    enum sv_listener listener;    /* that it came through */
     const struct sv_route *route; /* NULL: no route has this path */
     enum sv_api api;
     char request_id[SV_REQUEST_ID_MAX + 1];

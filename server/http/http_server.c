@@ -1,7 +1,8 @@
 /* http_server.c - HTTP/1.1: bytes become requests, responses and streams become bytes.
  *
- * libmicrohttpd runs two threads with an epoll each. With one thread its epoll stalls when 128 to
- * 512 connections are busy (tests/bench/bench_http.sh shows it); with two it does not. */
+ * libmicrohttpd runs threads with an epoll each, two for inference. With one thread its epoll
+ * stalls when 128 to 512 connections are busy (tests/bench/bench_http.sh shows it); with two it
+ * does not. */
 #include "http/http_server.h"
 #include "base/clock.h"
 #include "core/log.h"
@@ -231,6 +232,7 @@ static struct sv_exchange *exchange_create(struct sv_http *http, struct MHD_Conn
         free(x);
         return NULL;
     }
+    request->listener = http->listener;
     x->http = http;
     x->request = request;
     x->connection = connection;
@@ -441,10 +443,13 @@ static size_t keep_escapes(void *context, struct MHD_Connection *connection, cha
 /* ---- start and stop -------------------------------------------------------------------------- */
 
 struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *router,
-                              struct sv_watcher *watcher, int socket, struct sl_err *err)
+                              struct sv_watcher *watcher, const struct sv_http_options *options,
+                              struct sl_err *err)
 {
     struct sv_http *http = calloc(1, sizeof *http);
     if (http) {
+        http->listener = options->listener;
+        http->bodies_bytes_max = options->bodies_bytes_max;
         http->server = server;
         http->router = router;
         http->watcher = watcher;
@@ -453,10 +458,10 @@ struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *
             NULL, on_request, http,                       //
             MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL, //
             /* From 1.0 on, folded lines would be joined; a proxy may read them in another way. */
-            MHD_OPTION_STRICT_FOR_CLIENT, 1,                        //
-            MHD_OPTION_LISTEN_SOCKET, socket,                       //
-            MHD_OPTION_THREAD_POOL_SIZE, (unsigned)SV_HTTP_THREADS, //
-            MHD_OPTION_CONNECTION_LIMIT, (unsigned)server->options->max_connections,
+            MHD_OPTION_STRICT_FOR_CLIENT, 1,                         //
+            MHD_OPTION_LISTEN_SOCKET, options->socket,               //
+            MHD_OPTION_THREAD_POOL_SIZE, (unsigned)options->threads, //
+            MHD_OPTION_CONNECTION_LIMIT, (unsigned)options->connections_max,
             MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SV_CONNECTION_IDLE_SECONDS,
             MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SV_CONNECTION_BYTES,
             MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,   //
@@ -466,7 +471,7 @@ struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *
     if (!http || !http->daemon) {
         (void)sl_fail(err, SL_IO,
                       "cannot start HTTP: libmicrohttpd failed; see the log at level debug");
-        (void)close(socket);
+        (void)close(options->socket);
         free(http);
         return NULL;
     }

@@ -4,6 +4,7 @@
  * to wait is suspended until it is woken. */
 #pragma once
 
+#include "core/caller.h"
 #include "core/server.h"
 
 #include "sluice/err.h"
@@ -12,9 +13,17 @@ struct sv_http;
 struct sv_router;
 struct sv_watcher;
 
+/* One listener. */
+struct sv_http_options {
+    enum sv_listener listener;
+    int socket;
+    int threads, connections_max;
+    int64_t bodies_bytes_max; /* of all listeners; this one takes no body beyond it */
+};
+
 /* Serves on the listening socket and owns it. Server, router and watcher must outlive it. */
 struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *router,
-                              struct sv_watcher *watcher, int socket, struct sl_err *err)
-    SL_MUST_CHECK;
+                              struct sv_watcher *watcher, const struct sv_http_options *options,
+                              struct sl_err *err) SL_MUST_CHECK;
 /* Closes every connection. No request may be suspended any more. NULL is fine. */
 void sv_http_stop(struct sv_http *http);

@@ -1,6 +1,5 @@
-/* listener.c - the socket that clients connect to, opened before anything is promised. */
+/* listener.c - a socket that clients connect to, opened before anything is promised. */
 #include "http/listener.h"
-#include "core/limits.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* Splits "127.0.0.1:8080" or "[::1]:8080". */
@@ -53,7 +54,7 @@ static int port_of(int fd)
     return ntohs(bound.any.sa_family == AF_INET ? bound.in.sin_port : bound.in6.sin6_port);
 }
 
-static int open_socket(const struct addrinfo *info)
+static int open_tcp(const struct addrinfo *info)
 {
     int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), yes = 1;
     if (fd < 0)
@@ -67,52 +68,156 @@ static int open_socket(const struct addrinfo *info)
     return -1;
 }
 
+static bool is_listen(const struct sv_address *address)
+{
+    return strcmp(address->option, "listen") == 0;
+}
+
 /* The address to listen on; the caller frees it. NULL: see err. */
-static struct addrinfo *resolve(const char *address, bool insecure, struct sl_err *err)
+static struct addrinfo *resolve(const struct sv_address *address, struct sl_err *err)
 {
     char host[256], service[8];
     struct addrinfo *info, hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    if (!split(address, host, service)) {
+    if (!split(address->text, host, service)) {
         (void)sl_fail(err, SL_BAD_INPUT,
-                      "listen: '%s' is not address:port, such as 127.0.0.1:8080 or [::1]:8080",
-                      address);
+                      "%s: '%s' is not address:port, such as 127.0.0.1:8080 or [::1]:8080",
+                      address->option, address->text);
         return NULL;
     }
     int status = getaddrinfo(host, service, &hints, &info);
     if (status != 0) {
-        (void)sl_fail(err, SL_BAD_INPUT, "listen: '%s': %s", host, gai_strerror(status));
+        (void)sl_fail(err, SL_BAD_INPUT, "%s: '%s': %s", address->option, host,
+                      gai_strerror(status));
         return NULL;
     }
-    if (insecure || is_loopback(info->ai_addr))
+    if (address->is_public_fine || is_loopback(info->ai_addr))
         return info;
     (void)sl_fail(
         err, SL_BAD_INPUT,
-        "listen: '%s' can be reached from other machines and there is no authentication; listen on "
-        "a loopback address behind a proxy, or set insecure: true",
-        address);
+        "%s: '%s' can be reached from other machines and there is no authentication; listen on "
+        "a loopback address behind a proxy%s",
+        address->option, address->text, is_listen(address) ? ", or set insecure: true" : "");
     freeaddrinfo(info);
     return NULL;
 }
 
-bool sv_listen_check(const char *address, bool insecure, struct sl_err *err)
+static bool listen_tcp(const struct sv_address *address, struct sv_socket *out, struct sl_err *err)
 {
-    struct addrinfo *info = resolve(address, insecure, err);
+    struct addrinfo *info = resolve(address, err);
+    if (!info)
+        return false;
+    out->fd = open_tcp(info);
+    if (out->fd < 0)
+        (void)sl_fail(err, SL_IO, "%s: '%s': %s; set another with %s", address->option,
+                      address->text, strerrordesc_np(errno),
+                      is_listen(address) ? "--listen or SLUICE_LISTEN"
+                                         : "--admin-listen or SLUICE_ADMIN_LISTEN");
+    else
+        out->port = port_of(out->fd);
+    freeaddrinfo(info);
+    return out->fd >= 0;
+}
+
+/* ---- UNIX sockets ---------------------------------------------------------------------------- */
+
+static const char unix_prefix[] = "unix:";
+
+bool sv_address_is_unix(const char *text)
+{
+    return strncmp(text, unix_prefix, sizeof unix_prefix - 1) == 0;
+}
+
+static bool read_path(const struct sv_address *address, struct sockaddr_un *to, struct sl_err *err)
+{
+    const char *path = address->text + sizeof unix_prefix - 1;
+    size_t length = strlen(path);
+    *to = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (length == 0 || length >= sizeof to->sun_path)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "%s: the path in '%s' has %zu bytes; a UNIX socket's has 1 to %zu",
+                       address->option, address->text, length, sizeof to->sun_path - 1);
+    memcpy(to->sun_path, path, length + 1);
+    return true;
+}
+
+/* Removes the socket of a daemon that was killed. Anything else at the path stays. */
+static bool remove_stale(const struct sv_address *address, const struct sockaddr_un *to,
+                         struct sl_err *err)
+{
+    struct stat found;
+    if (lstat(to->sun_path, &found) != 0)
+        return errno == ENOENT || sl_fail(err, SL_IO, "%s: '%s': %s", address->option, to->sun_path,
+                                          strerrordesc_np(errno));
+    if (!S_ISSOCK(found.st_mode))
+        return sl_fail(err, SL_BAD_INPUT,
+                       "%s: '%s' exists and is not a socket; remove it or set another path",
+                       address->option, to->sun_path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool is_stale =
+        fd >= 0 && connect(fd, (const void *)to, sizeof *to) != 0 && errno == ECONNREFUSED;
+    if (fd >= 0)
+        (void)close(fd);
+    if (!is_stale)
+        return sl_fail(err, SL_BUSY, "%s: another process serves '%s'; set another path",
+                       address->option, to->sun_path);
+    return unlink(to->sun_path) == 0 || errno == ENOENT ||
+           sl_fail(err, SL_IO, "%s: '%s': %s", address->option, to->sun_path,
+                   strerrordesc_np(errno));
+}
+
+/* Linux creates the file with the mode of the socket, less the umask: at no moment may more users
+ * connect than in the end. */
+static bool bind_unix(int fd, const struct sockaddr_un *to)
+{
+    return fchmod(fd, SV_UNIX_SOCKET_MODE) == 0 && bind(fd, (const void *)to, sizeof *to) == 0 &&
+           chmod(to->sun_path, SV_UNIX_SOCKET_MODE) == 0 && listen(fd, SV_BACKLOG) == 0;
+}
+
+static bool listen_unix(const struct sv_address *address, struct sv_socket *out, struct sl_err *err)
+{
+    struct sockaddr_un to;
+    struct stat made;
+    if (!read_path(address, &to, err) || !remove_stale(address, &to, err))
+        return false;
+    out->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (out->fd < 0 || !bind_unix(out->fd, &to) || lstat(to.sun_path, &made) != 0) {
+        (void)sl_fail(err, SL_IO, "%s: '%s': %s", address->option, to.sun_path,
+                      strerrordesc_np(errno));
+        if (out->fd >= 0)
+            (void)close(out->fd);
+        out->fd = -1;
+        return false;
+    }
+    out->device = made.st_dev;
+    out->inode = made.st_ino;
+    memcpy(out->path, to.sun_path, strlen(to.sun_path) + 1);
+    return true;
+}
+
+void sv_socket_remove(const struct sv_socket *socket)
+{
+    struct stat found;
+    if (socket->path[0] && lstat(socket->path, &found) == 0 && found.st_dev == socket->device &&
+        found.st_ino == socket->inode)
+        (void)unlink(socket->path);
+}
+
+/* ---- either ---------------------------------------------------------------------------------- */
+
+bool sv_listen_check(const struct sv_address *address, struct sl_err *err)
+{
+    struct sockaddr_un to;
+    if (sv_address_is_unix(address->text))
+        return read_path(address, &to, err);
+    struct addrinfo *info = resolve(address, err);
     if (info)
         freeaddrinfo(info);
     return info != NULL;
 }
 
-int sv_listen(const char *address, bool insecure, int *port, struct sl_err *err)
+bool sv_listen(const struct sv_address *address, struct sv_socket *out, struct sl_err *err)
 {
-    struct addrinfo *info = resolve(address, insecure, err);
-    if (!info)
-        return -1;
-    int fd = open_socket(info);
-    if (fd < 0)
-        (void)sl_fail(err, SL_IO, "listen: '%s': %s; set another with --listen or SLUICE_LISTEN",
-                      address, strerrordesc_np(errno));
-    else
-        *port = port_of(fd);
-    freeaddrinfo(info);
-    return fd;
+    *out = (struct sv_socket){.fd = -1};
+    return sv_address_is_unix(address->text) ? listen_unix(address, out, err)
+                                             : listen_tcp(address, out, err);
 }

@@ -53,7 +53,7 @@ bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count)
                       "The body is larger than %lld bytes, the maximum.",
                       (long long)server->options->max_body_bytes);
     else if (x->error.kind == SV_OK &&
-             atomic_load(&server->body_bytes) + (int64_t)count > SV_BODIES_BYTES_MAX) {
+             atomic_load(&server->body_bytes) + (int64_t)count > x->http->bodies_bytes_max) {
         (void)sv_fail(&x->error, SV_OVERLOADED, NULL,
                       "The memory for request bodies is full; retry later.");
         x->error.retry_ms = 1000;

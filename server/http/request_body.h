@@ -8,8 +8,10 @@ struct sv_watcher;
 struct sv_watched_connection;
 struct sv_router;
 
-/* Shared by all exchanges. */
+/* A listener; shared by its exchanges. */
 struct sv_http {
+    enum sv_listener listener;
+    int64_t bodies_bytes_max;
     struct sv_server *server;
     const struct sv_router *router;
     struct sv_watcher *watcher;

@@ -1,5 +1,6 @@
 /* request_head.c - what a request says before its body: a name, a time, a place, what body. */
 #include "http/request_head.h"
+#include "access/access.h"
 #include "core/options.h"
 
 #include <stdio.h>
@@ -54,7 +55,7 @@ static bool check_route(struct sv_request *request, const struct sv_router *rout
                        SV_PATH_MAX - 1);
     request->route = sv_router_find(router, method, path, request->path_params, allow);
     if (request->route)
-        return true;
+        return sv_access_check(request, request->route->scope, request->route->listeners, error);
     if (!allow[0])
         return sv_fail(error, SV_ROUTE_NOT_FOUND, NULL, "No such endpoint: %s; %s", path,
                        sv_router_hint(router, path));

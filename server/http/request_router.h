@@ -5,19 +5,11 @@
 
 #include "core/request.h"
 
-/* Who may call a route. There is no authentication yet, so the server listens on loopback; every
- * route has a scope all the same, and a test rejects SV_SCOPE_NONE. */
-enum sv_scope {
-    SV_SCOPE_NONE,
-    SV_SCOPE_OPEN,    /* everybody */
-    SV_SCOPE_METRICS, /* monitoring */
-    SV_SCOPE_INFER    /* users of the models */
-};
-
 struct sv_route {
     const char *method;
     const char *path; /* each {name} stands for one path segment, not empty */
     enum sv_scope scope;
+    enum sv_listener listeners;
     enum sv_api api; /* format of its errors; the same for all routes with this first segment */
     enum sv_progress (*handle)(struct sv_request *request);
 };

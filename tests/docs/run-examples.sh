@@ -32,7 +32,7 @@ done
 
 cp "$scratch/reviews.tsv" "$scratch/more.tsv"
 "$build/sluiced" --config "$top/conf/run.yaml" --store "$scratch/store" --log-level error \
-    --listen 127.0.0.1:0 --port-file "$scratch/port" &
+    --listen 127.0.0.1:0 --admin-listen 'auto 127.0.0.1:0' --port-file "$scratch/port" &
 daemon=$!
 tries=0
 until [ -s "$scratch/port" ]; do
@@ -40,8 +40,9 @@ until [ -s "$scratch/port" ]; do
     [ "$tries" -le 300 ] || { echo "sluiced did not start" >&2; exit 1; }
     sleep 0.1
 done
-port=$(cat "$scratch/port")
-export SLUICE_URL="http://127.0.0.1:$port"
+port=$(sed -n 1p "$scratch/port")
+admin_port=$(sed -n 2p "$scratch/port")
+export SLUICE_URL="http://127.0.0.1:$port" SLUICE_ADMIN_URL="http://127.0.0.1:$admin_port"
 
 # The commands: lines of sh blocks, without comments and placeholders. A line goes on after a
 # backslash, and inside of quotes. A program goes into a file, and a command runs it; lines of
@@ -86,14 +87,14 @@ expect() {
 
 count=0
 commands "$top/README.md" "$top/docs/training.md" "$top/docs/api.md" >"$scratch/commands"
-sed -i "s/127.0.0.1:8080/127.0.0.1:$port/g" "$scratch"/program*
+sed -i "s/127.0.0.1:8080/127.0.0.1:$port/g; s/127.0.0.1:8081/127.0.0.1:$admin_port/g" "$scratch"/program*
 while IFS= read -r line; do
     case $line in
     '= '*) expect "${line#= }" && continue ;;
     *'sluice train'*) line="$(printf '%s' "$line" | sed 's/ --epochs [0-9]*//') $short" ;;
     *'sluicectl bench'*) line="$line --seconds 0.2" ;;
     esac
-    line=$(printf '%s' "$line" | sed "s/127.0.0.1:8080/127.0.0.1:$port/g")
+    line=$(printf '%s' "$line" | sed "s/127.0.0.1:8080/127.0.0.1:$port/g; s/127.0.0.1:8081/127.0.0.1:$admin_port/g")
     echo "+ $line"
     (cd "$scratch" && sh -c "$line") >"$scratch/out" 2>"$scratch/err" </dev/null ||
         { cat "$scratch/out" "$scratch/err"; echo "failed: $line" >&2; exit 1; }

@@ -211,10 +211,8 @@ Test(infer_http, repository_index_and_what_comes_later)
         json_decref(root);
     }
     tei_expect_error("POST", "/v2/repository/index", "{\"raedy\":true}", 400, "Accepted: ready");
-    tei_expect_error("POST", "/v2/repository/models/mood/load", "{}", 501,
-                     "when the server starts");
-    tei_expect_error("POST", "/v2/repository/models/mood/unload", "{}", 501,
-                     "when the server starts");
+    tei_expect_error("POST", "/v2/repository/models/mood/load", "{}", 403, "admin listener");
+    tei_expect_error("POST", "/v2/repository/models/mood/unload", "{}", 403, "admin listener");
 }
 
 /* ---- inference ------------------------------------------------------------------------------ */

@@ -241,7 +241,7 @@ Test(sluiced, a_missing_default_classifier_is_reported)
     expect_log(path, "default_classifier 'nobody' is not in the store", true);
     daemon_serve(&mine, (const char *const[]){"--default-classifier", "nobody@2", NULL});
     struct http_response answer =
-        http_request(&mine, "POST", "/v2/repository/models/tiny/load", "{}");
+        http_admin(&mine, "POST", "/v2/repository/models/tiny/load", "{}");
     cr_assert_eq(answer.status, 501);
     http_response_release(&answer);
     answer = http_request(&mine, "POST", "/predict", "{\"inputs\":\"ab\"}");

@@ -19,6 +19,11 @@ pid_t daemon_spawn(const char *const *args)
     return program_start("sluiced", args, (const int[]){-1, -1, log});
 }
 
+const char *daemon_admin_socket(const struct daemon *daemon, char path[static PATH_MAX])
+{
+    return test_path(path, daemon->directory, "sluiced.sock");
+}
+
 static void wait_for_port(struct daemon *daemon, const char *port_file)
 {
     for (int i = 0; i < DAEMON_WAIT_MS / 5; i++) {
@@ -26,6 +31,8 @@ static void wait_for_port(struct daemon *daemon, const char *port_file)
         char line[16] = "";
         if (file && fgets(line, sizeof line, file) && strchr(line, '\n'))
             daemon->port = (int)strtol(line, NULL, 10);
+        daemon->admin_port =
+            daemon->port > 0 && fgets(line, sizeof line, file) ? (int)strtol(line, NULL, 10) : 0;
         if (file)
             (void)fclose(file);
         if (daemon->port > 0)
@@ -65,6 +72,7 @@ void daemon_serve(struct daemon *daemon, const char *const *options)
         cr_assert_lt(count, PROGRAM_ARGS_MAX);
         args[count++] = *options;
     }
+    (void)unlink(port_file); /* of a daemon that was killed */
     daemon->port = 0;
     daemon->pid = daemon_spawn(args);
     wait_for_port(daemon, port_file);

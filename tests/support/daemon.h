@@ -9,7 +9,7 @@ enum { DAEMON_WAIT_MS = 30000 };
 
 struct daemon {
     pid_t pid;
-    int port;
+    int port, admin_port;                      /* the second: if admin_listen has a TCP address */
     char directory[PATH_MAX], store[PATH_MAX]; /* the store is in the directory */
 };
 
@@ -29,6 +29,9 @@ void daemon_serve(struct daemon *daemon, const char *const *options);
 /* Stops it with SIGTERM and removes the directory. It must exit with 0; under a sanitizer that also
  * means that there is nothing to report. */
 void daemon_stop(struct daemon *daemon);
+
+/* The path of the admin listener's UNIX socket at its default, beside the store. */
+const char *daemon_admin_socket(const struct daemon *daemon, char path[static PATH_MAX]);
 
 /* Runs sluiced with these arguments. Its errors go to the test's own standard error where
  * SLUICE_TEST_LOG is set, else nowhere. */

@@ -18,15 +18,14 @@ void http_response_release(struct http_response *response)
     sl_buffer_release(&response->body);
 }
 
-struct http_response http_request_with(const struct daemon *daemon, const char *method,
-                                       const char *path, const char *body,
-                                       const struct curl_slist *headers)
+/* unix_socket NULL: by TCP */
+static struct http_response perform(const char *url, const char *unix_socket, const char *method,
+                                    const char *body, const struct curl_slist *headers)
 {
     struct http_response response = {0};
-    char url[2048];
     CURL *curl = curl_easy_init();
-    (void)snprintf(url, sizeof url, "http://127.0.0.1:%d%s", daemon->port, path);
     curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, unix_socket);
     curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
     if (strcmp(method, "HEAD") == 0)
@@ -53,6 +52,30 @@ struct http_response http_request_with(const struct daemon *daemon, const char *
     sl_buffer_append_string(&response.body, ""); /* an empty body is a string too */
     sl_buffer_append_string(&response.head, "");
     return response;
+}
+
+struct http_response http_request_with(const struct daemon *daemon, const char *method,
+                                       const char *path, const char *body,
+                                       const struct curl_slist *headers)
+{
+    char url[2048];
+    (void)snprintf(url, sizeof url, "http://127.0.0.1:%d%s", daemon->port, path);
+    return perform(url, NULL, method, body, headers);
+}
+
+struct http_response http_admin_with(const struct daemon *daemon, const char *method,
+                                     const char *path, const char *body,
+                                     const struct curl_slist *headers)
+{
+    char url[2048], unix_socket[PATH_MAX];
+    (void)snprintf(url, sizeof url, "http://localhost%s", path);
+    return perform(url, daemon_admin_socket(daemon, unix_socket), method, body, headers);
+}
+
+struct http_response http_admin(const struct daemon *daemon, const char *method, const char *path,
+                                const char *body)
+{
+    return http_admin_with(daemon, method, path, body, NULL);
 }
 
 struct http_response http_request(const struct daemon *daemon, const char *method, const char *path,

@@ -29,6 +29,13 @@ struct http_response http_request_with(const struct daemon *daemon, const char *
 struct http_response http_request(const struct daemon *daemon, const char *method, const char *path,
                                   const char *body);
 
+/* The same two, through the admin listener's UNIX socket. */
+struct http_response http_admin_with(const struct daemon *daemon, const char *method,
+                                     const char *path, const char *body,
+                                     const struct curl_slist *headers);
+struct http_response http_admin(const struct daemon *daemon, const char *method, const char *path,
+                                const char *body);
+
 /* POST /v1/completions. */
 struct http_response http_complete(const struct daemon *daemon, const char *body);
 

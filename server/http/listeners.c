@@ -1,0 +1,215 @@
+/* listeners.c - all listeners of the daemon: `listen`, and the addresses of `admin_listen`. */
+#include "http/listeners.h"
+#include "core/log.h"
+#include "http/connection_watcher.h"
+#include "http/http_server.h"
+#include "http/listener.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LISTENERS_MAX = 1 + SV_ADMIN_ADDRESSES_MAX, TEXT_MAX = SV_OPTION_TEXT_MAX + 16 };
+
+struct listener {
+    char address[TEXT_MAX];
+    bool is_admin;
+    bool is_optional; /* auto: a failure is logged, and the daemon does without */
+    struct sv_socket socket;
+    struct sv_watcher *watcher;
+    struct sv_http *http;
+};
+
+struct sv_listeners {
+    const struct sv_options *options;
+    struct listener list[LISTENERS_MAX]; /* the first is `listen` */
+    int count;
+};
+
+/* ---- the addresses --------------------------------------------------------------------------- */
+
+static const char socket_name[] = "sluiced.sock";
+
+/* The directory of the socket for `auto`: systemd's, or the one that holds the store. */
+static int write_directory(const struct sv_options *options, char *directory, size_t capacity)
+{
+    const char *runtime = getenv("RUNTIME_DIRECTORY"); // NOLINT(concurrency-mt-unsafe): no threads
+    const char *store = options->store;
+    if (runtime && runtime[0])
+        return snprintf(directory, capacity, "%.*s/", (int)strcspn(runtime, ":"), runtime);
+    size_t end = strlen(store);
+    while (end > 0 && store[end - 1] == '/')
+        end--;
+    size_t begin = end;
+    while (begin > 0 && store[begin - 1] != '/')
+        begin--;
+    bool is_dots = strspn(store + begin, "./") == strlen(store + begin);
+    return is_dots ? snprintf(directory, capacity, "%s/../", store)
+                   : snprintf(directory, capacity, "%.*s", (int)begin, store);
+}
+
+static bool add_auto(struct sv_listeners *l, struct listener *listener, struct sl_err *err)
+{
+    char directory[TEXT_MAX];
+    int length = write_directory(l->options, directory, sizeof directory);
+    listener->is_optional = true;
+    if (length < 0 || length >= (int)sizeof directory ||
+        snprintf(listener->address, sizeof listener->address, "unix:%s%s", directory,
+                 socket_name) >= (int)sizeof listener->address)
+        return sl_fail(err, SL_BAD_INPUT, "admin_listen: the path of the store is too long");
+    return true;
+}
+
+static bool add_admin(struct sv_listeners *l, const char *word, size_t length, struct sl_err *err)
+{
+    if (l->count == LISTENERS_MAX)
+        return sl_fail(err, SL_BAD_INPUT, "admin_listen: more than %d addresses",
+                       SV_ADMIN_ADDRESSES_MAX);
+    struct listener *listener = &l->list[l->count++];
+    listener->is_admin = true;
+    listener->socket.fd = -1;
+    (void)snprintf(listener->address, sizeof listener->address, "%.*s", (int)length, word);
+    return strcmp(listener->address, "auto") != 0 || add_auto(l, listener, err);
+}
+
+static bool read_addresses(struct sv_listeners *l, const struct sv_options *options,
+                           struct sl_err *err)
+{
+    *l = (struct sv_listeners){.options = options, .count = 1};
+    l->list[0].socket.fd = -1;
+    (void)snprintf(l->list[0].address, sizeof l->list[0].address, "%s", options->listen);
+    const char *word = options->admin_listen;
+    for (size_t length; *(word += strspn(word, " ")); word += length) {
+        length = strcspn(word, " ");
+        if (!add_admin(l, word, length, err))
+            return false;
+    }
+    return true;
+}
+
+static struct sv_address address_of(const struct sv_listeners *l, const struct listener *listener)
+{
+    return (struct sv_address){.text = listener->address,
+                               .option = listener->is_admin ? "admin_listen" : "listen",
+                               .is_public_fine = !listener->is_admin && l->options->insecure};
+}
+
+bool sv_listeners_check(const struct sv_options *options, struct sl_err *err)
+{
+    struct sv_listeners l;
+    bool good = read_addresses(&l, options, err);
+    for (int i = 0; good && i < l.count; i++) {
+        struct sv_address address = address_of(&l, &l.list[i]);
+        good = l.list[i].is_optional || sv_listen_check(&address, err);
+    }
+    return good;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static bool open_all(struct sv_listeners *l, struct sl_err *err)
+{
+    for (int i = 0; i < l->count; i++) {
+        struct sv_address address = address_of(l, &l->list[i]);
+        if (sv_listen(&address, &l->list[i].socket, err))
+            continue;
+        if (!l->list[i].is_optional)
+            return false;
+        SV_LOG(SV_LOG_WARN, "no admin socket", sv_str("reason", err->text));
+        l->list[i--] = l->list[--l->count];
+    }
+    return true;
+}
+
+struct sv_listeners *sv_listeners_open(const struct sv_options *options, struct sl_err *err)
+{
+    struct sv_listeners *l = malloc(sizeof *l);
+    if (!l) {
+        (void)sl_fail(err, SL_NO_MEMORY, "listeners");
+        return NULL;
+    }
+    if (read_addresses(l, options, err) && open_all(l, err))
+        return l;
+    sv_listeners_close(l);
+    return NULL;
+}
+
+static bool start(const struct sv_listeners *l, struct listener *listener, struct sv_server *server,
+                  const struct sv_router *router, struct sl_err *err)
+{
+    bool is_admin = listener->is_admin;
+    const struct sv_http_options options = {
+        .listener = is_admin ? SV_ON_ADMIN : SV_ON_INFERENCE,
+        .socket = listener->socket.fd,
+        .threads = is_admin ? 1 : SV_HTTP_THREADS,
+        .connections_max = is_admin ? SV_ADMIN_CONNECTIONS_MAX : (int)l->options->max_connections,
+        .bodies_bytes_max = SV_BODIES_BYTES_MAX + (is_admin ? SV_ADMIN_BODIES_BYTES : 0)};
+    listener->watcher = sv_watcher_create(options.connections_max, err);
+    if (!listener->watcher)
+        return false;
+    listener->socket.fd = -1; /* sv_http_start owns it, even when it fails */
+    listener->http = sv_http_start(server, router, listener->watcher, &options, err);
+    return listener->http != NULL;
+}
+
+bool sv_listeners_start(struct sv_listeners *l, struct sv_server *server,
+                        const struct sv_router *router, struct sl_err *err)
+{
+    for (int i = 0; i < l->count; i++)
+        if (!start(l, &l->list[i], server, router, err))
+            return false;
+    return true;
+}
+
+bool sv_listeners_write_ports(const struct sv_listeners *l, struct sl_err *err)
+{
+    const char *path = l->options->port_file;
+    if (!path[0])
+        return true;
+    FILE *file = fopen(path, "we");
+    bool written = file;
+    for (int i = 0; i < l->count; i++)
+        if (l->list[i].socket.port > 0)
+            written = written && fprintf(file, "%d\n", l->list[i].socket.port) > 0;
+    if (file && fclose(file) != 0)
+        written = false;
+    return written || sl_fail(err, SL_IO, "port_file '%s': %s", path, strerrordesc_np(errno));
+}
+
+int sv_listeners_port(const struct sv_listeners *l)
+{
+    return l->list[0].socket.port;
+}
+
+void sv_listeners_log(const struct sv_listeners *l)
+{
+    for (int i = 0; i < l->count; i++)
+        SV_LOG(SV_LOG_INFO, l->list[i].is_admin ? "admin listening" : "listening",
+               sv_str("address", l->list[i].address), sv_int("port", l->list[i].socket.port));
+}
+
+void sv_listeners_cancel_all(struct sv_listeners *l)
+{
+    for (int i = 0; i < l->count; i++)
+        sv_watcher_cancel_all(l->list[i].watcher);
+}
+
+static void close_listener(struct listener *listener)
+{
+    sv_http_stop(listener->http);
+    sv_watcher_destroy(listener->watcher);
+    sv_socket_remove(&listener->socket);
+    if (listener->socket.fd >= 0)
+        (void)close(listener->socket.fd);
+}
+
+void sv_listeners_close(struct sv_listeners *l)
+{
+    if (!l)
+        return;
+    for (int i = 0; i < l->count; i++)
+        close_listener(&l->list[i]);
+    free(l);
+}
