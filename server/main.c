@@ -168,15 +168,15 @@ static void feed_watchdog(void *context)
 /* Warn at start, not at the first request without a model. */
 static void check_default_classifier(struct daemon *daemon)
 {
-    struct sl_err err = {.text = "it is not a classifier"};
     const char *name = daemon->options.default_classifier;
-    struct sv_model_ref *ref =
-        name[0] ? sv_registry_acquire(daemon->server.registry, name, &err) : NULL;
+    if (!name[0])
+        return;
+    struct sv_model_ref *ref = sv_registry_acquire(daemon->server.registry, name, SV_SHARE_MAX);
     bool ok = ref && sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_CLASSIFICATION;
-    sv_model_ref_release(ref);
-    if (name[0] && !ok)
+    if (!ok)
         SV_LOG(SV_LOG_WARN, "default_classifier cannot answer", sv_str("model", name),
-               sv_str("reason", err.text));
+               sv_str("reason", ref ? "it is not a classifier" : "it is not loaded"));
+    sv_model_ref_release(ref);
 }
 
 static bool start_scheduler(struct daemon *daemon, struct sl_err *err)
@@ -195,9 +195,21 @@ static bool start_scheduler(struct daemon *daemon, struct sl_err *err)
                                 .tokens_max = o->max_admitted_tokens}},
         .heartbeat = sd_watchdog_enabled(0, NULL) > 0 ? feed_watchdog : NULL,
     };
-    daemon->server.scheduler =
-        sv_scheduler_create(&options, daemon->server.registry, daemon->server.metrics, err);
+    daemon->server.scheduler = sv_scheduler_create(&options, daemon->server.metrics, err);
     return daemon->server.scheduler != NULL;
+}
+
+static bool load_models(struct daemon *daemon, struct sl_err *err)
+{
+    const struct sv_registry_options options = {
+        .store = daemon->options.store,
+        .engine = daemon->engine,
+        .metrics = daemon->server.metrics,
+        .host = sv_scheduler_host(daemon->server.scheduler),
+        .drain_seconds = daemon->options.version_drain_timeout,
+    };
+    daemon->server.registry = sv_registry_create(&options, err);
+    return daemon->server.registry && sv_registry_load(daemon->server.registry, err);
 }
 
 static bool build(struct daemon *daemon, struct sl_err *err)
@@ -210,10 +222,8 @@ static bool build(struct daemon *daemon, struct sl_err *err)
         return sl_fail(err, SL_IO, "cannot get random numbers: %s", strerrordesc_np(errno));
     daemon->listeners = sv_listeners_open(&daemon->options, err);
     bool built = daemon->listeners && start_engine(daemon, err) &&
-                 (server->metrics = sv_metrics_create(err)) &&
-                 (server->registry = sv_registry_create(daemon->engine, server->metrics, err)) &&
-                 sv_registry_load(server->registry, daemon->options.store, err) &&
-                 start_scheduler(daemon, err);
+                 (server->metrics = sv_metrics_create(err)) && start_scheduler(daemon, err) &&
+                 load_models(daemon, err);
     if (!built)
         return false;
     record_build_metrics(daemon);
@@ -224,8 +234,9 @@ static bool build(struct daemon *daemon, struct sl_err *err)
 static void tear_down(struct daemon *daemon)
 {
     sv_listeners_close(daemon->listeners);
-    sv_scheduler_destroy(daemon->server.scheduler);
+    sv_scheduler_stop(daemon->server.scheduler); /* requests give their versions back */
     sv_registry_destroy(daemon->server.registry);
+    sv_scheduler_destroy(daemon->server.scheduler);
     sv_metrics_destroy(daemon->server.metrics);
     sl_engine_destroy(daemon->engine);
     sl_buffer_release(&daemon->index);

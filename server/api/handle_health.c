@@ -8,6 +8,7 @@
 #include "serve/scheduler.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static enum sv_progress fail_not_ready(struct sv_request *request, const char *why)
 {
@@ -35,18 +36,24 @@ enum sv_progress sv_handle_live(struct sv_request *request)
     return respond_true(request, "live");
 }
 
-/* Names the models that failed to load. */
+/* Names the models that failed to load and of which no version is served. */
 static enum sv_progress fail_incomplete(struct sv_request *request)
 {
     struct sv_error error;
-    struct sv_load_failure failure;
     char names[1024] = "", id[2 * SV_MODEL_ID_MAX];
-    int count = 0;
-    for (; sv_registry_load_failure_at(request->server->registry, count, &failure); count++) {
-        (void)snprintf(id, sizeof id, "%s@%s", failure.name, failure.version);
-        sl_list_add(names, sizeof names, id);
+    struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
+    for (int i = 0, ready = 0; snapshot && i < snapshot->count; i++) {
+        const struct sv_version_info *info = &snapshot->items[i];
+        bool first = i == 0 || strcmp(info->name, snapshot->items[i - 1].name) != 0;
+        bool last =
+            i + 1 == snapshot->count || strcmp(info->name, snapshot->items[i + 1].name) != 0;
+        ready = (first ? 0 : ready) + (info->ref != NULL);
+        (void)snprintf(id, sizeof id, "%s@%s", info->name, info->version);
+        if (last && ready == 0 && info->state == SV_VERSION_FAILED)
+            sl_list_add(names, sizeof names, id);
     }
-    if (count == 0)
+    sv_snapshot_release(snapshot);
+    if (!names[0])
         return fail_not_ready(request, "No model is loaded; see the log.");
     (void)sv_fail(&error, SV_NOT_READY, NULL, "Models that failed to load: %s. See the log.",
                   names);

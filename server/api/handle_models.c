@@ -46,16 +46,17 @@ static void add_model(struct sl_json_writer *json, const struct sv_model_ref *re
 enum sv_progress sv_handle_models(struct sv_request *request)
 {
     struct sl_json_writer json = {.out = &request->response.body};
-    struct sv_model_ref *ref;
+    struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
+    json.out->failed = !snapshot;
     sl_json_begin_object(&json);
     sl_json_add_string(sl_json_key(&json, "object"), "list");
     sl_json_begin_array(sl_json_key(&json, "data"));
-    for (int i = 0; (ref = sv_registry_acquire_at(request->server->registry, i)); i++) {
-        add_model(&json, ref);
-        sv_model_ref_release(ref);
-    }
+    for (int i = 0; snapshot && i < snapshot->count; i++)
+        if (snapshot->items[i].ref && snapshot->items[i].is_stable)
+            add_model(&json, snapshot->items[i].ref);
     sl_json_end_array(&json);
     sl_json_end_object(&json);
+    sv_snapshot_release(snapshot);
     return sv_request_respond(request, 200, "application/json");
 }
 

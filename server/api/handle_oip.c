@@ -200,14 +200,16 @@ static void end_stats(struct sl_json_writer *json)
 enum sv_progress sv_handle_all_stats(struct sv_request *request)
 {
     struct sl_json_writer json = {.out = &request->response.body};
-    struct sv_model_ref *ref;
+    struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
+    json.out->failed = !snapshot;
     begin_stats(&json);
-    for (int i = 0; (ref = sv_registry_acquire_at(request->server->registry, i)); i++) {
-        if (sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_CLASSIFICATION)
+    for (int i = 0; snapshot && i < snapshot->count; i++) {
+        const struct sv_model_ref *ref = snapshot->items[i].ref;
+        if (ref && sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_CLASSIFICATION)
             add_stats(&json, request->server->scheduler, ref);
-        sv_model_ref_release(ref);
     }
     end_stats(&json);
+    sv_snapshot_release(snapshot);
     return respond_json(request);
 }
 
@@ -257,13 +259,29 @@ static bool read_index(const struct sv_request *request, struct index_request *p
     return ok;
 }
 
-static void add_entry(struct sl_json_writer *json, const char *name, const char *version,
-                      const char *reason)
+/* The words of Triton's extension. */
+static const char *repository_state(enum sv_version_state state)
 {
+    switch (state) {
+    case SV_VERSION_READY: return "READY";
+    case SV_VERSION_LOADING: return "LOADING";
+    case SV_VERSION_DRAINING: return "UNLOADING";
+    case SV_VERSION_UNLOADED:
+    case SV_VERSION_FAILED:
+    case SV_VERSION_STATES: break;
+    }
+    return "UNAVAILABLE";
+}
+
+static void add_entry(struct sl_json_writer *json, const struct sv_version_info *info)
+{
+    const char *reason = info->reason;
+    if (info->state == SV_VERSION_UNLOADED && !reason[0])
+        reason = "unloaded";
     sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "name"), name);
-    sl_json_add_string(sl_json_key(json, "version"), version);
-    sl_json_add_string(sl_json_key(json, "state"), reason[0] ? "UNAVAILABLE" : "READY");
+    sl_json_add_string(sl_json_key(json, "name"), info->name);
+    sl_json_add_string(sl_json_key(json, "version"), info->version);
+    sl_json_add_string(sl_json_key(json, "state"), repository_state(info->state));
     sl_json_add_string(sl_json_key(json, "reason"), reason);
     sl_json_end_object(json);
 }
@@ -273,20 +291,17 @@ enum sv_progress sv_handle_repository_index(struct sv_request *request)
 {
     struct sv_error error;
     struct index_request params;
-    struct sv_registry *registry = request->server->registry;
     struct sl_json_writer json = {.out = &request->response.body};
-    struct sv_model_ref *ref;
-    struct sv_load_failure failure;
     if (!read_index(request, &params, &error))
         return sv_request_fail(request, &error);
+    struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
+    json.out->failed = !snapshot;
     sl_json_begin_array(&json);
-    for (int i = 0; (ref = sv_registry_acquire_at(registry, i)); i++) {
-        add_entry(&json, sv_model_ref_name(ref), sv_model_ref_version(ref), "");
-        sv_model_ref_release(ref);
-    }
-    for (int i = 0; !params.ready && sv_registry_load_failure_at(registry, i, &failure); i++)
-        add_entry(&json, failure.name, failure.version, failure.reason);
+    for (int i = 0; snapshot && i < snapshot->count; i++)
+        if (!params.ready || snapshot->items[i].ref)
+            add_entry(&json, &snapshot->items[i]);
     sl_json_end_array(&json);
+    sv_snapshot_release(snapshot);
     return respond_json(request);
 }
 

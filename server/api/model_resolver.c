@@ -33,78 +33,74 @@ const char *sv_path_model_id(const struct sv_request *request, char name[static 
     return name;
 }
 
-/* No such model; perhaps another version of it is loaded. */
-static void fail_unknown(const struct sv_request *request, const char *name, struct sv_error *error)
+/* No such model, version or label; perhaps another one is loaded. */
+static void fail_unknown(enum sv_found found, const struct sv_version_info *info, const char *name,
+                         struct sv_error *error)
 {
-    struct sl_err err;
-    char model[SV_PATH_MAX];
-    (void)snprintf(model, sizeof model, "%.*s", (int)strcspn(name, "@"), name);
-    struct sv_model_ref *ref = sv_registry_acquire(request->server->registry, model, &err);
-    if (ref)
+    if (found == SV_NO_VERSION && info->state == SV_VERSION_READY)
         (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
                       "The model '%s' does not exist; version %s of '%s' is loaded.", name,
-                      sv_model_ref_version(ref), model);
+                      info->version, info->name);
     else
-        (void)sv_fail(
-            error, SV_MODEL_NOT_FOUND, "model",
-            "The model '%s' does not exist; GET /v1/models lists the loaded models. Models are "
-            "loaded when the daemon starts.",
-            name);
-    sv_model_ref_release(ref);
+        (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
+                      "The model '%s' does not exist; GET /v1/models lists the loaded models. POST "
+                      "/v2/repository/models/{name}/load loads one.",
+                      name);
 }
 
-/* A model that failed to load is not ready; the client may retry. */
-static void fail_name(const struct sv_request *request, const char *name, struct sv_error *error)
+/* It is in the store, but not ready. The client may retry what may become ready by itself. */
+static void fail_state(const struct sv_version_info *info, const char *name, struct sv_error *error)
 {
-    struct sv_load_failure failure;
-    if (!sv_registry_find_load_failure(request->server->registry, name, &failure)) {
-        fail_unknown(request, name, error);
+    switch (info->state) {
+    case SV_VERSION_FAILED:
+        (void)sv_fail(error, SV_NOT_READY, "model", "The model '%s' could not be loaded: %s.", name,
+                      info->reason);
+        break;
+    case SV_VERSION_LOADING:
+        (void)sv_fail(error, SV_NOT_READY, "model", "The model '%s' is being loaded.", name);
+        break;
+    case SV_VERSION_READY: /* it has just become ready */
+    case SV_VERSION_DRAINING:
+    case SV_VERSION_UNLOADED:
+    case SV_VERSION_STATES:
+        (void)sv_fail(
+            error, SV_MODEL_NOT_FOUND, "model",
+            "The model '%s' is not loaded; POST /v2/repository/models/%s/versions/%s/load "
+            "loads it.",
+            name, info->name, info->version);
         return;
     }
-    (void)sv_fail(error, SV_NOT_READY, "model", "The model '%s' could not be loaded: %s.", name,
-                  failure.reason);
     error->retry_ms = 1000;
 }
 
 struct sv_model_ref *sv_resolve_model(struct sv_request *request, const char *name,
                                       struct sv_error *error)
 {
-    struct sl_err err;
-    struct sv_model_ref *ref = sv_registry_acquire(request->server->registry, name, &err);
-    if (ref)
+    struct sv_registry *registry = request->server->registry;
+    struct sv_version_info info;
+    struct sv_model_ref *ref = sv_registry_acquire(registry, name, SV_SHARE_MAX);
+    if (ref) {
         set_request_model(request, ref);
+        return ref;
+    }
+    enum sv_found found = sv_registry_find(registry, name, &info);
+    if (found == SV_FOUND)
+        fail_state(&info, name, error);
     else
-        fail_name(request, name, error);
-    return ref;
+        fail_unknown(found, &info, name, error);
+    return NULL;
 }
 
 /* ---- what goes without saying ---------------------------------------------------------------- */
 
-/* The only loaded model or classifier; else NULL with the candidates in the error. */
-static struct sv_model_ref *resolve_only(struct sv_request *request, bool classifiers,
-                                         struct sv_error *error)
+static struct sv_model_ref *fail_only(int count, bool classifiers, const char *names,
+                                      struct sv_error *error)
 {
-    struct sv_model_ref *found = NULL, *ref;
-    char names[512] = "";
-    int count = 0;
-    for (int i = 0; (ref = sv_registry_acquire_at(request->server->registry, i)); i++) {
-        if (!classifiers || classifies(ref)) {
-            sl_list_add(names, sizeof names, sv_model_ref_name(ref));
-            if (count++ == 0)
-                found = sv_model_ref_acquire(ref);
-        }
-        sv_model_ref_release(ref);
-    }
-    if (count == 1) {
-        set_request_model(request, found);
-        return found;
-    }
-    sv_model_ref_release(found);
     if (count == 0)
         (void)sv_fail(
             error, SV_MODEL_NOT_FOUND, "model",
             "No %s is loaded. Train one into the store with `sluice train ... %s FILE --output "
-            "<store>/<model>/1`, then restart the daemon.",
+            "<store>/<model>/1`, then load it with POST /v2/repository/models/<model>/load.",
             classifiers ? "classifier" : "model", classifiers ? "--data" : "--corpus");
     else
         (void)sv_fail(error, SV_MISSING_PARAMETER, "model",
@@ -112,6 +108,30 @@ static struct sv_model_ref *resolve_only(struct sv_request *request, bool classi
                       "default_classifier.",
                       names, sv_model_naming_hint);
     return NULL;
+}
+
+/* The only loaded model or classifier; else NULL with the candidates in the error. */
+static struct sv_model_ref *resolve_only(struct sv_request *request, bool classifiers,
+                                         struct sv_error *error)
+{
+    char names[512] = "", name[SV_MODEL_ID_MAX] = "";
+    int count = 0;
+    struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
+    if (!snapshot) {
+        (void)sv_fail_no_memory(error);
+        return NULL;
+    }
+    for (int i = 0; i < snapshot->count; i++) {
+        const struct sv_version_info *info = &snapshot->items[i];
+        if (!info->ref || !info->is_stable || (classifiers && !classifies(info->ref)))
+            continue;
+        sl_list_add(names, sizeof names, info->name);
+        if (count++ == 0)
+            memcpy(name, info->name, sizeof name);
+    }
+    sv_snapshot_release(snapshot);
+    return count == 1 ? sv_resolve_model(request, name, error)
+                      : fail_only(count, classifiers, names, error);
 }
 
 /* The name in the path or body, else that of ?model= or X-Model, else "". */

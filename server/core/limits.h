@@ -6,8 +6,13 @@ enum {
     SV_CONFIG_BYTES_MAX = 1 << 20, /* of a configuration file */
 
     SV_MODELS_MAX = 64,
-    SV_MODEL_ID_MAX = 96, /* name@version, with its NUL */
-    SV_VERSION_MAX = 16,  /* with its NUL */
+    SV_VERSIONS_MAX = 256,   /* known of one model; beyond that, unused ones are forgotten */
+    SV_EXECUTORS_MAX = 256,  /* versions loaded at the same time, of all models */
+    SV_CHANGES_MAX = 32,     /* loads and other changes of the registry that wait */
+    SV_LABELS_MAX = 16,      /* of one model */
+    SV_LABEL_BYTES_MAX = 31, /* of a label, without NUL */
+    SV_MODEL_ID_MAX = 96,    /* name@version, with its NUL */
+    SV_VERSION_MAX = 16,     /* with its NUL */
     SV_MODEL_NAME_BYTES_MAX =
         SV_MODEL_ID_MAX - 1 - SV_VERSION_MAX, /* the name alone, without NUL */
     SV_REASON_MAX = 512,

@@ -1,41 +1,25 @@
-/* registry.c - the models being served, by name. */
+/* registry.c - the tables of models and versions, and what requests look up in them. */
 #include "registry/registry.h"
 #include "base/clock.h"
-#include "core/limits.h"
-#include "core/log.h"
-#include "core/metrics.h"
-#include "core/request.h"
+#include "registry/registry_state.h"
 
 #include <assert.h>
-#include <dirent.h>
-#include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-enum { DIRECTORY_MAX = 4096 };
+/* ---- making and unmaking --------------------------------------------------------------------- */
 
-struct sv_model_ref {
-    atomic_int references;
-    struct sl_model *model;
-    char name[SV_MODEL_ID_MAX], version[SV_VERSION_MAX], id[SV_MODEL_ID_MAX], fingerprint[16];
-};
+static void init_wakeup(pthread_cond_t *wakeup)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(wakeup, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
 
-struct sv_registry {
-    struct sl_engine *engine;
-    struct sv_metrics *metrics;
-    pthread_mutex_t lock; /* guards what follows */
-    struct sv_model_ref *slots[SV_MODELS_MAX];
-    int count;
-    struct sv_load_failure *failures; /* sorted by name, as the store is read */
-    int failure_count;
-    bool complete; /* no model failed to load; also false if a failure could not be recorded */
-};
-
-struct sv_registry *sv_registry_create(struct sl_engine *engine, struct sv_metrics *metrics,
+struct sv_registry *sv_registry_create(const struct sv_registry_options *options,
                                        struct sl_err *err)
 {
     struct sv_registry *registry = calloc(1, sizeof *registry);
@@ -43,288 +27,270 @@ struct sv_registry *sv_registry_create(struct sl_engine *engine, struct sv_metri
         (void)sl_fail(err, SL_NO_MEMORY, "registry");
         return NULL;
     }
-    registry->complete = true;
-    registry->engine = engine;
-    registry->metrics = metrics;
+    registry->options = *options;
     pthread_mutex_init(&registry->lock, NULL);
-    return registry;
+    init_wakeup(&registry->wakeup);
+    if (sv_keeper_start(registry, err))
+        return registry;
+    sv_registry_destroy(registry);
+    return NULL;
+}
+
+static void retire_all(struct sv_registry *registry)
+{
+    for (int i = 0; i < registry->count; i++) {
+        struct sv_model *model = &registry->models[i];
+        for (int j = 0; j < model->count; j++) {
+            pthread_mutex_lock(&registry->lock);
+            struct sv_model_ref *ref = sv_retire(registry, &model->versions[j]);
+            pthread_mutex_unlock(&registry->lock);
+            sv_model_ref_release(ref);
+        }
+    }
 }
 
 void sv_registry_destroy(struct sv_registry *registry)
 {
     if (!registry)
         return;
+    sv_keeper_stop(registry);
+    retire_all(registry);
+    sv_keeper_reap(registry);
+    assert(!registry->retired); /* nobody holds a reference */
     for (int i = 0; i < registry->count; i++)
-        sv_model_ref_release(registry->slots[i]);
+        free(registry->models[i].versions);
+    pthread_cond_destroy(&registry->wakeup);
     pthread_mutex_destroy(&registry->lock);
-    free(registry->failures);
     free(registry);
 }
 
-struct sv_model_ref *sv_model_ref_acquire(struct sv_model_ref *ref)
+/* ---- the tables ------------------------------------------------------------------------------ */
+
+/* The position of a name, or where it belongs. */
+static int place_of(const struct sv_registry *registry, const char *name)
 {
-    int before = atomic_fetch_add_explicit(&ref->references, 1, memory_order_relaxed);
-    assert(before > 0);
-    (void)before;
-    return ref;
+    int i = 0;
+    while (i < registry->count && strcmp(registry->models[i].name, name) < 0)
+        i++;
+    return i;
 }
 
-void sv_model_ref_release(struct sv_model_ref *ref)
+struct sv_model *sv_find_model(struct sv_registry *registry, const char *name)
 {
-    if (!ref || atomic_fetch_sub_explicit(&ref->references, 1, memory_order_acq_rel) > 1)
-        return;
-    sl_model_close(ref->model);
-    free(ref);
+    int i = place_of(registry, name);
+    bool found = i < registry->count && strcmp(registry->models[i].name, name) == 0;
+    return found ? &registry->models[i] : NULL;
 }
 
-static struct sv_model_ref *served_create(struct sl_engine *engine, const char *directory,
-                                          const char *name, const char *version, struct sl_err *err)
+struct sv_model *sv_add_model(struct sv_registry *registry, const char *name)
 {
-    struct sv_model_ref *ref = calloc(1, sizeof *ref);
-    if (!ref) {
-        (void)sl_fail(err, SL_NO_MEMORY, "model");
+    char whole[SV_MODEL_ID_MAX];
+    (void)snprintf(whole, sizeof whole, "%s", name);
+    struct sv_model *model = sv_find_model(registry, whole);
+    if (model || registry->count == SV_MODELS_MAX)
+        return model;
+    int place = place_of(registry, whole);
+    model = &registry->models[place];
+    memmove(model + 1, model, (size_t)(registry->count - place) * sizeof *model);
+    *model = (struct sv_model){0};
+    (void)snprintf(model->name, sizeof model->name, "%s", whole);
+    registry->count++;
+    return model;
+}
+
+struct sv_version *sv_find_version(struct sv_model *model, long number)
+{
+    for (int i = 0; i < model->count; i++)
+        if (model->versions[i].number == number)
+            return &model->versions[i];
+    return NULL;
+}
+
+/* Makes room for a version among the lower ones that are not in use; the lowest goes. */
+static bool make_room(struct sv_model *model, long number)
+{
+    int i = 0;
+    while (i < model->count && (model->versions[i].ref || model->versions[i].retired > 0 ||
+                                model->versions[i].state == SV_VERSION_LOADING))
+        i++;
+    if (i == model->count || model->versions[i].number > number)
+        return false;
+    model->count--;
+    memmove(&model->versions[i], &model->versions[i + 1],
+            (size_t)(model->count - i) * sizeof model->versions[i]);
+    return true;
+}
+
+struct sv_version *sv_add_version(struct sv_model *model, long number)
+{
+    struct sv_version *version = sv_find_version(model, number);
+    if (version)
+        return version;
+    if (!model->versions)
+        model->versions = calloc(SV_VERSIONS_MAX, sizeof *model->versions);
+    if (!model->versions || (model->count == SV_VERSIONS_MAX && !make_room(model, number)))
         return NULL;
-    }
-    atomic_init(&ref->references, 1);
-    ref->model = sl_model_open(engine, directory, err);
-    if (!ref->model) {
-        free(ref);
-        return NULL;
-    }
-    (void)snprintf(ref->name, sizeof ref->name, "%s", name);
-    (void)snprintf(ref->version, sizeof ref->version, "%s", version);
-    (void)snprintf(ref->id, sizeof ref->id, "%.*s@%s", SV_MODEL_NAME_BYTES_MAX, name, version);
-    (void)snprintf(ref->fingerprint, sizeof ref->fingerprint, "fp_%.12s",
-                   sl_model_info(ref->model)->sha256);
-    return ref;
+    int place = 0;
+    while (place < model->count && model->versions[place].number < number)
+        place++;
+    version = &model->versions[place];
+    memmove(version + 1, version, (size_t)(model->count - place) * sizeof *version);
+    *version = (struct sv_version){.number = number};
+    model->count++;
+    return version;
 }
 
-static void record_metrics(struct sv_metrics *metrics, const char *name, const char *version,
-                           const struct sv_model_ref *ref, double seconds)
+struct sv_model_ref *sv_retire(struct sv_registry *registry, struct sv_version *version)
 {
-    sv_metric_set(
-        sv_metrics_series(metrics, SV_METRIC_MODEL_READY, (const char *const[]){name, version}),
-        ref != NULL);
+    struct sv_model_ref *ref = version->ref;
     if (!ref)
-        return;
-    const char *sha256 = sl_model_info(ref->model)->sha256;
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_INFO,
-                                    (const char *const[]){name, version, sha256}),
-                  1);
-    sv_metric_set(
-        sv_metrics_series(metrics, SV_METRIC_LOAD_SECONDS, (const char *const[]){name, version}),
-        seconds);
+        return NULL;
+    version->ref = NULL;
+    version->retired++;
+    if (registry->options.drain_seconds > 0)
+        ref->deadline_ns = sl_now_ns() + registry->options.drain_seconds * 1000000000;
+    ref->next = registry->retired;
+    registry->retired = ref;
+    return ref;
 }
 
-/* Takes the reference. */
-static bool publish(struct sv_registry *registry, struct sv_model_ref *ref)
+/* ---- lookups --------------------------------------------------------------------------------- */
+
+/* What a name means: a model, and one of its versions. */
+struct target {
+    struct sv_model *model;
+    struct sv_version *version;
+    enum sv_found found;
+};
+
+/* `model`, `model@version` or `model:label`. */
+static struct target resolve(struct sv_registry *registry, const char *name, int share)
+{
+    char model_name[SV_MODEL_ID_MAX];
+    size_t bytes = strcspn(name, "@:");
+    struct target target = {.found = SV_NO_MODEL};
+    (void)share;
+    if (bytes >= sizeof model_name)
+        return target;
+    memcpy(model_name, name, bytes);
+    model_name[bytes] = '\0';
+    target.model = sv_find_model(registry, model_name);
+    if (!target.model)
+        return target;
+    const char *selector = name + bytes;
+    long number = target.model->stable;
+    if (selector[0] == '@')
+        number = sl_version_parse(selector + 1);
+    target.version = sv_find_version(target.model, number);
+    target.found = SV_FOUND;
+    if (selector[0] == ':')
+        target.found = SV_NO_LABEL;
+    else if (selector[0] == '@' && !target.version)
+        target.found = SV_NO_VERSION;
+    return target;
+}
+
+struct sv_model_ref *sv_registry_acquire(struct sv_registry *registry, const char *name, int share)
+{
+    struct sv_model_ref *ref = NULL;
+    pthread_mutex_lock(&registry->lock);
+    const struct target target = resolve(registry, name, share);
+    if (target.found == SV_FOUND && target.version && target.version->ref)
+        ref = sv_model_ref_acquire(target.version->ref);
+    pthread_mutex_unlock(&registry->lock);
+    return ref;
+}
+
+static void describe(const struct sv_model *model, const struct sv_version *version,
+                     struct sv_version_info *info)
+{
+    *info = (struct sv_version_info){.state = version->state};
+    (void)snprintf(info->name, sizeof info->name, "%s", model->name);
+    (void)snprintf(info->version, sizeof info->version, "%ld", version->number);
+    (void)snprintf(info->reason, sizeof info->reason, "%s", version->reason);
+    info->is_stable = version->number == model->stable;
+}
+
+/* What `model` means when no version is stable: the one that would tell why. */
+static const struct sv_version *representative(const struct sv_model *model)
+{
+    for (int i = model->count - 1; i >= 0; i--)
+        if (model->versions[i].state == SV_VERSION_FAILED ||
+            model->versions[i].state == SV_VERSION_LOADING)
+            return &model->versions[i];
+    return model->count > 0 ? &model->versions[model->count - 1] : NULL;
+}
+
+enum sv_found sv_registry_find(struct sv_registry *registry, const char *name,
+                               struct sv_version_info *info)
 {
     pthread_mutex_lock(&registry->lock);
-    bool fits = ref && registry->count < SV_MODELS_MAX;
-    if (fits)
-        registry->slots[registry->count++] = ref;
-    pthread_mutex_unlock(&registry->lock);
-    if (!fits)
-        sv_model_ref_release(ref);
-    return fits;
-}
-
-/* Clients see paths relative to the store, not where the store is. */
-static void describe(const char *store, const struct sl_err *err, char reason[static SV_REASON_MAX])
-{
-    size_t bytes = strlen(store);
-    bool inside = strncmp(err->path, store, bytes) == 0 && err->path[bytes] == '/';
-    (void)snprintf(reason, SV_REASON_MAX, "%s%s%s", inside ? err->path + bytes + 1 : "",
-                   inside ? ": " : "", sl_err_reason(err));
-}
-
-/* reason: for clients; detail: for the log. */
-static void record_load_failure(struct sv_registry *registry, const char *name, const char *version,
-                                const char *reason, const char *detail)
-{
-    pthread_mutex_lock(&registry->lock);
-    size_t count = (size_t)registry->failure_count;
-    struct sv_load_failure *more = realloc(registry->failures, (count + 1) * sizeof *more);
-    registry->complete = false;
-    if (more) {
-        registry->failures = more;
-        registry->failure_count++;
-        (void)snprintf(more[count].name, sizeof more->name, "%s", name);
-        (void)snprintf(more[count].version, sizeof more->version, "%s", version);
-        (void)snprintf(more[count].reason, sizeof more->reason, "%s", reason);
-    }
-    pthread_mutex_unlock(&registry->lock);
-    SV_LOG(SV_LOG_ERROR, "model not loaded", sv_str("model", name), sv_str("version", version),
-           sv_str("reason", detail));
-}
-
-/* What is wrong with a model's name, or NULL. Names are used in URLs, labels and paths. */
-static const char *check_name(const char *name, char reason[static SV_REASON_MAX])
-{
-    static const char accepted[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                   "-_.";
-    if (name[0] == '.' || name[strspn(name, accepted)] != '\0')
-        return "a model name may hold only letters, digits, '-', '_' and '.'";
-    (void)snprintf(reason, SV_REASON_MAX, "a model name has at most %d characters",
-                   SV_MODEL_NAME_BYTES_MAX);
-    return strlen(name) > SV_MODEL_NAME_BYTES_MAX ? reason : NULL;
-}
-
-static void load_version(struct sv_registry *registry, const char *store, const char *name,
-                         const char *found)
-{
-    char directory[DIRECTORY_MAX], version[SV_VERSION_MAX], reason[SV_REASON_MAX];
-    (void)snprintf(directory, sizeof directory, "%s/%s/%s", store, name, found);
-    (void)snprintf(version, sizeof version, "%ld", sl_version_parse(found));
-    const char *fault = check_name(name, reason);
-    if (fault) {
-        record_load_failure(registry, name, version, fault, fault);
-        return;
-    }
-    struct sl_err err = {.text = "too many models"};
-    int64_t began = sl_now_ns();
-    struct sv_model_ref *ref = served_create(registry->engine, directory, name, version, &err);
-    double seconds = 1e-9 * (double)(sl_now_ns() - began);
-    record_metrics(registry->metrics, name, version, ref, seconds);
-    if (publish(registry, ref))
-        SV_LOG(SV_LOG_INFO, "model loaded", sv_str("model", name), sv_str("version", version),
-               sv_int("parameters", sl_model_info(ref->model)->parameters),
-               sv_int("ms", (int64_t)(seconds * 1e3)));
-    else {
-        describe(store, &err, reason);
-        record_load_failure(registry, name, version, reason, err.text);
-    }
-}
-
-/* Files in the store are ignored; a directory was probably meant to be a model. */
-static void warn_no_version(const char *directory)
-{
-    struct stat status;
-    if (stat(directory, &status) == 0 && S_ISDIR(status.st_mode))
-        SV_LOG(SV_LOG_WARN, "directory without a model version", sv_str("directory", directory),
-               sv_str("accepted", "<store>/<model>/<number from 1>"));
-}
-
-static void load_model(struct sv_registry *registry, const char *store, const char *name)
-{
-    char directory[DIRECTORY_MAX], found[SL_VERSION_DIGITS_MAX + 1] = "";
-    (void)snprintf(directory, sizeof directory, "%s/%s", store, name);
-    if (sl_version_latest(directory, found) > 0)
-        load_version(registry, store, name, found);
+    const struct target target = resolve(registry, name, SV_SHARE_MAX);
+    enum sv_found found = target.found;
+    const struct sv_version *version = target.version;
+    if (target.model && !version)
+        version = sv_find_version(target.model, target.model->stable);
+    if (target.model && !version)
+        version = representative(target.model);
+    if (version)
+        describe(target.model, version, info);
     else
-        warn_no_version(directory);
+        found = SV_NO_MODEL;
+    pthread_mutex_unlock(&registry->lock);
+    return found;
 }
 
-static bool fail_store(const char *store, struct sl_err *err)
+struct sv_snapshot *sv_registry_snapshot(struct sv_registry *registry)
 {
-    return sl_fail(err, SL_IO,
-                   "cannot read the model store '%s': %s; set another with --store or SLUICE_STORE",
-                   store, strerrordesc_np(errno));
-}
-
-bool sv_registry_check_store(const char *store, struct sl_err *err)
-{
-    DIR *entries = opendir(store);
-    if (!entries)
-        return fail_store(store, err);
-    (void)closedir(entries);
-    return true;
-}
-
-bool sv_registry_load(struct sv_registry *registry, const char *store, struct sl_err *err)
-{
-    struct dirent **entries;
-    int count = scandir(store, &entries, NULL, alphasort);
-    if (count < 0)
-        return fail_store(store, err);
-    for (int i = 0; i < count; i++) {
-        if (entries[i]->d_name[0] != '.')
-            load_model(registry, store, entries[i]->d_name);
-        free(entries[i]);
+    struct sv_snapshot *snapshot = NULL;
+    int count = 0;
+    pthread_mutex_lock(&registry->lock);
+    for (int i = 0; i < registry->count; i++)
+        count += registry->models[i].count;
+    snapshot = malloc(sizeof *snapshot + (size_t)count * sizeof snapshot->items[0]);
+    if (snapshot)
+        snapshot->count = 0;
+    for (int i = 0; snapshot && i < registry->count; i++) {
+        const struct sv_model *model = &registry->models[i];
+        for (int j = 0; j < model->count; j++) {
+            struct sv_version_info *info = &snapshot->items[snapshot->count++];
+            describe(model, &model->versions[j], info);
+            if (model->versions[j].ref)
+                info->ref = sv_model_ref_acquire(model->versions[j].ref);
+        }
     }
-    free(entries);
-    if (registry->count == 0)
-        SV_LOG(SV_LOG_WARN, "no model in the store", sv_str("store", store));
-    return true;
+    pthread_mutex_unlock(&registry->lock);
+    return snapshot;
+}
+
+void sv_snapshot_release(struct sv_snapshot *snapshot)
+{
+    for (int i = 0; snapshot && i < snapshot->count; i++)
+        sv_model_ref_release(snapshot->items[i].ref);
+    free(snapshot);
+}
+
+/* A model that was unloaded on purpose is not missed; one that failed to load is. */
+static bool is_missed(const struct sv_model *model)
+{
+    bool failed = false;
+    for (int i = 0; i < model->count; i++) {
+        if (model->versions[i].ref)
+            return false;
+        failed = failed || model->versions[i].state == SV_VERSION_FAILED;
+    }
+    return failed;
 }
 
 bool sv_registry_is_complete(struct sv_registry *registry)
 {
+    bool served = false, missed = false;
     pthread_mutex_lock(&registry->lock);
-    bool complete = registry->count > 0 && registry->complete;
-    pthread_mutex_unlock(&registry->lock);
-    return complete;
-}
-
-bool sv_registry_load_failure_at(struct sv_registry *registry, int index,
-                                 struct sv_load_failure *failures)
-{
-    pthread_mutex_lock(&registry->lock);
-    bool found = index < registry->failure_count;
-    if (found)
-        *failures = registry->failures[index];
-    pthread_mutex_unlock(&registry->lock);
-    return found;
-}
-
-bool sv_registry_find_load_failure(struct sv_registry *registry, const char *name,
-                                   struct sv_load_failure *failures)
-{
-    char id[sizeof failures->name + sizeof failures->version + 1];
-    for (int i = 0; sv_registry_load_failure_at(registry, i, failures); i++) {
-        (void)snprintf(id, sizeof id, "%s@%s", failures->name, failures->version);
-        if (strcmp(failures->name, name) == 0 || strcmp(id, name) == 0)
-            return true;
-    }
-    return false;
-}
-
-struct sv_model_ref *sv_registry_acquire(struct sv_registry *registry, const char *name,
-                                         struct sl_err *err)
-{
-    struct sv_model_ref *found = NULL;
-    pthread_mutex_lock(&registry->lock);
-    for (int i = 0; i < registry->count && !found; i++) {
-        const struct sv_model_ref *ref = registry->slots[i];
-        if (strcmp(ref->name, name) == 0 || strcmp(ref->id, name) == 0)
-            found = sv_model_ref_acquire(registry->slots[i]);
+    for (int i = 0; i < registry->count; i++) {
+        for (int j = 0; j < registry->models[i].count; j++)
+            served = served || registry->models[i].versions[j].ref;
+        missed = missed || is_missed(&registry->models[i]);
     }
     pthread_mutex_unlock(&registry->lock);
-    if (!found)
-        (void)sl_fail(err, SL_NOT_FOUND, "no model '%.*s'", SV_MODEL_ID_MAX, name);
-    return found;
-}
-
-struct sv_model_ref *sv_registry_acquire_at(struct sv_registry *registry, int index)
-{
-    pthread_mutex_lock(&registry->lock);
-    struct sv_model_ref *ref =
-        index < registry->count ? sv_model_ref_acquire(registry->slots[index]) : NULL;
-    pthread_mutex_unlock(&registry->lock);
-    return ref;
-}
-
-const struct sl_model *sv_model_ref_model(const struct sv_model_ref *ref)
-{
-    return ref->model;
-}
-
-const char *sv_model_ref_name(const struct sv_model_ref *ref)
-{
-    return ref->name;
-}
-
-const char *sv_model_ref_version(const struct sv_model_ref *ref)
-{
-    return ref->version;
-}
-
-const char *sv_model_ref_id(const struct sv_model_ref *ref)
-{
-    return ref->id;
-}
-
-const char *sv_model_ref_fingerprint(const struct sv_model_ref *ref)
-{
-    return ref->fingerprint;
+    return served && !missed;
 }

@@ -1,59 +1,140 @@
-/* registry.h - the models being served, by name.
+/* registry.h - the models being served: their versions, and the labels that name versions.
  *
- * A loaded model never changes. A reader holds a reference while it computes, and the last release
- * closes the model, so a request never sees two versions.
+ * A model is a directory of the store, a version a directory in it. A version that is loaded never
+ * changes: a reader borrows it (struct sv_model_ref) while it computes, and the last release frees
+ * it. Loading opens a version beside the one being served and then moves one pointer, so no request
+ * sees two versions and none waits.
  *
- * Any thread may acquire and release. */
+ * Any thread may acquire, release and ask. One thread, the registry's own, makes all changes, one
+ * after another: others hand it a struct sv_change and are called back. */
 #pragma once
 
 #include "core/limits.h"
+#include "core/request_error.h"
 #include "sluice/err.h"
 #include "sluice/model.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct sv_registry;
 struct sv_metrics;
-struct sv_model_ref; /* one version of one model */
+struct sv_executor;
+struct sv_model_ref; /* one version of one model, loaded */
 
-/* The engine and the metrics must outlive it. */
-struct sv_registry *sv_registry_create(struct sl_engine *engine, struct sv_metrics *metrics,
+/* Runs what is loaded; serve implements it. Called by the thread that makes changes. */
+struct sv_model_host {
+    void *context;
+    /* Makes the executor of a version and runs a first batch. NULL: see err. */
+    struct sv_executor *(*attach)(void *context, struct sv_model_ref *ref, struct sl_err *err);
+    /* Destroys it. Nobody has a reference to the version any more. */
+    void (*detach)(void *context, struct sv_executor *executor);
+    /* Ends the requests that are still running on it, with an error. */
+    void (*expire)(void *context, struct sv_executor *executor);
+};
+
+struct sv_registry_options {
+    const char *store; /* must outlive the registry, as must the rest */
+    struct sl_engine *engine;
+    struct sv_metrics *metrics;
+    struct sv_model_host host; /* empty: versions are loaded and not run */
+    int64_t drain_seconds;     /* time for requests to leave a version; 0: any */
+};
+
+/* Also starts its thread. */
+struct sv_registry *sv_registry_create(const struct sv_registry_options *options,
                                        struct sl_err *err) SL_MUST_CHECK;
-void sv_registry_destroy(struct sv_registry *registry); /* NULL is fine */
+/* Changes that wait fail. Nobody may hold a reference. The host must still be there. NULL is fine.
+ */
+void sv_registry_destroy(struct sv_registry *registry);
 
 /* Checks that the store is a directory that can be read. */
 bool sv_registry_check_store(const char *store, struct sl_err *err) SL_MUST_CHECK;
-/* Loads the highest version of every model in the store. A model that fails to load, or has an
- * invalid name, is logged and recorded as a load failure; the registry is then not complete. A
- * directory without a version is logged and skipped. Fails if the store cannot be read. */
-bool sv_registry_load(struct sv_registry *registry, const char *store, struct sl_err *err)
-    SL_MUST_CHECK;
-/* At least one model is loaded, and none failed. */
+/* At start: loads of every model the version that its label `stable` is pinned to, else the highest
+ * version that can be loaded; and the versions that have other labels. What fails is logged and
+ * recorded. Fails only if the store cannot be read. */
+bool sv_registry_load(struct sv_registry *registry, struct sl_err *err) SL_MUST_CHECK;
+/* A model is served, and every model has a version that is. */
 bool sv_registry_is_complete(struct sv_registry *registry);
 
-/* A model of the store that is not loaded. */
-struct sv_load_failure {
-    char name[SV_MODEL_ID_MAX], version[SV_VERSION_MAX]; /* a longer name is truncated */
-    char reason[SV_REASON_MAX];
-};
+/* ---- versions being used --------------------------------------------------------------------- */
 
-/* By position, to list them all; false past the last. */
-bool sv_registry_load_failure_at(struct sv_registry *registry, int index,
-                                 struct sv_load_failure *failures);
-/* By `name` or `name@version`; false when there is none. */
-bool sv_registry_find_load_failure(struct sv_registry *registry, const char *name,
-                                   struct sv_load_failure *failures);
+/* Requests that name no version are split by a number from 0 to 99: those below the canary's weight
+ * get the canary, the others the stable version. */
+enum { SV_SHARE_MAX = 99 };
 
-/* A reference to the model `name` or `name@version`, to be released. NULL with SL_NOT_FOUND. */
-struct sv_model_ref *sv_registry_acquire(struct sv_registry *registry, const char *name,
-                                         struct sl_err *err) SL_MUST_CHECK;
-/* The same by position, to list them all; NULL past the last. */
-struct sv_model_ref *sv_registry_acquire_at(struct sv_registry *registry, int index) SL_MUST_CHECK;
+/* A reference to what `model`, `model@version` or `model:label` means, to be released. NULL: it is
+ * not loaded; sv_registry_find says more. */
+struct sv_model_ref *sv_registry_acquire(struct sv_registry *registry, const char *name, int share);
 struct sv_model_ref *sv_model_ref_acquire(struct sv_model_ref *ref); /* one more reference */
 void sv_model_ref_release(struct sv_model_ref *ref);                 /* NULL is fine */
 
 const struct sl_model *sv_model_ref_model(const struct sv_model_ref *ref);
+struct sv_executor *sv_model_ref_executor(const struct sv_model_ref *ref);
 const char *sv_model_ref_name(const struct sv_model_ref *ref);        /* "shakespeare" */
 const char *sv_model_ref_version(const struct sv_model_ref *ref);     /* "1" */
 const char *sv_model_ref_id(const struct sv_model_ref *ref);          /* "shakespeare@1" */
 const char *sv_model_ref_fingerprint(const struct sv_model_ref *ref); /* "fp_0123456789ab" */
+
+/* ---- what there is --------------------------------------------------------------------------- */
+
+enum sv_version_state {
+    SV_VERSION_UNLOADED, /* in the store only */
+    SV_VERSION_LOADING,
+    SV_VERSION_READY,
+    SV_VERSION_DRAINING, /* not given to new requests; some still run on it */
+    SV_VERSION_FAILED,   /* it could not be loaded */
+    SV_VERSION_STATES
+};
+
+const char *sv_version_state_name(enum sv_version_state state); /* "ready" */
+
+struct sv_version_info {
+    char name[SV_MODEL_ID_MAX], version[SV_VERSION_MAX]; /* a longer name is truncated */
+    enum sv_version_state state;
+    char reason[SV_REASON_MAX]; /* why the last attempt to load it failed, or "" */
+    char labels[SV_LABELS_MAX][SV_LABEL_BYTES_MAX + 1];
+    int label_count;
+    bool is_stable;
+    int weight;               /* of the canary, if it is that */
+    struct sv_model_ref *ref; /* a reference while it is ready, else NULL */
+};
+
+/* All versions, by model and number. */
+struct sv_snapshot {
+    int count;
+    struct sv_version_info items[];
+};
+
+struct sv_snapshot *sv_registry_snapshot(struct sv_registry *registry); /* NULL: no memory */
+void sv_snapshot_release(struct sv_snapshot *snapshot);                 /* NULL is fine */
+
+enum sv_found { SV_FOUND, SV_NO_MODEL, SV_NO_VERSION, SV_NO_LABEL };
+
+/* What `model`, `model@version` or `model:label` means, whatever its state, without a reference. If
+ * there is no such version or label, the version that `model` means. */
+enum sv_found sv_registry_find(struct sv_registry *registry, const char *name,
+                               struct sv_version_info *info);
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+enum sv_change_kind { SV_CHANGE_LOAD, SV_CHANGE_UNLOAD };
+
+struct sv_change {
+    enum sv_change_kind kind;
+    char model[SV_MODEL_ID_MAX];
+    /* To load: 0 for the highest one, to which `stable` moves. To unload: 0 for all. */
+    long version;
+};
+
+struct sv_change_result {
+    struct sv_error error; /* its kind is SV_OK if the change was made */
+    long version;          /* that was loaded, unloaded or labelled; 0: several */
+};
+
+/* Called once, by the registry's thread, unless the request was refused. */
+typedef void sv_change_done(void *context, const struct sv_change_result *result);
+
+/* Hands a change to the registry's thread. False: too many wait, or the registry is ending. */
+bool sv_registry_request(struct sv_registry *registry, const struct sv_change *change,
+                         sv_change_done *done, void *context, struct sv_error *error);

@@ -345,6 +345,15 @@ static bool step(struct sv_executor *base)
     return true;
 }
 
+static bool warm(struct sv_executor *base, const int32_t *tokens, int count, struct sl_err *err)
+{
+    const struct executor *executor = (const struct executor *)base;
+    struct sl_classifier_item item = {.tokens = tokens, .count = count};
+    if (!sl_classifier_run(executor->classifier, &item, 1, err))
+        return false;
+    return item.finite || sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity");
+}
+
 static const enum sv_metric metric_ids[] = {
     SV_METRIC_REQUEST_SECONDS,   SV_METRIC_QUEUE_SECONDS,   SV_METRIC_INFERENCE_SECONDS,
     SV_METRIC_BATCH_SECONDS,     SV_METRIC_PROMPT_TOKENS,   SV_METRIC_SEQUENCES_RUNNING,
@@ -358,5 +367,6 @@ const struct sv_executor_ops sv_classification_executor_ops = {
     .metric_count = sizeof metric_ids / sizeof metric_ids[0],
     .sweep = sweep,
     .step = step,
+    .warm = warm,
     .destroy = destroy,
 };

@@ -47,7 +47,7 @@ int sv_classify_batch_tokens(int64_t configured, int context);
 /* How many texts a request may have, given the number of labels. */
 int sv_classify_batch_max(int classes);
 
-/* Takes a reference to the model, which must be a classifier. */
+/* The version owns it, and must be one of a classifier. */
 struct sv_executor *sv_classification_executor_create(
     struct sv_model_ref *ref, const struct sv_classification_options *options,
     struct sv_metrics *metrics, struct sl_err *err) SL_MUST_CHECK;

@@ -394,6 +394,17 @@ static bool step(struct sv_executor *base)
     return true;
 }
 
+static bool warm(struct sv_executor *base, const int32_t *tokens, int count, struct sl_err *err)
+{
+    const struct executor *executor = (const struct executor *)base;
+    int rows = executor->options.max_batch_tokens;
+    struct sl_chunk chunk = {.slot = 0, .tokens = tokens, .count = count < rows ? count : rows};
+    if (!sl_session_run(executor->session, &chunk, 1, err))
+        return false;
+    sl_session_clear(executor->session, 0);
+    return chunk.finite || sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity");
+}
+
 static const enum sv_metric metric_ids[] = {
     SV_METRIC_REQUEST_SECONDS,     SV_METRIC_QUEUE_SECONDS,       SV_METRIC_INFERENCE_SECONDS,
     SV_METRIC_FIRST_TOKEN_SECONDS, SV_METRIC_INTER_TOKEN_SECONDS, SV_METRIC_PROMPT_TOKENS,
@@ -408,5 +419,6 @@ const struct sv_executor_ops sv_completion_executor_ops = {
     .metric_count = sizeof metric_ids / sizeof metric_ids[0],
     .sweep = sweep,
     .step = step,
+    .warm = warm,
     .destroy = destroy,
 };

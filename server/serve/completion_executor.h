@@ -55,7 +55,7 @@ struct sv_completion_options {
 
 extern const struct sv_executor_ops sv_completion_executor_ops;
 
-/* Takes a reference to the model. */
+/* The version owns it. */
 struct sv_executor *sv_completion_executor_create(struct sv_model_ref *ref,
                                                   const struct sv_completion_options *options,
                                                   struct sv_metrics *metrics, struct sl_err *err)

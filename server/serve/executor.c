@@ -1,13 +1,16 @@
 /* executor.c - what the executors of completion models and of classifiers have in common. */
 #include "serve/executor.h"
 
+#include "sluice/model.h"
+#include "sluice/tokens.h"
+
 void sv_executor_init(struct sv_executor *executor, const struct sv_executor_ops *kind,
                       struct sv_model_ref *ref, const struct sv_executor_limits *bounds,
                       struct sv_metrics *metrics)
 {
     const char *labels[] = {sv_model_ref_name(ref), sv_model_ref_version(ref)};
     executor->kind = kind;
-    executor->ref = sv_model_ref_acquire(ref);
+    executor->ref = ref;
     pthread_mutex_init(&executor->lock, NULL);
     for (int i = 0; i < kind->metric_count; i++)
         executor->series[kind->metrics[i]] = sv_metrics_series(metrics, kind->metrics[i], labels);
@@ -18,8 +21,37 @@ void sv_executor_init(struct sv_executor *executor, const struct sv_executor_ops
 void sv_executor_release(struct sv_executor *executor)
 {
     sv_admission_release(&executor->admission);
-    sv_model_ref_release(executor->ref);
     pthread_mutex_destroy(&executor->lock);
+}
+
+/* Tokens of a text that a tokenizer of any kind can read, but for characters of other scripts:
+ * then the first token of the vocabulary. */
+static int warm_tokens(const struct sl_model *model, int32_t *ids, int max)
+{
+    static const char text[] = "a text to warm up with";
+    struct sl_err unread;
+    const struct sl_encoding encoding = {.text = text,
+                                         .bytes = sizeof text - 1,
+                                         .unknown = SL_UNKNOWN_REPLACE,
+                                         .special = true,
+                                         .ids = ids,
+                                         .capacity = max};
+    long count = sl_tokenizer_tokenize(sl_model_tokenizer(model), &encoding, &unread);
+    if (count > 0)
+        return count < max ? (int)count : max;
+    ids[0] = 0;
+    return 1;
+}
+
+bool sv_executor_warm(struct sv_executor *executor, struct sl_err *err)
+{
+    enum { TOKENS_MAX = 64 };
+
+    int32_t ids[TOKENS_MAX];
+    const struct sl_model *model = sv_model_ref_model(executor->ref);
+    int context = sl_model_info(model)->context;
+    int count = warm_tokens(model, ids, context < TOKENS_MAX ? context : TOKENS_MAX);
+    return executor->kind->warm(executor, ids, count, err) || sl_wrap(err, "first batch");
 }
 
 int64_t sv_executor_pending(struct sv_executor *executor)

@@ -1,7 +1,7 @@
 /* executor.h - what the executors of completion models and of classifiers have in common.
  *
- * Every model has one executor. HTTP threads admit and push; the scheduler's thread does the rest.
- * The struct of either kind begins with a struct sv_executor. */
+ * Every version that is loaded has one executor. HTTP threads admit and push; the scheduler's
+ * thread does the rest. The struct of either kind begins with a struct sv_executor. */
 #pragma once
 
 #include "core/metrics.h"
@@ -18,12 +18,17 @@ struct sv_executor_ops {
     /* Ends cancelled and expired work; all work, with this error, if `ending` is not NULL. */
     void (*sweep)(struct sv_executor *executor, const struct sv_error *ending);
     bool (*step)(struct sv_executor *executor); /* one batch; false: there was nothing to run */
+    /* Runs these tokens alone, before there are requests. */
+    bool (*warm)(struct sv_executor *executor, const int32_t *tokens, int count,
+                 struct sl_err *err);
     void (*destroy)(struct sv_executor *executor);
 };
 
 struct sv_executor {
     const struct sv_executor_ops *kind;
-    struct sv_model_ref *ref; /* a reference */
+    struct sv_model_ref *ref; /* which owns the executor */
+    struct sv_error ending;   /* all its work ends with it, once this is true: */
+    atomic_bool is_ending;
     struct sv_admission admission;
     struct sv_series *series[SV_METRICS]; /* with the labels model and version */
 
@@ -43,6 +48,10 @@ void sv_executor_init(struct sv_executor *executor, const struct sv_executor_ops
                       struct sv_model_ref *ref, const struct sv_executor_limits *bounds,
                       struct sv_metrics *metrics);
 void sv_executor_release(struct sv_executor *executor);
+
+/* Runs a first batch, so that no request is the first to touch the memory, and a model that gives
+ * NaN is found out before it is published. */
+bool sv_executor_warm(struct sv_executor *executor, struct sl_err *err) SL_MUST_CHECK;
 
 int64_t sv_executor_pending(
     struct sv_executor *executor); /* texts admitted and not ended; any thread */

@@ -11,13 +11,16 @@
 
 struct sv_scheduler {
     struct sv_scheduler_options options;
-    struct sv_executor *executors[SV_MODELS_MAX];
-    int executor_count;
+    struct sv_metrics *metrics;
     pthread_t thread;
-    bool started;
 
-    pthread_mutex_t lock; /* guards the next four */
-    pthread_cond_t wakeup;
+    pthread_mutex_t lock; /* guards what follows, to `ending` */
+    pthread_cond_t wakeup, changed;
+    /* The thread changes them with the lock, so it reads them without. */
+    struct sv_executor *executors[SV_EXECUTORS_MAX];
+    int executor_count;
+    struct sv_executor *arriving, *leaving; /* what the thread is to add or to remove, or NULL */
+    bool running;                           /* there is a thread */
     bool woken, sweep, stop;
     struct sv_error ending; /* if its kind is not SV_OK, all work ends with it */
 
@@ -41,6 +44,20 @@ static void wait_until_woken(struct sv_scheduler *scheduler, int64_t ms)
             break;
 }
 
+/* With the lock. */
+static void apply_changes(struct sv_scheduler *scheduler)
+{
+    if (scheduler->arriving)
+        scheduler->executors[scheduler->executor_count++] = scheduler->arriving;
+    int i = 0;
+    while (i < scheduler->executor_count && scheduler->executors[i] != scheduler->leaving)
+        i++;
+    if (i < scheduler->executor_count)
+        scheduler->executors[i] = scheduler->executors[--scheduler->executor_count];
+    scheduler->arriving = scheduler->leaving = NULL;
+    pthread_cond_broadcast(&scheduler->changed);
+}
+
 static struct control wait_for_work(struct sv_scheduler *scheduler, bool idle)
 {
     /* Even if no work can advance (all streams are full), deadlines pass. */
@@ -50,6 +67,7 @@ static struct control wait_for_work(struct sv_scheduler *scheduler, bool idle)
     if (idle)
         wait_until_woken(scheduler, ms);
     atomic_store(&scheduler->is_idle, false);
+    apply_changes(scheduler);
     struct control control = {.sweep = scheduler->sweep || scheduler->ending.kind != SV_OK,
                               .stop = scheduler->stop,
                               .ending = scheduler->ending.kind != SV_OK};
@@ -76,9 +94,11 @@ static bool step_all(struct sv_scheduler *scheduler, const struct control *contr
     int64_t now = sl_now_ns();
     bool sweep = control->sweep || now - scheduler->swept_ns > (int64_t)SV_SWEEP_MS * 1000000;
     for (int i = 0; i < scheduler->executor_count; i++) {
-        /* `ending` does not change once it is set, so it may be read without the lock. */
-        const struct sv_error *ending = control->ending ? &scheduler->ending : NULL;
         struct sv_executor *executor = scheduler->executors[i];
+        /* An ending does not change once it is set, so it may be read without the lock. */
+        const struct sv_error *ending = control->ending ? &scheduler->ending : NULL;
+        if (!ending && atomic_load(&executor->is_ending))
+            ending = &executor->ending;
         sv_executor_collect(executor);
         if (sweep)
             executor->kind->sweep(executor, ending);
@@ -106,32 +126,6 @@ static void *dispatch(void *argument)
 
 /* ---- making and unmaking --------------------------------------------------------------------- */
 
-/* The kind depends on the model's task. */
-static struct sv_executor *make_executor(const struct sv_scheduler_options *options,
-                                         struct sv_model_ref *ref, struct sv_metrics *metrics,
-                                         struct sl_err *err)
-{
-    if (sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_COMPLETION)
-        return sv_completion_executor_create(ref, &options->complete, metrics, err);
-    return sv_classification_executor_create(ref, &options->classify, metrics, err);
-}
-
-static bool make_executors(struct sv_scheduler *scheduler, struct sv_registry *registry,
-                           struct sv_metrics *metrics, struct sl_err *err)
-{
-    for (int i = 0; i < SV_MODELS_MAX; i++) {
-        struct sv_model_ref *ref = sv_registry_acquire_at(registry, i);
-        if (!ref)
-            return true;
-        struct sv_executor *executor = make_executor(&scheduler->options, ref, metrics, err);
-        sv_model_ref_release(ref);
-        if (!executor)
-            return false;
-        scheduler->executors[scheduler->executor_count++] = executor;
-    }
-    return true;
-}
-
 static void init_wakeup(pthread_cond_t *wakeup)
 {
     pthread_condattr_t attributes;
@@ -142,8 +136,7 @@ static void init_wakeup(pthread_cond_t *wakeup)
 }
 
 struct sv_scheduler *sv_scheduler_create(const struct sv_scheduler_options *options,
-                                         struct sv_registry *registry, struct sv_metrics *metrics,
-                                         struct sl_err *err)
+                                         struct sv_metrics *metrics, struct sl_err *err)
 {
     struct sv_scheduler *scheduler = calloc(1, sizeof *scheduler);
     if (!scheduler) {
@@ -151,23 +144,22 @@ struct sv_scheduler *sv_scheduler_create(const struct sv_scheduler_options *opti
         return NULL;
     }
     scheduler->options = *options;
+    scheduler->metrics = metrics;
     pthread_mutex_init(&scheduler->lock, NULL);
     init_wakeup(&scheduler->wakeup);
+    pthread_cond_init(&scheduler->changed, NULL);
     atomic_store(&scheduler->last_progress_ns, sl_now_ns());
-    bool ok = make_executors(scheduler, registry, metrics, err);
-    if (ok && pthread_create(&scheduler->thread, NULL, dispatch, scheduler) != 0)
-        ok = sl_fail(err, SL_IO, "cannot start the scheduler's thread");
-    scheduler->started = ok;
-    if (!ok) {
-        sv_scheduler_destroy(scheduler);
-        return NULL;
-    }
-    return scheduler;
+    scheduler->running = pthread_create(&scheduler->thread, NULL, dispatch, scheduler) == 0;
+    if (scheduler->running)
+        return scheduler;
+    (void)sl_fail(err, SL_IO, "cannot start the scheduler's thread");
+    sv_scheduler_destroy(scheduler);
+    return NULL;
 }
 
-void sv_scheduler_destroy(struct sv_scheduler *scheduler)
+void sv_scheduler_stop(struct sv_scheduler *scheduler)
 {
-    if (!scheduler)
+    if (!scheduler || !scheduler->running)
         return;
     struct sv_error error;
     (void)sv_fail(&error, SV_DRAINING, NULL, "The server is shutting down.");
@@ -176,49 +168,120 @@ void sv_scheduler_destroy(struct sv_scheduler *scheduler)
     scheduler->stop = true;
     pthread_mutex_unlock(&scheduler->lock);
     sv_scheduler_wake(scheduler);
-    if (scheduler->started)
-        (void)pthread_join(scheduler->thread, NULL);
-    for (int i = 0; i < scheduler->executor_count; i++)
-        scheduler->executors[i]->kind->destroy(scheduler->executors[i]);
+    (void)pthread_join(scheduler->thread, NULL);
+    pthread_mutex_lock(&scheduler->lock);
+    scheduler->running = false;
+    apply_changes(scheduler); /* of a thread that waits for one */
+    pthread_mutex_unlock(&scheduler->lock);
+}
+
+void sv_scheduler_destroy(struct sv_scheduler *scheduler)
+{
+    if (!scheduler)
+        return;
+    sv_scheduler_stop(scheduler);
+    assert(scheduler->executor_count == 0);
+    pthread_cond_destroy(&scheduler->changed);
     pthread_cond_destroy(&scheduler->wakeup);
     pthread_mutex_destroy(&scheduler->lock);
     free(scheduler);
 }
 
-/* ---- for other threads ----------------------------------------------------------------------- */
+/* ---- versions come and go -------------------------------------------------------------------- */
 
-static struct sv_executor *executor_of(const struct sv_scheduler *scheduler,
-                                       const struct sv_model_ref *ref)
+/* Waits until the thread has taken note; one change at a time. */
+static bool change(struct sv_scheduler *scheduler, struct sv_executor *arriving,
+                   struct sv_executor *leaving)
 {
-    int i = 0;
-    while (i < scheduler->executor_count && scheduler->executors[i]->ref != ref)
-        i++;
-    assert(i < scheduler->executor_count); /* every model of the registry has an executor */
-    return scheduler->executors[i];
+    pthread_mutex_lock(&scheduler->lock);
+    while (scheduler->arriving || scheduler->leaving)
+        pthread_cond_wait(&scheduler->changed, &scheduler->lock);
+    bool fits = !arriving || scheduler->executor_count < SV_EXECUTORS_MAX;
+    scheduler->arriving = fits ? arriving : NULL;
+    scheduler->leaving = leaving;
+    scheduler->woken = true;
+    pthread_cond_signal(&scheduler->wakeup);
+    if (!scheduler->running)
+        apply_changes(scheduler);
+    while ((arriving && scheduler->arriving == arriving) ||
+           (leaving && scheduler->leaving == leaving))
+        pthread_cond_wait(&scheduler->changed, &scheduler->lock);
+    pthread_mutex_unlock(&scheduler->lock);
+    return fits;
 }
+
+/* The kind depends on the model's task. */
+static struct sv_executor *make_executor(const struct sv_scheduler *scheduler,
+                                         struct sv_model_ref *ref, struct sl_err *err)
+{
+    const struct sv_scheduler_options *options = &scheduler->options;
+    if (sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_COMPLETION)
+        return sv_completion_executor_create(ref, &options->complete, scheduler->metrics, err);
+    return sv_classification_executor_create(ref, &options->classify, scheduler->metrics, err);
+}
+
+static struct sv_executor *attach(void *context, struct sv_model_ref *ref, struct sl_err *err)
+{
+    struct sv_scheduler *scheduler = context;
+    struct sv_executor *executor = make_executor(scheduler, ref, err);
+    if (!executor)
+        return NULL;
+    if (sv_executor_warm(executor, err) &&
+        (change(scheduler, executor, NULL) ||
+         sl_fail(err, SL_BUSY, "more than %d versions are loaded", SV_EXECUTORS_MAX)))
+        return executor;
+    executor->kind->destroy(executor);
+    return NULL;
+}
+
+static void detach(void *context, struct sv_executor *executor)
+{
+    (void)change(context, NULL, executor);
+    executor->kind->destroy(executor);
+}
+
+static void expire(void *context, struct sv_executor *executor)
+{
+    (void)sv_fail(&executor->ending, SV_DRAINING, NULL,
+                  "The version of the model was unloaded before the request finished.");
+    executor->ending.retry_ms = 1000;
+    atomic_store(&executor->is_ending, true);
+    sv_scheduler_sweep(context);
+}
+
+struct sv_model_host sv_scheduler_host(struct sv_scheduler *scheduler)
+{
+    return (struct sv_model_host){
+        .context = scheduler, .attach = attach, .detach = detach, .expire = expire};
+}
+
+/* ---- for other threads ----------------------------------------------------------------------- */
 
 bool sv_scheduler_has_capacity(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
                                int items, struct sv_error *error)
 {
-    return sv_admission_has_capacity(&executor_of(scheduler, ref)->admission, items, error);
+    (void)scheduler;
+    return sv_admission_has_capacity(&sv_model_ref_executor(ref)->admission, items, error);
 }
 
 bool sv_scheduler_admit(struct sv_scheduler *scheduler, const struct sv_model_ref *ref, int items,
                         int64_t tokens, struct sv_error *error)
 {
-    return sv_admission_admit(&executor_of(scheduler, ref)->admission, items, tokens, error);
+    (void)scheduler;
+    return sv_admission_admit(&sv_model_ref_executor(ref)->admission, items, tokens, error);
 }
 
 void sv_scheduler_withdraw(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
                            int items, int64_t tokens)
 {
-    sv_admission_withdraw(&executor_of(scheduler, ref)->admission, items, tokens);
+    (void)scheduler;
+    sv_admission_withdraw(&sv_model_ref_executor(ref)->admission, items, tokens);
 }
 
 void sv_scheduler_submit_completion(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
                                     struct sv_completion_task *task)
 {
-    sv_completion_executor_push(executor_of(scheduler, ref), task);
+    sv_completion_executor_push(sv_model_ref_executor(ref), task);
     sv_scheduler_wake(scheduler);
 }
 
@@ -226,14 +289,15 @@ void sv_scheduler_submit_classification(struct sv_scheduler *scheduler,
                                         const struct sv_model_ref *ref,
                                         struct sv_classification_task *task)
 {
-    sv_classification_executor_push(executor_of(scheduler, ref), task);
+    sv_classification_executor_push(sv_model_ref_executor(ref), task);
     sv_scheduler_wake(scheduler);
 }
 
 bool sv_scheduler_stats(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
                         struct sv_classification_stats *stats)
 {
-    return sv_classification_executor_stats(executor_of(scheduler, ref), stats);
+    (void)scheduler;
+    return sv_classification_executor_stats(sv_model_ref_executor(ref), stats);
 }
 
 static void wake(struct sv_scheduler *scheduler, bool sweep)
@@ -268,8 +332,10 @@ void sv_scheduler_fail_all(struct sv_scheduler *scheduler, const struct sv_error
 int64_t sv_scheduler_pending(struct sv_scheduler *scheduler)
 {
     int64_t items = 0;
+    pthread_mutex_lock(&scheduler->lock);
     for (int i = 0; i < scheduler->executor_count; i++)
         items += sv_executor_pending(scheduler->executors[i]);
+    pthread_mutex_unlock(&scheduler->lock);
     return items;
 }
 

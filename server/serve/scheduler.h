@@ -1,7 +1,7 @@
 /* scheduler.h - one thread that runs what was admitted, batch after batch.
  *
  * Batching needs no waiting time: while the engine computes, work accumulates, and the next batch
- * takes what is there. Models take turns, one step each. */
+ * takes what is there. Versions take turns, one step each; they come and go while others run. */
 #pragma once
 
 #include "serve/classification_executor.h"
@@ -21,12 +21,18 @@ struct sv_scheduler_options {
     void *context;
 };
 
-/* Makes an executor for every model of the registry and starts the thread. */
+/* Starts the thread, with nothing to run. */
 struct sv_scheduler *sv_scheduler_create(const struct sv_scheduler_options *options,
-                                         struct sv_registry *registry, struct sv_metrics *metrics,
-                                         struct sl_err *err) SL_MUST_CHECK;
-/* Fails all remaining work, stops the thread, frees. NULL is fine. */
+                                         struct sv_metrics *metrics, struct sl_err *err)
+    SL_MUST_CHECK;
+/* Fails all remaining work and stops the thread. Versions may still be detached. NULL is fine. */
+void sv_scheduler_stop(struct sv_scheduler *scheduler);
+/* Stops it and frees. No version may be attached. NULL is fine. */
 void sv_scheduler_destroy(struct sv_scheduler *scheduler);
+
+/* What the registry needs of it: makes, warms and runs the executor of each version that is
+ * loaded. */
+struct sv_model_host sv_scheduler_host(struct sv_scheduler *scheduler);
 
 /* Whether so many texts fit now; reserves nothing (see admission.h). */
 bool sv_scheduler_has_capacity(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,

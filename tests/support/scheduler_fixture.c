@@ -12,35 +12,38 @@ void scheduler_fixture_init(struct scheduler_fixture *f, void (*make)(const char
     make(f->store);
     EXPECT_OK((f->engine = sl_engine_create(&engine, &err)), err);
     EXPECT_OK((f->metrics = sv_metrics_create(&err)), err);
-    EXPECT_OK((f->registry = sv_registry_create(f->engine, f->metrics, &err)), err);
-    EXPECT_OK(sv_registry_load(f->registry, f->store, &err), err);
-    cr_assert(sv_registry_is_complete(f->registry));
-}
-
-struct sv_model_ref *scheduler_fixture_acquire(struct scheduler_fixture *f, const char *id)
-{
-    struct sl_err err;
-    struct sv_model_ref **free_place = f->ref[0] ? &f->ref[1] : &f->ref[0];
-    cr_assert_null(*free_place);
-    EXPECT_OK((*free_place = sv_registry_acquire(f->registry, id, &err)), err);
-    return *free_place;
 }
 
 void scheduler_fixture_start(struct scheduler_fixture *f,
                              const struct sv_scheduler_options *options)
 {
     struct sl_err err;
-    EXPECT_OK((f->scheduler = sv_scheduler_create(options, f->registry, f->metrics, &err)), err);
+    EXPECT_OK((f->scheduler = sv_scheduler_create(options, f->metrics, &err)), err);
     f->server.scheduler = f->scheduler;
+    const struct sv_registry_options registry = {.store = f->store,
+                                                 .engine = f->engine,
+                                                 .metrics = f->metrics,
+                                                 .host = sv_scheduler_host(f->scheduler)};
+    EXPECT_OK((f->registry = sv_registry_create(&registry, &err)), err);
+    EXPECT_OK(sv_registry_load(f->registry, &err), err);
+    cr_assert(sv_registry_is_complete(f->registry));
+}
+
+struct sv_model_ref *scheduler_fixture_acquire(struct scheduler_fixture *f, const char *id)
+{
+    struct sv_model_ref **free_place = f->ref[0] ? &f->ref[1] : &f->ref[0];
+    cr_assert_null(*free_place);
+    cr_assert(*free_place = sv_registry_acquire(f->registry, id, SV_SHARE_MAX));
+    return *free_place;
 }
 
 void scheduler_fixture_release(struct scheduler_fixture *f)
 {
-    sv_scheduler_destroy(f->scheduler);
+    sv_scheduler_stop(f->scheduler);
     for (int i = 0; i < 2; i++)
-        if (f->ref[i])
-            sv_model_ref_release(f->ref[i]);
+        sv_model_ref_release(f->ref[i]);
     sv_registry_destroy(f->registry);
+    sv_scheduler_destroy(f->scheduler);
     sv_metrics_destroy(f->metrics);
     sl_engine_destroy(f->engine);
     test_directory_remove(f->store);

@@ -22,15 +22,15 @@ struct scheduler_fixture {
     struct sv_server server;
 };
 
-/* Loads the models that `make` writes into a store, on one thread. There is no scheduler yet. */
+/* The models that `make` writes into a store, for one thread. There is no scheduler yet. */
 void scheduler_fixture_init(struct scheduler_fixture *f, void (*make)(const char *store));
+
+/* Starts the scheduler and loads the models. */
+void scheduler_fixture_start(struct scheduler_fixture *f,
+                             const struct sv_scheduler_options *options);
 
 /* A model by its id, until scheduler_fixture_release; at most two. */
 struct sv_model_ref *scheduler_fixture_acquire(struct scheduler_fixture *f, const char *id);
-
-/* Starts the scheduler. */
-void scheduler_fixture_start(struct scheduler_fixture *f,
-                             const struct sv_scheduler_options *options);
 
 /* Stops it and frees everything. */
 void scheduler_fixture_release(struct scheduler_fixture *f);

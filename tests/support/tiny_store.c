@@ -1,8 +1,11 @@
 /* tiny_store.c - makes the tiny model with `sluice init`. */
 #include "support/tiny_store.h"
 
+#include "base/file.h"
 #include "support/program.h"
 #include "support/test.h"
+
+#include <dirent.h>
 
 void tiny_store_make(const char *store)
 {
@@ -19,4 +22,35 @@ void tiny_store_make(const char *store)
              "--heads", "2", "--ffn-width", "64", "--context-length", "64");
     pid_t pid = program_start("sluice", args, (const int[]){-1, -1, STDERR_FILENO});
     cr_assert_eq(program_wait(pid), 0, "sluice init failed");
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    struct sl_err err;
+    struct sl_map map = {0};
+    EXPECT_OK(sl_map_open(&map, from, &err), err);
+    const struct sl_slice whole = {.data = map.data, .size = map.size};
+    EXPECT_OK(sl_file_replace(to, &whole, 1, &err), err);
+    sl_map_close(&map);
+}
+
+void tiny_store_copy(const char *store, const char *from, const char *to)
+{
+    char source[PATH_MAX], target[PATH_MAX], fresh[PATH_MAX], one[PATH_MAX], other[PATH_MAX];
+    struct sl_err err;
+    (void)test_path(source, store, from);
+    (void)test_path(target, store, to);
+    (void)test_path(fresh, store, ".copy");
+    char *end = strrchr(target, '/');
+    *end = '\0';
+    EXPECT_OK(sl_directory_make(target, &err), err);
+    *end = '/';
+    EXPECT_OK(sl_directory_make(fresh, &err), err);
+    DIR *entries = opendir(source);
+    cr_assert(entries, "%s", source);
+    for (const struct dirent *e; (e = readdir(entries));)
+        if (e->d_name[0] != '.')
+            copy_file(test_path(one, source, e->d_name), test_path(other, fresh, e->d_name));
+    (void)closedir(entries);
+    EXPECT_OK(sl_directory_publish(fresh, target, &err), err);
 }

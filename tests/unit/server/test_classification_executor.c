@@ -25,8 +25,6 @@ static struct sv_model_ref *mood_served, *plain_served;
 static void open_with(int64_t items_max)
 {
     scheduler_fixture_init(&fixture, tiny_classifiers_make);
-    mood_served = scheduler_fixture_acquire(&fixture, MOOD "@4");
-    plain_served = scheduler_fixture_acquire(&fixture, PLAIN);
     scheduler_fixture_start(
         &fixture, &(struct sv_scheduler_options){
                       .complete = {.max_sequences = 1,
@@ -35,6 +33,8 @@ static void open_with(int64_t items_max)
                       .classify = {.max_batch_size = ITEMS,
                                    .max_batch_tokens = ROWS,
                                    .bounds = {.items_max = items_max, .tokens_max = 10000000}}});
+    mood_served = scheduler_fixture_acquire(&fixture, MOOD "@4");
+    plain_served = scheduler_fixture_acquire(&fixture, PLAIN);
 }
 
 static void open_usual(void)

@@ -19,13 +19,13 @@ static struct sv_model_ref *ref;
 static void open_with(int64_t items_max, int64_t stall_ms)
 {
     scheduler_fixture_init(&fixture, tiny_store_make);
-    ref = scheduler_fixture_acquire(&fixture, TINY_MODEL "@1");
     scheduler_fixture_start(
         &fixture, &(struct sv_scheduler_options){
                       .complete = {.max_sequences = SLOTS,
                                    .max_batch_tokens = 8,
                                    .bounds = {.items_max = items_max, .tokens_max = 10000000},
                                    .write_timeout_ns = stall_ms * 1000000}});
+    ref = scheduler_fixture_acquire(&fixture, TINY_MODEL "@1");
 }
 
 static void open_usual(void)

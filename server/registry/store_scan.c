@@ -1,0 +1,108 @@
+/* store_scan.c - what the store's directories hold. */
+#include "core/log.h"
+#include "registry/registry_state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { DIRECTORY_MAX = 4096 };
+
+const char *sv_check_model_name(const char *name, char reason[static SV_REASON_MAX])
+{
+    static const char accepted[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                   "-_.";
+    if (name[0] == '.' || name[strspn(name, accepted)] != '\0')
+        return "a model name may hold only letters, digits, '-', '_' and '.'";
+    (void)snprintf(reason, SV_REASON_MAX, "a model name has at most %d characters",
+                   SV_MODEL_NAME_BYTES_MAX);
+    return strlen(name) > SV_MODEL_NAME_BYTES_MAX ? reason : NULL;
+}
+
+static bool fail_store(const char *store, struct sl_err *err)
+{
+    return sl_fail(err, SL_IO,
+                   "cannot read the model store '%s': %s; set another with --store or SLUICE_STORE",
+                   store, strerrordesc_np(errno));
+}
+
+bool sv_registry_check_store(const char *store, struct sl_err *err)
+{
+    DIR *entries = opendir(store);
+    if (!entries)
+        return fail_store(store, err);
+    (void)closedir(entries);
+    return true;
+}
+
+/* Files in the store are ignored; a directory was probably meant to be a model. */
+static void warn_no_version(const char *directory)
+{
+    struct stat status;
+    if (stat(directory, &status) == 0 && S_ISDIR(status.st_mode))
+        SV_LOG(SV_LOG_WARN, "directory without a model version", sv_str("directory", directory),
+               sv_str("accepted", "<store>/<model>/<number from 1>"));
+}
+
+/* Adds a directory's version, unless there are too many. The first name found of a version stays: 7
+ * or 007. */
+static void add(struct sv_registry *registry, const char *name, const char *directory)
+{
+    pthread_mutex_lock(&registry->lock);
+    struct sv_model *model = sv_add_model(registry, name);
+    struct sv_version *version = model ? sv_add_version(model, sl_version_parse(directory)) : NULL;
+    if (version && !version->directory[0])
+        memcpy(version->directory, directory, strlen(directory) + 1); /* at most nine digits */
+    pthread_mutex_unlock(&registry->lock);
+}
+
+static bool is_gone(const struct sv_registry *registry, const char *name,
+                    const struct sv_version *version)
+{
+    char path[DIRECTORY_MAX];
+    struct stat status;
+    if (version->ref || version->retired > 0 || version->state == SV_VERSION_LOADING)
+        return false;
+    (void)snprintf(path, sizeof path, "%s/%s/%s", registry->options.store, name,
+                   version->directory);
+    return lstat(path, &status) != 0 && errno == ENOENT;
+}
+
+/* A version that is neither in the store nor in use is forgotten. */
+static void forget_gone(struct sv_registry *registry, const char *name)
+{
+    struct sv_model *model = sv_find_model(registry, name);
+    for (int i = model ? model->count - 1 : -1; i >= 0; i--) {
+        if (!is_gone(registry, name, &model->versions[i]))
+            continue;
+        pthread_mutex_lock(&registry->lock);
+        model->count--;
+        memmove(&model->versions[i], &model->versions[i + 1],
+                (size_t)(model->count - i) * sizeof model->versions[i]);
+        pthread_mutex_unlock(&registry->lock);
+    }
+}
+
+int sv_scan_model(struct sv_registry *registry, const char *name)
+{
+    char path[DIRECTORY_MAX];
+    int found = 0;
+    (void)snprintf(path, sizeof path, "%s/%s", registry->options.store, name);
+    forget_gone(registry, name);
+    DIR *entries = opendir(path);
+    if (!entries)
+        return 0;
+    /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    for (const struct dirent *entry; (entry = readdir(entries));)
+        if (sl_version_parse(entry->d_name) > 0) {
+            add(registry, name, entry->d_name);
+            found++;
+        }
+    (void)closedir(entries);
+    if (found == 0)
+        warn_no_version(path);
+    return found;
+}
