@@ -8,6 +8,9 @@
 #include "http/listeners.h"
 #include "registry/registry.h"
 #include "serve/scheduler.h"
+#include "state/audit.h"
+#include "state/file_store.h"
+#include "state/worker.h"
 
 #include "sluice/engine.h"
 
@@ -179,6 +182,28 @@ static void check_default_classifier(struct daemon *daemon)
     sv_model_ref_release(ref);
 }
 
+/* What survives the daemon; nothing if the option is empty. */
+static bool open_state(struct daemon *daemon, struct sl_err *err)
+{
+    struct sv_server *server = &daemon->server;
+    if (!daemon->options.state[0])
+        return true;
+    bool ok = (server->state = sv_state_open(daemon->options.state, err)) &&
+              (server->audit = sv_audit_open(server->state, err)) &&
+              (server->files = sv_file_store_open(server->state, server, err)) &&
+              (server->worker = sv_worker_start(err));
+    return ok || sl_wrap(err, "state");
+}
+
+static void close_state(struct daemon *daemon)
+{
+    struct sv_server *server = &daemon->server;
+    sv_worker_stop(server->worker);
+    sv_file_store_close(server->files);
+    sv_audit_close(server->audit);
+    sv_state_close(server->state);
+}
+
 static bool start_scheduler(struct daemon *daemon, struct sl_err *err)
 {
     const struct sv_options *o = &daemon->options;
@@ -221,7 +246,7 @@ static bool build(struct daemon *daemon, struct sl_err *err)
     if (getrandom(&server->salt, sizeof server->salt, 0) != sizeof server->salt)
         return sl_fail(err, SL_IO, "cannot get random numbers: %s", strerrordesc_np(errno));
     daemon->listeners = sv_listeners_open(&daemon->options, err);
-    bool built = daemon->listeners && start_engine(daemon, err) &&
+    bool built = daemon->listeners && start_engine(daemon, err) && open_state(daemon, err) &&
                  (server->metrics = sv_metrics_create(err)) && start_scheduler(daemon, err) &&
                  load_models(daemon, err);
     if (!built)
@@ -235,6 +260,7 @@ static void tear_down(struct daemon *daemon)
 {
     sv_listeners_close(daemon->listeners);
     sv_scheduler_stop(daemon->server.scheduler); /* requests give their versions back */
+    close_state(daemon);
     sv_registry_destroy(daemon->server.registry);
     sv_scheduler_destroy(daemon->server.scheduler);
     sv_metrics_destroy(daemon->server.metrics);

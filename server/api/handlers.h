@@ -12,6 +12,15 @@ enum sv_progress sv_handle_ready(struct sv_request *request);       /* GET /v2/h
 enum sv_progress sv_handle_metrics(struct sv_request *request);     /* GET /metrics */
 enum sv_progress sv_handle_root(struct sv_request *request);        /* GET / */
 
+/* Files of clients, in OpenAI's format. */
+extern const struct sv_body_sink sv_file_sink;
+enum sv_progress sv_handle_file_upload(struct sv_request *request);  /* POST /v1/files */
+enum sv_progress sv_handle_files(struct sv_request *request);        /* GET /v1/files */
+enum sv_progress sv_handle_file(struct sv_request *request);         /* GET /v1/files/{id} */
+enum sv_progress sv_handle_file_content(struct sv_request *request); /* .../content */
+enum sv_progress sv_handle_file_delete(struct sv_request *request);  /* DELETE /v1/files/{id} */
+enum sv_progress sv_handle_audit(struct sv_request *request);        /* GET /v1/audit */
+
 /* Text Embeddings Inference: bare, and under /models/{name}. */
 enum sv_progress sv_handle_predict(struct sv_request *request); /* POST /predict, /, /invocations */
 enum sv_progress sv_handle_hf(struct sv_request *request);      /* POST /hf/{name} */

@@ -15,6 +15,14 @@ static const struct sv_route routes[] = {
     {"GET", "/v1/models", SV_SCOPE_INFER, SV_ON_BOTH, SV_API_OPENAI, sv_handle_models},
     {"GET", "/v1/models/{id}", SV_SCOPE_INFER, SV_ON_BOTH, SV_API_OPENAI, sv_handle_model},
 
+    {"POST", "/v1/files", SV_SCOPE_TRAIN, SV_ON_BOTH, SV_API_OPENAI, sv_handle_file_upload},
+    {"GET", "/v1/files", SV_SCOPE_TRAIN, SV_ON_BOTH, SV_API_OPENAI, sv_handle_files},
+    {"GET", "/v1/files/{id}", SV_SCOPE_TRAIN, SV_ON_BOTH, SV_API_OPENAI, sv_handle_file},
+    {"GET", "/v1/files/{id}/content", SV_SCOPE_TRAIN, SV_ON_BOTH, SV_API_OPENAI,
+     sv_handle_file_content},
+    {"DELETE", "/v1/files/{id}", SV_SCOPE_TRAIN, SV_ON_BOTH, SV_API_OPENAI, sv_handle_file_delete},
+    {"GET", "/v1/audit", SV_SCOPE_ADMIN, SV_ON_BOTH, SV_API_OPENAI, sv_handle_audit},
+
     {"POST", "/predict", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_TEI, sv_handle_predict},
     {"POST", "/", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_TEI, sv_handle_predict},
     {"POST", "/invocations", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_TEI, sv_handle_predict},
@@ -66,8 +74,11 @@ static const struct sv_route_hint hints[] = {
     {NULL, NULL},
 };
 
+static const struct sv_route_sink sinks[] = {{"/v1/files", &sv_file_sink}, {NULL, NULL}};
+
 const struct sv_router sv_routes = {.routes = routes,
                                     .count = sizeof routes / sizeof routes[0],
+                                    .sinks = sinks,
                                     .hints = hints};
 
 void sv_routes_index(struct sl_buffer *out)

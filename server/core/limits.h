@@ -78,7 +78,12 @@ enum {
     SV_STREAM_TEXT_BYTES = 4096, /* buffered for one slow reader, per choice */
     SV_STREAM_TOKENS = 64,       /* and, with log probabilities, this many tokens */
 
-    SV_STATE_PATH_MAX = 512, /* of the state directory, with its NUL */
+    SV_STATE_PATH_MAX = 512,  /* of the state directory, with its NUL */
+    SV_WORKER_TASKS_MAX = 64, /* waiting for the thread that works for the disk */
+    SV_FILES_MAX = 10000,
+    SV_UPLOADS_MAX = 16,              /* at the same time */
+    SV_JSON_LINE_BYTES_MAX = 4 << 20, /* of a file in JSON Lines */
+    SV_AUDIT_BYTES_MAX = 4096,        /* one entry of the audit log */
 
     SV_SERIES_MAX = 1024, /* label combinations of one metric */
 

@@ -56,6 +56,17 @@ struct sv_transport {
     const char *(*query)(void *connection, const char *name);
 };
 
+/* Takes the bodies of a route's requests as they arrive, instead of memory. */
+struct sv_body_sink {
+    const char *content_type; /* that the route accepts */
+    int64_t (*bytes_max)(const struct sv_server *server);
+    /* Called before the body. It sets the request's async and state, so that they are destroyed
+     * with the request even if the body never ends. */
+    bool (*begin)(struct sv_request *request, const char *content_type, struct sv_error *error);
+    bool (*receive)(struct sv_request *request, const char *bytes, size_t count,
+                    struct sv_error *error);
+};
+
 struct sv_header {
     const char *name;
     char value[SV_HEADER_VALUE_MAX];
@@ -85,6 +96,7 @@ struct sv_request {
     char path_params[SV_PATH_PARAMS_MAX][SV_PATH_MAX]; /* the values of the route's {name} parts */
     int64_t timeout_ms;                                /* as the client asks; 0: none */
     int64_t received_ns;
+    const struct sv_body_sink *sink; /* takes the body; NULL: `body` does */
     struct sl_buffer body;
 
     struct sv_response response;

@@ -9,6 +9,10 @@ struct sv_options;
 struct sv_metrics;
 struct sv_registry;
 struct sv_scheduler;
+struct sv_state;
+struct sv_audit_log;
+struct sv_worker;
+struct sv_file_store;
 struct sl_buffer;
 
 enum sv_phase {
@@ -22,6 +26,10 @@ struct sv_server {
     struct sv_metrics *metrics;
     struct sv_registry *registry;
     struct sv_scheduler *scheduler;
+    struct sv_state *state; /* NULL, as are the next three: the option state is empty */
+    struct sv_audit_log *audit;
+    struct sv_worker *worker;
+    struct sv_file_store *files;
     _Atomic enum sv_phase phase;
     atomic_int requests_in_flight; /* their response is not finished */
     atomic_int connections;        /* open */

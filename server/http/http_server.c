@@ -243,6 +243,7 @@ static struct sv_exchange *exchange_create(struct sv_http *http, struct MHD_Conn
     sv_body_set_deadline(x);
     (void)sv_request_head_read(request, http->router, method, path, &x->error);
     check_framing(x, version); /* its error takes precedence */
+    sv_body_begin(x, header_of(connection, MHD_HTTP_HEADER_CONTENT_TYPE));
     return x;
 }
 

@@ -40,14 +40,24 @@ static void fail_amid_body(struct sv_exchange *x)
     sl_buffer_release(&text);
 }
 
-bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count)
+/* The body's sink, unless the request has failed. */
+static const struct sv_body_sink *sink_of(const struct sv_exchange *x)
+{
+    return x->error.kind == SV_OK ? x->request->sink : NULL;
+}
+
+void sv_body_begin(struct sv_exchange *x, const char *content_type)
+{
+    const struct sv_body_sink *sink = sink_of(x);
+    if (sink)
+        (void)sink->begin(x->request, content_type, &x->error);
+}
+
+/* Whether the body still fits; else x->error says why not. */
+static void check_room(struct sv_exchange *x, size_t count)
 {
     struct sv_server *server = x->http->server;
-    struct sl_buffer *body = &x->request->body;
-    size_t step = x->received / SV_BODY_CHUNK_BYTES;
-    x->received += count;
-    if (x->received / SV_BODY_CHUNK_BYTES > step)
-        sv_body_set_deadline(x);
+    const struct sl_buffer *body = &x->request->body;
     if (x->error.kind == SV_OK && body->bytes + count > (size_t)server->options->max_body_bytes)
         (void)sv_fail(&x->error, SV_BODY_TOO_LARGE, NULL,
                       "The body is larger than %lld bytes, the maximum.",
@@ -58,6 +68,20 @@ bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count)
                       "The memory for request bodies is full; retry later.");
         x->error.retry_ms = 1000;
     }
+}
+
+bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count)
+{
+    struct sl_buffer *body = &x->request->body;
+    const struct sv_body_sink *sink = sink_of(x);
+    size_t step = x->received / SV_BODY_CHUNK_BYTES;
+    x->received += count;
+    if (x->received / SV_BODY_CHUNK_BYTES > step)
+        sv_body_set_deadline(x);
+    if (sink && sink->receive(x->request, bytes, count, &x->error))
+        return true;
+    if (!sink)
+        check_room(x, count);
     if (x->error.kind != SV_OK) {
         sv_body_discard(x);
         x->discarded += count;
@@ -69,6 +93,6 @@ bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count)
     if (body->failed)
         return false;
     x->body_bytes += (int64_t)count;
-    atomic_fetch_add(&server->body_bytes, (int64_t)count);
+    atomic_fetch_add(&x->http->server->body_bytes, (int64_t)count);
     return true;
 }

@@ -35,6 +35,8 @@ struct sv_exchange {
     struct sv_error error;              /* found before the body was read */
 };
 
+/* Before the body: opens the route's sink, if it has one. */
+void sv_body_begin(struct sv_exchange *x, const char *content_type);
 /* Receives part of a body. The rest of a rejected body is discarded up to a limit, because a client
  * that is still sending would lose the response. False: close the connection. */
 bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count);

@@ -54,8 +54,10 @@ static bool check_route(struct sv_request *request, const struct sv_router *rout
         return sv_fail(error, SV_PATH_TOO_LONG, NULL, "The path is longer than %d bytes.",
                        SV_PATH_MAX - 1);
     request->route = sv_router_find(router, method, path, request->path_params, allow);
-    if (request->route)
+    if (request->route) {
+        request->sink = sv_router_sink(router, request->route);
         return sv_access_check(request, request->route->scope, request->route->listeners, error);
+    }
     if (!allow[0])
         return sv_fail(error, SV_ROUTE_NOT_FOUND, NULL, "No such endpoint: %s; %s", path,
                        sv_router_hint(router, path));
@@ -64,11 +66,24 @@ static bool check_route(struct sv_request *request, const struct sv_router *rout
                    method);
 }
 
+/* Bodies that go to a sink have its type and its bound. */
+static bool check_sink_type(const struct sv_body_sink *sink, const char *type,
+                            struct sv_error *error)
+{
+    size_t word = type ? strcspn(type, "; \t") : 0;
+    return (word == strlen(sink->content_type) &&
+            strncasecmp(type, sink->content_type, word) == 0) ||
+           sv_fail(error, SV_UNSUPPORTED_MEDIA_TYPE, NULL,
+                   "Content-Type must be %s, not \"%.64s\".", sink->content_type, type ? type : "");
+}
+
 static bool check_body(struct sv_request *request, const char *method, struct sv_error *error)
 {
+    const struct sv_body_sink *sink = request->sink;
     const char *length = header(request, "Content-Length");
     const char *type = header(request, "Content-Type");
-    long long max = request->server->options->max_body_bytes;
+    long long max =
+        sink ? sink->bytes_max(request->server) : request->server->options->max_body_bytes;
     if (length && strtoll(length, NULL, 10) > max)
         return sv_fail(error, SV_BODY_TOO_LARGE, NULL,
                        "The body has %s bytes; at most %lld are accepted.", length, max);
@@ -90,6 +105,8 @@ static bool check_body(struct sv_request *request, const char *method, struct sv
     if (!type && header(request, "Origin"))
         return sv_fail(error, SV_UNSUPPORTED_MEDIA_TYPE, NULL,
                        "Requests from a browser need the header Content-Type: application/json.");
+    if (sink)
+        return check_sink_type(sink, type, error);
     if (!type)
         return true;
     size_t word = strcspn(type, "; \t");

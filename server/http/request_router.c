@@ -77,6 +77,15 @@ const struct sv_route *sv_router_find(const struct sv_router *router, const char
     return NULL;
 }
 
+const struct sv_body_sink *sv_router_sink(const struct sv_router *router,
+                                          const struct sv_route *route)
+{
+    for (const struct sv_route_sink *s = router->sinks; s && s->path; s++)
+        if (strcmp(route->method, "POST") == 0 && strcmp(route->path, s->path) == 0)
+            return s->sink;
+    return NULL;
+}
+
 const char *sv_router_hint(const struct sv_router *router, const char *path)
 {
     for (const struct sv_route_hint *hint = router->hints; hint->path; hint++)

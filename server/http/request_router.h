@@ -19,9 +19,16 @@ struct sv_route_hint {
     const char *path, *hint;
 };
 
+/* A POST route whose bodies go to a sink. Those of other routes are JSON, held in memory. */
+struct sv_route_sink {
+    const char *path;
+    const struct sv_body_sink *sink;
+};
+
 struct sv_router {
     const struct sv_route *routes;
     int count;
+    const struct sv_route_sink *sinks; /* NULL path at the end; NULL: none */
     const struct sv_route_hint *hints; /* NULL path at the end */
 };
 
@@ -34,6 +41,10 @@ const struct sv_route *sv_router_find(const struct sv_router *router, const char
                                       const char *path,
                                       char path_params[static SV_PATH_PARAMS_MAX][SV_PATH_MAX],
                                       char allow[static SV_ALLOW_MAX]);
+
+/* The sink of a route; NULL: it has none. */
+const struct sv_body_sink *sv_router_sink(const struct sv_router *router,
+                                          const struct sv_route *route);
 
 const char *sv_router_hint(const struct sv_router *router, const char *path);
 

@@ -32,6 +32,7 @@ done
 
 cp "$scratch/reviews.tsv" "$scratch/more.tsv"
 "$build/sluiced" --config "$top/conf/run.yaml" --store "$scratch/store" --log-level error \
+    --state "$scratch/state" \
     --listen 127.0.0.1:0 --admin-listen 'auto 127.0.0.1:0' --port-file "$scratch/port" &
 daemon=$!
 tries=0

@@ -1,0 +1,322 @@
+/* handle_files.c - /v1/files: uploads, lists, contents, in OpenAI's format. */
+#include "api/handlers.h"
+#include "api/page.h"
+#include "base/json_writer.h"
+#include "core/multipart.h"
+#include "core/options.h"
+#include "state/audit.h"
+#include "state/file_store.h"
+#include "state/worker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool sv_has_state(const struct sv_request *request, struct sv_error *error)
+{
+    if (request->server->state)
+        return sv_request_is_accepted(request, error);
+    error->permanent = true;
+    return sv_fail(error, SV_NOT_IMPLEMENTED, NULL,
+                   "Files and jobs are off; start the daemon with the option state.");
+}
+
+/* ---- POST /v1/files -------------------------------------------------------------------------- */
+
+enum { PURPOSE_MAX = 32 };
+
+/* An upload: first its connection's thread reads the form, then the worker finishes the file. */
+struct upload {
+    struct sv_form form;
+    struct sv_upload *file; /* NULL until the part begins */
+    char part[SV_PART_NAME_MAX];
+    char filename[SV_FILE_NAME_MAX], purpose[PURPOSE_MAX];
+    size_t purpose_bytes;
+    struct sl_buffer object;
+    struct sv_error error;
+    struct sv_request *request;
+    atomic_bool finished;
+};
+
+static void upload_destroy(void *state)
+{
+    struct upload *u = state;
+    sv_upload_destroy(u->file);
+    sl_buffer_release(&u->object);
+    free(u);
+}
+
+static enum sv_progress upload_proceed(struct sv_request *request)
+{
+    struct upload *u = request->state;
+    if (!atomic_load(&u->finished))
+        return SV_PENDING;
+    if (u->error.kind != SV_OK)
+        return sv_request_fail(request, &u->error);
+    sl_buffer_append(&request->response.body, u->object.data, u->object.bytes);
+    return sv_request_respond(request, 200, "application/json");
+}
+
+static ssize_t no_pull(struct sv_request *request, char *bytes, size_t max)
+{
+    (void)request;
+    (void)bytes;
+    (void)max;
+    return SV_PULL_ERROR;
+}
+
+static void no_cancel(struct sv_request *request)
+{
+    (void)request;
+}
+
+static bool no_tick(struct sv_request *request, int64_t now_ns)
+{
+    (void)request;
+    (void)now_ns;
+    return false;
+}
+
+static enum sv_error_kind plain_outcome(struct sv_request *request, bool complete)
+{
+    (void)request;
+    return complete ? SV_OK : SV_CLIENT_DISCONNECTED;
+}
+
+static const struct sv_async upload_async = {.proceed = upload_proceed,
+                                             .pull = no_pull,
+                                             .cancel = no_cancel,
+                                             .tick = no_tick,
+                                             .outcome = plain_outcome,
+                                             .destroy = upload_destroy};
+
+static bool on_part(void *context, const char *name, const char *filename, struct sv_error *error)
+{
+    struct upload *u = context;
+    (void)snprintf(u->part, sizeof u->part, "%s", name);
+    if (strcmp(name, "purpose") == 0) {
+        u->purpose_bytes = 0;
+        return true;
+    }
+    if (strcmp(name, "file") != 0)
+        return sv_fail(error, SV_UNKNOWN_PARAMETER, name,
+                       "Unknown parameter '%s'. Accepted: file, purpose.", name);
+    if (u->file || !filename || !filename[0])
+        return sv_fail(error, SV_INVALID_VALUE, "file",
+                       u->file ? "The form has two files." : "'file' must be a file with a name.");
+    (void)snprintf(u->filename, sizeof u->filename, "%s", filename);
+    u->file = sv_upload_begin(u->request->server->files, error);
+    return u->file;
+}
+
+static bool on_part_data(void *context, const char *bytes, size_t count, struct sv_error *error)
+{
+    struct upload *u = context;
+    if (strcmp(u->part, "file") == 0)
+        return sv_upload_write(u->file, bytes, count, error);
+    if (u->purpose_bytes + count >= sizeof u->purpose)
+        return sv_fail(error, SV_INVALID_VALUE, "purpose", "'purpose' must be \"fine-tune\".");
+    memcpy(u->purpose + u->purpose_bytes, bytes, count);
+    u->purpose_bytes += count;
+    u->purpose[u->purpose_bytes] = '\0';
+    return true;
+}
+
+static bool begin_upload(struct sv_request *request, const char *content_type,
+                         struct sv_error *error)
+{
+    if (!sv_has_state(request, error))
+        return false;
+    struct upload *u = calloc(1, sizeof *u);
+    const struct sv_form_reader reader = {.context = u, .begin = on_part, .data = on_part_data};
+    if (!u)
+        return sv_fail_no_memory(error);
+    u->request = request;
+    request->async = &upload_async;
+    request->state = u;
+    return sv_form_begin(&u->form, content_type, &reader, error);
+}
+
+static bool receive_upload(struct sv_request *request, const char *bytes, size_t count,
+                           struct sv_error *error)
+{
+    struct upload *u = request->state;
+    return sv_form_feed(&u->form, bytes, count, error);
+}
+
+/* A file, and the form around it. */
+static int64_t upload_bytes_max(const struct sv_server *server)
+{
+    return server->options->max_file_bytes +
+           (int64_t)SV_PARTS_IN_FORM_MAX * (SV_PART_HEAD_MAX + SV_BOUNDARY_MAX);
+}
+
+const struct sv_body_sink sv_file_sink = {.content_type = "multipart/form-data",
+                                          .bytes_max = upload_bytes_max,
+                                          .begin = begin_upload,
+                                          .receive = receive_upload};
+
+static bool check_form(const struct upload *u, struct sv_error *error)
+{
+    if (!sv_form_end(&u->form, error))
+        return false;
+    if (!u->file)
+        return sv_fail(error, SV_MISSING_PARAMETER, "file", "'file' is required.");
+    if (!u->purpose[0])
+        return sv_fail(error, SV_MISSING_PARAMETER, "purpose",
+                       "'purpose' is required: \"fine-tune\".");
+    return strcmp(u->purpose, "fine-tune") == 0 ||
+           sv_fail(error, SV_INVALID_VALUE, "purpose",
+                   "'purpose' must be \"fine-tune\", not \"%.32s\".", u->purpose);
+}
+
+/* On the worker's thread. */
+static void finish_upload(void *context)
+{
+    struct upload *u = context;
+    struct sv_request *request = u->request;
+    if (sv_upload_finish(u->file, u->filename, u->purpose, &u->object, &u->error))
+        sv_audit(request, "file.create", u->filename, u->object.data);
+    atomic_store(&u->finished, true);
+    sv_request_wake(request);
+    sv_request_release(request);
+}
+
+enum sv_progress sv_handle_file_upload(struct sv_request *request)
+{
+    struct sv_error error = {0};
+    struct upload *u = request->state;
+    if (!check_form(u, &error))
+        return sv_request_fail(request, &error);
+    (void)sv_request_acquire(request); /* the worker's */
+    if (sv_worker_submit(request->server->worker, finish_upload, u))
+        return SV_PENDING;
+    sv_request_release(request);
+    (void)sv_fail(&error, SV_OVERLOADED, NULL, "Too many files are being stored; retry later.");
+    error.retry_ms = 1000;
+    return sv_request_fail(request, &error);
+}
+
+/* ---- the others ------------------------------------------------------------------------------ */
+
+enum sv_progress sv_handle_files(struct sv_request *request)
+{
+    enum { LIMIT_MAX = 10000 };
+
+    const struct sv_page_rules rules = {.collection = SV_FILES,
+                                        .limit_max = LIMIT_MAX,
+                                        .limit_default = LIMIT_MAX,
+                                        .has_order = true,
+                                        .filter = "purpose",
+                                        .filter_member = "$.purpose"};
+    struct sv_error error = {0};
+    if (!sv_has_state(request, &error) || !sv_page_respond(request, &rules, &error))
+        return sv_request_fail(request, &error);
+    return sv_request_respond(request, 200, "application/json");
+}
+
+enum sv_progress sv_handle_file(struct sv_request *request)
+{
+    struct sv_error error = {0};
+    if (!sv_has_state(request, &error) ||
+        !sv_file_describe(request->server->files, request->path_params[0], "file_id",
+                          &request->response.body, &error))
+        return sv_request_fail(request, &error);
+    return sv_request_respond(request, 200, "application/json");
+}
+
+enum sv_progress sv_handle_file_delete(struct sv_request *request)
+{
+    struct sv_error error = {0};
+    const char *id = request->path_params[0];
+    if (!sv_has_state(request, &error) || !sv_file_delete(request->server->files, id, &error))
+        return sv_request_fail(request, &error);
+    sv_audit(request, "file.delete", id, NULL);
+    struct sl_json_writer json = {.out = &request->response.body};
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "id"), id);
+    sl_json_add_string(sl_json_key(&json, "object"), "file");
+    sl_json_add_bool(sl_json_key(&json, "deleted"), true);
+    sl_json_end_object(&json);
+    return sv_request_respond(request, 200, "application/json");
+}
+
+enum sv_progress sv_handle_audit(struct sv_request *request)
+{
+    enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 100 };
+
+    const struct sv_page_rules rules = {.collection = SV_AUDIT,
+                                        .limit_max = LIMIT_MAX,
+                                        .limit_default = LIMIT_DEFAULT,
+                                        .has_order = true,
+                                        .filter = "action",
+                                        .filter_member = "$.action"};
+    struct sv_error error = {0};
+    if (!sv_has_state(request, &error) || !sv_page_respond(request, &rules, &error))
+        return sv_request_fail(request, &error);
+    return sv_request_respond(request, 200, "application/json");
+}
+
+/* ---- GET /v1/files/{id}/content -------------------------------------------------------------- */
+
+struct download {
+    int fd;
+    int64_t left;
+};
+
+static ssize_t download_pull(struct sv_request *request, char *bytes, size_t max)
+{
+    struct download *d = request->state;
+    if (d->left == 0)
+        return SV_PULL_END;
+    ssize_t taken = read(d->fd, bytes, (int64_t)max < d->left ? max : (size_t)d->left);
+    if (taken <= 0)
+        return taken < 0 && errno == EINTR ? download_pull(request, bytes, max) : SV_PULL_ERROR;
+    d->left -= taken;
+    return taken;
+}
+
+static enum sv_progress download_proceed(struct sv_request *request)
+{
+    (void)request;
+    return SV_STREAMING;
+}
+
+static void download_destroy(void *state)
+{
+    struct download *d = state;
+    (void)close(d->fd);
+    free(d);
+}
+
+static const struct sv_async download_async = {.proceed = download_proceed,
+                                               .pull = download_pull,
+                                               .cancel = no_cancel,
+                                               .tick = no_tick,
+                                               .outcome = plain_outcome,
+                                               .destroy = download_destroy};
+
+enum sv_progress sv_handle_file_content(struct sv_request *request)
+{
+    struct sv_error error = {0};
+    struct download *d = NULL;
+    int64_t bytes = 0;
+    int fd = sv_has_state(request, &error)
+                 ? sv_file_open(request->server->files, request->path_params[0], &bytes, &error)
+                 : -1;
+    if (fd >= 0)
+        d = calloc(1, sizeof *d);
+    if (fd >= 0 && !d) {
+        (void)close(fd);
+        (void)sv_fail_no_memory(&error);
+    }
+    if (!d)
+        return sv_request_fail(request, &error);
+    *d = (struct download){.fd = fd, .left = bytes};
+    request->async = &download_async;
+    request->state = d;
+    (void)sv_request_respond(request, 200, "application/octet-stream");
+    return SV_STREAMING;
+}

@@ -1,0 +1,242 @@
+/* upload.c - a file on its way from a client to the disk. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
+#include "core/options.h"
+#include "core/request.h"
+#include "state/file_store_impl.h"
+#include "json/json_lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+struct sv_upload {
+    struct sv_file_store *store;
+    char id[SV_FILE_ID_MAX];
+    char directory[SV_FILE_PATH_MAX]; /* under tmp/ */
+    int fd;
+    int64_t bytes, checked; /* written; when the free space of the disk was looked at last */
+    bool published;
+};
+
+static bool fail_full(const char *why, struct sv_error *error)
+{
+    (void)sv_fail(error, SV_STORAGE_FULL, "file", "%s; delete files that are not needed.", why);
+    error->permanent = true;
+    return false;
+}
+
+static bool has_free_space(const struct sv_upload *upload, struct sv_error *error)
+{
+    struct statvfs disk;
+    const struct sv_options *o = upload->store->server->options;
+    if (fstatvfs(upload->fd, &disk) != 0)
+        return true;
+    int64_t available = (int64_t)disk.f_bavail * (int64_t)disk.f_frsize;
+    return available > o->disk_reserve ||
+           fail_full("The disk of the state directory is almost full", error);
+}
+
+static bool open_content(struct sv_upload *upload, struct sl_err *err)
+{
+    char path[SV_FILE_PATH_MAX + 16];
+    (void)snprintf(path, sizeof path, "%s/content", upload->directory);
+    if (mkdir(upload->directory, S_IRWXU) != 0)
+        return sl_fail(err, SL_IO, "make directory '%s': %s", upload->directory,
+                       strerrordesc_np(errno));
+    upload->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    return upload->fd >= 0 || sl_fail(err, SL_IO, "create '%s': %s", path, strerrordesc_np(errno));
+}
+
+struct sv_upload *sv_upload_begin(struct sv_file_store *store, struct sv_error *error)
+{
+    struct sl_err err;
+    struct sv_upload *upload = calloc(1, sizeof *upload);
+    if (!upload) {
+        (void)sv_fail_no_memory(error);
+        return NULL;
+    }
+    upload->store = store;
+    upload->fd = -1;
+    (void)snprintf(upload->id, sizeof upload->id, "file-%016llx",
+                   (unsigned long long)sv_next_id(store->server));
+    (void)snprintf(upload->directory, sizeof upload->directory, "%s/tmp/%s",
+                   sv_state_directory(store->state), upload->id);
+    bool ok = true;
+    if (atomic_fetch_add(&store->uploads, 1) >= SV_UPLOADS_MAX) {
+        ok = sv_fail(error, SV_OVERLOADED, NULL, "%d files are being uploaded; retry later.",
+                     SV_UPLOADS_MAX);
+        error->retry_ms = 1000;
+    }
+    if (ok && atomic_load(&store->count) >= SV_FILES_MAX)
+        ok = fail_full("The server has as many files as it keeps", error);
+    ok = ok && (open_content(upload, &err) || sv_file_fail_disk(&err, error));
+    if (ok && has_free_space(upload, error))
+        return upload;
+    sv_upload_destroy(upload);
+    return NULL;
+}
+
+static bool check_size(struct sv_upload *upload, size_t count, struct sv_error *error)
+{
+    enum { CHECK_BYTES = 4 << 20 };
+
+    const struct sv_options *o = upload->store->server->options;
+    if (upload->bytes + (int64_t)count > o->max_file_bytes)
+        return sv_fail(error, SV_BODY_TOO_LARGE, "file",
+                       "The file is larger than %lld bytes, the maximum.",
+                       (long long)o->max_file_bytes);
+    if (atomic_fetch_add(&upload->store->bytes, (int64_t)count) + (int64_t)count >
+        o->max_files_bytes) {
+        atomic_fetch_sub(&upload->store->bytes, (int64_t)count);
+        return fail_full("The files would take more room than max_files_bytes", error);
+    }
+    upload->bytes += (int64_t)count;
+    if (upload->bytes - upload->checked < CHECK_BYTES)
+        return true;
+    upload->checked = upload->bytes;
+    return has_free_space(upload, error);
+}
+
+bool sv_upload_write(struct sv_upload *upload, const char *bytes, size_t count,
+                     struct sv_error *error)
+{
+    struct sl_err err;
+    if (!check_size(upload, count, error))
+        return false;
+    while (count > 0) {
+        ssize_t written = write(upload->fd, bytes, count);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0) {
+            (void)sl_fail(&err, SL_IO, "write '%s/content': %s", upload->directory,
+                          strerrordesc_np(errno));
+            return errno == ENOSPC || errno == EDQUOT
+                       ? fail_full("The disk of the state directory is full", error)
+                       : sv_file_fail_disk(&err, error);
+        }
+        bytes += written;
+        count -= (size_t)written;
+    }
+    return true;
+}
+
+/* What the name of a data file may end with, before .gz or .xz. */
+static const char *const formats[] = {".jsonl", ".json", ".tsv", ".csv", ".txt"};
+
+static bool ends_with(const char *text, size_t bytes, const char *end)
+{
+    size_t length = strlen(end);
+    return bytes > length && strncasecmp(text + bytes - length, end, length) == 0;
+}
+
+/* The format that a file's name ends with; NULL: another. */
+static const char *format_of(const char *name, bool *is_compressed)
+{
+    size_t bytes = strlen(name);
+    *is_compressed = ends_with(name, bytes, ".gz") || ends_with(name, bytes, ".xz");
+    bytes -= *is_compressed ? 3 : 0;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (ends_with(name, bytes, formats[i]))
+            return formats[i];
+    return NULL;
+}
+
+/* What is certain to be useless is refused at once; training reads the rest in full. */
+static bool check_content(const struct sv_upload *upload, const char *filename,
+                          struct sv_error *error)
+{
+    char path[SV_FILE_PATH_MAX + 16];
+    struct sl_map map;
+    struct sl_err err;
+    bool is_compressed;
+    const char *format = format_of(filename, &is_compressed);
+    if (!format)
+        return sv_fail(error, SV_INVALID_VALUE, "file",
+                       "The file's name must end with .jsonl, .tsv, .csv or .txt, and perhaps .gz "
+                       "or .xz; it is \"%.64s\".",
+                       filename);
+    if (upload->bytes == 0)
+        return sv_fail(error, SV_INVALID_VALUE, "file", "The file is empty.");
+    (void)snprintf(path, sizeof path, "%s/content", upload->directory);
+    if (is_compressed)
+        return true;
+    if (!sl_map_open(&map, path, &err))
+        return sv_file_fail_disk(&err, error);
+    bool ok =
+        strncmp(format, ".json", 5) == 0
+            ? sv_json_lines_check(map.data, map.size, error)
+            : sl_utf8_check(map.data, map.size, &err) ||
+                  sv_fail(error, SV_INVALID_VALUE, "file", "The file is not UTF-8: %s.", err.text);
+    sl_map_close(&map);
+    return ok;
+}
+
+static void write_object(const struct sv_upload *upload, const char *filename, const char *purpose,
+                         struct sl_buffer *out)
+{
+    struct sl_json_writer json = {.out = out};
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "id"), upload->id);
+    sl_json_add_string(sl_json_key(&json, "object"), "file");
+    sl_json_add_int(sl_json_key(&json, "bytes"), upload->bytes);
+    sl_json_add_int(sl_json_key(&json, "created_at"), sl_wall_ns() / 1000000000);
+    sl_json_add_string(sl_json_key(&json, "filename"), filename);
+    sl_json_add_string(sl_json_key(&json, "purpose"), purpose);
+    sl_json_add_string(sl_json_key(&json, "status"), "processed");
+    sl_json_end_object(&json);
+}
+
+static bool publish(struct sv_upload *upload, const char *object, struct sl_err *err)
+{
+    char path[SV_FILE_PATH_MAX + 16];
+    const struct sl_slice slice = {object, strlen(object)};
+    (void)snprintf(path, sizeof path, "%s/file.json", upload->directory);
+    if (!sl_file_replace(path, &slice, 1, err))
+        return false;
+    sv_file_path(upload->store, upload->id, "", path);
+    upload->published = sl_directory_publish(upload->directory, path, err);
+    return upload->published &&
+           sv_state_put(upload->store->state, SV_FILES, upload->id, NULL, object, err);
+}
+
+bool sv_upload_finish(struct sv_upload *upload, const char *filename, const char *purpose,
+                      struct sl_buffer *object, struct sv_error *error)
+{
+    struct sl_err err;
+    struct sl_buffer text = {0};
+    if (!check_content(upload, filename, error))
+        return false;
+    write_object(upload, filename, purpose, &text);
+    bool ok = (sl_buffer_check(&text, &err) && publish(upload, text.data, &err)) ||
+              sv_file_fail_disk(&err, error);
+    if (ok) {
+        atomic_fetch_add(&upload->store->count, 1);
+        sl_buffer_append(object, text.data, text.bytes);
+    }
+    sl_buffer_release(&text);
+    return ok;
+}
+
+void sv_upload_destroy(struct sv_upload *upload)
+{
+    struct sl_err ignored;
+    if (!upload)
+        return;
+    if (upload->fd >= 0)
+        (void)close(upload->fd);
+    if (!upload->published) {
+        (void)!sl_directory_remove(upload->directory, &ignored);
+        atomic_fetch_sub(&upload->store->bytes, upload->bytes);
+    }
+    atomic_fetch_sub(&upload->store->uploads, 1);
+    free(upload);
+}
