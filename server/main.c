@@ -1,5 +1,6 @@
 /* main.c - sluiced: reads options, builds the modules from the bottom up, serves, tears them
  * down. */
+#include "access/keys.h"
 #include "api/routes.h"
 #include "base/clock.h"
 #include "core/log.h"
@@ -39,19 +40,20 @@ struct daemon {
 
 /* ---- before there are threads --------------------------------------------------------------- */
 
-/* The signals that shut the daemon down. They are blocked in every thread and awaited by main. */
-static sigset_t shutdown_signals(void)
+/* The signals that shut the daemon down or reload, blocked in every thread and awaited by main. */
+static sigset_t awaited_signals(void)
 {
     sigset_t set;
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGTERM);
     (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGHUP);
     return set;
 }
 
 static void prepare_process(void)
 {
-    sigset_t set = shutdown_signals();
+    sigset_t set = awaited_signals();
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     (void)sigaction(SIGPIPE, &ignore, NULL);
@@ -94,7 +96,10 @@ static int check_config(const struct sv_options *options)
 {
     struct sl_err err;
     char path[2 * SV_OPTION_TEXT_MAX];
-    if (!sv_listeners_check(options, &err) || !sv_registry_check_store(options->store, &err)) {
+    struct sv_keys *keys = sv_keys_create(options->api_keys_file, &err);
+    bool checked = keys && sv_listeners_check(options, sv_keys_are_set(keys), &err);
+    sv_keys_destroy(keys);
+    if (!checked || !sv_registry_check_store(options->store, &err)) {
         (void)fprintf(stderr, "sluiced: %s\n", err.text);
         return EXIT_BAD_OPTIONS;
     }
@@ -237,6 +242,24 @@ static bool load_models(struct daemon *daemon, struct sl_err *err)
     return daemon->server.registry && sv_registry_load(daemon->server.registry, err);
 }
 
+static void log_keys(struct sv_keys *keys)
+{
+    if (sv_keys_are_set(keys))
+        SV_LOG(SV_LOG_INFO, "API keys", sv_str("file", sv_keys_file(keys)),
+               sv_int("keys", sv_keys_count(keys)));
+}
+
+static bool open_listeners(struct daemon *daemon, struct sl_err *err)
+{
+    struct sv_keys *keys = sv_keys_create(daemon->options.api_keys_file, err);
+    daemon->server.keys = keys;
+    if (!keys)
+        return false;
+    log_keys(keys);
+    daemon->listeners = sv_listeners_open(&daemon->options, sv_keys_are_set(keys), err);
+    return daemon->listeners != NULL;
+}
+
 static bool build(struct daemon *daemon, struct sl_err *err)
 {
     struct sv_server *server = &daemon->server;
@@ -245,10 +268,9 @@ static bool build(struct daemon *daemon, struct sl_err *err)
     sv_routes_index(&daemon->index);
     if (getrandom(&server->salt, sizeof server->salt, 0) != sizeof server->salt)
         return sl_fail(err, SL_IO, "cannot get random numbers: %s", strerrordesc_np(errno));
-    daemon->listeners = sv_listeners_open(&daemon->options, err);
-    bool built = daemon->listeners && start_engine(daemon, err) && open_state(daemon, err) &&
-                 (server->metrics = sv_metrics_create(err)) && start_scheduler(daemon, err) &&
-                 load_models(daemon, err);
+    bool built = open_listeners(daemon, err) && start_engine(daemon, err) &&
+                 open_state(daemon, err) && (server->metrics = sv_metrics_create(err)) &&
+                 start_scheduler(daemon, err) && load_models(daemon, err);
     if (!built)
         return false;
     record_build_metrics(daemon);
@@ -259,6 +281,7 @@ static bool build(struct daemon *daemon, struct sl_err *err)
 static void tear_down(struct daemon *daemon)
 {
     sv_listeners_close(daemon->listeners);
+    sv_keys_destroy(daemon->server.keys);
     sv_scheduler_stop(daemon->server.scheduler); /* requests give their versions back */
     close_state(daemon);
     sv_registry_destroy(daemon->server.registry);
@@ -270,12 +293,26 @@ static void tear_down(struct daemon *daemon)
 
 /* ---- serving -------------------------------------------------------------------------------- */
 
-/* Waits for a shutdown signal, at most `ms`. True: it came. */
-static bool wait_for_shutdown_signal(int64_t ms)
+/* SIGHUP: what can change while the daemon runs is read again. What cannot be read stays as it is.
+ */
+static void reload(struct daemon *daemon)
 {
-    sigset_t set = shutdown_signals();
+    struct sl_err err;
+    if (sv_keys_reload(daemon->server.keys, &err))
+        log_keys(daemon->server.keys);
+    else
+        SV_LOG(SV_LOG_ERROR, "API keys stay as they were", sv_str("reason", err.text));
+}
+
+/* Waits for a shutdown signal, at most `ms`. True: it came. SIGHUP is answered. */
+static bool wait_for_shutdown_signal(struct daemon *daemon, int64_t ms)
+{
+    sigset_t set = awaited_signals();
     const struct timespec limit = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-    return sigtimedwait(&set, NULL, &limit) > 0;
+    int number = sigtimedwait(&set, NULL, &limit);
+    if (number == SIGHUP)
+        reload(daemon);
+    return number > 0 && number != SIGHUP;
 }
 
 /* Waits until no request is left, a second signal comes, or the time is over. True: none is left.
@@ -284,7 +321,7 @@ static bool wait_for_requests(struct daemon *daemon, int64_t seconds, bool *forc
 {
     int64_t until = sl_now_ns() + seconds * 1000000000;
     while (atomic_load(&daemon->server.requests_in_flight) > 0 && sl_now_ns() < until && !*forced)
-        *forced = wait_for_shutdown_signal(20);
+        *forced = wait_for_shutdown_signal(daemon, 20);
     return atomic_load(&daemon->server.requests_in_flight) == 0;
 }
 
@@ -311,7 +348,7 @@ static void drain(struct daemon *daemon)
     (void)wait_for_requests(daemon, SV_FLUSH_SECONDS, &forced);
     for (int i = 0; i < CANCEL_TRIES && atomic_load(&daemon->server.requests_in_flight) > 0; i++) {
         sv_listeners_cancel_all(daemon->listeners);
-        (void)wait_for_shutdown_signal(50);
+        (void)wait_for_shutdown_signal(daemon, 50);
     }
 }
 
@@ -334,7 +371,7 @@ static void serve(struct daemon *daemon)
         0, "READY=1\nSTATUS=Serving on port %d%s.", sv_listeners_port(daemon->listeners),
         sv_registry_is_complete(daemon->server.registry) ? "" : "; a model failed to load");
     uint64_t requests_started = 0;
-    while (!wait_for_shutdown_signal(SV_IDLE_MS))
+    while (!wait_for_shutdown_signal(daemon, SV_IDLE_MS))
         requests_started = trim_heap(daemon, requests_started);
     drain(daemon);
     SV_LOG(SV_LOG_INFO, "stopped",

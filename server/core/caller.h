@@ -1,11 +1,18 @@
-/* caller.h - what a route asks of its caller: a scope, and the listener to come through. */
+/* caller.h - who sent a request, and what a route asks of its caller: a scope, and the listener to
+ * come through. */
 #pragma once
+
+#include "base/api_key.h"
+#include "core/limits.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
 
 /* What a caller may do. A key has any number of scopes; none contains another. */
 enum sv_scope {
     SV_SCOPE_NONE,    /* no route has it; a test checks */
     SV_SCOPE_OPEN,    /* everybody, without a key */
-    SV_SCOPE_METRICS, /* monitoring */
+    SV_SCOPE_METRICS, /* monitoring; from here on in the order of SL_SCOPES */
     SV_SCOPE_INFER,   /* use of the models */
     SV_SCOPE_TRAIN,   /* files and training jobs */
     SV_SCOPE_ADMIN    /* which models are served */
@@ -16,4 +23,12 @@ enum sv_listener {
     SV_ON_INFERENCE = 1, /* the option listen */
     SV_ON_ADMIN = 2,     /* the option admin_listen; on threads of its own */
     SV_ON_BOTH = SV_ON_INFERENCE | SV_ON_ADMIN
+};
+
+/* For the audit trail. */
+struct sv_caller {
+    char name[SV_CALLER_NAME_MAX];       /* key:NAME, unix:UID or anonymous */
+    char address[SV_CALLER_ADDRESS_MAX]; /* 127.0.0.1:40000, [::1]:40000 or unix */
+    bool is_unix;                        /* came through a UNIX socket, */
+    uid_t uid;                           /* from a process of this user */
 };

@@ -46,7 +46,11 @@ enum {
     SV_ADMIN_ADDRESSES_MAX = 4,
     SV_ADMIN_CONNECTIONS_MAX = 64, /* at each address of the admin listener */
     SV_ADMIN_BODIES_BYTES =
-        64 << 20,           /* its bodies fit when those of inference are at their bound */
+        64 << 20,          /* its bodies fit when those of inference are at their bound */
+    SV_KEYS_MAX = 1024,    /* API keys */
+    SV_KEY_LINE_MAX = 512, /* a line of the keys file, with newline and NUL */
+    SV_CALLER_NAME_MAX = 64,
+    SV_CALLER_ADDRESS_MAX = 64,
     SV_UNIX_PATH_MAX = 108, /* a socket's path, with its NUL */
     SV_UNIX_SOCKET_MODE = 0660,
 

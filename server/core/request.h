@@ -89,7 +89,8 @@ struct sv_response {
 
 struct sv_request {
     struct sv_server *server;
-    enum sv_listener listener;    /* that it came through */
+    enum sv_listener listener; /* that it came through */
+    struct sv_caller caller;
     const struct sv_route *route; /* NULL: no route has this path */
     enum sv_api api;
     char request_id[SV_REQUEST_ID_MAX + 1];

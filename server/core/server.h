@@ -7,6 +7,7 @@
 struct sl_engine;
 struct sv_options;
 struct sv_metrics;
+struct sv_keys;
 struct sv_registry;
 struct sv_scheduler;
 struct sv_state;
@@ -23,6 +24,7 @@ enum sv_phase {
 struct sv_server {
     const struct sv_options *options;
     const struct sl_engine *engine;
+    struct sv_keys *keys;
     struct sv_metrics *metrics;
     struct sv_registry *registry;
     struct sv_scheduler *scheduler;

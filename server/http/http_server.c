@@ -9,6 +9,7 @@
 #include "core/metrics.h"
 #include "core/options.h"
 #include "http/connection_watcher.h"
+#include "http/peer.h"
 #include "http/request_body.h"
 #include "http/request_head.h"
 #include "http/request_router.h"
@@ -200,6 +201,7 @@ static enum MHD_Result inspect_header(void *context, enum MHD_ValueKind kind, co
     struct sv_framing *f = context;
     (void)kind;
     f->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+    f->authorizations += strcasecmp(name, MHD_HTTP_HEADER_AUTHORIZATION) == 0;
     f->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
     f->is_suspicious = f->is_suspicious || sv_header_is_suspicious(name, value);
     if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
@@ -233,6 +235,7 @@ static struct sv_exchange *exchange_create(struct sv_http *http, struct MHD_Conn
         return NULL;
     }
     request->listener = http->listener;
+    sv_peer_read(socket_of(connection), &request->caller);
     x->http = http;
     x->request = request;
     x->connection = connection;

@@ -94,8 +94,8 @@ static struct addrinfo *resolve(const struct sv_address *address, struct sl_err 
         return info;
     (void)sl_fail(
         err, SL_BAD_INPUT,
-        "%s: '%s' can be reached from other machines and there is no authentication; listen on "
-        "a loopback address behind a proxy%s",
+        "%s: '%s' can be reached from other machines and there are no API keys; set api_keys_file, "
+        "or listen on a loopback address%s",
         address->option, address->text, is_listen(address) ? ", or set insecure: true" : "");
     freeaddrinfo(info);
     return NULL;

@@ -24,6 +24,7 @@ struct listener {
 
 struct sv_listeners {
     const struct sv_options *options;
+    bool has_keys;
     struct listener list[LISTENERS_MAX]; /* the first is `listen` */
     int count;
 };
@@ -74,10 +75,10 @@ static bool add_admin(struct sv_listeners *l, const char *word, size_t length, s
     return strcmp(listener->address, "auto") != 0 || add_auto(l, listener, err);
 }
 
-static bool read_addresses(struct sv_listeners *l, const struct sv_options *options,
+static bool read_addresses(struct sv_listeners *l, const struct sv_options *options, bool has_keys,
                            struct sl_err *err)
 {
-    *l = (struct sv_listeners){.options = options, .count = 1};
+    *l = (struct sv_listeners){.options = options, .has_keys = has_keys, .count = 1};
     l->list[0].socket.fd = -1;
     (void)snprintf(l->list[0].address, sizeof l->list[0].address, "%s", options->listen);
     const char *word = options->admin_listen;
@@ -93,13 +94,14 @@ static struct sv_address address_of(const struct sv_listeners *l, const struct l
 {
     return (struct sv_address){.text = listener->address,
                                .option = listener->is_admin ? "admin_listen" : "listen",
-                               .is_public_fine = !listener->is_admin && l->options->insecure};
+                               .is_public_fine =
+                                   l->has_keys || (!listener->is_admin && l->options->insecure)};
 }
 
-bool sv_listeners_check(const struct sv_options *options, struct sl_err *err)
+bool sv_listeners_check(const struct sv_options *options, bool has_keys, struct sl_err *err)
 {
     struct sv_listeners l;
-    bool good = read_addresses(&l, options, err);
+    bool good = read_addresses(&l, options, has_keys, err);
     for (int i = 0; good && i < l.count; i++) {
         struct sv_address address = address_of(&l, &l.list[i]);
         good = l.list[i].is_optional || sv_listen_check(&address, err);
@@ -123,14 +125,15 @@ static bool open_all(struct sv_listeners *l, struct sl_err *err)
     return true;
 }
 
-struct sv_listeners *sv_listeners_open(const struct sv_options *options, struct sl_err *err)
+struct sv_listeners *sv_listeners_open(const struct sv_options *options, bool has_keys,
+                                       struct sl_err *err)
 {
     struct sv_listeners *l = malloc(sizeof *l);
     if (!l) {
         (void)sl_fail(err, SL_NO_MEMORY, "listeners");
         return NULL;
     }
-    if (read_addresses(l, options, err) && open_all(l, err))
+    if (read_addresses(l, options, has_keys, err) && open_all(l, err))
         return l;
     sv_listeners_close(l);
     return NULL;

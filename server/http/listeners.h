@@ -10,12 +10,13 @@
 struct sv_listeners;
 struct sv_router;
 
-/* Checks the addresses without binding them. */
-bool sv_listeners_check(const struct sv_options *options, struct sl_err *err) SL_MUST_CHECK;
+/* Checks the addresses without binding them. Addresses that other machines can reach need keys. */
+bool sv_listeners_check(const struct sv_options *options, bool has_keys, struct sl_err *err)
+    SL_MUST_CHECK;
 
 /* Binds all addresses. `options` must outlive it. NULL: see err. */
-struct sv_listeners *sv_listeners_open(const struct sv_options *options, struct sl_err *err)
-    SL_MUST_CHECK;
+struct sv_listeners *sv_listeners_open(const struct sv_options *options, bool has_keys,
+                                       struct sl_err *err) SL_MUST_CHECK;
 /* Accepts requests. Server and router must outlive it. */
 bool sv_listeners_start(struct sv_listeners *listeners, struct sv_server *server,
                         const struct sv_router *router, struct sl_err *err) SL_MUST_CHECK;

@@ -169,6 +169,8 @@ bool sv_framing_is_valid(const struct sv_framing *f, struct sv_error *error)
     if (f->hosts > 1 || (is_http_1_1 && f->hosts == 0))
         return sv_fail(error, SV_BAD_REQUEST, NULL,
                        "HTTP/1.1 needs exactly one Host header, not %d.", f->hosts);
+    if (f->authorizations > 1)
+        return sv_fail(error, SV_BAD_REQUEST, NULL, "There is more than one Authorization header.");
     if (f->lengths > 1 || (f->lengths > 0 && f->codings > 0))
         return sv_fail(
             error, SV_BAD_REQUEST, NULL,

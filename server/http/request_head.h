@@ -11,7 +11,7 @@ bool sv_request_head_read(struct sv_request *request, const struct sv_router *ro
 /* The headers that say where a request ends and which host it is for: how often each occurs. */
 struct sv_framing {
     const char *version;
-    int lengths, codings, hosts;
+    int lengths, codings, hosts, authorizations;
     bool is_chunked;
     bool is_suspicious; /* has a header that a proxy may read differently */
 };

@@ -118,7 +118,7 @@ void sv_audit_close(struct sv_audit_log *log)
 
 /* What is known of a change. */
 struct entry {
-    const char *actor, *request_id, *action, *target, *detail;
+    const char *actor, *address, *request_id, *action, *target, *detail;
 };
 
 static void write_entry(const struct entry *e, const char *id, struct sl_buffer *out)
@@ -129,6 +129,7 @@ static void write_entry(const struct entry *e, const char *id, struct sl_buffer 
     sl_json_add_string(sl_json_key(&json, "object"), "audit.event");
     sl_json_add_int(sl_json_key(&json, "created_at"), sl_wall_ns() / 1000000000);
     sl_json_add_string(sl_json_key(&json, "actor"), e->actor);
+    sl_json_add_string(sl_json_key(&json, "address"), e->address);
     sl_json_add_string(sl_json_key(&json, "request_id"), e->request_id);
     sl_json_add_string(sl_json_key(&json, "action"), e->action);
     sl_json_add_string(sl_json_key(&json, "target"), e->target);
@@ -173,7 +174,8 @@ static void record(struct sv_server *server, const struct entry *e)
 void sv_audit(const struct sv_request *request, const char *action, const char *target,
               const char *detail)
 {
-    record(request->server, &(struct entry){.actor = "anonymous",
+    record(request->server, &(struct entry){.actor = request->caller.name,
+                                            .address = request->caller.address,
                                             .request_id = request->request_id,
                                             .action = action,
                                             .target = target,

@@ -299,7 +299,7 @@ static const struct {
     {"systemd/*", {"server/main.c"}},
     {"yaml.h", {"server/core/options_file.c"}},
     {"sqlite3.h", {"server/state/state.c"}},
-    {"nettle/*", {"engine/base/file.c"}},
+    {"nettle/*", {"engine/base/file.c", "engine/base/api_key.c"}},
     {"utf8proc.h", {"engine/base/utf8.c", "engine/tokenizer/normalizer.c"}},
     {"argp.h", {"engine/base/option_parser.c"}},
     {"openssl/*", {NULL}},

@@ -11,7 +11,7 @@ PATH=$build:$PATH
 candidates=$top/clients/completion
 failed=0
 
-"$build/sluiced" --config "$top/conf/run.yaml" --store "$top/models" --listen 127.0.0.1:0 --log-level error \
+"$build/sluiced" --config "$top/conf/run.yaml" --store "$top/models" --listen 127.0.0.1:0 --admin-listen "" --log-level error \
     --port-file "$scratch/port" &
 daemon=$!
 tries=0
