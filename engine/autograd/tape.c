@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Structs and lists of rows: as many as the architecture makes of these texts, so that no dry run
- * tells. Untouched pages cost nothing. */
+/* Address space for structs and lists of rows. Their number depends on the texts, so no dry run can
+ * give it. Untouched pages cost nothing. */
 enum { STRUCT_BYTES = 1 << 22, NODES_MAX = 16384 };
 
 bool sl_tape_init(struct sl_tape *t, const struct sl_kernels *kernels, struct sl_pool *pool,
@@ -141,7 +141,7 @@ struct sl_tensor *sl_tape_run(struct sl_tape *t, struct sl_node node)
     return node.out;
 }
 
-/* Memory for a gradient: one given back if it fits, since that is still in the cache. */
+/* Memory for a gradient. Reuses one that was freed, which is still in the CPU's cache. */
 static float *gradient_take(struct sl_tape *t, size_t floats)
 {
     for (int i = t->spare_count - 1; i >= 0; i--) {
@@ -195,7 +195,7 @@ void sl_tape_backward(struct sl_tape *t)
     for (int i = t->count - 1; i >= 0; i--) {
         struct sl_node *n = &t->nodes[i];
         if (n->out && !n->out->grad)
-            continue; /* nothing that counts depends on it */
+            continue; /* the loss does not depend on it */
         open_gradients(n);
         run(n, true);
         bool passed = n->op->passes && n->in[n->op->passes - 1]->grad == n->out->grad;

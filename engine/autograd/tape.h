@@ -18,12 +18,11 @@
 
 #include <stdint.h>
 
-/* The KV cache of one sequence: columns of operands and columns
- * of fp32, handed out by the builder. Column c begins `capacity` c elements from the start, so an
- * op has the place of `width` columns to itself and says what lies where in it: attention gives
- * each head `capacity` keys, one after another, then as many values, since a head reads all of its
- * own and nothing else. And fp32 numbers that no token has to itself, such as sums over all of
- * them: those hold nothing yet while length is 0. */
+/* The KV cache of one sequence: columns of operands and columns of fp32, which layers reserve with
+ * the builder. Column c begins capacity * c elements from the start. The layout within its columns
+ * is up to the op: attention stores for each head `capacity` keys one after another, then as many
+ * values, so that a head reads contiguous memory. The third part is fp32 state that does not belong
+ * to one token, such as sums over all tokens; it is undefined while length is 0. */
 struct sl_cache {
     void *operands;
     float *floats, *state;
@@ -49,8 +48,8 @@ struct sl_batch {
     const struct sl_rows *wanted; /* rows whose logits are requested; NULL: all */
 };
 
-/* How a model is served, as far as there is a choice. Zeroes are a model as it was trained: nothing
- * is left out. The architecture's own choices are a struct of its folder (arch/arch.h). */
+/* Choices about how a model is served. All zero: as it was trained, nothing is skipped. The
+ * architecture's own choices are a struct of its folder (arch/arch.h). */
 enum { SL_POLICY_OWN_BYTES = 16 };
 
 struct sl_policy {
@@ -71,8 +70,8 @@ struct sl_op {
     /* Adds the gradients of the inputs, given that of the output. Where overwrite[i] is true,
      * in[i]->grad holds nothing yet and is replaced instead. */
     void (*backward)(const struct sl_node *n);
-    /* 1 + the input whose gradient begins as the output's, without a copy (a residual stream); 0:
-     * none. In backward in[i]->grad == out->grad then says that there is nothing left to add. */
+    /* 1 + the index of the input that takes over the output's gradient without a copy (a residual
+     * stream); 0: none. In backward, in[i]->grad == out->grad means that nothing is left to add. */
     int passes;
 };
 
@@ -81,7 +80,7 @@ enum { SL_NODE_INPUTS = 32, SL_NODE_PARAMETERS = 3 };
 struct sl_node {
     const struct sl_op *op;
     struct sl_tape *tape;
-    struct sl_tensor *out; /* NULL for what only adds to the loss */
+    struct sl_tensor *out; /* NULL for an op that only adds to the loss */
     struct sl_tensor *in[SL_NODE_INPUTS];
     const struct sl_parameter *parameter[SL_NODE_PARAMETERS];
     const void *args; /* the op's own struct, in the arena */
@@ -117,7 +116,7 @@ struct sl_tape {
     float progress; /* fraction of the training that is done, 0..1: loss weights may depend on it */
     float word_dropout;    /* probability that sl_embedding_lookup drops a token while training */
     uint64_t random_key;   /* of this step: dropout */
-    uint64_t random_site;  /* counts the places that drew from it */
+    uint64_t random_site;  /* number of keys drawn in this step */
     int32_t *row_position; /* per row of the batch: its place in its text, */
     int32_t *row_sequence; /* and its sequence */
     struct sl_node *nodes;
@@ -126,10 +125,10 @@ struct sl_tape {
     struct {
         float *data;
         size_t floats;
-    } spare[64]; /* gradients given back, to be used again while they are in the cache */
+    } spare[64]; /* freed gradients, reused while they are in the CPU's cache */
 
     int spare_count;
-    float dry_gradient; /* in a dry run gradients have no address, but must not look missing */
+    float dry_gradient; /* in a dry run all gradients point here, because NULL means none */
 };
 
 /* Makes a tape over kernels and pool. arena_bytes 0: a dry run, whose arena.peak is then the
@@ -138,7 +137,7 @@ bool sl_tape_init(struct sl_tape *t, const struct sl_kernels *kernels, struct sl
                   size_t arena_bytes, struct sl_err *err) SL_MUST_CHECK;
 void sl_tape_release(struct sl_tape *t);
 
-/* Forgets the last pass and gets ready for another over `batch`. */
+/* Discards the last pass and prepares one over `batch`. */
 void sl_tape_begin(struct sl_tape *t, const struct sl_batch *batch, bool training);
 
 /* A tensor in the arena, contents undefined. Operands get the operand type and stride. */
@@ -153,8 +152,7 @@ void *sl_tape_struct(struct sl_tape *t, size_t count, size_t size);
 /* Runs a node whose out, in, parameter and args are set, and remembers it while training. */
 struct sl_tensor *sl_tape_run(struct sl_tape *t, struct sl_node node);
 
-/* sl_parallel over a node's tape, for pieces that need to know nothing but the node: ctx is a
- * struct sl_node. */
+/* sl_parallel on a node's tape; ctx is the struct sl_node. */
 void sl_node_parallel(const struct sl_node *n, int count, int grain,
                       void (*f)(void *ctx, int first, int last, int worker));
 
@@ -165,7 +163,7 @@ void *sl_tape_scratch(const struct sl_node *n, size_t bytes);
  * loss. */
 void sl_tape_backward(struct sl_tape *t);
 
-/* While serving, values taken after the mark are forgotten; while training nothing happens. */
+/* Serving: frees the values taken after the mark. Training: does nothing. */
 size_t sl_tape_mark(const struct sl_tape *t);
 void sl_tape_forget(struct sl_tape *t, size_t mark);
 

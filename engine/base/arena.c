@@ -1,4 +1,5 @@
-/* arena.c - bump memory over one anonymous mapping; under ASan, what is not taken is poisoned. */
+/* arena.c - bump memory over one anonymous mapping; under ASan, memory that is not handed out is
+ * poisoned. */
 #include "base/arena.h"
 #include "base/int_util.h"
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* At the beginning of the memory that took over from it. */
+/* The header of a full block, at the beginning of the block that replaced it. */
 struct sl_arena_full {
     char *base;
     size_t size;
@@ -21,13 +22,13 @@ static_assert((SL_ALIGN & (SL_ALIGN - 1)) == 0, "a power of two");
 bool sl_arena_init(struct sl_arena *a, size_t bytes, struct sl_err *err)
 {
     assert(a);
-    size_t size = bytes > 0 ? bytes : 1; /* mmap refuses nothing at all */
-    /* NORESERVE: an arena is planned for the largest batch, and most never touch its end. */
+    size_t size = bytes > 0 ? bytes : 1; /* mmap rejects a size of 0 */
+    /* NORESERVE: an arena is sized for the largest batch, and most batches are smaller. */
     void *base = mmap(NULL, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
         return sl_fail(err, SL_NO_MEMORY, "reserve %zu bytes of memory", size);
-    /* A hint: kernels built without huge pages refuse it, and lose nothing but speed. */
+    /* A hint. Kernels built without huge pages reject it, which only costs speed. */
     (void)madvise(base, size, MADV_HUGEPAGE);
     ASAN_POISON_MEMORY_REGION(base, size);
     *a = (struct sl_arena){.base = base, .size = size};
@@ -49,11 +50,11 @@ void sl_arena_dry(struct sl_arena *a)
 
 static void unmap(char *base, size_t size)
 {
-    ASAN_UNPOISON_MEMORY_REGION(base, size); /* the next mapping may get this address */
+    ASAN_UNPOISON_MEMORY_REGION(base, size); /* a later mapping may get this address */
     (void)munmap(base, size);
 }
 
-/* What was before a piece of memory is written at its own beginning. */
+/* A block begins with a header about the block before it. */
 static void drop_full(struct sl_arena *a)
 {
     static const struct sl_arena_full none;
@@ -82,7 +83,7 @@ static _Noreturn void exhausted(const struct sl_arena *a, size_t wanted)
     abort();
 }
 
-/* More memory, at least twice as much as before: at most one piece in it is not filled. */
+/* Adds a block at least twice as large as the last. */
 static void grow(struct sl_arena *a, size_t bytes)
 {
     struct sl_arena more = {0};

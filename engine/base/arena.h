@@ -1,10 +1,10 @@
-/* arena.h - bump memory: taken piece by piece, given back all at once.
+/* arena.h - a bump allocator: memory is taken piece by piece and freed all at once.
  *
- * An arena has a fixed size. How large it must be is found by a dry run: an arena started with
- * sl_arena_dry hands out no memory and only counts, the same code runs against it, and `peak`
- * then says what a real one needs. Running out of a planned arena is our bug: it aborts with the
- * numbers. What cannot be planned, since its size is known only from what is put there, goes into
- * an arena that grows. One arena belongs to one thread at a time. */
+ * An arena has a fixed size. A dry run finds that size: an arena from sl_arena_dry hands out no
+ * memory and only counts. The same code runs on it, and `peak` is then the size that a real one
+ * needs. Running out of a sized arena is a bug of this program: it aborts and prints the sizes.
+ * Data whose size is not known beforehand goes into an arena that grows. One arena belongs to one
+ * thread at a time. */
 #pragma once
 
 #include "sluice/err.h"
@@ -17,20 +17,20 @@ struct sl_arena {
     char *base; /* NULL in a dry run */
     size_t size, used, peak;
     bool dry, grows;
-    struct sl_arena_full *full; /* of one that grows: what was full, until all goes back */
+    struct sl_arena_full *full; /* of an arena that grows: its full blocks */
 };
 
 bool sl_arena_init(struct sl_arena *a, size_t bytes, struct sl_err *err) SL_MUST_CHECK;
-/* From `bytes` on as large as needed; no memory aborts. All of it goes back, or nothing. */
+/* Grows from `bytes` on as needed; aborts when out of memory. It is only freed as a whole. */
 bool sl_arena_init_growing(struct sl_arena *a, size_t bytes, struct sl_err *err) SL_MUST_CHECK;
 void sl_arena_dry(struct sl_arena *a);
 void sl_arena_release(struct sl_arena *a); /* a zeroed arena is fine */
 
-/* Room for count things of `size` bytes, aligned to SL_ALIGN, contents undefined.
- * In a dry run the result is NULL and must not be followed. */
+/* Memory for `count` items of `size` bytes, aligned to SL_ALIGN, contents undefined. In a dry run
+ * the result is NULL and must not be dereferenced. */
 void *sl_arena_take(struct sl_arena *a, size_t count, size_t size);
 
-/* Everything taken after a mark goes back at once. */
+/* Frees everything taken after a mark. */
 size_t sl_arena_mark(const struct sl_arena *a);
 void sl_arena_rewind(struct sl_arena *a, size_t mark);
 

@@ -26,7 +26,8 @@ static size_t bound_of(const struct sl_buffer *buffer)
     return buffer->bytes_max ? buffer->bytes_max : SL_BUFFER_BYTES_MAX;
 }
 
-/* Makes room for `count` bytes and a NUL; false when memory or the bound is or was reached. */
+/* Makes room for `count` bytes and a NUL; false when out of memory or past the bound, now or
+ * before. */
 static bool make_room(struct sl_buffer *buffer, size_t count)
 {
     size_t max = bound_of(buffer);

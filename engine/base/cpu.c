@@ -98,7 +98,7 @@ bool sl_cpu_has(enum sl_isa isa)
     return usable[isa];
 }
 
-/* ------------------------------------------------------------------ our share of the processors */
+/* ------------------------------------------------------------------ available processors */
 
 static int affinity_count(void)
 {

@@ -1,4 +1,4 @@
-/* cpu.h - what this processor and this process's share of it can do. */
+/* cpu.h - instruction sets of this CPU, and the CPUs that this process may use. */
 #pragma once
 
 #include <stdbool.h>

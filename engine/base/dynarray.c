@@ -8,7 +8,7 @@
 
 enum { CAPACITY_MIN = 64 };
 
-/* The caller's pointer is copied in and out: it may be a pointer to anything. */
+/* The caller's pointer is copied in and out, because it may be of any pointer type. */
 static void *pointer_get(const void *array)
 {
     void *pointer;
@@ -49,7 +49,7 @@ void sl_dynarray_shrink(void *array, size_t *capacity, size_t count, size_t item
         return;
     void *less = realloc(pointer_get(array), count * item_bytes);
     if (!less)
-        return; /* nothing is lost but the chance */
+        return; /* the array stays larger than needed */
     pointer_put(array, less);
     *capacity = count;
 }

@@ -9,10 +9,10 @@
 #include <stddef.h>
 
 /* Makes room for at least `want` items. `array` is the address of the pointer, *capacity what the
- * array has room for. What it holds stays. The capacity at least doubles, so that appending one by
- * one is cheap. On failure all is as it was. */
+ * array has room for. Its contents stay. The capacity at least doubles, so that appending one by
+ * one is cheap. On failure nothing changes. */
 bool sl_dynarray_reserve(void *array, size_t *capacity, size_t want, size_t item_bytes,
                          struct sl_err *err) SL_MUST_CHECK;
 
-/* Gives back the memory beyond `count` items. */
+/* Frees the memory beyond `count` items. */
 void sl_dynarray_shrink(void *array, size_t *capacity, size_t count, size_t item_bytes);

@@ -1,5 +1,5 @@
-/* err.c - error texts: formatted with a bound, prefixed on the way up, cut in the middle when too
- * long, because the first words say what failed and the last ones say why. */
+/* err.c - error texts: formatted with a bound and prefixed by each caller. A text that is too long
+ * is cut in the middle, because its beginning says what failed and its end says why. */
 #include "sluice/err.h"
 #include "base/utf8.h"
 
@@ -10,12 +10,12 @@
 
 static_assert(SL_ERR_TEXT_MAX >= 64, "room for both ends and the gap");
 
-/* What is formatted before it is cut: longer than any text that is kept, to see its end. */
+/* A text before it is cut: longer than any text that is kept, so that its end is known. */
 enum { DRAFT_MAX = 4 * SL_ERR_TEXT_MAX };
 
 static const char gap[] = " ... ";
 
-/* Copies text to out, of SL_ERR_TEXT_MAX bytes; what does not fit is lost from the middle. */
+/* Copies text to out, of SL_ERR_TEXT_MAX bytes; what does not fit is cut from the middle. */
 static void squeeze(char *out, const char *text)
 {
     size_t length = strlen(text);
@@ -35,8 +35,8 @@ static void squeeze(char *out, const char *text)
     memcpy(out + head + sizeof gap - 1, text + tail, length - tail + 1);
 }
 
-/* The caller's words, followed by `rest`. Nothing is written to err before all has been read: the
- * arguments may well point into it. */
+/* The caller's words, followed by `rest`. err is written last, because the arguments may point into
+ * it. */
 static void SL_PRINTF(2, 0)
     compose(struct sl_err *err, const char *format, va_list args, const char *rest)
 {
@@ -116,6 +116,6 @@ bool sl_err_set_index(struct sl_err *err, int64_t index)
 const char *sl_err_reason(const struct sl_err *err)
 {
     size_t length = strlen(err->text), bytes = (size_t)err->reason_bytes;
-    /* Of a reason that was cut in the middle the end is left. */
+    /* Of a reason that was cut in the middle, the end remains. */
     return bytes > 0 && bytes < length ? err->text + length - bytes : err->text;
 }

@@ -1,4 +1,4 @@
-/* file.c - files mapped to be read, files and directories replaced in one step, and SHA-256. */
+/* file.c - mapped files, atomic replacement of files and directories, and SHA-256. */
 #include "base/file.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the system says about the last call, as an error about a path. */
+/* An error about a path, from errno. */
 static bool fail_errno(struct sl_err *err, const char *step, const char *path)
 {
     int number = errno;
@@ -24,7 +24,7 @@ static bool fail_errno(struct sl_err *err, const char *step, const char *path)
     return sl_wrap(err, "%s '%s'", step, path);
 }
 
-/* The same about an entry of a directory. */
+/* The same about a directory entry. */
 static bool fail_entry(struct sl_err *err, const char *step, const char *path, const char *name)
 {
     char whole[PATH_MAX];
@@ -86,7 +86,7 @@ void sl_map_close(struct sl_map *map)
     *map = (struct sl_map){0};
 }
 
-/* ---- making things last -------------------------------------------------------------------- */
+/* ---- durability -------------------------------------------------------------------- */
 
 static bool sync_path(const char *path, int flags, struct sl_err *err)
 {
@@ -98,7 +98,7 @@ static bool sync_path(const char *path, int flags, struct sl_err *err)
     return ok;
 }
 
-/* A name lasts only once the directory that holds it has reached the disk. */
+/* A new name is durable only after an fsync of its directory. */
 static bool sync_parent(const char *path, struct sl_err *err)
 {
     char parent[PATH_MAX];
@@ -138,7 +138,7 @@ static bool write_all(int fd, const char *path, const struct sl_slice *slices, i
     for (int i = 0; i < count; i++)
         if (!write_slice(fd, &slices[i], path, err))
             return false;
-    /* mkostemp made it for the owner alone; everyone who may enter the directory may read it. */
+    /* mkostemp makes it readable by the owner only; the directory decides who may read it. */
     if (fchmod(fd, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH) != 0)
         return fail_errno(err, "chmod", path);
     return fsync(fd) == 0 || fail_errno(err, "fsync", path);
@@ -212,7 +212,7 @@ static bool for_each_entry(DIR *directory, const char *path,
 {
     for (;;) {
         errno = 0;
-        /* Safe: a DIR has its own state, and this one is ours alone. */
+        /* Safe: the DIR is local. */
         /* NOLINTNEXTLINE(concurrency-mt-unsafe) */
         const struct dirent *entry = readdir(directory);
         if (!entry)
@@ -224,7 +224,7 @@ static bool for_each_entry(DIR *directory, const char *path,
     }
 }
 
-/* A directory opened to be walked; NULL with errno set. A symbolic link to one does not count. */
+/* Opens a directory for listing; NULL with errno set. Does not follow a symbolic link. */
 static DIR *open_directory(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -19,15 +19,15 @@ struct sl_slice {
     size_t size;
 };
 
-/* Writes the pieces to a temporary name beside path, fsyncs and renames over path. On failure
- * path is as it was, and err says which step failed and why (a full disk, say). */
+/* Writes the pieces to a temporary name beside path, fsyncs and renames over path. On failure path
+ * is unchanged, and err says which step failed and why, for example a full disk. */
 bool sl_file_replace(const char *path, const struct sl_slice *slices, int count, struct sl_err *err)
     SL_MUST_CHECK;
 
 /* mkdir -p. */
 bool sl_directory_make(const char *path, struct sl_err *err) SL_MUST_CHECK;
-/* fsyncs the files of a finished directory, renames it from tmp to path, fsyncs the parent.
- * An existing directory at path is swapped out in one step and then removed. */
+/* fsyncs the files of a finished directory, renames it from tmp to path, fsyncs the parent. An
+ * existing directory at path is replaced atomically and then removed. */
 bool sl_directory_publish(const char *tmp, const char *path, struct sl_err *err) SL_MUST_CHECK;
 /* Removes a directory and the plain files in it (no deeper). A missing one is fine. */
 bool sl_directory_remove(const char *path, struct sl_err *err) SL_MUST_CHECK;

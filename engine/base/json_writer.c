@@ -1,4 +1,5 @@
-/* json_writer.c - JSON text written from front to back: a comma is due after every value. */
+/* json_writer.c - JSON text written from front to back: every value but the first is preceded by a
+ * comma. */
 #include "base/json_writer.h"
 #include "base/utf8.h"
 
@@ -11,7 +12,7 @@
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-/* The two-character form of what JSON does not allow as it is; 0 when there is none. */
+/* The letter of a two-character escape such as \n; 0 when there is none. */
 static char short_escape(char c)
 {
     switch (c) {
@@ -72,7 +73,7 @@ void sl_json_quote(struct sl_buffer *out, const char *string)
 
 /* ---- structure ------------------------------------------------------------------------------- */
 
-/* The comma that is due before a key or value; after a value the next one is. */
+/* Writes the comma before a key or value, if one is needed. */
 static struct sl_buffer *next_value(struct sl_json_writer *json)
 {
     if (json->needs_comma)

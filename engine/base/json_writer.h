@@ -8,9 +8,9 @@
  *     sl_json_end_array(&json);
  *     sl_json_end_object(&json);
  *
- * The writer puts the commas, in compact form without blanks, and escapes strings. The buffer stays
- * the caller's; when it is full or memory is short, it says so (sl_buffer_check). A value where a
- * key belongs, or an end without its begin, is an error of the program. One thread at a time. */
+ * The writer adds commas and escapes strings; its output has no blanks. The caller owns the buffer,
+ * which records when it is full or out of memory (sl_buffer_check). A value where a key belongs, or
+ * an end without its begin, is a bug of the program. One thread at a time. */
 #pragma once
 
 #include "base/buffer.h"
@@ -26,7 +26,7 @@ void sl_json_end_object(struct sl_json_writer *json);
 void sl_json_begin_array(struct sl_json_writer *json);
 void sl_json_end_array(struct sl_json_writer *json);
 
-/* The name of the next member, which is to follow. Returns the writer, so that both fit a line. */
+/* The key of the next value. Returns the writer, so that key and value fit on a line. */
 struct sl_json_writer *sl_json_key(struct sl_json_writer *json, const char *key);
 struct sl_json_writer *sl_json_key_bytes(struct sl_json_writer *json, const char *key,
                                          size_t count);
@@ -34,18 +34,17 @@ struct sl_json_writer *sl_json_key_bytes(struct sl_json_writer *json, const char
 void sl_json_add_string(struct sl_json_writer *json, const char *string); /* NULL becomes null */
 void sl_json_add_bytes(struct sl_json_writer *json, const char *bytes, size_t count);
 void sl_json_add_int(struct sl_json_writer *json, int64_t value);
-/* Shortest forms that read back as the same number. NaN and infinity, which JSON lacks, become
- * null. */
+/* The fewest digits that read back as the same number. NaN and infinity become null. */
 void sl_json_add_float(struct sl_json_writer *json, float value);
 void sl_json_add_real(struct sl_json_writer *json, double value);
 void sl_json_add_bool(struct sl_json_writer *json, bool value);
 void sl_json_add_null(struct sl_json_writer *json);
-/* A value, or several with commas, that is JSON already. */
+/* A value, or several with commas, that are already JSON. */
 void sl_json_add_raw(struct sl_json_writer *json, const char *text, size_t count);
-/* A number, say, in a form of its own. What it prints must be JSON. */
+/* A value in its own format, such as "%.4f". The result must be JSON. */
 void sl_json_printf(struct sl_json_writer *json, const char *format, ...) SL_PRINTF(2, 3);
 
-/* A JSON string alone, in quotes, without a writer. What is not UTF-8 becomes U+FFFD, a byte at a
- * time. NULL becomes null. */
+/* A JSON string alone, in quotes, without a writer. Each byte that is not UTF-8 becomes U+FFFD.
+ * NULL becomes null. */
 void sl_json_quote(struct sl_buffer *out, const char *string);
 void sl_json_quote_bytes(struct sl_buffer *out, const char *bytes, size_t count);

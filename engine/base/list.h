@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/* Appends an item, after ", " unless it is the first. What does not fit is left out as a whole, and
- * the list then ends with ", ...". An array of `capacity` bytes begins as "". */
+/* Appends an item, after ", " unless it is the first. An item that does not fit is left out, and
+ * the list then ends with ", ...". The array has `capacity` bytes and starts as "". */
 void sl_list_add(char *list, size_t capacity, const char *item);
 
 /* The same in 'quotes'. */

@@ -9,8 +9,9 @@ static bool is_blank(const char *line, size_t length)
     return strspn(line, " ") >= length;
 }
 
-/* Prints a line of argp's help. argp puts the text of an option with a long name behind it, beside
- * the column of the others: it goes to a line of its own, as that of still longer names does. */
+/* Prints a line of argp's help. argp puts the text of an option with a long name right after it,
+ * out of the column of the others. Here it goes to the next line, as argp does for still longer
+ * names. */
 static void print_line(const char *line, size_t length, FILE *out)
 {
     enum { TEXT_COLUMN = 29 }; /* argp's default */
@@ -27,8 +28,8 @@ static void print_line(const char *line, size_t length, FILE *out)
         (void)fprintf(out, "%.*s\n", (int)length, line);
 }
 
-/* Prints what argp wrote without the blank lines before long options: it puts one before every
- * group, and each option is a group. The one above all options, and those before headings and -h,
+/* Prints argp's help without the blank lines between options: argp puts one before every group, and
+ * each option is a group. Blank lines before the first option, before headings and before -h
  * stay. */
 void sl_option_help_print(const char *text, FILE *out)
 {

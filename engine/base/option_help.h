@@ -3,5 +3,5 @@
 
 #include <stdio.h>
 
-/* text: what argp_help printed. */
+/* text: the output of argp_help. */
 void sl_option_help_print(const char *text, FILE *out);

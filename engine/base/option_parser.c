@@ -1,4 +1,4 @@
-/* option_parser.c - tables of options as argp wants them, and errors that say what is accepted. */
+/* option_parser.c - translates tables of options for argp, and writes the errors. */
 #include "base/option_parser.h"
 #include "base/buffer.h"
 #include "base/int_util.h"
@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys of long options lie above all characters: no option but -h has a short form. */
+/* Keys above all characters: only -h has a short form. */
 enum { NAME_BYTES = 48, OPTIONS_MAX = 192, ALIASES_MAX = 8, FIRST_KEY = 1000, KEY_VERSION = 999 };
 
 /* One option of any table. */
 struct entry {
     const struct sl_option_table *table;
-    const struct sl_option *row;   /* one of these */
-    const struct sl_param *number; /* is not NULL */
+    const struct sl_option *row;   /* either this */
+    const struct sl_param *number; /* or this is set */
     char name[NAME_BYTES];         /* as on a command line */
 };
 
@@ -30,12 +30,12 @@ struct line {
     struct entry entries[OPTIONS_MAX];
     /* With headings, aliases, help, version and the end. */
     struct argp_option options[2 * OPTIONS_MAX + ALIASES_MAX + 3];
-    struct sl_buffer docs[OPTIONS_MAX]; /* of numbers: made for help */
+    struct sl_buffer docs[OPTIONS_MAX]; /* help texts of numbers */
 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* A name as it is written on a command line. */
+/* Spells a name as on a command line. */
 static void spell(char *name)
 {
     for (; *name; name++)
@@ -43,7 +43,7 @@ static void spell(char *name)
             *name = '-';
 }
 
-/* How many letters must be inserted, deleted or replaced to make one of the other. */
+/* The Levenshtein distance of two names. */
 static int distance(const char *a, const char *b)
 {
     int above[NAME_BYTES], row[NAME_BYTES];
@@ -61,7 +61,7 @@ static int distance(const char *a, const char *b)
     return row[columns];
 }
 
-/* Names farther apart than this are no slip of the finger. */
+/* Names farther apart are not taken for typing errors. */
 static int distance_max(const char *given)
 {
     return 1 + (int)strlen(given) / 4;
@@ -194,7 +194,7 @@ static const char *resolve(const struct line *line, const char *name)
     return a && a->name ? a->option : name;
 }
 
-/* The entries that a name, perhaps shortened, may stand for; *found is one of them. */
+/* Counts the entries that a name, perhaps shortened, may stand for; *found is one of them. */
 static int candidates(const struct line *line, const char *name, const struct entry **found)
 {
     int count = 0;
@@ -226,7 +226,7 @@ static bool fail_unknown(const struct line *line, const char *name)
     return sl_fail(line->err, SL_BAD_INPUT, "unknown option --%s; --help lists the options", name);
 }
 
-/* What argp did not understand: it says no more than that there is something. */
+/* Explains a word that argp rejected; argp itself does not say why. */
 static bool fail_word(const struct line *line, const char *word)
 {
     char name[NAME_BYTES];
@@ -266,7 +266,7 @@ static bool take_word(struct line *line, char *word, struct argp_state *state)
     return true;
 }
 
-/* The word in which argp found the mistake. */
+/* The word that argp rejected. */
 static const char *word_at(const struct argp_state *state)
 {
     const char *word = state->argv[state->next - 1];
@@ -317,7 +317,7 @@ static void add_entries(struct line *line)
     }
 }
 
-/* What help says of a number: what it is, its choices, its default. */
+/* The help text of a number: description, choices, default. */
 static const char *number_doc(const struct sl_param *number, struct sl_buffer *doc)
 {
     char fallback[SL_PARAM_TEXT], choices[256];
@@ -373,8 +373,8 @@ static int add_aliases(const struct line *line, struct argp_option *at)
     return count;
 }
 
-/* argp sorts by group, then by name. A group for each option keeps the order of the tables; what
- * every program has comes last. */
+/* argp sorts by group, then by name. One group per option keeps the order of the tables. Options of
+ * every program come last. */
 static void fill_options(struct line *line)
 {
     int at = 0, group = 0;
@@ -422,7 +422,7 @@ bool sl_options_parse(struct sl_option_parser *parser, int count, char **words, 
     if (!line)
         return false;
     parser->read = count;
-    /* A copy with a first word that is skipped, because getopt moves words about. */
+    /* A copy, because getopt reorders the words; its first word is skipped. */
     char **copy = calloc((size_t)count + 2, sizeof *copy);
     bool good = copy || sl_fail(err, SL_NO_MEMORY, "no memory to read the command line");
     if (good) {
@@ -443,7 +443,7 @@ bool sl_options_parse(struct sl_option_parser *parser, int count, char **words, 
     return good;
 }
 
-/* What argp says of these options, to be freed; NULL: no memory. */
+/* argp's help for these options, to be freed; NULL: no memory. */
 static char *write_help(struct line *line)
 {
     const struct sl_option_parser *p = line->parser;
@@ -472,7 +472,7 @@ void sl_options_help(const struct sl_option_parser *parser, FILE *out)
     if (text)
         sl_option_help_print(text, out);
     free(text);
-    if (parser->notes) /* not through argp, which would break lines anew */
+    if (parser->notes) /* argp would break its lines differently */
         (void)fprintf(out, "\n%s", parser->notes);
     line_destroy(line);
 }

@@ -1,10 +1,9 @@
-/* option_parser.h - command lines of all programs: tables of options, read and explained by glibc's
- * argp.
+/* option_parser.h - command lines of all programs, from tables of options; built on glibc's argp.
  *
- * A table's row is the one place that knows an option: reading, bounds and --help come from it.
- * Every program has -h, --help and --version besides. Long names may be shortened while they stay
- * unique; after `--` there are only operands. Names in tables may have '_', on the command line
- * they have '-'. Errors say which option, what it was given and what is accepted. */
+ * A row defines an option once: its type, its bounds and its help. Every program also has -h,
+ * --help and --version. Names may be shortened as long as they are unambiguous. After `--` all
+ * words are operands. A '_' in a table is a '-' on the command line. Errors name the option, its
+ * value and what is expected. */
 #pragma once
 
 #include "base/param_table.h"
@@ -30,7 +29,7 @@ struct sl_strings {
     const char *items[SL_OPTION_STRINGS_MAX];
 };
 
-/* What is at the option's offset. Strings point into the command line. */
+/* The type of the member at the option's offset. Strings point into the command line. */
 enum sl_option_kind {
     SL_OPTION_FLAG,    /* bool */
     SL_OPTION_SWITCH,  /* bool, with an optional value; only in tables with a function */
@@ -43,20 +42,20 @@ enum sl_option_kind {
 };
 
 struct sl_option {
-    const char *name, *value, *help; /* without dashes; what stands for the value in help */
+    const char *name, *value, *help; /* name: without dashes; value: its placeholder in help */
     enum sl_option_kind kind;
     size_t offset;
     double min, max; /* of numbers */
 };
 
-/* Options side by side, of one heading in help. They end with a row of zeros. */
+/* Options under one heading in help. They end with a row of zeros. */
 struct sl_option_table {
     const char *heading;            /* NULL: none */
     const struct sl_option *rows;   /* either these */
     const struct sl_param *numbers; /* or these */
-    const char *const *sections;    /* a heading for each of the rows, instead of one; NULL: none */
-    void *values;                   /* what the offsets point into */
-    /* Takes the values instead of `values`, when not NULL. */
+    const char *const *sections;    /* a heading for each row, instead of one for all; NULL: none */
+    void *values;                   /* the struct that the offsets refer to */
+    /* If not NULL, called with each value instead of writing to `values`. */
     bool (*set)(void *context, const char *name, const char *value, struct sl_err *err);
     void *context;
 };
@@ -72,22 +71,22 @@ struct sl_option_parser {
     const char *usage;   /* its operands, for help: "MODEL-DIR"; NULL: none */
     const char *about;   /* the first sentence of help; NULL: none */
     const char *notes;   /* the lines after the options, each with its end; NULL: none */
-    struct sl_option_table tables[SL_OPTION_TABLES]; /* those without rows are empty */
+    struct sl_option_table tables[SL_OPTION_TABLES]; /* unused ones are zero */
 
     const struct sl_option_alias *aliases; /* end with a row of zeros; NULL: none */
 
-    const char **operands; /* words that are no options; room for operands_max */
+    const char **operands; /* words that are not options; an array of operands_max */
     int operands_max;
-    const char *surplus; /* what is said of a word too many; NULL: no more than that */
+    const char *surplus; /* advice after the error about a surplus word; NULL: none */
     bool stops_at_operand;
 
-    /* What was found. */
+    /* Results. */
     int operand_count;
-    int read; /* words, when it stops at an operand: the others are not looked at */
+    int read; /* number of words read, with stops_at_operand */
     bool wants_help, wants_version;
 };
 
-/* Reads the words after the program's, or the command's, name. */
+/* Reads the words after the name of the program or command. */
 bool sl_options_parse(struct sl_option_parser *parser, int count, char **words, struct sl_err *err)
     SL_MUST_CHECK;
 
@@ -98,6 +97,6 @@ bool sl_option_set_param(const struct sl_param *row, void *values, const char *t
 /* Prints --help. */
 void sl_options_help(const struct sl_option_parser *parser, FILE *out);
 
-/* The known name that was probably meant, for `did you mean`; NULL when none is near. `names` end
- * with NULL. */
+/* The name closest to `given`, for "did you mean"; NULL when none is close. `names` end with
+ * NULL. */
 const char *sl_option_suggest(const char *given, const char *const *names);

@@ -54,7 +54,7 @@ void sl_params_set_defaults(const struct sl_param *rows, void *object)
 
 void sl_number_format(double value, char text[SL_PARAM_TEXT])
 {
-    const double exact_below = 1e15; /* beyond, digits would be made up */
+    const double exact_below = 1e15; /* beyond, the last digits would be meaningless */
     bool whole = value == floor(value) && fabs(value) < exact_below;
     (void)snprintf(text, SL_PARAM_TEXT, whole ? "%.0f" : "%g", value);
 }
@@ -71,7 +71,7 @@ static void print_range(const struct sl_param *row, char *text, size_t size)
 bool sl_param_set(const struct sl_param *row, void *object, double value, struct sl_err *err)
 {
     bool real = row->kind == SL_REAL, whole = real || value == floor(value);
-    /* What a float makes of a bound is accepted: it may be read out of one. */
+    /* A bound rounded to float is accepted, because values are stored as floats. */
     double min = real ? fmin(row->min, (double)(float)row->min) : row->min;
     double max = real ? fmax(row->max, (double)(float)row->max) : row->max;
     if (!isfinite(value) || value < min || value > max || !whole) {

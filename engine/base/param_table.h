@@ -19,10 +19,11 @@ struct sl_param {
     double min, max, default_value;
     size_t offset;              /* in the struct */
     const char *const *choices; /* ends with NULL */
-    unsigned cases; /* bits: the cases it applies to, as its table defines them; 0: all */
+    unsigned cases; /* bit set of the cases that it applies to, defined by the table; 0: all */
 };
 
-/* Rows of a table, named like the member of `of` they stand for; a table ends with {0}. */
+/* Rows of a table, named like the member of `of` they stand for; a table ends with a row of
+ * zeros. */
 #define SL_PARAM_ROW(of, member, sort, low, high, usual, says, names)                              \
     SL_PARAM_ROW_AT(0, of, member, sort, low, high, usual, says, names, 0)
 #define SL_INTEGER_ROW(of, member, min, max, default_value, help)                                  \
@@ -35,7 +36,7 @@ struct sl_param {
 #define SL_FLAG_ROW(of, member, default_value, help)                                               \
     SL_PARAM_ROW(of, member, SL_FLAG, 0, 1, default_value, help, NULL)
 
-/* For a struct that begins `start` bytes into the object, and for some cases only. */
+/* For a struct that starts `start` bytes into the object; bits: see `cases`. */
 #define SL_PARAM_ROW_AT(start, of, member, sort, low, high, usual, says, names, bits)              \
     {                                                                                              \
         .name = #member, .help = (says), .kind = (sort), .min = (low), .max = (high),              \
@@ -50,7 +51,7 @@ void sl_params_set_defaults(const struct sl_param *rows, void *object);
 const struct sl_param *sl_param_find(const struct sl_param *rows, const char *name);
 
 double sl_param_get(const struct sl_param *row, const void *object);
-/* The error of a value out of range names the range. */
+/* The error for a value out of range gives the range. */
 bool sl_param_set(const struct sl_param *row, void *object, double value, struct sl_err *err)
     SL_MUST_CHECK;
 /* The same from text: a number, the name of a choice, true or false. */
@@ -63,5 +64,5 @@ enum { SL_PARAM_TEXT = 64 };
  * six. */
 void sl_number_format(double value, char text[SL_PARAM_TEXT]);
 void sl_param_format(const struct sl_param *row, double value, char text[SL_PARAM_TEXT]);
-/* "a, b, c": what there is, for messages. */
+/* "a, b, c": the choices, for messages. */
 void sl_param_choices(const struct sl_param *row, char *list, size_t size);

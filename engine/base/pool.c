@@ -1,12 +1,12 @@
 /* pool.c - a fork-join pool without a lock on its fast path.
  *
- * Each thread has a share of a batch: a range of its pieces, the same range every time, so that
- * what one op wrote is in the cache of the thread that reads it in the next. A share is published
- * in one 64-bit word, the ticket: the batch's number above, how many pieces nobody has taken
- * below. A thread claims a piece by counting a ticket down with compare-and-swap: its own until
- * that is empty, then the others'. A thread that slept through a batch finds another number, or
- * nothing left, and claims nothing; so the caller waits for the pieces only, never for a thread
- * that has not woken up. */
+ * Each thread has a fixed range of a batch's pieces, so that what it wrote in one op is in its
+ * cache when it reads it in the next. A range is published in one 64-bit word, the ticket: the
+ * batch's number in the upper half, the number of unclaimed pieces in the lower half. A thread
+ * claims a piece by decrementing a ticket with compare-and-swap: first its own, then those of the
+ * others (work stealing). A thread that slept through a batch finds another number, or no piece,
+ * and claims nothing. So the caller waits for pieces only, never for a thread that is still
+ * asleep. */
 #include "base/pool.h"
 #include "base/clock.h"
 
@@ -23,13 +23,13 @@
 
 enum {
     LINE = 64,
-    /* How long to look for work before sleeping: several times the gap between two operations of a
-     * model, and about what sleeping and waking cost. */
+    /* How long to spin before sleeping: several times the gap between two operations of a model,
+     * and about the cost of sleeping and waking. */
     SPIN_NS = 40000,
-    SPIN_LOOKS = 32 /* between two readings of the clock */
+    SPIN_LOOKS = 32 /* iterations between two readings of the clock */
 };
 
-/* A thread, the caller being the first, and its share of the batch. */
+/* A thread and its range of the batch. The first one is the caller. */
 struct worker {
     _Alignas(LINE) _Atomic uint64_t ticket; /* batch number << 32 | pieces not yet taken */
     struct sl_pool *pool;
@@ -37,9 +37,8 @@ struct worker {
     int index;
 };
 
-/* One cache line for what changes once per batch, one for what is left to do.
- * The batch is atomic because a late thread may read it while the next one is written; the thread's
- * claim then fails. */
+/* One cache line for what changes once per batch, one for the counter. The batch is atomic because
+ * a late thread may read it while the next one is written; the claim of that thread then fails. */
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
 struct sl_pool {
     _Alignas(LINE) atomic_int count, grain;
@@ -49,15 +48,15 @@ struct sl_pool {
     atomic_bool caller_sleeps;
     _Alignas(LINE) atomic_int sleepers;
     atomic_bool stopping;
-    pthread_mutex_t lock; /* held around sleeping and waking only; guards nothing else */
+    pthread_mutex_t lock; /* only for sleeping and waking */
     pthread_cond_t work, done;
-    int64_t spin_ns; /* 0 when threads have to share processors */
+    int64_t spin_ns; /* 0 when there are more threads than processors */
     int threads, started;
-    bool busy; /* the caller's own check against nesting */
+    bool busy; /* to detect nested calls */
     struct worker *workers;
 };
 
-/* Tells the processor that this is a waiting loop. */
+/* The CPU's hint for spin loops. */
 #if defined(__x86_64__)
 static void relax(void)
 {
@@ -75,8 +74,8 @@ static uint32_t batch_of(uint64_t ticket)
     return (uint32_t)(ticket >> 32);
 }
 
-/* Claims one piece of a share and returns how many there were to choose from; 0 when there is
- * none, or another batch by now. */
+/* Claims one piece of a range and returns how many were unclaimed; 0 when there was none, or
+ * another batch has begun. */
 static int claim(struct worker *share, uint32_t batch)
 {
     uint64_t ticket = atomic_load_explicit(&share->ticket, memory_order_acquire);
@@ -97,15 +96,15 @@ static int piece_end(int first, int count, int grain)
     return count - first > grain ? first + grain : count;
 }
 
-/* The first piece of a thread's share; that of the next one ends it. */
+/* The first piece of a thread's range, which ends where the next one's begins. */
 static int share_begin(int pieces, int thread, int threads)
 {
     return (int)((int64_t)pieces * thread / threads);
 }
 
-/* Does pieces of one share of a batch until none is left; returns how many it did. What is read
- * of the batch before a claim is right if the claim succeeds: a batch with a piece to take is not
- * over, and the next one is not written before. */
+/* Runs pieces of one range until none is left and returns how many. The batch is read before a
+ * claim; it is valid if the claim succeeds, because the next batch is not written before all pieces
+ * of this one are finished. */
 static int take_share(struct sl_pool *pool, uint32_t batch, int share, int worker)
 {
     void (*f)(void *, int, int, int) = atomic_load_explicit(&pool->f, memory_order_relaxed);
@@ -120,7 +119,7 @@ static int take_share(struct sl_pool *pool, uint32_t batch, int share, int worke
     return done;
 }
 
-/* Its own share, then what is left of the others'. */
+/* Its own range, then the others'. */
 static int take_part(struct sl_pool *pool, uint32_t batch, int worker)
 {
     int done = 0;
@@ -129,7 +128,7 @@ static int take_part(struct sl_pool *pool, uint32_t batch, int worker)
     return done;
 }
 
-/* Reports finished pieces; who reports the last one wakes the caller, should it sleep. */
+/* Counts finished pieces. The thread that finishes the last one wakes the caller if it sleeps. */
 static void report(struct sl_pool *pool, int done)
 {
     if (done == 0 || atomic_fetch_sub(&pool->left, done) != done)
@@ -153,7 +152,7 @@ static bool is_finished(struct worker *self, uint32_t unused)
     return atomic_load_explicit(&self->pool->left, memory_order_acquire) == 0;
 }
 
-/* Looks out for an event for a while; true when it came. */
+/* Spins for a while; true when the event came. */
 static bool spin(struct worker *self, bool (*event)(struct worker *, uint32_t), uint32_t seen)
 {
     if (event(self, seen))
@@ -171,9 +170,9 @@ static bool spin(struct worker *self, bool (*event)(struct worker *, uint32_t), 
     return false;
 }
 
-/* Sleeping is safe by order: a worker counts itself asleep and then looks at its ticket, the caller
- * moves the tickets and then looks at the count, both sequentially consistent. One of the two sees
- * the other. The same holds for the caller's sleep, with caller_sleeps and left. */
+/* No wake-up is lost: a worker counts itself asleep and then reads its ticket; the caller writes
+ * the tickets and then reads the count. All four are sequentially consistent, so at least one of
+ * the two sees the other. The same holds for the caller's sleep, with caller_sleeps and left. */
 static void sleep_until_work(struct worker *self, uint32_t seen)
 {
     struct sl_pool *pool = self->pool;
@@ -225,7 +224,7 @@ static void *work(void *ctx)
     }
 }
 
-/* Workers take no signals: those are for the program's own threads. */
+/* Signals are blocked in workers; the program's own threads handle them. */
 static int start(struct worker *w)
 {
     sigset_t all, before;
@@ -243,7 +242,7 @@ static bool start_workers(struct sl_pool *pool, struct sl_err *err)
         if (failure)
             return sl_fail(err, SL_NO_MEMORY, "start thread %d of %d: %s", i + 1, pool->threads,
                            strerrordesc_np(failure));
-        char name[20]; /* of which the kernel takes 15 letters, or none */
+        char name[20]; /* the kernel accepts at most 15 characters */
         (void)snprintf(name, sizeof name, "sluice-%d", i);
         (void)pthread_setname_np(pool->workers[i].thread, name);
     }

@@ -3,11 +3,11 @@
  * sl_parallel cuts 0..count into pieces of `grain` and calls f(ctx, first, last, worker) once for
  * each piece, from any thread, in any order; it returns when all are done. Pieces are the same
  * whatever the number of threads, so an op that keeps every sum inside one piece gives the same
- * bits with 1 thread and with 64. `worker` is 0 .. sl_pool_threads()-1 and tells pieces that run
- * at the same time apart: use it to pick scratch memory.
+ * bits with 1 thread and with 64. `worker`, 0 .. sl_pool_threads()-1, differs between pieces that
+ * run at the same time: use it to pick scratch memory.
  *
- * Idle threads sleep; waiting for the next piece of a running batch spins for a few microseconds
- * first. One caller at a time: the thread that runs a batch owns the pool. */
+ * Idle threads sleep, after spinning for a few microseconds. One caller at a time: the thread that
+ * runs a batch owns the pool. */
 #pragma once
 
 #include "sluice/err.h"

@@ -34,7 +34,7 @@ uint64_t sl_random_bits(uint64_t key, uint64_t index)
     return sl_random_mix(key + (index + 1) * golden);
 }
 
-/* The upper 53 bits, as many as a double holds. */
+/* The upper 53 bits: the precision of a double. */
 double sl_random_uniform(uint64_t key, uint64_t index)
 {
     return (double)(sl_random_bits(key, index) >> 11) * 0x1p-53;
@@ -48,8 +48,8 @@ double sl_random_normal(uint64_t key, uint64_t index)
     return sqrt(-2.0 * log(u)) * cos(2.0 * M_PI * v);
 }
 
-/* The upper half of a 128-bit product: Lemire 2019 without his rejection step, whose absence
- * favours no value by more than n / 2^64. */
+/* The upper half of a 128-bit product: Lemire 2019 without the rejection step, which biases a value
+ * by at most n / 2^64. */
 uint64_t sl_random_below(uint64_t key, uint64_t index, uint64_t n)
 {
     assert(n > 0);

@@ -4,15 +4,15 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Below 0, 0 or above 0, as for memcmp; what another begins with comes before it. */
+/* Compares like memcmp; a prefix comes first. */
 static inline int sl_bytes_compare(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
 {
     int order = memcmp(a, b, a_bytes < b_bytes ? a_bytes : b_bytes);
     return order ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
 }
 
-/* A line break, tab or other control character of ASCII, a NUL too; NULL: there is none. Labels
- * have none, as they are printed in lines. */
+/* The first ASCII control character (line break, tab, NUL and so on); NULL: none. Labels may not
+ * contain any, because they are printed in lines. */
 static inline const char *sl_find_control(const char *text, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)

@@ -1,4 +1,4 @@
-/* utf8.c - decoding by utf8proc, and what texts that arrive in pieces need besides. */
+/* utf8.c - decoding by utf8proc, and cutting texts between characters. */
 #include "base/utf8.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@ static utf8proc_ssize_t decode(const char *text, size_t bytes, utf8proc_int32_t 
 bool sl_utf8_next(const char *text, size_t bytes, size_t *at, uint32_t *point)
 {
     assert(*at < bytes);
-    if ((unsigned char)text[*at] < 0x80) { /* most text: not worth a call */
+    if ((unsigned char)text[*at] < 0x80) { /* fast path for ASCII */
         *point = (unsigned char)text[(*at)++];
         return true;
     }
@@ -86,7 +86,8 @@ size_t sl_utf8_fit(const char *text, size_t bytes, size_t max)
     size_t fit = max;
     while (fit > 0 && max - fit < SL_UTF8_MAX - 1 && sl_utf8_is_continuation(text[fit]))
         fit--;
-    return sl_utf8_is_continuation(text[fit]) ? max : fit; /* no character is that long */
+    return sl_utf8_is_continuation(text[fit]) ? max
+                                              : fit; /* not UTF-8: no character is that long */
 }
 
 void sl_utf8_widen(const char *text, size_t bytes, size_t *start, size_t *stop)

@@ -12,7 +12,7 @@ enum { SL_CODE_POINTS = 0x110000, SL_UTF8_MAX = 4 };
 /* U+FFFD, which stands for bytes that are not UTF-8. */
 #define SL_UTF8_REPLACEMENT "\xEF\xBF\xBD"
 
-/* True of a byte inside a character: a cut before it would leave half a character. */
+/* True for a byte inside a character, where a text must not be cut. */
 static inline bool sl_utf8_is_continuation(char byte)
 {
     return ((unsigned char)byte & 0xC0) == 0x80;
@@ -27,7 +27,7 @@ bool sl_utf8_next(const char *text, size_t bytes, size_t *at, uint32_t *point);
 /* Encodes a code point and returns its bytes, 1 to 4. */
 size_t sl_utf8_put(uint32_t point, char out[SL_UTF8_MAX]);
 
-/* Bytes of the character that begins here, 1 to 4; 0 when none is whole and valid. */
+/* The length of the character that begins here, 1 to 4; 0 when it is incomplete or invalid. */
 size_t sl_utf8_length(const char *text, size_t bytes);
 
 /* The same, but a byte that is not UTF-8 counts as a character of its own; 0 only at the end. */
@@ -37,7 +37,7 @@ size_t sl_utf8_step(const char *text, size_t bytes);
 
 bool sl_utf8_is_valid(const char *text, size_t bytes);
 
-/* Fails at the first bytes that are not UTF-8, and names their place. */
+/* Fails at the first bytes that are not UTF-8, and gives their offset. */
 bool sl_utf8_check(const char *text, size_t bytes, struct sl_err *err) SL_MUST_CHECK;
 
 /* How many characters sl_utf8_step finds. */
@@ -49,8 +49,8 @@ size_t sl_utf8_count(const char *text, size_t bytes);
  * no characters there is cut at `max`. */
 size_t sl_utf8_fit(const char *text, size_t bytes, size_t max);
 
-/* Widens the bytes [start, stop) of a valid text until no character is cut. */
+/* Extends the range [start, stop) of a valid text to whole characters. */
 void sl_utf8_widen(const char *text, size_t bytes, size_t *start, size_t *stop);
 
-/* Bytes at the end that begin a character whose rest is missing; 0 when the last one is whole. */
+/* The length of an incomplete character at the end; 0 when the last one is complete. */
 size_t sl_utf8_incomplete(const char *text, size_t bytes);

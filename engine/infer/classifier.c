@@ -12,13 +12,13 @@ struct sl_classifier {
     const struct sl_model *model;
     struct sl_tape tape;
     struct sl_classifier_options options;
-    /* The run being made: */
+    /* The current run: */
     struct sl_sequence *sequences;
     int32_t *tokens, *layers_used;
 };
 
-/* What a full batch of so many texts needs, as many of them as can be as long as can be. The first
- * always is; so there may be a few more rows in it than there can be in a batch. */
+/* The memory of a full batch of `items` texts, as many of them as possible as long as the context.
+ * The first always is, so the measured batch may have a few more rows than a real one. */
 static size_t measure(const struct sl_classifier *c, struct sl_tape *dry, int items)
 {
     int rows = c->options.max_batch_tokens, context = c->model->config.context_length;
@@ -43,7 +43,8 @@ static bool open_tape(struct sl_classifier *c, struct sl_err *err)
     if (!sl_tape_init(&dry, m->engine->kernels, m->engine->pool, 0, err))
         return false;
     dry.policy = &m->policy;
-    /* The most memory is taken by the longest texts, or by as many as can be beside a long one. */
+    /* Most memory is needed either by the longest texts, or by one long and as many short texts as
+     * fit. */
     int context = m->config.context_length,
         long_ones = sl_ceil_div(c->options.max_batch_tokens, context);
     (void)measure(c, &dry, sl_min(long_ones, c->options.max_batch_size));

@@ -1,5 +1,4 @@
-/* generate.c - one text being completed: chunks, samples, looks for stop strings, slides the
- * window. */
+/* generate.c - one text being completed: prompt chunks, sampling, stop strings, sliding window. */
 #include "sluice/generate.h"
 
 #include "base/dynarray.h"
@@ -23,19 +22,19 @@ struct sl_generation {
     struct stop stops[SL_STOPS_MAX];
     float *bias;
 
-    int32_t *history; /* every token so far; a line break first when the prompt was empty */
-    int history_count, history_start; /* history_start: where the prompt proper begins */
-    int fed; /* of the history: what the slot has been given, or had before it slid */
+    int32_t *history; /* every token so far; begins with a line break if the prompt was empty */
+    int history_count, history_start; /* history_start: where the prompt begins */
+    int fed; /* how many tokens of the history the slot has seen, also before the window slid */
 
     char *text;
     size_t text_bytes, text_room, stable;
     size_t
-        echoed; /* bytes of the prompt at the start of the text: no stop string is sought there */
+        echoed; /* bytes of the echoed prompt, in which stop strings are ignored */
     struct sl_token_logprob *records;
     size_t records_room;
     int records_count, records_stable;
 
-    int32_t *counts; /* per token of the vocabulary: how often it was generated */
+    int32_t *counts; /* how often each token of the vocabulary was generated */
     void *scratch;
     float *log_probabilities;
     uint64_t key;
@@ -48,9 +47,9 @@ static int vocab_of(const struct sl_generation *g)
     return g->model->config.vocab;
 }
 
-/* -- making one ------------------------------------------------------------------------------- */
+/* -- creation ------------------------------------------------------------------------------- */
 
-/* What an empty prompt begins after: a line break, or the vocabulary's first entry. */
+/* The token that stands for an empty prompt: a line break, or the vocabulary's first entry. */
 static int32_t beginning(const struct sl_tokenizer *tokens)
 {
     int32_t id = 0;
@@ -149,7 +148,7 @@ struct sl_generation *sl_generation_create(const struct sl_model *model,
            (size_t)options->prompt_count * sizeof *g->history);
     g->history_count += options->prompt_count;
     g->usage.prompt_tokens = options->prompt_count;
-    /* Without log probabilities an echoed prompt is text at once. */
+    /* Without log probabilities an echoed prompt is part of the text from the start. */
     for (int i = g->history_start; options->echo && !options->logprobs && i < g->history_count; i++)
         append_token(g, g->history[i], NULL);
     g->echoed = g->text_bytes;
@@ -191,7 +190,7 @@ static void top_tokens(const struct sl_generation *g, struct sl_token_logprob *r
     }
 }
 
-/* logits: those that the token was chosen by; NULL for the first token, which nothing precedes. */
+/* logits: those from which the token was chosen; NULL for the first token of a prompt. */
 static bool append_record(struct sl_generation *g, int32_t id, const float *logits)
 {
     size_t want = (size_t)g->records_count + 1;
@@ -221,7 +220,7 @@ static void append_token(struct sl_generation *g, int32_t id, const float *logit
     g->text_bytes += bytes;
 }
 
-/* Where the first stop string begins, at or after `from`; text_bytes when there is none. */
+/* The offset of the first stop string at or after `from`; text_bytes when there is none. */
 static size_t find_stop(const struct sl_generation *g, size_t from)
 {
     size_t best = g->text_bytes;
@@ -255,7 +254,7 @@ static size_t record_end(const struct sl_generation *g, int record)
     return last ? g->text_bytes : g->records[record + 1].text_offset;
 }
 
-/* Decides which part of the text is certain now. */
+/* Updates how much of the text is final. */
 static void settle(struct sl_generation *g)
 {
     size_t certain = g->text_bytes;
@@ -283,7 +282,7 @@ void sl_generation_next_chunk(struct sl_generation *g, struct sl_session *sessio
     assert(!sl_generation_finished(g));
     int context = g->model->config.context_length;
     if (sl_session_length(session, chunk->slot) == context) {
-        /* Half the window goes on: positions are relative to where it begins. */
+        /* Keeps the second half of the window; positions count from its beginning. */
         sl_session_clear(session, chunk->slot);
         int kept = context / 2 > 1 ? context / 2 : 1;
         g->fed = g->history_count - kept;

@@ -1,4 +1,4 @@
-/* logits.c - argmax, softmax and their relatives, in double where sums are long. */
+/* logits.c - argmax, softmax and log-softmax; long sums are in double. */
 #include "infer/logits.h"
 
 #include <math.h>

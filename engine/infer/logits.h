@@ -1,4 +1,4 @@
-/* logits.h - what the rest of the engine computes from logits, besides sluice/logits.h. */
+/* logits.h - functions of logits for the engine only; the public ones are in sluice/logits.h. */
 #pragma once
 
 #include "sluice/logits.h"

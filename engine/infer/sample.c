@@ -36,8 +36,8 @@ static int more_likely(const void *a, const void *b)
     return p->id < q->id ? -1 : 1;
 }
 
-/* How many of the candidates top-k and top-p leave; their x become weights exp((x - most) / T),
- * whose sum is total. Unless sorted, all are left. */
+/* Returns how many candidates remain after top-k and top-p, which need a sorted list. The x of
+ * these become weights exp((x - max) / T), and *total their sum. */
 static int shortlist(struct candidate *list, int vocab, const struct sl_sampling *s, double *total)
 {
     double all = 0.0, kept = 0.0;
@@ -67,7 +67,7 @@ static int32_t draw(struct candidate *list, int vocab, const struct sl_sampling 
         if (u * total < sum)
             return list[i].id;
     }
-    return list[left - 1].id; /* u * total rounded up to the sum */
+    return list[left - 1].id; /* rounding: u * total reached the sum */
 }
 
 int32_t sl_sample(const struct sl_sample_params *c)

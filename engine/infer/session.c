@@ -1,4 +1,4 @@
-/* session.c - one batch after another over slots that remember: the serving state of one model. */
+/* session.c - runs batches over slots with KV caches: the serving state of one model. */
 #include "sluice/infer.h"
 
 #include "base/int_util.h"
@@ -14,14 +14,14 @@ struct sl_session {
     struct sl_arena caches_arena;
     struct sl_session_options options;
     struct sl_cache *caches; /* per slot */
-    bool *used;              /* per slot: already in the run being made */
-    /* The run being made: */
+    bool *used;              /* per slot: already in the current run */
+    /* The current run: */
     struct sl_sequence *sequences;
     int32_t *tokens, *wanted, *layers_used;
     struct sl_rows wanted_rows;
 };
 
-/* One slot's cache: first in a dry arena, which only counts. */
+/* One slot's cache; called with a dry arena first, to count. */
 static struct sl_cache cache_take(const struct sl_model *m, struct sl_arena *arena)
 {
     size_t capacity = (size_t)m->config.context_length;
@@ -40,8 +40,8 @@ static void take_caches(struct sl_session *s, struct sl_arena *arena)
         s->caches[i] = cache_take(s->model, arena);
 }
 
-/* The largest run: batch_rows tokens, in sequences as long as the context, all their logits wanted
- * one by one, which takes copies. */
+/* The largest run: max_batch_tokens tokens, in sequences as long as the context, with the logits of
+ * every row, which need copies. */
 static bool measure(struct sl_session *s, size_t *bytes, struct sl_err *err)
 {
     const struct sl_model *m = s->model;

@@ -2,15 +2,14 @@
  *
  *     h += g attention(norm(h));   h += g mlp(norm(h))
  *
- * Pre-norm after Xiong et al. 2020; the gate is TSA's, equations 3 and 4. A row that the gate
- * leaves out still gives its key and value, which later rows look at; nothing else of it is
- * computed, and since every op works row by row, the rows that do run give the same bits as
- * without the gate. */
+ * Pre-norm after Xiong et al. 2020; the gate is TSA's, equations 3 and 4. For a row that the gate
+ * skips, only the key and the value are computed, because later rows attend to them. Every op works
+ * row by row, so the other rows have the same bits as without the gate. */
 #include "layers/layers.h"
 
 #include <math.h>
 
-/* The three inputs start as one matrix, as PyTorch's attention has it. */
+/* The three input projections are initialized as one matrix, as in PyTorch. */
 static void attention_build(struct sl_builder *b, struct sl_block *k, struct sl_block_shape shape)
 {
     int d = shape.width;

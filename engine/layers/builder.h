@@ -10,16 +10,16 @@
 
 #include <stdint.h>
 
-/* The initial values of a matrix, element by element. `args` is whatever a paper's own initialiser
- * needs: see arch/transevolve/random_rotation.c. */
+/* The initial values of a matrix, element by element. `args` is for initialisers of a paper, such
+ * as arch/transevolve/random_rotation.c. */
 struct sl_init {
     /* The element at (row, col) of a matrix of `cols` columns. `key` is that of the parameter's
      * random numbers (base/random.h). */
     double (*element)(const struct sl_init *init, uint64_t key, int row, int col, int cols);
     float value;
     int args[2];
-    /* What random numbers are drawn from in place of (seed, name); NULL: those. For values that
-     * are neither trained nor saved, so that renaming a parameter changes no trained model. */
+    /* Name of the random stream; NULL: the parameter's name and the seed. Set for values that are
+     * neither trained nor saved, so that renaming a parameter does not change a trained model. */
     const char *stream;
 };
 
@@ -59,7 +59,7 @@ struct sl_buffer_hooks {
 };
 
 struct sl_builder {
-    struct sl_arena *arena; /* holds structs and names; the values are allotted afterwards */
+    struct sl_arena *arena; /* holds structs and names; values are allocated later */
     struct sl_parameter *parameters;
     struct sl_init *inits; /* of each */
     int count;
@@ -69,8 +69,8 @@ struct sl_builder {
     int buffer_count;
     struct sl_hooked_layer *hooked; /* layers with buffer hooks, in the order of declaration */
     int hooked_count;
-    int cache_operands, cache_floats; /* columns of the cache that are taken */
-    size_t cache_state;               /* likewise, of what does not grow with a text */
+    int cache_operands, cache_floats; /* reserved columns of the cache */
+    size_t cache_state;               /* reserved floats of the cache's state */
     float scale_embedding; /* by which the rows of the token table are multiplied; 0: no table */
     char scope[SL_NAME_MAX];
 };
@@ -83,7 +83,7 @@ struct sl_hooked_layer {
 
 void sl_builder_init(struct sl_builder *b, struct sl_arena *arena);
 
-/* Columns of the cache: for each, a number per token of a text, operand or fp32. Returns the
+/* Reserves columns of the cache; a column has one element per token, operand or fp32. Returns the
  * first. */
 int sl_cache_operands(struct sl_builder *b, int columns);
 int sl_cache_floats(struct sl_builder *b, int columns);

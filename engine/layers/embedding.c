@@ -1,7 +1,7 @@
 /* embedding.c - token and position tables; the token table may also give the logits. */
 #include "layers/layers.h"
 
-/* As the TSA paper's code starts its positions. */
+/* The initial values of positions in the TSA paper's code. */
 static const float deviation = 0.02f;
 
 static struct sl_parameter *positions_build(struct sl_builder *b,

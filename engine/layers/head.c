@@ -57,7 +57,7 @@ const struct sl_rows *sl_head_reads(struct sl_tape *t, const struct sl_head *hea
 static struct sl_tensor *classify(struct sl_tape *t, const struct sl_head *head,
                                   struct sl_tensor *h)
 {
-    /* Rows are independent up to here: so only the rows that are needed are computed. */
+    /* Rows are independent up to here, so only the needed ones are computed. */
     if (head->pooling != SL_POOLING_MEAN)
         h = normed(t, head, sl_pool(t, h, head->pooling));
     else

@@ -38,7 +38,7 @@ struct sl_norm {
 };
 struct sl_norm sl_norm_build(struct sl_builder *b, const char *name, int width);
 struct sl_tensor *sl_norm_apply(struct sl_tape *t, const struct sl_norm *norm, struct sl_tensor *x);
-/* The stream itself normalised: fp32. Not training, x is replaced and returned. */
+/* The same as fp32, for the residual stream. Serving: x is overwritten and returned. */
 struct sl_tensor *sl_norm_stream(struct sl_tape *t, const struct sl_norm *norm,
                                  struct sl_tensor *x);
 
@@ -56,7 +56,7 @@ struct sl_embedding_shape {
     float scale, dropout;
     bool tied;         /* the table also gives the logits */
     int padding_token; /* as in struct sl_config: a row of zeros that learns nothing */
-    int hash_bigrams;  /* rows for hashed pairs of neighbours, 0 at first; 0: no such table */
+    int hash_bigrams;  /* rows of the hashed bigram table, initialized to 0; 0: no such table */
 };
 
 struct sl_embedding {
@@ -70,11 +70,10 @@ struct sl_tensor *sl_embedding_apply(struct sl_tape *t, const struct sl_embeddin
 struct sl_tensor *sl_embedding_invert(struct sl_tape *t, const struct sl_embedding *e,
                                       struct sl_tensor *h);
 
-/* A linear model beside a deep one (Cheng et al. 2016, "Wide & Deep Learning"): logits that look at
- * which tokens, pairs and threes in a row a text has and at nothing else, added to those of the
- * rest. They start at 0. */
+/* A linear model beside a deep one (Cheng et al. 2016, "Wide & Deep Learning"): logits of the set
+ * of a text's tokens, bigrams and trigrams, added to those of the deep model. Initialized to 0. */
 struct sl_wide_ngrams {
-    struct sl_parameter *table; /* NULL: there is none, and logits stay as they are */
+    struct sl_parameter *table; /* NULL: none, logits are unchanged */
     int padding_token;
 };
 
@@ -91,12 +90,12 @@ enum sl_pooling { SL_POOLING_MEAN, SL_POOLING_FIRST, SL_POOLING_LAST };
 
 extern const char *const sl_pooling_names[]; /* ends with NULL */
 
-/* From the stream to answers: for completion the norm of the wanted rows times the tied table; for
- * classification the norm of all rows, one row per sequence, and a linear layer. */
+/* The output. Completion: norm of the wanted rows, times the tied table. Classification: norm of
+ * all rows, pooling to one row per sequence, and a linear layer. */
 struct sl_head {
-    struct sl_norm norm; /* no weight: none */
+    struct sl_norm norm; /* without weight: no norm */
     struct sl_embedding embedding;
-    struct sl_linear_layer classify; /* no weight: completion */
+    struct sl_linear_layer classify; /* without weight: completion */
     enum sl_pooling pooling;
 };
 
@@ -108,14 +107,14 @@ struct sl_head_shape {
 };
 struct sl_head sl_head_build(struct sl_builder *b, struct sl_head_shape shape);
 struct sl_tensor *sl_head_apply(struct sl_tape *t, const struct sl_head *head, struct sl_tensor *h);
-/* The rows that a classifier reads, one per sequence: of other rows the last block need compute no
- * more than keys and values. NULL: it reads all, or everything is to be computed. */
+/* The rows that the head needs, one per sequence; for other rows the last block computes keys and
+ * values only. NULL: all rows. */
 const struct sl_rows *sl_head_reads(struct sl_tape *t, const struct sl_head *head);
 
 /* One row per sequence; x is fp32 or an operand. Result: fp32, or x's type when it chooses rows. */
 struct sl_tensor *sl_pool(struct sl_tape *t, struct sl_tensor *x, enum sl_pooling pooling);
 
-/* What a gate lets through: NULL value means 1, NULL rows means all rows. */
+/* A gate: NULL value means 1, NULL rows means all rows. */
 struct sl_gate {
     struct sl_tensor *value;
     const struct sl_rows *rows;
@@ -123,14 +122,14 @@ struct sl_gate {
 
 /* A pre-norm transformer block whose two updates a gate may scale or skip, row by row:
  *     h += g attention(norm(h));   h += g mlp(norm(h))
- * Skipped rows cost only what others need of them: the first norm, their keys and their values. */
+ * Of skipped rows only the first norm, keys and values are computed, which other rows need. */
 struct sl_block_shape {
     int width, heads, ffn_width;
     float residual_deviation; /* of the weights that write to the residual stream */
     float dropout;
-    bool bidirectional; /* attention looks at the whole sequence */
+    bool bidirectional; /* attention sees the whole sequence */
     enum sl_activation activation;
-    bool bias;              /* attention has biases, and all of it starts as PyTorch's does */
+    bool bias;              /* attention has biases and PyTorch's initial values */
     float residual_dropout; /* of attention's update; the MLP's has `dropout` */
 };
 
@@ -146,6 +145,6 @@ struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape
 struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, struct sl_tensor *h,
                                  struct sl_gate gate);
 
-/* All of them, ungated. The last one computes these rows alone; NULL: all rows. */
+/* All blocks, ungated. The last one computes only the rows `last`; NULL: all rows. */
 struct sl_tensor *sl_blocks_apply(struct sl_tape *t, const struct sl_block *blocks, int depth,
                                   struct sl_tensor *h, const struct sl_rows *last);

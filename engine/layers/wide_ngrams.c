@@ -1,8 +1,8 @@
 /* wide_ngrams.c - the wide part of wide-and-deep: a linear model of a text's 1- to 3-grams. */
 #include "layers/layers.h"
 
-/* A step of AdamW moves a number by about the rate, whatever its gradient was; a text adds up
- * hundreds of these numbers where a row of logits has one. Checkpoints depend on it. */
+/* Scale of the table's contribution. AdamW changes each weight by about the learning rate per step,
+ * and a text sums hundreds of these weights. Checkpoints depend on this value. */
 static const float scale = 0.4f;
 
 struct sl_wide_ngrams sl_wide_ngrams_build(struct sl_builder *b, struct sl_wide_ngrams_shape shape)

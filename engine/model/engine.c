@@ -20,7 +20,7 @@ static const struct sl_kernels *fail_isa(const char *what, const char *isa, stru
     return NULL;
 }
 
-/* isa: NULL for SLUICE_ISA, or else the fastest. */
+/* isa NULL: the one that SLUICE_ISA names, or else the fastest. */
 static const struct sl_kernels *kernels_named(const char *isa, struct sl_err *err)
 {
     if (!isa) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Structs, names and tables of parameters: mostly untouched. */
+/* Address space for structs, names and tables of parameters; mostly untouched. */
 enum { STRUCT_BYTES = 1 << 22 };
 
 /* Parameters, then buffers; NULL past the last. */
@@ -28,7 +28,7 @@ static bool has_gradient(const struct sl_model *m, int index)
     return index < b->count || b->buffer_kinds[index - b->count] == SL_BUFFER_DERIVED;
 }
 
-/* Takes memory for every value, or every gradient, from an arena. */
+/* Allocates every value, or every gradient, from an arena. */
 static void allocate(struct sl_model *m, struct sl_arena *arena, bool grads)
 {
     struct sl_parameter *p;

@@ -24,7 +24,7 @@ struct attend {
     int32_t *visible; /* per query */
     float *lse;       /* heads x queries, while training */
     int count;
-    int max_keys; /* of any sequence: sizes the scratch memory */
+    int max_keys; /* the maximum over sequences; sizes the scratch memory */
 };
 
 struct attention_ctx {
@@ -154,7 +154,8 @@ static void attend_forward(const struct sl_node *n)
     p.workers = sl_tape_scratch(n, attend_scratch(n, false));
     sl_cache_append(n->tape, n->in[KEY_VALUE], cache_layer(n));
     sl_clear_padding(n->out);
-    /* Heads of one sequence share its keys, so they go to one thread while there are many. */
+    /* With many sequences, all heads of one go to the same thread, because they share its cache
+     * rows. */
     int grain = a->count >= 4 * sl_pool_threads(n->tape->pool) ? a->args.heads : 1;
     sl_parallel(n->tape->pool, a->count * a->args.heads, grain, forward_units, &p);
 }
@@ -202,8 +203,8 @@ static const struct sl_op attend = {.name = "attention",
 
 /* -- recording ---------------------------------------------------------------------------- */
 
-/* Cuts the queries into blocks that stay within one sequence. Training, a block is a whole
- * sequence, since its keys' gradients are sums over all its queries. */
+/* Cuts the queries into blocks that stay within one sequence. While training a block is a whole
+ * sequence, because the gradients of keys are sums over all queries. */
 static void cut(const struct sl_tape *t, struct attend *a, int queries)
 {
     int i = 0;

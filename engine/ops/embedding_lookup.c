@@ -1,5 +1,5 @@
 /* embedding_lookup.c - y_i = dropout(scale (tokens_[token_i] + bigrams_[hash(token_{i-1},
- * token_i)]) + positions_[position_i]); back, it scatters. */
+ * token_i)]) + positions_[position_i]); the gradient is scattered. */
 #include "base/random.h"
 #include "ops/ops.h"
 
@@ -23,8 +23,8 @@ static float *row_of(const struct sl_parameter *table, float *values, int row)
     return values + (size_t)row * (size_t)table->cols;
 }
 
-/* The row for a token and the one before it in its text, which has to be in the batch. A fixed
- * function: checkpoints depend on it. */
+/* The table row of a bigram. The token before must be in the batch. Checkpoints depend on this
+ * function. */
 static int bigram_of(const struct sl_node *n, int row)
 {
     const struct sl_batch *batch = n->tape->batch;
@@ -34,7 +34,7 @@ static int bigram_of(const struct sl_node *n, int row)
     return (int)(bits % (uint64_t)n->parameter[BIGRAMS]->rows);
 }
 
-/* What the token of a row, or its pair, is multiplied by. */
+/* The factor of a row's token or bigram: word dropout. */
 static float scale_of(const struct sl_node *n, int table, int row)
 {
     const struct lookup *a = n->args;
@@ -75,7 +75,8 @@ static void embedding_lookup_forward(const struct sl_node *n)
     sl_node_parallel(n, n->out->rows, ROWS, embedding_lookup_forward_rows);
 }
 
-/* Two rows may hold the same token, so pieces are columns: each adds up all rows in order. */
+/* Several rows may hold the same token, so threads divide the columns: each sums all rows in
+ * order. */
 static void backward_columns(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;

@@ -9,15 +9,15 @@ static inline void *sl_columns(const struct sl_tensor *x, int row, int column)
     return (char *)sl_row_any(x, row) + (size_t)column * sl_type_bytes(x->type);
 }
 
-/* Where one head of a row of the whole training batch draws what it drops. */
+/* The dropout key of one head of a row of the whole training batch. */
 uint32_t sl_dropout_head_key(uint64_t random_key, int row, int head, int heads);
 
-/* Heads write their columns of an operand; its rows also end in zeros. */
+/* Zeroes the padding of operand rows, of which heads write only their own columns. */
 void sl_clear_padding(const struct sl_tensor *x);
 
 /* One attention layer's part of every cache. */
 struct sl_cache_layer {
-    size_t at; /* bytes of a token that lie before it */
+    size_t at; /* offset in bytes within a token's entry */
     int heads;
     size_t row_bytes; /* of one head's key, or value */
 };
@@ -26,7 +26,7 @@ struct sl_cache_layer {
 char *sl_cache_rows(const struct sl_cache *cache, struct sl_cache_layer layer, int head,
                     bool values);
 
-/* Writes the batch's keys and values (rows x 2 width, keys first) to the caches of those sequences
- * that have one, each at its position. */
+/* Appends the batch's keys and values (rows x 2 width, keys first) to the caches of sequences that
+ * have one. */
 void sl_cache_append(const struct sl_tape *t, const struct sl_tensor *key_value,
                      struct sl_cache_layer layer);

@@ -16,7 +16,7 @@ struct layernorm {
     float *stats; /* per row: mean and 1 / deviation; kept while training */
 };
 
-/* One row into a row of the result, or into `spare` and from there over x. */
+/* One row. With `spare`, the result goes there first and then over x. */
 static void forward_row(const struct sl_node *n, int r, float *spare)
 {
     const struct layernorm *a = n->args;

@@ -1,11 +1,10 @@
-/* linear.c - y = dropout(f(x w^T + b)): the matrix product that takes most of the time; also with
- * another w and b for each group of rows.
+/* linear.c - y = dropout(f(x w^T + b)): the matrix product that takes most of the time; also with a
+ * separate w and b for each group of rows.
  *
- * Everything is one kernel: a row block of operands times a packed matrix. Forward, B = w^T,
- * packed once per version. For dx = dz w, B = w. For dw = dz^T x, the rows are those of dz
- * transposed and B is x, both made here. Row blocks are small enough for the block, the packed
- * panel and the result to stay in the second-level cache while bias, activation and rounding pass
- * over them. */
+ * Everything is one kernel: a row block of operands times a packed matrix. Forward, B = w^T, packed
+ * once per version. For dx = dz w, B = w. For dw = dz^T x, the rows are those of dz^T and B is x,
+ * both packed here. Row blocks are small enough that block, packed panel and result stay in the L2
+ * cache while bias, activation and rounding are applied. */
 #include "base/int_util.h"
 #include "base/random.h"
 #include "ops/ops.h"
@@ -16,8 +15,8 @@ enum { X };
 
 enum { WEIGHT, BIAS };
 
-/* Rows and columns of a result that are made and finished together: 32 KiB, which the first-level
- * cache holds while bias, activation, dropout and rounding pass over it. */
+/* A tile of the result that is computed and finished together: 32 KiB, so it is in the L1 cache
+ * when bias, activation, dropout and rounding are applied. */
 enum { BLOCK = 64, CHUNK = 128 };
 
 struct linear {
@@ -31,7 +30,7 @@ struct linear {
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-/* Where one worker keeps a block of x as operands and a block of results. */
+/* One worker's memory: a block of x as operands, and a block of results. */
 struct forward_scratch {
     char *base;
     size_t stride, x_bytes;
@@ -148,20 +147,20 @@ static void linear_forward(const struct sl_node *n)
 
 /* -- backward ----------------------------------------------------------------------------- */
 
-/* One backward pass: dz in both directions, which all share, and what each worker has to itself.
- * Its pieces are, in this order: parts of dw, each a group of rows by a chunk of columns; rows of
- * db; blocks of rows of dx. */
+/* One backward pass: dz and its transpose, which all workers share, and memory of each worker. Its
+ * pieces, in this order: parts of dw (a group of rows by a chunk of columns), rows of db, blocks of
+ * rows of dx. */
 struct backward_pass {
     const struct sl_node *n;
     char *base;
     size_t dz_t_at, workers_at, bytes; /* dz is at 0 */
     size_t dz_stride, dz_t_stride;     /* elements */
-    size_t worker_bytes, floats_at;    /* a worker's: a packed chunk of x, then m floats */
+    size_t worker_bytes, floats_at;    /* per worker: a packed chunk of x, then m floats */
     int chunks, group_rows;            /* of dw */
     int dw_pieces, db_pieces, dx_pieces;
 };
 
-/* Chunks alone keep few threads busy; more than that divides the rows of dw, too. */
+/* Chunks alone keep few threads busy; with more threads the rows of dw are divided, too. */
 static void divide_dw(struct backward_pass *p, int threads)
 {
     int outs = p->n->out->cols, blocks = sl_ceil_div(outs, BLOCK);
@@ -211,8 +210,8 @@ static char *dz_t_row_at(const struct backward_pass *p, int row)
     return p->base + p->dz_t_at + (size_t)row * p->dz_t_stride * element;
 }
 
-/* One block of rows of dz, dy by the slope, both ways round: a chunk of columns at a time, so
- * that it is still in the cache when it is turned. */
+/* One block of rows of dz = dy * slope and of its transpose, a chunk of columns at a time, so that
+ * the chunk is still in the cache when it is transposed. */
 static void dz_chunk(const struct backward_pass *p, int r0, int c0)
 {
     const struct sl_node *n = p->n;
@@ -242,7 +241,7 @@ static void backward_dz(void *ctx, int first, int last, int worker)
 }
 
 /* dw += dz^T x for a group of rows and a chunk of columns. The chunk of x is packed here, so that
- * it is in this thread's cache while the rows pass over it. */
+ * it is in this thread's cache for all rows. */
 static void backward_dw(const struct backward_pass *p, int piece, int worker)
 {
     const struct sl_node *n = p->n;
@@ -376,7 +375,7 @@ struct sl_tensor *sl_linear(struct sl_tape *t, struct sl_tensor *x, struct sl_li
                                            .args = a});
 }
 
-/* -- groups of rows: the same, one after another on their parts of the tensors ---------------- */
+/* -- groups of rows: the same for each group, one after another ---------------- */
 
 struct linear_groups {
     struct sl_groups groups;
@@ -413,7 +412,7 @@ static void part_init(struct part *p, const struct sl_node *n, int group)
     p->node.parameter[WEIGHT] = a->groups.each[group].weight;
     p->node.parameter[BIAS] = a->groups.each[group].bias;
     p->args.origin = a->all.origin ? a->all.origin + first : NULL;
-    /* A row that is in several groups drops other elements in each. */
+    /* A row in several groups has a different dropout mask in each. */
     p->args.random_key = sl_random_bits(a->all.random_key, (uint64_t)group);
     if (a->all.slope) {
         p->slope = part_of_rows(a->all.slope, first, rows);

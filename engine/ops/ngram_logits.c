@@ -1,7 +1,6 @@
-/* ngram_logits.c - y_s = x_s + scale sum of (0, table_f) over the features f of text s, each
- * counted
- * once however often it occurs; back, it scatters. A feature is one, two or three tokens in a row,
- * and has the row of the table that a hash gives it. */
+/* ngram_logits.c - y_s = x_s + scale sum of (0, table_f) over the set of features f of text s; the
+ * gradient is scattered. A feature is one, two or three consecutive tokens; a hash gives its row of
+ * the table. */
 #include "base/random.h"
 #include "ops/ops.h"
 
@@ -29,15 +28,15 @@ static int32_t *features_of(const struct sl_node *n, int s)
     return a->features + (size_t)n->tape->batch->sequences[s].first * LONGEST;
 }
 
-/* Row of the table for a token and those before it, nearest first in 32 bits each as 1 + its id. A
- * fixed function: checkpoints depend on it. */
+/* The table row of a feature: a token and those before it, nearest first, each as 1 + its id in 32
+ * bits. Checkpoints depend on this function. */
 static int32_t feature_of(const struct sl_node *n, uint64_t before, int32_t token)
 {
     uint64_t bits = sl_random_bits(before, (uint64_t)token);
     return (int32_t)(bits % (uint64_t)n->parameter[0]->rows);
 }
 
-/* Whether a feature was not in the set, where it now is. Empty slots are -1. */
+/* Adds a feature to the set; false if it was there already. Empty slots are -1. */
 static bool is_new(int32_t *set, uint32_t slots, int32_t feature)
 {
     uint32_t mixed = (uint32_t)feature * UINT32_C(0x9E3779B1);
@@ -108,7 +107,8 @@ static void ngram_logits_forward(const struct sl_node *n)
     sl_parallel(n->tape->pool, n->out->rows, 1, forward_sequences, &p);
 }
 
-/* Two texts may have the same feature, so pieces are columns: each adds up all texts in order. */
+/* Several texts may have the same feature, so threads divide the columns: each sums all texts in
+ * order. */
 static void backward_columns(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;

@@ -6,29 +6,29 @@
 
 #include "autograd/tape.h"
 
-/* y = dropout(f(x w^T + b)).  x: n x ins (fp32 or operand), w: outs x ins, b: 1 x outs or NULL. A
- * weight without a gradient (one that is fixed) gets none. */
+/* y = dropout(f(x w^T + b)). x: n x ins (fp32 or operand), w: outs x ins, b: 1 x outs or NULL.
+ * Fixed weights get no gradient. */
 struct sl_linear_args {
     const struct sl_parameter *weight, *bias;
     enum sl_activation activation;
     float dropout; /* probability, applied while training */
-    bool operand;  /* y is read by products only */
-    /* Per row of x, the row of the batch that it stands for and whose dropout it has; NULL: rows of
-     * x are those of the batch. */
+    bool operand;  /* y is only read by matrix products */
+    /* Per row of x, the row of the batch that it comes from, which determines its dropout; NULL:
+     * rows of x are those of the batch. */
     const int32_t *origin;
 };
 struct sl_tensor *sl_linear(struct sl_tape *t, struct sl_tensor *x, struct sl_linear_args args);
 
-/* The same with a weight and a bias for each group of rows: group g is x's rows from first_g up to
- * first_{g + 1}. All weights have one shape; all have a bias or none has. Weight and bias of args
- * are not looked at. */
+/* The same with a weight and a bias for each group of rows: group g is rows first_g to first_{g +
+ * 1} of x. All weights have the same shape; either all have a bias or none. Weight and bias of args
+ * are ignored. */
 struct sl_group {
     const struct sl_parameter *weight, *bias;
 };
 
 struct sl_groups {
     const struct sl_group *each;
-    const int32_t *first; /* count + 1 of them, known when the op runs */
+    const int32_t *first; /* count + 1 values, set when the op runs */
     int count;
 };
 struct sl_tensor *sl_linear_groups(struct sl_tape *t, struct sl_tensor *x, struct sl_groups groups,
@@ -49,34 +49,34 @@ struct sl_tensor *sl_layernorm_stream(struct sl_tape *t, struct sl_tensor *x,
 
 /* y_i = dropout(scale (tokens_[token_i] + bigrams_[hash(token_{i-1}, token_i)])
  *               + positions_[position_i])
- * for every row of the batch. Tables without a gradient (fixed positions) get none. While training
- * with word_dropout p (of the tape), rows of tokens and bigrams are 0 with that probability,
- * each by itself, else as 1 / (1 - p) times what they are (word dropout, Iyyer 2015, 3.1). */
+ * for every row of the batch. Fixed positions get no gradient. While training with the tape's
+ * word_dropout p, each row of tokens and of bigrams is 0 with probability p, else scaled by 1 / (1
+ * - p) (Iyyer et al. 2015, section 3.1). */
 struct sl_embedding_lookup_args {
     const struct sl_parameter *tokens, *positions;
-    const struct sl_parameter *bigrams; /* NULL: none; else texts are whole, nothing is cached */
+    const struct sl_parameter *bigrams; /* NULL: none; else texts are complete, without a cache */
     float scale, dropout;
-    int padding_token; /* 1 + its id: it counts as a row of zeros, and learns nothing; 0: none */
+    int padding_token; /* 1 + its id: its row is zero and not trained; 0: none */
 };
 struct sl_tensor *sl_embedding_lookup(struct sl_tape *t, struct sl_embedding_lookup_args args);
 
-/* y_s = x_s + scale sum of (0, table_f) over the features f of sequence s: one, two or
- * three tokens in a row, but for padding, by hashes, each once however often it occurs (Wang &
- * Manning 2012, section 2: presence, not number). Of logits only differences count, so the first
- * needs no numbers. x: a row for each sequence; whole texts, none cached. */
+/* y_s = x_s + scale sum of (0, table_f) over the features f of sequence s: hashed sequences of one
+ * to three tokens without padding, each counted once (presence rather than counts: Wang & Manning
+ * 2012, section 2). The first class has no weights, because only differences of logits matter. x: a
+ * row for each sequence; texts are complete, without a cache. */
 struct sl_ngram_logits_args {
-    const struct sl_parameter *table; /* rows for hashes x columns of x but the first */
+    const struct sl_parameter *table; /* hash buckets x (columns of x - 1) */
     float scale;
     int padding_token; /* 1 + its id; 0: none */
 };
 struct sl_tensor *sl_add_ngram_logits(struct sl_tape *t, struct sl_tensor *x,
                                       struct sl_ngram_logits_args args);
 
-/* y_i = x_{rows_i}; all of x, uncopied, when rows is NULL. */
+/* y_i = x_{rows_i}; rows NULL: x itself, without a copy. */
 struct sl_tensor *sl_take_rows(struct sl_tape *t, struct sl_tensor *x, const struct sl_rows *rows);
 
 /* h with rows h_{rows_i} + scale gate_i dropout(f_i) replaced; gate: n x 1 or NULL for 1, rows:
- * NULL for all. Not training, h itself is updated and returned: rows left out cost nothing. */
+ * NULL for all. Serving: h itself is updated and returned, so other rows cost nothing. */
 struct sl_residual_args {
     struct sl_tensor *gate;
     const struct sl_rows *rows;
@@ -88,10 +88,9 @@ struct sl_tensor *sl_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_
 
 /* Multi-head attention within each sequence (Vaswani et al. 2017, section 3.2.2). query: n x width
  * operand; key_value: rows x 2 width operand, keys then values; query row i belongs to batch row
- * rows_i (NULL: i). A row sees itself and what came before it, or with bidirectional its whole
+ * rows_i (NULL: i). A row sees itself and the rows before it, or with bidirectional its whole
  * sequence. A sequence with a cache (never with bidirectional) appends its keys and values to it,
- * at
- * 2 width columns from `cache_at`, and attends to all that it holds. Dropout is on the
+ * at 2 width columns from `cache_at`, and attends to everything in it. Dropout applies to the
  * probabilities. Result: n x width operand. */
 struct sl_attention_args {
     const struct sl_rows *rows;
@@ -105,7 +104,7 @@ struct sl_tensor *sl_attention(struct sl_tape *t, struct sl_tensor *query,
 /* y_s = mean of x over the rows of segment s. Segments lie one after another and cover x; each has
  * at least one row. NULL: the batch's sequences. Result: segments x cols. */
 struct sl_segments {
-    const int32_t *first; /* of each, and one past the last row: count + 1 of them */
+    const int32_t *first; /* of each, then one past the last row: count + 1 values */
     int count;
 };
 struct sl_tensor *sl_segment_mean(struct sl_tape *t, struct sl_tensor *x,
@@ -116,7 +115,7 @@ struct sl_tensor *sl_segment_mean(struct sl_tape *t, struct sl_tensor *x,
 void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits, const int32_t *targets,
                       float weight);
 
-/* Dropout shared by the ops that have it: the kernel's numbers for a probability, and the key of
- * one row of the batch, which does not depend on how the batch was cut. */
+/* Dropout: the kernel's threshold and scale for a probability, and the key of one row of the batch,
+ * which does not depend on how the batch is divided. */
 struct sl_dropout sl_dropout_of(float probability);
 uint32_t sl_dropout_row_key(const struct sl_tape *t, uint64_t key, int row);

@@ -1,7 +1,7 @@
-/* residual.c - h with rows h_{rows_i} + scale gate_i dropout(f_i): the stream that layers write to.
+/* residual.c - the residual stream: h with rows h_{rows_i} + scale gate_i dropout(f_i).
  *
- * Training, a new tensor is made, since others still need the old one; its gradient is handed on to
- * h without a copy. Not training, h is updated where it is, so a row left out costs nothing. */
+ * Training: the result is a new tensor, because other ops need h for their gradients; h takes over
+ * its gradient without a copy. Serving: h is updated in place, so a skipped row costs nothing. */
 #include "ops/ops.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static int row_of(const struct residual *a, int i)
     return a->rows ? a->rows->index[i] : i;
 }
 
-/* What row i of f is multiplied by. */
+/* The factor of row i of f. */
 static float factor_of(const struct sl_node *n, int i)
 {
     const struct residual *a = n->args;
@@ -34,7 +34,7 @@ struct residual_ctx {
     float *workers; /* a row for each */
 };
 
-/* The row of f as it is added: dropped out, before the gate. spare: cols floats. */
+/* Row i of f after dropout, before the gate. spare: cols floats. */
 static const float *update_of(const struct sl_node *n, int i, float *spare)
 {
     const struct residual *a = n->args;

@@ -6,7 +6,7 @@
 
 enum { X };
 
-enum { CHUNK = 128 }; /* values widened at a time */
+enum { CHUNK = 128 }; /* values converted to fp32 at a time */
 
 struct mean {
     struct sl_segments segments;
@@ -83,7 +83,7 @@ static const struct sl_op mean = {.name = "segment_mean",
                                   .forward = mean_forward,
                                   .backward = mean_backward};
 
-/* Where the batch's sequences begin, and its end. */
+/* First rows of the batch's sequences, then its end. */
 static struct sl_segments sequences_of(struct sl_tape *t)
 {
     int32_t *first = sl_tape_struct(t, (size_t)t->batch->count + 1, sizeof *first);
