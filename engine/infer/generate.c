@@ -28,8 +28,7 @@ struct sl_generation {
 
     char *text;
     size_t text_bytes, text_room, stable;
-    size_t
-        echoed; /* bytes of the echoed prompt, in which stop strings are ignored */
+    size_t echoed; /* bytes of the echoed prompt, in which stop strings are ignored */
     struct sl_token_logprob *records;
     size_t records_room;
     int records_count, records_stable;

@@ -2,14 +2,14 @@
  *
  * A block is 32 queries and all the keys that any of them sees: scores (fp32) in tiles, softmax row
  * by row, then probabilities (bf16, not yet divided by their sum) times values in tiles. A single
- * query, as in decoding, has a file of its own: amx_attention_decode.c. Both multiply and add the
- * same numbers in the same order, key after key in steps of 32, and share the softmax, so the bits
- * of a query do not depend on its block. Probabilities of unseen keys are exact zeros, and copies
- * of unseen rows of K and V are zeros.
+ * query, as in decoding, is computed by amx_attention_decode.c. Both add the same products in the
+ * same order, key after key in steps of 32, and share the softmax, so the bits of a query do not
+ * depend on its block. Probabilities of unseen keys are exact zeros, and copies of unseen rows of K
+ * and V are zeros.
  *
- * Tiles cannot load what is still in the store buffer, and vectors cannot load what a tile has just
- * stored. So blocks go through a pipeline of four stages: scores, softmax, products with V,
- * results. Buffers between two stages come in pairs. */
+ * A tile load stalls on data that is still in the store buffer, and so does a vector load of what a
+ * tile has just stored. So blocks pass through a pipeline of four stages: scores, softmax, products
+ * with V, results. Buffers between two stages exist twice. */
 #include "kernels/amx.h"
 #include "kernels/amx_softmax.h"
 
@@ -22,7 +22,7 @@ enum { BLOCK = 32, STAGES = 4 };
  * groups of one query do not fall into the same few sets of the L1 cache. */
 enum { SCORE_PITCH = BLOCK + 1 };
 
-/* A call under way. */
+/* The state of a call. */
 struct attention_ctx {
     const struct sl_attention *a;
     int max_keys;     /* keys that some query sees */
@@ -36,9 +36,9 @@ struct attention_ctx {
     float *sums[2];   /* [steps][2][BLOCK][16]: probabilities times values */
 };
 
-/* Up to 32 queries on their way. */
+/* A block of up to 32 queries in the pipeline. */
 struct block {
-    int first, count, groups; /* groups of 32 keys: as many as some query of them sees */
+    int first, count, groups; /* groups of 32 keys: the maximum over its queries */
     float max[BLOCK];         /* of a query's scores, in units of ln 2 */
     float total[BLOCK];       /* of its 2^(score - max) */
 };
@@ -74,7 +74,7 @@ static struct attention_ctx ctx_of(const struct sl_attention *a)
     return r;
 }
 
-/* TILE_K dims of row `row` of K or V, or zeros past the last row that anyone sees. */
+/* TILE_K dims of row `row` of K or V, or zeros past the last visible row. */
 static __m512i kv_row(const struct attention_ctx *r, const void *rows, int row, int step)
 {
     if (row >= r->max_keys)

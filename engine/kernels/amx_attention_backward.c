@@ -1,17 +1,17 @@
 /* amx_attention_backward.c - attention backward in bf16 tiles.
  *
- * Everything is computed with keys down and queries across: K and V are left operands as they
- * lie, what belongs to a query (lse, D, its dropout key) is a vector beside the lanes, and rows
- * of P^T and dS^T are left operands for dV and dK as they come. With P = softmax(S) and
- * P' = dropout(P):
+ * Everything is computed with keys as rows and queries as columns: K and V are left operands
+ * without a transpose, the values of a query (lse, D, its dropout key) are vectors across lanes,
+ * and rows of P^T and dS^T are already left operands for dV and dK. With P = softmax(S) and P' =
+ * dropout(P):
  *     S^T = K Q^T             dP^T = dropout(V dO^T)
  *     dS^T = P^T (dP^T - D)   D_i = sum_j P_ij dP_ij = dO_i . out_i
  *     dV = P'^T dO            dK = scale dS^T Q         dQ = scale dS K
  * 32 keys at a time go through all queries; dQ is added up in scratch, in the order of keys.
  *
- * Tiles cannot take what still sits in the store buffer, nor vectors what a tile has just stored.
- * So the scores of a block are computed one block ahead of its gradients, and its part of dQ one
- * block behind; buffers between them come in pairs. */
+ * A tile load stalls on data that is still in the store buffer, and so does a vector load of what a
+ * tile has just stored. So the scores of a block are computed one block before its gradients, and
+ * its part of dQ one block after; buffers between them exist twice. */
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
 
@@ -21,7 +21,7 @@
 
 enum { BLOCK = 32, BLOCK_ELEMENTS = 2 * TILE_ELEMENTS };
 
-/* A call under way. A "block" is 32 queries (or keys) by TILE_K dims: two tiles. */
+/* The state of a call. A "block" is 32 queries (or keys) by TILE_K dims: two tiles. */
 struct attention_ctx {
     const struct sl_attention *a;
     const struct sl_attention_backward *b;
@@ -174,7 +174,7 @@ static void prepare_queries(const struct attention_ctx *r)
         }
 }
 
-/* 32 rows of K or V, zeros past the last that anyone sees. */
+/* 32 rows of K or V, zeros past the last visible row. */
 static void load_keys(const struct attention_ctx *r, const void *from, int first, int step,
                       __m512i rows[BLOCK])
 {
@@ -228,7 +228,7 @@ static void multiply(const uint16_t *left, const uint16_t *right)
     _tile_dpbf16ps(3, 5, 7);
 }
 
-/* Keys down (k or v), queries across, 32 floats from row to row. */
+/* Rows are keys (k or v), columns are queries; rows are 32 floats apart. */
 static void score(float *out, const struct attention_ctx *r, const uint16_t *keys,
                   const uint16_t *queries)
 {
@@ -260,7 +260,7 @@ static void add_dq(const struct attention_ctx *r, int block, const uint16_t *ds_
 
 /* ------------------------------------------------------------------- score gradients --------- */
 
-/* What 16 queries need beside each key. */
+/* The values of 16 queries that apply to every key. */
 struct lanes {
     __m512 lse, mean;
     __m512i visible, keys;

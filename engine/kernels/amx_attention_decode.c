@@ -1,19 +1,19 @@
 /* amx_attention_decode.c - attention of a single query, as in decoding.
  *
- * Tiles would be nearly empty, K and V would have to be packed for one use, and the tile unit would
- * have to wake up for it. So tiles are imitated to the bit by vectors. What TDPBF16PS (Intel SDM
- * volume 2) does to one element, for each 32 products:
+ * Tiles would be nearly empty, K and V would have to be packed for a single use, and the tile unit
+ * would have to wake up. So vectors emulate the tiles bit by bit. For each 32 products TDPBF16PS
+ * (Intel SDM volume 2) computes one element as:
  *     even += a[2i] b[2i],  odd += a[2i+1] b[2i+1]   for i = 0 .. 15, from 0, fused
  *     sum  += even + odd
- * where denormal numbers are zeros. Products with zero may be left out: they could only turn -0
- * into 0, and sums begin with 0. */
+ * with denormals as zeros. Products with zero can be skipped: they only turn -0 into 0, and sums
+ * begin with 0. */
 #include "kernels/amx.h"
 #include "kernels/amx_softmax.h"
 
 #include <string.h>
 
-/* Denormal numbers are zeros between these two. What is computed is stored, what it is computed of
- * is loaded, and neither may leave: the compiler knows nothing of modes. */
+/* Denormals are zeros between these two calls. Loads and stores must not be moved out of that
+ * region, and the compiler does not know about the mode. */
 static unsigned flush_begin(void)
 {
     const unsigned mode = _mm_getcsr();

@@ -1,15 +1,15 @@
 /* amx_attention_padded.c - attention in tiles for heads that do not fill them.
  *
- * Copies of the operands have rows of whole tiles, padded with zeros: these add nothing to a
- * score, and the extra result columns are dropped. A head of 6 takes the time of one of 32,
- * a tenth of what its rows would take one by one. */
+ * Copies of the operands have rows of whole tiles, padded with zeros: these add nothing to a score,
+ * and the extra result columns are dropped. A head of 6 columns takes as long as one of 32, a tenth
+ * of the time that its rows would take one by one. */
 #include "base/int_util.h"
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
 
 #include <assert.h>
 
-/* Rows of `width` elements, side by side. */
+/* Rows of `width` elements, without padding between them. */
 struct copies {
     int width;
     uint16_t *q, *k, *v, *out;

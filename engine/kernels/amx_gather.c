@@ -4,7 +4,7 @@
 
 enum { LANES = 16, WHOLE = 32 };
 
-/* 32 numbers of x, the even ones and the odd ones, from n on zeros. */
+/* 32 elements of x split into even and odd ones; zeros from n on. */
 struct halves {
     __m512 even, odd;
 };
@@ -31,7 +31,7 @@ static inline void store_halves(float *out, struct halves sums, int n)
                               _mm512_permutex2var_ps(sums.even, high, sums.odd));
 }
 
-/* 32 columns of all rows: their products with x are added to what `out` has, or replace it. */
+/* 32 columns of all rows: their products with x are added to `out`, or replace it. */
 static void gather_dot32(float *out, const struct halves *x, const uint16_t *rows, __mmask32 mask,
                          bool overwrite, const struct sl_row_list *l)
 {

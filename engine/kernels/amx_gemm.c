@@ -1,9 +1,9 @@
 /* amx_gemm.c - bf16 matrix products in tiles.
  *
  * Tiles 0 to 3 hold sums. 32 rows of x at a time are multiplied by one panel of B as 2 x 2 tiles;
- * 16 rows or fewer by two panels as 1 x 4, so that four sums are always under way (a TDPBF16PS
- * takes 16 cycles to issue and 52 to finish). Each sum adds its products in the order of k in both
- * cases, and rows past the last are not computed but configured away. */
+ * 16 rows or fewer by two panels as 1 x 4, so that four independent sums are always in flight (a
+ * TDPBF16PS takes 16 cycles to issue and 52 to finish). Both add products in the order of k. Tiles
+ * are configured to the rows that exist, so no others are computed. */
 #include "base/int_util.h"
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
@@ -136,7 +136,7 @@ static void multiply_flat(const struct strip *s, const uint16_t *left, const uin
     }
 }
 
-/* The last panel may be alone: it is then computed twice, and written once. */
+/* A single last panel is computed twice and written once. */
 static void flat(const struct sl_gemm *g, const struct strip *s, const uint16_t *panel, int col,
                  size_t panel_elements)
 {
@@ -153,7 +153,7 @@ static void flat(const struct sl_gemm *g, const struct strip *s, const uint16_t 
         write_sums(g, s->y + col + SL_PANEL, sums[1], s->rows, cols - SL_PANEL);
 }
 
-/* Rows that the tiles are configured for, through all columns. */
+/* All columns of the rows that the tiles are configured for. */
 static void run_strip(const struct sl_gemm *g, const struct strip *s)
 {
     const size_t panel_elements = (size_t)s->steps * TILE_K * SL_PANEL;

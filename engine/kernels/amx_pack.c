@@ -15,7 +15,7 @@ size_t sl_amx_pack_bytes(int k, int n)
     return sl_round_up((size_t)k, TILE_K) * sl_round_up((size_t)n, SL_PANEL) * sizeof(uint16_t);
 }
 
-/* n of 32 elements from src + offset, as bf16, zeros after them. */
+/* n <= 32 elements from src + offset as bf16, then zeros. */
 static __m512i load32(const void *src, enum sl_type type, size_t offset, int n)
 {
     if (type == SL_BF16)
@@ -27,12 +27,12 @@ static __m512i load32(const void *src, enum sl_type type, size_t offset, int n)
     return sl_to_bf16_32(low, high);
 }
 
-/* Where B's elements come from: those from row `row` and column `col` of it. */
+/* The source of B's elements, from row `row` and column `col` on. */
 struct source {
     const void *src;
     enum sl_type type;
     size_t stride;
-    int rows, cols; /* what is left of B from here */
+    int rows, cols; /* remaining from here */
     size_t offset;
 };
 
@@ -79,7 +79,7 @@ void sl_amx_pack(void *packed, const void *src, enum sl_type type, size_t stride
     assert(n_first % SL_PANEL == 0);
     assert(n_last % SL_PANEL == 0 || n_last == n);
     const size_t depth = sl_round_up((size_t)k, TILE_K);
-    /* Panels inside, so that the rows of a step are read once and in their order. */
+    /* Panels are the inner loop, so that the rows of a step are read once and in order. */
     for (int row = 0; row < k; row += TILE_K)
         for (int col = n_first; col < n_last; col += SL_PANEL) {
             uint16_t *tiles = (uint16_t *)packed + ((size_t)col * depth + (size_t)row * SL_PANEL);

@@ -7,11 +7,12 @@
 
 #include <math.h>
 
-/* A query's row: its scores, its probabilities, and how far the groups of each are apart. */
+/* A query's row of scores and of probabilities. */
 struct sl_score_row {
     const float *scores;
     uint16_t *p;
-    size_t score_pitch, p_pitch; /* from 16 scores, from 32 probabilities to the next */
+    size_t score_pitch,
+        p_pitch; /* distance from 16 scores, and from 32 probabilities, to the next */
 };
 
 /* 16 partial maxima of the row's first n scores. */
@@ -42,8 +43,8 @@ static inline struct sl_powers sl_powers_of(const struct sl_score_row *row, int 
                               .high = sl_exp2_16(_mm512_fmsub_ps(high, unit, max))};
 }
 
-/* The row's probabilities, not yet divided by their total, as bf16, dropped out; zeros from n up
- * to `groups` groups of 32. Returns what adds up to the total, key j in lane j % 16. */
+/* The row's probabilities after dropout, not yet divided by their total, as bf16; zeros from n up
+ * to `groups` groups of 32. Returns 16 partial sums of the total; key j is in lane j % 16. */
 static inline __m512 sl_softmax_tile(const struct sl_attention *a, const struct sl_score_row *row,
                                      int query, int groups, float max)
 {

@@ -21,8 +21,8 @@ struct sl_tile_config {
 
 _Static_assert(sizeof(struct sl_tile_config) == 64, "LDTILECFG reads 64 bytes");
 
-/* gcc 12 believes that a tile load reads no memory and that LDTILECFG reads 8 bytes: stores
- * before either must be finished by hand. */
+/* gcc 12 believes that a tile load reads no memory and that LDTILECFG reads 8 bytes: so stores
+ * before either must be forced out explicitly. */
 static inline void sl_tiles_fence(void)
 {
     __asm__ volatile("" ::: "memory");
@@ -42,10 +42,10 @@ static inline void *sl_tiles_take(void *base, size_t *used, size_t bytes)
     return piece;
 }
 
-/* The tile unit powers down after some 400 ns without work and needs 250 ns to wake up (seen on
- * Sapphire Rapids, where that was half of the time of attention). An unused
- * product between rows of vector work keeps it awake; one before the first row wakes it in time. No
- * sums may be in tile 0 then. */
+/* The tile unit powers down after about 400 ns without work and needs 250 ns to wake up (measured
+ * on Sapphire Rapids, where that was half of the time of attention). A dummy product between rows
+ * of vector work keeps it awake; one before the first row wakes it in time. It overwrites tile
+ * 0. */
 static inline void sl_tiles_stay_awake(void)
 {
     _tile_dpbf16ps(0, 4, 6);
@@ -103,9 +103,9 @@ static inline __m512i sl_pair16(__m256i even, __m256i odd)
                            _mm512_slli_epi32(_mm512_cvtepu16_epi32(odd), 16));
 }
 
-/* Two rows of 32 bf16 as two rows of 16 pairs. Without leaving their 128-bit lanes the columns
- * come out in the order of sl_lane_column, which costs one instruction a row instead of four;
- * the code that reads the products restores the order. */
+/* Two rows of 32 bf16 as two rows of 16 pairs. Interleaving stays within 128-bit lanes, which takes
+ * one instruction per row instead of four. So the columns are in the order of sl_lane_column, and
+ * the code that reads the products restores their order. */
 static inline void sl_pair_rows(__m512i even, __m512i odd, uint16_t *left, uint16_t *right)
 {
     _mm512_storeu_si512(left, _mm512_unpacklo_epi16(even, odd));

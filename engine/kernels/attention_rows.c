@@ -1,7 +1,7 @@
-/* attention_rows.c - attention by the row slots of a level, one query at a time. Only sums over
- * keys are computed for a block of queries at once, as a product whose weights are 0 for keys that
- * a query does not see. Every element is summed in the order of the keys and adding a product with
- * 0 changes nothing, so the result of a query does not depend on its block. */
+/* attention_rows.c - attention with the row functions of a level, one query at a time. Only sums
+ * over keys are computed for a block of queries at once: as a matrix product whose weights are 0
+ * for keys that a query does not see. Every element is summed in the order of the keys, and adding
+ * a product with 0 changes nothing, so the result of a query does not depend on its block. */
 #include "base/int_util.h"
 #include "kernels/isa_levels.h"
 
@@ -14,7 +14,7 @@ enum {
     BLOCK = 16 /* queries */
 };
 
-/* A call: its arguments and its scratch memory. */
+/* The arguments and scratch memory of a call. */
 struct attention_ctx {
     const struct sl_kernels *kernels; /* the table of the level */
     const struct sl_attention *a;

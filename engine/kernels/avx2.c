@@ -16,7 +16,7 @@ enum { LANES = 8, PANEL_VECTORS = SL_PANEL / LANES };
  * registers for x and B. */
 enum { SUMS_MAX = 12 };
 
-/* Puts finished sums where they belong, `width` of them in a row. */
+/* Stores finished sums, `width` per row. */
 static void write_sums(const struct sl_gemm_tile *t, int rows, int width, const float *sums)
 {
     for (int r = 0; r < rows; r++, sums += width)
@@ -94,7 +94,8 @@ static void gemm(const struct sl_gemm *g)
     sl_gemm_panels(g, gemm_some_rows);
 }
 
-/* Factors that are not packed, `rows` rows of y and one or two vectors of its columns at a time. */
+/* The product of unpacked matrices: `rows` rows and one or two vectors of columns of y at a
+ * time. */
 static inline __attribute__((always_inline)) void multiply(const struct sl_small_gemm *p, int row,
                                                            int col, const int rows,
                                                            const int vectors)
@@ -157,7 +158,7 @@ static void small_gemm(const struct sl_small_gemm *p)
 
 /* -------------------------------------------------------------------- transposes and packing */
 
-/* Pairs of rows, then pairs of pairs, then halves change places. */
+/* An 8 x 8 transpose: swaps within pairs of rows, then pairs of pairs, then halves. */
 static void transpose_8_by_8(float *out, size_t out_stride, const float *x, size_t x_stride)
 {
     __m256 pairs[8], quads[8];
@@ -200,7 +201,7 @@ static void transpose(void *out, size_t out_stride, const void *x, size_t x_stri
             to[c * out_stride + r] = from[r * x_stride + c];
 }
 
-/* A panel from rows of B, `cols` of them there. */
+/* Packs a panel from rows of B, of which `cols` columns exist. */
 static void pack_rows(float *panel, const float *src, size_t stride, int k, int cols)
 {
     for (int i = 0; i < k; i++, panel += SL_PANEL, src += stride)

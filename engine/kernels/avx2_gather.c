@@ -12,9 +12,8 @@ static float dot_short(const float *x, const float *y, int n)
     return sl_sum8(sums);
 }
 
-/* Eight rows at once: their sums are added up together, each as dot_short adds up its own. Rows of
- * less than a vector (`narrow`, a constant) are one load each. Without the pragmas gcc 12 keeps the
- * sums in memory. */
+/* Eight rows at once. Each is summed in the same order as in dot_short. Rows of less than a vector
+ * (`narrow`, a constant) are one load each. Without the pragmas gcc 12 keeps the sums in memory. */
 static inline __attribute__((always_inline)) void gather_dot8(float *out, float a, const float *x,
                                                               const float *rows,
                                                               const struct sl_row_list *l,
@@ -67,7 +66,7 @@ static void mix_tail(float *out, const float *a, const float *rows, const struct
     sl_store8(out, width, sum);
 }
 
-/* 32 columns at a time: four sums under way hide the latency of FMA. */
+/* 32 columns at a time: four independent sums hide the latency of FMA. */
 static void gather_sum(float *out, const float *a, const void *rows, const struct sl_row_list *l)
 {
     int c = 0;

@@ -1,4 +1,4 @@
-/* avx2_math.h - functions of 8 floats at a time, and the sums and masks that go with them. */
+/* avx2_math.h - vector functions, sums and masks of 8 floats. */
 #pragma once
 
 #include "kernels/polynomials.h"
@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) __m256 sl_polynomial8(const float *
 
 static inline __m256 sl_exp8(__m256 x)
 {
-    /* Operands in this order let a NaN through. */
+    /* This order of operands propagates NaN. */
     x = _mm256_min_ps(_mm256_set1_ps(sl_exp_max), _mm256_max_ps(_mm256_set1_ps(sl_exp_min), x));
     const __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(sl_log2_e)),
                                      _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -95,7 +95,7 @@ static inline __m256 sl_exp8(__m256 x)
     return _mm256_mul_ps(p, sl_power8(_mm256_sub_epi32(whole, half)));
 }
 
-/* What GELU and its slope are made of, for z = |x|: e^(-z^2 / 2) and 1 - Phi(z). */
+/* The terms of GELU and its derivative for z = |x|: e^(-z^2 / 2) and 1 - Phi(z). */
 struct sl_normal8 {
     __m256 bell, tail;
 };

@@ -79,7 +79,8 @@ static void gemm(const struct sl_gemm *g)
     sl_gemm_panels(g, gemm_some_rows);
 }
 
-/* Factors that are not packed, `rows` rows of y and one or two vectors of its columns at a time. */
+/* The product of unpacked matrices: `rows` rows and one or two vectors of columns of y at a
+ * time. */
 static inline __attribute__((always_inline)) void multiply(const struct sl_small_gemm *p, int row,
                                                            int col, const int rows,
                                                            const int vectors)

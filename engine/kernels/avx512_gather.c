@@ -31,7 +31,7 @@ static void gather_dot(float *out, float a, const float *x, const void *rows,
         out[j] = a * sl_sum16(lanes_of(x, y + sl_row_offset(l, j), l->width));
 }
 
-/* 64 columns at a time: four sums under way hide the latency of FMA. */
+/* 64 columns at a time: four independent sums hide the latency of FMA. */
 static void gather_sum(float *out, const float *a, const void *rows, const struct sl_row_list *l)
 {
     for (int c = 0; c < l->width; c += 4 * LANES) {

@@ -74,7 +74,7 @@ static inline __attribute__((always_inline)) __m512 sl_polynomial16(const float 
 
 static inline __m512 sl_exp16(__m512 x)
 {
-    /* Operands in this order let a NaN through. */
+    /* This order of operands propagates NaN. */
     x = _mm512_min_ps(_mm512_set1_ps(sl_exp_max), _mm512_max_ps(_mm512_set1_ps(sl_exp_min), x));
     const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(sl_log2_e)),
                                           _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -105,7 +105,7 @@ static inline __m512 sl_log16(__m512 x)
     return _mm512_fmadd_ps(e, _mm512_set1_ps(sl_ln2), _mm512_mul_ps(f, p));
 }
 
-/* What GELU and its slope are made of, for z = |x|: e^(-z^2 / 2) and 1 - Phi(z). */
+/* The terms of GELU and its derivative for z = |x|: e^(-z^2 / 2) and 1 - Phi(z). */
 struct sl_normal16 {
     __m512 bell, tail;
 };

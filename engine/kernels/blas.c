@@ -1,9 +1,9 @@
 /* blas.c - matrix products through OpenBLAS, for processors without a table of their own.
  *
- * The only file that includes <cblas.h>. OpenBLAS promises no row independence: which of its
- * kernels runs depends on the shape of the call. So every call here has the same number of rows
- * (the last ones filled up with zeros), columns are grouped and k is cut at the same places
- * in every call. OpenBLAS is limited to one thread: rows are split by our own pool. */
+ * The only file that includes <cblas.h>. OpenBLAS does not promise row independence: its choice of
+ * a kernel depends on the shape of the call. So every call here has the same number of rows (padded
+ * with zeros), and columns and k are divided at the same places. OpenBLAS is limited to one thread:
+ * rows are split by our own pool. */
 #include "base/int_util.h"
 #include "kernels/bf16.h"
 #include "kernels/isa_levels.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* One call computes ROWS x COLS and adds K_STEP products. With more than 8 rows the Haswell kernels
- * (which Zen uses too) add in another order for some places among them: test_kernels shows it. */
+ * (which Zen uses too) add in a different order for some rows, as test_kernels shows. */
 enum { ROWS = 8, COLS = 128, K_STEP = 512 };
 
 /* B^T, row by row: each column of B is k contiguous floats, in panels of SL_PANEL columns. */

@@ -13,8 +13,8 @@ struct level {
     void (*fill)(struct sl_kernels *t);
 };
 
-/* AVX2 inherits from the reference and not from BLAS: its own product is row independent and as
- * fast, and its B is packed as the reference packs it. */
+/* AVX2 inherits from the reference and not from BLAS: its own product is as fast and row
+ * independent, and packs B as the reference does. */
 static const struct level levels[SL_ISA_COUNT] = {
     [SL_ISA_REF] = {.name = "ref", .base = SL_ISA_REF, .fill = sl_kernels_ref},
     [SL_ISA_BLAS] = {.name = "blas", .base = SL_ISA_REF, .fill = sl_kernels_blas},

@@ -1,5 +1,5 @@
-/* epilogue_rows.c - `epilogue` as separate steps: its definition, used by every level that does not
- * fuse them. */
+/* epilogue_rows.c - `epilogue` in separate steps. This is its definition; levels that do not fuse
+ * the steps use it. */
 #include "kernels/isa_levels.h"
 
 enum { SEGMENT = 64 }; /* a multiple of 32, so that padding comes last */

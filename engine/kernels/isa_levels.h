@@ -1,10 +1,10 @@
-/* isa_levels.h - internal to kernels/: how each level fills its table, and attention written once
- * for all levels that compute it row by row in fp32. */
+/* isa_levels.h - internal to kernels/: the function of each level that fills its table, and
+ * attention for all levels that compute it row by row in fp32. */
 #pragma once
 
 #include "kernels/kernels.h"
 
-/* Each fills what it improves and leaves the rest as it was: inherit, then override. */
+/* Each overrides the slots that it improves and leaves the inherited ones. */
 void sl_kernels_ref(struct sl_kernels *t);
 void sl_kernels_blas(struct sl_kernels *t);
 void sl_kernels_avx2(struct sl_kernels *t);
@@ -23,7 +23,7 @@ void sl_epilogue_rows(const struct sl_kernels *t, const struct sl_epilogue *f);
 /* mean and 1 / sqrt(var + epsilon) of a row, as every layernorm of AVX-512 and above takes them. */
 void sl_avx512_moments(const float *x, int n, float epsilon, float stats[2]);
 
-/* The row slots of a level, and those for listed rows; its other file has matrix products. */
+/* The row and gather slots of a level; the level's other file has the matrix products. */
 void sl_avx2_rows(struct sl_kernels *t);
 void sl_avx2_gather(struct sl_kernels *t);
 void sl_avx512_rows(struct sl_kernels *t);

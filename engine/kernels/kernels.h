@@ -1,16 +1,12 @@
 /* kernels.h - arithmetic on plain pointers: one table of functions per instruction-set level.
  *
- * Kernels start no threads, allocate nothing and know nothing of tensors. `ref` defines the
- * meaning of every slot; each faster table inherits the slots it does not replace. Unless a
- * comment says otherwise n > 0, vectors are fp32 and need no alignment, inputs and outputs do not
- * overlap.
+ * Kernels start no threads, allocate nothing and know nothing of tensors. `ref` defines the meaning
+ * of every slot; each faster table inherits the slots it does not replace. Unless a comment says
+ * otherwise, n > 0, vectors are fp32 and need no alignment, and inputs and outputs do not overlap.
  *
  * Two contracts hold for every slot of every table:
  *
- *   Row independence. Row i of a result depends on row i of the input and on the weights only, in
- *   an order of additions fixed by the inner dimension: not on the number of rows, on the row's
- *   place among them, on column limits or on other rows in the call. So results are the same for
- *   a text alone and in a batch of 256.
+ *   Row independence. Row i of a result depends only on row i of the input and on the weights, with an order of additions fixed by the inner dimension. It does not depend on the number of rows, the position of the row, column limits or other rows. So results are the same for a text alone and in a batch of 256.
  *
  *   Tails. Any n, any number of rows, any inner dimension. Nothing past the last element is
  *   written except the padding of operand rows, and nothing past it is read into the result.

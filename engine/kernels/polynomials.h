@@ -2,7 +2,7 @@
  * lowest power first.
  *
  * All were fitted at the Chebyshev nodes of their interval in 40-digit arithmetic; the stated
- * errors are of the fit alone, test_kernels measures them with fp32 rounding. */
+ * errors are those of the fit; test_kernels measures them with fp32 rounding. */
 #pragma once
 
 /* e^r = 1 + r + r^2 (a0 + a1 r + ... ) for |r| <= ln 2 / 2, relative error 8e-9. */

@@ -1,9 +1,8 @@
 /* ref.c - the definition of every kernel in plain C; the other levels are tested against it.
  *
- * Needs no compiler flags beyond -ffp-contract=off, which all of kernels/ is compiled with: where
- * two levels promise the same bits, fused multiply-adds are written as fmaf. In a matrix product
- * every element is one chain of fmaf in the order of k, so the fp32 levels agree to the bit. Sums
- * that no level promises to the bit are in double. */
+ * All of kernels/ is compiled with -ffp-contract=off. Where two levels promise the same bits, fused
+ * multiply-adds are written as fmaf. In a matrix product every element is one chain of fmaf in the
+ * order of k, so the fp32 levels agree to the bit. Sums without such a promise are in double. */
 #include "base/int_util.h"
 #include "kernels/bf16.h"
 #include "kernels/isa_levels.h"

@@ -5,7 +5,9 @@
 
 #include <string.h>
 
-enum { APPEND_ROWS = 8 }; /* rows per piece; a row is scattered to as many places as there are heads */
+enum {
+    APPEND_ROWS = 8
+}; /* rows per piece; a row is scattered to as many places as there are heads */
 
 uint32_t sl_dropout_head_key(uint64_t random_key, int row, int head, int heads)
 {

@@ -1,7 +1,6 @@
-/* attention_pattern.c - which keys a query attends to, as lists made on the fly: they depend on its
- * place and
- * the length of the sequence, so none are kept. Child et al. 2019 (strides), Li et al. 2019
- * (powers of two). */
+/* attention_pattern.c - lists of the keys that a query attends to. They depend only on its position
+ * and the length of the sequence, so they are computed when needed. Child et al. 2019 (strides), Li
+ * et al. 2019 (powers of two). */
 #include "arch/eam/eam.h"
 #include "base/int_util.h"
 

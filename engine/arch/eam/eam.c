@@ -12,11 +12,11 @@
  * keys in place of a matrix with a mask. Its E_k are unspecified; here they have one hidden layer.
  * With `pre_norm`, which the paper has not: A = H + attention(norm(H)), y = P + experts(norm(P)).
  *
- * As published it is no language model: a window and the mean see the future. With pool 1, keys
- * that are not after the query and W_o of every row it is one, exact with a cache: for `log` a step
- * reads the rows i, i - 1, i - 2, i - 4, ... W_o is not tied to E then either: it is the paper's
- * own output layer with a class per token, and E, which starts N(0, 1), would start logits as large
- * as sqrt(d) |y|. */
+ * The published model is not a language model: windows and the mean see the future. For completion,
+ * the pool size is 1, keys are causal, and W_o is applied to every row; then a KV cache is exact,
+ * and with `log` a step reads the rows i, i - 1, i - 2, i - 4, ... W_o is not tied to E: it is the
+ * paper's output layer with a class per token, and E, initialized N(0, 1), would give initial
+ * logits as large as sqrt(d) |y|. */
 #include "arch/eam/eam.h"
 
 #include <math.h>
@@ -109,7 +109,7 @@ static void eam_build(struct sl_builder *b, void *self, const struct sl_config *
 
 /* -- the layers ------------------------------------------------------------------------------- */
 
-/* All keys are looked at fastest without a list; that gives operands, for the projection. */
+/* Dense attention is fastest without a list; its result is an operand, for the projection. */
 static struct sl_tensor *look(struct sl_tape *t, const struct eam *m, struct sl_tensor *query,
                               struct sl_tensor *key_value, const struct sl_rows *rows)
 {
@@ -141,7 +141,7 @@ static struct sl_tensor *attention(struct sl_tape *t, const struct eam *m, struc
     return sl_linear_apply(t, &m->project, context, (struct sl_linear_args){0});
 }
 
-/* For the rows that are needed: the others only contribute keys and values. */
+/* Computes only the rows that are needed; others contribute keys and values. */
 static struct sl_tensor *attend(struct sl_tape *t, const struct eam *m, struct sl_tensor *h,
                                 const struct sl_rows *rows)
 {
@@ -164,21 +164,21 @@ static struct sl_tensor *mix(struct sl_tape *t, const struct eam *m, struct sl_t
                        (struct sl_residual_args){0});
 }
 
-/* Windows of tokens, and for each sequence its windows. */
+/* The windows of tokens, and the windows of each sequence. */
 struct windows {
     struct sl_segments tokens, sequences;
 };
 
-/* More than any texts have that are as many and have as many tokens in all, each ending with a
- * short one. */
+/* An upper bound on the number of windows of this many texts and tokens; each text may end with a
+ * short window. */
 static int max_windows(const struct sl_batch *batch, int pool)
 {
     return (batch->rows + batch->count * (pool - 1)) / pool + 1;
 }
 
-/* A dry run is to find room for other texts, too. It takes the most windows, and one more: were
- * tensors of windows just as large as tensors of tokens, gradients would share memory that they
- * do not share when texts are of other lengths. */
+/* A dry run must size memory for all texts. It assumes the maximum number of windows plus one: if
+ * tensors of windows were exactly as large as tensors of tokens, gradients would reuse memory that
+ * they cannot reuse with other lengths. */
 static struct windows windows_of(struct sl_tape *t, int pool)
 {
     const struct sl_batch *batch = t->batch;

@@ -18,12 +18,12 @@ SL_CONFIG_FITS(struct sl_eam_config);
 /* y_i = softmax(x_i). */
 struct sl_tensor *sl_softmax_rows(struct sl_tape *t, struct sl_tensor *x);
 
-/* Which keys a query looks at. With n rows in the sequence, row i sees
+/* The keys that a query attends to. With n rows in the sequence, row i sees
  *     log             i, i +- 1, i +- 2, i +- 4, ...
  *     stride          every j with j = i mod stride
  *     window_stride   every j with |i - j| <= window or j = 0 mod stride
  *     dense           all;   none   no key at all: the result is 0
- * and when causal only those of them that are not after i. */
+ * With causal, only those that are not after i. */
 enum sl_pattern_kind {
     SL_PATTERN_LOG,
     SL_PATTERN_STRIDE,
@@ -38,45 +38,45 @@ struct sl_pattern {
     bool causal;
 };
 
-/* Writes the keys of `row` in a sequence of `rows`, ascending, to an array of as many; returns how
- * many there are. */
+/* Writes the keys of `row` in a sequence of `rows`, ascending, to an array of `rows` elements;
+ * returns their number. */
 int sl_pattern_keys(struct sl_pattern pattern, int row, int rows, int32_t *keys);
 
-/* sl_attention over the keys of a pattern alone, in time proportional to their number. A sequence
- * with
- * a cache needs a causal pattern. No dropout. */
+/* sl_attention over the keys of a pattern, in time proportional to their number. A sequence with a
+ * cache needs a causal pattern. No dropout. */
 struct sl_sparse_attention_args {
     const struct sl_rows *rows;
     int heads, cache_at;
     struct sl_pattern pattern;
-    bool operand; /* the result is read by products only */
+    bool operand; /* the result is only read by matrix products */
 };
 struct sl_tensor *sl_sparse_attention(struct sl_tape *t, struct sl_tensor *query,
                                       struct sl_tensor *key_value,
                                       struct sl_sparse_attention_args args);
 
-/* z_{i, p c + j} = share_{i, p} x_{i, p c + j}: rows of x are as many parts of c columns as shares
- * have columns. x: operand. Result: operand. */
+/* z_{i, p c + j} = share_{i, p} x_{i, p c + j}: a row of x has a slice of c columns for each column
+ * of `share`. x: operand. Result: operand. */
 struct sl_tensor *sl_scale_slices(struct sl_tape *t, struct sl_tensor *x,
                                   struct sl_tensor *gate_weights);
 
-/* Where rows go when each is sent to `used` experts. A place is a row at an expert; places are
- * numbered expert by expert. */
+/* The assignment of rows to experts, each row to `used` of them. A place is a row at an expert;
+ * places are numbered expert by expert. */
 struct sl_expert_assignment {
     int rows, used, experts;
     int32_t *first;  /* per expert, its first place; and one past the last */
     int32_t *expert; /* rows x used: the experts of each row, ascending, */
     int32_t *place;  /* and its places there */
-    int32_t *row;    /* per place: whose it is, */
-    int32_t *origin; /* and the row of the batch that stands for: see sl_linear_args */
+    int32_t *row;    /* per place: its row, */
+    int32_t *origin; /* and the row of the batch that it comes from: see sl_linear_args */
 };
 
-/* The experts with the largest shares, of equal ones the lower: no gradient passes the choice.
- * origin: of the rows of shares. */
+/* The experts with the largest gate weights; among equal ones, those with lower numbers. The choice
+ * has no gradient. origin: see sl_linear_args, per row of `shares`. */
 const struct sl_expert_assignment *sl_assign_experts(struct sl_tape *t,
                                                      const struct sl_tensor *gate_weights, int used,
                                                      const int32_t *origin);
-/* Shares of the chosen, 0 of the others; of two and more divided by their sum. */
+/* Gate weights of the chosen experts, 0 for the others; divided by their sum if there are two or
+ * more. */
 struct sl_tensor *sl_topk_gates(struct sl_tape *t, struct sl_tensor *gate_weights,
                                 const struct sl_expert_assignment *assignment);
 /* y_place = x_row. */
@@ -86,23 +86,23 @@ struct sl_tensor *sl_dispatch_to_experts(struct sl_tape *t, struct sl_tensor *x,
 struct sl_tensor *sl_combine_experts(struct sl_tape *t, struct sl_tensor *x,
                                      struct sl_tensor *gate_weights,
                                      const struct sl_expert_assignment *assignment);
-/* Adds weight * K * sum over experts of (part of the rows sent there) (mean share) to the loss, by
- * this batch's part of the whole training batch. Fedus et al. 2021, eq. 4; no gradient passes the
- * first factor. */
+/* Adds weight * K * sum over experts of (part of the rows sent there) (mean share) to the loss,
+ * scaled by this batch's fraction of the whole training batch. Fedus et al. 2021, eq. 4; no
+ * gradient passes the first factor. */
 void sl_load_balancing_loss(struct sl_tape *t, struct sl_tensor *gate_weights,
                             const struct sl_expert_assignment *assignment, float weight);
 
 /* -- layers ----------------------------------------------------------------------------------- */
 
-/* A mixture of `count` MLPs under a gate that looks at each row. used 0: every row takes all of
- * them, by its gate; else those with the largest gates, and no other is computed. */
+/* A mixture of `count` MLPs with a gate per row. used 0: the sum of all, weighted by the gate; else
+ * only those with the largest gate weights are computed. */
 struct sl_experts_shape {
     int width, ffn_width, count, used;
     float dropout;               /* of the hidden features */
-    float load_balancing_weight; /* while training, of sending rows to few experts; used > 0 only */
+    float load_balancing_weight; /* of the load-balancing loss; used > 0 only */
 };
 
-/* The weights of one, which follow from those of all. */
+/* The weights of one expert, which are copies of parts of all. */
 struct sl_expert {
     const struct sl_parameter *up, *down;
 };
@@ -111,7 +111,7 @@ struct sl_experts {
     struct sl_linear_layer gate;
     struct sl_parameter *up, *up_bias;     /* count * hidden x width */
     struct sl_parameter *down, *down_bias; /* width x count * hidden, width x count */
-    const struct sl_expert *each;          /* NULL when every row takes all of them */
+    const struct sl_expert *each;          /* NULL when every row uses all experts */
     int count, ffn_width, used;
     float dropout, load_balancing_weight;
 };

@@ -1,6 +1,6 @@
-/* expert_assignment.c - top-k routing: rows are sent to the experts with the largest gate weights
- * of them, and what comes back. Shazeer et al. 2017, section 2.1; one expert for each: Fedus et al.
- * 2021. */
+/* expert_assignment.c - top-k routing: rows are sent to the experts with their largest gate
+ * weights, and the results are summed. Shazeer et al. 2017, section 2.1; one expert per row: Fedus
+ * et al. 2021. */
 #include "arch/eam/eam.h"
 
 #include <string.h>
@@ -9,9 +9,10 @@ enum { X, GATE_WEIGHTS };
 
 enum { ROWS = 64 };
 
-/* -- the choice, a constant as far as gradients go -------------------------------------------- */
+/* -- the choice, which has no gradient -------------------------------------------- */
 
-/* Fewer than `used` experts have a larger share, or the same and a lower number. */
+/* Whether fewer than `used` experts have a larger gate weight, or an equal one and a lower
+ * number. */
 static bool is_in_top_k(const float *gate_weights, int experts, int expert, int used)
 {
     int before = 0;
@@ -32,7 +33,7 @@ static void choose(struct sl_expert_assignment *assignment, const struct sl_tens
     assert(count == assignment->used); /* comparisons with NaN exclude nothing */
 }
 
-/* Places expert by expert, and for each in the order of rows. */
+/* Numbers the places expert by expert, in the order of rows. */
 static void number_places(struct sl_expert_assignment *assignment, const int32_t *origin)
 {
     int count = assignment->rows * assignment->used;
@@ -75,7 +76,8 @@ const struct sl_expert_assignment *sl_assign_experts(struct sl_tape *t,
     return assignment;
 }
 
-/* -- shares of the chosen --------------------------------------------------------------------- */
+/* -- gate weights of the chosen experts
+ * --------------------------------------------------------------------- */
 
 static const int32_t *chosen_of(const struct sl_expert_assignment *assignment, int row)
 {
@@ -83,7 +85,7 @@ static const int32_t *chosen_of(const struct sl_expert_assignment *assignment, i
 }
 
 /* The chosen gate weights are divided by their sum, or by 1 when there is only one: divided by
- * itself it would be 1 whatever the gate says, and the gate would never learn. */
+ * itself it would always be 1, and the gate would not learn. */
 static float total_of(const struct sl_expert_assignment *assignment, const float *gate_weights,
                       int row)
 {
@@ -139,7 +141,8 @@ struct sl_tensor *sl_topk_gates(struct sl_tape *t, struct sl_tensor *gate_weight
         t, (struct sl_node){.op = &chosen, .out = out, .in = {gate_weights}, .args = assignment});
 }
 
-/* -- there ------------------------------------------------------------------------------------ */
+/* -- rows to experts
+ * ------------------------------------------------------------------------------------ */
 
 static void dispatch_rows(void *ctx, int first, int last, int worker)
 {
@@ -192,7 +195,8 @@ struct sl_tensor *sl_dispatch_to_experts(struct sl_tape *t, struct sl_tensor *x,
         t, (struct sl_node){.op = &dispatch, .out = out, .in = {x}, .args = assignment});
 }
 
-/* -- and back --------------------------------------------------------------------------------- */
+/* -- experts to rows
+ * --------------------------------------------------------------------------------- */
 
 static void combine_rows(void *ctx, int first, int last, int worker)
 {

@@ -4,11 +4,11 @@
  *     g = softmax(W_g x + b_g)
  *     y = sum_k g_k (W2_k dropout(relu(W1_k x + b1_k)) + b2_k)
  *
- * Over all K experts that is two products: W1 has the experts' weights one below the other, W2 side
- * by side, and between them each expert's features are scaled by its gate. Over a chosen few, rows
- * are sorted by expert and each expert multiplies its own; then W1_k and W2_k are copies of the
- * parts of W1 and W2, so a checkpoint serves either way. In both the second biases are one small
- * product with the gates. */
+ * With all K experts this is two matrix products: W1 stacks the experts' weights as rows, W2 as
+ * columns, and between them the features of each expert are scaled by its gate. With a chosen few,
+ * rows are sorted by expert, and each expert multiplies its own rows; W1_k and W2_k are then copies
+ * of parts of W1 and W2, so one checkpoint works for both. In both cases the second biases are one
+ * small product with the gates. */
 #include "arch/eam/eam.h"
 
 #include <math.h>

@@ -1,10 +1,9 @@
 /* sparse_attention.c - attention to selected keys: O(query-key pairs) work in both directions.
- * EAM's sparse attention, with lists in place of a mask of -inf.
+ * EAM's sparse attention, with lists of keys instead of a mask of -inf.
  *
- * A piece of work is one head of one sequence. It alone writes the gradients of that head's keys
- * and values, so it adds to them query by query, always in the same order; no list of who looked at
- * a key is needed. Sums are fp32, and it does not matter whether a row came from the batch or from
- * a cache. */
+ * A piece of work is one head of one sequence. Only this piece writes the gradients of the head's
+ * keys and values, query by query in a fixed order, so no list of the queries of a key is needed.
+ * Sums are fp32, and are the same for rows from the batch and from a cache. */
 #include "arch/eam/eam.h"
 #include "base/int_util.h"
 #include "ops/heads.h"
@@ -43,7 +42,7 @@ struct head {
     float *q, *out, *narrow; /* one row each, with room for its padding */
     float *p, *ds;           /* per listed key */
     int32_t *keys;           /* the list */
-    int count;               /* and how long it is */
+    int count;               /* and its length */
 };
 
 static int query_row(const struct sparse *a, int i)
