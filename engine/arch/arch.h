@@ -1,8 +1,8 @@
 /* arch.h - what an architecture is: a name, a paper, its hyper-parameters, build and forward.
  *
- * A paper is a folder and a row in archs.def for each of its architectures. The folder holds what
- * the paper alone has: hyper-parameters, initial values, ops, layers. It knows nothing of threads,
- * batches, files or HTTP. */
+ * A paper is a folder and a row in archs.def for each of its architectures. The folder has
+ * everything that only this paper uses: hyper-parameters, initial values, ops, layers. It does not
+ * depend on threads, files or HTTP. */
 #pragma once
 
 #include "base/param_table.h"
@@ -11,9 +11,9 @@
 
 enum { SL_CONFIG_OWN_BYTES = 64 };
 
-/* What a model is made of: hyper-parameters that several papers have, and in `own` a struct of the
- * paper's folder with those that it alone has. Task, vocab, padding and classes are no
- * hyper-parameters: they come from the training data. */
+/* The configuration of a model: shared hyper-parameters, and in `own` a struct from the paper's
+ * folder with its own. Task, vocab, padding and classes are not hyper-parameters: they come from
+ * the training data. */
 struct sl_config {
     enum sl_task task;
     int vocab, classes; /* classes: 0 unless the task is classification */
@@ -46,18 +46,18 @@ static inline const void *sl_policy_own(const struct sl_policy *p)
 
 struct sl_arch {
     const char *name, *paper, *summary;
-    const struct sl_param *hypers; /* of struct sl_config; cases are tasks, as in `tasks` */
-    const struct sl_param *policy; /* of sl_policy.own; NULL: there is nothing to choose */
-    /* How it leaves work out when it is served so, in a word; NULL: never. */
+    const struct sl_param *hypers; /* of struct sl_config; `cases` are bits as in `tasks` */
+    const struct sl_param *policy; /* of sl_policy.own; NULL: there are no choices */
+    /* The name of its way of skipping under a policy, for descriptions; NULL: it never skips. */
     const char *(*skipping)(const struct sl_policy *policy);
     unsigned tasks; /* bits: 1u << SL_TASK_... for each that it can do */
     size_t size;    /* of its own struct */
-    /* What no single bound says about its hyper-parameters, or NULL; part of sl_config_check. */
+    /* Checks that involve several hyper-parameters, or NULL; part of sl_config_check. */
     bool (*check)(const struct sl_config *c, struct sl_err *err);
     /* Declares the parameters and fills self. c has been checked against hypers and by `check`. */
     void (*build)(struct sl_builder *b, void *self, const struct sl_config *c);
     /* Logits of the wanted rows, or of each sequence when the task is classification; NULL while
-     * training if it has added its losses itself. */
+     * training if forward adds the losses itself. */
     struct sl_tensor *(*forward)(struct sl_tape *t, const void *self);
 };
 
@@ -106,10 +106,11 @@ enum { SL_COMPLETES = 1u << SL_TASK_COMPLETION, SL_CLASSIFIES = 1u << SL_TASK_CL
 #define SL_OWN_FLAG_ROW(of, member, default_value, help)                                           \
     SL_OWN_ROW(of, member, SL_FLAG, 0, 1, default_value, help, NULL)
 
-/* A decoder's tables, N(0, 0.02^2) at first, tied to the logits when it completes. */
+/* A decoder's tables, initialized N(0, 0.02^2); for completion the token table also gives the
+ * logits. */
 struct sl_embedding_shape sl_embedding_shape_of(const struct sl_config *c);
 
-/* A decoder's block; weights that write to the residual stream start N(0, (0.02 / sqrt(2
+/* A decoder's block; weights that write to the residual stream are initialized N(0, (0.02 / sqrt(2
  * depth))^2). */
 struct sl_block_shape sl_block_shape_of(const struct sl_config *c);
 
@@ -126,18 +127,18 @@ const char *sl_arch_list(unsigned tasks, char list[SL_ARCH_LIST]);
 
 /* Fills c with the defaults of its table. vocab stays 0: it comes from the tokenizer. */
 void sl_config_set_defaults(const struct sl_arch *arch, struct sl_config *c);
-/* Every hyper-parameter within its bounds, and what no single bound says: heads divide width, and
- * what is not for the task is as the table has it. */
+/* Checks bounds, that heads divide width, and that hyper-parameters of other tasks have their
+ * defaults. */
 bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* Whether a hyper-parameter is for a task. */
+/* Whether a hyper-parameter applies to a task. */
 static inline bool sl_hyper_is_for(const struct sl_param *hyper, enum sl_task task)
 {
     return !hyper->cases || (hyper->cases & 1u << task);
 }
 
-/* How an architecture is served unless its checkpoint says otherwise. */
+/* The default policy of an architecture; a checkpoint may override it. */
 struct sl_policy sl_policy_defaults(const struct sl_arch *arch);
-/* The rows of its policy; none when it has none. */
+/* The rows of its policy; an empty table when it has none. */
 const struct sl_param *sl_policy_rows(const struct sl_arch *arch);

@@ -1,5 +1,5 @@
-/* centernorm.c - y = weight c (x - mean) + bias with c = sqrt(d / (d - 1)): the mean goes and the
- * size stays. Epsilon, section 3.2. */
+/* centernorm.c - y = weight c (x - mean) + bias with c = sqrt(d / (d - 1)): removes the mean and
+ * keeps the scale. Epsilon, section 3.2. */
 #include "arch/epsilon/epsilon.h"
 #include "base/int_util.h"
 
@@ -70,7 +70,7 @@ static void centernorm_forward(const struct sl_node *n)
     sl_parallel(n->tape->pool, n->out->rows, BLOCK, centernorm_forward_rows, &p);
 }
 
-/* With g = weight dy:  dx = c (g - mean(g)),  dgain += dy c (x - mean),  dshift += dy. */
+/* With g = weight dy: dx = c (g - mean(g)), dweight += dy c (x - mean), dbias += dy. */
 static void backward_row(const struct sl_node *n, int r, float *g, float *dgain)
 {
     const float *weight = n->parameter[GAIN]->data, *x = sl_row(n->in[X], r);

@@ -1,5 +1,5 @@
-/* epsilon.c - one block, applied to its own result until the tokens have halted; attention to a few
- * bins instead of all tokens. "Epsilon: A Transformer with Adaptive Computation and Quantized
+/* epsilon.c - one block, applied repeatedly until the tokens have halted; attention to a few bins
+ * instead of all tokens. "Epsilon: A Transformer with Adaptive Computation and Quantized
  * Attention", sections 3 and 4.
  *
  *     h = dropout(sqrt(d) E[tokens] + P[positions])
@@ -11,15 +11,15 @@
  *     loss += kl_weight annealed(progress) mean_i KL(p_i, geometric(ponder_prior_mean))      4.2
  *     loss += entropy_weight mean_i sum_b a_ib log a_ib  of the first step's shares           4.3
  *
- * What the paper leaves open is as in its authors' code: scores have a layer for each step, halted
- * tokens go on to change and to be seen, sines give positions, the norm has weight and bias.
- * Padding stays out of the bins (there it is in: mask_padding 0).
+ * Where the paper is silent, this follows its authors' code: halting scores have a layer for each
+ * step, halted tokens still change and are still attended to, positions are sines, the norm has
+ * weight and bias. Unlike in that code, padding is not in the bins (mask_padding 0 restores that).
  *
- * The paper knows no language model, since its bins hold the future and its answer is that of the
- * first token. For completion a token's bins hold what it and those before it put there, every
- * token has its own y_i += p_i h_i, whose norm meets the tied table, and a token that has halted
- * stays as it is. So the work of a new token goes with its own steps, and what a text remembers
- * does not grow: for each step, head and bin the sums of keys, of values and of shares. */
+ * The paper's model is not a language model: its bins contain future tokens, and its output is that
+ * of the first token. For completion, a token's bins contain only itself and earlier tokens, every
+ * token has its own output y_i += p_i h_i, and a halted token no longer changes. So a new token
+ * costs only its own steps, and the cache of a text does not grow: it holds the sums of keys,
+ * values and assignments for each step, head and bin. */
 #include "arch/epsilon/epsilon.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ struct epsilon {
     struct sl_histogram_attention attention;
     struct sl_spectral_linear up, down;
     struct sl_halting halting;
-    struct sl_linear_layer classify; /* no weight: completion, by the head */
+    struct sl_linear_layer classify; /* without weight: completion, which uses the head */
     struct sl_wide_ngrams bag;
     struct sl_head head;
     int depth, padding_token;
@@ -105,7 +105,7 @@ static void epsilon_build(struct sl_builder *b, void *self, const struct sl_conf
                .rows = c->wide_ngrams, .classes = c->classes, .padding_token = m->padding_token});
 }
 
-/* Both updates of some rows of h, given what they read from the bins. */
+/* Both updates of some rows of h, given their attention to the bins. */
 static struct sl_tensor *update(struct sl_tape *t, const struct epsilon *m, struct sl_tensor *h,
                                 struct sl_tensor *read, struct sl_gate gate)
 {

@@ -31,7 +31,7 @@ struct sl_histogram_assign_args {
     const struct sl_parameter *assign;
     const bool *padding; /* per row; NULL: none is */
     int heads;
-    bool bin_padding; /* padding goes into the bins, too; else its assignments are 0 */
+    bool bin_padding; /* padding is assigned to bins, too; else its assignments are 0 */
     float entropy_weight;
 };
 struct sl_tensor *sl_histogram_assign(struct sl_tape *t, struct sl_tensor *key_value,
@@ -62,11 +62,11 @@ struct sl_histogram_read_args {
 struct sl_tensor *sl_histogram_read(struct sl_tape *t, struct sl_tensor *query,
                                     struct sl_tensor *bins, struct sl_histogram_read_args args);
 
-/* The same for a language model: the bins of a query hold what its own row and those before it in
- * its sequence put there. query: n x width, fp32; row i belongs to row rows_i of the batch (NULL:
- * i; must be while training); key_value, assignments: of all rows. A sequence with a cache goes on
- * from the sums in its state at `cache_at`, sl_histogram_prefix_floats() of them, and leaves its
- * own there: the same bits whatever pieces a text is fed in. Result: n x width operand. */
+/* The same for a language model: the bins of a query contain its own row and earlier rows of its
+ * sequence. query: n x width, fp32; row i belongs to row rows_i of the batch (NULL: i; must be
+ * while training); key_value, assignments: of all rows. A sequence with a cache continues from the
+ * sums in its state at `cache_at`, sl_histogram_prefix_floats() of them, and stores its own there.
+ * The bits do not depend on how a text is divided into chunks. Result: n x width operand. */
 struct sl_histogram_prefix_args {
     const struct sl_rows *rows;
     int heads;
@@ -82,7 +82,7 @@ static inline size_t sl_histogram_prefix_floats(int width, int heads, int bins)
     return (2 * (size_t)width + (size_t)heads) * (size_t)bins;
 }
 
-/* How far each row of the batch has come with halting: shared by the steps of one pass. */
+/* The halting state of each row of the batch, shared by the steps of one pass. */
 struct sl_halts {
     int max_steps;
     int32_t *steps;        /* in which it halted; 0: not yet */
@@ -97,8 +97,8 @@ struct sl_halts {
  * and adds kl_weight * sum over rows that have not halted of p_i (log p_i - log_prior), in the last
  * step also remainder_i (log remainder_i - log_prior_rest), to the loss. scores: one per row of the
  * batch; states: h of the first rows; or both of some first rows alone (`rows`, by their number in
- * the batch; NULL while training). With every_row each row has an output, and rows are any. Not
- * training, output itself is updated and returned. */
+ * the batch; NULL while training). With every_row each row has an output, and rows are any.
+ * Serving: output itself is updated and returned. */
 struct sl_halt_args {
     struct sl_halts *halts;
     const struct sl_rows *rows;
@@ -112,7 +112,7 @@ struct sl_tensor *sl_halt(struct sl_tape *t, struct sl_tensor *output, struct sl
 /* -- layers ----------------------------------------------------------------------------------- */
 
 /* A linear layer whose weight is divided by its largest singular value (Miyato et al. 2018), as
- * power iterations estimate it: sigma = u^T W v. u and v are constants to the gradient. */
+ * power iterations estimate it: sigma = u^T W v. u and v have no gradient. */
 struct sl_spectral_linear {
     struct sl_parameter *raw, *u, *v;
     struct sl_linear_layer layer; /* W / sigma, and the bias */
@@ -122,9 +122,10 @@ struct sl_spectral_linear sl_spectral_linear_build(struct sl_builder *b, const c
 
 /* The stream of a model that applies one block until its tokens have halted (Epsilon, section 3.4).
  * While training, and when the policy is dense, all rows take every step. Otherwise a sequence
- * leaves as soon as its first token has halted, since nothing else of it is asked for; and each
- * step is taken by the first tokens before the others (`leaders`), who follow only where it turns
- * out that a first token goes on (`followers`). Rows that are left out change no bit of others. */
+ * leaves as soon as its first token has halted, because only that token's output is needed. In each
+ * step the first tokens are computed before the others (`leaders`); the other rows of a sequence
+ * follow only if its first token has not halted (`followers`). Rows that are left out change no bit
+ * of others. */
 struct sl_recurrence {
     struct sl_tensor *h;           /* a row for each token of the sequences that are still there */
     struct sl_segments segments;   /* those sequences within h */
@@ -135,7 +136,7 @@ struct sl_recurrence {
     struct sl_halts halts;
     float row_weight; /* 1 / rows, without padding, in the whole training batch */
     int step;         /* that is being taken, from 1 */
-    /* First tokens by their place in h and in the batch, rows that follow; and their numbers. */
+    /* First tokens by their row in h and in the batch, following rows, and their numbers. */
     struct sl_rows firsts, batch_rows, late;
     int32_t *first, *batch_row, *follower;
 };
@@ -145,28 +146,28 @@ struct sl_recurrence *sl_recurrence_begin(struct sl_tape *t, struct sl_tensor *h
 /* Whether there is another step to take. */
 bool sl_recurrence_runs(const struct sl_tape *t, const struct sl_recurrence *s);
 
-/* The stream of a language model that applies one block until its tokens have halted, each for
- * itself: a row that has halted stays as it is from then on (Dehghani et al. 2019), and later rows
- * go on to see it. Its keys and values are then the same in every further step. Training, and when
- * the policy is dense, all rows take every step and a gate of 0 undoes it; otherwise rows that have
- * halted are left out, which changes no bit. */
+/* The stream of a language model that applies one block until its tokens have halted, each on its
+ * own: a row that has halted no longer changes (Dehghani et al. 2019), and later rows still attend
+ * to it. Its keys and values are then the same in every further step. While training, and when the
+ * policy is dense, all rows take every step and a gate of 0 discards the result; otherwise halted
+ * rows are left out, which changes no bit. */
 struct sl_causal_recurrence {
     struct sl_tensor *h, *output; /* all rows of the batch */
     struct sl_halts halts;
     struct sl_gate gate;         /* rows that take this step */
     const struct sl_rows *moved; /* rows that took the last step; NULL: all */
-    const struct sl_rows *among; /* those of the gate, by their places among those that moved */
+    const struct sl_rows *among; /* the gate's rows, by their index among the moved rows */
     /* Of all rows, where only those of rows that moved are computed; else NULL. */
     struct sl_tensor *key_value, *assignments;
     float row_weight; /* 1 / rows in the whole training batch */
     int step;         /* that is being taken, from 1 */
-    /* Lists of rows: two that take turns, and places among the last one. */
+    /* Lists of rows: two that alternate, and indices into the last one. */
     struct sl_rows lists[2], places;
     int32_t *row[2], *place;
 };
 struct sl_causal_recurrence *sl_causal_recurrence_begin(struct sl_tape *t, struct sl_tensor *h,
                                                         int max_steps);
-/* Whether there is another step: while some row has not halted, and for caches to the last. */
+/* Whether there is another step: while some row has not halted; with caches, up to the last. */
 bool sl_causal_recurrence_runs(const struct sl_tape *t, const struct sl_causal_recurrence *w);
 
 /* One linear layer per step computes the halting scores. The loss includes kl_weight times the
@@ -182,14 +183,14 @@ struct sl_halting_shape {
     float kl_weight, prior_mean;
 };
 struct sl_halting sl_halting_build(struct sl_builder *b, struct sl_halting_shape shape);
-/* Who halts in this step: between the updates of leaders and followers. */
+/* Decides which rows halt in this step; called between the updates of leaders and followers. */
 void sl_halting_apply(struct sl_tape *t, const struct sl_halting *halting, struct sl_recurrence *s);
-/* After the followers: those who have halted leave, and the next step begins. */
+/* After the followers: halted sequences leave, and the next step begins. */
 void sl_recurrence_advance(struct sl_tape *t, struct sl_recurrence *s);
-/* After the last step: what became of the first tokens. */
+/* After the last step: the outputs of the first tokens. */
 struct sl_tensor *sl_recurrence_finish(struct sl_tape *t, struct sl_recurrence *s);
 
-/* The same three for a walk, where every row halts and has an output. */
+/* The same three for a causal recurrence, where every row halts and has an output. */
 void sl_halting_apply_causal(struct sl_tape *t, const struct sl_halting *halting,
                              struct sl_causal_recurrence *w);
 void sl_causal_recurrence_advance(struct sl_tape *t, struct sl_causal_recurrence *w);
@@ -202,7 +203,7 @@ struct sl_histogram_attention_shape {
     int width, heads, bins, latents;
     float dropout;
     bool bin_padding;
-    int steps; /* of a walk, whose sums the cache remembers; 0: a stream */
+    int steps; /* of a causal recurrence, whose sums are cached; 0: not causal */
 };
 
 struct sl_histogram_attention {
@@ -219,13 +220,13 @@ struct sl_tensor *sl_histogram_attention_fill(struct sl_tape *t,
                                               const struct sl_histogram_attention *a,
                                               const struct sl_recurrence *s, struct sl_tensor *x,
                                               float entropy_weight);
-/* What rows of the stream (NULL: all) read from them. */
+/* Attention of rows of the stream (NULL: all) to the bins. */
 struct sl_tensor *sl_histogram_attention_read(struct sl_tape *t,
                                               const struct sl_histogram_attention *a,
                                               const struct sl_recurrence *s, struct sl_tensor *x,
                                               struct sl_tensor *bins, const struct sl_rows *rows);
-/* For a walk: before its first step; and in each, what the rows of the gate read from the bins that
- * they and all before them have filled. x: the rows that moved, normed. */
+/* For a causal recurrence. Begin comes before the first step; in each step the gate's rows attend
+ * to the bins of themselves and all rows before them. x: the moved rows, normalised. */
 void sl_histogram_attention_begin(struct sl_tape *t, const struct sl_histogram_attention *a,
                                   struct sl_causal_recurrence *w);
 struct sl_tensor *sl_histogram_attention_causal(struct sl_tape *t,

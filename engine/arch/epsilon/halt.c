@@ -1,15 +1,15 @@
-/* halt.c - one step of adaptive halting, and what its depth costs. Epsilon, sections 3.4 and 4.2,
- * after Graves 2016. In step t, for every row i that has not halted:
+/* halt.c - one step of adaptive halting, and its loss. Epsilon, sections 3.4 and 4.2, after Graves
+ * 2016. In step t, for every row i that has not halted:
  *
  *     p_i = min(sigmoid(score_i), r_i);   r_i -= p_i;   it halts when it takes all that is left
  *     output += p h of a sequence's first row, or of every row; after the last step also r h
  *     loss += kl_weight sum_i P_i log(P_i / Q),  P = (p of every step, r at the end), Q geometric
  *
- * The paper calls p the halting probability, r is the remainder. A row whose remainder would be
- * 1e-6 or less takes it, too. So the remainder goes to the state in which a row halts; a row that
- * never halts gives it to its last state. (The paper's sum ignores the remainder. Its authors' code
- * adds it to the last state that the batch computes, which makes a result depend on the other texts
- * in the batch.) */
+ * The paper calls p the halting probability, r is the remainder. If the remainder would be 1e-6 or
+ * less, it is added to p. So the remainder is the weight of the state in which a row halts, or of
+ * the last state if it never halts. (The paper's sum ignores the remainder. Its authors' code adds
+ * it to the last state that the batch computes, which makes a result depend on the other texts in
+ * the batch.) */
 #include "arch/epsilon/epsilon.h"
 #include "base/int_util.h"
 
@@ -38,7 +38,7 @@ static int row_of(const struct halt *a, int i)
     return a->args.rows ? a->args.rows->index[i] : i;
 }
 
-/* The row of output that this row gives to, or -1. */
+/* The row of output that this row contributes to, or -1. */
 static int output_of(const struct sl_node *n, int row)
 {
     const struct halt *a = n->args;
@@ -82,7 +82,7 @@ static float take(const struct halt *a, int row, float score)
     return p;
 }
 
-/* Its state has the number of its output, or is the i-th when only some are here. */
+/* The index of its state: that of its output, or i when only some rows are present. */
 static void give(const struct sl_node *n, int row, int i, float p)
 {
     const struct halt *a = n->args;

@@ -8,7 +8,7 @@
 
 /* -- the stream ----------------------------------------------------------------------------- */
 
-/* Whether work is left out that no answer depends on. */
+/* Whether rows that no result depends on are skipped. */
 static bool is_lazy(const struct sl_tape *t)
 {
     return !t->training && !t->policy->dense;
@@ -30,8 +30,8 @@ static void halts_begin(struct sl_tape *t, struct sl_halts *halts, int max_steps
     }
 }
 
-/* 1 / rows that count. The trainer knows how many rows the whole batch has; how many of them are
- * padding, only this part of it. */
+/* 1 / number of rows without padding. The number of rows is that of the whole batch; the fraction
+ * of padding is that of this micro-batch. */
 static float row_weight_of(const struct sl_tape *t, const bool *padding)
 {
     int counted = 0;
@@ -40,7 +40,7 @@ static float row_weight_of(const struct sl_tape *t, const bool *padding)
     return counted ? t->batch->row_scale * ((float)t->batch->rows / (float)counted) : 0.0f;
 }
 
-/* Lists of rows for every sequence of the batch; they become shorter in place. */
+/* Lists of rows for every sequence of the batch; they shrink in place. */
 static void lists_begin(struct sl_tape *t, struct sl_recurrence *s)
 {
     size_t rows = (size_t)t->batch->rows, count = (size_t)t->batch->count;
@@ -93,8 +93,7 @@ static bool is_first(const struct sl_tape *t, int row)
     return t->batch->sequences[t->row_sequence[row]].first == row;
 }
 
-/* Whether the loss still depends on what any row does: all steps after the last row has halted
- * would change nothing. */
+/* Whether the loss can still change: no longer once all rows have halted. */
 static bool is_open(const struct sl_tape *t, const struct sl_halts *halts)
 {
     for (int r = 0; r < t->batch->rows; r++)
@@ -128,7 +127,7 @@ static void list_followers(struct sl_recurrence *s)
     s->followers = count ? &s->late : NULL;
 }
 
-/* Rows of the sequences that go on move up to where those that leave were. */
+/* Moves the rows of remaining sequences up, over those that leave. */
 static void close_ranks(const struct sl_tape *t, struct sl_recurrence *s)
 {
     int count = 0, rows = 0;
@@ -233,13 +232,13 @@ void sl_causal_recurrence_advance(struct sl_tape *t, struct sl_causal_recurrence
 
 /* -- statistics ---------------------------------------------------------------------------- */
 
-/* Steps that a row was part of until it halted. */
+/* Steps that a row took until it halted. */
 static int depth_of(const struct sl_halts *halts, int row)
 {
     return halts->steps[row] ? halts->steps[row] : halts->max_steps;
 }
 
-/* others: their halting was followed, too. */
+/* others: include the halting of all other rows. */
 static void note_depths(struct sl_tape *t, const struct sl_halts *halts, bool others)
 {
     for (int r = 0; r < t->batch->rows; r++) {
@@ -304,7 +303,7 @@ static float kl_weight_of(const struct sl_tape *t, const struct sl_halting *halt
     return t->training ? halting->kl_weight * (float)annealed : 0.0f;
 }
 
-/* Those of a step over rows of which each counts for `share`. */
+/* The arguments of a step; each row has the weight `share`. */
 static struct sl_halt_args halt_args(const struct sl_tape *t, const struct sl_halting *halting,
                                      struct sl_halts *halts, int step, float row_weight)
 {

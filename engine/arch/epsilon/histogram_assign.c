@@ -1,5 +1,4 @@
-/* histogram_assign.c - softmax assignment of keys to bins. Epsilon, section 3.3, step
- * 1;
+/* histogram_assign.c - softmax assignment of keys to bins. Epsilon, section 3.3, step 1, and
  * section 4.3. Per head:
  *
  *     a_i = softmax_b(K_i . A_b),  0 for what is left out
@@ -70,7 +69,7 @@ static bool is_padding(const struct sharing *a, int row)
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-/* The softmax of one row of one head, and what its entropy costs. */
+/* The softmax of one row of one head, and its entropy loss. */
 static double assignment_row(const struct sl_node *n, int row, float *assignments)
 {
     const struct sharing *a = n->args;

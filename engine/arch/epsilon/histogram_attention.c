@@ -1,10 +1,9 @@
-/* histogram_attention.c - attention to a few bins that the keys and values of a sequence are
- * shared out among, or
- * those of its rows so far. "Histogram Quantized Scalar Attention": Epsilon, section 3.3.
+/* histogram_attention.c - attention to a few bins among which the keys and values of a sequence, or
+ * of its rows so far, are divided. "Histogram Quantized Scalar Attention": Epsilon, section 3.3.
  *
  * The paper projects every key to d_lat dimensions and multiplies it by the prototypes there. That
- * is one product of the key and U W_bin / tau, which depends on parameters alone: it is made once
- * per step, and its gradient goes back to the three of them once per step. */
+ * equals one product of the key and U W_bin / tau, which depends only on parameters: it is computed
+ * once per step, and its gradient is propagated to the three parameters once per step. */
 #include "arch/epsilon/epsilon.h"
 
 #include <math.h>
@@ -13,7 +12,8 @@ static const float min_temperature = 1e-3f, tau_more = 1e-8f;
 
 static void linears_build(struct sl_builder *b, struct sl_histogram_attention *a, int width)
 {
-    /* Queries, keys and values start as matrices of their own, though two of them lie together. */
+    /* Queries, keys and values are initialized as separate matrices, though keys and values are
+     * stored as one. */
     struct sl_linear_shape shape = {
         .outs = width, .ins = width, .bound = sl_glorot(width, width).value, .bias = true};
     a->query = sl_linear_build(b, "attention.query", shape);
@@ -22,7 +22,7 @@ static void linears_build(struct sl_builder *b, struct sl_histogram_attention *a
     a->key_value = sl_linear_build(b, "attention.key_value", shape);
 }
 
-/* What a text leaves in each step to its later rows. */
+/* The cached state of a text in each step. */
 static size_t step_floats(const struct sl_histogram_attention_shape *s)
 {
     return sl_histogram_prefix_floats(s->width, s->heads, s->bins);
@@ -38,7 +38,7 @@ struct sl_histogram_attention sl_histogram_attention_build(
     linears_build(b, &a, shape.width);
     a.latent = sl_parameter_add(b, "attention.latent_projection", SL_ROLE_SOURCE, shape.latents,
                                 dim, sl_glorot(dim, shape.latents));
-    /* As the authors' initialiser sees them: heads, bins, latents. */
+    /* In the order of the authors' initialiser: heads, bins, latents. */
     a.prototypes =
         sl_parameter_add(b, "attention.bin_prototypes", SL_ROLE_SOURCE, shape.heads * shape.latents,
                          bins, sl_glorot(bins * shape.latents, shape.heads * shape.latents));
@@ -106,8 +106,8 @@ static void fold_latent(const struct sl_histogram_attention *a, const struct sl_
             *dlatent++ += k->dot(prototypes, g + (size_t)c * (size_t)bins, bins);
 }
 
-/* And dU = W_bin G;  dlog_tau = -<tau G, assign> exp(log_tau) / tau, 0 where tau is held at its
- * least. */
+/* And dU = W_bin G; dlog_tau = -<tau G, assign> exp(log_tau) / tau, 0 where tau is at its
+ * minimum. */
 static void fold_head(const struct sl_histogram_attention *a, const struct sl_kernels *k, int head)
 {
     int dim = a->latent->cols, bins = a->shape.bins;
@@ -201,7 +201,7 @@ void sl_histogram_attention_begin(struct sl_tape *t, const struct sl_histogram_a
     w->assignments = sl_tensor_take(t, rows, a->shape.heads * a->shape.bins);
 }
 
-/* A row that has halted keeps what it had; all of x when nothing is kept. */
+/* Halted rows keep their values; without any, the result is x. */
 static struct sl_tensor *keep(struct sl_tape *t, const struct sl_causal_recurrence *w,
                               struct sl_tensor *kept, struct sl_tensor *x)
 {

@@ -1,9 +1,7 @@
-/* histogram_bins.h - what the ops with bins share: how rows are cut into tiles, and how the bins
- * of a head
- * lie.
+/* histogram_bins.h - shared by the ops with bins: tiles of rows, and the layout of a head's bins.
  *
- * A segment is cut from its own beginning, and what its tiles give is added up in their order: the
- * sums over a segment do not depend on what else is in the batch, nor on who computed them. */
+ * Tiles start at the beginning of a segment, and their results are added in order. So sums over a
+ * segment do not depend on the rest of the batch or on threads. */
 #pragma once
 
 #include "arch/epsilon/epsilon.h"
@@ -20,10 +18,10 @@ struct sl_tiles {
     struct sl_tile *at;
     int32_t *first; /* of each segment, and one past the last tile */
     int count;
-    int max; /* that any cut of as many rows into as many segments gives: sizes memory */
+    int max; /* the maximum for this number of rows and segments; sizes memory */
 };
 
-/* rows: those of the segments that are cut, by number (`count` of them); NULL: all. */
+/* rows: the `count` rows of the segments to divide; NULL: all. */
 struct sl_tiles sl_tiles_cut(struct sl_tape *t, const struct sl_segments *segments,
                              const struct sl_rows *rows, int count);
 
@@ -45,13 +43,13 @@ static inline size_t sl_bins_floats(const struct sl_bins_shape *s)
     return 2 * (size_t)s->head_dim * (size_t)s->bins;
 }
 
-/* What the sums in a bin are divided by, given the sum of its shares: empty bins hold zeros. */
+/* The divisor of a bin's sums, given the sum of its assignments; empty bins become zeros. */
 static inline float sl_bin_mass(float assignments)
 {
     return assignments + 1e-6f;
 }
 
-/* Bytes of a segment of scratch memory, when another follows. */
+/* The size of a part of scratch memory, aligned for the next one. */
 static inline size_t sl_aligned(size_t bytes)
 {
     return sl_round_up(bytes, SL_ALIGN);

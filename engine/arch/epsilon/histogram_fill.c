@@ -1,6 +1,5 @@
-/* histogram_fill.c - keys and values of a segment of rows become those of a few bins. Epsilon,
- * section
- * 3.3, step 2. Per head, with the shares a of histogram_assign.c:
+/* histogram_fill.c - computes keys and values of bins from those of a segment's rows. Epsilon,
+ * section 3.3, step 2. Per head, with the assignments a of histogram_assign.c:
  *
  *     M_b = sum_i a_ib + 1e-6
  *     keys_b = sum_i a_ib K_i / M_b;   values_b = sum_i a_ib V_i / M_b */
@@ -17,7 +16,7 @@ struct fill {
     float *masses; /* segments x heads x bins: M, kept while training */
 };
 
-/* Scratch memory of one direction: what tiles give, what workers need. */
+/* Scratch memory of one direction: results of tiles, and memory of workers. */
 struct histogram_fill_ctx {
     const struct sl_node *n;
     float *partial; /* forward, per tile and head: sums of keys, of values, of shares */
@@ -60,7 +59,7 @@ static int width_of(const struct sl_node *n)
     return n->in[KEY_VALUE]->cols / 2;
 }
 
-/* The column of a head's first share. */
+/* The column of a head's first assignment. */
 static size_t assignment_column(const struct fill *a, int head)
 {
     return (size_t)head * (size_t)a->shape.bins;
@@ -68,7 +67,7 @@ static size_t assignment_column(const struct fill *a, int head)
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-/* What the rows of a tile put into one head's bins: keys, values, shares. */
+/* The sums of a tile's rows in one head's bins: keys, values, assignments. */
 static void put_in(const struct sl_node *n, const struct sl_tile *tile, int head, float *sums)
 {
     static const float one = 1.0f;
@@ -146,7 +145,7 @@ static void histogram_fill_forward(const struct sl_node *n)
 
 /* -- backward ----------------------------------------------------------------------------- */
 
-/* Of one head of one segment: the gradients of its bins by M, both ways round; and
+/* Of one head of one segment: the gradients of its bins divided by M, and their transpose; and
  * (keys_b . dkeys_b + values_b . dvalues_b) / M_b. */
 struct slopes {
     float *by_column, *by_bin, *centre;

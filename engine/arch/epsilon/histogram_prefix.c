@@ -1,13 +1,13 @@
 /* histogram_prefix.c - queries attend to the bins that they and the rows before them have filled:
- * Epsilon, section 3.3, with sums that end at the query's own row. Per head, with the shares a of
- * histogram_assign.c and all rows i <= j of the text:
+ * Epsilon, section 3.3, with sums that end at the query's own row. Per head, with the assignments a
+ * of histogram_assign.c and all rows i <= j of the text:
  *
  *     M_b = sum_i a_ib + 1e-6;   K^_b = sum_i a_ib K_i;   V^_b = sum_i a_ib V_i
  *     w_j = softmax_b(Q_j . K^_b / (M_b sqrt(head_dim)));   out_j = sum_b dropout(w_jb) V^_b / M_b
  *
  * Every sum is one chain of additions, row after row, so its bits do not depend on how a text is
- * cut; and the sums, as long as the text may be, are all that a cache has to hold. Nothing of them
- * is kept for the way back, which makes them again as it goes forwards once more. */
+ * divided into chunks. A cache holds only the sums, whatever the length of the text. Backward
+ * computes them again instead of storing them. */
 #include "arch/epsilon/histogram_bins.h"
 #include "ops/heads.h"
 
@@ -34,7 +34,7 @@ struct histogram_prefix_ctx {
     float *workers;
 };
 
-/* One head's sums, or gradients of them: head_dim x bins, or turned. */
+/* One head's sums, or their gradients: head_dim x bins, or transposed. */
 struct sums {
     float *keys, *keys_transposed, *values, *values_transposed, *mass;
 };
@@ -44,7 +44,7 @@ static size_t half_floats(const struct prefix *a)
     return sl_bins_floats(&a->shape) / 2;
 }
 
-/* Of a worker: both sums both ways round and the masses, then two rows of bins. */
+/* A worker's memory: both sums and their transposes, the masses, two rows of bins. */
 static size_t worker_floats(const struct prefix *a)
 {
     return 4 * half_floats(a) + 3 * (size_t)a->shape.bins;
@@ -116,8 +116,8 @@ static void times(const struct sl_node *n, float *y, const float *x, const float
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-/* Where a head's sums are: in the cache of its text, which may hold some of it already, or at the
- * worker, of nothing. */
+/* Where a head's sums are: in the cache of its text, where they may continue earlier ones, or in
+ * the worker's memory, starting at zero. */
 static struct sums sums_of(const struct sl_node *n, int sequence, int head, float *worker)
 {
     const struct prefix *a = n->args;
@@ -130,7 +130,7 @@ static struct sums sums_of(const struct sl_node *n, int sequence, int head, floa
         .keys = at, .values_transposed = at + half_floats(a), .mass = at + 2 * half_floats(a)};
 }
 
-/* Rows from one up to another go into the sums. */
+/* Adds a range of rows to the sums. */
 static void absorb(const struct sl_node *n, const struct sums *s, int head, int from, int to)
 {
     const struct prefix *a = n->args;
@@ -160,7 +160,7 @@ static void absorb(const struct sl_node *n, const struct sums *s, int head, int 
             s->mass[b] += assignments[b];
 }
 
-/* y = dropout(x) for what a query gives the bins, or its gradient; y may be x. */
+/* y = dropout(x) of a query's weights or their gradients; y may be x. */
 static void drop(const struct sl_node *n, int i, int head, float *y, const float *x)
 {
     const struct prefix *a = n->args;
@@ -169,7 +169,7 @@ static void drop(const struct sl_node *n, int i, int head, float *y, const float
     n->tape->kernels->dropout(y, x, a->dropout, key, 0, a->shape.bins);
 }
 
-/* s_j and 1 / M of one query; w_j is the softmax of the former. */
+/* s_j and 1 / M of one query; w_j = softmax(s_j). */
 static void score(const struct sl_node *n, const struct sums *s, const float *query, float *scores,
                   float *inverse)
 {
@@ -320,7 +320,7 @@ static void backward_row(const struct histogram_prefix_ctx *p, const struct sums
         f[b] *= inverse[b];
 }
 
-/* The sums once more; the slopes of every row, and its query's gradient. */
+/* Computes the sums again, then e, f and g of every row and the gradient of its query. */
 static void go_forwards(const struct histogram_prefix_ctx *p, const struct sl_sequence *text,
                         int head, float *worker)
 {
@@ -342,7 +342,7 @@ static void go_forwards(const struct histogram_prefix_ctx *p, const struct sl_se
     }
 }
 
-/* The gradients of what a row put into the sums, from those of the sums. */
+/* The gradients of a row's contribution, from those of the sums. */
 static void give_back(const struct sl_node *n, const struct sums *d, int row, int head)
 {
     const struct prefix *a = n->args;
@@ -405,7 +405,7 @@ static const struct sl_op prefix = {.name = "histogram_prefix",
                                     .forward = histogram_prefix_forward,
                                     .backward = histogram_prefix_backward};
 
-/* Queries ascend, so those of a sequence lie together. */
+/* Queries are ascending, so those of a sequence are contiguous. */
 static int32_t *first_queries(struct sl_tape *t, const struct prefix *a, int count)
 {
     const struct sl_batch *batch = t->batch;

@@ -19,7 +19,7 @@ struct reading {
     float *weights; /* heads x queries x bins: w, kept while training */
 };
 
-/* Scratch memory of one direction: what tiles give, what workers need. */
+/* Scratch memory of one direction: results of tiles, and memory of workers. */
 struct histogram_read_ctx {
     const struct sl_node *n;
     float *partial; /* backward, per tile and head: gradients of the bins */
@@ -27,8 +27,8 @@ struct histogram_read_ctx {
     size_t worker_bytes, bytes;
 };
 
-/* What one worker keeps while it is at a head of a tile: two tiles of weights, or their gradients;
- * the bins turned, keys then values; a tile of results. */
+/* One worker's memory for a head of a tile: two tiles of weights, or their gradients; the
+ * transposed bins, keys then values; a tile of results. */
 struct buffers {
     float *weights, *slopes, *transposed, *out;
 };

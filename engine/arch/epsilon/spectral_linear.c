@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The authors of Epsilon iterate once in each of up to 8 passes through the block; a step of
- * training is here one round of as many. The first needs more, for its vectors are drawn. */
+/* Iterations per training step. The authors of Epsilon iterate once in each of up to 8 passes
+ * through the block. The first update needs more, because its vectors are random. */
 enum { ROUNDS = 8, ROUNDS_FIRST = 20 };
 
 static const float min_norm = 1e-12f;

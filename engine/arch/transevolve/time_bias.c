@@ -3,9 +3,9 @@
  * TransEvolve (equation 6) writes the scores at depth l, with T the time vector and W', W'' its
  * projections, as
  *     q.k / sqrt(columns)  +  q.(W'' T)  +  (W' T).k  +  (W' T).(W'' T)
- * The second term depends on the query alone and the fourth on neither: both cancel in the softmax
- * over keys, exactly, there and back. What is left is linear in the key, so all depths of a block
- * are one matrix that keys are multiplied by, derived from W' and the coefficients of T. */
+ * The second term depends on the query alone and the fourth on neither: both cancel exactly in the
+ * softmax over keys, forward and backward. The rest is linear in the key, so all depths of a block
+ * are one matrix product with the keys; the matrix is derived from W' and the coefficients of T. */
 #include "arch/transevolve/transevolve.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static struct sl_parameter *matrix_add(struct sl_builder *b, const char *name, c
 {
     char full[SL_NAME_MAX];
     (void)snprintf(full, sizeof full, "%s.%s", name, suffix);
-    /* Both projections of a query, or of a key, start as one matrix. */
+    /* Both projections of a query, or of a key, are initialized as one matrix. */
     struct sl_init start = sl_glorot(s.keys, 2 * s.width);
     return sl_parameter_add(b, full, SL_ROLE_SOURCE, s.keys, s.width, start);
 }
@@ -48,7 +48,7 @@ struct sl_time_bias sl_time_bias_build(struct sl_builder *b, const char *name,
     d.dtime = sl_arena_take(b->arena, (size_t)s.width, sizeof *d.dtime);
     fill_waves(&d, s);
     d.matrix = matrix_add(b, name, "query", s);
-    (void)matrix_add(b, name, "key", s); /* moves nothing */
+    (void)matrix_add(b, name, "key", s); /* has no effect */
     for (int l = 0; l < s.depths; l++) {
         (void)snprintf(full, sizeof full, "%s.%d.coefficients", name, l);
         d.coefficients[l] = sl_parameter_add(b, full, SL_ROLE_VECTOR, 1, s.width,

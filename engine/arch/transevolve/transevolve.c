@@ -1,7 +1,7 @@
-/* transevolve.c - attention that evolves with depth: scores are computed once per block, and from
- * there on only time moves the scores. "Redesigning the Transformer Architecture with Insights from
- * Multi-particle Dynamical Systems" (NeurIPS 2021), equations 6 to 12, its encoder as a classifier
- * and its decoder without an encoder as a language model.
+/* transevolve.c - attention that evolves with depth: scores are computed once per block, and then
+ * change only with time, that is with depth. "Redesigning the Transformer Architecture with
+ * Insights from Multi-particle Dynamical Systems" (NeurIPS 2021), equations 6 to 12, its encoder as
+ * a classifier and its decoder without an encoder as a language model.
  *
  *     h  = sqrt(width) E[tokens] + P[positions]
  *     q, k = dropout(h Wq^T), dropout(h Wk^T), 2 width columns        once per block; h as it comes
@@ -12,13 +12,13 @@
  *
  *     A^l(v)_i = sum_j softmax_j(q_i . k_j / sqrt(2 width / heads) + b^l_j) v_j      in every head
  *
- * There is no projection of values, and only one number per key, head and depth is new at a depth:
- * time_bias.c says why that is all of equation 6. Scores share their exponentials among depths:
- * transevolve_attention.c. A token leaves behind a key per block and what it looked like at each
- * depth.
+ * There is no projection of values, and each depth adds only one number per key and head;
+ * time_bias.c explains why this is all of equation 6. All depths share the exponentials of the
+ * scores (transevolve_attention.c). A KV cache holds a key per block and the value at each depth
+ * for each token.
  *
- * Two classes have a single logit, as in the paper's code; so the counts of parameters are
- * the published ones, the projections of queries' time included, which nothing depends on. */
+ * Two classes have a single logit, as in the paper's code, so that parameter counts are the
+ * published ones. They include the time projections of queries, which have no effect. */
 #include "arch/transevolve/transevolve.h"
 
 #include <math.h>
@@ -79,8 +79,8 @@ static struct sl_linear_layer dense_build(struct sl_builder *b, const char *name
                                                     .bias_zero = true});
 }
 
-/* Rotations begin at time 1. At time 0, where the paper's code begins, U and V are constant and
- * the layer sees of its input no more than a sum that the norm has made 0. */
+/* Rotations begin at time 1. At time 0, where the paper's code begins, U and V are constant, so the
+ * layer only sees the sum of its input, which the norm has made 0. */
 static void mixing_build(struct sl_builder *b, struct layer *k, const struct sl_config *c,
                          int block, int l)
 {
@@ -103,8 +103,8 @@ static void mixing_build(struct sl_builder *b, struct layer *k, const struct sl_
     }
 }
 
-/* Half of T's columns are frequencies. The paper has them go round once by its last depth and
- * column; its code by fixed steps, from 0. */
+/* Frequencies of T's columns. In the paper the last column completes a period at the last depth; in
+ * its code frequencies have fixed steps, from 0. */
 static struct sl_time_bias_shape time_bias_shape(const struct sl_config *c, int depths)
 {
     const struct sl_transevolve_config *own = sl_config_own(c);

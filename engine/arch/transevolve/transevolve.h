@@ -13,7 +13,7 @@ SL_CONFIG_FITS(struct sl_transevolve_config);
 
 /* -- ops -------------------------------------------------------------------------------------- */
 
-/* y_ic = x_ic s_c, as an operand. x: fp32; numbers of s past the columns of x are not used. */
+/* y_ic = x_ic s_c, as an operand. x: fp32; elements of s past the columns of x are ignored. */
 struct sl_tensor *sl_scale_columns(struct sl_tape *t, struct sl_tensor *x,
                                    const struct sl_parameter *s);
 
@@ -22,13 +22,13 @@ struct sl_tensor *sl_scale_columns(struct sl_tape *t, struct sl_tensor *x,
 struct sl_tensor *sl_two_class_logits(struct sl_tape *t, struct sl_tensor *x);
 
 /* Attention that evolves with depth (TransEvolve, section 3): query-key scores are computed once,
- * and at each depth l only a bias per key and head moves, so that per sequence and head
+ * and at each depth l only a bias per key and head changes. Per sequence and head:
  *     y_i = sum_j softmax_j(q_i . k_j / sqrt(width / heads) + bias^l_j) value_j
- * over the keys that i sees: those up to itself, or with bidirectional its whole sequence. query,
- * key: rows x width operands; bias: rows x (depths heads) fp32, its columns those of depth 0 first;
- * value: rows x any number of columns that heads divide, as an operand, and so is the result.
- * Sequences with a cache (all or none have one, never with bidirectional) append their keys, biases
- * and values to it and see all that it holds. */
+ * over the keys that i sees: up to itself, or with bidirectional its whole sequence. query, key:
+ * rows x width operands; bias: rows x (depths heads) fp32, its columns those of depth 0 first;
+ * value: an operand with any number of columns that heads divides; the result has the same shape
+ * and type. Sequences with a cache (all or none have one, never with bidirectional) append their
+ * keys, biases and values to it and attend to everything in it. */
 struct sl_transevolve_scores_args {
     int heads;
     bool bidirectional;
@@ -52,9 +52,9 @@ struct sl_tensor *sl_transevolve_attention(struct sl_tape *t,
 /* -- layers ----------------------------------------------------------------------------------- */
 
 /* A projection through random rotations that are frozen; only the diagonal between them and a bias
- * are trained (TransEvolve, equations 10 and 11): y = f((x U) s V + b). The rotations move with
- * `time`. A model that is trained takes x through the factors, which is less work than the gradient
- * of a weight; one that is only served has W = U diag(s) V made once. */
+ * are trained (TransEvolve, equations 10 and 11): y = f((x U) s V + b). The rotations depend on
+ * `time`. While training, x is multiplied by the factors one after another, which is cheaper than
+ * the gradient of W; for serving, W = U diag(s) V is computed once. */
 struct sl_random_rotation {
     struct sl_parameter *scales, *bias;
     struct sl_parameter *in, *out; /* U^T: rank x ins; V^T: outs x rank; rank = min(ins, outs) */
@@ -65,7 +65,7 @@ struct sl_random_rotation_shape {
     int outs, ins; /* even */
     int time;
     float bound;        /* s starts U(-bound, bound) */
-    const char *stream; /* of the frozen numbers: see sl_init */
+    const char *stream; /* of the frozen rotations: see sl_init */
 };
 struct sl_random_rotation sl_random_rotation_build(struct sl_builder *b, const char *name,
                                                    struct sl_random_rotation_shape shape);
@@ -73,13 +73,13 @@ struct sl_random_rotation sl_random_rotation_build(struct sl_builder *b, const c
 struct sl_tensor *sl_random_rotation_apply(struct sl_tape *t, const struct sl_random_rotation *r,
                                            struct sl_tensor *x, struct sl_linear_args args);
 
-/* The attention bias from time (TransEvolve, equation 6): at each depth a vector T, trained
- * coefficients times waves, is projected to where keys and queries live. Of the products that
- * brings about, a softmax over keys is moved by that of T's projection with the key alone; so all
- * of it is a bias per key, head and depth:
+/* The attention bias from time (TransEvolve, equation 6): at each depth a vector T (trained
+ * coefficients times sine waves) is projected to the space of keys and queries. Of the resulting
+ * products only that of T's projection with the key changes a softmax over keys, so the effect is a
+ * bias per key, head and depth:
  *     bias^l_jh = key_j . g^l_h        g^l_h = sum over the columns c of head h of matrix_c T^l_c
- * The other matrix, which would project T for queries, moves nothing. It is a parameter so
- * that parameter counts agree with the paper; its gradient is 0. */
+ * The other matrix, which projects T for queries, has no effect. It exists so that parameter counts
+ * agree with the paper; its gradient is 0. */
 struct sl_time_bias {
     struct sl_parameter *matrix;        /* keys' columns x width */
     struct sl_parameter **coefficients; /* of each depth: 1 x width */
@@ -88,7 +88,7 @@ struct sl_time_bias {
     int heads, depths;
 };
 
-/* Wave j of half of the columns, of sines and then of cosines, has at depth l the angle
+/* The first half of the columns are sines, the second half cosines; wave j has at depth l the angle
  *     turn (first + l) (first + j). */
 struct sl_time_bias_shape {
     int keys, width; /* columns of a key; of T */

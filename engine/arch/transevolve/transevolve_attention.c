@@ -1,12 +1,13 @@
-/* transevolve_attention.c - one depth of attention that evolves: the table of
- * transevolve_scores.c, tilted by a bias per key.
+/* transevolve_attention.c - attention at one depth: the table of transevolve_scores.c, weighted by
+ * a bias per key.
  *
  *     y_i = sum_j e_ij w_j value_j / sum_j e_ij w_j      w = softmax(bias), e_i = softmax(scores_i)
  *
- * which is softmax_j(scores_ij + bias_j) with one product and no exponentials but those of w. Where
- * scores and biases peak at different keys the sum below may be lost to rounding: such lone rows
- * are computed from their scores. One piece of work is one head of one block of queries; the way
- * back goes by whole sequences, since the gradients of values are sums over all queries. */
+ * which equals softmax_j(scores_ij + bias_j) with one matrix product and no exponentials except
+ * those of w. Where scores and biases peak at different keys, the denominator may be lost to
+ * rounding; such "lone" rows are computed from their scores. A piece of work is one head of one
+ * block of queries; in backward, of a whole sequence, because the gradients of values are sums over
+ * all queries. */
 #include "arch/transevolve/transevolve_state.h"
 #include "base/int_util.h"
 
@@ -17,8 +18,8 @@ enum { TABLE, BIAS, VALUE };
 /* Rows whose sums are in fp32 at a time. */
 enum { ROWS = 64 };
 
-/* Sums of e_ij w_j below this are not trusted: fp32 ends at 1e-38, so what sums above have lost is
- * less than 1e-12 of them for each key. */
+/* Smaller sums of e_ij w_j are not used. fp32 ends at 1e-38, so underflow costs larger sums less
+ * than 1e-12 per key. */
 static const float min_total = 1e-25f;
 
 struct evolve {
@@ -78,7 +79,7 @@ struct transevolve_attention_ctx {
     size_t worker_bytes;
 };
 
-/* One unit under way. */
+/* The state of one unit. */
 struct run {
     const struct sl_node *n;
     const struct sl_kernels *k;
@@ -119,7 +120,7 @@ static void weigh(const struct run *r)
     (void)r->k->softmax(r->d.w, r->keys);
 }
 
-/* A row that the table cannot give: probabilities from its scores, in scores. */
+/* A lone row: computes its probabilities from its scores, in place. */
 static int single_row_probabilities(const struct run *r, int i)
 {
     struct sl_head_rows q = sl_head_rows_of(r->m, r->m->query, &r->u, i, 1);
@@ -274,7 +275,7 @@ static void slope_rows(const struct run *r, int first, int rows)
     }
 }
 
-/* dvalue_j = sum_i p_ij dy_i = w_j sum_i e_ij (rate_i dy_i), by the table turned. */
+/* dvalue_j = sum_i p_ij dy_i = w_j sum_i e_ij (rate_i dy_i), with the transposed table. */
 static void value_slopes(const struct run *r)
 {
     struct sl_head_rows values = sl_head_rows_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
@@ -302,7 +303,7 @@ static void value_slopes(const struct run *r)
     }
 }
 
-/* What lone rows add to that. */
+/* The contribution of lone rows. */
 static void single_row_backward_values(const struct run *r)
 {
     struct sl_head_rows values = sl_head_rows_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);

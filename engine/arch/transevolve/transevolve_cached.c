@@ -1,10 +1,8 @@
-/* transevolve_cached.c - evolving attention with a KV cache: one or many new tokens at
- * a time.
+/* transevolve_cached.c - evolving attention with a KV cache: one or many new tokens per call.
  *
- * A row's answer must not depend on how many of its text's tokens are fed with it. So every row
- * takes the softmax of its own scores and biases, over the keys it sees, and whatever is summed
- * over keys is summed in groups that begin at the same keys for all rows: products of the same
- * shape, zeros in place of keys that are not there. */
+ * A row's result must not depend on how many tokens of its text are in the same call. So every row
+ * computes the softmax of its own scores and biases over the keys it sees, and sums over keys use
+ * the same groups of keys for all rows: products of the same shape, with zeros for missing keys. */
 #include "arch/transevolve/transevolve_state.h"
 #include "base/int_util.h"
 
@@ -121,7 +119,7 @@ static int seen_by(const struct run *r, int first, int rows)
     return sl_head_block_visible(r->m, &r->u, first + rows - 1);
 }
 
-/* Group by group what the unit's queries see of the cache, zeros past that; keys become columns,
+/* Packs the visible part of the cache group by group, padded with zeros; keys become columns,
  * values rows. */
 static void pack_groups(const struct run *r, bool keys)
 {

@@ -1,10 +1,10 @@
 /* transevolve_scores.c - query-key scores, once for all depths of a block: softmax_j(scale q_i .
  * k_j).
  *
- * The softmax of the scores alone is what the depths share: with biases b_j,
+ * The depths share the softmax of the scores without biases b_j, because
  *     softmax_j(s_ij + b_j) = softmax_j(s_ij) softmax_j(b_j) / (their sum over j).
- * One piece of work is one head of one block of queries; the way back goes by whole sequences,
- * since the gradients of keys are sums over all queries. */
+ * A piece of work is one head of one block of queries; in backward, of a whole sequence, because
+ * the gradients of keys are sums over all queries. */
 #include "arch/transevolve/transevolve_state.h"
 #include "base/int_util.h"
 
@@ -13,7 +13,7 @@
 
 enum { QUERY, KEY };
 
-/* Queries of a unit, which pack their keys once; rows whose scores are in fp32 at a time. */
+/* Queries per unit, which share packed keys; rows whose scores are in fp32 at the same time. */
 enum { QUERIES_MOST = 512, ROWS = 64 };
 
 /* -- parts of operands -------------------------------------------------------------------- */
@@ -93,7 +93,7 @@ static void softmax_part(const struct sl_node *n, const struct sl_head_block *u,
     k->to_operands(sl_row_any(m->table, sl_head_block_row(m, u, i)), scores, keys);
 }
 
-/* Rows first.. of the unit's square, turned: they are columns there. */
+/* Rows first.. of the unit's square, transposed into columns. */
 static void turn(const struct sl_node *n, const struct sl_head_block *u, int first, int rows)
 {
     const struct sl_transevolve_state *m = n->args;
@@ -152,7 +152,7 @@ static void forward_units(void *ctx, int first, int last, int worker)
 
 /* What one worker has to itself. */
 struct backward_buffers {
-    char *packed_keys, *packed_queries; /* as right sides: keys (or queries) x width */
+    char *packed_keys, *packed_queries; /* right operands: keys (or queries) x width */
     float *row;                         /* of slopes */
     char *slopes, *transposed;          /* of ROWS queries; of the whole square, turned */
     size_t slopes_stride;               /* elements; of both */
@@ -179,7 +179,7 @@ static void pack_right(const struct sl_kernels *k, const struct sl_head_rows *p,
             p->columns);
 }
 
-/* Slopes of some queries as operands, both ways round. */
+/* Score gradients of some queries as operands, and their transpose. */
 static void narrow_slopes(const struct sl_node *n, const struct sl_head_block *u, int first,
                           int rows, const struct backward_buffers *d)
 {
@@ -198,7 +198,7 @@ static void narrow_slopes(const struct sl_node *n, const struct sl_head_block *u
                  d->slopes_stride, rows, keys, first + rows == keys);
 }
 
-/* The gradient of a part becomes the product, or grows by it. */
+/* Sets the gradient of a part to the product, or adds the product. */
 static void multiply(const struct sl_kernels *k, const struct sl_head_rows *p, struct sl_gemm g)
 {
     g.y = sl_grad_row(p->x, p->row) + p->column;
@@ -289,8 +289,9 @@ static const struct sl_op meet = {.name = "transevolve_scores",
                                   .forward = transevolve_scores_forward,
                                   .backward = transevolve_scores_backward};
 
-/* Cuts every sequence's queries into blocks, and finds the most keys. A dry run knows the longest
- * sequence but not how a real batch divides its rows: the table is as wide for all. */
+/* Divides every sequence's queries into blocks, and finds the maximum number of keys. A dry run
+ * knows the longest sequence but not how a real batch divides its rows, so the table has the same
+ * width for all. */
 static void cut(struct sl_tape *t, struct sl_transevolve_state *m)
 {
     const struct sl_batch *batch = t->batch;

@@ -1,10 +1,10 @@
-/* transevolve_state.h - what sl_transevolve_scores leaves behind for sl_transevolve_attention:
- * shared by transevolve_scores.c, transevolve_attention.c and transevolve_cached.c.
+/* transevolve_state.h - the result of sl_transevolve_scores for sl_transevolve_attention; shared by
+ * transevolve_scores.c, transevolve_attention.c and transevolve_cached.c.
  *
- * A unit of work is one head of some queries of one sequence. The table has a row for every query
- * and head, in the order sequence, head, query; column j belongs to the j-th key of the sequence.
- * Without caches a row is softmax_j(scale q_i . k_j), as operands: what all depths share. With
- * caches it is scale q_i . k_j in fp32. Either way its gradient is that of the scores. */
+ * A unit is one head of some queries of one sequence. The table has a row for every query and head,
+ * in the order sequence, head, query; column j belongs to the j-th key of the sequence. Without
+ * caches a row is softmax_j(scale q_i . k_j), as operands, shared by all depths. With caches it is
+ * scale q_i . k_j in fp32. Either way its gradient is that of the scores. */
 #pragma once
 
 #include "arch/transevolve/transevolve.h"
@@ -59,7 +59,7 @@ struct sl_head_rows {
     int row, rows, column, columns;
 };
 
-/* What a head has of some queries (or keys, which without caches are as many). */
+/* A head's part of some queries (or keys; without caches there are as many). */
 static inline struct sl_head_rows sl_head_rows_of(const struct sl_transevolve_state *m,
                                                   const struct sl_tensor *x,
                                                   const struct sl_head_block *u, int first,
@@ -78,8 +78,8 @@ static inline void *sl_head_row(const struct sl_head_rows *p, int i)
     return sl_columns(p->x, p->row + i, p->column);
 }
 
-/* Makes a part of an operand the left side of a product. It is copied to spare where the product
- * would read into the columns of another head. */
+/* Prepares a part of an operand as the left side of a product. Copies it to spare if the product
+ * would read columns of another head. */
 size_t sl_head_rows_bytes(const struct sl_kernels *k, int rows, int columns);
 void sl_head_rows_as_left_operand(const struct sl_kernels *k, const struct sl_head_rows *p,
                                   void *spare, struct sl_gemm *g);
@@ -87,7 +87,7 @@ void sl_head_rows_as_left_operand(const struct sl_kernels *k, const struct sl_he
 void sl_head_row_write(const struct sl_kernels *k, const struct sl_head_rows *p, int i,
                        const float *y, void *spare);
 
-/* A worker's memory, handed out piece after piece; without any it only counts. */
+/* Hands out a worker's memory piece by piece; without memory it only counts. */
 struct sl_scratch {
     char *base;
     size_t used;
@@ -95,7 +95,8 @@ struct sl_scratch {
 
 void *sl_scratch_take(struct sl_scratch *scratch, size_t bytes);
 
-/* Sequences with caches: only forward, the same bits whatever part of a text is fed at a time. */
+/* For sequences with caches: forward only. The bits do not depend on how a text is divided into
+ * chunks. */
 void sl_transevolve_scores_cached(struct sl_tape *t, struct sl_transevolve_state *m);
 struct sl_tensor *sl_transevolve_attention_cached(struct sl_tape *t,
                                                   const struct sl_transevolve_state *m,

@@ -1,5 +1,5 @@
 /* encoder.c - the transformer encoders used as baselines in the papers: pre-norm, biases
- * everywhere, positions of sines. Which of them it is, is a matter of sizes and choices:
+ * everywhere, sinusoidal positions. Hyper-parameters select the baseline:
  *
  *     Epsilon's   width 12, heads 2, hidden 72, depth 8, context 512, embedding_init unit
  *     matched     the same with embedding_init glorot, scale_embedding 1, embedding_dropout 0.1,

@@ -1,12 +1,11 @@
-/* exit.c - early exit: a token leaves the stack when its prediction is confident. TSA, section
- * 3.5. Rows that leave keep their state; deeper layers take their keys and values from it
- * (Elbayad et al. 2020), or, as an oracle that saves nothing, from the state they would have
- * had. */
+/* exit.c - early exit: a token leaves the stack when its prediction is confident. TSA, section 3.5.
+ * Rows that exit keep their state, and deeper layers compute their keys and values from it (Elbayad
+ * et al. 2020); with the oracle, from the state that they would have had, which saves no work. */
 #include "arch/tsa/tsa.h"
 
 #include <string.h>
 
-/* Where the logits of a batch row go: its place among the wanted rows, or -1. */
+/* The index of a batch row among the wanted rows, or -1. */
 static int place_of(const struct sl_rows *wanted, int row)
 {
     if (!wanted)
@@ -30,7 +29,7 @@ struct sl_tensor *sl_exit_begin(struct sl_tape *t, int vocab)
     return sl_tensor_take(t, wanted ? wanted->count : t->batch->rows, vocab);
 }
 
-/* max softmax > threshold, without computing the softmax of rows that are clear. */
+/* max softmax > threshold, without computing the softmax when the maximum alone decides. */
 static bool confident(const struct sl_tape *t, const float *logits, int n, float *spare)
 {
     const struct sl_early_exit_policy *policy = sl_policy_own(t->policy);

@@ -1,6 +1,5 @@
-/* router.c - a small MLP decides for each token how much of the next block is applied.
- * TSA, sections 2.3 and 2.4: p = sigmoid(w2 relu(w1 h + b1) + b2) is the probability of
- * skipping. */
+/* router.c - a small MLP computes each token's gate for the next block. TSA, sections 2.3 and 2.4:
+ * p = sigmoid(w2 relu(w1 h + b1) + b2) is the probability of skipping. */
 #include "arch/tsa/tsa.h"
 
 #include <math.h>
@@ -16,8 +15,8 @@ struct sl_router sl_router_build(struct sl_builder *b, int width, int hidden, fl
     return r;
 }
 
-/* A row is active where z < limit: the logit of the largest skip probability that still runs.
- * Hard gates compare with 0, so no logistic function and no rounding decides. */
+/* A row is active where z < limit, the logit of gate_limit. Hard gates compare with 0, so they do
+ * not depend on the rounding of a logistic function. */
 static float limit_of(const struct sl_tsa_policy *policy)
 {
     if (policy->gate == SL_GATE_HARD)
@@ -37,8 +36,8 @@ static void note_gates(struct sl_tape *t, const struct sl_tensor *z, const struc
     t->stats.active_count += (double)z->rows;
 }
 
-/* The rows whose logit is below the limit, by their places in z; all of them in a dry run, which is
- * the most there can be. */
+/* The indices in z of rows whose logit is below the limit; in a dry run all rows, which is the
+ * maximum. */
 static const struct sl_rows *active_rows(struct sl_tape *t, const struct sl_tensor *z, float limit)
 {
     struct sl_rows *rows = sl_tape_struct(t, 1, sizeof *rows);
@@ -50,7 +49,7 @@ static const struct sl_rows *active_rows(struct sl_tape *t, const struct sl_tens
     return rows;
 }
 
-/* From places among some rows to places in the batch. */
+/* Translates indices among some rows to rows of the batch. */
 static const struct sl_rows *rows_among(struct sl_tape *t, const struct sl_rows *among,
                                         const struct sl_rows *places)
 {
@@ -64,7 +63,7 @@ static const struct sl_rows *rows_among(struct sl_tape *t, const struct sl_rows 
     return rows;
 }
 
-/* The reference: every row runs, and those to be skipped are multiplied by zero. */
+/* The dense reference: every row runs, and skipped rows are multiplied by zero. */
 static void close_gates(struct sl_tape *t, const struct sl_tensor *z, struct sl_tensor *g)
 {
     const struct sl_tsa_policy *policy = sl_policy_own(t->policy);

@@ -1,6 +1,6 @@
-/* tsa.c - token-selective attention: between blocks, a router decides how much each token takes
- * of the next block, and the loss grows with what it takes. "Adaptive Computation Depth via
- * Learned Token Routing in Transformers", sections 2.2 to 2.5.
+/* tsa.c - token-selective attention: between blocks, a router computes a gate per token for the
+ * next block, and the loss includes the mean gate. "Adaptive Computation Depth via Learned Token
+ * Routing in Transformers", sections 2.2 to 2.5.
  *
  *     h  = block_0(h)                                   always in full
  *     g  = 1 - p = 1 - sigmoid(router(h))               eq. 2, of the stream itself, without a norm
