@@ -6,7 +6,10 @@
  *
  * Two contracts hold for every slot of every table:
  *
- *   Row independence. Row i of a result depends only on row i of the input and on the weights, with an order of additions fixed by the inner dimension. It does not depend on the number of rows, the position of the row, column limits or other rows. So results are the same for a text alone and in a batch of 256.
+ *   Row independence. Row i of a result depends only on row i of the input and on the weights, with
+ *   an order of additions fixed by the inner dimension. It does not depend on the number of rows,
+ *   the position of the row, column limits or other rows. So results are the same for a text alone
+ *   and in a batch of 256.
  *
  *   Tails. Any n, any number of rows, any inner dimension. Nothing past the last element is
  *   written except the padding of operand rows, and nothing past it is read into the result.
