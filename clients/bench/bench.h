@@ -7,6 +7,7 @@
 #pragma once
 
 #include "bench/histogram.h"
+#include "common/endpoint.h"
 #include "common/fault.h"
 
 #include <stdint.h>
@@ -14,7 +15,8 @@
 enum { BENCH_STREAMS_MAX = 4096 };
 
 struct bench_plan {
-    const char *url; /* of completions, or of /predict */
+    struct endpoint endpoint;
+    const char *path; /* of completions, or of /predict */
     int connections;
     int64_t requests, warm_up; /* warm_up requests come first and are not counted */
     double seconds;            /* no new request after this; 0: no limit */

@@ -113,10 +113,8 @@ static size_t read_header(char *data, size_t size, size_t count, void *context)
 static bool prepare(struct bench_stream *s)
 {
     CURL *easy = s->easy;
-    return curl_easy_setopt(easy, CURLOPT_URL, s->plan->url) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
+    return endpoint_apply(&s->plan->endpoint, easy, s->plan->path) &&
            curl_easy_setopt(easy, CURLOPT_HTTPHEADER, s->headers) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_USERAGENT, "sluicectl") == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)s->plan->timeout_ms) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, s->curl_error) == CURLE_OK &&

@@ -11,14 +11,13 @@ enum {
     ATTEMPTS_MAX = 5,
     RETRY_DELAY_MS = 100, /* when the daemon does not say; doubled for each attempt */
     RETRY_DELAY_MS_MAX = 60000,
-    GRACE_MS = 1000, /* for the daemon, which knows the deadline too, to report it itself */
-    URL_MAX = 4096
+    GRACE_MS = 1000 /* for the daemon, which knows the deadline too, to report it itself */
 };
 
 struct client {
     CURL *easy;
     struct curl_slist *headers;
-    char url[URL_MAX];
+    struct endpoint endpoint;
     int64_t timeout_ms;
     char curl_error[CURL_ERROR_SIZE];
 };
@@ -84,25 +83,21 @@ static bool prepare(struct client *client)
         return false;
     CURL *easy = client->easy;
     return curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, client->curl_error) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_USERAGENT, "sluicectl") == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, read_body) == CURLE_OK;
 }
 
 struct client *client_create(const struct client_options *options, struct fault *fault)
 {
-    size_t length = strlen(options->url);
-    while (length > 0 && options->url[length - 1] == '/')
-        length--;
-    if (length == 0 || length >= URL_MAX / 2) {
+    size_t length = strlen(options->endpoint.url);
+    if (length == 0 || length >= ENDPOINT_URL_MAX / 2) {
         (void)fault_set(fault, EXIT_USAGE, "invalid URL of %zu bytes: expected 1 to %d", length,
-                        URL_MAX / 2);
+                        ENDPOINT_URL_MAX / 2);
         return NULL;
     }
     struct client *client = calloc(1, sizeof *client);
     if (client) {
-        (void)snprintf(client->url, sizeof client->url, "%.*s", (int)length, options->url);
+        client->endpoint = options->endpoint;
         client->timeout_ms = options->timeout_ms;
     }
     if (client && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK && prepare(client))
@@ -125,18 +120,20 @@ void client_destroy(struct client *client)
 static bool set_url(struct client *client, const struct client_request *request,
                     struct fault *fault)
 {
-    char url[URL_MAX];
+    char path[ENDPOINT_URL_MAX / 2];
     const char *argument = request->argument ? request->argument : "";
     char *escaped = curl_easy_escape(client->easy, argument, 0);
     if (!escaped)
         return fault_no_memory(fault);
-    int length = snprintf(url, sizeof url, "%s%s%s", client->url, request->path, escaped);
+    int length = snprintf(path, sizeof path, "%s%s", request->path, escaped);
     curl_free(escaped);
-    if (length >= (int)sizeof url)
+    if (length >= (int)sizeof path)
         return fault_set(fault, EXIT_USAGE, "'%.64s...' is too long for a URL", argument);
     CURL *easy = client->easy;
-    CURLcode code = curl_easy_setopt(easy, CURLOPT_URL, url);
-    if (code == CURLE_OK && request->body)
+    if (!endpoint_apply(&client->endpoint, easy, path))
+        return fault_no_memory(fault);
+    CURLcode code = CURLE_OK;
+    if (request->body)
         code =
             curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(request->body));
     if (code == CURLE_OK)
@@ -159,16 +156,16 @@ static bool fail_transport(const struct client *client, CURLcode code, struct fa
     const char *why = client->curl_error[0] ? client->curl_error : curl_easy_strerror(code);
     if (code == CURLE_OPERATION_TIMEDOUT)
         return fault_set(fault, EXIT_FAILED,
-                         "no response from %s within %.3g s; --timeout sets the limit", client->url,
-                         (double)client->timeout_ms / 1000);
+                         "no response from %s within %.3g s; --timeout sets the limit",
+                         client->endpoint.url, (double)client->timeout_ms / 1000);
     if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
         return fault_set(fault, EXIT_FAILED,
                          "cannot reach %s: %s; set the daemon's address with --url or SLUICE_URL",
-                         client->url, why);
+                         client->endpoint.url, why);
     if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL)
-        return fault_set(fault, EXIT_USAGE, "invalid URL '%s': %s", client->url, why);
-    return fault_set(fault, EXIT_FAILED, "the response from %s was cut short: %s", client->url,
-                     why);
+        return fault_set(fault, EXIT_USAGE, "invalid URL '%s': %s", client->endpoint.url, why);
+    return fault_set(fault, EXIT_FAILED, "the response from %s was cut short: %s",
+                     client->endpoint.url, why);
 }
 
 static bool send_once(struct client *client, const struct client_request *request, int64_t left_ms,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/buffer.h"
+#include "common/endpoint.h"
 #include "common/fault.h"
 
 #include <stdint.h>
@@ -12,8 +13,8 @@
 struct client;
 
 struct client_options {
-    const char *url;    /* of the daemon, with or without a slash at its end; copied */
-    int64_t timeout_ms; /* until the end of the response, retries included */
+    struct endpoint endpoint; /* its strings must outlive the client */
+    int64_t timeout_ms;       /* until the end of the response, retries included */
 };
 
 struct client_request {

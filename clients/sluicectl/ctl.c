@@ -3,6 +3,7 @@
 #include "base/list.h"
 #include "sluicectl/print.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +21,59 @@ int64_t ctl_timeout_ms(const struct ctl *ctl)
     return ctl->timeout.given ? (int64_t)(ctl->timeout.value * 1000) : TIMEOUT_MS;
 }
 
-void ctl_url(const struct ctl *ctl, const char *path, char *url, size_t capacity)
+static struct endpoint endpoint_at(const struct ctl *ctl, const char *url)
 {
-    int length = (int)strlen(ctl->url);
-    while (length > 0 && ctl->url[length - 1] == '/')
-        length--;
-    (void)snprintf(url, capacity, "%.*s%s", length, ctl->url, path);
+    return (struct endpoint){
+        .url = url, .key = ctl->key[0] ? ctl->key : NULL, .ca_file = ctl->ca_file};
+}
+
+struct endpoint ctl_endpoint(const struct ctl *ctl)
+{
+    return endpoint_at(ctl, ctl->url);
 }
 
 struct client *ctl_client(const struct ctl *ctl, struct fault *fault)
 {
-    const struct client_options options = {.url = ctl->url, .timeout_ms = ctl_timeout_ms(ctl)};
+    const struct client_options options = {.endpoint = ctl_endpoint(ctl),
+                                           .timeout_ms = ctl_timeout_ms(ctl)};
     return client_create(&options, fault);
+}
+
+struct client *ctl_admin_client(const struct ctl *ctl, struct fault *fault)
+{
+    const struct client_options options = {.endpoint = endpoint_at(ctl, ctl->admin_url),
+                                           .timeout_ms = ctl_timeout_ms(ctl)};
+    return client_create(&options, fault);
+}
+
+/* The first line of a file. */
+static bool read_line(const char *path, char line[static SL_API_KEY_BYTES_MAX + 1],
+                      struct fault *fault)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return fault_set(fault, EXIT_USAGE, "API key '%s': %s", path, strerrordesc_np(errno));
+    char *read = fgets(line, SL_API_KEY_BYTES_MAX + 1, file);
+    (void)fclose(file);
+    if (!read)
+        return fault_set(fault, EXIT_USAGE, "API key '%s': the file is empty", path);
+    line[strcspn(line, "\r\n")] = '\0';
+    return true;
+}
+
+bool ctl_read_key(struct ctl *ctl, struct fault *fault)
+{
+    struct sl_err err;
+    const char *given = getenv("SLUICE_API_KEY"); // NOLINT(concurrency-mt-unsafe): no threads
+    const char *source = ctl->api_key_file ? ctl->api_key_file : "SLUICE_API_KEY";
+    if (ctl->api_key_file) {
+        if (!read_line(ctl->api_key_file, ctl->key, fault))
+            return false;
+    } else if (given)
+        (void)snprintf(ctl->key, sizeof ctl->key, "%s", given);
+    if (!ctl->key[0] || sl_api_key_check(ctl->key, &err))
+        return true;
+    return fault_set(fault, EXIT_USAGE, "API key '%s': %s", source, err.text);
 }
 
 bool ctl_send(struct client *client, const struct client_request *request,

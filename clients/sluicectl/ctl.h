@@ -1,6 +1,7 @@
 /* ctl.h - the commands of sluicectl, and what they share. */
 #pragma once
 
+#include "base/api_key.h"
 #include "base/option_parser.h"
 #include "common/client.h"
 
@@ -10,8 +11,10 @@ enum { CTL_OPERANDS_MAX = 256 };
 
 /* The options of every command. */
 struct ctl {
-    const char *url;
-    struct sl_given_real timeout; /* seconds */
+    const char *url, *admin_url;
+    const char *api_key_file, *ca_file; /* NULL: none */
+    char key[SL_API_KEY_BYTES_MAX + 1]; /* "": none */
+    struct sl_given_real timeout;       /* seconds */
     bool json, help;
 
     /* The arguments that are not options. */
@@ -31,14 +34,17 @@ struct ctl_command {
 };
 
 extern const struct ctl_command ctl_complete, ctl_classify, ctl_models, ctl_health, ctl_metrics,
-    ctl_bench;
+    ctl_bench, ctl_keys;
 
 /* Whether the text is on standard input: no operand, or only `-`. */
 bool ctl_reads_input(const struct ctl *ctl);
 int64_t ctl_timeout_ms(const struct ctl *ctl);
 struct client *ctl_client(const struct ctl *ctl, struct fault *fault) SL_MUST_CHECK;
-/* The daemon's URL followed by this path. */
-void ctl_url(const struct ctl *ctl, const char *path, char *url, size_t capacity);
+/* The same for requests that change what is served, and for training. */
+struct client *ctl_admin_client(const struct ctl *ctl, struct fault *fault) SL_MUST_CHECK;
+struct endpoint ctl_endpoint(const struct ctl *ctl);
+/* Reads the API key from the option's file, or takes the one of the environment. */
+bool ctl_read_key(struct ctl *ctl, struct fault *fault) SL_MUST_CHECK;
 /* As client_send, but fails on a status other than 200, with the daemon's message. */
 bool ctl_send(struct client *client, const struct client_request *request,
               struct client_response *response, struct fault *fault) SL_MUST_CHECK;

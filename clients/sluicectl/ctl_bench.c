@@ -142,11 +142,10 @@ static bool run_plan(const struct bench_plan *plan, const char *model, bool json
 static bool measure(const struct ctl *ctl, struct request_template *template, struct fault *fault)
 {
     const struct arguments *a = template->arguments;
-    char url[4096];
-    ctl_url(ctl, "/v1/completions", url, sizeof url);
     int64_t connections = value_or(&a->connections, CONNECTIONS);
     const struct bench_plan plan = {
-        .url = url,
+        .endpoint = ctl_endpoint(ctl),
+        .path = "/v1/completions",
         .connections = (int)connections,
         .requests = value_or(&a->requests, REQUESTS_PER_CONNECTION * connections),
         .warm_up = value_or(&a->warm_up, connections),
@@ -163,13 +162,13 @@ static bool measure_classes(const struct ctl *ctl, const struct arguments *a, co
                             struct fault *fault)
 {
     struct bench_texts texts;
-    char path[1024], url[4096];
+    char path[1024];
     int64_t connections = value_or(&a->connections, CLASSIFY_CONNECTIONS);
     (void)snprintf(path, sizeof path, "/models/%s/predict", model);
-    ctl_url(ctl, path, url, sizeof url);
     if (!bench_texts_read(&texts, a->classify, (int)value_or(&a->texts, 1), fault))
         return false;
-    const struct bench_plan plan = {.url = url,
+    const struct bench_plan plan = {.endpoint = ctl_endpoint(ctl),
+                                    .path = path,
                                     .connections = (int)connections,
                                     .requests = value_or(&a->requests, INT64_MAX),
                                     .seconds = a->seconds.given ? a->seconds.value : SECONDS,

@@ -7,14 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ctl_command *const commands[] = {&ctl_complete, &ctl_classify, &ctl_models,
-                                                     &ctl_health,   &ctl_metrics,  &ctl_bench};
+static const struct ctl_command *const commands[] = {
+    &ctl_complete, &ctl_classify, &ctl_models, &ctl_health, &ctl_metrics, &ctl_bench, &ctl_keys};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static const struct sl_option common[] = {
-    {"url", "URL", "address of the daemon [SLUICE_URL, or http://127.0.0.1:8080]", SL_OPTION_STRING,
-     offsetof(struct ctl, url), 0, 0},
+    {"url", "URL",
+     "address of the daemon: http://, https:// or unix:PATH [SLUICE_URL, or http://127.0.0.1:8080]",
+     SL_OPTION_STRING, offsetof(struct ctl, url), 0, 0},
+    {"admin-url", "URL",
+     "address of its admin listener [SLUICE_ADMIN_URL, or http://127.0.0.1:8081]", SL_OPTION_STRING,
+     offsetof(struct ctl, admin_url), 0, 0},
+    {"api-key-file", "FILE", "file whose first line is the API key [the key in SLUICE_API_KEY]",
+     SL_OPTION_STRING, offsetof(struct ctl, api_key_file), 0, 0},
+    {"ca-file", "FILE", "certificates to trust for https [the system's]", SL_OPTION_STRING,
+     offsetof(struct ctl, ca_file), 0, 0},
     {"timeout", "SECONDS", "time limit for a request and its retries [600]", SL_OPTION_GIVEN_REAL,
      offsetof(struct ctl, timeout), 0.001, 86400},
     {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct ctl, json), 0, 0},
@@ -69,6 +77,7 @@ static const struct {
     {"context_length_exceeded", "truncate", "use --truncate to cut texts that are too long"},
     {"unknown_characters", "replace", "use --replace to replace unknown characters"},
     {"missing_required_parameter", "model", "use --model NAME to choose a model"},
+    {"invalid_api_key", NULL, "give an API key with --api-key-file FILE or SLUICE_API_KEY"},
     {"model_not_found", NULL, "`sluicectl models` lists the loaded models"},
 };
 
@@ -143,7 +152,7 @@ static bool run(const struct ctl_command *command, struct ctl *ctl, int count, c
     ctl->operands = operands;
     ctl->operand_count = parser.operand_count;
     if (good && !explains)
-        good = command->run(ctl, values, operands[0], fault);
+        good = ctl_read_key(ctl, fault) && command->run(ctl, values, operands[0], fault);
     if (!good && !fault->hint)
         fault->hint = hint_of(command, fault->code);
     ctl->operands = NULL;
@@ -175,11 +184,17 @@ static bool read_line(struct ctl *ctl, int count, char **words, struct fault *fa
     return command && run(command, ctl, count - read - 1, words + read + 1, fault);
 }
 
+static const char *setting(const char *name, const char *fallback)
+{
+    const char *value = getenv(name); // NOLINT(concurrency-mt-unsafe): there are no threads
+    return value && value[0] ? value : fallback;
+}
+
 int main(int argc, char **argv)
 {
     struct fault fault = {0};
-    const char *url = getenv("SLUICE_URL"); // NOLINT(concurrency-mt-unsafe): there are no threads
-    struct ctl ctl = {.url = url && url[0] ? url : "http://127.0.0.1:8080"};
+    struct ctl ctl = {.url = setting("SLUICE_URL", "http://127.0.0.1:8080"),
+                      .admin_url = setting("SLUICE_ADMIN_URL", "http://127.0.0.1:8081")};
     bool good = read_line(&ctl, argc - 1, argv + 1, &fault);
     if (good && fflush(stdout) != 0)
         good = fault_set(&fault, EXIT_FAILED, "cannot write to standard output");

@@ -439,6 +439,56 @@ Test(access, a_credential_of_systemd)
     test_directory_remove(directory);
 }
 
+/* ---- sluicectl ------------------------------------------------------------------------------- */
+
+/* Runs sluicectl with these arguments, for a path of the test's directory. */
+#define CTL(...) program_run(&result, "sluicectl", NULL, ARGS(__VA_ARGS__))
+
+Test(access, sluicectl_makes_keys_and_sends_them)
+{
+    static struct setup s;
+    static struct program_result result;
+    char key_file[PATH_MAX], unix_url[PATH_MAX + 8], url[64], socket[PATH_MAX];
+    daemon_make_store(&s.daemon);
+    (void)test_path(key_file, s.daemon.directory, "web.key");
+    CTL("keys", "create", "web", "infer", "--key-file", key_file);
+    EXPECT_EXIT(&result, 0);
+    EXPECT_SAID(result.out, "web infer sha256:");
+    cr_assert_str_eq(result.err, "");
+    test_write_file(test_path(s.file, s.daemon.directory, "keys"), result.out);
+    CTL("keys", "create", "web", "infer", "--key-file", key_file);
+    EXPECT_EXIT(&result, 1);
+    cr_assert_str_eq(result.out, "", "there is no key for a line");
+    CTL("keys", "list", s.file);
+    EXPECT_SAID(result.out, "web                      infer                      never\n");
+    CTL("keys", "list", s.file, "--json");
+    cr_assert_str_eq(result.out,
+                     "[{\"name\":\"web\",\"scopes\":[\"infer\"],\"expires_at\":null}]\n");
+    char line[512];
+    test_read_file(line, sizeof line, s.file);
+    program_run(&result, "sluicectl", key_file, ARGS("keys", "hash", "web", "infer"));
+    cr_assert_str_eq(result.out, line);
+
+    daemon_serve(&s.daemon, (const char *const[]){"--api-keys-file", s.file, NULL});
+    (void)snprintf(url, sizeof url, "http://127.0.0.1:%d", s.daemon.port);
+    (void)snprintf(unix_url, sizeof unix_url, "unix:%s", daemon_admin_socket(&s.daemon, socket));
+    CTL("models", "--url", url);
+    EXPECT_EXIT(&result, 1);
+    EXPECT_SAID(result.err, "(401 invalid_api_key");
+    EXPECT_SAID(result.err, "--api-key-file FILE or SLUICE_API_KEY");
+    CTL("models", "--url", url, "--api-key-file", key_file);
+    EXPECT_EXIT(&result, 0);
+    CTL("bench", "--url", url, "--api-key-file", key_file, "--connections", "1", "--requests", "2",
+        "--tokens", "2");
+    EXPECT_EXIT(&result, 0);
+    CTL("metrics", "--url", url, "--api-key-file", key_file);
+    EXPECT_EXIT(&result, 1);
+    EXPECT_SAID(result.err, "needs a key with the scope metrics; the key 'web' has infer");
+    CTL("metrics", "--url", unix_url);
+    EXPECT_EXIT(&result, 0);
+    daemon_stop(&s.daemon);
+}
+
 /* ---- addresses that others can reach --------------------------------------------------------- */
 
 static int check_config(const struct setup *s, const char *listen, const char *admin,

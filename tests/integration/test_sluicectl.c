@@ -109,7 +109,7 @@ Test(sluicectl, takes_the_url_from_the_environment)
     cr_assert_eq(setenv("SLUICE_URL", "http://127.0.0.1:2/", 1), 0);
     const struct program_result *r = run(ARGS("health"));
     EXPECT_EXIT(r, 1);
-    EXPECT_SAID(r->err, "cannot reach http://127.0.0.1:2:");
+    EXPECT_SAID(r->err, "cannot reach http://127.0.0.1:2/:");
 }
 
 /* ---- with a daemon --------------------------------------------------------------------------- */

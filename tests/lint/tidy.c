@@ -295,7 +295,7 @@ static const struct {
     {"lzma.h", {"engine/data/compressed.c", "tests/*"}},
     {"cblas.h", {"engine/kernels/blas.c", "tests/bench/*.c"}},
     {"*intrin.h", {"engine/kernels/*"}},
-    {"curl/*", {"clients/*/client.c", "clients/bench/*.c", "tests/*"}},
+    {"curl/*", {"clients/common/*.c", "clients/bench/*.c", "tests/*"}},
     {"systemd/*", {"server/main.c"}},
     {"yaml.h", {"server/core/options_file.c"}},
     {"sqlite3.h", {"server/state/state.c"}},

@@ -1,0 +1,225 @@
+/* ctl_keys.c - sluicectl keys: makes API keys and lines of a keys file; sends nothing. */
+#include "base/api_key.h"
+#include "base/json_writer.h"
+#include "sluicectl/ctl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct arguments {
+    const char *expires, *key_file;
+};
+
+static const struct sl_option rows[] = {
+    {"expires", "DATE", "moment from which the key is invalid: YYYY-MM-DD[Thh:mm:ssZ] [never]",
+     SL_OPTION_STRING, offsetof(struct arguments, expires), 0, 0},
+    {"key-file", "FILE", "write a new key to FILE, mode 0600, instead of standard error",
+     SL_OPTION_STRING, offsetof(struct arguments, key_file), 0, 0},
+    {0}};
+
+/* ---- create and hash ------------------------------------------------------------------------- */
+
+/* A file that exists stays: it may be the only copy of a key. */
+static bool save(const char *path, const char *text, struct fault *fault)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    bool written = file && fprintf(file, "%s\n", text) > 0;
+    if (file && fclose(file) != 0)
+        written = false;
+    return written || fault_set(fault, EXIT_FAILED, "'%s': %s", path, strerrordesc_np(errno));
+}
+
+static bool show(const struct arguments *a, const char *text, struct fault *fault)
+{
+    if (a->key_file)
+        return save(a->key_file, text, fault);
+    (void)fprintf(stderr, "%s\n", text);
+    return true;
+}
+
+static bool make_line(const struct ctl *ctl, const struct arguments *a, const char *text,
+                      struct sl_buffer *line, struct fault *fault)
+{
+    struct sl_err err;
+    struct sl_api_key key = {0};
+    if (!sl_api_key_set_name(&key, ctl->operands[1], &err) ||
+        !sl_api_key_set_scopes(&key, ctl->operands[2], &err) ||
+        (a->expires && !sl_api_key_set_expires(&key, a->expires, &err)))
+        return fault_wrap(fault, EXIT_USAGE, &err);
+    sl_api_key_hash(text, key.hash);
+    sl_api_key_write(&key, line);
+    return !line->failed || fault_no_memory(fault);
+}
+
+/* Without its newline in JSON. */
+static bool print_line(const struct ctl *ctl, struct sl_buffer *line, struct fault *fault)
+{
+    struct sl_buffer out = {0};
+    struct sl_json_writer json = {.out = &out};
+    if (!ctl->json)
+        return fputs(line->data, stdout) >= 0;
+    line->data[strcspn(line->data, "\n")] = '\0';
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "line"), line->data);
+    sl_json_end_object(&json);
+    bool good = !out.failed && puts(out.data) >= 0;
+    sl_buffer_release(&out);
+    return good || fault_no_memory(fault);
+}
+
+static bool create(const struct ctl *ctl, const struct arguments *a, struct fault *fault)
+{
+    struct sl_err err;
+    struct sl_buffer line = {0};
+    char text[SL_API_KEY_BYTES + 1];
+    if (!sl_api_key_create(text, &err))
+        return fault_wrap(fault, EXIT_FAILED, &err);
+    /* The key first: a line without its key would let nobody in. */
+    bool good = make_line(ctl, a, text, &line, fault) && show(a, text, fault) &&
+                print_line(ctl, &line, fault);
+    sl_buffer_release(&line);
+    return good;
+}
+
+static bool hash(const struct ctl *ctl, const struct arguments *a, struct fault *fault)
+{
+    struct sl_err err;
+    struct sl_buffer line = {0};
+    char text[SL_API_KEY_BYTES_MAX + 3];
+    if (a->key_file)
+        return fault_set(fault, EXIT_USAGE, "--key-file has no effect with hash");
+    if (!fgets(text, sizeof text, stdin))
+        text[0] = '\0';
+    text[strcspn(text, "\r\n")] = '\0';
+    if (!sl_api_key_check(text, &err))
+        return fault_wrap(fault, EXIT_USAGE, &err);
+    bool good = make_line(ctl, a, text, &line, fault) && print_line(ctl, &line, fault);
+    sl_buffer_release(&line);
+    return good;
+}
+
+/* ---- list ------------------------------------------------------------------------------------ */
+
+static void add_key(const struct sl_api_key *key, struct sl_json_writer *json)
+{
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "name"), key->name);
+    sl_json_begin_array(sl_json_key(json, "scopes"));
+    for (int i = 0; i < SL_SCOPE_COUNT; i++)
+        if (key->scopes & 1u << i)
+            sl_json_add_string(json, sl_scope_name((enum sl_scope)i));
+    sl_json_end_array(json);
+    if (key->expires > 0)
+        sl_json_add_int(sl_json_key(json, "expires_at"), key->expires);
+    else
+        sl_json_add_null(sl_json_key(json, "expires_at"));
+    sl_json_end_object(json);
+}
+
+static void print_key(const struct sl_api_key *key)
+{
+    char scopes[SL_SCOPE_LIST_MAX], date[32] = "never";
+    const time_t expires = (time_t)key->expires;
+    struct tm tm;
+    if (key->expires > 0 && gmtime_r(&expires, &tm))
+        (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    bool expired = key->expires > 0 && (int64_t)time(NULL) >= key->expires;
+    (void)printf("%-24s %-26s %s%s\n", key->name, sl_scope_list(key->scopes, scopes), date,
+                 expired ? " (expired)" : "");
+}
+
+/* json NULL: as a table */
+static bool print_keys(FILE *file, const char *path, struct sl_json_writer *json,
+                       struct fault *fault)
+{
+    char line[1024];
+    struct sl_err err;
+    struct sl_api_key key;
+    for (int number = 1; fgets(line, sizeof line, file); number++) {
+        line[strcspn(line, "\r\n")] = '\0';
+        const char *start = line + strspn(line, " \t");
+        if (*start == '\0' || *start == '#')
+            continue;
+        if (!sl_api_key_read(&key, line, &err))
+            return fault_set(fault, EXIT_FAILED, "'%s': line %d: %s", path, number, err.text);
+        if (json)
+            add_key(&key, json);
+        else
+            print_key(&key);
+    }
+    return true;
+}
+
+static bool print_json(FILE *file, const char *path, struct fault *fault)
+{
+    struct sl_buffer out = {0};
+    struct sl_json_writer json = {.out = &out};
+    sl_json_begin_array(&json);
+    bool good = print_keys(file, path, &json, fault);
+    sl_json_end_array(&json);
+    if (good && (out.failed || puts(out.data) < 0))
+        good = fault_no_memory(fault);
+    sl_buffer_release(&out);
+    return good;
+}
+
+static bool list(const struct ctl *ctl, const struct arguments *a, struct fault *fault)
+{
+    const char *path = ctl->operands[1];
+    FILE *file = fopen(path, "re");
+    (void)a;
+    if (!file)
+        return fault_set(fault, EXIT_FAILED, "'%s': %s", path, strerrordesc_np(errno));
+    if (!ctl->json)
+        (void)printf("%-24s %-26s %s\n", "NAME", "SCOPES", "EXPIRES");
+    bool good = ctl->json ? print_json(file, path, fault) : print_keys(file, path, NULL, fault);
+    (void)fclose(file);
+    return good;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *usage;
+    int operands;
+    bool (*run)(const struct ctl *ctl, const struct arguments *a, struct fault *fault);
+} actions[] = {{"create", "create NAME SCOPES", 2, create},
+               {"hash", "hash NAME SCOPES <KEY", 2, hash},
+               {"list", "list FILE", 1, list}};
+
+static bool run(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+{
+    for (size_t i = 0; operand && i < sizeof actions / sizeof actions[0]; i++) {
+        if (strcmp(actions[i].name, operand) != 0)
+            continue;
+        if (ctl->operand_count != 1 + actions[i].operands)
+            return fault_set(fault, EXIT_USAGE, "expected: sluicectl keys %s", actions[i].usage);
+        return actions[i].run(ctl, values, fault);
+    }
+    return fault_set(fault, EXIT_USAGE,
+                     "invalid action '%.64s': expected create, hash or list; see sluicectl keys "
+                     "--help",
+                     operand ? operand : "");
+}
+
+const struct ctl_command ctl_keys = {
+    .name = "keys",
+    .operand = "ACTION",
+    .help = "make API keys for the daemon's api_keys_file",
+    .example = "create web infer,metrics --key-file web.key >>api_keys",
+    .notes = "Actions:\n"
+             "  create NAME SCOPES  make a key; print the line for the keys file, and on\n"
+             "                      standard error the key, which is shown only once\n"
+             "  hash NAME SCOPES    print the line for the key on standard input\n"
+             "  list FILE           print the names, scopes and dates of a keys file\n"
+             "SCOPES are infer, metrics, train and admin, separated by commas.\n",
+    .takes_many = true,
+    .rows = rows,
+    .values_bytes = sizeof(struct arguments),
+    .run = run};
