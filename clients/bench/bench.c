@@ -1,7 +1,7 @@
 /* bench.c - a load generator: concurrent requests and their latencies.
  *
  * curl's multi interface over our own epoll: curl's own loop visits every connection whenever one
- * of them is ready, which at 64 streams costs more than the reading. */
+ * of them is ready, which at 64 connections costs more than the reading. */
 #include "bench/bench.h"
 #include "base/clock.h"
 #include "bench/bench_stream.h"
@@ -155,7 +155,7 @@ static void measure(struct bench *b)
 
 /* ---- setup and teardown ---------------------------------------------------------------------- */
 
-/* Raises the limit of open files to one per stream, as far as the hard limit permits. */
+/* Raises the limit of open files to one per connection, up to the hard limit. */
 static void raise_descriptors(int streams)
 {
     struct rlimit limit;

@@ -7,7 +7,8 @@ enum { STEP_BITS = 5 };
 
 _Static_assert(1 << STEP_BITS == HISTOGRAM_STEPS, "STEP_BITS bits count the steps");
 
-/* Small numbers have a bucket each; others quantile it with those whose first six bits agree. */
+/* Small numbers have a bucket each; others share one with numbers that have the same first six
+ * bits. */
 static int bucket_of(int64_t value)
 {
     if (value < HISTOGRAM_STEPS)

@@ -1,4 +1,4 @@
-/* checkpoint.c - puts a model's files together, and takes them apart again. */
+/* checkpoint.c - writes and reads a model's files. */
 #include "checkpoint/checkpoint.h"
 
 #include "checkpoint/tensor_io.h"
@@ -11,7 +11,7 @@
 
 enum member { CONFIG, VOCAB, WEIGHTS };
 
-/* But for VOCAB, whose name depends on the kind of tokenizer. */
+/* Except VOCAB, whose name depends on the kind of tokenizer. */
 static const char *const names[SL_CHECKPOINT_FILES] = {
     [CONFIG] = "config.json",
     [WEIGHTS] = "model.safetensors",
@@ -112,7 +112,7 @@ static bool parts_read(struct sl_checkpoint *c, struct sl_err *err)
            sl_wrap(err, "'%s'", names[WEIGHTS]);
 }
 
-/* What two files say of the same thing. */
+/* Checks that two files agree. */
 static bool parts_agree(const struct sl_checkpoint *c, struct sl_err *err)
 {
     int size = sl_tokenizer_size(c->tokens);
@@ -127,8 +127,8 @@ static bool fail_in(const char *directory, struct sl_err *err)
     return sl_wrap(err, "checkpoint '%s'", directory);
 }
 
-/* The vocabulary's file, which config.json knows; not yet believed, but for this. A config.json
- * that cannot be read is reported when all is checked; until then, the file that exists. */
+/* The name of the vocabulary's file, according to config.json before it is verified. If config.json
+ * is unreadable, which is reported later, the file that exists. */
 static bool vocab_name(const char **name, const char *directory, struct sl_err *err)
 {
     char path[SL_PATH_MAX];

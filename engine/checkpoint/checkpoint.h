@@ -1,9 +1,9 @@
 /* checkpoint.h - a model as a directory: config.json, vocab.json or vocab.txt, model.safetensors,
  * manifest.json.
  *
- * Writing is all or nothing, over whatever was there. Reading believes nothing: sizes, digests,
- * members, names, shapes and numbers are checked. One thread at a time per object; one writer at a
- * time per directory. */
+ * Writing is atomic and replaces an older checkpoint. Reading checks everything: sizes, digests,
+ * files, names, shapes and values. One thread at a time per object; one writer at a time per
+ * directory. */
 #pragma once
 
 #include "checkpoint/manifest.h"
@@ -11,7 +11,7 @@
 #include "checkpoint/safetensors.h"
 #include "tokenizer/tokenizer.h"
 
-/* What a checkpoint is made of; nothing is owned. */
+/* The contents of a checkpoint; owns nothing. */
 struct sl_checkpoint_parts {
     const struct sl_model_config *model_config; /* its `training` says where the model came from */
     const struct sl_tokenizer *tokens;
@@ -35,15 +35,15 @@ struct sl_checkpoint {
     struct sl_manifest_file members[SL_CHECKPOINT_FILES];
 };
 
-/* Everything but the numbers. */
+/* Everything except the values of the parameters. */
 bool sl_checkpoint_open(struct sl_checkpoint *checkpoint, const char *directory, struct sl_err *err)
     SL_MUST_CHECK;
-/* The numbers, into the data of the parameters. On failure they hold anything. */
+/* Reads the values of the parameters. On failure they are undefined. */
 bool sl_checkpoint_load(const struct sl_checkpoint *checkpoint,
                         const struct sl_parameter *parameters, int count, struct sl_err *err)
     SL_MUST_CHECK;
-/* The numbers of those parameters that the checkpoint has: where another model may begin. At least
- * one must be there. */
+/* Reads the values of those parameters that the checkpoint has, as initial values of another model.
+ * At least one must exist. */
 bool sl_checkpoint_load_matching(const struct sl_checkpoint *checkpoint,
                                  const struct sl_parameter *parameters, int count,
                                  struct sl_err *err) SL_MUST_CHECK;

@@ -1,5 +1,5 @@
-/* json.h - the few questions our files ask of a JSON text; every error names the key and what would
- * do. Objects are jansson's, and live by its rules: json_decref, or json_auto_t. */
+/* json.h - reading and writing the JSON of checkpoints. Errors name the key and what is expected.
+ * Objects are jansson's; free them with json_decref or json_auto_t. */
 #pragma once
 
 #include "sluice/err.h"
@@ -10,15 +10,15 @@
 struct json_t;
 struct sl_param;
 
-/* A text that is one object. Keys that occur twice are refused. */
+/* Parses a text that is one object. Duplicate keys are an error. */
 struct json_t *sl_json_parse(const char *text, size_t bytes, struct sl_err *err) SL_MUST_CHECK;
 
-enum { SL_JSON_SHORT = 15, SL_JSON_EXACT = 17 }; /* digits: 0.1 stays 0.1; every double survives */
+enum { SL_JSON_SHORT = 15, SL_JSON_EXACT = 17 }; /* digits: 0.1 stays 0.1; exact for every double */
 
 /* The text of a value, indented, with a line break at the end; free() it. */
 char *sl_json_print(const struct json_t *value, int digits, struct sl_err *err) SL_MUST_CHECK;
 
-/* A string that is always there: what is not UTF-8 becomes U+FFFD. NULL: no memory. */
+/* A JSON string. Bytes that are not UTF-8 become U+FFFD. NULL: no memory. */
 struct json_t *sl_json_string(const char *text);
 
 /* The finite number with the fewest digits that is the same float: 0.9, not 0.89999998. */
@@ -32,13 +32,13 @@ struct json_t *sl_json_numbers(const struct sl_param *rows, const void *object, 
 bool sl_json_keys(struct json_t *object, const char *const *accepted, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* Members that must be there, by type. The results belong to the object; NULL on failure. */
+/* Required members, by type. The results belong to the object; NULL on failure. */
 const char *sl_json_text(const struct json_t *object, const char *key, struct sl_err *err)
     SL_MUST_CHECK;
 struct json_t *sl_json_object(const struct json_t *object, const char *key, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* What a whole number may be. */
+/* The bounds of a whole number. */
 struct sl_bounds {
     int64_t min, max;
 };

@@ -16,7 +16,7 @@ enum { MANIFEST_BYTES_MAX = 1 << 16 };
 
 static const char manifest_name[] = "manifest.json";
 
-/* Of the directory that is being written: nobody else has names like it. */
+/* Suffix of a directory that is being written. */
 static const char suffix[] = ".sluice-tmp";
 
 bool sl_path_join(char path[SL_PATH_MAX], const char *directory, const char *name,
@@ -61,7 +61,7 @@ bool sl_manifest_add(const char *tmp, const char *name, char *text, struct sl_er
     return ok || sl_wrap(err, "'%s'", name);
 }
 
-/* What the manifest says of one file, from the file itself. */
+/* The manifest's entry for one file. */
 static json_t *member_describe(const char *directory, const char *name, struct sl_err *err)
 {
     char path[SL_PATH_MAX], hex[65];
@@ -106,7 +106,7 @@ bool sl_manifest_commit(const char *tmp, const char *directory, const struct sl_
 void sl_manifest_abandon(const char *tmp)
 {
     if (!sl_directory_remove(tmp, NULL))
-        return; /* the next begin tries again, and tells */
+        return; /* the next begin tries again and reports the error */
 }
 
 /* -- reading --------------------------------------------------------------------------- */
@@ -132,14 +132,14 @@ static bool fail_list(const char *directory, struct sl_err *err)
     return sl_wrap(err, "open '%s'", directory);
 }
 
-/* Files that the manifest does not know: somebody's hand was in the directory. */
+/* Fails for a file that is not in the manifest. */
 static bool check_surplus(const struct sl_manifest *m, const char *directory, struct sl_err *err)
 {
     DIR *dir = opendir(directory);
     if (!dir)
         return fail_list(directory, err);
     bool ok = true;
-    /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    /* The stream is local. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     for (const struct dirent *e; ok && (e = readdir(dir));)
         if (!is_expected(m, e->d_name))
             ok = sl_fail(err, SL_CORRUPT, "file '%s' is not in the manifest", e->d_name);
@@ -147,7 +147,7 @@ static bool check_surplus(const struct sl_manifest *m, const char *directory, st
     return ok;
 }
 
-/* The manifest's files are the members, neither more nor less. */
+/* Checks that the manifest's files are exactly the members. */
 static bool check_names(const struct sl_manifest *m, json_t *files, struct sl_err *err)
 {
     const char *name;
@@ -231,18 +231,18 @@ bool sl_manifest_open(const char *directory, struct sl_manifest *manifest, struc
     return ok;
 }
 
-/* -- what may be written over ---------------------------------------------------------- */
+/* -- what may be replaced ---------------------------------------------------------- */
 
-/* An entry that is neither the manifest nor named in it, into name; false with err when the
- * directory cannot be listed. */
-static bool find_stranger(const char *directory, const json_t *files, char name[NAME_MAX + 1],
-                          struct sl_err *err)
+/* Finds an entry that is neither the manifest nor named in it; false with err when the directory
+ * cannot be listed. */
+static bool find_foreign_entry(const char *directory, const json_t *files, char name[NAME_MAX + 1],
+                               struct sl_err *err)
 {
     DIR *dir = opendir(directory);
     name[0] = '\0';
     if (!dir)
         return errno == ENOENT || fail_list(directory, err);
-    /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    /* The stream is local. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     for (const struct dirent *e; !name[0] && (e = readdir(dir));) {
         bool ours = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
                     (files && strcmp(e->d_name, manifest_name) == 0) ||
@@ -258,16 +258,16 @@ bool sl_manifest_may_replace(const char *directory, struct sl_err *err)
 {
     json_auto_t *root = NULL;
     struct sl_manifest manifest = {0};
-    char stranger[NAME_MAX + 1];
+    char foreign[NAME_MAX + 1];
     json_t *files = manifest_read(&manifest, directory, &root, NULL);
-    if (!find_stranger(directory, files, stranger, err))
+    if (!find_foreign_entry(directory, files, foreign, err))
         return false;
-    return !stranger[0] ||
+    return !foreign[0] ||
            sl_fail(
                err, SL_BAD_INPUT,
                "'%s' contains '%s', which sluice did not write: choose a directory that does not "
                "exist, is empty, or was written by sluice",
-               directory, stranger);
+               directory, foreign);
 }
 
 void sl_manifest_close(struct sl_manifest *manifest)

@@ -78,7 +78,7 @@ static bool read_label(struct sl_model_config *model_config, const json_t *value
     return model_config->labels[index] || sl_fail(err, SL_NO_MEMORY, "no memory for labels");
 }
 
-/* A classifier has them, nothing else has. */
+/* Only classifiers have labels. */
 static bool read_labels(struct sl_model_config *model_config, const json_t *root,
                         struct sl_err *err)
 {
@@ -119,8 +119,8 @@ static bool read_number(const struct sl_param *row, void *object, const json_t *
     return sl_param_set(row, object, number, err);
 }
 
-/* Members of an object by the rows of a table that are for this task. One that is missing keeps its
- * standard: the file may be older than it. */
+/* Members of an object by the rows of a table that are for this task. A missing member gets its
+ * default, because the file may be older. */
 static bool read_numbers(const struct sl_param *rows, void *object, json_t *members,
                          enum sl_task task, struct sl_err *err)
 {
@@ -172,7 +172,7 @@ static bool read_flag(bool *out, const json_t *object, const char *key, struct s
     return true;
 }
 
-/* The kind by the name that outlives the file. */
+/* The tokenizer kind as a static string. */
 static bool read_kind(const char **out, const json_t *tokenizer, struct sl_err *err)
 {
     enum { KINDS_MAX = 16 };
@@ -240,7 +240,7 @@ bool sl_model_config_read(struct sl_model_config *model_config, const char *text
         "vocab_size", "tokenizer",    "inference", "training", NULL};
     json_auto_t *root = sl_json_parse(text, bytes, err);
     struct sl_model_config fresh = {0};
-    /* The format first: keys of another format are not ours to judge. */
+    /* The format first, because another format may have other keys. */
     bool ok = root && sl_json_format(root, err) && sl_json_keys(root, keys, err) &&
               read_arch(&fresh, root, err) && read_task(&fresh, root, err) &&
               read_labels(&fresh, root, err) && read_hypers(&fresh, root, err) &&
@@ -274,7 +274,7 @@ static json_t *print_training(const struct sl_model_config *model_config, struct
     return training;
 }
 
-/* Nothing when there is nothing to choose. */
+/* Nothing for an architecture without a policy. */
 static bool print_policy(json_t *root, const struct sl_model_config *model_config)
 {
     const struct sl_param *rows = sl_policy_rows(model_config->arch);

@@ -1,4 +1,4 @@
-/* model_config.h - config.json: everything about a model but its numbers and its vocabulary.
+/* model_config.h - config.json: everything about a model except its weights and its vocabulary.
  *
  *     {"format": "sluice-1", "architecture": "tsa", "task": "completion",
  *      "labels": ["negative", "positive"],     for classification only, in the order of classes
@@ -9,8 +9,9 @@
  *      "inference": {"gate": "mixed", "gate_limit": 0.5},  where the architecture has a policy
  *      "training": {where it came from: any object}}
  *
- * What has been read has been checked: hyper-parameters are complete and within bounds. "inference"
- * and "training" may be missing, and so may members of "inference": the architecture's own hold. */
+ * After reading, everything has been checked: hyper-parameters are complete and within bounds.
+ * "inference" and "training" may be missing, and so may members of "inference": the architecture's
+ * defaults apply. */
 #pragma once
 
 #include "model/model.h"

@@ -1,4 +1,4 @@
-/* safetensors.c - reads a header without trusting it, and writes one that others trust. */
+/* safetensors.c - reads and checks a header, and writes files. */
 #include "checkpoint/safetensors.h"
 
 #include "base/int_util.h"
@@ -297,18 +297,18 @@ void sl_safetensor_read(const struct sl_safetensor *tensor, float *out)
 
 /* -- writing --------------------------------------------------------------------------- */
 
-/* A file in the making. */
+/* A file being written. */
 struct image {
     json_t *header;
     char *text;       /* the header, printed and padded */
-    uint16_t *halves; /* elements that had to be narrowed */
+    uint16_t *halves; /* elements converted to BF16 */
     size_t halves_used;
     struct sl_slice *slices; /* length, header, tensors */
     int slices_used;
     uint64_t length;
 };
 
-/* Nearest, ties to even; a NaN stays one, and what is below normal numbers stays, too. */
+/* Nearest, ties to even; NaN and subnormal numbers are kept. */
 static uint16_t bf16_of_float(float value)
 {
     uint32_t bits;
@@ -353,15 +353,15 @@ static bool image_add(struct image *image, const struct sl_safetensor_source *t,
     return json_object_set_new(image->header, t->name, entry) == 0;
 }
 
-static bool image_metadata(struct image *image, const struct sl_safetensors_content *cargo)
+static bool image_metadata(struct image *image, const struct sl_safetensors_content *content)
 {
-    if (cargo->entries == 0)
+    if (content->entries == 0)
         return true;
     json_t *metadata = json_object();
     bool ok = json_object_set_new(image->header, metadata_key, metadata) == 0;
-    for (int i = 0; i < cargo->entries && ok; i++)
-        ok = json_object_set_new(metadata, cargo->metadata[i].key,
-                                 json_string(cargo->metadata[i].value)) == 0;
+    for (int i = 0; i < content->entries && ok; i++)
+        ok = json_object_set_new(metadata, content->metadata[i].key,
+                                 json_string(content->metadata[i].value)) == 0;
     return ok;
 }
 
@@ -380,39 +380,39 @@ static bool image_finish(struct image *image)
     return true;
 }
 
-static bool image_make(struct image *image, const struct sl_safetensors_content *cargo)
+static bool image_make(struct image *image, const struct sl_safetensors_content *content)
 {
     size_t halves = 0, end = 0;
-    for (int i = 0; i < cargo->count; i++)
-        if (cargo->tensors[i].dtype != SL_DTYPE_F32)
-            halves += unstored_count(&cargo->tensors[i]);
+    for (int i = 0; i < content->count; i++)
+        if (content->tensors[i].dtype != SL_DTYPE_F32)
+            halves += unstored_count(&content->tensors[i]);
     image->header = json_object();
     image->halves = malloc(halves * sizeof *image->halves + 1);
-    image->slices = calloc((size_t)cargo->count + 2, sizeof *image->slices);
+    image->slices = calloc((size_t)content->count + 2, sizeof *image->slices);
     image->slices_used = 2;
-    if (!image->header || !image->halves || !image->slices || !image_metadata(image, cargo))
+    if (!image->header || !image->halves || !image->slices || !image_metadata(image, content))
         return false;
 
     static const enum sl_dtype order[] = {SL_DTYPE_F32, SL_DTYPE_BF16};
 
     for (size_t pass = 0; pass < 2; pass++)
-        for (int i = 0; i < cargo->count; i++)
-            if (cargo->tensors[i].dtype == order[pass] &&
-                !image_add(image, &cargo->tensors[i], &end))
+        for (int i = 0; i < content->count; i++)
+            if (content->tensors[i].dtype == order[pass] &&
+                !image_add(image, &content->tensors[i], &end))
                 return false;
-    assert(image->slices_used == cargo->count + 2);
+    assert(image->slices_used == content->count + 2);
     return image_finish(image);
 }
 
-bool sl_safetensors_write(const char *path, const struct sl_safetensors_content *cargo,
+bool sl_safetensors_write(const char *path, const struct sl_safetensors_content *content,
                           struct sl_err *err)
 {
-    assert(cargo->count <= SL_TENSORS_MAX);
+    assert(content->count <= SL_TENSORS_MAX);
     struct image image = {0};
-    bool ok = image_make(&image, cargo)
+    bool ok = image_make(&image, content)
                   ? sl_file_replace(path, image.slices, image.slices_used, err)
                   : sl_fail(err, SL_NO_MEMORY, "no memory to write %d tensors to '%s'",
-                            cargo->count, path);
+                            content->count, path);
     json_decref(image.header);
     free(image.text);
     free(image.halves);

@@ -73,5 +73,5 @@ struct sl_safetensors_content {
     int entries;
 };
 
-bool sl_safetensors_write(const char *path, const struct sl_safetensors_content *cargo,
+bool sl_safetensors_write(const char *path, const struct sl_safetensors_content *content,
                           struct sl_err *err) SL_MUST_CHECK;

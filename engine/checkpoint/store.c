@@ -18,7 +18,7 @@ long sl_version_latest(const char *directory, char found[SL_VERSION_DIGITS_MAX +
     DIR *entries = opendir(directory);
     if (!entries)
         return 0;
-    /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    /* The stream is local. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     for (const struct dirent *entry; (entry = readdir(entries));) {
         long version = sl_version_parse(entry->d_name);
         if (version <= highest)

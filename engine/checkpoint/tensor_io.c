@@ -58,9 +58,9 @@ bool sl_tensors_write(const char *path, struct sl_tensor_slots slots,
         return sl_fail(err, SL_NO_MEMORY, "no memory to write %d tensors", slots.count);
     for (int i = 0; i < slots.count; i++)
         tensors[i] = unstored_of(&slots.list[i]);
-    const struct sl_safetensors_content cargo = {
+    const struct sl_safetensors_content content = {
         .tensors = tensors, .count = slots.count, .metadata = metadata, .entries = entries};
-    bool ok = sl_safetensors_write(path, &cargo, err);
+    bool ok = sl_safetensors_write(path, &content, err);
     free(tensors);
     return ok;
 }

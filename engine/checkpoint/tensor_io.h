@@ -11,7 +11,7 @@ struct sl_tensor_slot {
     const char *name;
     float *data; /* rows x cols */
     int rows, cols;
-    bool vector; /* one dimension in the file: a bias, a gain; rows is 1 */
+    bool vector; /* one dimension in the file: biases and norm weights; rows is 1 */
     bool bf16;   /* BF16 in the file */
 };
 
@@ -20,19 +20,19 @@ struct sl_tensor_slots {
     int count;
 };
 
-/* Fails for a number that is not finite, or would not be in the file. */
+/* Fails for a value that is NaN or infinite, or overflows the file's type. */
 bool sl_tensors_check(struct sl_tensor_slots slots, struct sl_err *err) SL_MUST_CHECK;
 
 bool sl_tensors_write(const char *path, struct sl_tensor_slots slots,
                       const struct sl_metadata_entry *metadata, int entries, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* Fills every slot. The file must hold these tensors, no others, in these shapes, and finite.
- * On failure the slots hold anything. */
+/* Fills every slot. The file must hold exactly these tensors, with these shapes and finite values.
+ * On failure the slots are undefined. */
 bool sl_tensors_read(const struct sl_safetensors *file, struct sl_tensor_slots slots,
                      struct sl_err *err) SL_MUST_CHECK;
 
-/* Fills the slots that the file has a tensor for, and says how many. Others, on both sides, are
- * left alone; a shape that does not fit is an error. */
+/* Fills the slots for which the file has a tensor, and counts them. Other slots and tensors are
+ * ignored; a different shape is an error. */
 bool sl_tensors_read_matching(const struct sl_safetensors *file, struct sl_tensor_slots slots,
                               int *count, struct sl_err *err) SL_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* training_state.c - what a trainer must not forget, to disk and back. */
+/* training_state.c - a trainer's state, written and read. */
 #include "checkpoint/training_state.h"
 
 #include "checkpoint/json.h"
@@ -25,7 +25,7 @@ static const char *const prefixes[GROUPS] = {"parameter", "exp_avg", "exp_avg_sq
 
 /* -- numbers --------------------------------------------------------------------------- */
 
-/* Every group has the learnt parameters; the first one also the buffers. */
+/* Every group has the trained parameters; the first one also the buffers. */
 static int slots_count(const struct sl_training_state *s)
 {
     return s->count * GROUPS - s->buffers * (GROUPS - 1);

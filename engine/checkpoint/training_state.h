@@ -1,9 +1,9 @@
-/* training_state.h - what resuming a training needs: parameters and AdamW's moments in fp32, and
- * the trainer's own numbers.
+/* training_state.h - the state from which training resumes: parameters and AdamW's moments in fp32,
+ * and the trainer's counters.
  *
- * A directory like a checkpoint's, written all or nothing: state.safetensors ("parameter.",
- * "exp_avg." and "exp_avg_sq." before each name), state.json, manifest.json. All numbers come back
- * bit for bit. One writer at a time per directory. */
+ * A directory like a checkpoint's, written atomically: state.safetensors ("parameter.", "exp_avg."
+ * and "exp_avg_sq." before each name), state.json, manifest.json. All values are restored bit for
+ * bit. One writer at a time per directory. */
 #pragma once
 
 #include "autograd/tensor.h"
@@ -11,7 +11,7 @@
 
 enum sl_state_entry_kind { SL_ENTRY_INTEGER, SL_ENTRY_REAL };
 
-/* One of the trainer's own numbers: the step, the seed, the best loss. */
+/* One of the trainer's counters: the step, the seed, the best loss. */
 struct sl_state_entry {
     const char *name;
     enum sl_state_entry_kind kind;
@@ -19,7 +19,7 @@ struct sl_state_entry {
     double number; /* SL_ENTRY_REAL; infinity and NaN are kept */
 };
 
-/* Where the parts of a state are in the trainer's memory; nothing is owned. */
+/* The parts of a state in the trainer's memory; owns nothing. */
 struct sl_training_state {
     const struct sl_parameter *parameters;
     float *const *first, *const *second; /* Adam's moments, as large as each parameter */
@@ -32,11 +32,11 @@ struct sl_training_state {
 bool sl_training_state_write(const char *directory, const struct sl_training_state *state,
                              struct sl_err *err) SL_MUST_CHECK;
 
-/* Fills these counters only, which the directory may have more of: whose state it is. */
+/* Reads only these counters, to identify the state; the directory may have more. */
 bool sl_training_state_peek(const char *directory, struct sl_state_entry *counters, int count,
                             struct sl_err *err) SL_MUST_CHECK;
 
-/* Fills parameters, moments and the counters, by name: the directory must hold exactly these.
- * On failure they hold anything. */
+/* Fills parameters, moments and the counters, by name: the directory must hold exactly these. On
+ * failure they are undefined. */
 bool sl_training_state_read(const char *directory, const struct sl_training_state *state,
                             struct sl_err *err) SL_MUST_CHECK;

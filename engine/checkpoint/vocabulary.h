@@ -1,8 +1,8 @@
 /* vocabulary.h - a tokenizer as a file.
  *
- * Kinds that split into words are kept in vocab.txt, one piece per line, the first with id 0: as
- * BERT's, and readable by what reads those. What else there is to know of them, `lower`, is in
- * config.json. The others are kept in vocab.json, those that are always the same without pieces:
+ * Kinds that split into words are stored in vocab.txt, one piece per line, the first with id 0, in
+ * BERT's format. Their option `lower` is in config.json. Other kinds are stored in vocab.json; a
+ * fixed vocabulary has no pieces:
  *
  *     {"kind": "characters", "pieces": ["\n", " ", "!", ...]}
  *     {"kind": "bytes"} */
@@ -10,11 +10,11 @@
 
 #include "tokenizer/tokenizer.h"
 
-/* "vocab.txt" or "vocab.json": what a kind, which there is, is kept in. */
+/* "vocab.txt" or "vocab.json": the file of an existing kind. */
 const char *sl_vocabulary_file(const char *kind);
-/* Which of them a directory has. */
+/* The one that a directory has. */
 const char *sl_vocabulary_file_in(const char *directory);
-/* Whether `lower` means something for it. */
+/* Whether `lower` applies to the kind. */
 bool sl_vocabulary_splits(const char *kind);
 
 /* free() it. */

@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-    DIRECT = 0x3000,   /* code points below this use a table; above are mostly ideographs */
-    STRANGERS_MAX = 5, /* unknown characters that one error names */
-    STRANGER_BYTES = 64
+    DIRECT = 0x3000, /* code points below this use a table; above are mostly ideographs */
+    UNKNOWN_MAX = 5, /* unknown characters that one error names */
+    UNKNOWN_BYTES = 64
 };
 
 struct characters {
@@ -22,9 +22,9 @@ struct characters {
 };
 
 /* Unknown characters, each with the position of its first occurrence. */
-struct strangers {
-    uint32_t points[STRANGERS_MAX];
-    long places[STRANGERS_MAX];
+struct unknown_characters {
+    uint32_t points[UNKNOWN_MAX];
+    long places[UNKNOWN_MAX];
     int count;
     bool more;
 };
@@ -164,12 +164,12 @@ static void characters_close(struct sl_tokenizer *tokens)
 
 /* -- encoding -------------------------------------------------------------------------- */
 
-static void stranger_note(struct strangers *s, uint32_t point, long place)
+static void add_unknown(struct unknown_characters *s, uint32_t point, long place)
 {
     for (int i = 0; i < s->count; i++)
         if (s->points[i] == point)
             return;
-    if (s->count == STRANGERS_MAX) {
+    if (s->count == UNKNOWN_MAX) {
         s->more = true;
         return;
     }
@@ -179,23 +179,23 @@ static void stranger_note(struct strangers *s, uint32_t point, long place)
 }
 
 /* "'é' (U+00E9) at character 12"; of control characters, only the number. */
-static void stranger_describe(uint32_t point, long place, char text[STRANGER_BYTES])
+static void describe_unknown(uint32_t point, long place, char text[UNKNOWN_BYTES])
 {
     char utf8[SL_UTF8_MAX];
     int bytes = (int)sl_utf8_put(point, utf8);
     if (point < 0x20 || (point >= 0x7F && point < 0xA0))
-        (void)snprintf(text, STRANGER_BYTES, "U+%04X at character %ld", point, place);
+        (void)snprintf(text, UNKNOWN_BYTES, "U+%04X at character %ld", point, place);
     else
-        (void)snprintf(text, STRANGER_BYTES, "'%.*s' (U+%04X) at character %ld", bytes, utf8, point,
+        (void)snprintf(text, UNKNOWN_BYTES, "'%.*s' (U+%04X) at character %ld", bytes, utf8, point,
                        place);
 }
 
-static bool fail_strangers(const struct strangers *s, struct sl_err *err)
+static bool fail_unknown(const struct unknown_characters *s, struct sl_err *err)
 {
-    char list[STRANGERS_MAX * (STRANGER_BYTES + 2) + STRANGER_BYTES] = "";
+    char list[UNKNOWN_MAX * (UNKNOWN_BYTES + 2) + UNKNOWN_BYTES] = "";
     for (int i = 0; i < s->count; i++) {
-        char one[STRANGER_BYTES];
-        stranger_describe(s->points[i], s->places[i], one);
+        char one[UNKNOWN_BYTES];
+        describe_unknown(s->points[i], s->places[i], one);
         sl_list_add(list, sizeof list, one);
     }
     return sl_fail(err, SL_BAD_INPUT, "%s%d character%s not in the vocabulary: %s%s",
@@ -209,7 +209,7 @@ static bool characters_encode(const struct sl_tokenizer *tokens, struct sl_encod
     const struct characters *c = (const struct characters *)tokens;
     const struct sl_encoding *job = sink->job;
     const int32_t otherwise = job->unknown == SL_UNKNOWN_REPLACE ? c->replacement : -1;
-    struct strangers strangers = {0};
+    struct unknown_characters unknown = {0};
     if (!sl_utf8_check(job->text, job->bytes, err))
         return false;
     for (size_t at = 0; at < job->bytes;) {
@@ -220,10 +220,10 @@ static bool characters_encode(const struct sl_tokenizer *tokens, struct sl_encod
         if (id < 0)
             id = otherwise;
         if (id < 0)
-            stranger_note(&strangers, point, sink->count);
+            add_unknown(&unknown, point, sink->count);
         sl_encoder_emit(sink, id, (struct sl_token_offset){.start = start, .stop = at});
     }
-    return strangers.count == 0 || fail_strangers(&strangers, err);
+    return unknown.count == 0 || fail_unknown(&unknown, err);
 }
 
 const struct sl_tokenizer_kind sl_tokenizer_characters = {

@@ -45,8 +45,8 @@ struct sl_dataloader {
     struct sl_sequence *sequences;
 };
 
-/* Opens the sources. Sets what follows from them: task, vocab and classes of the config, and the
- * steps of the hyper-parameters if these count epochs; they must outlive the dataloader. */
+/* Opens the sources. Sets task, vocab and classes of the config, and the steps of the
+ * hyper-parameters if they count epochs. Both must outlive the dataloader. */
 bool sl_dataloader_open(struct sl_dataloader *dataloader, const struct sl_data_sources *sources,
                         struct sl_config *config, struct sl_hyperparameters *hyperparameters,
                         struct sl_err *err) SL_MUST_CHECK;

@@ -9,14 +9,14 @@
 
 struct sl_evaluation {
     double loss;        /* mean -log p, nats per token or per text */
-    double accuracy;    /* share of texts whose most likely class is theirs; NAN for a text */
+    double accuracy;    /* fraction of texts classified correctly; NAN for a corpus */
     int64_t examples;   /* tokens predicted, or texts classified */
     int64_t tokens;     /* read */
     double gate_mean;   /* soft gates: alpha; NAN without gates */
     double active_mean; /* rows that gates or exits let through */
     double layers_mean; /* blocks that ran per token, of depth */
-    /* Steps until a token halted; NAN where nothing halts. Of all tokens only under a dense policy:
-     * else a text ends with its first token, and both are about those. */
+    /* Steps until a token halted; NAN where nothing halts. Of all tokens under a dense policy;
+     * otherwise a text ends with its first token, and both are about first tokens. */
     double halting_depth, halting_depth_first;
     double seconds;
 };

@@ -17,6 +17,6 @@ void sl_optimizer_release(struct sl_optimizer *o); /* a zeroed one is fine */
 
 /* The norm of all gradients together, summed in a fixed order. */
 double sl_optimizer_norm(const struct sl_optimizer *o);
-/* One update, step counted from 0; gradients are scaled down to recipe->clip first. */
+/* One update, step counted from 0; gradients are first scaled down to max_grad_norm. */
 void sl_optimizer_step(const struct sl_optimizer *o,
                        const struct sl_hyperparameters *hyperparameters, int step, double norm);

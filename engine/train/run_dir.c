@@ -24,7 +24,7 @@ static bool is_member(const char *name)
 }
 
 /* Finds an entry that does not belong to a run. */
-static bool find_stranger(const char *path, char name[NAME_MAX + 1], struct sl_err *err)
+static bool find_foreign_entry(const char *path, char name[NAME_MAX + 1], struct sl_err *err)
 {
     DIR *directory = opendir(path);
     name[0] = '\0';
@@ -43,7 +43,7 @@ static bool find_stranger(const char *path, char name[NAME_MAX + 1], struct sl_e
  * nothing is created in vain, and again under the lock. */
 static bool check(const struct sl_run_dir *run, bool resume, struct sl_err *err)
 {
-    char stranger[NAME_MAX + 1];
+    char foreign[NAME_MAX + 1];
     bool holds = access(run->state, F_OK) == 0;
     if (resume)
         return holds ||
@@ -54,14 +54,14 @@ static bool check(const struct sl_run_dir *run, bool resume, struct sl_err *err)
             err, SL_BAD_INPUT,
             "'%s' already holds a run: resume it with --resume, or choose an empty directory",
             run->path);
-    if (!find_stranger(run->path, stranger, err))
+    if (!find_foreign_entry(run->path, foreign, err))
         return false;
-    return !stranger[0] ||
+    return !foreign[0] ||
            sl_fail(
                err, SL_BAD_INPUT,
                "'%s' contains '%s', which does not belong to a run: choose a directory that does "
                "not exist, is empty or holds a run",
-               run->path, stranger);
+               run->path, foreign);
 }
 
 /* The length of a path of that many bytes without its last component. */

@@ -109,7 +109,7 @@ bool sl_trainer_step(struct sl_trainer *tr, struct sl_err *err)
 /* Progress first, then what every state has, then what depends on the architecture. */
 enum { COUNTERS_MAX = 96, PROGRESS_COUNTERS = 4, CORPUS_COUNTER = 5, COMMON_COUNTERS = 6 };
 
-/* All that a state must agree with, after what it may change: step, best loss and best step. */
+/* Counters that a state must match; those before may differ: step, best loss and best step. */
 static int list_counters(const struct sl_trainer *tr, struct sl_state_entry list[COUNTERS_MAX])
 {
     const struct sl_train_progress *s = &tr->state;
@@ -243,9 +243,9 @@ static bool begin(struct sl_trainer *tr, const struct sl_checkpoint *start, stru
     return save(tr, NULL, err);
 }
 
-/* -- making one ------------------------------------------------------------------------------- */
+/* -- creation ------------------------------------------------------------------------------- */
 
-/* A tape as large as a dry run of the largest micro-batch says. */
+/* A tape sized by a dry run of the largest micro-batch. */
 static bool make_room(struct sl_trainer *tr, struct sl_err *err)
 {
     const struct sl_kernels *kernels = tr->engine->kernels;
@@ -277,7 +277,7 @@ static bool prepare(struct sl_trainer *tr, const struct sl_checkpoint *start, st
     return true;
 }
 
-/* The vocabulary goes over to the sources. */
+/* Passes ownership of the vocabulary to the sources. */
 static bool open_start(struct sl_trainer *tr, struct sl_checkpoint *start, struct sl_err *err)
 {
     struct sl_train_options *t = &tr->training;
@@ -343,7 +343,7 @@ static bool due(int every, const struct sl_train_progress *s)
     return s->step == s->steps || (every > 0 && s->step % every == 0);
 }
 
-/* Epochs end with a measurement; steps have theirs when the hyperparameters says so. */
+/* Evaluates after each epoch, or as often as the hyper-parameters say. */
 static bool due_evaluation(const struct sl_trainer *tr)
 {
     const struct sl_hyperparameters *r = &tr->training.hyperparameters;

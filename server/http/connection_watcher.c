@@ -21,7 +21,7 @@ static const uint64_t wake_tag = UINT64_MAX; /* a tag that no watch has */
 struct watch {
     struct sv_request *request; /* a reference; NULL: free */
     int fd;
-    uint32_t generation; /* tells events of this watch from those of an earlier one */
+    uint32_t generation; /* distinguishes this watch's events from those of an earlier one */
     int next_free;
 };
 

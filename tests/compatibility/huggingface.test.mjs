@@ -54,7 +54,7 @@ test('takes the parameters of the task', async () => {
   assert.ok(scores[0].score > 0 && scores[0].score < 1);
 });
 
-test('tells what is wrong with a request', async () => {
+test('reports what is wrong with a request', async () => {
   const cases = [
     [{ inputs: 'a'.repeat(CONTEXT + 1) }, 422, `has ${CONTEXT + 1} tokens`],
     [{ inputs: 'a', parameters: { top_k: 0 } }, 422, 'parameters.top_k'],

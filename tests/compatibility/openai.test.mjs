@@ -11,7 +11,7 @@ import OpenAI, {
 } from 'openai';
 import { CONTEXT, Daemon, MODEL, until } from './daemon.mjs';
 
-const LONG = 500000; // tokens: many seconds, for whoever means to leave early
+const LONG = 500000; // tokens: many seconds, for tests that disconnect early
 
 let folder, daemon, client;
 
@@ -115,7 +115,7 @@ test('says in headers what an answer used', async () => {
   assert.ok(Number(response.headers.get('x-sluice-layer-ops-skipped')) >= 0);
 });
 
-test('takes the request id of whoever has one', async () => {
+test('takes a request id from the client', async () => {
   const completion = await complete({}, { headers: { 'x-request-id': 'mine-42' } });
   assert.equal(completion._request_id, 'mine-42');
 });
@@ -229,7 +229,7 @@ test('a stream has log probabilities too', async () => {
 
 // ---- leaving --------------------------------------------------------------------------------
 
-/// Waits until so many calls were counted as cancelled, and none is left running.
+/// Waits until this many requests were counted as cancelled, and none is left running.
 async function cancelled(count) {
   await until(`${count} cancellations`, async () => (await daemon.cancelled()) === count);
   await until('an empty slot', async () => (await daemon.running()) === 0);
@@ -255,7 +255,7 @@ test('a stream that is aborted is cancelled', async () => {
   await cancelled(before + 1);
 });
 
-test('an answer nobody waits for is cancelled', async () => {
+test('a response that no client waits for is cancelled', async () => {
   const before = await daemon.cancelled();
   const controller = new AbortController();
   const answer = complete({ max_tokens: LONG }, { signal: controller.signal });
@@ -350,7 +350,7 @@ test('a full queue is a RateLimitError, and passes', async () => {
   }
 });
 
-test('a deadline of its own is not asked for again', async () => {
+test('a request with its own deadline is not retried', async () => {
   const eager = connect(daemon, { maxRetries: 2 });
   const fields = { model: MODEL, prompt: 'abc', max_tokens: LONG };
   await assert.rejects(

@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh - other people's clients, unmodified, against sluiced.
+# run.sh - third-party clients, unmodified, against sluiced.
 #
 #     run.sh SLUICED SLUICE [FOLDER]
 #
@@ -29,12 +29,12 @@ SLUICED=$(realpath "$SLUICED")
 SLUICE_TOOL=$(realpath "$SLUICE_TOOL")
 export SLUICED SLUICE_TOOL
 
-command -v node >/dev/null || skip "the tests of other people's clients need node, 18 or later"
-command -v npm >/dev/null || skip "the tests of other people's clients need npm"
+command -v node >/dev/null || skip "the tests of third-party clients need node, 18 or later"
+command -v npm >/dev/null || skip "the tests of third-party clients need npm"
 node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' ||
-    skip "the tests of other people's clients need node 18 or later, not $(node --version)"
+    skip "the tests of third-party clients need node 18 or later, not $(node --version)"
 
-# Not where the sources are: thousands of other people's files would stand among them.
+# Not where the sources are: npm installs thousands of files.
 mkdir -p "$folder"
 cp "$here"/package.json "$here"/package-lock.json "$here"/*.mjs "$here"/*.yaml "$folder"
 cd "$folder"
@@ -49,7 +49,7 @@ if ! cmp -s package-lock.json "$mark"; then
         unreachable='E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|HOSTUNREACH|NETUNREACH)'
         grep -qE "$unreachable" "$log" && skip "npm cannot reach its registry"
         grep -qE 'SELF_SIGNED_CERT|UNABLE_TO_(GET|VERIFY)_' "$log" &&
-            skip "npm does not trust whoever answers for its registry"
+            skip "npm does not trust the certificate of its registry"
         cat "$log" >&2
         fail "npm ci failed"
     fi

@@ -71,7 +71,7 @@ def position(row):
 
 
 def looks_at(i, j):
-    """The pattern `log`: itself, and whoever is a power of two away."""
+    """The pattern `log`: the query itself, and keys a power of two away."""
     return i == j or abs(i - j) in (1, 2, 4, 8, 16, 32)
 
 

@@ -29,7 +29,7 @@ LAST = SHAPE["depth"] - 1
 THRESHOLD = 0.625  # exact in fp32
 # No token that could leave is as near as MARGIN to deciding otherwise, in log-odds, so rounding
 # decides nothing, that of bf16 included. A share of at least EAGER is sure after the first block,
-# where nobody may leave; at least EACH leaves at every other block. Copy and oracle differ by at
+# where no token may exit; at least EACH leaves at every other block. Copy and oracle differ by at
 # least APART, of the largest logit, and some token leaves elsewhere. No parameter's gradient is
 # less than LEAST.
 MARGIN, EAGER, EACH, APART, LEAST = 0.2, 0.2, 0.1, 0.3, 0.01
@@ -83,7 +83,7 @@ def predict(p, i, h):
 
 
 def predictions(p, tokens):
-    """Logits after each block, when nobody leaves."""
+    """Logits after each block, when no token exits."""
     h, out = embedded(p, tokens), []
     for i in range(SHAPE["depth"]):
         h = run_block(p, i, h)

@@ -336,7 +336,7 @@ Test(classify_http, a_text_that_breaks_the_numbers_fails_its_call_alone)
 
 /* ---- mistakes ------------------------------------------------------------------------------- */
 
-/* The server's own bound is far below what the reader of JSON takes, and is the one to be told. */
+/* The server's own bound is far below what the reader of JSON takes, and is the one reported. */
 Test(classify_http, too_many_texts_are_rejected_with_the_limit)
 {
     struct sl_buffer body = {0};
@@ -552,7 +552,7 @@ Test(classify_daemon, without_a_classifier_predict_fails_and_tokenize_uses_the_o
     stop();
 }
 
-/* Headers have an end: of more texts than fit, the mean is told alone. */
+/* Headers have an end: with too many texts they have only the mean. */
 Test(classify_daemon, depths_in_headers_are_bounded)
 {
     struct sl_buffer body = {0};
@@ -682,7 +682,7 @@ static bool is_late(const char *path, const char *body, const struct curl_slist 
 }
 
 /* The Open Inference Protocol's timeout is in microseconds; the nearer of it and the header counts,
- * and 0 is none. A batch of so many texts takes longer than 100 ms. */
+ * and 0 is none. A batch of this many texts takes longer than 100 ms. */
 static void expect_timeouts(int texts)
 {
     static const struct {
@@ -721,7 +721,7 @@ static void expect_timeouts(int texts)
     sl_buffer_release(&body);
 }
 
-/* A batch is not interrupted, but nobody waits for its end in vain: not the call in it, and not
+/* A batch is not interrupted, but no request waits for its end in vain: not the call in it, and not
  * another model's that waits for its turn. How long a batch must be to see that depends on the
  * machine. */
 Test(classify_daemon, a_deadline_is_kept_while_a_batch_runs)

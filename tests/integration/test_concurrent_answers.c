@@ -248,21 +248,21 @@ static void expect_rounded(const struct question *q, double found, double wanted
                  (unsigned long long)q->number, found, digits);
 }
 
-static void expect_tensors(const struct question *q, const struct classification *verdicts,
+static void expect_tensors(const struct question *q, const struct classification *results,
                            const json_t *root)
 {
     char id[32];
     const json_t *logits = json_at(root, "outputs/0/data"),
                  *depths = json_at(root, "outputs/1/data");
     const json_t *lost = json_at(root, "outputs/2/data");
-    size_t count = (size_t)q->count, classes = (size_t)verdicts->classes;
+    size_t count = (size_t)q->count, classes = (size_t)results->classes;
     (void)snprintf(id, sizeof id, "%llu", (unsigned long long)q->number);
     cr_assert_str_eq(json_string_at(root, "id"), id);
     cr_assert_eq(json_array_size(logits), count * classes);
     cr_assert_eq(json_array_size(depths), count);
     cr_assert_eq(json_array_size(lost), count);
     for (size_t i = 0; i < count; i++) {
-        const struct classification *v = &verdicts[i];
+        const struct classification *v = &results[i];
         for (size_t k = 0; k < classes; k++)
             cr_assert_eq((float)json_number_value(json_array_get(logits, i * classes + k)),
                          v->logits[k], "question %s, text %zu", id, i);
@@ -305,15 +305,15 @@ static void expect_header(const struct question *q, struct http_response *answer
 }
 
 /* How deep each text went, and how long each was when some were cut. */
-static void expect_headers(const struct question *q, const struct classification *verdicts,
+static void expect_headers(const struct question *q, const struct classification *results,
                            struct http_response *answer)
 {
     struct sl_buffer depths = {0}, given = {0}, cut = {0};
     int cuts = 0;
     for (int i = 0; i < q->count; i++) {
-        sl_buffer_printf(&depths, "%s%.2f", i ? "," : "", verdicts[i].depth);
-        sl_buffer_printf(&given, "%s%d", i ? "," : "", verdicts[i].given);
-        cuts += verdicts[i].given > verdicts[i].tokens;
+        sl_buffer_printf(&depths, "%s%.2f", i ? "," : "", results[i].depth);
+        sl_buffer_printf(&given, "%s%d", i ? "," : "", results[i].given);
+        cuts += results[i].given > results[i].tokens;
     }
     if (cuts > 0)
         sl_buffer_printf(&cut, "%d", cuts);
@@ -330,19 +330,19 @@ static void expect_headers(const struct question *q, const struct classification
 
 static void check_good(const struct question *q, struct http_response *answer)
 {
-    static struct classification verdicts[TEXTS_MAX];
+    static struct classification results[TEXTS_MAX];
     json_t *root = json_from_response(answer);
     for (int i = 0; i < q->count; i++)
-        verdicts[i] = reference_classify_cut(&oracles[q->model], q->texts[i], q->from_left);
-    expect_headers(q, verdicts, answer);
+        results[i] = reference_classify_cut(&oracles[q->model], q->texts[i], q->from_left);
+    expect_headers(q, results, answer);
     if (q->family == OIP)
-        expect_tensors(q, verdicts, root);
+        expect_tensors(q, results, root);
     else if (q->family == DECISIONS)
-        expect_decision(q, verdicts, root);
+        expect_decision(q, results, root);
     else
         cr_assert_eq(json_array_size(root), (size_t)q->count);
     for (int i = 0; i < q->count && q->family <= HF; i++)
-        expect_scores(q, &verdicts[i], json_array_get(root, (size_t)i));
+        expect_scores(q, &results[i], json_array_get(root, (size_t)i));
     json_decref(root);
     tally.good++;
     tally.cut += q->cuts;
@@ -435,10 +435,10 @@ static void collect(CURLM *multi)
     int left;
     while ((message = curl_multi_info_read(multi, &left))) {
         struct client *c = NULL;
-        CURLcode told = message->data.result;
+        CURLcode code = message->data.result;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&c);
         curl_easy_getinfo(message->easy_handle, CURLINFO_RESPONSE_CODE, &c->answer.status);
-        cr_assert_eq(told, CURLE_OK, "%s", curl_easy_strerror(told));
+        cr_assert_eq(code, CURLE_OK, "%s", curl_easy_strerror(code));
         curl_multi_remove_handle(multi, c->curl);
         c->busy = false;
         check_answer(&c->question, &c->answer);
@@ -487,7 +487,7 @@ static void expect_use(void)
     }
     cr_assert_lt(all, tally.good, "texts of different calls share no batches");
     cr_assert_gt(metric_sum(&d, "sluice_requests_total", "reason=\"cancelled\""), 0,
-                 "the daemon noticed nobody leave");
+                 "the daemon noticed no disconnect");
     cr_assert_gt(metric_sum(&d, "sluice_classified_texts_total", "outcome=\"cancelled\""), 0,
                  "it went on with all their texts");
 }

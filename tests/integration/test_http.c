@@ -453,7 +453,7 @@ Test(http, bodies_of_any_length_get_their_413)
     free(piece);
 }
 
-/* Sends so many bytes; the answer, to the end of its connection, begins with this. */
+/* Sends this many bytes; the response, up to the end of its connection, begins with this. */
 static void expect_refusal(const char *bytes, size_t count, const char *start)
 {
     struct sl_buffer got = {0};

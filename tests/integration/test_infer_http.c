@@ -222,12 +222,12 @@ Test(infer_http, repository_index_and_what_comes_later)
 
 #define MOOD_INFER "/v2/models/mood/infer"
 
-/* label and probs of "Hello" and "World?", in this order, the first of so many outputs. */
+/* label and probs of "Hello" and "World?", in this order, the first of this many outputs. */
 static void expect_usual(const json_t *root, const struct reference_classifier *mood,
                          size_t outputs)
 {
-    const struct classification verdicts[] = {reference_classify(mood, "Hello"),
-                                              reference_classify(mood, "World?")};
+    const struct classification results[] = {reference_classify(mood, "Hello"),
+                                             reference_classify(mood, "World?")};
     cr_assert_eq(json_array_size(json_at(root, "outputs")), outputs);
     cr_assert_str_eq(json_string_at(root, "outputs/0/name"), "label");
     cr_assert_str_eq(json_string_at(root, "outputs/1/name"), "probs");
@@ -237,11 +237,11 @@ static void expect_usual(const json_t *root, const struct reference_classifier *
     cr_assert_eq(json_array_size(json_at(root, "outputs/1/shape")), 2);
     for (size_t i = 0; i < 2; i++) {
         const json_t *label = json_array_get(json_at(root, "outputs/0/data"), i);
-        cr_assert_str_eq(json_string_value(label), mood_labels[verdicts[i].best]);
+        cr_assert_str_eq(json_string_value(label), mood_labels[results[i].best]);
         for (size_t k = 0; k < MOOD_CLASSES; k++)
             cr_assert_eq((float)json_number_value(
                              json_array_get(json_at(root, "outputs/1/data"), MOOD_CLASSES * i + k)),
-                         verdicts[i].probs[k]);
+                         results[i].probs[k]);
     }
 }
 
@@ -299,7 +299,7 @@ static json_t *inferred_by_hand(const char *lines, const char *body)
     cr_assert(answer.data);
     cr_assert(strcasestr(answer.data, "\r\ncontent-type: application/json\r\n"));
     cr_assert_null(strcasestr(answer.data, "Inference-Header-Content-Length"),
-                   "whoever reads that expects binary data");
+                   "a client would expect binary data");
     json_t *root = json_loads(strstr(answer.data, "\r\n\r\n") + 4, 0, NULL);
     cr_assert(root, "%s", answer.data);
     expect_inference(root);

@@ -61,7 +61,7 @@ static const char *const *learning(const char *data, const char *const *more)
     return words;
 }
 
-/* The store's model can tell them apart. */
+/* The store's model can classify them. */
 static void make_classifier(struct program_result *r, const char *data)
 {
     write_data(data);
@@ -118,7 +118,7 @@ Test(sluice_classify, lines_are_classified)
     cr_expect(strstr(r.out, "\t \n") && strstr(r.out, "\t\x01\n"), "a line for each: %s", r.out);
 }
 
-/* Before the first step, a training tells what it learns from, and what looks like a slip. */
+/* Before the first step, training reports its data, and what looks like a mistake. */
 Test(sluice_classify, the_training_data_is_reported)
 {
     static struct program_result r;
@@ -184,7 +184,7 @@ Test(sluice_classify, each_label_is_measured)
     cr_expect(strstr(r.out, "high         0            -           -\n"), "%s", r.out);
 }
 
-/* Each of them is told with its line, and the lines around it have their answers. */
+/* Each is reported with its line number, and the other lines are classified. */
 Test(sluice_classify, a_line_that_cannot_be_classified_leaves_the_others_alone)
 {
     enum { LONG = (16 << 20) + 1 };
@@ -293,7 +293,7 @@ Test(sluice_classify, truncate_left_keeps_the_end_of_a_text)
     cr_expect(strstr(r.out, "\"validation_accuracy\": 1.0"), "%s", r.out);
 }
 
-/* Learnt by heart, and so surer than six digits or a float could say. */
+/* Memorized, so the probability is closer to 1 than six digits or a float can show. */
 Test(sluice_classify, nearly_sure_is_not_printed_as_sure)
 {
     static struct program_result r;

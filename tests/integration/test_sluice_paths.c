@@ -105,7 +105,7 @@ Test(sluice_paths, what_is_not_ours_is_not_written_over)
                    "already has a model");
 }
 
-/* A model with a run in it could be loaded by nobody. */
+/* A model directory with a run in it could not be loaded. */
 Test(sluice_paths, a_run_takes_no_directory_of_something_else)
 {
     static struct program_result r;

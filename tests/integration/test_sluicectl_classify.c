@@ -112,7 +112,7 @@ Test(sluicectl_classify, prints_a_table_for_people)
     daemon_stop(&d.daemon);
 }
 
-/* Lines of so many bytes and more are classified, each once and in its place. */
+/* Lines of this many bytes and more are classified, each once and in order. */
 static void expect_lines_in_order(struct ctl_target *d, int lines, int bytes)
 {
     struct sl_buffer in = {0};
@@ -231,7 +231,7 @@ Test(sluicectl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_i
                                   "method=\"POST\",status=\"200\"}";
     static struct ctl_target d;
     struct sl_buffer in = {0};
-    char told[64];
+    char line[64];
     ctl_serve_classifiers(&d);
     for (int i = 1; i <= 100; i++)
         sl_buffer_printf(&in, i % 3 == 0 ? "%%\n" : "line%c%c\n", 'a' + i / 10, 'a' + i % 10);
@@ -242,11 +242,11 @@ Test(sluicectl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_i
     for (int i = 1; i <= 100; i++) {
         const char **at = i % 3 == 0 ? &err : &out;
         if (i % 3 == 0)
-            (void)snprintf(told, sizeof told,
+            (void)snprintf(line, sizeof line,
                            "sluicectl: line %d: cannot be tokenized by 'mood@4': ", i);
         else
-            (void)snprintf(told, sizeof told, "\tline%c%c\n", 'a' + i / 10, 'a' + i % 10);
-        cr_assert((*at = strstr(*at, told)), "'%s' is not there, or not in its place", told);
+            (void)snprintf(line, sizeof line, "\tline%c%c\n", 'a' + i / 10, 'a' + i % 10);
+        cr_assert((*at = strstr(*at, line)), "'%s' is not there, or not in its place", line);
     }
     cr_assert_eq(count_requests(&d, answers), 2, "64 lines at a time");
     sl_buffer_release(&in);

@@ -1,4 +1,4 @@
-/* test_sluiced.c - the program: its errands, what it says of bad options, stores and defaults. */
+/* test_sluiced.c - the program: its commands, and its errors about options, stores and defaults. */
 #include "support/daemon.h"
 #include "support/http_client.h"
 #include "support/json_query.h"
@@ -168,12 +168,13 @@ Test(sluiced, a_broken_model_is_left_out_and_the_others_serve)
         answer = http_request(&mine, "GET", absent[i], NULL);
         cr_assert_eq(answer.status, 503, "%s: %ld", absent[i], answer.status);
         cr_assert(strstr(answer.body.data, "could not be loaded: "), "%s", answer.body.data);
-        cr_assert_not(strstr(answer.body.data, mine.store), "where the store is, is told");
+        cr_assert_not(strstr(answer.body.data, mine.store),
+                      "the response contains the path of the store");
         cr_assert(http_response_header(&answer, "retry-after"));
         http_response_release(&answer);
     }
     answer = http_request(&mine, "POST", "/hf/broken", "{\"inputs\":\"a\"}");
-    cr_assert_eq(answer.status, 424, "a 503 would be asked for again, at once and for ever");
+    cr_assert_eq(answer.status, 424, "a client would retry a 503 for ever");
     cr_assert(strstr(answer.body.data, "\"error_type\":\"backend\"}"), "%s", answer.body.data);
     http_response_release(&answer);
     answer = http_request(&mine, "GET", "/v2/models/broken/versions/2/ready", NULL);

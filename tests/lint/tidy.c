@@ -318,7 +318,7 @@ static void check_borders(const struct file *file, struct findings *f)
         for (size_t i = 0; i < COUNT(borders); i++)
             if (matches(name, borders[i].header) && !matches_any(file->path, borders[i].where))
                 found(f, file, l.number, "<%s> belongs to %s alone", name,
-                      borders[i].where[0] ? borders[i].where[0] : "nobody");
+                      borders[i].where[0] ? borders[i].where[0] : "no folder");
     }
 }
 
@@ -634,7 +634,7 @@ static const struct {
     {"engine/base/x.c", HEAD "#include <nettle/sha2.h>\n", "belongs to engine/base/file.c"},
     {"engine/data/x.c", HEAD "#include <csv.h>\n", "belongs to engine/data/csv.c"},
     {"engine/data/x.c", HEAD "#include <zlib.h>\n", "belongs to engine/data/compressed.c"},
-    {"engine/base/file.c", "/* file.c - x. */\n#include <openssl/sha.h>\n", "nobody"},
+    {"engine/base/file.c", "/* file.c - x. */\n#include <openssl/sha.h>\n", "no folder"},
     {"tests/x.c", HEAD "#include <criterion/criterion.h>\n", "belongs to tests/support/test.h"},
     {"engine/base/x.c", HEAD "int x = atoi(y);\n", "atoi is banned"},
     {"engine/base/x.c", HEAD "int x = strtok (y);\n", "strtok is banned"},
@@ -692,7 +692,7 @@ static int test_cases(bool *fired)
     return failures;
 }
 
-/* A file of so many lines, and its longest of so many columns. */
+/* A file with this many lines; the longest has this many columns. */
 static int test_length(const char *path, int lines, int letters, const char *want)
 {
     enum { BYTES_MAX = 4096 };

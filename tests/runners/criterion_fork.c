@@ -97,7 +97,7 @@ static int run_here(const struct criterion_test *t)
     return has_failed ? FAILED : PASSED;
 }
 
-/* exit and not _exit: sanitizers give their verdict on the way out. */
+/* exit and not _exit: sanitizers report at exit. */
 static int run_apart(const struct criterion_test *t)
 {
     int status;

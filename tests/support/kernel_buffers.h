@@ -14,7 +14,7 @@ enum { GUARD_BYTES = 256, GUARD = 0xa5, NANS = 64 };
 /* A number in [-1, 1) that depends on its place and the seed alone (SplitMix64's finaliser). */
 float random_at(uint64_t place);
 
-/* n random floats with NANS times NaN behind them; `which` tells inputs of one test apart. */
+/* n random floats with NANS times NaN behind them; `which` numbers the inputs of a test. */
 float *input_make(size_t n, uint64_t which, float magnitude);
 
 /* Room for `bytes`, filled with 0xff (so floats and bf16 are NaN) and guarded on both sides. */

@@ -8,7 +8,7 @@
 
 int raw_connect(const struct daemon *daemon);
 
-/* A connection that takes in at most about so many bytes before it is read; 0: as usual. */
+/* A connection that buffers about this many bytes before it is read; 0: as usual. */
 int raw_connect_holding(const struct daemon *daemon, int bytes);
 
 void raw_send(int fd, const char *text);

@@ -16,7 +16,7 @@ struct ctl_target {
 /* Starts a daemon with the tiny model. */
 void ctl_serve(struct ctl_target *t);
 
-/* Starts a daemon with the tiny classifiers besides, whose requests may have so many texts and
+/* Starts a daemon with the tiny classifiers besides, whose requests may have this many texts and
  * bytes. */
 void ctl_serve_classifiers_with(struct ctl_target *t, const char *texts, const char *bytes);
 

@@ -64,5 +64,5 @@ void test_directory_remove(const char *path);
 /* Writes text to a file, replacing it. */
 void test_write_file(const char *path, const char *text);
 
-/* Reads a file into text, which has room for so many bytes: as much as fits, and a NUL. */
+/* Reads a file into text, which has room for this many bytes: as much as fits, and a NUL. */
 void test_read_file(char *text, size_t bytes, const char *path);

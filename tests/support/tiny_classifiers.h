@@ -3,8 +3,8 @@
  *
  *     "mood"   a tsa over characters; its gates are hard, so that texts differ in depth
  *     "plain"  an encoder over word pieces, with special tokens; a text with a "!" overflows
- *     "raw"    as mood, over bytes; only where it is asked for
- *     "flat"   as mood, over characters without a line break; only where it is asked for */
+ *     "raw"    as mood, over bytes; only on request
+ *     "flat"   as mood, over characters without a line break; only on request */
 #pragma once
 
 #include "sluice/engine.h"

@@ -27,7 +27,7 @@ static void gate_close(void)
 
 TestSuite(admission, .init = gate_open, .fini = gate_close);
 
-/* 49 texts with two tokens each are inside and 58 tokens too many are asked for: 29 texts must
+/* 49 texts with two tokens each are admitted and 58 tokens too many are requested: 29 texts must
  * end. */
 Test(admission, tokens_in_the_way_are_waited_for_as_texts_are)
 {
@@ -69,7 +69,7 @@ Test(admission, free_capacity_is_reported_without_reserving_it)
     cr_assert_gt(error.retry_ms, 0);
     cr_assert_eq(sv_metric_value(admission.rejected), 1);
     cr_assert(sv_admission_has_capacity(&admission, 101, &error),
-              "that these never fit is told at the door");
+              "that these never fit is reported at once");
     cr_assert_not(sv_admission_admit(&admission, 101, 101, &error));
     cr_assert_eq(error.kind, SV_INVALID_VALUE);
     cr_assert(sv_admission_admit(&admission, 40, 40, &error));

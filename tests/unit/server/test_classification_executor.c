@@ -65,7 +65,7 @@ static int write_text(uint64_t seed, int index, int vocab, int longest, int32_t 
     return count;
 }
 
-/* An ask of so many texts; NULL when there is more textit. */
+/* A request of this many texts; NULL when they do not fit. */
 static struct ask *submit(struct sv_model_ref *ref, uint64_t seed, int count)
 {
     struct sv_error error;

@@ -196,7 +196,7 @@ Test(json_schema, deep_and_wide_bodies_are_rejected)
     sl_buffer_release(&body);
 }
 
-/* Small to send, large to hold: what nobody needs is not parsed at all. */
+/* Small to send, large to hold: what is not needed is not parsed at all. */
 Test(json_schema, bodies_with_too_many_values_are_rejected)
 {
     struct sl_buffer body = {0};

@@ -1,4 +1,4 @@
-/* test_scheduler.c - scheduler: everybody gets the answer to their own question, and nobody waits
+/* test_scheduler.c - scheduler: every request gets its own result, and none waits
  * for the dead. */
 #include "base/clock.h"
 #include "support/scheduler_fixture.h"
@@ -64,7 +64,7 @@ static void room(void *context)
     sv_scheduler_wake(fixture.scheduler);
 }
 
-/* Fills an ask with so many choices; NULL when there is more textit. */
+/* Fills a request with this many choices; NULL when they do not fit. */
 static struct ask *submit(uint64_t seed, int choices, int tokens, bool streams)
 {
     struct sl_err err;

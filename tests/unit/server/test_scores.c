@@ -7,7 +7,7 @@ enum { CLASSES = 6 };
 
 static const float logits[CLASSES] = {0.5f, 2, -1, 2, 0.5f, 2};
 
-/* A client that asks for the likeliest is told the same one by every interface. */
+/* The most likely class is the same in every API. */
 Test(scores, of_equals_the_lower_class_comes_first)
 {
     static const int order[CLASSES] = {1, 3, 5, 0, 4, 2};

@@ -11,7 +11,7 @@
 
 enum { CHOICES = 3 };
 
-static int rooms; /* how often room was told */
+static int rooms; /* calls of on_space */
 
 static void count_room(void *context)
 {
@@ -150,7 +150,7 @@ Test(stream, failure_after_text)
     (void)sv_fail(&second, SV_INTERNAL, NULL, "Not this one.");
     sv_stream_fail(stream, &error);
     sv_stream_fail(stream, &second);
-    cr_assert_not(sv_stream_has_begun(stream), "it can still be told as a status");
+    cr_assert_not(sv_stream_has_begun(stream), "it can still become an error response");
     cr_assert(sv_stream_put(stream, 1, "x", 1, NULL, 0));
     cr_assert(pull_all(stream, &heard, 4096));
     cr_assert(strstr(heard.raw.data, "data: {\"error\":{\"message\":\"Going away.\""));

@@ -1,5 +1,5 @@
 /* test_archs.c - what every row of the table of architectures must keep: gradients, the same bits
- * alone and in company, with one thread and with more, with a cache and without, saved and
+ * alone and in a batch, with one thread and with more, with a cache and without, saved and
  * loaded. */
 #include "base/random.h"
 #include "support/gradient_check.h"
@@ -207,7 +207,7 @@ static void alone_and_among_64(struct sl_model *m, const char *name)
     sl_session_destroy(one);
 }
 
-Test(archs, answers_do_not_depend_on_company)
+Test(archs, answers_do_not_depend_on_the_batch)
 {
     each_policy(2, alone_and_among_64);
 }

@@ -508,7 +508,7 @@ Test(eam, classes_do_not_depend_on_company_or_threads)
     sl_engine_destroy(engines[1]);
 }
 
-/* As many windows as so many texts with so many tokens can have: each ends with a short one. */
+/* As many windows as this many texts and tokens can have: each text ends with a short one. */
 Test(eam, the_largest_number_of_windows_fits)
 {
     enum { TEXTS = 24 };

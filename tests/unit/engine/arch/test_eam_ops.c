@@ -228,7 +228,7 @@ Test(eam_ops, queries_without_keys_give_zero)
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct attended a;
     attended_open(&a, engine, lengths);
-    /* What nobody writes is NaN. */
+    /* Memory that is not written is NaN. */
     size_t mark = sl_tape_mark(&a.t);
     memset(sl_tape_take(&a.t, SPARE, 1), 0xff, SPARE);
     sl_tape_forget(&a.t, mark);

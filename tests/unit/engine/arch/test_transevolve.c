@@ -1,5 +1,5 @@
 /* test_transevolve.c - models whose attention evolves: their exact simplifications against what
- * they simplify, written out in double; all variants' gradients; texts in parts and in company. */
+ * they simplify, written out in double; all variants' gradients; texts in chunks and in batches. */
 #include "arch/transevolve/transevolve.h"
 #include "base/random.h"
 #include "support/gradient_check.h"
@@ -234,7 +234,7 @@ Test(transevolve, nothing_depends_on_the_projection_of_time_for_queries)
 
 /* -- random rotations -------------------------------------------------------------------------- */
 
-/* The same parameters in a model that nobody trains. */
+/* The same parameters in a model without gradients. */
 static struct sl_model *served_copy(const struct sl_model *m)
 {
     struct sl_err err;

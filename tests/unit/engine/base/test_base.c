@@ -311,7 +311,7 @@ Test(pool, everybody_works)
     (void)usleep(1000);
     atomic_store(&seen, 0);
     sl_parallel(pool, 1, 1, note_worker, &seen);
-    cr_assert_eq(atomic_load(&seen), 1u, "one piece needs nobody else");
+    cr_assert_eq(atomic_load(&seen), 1u, "one piece needs no other thread");
     sl_pool_destroy(pool);
 }
 

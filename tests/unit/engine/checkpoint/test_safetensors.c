@@ -68,12 +68,12 @@ static const struct sl_metadata_entry some_metadata[] = {{"architecture", "tsa"}
 
 static void some_write(struct image *image)
 {
-    const struct sl_safetensors_content cargo = {.tensors = some_tensors,
-                                                 .count = COUNT(some_tensors),
-                                                 .metadata = some_metadata,
-                                                 .entries = COUNT(some_metadata)};
+    const struct sl_safetensors_content content = {.tensors = some_tensors,
+                                                   .count = COUNT(some_tensors),
+                                                   .metadata = some_metadata,
+                                                   .entries = COUNT(some_metadata)};
     struct sl_err err;
-    EXPECT_OK(sl_safetensors_write(path, &cargo, &err), err);
+    EXPECT_OK(sl_safetensors_write(path, &content, &err), err);
     *image = image_read(path);
 }
 
@@ -165,8 +165,8 @@ Test(safetensors, bf16_is_the_nearest_even, .init = setup, .fini = teardown)
     for (size_t i = 0; i < COUNT(narrowings); i++)
         memcpy(&values[i], &narrowings[i].from, sizeof values[i]);
     const struct sl_safetensor_source tensor = {"x", values, SL_DTYPE_BF16, 1, {COUNT(narrowings)}};
-    const struct sl_safetensors_content cargo = {.tensors = &tensor, .count = 1};
-    EXPECT_OK(sl_safetensors_write(path, &cargo, &err), err);
+    const struct sl_safetensors_content content = {.tensors = &tensor, .count = 1};
+    EXPECT_OK(sl_safetensors_write(path, &content, &err), err);
     struct image image = image_read(path);
     for (size_t i = 0; i < COUNT(narrowings); i++) {
         uint16_t have;
@@ -378,14 +378,14 @@ Test(safetensors, a_full_disk_leaves_the_old_file, .init = setup, .fini = teardo
     some_write(&before);
     static float many[4096];
     const struct sl_safetensor_source tensor = {"many", many, SL_DTYPE_F32, 2, {64, 64}};
-    const struct sl_safetensors_content cargo = {.tensors = &tensor, .count = 1};
+    const struct sl_safetensors_content content = {.tensors = &tensor, .count = 1};
     (void)signal(SIGXFSZ, SIG_IGN);
     struct rlimit limit;
     cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
     for (rlim_t max = 0; max < 16384; max += 1000) {
         const struct rlimit small = {.rlim_cur = max, .rlim_max = limit.rlim_max};
         cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
-        EXPECT_FAIL(sl_safetensors_write(path, &cargo, &err), err, SL_IO, "File too large");
+        EXPECT_FAIL(sl_safetensors_write(path, &content, &err), err, SL_IO, "File too large");
     }
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     struct image after = image_read(path);

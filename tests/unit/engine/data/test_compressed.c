@@ -100,7 +100,7 @@ static void text_fill(char *text, size_t count)
 
 /* ---- sound files ---------------------------------------------------------------------------- */
 
-/* Reads a file by pieces of so many bytes, and compares. */
+/* Reads a file in pieces of this many bytes, and compares. */
 static void expect_pieces(const char *what, const char *text, size_t count, size_t piece)
 {
     struct sl_err err;

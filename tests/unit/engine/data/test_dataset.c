@@ -250,7 +250,7 @@ Test(dataset, at_most_4096_labels_are_collected, .init = setup, .fini = teardown
                 "train.tsv' line 4097: more than 4096 different labels");
 }
 
-/* A long list of labels is not told in full. */
+/* A long list of labels is not listed in full. */
 Test(dataset, an_error_names_some_labels, .init = setup, .fini = teardown)
 {
     struct sl_err err;
@@ -418,7 +418,7 @@ Test(dataset, special_tokens_stay_where_they_are, .init = setup, .fini = teardow
 
 /* ---- cutting -------------------------------------------------------------------------------- */
 
-/* A file of so many examples per label, mixed; each text says its number, and is as long. */
+/* A file of this many examples per label, mixed; each text says its number, and is as long. */
 static void mixed_open(struct sl_dataset *set, int each, int labels)
 {
     struct sl_err err;

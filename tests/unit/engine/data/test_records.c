@@ -69,7 +69,7 @@ static const struct {
     {"tsv", "1", "2", "", ""},
     {"tsv", "1", "2", BOM, ""},
     {"tsv", NULL, NULL, "label\ttext\n", ""},
-    /* Text columns are joined in the order asked for, empty ones passed over. */
+    /* Text columns are joined in the requested order, without empty ones. */
     {"tsv", "1", "3,2", "a\tone\ttwo\n", "1:a|two one;"},
     {"tsv", "1", "2,3,4", "a\tone\t\tthree\na\t\t\tx\na\ty\t\t\n", "1:a|one three;2:a|x;3:a|y;"},
     {"csv", "k", "title,description", "k,title,description\na,T,D\n", "2:a|T D;"},

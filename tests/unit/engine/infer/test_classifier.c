@@ -1,5 +1,5 @@
 /* test_classifier.c - the engine's classifier: any batch that it accepts runs in the memory it
- * took, and no text's answer depends on its company. */
+ * took, and no text's result depends on its batch. */
 #include "sluice/classify.h"
 
 #include "base/random.h"

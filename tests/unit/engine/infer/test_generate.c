@@ -262,14 +262,14 @@ Test(generate, zero_tokens_give_an_empty_text)
 
 Test(generate, rejects_invalid_options)
 {
-    static const int32_t stranger[] = {FIXTURE_VOCAB};
+    static const int32_t unknown[] = {FIXTURE_VOCAB};
     struct sl_err err;
     struct sl_generation_options options = asked(5);
     options.prompt_count = FIXTURE_CONTEXT + 1;
     EXPECT_FAIL(sl_generation_create(m, &options, &err), err, SL_BAD_INPUT,
                 "expected at most 24, the context length");
     options = asked(5);
-    options.prompt = stranger;
+    options.prompt = unknown;
     options.prompt_count = 1;
     EXPECT_FAIL(sl_generation_create(m, &options, &err), err, SL_BAD_INPUT, "expected 0 to 10");
     options = asked(-1);

@@ -225,7 +225,7 @@ static void query_alone(const struct sl_kernels *k, const struct problem *p, int
 }
 
 /* Every query alone, with all keys and with no more than it sees; then all with garbage in place of
- * what nobody sees. */
+ * what no query sees. */
 static void has_the_same_bits(const struct sl_kernels *k, struct head h)
 {
     struct problem p = problem_make(k, h);

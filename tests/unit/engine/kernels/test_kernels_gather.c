@@ -114,7 +114,7 @@ Test(gather, rows_are_found_multiplied_and_added_to)
     for_each_isa(check_level);
 }
 
-/* A row's bits are its own, whoever stands beside it in the list. */
+/* A row's bits do not depend on other rows of the list. */
 static void check_company(const struct sl_kernels *k)
 {
     struct selection t = selection_make(k, LONGEST, 24, true);

@@ -34,7 +34,7 @@ struct op_case {
     const char *name;
     int leaf_rows[LEAVES], leaf_cols[LEAVES];                   /* 0: not used */
     int parameter_rows[PARAMETERS], parameter_cols[PARAMETERS]; /* 0: not used */
-    int products; /* so many of the parameters, the first ones, are read by products */
+    int products; /* this many parameters, the first ones, are read by products */
     struct sl_tensor *(*build)(struct sl_tape *t, struct inputs *in);
 };
 

@@ -178,7 +178,7 @@ Test(tokenizer, only_as_many_ids_as_there_is_room_for)
 
 static const struct {
     const char *text, *want;
-} strangers[] = {
+} unknowns[] = {
     {"abz", "1 character is not in the vocabulary: 'z' (U+007A) at character 2"},
     {"a\xC3\xA9"
      "b\xE6\xBC\xA2\xC3\xA9",
@@ -199,12 +199,12 @@ static const struct {
 Test(tokenizer, unknown_characters_are_named_with_their_positions)
 {
     struct sl_tokenizer *tokens = learn("ab ");
-    for (size_t i = 0; i < COUNT(strangers); i++) {
+    for (size_t i = 0; i < COUNT(unknowns); i++) {
         struct sl_err err = {0};
         int32_t ids[64];
-        cr_assert_eq(encode(tokens, strangers[i].text, SL_UNKNOWN_FAIL, ids, &err), -1);
+        cr_assert_eq(encode(tokens, unknowns[i].text, SL_UNKNOWN_FAIL, ids, &err), -1);
         cr_assert_eq(err.code, SL_BAD_INPUT);
-        cr_assert_str_eq(err.text, strangers[i].want);
+        cr_assert_str_eq(err.text, unknowns[i].want);
     }
     sl_tokenizer_destroy(tokens);
 }

@@ -15,7 +15,7 @@ enum { TEXTS = 60 };
 static struct workspace dirs;
 static char data[PATH_MAX];
 
-/* A text is about what its one telling word says, among others that tell nothing. */
+/* One word of each text determines its label; the others are noise. */
 static void write_data(const char *path)
 {
     static const char *const telling[] = {"dull", "fine", "grand"};

@@ -25,7 +25,7 @@ TestSuite(trainer, .init = setup, .fini = teardown);
 
 /* -- the same bits ---------------------------------------------------------------------------- */
 
-/* As if killed: steps that nobody saved. */
+/* As if killed: steps that were not saved. */
 static void lose_steps(const struct sl_train_options *training, int count, int threads)
 {
     struct sl_err err;
@@ -189,7 +189,7 @@ static double loss_on(struct sl_trainer *trainer, enum sl_split part)
     return e.loss;
 }
 
-/* A text short enough to be known by heart: what is left is the first letters of each window. */
+/* A text short enough to be memorized: what is left is the first letters of each window. */
 Test(trainer, every_architecture_overfits_a_tiny_text)
 {
     test_write_file(dirs.corpus, "The quick brown fox jumps over the lazy dog, and then it waits; "
