@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "bench/bench.h"
-#include "common/events.h"
+#include "common/sse_parser.h"
 
 enum { BENCH_CURL_ERROR_MAX = 256 }; /* at least CURL_ERROR_SIZE */
 

@@ -1,6 +1,6 @@
 /* ctl.c - what the commands of sluicectl share. */
 #include "sluicectl/ctl.h"
-#include "base/list.h"
+#include "base/comma_list.h"
 #include "sluicectl/print.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* ctl_complete.c - `sluicectl complete`: continues a text. */
-#include "common/events.h"
+#include "common/sse_parser.h"
 #include "sluicectl/ctl.h"
 #include "sluicectl/print.h"
 

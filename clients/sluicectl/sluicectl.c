@@ -1,6 +1,6 @@
 /* sluicectl.c - the command-line client of the daemon's HTTP API. */
 #include "base/buffer.h"
-#include "base/list.h"
+#include "base/comma_list.h"
 #include "sluicectl/ctl.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* archs.c - the table of architectures, and their hyper-parameters by name. */
 #include "arch/arch.h"
-#include "base/list.h"
+#include "base/comma_list.h"
 
 #include <math.h>
 #include <stdio.h>

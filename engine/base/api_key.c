@@ -1,6 +1,6 @@
 /* api_key.c - API keys: how they look, and the line of a keys file that lets one in. */
 #include "base/api_key.h"
-#include "base/list.h"
+#include "base/comma_list.h"
 
 #include <errno.h>
 #include <nettle/memops.h>

@@ -1,6 +1,6 @@
 /* param_table.c - reads, checks and prints members of a struct by their rows in a table. */
 #include "base/param_table.h"
-#include "base/list.h"
+#include "base/comma_list.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* json.c - jansson, with our errors. */
 #include "checkpoint/json.h"
 
-#include "base/list.h"
+#include "base/comma_list.h"
 #include "base/param_table.h"
 #include "base/utf8.h"
 

@@ -1,6 +1,6 @@
 /* model_config.c - config.json to struct and back: one function reads a member, one prints it. */
 #include "checkpoint/model_config.h"
-#include "base/list.h"
+#include "base/comma_list.h"
 
 #include "base/strings.h"
 #include "checkpoint/json.h"

@@ -1,6 +1,6 @@
 /* name_list.c - joins names, as many as fit. */
 #include "data/name_list.h"
-#include "base/list.h"
+#include "base/comma_list.h"
 #include "base/utf8.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* engine.c - the kernels and the thread pool of a process. */
 #include "model/engine.h"
-#include "base/list.h"
+#include "base/comma_list.h"
 
 #include "base/cpu.h"
 #include "base/pool.h"

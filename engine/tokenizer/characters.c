@@ -1,5 +1,5 @@
 /* characters.c - one id per Unicode code point, numbered in code point order. */
-#include "base/list.h"
+#include "base/comma_list.h"
 #include "base/utf8.h"
 #include "tokenizer/tokenizer.h"
 

@@ -1,6 +1,6 @@
 /* tokenizer.c - the table of kinds, and what all kinds share: the vocabulary and decoding. */
 #include "tokenizer/tokenizer.h"
-#include "base/list.h"
+#include "base/comma_list.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* sluice.c - the offline program: finds the command, runs it and prints its error. */
-#include "base/list.h"
+#include "base/comma_list.h"
 #include "sluice/model.h"
 #include "tools/model_path.h"
 #include "tools/tools.h"

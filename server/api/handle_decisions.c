@@ -5,8 +5,8 @@
  * Anything else is rejected with the list of labels. */
 #include "api/classification.h"
 #include "api/handlers.h"
+#include "base/comma_list.h"
 #include "base/json_writer.h"
-#include "base/list.h"
 #include "json/decision_params.h"
 #include "json/scores.h"
 

@@ -1,8 +1,8 @@
 /* handle_health.c - liveness, readiness, metrics and the front page, which never wait for the
  * engine. */
 #include "api/handlers.h"
+#include "base/comma_list.h"
 #include "base/json_writer.h"
-#include "base/list.h"
 #include "core/metrics.h"
 #include "registry/registry.h"
 #include "serve/scheduler.h"

@@ -1,8 +1,8 @@
 /* model_resolver.c - finds the model that a request means: the one it names, or the default. */
 #include "api/model_resolver.h"
-#include "base/list.h"
+#include "base/comma_list.h"
 #include "core/options.h"
-#include "core/percent.h"
+#include "core/percent_encoding.h"
 #include "json/tokenize_options.h"
 
 #include "sluice/model.h"

@@ -1,6 +1,6 @@
 /* options.c - the settings of the daemon: where each came from, and whether it can be accepted. */
 #include "core/options.h"
-#include "base/list.h"
+#include "base/comma_list.h"
 #include "base/option_parser.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* request_router.c - from a method and a path to the route that answers them. */
 #include "http/request_router.h"
-#include "base/list.h"
-#include "core/percent.h"
+#include "base/comma_list.h"
+#include "core/percent_encoding.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* infer_params.c - what POST /v2/models/{name}/infer can be asked. */
 #include "json/infer_params.h"
-#include "base/list.h"
+#include "base/comma_list.h"
 #include "json/binary_tensor.h"
 #include "json/json_reader.h"
 

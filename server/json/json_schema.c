@@ -1,6 +1,6 @@
 /* json_schema.c - JSON from clients into structs, by tables of fields. */
 #include "json/json_schema.h"
-#include "base/list.h"
+#include "base/comma_list.h"
 #include "json/json_reader.h"
 
 #include <assert.h>

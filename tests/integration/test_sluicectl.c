@@ -1,6 +1,6 @@
 /* test_sluicectl.c - sluicectl as a process: with a real daemon, and with one that misbehaves. */
 #include "bench/histogram.h"
-#include "common/events.h"
+#include "common/sse_parser.h"
 
 #include "sluice/engine.h"
 #include "support/daemon.h"

@@ -1,7 +1,7 @@
 /* test_writing.c - what all programs write with: buffers, JSON, lists, characters. */
 #include "base/buffer.h"
+#include "base/comma_list.h"
 #include "base/json_writer.h"
-#include "base/list.h"
 #include "base/utf8.h"
 #include "support/test.h"
 

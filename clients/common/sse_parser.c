@@ -1,8 +1,8 @@
-/* events.c - a parser of server-sent events.
+/* sse_parser.c - a parser of server-sent events.
  *
  * A benchmark reads tens of thousands of events a second on the CPU that writes them, so a line
  * that arrived whole is not copied. */
-#include "common/events.h"
+#include "common/sse_parser.h"
 
 #include <string.h>
 

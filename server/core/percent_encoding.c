@@ -1,5 +1,5 @@
-/* percent.c - escapes of paths and queries. */
-#include "core/percent.h"
+/* percent_encoding.c - escapes of paths and queries. */
+#include "core/percent_encoding.h"
 #include "base/utf8.h"
 
 static int digit(char c)

@@ -1,4 +1,4 @@
-/* list.h - lists of items in messages: "a, b, c". The caller owns the array. */
+/* comma_list.h - lists of items in messages: "a, b, c". The caller owns the array. */
 #pragma once
 
 #include <stddef.h>

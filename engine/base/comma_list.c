@@ -1,5 +1,5 @@
-/* list.c - lists of items in messages, as many as fit. */
-#include "base/list.h"
+/* comma_list.c - lists of items in messages, as many as fit. */
+#include "base/comma_list.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* events.h - a parser of server-sent events that arrive in pieces of any size.
+/* sse_parser.h - a parser of server-sent events that arrive in pieces of any size.
  *
  * Servers of completions put each event on one `data:` line, so every such line is an event here.
  * Comments and other fields are ignored. */

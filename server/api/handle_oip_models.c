@@ -1,4 +1,4 @@
-/* handle_oip.c - what the Open Inference Protocol wants to know besides inference: server, models,
+/* handle_oip_models.c - the Open Inference Protocol except inference: server, models,
  * readiness, statistics, repository. */
 #include "api/handlers.h"
 #include "api/model_resolver.h"

@@ -1,4 +1,4 @@
-/* handle_infer.c - classification as the Open Inference Protocol has it. */
+/* handle_oip_infer.c - inference of the Open Inference Protocol. */
 #include "api/classification.h"
 #include "api/handlers.h"
 #include "base/json_writer.h"

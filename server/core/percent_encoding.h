@@ -1,4 +1,4 @@
-/* percent.h - escapes of paths and queries. */
+/* percent_encoding.h - escapes of paths and queries. */
 #pragma once
 
 #include <stdbool.h>
