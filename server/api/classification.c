@@ -6,6 +6,7 @@
 #include "serve/scheduler.h"
 
 #include "sluice/model.h"
+#include "sluice/tokens.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -29,9 +30,18 @@ static struct sv_classification *create(struct sv_request *request,
     return c;
 }
 
+/* Gives back what the task does not own yet. */
+static void withdraw(struct sv_classification *c)
+{
+    if (c->is_admitted && !c->is_submitted)
+        sv_scheduler_withdraw(c->request->server->scheduler, c->ref, c->task.count, c->reserved);
+    c->is_admitted = false;
+}
+
 static void destroy(void *state)
 {
     struct sv_classification *c = state;
+    withdraw(c);
     for (int i = 0; c->ids && i < c->task.count; i++)
         free(c->ids[i]);
     free(c->ids);
@@ -65,7 +75,6 @@ static bool allocate(struct sv_classification *c, int count)
     c->task.items = calloc(texts, sizeof *c->task.items);
     c->given = calloc(texts, sizeof *c->given);
     c->logits = calloc(texts * (size_t)c->classes, sizeof *c->logits);
-    c->task.count = count;
     return c->ids && c->task.items && c->given && c->logits;
 }
 
@@ -100,29 +109,49 @@ static bool check_scores(const struct sv_classification *c, int texts, struct sv
                c->api->param, texts, sv_model_ref_id(c->ref), c->classes, max);
 }
 
-static bool encode_all(struct sv_classification *c, const struct sv_classify_input *input,
-                       struct sv_error *error)
+/* At most one per byte, and what the model reads. */
+static int64_t count_tokens_at_most(const struct sv_classification *c)
 {
-    const struct sv_texts *texts = &input->texts;
-    const char *param = c->api->param;
+    const struct sv_texts *texts = &c->input.texts;
+    size_t context = (size_t)sl_model_info(sv_model_ref_model(c->ref))->context;
+    int64_t tokens = 0;
+    for (int i = 0; i < texts->count; i++) {
+        size_t max = sl_tokenizer_max_tokens(texts->items[i].bytes);
+        tokens += (int64_t)(max < context ? max : context);
+    }
+    return tokens;
+}
+
+/* Before anything is tokenized. */
+static bool admit(struct sv_classification *c, struct sv_error *error)
+{
+    int texts = c->input.texts.count;
+    if (!sv_request_check_batch_size(c->request, c->api->param, texts, error) ||
+        !check_scores(c, texts, error))
+        return false;
+    c->is_admitted = sv_scheduler_admit(c->request->server->scheduler, c->ref, texts,
+                                        count_tokens_at_most(c), &c->reserved, error);
+    c->task.count = texts;
+    return c->is_admitted && (allocate(c, texts) || sv_fail_no_memory(error));
+}
+
+/* Tokenizes as many texts as others can wait for. */
+static bool encode_some(struct sv_classification *c, struct sv_error *error)
+{
+    const struct sv_texts *texts = &c->input.texts;
     int64_t began = sl_now_ns();
     char name[SV_PARAM_MAX];
-    if (!sv_request_check_batch_size(c->request, param, texts->count, error) ||
-        !check_scores(c, texts->count, error))
-        return false;
-    /* Reject before tokenizing if the queue is full. */
-    if (!sv_scheduler_has_capacity(c->request->server->scheduler, c->ref, texts->count, error))
-        return false;
-    if (!allocate(c, texts->count))
-        return sv_fail_no_memory(error);
-    for (int i = 0; i < texts->count; i++) {
-        sv_param_name(param, texts->is_array, i, name);
-        if (!encode(c, input->tokenize, &texts->items[i], name, i, error)) {
-            error->index = texts->is_array ? i : -1;
+    for (size_t bytes = 0; c->encoded < texts->count && bytes < SV_TOKENIZE_SLICE_BYTES;
+         c->encoded++) {
+        const struct sv_string *text = &texts->items[c->encoded];
+        sv_param_name(c->api->param, texts->is_array, c->encoded, name);
+        if (!encode(c, c->input.tokenize, text, name, c->encoded, error)) {
+            error->index = texts->is_array ? c->encoded : -1;
             return false;
         }
+        bytes += text->bytes;
     }
-    c->task.encoded_ns = sl_now_ns() - began;
+    c->task.encoded_ns += sl_now_ns() - began;
     return true;
 }
 
@@ -139,9 +168,39 @@ static void sum_layers(struct sv_classification *c)
     }
 }
 
+/* Everything is tokenized. */
+static bool submit(struct sv_classification *c, struct sv_error *error)
+{
+    struct sv_scheduler *scheduler = c->request->server->scheduler;
+    assert(c->task.count > 0);
+    c->is_admitted = sv_scheduler_settle(scheduler, c->ref, c->task.count, c->reserved,
+                                         c->usage.prompt_tokens, error);
+    if (!c->is_admitted)
+        return false;
+    c->task.request = c->request;
+    c->is_submitted = true;
+    sv_scheduler_submit_classification(scheduler, c->ref, &c->task);
+    return true;
+}
+
+static enum sv_progress tokenize(struct sv_classification *c)
+{
+    struct sv_error error = {0};
+    bool ok = !sv_request_must_stop(c->request, c->task.deadline_ns, NULL, sl_now_ns(), &error) &&
+              encode_some(c, &error);
+    if (ok && c->encoded < c->task.count)
+        return SV_YIELDING;
+    if (ok && submit(c, &error))
+        return SV_PENDING;
+    withdraw(c);
+    return sv_request_fail(c->request, &error);
+}
+
 static enum sv_progress proceed(struct sv_request *request)
 {
     struct sv_classification *c = request->state;
+    if (!c->is_submitted)
+        return tokenize(c);
     bool finished = atomic_load(&c->task.finished);
     struct sv_error late = {0};
     if (finished && c->task.error.kind != SV_OK)
@@ -183,33 +242,18 @@ static const struct sv_async async = {.proceed = proceed,
                                       .outcome = outcome,
                                       .destroy = destroy};
 
-static bool submit(struct sv_classification *c, struct sv_error *error)
-{
-    struct sv_request *request = c->request;
-    struct sv_scheduler *scheduler = request->server->scheduler;
-    assert(c->task.count > 0);
-    if (!sv_scheduler_admit(scheduler, c->ref, c->task.count, c->usage.prompt_tokens, error))
-        return false;
-    c->task.request = request;
-    c->task.deadline_ns = sv_request_deadline_ns(request);
-    request->async = &async; /* from here on the request owns c */
-    request->state = c;
-    sv_scheduler_submit_classification(scheduler, c->ref, &c->task);
-    return true;
-}
-
 static bool begin(struct sv_classification *c, struct sv_error *error)
 {
     const struct sv_classify_api *api = c->api;
-    struct sv_classify_input input = {0};
     char name[SV_PATH_MAX];
-    /* An unknown model takes precedence over errors in the body. */
-    if (!api->body_names_model && !find_model(c, sv_path_model_id(c->request, name), error))
+    /* An unknown model takes precedence over errors in the body, and a full queue too. */
+    if (!api->body_names_model &&
+        (!find_model(c, sv_path_model_id(c->request, name), error) ||
+         !sv_scheduler_is_open(c->request->server->scheduler, c->ref, error)))
         return false;
-    c->document = api->read(c->request, c->params, &input, error);
-    return c->document && (c->ref || find_model(c, input.model, error)) &&
-           (!api->prepare || api->prepare(c, error)) && encode_all(c, &input, error) &&
-           submit(c, error);
+    c->document = api->read(c->request, c->params, &c->input, error);
+    return c->document && (c->ref || find_model(c, c->input.model, error)) &&
+           (!api->prepare || api->prepare(c, error)) && admit(c, error);
 }
 
 enum sv_progress sv_classify(struct sv_request *request, const struct sv_classify_api *api)
@@ -218,11 +262,15 @@ enum sv_progress sv_classify(struct sv_request *request, const struct sv_classif
     if (!sv_request_is_accepted(request, &error))
         return sv_request_fail(request, &error);
     struct sv_classification *c = create(request, api, &error);
-    if (c && begin(c, &error))
-        return SV_PENDING;
-    if (c)
-        destroy(c);
-    return sv_request_fail(request, &error);
+    if (!c || !begin(c, &error)) {
+        if (c)
+            destroy(c);
+        return sv_request_fail(request, &error);
+    }
+    c->task.deadline_ns = sv_request_deadline_ns(request);
+    request->async = &async; /* from here on the request owns c */
+    request->state = c;
+    return proceed(request);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */

@@ -8,6 +8,13 @@
 #include "registry/registry.h"
 #include "serve/classification_executor.h"
 
+/* What a request of any API comes down to. */
+struct sv_classify_input {
+    char model[SV_PATH_MAX]; /* if the body names it */
+    struct sv_texts texts;
+    const struct sv_tokenize_options *tokenize;
+};
+
 struct sv_classification {
     struct sv_request *request;
     const struct sv_classify_api *api;
@@ -19,18 +26,15 @@ struct sv_classification {
     struct sv_usage usage;
     const char *const *labels;
     int classes;
+    struct sv_classify_input input;
+    int64_t reserved; /* tokens admitted, until the task is submitted */
+    int encoded;      /* texts that have their tokens */
+    bool is_admitted, is_submitted;
     int *given;          /* tokens of each text before truncation */
     int truncated_count; /* number of truncated texts */
     float *logits;       /* of all items */
     int32_t **ids;
     int64_t characters;
-};
-
-/* What a request of any API comes down to. */
-struct sv_classify_input {
-    char model[SV_PATH_MAX]; /* if the body names it */
-    struct sv_texts texts;
-    const struct sv_tokenize_options *tokenize;
 };
 
 /* How one API reads a request and writes the response. */
@@ -47,7 +51,7 @@ struct sv_classify_api {
     enum sv_progress (*respond)(struct sv_request *request, const struct sv_classification *c);
 };
 
-/* The whole of a handler: reads, resolves the model, tokenizes all texts, admits them and submits
+/* The whole of a handler: resolves the model, reads, admits the texts, tokenizes them and submits
  * them to the scheduler, or responds with the error. */
 enum sv_progress sv_classify(struct sv_request *request, const struct sv_classify_api *api);
 

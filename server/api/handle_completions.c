@@ -87,20 +87,23 @@ static bool fit(const struct sv_completion_params *params, struct completion *c,
     return true;
 }
 
+static const struct sv_prompt *prompt_of(const struct sv_completion_params *params, int index)
+{
+    static const struct sv_prompt nothing = {{0}, NULL, 0}; /* "prompt": null */
+    return params->prompt.count ? &params->prompt.items[index] : &nothing;
+}
+
 static bool read_prompts(const struct sv_completion_params *params, struct completion *c,
                          struct sv_error *error)
 {
-    static const struct sv_prompt nothing = {{0}, NULL, 0}; /* "prompt": null */
-    int count = params->prompt.count > 0 ? params->prompt.count : 1;
-    c->prompts = calloc((size_t)count, sizeof *c->prompts);
-    c->truncations = calloc((size_t)count, sizeof *c->truncations);
-    c->prompt_count = count;
+    c->prompts = calloc((size_t)c->prompt_count, sizeof *c->prompts);
+    c->truncations = calloc((size_t)c->prompt_count, sizeof *c->truncations);
     if (!c->prompts || !c->truncations)
         return sv_fail_no_memory(error);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < c->prompt_count; i++) {
         char param[SV_PARAM_MAX];
         sv_param_name("prompt", params->prompt.is_array, i, param);
-        const struct sv_prompt *prompt = params->prompt.count ? &params->prompt.items[i] : &nothing;
+        const struct sv_prompt *prompt = prompt_of(params, i);
         const struct sv_tokenize_input input = {
             .text = &prompt->text, .param = param, .replaces_unknown = params->replaces_unknown};
         if (prompt->ids ? !copy_ids(c, prompt, param, &c->prompts[i], error)
@@ -355,29 +358,61 @@ static bool find_model(const struct sv_completion_params *params, struct complet
     return true;
 }
 
-/* Admits the request, makes its generations and submits them. */
-static bool submit(struct sv_request *request, const struct sv_completion_params *params,
-                   struct completion *c, struct sv_error *error)
+/* At most one token per byte, and what the model reads. */
+static int64_t cost_at_most(const struct sv_completion_params *params, const struct completion *c)
 {
-    struct sv_scheduler *scheduler = request->server->scheduler;
+    size_t context = (size_t)sl_model_info(sv_model_ref_model(c->ref))->context;
+    int64_t cost = 0;
+    for (int i = 0; i < c->prompt_count; i++) {
+        const struct sv_prompt *prompt = prompt_of(params, i);
+        size_t max =
+            prompt->ids ? (size_t)prompt->id_count : sl_tokenizer_max_tokens(prompt->text.bytes);
+        cost += params->n * ((int64_t)(max < context ? max : context) + params->max_tokens);
+    }
+    return cost;
+}
+
+static int64_t cost_of(const struct sv_completion_params *params, const struct completion *c)
+{
     int64_t cost = 0;
     for (int i = 0; i < c->prompt_count; i++)
         cost += params->n * (c->prompts[i].count + params->max_tokens);
+    return cost;
+}
+
+/* Admits the request by its bytes, then tokenizes its prompts and makes its generations. */
+static bool prepare(const struct sv_completion_params *params, struct completion *c,
+                    struct sv_error *error)
+{
+    struct sv_scheduler *scheduler = c->request->server->scheduler;
+    int64_t reserved;
+    c->prompt_count = params->prompt.count > 0 ? params->prompt.count : 1;
     c->task.count = c->prompt_count * (int)params->n;
-    if (!sv_scheduler_admit(scheduler, c->ref, c->task.count, cost, error))
+    if (!sv_scheduler_admit(scheduler, c->ref, c->task.count, cost_at_most(params, c), &reserved,
+                            error))
         return false;
-    if (!make_task(params, c, error)) {
-        sv_scheduler_withdraw(scheduler, c->ref, c->task.count, cost);
+    if (!read_prompts(params, c, error)) {
+        sv_scheduler_withdraw(scheduler, c->ref, c->task.count, reserved);
         return false;
     }
+    int64_t cost = cost_of(params, c);
+    if (!sv_scheduler_settle(scheduler, c->ref, c->task.count, reserved, cost, error))
+        return false;
+    if (make_task(params, c, error))
+        return true;
+    sv_scheduler_withdraw(scheduler, c->ref, c->task.count, cost);
+    return false;
+}
+
+static void submit(struct sv_request *request, struct completion *c)
+{
     release_prompts(c); /* the generations have copies */
     c->task.request = request;
     c->task.deadline_ns = sv_request_deadline_ns(request);
     c->task.usage.truncations = c->truncations;
     request->async = &async; /* from here on the request owns c */
     request->state = c;
-    sv_scheduler_submit_completion(scheduler, c->ref, &c->task);
-    return true;
+    sv_scheduler_submit_completion(request->server->scheduler, c->ref, &c->task);
 }
 
 static struct completion *completion_create(struct sv_request *request)
@@ -400,11 +435,12 @@ static bool begin(struct sv_request *request, const struct sv_completion_params 
     if (!c)
         return sv_fail_no_memory(error);
     c->with_tokens = params->logprobs_given;
-    bool started = find_model(params, c, error) && read_prompts(params, c, error) &&
-                   submit(request, params, c, error);
-    if (!started)
+    if (!find_model(params, c, error) || !prepare(params, c, error)) {
         completion_destroy(c);
-    return started;
+        return false;
+    }
+    submit(request, c);
+    return true;
 }
 
 enum sv_progress sv_handle_completions(struct sv_request *request)

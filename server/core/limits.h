@@ -73,8 +73,9 @@ enum {
     SV_KEYWORD_BYTES_MAX = 64,    /* of a keyword: a role, a type, a datatype */
     SV_NAME_BYTES_MAX = 256,      /* of names, ids and labels from clients */
     SV_TEXT_BYTES_MAX = 64 << 20,
-    SV_N_MAX = 128,          /* n: completions per prompt */
-    SV_TOKENS_MAX = 1000000, /* max_tokens */
+    SV_TOKENIZE_SLICE_BYTES = 32 << 10, /* of a request's texts, before others have their turn */
+    SV_N_MAX = 128,                     /* n: completions per prompt */
+    SV_TOKENS_MAX = 1000000,            /* max_tokens */
     SV_TOP_K_MAX = 1000000,
     SV_BIAS_MAX = 1024, /* entries of logit_bias */
     SV_QUOTE_MAX = 64,  /* bytes of a client's value repeated in a message */

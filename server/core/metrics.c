@@ -4,17 +4,19 @@
 
 #include <assert.h>
 #include <dirent.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 enum type { COUNTER, GAUGE, SECONDS, SIZES, LAYERS };
 
-enum { BOUNDS_MAX = 40 };
+enum { BOUNDS_MAX = 40, BOUND_TEXT_MAX = 16 };
 
 struct row {
     const char *name;
@@ -32,6 +34,7 @@ static const struct row rows[SV_METRICS] = {
 struct bounds {
     int count;
     double max[BOUNDS_MAX];
+    char text[BOUNDS_MAX][BOUND_TEXT_MAX]; /* printed once: most of a scrape is buckets */
 };
 
 struct sv_series {
@@ -70,6 +73,12 @@ static const struct bounds *bounds_of(const struct sv_metrics *metrics, enum typ
     return NULL;
 }
 
+static void print_bounds(struct bounds *bounds)
+{
+    for (int i = 0; i < bounds->count; i++)
+        (void)snprintf(bounds->text[i], sizeof bounds->text[i], "%.6g", bounds->max[i]);
+}
+
 /* Latencies: 40 bounds from 10 us to 74 s, each 1.5 times the one before. Sizes: powers of two. */
 static void set_bounds(struct sv_metrics *metrics)
 {
@@ -85,6 +94,9 @@ static void set_bounds(struct sv_metrics *metrics)
     metrics->sizes.count = 13;
     metrics->layers.count = sizeof layers / sizeof layers[0];
     memcpy(metrics->layers.max, layers, sizeof layers);
+    print_bounds(&metrics->seconds);
+    print_bounds(&metrics->sizes);
+    print_bounds(&metrics->layers);
 }
 
 static void series_destroy(struct sv_series *series)
@@ -310,9 +322,14 @@ uint64_t sv_metric_count(const struct sv_series *series)
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-static int count_fds(void)
+/* Linux 6.2 and later say it in the size of the directory. Before, it takes a millisecond to count
+ * a thousand. */
+static int64_t count_fds(void)
 {
-    int count = -3; /* ".", "..", and the directory itself */
+    struct stat found;
+    int64_t count = -3; /* ".", "..", and the directory itself */
+    if (stat("/proc/self/fd", &found) == 0 && found.st_size > 0)
+        return found.st_size;
     DIR *directory = opendir("/proc/self/fd");
     if (!directory)
         return 0;
@@ -350,36 +367,67 @@ void sv_metrics_sample_process(struct sv_metrics *metrics)
     struct rlimit fds;
     if (getrlimit(RLIMIT_NOFILE, &fds) == 0)
         set(metrics, SV_METRIC_MAX_FDS, (double)fds.rlim_cur);
-    set(metrics, SV_METRIC_OPEN_FDS, count_fds());
+    set(metrics, SV_METRIC_OPEN_FDS, (double)count_fds());
     sample_memory(metrics);
 }
 
 /* ---- shown ----------------------------------------------------------------------------------- */
 
+/* printf takes several times as long, and a scrape has a thousand numbers, most of them whole. */
+static void append_number(struct sl_buffer *out, double value)
+{
+    static const double whole_max = 1e15; /* doubles hold all integers up to it */
+    if (fabs(value) < whole_max && value == (double)(int64_t)value)
+        sl_buffer_append_int(out, (int64_t)value);
+    else
+        sl_buffer_printf(out, "%.15g", value);
+    sl_buffer_append_string(out, "\n");
+}
+
+/* name_suffix{labels} with a space after it; without braces if there are no labels. */
+static void append_name(struct sl_buffer *out, const char *name, const char *suffix,
+                        const struct sv_series *series)
+{
+    sl_buffer_append_string(out, name);
+    sl_buffer_append_string(out, suffix);
+    if (series->labels[0]) {
+        sl_buffer_append_string(out, "{");
+        sl_buffer_append_string(out, series->labels);
+        sl_buffer_append_string(out, "}");
+    }
+    sl_buffer_append_string(out, " ");
+}
+
 static void show_number(const char *name, const struct sv_series *series, struct sl_buffer *out)
 {
-    sl_buffer_printf(out, series->labels[0] ? "%s{%s} %.15g\n" : "%s%s %.15g\n", name,
-                     series->labels, sv_metric_value(series));
+    append_name(out, name, "", series);
+    append_number(out, sv_metric_value(series));
+}
+
+static void show_bucket(const char *name, const struct sv_series *series, const char *bound,
+                        uint64_t count, struct sl_buffer *out)
+{
+    sl_buffer_append_string(out, name);
+    sl_buffer_append_string(out, "_bucket{");
+    sl_buffer_append_string(out, series->labels);
+    sl_buffer_append_string(out, series->labels[0] ? ",le=\"" : "le=\"");
+    sl_buffer_append_string(out, bound);
+    sl_buffer_append_string(out, "\"} ");
+    append_number(out, (double)count);
 }
 
 static void show_histogram(const char *name, const struct sv_series *series, struct sl_buffer *out)
 {
-    const char *comma = series->labels[0] ? "," : "";
     uint64_t seen = 0;
     for (int i = 0; i <= series->bounds->count; i++) {
         seen += atomic_load_explicit(&series->buckets[i], memory_order_relaxed);
-        sl_buffer_printf(out, "%s_bucket{%s%sle=\"", name, series->labels, comma);
-        if (i < series->bounds->count)
-            sl_buffer_printf(out, "%.6g", series->bounds->max[i]);
-        else
-            sl_buffer_append_string(out, "+Inf");
-        sl_buffer_printf(out, "\"} %llu\n", (unsigned long long)seen);
+        show_bucket(name, series, i < series->bounds->count ? series->bounds->text[i] : "+Inf",
+                    seen, out);
     }
-    const char *open = series->labels[0] ? "{" : "", *close = series->labels[0] ? "}" : "";
-    sl_buffer_printf(out, "%s_sum%s%s%s %.15g\n", name, open, series->labels, close,
-                     sv_metric_value(series));
-    sl_buffer_printf(out, "%s_count%s%s%s %llu\n", name, open, series->labels, close,
-                     (unsigned long long)seen);
+    append_name(out, name, "_sum", series);
+    append_number(out, sv_metric_value(series));
+    append_name(out, name, "_count", series);
+    append_number(out, (double)seen);
 }
 
 static void show_series(const struct row *row, const struct sv_series *series,

@@ -25,6 +25,7 @@ struct sv_route;
 enum sv_progress {
     SV_DONE,     /* request->response is complete */
     SV_PENDING,  /* the asynchronous work goes on; call `proceed` when it wakes the request */
+    SV_YIELDING, /* there is more to do; call `proceed` after other requests had their turn */
     SV_STREAMING /* headers are complete; the body comes from `pull` */
 };
 

@@ -266,7 +266,7 @@ static enum sv_progress begin(struct sv_exchange *x)
     atomic_fetch_add(&x->http->server->requests_started, 1);
     enum sv_progress next = x->request->route->handle(x->request);
     sl_buffer_release(&x->request->body); /* still counted: what was parsed from it is as large */
-    if (next == SV_PENDING)
+    if (next == SV_PENDING || next == SV_YIELDING)
         watch(x);
     return next;
 }
@@ -276,11 +276,14 @@ static enum MHD_Result advance(struct sv_exchange *x)
 {
     struct sv_request *request = x->request;
     enum sv_progress next = x->dispatched ? request->async->proceed(request) : begin(x);
-    while (next == SV_PENDING) {
+    while (next == SV_PENDING || next == SV_YIELDING) {
         if (atomic_load(&request->cancelled))
             return MHD_NO; /* the client is gone */
-        if (sv_request_suspend(request))
+        if (sv_request_suspend(request)) {
+            if (next == SV_YIELDING)
+                sv_request_wake(request); /* behind those that are ready now */
             return MHD_YES;
+        }
         next = request->async->proceed(request);
     }
     return next == SV_STREAMING ? respond_stream(x) : response(x);

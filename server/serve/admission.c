@@ -8,6 +8,8 @@
 #include <assert.h>
 #include <math.h>
 
+enum { OPEN_PART = 8 }; /* an eighth of all room is enough for requests of unknown size */
+
 static const double pace_seconds = 10; /* time constant of the moving average of the pace */
 
 void sv_admission_init(struct sv_admission *admission, const char *name, int64_t items_max,
@@ -25,7 +27,7 @@ void sv_admission_release(struct sv_admission *admission)
 }
 
 /* How many of the admitted texts must end before these fit; tokens count as the mean text's. */
-static double texts_to_wait_for(const struct sv_admission *admission, int items, int64_t tokens)
+static double texts_to_wait_for(const struct sv_admission *admission, int64_t items, int64_t tokens)
 {
     double by_items = (double)(admission->items + items - admission->items_max);
     double by_tokens = (double)(admission->tokens + tokens - admission->tokens_max);
@@ -45,49 +47,80 @@ static int retry_ms(const struct sv_admission *admission, double texts)
     return ms < SV_RETRY_MS_MIN ? SV_RETRY_MS_MIN : (int)ms;
 }
 
-static bool fail_full(struct sv_admission *admission, int items, int wait_ms,
-                      struct sv_error *error)
+static bool fail_full(struct sv_admission *admission, int wait_ms, struct sv_error *error)
 {
     sv_metric_add(admission->rejected, 1);
-    (void)sv_fail(error, SV_OVERLOADED, NULL,
-                  "The queue of '%s' is full: %d more text%s do not fit now.", admission->name,
-                  items, items == 1 ? "" : "s");
+    (void)sv_fail(error, SV_OVERLOADED, NULL, "The queue of '%s' is full; retry later.",
+                  admission->name);
     error->retry_ms = wait_ms;
     return false;
 }
 
-bool sv_admission_has_capacity(struct sv_admission *admission, int items, struct sv_error *error)
+static bool fail_always(const struct sv_admission *admission, int items, int64_t tokens,
+                        struct sv_error *error)
+{
+    return sv_fail(
+        error, SV_INVALID_VALUE, NULL,
+        "This request needs %d texts and %lld tokens, prompt and max_tokens together; this server "
+        "admits at most %lld texts and %lld tokens.",
+        items, (long long)tokens, (long long)admission->items_max,
+        (long long)admission->tokens_max);
+}
+
+static bool fits(const struct sv_admission *admission, int64_t items, int64_t tokens)
+{
+    return admission->items + items <= admission->items_max &&
+           admission->tokens + tokens <= admission->tokens_max;
+}
+
+/* The room that a request of unknown size should find: at least one text with one token. */
+static int64_t room_wanted(int64_t wanted, int64_t max)
+{
+    int64_t most = max / OPEN_PART;
+    int64_t room = wanted < most ? wanted : most;
+    return room > 0 ? room : 1;
+}
+
+bool sv_admission_is_open(struct sv_admission *admission, struct sv_error *error)
 {
     pthread_mutex_lock(&admission->lock);
-    bool full = items <= admission->items_max && admission->items + items > admission->items_max;
-    int wait_ms = full ? retry_ms(admission, texts_to_wait_for(admission, items, 0)) : 0;
+    int64_t items = room_wanted(admission->wanted_items, admission->items_max);
+    int64_t tokens = room_wanted(admission->wanted_tokens, admission->tokens_max);
+    bool is_open = fits(admission, items, tokens);
+    int wait_ms = is_open ? 0 : retry_ms(admission, texts_to_wait_for(admission, items, tokens));
     pthread_mutex_unlock(&admission->lock);
-    return !full || fail_full(admission, items, wait_ms, error);
+    return is_open || fail_full(admission, wait_ms, error);
 }
 
 bool sv_admission_admit(struct sv_admission *admission, int items, int64_t tokens,
-                        struct sv_error *error)
+                        int64_t *reserved, struct sv_error *error)
 {
     assert(items > 0);
-    if (items > admission->items_max || tokens > admission->tokens_max)
-        return sv_fail(
-            error, SV_INVALID_VALUE, NULL,
-            "This request needs %d texts and %lld tokens, prompt and max_tokens together; this "
-            "server admits at most %lld texts and %lld tokens.",
-            items, (long long)tokens, (long long)admission->items_max,
-            (long long)admission->tokens_max);
+    if (items > admission->items_max)
+        return fail_always(admission, items, tokens, error);
+    *reserved = tokens < admission->tokens_max ? tokens : admission->tokens_max;
     pthread_mutex_lock(&admission->lock);
-    bool fits = admission->items + items <= admission->items_max &&
-                admission->tokens + tokens <= admission->tokens_max;
-    int wait_ms = retry_ms(admission, texts_to_wait_for(admission, items, tokens));
-    if (fits && admission->items == 0)
+    bool admitted = fits(admission, items, *reserved);
+    int wait_ms = retry_ms(admission, texts_to_wait_for(admission, items, *reserved));
+    admission->wanted_items = admitted ? 0 : items;
+    admission->wanted_tokens = admitted ? 0 : *reserved;
+    if (admitted && admission->items == 0)
         admission->ended_ns = sl_now_ns();
-    if (fits) {
+    if (admitted) {
         admission->items += items;
-        admission->tokens += tokens;
+        admission->tokens += *reserved;
     }
     pthread_mutex_unlock(&admission->lock);
-    return fits || fail_full(admission, items, wait_ms, error);
+    return admitted || fail_full(admission, wait_ms, error);
+}
+
+bool sv_admission_settle(struct sv_admission *admission, int items, int64_t reserved,
+                         int64_t tokens, struct sv_error *error)
+{
+    bool accepted = tokens <= admission->tokens_max;
+    assert(!accepted || tokens <= reserved);
+    sv_admission_withdraw(admission, accepted ? 0 : items, accepted ? reserved - tokens : reserved);
+    return accepted || fail_always(admission, items, tokens, error);
 }
 
 void sv_admission_withdraw(struct sv_admission *admission, int items, int64_t tokens)

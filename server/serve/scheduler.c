@@ -257,18 +257,27 @@ struct sv_model_host sv_scheduler_host(struct sv_scheduler *scheduler)
 
 /* ---- for other threads ----------------------------------------------------------------------- */
 
-bool sv_scheduler_has_capacity(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
-                               int items, struct sv_error *error)
+bool sv_scheduler_is_open(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
+                          struct sv_error *error)
 {
     (void)scheduler;
-    return sv_admission_has_capacity(&sv_model_ref_executor(ref)->admission, items, error);
+    return sv_admission_is_open(&sv_model_ref_executor(ref)->admission, error);
 }
 
 bool sv_scheduler_admit(struct sv_scheduler *scheduler, const struct sv_model_ref *ref, int items,
-                        int64_t tokens, struct sv_error *error)
+                        int64_t tokens, int64_t *reserved, struct sv_error *error)
 {
     (void)scheduler;
-    return sv_admission_admit(&sv_model_ref_executor(ref)->admission, items, tokens, error);
+    return sv_admission_admit(&sv_model_ref_executor(ref)->admission, items, tokens, reserved,
+                              error);
+}
+
+bool sv_scheduler_settle(struct sv_scheduler *scheduler, const struct sv_model_ref *ref, int items,
+                         int64_t reserved, int64_t tokens, struct sv_error *error)
+{
+    (void)scheduler;
+    return sv_admission_settle(&sv_model_ref_executor(ref)->admission, items, reserved, tokens,
+                               error);
 }
 
 void sv_scheduler_withdraw(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,

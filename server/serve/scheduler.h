@@ -34,12 +34,14 @@ void sv_scheduler_destroy(struct sv_scheduler *scheduler);
  * loaded. */
 struct sv_model_host sv_scheduler_host(struct sv_scheduler *scheduler);
 
-/* Whether so many texts fit now; reserves nothing (see admission.h). */
-bool sv_scheduler_has_capacity(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
-                               int items, struct sv_error *error);
-/* Admits a request; then call exactly one of submit_..., or withdraw with the same numbers. */
+/* See admission.h for these. After admit, call settle if `tokens` were an upper bound, and then
+ * exactly one of submit_..., or withdraw; withdraw alone gives back what was reserved. */
+bool sv_scheduler_is_open(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
+                          struct sv_error *error);
 bool sv_scheduler_admit(struct sv_scheduler *scheduler, const struct sv_model_ref *ref, int items,
-                        int64_t tokens, struct sv_error *error);
+                        int64_t tokens, int64_t *reserved, struct sv_error *error);
+bool sv_scheduler_settle(struct sv_scheduler *scheduler, const struct sv_model_ref *ref, int items,
+                         int64_t reserved, int64_t tokens, struct sv_error *error);
 void sv_scheduler_withdraw(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
                            int items, int64_t tokens);
 void sv_scheduler_submit_completion(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,

@@ -635,7 +635,8 @@ Test(classify_daemon, a_full_queue_rejects_whole_requests)
     stop();
 }
 
-/* What is refused for want of room is refused before its texts are read. */
+/* What is refused for want of room is refused before its texts are read; what tokenizing refuses
+ * gives its room back. */
 Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
 {
     enum { TEXTS = 1024 };
@@ -657,7 +658,7 @@ Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
     sl_buffer_append_string(&body, "]}");
     struct http_response answer = http_request(&d, "POST", "/models/mood/predict", body.data);
     cr_assert(http_response_header(&answer, "retry-after-ms"));
-    tei_expect_error(&answer, 429, "overloaded", "1024 more texts do not fit");
+    tei_expect_error(&answer, 429, "overloaded", "The queue of 'mood@4' is full");
     (void)close(fd);
     metric_wait(&d, "sluice_sequences_waiting{model=\"mood\",version=\"4\"}", 0);
     metric_wait(&d, mood_running, 0);
@@ -665,8 +666,10 @@ Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
                 "sluice_requests_total{endpoint=\"/models/{name}/predict\",model=\"mood\","
                 "version=\"4\",code=\"499\",reason=\"cancelled\"}",
                 1);
-    answer = http_request(&d, "POST", "/models/mood/predict", body.data);
-    tei_expect_error(&answer, 422, "tokenizer", "'inputs[0]' cannot be tokenized");
+    for (int i = 0; i < 2; i++) {
+        answer = http_request(&d, "POST", "/models/mood/predict", body.data);
+        tei_expect_error(&answer, 422, "tokenizer", "'inputs[0]' cannot be tokenized");
+    }
     cr_assert_eq(metric_value(&d, "sluice_queue_full_total{model=\"mood\",version=\"4\"}"), 1);
     sl_buffer_release(&body);
     sl_buffer_release(&request);

@@ -127,6 +127,36 @@ Test(hostile_clients, a_full_queue_rejects_with_429_and_retry_after)
     daemon_stop(&d);
 }
 
+/* A request is admitted by its bytes, so one that cannot be answered is first of all one too many;
+ * and what tokenizing refuses gives its room back. */
+Test(hostile_clients, admission_comes_before_tokenizing)
+{
+    enum { LONG = 3 * TINY_CONTEXT };
+
+    char body[LONG + 128];
+    DAEMON_START(&d, "--max-sequences", "1", "--max-queue-size", "0");
+    char *end = stpcpy(body, "{" TINY "\"max_tokens\":2,\"prompt\":\"");
+    memset(end, 'a', LONG);
+    (void)stpcpy(end + LONG, "\"}");
+    int running = raw_complete(&d, "{\"stream\":true," FOREVER "}");
+    raw_expect(running, "data: ");
+    struct http_response answer = http_complete(&d, body);
+    cr_assert_eq(answer.status, 429, "%ld %s", answer.status, answer.body.data);
+    http_response_release(&answer);
+    (void)close(running);
+    metric_wait(&d, "sluice_admitted_tokens" LABELS, 0);
+    for (int i = 0; i < 3; i++) {
+        answer = http_complete(&d, body);
+        cr_assert_eq(answer.status, 400, "%ld %s", answer.status, answer.body.data);
+        cr_assert(strstr(answer.body.data, "has 192 tokens; the context of"), "%s",
+                  answer.body.data);
+        http_response_release(&answer);
+    }
+    expect_answers();
+    cr_assert_eq(metric_value(&d, "sluice_admitted_tokens" LABELS), 0);
+    daemon_stop(&d);
+}
+
 /* More clients than slots, all served, each with its own answer. */
 Test(hostile_clients, many_streams_at_once)
 {

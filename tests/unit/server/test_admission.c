@@ -33,12 +33,13 @@ Test(admission, tokens_in_the_way_are_waited_for_as_texts_are)
 {
     static const struct timespec pause = {.tv_nsec = 20000000};
     struct sv_error error;
-    cr_assert(sv_admission_admit(&admission, 50, 100, &error));
+    int64_t reserved;
+    cr_assert(sv_admission_admit(&admission, 50, 100, &reserved, &error));
     (void)nanosleep(&pause, NULL);
     sv_admission_complete(&admission, 2);
-    cr_assert_not(sv_admission_admit(&admission, 1, 60, &error));
+    cr_assert_not(sv_admission_admit(&admission, 1, 60, &reserved, &error));
     cr_assert_geq(error.retry_ms, 29 * 20);
-    cr_assert_not(sv_admission_admit(&admission, 52, 2, &error));
+    cr_assert_not(sv_admission_admit(&admission, 52, 2, &reserved, &error));
     cr_assert_geq(error.retry_ms, 20);
     cr_assert_lt(error.retry_ms, 29 * 20, "one text is in the way");
     sv_admission_withdraw(&admission, 49, 98);
@@ -49,29 +50,72 @@ Test(admission, texts_that_end_together_took_their_time_together)
 {
     static const struct timespec pause = {.tv_nsec = 400000000};
     struct sv_error error;
-    cr_assert(sv_admission_admit(&admission, 100, 100, &error));
+    int64_t reserved;
+    cr_assert(sv_admission_admit(&admission, 100, 100, &reserved, &error));
     (void)nanosleep(&pause, NULL);
     for (int i = 0; i < 50; i++)
         sv_admission_complete(&admission, 1);
-    cr_assert_not(sv_admission_admit(&admission, 100, 50, &error));
+    cr_assert_not(sv_admission_admit(&admission, 100, 50, &reserved, &error));
     cr_assert_geq(error.retry_ms, 399, "50 texts in 400 ms, and 50 are in the way");
     sv_admission_withdraw(&admission, 50, 50);
 }
 
-/* For those who have not counted their tokens yet. */
-Test(admission, free_capacity_is_reported_without_reserving_it)
+/* A flood is not read to be rejected: once a request did not fit, the next one is read when
+ * there is room for one like it. */
+Test(admission, after_a_rejection_there_must_be_as_much_room_as_was_missing)
 {
     struct sv_error error = {0};
-    cr_assert(sv_admission_admit(&admission, 60, 60, &error));
-    cr_assert(sv_admission_has_capacity(&admission, 40, &error));
-    cr_assert_not(sv_admission_has_capacity(&admission, 41, &error));
+    int64_t reserved;
+    cr_assert(sv_admission_is_open(&admission, &error));
+    cr_assert(sv_admission_admit(&admission, 93, 93, &reserved, &error));
+    cr_assert(sv_admission_is_open(&admission, &error), "a request may have one text");
+    cr_assert_not(sv_admission_admit(&admission, 10, 10, &reserved, &error));
+    cr_assert_eq(error.kind, SV_OVERLOADED);
+    cr_assert_not(sv_admission_is_open(&admission, &error));
     cr_assert_eq(error.kind, SV_OVERLOADED);
     cr_assert_gt(error.retry_ms, 0);
-    cr_assert_eq(sv_metric_value(admission.rejected), 1);
-    cr_assert(sv_admission_has_capacity(&admission, 101, &error),
-              "that these never fit is reported at once");
-    cr_assert_not(sv_admission_admit(&admission, 101, 101, &error));
+    cr_assert_eq(sv_metric_value(admission.rejected), 2);
+    sv_admission_withdraw(&admission, 3, 3);
+    cr_assert(sv_admission_is_open(&admission, &error));
+    cr_assert_not(sv_admission_admit(&admission, 100, 100, &reserved, &error));
+    cr_assert_not(sv_admission_is_open(&admission, &error));
+    sv_admission_withdraw(&admission, 2, 2);
+    cr_assert(sv_admission_is_open(&admission, &error), "an eighth of all room is enough");
+    cr_assert(sv_admission_admit(&admission, 12, 12, &reserved, &error));
+    cr_assert_not(sv_admission_is_open(&admission, &error));
+    sv_admission_withdraw(&admission, 1, 1);
+    cr_assert(sv_admission_is_open(&admission, &error), "the last request was not rejected");
+    sv_admission_withdraw(&admission, 99, 99);
+}
+
+/* What the bytes could have been is reserved until the tokens are known. */
+Test(admission, what_tokenizing_does_not_need_is_given_back)
+{
+    struct sv_error error = {0};
+    int64_t reserved, items, tokens;
+    cr_assert(sv_admission_admit(&admission, 2, 90, &reserved, &error));
+    cr_assert_eq(reserved, 90);
+    cr_assert_not(sv_admission_admit(&admission, 1, 11, &reserved, &error));
+    cr_assert(sv_admission_settle(&admission, 2, 90, 20, &error));
+    sv_admission_admitted(&admission, &items, &tokens);
+    cr_assert(items == 2 && tokens == 20, "%lld, %lld", (long long)items, (long long)tokens);
+    sv_admission_withdraw(&admission, 2, 20);
+}
+
+/* A text whose bytes could be too many tokens may still be few. */
+Test(admission, only_tokens_that_can_never_fit_are_an_error)
+{
+    struct sv_error error = {0};
+    int64_t reserved, items, tokens;
+    cr_assert(sv_admission_admit(&admission, 1, 5000, &reserved, &error));
+    cr_assert_eq(reserved, 100);
+    cr_assert(sv_admission_settle(&admission, 1, reserved, 100, &error));
+    sv_admission_withdraw(&admission, 1, 100);
+    cr_assert(sv_admission_admit(&admission, 1, 5000, &reserved, &error));
+    cr_assert_not(sv_admission_settle(&admission, 1, reserved, 101, &error));
     cr_assert_eq(error.kind, SV_INVALID_VALUE);
-    cr_assert(sv_admission_admit(&admission, 40, 40, &error));
-    sv_admission_withdraw(&admission, 100, 100);
+    cr_assert_not(sv_admission_admit(&admission, 101, 101, &reserved, &error));
+    cr_assert_eq(error.kind, SV_INVALID_VALUE);
+    sv_admission_admitted(&admission, &items, &tokens);
+    cr_assert(items == 0 && tokens == 0);
 }

@@ -69,6 +69,7 @@ static int write_text(uint64_t seed, int index, int vocab, int longest, int32_t 
 static struct ask *submit(struct sv_model_ref *ref, uint64_t seed, int count)
 {
     struct sv_error error;
+    int64_t reserved;
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
     size_t texts = (size_t)count;
     int64_t tokens = 0;
@@ -94,7 +95,7 @@ static struct ask *submit(struct sv_model_ref *ref, uint64_t seed, int count)
                                                 .count = count,
                                                 .deadline_ns = deadline_ns,
                                                 .encoded_ns = ENCODED_NS};
-    if (sv_scheduler_admit(fixture.scheduler, ref, count, tokens, &error)) {
+    if (sv_scheduler_admit(fixture.scheduler, ref, count, tokens, &reserved, &error)) {
         sv_scheduler_submit_classification(fixture.scheduler, ref, &ask->task);
         return ask;
     }
@@ -180,15 +181,17 @@ static void open_for_three(void)
 Test(classification_executor, a_request_is_admitted_whole_or_not_at_all, .init = open_for_three)
 {
     struct sv_error error;
-    cr_assert(sv_scheduler_admit(fixture.scheduler, mood_served, 2, 100, &error));
-    cr_assert_not(sv_scheduler_admit(fixture.scheduler, mood_served, 2, 100, &error));
+    int64_t reserved;
+    cr_assert(sv_scheduler_admit(fixture.scheduler, mood_served, 2, 100, &reserved, &error));
+    cr_assert_not(sv_scheduler_admit(fixture.scheduler, mood_served, 2, 100, &reserved, &error));
     cr_assert_eq(error.kind, SV_OVERLOADED);
     cr_assert_gt(error.retry_ms, 0);
-    cr_assert(sv_scheduler_admit(fixture.scheduler, plain_served, 3, 100, &error), "another queue");
-    cr_assert(sv_scheduler_admit(fixture.scheduler, mood_served, 1, 100, &error));
+    cr_assert(sv_scheduler_admit(fixture.scheduler, plain_served, 3, 100, &reserved, &error),
+              "another queue");
+    cr_assert(sv_scheduler_admit(fixture.scheduler, mood_served, 1, 100, &reserved, &error));
     sv_scheduler_withdraw(fixture.scheduler, mood_served, 3, 200);
     sv_scheduler_withdraw(fixture.scheduler, plain_served, 3, 100);
-    cr_assert_not(sv_scheduler_admit(fixture.scheduler, mood_served, 4, 100, &error));
+    cr_assert_not(sv_scheduler_admit(fixture.scheduler, mood_served, 4, 100, &reserved, &error));
     cr_assert_eq(error.kind, SV_INVALID_VALUE, "four can never fit");
     scheduler_fixture_expect_idle(&fixture);
 }

@@ -122,8 +122,9 @@ Test(registry, a_version_in_use_is_freed_when_its_last_user_leaves, .fini = clos
     expect_served(MOOD "@4", NULL);
     cr_assert_eq(state_of(MOOD "@4"), SV_VERSION_DRAINING);
     struct sv_error error;
+    int64_t reserved;
     struct sv_scheduler *scheduler = fixture.scheduler;
-    cr_assert(sv_scheduler_admit(scheduler, user, 1, 10, &error), "it still runs");
+    cr_assert(sv_scheduler_admit(scheduler, user, 1, 10, &reserved, &error), "it still runs");
     sv_scheduler_withdraw(scheduler, user, 1, 10);
     sv_model_ref_release(user);
     wait_for_state(MOOD "@4", SV_VERSION_UNLOADED);

@@ -69,10 +69,11 @@ static struct ask *submit(uint64_t seed, int choices, int tokens, bool streams)
 {
     struct sl_err err;
     struct sv_error error;
+    int64_t reserved;
     const struct sv_stream_options stream = {
         .head = {"id", "m", "fp", 0}, .choices = choices, .on_space = room};
     if (!sv_scheduler_admit(fixture.scheduler, ref, choices, (int64_t)choices * (PROMPT + tokens),
-                            &error))
+                            &reserved, &error))
         return NULL;
     struct ask *ask = calloc(1, sizeof *ask);
     cr_assert(ask);
@@ -158,15 +159,16 @@ static void open_for_three(void)
 Test(scheduler, a_request_is_admitted_whole_or_not_at_all, .init = open_for_three)
 {
     struct sv_error error;
-    cr_assert(sv_scheduler_admit(fixture.scheduler, ref, 2, 100, &error));
-    cr_assert_not(sv_scheduler_admit(fixture.scheduler, ref, 2, 100, &error));
+    int64_t reserved;
+    cr_assert(sv_scheduler_admit(fixture.scheduler, ref, 2, 100, &reserved, &error));
+    cr_assert_not(sv_scheduler_admit(fixture.scheduler, ref, 2, 100, &reserved, &error));
     cr_assert_eq(error.kind, SV_OVERLOADED);
     cr_assert_gt(error.retry_ms, 0);
-    cr_assert_not(sv_scheduler_admit(fixture.scheduler, ref, 1, 10000000, &error));
+    cr_assert_not(sv_scheduler_admit(fixture.scheduler, ref, 1, 10000000, &reserved, &error));
     cr_assert_eq(error.kind, SV_OVERLOADED, "too many tokens now");
-    cr_assert(sv_scheduler_admit(fixture.scheduler, ref, 1, 100, &error));
+    cr_assert(sv_scheduler_admit(fixture.scheduler, ref, 1, 100, &reserved, &error));
     sv_scheduler_withdraw(fixture.scheduler, ref, 3, 200);
-    cr_assert_not(sv_scheduler_admit(fixture.scheduler, ref, 4, 100, &error));
+    cr_assert_not(sv_scheduler_admit(fixture.scheduler, ref, 4, 100, &reserved, &error));
     cr_assert_eq(error.kind, SV_INVALID_VALUE, "four can never fit");
     scheduler_fixture_expect_idle(&fixture);
 }
