@@ -56,11 +56,12 @@ static double measured_slope(const struct gradient_line *l, double step, enum gr
     return 2.0 * slope(l, 0.0, way) - slope(l, 0.0, 2.0 * way);
 }
 
-/* The line of least squares through many places far apart: where a slope is small, rounding comes in
- * steps that a short line does not average out. */
+/* The line of least squares through many places far apart: where a slope is small, rounding comes
+ * in steps that a short line does not average out. */
 static double fitted_slope(const struct gradient_line *l, double reach)
 {
     enum { PLACES = 64 };
+
     double products = 0.0, squares = 0.0, centre = loss_at(l, 0.0);
     for (int i = 0; i < PLACES; i++) {
         double place = reach * (2.0 * i / (PLACES - 1) - 1.0);
