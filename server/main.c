@@ -36,6 +36,7 @@ struct daemon {
     struct sv_server server;
     struct sl_buffer index;
     struct sv_listeners *listeners;
+    atomic_bool is_serving; /* read by the registry's thread */
 };
 
 /* ---- before there are threads --------------------------------------------------------------- */
@@ -229,6 +230,15 @@ static bool start_scheduler(struct daemon *daemon, struct sl_err *err)
     return daemon->server.scheduler != NULL;
 }
 
+/* While the daemon starts, each version that is opened gets as much time again from systemd. */
+static void report_opening(void *context, const char *model)
+{
+    const struct daemon *daemon = context;
+    if (!daemon->is_serving)
+        (void)sd_notifyf(0, "STATUS=Loading the model %s.\nEXTEND_TIMEOUT_USEC=%lld", model,
+                         (long long)SV_OPEN_SECONDS_MAX * 1000000);
+}
+
 static bool load_models(struct daemon *daemon, struct sl_err *err)
 {
     const struct sv_registry_options options = {
@@ -237,6 +247,8 @@ static bool load_models(struct daemon *daemon, struct sl_err *err)
         .metrics = daemon->server.metrics,
         .host = sv_scheduler_host(daemon->server.scheduler),
         .drain_seconds = daemon->options.version_drain_timeout,
+        .on_open = report_opening,
+        .context = daemon,
     };
     daemon->server.registry = sv_registry_create(&options, err);
     return daemon->server.registry && sv_registry_load(daemon->server.registry, err);
@@ -298,10 +310,12 @@ static void tear_down(struct daemon *daemon)
 static void reload(struct daemon *daemon)
 {
     struct sl_err err;
+    (void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)sl_now_ns() / 1000);
     if (sv_keys_reload(daemon->server.keys, &err))
         log_keys(daemon->server.keys);
     else
         SV_LOG(SV_LOG_ERROR, "API keys stay as they were", sv_str("reason", err.text));
+    (void)sd_notify(0, "READY=1");
 }
 
 /* Waits for a shutdown signal, at most `ms`. True: it came. SIGHUP is answered. */
@@ -325,17 +339,61 @@ static bool wait_for_requests(struct daemon *daemon, int64_t seconds, bool *forc
     return atomic_load(&daemon->server.requests_in_flight) == 0;
 }
 
+/* Asks systemd for the time that shutting down takes at most. */
+static void report_stopping(const struct daemon *daemon, int64_t leave_seconds)
+{
+    int64_t seconds = leave_seconds + daemon->options.drain_timeout + SV_FLUSH_SECONDS + 5;
+    int requests = atomic_load(&daemon->server.requests_in_flight);
+    (void)sd_notifyf(0, "STOPPING=1\nSTATUS=Finishing %d requests.\nEXTEND_TIMEOUT_USEC=%lld",
+                     requests, (long long)seconds * 1000000);
+    SV_LOG(SV_LOG_INFO, "draining", sv_int("calls", requests),
+           sv_int("seconds", daemon->options.drain_timeout));
+}
+
+/* New connections wait for the next daemon. A client with an open connection does not know yet, and
+ * would lose the request that it is about to send: it is served until the connections are closed or
+ * quiet. Every response closes its connection. */
+static void finish_connections(struct daemon *daemon, bool *forced)
+{
+    enum { STEP_MS = 20 };
+
+    struct sv_server *server = &daemon->server;
+    int64_t until = sl_now_ns() + daemon->options.drain_timeout * 1000000000, quiet_ns = 0;
+    uint64_t started = atomic_load(&server->requests_started);
+    while (!*forced && sl_now_ns() < until) {
+        bool is_open = atomic_load(&server->connections) > 0;
+        *forced = wait_for_shutdown_signal(daemon, STEP_MS);
+        if (!is_open && atomic_load(&server->connections) == 0)
+            return; /* twice: one that was just accepted has been counted since */
+        uint64_t now_started = atomic_load(&server->requests_started);
+        bool is_quiet = now_started == started && atomic_load(&server->requests_open) == 0;
+        started = now_started;
+        quiet_ns = is_quiet ? quiet_ns + STEP_MS * 1000000 : 0;
+        if (quiet_ns >= (int64_t)SV_LEAVE_QUIET_MS * 1000000)
+            return;
+    }
+}
+
+/* Clients go elsewhere: to the next daemon, if the service manager keeps the socket, else to one
+ * that a load balancer finds ready. */
+static void leave(struct daemon *daemon, bool *forced)
+{
+    atomic_store(&daemon->server.phase, SV_PHASE_LEAVING);
+    bool is_kept = sv_listeners_leave(daemon->listeners);
+    int64_t delay = is_kept ? 0 : daemon->options.drain_delay;
+    report_stopping(daemon, is_kept ? daemon->options.drain_timeout : delay);
+    if (is_kept)
+        finish_connections(daemon, forced);
+    for (int64_t until = sl_now_ns() + delay * 1000000000; !*forced && sl_now_ns() < until;)
+        *forced = wait_for_shutdown_signal(daemon, 100);
+}
+
 static void drain(struct daemon *daemon)
 {
     bool forced = false;
     struct sv_error error;
+    leave(daemon, &forced);
     atomic_store(&daemon->server.phase, SV_PHASE_DRAINING);
-    (void)sd_notifyf(0, "STOPPING=1\nSTATUS=Finishing %d calls.\nEXTEND_TIMEOUT_USEC=%lld",
-                     atomic_load(&daemon->server.requests_in_flight),
-                     (long long)(daemon->options.drain_timeout + SV_FLUSH_SECONDS + 5) * 1000000);
-    SV_LOG(SV_LOG_INFO, "draining",
-           sv_int("calls", atomic_load(&daemon->server.requests_in_flight)),
-           sv_int("seconds", daemon->options.drain_timeout));
     if (!wait_for_requests(daemon, daemon->options.drain_timeout, &forced)) {
         (void)sv_fail(&error, SV_DRAINING, NULL,
                       "The server shut down before the request finished.");
@@ -367,6 +425,7 @@ static void serve(struct daemon *daemon)
 {
     check_default_classifier(daemon);
     sv_listeners_log(daemon->listeners);
+    atomic_store(&daemon->is_serving, true);
     (void)sd_notifyf(
         0, "READY=1\nSTATUS=Serving on port %d%s.", sv_listeners_port(daemon->listeners),
         sv_registry_is_complete(daemon->server.registry) ? "" : "; a model failed to load");

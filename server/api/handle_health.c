@@ -63,7 +63,7 @@ static enum sv_progress fail_incomplete(struct sv_request *request)
 
 enum sv_progress sv_handle_ready(struct sv_request *request)
 {
-    if (atomic_load(&request->server->phase) == SV_PHASE_DRAINING)
+    if (atomic_load(&request->server->phase) != SV_PHASE_SERVING)
         return fail_not_ready(request, "The server is shutting down.");
     if (!sv_registry_is_complete(request->server->registry))
         return fail_incomplete(request);
@@ -74,9 +74,8 @@ enum sv_progress sv_handle_ready(struct sv_request *request)
  * requests. A model that failed to load does not stop the others. */
 enum sv_progress sv_handle_health(struct sv_request *request)
 {
-    struct sv_error error;
-    if (!sv_request_is_accepted(request, &error))
-        return sv_request_fail(request, &error);
+    if (atomic_load(&request->server->phase) != SV_PHASE_SERVING)
+        return sv_request_fail_draining(request);
     if (!sv_scheduler_is_alive(request->server->scheduler))
         return fail_not_ready(request, "The scheduler makes no progress.");
     return sv_request_respond(request, 200, "application/json");

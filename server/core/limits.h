@@ -96,6 +96,9 @@ enum {
     SV_SWEEP_MS = 50, /* how often both check deadlines */
     /* A scheduler with work and without progress for longer is not alive. */
     SV_HEARTBEAT_SECONDS_MAX = 30,
+    SV_OPEN_SECONDS_MAX = 120, /* to open one version at start; systemd waits as long */
+    /* After SIGTERM: clients with an open connection have this long to send one more request. */
+    SV_LEAVE_QUIET_MS = 1000,
     SV_FLUSH_SECONDS = 5, /* time to flush responses after drain_timeout */
     SV_RETRY_MS_MIN = 50,
     SV_RETRY_MS_MAX = 60000 /* the openai client ignores longer waits */

@@ -158,13 +158,23 @@ void sv_request_write_response(const struct sv_request *request, struct sl_buffe
     out->failed = out->failed || response->body.failed;
 }
 
-bool sv_request_is_accepted(const struct sv_request *request, struct sv_error *error)
+static bool fail_draining(struct sv_error *error)
 {
-    if (atomic_load(&request->server->phase) != SV_PHASE_DRAINING)
-        return true;
     (void)sv_fail(error, SV_DRAINING, NULL, "The server is shutting down.");
     error->retry_ms = 1000;
     return false;
+}
+
+enum sv_progress sv_request_fail_draining(struct sv_request *request)
+{
+    struct sv_error error;
+    (void)fail_draining(&error);
+    return sv_request_fail(request, &error);
+}
+
+bool sv_request_is_accepted(const struct sv_request *request, struct sv_error *error)
+{
+    return atomic_load(&request->server->phase) != SV_PHASE_DRAINING || fail_draining(error);
 }
 
 bool sv_request_check_batch_size(const struct sv_request *request, const char *param, int texts,

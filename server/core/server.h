@@ -18,6 +18,7 @@ struct sl_buffer;
 
 enum sv_phase {
     SV_PHASE_SERVING,
+    SV_PHASE_LEAVING, /* not ready, so that balancers go elsewhere; requests are accepted */
     SV_PHASE_DRAINING /* requests in progress finish; new ones are rejected */
 };
 
@@ -33,7 +34,8 @@ struct sv_server {
     struct sv_worker *worker;
     struct sv_file_store *files;
     _Atomic enum sv_phase phase;
-    atomic_int requests_in_flight; /* their response is not finished */
+    atomic_int requests_open;      /* their head was received, their response is not finished */
+    atomic_int requests_in_flight; /* received in full; their response is not finished */
     atomic_int connections;        /* open */
     _Atomic int64_t body_bytes;    /* memory held by request bodies and what was parsed from them */
     _Atomic int64_t response_bytes;        /* responses being sent, except streams */

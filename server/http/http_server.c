@@ -76,7 +76,7 @@ static void add_headers(struct MHD_Response *mhd_response, const struct sv_reque
         if (!response->long_headers[i].value.failed)
             (void)MHD_add_response_header(mhd_response, response->long_headers[i].name,
                                           response->long_headers[i].value.data);
-    if (closes || atomic_load(&request->server->phase) == SV_PHASE_DRAINING)
+    if (closes || atomic_load(&request->server->phase) != SV_PHASE_SERVING)
         (void)MHD_add_response_header(mhd_response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
@@ -220,6 +220,7 @@ static void check_framing(struct sv_exchange *x, const char *version)
 
 static void exchange_destroy(struct sv_exchange *x)
 {
+    atomic_fetch_sub(&x->http->server->requests_open, 1);
     sv_request_release(x->request);
     free(x);
 }
@@ -234,6 +235,7 @@ static struct sv_exchange *exchange_create(struct sv_http *http, struct MHD_Conn
         free(x);
         return NULL;
     }
+    atomic_fetch_add(&http->server->requests_open, 1);
     request->listener = http->listener;
     sv_peer_read(socket_of(connection), &request->caller);
     x->http = http;
@@ -483,6 +485,13 @@ struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *
         return NULL;
     }
     return http;
+}
+
+void sv_http_stop_accepting(struct sv_http *http)
+{
+    int socket = MHD_quiesce_daemon(http->daemon);
+    if (socket >= 0)
+        (void)close(socket);
 }
 
 void sv_http_stop(struct sv_http *http)

@@ -25,5 +25,7 @@ struct sv_http_options {
 struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *router,
                               struct sv_watcher *watcher, const struct sv_http_options *options,
                               struct sl_err *err) SL_MUST_CHECK;
+/* Leaves new connections to the kernel's backlog. Those that are open are served. */
+void sv_http_stop_accepting(struct sv_http *http);
 /* Closes every connection. No request may be suspended any more. NULL is fine. */
 void sv_http_stop(struct sv_http *http);

@@ -30,28 +30,43 @@ static bool split(const char *address, char host[static 256], char port[static 8
     return port[0] && strspn(port, "0123456789") == strlen(port) && strtol(port, NULL, 10) < 65536;
 }
 
-static bool is_loopback(const struct sockaddr *address)
+/* False for UNIX sockets and loopback addresses. */
+static bool is_public(const struct sockaddr *address)
 {
+    if (address->sa_family == AF_UNIX)
+        return false;
     if (address->sa_family == AF_INET) {
         const struct sockaddr_in *in = (const void *)address;
-        return ntohl(in->sin_addr.s_addr) >> 24 == 127;
+        return ntohl(in->sin_addr.s_addr) >> 24 != 127;
     }
     const struct sockaddr_in6 *in6 = (const void *)address;
-    return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+    return !IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+}
+
+union socket_address {
+    struct sockaddr any;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+    struct sockaddr_un un;
+};
+
+/* The address that a socket is bound to; all zero if there is none. */
+static union socket_address bound_address(int fd)
+{
+    union socket_address bound;
+    memset(&bound, 0, sizeof bound);
+    socklen_t size = sizeof bound;
+    if (getsockname(fd, &bound.any, &size) != 0)
+        memset(&bound, 0, sizeof bound);
+    return bound;
 }
 
 static int port_of(int fd)
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in in;
-        struct sockaddr_in6 in6;
-    } bound = {.in6 = {0}};
-
-    socklen_t size = sizeof bound;
-    if (getsockname(fd, &bound.any, &size) != 0)
-        return 0;
-    return ntohs(bound.any.sa_family == AF_INET ? bound.in.sin_port : bound.in6.sin6_port);
+    union socket_address bound = bound_address(fd);
+    return bound.any.sa_family == AF_INET    ? ntohs(bound.in.sin_port)
+           : bound.any.sa_family == AF_INET6 ? ntohs(bound.in6.sin6_port)
+                                             : 0;
 }
 
 static int open_tcp(const struct addrinfo *info)
@@ -73,6 +88,18 @@ static bool is_listen(const struct sv_address *address)
     return strcmp(address->option, "listen") == 0;
 }
 
+/* Other machines may reach the daemon only if it has keys, or its operator wants it. */
+static bool check_public(const struct sv_address *address, const struct sockaddr *resolved,
+                         struct sl_err *err)
+{
+    return address->is_public_fine || !is_public(resolved) ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "%s: '%s' can be reached from other machines and there are no API keys; set "
+                   "api_keys_file, or listen on a loopback address%s",
+                   address->option, address->text,
+                   is_listen(address) ? ", or set insecure: true" : "");
+}
+
 /* The address to listen on; the caller frees it. NULL: see err. */
 static struct addrinfo *resolve(const struct sv_address *address, struct sl_err *err)
 {
@@ -90,13 +117,8 @@ static struct addrinfo *resolve(const struct sv_address *address, struct sl_err 
                       gai_strerror(status));
         return NULL;
     }
-    if (address->is_public_fine || is_loopback(info->ai_addr))
+    if (check_public(address, info->ai_addr, err))
         return info;
-    (void)sl_fail(
-        err, SL_BAD_INPUT,
-        "%s: '%s' can be reached from other machines and there are no API keys; set api_keys_file, "
-        "or listen on a loopback address%s",
-        address->option, address->text, is_listen(address) ? ", or set insecure: true" : "");
     freeaddrinfo(info);
     return NULL;
 }
@@ -220,4 +242,33 @@ bool sv_listen(const struct sv_address *address, struct sv_socket *out, struct s
     *out = (struct sv_socket){.fd = -1};
     return sv_address_is_unix(address->text) ? listen_unix(address, out, err)
                                              : listen_tcp(address, out, err);
+}
+
+static void write_address(int fd, const union socket_address *bound,
+                          char text[static SV_OPTION_TEXT_MAX])
+{
+    char host[INET6_ADDRSTRLEN] = "";
+    if (bound->any.sa_family == AF_UNIX)
+        (void)snprintf(text, SV_OPTION_TEXT_MAX, "%s%s", unix_prefix, bound->un.sun_path);
+    else if (bound->any.sa_family == AF_INET)
+        (void)snprintf(text, SV_OPTION_TEXT_MAX, "%s:%d",
+                       inet_ntop(AF_INET, &bound->in.sin_addr, host, sizeof host), port_of(fd));
+    else
+        (void)snprintf(text, SV_OPTION_TEXT_MAX, "[%s]:%d",
+                       inet_ntop(AF_INET6, &bound->in6.sin6_addr, host, sizeof host), port_of(fd));
+}
+
+bool sv_listen_inherited(int fd, struct sv_address *address, char text[static SV_OPTION_TEXT_MAX],
+                         struct sv_socket *out, struct sl_err *err)
+{
+    union socket_address bound = bound_address(fd);
+    *out = (struct sv_socket){.fd = fd, .is_inherited = true, .port = port_of(fd)};
+    write_address(fd, &bound, text);
+    address->text = text;
+    int family = bound.any.sa_family;
+    if (family != AF_UNIX && family != AF_INET && family != AF_INET6)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "%s: a socket of the service manager is of an unknown kind",
+                       address->option);
+    return check_public(address, &bound.any, err);
 }

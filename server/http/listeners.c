@@ -3,6 +3,7 @@
 #include "core/log.h"
 #include "http/connection_watcher.h"
 #include "http/http_server.h"
+#include "http/inherited_sockets.h"
 #include "http/listener.h"
 
 #include <errno.h>
@@ -109,12 +110,51 @@ bool sv_listeners_check(const struct sv_options *options, bool has_keys, struct 
     return good;
 }
 
+/* ---- sockets of the service manager ---------------------------------------------------------- */
+
+/* A socket for inference takes the place of `listen`; one for administration that of `auto`, or it
+ * is one more. NULL: see err. */
+static struct listener *place_for(struct sv_listeners *l, bool is_admin, struct sl_err *err)
+{
+    if (!is_admin)
+        return &l->list[0];
+    for (int i = 1; i < l->count; i++)
+        if (l->list[i].is_optional && l->list[i].socket.fd < 0)
+            return &l->list[i];
+    if (l->count < LISTENERS_MAX) {
+        l->list[l->count] = (struct listener){.is_admin = true, .socket.fd = -1};
+        return &l->list[l->count++];
+    }
+    (void)sl_fail(err, SL_BAD_INPUT, "admin_listen: more than %d addresses",
+                  SV_ADMIN_ADDRESSES_MAX);
+    return NULL;
+}
+
+static bool take_inherited(struct sv_listeners *l, struct sl_err *err)
+{
+    struct sv_inherited_socket sockets[SV_INHERITED_SOCKETS_MAX];
+    int count = sv_inherited_sockets(sockets, err);
+    for (int i = 0; i < count; i++) {
+        struct listener *listener = place_for(l, sockets[i].is_admin, err);
+        if (!listener)
+            return false;
+        struct sv_address address = address_of(l, listener);
+        listener->is_optional = false;
+        if (!sv_listen_inherited(sockets[i].fd, &address, listener->address, &listener->socket,
+                                 err))
+            return false;
+    }
+    return count >= 0;
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static bool open_all(struct sv_listeners *l, struct sl_err *err)
 {
     for (int i = 0; i < l->count; i++) {
         struct sv_address address = address_of(l, &l->list[i]);
+        if (l->list[i].socket.is_inherited)
+            continue;
         if (sv_listen(&address, &l->list[i].socket, err))
             continue;
         if (!l->list[i].is_optional)
@@ -133,7 +173,7 @@ struct sv_listeners *sv_listeners_open(const struct sv_options *options, bool ha
         (void)sl_fail(err, SL_NO_MEMORY, "listeners");
         return NULL;
     }
-    if (read_addresses(l, options, has_keys, err) && open_all(l, err))
+    if (read_addresses(l, options, has_keys, err) && take_inherited(l, err) && open_all(l, err))
         return l;
     sv_listeners_close(l);
     return NULL;
@@ -191,6 +231,18 @@ void sv_listeners_log(const struct sv_listeners *l)
     for (int i = 0; i < l->count; i++)
         SV_LOG(SV_LOG_INFO, l->list[i].is_admin ? "admin listening" : "listening",
                sv_str("address", l->list[i].address), sv_int("port", l->list[i].socket.port));
+}
+
+bool sv_listeners_leave(struct sv_listeners *l)
+{
+    bool left = false;
+    for (int i = 0; i < l->count; i++) {
+        if (!l->list[i].socket.is_inherited)
+            continue;
+        sv_http_stop_accepting(l->list[i].http);
+        left = left || !l->list[i].is_admin;
+    }
+    return left;
 }
 
 void sv_listeners_cancel_all(struct sv_listeners *l)

@@ -14,7 +14,8 @@ struct sv_router;
 bool sv_listeners_check(const struct sv_options *options, bool has_keys, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* Binds all addresses. `options` must outlive it. NULL: see err. */
+/* Takes the sockets of the service manager and binds the other addresses. `options` must outlive
+ * it. NULL: see err. */
 struct sv_listeners *sv_listeners_open(const struct sv_options *options, bool has_keys,
                                        struct sl_err *err) SL_MUST_CHECK;
 /* Accepts requests. Server and router must outlive it. */
@@ -26,6 +27,9 @@ bool sv_listeners_write_ports(const struct sv_listeners *listeners, struct sl_er
 int sv_listeners_port(const struct sv_listeners *listeners); /* of `listen` */
 void sv_listeners_log(const struct sv_listeners *listeners);
 
+/* Accepts no more connections on sockets of the service manager: they wait for the daemon that is
+ * started next. True if the one for inference is such a socket. */
+bool sv_listeners_leave(struct sv_listeners *listeners);
 /* Cancels every request that waits. */
 void sv_listeners_cancel_all(struct sv_listeners *listeners);
 /* Closes every connection. No request may be suspended any more. NULL is fine. */

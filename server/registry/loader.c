@@ -123,6 +123,8 @@ static bool open_and_publish(struct sv_registry *registry, struct sv_model *mode
     char reason[SV_REASON_MAX];
     struct sl_err err = {0};
     int64_t began = sl_now_ns();
+    if (registry->options.on_open)
+        registry->options.on_open(registry->options.context, model->name);
     struct sv_model_ref *ref = sv_version_open(registry, model->name, version, &err);
     if (!ref) {
         sv_describe_failure(registry, &err, reason);

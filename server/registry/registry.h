@@ -39,6 +39,9 @@ struct sv_registry_options {
     struct sv_metrics *metrics;
     struct sv_model_host host; /* empty: versions are loaded and not run */
     int64_t drain_seconds;     /* time for requests to leave a version; 0: any */
+    /* Called before a version is opened, by the thread that opens it. May be NULL. */
+    void (*on_open)(void *context, const char *model);
+    void *context;
 };
 
 /* Also starts its thread. */

@@ -296,7 +296,7 @@ static const struct {
     {"cblas.h", {"engine/kernels/blas.c", "tests/bench/*.c"}},
     {"*intrin.h", {"engine/kernels/*"}},
     {"curl/*", {"clients/common/*.c", "clients/bench/*.c", "tests/*"}},
-    {"systemd/*", {"server/main.c"}},
+    {"systemd/*", {"server/main.c", "server/http/inherited_sockets.c"}},
     {"yaml.h", {"server/core/options_file.c"}},
     {"sqlite3.h", {"server/state/state.c"}},
     {"nettle/*", {"engine/base/file.c", "engine/base/api_key.c"}},
