@@ -9,7 +9,7 @@
 
 enum { QUERY, KEY_VALUE };
 
-enum { QUERIES_MOST = 128 };
+enum { QUERIES_MAX = 128 };
 
 /* Queries of one sequence that are computed together. */
 struct block {
@@ -213,7 +213,7 @@ static void cut(const struct sl_tape *t, struct attend *a, int queries)
         int end = i;
         while (end < queries && query_row(a, end) < sequence->first + sequence->rows)
             end++;
-        int max = t->training ? sequence->rows : QUERIES_MOST;
+        int max = t->training ? sequence->rows : QUERIES_MAX;
         do {
             int count = sl_min(end - i, max);
             if (count > 0 || t->training)
@@ -252,7 +252,7 @@ struct sl_tensor *sl_attention(struct sl_tape *t, struct sl_tensor *query,
     assert(query->cols % args.heads == 0);
     struct attend *a = sl_tape_struct(t, 1, sizeof *a);
     a->args = args;
-    size_t blocks = (size_t)query->rows / QUERIES_MOST + (size_t)t->batch->count;
+    size_t blocks = (size_t)query->rows / QUERIES_MAX + (size_t)t->batch->count;
     a->blocks = sl_tape_struct(t, blocks, sizeof *a->blocks);
     a->visible = sl_tape_struct(t, (size_t)query->rows, sizeof *a->visible);
     cut(t, a, query->rows);

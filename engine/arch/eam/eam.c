@@ -21,13 +21,13 @@
 
 #include <math.h>
 
-enum start { UNIT, SMALL };
+enum embedding_init { UNIT, SMALL };
 
 struct eam {
     struct sl_embedding embedding;
     struct sl_norm attention_norm, experts_norm;      /* no weight: not pre_norm */
     struct sl_linear_layer query, key_value, project; /* no project: one head */
-    struct sl_experts experts;
+    struct sl_moe experts;
     struct sl_linear_layer output;
     struct sl_pattern pattern; /* SL_PATTERN_NONE: no attention, A = H */
     int heads, cache_at, pool;
@@ -95,13 +95,13 @@ static void eam_build(struct sl_builder *b, void *self, const struct sl_config *
     attention_build(b, m, c);
     if (own->pre_norm)
         m->experts_norm = sl_norm_build(b, "experts_norm", c->width);
-    m->experts = sl_experts_build(
-        b, (struct sl_experts_shape){.width = c->width,
-                                     .ffn_width = c->ffn_width,
-                                     .count = own->experts,
-                                     .used = own->experts_per_token,
-                                     .dropout = c->dropout,
-                                     .load_balancing_weight = own->load_balancing_weight});
+    m->experts =
+        sl_moe_build(b, (struct sl_moe_shape){.width = c->width,
+                                              .ffn_width = c->ffn_width,
+                                              .count = own->experts,
+                                              .top_k = own->experts_per_token,
+                                              .dropout = c->dropout,
+                                              .load_balancing_weight = own->load_balancing_weight});
     int outs = m->completes ? c->vocab : c->classes;
     m->output = sl_linear_build(
         b, "output", (struct sl_linear_shape){.outs = outs, .ins = c->width, .bias = true});
@@ -110,8 +110,9 @@ static void eam_build(struct sl_builder *b, void *self, const struct sl_config *
 /* -- the layers ------------------------------------------------------------------------------- */
 
 /* Dense attention is fastest without a list; its result is an operand, for the projection. */
-static struct sl_tensor *look(struct sl_tape *t, const struct eam *m, struct sl_tensor *query,
-                              struct sl_tensor *key_value, const struct sl_rows *rows)
+static struct sl_tensor *compute_attention(struct sl_tape *t, const struct eam *m,
+                                           struct sl_tensor *query, struct sl_tensor *key_value,
+                                           const struct sl_rows *rows)
 {
     if (m->pattern.kind == SL_PATTERN_DENSE && m->project.weight)
         return sl_attention(t, query, key_value,
@@ -135,15 +136,15 @@ static struct sl_tensor *attention(struct sl_tape *t, const struct eam *m, struc
         sl_linear_apply(t, &m->key_value, x, (struct sl_linear_args){.operand = true});
     struct sl_tensor *query = sl_linear_apply(t, &m->query, sl_take_rows(t, x, rows),
                                               (struct sl_linear_args){.operand = true});
-    struct sl_tensor *context = look(t, m, query, key_value, rows);
+    struct sl_tensor *context = compute_attention(t, m, query, key_value, rows);
     if (!m->project.weight)
         return context;
     return sl_linear_apply(t, &m->project, context, (struct sl_linear_args){0});
 }
 
 /* Computes only the rows that are needed; others contribute keys and values. */
-static struct sl_tensor *attend(struct sl_tape *t, const struct eam *m, struct sl_tensor *h,
-                                const struct sl_rows *rows)
+static struct sl_tensor *attention_block(struct sl_tape *t, const struct eam *m,
+                                         struct sl_tensor *h, const struct sl_rows *rows)
 {
     if (m->pattern.kind == SL_PATTERN_NONE)
         return sl_take_rows(t, h, rows);
@@ -154,14 +155,13 @@ static struct sl_tensor *attend(struct sl_tape *t, const struct eam *m, struct s
                        (struct sl_residual_args){.dropout = m->dropout});
 }
 
-static struct sl_tensor *mix(struct sl_tape *t, const struct eam *m, struct sl_tensor *h,
-                             const int32_t *origin)
+static struct sl_tensor *mix_experts(struct sl_tape *t, const struct eam *m, struct sl_tensor *h,
+                                     const int32_t *origin)
 {
     if (!m->experts_norm.weight)
-        return sl_experts_apply(t, &m->experts, h, origin);
+        return sl_moe_apply(t, &m->experts, h, origin);
     struct sl_tensor *x = sl_norm_apply(t, &m->experts_norm, h);
-    return sl_residual(t, h, sl_experts_apply(t, &m->experts, x, origin),
-                       (struct sl_residual_args){0});
+    return sl_residual(t, h, sl_moe_apply(t, &m->experts, x, origin), (struct sl_residual_args){0});
 }
 
 /* The windows of tokens, and the windows of each sequence. */
@@ -209,10 +209,10 @@ static struct sl_tensor *eam_forward(struct sl_tape *t, const void *self)
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
     sl_stats_add_layer(t, NULL);
     if (m->completes)
-        return output(t, m, mix(t, m, attend(t, m, h, t->batch->wanted), NULL));
+        return output(t, m, mix_experts(t, m, attention_block(t, m, h, t->batch->wanted), NULL));
     struct windows w = windows_of(t, m->pool);
-    h = sl_segment_mean(t, attend(t, m, h, NULL), &w.tokens);
-    h = mix(t, m, h, w.tokens.first);
+    h = sl_segment_mean(t, attention_block(t, m, h, NULL), &w.tokens);
+    h = mix_experts(t, m, h, w.tokens.first);
     return output(t, m, sl_segment_mean(t, h, &w.sequences));
 }
 
@@ -245,7 +245,7 @@ static const char *const patterns[] = {[SL_PATTERN_LOG] = "log",
                                        [SL_PATTERN_DENSE] = "dense",
                                        [SL_PATTERN_NONE] = "none",
                                        NULL};
-static const char *const starts[] = {[UNIT] = "unit", [SMALL] = "small", NULL};
+static const char *const embedding_init_names[] = {[UNIT] = "unit", [SMALL] = "small", NULL};
 
 static const struct sl_param hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 128, "features per token (d)"),
@@ -269,7 +269,7 @@ static const struct sl_param hypers[] = {
                     "weight of the load-balancing loss with top-k experts; often 0.01"),
     SL_OWN_FLAG_ROW(sl_eam_config, pre_norm, 0,
                     "apply norms before and residuals around each sublayer"),
-    SL_OWN_CHOICE_ROW(sl_eam_config, embedding_init, starts, SMALL, UNIT,
+    SL_OWN_CHOICE_ROW(sl_eam_config, embedding_init, embedding_init_names, SMALL, UNIT,
                       "initial token embeddings: N(0, 1), N(0, 0.02^2)"),
     SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1,
                 "dropout probability after attention and in experts"),

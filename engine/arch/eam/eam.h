@@ -54,40 +54,40 @@ struct sl_tensor *sl_sparse_attention(struct sl_tape *t, struct sl_tensor *query
                                       struct sl_tensor *key_value,
                                       struct sl_sparse_attention_args args);
 
-/* z_{i, p c + j} = share_{i, p} x_{i, p c + j}: a row of x has a slice of c columns for each column
- * of `share`. x: operand. Result: operand. */
-struct sl_tensor *sl_scale_slices(struct sl_tape *t, struct sl_tensor *x,
-                                  struct sl_tensor *gate_weights);
+/* z_{i, p c + j} = gate_{i, p} x_{i, p c + j}: a row of x has a slice of c columns for each expert
+ * p. x: operand. Result: operand. */
+struct sl_tensor *sl_scale_by_gates(struct sl_tape *t, struct sl_tensor *x,
+                                    struct sl_tensor *gate_weights);
 
-/* The assignment of rows to experts, each row to `used` of them. A place is a row at an expert;
- * places are numbered expert by expert. */
+/* The assignment of rows to experts, each row to `top_k` of them. A slot is a row at an expert;
+ * slots are numbered expert by expert. */
 struct sl_expert_assignment {
-    int rows, used, experts;
-    int32_t *first;  /* per expert, its first place; and one past the last */
+    int rows, top_k, experts;
+    int32_t *first;  /* per expert, its first slot; and one past the last */
     int32_t *expert; /* rows x used: the experts of each row, ascending, */
-    int32_t *place;  /* and its places there */
-    int32_t *row;    /* per place: its row, */
+    int32_t *slot;   /* and its slots there */
+    int32_t *row;    /* per slot: its row, */
     int32_t *origin; /* and the row of the batch that it comes from: see sl_linear_args */
 };
 
 /* The experts with the largest gate weights; among equal ones, those with lower numbers. The choice
- * has no gradient. origin: see sl_linear_args, per row of `shares`. */
+ * has no gradient. origin: see sl_linear_args, per row of `gate_weights`. */
 const struct sl_expert_assignment *sl_assign_experts(struct sl_tape *t,
-                                                     const struct sl_tensor *gate_weights, int used,
-                                                     const int32_t *origin);
+                                                     const struct sl_tensor *gate_weights,
+                                                     int top_k, const int32_t *origin);
 /* Gate weights of the chosen experts, 0 for the others; divided by their sum if there are two or
  * more. */
 struct sl_tensor *sl_topk_gates(struct sl_tape *t, struct sl_tensor *gate_weights,
                                 const struct sl_expert_assignment *assignment);
-/* y_place = x_row. */
+/* y_slot = x_row. */
 struct sl_tensor *sl_dispatch_to_experts(struct sl_tape *t, struct sl_tensor *x,
                                          const struct sl_expert_assignment *assignment);
-/* y_row = sum over its experts of share_{row, expert} x_place. */
+/* y_row = sum over its experts of gate_{row, expert} x_slot. */
 struct sl_tensor *sl_combine_experts(struct sl_tape *t, struct sl_tensor *x,
                                      struct sl_tensor *gate_weights,
                                      const struct sl_expert_assignment *assignment);
-/* Adds weight * K * sum over experts of (part of the rows sent there) (mean share) to the loss,
- * scaled by this batch's fraction of the whole training batch. Fedus et al. 2021, eq. 4; no
+/* Adds weight * K * sum over experts of (fraction of the rows sent there) (mean gate weight) to the
+ * loss, scaled by this batch's fraction of the whole training batch. Fedus et al. 2021, eq. 4; no
  * gradient passes the first factor. */
 void sl_load_balancing_loss(struct sl_tape *t, struct sl_tensor *gate_weights,
                             const struct sl_expert_assignment *assignment, float weight);
@@ -96,26 +96,26 @@ void sl_load_balancing_loss(struct sl_tape *t, struct sl_tensor *gate_weights,
 
 /* A mixture of `count` MLPs with a gate per row. used 0: the sum of all, weighted by the gate; else
  * only those with the largest gate weights are computed. */
-struct sl_experts_shape {
-    int width, ffn_width, count, used;
+struct sl_moe_shape {
+    int width, ffn_width, count, top_k;
     float dropout;               /* of the hidden features */
     float load_balancing_weight; /* of the load-balancing loss; used > 0 only */
 };
 
 /* The weights of one expert, which are copies of parts of all. */
-struct sl_expert {
+struct sl_expert_weights {
     const struct sl_parameter *up, *down;
 };
 
-struct sl_experts {
+struct sl_moe {
     struct sl_linear_layer gate;
     struct sl_parameter *up, *up_bias;     /* count * hidden x width */
     struct sl_parameter *down, *down_bias; /* width x count * hidden, width x count */
-    const struct sl_expert *each;          /* NULL when every row uses all experts */
-    int count, ffn_width, used;
+    const struct sl_expert_weights *each;  /* NULL when every row uses all experts */
+    int count, ffn_width, top_k;
     float dropout, load_balancing_weight;
 };
-struct sl_experts sl_experts_build(struct sl_builder *b, struct sl_experts_shape shape);
+struct sl_moe sl_moe_build(struct sl_builder *b, struct sl_moe_shape shape);
 /* origin: as in struct sl_linear_args. */
-struct sl_tensor *sl_experts_apply(struct sl_tape *t, const struct sl_experts *e,
-                                   struct sl_tensor *x, const int32_t *origin);
+struct sl_tensor *sl_moe_apply(struct sl_tape *t, const struct sl_moe *e, struct sl_tensor *x,
+                               const int32_t *origin);

@@ -11,41 +11,41 @@ enum { ROWS = 64 };
 
 /* -- the choice, which has no gradient -------------------------------------------- */
 
-/* Whether fewer than `used` experts have a larger gate weight, or an equal one and a lower
+/* Whether fewer than `top_k` experts have a larger gate weight, or an equal one and a lower
  * number. */
-static bool is_in_top_k(const float *gate_weights, int experts, int expert, int used)
+static bool is_in_top_k(const float *gate_weights, int experts, int expert, int top_k)
 {
     int before = 0;
     for (int e = 0; e < experts; e++)
         before += gate_weights[e] > gate_weights[expert] ||
                   (e < expert && gate_weights[e] == gate_weights[expert]);
-    return before < used;
+    return before < top_k;
 }
 
-static void choose(struct sl_expert_assignment *assignment, const struct sl_tensor *gate_weights,
-                   int row)
+static void choose_top_k(struct sl_expert_assignment *assignment,
+                         const struct sl_tensor *gate_weights, int row)
 {
-    int32_t *chosen = assignment->expert + (size_t)row * (size_t)assignment->used;
+    int32_t *chosen = assignment->expert + (size_t)row * (size_t)assignment->top_k;
     int count = 0;
-    for (int e = 0; e < assignment->experts && count < assignment->used; e++)
-        if (is_in_top_k(sl_row(gate_weights, row), assignment->experts, e, assignment->used))
+    for (int e = 0; e < assignment->experts && count < assignment->top_k; e++)
+        if (is_in_top_k(sl_row(gate_weights, row), assignment->experts, e, assignment->top_k))
             chosen[count++] = e;
-    assert(count == assignment->used); /* comparisons with NaN exclude nothing */
+    assert(count == assignment->top_k); /* comparisons with NaN exclude nothing */
 }
 
 /* Numbers the places expert by expert, in the order of rows. */
-static void number_places(struct sl_expert_assignment *assignment, const int32_t *origin)
+static void number_slots(struct sl_expert_assignment *assignment, const int32_t *origin)
 {
-    int count = assignment->rows * assignment->used;
+    int count = assignment->rows * assignment->top_k;
     for (int i = 0; i < count; i++)
         assignment->first[assignment->expert[i] + 1]++;
     for (int e = 0; e < assignment->experts; e++)
         assignment->first[e + 1] += assignment->first[e];
     for (int i = 0; i < count; i++) {
-        int row = i / assignment->used, place = assignment->first[assignment->expert[i]]++;
-        assignment->place[i] = place;
-        assignment->row[place] = row;
-        assignment->origin[place] = origin ? origin[row] : row;
+        int row = i / assignment->top_k, slot = assignment->first[assignment->expert[i]]++;
+        assignment->slot[i] = slot;
+        assignment->row[slot] = row;
+        assignment->origin[slot] = origin ? origin[row] : row;
     }
     for (int e = assignment->experts; e > 0; e--)
         assignment->first[e] = assignment->first[e - 1];
@@ -53,35 +53,35 @@ static void number_places(struct sl_expert_assignment *assignment, const int32_t
 }
 
 const struct sl_expert_assignment *sl_assign_experts(struct sl_tape *t,
-                                                     const struct sl_tensor *gate_weights, int used,
-                                                     const int32_t *origin)
+                                                     const struct sl_tensor *gate_weights,
+                                                     int top_k, const int32_t *origin)
 {
-    assert(used >= 1);
-    assert(used <= gate_weights->cols);
+    assert(top_k >= 1);
+    assert(top_k <= gate_weights->cols);
     struct sl_expert_assignment *assignment = sl_tape_struct(t, 1, sizeof *assignment);
-    size_t count = (size_t)gate_weights->rows * (size_t)used;
+    size_t count = (size_t)gate_weights->rows * (size_t)top_k;
     *assignment = (struct sl_expert_assignment){
-        .rows = gate_weights->rows, .used = used, .experts = gate_weights->cols};
+        .rows = gate_weights->rows, .top_k = top_k, .experts = gate_weights->cols};
     assignment->first =
         sl_tape_struct(t, (size_t)gate_weights->cols + 1, sizeof *assignment->first);
     assignment->expert = sl_tape_take(t, count, sizeof *assignment->expert);
-    assignment->place = sl_tape_take(t, count, sizeof *assignment->place);
+    assignment->slot = sl_tape_take(t, count, sizeof *assignment->slot);
     assignment->row = sl_tape_take(t, count, sizeof *assignment->row);
     assignment->origin = sl_tape_take(t, count, sizeof *assignment->origin);
     if (sl_tape_is_dry(t))
         return assignment;
     for (int r = 0; r < assignment->rows; r++)
-        choose(assignment, gate_weights, r);
-    number_places(assignment, origin);
+        choose_top_k(assignment, gate_weights, r);
+    number_slots(assignment, origin);
     return assignment;
 }
 
 /* -- gate weights of the chosen experts
- * --------------------------------------------------------------------- */
+ * ----------------------------------------------------------------- */
 
 static const int32_t *chosen_of(const struct sl_expert_assignment *assignment, int row)
 {
-    return assignment->expert + (size_t)row * (size_t)assignment->used;
+    return assignment->expert + (size_t)row * (size_t)assignment->top_k;
 }
 
 /* The chosen gate weights are divided by their sum, or by 1 when there is only one: divided by
@@ -90,9 +90,9 @@ static float total_of(const struct sl_expert_assignment *assignment, const float
                       int row)
 {
     float total = 0.0f;
-    for (int j = 0; j < assignment->used; j++)
+    for (int j = 0; j < assignment->top_k; j++)
         total += gate_weights[chosen_of(assignment, row)[j]];
-    return assignment->used == 1 ? 1.0f : total;
+    return assignment->top_k == 1 ? 1.0f : total;
 }
 
 static void topk_gates_forward(const struct sl_node *n)
@@ -102,7 +102,7 @@ static void topk_gates_forward(const struct sl_node *n)
         const float *x = sl_row(n->in[X], r);
         float *y = sl_row(n->out, r), total = total_of(assignment, x, r);
         memset(y, 0, (size_t)n->out->cols * sizeof *y);
-        for (int j = 0; j < assignment->used; j++) {
+        for (int j = 0; j < assignment->top_k; j++) {
             int e = chosen_of(assignment, r)[j];
             y[e] = x[e] / total;
         }
@@ -117,10 +117,10 @@ static void topk_gates_backward(const struct sl_node *n)
     for (int r = 0; r < n->out->rows; r++) {
         const float *y = sl_row(n->out, r), *dy = sl_grad_row(n->out, r);
         float *dx = sl_grad_row(n->in[X], r), total = total_of(assignment, sl_row(n->in[X], r), r);
-        float mean = assignment->used == 1 ? 0.0f : n->tape->kernels->dot(dy, y, n->out->cols);
+        float mean = assignment->top_k == 1 ? 0.0f : n->tape->kernels->dot(dy, y, n->out->cols);
         if (n->overwrite[X])
             memset(dx, 0, bytes);
-        for (int j = 0; j < assignment->used; j++) {
+        for (int j = 0; j < assignment->top_k; j++) {
             int e = chosen_of(assignment, r)[j];
             dx[e] += (dy[e] - mean) / total;
         }
@@ -141,42 +141,41 @@ struct sl_tensor *sl_topk_gates(struct sl_tape *t, struct sl_tensor *gate_weight
         t, (struct sl_node){.op = &chosen, .out = out, .in = {gate_weights}, .args = assignment});
 }
 
-/* -- rows to experts
- * ------------------------------------------------------------------------------------ */
+/* -- rows to experts ----------------------------------------------------------------- */
 
-static void dispatch_rows(void *ctx, int first, int last, int worker)
+static void dispatch_forward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct sl_expert_assignment *assignment = n->args;
     const size_t bytes = n->out->stride * sl_type_bytes(n->out->type);
     (void)worker;
-    for (int place = first; place < last; place++)
-        memcpy(sl_row_any(n->out, place), sl_row_any(n->in[X], assignment->row[place]), bytes);
+    for (int slot = first; slot < last; slot++)
+        memcpy(sl_row_any(n->out, slot), sl_row_any(n->in[X], assignment->row[slot]), bytes);
 }
 
 static void dispatch_forward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->out->rows, ROWS, dispatch_rows);
+    sl_node_parallel(n, n->out->rows, ROWS, dispatch_forward_rows);
 }
 
-static void return_rows(void *ctx, int first, int last, int worker)
+static void dispatch_backward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct sl_expert_assignment *assignment = n->args;
     (void)worker;
     for (int r = first; r < last; r++) {
-        const int32_t *places = assignment->place + (size_t)r * (size_t)assignment->used;
+        const int32_t *slots = assignment->slot + (size_t)r * (size_t)assignment->top_k;
         float *dx = sl_grad_row(n->in[X], r);
         if (n->overwrite[X])
             memset(dx, 0, (size_t)n->out->cols * sizeof *dx);
-        for (int j = 0; j < assignment->used; j++)
-            n->tape->kernels->axpy(dx, 1.0f, sl_grad_row(n->out, places[j]), n->out->cols);
+        for (int j = 0; j < assignment->top_k; j++)
+            n->tape->kernels->axpy(dx, 1.0f, sl_grad_row(n->out, slots[j]), n->out->cols);
     }
 }
 
 static void dispatch_backward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->in[X]->rows, ROWS, return_rows);
+    sl_node_parallel(n, n->in[X]->rows, ROWS, dispatch_backward_rows);
 }
 
 static const struct sl_op dispatch = {.name = "dispatch_to_experts",
@@ -187,40 +186,39 @@ struct sl_tensor *sl_dispatch_to_experts(struct sl_tape *t, struct sl_tensor *x,
                                          const struct sl_expert_assignment *assignment)
 {
     assert(x->rows == assignment->rows);
-    int places = assignment->rows * assignment->used;
-    struct sl_tensor *out = x->type == SL_F32 ? sl_tensor_take(t, places, x->cols)
-                                              : sl_operand_take(t, places, x->cols);
+    int slots = assignment->rows * assignment->top_k;
+    struct sl_tensor *out =
+        x->type == SL_F32 ? sl_tensor_take(t, slots, x->cols) : sl_operand_take(t, slots, x->cols);
     assert(out->stride == x->stride);
     return sl_tape_run(
         t, (struct sl_node){.op = &dispatch, .out = out, .in = {x}, .args = assignment});
 }
 
-/* -- experts to rows
- * --------------------------------------------------------------------------------- */
+/* -- experts to rows ----------------------------------------------------------------- */
 
-static void combine_rows(void *ctx, int first, int last, int worker)
+static void combine_forward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct sl_expert_assignment *assignment = n->args;
     (void)worker;
     for (int r = first; r < last; r++) {
-        const int32_t *places = assignment->place + (size_t)r * (size_t)assignment->used;
+        const int32_t *slots = assignment->slot + (size_t)r * (size_t)assignment->top_k;
         float *y = sl_row(n->out, r);
         memset(y, 0, (size_t)n->out->cols * sizeof *y);
-        for (int j = 0; j < assignment->used; j++) {
+        for (int j = 0; j < assignment->top_k; j++) {
             float gate_weight = sl_row(n->in[GATE_WEIGHTS], r)[chosen_of(assignment, r)[j]];
-            n->tape->kernels->axpy(y, gate_weight, sl_row(n->in[X], places[j]), n->out->cols);
+            n->tape->kernels->axpy(y, gate_weight, sl_row(n->in[X], slots[j]), n->out->cols);
         }
     }
 }
 
 static void combine_forward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->out->rows, ROWS, combine_rows);
+    sl_node_parallel(n, n->out->rows, ROWS, combine_forward_rows);
 }
 
-/* dx_place = share dy,  dshare = <dy, x_place>. */
-static void divide_rows(void *ctx, int first, int last, int worker)
+/* dx_slot = gate dy,  dgate = <dy, x_slot>. */
+static void combine_backward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct sl_expert_assignment *assignment = n->args;
@@ -228,15 +226,15 @@ static void divide_rows(void *ctx, int first, int last, int worker)
     const struct sl_tensor *x = n->in[X], *gate_weights = n->in[GATE_WEIGHTS];
     (void)worker;
     for (int r = first; r < last; r++) {
-        const int32_t *places = assignment->place + (size_t)r * (size_t)assignment->used;
+        const int32_t *slots = assignment->slot + (size_t)r * (size_t)assignment->top_k;
         const float *dy = sl_grad_row(n->out, r);
         float *dgate_weights = sl_grad_row(gate_weights, r);
         if (n->overwrite[GATE_WEIGHTS])
             memset(dgate_weights, 0, (size_t)gate_weights->cols * sizeof *dgate_weights);
-        for (int j = 0; j < assignment->used; j++) {
+        for (int j = 0; j < assignment->top_k; j++) {
             int e = chosen_of(assignment, r)[j];
-            dgate_weights[e] += k->dot(dy, sl_row(x, places[j]), x->cols);
-            k->scale(sl_grad_row(x, places[j]), sl_row(gate_weights, r)[e], dy, x->cols);
+            dgate_weights[e] += k->dot(dy, sl_row(x, slots[j]), x->cols);
+            k->scale(sl_grad_row(x, slots[j]), sl_row(gate_weights, r)[e], dy, x->cols);
         }
     }
 }
@@ -244,7 +242,7 @@ static void divide_rows(void *ctx, int first, int last, int worker)
 static void combine_backward(const struct sl_node *n)
 {
     assert(n->overwrite[X]);
-    sl_node_parallel(n, n->out->rows, ROWS, divide_rows);
+    sl_node_parallel(n, n->out->rows, ROWS, combine_backward_rows);
 }
 
 static const struct sl_op combine = {.name = "combine_experts",
@@ -255,7 +253,7 @@ struct sl_tensor *sl_combine_experts(struct sl_tape *t, struct sl_tensor *x,
                                      struct sl_tensor *gate_weights,
                                      const struct sl_expert_assignment *assignment)
 {
-    assert(x->rows == assignment->rows * assignment->used);
+    assert(x->rows == assignment->rows * assignment->top_k);
     assert(gate_weights->rows == assignment->rows);
     struct sl_tensor *out = sl_tensor_take(t, assignment->rows, x->cols);
     return sl_tape_run(
@@ -267,7 +265,7 @@ struct sl_tensor *sl_combine_experts(struct sl_tape *t, struct sl_tensor *x,
 
 struct balance {
     const struct sl_expert_assignment *assignment;
-    double weight; /* of one row's share, before the expert's load */
+    double weight; /* of one row's gate weight, before the expert's load */
 };
 
 static double load_of(const struct sl_expert_assignment *assignment, int expert)

@@ -133,7 +133,7 @@ static struct sl_row_list row_list_of(const struct head *h, size_t stride)
 }
 
 /* Lists the keys of query i and their probabilities. */
-static void look(struct head *h, const struct sl_node *n, int i)
+static void compute_probabilities(struct head *h, const struct sl_node *n, int i)
 {
     const struct sparse *a = n->args;
     const struct sl_sequence *s = &n->tape->batch->sequences[h->sequence];
@@ -148,7 +148,7 @@ static void look(struct head *h, const struct sl_node *n, int i)
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-static void write_out(const struct head *h, const struct sl_node *n, int i)
+static void write_output(const struct head *h, const struct sl_node *n, int i)
 {
     void *out = sl_columns(n->out, i, h->column);
     const void *row = h->out;
@@ -162,10 +162,10 @@ static void write_out(const struct head *h, const struct sl_node *n, int i)
 
 static void forward_query(struct head *h, const struct sl_node *n, int i)
 {
-    look(h, n, i);
+    compute_probabilities(h, n, i);
     const struct sl_row_list values = row_list_of(h, h->stride);
     h->kernels->gather_sum(h->out, h->p, h->v, &values);
-    write_out(h, n, i);
+    write_output(h, n, i);
 }
 
 static void forward_units(void *ctx, int first, int last, int worker)
@@ -202,7 +202,7 @@ static void backward_query(struct head *h, const struct sl_node *n, int i)
     const struct sl_tensor *kv = n->in[KEY_VALUE];
     const float *dout = sl_grad_row(n->out, i) + h->column;
     float *dk = sl_grad_row(kv, n->tape->batch->sequences[h->sequence].first) + h->column;
-    look(h, n, i);
+    compute_probabilities(h, n, i);
     const struct sl_row_list rows = row_list_of(h, h->stride);
     const struct sl_row_list gradients = row_list_of(h, (size_t)kv->cols);
     h->kernels->gather_dot(h->ds, 1.0f, dout, h->v, &rows);
@@ -254,7 +254,7 @@ static const struct sl_op sparse = {.name = "sparse_attention",
 
 /* -- recording ---------------------------------------------------------------------------- */
 
-static void divide(const struct sl_tape *t, struct sparse *a, int queries)
+static void assign_queries(const struct sl_tape *t, struct sparse *a, int queries)
 {
     int i = 0;
     for (int s = 0; s < t->batch->count; s++) {
@@ -287,7 +287,7 @@ struct sl_tensor *sl_sparse_attention(struct sl_tape *t, struct sl_tensor *query
     struct sparse *a = sl_tape_struct(t, 1, sizeof *a);
     a->args = args;
     a->queries = sl_tape_struct(t, (size_t)t->batch->count, sizeof *a->queries);
-    divide(t, a, query->rows);
+    assign_queries(t, a, query->rows);
     struct sl_tensor *out = args.operand ? sl_operand_take(t, query->rows, query->cols)
                                          : sl_tensor_take(t, query->rows, query->cols);
     return sl_tape_run(

@@ -9,7 +9,7 @@
  *              p_i = min(sigmoid(v_t h_i + c_t), what is left of 1);  y += p_0 h_0           3.4
  *     logits = W y + b                                  of the first token alone (+ n-grams)
  *     loss += kl_weight annealed(progress) mean_i KL(p_i, geometric(ponder_prior_mean))      4.2
- *     loss += entropy_weight mean_i sum_b a_ib log a_ib  of the first step's shares           4.3
+ *     loss += entropy_weight mean_i sum_b a_ib log a_ib  of the first step's assignments      4.3
  *
  * Where the paper is silent, this follows its authors' code: halting scores have a layer for each
  * step, halted tokens still change and are still attended to, positions are sines, the norm has
@@ -29,7 +29,7 @@ struct epsilon {
     struct sl_norm attention_norm, mlp_norm;
     struct sl_histogram_attention attention;
     struct sl_spectral_linear up, down;
-    struct sl_halting halting;
+    struct sl_halting_layer halting;
     struct sl_linear_layer classify; /* without weight: completion, which uses the head */
     struct sl_wide_ngrams bag;
     struct sl_head head;
@@ -85,11 +85,11 @@ static void epsilon_build(struct sl_builder *b, void *self, const struct sl_conf
     m->mlp_norm = sl_norm_build(b, "mlp_norm", c->width);
     m->up = sl_spectral_linear_build(b, "mlp.up", c->ffn_width, c->width);
     m->down = sl_spectral_linear_build(b, "mlp.down", c->width, c->ffn_width);
-    m->halting =
-        sl_halting_build(b, (struct sl_halting_shape){.width = c->width,
-                                                      .max_steps = c->depth,
-                                                      .kl_weight = own->kl_weight,
-                                                      .prior_mean = own->ponder_prior_mean});
+    m->halting = sl_halting_layer_build(
+        b, (struct sl_halting_layer_shape){.width = c->width,
+                                           .max_steps = c->depth,
+                                           .kl_weight = own->kl_weight,
+                                           .prior_mean = own->ponder_prior_mean});
     if (c->task == SL_TASK_COMPLETION) {
         m->head = sl_head_build(b, (struct sl_head_shape){.embedding = m->embedding});
         return;
@@ -107,11 +107,11 @@ static void epsilon_build(struct sl_builder *b, void *self, const struct sl_conf
 
 /* Both updates of some rows of h, given their attention to the bins. */
 static struct sl_tensor *update(struct sl_tape *t, const struct epsilon *m, struct sl_tensor *h,
-                                struct sl_tensor *read, struct sl_gate gate)
+                                struct sl_tensor *attended, struct sl_gate gate)
 {
     struct sl_residual_args args = {
         .gate = gate.value, .rows = gate.rows, .dropout = m->dropout, .scale = m->residual_scale};
-    h = sl_residual(t, h, read, args);
+    h = sl_residual(t, h, attended, args);
     struct sl_tensor *x = sl_take_rows(t, h, gate.rows);
     x = sl_centernorm(t, x, m->mlp_norm.weight, m->mlp_norm.bias);
     x = sl_mlp_apply(t, &m->up.layer, &m->down.layer, x,
@@ -119,11 +119,11 @@ static struct sl_tensor *update(struct sl_tape *t, const struct epsilon *m, stru
     return sl_residual(t, h, x, args);
 }
 
-static void update_stream(struct sl_tape *t, const struct epsilon *m, struct sl_recurrence *s,
-                          struct sl_tensor *x, struct sl_tensor *bins, const struct sl_rows *rows)
+static void update_rows(struct sl_tape *t, const struct epsilon *m, struct sl_recurrence *s,
+                        struct sl_tensor *x, struct sl_tensor *bins, const struct sl_rows *rows)
 {
-    struct sl_tensor *read = sl_histogram_attention_read(t, &m->attention, s, x, bins, rows);
-    s->h = update(t, m, s->h, read, (struct sl_gate){.rows = rows});
+    struct sl_tensor *attended = sl_histogram_attention_apply(t, &m->attention, s, x, bins, rows);
+    s->h = update(t, m, s->h, attended, (struct sl_gate){.rows = rows});
 }
 
 static float entropy_weight(const struct epsilon *m, int step)
@@ -135,18 +135,18 @@ static void step(struct sl_tape *t, const struct epsilon *m, struct sl_recurrenc
 {
     struct sl_tensor *x = sl_centernorm(t, s->h, m->attention_norm.weight, m->attention_norm.bias);
     struct sl_tensor *bins =
-        sl_histogram_attention_fill(t, &m->attention, s, x, entropy_weight(m, s->step));
-    update_stream(t, m, s, x, bins, s->leaders);
-    sl_halting_apply(t, &m->halting, s);
-    if (s->followers)
-        update_stream(t, m, s, x, bins, s->followers);
+        sl_histogram_attention_bin_means(t, &m->attention, s, x, entropy_weight(m, s->step));
+    update_rows(t, m, s, x, bins, s->first_tokens);
+    sl_halting_layer_apply(t, &m->halting, s);
+    if (s->other_tokens)
+        update_rows(t, m, s, x, bins, s->other_tokens);
     sl_recurrence_advance(t, s);
 }
 
 static struct sl_tensor *classify(struct sl_tape *t, const struct epsilon *m, struct sl_tensor *h)
 {
     struct sl_recurrence *s = sl_recurrence_begin(t, h, m->depth, m->padding_token);
-    while (sl_recurrence_runs(t, s)) {
+    while (sl_recurrence_has_next(t, s)) {
         size_t mark = sl_tape_mark(t);
         step(t, m, s);
         sl_tape_forget(t, mark);
@@ -158,12 +158,12 @@ static struct sl_tensor *classify(struct sl_tape *t, const struct epsilon *m, st
 
 static void step_causal(struct sl_tape *t, const struct epsilon *m, struct sl_causal_recurrence *w)
 {
-    struct sl_tensor *x = sl_take_rows(t, w->h, w->moved);
+    struct sl_tensor *x = sl_take_rows(t, w->h, w->computed_rows);
     x = sl_centernorm(t, x, m->attention_norm.weight, m->attention_norm.bias);
-    struct sl_tensor *read =
-        sl_histogram_attention_causal(t, &m->attention, w, x, entropy_weight(m, w->step));
-    w->h = update(t, m, w->h, read, w->gate);
-    sl_halting_apply_causal(t, &m->halting, w);
+    struct sl_tensor *attended =
+        sl_histogram_attention_apply_causal(t, &m->attention, w, x, entropy_weight(m, w->step));
+    w->h = update(t, m, w->h, attended, w->gate);
+    sl_halting_layer_apply_causal(t, &m->halting, w);
     sl_causal_recurrence_advance(t, w);
 }
 
@@ -171,7 +171,7 @@ static struct sl_tensor *complete(struct sl_tape *t, const struct epsilon *m, st
 {
     struct sl_causal_recurrence *w = sl_causal_recurrence_begin(t, h, m->depth);
     sl_histogram_attention_begin(t, &m->attention, w);
-    while (sl_causal_recurrence_runs(t, w)) {
+    while (sl_causal_recurrence_has_next(t, w)) {
         size_t mark = sl_tape_mark(t);
         step_causal(t, m, w);
         sl_tape_forget(t, mark);

@@ -13,9 +13,9 @@ enum { KEY_VALUE };
 
 enum { ASSIGN };
 
-static const float min_share = 1e-9f;
+static const float assignment_min = 1e-9f;
 
-struct sharing {
+struct assign {
     struct sl_histogram_assign_args args;
     struct sl_bins_shape shape;
 };
@@ -34,14 +34,14 @@ static size_t pieces_of(const struct sl_node *n)
     return (size_t)sl_ceil_div(n->out->rows, SL_TILE_ROWS);
 }
 
-static size_t tile_floats(const struct sharing *a)
+static size_t tile_floats(const struct assign *a)
 {
     return SL_TILE_ROWS * (size_t)a->shape.bins;
 }
 
 static size_t histogram_assign_scratch(const struct sl_node *n, bool backward)
 {
-    const struct sharing *a = n->args;
+    const struct assign *a = n->args;
     size_t threads = (size_t)sl_pool_threads(n->tape->pool);
     size_t assign = sl_parameter_floats(n->parameter[ASSIGN]);
     if (!backward)
@@ -52,17 +52,17 @@ static size_t histogram_assign_scratch(const struct sl_node *n, bool backward)
 /* One head's keys, from a row on. */
 static const float *keys_of(const struct sl_node *n, int row, int head)
 {
-    const struct sharing *a = n->args;
+    const struct assign *a = n->args;
     return sl_row(n->in[KEY_VALUE], row) + sl_head_column(&a->shape, head);
 }
 
 /* Numbers in one head's part of A. */
-static size_t assign_floats(const struct sharing *a)
+static size_t assign_floats(const struct assign *a)
 {
     return sl_bins_floats(&a->shape) / 2;
 }
 
-static bool is_padding(const struct sharing *a, int row)
+static bool is_padding(const struct assign *a, int row)
 {
     return a->args.padding && a->args.padding[row];
 }
@@ -72,7 +72,7 @@ static bool is_padding(const struct sharing *a, int row)
 /* The softmax of one row of one head, and its entropy loss. */
 static double assignment_row(const struct sl_node *n, int row, float *assignments)
 {
-    const struct sharing *a = n->args;
+    const struct assign *a = n->args;
     bool padding = is_padding(a, row);
     double entropy = 0.0;
     if (padding && !a->args.bin_padding) {
@@ -81,7 +81,7 @@ static double assignment_row(const struct sl_node *n, int row, float *assignment
     }
     (void)n->tape->kernels->softmax(assignments, a->shape.bins);
     for (int b = 0; a->args.entropy_weight > 0.0f && !padding && b < a->shape.bins; b++)
-        entropy += (double)(assignments[b] * logf(fmaxf(assignments[b], min_share)));
+        entropy += (double)(assignments[b] * logf(fmaxf(assignments[b], assignment_min)));
     return entropy;
 }
 
@@ -89,7 +89,7 @@ static void histogram_assign_forward_rows(void *ctx, int first, int last, int wo
 {
     const struct histogram_assign_ctx *p = ctx;
     const struct sl_node *n = p->n;
-    const struct sharing *a = n->args;
+    const struct assign *a = n->args;
     double entropy = 0.0;
     (void)worker;
     for (int h = 0; h < a->shape.heads; h++) {
@@ -113,7 +113,7 @@ static void histogram_assign_forward_rows(void *ctx, int first, int last, int wo
 
 static void histogram_assign_forward(const struct sl_node *n)
 {
-    const struct sharing *a = n->args;
+    const struct assign *a = n->args;
     struct histogram_assign_ctx p = {
         .n = n, .entropy_sums = sl_tape_scratch(n, histogram_assign_scratch(n, false))};
     sl_parallel(n->tape->pool, n->out->rows, SL_TILE_ROWS, histogram_assign_forward_rows, &p);
@@ -129,14 +129,14 @@ static void histogram_assign_forward(const struct sl_node *n)
  * <a_i, da_i>). */
 static void backward_row(const struct sl_node *n, int row, size_t column, float *dl)
 {
-    const struct sharing *a = n->args;
+    const struct assign *a = n->args;
     int bins = a->shape.bins;
     const float *assignments = sl_row(n->out, row) + column;
     memcpy(dl, sl_grad_row(n->out, row) + column, (size_t)bins * sizeof *dl);
     bool has_entropy = a->args.entropy_weight > 0.0f && !is_padding(a, row);
     for (int b = 0; has_entropy && b < bins; b++)
-        dl[b] += a->args.entropy_weight * (logf(fmaxf(assignments[b], min_share)) +
-                                           (assignments[b] >= min_share ? 1.0f : 0.0f));
+        dl[b] += a->args.entropy_weight * (logf(fmaxf(assignments[b], assignment_min)) +
+                                           (assignments[b] >= assignment_min ? 1.0f : 0.0f));
     float mean = n->tape->kernels->dot(assignments, dl, bins);
     for (int b = 0; b < bins; b++)
         dl[b] = assignments[b] * (dl[b] - mean);
@@ -147,7 +147,7 @@ static void backward_products(const struct histogram_assign_ctx *pass, int first
                               int head, const float *dl)
 {
     const struct sl_node *n = pass->n;
-    const struct sharing *a = n->args;
+    const struct assign *a = n->args;
     int dim = a->shape.head_dim, bins = a->shape.bins;
     size_t at = (size_t)head * assign_floats(a);
     size_t piece = (size_t)(first / SL_TILE_ROWS) * sl_parameter_floats(n->parameter[ASSIGN]);
@@ -179,7 +179,7 @@ static void histogram_assign_backward_rows(void *ctx, int first, int last, int w
 {
     const struct histogram_assign_ctx *p = ctx;
     const struct sl_node *n = p->n;
-    const struct sharing *a = n->args;
+    const struct assign *a = n->args;
     size_t bins = (size_t)a->shape.bins, cols = (size_t)n->in[KEY_VALUE]->cols;
     float *dl = p->workers + (size_t)worker * tile_floats(a);
     if (n->overwrite[KEY_VALUE])
@@ -195,7 +195,7 @@ static void histogram_assign_backward_rows(void *ctx, int first, int last, int w
 /* Pieces are summed in order, independent of the thread that computed them. */
 static void histogram_assign_backward(const struct sl_node *n)
 {
-    const struct sharing *a = n->args;
+    const struct assign *a = n->args;
     const struct sl_parameter *assign = n->parameter[ASSIGN];
     size_t floats = sl_parameter_floats(assign);
     struct histogram_assign_ctx p = {
@@ -211,10 +211,10 @@ static void histogram_assign_backward(const struct sl_node *n)
         n->tape->kernels->axpy(assign->grad, 1.0f, p.partial + i * floats, (int)floats);
 }
 
-static const struct sl_op sharing = {.name = "histogram_assign",
-                                     .scratch = histogram_assign_scratch,
-                                     .forward = histogram_assign_forward,
-                                     .backward = histogram_assign_backward};
+static const struct sl_op assign = {.name = "histogram_assign",
+                                    .scratch = histogram_assign_scratch,
+                                    .forward = histogram_assign_forward,
+                                    .backward = histogram_assign_backward};
 
 struct sl_tensor *sl_histogram_assign(struct sl_tape *t, struct sl_tensor *key_value,
                                       struct sl_histogram_assign_args args)
@@ -223,11 +223,11 @@ struct sl_tensor *sl_histogram_assign(struct sl_tape *t, struct sl_tensor *key_v
     assert(key_value->type == SL_F32);
     assert(args.assign->rows == width);
     assert(width % args.heads == 0);
-    struct sharing *a = sl_tape_struct(t, 1, sizeof *a);
+    struct assign *a = sl_tape_struct(t, 1, sizeof *a);
     a->args = args;
     a->shape = (struct sl_bins_shape){args.heads, width / args.heads, bins};
     return sl_tape_run(
-        t, (struct sl_node){.op = &sharing,
+        t, (struct sl_node){.op = &assign,
                             .out = sl_tensor_take(t, key_value->rows, args.heads * bins),
                             .in = {key_value},
                             .parameter = {args.assign},

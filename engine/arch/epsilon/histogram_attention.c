@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-static const float min_temperature = 1e-3f, tau_more = 1e-8f;
+static const float temperature_min = 1e-3f, tau_offset = 1e-8f;
 
 static void linears_build(struct sl_builder *b, struct sl_histogram_attention *a, int width)
 {
@@ -25,7 +25,7 @@ static void linears_build(struct sl_builder *b, struct sl_histogram_attention *a
 /* The cached state of a text in each step. */
 static size_t step_floats(const struct sl_histogram_attention_shape *s)
 {
-    return sl_histogram_prefix_floats(s->width, s->heads, s->bins);
+    return sl_histogram_attend_causal_floats(s->width, s->heads, s->bins);
 }
 
 static const struct sl_buffer_hooks hooks;
@@ -57,7 +57,7 @@ struct sl_histogram_attention sl_histogram_attention_build(
 
 static float tau_of(const struct sl_histogram_attention *a, int head)
 {
-    return fmaxf(expf(a->log_tau->data[head]), min_temperature) + tau_more;
+    return fmaxf(expf(a->log_tau->data[head]), temperature_min) + tau_offset;
 }
 
 /* One head's part of assign, head_dim x bins, and of U, latents x bins. */
@@ -96,8 +96,8 @@ static void materialize(const void *layer, const struct sl_kernels *k)
 }
 
 /* dW_bin = U G^T for G the gradient of assign by tau. */
-static void fold_latent(const struct sl_histogram_attention *a, const struct sl_kernels *k,
-                        const float *prototypes, const float *g)
+static void latent_backward(const struct sl_histogram_attention *a, const struct sl_kernels *k,
+                            const float *prototypes, const float *g)
 {
     int dim = a->latent->cols, bins = a->shape.bins;
     float *dlatent = a->latent->grad;
@@ -108,14 +108,15 @@ static void fold_latent(const struct sl_histogram_attention *a, const struct sl_
 
 /* And dU = W_bin G; dlog_tau = -<tau G, assign> exp(log_tau) / tau, 0 where tau is at its
  * minimum. */
-static void fold_head(const struct sl_histogram_attention *a, const struct sl_kernels *k, int head)
+static void head_backward(const struct sl_histogram_attention *a, const struct sl_kernels *k,
+                          int head)
 {
     int dim = a->latent->cols, bins = a->shape.bins;
     struct part part = part_of(a, head);
-    float *g = a->assign->grad + part.assign, slope = expf(a->log_tau->data[head]);
+    float *g = a->assign->grad + part.assign, dtau = expf(a->log_tau->data[head]);
     float along = k->dot(g, a->assign->data + part.assign, dim * bins);
-    if (slope > min_temperature)
-        a->log_tau->grad[head] -= along * slope * part.inverse_tau;
+    if (dtau > temperature_min)
+        a->log_tau->grad[head] -= along * dtau * part.inverse_tau;
     k->scale(g, part.inverse_tau, g, dim * bins);
     k->small_gemm(&(struct sl_small_gemm){.x = a->latent->data,
                                           .x_row = (size_t)dim,
@@ -128,14 +129,14 @@ static void fold_head(const struct sl_histogram_attention *a, const struct sl_ke
                                           .n = bins,
                                           .k = dim,
                                           .accumulate = true});
-    fold_latent(a, k, a->prototypes->data + part.prototypes, g);
+    latent_backward(a, k, a->prototypes->data + part.prototypes, g);
 }
 
 static void backprop(const void *layer, const struct sl_kernels *k)
 {
     const struct sl_histogram_attention *a = layer;
     for (int h = 0; h < a->shape.heads; h++)
-        fold_head(a, k, h);
+        head_backward(a, k, h);
 }
 
 static const struct sl_buffer_hooks hooks = {.materialize = materialize, .backprop = backprop};
@@ -163,31 +164,31 @@ static struct sl_tensor *assign(struct sl_tape *t, const struct sl_histogram_att
                                           .entropy_weight = weight});
 }
 
-struct sl_tensor *sl_histogram_attention_fill(struct sl_tape *t,
-                                              const struct sl_histogram_attention *a,
-                                              const struct sl_recurrence *s, struct sl_tensor *x,
-                                              float entropy_weight)
+struct sl_tensor *sl_histogram_attention_bin_means(struct sl_tape *t,
+                                                   const struct sl_histogram_attention *a,
+                                                   const struct sl_recurrence *s,
+                                                   struct sl_tensor *x, float entropy_weight)
 {
     struct sl_tensor *key_value = linear(t, &a->key_value, x);
     struct sl_tensor *assignments =
         assign(t, a, key_value, s->padding, entropy_weight * s->row_weight);
-    return sl_histogram_fill(
+    return sl_histogram_bin_means(
         t, key_value, assignments,
-        (struct sl_histogram_fill_args){.segments = s->segments, .heads = a->shape.heads});
+        (struct sl_histogram_bin_means_args){.segments = s->segments, .heads = a->shape.heads});
 }
 
-struct sl_tensor *sl_histogram_attention_read(struct sl_tape *t,
-                                              const struct sl_histogram_attention *a,
-                                              const struct sl_recurrence *s, struct sl_tensor *x,
-                                              struct sl_tensor *bins, const struct sl_rows *rows)
+struct sl_tensor *sl_histogram_attention_apply(struct sl_tape *t,
+                                               const struct sl_histogram_attention *a,
+                                               const struct sl_recurrence *s, struct sl_tensor *x,
+                                               struct sl_tensor *bins, const struct sl_rows *rows)
 {
     struct sl_tensor *query = linear(t, &a->query, sl_take_rows(t, x, rows));
     struct sl_tensor *context =
-        sl_histogram_read(t, query, bins,
-                          (struct sl_histogram_read_args){.segments = s->segments,
-                                                          .rows = rows,
-                                                          .heads = a->shape.heads,
-                                                          .dropout = a->shape.dropout});
+        sl_histogram_attend(t, query, bins,
+                            (struct sl_histogram_attend_args){.segments = s->segments,
+                                                              .rows = rows,
+                                                              .heads = a->shape.heads,
+                                                              .dropout = a->shape.dropout});
     return linear(t, &a->project, context);
 }
 
@@ -202,26 +203,27 @@ void sl_histogram_attention_begin(struct sl_tape *t, const struct sl_histogram_a
 }
 
 /* Halted rows keep their values; without any, the result is x. */
-static struct sl_tensor *keep(struct sl_tape *t, const struct sl_causal_recurrence *w,
-                              struct sl_tensor *kept, struct sl_tensor *x)
+static struct sl_tensor *merge_computed(struct sl_tape *t, const struct sl_causal_recurrence *w,
+                                        struct sl_tensor *kept, struct sl_tensor *x)
 {
-    return kept ? sl_put_rows(t, kept, x, w->moved) : x;
+    return kept ? sl_scatter_rows(t, kept, x, w->computed_rows) : x;
 }
 
-struct sl_tensor *sl_histogram_attention_causal(struct sl_tape *t,
-                                                const struct sl_histogram_attention *a,
-                                                const struct sl_causal_recurrence *w,
-                                                struct sl_tensor *x, float entropy_weight)
+struct sl_tensor *sl_histogram_attention_apply_causal(struct sl_tape *t,
+                                                      const struct sl_histogram_attention *a,
+                                                      const struct sl_causal_recurrence *w,
+                                                      struct sl_tensor *x, float entropy_weight)
 {
     struct sl_tensor *key_value = linear(t, &a->key_value, x);
     struct sl_tensor *assignments = assign(t, a, key_value, NULL, entropy_weight * w->row_weight);
-    struct sl_tensor *query = linear(t, &a->query, sl_take_rows(t, x, w->among));
+    struct sl_tensor *query = linear(t, &a->query, sl_take_rows(t, x, w->gate_index));
     size_t before = (size_t)(w->step - 1) * step_floats(&a->shape);
-    struct sl_tensor *context = sl_histogram_prefix(
-        t, query, keep(t, w, w->key_value, key_value), keep(t, w, w->assignments, assignments),
-        (struct sl_histogram_prefix_args){.rows = w->gate.rows,
-                                          .heads = a->shape.heads,
-                                          .cache_at = a->cache_at + before,
-                                          .dropout = a->shape.dropout});
+    struct sl_tensor *context = sl_histogram_attend_causal(
+        t, query, merge_computed(t, w, w->key_value, key_value),
+        merge_computed(t, w, w->assignments, assignments),
+        (struct sl_histogram_attend_causal_args){.rows = w->gate.rows,
+                                                 .heads = a->shape.heads,
+                                                 .cache_at = a->cache_at + before,
+                                                 .dropout = a->shape.dropout});
     return linear(t, &a->project, context);
 }

@@ -1,8 +1,8 @@
 /* histogram_bins.c - tiles of rows and small transposes, for the histogram ops. */
 #include "arch/epsilon/histogram_bins.h"
 
-struct sl_tiles sl_tiles_cut(struct sl_tape *t, const struct sl_segments *segments,
-                             const struct sl_rows *rows, int count)
+struct sl_tiles sl_tiles_create(struct sl_tape *t, const struct sl_segments *segments,
+                                const struct sl_rows *rows, int count)
 {
     struct sl_tiles tiles = {.max = count / SL_TILE_ROWS + segments->count};
     tiles.at = sl_tape_struct(t, (size_t)tiles.max, sizeof *tiles.at);

@@ -22,8 +22,8 @@ struct sl_tiles {
 };
 
 /* rows: the `count` rows of the segments to divide; NULL: all. */
-struct sl_tiles sl_tiles_cut(struct sl_tape *t, const struct sl_segments *segments,
-                             const struct sl_rows *rows, int count);
+struct sl_tiles sl_tiles_create(struct sl_tape *t, const struct sl_segments *segments,
+                                const struct sl_rows *rows, int count);
 
 /* A row of bins holds for each head head_dim rows of keys, then as many of values; a column is a
  * bin. */
@@ -44,7 +44,7 @@ static inline size_t sl_bins_floats(const struct sl_bins_shape *s)
 }
 
 /* The divisor of a bin's sums, given the sum of its assignments; empty bins become zeros. */
-static inline float sl_bin_mass(float assignments)
+static inline float sl_bin_divisor(float assignments)
 {
     return assignments + 1e-6f;
 }

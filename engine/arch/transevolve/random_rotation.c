@@ -89,7 +89,7 @@ struct sl_tensor *sl_random_rotation_apply(struct sl_tape *t, const struct sl_ra
     args.bias = r->bias;
     if (is_trained(r)) {
         x = sl_linear(t, x, (struct sl_linear_args){.weight = r->in});
-        x = sl_scale_columns(t, x, r->scales);
+        x = sl_diagonal_scale(t, x, r->scales);
         args.weight = r->out;
     }
     return sl_linear(t, x, args);

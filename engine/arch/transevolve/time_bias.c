@@ -17,7 +17,7 @@ static void fill_waves(const struct sl_time_bias *d, struct sl_time_bias_shape s
     int half = s.width / 2;
     for (int l = 0; l < s.depths; l++)
         for (int c = 0; c < s.width; c++) {
-            double angle = s.turn * (s.first + l) * (s.first + c % half);
+            double angle = s.angle_step * (s.first + l) * (s.first + c % half);
             d->waves[l * s.width + c] = (float)(c < half ? sin(angle) : cos(angle));
         }
 }
@@ -84,9 +84,9 @@ static void materialize(const void *layer, const struct sl_kernels *kernels)
     }
 }
 
-/* dmatrix_ac += dg_a T_c, and slopes_c = sum_a dg_a matrix_ac, for the columns of one head. */
-static void fold_head(const struct sl_time_bias *d, const struct sl_kernels *kernels, int depth,
-                      int head)
+/* dmatrix_ac += dg_a T_c, and dtime_c = sum_a dg_a matrix_ac, for the columns of one head. */
+static void head_backward(const struct sl_time_bias *d, const struct sl_kernels *kernels, int depth,
+                          int head)
 {
     const int columns = d->matrix->cols / d->heads, keys = d->matrix->rows;
     const size_t width = (size_t)d->matrix->cols, first = (size_t)head * (size_t)columns;
@@ -106,7 +106,7 @@ static void backprop(const void *layer, const struct sl_kernels *kernels)
     int width = d->matrix->cols, columns = width / d->heads;
     for (int l = 0; l < d->depths; l++)
         for (int h = 0; h < d->heads; h++) {
-            fold_head(d, kernels, l, h);
+            head_backward(d, kernels, l, h);
             for (int c = 0; c < columns; c++)
                 d->coefficients[l]->grad[h * columns + c] +=
                     d->dtime[c] * d->waves[l * width + h * columns + c];

@@ -24,28 +24,28 @@
 #include <math.h>
 #include <stdio.h>
 
-enum mixing { FULL, RANDOM };
+enum feed_forward { DENSE, RANDOM_ROTATION };
 
 enum time_encoding { CODE, PAPER };
 
 /* Of all norms. */
 static const float epsilon = 1e-3f;
 
-/* One depth. With random mixing `turn`, else `mix`. */
+/* One depth. With random mixing `rotation`, else `dense`. */
 struct layer {
-    struct sl_norm attention_norm, mixing_norm;
+    struct sl_norm attention_norm, mlp_norm;
     struct sl_linear_layer project;
-    struct sl_linear_layer mix[2];
-    struct sl_random_rotation turn[2];
+    struct sl_linear_layer dense[2];
+    struct sl_random_rotation rotation[2];
     int cache_values;
 };
 
 struct block {
     struct sl_linear_layer query, key;
-    struct sl_time_bias drift;
+    struct sl_time_bias time_bias;
     struct layer *layers;
     struct sl_norm norm;
-    struct sl_transevolve_scores_args meet;
+    struct sl_transevolve_scores_args compute_scores;
     int depth;
 };
 
@@ -55,7 +55,7 @@ struct transevolve {
     struct sl_norm norm;             /* of the mean; classification only */
     struct sl_linear_layer classify; /* likewise */
     int count;
-    enum mixing mixing;
+    enum feed_forward feed_forward;
     float dropout;
 };
 
@@ -81,8 +81,8 @@ static struct sl_linear_layer dense_build(struct sl_builder *b, const char *name
 
 /* Rotations begin at time 1. At time 0, where the paper's code begins, U and V are constant, so the
  * layer only sees the sum of its input, which the norm has made 0. */
-static void mixing_build(struct sl_builder *b, struct layer *k, const struct sl_config *c,
-                         int block, int l)
+static void mlp_build(struct sl_builder *b, struct layer *k, const struct sl_config *c, int block,
+                      int l)
 {
     const struct sl_transevolve_config *own = sl_config_own(c);
     int sizes[3] = {c->width, c->ffn_width, c->width};
@@ -91,15 +91,15 @@ static void mixing_build(struct sl_builder *b, struct layer *k, const struct sl_
     for (int i = 0; i < 2; i++) {
         char stream[SL_NAME_MAX];
         (void)snprintf(stream, sizeof stream, "block.%d.%d.mixing.%s", block, l, streams[i]);
-        struct sl_random_rotation_shape turn = {.outs = sizes[i + 1],
-                                                .ins = sizes[i],
-                                                .time = own->skip_time_zero + l,
-                                                .stream = stream,
-                                                .bound = sqrtf(6.0f / (float)c->width)};
-        if (own->feed_forward == RANDOM)
-            k->turn[i] = sl_random_rotation_build(b, names[i], turn);
+        struct sl_random_rotation_shape rotation = {.outs = sizes[i + 1],
+                                                    .ins = sizes[i],
+                                                    .time = own->skip_time_zero + l,
+                                                    .stream = stream,
+                                                    .bound = sqrtf(6.0f / (float)c->width)};
+        if (own->feed_forward == RANDOM_ROTATION)
+            k->rotation[i] = sl_random_rotation_build(b, names[i], rotation);
         else
-            k->mix[i] = dense_build(b, names[i], sizes[i + 1], sizes[i], true);
+            k->dense[i] = dense_build(b, names[i], sizes[i + 1], sizes[i], true);
     }
 }
 
@@ -114,7 +114,7 @@ static struct sl_time_bias_shape time_bias_shape(const struct sl_config *c, int 
                                        .width = c->width,
                                        .heads = c->heads,
                                        .depths = depths,
-                                       .turn = paper ? 2.0 * M_PI / last : M_PI / 64.0,
+                                       .angle_step = paper ? 2.0 * M_PI / last : M_PI / 64.0,
                                        .first = paper ? 1 : 0};
 }
 
@@ -126,8 +126,8 @@ static void block_build(struct sl_builder *b, struct block *k, const struct sl_c
     struct sl_linear_shape state = {.outs = 2 * d, .ins = d, .bound = bound};
     k->query = sl_linear_build(b, "query", state);
     k->key = sl_linear_build(b, "key", state);
-    k->drift = sl_time_bias_build(b, "time_projection", time_bias_shape(c, k->depth));
-    k->meet =
+    k->time_bias = sl_time_bias_build(b, "time_projection", time_bias_shape(c, k->depth));
+    k->compute_scores =
         (struct sl_transevolve_scores_args){.heads = c->heads,
                                             .bidirectional = c->task == SL_TASK_CLASSIFICATION,
                                             .cache_keys = sl_cache_operands(b, 2 * d),
@@ -139,8 +139,8 @@ static void block_build(struct sl_builder *b, struct block *k, const struct sl_c
         *layer = (struct layer){.cache_values = sl_cache_operands(b, d)};
         layer->attention_norm = norm_build(b, "attention_norm", d);
         layer->project = dense_build(b, "attention.output", d, d, false);
-        layer->mixing_norm = norm_build(b, "mlp_norm", d);
-        mixing_build(b, layer, c, index, l);
+        layer->mlp_norm = norm_build(b, "mlp_norm", d);
+        mlp_build(b, layer, c, index, l);
     }
     sl_scope(b, "blocks.%d.", index);
     k->norm = norm_build(b, "norm", d);
@@ -151,7 +151,7 @@ static void transevolve_build(struct sl_builder *b, void *self, const struct sl_
     const struct sl_transevolve_config *own = sl_config_own(c);
     struct transevolve *m = self;
     m->count = own->blocks;
-    m->mixing = (enum mixing)own->feed_forward;
+    m->feed_forward = (enum feed_forward)own->feed_forward;
     m->dropout = c->dropout;
     m->blocks = sl_arena_take(b->arena, (size_t)own->blocks, sizeof *m->blocks);
     struct sl_embedding_shape embedding = sl_embedding_shape_of(c);
@@ -174,29 +174,30 @@ static void transevolve_build(struct sl_builder *b, void *self, const struct sl_
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-static struct sl_transevolve_state *meet(struct sl_tape *t, const struct block *k,
-                                         struct sl_tensor *h, float dropout)
+static struct sl_transevolve_score_table *compute_scores(struct sl_tape *t, const struct block *k,
+                                                         struct sl_tensor *h, float dropout)
 {
     struct sl_linear_args side = {.dropout = dropout, .operand = true};
     struct sl_tensor *query = sl_linear_apply(t, &k->query, h, side);
     struct sl_tensor *key = sl_linear_apply(t, &k->key, h, side);
-    struct sl_tensor *bias = sl_linear(t, key, (struct sl_linear_args){.weight = k->drift.weight});
-    return sl_transevolve_scores(t, query, key, bias, k->meet);
+    struct sl_tensor *bias =
+        sl_linear(t, key, (struct sl_linear_args){.weight = k->time_bias.weight});
+    return sl_transevolve_scores(t, query, key, bias, k->compute_scores);
 }
 
-static struct sl_tensor *mix(struct sl_tape *t, const struct transevolve *m, const struct layer *k,
-                             struct sl_tensor *x)
+static struct sl_tensor *dense(struct sl_tape *t, const struct transevolve *m,
+                               const struct layer *k, struct sl_tensor *x)
 {
     struct sl_linear_args args = {.activation = SL_RELU, .operand = true};
-    if (m->mixing == FULL)
-        return sl_mlp_apply(t, &k->mix[0], &k->mix[1], x, args);
-    x = sl_random_rotation_apply(t, &k->turn[0], x, args);
-    return sl_random_rotation_apply(t, &k->turn[1], x, (struct sl_linear_args){0});
+    if (m->feed_forward == DENSE)
+        return sl_mlp_apply(t, &k->dense[0], &k->dense[1], x, args);
+    x = sl_random_rotation_apply(t, &k->rotation[0], x, args);
+    return sl_random_rotation_apply(t, &k->rotation[1], x, (struct sl_linear_args){0});
 }
 
 static struct sl_tensor *layer_apply(struct sl_tape *t, const struct transevolve *m,
                                      const struct layer *k,
-                                     const struct sl_transevolve_state *state, int depth,
+                                     const struct sl_transevolve_score_table *state, int depth,
                                      struct sl_tensor *h)
 {
     size_t mark = sl_tape_mark(t);
@@ -207,7 +208,7 @@ static struct sl_tensor *layer_apply(struct sl_tape *t, const struct transevolve
         (struct sl_transevolve_attention_args){.depth = depth, .cache_values = k->cache_values});
     x = sl_linear_apply(t, &k->project, x, (struct sl_linear_args){0});
     h = sl_residual(t, h, x, update);
-    h = sl_residual(t, h, mix(t, m, k, sl_norm_apply(t, &k->mixing_norm, h)), update);
+    h = sl_residual(t, h, dense(t, m, k, sl_norm_apply(t, &k->mlp_norm, h)), update);
     sl_stats_add_layer(t, NULL);
     sl_tape_forget(t, mark);
     return h;
@@ -233,7 +234,7 @@ static struct sl_tensor *transevolve_forward(struct sl_tape *t, const void *self
     for (int i = 0; i < m->count; i++) {
         const struct block *k = &m->blocks[i];
         size_t mark = sl_tape_mark(t);
-        struct sl_transevolve_state *state = meet(t, k, h, m->dropout);
+        struct sl_transevolve_score_table *state = compute_scores(t, k, h, m->dropout);
         for (int l = 0; l < k->depth; l++)
             h = layer_apply(t, m, &k->layers[l], state, l, h);
         if (i + 1 < m->count)
@@ -257,16 +258,17 @@ static bool transevolve_check(const struct sl_config *c, struct sl_err *err)
     return true;
 }
 
-static const char *const mixings[] = {[FULL] = "full", [RANDOM] = "random", NULL};
-static const char *const time_forms[] = {[CODE] = "code", [PAPER] = "paper", NULL};
+static const char *const feed_forward_names[] =
+    {[DENSE] = "full", [RANDOM_ROTATION] = "random", NULL};
+static const char *const time_encoding_names[] = {[CODE] = "code", [PAPER] = "paper", NULL};
 
 static const struct sl_param hypers[] = {
     SL_HYPERS_DECODER,
     SL_OWN_INTEGER_ROW(sl_transevolve_config, blocks, 1, 128, 2,
                        "blocks that share query-key scores; at most depth"),
-    SL_OWN_CHOICE_ROW(sl_transevolve_config, feed_forward, mixings, RANDOM, FULL,
-                      "MLP matrices: trained in full, or frozen random rotations"),
-    SL_OWN_CHOICE_ROW(sl_transevolve_config, time_encoding, time_forms, PAPER, CODE,
+    SL_OWN_CHOICE_ROW(sl_transevolve_config, feed_forward, feed_forward_names, RANDOM_ROTATION,
+                      DENSE, "MLP matrices: trained in full, or frozen random rotations"),
+    SL_OWN_CHOICE_ROW(sl_transevolve_config, time_encoding, time_encoding_names, PAPER, CODE,
                       "time angles: steps of pi / 64, or one turn by the last depth"),
     SL_OWN_FLAG_ROW(sl_transevolve_config, skip_time_zero, 1,
                     "start rotations at time 1; at 0, as published, they are degenerate"),

@@ -5,7 +5,7 @@
 
 struct sl_transevolve_config {
     int blocks;
-    int feed_forward, time_encoding; /* enum mixing, enum time_encoding */
+    int feed_forward, time_encoding; /* enum feed_forward, enum time_encoding */
     bool skip_time_zero;
 };
 
@@ -14,8 +14,8 @@ SL_CONFIG_FITS(struct sl_transevolve_config);
 /* -- ops -------------------------------------------------------------------------------------- */
 
 /* y_ic = x_ic s_c, as an operand. x: fp32; elements of s past the columns of x are ignored. */
-struct sl_tensor *sl_scale_columns(struct sl_tape *t, struct sl_tensor *x,
-                                   const struct sl_parameter *s);
+struct sl_tensor *sl_diagonal_scale(struct sl_tape *t, struct sl_tensor *x,
+                                    const struct sl_parameter *s);
 
 /* y_i = (0, x_i): the logits of two classes whose softmax is the logistic function of x_i.
  * x: n x 1. */
@@ -39,13 +39,14 @@ struct sl_transevolve_attention_args {
     int depth;
     int cache_values; /* columns of operands, as many as value has */
 };
-struct sl_transevolve_state; /* in the tape */
+struct sl_transevolve_score_table; /* in the tape */
 
-struct sl_transevolve_state *sl_transevolve_scores(struct sl_tape *t, struct sl_tensor *query,
-                                                   struct sl_tensor *key, struct sl_tensor *bias,
-                                                   struct sl_transevolve_scores_args args);
+struct sl_transevolve_score_table *sl_transevolve_scores(struct sl_tape *t, struct sl_tensor *query,
+                                                         struct sl_tensor *key,
+                                                         struct sl_tensor *bias,
+                                                         struct sl_transevolve_scores_args args);
 struct sl_tensor *sl_transevolve_attention(struct sl_tape *t,
-                                           const struct sl_transevolve_state *state,
+                                           const struct sl_transevolve_score_table *state,
                                            struct sl_tensor *value,
                                            struct sl_transevolve_attention_args args);
 
@@ -89,11 +90,11 @@ struct sl_time_bias {
 };
 
 /* The first half of the columns are sines, the second half cosines; wave j has at depth l the angle
- *     turn (first + l) (first + j). */
+ *     angle_step (first + l) (first + j). */
 struct sl_time_bias_shape {
     int keys, width; /* columns of a key; of T */
     int heads, depths;
-    double turn;
+    double angle_step;
     int first;
 };
 struct sl_time_bias sl_time_bias_build(struct sl_builder *b, const char *name,

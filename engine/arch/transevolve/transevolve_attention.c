@@ -5,10 +5,10 @@
  *
  * which equals softmax_j(scores_ij + bias_j) with one matrix product and no exponentials except
  * those of w. Where scores and biases peak at different keys, the denominator may be lost to
- * rounding; such "lone" rows are computed from their scores. A piece of work is one head of one
+ * rounding; such rows are computed from their scores one by one. A piece of work is one head of one
  * block of queries; in backward, of a whole sequence, because the gradients of values are sums over
  * all queries. */
-#include "arch/transevolve/transevolve_state.h"
+#include "arch/transevolve/transevolve_score_table.h"
 #include "base/int_util.h"
 
 #include <string.h>
@@ -20,12 +20,12 @@ enum { ROWS = 64 };
 
 /* Smaller sums of e_ij w_j are not used. fp32 ends at 1e-38, so underflow costs larger sums less
  * than 1e-12 per key. */
-static const float min_total = 1e-25f;
+static const float total_min = 1e-25f;
 
-struct evolve {
+struct attention {
     struct sl_transevolve_attention_args args;
-    const struct sl_transevolve_state *state;
-    float *rates; /* per row of the table: 1 / sum_j e_ij w_j, 0 for lone rows; while training */
+    const struct sl_transevolve_score_table *state;
+    float *inverse_sums; /* per row: 1 / sum_j e_ij w_j, 0 where that underflows; while training */
 };
 
 static size_t larger(size_t a, size_t b)
@@ -37,7 +37,7 @@ static size_t larger(size_t a, size_t b)
 
 struct buffers {
     float *w, *dw;       /* per key */
-    float *scores;       /* per key, of a lone row */
+    float *scores;       /* per key, of a row that underflows */
     float *wide[2];      /* rows of a head */
     float *right;        /* what is packed: at most keys x (head + 1) */
     float *products;     /* ROWS x keys or x (head + 1), or keys x head */
@@ -47,14 +47,14 @@ struct buffers {
 
 static int head_columns(const struct sl_node *n)
 {
-    const struct evolve *a = n->args;
+    const struct attention *a = n->args;
     return n->out->cols / a->state->args.heads;
 }
 
-static size_t lay_out(const struct sl_node *n, struct sl_scratch scratch, struct buffers *d)
+static size_t scratch_layout(const struct sl_node *n, struct sl_scratch scratch, struct buffers *d)
 {
-    const struct evolve *a = n->args;
-    const struct sl_transevolve_state *m = a->state;
+    const struct attention *a = n->args;
+    const struct sl_transevolve_score_table *m = a->state;
     const struct sl_kernels *k = n->tape->kernels;
     const int head = head_columns(n), max = m->max_keys, key = m->key->cols / m->args.heads;
     const size_t keys = (size_t)max, widest = (size_t)(key > head ? key : head);
@@ -79,12 +79,12 @@ struct transevolve_attention_ctx {
     size_t worker_bytes;
 };
 
-/* The state of one unit. */
+/* The state of one head block. */
 struct run {
     const struct sl_node *n;
     const struct sl_kernels *k;
-    const struct evolve *a;
-    const struct sl_transevolve_state *m;
+    const struct attention *a;
+    const struct sl_transevolve_score_table *m;
     struct sl_head_block u;
     struct buffers d;
     int keys, head; /* of the sequence; columns */
@@ -92,17 +92,17 @@ struct run {
 
 static struct run run_of(const struct transevolve_attention_ctx *p, int worker)
 {
-    const struct evolve *a = p->n->args;
+    const struct attention *a = p->n->args;
     struct run r = {
         .n = p->n, .k = p->n->tape->kernels, .a = a, .m = a->state, .head = head_columns(p->n)};
     struct sl_scratch scratch = {.base = p->workers + (size_t)worker * p->worker_bytes};
-    (void)lay_out(p->n, scratch, &r.d);
+    (void)scratch_layout(p->n, scratch, &r.d);
     return r;
 }
 
 /* -- both directions ---------------------------------------------------------------------- */
 
-/* This depth's biases of the unit's head. */
+/* This depth's biases of the block's head. */
 static int bias_column(const struct run *r)
 {
     return r->a->args.depth * r->m->args.heads + r->u.head;
@@ -113,15 +113,15 @@ static float bias_of(const struct run *r, int key)
     return sl_row(r->m->bias, r->u.sequence->first + key)[bias_column(r)];
 }
 
-static void weigh(const struct run *r)
+static void bias_softmax(const struct run *r)
 {
     for (int j = 0; j < r->keys; j++)
         r->d.w[j] = bias_of(r, j);
     (void)r->k->softmax(r->d.w, r->keys);
 }
 
-/* A lone row: computes its probabilities from its scores, in place. */
-static int single_row_probabilities(const struct run *r, int i)
+/* A row that underflows: computes its probabilities from its scores, in place. */
+static int underflow_row_probabilities(const struct run *r, int i)
 {
     struct sl_head_rows q = sl_head_rows_of(r->m, r->m->query, &r->u, i, 1);
     struct sl_head_rows keys = sl_head_rows_of(r->m, r->m->key, &r->u, 0, r->keys);
@@ -153,10 +153,10 @@ static void pack_values(const struct run *r)
                columns);
 }
 
-static void single_row(const struct run *r, int i, float *y)
+static void underflow_row(const struct run *r, int i, float *y)
 {
     struct sl_head_rows values = sl_head_rows_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
-    int visible = single_row_probabilities(r, i);
+    int visible = underflow_row_probabilities(r, i);
     memset(y, 0, (size_t)r->head * sizeof *y);
     for (int j = 0; j < visible; j++) {
         r->k->from_operands(r->d.wide[1], sl_head_row(&values, j), r->head);
@@ -164,12 +164,12 @@ static void single_row(const struct run *r, int i, float *y)
     }
 }
 
-/* Sums of one query become its row of the result; returns its rate. */
+/* Sums of one query become its row of the result; returns the inverse of its sum. */
 static float finish(const struct run *r, int i, float *y)
 {
     float total = y[r->head];
-    if (!(total >= min_total)) {
-        single_row(r, i, y);
+    if (!(total >= total_min)) {
+        underflow_row(r, i, y);
         return 0.0f;
     }
     r->k->scale(y, 1.0f / total, y, r->head);
@@ -192,18 +192,18 @@ static void transevolve_attention_forward_rows(const struct run *r, int first, i
     for (int i = 0; i < rows; i++) {
         float *y = g.y + (size_t)i * g.y_stride, rate = finish(r, first + i, y);
         sl_head_row_write(r->k, &out, i, y, r->d.spare);
-        if (r->a->rates)
-            r->a->rates[row + i] = rate;
+        if (r->a->inverse_sums)
+            r->a->inverse_sums[row + i] = rate;
     }
 }
 
-static void forward_units(void *ctx, int first, int last, int worker)
+static void forward_head_blocks(void *ctx, int first, int last, int worker)
 {
     struct run r = run_of(ctx, worker);
     for (int piece = first; piece < last; piece++) {
         r.u = sl_head_block_at(r.m, piece);
         r.keys = r.u.sequence->rows;
-        weigh(&r);
+        bias_softmax(&r);
         pack_values(&r);
         for (int i = 0; i < r.u.count; i += ROWS)
             transevolve_attention_forward_rows(&r, r.u.first + i, sl_min(ROWS, r.u.count - i));
@@ -219,7 +219,7 @@ static const float *dy_of(const struct run *r, int i)
 }
 
 /* dp_ij = dy_i . value_j for some queries, in products: as many keys as any of them sees. */
-static void scatter_back(const struct run *r, int first, int rows)
+static void probability_gradients(const struct run *r, int first, int rows)
 {
     const size_t stride = sl_operand_stride(r->k, r->head), element = sl_type_bytes(r->k->operand);
     int seen = sl_head_block_visible(r->m, &r->u, first + rows - 1);
@@ -237,25 +237,25 @@ static void scatter_back(const struct run *r, int first, int rows)
 }
 
 /* sum_j p_ij dp_ij, which is dy_i . y_i. */
-static float mean_slope(const struct run *r, int i)
+static float mean_gradient(const struct run *r, int i)
 {
     struct sl_head_rows y = sl_head_rows_of(r->m, r->n->out, &r->u, i, 1);
     r->k->from_operands(r->d.wide[0], sl_head_row(&y, 0), r->head);
     return r->k->dot(r->d.wide[0], dy_of(r, i), r->head);
 }
 
-static void single_row_backward(const struct run *r, int i, const struct sl_softmax_backward *s)
+static void underflow_row_backward(const struct run *r, int i, const struct sl_softmax_backward *s)
 {
-    (void)single_row_probabilities(r, i);
+    (void)underflow_row_probabilities(r, i);
     for (int j = 0; j < s->n; j++) {
-        float slope = r->d.scores[j] * (s->dp[j] - s->mean);
-        s->ds[j] = s->overwrite ? slope : s->ds[j] + slope;
-        s->db[j] += slope;
+        float gradient = r->d.scores[j] * (s->dp[j] - s->mean);
+        s->ds[j] = s->overwrite ? gradient : s->ds[j] + gradient;
+        s->db[j] += gradient;
     }
 }
 
 /* With p_ij = rate_i w_j e_ij:  ds_ij = p_ij (dp_ij - sum_j p_ij dp_ij),  dbias_j = sum_i ds_ij. */
-static void slope_rows(const struct run *r, int first, int rows)
+static void softmax_backward_rows(const struct run *r, int first, int rows)
 {
     for (int i = first; i < first + rows; i++) {
         int row = sl_head_block_row(r->m, &r->u, i);
@@ -264,25 +264,26 @@ static void slope_rows(const struct run *r, int first, int rows)
                                         .dp = r->d.products + (size_t)(i - first) * (size_t)r->keys,
                                         .ds = sl_grad_row(r->m->table, row),
                                         .db = r->d.dw,
-                                        .rate = r->a->rates[row],
-                                        .mean = mean_slope(r, i),
+                                        .rate = r->a->inverse_sums[row],
+                                        .mean = mean_gradient(r, i),
                                         .overwrite = r->n->overwrite[TABLE],
                                         .n = sl_head_block_visible(r->m, &r->u, i)};
         if (s.rate > 0.0f)
             r->k->softmax_backward(&s);
         else
-            single_row_backward(r, i, &s);
+            underflow_row_backward(r, i, &s);
     }
 }
 
 /* dvalue_j = sum_i p_ij dy_i = w_j sum_i e_ij (rate_i dy_i), with the transposed table. */
-static void value_slopes(const struct run *r)
+static void value_gradients(const struct run *r)
 {
     struct sl_head_rows values = sl_head_rows_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
     const size_t head = (size_t)r->head;
     int row = sl_head_block_row(r->m, &r->u, 0);
     for (int i = 0; i < r->keys; i++)
-        r->k->scale(r->d.right + (size_t)i * head, r->a->rates[row + i], dy_of(r, i), r->head);
+        r->k->scale(r->d.right + (size_t)i * head, r->a->inverse_sums[row + i], dy_of(r, i),
+                    r->head);
     r->k->pack(r->d.packed, r->d.right, SL_F32, head, false, r->keys, r->head, 0, r->head);
     struct sl_gemm g = {.x = sl_row_any(r->m->transposed, row),
                         .x_stride = r->m->transposed->stride,
@@ -303,15 +304,15 @@ static void value_slopes(const struct run *r)
     }
 }
 
-/* The contribution of lone rows. */
+/* The contribution of rows that underflow. */
 static void single_row_backward_values(const struct run *r)
 {
     struct sl_head_rows values = sl_head_rows_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
     int row = sl_head_block_row(r->m, &r->u, 0);
     for (int i = 0; i < r->keys; i++) {
-        if (r->a->rates[row + i] > 0.0f)
+        if (r->a->inverse_sums[row + i] > 0.0f)
             continue;
-        int visible = single_row_probabilities(r, i);
+        int visible = underflow_row_probabilities(r, i);
         for (int j = 0; j < visible; j++)
             r->k->axpy(sl_grad_row(values.x, values.row + j) + values.column, r->d.scores[j],
                        dy_of(r, i), r->head);
@@ -321,22 +322,22 @@ static void single_row_backward_values(const struct run *r)
 static void backward_unit(const struct run *r)
 {
     struct sl_head_rows values = sl_head_rows_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
-    weigh(r);
+    bias_softmax(r);
     memset(r->d.dw, 0, (size_t)r->keys * sizeof *r->d.dw);
     r->k->pack(r->d.packed, sl_head_row(&values, 0), values.x->type, values.x->stride, true,
                r->head, r->keys, 0, r->keys);
     for (int i = 0; i < r->keys; i += ROWS) {
         int rows = sl_min(ROWS, r->keys - i);
-        scatter_back(r, i, rows);
-        slope_rows(r, i, rows);
+        probability_gradients(r, i, rows);
+        softmax_backward_rows(r, i, rows);
     }
     for (int j = 0; j < r->keys; j++)
         sl_grad_row(r->n->in[BIAS], values.row + j)[bias_column(r)] += r->d.dw[j];
-    value_slopes(r);
+    value_gradients(r);
     single_row_backward_values(r);
 }
 
-static void backward_units(void *ctx, int first, int last, int worker)
+static void backward_head_blocks(void *ctx, int first, int last, int worker)
 {
     struct run r = run_of(ctx, worker);
     for (int piece = first; piece < last; piece++) {
@@ -354,7 +355,7 @@ static size_t transevolve_attention_scratch(const struct sl_node *n, bool backwa
 {
     struct buffers d;
     (void)backward;
-    return (size_t)sl_pool_threads(n->tape->pool) * lay_out(n, (struct sl_scratch){0}, &d);
+    return (size_t)sl_pool_threads(n->tape->pool) * scratch_layout(n, (struct sl_scratch){0}, &d);
 }
 
 static struct transevolve_attention_ctx pass_of(const struct sl_node *n)
@@ -363,34 +364,36 @@ static struct transevolve_attention_ctx pass_of(const struct sl_node *n)
     return (struct transevolve_attention_ctx){
         .n = n,
         .workers = sl_tape_scratch(n, transevolve_attention_scratch(n, false)),
-        .worker_bytes = lay_out(n, (struct sl_scratch){0}, &d)};
+        .worker_bytes = scratch_layout(n, (struct sl_scratch){0}, &d)};
 }
 
 static void transevolve_attention_forward(const struct sl_node *n)
 {
-    const struct evolve *a = n->args;
+    const struct attention *a = n->args;
     struct transevolve_attention_ctx p = pass_of(n);
     sl_clear_padding(n->out);
-    sl_parallel(n->tape->pool, a->state->block_count * a->state->args.heads, 1, forward_units, &p);
+    sl_parallel(n->tape->pool, a->state->block_count * a->state->args.heads, 1, forward_head_blocks,
+                &p);
 }
 
 static void transevolve_attention_backward(const struct sl_node *n)
 {
-    const struct evolve *a = n->args;
+    const struct attention *a = n->args;
     const struct sl_tensor *bias = n->in[BIAS];
     struct transevolve_attention_ctx p = pass_of(n);
     if (n->overwrite[BIAS])
         memset(bias->grad, 0, (size_t)bias->rows * (size_t)bias->cols * sizeof *bias->grad);
-    sl_parallel(n->tape->pool, n->tape->batch->count * a->state->args.heads, 1, backward_units, &p);
+    sl_parallel(n->tape->pool, n->tape->batch->count * a->state->args.heads, 1,
+                backward_head_blocks, &p);
 }
 
-static const struct sl_op evolve = {.name = "transevolve_attention",
-                                    .scratch = transevolve_attention_scratch,
-                                    .forward = transevolve_attention_forward,
-                                    .backward = transevolve_attention_backward};
+static const struct sl_op attention = {.name = "transevolve_attention",
+                                       .scratch = transevolve_attention_scratch,
+                                       .forward = transevolve_attention_forward,
+                                       .backward = transevolve_attention_backward};
 
 struct sl_tensor *sl_transevolve_attention(struct sl_tape *t,
-                                           const struct sl_transevolve_state *state,
+                                           const struct sl_transevolve_score_table *state,
                                            struct sl_tensor *value,
                                            struct sl_transevolve_attention_args args)
 {
@@ -399,12 +402,12 @@ struct sl_tensor *sl_transevolve_attention(struct sl_tape *t,
     assert((args.depth + 1) * state->args.heads <= state->bias->cols);
     if (state->cached)
         return sl_transevolve_attention_cached(t, state, value, args);
-    struct evolve *a = sl_tape_struct(t, 1, sizeof *a);
-    *a = (struct evolve){.args = args, .state = state};
+    struct attention *a = sl_tape_struct(t, 1, sizeof *a);
+    *a = (struct attention){.args = args, .state = state};
     struct sl_tensor *out = sl_operand_take(t, value->rows, value->cols);
     if (t->training)
-        a->rates = sl_tape_take(t, (size_t)state->table->rows, sizeof *a->rates);
+        a->inverse_sums = sl_tape_take(t, (size_t)state->table->rows, sizeof *a->inverse_sums);
     return sl_tape_run(
         t, (struct sl_node){
-               .op = &evolve, .out = out, .in = {state->table, state->bias, value}, .args = a});
+               .op = &attention, .out = out, .in = {state->table, state->bias, value}, .args = a});
 }

@@ -5,7 +5,7 @@
  *     softmax_j(s_ij + b_j) = softmax_j(s_ij) softmax_j(b_j) / (their sum over j).
  * A piece of work is one head of one block of queries; in backward, of a whole sequence, because
  * the gradients of keys are sums over all queries. */
-#include "arch/transevolve/transevolve_state.h"
+#include "arch/transevolve/transevolve_score_table.h"
 #include "base/int_util.h"
 
 #include <math.h>
@@ -13,8 +13,9 @@
 
 enum { QUERY, KEY };
 
-/* Queries per unit, which share packed keys; rows whose scores are in fp32 at the same time. */
-enum { QUERIES_MOST = 512, ROWS = 64 };
+/* Queries per head block, which share packed keys; rows whose scores are in fp32 at the same
+ * time. */
+enum { QUERIES_MAX = 512, ROWS = 64 };
 
 /* -- parts of operands -------------------------------------------------------------------- */
 
@@ -65,7 +66,7 @@ struct forward_buffers {
 static size_t forward_layout(const struct sl_node *n, struct sl_scratch scratch,
                              struct forward_buffers *d)
 {
-    const struct sl_transevolve_state *m = n->args;
+    const struct sl_transevolve_score_table *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     int width = m->key->cols / m->args.heads;
     d->packed = sl_scratch_take(&scratch, k->pack_bytes(width, m->max_keys));
@@ -81,10 +82,10 @@ static void pack_keys(const struct sl_kernels *k, const struct sl_head_rows *key
 }
 
 /* Scores of one query become its row of the table. */
-static void softmax_part(const struct sl_node *n, const struct sl_head_block *u, int i,
-                         float *scores)
+static void softmax_row(const struct sl_node *n, const struct sl_head_block *u, int i,
+                        float *scores)
 {
-    const struct sl_transevolve_state *m = n->args;
+    const struct sl_transevolve_score_table *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     int visible = sl_head_block_visible(m, u, i), keys = u->sequence->rows;
     k->scale(scores, m->scale, scores, visible);
@@ -93,10 +94,11 @@ static void softmax_part(const struct sl_node *n, const struct sl_head_block *u,
     k->to_operands(sl_row_any(m->table, sl_head_block_row(m, u, i)), scores, keys);
 }
 
-/* Rows first.. of the unit's square, transposed into columns. */
-static void turn(const struct sl_node *n, const struct sl_head_block *u, int first, int rows)
+/* Rows first.. of the block's square, transposed into columns. */
+static void transpose_rows(const struct sl_node *n, const struct sl_head_block *u, int first,
+                           int rows)
 {
-    const struct sl_transevolve_state *m = n->args;
+    const struct sl_transevolve_score_table *m = n->args;
     int keys = u->sequence->rows;
     char *out = sl_row_any(m->transposed, sl_head_block_row(m, u, 0));
     n->tape->kernels->transpose(out + (size_t)first * sl_type_bytes(m->transposed->type),
@@ -108,7 +110,7 @@ static void turn(const struct sl_node *n, const struct sl_head_block *u, int fir
 static void transevolve_scores_forward_rows(const struct sl_node *n, const struct sl_head_block *u,
                                             int first, int rows, const struct forward_buffers *d)
 {
-    const struct sl_transevolve_state *m = n->args;
+    const struct sl_transevolve_score_table *m = n->args;
     struct sl_head_rows query = sl_head_rows_of(m, m->query, u, first, rows);
     struct sl_gemm g = {.packed = d->packed,
                         .y = d->scores,
@@ -117,9 +119,9 @@ static void transevolve_scores_forward_rows(const struct sl_node *n, const struc
     sl_head_rows_as_left_operand(n->tape->kernels, &query, d->left, &g);
     n->tape->kernels->gemm(&g);
     for (int i = 0; i < rows; i++)
-        softmax_part(n, u, first + i, d->scores + (size_t)i * g.y_stride);
+        softmax_row(n, u, first + i, d->scores + (size_t)i * g.y_stride);
     if (m->transposed)
-        turn(n, u, first, rows);
+        transpose_rows(n, u, first, rows);
 }
 
 struct transevolve_scores_ctx {
@@ -133,10 +135,10 @@ static struct sl_scratch scratch_of(const struct transevolve_scores_ctx *p, int 
     return (struct sl_scratch){.base = p->workers + (size_t)worker * p->worker_bytes};
 }
 
-static void forward_units(void *ctx, int first, int last, int worker)
+static void forward_head_blocks(void *ctx, int first, int last, int worker)
 {
     const struct transevolve_scores_ctx *p = ctx;
-    const struct sl_transevolve_state *m = p->n->args;
+    const struct sl_transevolve_score_table *m = p->n->args;
     struct forward_buffers d;
     (void)forward_layout(p->n, scratch_of(p, worker), &d);
     for (int piece = first; piece < last; piece++) {
@@ -153,23 +155,23 @@ static void forward_units(void *ctx, int first, int last, int worker)
 /* What one worker has to itself. */
 struct backward_buffers {
     char *packed_keys, *packed_queries; /* right operands: keys (or queries) x width */
-    float *row;                         /* of slopes */
-    char *slopes, *transposed;          /* of ROWS queries; of the whole square, turned */
-    size_t slopes_stride;               /* elements; of both */
+    float *row;                         /* of gradients */
+    char *gradients, *transposed;       /* of ROWS queries; of the whole square, transposed */
+    size_t gradients_stride;            /* elements; of both */
 };
 
 static size_t backward_layout(const struct sl_node *n, struct sl_scratch scratch,
                               struct backward_buffers *d)
 {
-    const struct sl_transevolve_state *m = n->args;
+    const struct sl_transevolve_score_table *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     int width = m->key->cols / m->args.heads, max = m->max_keys;
     d->packed_keys = sl_scratch_take(&scratch, k->pack_bytes(max, width));
     d->packed_queries = sl_scratch_take(&scratch, k->pack_bytes(max, width));
     d->row = sl_scratch_take(&scratch, (size_t)max * sizeof *d->row);
-    d->slopes = sl_scratch_take(&scratch, sl_head_rows_bytes(k, ROWS, max));
+    d->gradients = sl_scratch_take(&scratch, sl_head_rows_bytes(k, ROWS, max));
     d->transposed = sl_scratch_take(&scratch, sl_head_rows_bytes(k, max, max));
-    d->slopes_stride = sl_operand_stride(k, max);
+    d->gradients_stride = sl_operand_stride(k, max);
     return scratch.used;
 }
 
@@ -183,19 +185,19 @@ static void pack_right(const struct sl_kernels *k, const struct sl_head_rows *p,
 static void narrow_slopes(const struct sl_node *n, const struct sl_head_block *u, int first,
                           int rows, const struct backward_buffers *d)
 {
-    const struct sl_transevolve_state *m = n->args;
+    const struct sl_transevolve_score_table *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     const size_t element = sl_type_bytes(k->operand);
     int keys = u->sequence->rows;
     for (int i = 0; i < rows; i++) {
         int visible = sl_head_block_visible(m, u, first + i);
-        const float *slopes = sl_grad_row(m->table, sl_head_block_row(m, u, first + i));
-        k->scale(d->row, m->scale, slopes, visible);
+        const float *gradients = sl_grad_row(m->table, sl_head_block_row(m, u, first + i));
+        k->scale(d->row, m->scale, gradients, visible);
         memset(d->row + visible, 0, (size_t)(keys - visible) * sizeof *d->row);
-        k->to_operands(d->slopes + (size_t)i * d->slopes_stride * element, d->row, keys);
+        k->to_operands(d->gradients + (size_t)i * d->gradients_stride * element, d->row, keys);
     }
-    k->transpose(d->transposed + (size_t)first * element, d->slopes_stride, d->slopes,
-                 d->slopes_stride, rows, keys, first + rows == keys);
+    k->transpose(d->transposed + (size_t)first * element, d->gradients_stride, d->gradients,
+                 d->gradients_stride, rows, keys, first + rows == keys);
 }
 
 /* Sets the gradient of a part to the product, or adds the product. */
@@ -212,15 +214,15 @@ static void multiply(const struct sl_kernels *k, const struct sl_head_rows *p, s
 static void backward_unit(const struct sl_node *n, const struct sl_head_block *u,
                           const struct backward_buffers *d)
 {
-    const struct sl_transevolve_state *m = n->args;
+    const struct sl_transevolve_score_table *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     int rows = u->sequence->rows;
     struct sl_head_rows queries = sl_head_rows_of(m, m->query, u, 0, rows);
     struct sl_head_rows keys = sl_head_rows_of(m, m->key, u, 0, rows);
-    struct sl_gemm g = {.x_stride = d->slopes_stride, .k = rows};
+    struct sl_gemm g = {.x_stride = d->gradients_stride, .k = rows};
     pack_right(k, &keys, d->packed_keys);
     pack_right(k, &queries, d->packed_queries);
-    g.x = d->slopes;
+    g.x = d->gradients;
     g.packed = d->packed_keys;
     g.accumulate = !n->overwrite[QUERY];
     for (int i = 0; i < rows; i += ROWS) {
@@ -234,10 +236,10 @@ static void backward_unit(const struct sl_node *n, const struct sl_head_block *u
     multiply(k, &keys, g);
 }
 
-static void backward_units(void *ctx, int first, int last, int worker)
+static void backward_head_blocks(void *ctx, int first, int last, int worker)
 {
     const struct transevolve_scores_ctx *p = ctx;
-    const struct sl_transevolve_state *m = p->n->args;
+    const struct sl_transevolve_score_table *m = p->n->args;
     struct backward_buffers d;
     (void)backward_layout(p->n, scratch_of(p, worker), &d);
     for (int piece = first; piece < last; piece++) {
@@ -272,30 +274,30 @@ static struct transevolve_scores_ctx pass_of(const struct sl_node *n, bool backw
 
 static void transevolve_scores_forward(const struct sl_node *n)
 {
-    const struct sl_transevolve_state *m = n->args;
+    const struct sl_transevolve_score_table *m = n->args;
     struct transevolve_scores_ctx p = pass_of(n, false);
-    sl_parallel(n->tape->pool, m->block_count * m->args.heads, 1, forward_units, &p);
+    sl_parallel(n->tape->pool, m->block_count * m->args.heads, 1, forward_head_blocks, &p);
 }
 
 static void transevolve_scores_backward(const struct sl_node *n)
 {
-    const struct sl_transevolve_state *m = n->args;
+    const struct sl_transevolve_score_table *m = n->args;
     struct transevolve_scores_ctx p = pass_of(n, true);
-    sl_parallel(n->tape->pool, n->tape->batch->count * m->args.heads, 1, backward_units, &p);
+    sl_parallel(n->tape->pool, n->tape->batch->count * m->args.heads, 1, backward_head_blocks, &p);
 }
 
-static const struct sl_op meet = {.name = "transevolve_scores",
-                                  .scratch = transevolve_scores_scratch,
-                                  .forward = transevolve_scores_forward,
-                                  .backward = transevolve_scores_backward};
+static const struct sl_op scores = {.name = "transevolve_scores",
+                                    .scratch = transevolve_scores_scratch,
+                                    .forward = transevolve_scores_forward,
+                                    .backward = transevolve_scores_backward};
 
 /* Divides every sequence's queries into blocks, and finds the maximum number of keys. A dry run
  * knows the longest sequence but not how a real batch divides its rows, so the table has the same
  * width for all. */
-static void cut(struct sl_tape *t, struct sl_transevolve_state *m)
+static void cut(struct sl_tape *t, struct sl_transevolve_score_table *m)
 {
     const struct sl_batch *batch = t->batch;
-    size_t max = (size_t)batch->rows / QUERIES_MOST + (size_t)batch->count;
+    size_t max = (size_t)batch->rows / QUERIES_MAX + (size_t)batch->count;
     m->blocks = sl_tape_struct(t, max, sizeof *m->blocks);
     m->cached = batch->sequences[0].cache;
     for (int s = 0; s < batch->count; s++) {
@@ -307,17 +309,16 @@ static void cut(struct sl_tape *t, struct sl_transevolve_state *m)
         if (cache && sl_tape_is_dry(t))
             keys = cache->capacity;
         m->max_keys = keys > m->max_keys ? keys : m->max_keys;
-        for (int i = 0; i < sequence->rows; i += QUERIES_MOST)
-            m->blocks[m->block_count++] =
-                (struct sl_head_block){.sequence = sequence,
-                                       .first = i,
-                                       .count = sl_min(QUERIES_MOST, sequence->rows - i)};
+        for (int i = 0; i < sequence->rows; i += QUERIES_MAX)
+            m->blocks[m->block_count++] = (struct sl_head_block){
+                .sequence = sequence, .first = i, .count = sl_min(QUERIES_MAX, sequence->rows - i)};
     }
 }
 
-struct sl_transevolve_state *sl_transevolve_scores(struct sl_tape *t, struct sl_tensor *query,
-                                                   struct sl_tensor *key, struct sl_tensor *bias,
-                                                   struct sl_transevolve_scores_args args)
+struct sl_transevolve_score_table *sl_transevolve_scores(struct sl_tape *t, struct sl_tensor *query,
+                                                         struct sl_tensor *key,
+                                                         struct sl_tensor *bias,
+                                                         struct sl_transevolve_scores_args args)
 {
     assert(query->rows == t->batch->rows);
     assert(key->rows == query->rows);
@@ -325,12 +326,12 @@ struct sl_transevolve_state *sl_transevolve_scores(struct sl_tape *t, struct sl_
     assert(bias->rows == query->rows);
     assert(key->cols % args.heads == 0);
     assert(bias->cols % args.heads == 0);
-    struct sl_transevolve_state *m = sl_tape_struct(t, 1, sizeof *m);
-    *m = (struct sl_transevolve_state){.args = args,
-                                       .scale = sqrtf((float)args.heads / (float)query->cols),
-                                       .query = query,
-                                       .key = key,
-                                       .bias = bias};
+    struct sl_transevolve_score_table *m = sl_tape_struct(t, 1, sizeof *m);
+    *m = (struct sl_transevolve_score_table){.args = args,
+                                             .scale = sqrtf((float)args.heads / (float)query->cols),
+                                             .query = query,
+                                             .key = key,
+                                             .bias = bias};
     cut(t, m);
     if (m->cached) {
         sl_transevolve_scores_cached(t, m);
@@ -340,6 +341,6 @@ struct sl_transevolve_state *sl_transevolve_scores(struct sl_tape *t, struct sl_
     if (t->training)
         m->transposed = sl_operand_take(t, query->rows * args.heads, m->max_keys);
     (void)sl_tape_run(
-        t, (struct sl_node){.op = &meet, .out = m->table, .in = {query, key}, .args = m});
+        t, (struct sl_node){.op = &scores, .out = m->table, .in = {query, key}, .args = m});
     return m;
 }

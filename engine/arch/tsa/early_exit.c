@@ -44,12 +44,12 @@ static struct sl_tensor *early_exit_forward(struct sl_tape *t, const void *self)
     struct sl_tensor *final = sl_exit_begin(t, m->vocab);
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
     for (int i = 0; i < m->depth; i++) {
-        struct sl_exit_rule rule = {
+        struct sl_exit_decide_args rule = {
             .final = final, .weight = 1.0f / (float)m->depth, .last = i + 1 == m->depth};
         size_t mark = sl_tape_mark(t);
         h = sl_block_apply(t, &m->blocks[i], h, sl_exit_gate(t, staying));
         if (t->training || i > 0 || rule.last)
-            staying = sl_exit(t, predict(t, m, i, h, staying), staying, rule);
+            staying = sl_exit_decide(t, predict(t, m, i, h, staying), staying, rule);
         sl_tape_forget(t, mark);
     }
     return final;

@@ -19,8 +19,8 @@ static void gate_loss_backward(const struct sl_node *n)
     const struct sl_gate_loss_args *a = n->args;
     for (int r = 0; r < n->in[X]->rows; r++) {
         float *dx = sl_grad_row(n->in[X], r), x = *sl_row(n->in[X], r);
-        float slope = a->open_weight + a->binarization_weight * 4.0f * (1.0f - 2.0f * x);
-        *dx = slope + (n->overwrite[X] ? 0.0f : *dx);
+        float gradient = a->open_weight + a->binarization_weight * 4.0f * (1.0f - 2.0f * x);
+        *dx = gradient + (n->overwrite[X] ? 0.0f : *dx);
     }
 }
 

@@ -50,15 +50,15 @@ static const struct sl_rows *active_rows(struct sl_tape *t, const struct sl_tens
 }
 
 /* Translates indices among some rows to rows of the batch. */
-static const struct sl_rows *rows_among(struct sl_tape *t, const struct sl_rows *among,
-                                        const struct sl_rows *places)
+static const struct sl_rows *candidate_rows(struct sl_tape *t, const struct sl_rows *candidates,
+                                            const struct sl_rows *places)
 {
-    if (!among)
+    if (!candidates)
         return places;
     struct sl_rows *rows = sl_tape_struct(t, 1, sizeof *rows);
     int32_t *index = sl_tape_struct(t, (size_t)places->count, sizeof *index);
     for (int i = 0; i < places->count; i++)
-        index[i] = among->index[places->index[i]];
+        index[i] = candidates->index[places->index[i]];
     *rows = (struct sl_rows){index, places->count};
     return rows;
 }
@@ -75,9 +75,9 @@ static void close_gates(struct sl_tape *t, const struct sl_tensor *z, struct sl_
 }
 
 struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
-                               struct sl_gate_loss_args loss_args, const struct sl_rows *among)
+                               struct sl_gate_loss_args loss_args, const struct sl_rows *candidates)
 {
-    struct sl_tensor *z = sl_mlp_apply(t, &r->up, &r->down, sl_take_rows(t, h, among),
+    struct sl_tensor *z = sl_mlp_apply(t, &r->up, &r->down, sl_take_rows(t, h, candidates),
                                        (struct sl_linear_args){.activation = SL_RELU});
     struct sl_tensor *g = sl_one_minus_sigmoid(t, z);
     note_gates(t, z, g);
@@ -87,7 +87,7 @@ struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, str
     }
     const struct sl_tsa_policy *policy = sl_policy_own(t->policy);
     if (policy->gate == SL_GATE_SOFT)
-        return (struct sl_gate){.value = g, .rows = among};
+        return (struct sl_gate){.value = g, .rows = candidates};
     if (t->policy->dense) {
         close_gates(t, z, g);
         return (struct sl_gate){.value = g};
@@ -95,5 +95,5 @@ struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, str
     const struct sl_rows *active = active_rows(t, z, limit_of(policy));
     bool whole = policy->gate == SL_GATE_HARD;
     return (struct sl_gate){.value = whole ? NULL : sl_take_rows(t, g, active),
-                            .rows = rows_among(t, among, active)};
+                            .rows = candidate_rows(t, candidates, active)};
 }

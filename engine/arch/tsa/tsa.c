@@ -54,11 +54,11 @@ static struct sl_tensor *tsa_forward(struct sl_tape *t, const void *self)
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
     const struct sl_rows *reads = sl_head_reads(t, &m->head);
     for (int i = 0; i < m->depth; i++) {
-        const struct sl_rows *among = i + 1 < m->depth ? NULL : reads;
+        const struct sl_rows *candidates = i + 1 < m->depth ? NULL : reads;
         if (i > 0)
-            gate = sl_router_apply(t, &m->routers[i - 1], h, m->loss_args, among);
+            gate = sl_router_apply(t, &m->routers[i - 1], h, m->loss_args, candidates);
         else
-            gate.rows = among;
+            gate.rows = candidates;
         h = sl_block_apply(t, &m->blocks[i], h, gate);
     }
     return sl_head_apply(t, &m->head, h);

@@ -39,8 +39,8 @@ SL_POLICY_FITS(struct sl_early_exit_policy);
 /* y = 1 / (1 + exp(x)): one minus the logistic of x, without cancellation. */
 struct sl_tensor *sl_one_minus_sigmoid(struct sl_tape *t, struct sl_tensor *x);
 
-/* Adds the mean over the rows of the training batch of open x + undecided 4 x (1 - x) to the loss.
- * x: rows x 1, gates: `undecided` is the penalty at one half; at 0 and 1 there is none. */
+/* Adds the mean over the rows of the training batch of open_weight x + binarization_weight 4 x (1 -
+ * x) to the loss. x: rows x 1, gates. The second term is largest at one half and 0 at 0 and 1. */
 struct sl_gate_loss_args {
     float open_weight, binarization_weight;
 };
@@ -51,19 +51,20 @@ void sl_gate_loss(struct sl_tape *t, struct sl_tensor *x, struct sl_gate_loss_ar
 
 /* A token-wise router (TSA, section 2.3): p = sigmoid(w2 relu(w1 h + b1) + b2) is the probability
  * of skipping; the gate it gives is 1 - p, or a selection of rows, depending on the tape's policy.
- * Only rows in `among` (NULL: all) are considered. */
+ * Only rows in `candidates` (NULL: all) are considered. */
 struct sl_router {
     struct sl_linear_layer up, down;
 };
 struct sl_router sl_router_build(struct sl_builder *b, int width, int hidden, float bias_start);
 struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
-                               struct sl_gate_loss_args loss_args, const struct sl_rows *among);
+                               struct sl_gate_loss_args loss_args,
+                               const struct sl_rows *candidates);
 
 /* Early exit (TSA, section 3.5): call begin before the blocks and exit after each block with an
  * exit. Training: records the loss of these logits, and all rows stay. Serving: rows whose largest
  * probability exceeds the policy's threshold exit, and their logits are final. logits has one row
  * per row of `staying` (NULL: all). Returns the rows that stay; at the last exit all rows leave. */
-struct sl_exit_rule {
+struct sl_exit_decide_args {
     struct sl_tensor *final; /* of the wanted rows that have left; NULL while training */
     float weight;            /* of this exit's loss */
     bool last;
@@ -71,7 +72,8 @@ struct sl_exit_rule {
 
 /* Creates the tensor that collects the logits of exiting rows. */
 struct sl_tensor *sl_exit_begin(struct sl_tape *t, int vocab);
-const struct sl_rows *sl_exit(struct sl_tape *t, struct sl_tensor *logits,
-                              const struct sl_rows *staying, struct sl_exit_rule rule);
+const struct sl_rows *sl_exit_decide(struct sl_tape *t, struct sl_tensor *logits,
+                                     const struct sl_rows *staying,
+                                     struct sl_exit_decide_args rule);
 /* The gate of the rows that stay, depending on the policy. */
 struct sl_gate sl_exit_gate(struct sl_tape *t, const struct sl_rows *staying);

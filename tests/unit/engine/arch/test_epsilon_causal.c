@@ -84,8 +84,9 @@ static void attend(struct attention *a, const struct piece *p, const int *texts)
         memcpy(sl_row(kv, r), a->key_value[p->first + r], sizeof a->key_value[0]);
     struct sl_tensor *shares = sl_histogram_assign(
         &t, kv, (struct sl_histogram_assign_args){.assign = &assign, .heads = HEADS});
-    const struct sl_tensor *out = sl_histogram_prefix(
-        &t, q, kv, shares, (struct sl_histogram_prefix_args){.rows = p->rows, .heads = HEADS});
+    const struct sl_tensor *out = sl_histogram_attend_causal(
+        &t, q, kv, shares,
+        (struct sl_histogram_attend_causal_args){.rows = p->rows, .heads = HEADS});
     for (int i = 0; i < reading; i++)
         k->from_operands(a->out[p->first + (p->rows ? p->rows->index[i] : i)], sl_row_any(out, i),
                          WIDTH);
@@ -121,7 +122,7 @@ static void shares_of(const struct attention *a, const float *key, int head, dou
 }
 
 /* What row j of a text that begins at `first` reads with one head, from all rows before. */
-static void read_slowly(const struct attention *a, int first, int j, int head, double *out)
+static void attend_in_double(const struct attention *a, int first, int j, int head, double *out)
 {
     double mass[BINS] = {0}, keys[BINS][DIM] = {{0}}, values[BINS][DIM] = {{0}}, weight[BINS] = {0};
     for (int i = first; i <= j; i++) {
@@ -156,7 +157,7 @@ static double difference_of(const struct attention *a)
         for (int i = 0; i < lengths[text] * HEADS; i++) {
             int j = first + i / HEADS, head = i % HEADS;
             double want[DIM];
-            read_slowly(a, first, j, head, want);
+            attend_in_double(a, first, j, head, want);
             for (int c = 0; c < DIM; c++) {
                 double off = fabs(want[c] - (double)a->out[j][head * DIM + c]);
                 max = off >= 0.0 ? fmax(max, off) : (double)INFINITY;
@@ -165,7 +166,7 @@ static double difference_of(const struct attention *a)
     return max;
 }
 
-Test(prefix_bins, are_their_formulas)
+Test(histogram_attend_causal, are_their_formulas)
 {
     struct attention *a = attention_make();
     attend_whole(a, "ref", 2);
@@ -177,7 +178,7 @@ Test(prefix_bins, are_their_formulas)
 
 /* Each key goes to one bin alone: the first row of a text finds all others empty. An empty bin has
  * a key and a value of 0, which it is read with. */
-Test(prefix_bins, may_be_empty)
+Test(histogram_attend_causal, may_be_empty)
 {
     struct attention *a = attention_make();
     assign_wholly(a);
@@ -216,7 +217,7 @@ static void attend_in_pieces(struct attention *a, const struct sl_engine *engine
     }
 }
 
-Test(prefix_bins, have_the_same_bits_however_a_text_is_cut)
+Test(histogram_attend_causal, have_the_same_bits_however_a_text_is_cut)
 {
     static const int cuts[][PIECES] = {{70, 0}, {1, 1, 1, 1, 1, 65}, {33, 7, 1, 20, 8, 1}};
     struct sl_engine *engine = fixture_engine(NULL, 2);
@@ -337,7 +338,7 @@ static void slow_begin(struct slow *s, const struct sl_model *m, const int32_t *
 }
 
 /* What token j reads with one head, by all keys and values as they are in this step. */
-static void slow_read(const struct slow *s, int j, int head, const double *query, double *out)
+static void double_attend(const struct slow *s, int j, int head, const double *query, double *out)
 {
     const struct sl_parameter *assign = named(s->m, "attention.assign");
     int d = s->m->config.width, dim = d / s->m->config.heads, bins = assign->cols;
@@ -376,7 +377,7 @@ static void slow_update(struct slow *s, int j)
     normed(s->m, "attention_norm", -1.0, s->h[j], x);
     linear(s->m, "attention.query.weight", "attention.query.bias", x, query);
     for (int head = 0; head < c->heads; head++)
-        slow_read(s, j, head, query, read);
+        double_attend(s, j, head, query, read);
     linear(s->m, "attention.output.weight", "attention.output.bias", read, y);
     for (int i = 0; i < c->width; i++)
         s->h[j][i] += (double)own->residual_scale * y[i];
@@ -389,7 +390,7 @@ static void slow_update(struct slow *s, int j)
         s->h[j][i] += (double)own->residual_scale * y[i];
 }
 
-static void slow_halt(struct slow *s, int j, int step)
+static void double_halting_step(struct slow *s, int j, int step)
 {
     char weight[32], bias[32];
     double score;
@@ -417,7 +418,7 @@ static void slow_step(struct slow *s, int step)
         if (s->steps[j])
             continue; /* halted: it stays as it is */
         slow_update(s, j);
-        slow_halt(s, j, step);
+        double_halting_step(s, j, step);
     }
 }
 

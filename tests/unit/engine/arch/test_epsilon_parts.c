@@ -65,10 +65,10 @@ static void attend(struct attention *a, const char *isa)
                                                               .padding = a->padding,
                                                               .heads = HEADS,
                                                               .bin_padding = a->bin_padding});
-    struct sl_tensor *bins = sl_histogram_fill(
-        &t, kv, shares, (struct sl_histogram_fill_args){.segments = segments, .heads = HEADS});
-    const struct sl_tensor *out = sl_histogram_read(
-        &t, q, bins, (struct sl_histogram_read_args){.segments = segments, .heads = HEADS});
+    struct sl_tensor *bins = sl_histogram_bin_means(
+        &t, kv, shares, (struct sl_histogram_bin_means_args){.segments = segments, .heads = HEADS});
+    const struct sl_tensor *out = sl_histogram_attend(
+        &t, q, bins, (struct sl_histogram_attend_args){.segments = segments, .heads = HEADS});
     for (int r = 0; r < ROWS; r++)
         engine->kernels->from_operands(a->out[r], sl_row_any(out, r), WIDTH);
     sl_tape_release(&t);
@@ -97,7 +97,7 @@ struct bins {
     double mass[BINS_MOST], keys[BINS_MOST][DIM], values[BINS_MOST][DIM];
 };
 
-static void fill_bins(const struct attention *a, int segment, int head, struct bins *bins)
+static void bin_means_in_double(const struct attention *a, int segment, int head, struct bins *bins)
 {
     *bins = (struct bins){0};
     for (int i = beginnings[segment]; i < beginnings[segment + 1]; i++) {
@@ -128,7 +128,7 @@ static double difference_of(const struct attention *a)
     for (int i = 0; i < segments.count * HEADS; i++) {
         int segment = i / HEADS, head = i % HEADS;
         struct bins bins;
-        fill_bins(a, segment, head, &bins);
+        bin_means_in_double(a, segment, head, &bins);
         for (int j = beginnings[segment]; j < beginnings[segment + 1]; j++) {
             double weight[BINS_MOST] = {0};
             for (int b = 0; b < a->bins; b++)
@@ -243,7 +243,7 @@ static void walk(struct walk *w, float price, double mean)
     sl_tape_begin(&t, &f.batch, true);
     int32_t steps[TEXTS] = {0};
     float remainder[TEXTS] = {1.0f, 1.0f, 1.0f, 1.0f, 1.0f};
-    struct sl_halts halts = {
+    struct sl_halting_state halting = {
         .max_steps = STEPS, .steps = steps, .remainder = remainder, .padding = w->padding};
     struct sl_tensor *y = sl_tensor_take(&t, TEXTS, STEPS);
     memset(y->data, 0, sizeof w->outputs);
@@ -254,13 +254,14 @@ static void walk(struct walk *w, float price, double mean)
             sl_row(h, i)[step - 1] = 1.0f;
             *sl_row(z, i) = (float)w->scores[i][step - 1];
         }
-        y = sl_halt(&t, y, h, z,
-                    (struct sl_halt_args){
-                        .halts = &halts,
-                        .step = step,
-                        .kl_weight = price,
-                        .log_prior = (float)((step - 1) * log(1.0 - 1.0 / mean) - log(mean)),
-                        .log_prior_rest = (float)(STEPS * log(1.0 - 1.0 / mean))});
+        y = sl_halting_step(
+            &t, y, h, z,
+            (struct sl_halting_step_args){
+                .halting = &halting,
+                .step = step,
+                .kl_weight = price,
+                .log_prior = (float)((step - 1) * log(1.0 - 1.0 / mean) - log(mean)),
+                .log_prior_remainder = (float)(STEPS * log(1.0 - 1.0 / mean))});
     }
     memcpy(w->outputs, y->data, sizeof w->outputs);
     w->price = t.stats.aux_loss;

@@ -171,7 +171,7 @@ static void play(struct played *p, const struct scene *s, struct sl_engine *engi
     p->value = operands_of(&p->tape, s->value, s->rows, s->columns);
     p->bias = sl_tensor_take(&p->tape, s->rows, s->heads);
     memcpy(p->bias->data, s->bias, (size_t)(s->rows * s->heads) * sizeof *s->bias);
-    struct sl_transevolve_state *meeting = sl_transevolve_scores(
+    struct sl_transevolve_score_table *meeting = sl_transevolve_scores(
         &p->tape, p->query, p->key, p->bias,
         (struct sl_transevolve_scores_args){.heads = s->heads, .bidirectional = s->bidirectional});
     p->y = sl_transevolve_attention(&p->tape, meeting, p->value,

@@ -112,9 +112,9 @@ static struct sl_tensor *use_layernorm_stream(struct sl_tape *t, struct inputs *
     return sl_layernorm_stream(t, in->tensors[0], &in->parameters[0], &in->parameters[1], 1e-3f);
 }
 
-static struct sl_tensor *use_scale_columns(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_diagonal_scale(struct sl_tape *t, struct inputs *in)
 {
-    return sl_scale_columns(t, in->tensors[0], &in->parameters[0]);
+    return sl_diagonal_scale(t, in->tensors[0], &in->parameters[0]);
 }
 
 /* A weight that is fixed has no gradient; what comes before it has, and so has the bias. */
@@ -143,7 +143,7 @@ static struct sl_tensor *use_against_zero(struct sl_tape *t, struct inputs *in)
 static struct sl_tensor *evolve(struct sl_tape *t, struct inputs *in, bool bidirectional)
 {
     struct sl_tensor *key = in->tensors[1];
-    struct sl_transevolve_state *meeting = sl_transevolve_scores(
+    struct sl_transevolve_score_table *meeting = sl_transevolve_scores(
         t, in->tensors[0], key, in->tensors[2],
         (struct sl_transevolve_scores_args){.heads = 2, .bidirectional = bidirectional});
     struct sl_tensor *value = sl_transevolve_attention(
@@ -246,14 +246,15 @@ static const struct sl_segments segments = {beginnings, 3};
 static const bool padding[ROWS] = {[5] = true, [6] = true};
 
 /* Shares, and what the rows fill bins with by them. */
-static struct sl_tensor *use_fill_bins(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_histogram_bin_means(struct sl_tape *t, struct inputs *in)
 {
     struct sl_tensor *shares = sl_histogram_assign(
         t, in->tensors[0],
         (struct sl_histogram_assign_args){
             .assign = &in->parameters[0], .padding = padding, .heads = 4, .entropy_weight = 0.7f});
-    return sl_histogram_fill(t, in->tensors[0], shares,
-                             (struct sl_histogram_fill_args){.segments = segments, .heads = 4});
+    return sl_histogram_bin_means(
+        t, in->tensors[0], shares,
+        (struct sl_histogram_bin_means_args){.segments = segments, .heads = 4});
 }
 
 static struct sl_tensor *use_share_bins(struct sl_tape *t, struct inputs *in)
@@ -266,71 +267,73 @@ static struct sl_tensor *use_share_bins(struct sl_tape *t, struct inputs *in)
                                                                  .entropy_weight = 0.7f});
 }
 
-static struct sl_tensor *use_prefix_bins(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_histogram_attend_causal(struct sl_tape *t, struct inputs *in)
 {
-    return sl_histogram_prefix(t, in->tensors[0], in->tensors[1],
-                               sl_softmax_rows(t, in->tensors[2]),
-                               (struct sl_histogram_prefix_args){.heads = 2, .dropout = 0.2f});
+    return sl_histogram_attend_causal(
+        t, in->tensors[0], in->tensors[1], sl_softmax_rows(t, in->tensors[2]),
+        (struct sl_histogram_attend_causal_args){.heads = 2, .dropout = 0.2f});
 }
 
 /* The second time every input has a gradient already. */
-static struct sl_tensor *use_prefix_bins_twice(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_histogram_attend_causal_twice(struct sl_tape *t, struct inputs *in)
 {
     struct sl_tensor *shares = sl_softmax_rows(t, in->tensors[2]), *y = NULL;
     for (int i = 0; i < 2; i++) {
-        struct sl_tensor *z = sl_histogram_prefix(t, in->tensors[0], in->tensors[1], shares,
-                                                  (struct sl_histogram_prefix_args){.heads = 1});
+        struct sl_tensor *z =
+            sl_histogram_attend_causal(t, in->tensors[0], in->tensors[1], shares,
+                                       (struct sl_histogram_attend_causal_args){.heads = 1});
         y = y ? sl_residual(t, y, z, (struct sl_residual_args){0}) : z;
     }
     return y;
 }
 
-static struct sl_tensor *use_read_bins(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_histogram_attend(struct sl_tape *t, struct inputs *in)
 {
-    return sl_histogram_read(
+    return sl_histogram_attend(
         t, in->tensors[0], in->tensors[1],
-        (struct sl_histogram_read_args){.segments = segments, .heads = 2, .dropout = 0.2f});
+        (struct sl_histogram_attend_args){.segments = segments, .heads = 2, .dropout = 0.2f});
 }
 
 /* Three steps, after which some rows have halted and others have not. */
-static struct sl_tensor *halt(struct sl_tape *t, struct inputs *in, int outputs)
+static struct sl_tensor *halting_step(struct sl_tape *t, struct inputs *in, int outputs)
 {
-    struct sl_halts halts = {.max_steps = 3,
-                             .steps = sl_tape_struct(t, ROWS, sizeof *halts.steps),
-                             .remainder = sl_tape_struct(t, ROWS, sizeof *halts.remainder),
-                             .remainder_grad = sl_tape_take(t, ROWS, sizeof *halts.remainder_grad),
-                             .padding = sl_tape_struct(t, ROWS, sizeof *halts.padding)};
-    struct sl_halts *kept = sl_tape_struct(t, 1, sizeof *kept);
+    struct sl_halting_state halting = {
+        .max_steps = 3,
+        .steps = sl_tape_struct(t, ROWS, sizeof *halting.steps),
+        .remainder = sl_tape_struct(t, ROWS, sizeof *halting.remainder),
+        .remainder_grad = sl_tape_take(t, ROWS, sizeof *halting.remainder_grad),
+        .padding = sl_tape_struct(t, ROWS, sizeof *halting.padding)};
+    struct sl_halting_state *kept = sl_tape_struct(t, 1, sizeof *kept);
     struct sl_tensor *y = sl_tensor_take(t, outputs, COLS), *h = in->tensors[0];
     struct sl_tensor *z = in->tensors[1];
     memset(y->data, 0, (size_t)outputs * COLS * sizeof(float));
-    memcpy(halts.padding, padding, sizeof padding);
+    memcpy(halting.padding, padding, sizeof padding);
     for (int r = 0; r < ROWS; r++)
-        halts.remainder[r] = 1.0f;
-    *kept = halts;
+        halting.remainder[r] = 1.0f;
+    *kept = halting;
     for (int step = 1; step <= 3; step++) {
-        y = sl_halt(t, y, h, z,
-                    (struct sl_halt_args){.halts = kept,
-                                          .every_row = outputs == ROWS,
-                                          .step = step,
-                                          .kl_weight = 0.6f,
-                                          .log_prior = -0.5f * (float)step,
-                                          .log_prior_rest = -2.5f});
+        y = sl_halting_step(t, y, h, z,
+                            (struct sl_halting_step_args){.halting = kept,
+                                                          .every_row = outputs == ROWS,
+                                                          .step = step,
+                                                          .kl_weight = 0.6f,
+                                                          .log_prior = -0.5f * (float)step,
+                                                          .log_prior_remainder = -2.5f});
         h = sl_residual(t, h, in->tensors[0], (struct sl_residual_args){.scale = 0.7f});
         z = sl_residual(t, z, in->tensors[1], (struct sl_residual_args){.scale = 0.9f});
     }
     return y;
 }
 
-static struct sl_tensor *use_halt(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_halting_step(struct sl_tape *t, struct inputs *in)
 {
-    return halt(t, in, 3);
+    return halting_step(t, in, 3);
 }
 
 /* Every row has an output. */
-static struct sl_tensor *use_halt_each(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_halting_step_every_row(struct sl_tape *t, struct inputs *in)
 {
-    return halt(t, in, ROWS);
+    return halting_step(t, in, ROWS);
 }
 
 static struct sl_tensor *use_cross_entropy(struct sl_tape *t, struct inputs *in)
@@ -408,7 +411,7 @@ static struct sl_tensor *use_softmax_rows(struct sl_tape *t, struct inputs *in)
 
 static struct sl_tensor *use_scale_parts(struct sl_tape *t, struct inputs *in)
 {
-    return sl_scale_slices(t, in->tensors[0], in->tensors[1]);
+    return sl_scale_by_gates(t, in->tensors[0], in->tensors[1]);
 }
 
 /* A choice that does not depend on what is varied. */
@@ -489,7 +492,7 @@ static const struct op_case cases[] = {
     {"price", {ROWS}, {1}, {0}, {0}, 0, use_price},
     {"centernorm", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, 0, use_centernorm},
     {"lookup, padded", {0}, {0}, {OUTS, ROWS}, {COLS, COLS}, 0, use_lookup_padded},
-    {"fill bins", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, 0, use_fill_bins},
+    {"fill bins", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, 0, use_histogram_bin_means},
     {"share bins", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, 0, use_share_bins},
     {"prefix bins",
      {ROWS, ROWS, ROWS},
@@ -497,19 +500,19 @@ static const struct op_case cases[] = {
      {0},
      {0},
      0,
-     use_prefix_bins},
+     use_histogram_attend_causal},
     {"prefix bins, twice",
      {ROWS, ROWS, ROWS},
      {NARROW, 2 * NARROW, BINS},
      {0},
      {0},
      0,
-     use_prefix_bins_twice},
-    {"read bins", {ROWS, 3}, {NARROW, 2 * NARROW *BINS}, {0}, {0}, 0, use_read_bins},
-    {"halt", {3, ROWS}, {COLS, 1}, {0}, {0}, 0, use_halt},
-    {"halt, each row", {ROWS, ROWS}, {COLS, 1}, {0}, {0}, 0, use_halt_each},
+     use_histogram_attend_causal_twice},
+    {"read bins", {ROWS, 3}, {NARROW, 2 * NARROW *BINS}, {0}, {0}, 0, use_histogram_attend},
+    {"halt", {3, ROWS}, {COLS, 1}, {0}, {0}, 0, use_halting_step},
+    {"halt, each row", {ROWS, ROWS}, {COLS, 1}, {0}, {0}, 0, use_halting_step_every_row},
     {"layernorm, of the stream", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, 0, use_layernorm_stream},
-    {"scale columns", {ROWS}, {COLS}, {1}, {COLS + 3}, 0, use_scale_columns},
+    {"scale columns", {ROWS}, {COLS}, {1}, {COLS + 3}, 0, use_diagonal_scale},
     {"linear, fixed", {ROWS}, {COLS}, {1}, {OUTS}, 0, use_linear_fixed},
     {"lookup, pairs", {0}, {0}, {OUTS, ROWS, 5}, {COLS, COLS, COLS}, 0, use_lookup_pairs},
     {"bag", {3}, {OUTS}, {7}, {OUTS - 1}, 0, use_bag},

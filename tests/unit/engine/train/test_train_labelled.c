@@ -119,9 +119,9 @@ Test(labelled, a_rule_is_learnt)
                      f.last.best_accuracy);
         cr_expect(f.last.train_accuracy > min && f.last.train_accuracy <= 1.0, "%s: %g",
                   training.arch->name, f.last.train_accuracy);
-        bool halts = strcmp(training.arch->name, "epsilon") == 0;
-        cr_expect_eq(isfinite(f.last.validation_depth_first), halts, "%s", training.arch->name);
-        cr_expect(halts || f.last.validation_depth == training.config.depth, "%s: %g",
+        bool halting = strcmp(training.arch->name, "epsilon") == 0;
+        cr_expect_eq(isfinite(f.last.validation_depth_first), halting, "%s", training.arch->name);
+        cr_expect(halting || f.last.validation_depth == training.config.depth, "%s: %g",
                   training.arch->name, f.last.validation_depth);
     }
 }
@@ -198,10 +198,10 @@ static void check_depths(const struct sl_model *m, const struct sl_dataset *set)
     policy.dense = true;
     EXPECT_OK(sl_evaluate_labelled(m, set, &policy, &dense, NULL, &err), err);
     cr_expect_float_eq(lazy.loss, dense.loss, 1e-4);
-    bool halts = strcmp(m->arch->name, "epsilon") == 0, gates = strcmp(m->arch->name, "tsa") == 0;
-    cr_expect_eq(isfinite(lazy.halting_depth), halts);
+    bool halting = strcmp(m->arch->name, "epsilon") == 0, gates = strcmp(m->arch->name, "tsa") == 0;
+    cr_expect_eq(isfinite(lazy.halting_depth), halting);
     cr_expect_eq(isfinite(lazy.gate_mean), gates);
-    if (!halts)
+    if (!halting)
         return;
     cr_expect(dense.halting_depth >= 1.0 && dense.halting_depth <= m->config.depth);
     cr_expect_float_eq(lazy.halting_depth_first, dense.halting_depth_first, 1e-9);

@@ -1,4 +1,4 @@
-/* experts.c - a mixture of experts: small MLPs, weighted by a gate for each row. Shazeer et al.
+/* moe_layer.c - a mixture of experts: small MLPs, weighted by a gate for each row. Shazeer et al.
  * 2017; one expert for each row: Fedus et al. 2021.
  *
  *     g = softmax(W_g x + b_g)
@@ -26,9 +26,9 @@ static const struct sl_parameter *copy_build(struct sl_builder *b, const char *n
             .kind = SL_BUFFER_DERIVED, .rows = rows, .cols = cols, .product = true});
 }
 
-static const struct sl_expert *copies_build(struct sl_builder *b, const struct sl_experts *e)
+static const struct sl_expert_weights *copies_build(struct sl_builder *b, const struct sl_moe *e)
 {
-    struct sl_expert *each = sl_arena_take(b->arena, (size_t)e->count, sizeof *each);
+    struct sl_expert_weights *each = sl_arena_take(b->arena, (size_t)e->count, sizeof *each);
     for (int k = 0; k < e->count; k++) {
         each[k].up = copy_build(b, "up", k, e->ffn_width, e->up->cols);
         each[k].down = copy_build(b, "down", k, e->down->rows, e->ffn_width);
@@ -38,17 +38,17 @@ static const struct sl_expert *copies_build(struct sl_builder *b, const struct s
 
 static const struct sl_buffer_hooks hooks;
 
-struct sl_experts sl_experts_build(struct sl_builder *b, struct sl_experts_shape shape)
+struct sl_moe sl_moe_build(struct sl_builder *b, struct sl_moe_shape shape)
 {
     int d = shape.width, features = shape.count * shape.ffn_width;
     struct sl_init in = sl_uniform(1.0f / sqrtf((float)d));
     struct sl_init out = sl_uniform(1.0f / sqrtf((float)shape.ffn_width));
-    enum sl_role role = shape.used > 0 ? SL_ROLE_SOURCE : SL_ROLE_MATRIX;
-    struct sl_experts e = {.count = shape.count,
-                           .ffn_width = shape.ffn_width,
-                           .used = shape.used,
-                           .dropout = shape.dropout,
-                           .load_balancing_weight = shape.load_balancing_weight};
+    enum sl_role role = shape.top_k > 0 ? SL_ROLE_SOURCE : SL_ROLE_MATRIX;
+    struct sl_moe e = {.count = shape.count,
+                       .ffn_width = shape.ffn_width,
+                       .top_k = shape.top_k,
+                       .dropout = shape.dropout,
+                       .load_balancing_weight = shape.load_balancing_weight};
     e.gate = sl_linear_build(
         b, "experts.gate",
         (struct sl_linear_shape){.outs = shape.count, .ins = d, .bias = true, .bias_zero = true});
@@ -57,7 +57,7 @@ struct sl_experts sl_experts_build(struct sl_builder *b, struct sl_experts_shape
     e.down = sl_parameter_add(b, "experts.down.weight", role, d, features, out);
     e.down_bias = sl_parameter_add(b, "experts.down.bias", SL_ROLE_VECTOR, d, shape.count, out);
     e.down_bias->product = true;
-    if (shape.used > 0) {
+    if (shape.top_k > 0) {
         e.each = copies_build(b, &e);
         sl_buffer_hooks_add(b, &hooks, &e, sizeof e);
     }
@@ -68,7 +68,7 @@ struct sl_experts sl_experts_build(struct sl_builder *b, struct sl_experts_shape
 
 static void materialize(const void *layer, const struct sl_kernels *kernels)
 {
-    const struct sl_experts *e = layer;
+    const struct sl_moe *e = layer;
     (void)kernels;
     size_t each = (size_t)e->ffn_width, features = each * (size_t)e->count, d = (size_t)e->up->cols;
     for (size_t k = 0; k < (size_t)e->count; k++) {
@@ -81,7 +81,7 @@ static void materialize(const void *layer, const struct sl_kernels *kernels)
 
 static void backprop(const void *layer, const struct sl_kernels *kernels)
 {
-    const struct sl_experts *e = layer;
+    const struct sl_moe *e = layer;
     size_t each = (size_t)e->ffn_width, features = each * (size_t)e->count, d = (size_t)e->up->cols;
     for (size_t k = 0; k < (size_t)e->count; k++) {
         for (size_t r = 0; r < each; r++)
@@ -95,11 +95,10 @@ static void backprop(const void *layer, const struct sl_kernels *kernels)
 
 static const struct sl_buffer_hooks hooks = {.materialize = materialize, .backprop = backprop};
 
-/* -- both ways of computing ------------------------------------------------------------------ */
+/* -- all experts, or the top k -------------------------------------------------------------- */
 
-static struct sl_tensor *over_all(struct sl_tape *t, const struct sl_experts *e,
-                                  struct sl_tensor *x, struct sl_tensor *gate_weights,
-                                  const int32_t *origin)
+static struct sl_tensor *apply_dense(struct sl_tape *t, const struct sl_moe *e, struct sl_tensor *x,
+                                     struct sl_tensor *gate_weights, const int32_t *origin)
 {
     struct sl_tensor *hidden = sl_linear(t, x,
                                          (struct sl_linear_args){.weight = e->up,
@@ -108,12 +107,12 @@ static struct sl_tensor *over_all(struct sl_tape *t, const struct sl_experts *e,
                                                                  .dropout = e->dropout,
                                                                  .operand = true,
                                                                  .origin = origin});
-    hidden = sl_scale_slices(t, hidden, gate_weights);
+    hidden = sl_scale_by_gates(t, hidden, gate_weights);
     return sl_linear(t, hidden, (struct sl_linear_args){.weight = e->down});
 }
 
 /* Each expert's first weight, with its part of the biases. */
-static const struct sl_group *ups_of(struct sl_tape *t, const struct sl_experts *e)
+static const struct sl_group *up_weights(struct sl_tape *t, const struct sl_moe *e)
 {
     struct sl_group *ups = sl_tape_struct(t, (size_t)e->count, sizeof *ups);
     struct sl_parameter *biases = sl_tape_struct(t, (size_t)e->count, sizeof *biases);
@@ -128,7 +127,7 @@ static const struct sl_group *ups_of(struct sl_tape *t, const struct sl_experts 
     return ups;
 }
 
-static const struct sl_group *downs_of(struct sl_tape *t, const struct sl_experts *e)
+static const struct sl_group *down_weights(struct sl_tape *t, const struct sl_moe *e)
 {
     struct sl_group *downs = sl_tape_struct(t, (size_t)e->count, sizeof *downs);
     for (int k = 0; k < e->count; k++)
@@ -136,37 +135,38 @@ static const struct sl_group *downs_of(struct sl_tape *t, const struct sl_expert
     return downs;
 }
 
-static struct sl_tensor *over_chosen(struct sl_tape *t, const struct sl_experts *e,
-                                     struct sl_tensor *x, struct sl_tensor *gate_weights,
+static struct sl_tensor *apply_top_k(struct sl_tape *t, const struct sl_moe *e, struct sl_tensor *x,
+                                     struct sl_tensor *gate_weights,
                                      const struct sl_expert_assignment *assignment)
 {
-    struct sl_groups groups = {.each = ups_of(t, e), .first = assignment->first, .count = e->count};
+    struct sl_groups groups = {
+        .each = up_weights(t, e), .first = assignment->first, .count = e->count};
     struct sl_tensor *hidden =
         sl_linear_groups(t, sl_dispatch_to_experts(t, x, assignment), groups,
                          (struct sl_linear_args){.activation = SL_RELU,
                                                  .dropout = e->dropout,
                                                  .operand = true,
                                                  .origin = assignment->origin});
-    groups.each = downs_of(t, e);
+    groups.each = down_weights(t, e);
     struct sl_tensor *y = sl_linear_groups(t, hidden, groups, (struct sl_linear_args){0});
     return sl_combine_experts(t, y, gate_weights, assignment);
 }
 
-struct sl_tensor *sl_experts_apply(struct sl_tape *t, const struct sl_experts *e,
-                                   struct sl_tensor *x, const int32_t *origin)
+struct sl_tensor *sl_moe_apply(struct sl_tape *t, const struct sl_moe *e, struct sl_tensor *x,
+                               const int32_t *origin)
 {
     struct sl_tensor *y,
         *gate_weights = sl_linear_apply(t, &e->gate, x, (struct sl_linear_args){0});
     gate_weights = sl_softmax_rows(t, gate_weights);
     if (e->each) {
         const struct sl_expert_assignment *assignment =
-            sl_assign_experts(t, gate_weights, e->used, origin);
+            sl_assign_experts(t, gate_weights, e->top_k, origin);
         if (t->training && e->load_balancing_weight > 0.0f)
             sl_load_balancing_loss(t, gate_weights, assignment, e->load_balancing_weight);
         gate_weights = sl_topk_gates(t, gate_weights, assignment);
-        y = over_chosen(t, e, x, gate_weights, assignment);
+        y = apply_top_k(t, e, x, gate_weights, assignment);
     } else {
-        y = over_all(t, e, x, gate_weights, origin);
+        y = apply_dense(t, e, x, gate_weights, origin);
     }
     struct sl_tensor *biases =
         sl_linear(t, gate_weights, (struct sl_linear_args){.weight = e->down_bias});

@@ -1,5 +1,5 @@
-/* histogram_read.c - queries attend to the bins of their segment. Epsilon, section 3.3, step 3. Per
- * head:
+/* histogram_attend.c - queries attend to the bins of their segment. Epsilon, section 3.3, step 3.
+ * Per head:
  *
  *     w_j = softmax_b(Q_j . keys_b / sqrt(head_dim));   out_j = sum_b dropout(w_jb) values_b */
 #include "arch/epsilon/histogram_bins.h"
@@ -10,8 +10,8 @@
 
 enum { QUERY, BINS };
 
-struct reading {
-    struct sl_histogram_read_args args;
+struct attend {
+    struct sl_histogram_attend_args args;
     struct sl_bins_shape shape;
     struct sl_tiles tiles;
     struct sl_dropout dropout;
@@ -20,7 +20,7 @@ struct reading {
 };
 
 /* Scratch memory of one direction: results of tiles, and memory of workers. */
-struct histogram_read_ctx {
+struct histogram_attend_ctx {
     const struct sl_node *n;
     float *partial; /* backward, per tile and head: gradients of the bins */
     char *workers;
@@ -30,15 +30,15 @@ struct histogram_read_ctx {
 /* One worker's memory for a head of a tile: two tiles of weights, or their gradients; the
  * transposed bins, keys then values; a tile of results. */
 struct buffers {
-    float *weights, *slopes, *transposed, *out;
+    float *weights, *gradients, *transposed, *out;
 };
 
-static struct histogram_read_ctx pass_layout(const struct sl_node *n, bool backward)
+static struct histogram_attend_ctx pass_layout(const struct sl_node *n, bool backward)
 {
-    const struct reading *a = n->args;
+    const struct attend *a = n->args;
     size_t floats = sl_bins_floats(&a->shape), tile = SL_TILE_ROWS * (size_t)a->shape.bins;
     size_t pieces = backward ? (size_t)a->tiles.max * (size_t)a->shape.heads : 0;
-    struct histogram_read_ctx p = {.n = n};
+    struct histogram_attend_ctx p = {.n = n};
     p.worker_bytes =
         sl_aligned((2 * tile + floats + SL_TILE_ROWS * (size_t)n->out->cols) * sizeof(float));
     p.bytes = sl_aligned(pieces * floats * sizeof(float)) +
@@ -46,29 +46,29 @@ static struct histogram_read_ctx pass_layout(const struct sl_node *n, bool backw
     return p;
 }
 
-static size_t histogram_read_scratch(const struct sl_node *n, bool backward)
+static size_t histogram_attend_scratch(const struct sl_node *n, bool backward)
 {
     return pass_layout(n, backward).bytes;
 }
 
-static struct histogram_read_ctx pass_of(const struct sl_node *n, bool backward)
+static struct histogram_attend_ctx pass_of(const struct sl_node *n, bool backward)
 {
-    struct histogram_read_ctx p = pass_layout(n, backward);
+    struct histogram_attend_ctx p = pass_layout(n, backward);
     char *base = sl_tape_scratch(n, p.bytes);
     p.partial = (float *)(void *)base;
     p.workers = base + p.bytes - (size_t)sl_pool_threads(n->tape->pool) * p.worker_bytes;
     return p;
 }
 
-static float *partial_of(const struct histogram_read_ctx *p, int tile, int head)
+static float *partial_of(const struct histogram_attend_ctx *p, int tile, int head)
 {
-    const struct reading *a = p->n->args;
+    const struct attend *a = p->n->args;
     return p->partial + (size_t)(tile * a->shape.heads + head) * sl_bins_floats(&a->shape);
 }
 
-static struct buffers scratch_of(const struct histogram_read_ctx *p, int worker)
+static struct buffers scratch_of(const struct histogram_attend_ctx *p, int worker)
 {
-    const struct reading *a = p->n->args;
+    const struct attend *a = p->n->args;
     size_t tile = SL_TILE_ROWS * (size_t)a->shape.bins;
     float *at = (float *)(void *)(p->workers + (size_t)worker * p->worker_bytes);
     return (struct buffers){at, at + tile, at + 2 * tile,
@@ -78,24 +78,24 @@ static struct buffers scratch_of(const struct histogram_read_ctx *p, int worker)
 /* The keys of a head's bins, a column for each; the values are half of sl_bins_floats further. */
 static const float *bins_of(const struct sl_node *n, int segment, int head)
 {
-    const struct reading *a = n->args;
+    const struct attend *a = n->args;
     return sl_row(n->in[BINS], segment) + (size_t)head * sl_bins_floats(&a->shape);
 }
 
 static const float *query_of(const struct sl_node *n, const struct sl_tile *tile, int head)
 {
-    const struct reading *a = n->args;
+    const struct attend *a = n->args;
     return sl_row(n->in[QUERY], tile->first) + sl_head_column(&a->shape, head);
 }
 
 static float *weights_of(const struct sl_node *n, const struct sl_tile *tile, int head)
 {
-    const struct reading *a = n->args;
+    const struct attend *a = n->args;
     size_t row = (size_t)head * (size_t)n->out->rows + (size_t)tile->first;
     return a->weights + row * (size_t)a->shape.bins;
 }
 
-static float scale_of(const struct reading *a)
+static float scale_of(const struct attend *a)
 {
     return 1.0f / sqrtf((float)a->shape.head_dim);
 }
@@ -104,7 +104,7 @@ static float scale_of(const struct reading *a)
 static const float *drop(const struct sl_node *n, const struct sl_tile *tile, int head,
                          const float *x, float *out)
 {
-    const struct reading *a = n->args;
+    const struct attend *a = n->args;
     size_t bins = (size_t)a->shape.bins;
     if (!a->dropout.threshold)
         return x;
@@ -119,9 +119,10 @@ static const float *drop(const struct sl_node *n, const struct sl_tile *tile, in
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-static void weigh(const struct sl_node *n, const struct sl_tile *tile, int head, float *weights)
+static void softmax_weights(const struct sl_node *n, const struct sl_tile *tile, int head,
+                            float *weights)
 {
-    const struct reading *a = n->args;
+    const struct attend *a = n->args;
     int bins = a->shape.bins;
     struct sl_small_gemm p = {.x = query_of(n, tile, head),
                               .x_row = n->in[QUERY]->stride,
@@ -140,10 +141,10 @@ static void weigh(const struct sl_node *n, const struct sl_tile *tile, int head,
 }
 
 /* One head's columns of a tile of results. */
-static void mix(const struct sl_node *n, const struct sl_tile *tile, int head,
-                const struct buffers *d, const float *weights)
+static void weighted_values(const struct sl_node *n, const struct sl_tile *tile, int head,
+                            const struct buffers *d, const float *weights)
 {
-    const struct reading *a = n->args;
+    const struct attend *a = n->args;
     int dim = a->shape.head_dim, bins = a->shape.bins;
     const float *values = bins_of(n, tile->segment, head) + sl_bins_floats(&a->shape) / 2;
     sl_transpose(d->transposed, values, dim, bins);
@@ -162,16 +163,16 @@ static void mix(const struct sl_node *n, const struct sl_tile *tile, int head,
 
 static void forward_tiles(void *ctx, int first, int last, int worker)
 {
-    const struct histogram_read_ctx *p = ctx;
+    const struct histogram_attend_ctx *p = ctx;
     const struct sl_node *n = p->n;
-    const struct reading *a = n->args;
+    const struct attend *a = n->args;
     struct buffers d = scratch_of(p, worker);
     for (int i = first; i < last; i++) {
         const struct sl_tile *tile = &a->tiles.at[i];
         for (int h = 0; h < a->shape.heads; h++) {
             float *weights = a->weights ? weights_of(n, tile, h) : d.weights;
-            weigh(n, tile, h, weights);
-            mix(n, tile, h, &d, drop(n, tile, h, weights, d.slopes));
+            softmax_weights(n, tile, h, weights);
+            weighted_values(n, tile, h, &d, drop(n, tile, h, weights, d.gradients));
         }
         for (int r = 0; r < tile->count; r++)
             n->tape->kernels->to_operands(sl_row_any(n->out, tile->first + r),
@@ -179,21 +180,21 @@ static void forward_tiles(void *ctx, int first, int last, int worker)
     }
 }
 
-static void histogram_read_forward(const struct sl_node *n)
+static void histogram_attend_forward(const struct sl_node *n)
 {
-    const struct reading *a = n->args;
-    struct histogram_read_ctx p = pass_of(n, false);
+    const struct attend *a = n->args;
+    struct histogram_attend_ctx p = pass_of(n, false);
     sl_parallel(n->tape->pool, a->tiles.count, 1, forward_tiles, &p);
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
 
 /* With dw = dropout'(dout values^T):  ds_j = w_j (dw_j - <w_j, dw_j>) / sqrt(head_dim), into
- * d->slopes. */
+ * d->gradients. */
 static void backward_weights(const struct sl_node *n, const struct sl_tile *tile, int head,
                              const struct buffers *d)
 {
-    const struct reading *a = n->args;
+    const struct attend *a = n->args;
     int bins = a->shape.bins, width = n->out->cols;
     const float *w = weights_of(n, tile, head), scale = scale_of(a);
     n->tape->kernels->small_gemm(&(struct sl_small_gemm){
@@ -202,13 +203,13 @@ static void backward_weights(const struct sl_node *n, const struct sl_tile *tile
         .x_col = 1,
         .b = bins_of(n, tile->segment, head) + sl_bins_floats(&a->shape) / 2,
         .b_row = (size_t)bins,
-        .y = d->slopes,
+        .y = d->gradients,
         .y_row = (size_t)bins,
         .m = tile->count,
         .n = bins,
         .k = a->shape.head_dim});
-    (void)drop(n, tile, head, d->slopes, d->slopes);
-    float *ds = d->slopes;
+    (void)drop(n, tile, head, d->gradients, d->gradients);
+    float *ds = d->gradients;
     for (int i = 0; i < tile->count; i++, w += bins, ds += bins) {
         float mean = n->tape->kernels->dot(w, ds, bins);
         for (int b = 0; b < bins; b++)
@@ -220,11 +221,11 @@ static void backward_weights(const struct sl_node *n, const struct sl_tile *tile
 static void backward_query(const struct sl_node *n, const struct sl_tile *tile, int head,
                            const struct buffers *d)
 {
-    const struct reading *a = n->args;
+    const struct attend *a = n->args;
     int bins = a->shape.bins, dim = a->shape.head_dim;
     sl_transpose(d->transposed, bins_of(n, tile->segment, head), dim, bins);
     n->tape->kernels->small_gemm(&(struct sl_small_gemm){
-        .x = d->slopes,
+        .x = d->gradients,
         .x_row = (size_t)bins,
         .x_col = 1,
         .b = d->transposed,
@@ -241,11 +242,11 @@ static void backward_query(const struct sl_node *n, const struct sl_tile *tile, 
 static void backward_bins(const struct sl_node *n, const struct sl_tile *tile, int head,
                           const struct buffers *d, float *dbins)
 {
-    const struct reading *a = n->args;
+    const struct attend *a = n->args;
     struct sl_small_gemm p = {.x = query_of(n, tile, head),
                               .x_row = 1,
                               .x_col = n->in[QUERY]->stride,
-                              .b = d->slopes,
+                              .b = d->gradients,
                               .b_row = (size_t)a->shape.bins,
                               .y_row = (size_t)a->shape.bins,
                               .m = a->shape.head_dim,
@@ -262,8 +263,8 @@ static void backward_bins(const struct sl_node *n, const struct sl_tile *tile, i
 
 static void backward_tiles(void *ctx, int first, int last, int worker)
 {
-    const struct histogram_read_ctx *p = ctx;
-    const struct reading *a = p->n->args;
+    const struct histogram_attend_ctx *p = ctx;
+    const struct attend *a = p->n->args;
     struct buffers d = scratch_of(p, worker);
     for (int i = first; i < last; i++)
         for (int h = 0; h < a->shape.heads; h++) {
@@ -277,8 +278,8 @@ static void backward_tiles(void *ctx, int first, int last, int worker)
 /* Tiles are summed in order, independent of the thread that computed them. */
 static void backward_segments(void *ctx, int first, int last, int worker)
 {
-    const struct histogram_read_ctx *p = ctx;
-    const struct reading *a = p->n->args;
+    const struct histogram_attend_ctx *p = ctx;
+    const struct attend *a = p->n->args;
     struct sl_tensor *bins = p->n->in[BINS];
     (void)worker;
     for (int s = first; s < last; s++) {
@@ -290,32 +291,32 @@ static void backward_segments(void *ctx, int first, int last, int worker)
     }
 }
 
-static void histogram_read_backward(const struct sl_node *n)
+static void histogram_attend_backward(const struct sl_node *n)
 {
-    const struct reading *a = n->args;
-    struct histogram_read_ctx p = pass_of(n, true);
+    const struct attend *a = n->args;
+    struct histogram_attend_ctx p = pass_of(n, true);
     sl_parallel(n->tape->pool, a->tiles.count, 1, backward_tiles, &p);
     sl_parallel(n->tape->pool, n->in[BINS]->rows, 1, backward_segments, &p);
 }
 
-static const struct sl_op reading = {.name = "histogram_read",
-                                     .scratch = histogram_read_scratch,
-                                     .forward = histogram_read_forward,
-                                     .backward = histogram_read_backward};
+static const struct sl_op attend = {.name = "histogram_attend",
+                                    .scratch = histogram_attend_scratch,
+                                    .forward = histogram_attend_forward,
+                                    .backward = histogram_attend_backward};
 
-struct sl_tensor *sl_histogram_read(struct sl_tape *t, struct sl_tensor *query,
-                                    struct sl_tensor *bins, struct sl_histogram_read_args args)
+struct sl_tensor *sl_histogram_attend(struct sl_tape *t, struct sl_tensor *query,
+                                      struct sl_tensor *bins, struct sl_histogram_attend_args args)
 {
     assert(query->type == SL_F32);
     assert(bins->rows == args.segments.count);
     assert(bins->cols % (2 * query->cols) == 0);
     assert(!args.rows || args.rows->count == query->rows);
     assert(!args.rows || !t->training);
-    struct reading *a = sl_tape_struct(t, 1, sizeof *a);
+    struct attend *a = sl_tape_struct(t, 1, sizeof *a);
     a->args = args;
     a->shape = (struct sl_bins_shape){args.heads, query->cols / args.heads,
                                       bins->cols / (2 * query->cols)};
-    a->tiles = sl_tiles_cut(t, &args.segments, args.rows, query->rows);
+    a->tiles = sl_tiles_create(t, &args.segments, args.rows, query->rows);
     if (t->training && args.dropout > 0.0f) {
         a->dropout = sl_dropout_of(args.dropout);
         a->random_key = sl_tape_random(t);
@@ -324,6 +325,6 @@ struct sl_tensor *sl_histogram_read(struct sl_tape *t, struct sl_tensor *query,
     struct sl_tensor *out = sl_operand_take(t, query->rows, query->cols);
     if (t->training)
         a->weights = sl_tape_take(t, weights, sizeof *a->weights);
-    return sl_tape_run(
-        t, (struct sl_node){.op = &reading, .out = out, .in = {query, bins}, .args = a});
+    return sl_tape_run(t,
+                       (struct sl_node){.op = &attend, .out = out, .in = {query, bins}, .args = a});
 }

@@ -1,4 +1,4 @@
-/* histogram_fill.c - computes keys and values of bins from those of a segment's rows. Epsilon,
+/* histogram_bin_means.c - keys and values of bins: the means of those of a segment's rows. Epsilon,
  * section 3.3, step 2. Per head, with the assignments a of histogram_assign.c:
  *
  *     M_b = sum_i a_ib + 1e-6
@@ -9,48 +9,48 @@
 
 enum { KEY_VALUE, ASSIGNMENTS };
 
-struct fill {
-    struct sl_histogram_fill_args args;
+struct bin_means {
+    struct sl_histogram_bin_means_args args;
     struct sl_bins_shape shape;
     struct sl_tiles tiles;
-    float *masses; /* segments x heads x bins: M, kept while training */
+    float *divisors; /* segments x heads x bins: M, kept while training */
 };
 
 /* Scratch memory of one direction: results of tiles, and memory of workers. */
-struct histogram_fill_ctx {
+struct histogram_bin_means_ctx {
     const struct sl_node *n;
-    float *partial; /* forward, per tile and head: sums of keys, of values, of shares */
-    float *workers; /* backward: what `struct slopes` says, for each */
+    float *partial; /* forward, per tile and head: sums of keys, of values, of assignments */
+    float *workers; /* backward: `struct bin_gradients` of each */
 };
 
-static size_t partial_floats(const struct fill *a)
+static size_t partial_floats(const struct bin_means *a)
 {
     return sl_bins_floats(&a->shape) + (size_t)a->shape.bins;
 }
 
-static size_t worker_floats(const struct fill *a)
+static size_t worker_floats(const struct bin_means *a)
 {
     return 2 * sl_bins_floats(&a->shape) + (size_t)a->shape.bins;
 }
 
-static size_t histogram_fill_scratch(const struct sl_node *n, bool backward)
+static size_t histogram_bin_means_scratch(const struct sl_node *n, bool backward)
 {
-    const struct fill *a = n->args;
+    const struct bin_means *a = n->args;
     size_t pieces = (size_t)a->tiles.max * (size_t)a->shape.heads;
     size_t threads = (size_t)sl_pool_threads(n->tape->pool);
     return (backward ? threads * worker_floats(a) : pieces * partial_floats(a)) * sizeof(float);
 }
 
-static float *partial_of(const struct histogram_fill_ctx *p, int tile, int head)
+static float *partial_of(const struct histogram_bin_means_ctx *p, int tile, int head)
 {
-    const struct fill *a = p->n->args;
+    const struct bin_means *a = p->n->args;
     return p->partial + (size_t)(tile * a->shape.heads + head) * partial_floats(a);
 }
 
 /* One head's keys of a tile; its values are `width` further. */
 static const float *keys_of(const struct sl_node *n, const struct sl_tile *tile, int head)
 {
-    const struct fill *a = n->args;
+    const struct bin_means *a = n->args;
     return sl_row(n->in[KEY_VALUE], tile->first) + sl_head_column(&a->shape, head);
 }
 
@@ -60,7 +60,7 @@ static int width_of(const struct sl_node *n)
 }
 
 /* The column of a head's first assignment. */
-static size_t assignment_column(const struct fill *a, int head)
+static size_t assignment_column(const struct bin_means *a, int head)
 {
     return (size_t)head * (size_t)a->shape.bins;
 }
@@ -68,10 +68,10 @@ static size_t assignment_column(const struct fill *a, int head)
 /* -- forward ------------------------------------------------------------------------------ */
 
 /* The sums of a tile's rows in one head's bins: keys, values, assignments. */
-static void put_in(const struct sl_node *n, const struct sl_tile *tile, int head, float *sums)
+static void sum_tile(const struct sl_node *n, const struct sl_tile *tile, int head, float *sums)
 {
     static const float one = 1.0f;
-    const struct fill *a = n->args;
+    const struct bin_means *a = n->args;
     size_t bins = (size_t)a->shape.bins, half = (size_t)a->shape.head_dim * bins;
     struct sl_small_gemm p = {.x = keys_of(n, tile, head),
                               .x_row = 1,
@@ -97,48 +97,48 @@ static void put_in(const struct sl_node *n, const struct sl_tile *tile, int head
 
 static void forward_tiles(void *ctx, int first, int last, int worker)
 {
-    const struct histogram_fill_ctx *p = ctx;
-    const struct fill *a = p->n->args;
+    const struct histogram_bin_means_ctx *p = ctx;
+    const struct bin_means *a = p->n->args;
     (void)worker;
     for (int i = first; i < last; i++)
         for (int h = 0; h < a->shape.heads; h++)
-            put_in(p->n, &a->tiles.at[i], h, partial_of(p, i, h));
+            sum_tile(p->n, &a->tiles.at[i], h, partial_of(p, i, h));
 }
 
-/* One head of one segment: the sums of its tiles, divided by the masses. */
-static void finish(const struct histogram_fill_ctx *p, int segment, int head)
+/* One head of one segment: the sums of its tiles, divided by the divisors. */
+static void finish(const struct histogram_bin_means_ctx *p, int segment, int head)
 {
-    const struct fill *a = p->n->args;
+    const struct bin_means *a = p->n->args;
     int bins = a->shape.bins, first = a->tiles.first[segment], last = a->tiles.first[segment + 1];
-    float *sums = partial_of(p, first, head), *mass = sums + sl_bins_floats(&a->shape);
+    float *sums = partial_of(p, first, head), *divisor = sums + sl_bins_floats(&a->shape);
     float *out = sl_row(p->n->out, segment) + (size_t)head * sl_bins_floats(&a->shape);
     assert(first < last);
     for (int i = first + 1; i < last; i++)
         p->n->tape->kernels->axpy(sums, 1.0f, partial_of(p, i, head), (int)partial_floats(a));
     for (int b = 0; b < bins; b++)
-        mass[b] = sl_bin_mass(mass[b]);
+        divisor[b] = sl_bin_divisor(divisor[b]);
     for (int c = 0; c < 2 * a->shape.head_dim; c++, sums += bins, out += bins)
         for (int b = 0; b < bins; b++)
-            out[b] = sums[b] / mass[b];
-    if (a->masses)
-        memcpy(a->masses + (size_t)(segment * a->shape.heads + head) * (size_t)bins, mass,
-               (size_t)bins * sizeof *mass);
+            out[b] = sums[b] / divisor[b];
+    if (a->divisors)
+        memcpy(a->divisors + (size_t)(segment * a->shape.heads + head) * (size_t)bins, divisor,
+               (size_t)bins * sizeof *divisor);
 }
 
 static void forward_segments(void *ctx, int first, int last, int worker)
 {
-    const struct histogram_fill_ctx *p = ctx;
-    const struct fill *a = p->n->args;
+    const struct histogram_bin_means_ctx *p = ctx;
+    const struct bin_means *a = p->n->args;
     (void)worker;
     for (int i = first; i < last; i++)
         finish(p, i / a->shape.heads, i % a->shape.heads);
 }
 
-static void histogram_fill_forward(const struct sl_node *n)
+static void histogram_bin_means_forward(const struct sl_node *n)
 {
-    const struct fill *a = n->args;
-    struct histogram_fill_ctx p = {.n = n,
-                                   .partial = sl_tape_scratch(n, histogram_fill_scratch(n, false))};
+    const struct bin_means *a = n->args;
+    struct histogram_bin_means_ctx p = {
+        .n = n, .partial = sl_tape_scratch(n, histogram_bin_means_scratch(n, false))};
     sl_parallel(n->tape->pool, a->tiles.count, 1, forward_tiles, &p);
     sl_parallel(n->tape->pool, n->out->rows * a->shape.heads, 4, forward_segments, &p);
 }
@@ -147,37 +147,37 @@ static void histogram_fill_forward(const struct sl_node *n)
 
 /* Of one head of one segment: the gradients of its bins divided by M, and their transpose; and
  * (keys_b . dkeys_b + values_b . dvalues_b) / M_b. */
-struct slopes {
+struct bin_gradients {
     float *by_column, *by_bin, *centre;
 };
 
-static struct slopes slopes_of(const struct histogram_fill_ctx *p, int segment, int head,
-                               int worker)
+static struct bin_gradients bin_gradients_of(const struct histogram_bin_means_ctx *p, int segment,
+                                             int head, int worker)
 {
     const struct sl_node *n = p->n;
-    const struct fill *a = n->args;
+    const struct bin_means *a = n->args;
     int bins = a->shape.bins, cols = 2 * a->shape.head_dim;
     size_t floats = sl_bins_floats(&a->shape), at = (size_t)head * floats;
     const float *out = sl_row(n->out, segment) + at, *dout = sl_grad_row(n->out, segment) + at;
-    const float *mass = a->masses + (size_t)(segment * a->shape.heads + head) * (size_t)bins;
+    const float *divisor = a->divisors + (size_t)(segment * a->shape.heads + head) * (size_t)bins;
     float *by_column = p->workers + (size_t)worker * worker_floats(a),
           *centre = by_column + 2 * floats;
     memset(centre, 0, (size_t)bins * sizeof *centre);
     for (int c = 0; c < cols; c++, out += bins, dout += bins)
         for (int b = 0; b < bins; b++) {
-            float slope = dout[b] / mass[b];
-            by_column[c * bins + b] = slope;
-            centre[b] += out[b] * slope;
+            float gradient = dout[b] / divisor[b];
+            by_column[c * bins + b] = gradient;
+            centre[b] += out[b] * gradient;
         }
     sl_transpose(by_column + floats, by_column, cols, bins);
-    return (struct slopes){by_column, by_column + floats, centre};
+    return (struct bin_gradients){by_column, by_column + floats, centre};
 }
 
 /* da_ib = (K_i . dkeys_b + V_i . dvalues_b - c_b) / M_b. */
 static void backward_assignments(const struct sl_node *n, const struct sl_tile *tile, int head,
-                                 const struct slopes *s)
+                                 const struct bin_gradients *s)
 {
-    const struct fill *a = n->args;
+    const struct bin_means *a = n->args;
     struct sl_tensor *assignments = n->in[ASSIGNMENTS];
     struct sl_small_gemm p = {.x = keys_of(n, tile, head),
                               .x_row = n->in[KEY_VALUE]->stride,
@@ -201,10 +201,10 @@ static void backward_assignments(const struct sl_node *n, const struct sl_tile *
 }
 
 /* dK_i = sum_b a_ib dkeys_b / M_b;  dV_i = sum_b a_ib dvalues_b / M_b. */
-static void histogram_fill_backward_rows(const struct sl_node *n, const struct sl_tile *tile,
-                                         int head, const struct slopes *s)
+static void histogram_bin_means_backward_rows(const struct sl_node *n, const struct sl_tile *tile,
+                                              int head, const struct bin_gradients *s)
 {
-    const struct fill *a = n->args;
+    const struct bin_means *a = n->args;
     int dim = a->shape.head_dim;
     struct sl_small_gemm p = {
         .x = sl_row(n->in[ASSIGNMENTS], tile->first) + assignment_column(a, head),
@@ -226,46 +226,47 @@ static void histogram_fill_backward_rows(const struct sl_node *n, const struct s
 
 static void backward_tiles(void *ctx, int first, int last, int worker)
 {
-    const struct histogram_fill_ctx *p = ctx;
-    const struct fill *a = p->n->args;
+    const struct histogram_bin_means_ctx *p = ctx;
+    const struct bin_means *a = p->n->args;
     for (int i = first; i < last; i++)
         for (int h = 0; h < a->shape.heads; h++) {
             const struct sl_tile *tile = &a->tiles.at[i];
-            struct slopes s = slopes_of(p, tile->segment, h, worker);
+            struct bin_gradients s = bin_gradients_of(p, tile->segment, h, worker);
             backward_assignments(p->n, tile, h, &s);
-            histogram_fill_backward_rows(p->n, tile, h, &s);
+            histogram_bin_means_backward_rows(p->n, tile, h, &s);
         }
 }
 
-static void histogram_fill_backward(const struct sl_node *n)
+static void histogram_bin_means_backward(const struct sl_node *n)
 {
-    const struct fill *a = n->args;
-    struct histogram_fill_ctx p = {.n = n,
-                                   .workers = sl_tape_scratch(n, histogram_fill_scratch(n, true))};
+    const struct bin_means *a = n->args;
+    struct histogram_bin_means_ctx p = {
+        .n = n, .workers = sl_tape_scratch(n, histogram_bin_means_scratch(n, true))};
     sl_parallel(n->tape->pool, a->tiles.count, 1, backward_tiles, &p);
 }
 
-static const struct sl_op fill = {.name = "histogram_fill",
-                                  .scratch = histogram_fill_scratch,
-                                  .forward = histogram_fill_forward,
-                                  .backward = histogram_fill_backward};
+static const struct sl_op bin_means = {.name = "histogram_bin_means",
+                                       .scratch = histogram_bin_means_scratch,
+                                       .forward = histogram_bin_means_forward,
+                                       .backward = histogram_bin_means_backward};
 
-struct sl_tensor *sl_histogram_fill(struct sl_tape *t, struct sl_tensor *key_value,
-                                    struct sl_tensor *assignments,
-                                    struct sl_histogram_fill_args args)
+struct sl_tensor *sl_histogram_bin_means(struct sl_tape *t, struct sl_tensor *key_value,
+                                         struct sl_tensor *assignments,
+                                         struct sl_histogram_bin_means_args args)
 {
     int width = key_value->cols / 2, bins = assignments->cols / args.heads;
     assert(key_value->type == SL_F32);
     assert(assignments->rows == key_value->rows);
     assert(width % args.heads == 0);
-    struct fill *a = sl_tape_struct(t, 1, sizeof *a);
+    struct bin_means *a = sl_tape_struct(t, 1, sizeof *a);
     a->args = args;
     a->shape = (struct sl_bins_shape){args.heads, width / args.heads, bins};
-    a->tiles = sl_tiles_cut(t, &args.segments, NULL, key_value->rows);
+    a->tiles = sl_tiles_create(t, &args.segments, NULL, key_value->rows);
     struct sl_tensor *out = sl_tensor_take(t, args.segments.count, 2 * width * bins);
     if (t->training)
-        a->masses = sl_tape_take(t, (size_t)args.segments.count * (size_t)assignments->cols,
-                                 sizeof *a->masses);
+        a->divisors = sl_tape_take(t, (size_t)args.segments.count * (size_t)assignments->cols,
+                                   sizeof *a->divisors);
     return sl_tape_run(
-        t, (struct sl_node){.op = &fill, .out = out, .in = {key_value, assignments}, .args = a});
+        t,
+        (struct sl_node){.op = &bin_means, .out = out, .in = {key_value, assignments}, .args = a});
 }

@@ -1,20 +1,21 @@
-/* transevolve_cached.c - evolving attention with a KV cache: one or many new tokens per call.
+/* transevolve_attention_cached.c - evolving attention with a KV cache: one or many new tokens per
+ * call.
  *
  * A row's result must not depend on how many tokens of its text are in the same call. So every row
  * computes the softmax of its own scores and biases over the keys it sees, and sums over keys use
  * the same groups of keys for all rows: products of the same shape, with zeros for missing keys. */
-#include "arch/transevolve/transevolve_state.h"
+#include "arch/transevolve/transevolve_score_table.h"
 #include "base/int_util.h"
 
 #include <string.h>
 
 enum { SCORES, VALUE };
 
-enum { GROUP = 64, QUERIES_MOST = 64, APPEND_ROWS = 64 };
+enum { GROUP = 64, QUERIES_MAX = 64, APPEND_ROWS = 64 };
 
-struct evolve {
+struct attention {
     struct sl_transevolve_attention_args args;
-    const struct sl_transevolve_state *state;
+    const struct sl_transevolve_score_table *state;
 };
 
 static int groups_of(int keys)
@@ -25,12 +26,13 @@ static int groups_of(int keys)
 /* -- the cache ---------------------------------------------------------------------------- */
 
 /* Operands of one head, `columns` for each token, one token after another. */
-struct memory {
+struct cache_columns {
     const struct sl_tensor *x; /* what is appended to it */
     int at, columns, heads;
 };
 
-static char *memory_of(const struct memory *m, const struct sl_cache *cache, int head, int token)
+static char *cache_element(const struct cache_columns *m, const struct sl_cache *cache, int head,
+                           int token)
 {
     const int column = m->at + head * m->columns;
     const size_t elements =
@@ -40,7 +42,7 @@ static char *memory_of(const struct memory *m, const struct sl_cache *cache, int
 
 struct append {
     const struct sl_tape *t;
-    struct memory memory;
+    struct cache_columns cache_columns;
     const struct sl_tensor *floats; /* or NULL */
     int floats_at;
 };
@@ -48,7 +50,7 @@ struct append {
 static void append_rows(void *ctx, int first, int last, int worker)
 {
     const struct append *a = ctx;
-    const struct memory *m = &a->memory;
+    const struct cache_columns *m = &a->cache_columns;
     const size_t bytes = (size_t)m->columns * sl_type_bytes(m->x->type);
     (void)worker;
     for (int r = first; r < last; r++) {
@@ -56,8 +58,8 @@ static void append_rows(void *ctx, int first, int last, int worker)
         int token = a->t->row_position[r];
         assert(token < cache->capacity);
         for (int h = 0; h < m->heads; h++)
-            memcpy(memory_of(m, cache, h, token), (char *)sl_row_any(m->x, r) + (size_t)h * bytes,
-                   bytes);
+            memcpy(cache_element(m, cache, h, token),
+                   (char *)sl_row_any(m->x, r) + (size_t)h * bytes, bytes);
         for (int c = 0; a->floats && c < a->floats->cols; c++)
             cache->floats[(size_t)(a->floats_at + c) * (size_t)cache->capacity + (size_t)token] =
                 sl_row(a->floats, r)[c];
@@ -66,24 +68,24 @@ static void append_rows(void *ctx, int first, int last, int worker)
 
 static void append(struct append *a)
 {
-    sl_parallel(a->t->pool, a->memory.x->rows, APPEND_ROWS, append_rows, a);
+    sl_parallel(a->t->pool, a->cache_columns.x->rows, APPEND_ROWS, append_rows, a);
 }
 
-/* -- units -------------------------------------------------------------------------------- */
+/* -- head blocks -------------------------------------------------------------------------- */
 
 /* What one worker has to itself. */
 struct buffers {
     char *group, *packed; /* GROUP tokens of a head that the cache has in part; packed groups */
-    char *left;           /* QUERIES_MOST rows: queries, or probabilities */
-    float *row, *sums;    /* scores of a query; QUERIES_MOST rows of values */
+    char *left;           /* QUERIES_MAX rows: queries, or probabilities */
+    float *row, *sums;    /* scores of a query; QUERIES_MAX rows of values */
     char *spare;          /* an operand row of values */
     size_t packed_bytes;  /* of a group */
 };
 
 struct transevolve_cached_ctx {
     const struct sl_node *n;
-    const struct sl_transevolve_state *m;
-    struct memory memory;
+    const struct sl_transevolve_score_table *m;
+    struct cache_columns cache_columns;
     char *workers;
     size_t worker_bytes;
 };
@@ -91,14 +93,14 @@ struct transevolve_cached_ctx {
 struct run {
     const struct transevolve_cached_ctx *p;
     const struct sl_kernels *k;
-    const struct sl_transevolve_state *m;
+    const struct sl_transevolve_score_table *m;
     struct sl_head_block u;
     struct buffers d;
 };
 
 /* columns: of one head, in what is read from the cache. */
-static size_t lay_out(const struct sl_node *n, const struct sl_transevolve_state *m, int columns,
-                      struct sl_scratch scratch, struct buffers *d)
+static size_t scratch_layout(const struct sl_node *n, const struct sl_transevolve_score_table *m,
+                             int columns, struct sl_scratch scratch, struct buffers *d)
 {
     const struct sl_kernels *k = n->tape->kernels;
     const int keys = m->table->cols, left = keys > columns ? keys : columns;
@@ -106,9 +108,9 @@ static size_t lay_out(const struct sl_node *n, const struct sl_transevolve_state
     d->packed_bytes = as_keys > as_rows ? as_keys : as_rows;
     d->group = sl_scratch_take(&scratch, GROUP * (size_t)columns * sl_type_bytes(k->operand));
     d->packed = sl_scratch_take(&scratch, (size_t)groups_of(keys) * d->packed_bytes);
-    d->left = sl_scratch_take(&scratch, sl_head_rows_bytes(k, QUERIES_MOST, left));
+    d->left = sl_scratch_take(&scratch, sl_head_rows_bytes(k, QUERIES_MAX, left));
     d->row = sl_scratch_take(&scratch, (size_t)keys * sizeof *d->row);
-    d->sums = sl_scratch_take(&scratch, QUERIES_MOST * (size_t)columns * sizeof *d->sums);
+    d->sums = sl_scratch_take(&scratch, QUERIES_MAX * (size_t)columns * sizeof *d->sums);
     d->spare = sl_scratch_take(&scratch, sl_head_rows_bytes(k, 1, columns));
     return scratch.used;
 }
@@ -123,12 +125,13 @@ static int seen_by(const struct run *r, int first, int rows)
  * values rows. */
 static void pack_groups(const struct run *r, bool keys)
 {
-    const struct memory *memory = &r->p->memory;
-    const size_t bytes = (size_t)memory->columns * sl_type_bytes(r->k->operand);
+    const struct cache_columns *cache_columns = &r->p->cache_columns;
+    const size_t bytes = (size_t)cache_columns->columns * sl_type_bytes(r->k->operand);
     const int seen = seen_by(r, r->u.first, r->u.count);
-    const int down = keys ? memory->columns : GROUP, across = keys ? GROUP : memory->columns;
+    const int down = keys ? cache_columns->columns : GROUP,
+              across = keys ? GROUP : cache_columns->columns;
     for (int g = 0; g < groups_of(seen); g++) {
-        const char *src = memory_of(memory, r->u.sequence->cache, r->u.head, g * GROUP);
+        const char *src = cache_element(cache_columns, r->u.sequence->cache, r->u.head, g * GROUP);
         size_t there = (size_t)sl_min(GROUP, seen - g * GROUP);
         if (there < GROUP) {
             memcpy(r->d.group, src, there * bytes);
@@ -136,44 +139,45 @@ static void pack_groups(const struct run *r, bool keys)
             src = r->d.group;
         }
         r->k->pack(r->d.packed + (size_t)g * r->d.packed_bytes, src, r->k->operand,
-                   (size_t)memory->columns, keys, down, across, 0, across);
+                   (size_t)cache_columns->columns, keys, down, across, 0, across);
     }
 }
 
-/* Runs f over every unit, some of its queries at a time. */
-static void each_unit(const struct transevolve_cached_ctx *p, struct sl_head_block u, int worker,
-                      bool keys, void (*f)(const struct run *r, int first, int rows))
+/* Runs f over a head block, some of its queries at a time. */
+static void for_query_chunks(const struct transevolve_cached_ctx *p, struct sl_head_block u,
+                             int worker, bool keys,
+                             void (*f)(const struct run *r, int first, int rows))
 {
     struct run r = {.p = p, .k = p->n->tape->kernels, .m = p->m, .u = u};
     struct sl_scratch scratch = {.base = p->workers + (size_t)worker * p->worker_bytes};
-    (void)lay_out(p->n, p->m, p->memory.columns, scratch, &r.d);
+    (void)scratch_layout(p->n, p->m, p->cache_columns.columns, scratch, &r.d);
     pack_groups(&r, keys);
-    for (int i = 0; i < u.count; i += QUERIES_MOST)
-        f(&r, u.first + i, sl_min(QUERIES_MOST, u.count - i));
+    for (int i = 0; i < u.count; i += QUERIES_MAX)
+        f(&r, u.first + i, sl_min(QUERIES_MAX, u.count - i));
 }
 
 static struct transevolve_cached_ctx pass_of(const struct sl_node *n,
-                                             const struct sl_transevolve_state *m,
-                                             struct memory memory)
+                                             const struct sl_transevolve_score_table *m,
+                                             struct cache_columns cache_columns)
 {
     struct buffers d;
-    size_t bytes = lay_out(n, m, memory.columns, (struct sl_scratch){0}, &d);
+    size_t bytes = scratch_layout(n, m, cache_columns.columns, (struct sl_scratch){0}, &d);
     size_t threads = (size_t)sl_pool_threads(n->tape->pool);
     return (struct transevolve_cached_ctx){.n = n,
                                            .m = m,
-                                           .memory = memory,
+                                           .cache_columns = cache_columns,
                                            .workers = sl_tape_scratch(n, threads * bytes),
                                            .worker_bytes = bytes};
 }
 
 /* -- scores ------------------------------------------------------------------------------- */
 
-static struct memory keys_of(const struct sl_transevolve_state *m)
+static struct cache_columns keys_of(const struct sl_transevolve_score_table *m)
 {
-    return (struct memory){.x = m->key,
-                           .at = m->args.cache_keys,
-                           .columns = m->key->cols / m->args.heads,
-                           .heads = m->args.heads};
+    return (struct cache_columns){.x = m->key,
+                                  .at = m->args.cache_keys,
+                                  .columns = m->key->cols / m->args.heads,
+                                  .heads = m->args.heads};
 }
 
 static void score_rows(const struct run *r, int first, int rows)
@@ -198,58 +202,61 @@ static void score_head_blocks(void *ctx, int first, int last, int worker)
 {
     const struct transevolve_cached_ctx *p = ctx;
     for (int piece = first; piece < last; piece++)
-        each_unit(p, sl_head_block_at(p->m, piece), worker, true, score_rows);
+        for_query_chunks(p, sl_head_block_at(p->m, piece), worker, true, score_rows);
 }
 
 static size_t transevolve_scores_scratch(const struct sl_node *n, bool backward)
 {
-    const struct sl_transevolve_state *m = n->args;
+    const struct sl_transevolve_score_table *m = n->args;
     struct buffers d;
     assert(!backward);
     return (size_t)sl_pool_threads(n->tape->pool) *
-           lay_out(n, m, keys_of(m).columns, (struct sl_scratch){0}, &d);
+           scratch_layout(n, m, keys_of(m).columns, (struct sl_scratch){0}, &d);
 }
 
 static void transevolve_scores_forward(const struct sl_node *n)
 {
-    const struct sl_transevolve_state *m = n->args;
-    struct append a = {
-        .t = n->tape, .memory = keys_of(m), .floats = m->bias, .floats_at = m->args.cache_bias};
+    const struct sl_transevolve_score_table *m = n->args;
+    struct append a = {.t = n->tape,
+                       .cache_columns = keys_of(m),
+                       .floats = m->bias,
+                       .floats_at = m->args.cache_bias};
     append(&a);
     struct transevolve_cached_ctx p = pass_of(n, m, keys_of(m));
     sl_parallel(n->tape->pool, m->block_count * m->args.heads, 1, score_head_blocks, &p);
 }
 
-static const struct sl_op recall_meet = {.name = "transevolve_scores_cached",
-                                         .scratch = transevolve_scores_scratch,
-                                         .forward = transevolve_scores_forward};
+static const struct sl_op scores_cached = {.name = "transevolve_scores_cached",
+                                           .scratch = transevolve_scores_scratch,
+                                           .forward = transevolve_scores_forward};
 
-void sl_transevolve_scores_cached(struct sl_tape *t, struct sl_transevolve_state *m)
+void sl_transevolve_scores_cached(struct sl_tape *t, struct sl_transevolve_score_table *m)
 {
     assert(!t->training);
     assert(!m->args.bidirectional);
     m->table = sl_tensor_take(t, m->query->rows * m->args.heads, groups_of(m->max_keys) * GROUP);
-    (void)sl_tape_run(
-        t, (struct sl_node){
-               .op = &recall_meet, .out = m->table, .in = {m->query, m->key, m->bias}, .args = m});
+    (void)sl_tape_run(t, (struct sl_node){.op = &scores_cached,
+                                          .out = m->table,
+                                          .in = {m->query, m->key, m->bias},
+                                          .args = m});
 }
 
 /* -- values ------------------------------------------------------------------------------- */
 
-static struct memory values_of(const struct sl_node *n)
+static struct cache_columns values_of(const struct sl_node *n)
 {
-    const struct evolve *a = n->args;
+    const struct attention *a = n->args;
     int heads = a->state->args.heads;
-    return (struct memory){.x = n->in[VALUE],
-                           .at = a->args.cache_values,
-                           .columns = n->out->cols / heads,
-                           .heads = heads};
+    return (struct cache_columns){.x = n->in[VALUE],
+                                  .at = a->args.cache_values,
+                                  .columns = n->out->cols / heads,
+                                  .heads = heads};
 }
 
 /* Probabilities of one query as operands, zeros past the keys it sees. */
-static void softmax_part(const struct run *r, int i, int keys, void *out)
+static void softmax_row(const struct run *r, int i, int keys, void *out)
 {
-    const struct evolve *a = r->p->n->args;
+    const struct attention *a = r->p->n->args;
     const struct sl_cache *cache = r->u.sequence->cache;
     int visible = sl_head_block_visible(r->m, &r->u, i);
     int column = r->m->args.cache_bias + a->args.depth * r->m->args.heads + r->u.head;
@@ -262,7 +269,7 @@ static void softmax_part(const struct run *r, int i, int keys, void *out)
     r->k->to_operands(out, r->d.row, keys);
 }
 
-static void blend_rows(const struct run *r, int first, int rows)
+static void weighted_value_rows(const struct run *r, int first, int rows)
 {
     struct sl_head_rows out = sl_head_rows_of(r->m, r->p->n->out, &r->u, first, rows);
     const size_t element = sl_type_bytes(r->k->operand);
@@ -274,7 +281,7 @@ static void blend_rows(const struct run *r, int first, int rows)
                         .n = out.columns,
                         .k = GROUP};
     for (int i = 0; i < rows; i++)
-        softmax_part(r, first + i, groups * GROUP, r->d.left + (size_t)i * g.x_stride * element);
+        softmax_row(r, first + i, groups * GROUP, r->d.left + (size_t)i * g.x_stride * element);
     for (int group = 0; group < groups; group++) {
         g.x = r->d.left + (size_t)group * GROUP * element;
         g.packed = r->d.packed + (size_t)group * r->d.packed_bytes;
@@ -289,22 +296,22 @@ static void attend_head_blocks(void *ctx, int first, int last, int worker)
 {
     const struct transevolve_cached_ctx *p = ctx;
     for (int piece = first; piece < last; piece++)
-        each_unit(p, sl_head_block_at(p->m, piece), worker, false, blend_rows);
+        for_query_chunks(p, sl_head_block_at(p->m, piece), worker, false, weighted_value_rows);
 }
 
 static size_t transevolve_attention_scratch(const struct sl_node *n, bool backward)
 {
-    const struct evolve *a = n->args;
+    const struct attention *a = n->args;
     struct buffers d;
     assert(!backward);
     return (size_t)sl_pool_threads(n->tape->pool) *
-           lay_out(n, a->state, values_of(n).columns, (struct sl_scratch){0}, &d);
+           scratch_layout(n, a->state, values_of(n).columns, (struct sl_scratch){0}, &d);
 }
 
 static void transevolve_attention_forward(const struct sl_node *n)
 {
-    const struct evolve *a = n->args;
-    struct append values = {.t = n->tape, .memory = values_of(n)};
+    const struct attention *a = n->args;
+    struct append values = {.t = n->tape, .cache_columns = values_of(n)};
     append(&values);
     sl_clear_padding(n->out);
     struct transevolve_cached_ctx p = pass_of(n, a->state, values_of(n));
@@ -312,18 +319,18 @@ static void transevolve_attention_forward(const struct sl_node *n)
     sl_parallel(n->tape->pool, pieces, 1, attend_head_blocks, &p);
 }
 
-static const struct sl_op recall_evolve = {.name = "transevolve_attention_cached",
-                                           .scratch = transevolve_attention_scratch,
-                                           .forward = transevolve_attention_forward};
+static const struct sl_op attention_cached = {.name = "transevolve_attention_cached",
+                                              .scratch = transevolve_attention_scratch,
+                                              .forward = transevolve_attention_forward};
 
 struct sl_tensor *sl_transevolve_attention_cached(struct sl_tape *t,
-                                                  const struct sl_transevolve_state *m,
+                                                  const struct sl_transevolve_score_table *m,
                                                   struct sl_tensor *value,
                                                   struct sl_transevolve_attention_args args)
 {
-    struct evolve *a = sl_tape_struct(t, 1, sizeof *a);
-    *a = (struct evolve){.args = args, .state = m};
-    return sl_tape_run(t, (struct sl_node){.op = &recall_evolve,
+    struct attention *a = sl_tape_struct(t, 1, sizeof *a);
+    *a = (struct attention){.args = args, .state = m};
+    return sl_tape_run(t, (struct sl_node){.op = &attention_cached,
                                            .out = sl_operand_take(t, value->rows, value->cols),
                                            .in = {m->table, value},
                                            .args = a});

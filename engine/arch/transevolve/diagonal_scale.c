@@ -1,4 +1,4 @@
-/* scale_columns.c - y_ic = x_ic s_c: a diagonal matrix between two products. */
+/* diagonal_scale.c - y_ic = x_ic s_c: a diagonal matrix between two products. */
 #include "arch/transevolve/transevolve.h"
 #include "base/int_util.h"
 
@@ -10,7 +10,7 @@ enum { SCALES };
 
 enum { BLOCK = 64, CHUNK = 128 }; /* rows whose ds are summed together; columns at a time */
 
-static void scale_columns_forward_rows(void *ctx, int first, int last, int worker)
+static void diagonal_scale_forward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct sl_kernels *k = n->tape->kernels;
@@ -28,9 +28,9 @@ static void scale_columns_forward_rows(void *ctx, int first, int last, int worke
         }
 }
 
-static void scale_forward(const struct sl_node *n)
+static void diagonal_scale_forward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->out->rows, BLOCK, scale_columns_forward_rows);
+    sl_node_parallel(n, n->out->rows, BLOCK, diagonal_scale_forward_rows);
 }
 
 struct backward_pass {
@@ -63,15 +63,16 @@ static int blocks_of(const struct sl_node *n)
     return sl_ceil_div(n->out->rows, BLOCK);
 }
 
-static size_t scale_scratch(const struct sl_node *n, bool backward)
+static size_t diagonal_scale_scratch(const struct sl_node *n, bool backward)
 {
     return backward ? (size_t)blocks_of(n) * (size_t)n->out->cols * sizeof(float) : 0;
 }
 
 /* Blocks are summed in order, independent of the thread that computed them. */
-static void scale_backward(const struct sl_node *n)
+static void diagonal_scale_backward(const struct sl_node *n)
 {
-    struct backward_pass p = {.n = n, .partial = sl_tape_scratch(n, scale_scratch(n, true))};
+    struct backward_pass p = {.n = n,
+                              .partial = sl_tape_scratch(n, diagonal_scale_scratch(n, true))};
     int cols = n->out->cols;
     sl_parallel(n->tape->pool, n->out->rows, BLOCK, backward_block, &p);
     for (int b = 0; b < blocks_of(n); b++)
@@ -79,16 +80,16 @@ static void scale_backward(const struct sl_node *n)
                                p.partial + (size_t)b * (size_t)cols, cols);
 }
 
-static const struct sl_op scale_columns = {.name = "scale_columns",
-                                           .scratch = scale_scratch,
-                                           .forward = scale_forward,
-                                           .backward = scale_backward};
+static const struct sl_op diagonal_scale = {.name = "diagonal_scale",
+                                            .scratch = diagonal_scale_scratch,
+                                            .forward = diagonal_scale_forward,
+                                            .backward = diagonal_scale_backward};
 
-struct sl_tensor *sl_scale_columns(struct sl_tape *t, struct sl_tensor *x,
-                                   const struct sl_parameter *s)
+struct sl_tensor *sl_diagonal_scale(struct sl_tape *t, struct sl_tensor *x,
+                                    const struct sl_parameter *s)
 {
     assert(s->cols >= x->cols);
-    return sl_tape_run(t, (struct sl_node){.op = &scale_columns,
+    return sl_tape_run(t, (struct sl_node){.op = &diagonal_scale,
                                            .out = sl_operand_take(t, x->rows, x->cols),
                                            .in = {x},
                                            .parameter = {s}});

@@ -1,10 +1,10 @@
-/* transevolve_state.h - the result of sl_transevolve_scores for sl_transevolve_attention; shared by
- * transevolve_scores.c, transevolve_attention.c and transevolve_cached.c.
+/* transevolve_score_table.h - the result of sl_transevolve_scores for sl_transevolve_attention;
+ * shared by transevolve_scores.c, transevolve_attention.c and transevolve_attention_cached.c.
  *
- * A unit is one head of some queries of one sequence. The table has a row for every query and head,
- * in the order sequence, head, query; column j belongs to the j-th key of the sequence. Without
- * caches a row is softmax_j(scale q_i . k_j), as operands, shared by all depths. With caches it is
- * scale q_i . k_j in fp32. Either way its gradient is that of the scores. */
+ * A head block is one head of some queries of one sequence. The table has a row for every query and
+ * head, in the order sequence, head, query; column j belongs to the j-th key of the sequence.
+ * Without caches a row is softmax_j(scale q_i . k_j), as operands, shared by all depths. With
+ * caches it is scale q_i . k_j in fp32. Either way its gradient is that of the scores. */
 #pragma once
 
 #include "arch/transevolve/transevolve.h"
@@ -16,7 +16,7 @@ struct sl_head_block {
     int first, count; /* queries, within the sequence */
 };
 
-struct sl_transevolve_state {
+struct sl_transevolve_score_table {
     struct sl_transevolve_scores_args args;
     float scale;
     bool cached;
@@ -30,22 +30,23 @@ struct sl_transevolve_state {
     int max_keys; /* of any sequence */
 };
 
-static inline struct sl_head_block sl_head_block_at(const struct sl_transevolve_state *m, int piece)
+static inline struct sl_head_block sl_head_block_at(const struct sl_transevolve_score_table *m,
+                                                    int piece)
 {
     struct sl_head_block u = m->blocks[piece / m->args.heads];
     u.head = piece % m->args.heads;
     return u;
 }
 
-/* The table's row of query i of the unit's sequence. */
-static inline int sl_head_block_row(const struct sl_transevolve_state *m,
+/* The table's row of query i of the block's sequence. */
+static inline int sl_head_block_row(const struct sl_transevolve_score_table *m,
                                     const struct sl_head_block *u, int i)
 {
     return u->sequence->first * m->args.heads + u->head * u->sequence->rows + i;
 }
 
-/* Keys that query i of the unit's sequence sees. */
-static inline int sl_head_block_visible(const struct sl_transevolve_state *m,
+/* Keys that query i of the block's sequence sees. */
+static inline int sl_head_block_visible(const struct sl_transevolve_score_table *m,
                                         const struct sl_head_block *u, int i)
 {
     if (m->args.bidirectional)
@@ -60,7 +61,7 @@ struct sl_head_rows {
 };
 
 /* A head's part of some queries (or keys; without caches there are as many). */
-static inline struct sl_head_rows sl_head_rows_of(const struct sl_transevolve_state *m,
+static inline struct sl_head_rows sl_head_rows_of(const struct sl_transevolve_score_table *m,
                                                   const struct sl_tensor *x,
                                                   const struct sl_head_block *u, int first,
                                                   int rows)
@@ -97,8 +98,8 @@ void *sl_scratch_take(struct sl_scratch *scratch, size_t bytes);
 
 /* For sequences with caches: forward only. The bits do not depend on how a text is divided into
  * chunks. */
-void sl_transevolve_scores_cached(struct sl_tape *t, struct sl_transevolve_state *m);
+void sl_transevolve_scores_cached(struct sl_tape *t, struct sl_transevolve_score_table *m);
 struct sl_tensor *sl_transevolve_attention_cached(struct sl_tape *t,
-                                                  const struct sl_transevolve_state *m,
+                                                  const struct sl_transevolve_score_table *m,
                                                   struct sl_tensor *value,
                                                   struct sl_transevolve_attention_args args);

@@ -1,4 +1,4 @@
-/* put_rows.c - writes rows back: h with rows h_{rows_i} = x_i; the others are unchanged. */
+/* scatter_rows.c - writes rows back: h with rows h_{rows_i} = x_i; the others are unchanged. */
 #include "arch/epsilon/epsilon.h"
 
 #include <string.h>
@@ -23,10 +23,10 @@ static void put_rows_forward(const struct sl_node *n)
     sl_node_parallel(n, n->in[X]->rows, ROWS, put_rows_forward_rows);
 }
 
-static const struct sl_op scatter = {.name = "put_rows", .forward = put_rows_forward};
+static const struct sl_op scatter = {.name = "scatter_rows", .forward = put_rows_forward};
 
-struct sl_tensor *sl_put_rows(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *x,
-                              const struct sl_rows *rows)
+struct sl_tensor *sl_scatter_rows(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *x,
+                                  const struct sl_rows *rows)
 {
     assert(!t->training);
     assert(x->rows == (rows ? rows->count : h->rows));

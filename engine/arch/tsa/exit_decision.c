@@ -1,6 +1,7 @@
-/* exit.c - early exit: a token leaves the stack when its prediction is confident. TSA, section 3.5.
- * Rows that exit keep their state, and deeper layers compute their keys and values from it (Elbayad
- * et al. 2020); with the oracle, from the state that they would have had, which saves no work. */
+/* exit_decision.c - early exit: a token leaves the stack when its prediction is confident. TSA,
+ * section 3.5. Rows that exit keep their state, and deeper layers compute their keys and values
+ * from it (Elbayad et al. 2020); with the oracle, from the state that they would have had, which
+ * saves no work. */
 #include "arch/tsa/tsa.h"
 
 #include <string.h>
@@ -30,7 +31,7 @@ struct sl_tensor *sl_exit_begin(struct sl_tape *t, int vocab)
 }
 
 /* max softmax > threshold, without computing the softmax when the maximum alone decides. */
-static bool confident(const struct sl_tape *t, const float *logits, int n, float *spare)
+static bool is_confident(const struct sl_tape *t, const float *logits, int n, float *spare)
 {
     const struct sl_early_exit_policy *policy = sl_policy_own(t->policy);
     if (policy->exit_threshold <= 0.0f || policy->exit_threshold >= 1.0f)
@@ -43,15 +44,16 @@ static bool confident(const struct sl_tape *t, const float *logits, int n, float
     return max > policy->exit_threshold;
 }
 
-static void settle(const struct sl_tape *t, struct sl_tensor *final, int row, const float *logits)
+static void write_final_logits(const struct sl_tape *t, struct sl_tensor *final, int row,
+                               const float *logits)
 {
     int place = place_of(t->batch->wanted, row);
     if (place >= 0)
         memcpy(sl_row(final, place), logits, (size_t) final->cols * sizeof *logits);
 }
 
-const struct sl_rows *sl_exit(struct sl_tape *t, struct sl_tensor *logits,
-                              const struct sl_rows *staying, struct sl_exit_rule rule)
+const struct sl_rows *sl_exit_decide(struct sl_tape *t, struct sl_tensor *logits,
+                                     const struct sl_rows *staying, struct sl_exit_decide_args rule)
 {
     if (t->training) {
         sl_cross_entropy(t, logits, t->batch->targets, rule.weight);
@@ -68,9 +70,9 @@ const struct sl_rows *sl_exit(struct sl_tape *t, struct sl_tensor *logits,
             index[rest->count++] = row;
             continue;
         }
-        bool leaves = rule.last || confident(t, sl_row(logits, i), logits->cols, spare);
+        bool leaves = rule.last || is_confident(t, sl_row(logits, i), logits->cols, spare);
         if (leaves)
-            settle(t, rule.final, row, sl_row(logits, i));
+            write_final_logits(t, rule.final, row, sl_row(logits, i));
         else
             index[rest->count++] = row;
     }
