@@ -36,8 +36,9 @@ static bool fail_entry(struct sl_err *err, const char *step, const char *path, c
 
 static bool fail_kind(struct sl_err *err, const char *path, const char *what)
 {
-    sl_fail(err, SL_BAD_INPUT, "'%s' %s", path, what);
-    return sl_err_set_path(err, path);
+    sl_fail(err, SL_BAD_INPUT, "%s", what);
+    sl_err_set_path(err, path);
+    return sl_wrap(err, "'%s'", path);
 }
 
 static bool fail_long(struct sl_err *err, const char *path)
@@ -53,7 +54,7 @@ static bool map_descriptor(struct sl_map *map, int fd, const char *path, struct 
     if (fstat(fd, &status) != 0)
         return fail_errno(err, "stat", path);
     if (!S_ISREG(status.st_mode))
-        return fail_kind(err, path, "is not a regular file");
+        return fail_kind(err, path, "not a regular file");
     size_t size = (size_t)status.st_size;
     void *data = NULL;
     if (size > 0) {

@@ -97,7 +97,7 @@ static bool fail_answer(const struct sv_model *model, const struct sv_version *v
 /* With the lock. */
 static bool has_stable(struct sv_model *model)
 {
-    const struct sv_version *version = sv_find_version(model, model->stable);
+    const struct sv_version *version = sv_find_version(model, model->labels.stable);
     return version && version->ref;
 }
 
@@ -111,7 +111,7 @@ static struct sv_model_ref *publish(struct sv_registry *registry, struct sv_mode
     version->reason[0] = '\0';
     version->state = SV_VERSION_READY;
     if (!has_stable(model))
-        model->stable = version->number;
+        model->labels.stable = version->number;
     sv_record_state(registry, model, version);
     pthread_mutex_unlock(&registry->lock);
     return old;
@@ -155,25 +155,51 @@ static bool has_ready(const struct sv_model *model)
     return false;
 }
 
-/* What `stable` leaves stays loaded, to be rolled back to. What it left before that goes. */
-static void move_stable(struct sv_registry *registry, struct sv_model *model, long number)
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+/* Whether a version stays loaded because of these labels. */
+static bool is_kept(const struct sv_labels *labels, long version)
 {
-    struct sv_model_ref *old = NULL;
+    return version == labels->stable || version == labels->previous ||
+           sv_labels_name(labels, version);
+}
+
+/* A version that the old labels kept and the new ones do not; NULL: there is none. With the
+ * lock. */
+static struct sv_model_ref *retire_unlabelled(struct sv_registry *registry, struct sv_model *model,
+                                              const struct sv_labels *before)
+{
+    for (int i = 0; i < model->count; i++) {
+        struct sv_version *version = &model->versions[i];
+        if (!version->ref || !is_kept(before, version->number) ||
+            is_kept(&model->labels, version->number))
+            continue;
+        struct sv_model_ref *ref = sv_retire(registry, version);
+        version->state = SV_VERSION_DRAINING;
+        sv_record_state(registry, model, version);
+        return ref;
+    }
+    return NULL;
+}
+
+void sv_set_labels(struct sv_registry *registry, struct sv_model *model,
+                   const struct sv_labels *labels)
+{
+    struct sv_model_ref *ref;
     pthread_mutex_lock(&registry->lock);
-    if (model->stable != number) {
-        struct sv_version *before =
-            model->previous != number ? sv_find_version(model, model->previous) : NULL;
-        model->previous = model->stable;
-        model->stable = number;
-        if (before && before->number != model->previous) {
-            old = sv_retire(registry, before);
-            before->state = old ? SV_VERSION_DRAINING : before->state;
-            sv_record_state(registry, model, before);
-        }
+    const struct sv_labels before = model->labels;
+    model->labels = *labels;
+    while ((ref = retire_unlabelled(registry, model, &before))) {
+        pthread_mutex_unlock(&registry->lock);
+        SV_LOG(SV_LOG_INFO, "model unloaded", sv_str("model", model->name),
+               sv_str("version", ref->version));
+        sv_model_ref_release(ref);
+        pthread_mutex_lock(&registry->lock);
     }
     pthread_mutex_unlock(&registry->lock);
-    sv_model_ref_release(old);
 }
+
+/* ---- the highest version --------------------------------------------------------------------- */
 
 bool sv_load_highest(struct sv_registry *registry, struct sv_model *model, long *loaded,
                      struct sv_error *error)
@@ -186,7 +212,6 @@ bool sv_load_highest(struct sv_registry *registry, struct sv_model *model, long 
         struct sv_error *why = i == model->count - 1 ? error : &later;
         if (sv_load_version(registry, model, version, why)) {
             *loaded = version->number;
-            move_stable(registry, model, version->number);
             return true;
         }
         if (!falls_back)
@@ -195,76 +220,51 @@ bool sv_load_highest(struct sv_registry *registry, struct sv_model *model, long 
     return false;
 }
 
-/* ---- changes --------------------------------------------------------------------------------- */
-
-static bool fail_no_version(const struct sv_change *change, struct sv_error *error)
-{
-    if (change->version > 0)
-        return sv_fail(error, SV_MODEL_NOT_FOUND, "version",
-                       "The model '%s' has no version %ld in the store.", change->model,
-                       change->version);
-    return sv_fail(error, SV_MODEL_NOT_FOUND, "model", "The model '%s' is not in the store.",
-                   change->model);
-}
-
-static void load(struct sv_registry *registry, const struct sv_change *change,
-                 struct sv_change_result *result)
-{
-    char reason[SV_REASON_MAX];
-    struct sv_model *model = NULL;
-    if (!sv_check_model_name(change->model, reason) && sv_scan_model(registry, change->model) > 0)
-        model = sv_find_model(registry, change->model);
-    struct sv_version *version = model ? sv_find_version(model, change->version) : NULL;
-    if (!model || model->count == 0 || (change->version > 0 && !version)) {
-        (void)fail_no_version(change, &result->error);
-        return;
-    }
-    bool ok = version ? sv_load_version(registry, model, version, &result->error)
-                      : sv_load_highest(registry, model, &result->version, &result->error);
-    if (ok && version)
-        result->version = version->number;
-}
-
-static bool unload_version(struct sv_registry *registry, const struct sv_model *model,
-                           struct sv_version *version)
-{
-    pthread_mutex_lock(&registry->lock);
-    struct sv_model_ref *ref = sv_retire(registry, version);
-    if (ref)
-        version->state = SV_VERSION_DRAINING;
-    sv_record_state(registry, model, version);
-    pthread_mutex_unlock(&registry->lock);
-    if (ref)
-        SV_LOG(SV_LOG_INFO, "model unloaded", sv_str("model", model->name),
-               sv_int("version", version->number));
-    sv_model_ref_release(ref);
-    return ref != NULL;
-}
-
-static void unload(struct sv_registry *registry, const struct sv_change *change,
-                   struct sv_change_result *result)
-{
-    struct sv_model *model = sv_find_model(registry, change->model);
-    if (!model || (change->version > 0 && !sv_find_version(model, change->version))) {
-        (void)fail_no_version(change, &result->error);
-        return;
-    }
-    result->version = change->version;
-    for (int i = 0; i < model->count; i++)
-        if (change->version == 0 || model->versions[i].number == change->version)
-            (void)unload_version(registry, model, &model->versions[i]);
-}
-
-void sv_make_change(struct sv_registry *registry, const struct sv_change *change,
-                    struct sv_change_result *result)
-{
-    switch (change->kind) {
-    case SV_CHANGE_LOAD: load(registry, change, result); break;
-    case SV_CHANGE_UNLOAD: unload(registry, change, result); break;
-    }
-}
-
 /* ---- at start -------------------------------------------------------------------------------- */
+
+/* The version that `stable` is pinned to, else a lower one: a higher one was left on purpose. */
+static bool load_pinned(struct sv_registry *registry, struct sv_model *model)
+{
+    struct sv_error error;
+    const long pinned = model->labels.stable;
+    for (int i = model->count - 1; i >= 0; i--)
+        if (model->versions[i].number <= pinned &&
+            sv_load_version(registry, model, &model->versions[i], &error))
+            return true;
+    return false;
+}
+
+static void load_labelled(struct sv_registry *registry, struct sv_model *model)
+{
+    struct sv_error error;
+    for (int i = 0; i < model->labels.count; i++) {
+        const struct sv_label *label = &model->labels.items[i];
+        struct sv_version *version = sv_find_version(model, label->version);
+        if (!version)
+            SV_LOG(SV_LOG_ERROR, "the version of a label is not in the store",
+                   sv_str("model", model->name), sv_str("label", label->name),
+                   sv_int("version", label->version));
+        else if (!version->ref)
+            (void)sv_load_version(registry, model, version, &error);
+    }
+}
+
+/* What a model's labels name, at the start. False: nothing of it is served. */
+static bool load_model(struct sv_registry *registry, struct sv_model *model)
+{
+    struct sl_err err;
+    struct sv_error error;
+    struct sv_labels labels;
+    long loaded;
+    if (!sv_labels_read(registry, model->name, &labels, &err))
+        SV_LOG(SV_LOG_ERROR, "the labels of a model are lost", sv_str("model", model->name),
+               sv_str("reason", err.text));
+    sv_set_labels(registry, model, &labels);
+    bool served = (labels.pinned && load_pinned(registry, model)) ||
+                  sv_load_highest(registry, model, &loaded, &error);
+    load_labelled(registry, model);
+    return served;
+}
 
 bool sv_registry_load(struct sv_registry *registry, struct sl_err *err)
 {
@@ -275,12 +275,10 @@ bool sv_registry_load(struct sv_registry *registry, struct sl_err *err)
     int count = scandir(store, &entries, NULL, alphasort), models = 0;
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
-        struct sv_error error;
-        long loaded;
         struct sv_model *model = NULL;
         if (name[0] != '.' && sv_scan_model(registry, name) > 0)
             model = sv_find_model(registry, name);
-        if (model && sv_load_highest(registry, model, &loaded, &error))
+        if (model && load_model(registry, model))
             models++;
         free(entries[i]);
     }

@@ -163,13 +163,29 @@ struct target {
     enum sv_found found;
 };
 
+/* The version that a request without a version gets: the canary's if it is its turn and it is
+ * ready. With the lock. */
+static struct sv_version *choose(struct sv_model *model, int share)
+{
+    enum { SHARES = SV_SHARE_MAX + 1, STRIDE = 61 }; /* without a common factor, so all come */
+
+    const struct sv_labels *labels = &model->labels;
+    if (labels->weight > 0 && share == SV_SHARE_NEXT)
+        share = (int)(model->next_share++ % SHARES * STRIDE % SHARES);
+    if (labels->weight > 0 && share < labels->weight) {
+        struct sv_version *canary = sv_find_version(model, sv_labels_find(labels, sv_canary));
+        if (canary && canary->ref)
+            return canary;
+    }
+    return sv_find_version(model, labels->stable);
+}
+
 /* `model`, `model@version` or `model:label`. */
 static struct target resolve(struct sv_registry *registry, const char *name, int share)
 {
     char model_name[SV_MODEL_ID_MAX];
     size_t bytes = strcspn(name, "@:");
     struct target target = {.found = SV_NO_MODEL};
-    (void)share;
     if (bytes >= sizeof model_name)
         return target;
     memcpy(model_name, name, bytes);
@@ -178,14 +194,18 @@ static struct target resolve(struct sv_registry *registry, const char *name, int
     if (!target.model)
         return target;
     const char *selector = name + bytes;
-    long number = target.model->stable;
-    if (selector[0] == '@')
-        number = sl_version_parse(selector + 1);
-    target.version = sv_find_version(target.model, number);
     target.found = SV_FOUND;
-    if (selector[0] == ':')
+    if (selector[0] == '\0') {
+        target.version = choose(target.model, share);
+        return target;
+    }
+    bool is_label = selector[0] == ':';
+    long number = is_label ? sv_labels_find(&target.model->labels, selector + 1)
+                           : sl_version_parse(selector + 1);
+    target.version = sv_find_version(target.model, number);
+    if (is_label && number == 0)
         target.found = SV_NO_LABEL;
-    else if (selector[0] == '@' && !target.version)
+    else if (!target.version)
         target.found = SV_NO_VERSION;
     return target;
 }
@@ -201,6 +221,23 @@ struct sv_model_ref *sv_registry_acquire(struct sv_registry *registry, const cha
     return ref;
 }
 
+static void add_label(struct sv_version_info *info, const char *label)
+{
+    (void)snprintf(info->labels[info->label_count++], sizeof info->labels[0], "%s", label);
+}
+
+static void describe_labels(const struct sv_labels *labels, long version,
+                            struct sv_version_info *info)
+{
+    info->is_stable = version == labels->stable;
+    if (info->is_stable)
+        add_label(info, sv_stable);
+    for (int i = 0; i < labels->count; i++)
+        if (labels->items[i].version == version)
+            add_label(info, labels->items[i].name);
+    info->weight = sv_labels_find(labels, sv_canary) == version ? labels->weight : 0;
+}
+
 static void describe(const struct sv_model *model, const struct sv_version *version,
                      struct sv_version_info *info)
 {
@@ -208,7 +245,7 @@ static void describe(const struct sv_model *model, const struct sv_version *vers
     (void)snprintf(info->name, sizeof info->name, "%s", model->name);
     (void)snprintf(info->version, sizeof info->version, "%ld", version->number);
     (void)snprintf(info->reason, sizeof info->reason, "%s", version->reason);
-    info->is_stable = version->number == model->stable;
+    describe_labels(&model->labels, version->number, info);
 }
 
 /* What `model` means when no version is stable: the one that would tell why. */
@@ -229,7 +266,7 @@ enum sv_found sv_registry_find(struct sv_registry *registry, const char *name,
     enum sv_found found = target.found;
     const struct sv_version *version = target.version;
     if (target.model && !version)
-        version = sv_find_version(target.model, target.model->stable);
+        version = sv_find_version(target.model, target.model->labels.stable);
     if (target.model && !version)
         version = representative(target.model);
     if (version)

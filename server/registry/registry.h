@@ -55,7 +55,8 @@ void sv_registry_destroy(struct sv_registry *registry);
 bool sv_registry_check_store(const char *store, struct sl_err *err) SL_MUST_CHECK;
 /* At start: loads of every model the version that its label `stable` is pinned to, else the highest
  * version that can be loaded; and the versions that have other labels. What fails is logged and
- * recorded. Fails only if the store cannot be read. */
+ * recorded: then the next lower version is stable, but the pin stays. Fails only if the store
+ * cannot be read. */
 bool sv_registry_load(struct sv_registry *registry, struct sl_err *err) SL_MUST_CHECK;
 /* A model is served, and every model has a version that is. */
 bool sv_registry_is_complete(struct sv_registry *registry);
@@ -63,8 +64,9 @@ bool sv_registry_is_complete(struct sv_registry *registry);
 /* ---- versions being used --------------------------------------------------------------------- */
 
 /* Requests that name no version are split by a number from 0 to 99: those below the canary's weight
- * get the canary, the others the stable version. */
-enum { SV_SHARE_MAX = 99 };
+ * get the canary, the others the stable version. SV_SHARE_NEXT takes the next number: of a hundred
+ * such requests for a model in a row, exactly `weight` get the canary, evenly spread. */
+enum { SV_SHARE_NEXT = -1, SV_SHARE_MAX = 99 };
 
 /* A reference to what `model`, `model@version` or `model:label` means, to be released. NULL: it is
  * not loaded; sv_registry_find says more. */
@@ -121,19 +123,51 @@ enum sv_found sv_registry_find(struct sv_registry *registry, const char *name,
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-enum sv_change_kind { SV_CHANGE_LOAD, SV_CHANGE_UNLOAD };
+/* A label names one version of a model, as in `model:blue`. Two of them mean more:
+ *
+ *     stable   what `model` alone means. It follows the highest version: at the start, and when a
+ *              load names no version. Once it was set or rolled back, or a version was loaded by
+ *              its number beside it, it is pinned: it stays until it is moved again, or a load
+ *              names no version.
+ *     canary   gets a share of the requests that name no version
+ *
+ * Labels are kept in <store>/<model>/labels.json, which is replaced before a change takes effect.
+ * The version that `stable` left last stays loaded, to be rolled back to. Any other version is
+ * unloaded when its last label leaves it. */
+
+enum sv_change_kind {
+    /* Loads, or loads again, one version: nothing else moves, except that a model without a stable
+     * version gets one. Version 0: loads the highest version and moves `stable` to it. */
+    SV_CHANGE_LOAD,
+    SV_CHANGE_UNLOAD, /* version 0: all versions; else one without labels. Labels stay */
+    /* Moves a label to a version, which is loaded first if it is not. Version 0: the label stays
+     * where it is; that pins `stable`, or changes the weight of `canary`. When `stable` moves to
+     * the canary's version, the label `canary` goes. */
+    SV_CHANGE_LABEL,
+    SV_CHANGE_UNLABEL,   /* removes a label; not `stable` */
+    SV_CHANGE_ROLL_BACK, /* moves `stable` to the version that it left last */
+    SV_CHANGE_KINDS
+};
+
+enum { SV_WEIGHT_KEPT = -1, SV_WEIGHT_MAX = 100 };
 
 struct sv_change {
     enum sv_change_kind kind;
     char model[SV_MODEL_ID_MAX];
-    /* To load: 0 for the highest one, to which `stable` moves. To unload: 0 for all. */
     long version;
+    char label[SV_LABEL_BYTES_MAX + 1]; /* of the two changes of labels */
+    int weight; /* of `canary`, in percent; or SV_WEIGHT_KEPT, which is 0 for a new one */
 };
 
 struct sv_change_result {
     struct sv_error error; /* its kind is SV_OK if the change was made */
-    long version;          /* that was loaded, unloaded or labelled; 0: several */
+    long version;          /* that was loaded, unloaded or labelled; 0: several, or none */
+    long before;           /* the version that the label, or `stable`, was on; 0: none */
+    int weight;            /* of the canary now */
 };
+
+/* What is wrong with a label's name, for clients; NULL: nothing. */
+const char *sv_check_label(const char *label);
 
 /* Called once, by the registry's thread, unless the request was refused. */
 typedef void sv_change_done(void *context, const struct sv_change_result *result);

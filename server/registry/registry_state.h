@@ -33,11 +33,27 @@ struct sv_version {
     char directory[SL_VERSION_DIGITS_MAX + 1]; /* its name: 7 may be written 007 */
 };
 
+/* A label other than `stable`. Its version need not be loaded, or even be in the store. */
+struct sv_label {
+    char name[SV_LABEL_BYTES_MAX + 1];
+    long version;
+};
+
+/* The labels of one model. */
+struct sv_labels {
+    long stable, previous; /* versions, or 0 */
+    bool pinned;           /* `stable` does not follow the highest version */
+    int weight;            /* of `canary` */
+    int count;
+    struct sv_label items[SV_LABELS_MAX - 1];
+};
+
 struct sv_model {
     char name[SV_MODEL_ID_MAX];
     struct sv_version *versions; /* by number */
     int count;
-    long stable, previous; /* versions, or 0 */
+    struct sv_labels labels;
+    unsigned next_share; /* counts the requests that are split */
 };
 
 struct sv_job {
@@ -82,17 +98,41 @@ void sv_version_close(struct sv_model_ref *ref);
 /* Loads one version and publishes it in place of what was there. */
 bool sv_load_version(struct sv_registry *registry, struct sv_model *model,
                      struct sv_version *version, struct sv_error *error);
-/* Loads the highest version, or if the model has none that is ready the highest one that is good;
- * moves `stable` to it. `loaded`: which. */
+/* Loads the highest version, or if the model has none that is ready the highest one that is good.
+ * `loaded`: which. */
 bool sv_load_highest(struct sv_registry *registry, struct sv_model *model, long *loaded,
                      struct sv_error *error);
-/* Makes one change. On the registry's thread. */
-void sv_make_change(struct sv_registry *registry, const struct sv_change *change,
-                    struct sv_change_result *result);
+/* Publishes new labels, and unloads what they no longer name. */
+void sv_set_labels(struct sv_registry *registry, struct sv_model *model,
+                   const struct sv_labels *labels);
 /* What requests get no longer; with the lock. The caller releases the result after unlocking. */
 struct sv_model_ref *sv_retire(struct sv_registry *registry, struct sv_version *version);
 void sv_record_state(const struct sv_registry *registry, const struct sv_model *model,
                      const struct sv_version *version);
+
+/* ---- changes (changes.c) --------------------------------------------------------------------- */
+
+/* Makes one change. On the registry's thread. */
+void sv_make_change(struct sv_registry *registry, const struct sv_change *change,
+                    struct sv_change_result *result);
+
+/* ---- labels (version_labels.c, labels_file.c) ------------------------------------------------ */
+
+extern const char sv_stable[], sv_canary[]; /* "stable", "canary" */
+
+/* The version of a label; 0: there is no such label. */
+long sv_labels_find(const struct sv_labels *labels, const char *label);
+/* Adds or moves a label. False: there are too many. */
+bool sv_labels_set(struct sv_labels *labels, const char *label, long version);
+bool sv_labels_remove(struct sv_labels *labels, const char *label); /* false: there is none */
+/* Whether a label other than `stable` names that version. */
+bool sv_labels_name(const struct sv_labels *labels, long version);
+
+/* A model's labels.json. A missing file is one without labels. */
+bool sv_labels_read(const struct sv_registry *registry, const char *model, struct sv_labels *labels,
+                    struct sl_err *err) SL_MUST_CHECK;
+bool sv_labels_write(const struct sv_registry *registry, const char *model,
+                     const struct sv_labels *labels, struct sl_err *err) SL_MUST_CHECK;
 
 /* ---- the store (store_scan.c) ---------------------------------------------------------------- */
 

@@ -37,13 +37,22 @@ struct sv_model_ref *scheduler_fixture_acquire(struct scheduler_fixture *f, cons
     return *free_place;
 }
 
-void scheduler_fixture_release(struct scheduler_fixture *f)
+void scheduler_fixture_stop(struct scheduler_fixture *f)
 {
     sv_scheduler_stop(f->scheduler);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         sv_model_ref_release(f->ref[i]);
+        f->ref[i] = NULL;
+    }
     sv_registry_destroy(f->registry);
     sv_scheduler_destroy(f->scheduler);
+    f->registry = NULL;
+    f->scheduler = NULL;
+}
+
+void scheduler_fixture_release(struct scheduler_fixture *f)
+{
+    scheduler_fixture_stop(f);
     sv_metrics_destroy(f->metrics);
     sl_engine_destroy(f->engine);
     test_directory_remove(f->store);

@@ -32,6 +32,8 @@ void scheduler_fixture_start(struct scheduler_fixture *f,
 /* A model by its id, until scheduler_fixture_release; at most two. */
 struct sv_model_ref *scheduler_fixture_acquire(struct scheduler_fixture *f, const char *id);
 
+/* Stops it; it may be started again, with what the store holds by then. */
+void scheduler_fixture_stop(struct scheduler_fixture *f);
 /* Stops it and frees everything. */
 void scheduler_fixture_release(struct scheduler_fixture *f);
 

@@ -1,0 +1,138 @@
+/* labels_file.c - a model's labels in the store:
+ *
+ *     {"labels": [{"label": "stable", "version": 4},
+ *                 {"label": "canary", "version": 5, "weight": 10}], "previous": 3}
+ *
+ * `stable` is there if it is pinned. */
+#include "base/file.h"
+#include "base/json_writer.h"
+#include "registry/registry_state.h"
+#include "json/json_schema.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PATH_BYTES = 4096, VERSION_HIGHEST = 999999999 };
+
+struct entry {
+    struct sv_string label;
+    int64_t version, weight;
+};
+
+struct content {
+    struct sv_list entries;
+    int64_t previous;
+};
+
+static const struct sv_field entry_fields[] = {
+    SV_FIELD("label", STRING, offsetof(struct entry, label), 0, SV_LABEL_BYTES_MAX,
+             .required = true, .help = "label"),
+    SV_FIELD("version", INT, offsetof(struct entry, version), 1, VERSION_HIGHEST, .required = true,
+             .help = "version that it names"),
+    SV_FIELD("weight", INT, offsetof(struct entry, weight), 0, SV_WEIGHT_MAX, .fallback = "0",
+             .help = "share of the canary, in percent"),
+    {.kind = SV_FIELD_END},
+};
+
+static const struct sv_field content_fields[] = {
+    SV_LIST_FIELD("labels", offsetof(struct content, entries), 0, SV_LABELS_MAX, entry_fields,
+                  struct entry, .required = true, .help = "labels of the model"),
+    SV_FIELD("previous", INT, offsetof(struct content, previous), 0, VERSION_HIGHEST,
+             .fallback = "0", .help = "version that stable left last"),
+    {.kind = SV_FIELD_END},
+};
+
+static void file_path(const struct sv_registry *registry, const char *model,
+                      char path[static PATH_BYTES])
+{
+    (void)snprintf(path, PATH_BYTES, "%s/%s/labels.json", registry->options.store, model);
+}
+
+static bool check(void *to, struct sv_error *error)
+{
+    const struct content *content = to;
+    const struct entry *entries = content->entries.items;
+    for (int i = 0; i < content->entries.count; i++) {
+        const char *fault = sv_check_label(entries[i].label.data);
+        if (fault)
+            return sv_fail(error, SV_INVALID_VALUE, "labels", "'labels[%d].label': %s.", i, fault);
+    }
+    return true;
+}
+
+static void take(struct sv_labels *labels, const struct entry *entry)
+{
+    labels->pinned = labels->pinned || strcmp(entry->label.data, sv_stable) == 0;
+    if (strcmp(entry->label.data, sv_canary) == 0)
+        labels->weight = (int)entry->weight;
+    (void)sv_labels_set(labels, entry->label.data, (long)entry->version);
+}
+
+static bool parse(const struct sl_map *map, struct sv_labels *labels, struct sl_err *err)
+{
+    struct sv_error error;
+    struct content content = {0};
+    struct sl_buffer text = {0};
+    sl_buffer_append(&text, map->data ? map->data : "", map->size);
+    struct sv_document *document =
+        sl_buffer_check(&text, err) ? sv_json_read(&text, content_fields, check, &content, &error)
+                                    : NULL;
+    if (!document && !text.failed)
+        (void)sl_fail(err, SL_CORRUPT, "%s", error.message);
+    const struct entry *entries = content.entries.items;
+    for (int i = 0; document && i < content.entries.count; i++)
+        take(labels, &entries[i]);
+    labels->previous = (long)content.previous;
+    sv_document_release(document);
+    sl_buffer_release(&text);
+    return document != NULL;
+}
+
+bool sv_labels_read(const struct sv_registry *registry, const char *model, struct sv_labels *labels,
+                    struct sl_err *err)
+{
+    char path[PATH_BYTES];
+    struct sl_map map = {0};
+    *labels = (struct sv_labels){0};
+    file_path(registry, model, path);
+    if (!sl_map_open(&map, path, err))
+        return err->code == SL_NOT_FOUND;
+    bool ok = parse(&map, labels, err);
+    sl_map_close(&map);
+    if (!ok)
+        *labels = (struct sv_labels){0};
+    return ok || sl_wrap(err, "%s", path);
+}
+
+static void add_label(struct sl_json_writer *json, const char *label, long version, int weight)
+{
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "label"), label);
+    sl_json_add_int(sl_json_key(json, "version"), version);
+    if (strcmp(label, sv_canary) == 0)
+        sl_json_add_int(sl_json_key(json, "weight"), weight);
+    sl_json_end_object(json);
+}
+
+bool sv_labels_write(const struct sv_registry *registry, const char *model,
+                     const struct sv_labels *labels, struct sl_err *err)
+{
+    char path[PATH_BYTES];
+    struct sl_buffer text = {0};
+    struct sl_json_writer json = {.out = &text};
+    file_path(registry, model, path);
+    sl_json_begin_object(&json);
+    sl_json_begin_array(sl_json_key(&json, "labels"));
+    if (labels->pinned && labels->stable > 0)
+        add_label(&json, sv_stable, labels->stable, 0);
+    for (int i = 0; i < labels->count; i++)
+        add_label(&json, labels->items[i].name, labels->items[i].version, labels->weight);
+    sl_json_end_array(&json);
+    sl_json_add_int(sl_json_key(&json, "previous"), labels->previous);
+    sl_json_end_object(&json);
+    sl_buffer_append_string(&text, "\n");
+    const struct sl_slice whole = {.data = text.data, .size = text.bytes};
+    bool ok = sl_buffer_check(&text, err) && sl_file_replace(path, &whole, 1, err);
+    sl_buffer_release(&text);
+    return ok;
+}
