@@ -346,7 +346,7 @@ static void report_stopping(const struct daemon *daemon, int64_t leave_seconds)
     int requests = atomic_load(&daemon->server.requests_in_flight);
     (void)sd_notifyf(0, "STOPPING=1\nSTATUS=Finishing %d requests.\nEXTEND_TIMEOUT_USEC=%lld",
                      requests, (long long)seconds * 1000000);
-    SV_LOG(SV_LOG_INFO, "draining", sv_int("calls", requests),
+    SV_LOG(SV_LOG_INFO, "draining", sv_int("requests", requests),
            sv_int("seconds", daemon->options.drain_timeout));
 }
 
@@ -399,8 +399,8 @@ static void drain(struct daemon *daemon)
                       "The server shut down before the request finished.");
         error.retry_ms = 1000;
         sv_scheduler_fail_all(daemon->server.scheduler, &error);
-        SV_LOG(SV_LOG_WARN, "calls cut short",
-               sv_int("calls", atomic_load(&daemon->server.requests_in_flight)));
+        SV_LOG(SV_LOG_WARN, "requests cut short",
+               sv_int("requests", atomic_load(&daemon->server.requests_in_flight)));
     }
     /* Errors are flushed to clients that read; the others are disconnected. */
     (void)wait_for_requests(daemon, SV_FLUSH_SECONDS, &forced);
@@ -434,7 +434,7 @@ static void serve(struct daemon *daemon)
         requests_started = trim_heap(daemon, requests_started);
     drain(daemon);
     SV_LOG(SV_LOG_INFO, "stopped",
-           sv_int("calls", atomic_load(&daemon->server.requests_in_flight)));
+           sv_int("requests", atomic_load(&daemon->server.requests_in_flight)));
 }
 
 int main(int count, char **arguments)

@@ -149,19 +149,52 @@ static void cgroup_name(char *name, size_t size)
     (void)fclose(file);
 }
 
-int sl_cpu_budget(void)
+/* Calls `read` for our cgroup and each one above it, up to the root. */
+static void for_each_cgroup(void (*read)(void *context, const char *directory), void *context)
 {
-    int budget = affinity_count();
     char directory[CGROUP_PATH_BYTES];
     const size_t root = sizeof cgroup_root - 1;
     memcpy(directory, cgroup_root, sizeof cgroup_root);
     cgroup_name(directory + root, sizeof directory - root);
     for (char *end = directory + strlen(directory);; end = strrchr(directory, '/')) {
         *end = '\0';
-        const int limit = cgroup_limit(directory);
-        budget = limit < budget ? limit : budget;
+        read(context, directory);
         if (strlen(directory) <= root)
-            break;
+            return;
     }
+}
+
+static void lower_budget(void *context, const char *directory)
+{
+    int *budget = context;
+    const int limit = cgroup_limit(directory);
+    *budget = limit < *budget ? limit : *budget;
+}
+
+int sl_cpu_budget(void)
+{
+    int budget = affinity_count();
+    for_each_cgroup(lower_budget, &budget);
     return budget > 0 ? budget : 1;
+}
+
+static void add_throttled(void *context, const char *directory)
+{
+    static const char key[] = "throttled_usec ";
+    double *seconds = context;
+    char path[CGROUP_PATH_BYTES + sizeof "/cpu.stat"], line[64];
+    (void)snprintf(path, sizeof path, "%s/cpu.stat", directory);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, key, sizeof key - 1) == 0)
+            *seconds += 1e-6 * strtod(line + sizeof key - 1, NULL);
+    if (file)
+        (void)fclose(file);
+}
+
+double sl_cpu_throttled_seconds(void)
+{
+    double seconds = 0;
+    for_each_cgroup(add_throttled, &seconds);
+    return seconds;
 }

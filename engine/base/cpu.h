@@ -20,3 +20,6 @@ bool sl_cpu_has(enum sl_isa isa);
 /* Processors we may use: the affinity mask, and no more than every cgroup cpu.max above us allows
  * (rounded down, at least 1). */
 int sl_cpu_budget(void);
+
+/* How long the cpu.max of our cgroups has held processes back so far; 0 without cgroups. */
+double sl_cpu_throttled_seconds(void);

@@ -61,9 +61,14 @@ static enum sv_progress fail_incomplete(struct sv_request *request)
     return sv_request_fail(request, &error);
 }
 
+static bool is_leaving(const struct sv_server *server)
+{
+    return atomic_load(&server->phase) != SV_PHASE_SERVING;
+}
+
 enum sv_progress sv_handle_ready(struct sv_request *request)
 {
-    if (atomic_load(&request->server->phase) != SV_PHASE_SERVING)
+    if (is_leaving(request->server))
         return fail_not_ready(request, "The server is shutting down.");
     if (!sv_registry_is_complete(request->server->registry))
         return fail_incomplete(request);
@@ -74,7 +79,7 @@ enum sv_progress sv_handle_ready(struct sv_request *request)
  * requests. A model that failed to load does not stop the others. */
 enum sv_progress sv_handle_health(struct sv_request *request)
 {
-    if (atomic_load(&request->server->phase) != SV_PHASE_SERVING)
+    if (is_leaving(request->server))
         return sv_request_fail_draining(request);
     if (!sv_scheduler_is_alive(request->server->scheduler))
         return fail_not_ready(request, "The scheduler makes no progress.");
@@ -89,6 +94,7 @@ static void set(struct sv_request *request, enum sv_metric metric, int64_t value
 enum sv_progress sv_handle_metrics(struct sv_request *request)
 {
     struct sv_server *server = request->server;
+    set(request, SV_METRIC_READY, !is_leaving(server) && sv_registry_is_complete(server->registry));
     set(request, SV_METRIC_REQUESTS_IN_FLIGHT,
         atomic_load(&server->requests_in_flight) - 1); /* without this one */
     set(request, SV_METRIC_CONNECTIONS, atomic_load(&server->connections));

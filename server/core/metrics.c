@@ -1,5 +1,6 @@
 /* metrics.c - what is counted, and how Prometheus reads it. */
 #include "core/metrics.h"
+#include "base/cpu.h"
 #include "core/limits.h"
 
 #include <assert.h>
@@ -367,6 +368,7 @@ void sv_metrics_sample_process(struct sv_metrics *metrics)
     struct rlimit fds;
     if (getrlimit(RLIMIT_NOFILE, &fds) == 0)
         set(metrics, SV_METRIC_MAX_FDS, (double)fds.rlim_cur);
+    set(metrics, SV_METRIC_THROTTLED_SECONDS, sl_cpu_throttled_seconds());
     set(metrics, SV_METRIC_OPEN_FDS, (double)count_fds());
     sample_memory(metrics);
 }

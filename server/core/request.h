@@ -13,6 +13,7 @@
 #include "core/limits.h"
 #include "core/request_error.h"
 #include "core/server.h"
+#include "core/trace_context.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -95,6 +96,7 @@ struct sv_request {
     const struct sv_route *route; /* NULL: no route has this path */
     enum sv_api api;
     char request_id[SV_REQUEST_ID_MAX + 1];
+    char trace_id[SV_TRACE_ID_BYTES];                  /* of the client's trace; "": none */
     char path_params[SV_PATH_PARAMS_MAX][SV_PATH_MAX]; /* the values of the route's {name} parts */
     int64_t timeout_ms;                                /* as the client asks; 0: none */
     int64_t received_ns;

@@ -12,6 +12,7 @@
 #include "http/peer.h"
 #include "http/request_body.h"
 #include "http/request_head.h"
+#include "http/request_record.h"
 #include "http/request_router.h"
 
 #include <assert.h>
@@ -323,64 +324,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 
 /* ---- endings --------------------------------------------------------------------------------- */
 
-static const char *known_method(const char *method)
-{
-    static const char *const known[] = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(known[i], method) == 0)
-            return known[i];
-    return "other"; /* clients must not create label values */
-}
-
-static void record_http_metrics(const struct sv_exchange *x)
-{
-    const struct sv_request *request = x->request;
-    struct sv_metrics *metrics = request->server->metrics;
-    const char *handler = request->route ? request->route->path : "none";
-    char status[16];
-    if (!x->responded || strcmp(handler, "/metrics") == 0)
-        return;
-    (void)snprintf(status, sizeof status, "%d", request->response.status);
-    sv_metric_add(
-        sv_metrics_series(metrics, SV_METRIC_HTTP_REQUESTS,
-                          (const char *const[]){handler, known_method(x->method), status}),
-        1);
-    sv_metric_observe(
-        sv_metrics_series(metrics, SV_METRIC_HTTP_SECONDS, (const char *const[]){handler}),
-        1e-9 * (double)(sl_now_ns() - request->received_ns));
-}
-
-/* Counts every request that was received in full, once, by its outcome. */
-static void record_request_metrics(const struct sv_exchange *x, bool complete)
-{
-    struct sv_request *request = x->request;
-    enum sv_error_kind kind = request->outcome;
-    char code[16];
-    if (kind == SV_OK && request->async)
-        kind = request->async->outcome(request, complete);
-    else if (kind == SV_OK && !complete)
-        kind = SV_CLIENT_DISCONNECTED;
-    int status = sv_error_status(kind, request->api);
-    (void)snprintf(code, sizeof code, "%d", status);
-    sv_metric_add(
-        sv_metrics_series(request->server->metrics, SV_METRIC_REQUESTS,
-                          (const char *const[]){request->route->path, request->model,
-                                                request->version, code, sv_error_reason(kind)}),
-        1);
-    bool asked_for = sv_error_is_client_triggered(kind) ||
-                     (kind == SV_DEADLINE_EXCEEDED && request->timeout_ms > 0);
-    bool ours = (status >= 500 || kind == SV_INTERNAL) && !asked_for;
-    SV_LOG(ours ? SV_LOG_WARN : SV_LOG_DEBUG, "call", sv_str("endpoint", request->route->path),
-           sv_str("request_id", request->request_id), sv_str("model", request->model),
-           sv_str("reason", sv_error_reason(kind)),
-           sv_int("ms", (sl_now_ns() - request->received_ns) / 1000000));
-}
-
 static void end_request(struct sv_exchange *x, bool complete)
 {
     struct sv_request *request = x->request;
     if (request->route->scope == SV_SCOPE_INFER)
-        record_request_metrics(x, complete);
+        sv_record_request(x, complete);
     if (!complete && request->async)
         sv_request_cancel(request);
     atomic_fetch_sub(&x->http->server->requests_in_flight, 1);
@@ -401,7 +349,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     sv_watcher_set_deadline(x->http->watcher, x->watched,
                             (int64_t)SV_CONNECTION_IDLE_SECONDS * 1000000000, 0);
     /* Every other metric of a request is recorded before it leaves `requests_in_flight`. */
-    record_http_metrics(x);
+    sv_record_response(x);
     if (x->dispatched)
         end_request(x, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     sv_body_discard(x);

@@ -138,6 +138,7 @@ bool sv_request_head_read(struct sv_request *request, const struct sv_router *ro
     const char *path = path_of(target);
     request->api = sv_router_family(router, path);
     name_request(request);
+    (void)sv_trace_id_read(header(request, "traceparent"), request->trace_id);
     return check_route(request, router, method, path, error) && check_timeout(request, error) &&
            check_body(request, method, error);
 }
