@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: build run test test-dev test-release test-asan test-tsan lint bench install package packages clean help
+.PHONY: build run test test-dev test-release test-asan test-tsan lint bench install package packages packages-operations clean help
 
 CONFIG ?= conf/run.yaml
 PREFIX ?= /usr/local
@@ -91,7 +91,10 @@ package: ## build the Debian packages build/package/*.deb and check them
 	lintian --fail-on error,warning build/package/*.changes
 
 packages: ## install the Debian packages of all targets
-	@.ci/packages build run test lint
+	@.ci/packages build run test lint install package
+
+packages-operations: ## install HAProxy, nginx and Prometheus too, for the tests that want them
+	@.ci/packages operations
 
 clean: ## remove build/
 	rm -rf build
