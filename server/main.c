@@ -295,6 +295,7 @@ static void tear_down(struct daemon *daemon)
     sv_listeners_close(daemon->listeners);
     sv_keys_destroy(daemon->server.keys);
     sv_scheduler_stop(daemon->server.scheduler); /* requests give their versions back */
+    sv_registry_stop(daemon->server.registry);   /* its changes are audited */
     close_state(daemon);
     sv_registry_destroy(daemon->server.registry);
     sv_scheduler_destroy(daemon->server.scheduler);

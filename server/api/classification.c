@@ -327,7 +327,6 @@ void sv_classification_headers(struct sv_request *request, const struct sv_class
     sv_request_add_header(request, "x-sluice-depth-mean", "%.4f", sv_usage_mean_depth(&c->usage));
     sv_request_add_header(request, "x-sluice-layer-ops-skipped", "%.4f",
                           sv_usage_layer_ops_skipped(&c->usage));
-    sv_request_add_header(request, "x-sluice-model", "%s", sv_model_ref_id(c->ref));
     add_depths(request, c);
     add_truncation(request, c);
 }

@@ -1,6 +1,7 @@
 /* handle_files.c - /v1/files: uploads, lists, contents, in OpenAI's format. */
 #include "api/handlers.h"
 #include "api/page.h"
+#include "api/waiting.h"
 #include "base/json_writer.h"
 #include "core/multipart.h"
 #include "core/options.h"
@@ -59,37 +60,11 @@ static enum sv_progress upload_proceed(struct sv_request *request)
     return sv_request_respond(request, 200, "application/json");
 }
 
-static ssize_t no_pull(struct sv_request *request, char *bytes, size_t max)
-{
-    (void)request;
-    (void)bytes;
-    (void)max;
-    return SV_PULL_ERROR;
-}
-
-static void no_cancel(struct sv_request *request)
-{
-    (void)request;
-}
-
-static bool no_tick(struct sv_request *request, int64_t now_ns)
-{
-    (void)request;
-    (void)now_ns;
-    return false;
-}
-
-static enum sv_error_kind plain_outcome(struct sv_request *request, bool complete)
-{
-    (void)request;
-    return complete ? SV_OK : SV_CLIENT_DISCONNECTED;
-}
-
 static const struct sv_async upload_async = {.proceed = upload_proceed,
-                                             .pull = no_pull,
-                                             .cancel = no_cancel,
-                                             .tick = no_tick,
-                                             .outcome = plain_outcome,
+                                             .pull = sv_pull_nothing,
+                                             .cancel = sv_cancel_nothing,
+                                             .tick = sv_tick_nothing,
+                                             .outcome = sv_outcome_sent,
                                              .destroy = upload_destroy};
 
 static bool on_part(void *context, const char *name, const char *filename, struct sv_error *error)
@@ -293,9 +268,9 @@ static void download_destroy(void *state)
 
 static const struct sv_async download_async = {.proceed = download_proceed,
                                                .pull = download_pull,
-                                               .cancel = no_cancel,
-                                               .tick = no_tick,
-                                               .outcome = plain_outcome,
+                                               .cancel = sv_cancel_nothing,
+                                               .tick = sv_tick_nothing,
+                                               .outcome = sv_outcome_sent,
                                                .destroy = download_destroy};
 
 enum sv_progress sv_handle_file_content(struct sv_request *request)

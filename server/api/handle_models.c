@@ -1,17 +1,92 @@
-/* handle_models.c - GET /v1/models and /v1/models/{id}: the loaded models, in OpenAI's format. */
+/* handle_models.c - GET /v1/models, /v1/models/{id} and its versions, in OpenAI's format. */
 #include "api/handlers.h"
 #include "api/model_resolver.h"
 #include "base/json_writer.h"
 
 #include "sluice/model.h"
 
+#include <stdio.h>
+#include <string.h>
+
+/* ---- versions -------------------------------------------------------------------------------- */
+
+static void add_labels(struct sl_json_writer *json, const struct sv_version_info *info)
+{
+    sl_json_begin_array(json);
+    for (int i = 0; i < info->label_count; i++)
+        sl_json_add_string(json, info->labels[i]);
+    sl_json_end_array(json);
+}
+
+/* The state of a version, without its braces. */
+static void add_state(struct sl_json_writer *json, const struct sv_version_info *info)
+{
+    sl_json_add_int(sl_json_key(json, "version"), sl_version_parse(info->version));
+    sl_json_add_string(sl_json_key(json, "state"), sv_version_state_name(info->state));
+    sl_json_add_string(sl_json_key(json, "reason"), info->reason[0] ? info->reason : NULL);
+    add_labels(sl_json_key(json, "labels"), info);
+    sl_json_add_int(sl_json_key(json, "canary_weight"), info->weight);
+}
+
+static void add_versions(struct sl_json_writer *json, const struct sv_snapshot *snapshot,
+                         const char *name)
+{
+    sl_json_begin_array(json);
+    for (int i = 0; i < snapshot->count; i++) {
+        if (strcmp(snapshot->items[i].name, name) != 0)
+            continue;
+        sl_json_begin_object(json);
+        add_state(json, &snapshot->items[i]);
+        sl_json_end_object(json);
+    }
+    sl_json_end_array(json);
+}
+
+/* GET /v1/models/{id}/versions: whatever their states. */
+enum sv_progress sv_handle_versions(struct sv_request *request)
+{
+    const char *name = request->path_params[0];
+    struct sv_error error;
+    int count = 0;
+    struct sl_json_writer json = {.out = &request->response.body};
+    struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
+    json.out->failed = !snapshot;
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "object"), "list");
+    sl_json_begin_array(sl_json_key(&json, "data"));
+    for (int i = 0; snapshot && i < snapshot->count; i++) {
+        const struct sv_version_info *info = &snapshot->items[i];
+        if (strcmp(info->name, name) != 0)
+            continue;
+        char id[2 * SV_MODEL_ID_MAX];
+        (void)snprintf(id, sizeof id, "%s@%s", info->name, info->version);
+        sl_json_begin_object(&json);
+        sl_json_add_string(sl_json_key(&json, "id"), id);
+        sl_json_add_string(sl_json_key(&json, "object"), "model.version");
+        add_state(&json, info);
+        sl_json_end_object(&json);
+        count++;
+    }
+    sl_json_end_array(&json);
+    sl_json_end_object(&json);
+    sv_snapshot_release(snapshot);
+    if (!snapshot || count > 0)
+        return sv_request_respond(request, 200, "application/json");
+    (void)sv_fail(&error, SV_MODEL_NOT_FOUND, "model", "The model '%s' does not exist.", name);
+    return sv_request_fail(request, &error);
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
 /* What OpenAI's API does not have. */
-static void add_details(struct sl_json_writer *json, const struct sv_model_ref *ref)
+static void add_details(struct sl_json_writer *json, const struct sv_model_ref *ref,
+                        const struct sv_snapshot *snapshot)
 {
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
     bool completes = info->task == SL_TASK_COMPLETION;
     sl_json_begin_object(json);
     sl_json_add_string(sl_json_key(json, "version"), sv_model_ref_version(ref));
+    add_versions(sl_json_key(json, "versions"), snapshot, sv_model_ref_name(ref));
     sl_json_add_string(sl_json_key(json, "architecture"), info->architecture);
     sl_json_add_string(sl_json_key(json, "paper"), info->paper);
     sl_json_add_string(sl_json_key(json, "task"), completes ? "completion" : "classification");
@@ -30,7 +105,8 @@ static void add_details(struct sl_json_writer *json, const struct sv_model_ref *
     sl_json_end_object(json);
 }
 
-static void add_model(struct sl_json_writer *json, const struct sv_model_ref *ref)
+static void add_model(struct sl_json_writer *json, const struct sv_model_ref *ref,
+                      const struct sv_snapshot *snapshot)
 {
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
     sl_json_begin_object(json);
@@ -39,7 +115,7 @@ static void add_model(struct sl_json_writer *json, const struct sv_model_ref *re
     sl_json_add_int(sl_json_key(json, "created"), info->created);
     sl_json_add_string(sl_json_key(json, "owned_by"), "local");
     sl_json_add_int(sl_json_key(json, "max_model_len"), info->context);
-    add_details(sl_json_key(json, "sluice"), ref);
+    add_details(sl_json_key(json, "sluice"), ref, snapshot);
     sl_json_end_object(json);
 }
 
@@ -53,7 +129,7 @@ enum sv_progress sv_handle_models(struct sv_request *request)
     sl_json_begin_array(sl_json_key(&json, "data"));
     for (int i = 0; snapshot && i < snapshot->count; i++)
         if (snapshot->items[i].ref && snapshot->items[i].is_stable)
-            add_model(&json, snapshot->items[i].ref);
+            add_model(&json, snapshot->items[i].ref, snapshot);
     sl_json_end_array(&json);
     sl_json_end_object(&json);
     sv_snapshot_release(snapshot);
@@ -67,7 +143,11 @@ enum sv_progress sv_handle_model(struct sv_request *request)
     if (!ref)
         return sv_request_fail(request, &error);
     struct sl_json_writer json = {.out = &request->response.body};
-    add_model(&json, ref);
+    struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
+    json.out->failed = !snapshot;
+    if (snapshot)
+        add_model(&json, ref, snapshot);
+    sv_snapshot_release(snapshot);
     sv_model_ref_release(ref);
     return sv_request_respond(request, 200, "application/json");
 }

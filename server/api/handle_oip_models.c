@@ -304,12 +304,3 @@ enum sv_progress sv_handle_repository_index(struct sv_request *request)
     sv_snapshot_release(snapshot);
     return respond_json(request);
 }
-
-/* POST /v2/repository/models/{name}/load and /unload */
-enum sv_progress sv_handle_repository_load(struct sv_request *request)
-{
-    struct sv_error error;
-    (void)sv_fail(&error, SV_NOT_IMPLEMENTED, NULL,
-                  "Models are loaded when the server starts; restart it to change them.");
-    return sv_request_fail(request, &error);
-}

@@ -3,14 +3,19 @@
 
 #include "core/request.h"
 
-enum sv_progress sv_handle_completions(struct sv_request *request); /* POST /v1/completions */
-enum sv_progress sv_handle_decisions(struct sv_request *request);   /* POST /v1/decisions */
-enum sv_progress sv_handle_models(struct sv_request *request);      /* GET /v1/models */
-enum sv_progress sv_handle_model(struct sv_request *request);       /* GET /v1/models/{id} */
-enum sv_progress sv_handle_live(struct sv_request *request);        /* GET /v2/health/live */
-enum sv_progress sv_handle_ready(struct sv_request *request);       /* GET /v2/health/ready */
-enum sv_progress sv_handle_metrics(struct sv_request *request);     /* GET /metrics */
-enum sv_progress sv_handle_root(struct sv_request *request);        /* GET / */
+enum sv_progress sv_handle_completions(struct sv_request *request);  /* POST /v1/completions */
+enum sv_progress sv_handle_decisions(struct sv_request *request);    /* POST /v1/decisions */
+enum sv_progress sv_handle_models(struct sv_request *request);       /* GET /v1/models */
+enum sv_progress sv_handle_model(struct sv_request *request);        /* GET /v1/models/{id} */
+enum sv_progress sv_handle_versions(struct sv_request *request);     /* GET .../versions */
+enum sv_progress sv_handle_model_delete(struct sv_request *request); /* DELETE /v1/models/{id} */
+enum sv_progress sv_handle_label_set(struct sv_request *request);    /* PUT .../labels/{label} */
+enum sv_progress sv_handle_label_delete(struct sv_request *request); /* DELETE the same */
+enum sv_progress sv_handle_rollback(struct sv_request *request);     /* POST .../rollback */
+enum sv_progress sv_handle_live(struct sv_request *request);         /* GET /v2/health/live */
+enum sv_progress sv_handle_ready(struct sv_request *request);        /* GET /v2/health/ready */
+enum sv_progress sv_handle_metrics(struct sv_request *request);      /* GET /metrics */
+enum sv_progress sv_handle_root(struct sv_request *request);         /* GET / */
 
 /* Files of clients, in OpenAI's format. */
 extern const struct sv_body_sink sv_file_sink;
@@ -39,5 +44,5 @@ enum sv_progress sv_handle_all_stats(struct sv_request *request); /* GET /v2/mod
 enum sv_progress sv_handle_stats(struct sv_request *request);     /* GET /v2/models/{name}/stats */
 enum sv_progress sv_handle_repository_index(
     struct sv_request *request); /* POST /v2/repository/index */
-enum sv_progress sv_handle_repository_load(
-    struct sv_request *request); /* POST /v2/repository/.../load, /unload */
+enum sv_progress sv_handle_repository_load(struct sv_request *request);   /* .../load */
+enum sv_progress sv_handle_repository_unload(struct sv_request *request); /* .../unload */

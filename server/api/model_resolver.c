@@ -3,6 +3,7 @@
 #include "base/comma_list.h"
 #include "core/options.h"
 #include "core/percent_encoding.h"
+#include "http/request_router.h"
 #include "json/tokenize_options.h"
 
 #include "sluice/model.h"
@@ -20,13 +21,14 @@ static void set_request_model(struct sv_request *request, const struct sv_model_
 {
     (void)snprintf(request->model, sizeof request->model, "%s", sv_model_ref_name(ref));
     (void)snprintf(request->version, sizeof request->version, "%s", sv_model_ref_version(ref));
+    sv_request_add_header(request, "x-sluice-model", "%s", sv_model_ref_id(ref));
 }
 
 const char *sv_path_model_id(const struct sv_request *request, char name[static SV_PATH_MAX])
 {
     const char *version = request->path_params[1];
-    int length =
-        snprintf(name, SV_PATH_MAX, version[0] ? "%s@%s" : "%s", request->path_params[0], version);
+    const char *separator = !version[0] ? "" : sl_version_parse(version) > 0 ? "@" : ":";
+    int length = snprintf(name, SV_PATH_MAX, "%s%s%s", request->path_params[0], separator, version);
     assert(length >= 0);
     assert(length < SV_PATH_MAX); /* both come from one path */
     (void)length;
@@ -73,12 +75,18 @@ static void fail_state(const struct sv_version_info *info, const char *name, str
     error->retry_ms = 1000;
 }
 
+/* Only what models compute is split. What is asked about a model is about its stable version. */
+static int share_of(const struct sv_request *request)
+{
+    return strcmp(request->route->method, "POST") == 0 ? SV_SHARE_NEXT : SV_SHARE_MAX;
+}
+
 struct sv_model_ref *sv_resolve_model(struct sv_request *request, const char *name,
                                       struct sv_error *error)
 {
     struct sv_registry *registry = request->server->registry;
     struct sv_version_info info;
-    struct sv_model_ref *ref = sv_registry_acquire(registry, name, SV_SHARE_MAX);
+    struct sv_model_ref *ref = sv_registry_acquire(registry, name, share_of(request));
     if (ref) {
         set_request_model(request, ref);
         return ref;

@@ -4,13 +4,13 @@
 #include "core/request.h"
 #include "registry/registry.h"
 
-/* The model in the path, as name or name@version; "" if it has none. */
+/* The model in the path, as name, name@version or name:label; "" if it has none. */
 const char *sv_path_model_id(const struct sv_request *request, char name[static SV_PATH_MAX]);
 
-/* These return a reference to be released, and count the request for that model. NULL: see error.
- */
+/* These return a reference to be released, count the request for that version, and name it in the
+ * response header x-sluice-model. NULL: see error. */
 
-/* The model `name` or `name@version`. */
+/* The model `name`, `name@version` or `name:label`. */
 struct sv_model_ref *sv_resolve_model(struct sv_request *request, const char *name,
                                       struct sv_error *error);
 /* The classifier `name`. If "": that of ?model= or X-Model, else default_classifier, else the only

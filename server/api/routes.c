@@ -14,6 +14,16 @@ static const struct sv_route routes[] = {
     {"POST", "/v1/decisions", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_OPENAI, sv_handle_decisions},
     {"GET", "/v1/models", SV_SCOPE_INFER, SV_ON_BOTH, SV_API_OPENAI, sv_handle_models},
     {"GET", "/v1/models/{id}", SV_SCOPE_INFER, SV_ON_BOTH, SV_API_OPENAI, sv_handle_model},
+    {"DELETE", "/v1/models/{id}", SV_SCOPE_ADMIN, SV_ON_BOTH, SV_API_OPENAI,
+     sv_handle_model_delete},
+    {"GET", "/v1/models/{id}/versions", SV_SCOPE_INFER, SV_ON_BOTH, SV_API_OPENAI,
+     sv_handle_versions},
+    {"PUT", "/v1/models/{id}/labels/{label}", SV_SCOPE_ADMIN, SV_ON_BOTH, SV_API_OPENAI,
+     sv_handle_label_set},
+    {"DELETE", "/v1/models/{id}/labels/{label}", SV_SCOPE_ADMIN, SV_ON_BOTH, SV_API_OPENAI,
+     sv_handle_label_delete},
+    {"POST", "/v1/models/{id}/rollback", SV_SCOPE_ADMIN, SV_ON_BOTH, SV_API_OPENAI,
+     sv_handle_rollback},
 
     {"POST", "/v1/files", SV_SCOPE_TRAIN, SV_ON_BOTH, SV_API_OPENAI, sv_handle_file_upload},
     {"GET", "/v1/files", SV_SCOPE_TRAIN, SV_ON_BOTH, SV_API_OPENAI, sv_handle_files},
@@ -63,7 +73,11 @@ static const struct sv_route routes[] = {
     {"POST", "/v2/repository/models/{name}/load", SV_SCOPE_ADMIN, SV_ON_BOTH, SV_API_OIP,
      sv_handle_repository_load},
     {"POST", "/v2/repository/models/{name}/unload", SV_SCOPE_ADMIN, SV_ON_BOTH, SV_API_OIP,
-     sv_handle_repository_load},
+     sv_handle_repository_unload},
+    {"POST", "/v2/repository/models/{name}/versions/{version}/load", SV_SCOPE_ADMIN, SV_ON_BOTH,
+     SV_API_OIP, sv_handle_repository_load},
+    {"POST", "/v2/repository/models/{name}/versions/{version}/unload", SV_SCOPE_ADMIN, SV_ON_BOTH,
+     SV_API_OIP, sv_handle_repository_unload},
 };
 
 static const char no_chats[] = "chat is not supported; use POST /v1/completions.";

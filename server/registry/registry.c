@@ -49,11 +49,17 @@ static void retire_all(struct sv_registry *registry)
     }
 }
 
+void sv_registry_stop(struct sv_registry *registry)
+{
+    if (registry)
+        sv_keeper_stop(registry);
+}
+
 void sv_registry_destroy(struct sv_registry *registry)
 {
     if (!registry)
         return;
-    sv_keeper_stop(registry);
+    sv_registry_stop(registry);
     retire_all(registry);
     sv_keeper_reap(registry);
     assert(!registry->retired); /* nobody holds a reference */

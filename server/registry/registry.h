@@ -47,8 +47,9 @@ struct sv_registry_options {
 /* Also starts its thread. */
 struct sv_registry *sv_registry_create(const struct sv_registry_options *options,
                                        struct sl_err *err) SL_MUST_CHECK;
-/* Changes that wait fail. Nobody may hold a reference. The host must still be there. NULL is fine.
- */
+/* Ends the thread. Changes that wait fail, and further ones. NULL is fine. */
+void sv_registry_stop(struct sv_registry *registry);
+/* Stops it and frees. Nobody may hold a reference. The host must still be there. NULL is fine. */
 void sv_registry_destroy(struct sv_registry *registry);
 
 /* Checks that the store is a directory that can be read. */

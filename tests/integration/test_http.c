@@ -333,9 +333,9 @@ Test(http, mistakes_in_completions)
 
 Test(http, wrong_methods_get_an_allow_header)
 {
-    static const char *const gets[] = {"/metrics",        "/v2/health/live", "/info",
-                                       "/v2/models/tiny", "/v1/models",      "/v1/models/tiny",
-                                       "/v2/health/ready"};
+    static const char *const gets[] = {
+        "/metrics",   "/v2/health/live",          "/info",           "/v2/models/tiny",
+        "/v1/models", "/v1/models/tiny/versions", "/v2/health/ready"};
     for (size_t i = 0; i < sizeof gets / sizeof gets[0]; i++) {
         struct http_response answer = http_request(&d, "DELETE", gets[i], NULL);
         cr_assert_eq(answer.status, 405, "%s: %ld", gets[i], answer.status);

@@ -1,0 +1,357 @@
+/* handle_registry.c - changes of models: versions loaded and unloaded, labels moved.
+ *
+ * The registry's thread makes them while the request waits, or after its response if it asked for
+ * ?async=true. Each is recorded in the audit log, also if it failed. */
+#include "api/handlers.h"
+#include "api/waiting.h"
+#include "base/json_writer.h"
+#include "core/log.h"
+#include "registry/registry.h"
+#include "state/audit.h"
+#include "json/json_schema.h"
+
+#include "sluice/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One change of one request. Owned by the request, which the registry holds until it is made. */
+struct model_change {
+    struct sv_request *request;
+    const char *action; /* in the audit log */
+    void (*respond)(struct sl_json_writer *json, const struct model_change *m);
+    struct sv_change change;
+    struct sv_change_result result;
+    atomic_bool finished;
+};
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void add_detail(struct sl_json_writer *json, const struct model_change *m)
+{
+    const struct sv_change_result *result = &m->result;
+    sl_json_begin_object(json);
+    if (m->change.label[0])
+        sl_json_add_string(sl_json_key(json, "label"), m->change.label);
+    if (result->error.kind != SV_OK)
+        sl_json_add_string(sl_json_key(json, "error"), result->error.message);
+    else {
+        sl_json_add_int(sl_json_key(json, "version"), result->version);
+        sl_json_add_int(sl_json_key(json, "previous_version"), result->before);
+        if (m->change.kind == SV_CHANGE_LABEL)
+            sl_json_add_int(sl_json_key(json, "canary_weight"), result->weight);
+    }
+    sl_json_end_object(json);
+}
+
+/* On the registry's thread. */
+static void finish(void *context, const struct sv_change_result *result)
+{
+    struct model_change *m = context;
+    struct sv_request *request = m->request;
+    struct sl_buffer detail = {0};
+    m->result = *result;
+    m->result.error.permanent = result->error.kind == SV_CONFLICT;
+    add_detail(&(struct sl_json_writer){.out = &detail}, m);
+    sv_audit(request, m->action, m->change.model, detail.failed ? NULL : detail.data);
+    sl_buffer_release(&detail);
+    atomic_store(&m->finished, true);
+    sv_request_wake(request);
+    sv_request_release(request);
+}
+
+static enum sv_progress proceed(struct sv_request *request)
+{
+    const struct model_change *m = request->state;
+    if (!atomic_load(&m->finished))
+        return SV_PENDING;
+    if (m->result.error.kind != SV_OK)
+        return sv_request_fail(request, &m->result.error);
+    struct sl_json_writer json = {.out = &request->response.body};
+    m->respond(&json, m);
+    return sv_request_respond(request, 200, "application/json");
+}
+
+static const struct sv_async async = {.proceed = proceed,
+                                      .pull = sv_pull_nothing,
+                                      .cancel = sv_cancel_nothing,
+                                      .tick = sv_tick_nothing,
+                                      .outcome = sv_outcome_sent,
+                                      .destroy = free};
+
+static bool is_async(const struct sv_request *request)
+{
+    const char *value = request->transport->query(request->connection, "async");
+    return value && strcmp(value, "true") == 0;
+}
+
+/* Hands the change to the registry. `what` is copied. */
+static enum sv_progress begin(struct sv_request *request, const struct model_change *what)
+{
+    struct sv_error error = {0};
+    struct model_change *m = malloc(sizeof *m);
+    if (!m) {
+        (void)sv_fail_no_memory(&error);
+        return sv_request_fail(request, &error);
+    }
+    *m = *what;
+    m->request = request;
+    request->async = &async; /* from here on the request owns m */
+    request->state = m;
+    if (!sv_request_is_accepted(request, &error))
+        return sv_request_fail(request, &error);
+    (void)sv_request_acquire(request); /* the registry's */
+    if (sv_registry_request(request->server->registry, &m->change, finish, m, &error))
+        return SV_PENDING;
+    sv_request_release(request);
+    return sv_request_fail(request, &error);
+}
+
+/* ---- what a request is about ----------------------------------------------------------------- */
+
+static bool fail_unknown_model(const char *name, struct sv_error *error)
+{
+    return sv_fail(error, SV_MODEL_NOT_FOUND, "model", "The model '%s' does not exist.", name);
+}
+
+/* The model's name, which the registry checks. */
+static bool take_model(struct model_change *m, const char *name, struct sv_error *error)
+{
+    if (strlen(name) >= sizeof m->change.model)
+        return fail_unknown_model(name, error);
+    memcpy(m->change.model, name, strlen(name) + 1);
+    return true;
+}
+
+/* A version by its number, which need not be known yet, or by a label; "": none. */
+static bool take_version(const struct sv_request *request, struct model_change *m,
+                         const char *version, struct sv_error *error)
+{
+    char name[SV_PATH_MAX];
+    struct sv_version_info info;
+    m->change.version = sl_version_parse(version);
+    if (!version[0] || m->change.version > 0)
+        return true;
+    (void)snprintf(name, sizeof name, "%s:%s", m->change.model, version);
+    if (!sv_check_label(version) &&
+        sv_registry_find(request->server->registry, name, &info) == SV_FOUND) {
+        m->change.version = sl_version_parse(info.version);
+        return true;
+    }
+    return sv_fail(error, SV_MODEL_NOT_FOUND, "version",
+                   "The model '%s' has no version or label '%s'.", m->change.model, version);
+}
+
+/* `model`, `model@version` or `model:label`. */
+static bool take_id(const struct sv_request *request, struct model_change *m, const char *id,
+                    struct sv_error *error)
+{
+    char name[SV_PATH_MAX];
+    size_t bytes = strcspn(id, "@:");
+    (void)snprintf(name, sizeof name, "%.*s", (int)bytes, id);
+    return take_model(m, name, error) &&
+           take_version(request, m, id[bytes] ? id + bytes + 1 : "", error);
+}
+
+static bool take_label(struct model_change *m, const char *label, struct sv_error *error)
+{
+    const char *fault = sv_check_label(label);
+    if (fault)
+        return sv_fail(error, SV_INVALID_VALUE, "label", "Invalid label '%.64s': %s.", label,
+                       fault);
+    memcpy(m->change.label, label, strlen(label) + 1);
+    return true;
+}
+
+/* An empty body counts as an empty object. */
+static bool read_body(const struct sv_request *request, const struct sv_field *fields, void *to,
+                      struct sv_error *error)
+{
+    if (request->body.bytes == 0)
+        return true;
+    struct sv_document *document = sv_json_read(&request->body, fields, NULL, to, error);
+    sv_document_release(document);
+    return document != NULL;
+}
+
+static void add_version(struct sl_json_writer *json, const char *key, long version)
+{
+    (void)sl_json_key(json, key);
+    if (version > 0)
+        sl_json_add_int(json, version);
+    else
+        sl_json_add_null(json);
+}
+
+/* ---- the Open Inference Protocol: load and unload -------------------------------------------- */
+
+struct repository_request {
+    bool unloads_dependents;
+};
+
+static const struct sv_field repository_parameters[] = {
+    SV_FIELD("unload_dependents", BOOL, offsetof(struct repository_request, unloads_dependents), 0,
+             1, .fallback = "false", .help = "ignored: no model depends on another"),
+    SV_UNSUPPORTED_FIELD("config", "A version's config.json is part of the model; leave it out."),
+    {.kind = SV_FIELD_END},
+};
+
+static const struct sv_field repository_fields[] = {
+    SV_OBJECT_FIELD("parameters", repository_parameters, .help = "parameters of the change"),
+    {.kind = SV_FIELD_END},
+};
+
+static void respond_repository(struct sl_json_writer *json, const struct model_change *m)
+{
+    char version[24];
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "name"), m->change.model);
+    if (m->result.version > 0) {
+        (void)snprintf(version, sizeof version, "%ld", m->result.version);
+        sl_json_add_string(sl_json_key(json, "version"), version);
+    }
+    sl_json_add_string(sl_json_key(json, "state"),
+                       m->change.kind == SV_CHANGE_LOAD ? "READY" : "UNAVAILABLE");
+    sl_json_end_object(json);
+}
+
+/* 202: the index says what became of it. */
+static enum sv_progress respond_accepted(struct sv_request *request, const struct model_change *m)
+{
+    struct sl_json_writer json = {.out = &request->response.body};
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "name"), m->change.model);
+    sl_json_add_string(sl_json_key(&json, "state"),
+                       m->change.kind == SV_CHANGE_LOAD ? "LOADING" : "UNLOADING");
+    sl_json_end_object(&json);
+    return sv_request_respond(request, 202, "application/json");
+}
+
+static enum sv_progress change_repository(struct sv_request *request, struct model_change *m)
+{
+    struct sv_error error = {0};
+    struct repository_request body = {0};
+    m->respond = respond_repository;
+    if (!read_body(request, repository_fields, &body, &error) ||
+        !take_model(m, request->path_params[0], &error) ||
+        !take_version(request, m, request->path_params[1], &error))
+        return sv_request_fail(request, &error);
+    enum sv_progress next = begin(request, m);
+    return next == SV_PENDING && is_async(request) ? respond_accepted(request, m) : next;
+}
+
+enum sv_progress sv_handle_repository_load(struct sv_request *request)
+{
+    return change_repository(
+        request, &(struct model_change){.action = "model.load", .change.kind = SV_CHANGE_LOAD});
+}
+
+enum sv_progress sv_handle_repository_unload(struct sv_request *request)
+{
+    return change_repository(
+        request, &(struct model_change){.action = "model.unload", .change.kind = SV_CHANGE_UNLOAD});
+}
+
+/* ---- DELETE /v1/models/{id} ------------------------------------------------------------------ */
+
+static void respond_deleted_model(struct sl_json_writer *json, const struct model_change *m)
+{
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "id"), m->request->path_params[0]);
+    sl_json_add_string(sl_json_key(json, "object"), "model");
+    sl_json_add_bool(sl_json_key(json, "deleted"), true);
+    sl_json_end_object(json);
+}
+
+enum sv_progress sv_handle_model_delete(struct sv_request *request)
+{
+    struct sv_error error = {0};
+    struct model_change m = {.action = "model.unload",
+                             .respond = respond_deleted_model,
+                             .change.kind = SV_CHANGE_UNLOAD};
+    if (!take_id(request, &m, request->path_params[0], &error))
+        return sv_request_fail(request, &error);
+    return begin(request, &m);
+}
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+struct label_request {
+    int64_t version, weight;
+    bool has_weight;
+};
+
+static const struct sv_field label_fields[] = {
+    SV_FIELD("version", INT, offsetof(struct label_request, version), 1, 999999999,
+             .help = "version that the label moves to; it is loaded if it is not. If absent, the "
+                     "label stays where it is"),
+    SV_FIELD("weight", INT, offsetof(struct label_request, weight), 0, SV_WEIGHT_MAX,
+             .given = offsetof(struct label_request, has_weight),
+             .help = "percent of the requests without a version that the canary gets"),
+    {.kind = SV_FIELD_END},
+};
+
+static void respond_label(struct sl_json_writer *json, const struct model_change *m)
+{
+    bool is_rollback = m->change.kind == SV_CHANGE_ROLL_BACK;
+    const char *label = is_rollback ? "stable" : m->change.label;
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "object"), "model.label");
+    sl_json_add_string(sl_json_key(json, "model"), m->change.model);
+    sl_json_add_string(sl_json_key(json, "label"), label);
+    add_version(json, "version", m->result.version);
+    add_version(json, "previous_version", m->result.before);
+    if (strcmp(label, "canary") == 0)
+        sl_json_add_int(sl_json_key(json, "weight"), m->result.weight);
+    sl_json_end_object(json);
+}
+
+/* PUT /v1/models/{id}/labels/{label} */
+enum sv_progress sv_handle_label_set(struct sv_request *request)
+{
+    struct sv_error error = {0};
+    struct label_request body = {0};
+    struct model_change m = {
+        .action = "label.set", .respond = respond_label, .change.kind = SV_CHANGE_LABEL};
+    if (!read_body(request, label_fields, &body, &error) ||
+        !take_model(&m, request->path_params[0], &error) ||
+        !take_label(&m, request->path_params[1], &error))
+        return sv_request_fail(request, &error);
+    m.change.version = (long)body.version;
+    m.change.weight = body.has_weight ? (int)body.weight : SV_WEIGHT_KEPT;
+    return begin(request, &m);
+}
+
+static void respond_deleted_label(struct sl_json_writer *json, const struct model_change *m)
+{
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "id"), m->change.label);
+    sl_json_add_string(sl_json_key(json, "object"), "model.label");
+    sl_json_add_bool(sl_json_key(json, "deleted"), true);
+    sl_json_end_object(json);
+}
+
+/* DELETE /v1/models/{id}/labels/{label} */
+enum sv_progress sv_handle_label_delete(struct sv_request *request)
+{
+    struct sv_error error = {0};
+    struct model_change m = {.action = "label.delete",
+                             .respond = respond_deleted_label,
+                             .change.kind = SV_CHANGE_UNLABEL};
+    if (!take_model(&m, request->path_params[0], &error) ||
+        !take_label(&m, request->path_params[1], &error))
+        return sv_request_fail(request, &error);
+    return begin(request, &m);
+}
+
+/* POST /v1/models/{id}/rollback */
+enum sv_progress sv_handle_rollback(struct sv_request *request)
+{
+    struct sv_error error = {0};
+    struct model_change m = {
+        .action = "model.rollback", .respond = respond_label, .change.kind = SV_CHANGE_ROLL_BACK};
+    if (!take_model(&m, request->path_params[0], &error))
+        return sv_request_fail(request, &error);
+    return begin(request, &m);
+}
