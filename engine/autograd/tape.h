@@ -14,7 +14,7 @@
 
 #include "autograd/tensor.h"
 #include "base/arena.h"
-#include "base/pool.h"
+#include "base/thread_pool.h"
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-/* file.c - mapped files, atomic replacement of files and directories, and SHA-256. */
+/* file.c - mapped files, and atomic replacement of files and directories. */
 #include "base/file.h"
 
 #include <assert.h>
@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <nettle/sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,23 +293,4 @@ bool sl_directory_remove(const char *path, struct sl_err *err)
     if (!ok)
         return false;
     return rmdir(path) == 0 || errno == ENOENT || fail_errno(err, "remove directory", path);
-}
-
-/* ---- SHA-256 ------------------------------------------------------------------------------- */
-
-void sl_sha256_hex(const void *data, size_t size, char hex[65])
-{
-    static const char digits[] = "0123456789abcdef";
-    assert(data || size == 0);
-    assert(hex);
-    struct sha256_ctx context;
-    uint8_t digest[SHA256_DIGEST_SIZE];
-    sha256_init(&context);
-    sha256_update(&context, size, data);
-    sha256_digest(&context, sizeof digest, digest);
-    for (size_t i = 0; i < sizeof digest; i++) {
-        hex[2 * i] = digits[digest[i] >> 4];
-        hex[2 * i + 1] = digits[digest[i] & 15];
-    }
-    hex[2 * sizeof digest] = '\0';
 }

@@ -31,6 +31,3 @@ bool sl_directory_make(const char *path, struct sl_err *err) SL_MUST_CHECK;
 bool sl_directory_publish(const char *tmp, const char *path, struct sl_err *err) SL_MUST_CHECK;
 /* Removes a directory and the plain files in it (no deeper). A missing one is fine. */
 bool sl_directory_remove(const char *path, struct sl_err *err) SL_MUST_CHECK;
-
-/* The SHA-256 of size bytes as 64 hex digits and a NUL. */
-void sl_sha256_hex(const void *data, size_t size, char hex[65]);

@@ -1,6 +1,7 @@
 /* manifest.c - sizes and digests of files, written after them and checked before them. */
 #include "checkpoint/manifest.h"
 
+#include "base/sha256.h"
 #include "checkpoint/json.h"
 
 #include <dirent.h>

@@ -2,7 +2,7 @@
 #include "checkpoint/model_config.h"
 #include "base/comma_list.h"
 
-#include "base/strings.h"
+#include "base/byte_string.h"
 #include "checkpoint/json.h"
 #include "checkpoint/vocabulary.h"
 

@@ -4,7 +4,7 @@
  * is immutable once opened. */
 #pragma once
 
-#include "sluice/tokens.h"
+#include "sluice/tokenizer.h"
 
 /* Consecutive tokens of a corpus, which owns them. */
 struct sl_span {

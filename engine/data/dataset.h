@@ -10,7 +10,7 @@
 #include "data/labels.h"
 #include "data/record_reader.h"
 #include "sluice/dataset.h"
-#include "sluice/tokens.h"
+#include "sluice/tokenizer.h"
 
 struct sl_example {
     int32_t label;  /* its id */

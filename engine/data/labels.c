@@ -1,8 +1,8 @@
 /* labels.c - lists of labels, with binary search. */
 #include "data/labels.h"
 
+#include "base/byte_string.h"
 #include "base/dynarray.h"
-#include "base/strings.h"
 #include "data/line_reader.h"
 #include "data/record_reader.h"
 

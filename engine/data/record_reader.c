@@ -1,8 +1,8 @@
 /* record_reader.c - the table of formats, and what they share: column selection and checks. */
 #include "data/record_reader.h"
 
+#include "base/byte_string.h"
 #include "base/dynarray.h"
-#include "base/strings.h"
 #include "data/name_list.h"
 #include "data/record_format.h"
 

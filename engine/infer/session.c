@@ -1,5 +1,5 @@
 /* session.c - runs batches over slots with KV caches: the serving state of one model. */
-#include "sluice/infer.h"
+#include "sluice/session.h"
 
 #include "base/int_util.h"
 #include "infer/logits.h"

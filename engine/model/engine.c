@@ -3,7 +3,7 @@
 #include "base/comma_list.h"
 
 #include "base/cpu.h"
-#include "base/pool.h"
+#include "base/thread_pool.h"
 
 #include <stdlib.h>
 #include <string.h>

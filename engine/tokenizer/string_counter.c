@@ -70,9 +70,9 @@ static bool make_room(struct sl_string_counter *c, size_t bytes)
 {
     if (c->count >= INT_MAX / 4)
         return false;
-    if (!sl_dynarray_reserve(&c->list, &c->list_room, (size_t)c->count + 1, sizeof *c->list,
+    if (!sl_dynarray_reserve(&c->list, &c->list_capacity, (size_t)c->count + 1, sizeof *c->list,
                              NULL) ||
-        !sl_dynarray_reserve(&c->text, &c->text_room, c->bytes + bytes, 1, NULL))
+        !sl_dynarray_reserve(&c->text, &c->text_capacity, c->bytes + bytes, 1, NULL))
         return false;
     bool full = !c->slots || (uint32_t)c->count >= c->mask / 2;
     return !full || slots_resize(c, c->slots ? (c->mask + 1) * 2 : SLOTS_FIRST);

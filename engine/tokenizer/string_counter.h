@@ -17,7 +17,7 @@ struct sl_string_counter {
     size_t bytes;
     uint32_t *slots; /* number + 1 by hash, open addressing, at most half full; 0: free */
     uint32_t mask;
-    size_t list_room, text_room;
+    size_t list_capacity, text_capacity;
 };
 
 void sl_string_counter_release(struct sl_string_counter *counts);

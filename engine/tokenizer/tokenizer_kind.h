@@ -3,7 +3,7 @@
  * A kind is one file in tokenizer/ and one row in the table of tokenizer.c. */
 #pragma once
 
-#include "sluice/tokens.h"
+#include "sluice/tokenizer.h"
 
 /* The text of one token id. Not terminated by a NUL, and it may contain one. */
 struct sl_piece {
@@ -68,7 +68,7 @@ struct sl_tokenizer_kind {
                    struct sl_err *err);
 };
 
-extern const struct sl_tokenizer_kind sl_tokenizer_characters; /* characters.c */
+extern const struct sl_tokenizer_kind sl_tokenizer_characters; /* character_tokenizer.c */
 extern const struct sl_tokenizer_kind sl_tokenizer_bytes;      /* byte_tokenizer.c */
-extern const struct sl_tokenizer_kind sl_tokenizer_words;      /* words.c */
-extern const struct sl_tokenizer_kind sl_tokenizer_wordpiece;  /* wordpiece.c */
+extern const struct sl_tokenizer_kind sl_tokenizer_words;      /* word_tokenizer.c */
+extern const struct sl_tokenizer_kind sl_tokenizer_wordpiece;  /* wordpiece_tokenizer.c */

@@ -15,7 +15,7 @@ static_assert(SL_WORD_CODEPOINTS_MAX * SL_UTF8_MAX + 2 <= SL_PIECE_BYTES_MAX,
 
 struct sl_tokenizer_trainer {
     const struct sl_tokenizer_kind *kind;
-    struct sl_tokenizer_options how;
+    struct sl_tokenizer_options options;
     struct sl_normalizer normalizer;
     struct sl_string_counter words;
     struct sl_tokenizer_trainer_stats facts;
@@ -31,14 +31,14 @@ static const struct sl_tokenizer_kind *kind_check(const char *name, struct sl_er
     return NULL;
 }
 
-struct sl_tokenizer_trainer *sl_tokenizer_trainer_create(const struct sl_tokenizer_options *how,
+struct sl_tokenizer_trainer *sl_tokenizer_trainer_create(const struct sl_tokenizer_options *options,
                                                          struct sl_err *err)
 {
-    const struct sl_tokenizer_kind *kind = kind_check(how->kind, err);
+    const struct sl_tokenizer_kind *kind = kind_check(options->kind, err);
     if (!kind)
         return NULL;
-    if (how->size < SIZE_MIN || how->size > SL_VOCAB_MAX) {
-        sl_fail(err, SL_BAD_INPUT, "invalid vocabulary size %d: expected %d to %d", how->size,
+    if (options->size < SIZE_MIN || options->size > SL_VOCAB_MAX) {
+        sl_fail(err, SL_BAD_INPUT, "invalid vocabulary size %d: expected %d to %d", options->size,
                 SIZE_MIN, SL_VOCAB_MAX);
         return NULL;
     }
@@ -48,8 +48,8 @@ struct sl_tokenizer_trainer *sl_tokenizer_trainer_create(const struct sl_tokeniz
         return NULL;
     }
     trainer->kind = kind;
-    trainer->how = *how;
-    sl_normalizer_init(&trainer->normalizer, how->lower);
+    trainer->options = *options;
+    sl_normalizer_init(&trainer->normalizer, options->lower);
     return trainer;
 }
 
@@ -137,8 +137,8 @@ static struct sl_tokenizer *tokens_make(const struct sl_tokenizer_trainer *train
     }
     for (int id = 0; id < chosen->count; id++)
         pieces[id] = sl_string_counter_text(chosen, id);
-    struct sl_tokenizer *tokens =
-        sl_tokenizer_create(trainer->kind->name, trainer->how.lower, pieces, chosen->count, err);
+    struct sl_tokenizer *tokens = sl_tokenizer_create(trainer->kind->name, trainer->options.lower,
+                                                      pieces, chosen->count, err);
     free(pieces);
     return tokens;
 }
@@ -151,21 +151,21 @@ struct sl_tokenizer *sl_tokenizer_trainer_finish(struct sl_tokenizer_trainer *tr
         return NULL;
     }
     struct sl_string_counter pieces = {0};
-    bool ok = trainer->kind->choose(&trainer->words, &trainer->how, &pieces, err);
+    bool ok = trainer->kind->choose(&trainer->words, &trainer->options, &pieces, err);
     struct sl_tokenizer *tokens = ok ? tokens_make(trainer, &pieces, err) : NULL;
     sl_string_counter_release(&pieces);
     return tokens;
 }
 
-struct sl_tokenizer *sl_tokenizer_train(const struct sl_tokenizer_options *how, const char *text,
-                                        size_t bytes, struct sl_err *err)
+struct sl_tokenizer *sl_tokenizer_train(const struct sl_tokenizer_options *options,
+                                        const char *text, size_t bytes, struct sl_err *err)
 {
-    const struct sl_tokenizer_kind *kind = sl_tokenizer_kind_find(how->kind, err);
+    const struct sl_tokenizer_kind *kind = sl_tokenizer_kind_find(options->kind, err);
     if (!kind)
         return NULL;
     if (kind->learn)
         return kind->learn(text, bytes, err);
-    struct sl_tokenizer_trainer *trainer = sl_tokenizer_trainer_create(how, err);
+    struct sl_tokenizer_trainer *trainer = sl_tokenizer_trainer_create(options, err);
     bool ok = trainer && sl_tokenizer_trainer_add(trainer, text, bytes, err);
     struct sl_tokenizer *tokens = ok ? sl_tokenizer_trainer_finish(trainer, err) : NULL;
     sl_tokenizer_trainer_destroy(trainer);
@@ -175,7 +175,7 @@ struct sl_tokenizer *sl_tokenizer_train(const struct sl_tokenizer_options *how, 
 struct sl_tokenizer *sl_tokenizer_train_default(const char *kind, const char *text, size_t bytes,
                                                 struct sl_err *err)
 {
-    const struct sl_tokenizer_options how = {
+    const struct sl_tokenizer_options options = {
         .kind = kind, .size = SL_VOCAB_SIZE_DEFAULT, .lower = true};
-    return sl_tokenizer_train(&how, text, bytes, err);
+    return sl_tokenizer_train(&options, text, bytes, err);
 }

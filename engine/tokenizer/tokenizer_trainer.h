@@ -1,6 +1,6 @@
 /* tokenizer_trainer.h - a vocabulary learnt from any number of texts, in bounded memory.
  *
- *     struct sl_tokenizer_trainer *trainer = sl_tokenizer_trainer_create(&how, err);
+ *     struct sl_tokenizer_trainer *trainer = sl_tokenizer_trainer_create(&options, err);
  *     sl_tokenizer_trainer_add(trainer, text, bytes, err);            for each text
  *     struct sl_tokenizer *tokens = sl_tokenizer_trainer_finish(trainer, err);
  *     sl_tokenizer_trainer_destroy(trainer);
@@ -15,7 +15,7 @@
 
 struct sl_tokenizer_trainer;
 
-struct sl_tokenizer_trainer *sl_tokenizer_trainer_create(const struct sl_tokenizer_options *how,
+struct sl_tokenizer_trainer *sl_tokenizer_trainer_create(const struct sl_tokenizer_options *options,
                                                          struct sl_err *err) SL_MUST_CHECK;
 void sl_tokenizer_trainer_destroy(struct sl_tokenizer_trainer *trainer); /* NULL is fine */
 
@@ -37,8 +37,9 @@ struct sl_tokenizer *sl_tokenizer_trainer_finish(struct sl_tokenizer_trainer *tr
                                                  struct sl_err *err) SL_MUST_CHECK;
 
 /* Trains on one text. Kinds that do not split words ignore all options but `kind`. */
-struct sl_tokenizer *sl_tokenizer_train(const struct sl_tokenizer_options *how, const char *text,
-                                        size_t bytes, struct sl_err *err) SL_MUST_CHECK;
+struct sl_tokenizer *sl_tokenizer_train(const struct sl_tokenizer_options *options,
+                                        const char *text, size_t bytes, struct sl_err *err)
+    SL_MUST_CHECK;
 
 /* The same with the default size, lower-cased. */
 struct sl_tokenizer *sl_tokenizer_train_default(const char *kind, const char *text, size_t bytes,

@@ -5,8 +5,8 @@
 #include "base/option_parser.h"
 #include "data/line_reader.h"
 #include "model/model.h"
-#include "sluice/classify.h"
-#include "sluice/infer.h"
+#include "sluice/classifier.h"
+#include "sluice/session.h"
 #include "tools/tools.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* tool_generate.c - `sluice generate`: continues a prompt on standard output. */
 #include "base/option_parser.h"
 #include "model/model.h"
-#include "sluice/generate.h"
+#include "sluice/generation.h"
 #include "tools/tools.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "base/option_parser.h"
 #include "sluice/engine.h"
-#include "sluice/tokens.h"
+#include "sluice/tokenizer.h"
 
 struct sl_model;
 

@@ -1,8 +1,8 @@
 /* dataloader.c - what is the same for every kind of dataloader: memory, limits, a batch's shape. */
 #include "train/dataloader.h"
 
-#include "base/file.h"
 #include "base/int_util.h"
+#include "base/sha256.h"
 #include "checkpoint/vocabulary.h"
 #include "tokenizer/tokenizer.h"
 

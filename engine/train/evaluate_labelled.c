@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "infer/classifier.h"
 #include "infer/logits.h"
-#include "sluice/infer.h"
+#include "sluice/session.h"
 #include "train/evaluate.h"
 
 #include <stdlib.h>

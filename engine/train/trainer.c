@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/training_state.h"
-#include "sluice/infer.h"
+#include "sluice/session.h"
 #include "train/optimizer.h"
 #include "train/run_dir.h"
 #include "train/throughput.h"

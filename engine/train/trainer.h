@@ -1,10 +1,10 @@
-/* trainer.h - the inside of sluice/train.h: options as structs, and what the tools read.
+/* trainer.h - the inside of sluice/trainer.h: options as structs, and what the tools read.
  *
  * A run keeps its latest complete state in <run_dir>/state. Windows, dropout and initial values are
  * functions of (seed, step), and no sum depends on which thread computed it. */
 #pragma once
 
-#include "sluice/train.h"
+#include "sluice/trainer.h"
 #include "train/dataloader.h"
 
 enum { SL_EPOCHS_DEFAULT = 10 }; /* of labelled texts: models overfit with many more */

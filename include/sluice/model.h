@@ -6,7 +6,7 @@
 #pragma once
 
 #include "sluice/engine.h"
-#include "sluice/tokens.h"
+#include "sluice/tokenizer.h"
 
 #include <stdint.h>
 

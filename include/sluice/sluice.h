@@ -5,7 +5,7 @@
  *     struct sl_model *model = engine ? sl_model_open(engine, "models/sentiment/1", &err) : NULL;
  *     if (!model)
  *         fprintf(stderr, "%s\n", err.text);
- *     ...                       sl_classifier_run (classify.h) or sl_session_run (infer.h)
+ *     ...                       sl_classifier_run (classifier.h) or sl_session_run (session.h)
  *     sl_model_close(model);
  *     sl_engine_destroy(engine);
  *
@@ -15,13 +15,14 @@
  * `pkg-config --cflags --libs sluice`. Complete programs are in examples/. */
 #pragma once
 
-#include "sluice/classify.h"
+#include "sluice/classifier.h"
 #include "sluice/dataset.h"
 #include "sluice/engine.h"
 #include "sluice/err.h"
-#include "sluice/generate.h"
-#include "sluice/infer.h"
+#include "sluice/generation.h"
 #include "sluice/logits.h"
 #include "sluice/model.h"
-#include "sluice/tokens.h"
-#include "sluice/train.h"
+#include "sluice/sampling.h"
+#include "sluice/session.h"
+#include "sluice/tokenizer.h"
+#include "sluice/trainer.h"

@@ -6,7 +6,7 @@
 #include "serve/scheduler.h"
 
 #include "sluice/model.h"
-#include "sluice/tokens.h"
+#include "sluice/tokenizer.h"
 
 #include <assert.h>
 #include <stdlib.h>

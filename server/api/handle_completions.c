@@ -7,9 +7,9 @@
 #include "serve/scheduler.h"
 #include "json/completion_params.h"
 
-#include "sluice/generate.h"
+#include "sluice/generation.h"
 #include "sluice/model.h"
-#include "sluice/tokens.h"
+#include "sluice/tokenizer.h"
 
 #include <assert.h>
 #include <stdio.h>

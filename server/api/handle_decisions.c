@@ -10,7 +10,7 @@
 #include "json/decision_params.h"
 #include "json/scores.h"
 
-#include "sluice/infer.h"
+#include "sluice/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>

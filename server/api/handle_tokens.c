@@ -11,7 +11,7 @@
 
 #include "sluice/engine.h"
 #include "sluice/model.h"
-#include "sluice/tokens.h"
+#include "sluice/tokenizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

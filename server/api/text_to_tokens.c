@@ -2,7 +2,7 @@
 #include "api/text_to_tokens.h"
 
 #include "sluice/model.h"
-#include "sluice/tokens.h"
+#include "sluice/tokenizer.h"
 
 #include <assert.h>
 #include <stdio.h>

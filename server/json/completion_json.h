@@ -5,7 +5,7 @@
 #include "base/json_writer.h"
 #include "core/usage.h"
 
-#include "sluice/generate.h"
+#include "sluice/generation.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #include "json/completion_params.h"
 #include "json/tokenize_options.h"
 
-#include "sluice/generate.h"
+#include "sluice/generation.h"
 
 #include <stdint.h>
 

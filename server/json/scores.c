@@ -1,7 +1,7 @@
 /* scores.c - turns logits into scores, ranks them, writes them as JSON. */
 #include "json/scores.h"
 
-#include "sluice/classify.h"
+#include "sluice/classifier.h"
 
 #include <math.h>
 #include <stdlib.h>

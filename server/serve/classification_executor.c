@@ -5,7 +5,7 @@
 #include "core/log.h"
 #include "core/usage.h"
 
-#include "sluice/classify.h"
+#include "sluice/classifier.h"
 
 #include <assert.h>
 #include <stddef.h>

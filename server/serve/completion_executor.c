@@ -4,7 +4,7 @@
 #include "core/limits.h"
 #include "core/log.h"
 
-#include "sluice/infer.h"
+#include "sluice/session.h"
 
 #include <assert.h>
 #include <stddef.h>

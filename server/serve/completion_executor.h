@@ -8,7 +8,7 @@
 #include "serve/executor.h"
 #include "serve/stream.h"
 
-#include "sluice/generate.h"
+#include "sluice/generation.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

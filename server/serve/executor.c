@@ -2,7 +2,7 @@
 #include "serve/executor.h"
 
 #include "sluice/model.h"
-#include "sluice/tokens.h"
+#include "sluice/tokenizer.h"
 
 void sv_executor_init(struct sv_executor *executor, const struct sv_executor_ops *kind,
                       struct sv_model_ref *ref, const struct sv_executor_limits *bounds,

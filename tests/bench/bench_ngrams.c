@@ -15,7 +15,7 @@
 #include "base/random.h"
 #include "checkpoint/vocabulary.h"
 #include "data/dataset.h"
-#include "sluice/tokens.h"
+#include "sluice/tokenizer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #include "support/file_sha256.h"
 
 #include "base/file.h"
+#include "base/sha256.h"
 #include "support/test.h"
 
 void file_sha256(char hex[65], const char *directory, const char *name)

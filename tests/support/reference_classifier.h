@@ -2,9 +2,9 @@
  * one text at a time. */
 #pragma once
 
-#include "sluice/classify.h"
+#include "sluice/classifier.h"
 #include "sluice/model.h"
-#include "sluice/tokens.h"
+#include "sluice/tokenizer.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "arch/transevolve/transevolve.h"
-#include "ops/heads.h"
+#include "ops/attention_heads.h"
 
 struct sl_head_block {
     const struct sl_sequence *sequence;

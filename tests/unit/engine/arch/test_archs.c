@@ -6,7 +6,7 @@
 #include "support/model_fixture.h"
 #include "support/test.h"
 
-#include "sluice/infer.h"
+#include "sluice/session.h"
 #include "tokenizer/tokenizer.h"
 
 #include <math.h>

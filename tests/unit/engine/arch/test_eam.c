@@ -7,8 +7,8 @@
 #include "support/model_fixture.h"
 #include "support/test.h"
 
-#include "sluice/classify.h"
-#include "sluice/infer.h"
+#include "sluice/classifier.h"
+#include "sluice/session.h"
 
 #include <math.h>
 

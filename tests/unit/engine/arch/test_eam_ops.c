@@ -5,7 +5,7 @@
 #include "support/model_fixture.h"
 #include "support/test.h"
 
-#include "ops/heads.h"
+#include "ops/kv_cache.h"
 
 #include <math.h>
 

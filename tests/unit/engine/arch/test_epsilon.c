@@ -6,7 +6,7 @@
 #include "support/model_fixture.h"
 #include "support/test.h"
 
-#include "sluice/classify.h"
+#include "sluice/classifier.h"
 #include "train/optimizer.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
  * recorded in double precision (golden/record*.py). */
 #include "base/file.h"
 #include "checkpoint/safetensors.h"
-#include "sluice/classify.h"
-#include "sluice/infer.h"
+#include "sluice/classifier.h"
+#include "sluice/session.h"
 #include "support/model_fixture.h"
 #include "support/test.h"
 #include "train/optimizer.h"

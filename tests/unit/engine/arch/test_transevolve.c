@@ -7,8 +7,8 @@
 #include "support/reference_math.h"
 #include "support/test.h"
 
-#include "sluice/classify.h"
-#include "sluice/infer.h"
+#include "sluice/classifier.h"
+#include "sluice/session.h"
 #include "train/hyperparameters.h"
 
 #include <math.h>

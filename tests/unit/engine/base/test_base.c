@@ -2,8 +2,9 @@
 #include "base/arena.h"
 #include "base/cpu.h"
 #include "base/file.h"
-#include "base/pool.h"
 #include "base/random.h"
+#include "base/sha256.h"
+#include "base/thread_pool.h"
 #include "support/test.h"
 
 #include <fcntl.h>

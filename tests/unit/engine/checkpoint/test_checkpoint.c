@@ -1,5 +1,6 @@
 /* test_checkpoint.c - checkpoints and training states: all or nothing, and nothing believed. */
 #include "base/file.h"
+#include "base/sha256.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/training_state.h"
 #include "support/model_fixture.h"

@@ -1,6 +1,6 @@
 /* test_classifier.c - the engine's classifier: any batch that it accepts runs in the memory it
  * took, and no text's result depends on its batch. */
-#include "sluice/classify.h"
+#include "sluice/classifier.h"
 
 #include "base/random.h"
 #include "layers/layers.h"

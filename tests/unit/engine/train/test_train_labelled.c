@@ -2,7 +2,7 @@
  * learnt, a run that goes on ends with the same bits, and so does one with more threads; what is
  * published classifies the same texts as the trainer measured. */
 #include "base/random.h"
-#include "sluice/classify.h"
+#include "sluice/classifier.h"
 #include "support/file_sha256.h"
 #include "support/model_fixture.h"
 #include "support/test.h"

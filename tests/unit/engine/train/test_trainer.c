@@ -4,7 +4,7 @@
 #include "support/test.h"
 #include "support/trainer_fixture.h"
 
-#include "sluice/infer.h"
+#include "sluice/session.h"
 #include "train/evaluate.h"
 
 #include <math.h>

@@ -1,0 +1,43 @@
+/* model_open.c - opens a checkpoint as a model: verified, loaded, packed, and from then on
+ * read-only. */
+#include "checkpoint/checkpoint.h"
+#include "model/model.h"
+
+#include <string.h>
+
+static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_checkpoint *c,
+                                        struct sl_err *err)
+{
+    struct sl_model *m = sl_model_create(engine, c->model_config.arch, &c->model_config.hyper, err);
+    if (!m)
+        return NULL;
+    if (!sl_checkpoint_load(c, m->state_dict, m->state_dict_count, err)) {
+        sl_model_close(m);
+        return NULL;
+    }
+    m->policy = c->model_config.policy;
+    m->tokenizer = c->tokens;
+    c->tokens = NULL;
+    m->labels = c->model_config.labels;
+    c->model_config.labels = NULL;
+    m->created = c->created;
+    memcpy(m->sha256, c->sha256, sizeof m->sha256);
+    sl_model_describe(m);
+    pthread_mutex_lock(&engine->lock);
+    sl_model_pack(m);
+    pthread_mutex_unlock(&engine->lock);
+    return m;
+}
+
+struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory, struct sl_err *err)
+{
+    struct sl_checkpoint checkpoint;
+    struct sl_model *m = NULL;
+    if (sl_checkpoint_open(&checkpoint, directory, err)) {
+        m = from_checkpoint(engine, &checkpoint, err);
+        sl_checkpoint_close(&checkpoint);
+    }
+    if (!m)
+        (void)(sl_err_set_path(err, directory) || sl_wrap(err, "open '%s'", directory));
+    return m;
+}

@@ -1,0 +1,389 @@
+/* generation.c - one text being completed: prompt chunks, sampling, stop strings, sliding
+ * window. */
+#include "sluice/generation.h"
+
+#include "base/dynarray.h"
+#include "base/int_util.h"
+#include "base/random.h"
+#include "base/utf8.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct stop {
+    char text[SL_STOP_BYTES_MAX];
+    size_t bytes;
+};
+
+struct sl_generation {
+    const struct sl_model *model;
+    struct sl_generation_options options; /* its pointers are not used after creation */
+    struct stop stops[SL_STOPS_MAX];
+    float *bias;
+
+    int32_t *history; /* every token so far; begins with a line break if the prompt was empty */
+    int history_count, history_start; /* history_start: where the prompt begins */
+    int fed; /* how many tokens of the history the slot has seen, also before the window slid */
+
+    char *text;
+    size_t text_bytes, text_room, stable;
+    size_t echoed; /* bytes of the echoed prompt, in which stop strings are ignored */
+    struct sl_token_logprob *records;
+    size_t records_room;
+    int records_count, records_stable;
+
+    int32_t *counts; /* how often each token of the vocabulary was generated */
+    void *scratch;
+    float *log_probabilities;
+    uint64_t key;
+    struct sl_generation_usage usage;
+    enum sl_finish finish;
+};
+
+static int vocab_of(const struct sl_generation *g)
+{
+    return g->model->config.vocab;
+}
+
+/* -- creation ------------------------------------------------------------------------------- */
+
+/* The token that stands for an empty prompt: a line break, or the vocabulary's first entry. */
+static int32_t beginning(const struct sl_tokenizer *tokens)
+{
+    int32_t id = 0;
+    struct sl_err ignored;
+    long count = sl_tokenizer_encode(tokens, "\n", 1, SL_UNKNOWN_FAIL, &id, 1, &ignored);
+    return count == 1 ? id : 0;
+}
+
+static bool copy_stops(struct sl_generation *g, const struct sl_generation_options *o,
+                       struct sl_err *err)
+{
+    if (o->stop_count < 0 || o->stop_count > SL_STOPS_MAX)
+        return sl_fail(err, SL_BAD_INPUT, "%d stop strings: expected at most %d", o->stop_count,
+                       SL_STOPS_MAX);
+    for (int i = 0; i < o->stop_count; i++) {
+        size_t bytes = strlen(o->stops[i]);
+        if (bytes == 0 || bytes > SL_STOP_BYTES_MAX)
+            return sl_fail(err, SL_BAD_INPUT, "stop string %d has %zu bytes: expected 1 to %d", i,
+                           bytes, SL_STOP_BYTES_MAX);
+        memcpy(g->stops[i].text, o->stops[i], bytes);
+        g->stops[i].bytes = bytes;
+    }
+    return true;
+}
+
+static bool check_prompt(const struct sl_model *m, const struct sl_generation_options *o,
+                         struct sl_err *err)
+{
+    enum { TOKENS_MOST = 1 << 24 };
+
+    if (m->config.task != SL_TASK_COMPLETION)
+        return sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(m->config.task));
+    if (o->prompt_count < 0 || o->prompt_count > m->config.context_length)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "the prompt has %d tokens: expected at most %d, the context length",
+                       o->prompt_count, m->config.context_length);
+    if (o->max_tokens < 0 || o->max_tokens > TOKENS_MOST)
+        return sl_fail(err, SL_BAD_INPUT, "invalid max_tokens %d: expected 0 to %d", o->max_tokens,
+                       TOKENS_MOST);
+    if (o->top_logprobs < 0 || o->top_logprobs > SL_LOGPROBS_MAX)
+        return sl_fail(err, SL_BAD_INPUT, "invalid top_logprobs %d: expected 0 to %d",
+                       o->top_logprobs, SL_LOGPROBS_MAX);
+    for (int i = 0; i < o->prompt_count; i++)
+        if (o->prompt[i] < 0 || o->prompt[i] >= m->config.vocab)
+            return sl_fail(err, SL_BAD_INPUT,
+                           "token %d of the prompt: invalid id %d: expected 0 to %d", i,
+                           o->prompt[i], m->config.vocab - 1);
+    return true;
+}
+
+static bool allocate(struct sl_generation *g, struct sl_err *err)
+{
+    size_t vocab = (size_t)vocab_of(g);
+    size_t tokens = (size_t)g->options.prompt_count + (size_t)g->options.max_tokens + 1;
+    g->history = calloc(tokens, sizeof *g->history);
+    g->counts = calloc(vocab, sizeof *g->counts);
+    g->scratch = calloc(vocab, SL_SAMPLE_BYTES);
+    g->log_probabilities = g->options.logprobs ? calloc(vocab, sizeof(float)) : NULL;
+    g->bias = g->options.sampling.bias ? calloc(vocab, sizeof *g->bias) : NULL;
+    bool ok = g->history && g->counts && g->scratch &&
+              (g->log_probabilities || !g->options.logprobs) &&
+              (g->bias || !g->options.sampling.bias);
+    return ok || sl_fail(err, SL_NO_MEMORY, "no memory for a text of %zu tokens", tokens);
+}
+
+static void append_token(struct sl_generation *g, int32_t id, const float *logits);
+static void settle(struct sl_generation *g);
+
+struct sl_generation *sl_generation_create(const struct sl_model *model,
+                                           const struct sl_generation_options *options,
+                                           struct sl_err *err)
+{
+    if (!check_prompt(model, options, err))
+        return NULL;
+    struct sl_generation *g = calloc(1, sizeof *g);
+    if (!g) {
+        sl_fail(err, SL_NO_MEMORY, "no memory for a text");
+        return NULL;
+    }
+    g->model = model;
+    g->options = *options;
+    if (!allocate(g, err) || !copy_stops(g, options, err)) {
+        sl_generation_destroy(g);
+        return NULL;
+    }
+    if (g->bias) {
+        memcpy(g->bias, options->sampling.bias, (size_t)vocab_of(g) * sizeof *g->bias);
+        g->options.sampling.bias = g->bias;
+    }
+    g->key = sl_random_bits(sl_random_key(options->seed, "sample"), (uint64_t)options->choice);
+    if (options->prompt_count == 0) {
+        g->history[g->history_count++] = beginning(model->tokenizer);
+        g->history_start = 1;
+    }
+    memcpy(g->history + g->history_count, options->prompt,
+           (size_t)options->prompt_count * sizeof *g->history);
+    g->history_count += options->prompt_count;
+    g->usage.prompt_tokens = options->prompt_count;
+    /* Without log probabilities an echoed prompt is part of the text from the start. */
+    for (int i = g->history_start; options->echo && !options->logprobs && i < g->history_count; i++)
+        append_token(g, g->history[i], NULL);
+    g->echoed = g->text_bytes;
+    settle(g);
+    return g;
+}
+
+void sl_generation_destroy(struct sl_generation *g)
+{
+    if (!g)
+        return;
+    free(g->bias);
+    free(g->history);
+    free(g->text);
+    free(g->records);
+    free(g->counts);
+    free(g->scratch);
+    free(g->log_probabilities);
+    free(g);
+}
+
+/* -- the text --------------------------------------------------------------------------------- */
+
+static void top_tokens(const struct sl_generation *g, struct sl_token_logprob *record)
+{
+    const float *lp = g->log_probabilities;
+    for (; record->top_count < g->options.top_logprobs && record->top_count < vocab_of(g);
+         record->top_count++) {
+        int32_t best = -1;
+        for (int32_t id = 0; id < vocab_of(g); id++) {
+            bool taken = false;
+            for (int i = 0; i < record->top_count; i++)
+                taken = taken || record->top_ids[i] == id;
+            if (!taken && (best < 0 || lp[id] > lp[best]))
+                best = id;
+        }
+        record->top_ids[record->top_count] = best;
+        record->top_log_probabilities[record->top_count] = lp[best];
+    }
+}
+
+/* logits: those from which the token was chosen; NULL for the first token of a prompt. */
+static bool append_record(struct sl_generation *g, int32_t id, const float *logits)
+{
+    size_t want = (size_t)g->records_count + 1;
+    if (!sl_dynarray_reserve(&g->records, &g->records_room, want, sizeof *g->records, NULL))
+        return false;
+    struct sl_token_logprob *record = &g->records[g->records_count++];
+    *record =
+        (struct sl_token_logprob){.id = id, .log_probability = NAN, .text_offset = g->text_bytes};
+    if (!logits)
+        return true;
+    sl_log_softmax(logits, vocab_of(g), g->log_probabilities);
+    record->log_probability = g->log_probabilities[id];
+    top_tokens(g, record);
+    return true;
+}
+
+static void append_token(struct sl_generation *g, int32_t id, const float *logits)
+{
+    size_t bytes;
+    const char *piece = sl_tokenizer_piece(g->model->tokenizer, id, &bytes);
+    if (!sl_dynarray_reserve(&g->text, &g->text_room, g->text_bytes + bytes + 1, 1, NULL) ||
+        (g->options.logprobs && !append_record(g, id, logits))) {
+        g->finish = SL_FINISH_ERROR;
+        return;
+    }
+    memcpy(g->text + g->text_bytes, piece, bytes);
+    g->text_bytes += bytes;
+}
+
+/* The offset of the first stop string at or after `from`; text_bytes when there is none. */
+static size_t find_stop(const struct sl_generation *g, size_t from)
+{
+    size_t best = g->text_bytes;
+    for (int i = 0; i < g->options.stop_count; i++) {
+        const char *at = g->text_bytes > from ? memmem(g->text + from, g->text_bytes - from,
+                                                       g->stops[i].text, g->stops[i].bytes)
+                                              : NULL;
+        if (at && (size_t)(at - g->text) < best)
+            best = (size_t)(at - g->text);
+    }
+    return best;
+}
+
+/* How many bytes at the end of the text may be the beginning of a stop string. */
+static size_t doubtful(const struct sl_generation *g)
+{
+    size_t max = 0;
+    for (int i = 0; i < g->options.stop_count; i++) {
+        size_t own = g->text_bytes - g->echoed;
+        size_t length = g->stops[i].bytes - 1 < own ? g->stops[i].bytes - 1 : own;
+        for (; length > max; length--)
+            if (memcmp(g->text + g->text_bytes - length, g->stops[i].text, length) == 0)
+                max = length;
+    }
+    return max;
+}
+
+static size_t record_end(const struct sl_generation *g, int record)
+{
+    bool last = record + 1 == g->records_count;
+    return last ? g->text_bytes : g->records[record + 1].text_offset;
+}
+
+/* Updates how much of the text is final. */
+static void settle(struct sl_generation *g)
+{
+    size_t certain = g->text_bytes;
+    if (g->finish == SL_RUNNING) {
+        certain -= doubtful(g);
+        certain -= sl_utf8_incomplete(g->text, certain);
+    }
+    g->stable = certain > g->stable ? certain : g->stable;
+    while (g->records_stable < g->records_count &&
+           (g->finish != SL_RUNNING || record_end(g, g->records_stable) <= g->stable))
+        g->records_stable++;
+}
+
+/* -- running ---------------------------------------------------------------------------------- */
+
+static bool prompt_is_needed(const struct sl_generation *g)
+{
+    return g->options.max_tokens > 0 || (g->options.echo && g->options.logprobs);
+}
+
+void sl_generation_next_chunk(struct sl_generation *g, struct sl_session *session, int tokens_max,
+                              struct sl_chunk *chunk)
+{
+    assert(tokens_max > 0);
+    assert(!sl_generation_finished(g));
+    int context = g->model->config.context_length;
+    if (sl_session_length(session, chunk->slot) == context) {
+        /* Keeps the second half of the window; positions count from its beginning. */
+        sl_session_clear(session, chunk->slot);
+        int kept = context / 2 > 1 ? context / 2 : 1;
+        g->fed = g->history_count - kept;
+    }
+    int count = g->history_count - g->fed;
+    int room = context - sl_session_length(session, chunk->slot);
+    count = sl_min(count, room);
+    chunk->tokens = g->history + g->fed;
+    chunk->count = sl_min(count, tokens_max);
+    chunk->all_logits = g->options.echo && g->options.logprobs && g->usage.completion_tokens == 0;
+}
+
+/* The echoed prompt's log probabilities come from the logits of the token before each. */
+static void echo(struct sl_generation *g, const struct sl_chunk *chunk)
+{
+    int first = (int)(chunk->tokens - g->history);
+    if (first == 0 && g->history_start == 0)
+        append_token(g, g->history[0], NULL);
+    for (int i = 0; i < chunk->count; i++) {
+        int next = first + i + 1;
+        if (next < g->history_start + g->options.prompt_count)
+            append_token(g, g->history[next], chunk->logits + (size_t)i * (size_t)vocab_of(g));
+    }
+    g->echoed = g->text_bytes;
+}
+
+static void choose(struct sl_generation *g, const float *logits)
+{
+    const struct sl_sampling *s = &g->options.sampling;
+    bool penalised = s->presence_penalty != 0.0f || s->frequency_penalty != 0.0f;
+    struct sl_sample_params choice = {.logits = logits,
+                                      .vocab = vocab_of(g),
+                                      .sampling = s,
+                                      .counts = penalised ? g->counts : NULL,
+                                      .key = g->key,
+                                      .index = (uint64_t)g->usage.completion_tokens,
+                                      .scratch = g->scratch};
+    int32_t id = sl_sample(&choice);
+    size_t from = g->text_bytes;
+    g->counts[id]++;
+    g->history[g->history_count++] = id;
+    g->usage.completion_tokens++;
+    append_token(g, id, logits);
+    size_t reach = SL_STOP_BYTES_MAX;
+    from = from > g->echoed + reach ? from - reach : g->echoed;
+    size_t stop = find_stop(g, from);
+    if (stop < g->text_bytes) {
+        g->text_bytes = stop;
+        while (g->records_count > 0 && g->records[g->records_count - 1].text_offset >= stop)
+            g->records_count--;
+        g->finish = SL_FINISH_STOP;
+    } else if (g->usage.completion_tokens >= g->options.max_tokens && g->finish == SL_RUNNING) {
+        g->finish = SL_FINISH_LENGTH;
+    }
+}
+
+void sl_generation_accept(struct sl_generation *g, const struct sl_chunk *chunk)
+{
+    g->usage.layers_used += chunk->layers_used;
+    g->usage.layers_full += chunk->layers_full;
+    g->fed += chunk->count;
+    if (!chunk->finite) {
+        g->finish = SL_FINISH_ERROR;
+        settle(g);
+        return;
+    }
+    if (chunk->all_logits)
+        echo(g, chunk);
+    bool caught_up = g->fed == g->history_count;
+    const float *last =
+        chunk->logits + (chunk->all_logits ? (size_t)(chunk->count - 1) * (size_t)vocab_of(g) : 0);
+    if (caught_up && g->options.max_tokens > 0)
+        choose(g, last);
+    else if (caught_up)
+        g->finish = SL_FINISH_LENGTH;
+    settle(g);
+}
+
+enum sl_finish sl_generation_finish(const struct sl_generation *g)
+{
+    return g->finish == SL_RUNNING && !prompt_is_needed(g) ? SL_FINISH_LENGTH : g->finish;
+}
+
+bool sl_generation_finished(const struct sl_generation *g)
+{
+    return sl_generation_finish(g) != SL_RUNNING;
+}
+
+const char *sl_generation_text(const struct sl_generation *g, size_t *bytes)
+{
+    *bytes = g->stable;
+    return g->text ? g->text : "";
+}
+
+const struct sl_token_logprob *sl_generation_logprobs(const struct sl_generation *g, int *count)
+{
+    *count = g->records_stable;
+    return g->records;
+}
+
+struct sl_generation_usage sl_generation_usage(const struct sl_generation *g)
+{
+    return g->usage;
+}

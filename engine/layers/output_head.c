@@ -1,0 +1,74 @@
+/* output_head.c - output heads: logits of tokens, or of a sequence's class. */
+#include "layers/layers.h"
+
+const char *const sl_pooling_names[] = {
+    [SL_POOLING_MEAN] = "mean",
+    [SL_POOLING_FIRST] = "first",
+    [SL_POOLING_LAST] = "last",
+    NULL,
+};
+
+struct sl_head sl_head_build(struct sl_builder *b, struct sl_head_shape shape)
+{
+    int width = shape.embedding.tokens->cols;
+    struct sl_head head = {.embedding = shape.embedding, .pooling = shape.pooling};
+    if (!shape.without_norm)
+        head.norm = sl_norm_build(b, "final_norm", width);
+    if (shape.classes > 0)
+        head.classify = sl_linear_build(
+            b, "classifier",
+            (struct sl_linear_shape){.outs = shape.classes, .ins = width, .bias = true});
+    return head;
+}
+
+static struct sl_tensor *normed(struct sl_tape *t, const struct sl_head *head, struct sl_tensor *h)
+{
+    return head->norm.weight ? sl_norm_apply(t, &head->norm, h) : h;
+}
+
+/* The first rows of all sequences, or the last. */
+static const struct sl_rows *end_rows(struct sl_tape *t, bool last)
+{
+    struct sl_rows *rows = sl_tape_struct(t, 1, sizeof *rows);
+    int32_t *index = sl_tape_struct(t, (size_t)t->batch->count, sizeof *index);
+    for (int s = 0; s < t->batch->count; s++) {
+        const struct sl_sequence *sequence = &t->batch->sequences[s];
+        index[s] = sequence->first + (last ? sequence->rows - 1 : 0);
+    }
+    *rows = (struct sl_rows){index, t->batch->count};
+    return rows;
+}
+
+struct sl_tensor *sl_pool(struct sl_tape *t, struct sl_tensor *x, enum sl_pooling pooling)
+{
+    if (pooling == SL_POOLING_MEAN)
+        return sl_segment_mean(t, x, NULL);
+    return sl_take_rows(t, x, end_rows(t, pooling == SL_POOLING_LAST));
+}
+
+const struct sl_rows *sl_head_reads(struct sl_tape *t, const struct sl_head *head)
+{
+    bool all = t->training || t->policy->dense || head->pooling == SL_POOLING_MEAN;
+    if (!head->classify.weight || all)
+        return NULL;
+    return end_rows(t, head->pooling == SL_POOLING_LAST);
+}
+
+static struct sl_tensor *classify(struct sl_tape *t, const struct sl_head *head,
+                                  struct sl_tensor *h)
+{
+    /* Rows are independent up to here, so only the needed ones are computed. */
+    if (head->pooling != SL_POOLING_MEAN)
+        h = normed(t, head, sl_pool(t, h, head->pooling));
+    else
+        h = sl_pool(t, normed(t, head, h), head->pooling);
+    return sl_linear_apply(t, &head->classify, h, (struct sl_linear_args){0});
+}
+
+struct sl_tensor *sl_head_apply(struct sl_tape *t, const struct sl_head *head, struct sl_tensor *h)
+{
+    if (head->classify.weight)
+        return classify(t, head, h);
+    h = sl_take_rows(t, h, t->batch->wanted);
+    return sl_embedding_invert(t, &head->embedding, sl_norm_apply(t, &head->norm, h));
+}

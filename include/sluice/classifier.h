@@ -1,0 +1,48 @@
+/* classifier.h - runs a classifier on many texts in one ragged batch; one row of logits per text.
+ *
+ * Batch-invariant: a text's logits are bit for bit the same alone or among hundreds, with one
+ * thread or many. A classifier belongs to one thread at a time. Memory for the largest batch is
+ * allocated when it is created, except for lists of rows, whose length depends on the texts: they
+ * begin with 4 MiB and grow when a batch needs more. */
+#pragma once
+
+#include "sluice/logits.h"
+#include "sluice/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sl_classifier;
+
+struct sl_classifier_options {
+    int max_batch_size;   /* texts in one run */
+    int max_batch_tokens; /* tokens in one run, over all texts; at least the model's context */
+};
+
+/* The model must be a classifier, and outlive this. */
+SL_PUBLIC struct sl_classifier *sl_classifier_create(const struct sl_model *model,
+                                                     const struct sl_classifier_options *options,
+                                                     struct sl_err *err) SL_MUST_CHECK;
+SL_PUBLIC void sl_classifier_destroy(struct sl_classifier *classifier); /* NULL is fine */
+
+/* One text and its result. */
+struct sl_classifier_item {
+    /* in */
+    const int32_t *tokens; /* ids below the vocabulary's size */
+    int count;             /* 1 .. the model's context */
+    /* out */
+    const float *logits; /* classes floats, until the next run */
+    int64_t layers_used; /* token-layer operations executed */
+    int64_t layers_full; /* that a model without gates would execute: count x depth */
+    bool finite;         /* false: these logits hold NaN or infinity; others are not affected */
+};
+
+/* Runs the items as one batch. Fails only if an item breaks the rules above or the options' limits,
+ * and then before anything is computed. */
+SL_PUBLIC bool sl_classifier_run(struct sl_classifier *classifier, struct sl_classifier_item *items,
+                                 int count, struct sl_err *err) SL_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,58 @@
+/* session.h - runs a model that completes text: many sequences, each with a KV cache, in one ragged
+ * batch.
+ *
+ * A session has `max_sequences` slots. A slot caches the tokens of one text. Each sl_session_run
+ * appends chunks of new tokens to any number of slots (a prompt, a part of one, or the token just
+ * sampled) and returns the logits that follow. Batch-invariant: the logits are bit for bit the same
+ * whether a slot runs alone or among hundreds, with one thread or many.
+ *
+ * A session belongs to one thread at a time. Caches and memory for the largest run are allocated
+ * when it is created, except for lists of rows, whose length depends on the texts: they begin with
+ * 4 MiB and grow when a run needs more. */
+#pragma once
+
+#include "sluice/logits.h"
+#include "sluice/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sl_session;
+
+struct sl_session_options {
+    int max_sequences;    /* slots, numbered from 0 */
+    int max_batch_tokens; /* tokens in one run, over all slots; at least max_sequences */
+};
+
+/* The model must outlive the session. */
+SL_PUBLIC struct sl_session *sl_session_create(const struct sl_model *model,
+                                               const struct sl_session_options *options,
+                                               struct sl_err *err) SL_MUST_CHECK;
+SL_PUBLIC void sl_session_destroy(struct sl_session *session); /* NULL is fine */
+
+/* New tokens of one slot, and their result. */
+struct sl_chunk {
+    /* in */
+    int slot;              /* 0 .. max_sequences - 1; at most once in a run */
+    const int32_t *tokens; /* ids below the vocabulary's size */
+    int count;             /* > 0; together with the cached tokens at most the model's context */
+    bool all_logits;       /* logits after every token, not only the last */
+    /* out */
+    const float *logits; /* vocab floats (count x vocab with all_logits), until the next run */
+    int64_t layers_used; /* token-layer operations executed */
+    int64_t layers_full; /* that a model without gates would execute: count x depth */
+    bool finite; /* false: these logits hold NaN or infinity; other chunks are not affected */
+};
+
+/* Runs the chunks as one batch. Fails only if a chunk breaks the rules above or the options'
+ * limits, and then before anything is computed. */
+SL_PUBLIC bool sl_session_run(struct sl_session *session, struct sl_chunk *chunks, int count,
+                              struct sl_err *err) SL_MUST_CHECK;
+
+SL_PUBLIC int sl_session_length(const struct sl_session *session, int slot); /* cached tokens */
+SL_PUBLIC void sl_session_clear(struct sl_session *session, int slot);
+
+#ifdef __cplusplus
+}
+#endif

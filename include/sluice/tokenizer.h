@@ -1,0 +1,120 @@
+/* tokenizer.h - text to token ids and back. A tokenizer never changes; any thread may use it.
+ *
+ *     kind         a token is                              unknown       special tokens
+ *     characters   a code point of the text                as asked      none
+ *     bytes        a byte of the text, its value + 1       never         none
+ *     words        a lower-cased word, no punctuation      [UNK]         [START] before
+ *     wordpiece    the longest piece that begins a word,   [UNK], for    [CLS] before,
+ *                  then the longest of the rest (##...)    the word      [SEP] after
+ *
+ * The last two normalize and split text as BERT does. Special tokens are only added: a text that
+ * spells out "[CLS]" is text. */
+#pragma once
+
+#include "sluice/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sl_tokenizer;
+
+/* What the kind `characters` does with a character that is not in the vocabulary. */
+enum sl_unknown {
+    SL_UNKNOWN_FAIL,   /* an error that names the characters and their offsets */
+    SL_UNKNOWN_REPLACE /* the tokenizer's replacement: U+FFFD or '?' or ' ', the first it has */
+};
+
+/* Tokens that stand for no text. */
+enum sl_special {
+    SL_SPECIAL_PAD,
+    SL_SPECIAL_UNKNOWN,
+    SL_SPECIAL_BEGIN,
+    SL_SPECIAL_END,
+    SL_SPECIAL_MASK,
+    SL_SPECIALS
+};
+
+SL_PUBLIC int sl_tokenizer_size(const struct sl_tokenizer *tokens); /* of the vocabulary */
+SL_PUBLIC const char *sl_tokenizer_kind(const struct sl_tokenizer *tokens);
+/* The id of a special token; -1 when the vocabulary has none such. */
+SL_PUBLIC int32_t sl_tokenizer_special(const struct sl_tokenizer *tokens, enum sl_special which);
+
+/* Where a token comes from: bytes [start, stop) of the original text, from the first to the last
+ * character of the token. Both are 0 for a special token that was added. */
+struct sl_token_offset {
+    size_t start, stop;
+    bool special;
+};
+
+/* A text to encode, and where the ids go. */
+struct sl_encoding {
+    const char *text; /* UTF-8; any bytes for `bytes` */
+    size_t bytes;
+    enum sl_unknown unknown;
+    bool special;                    /* add the kind's special tokens */
+    int32_t *ids;                    /* room for `capacity`; may be NULL if that is 0 */
+    struct sl_token_offset *offsets; /* likewise; NULL: not wanted */
+    long capacity;
+};
+
+/* Returns how many tokens the text has, which may be more than `capacity`: then only the first were
+ * written, without a special token at the end. -1 with err: invalid UTF-8, with the offset of its
+ * first byte, or unknown characters. */
+SL_PUBLIC long sl_tokenizer_tokenize(const struct sl_tokenizer *tokens,
+                                     const struct sl_encoding *encoding, struct sl_err *err)
+    SL_MUST_CHECK;
+
+/* The maximum number of tokens of a text of that many bytes, special tokens included. */
+SL_PUBLIC size_t sl_tokenizer_max_tokens(size_t bytes);
+
+/* The same for ids alone, without special tokens. */
+SL_PUBLIC long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char *text,
+                                   size_t bytes, enum sl_unknown unknown, int32_t *ids,
+                                   long capacity, struct sl_err *err) SL_MUST_CHECK;
+
+/* Whether an encoded text has tokens other than the special ones added at its ends. A text without
+ * any cannot be classified or trained on. */
+SL_PUBLIC bool sl_tokenizer_has_text(const struct sl_tokenizer *tokens, const int32_t *ids,
+                                     long count);
+
+enum sl_truncation {
+    SL_TRUNCATE_RIGHT,
+    SL_TRUNCATE_LEFT
+}; /* the side that a too long text loses */
+
+/* Truncates an encoded text to max >= 2 ids; special tokens at its ends stay. Returns how many ids
+ * are left. offsets may be NULL. */
+SL_PUBLIC long sl_tokenizer_truncate(const struct sl_tokenizer *tokens, enum sl_truncation keep,
+                                     long capacity, int32_t *ids, struct sl_token_offset *offsets,
+                                     long count);
+
+/* Ids to decode, and where the text goes. */
+struct sl_decoding {
+    const int32_t *ids;
+    long count;
+    bool skip_special; /* leave out special tokens, which are otherwise written by name */
+    char *text;        /* room for `capacity` bytes; may be NULL if that is 0 */
+    size_t capacity;
+};
+
+/* Concatenates pieces; words are separated by a space, a piece that continues a word (##) is not.
+ * With `wordpiece`, no space precedes . ? ! , n't 'm 's 've 're, as with Hugging Face's decoder.
+ * Accents, case and spacing that encoding removed are lost. Returns how many bytes the text has,
+ * which may be more than `capacity`: then only the first were written. -1 with err: an id is out of
+ * range. Adds no NUL. */
+SL_PUBLIC long sl_tokenizer_decode(const struct sl_tokenizer *tokens,
+                                   const struct sl_decoding *decoding, struct sl_err *err)
+    SL_MUST_CHECK;
+
+/* The text of one id, owned by the tokenizer; whole UTF-8 characters, except for `bytes`. NULL if
+ * the id is out of range. */
+SL_PUBLIC const char *sl_tokenizer_piece(const struct sl_tokenizer *tokens, int32_t id,
+                                         size_t *bytes);
+
+#ifdef __cplusplus
+}
+#endif
