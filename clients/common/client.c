@@ -117,21 +117,34 @@ void client_destroy(struct client *client)
     curl_global_cleanup();
 }
 
-static bool set_url(struct client *client, const struct client_request *request,
-                    struct fault *fault)
+/* Appends an argument, percent-encoded. */
+static void append_escaped(const struct client *client, const char *argument,
+                           struct sl_buffer *path)
 {
-    char path[ENDPOINT_URL_MAX / 2];
-    const char *argument = request->argument ? request->argument : "";
-    char *escaped = curl_easy_escape(client->easy, argument, 0);
-    if (!escaped)
-        return fault_no_memory(fault);
-    int length = snprintf(path, sizeof path, "%s%s", request->path, escaped);
+    char *escaped = curl_easy_escape(client->easy, argument ? argument : "", 0);
+    if (escaped)
+        sl_buffer_append_string(path, escaped);
+    path->failed = path->failed || !escaped;
     curl_free(escaped);
-    if (length >= (int)sizeof path)
-        return fault_set(fault, EXIT_USAGE, "'%.64s...' is too long for a URL", argument);
-    CURL *easy = client->easy;
-    if (!endpoint_apply(&client->endpoint, easy, path))
-        return fault_no_memory(fault);
+}
+
+static void write_path(const struct client *client, const struct client_request *request,
+                       struct sl_buffer *path)
+{
+    const char *arguments[] = {request->argument, request->second};
+    const char *rest = request->path;
+    for (int i = 0; i < 2; i++) {
+        const char *place = strstr(rest, "{}");
+        sl_buffer_append(path, rest, place ? (size_t)(place - rest) : strlen(rest));
+        if (place || i == 0)
+            append_escaped(client, arguments[i], path);
+        rest = place ? place + 2 : "";
+    }
+    sl_buffer_append_string(path, rest);
+}
+
+static bool set_method(CURL *easy, const struct client_request *request)
+{
     CURLcode code = CURLE_OK;
     if (request->body)
         code =
@@ -139,7 +152,23 @@ static bool set_url(struct client *client, const struct client_request *request,
     if (code == CURLE_OK)
         code = request->body ? curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->body)
                              : curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
-    return code == CURLE_OK || fault_no_memory(fault);
+    return code == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method) == CURLE_OK;
+}
+
+static bool set_url(struct client *client, const struct client_request *request,
+                    struct fault *fault)
+{
+    struct sl_buffer path = {0};
+    write_path(client, request, &path);
+    bool fits = path.bytes < ENDPOINT_URL_MAX / 2;
+    bool good = !path.failed && fits &&
+                endpoint_apply(&client->endpoint, client->easy, path.data) &&
+                set_method(client->easy, request);
+    sl_buffer_release(&path);
+    if (!fits)
+        return fault_set(fault, EXIT_USAGE, "'%.64s...' is too long for a URL", request->argument);
+    return good || fault_no_memory(fault);
 }
 
 /* A header's value, or "". */

@@ -18,9 +18,12 @@ struct client_options {
 };
 
 struct client_request {
+    const char *method; /* NULL: POST with a body, else GET */
     const char *path;
-    const char *argument; /* appended to the path, percent-encoded; NULL: none */
-    const char *body;     /* JSON to post; NULL: a GET */
+    /* Percent-encoded in place of each {} in the path; without one the first is appended to it.
+     * NULL: none. */
+    const char *argument, *second;
+    const char *body; /* JSON; NULL: none */
     /* Gets the body of a 200 piece by piece, instead of the response. Returns false to stop. NULL:
      * the response gets it. */
     bool (*on_body)(void *context, const char *data, size_t count);

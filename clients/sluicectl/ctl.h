@@ -33,8 +33,8 @@ struct ctl_command {
     bool (*run)(const struct ctl *ctl, void *values, const char *operand, struct fault *fault);
 };
 
-extern const struct ctl_command ctl_complete, ctl_classify, ctl_models, ctl_health, ctl_metrics,
-    ctl_bench, ctl_keys;
+extern const struct ctl_command ctl_complete, ctl_classify, ctl_models, ctl_versions, ctl_load,
+    ctl_unload, ctl_label, ctl_rollback, ctl_health, ctl_metrics, ctl_bench, ctl_keys;
 
 /* Whether the text is on standard input: no operand, or only `-`. */
 bool ctl_reads_input(const struct ctl *ctl);

@@ -153,6 +153,79 @@ int print_model_ids(const struct sl_buffer *body, const char *task, char **ids, 
     return count;
 }
 
+/* ---- versions -------------------------------------------------------------------------------- */
+
+/* "stable, canary 10 %"; "-": none. */
+static void write_labels(const json_t *version, struct sl_buffer *out)
+{
+    const json_t *labels = json_object_get(version, "labels");
+    for (size_t i = 0; i < json_array_size(labels); i++) {
+        const char *label = json_string_value(json_array_get(labels, i));
+        sl_buffer_printf(out, "%s%s", i ? ", " : "", label ? label : "");
+        if (label && strcmp(label, "canary") == 0)
+            sl_buffer_printf(out, " %lld %%", (long long)whole_of(version, "canary_weight"));
+    }
+    sl_buffer_append_string(out, json_array_size(labels) > 0 ? "" : "-");
+}
+
+bool print_versions(const struct sl_buffer *body, struct fault *fault)
+{
+    json_t *response = parse(body->data, body->bytes, fault);
+    if (!response)
+        return false;
+    const json_t *list = json_object_get(response, "data");
+    (void)printf("%7s  %-8s  %-24s  %s\n", "VERSION", "STATE", "LABELS", "REASON");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *version = json_array_get(list, i);
+        struct sl_buffer labels = {0};
+        write_labels(version, &labels);
+        (void)printf("%7lld  %-8s  %-24s  %s\n", (long long)whole_of(version, "version"),
+                     text_of(version, "state"), labels.failed ? "" : labels.data,
+                     text_of(version, "reason"));
+        sl_buffer_release(&labels);
+    }
+    json_decref(response);
+    return true;
+}
+
+bool print_loaded(const struct sl_buffer *body, struct fault *fault)
+{
+    json_t *response = parse(body->data, body->bytes, fault);
+    if (!response)
+        return false;
+    const char *version = text_of(response, "version");
+    (void)printf("%s%s%s is %s\n", text_of(response, "name"), version[0] ? "@" : "", version,
+                 strcmp(text_of(response, "state"), "READY") == 0 ? "ready" : "unloaded");
+    json_decref(response);
+    return true;
+}
+
+bool print_label(const struct sl_buffer *body, struct fault *fault)
+{
+    json_t *response = parse(body->data, body->bytes, fault);
+    if (!response)
+        return false;
+    (void)printf("%s:%s is version %lld", text_of(response, "model"), text_of(response, "label"),
+                 (long long)whole_of(response, "version"));
+    if (whole_of(response, "previous_version") > 0)
+        (void)printf(", was %lld", (long long)whole_of(response, "previous_version"));
+    if (json_object_get(response, "weight"))
+        (void)printf(", with %lld %% of the requests", (long long)whole_of(response, "weight"));
+    (void)putchar('\n');
+    json_decref(response);
+    return true;
+}
+
+bool print_deleted(const struct sl_buffer *body, struct fault *fault)
+{
+    json_t *response = parse(body->data, body->bytes, fault);
+    if (!response)
+        return false;
+    (void)printf("%s is removed\n", text_of(response, "id"));
+    json_decref(response);
+    return true;
+}
+
 /* ---- completions ----------------------------------------------------------------------------- */
 
 static void print_usage(const json_t *usage)

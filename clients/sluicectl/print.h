@@ -13,6 +13,11 @@ bool fault_from_response(const struct client_response *response, struct fault *f
 bool print_raw(const struct sl_buffer *body, struct fault *fault) SL_MUST_CHECK;
 /* A list of models, or one. */
 bool print_models(const struct sl_buffer *body, struct fault *fault) SL_MUST_CHECK;
+/* A list of versions; what a load or an unload did; where a label is now; what was removed. */
+bool print_versions(const struct sl_buffer *body, struct fault *fault) SL_MUST_CHECK;
+bool print_loaded(const struct sl_buffer *body, struct fault *fault) SL_MUST_CHECK;
+bool print_label(const struct sl_buffer *body, struct fault *fault) SL_MUST_CHECK;
+bool print_deleted(const struct sl_buffer *body, struct fault *fault) SL_MUST_CHECK;
 /* Copies the ids of the models of this task, at most `max`, each to be freed and NULL when out of
  * memory; returns how many there are. */
 int print_model_ids(const struct sl_buffer *body, const char *task, char **ids, int max,

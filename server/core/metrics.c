@@ -1,19 +1,13 @@
 /* metrics.c - what is counted, and how Prometheus reads it. */
 #include "core/metrics.h"
-#include "base/cpu.h"
 #include "core/limits.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 enum type { COUNTER, GAUGE, SECONDS, SIZES, LAYERS };
 
@@ -39,7 +33,7 @@ struct bounds {
 };
 
 struct sv_series {
-    _Atomic(struct sv_series *) next;
+    struct sv_series *next;
     const struct bounds *bounds; /* NULL: a number */
     _Atomic double value;        /* or the sum of a histogram's values */
     uint64_t hash;               /* of the label values; these three never change */
@@ -49,15 +43,14 @@ struct sv_series {
 };
 
 struct family {
-    _Atomic(struct sv_series *) first;
-    struct sv_series *last; /* under the lock */
-    int count;              /* under the lock */
+    struct sv_series *first, *last;
+    int count;
     struct sv_series *others;
     atomic_bool others_used;
 };
 
 struct sv_metrics {
-    pthread_mutex_t lock; /* guards adding a series: last and count of every family */
+    pthread_rwlock_t lock; /* guards the lists of all families */
     struct bounds seconds, sizes, layers;
     struct family families[SV_METRICS];
 };
@@ -148,7 +141,7 @@ struct sv_metrics *sv_metrics_create(struct sl_err *err)
         (void)sl_fail(err, SL_NO_MEMORY, "metrics");
         return NULL;
     }
-    pthread_mutex_init(&metrics->lock, NULL);
+    pthread_rwlock_init(&metrics->lock, NULL);
     set_bounds(metrics);
     for (int i = 0; i < SV_METRICS; i++) {
         metrics->families[i].others =
@@ -167,18 +160,18 @@ void sv_metrics_destroy(struct sv_metrics *metrics)
     if (!metrics)
         return;
     for (int i = 0; i < SV_METRICS; i++) {
-        struct sv_series *series = atomic_load(&metrics->families[i].first), *next;
+        struct sv_series *series = metrics->families[i].first, *next;
         for (; series; series = next) {
-            next = atomic_load(&series->next);
+            next = series->next;
             series_destroy(series);
         }
         series_destroy(metrics->families[i].others);
     }
-    pthread_mutex_destroy(&metrics->lock);
+    pthread_rwlock_destroy(&metrics->lock);
     free(metrics);
 }
 
-/* ---- finding a series: without memory or locks, as each request does it several times -------- */
+/* ---- finding a series: without memory, as each request does it several times ----------------- */
 
 static int count_labels(const char *names)
 {
@@ -210,12 +203,12 @@ static bool has_values(const struct sv_series *series, const char *const *values
     return true;
 }
 
-static struct sv_series *find(struct family *family, uint64_t hash, const char *const *values,
+static struct sv_series *find(const struct family *family, uint64_t hash, const char *const *values,
                               int count)
 {
-    struct sv_series *series = atomic_load_explicit(&family->first, memory_order_acquire);
+    struct sv_series *series = family->first;
     while (series && (series->hash != hash || !has_values(series, values, count)))
-        series = atomic_load_explicit(&series->next, memory_order_acquire);
+        series = series->next;
     return series;
 }
 
@@ -244,7 +237,7 @@ static struct sv_series *make_series(const struct sv_metrics *metrics, enum sv_m
     return NULL;
 }
 
-/* Under the lock. Readers walk the list meanwhile: a series is complete before it is linked. */
+/* With the lock, for writing. */
 static struct sv_series *append(struct family *family, struct sv_series *series)
 {
     if (!series) {
@@ -252,33 +245,103 @@ static struct sv_series *append(struct family *family, struct sv_series *series)
         return family->others;
     }
     if (family->last)
-        atomic_store_explicit(&family->last->next, series, memory_order_release);
+        family->last->next = series;
     else
-        atomic_store_explicit(&family->first, series, memory_order_release);
+        family->first = series;
     family->last = series;
     family->count++;
     return series;
 }
 
-struct sv_series *sv_metrics_series(struct sv_metrics *metrics, enum sv_metric metric,
-                                    const char *const *values)
+/* The series, with the lock for reading or writing, which the caller gives back. */
+static struct sv_series *find_locked(struct sv_metrics *metrics, enum sv_metric metric,
+                                     const char *const *values)
 {
     assert(metric < SV_METRICS);
     struct family *family = &metrics->families[metric];
     int count = count_labels(rows[metric].labels);
     assert(values || count == 0);
     uint64_t hash = hash_values(values, count);
+    pthread_rwlock_rdlock(&metrics->lock);
     struct sv_series *series = find(family, hash, values, count);
     if (series)
         return series;
-    pthread_mutex_lock(&metrics->lock);
+    pthread_rwlock_unlock(&metrics->lock);
+    pthread_rwlock_wrlock(&metrics->lock);
     series = find(family, hash, values, count);
     if (!series)
         series = append(family, family->count < SV_SERIES_MAX ? make_series(metrics, metric, values)
                                                               : NULL);
-    pthread_mutex_unlock(&metrics->lock);
     return series;
 }
+
+struct sv_series *sv_metrics_series(struct sv_metrics *metrics, enum sv_metric metric,
+                                    const char *const *values)
+{
+    struct sv_series *series = find_locked(metrics, metric, values);
+    pthread_rwlock_unlock(&metrics->lock);
+    return series;
+}
+
+void sv_metrics_count(struct sv_metrics *metrics, enum sv_metric metric, const char *const *values)
+{
+    sv_metric_add(find_locked(metrics, metric, values), 1);
+    pthread_rwlock_unlock(&metrics->lock);
+}
+
+/* ---- dropping versions ----------------------------------------------------------------------- */
+
+/* The place of a label among a metric's, or -1. */
+static int place_of(const char *labels, const char *wanted)
+{
+    size_t bytes = strlen(wanted);
+    for (int place = 0; *labels; place++) {
+        size_t length = strcspn(labels, ",");
+        if (length == bytes && strncmp(labels, wanted, length) == 0)
+            return place;
+        labels += length + (labels[length] == ',');
+    }
+    return -1;
+}
+
+static const char *value_at(const struct sv_series *series, int place)
+{
+    const char *value = series->values;
+    while (place-- > 0)
+        value += strlen(value) + 1;
+    return value;
+}
+
+static void drop_from(struct family *family, const char *labels, const char *model,
+                      const char *version)
+{
+    int model_at = place_of(labels, "model"), version_at = place_of(labels, "version");
+    if (model_at < 0 || version_at < 0)
+        return;
+    struct sv_series *series, **link = &family->first;
+    family->last = NULL;
+    while ((series = *link)) {
+        if (strcmp(value_at(series, model_at), model) == 0 &&
+            strcmp(value_at(series, version_at), version) == 0) {
+            *link = series->next;
+            family->count--;
+            series_destroy(series);
+        } else {
+            family->last = series;
+            link = &series->next;
+        }
+    }
+}
+
+void sv_metrics_drop_version(struct sv_metrics *metrics, const char *model, const char *version)
+{
+    pthread_rwlock_wrlock(&metrics->lock);
+    for (int i = 0; i < SV_METRICS; i++)
+        drop_from(&metrics->families[i], rows[i].labels, model, version);
+    pthread_rwlock_unlock(&metrics->lock);
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
 
 void sv_metric_add(struct sv_series *series, double by)
 {
@@ -319,58 +382,6 @@ uint64_t sv_metric_count(const struct sv_series *series)
     for (int i = 0; i <= series->bounds->count; i++)
         seen += atomic_load_explicit(&series->buckets[i], memory_order_relaxed);
     return seen;
-}
-
-/* ---- the process ----------------------------------------------------------------------------- */
-
-/* Linux 6.2 and later say it in the size of the directory. Before, it takes a millisecond to count
- * a thousand. */
-static int64_t count_fds(void)
-{
-    struct stat found;
-    int64_t count = -3; /* ".", "..", and the directory itself */
-    if (stat("/proc/self/fd", &found) == 0 && found.st_size > 0)
-        return found.st_size;
-    DIR *directory = opendir("/proc/self/fd");
-    if (!directory)
-        return 0;
-    while (readdir(directory)) // NOLINT(concurrency-mt-unsafe): this stream is ours alone
-        count++;
-    (void)closedir(directory);
-    return count;
-}
-
-static void set(struct sv_metrics *metrics, enum sv_metric metric, double value)
-{
-    sv_metric_set(sv_metrics_series(metrics, metric, NULL), value);
-}
-
-static void sample_memory(struct sv_metrics *metrics)
-{
-    FILE *file = fopen("/proc/self/statm", "re");
-    char line[128] = "";
-    if (!file)
-        return;
-    if (fgets(line, sizeof line, file)) {
-        char *rest;
-        double page = (double)sysconf(_SC_PAGESIZE);
-        set(metrics, SV_METRIC_VIRTUAL_BYTES, page * (double)strtoull(line, &rest, 10));
-        set(metrics, SV_METRIC_RESIDENT_BYTES, page * (double)strtoull(rest, NULL, 10));
-    }
-    (void)fclose(file);
-}
-
-void sv_metrics_sample_process(struct sv_metrics *metrics)
-{
-    struct timespec cpu;
-    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) == 0)
-        set(metrics, SV_METRIC_CPU_SECONDS, (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec);
-    struct rlimit fds;
-    if (getrlimit(RLIMIT_NOFILE, &fds) == 0)
-        set(metrics, SV_METRIC_MAX_FDS, (double)fds.rlim_cur);
-    set(metrics, SV_METRIC_THROTTLED_SECONDS, sl_cpu_throttled_seconds());
-    set(metrics, SV_METRIC_OPEN_FDS, (double)count_fds());
-    sample_memory(metrics);
 }
 
 /* ---- shown ----------------------------------------------------------------------------------- */
@@ -441,18 +452,18 @@ static void show_series(const struct row *row, const struct sv_series *series,
         show_number(row->name, series, out);
 }
 
-static void show_family(struct family *family, const struct row *row, struct sl_buffer *out)
+static void show_family(const struct family *family, const struct row *row, struct sl_buffer *out)
 {
     static const char *const types[] = {
         [COUNTER] = "counter", [GAUGE] = "gauge",      [SECONDS] = "histogram",
         [SIZES] = "histogram", [LAYERS] = "histogram",
     };
-    const struct sv_series *series = atomic_load_explicit(&family->first, memory_order_acquire);
+    const struct sv_series *series = family->first;
     if (!series)
         return;
     sl_buffer_printf(out, "# HELP %s %s\n# TYPE %s %s\n", row->name, row->help, row->name,
                      types[row->type]);
-    for (; series; series = atomic_load_explicit(&series->next, memory_order_acquire))
+    for (; series; series = series->next)
         show_series(row, series, out);
     if (atomic_load(&family->others_used))
         show_series(row, family->others, out);
@@ -460,6 +471,8 @@ static void show_family(struct family *family, const struct row *row, struct sl_
 
 void sv_metrics_expose(struct sv_metrics *metrics, struct sl_buffer *out)
 {
+    pthread_rwlock_rdlock(&metrics->lock);
     for (int i = 0; i < SV_METRICS; i++)
         show_family(&metrics->families[i], &rows[i], out);
+    pthread_rwlock_unlock(&metrics->lock);
 }

@@ -1,8 +1,8 @@
 /* metrics.h - counters, gauges and histograms, and how Prometheus reads them.
  *
- * A series is one metric with one set of label values. It lives as long as the metrics, so code
- * that counts often keeps the pointer. Finding a series and counting are lock-free, from any
- * thread; only the first use of a set of values takes a lock. */
+ * A series is one metric with one set of label values. It lives until its version of a model is
+ * dropped, so code that counts often keeps the pointer as long as it uses the version. Counting is
+ * lock-free, from any thread; finding a series takes a lock that readers share. */
 #pragma once
 
 #include "base/buffer.h"
@@ -28,6 +28,12 @@ void sv_metrics_destroy(struct sv_metrics *metrics); /* NULL is fine */
  * series, or memory is short, the series others="all". Never NULL. */
 struct sv_series *sv_metrics_series(struct sv_metrics *metrics, enum sv_metric metric,
                                     const char *const *values);
+
+/* Adds 1 to a counter, also while its version is being dropped. */
+void sv_metrics_count(struct sv_metrics *metrics, enum sv_metric metric, const char *const *values);
+/* Removes all series with the labels model and version that have these values. Nobody may keep a
+ * pointer to one. */
+void sv_metrics_drop_version(struct sv_metrics *metrics, const char *model, const char *version);
 
 void sv_metric_add(struct sv_series *series, double by);        /* counters */
 void sv_metric_set(struct sv_series *series, double value);     /* gauges */

@@ -71,10 +71,8 @@ void sv_record_request(const struct sv_exchange *x, bool complete)
         kind = SV_CLIENT_DISCONNECTED;
     int status = sv_error_status(kind, request->api);
     (void)snprintf(code, sizeof code, "%d", status);
-    sv_metric_add(
-        sv_metrics_series(request->server->metrics, SV_METRIC_REQUESTS,
-                          (const char *const[]){request->route->path, request->model,
-                                                request->version, code, sv_error_reason(kind)}),
-        1);
+    sv_metrics_count(request->server->metrics, SV_METRIC_REQUESTS,
+                     (const char *const[]){request->route->path, request->model, request->version,
+                                           code, sv_error_reason(kind)});
     log_request(request, kind);
 }

@@ -31,10 +31,10 @@ static void count_out(struct sv_registry *registry, const char *name, long numbe
     assert(version); /* what is in use is not forgotten */
     assert(version->retired > 0);
     version->retired--;
-    if (version->retired == 0 && version->state == SV_VERSION_DRAINING) {
-        version->state = SV_VERSION_UNLOADED;
-        sv_record_state(registry, model, version);
-    }
+    if (version->retired > 0 || version->state != SV_VERSION_DRAINING)
+        return;
+    version->state = SV_VERSION_UNLOADED;
+    sv_record_unloaded(registry, model, version);
 }
 
 void sv_keeper_reap(struct sv_registry *registry)

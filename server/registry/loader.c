@@ -27,6 +27,25 @@ void sv_record_state(const struct sv_registry *registry, const struct sv_model *
                   version->ref != NULL);
 }
 
+void sv_record_unloaded(const struct sv_registry *registry, const struct sv_model *model,
+                        const struct sv_version *version)
+{
+    char number[SV_VERSION_MAX];
+    struct sv_metrics *metrics = registry->options.metrics;
+    (void)snprintf(number, sizeof number, "%ld", version->number);
+    sv_metrics_drop_version(metrics, model->name, number);
+    const char *labels[] = {model->name, number, sv_version_state_name(SV_VERSION_UNLOADED)};
+    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_STATE, labels), 1);
+}
+
+void sv_record_forgotten(const struct sv_registry *registry, const struct sv_model *model,
+                         const struct sv_version *version)
+{
+    char number[SV_VERSION_MAX];
+    (void)snprintf(number, sizeof number, "%ld", version->number);
+    sv_metrics_drop_version(registry->options.metrics, model->name, number);
+}
+
 static void set_state(struct sv_registry *registry, const struct sv_model *model,
                       struct sv_version *version, enum sv_version_state state)
 {

@@ -112,8 +112,16 @@ struct sv_version *sv_find_version(struct sv_model *model, long number)
     return NULL;
 }
 
+void sv_forget_version(struct sv_registry *registry, struct sv_model *model, int index)
+{
+    sv_record_forgotten(registry, model, &model->versions[index]);
+    model->count--;
+    memmove(&model->versions[index], &model->versions[index + 1],
+            (size_t)(model->count - index) * sizeof model->versions[index]);
+}
+
 /* Makes room for a version among the lower ones that are not in use; the lowest goes. */
-static bool make_room(struct sv_model *model, long number)
+static bool make_room(struct sv_registry *registry, struct sv_model *model, long number)
 {
     int i = 0;
     while (i < model->count && (model->versions[i].ref || model->versions[i].retired > 0 ||
@@ -121,20 +129,19 @@ static bool make_room(struct sv_model *model, long number)
         i++;
     if (i == model->count || model->versions[i].number > number)
         return false;
-    model->count--;
-    memmove(&model->versions[i], &model->versions[i + 1],
-            (size_t)(model->count - i) * sizeof model->versions[i]);
+    sv_forget_version(registry, model, i);
     return true;
 }
 
-struct sv_version *sv_add_version(struct sv_model *model, long number)
+struct sv_version *sv_add_version(struct sv_registry *registry, struct sv_model *model, long number)
 {
     struct sv_version *version = sv_find_version(model, number);
     if (version)
         return version;
     if (!model->versions)
         model->versions = calloc(SV_VERSIONS_MAX, sizeof *model->versions);
-    if (!model->versions || (model->count == SV_VERSIONS_MAX && !make_room(model, number)))
+    if (!model->versions ||
+        (model->count == SV_VERSIONS_MAX && !make_room(registry, model, number)))
         return NULL;
     int place = 0;
     while (place < model->count && model->versions[place].number < number)

@@ -83,7 +83,9 @@ struct sv_model *sv_find_model(struct sv_registry *registry, const char *name);
 struct sv_version *sv_find_version(struct sv_model *model, long number);
 /* Found or added; NULL: there are too many, or no memory. With the lock. */
 struct sv_model *sv_add_model(struct sv_registry *registry, const char *name);
-struct sv_version *sv_add_version(struct sv_model *model, long number);
+struct sv_version *sv_add_version(struct sv_registry *registry, struct sv_model *model,
+                                  long number);
+void sv_forget_version(struct sv_registry *registry, struct sv_model *model, int index);
 
 /* ---- one version loaded (version.c) ---------------------------------------------------------- */
 
@@ -109,6 +111,12 @@ void sv_set_labels(struct sv_registry *registry, struct sv_model *model,
 struct sv_model_ref *sv_retire(struct sv_registry *registry, struct sv_version *version);
 void sv_record_state(const struct sv_registry *registry, const struct sv_model *model,
                      const struct sv_version *version);
+/* The metrics of a version end when it is unloaded, except that it is; and when it is forgotten.
+ * Else a daemon that loads a version a day would keep the metrics of all of them. */
+void sv_record_unloaded(const struct sv_registry *registry, const struct sv_model *model,
+                        const struct sv_version *version);
+void sv_record_forgotten(const struct sv_registry *registry, const struct sv_model *model,
+                         const struct sv_version *version);
 
 /* ---- changes (changes.c) --------------------------------------------------------------------- */
 

@@ -53,7 +53,8 @@ static void add(struct sv_registry *registry, const char *name, const char *dire
 {
     pthread_mutex_lock(&registry->lock);
     struct sv_model *model = sv_add_model(registry, name);
-    struct sv_version *version = model ? sv_add_version(model, sl_version_parse(directory)) : NULL;
+    struct sv_version *version =
+        model ? sv_add_version(registry, model, sl_version_parse(directory)) : NULL;
     if (version && !version->directory[0])
         memcpy(version->directory, directory, strlen(directory) + 1); /* at most nine digits */
     pthread_mutex_unlock(&registry->lock);
@@ -79,9 +80,7 @@ static void forget_gone(struct sv_registry *registry, const char *name)
         if (!is_gone(registry, name, &model->versions[i]))
             continue;
         pthread_mutex_lock(&registry->lock);
-        model->count--;
-        memmove(&model->versions[i], &model->versions[i + 1],
-                (size_t)(model->count - i) * sizeof model->versions[i]);
+        sv_forget_version(registry, model, i);
         pthread_mutex_unlock(&registry->lock);
     }
 }

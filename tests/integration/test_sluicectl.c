@@ -635,3 +635,76 @@ Test(sluicectl, percentiles_are_close)
     cr_assert_eq(h.max, INT64_MAX);
     cr_assert_eq(histogram_quantile(&h, 0), 0);
 }
+
+/* ---- versions of models ---------------------------------------------------------------------- */
+
+/* tiny 1 is served; 2 and 3 are in the store. */
+static void serve_three_versions(struct ctl_target *t)
+{
+    char admin[64];
+    DAEMON_START(&t->daemon, "--admin-listen", "127.0.0.1:0");
+    ctl_reach(t);
+    (void)snprintf(admin, sizeof admin, "http://127.0.0.1:%d", t->daemon.admin_port);
+    cr_assert_eq(setenv("SLUICE_ADMIN_URL", admin, 1), 0);
+    tiny_store_copy(t->daemon.store, "tiny/1", "tiny/2");
+    tiny_store_copy(t->daemon.store, "tiny/1", "tiny/3");
+}
+
+static void expect_output(const struct program_result *r, const char *out)
+{
+    EXPECT_EXIT(r, 0);
+    cr_assert_str_eq(r->out, out);
+}
+
+Test(sluicectl, loads_labels_and_rolls_back)
+{
+    static struct ctl_target t;
+    serve_three_versions(&t);
+    expect_output(CTL(&t, "load", "tiny@2"), "tiny@2 is ready\n");
+    expect_output(CTL(&t, "label", "tiny", "canary", "2", "--weight", "10"),
+                  "tiny:canary is version 2, with 10 % of the requests\n");
+    expect_output(CTL(&t, "load", "tiny"), "tiny@3 is ready\n");
+    expect_output(CTL(&t, "rollback", "tiny"), "tiny:stable is version 1, was 3\n");
+    const struct program_result *r = CTL(&t, "versions", "tiny");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "VERSION  STATE     LABELS                    REASON\n");
+    EXPECT_SAID(r->out, "      1  ready     stable ");
+    EXPECT_SAID(r->out, "      2  ready     canary 10 % ");
+    r = CTL(&t, "--json", "versions", "tiny");
+    json_t *root = json_from_text(r->out);
+    cr_assert_str_eq(json_string_at(root, "data/0/labels/0"), "stable");
+    json_decref(root);
+    expect_output(CTL(&t, "label", "tiny", "canary", "--remove"), "canary is removed\n");
+    expect_output(CTL(&t, "--json", "label", "tiny", "blue", "3"),
+                  "{\"object\":\"model.label\",\"model\":\"tiny\",\"label\":\"blue\","
+                  "\"version\":3,\"previous_version\":null}\n");
+    expect_output(CTL(&t, "unload", "tiny"), "tiny is unloaded\n");
+    daemon_stop(&t.daemon);
+}
+
+Test(sluicectl, reports_changes_that_are_rejected)
+{
+    static struct ctl_target t;
+    serve_three_versions(&t);
+    const struct program_result *r = CTL(&t, "load", "tiny@9");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "The model 'tiny' has no version 9 in the store.");
+    r = CTL(&t, "rollback", "tiny");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "nothing to roll back to");
+    r = CTL(&t, "unload", "tiny@1");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "has a label");
+    r = CTL(&t, "label", "tiny");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "expected MODEL LABEL [VERSION]");
+    r = CTL(&t, "label", "tiny", "blue", "x");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "invalid version 'x'");
+    r = CTL(&t, "label", "tiny", "blue", "--remove", "--weight", "1");
+    EXPECT_EXIT(r, 2);
+    r = CTL(&t, "load");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "expected MODEL[@VERSION]");
+    daemon_stop(&t.daemon);
+}

@@ -9,6 +9,8 @@
 #include "support/tiny_store.h"
 #include "tokenizer/tokenizer_trainer.h"
 
+enum { SEED = 8 };
+
 const char *const mood_labels[MOOD_CLASSES] = {"negative", "so \"so\" \xE2\x82\xAC", "positive"};
 const char *const plain_labels[PLAIN_CLASSES] = {"false", "true"};
 
@@ -28,12 +30,12 @@ static struct sl_config small_config(const struct sl_arch *arch, int vocab, int 
     return c;
 }
 
-static void randomize(struct sl_model *m)
+static void randomize(struct sl_model *m, uint64_t seed)
 {
     sl_model_initialize(m, 7);
     for (int i = 0; i < m->builder.count; i++) {
         struct sl_parameter *p = &m->builder.parameters[i];
-        uint64_t key = sl_random_key(8, p->name);
+        uint64_t key = sl_random_key(seed, p->name);
         float size = strstr(p->name, "router") || strstr(p->name, "embedding") ? 1.5f : 0.3f;
         for (int j = 0; j < p->rows * p->cols; j++)
             p->data[j] += size * (float)sl_random_normal(key, (uint64_t)j);
@@ -71,7 +73,7 @@ static void write_model(const char *store, const char *name, const struct sl_mod
 
 /* Over the characters of a text, or over bytes. */
 static void make_gated(struct sl_engine *engine, const char *store, const char *name,
-                       const char *tokenizer, const char *text)
+                       const char *tokenizer, const char *text, uint64_t seed)
 {
     struct sl_err err;
     const struct sl_arch *arch = sl_arch_find("tsa");
@@ -81,7 +83,7 @@ static void make_gated(struct sl_engine *engine, const char *store, const char *
         small_config(arch, sl_tokenizer_size(tokens), MOOD_CLASSES, MOOD_CONTEXT);
     struct sl_model *m = sl_model_create(engine, arch, &config, &err);
     cr_assert(m, "%s", err.text);
-    randomize(m);
+    randomize(m, seed);
     struct sl_model_config model_config = {.arch = arch,
                                            .hyper = config,
                                            .policy = fixture_policy(arch, 1),
@@ -122,7 +124,7 @@ void tiny_plain_make(struct sl_engine *engine, const char *store)
     fixture_set(arch, &config, "final_norm", 0);
     struct sl_model *m = sl_model_create(engine, arch, &config, &err);
     cr_assert(m, "%s", err.text);
-    randomize(m);
+    randomize(m, SEED);
     make_token_overflow(m, PLAIN_SPECIAL + PLAIN_SIGNS - 1);
     struct sl_model_config model_config = {.arch = arch,
                                            .hyper = config,
@@ -163,9 +165,18 @@ void tiny_others_make(const char *store)
     struct sl_err err;
     struct sl_engine *engine = sl_engine_create(&(struct sl_engine_options){.threads = 1}, &err);
     cr_assert(engine, "%s", err.text);
-    make_gated(engine, store, RAW, "bytes", TINY_TEXT);
+    make_gated(engine, store, RAW, "bytes", TINY_TEXT, SEED);
     cr_assert_eq(TINY_TEXT[0], '\n');
-    make_gated(engine, store, FLAT, "characters", &TINY_TEXT[1]);
+    make_gated(engine, store, FLAT, "characters", &TINY_TEXT[1], SEED);
+    sl_engine_destroy(engine);
+}
+
+void tiny_seeded_make(const char *store, const char *name, unsigned seed)
+{
+    struct sl_err err;
+    struct sl_engine *engine = sl_engine_create(&(struct sl_engine_options){.threads = 1}, &err);
+    cr_assert(engine, "%s", err.text);
+    make_gated(engine, store, name, "characters", TINY_TEXT, seed);
     sl_engine_destroy(engine);
 }
 
@@ -175,7 +186,7 @@ void tiny_classifiers_make(const char *store)
     const struct sl_engine_options options = {.threads = 1};
     struct sl_engine *engine = sl_engine_create(&options, &err);
     cr_assert(engine, "%s", err.text);
-    make_gated(engine, store, MOOD, "characters", TINY_TEXT);
+    make_gated(engine, store, MOOD, "characters", TINY_TEXT, SEED);
     tiny_plain_make(engine, store);
     sl_engine_destroy(engine);
 }

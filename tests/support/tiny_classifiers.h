@@ -31,5 +31,8 @@ void tiny_labelled_make(const char *store, const char *name, const char *const *
 /* Makes <store>/raw/4 and <store>/flat/4. */
 void tiny_others_make(const char *store);
 
+/* Makes <store>/<name>/4: as mood, with other values for every seed. */
+void tiny_seeded_make(const char *store, const char *name, unsigned seed);
+
 /* Makes <store>/mood/4 and <store>/plain/4. */
 void tiny_classifiers_make(const char *store);

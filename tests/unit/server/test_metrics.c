@@ -61,6 +61,28 @@ Test(metrics, exposition)
     sv_metrics_destroy(metrics);
 }
 
+Test(metrics, a_version_that_is_dropped_is_gone)
+{
+    struct sv_metrics *metrics = make();
+    struct sl_buffer out = {0};
+    const char *const old[] = {"/predict", "m", "1", "200", "ok"};
+    const char *const current[] = {"/predict", "m", "2", "200", "ok"};
+    sv_metrics_count(metrics, SV_METRIC_REQUESTS, old);
+    sv_metrics_count(metrics, SV_METRIC_REQUESTS, current);
+    sv_metrics_count(metrics, SV_METRIC_REQUESTS, current);
+    sv_metric_set(waiting(metrics, "m"), 1);
+    sv_metric_set(waiting(metrics, "other"), 1);
+    sv_metrics_drop_version(metrics, "m", "1");
+    sv_metrics_expose(metrics, &out);
+    cr_assert_not(strstr(out.data, "model=\"m\",version=\"1\""), "%s", out.data);
+    cr_assert(strstr(out.data, "model=\"m\",version=\"2\",code=\"200\",reason=\"ok\"} 2\n"), "%s",
+              out.data);
+    cr_assert(strstr(out.data, "model=\"other\",version=\"1\"} 1\n"), "%s", out.data);
+    cr_assert_eq(sv_metric_value(waiting(metrics, "m")), 0, "it begins anew");
+    sl_buffer_release(&out);
+    sv_metrics_destroy(metrics);
+}
+
 /* Every line of an exposition is a comment or name{labels} number, and no series comes twice. */
 Test(metrics, every_line_has_the_right_form)
 {

@@ -1,0 +1,203 @@
+/* ctl_registry.c - the commands that change which versions of models are served: versions, load,
+ * unload, label, rollback. */
+#include "base/json_writer.h"
+#include "sluicectl/ctl.h"
+#include "sluicectl/print.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct sl_option no_rows[] = {{0}};
+
+static const char exit_codes[] =
+    "Exit codes: 0 done; 1 the daemon rejected the change, and nothing was changed, or it could\n"
+    "not be reached; 2 invalid command line.\n";
+
+/* Sends a change to the admin listener and prints what came of it. */
+static bool send_change(const struct ctl *ctl, const struct client_request *request,
+                        bool (*print)(const struct sl_buffer *body, struct fault *fault),
+                        struct fault *fault)
+{
+    struct client_response response = {0};
+    struct client *client = ctl_admin_client(ctl, fault);
+    bool good = client && ctl_send(client, request, &response, fault) &&
+                (ctl->json ? print_raw(&response.body, fault) : print(&response.body, fault));
+    client_response_release(&response);
+    client_destroy(client);
+    return good;
+}
+
+static bool check_operands(const struct ctl *ctl, int min, int max, const char *usage,
+                           struct fault *fault)
+{
+    return (ctl->operand_count >= min && ctl->operand_count <= max) ||
+           fault_set(fault, EXIT_USAGE, "%d arguments; expected %s", ctl->operand_count, usage);
+}
+
+/* ---- versions -------------------------------------------------------------------------------- */
+
+static bool run_versions(const struct ctl *ctl, void *values, const char *operand,
+                         struct fault *fault)
+{
+    const struct client_request request = {.path = "/v1/models/{}/versions", .argument = operand};
+    struct client_response response = {0};
+    (void)values;
+    if (!check_operands(ctl, 1, 1, "MODEL", fault))
+        return false;
+    struct client *client = ctl_client(ctl, fault);
+    bool good =
+        client && ctl_send(client, &request, &response, fault) &&
+        (ctl->json ? print_raw(&response.body, fault) : print_versions(&response.body, fault));
+    client_response_release(&response);
+    client_destroy(client);
+    return good;
+}
+
+const struct ctl_command ctl_versions = {.name = "versions",
+                                         .operand = "MODEL",
+                                         .help = "list a model's versions, states and labels",
+                                         .example = "mood",
+                                         .rows = no_rows,
+                                         .run = run_versions};
+
+/* ---- load and unload ------------------------------------------------------------------------- */
+
+/* One version if the operand names it, else the whole model. */
+static bool change_model(const struct ctl *ctl, const char *operand, const char *const *paths,
+                         struct fault *fault)
+{
+    if (!check_operands(ctl, 1, 1, "MODEL[@VERSION]", fault))
+        return false;
+    size_t bytes = strcspn(operand, "@:");
+    char *model = strndup(operand, bytes);
+    if (!model)
+        return fault_no_memory(fault);
+    const struct client_request request = {.path = paths[operand[bytes] != '\0'],
+                                           .argument = model,
+                                           .second = operand[bytes] ? operand + bytes + 1 : NULL,
+                                           .body = "{}"};
+    bool good = send_change(ctl, &request, print_loaded, fault);
+    free(model);
+    return good;
+}
+
+static bool run_load(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+{
+    static const char *const paths[] = {"/v2/repository/models/{}/load",
+                                        "/v2/repository/models/{}/versions/{}/load"};
+    (void)values;
+    return change_model(ctl, operand, paths, fault);
+}
+
+static bool run_unload(const struct ctl *ctl, void *values, const char *operand,
+                       struct fault *fault)
+{
+    static const char *const paths[] = {"/v2/repository/models/{}/unload",
+                                        "/v2/repository/models/{}/versions/{}/unload"};
+    (void)values;
+    return change_model(ctl, operand, paths, fault);
+}
+
+const struct ctl_command ctl_load = {.name = "load",
+                                     .operand = "MODEL",
+                                     .help = "load the highest version of a model, and serve it",
+                                     .example = "mood@7",
+                                     .notes = exit_codes,
+                                     .rows = no_rows,
+                                     .run = run_load};
+
+const struct ctl_command ctl_unload = {.name = "unload",
+                                       .operand = "MODEL",
+                                       .help = "unload a model or, as MODEL@VERSION, a version",
+                                       .example = "mood@7",
+                                       .notes = exit_codes,
+                                       .rows = no_rows,
+                                       .run = run_unload};
+
+/* ---- label and rollback ---------------------------------------------------------------------- */
+
+struct label_arguments {
+    struct sl_given_int weight;
+    bool remove;
+};
+
+static const struct sl_option label_rows[] = {
+    {"weight", "PERCENT", "percentage of the requests without a version that the canary gets [as it was]",
+     SL_OPTION_GIVEN_INT, offsetof(struct label_arguments, weight), 0, 100},
+    {"remove", NULL, "remove the label", SL_OPTION_FLAG, offsetof(struct label_arguments, remove),
+     0, 0},
+    {0}};
+
+static bool set_label(const struct ctl *ctl, const struct label_arguments *a, struct fault *fault)
+{
+    struct sl_buffer body = {0};
+    struct sl_json_writer json = {.out = &body};
+    char *end = NULL;
+    const char *version = ctl->operand_count > 2 ? ctl->operands[2] : NULL;
+    long number = version ? strtol(version, &end, 10) : 0;
+    if (version && (*end || number < 1 || number > 999999999))
+        return fault_set(fault, EXIT_USAGE, "invalid version '%s': a whole number from 1", version);
+    sl_json_begin_object(&json);
+    if (version)
+        sl_json_add_int(sl_json_key(&json, "version"), number);
+    if (a->weight.given)
+        sl_json_add_int(sl_json_key(&json, "weight"), a->weight.value);
+    sl_json_end_object(&json);
+    const struct client_request request = {.method = "PUT",
+                                           .path = "/v1/models/{}/labels/{}",
+                                           .argument = ctl->operands[0],
+                                           .second = ctl->operands[1],
+                                           .body = body.data};
+    bool good =
+        body.failed ? fault_no_memory(fault) : send_change(ctl, &request, print_label, fault);
+    sl_buffer_release(&body);
+    return good;
+}
+
+static bool run_label(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+{
+    const struct label_arguments *a = values;
+    const struct client_request removal = {.method = "DELETE",
+                                           .path = "/v1/models/{}/labels/{}",
+                                           .argument = operand,
+                                           .second = ctl->operands[1]};
+    if (!check_operands(ctl, 2, a->remove ? 2 : 3, "MODEL LABEL [VERSION]", fault))
+        return false;
+    if (a->remove && a->weight.given)
+        return fault_set(fault, EXIT_USAGE, "--weight has no effect with --remove");
+    return a->remove ? send_change(ctl, &removal, print_deleted, fault) : set_label(ctl, a, fault);
+}
+
+const struct ctl_command ctl_label = {
+    .name = "label",
+    .operand = "MODEL",
+    .help = "move a label to a version: MODEL LABEL [VERSION]",
+    .example = "mood canary 7 --weight 10",
+    .takes_many = true,
+    .notes =
+        "The version is loaded if it is not. Without VERSION the label stays where it is: that\n"
+        "changes the weight of `canary`, and keeps `stable` from following the highest version.\n"
+        "Exit codes: 0 done; 1 the daemon rejected the change, and nothing was changed, or it\n"
+        "could not be reached; 2 invalid command line.\n",
+    .rows = label_rows,
+    .values_bytes = sizeof(struct label_arguments),
+    .run = run_label};
+
+static bool run_rollback(const struct ctl *ctl, void *values, const char *operand,
+                         struct fault *fault)
+{
+    const struct client_request request = {
+        .path = "/v1/models/{}/rollback", .argument = operand, .body = ""};
+    (void)values;
+    return check_operands(ctl, 1, 1, "MODEL", fault) &&
+           send_change(ctl, &request, print_label, fault);
+}
+
+const struct ctl_command ctl_rollback = {.name = "rollback",
+                                         .operand = "MODEL",
+                                         .help = "serve the version before the last one again",
+                                         .example = "mood",
+                                         .notes = exit_codes,
+                                         .rows = no_rows,
+                                         .run = run_rollback};
