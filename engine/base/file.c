@@ -275,6 +275,18 @@ bool sl_directory_publish(const char *tmp, const char *path, struct sl_err *err)
     return sync_parent(path, err) && (!replaced || sl_directory_remove(tmp, err));
 }
 
+bool sl_directory_publish_new(const char *tmp, const char *path, struct sl_err *err)
+{
+    assert(tmp);
+    assert(path);
+    if (!sync_directory(tmp, err))
+        return false;
+    if (renameat2(AT_FDCWD, tmp, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+        return sync_parent(path, err);
+    return errno == EEXIST ? sl_fail(err, SL_BUSY, "'%s' exists already", path)
+                           : fail_errno(err, "rename to", path);
+}
+
 static bool remove_entry(int fd, const char *path, const char *name, struct sl_err *err)
 {
     if (unlinkat(fd, name, 0) == 0 || errno == ENOENT)

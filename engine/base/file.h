@@ -29,5 +29,7 @@ bool sl_directory_make(const char *path, struct sl_err *err) SL_MUST_CHECK;
 /* fsyncs the files of a finished directory, renames it from tmp to path, fsyncs the parent. An
  * existing directory at path is replaced atomically and then removed. */
 bool sl_directory_publish(const char *tmp, const char *path, struct sl_err *err) SL_MUST_CHECK;
+/* The same to a path that must be free; SL_BUSY, with tmp as it was, if there is something. */
+bool sl_directory_publish_new(const char *tmp, const char *path, struct sl_err *err) SL_MUST_CHECK;
 /* Removes a directory and the plain files in it (no deeper). A missing one is fine. */
 bool sl_directory_remove(const char *path, struct sl_err *err) SL_MUST_CHECK;

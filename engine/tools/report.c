@@ -2,6 +2,7 @@
 #include "tools/report.h"
 
 #include "base/clock.h"
+#include "base/int_util.h"
 #include "checkpoint/json.h"
 #include "checkpoint/manifest.h"
 #include "tools/report_data.h"
@@ -16,12 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STEPS_BETWEEN_LINES = 50 };
+/* A line every 50 steps; short runs have about a hundred lines. */
+enum { STEPS_BETWEEN_LINES = 50, LINES_OF_SHORT_RUN = 100 };
 
 struct report {
     FILE *log;
     bool terminal, line_open;
-    double drawn; /* when the live line was last drawn */
+    double drawn;   /* when the live line was last drawn */
+    int64_t tokens; /* trained on by this process */
     struct sl_train_progress last;
 };
 
@@ -52,8 +55,9 @@ static json_int_t peak_memory(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (json_int_t)usage.ru_maxrss * 1024 : 0;
 }
 
-static json_t *event_object(const struct sl_train_progress *s)
+static json_t *event_object(const struct report *r)
 {
+    const struct sl_train_progress *s = &r->last;
     static const char *const names[] = {"step", "evaluated", "saved"};
     json_t *o = json_object();
     put(o, "event", json_string(names[s->event]));
@@ -64,6 +68,7 @@ static json_t *event_object(const struct sl_train_progress *s)
     put(o, "gate_mean", number(s->gate_mean));
     put(o, "learning_rate", number(s->learning_rate));
     put(o, "grad_norm", number(s->grad_norm));
+    put(o, "trained_tokens", json_integer((json_int_t)r->tokens));
     put(o, "tokens_per_second", number(s->tokens_per_second));
     put(o, "seconds", number(s->seconds));
     put(o, "seconds_left", number(s->seconds_left));
@@ -144,11 +149,16 @@ static void on_terminal(struct report *r, const struct sl_train_progress *s)
 void report_event(void *report, const struct sl_train_progress *s)
 {
     struct report *r = report;
+    int between = s->steps < LINES_OF_SHORT_RUN
+                      ? 1
+                      : sl_min(STEPS_BETWEEN_LINES, s->steps / LINES_OF_SHORT_RUN);
     r->last = *s;
+    if (s->event == SL_TRAIN_STEPPED)
+        r->tokens += s->tokens;
     if (r->terminal)
         on_terminal(r, s);
-    if (s->event != SL_TRAIN_STEPPED || s->step % STEPS_BETWEEN_LINES == 0)
-        write_line(r, event_object(s));
+    if (s->event != SL_TRAIN_STEPPED || s->step % between == 0)
+        write_line(r, event_object(r));
 }
 
 static void write_begin(struct report *r, const struct sl_trainer *trainer)
@@ -177,6 +187,13 @@ static void print_begin(const struct sl_trainer *trainer)
     report_data_print(trainer);
 }
 
+/* Ends a line that a killed process began. */
+static void end_cut_line(FILE *log)
+{
+    if (fseek(log, -1, SEEK_END) == 0 && fgetc(log) != '\n')
+        (void)fputc('\n', log);
+}
+
 struct report *report_open(const struct sl_trainer *trainer, const char *run, bool json,
                            struct sl_err *err)
 {
@@ -192,12 +209,13 @@ struct report *report_open(const struct sl_trainer *trainer, const char *run, bo
     }
     r->terminal = !json && isatty(STDOUT_FILENO);
     r->last = *sl_trainer_progress(trainer);
-    r->log = fopen(path, "ae");
+    r->log = fopen(path, "a+e");
     if (!r->log) {
         sl_fail(err, SL_IO, "cannot append to '%s': %s", path, strerrordesc_np(errno));
         free(r);
         return NULL;
     }
+    end_cut_line(r->log);
     write_begin(r, trainer);
     if (r->terminal)
         print_begin(trainer);

@@ -8,6 +8,7 @@
 #include "tools/model_path.h"
 #include "tools/report.h"
 #include "tools/tools.h"
+#include "train/data_options.h"
 #include "train/trainer.h"
 
 #include <inttypes.h>
@@ -37,22 +38,10 @@ static const struct sl_option train_rows[] = {
      SOURCE(validation), 0, 0},
     {"labels", "FILE", "all labels, one per line: label, or label TAB name [those in --data]",
      SL_OPTION_STRING, SOURCE(labels), 0, 0},
-    {"label", "COLUMN", "column of the label: a name, or a number from 1 [label]", SL_OPTION_STRING,
-     SOURCE(columns.label), 0, 0},
-    {"text", "COLUMNS", "columns of the text, joined if several, as in title,body [text]",
-     SL_OPTION_STRING, SOURCE(columns.text), 0, 0},
-    {"format", "NAME", "file format: tsv, csv or jsonl [from the file name]", SL_OPTION_STRING,
-     SOURCE(columns.format), 0, 0},
-    {"tokenizer", "KIND",
-     "characters, bytes, words or wordpiece [--corpus: characters; --data: words]",
-     SL_OPTION_STRING, SOURCE(tokenizer), 0, 0},
+    SL_DATA_OPTIONS(SOURCE),
     {"vocab-file", "FILE",
      "vocabulary, one token per line, as `sluice vocab` writes it [learnt from the texts]",
      SL_OPTION_STRING, SOURCE(vocabulary), 0, 0},
-    {"vocab-size", "N", "vocabulary size to learn [tokens, 30000]", SL_OPTION_INT,
-     SOURCE(vocabulary_size), 8, SL_VOCAB_MAX},
-    {"cased", NULL, "keep case and accents; the default is to remove them", SL_OPTION_FLAG,
-     SOURCE(cased), 0, 0},
     {"truncate", "SIDE", "side from which to cut texts that are too long: left or right [right]",
      SL_OPTION_STRING, offsetof(struct arguments, truncate), 0, 0},
     {"init-from", "DIR",

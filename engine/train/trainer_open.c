@@ -1,8 +1,11 @@
 /* trainer_open.c - a trainer from names and texts: defaults, checks, hyper-parameters by name. */
 #include "checkpoint/checkpoint.h"
+#include "train/data_options.h"
 #include "train/trainer.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { NAME_MAX_BYTES = 64 };
 
@@ -42,23 +45,114 @@ void sl_train_options_complete(struct sl_train_options *t)
         h->steps = standard.steps;
 }
 
+/* A hyper-parameter, and the struct that its row refers to. */
+struct hyperparameter {
+    const struct sl_param *row; /* NULL: there is none of this name */
+    void *values;
+    char name[NAME_MAX_BYTES];
+};
+
+static struct hyperparameter find_hyperparameter(struct sl_train_options *t, const char *name)
+{
+    struct hyperparameter found = {.values = &t->hyperparameters};
+    (void)snprintf(found.name, sizeof found.name, "%s", name);
+    for (char *c = found.name; *c; c++)
+        *c = *c == '-' ? '_' : *c;
+    found.row = sl_param_find(sl_hyperparameter_rows, found.name);
+    if (found.row)
+        return found;
+    found.row = sl_param_find(t->arch->hypers, found.name);
+    found.values = &t->config;
+    return found;
+}
+
 static bool apply_setting(struct sl_train_options *t, const struct sl_setting *setting,
                           struct sl_err *err)
 {
-    char name[NAME_MAX_BYTES];
-    (void)snprintf(name, sizeof name, "%s", setting->name);
-    for (char *c = name; *c; c++)
-        *c = *c == '-' ? '_' : *c;
-    const struct sl_param *row = sl_param_find(sl_hyperparameter_rows, name);
-    if (row)
-        return sl_param_parse(row, &t->hyperparameters, setting->value, err) ||
-               sl_wrap(err, "%s", name);
-    row = sl_param_find(t->arch->hypers, name);
-    if (!row)
-        return sl_fail(err, SL_BAD_INPUT, "unknown hyper-parameter '%s' of %s", setting->name,
+    const struct hyperparameter found = find_hyperparameter(t, setting->name);
+    if (!found.row)
+        return sl_fail(err, SL_BAD_INPUT, "unknown hyper-parameter '%.64s' of %s", setting->name,
                        t->arch->name);
-    return sl_param_parse(row, &t->config, setting->value, err) || sl_wrap(err, "%s", name);
+    return sl_param_parse(found.row, found.values, setting->value, err);
 }
+
+/* ---- checks of single settings --------------------------------------------------------------- */
+
+#define AT(member) offsetof(struct sl_data_sources, member)
+
+static const struct sl_option data_rows[] = {SL_DATA_OPTIONS(AT), {0}};
+
+static const struct sl_option *find_data_row(const char *name)
+{
+    for (const struct sl_option *row = data_rows; row->name; row++) {
+        size_t i = 0;
+        while (name[i] && (name[i] == '_' ? '-' : name[i]) == row->name[i])
+            i++;
+        if (!name[i] && !row->name[i])
+            return row;
+    }
+    return NULL;
+}
+
+static bool check_data_setting(const struct sl_option *row, const struct sl_setting *setting,
+                               struct sl_err *err)
+{
+    if (strcmp(row->name, "tokenizer") == 0)
+        return sl_tokenizer_kind_find(setting->value, err);
+    if (row->kind == SL_OPTION_STRING)
+        return true;
+    bool is_flag = row->kind == SL_OPTION_FLAG;
+    const struct sl_param as_number = {.name = setting->name,
+                                       .help = row->help,
+                                       .kind = is_flag ? SL_FLAG : SL_INTEGER,
+                                       .min = row->min,
+                                       .max = row->max};
+    int number;
+    bool flag;
+    return sl_param_parse(&as_number, is_flag ? (void *)&flag : (void *)&number, setting->value,
+                          err);
+}
+
+bool sl_setting_check(const char *architecture, const struct sl_setting *setting,
+                      struct sl_err *err)
+{
+    struct sl_train_options t;
+    const struct sl_arch *arch = sl_arch_find(architecture);
+    const struct sl_option *row = find_data_row(setting->name);
+    if (!arch)
+        return sl_fail(err, SL_BAD_INPUT, "unknown architecture '%.64s'", architecture);
+    if (row)
+        return check_data_setting(row, setting, err);
+    sl_train_options_init(&t, arch);
+    return apply_setting(&t, setting, err);
+}
+
+double sl_setting_default(const char *architecture, const char *name)
+{
+    struct sl_train_options t;
+    const struct sl_arch *arch = sl_arch_find(architecture);
+    if (!arch)
+        return (double)NAN;
+    sl_train_options_init(&t, arch);
+    const struct hyperparameter found = find_hyperparameter(&t, name);
+    return found.row ? found.row->default_value : (double)NAN;
+}
+
+bool sl_architecture_check(const char *architecture, enum sl_task task, struct sl_err *err)
+{
+    char list[SL_ARCH_LIST];
+    unsigned needed = task == SL_TASK_CLASSIFICATION ? SL_CLASSIFIES : SL_COMPLETES;
+    const struct sl_arch *arch = sl_arch_find(architecture);
+    if (arch && (arch->tasks & needed))
+        return true;
+    (void)sl_arch_list(needed, list);
+    return sl_fail(err, SL_BAD_INPUT,
+                   arch ? "'%.64s' is not for %s; choose one of: %s"
+                        : "unknown architecture '%.64s' for %s; choose one of: %s",
+                   architecture, sl_task_name(task), list);
+}
+
+/* ---- the trainer ----------------------------------------------------------------------------- */
 
 static bool apply_settings(struct sl_train_options *t, const struct sl_trainer_options *o,
                            struct sl_err *err)

@@ -32,6 +32,17 @@ struct sl_setting {
     const char *name, *value;
 };
 
+/* Checks a setting of an architecture before a training is opened. Besides hyper-parameters it
+ * accepts the options of `sluice train` that say how texts are read: label, text, format,
+ * tokenizer, vocab_size and cased (true or false). The error names the setting. */
+SL_PUBLIC bool sl_setting_check(const char *architecture, const struct sl_setting *setting,
+                                struct sl_err *err) SL_MUST_CHECK;
+/* The default of a numeric hyper-parameter; NAN if there is none of this name. */
+SL_PUBLIC double sl_setting_default(const char *architecture, const char *name);
+/* Whether there is such an architecture, and what it can be trained for. */
+SL_PUBLIC bool sl_architecture_check(const char *architecture, enum sl_task task,
+                                     struct sl_err *err) SL_MUST_CHECK;
+
 /* Strings need to live until sl_trainer_open returns. Exactly one of corpus and data is set. */
 struct sl_trainer_options {
     const char *architecture; /* "tsa", "encoder", ... */

@@ -1,0 +1,48 @@
+/* data_options.h - the options that say how labelled texts are read: rows of a table, for `sluice
+ * train` and for settings by name. */
+#pragma once
+
+#include "base/option_parser.h"
+#include "tokenizer/tokenizer.h"
+
+/* place(member): the offset of this member of a struct sl_data_sources. */
+#define SL_DATA_OPTIONS(place)                                                                     \
+    {"label",                                                                                      \
+     "COLUMN",                                                                                     \
+     "column of the label: a name, or a number from 1 [label]",                                    \
+     SL_OPTION_STRING,                                                                             \
+     place(columns.label),                                                                         \
+     0,                                                                                            \
+     0},                                                                                           \
+        {"text",                                                                                   \
+         "COLUMNS",                                                                                \
+         "columns of the text, joined if several, as in title,body [text]",                        \
+         SL_OPTION_STRING,                                                                         \
+         place(columns.text),                                                                      \
+         0,                                                                                        \
+         0},                                                                                       \
+        {"format",                                                                                 \
+         "NAME",                                                                                   \
+         "file format: tsv, csv or jsonl [from the file name]",                                    \
+         SL_OPTION_STRING,                                                                         \
+         place(columns.format),                                                                    \
+         0,                                                                                        \
+         0},                                                                                       \
+        {"tokenizer",                                                                              \
+         "KIND",                                                                                   \
+         "characters, bytes, words or wordpiece [--corpus: characters; --data: words]",            \
+         SL_OPTION_STRING,                                                                         \
+         place(tokenizer),                                                                         \
+         0,                                                                                        \
+         0},                                                                                       \
+        {"vocab-size",                                                                             \
+         "N",                                                                                      \
+         "vocabulary size to learn [tokens, 30000]",                                               \
+         SL_OPTION_INT,                                                                            \
+         place(vocabulary_size),                                                                   \
+         8,                                                                                        \
+         SL_VOCAB_MAX},                                                                            \
+    {                                                                                              \
+        "cased", NULL, "keep case and accents; the default is to remove them", SL_OPTION_FLAG,     \
+            place(cased), 0, 0                                                                     \
+    }
