@@ -7,6 +7,7 @@
 #include "core/metrics.h"
 #include "core/options.h"
 #include "http/listeners.h"
+#include "jobs/jobs.h"
 #include "registry/registry.h"
 #include "serve/scheduler.h"
 #include "state/audit.h"
@@ -204,10 +205,19 @@ static bool open_state(struct daemon *daemon, struct sl_err *err)
 static void close_state(struct daemon *daemon)
 {
     struct sv_server *server = &daemon->server;
-    sv_worker_stop(server->worker);
     sv_file_store_close(server->files);
     sv_audit_close(server->audit);
     sv_state_close(server->state);
+}
+
+/* After the models are loaded: a job may go on by loading another one. */
+static bool start_jobs(struct daemon *daemon, struct sl_err *err)
+{
+    struct sv_server *server = &daemon->server;
+    if (!server->state)
+        return true;
+    server->jobs = sv_jobs_open(server, err);
+    return (server->jobs && sv_jobs_start(server->jobs, err)) || sl_wrap(err, "state");
 }
 
 static bool start_scheduler(struct daemon *daemon, struct sl_err *err)
@@ -282,7 +292,8 @@ static bool build(struct daemon *daemon, struct sl_err *err)
         return sl_fail(err, SL_IO, "cannot get random numbers: %s", strerrordesc_np(errno));
     bool built = open_listeners(daemon, err) && start_engine(daemon, err) &&
                  open_state(daemon, err) && (server->metrics = sv_metrics_create(err)) &&
-                 start_scheduler(daemon, err) && load_models(daemon, err);
+                 start_scheduler(daemon, err) && load_models(daemon, err) &&
+                 start_jobs(daemon, err);
     if (!built)
         return false;
     record_build_metrics(daemon);
@@ -294,6 +305,8 @@ static void tear_down(struct daemon *daemon)
 {
     sv_listeners_close(daemon->listeners);
     sv_keys_destroy(daemon->server.keys);
+    sv_worker_stop(daemon->server.worker); /* its tasks may concern jobs, */
+    sv_jobs_close(daemon->server.jobs); /* and these ask the registry, which asks the scheduler */
     sv_scheduler_stop(daemon->server.scheduler); /* requests give their versions back */
     sv_registry_stop(daemon->server.registry);   /* its changes are audited */
     close_state(daemon);
@@ -395,6 +408,7 @@ static void drain(struct daemon *daemon)
     struct sv_error error;
     leave(daemon, &forced);
     atomic_store(&daemon->server.phase, SV_PHASE_DRAINING);
+    sv_jobs_stop(daemon->server.jobs); /* trainers save their state meanwhile */
     if (!wait_for_requests(daemon, daemon->options.drain_timeout, &forced)) {
         (void)sv_fail(&error, SV_DRAINING, NULL,
                       "The server shut down before the request finished.");

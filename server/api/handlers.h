@@ -26,6 +26,17 @@ enum sv_progress sv_handle_file_content(struct sv_request *request); /* .../cont
 enum sv_progress sv_handle_file_delete(struct sv_request *request);  /* DELETE /v1/files/{id} */
 enum sv_progress sv_handle_audit(struct sv_request *request);        /* GET /v1/audit */
 
+/* Training jobs, in the format of OpenAI's fine-tuning API. */
+enum sv_progress sv_handle_job_create(struct sv_request *request); /* POST /v1/fine_tuning/jobs */
+enum sv_progress sv_handle_jobs(struct sv_request *request);       /* GET /v1/fine_tuning/jobs */
+enum sv_progress sv_handle_job(struct sv_request *request);        /* GET .../{id} */
+enum sv_progress sv_handle_job_cancel(struct sv_request *request); /* POST .../{id}/cancel */
+enum sv_progress sv_handle_job_pause(struct sv_request *request);  /* POST .../{id}/pause */
+enum sv_progress sv_handle_job_resume(struct sv_request *request); /* POST .../{id}/resume */
+enum sv_progress sv_handle_job_events(struct sv_request *request); /* GET .../{id}/events */
+enum sv_progress sv_handle_job_checkpoints(
+    struct sv_request *request); /* GET .../{id}/checkpoints */
+
 /* Text Embeddings Inference: bare, and under /models/{name}. */
 enum sv_progress sv_handle_predict(struct sv_request *request); /* POST /predict, /, /invocations */
 enum sv_progress sv_handle_hf(struct sv_request *request);      /* POST /hf/{name} */

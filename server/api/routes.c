@@ -5,6 +5,8 @@
 
 #include "sluice/engine.h"
 
+#define JOBS "/v1/fine_tuning/jobs"
+
 static const struct sv_route routes[] = {
     {"GET", "/", SV_SCOPE_OPEN, SV_ON_BOTH, SV_API_TEI, sv_handle_root},
     {"GET", "/metrics", SV_SCOPE_METRICS, SV_ON_BOTH, SV_API_PLAIN, sv_handle_metrics},
@@ -32,6 +34,16 @@ static const struct sv_route routes[] = {
      sv_handle_file_content},
     {"DELETE", "/v1/files/{id}", SV_SCOPE_TRAIN, SV_ON_BOTH, SV_API_OPENAI, sv_handle_file_delete},
     {"GET", "/v1/audit", SV_SCOPE_ADMIN, SV_ON_BOTH, SV_API_OPENAI, sv_handle_audit},
+
+    {"POST", JOBS, SV_SCOPE_TRAIN, SV_ON_BOTH, SV_API_OPENAI, sv_handle_job_create},
+    {"GET", JOBS, SV_SCOPE_TRAIN, SV_ON_BOTH, SV_API_OPENAI, sv_handle_jobs},
+    {"GET", JOBS "/{id}", SV_SCOPE_TRAIN, SV_ON_BOTH, SV_API_OPENAI, sv_handle_job},
+    {"POST", JOBS "/{id}/cancel", SV_SCOPE_TRAIN, SV_ON_BOTH, SV_API_OPENAI, sv_handle_job_cancel},
+    {"POST", JOBS "/{id}/pause", SV_SCOPE_TRAIN, SV_ON_BOTH, SV_API_OPENAI, sv_handle_job_pause},
+    {"POST", JOBS "/{id}/resume", SV_SCOPE_TRAIN, SV_ON_BOTH, SV_API_OPENAI, sv_handle_job_resume},
+    {"GET", JOBS "/{id}/events", SV_SCOPE_TRAIN, SV_ON_BOTH, SV_API_OPENAI, sv_handle_job_events},
+    {"GET", JOBS "/{id}/checkpoints", SV_SCOPE_TRAIN, SV_ON_BOTH, SV_API_OPENAI,
+     sv_handle_job_checkpoints},
 
     {"POST", "/predict", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_TEI, sv_handle_predict},
     {"POST", "/", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_TEI, sv_handle_predict},

@@ -90,6 +90,16 @@ enum {
     SV_JSON_LINE_BYTES_MAX = 4 << 20, /* of a file in JSON Lines */
     SV_AUDIT_BYTES_MAX = 4096,        /* one entry of the audit log */
 
+    SV_JOBS_ENDED_MAX = 1000,       /* kept; then the oldest are forgotten */
+    SV_JOBS_RUNNING_MAX = 16,       /* largest value of the option jobs_running */
+    SV_JOB_EVENTS_MAX = 10000,      /* of one job */
+    SV_JOB_EVENTS_OF_A_KIND = 1000, /* aimed at, however many steps a job has */
+    SV_JOB_STOP_SECONDS = 30,       /* for a trainer to save its state when the daemon ends */
+    SV_IDEMPOTENCY_SECONDS = 24 * 3600,
+    SV_IDEMPOTENCY_KEY_MAX = 255, /* bytes */
+    SV_IDEMPOTENCY_KEYS_MAX = 1024,
+    SV_JOB_POLL_MS = 50, /* how often trainers are looked after */
+
     SV_SERIES_MAX = 1024, /* label combinations of one metric */
 
     SV_IDLE_MS = 500, /* longest sleep of the scheduler and of the watcher */

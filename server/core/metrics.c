@@ -341,6 +341,24 @@ void sv_metrics_drop_version(struct sv_metrics *metrics, const char *model, cons
     pthread_rwlock_unlock(&metrics->lock);
 }
 
+void sv_metrics_drop(struct sv_metrics *metrics, enum sv_metric metric, const char *const *values)
+{
+    struct family *family = &metrics->families[metric];
+    int count = count_labels(rows[metric].labels);
+    pthread_rwlock_wrlock(&metrics->lock);
+    struct sv_series *series = find(family, hash_values(values, count), values, count);
+    struct sv_series **link = &family->first, *before = NULL;
+    for (; series && *link != series; link = &(*link)->next)
+        before = *link;
+    if (series) {
+        *link = series->next;
+        family->last = series->next ? family->last : before;
+        family->count--;
+        series_destroy(series);
+    }
+    pthread_rwlock_unlock(&metrics->lock);
+}
+
 /* ---- counting -------------------------------------------------------------------------------- */
 
 void sv_metric_add(struct sv_series *series, double by)

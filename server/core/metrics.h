@@ -34,6 +34,8 @@ void sv_metrics_count(struct sv_metrics *metrics, enum sv_metric metric, const c
 /* Removes all series with the labels model and version that have these values. Nobody may keep a
  * pointer to one. */
 void sv_metrics_drop_version(struct sv_metrics *metrics, const char *model, const char *version);
+/* Removes one series, if it is there. Nobody may keep a pointer to it. */
+void sv_metrics_drop(struct sv_metrics *metrics, enum sv_metric metric, const char *const *values);
 
 void sv_metric_add(struct sv_series *series, double by);        /* counters */
 void sv_metric_set(struct sv_series *series, double value);     /* gauges */

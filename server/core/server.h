@@ -14,6 +14,7 @@ struct sv_state;
 struct sv_audit_log;
 struct sv_worker;
 struct sv_file_store;
+struct sv_jobs;
 struct sl_buffer;
 
 enum sv_phase {
@@ -29,10 +30,11 @@ struct sv_server {
     struct sv_metrics *metrics;
     struct sv_registry *registry;
     struct sv_scheduler *scheduler;
-    struct sv_state *state; /* NULL, as are the next three: the option state is empty */
+    struct sv_state *state; /* NULL, as are the next four: the option state is empty */
     struct sv_audit_log *audit;
     struct sv_worker *worker;
     struct sv_file_store *files;
+    struct sv_jobs *jobs;
     _Atomic enum sv_phase phase;
     atomic_int requests_open;      /* their head was received, their response is not finished */
     atomic_int requests_in_flight; /* received in full; their response is not finished */

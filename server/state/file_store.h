@@ -17,7 +17,7 @@ struct sv_server;
 struct sv_file_store;
 struct sv_upload;
 
-enum { SV_FILE_ID_MAX = 32, SV_FILE_NAME_MAX = 256 }; /* with the NUL */
+enum { SV_FILE_ID_MAX = 32, SV_FILE_NAME_MAX = 256, SV_FILE_EXTENSION_MAX = 16 }; /* with NUL */
 
 /* Brings the index up to date with the directories. State and server must outlive it; the limits
  * are the server's options. */
@@ -43,6 +43,15 @@ bool sv_file_describe(struct sv_file_store *store, const char *id, const char *p
 int sv_file_open(struct sv_file_store *store, const char *id, int64_t *bytes,
                  struct sv_error *error);
 bool sv_file_delete(struct sv_file_store *store, const char *id, struct sv_error *error);
+
+/* Publishes a file that the daemon made under an id of its own: file-0123456789abcdef. Again is
+ * fine. */
+bool sv_file_put(struct sv_file_store *store, const char *id, const char *filename,
+                 const char *purpose, const struct sl_buffer *content, struct sv_error *error);
+
+/* The format that the name of a data file ends with, and its compression: ".jsonl.gz". NULL: it has
+ * none that training reads. */
+const char *sv_file_extension(const char *filename, char extension[static SV_FILE_EXTENSION_MAX]);
 
 struct sv_file_info {
     char path[SV_STATE_PATH_MAX + 64]; /* of the content */

@@ -56,7 +56,8 @@ static bool open_content(struct sv_upload *upload, struct sl_err *err)
     return upload->fd >= 0 || sl_fail(err, SL_IO, "create '%s': %s", path, strerrordesc_np(errno));
 }
 
-struct sv_upload *sv_upload_begin(struct sv_file_store *store, struct sv_error *error)
+static struct sv_upload *begin_as(struct sv_file_store *store, const char *id,
+                                  struct sv_error *error)
 {
     struct sl_err err;
     struct sv_upload *upload = calloc(1, sizeof *upload);
@@ -66,8 +67,7 @@ struct sv_upload *sv_upload_begin(struct sv_file_store *store, struct sv_error *
     }
     upload->store = store;
     upload->fd = -1;
-    (void)snprintf(upload->id, sizeof upload->id, "file-%016llx",
-                   (unsigned long long)sv_next_id(store->server));
+    (void)snprintf(upload->id, sizeof upload->id, "%s", id);
     (void)snprintf(upload->directory, sizeof upload->directory, "%s/tmp/%s",
                    sv_state_directory(store->state), upload->id);
     bool ok = true;
@@ -83,6 +83,13 @@ struct sv_upload *sv_upload_begin(struct sv_file_store *store, struct sv_error *
         return upload;
     sv_upload_destroy(upload);
     return NULL;
+}
+
+struct sv_upload *sv_upload_begin(struct sv_file_store *store, struct sv_error *error)
+{
+    char id[SV_FILE_ID_MAX];
+    (void)snprintf(id, sizeof id, "file-%016llx", (unsigned long long)sv_next_id(store->server));
+    return begin_as(store, id, error);
 }
 
 static bool check_size(struct sv_upload *upload, size_t count, struct sv_error *error)
@@ -148,6 +155,18 @@ static const char *format_of(const char *name, bool *is_compressed)
         if (ends_with(name, bytes, formats[i]))
             return formats[i];
     return NULL;
+}
+
+const char *sv_file_extension(const char *filename, char extension[static SV_FILE_EXTENSION_MAX])
+{
+    bool is_compressed;
+    const char *format = format_of(filename, &is_compressed);
+    if (!format)
+        return NULL;
+    (void)snprintf(extension, SV_FILE_EXTENSION_MAX, "%s%s",
+                   strcmp(format, ".json") == 0 ? ".jsonl" : format,
+                   is_compressed ? filename + strlen(filename) - 3 : "");
+    return extension;
 }
 
 /* What is certain to be useless is refused at once; training reads the rest in full. */
@@ -223,6 +242,29 @@ bool sv_upload_finish(struct sv_upload *upload, const char *filename, const char
         sl_buffer_append(object, text.data, text.bytes);
     }
     sl_buffer_release(&text);
+    return ok;
+}
+
+bool sv_file_put(struct sv_file_store *store, const char *id, const char *filename,
+                 const char *purpose, const struct sl_buffer *content, struct sv_error *error)
+{
+    char path[SV_FILE_PATH_MAX];
+    struct sl_err err;
+    struct sl_buffer object = {0};
+    sv_file_path(store, id, "file.json", path);
+    if (access(path, F_OK) == 0)
+        return true;
+    struct sv_upload *upload = begin_as(store, id, error);
+    bool ok = upload && sv_upload_write(upload, content->data, content->bytes, error);
+    if (ok) {
+        write_object(upload, filename, purpose, &object);
+        ok = (sl_buffer_check(&object, &err) && publish(upload, object.data, &err)) ||
+             sv_file_fail_disk(&err, error);
+    }
+    if (ok)
+        atomic_fetch_add(&store->count, 1);
+    sv_upload_destroy(upload);
+    sl_buffer_release(&object);
     return ok;
 }
 

@@ -1,0 +1,190 @@
+/* job_events.c - events and checkpoints of a job: events.jsonl and the index.
+ *
+ * A line of events.jsonl has the event, and up to where log.jsonl had been read when it was
+ * written. So after a crash no line of the log becomes an event twice, and none is left out. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json_writer.h"
+#include "core/log.h"
+#include "jobs/job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MESSAGE_MAX = 1024, EVENT_ID_MAX = 64 };
+
+static const char line_start[] = "{\"offset\":", event_start[] = ",\"event\":",
+                  id_start[] = "{\"id\":\"";
+
+static void put_event(struct sv_jobs *jobs, const struct sv_job *job, const char *id,
+                      const char *event)
+{
+    struct sl_err err;
+    if (!sv_state_put(jobs->server->state, SV_EVENTS, id, job->spec.id, event, &err))
+        SV_LOG(SV_LOG_ERROR, "an event could not be indexed", sv_str("job", job->spec.id),
+               sv_str("reason", err.text));
+    atomic_fetch_add(&jobs->revision, 1);
+}
+
+static void append_line(struct sv_jobs *jobs, const struct sv_job *job, const char *event)
+{
+    char path[PATH_MAX];
+    struct sl_buffer line = {0};
+    sl_buffer_printf(&line, "%s%lld%s%s}\n", line_start, (long long)job->run.log_offset,
+                     event_start, event);
+    sv_job_path(jobs, job, "events.jsonl", path);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    bool written =
+        fd >= 0 && !line.failed && write(fd, line.data, line.bytes) == (ssize_t)line.bytes;
+    if (!written)
+        SV_LOG(SV_LOG_ERROR, "an event could not be written", sv_str("job", job->spec.id),
+               sv_str("reason", strerrordesc_np(errno)));
+    if (fd >= 0)
+        (void)close(fd);
+    sl_buffer_release(&line);
+}
+
+static void write_event(const char *id, const char *level, const char *message, const char *data,
+                        struct sl_buffer *out)
+{
+    struct sl_json_writer writer = {.out = out}, *json = &writer;
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "id"), id);
+    sl_json_add_string(sl_json_key(json, "object"), "fine_tuning.job.event");
+    sl_json_add_int(sl_json_key(json, "created_at"), sl_wall_ns() / 1000000000);
+    sl_json_add_string(sl_json_key(json, "level"), level);
+    sl_json_add_string(sl_json_key(json, "message"), message);
+    sl_json_add_string(sl_json_key(json, "type"), data ? "metrics" : "message");
+    if (data)
+        sl_json_add_raw(sl_json_key(json, "data"), data, strlen(data));
+    else
+        sl_json_add_raw(sl_json_key(json, "data"), "{}", 2);
+    sl_json_end_object(json);
+}
+
+void sv_job_event(struct sv_jobs *jobs, struct sv_job *job, const char *level, const char *data,
+                  const char *format, ...)
+{
+    char message[MESSAGE_MAX], id[EVENT_ID_MAX];
+    struct sl_buffer event = {0};
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(message, sizeof message, format, list);
+    va_end(list);
+    /* The last events of a job say how it ended. */
+    if (job->events >= SV_JOB_EVENTS_MAX && !sv_job_phase_has_ended(job->phase))
+        return;
+    (void)snprintf(id, sizeof id, "ftevent-%s-%06d", job->spec.id + strlen("ftjob-"),
+                   ++job->events);
+    write_event(id, level, message, data, &event);
+    if (!event.failed) {
+        append_line(jobs, job, event.data);
+        put_event(jobs, job, id, event.data);
+    }
+    sl_buffer_release(&event);
+}
+
+/* ---- after a restart ------------------------------------------------------------------------- */
+
+/* One line; false if it was cut short. */
+static bool load_line(struct sv_jobs *jobs, struct sv_job *job, const char *line, size_t bytes)
+{
+    char id[EVENT_ID_MAX], *rest;
+    size_t start = sizeof line_start - 1;
+    if (bytes < start || memcmp(line, line_start, start) != 0 || line[bytes - 1] != '}')
+        return false;
+    long long offset = strtoll(line + start, &rest, 10);
+    if (strncmp(rest, event_start, sizeof event_start - 1) != 0)
+        return false;
+    const char *event = rest + sizeof event_start - 1;
+    if (strncmp(event, id_start, sizeof id_start - 1) != 0)
+        return false;
+    (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(event + sizeof id_start - 1, "\""),
+                   event + sizeof id_start - 1);
+    struct sl_buffer text = {0};
+    sl_buffer_append(&text, event, (size_t)(line + bytes - 1 - event));
+    if (!text.failed)
+        put_event(jobs, job, id, text.data);
+    sl_buffer_release(&text);
+    job->run.event_offset = offset;
+    job->events++;
+    return true;
+}
+
+/* A line cut short by a crash is cut off. */
+static void truncate_events(const char *path, size_t bytes)
+{
+    if (truncate(path, (off_t)bytes) != 0)
+        SV_LOG(SV_LOG_WARN, "truncate", sv_str("path", path),
+               sv_str("reason", strerrordesc_np(errno)));
+}
+
+bool sv_job_events_load(struct sv_jobs *jobs, struct sv_job *job, struct sl_err *err)
+{
+    char path[PATH_MAX];
+    struct sl_map map;
+    sv_job_path(jobs, job, "events.jsonl", path);
+    if (access(path, F_OK) != 0)
+        return true;
+    if (!sl_map_open(&map, path, err))
+        return false;
+    size_t at = 0;
+    while (at < map.size) {
+        const char *stop = memchr(map.data + at, '\n', map.size - at);
+        size_t bytes = stop ? (size_t)(stop - map.data) - at : 0;
+        if (!stop || !load_line(jobs, job, map.data + at, bytes))
+            break;
+        at += bytes + 1;
+    }
+    if (at < map.size)
+        truncate_events(path, at);
+    sl_map_close(&map);
+    return true;
+}
+
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+static void add_measure(struct sl_json_writer *json, const char *name, double value)
+{
+    if (isfinite(value))
+        sl_json_printf(sl_json_key(json, name), "%.6g", value);
+}
+
+void sv_job_checkpoint(struct sv_jobs *jobs, struct sv_job *job)
+{
+    char id[EVENT_ID_MAX], model[2 * SV_MODEL_ID_MAX];
+    struct sl_err err;
+    struct sl_buffer object = {0};
+    struct sl_json_writer writer = {.out = &object}, *json = &writer;
+    const struct sv_job_progress *p = &job->progress;
+    (void)snprintf(id, sizeof id, "ftckpt-%s-%lld", job->spec.id + strlen("ftjob-"),
+                   (long long)p->saved_step);
+    (void)snprintf(model, sizeof model, "%s:ckpt-step-%lld", job->spec.name,
+                   (long long)p->saved_step);
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "id"), id);
+    sl_json_add_string(sl_json_key(json, "object"), "fine_tuning.job.checkpoint");
+    sl_json_add_int(sl_json_key(json, "created_at"), p->saved_at);
+    sl_json_add_string(sl_json_key(json, "fine_tuned_model_checkpoint"), model);
+    sl_json_add_string(sl_json_key(json, "fine_tuning_job_id"), job->spec.id);
+    sl_json_add_int(sl_json_key(json, "step_number"), p->saved_step);
+    sl_json_begin_object(sl_json_key(json, "metrics"));
+    sl_json_add_int(sl_json_key(json, "step"), p->saved_step);
+    add_measure(json, "train_loss", p->train_loss);
+    add_measure(json, "full_valid_loss", p->validation_loss);
+    add_measure(json, "full_valid_mean_token_accuracy", p->validation_accuracy);
+    sl_json_end_object(json);
+    sl_json_end_object(json);
+    if (!sl_buffer_check(&object, &err) ||
+        !sv_state_put(jobs->server->state, SV_CHECKPOINTS, id, job->spec.id, object.data, &err))
+        SV_LOG(SV_LOG_ERROR, "a checkpoint could not be indexed", sv_str("job", job->spec.id),
+               sv_str("reason", err.text));
+    sl_buffer_release(&object);
+}

@@ -1,0 +1,259 @@
+/* job_request.c - from a request to what a job is: its model, its files, its settings. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "core/options.h"
+#include "core/request.h"
+#include "jobs/job.h"
+#include "registry/registry.h"
+
+#include "sluice/model.h"
+#include "sluice/trainer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+static bool fail_setting(struct sv_error *error, enum sv_error_kind kind, const char *name,
+                         const char *message)
+{
+    char param[SV_PARAM_MAX];
+    (void)snprintf(param, sizeof param, "method.supervised.hyperparameters.%.28s", name);
+    return sv_fail(error, kind, param, "'%s': %s", name, message);
+}
+
+/* A number in bounds. */
+static bool read_number(const struct sv_setting *setting, double min, double max, double *value,
+                        struct sv_error *error)
+{
+    char *end, expected[96];
+    *value = strtod(setting->value, &end);
+    if (end > setting->value && !*end && *value >= min && *value <= max)
+        return true;
+    (void)snprintf(expected, sizeof expected, "expected a number from %g to %g.", min, max);
+    return fail_setting(error, SV_INVALID_VALUE, setting->name, expected);
+}
+
+/* A setting of `sluice train`, perhaps under another name. */
+static bool check_setting(const struct sv_job_spec *spec, const char *as,
+                          const struct sv_setting *setting, struct sv_error *error)
+{
+    struct sl_err err = {0};
+    const struct sl_setting asked = {.name = as, .value = setting->value};
+    return sl_setting_check(spec->architecture, &asked, &err) ||
+           fail_setting(error, SV_INVALID_VALUE, setting->name, err.text);
+}
+
+static bool is_auto(const struct sv_setting *setting)
+{
+    return strcmp(setting->value, "auto") == 0;
+}
+
+static bool check_epochs(struct sv_job_spec *spec, const struct sv_setting *setting,
+                         struct sv_error *error)
+{
+    if (is_auto(setting))
+        return true;
+    if (!spec->classifies)
+        return fail_setting(error, SV_UNSUPPORTED_PARAMETER, setting->name,
+                            "a plain text has no epochs; set 'steps'.");
+    return check_setting(spec, "epochs", setting, error);
+}
+
+static bool check_batch_size(struct sv_job_spec *spec, const struct sv_setting *setting,
+                             struct sv_error *error)
+{
+    return is_auto(setting) || check_setting(spec, "batch_size", setting, error);
+}
+
+static bool check_multiplier(struct sv_job_spec *spec, const struct sv_setting *setting,
+                             struct sv_error *error)
+{
+    double value;
+    if (is_auto(setting))
+        return true;
+    if (sv_setting_find(&spec->hyperparameters, "learning_rate"))
+        return fail_setting(error, SV_INVALID_VALUE, setting->name,
+                            "give it or 'learning_rate', not both.");
+    return read_number(setting, 1e-3, 1e3, &value, error);
+}
+
+static bool check_flag(struct sv_job_spec *spec, const struct sv_setting *setting,
+                       struct sv_error *error)
+{
+    (void)spec;
+    return strcmp(setting->value, "true") == 0 || strcmp(setting->value, "false") == 0 ||
+           fail_setting(error, SV_INVALID_VALUE, setting->name, "expected true or false.");
+}
+
+static bool check_promotion(struct sv_job_spec *spec, const struct sv_setting *setting,
+                            struct sv_error *error)
+{
+    static const char *const names[] = {[SV_PROMOTE_NEVER] = "never",
+                                        [SV_PROMOTE_IF_BETTER] = "if_better",
+                                        [SV_PROMOTE_CANARY] = "canary"};
+    size_t i = 0;
+    while (i < sizeof names / sizeof names[0] && strcmp(names[i], setting->value) != 0)
+        i++;
+    if (i == sizeof names / sizeof names[0])
+        return fail_setting(error, SV_INVALID_VALUE, setting->name,
+                            "expected \"never\", \"if_better\" or \"canary\".");
+    spec->promotion = (enum sv_promotion)i;
+    return spec->promotion != SV_PROMOTE_IF_BETTER || !spec->classifies || spec->validation[0] ||
+           fail_setting(error, SV_INVALID_VALUE, setting->name,
+                        "\"if_better\" needs a 'validation_file' to measure both versions on.");
+}
+
+static bool check_margin(struct sv_job_spec *spec, const struct sv_setting *setting,
+                         struct sv_error *error)
+{
+    return read_number(setting, 0, 100, &spec->margin, error);
+}
+
+static bool check_weight(struct sv_job_spec *spec, const struct sv_setting *setting,
+                         struct sv_error *error)
+{
+    double weight = 0;
+    bool ok = read_number(setting, 1, 99, &weight, error);
+    spec->weight = (int64_t)weight;
+    return ok;
+}
+
+static bool refuse_seed(struct sv_job_spec *spec, const struct sv_setting *setting,
+                        struct sv_error *error)
+{
+    (void)spec;
+    return fail_setting(error, SV_INVALID_VALUE, setting->name, "set 'seed' of the job instead.");
+}
+
+/* Settings that are not simply options of `sluice train`. */
+static const struct {
+    const char *name;
+    bool (*check)(struct sv_job_spec *spec, const struct sv_setting *setting,
+                  struct sv_error *error);
+} special[] = {
+    {"n_epochs", check_epochs},
+    {"batch_size", check_batch_size},
+    {"learning_rate_multiplier", check_multiplier},
+    {"save_best", check_flag},
+    {"bf16", check_flag},
+    {"promotion", check_promotion},
+    {"promotion_margin", check_margin},
+    {"promotion_weight", check_weight},
+    {"seed", refuse_seed},
+};
+
+static bool check_one(struct sv_job_spec *spec, const struct sv_setting *setting,
+                      struct sv_error *error)
+{
+    for (size_t i = 0; i < sizeof special / sizeof special[0]; i++)
+        if (strcmp(special[i].name, setting->name) == 0)
+            return special[i].check(spec, setting, error);
+    return check_setting(spec, setting->name, setting, error);
+}
+
+bool sv_job_spec_settings(struct sv_job_spec *spec, struct sv_error *error)
+{
+    enum { CANARY_WEIGHT = 10 };
+
+    const struct sv_settings *settings = &spec->hyperparameters;
+    spec->weight = CANARY_WEIGHT;
+    for (int i = 0; i < settings->count; i++)
+        if (!check_one(spec, &settings->items[i], error))
+            return false;
+    const char *epochs = sv_setting_find(settings, "n_epochs");
+    bool counts_epochs =
+        (epochs && strcmp(epochs, "auto") != 0) || sv_setting_find(settings, "epochs");
+    return !(counts_epochs && sv_setting_find(settings, "steps")) ||
+           fail_setting(error, SV_INVALID_VALUE, "steps", "give it or epochs, not both.");
+}
+
+/* ---- the model ------------------------------------------------------------------------------- */
+
+static bool fail_model(const char *name, const char *list, struct sv_error *error)
+{
+    return sv_fail(error, SV_MODEL_NOT_FOUND, "model",
+                   "'%.96s' is not a loaded model, and no architecture: %s", name, list);
+}
+
+/* Fine-tunes a version that is loaded. */
+static bool find_base(struct sv_jobs *jobs, const char *name, const char *why,
+                      struct sv_job_spec *spec, struct sv_error *error)
+{
+    char path[2 * PATH_MAX];
+    struct sv_model_ref *ref = sv_registry_acquire(jobs->server->registry, name, SV_SHARE_MAX);
+    if (!ref)
+        return fail_model(name, why, error);
+    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    bool same = (info->task == SL_TASK_CLASSIFICATION) == spec->classifies;
+    (void)snprintf(spec->model, sizeof spec->model, "%s", sv_model_ref_id(ref));
+    (void)snprintf(spec->architecture, sizeof spec->architecture, "%s", info->architecture);
+    (void)snprintf(spec->base, sizeof spec->base, "%s/%s", sv_model_ref_name(ref),
+                   sv_model_ref_version(ref));
+    (void)snprintf(spec->name, sizeof spec->name, "%s", sv_model_ref_name(ref));
+    sv_model_ref_release(ref);
+    if (!same)
+        return sv_fail(error, SV_INVALID_VALUE, "training_file",
+                       spec->classifies
+                           ? "'%s' is a language model; train it on a text (.txt)."
+                           : "'%s' is a classifier; train it on labelled texts (.jsonl, .tsv, "
+                             ".csv).",
+                       spec->model);
+    (void)snprintf(path, sizeof path, "%s/%s", jobs->server->options->store, spec->base);
+    return access(path, R_OK) == 0 || sv_fail(error, SV_MODEL_NOT_FOUND, "model",
+                                              "'%s' is no longer in the store.", spec->model);
+}
+
+static bool find_model(struct sv_jobs *jobs, const char *name, struct sv_job_spec *spec,
+                       struct sv_error *error)
+{
+    struct sl_err err = {0}, any = {0};
+    enum sl_task task = spec->classifies ? SL_TASK_CLASSIFICATION : SL_TASK_COMPLETION;
+    if (sl_architecture_check(name, task, &err)) {
+        (void)snprintf(spec->model, sizeof spec->model, "%s", name);
+        (void)snprintf(spec->architecture, sizeof spec->architecture, "%s", name);
+        (void)snprintf(spec->name, sizeof spec->name, "%s", name);
+        return true;
+    }
+    if (sl_architecture_check(name, SL_TASK_CLASSIFICATION, &any) ||
+        sl_architecture_check(name, SL_TASK_COMPLETION, &any))
+        return sv_fail(error, SV_INVALID_VALUE, "model", "%s.", err.text);
+    return find_base(jobs, name, err.text, spec, error);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+bool sv_job_spec_make(struct sv_jobs *jobs, const struct sv_job_params *params,
+                      struct sv_job_spec *spec, struct sv_error *error)
+{
+    uint64_t number = sv_next_id(jobs->server);
+    const char *validation = params->validation_file.data;
+    (void)snprintf(spec->id, sizeof spec->id, "ftjob-%016llx", (unsigned long long)number);
+    spec->created_ns = sl_wall_ns();
+    spec->hyperparameters = params->hyperparameters;
+    spec->metadata = params->metadata;
+    spec->seed = params->seed_given ? params->seed : (int64_t)(number & INT32_MAX);
+    (void)snprintf(spec->training_file, sizeof spec->training_file, "%s",
+                   params->training_file.data);
+    if (!sv_job_data_find(jobs, spec->training_file, "training_file", "data", spec, spec->data,
+                          error))
+        return false;
+    if (validation && !spec->classifies)
+        return sv_fail(error, SV_UNSUPPORTED_PARAMETER, "validation_file",
+                       "'validation_file' is for labelled texts; of a plain text the part "
+                       "'validation_fraction' is held out.");
+    if (validation) {
+        (void)snprintf(spec->validation_file, sizeof spec->validation_file, "%s", validation);
+        if (!sv_job_data_find(jobs, validation, "validation_file", "validation", spec,
+                              spec->validation, error))
+            return false;
+    }
+    if (!find_model(jobs, params->model.data, spec, error))
+        return false;
+    if (params->suffix.data)
+        (void)snprintf(spec->name, sizeof spec->name, "%s", params->suffix.data);
+    return sv_job_spec_settings(spec, error);
+}

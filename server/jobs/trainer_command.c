@@ -1,0 +1,213 @@
+/* trainer_command.c - the command lines of `sluice train` and `sluice eval` for a job. */
+#include "core/options.h"
+#include "jobs/job.h"
+
+#include "sluice/engine.h"
+#include "sluice/trainer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static int count_threads(const struct sv_jobs *jobs)
+{
+    int half = sl_engine_threads(jobs->server->engine) / 2;
+    int64_t asked = jobs->server->options->job_threads;
+    return asked > 0 ? (int)asked : half > 0 ? half : 1;
+}
+
+static void add_engine(const struct sv_jobs *jobs, struct sv_command_line *line)
+{
+    const char *isa = jobs->server->options->isa;
+    sv_command_add(line, "--threads=%d", count_threads(jobs));
+    if (strcmp(isa, "auto") != 0)
+        sv_command_add(line, "--isa=%s", isa);
+}
+
+/* --learning-rate=0.1, as `sluice train` spells a setting. */
+static void add_setting(struct sv_command_line *line, const char *name, const char *value)
+{
+    char option[SV_NAME_BYTES_MAX];
+    (void)snprintf(option, sizeof option, "%s", name);
+    for (char *c = option; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+    sv_command_add(line, "--%s=%s", option, value);
+}
+
+/* On a command line these have no value. */
+static bool is_flag(const char *name)
+{
+    static const char *const flags[] = {"cased", "save_best", "bf16"};
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        if (strcmp(flags[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void add_flag(struct sv_command_line *line, const struct sv_setting *setting)
+{
+    if (strcmp(setting->value, "true") == 0)
+        sv_command_add(line, "--%s",
+                       strcmp(setting->name, "save_best") == 0 ? "save-best" : setting->name);
+}
+
+/* Scales both ends of the schedule, unless its lower end is given. */
+static void add_multiplier(struct sv_command_line *line, const struct sv_job_spec *spec,
+                           const char *value)
+{
+    static const char *const rates[] = {"learning_rate", "min_learning_rate"};
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        char text[32];
+        double usual = sl_setting_default(spec->architecture, rates[i]);
+        (void)snprintf(text, sizeof text, "%.9g", usual * strtod(value, NULL));
+        if (!sv_setting_find(&spec->hyperparameters, rates[i]))
+            add_setting(line, rates[i], text);
+    }
+}
+
+static void add_settings(struct sv_command_line *line, const struct sv_job_spec *spec)
+{
+    for (int i = 0; i < spec->hyperparameters.count; i++) {
+        const struct sv_setting *setting = &spec->hyperparameters.items[i];
+        bool is_rule = strncmp(setting->name, "promotion", strlen("promotion")) == 0;
+        if (is_rule || strcmp(setting->value, "auto") == 0)
+            continue;
+        if (is_flag(setting->name))
+            add_flag(line, setting);
+        else if (strcmp(setting->name, "n_epochs") == 0)
+            add_setting(line, "epochs", setting->value);
+        else if (strcmp(setting->name, "learning_rate_multiplier") == 0)
+            add_multiplier(line, spec, setting->value);
+        else
+            add_setting(line, setting->name, setting->value);
+    }
+}
+
+static void add_path(const struct sv_jobs *jobs, const struct sv_job *job,
+                     struct sv_command_line *line, const char *option, const char *name)
+{
+    char path[PATH_MAX];
+    sv_job_data_path(jobs, job, name, path);
+    sv_command_add(line, "--%s=%s", option, path);
+}
+
+static bool start(struct sv_jobs *jobs, struct sv_job *job, const struct sv_command_line *line,
+                  const char *out, struct sl_err *err)
+{
+    char errors[PATH_MAX], output[PATH_MAX];
+    sv_job_path(jobs, job, "trainer.err", errors);
+    if (out)
+        sv_job_path(jobs, job, out, output);
+    const struct sv_process_options options = {.out = out ? output : NULL,
+                                               .err = errors,
+                                               .nice = (int)jobs->server->options->job_nice,
+                                               .cgroup_fd = jobs->cgroup_fd};
+    return sv_process_start(&job->run.process, line, &options, err);
+}
+
+bool sv_trainer_start(struct sv_jobs *jobs, struct sv_job *job, struct sl_err *err)
+{
+    char state[PATH_MAX];
+    const struct sv_job_spec *spec = &job->spec;
+    struct sv_command_line *line = calloc(1, sizeof *line);
+    if (!line)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for a command line");
+    sv_job_path(jobs, job, "run/state", state);
+    sv_command_add(line, "%s", jobs->program);
+    sv_command_add(line, "train");
+    sv_command_add(line, "%s", spec->architecture);
+    add_path(jobs, job, line, spec->classifies ? "data" : "corpus", spec->data);
+    if (spec->validation[0])
+        add_path(jobs, job, line, "validation", spec->validation);
+    add_path(jobs, job, line, "run-dir", "run");
+    add_path(jobs, job, line, "output", "model/1");
+    if (spec->base[0])
+        sv_command_add(line, "--init-from=%s/%s", jobs->server->options->store, spec->base);
+    sv_command_add(line, "--seed=%lld", (long long)spec->seed);
+    add_engine(jobs, line);
+    if (access(state, F_OK) == 0)
+        sv_command_add(line, "--resume");
+    sv_command_add(line, "--json");
+    add_settings(line, spec);
+    bool ok = start(jobs, job, line, NULL, err);
+    free(line);
+    return ok;
+}
+
+/* How the texts are read, as in training. */
+static void add_reading(struct sv_command_line *line, const struct sv_job_spec *spec)
+{
+    static const char *const labelled[] = {"label", "text", "format", NULL};
+    static const char *const plain[] = {"train_fraction", "validation_fraction", NULL};
+    const char *const *names = spec->classifies ? labelled : plain;
+    for (; *names; names++) {
+        const char *value = sv_setting_find(&spec->hyperparameters, *names);
+        if (value)
+            add_setting(line, *names, value);
+    }
+}
+
+bool sv_evaluation_start(struct sv_jobs *jobs, struct sv_job *job, int which, struct sl_err *err)
+{
+    const struct sv_job_spec *spec = &job->spec;
+    struct sv_command_line *line = calloc(1, sizeof *line);
+    if (!line)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for a command line");
+    sv_command_add(line, "%s", jobs->program);
+    sv_command_add(line, "eval");
+    if (which == 0)
+        sv_command_add(line, "%s/%s/%lld", jobs->server->options->store, spec->name,
+                       (long long)spec->version);
+    else
+        sv_command_add(line, "%s/%s", jobs->server->options->store, job->run.serving);
+    add_path(jobs, job, line, spec->classifies ? "data" : "corpus",
+             spec->classifies ? spec->validation : spec->data);
+    add_engine(jobs, line);
+    sv_command_add(line, "--json");
+    add_reading(line, spec);
+    bool ok = start(jobs, job, line, "evaluation.json", err);
+    free(line);
+    return ok;
+}
+
+/* "sluice train: what went wrong" without its beginning. */
+void sv_trainer_last_error(const struct sv_jobs *jobs, const struct sv_job *job,
+                           char text[static SV_TRAINER_REASON_MAX])
+{
+    char path[PATH_MAX], line[SV_TRAINER_REASON_MAX];
+    text[0] = '\0';
+    sv_job_path(jobs, job, "trainer.err", path);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        const char *start = strstr(line, "sluice ") == line ? strstr(line, ": ") : NULL;
+        bool is_warning = start && strncmp(start, ": warning", strlen(": warning")) == 0;
+        if (line[0] && !is_warning)
+            (void)snprintf(text, SV_TRAINER_REASON_MAX, "%s", start ? start + 2 : line);
+    }
+    if (file)
+        (void)fclose(file);
+}
+
+bool sv_trainer_is_locked(const struct sv_jobs *jobs, const struct sv_job *job)
+{
+    char path[PATH_MAX];
+    sv_job_path(jobs, job, "run", path);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (fd >= 0)
+        (void)close(fd);
+    return locked;
+}
+
+bool sv_trainer_has_model(const struct sv_jobs *jobs, const struct sv_job *job)
+{
+    char path[PATH_MAX];
+    sv_job_path(jobs, job, "model/1/manifest.json", path);
+    return access(path, F_OK) == 0 && job->progress.steps > 0 &&
+           job->progress.step >= job->progress.steps;
+}

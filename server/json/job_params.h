@@ -1,0 +1,48 @@
+/* job_params.h - what POST /v1/fine_tuning/jobs can be asked: OpenAI's fields, and ours. */
+#pragma once
+
+#include "json/json_schema.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    SV_JOB_SETTINGS_MAX = 64,
+    SV_JOB_TEXT_BYTES_MAX = 16384, /* of hyper-parameters or metadata, as JSON */
+    SV_SUFFIX_BYTES_MAX = 64,
+    SV_METADATA_MAX = 16,
+    SV_METADATA_KEY_BYTES_MAX = 64,
+    SV_METADATA_VALUE_BYTES_MAX = 512
+};
+
+/* A member of an object whose names are not known here. */
+struct sv_setting {
+    const char *name, *value; /* a number as text, a string, true or false */
+};
+
+/* All of them; without those that are null. */
+struct sv_settings {
+    int count;
+    struct sv_setting *items; /* the document's */
+    struct sv_string raw;     /* the object as JSON; NULL: not given */
+};
+
+struct sv_job_params {
+    struct sv_string model, training_file, validation_file, suffix;
+    int64_t seed;
+    bool seed_given;
+    struct sv_settings hyperparameters, metadata;
+};
+
+/* Readers for tables. struct sv_settings, at most `max` members; the second: of strings only. */
+bool sv_read_settings(const struct sv_reader *r, const struct sv_field *field,
+                      struct json_t *value);
+bool sv_read_metadata(const struct sv_reader *r, const struct sv_field *field,
+                      struct json_t *value);
+
+/* NULL: see error. Strings belong to the document. */
+struct sv_document *sv_job_params_read(const struct sl_buffer *body, struct sv_job_params *params,
+                                       struct sv_error *error) SL_MUST_CHECK;
+
+/* The value of a setting, or NULL. */
+const char *sv_setting_find(const struct sv_settings *settings, const char *name);
