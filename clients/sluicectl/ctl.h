@@ -34,7 +34,7 @@ struct ctl_command {
 };
 
 extern const struct ctl_command ctl_complete, ctl_classify, ctl_models, ctl_versions, ctl_load,
-    ctl_unload, ctl_label, ctl_rollback, ctl_health, ctl_metrics, ctl_bench, ctl_keys;
+    ctl_unload, ctl_label, ctl_rollback, ctl_health, ctl_metrics, ctl_top, ctl_bench, ctl_keys;
 
 /* Whether the text is on standard input: no operand, or only `-`. */
 bool ctl_reads_input(const struct ctl *ctl);

@@ -123,7 +123,8 @@ struct label_arguments {
 };
 
 static const struct sl_option label_rows[] = {
-    {"weight", "PERCENT", "percentage of the requests without a version that the canary gets [as it was]",
+    {"weight", "PERCENT",
+     "percentage of the requests without a version that the canary gets [as it was]",
      SL_OPTION_GIVEN_INT, offsetof(struct label_arguments, weight), 0, 100},
     {"remove", NULL, "remove the label", SL_OPTION_FLAG, offsetof(struct label_arguments, remove),
      0, 0},

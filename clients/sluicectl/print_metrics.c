@@ -1,63 +1,30 @@
 /* print_metrics.c - the daemon's metrics, unchanged or as JSON. */
+#include "common/metrics_text.h"
 #include "sluicectl/print.h"
 
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* One label, name="value" with \\, \" and \n in the value; moves *at past it and its comma. */
-static bool add_label(json_t *labels, const char **at)
-{
-    char value[512];
-    size_t used = 0, length = strcspn(*at, "=");
-    const char *name = *at, *c = *at + length;
-    if (c[0] != '=' || c[1] != '"')
-        return false;
-    for (c += 2; *c && *c != '"' && used < sizeof value; c++) {
-        bool escaped = *c == '\\' && c[1];
-        c += escaped;
-        value[used] = *c;
-        if (escaped && *c == 'n')
-            value[used] = '\n';
-        used++;
-    }
-    json_t *text = json_stringn(value, used);
-    char key[128];
-    (void)snprintf(key, sizeof key, "%.*s", (int)length, name);
-    if (*c != '"' || !text || json_object_set_new(labels, key, text) != 0)
-        return false;
-    c++;
-    *at = c + (*c == ',');
-    return true;
-}
-
 /* JSON has no infinities and NaN: they become strings. */
-static json_t *value_of(const char *text)
+static json_t *value_of(const struct metric_sample *sample)
 {
-    double value = strtod(text, NULL);
-    return isfinite(value) ? json_real(value) : json_string(text);
+    return isfinite(sample->value) ? json_real(sample->value) : json_string(sample->text);
 }
 
-/* `name{label="value"} number` as an object; NULL when the line is not of that form. */
+/* A sample as an object; NULL when the line is none. */
 static json_t *sample_of(const char *line)
 {
-    size_t length = strcspn(line, "{ ");
-    const char *at = line + length;
-    json_t *labels = json_object();
-    bool good = labels != NULL;
-    if (*at == '{') {
-        for (at++; good && *at != '}';)
-            good = add_label(labels, &at);
-        at += good;
-    }
-    if (!good || *at != ' ') {
-        json_decref(labels);
+    struct metric_sample sample;
+    if (!metric_parse(&sample, line))
         return NULL;
-    }
-    return json_pack("{s:s%, s:o, s:o}", "name", line, length, "labels", labels, "value",
-                     value_of(at + 1));
+    json_t *labels = json_object();
+    for (int i = 0; i < sample.label_count; i++)
+        (void)json_object_set_new(labels, sample.labels[i].name,
+                                  json_string(sample.labels[i].value));
+    return json_pack("{s:s, s:o, s:o}", "name", sample.name, "labels", labels, "value",
+                     value_of(&sample));
 }
 
 static bool add_sample(json_t *list, const char *line, struct fault *fault)

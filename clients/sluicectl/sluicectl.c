@@ -8,8 +8,8 @@
 #include <string.h>
 
 static const struct ctl_command *const commands[] = {
-    &ctl_complete, &ctl_classify, &ctl_models, &ctl_versions, &ctl_load,  &ctl_unload,
-    &ctl_label,    &ctl_rollback, &ctl_health, &ctl_metrics,  &ctl_bench, &ctl_keys};
+    &ctl_complete, &ctl_classify, &ctl_models,  &ctl_versions, &ctl_load,  &ctl_unload, &ctl_label,
+    &ctl_rollback, &ctl_health,   &ctl_metrics, &ctl_top,      &ctl_bench, &ctl_keys};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

@@ -31,5 +31,6 @@ static const struct {
     {"server/api", "core registry json state jobs serve access http"},
     {"clients/common", ""},
     {"clients/bench", "common"},
-    {"clients/sluicectl", "common bench"},
+    {"clients/top", "common"},
+    {"clients/sluicectl", "common bench top"},
 };
