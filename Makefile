@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: build run test test-dev test-release test-asan test-tsan lint bench install package packages packages-operations clean help
+.PHONY: build run test test-dev test-release test-asan test-tsan lint bench soak install package packages packages-operations clean help
 
 CONFIG ?= conf/run.yaml
 PREFIX ?= /usr/local
@@ -10,6 +10,7 @@ PREFIX ?= /usr/local
 SYSCONFDIR ?= $(patsubst /usr/etc,/etc,$(PREFIX)/etc)
 # One job per processor; for fewer: make build JOBS=1.
 JOBS ?= $(shell nproc)
+MINUTES ?= 20
 
 # gcc 12's thread sanitizer expects memory where it used to be, before kernels shuffled addresses
 # further apart; a fixed layout suits both. Not every container allows it.
@@ -74,6 +75,9 @@ bench: ## run the benchmarks on the release build
 	cmake --build --preset bench -j $(JOBS)
 	cmake --build --preset release -j $(JOBS)
 	@for bench in build/release/tests/bench_*; do echo "== $$bench" && $$bench || exit 1; done
+
+soak: build ## mixed traffic, swaps and jobs for a while: make soak [MINUTES=20]; writes build/soak/soak.md
+	tests/soak/soak.py build/release . $(MINUTES) build/soak
 
 install: ## install everything: make install [PREFIX=/usr] [DESTDIR=/tmp/tree]
 	@.ci/packages build install
