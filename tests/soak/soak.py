@@ -28,6 +28,7 @@ import plot
 
 CLIENTS = 8
 LEAVERS = 2
+LEFT_ROUTES = ("/invocations", "/predict")  # of clients that leave, and of nobody else
 MEMORY_GROWTH_MAX = 0.10  # from a quarter of the time to its end
 MEMORY_SLACK = 32 << 20
 DESCRIPTORS_SLACK = 8
@@ -164,7 +165,7 @@ class Soak:
         """Leaves before the answer. Only leavers use these two paths, so the others' counts stay exact."""
         chance = random.Random(seed)
         while not self.stop.is_set():
-            path = chance.choice(["/invocations?model=sentiment", "/predict?model=sentiment"])
+            path = chance.choice(LEFT_ROUTES) + "?model=sentiment"
             body = json.dumps({"inputs": texts()})
             request = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
             cut = chance.choice([len(request) // 2, len(request) + len(body) // 2, len(request) + len(body)])
@@ -314,18 +315,19 @@ class Soak:
         while found["sluice_requests_in_flight"] + found["sluice_http_connections"] > 1 and time.monotonic() < deadline:
             time.sleep(0.2)
             found = self.metrics()
-        self.counted = collections.Counter()
+        routes = {make()[1] for _, _, make in KINDS.values()}
+        counted, leavers = {}, 0
         for series, value in found.items():
-            if series.startswith("sluice_requests_total{"):
-                labels = dict(part.split("=", 1) for part in series[series.index("{") + 1 : -1].split('",'))
-                labels = {name: value.strip('"') for name, value in labels.items()}
-                self.counted[labels["endpoint"], int(labels["code"])] += int(value)
-        leavers = sum(n for (route, _), n in self.counted.items() if route in ("/invocations", "/predict"))
-        exact = {key: n for key, n in self.counted.items() if key[0] not in ("/invocations", "/predict")}
-        if exact != dict(self.counts):
-            self.fail(f"the daemon counted {exact}, the clients {dict(self.counts)}")
+            if series.startswith("http_requests_total{"):
+                labels = dict(part.split('="') for part in series[series.index("{") + 1 : -2].split('",'))
+                if labels["handler"] in routes:
+                    counted[labels["handler"], int(labels["status"])] = int(value)
+                elif labels["handler"] in LEFT_ROUTES:
+                    leavers += int(value)
+        if counted != dict(self.counts):
+            self.fail(f"the daemon counted {counted}, the clients {dict(self.counts)}")
         if leavers > self.left:
-            self.fail(f"the daemon counted {leavers} requests of clients that left, who were {self.left}")
+            self.fail(f"the daemon counted {leavers} responses to clients that left, who were {self.left}")
         if found["sluice_requests_in_flight"] != 0:
             self.fail(f"{found['sluice_requests_in_flight']:.0f} requests are still in progress")
         self.check_growth(idle, found)
