@@ -56,7 +56,9 @@ done || failed=1
 programs() {
     for command in train eval generate inspect classify bench init vocab; do "$build/sluice" $command --help; done
     echo "$actual" | while read -r name _; do "$build/sluice" train "$name" --help; done
-    for command in complete classify models health metrics bench keys; do "$build/sluicectl" $command --help; done
+    for command in $("$build/sluicectl" --help | sed -n 's/^  sluicectl \([a-z-]*\).*/\1/p'); do
+        "$build/sluicectl" $command --help
+    done
     "$build/sluiced" --help
     echo ' --filter --update'
 }
