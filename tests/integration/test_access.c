@@ -73,13 +73,10 @@ static void start(struct setup *s)
 
 enum door { INFERENCE, ADMIN_TCP, ADMIN_UNIX, DOORS };
 
-static struct http_response send_with(const struct setup *s, enum door door, const char *header,
-                                      const struct sv_route *route)
+/* The route's path, with a name in the place of each {}. */
+static const char *path_of(const struct sv_route *route, char path[static SV_PATH_MAX])
 {
-    struct daemon at = s->daemon;
-    char path[SV_PATH_MAX], *to = path;
-    struct curl_slist *headers = header ? curl_slist_append(NULL, header) : NULL;
-    const char *body = strcmp(route->method, "GET") == 0 ? NULL : "{}";
+    char *to = path;
     for (const char *c = route->path; *c; c += *c == '}' ? 1 : 0) {
         if (*c == '{') {
             to = stpcpy(to, "none");
@@ -88,13 +85,29 @@ static struct http_response send_with(const struct setup *s, enum door door, con
             *to++ = *c++;
     }
     *to = '\0';
+    return path;
+}
+
+static struct http_response send_to(const struct setup *s, enum door door, const char *header,
+                                    const char *method, const char *path)
+{
+    struct daemon at = s->daemon;
+    struct curl_slist *headers = header ? curl_slist_append(NULL, header) : NULL;
+    const char *body = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 ? NULL : "{}";
     if (door == ADMIN_TCP)
         at.port = at.admin_port;
-    struct http_response response =
-        door == ADMIN_UNIX ? http_admin_with(&at, route->method, path, body, headers)
-                           : http_request_with(&at, route->method, path, body, headers);
+    struct http_response response = door == ADMIN_UNIX
+                                        ? http_admin_with(&at, method, path, body, headers)
+                                        : http_request_with(&at, method, path, body, headers);
     curl_slist_free_all(headers);
     return response;
+}
+
+static struct http_response send_with(const struct setup *s, enum door door, const char *header,
+                                      const struct sv_route *route)
+{
+    char path[SV_PATH_MAX];
+    return send_to(s, door, header, route->method, path_of(route, path));
 }
 
 static const char *header_of(const struct setup *s, enum kind kind, char line[static 128])
@@ -144,14 +157,71 @@ static void expect_as_the_rules_say(const struct setup *s, const struct sv_route
     http_response_release(&response);
 }
 
+/* The sum of sluice_access_denied_total over its reasons. */
+static double count_denied(const struct setup *s)
+{
+    static const char name[] = "\nsluice_access_denied_total{";
+    struct http_response response = http_admin(&s->daemon, "GET", "/metrics", NULL);
+    double sum = 0;
+    for (const char *at = response.body.data; (at = strstr(at, name)); at++)
+        sum += strtod(strstr(at, "} ") + 2, NULL);
+    http_response_release(&response);
+    return sum;
+}
+
+/* Each refusal is counted once. */
 Test(access, every_route_every_key_every_listener)
 {
     static struct setup s;
+    double refusals = 0;
     start(&s);
     for (int i = 0; i < sv_routes.count; i++)
         for (enum kind kind = 0; kind < KINDS; kind++)
-            for (enum door door = 0; door < DOORS; door++)
+            for (enum door door = 0; door < DOORS; door++) {
                 expect_as_the_rules_say(&s, &sv_routes.routes[i], kind, door);
+                refusals += refusal(&sv_routes.routes[i], kind, door) > 0;
+            }
+    cr_assert_eq(count_denied(&s), refusals, "%.0f, not %.0f", count_denied(&s), refusals);
+    daemon_stop(&s.daemon);
+}
+
+static bool is_in_table(const char *method, const char *path)
+{
+    char params[SV_PATH_PARAMS_MAX][SV_PATH_MAX], allow[SV_ALLOW_MAX];
+    return sv_router_find(&sv_routes, method, path, params, allow) != NULL;
+}
+
+static void expect_no_route(const struct setup *s, const char *method, const char *path, long want)
+{
+    char line[128];
+    for (enum kind kind = 0; kind < KINDS; kind++)
+        for (enum door door = 0; door < DOORS; door++) {
+            struct http_response response =
+                send_to(s, door, header_of(s, kind, line), method, path);
+            cr_assert_eq(response.status, want, "%s %s, key %d, listener %d: %ld", method, path,
+                         (int)kind, (int)door, response.status);
+            http_response_release(&response);
+        }
+}
+
+/* Nobody gets anything by a method or a path that the table does not have. */
+Test(access, what_is_not_in_the_table_is_nobodys)
+{
+    static const char *const methods[] = {"GET",   "POST",    "PUT",   "DELETE",
+                                          "PATCH", "OPTIONS", "TRACE", "CONNECTION"};
+    static const char *const tails[] = {"/nothing", "%2F", ";x", "//", "/."};
+    static struct setup s;
+    char path[SV_PATH_MAX], other[SV_PATH_MAX + 16];
+    start(&s);
+    for (int i = 0; i < sv_routes.count; i++) {
+        (void)path_of(&sv_routes.routes[i], path);
+        const char *method = methods[(size_t)i % COUNT(methods)];
+        if (!is_in_table(method, path))
+            expect_no_route(&s, method, path, 405);
+        (void)snprintf(other, sizeof other, "%s%s", path, tails[(size_t)i % COUNT(tails)]);
+        if (!is_in_table(sv_routes.routes[i].method, other))
+            expect_no_route(&s, sv_routes.routes[i].method, other, 404);
+    }
     daemon_stop(&s.daemon);
 }
 
