@@ -23,14 +23,17 @@ enum {
     SV_CONNECTION_IDLE_SECONDS = 60, /* idle connections are closed after this time */
     SV_FIRST_REQUEST_SECONDS = 15,   /* time for the first request's head to arrive */
     SV_BUSY_TIMEOUT_MS =
-        2000,          /* replaces these times when three quarters of the connections are in use */
-    SV_BACKLOG = 1024, /* listen(2)'s backlog */
-    SV_BODIES_BYTES_MAX = 256 << 20,         /* request bodies of all connections together */
-    SV_BODY_CHUNK_BYTES = 64 << 10,          /* this much of a body, or its rest, must arrive */
-    SV_BODY_CHUNK_SECONDS = 15,              /* within this time */
-    SV_RESPONSES_BYTES_MAX = 256 << 20,      /* responses not read by clients yet, together; */
-    SV_RESPONSE_SMALL_BYTES = 4096,          /* smaller ones are always sent */
-    SV_RESPONSE_SECONDS = 60,                /* time for a response to be read, */
+        2000, /* replaces these times when three quarters of the connections are in use */
+    SV_HEAD_BYTES_MAX = 16 << 10,       /* the request line and the headers */
+    SV_CHUNK_HEAD_BYTES_MAX = 4 << 10,  /* the line before a chunk; the end of a chunked body */
+    SV_DESCRIPTORS_MAX = 1 << 17,       /* of connections */
+    SV_BACKLOG = 1024,                  /* listen(2)'s backlog */
+    SV_BODIES_BYTES_MAX = 256 << 20,    /* request bodies of all connections together */
+    SV_BODY_CHUNK_BYTES = 64 << 10,     /* this much of a body, or its rest, must arrive */
+    SV_BODY_CHUNK_SECONDS = 15,         /* within this time */
+    SV_RESPONSES_BYTES_MAX = 256 << 20, /* responses not read by clients yet, together; */
+    SV_RESPONSE_SMALL_BYTES = 4096,     /* smaller ones are always sent */
+    SV_RESPONSE_SECONDS = 60,           /* time for a response to be read, */
     SV_RESPONSE_BYTES_PER_SECOND = 64 << 10, /* plus its length at this rate */
     SV_DISCARD_BYTES_MAX = 8 << 20,          /* of a rejected body, discarded before the response */
     SV_LINGER_BYTES_MAX = 64 << 20, /* and after it, so that the response is not lost to a reset, */

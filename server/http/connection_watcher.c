@@ -87,6 +87,18 @@ static void tick_requests(struct sv_watcher *watcher)
     }
 }
 
+/* libmicrohttpd does not know that the time is over, and sends nothing while it receives. */
+static void say_goodbye(const struct sv_watched_connection *watched)
+{
+    static const char text[] =
+        "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: "
+        "application/problem+json\r\nContent-Length: 110\r\n\r\n"
+        "{\"type\":\"about:blank\",\"title\":\"Request Timeout\",\"status\":408,"
+        "\"detail\":\"The rest of the request did not come.\"}";
+    if (watched->is_receiving && watched->is_amid && atomic_load(watched->is_amid))
+        (void)send(watched->fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 /* Shut down, not closed: libmicrohttpd sees the end of its socket and closes it itself. */
 static void shut_expired(struct sv_watcher *watcher)
 {
@@ -97,6 +109,7 @@ static void shut_expired(struct sv_watcher *watcher)
          watched = watched->next) {
         if (now <= (busy ? watched->busy_deadline_ns : watched->deadline_ns))
             continue;
+        say_goodbye(watched);
         (void)shutdown(watched->fd, SHUT_RDWR);
         watched->deadline_ns = watched->busy_deadline_ns = INT64_MAX; /* once is enough */
     }
@@ -305,29 +318,32 @@ void sv_watcher_cancel_all(struct sv_watcher *watcher)
 /* ---- connections ----------------------------------------------------------------------------- */
 
 static void set_deadlines(struct sv_watcher *watcher, struct sv_watched_connection *watched,
-                          int64_t deadline_ns, int64_t busy_deadline_ns)
+                          bool is_receiving, int64_t deadline_ns, int64_t busy_deadline_ns)
 {
     pthread_mutex_lock(&watcher->lock);
+    watched->is_receiving = is_receiving;
     watched->deadline_ns = deadline_ns;
     watched->busy_deadline_ns = busy_deadline_ns < deadline_ns ? busy_deadline_ns : deadline_ns;
     pthread_mutex_unlock(&watcher->lock);
 }
 
 void sv_watcher_set_deadline(struct sv_watcher *watcher, struct sv_watched_connection *watched,
-                             int64_t ns, int64_t more_ns)
+                             bool is_receiving, int64_t ns, int64_t more_ns)
 {
     int64_t now = sl_now_ns();
     assert(ns != INT64_MAX);
-    set_deadlines(watcher, watched, now + ns,
+    set_deadlines(watcher, watched, is_receiving, now + ns,
                   now + (int64_t)SV_BUSY_TIMEOUT_MS * 1000000 + more_ns);
 }
 
 void sv_watcher_open_connection(struct sv_watcher *watcher, struct sv_watched_connection *watched,
-                                int fd)
+                                int fd, const atomic_bool *is_amid)
 {
     assert(fd >= 0);
     watched->fd = fd;
-    sv_watcher_set_deadline(watcher, watched, (int64_t)SV_FIRST_REQUEST_SECONDS * 1000000000, 0);
+    watched->is_amid = is_amid;
+    sv_watcher_set_deadline(watcher, watched, true, (int64_t)SV_FIRST_REQUEST_SECONDS * 1000000000,
+                            0);
     pthread_mutex_lock(&watcher->lock);
     watched->next = watcher->watched_list;
     watched->link = &watcher->watched_list;
@@ -371,5 +387,5 @@ void sv_watcher_linger(struct sv_watcher *watcher, int fd)
 
 void sv_watcher_clear_deadline(struct sv_watcher *watcher, struct sv_watched_connection *watched)
 {
-    set_deadlines(watcher, watched, INT64_MAX, INT64_MAX);
+    set_deadlines(watcher, watched, false, INT64_MAX, INT64_MAX);
 }

@@ -10,6 +10,7 @@
 #include "core/options.h"
 #include "http/connection_watcher.h"
 #include "http/peer.h"
+#include "http/receiver.h"
 #include "http/request_body.h"
 #include "http/request_head.h"
 #include "http/request_record.h"
@@ -30,7 +31,14 @@ static int socket_of(struct MHD_Connection *connection)
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
-static struct sv_watched_connection *watched_of(struct MHD_Connection *connection)
+/* What a connection has from its beginning to its end. */
+struct connection {
+    struct sv_watched_connection watched;
+    struct sv_receiver *receiver;
+    int requests; /* that were begun */
+};
+
+static struct connection *context_of(struct MHD_Connection *connection)
 {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
@@ -139,7 +147,7 @@ static enum MHD_Result response(struct sv_exchange *x)
     if (body->failed)
         return MHD_NO; /* out of memory: close rather than send half a response */
     int64_t by_length_ns = (int64_t)body->bytes / SV_RESPONSE_BYTES_PER_SECOND * 1000000000;
-    sv_watcher_set_deadline(x->http->watcher, x->watched,
+    sv_watcher_set_deadline(x->http->watcher, x->watched, false,
                             (int64_t)SV_RESPONSE_SECONDS * 1000000000 + by_length_ns, by_length_ns);
     struct MHD_Response *mhd_response =
         MHD_create_response_from_buffer(body->bytes, body->data, MHD_RESPMEM_MUST_FREE);
@@ -191,32 +199,19 @@ static enum MHD_Result fail_request(struct sv_exchange *x)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+/* Whether the request is one that the receiver did not accept. Its error takes precedence, and the
+ * connection is closed after it, because nobody knows where the next request begins. */
+static bool is_unacceptable(struct sv_exchange *x)
+{
+    if (!sv_receiver_has_failed(context_of(x->connection)->receiver, x->index, &x->error))
+        return false;
+    x->lingers = x->closes = true;
+    return true;
+}
+
 static const char *header(const struct sv_exchange *x, const char *name)
 {
     return header_of(x->connection, name);
-}
-
-static enum MHD_Result inspect_header(void *context, enum MHD_ValueKind kind, const char *name,
-                                      const char *value)
-{
-    struct sv_framing *f = context;
-    (void)kind;
-    f->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
-    f->authorizations += strcasecmp(name, MHD_HTTP_HEADER_AUTHORIZATION) == 0;
-    f->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
-    f->is_suspicious = f->is_suspicious || sv_header_is_suspicious(name, value);
-    if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
-        f->codings++;
-        f->is_chunked = value && strcasecmp(value, "chunked") == 0;
-    }
-    return MHD_YES;
-}
-
-static void check_framing(struct sv_exchange *x, const char *version)
-{
-    struct sv_framing framing = {.version = version};
-    (void)MHD_get_connection_values(x->connection, MHD_HEADER_KIND, inspect_header, &framing);
-    x->closes = !sv_framing_is_valid(&framing, &x->error);
 }
 
 static void exchange_destroy(struct sv_exchange *x)
@@ -226,11 +221,22 @@ static void exchange_destroy(struct sv_exchange *x)
     free(x);
 }
 
-static struct sv_exchange *exchange_create(struct sv_http *http, struct MHD_Connection *connection,
-                                           const char *method, const char *path,
-                                           const char *version)
+static void read_head(struct sv_exchange *x, const char *method, const char *path)
 {
-    struct sv_exchange *x = watched_of(connection) ? calloc(1, sizeof *x) : NULL;
+    const struct sv_router *router = x->http->router;
+    if (is_unacceptable(x)) {
+        sv_request_head_reject(x->request, router, path);
+        return;
+    }
+    (void)sv_request_head_read(x->request, router, method, path, &x->error);
+    sv_body_begin(x, header(x, MHD_HTTP_HEADER_CONTENT_TYPE));
+}
+
+static struct sv_exchange *exchange_create(struct sv_http *http, struct MHD_Connection *connection,
+                                           const char *method, const char *path)
+{
+    struct connection *context = context_of(connection);
+    struct sv_exchange *x = context ? calloc(1, sizeof *x) : NULL;
     struct sv_request *request = x ? sv_request_create(http->server, &transport, connection) : NULL;
     if (!request) {
         free(x);
@@ -243,13 +249,12 @@ static struct sv_exchange *exchange_create(struct sv_http *http, struct MHD_Conn
     x->request = request;
     x->connection = connection;
     x->socket = socket_of(connection);
-    x->watched = watched_of(connection);
+    x->watched = &context->watched;
+    x->index = ++context->requests;
     x->method = method;
     x->watch = SV_NOT_WATCHED;
     sv_body_set_deadline(x);
-    (void)sv_request_head_read(request, http->router, method, path, &x->error);
-    check_framing(x, version); /* its error takes precedence */
-    sv_body_begin(x, header_of(connection, MHD_HTTP_HEADER_CONTENT_TYPE));
+    read_head(x, method, path);
     return x;
 }
 
@@ -307,8 +312,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                                   const char *upload, size_t *upload_size, void **state)
 {
     struct sv_exchange *x = *state;
+    (void)version; /* the receiver has checked it */
     if (!x) {
-        *state = x = exchange_create(context, connection, method, path, version);
+        *state = x = exchange_create(context, connection, method, path);
         if (!x)
             return MHD_NO;
         x->lingers = x->closes = rejects_body(x);
@@ -319,6 +325,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         *upload_size = 0;
         return taken ? MHD_YES : MHD_NO;
     }
+    if (!x->dispatched && is_unacceptable(x)) /* its body is wrong */
+        sv_body_discard(x);
     return x->error.kind != SV_OK ? fail_request(x) : advance(x);
 }
 
@@ -346,7 +354,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     sv_watcher_remove(x->http->watcher, x->watch);
     if (x->lingers)
         sv_watcher_linger(x->http->watcher, socket_of(connection));
-    sv_watcher_set_deadline(x->http->watcher, x->watched,
+    sv_watcher_set_deadline(x->http->watcher, x->watched, true,
                             (int64_t)SV_CONNECTION_IDLE_SECONDS * 1000000000, 0);
     /* Every other metric of a request is recorded before it leaves `requests_in_flight`. */
     sv_record_response(x);
@@ -358,13 +366,26 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 }
 
 /* NULL without memory: then its requests get no response. */
-static struct sv_watched_connection *open_connection(struct sv_http *http,
-                                                     struct MHD_Connection *connection)
+static struct connection *open_connection(struct sv_http *http, struct MHD_Connection *connection)
 {
-    struct sv_watched_connection *watched = calloc(1, sizeof *watched);
-    if (watched)
-        sv_watcher_open_connection(http->watcher, watched, socket_of(connection));
-    return watched;
+    int fd = socket_of(connection);
+    struct connection *context = calloc(1, sizeof *context);
+    if (context)
+        context->receiver = sv_receiver_open(fd, false);
+    if (!context || !context->receiver) {
+        free(context);
+        return NULL;
+    }
+    sv_watcher_open_connection(http->watcher, &context->watched, fd,
+                               sv_receiver_is_amid(context->receiver));
+    return context;
+}
+
+static void close_connection(struct sv_http *http, struct connection *context)
+{
+    sv_watcher_close_connection(http->watcher, &context->watched);
+    sv_receiver_close(context->receiver);
+    free(context);
 }
 
 static void on_connection(void *context, struct MHD_Connection *connection, void **state,
@@ -374,10 +395,8 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     atomic_fetch_add(&http->server->connections, code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1);
     if (code == MHD_CONNECTION_NOTIFY_STARTED)
         *state = open_connection(http, connection);
-    else if (*state) {
-        sv_watcher_close_connection(http->watcher, *state);
-        free(*state);
-    }
+    else if (*state)
+        close_connection(http, *state);
 }
 
 static void SL_PRINTF(2, 0) on_message(void *context, const char *format, va_list list)

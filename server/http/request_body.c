@@ -17,7 +17,7 @@ void sv_body_set_deadline(struct sv_exchange *x)
     const struct sv_options *o = x->http->server->options;
     int64_t rest = x->request->received_ns + o->request_timeout * 1000000000 - sl_now_ns();
     int64_t step = (int64_t)SV_BODY_CHUNK_SECONDS * 1000000000;
-    sv_watcher_set_deadline(x->http->watcher, x->watched, rest < step ? rest : step, 0);
+    sv_watcher_set_deadline(x->http->watcher, x->watched, true, rest < step ? rest : step, 0);
 }
 
 void sv_body_discard(struct sv_exchange *x)

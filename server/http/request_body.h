@@ -24,6 +24,7 @@ struct sv_exchange {
     struct MHD_Connection *connection;
     int socket;
     struct sv_watched_connection *watched; /* this connection */
+    int index;                             /* of this request on its connection, from 1 */
     const char *method;                    /* libmicrohttpd's */
     bool dispatched;                       /* received in full and passed to its handler */
     bool responded;

@@ -132,53 +132,18 @@ static const char *path_of(const char *target)
     return target;
 }
 
+void sv_request_head_reject(struct sv_request *request, const struct sv_router *router,
+                            const char *target)
+{
+    request->api = sv_router_family(router, path_of(target));
+    name_request(request);
+    (void)sv_trace_id_read(header(request, "traceparent"), request->trace_id);
+}
+
 bool sv_request_head_read(struct sv_request *request, const struct sv_router *router,
                           const char *method, const char *target, struct sv_error *error)
 {
-    const char *path = path_of(target);
-    request->api = sv_router_family(router, path);
-    name_request(request);
-    (void)sv_trace_id_read(header(request, "traceparent"), request->trace_id);
-    return check_route(request, router, method, path, error) && check_timeout(request, error) &&
-           check_body(request, method, error);
-}
-
-static bool has_suffix(const char *name, const char *start)
-{
-    size_t length = strlen(start);
-    return strncasecmp(name, start, length) == 0 && name[length] != '\0';
-}
-
-bool sv_header_is_suspicious(const char *name, const char *value)
-{
-    static const char accepted[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                   "!#$%&'*+-.^_`|~";
-    return !name[0] || name[strspn(name, accepted)] != '\0' || has_suffix(name, "Content-Length") ||
-           has_suffix(name, "Transfer-Encoding") || (value && strchr(value, '\r'));
-}
-
-bool sv_framing_is_valid(const struct sv_framing *f, struct sv_error *error)
-{
-    bool is_http_1_1 = strcmp(f->version, "HTTP/1.1") == 0;
-    if (!is_http_1_1 && strcmp(f->version, "HTTP/1.0") != 0)
-        return sv_fail(error, SV_BAD_REQUEST, NULL,
-                       "The request line does not end with HTTP/1.1 or HTTP/1.0.");
-    if (f->is_suspicious)
-        return sv_fail(
-            error, SV_BAD_REQUEST, NULL,
-            "A header has an invalid name, a space before its colon, or a value on several lines.");
-    if (f->hosts > 1 || (is_http_1_1 && f->hosts == 0))
-        return sv_fail(error, SV_BAD_REQUEST, NULL,
-                       "HTTP/1.1 needs exactly one Host header, not %d.", f->hosts);
-    if (f->authorizations > 1)
-        return sv_fail(error, SV_BAD_REQUEST, NULL, "There is more than one Authorization header.");
-    if (f->lengths > 1 || (f->lengths > 0 && f->codings > 0))
-        return sv_fail(
-            error, SV_BAD_REQUEST, NULL,
-            "Content-Length and Transfer-Encoding give the length of the body more than once.");
-    if (f->codings > 1 || (f->codings > 0 && !f->is_chunked))
-        return sv_fail(error, SV_NOT_IMPLEMENTED, NULL,
-                       "The only supported transfer encoding is chunked.");
-    return is_http_1_1 || f->codings == 0 ||
-           sv_fail(error, SV_BAD_REQUEST, NULL, "HTTP/1.0 has no transfer encodings.");
+    sv_request_head_reject(request, router, target);
+    return check_route(request, router, method, path_of(target), error) &&
+           check_timeout(request, error) && check_body(request, method, error);
 }

@@ -8,19 +8,6 @@
 bool sv_request_head_read(struct sv_request *request, const struct sv_router *router,
                           const char *method, const char *target, struct sv_error *error);
 
-/* The headers that say where a request ends and which host it is for: how often each occurs. */
-struct sv_framing {
-    const char *version;
-    int lengths, codings, hosts, authorizations;
-    bool is_chunked;
-    bool is_suspicious; /* has a header that a proxy may read differently */
-};
-
-/* Whether a proxy may read a header differently: its name has an invalid character, such as a space
- * before the colon; or the name continues after Content-Length or Transfer-Encoding, which is what
- * libmicrohttpd makes of a folded line; or its value has a carriage return. */
-bool sv_header_is_suspicious(const char *name, const char *value);
-
-/* False if a proxy in front may disagree about the request's end or host. Guessing would allow
- * request smuggling. */
-bool sv_framing_is_valid(const struct sv_framing *f, struct sv_error *error);
+/* The same for a request that is rejected whatever its head says: API and id only. */
+void sv_request_head_reject(struct sv_request *request, const struct sv_router *router,
+                            const char *target);

@@ -307,7 +307,7 @@ Test(access_tricks, headers)
         {"Authorization: Bearer KEY\r\nAuthorization: Bearer KEY\r\n", "HTTP/1.1 400"},
         {"Authorization: Bearer x\r\nAuthorization: Bearer KEY\r\n", "HTTP/1.1 400"},
         {"Authorization : Bearer KEY\r\n", "HTTP/1.1 400"},
-        {"Authorization: Bearer\r\n KEY\r\n", "HTTP/1.1 401"},
+        {"Authorization: Bearer\r\n KEY\r\n", "HTTP/1.1 400"},
         {"Proxy-Authorization: Bearer KEY\r\n", "HTTP/1.1 401"},
         {"X-Api-Key: KEY\r\n", "HTTP/1.1 401"},
         {"Cookie: Authorization=Bearer KEY\r\n", "HTTP/1.1 401"},
