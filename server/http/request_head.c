@@ -1,6 +1,7 @@
 /* request_head.c - what a request says before its body: a name, a time, a place, what body. */
 #include "http/request_head.h"
 #include "access/access.h"
+#include "access/hosts.h"
 #include "core/options.h"
 
 #include <stdio.h>
@@ -140,10 +141,22 @@ void sv_request_head_reject(struct sv_request *request, const struct sv_router *
     (void)sv_trace_id_read(header(request, "traceparent"), request->trace_id);
 }
 
+/* The authority of a target that is a URL takes the place of the Host header. */
+static bool check_host(const struct sv_request *request, const char *target, struct sv_error *error)
+{
+    char authority[SV_OPTION_TEXT_MAX];
+    const char *path = path_of(target), *begin = strstr(target, "://");
+    if (path == target)
+        return sv_host_check(request, header(request, "Host"), error);
+    (void)snprintf(authority, sizeof authority, "%.*s", (int)strcspn(begin + 3, "/?"), begin + 3);
+    return sv_host_check(request, authority, error);
+}
+
 bool sv_request_head_read(struct sv_request *request, const struct sv_router *router,
                           const char *method, const char *target, struct sv_error *error)
 {
     sv_request_head_reject(request, router, target);
-    return check_route(request, router, method, path_of(target), error) &&
+    return check_host(request, target, error) &&
+           check_route(request, router, method, path_of(target), error) &&
            check_timeout(request, error) && check_body(request, method, error);
 }

@@ -340,7 +340,7 @@ Test(access_tricks, paths_and_methods)
         {"GET /health?/v1/models", "HTTP/1.1 200"},
         {"GET /v1/models#/health", "HTTP/1.1 404"},
         {"GET http://127.0.0.1/v1/models", "HTTP/1.1 401"},
-        {"GET http://health/v1/models", "HTTP/1.1 401"},
+        {"GET http://health/v1/models", "HTTP/1.1 421"},
         {"GET /v2/models/..%2F..%2Fhealth/stats", "HTTP/1.1 401"},
     };
 

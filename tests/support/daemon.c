@@ -66,8 +66,10 @@ void daemon_serve(struct daemon *daemon, const char *const *options)
                                               "--log-level",
                                               "warn",
                                               "--threads",
-                                              "1"};
-    int count = 12;
+                                              "1",
+                                              "--allowed-hosts",
+                                              "x localhost"};
+    int count = 14;
     for (; *options; options++) {
         cr_assert_lt(count, PROGRAM_ARGS_MAX);
         args[count++] = *options;

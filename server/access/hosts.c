@@ -1,0 +1,65 @@
+/* hosts.c - which hosts a request may be for. */
+#include "access/hosts.h"
+#include "access/keys.h"
+#include "core/options.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* Without user, port, brackets and a final dot. False: it is too long to be one. */
+static bool read_name(const char *host, char name[static SV_OPTION_TEXT_MAX], bool *has_brackets)
+{
+    const char *user = strrchr(host, '@');
+    host = user ? user + 1 : host;
+    *has_brackets = host[0] == '[';
+    size_t length = strcspn(host + *has_brackets, *has_brackets ? "]" : ":");
+    if (length >= SV_OPTION_TEXT_MAX)
+        return false;
+    (void)snprintf(name, SV_OPTION_TEXT_MAX, "%.*s", (int)length, host + *has_brackets);
+    if (length > 0 && name[length - 1] == '.')
+        name[length - 1] = '\0';
+    return true;
+}
+
+static bool is_address(const char *name, bool has_brackets)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+    return inet_pton(has_brackets ? AF_INET6 : AF_INET, name, address) == 1;
+}
+
+static bool is_listed(const char *list, const char *name)
+{
+    for (size_t length; *(list += strspn(list, " ")); list += length) {
+        length = strcspn(list, " ");
+        if (length == strlen(name) && strncasecmp(list, name, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether names are checked at all. */
+static bool are_checked(const struct sv_server *server)
+{
+    const char *list = server->options->allowed_hosts;
+    if (strcmp(list, "auto") == 0)
+        return !sv_keys_are_set(server->keys) && !server->options->insecure;
+    return strcmp(list, "*") != 0;
+}
+
+bool sv_host_check(const struct sv_request *request, const char *host, struct sv_error *error)
+{
+    char name[SV_OPTION_TEXT_MAX];
+    bool has_brackets;
+    if (!host || request->caller.is_unix || !are_checked(request->server))
+        return true;
+    if (read_name(host, name, &has_brackets) &&
+        (is_address(name, has_brackets) || strcasecmp(name, "localhost") == 0 ||
+         is_listed(request->server->options->allowed_hosts, name)))
+        return true;
+    return sv_fail(error, SV_HOST_NOT_ALLOWED, NULL,
+                   "Requests for the host \"%.100s\" are not answered; an administrator can add it "
+                   "to the option allowed_hosts.",
+                   host);
+}
