@@ -81,9 +81,10 @@ static void hand_over(const struct service_manager *manager, const struct servic
 
 void service_manager_spawn(struct service_manager *manager, const struct service_start *start)
 {
-    const char *args[PROGRAM_ARGS_MAX + 1] = {"--store", manager->daemon.store, "--threads",
-                                              "1",       "--log-level",         "warn"};
-    int count = 6;
+    const char *args[PROGRAM_ARGS_MAX + 1] = {
+        "--store", manager->daemon.store, "--threads",  "1", "--log-level",
+        "warn",    "--allowed-hosts",     "x localhost"};
+    int count = 8;
     for (const char *const *option = start->options; *option; option++) {
         cr_assert_lt(count, PROGRAM_ARGS_MAX);
         args[count++] = *option;
