@@ -62,7 +62,7 @@ static bool tiles_permitted(void)
 
 static void look(void)
 {
-    usable[SL_ISA_REF] = usable[SL_ISA_BLAS] = true;
+    usable[SL_ISA_REF] = usable[SL_ISA_PORTABLE] = true;
     uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0, eax_1 = 0, unused[3] = {0};
     if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !all_of(ecx, LEAF_1_ECX_OSXSAVE))
         return;
@@ -85,7 +85,7 @@ static void look(void)
 
 static void look(void)
 {
-    usable[SL_ISA_REF] = usable[SL_ISA_BLAS] = true;
+    usable[SL_ISA_REF] = usable[SL_ISA_PORTABLE] = true;
 }
 
 #endif

@@ -5,9 +5,9 @@
 
 /* Instruction-set levels, slowest and most portable first. Each includes those before it. */
 enum sl_isa {
-    SL_ISA_REF,  /* plain C, the definition */
-    SL_ISA_BLAS, /* plain C with OpenBLAS for matrix products: any processor */
-    SL_ISA_AVX2, /* with FMA */
+    SL_ISA_REF,      /* plain C, the definition */
+    SL_ISA_PORTABLE, /* vectors of 128 bits, which every 64-bit processor has: SSE2, NEON */
+    SL_ISA_AVX2,     /* with FMA */
     SL_ISA_AVX512,
     SL_ISA_AMX, /* bf16 tiles on top of AVX-512 and AVX512-BF16 */
     SL_ISA_COUNT

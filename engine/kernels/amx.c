@@ -6,14 +6,14 @@
 static void layernorm(void *y, const float *x, const float *weight, const float *bias,
                       float epsilon, int n, float stats[2])
 {
-    sl_avx512_moments(x, n, epsilon, stats);
+    vec_moments(x, n, epsilon, stats);
     const __m512 mean = _mm512_set1_ps(stats[0]), inverse = _mm512_set1_ps(stats[1]);
     uint16_t *out = y;
     for (int i = 0; i < n; i += 32) {
         __m512 half[2];
         for (int h = 0; h < 2; h++) {
             const int at = i + 16 * h < n ? i + 16 * h : i; /* never point past the end */
-            const __mmask16 mask = sl_first16(n - i - 16 * h);
+            const __mmask16 mask = vec_mask(n - i - 16 * h);
             const __m512 d = _mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + at), mean);
             const __m512 g = _mm512_maskz_loadu_ps(mask, weight + at);
             const __m512 s = _mm512_maskz_loadu_ps(mask, bias + at);
@@ -57,7 +57,7 @@ static void attention_backward(const struct sl_kernels *kernels,
         sl_amx_attention_padded_backward(b);
 }
 
-void sl_kernels_amx(struct sl_kernels *t)
+void sl_amx_kernels(struct sl_kernels *t)
 {
     t->operand = SL_BF16;
     t->pack_bytes = sl_amx_pack_bytes;

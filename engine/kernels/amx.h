@@ -12,7 +12,7 @@ void sl_amx_transpose(void *out, size_t out_stride, const void *x, size_t x_stri
 void sl_amx_to_operands(void *out, const float *x, int n);
 void sl_amx_from_operands(float *out, const void *operands, int n);
 void sl_amx_multiply_to_operands(void *out, const float *x, const void *by, int n);
-void sl_amx_epilogue(const struct sl_epilogue *f);
+void sl_amx_epilogue(const struct sl_kernels *kernels, const struct sl_epilogue *f);
 void sl_amx_softmax_backward(const struct sl_softmax_backward *s);
 void sl_amx_gather_dot(float *out, float a, const float *x, const void *rows,
                        const struct sl_row_list *l);

@@ -113,7 +113,7 @@ static void pack_keys(const struct attention_ctx *r)
             __m512i rows[TILE_ROWS];
             for (int j = 0; j < TILE_ROWS; j++)
                 rows[j] = kv_row(r, r->a->k, group * TILE_ROWS + j, step);
-            sl_transpose16(rows);
+            vec_transpose_words(rows);
             uint16_t *tile = k_tile(r, step, group);
             for (int i = 0; i < TILE_PAIRS; i++)
                 _mm512_storeu_si512(tile + i * TILE_K, rows[i]);
@@ -126,7 +126,7 @@ static void write_lse(const struct attention_ctx *r, const struct block *b)
 {
     for (int i = 0; i < b->count; i += 16) {
         const __m512 lse = sl_lse16(_mm512_loadu_ps(b->max + i), _mm512_loadu_ps(b->total + i));
-        _mm512_mask_storeu_ps(r->a->lse + b->first + i, sl_first16(b->count - i), lse);
+        _mm512_mask_storeu_ps(r->a->lse + b->first + i, vec_mask(b->count - i), lse);
     }
 }
 
@@ -243,7 +243,7 @@ static void softmax_some(const struct attention_ctx *r, struct block *b, int fir
         lanes[i] = sl_maxima(&row, first + i < b->count ? a->visible[b->first + first + i] : 0);
     }
     sl_tiles_stay_awake();
-    _mm512_storeu_ps(b->max + first, _mm512_mul_ps(sl_fold16(lanes, true), unit));
+    _mm512_storeu_ps(b->max + first, _mm512_mul_ps(vec_fold_by(lanes, true), unit));
     for (int i = 0; i < 16; i++) {
         const struct sl_score_row row = row_of(scores, p, first + i);
         lanes[i] = _mm512_setzero_ps();
@@ -252,7 +252,7 @@ static void softmax_some(const struct attention_ctx *r, struct block *b, int fir
         if (i % 8 == 7)
             sl_tiles_stay_awake();
     }
-    _mm512_storeu_ps(b->total + first, sl_fold16(lanes, false));
+    _mm512_storeu_ps(b->total + first, vec_fold_by(lanes, false));
 }
 
 /* Probabilities times values. Rows of p past the last query hold old data; the rows of

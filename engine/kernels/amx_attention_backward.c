@@ -94,7 +94,7 @@ static float query_delta(const struct attention_ctx *r, int query)
         const __m512i wide = _mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16);
         total = _mm512_fmadd_ps(_mm512_castsi512_ps(wide), _mm512_loadu_ps(dout + c), total);
     }
-    return sl_sum16(total);
+    return vec_sum(total);
 }
 
 static void describe_queries(struct attention_ctx *r)
@@ -123,7 +123,7 @@ static void pack_transposed(uint16_t *to, const __m512i rows[BLOCK])
         __m512i r[TILE_ROWS];
         for (int i = 0; i < TILE_ROWS; i++)
             r[i] = rows[half * TILE_ROWS + i];
-        sl_transpose16(r);
+        vec_transpose_words(r);
         for (int i = 0; i < TILE_PAIRS; i++)
             _mm512_storeu_si512(to + (half * TILE_PAIRS + i) * TILE_K, r[i]);
     }
@@ -280,7 +280,7 @@ static struct lanes lanes_of(const struct attention_ctx *r, int first)
 static __m512i dropout_words(const struct lanes *l, int key)
 {
     const uint32_t place = (uint32_t)(key / 2) * 0x9E3779B9u;
-    return sl_hash16(_mm512_xor_si512(l->keys, _mm512_set1_epi32((int)place)));
+    return (__m512i)vec_hash((uvec)l->keys ^ place);
 }
 
 /* One key and 16 queries, in place: scores become P', dP becomes dS. */
@@ -291,7 +291,7 @@ static inline __attribute__((always_inline)) void softmax_backward16(const struc
 {
     const __mmask16 seen = _mm512_cmpgt_epi32_mask(l->visible, _mm512_set1_epi32(key));
     const __m512 unit = _mm512_set1_ps(r->a->scale * sl_log2_e);
-    const __m512 p = sl_exp2_16(_mm512_fmsub_ps(*s, unit, l->lse));
+    const __m512 p = vec_exp2(_mm512_fmsub_ps(*s, unit, l->lse));
     const __m512 dropped = _mm512_set1_ps(r->a->dropout.threshold ? r->a->dropout.scale : 1.0f);
     const __m512 slope = _mm512_maskz_mul_ps(kept, *dp, dropped);
     *s = _mm512_maskz_mul_ps(seen & kept, p, dropped);
@@ -343,8 +343,8 @@ static void transpose_ds(uint16_t *rows, const uint16_t *ds)
         left[i] = _mm512_unpacklo_epi16(even, odd);
         right[i] = _mm512_unpackhi_epi16(even, odd);
     }
-    sl_transpose16(left);
-    sl_transpose16(right);
+    vec_transpose_words(left);
+    vec_transpose_words(right);
     for (int i = 0; i < TILE_ROWS; i++) {
         _mm512_storeu_si512(rows + i * TILE_K, left[i]);
         _mm512_storeu_si512(rows + TILE_ELEMENTS + i * TILE_K, right[i]);

@@ -43,7 +43,7 @@ static inline void load_keys(const struct sl_attention *a, int first, int dim, _
     const uint16_t *k = (const uint16_t *)a->k + (size_t)first * a->kv_stride + dim;
     for (int j = 0; j < 16; j++, k += a->kv_stride)
         pairs[j] = first + j < a->visible[0] ? _mm512_loadu_si512(k) : _mm512_setzero_si512();
-    sl_transpose16(pairs);
+    vec_transpose_words(pairs);
 }
 
 static void score16(const struct sl_attention *a, int first, float *scores)
@@ -128,8 +128,8 @@ void sl_amx_attention_decode(const struct sl_attention *a)
     for (int first = 0; first < groups * 32; first += 16)
         score16(a, first, scores + first);
     flush_end(mode);
-    const float max = sl_max16(sl_maxima(&row, n)) * (a->scale * sl_log2_e);
-    const float total = sl_sum16(sl_softmax_tile(a, &row, 0, groups, max));
+    const float max = vec_highest(sl_maxima(&row, n)) * (a->scale * sl_log2_e);
+    const float total = vec_sum(sl_softmax_tile(a, &row, 0, groups, max));
     mode = flush_begin();
     for (int dim = 0; dim < a->head_dim; dim += TILE_K)
         pv_matmul(a, p, dim, sums + dim);

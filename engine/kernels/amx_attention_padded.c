@@ -48,7 +48,7 @@ static void pad_operands(uint16_t *to, int width, const void *from, size_t strid
     for (int r = 0; r < rows; r++, to += width) {
         const uint16_t *x = (const uint16_t *)from + (size_t)r * stride;
         for (int c = 0; c < width; c += TILE_K)
-            _mm512_storeu_si512(to + c, _mm512_maskz_loadu_epi16(sl_first32(n - c), x + c));
+            _mm512_storeu_si512(to + c, _mm512_maskz_loadu_epi16(vec_mask32(n - c), x + c));
     }
 }
 
@@ -57,7 +57,7 @@ static void take_operands(void *to, size_t stride, const uint16_t *from, int wid
     for (int r = 0; r < rows; r++, from += width) {
         uint16_t *y = (uint16_t *)to + (size_t)r * stride;
         for (int c = 0; c < n; c += TILE_K)
-            _mm512_mask_storeu_epi16(y + c, sl_first32(n - c), _mm512_loadu_si512(from + c));
+            _mm512_mask_storeu_epi16(y + c, vec_mask32(n - c), _mm512_loadu_si512(from + c));
     }
 }
 
@@ -65,14 +65,14 @@ static void pad_floats(float *to, int width, const float *from, size_t stride, i
 {
     for (int r = 0; r < rows; r++, to += width, from += stride)
         for (int c = 0; c < width; c += 16)
-            _mm512_storeu_ps(to + c, _mm512_maskz_loadu_ps(sl_first16(n - c), from + c));
+            _mm512_storeu_ps(to + c, _mm512_maskz_loadu_ps(vec_mask(n - c), from + c));
 }
 
 static void take_floats(float *to, size_t stride, const float *from, int width, int rows, int n)
 {
     for (int r = 0; r < rows; r++, to += stride, from += width)
         for (int c = 0; c < n; c += 16)
-            _mm512_mask_storeu_ps(to + c, sl_first16(n - c), _mm512_loadu_ps(from + c));
+            _mm512_mask_storeu_ps(to + c, vec_mask(n - c), _mm512_loadu_ps(from + c));
 }
 
 /* -- both directions ------------------------------------------------------------------------ */

@@ -2,7 +2,7 @@
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
 
-enum { LANES = 16, WHOLE = 32 };
+enum { WHOLE = 32 };
 
 /* 32 elements of x split into even and odd ones; zeros from n on. */
 struct halves {
@@ -11,9 +11,9 @@ struct halves {
 
 static inline struct halves halves_of(const float *x, int n)
 {
-    const __m512 low = _mm512_maskz_loadu_ps(sl_first16(n), x);
+    const __m512 low = _mm512_maskz_loadu_ps(vec_mask(n), x);
     const __m512 high =
-        n > LANES ? _mm512_maskz_loadu_ps(sl_first16(n - LANES), x + LANES) : _mm512_setzero_ps();
+        n > LANES ? _mm512_maskz_loadu_ps(vec_mask(n - LANES), x + LANES) : _mm512_setzero_ps();
     const __m512i even =
         _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
@@ -25,9 +25,9 @@ static inline void store_halves(float *out, struct halves sums, int n)
 {
     const __m512i low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
     const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
-    _mm512_mask_storeu_ps(out, sl_first16(n), _mm512_permutex2var_ps(sums.even, low, sums.odd));
+    _mm512_mask_storeu_ps(out, vec_mask(n), _mm512_permutex2var_ps(sums.even, low, sums.odd));
     if (n > LANES)
-        _mm512_mask_storeu_ps(out + LANES, sl_first16(n - LANES),
+        _mm512_mask_storeu_ps(out + LANES, vec_mask(n - LANES),
                               _mm512_permutex2var_ps(sums.even, high, sums.odd));
 }
 
@@ -45,9 +45,9 @@ static void gather_dot32(float *out, const struct halves *x, const uint16_t *row
             lanes[i] =
                 _mm512_fmadd_ps(x->odd, sl_odd16(row), _mm512_mul_ps(x->even, sl_even16(row)));
         }
-        const __mmask16 some = sl_first16(count);
+        const __mmask16 some = vec_mask(count);
         const __m512 old = overwrite ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(some, out + j);
-        _mm512_mask_storeu_ps(out + j, some, _mm512_add_ps(old, sl_fold16(lanes, false)));
+        _mm512_mask_storeu_ps(out + j, some, _mm512_add_ps(old, vec_fold_by(lanes, false)));
     }
 }
 
@@ -58,7 +58,7 @@ void sl_amx_gather_dot(float *out, float a, const float *x, const void *rows,
         struct halves some = halves_of(x + c, l->width - c);
         some.even = _mm512_mul_ps(some.even, _mm512_set1_ps(a));
         some.odd = _mm512_mul_ps(some.odd, _mm512_set1_ps(a));
-        gather_dot32(out, &some, (const uint16_t *)rows + c, sl_first32(l->width - c), c == 0, l);
+        gather_dot32(out, &some, (const uint16_t *)rows + c, vec_mask32(l->width - c), c == 0, l);
     }
 }
 
@@ -66,7 +66,7 @@ void sl_amx_gather_sum(float *out, const float *a, const void *rows, const struc
 {
     for (int c = 0; c < l->width; c += WHOLE) {
         const uint16_t *x = (const uint16_t *)rows + c;
-        const __mmask32 mask = sl_first32(l->width - c);
+        const __mmask32 mask = vec_mask32(l->width - c);
         struct halves sums = {_mm512_setzero_ps(), _mm512_setzero_ps()};
         for (int j = 0; j < l->n; j++) {
             const __m512i row = _mm512_maskz_loadu_epi16(mask, x + sl_row_offset(l, j));

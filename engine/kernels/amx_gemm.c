@@ -47,7 +47,7 @@ static void configure_flat(int rows)
 /* Stores finished sums (16 or 32 wide, SL_PANEL apart) to y. */
 static void write_sums(const struct sl_gemm *g, float *y, const float *sums, int rows, int cols)
 {
-    const __mmask16 left = sl_first16(cols), right = sl_first16(cols - 16);
+    const __mmask16 left = vec_mask(cols), right = vec_mask(cols - 16);
     for (int r = 0; r < rows; r++, y += g->y_stride, sums += SL_PANEL) {
         __m512 a = _mm512_load_ps(sums), b = _mm512_load_ps(sums + 16);
         if (g->accumulate) {

@@ -19,11 +19,11 @@ size_t sl_amx_pack_bytes(int k, int n)
 static __m512i load32(const void *src, enum sl_type type, size_t offset, int n)
 {
     if (type == SL_BF16)
-        return _mm512_maskz_loadu_epi16(sl_first32(n), (const uint16_t *)src + offset);
+        return _mm512_maskz_loadu_epi16(vec_mask32(n), (const uint16_t *)src + offset);
     const float *x = (const float *)src + offset;
-    const __m512 low = _mm512_maskz_loadu_ps(sl_first16(n), x);
+    const __m512 low = _mm512_maskz_loadu_ps(vec_mask(n), x);
     const __m512 high =
-        n > 16 ? _mm512_maskz_loadu_ps(sl_first16(n - 16), x + 16) : _mm512_setzero_ps();
+        n > 16 ? _mm512_maskz_loadu_ps(vec_mask(n - 16), x + 16) : _mm512_setzero_ps();
     return sl_to_bf16_32(low, high);
 }
 
@@ -67,7 +67,7 @@ static void pack_columns(uint16_t *tiles, const struct source *s)
             r[j] =
                 col < s->cols ? load32(s->src, s->type, offset, s->rows) : _mm512_setzero_si512();
         }
-        sl_transpose16(r);
+        vec_transpose_words(r);
         for (int i = 0; i < TILE_PAIRS; i++)
             _mm512_storeu_si512(tiles + (tile * TILE_PAIRS + i) * TILE_K, r[i]);
     }
@@ -104,7 +104,7 @@ static void transpose_block(uint16_t *out, size_t out_stride, const uint16_t *x,
                             int rows, int cols, bool pad)
 {
     __m512i r[TILE_PAIRS];
-    const __mmask16 mask = sl_first16(cols);
+    const __mmask16 mask = vec_mask(cols);
     for (int i = 0; i < TILE_PAIRS; i++) {
         const uint16_t *even = x + (size_t)(2 * i) * x_stride;
         const __m256i zero = _mm256_setzero_si256();
@@ -112,8 +112,8 @@ static void transpose_block(uint16_t *out, size_t out_stride, const uint16_t *x,
         const __m256i b = 2 * i + 1 < rows ? _mm256_maskz_loadu_epi16(mask, even + x_stride) : zero;
         r[i] = sl_pair16(a, b);
     }
-    sl_transpose16(r);
-    const __mmask32 kept = pad ? sl_first32(TILE_K) : sl_first32(rows);
+    vec_transpose_words(r);
+    const __mmask32 kept = pad ? vec_mask32(TILE_K) : vec_mask32(rows);
     for (int c = 0; c < TILE_ROWS && c < cols; c++)
         _mm512_mask_storeu_epi16(out + (size_t)c * out_stride, kept, r[c]);
 }
@@ -138,7 +138,7 @@ void sl_amx_from_operands(float *out, const void *operands, int n)
 {
     const uint16_t *x = operands;
     for (int i = 0; i < n; i += 16) {
-        const __mmask16 mask = sl_first16(n - i);
+        const __mmask16 mask = vec_mask(n - i);
         const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, x + i));
         _mm512_mask_storeu_epi32(out + i, mask, _mm512_slli_epi32(wide, 16));
     }

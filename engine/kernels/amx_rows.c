@@ -18,7 +18,7 @@ void sl_amx_multiply_to_operands(void *out, const float *x, const void *by, int 
         __m512 half[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
         for (int h = 0; h < 2 && i + h * HALF < n; h++) {
             const int at = i + h * HALF;
-            const __mmask16 mask = sl_first16(n - at);
+            const __mmask16 mask = vec_mask(n - at);
             half[h] =
                 _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, x + at), from_bf16_16(mask, b + at));
         }
@@ -29,9 +29,13 @@ void sl_amx_multiply_to_operands(void *out, const float *x, const void *by, int 
 void sl_amx_softmax_backward(const struct sl_softmax_backward *s)
 {
     const uint16_t *e = s->e;
+    const vec rate = vec_set(s->rate), mean = vec_set(s->mean);
     for (int j = 0; j < s->n; j += HALF) {
-        const __mmask16 mask = sl_first16(s->n - j);
-        sl_softmax_backward16(s, j, mask, from_bf16_16(mask, e + j));
+        const int k = s->n - j;
+        const vec p = rate * vec_load(s->w + j, k) * from_bf16_16(vec_mask(k), e + j);
+        const vec slope = p * (vec_load(s->dp + j, k) - mean);
+        vec_store(s->ds + j, k, s->overwrite ? slope : vec_add(vec_load(s->ds + j, k), slope));
+        vec_store(s->db + j, k, vec_load(s->db + j, k) + slope);
     }
 }
 
@@ -39,11 +43,11 @@ void sl_amx_softmax_backward(const struct sl_softmax_backward *s)
 static void epilogue_half(const struct sl_epilogue *f, int at, __mmask16 kept, __m512 *y,
                           __m512 *slope)
 {
-    const __mmask16 mask = sl_first16(f->n - at);
+    const __mmask16 mask = vec_mask(f->n - at);
     __m512 v = _mm512_maskz_loadu_ps(mask, f->products + at);
     if (f->bias)
         v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, f->bias + at));
-    sl_activate16(v, f->activation, y, slope);
+    vec_activate(v, f->activation, y, slope);
     if (f->dropout.threshold) {
         const __m512 scale = _mm512_set1_ps(f->dropout.scale);
         *y = _mm512_maskz_mul_ps(kept, scale, *y);
@@ -55,12 +59,14 @@ static void epilogue_half(const struct sl_epilogue *f, int at, __mmask16 kept, _
         _mm512_mask_storeu_ps(f->products + at, mask, *y);
 }
 
-void sl_amx_epilogue(const struct sl_epilogue *f)
+void sl_amx_epilogue(const struct sl_kernels *kernels, const struct sl_epilogue *f)
 {
+    (void)kernels;
     for (int i = 0; i < f->n; i += WHOLE) {
         __m512 y[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()}, slope[2] = {y[0], y[1]};
         const uint32_t column = (uint32_t)(f->first + i), threshold = f->dropout.threshold;
-        const __mmask32 kept = threshold ? sl_dropout_mask32(threshold, f->row_key, column) : 0;
+        const __mmask32 kept =
+            threshold ? vec_kept(vec_dropout_words(f->row_key, column), threshold) : 0;
         for (int h = 0; h < 2 && i + h * HALF < f->n; h++)
             epilogue_half(f, i + h * HALF, (__mmask16)(kept >> h * HALF), &y[h], &slope[h]);
         if (f->out)

@@ -25,7 +25,7 @@ static inline __m512 sl_maxima(const struct sl_score_row *row, int n)
     for (; j + 16 <= n; j += 16, s += row->score_pitch)
         max = _mm512_max_ps(max, _mm512_loadu_ps(s));
     if (j < n)
-        max = _mm512_max_ps(max, _mm512_mask_loadu_ps(lowest, sl_first16(n - j), s));
+        max = _mm512_max_ps(max, _mm512_mask_loadu_ps(lowest, vec_mask(n - j), s));
     return max;
 }
 
@@ -39,8 +39,8 @@ static inline struct sl_powers sl_powers_of(const struct sl_score_row *row, int 
 {
     const float *s = row->scores + (size_t)(2 * group) * row->score_pitch;
     const __m512 low = _mm512_loadu_ps(s), high = _mm512_loadu_ps(s + row->score_pitch);
-    return (struct sl_powers){.low = sl_exp2_16(_mm512_fmsub_ps(low, unit, max)),
-                              .high = sl_exp2_16(_mm512_fmsub_ps(high, unit, max))};
+    return (struct sl_powers){.low = vec_exp2(_mm512_fmsub_ps(low, unit, max)),
+                              .high = vec_exp2(_mm512_fmsub_ps(high, unit, max))};
 }
 
 /* The row's probabilities after dropout, not yet divided by their total, as bf16; zeros from n up
@@ -59,11 +59,12 @@ static inline __m512 sl_softmax_tile(const struct sl_attention *a, const struct 
             continue;
         }
         const struct sl_powers e = sl_powers_of(row, group, unit, maxes);
-        __mmask32 kept = sl_first32(rest);
+        __mmask32 kept = vec_mask32(rest);
         low = _mm512_mask_add_ps(low, (__mmask16)kept, low, e.low);
         high = _mm512_mask_add_ps(high, (__mmask16)(kept >> 16), high, e.high);
         if (drop.threshold)
-            kept &= sl_dropout_mask32(drop.threshold, a->row_keys[query], (uint32_t)group * 32);
+            kept &= vec_kept(vec_dropout_words(a->row_keys[query], (uint32_t)group * 32),
+                             drop.threshold);
         _mm512_storeu_si512(p, _mm512_maskz_mov_epi16(kept, sl_to_bf16_32(e.low, e.high)));
     }
     return _mm512_add_ps(low, high);
@@ -75,6 +76,16 @@ static inline __m512 sl_total_factor(const struct sl_attention *a, float total)
 {
     const float kept = a->dropout.threshold ? a->dropout.scale : 1.0f;
     return _mm512_set1_ps(total > 0.0f ? kept / total : 0.0f);
+}
+
+/* ln x for positive, normal, finite x. */
+static inline __m512 sl_log16(__m512 x)
+{
+    const __m512 m = _mm512_getmant_ps(x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src);
+    const __m512 e = _mm512_getexp_ps(_mm512_div_ps(x, m)); /* of a power of two, exactly */
+    const __m512 f = _mm512_sub_ps(m, _mm512_set1_ps(1.0f));
+    const __m512 p = vec_polynomial(sl_log_terms, SL_LOG_TERMS, f);
+    return _mm512_fmadd_ps(e, _mm512_set1_ps(sl_ln2), _mm512_mul_ps(f, p));
 }
 
 /* log(sum(exp(score))) of 16 queries from their max, in units of ln 2, and their total. */

@@ -13,15 +13,13 @@ struct level {
     void (*fill)(struct sl_kernels *t);
 };
 
-/* AVX2 inherits from the reference and not from BLAS: its own product is as fast and row
- * independent, and packs B as the reference does. */
 static const struct level levels[SL_ISA_COUNT] = {
-    [SL_ISA_REF] = {.name = "ref", .base = SL_ISA_REF, .fill = sl_kernels_ref},
-    [SL_ISA_BLAS] = {.name = "blas", .base = SL_ISA_REF, .fill = sl_kernels_blas},
+    [SL_ISA_REF] = {.name = "ref", .base = SL_ISA_REF, .fill = sl_ref_kernels},
+    [SL_ISA_PORTABLE] = {.name = "portable", .base = SL_ISA_REF, .fill = sl_portable_kernels},
 #if SL_X86
-    [SL_ISA_AVX2] = {.name = "avx2", .base = SL_ISA_REF, .fill = sl_kernels_avx2},
-    [SL_ISA_AVX512] = {.name = "avx512", .base = SL_ISA_AVX2, .fill = sl_kernels_avx512},
-    [SL_ISA_AMX] = {.name = "amx", .base = SL_ISA_AVX512, .fill = sl_kernels_amx},
+    [SL_ISA_AVX2] = {.name = "avx2", .base = SL_ISA_REF, .fill = sl_avx2_kernels},
+    [SL_ISA_AVX512] = {.name = "avx512", .base = SL_ISA_REF, .fill = sl_avx512_kernels},
+    [SL_ISA_AMX] = {.name = "amx", .base = SL_ISA_AVX512, .fill = sl_amx_kernels},
 #else
     [SL_ISA_AVX2] = {.name = "avx2"},
     [SL_ISA_AVX512] = {.name = "avx512"},

@@ -5,11 +5,11 @@
 #include "kernels/kernels.h"
 
 /* Each overrides the slots that it improves and leaves the inherited ones. */
-void sl_kernels_ref(struct sl_kernels *t);
-void sl_kernels_blas(struct sl_kernels *t);
-void sl_kernels_avx2(struct sl_kernels *t);
-void sl_kernels_avx512(struct sl_kernels *t);
-void sl_kernels_amx(struct sl_kernels *t);
+void sl_ref_kernels(struct sl_kernels *t);
+void sl_portable_kernels(struct sl_kernels *t);
+void sl_avx2_kernels(struct sl_kernels *t);
+void sl_avx512_kernels(struct sl_kernels *t);
+void sl_amx_kernels(struct sl_kernels *t);
 
 /* Attention one query at a time, of fp32 operands, by the row slots of a table. */
 size_t sl_attention_rows_scratch(int queries, int keys, int head_dim);
@@ -19,12 +19,3 @@ void sl_attention_rows_backward(const struct sl_kernels *kernels,
 
 /* `epilogue` made of the other slots of a level, a segment at a time. */
 void sl_epilogue_rows(const struct sl_kernels *t, const struct sl_epilogue *f);
-
-/* mean and 1 / sqrt(var + epsilon) of a row, as every layernorm of AVX-512 and above takes them. */
-void sl_avx512_moments(const float *x, int n, float epsilon, float stats[2]);
-
-/* The row and gather slots of a level; the level's other file has the matrix products. */
-void sl_avx2_rows(struct sl_kernels *t);
-void sl_avx2_gather(struct sl_kernels *t);
-void sl_avx512_rows(struct sl_kernels *t);
-void sl_avx512_gather(struct sl_kernels *t);

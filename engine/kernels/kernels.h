@@ -45,8 +45,8 @@ struct sl_gemm {
 
 /* y (m x n) = or += x (m x k) b (k x n), all fp32 and unpacked, for matrices too small to be worth
  * packing. x_ij is x[i * x_row + j * x_col], so x may be transposed. Every element is one
- * chain of fmaf in the order of k, which begins at y when accumulating: the same bits at every
- * level. */
+ * chain of multiply-adds in the order of k, which begins at y when accumulating. They are fused
+ * wherever the processor can: then the bits are the same at every level. */
 struct sl_small_gemm {
     const float *x, *b;
     float *y;
@@ -182,7 +182,8 @@ struct sl_kernels {
     /* y = f(x) as above, and slope = f'(x), which the backward pass multiplies by. ReLU'(0) = 0. */
     void (*activate_with_slope)(float *y, float *slope, const float *x, enum sl_activation f,
                                 int n);
-    void (*epilogue)(const struct sl_epilogue *f);
+    /* `kernels`: the table whose slots are used by levels that do not fuse the steps */
+    void (*epilogue)(const struct sl_kernels *kernels, const struct sl_epilogue *f);
     void (*sigmoid)(float *y, const float *x, int n); /* y may be x */
     /* x becomes softmax(x); returns max + log(sum exp(x - max)). */
     float (*softmax)(float *x, int n);
@@ -212,7 +213,7 @@ struct sl_kernels {
     /* -- attention -------------------------------------------------------------------------- */
 
     size_t (*attention_scratch)(int queries, int keys, int head_dim); /* forward and backward */
-    /* `kernels`: the table whose row slots are used by levels without tiles */
+    /* `kernels`: as in epilogue */
     void (*attention)(const struct sl_kernels *kernels, const struct sl_attention *a);
     void (*attention_backward)(const struct sl_kernels *kernels,
                                const struct sl_attention_backward *b);
@@ -228,7 +229,7 @@ const struct sl_kernels *sl_kernels_for(enum sl_isa isa);
 /* The fastest usable level, or the one SLUICE_ISA names; NULL when it names an unknown or
  * unusable one. */
 const struct sl_kernels *sl_kernels_best(void);
-/* "ref", "blas", "avx2", "avx512", "amx". */
+/* "ref", "portable", "avx2", "avx512", "amx". */
 const char *sl_isa_name(enum sl_isa isa);
 
 static inline size_t sl_type_bytes(enum sl_type type)

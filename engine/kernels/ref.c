@@ -206,11 +206,6 @@ static void multiply_to_operands(void *out, const float *x, const void *by, int 
         o[i] = x[i] * b[i];
 }
 
-static void epilogue(const struct sl_epilogue *f)
-{
-    sl_epilogue_rows(sl_kernels_for(SL_ISA_REF), f);
-}
-
 static void sigmoid(float *y, const float *x, int n)
 {
     for (int i = 0; i < n; i++)
@@ -323,7 +318,7 @@ static void adamw(float *w, float *m, float *v, const float *g, const struct sl_
     }
 }
 
-void sl_kernels_ref(struct sl_kernels *t)
+void sl_ref_kernels(struct sl_kernels *t)
 {
     *t = (struct sl_kernels){
         .operand = SL_F32,
@@ -342,7 +337,7 @@ void sl_kernels_ref(struct sl_kernels *t)
         .activate = activate,
         .activate_with_slope = activate_with_slope,
         .multiply_to_operands = multiply_to_operands,
-        .epilogue = epilogue,
+        .epilogue = sl_epilogue_rows,
         .sigmoid = sigmoid,
         .softmax = softmax,
         .layernorm = layernorm,

@@ -31,7 +31,7 @@ extern const struct tool tool_train, tool_init, tool_eval, tool_generate, tool_c
      1024},                                                                                        \
         {"isa",                                                                                    \
          "LEVEL",                                                                                  \
-         "instruction set: ref, blas, avx2, avx512 or amx [the fastest]",                          \
+         "instruction set: ref, portable, avx2, avx512 or amx [the fastest]",                      \
          SL_OPTION_STRING,                                                                         \
          offsetof(type, isa),                                                                      \
          0,                                                                                        \

@@ -16,7 +16,7 @@ struct sl_engine;
 struct sl_engine_options {
     int threads; /* 0: as many processors as affinity and cgroup allow */
     const char
-        *isa; /* "ref", "blas", "avx2", "avx512", "amx"; NULL: SLUICE_ISA, else the fastest */
+        *isa; /* "ref", "portable", "avx2", "avx512", "amx"; NULL: SLUICE_ISA, else the fastest */
 };
 
 SL_PUBLIC struct sl_engine *sl_engine_create(const struct sl_engine_options *options,

@@ -155,12 +155,12 @@ static void bench_products(bool json)
         char what[64];
         (void)snprintf(what, sizeof what, "gemm %dx%dx%d", shape[0], shape[1], shape[2]);
         double peer = 0.0;
-        for (int isa = SL_ISA_BLAS; isa < SL_ISA_COUNT; isa++) {
+        for (int isa = SL_ISA_PORTABLE; isa < SL_ISA_COUNT; isa++) {
             const struct sl_kernels *k = sl_kernels_for((enum sl_isa)isa);
             if (!k)
                 continue;
             const struct job j = product_job(k, shape);
-            if (isa == SL_ISA_BLAS) {
+            if (isa == SL_ISA_PORTABLE) {
                 peer = flops / best_ns(run_sgemm, &j);
                 report(json, what, "openblas", "GFLOP/s", peer);
             }
@@ -340,7 +340,7 @@ int main(int count, char **words)
     bench_products(json);
     for (int isa = SL_ISA_REF; isa < SL_ISA_COUNT; isa++) {
         const struct sl_kernels *k = sl_kernels_for((enum sl_isa)isa);
-        if (!k || isa == SL_ISA_BLAS) /* whose rows are the reference's */
+        if (!k)
             continue;
         bench_attention(json, k);
         bench_rows(json, k);

@@ -293,7 +293,7 @@ static const struct {
     {"csv.h", {"engine/data/csv.c"}},
     {"zlib.h", {"engine/data/compressed.c", "tests/*"}},
     {"lzma.h", {"engine/data/compressed.c", "tests/*"}},
-    {"cblas.h", {"engine/kernels/blas.c", "tests/bench/*.c"}},
+    {"cblas.h", {"tests/bench/*.c"}},
     {"*intrin.h", {"engine/kernels/*"}},
     {"curl/*", {"clients/common/*.c", "clients/bench/*.c", "tests/*"}},
     {"systemd/*", {"server/main.c", "server/http/inherited_sockets.c"}},

@@ -1,6 +1,8 @@
 /* kernel_buffers.c - random inputs, guarded outputs, operands of a kernel table. */
 #include "support/kernel_buffers.h"
 
+void sl_emulated_kernels(struct sl_kernels *t);
+
 float random_at(uint64_t place)
 {
     uint64_t x = (place + test_seed()) * 0x9e3779b97f4a7c15u;
@@ -80,8 +82,27 @@ bool is_near(float got, float want, float absolute)
     return fabsf(got - want) <= absolute;
 }
 
+bool is_fused(const struct sl_kernels *k)
+{
+#ifdef __FP_FAST_FMAF
+    (void)k;
+    return true;
+#else
+    return k->isa != SL_ISA_PORTABLE;
+#endif
+}
+
+const struct sl_kernels *emulated_kernels(struct sl_kernels *table)
+{
+    *table = *reference_kernels();
+    sl_emulated_kernels(table);
+    return table;
+}
+
 void for_each_isa(void (*check)(const struct sl_kernels *k))
 {
+    struct sl_kernels emulated;
+    check(emulated_kernels(&emulated));
     for (int isa = 0; isa < SL_ISA_COUNT; isa++)
         if (sl_kernels_for((enum sl_isa)isa))
             check(sl_kernels_for((enum sl_isa)isa));

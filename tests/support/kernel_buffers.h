@@ -35,10 +35,17 @@ void round_to_operands(const struct sl_kernels *k, float *x, int n);
 /* The kernels that define what the others must compute. */
 const struct sl_kernels *reference_kernels(void);
 
+/* The kernels with vectors of 16 floats made of plain C: what AVX-512 computes, on any machine. */
+const struct sl_kernels *emulated_kernels(struct sl_kernels *table);
+
+/* Whether a level rounds a multiply-add once. */
+bool is_fused(const struct sl_kernels *k);
+
 bool same_bits(float a, float b);
 
 /* Whether got is want to within `absolute`; NaN is never near. */
 bool is_near(float got, float want, float absolute);
 
-/* Runs check with the kernels of every instruction-set level that this machine has. */
+/* Runs check with the kernels of every instruction-set level that this machine has, and with the
+ * emulated ones. */
 void for_each_isa(void (*check)(const struct sl_kernels *k));

@@ -1,0 +1,153 @@
+/* gemm.c - fp32 matrix products, with the sums of a tile of y in registers.
+ *
+ * B is packed as the reference packs it. Every element of a product is one chain of FMA in the
+ * order of k, as in the reference, whatever the tile it falls into. */
+#include "base/int_util.h"
+#include "kernels/simd/level.h"
+#include "kernels/simd/vec.h"
+
+/* Without the pragmas gcc 12 makes a memset of the loop that clears the sums, and so keeps them in
+ * memory: half as fast. */
+enum { PANEL_VECTORS = SL_PANEL / LANES, SUMS_MAX = VEC_TILE_ROWS * VEC_TILE_VECTORS };
+
+/* Some rows of x times some columns of a panel. */
+struct tile {
+    const float *x, *panel;
+    float *y;
+    size_t x_stride, y_stride;
+    int k, cols;
+    bool accumulate;
+};
+
+/* `rows` and `vectors` are constants wherever this is inlined. */
+static inline __attribute__((always_inline)) void gemm_tile(const struct tile *t, const int rows,
+                                                            const int vectors)
+{
+    vec sums[SUMS_MAX], column[PANEL_VECTORS];
+#pragma GCC unroll 24
+    for (int s = 0; s < rows * vectors; s++)
+        sums[s] = vec_set(0.0f);
+    const float *b = t->panel;
+    for (int i = 0; i < t->k; i++, b += SL_PANEL) {
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; v++)
+            column[v] = vec_loadu(b + v * LANES);
+#pragma GCC unroll 24
+        for (int s = 0; s < rows * vectors; s++) {
+            const vec x = vec_set(t->x[(size_t)(s / vectors) * t->x_stride + (size_t)i]);
+            sums[s] = vec_fma(x, column[s % vectors], sums[s]);
+        }
+    }
+#pragma GCC unroll 24
+    for (int s = 0; s < rows * vectors; s++) {
+        const int at = s % vectors * LANES, rest = t->cols - at;
+        float *y = t->y + (size_t)(s / vectors) * t->y_stride + at;
+        if (rest > 0)
+            vec_store(y, rest, t->accumulate ? vec_add(vec_load(y, rest), sums[s]) : sums[s]);
+    }
+}
+
+/* A whole panel, as many columns at a time as leave the sums of `rows` rows in registers. */
+static inline __attribute__((always_inline)) int gemm_rows(struct tile t, const int rows)
+{
+    const int most = SUMS_MAX / rows;
+    const int vectors = sl_min(most >= 8 ? 8 : most >= 4 ? 4 : most >= 2 ? 2 : 1, PANEL_VECTORS);
+    for (int v = 0; v < PANEL_VECTORS && t.cols > 0; v += vectors) {
+        gemm_tile(&t, rows, vectors);
+        t.panel += vectors * LANES;
+        t.y += vectors * LANES;
+        t.cols -= vectors * LANES;
+    }
+    return rows;
+}
+
+/* As many of the remaining rows as one tile takes; returns how many. */
+static int gemm_some_rows(const struct tile *t, int rows)
+{
+    if (rows >= VEC_TILE_ROWS)
+        return gemm_rows(*t, VEC_TILE_ROWS);
+    if (VEC_TILE_ROWS > 8 && rows >= 8)
+        return gemm_rows(*t, 8);
+    if (VEC_TILE_ROWS > 4 && rows >= 4)
+        return gemm_rows(*t, 4);
+    return rows >= 2 ? gemm_rows(*t, 2) : gemm_rows(*t, 1);
+}
+
+static void gemm(const struct sl_gemm *g)
+{
+    const size_t panel_floats = (size_t)g->k * SL_PANEL;
+    for (int col = 0; col < g->n; col += SL_PANEL)
+        for (int row = 0; row < g->m;) {
+            const struct tile t = {
+                .x = (const float *)g->x + (size_t)row * g->x_stride,
+                .panel = (const float *)g->packed + (size_t)(col / SL_PANEL) * panel_floats,
+                .y = g->y + (size_t)row * g->y_stride + col,
+                .x_stride = g->x_stride,
+                .y_stride = g->y_stride,
+                .k = g->k,
+                .cols = g->n - col,
+                .accumulate = g->accumulate,
+            };
+            row += gemm_some_rows(&t, g->m - row);
+        }
+}
+
+/* The product of unpacked matrices: `rows` rows and one or two vectors of columns of y at a
+ * time. */
+static inline __attribute__((always_inline)) int multiply(const struct sl_small_gemm *p, int row,
+                                                          int col, const int rows,
+                                                          const int vectors)
+{
+    float *y = p->y + (size_t)row * p->y_row + col;
+    const float *x = p->x + (size_t)row * p->x_row, *b = p->b + col;
+    const int cols = p->n - col, k = p->k;
+    const size_t x_row = p->x_row, x_col = p->x_col, b_row = p->b_row;
+    vec sums[16], column[2];
+#pragma GCC unroll 16
+    for (int s = 0; s < rows * vectors; s++) {
+        const int at = s % vectors * LANES;
+        const float *from = y + (size_t)(s / vectors) * p->y_row + at;
+        sums[s] = p->accumulate ? vec_load(from, cols - at) : vec_set(0.0f);
+    }
+    for (int i = 0; i < k; i++, x += x_col, b += b_row) {
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; v++)
+            column[v] = vec_load(b + v * LANES, cols - v * LANES);
+#pragma GCC unroll 16
+        for (int s = 0; s < rows * vectors; s++)
+            sums[s] =
+                vec_fma(vec_set(x[(size_t)(s / vectors) * x_row]), column[s % vectors], sums[s]);
+    }
+#pragma GCC unroll 16
+    for (int s = 0; s < rows * vectors; s++) {
+        const int at = s % vectors * LANES;
+        vec_store(y + (size_t)(s / vectors) * p->y_row + at, cols - at, sums[s]);
+    }
+    return rows;
+}
+
+/* As many of the rows as one block takes; returns how many. */
+static inline __attribute__((always_inline)) int multiply_some(const struct sl_small_gemm *p,
+                                                               int row, int col, const int vectors)
+{
+    const int rows = p->m - row;
+    if (rows >= 8 && 8 * vectors < VEC_REGISTERS * 3 / 4)
+        return multiply(p, row, col, 8, vectors);
+    if (rows >= 4)
+        return multiply(p, row, col, 4, vectors);
+    return rows >= 2 ? multiply(p, row, col, 2, vectors) : multiply(p, row, col, 1, vectors);
+}
+
+static void small_gemm(const struct sl_small_gemm *p)
+{
+    for (int col = 0; col < p->n; col += 2 * LANES)
+        for (int row = 0; row < p->m;)
+            row +=
+                p->n - col > LANES ? multiply_some(p, row, col, 2) : multiply_some(p, row, col, 1);
+}
+
+void SL_LEVEL(gemm)(struct sl_kernels *t)
+{
+    t->gemm = gemm;
+    t->small_gemm = small_gemm;
+}
