@@ -53,15 +53,15 @@ apt_install "$package"
 for program in sluiced sluice sluicectl; do
     $program --version >"$scratch/log" || fail "$program does not run"
 done
-sluiced --check-config --config /etc/sluice/sluiced.yaml
 getent group sluice >"$scratch/log" || fail "there is no group sluice"
 serve
 stop
+sluiced --check-config --config /etc/sluice/sluiced.yaml
 echo "installed: serves"
 
 # An upgrade keeps what the operator changed, and the models.
 echo "# changed by its operator" >>/etc/sluice/sluiced.yaml
-cp -r /var/lib/sluice/models/sentiment/1 /var/lib/sluice/models/sentiment/2
+cp -a /var/lib/sluice/models/sentiment/1 /var/lib/sluice/models/sentiment/2
 dpkg-deb -R "$package" "$scratch/tree"
 sed -i 's/^Version: .*/&.1/' "$scratch/tree/DEBIAN/control"
 dpkg-deb -b "$scratch/tree" "$scratch/sluice_next.deb" >"$scratch/log"
