@@ -52,7 +52,7 @@ echo "$guarantees" | while read -r test option filter; do
         { cat "$scratch/run" >&2; echo "README.md: not so: $test $option $filter" >&2; exit 1; }
 done || failed=1
 
-# Options: those of every --help; the others are of Criterion and of tests/cli/run.sh
+# Options: those of every --help; the others are of Criterion, chown and tests/cli/run.sh
 programs() {
     for command in train eval generate inspect classify bench init vocab; do "$build/sluice" $command --help; done
     echo "$actual" | while read -r name _; do "$build/sluice" train "$name" --help; done
@@ -60,7 +60,7 @@ programs() {
         "$build/sluicectl" $command --help
     done
     "$build/sluiced" --help
-    echo ' --filter --update'
+    echo ' --filter --update --reference'
 }
 programs | grep -o -- '--[a-z][a-z0-9-]*' | sort -u >"$scratch/options"
 grep -oh -- '[ `(]--[a-z][a-z0-9-]*' "$top"/*.md "$top"/docs/*.md | tr -d ' `(' | sort -u |
