@@ -45,7 +45,7 @@ cp "$top/conf/prometheus/"* "$top/tests/operations/alerts_test.yml" "$scratch"
 (cd "$scratch" && promtool check config prometheus.yml && promtool test rules alerts_test.yml) >"$scratch/log" 2>&1 ||
     { cat "$scratch/log" >&2; exit 1; }
 
-serve "$build/sluiced" "$scratch/port" --config "$top/conf/run.yaml" --store "$top/models" --state "" --admin-listen ""
+serve "$build/sluiced" "$scratch/port" --config "$top/conf/run.yaml" --store "$top/models" --state "$scratch/state" --admin-listen ""
 ctl="$build/sluicectl --url http://127.0.0.1:$port"
 $ctl bench --model shakespeare --connections 4 --requests 8 --tokens 4 >"$scratch/log"
 echo "A lovely film." >"$scratch/texts"
@@ -79,7 +79,7 @@ wait_until 100 sh -c "curl -s 'http://$listen/api/v1/query?query=count_over_time
 while read -r query; do
     ask "$query" >"$scratch/result"
     grep -q '"status":"success"' "$scratch/result" || fail "the dashboard's query fails: $query: $(cat "$scratch/result")"
-    case $query in *throttled*) continue ;; esac # only where there is a limit
+    case $query in *throttled* | *sluice_train_[lt]o*) continue ;; esac # only where there is a limit, or a job
     ! grep -q '"result":\[\]' "$scratch/result" || echo "$query" >>"$scratch/empty"
 done <"$scratch/queries"
 if [ -s "$scratch/empty" ]; then
