@@ -252,6 +252,9 @@ class Soak:
             self.jobs[job["status"]] += 1
         if job["status"] in ("failed", "cancelled"):
             self.fail(f"a job {job['status']}: {job.get('error')}")
+        if job["status"] == "succeeded" and not job["fine_tuned_model"].endswith("@1"):
+            model, version = job["fine_tuned_model"].split("@")  # loaded, and served to those who name it
+            self.swap("POST", f"/v2/repository/models/{model}/versions/{version}/unload", None)
 
     # ---- what is measured
 
