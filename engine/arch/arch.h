@@ -61,7 +61,11 @@ struct sl_arch {
     struct sl_tensor *(*forward)(struct sl_tape *t, const void *self);
 };
 
-enum { SL_COMPLETES = 1u << SL_TASK_COMPLETION, SL_CLASSIFIES = 1u << SL_TASK_CLASSIFICATION };
+enum {
+    SL_COMPLETES = 1u << SL_TASK_COMPLETION,
+    SL_CLASSIFIES = 1u << SL_TASK_CLASSIFICATION,
+    SL_PRETRAINS = 1u << SL_TASK_PRETRAINING
+};
 
 /* The rows that all decoders share, for use inside a table of hyper-parameters. */
 #define SL_HYPERS_DECODER                                                                          \

@@ -23,6 +23,7 @@ const char *sl_task_name(enum sl_task task)
     static const char *const names[] = {
         [SL_TASK_COMPLETION] = "completion",
         [SL_TASK_CLASSIFICATION] = "classification",
+        [SL_TASK_PRETRAINING] = "pretraining",
     };
     return names[task];
 }
@@ -124,7 +125,8 @@ struct sl_embedding_shape sl_embedding_shape_of(const struct sl_config *c)
                                        .start = sl_normal(0.02f),
                                        .scale = 1.0f,
                                        .dropout = c->dropout,
-                                       .tied = c->task == SL_TASK_COMPLETION};
+                                       .hash_bigrams = c->hash_bigrams,
+                                       .tied = c->task != SL_TASK_CLASSIFICATION};
 }
 
 struct sl_block_shape sl_block_shape_of(const struct sl_config *c)
@@ -136,6 +138,7 @@ struct sl_block_shape sl_block_shape_of(const struct sl_config *c)
         .activation = SL_GELU,
         .residual_deviation = 0.02f / sqrtf(2.0f * (float)c->depth),
         .dropout = c->dropout,
-        .bidirectional = c->task == SL_TASK_CLASSIFICATION && c->bidirectional,
+        .bidirectional = c->task == SL_TASK_PRETRAINING ||
+                         (c->task == SL_TASK_CLASSIFICATION && c->bidirectional),
     };
 }

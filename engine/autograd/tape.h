@@ -36,10 +36,21 @@ struct sl_sequence {
     struct sl_cache *cache; /* the tokens before it; NULL when the sequence is complete */
 };
 
+/* Texts with some tokens masked or replaced, to pretrain on: which, and by how much finding them
+ * counts. */
+struct sl_corruption {
+    const struct sl_rows *masked; /* rows whose token to predict */
+    const int32_t *targets;       /* the token of each of these rows */
+    const int32_t *replaced;      /* per row of the batch: 1 replaced, 0 not, -1 does not count */
+    float masked_weight, replaced_weight; /* of both losses, relative to loss_scale */
+};
+
 struct sl_batch {
-    const int32_t *tokens;  /* rows */
-    const int32_t *targets; /* rows, to compute a loss: the token to predict, or -1 */
-    const int32_t *labels;  /* count, the same for a classifier: the class of each sequence */
+    const int32_t *tokens;      /* rows */
+    const int32_t *targets;     /* rows, to compute a loss: the token to predict, or -1 */
+    const int32_t *labels;      /* count, the same for a classifier: the class of each sequence */
+    const float *label_weights; /* of each class, in the loss of a classifier; NULL: 1 */
+    const struct sl_corruption *corruption; /* of a model that is pretrained; else ignored */
     const struct sl_sequence *sequences;
     int rows, count;
     int row_base;                 /* of row 0 within the whole training batch: numbers dropout */

@@ -49,7 +49,8 @@ static bool read_arch(struct sl_model_config *model_config, const json_t *root, 
 static bool read_task(struct sl_model_config *model_config, const json_t *root, struct sl_err *err)
 {
     const char *const tasks[] = {sl_task_name(SL_TASK_COMPLETION),
-                                 sl_task_name(SL_TASK_CLASSIFICATION), NULL};
+                                 sl_task_name(SL_TASK_CLASSIFICATION),
+                                 sl_task_name(SL_TASK_PRETRAINING), NULL};
     int task = 0;
     if (!read_choice(root, "task", tasks, &task, err))
         return false;

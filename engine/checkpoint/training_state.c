@@ -14,21 +14,22 @@
 
 enum member { COUNTERS, NUMBERS, MEMBERS };
 
-enum { GROUPS = 3, SLOT_NAME = 128 };
+enum { GROUPS = 4, SLOT_NAME = 128 };
 
 static const char *const names[MEMBERS] = {
     [COUNTERS] = "state.json",
     [NUMBERS] = "state.safetensors",
 };
 
-static const char *const prefixes[GROUPS] = {"parameter", "exp_avg", "exp_avg_sq"};
+static const char *const prefixes[GROUPS] = {"parameter", "exp_avg", "exp_avg_sq", "average"};
 
 /* -- numbers --------------------------------------------------------------------------- */
 
 /* Every group has the trained parameters; the first one also the buffers. */
 static int slots_count(const struct sl_training_state *s)
 {
-    return s->count * GROUPS - s->buffers * (GROUPS - 1);
+    int groups = s->average ? GROUPS : GROUPS - 1;
+    return s->count * groups - s->buffers * (groups - 1);
 }
 
 /* Slots with names of their own: one allocation, names behind slots. */
@@ -47,7 +48,8 @@ static struct sl_tensor_slot *slots_of(const struct sl_training_state *s, struct
         const size_t at = group == 0 ? i : past % learnt;
         const struct sl_parameter *p = &s->parameters[at];
         float *const data[GROUPS] = {p->data, group ? s->first[at] : NULL,
-                                     group ? s->second[at] : NULL};
+                                     group ? s->second[at] : NULL,
+                                     group && s->average ? s->average[at] : NULL};
         (void)snprintf(name, SLOT_NAME, "%s.%s", prefixes[group], p->name);
         slots[i] = (struct sl_tensor_slot){
             .name = name, .data = data[group], .rows = p->rows, .cols = p->cols};

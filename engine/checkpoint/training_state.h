@@ -1,9 +1,9 @@
 /* training_state.h - the state from which training resumes: parameters and AdamW's moments in fp32,
  * and the trainer's counters.
  *
- * A directory like a checkpoint's, written atomically: state.safetensors ("parameter.", "exp_avg."
- * and "exp_avg_sq." before each name), state.json, manifest.json. All values are restored bit for
- * bit. One writer at a time per directory. */
+ * A directory like a checkpoint's, written atomically: state.safetensors ("parameter.", "exp_avg.",
+ * "exp_avg_sq." and, if weights are averaged, "average." before each name), state.json,
+ * manifest.json. All values are restored bit for bit. One writer at a time per directory. */
 #pragma once
 
 #include "autograd/tensor.h"
@@ -23,6 +23,7 @@ struct sl_state_entry {
 struct sl_training_state {
     const struct sl_parameter *parameters;
     float *const *first, *const *second; /* Adam's moments, as large as each parameter */
+    float *const *average;               /* of each parameter; NULL: there is none */
     int count;                           /* of parameters, */
     int buffers;                         /* of which the last have no moments */
     struct sl_state_entry *counters;

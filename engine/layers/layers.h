@@ -91,17 +91,22 @@ enum sl_pooling { SL_POOLING_MEAN, SL_POOLING_FIRST, SL_POOLING_LAST };
 extern const char *const sl_pooling_names[]; /* ends with NULL */
 
 /* The output. Completion: norm of the wanted rows, times the tied table. Classification: norm of
- * all rows, pooling to one row per sequence, and a linear layer. */
+ * all rows, pooling to one row per sequence, and a linear layer. Pretraining: norm of all rows and
+ * a GELU layer; from it the token of masked rows (Devlin et al. 2019, section 3.1), times the tied
+ * table, and of every other row whether its token was replaced (Clark et al. 2020, section 2). It
+ * adds both losses itself and gives NULL. */
 struct sl_head {
     struct sl_norm norm; /* without weight: no norm */
     struct sl_embedding embedding;
-    struct sl_linear_layer classify; /* without weight: completion */
+    struct sl_linear_layer classify;          /* without weight: another task */
+    struct sl_linear_layer transform, detect; /* pretraining; else without weights */
     enum sl_pooling pooling;
 };
 
 struct sl_head_shape {
     struct sl_embedding embedding;
-    int classes; /* 0 for completion */
+    int classes; /* 0 unless it classifies */
+    bool pretrains;
     enum sl_pooling pooling;
     bool without_norm; /* classification only */
 };

@@ -1,4 +1,4 @@
-/* output_head.c - output heads: logits of tokens, or of a sequence's class. */
+/* output_head.c - output heads: logits of tokens, or of a text's class, or losses of pretraining. */
 #include "layers/layers.h"
 
 const char *const sl_pooling_names[] = {
@@ -14,6 +14,14 @@ struct sl_head sl_head_build(struct sl_builder *b, struct sl_head_shape shape)
     struct sl_head head = {.embedding = shape.embedding, .pooling = shape.pooling};
     if (!shape.without_norm)
         head.norm = sl_norm_build(b, "final_norm", width);
+    if (shape.pretrains) {
+        head.transform =
+            sl_linear_build(b, "pretraining.transform",
+                            (struct sl_linear_shape){.outs = width, .ins = width, .bias = true});
+        head.detect = sl_linear_build(
+            b, "pretraining.detect",
+            (struct sl_linear_shape){.outs = 2, .ins = width, .bias = true, .bias_zero = true});
+    }
     if (shape.classes > 0)
         head.classify = sl_linear_build(
             b, "classifier",
@@ -65,8 +73,29 @@ static struct sl_tensor *classify(struct sl_tape *t, const struct sl_head *head,
     return sl_linear_apply(t, &head->classify, h, (struct sl_linear_args){0});
 }
 
+static void add_pretraining_losses(struct sl_tape *t, const struct sl_head *head,
+                                   struct sl_tensor *h)
+{
+    const struct sl_corruption *c = t->batch->corruption;
+    assert(c);
+    h = sl_linear_apply(t, &head->transform, normed(t, head, h),
+                        (struct sl_linear_args){.activation = SL_GELU, .operand = true});
+    if (c->masked->count > 0)
+        sl_cross_entropy(
+            t, sl_embedding_invert(t, &head->embedding, sl_take_rows(t, h, c->masked)),
+            (struct sl_cross_entropy_args){.targets = c->targets, .weight = c->masked_weight});
+    if (c->replaced_weight > 0.0f)
+        sl_cross_entropy(
+            t, sl_linear_apply(t, &head->detect, h, (struct sl_linear_args){0}),
+            (struct sl_cross_entropy_args){.targets = c->replaced, .weight = c->replaced_weight});
+}
+
 struct sl_tensor *sl_head_apply(struct sl_tape *t, const struct sl_head *head, struct sl_tensor *h)
 {
+    if (head->transform.weight) {
+        add_pretraining_losses(t, head, h);
+        return NULL;
+    }
     if (head->classify.weight)
         return classify(t, head, h);
     h = sl_take_rows(t, h, t->batch->wanted);

@@ -1,4 +1,4 @@
-/* cross_entropy.c - the loss: -log softmax(logits)_target. */
+/* cross_entropy.c - the loss: weight_target * -log softmax(logits)_target. */
 #include "ops/ops.h"
 
 #include <string.h>
@@ -11,7 +11,17 @@ struct loss {
     float weight;           /* of one row: includes 1 / targets */
     float *lse;             /* per row: max + log sum exp */
     const int32_t *targets; /* per row, or -1 */
+    const float *class_weights;
 };
+
+/* Of a row; 0 without a target. */
+static float weight_of(const struct loss *a, int row)
+{
+    int target = a->targets[row];
+    if (target < 0)
+        return 0.0f;
+    return a->class_weights ? a->weight * a->class_weights[target] : a->weight;
+}
 
 struct cross_entropy_ctx {
     const struct sl_node *n;
@@ -46,12 +56,13 @@ static void cross_entropy_forward(const struct sl_node *n)
     for (int r = 0; r < n->in[X]->rows; r++) {
         int target = a->targets[r];
         if (target >= 0)
-            sum += (double)a->lse[r] - (double)sl_row(n->in[X], r)[target];
+            sum += ((double)a->lse[r] - (double)sl_row(n->in[X], r)[target]) *
+                   (double)(a->class_weights ? a->class_weights[target] : 1.0f);
     }
     n->tape->stats.loss += sum * (double)a->weight;
 }
 
-/* dx = weight (softmax(x) - onehot(target)); 0 for rows without a target. */
+/* dx = weight weight_target (softmax(x) - onehot(target)); 0 for rows without a target. */
 static void cross_entropy_backward_rows(void *ctx, int first, int last, int worker)
 {
     const struct cross_entropy_ctx *p = ctx;
@@ -66,7 +77,7 @@ static void cross_entropy_backward_rows(void *ctx, int first, int last, int work
         (void)k->softmax(dx, x->cols);
         if (target >= 0)
             dx[target] -= 1.0f;
-        k->scale(dx, target >= 0 ? a->weight : 0.0f, dx, x->cols);
+        k->scale(dx, weight_of(a, r), dx, x->cols);
         if (n->overwrite[X])
             memcpy(sl_grad_row(x, r), dx, (size_t)x->cols * sizeof *dx);
         else
@@ -86,13 +97,14 @@ static const struct sl_op cross_entropy = {.name = "cross_entropy",
                                            .forward = cross_entropy_forward,
                                            .backward = cross_entropy_backward};
 
-void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits, const int32_t *targets,
-                      float weight)
+void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits,
+                      struct sl_cross_entropy_args args)
 {
-    assert(targets);
+    assert(args.targets);
     struct loss *a = sl_tape_struct(t, 1, sizeof *a);
-    a->targets = targets;
-    a->weight = weight * t->batch->loss_scale;
+    a->targets = args.targets;
+    a->class_weights = args.class_weights;
+    a->weight = args.weight * t->batch->loss_scale;
     a->lse = sl_tape_take(t, (size_t)logits->rows, sizeof *a->lse);
     (void)sl_tape_run(t, (struct sl_node){.op = &cross_entropy, .in = {logits}, .args = a});
 }

@@ -110,10 +110,17 @@ struct sl_segments {
 struct sl_tensor *sl_segment_mean(struct sl_tape *t, struct sl_tensor *x,
                                   const struct sl_segments *segments);
 
-/* Adds weight * loss_scale * sum over rows of -log softmax(logits)_target to the loss; targets: one
- * per row of logits, -1 for none. The batch's own targets or labels give the mean. */
-void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits, const int32_t *targets,
-                      float weight);
+/* Adds weight * loss_scale * sum over rows of weight_target * -log softmax(logits)_target to the
+ * loss; targets: one per row of logits, -1 for none; class_weights: one per column, NULL: 1. The
+ * batch's own targets or labels give the mean. */
+struct sl_cross_entropy_args {
+    const int32_t *targets;
+    const float *class_weights;
+    float weight;
+};
+
+void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits,
+                      struct sl_cross_entropy_args args);
 
 /* Dropout: the kernel's threshold and scale for a probability, and the key of one row of the batch,
  * which does not depend on how the batch is divided. */

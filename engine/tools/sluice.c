@@ -9,7 +9,7 @@
 
 static const struct tool *const tools[] = {&tool_train,   &tool_eval,     &tool_generate,
                                            &tool_inspect, &tool_classify, &tool_bench,
-                                           &tool_init,    &tool_vocab};
+                                           &tool_init,    &tool_vocab,    &tool_vectors};
 
 enum { TOOLS = sizeof tools / sizeof tools[0] };
 

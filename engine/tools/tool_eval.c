@@ -264,6 +264,10 @@ static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_er
     struct sl_policy policy = m->policy;
     struct outcome o = {0};
     bool classifier = m->config.task == SL_TASK_CLASSIFICATION;
+    if (m->config.task == SL_TASK_PRETRAINING)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "the model was only pretrained; evaluate a classifier that `sluice train "
+                       "--init-from` makes of it");
     if (classifier != (a->data != NULL))
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s: evaluate it with %s",
                        sl_task_name(m->config.task), classifier ? "--data" : "--corpus");

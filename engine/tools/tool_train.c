@@ -1,4 +1,5 @@
 /* tool_train.c - `sluice train` trains a model; `sluice init` writes an untrained one. */
+#include "base/comma_list.h"
 #include "base/option_parser.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/json.h"
@@ -29,8 +30,8 @@ struct arguments {
 #define SOURCE(member) offsetof(struct arguments, training.sources.member)
 
 static const struct sl_option train_rows[] = {
-    {"corpus", "FILE", "UTF-8 text to train a language model on", SL_OPTION_STRING,
-     offsetof(struct arguments, corpus), 0, 0},
+    {"corpus", "FILE", "UTF-8 text to train a language model or to pretrain an encoder on",
+     SL_OPTION_STRING, offsetof(struct arguments, corpus), 0, 0},
     {"data", "FILE",
      "labelled texts to train a classifier on: TSV, CSV or JSON Lines, also .gz or .xz",
      SL_OPTION_STRING, SOURCE(data), 0, 0},
@@ -47,6 +48,8 @@ static const struct sl_option train_rows[] = {
     {"init-from", "DIR",
      "model to fine-tune: gives sizes, vocabulary and all weights whose shape fits",
      SL_OPTION_STRING, offsetof(struct arguments, training.init_from), 0, 0},
+    {"vectors", "FILE", "word vectors that become the initial token embeddings [random ones]",
+     SL_OPTION_STRING, offsetof(struct arguments, training.vectors), 0, 0},
     {"save-best", NULL, "publish each new best model on the validation data, not the last one",
      SL_OPTION_FLAG, offsetof(struct arguments, best), 0, 0},
     {"run-dir", "DIR", "directory for the state of the run and log.jsonl", SL_OPTION_STRING,
@@ -72,21 +75,27 @@ static const struct sl_option init_rows[] = {
     ENGINE_OPTIONS(struct arguments),
     {0}};
 
-static const char *tasks_of(const struct sl_arch *arch)
+static const char *tasks_of(const struct sl_arch *arch, char list[SL_ARCH_LIST])
 {
-    if (!(arch->tasks & SL_CLASSIFIES))
-        return "generation";
-    return arch->tasks & SL_COMPLETES ? "generation, classification" : "classification";
+    list[0] = '\0';
+    if (arch->tasks & SL_COMPLETES)
+        sl_list_add(list, SL_ARCH_LIST, "generation");
+    if (arch->tasks & SL_CLASSIFIES)
+        sl_list_add(list, SL_ARCH_LIST, "classification");
+    if (arch->tasks & SL_PRETRAINS)
+        sl_list_add(list, SL_ARCH_LIST, "pretraining");
+    return list;
 }
 
 /* Without an architecture, help lists all of them. */
 static void print_architectures(const char *command)
 {
+    char list[SL_ARCH_LIST];
     printf("\nArchitectures (`sluice %s NAME --help` lists the hyper-parameters of one):\n",
            command);
     for (int i = 0; sl_arch_at(i); i++)
         printf("  %-12s %s (%s)\n", sl_arch_at(i)->name, sl_arch_at(i)->summary,
-               tasks_of(sl_arch_at(i)));
+               tasks_of(sl_arch_at(i), list));
 }
 
 /* Three tables. The last one depends on the architecture. */

@@ -18,7 +18,7 @@ struct tool {
 };
 
 extern const struct tool tool_train, tool_init, tool_eval, tool_generate, tool_classify,
-    tool_inspect, tool_bench, tool_vocab;
+    tool_inspect, tool_bench, tool_vocab, tool_vectors;
 
 /* Options of every command that runs a model. */
 #define ENGINE_OPTIONS(type)                                                                       \

@@ -79,12 +79,20 @@ static bool count_steps(const struct sl_dataloader *m, struct sl_hyperparameters
     return true;
 }
 
+static const struct sl_dataloader_kind *kind_of(const struct sl_data_sources *sources,
+                                                const struct sl_hyperparameters *h)
+{
+    if (sources->data)
+        return &sl_dataloader_labelled;
+    bool corrupts = h->mask_fraction > 0.0f || h->replace_fraction > 0.0f;
+    return corrupts ? &sl_dataloader_pretraining : &sl_dataloader_text;
+}
+
 bool sl_dataloader_open(struct sl_dataloader *m, const struct sl_data_sources *sources,
                         struct sl_config *config, struct sl_hyperparameters *hyperparameters,
                         struct sl_err *err)
 {
-    *m = (struct sl_dataloader){.kind =
-                                    sources->data ? &sl_dataloader_labelled : &sl_dataloader_text,
+    *m = (struct sl_dataloader){.kind = kind_of(sources, hyperparameters),
                                 .hyperparameters = hyperparameters,
                                 .tokens = sources->tokens,
                                 .context = config->context_length,
@@ -101,10 +109,17 @@ void sl_dataloader_close(struct sl_dataloader *m)
 {
     sl_tokenizer_destroy(m->tokens);
     sl_corpus_close(&m->corpus);
+    sl_documents_close(&m->documents);
+    sl_occurrences_close(&m->occurrences);
     sl_dataset_close(&m->train);
     sl_dataset_close(&m->validation);
     free(m->order);
     free(m->crop);
+    free(m->label_weights);
+    free(m->passages);
+    free(m->masked_rows);
+    free(m->shuffled);
+    free(m->replaced);
     free(m->ids);
     free(m->targets);
     free(m->labels);
@@ -150,6 +165,8 @@ struct sl_batch sl_dataloader_largest(struct sl_dataloader *m)
         m->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = m->context};
         batch.rows += m->context;
     }
+    if (m->kind->enlarge)
+        m->kind->enlarge(m, &batch);
     return batch;
 }
 

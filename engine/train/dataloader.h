@@ -1,9 +1,10 @@
-/* dataloader.h - training batches and validation data: windows of a text, or labelled texts. The
- * contents of a batch depend on (seed, step) alone. */
+/* dataloader.h - training batches and validation data: windows of a text, labelled texts, or
+ * corrupted pieces of a text. The contents of a batch depend on (seed, step) alone. */
 #pragma once
 
 #include "data/corpus.h"
 #include "data/dataset.h"
+#include "data/occurrences.h"
 #include "model/model.h"
 #include "tokenizer/tokenizer_trainer.h"
 #include "train/evaluate.h"
@@ -27,6 +28,12 @@ struct sl_data_sources {
 
 struct sl_dataloader_kind;
 
+/* Consecutive tokens of one document. */
+struct sl_passage {
+    int64_t first;
+    int count;
+};
+
 struct sl_dataloader {
     const struct sl_dataloader_kind *kind;
     const struct sl_hyperparameters *hyperparameters;
@@ -37,9 +44,18 @@ struct sl_dataloader {
     struct sl_span parts[SL_SPLITS];
     /* labelled texts */
     struct sl_dataset train, validation;
-    int32_t *order; /* of the epoch, */
-    int64_t epoch;  /* the epoch of `order`; -1: none yet */
-    int32_t *crop;  /* tokens of the present random crop */
+    int32_t *order;       /* of the epoch, */
+    int64_t epoch;        /* the epoch of `order`; -1: none yet */
+    int32_t *crop;        /* tokens of the present random crop */
+    float *label_weights; /* NULL: all count the same */
+    /* pieces of documents, to pretrain on; the last ones validate */
+    struct sl_documents documents;
+    struct sl_occurrences occurrences;
+    struct sl_passage *passages;
+    int passages_count, validation_passages, positions;
+    int32_t *masked_rows, *replaced, *shuffled;
+    struct sl_rows masked;
+    struct sl_corruption corruption;
     /* a micro-batch */
     int32_t *ids, *targets, *labels;
     struct sl_sequence *sequences;
@@ -85,9 +101,12 @@ struct sl_dataloader_kind {
     bool (*evaluate)(const struct sl_dataloader *m, const struct sl_model *model,
                      const struct sl_policy *policy, struct sl_evaluation *out, struct sl_err *err);
     int64_t (*mark)(const struct sl_dataloader *m);
+    /* Completes a batch of the maximum number of rows; NULL: it is complete. */
+    void (*enlarge)(struct sl_dataloader *m, struct sl_batch *batch);
 };
 
-extern const struct sl_dataloader_kind sl_dataloader_text, sl_dataloader_labelled;
+extern const struct sl_dataloader_kind sl_dataloader_text, sl_dataloader_labelled,
+    sl_dataloader_pretraining;
 
 /* Opens the vocabulary of the sources. Without one, tokens stay NULL and `how` has the options to
  * learn it with; the kind is `usual` unless the sources name one. */

@@ -52,6 +52,23 @@ static bool order_open(struct sl_dataloader *m, struct sl_err *err)
            sl_fail(err, SL_NO_MEMORY, "no memory for %d examples", epoch_examples(m));
 }
 
+/* Texts over classes, over the texts of this class: on average 1. */
+static bool balance_labels(struct sl_dataloader *m, struct sl_err *err)
+{
+    int classes = m->train.labels.count;
+    if (!m->hyperparameters->balance_labels)
+        return true;
+    m->label_weights = calloc((size_t)classes, sizeof *m->label_weights);
+    if (!m->label_weights)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the weights of %d labels", classes);
+    for (int i = 0; i < m->train.count; i++)
+        m->label_weights[m->train.examples[i].label] += 1.0f;
+    for (int i = 0; i < classes; i++)
+        if (m->label_weights[i] > 0.0f)
+            m->label_weights[i] = (float)m->train.count / ((float)classes * m->label_weights[i]);
+    return true;
+}
+
 static bool labelled_open(struct sl_dataloader *m, const struct sl_data_sources *s,
                           struct sl_config *config, struct sl_err *err)
 {
@@ -63,7 +80,7 @@ static bool labelled_open(struct sl_dataloader *m, const struct sl_data_sources 
         !sl_dataset_encode(&m->validation, m->tokens, &encoding, err))
         return false;
     config->classes = m->train.labels.count;
-    return order_open(m, err);
+    return balance_labels(m, err) && order_open(m, err);
 }
 
 static int labelled_epoch_steps(const struct sl_dataloader *m)
@@ -171,6 +188,7 @@ static void labelled_fill(struct sl_dataloader *m, struct sl_batch *batch, int s
     int examples = labelled_examples(m, step);
     turn_to_epoch(m, step / steps);
     batch->targets = NULL;
+    batch->label_weights = m->label_weights;
     batch->row_base = rows_until(m, base, first);
     batch->loss_scale = 1.0f / (float)examples;
     batch->row_scale = 1.0f / (float)rows_until(m, base, examples);

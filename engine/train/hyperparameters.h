@@ -17,6 +17,10 @@ struct sl_hyperparameters {
     int seed;
     float learning_rate, min_learning_rate, beta1, beta2, adam_eps, weight_decay, max_grad_norm;
     float word_dropout, train_fraction, validation_fraction;
+    float mask_fraction, replace_fraction, replace_weight; /* pretraining: any fraction above 0 */
+    float layer_decay, average_decay;
+    int patience, balance_labels; /* evaluations; 0 or 1 */
+    int passage_length;           /* tokens; 0: the context length */
 };
 
 extern const struct sl_param sl_hyperparameter_rows[];

@@ -2,6 +2,7 @@
 #include "train/optimizer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -13,7 +14,7 @@ struct piece {
     const struct sl_parameter *parameter;
     float *m, *v;
     size_t first;
-    int count;
+    int count, index;
 };
 
 static int pieces_of(const struct sl_parameter *p)
@@ -37,29 +38,80 @@ static struct piece piece_at(const struct sl_optimizer *o, int index)
         index -= pieces_of(&b->parameters[i]);
     const struct sl_parameter *p = &b->parameters[i];
     size_t first = (size_t)index * PIECE, left = sl_parameter_floats(p) - first;
-    return (struct piece){p, o->m[i] + first, o->v[i] + first, first,
-                          left < PIECE ? (int)left : PIECE};
+    return (struct piece){
+        p, o->m[i] + first, o->v[i] + first, first, left < PIECE ? (int)left : PIECE, i};
 }
 
-bool sl_optimizer_init(struct sl_optimizer *o, struct sl_model *model, struct sl_err *err)
+/* Layers count from the token embeddings (0) over layers.0 (1) to the output (depth + 1). */
+static int layer_of(const struct sl_parameter *p, int depth)
+{
+    int layer;
+    if (sscanf(p->name, "layers.%d.", &layer) == 1)
+        return layer + 1;
+    return strstr(p->name, "embedding") ? 0 : depth + 1;
+}
+
+static void scale_rates(struct sl_optimizer *o, float layer_decay)
+{
+    int depth = o->model->config.depth;
+    for (int i = 0; i < o->model->builder.count; i++) {
+        int below = depth + 1 - layer_of(&o->model->builder.parameters[i], depth);
+        o->rate_scale[i] = powf(layer_decay, (float)below);
+    }
+}
+
+static float *take_zeros(struct sl_optimizer *o, size_t floats)
+{
+    float *x = sl_arena_take(&o->arena, floats, sizeof *x);
+    return memset(x, 0, floats * sizeof *x);
+}
+
+bool sl_optimizer_init(struct sl_optimizer *o, struct sl_model *model,
+                       const struct sl_hyperparameters *hyperparameters, struct sl_err *err)
 {
     const struct sl_builder *b = &model->builder;
-    size_t count = (size_t)b->count, bytes = 2 * count * sizeof(float *) + (size_t)2 * SL_ALIGN;
+    bool averages = hyperparameters->average_decay > 0.0f;
+    size_t count = (size_t)b->count, copies = averages ? 3 : 2;
+    size_t bytes = 4 * (count * sizeof(float *) + SL_ALIGN);
     for (int i = 0; i < b->count; i++)
-        bytes += 2 * (sl_parameter_floats(&b->parameters[i]) * sizeof(float) + SL_ALIGN);
+        bytes += copies * (sl_parameter_floats(&b->parameters[i]) * sizeof(float) + SL_ALIGN);
     *o = (struct sl_optimizer){.model = model};
     if (!sl_arena_init(&o->arena, bytes, err))
         return sl_wrap(err, "optimiser");
     o->m = sl_arena_take(&o->arena, count, sizeof *o->m);
     o->v = sl_arena_take(&o->arena, count, sizeof *o->v);
+    o->rate_scale = sl_arena_take(&o->arena, count, sizeof *o->rate_scale);
+    o->average = averages ? sl_arena_take(&o->arena, count, sizeof *o->average) : NULL;
     for (int i = 0; i < b->count; i++) {
         size_t floats = sl_parameter_floats(&b->parameters[i]);
-        o->m[i] =
-            memset(sl_arena_take(&o->arena, floats, sizeof(float)), 0, floats * sizeof(float));
-        o->v[i] =
-            memset(sl_arena_take(&o->arena, floats, sizeof(float)), 0, floats * sizeof(float));
+        o->m[i] = take_zeros(o, floats);
+        o->v[i] = take_zeros(o, floats);
+        if (averages)
+            o->average[i] = take_zeros(o, floats);
     }
+    scale_rates(o, hyperparameters->layer_decay);
     return true;
+}
+
+void sl_optimizer_start_average(const struct sl_optimizer *o)
+{
+    for (int i = 0; o->average && i < o->model->builder.count; i++) {
+        const struct sl_parameter *p = &o->model->builder.parameters[i];
+        memcpy(o->average[i], p->data, sl_parameter_floats(p) * sizeof *p->data);
+    }
+}
+
+void sl_optimizer_swap_average(const struct sl_optimizer *o)
+{
+    for (int i = 0; o->average && i < o->model->builder.count; i++) {
+        const struct sl_parameter *p = &o->model->builder.parameters[i];
+        size_t floats = sl_parameter_floats(p);
+        for (size_t j = 0; j < floats; j++) {
+            float value = p->data[j];
+            p->data[j] = o->average[i][j];
+            o->average[i][j] = value;
+        }
+    }
 }
 
 void sl_optimizer_release(struct sl_optimizer *o)
@@ -83,8 +135,25 @@ double sl_optimizer_norm(const struct sl_optimizer *o)
 struct update {
     const struct sl_optimizer *o;
     const struct sl_hyperparameters *hyperparameters;
-    struct sl_adamw with, without; /* decay */
+    struct sl_adamw adamw; /* of a parameter that does not decay and whose rate is not scaled */
+    float decay, average_decay;
 };
+
+static void update_piece(const struct update *u, const struct piece *p)
+{
+    const struct sl_kernels *k = u->o->model->engine->kernels;
+    float *data = p->parameter->data + p->first, scale = u->o->rate_scale[p->index];
+    bool decays = p->parameter->decays || u->hyperparameters->weight_decay_all;
+    struct sl_adamw adamw = u->adamw;
+    adamw.rate *= scale;
+    adamw.decay = decays ? u->decay * scale : 0.0f;
+    k->adamw(data, p->m, p->v, p->parameter->grad + p->first, &adamw, p->count);
+    if (!u->o->average)
+        return;
+    float *average = u->o->average[p->index] + p->first;
+    k->scale(average, u->average_decay, average, p->count);
+    k->axpy(average, 1.0f - u->average_decay, data, p->count);
+}
 
 static void update_pieces(void *ctx, int first, int last, int worker)
 {
@@ -92,33 +161,39 @@ static void update_pieces(void *ctx, int first, int last, int worker)
     (void)worker;
     for (int i = first; i < last; i++) {
         struct piece p = piece_at(u->o, i);
-        bool decays = p.parameter->decays || u->hyperparameters->weight_decay_all;
-        u->o->model->engine->kernels->adamw(p.parameter->data + p.first, p.m, p.v,
-                                            p.parameter->grad + p.first,
-                                            decays ? &u->with : &u->without, p.count);
+        update_piece(u, &p);
     }
+}
+
+/* Early on the average follows the weights closely: it would remember the initial values. */
+static float average_decay_at(const struct sl_hyperparameters *h, int step)
+{
+    return fminf(h->average_decay, (1.0f + (float)step) / (10.0f + (float)step));
+}
+
+static double correction(const struct sl_hyperparameters *h, float beta, int step)
+{
+    return h->bias_correction ? 1.0 - pow((double)beta, step + 1.0) : 1.0;
 }
 
 void sl_optimizer_step(const struct sl_optimizer *o,
                        const struct sl_hyperparameters *hyperparameters, int step, double norm)
 {
-    double rate = sl_learning_rate_at(hyperparameters, step), t = step + 1.0;
+    double rate = sl_learning_rate_at(hyperparameters, step);
     double scale = hyperparameters->max_grad_norm > 0.0f
                        ? (double)hyperparameters->max_grad_norm / (norm + 1e-6)
                        : 1.0;
-    double correction1 =
-        hyperparameters->bias_correction ? 1.0 - pow((double)hyperparameters->beta1, t) : 1.0;
-    double correction2 =
-        hyperparameters->bias_correction ? 1.0 - pow((double)hyperparameters->beta2, t) : 1.0;
-    struct sl_adamw without = {.grad_scale = scale < 1.0 ? (float)scale : 1.0f,
-                               .b1 = hyperparameters->beta1,
-                               .b2 = hyperparameters->beta2,
-                               .rate = (float)(rate / correction1),
-                               .correction2 = (float)correction2,
-                               .epsilon = hyperparameters->adam_eps};
     struct update u = {
-        .o = o, .hyperparameters = hyperparameters, .with = without, .without = without};
-    u.with.decay = (float)(rate * (double)hyperparameters->weight_decay);
+        .o = o,
+        .hyperparameters = hyperparameters,
+        .decay = (float)(rate * (double)hyperparameters->weight_decay),
+        .average_decay = average_decay_at(hyperparameters, step),
+        .adamw = {.grad_scale = scale < 1.0 ? (float)scale : 1.0f,
+                  .b1 = hyperparameters->beta1,
+                  .b2 = hyperparameters->beta2,
+                  .rate = (float)(rate / correction(hyperparameters, hyperparameters->beta1, step)),
+                  .correction2 = (float)correction(hyperparameters, hyperparameters->beta2, step),
+                  .epsilon = hyperparameters->adam_eps}};
     sl_parallel(o->model->engine->pool, pieces_in(o->model), 1, update_pieces, &u);
     sl_model_update_buffers(o->model);
 }

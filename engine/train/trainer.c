@@ -1,34 +1,18 @@
 /* trainer.c - one step at a time: a batch, forward, backward, clip, update; now and then measure
  * and save. */
-#include "train/trainer.h"
+#include "train/trainer_parts.h"
 
 #include "base/int_util.h"
 #include "base/random.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/training_state.h"
-#include "sluice/session.h"
-#include "train/optimizer.h"
-#include "train/run_dir.h"
+#include "sluice/logits.h"
+#include "train/initial_values.h"
 #include "train/throughput.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-struct sl_trainer {
-    struct sl_engine *engine;
-    struct sl_train_options training; /* its paths are the caller's until creation is over */
-    struct sl_run_dir run;
-    struct sl_dataloader dataloader;
-    struct sl_model *model;
-    struct sl_optimizer optimizer;
-    struct sl_tape tape;
-    struct sl_train_progress state;
-    double gate_sum, gate_count;
-    int64_t seen, correct; /* labelled texts since the last evaluation */
-};
 
 /* -- one step --------------------------------------------------------------------------------- */
 
@@ -104,55 +88,7 @@ bool sl_trainer_step(struct sl_trainer *tr, struct sl_err *err)
     return true;
 }
 
-/* -- saved states --------------------------------------------------------------------------- */
-
-/* Progress first, then what every state has, then what depends on the architecture. */
-enum { COUNTERS_MAX = 96, PROGRESS_COUNTERS = 4, CORPUS_COUNTER = 5, COMMON_COUNTERS = 6 };
-
-/* Counters that a state must match; those before may differ: step, best loss and best step. */
-static int list_counters(const struct sl_trainer *tr, struct sl_state_entry list[COUNTERS_MAX])
-{
-    const struct sl_train_progress *s = &tr->state;
-    int count = 0;
-    list[count++] = (struct sl_state_entry){.name = "step", .whole = s->step};
-    list[count++] = (struct sl_state_entry){.name = "best_step", .whole = s->best_step};
-    list[count++] =
-        (struct sl_state_entry){.name = "best_loss", .kind = SL_ENTRY_REAL, .number = s->best_loss};
-    list[count++] = (struct sl_state_entry){
-        .name = "best_accuracy", .kind = SL_ENTRY_REAL, .number = s->best_accuracy};
-    assert(count == PROGRESS_COUNTERS);
-    const char *arch = tr->training.arch->name;
-    list[count++] = (struct sl_state_entry){.name = "architecture",
-                                            .whole = sl_fingerprint(arch, strlen(arch))};
-    assert(count == CORPUS_COUNTER);
-    list[count++] =
-        (struct sl_state_entry){.name = "corpus", .whole = sl_dataloader_mark(&tr->dataloader)};
-    assert(count == COMMON_COUNTERS);
-    for (const struct sl_param *r = sl_hyperparameter_rows; r->name; r++)
-        list[count++] =
-            (struct sl_state_entry){.name = r->name,
-                                    .kind = SL_ENTRY_REAL,
-                                    .number = sl_param_get(r, &tr->training.hyperparameters)};
-    for (const struct sl_param *h = tr->training.arch->hypers; h->name; h++)
-        list[count++] = (struct sl_state_entry){.name = h->name,
-                                                .kind = SL_ENTRY_REAL,
-                                                .number = sl_param_get(h, &tr->training.config)};
-    assert(count <= COUNTERS_MAX);
-    return count;
-}
-
-static struct sl_training_state state_of(const struct sl_trainer *tr, struct sl_state_entry *list,
-                                         int count)
-{
-    return (struct sl_training_state){.parameters = tr->model->state_dict,
-                                      .first = tr->optimizer.m,
-                                      .second = tr->optimizer.v,
-                                      .count = tr->model->state_dict_count,
-                                      .buffers =
-                                          tr->model->state_dict_count - tr->model->builder.count,
-                                      .counters = list,
-                                      .counters_count = count};
-}
+/* -- reports and saved states ------------------------------------------------------------------ */
 
 static void report(struct sl_trainer *tr, const struct sl_train_callbacks *callbacks,
                    enum sl_train_event event)
@@ -165,82 +101,45 @@ static void report(struct sl_trainer *tr, const struct sl_train_callbacks *callb
 static bool save(struct sl_trainer *tr, const struct sl_train_callbacks *callbacks,
                  struct sl_err *err)
 {
-    struct sl_state_entry list[COUNTERS_MAX];
-    int count = list_counters(tr, list);
-    struct sl_training_state state = state_of(tr, list, count);
-    if (!sl_training_state_write(tr->run.state, &state, err))
-        return sl_wrap(err, "save step %d", tr->state.step);
+    if (!sl_trainer_state_write(tr, err))
+        return false;
     report(tr, callbacks, SL_TRAIN_SAVED);
-    return true;
-}
-
-/* The same training: every number of hyperparameters and architecture, and the text. */
-static bool agree(const struct sl_state_entry *saved, const struct sl_state_entry *asked, int count,
-                  struct sl_err *err)
-{
-    for (int i = PROGRESS_COUNTERS; i < count; i++) {
-        if (saved[i].kind == SL_ENTRY_INTEGER && saved[i].whole != asked[i].whole)
-            return sl_fail(err, SL_BAD_INPUT, "the run was started with another %s%s",
-                           asked[i].name,
-                           i == CORPUS_COUNTER ? ": other text, data or labels" : "");
-        if (saved[i].kind == SL_ENTRY_REAL && saved[i].number != asked[i].number) {
-            char before[SL_PARAM_TEXT], now[SL_PARAM_TEXT];
-            sl_number_format(saved[i].number, before);
-            sl_number_format(asked[i].number, now);
-            bool steps = strcmp(asked[i].name, "steps") == 0;
-            return sl_fail(err, SL_BAD_INPUT, "the run was started with %s %s, not %s%s",
-                           asked[i].name, before, now,
-                           steps ? " (if not given, they follow from --epochs and --batch-size)"
-                                 : "");
-        }
-    }
-    return true;
-}
-
-/* Compared before tensors are read: another width is to be reported as such, not as a tensor of the
- * wrong shape. */
-static bool same_training(const char *path, const struct sl_state_entry *asked, int count,
-                          struct sl_err *err)
-{
-    struct sl_state_entry saved[COUNTERS_MAX];
-    memcpy(saved, asked, (size_t)count * sizeof *saved);
-    return sl_training_state_peek(path, saved, COMMON_COUNTERS, err) &&
-           agree(saved, asked, COMMON_COUNTERS, err) &&
-           sl_training_state_peek(path, saved, count, err) && agree(saved, asked, count, err);
-}
-
-static bool resume(struct sl_trainer *tr, struct sl_err *err)
-{
-    struct sl_state_entry saved[COUNTERS_MAX], asked[COUNTERS_MAX];
-    int count = list_counters(tr, asked);
-    (void)list_counters(tr, saved);
-    struct sl_training_state state = state_of(tr, saved, count);
-    if (!same_training(tr->run.state, asked, count, err) ||
-        !sl_training_state_read(tr->run.state, &state, err))
-        return sl_wrap(err, "resume '%s'", tr->run.path);
-    int64_t step = saved[0].whole, best_step = saved[1].whole;
-    if (step < 0 || step > tr->training.hyperparameters.steps)
-        return sl_fail(err, SL_CORRUPT, "resume '%s': it is at step %" PRId64 " of %d",
-                       tr->run.path, step, tr->training.hyperparameters.steps);
-    if (best_step < 0 || best_step > step)
-        return sl_fail(err, SL_CORRUPT,
-                       "resume '%s': its best step is %" PRId64 ", and it is at step %" PRId64,
-                       tr->run.path, best_step, step);
-    tr->state.step = (int)step;
-    tr->state.best_step = (int)best_step;
-    tr->state.best_loss = saved[2].number;
-    tr->state.best_accuracy = saved[3].number;
     return true;
 }
 
 /* Saves at once, so that an unwritable run directory fails before any work is done. */
 static bool begin(struct sl_trainer *tr, const struct sl_checkpoint *start, struct sl_err *err)
 {
-    sl_model_initialize(tr->model, (uint64_t)tr->training.hyperparameters.seed);
-    if (start && !sl_checkpoint_load_matching(start, tr->model->state_dict,
-                                              tr->model->state_dict_count, err))
-        return sl_wrap(err, "begin from '%s' with the sizes given here", tr->training.init_from);
+    if (!sl_initial_values_set(tr->model, &tr->training, tr->dataloader.tokens, start, err))
+        return false;
+    sl_optimizer_start_average(&tr->optimizer);
     return save(tr, NULL, err);
+}
+
+/* How many steps lie between two evaluations; 0: there is only the last one. */
+static int evaluation_steps(const struct sl_trainer *tr)
+{
+    const struct sl_hyperparameters *r = &tr->training.hyperparameters;
+    return r->epochs > 0 ? sl_dataloader_epoch_steps(&tr->dataloader) : r->evaluate_every;
+}
+
+/* Ends a run that has not improved for as long as the patience lasts. A function of the state, so a
+ * resumed run ends at the same step. */
+static void end_when_impatient(struct sl_trainer *tr)
+{
+    struct sl_train_progress *s = &tr->state;
+    int every = evaluation_steps(tr), patience = tr->training.hyperparameters.patience;
+    if (patience > 0 && every > 0 && s->step > 0 && s->step % every == 0 &&
+        (s->step - s->best_step) / every >= patience)
+        s->steps = s->step;
+}
+
+static bool resume(struct sl_trainer *tr, struct sl_err *err)
+{
+    if (!sl_trainer_state_read(tr, err))
+        return false;
+    end_when_impatient(tr);
+    return true;
 }
 
 /* -- creation ------------------------------------------------------------------------------- */
@@ -269,7 +168,8 @@ static bool prepare(struct sl_trainer *tr, const struct sl_checkpoint *start, st
     tr->state.steps = t->hyperparameters.steps;
     tr->model = sl_model_create(tr->engine, t->arch, &t->config, err);
     if (!tr->model || !sl_model_allocate_gradients(tr->model, err) ||
-        !sl_optimizer_init(&tr->optimizer, tr->model, err) || !make_room(tr, err))
+        !sl_optimizer_init(&tr->optimizer, tr->model, &t->hyperparameters, err) ||
+        !make_room(tr, err))
         return false;
     if (!(t->resume ? resume(tr, err) : begin(tr, start, err)))
         return false;
@@ -346,9 +246,7 @@ static bool due(int every, const struct sl_train_progress *s)
 /* Evaluates after each epoch, or as often as the hyper-parameters say. */
 static bool due_evaluation(const struct sl_trainer *tr)
 {
-    const struct sl_hyperparameters *r = &tr->training.hyperparameters;
-    return due(r->epochs > 0 ? sl_dataloader_epoch_steps(&tr->dataloader) : r->evaluate_every,
-               &tr->state);
+    return due(evaluation_steps(tr), &tr->state);
 }
 
 /* On few texts many models have the same accuracy: then the loss decides. */
@@ -359,12 +257,23 @@ static bool is_best(const struct sl_train_progress *s, const struct sl_evaluatio
     return e->loss < s->best_loss;
 }
 
+/* To and from the average of the weights. */
+static void swap_average(struct sl_trainer *tr)
+{
+    sl_optimizer_swap_average(&tr->optimizer);
+    if (tr->optimizer.average)
+        sl_model_pack(tr->model);
+}
+
 static bool evaluate(struct sl_trainer *tr, const struct sl_train_callbacks *callbacks,
                      struct sl_err *err)
 {
     struct sl_evaluation e;
     const struct sl_policy as_trained = {.dense = true};
-    if (!sl_dataloader_evaluate(&tr->dataloader, tr->model, &as_trained, &e, err))
+    swap_average(tr);
+    bool ok = sl_dataloader_evaluate(&tr->dataloader, tr->model, &as_trained, &e, err);
+    swap_average(tr);
+    if (!ok)
         return fail_step(tr, err);
     struct sl_train_progress *s = &tr->state;
     s->validation_loss = e.loss;
@@ -379,6 +288,7 @@ static bool evaluate(struct sl_trainer *tr, const struct sl_train_callbacks *cal
         s->best_accuracy = isfinite(e.accuracy) ? e.accuracy : 0.0;
         s->best_step = s->step;
     }
+    end_when_impatient(tr);
     report(tr, callbacks, SL_TRAIN_EVALUATED);
     return true;
 }
@@ -482,7 +392,9 @@ bool sl_trainer_publish(const struct sl_trainer *tr, const char *directory, bool
                                         .parameters = tr->model->state_dict,
                                         .count = tr->model->state_dict_count,
                                         .bf16 = bf16};
+    sl_optimizer_swap_average(&tr->optimizer);
     bool ok = sl_checkpoint_write(directory, &parts, err);
+    sl_optimizer_swap_average(&tr->optimizer);
     free(training);
     free(labels);
     return ok || sl_wrap(err, "publish");

@@ -17,6 +17,7 @@ struct sl_train_options {
     /* A checkpoint of the same architecture, whose vocabulary is used and whose parameters are the
      * initial values, as far as they fit; NULL: initialized at random. */
     const char *init_from;
+    const char *vectors; /* word vectors, the initial token embeddings; NULL: random ones */
     const char *run_dir; /* as sl_run_dir_open takes it */
     bool resume;         /* continue from the run's state, which must be of the same training */
 };

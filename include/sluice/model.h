@@ -30,7 +30,9 @@ SL_PUBLIC struct sl_model *sl_model_open(struct sl_engine *engine, const char *d
 /* Its sessions and classifiers must be destroyed before. NULL is fine. */
 SL_PUBLIC void sl_model_close(struct sl_model *model);
 
-enum sl_task { SL_TASK_COMPLETION, SL_TASK_CLASSIFICATION };
+/* A model that was only pretrained has neither completions nor classes: it is where the training of
+ * a classifier begins. */
+enum sl_task { SL_TASK_COMPLETION, SL_TASK_CLASSIFICATION, SL_TASK_PRETRAINING };
 
 enum { SL_CLASSES_MIN = 2, SL_CLASSES_MAX = 4096, SL_LABEL_BYTES_MAX = 256 };
 

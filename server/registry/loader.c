@@ -87,6 +87,21 @@ void sv_describe_failure(const struct sv_registry *registry, const struct sl_err
                    inside ? ": " : "", sl_err_reason(err));
 }
 
+/* A version that is not for serving, such as one that was only pretrained, is no failure: it stays
+ * in the store for those who train from it. */
+static bool leave_out(struct sv_registry *registry, const struct sv_model *model,
+                      struct sv_version *version, const char *reason)
+{
+    pthread_mutex_lock(&registry->lock);
+    (void)snprintf(version->reason, sizeof version->reason, "%s", reason);
+    version->state = SV_VERSION_UNLOADED;
+    sv_record_state(registry, model, version);
+    pthread_mutex_unlock(&registry->lock);
+    SV_LOG(SV_LOG_INFO, "model not served", sv_str("model", model->name),
+           sv_int("version", version->number), sv_str("reason", reason));
+    return false;
+}
+
 /* reason: for clients; detail: for the log. What was served before still is. */
 static bool fail_load(struct sv_registry *registry, const struct sv_model *model,
                       struct sv_version *version, const char *reason, const char *detail)
@@ -147,6 +162,8 @@ static bool open_and_publish(struct sv_registry *registry, struct sv_model *mode
     struct sv_model_ref *ref = sv_version_open(registry, model->name, version, &err);
     if (!ref) {
         sv_describe_failure(registry, &err, reason);
+        if (err.code == SL_UNSUPPORTED)
+            return leave_out(registry, model, version, reason);
         return fail_load(registry, model, version, reason, err.text);
     }
     record_loaded(registry, ref, 1e-9 * (double)(sl_now_ns() - began));

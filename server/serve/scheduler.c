@@ -215,9 +215,16 @@ static struct sv_executor *make_executor(const struct sv_scheduler *scheduler,
                                          struct sv_model_ref *ref, struct sl_err *err)
 {
     const struct sv_scheduler_options *options = &scheduler->options;
-    if (sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_COMPLETION)
+    switch (sl_model_info(sv_model_ref_model(ref))->task) {
+    case SL_TASK_COMPLETION:
         return sv_completion_executor_create(ref, &options->complete, scheduler->metrics, err);
-    return sv_classification_executor_create(ref, &options->classify, scheduler->metrics, err);
+    case SL_TASK_CLASSIFICATION:
+        return sv_classification_executor_create(ref, &options->classify, scheduler->metrics, err);
+    case SL_TASK_PRETRAINING: break;
+    }
+    sl_fail(err, SL_UNSUPPORTED,
+            "the model was only pretrained: `sluice train --init-from` makes a classifier of it");
+    return NULL;
 }
 
 static struct sv_executor *attach(void *context, struct sv_model_ref *ref, struct sl_err *err)

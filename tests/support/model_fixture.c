@@ -149,6 +149,24 @@ void fixture_set_loss_scale(struct fixture_batch *f, enum sl_task task)
     f->batch.loss_scale = 1.0f / (float)count;
 }
 
+static void corrupt(struct fixture_batch *f, uint64_t key)
+{
+    f->masked = (struct sl_rows){.index = f->masked_rows};
+    for (int i = 0; i < f->batch.rows; i++) {
+        f->replaced[i] = (int32_t)sl_random_below(key, (uint64_t)i + 16384, 2);
+        if (i % 3 == 1) {
+            f->masked_rows[f->masked.count++] = i;
+            f->replaced[i] = -1;
+        }
+    }
+    f->corruption = (struct sl_corruption){.masked = &f->masked,
+                                           .targets = f->targets,
+                                           .replaced = f->replaced,
+                                           .masked_weight = 1.0f,
+                                           .replaced_weight = 2.0f};
+    f->batch.corruption = &f->corruption;
+}
+
 void fixture_batch_init(struct fixture_batch *f, const int *lengths, uint64_t seed)
 {
     uint64_t key = sl_random_key(seed, "tokens");
@@ -166,6 +184,7 @@ void fixture_batch_init(struct fixture_batch *f, const int *lengths, uint64_t se
     for (int i = 0; i < f->batch.count; i++)
         f->labels[i] = (int32_t)sl_random_below(key, (uint64_t)i + 8192, FIXTURE_CLASSES);
     f->batch.loss_scale = f->batch.row_scale = 1.0f / (float)f->batch.rows;
+    corrupt(f, key);
 }
 
 void fixture_tape_init(struct sl_tape *t, const struct sl_model *m, const struct sl_batch *batch,

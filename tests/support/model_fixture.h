@@ -51,6 +51,10 @@ struct fixture_batch {
     struct sl_batch batch;
     struct sl_sequence sequences[80];
     int32_t tokens[1024], targets[1024], labels[80];
+    /* For pretraining: a third of the rows is masked, and of the others some are replaced. */
+    struct sl_corruption corruption;
+    struct sl_rows masked;
+    int32_t masked_rows[1024], replaced[1024];
 };
 
 /* Scales the loss as a trainer does: the mean over targets, or over labels. */

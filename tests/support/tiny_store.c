@@ -1,4 +1,4 @@
-/* tiny_store.c - makes the tiny model with `sluice init`. */
+/* tiny_store.c - makes the tiny models with `sluice init` and `sluice train`. */
 #include "support/tiny_store.h"
 
 #include "base/file.h"
@@ -22,6 +22,24 @@ void tiny_store_make(const char *store)
              "--heads", "2", "--ffn-width", "64", "--context-length", "64");
     pid_t pid = program_start("sluice", args, (const int[]){-1, -1, STDERR_FILENO});
     cr_assert_eq(program_wait(pid), 0, "sluice init failed");
+}
+
+void tiny_store_make_base(const char *store)
+{
+    char corpus[PATH_MAX], run[PATH_MAX], model[PATH_MAX];
+    FILE *file = fopen(test_path(corpus, store, ".words.txt"), "we");
+    cr_assert(file);
+    for (int i = 0; i < 50; i++)
+        cr_assert_gt(fprintf(file, "line %d of a text without labels\n\n", i), 0);
+    cr_assert_eq(fclose(file), 0);
+    cr_assert_eq(mkdir(test_path(model, store, "base"), 0700), 0);
+    const char *const *args =
+        ARGS("train", "tsa", "--corpus", corpus, "--replace-fraction", "0.2", "--tokenizer",
+             "words", "--run-dir", test_path(run, store, ".run"), "--output",
+             test_path(model, store, "base/1"), "--steps", "1", "--batch-size", "2", "--width",
+             "32", "--depth", "2", "--heads", "2", "--ffn-width", "64", "--context-length", "64");
+    pid_t pid = program_start("sluice", args, (const int[]){-1, -1, STDERR_FILENO});
+    cr_assert_eq(program_wait(pid), 0, "sluice train failed");
 }
 
 static void copy_file(const char *from, const char *to)

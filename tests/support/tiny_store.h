@@ -10,6 +10,9 @@ enum { TINY_CONTEXT = 64 };
 /* Makes <store>/tiny/1. */
 void tiny_store_make(const char *store);
 
+/* Makes <store>/base/1, which was only pretrained. */
+void tiny_store_make_base(const char *store);
+
 /* Copies a directory of files, "tiny/1" say, to another name in the store, where it appears whole;
  * the directory above it is made. */
 void tiny_store_copy(const char *store, const char *from, const char *to);

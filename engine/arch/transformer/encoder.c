@@ -58,6 +58,7 @@ static struct sl_embedding_shape embedding_shape(const struct sl_config *c)
                                        .scale =
                                            own->scale_embedding ? sqrtf((float)c->width) : 1.0f,
                                        .dropout = c->embedding_dropout,
+                                       .tied = c->task == SL_TASK_PRETRAINING,
                                        .hash_bigrams = c->hash_bigrams};
 }
 
@@ -88,6 +89,7 @@ static void encoder_build(struct sl_builder *b, void *self, const struct sl_conf
     sl_scope(b, "%s", "");
     m->head = sl_head_build(b, (struct sl_head_shape){.embedding = m->embedding,
                                                       .classes = c->classes,
+                                                      .pretrains = c->task == SL_TASK_PRETRAINING,
                                                       .pooling = (enum sl_pooling)c->pooling,
                                                       .without_norm = !own->final_norm});
     m->bag = sl_wide_ngrams_build(
@@ -129,7 +131,7 @@ const struct sl_arch sl_arch_encoder = {
     .paper = "Attention Is All You Need, 2017",
     .summary = "pre-norm transformer encoder, the baseline of the other papers",
     .hypers = hypers,
-    .tasks = SL_CLASSIFIES,
+    .tasks = SL_CLASSIFIES | SL_PRETRAINS,
     .size = sizeof(struct encoder),
     .build = encoder_build,
     .forward = encoder_forward,

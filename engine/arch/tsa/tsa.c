@@ -13,6 +13,7 @@ struct tsa {
     struct sl_block *blocks;
     struct sl_router *routers; /* depth - 1: routers[i] gates blocks[i + 1] */
     struct sl_head head;
+    struct sl_wide_ngrams bag;
     int depth;
     struct sl_gate_loss_args loss_args;
 };
@@ -44,7 +45,10 @@ static void tsa_build(struct sl_builder *b, void *self, const struct sl_config *
     sl_scope(b, "%s", "");
     m->head = sl_head_build(b, (struct sl_head_shape){.embedding = m->embedding,
                                                       .classes = c->classes,
+                                                      .pretrains = c->task == SL_TASK_PRETRAINING,
                                                       .pooling = (enum sl_pooling)c->pooling});
+    m->bag = sl_wide_ngrams_build(
+        b, (struct sl_wide_ngrams_shape){.rows = c->wide_ngrams, .classes = c->classes});
 }
 
 static struct sl_tensor *tsa_forward(struct sl_tape *t, const void *self)
@@ -61,7 +65,7 @@ static struct sl_tensor *tsa_forward(struct sl_tape *t, const void *self)
             gate.rows = candidates;
         h = sl_block_apply(t, &m->blocks[i], h, gate);
     }
-    return sl_head_apply(t, &m->head, h);
+    return sl_wide_ngrams_apply(t, &m->bag, sl_head_apply(t, &m->head, h));
 }
 
 static const char *const gates[] =
@@ -83,6 +87,7 @@ static const struct sl_param policy[] = {
 static const struct sl_param hypers[] = {
     SL_HYPERS_DECODER,
     SL_HYPERS_CLASSIFIER,
+    SL_HYPERS_TABLES,
     SL_OWN_REAL_ROW(sl_tsa_config, compute_weight, 0, 100, 0.001,
                     "weight of the mean open gate in the loss [nats]"),
     SL_OWN_REAL_ROW(sl_tsa_config, gate_binarization_weight, 0, 100, 0,
@@ -100,7 +105,7 @@ const struct sl_arch sl_arch_tsa = {
     .hypers = hypers,
     .policy = policy,
     .skipping = skipping,
-    .tasks = SL_COMPLETES | SL_CLASSIFIES,
+    .tasks = SL_COMPLETES | SL_CLASSIFIES | SL_PRETRAINS,
     .size = sizeof(struct tsa),
     .build = tsa_build,
     .forward = tsa_forward,

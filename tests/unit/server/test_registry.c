@@ -38,6 +38,26 @@ Test(registry, at_start_the_highest_good_version_is_served, .fini = close_fixtur
     cr_assert(sv_registry_is_complete(fixture.registry), "every model is served");
 }
 
+static void add_base(void)
+{
+    tiny_store_make_base(fixture.store);
+}
+
+/* It lies in the store for `sluice train --init-from`. */
+Test(registry, a_pretrained_model_is_left_out_and_not_missed, .fini = close_fixture)
+{
+    struct sv_version_info info;
+    registry_fixture_open(&fixture, add_base);
+    registry_expect_served(&fixture, "base", NULL);
+    cr_assert_eq(sv_registry_find(fixture.registry, "base", &info), SV_FOUND);
+    cr_assert_eq(info.state, SV_VERSION_UNLOADED);
+    cr_assert(strstr(info.reason, "only pretrained"), "%s", info.reason);
+    cr_assert(sv_registry_is_complete(fixture.registry), "it is no failure");
+    struct sv_change_result loaded = registry_change(&fixture, SV_CHANGE_LOAD, "base", 0);
+    cr_assert_eq(loaded.error.kind, SV_LOAD_FAILED);
+    cr_assert(strstr(loaded.error.message, "--init-from"), "%s", loaded.error.message);
+}
+
 Test(registry, a_version_in_use_is_freed_when_its_last_user_leaves, .fini = close_fixture)
 {
     registry_fixture_open(&fixture, NULL);

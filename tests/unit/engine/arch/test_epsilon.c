@@ -242,8 +242,8 @@ static void school_open(struct school *s, struct sl_engine *engine)
     EXPECT_OK(sl_model_allocate_gradients(s->m, &err), err);
     sl_model_initialize(s->m, 3);
     sl_model_pack(s->m);
-    EXPECT_OK(sl_optimizer_init(&s->optimizer, s->m, &err), err);
     sl_params_set_defaults(sl_hyperparameter_rows, &s->hyperparameters);
+    EXPECT_OK(sl_optimizer_init(&s->optimizer, s->m, &s->hyperparameters, &err), err);
     s->hyperparameters.steps = 100;
     fixture_batch_init(&s->f, three, 3);
     fixture_set_loss_scale(&s->f, config.task);

@@ -494,7 +494,7 @@ static void check_steps(struct golden *g, int record)
     struct sl_optimizer o;
     struct sl_err err;
     struct sl_hyperparameters hyperparameters = hyperparameters_of(g);
-    EXPECT_OK(sl_optimizer_init(&o, g->m, &err), err);
+    EXPECT_OK(sl_optimizer_init(&o, g->m, &hyperparameters, &err), err);
     fixture_tape_init(&t, g->m, &g->batch, true);
     for (int step = 0; step < hyperparameters.steps; step++) {
         compute_gradients(g, &t);

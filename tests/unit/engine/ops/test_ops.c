@@ -338,8 +338,11 @@ static struct sl_tensor *use_halting_step_every_row(struct sl_tape *t, struct in
 
 static struct sl_tensor *use_cross_entropy(struct sl_tape *t, struct inputs *in)
 {
-    sl_cross_entropy(t, in->tensors[0], t->batch->targets, 0.7f);
-    sl_cross_entropy(t, in->tensors[0], t->batch->targets, 0.4f);
+    static const float class_weights[OUTS] = {0.5f, 2.0f};
+    struct sl_cross_entropy_args args = {.targets = t->batch->targets, .weight = 0.7f};
+    sl_cross_entropy(t, in->tensors[0], args);
+    args.class_weights = class_weights;
+    sl_cross_entropy(t, in->tensors[0], args);
     return NULL;
 }
 

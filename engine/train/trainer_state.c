@@ -1,0 +1,142 @@
+/* trainer_state.c - the state of a run: written, compared with what was asked for, and read. */
+#include "checkpoint/training_state.h"
+#include "train/trainer_parts.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Progress first, then what every state has, then what depends on the architecture. */
+enum { COUNTERS_MAX = 96, PROGRESS_COUNTERS = 4, CORPUS_COUNTER = 7, COMMON_COUNTERS = 8 };
+
+/* They decide how a text is read, so they are compared before it. */
+static const char *const reading[] = {"mask_fraction", "replace_fraction", NULL};
+
+static bool is_reading(const char *name)
+{
+    for (int i = 0; reading[i]; i++)
+        if (strcmp(reading[i], name) == 0)
+            return true;
+    return false;
+}
+
+static struct sl_state_entry hyperparameter_of(const struct sl_trainer *tr,
+                                               const struct sl_param *row)
+{
+    return (struct sl_state_entry){.name = row->name,
+                                   .kind = SL_ENTRY_REAL,
+                                   .number = sl_param_get(row, &tr->training.hyperparameters)};
+}
+
+/* Counters that a state must match; those before may differ: step, best loss and best step. */
+static int list_counters(const struct sl_trainer *tr, struct sl_state_entry list[COUNTERS_MAX])
+{
+    const struct sl_train_progress *s = &tr->state;
+    int count = 0;
+    list[count++] = (struct sl_state_entry){.name = "step", .whole = s->step};
+    list[count++] = (struct sl_state_entry){.name = "best_step", .whole = s->best_step};
+    list[count++] =
+        (struct sl_state_entry){.name = "best_loss", .kind = SL_ENTRY_REAL, .number = s->best_loss};
+    list[count++] = (struct sl_state_entry){
+        .name = "best_accuracy", .kind = SL_ENTRY_REAL, .number = s->best_accuracy};
+    assert(count == PROGRESS_COUNTERS);
+    const char *arch = tr->training.arch->name;
+    list[count++] = (struct sl_state_entry){.name = "architecture",
+                                            .whole = sl_fingerprint(arch, strlen(arch))};
+    for (int i = 0; reading[i]; i++)
+        list[count++] = hyperparameter_of(tr, sl_param_find(sl_hyperparameter_rows, reading[i]));
+    assert(count == CORPUS_COUNTER);
+    list[count++] =
+        (struct sl_state_entry){.name = "corpus", .whole = sl_dataloader_mark(&tr->dataloader)};
+    assert(count == COMMON_COUNTERS);
+    for (const struct sl_param *r = sl_hyperparameter_rows; r->name; r++)
+        if (!is_reading(r->name))
+            list[count++] = hyperparameter_of(tr, r);
+    for (const struct sl_param *h = tr->training.arch->hypers; h->name; h++)
+        list[count++] = (struct sl_state_entry){.name = h->name,
+                                                .kind = SL_ENTRY_REAL,
+                                                .number = sl_param_get(h, &tr->training.config)};
+    assert(count <= COUNTERS_MAX);
+    return count;
+}
+
+static struct sl_training_state state_of(const struct sl_trainer *tr, struct sl_state_entry *list,
+                                         int count)
+{
+    return (struct sl_training_state){.parameters = tr->model->state_dict,
+                                      .first = tr->optimizer.m,
+                                      .second = tr->optimizer.v,
+                                      .average = tr->optimizer.average,
+                                      .count = tr->model->state_dict_count,
+                                      .buffers =
+                                          tr->model->state_dict_count - tr->model->builder.count,
+                                      .counters = list,
+                                      .counters_count = count};
+}
+
+bool sl_trainer_state_write(const struct sl_trainer *tr, struct sl_err *err)
+{
+    struct sl_state_entry list[COUNTERS_MAX];
+    int count = list_counters(tr, list);
+    struct sl_training_state state = state_of(tr, list, count);
+    return sl_training_state_write(tr->run.state, &state, err) ||
+           sl_wrap(err, "save step %d", tr->state.step);
+}
+
+/* The same training: every number of hyperparameters and architecture, and the text. */
+static bool agree(const struct sl_state_entry *saved, const struct sl_state_entry *asked, int count,
+                  struct sl_err *err)
+{
+    for (int i = PROGRESS_COUNTERS; i < count; i++) {
+        if (saved[i].kind == SL_ENTRY_INTEGER && saved[i].whole != asked[i].whole)
+            return sl_fail(err, SL_BAD_INPUT, "the run was started with another %s%s",
+                           asked[i].name,
+                           i == CORPUS_COUNTER ? ": other text, data or labels" : "");
+        if (saved[i].kind == SL_ENTRY_REAL && saved[i].number != asked[i].number) {
+            char before[SL_PARAM_TEXT], now[SL_PARAM_TEXT];
+            sl_number_format(saved[i].number, before);
+            sl_number_format(asked[i].number, now);
+            bool steps = strcmp(asked[i].name, "steps") == 0;
+            return sl_fail(err, SL_BAD_INPUT, "the run was started with %s %s, not %s%s",
+                           asked[i].name, before, now,
+                           steps ? " (if not given, they follow from --epochs and --batch-size)"
+                                 : "");
+        }
+    }
+    return true;
+}
+
+/* Compared before tensors are read: another width is to be reported as such, not as a tensor of the
+ * wrong shape. */
+static bool same_training(const char *path, const struct sl_state_entry *asked, int count,
+                          struct sl_err *err)
+{
+    struct sl_state_entry saved[COUNTERS_MAX];
+    memcpy(saved, asked, (size_t)count * sizeof *saved);
+    return sl_training_state_peek(path, saved, COMMON_COUNTERS, err) &&
+           agree(saved, asked, COMMON_COUNTERS, err) &&
+           sl_training_state_peek(path, saved, count, err) && agree(saved, asked, count, err);
+}
+
+bool sl_trainer_state_read(struct sl_trainer *tr, struct sl_err *err)
+{
+    struct sl_state_entry saved[COUNTERS_MAX], asked[COUNTERS_MAX];
+    int count = list_counters(tr, asked);
+    (void)list_counters(tr, saved);
+    struct sl_training_state state = state_of(tr, saved, count);
+    if (!same_training(tr->run.state, asked, count, err) ||
+        !sl_training_state_read(tr->run.state, &state, err))
+        return sl_wrap(err, "resume '%s'", tr->run.path);
+    int64_t step = saved[0].whole, best_step = saved[1].whole;
+    if (step < 0 || step > tr->training.hyperparameters.steps)
+        return sl_fail(err, SL_CORRUPT, "resume '%s': it is at step %" PRId64 " of %d",
+                       tr->run.path, step, tr->training.hyperparameters.steps);
+    if (best_step < 0 || best_step > step)
+        return sl_fail(err, SL_CORRUPT,
+                       "resume '%s': its best step is %" PRId64 ", and it is at step %" PRId64,
+                       tr->run.path, best_step, step);
+    tr->state.step = (int)step;
+    tr->state.best_step = (int)best_step;
+    tr->state.best_loss = saved[2].number;
+    tr->state.best_accuracy = saved[3].number;
+    return true;
+}
