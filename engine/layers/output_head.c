@@ -1,4 +1,4 @@
-/* output_head.c - output heads: logits of tokens, or of a text's class, or losses of pretraining. */
+/* output_head.c - output heads: logits of tokens or of a text's class, or losses of pretraining. */
 #include "layers/layers.h"
 
 const char *const sl_pooling_names[] = {
