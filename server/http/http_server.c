@@ -15,6 +15,7 @@
 #include "http/request_head.h"
 #include "http/request_record.h"
 #include "http/request_router.h"
+#include "http/tls.h"
 
 #include <assert.h>
 #include <microhttpd.h>
@@ -371,7 +372,7 @@ static struct connection *open_connection(struct sv_http *http, struct MHD_Conne
     int fd = socket_of(connection);
     struct connection *context = calloc(1, sizeof *context);
     if (context)
-        context->receiver = sv_receiver_open(fd, false);
+        context->receiver = sv_receiver_open(fd, http->has_tls);
     if (!context || !context->receiver) {
         free(context);
         return NULL;
@@ -422,16 +423,25 @@ struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *
                               struct sv_watcher *watcher, const struct sv_http_options *options,
                               struct sl_err *err)
 {
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, options->tls ? options->tls->certificate : NULL},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, options->tls ? options->tls->key : NULL},
+        {MHD_OPTION_END, 0, NULL}};
+    if (!options->tls)
+        tls[0] = tls[2];
     struct sv_http *http = calloc(1, sizeof *http);
     if (http) {
         http->listener = options->listener;
+        http->has_tls = options->tls;
         http->bodies_bytes_max = options->bodies_bytes_max;
         http->server = server;
         http->router = router;
         http->watcher = watcher;
         http->daemon = MHD_start_daemon(
-            MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL,
-            NULL, on_request, http,                       //
+            MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
+                (options->tls ? MHD_USE_TLS : 0u),
+            0, NULL, NULL, on_request, http,              //
+            MHD_OPTION_ARRAY, tls,                        //
             MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL, //
             /* From 1.0 on, folded lines would be joined; a proxy may read them in another way. */
             MHD_OPTION_STRICT_FOR_CLIENT, 1,                         //

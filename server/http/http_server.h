@@ -11,12 +11,14 @@
 
 struct sv_http;
 struct sv_router;
+struct sv_tls;
 struct sv_watcher;
 
 /* One listener. */
 struct sv_http_options {
     enum sv_listener listener;
     int socket;
+    const struct sv_tls *tls; /* NULL: none */
     int threads, connections_max;
     int64_t bodies_bytes_max; /* of all listeners; this one takes no body beyond it */
 };

@@ -5,6 +5,7 @@
 #include "http/http_server.h"
 #include "http/inherited_sockets.h"
 #include "http/listener.h"
+#include "http/tls.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@ struct listener {
 struct sv_listeners {
     const struct sv_options *options;
     bool has_keys;
+    struct sv_tls tls;
     struct listener list[LISTENERS_MAX]; /* the first is `listen` */
     int count;
 };
@@ -102,7 +104,8 @@ static struct sv_address address_of(const struct sv_listeners *l, const struct l
 bool sv_listeners_check(const struct sv_options *options, bool has_keys, struct sl_err *err)
 {
     struct sv_listeners l;
-    bool good = read_addresses(&l, options, has_keys, err);
+    bool good = read_addresses(&l, options, has_keys, err) && sv_tls_load(options, &l.tls, err);
+    sv_tls_release(&l.tls);
     for (int i = 0; good && i < l.count; i++) {
         struct sv_address address = address_of(&l, &l.list[i]);
         good = l.list[i].is_optional || sv_listen_check(&address, err);
@@ -173,7 +176,8 @@ struct sv_listeners *sv_listeners_open(const struct sv_options *options, bool ha
         (void)sl_fail(err, SL_NO_MEMORY, "listeners");
         return NULL;
     }
-    if (read_addresses(l, options, has_keys, err) && take_inherited(l, err) && open_all(l, err))
+    if (read_addresses(l, options, has_keys, err) && sv_tls_load(options, &l->tls, err) &&
+        take_inherited(l, err) && open_all(l, err))
         return l;
     sv_listeners_close(l);
     return NULL;
@@ -186,6 +190,7 @@ static bool start(const struct sv_listeners *l, struct listener *listener, struc
     const struct sv_http_options options = {
         .listener = is_admin ? SV_ON_ADMIN : SV_ON_INFERENCE,
         .socket = listener->socket.fd,
+        .tls = listener->socket.port > 0 && l->tls.key ? &l->tls : NULL,
         .threads = is_admin ? 1 : SV_HTTP_THREADS,
         .connections_max = is_admin ? SV_ADMIN_CONNECTIONS_MAX : (int)l->options->max_connections,
         .bodies_bytes_max = SV_BODIES_BYTES_MAX + (is_admin ? SV_ADMIN_BODIES_BYTES : 0)};
@@ -226,8 +231,22 @@ int sv_listeners_port(const struct sv_listeners *l)
     return l->list[0].socket.port;
 }
 
+/* Whether other machines can reach it, as far as its address says. */
+static bool is_public(const struct listener *listener)
+{
+    const struct sv_address address = {.text = listener->address, .option = "listen"};
+    struct sl_err reason;
+    return listener->socket.port > 0 && !sv_listen_check(&address, &reason);
+}
+
 void sv_listeners_log(const struct sv_listeners *l)
 {
+    for (int i = 0; i < l->count; i++)
+        if (!l->tls.key && l->has_keys && is_public(&l->list[i]))
+            SV_LOG(SV_LOG_WARN,
+                   "API keys cross the network unencrypted; set tls_certificate and "
+                   "tls_key, or put a proxy in front",
+                   sv_str("address", l->list[i].address));
     for (int i = 0; i < l->count; i++)
         SV_LOG(SV_LOG_INFO, l->list[i].is_admin ? "admin listening" : "listening",
                sv_str("address", l->list[i].address), sv_int("port", l->list[i].socket.port));
@@ -266,5 +285,6 @@ void sv_listeners_close(struct sv_listeners *l)
         return;
     for (int i = 0; i < l->count; i++)
         close_listener(&l->list[i]);
+    sv_tls_release(&l->tls);
     free(l);
 }

@@ -4,7 +4,9 @@
 #include "http/request_framing.h"
 
 #include <assert.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <gnutls/gnutls.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,5 +203,36 @@ __attribute__((visibility("default"))) ssize_t recv(int fd, void *bytes, size_t 
         return recvfrom(fd, bytes, count, flags, NULL, NULL);
     const struct source source = {.read = read_socket, .from = &fd, .not_now = -1};
     errno = EAGAIN;
+    return receive(r, &source, bytes, count);
+}
+
+/* ---- TLS ------------------------------------------------------------------------------------- */
+
+typedef ssize_t read_session(gnutls_session_t session, void *bytes, size_t count);
+
+static read_session *find_library_function(void)
+{
+    /* POSIX converts the pointer so. */
+    union {
+        void *object;
+        read_session *function;
+    } found = {.object = dlsym(RTLD_NEXT, "gnutls_record_recv")};
+
+    return found.function;
+}
+
+static ssize_t read_tls(void *from, char *bytes, size_t count)
+{
+    read_session *read = find_library_function();
+    return read ? read(from, bytes, count) : GNUTLS_E_INTERNAL_ERROR;
+}
+
+__attribute__((visibility("default"))) ssize_t gnutls_record_recv(gnutls_session_t session,
+                                                                  void *bytes, size_t count)
+{
+    struct sv_receiver *r = find(gnutls_transport_get_int(session));
+    if (!r || !r->has_tls)
+        return read_tls(session, bytes, count);
+    const struct source source = {.read = read_tls, .from = session, .not_now = GNUTLS_E_AGAIN};
     return receive(r, &source, bytes, count);
 }

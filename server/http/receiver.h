@@ -1,9 +1,9 @@
 /* receiver.h - what libmicrohttpd receives: only requests that sv_framing accepts.
  *
- * libmicrohttpd calls recv() of the C library. This program has a function of this name, which the
- * linker prefers. For connections that are opened here it passes on complete heads and bodies.
- * After an error it passes on what makes libmicrohttpd ask for a response; the connection is to be
- * closed after it.
+ * libmicrohttpd calls recv() of the C library, and gnutls_record_recv() for TLS. This program has
+ * functions of these names, which the linker prefers. For connections that are opened here they
+ * pass on complete heads and bodies. After an error they pass on what makes libmicrohttpd ask for a
+ * response; the connection is to be closed after it.
  *
  * One thread per connection. */
 #pragma once

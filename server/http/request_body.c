@@ -34,7 +34,8 @@ static void fail_amid_body(struct sv_exchange *x)
     struct sl_buffer text = {0};
     (void)sv_request_fail(x->request, &x->error);
     sv_request_write_response(x->request, &text);
-    if (!text.failed)
+    if (!text.failed &&
+        !x->http->has_tls) /* TLS is libmicrohttpd's: then the connection just ends */
         x->responded = x->lingers = send(x->socket, text.data, text.bytes,
                                          MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)text.bytes;
     sl_buffer_release(&text);

@@ -11,6 +11,7 @@ struct sv_router;
 /* A listener; shared by its exchanges. */
 struct sv_http {
     enum sv_listener listener;
+    bool has_tls;
     int64_t bodies_bytes_max;
     struct sv_server *server;
     const struct sv_router *router;
