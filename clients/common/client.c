@@ -17,6 +17,7 @@ enum {
 struct client {
     CURL *easy;
     struct curl_slist *headers;
+    curl_mime *form; /* of the request, if it has a file */
     struct endpoint endpoint;
     int64_t timeout_ms;
     char curl_error[CURL_ERROR_SIZE];
@@ -64,13 +65,14 @@ static bool add_header(struct client *client, const char *header)
 }
 
 /* The daemon gets the deadline as well, and stops working on the request when it has passed. */
-static bool set_time(struct client *client, int64_t left_ms)
+static bool set_time(struct client *client, const struct client_request *request, int64_t left_ms)
 {
     char timeout[64];
     (void)snprintf(timeout, sizeof timeout, "X-Request-Timeout-Ms: %lld", (long long)left_ms);
     curl_slist_free_all(client->headers);
     client->headers = NULL;
-    return add_header(client, "Content-Type: application/json") && add_header(client, timeout) &&
+    return (request->file || add_header(client, "Content-Type: application/json")) &&
+           add_header(client, timeout) &&
            curl_easy_setopt(client->easy, CURLOPT_HTTPHEADER, client->headers) == CURLE_OK &&
            curl_easy_setopt(client->easy, CURLOPT_TIMEOUT_MS, (long)(left_ms + GRACE_MS)) ==
                CURLE_OK;
@@ -113,6 +115,7 @@ void client_destroy(struct client *client)
         return;
     curl_easy_cleanup(client->easy);
     curl_slist_free_all(client->headers);
+    curl_mime_free(client->form);
     free(client);
     curl_global_cleanup();
 }
@@ -143,6 +146,20 @@ static void write_path(const struct client *client, const struct client_request 
     sl_buffer_append_string(path, rest);
 }
 
+/* The form of an upload; libcurl reads the file while it sends. */
+static bool set_form(struct client *client, const char *path)
+{
+    curl_mime_free(client->form);
+    client->form = curl_mime_init(client->easy);
+    curl_mimepart *file = client->form ? curl_mime_addpart(client->form) : NULL;
+    curl_mimepart *purpose = file ? curl_mime_addpart(client->form) : NULL;
+    return purpose && curl_mime_name(file, "file") == CURLE_OK &&
+           curl_mime_filedata(file, path) == CURLE_OK &&
+           curl_mime_name(purpose, "purpose") == CURLE_OK &&
+           curl_mime_data(purpose, "fine-tune", CURL_ZERO_TERMINATED) == CURLE_OK &&
+           curl_easy_setopt(client->easy, CURLOPT_MIMEPOST, client->form) == CURLE_OK;
+}
+
 static bool set_method(CURL *easy, const struct client_request *request)
 {
     CURLcode code = CURLE_OK;
@@ -162,9 +179,9 @@ static bool set_url(struct client *client, const struct client_request *request,
     struct sl_buffer path = {0};
     write_path(client, request, &path);
     bool fits = path.bytes < ENDPOINT_URL_MAX / 2;
-    bool good = !path.failed && fits &&
-                endpoint_apply(&client->endpoint, client->easy, path.data) &&
-                set_method(client->easy, request);
+    bool good =
+        !path.failed && fits && endpoint_apply(&client->endpoint, client->easy, path.data) &&
+        (request->file ? set_form(client, request->file) : set_method(client->easy, request));
     sl_buffer_release(&path);
     if (!fits)
         return fault_set(fault, EXIT_USAGE, "'%.64s...' is too long for a URL", request->argument);
@@ -204,7 +221,7 @@ static bool send_once(struct client *client, const struct client_request *reques
     sl_buffer_clear(&response->body);
     client->curl_error[0] = '\0';
     (void)curl_easy_setopt(client->easy, CURLOPT_WRITEDATA, &transfer);
-    if (!set_time(client, left_ms))
+    if (!set_time(client, request, left_ms))
         return fault_no_memory(fault);
     CURLcode code = curl_easy_perform(client->easy);
     response->status = status_of(client);

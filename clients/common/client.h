@@ -24,6 +24,7 @@ struct client_request {
      * NULL: none. */
     const char *argument, *second;
     const char *body; /* JSON; NULL: none */
+    const char *file; /* to upload as a form with the purpose "fine-tune"; NULL: none */
     /* Gets the body of a 200 piece by piece, instead of the response. Returns false to stop. NULL:
      * the response gets it. */
     bool (*on_body)(void *context, const char *data, size_t count);

@@ -8,8 +8,10 @@
 #include <string.h>
 
 static const struct ctl_command *const commands[] = {
-    &ctl_complete, &ctl_classify, &ctl_models,  &ctl_versions, &ctl_load,  &ctl_unload, &ctl_label,
-    &ctl_rollback, &ctl_health,   &ctl_metrics, &ctl_top,      &ctl_bench, &ctl_keys};
+    &ctl_complete, &ctl_classify, &ctl_models, &ctl_versions, &ctl_load, &ctl_unload,
+    &ctl_label,    &ctl_rollback, &ctl_health, &ctl_metrics,  &ctl_top,  &ctl_bench,
+    &ctl_keys,     &ctl_files,    &ctl_train,  &ctl_jobs,     &ctl_job,  &ctl_events,
+    &ctl_cancel,   &ctl_pause,    &ctl_resume};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -102,7 +104,7 @@ static const char *hint_of(const struct ctl_command *command, const char *code)
 static bool fail_unknown(const char *name, struct fault *fault)
 {
     const char *names[COMMANDS + 1] = {NULL};
-    char list[256] = "";
+    char list[512] = "";
     for (int i = 0; i < COMMANDS; i++)
         names[i] = commands[i]->name;
     (void)sl_list_join(list, sizeof list, names);

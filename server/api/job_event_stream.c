@@ -50,8 +50,7 @@ static bool refill(struct sv_request *request, struct event_stream *stream)
                            .context = stream};
     /* Both are asked before the list is: what comes later is news. */
     uint64_t revision = sv_jobs_revision(request->server->jobs);
-    bool ended = sv_job_has_ended(request->server->jobs, stream->job) ||
-                 atomic_load(&request->server->phase) == SV_PHASE_DRAINING;
+    bool ended = sv_job_has_ended(request->server->jobs, stream->job);
     sl_buffer_clear(&stream->text);
     stream->sent = 0;
     if (!sv_state_list(request->server->state, SV_EVENTS, &page, &err))
@@ -60,7 +59,8 @@ static bool refill(struct sv_request *request, struct event_stream *stream)
     if (ended && !page.has_more) {
         sl_buffer_append_string(&stream->text, "data: [DONE]\n\n");
         stream->done = true;
-    }
+    } else if (atomic_load(&request->server->phase) == SV_PHASE_DRAINING)
+        stream->done = true; /* without [DONE]: there is more to come after a restart */
     if (stream->text.bytes == 0 && atomic_exchange(&stream->ping, false))
         sl_buffer_append_string(&stream->text, ": ping\n\n");
     return !stream->text.failed;
@@ -78,7 +78,7 @@ static ssize_t event_pull(struct sv_request *request, char *bytes, size_t max)
     size_t count = stream->text.bytes - stream->sent;
     count = count < max ? count : max;
     if (count == 0)
-        return SV_PULL_NOTHING;
+        return stream->done ? SV_PULL_END : SV_PULL_NOTHING;
     memcpy(bytes, stream->text.data + stream->sent, count);
     stream->sent += count;
     atomic_store(&stream->sent_ns, sl_now_ns());
@@ -151,5 +151,5 @@ enum sv_progress sv_job_event_stream(struct sv_request *request)
     sv_request_add_header(request, "Cache-Control", "no-cache");
     sv_request_add_header(request, "X-Accel-Buffering", "no");
     (void)sv_request_respond(request, 200, "text/event-stream");
-    return SV_STREAMING;
+    return SV_YIELDING; /* not SV_STREAMING: the watcher looks after requests that have waited */
 }

@@ -124,6 +124,20 @@ Test(jobs, events_tell_what_happens_and_have_pages)
     http_response_release(&stream);
 }
 
+Test(jobs, a_stream_follows_a_job_to_its_end)
+{
+    char file[JOB_ID_MAX], id[JOB_ID_MAX], path[256];
+    job_upload_reviews(&d, 120, file);
+    job_create(&d, file, "mood", JOB_TINY ",\"n_epochs\":60", id);
+    (void)snprintf(path, sizeof path, "/v1/fine_tuning/jobs/%s/events?stream=true", id);
+    struct http_response stream = http_admin(&d, "GET", path, NULL);
+    cr_assert_eq(stream.curl_code, CURLE_OK);
+    EXPECT_SAID(stream.body.data, "Created fine-tuning job");
+    EXPECT_SAID(stream.body.data, "successfully completed");
+    cr_assert_str_eq(stream.body.data + stream.body.bytes - 14, "data: [DONE]\n\n");
+    http_response_release(&stream);
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void expect_refused(const char *body, long status, const char *param, const char *part)

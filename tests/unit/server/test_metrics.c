@@ -163,3 +163,23 @@ Test(metrics, nothing_is_lost_between_threads)
     cr_assert_eq(seen, COUNTED);
     sv_metrics_destroy(metrics);
 }
+
+Test(metrics, a_dropped_series_is_gone_until_it_is_used_again)
+{
+    struct sl_err err;
+    struct sl_buffer text = {0};
+    struct sv_metrics *metrics = sv_metrics_create(&err);
+    const char *const jobs[] = {"ftjob-1", "ftjob-2", "ftjob-3"};
+    for (int i = 0; i < 3; i++)
+        sv_metric_set(sv_metrics_series(metrics, SV_METRIC_TRAIN_STEP, &jobs[i]), i + 1);
+    sv_metrics_drop(metrics, SV_METRIC_TRAIN_STEP, &jobs[2]);
+    sv_metrics_drop(metrics, SV_METRIC_TRAIN_STEP, &jobs[0]);
+    sv_metrics_drop(metrics, SV_METRIC_TRAIN_STEP, &jobs[0]);
+    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_TRAIN_STEP, &jobs[2]), 7);
+    sv_metrics_expose(metrics, &text);
+    cr_assert_not(strstr(text.data, "ftjob-1"));
+    cr_assert(strstr(text.data, "sluice_train_step{job=\"ftjob-2\"} 2\n"));
+    cr_assert(strstr(text.data, "sluice_train_step{job=\"ftjob-3\"} 7\n"));
+    sl_buffer_release(&text);
+    sv_metrics_destroy(metrics);
+}

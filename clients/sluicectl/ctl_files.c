@@ -1,0 +1,96 @@
+/* ctl_files.c - sluicectl files: uploads, lists, shows, downloads and deletes. */
+#include "sluicectl/ctl.h"
+#include "sluicectl/print.h"
+#include "sluicectl/print_jobs.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct sl_option no_rows[] = {{0}};
+
+static bool write_bytes(void *context, const char *data, size_t count)
+{
+    (void)context;
+    return fwrite(data, 1, count, stdout) == count;
+}
+
+/* An action of the command, and its request. */
+static const struct action {
+    const char *name, *operand; /* operand: NULL for none */
+    struct client_request request;
+    bool prints_bytes;
+} actions[] = {
+    {"list", NULL, {.path = "/v1/files"}, false},
+    {"upload", "FILE", {.path = "/v1/files"}, false},
+    {"show", "ID", {.path = "/v1/files/{}"}, false},
+    {"download", "ID", {.path = "/v1/files/{}/content", .on_body = write_bytes}, true},
+    {"delete", "ID", {.method = "DELETE", .path = "/v1/files/{}"}, false},
+};
+
+static bool find_action(const struct ctl *ctl, const struct action **found, struct fault *fault)
+{
+    const char *name = ctl->operand_count > 0 ? ctl->operands[0] : "list";
+    *found = NULL;
+    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++)
+        if (strcmp(actions[i].name, name) == 0)
+            *found = &actions[i];
+    if (!*found)
+        return fault_set(fault, EXIT_USAGE,
+                         "unknown action '%s'; choose one of: list, upload, show, download, delete",
+                         name);
+    int wanted = (*found)->operand ? 2 : 1;
+    return ctl->operand_count == wanted || (ctl->operand_count == 0 && wanted == 1) ||
+           fault_set(fault, EXIT_USAGE, "files %s takes %s", name,
+                     (*found)->operand ? (*found)->operand : "no argument");
+}
+
+static bool print_result(const struct ctl *ctl, const struct action *action,
+                         const struct sl_buffer *body, struct fault *fault)
+{
+    if (action->prints_bytes)
+        return fflush(stdout) == 0;
+    if (ctl->json || strcmp(action->name, "delete") == 0)
+        return print_raw(body, fault);
+    return print_files(body, fault);
+}
+
+static bool run(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+{
+    const struct action *action;
+    struct client_response response = {0};
+    (void)values;
+    (void)operand;
+    if (!find_action(ctl, &action, fault))
+        return false;
+    struct client_request request = action->request;
+    const char *argument = ctl->operand_count > 1 ? ctl->operands[1] : NULL;
+    bool uploads = strcmp(action->name, "upload") == 0;
+    if (uploads && access(argument, R_OK) != 0)
+        return fault_set(fault, EXIT_USAGE, "'%s' cannot be read", argument);
+    request.argument = uploads ? NULL : argument;
+    request.file = uploads ? argument : NULL;
+    struct client *client = ctl_admin_client(ctl, fault);
+    bool good = client && ctl_send(client, &request, &response, fault) &&
+                print_result(ctl, action, &response.body, fault);
+    client_response_release(&response);
+    client_destroy(client);
+    return good;
+}
+
+const struct ctl_command ctl_files = {
+    .name = "files",
+    .operand = "ACTION",
+    .help = "upload, list and delete files to train on",
+    .example = "upload reviews.jsonl",
+    .notes = "Actions:\n"
+             "  list           list the files (without an action, too)\n"
+             "  upload FILE    send a file: .jsonl, .tsv, .csv or .txt, also .gz or .xz\n"
+             "  show ID        print one\n"
+             "  download ID    write its bytes to standard output\n"
+             "  delete ID      delete it\n"
+             "Exit codes: 0 done; 1 the daemon rejected it or could not be reached; 2 invalid\n"
+             "command line.\n",
+    .takes_many = true,
+    .rows = no_rows,
+    .run = run};

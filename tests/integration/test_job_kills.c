@@ -1,0 +1,174 @@
+/* test_job_kills.c - jobs whose trainer, or daemon, is killed at any moment: they end with the bits
+ * of an uninterrupted run. SLUICE_KILLS sets how often; SLUICE_SEED when. */
+#include "base/random.h"
+#include "support/daemon.h"
+#include "support/job_client.h"
+#include "support/program.h"
+#include "support/test.h"
+
+#include <signal.h>
+#include <sqlite3.h>
+
+enum { KILLS = 6, KILL_WITHIN_MS = 400 };
+
+#define SETTINGS JOB_TINY ",\"n_epochs\":100"
+
+static struct daemon d;
+
+static void start(void)
+{
+    job_daemon_start(&d, NULL);
+}
+
+static void stop(void)
+{
+    daemon_stop(&d);
+}
+
+TestSuite(job_kills, .init = start, .fini = stop, .timeout = 3600);
+
+static void digest(const char *model, char hex[static 65])
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "/v1/models/%s", model);
+    struct http_response response = http_admin(&d, "GET", path, NULL);
+    cr_assert_eq(response.status, 200, "%s", response.body.data);
+    json_t *object = json_from_response(&response);
+    (void)snprintf(hex, 65, "%s", json_string_at(object, "sluice/sha256"));
+    json_decref(object);
+    http_response_release(&response);
+}
+
+static void expect_same_bits(const char *one, const char *other)
+{
+    char a[65], b[65];
+    digest(one, a);
+    digest(other, b);
+    cr_assert_str_eq(a, b, "%s and %s differ", one, other);
+}
+
+static void kill_trainer(void)
+{
+    pid_t pid = job_wait_trainer(&d);
+    cr_assert(kill(pid, SIGKILL) == 0 || job_trainer(&d) != pid);
+}
+
+static void kill_daemon(void)
+{
+    job_daemon_kill(&d);
+    job_daemon_restart(&d, NULL);
+}
+
+static void expect_whole_index(void)
+{
+    char path[PATH_MAX], answer[64] = "";
+    sqlite3 *db = NULL;
+    sqlite3_stmt *check = NULL;
+    cr_assert_eq(sqlite3_open(test_path(path, d.directory, "state/sluice.db"), &db), SQLITE_OK);
+    cr_assert_eq(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &check, NULL), SQLITE_OK);
+    cr_assert_eq(sqlite3_step(check), SQLITE_ROW);
+    (void)snprintf(answer, sizeof answer, "%s", (const char *)sqlite3_column_text(check, 0));
+    (void)sqlite3_finalize(check);
+    (void)sqlite3_close(db);
+    cr_assert_str_eq(answer, "ok");
+}
+
+/* Steps of metrics events grow: none is reported twice. */
+static void expect_steps_once(const char *id)
+{
+    json_t *page = job_get(&d, id, "events?order=asc&limit=1000");
+    const json_t *events = json_at(page, "data"), *event;
+    int64_t step = 0;
+    size_t i;
+    json_array_foreach (events, i, event) {
+        if (!json_at(event, "data/step") || json_at(event, "data/valid_loss"))
+            continue;
+        cr_assert_gt(json_integer_at(event, "data/step"), step, "a step was reported twice");
+        step = json_integer_at(event, "data/step");
+    }
+    json_decref(page);
+}
+
+Test(job_kills, killed_jobs_end_with_the_same_bits)
+{
+    char file[JOB_ID_MAX], whole[JOB_ID_MAX], killed[JOB_ID_MAX];
+    job_upload_reviews(&d, 120, file);
+    job_create(&d, file, "whole", SETTINGS, whole);
+    job_create(&d, file, "killed", SETTINGS, killed);
+    job_wait(&d, whole, "succeeded");
+    job_wait_event(&d, killed, "New checkpoint saved at step 40");
+    kill_trainer();
+    job_wait_event(&d, killed, "killed by signal 9");
+    job_wait_event(&d, killed, "New checkpoint saved at step 200");
+    kill_daemon();
+    job_wait(&d, killed, "succeeded");
+    cr_assert(job_has_event(&d, killed, "The server has started again"));
+    expect_same_bits("whole", "killed");
+    expect_steps_once(killed);
+    json_t *job = job_get(&d, killed, ""), *other = job_get(&d, whole, "");
+    cr_assert_eq(json_integer_at(job, "trained_tokens"), json_integer_at(other, "trained_tokens"));
+    json_decref(job);
+    json_decref(other);
+}
+
+Test(job_kills, a_stopped_daemon_saves_and_continues)
+{
+    char file[JOB_ID_MAX], whole[JOB_ID_MAX], stopped[JOB_ID_MAX];
+    job_upload_reviews(&d, 120, file);
+    job_create(&d, file, "whole", SETTINGS, whole);
+    job_wait(&d, whole, "succeeded");
+    job_create(&d, file, "stopped", SETTINGS, stopped);
+    job_wait_event(&d, stopped, "New checkpoint saved at step 40");
+    cr_assert_eq(kill(d.pid, SIGTERM), 0);
+    cr_assert_eq(program_wait(d.pid), 0);
+    job_daemon_restart(&d, NULL);
+    job_wait(&d, stopped, "succeeded");
+    cr_assert(job_has_event(&d, stopped, "Training continues from step"));
+    expect_same_bits("whole", "stopped");
+}
+
+/* Every kill hits a moment of training, publishing or loading. A version is whole or absent: what
+ * is in the store loads. */
+Test(job_kills, kills_at_random_moments_do_no_harm)
+{
+    const char *given = getenv("SLUICE_KILLS");
+    int kills = given ? (int)strtol(given, NULL, 10) : KILLS, made = 0;
+    uint64_t key = sl_random_key(test_seed(), "kills");
+    char file[JOB_ID_MAX], id[JOB_ID_MAX], name[32];
+    job_upload_reviews(&d, 120, file);
+    job_create(&d, file, "model", SETTINGS, id);
+    job_wait(&d, id, "succeeded");
+    for (int i = 0, job = 0; i < kills; job++) {
+        job_create(&d, file, "model", SETTINGS, id);
+        /* A trainer that is killed three times without progress is given up, so at most two in a
+         * row. */
+        for (int trainers = 0; i < kills; i++) {
+            sleep_ms((int)sl_random_below(key, 2 * (uint64_t)i, KILL_WITHIN_MS));
+            json_t *object = job_get(&d, id, "");
+            bool ended = strcmp(json_string_at(object, "status"), "succeeded") == 0;
+            json_decref(object);
+            if (ended)
+                break;
+            pid_t trainer = job_trainer(&d);
+            if (trainer > 0 && trainers < 2 && sl_random_below(key, 2 * (uint64_t)i + 1, 2)) {
+                (void)kill(trainer, SIGKILL);
+                trainers++;
+            } else {
+                kill_daemon();
+                trainers = 0;
+            }
+            expect_whole_index();
+        }
+        job_wait(&d, id, "succeeded");
+        made++;
+        (void)snprintf(name, sizeof name, "model@%d", made + 1);
+        expect_same_bits("model@1", name);
+        json_t *object = job_get(&d, id, "");
+        cr_assert_str_eq(json_string_at(object, "fine_tuned_model"), name, "a version was lost");
+        json_decref(object);
+    }
+    char versions[PATH_MAX];
+    (void)test_path(versions, d.store, "model");
+    cr_assert_leq(test_count_entries(versions), made + 2,
+                  "something is left over"); /* labels.json */
+}
