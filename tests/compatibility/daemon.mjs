@@ -86,15 +86,16 @@ export class Daemon {
     daemon.log = '';
     daemon.process.stderr.setEncoding('utf8').on('data', (text) => (daemon.log += text));
     daemon.left = new Promise((resolve) => daemon.process.once('close', resolve));
-    const port = await until('the port', () => {
+    const ports = await until('the port', () => {
       if (daemon.process.exitCode !== null) throw new Error(`sluiced left:\n${daemon.log}`);
       try {
-        return readFileSync(portFile, 'utf8').match(/^(\d+)\n$/)?.[1];
+        return readFileSync(portFile, 'utf8').match(/^(\d+)\n(?:(\d+)\n)?$/);
       } catch {
         return undefined;
       }
     });
-    daemon.url = `http://127.0.0.1:${port}`;
+    daemon.url = `http://127.0.0.1:${ports[1]}`;
+    daemon.adminUrl = `http://127.0.0.1:${ports[2]}`; // if admin-listen is a TCP address
     return daemon;
   }
 

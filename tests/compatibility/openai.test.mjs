@@ -5,9 +5,11 @@ import OpenAI, {
   APIConnectionTimeoutError,
   APIUserAbortError,
   BadRequestError,
+  ConflictError,
   InternalServerError,
   NotFoundError,
   RateLimitError,
+  toFile,
 } from 'openai';
 import { CONTEXT, Daemon, MODEL, until } from './daemon.mjs';
 
@@ -358,4 +360,57 @@ test('a request with its own deadline is not retried', async () => {
     isError(InternalServerError, 504, { code: 'deadline_exceeded' }),
   );
   assert.equal(await daemon.ended({ reason: 'expired' }), 1);
+});
+
+// ---- files and training jobs ----------------------------------------------------------------
+
+test('uploads a file, trains a model on it, follows its events and reads its results', async () => {
+  const trainer = await Daemon.start(folder, 'trainer', {
+    state: `${folder}/state`,
+    'admin-listen': '127.0.0.1:0',
+  });
+  const jobs = connect({ url: trainer.adminUrl });
+  const lines = [];
+  for (let i = 0; i < 60; i++)
+    lines.push(JSON.stringify({ text: i % 2 ? 'a dull film' : 'a fine film', label: i % 2 ? 'bad' : 'good' }));
+  const file = await jobs.files.create({
+    file: await toFile(Buffer.from(lines.join('\n')), 'reviews.jsonl'),
+    purpose: 'fine-tune',
+  });
+  assert.equal(file.status, 'processed');
+  const job = await jobs.fineTuning.jobs.create({
+    model: 'encoder',
+    training_file: file.id,
+    suffix: 'mood',
+    seed: 3,
+    metadata: { team: 'films' },
+    method: {
+      type: 'supervised',
+      supervised: { hyperparameters: { n_epochs: 4, batch_size: 8, width: 16, depth: 1, heads: 2, ffn_width: 32 } },
+    },
+  });
+  assert.match(job.id, /^ftjob-/);
+  await until('the end of the job', async () => (await jobs.fineTuning.jobs.retrieve(job.id)).finished_at);
+  const done = await jobs.fineTuning.jobs.retrieve(job.id);
+  assert.equal(done.status, 'succeeded', JSON.stringify(done.error));
+  assert.equal(done.fine_tuned_model, 'mood@1');
+  assert.deepEqual(done.metadata, { team: 'films' });
+  assert.equal(done.method.supervised.hyperparameters.n_epochs, 4);
+  const messages = [];
+  for await (const event of jobs.fineTuning.jobs.listEvents(job.id, { limit: 3 })) messages.push(event.message);
+  assert.match(messages[0], /successfully completed/);
+  assert.match(messages.at(-1), /Created fine-tuning job/);
+  assert.equal(new Set(messages).size, messages.length);
+  const [checkpoint] = (await jobs.fineTuning.jobs.checkpoints.list(job.id)).data;
+  assert.equal(checkpoint.fine_tuning_job_id, job.id);
+  const csv = await (await jobs.files.content(done.result_files[0])).text();
+  assert.match(csv, /^step,train_loss/);
+  assert.equal((await jobs.files.delete(file.id)).deleted, true);
+  await assert.rejects(jobs.fineTuning.jobs.cancel(job.id), isError(ConflictError, 409, { code: 'conflict' }));
+  await assert.rejects(jobs.fineTuning.jobs.retrieve('ftjob-0'), isError(NotFoundError, 404, { code: 'job_not_found' }));
+  await assert.rejects(
+    jobs.fineTuning.jobs.create({ model: 'encoder', training_file: 'file-0' }),
+    isError(NotFoundError, 404, { code: 'file_not_found', param: 'training_file' }),
+  );
+  await trainer.stop();
 });
