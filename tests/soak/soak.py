@@ -401,9 +401,11 @@ class Soak:
 def main():
     build, top, minutes, folder = sys.argv[1:5]
     soak = Soak(build, top, float(minutes), pathlib.Path(folder))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("soak: terminated"))
     try:
         soak.run()
     finally:
+        soak.stop.set()
         if soak.daemon.poll() is None:
             soak.daemon.kill()
         soak.report()
