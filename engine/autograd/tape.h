@@ -20,13 +20,14 @@
 
 /* The KV cache of one sequence: columns of operands and columns of fp32, which layers reserve with
  * the builder. Column c begins capacity * c elements from the start. The layout within its columns
- * is up to the op: attention stores for each head `capacity` keys one after another, then as many
- * values, so that a head reads contiguous memory. The third part is fp32 state that does not belong
- * to one token, such as sums over all tokens; it is undefined while length is 0. */
+ * is up to the op: attention stores for each head `capacity` keys one after another, or packed for
+ * the products of fp32, then as many values, so that a head reads contiguous memory. The third part
+ * is fp32 state that does not belong to one token, such as sums over all tokens; it is undefined
+ * while length is 0. */
 struct sl_cache {
     void *operands;
     float *floats, *state;
-    int capacity; /* tokens */
+    int capacity; /* tokens, a multiple of SL_PANEL where keys are packed */
     int length;   /* tokens remembered before this batch; the session advances it after the batch */
 };
 

@@ -21,13 +21,19 @@ struct sl_session {
     struct sl_rows wanted_rows;
 };
 
+/* Tokens of a cache: a context, in whole panels of packed keys. */
+static int cache_capacity(const struct sl_model *m)
+{
+    return sl_ceil_div(m->config.context_length, SL_PANEL) * SL_PANEL;
+}
+
 /* One slot's cache; called with a dry arena first, to count. */
 static struct sl_cache cache_take(const struct sl_model *m, struct sl_arena *arena)
 {
-    size_t capacity = (size_t)m->config.context_length;
+    size_t capacity = (size_t)cache_capacity(m);
     size_t operands = sl_size_product(capacity, (size_t)m->builder.cache_operands);
     size_t floats = sl_size_product(capacity, (size_t)m->builder.cache_floats);
-    struct sl_cache cache = {.capacity = m->config.context_length};
+    struct sl_cache cache = {.capacity = (int)capacity};
     cache.operands = sl_arena_take(arena, operands, sl_type_bytes(m->engine->kernels->operand));
     cache.floats = sl_arena_take(arena, floats, sizeof *cache.floats);
     cache.state = sl_arena_take(arena, m->builder.cache_state, sizeof *cache.state);
@@ -49,7 +55,7 @@ static bool measure(struct sl_session *s, size_t *bytes, struct sl_err *err)
     if (!sl_tape_init(&dry, m->engine->kernels, m->engine->pool, 0, err))
         return false;
     struct sl_batch batch = {.rows = s->options.max_batch_tokens};
-    struct sl_cache cache = {.capacity = m->config.context_length};
+    struct sl_cache cache = {.capacity = cache_capacity(m)};
     for (int row = 0; row < batch.rows; batch.count++) {
         int rows = sl_min(batch.rows - row, m->config.context_length);
         s->sequences[batch.count] =

@@ -86,6 +86,7 @@ struct sl_epilogue {
 struct sl_attention {
     const void *q;     /* queries x head_dim, operand type */
     const void *k, *v; /* keys x head_dim, operand type; finite wherever visible */
+    bool keys_packed;  /* fp32 only: k is instead a packed matrix of head_dim x keys */
     void *out;         /* queries x head_dim, operand type, without row padding */
     size_t q_stride, kv_stride, out_stride;
     int queries, keys, head_dim;

@@ -51,7 +51,8 @@ static struct sl_cache_layer cache_layer(const struct sl_node *n)
     size_t element = sl_type_bytes(n->in[KEY_VALUE]->type);
     return (struct sl_cache_layer){.at = (size_t)a->args.cache_at * element,
                                    .heads = a->args.heads,
-                                   .row_bytes = (size_t)head_dim(n) * element};
+                                   .row_bytes = (size_t)head_dim(n) * element,
+                                   .packs_keys = n->in[KEY_VALUE]->type == SL_F32};
 }
 
 /* -- both directions ---------------------------------------------------------------------- */
@@ -79,6 +80,7 @@ static struct sl_attention unit_of(const struct attention_ctx *p, const struct b
                    : sl_columns(kv, sequence->first, head * hd),
         .v = cache ? sl_cache_rows(cache, cache_layer(n), head, true)
                    : sl_columns(kv, sequence->first, width + head * hd),
+        .keys_packed = cache && kv->type == SL_F32,
         .out = sl_columns(n->out, b->first, head * hd),
         .q_stride = q->stride,
         .kv_stride = cache ? (size_t)hd : kv->stride,

@@ -18,6 +18,15 @@ struct append {
     struct sl_cache_layer layer;
 };
 
+/* The key becomes a column of a matrix that the kernels packed: panels of SL_PANEL columns. */
+static void append_packed(float *keys, const float *key, size_t head_dim, int position)
+{
+    float *column = keys + (size_t)(position / SL_PANEL) * head_dim * SL_PANEL;
+    column += position % SL_PANEL;
+    for (size_t i = 0; i < head_dim; i++)
+        column[i * SL_PANEL] = key[i];
+}
+
 static void append_rows(void *ctx, int first, int last, int worker)
 {
     const struct append *a = ctx;
@@ -32,7 +41,12 @@ static void append_rows(void *ctx, int first, int last, int worker)
         const char *key = sl_row_any(a->key_value, r);
         const char *value = key + (size_t)a->layer.heads * bytes;
         for (int h = 0; h < a->layer.heads; h++, key += bytes, value += bytes) {
-            memcpy(sl_cache_rows(cache, a->layer, h, false) + place, key, bytes);
+            char *keys = sl_cache_rows(cache, a->layer, h, false);
+            if (a->layer.packs_keys)
+                append_packed((float *)(void *)keys, (const float *)(const void *)key,
+                              bytes / sizeof(float), a->t->row_position[r]);
+            else
+                memcpy(keys + place, key, bytes);
             memcpy(sl_cache_rows(cache, a->layer, h, true) + place, value, bytes);
         }
     }

@@ -8,9 +8,10 @@ struct sl_cache_layer {
     size_t at; /* offset in bytes within a token's entry */
     int heads;
     size_t row_bytes; /* of one head's key, or value */
+    bool packs_keys;  /* keys are the columns of a packed matrix per head; fp32 only */
 };
 
-/* The keys of one head, one after another, or its values. */
+/* The keys of one head, one after another or packed, or its values one after another. */
 char *sl_cache_rows(const struct sl_cache *cache, struct sl_cache_layer layer, int head,
                     bool values);
 

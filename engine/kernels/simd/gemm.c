@@ -73,10 +73,39 @@ static int gemm_some_rows(const struct tile *t, int rows)
     return rows >= 2 ? gemm_rows(*t, 2) : gemm_rows(*t, 1);
 }
 
+enum { ROW_SUMS = PANEL_VECTORS < 8 ? 8 : PANEL_VECTORS, ROW_PANELS = ROW_SUMS / PANEL_VECTORS };
+
+/* One row times ROW_PANELS whole panels. The sums of a single panel are too few to keep the units
+ * busy, since each FMA waits for the one before. */
+static void gemm_one_row(const struct sl_gemm *g, int col)
+{
+    const size_t panel_floats = (size_t)g->k * SL_PANEL;
+    const float *x = g->x, *b = (const float *)g->packed + (size_t)(col / SL_PANEL) * panel_floats;
+    vec sums[ROW_SUMS];
+#pragma GCC unroll 8
+    for (size_t s = 0; s < ROW_SUMS; s++)
+        sums[s] = vec_set(0.0f);
+    for (int i = 0; i < g->k; i++, b += SL_PANEL) {
+        const vec factor = vec_set(x[i]);
+#pragma GCC unroll 8
+        for (size_t s = 0; s < ROW_SUMS; s++) {
+            const float *panel = b + s / PANEL_VECTORS * panel_floats;
+            sums[s] = vec_fma(factor, vec_loadu(panel + s % PANEL_VECTORS * LANES), sums[s]);
+        }
+    }
+    float *y = g->y + col;
+#pragma GCC unroll 8
+    for (size_t s = 0; s < ROW_SUMS; s++, y += LANES)
+        vec_storeu(y, g->accumulate ? vec_add(vec_loadu(y), sums[s]) : sums[s]);
+}
+
 static void gemm(const struct sl_gemm *g)
 {
     const size_t panel_floats = (size_t)g->k * SL_PANEL;
-    for (int col = 0; col < g->n; col += SL_PANEL)
+    int first = 0;
+    for (; g->m == 1 && first + ROW_PANELS * SL_PANEL <= g->n; first += ROW_PANELS * SL_PANEL)
+        gemm_one_row(g, first);
+    for (int col = first; col < g->n; col += SL_PANEL)
         for (int row = 0; row < g->m;) {
             const struct tile t = {
                 .x = (const float *)g->x + (size_t)row * g->x_stride,

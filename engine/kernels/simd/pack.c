@@ -43,6 +43,18 @@ static void pack_rows(float *panel, const float *src, size_t stride, int k, int 
             vec_storeu(panel + c, c < cols ? vec_load(src + c, cols - c) : vec_set(0.0f));
 }
 
+/* Packs a panel from columns of B that are rows of src, LANES x LANES floats at a time. */
+static void pack_columns(float *panel, const float *src, size_t stride, size_t k, size_t cols)
+{
+    const size_t whole_k = k / LANES * LANES, whole_cols = cols / LANES * LANES;
+    for (size_t j = 0; j < whole_cols; j += LANES)
+        for (size_t i = 0; i < whole_k; i += LANES)
+            transpose_block(panel + i * SL_PANEL + j, SL_PANEL, src + j * stride + i, stride);
+    for (size_t j = 0; j < cols; j++)
+        for (size_t i = j < whole_cols ? whole_k : 0; i < k; i++)
+            panel[i * SL_PANEL + j] = src[j * stride + i];
+}
+
 /* One column of a panel from one of B, whose elements are `step` apart. */
 static void pack_column(float *panel, const void *src, enum sl_type type, size_t step, int k)
 {
@@ -67,6 +79,11 @@ static void pack(void *packed, const void *src, enum sl_type type, size_t stride
         }
         if (cols < SL_PANEL)
             memset(panel, 0, (size_t)k * SL_PANEL * sizeof *panel);
+        if (type == SL_F32) {
+            pack_columns(panel, (const float *)src + (size_t)col * stride, stride, (size_t)k,
+                         (size_t)cols);
+            continue;
+        }
         for (int j = 0; j < cols; j++) {
             const size_t offset = (size_t)(col + j) * across * sl_type_bytes(type);
             pack_column(panel + j, (const char *)src + offset, type, along, k);

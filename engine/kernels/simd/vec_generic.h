@@ -136,12 +136,23 @@ static inline vec vec_fold(const vec rows[LANES])
 
 static inline void vec_transpose(vec rows[LANES])
 {
+#if SL_VEC_LANES == 4
+    const vec a = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
+    const vec b = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
+    const vec c = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
+    const vec d = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
+    rows[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+    rows[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+    rows[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
+    rows[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+#else
     for (int i = 0; i < LANES; i++)
         for (int j = 0; j < i; j++) {
             const float swapped = rows[i][j];
             rows[i][j] = rows[j][i];
             rows[j][i] = swapped;
         }
+#endif
 }
 
 /* The halves of the words lie in the order of the lanes on little-endian processors only. */
