@@ -31,8 +31,6 @@
 #include "kernels/simd/vec_avx512.h"
 #elif defined __AVX2__
 #include "kernels/simd/vec_avx2.h"
-#elif defined __aarch64__
-#include "kernels/simd/vec_neon.h"
 #else
 #include "kernels/simd/vec_generic.h"
 #endif
