@@ -249,6 +249,18 @@ static void report_opening(void *context, const char *model)
                          (long long)SV_OPEN_SECONDS_MAX * 1000000);
 }
 
+/* What the registry did by itself: a version that appeared in the store. */
+static void audit_change(void *context, const struct sv_change *change,
+                         const struct sv_change_result *result)
+{
+    struct daemon *daemon = context;
+    char detail[64];
+    bool loaded = result->error.kind == SV_OK;
+    (void)snprintf(detail, sizeof detail, "{\"version\":%ld,\"loaded\":%s}", result->version,
+                   loaded ? "true" : "false");
+    sv_audit_daemon(&daemon->server, "model.load", change->model, detail);
+}
+
 static bool load_models(struct daemon *daemon, struct sl_err *err)
 {
     const struct sv_registry_options options = {
@@ -257,6 +269,9 @@ static bool load_models(struct daemon *daemon, struct sl_err *err)
         .metrics = daemon->server.metrics,
         .host = sv_scheduler_host(daemon->server.scheduler),
         .drain_seconds = daemon->options.version_drain_timeout,
+        .poll_seconds = daemon->options.store_poll_seconds,
+        .idle_seconds = daemon->options.version_idle_timeout,
+        .on_change = audit_change,
         .on_open = report_opening,
         .context = daemon,
     };
@@ -329,6 +344,7 @@ static void reload(struct daemon *daemon)
         log_keys(daemon->server.keys);
     else
         SV_LOG(SV_LOG_ERROR, "API keys stay as they were", sv_str("reason", err.text));
+    sv_registry_rescan(daemon->server.registry);
     (void)sd_notify(0, "READY=1");
 }
 

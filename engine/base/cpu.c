@@ -4,6 +4,8 @@
  * registers (XCR0); AMX tiles also need a permission that the kernel gives per process. */
 #include "base/cpu.h"
 
+#include "base/control_groups.h"
+
 #include <assert.h>
 #include <limits.h>
 #include <pthread.h>
@@ -110,14 +112,10 @@ static int affinity_count(void)
     return online > 0 && online < INT_MAX ? (int)online : 1;
 }
 
-static const char cgroup_root[] = "/sys/fs/cgroup";
-
-enum { CGROUP_PATH_BYTES = PATH_MAX + sizeof cgroup_root };
-
 /* Whole processors that the cpu.max of one cgroup ("quota period" or "max period") allows. */
 static int cgroup_limit(const char *directory)
 {
-    char path[CGROUP_PATH_BYTES + sizeof "/cpu.max"];
+    char path[SL_CGROUP_PATH_BYTES + sizeof "/cpu.max"];
     (void)snprintf(path, sizeof path, "%s/cpu.max", directory);
     FILE *file = fopen(path, "re");
     if (!file)
@@ -133,37 +131,6 @@ static int cgroup_limit(const char *directory)
     return quota / period > 0 ? (int)(quota / period) : 1;
 }
 
-/* Our cgroup below the mount point of version 2, or "" when there is none. */
-static void cgroup_name(char *name, size_t size)
-{
-    name[0] = '\0';
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    if (!file)
-        return;
-    char line[PATH_MAX];
-    while (fgets(line, sizeof line, file)) {
-        line[strcspn(line, "\n")] = '\0';
-        if (strncmp(line, "0::/", 4) == 0)
-            (void)snprintf(name, size, "%s", line + 3);
-    }
-    (void)fclose(file);
-}
-
-/* Calls `read` for our cgroup and each one above it, up to the root. */
-static void for_each_cgroup(void (*read)(void *context, const char *directory), void *context)
-{
-    char directory[CGROUP_PATH_BYTES];
-    const size_t root = sizeof cgroup_root - 1;
-    memcpy(directory, cgroup_root, sizeof cgroup_root);
-    cgroup_name(directory + root, sizeof directory - root);
-    for (char *end = directory + strlen(directory);; end = strrchr(directory, '/')) {
-        *end = '\0';
-        read(context, directory);
-        if (strlen(directory) <= root)
-            return;
-    }
-}
-
 static void lower_budget(void *context, const char *directory)
 {
     int *budget = context;
@@ -174,7 +141,7 @@ static void lower_budget(void *context, const char *directory)
 int sl_cpu_budget(void)
 {
     int budget = affinity_count();
-    for_each_cgroup(lower_budget, &budget);
+    sl_cgroup_for_each(lower_budget, &budget);
     return budget > 0 ? budget : 1;
 }
 
@@ -182,7 +149,7 @@ static void add_throttled(void *context, const char *directory)
 {
     static const char key[] = "throttled_usec ";
     double *seconds = context;
-    char path[CGROUP_PATH_BYTES + sizeof "/cpu.stat"], line[64];
+    char path[SL_CGROUP_PATH_BYTES + sizeof "/cpu.stat"], line[64];
     (void)snprintf(path, sizeof path, "%s/cpu.stat", directory);
     FILE *file = fopen(path, "re");
     while (file && fgets(line, sizeof line, file))
@@ -195,6 +162,6 @@ static void add_throttled(void *context, const char *directory)
 double sl_cpu_throttled_seconds(void)
 {
     double seconds = 0;
-    for_each_cgroup(add_throttled, &seconds);
+    sl_cgroup_for_each(add_throttled, &seconds);
     return seconds;
 }

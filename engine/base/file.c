@@ -78,6 +78,50 @@ bool sl_map_open(struct sl_map *map, const char *path, struct sl_err *err)
     return ok;
 }
 
+/* Reads the whole file into fresh pages. */
+static bool copy_descriptor(struct sl_map *map, int fd, const char *path, struct sl_err *err)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return fail_errno(err, "stat", path);
+    if (!S_ISREG(status.st_mode))
+        return fail_kind(err, path, "not a regular file");
+    size_t size = (size_t)status.st_size, read_bytes = 0;
+    *map = (struct sl_map){.size = size};
+    if (size == 0)
+        return true;
+    char *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED)
+        return fail_errno(err, "memory for", path);
+    map->data = data;
+    while (read_bytes < size) {
+        ssize_t got = read(fd, data + read_bytes, size - read_bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail_errno(err, "read", path);
+        if (got == 0)
+            return fail_kind(err, path, "the file became shorter while it was read");
+        read_bytes += (size_t)got;
+    }
+    return true;
+}
+
+bool sl_map_copy(struct sl_map *map, const char *path, struct sl_err *err)
+{
+    *map = (struct sl_map){0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (fd < 0 && errno == ELOOP)
+        return fail_kind(err, path, "a symbolic link, not a file");
+    if (fd < 0)
+        return fail_errno(err, "open", path);
+    bool ok = copy_descriptor(map, fd, path, err);
+    (void)close(fd);
+    if (!ok)
+        sl_map_close(map);
+    return ok;
+}
+
 void sl_map_close(struct sl_map *map)
 {
     assert(map);

@@ -11,6 +11,10 @@ struct sl_map {
 };
 
 bool sl_map_open(struct sl_map *map, const char *path, struct sl_err *err) SL_MUST_CHECK;
+/* The same as a private copy: what happens to the file afterwards changes nothing. Mapped bytes can
+ * change, and a file that others cut short ends the process that reads it. A symbolic link is not
+ * followed. */
+bool sl_map_copy(struct sl_map *map, const char *path, struct sl_err *err) SL_MUST_CHECK;
 void sl_map_close(struct sl_map *map); /* a zeroed map is fine */
 
 /* One piece of a file to be written. */

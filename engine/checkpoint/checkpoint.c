@@ -137,7 +137,7 @@ static bool vocab_name(const char **name, const char *directory, struct sl_err *
     struct sl_err unread;
     if (!sl_path_join(path, directory, names[CONFIG], err))
         return false;
-    bool known = sl_map_open(&map, path, &unread) &&
+    bool known = sl_map_copy(&map, path, &unread) &&
                  sl_model_config_read(&model_config, map.data ? map.data : "", map.size, &unread);
     *name = known ? sl_vocabulary_file(model_config.tokenizer) : sl_vocabulary_file_in(directory);
     sl_model_config_release(&model_config);

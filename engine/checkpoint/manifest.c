@@ -191,7 +191,7 @@ static bool member_open(struct sl_manifest_file *member, const char *directory, 
                         struct sl_err *err)
 {
     char path[SL_PATH_MAX];
-    if (!sl_path_join(path, directory, member->name, err) || !sl_map_open(&member->map, path, err))
+    if (!sl_path_join(path, directory, member->name, err) || !sl_map_copy(&member->map, path, err))
         return false;
     return member_check(member, json_object_get(files, member->name), err) ||
            sl_wrap(err, "'%s'", member->name);
@@ -205,7 +205,7 @@ static json_t *manifest_read(struct sl_manifest *m, const char *directory, json_
     static const struct sl_bounds any_time = {0, INT64_MAX};
     char path[SL_PATH_MAX];
     struct sl_map map = {0};
-    if (!sl_manifest_path(path, directory, err) || !sl_map_open(&map, path, err))
+    if (!sl_manifest_path(path, directory, err) || !sl_map_copy(&map, path, err))
         return NULL;
     json_t *files = NULL;
     if (map.size > MANIFEST_BYTES_MAX)

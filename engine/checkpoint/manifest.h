@@ -1,7 +1,7 @@
 /* manifest.h - a directory of files that is written and replaced atomically.
  *
- * manifest.json is written last and names every other file with its size and SHA-256. Reading maps
- * the files and checks all of it; errors name files that are missing or not listed. */
+ * manifest.json is written last and names every other file with its size and SHA-256. Reading
+ * copies the files and checks all of it; errors name files that are missing or not listed. */
 #pragma once
 
 #include "base/file.h"

@@ -89,7 +89,7 @@ static bool is_idle(const struct sv_registry *registry)
     const struct sv_model_ref *ref = registry->retired;
     while (ref && !ref->unused)
         ref = ref->next;
-    return !ref && registry->job_count == 0 && !registry->stop;
+    return !ref && registry->job_count == 0 && !registry->stop && !atomic_load(&registry->rescan);
 }
 
 /* Waits for something to do, or for a moment. False: it is to stop. `job`: the next, or none. */
@@ -124,6 +124,7 @@ static void *keep(void *argument)
             job.done(job.context, &result);
         }
         expire(registry);
+        sv_upkeep(registry);
     }
     return NULL;
 }

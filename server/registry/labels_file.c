@@ -95,7 +95,7 @@ bool sv_labels_read(const struct sv_registry *registry, const char *model, struc
     struct sl_map map = {0};
     *labels = (struct sv_labels){0};
     file_path(registry, model, path);
-    if (!sl_map_open(&map, path, err))
+    if (!sl_map_copy(&map, path, err))
         return err->code == SL_NOT_FOUND;
     bool ok = parse(&map, labels, err);
     sl_map_close(&map);

@@ -102,9 +102,9 @@ static bool leave_out(struct sv_registry *registry, const struct sv_model *model
     return false;
 }
 
-/* reason: for clients; detail: for the log. What was served before still is. */
+/* What was served before still is. */
 static bool fail_load(struct sv_registry *registry, const struct sv_model *model,
-                      struct sv_version *version, const char *reason, const char *detail)
+                      struct sv_version *version, const char *reason)
 {
     pthread_mutex_lock(&registry->lock);
     (void)snprintf(version->reason, sizeof version->reason, "%s", reason);
@@ -115,7 +115,7 @@ static bool fail_load(struct sv_registry *registry, const struct sv_model *model
     pthread_mutex_unlock(&registry->lock);
     record_load(registry, model->name, "failed");
     SV_LOG(SV_LOG_ERROR, "model not loaded", sv_str("model", model->name),
-           sv_int("version", version->number), sv_str("reason", detail));
+           sv_int("version", version->number), sv_str("reason", reason));
     return false;
 }
 
@@ -159,13 +159,11 @@ static bool open_and_publish(struct sv_registry *registry, struct sv_model *mode
     int64_t began = sl_now_ns();
     if (registry->options.on_open)
         registry->options.on_open(registry->options.context, model->name);
-    struct sv_model_ref *ref = sv_version_open(registry, model->name, version, &err);
-    if (!ref) {
-        sv_describe_failure(registry, &err, reason);
-        if (err.code == SL_UNSUPPORTED)
-            return leave_out(registry, model, version, reason);
-        return fail_load(registry, model, version, reason, err.text);
-    }
+    struct sv_model_ref *ref = sv_version_open(registry, model->name, version, &err, reason);
+    if (!ref)
+        return err.code == SL_UNSUPPORTED ? leave_out(registry, model, version, reason)
+                                          : fail_load(registry, model, version, reason);
+    ref->used_ns = sl_now_ns();
     record_loaded(registry, ref, 1e-9 * (double)(sl_now_ns() - began));
     sv_model_ref_release(publish(registry, model, version, ref));
     return true;
@@ -178,7 +176,7 @@ bool sv_load_version(struct sv_registry *registry, struct sv_model *model,
     const char *fault = sv_check_model_name(model->name, reason);
     if (!version->ref)
         set_state(registry, model, version, SV_VERSION_LOADING);
-    bool loaded = fault ? fail_load(registry, model, version, fault, fault)
+    bool loaded = fault ? fail_load(registry, model, version, fault)
                         : open_and_publish(registry, model, version);
     return loaded || fail_answer(model, version, error);
 }
@@ -322,5 +320,7 @@ bool sv_registry_load(struct sv_registry *registry, struct sl_err *err)
         free(entries);
     if (models == 0)
         SV_LOG(SV_LOG_WARN, "no model in the store", sv_str("store", store));
+    registry->scanned_ns = sl_now_ns();
+    atomic_store(&registry->is_loaded, true);
     return true;
 }

@@ -20,6 +20,8 @@
 struct sv_registry;
 struct sv_metrics;
 struct sv_executor;
+struct sv_change;
+struct sv_change_result;
 struct sv_model_ref; /* one version of one model, loaded */
 
 /* Runs what is loaded; serve implements it. Called by the thread that makes changes. */
@@ -39,6 +41,13 @@ struct sv_registry_options {
     struct sv_metrics *metrics;
     struct sv_model_host host; /* empty: versions are loaded and not run */
     int64_t drain_seconds;     /* time for requests to leave a version; 0: any */
+    int64_t poll_seconds;      /* how often to look for new versions in the store; 0: never */
+    /* A version that no request without a version gets is unloaded after this time without
+     * requests; 0: never. */
+    int64_t idle_seconds;
+    /* Called by the registry's thread after a change that nobody requested. May be NULL. */
+    void (*on_change)(void *context, const struct sv_change *change,
+                      const struct sv_change_result *result);
     /* Called before a version is opened, by the thread that opens it. May be NULL. */
     void (*on_open)(void *context, const char *model);
     void *context;
@@ -59,6 +68,9 @@ bool sv_registry_check_store(const char *store, struct sl_err *err) SL_MUST_CHEC
  * recorded: then the next lower version is stable, but the pin stays. Fails only if the store
  * cannot be read. */
 bool sv_registry_load(struct sv_registry *registry, struct sl_err *err) SL_MUST_CHECK;
+/* Looks for new versions in the store soon. A complete one that is higher than all known before is
+ * loaded and becomes stable, unless `stable` is pinned. */
+void sv_registry_rescan(struct sv_registry *registry);
 /* A model is served, and every model has a version that is. */
 bool sv_registry_is_complete(struct sv_registry *registry);
 

@@ -19,6 +19,7 @@ struct sv_model_ref {
     long number;
 
     /* Under the registry's lock, once it is no longer published: */
+    int64_t used_ns;           /* when a request last took it; set while it is published, too */
     struct sv_model_ref *next; /* in `retired` */
     int64_t deadline_ns;       /* when its requests are ended; 0: never, or it was done */
     bool unused;               /* nobody has a reference */
@@ -75,6 +76,9 @@ struct sv_registry {
     struct sv_job jobs[SV_CHANGES_MAX];
     int first_job, job_count;
     bool stop;
+
+    atomic_bool is_loaded, rescan;
+    int64_t scanned_ns; /* the thread's own */
 };
 
 /* ---- the tables; with the lock, or on the thread that makes changes -------------------------- */
@@ -86,12 +90,14 @@ struct sv_model *sv_add_model(struct sv_registry *registry, const char *name);
 struct sv_version *sv_add_version(struct sv_registry *registry, struct sv_model *model,
                                   long number);
 void sv_forget_version(struct sv_registry *registry, struct sv_model *model, int index);
+void sv_forget_highest(struct sv_registry *registry, const char *name);
 
 /* ---- one version loaded (version.c) ---------------------------------------------------------- */
 
-/* Opens a version and has its executor made. */
+/* Opens a version and has its executor made. NULL: see err, and reason, which is for clients. */
 struct sv_model_ref *sv_version_open(struct sv_registry *registry, const char *name,
-                                     const struct sv_version *version, struct sl_err *err);
+                                     const struct sv_version *version, struct sl_err *err,
+                                     char reason[static SV_REASON_MAX]);
 /* Frees one that nobody uses. */
 void sv_version_close(struct sv_model_ref *ref);
 
@@ -153,6 +159,11 @@ const char *sv_check_model_name(const char *name, char reason[static SV_REASON_M
 /* Clients see paths relative to the store, not where the store is. */
 void sv_describe_failure(const struct sv_registry *registry, const struct sl_err *err,
                          char reason[static SV_REASON_MAX]);
+
+/* ---- what nobody asked for (upkeep.c) -------------------------------------------------------- */
+
+/* Looks for new versions and unloads idle ones, when it is time. On the registry's thread. */
+void sv_upkeep(struct sv_registry *registry);
 
 /* ---- the thread (keeper.c) ------------------------------------------------------------------- */
 

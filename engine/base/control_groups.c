@@ -1,0 +1,37 @@
+/* control_groups.c - where the kernel keeps our control groups. */
+#include "base/control_groups.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char cgroup_root[] = "/sys/fs/cgroup";
+
+/* Our cgroup below the mount point of version 2, or "" when there is none. */
+static void cgroup_name(char *name, size_t size)
+{
+    name[0] = '\0';
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    if (!file)
+        return;
+    char line[PATH_MAX];
+    while (fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "0::/", 4) == 0)
+            (void)snprintf(name, size, "%s", line + 3);
+    }
+    (void)fclose(file);
+}
+
+void sl_cgroup_for_each(void (*read)(void *context, const char *directory), void *context)
+{
+    char directory[SL_CGROUP_PATH_BYTES];
+    const size_t root = sizeof cgroup_root - 1;
+    memcpy(directory, cgroup_root, sizeof cgroup_root);
+    cgroup_name(directory + root, sizeof directory - root);
+    for (char *end = directory + strlen(directory);; end = strrchr(directory, '/')) {
+        *end = '\0';
+        read(context, directory);
+        if (strlen(directory) <= root)
+            return;
+    }
+}

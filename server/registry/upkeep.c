@@ -1,0 +1,136 @@
+/* upkeep.c - what the registry's thread does by itself: new versions found in the store, idle ones
+ * unloaded. */
+#include "base/clock.h"
+#include "core/log.h"
+#include "registry/registry_state.h"
+
+#include <dirent.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PATH_BYTES = 4096 };
+
+/* ---- new versions ---------------------------------------------------------------------------- */
+
+static long highest_of(struct sv_registry *registry, const char *name)
+{
+    const struct sv_model *model = sv_find_model(registry, name);
+    return model && model->count > 0 ? model->versions[model->count - 1].number : 0;
+}
+
+/* The manifest is what sluice writes last. A copy may have it before the rest, so copies are to be
+ * renamed when they are whole. */
+static bool is_complete(const struct sv_registry *registry, const struct sv_model *model)
+{
+    char path[PATH_BYTES];
+    struct stat status;
+    (void)snprintf(path, sizeof path, "%s/%s/%s/manifest.json", registry->options.store,
+                   model->name, model->versions[model->count - 1].directory);
+    return lstat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* A higher version than any known before is loaded, unless `stable` is pinned. */
+static void look_at(struct sv_registry *registry, const char *name)
+{
+    long known = highest_of(registry, name);
+    if (sv_scan_model(registry, name) == 0 || highest_of(registry, name) <= known)
+        return;
+    const struct sv_model *model = sv_find_model(registry, name);
+    if (!is_complete(registry, model)) {
+        sv_forget_highest(registry, name); /* to be found again when it is complete */
+        return;
+    }
+    SV_LOG(SV_LOG_INFO, "new version in the store", sv_str("model", name),
+           sv_int("version", highest_of(registry, name)));
+    if (model->labels.pinned)
+        return;
+    struct sv_change change = {.kind = SV_CHANGE_LOAD};
+    struct sv_change_result result = {0};
+    (void)snprintf(change.model, sizeof change.model, "%.*s", SV_MODEL_NAME_BYTES_MAX, name);
+    sv_make_change(registry, &change, &result);
+    if (registry->options.on_change)
+        registry->options.on_change(registry->options.context, &change, &result);
+}
+
+static void scan(struct sv_registry *registry)
+{
+    char reason[SV_REASON_MAX];
+    struct dirent **entries;
+    int count = scandir(registry->options.store, &entries, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        if (!sv_check_model_name(entries[i]->d_name, reason))
+            look_at(registry, entries[i]->d_name);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+}
+
+static bool is_due(struct sv_registry *registry, int64_t now)
+{
+    const int64_t every = registry->options.poll_seconds * 1000000000;
+    bool asked = atomic_exchange(&registry->rescan, false);
+    if (!asked && (every == 0 || now - registry->scanned_ns < every))
+        return false;
+    registry->scanned_ns = now;
+    return true;
+}
+
+/* ---- idle versions --------------------------------------------------------------------------- */
+
+/* What requests for `model` alone need is never idle. With the lock. */
+static bool is_idle(const struct sv_registry *registry, const struct sv_model *model,
+                    const struct sv_version *version, int64_t now)
+{
+    const struct sv_labels *labels = &model->labels;
+    bool is_canary = labels->weight > 0 && sv_labels_find(labels, sv_canary) == version->number;
+    return version->ref && version->number != labels->stable && !is_canary &&
+           atomic_load(&version->ref->references) == 1 &&
+           now - version->ref->used_ns > registry->options.idle_seconds * 1000000000;
+}
+
+/* Takes one idle version from requests; NULL: there is none. */
+static struct sv_model_ref *retire_idle(struct sv_registry *registry, int64_t now)
+{
+    struct sv_model_ref *ref = NULL;
+    pthread_mutex_lock(&registry->lock);
+    for (int i = 0; i < registry->count && !ref; i++) {
+        struct sv_model *model = &registry->models[i];
+        for (int j = 0; j < model->count && !ref; j++) {
+            struct sv_version *version = &model->versions[j];
+            if (!is_idle(registry, model, version, now))
+                continue;
+            ref = sv_retire(registry, version);
+            version->state = SV_VERSION_DRAINING;
+            sv_record_state(registry, model, version);
+        }
+    }
+    pthread_mutex_unlock(&registry->lock);
+    return ref;
+}
+
+void sv_upkeep(struct sv_registry *registry)
+{
+    int64_t now = sl_now_ns();
+    struct sv_model_ref *ref;
+    if (!atomic_load(&registry->is_loaded))
+        return; /* another thread changes the tables at the start */
+    if (is_due(registry, now))
+        scan(registry);
+    while (registry->options.idle_seconds > 0 && (ref = retire_idle(registry, now))) {
+        SV_LOG(SV_LOG_INFO, "idle version unloaded", sv_str("model", ref->name),
+               sv_str("version", ref->version));
+        sv_model_ref_release(ref);
+    }
+}
+
+void sv_registry_rescan(struct sv_registry *registry)
+{
+    atomic_store(&registry->rescan, true);
+    pthread_mutex_lock(&registry->lock);
+    pthread_cond_signal(&registry->wakeup);
+    pthread_mutex_unlock(&registry->lock);
+}
