@@ -18,9 +18,10 @@ static bool fail_errno(struct sl_err *err, const char *step, const char *path)
 {
     int number = errno;
     const char *why = strerrordesc_np(number);
-    sl_fail(err, number == ENOENT ? SL_NOT_FOUND : SL_IO, "%s", why ? why : "unknown error");
+    bool absent = number == ENOENT || number == ENOTDIR;
+    sl_fail(err, absent ? SL_NOT_FOUND : SL_IO, "%s", why ? why : "unknown error");
     sl_err_set_path(err, path);
-    return sl_wrap(err, "%s '%s'", step, path);
+    return sl_wrap(err, "cannot %s '%s'", step, path);
 }
 
 /* The same about a directory entry. */

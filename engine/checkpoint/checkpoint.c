@@ -70,6 +70,7 @@ static bool files_write(const char *tmp, const char *directory,
     members_name(members, sl_vocabulary_file(parts->model_config->tokenizer));
     struct sl_model_config model_config = *parts->model_config;
     model_config.lower = parts->tokens->lower;
+    model_config.truncation_side = sl_tokenizer_truncation_side(parts->tokens);
     const struct sl_manifest manifest = {
         .members = members,
         .count = SL_CHECKPOINT_FILES,
@@ -107,6 +108,7 @@ static bool parts_read(struct sl_checkpoint *c, struct sl_err *err)
                                    vocab->size, err);
     if (!c->tokens)
         return sl_wrap(err, "'%s'", c->members[VOCAB].name);
+    c->tokens->truncation_side = c->model_config.truncation_side;
     c->model_config.hyper.padding_token = 1 + sl_tokenizer_special(c->tokens, SL_SPECIAL_PAD);
     return sl_safetensors_parse(&c->weights, weights->data, weights->size, err) ||
            sl_wrap(err, "'%s'", names[WEIGHTS]);

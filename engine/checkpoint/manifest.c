@@ -130,7 +130,7 @@ static bool fail_list(const char *directory, struct sl_err *err)
 {
     sl_fail(err, SL_IO, "%s", strerrordesc_np(errno));
     sl_err_set_path(err, directory);
-    return sl_wrap(err, "open '%s'", directory);
+    return sl_wrap(err, "cannot open '%s'", directory);
 }
 
 /* Fails for a file that is not in the manifest. */

@@ -14,6 +14,9 @@
 
 enum { NUMBERS_MAX = 64 };
 
+static const char truncation_side[] = "truncation_side";
+static const char *const truncation_sides[] = {"right", "left", NULL};
+
 /* -- reading --------------------------------------------------------------------------- */
 
 /* Which of the choices (ends with NULL) a member is. */
@@ -188,12 +191,23 @@ static bool read_kind(const char **out, const json_t *tokenizer, struct sl_err *
     return true;
 }
 
-/* "lowercase" is there for kinds that split into words alone; when it is missing, it is true. */
+/* Older files have no side: it was right. */
+static bool read_truncation_side(struct sl_model_config *model_config, const json_t *tokenizer,
+                                 struct sl_err *err)
+{
+    int side = SL_TRUNCATE_RIGHT;
+    bool ok = !json_object_get(tokenizer, truncation_side) ||
+              read_choice(tokenizer, truncation_side, truncation_sides, &side, err);
+    model_config->truncation_side = (enum sl_truncation)(side + SL_TRUNCATE_RIGHT);
+    return ok;
+}
+
+/* Which keys there may be depends on the kind and the task. A missing "lowercase" is true. */
 static bool read_tokenizer(struct sl_model_config *model_config, const json_t *root,
                            struct sl_err *err)
 {
-    static const char *const keys[] = {"kind", "file", NULL};
-    static const char *const split_keys[] = {"kind", "file", "lowercase", NULL};
+    const char *keys[] = {"kind", "file", NULL, NULL, NULL};
+    int count = 2;
     json_t *tokenizer = sl_json_object(root, "tokenizer", err);
     if (!tokenizer)
         return false;
@@ -202,9 +216,14 @@ static bool read_tokenizer(struct sl_model_config *model_config, const json_t *r
     const char *const files[] = {sl_vocabulary_file(model_config->tokenizer), NULL};
     int file = 0;
     model_config->lower = sl_vocabulary_splits(model_config->tokenizer);
-    bool ok = sl_json_keys(tokenizer, model_config->lower ? split_keys : keys, err) &&
+    if (model_config->lower)
+        keys[count++] = "lowercase";
+    if (model_config->hyper.task == SL_TASK_CLASSIFICATION)
+        keys[count] = truncation_side;
+    bool ok = sl_json_keys(tokenizer, keys, err) &&
               read_choice(tokenizer, "file", files, &file, err) &&
-              read_flag(&model_config->lower, tokenizer, "lowercase", err);
+              read_flag(&model_config->lower, tokenizer, "lowercase", err) &&
+              read_truncation_side(model_config, tokenizer, err);
     return ok || sl_wrap(err, "tokenizer");
 }
 
@@ -299,9 +318,17 @@ static bool print_labels(json_t *root, const struct sl_model_config *model_confi
 static json_t *print_tokenizer(const struct sl_model_config *model_config)
 {
     const char *kind = model_config->tokenizer, *file = sl_vocabulary_file(kind);
-    return sl_vocabulary_splits(kind) ? json_pack("{s:s, s:s, s:b}", "kind", kind, "file", file,
-                                                  "lowercase", (int)model_config->lower)
-                                      : json_pack("{s:s, s:s}", "kind", kind, "file", file);
+    bool left = model_config->truncation_side == SL_TRUNCATE_LEFT;
+    json_t *object = json_pack("{s:s, s:s}", "kind", kind, "file", file);
+    bool ok = !sl_vocabulary_splits(kind) ||
+              json_object_set_new(object, "lowercase", json_boolean(model_config->lower)) == 0;
+    ok = ok &&
+         (model_config->hyper.task != SL_TASK_CLASSIFICATION ||
+          json_object_set_new(object, truncation_side, json_string(truncation_sides[left])) == 0);
+    if (ok)
+        return object;
+    json_decref(object);
+    return NULL;
 }
 
 static char *card_print(const struct sl_model_config *model_config, struct sl_err *err)

@@ -5,7 +5,8 @@
  *      "hyperparameters": {the rows of the architecture's table that are for the task},
  *      "vocab_size": 65,
  *      "tokenizer": {"kind": "characters", "file": "vocab.json"},
- *                or {"kind": "wordpiece", "file": "vocab.txt", "lowercase": true},
+ *                or {"kind": "wordpiece", "file": "vocab.txt", "lowercase": true,
+ *                    "truncation_side": "left"},        for classification only; missing: right
  *      "inference": {"gate": "mixed", "gate_limit": 0.5},  where the architecture has a policy
  *      "training": {where it came from: any object}}
  *
@@ -24,7 +25,8 @@ struct sl_model_config {
     char **labels;         /* hyper.classes names; owned when it was read */
     const char *tokenizer; /* the name of a kind, from its table */
     bool lower;            /* and whether it lower-cases, for kinds that split into words */
-    char *training;        /* a JSON object, owned when it was read; NULL: {} */
+    enum sl_truncation truncation_side; /* default: right */
+    char *training;                     /* a JSON object, owned when it was read; NULL: {} */
 };
 
 bool sl_model_config_read(struct sl_model_config *model_config, const char *text, size_t bytes,

@@ -262,7 +262,12 @@ static void shift(int32_t *ids, struct sl_token_offset *places, long from, long 
         memmove(places + to, places + from, (size_t)count * sizeof *places);
 }
 
-long sl_tokenizer_truncate(const struct sl_tokenizer *tokens, enum sl_truncation keep, long max,
+enum sl_truncation sl_tokenizer_truncation_side(const struct sl_tokenizer *tokens)
+{
+    return tokens->truncation_side == SL_TRUNCATE_LEFT ? SL_TRUNCATE_LEFT : SL_TRUNCATE_RIGHT;
+}
+
+long sl_tokenizer_truncate(const struct sl_tokenizer *tokens, enum sl_truncation side, long max,
                            int32_t *ids, struct sl_token_offset *places, long count)
 {
     assert(max >= 2);
@@ -270,7 +275,9 @@ long sl_tokenizer_truncate(const struct sl_tokenizer *tokens, enum sl_truncation
         return count;
     int32_t begin = tokens->special[SL_SPECIAL_BEGIN], end = tokens->special[SL_SPECIAL_END];
     long head = begin >= 0 && ids[0] == begin, tail = end >= 0 && ids[count - 1] == end;
-    if (keep == SL_TRUNCATE_LEFT)
+    if (side == SL_TRUNCATE_DEFAULT)
+        side = sl_tokenizer_truncation_side(tokens);
+    if (side == SL_TRUNCATE_LEFT)
         shift(ids, places, count - (max - head), head, max - head);
     else
         shift(ids, places, count - tail, max - tail, tail);

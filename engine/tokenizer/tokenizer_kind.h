@@ -29,8 +29,9 @@ struct sl_tokenizer {
     struct sl_piece *pieces; /* by id */
     char *text;              /* the bytes of all pieces, a NUL after each */
     int count;
-    bool lower;                   /* for kinds that split words */
-    int32_t special[SL_SPECIALS]; /* ids; -1: none */
+    bool lower;                         /* for kinds that split words */
+    enum sl_truncation truncation_side; /* default: right */
+    int32_t special[SL_SPECIALS];       /* ids; -1: none */
 };
 
 /* The tokens that an encoder has found so far. */

@@ -133,6 +133,18 @@ bool model_path_check_output(const char *out, const char *run, struct sl_err *er
            (sl_manifest_may_replace(out, err) || sl_wrap(err, "--output"));
 }
 
+bool model_path_check_new(const char *out, const char *otherwise, struct sl_err *err)
+{
+    char model[SL_PATH_MAX], latest[SL_VERSION_DIGITS_MAX + 1];
+    if (!has_manifest(out))
+        return true;
+    parent_of(out, model);
+    return sl_fail(err, SL_BAD_INPUT,
+                   "--output '%s' already has a model: give the next version, %s/%ld%s%s", out,
+                   model, sl_version_latest(model, latest) + 1, otherwise ? ", " : "",
+                   otherwise ? otherwise : "");
+}
+
 /* Suggests the latest version of the same model, if there is one. */
 static bool fail_absent(const char *directory, struct sl_err *err)
 {

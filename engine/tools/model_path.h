@@ -8,5 +8,9 @@
  * run). */
 bool model_path_check_output(const char *out, const char *run, struct sl_err *err) SL_MUST_CHECK;
 
+/* Checks that `out` has no model yet; if it has one, err suggests the next version, and `otherwise`
+ * (NULL: nothing else). */
+bool model_path_check_new(const char *out, const char *otherwise, struct sl_err *err) SL_MUST_CHECK;
+
 /* Checks that `directory` has a model; if not, err suggests one nearby. */
 bool model_path_check_input(const char *directory, struct sl_err *err) SL_MUST_CHECK;

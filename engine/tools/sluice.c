@@ -37,9 +37,12 @@ bool tool_check_source(const char *corpus, const char *data, struct sl_err *err)
 
 bool tool_truncation(const char *name, enum sl_truncation *side, struct sl_err *err)
 {
-    bool left = name && strcmp(name, "left") == 0;
-    *side = left ? SL_TRUNCATE_LEFT : SL_TRUNCATE_RIGHT;
-    return left || !name || strcmp(name, "right") == 0 ||
+    *side = SL_TRUNCATE_DEFAULT;
+    if (name && strcmp(name, "left") == 0)
+        *side = SL_TRUNCATE_LEFT;
+    if (name && strcmp(name, "right") == 0)
+        *side = SL_TRUNCATE_RIGHT;
+    return !name || *side != SL_TRUNCATE_DEFAULT ||
            sl_fail(err, SL_BAD_INPUT, "invalid --truncate '%s': expected left or right", name);
 }
 
@@ -74,12 +77,15 @@ bool tool_usage(const struct tool *tool, struct sl_err *err)
 
 static void help(void)
 {
-    printf("sluice %s - trains, evaluates and runs adaptive-computation transformers\n\n",
+    printf("Usage: sluice COMMAND [OPTION...]\n"
+           "trains, evaluates and runs adaptive-computation transformers (version %s)\n\n",
            sl_version());
     for (int i = 0; i < TOOLS; i++)
         printf("  sluice %-9s %s\n", tools[i]->name, tools[i]->help);
-    printf("\n`sluice COMMAND --help` lists the options of a command.\n"
-           "Exit codes: 0 success; 1 failure; 2 invalid usage or input.\n");
+    printf(
+        "\n`sluice COMMAND --help` lists the options of a command.\n"
+        "Exit codes: 0 success; 1 failure of the system, such as a full disk; 2 the command line,\n"
+        "the data or the model is at fault.\n");
 }
 
 static bool has_word(int count, char **words, const char *word)
@@ -110,6 +116,12 @@ static int print_version(void)
     return 0;
 }
 
+/* 2: to try again is pointless before the command, the data or the model has changed. */
+static int exit_code(enum sl_code code)
+{
+    return code == SL_BAD_INPUT || code == SL_NOT_FOUND || code == SL_CORRUPT ? 2 : 1;
+}
+
 static int run(const struct tool *tool, int count, char **words)
 {
     struct sl_err err;
@@ -119,7 +131,7 @@ static int run(const struct tool *tool, int count, char **words)
     if (help ? help_on(tool, words[0], &err) : tool->run(count, words, &err))
         return 0;
     (void)fprintf(stderr, "sluice %s: %s\n", tool->name, err.text);
-    return err.code == SL_BAD_INPUT ? 2 : 1;
+    return exit_code(err.code);
 }
 
 static const struct tool *find(const char *name)

@@ -38,7 +38,8 @@ struct arguments {
 static const struct sl_option rows[] = {
     {"min-score", "P", "print only texts whose label has at least this probability [0]",
      SL_OPTION_REAL, offsetof(struct arguments, min_score), 0, 1},
-    {"truncate", "SIDE", "side from which to cut texts that are too long: left or right [right]",
+    {"truncate", "SIDE",
+     "side from which to cut texts that are too long: left or right [the model's]",
      SL_OPTION_STRING, offsetof(struct arguments, truncate), 0, 0},
     ENGINE_OPTIONS(struct arguments),
     {0}};

@@ -22,7 +22,7 @@
 struct arguments {
     const char *corpus, *run, *out, *isa;
     const char *truncate;
-    bool resume, bf16, json, best;
+    bool resume, overwrite, bf16, json, best;
     int threads, seed;
     struct sl_train_options training;
 };
@@ -43,7 +43,8 @@ static const struct sl_option train_rows[] = {
     {"vocab-file", "FILE",
      "vocabulary, one token per line, as `sluice vocab` writes it [learnt from the texts]",
      SL_OPTION_STRING, SOURCE(vocabulary), 0, 0},
-    {"truncate", "SIDE", "side from which to cut texts that are too long: left or right [right]",
+    {"truncate", "SIDE",
+     "side from which to cut texts that are too long, kept as the model's: left or right [right]",
      SL_OPTION_STRING, offsetof(struct arguments, truncate), 0, 0},
     {"init-from", "DIR",
      "model to fine-tune: gives sizes, vocabulary and all weights whose shape fits",
@@ -56,8 +57,10 @@ static const struct sl_option train_rows[] = {
      offsetof(struct arguments, run), 0, 0},
     {"output", "DIR", "directory to publish the model to: <store>/<model>/<version>",
      SL_OPTION_STRING, offsetof(struct arguments, out), 0, 0},
-    {"resume", NULL, "resume the run in --run-dir", SL_OPTION_FLAG,
-     offsetof(struct arguments, resume), 0, 0},
+    {"overwrite", NULL, "replace the model that --output has already", SL_OPTION_FLAG,
+     offsetof(struct arguments, overwrite), 0, 0},
+    {"resume", NULL, "continue the run in --run-dir; it may replace the model in --output",
+     SL_OPTION_FLAG, offsetof(struct arguments, resume), 0, 0},
     {"bf16", NULL, "store matrices as bf16, which halves the size of the model", SL_OPTION_FLAG,
      offsetof(struct arguments, bf16), 0, 0},
     ENGINE_OPTIONS(struct arguments),
@@ -269,9 +272,18 @@ static const char *published(const struct arguments *a, const struct sl_trainer 
     return any ? a->out : NULL;
 }
 
+/* A run that is resumed may have published its model before. */
+static bool check_output(const struct arguments *a, struct sl_err *err)
+{
+    if (!model_path_check_output(a->out, a->run, err))
+        return false;
+    return a->resume || a->overwrite ||
+           model_path_check_new(a->out, "or replace it with --overwrite", err);
+}
+
 static bool train(struct sl_engine *engine, struct arguments *a, struct sl_err *err)
 {
-    if (a->out && !model_path_check_output(a->out, a->run, err))
+    if (a->out && !check_output(a, err))
         return false;
     struct sl_trainer *trainer = sl_trainer_create(engine, &a->training, err);
     if (!trainer)
@@ -413,16 +425,6 @@ static bool write_untrained(struct sl_engine *engine, const struct arguments *a,
     return ok;
 }
 
-/* Training may replace a model by a better one. An untrained model never replaces anything. */
-static bool check_new(const char *out, struct sl_err *err)
-{
-    if (!model_path_check_output(out, NULL, err))
-        return false;
-    return !model_path_check_input(out, NULL) ||
-           sl_fail(err, SL_BAD_INPUT, "--output '%s' already has a model: choose another version",
-                   out);
-}
-
 static bool run_init(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {0};
@@ -432,7 +434,7 @@ static bool run_init(int count, char **words, struct sl_err *err)
         return sl_fail(err, SL_BAD_INPUT, "missing %s",
                        a.corpus ? "--output DIR: the directory to create"
                                 : "--corpus FILE: a text whose characters become the vocabulary");
-    if (!check_new(a.out, err))
+    if (!model_path_check_output(a.out, NULL, err) || !model_path_check_new(a.out, NULL, err))
         return false;
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);
     const struct sl_tokenizer_options how = {.kind = "characters"};

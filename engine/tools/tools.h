@@ -53,7 +53,7 @@ struct sl_model *tool_model(struct sl_engine *engine, const char *directory, str
 /* Exactly one of --corpus and --data must be given. */
 bool tool_check_source(const char *corpus, const char *data, struct sl_err *err) SL_MUST_CHECK;
 
-/* Parses the value of --truncate; NULL means right. */
+/* Parses the value of --truncate; NULL means the model's. */
 bool tool_truncation(const char *name, enum sl_truncation *side, struct sl_err *err) SL_MUST_CHECK;
 
 /* An option, and whether the command line has it. */

@@ -23,7 +23,7 @@ struct sl_data_sources {
     int vocabulary_size;           /* when learnt; 0: the kind's standard */
     bool cased;                    /* keep case and accents */
     struct sl_tokenizer *tokens;   /* instead of the four above; ownership is taken. NULL: none */
-    enum sl_truncation truncation; /* of texts that are too long */
+    enum sl_truncation truncation; /* of texts that are too long; the published model keeps it */
 };
 
 struct sl_dataloader_kind;

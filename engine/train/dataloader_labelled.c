@@ -30,6 +30,8 @@ static bool find_tokens(struct sl_dataloader *m, const struct sl_data_sources *s
         return false;
     if (!m->tokens)
         m->tokens = sl_tokenizer_train(&how, m->train.text, m->train.text_bytes, err);
+    if (m->tokens && s->truncation != SL_TRUNCATE_DEFAULT)
+        m->tokens->truncation_side = s->truncation;
     return m->tokens;
 }
 

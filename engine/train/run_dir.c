@@ -29,8 +29,8 @@ static bool find_foreign_entry(const char *path, char name[NAME_MAX + 1], struct
     DIR *directory = opendir(path);
     name[0] = '\0';
     if (!directory)
-        return errno == ENOENT ||
-               sl_fail(err, SL_IO, "open '%s': %s", path, strerrordesc_np(errno));
+        return errno == ENOENT || sl_fail(err, errno == ENOTDIR ? SL_BAD_INPUT : SL_IO,
+                                          "cannot open '%s': %s", path, strerrordesc_np(errno));
     /* The stream is local. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     for (const struct dirent *e; !name[0] && (e = readdir(directory));)
         if (!is_member(e->d_name))
@@ -92,7 +92,8 @@ static bool take(struct sl_run_dir *run, struct sl_err *err)
 {
     int fd = open(run->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return sl_fail(err, SL_IO, "open '%s': %s", run->path, strerrordesc_np(errno));
+        return sl_fail(err, errno == ENOTDIR ? SL_BAD_INPUT : SL_IO, "cannot open '%s': %s",
+                       run->path, strerrordesc_np(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
         run->lock = fd;
         return true;

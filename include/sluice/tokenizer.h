@@ -81,14 +81,19 @@ SL_PUBLIC long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char
 SL_PUBLIC bool sl_tokenizer_has_text(const struct sl_tokenizer *tokens, const int32_t *ids,
                                      long count);
 
+/* The side that a text loses when it is too long. */
 enum sl_truncation {
+    SL_TRUNCATE_DEFAULT, /* the side that the model was trained with */
     SL_TRUNCATE_RIGHT,
     SL_TRUNCATE_LEFT
-}; /* the side that a too long text loses */
+};
+
+/* The side that the model was trained with: right or left. */
+SL_PUBLIC enum sl_truncation sl_tokenizer_truncation_side(const struct sl_tokenizer *tokens);
 
 /* Truncates an encoded text to max >= 2 ids; special tokens at its ends stay. Returns how many ids
  * are left. offsets may be NULL. */
-SL_PUBLIC long sl_tokenizer_truncate(const struct sl_tokenizer *tokens, enum sl_truncation keep,
+SL_PUBLIC long sl_tokenizer_truncate(const struct sl_tokenizer *tokens, enum sl_truncation side,
                                      long capacity, int32_t *ids, struct sl_token_offset *offsets,
                                      long count);
 

@@ -78,6 +78,14 @@ bool sv_check_token_ids(const struct sv_model_ref *ref, const struct sv_prompt *
     return true;
 }
 
+/* What truncation removes, for messages. */
+static const char *cut_end(const struct sl_tokenizer *tokenizer, enum sl_truncation side)
+{
+    if (side == SL_TRUNCATE_DEFAULT)
+        side = sl_tokenizer_truncation_side(tokenizer);
+    return side == SL_TRUNCATE_LEFT ? "beginning" : "end";
+}
+
 /* A text longer than the context is rejected, or truncated if the request allows it. */
 static bool fit(const struct sv_model_ref *ref, const struct sv_tokenize_options *tokenize,
                 const char *param, struct sv_tokens *tokens, struct sv_error *error)
@@ -92,10 +100,9 @@ static bool fit(const struct sv_model_ref *ref, const struct sv_tokenize_options
             "'%s' has %d tokens; the context of '%s' has %d. Set \"truncate\": true%s to cut its "
             "%s.",
             param, tokens->given, sv_model_ref_id(ref), context, where(tokenize->in_parameters),
-            tokenize->from_left ? "beginning" : "end");
-    tokens->count = (int)sl_tokenizer_truncate(
-        sl_model_tokenizer(model), tokenize->from_left ? SL_TRUNCATE_LEFT : SL_TRUNCATE_RIGHT,
-        context, tokens->ids, NULL, tokens->given);
+            cut_end(sl_model_tokenizer(model), tokenize->side));
+    tokens->count = (int)sl_tokenizer_truncate(sl_model_tokenizer(model), tokenize->side, context,
+                                               tokens->ids, NULL, tokens->given);
     return true;
 }
 

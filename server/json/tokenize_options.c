@@ -37,8 +37,12 @@ bool sv_unknown_characters_check(const struct sv_string *keyword, bool *replaces
 bool sv_tokenize_options_check(struct sv_tokenize_options *tokenize, struct sv_error *error)
 {
     static const char *const directions[] = {"Right", "Left"};
-    return check_keyword(&tokenize->direction, tokenize->in_parameters, "truncation_direction",
-                         directions, &tokenize->from_left, error) &&
-           check_unknown(&tokenize->unknown, tokenize->in_parameters, &tokenize->replaces_unknown,
-                         error);
+    bool from_left = false;
+    bool good = check_keyword(&tokenize->direction, tokenize->in_parameters, "truncation_direction",
+                              directions, &from_left, error);
+    tokenize->side = !tokenize->direction.data ? SL_TRUNCATE_DEFAULT
+                     : from_left               ? SL_TRUNCATE_LEFT
+                                               : SL_TRUNCATE_RIGHT;
+    return good && check_unknown(&tokenize->unknown, tokenize->in_parameters,
+                                 &tokenize->replaces_unknown, error);
 }

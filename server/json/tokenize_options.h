@@ -2,6 +2,7 @@
  * every family of endpoints. */
 #pragma once
 
+#include "sluice/tokens.h"
 #include "json/json_schema.h"
 
 #include <stdbool.h>
@@ -13,7 +14,7 @@ struct sv_tokenize_options {
     struct sv_string direction, unknown;
 
     /* Set by sv_tokenize_options_check. */
-    bool from_left;        /* truncate the beginning, not the end */
+    enum sl_truncation side;
     bool replaces_unknown; /* characters outside the vocabulary */
 };
 
@@ -23,7 +24,8 @@ struct sv_tokenize_options {
              .help = "cut a text that is longer than the context"),                                \
         SV_FIELD("truncation_direction", STRING, offsetof(struct type, member.direction), 0,       \
                  SV_KEYWORD_BYTES_MAX,                                                             \
-                 .help = "\"Right\" cuts the end, \"Left\" the beginning; Right if absent"),       \
+                 .help = "\"Right\" cuts the end, \"Left\" the beginning; if absent, the model's " \
+                         "side"),                                                                  \
         SV_UNKNOWN_CHARACTERS_FIELD(offsetof(struct type, member.unknown))
 
 #define SV_UNKNOWN_CHARACTERS_FIELD(place)                                                         \

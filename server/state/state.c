@@ -142,7 +142,7 @@ static void disconnect(struct sv_state *state)
     state->db = NULL;
 }
 
-/* A damaged database is kept under another name, for whoever wants to know what happened. */
+/* A damaged database is kept under another name, to find out later what happened. */
 static void set_aside(struct sv_state *state)
 {
     char path[SV_STATE_PATH_MAX + 32], broken[SV_STATE_PATH_MAX + 32];
@@ -179,10 +179,21 @@ static bool prepare(struct sv_state *state, struct sl_err *err)
     return true;
 }
 
+/* Connecting has just created it, or a start was killed before it made the tables. */
+static bool is_empty(struct sv_state *state)
+{
+    return is_text(state, "PRAGMA user_version", "0") &&
+           is_text(state, "SELECT count(*) FROM sqlite_schema", "0");
+}
+
 static bool open_database(struct sv_state *state, struct sl_err *err)
 {
     struct sl_err ignored;
-    if (connect(state, &ignored) && is_usable(state) && prepare(state, &ignored))
+    bool connected = connect(state, &ignored);
+    state->is_new = connected && is_empty(state);
+    if (state->is_new)
+        return create_tables(state, err) && prepare(state, err);
+    if (connected && is_usable(state) && prepare(state, &ignored))
         return true;
     set_aside(state);
     state->is_new = true;

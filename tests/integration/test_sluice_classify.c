@@ -136,7 +136,8 @@ Test(sluice_classify, the_training_data_is_reported)
               r.err);
     test_write_file(test_path(names, dirs.top, "names.txt"), "high\nlow\nhihg\n");
     (void)test_path(dirs.run, dirs.top, "second");
-    sluice_expect_success(&r, learning(data, ARGS("--steps", "1", "--labels", names)));
+    sluice_expect_success(&r,
+                          learning(data, ARGS("--steps", "1", "--overwrite", "--labels", names)));
     cr_expect_str_eq(r.err, "");
 }
 
@@ -288,9 +289,47 @@ Test(sluice_classify, truncate_left_keeps_the_end_of_a_text)
             0);
     cr_assert_eq(fclose(file), 0);
     test_directory_remove(dirs.run);
-    sluice_expect_success(&r, learning(data, ARGS("--epochs", "8", "--truncate", "left")));
+    sluice_expect_success(
+        &r, learning(data, ARGS("--epochs", "8", "--truncate", "left", "--overwrite")));
     read_card(r.out, sizeof r.out);
     cr_expect(strstr(r.out, "\"validation_accuracy\": 1.0"), "%s", r.out);
+    cr_expect(strstr(r.out, "\"truncation_side\": \"left\""), "%s", r.out);
+}
+
+/* Unless the command says otherwise, a text loses the side that it lost in training. */
+Test(sluice_classify, a_model_keeps_the_side_that_it_was_trained_with)
+{
+    static struct program_result r;
+    char data[PATH_MAX], lines[PATH_MAX];
+    write_data(test_path(data, dirs.top, "data.tsv"));
+    sluice_expect_success(&r, learning(data, ARGS("--epochs", "8", "--truncate", "left")));
+    test_write_file(test_path(lines, dirs.top, "lines.txt"), "61 h 00000000 60 l\n");
+    sluice_expect_success(&r, ARGS("classify", dirs.output, lines));
+    cr_expect(strncmp(r.out, "low\t", 4) == 0, "%s", r.out);
+    sluice_expect_success(&r, ARGS("classify", dirs.output, lines, "--truncate", "right"));
+    cr_expect(strncmp(r.out, "high\t", 5) == 0, "%s", r.out);
+    test_write_file(data, "low\t61 h 00000000 60 l\nlow\t22 h 00000000 11 l\n");
+    cr_expect_eq(accuracy_on(data, NULL), 1.0);
+    cr_expect_eq(accuracy_on(data, "--truncate=right"), 0.0);
+}
+
+Test(sluice_classify, a_model_is_replaced_only_if_asked)
+{
+    static struct program_result r;
+    char data[PATH_MAX], saved[4096], now[4096];
+    make_classifier(&r, test_path(data, dirs.top, "data.tsv"));
+    read_card(saved, sizeof saved);
+    test_directory_remove(dirs.run);
+    program_run(&r, "sluice", NULL, learning(data, ARGS("--epochs", "1")));
+    EXPECT_EXIT(&r, 2);
+    cr_expect(strstr(r.err, "already has a model: give the next version, "), "%s", r.err);
+    cr_expect(strstr(r.err, "/2, or replace it with --overwrite\n"), "%s", r.err);
+    cr_expect_neq(access(dirs.run, F_OK), 0, "nothing has begun");
+    read_card(now, sizeof now);
+    cr_expect_str_eq(now, saved);
+    sluice_expect_success(&r, learning(data, ARGS("--epochs", "1", "--overwrite")));
+    read_card(now, sizeof now);
+    cr_expect_str_neq(now, saved);
 }
 
 /* Memorized, so the probability is closer to 1 than six digits or a float can show. */
@@ -412,7 +451,7 @@ Test(sluice_classify, labelled_texts_are_trained_for_ten_epochs_by_default)
     sluice_expect_success(&r, learning(data, ARGS(NULL)));
     expect_length(90.0, 10.0);
     test_directory_remove(dirs.run);
-    sluice_expect_success(&r, learning(data, ARGS("--steps", "3")));
+    sluice_expect_success(&r, learning(data, ARGS("--steps", "3", "--overwrite")));
     expect_length(3.0, 0.0);
     sluice_expect_success(&r, ARGS("train", "encoder", "--help"));
     cr_expect(strstr(r.out, "With --data, the default is 10 epochs"), "%s", r.out);
@@ -458,7 +497,7 @@ Test(sluice_classify, mistakes_of_classify_are_named)
     const struct usage_error mistakes[] = {
         {{"classify", dirs.output}, 2, "usage", "TEXT-FILE"},
         {{"classify", dirs.output, dirs.corpus, "my parcel is late"},
-         1,
+         2,
          strerrordesc_np(ENOENT),
          "one text per line, or - for"},
         {{"classify", dirs.output, dirs.corpus}, 2, "completion", "sluice generate"},

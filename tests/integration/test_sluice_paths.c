@@ -166,13 +166,13 @@ Test(sluice_paths, a_missing_model_is_reported_with_a_suggestion)
     (void)test_path(other, dirs.top, "store/bottles/9");
     (void)snprintf(version, sizeof version, "did you mean %s?", dirs.output);
     const struct usage_error mistakes[] = {
-        {{"generate", entry, "--prompt", "1"}, 1, "no model in", version},
-        {{"inspect", entry}, 1, "no model in", version},
-        {{"eval", entry, "--corpus", dirs.corpus}, 1, "no model in", version},
-        {{"classify", entry, dirs.corpus}, 1, "no model in", version},
-        {{"train", "tsa", "--init-from", entry}, 1, "no model in", version},
-        {{"inspect", other}, 1, strerrordesc_np(ENOENT), version},
-        {{"inspect", "/nowhere"}, 1, "no model in '/nowhere'", strerrordesc_np(ENOENT)},
+        {{"generate", entry, "--prompt", "1"}, 2, "no model in", version},
+        {{"inspect", entry}, 2, "no model in", version},
+        {{"eval", entry, "--corpus", dirs.corpus}, 2, "no model in", version},
+        {{"classify", entry, dirs.corpus}, 2, "no model in", version},
+        {{"train", "tsa", "--init-from", entry}, 2, "no model in", version},
+        {{"inspect", other}, 2, strerrordesc_np(ENOENT), version},
+        {{"inspect", "/nowhere"}, 2, "no model in '/nowhere'", strerrordesc_np(ENOENT)},
     };
     sluice_expect_usage_errors(mistakes, COUNT(mistakes));
 }

@@ -77,6 +77,7 @@ Test(json_params, predict)
     cr_assert_not(predict.inputs.is_array);
     cr_assert_eq(predict.score_function, SV_SOFTMAX);
     cr_assert_not(predict.tokenize.truncate);
+    cr_assert_eq(predict.tokenize.side, SL_TRUNCATE_DEFAULT);
     cr_assert_eq(predict.top_k, 0); /* all */
     sv_document_release(document);
 
@@ -88,7 +89,7 @@ Test(json_params, predict)
     cr_assert_str_eq(predict.inputs.items[1].data, "bc");
     cr_assert_eq(predict.score_function, SV_RAW_LOGITS);
     cr_assert(predict.tokenize.truncate);
-    cr_assert(predict.tokenize.from_left);
+    cr_assert_eq(predict.tokenize.side, SL_TRUNCATE_LEFT);
     cr_assert(predict.tokenize.replaces_unknown);
     sv_document_release(document);
 

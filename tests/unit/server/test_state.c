@@ -112,6 +112,8 @@ Test(state, documents_survive_the_daemon_and_are_rebuilt_when_damaged)
     char path[PATH_MAX];
     struct sv_state *state = open_state();
     cr_assert(sv_state_is_new(state));
+    cr_assert_neq(access(test_path(path, directory, "sluice.db.broken"), F_OK), 0,
+                  "a new index does not replace a damaged one");
     for (int i = 0; i < 200; i++) {
         char id[16];
         (void)snprintf(id, sizeof id, "file-%d", i);
@@ -134,6 +136,18 @@ Test(state, documents_survive_the_daemon_and_are_rebuilt_when_damaged)
     expect_page(state, SV_FILES, (struct sv_page){.limit = 1}, "");
     sv_state_close(state);
     cr_assert_eq(access(test_path(path, directory, "sluice.db.broken"), F_OK), 0);
+}
+
+/* As it is left by a start that was killed between creating the file and its tables. */
+Test(state, an_empty_index_is_filled)
+{
+    char path[PATH_MAX];
+    test_write_file(test_path(path, directory, "sluice.db"), "");
+    struct sv_state *state = open_state();
+    cr_assert(sv_state_is_new(state));
+    put(state, SV_FILES, "a", NULL, "{}");
+    sv_state_close(state);
+    cr_assert_neq(access(test_path(path, directory, "sluice.db.broken"), F_OK), 0);
 }
 
 Test(state, two_daemons_do_not_share_a_directory)

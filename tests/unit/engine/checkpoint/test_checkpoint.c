@@ -306,7 +306,7 @@ Test(checkpoint, directories_without_a_checkpoint, .init = setup, .fini = teardo
     fixture_init(&f, 0.5f);
     EXPECT_FAIL(load(&f, &err), err, SL_NOT_FOUND, "manifest.json'");
     test_write_file(model, "a file");
-    EXPECT_FAIL(load(&f, &err), err, SL_IO, strerrordesc_np(ENOTDIR));
+    EXPECT_FAIL(load(&f, &err), err, SL_NOT_FOUND, strerrordesc_np(ENOTDIR));
     EXPECT_FAIL(sl_checkpoint_write(model, &f.parts, &err), err, SL_IO, strerrordesc_np(ENOTDIR));
     cr_assert_eq(test_count_entries(directory), 1, "the failure left something behind");
     fixture_release(&f);

@@ -114,14 +114,21 @@ Test(config, holds_only_what_its_task_uses)
     EXPECT_OK((text = sl_model_config_print(&model_config, &err)), err);
     cr_assert_null(strstr(text, "bidirectional"), "%s", text);
     cr_assert_null(strstr(text, "pooling"), "%s", text);
+    cr_assert_null(strstr(text, "truncation_side"), "%s", text);
     cr_assert_null(strstr(text, "inference"), "%s", text);
     free(text);
     model_config.hyper.task = SL_TASK_CLASSIFICATION;
     model_config.hyper.classes = COUNT(labels);
     model_config.labels = labels;
+    model_config.truncation_side = SL_TRUNCATE_LEFT;
     EXPECT_OK((text = sl_model_config_print(&model_config, &err)), err);
     cr_assert(strstr(text, "\"bidirectional\": true"), "%s", text);
     cr_assert(strstr(text, "\"pooling\": \"mean\""), "%s", text);
+    cr_assert(strstr(text, "\"truncation_side\": \"left\""), "%s", text);
+    struct sl_model_config again = {0};
+    EXPECT_OK(sl_model_config_read(&again, text, strlen(text), &err), err);
+    cr_assert_eq(again.truncation_side, SL_TRUNCATE_LEFT);
+    sl_model_config_release(&again);
     free(text);
 }
 

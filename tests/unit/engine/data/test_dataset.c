@@ -70,7 +70,7 @@ static const struct {
     enum sl_code code;
     const char *want;
 } bad_labels[] = {
-    {NULL, SL_NOT_FOUND, "labels: open '"},
+    {NULL, SL_NOT_FOUND, "labels: cannot open '"},
     {"", SL_BAD_INPUT, "classes.txt' has 0 labels: expected 2 to 4096"},
     {"a\n", SL_BAD_INPUT, "classes.txt' has 1 label: expected 2 to 4096"},
     {"a\nb\n\n", SL_BAD_INPUT,
