@@ -2,7 +2,7 @@
  * every family of endpoints. */
 #pragma once
 
-#include "sluice/tokens.h"
+#include "sluice/tokenizer.h"
 #include "json/json_schema.h"
 
 #include <stdbool.h>

@@ -4,6 +4,7 @@
 #     at most 120 lines
 #     each number of its comparison stands in docs/results.md
 #     its table of architectures lists what `sluice train --help` lists, for the same tasks
+#     the other address that it suggests for `make run` is not taken by conf/run.yaml
 #     each command of its table of guarantees runs a test, which passes
 #     in all documents, each option is one of some --help, and each linked file and heading exists
 #     docs/api.md has every field of a request, every error code, and no unknown metric
@@ -22,6 +23,11 @@ fail() {
 
 # section NAME: the lines of a section of README.md
 section() { awk -v title="## $1" '/^## / { inside = $0 == title } inside' "$top/README.md"; }
+
+# The other port that it suggests is free of `make run` itself.
+other=$(grep -o 'SLUICE_LISTEN=[0-9.:]*' "$top/README.md" | sed 's/.*=//')
+[ -n "$other" ] || fail "README.md: no SLUICE_LISTEN"
+! grep -qF "$other" "$top/conf/run.yaml" || fail "README.md: conf/run.yaml listens at $other, too"
 
 section 'Compared with fastText' | grep -o '[0-9][0-9,.]*[0-9]\( %\| MB\| s\)' >"$scratch/numbers"
 [ "$(wc -l <"$scratch/numbers")" -ge 10 ] || fail "README.md: the comparison has hardly any number"

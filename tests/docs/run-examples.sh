@@ -93,7 +93,7 @@ sed -i "s/127.0.0.1:8080/127.0.0.1:$port/g; s/127.0.0.1:8081/127.0.0.1:$admin_po
 while IFS= read -r line; do
     case $line in
     '= '*) expect "${line#= }" && continue ;;
-    *'sluice train'*) line="$(printf '%s' "$line" | sed 's/ --epochs [0-9]*//') $short" ;;
+    *'sluice train'*) line="$(printf '%s' "$line" | sed 's/ --epochs [0-9]*//') $short --overwrite" ;;
     *'sluicectl bench'*) line="$line --seconds 0.2" ;;
     esac
     line=$(printf '%s' "$line" | sed "s/127.0.0.1:8080/127.0.0.1:$port/g; s/127.0.0.1:8081/127.0.0.1:$admin_port/g")
