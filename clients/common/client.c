@@ -206,7 +206,7 @@ static bool fail_transport(const struct client *client, CURLcode code, struct fa
                          client->endpoint.url, (double)client->timeout_ms / 1000);
     if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
         return fault_set(fault, EXIT_FAILED,
-                         "cannot reach %s: %s; set the daemon's address with --url or SLUICE_URL",
+                         "cannot reach %s: %s; is sluiced running? Else set its address with --url",
                          client->endpoint.url, why);
     if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL)
         return fault_set(fault, EXIT_USAGE, "invalid URL '%s': %s", client->endpoint.url, why);

@@ -24,8 +24,8 @@ static const struct sl_option rows[] = {
      0, 0},
     {"top", "N", "number of most likely labels to print for each text [1]", SL_OPTION_GIVEN_INT,
      AT(top), 1, 4096},
-    {"truncate", NULL, "cut the end of texts that are too long", SL_OPTION_FLAG, AT(truncate), 0,
-     0},
+    {"truncate", NULL, "cut texts that are too long, at the side that the model was trained with",
+     SL_OPTION_FLAG, AT(truncate), 0, 0},
     {"replace", NULL, "replace characters that the model does not know", SL_OPTION_FLAG,
      AT(replace), 0, 0},
     {0}};

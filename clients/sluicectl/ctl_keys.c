@@ -52,6 +52,9 @@ static bool make_line(const struct ctl *ctl, const struct arguments *a, const ch
         !sl_api_key_set_scopes(&key, ctl->operands[2], &err) ||
         (a->expires && !sl_api_key_set_expires(&key, a->expires, &err)))
         return fault_wrap(fault, EXIT_USAGE, &err);
+    if (key.expires > 0 && key.expires <= (int64_t)time(NULL))
+        (void)fprintf(stderr, "sluicectl: warning: %s is in the past: the key is expired\n",
+                      a->expires);
     sl_api_key_hash(text, key.hash);
     sl_api_key_write(&key, line);
     return !line->failed || fault_no_memory(fault);
@@ -216,7 +219,7 @@ const struct ctl_command ctl_keys = {
     .notes = "Actions:\n"
              "  create NAME SCOPES  make a key; print the line for the keys file, and on\n"
              "                      standard error the key, which is shown only once\n"
-             "  hash NAME SCOPES    print the line for the key on standard input\n"
+             "  hash NAME SCOPES    read a key from standard input; print its line\n"
              "  list FILE           print the names, scopes and dates of a keys file\n"
              "SCOPES are infer, metrics, train and admin, separated by commas.\n",
     .takes_many = true,

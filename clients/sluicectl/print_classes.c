@@ -102,7 +102,7 @@ static void print_classification(struct class_printer *printer,
         [PRINT_TABLE] = print_lines, [PRINT_ROWS] = print_rows, [PRINT_OBJECTS] = print_object};
 
     if (printer->texts == 0 && printer->format == PRINT_TABLE)
-        (void)printf("%-20s %11s %7s  %s\n", "LABEL", "SCORE", "LAYERS", "TEXT");
+        (void)printf("%-20s %11s %7s  %s\n", "LABEL", "SCORE", "DEPTH", "TEXT");
     print[printer->format](classification);
     printer->texts++;
     printer->truncated += classification->tokens_cut > 0;

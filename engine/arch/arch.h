@@ -74,7 +74,7 @@ enum {
         SL_INTEGER_ROW(sl_config, heads, 1, 128, 8, "attention heads (H); must divide width"),     \
         SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 1024, "hidden width of the MLP (d_ff)"),    \
         SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 128,                                    \
-                       "maximum sequence length [tokens] (T)"),                                    \
+                       "maximum sequence length T (tokens)"),                                      \
         SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "dropout probability during training")
 
 /* A row that is for classifiers only. */
@@ -86,16 +86,19 @@ enum {
     SL_CLASSIFIER_ROW(hash_bigrams, SL_INTEGER, 0, 1 << 24, 0,                                     \
                       "rows of the hashed bigram embedding table; 0: none", NULL),                 \
         SL_CLASSIFIER_ROW(wide_ngrams, SL_INTEGER, 0, 1 << 24, 0,                                  \
-                          "rows of the wide part, hashed 1- to 3-gram features; 0: none", NULL)
+                          "rows of a hashed linear model over 1- to 3-grams; 0: none", NULL)
 
 /* What a decoder's architecture needs to know as a classifier. */
 #define SL_HYPERS_CLASSIFIER                                                                       \
-    SL_CLASSIFIER_ROW(bidirectional, SL_FLAG, 0, 1, 1, "let tokens attend to later tokens, too",   \
+    SL_CLASSIFIER_ROW(bidirectional, SL_FLAG, 0, 1, 1,                                             \
+                      "let tokens attend to later tokens, too "                                    \
+                      "(classifiers only)",                                                        \
                       NULL),                                                                       \
         SL_HYPERS_POOLING
 #define SL_HYPERS_POOLING                                                                          \
     SL_CLASSIFIER_ROW(pooling, SL_CHOICE, 0, SL_POOLING_LAST, SL_POOLING_MEAN,                     \
-                      "how token vectors become one text vector", sl_pooling_names)
+                      "how token vectors become one text vector (classifiers only)",               \
+                      sl_pooling_names)
 
 /* Rows of a paper's own struct, for use like SL_INTEGER_ROW and its like. */
 #define SL_OWN_ROW(of, member, sort, low, high, usual, says, names)                                \
@@ -128,6 +131,10 @@ enum { SL_ARCH_LIST = 512 };
 
 /* The names of those that can do one of the tasks, for errors; returns `list`. */
 const char *sl_arch_list(unsigned tasks, char list[SL_ARCH_LIST]);
+
+/* Whether the architecture has the task; if not, err lists those that have. */
+bool sl_arch_check_task(const struct sl_arch *arch, enum sl_task task, struct sl_err *err)
+    SL_MUST_CHECK;
 
 /* Fills c with the defaults of its table. vocab stays 0: it comes from the tokenizer. */
 void sl_config_set_defaults(const struct sl_arch *arch, struct sl_config *c);

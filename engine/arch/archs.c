@@ -95,14 +95,24 @@ static bool cases_check(const struct sl_arch *arch, const struct sl_config *c, s
     return true;
 }
 
-bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
+bool sl_arch_check_task(const struct sl_arch *arch, enum sl_task task, struct sl_err *err)
 {
     char list[SL_ARCH_LIST];
-    if (!hypers_check(arch, c, err))
+    if (arch->tasks & 1u << task)
+        return true;
+    if (task == SL_TASK_COMPLETION)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "%s only classifies (with --data). To generate text, use one of: %s",
+                       arch->name, sl_arch_list(SL_COMPLETES, list));
+    return sl_fail(err, SL_BAD_INPUT,
+                   "%s only generates text (with --corpus). To classify, use one of: %s",
+                   arch->name, sl_arch_list(SL_CLASSIFIES, list));
+}
+
+bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
+{
+    if (!hypers_check(arch, c, err) || !sl_arch_check_task(arch, c->task, err))
         return false;
-    if (!(arch->tasks & 1u << c->task))
-        return sl_fail(err, SL_BAD_INPUT, "%s cannot do %s; these can: %s", arch->name,
-                       sl_task_name(c->task), sl_arch_list(1u << c->task, list));
     if (!cases_check(arch, c, err))
         return false;
     if (c->task == SL_TASK_CLASSIFICATION && c->classes < 2)

@@ -317,17 +317,27 @@ static void add_entries(struct line *line)
     }
 }
 
-/* The help text of a number: description, choices, default. */
+/* Whether a help text explains the choices itself, as in "unit: N(0, 1), small: ...". */
+static bool explains_choices(const struct sl_param *number)
+{
+    char first[SL_PARAM_TEXT];
+    (void)snprintf(first, sizeof first, " %s: ", number->choices[0]);
+    return strstr(number->help, first) != NULL;
+}
+
+/* The help text of a number: description, choices, default. A text that ends with a bracket has its
+ * default already, because it depends on other options. */
 static const char *number_doc(const struct sl_param *number, struct sl_buffer *doc)
 {
     char fallback[SL_PARAM_TEXT], choices[256];
     sl_param_format(number, number->default_value, fallback);
     sl_buffer_append_string(doc, number->help);
-    if (number->kind == SL_CHOICE) {
+    if (number->kind == SL_CHOICE && !explains_choices(number)) {
         sl_param_choices(number, choices, sizeof choices);
         sl_buffer_printf(doc, ": %s", choices);
     }
-    sl_buffer_printf(doc, " [%s]", fallback);
+    if (number->help[strlen(number->help) - 1] != ']')
+        sl_buffer_printf(doc, " [%s]", fallback);
     return doc->failed ? number->help : doc->data;
 }
 
@@ -339,6 +349,8 @@ static struct argp_option option_of(struct line *line, int i)
         static const char *const values[] = {
             [SL_INTEGER] = "N", [SL_REAL] = "X", [SL_CHOICE] = "NAME", [SL_FLAG] = "BOOL"};
         o.arg = values[e->number->kind];
+        if (e->number->kind == SL_INTEGER && e->number->max <= 1.0)
+            o.arg = "0|1";
         o.doc = number_doc(e->number, &line->docs[i]);
         return o;
     }

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANGE_TEXT = 384 };
-
 static void put(const struct sl_param *row, void *object, double value)
 {
     char *at = (char *)object + row->offset;
@@ -59,13 +57,13 @@ void sl_number_format(double value, char text[SL_PARAM_TEXT])
     (void)snprintf(text, SL_PARAM_TEXT, whole ? "%.0f" : "%g", value);
 }
 
-/* "from 1 to 100000000 (optimiser steps)" */
-static void print_range(const struct sl_param *row, char *text, size_t size)
+static bool fail_number(const struct sl_param *row, const char *text, struct sl_err *err)
 {
     char min[SL_PARAM_TEXT], max[SL_PARAM_TEXT];
     sl_number_format(row->min, min);
     sl_number_format(row->max, max);
-    (void)snprintf(text, size, "from %s to %s (%s)", min, max, row->help);
+    return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected a %s from %s to %s", row->name,
+                   text, row->kind == SL_REAL ? "number" : "whole number", min, max);
 }
 
 bool sl_param_set(const struct sl_param *row, void *object, double value, struct sl_err *err)
@@ -75,11 +73,9 @@ bool sl_param_set(const struct sl_param *row, void *object, double value, struct
     double min = real ? fmin(row->min, (double)(float)row->min) : row->min;
     double max = real ? fmax(row->max, (double)(float)row->max) : row->max;
     if (!isfinite(value) || value < min || value > max || !whole) {
-        char given[SL_PARAM_TEXT], range[RANGE_TEXT];
+        char given[SL_PARAM_TEXT];
         sl_number_format(value, given);
-        print_range(row, range, sizeof range);
-        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%s': expected a %s %s", row->name, given,
-                       row->kind == SL_REAL ? "number" : "whole number", range);
+        return fail_number(row, given, err);
     }
     put(row, object, value);
     return true;
@@ -96,8 +92,8 @@ static bool read_flag(const struct sl_param *row, void *object, const char *text
 {
     bool yes = strcmp(text, "true") == 0;
     if (!yes && strcmp(text, "false") != 0)
-        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected true or false (%s)",
-                       row->name, text, row->help);
+        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected true or false", row->name,
+                       text);
     put(row, object, yes);
     return true;
 }
@@ -111,8 +107,8 @@ static bool choose(const struct sl_param *row, void *object, const char *text, s
             return true;
         }
     sl_param_choices(row, list, sizeof list);
-    return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected one of: %s (%s)", row->name,
-                   text, list, row->help);
+    return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected one of: %s", row->name, text,
+                   list);
 }
 
 bool sl_param_parse(const struct sl_param *row, void *object, const char *text, struct sl_err *err)
@@ -123,12 +119,8 @@ bool sl_param_parse(const struct sl_param *row, void *object, const char *text, 
     if (row->kind == SL_FLAG)
         return read_flag(row, object, text, err);
     double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value)) {
-        char range[RANGE_TEXT];
-        print_range(row, range, sizeof range);
-        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected a number %s", row->name,
-                       text, range);
-    }
+    if (end == text || *end || !isfinite(value))
+        return fail_number(row, text, err);
     return sl_param_set(row, object, value, err);
 }
 

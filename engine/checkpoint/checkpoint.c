@@ -125,6 +125,9 @@ static bool parts_agree(const struct sl_checkpoint *c, struct sl_err *err)
 
 static bool fail_in(const char *directory, struct sl_err *err)
 {
+    /* "cannot open 'x/1/config.json'" has the path already. */
+    if (err && err->path[0])
+        return false;
     sl_err_set_path(err, directory);
     return sl_wrap(err, "checkpoint '%s'", directory);
 }

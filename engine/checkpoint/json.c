@@ -148,11 +148,19 @@ bool sl_json_keys(struct json_t *object, const char *const *accepted, struct sl_
     return true;
 }
 
+static bool fail_type(const char *key, const json_t *value, const char *expected,
+                      struct sl_err *err)
+{
+    if (!value)
+        return sl_fail(err, SL_CORRUPT, "'%s' is missing: expected %s", key, expected);
+    return sl_fail(err, SL_CORRUPT, "'%s' is %s: expected %s", key, sl_json_type(value), expected);
+}
+
 const char *sl_json_text(const struct json_t *object, const char *key, struct sl_err *err)
 {
     const json_t *value = json_object_get(object, key);
     if (!json_is_string(value)) {
-        sl_fail(err, SL_CORRUPT, "'%s' is %s: expected a string", key, sl_json_type(value));
+        (void)fail_type(key, value, "a string", err);
         return NULL;
     }
     const char *text = json_string_value(value);
@@ -167,7 +175,7 @@ struct json_t *sl_json_object(const struct json_t *object, const char *key, stru
 {
     json_t *value = json_object_get(object, key);
     if (!json_is_object(value)) {
-        sl_fail(err, SL_CORRUPT, "'%s' is %s: expected an object", key, sl_json_type(value));
+        (void)fail_type(key, value, "an object", err);
         return NULL;
     }
     return value;
@@ -178,8 +186,7 @@ bool sl_json_whole(const struct json_t *object, const char *key, struct sl_bound
 {
     const json_t *value = json_object_get(object, key);
     if (!json_is_integer(value))
-        return sl_fail(err, SL_CORRUPT, "'%s' is %s: expected a whole number", key,
-                       sl_json_type(value));
+        return fail_type(key, value, "a whole number", err);
     json_int_t number = json_integer_value(value);
     if (number < bounds.min || number > bounds.max)
         return sl_fail(err, SL_CORRUPT, "invalid '%s' %lld: expected %lld to %lld", key,

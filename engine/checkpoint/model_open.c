@@ -37,7 +37,7 @@ struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory, 
         m = from_checkpoint(engine, &checkpoint, err);
         sl_checkpoint_close(&checkpoint);
     }
-    if (!m)
-        (void)(sl_err_set_path(err, directory) || sl_wrap(err, "open '%s'", directory));
+    if (!m && err && !err->path[0])
+        (void)(sl_err_set_path(err, directory) || sl_wrap(err, "checkpoint '%s'", directory));
     return m;
 }

@@ -199,12 +199,15 @@ static bool read_header(struct sl_safetensors *file, const char *data, size_t si
 {
     uint64_t length;
     if (size < sizeof length)
-        return sl_fail(err, SL_CORRUPT, "%zu bytes: expected at least %d", size, LENGTH_BYTES);
+        return sl_fail(err, SL_CORRUPT, "the file has %zu bytes: expected at least %d", size,
+                       LENGTH_BYTES);
     memcpy(&length, data, sizeof length);
-    if (length > size - LENGTH_BYTES || length > SL_SAFETENSORS_HEADER_MAX)
-        return sl_fail(err, SL_CORRUPT,
-                       "a header of %llu bytes in a file of %zu: expected at most %d",
-                       (unsigned long long)length, size, SL_SAFETENSORS_HEADER_MAX);
+    if (length > SL_SAFETENSORS_HEADER_MAX)
+        return sl_fail(err, SL_CORRUPT, "the header has %llu bytes: expected at most %d",
+                       (unsigned long long)length, SL_SAFETENSORS_HEADER_MAX);
+    if (length > size - LENGTH_BYTES)
+        return sl_fail(err, SL_CORRUPT, "the header needs %llu bytes, but the file has %zu",
+                       (unsigned long long)length + LENGTH_BYTES, size);
     if (length == 0 || data[LENGTH_BYTES] != '{')
         return sl_fail(err, SL_CORRUPT, "the header does not begin with '{'");
     file->header = sl_json_parse(data + LENGTH_BYTES, (size_t)length, err);

@@ -101,7 +101,7 @@ bool sl_corpus_split(const struct sl_corpus *corpus, struct sl_split_fractions s
     if (train < (int64_t)context + 2)
         return sl_fail(err, SL_BAD_INPUT,
                        "the training part has %lld tokens, too few for a context of %d: "
-                       "expected at least %lld",
+                       "expected at least %lld; give a longer text or a smaller context-length",
                        (long long)train, context, (long long)context + 2);
     if (shares.validation > 0 && validation < 2)
         return sl_fail(err, SL_BAD_INPUT,

@@ -26,9 +26,10 @@ static bool fail_label(const struct sl_dataset *set, const struct sl_record *rec
         sl_name_list_add(&known, set->labels.list[i].key, strlen(set->labels.list[i].key));
     sl_fail(
         err, SL_BAD_INPUT,
-        "unknown label '%.*s': expected one of the %d labels %s (--labels FILE lists labels and "
-        "their names)",
-        (int)record->label_bytes, record->label, set->labels.count, sl_name_list_text(&known));
+        "unknown label '%.*s': expected one of the %d labels %s. (--labels FILE can translate it, "
+        "with a line of '%.*s', a tab and a name.)",
+        (int)record->label_bytes, record->label, set->labels.count, sl_name_list_text(&known),
+        (int)record->label_bytes, record->label);
     return example_wrap(set, record->line, err);
 }
 
@@ -126,7 +127,7 @@ bool sl_dataset_open(struct sl_dataset *set, const char *path,
         return true;
     }
     sl_dataset_close(&fresh);
-    return sl_wrap(err, "data");
+    return false;
 }
 
 void sl_dataset_close(struct sl_dataset *set)
@@ -244,7 +245,7 @@ bool sl_dataset_encode(struct sl_dataset *set, const struct sl_tokenizer *tokens
     assert(encoding->context >= 2);
     if (!examples_encode(set, tokens, encoding, err)) {
         ids_drop(set);
-        return sl_wrap(err, "data");
+        return false;
     }
     sl_dynarray_shrink(&set->ids, &set->ids_room, set->ids_count, sizeof *set->ids);
     if (!encoding->keep_text)

@@ -64,10 +64,9 @@ static bool examples_choose(const struct sl_dataset *set, double share, uint64_t
     return total > 0 ||
            sl_fail(
                err, SL_BAD_INPUT,
-               "'%s' has %d texts of %d labels, too few to validate on a fraction of %g: expected "
-               "at least %.0f texts of one label, a larger --validation-fraction, or a "
-               "--validation file",
-               set->path, set->count, set->labels.count, share, fmax(2, ceil(0.5 / share)));
+               "'%s' has %d texts of %d labels, too few: validation needs %g %%, so at least %.0f "
+               "texts with the same label; or give --validation FILE",
+               set->path, set->count, set->labels.count, 100.0 * share, fmax(2, ceil(0.5 / share)));
 }
 
 /* ---- moving them ---------------------------------------------------------------------------- */

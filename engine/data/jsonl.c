@@ -52,8 +52,10 @@ static bool object_parse(struct jsonl *jsonl, const struct sl_line *line, struct
     if (!jsonl->object && error.text[0] == '\0') /* what jansson says when it lacks memory */
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu bytes of JSON", line->bytes);
     if (!jsonl->object) {
-        sl_fail(err, SL_BAD_INPUT, "invalid JSON near byte offset %d: %s%s", error.position,
-                error.text,
+        char where[32] = "at the end of the line";
+        if ((size_t)error.position < line->bytes)
+            (void)snprintf(where, sizeof where, "near byte offset %d", error.position);
+        sl_fail(err, SL_BAD_INPUT, "invalid JSON %s: %s%s", where, error.text,
                 line->text[0] == '[' ? " (Expected one object per line, not an array.)" : "");
         return sl_err_set_place(err, (int)line->number, error.position + 1);
     }

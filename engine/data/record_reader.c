@@ -136,9 +136,11 @@ static bool columns_number(struct sl_record_reader *r, struct sl_err *err)
     for (int i = 0; i < r->chosen.count; i++)
         numbers += is_number(r->chosen.names[i]);
     if (numbers > 0 && numbers < r->chosen.count)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "label column '%s', text column '%s': expected all by name or all by number",
-                       r->label_column, r->text_columns);
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "label column '%s', text column '%s': expected all by name, or all by number as in "
+            "--label 1 --text 2",
+            r->label_column, r->text_columns);
     r->numbered = numbers > 0;
     for (int i = 0; r->numbered && i < r->chosen.count; i++)
         if (!place_read(r, i, err))
@@ -196,10 +198,11 @@ static bool name_find(struct sl_record_reader *r, int column, struct sl_err *err
                        "no column '%s': expected %s, the only one. (Fields are separated by %s.)",
                        name, sl_name_list_text(&list), r->format->separator);
     return found >= 0 ||
-           sl_fail(err, SL_BAD_INPUT,
-                   "no column '%s': expected one of: %s. (A file without a line of names has its "
-                   "columns chosen by number, from 1.)",
-                   name, sl_name_list_text(&list));
+           sl_fail(
+               err, SL_BAD_INPUT,
+               "no column '%s': expected one of: %s. (Are these no names? Then choose columns by "
+               "number, as in --label 1 --text 2.)",
+               name, sl_name_list_text(&list));
 }
 
 static bool names_read(struct sl_record_reader *r, struct sl_err *err)

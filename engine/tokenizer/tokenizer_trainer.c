@@ -23,11 +23,14 @@ struct sl_tokenizer_trainer {
 
 static const struct sl_tokenizer_kind *kind_check(const char *name, struct sl_err *err)
 {
-    const struct sl_tokenizer_kind *kind = sl_tokenizer_kind_find(name, err);
-    if (!kind || kind->choose)
+    const struct sl_tokenizer_kind *kind = sl_tokenizer_kind_find(name, NULL);
+    if (kind && kind->choose)
         return kind;
-    sl_fail(err, SL_BAD_INPUT,
-            "tokenizer '%s' has no vocabulary to learn: expected words or wordpiece", name);
+    if (kind)
+        sl_fail(err, SL_BAD_INPUT,
+                "tokenizer '%s' has no vocabulary to learn: expected words or wordpiece", name);
+    else
+        sl_fail(err, SL_BAD_INPUT, "unknown tokenizer '%.64s': expected words or wordpiece", name);
     return NULL;
 }
 

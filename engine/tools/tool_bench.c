@@ -157,7 +157,8 @@ static bool run(int count, char **words, struct sl_err *err)
     if (!sl_options_parse(&parser, count, words, err))
         return false;
     if (!what || strcmp(what, "train") != 0)
-        return tool_usage(&tool_bench, err);
+        return sl_fail(err, SL_BAD_INPUT,
+                       "expected `sluice bench train`: it is the only benchmark");
     if (!mkdtemp(directory))
         return sl_fail(err, SL_IO, "cannot create a directory in /tmp: %s", strerrordesc_np(errno));
     struct sl_engine *engine = tool_engine(a.threads, a.isa, err);

@@ -275,7 +275,7 @@ static bool check_files(const char *const *files, int count, struct sl_err *err)
     for (int i = 0; i < count; i++)
         if (strcmp(files[i], "-") != 0 && access(files[i], F_OK) != 0)
             return sl_fail(err, SL_NOT_FOUND,
-                           "open '%s': %s; expected a file with one text per line, or - for "
+                           "cannot open '%s': %s; expected a file with one text per line, or - for "
                            "standard input",
                            files[i], strerrordesc_np(errno));
     return true;

@@ -70,6 +70,11 @@ static bool generate(const struct sl_model *m, const struct arguments *a, struct
                      ? sl_tokenizer_encode(sl_model_tokenizer(m), a->prompt, strlen(a->prompt),
                                            SL_UNKNOWN_FAIL, prompt, context, err)
                      : -1;
+    if (prompt && session && count < 0) {
+        const struct sl_err why = *err;
+        sl_fail(err, why.code, "--prompt: %s; the model knows only the tokens of its training text",
+                why.text);
+    }
     if (count > context) {
         sl_fail(err, SL_BAD_INPUT,
                 "the prompt has %ld tokens: expected at most %d, the context length", count,
@@ -118,7 +123,7 @@ static bool run(int count, char **words, struct sl_err *err)
 
 const struct tool tool_generate = {
     .name = "generate",
-    .operands = "MODEL-DIR --prompt TEXT",
+    .operands = "MODEL-DIR [--prompt TEXT]",
     .help = "continue a prompt",
     .run = run,
     .options = options,

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct arguments {
     const char *isa;
@@ -78,14 +79,48 @@ static const char *shape_of(const struct sl_parameter *p, char text[32])
     return text;
 }
 
+/* What skips layers, from sl_model_info's `gate`. */
+static const char *skipping_of(const char *gate)
+{
+    static const char *const texts[][2] = {{"soft", "none (soft gates)"},
+                                           {"hard", "hard gates"},
+                                           {"mixed", "mixed gates"},
+                                           {"exit", "early exit"},
+                                           {"halt", "tokens halt"}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (strcmp(gate, texts[i][0]) == 0)
+            return texts[i][1];
+    return "none";
+}
+
+static const char *truncation_of(const struct sl_model *m)
+{
+    if (m->config.task != SL_TASK_CLASSIFICATION)
+        return "";
+    return sl_tokenizer_truncation_side(m->tokenizer) == SL_TRUNCATE_LEFT
+               ? ", truncation side left"
+               : ", truncation side right";
+}
+
+/* One number has no deviation. */
+static void print_numbers(const struct sl_parameter *p)
+{
+    if (p->rows * p->cols == 1)
+        printf("value %.4f\n", (double)p->data[0]);
+    else
+        printf("std %.4f\n", standard_deviation(p));
+}
+
 static void print_text(const struct sl_model *m)
 {
     const struct sl_model_info *info = sl_model_info(m);
-    printf("architecture %s (%s)\n%" PRId64
-           " parameters, vocab size %d, context length %d, gate mode %s\n"
+    printf("architecture %s (%s)\n"
+           "task %s, tokenizer %s%s\n%" PRId64
+           " parameters, vocab size %d, context length %d, skipping: %s\n"
            "sha256 %s\n\nconfig\n",
-           info->architecture, info->paper, info->parameters, info->vocab, info->context,
-           info->gate, info->sha256);
+           info->architecture, info->paper, sl_task_name(m->config.task),
+           sl_tokenizer_kind(m->tokenizer), truncation_of(m), info->parameters, info->vocab,
+           info->context, skipping_of(info->gate), info->sha256);
     for (const struct sl_param *h = m->arch->hypers; h->name; h++) {
         char value[SL_PARAM_TEXT];
         if (!sl_hyper_is_for(h, m->config.task))
@@ -99,7 +134,8 @@ static void print_text(const struct sl_model *m)
     for (int i = 0; i < m->builder.count; i++) {
         const struct sl_parameter *p = &m->builder.parameters[i];
         char shape[32];
-        printf("  %-36s %-14s std %.4f\n", p->name, shape_of(p, shape), standard_deviation(p));
+        printf("  %-36s %-14s ", p->name, shape_of(p, shape));
+        print_numbers(p);
     }
 }
 

@@ -35,9 +35,11 @@ static const struct sl_option train_rows[] = {
     {"data", "FILE",
      "labelled texts to train a classifier on: TSV, CSV or JSON Lines, also .gz or .xz",
      SL_OPTION_STRING, SOURCE(data), 0, 0},
-    {"validation", "FILE", "labelled texts for validation [a fraction of --data]", SL_OPTION_STRING,
-     SOURCE(validation), 0, 0},
-    {"labels", "FILE", "all labels, one per line: label, or label TAB name [those in --data]",
+    {"validation", "FILE", "labelled texts for validation [10 % of --data, per label]",
+     SL_OPTION_STRING, SOURCE(validation), 0, 0},
+    {"labels", "FILE",
+     "all labels, one per line: label, or label TAB the name that the model has for it [those in "
+     "--data]",
      SL_OPTION_STRING, SOURCE(labels), 0, 0},
     SL_DATA_OPTIONS(SOURCE),
     {"vocab-file", "FILE",
@@ -47,11 +49,11 @@ static const struct sl_option train_rows[] = {
      "side from which to cut texts that are too long, kept as the model's: left or right [right]",
      SL_OPTION_STRING, offsetof(struct arguments, truncate), 0, 0},
     {"init-from", "DIR",
-     "model to fine-tune: gives sizes, vocabulary and all weights whose shape fits",
+     "start from this model: its sizes, vocabulary and every weight of the same shape",
      SL_OPTION_STRING, offsetof(struct arguments, training.init_from), 0, 0},
     {"vectors", "FILE", "word vectors that become the initial token embeddings [random ones]",
      SL_OPTION_STRING, offsetof(struct arguments, training.vectors), 0, 0},
-    {"save-best", NULL, "publish each new best model on the validation data, not the last one",
+    {"save-best", NULL, "publish the model with the best validation accuracy, not the last one",
      SL_OPTION_FLAG, offsetof(struct arguments, best), 0, 0},
     {"run-dir", "DIR", "directory for the state of the run and log.jsonl", SL_OPTION_STRING,
      offsetof(struct arguments, run), 0, 0},
@@ -63,7 +65,8 @@ static const struct sl_option train_rows[] = {
      SL_OPTION_FLAG, offsetof(struct arguments, resume), 0, 0},
     {"bf16", NULL, "store matrices as bf16, which halves the size of the model", SL_OPTION_FLAG,
      offsetof(struct arguments, bf16), 0, 0},
-    ENGINE_OPTIONS(struct arguments),
+    ENGINE_OPTIONS_JSON(struct arguments,
+                        "print JSON events [when standard output is not a terminal]"),
     {0}};
 
 static const struct sl_option init_rows[] = {
@@ -90,15 +93,16 @@ static const char *tasks_of(const struct sl_arch *arch, char list[SL_ARCH_LIST])
     return list;
 }
 
-/* Without an architecture, help lists all of them. */
-static void print_architectures(const char *command)
+/* Without an architecture, help lists those for any of the tasks. */
+static void print_architectures(const char *command, unsigned tasks)
 {
     char list[SL_ARCH_LIST];
     printf("\nArchitectures (`sluice %s NAME --help` lists the hyper-parameters of one):\n",
            command);
     for (int i = 0; sl_arch_at(i); i++)
-        printf("  %-12s %s (%s)\n", sl_arch_at(i)->name, sl_arch_at(i)->summary,
-               tasks_of(sl_arch_at(i), list));
+        if (sl_arch_at(i)->tasks & tasks)
+            printf("  %-12s %s (%s)\n", sl_arch_at(i)->name, sl_arch_at(i)->summary,
+                   tasks_of(sl_arch_at(i), list));
 }
 
 /* Three tables. The last one depends on the architecture. */
@@ -111,8 +115,26 @@ static struct sl_option_parser parser_of(const struct sl_option *rows, const cha
                                      .tables = {{.rows = rows},
                                                 {.heading = "Training hyper-parameters",
                                                  .numbers = trains ? sl_hyperparameter_rows : NULL},
-                                                {.heading = arch ? arch->summary : NULL,
-                                                 .numbers = arch ? arch->hypers : NULL}}};
+                                                {.numbers = arch ? arch->hypers : NULL}}};
+}
+
+enum { HEADING_BYTES = 192 };
+
+static const char *heading_of(const char *name, char heading[HEADING_BYTES])
+{
+    const struct sl_arch *arch = name ? sl_arch_find(name) : NULL;
+    if (arch)
+        (void)snprintf(heading, HEADING_BYTES, "Hyper-parameters of %s: %s", arch->name,
+                       arch->summary);
+    return arch ? heading : NULL;
+}
+
+/* The defaults of some architectures are a paper's, which are too small for most texts. */
+static bool is_tiny(const struct sl_arch *arch)
+{
+    struct sl_config config;
+    sl_config_set_defaults(arch, &config);
+    return config.width < 32;
 }
 
 /* Only the tasks that the architecture supports. */
@@ -124,27 +146,33 @@ static void print_examples(const struct sl_arch *arch)
                arch->name);
     if (arch->tasks & SL_CLASSIFIES)
         printf("  sluice train %s --data reviews.tsv --label 1 --text 2 --run-dir runs/reviews "
-               "--output models/reviews/1\n",
-               arch->name);
+               "--output models/reviews/1%s\n",
+               arch->name,
+               is_tiny(arch) ? " --width 64 --heads 4 --ffn-width 128 --context-length 128" : "");
+    if (is_tiny(arch))
+        printf("The default sizes are a paper's; docs/training.md has recipes.\n");
 }
 
 static void train_options(const char *name)
 {
+    char heading[HEADING_BYTES];
     struct sl_option_parser parser = parser_of(train_rows, name);
+    parser.tables[2].heading = heading_of(name, heading);
     tool_help(&tool_train, &parser);
-    printf("\nWith --data, the default is %d epochs instead of --steps.\n", SL_EPOCHS_DEFAULT);
     if (!name)
-        print_architectures("train");
+        print_architectures("train", SL_COMPLETES | SL_CLASSIFIES);
     print_examples(sl_arch_find(name ? name : "tsa"));
 }
 
 static void init_options(const char *name)
 {
     const struct sl_arch *arch = sl_arch_find(name ? name : "tsa");
+    char heading[HEADING_BYTES];
     struct sl_option_parser parser = parser_of(init_rows, name);
+    parser.tables[2].heading = heading_of(name, heading);
     tool_help(&tool_init, &parser);
     if (!name)
-        print_architectures("init");
+        print_architectures("init", SL_COMPLETES);
     if (arch->tasks & SL_COMPLETES)
         printf("\nExamples:\n  sluice init %s --corpus my.txt --output models/untrained/1\n",
                arch->name);
@@ -335,6 +363,9 @@ static bool check_sources(const struct arguments *a, struct sl_err *err)
                                                      {"vocab-size", s->vocabulary_size > 0},
                                                      {"cased", s->cased},
                                                      {0}});
+    if (!sl_arch_check_task(a->training.arch, s->data ? SL_TASK_CLASSIFICATION : SL_TASK_COMPLETION,
+                            err))
+        return false;
     if (!s->data && labelled)
         return tool_refuse_labelled(labelled, err);
     if (a->training.init_from && vocabulary)
@@ -429,6 +460,8 @@ static bool run_init(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {0};
     if (!read_line(&a, init_rows, count, words, err))
+        return false;
+    if (!sl_arch_check_task(a.training.arch, SL_TASK_COMPLETION, err))
         return false;
     if (!a.corpus || !a.out)
         return sl_fail(err, SL_BAD_INPUT, "missing %s",

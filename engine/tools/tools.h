@@ -21,7 +21,8 @@ extern const struct tool tool_train, tool_init, tool_eval, tool_generate, tool_c
     tool_inspect, tool_bench, tool_vocab, tool_vectors;
 
 /* Options of every command that runs a model. */
-#define ENGINE_OPTIONS(type)                                                                       \
+#define ENGINE_OPTIONS(type) ENGINE_OPTIONS_JSON(type, "print JSON")
+#define ENGINE_OPTIONS_JSON(type, json_help)                                                       \
     {"threads",                                                                                    \
      "N",                                                                                          \
      "threads to compute with; 0: as many as affinity and cgroup allow [0]",                       \
@@ -37,7 +38,7 @@ extern const struct tool tool_train, tool_init, tool_eval, tool_generate, tool_c
          0,                                                                                        \
          0},                                                                                       \
     {                                                                                              \
-        "json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(type, json), 0, 0                     \
+        "json", NULL, json_help, SL_OPTION_FLAG, offsetof(type, json), 0, 0                        \
     }
 
 /* Prints the usage and the options of a command. */

@@ -37,12 +37,12 @@
          0},                                                                                       \
         {"vocab-size",                                                                             \
          "N",                                                                                      \
-         "vocabulary size to learn [tokens, 30000]",                                               \
+         "vocabulary size to learn (tokens) [30000]",                                              \
          SL_OPTION_INT,                                                                            \
          place(vocabulary_size),                                                                   \
          8,                                                                                        \
          SL_VOCAB_MAX},                                                                            \
     {                                                                                              \
-        "cased", NULL, "keep case and accents; the default is to remove them", SL_OPTION_FLAG,     \
+        "cased", NULL, "keep case and accents [lower-case and strip accents]", SL_OPTION_FLAG,     \
             place(cased), 0, 0                                                                     \
     }

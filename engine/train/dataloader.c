@@ -27,8 +27,8 @@ bool sl_dataloader_vocabulary(struct sl_dataloader *m, const struct sl_data_sour
     if (!sl_tokenizer_kind_find(kind, err))
         return false;
     if ((s->vocabulary_size || s->cased) && !sl_vocabulary_splits(kind))
-        return sl_fail(err, SL_BAD_INPUT, "tokenizer '%s' has no vocab-size and no cased option",
-                       kind);
+        return sl_fail(err, SL_BAD_INPUT,
+                       "vocab-size and cased have no effect with the tokenizer '%s'", kind);
     if (s->vocabulary_size && s->vocabulary)
         return sl_fail(err, SL_BAD_INPUT,
                        "vocab-size %d has no effect with the vocabulary file '%s'",

@@ -11,20 +11,25 @@ static const char *const schedules[] = {[SL_LR_COSINE] = "cosine",
                                         NULL};
 
 const struct sl_param sl_hyperparameter_rows[] = {
-    SL_INTEGER_ROW(sl_hyperparameters, steps, 1, 1e8, 5000, "optimizer steps"),
-    SL_INTEGER_ROW(sl_hyperparameters, epochs, 0, 100000, 0,
-                   "passes over labelled texts, instead of steps; each ends with an evaluation"),
+    SL_INTEGER_ROW(sl_hyperparameters, steps, 1, 1e8, 5000, "optimizer steps [5000 with --corpus]"),
+    SL_INTEGER_ROW(
+        sl_hyperparameters, epochs, 0, 100000, 0,
+        "passes over labelled texts, instead of steps; each ends with an evaluation [10 with "
+        "--data]"),
     SL_INTEGER_ROW(sl_hyperparameters, batch_size, 1, 65536, 64,
                    "windows of a text, or labelled texts, per step"),
-    SL_INTEGER_ROW(sl_hyperparameters, micro_batch_size, 1, 65536, 8,
-                   "examples computed at a time: less memory, same result to rounding"),
+    SL_INTEGER_ROW(
+        sl_hyperparameters, micro_batch_size, 1, 65536, 8,
+        "examples computed at a time; fewer use less memory (results differ by rounding only)"),
     SL_INTEGER_ROW(sl_hyperparameters, seed, 0, 2147483647, 1,
                    "seed for initialization, shuffling, windows and dropout"),
     SL_REAL_ROW(sl_hyperparameters, learning_rate, 1e-9, 10, 3e-4, "peak learning rate"),
     SL_REAL_ROW(sl_hyperparameters, min_learning_rate, 0, 10, 3e-5,
                 "final learning rate of a cosine schedule"),
-    SL_CHOICE_ROW(sl_hyperparameters, lr_schedule, schedules, SL_LR_COSINE_AFTER_WARMUP,
-                  SL_LR_COSINE, "learning-rate schedule after the warm-up"),
+    SL_CHOICE_ROW(
+        sl_hyperparameters, lr_schedule, schedules, SL_LR_COSINE_AFTER_WARMUP, SL_LR_COSINE,
+        "learning-rate schedule after the warm-up (cosine counts from step 0, cosine_after_warmup "
+        "from the end of the warm-up)"),
     SL_INTEGER_ROW(sl_hyperparameters, warmup_steps, 0, 1e8, 0,
                    "steps over which the learning rate rises from 0"),
     SL_REAL_ROW(sl_hyperparameters, beta1, 0, 0.99999, 0.9,
@@ -48,8 +53,10 @@ const struct sl_param sl_hyperparameter_rows[] = {
                    "stop after this many evaluations without a better one; 0: never"),
     SL_INTEGER_ROW(sl_hyperparameters, balance_labels, 0, 1, 0,
                    "1: rare labels count as much as frequent ones in the loss"),
-    SL_INTEGER_ROW(sl_hyperparameters, random_crops, 0, 100, 0,
-                   "random crops of each labelled text per epoch, in addition to the whole text"),
+    SL_INTEGER_ROW(
+        sl_hyperparameters, random_crops, 0, 100, 0,
+        "random crops, of 4 to 127 tokens, of each labelled text per epoch, in addition to the "
+        "whole text"),
     SL_REAL_ROW(sl_hyperparameters, word_dropout, 0, 0.9, 0,
                 "probability of zeroing a token's embedding during training"),
     SL_REAL_ROW(sl_hyperparameters, mask_fraction, 0, 0.9, 0,
@@ -65,9 +72,9 @@ const struct sl_param sl_hyperparameter_rows[] = {
     SL_INTEGER_ROW(sl_hyperparameters, save_every, 0, 1e8, 250,
                    "steps between saved states; 0: only at the end"),
     SL_REAL_ROW(sl_hyperparameters, train_fraction, 0.01, 0.99, 0.8,
-                "fraction of the text, from its beginning, to train on"),
+                "fraction of --corpus, from its beginning, to train on"),
     SL_REAL_ROW(sl_hyperparameters, validation_fraction, 0.001, 0.99, 0.1,
-                "fraction of the text after that, or of labelled texts, to validate on"),
+                "fraction to validate on, of --data, or of --corpus after the training part"),
     {0}};
 
 bool sl_hyperparameters_check(const struct sl_hyperparameters *r, struct sl_err *err)

@@ -219,7 +219,6 @@ struct sl_trainer *sl_trainer_create(struct sl_engine *engine,
     sl_checkpoint_close(&start);
     if (ok)
         return tr;
-    sl_wrap(err, "train %s", training->arch->name);
     sl_trainer_destroy(tr);
     return NULL;
 }

@@ -88,9 +88,12 @@ static bool agree(const struct sl_state_entry *saved, const struct sl_state_entr
 {
     for (int i = PROGRESS_COUNTERS; i < count; i++) {
         if (saved[i].kind == SL_ENTRY_INTEGER && saved[i].whole != asked[i].whole)
-            return sl_fail(err, SL_BAD_INPUT, "the run was started with another %s%s",
-                           asked[i].name,
-                           i == CORPUS_COUNTER ? ": other text, data or labels" : "");
+            return i == CORPUS_COUNTER
+                       ? sl_fail(
+                             err, SL_BAD_INPUT,
+                             "the run was started with other data: another text or other labels")
+                       : sl_fail(err, SL_BAD_INPUT, "the run was started with another %s",
+                                 asked[i].name);
         if (saved[i].kind == SL_ENTRY_REAL && saved[i].number != asked[i].number) {
             char before[SL_PARAM_TEXT], now[SL_PARAM_TEXT];
             sl_number_format(saved[i].number, before);
@@ -98,7 +101,7 @@ static bool agree(const struct sl_state_entry *saved, const struct sl_state_entr
             bool steps = strcmp(asked[i].name, "steps") == 0;
             return sl_fail(err, SL_BAD_INPUT, "the run was started with %s %s, not %s%s",
                            asked[i].name, before, now,
-                           steps ? " (if not given, they follow from --epochs and --batch-size)"
+                           steps ? ": give the same --steps, or the same --epochs and --batch-size"
                                  : "");
         }
     }

@@ -55,12 +55,25 @@ static bool hide_controls(struct sl_err *err)
 
 bool sv_options_unknown(const char *name, struct sl_err *err)
 {
-    char names[ROWS * NAME_ROOM] = "";
+    const char *names[ROWS + 1] = {NULL};
+    char list[ROWS * NAME_ROOM] = "";
     for (int i = 0; i < ROWS; i++)
-        sl_list_add(names, sizeof names, rows[i].name);
-    (void)sl_fail(err, SL_BAD_INPUT, "unknown key '%s'; accepted: %s", name, names);
+        names[i] = rows[i].name;
+    const char *meant = strlen(name) < NAME_ROOM ? sl_option_suggest(name, names) : NULL;
+    if (meant)
+        (void)sl_fail(err, SL_BAD_INPUT, "unknown key '%s'; did you mean %s?", name, meant);
+    else
+        (void)sl_fail(err, SL_BAD_INPUT, "unknown key '%s'; expected one of: %s", name,
+                      sl_list_join(list, sizeof list, names));
     (void)hide_controls(err);
     return sl_err_set_field(err, name);
+}
+
+/* The accepted words, which a row separates by spaces, as a list for people. */
+static void add_words(const char *words, struct sl_buffer *out)
+{
+    for (; *words; words++)
+        sl_buffer_append_string(out, *words == ' ' ? ", " : (const char[]){*words, '\0'});
 }
 
 static bool is_among(const char *words, const char *value)
@@ -79,12 +92,21 @@ struct setting {
     const char *name, *value;
 };
 
+static bool fail_word(const struct setting *s, struct sl_err *err)
+{
+    struct sl_buffer words = {0};
+    add_words(s->row->among, &words);
+    (void)sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected one of: %s", s->name, s->value,
+                  words.failed ? s->row->among : words.data);
+    sl_buffer_release(&words);
+    return false;
+}
+
 static bool set_text(const struct setting *s, char *to, struct sl_err *err)
 {
     const struct row *row = s->row;
     if (row->among && !is_among(row->among, s->value))
-        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected one of: %s", s->name,
-                       s->value, row->among);
+        return fail_word(s, err);
     size_t length = strlen(s->value);
     if ((int64_t)length < row->min || (int64_t)length > row->max)
         return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected %lld to %lld bytes",
@@ -233,14 +255,33 @@ static bool set_option(void *context, const char *name, const char *value, struc
     return set(context, &s, err);
 }
 
+/* What help calls the value of a TEXT. */
+static const char *placeholder(const struct row *row)
+{
+    static const char *const names[][2] = {{"listen", "ADDRESS"},
+                                           {"admin_listen", "ADDRESSES"},
+                                           {"store", "DIR"},
+                                           {"state", "DIR"},
+                                           {"default_classifier", "MODEL"}};
+    const char *end = strrchr(row->name, '_');
+    if (row->among)
+        return "NAME";
+    if (end && strcmp(end, "_file") == 0)
+        return "FILE";
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(row->name, names[i][0]) == 0)
+            return names[i][1];
+    return "TEXT";
+}
+
 static struct sl_option row_of(const struct row *row, const char *help)
 {
     static const enum sl_option_kind kinds[] = {
         [TEXT] = SL_OPTION_STRING, [INT] = SL_OPTION_STRING, [BOOL] = SL_OPTION_SWITCH};
 
-    static const char *const values[] = {[TEXT] = "TEXT", [INT] = "N", [BOOL] = "BOOL"};
+    const char *value = row->kind == INT ? "N" : row->kind == BOOL ? "BOOL" : placeholder(row);
     return (struct sl_option){
-        .name = row->name, .value = values[row->kind], .help = help, .kind = kinds[row->kind]};
+        .name = row->name, .value = value, .help = help, .kind = kinds[row->kind]};
 }
 
 static bool read_line(struct sv_options *options, struct requested *requested,
@@ -281,9 +322,11 @@ bool sv_options_read(struct sv_options *options, int count, char *const *argumen
 
 static void add_range(const struct row *row, struct sl_buffer *out)
 {
-    if (row->among)
-        sl_buffer_printf(out, " One of: %s.", row->among);
-    else if (row->kind == INT)
+    if (row->among) {
+        sl_buffer_append_string(out, " One of: ");
+        add_words(row->among, out);
+        sl_buffer_append_string(out, ".");
+    } else if (row->kind == INT)
         sl_buffer_printf(out, " From %lld to %lld.", (long long)row->min, (long long)row->max);
 }
 
@@ -325,8 +368,10 @@ static void fill_rows(struct sl_option table[static ROWS + 1], struct sl_buffer 
 {
     for (int i = 0; i < ROWS; i++) {
         sl_buffer_append_string(&help[i], rows[i].help);
-        if (rows[i].among)
-            sl_buffer_printf(&help[i], ": %s", rows[i].among);
+        if (rows[i].among) {
+            sl_buffer_append_string(&help[i], ": ");
+            add_words(rows[i].among, &help[i]);
+        }
         if (rows[i].fallback[0])
             sl_buffer_printf(&help[i], " [%s]", rows[i].fallback);
         table[i] = row_of(&rows[i], help[i].failed ? rows[i].help : help[i].data);

@@ -11,7 +11,8 @@ static const char accepted[] = "expected lines 'key: value', each key once";
 
 /* One file being read. */
 struct reader {
-    const char *path;
+    const char *path, *text;
+    size_t bytes; /* of text */
     yaml_parser_t parser;
     yaml_document_t *document;
     struct sv_options *options;
@@ -50,6 +51,11 @@ static bool fail_syntax(const struct reader *r, struct sl_err *err)
     if (p->error == YAML_MEMORY_ERROR)
         return sl_fail(err, SL_NO_MEMORY, "no memory to read %s", r->path);
     const char *problem = p->problem ? p->problem : "this is not YAML";
+    char at = p->problem_mark.index < r->bytes ? r->text[p->problem_mark.index] : '\0';
+    if (at == '\t')
+        problem = "a tab cannot indent; use spaces";
+    if (at == ':')
+        problem = "a second ': ' after one key; quote the value, or do not indent the line";
     if (p->error != YAML_READER_ERROR) {
         (void)sl_fail(err, SL_BAD_INPUT, "%s; %s", problem, accepted);
         return fail_at(r, p->problem_mark, err);
@@ -114,13 +120,13 @@ static bool set_pair(struct reader *r, const yaml_node_t *root, const yaml_node_
     }
     int before = line_before(r, root, name, pair);
     if (before > 0) {
-        (void)sl_fail(err, SL_BAD_INPUT, "'%s' is set already, in line %d", name, before);
+        (void)sl_fail(err, SL_BAD_INPUT, "'%s' is already set in line %d", name, before);
         return fail_at(r, key->start_mark, err);
     }
     if (!text)
         return fail_kind(r, value, name, err);
     if (strlen(text) != value->data.scalar.length) {
-        (void)sl_fail(err, SL_BAD_INPUT, "%s: a value holds no NUL", name);
+        (void)sl_fail(err, SL_BAD_INPUT, "the value of %s contains a NUL character", name);
         return fail_at(r, value->start_mark, err);
     }
     if (sv_options_set(r->options, name, text, err))
@@ -175,6 +181,8 @@ bool sv_options_file(struct sv_options *options, const char *path, struct sl_err
     char *text = read_whole(path, &bytes, err);
     if (!text)
         return false;
+    r.text = text;
+    r.bytes = bytes;
     bool good = yaml_parser_initialize(&r.parser) ||
                 sl_fail(err, SL_NO_MEMORY, "no memory to read %s", path);
     if (good) {

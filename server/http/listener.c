@@ -107,8 +107,9 @@ static struct addrinfo *resolve(const struct sv_address *address, struct sl_err 
     struct addrinfo *info, hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     if (!split(address->text, host, service)) {
         (void)sl_fail(err, SL_BAD_INPUT,
-                      "%s: '%s' is not address:port, such as 127.0.0.1:8080 or [::1]:8080",
-                      address->option, address->text);
+                      "%s: '%s' is not address:port, such as 127.0.0.1:8080 or [::1]:8080%s",
+                      address->option, address->text,
+                      is_listen(address) ? "" : ", nor unix:PATH, nor auto");
         return NULL;
     }
     int status = getaddrinfo(host, service, &hints, &info);

@@ -118,7 +118,7 @@ static bool check_datatype(const struct sv_tensor *input, struct sv_error *error
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(datatype, known[i]) == 0)
             return sv_fail(error, SV_INVALID_VALUE, "inputs[0].datatype",
-                           "The input '%s' must have the datatype BYTES, not %s.", sv_input_name,
+                           "The datatype of the input '%s' must be BYTES, not %s.", sv_input_name,
                            datatype);
     return sv_fail(error, SV_INVALID_VALUE, "inputs[0].datatype",
                    "\"%s\" is not a datatype of this protocol; the input '%s' must have BYTES.",

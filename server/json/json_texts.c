@@ -48,7 +48,7 @@ bool sv_read_texts(const struct sv_reader *r, const struct sv_field *field, json
 /* ---- sequences: a text, or two that belong together ------------------------------------------ */
 
 static const char sequences_wanted[] =
-    "a string, an array with one string, or an array of such arrays";
+    "a string, or an array like [[\"a\"],[\"b\"]] with one string in each inner array";
 
 static bool fail_pair(const struct sv_reader *r, const struct sv_field *field, size_t count)
 {

@@ -190,11 +190,10 @@ static bool check_content(const struct sv_upload *upload, const char *filename,
         return true;
     if (!sl_map_open(&map, path, &err))
         return sv_file_fail_disk(&err, error);
-    bool ok =
-        strncmp(format, ".json", 5) == 0
-            ? sv_json_lines_check(map.data, map.size, error)
-            : sl_utf8_check(map.data, map.size, &err) ||
-                  sv_fail(error, SV_INVALID_VALUE, "file", "The file is not UTF-8: %s.", err.text);
+    bool ok = strncmp(format, ".json", 5) == 0
+                  ? sv_json_lines_check(map.data, map.size, error)
+                  : sl_utf8_check(map.data, map.size, &err) ||
+                        sv_fail(error, SV_INVALID_VALUE, "file", "The file is %s.", err.text);
     sl_map_close(&map);
     return ok;
 }

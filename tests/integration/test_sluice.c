@@ -560,7 +560,7 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
          "labelled texts"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--vocab-size", "99"},
          2,
-         "'characters' has no vocab-size",
+         "vocab-size and cased have no effect with the tokenizer 'characters'",
          "case"},
         {{"train", "tsa", "--widht", "16"}, 2, "unknown option --widht", "did you mean --width?"},
         {{"train", "tsa", "--corpsu", "x"}, 2, "unknown option --corpsu", "did you mean --corpus?"},

@@ -101,7 +101,7 @@ Test(sluicectl, reports_a_refused_connection)
     const struct program_result *r = run(ARGS("--url", "http://127.0.0.1:1", "models"));
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "cannot reach http://127.0.0.1:1");
-    EXPECT_SAID(r->err, "set the daemon's address with --url or SLUICE_URL");
+    EXPECT_SAID(r->err, "is sluiced running? Else set its address with --url");
 }
 
 Test(sluicectl, takes_the_url_from_the_environment)

@@ -107,7 +107,7 @@ Test(sluicectl_classify, prints_a_table_for_people)
     ctl_serve_classifiers(&d);
     read_terminal(terminal, ARGS("--url", d.url, "classify", "--top", "2", "Hello"), said,
                   sizeof said);
-    EXPECT_SAID(said, "SCORE  LAYERS  TEXT\r\n");
+    EXPECT_SAID(said, "SCORE   DEPTH  TEXT\r\n");
     EXPECT_SAID(said, "  Hello\r\n");
     daemon_stop(&d.daemon);
 }

@@ -267,9 +267,9 @@ static const struct sl_param hypers[] = {
     SL_OWN_INTEGER_ROW(sl_transevolve_config, blocks, 1, 128, 2,
                        "blocks that share query-key scores; at most depth"),
     SL_OWN_CHOICE_ROW(sl_transevolve_config, feed_forward, feed_forward_names, RANDOM_ROTATION,
-                      DENSE, "MLP matrices: trained in full, or frozen random rotations"),
+                      DENSE, "MLP matrices; full: trained, random: frozen random rotations"),
     SL_OWN_CHOICE_ROW(sl_transevolve_config, time_encoding, time_encoding_names, PAPER, CODE,
-                      "time angles: steps of pi / 64, or one turn by the last depth"),
+                      "angles of time; code: steps of pi/64, paper: one full turn over all layers"),
     SL_OWN_FLAG_ROW(sl_transevolve_config, skip_time_zero, 1,
                     "start rotations at time 1; at 0, as published, they are degenerate"),
     {0}};
@@ -278,7 +278,7 @@ const struct sl_arch sl_arch_transevolve = {
     .name = "transevolve",
     .paper = "Redesigning the Transformer Architecture with Insights from Multi-particle Dynamical "
              "Systems, 2021",
-    .summary = "query-key scores once per block, then evolved with depth",
+    .summary = "attention scores once per block of layers, then updated from layer to layer",
     .hypers = hypers,
     .tasks = SL_COMPLETES | SL_CLASSIFIES,
     .size = sizeof(struct transevolve),

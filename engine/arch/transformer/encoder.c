@@ -113,13 +113,15 @@ static const struct sl_param hypers[] = {
     SL_INTEGER_ROW(sl_config, depth, 1, 128, 8, "blocks (L)"),
     SL_INTEGER_ROW(sl_config, heads, 1, 128, 2, "attention heads (H); must divide width"),
     SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 72, "hidden width of the MLP (d_ff)"),
-    SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 512, "maximum text length [tokens] (T)"),
+    SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 512, "maximum text length T (tokens)"),
     SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "dropout probability during training"),
     SL_REAL_ROW(sl_config, embedding_dropout, 0, 0.9, 0, "dropout probability of the embeddings"),
     SL_OWN_CHOICE_ROW(encoder_config, activation, activations, RELU, GELU,
                       "activation function of the MLP"),
-    SL_OWN_CHOICE_ROW(encoder_config, embedding_init, starts, WIDTH, UNIT,
-                      "initial token embeddings: N(0, 1), N(0, 0.02^2), Glorot's, N(0, 1/width)"),
+    SL_OWN_CHOICE_ROW(
+        encoder_config, embedding_init, starts, WIDTH, UNIT,
+        "distribution of initial token embeddings; unit: N(0, 1), small: N(0, 0.02^2), "
+        "glorot: Glorot's, width: N(0, 1/width)"),
     SL_OWN_FLAG_ROW(encoder_config, scale_embedding, 0, "multiply token embeddings by sqrt(width)"),
     SL_HYPERS_POOLING,
     SL_OWN_FLAG_ROW(encoder_config, final_norm, 1, "apply a norm before pooling"),
@@ -129,7 +131,7 @@ static const struct sl_param hypers[] = {
 const struct sl_arch sl_arch_encoder = {
     .name = "encoder",
     .paper = "Attention Is All You Need, 2017",
-    .summary = "pre-norm transformer encoder, the baseline of the other papers",
+    .summary = "pre-norm transformer encoder, the baseline of Epsilon and EAM",
     .hypers = hypers,
     .tasks = SL_CLASSIFIES | SL_PRETRAINS,
     .size = sizeof(struct encoder),

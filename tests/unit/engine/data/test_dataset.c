@@ -206,7 +206,7 @@ Test(dataset, labels_may_be_given, .init = setup, .fini = teardown)
 static const struct {
     const char *file, *want;
 } bad_files[] = {
-    {"", "data: '"},
+    {"", "'"},
     {"", "train.tsv' has no records: expected at least one"},
     {"a\tone\na\ttwo\n", "train.tsv' has only the label 'a': expected at least 2"},
     {"a\tone\nb\t\n", "train.tsv' line 2: column '2': the text is empty"},

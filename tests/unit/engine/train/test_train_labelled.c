@@ -253,7 +253,8 @@ Test(labelled, mistakes_are_named)
     expect_refused(&other, "data.tsv");
     other = training;
     other.arch = sl_arch_find("early_exit");
-    expect_refused(&other, "early_exit cannot do classification; these can: vanilla");
+    expect_refused(
+        &other, "early_exit only generates text (with --corpus). To classify, use one of: vanilla");
     other = training;
     other.sources.tokenizer = "letters";
     expect_refused(&other, "wordpiece");

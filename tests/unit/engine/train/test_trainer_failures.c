@@ -171,11 +171,11 @@ Test(trainer_failures, resuming_with_another_corpus_is_rejected)
     (void)train_until(&dirs, &training, 4, 1);
     training.resume = true;
     trainer_write_corpus(dirs.corpus, 400, 2); /* the same characters in another order */
-    expect_refused(&training, SL_BAD_INPUT, "another corpus");
+    expect_refused(&training, SL_BAD_INPUT, "with other data: another text or other labels");
     test_write_file(dirs.corpus,
                     "Other characters altogether, and so another vocabulary. Other characters "
                     "altogether, and so another vocabulary.");
-    expect_refused(&training, SL_BAD_INPUT, "another corpus");
+    expect_refused(&training, SL_BAD_INPUT, "with other data: another text or other labels");
     trainer_write_corpus(dirs.corpus, 400, 1);
     (void)train_until(&dirs, &training, 0, 1);
 }
