@@ -469,12 +469,14 @@ static void expect_example(const struct program_result *r, const char *command,
 Test(sluice, help_lists_every_row_of_recipe_and_architecture)
 {
     static struct program_result r;
+    char heading[64];
     for (int a = 0; sl_arch_at(a); a++) {
         const struct sl_arch *arch = sl_arch_at(a);
         sluice_expect_success(&r, ARGS("train", arch->name, "--help"));
         expect_rows(&r, sl_hyperparameter_rows);
         expect_rows(&r, arch->hypers);
-        cr_expect(strstr(r.out, arch->summary), "%s", r.out);
+        (void)snprintf(heading, sizeof heading, " Hyper-parameters of %s: ", arch->name);
+        cr_expect(strstr(r.out, heading), "%s", r.out);
         expect_example(&r, "train", arch, "--corpus my.txt", arch->tasks & SL_COMPLETES);
         expect_example(&r, "train", arch, "--data reviews.tsv", arch->tasks & SL_CLASSIFIES);
         cr_expect_eq(has_option(&r, "bins"), strcmp(arch->name, "epsilon") == 0, "%s", arch->name);
@@ -491,7 +493,9 @@ Test(sluice, help_lists_the_architectures)
     for (size_t i = 0; i < COUNT(commands); i++) {
         sluice_expect_success(&r, ARGS(commands[i], "--help"));
         for (int a = 0; sl_arch_at(a); a++)
-            cr_expect(strstr(r.out, sl_arch_at(a)->summary), "no %s", sl_arch_at(a)->name);
+            cr_expect_eq(strstr(r.out, sl_arch_at(a)->summary) != NULL,
+                         i == 0 || (sl_arch_at(a)->tasks & SL_COMPLETES) != 0, "%s: %s",
+                         commands[i], sl_arch_at(a)->name);
         cr_expect(strstr(r.out, "NAME --help"), "%s", r.out);
         cr_expect_not(has_option(&r, "width"), "%s", r.out);
     }
@@ -575,11 +579,11 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
         {{"train", "tsa", "--save-every", "1e9"},
          2,
          "invalid --save-every '1000000000'",
-         "from 0 to 100000000 ("},
+         "from 0 to 100000000"},
         {{"train", "tsa", "--save-every=x"},
          2,
          "--save-every",
-         "expected a number from 0 to 100000000 ("},
+         "expected a whole number from 0 to 100000000"},
         {{"train", "tsa", "--vocab-size", "1"}, 2, "invalid --vocab-size '1'", "from 8 to 2097152"},
         {{"train", "tsa", "--learning-rate", "11"}, 2, "invalid --learning-rate '11'", "to 10"},
         {{"train", "tsa", "--learning-rate=fast"}, 2, "--learning-rate", "expected a number"},

@@ -454,7 +454,7 @@ Test(sluice_classify, labelled_texts_are_trained_for_ten_epochs_by_default)
     sluice_expect_success(&r, learning(data, ARGS("--steps", "3", "--overwrite")));
     expect_length(3.0, 0.0);
     sluice_expect_success(&r, ARGS("train", "encoder", "--help"));
-    cr_expect(strstr(r.out, "With --data, the default is 10 epochs"), "%s", r.out);
+    cr_expect(strstr(r.out, "[10 with --data]"), "%s", r.out);
 }
 
 Test(sluice_classify, a_stopped_run_reports_where_its_best_model_is)

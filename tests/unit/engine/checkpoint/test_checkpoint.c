@@ -235,8 +235,8 @@ static const struct {
     {"vocab.json", "remove", SL_NOT_FOUND, "vocab.json'"},
     {"model.safetensors", "remove", SL_NOT_FOUND, "model.safetensors'"},
     {"notes.txt", "add", SL_CORRUPT, "file 'notes.txt' is not in the manifest"},
-    {"config.json", "{}", SL_CORRUPT, "'config.json': 2 bytes: expected "},
-    {"manifest.json", "{}", SL_CORRUPT, "'manifest.json': 'format' is nothing"},
+    {"config.json", "{}", SL_CORRUPT, "'config.json': it has 2 bytes, expected "},
+    {"manifest.json", "{}", SL_CORRUPT, "'manifest.json': 'format' is missing"},
     {"manifest.json", "{\"format\":\"sluice-1\",\"created\":1,\"files\":{}}", SL_CORRUPT,
      "file 'config.json' is missing from the manifest"},
     {"manifest.json", "{\"format\":\"sluice-1\",\"created\":1,\"files\":{\"../x\":{}}}", SL_CORRUPT,
@@ -248,7 +248,7 @@ static const struct {
      "\"\"},\"vocab.json\":{},\"model.safetensors\":{}}}",
      SL_CORRUPT, "invalid 'size' -1"},
     {"manifest.json", "{\"format\":\"sluice-1\",\"files\":{}}", SL_CORRUPT,
-     "'created' is nothing: expected a whole number"},
+     "'created' is missing: expected a whole number"},
     {"manifest.json", "{\"format\":\"sluice-1\",\"created\":1,\"files\":{},\"by\":1}", SL_CORRUPT,
      "unknown key 'by'"},
 };
@@ -266,7 +266,7 @@ Test(checkpoint, damage_is_named, .init = setup, .fini = teardown)
         else
             test_write_file(path, damages[i].damage);
         EXPECT_FAIL(load(&f, &err), err, damages[i].code, damages[i].want);
-        cr_assert_eq(strncmp(err.text, "checkpoint '", 12), 0, "%s", err.text);
+        cr_assert(strstr(err.text, model), "%s", err.text);
         fixture_release(&f);
         test_directory_remove(model);
     }
@@ -361,7 +361,7 @@ Test(checkpoint, every_flipped_byte_is_noticed, .init = setup, .fini = teardown)
         for (size_t at = 0; at < size; at++) {
             data[at] = (char)(data[at] ^ 1 << at % 8);
             file_change(files[i], data, size);
-            EXPECT_FAIL(load(&f, &err), err, SL_CORRUPT, ": expected ");
+            EXPECT_FAIL(load(&f, &err), err, SL_CORRUPT, "expected ");
             data[at] = (char)(data[at] ^ 1 << at % 8);
         }
         file_change(files[i], data, size);
@@ -680,7 +680,7 @@ static const struct {
     int count;
     const char *want;
 } bad_counters[] = {
-    {{{.name = "step"}, {.name = "epoch"}}, 2, "'epoch' is nothing: expected a whole number"},
+    {{{.name = "step"}, {.name = "epoch"}}, 2, "'epoch' is missing: expected a whole number"},
     {{{.name = "step"}, {.name = "loss", .kind = SL_ENTRY_REAL}},
      2,
      "'loss' is nothing: expected a number"},

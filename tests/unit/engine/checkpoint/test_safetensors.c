@@ -228,7 +228,7 @@ static const struct {
     {"{}{}", 0, "header: not JSON"},
     {"{\"a\":1}", 0, "tensor 'a' is a whole number: expected an object"},
     {"{\"\":{}}", 0, "name is 0 bytes: expected 1 to 255"},
-    {"{\"a\":{}}", 0, "tensor 'a': 'dtype' is nothing: expected a string"},
+    {"{\"a\":{}}", 0, "tensor 'a': 'dtype' is missing: expected a string"},
     {"{" TENSOR("a", "F32", "[1]", 0, 4) "," TENSOR("a", "F32", "[1]", 0, 4) "}", 4, "not JSON"},
     {"{" TENSOR("a", "F64", "[1]", 0, 8) "}", 8, "invalid dtype 'F64': expected F32, F16 or BF16"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"size\":4}}", 4,
@@ -322,7 +322,7 @@ Test(safetensors, wrong_lengths_are_rejected)
         struct sl_err err;
         memcpy(image.data, &lengths[i], sizeof lengths[i]);
         EXPECT_FAIL(sl_safetensors_parse(&file, image.data, image.size, &err), err, SL_CORRUPT,
-                    "a header of");
+                    "the header ");
         free(image.data);
     }
 }

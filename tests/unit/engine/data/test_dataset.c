@@ -526,9 +526,8 @@ static const struct {
     {1, "invalid validation fraction 1: expected"},
     {-0.1, "invalid validation fraction -0.1: expected"},
     {(double)NAN, "nan: expected more than 0"},
-    {0.01,
-     "train.tsv' has 20 texts of 2 labels, too few to validate on a fraction of 0.01: expected "
-     "at least 50 texts of one label, a larger --validation-fraction, or a --validation file"},
+    {0.01, "train.tsv' has 20 texts of 2 labels, too few: validation needs 1 %, so at least 50 "
+           "texts with the same label; or give --validation FILE"},
 };
 
 Test(dataset, bad_splits_are_rejected, .init = setup, .fini = teardown)

@@ -223,11 +223,11 @@ static const struct {
 } bad[] = {
     /* Columns that are not there. */
     {"tsv", NULL, NULL, "label\tbody\tx\na\tone\n",
-     "input' line 1: no column 'text': expected one of: 'label', 'body', 'x'. (A file without a "
-     "line of names has its columns chosen by number, from 1.)"},
+     "input' line 1: no column 'text': expected one of: 'label', 'body', 'x'. (Are these no "
+     "names? Then choose columns by number, as in --label 1 --text 2.)"},
     /* The first eight names, of each what fits in 32 bytes of whole characters. */
     {"tsv", NULL, NULL, "x" E4 E4 E4 E4 "\tb\tc\td\te\tf\tg\th\ti\tj\n",
-     "\xC3\xA9\xC3\xA9...', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 2 more. (A file"},
+     "\xC3\xA9\xC3\xA9...', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 2 more. (Are"},
     {"csv", NULL, NULL, "text,text,label\na,b,c\n", "line 1: fields 1 and 2 are both named 'text'"},
     {"tsv", NULL, NULL, "", "input' is empty: expected a line of column names"},
     {"tsv", "1", "3", "a\tone\n", "input' line 1: no column 3: there are 2 fields"},

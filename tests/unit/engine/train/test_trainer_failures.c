@@ -233,7 +233,7 @@ Test(trainer_failures, a_directory_that_cannot_be_written_is_named)
     char below[PATH_MAX];
     struct sl_train_options training =
         small_training(&dirs, sl_arch_find("tsa"), test_path(below, dirs.corpus, "run"));
-    expect_refused(&training, SL_NOT_FOUND, dirs.corpus);
+    expect_refused(&training, SL_BAD_INPUT, dirs.corpus);
     if (geteuid() == 0)
         return; /* root may write everywhere */
     training.run_dir = dirs.run;
