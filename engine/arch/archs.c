@@ -104,6 +104,9 @@ bool sl_arch_check_task(const struct sl_arch *arch, enum sl_task task, struct sl
         return sl_fail(err, SL_BAD_INPUT,
                        "%s only classifies (with --data). To generate text, use one of: %s",
                        arch->name, sl_arch_list(SL_COMPLETES, list));
+    if (task == SL_TASK_PRETRAINING)
+        return sl_fail(err, SL_BAD_INPUT, "%s cannot be pretrained; these can: %s", arch->name,
+                       sl_arch_list(SL_PRETRAINS, list));
     return sl_fail(err, SL_BAD_INPUT,
                    "%s only generates text (with --corpus). To classify, use one of: %s",
                    arch->name, sl_arch_list(SL_CLASSIFIES, list));

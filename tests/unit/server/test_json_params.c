@@ -236,7 +236,7 @@ static const struct {
     {read_predict, "{\"inputs\":[[\"a\"],null]}", SV_INVALID_VALUE, "inputs[1]", "not null"},
     {read_predict, "{\"inputs\":[1]}", SV_INVALID_VALUE, "inputs[0]", "not 1"},
     {read_predict, "{\"inputs\":{}}", SV_INVALID_VALUE, "inputs",
-     "an array with one string, or an array of such arrays, not an object"},
+     "must be a string, or an array like [[\"a\"],[\"b\"]] with one string in each inner array"},
     {read_predict, "{\"inputs\":[[\"a\"],[]]}", SV_EMPTY_INPUT, "inputs[1]", "empty array"},
     {read_predict, "{\"inputs\":[]}", SV_EMPTY_INPUT, "inputs", "empty array"},
     {read_predict, "{}", SV_MISSING_PARAMETER, "inputs", "required"},

@@ -88,7 +88,7 @@ static const struct {
      "unknown key 'pieces': expected one of: kind"},
     {"bytes", "{\"kind\":\"characters\"}", SL_CORRUPT,
      "invalid kind 'characters': expected 'bytes'"},
-    {"bytes", "{}", SL_CORRUPT, "'kind' is nothing"},
+    {"bytes", "{}", SL_CORRUPT, "'kind' is missing"},
 };
 
 Test(vocabulary, bad_files_are_rejected_by_line_and_piece)

@@ -240,7 +240,8 @@ static const struct {
      "'label\ttext', the only one. (Fields are separated by commas.)"},
     {"tsv", NULL, NULL, "label,text\na,one\n",
      "'label,text', the only one. (Fields are separated by tabs.)"},
-    {"tsv", NULL, NULL, "name\na\n", "no column 'label': expected one of: 'name'. (A file without"},
+    {"tsv", NULL, NULL, "name\na\n",
+     "no column 'label': expected one of: 'name'. (Are these no names?"},
     {"tsv", "1", "2", "a\tone\nb\ttwo\tthree\n", "line 2: 3 fields: expected 2 as in line 1"},
     {"csv", NULL, NULL, "label,text\na,one\nb\n", "line 3: 1 field: expected 2 as in line 1"},
     {"jsonl", NULL, NULL, "{\"label\":\"a\",\"text\":\"x\"}\n{\"label\":\"a\"}\n",
@@ -253,7 +254,7 @@ static const struct {
     {"jsonl", NULL, NULL, "{}", "line 1: no column 'label': the object is empty."},
     /* Columns that make no sense. */
     {"tsv", "1", "text", "",
-     "input': label column '1', text column 'text': expected all by name or "
+     "input': label column '1', text column 'text': expected all by name, or "
      "all by number"},
     {"tsv", "1", "2,", "", "empty column name in '2,': expected one name, or several with commas"},
     {"tsv", "", "2", "", "empty column name in ''"},
