@@ -312,8 +312,8 @@ static const struct {
     {"csv", "1", "2", "a,one\rb,t\"wo\n", "line 1: field 2 has a carriage return"},
     /* JSON's own. */
     {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"x\"}\n{\"label\":1,}\n",
-     "input' line 2: invalid JSON near byte offset "},
-    {"jsonl", NULL, NULL, "{\"label\":1", "line 1: invalid JSON near byte offset "},
+     "input' line 2: invalid JSON at the end of the line: "},
+    {"jsonl", NULL, NULL, "{\"label\":1", "line 1: invalid JSON at the end of the line: "},
     {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"x\"} x", "line 1: invalid JSON"},
     {"jsonl", NULL, NULL, "{\"label\":1,\"label\":2,\"text\":\"x\"}", "invalid JSON"},
     {"jsonl", NULL, NULL, "[1]", "line 1: the JSON is an array: expected an object"},
